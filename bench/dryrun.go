@@ -189,7 +189,7 @@ func (p preview) time(w io.Writer) {
 		p.power.lengthen(&runner.Opt)
 		runner.Power = &PowerMeter{opt: p.power}
 	}
-	s := &Session{Runner: runner, Missing: p.missing}
+	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search()}
 	plan := slices.Concat(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
@@ -206,6 +206,7 @@ func (p preview) time(w io.Writer) {
 		fmt.Fprintf(w, "; at least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
+	p.searches(w, s, plan)
 	_, anew := s.countRests(plan)
 	again := ""
 	if anew > 0 {
@@ -224,4 +225,22 @@ func (p preview) time(w io.Writer) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))
 	}
+}
+
+// searches prints what runs are that look for the highest rate without loss.
+func (p preview) searches(w io.Writer, s *Session, plan []matrix.Run) {
+	n := 0
+	for _, r := range plan {
+		if searches(r) && p.missing(r.Cell) == nil {
+			n++
+		}
+	}
+	if n == 0 {
+		return
+	}
+	l := s.LossFree
+	usual, one := l.Usual(), s.Runner.Opt.length(matrix.Run{})+overhead
+	most := s.estimateOf(plan, func(r matrix.Run) int { _, most := s.tries(r); return most })
+	fmt.Fprintf(w, "in it, %s for the highest rate at which no more than %g %% are lost: about %d trials of %v each, %v a search, if none fails by chance; at most %d trials, and then %v in all\n",
+		counted(n, "search", "searches"), 100*l.Limit, usual, one.Round(10*time.Millisecond), (time.Duration(usual) * one).Round(time.Second), l.Trials, most.Round(time.Second))
 }

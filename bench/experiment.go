@@ -314,10 +314,10 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if line := p.runner.Power.unusedRest(e.Spec.Rest); line != "" {
 		e.note(line)
 	}
-	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Until: e.Until}
+	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Until: e.Until, LossFree: e.Spec.Search()}
 	if e.Fit {
 		s.MostAgain = len(plan)/4 + 3 // it is to end in time
-		s.AgainFor = againFor(e.Spec.Duration, (&Session{Runner: p.runner, Missing: p.missing}).estimate(plan))
+		s.AgainFor = againFor(e.Spec.Duration, (&Session{Runner: p.runner, Missing: p.missing, LossFree: e.Spec.Search()}).estimate(plan))
 	}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)

@@ -164,6 +164,18 @@ func TestStatic(t *testing.T) {
 }
 
 // A cell ends after an even number of repetitions, and the dry run knows it.
+func TestDryRunOfSearches(t *testing.T) {
+	e := experiment(t, "name: x\nfactors: {rx: udp, tx: udp, pace: [none, loss-free]}\nrepetitions: 4\nduration: 1s\nramp_up: 0s\nramp_down: 0s\nrest: 0s\nwarmup: false\nloss_free: {resolution: 25%, confirm: 3, trials: 30}\n")
+	var b bytes.Buffer
+	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+	// 4 runs and 4 searches of 3 + 2 + 3 trials, each of 1.17 s.
+	for _, want := range []string{"8 runs, about 42s\n", "4 searches", "no more than 0 % are lost: about 8 trials of 1.17s each, 9s a search", "at most 30 trials, and then 2m25s in all"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, &b)
+		}
+	}
+}
+
 func TestDryRunAdaptive(t *testing.T) {
 	for text, want := range map[string]string{"min: 7": "narrow enough after 8\n", "min: 8": "narrow enough after 8\n", "min: 9": "narrow enough after 9\n"} {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 9\nadaptive: {interval: 1%, "+text+"}\n")

@@ -4,8 +4,9 @@ package bench
 
 import (
 	"cmp"
-	"math"
 	"slices"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // LossSearch looks for the highest rate of packets that loses no more than a share, in the manner
@@ -19,6 +20,8 @@ type LossSearch struct {
 	MostTrials int     // after which it is given up
 
 	trials  int
+	spoilt  int     // of these, that said nothing
+	latest  float64 // the rate of the last trial
 	tried   []triedRate
 	free    triedRate // as fast as it can be
 	ceiling float64   // the sender can do no more
@@ -38,25 +41,6 @@ type Trial struct {
 	Sent  float64 // packets a second that the sender came to
 	Got   float64 // that the receiver came to
 	Loss  float64 // share of the sent ones
-}
-
-// LossFree is what a search found.
-type LossFree struct {
-	PacketsPerS float64 `json:"packets_per_s,omitempty"` // the rate that passed; 0: none did
-	Passed      int     `json:"passed,omitempty"`        // times in a row
-	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest rate that did not, packets a second; 0: none was higher
-	BySender    bool    `json:"limit_is_sender"`         // the sender could do no more: what the receiver can is not known
-	Trials      int     `json:"trials"`
-	GivenUp     bool    `json:"given_up"` // after MostTrials
-}
-
-// LossyShare is below which share the trials at the rate that lose too much are, with 95 %
-// confidence: none of those that were made did. Nil: none was made.
-func (f *LossFree) LossyShare() *float64 {
-	if f.Passed == 0 {
-		return nil
-	}
-	return new(1 - math.Pow(0.05, 1/float64(f.Passed)))
 }
 
 // paceMissed is by which share of what was asked for a sender may be slower.
@@ -82,7 +66,7 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 	case failed/passed > 1+s.Resolution:
 		return (passed + failed) / 2, true
 	}
-	return passed, best.passed < s.Confirm
+	return passed, best.passed < s.Confirm || s.latest != passed // it ends with a trial of what it tells
 }
 
 // guess is what the receiver took of a flood.
@@ -118,11 +102,25 @@ func (s *LossSearch) Passes(t Trial) bool { return t.Loss <= s.MaxLoss && !t.mis
 func (t *Trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
 
 // Spoilt takes note of a trial that says nothing.
-func (s *LossSearch) Spoilt() { s.trials++ }
+func (s *LossSearch) Spoilt() { s.trials, s.spoilt = s.trials+1, s.spoilt+1 }
+
+// Last tells whether the search is over if the next trial passes.
+func (s *LossSearch) Last() bool {
+	c := *s
+	c.tried = slices.Clone(s.tried)
+	rate, more := c.Next()
+	if !more {
+		return false
+	}
+	sent := cmp.Or(rate, c.slowest, 1)
+	c.Add(Trial{Asked: rate, Sent: sent, Got: sent})
+	_, more = c.Next()
+	return !more
+}
 
 // Add takes a trial of the rate that Next told.
 func (s *LossSearch) Add(t Trial) {
-	s.trials++
+	s.trials, s.latest = s.trials+1, t.Asked
 	count := func(r *triedRate) {
 		if s.Passes(t) {
 			r.passed++
@@ -145,8 +143,8 @@ func (s *LossSearch) Add(t Trial) {
 }
 
 // Found is what the search has come to.
-func (s *LossSearch) Found() LossFree {
-	f := LossFree{Trials: s.trials, GivenUp: s.trials >= s.MostTrials}
+func (s *LossSearch) Found() results.LossFree {
+	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.trials >= s.MostTrials}
 	if s.free.failed == 0 {
 		f.BySender, f.Passed = true, s.free.passed
 		if f.Passed > 0 {

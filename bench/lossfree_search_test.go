@@ -3,10 +3,12 @@
 package bench
 
 import (
-	"encoding/json"
-	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/results"
 )
 
 // path loses what is above a limit, and sometimes a little below it.
@@ -33,7 +35,7 @@ func (p *path) try(asked float64) Trial {
 	return t
 }
 
-func search(p *path, s *LossSearch) LossFree {
+func search(p *path, s *LossSearch) results.LossFree {
 	for {
 		rate, more := s.Next()
 		if !more {
@@ -128,15 +130,101 @@ func TestLossSearchGivesUp(t *testing.T) {
 	}
 }
 
-func TestLossyShare(t *testing.T) {
-	for n, want := range map[int]float64{1: .95, 10: .2589, 59: .0495} {
-		f := LossFree{Passed: n}
-		if got := f.LossyShare(); math.Abs(*got-want) > 1e-3 {
-			t.Errorf("%d: %g, want %g", n, *got, want)
+// A search ends with a trial of the rate that it tells, which is known before that trial: it is the
+// run that counts.
+func TestLossSearchEndsAtItsRate(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for n := range 500 {
+		p := &path{sender: 1e6, limit: 1e5 * float64(1+n%12), flaky: []float64{0, .6, .9}[n%3], r: r}
+		s := newSearch()
+		s.Confirm, s.Resolution = []int{1, 2, 10}[n%3], []float64{.02, .2}[n%2]
+		for {
+			last, latest := s.Last(), 0.
+			rate, more := s.Next()
+			if !more {
+				t.Fatal("it was over before it was said")
+			}
+			x := p.try(rate)
+			s.Add(x)
+			latest = x.Asked
+			if _, more = s.Next(); more {
+				if last && s.Passes(x) {
+					t.Fatalf("%+v was to be the last, and passed", x)
+				}
+				continue
+			}
+			found := s.Found()
+			if !last || !s.Passes(x) || found.PacketsPerS == 0 || latest != found.PacketsPerS && !(latest == 0 && found.BySender) {
+				t.Fatalf("limit %g: last %v, %+v, %+v", p.limit, last, x, found)
+			}
+			break
 		}
 	}
-	b, err := json.Marshal(LossFree{Trials: 3})
-	if none := (&LossFree{}).LossyShare(); none != nil || err != nil || string(b) != `{"limit_is_sender":false,"trials":3,"given_up":false}` {
-		t.Errorf("of none that passed: %v, %s", none, b)
+}
+
+// How many trials a search usually takes is what a plan's time is estimated by.
+func TestLossSearchTakesAsUsual(t *testing.T) {
+	for _, l := range []matrix.LossFree{matrix.DefaultLossFree(), {Resolution: .2, Confirm: 3, Trials: 60}, {Resolution: .5, Confirm: 1, Trials: 60}} {
+		for _, limit := range []float64{1e5, 4e5, 9.9e5} {
+			s := newLossSearch(l, results.Cell{RX: "udp", TX: "udp", MessageBytes: 64})
+			got := search(&path{sender: 1e6, limit: limit}, s).Trials
+			if got > 2*l.Usual() || 3*got < l.Usual() {
+				t.Errorf("%+v, limit %g: %d trials, usually about %d", l, limit, got, l.Usual())
+			}
+		}
+	}
+}
+
+// What a trial comes to is taken by the search, and ends it where it says nothing of loss.
+func TestLossSearchTakes(t *testing.T) {
+	rec := func(v results.Verdict, sent, got uint64) *results.Record {
+		r := packetRun(sent, got, 0, nil, nil)
+		r.Verdict, r.SUT.PacketsPerS, r.TG.PacketsPerS, r.SUT.Packets.Lost = v, new(float64(got)), new(float64(sent)), new(sent-got)
+		return r
+	}
+	s, spoilt := newSearch(), 0
+	for range mostInvalid {
+		if over, err := s.take(0, rec(results.Invalid, 1, 1), &spoilt); over || err != nil {
+			t.Fatalf("a spoilt trial: %v, %v", over, err)
+		}
+	}
+	if over, err := s.take(0, rec(results.Invalid, 1, 1), &spoilt); !over || err == nil {
+		t.Errorf("after %d spoilt trials: %v, %v", mostInvalid+1, over, err)
+	}
+	if over, err := s.take(0, rec(results.OK, 1e6, 4e5), &spoilt); over || err != nil || spoilt != 0 {
+		t.Errorf("a trial: %v, %v, %d", over, err, spoilt)
+	}
+	if rate, _ := s.Next(); rate != 4e5 {
+		t.Errorf("next %g", rate)
+	}
+	if got := s.Found(); got.Inconclusive != mostInvalid || got.Trials != mostInvalid+1 {
+		t.Errorf("%+v", got)
+	}
+	if over, err := s.take(4e5, rec(results.Failed, 1, 1), &spoilt); !over || err == nil {
+		t.Errorf("a failed trial: %v, %v", over, err)
+	}
+}
+
+// A search that found nothing, or gave up, makes a run that does not count, with the reason.
+func TestConclude(t *testing.T) {
+	run := func(change func(*LossSearch)) *results.Record {
+		s := newSearch()
+		change(s)
+		r := packetRun(100, 100, 0, nil, nil)
+		r.Warmup, r.Flags = true, []string{results.FlagTrial, "x"}
+		(&Session{}).conclude(s, r, nil)
+		return r
+	}
+	nothing := run(func(s *LossSearch) { search(&path{sender: 1e6}, s) })
+	gaveUp := run(func(s *LossSearch) { s.MostTrials = 5; search(&path{sender: 1e6, limit: 4e5}, s) })
+	found := run(func(s *LossSearch) { search(&path{sender: 1e6, limit: 4e5}, s) })
+	for _, x := range []struct {
+		r    *results.Record
+		v    results.Verdict
+		want string
+	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"}, {found, results.OK, ""}} {
+		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil || x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) || (x.v != results.OK) != (x.r.Fix != "") {
+			t.Errorf("%s: %s (%s), %+v, %q", x.r.Verdict, x.r.Reason, x.r.Fix, x.r.LossFree, x.r.Flags)
+		}
 	}
 }

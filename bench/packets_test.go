@@ -270,6 +270,92 @@ func TestIntegrationLossFree(t *testing.T) {
 	}
 }
 
+// A cell that looks for its rate has runs each of which is a search: it ends with a run at the rate
+// that was found. All trials are in the journal, as warm-ups of no table, and resuming makes no
+// search anew that came to its end.
+func TestIntegrationLossFreeCells(t *testing.T) {
+	newRig(t).Journal.Close() // for its skips; the experiment makes hosts of its own
+	const file = `name: loss-free
+factors: {rx: [udp], tx: [udp], message: [64], pace: [loss-free]}
+rcvbuf: 64K
+duration: 100ms
+ramp_up: 30ms
+ramp_down: 10ms
+rest: 0s
+repetitions: 2
+loss_free: {limit: 5%, resolution: 40%, confirm: 2, trials: 30}
+gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequency: off}
+`
+	dir := filepath.Join(t.TempDir(), "out")
+	play := func(resume bool) []results.Record {
+		t.Helper()
+		spec, err := matrix.Parse("f", []byte(file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		recs, err := (&Experiment{Spec: spec, Dir: dir, Resume: resume, Note: t.Logf, ToolVersion: version.Tool()}).Run(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return recs
+	}
+	made := play(false)
+	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	if err != nil || len(j.Records) != len(made) {
+		t.Fatalf("%d runs in the journal, %d made: %v", len(j.Records), len(made), err)
+	}
+	runs, trials := 0, 0
+	for _, r := range j.Records {
+		switch {
+		case r.Tries():
+			if trials++; !r.Warmup || r.LossFree != nil {
+				t.Errorf("trial %s: warm-up %v, %+v", r.RunID, r.Warmup, r.LossFree)
+			}
+		case r.Warmup:
+			if r.Cell.PaceBitsPS != 0 {
+				t.Errorf("a warm-up at %d bit/s", r.Cell.PaceBitsPS)
+			}
+		default:
+			runs++
+			checkSearched(t, &r, trials+1)
+			trials = 0
+		}
+	}
+	if runs != 2 {
+		t.Errorf("%d runs", runs)
+	}
+	for _, r := range play(true) {
+		if r.Verdict != results.OK { // what failed is made again
+			continue
+		}
+		if k := slices.IndexFunc(j.Records, func(o results.Record) bool { return !o.Warmup && o.Rep == r.Rep && o.Verdict != results.Failed }); k >= 0 && !r.Warmup {
+			t.Errorf("run #%d was made again", r.Rep)
+		}
+	}
+}
+
+// checkSearched checks the run that ends a search of so many trials.
+func checkSearched(t *testing.T, r *results.Record, trials int) {
+	t.Helper()
+	f := r.LossFree
+	if f == nil || f.Trials != trials {
+		t.Fatalf("%s: %+v after %d trials; %s: %s", r.RunID, f, trials, r.Verdict, r.Reason)
+	}
+	t.Logf("%s: %+v", r.Verdict, *f)
+	if r.Verdict != results.OK { // the machine may be too busy for any rate
+		if r.FailedGate() != results.ByProof || f.PacketsPerS > 0 && !f.GivenUp {
+			t.Errorf("%s: %s, by %s", r.Verdict, r.Reason, r.FailedGate())
+		}
+		return
+	}
+	if lost := r.SUT.Packets.LostShare(); lost == nil || *lost > f.MaxLoss || f.MaxLoss != .05 || f.Passed < 2 {
+		t.Errorf("lost %v, %+v", lost, f)
+	}
+	if want := atRate(r.Cell, f.PacketsPerS).PaceBitsPS; r.Cell.PaceBitsPS != want && !(f.BySender && f.FailedAt == 0 && r.Cell.PaceBitsPS == 0) {
+		t.Errorf("the run had %d bit/s, and %.0f packets/s were found", r.Cell.PaceBitsPS, f.PacketsPerS)
+	}
+}
+
 // Of frames that are sent back, those that came back have been through; and a NIC may refuse frames
 // that it does not count.
 func TestMarkFrames(t *testing.T) {

@@ -250,6 +250,7 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 }
 
 func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
+	c.LossFree = false // to an end what is tried is a pace as any other
 	s := r.Opt.end(c, role, addr)
 	s.Cookie = cookie
 	r.placeEnd(&s)

@@ -46,6 +46,8 @@ type Session struct {
 	Again     bool
 	MostAgain int
 	AgainFor  time.Duration // since the plan's beginning; 0: as long as it takes
+	// LossFree is how cells that look for their rate do so.
+	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.
 	Gates results.Gates
 	// Until is when the plan has to be over: no run begins that would not be. Zero: whenever.
@@ -100,10 +102,11 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 				return recs, err
 			}
 		}
-		rec := s.timed(ctx, p)
-		s.judge(&rec)
-		rec, err := s.keep(rec)
-		if err != nil {
+		rec, trials, err := s.turn(ctx, p)
+		if recs = append(recs, trials...); err != nil {
+			return recs, err
+		}
+		if rec, err = s.keep(rec); err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
 		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) && (s.AgainFor == 0 || time.Since(begun) < s.AgainFor) {
@@ -123,6 +126,17 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		recs = append(recs, rec)
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err(), s.outOfTime())
+}
+
+// turn makes a run of the plan and judges it; trials are what a search made before it, and are in
+// the journal.
+func (s *Session) turn(ctx context.Context, p matrix.Run) (run results.Record, trials []results.Record, err error) {
+	if searches(p) && s.missing(p.Cell) == nil {
+		return s.search(ctx, p)
+	}
+	run = s.timed(ctx, p)
+	s.judge(&run)
+	return run, nil, nil
 }
 
 // slot is one repetition of a cell.
@@ -220,11 +234,17 @@ func (s *Session) missing(c results.Cell) *Missing {
 // reading counters.
 const overhead = 150 * time.Millisecond
 
+// estimate is how long a plan takes, where searches take as many trials as usual.
 func (s *Session) estimate(plan []matrix.Run) time.Duration {
+	return s.estimateOf(plan, func(p matrix.Run) int { usual, _ := s.tries(p); return usual })
+}
+
+// estimateOf is that where each run is made so many times.
+func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time.Duration {
 	var d time.Duration
 	for _, p := range plan {
 		if s.missing(p.Cell) == nil {
-			d += s.Runner.Opt.length(p) + overhead
+			d += (s.Runner.Opt.length(p) + overhead) * time.Duration(times(p))
 		}
 	}
 	if rest := s.Runner.restTime(); rest > 0 {
@@ -274,7 +294,7 @@ func (o Options) window(p matrix.Run) time.Duration {
 	switch {
 	case p.Calibrates:
 		return o.calibrationWindow()
-	case p.Warmup && o.WarmupDuration > 0:
+	case p.Warmup && !p.Trial && o.WarmupDuration > 0:
 		return o.WarmupDuration
 	}
 	return o.Duration

@@ -16,12 +16,14 @@ import (
 var ErrTime = errors.New("the time was up")
 
 // tooLate tells a run that would not be over in time: it would take as long as the plan says, or
-// as the longest so far. One whose cell cannot run takes none.
+// as the longest so far, and a search as many trials as usual. One whose cell cannot run takes no
+// time.
 func (s *Session) tooLate(p matrix.Run) bool {
 	if s.Until.IsZero() || s.missing(p.Cell) != nil {
 		return false
 	}
-	takes := max(s.Runner.Opt.length(p)+2*s.Runner.restTime()+overhead, s.longest)
+	usual, _ := s.tries(p)
+	takes := max(s.Runner.Opt.length(p)+overhead, s.longest)*time.Duration(usual) + 2*s.Runner.restTime()
 	return time.Until(s.Until) < takes
 }
 

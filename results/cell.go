@@ -45,10 +45,11 @@ type Cell struct {
 	Probe       string `json:"probe,omitempty"`
 	ProbeSample int    `json:"probe_sample,omitempty"`
 
-	RcvBuf      int    `json:"rcvbuf,omitempty"`       // SO_RCVBUF, bytes
-	SndBuf      int    `json:"sndbuf,omitempty"`       // SO_SNDBUF, bytes
-	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"` // of payload; of a share, once it is known what it comes to
-	PacePercent int    `json:"pace_percent,omitempty"` // share of what the slowest of the compared cells does without; 0: the rate was asked for
+	RcvBuf      int    `json:"rcvbuf,omitempty"`         // SO_RCVBUF, bytes
+	SndBuf      int    `json:"sndbuf,omitempty"`         // SO_SNDBUF, bytes
+	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"`   // of payload; of a share, once it is known what it comes to
+	PacePercent int    `json:"pace_percent,omitempty"`   // share of what the slowest of the compared cells does without; 0: the rate was asked for
+	LossFree    bool   `json:"pace_loss_free,omitempty"` // each run looks for the highest rate without loss; PaceBitsPS is then what was found, or tried
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings

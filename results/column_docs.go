@@ -70,9 +70,9 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"and `crowded-cpu` where an end's softirq must share a CPU with the other end, which is then charged for it; " +
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
-			"`calibration`: unpaced, the base rate of paces given in percent; " +
+			"`calibration`: unpaced, the base rate of paces given in percent; `trial`: made by a search for the highest rate without loss, at the pace that was tried (docs/packets.md); " +
 			"`smt-siblings` where CPUs share a core; `other-node` where those of another NUMA node than the interface's had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet costs (docs/packets.md); `disturbed`: disturbed by something else on the " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet costs, `cpumap-thread`: cpu_poller_cores has the time of the thread behind a cpumap (docs/packets.md); `disturbed`: disturbed by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
@@ -124,7 +124,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"power_idle_drift", "1", "difference of idle power before and after, relative to their mean"},
 	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB", "standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
 	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty of roi_cpu, roi_power and the totals from that of the cost, each of one run"},
-	ColumnDoc{"pace", "", "as requested, a rate or a percentage such as `50%`; pace_bits_ps is the resulting rate"},
+	ColumnDoc{"pace", "", "as requested, a rate, a percentage such as `50%`, or `loss-free`; pace_bits_ps is the resulting rate"},
 	ColumnDoc{"header_split", "bool", "requested, for modes that do not split headers themselves; empty = left as found"},
 	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, by APERF and MPERF; empty where there are none, as in most virtual machines"},
 	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, independent of their frequency; empty where they cannot be counted"},
@@ -157,6 +157,8 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"rr_timeout_us", "us", "requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
 	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' order (docs/packets.md)"},
 	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues over, at the receiver one for each queue"},
+	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the highest rate without loss: that rate, and the lowest one that failed; empty = none did (docs/packets.md)"},
+	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of the search, which have rows of their own, flagged `trial`"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -90,6 +90,9 @@ func (s *FlowSpread) metrics() []Metric {
 // Conclude enters what follows from the figures of both ends: what limited the run and each of
 // its flows, and how even the flows were.
 func (r *Record) Conclude() {
+	if r.hasHelpers() && !slices.Contains(r.Flags, FlagHelpers) {
+		r.Flags = append(slices.Clip(r.Flags), FlagHelpers)
+	}
 	r.Limit = r.FindLimit()
 	for i := range r.SUT.Flows {
 		r.SUT.Flows[i].Limit = r.FlowLimit(i)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -24,18 +25,31 @@ func (c *Cell) checkFrames() error {
 	switch {
 	case c.MessageBytes > stream.MaxFramePayload:
 		return refuse("message", fmt.Errorf("a generated frame's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxFramePayload))
+	case c.XDPTouch != "" && c.XDPTouch != swapMACs && c.sendsBack(all[0]):
+		return refuse("xdp_touch", errors.New("frames sent back must be addressed to their sender: use "+swapMACs+", or leave it out"))
 	case c.NFlows() > 1:
 		return refuse("flows", errors.New("an XDP program gets all frames of an interface: use one flow, and several 5-tuples (tuples)"))
 	}
 	return nil
 }
 
+// swapMACs is the touch that addresses frames to their sender.
+const swapMACs = "swap-macs"
+
+// sendsBack tells a cell whose receiver sends frames back by the interface by which they came.
+func (c *Cell) sendsBack(rx stream.Mode) bool {
+	out, to := stream.RedirectDev(c.XDPRedirect)
+	return rx.SendsBack || rx.Redirects && to && out == ""
+}
+
 // MetricHelperCores is what kernel threads used that work for a path and are none of NAPI's: the
 // one behind a cpumap. They are in CPUPollerCores.
 const MetricHelperCores = "cpumap_thread_cores"
 
-// HasHelpers tells that these were counted.
-func (h *Host) HasHelpers() bool { return !math.IsNaN(h.value(MetricHelperCores)) }
+// hasHelpers tells that these were counted. The flag is there where metrics were not read.
+func (r *Record) hasHelpers() bool {
+	return !math.IsNaN(r.SUT.value(MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
+}
 
 // ReadsFrames tells whether the data path's thread takes the frames of a cell itself, and not only
 // looks at what was counted.
@@ -54,11 +68,12 @@ func (h *Host) OwnCores(read bool) *float64 {
 	if !read {
 		return &own
 	}
-	for i := range h.Flows {
-		if h.Flows[i].ThreadCores == nil {
+	for i := range h.Flows { // not ThreadCores, in which a thread's waits for its CPU are, too
+		s := h.Flows[i].CPUS
+		if s == nil || h.DurationS == nil || !(*h.DurationS > 0) {
 			return nil
 		}
-		own += *h.Flows[i].ThreadCores
+		own += *s / *h.DurationS
 	}
 	return &own
 }

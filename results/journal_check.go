@@ -80,6 +80,9 @@ func (r *Record) validate() error {
 			}
 		}
 	}
+	if err := r.LossFree.Check(); err != nil {
+		return err
+	}
 	return r.checkFlows()
 }
 

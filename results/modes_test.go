@@ -23,6 +23,7 @@ func init() {
 		stream.Mode{Name: "udp-rr", Role: stream.TX, Kind: stream.Datagram, Batches: true, RoundTrips: true},
 		stream.Mode{Name: "xdp-drop", Role: stream.RX, Kind: stream.Frame, XDP: true},
 		stream.Mode{Name: "xdp-redirect", Role: stream.RX, Kind: stream.Frame, XDP: true, Redirects: true},
+		stream.Mode{Name: "xdp-tx", Role: stream.RX, Kind: stream.Frame, XDP: true, SendsBack: true},
 		stream.Mode{Name: "udp-recv", Role: stream.RX, Kind: stream.Frame, Reads: true},
 		stream.Mode{Name: "pktgen-xdp", Role: stream.TX, Kind: stream.Frame},
 	)

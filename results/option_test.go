@@ -94,7 +94,7 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, ""},
 		{Cell{RX: "tcp", TX: "tcp", HoldBytes: 1}, "hold 1: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx tcp: leave it out"},
-		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it applies to tcp, uring, zcrx-nodev, udp, xdp-drop, xdp-redirect, udp-recv, not to rx zcrx, tx tcp: leave it out"},
+		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it applies to tcp, uring, zcrx-nodev, udp, xdp-drop, xdp-redirect, xdp-tx, udp-recv, not to rx zcrx, tx tcp: leave it out"},
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx devmem"},
 		{Cell{RX: "tcp", TX: "uring", GatherUs: &one}, ""},

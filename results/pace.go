@@ -21,8 +21,8 @@ const LeastPace = 1e6
 
 // setPace reads none, a rate or a share.
 func setPace(c *Cell, s string) (err error) {
-	c.PaceBitsPS, c.PacePercent = 0, 0
-	if s == NoPace {
+	c.PaceBitsPS, c.PacePercent, c.LossFree = 0, 0, s == PaceLossFree
+	if s == NoPace || c.LossFree {
 		return nil
 	}
 	if share, ok := strings.CutSuffix(s, "%"); ok {
@@ -42,6 +42,9 @@ func setPace(c *Cell, s string) (err error) {
 
 // rawPace is what was asked for: what a share came to does not tell cells apart.
 func rawPace(c *Cell) string {
+	if c.LossFree {
+		return PaceLossFree
+	}
 	if c.PacePercent != 0 {
 		return strconv.Itoa(c.PacePercent) + "%"
 	}
@@ -58,6 +61,10 @@ func paceRate(c *Cell) string {
 
 // loadPace reads what rawPace or paceRate wrote, in any order.
 func loadPace(c *Cell, s string) (err error) {
+	if s == PaceLossFree {
+		c.LossFree = true
+		return nil
+	}
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		c.PacePercent, err = parseInt(share)
 		return err
@@ -69,10 +76,13 @@ func loadPace(c *Cell, s string) (err error) {
 // pace is the option's value; its column has the rate.
 var pace = value{raw: rawPace, set: setPace, load: loadPace, show: showPace, column: paceRate,
 	columnDoc: "payload bits per second that the run was paced to; empty = as fast as possible",
-	zero:      func(c *Cell) { c.PaceBitsPS, c.PacePercent = 0, 0 }}
+	zero:      func(c *Cell) { c.PaceBitsPS, c.PacePercent, c.LossFree = 0, 0, false }}
 
 // NoPace is the value of a pace that nobody asked for.
 const NoPace = "none"
+
+// PaceLossFree is the value of a pace that each run looks for: the highest without loss.
+const PaceLossFree = "loss-free"
 
 func showPace(raw string) string {
 	n, err := strconv.Atoi(raw)
@@ -92,9 +102,12 @@ var paceAsked = optional(column{"pace",
 
 // AtPaceOf is c at the pace of d.
 func (c Cell) AtPaceOf(d Cell) Cell {
-	c.PaceBitsPS, c.PacePercent = d.PaceBitsPS, d.PacePercent
+	c.PaceBitsPS, c.PacePercent, c.LossFree = d.PaceBitsPS, d.PacePercent, d.LossFree
 	return c
 }
+
+// Paced tells a cell that is to keep to a rate, or that looks for one.
+func (c *Cell) Paced() bool { return c.PaceBitsPS != 0 || c.PacePercent != 0 || c.LossFree }
 
 // Flags of records.
 const (

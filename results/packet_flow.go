@@ -80,6 +80,9 @@ var streamProbes = []string{"latency", "zc", "tcp"}
 
 // checkPackets refuses what no flow of packets can have.
 func (c *Cell) checkPackets() error {
+	if err := c.CheckLossFree(); err != nil {
+		return err
+	}
 	if !c.MovesPackets() {
 		return nil
 	}

@@ -43,8 +43,11 @@ type Record struct {
 	Gate     GateClass `json:"gate,omitempty"`  // invalid: the kind of gate that it did not pass
 	Limit    LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
 	Warnings []string  `json:"warnings,omitempty"`
-	Source   string    `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
-	Flags    []string  `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
+
+	LossFree *LossFree `json:"loss_free,omitempty"` // where the cell looks for a rate; of the run that ended the search
+
+	Source string   `json:"source,omitempty"` // where a published figure was published; empty for runs of our own
+	Flags  []string `json:"flags,omitempty"`  // short machine-readable marks, such as "shared-machine"
 
 	Attached Attached `json:"-"` // what lies beside the journal, see [Writer.Attach]
 }

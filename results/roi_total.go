@@ -33,7 +33,7 @@ const (
 // not at a pace, where that would say how fast the pace was and a mode at two paces would look like
 // two, and not of packets and round trips, which are not sent for their bytes.
 func (c *Cell) Returns() bool {
-	return c.PaceBitsPS == 0 && c.PacePercent == 0 && !c.MovesPackets() && !c.RoundTrips()
+	return !c.Paced() && !c.MovesPackets() && !c.RoundTrips()
 }
 
 // ROI is [ROI] of a run: n and m are the exponents of throughput and cost. Nil

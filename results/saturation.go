@@ -23,6 +23,9 @@ const (
 	SlackShared Slack = "shared" // they had none, but what received had only a part of theirs
 )
 
+// FlagHelpers marks a run whose receiver's time has that of the thread behind a cpumap.
+const FlagHelpers = "cpumap-thread"
+
 // FlagUnsaturated marks a run of packets with slack.
 const FlagUnsaturated = "unsaturated"
 
@@ -46,49 +49,62 @@ func (r *Record) Slack() Slack {
 	return SlackIdle
 }
 
-// received is how busy the busiest of the threads was that received, where threads did, and the
-// busiest of the CPUs. What cannot be told apart is taken together.
+// received is how busy the threads were that received, where threads did, and the CPUs: of several
+// CPUs the busiest, and of threads that may be on several the busiest.
 func (r *Record) received() (used, busy *float64) {
 	h := &r.SUT
-	busy = h.CPUBusyCores
-	if v := h.busiestCPU(); busy != nil && v != nil {
-		busy = v
+	most, cpus := h.busiestCPU()
+	if busy = h.CPUBusyCores; busy != nil && cpus > 1 {
+		busy = most
 	}
 	used = r.OwnCores()
-	if used == nil {
+	switch {
+	case used == nil:
 		return busy, busy
+	case cpus <= 1: // they share it
+		return used, busy
 	}
 	if v := h.value(MetricBusiestPoller); v > 0 && v < *used { // else there is no other
-		used = new(v)
+		used = &v
 		for i := range h.Flows {
-			if t := h.Flows[i].ThreadCores; t != nil && r.readsItself() {
-				used = new(max(*used, *t))
+			if s := h.Flows[i].CPUS; s != nil && r.readsItself() {
+				used = new(max(*used, *s / *h.DurationS))
 			}
 		}
 	}
 	return used, busy
 }
 
-// busiestCPU is how busy that of the measured CPUs was; nil: none was told apart.
-func (h *Host) busiestCPU() (most *float64) {
+// busiestCPU is how busy that of the measured CPUs was, and how many there were told apart.
+func (h *Host) busiestCPU() (most *float64, cpus int) {
 	for i := range h.Metrics {
 		n, ok := strings.CutSuffix(h.Metrics[i].Name, "_busy_cores")
 		if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu && n != "" && strings.Trim(n, "0123456789") == "" {
+			cpus++
 			if v := h.Metrics[i].Value; most == nil || v > *most {
 				most = &v
 			}
 		}
 	}
-	return most
+	return most, cpus
 }
 
+// overBusy is by how much the time of threads may seem to be more than that of all CPUs: their
+// clocks are read one after the other.
+const overBusy = 1.02
+
 // OwnCores is [Host.OwnCores] of a run's receiver; nil also where its packets went on to a thread
-// that was not counted.
+// that was not counted, and where threads are told to have run for longer than the CPUs were busy,
+// of which all of their time is a part.
 func (r *Record) OwnCores() *float64 {
-	if r.Cell.leavesThreads() && !r.SUT.HasHelpers() {
+	if r.Cell.leavesThreads() && !r.hasHelpers() {
 		return nil
 	}
-	return r.SUT.OwnCores(r.readsItself())
+	own := r.SUT.OwnCores(r.readsItself())
+	if own != nil && r.SUT.CPUBusyCores != nil && *own > overBusy**r.SUT.CPUBusyCores {
+		return nil
+	}
+	return own
 }
 
 // OwnNsPerPacket is OwnCores for each packet, nanoseconds.

@@ -33,15 +33,17 @@ func TestSlack(t *testing.T) {
 		"a thread that is full":           {rx: "xdp-drop", busy: new(1.), poller: new(.98)},
 		"a thread beside others":          {rx: "xdp-drop", busy: new(1.), poller: new(.6), want: SlackShared, warns: "shared: what received shared its CPU with others (0.60 cores used)"},
 		"a thread that had time":          {rx: "xdp-drop", busy: new(.7), poller: new(.6), want: SlackIdle, warns: "idle"},
-		"threads on a CPU each, one full": {rx: "udp-recv", busy: new(1.5), poller: new(.5), thread: new(1.), metrics: []Metric{metric(MetricBusiestPoller, .5)}},
+		"threads on a CPU each, one full": {rx: "udp-recv", busy: new(1.5), poller: new(.5), thread: new(1.), metrics: []Metric{metric(MetricBusiestPoller, .5), metric("cpu0_busy_cores", .5), metric("cpu1_busy_cores", 1)}},
 		"threads on a CPU each, none":     {rx: "udp-recv", busy: new(1.2), poller: new(.6), thread: new(.6), metrics: []Metric{metric(MetricBusiestPoller, .6), metric("cpu0_busy_cores", .6), metric("cpu1_busy_cores", .6)}, want: SlackIdle, warns: "0.60"},
+		"two threads on one full CPU":     {rx: "udp-recv", busy: new(1.), poller: new(.7), thread: new(.29), metrics: []Metric{metric(MetricBusiestPoller, .7), metric("cpu1_busy_cores", 1)}},
+		"threads told to have run longer": {rx: "udp-recv", busy: new(1.), poller: new(.75), thread: new(.46)},
 		"round trips":                     {rx: "udp", busy: new(.5)},
 	} {
 		r := Record{Cell: Cell{RX: x.rx, TX: "udp"}, Verdict: OK, Limit: x.limit}
 		if name == "round trips" {
 			r.Cell.TX = "udp-rr"
 		}
-		r.SUT = Host{PacketsPerS: &pps, CPUBusyCores: x.busy, CPUPollerCores: x.poller, Metrics: x.metrics, Flows: []Flow{{ThreadCores: x.thread}}}
+		r.SUT = Host{PacketsPerS: &pps, CPUBusyCores: x.busy, CPUPollerCores: x.poller, Metrics: x.metrics, DurationS: new(1.), Flows: []Flow{{CPUS: x.thread}}}
 		for range 2 { // to judge it again changes nothing
 			r.MarkSlack()
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/ssh"
+	"github.com/zcbench/zcbench/results"
 )
 
 // UsageError is a spec that cannot be run anywhere: the caller's mistake.
@@ -77,6 +78,9 @@ func Open(s wire.EndSpec) (*End, error) {
 	}
 	if c := &s.Cell; s.Role == stream.TX && c.PacePercent != 0 && c.PaceBitsPS == 0 {
 		return nil, &UsageError{fmt.Errorf("pace %d%% refers to what zcbench measures before a plan: ask for a rate, such as 10G", c.PacePercent)}
+	}
+	if s.Role == stream.TX && s.Cell.LossFree {
+		return nil, &UsageError{fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M", results.PaceLossFree)}
 	}
 	if err := path.Support(""); err != nil {
 		return nil, err

@@ -213,6 +213,9 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 		if err := x.sharedQueues(p, c); err != nil {
 			return err
 		}
+		if err := c.CheckLossFree(); err != nil {
+			return at(x.paceAt(p), "%v; or leave the combination out (exclude)", err)
+		}
 		if known[c.Key()] {
 			x.spec.Folded++
 			continue
@@ -239,6 +242,19 @@ func (x *expansion) sharedQueues(p product, c results.Cell) error {
 		}
 	}
 	return at(where, "%v: %s; or leave the combination out (exclude)", err, fault.Fix(err))
+}
+
+// paceAt is where the pace of a product's cells is said.
+func (x *expansion) paceAt(p product) ast.Node {
+	for _, a := range p.axes {
+		if a.option.Name == "pace" {
+			return a.node
+		}
+	}
+	if n := x.all["pace"]; n != nil {
+		return n
+	}
+	return p.node
 }
 
 func (x *expansion) excluded(c results.Cell, used []bool) bool {

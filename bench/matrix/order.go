@@ -16,6 +16,7 @@ type Run struct {
 	Warmup     bool
 	Replay     int  // of the plan, from 0
 	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
+	Trial      bool // of a search for the highest rate without loss
 }
 
 // Place is one run of item At at its place in an order.

@@ -79,6 +79,9 @@ func parse(data []byte) (*Spec, error) {
 	if err := x.expand(root); err != nil {
 		return nil, err
 	}
+	if err := s.checkLossFree(); err != nil {
+		return nil, err
+	}
 	return s, s.checkRuns(root)
 }
 
@@ -98,9 +101,13 @@ func (s *Spec) runsFit() error {
 	if s.Warmup {
 		blocks++
 	}
-	if blocks *= s.Replays(); int64(blocks)*int64(len(s.Cells)) > MaxRuns {
-		runs := int64(blocks) * int64(len(s.Cells))
+	blocks *= s.Replays()
+	runs := int64(blocks) * int64(len(s.Cells))
+	if runs > MaxRuns {
 		return fmt.Errorf("%d cells, %d times each, make %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+	}
+	if more := s.searches() * int64(s.Search().Trials); runs+more > MaxRuns {
+		return fmt.Errorf("%d searches for a rate without loss of up to %d trials each, with %d runs, are more than the %d runs that a plan may have: lower loss_free.trials", s.searches(), s.Search().Trials, runs, MaxRuns)
 	}
 	return nil
 }
@@ -137,6 +144,7 @@ func (s *Spec) fields(x *expansion) []field {
 		{"purpose", read(&s.Purpose, parsePurpose)},
 		{"adaptive", s.adaptive},
 		{"gates", s.gates},
+		{"loss_free", s.lossFree},
 	}, slices.Concat(s.keys(), s.forAll(x), s.Power.fields())...)
 }
 

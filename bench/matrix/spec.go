@@ -39,6 +39,8 @@ type Spec struct {
 	Plan
 	Gates  results.Gates
 	Common Common
+	// LossFree is how cells with that pace look for their rate; nil: as [DefaultLossFree] says.
+	LossFree *LossFree `json:",omitempty"`
 
 	Power Power `json:"-"`
 
@@ -49,6 +51,8 @@ type Spec struct {
 
 	fileName string
 	ipv6At   ast.Node // where the file says IPv6; nil: it does not
+
+	lossFreeAt ast.Node // where it says LossFree
 }
 
 // End is one end of the flow and what is set on its host for all cells.

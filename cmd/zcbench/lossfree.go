@@ -55,11 +55,12 @@ usage.`,
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "host of the sender")
 	fs.StringVar(&f.out, "out", "", "folder for the runs; must not contain any yet (default: only print)")
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
-	fs.Float64Var(&f.loss, "loss", 0, "acceptable loss, in percent of a run's packets")
-	fs.Float64Var(&f.resolution, "resolution", 2, "stop when the reported rate is within this percentage of one that failed")
+	usual := matrix.DefaultLossFree()
+	fs.Float64Var(&f.loss, "loss", 100*usual.Limit, "acceptable loss, in percent of a run's packets")
+	fs.Float64Var(&f.resolution, "resolution", 100*usual.Resolution, "stop when the reported rate is within this percentage of one that failed")
 	cli.First(cmd, "sut", "tg", "rx", "tx", "message-size", "duration", "loss", "confirm", "out", "json")
-	fs.IntVar(&f.confirm, "confirm", 10, "how often in a row the reported rate must pass")
-	fs.IntVar(&f.trials, "trials", 200, "give up after this many runs")
+	fs.IntVar(&f.confirm, "confirm", usual.Confirm, "how often in a row the reported rate must pass")
+	fs.IntVar(&f.trials, "trials", usual.Trials, "give up after this many runs")
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")
 	return cmd
@@ -70,7 +71,7 @@ func (f *lossFreeFlags) check() error {
 	switch {
 	case !c.MovesPackets():
 		return cli.Usagef("--rx %s carries a stream, which loses nothing: choose modes that carry packets (docs/packets.md)", c.RX)
-	case c.PaceBitsPS != 0 || c.PacePercent != 0:
+	case c.Paced():
 		return cli.Usagef("--pace: loss-free chooses the paces: leave it out")
 	case !(f.loss >= 0 && f.loss < 100):
 		return cli.Usagef("--loss %g: must be 0 to 100 percent", f.loss)
@@ -122,16 +123,15 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 // lossFreeReport is what --json prints.
 type lossFreeReport struct {
 	Cell results.Cell `json:"cell"`
-	bench.LossFree
-	MaxLoss    float64  `json:"max_loss"`              // share
+	results.LossFree
 	LossyShare *float64 `json:"lossy_share,omitempty"` // of runs at that rate, below it with 95 % confidence
 }
 
-func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found bench.LossFree) error {
+func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found results.LossFree) error {
 	if f.json {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
-		return enc.Encode(lossFreeReport{c, found, f.loss / 100, found.LossyShare()})
+		return enc.Encode(lossFreeReport{c, found, found.LossyShare()})
 	}
 	var err error
 	say := func(format string, args ...any) {

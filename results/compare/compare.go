@@ -43,6 +43,7 @@ var Metrics = []Metric{
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
 	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil},
+	{"loss_free_packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.LossFreeRate() }, nil},
 	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil},
 	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil},
 	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P50Us }), nil},
@@ -68,7 +69,7 @@ func tgHost(r *results.Record) []*results.Host    { return []*results.Host{&r.TG
 func bothHosts(r *results.Record) []*results.Host { return []*results.Host{&r.SUT, &r.TG} }
 
 // ReportMetrics are compared in reports, as far as they were measured.
-var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "ns_per_kb", "ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
+var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_packets_per_s", "ns_per_kb", "ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
 	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
 
 // DefaultMetrics are compared when none are asked for.
@@ -370,7 +371,7 @@ var setsClock = []string{"governor", "max_idle_us"}
 // ofReturn tells a return on cost.
 func (m Metric) ofReturn() bool { return strings.HasPrefix(m.Name, "roi_") }
 
-func paced(c *results.Cell) bool { return c.PaceBitsPS != 0 || c.PacePercent != 0 }
+func paced(c *results.Cell) bool { return c.Paced() }
 
 // Mixed tells whether the two differ in several factors though one was asked about.
 func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }

@@ -213,9 +213,10 @@ func (p *Pair) plan(j *results.Journal) (unfinished bool) {
 	return unfinished
 }
 
-// planned is a cell without what its rate came to on these hosts, where a share was asked for.
+// planned is a cell without what its rate came to on these hosts, where a share was asked for, or
+// it was looked for.
 func planned(c results.Cell) results.Cell {
-	if c.PacePercent > 0 {
+	if c.PacePercent > 0 || c.LossFree {
 		c.PaceBitsPS = 0
 	}
 	return c

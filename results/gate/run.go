@@ -17,10 +17,10 @@ type failure struct{ flag, reason, fix string }
 // flows were and options that did not act, which flag it, or leave it out where that was asked
 // for, and last whether the machine was quiet and the receiver saturated. A run that is not ok,
 // and a warm-up, are left as they are; of a calibration's run only what left it out is asked,
-// because shares of a pace are of it. Proofs (g.Copied among them) are judged by the ends
-// themselves.
+// because shares of a pace are of it, and so of a search's trial. Proofs (g.Copied among them)
+// are judged by the ends themselves.
 func Run(g results.Gates, r *results.Record) {
-	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() {
+	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}
 	for _, check := range []func(results.Gates, *results.Record) *failure{foreign, idleDrift} {

@@ -58,7 +58,7 @@ func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 		d := &decision{side: a.side, cost: a.cost}
 		for i, g := range groups {
 			switch {
-			case g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0 || len(g.counted()) == 0:
+			case g.cell.Paced() || len(g.counted()) == 0:
 			case g.cell.MovesPackets() || g.cell.RoundTrips():
 				d.others = append(d.others, plaintext.Line(g.cell.ID))
 			case !d.add(i, g, &cells[i]):

@@ -26,7 +26,7 @@ var pageScript string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + packetsText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+var page = template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
 // scripts inside. Without scripts it is whole, and does not answer.

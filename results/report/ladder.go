@@ -131,7 +131,7 @@ func (l Ladder) climb() {
 	})
 	for _, r := range l {
 		above := l.above(r)
-		if above == nil {
+		if above == nil || len(above.all) == 0 || len(r.all) == 0 { // nothing was measured
 			continue
 		}
 		s := stat.ShiftOf(above.all, r.all, 0)

@@ -113,6 +113,21 @@ func TestLadderComparesOneMeasure(t *testing.T) {
 	}
 }
 
+// A rung that could not run has no figure, and no difference of 0.
+func TestLadderWithoutRuns(t *testing.T) {
+	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]results.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
+	for i := range j.Records {
+		if r := &j.Records[i]; r.Cell.RX == "back" {
+			r.Verdict, r.SUT, r.TG = results.Unsupported, results.Host{}, results.Host{}
+		}
+	}
+	for _, r := range Summarize(j).Ladders[0] {
+		if r.mode.Name == "back" && (r.More != nil || r.Words()[6] != none) {
+			t.Errorf("%q", r.Words())
+		}
+	}
+}
+
 // The thread behind a cpumap is none of NAPI's: what polls is not all that receives, unless that
 // one was counted, too. Of AF_XDP the application's thread is part of it.
 func TestLadderOfACPUMap(t *testing.T) {
@@ -128,7 +143,7 @@ func TestLadderOfACPUMap(t *testing.T) {
 			case "":
 				h.Flows = []results.Flow{{}}
 			case "read":
-				h.Flows = []results.Flow{{ThreadCores: new(.2)}}
+				h.DurationS, h.Flows = new(2.), []results.Flow{{CPUS: new(.4)}}
 			}
 		}
 		r := Summarize(j).Ladders[0][1]

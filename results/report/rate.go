@@ -51,7 +51,7 @@ func (c *Cell) leaveROI() {
 // unpaced are the cells whose sums of several flows were not asked for, and not of packets.
 func unpaced(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
-		return g.cell.PaceBitsPS != 0 || g.cell.PacePercent != 0 || g.cell.MovesPackets()
+		return g.cell.Paced() || g.cell.MovesPackets()
 	})
 }
 

@@ -16,8 +16,9 @@ import (
 // Summary is a journal per cell, in the order of the plan.
 type Summary struct {
 	Header results.Header `json:"header"`
-	Runs   int            `json:"runs"`    // records used, warm-ups included
-	Warmup int            `json:"warmups"` // of those, warm-ups
+	Runs   int            `json:"runs"`             // records used, warm-ups included
+	Warmup int            `json:"warmups"`          // of those, warm-ups
+	Trials int            `json:"trials,omitempty"` // and trials of searches
 
 	// Answer is what the evidence supports, in sentences; nil: there is nothing to say.
 	Answer *answer.Answer `json:"answer,omitempty"`
@@ -40,6 +41,8 @@ type Summary struct {
 	// Flows are how cells with several flows do by their number; nil: none has.
 	Flows []FlowCurve `json:"flows,omitempty"`
 	Trips []TripsCell `json:"round_trips,omitempty"`
+	// LossFree are the cells whose runs are searches for the highest rate without loss.
+	LossFree []LossFreeCell `json:"loss_free,omitempty"`
 	// Along are the cells with a path of interfaces.
 	Along []AlongCell `json:"along_path,omitempty"`
 
@@ -153,9 +156,12 @@ func Summarize(j results.Journal) *Summary {
 	s.ROI, s.Calibrations = roiOf(returning(groups), between), calibrations(&j)
 	s.Ladders = ladders(groups, s.Cells)
 	s.Costs, s.Flows, s.Trips = costsOf(groups), flowCurves(groups, s.Cells, between), tripsOf(groups, s.Cells)
-	s.Along = alongOf(groups, s.Cells)
+	s.Along, s.LossFree = alongOf(groups, s.Cells), lossFreeOf(groups, s.Cells)
 	for i := range j.Records {
-		if j.Records[i].Warmup {
+		switch r := &j.Records[i]; {
+		case r.Tries():
+			s.Trials++
+		case r.Warmup:
 			s.Warmup++
 		}
 	}
@@ -230,7 +236,7 @@ func group(j results.Journal) []*cellRuns {
 		find(&j.Header.Cells[i])
 	}
 	for i := range j.Records {
-		if calibrates(&j.Records[i]) {
+		if calibrates(&j.Records[i]) || j.Records[i].Tries() {
 			continue
 		}
 		g := find(&j.Records[i].Cell)

@@ -38,6 +38,7 @@ func Table(w io.Writer, s *Summary) error {
 	}
 	writeRows(b, s)
 	writeLegend(b, s)
+	writeLossFree(b, s.LossFree)
 	writeTrips(b, s.Trips)
 	writeAlong(b, s.Along)
 	writeFlows(b, s.Flows)

@@ -33,7 +33,7 @@ func FlowLayouts(t *testing.T, rx string) {
 				threads := watchThreads()
 				r := measured(t, rx, "--flows", "2", "--queues", strconv.Itoa(queues), "--layout", layout)
 				seen := threads()
-				checkFlows(t, r.SUT.Flows, 2, queues)
+				checkFlows(t, r, 2, queues)
 				sut, tg := flowCPUs(t, r.SUT.Flows, queues), flowCPUs(t, r.TG.Flows, 2)
 				for _, want := range [][]int{sut.threads, tg.threads} {
 					if !slices.Contains(seen, fmt.Sprint(want)) {

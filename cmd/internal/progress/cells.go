@@ -142,7 +142,7 @@ func (p *cellProgress) Begin(r matrix.Run) {
 	p.change(func() {
 		p.now = p.row(r.Cell)
 		p.what = fmt.Sprintf("%s from %s, run %d", p.now.rx, p.now.tx, r.Rep+1)
-		if r.Warmup {
+		if r.Warmup && !r.Trial {
 			p.what = fmt.Sprintf("%s from %s, warm-up", p.now.rx, p.now.tx)
 		}
 	})

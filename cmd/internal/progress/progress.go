@@ -44,6 +44,9 @@ func what(c results.Cell, rep int, warmup bool) string {
 
 // how says how a run ended.
 func how(r results.Record) string {
+	if v := r.LossFreeRate(); v != nil && r.Verdict == results.OK {
+		return fmt.Sprintf("%.1f kpps without loss, %d trials", *v/1e3, r.LossFree.Trials)
+	}
 	if r.Verdict == results.OK && r.SUT.ThroughputGbps != nil {
 		return fmt.Sprintf("%.1f Gbit/s", *r.SUT.ThroughputGbps)
 	}
@@ -119,7 +122,7 @@ func (p *barProgress) Plan(runs int, estimate time.Duration) {
 }
 
 func (p *barProgress) Begin(r matrix.Run) {
-	p.bar.Set("what", what(r.Cell, r.Rep, r.Warmup)+p.last)
+	p.bar.Set("what", what(r.Cell, r.Rep, r.Warmup && !r.Trial)+p.last)
 }
 
 func (p *barProgress) Done(r results.Record) {

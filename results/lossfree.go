@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
+
+// LossFree is what a search for the highest rate without loss has come to.
+type LossFree struct {
+	PacketsPerS float64 `json:"packets_per_s,omitempty"` // the rate that passed; 0: none did
+	Passed      int     `json:"passed,omitempty"`        // times in a row
+	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest rate that did not, packets a second; 0: none was higher
+	BySender    bool    `json:"limit_is_sender"`         // the sender could do no more: what the receiver can is not known
+	Trials      int     `json:"trials"`
+	GivenUp     bool    `json:"given_up"` // after as many trials as there may be
+
+	MaxLoss      float64 `json:"max_loss"`               // share of a trial's packets with which it still passes
+	Inconclusive int     `json:"inconclusive,omitempty"` // of the trials: invalid runs, which say nothing
+}
+
+// LossyShare is below which share the trials at the rate that lose too much are, with 95 %
+// confidence: none of those that were made did. Nil: none was made.
+func (f *LossFree) LossyShare() *float64 {
+	if f.Passed == 0 {
+		return nil
+	}
+	return new(1 - math.Pow(0.05, 1/float64(f.Passed)))
+}
+
+// mostLossFree bounds its figures, so that no sum of them overflows.
+const mostLossFree = 1e15
+
+// Check refuses what no search comes to.
+func (f *LossFree) Check() error {
+	if f == nil {
+		return nil
+	}
+	for _, v := range []float64{f.PacketsPerS, f.FailedAt} {
+		if !(v >= 0 && v <= mostLossFree) {
+			return fmt.Errorf("a rate without loss of %g packets/s", v)
+		}
+	}
+	switch {
+	case !(f.MaxLoss >= 0 && f.MaxLoss < 1):
+		return fmt.Errorf("a rate without loss at which a share of %g may be lost", f.MaxLoss)
+	case min(f.Passed, f.Inconclusive) < 0, f.Passed > f.Trials, f.Inconclusive > f.Trials, f.Trials < 1:
+		return fmt.Errorf("a search with %d trials, %d passed, %d inconclusive", f.Trials, f.Passed, f.Inconclusive)
+	}
+	return nil
+}
+
+// FlagTrial marks a run that a search for the highest rate without loss has made on its way. It is
+// a warm-up to all statistics, with the rate that was tried.
+const FlagTrial = "trial"
+
+// Tries tells such a run.
+func (r *Record) Tries() bool { return slices.Contains(r.Flags, FlagTrial) }
+
+// LossFreeRate is the rate that a search has found, packets a second; nil: none was made, or none
+// was found.
+func (r *Record) LossFreeRate() *float64 {
+	if r.LossFree == nil || !(r.LossFree.PacketsPerS > 0) {
+		return nil
+	}
+	return &r.LossFree.PacketsPerS
+}
+
+// CheckLossFree refuses to look for a rate of what is never lost, or is no rate of packets.
+func (c *Cell) CheckLossFree() error {
+	if !c.LossFree || c.MovesPackets() && !c.RoundTrips() {
+		return nil
+	}
+	o := LookupOption("pace")
+	m, err := stream.LookupMode(stream.RX, c.RX)
+	if err == nil && m.Kind == stream.Stream {
+		return &OptionError{Option: o, Value: PaceLossFree, Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
+	}
+	return &OptionError{Option: o, Value: PaceLossFree, Err: errors.New("round trips have no rate at which they lose nothing: use rr_rate")}
+}
+
+// lossFreeColumns are those of runs.csv.
+func lossFreeColumns() []column {
+	of := func(name string, get func(*LossFree) string, set func(*LossFree, string) error) column {
+		return optional(column{"loss_free_" + name, func(r *row) string {
+			if r.rec.LossFree == nil {
+				return ""
+			}
+			return get(r.rec.LossFree)
+		}, func(r *row, s string) error {
+			if r.rec.LossFree == nil {
+				r.rec.LossFree = &LossFree{}
+			}
+			return set(r.rec.LossFree, s)
+		}})
+	}
+	rate := func(name string, at func(*LossFree) *float64) column {
+		return of(name, func(f *LossFree) string {
+			if *at(f) == 0 {
+				return ""
+			}
+			return formatFloat(at(f))
+		}, func(f *LossFree, s string) (err error) { *at(f), err = parseFloat(s); return err })
+	}
+	number := func(name string, at func(*LossFree) *int) column {
+		return of(name, func(f *LossFree) string { return strconv.Itoa(*at(f)) }, func(f *LossFree, s string) (err error) { *at(f), err = parseInt(s); return err })
+	}
+	return []column{rate("packets_per_s", func(f *LossFree) *float64 { return &f.PacketsPerS }), rate("failed_at", func(f *LossFree) *float64 { return &f.FailedAt }),
+		number("passed", func(f *LossFree) *int { return &f.Passed }), number("trials", func(f *LossFree) *int { return &f.Trials })}
+}

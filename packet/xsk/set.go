@@ -70,8 +70,8 @@ func Queues(dev string) (int, error) {
 }
 
 // withProgram is how many RX queues there are now that a program is attached. The flow may come by
-// one that is there for the program alone: virtio_net's device spreads packets over all of them. In
-// copy mode its socket has nothing of the driver's, so it does not matter that the queue goes first.
+// one that is there for the program alone: virtio_net's device spreads packets over all of them.
+// In copy mode its socket has nothing of the driver's, so that the queue may go first.
 func withProgram(o Options, before int) (int, error) {
 	now, err := Queues(o.Dev)
 	if err != nil || now <= before || !o.ZeroCopy {

@@ -118,9 +118,9 @@ func labReceived(t *testing.T, r *results.Record, zero bool) {
 	t.Logf("%s, %s", p.PacketsText(), r.Reason)
 }
 
-// labRun is what zcbench run says of a run whose window was read in time. On a machine that emulates
-// it takes seconds until the program is attached, and the sockets have their memory; on a busy one
-// it takes more of them.
+// labRun is what zcbench run says of a run whose window was read in time. On a machine that
+// emulates it takes seconds until the program is attached, and the sockets have their memory; on a
+// busy one it takes more of them.
 func labRun(t *testing.T, args ...string) (r results.Record) {
 	t.Helper()
 	for rampUp := 4 * time.Second; ; rampUp *= 3 {

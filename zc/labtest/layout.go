@@ -66,8 +66,7 @@ func program(t *testing.T, rx, why string, args ...string) (r results.Record, st
 	}
 	for again := true; ; {
 		r, status = once(t, rx, unit, args...)
-		late := strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell") ||
-			strings.Contains(r.Reason, "no payload was transferred in the window, while other flows moved")
+		late := late(r)
 		told := why != "" && strings.Contains(r.Reason, why) && r.SUT.CopiedBytes != nil && *r.SUT.CopiedBytes > 0
 		switch {
 		case !late || told || unit > time.Second && !again:
@@ -78,6 +77,12 @@ func program(t *testing.T, rx, why string, args ...string) (r results.Record, st
 			unit *= 4
 		}
 	}
+}
+
+// late tells a run that has measured nothing.
+func late(r results.Record) bool {
+	return strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell") ||
+		strings.Contains(r.Reason, "no payload was transferred in the window, while other flows moved")
 }
 
 // once is one run, of 18 units. The device is as it was afterwards.

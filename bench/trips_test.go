@@ -36,7 +36,7 @@ func TestIntegrationRoundTrips(t *testing.T) {
 				t.Errorf("%s: the account does not close: %s; %s; %v", c.ID, tg.Packets.PacketsText(), sut.Packets.PacketsText(), rec.Warnings)
 			}
 		}
-		if c.BusyPollUs > 0 { // a veth without GRO has no queue to poll, and the counter says so
+		if c.BusyPollUs > 0 { // see TestIntegrationBusyPoll
 			if i := rec.Inert(); len(i) != 1 || i[0].Option != "busy_poll" {
 				t.Errorf("%s: %+v", c.ID, i)
 			}

@@ -167,6 +167,7 @@ lab() {
 	own_machine "$pktgen" '--load veth --load pktgen' ./packet/xdp || status=1
 	own_machine '^TestLabXDPGeneric$' '' ./packet/xdp || status=1
 	own_machine '^TestLabQEMUXDP$' "$behind_iommu" ./packet/xdp || status=1
+	own_machine '^TestLabQEMUAFXDP$' "$behind_iommu" ./packet/datagram || status=1
 }
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.

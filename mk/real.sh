@@ -9,7 +9,7 @@ tests='^TestLabQEMU(Settings|Interrupts)$'
 packages=(./machine/nic)
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	tests='^TestLabQEMU'
-	packages+=(./machine/place ./machine/lease ./packet/xdp)
+	packages+=(./machine/place ./machine/lease ./packet/xdp ./packet/datagram)
 fi
 go test -vet=off -json -count=1 -timeout 80m -run "$tests" \
 	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 10m --" "${packages[@]}" |

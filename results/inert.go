@@ -173,7 +173,7 @@ func (r *Record) inertBusyPoll() *Inert {
 		return nil
 	}
 	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling %s", r.Cell.BusyPollUs, where),
-		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on (not loopback); on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
+		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its other end (not loopback), where the two ends have a CPU each; on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
 }
 
 // inertSet: of the settings that say how interrupts come and headers are split.

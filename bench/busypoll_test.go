@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/results"
+)
+
+// A veth has a queue to poll where it has GRO on, and the other end no TSO: with it packets go by the
+// backlog all the same (drivers/net/veth.c: veth_skb_is_eligible_for_gro). There calls that wait for
+// packets take them themselves, which the kernel counts, and the run is not flagged. Where they do
+// not, at one end or at both, the run says so.
+func TestIntegrationBusyPoll(t *testing.T) {
+	r := newRig(t)
+	if len(r.sut.Info.OnlineCPUs) < 2 {
+		t.Skip("needs 2 CPUs: on one, a call that polls keeps the sender from sending")
+	}
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 100*time.Millisecond
+	run := func(rx, tx string) *results.Record {
+		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: rx, RX: rx, TX: tx, BusyPollUs: 2000}})
+		if rec.Verdict == results.Unsupported || late(t, rec) {
+			t.Logf("%s: %s", rx, rec.Reason)
+			return nil
+		}
+		if rec.Verdict != results.OK {
+			t.Fatalf("%s: %s: %s", rx, rec.Verdict, rec.Reason)
+		}
+		t.Logf("%s: %d round trips, p50 %.1f us; %.0f packets were polled at the SUT, and %.0f at the TG", rx, *rec.TG.Transactions, *rec.TG.RoundTrip.P50Us, polled(&rec.SUT), polled(&rec.TG))
+		return &rec
+	}
+	inert := func(rec *results.Record, where string) {
+		if i := rec.Inert(); len(i) != 1 || !strings.Contains(i[0].Reason, where) || !strings.Contains(i[0].Fix, "TSO off") {
+			t.Errorf("%+v, want one %s", i, where)
+		}
+	}
+	gro(t, r.pair.SUT)
+	if rec := run("tcp", "rr"); rec != nil {
+		inert(rec, "at either end")
+	}
+	noTSO(t, r.pair.TG)
+	if rec := run("tcp", "rr"); rec != nil && polled(&rec.SUT) > 0 {
+		inert(rec, "at the TG, only at the SUT")
+	} else if rec != nil {
+		t.Error("no packet was polled at the SUT")
+	}
+	gro(t, r.pair.TG)
+	noTSO(t, r.pair.SUT)
+	for rx, tx := range map[string]string{"tcp": "rr", "uring": "rr", "udp": "udp-rr", "udp-uring": "udp-rr"} {
+		if rec := run(rx, tx); rec != nil {
+			if i := rec.Inert(); polled(&rec.SUT) == 0 || polled(&rec.TG) == 0 || len(i) != 0 {
+				t.Errorf("%s: %.0f and %.0f packets polled: %+v", rx, polled(&rec.SUT), polled(&rec.TG), i)
+			}
+		}
+	}
+}
+
+func gro(t *testing.T, e veth.End) { t.Helper(); feature(t, e, true, nic.FeatureGRO) }
+
+// noTSO has an end make packets of TCP before the interface, of each kind.
+func noTSO(t *testing.T, e veth.End) {
+	t.Helper()
+	feature(t, e, false, nic.FeatureTSO, "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation")
+}
+
+// feature switches some of an end's on or off.
+func feature(t *testing.T, e veth.End, on bool, names ...string) {
+	t.Helper()
+	err := e.Netns.Do(func() error {
+		d, err := nic.Open(e.Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		for _, n := range names {
+			err = errors.Join(err, d.SetFeature(n, on))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// polled is how many packets a host's calls took of a queue.
+func polled(h *results.Host) float64 { return metric(h, results.MetricBusyPolled) }

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package labtest
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/results"
+)
+
+// tooFast is a rate of requests that no emulated machine keeps with one in flight.
+const tooFast = 200_000
+
+// Trips runs zcbench with round trips of a receive mode: every answer is its request's, byte by
+// byte, and each is timed. In the long run also at a rate that cannot be kept: the times are those of
+// requests that wait their turn since they were due, and not of those that could be sent.
+func Trips(t *testing.T, rx string, zeroCopy bool) {
+	Need(t)
+	closed := trips(t, rx, "--request", "4096")
+	if zeroCopy {
+		if h := closed.SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+			t.Errorf("%s bytes of requests without a copy, %s copied", count(h.ZeroCopyBytes), count(h.CopiedBytes))
+		}
+	}
+	if !long.Wanted() {
+		return
+	}
+	r := trips(t, rx, "--rr-rate", strconv.Itoa(tooFast))
+	got, window := *r.TG.TransactionsPerS(), *r.TG.DurationS
+	if got >= tooFast/2 {
+		t.Fatalf("%.0f requests a second: this is too fast a machine for the test", got)
+	}
+	// The ramp-up is as long as the window. Who asks in its middle is late by all that the machine
+	// was too slow until then: half a window at least. A loop that begins to count when it sends has
+	// the times of single round trips.
+	least := 1e6 * window / 2 * (1 - got/tooFast)
+	if rtt := r.TG.RoundTrip; *rtt.P50Us < least || *rtt.P50Us < 10**closed.TG.RoundTrip.P50Us {
+		t.Errorf("%.0f a second of %d: half of them took %.0f us at most, want %.0f at least; closed %.0f us", got, tooFast, *rtt.P50Us, least, *closed.TG.RoundTrip.P50Us)
+	}
+	if !strings.Contains(strings.Join(r.Warnings, "\n"), "the rate was not kept") {
+		t.Errorf("nothing is said of the rate that was missed: %q", r.Warnings)
+	}
+}
+
+// trips is a run of round trips that went as it should.
+func trips(t *testing.T, rx string, args ...string) results.Record {
+	t.Helper()
+	var r results.Record
+	for unit := 100 * time.Millisecond; ; unit *= 4 {
+		if r, _ = once(t, rx, unit, append([]string{"--tx", "rr"}, args...)...); !isLate(r) || unit > time.Second {
+			break
+		}
+	}
+	if r.Verdict != results.OK {
+		t.Fatalf("%s: %s (%s)", r.Verdict, r.Reason, r.Fix)
+	}
+	asked, answered, rtt := r.TG.Transactions, r.SUT.Transactions, r.TG.RoundTrip
+	if asked == nil || answered == nil || *asked == 0 || *answered == 0 || rtt == nil || r.SUT.RoundTrip != nil {
+		t.Fatalf("asked %s, answered %s, times %+v", count(asked), count(answered), rtt)
+	}
+	if h := r.SUT; h.Mismatches == nil || *h.Mismatches != 0 || h.TotalBytes == nil || r.TG.TotalBytes == nil || *h.TotalBytes != *r.TG.TotalBytes {
+		t.Errorf("%s bytes of %s that were sent are wrong; %s received", count(h.Mismatches), count(r.TG.TotalBytes), count(h.TotalBytes))
+	}
+	// Times and transactions are read one after the other, at both edges of the window.
+	if n := int64(rtt.Count - *asked); n < -2 || n > 2 || !(*rtt.P50Us > 0 && *rtt.P50Us <= *rtt.P90Us && *rtt.P90Us <= *rtt.P99Us && *rtt.P99Us <= *rtt.P999Us && *rtt.P999Us <= *rtt.MaxUs) {
+		t.Errorf("%d times of %d round trips: %+v", rtt.Count, *asked, rtt)
+	}
+	t.Logf("%s %q: %.0f a second, p50 %.0f us, p99 %.0f us, max %.0f us; %q", rx, args, *r.TG.TransactionsPerS(), *rtt.P50Us, *rtt.P99Us, *rtt.MaxUs, r.Warnings)
+	return r
+}

@@ -14,10 +14,10 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// A veth has a queue to poll where it has GRO on, and the other end no TSO: with it packets go by the
-// backlog all the same (drivers/net/veth.c: veth_skb_is_eligible_for_gro). There calls that wait for
-// packets take them themselves, which the kernel counts, and the run is not flagged. Where they do
-// not, at one end or at both, the run says so.
+// A veth has a queue to poll where it has GRO on, and the other end no TSO: with it packets go by
+// the backlog all the same (drivers/net/veth.c: veth_skb_is_eligible_for_gro). There calls that
+// wait for packets take them themselves, which the kernel counts, and the run is not flagged. Where
+// they do not, at one end or at both, the run says so.
 func TestIntegrationBusyPoll(t *testing.T) {
 	r := newRig(t)
 	if len(r.sut.Info.OnlineCPUs) < 2 {

@@ -19,9 +19,10 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// A real driver, of the NIC that QEMU has, gives datagrams to sockets of AF_XDP: copied, and without
-// a copy where it can. Each is right to its last byte, all are accounted for, and the kernel's word
-// on copying is what was asked for. Where it cannot, the refusal has the reason and the fix.
+// A real driver, of the NIC that QEMU has, gives datagrams to sockets of AF_XDP: copied, and
+// without a copy where it can. Each is right to its last byte, all are accounted for, and the
+// kernel's word on copying is what was asked for. Where it cannot, the refusal has the reason and
+// the fix.
 func TestLabQEMUAFXDP(t *testing.T) {
 	which := os.Getenv(guest.NICEnv)
 	if which == "" {
@@ -66,8 +67,8 @@ func TestLabQEMUAFXDP(t *testing.T) {
 }
 
 // labNIC is how many pairs of queues the receiver's NIC has, and can have, and whether it asks for
-// addresses that the kernel maps: virtio's VIRTIO_F_ACCESS_PLATFORM, without which virtio_net has no
-// zero copy.
+// addresses that the kernel maps: virtio's VIRTIO_F_ACCESS_PLATFORM, without which virtio_net has
+// no zero copy.
 func labNIC(t *testing.T) (channels, most int, mapped bool) {
 	t.Helper()
 	runtime.LockOSThread()

@@ -16,8 +16,8 @@ import (
 const tooFast = 200_000
 
 // Trips runs zcbench with round trips of a receive mode: every answer is its request's, byte by
-// byte, and each is timed. In the long run also at a rate that cannot be kept: the times are those of
-// requests that wait their turn since they were due, and not of those that could be sent.
+// byte, and each is timed. In the long run also at a rate that cannot be kept: the times are those
+// of requests that wait their turn since they were due, and not of those that could be sent.
 func Trips(t *testing.T, rx string, zeroCopy bool) {
 	Need(t)
 	closed := trips(t, rx, "--request", "4096")
@@ -34,9 +34,9 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	if got >= tooFast/2 {
 		t.Fatalf("%.0f requests a second: this is too fast a machine for the test", got)
 	}
-	// The ramp-up is as long as the window. Who asks in its middle is late by all that the machine
-	// was too slow until then: half a window at least. A loop that begins to count when it sends has
-	// the times of single round trips.
+	// The ramp-up is as long as the window. Who asks in its middle is late by all that the
+	// machine was too slow until then: half a window at least. A loop that begins to count
+	// when it sends has the times of single round trips.
 	least := 1e6 * window / 2 * (1 - got/tooFast)
 	if rtt := r.TG.RoundTrip; *rtt.P50Us < least || *rtt.P50Us < 10**closed.TG.RoundTrip.P50Us {
 		t.Errorf("%.0f a second of %d: half of them took %.0f us at most, want %.0f at least; closed %.0f us", got, tooFast, *rtt.P50Us, least, *closed.TG.RoundTrip.P50Us)

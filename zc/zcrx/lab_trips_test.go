@@ -10,7 +10,8 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// TestLabTrips has zcrx answer requests, and in the long run devmem, plain sockets and io_uring, too.
+// TestLabTrips has zcrx answer requests, and in the long run devmem, plain sockets and io_uring,
+// too.
 func TestLabTrips(t *testing.T) {
 	for _, rx := range []string{zcrx.Mode, "devmem", "tcp", "uring"}[:long.Rounds(1, 4)] {
 		t.Run(rx, func(t *testing.T) { labtest.Trips(t, rx, rx == zcrx.Mode || rx == "devmem") })

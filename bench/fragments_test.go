@@ -39,14 +39,17 @@ func TestIntegrationFragments(t *testing.T) {
 			}
 			r.Runner.Opt.Addr = of.addr(r.pair.SUT)
 			taken := func() uint64 { return 0 }
-			if x.taken > 0 {
-				taken = fragmentLoss(t, r.pair.SUT, 457, x.taken) // none of which is twice in one datagram
+			var sut, tg fragments
+			before := func() {
+				if x.taken > 0 {
+					taken = fragmentLoss(t, r.pair.SUT, 457, x.taken) // none of which is twice in one datagram
+				}
+				sut, tg = reassembly(t, r.pair.SUT, of), reassembly(t, r.pair.TG, of)
 			}
 			// At a pace that is no more than the receiver's memory for fragments can bear.
 			c := results.Cell{ID: fmt.Sprint(i), RX: x.rx, TX: x.tx, MTU: 1500, MessageBytes: stream.MaxDatagramBytes, Touch: "verify", RcvBuf: 8 << 20, PaceBitsPS: 200e6}
-			sut, tg := reassembly(t, r.pair.SUT, of), reassembly(t, r.pair.TG, of)
-			rec := r.Runner.Run(t.Context(), matrix.Run{Cell: c})
-			if rec.Verdict == results.Unsupported || late(t, rec) {
+			rec := r.inTime(t, matrix.Run{Cell: c}, before)
+			if rec.Verdict == results.Unsupported {
 				t.Skip(rec.Reason)
 			}
 			if rec.Verdict != results.OK {
@@ -111,10 +114,7 @@ func TestIntegrationFragmentsFillMemory(t *testing.T) {
 	r := newRig(t)
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 250*time.Millisecond, 50*time.Millisecond
 	fragmentLoss(t, r.pair.SUT, 46, 1000) // of nearly each datagram one
-	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500, MessageBytes: stream.MaxDatagramBytes, RcvBuf: 8 << 20, PaceBitsPS: 400e6}})
-	if late(t, rec) {
-		t.Skip(rec.Reason)
-	}
+	rec := r.inTime(t, matrix.Run{Cell: results.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500, MessageBytes: stream.MaxDatagramBytes, RcvBuf: 8 << 20, PaceBitsPS: 400e6}})
 	if !slices.ContainsFunc(rec.Warnings, func(w string) bool {
 		return strings.Contains(w, "ipfrag_high_thresh") && strings.Contains(w, "ReasmFails")
 	}) {

@@ -114,10 +114,7 @@ func TestIntegrationGeneratorCPUs(t *testing.T) {
 	// but for what veth did not count, which is said.
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 200*time.Millisecond
 	for _, channels := range []int{1, 2} {
-		rec := r.Runner.Run(t.Context(), matrix.Run{Cell: on("0-1", channels)})
-		if rec.Verdict != results.OK && late(t, rec) {
-			continue
-		}
+		rec := r.inTime(t, matrix.Run{Cell: on("0-1", channels)})
 		p := rec.SUT.Packets
 		said := slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "veth loses counts") })
 		if rec.Verdict != results.OK || *p.Received == 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) || p.Unaccounted == nil && !said || p.Unaccounted != nil && *p.Unaccounted != 0 {
@@ -177,12 +174,9 @@ func TestIntegrationFramesLeave(t *testing.T) {
 		defer d.Close()
 		return d.SetFeature("rx-gro", true)
 	})
-	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout, c.PaceBitsPS = "dev:"+out, "", 100_000*8*18 })})
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout, c.PaceBitsPS = "dev:"+out, "", 100_000*8*18 })})
 	if rec.Verdict != results.OK {
-		if !late(t, rec) {
-			t.Errorf("%s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
-		}
-		return
+		t.Fatalf("%s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 	}
 	p, left := rec.SUT.Packets, 0.
 	for _, m := range rec.SUT.Metrics {

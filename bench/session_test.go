@@ -75,11 +75,14 @@ func TestIntegrationPlay(t *testing.T) {
 const lateTries = 5
 
 // inTime is a run whose window was in time, whatever else became of it. One of a few must be: else
-// nothing was seen of what the test is about.
-func (r *rig) inTime(t *testing.T, run matrix.Run) (rec results.Record) {
+// nothing was seen of what the test is about. before is called before each.
+func (r *rig) inTime(t *testing.T, run matrix.Run, before ...func()) (rec results.Record) {
 	t.Helper()
 	defer func(was Options) { r.Runner.Opt = was }(r.Runner.Opt)
 	for range lateTries {
+		for _, f := range before {
+			f()
+		}
 		if rec = r.Runner.Run(t.Context(), run); !late(t, rec) {
 			return rec
 		}

@@ -58,9 +58,11 @@ func (m *countMap) read(place int) []Counts {
 	return all
 }
 
-func (s *slot) load() Counts {
-	return Counts{Frames: atomic.LoadUint64(&s.Frames), Bytes: atomic.LoadUint64(&s.Bytes),
-		Others: atomic.LoadUint64(&s.Others), Missed: atomic.LoadUint64(&s.Missed)}
+// load reads the missed ones first, so they are never more than the frames, of which they are some.
+func (s *slot) load() (c Counts) {
+	c.Missed = atomic.LoadUint64(&s.Missed)
+	c.Frames, c.Bytes, c.Others = atomic.LoadUint64(&s.Frames), atomic.LoadUint64(&s.Bytes), atomic.LoadUint64(&s.Others)
+	return c
 }
 
 // close may be called twice, and of none. Nobody may read then.

@@ -355,6 +355,8 @@ func (r *receiver) rest(m *stream.Meter) error {
 
 // Evidence is what else was counted.
 func (r *receiver) Evidence() (e stream.Evidence) {
+	r.mu.Lock() // somebody may still be reading
+	defer r.mu.Unlock()
 	add := func(name string, n uint64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: "packets", Value: float64(n)})
 	}

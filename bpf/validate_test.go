@@ -177,7 +177,9 @@ func TestIntegrationStagesAddUp(t *testing.T) {
 			t.Errorf("%s: %.0f ns; the application saw %.0f ns", what, v, whole)
 		}
 	}
-	if whole < float64(sleep) {
+	// The stamp is of when the packet came, which a busy machine lets it do after the write, and in
+	// the sleep.
+	if whole < float64(sleep)*15/16 {
 		t.Errorf("the application slept %v and saw %.0f ns", sleep, whole)
 	}
 }

@@ -3,9 +3,12 @@
 package softnictest
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
 )
 
@@ -17,6 +20,13 @@ func TestTally(t *testing.T) {
 	defer r.Close()
 	read := func() *tally.Reading {
 		return in(t, rx.NS, func() (*tally.Reading, error) { return r.Read(), nil })
+	}
+	// Pools of tests before this one last until the kernel, which looks once a second, finds that
+	// their last buffer is back: one that ended in the window would be a gap in its counts.
+	for end := time.Now().Add(patience); detachedPools(t); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("page pools of earlier tests are still there after %v", patience)
+		}
 	}
 	before := read()
 	for _, g := range before.Gaps {
@@ -63,4 +73,18 @@ func TestTally(t *testing.T) {
 	if len(warnings) > 0 || len(rows) < 20 || len(idle) == 0 {
 		t.Errorf("%d rows, %d idle, %q", len(rows), len(idle), warnings)
 	}
+}
+
+// detachedPools tells whether there are page pools whose queue is gone.
+func detachedPools(t *testing.T) bool {
+	t.Helper()
+	return in(t, rx.NS, func() (bool, error) {
+		d, err := nic.Open(rx.Dev)
+		if err != nil {
+			return false, err
+		}
+		defer d.Close()
+		pools, err := d.PagePools()
+		return slices.ContainsFunc(pools, func(p nic.PagePool) bool { return p.Detached }), err
+	})
 }

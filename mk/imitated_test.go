@@ -6,6 +6,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -37,6 +38,30 @@ func TestImitatedEverywhere(t *testing.T) {
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %v, the module %v", path, got, want)
+		}
+	}
+}
+
+// Each driver has the kills of the long run on one kernel.
+func TestKilledOnOneKernel(t *testing.T) {
+	b, err := os.ReadFile("lane.sh")
+	must(t, err)
+	m := regexp.MustCompile(`(?s)\nkilled\(\) \{\n.*?\n\}`).Find(b)
+	lists := regexp.MustCompile(`(?m)^\t(\S+)\) echo (.*) ;;$`).FindAllSubmatch(m, -1)
+	if len(lists) != 3 || string(lists[2][1]) != "*" {
+		t.Fatalf("killed of lane.sh: %q", lists)
+	}
+	one := append(strings.Fields(string(lists[0][2])), strings.Fields(string(lists[1][2]))...)
+	all := strings.Fields(string(lists[2][2]))
+	slices.Sort(one)
+	slices.Sort(all)
+	if !slices.Equal(one, all) {
+		t.Errorf("on one of two kernels: %q; on another: %q", one, all)
+	}
+	imitated := regexp.MustCompile(`(?m)^\t\*\) echo (mlx.*fbnic.*) ;;$`).FindSubmatch(b)
+	for _, name := range append(strings.Fields(string(imitated[1])), "qemu:virtio", "qemu:e1000e") {
+		if !slices.Contains(one, name) {
+			t.Errorf("nothing is killed with %s", name)
 		}
 	}
 }

@@ -27,16 +27,18 @@ func scripts(t *testing.T) string {
 	return all.String()
 }
 
-// assigned are the alternatives of a pattern that a script keeps in a variable.
+// assigned are the alternatives of a pattern that a script keeps in a variable, and of what later
+// lines add to it.
 func assigned(t *testing.T, name string) []*regexp.Regexp {
 	t.Helper()
-	m := regexp.MustCompile(`(?m)^` + name + `='([^']+)'$`).FindStringSubmatch(scripts(t))
-	if m == nil {
-		t.Fatalf("no script sets %s", name)
-	}
 	var all []*regexp.Regexp
-	for _, p := range strings.Split(m[1], "|") {
-		all = append(all, regexp.MustCompile(p))
+	for _, m := range regexp.MustCompile(`(?m)^`+name+`\+?='\|?([^']+)'$`).FindAllStringSubmatch(scripts(t), -1) {
+		for _, p := range strings.Split(m[1], "|") {
+			all = append(all, regexp.MustCompile(p))
+		}
+	}
+	if all == nil {
+		t.Fatalf("no script sets %s", name)
 	}
 	return all
 }
@@ -130,9 +132,18 @@ func TestAsksTheGuest(t *testing.T) {
 	}
 }
 
-// What the short run leaves out on one kernel is there, and runs on the other.
+// What the short run, or the long one, leaves out on one kernel is there, and runs on the other.
 func TestOneKernelOfTwo(t *testing.T) {
-	lists := map[string][]*regexp.Regexp{"not_on_sid": assigned(t, "not_on_sid"), "not_on_backports": assigned(t, "not_on_backports")}
+	t.Run("short", func(t *testing.T) { oneKernelOfTwo(t, "not_on_") })
+	t.Run("long", func(t *testing.T) { oneKernelOfTwo(t, "ours_not_on_") })
+}
+
+func oneKernelOfTwo(t *testing.T, list string) {
+	t.Helper()
+	lists := map[string][]*regexp.Regexp{}
+	for _, kernel := range []string{"sid", "backports"} {
+		lists[list+kernel] = assigned(t, list+kernel)
+	}
 	everywhere := append(append(assigned(t, "not_in_lab"), assigned(t, "host_only")...), assigned(t, "own_boot")...)
 	hits := map[string]int{}
 	for _, dir := range labPackages(t) {
@@ -160,6 +171,41 @@ func TestOneKernelOfTwo(t *testing.T) {
 			if hits[p.String()] == 0 {
 				t.Errorf("%s: %s is no test of a package that runs in the lab", list, p)
 			}
+		}
+	}
+}
+
+// Each kind of flow of 1 GiB runs on one kernel: none is left out on both, and none on neither.
+func TestGiantsOnOneKernel(t *testing.T) {
+	kinds := map[string]int{}
+	for file, kind := range map[string]string{
+		"../zc/zcrx/lab_test.go":   `(?m)^\t\t\{"([\w ]+)", stream\.NICQueue\{`,
+		"../zc/devmem/lab_test.go": `(?m)^\t"([\w-]+)": +(?:nil|labtest\.TXOpener)`,
+	} {
+		b, err := os.ReadFile(file)
+		must(t, err)
+		for _, m := range regexp.MustCompile(kind).FindAllStringSubmatch(string(b), -1) {
+			kinds[strings.ReplaceAll(m[1], " ", "_")] = 0
+		}
+	}
+	if len(kinds) != 8 {
+		t.Errorf("%d kinds of flows of 1 GiB: %v", len(kinds), kinds)
+	}
+	left := regexp.MustCompile(`(?m)^giants_not_on_\w+='\^TestLabGiB\$/\^\(([^)]+)\)`).FindAllStringSubmatch(scripts(t), -1)
+	if len(left) != 2 {
+		t.Fatalf("%d lists of flows of 1 GiB: %q", len(left), left)
+	}
+	for _, l := range left {
+		for _, name := range strings.Split(l[1], "|") {
+			if _, known := kinds[name]; !known {
+				t.Errorf("there is no flow of 1 GiB called %s", name)
+			}
+			kinds[name]++
+		}
+	}
+	for name, n := range kinds {
+		if n != 1 {
+			t.Errorf("%s is left out on %d kernels", name, n)
 		}
 	}
 }

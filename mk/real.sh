@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
 # real.sh NIC runs, below zcbench lab up --nic NIC, the tests that want a real driver: of a NIC
-# that QEMU has. Its name stands behind the package.
+# that QEMU has. Its name stands behind the package. ZCBENCH_LAB_KILLED names those with kills in
+# the middle of runs; where it is not set, that is all.
 set -euo pipefail
 
 # What takes longer is for the long run.
 tests='^TestLabQEMU(Settings|Interrupts)$'
+skip='^$'
 packages=(./machine/nic)
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	tests='^TestLabQEMU'
 	packages+=(./machine/place ./machine/lease ./packet/xdp ./packet/datagram)
+	[[ " ${ZCBENCH_LAB_KILLED-$1} " == *" $1 "* ]] || skip='^TestLabQEMUKill$'
 fi
-go test -vet=off -json -count=1 -timeout 80m -run "$tests" \
+go test -vet=off -json -count=1 -timeout 80m -run "$tests" -skip "$skip" \
 	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 10m --" "${packages[@]}" |
 	sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${1#qemu:}"'"/'

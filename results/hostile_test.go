@@ -20,6 +20,7 @@ import (
 // that there is no header; a cut in the middle of a line is told. Nothing is lost
 // in silence.
 func TestJournalCutAnywhere(t *testing.T) {
+	long.Garbage(t)
 	data, err := os.ReadFile(filepath.Join(writeJournal(t, long.Rounds(3, 40)), JournalFile))
 	if err != nil {
 		t.Fatal(err)
@@ -47,6 +48,7 @@ func TestJournalCutAnywhere(t *testing.T) {
 // TestResumeCutAnywhere is the same of a journal that is gone on with: what was
 // whole is there, what is appended too, and nothing twice.
 func TestResumeCutAnywhere(t *testing.T) {
+	long.Garbage(t)
 	data, err := os.ReadFile(filepath.Join(writeJournal(t, 3), JournalFile))
 	if err != nil {
 		t.Fatal(err)
@@ -105,6 +107,7 @@ func damaged(t *testing.T, n int, each func(i int, b []byte)) {
 // not is told by line: no panic, no record that would be refused when written, and
 // tables can be made of the rest.
 func TestJournalCorruptions(t *testing.T) {
+	long.Garbage(t)
 	n, unread, told := long.Rounds(600, 6000), 0, 0
 	damaged(t, n, func(i int, b []byte) {
 		j, err := Decode(bytes.NewReader(b))

@@ -158,6 +158,7 @@ func mostWrong(rounds int) int {
 // different; and of those in which all are 2 % faster or slower than the baseline at most 5 % call
 // any of them equal within 2 %. docs/statistics.md publishes how many (-power writes it).
 func TestFalseVerdicts(t *testing.T) {
+	long.Garbage(t)
 	rounds, told := long.Rounds(200, 4000), published(t, "false verdicts")
 	if *writePower {
 		rounds = 4000
@@ -290,6 +291,7 @@ func (n noise) power(t *testing.T, reps, rounds int, effect float64) (found, wro
 // By the repetitions that a plan proposes, 2 % is found in 80 % of experiments, where runs vary
 // by 1 % and nothing else is wrong.
 func TestProposedRepetitions(t *testing.T) {
+	long.Garbage(t)
 	reps, ok := stat.RunsFor(compared, 2)
 	rounds := long.Rounds(200, 4000)
 	found, wrong := noises[0].power(t, reps, rounds, 1.02)
@@ -302,6 +304,7 @@ func TestProposedRepetitions(t *testing.T) {
 // The power that docs/statistics.md publishes is what there is: -power writes it, and takes
 // some minutes; without, some rounds are held against it.
 func TestPowerCurves(t *testing.T) {
+	long.Garbage(t)
 	reps, effects := []int{8, 12, 20}, []float64{.01, .02, .04}
 	rounds, told := long.Rounds(60, 600), published(t, "power")
 	if *writePower {

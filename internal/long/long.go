@@ -6,6 +6,7 @@ package long
 
 import (
 	"os"
+	"runtime/debug"
 	"testing"
 )
 
@@ -30,4 +31,12 @@ func Rounds(few, many int) int {
 		return many
 	}
 	return few
+}
+
+// Garbage lets garbage wait while a test lasts that makes thousands of small things and keeps none:
+// collecting it takes half of such a test's time, and a hundred megabytes hold it.
+func Garbage(t testing.TB) {
+	t.Helper()
+	was := debug.SetGCPercent(1600)
+	t.Cleanup(func() { debug.SetGCPercent(was) })
 }

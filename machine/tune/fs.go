@@ -23,6 +23,13 @@ type FS struct{ Proc, Sys, Run string }
 func (fs FS) proc(elem ...string) string { return under(fs.Proc, "/proc", elem) }
 func (fs FS) sys(elem ...string) string  { return under(fs.Sys, "/sys", elem) }
 
+// processes are the folders of the processes. A pattern that goes on below them would read each,
+// and the kernel makes what is read.
+func (fs FS) processes() []string {
+	dirs, _ := filepath.Glob(fs.proc("[0-9]*")) // the pattern is right
+	return dirs
+}
+
 func under(root, def string, elem []string) string {
 	if root == "" {
 		root = def

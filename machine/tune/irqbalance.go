@@ -23,12 +23,8 @@ const (
 // SIGSTOP and goes on by SIGCONT: that needs no service manager, loses nothing of
 // its state, and any process can undo it.
 func (fs FS) irqbalance() (string, error) {
-	pids, err := fs.balancers()
-	if err != nil {
-		return "", err
-	}
 	state := None
-	for _, p := range pids {
+	for _, p := range fs.balancers() {
 		switch {
 		case p.stopped && state == None:
 			state = Stopped
@@ -40,7 +36,7 @@ func (fs FS) irqbalance() (string, error) {
 }
 
 func (fs FS) setIRQBalance(v string) error {
-	sig, err := unix.SIGCONT, error(nil)
+	sig := unix.SIGCONT
 	switch v {
 	case Stopped:
 		sig = unix.SIGSTOP
@@ -50,11 +46,7 @@ func (fs FS) setIRQBalance(v string) error {
 	default:
 		return fmt.Errorf("irqbalance: %q is not %s or %s", v, Running, Stopped)
 	}
-	pids, err := fs.balancers()
-	if err != nil {
-		return err
-	}
-	for _, p := range pids {
+	for _, p := range fs.balancers() {
 		if err := unix.Kill(p.pid, sig); err != nil && err != unix.ESRCH {
 			return failed(fmt.Sprintf("%s irqbalance, process %d", v, p.pid), err, "")
 		}
@@ -76,26 +68,21 @@ type balancer struct {
 // balancers finds the processes called irqbalance (/proc/PID/stat, fs/proc/array.c).
 // Any user can start one by that name, and stop it and let it go on during a run: the
 // real one is root's, or was started by who runs this.
-func (fs FS) balancers() ([]balancer, error) {
-	files, err := filepath.Glob(fs.proc("[0-9]*/stat"))
-	if err != nil {
-		return nil, err
-	}
-	var out []balancer
-	for _, f := range files {
-		b, err := os.ReadFile(f)
+func (fs FS) balancers() (out []balancer) {
+	for _, dir := range fs.processes() {
+		b, err := os.ReadFile(dir + "/stat")
 		if err != nil {
 			continue // it has ended
 		}
 		name, state, ok := parseStat(string(b))
-		if !ok || name != "irqbalance" || state == "Z" || state == "X" || strangers(filepath.Dir(f)) {
+		if !ok || name != "irqbalance" || state == "Z" || state == "X" || strangers(dir) {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil {
 			out = append(out, balancer{pid, state == "T"})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // strangers reports whether the process of a folder of /proc is of a user who is neither

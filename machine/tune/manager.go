@@ -65,15 +65,14 @@ func (fs FS) daemon(comm string) (uid uint32, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	files, _ := filepath.Glob(fs.proc("[0-9]*", "comm")) // the pattern is right
-	for _, f := range files {
-		b, err := os.ReadFile(f)
+	for _, dir := range fs.processes() {
+		b, err := os.ReadFile(dir + "/comm")
 		if err != nil || strings.TrimSpace(string(b)) != comm {
 			continue
 		}
 		var st unix.Stat_t
-		ns, nerr := os.Readlink(filepath.Join(filepath.Dir(f), "ns", "net"))
-		if err := unix.Stat(filepath.Dir(f), &st); err != nil || st.Uid >= firstUser {
+		ns, nerr := os.Readlink(filepath.Join(dir, "ns", "net"))
+		if err := unix.Stat(dir, &st); err != nil || st.Uid >= firstUser {
 			continue
 		}
 		if nerr == nil && ns != here || nerr != nil && !errors.Is(nerr, os.ErrPermission) {

@@ -5,8 +5,8 @@ package tune
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/setting"
@@ -98,16 +98,17 @@ func (fs FS) whereItIs(name string, f func() error) error {
 	// Process 1 is in it, but in a container it is another's, whose namespace may
 	// not be looked at: then it is one of those that other processes are in.
 	seen := map[uint64]bool{}
-	procs, _ := filepath.Glob("/proc/[0-9]*/ns/net")
-	for _, path := range append([]string{"/proc/1/ns/net"}, procs...) {
+	there := func(process string) bool {
 		var st unix.Stat_t
+		path := process + "/ns/net"
 		if unix.Stat(path, &st) != nil || seen[st.Ino] {
-			continue
+			return false
 		}
 		seen[st.Ino] = true
-		if InNetns(path, f) == nil {
-			return nil
-		}
+		return InNetns(path, f) == nil
+	}
+	if there("/proc/1") || slices.ContainsFunc(fs.processes(), there) {
+		return nil
 	}
 	return err
 }

@@ -75,17 +75,27 @@ type contraster struct {
 func (x *contraster) references() {
 	for i := range results.Options {
 		o := &results.Options[i]
-		if len(x.cells) == 0 || !slices.ContainsFunc(x.cells, func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.cells[0]) }) {
+		if x.first(func(c *results.Cell) bool { return o.Raw(c) != o.Raw(&x.cells[0]) }) < 0 {
 			continue
 		}
 		from := &x.base
 		if !concerns(o, from) {
-			if k := slices.IndexFunc(x.cells, func(c results.Cell) bool { return concerns(o, &c) }); k >= 0 {
+			if k := x.first(func(c *results.Cell) bool { return concerns(o, c) }); k >= 0 {
 				from = &x.cells[k]
 			}
 		}
 		x.varied, x.reference = append(x.varied, o), append(x.reference, o.Raw(from))
 	}
+}
+
+// first is the first cell of which that is so; -1: of none. Cells are large: none is copied.
+func (x *contraster) first(is func(c *results.Cell) bool) int {
+	for i := range x.cells {
+		if is(&x.cells[i]) {
+			return i
+		}
+	}
+	return -1
 }
 
 // with is a cell with the reference of a factor. With a mode comes what concerns it.

@@ -59,12 +59,12 @@ struct {
 	__uint(value_size, 4);
 } sockets SEC(".maps");
 
-__inline int read_match(void *data, void *end)
+__inline int read_match(void *data, void *end, int v6)
 {
 	struct ethernet *eth = data;
 	void *ip = data + ETHERNET_BYTES;
 
-	if (tuple_v6) {
+	if (v6) {
 		if (ip + IPV6_BYTES + UDP_BYTES > end)
 			return 0;
 		return eth->type == bswap16(ETH_P_IPV6) && plain_ipv6(ip) && ours_ipv6(ip) && ours_udp(ip + IPV6_BYTES);
@@ -78,11 +78,11 @@ __inline int read_match(void *data, void *end)
  * ports, and that it is no fragment. What comes before them it does not read. Where a frame begins
  * in the middle of a cache line, as one of a veth may, the type of Ethernet is in another line than
  * these, and a line that another CPU has written costs more than all else that is done here. */
-__inline int place_match(void *data, void *end)
+__inline int place_match(void *data, void *end, int v6)
 {
 	void *at = data + ETHERNET_BYTES;
 
-	if (tuple_v6) {
+	if (v6) {
 		struct ipv6 *ip = at;
 
 		if (at + IPV6_BYTES + UDP_BYTES > end)
@@ -158,7 +158,7 @@ __inline int parse_ipv6(struct ipv6 *ip, void *end)
 }
 
 /* parse_match goes through the headers as a router or a firewall would, also tags of VLANs. */
-__inline int parse_match(void *data, void *end)
+__inline int parse_match(void *data, void *end, int v6)
 {
 	struct ethernet *eth = data;
 	void *at = data + ETHERNET_BYTES;
@@ -175,18 +175,18 @@ __inline int parse_match(void *data, void *end)
 		type = *(__u16 *)(at + 2);
 		at += 4;
 	}
-	if (tuple_v6)
+	if (v6)
 		return type == bswap16(ETH_P_IPV6) && parse_ipv6(at, end);
 	return type == bswap16(ETH_P_IP) && parse_ipv4(at, end);
 }
 
-__inline int matches(void *data, void *end)
+__inline int matches(void *data, void *end, int v6, int how)
 {
-	if (touch == TOUCH_PARSE)
-		return parse_match(data, end);
-	if (touch == TOUCH_NONE)
-		return place_match(data, end);
-	return read_match(data, end);
+	if (how == TOUCH_PARSE)
+		return parse_match(data, end, v6);
+	if (how == TOUCH_NONE)
+		return place_match(data, end, v6);
+	return read_match(data, end, v6);
 }
 
 __inline void swap_macs(struct ethernet *eth)
@@ -196,6 +196,23 @@ __inline void swap_macs(struct ethernet *eth)
 
 		eth->dest[i] = eth->source[i];
 		eth->source[i] = t;
+	}
+}
+
+/* touch_frame reads or writes behind the tag, where it is nobody's, or turns the frame round. */
+__inline void touch_frame(void *data, void *end, int v6, int how)
+{
+	if (how == TOUCH_READ || how == TOUCH_WRITE) {
+		void *mark = data + header_bytes(v6) + TAG_BYTES;
+
+		if (mark + 4 > end)
+			return; /* there is no shorter one */
+		if (how == TOUCH_READ)
+			(void)*(volatile __u32 *)mark;
+		else
+			*(__u32 *)mark = 0x5a43;
+	} else if (how == TOUCH_SWAP_MACS && data + ETHERNET_BYTES <= end) {
+		swap_macs(data);
 	}
 }
 
@@ -218,27 +235,21 @@ SEC("xdp.frags")
 int rung(struct xdp_md *ctx)
 {
 	void *data = (void *)(long)ctx->data, *end = (void *)(long)ctx->data_end;
-	struct counts *c = counts_of(0);
-	void *mark;
+	int v6 = tuple_v6, how = touch;
+	struct counts *c;
 
+	if (!matches(data, end, v6, how)) {
+		c = counts_of(0);
+		if (c)
+			c->others++;
+		return XDP_PASS;
+	}
+	touch_frame(data, end, v6, how);
+	c = counts_of(0);
 	if (!c)
 		return XDP_PASS;
-	if (!matches(data, end)) {
-		c->others++;
-		return XDP_PASS;
-	}
 	c->frames++;
 	c->bytes += end - data;
-	mark = data + header_bytes() + TAG_BYTES;
-	if (touch == TOUCH_READ && mark + 4 <= end)
-		(void)*(volatile __u32 *)mark;
-	if (touch == TOUCH_WRITE) {
-		if (mark + 4 > end)
-			return XDP_ABORTED; /* there is no shorter one */
-		*(__u32 *)mark = 0x5a43; /* nobody reads it */
-	}
-	if (touch == TOUCH_SWAP_MACS && data + ETHERNET_BYTES <= end)
-		swap_macs(data);
 	switch (action) {
 	case ACT_PASS:
 		return XDP_PASS;
@@ -271,15 +282,16 @@ SEC("tcx/ingress")
 int ingress(struct __sk_buff *skb)
 {
 	struct counts *c = counts_of(0);
+	__u32 v6 = tuple_v6, headers = header_bytes(v6);
 	void *data, *end;
 
 	if (!c)
 		return TCX_NEXT;
-	if ((void *)(long)skb->data + header_bytes() > (void *)(long)skb->data_end)
-		bpf_skb_pull_data(skb, header_bytes()); /* some drivers leave headers in fragments */
+	if ((void *)(long)skb->data + headers > (void *)(long)skb->data_end)
+		bpf_skb_pull_data(skb, headers); /* some drivers leave headers in fragments */
 	data = (void *)(long)skb->data;
 	end = (void *)(long)skb->data_end;
-	if (!read_match(data, end)) {
+	if (!read_match(data, end, v6)) {
 		c->others++;
 		return TCX_NEXT;
 	}
@@ -288,7 +300,8 @@ int ingress(struct __sk_buff *skb)
 	return TCX_DROP;
 }
 
-/* is_ours reads the headers of a packet that IP has. */
+/* is_ours reads the headers of a packet that IP has. On the stack the verifier wants eight bytes
+ * that are read at once, such as IPv4's addresses, at a multiple of eight. */
 __inline int is_ours(struct sk_buff *skb, __u32 *bytes)
 {
 	void *at = skb->head + skb->network_header;
@@ -297,7 +310,7 @@ __inline int is_ours(struct sk_buff *skb, __u32 *bytes)
 		struct {
 			struct ipv6 ip;
 			struct udp udp;
-		} h;
+		} h __attribute__((aligned(8)));
 
 		if (bpf_probe_read_kernel(&h, sizeof(h), at) || !plain_ipv6(&h.ip) || !ours_ipv6(&h.ip) || !ours_udp(&h.udp))
 			return 0;
@@ -305,11 +318,12 @@ __inline int is_ours(struct sk_buff *skb, __u32 *bytes)
 		return 1;
 	} else {
 		struct {
+			__u32 none;
 			struct ipv4 ip;
 			struct udp udp;
-		} h;
+		} h __attribute__((aligned(8)));
 
-		if (bpf_probe_read_kernel(&h, sizeof(h), at) || !plain_ipv4(&h.ip) || !ours_ipv4(&h.ip) || !ours_udp(&h.udp))
+		if (bpf_probe_read_kernel(&h.ip, sizeof(h.ip) + sizeof(h.udp), at) || !plain_ipv4(&h.ip) || !ours_ipv4(&h.ip) || !ours_udp(&h.udp))
 			return 0;
 		*bytes = ETHERNET_BYTES + bswap16(h.ip.length);
 		return 1;
@@ -429,7 +443,7 @@ __inline void finish_ipv6(void *data, __u16 port, __u64 number)
 SEC("xdp")
 int generate(struct xdp_md *ctx)
 {
-	__u32 zero = 0, headers = header_bytes();
+	__u32 zero = 0, v6 = tuple_v6, headers = header_bytes(v6);
 	struct line *l = bpf_map_lookup_elem(&lines, &zero);
 	void *data, *end;
 	__u64 *to, number;
@@ -446,7 +460,7 @@ int generate(struct xdp_md *ctx)
 	to = data;
 	for (int i = 0; i < 5; i++)
 		to[i] = header[i];
-	if (tuple_v6)
+	if (v6)
 		for (int i = 5; i < 8; i++)
 			to[i] = header[i];
 	port = bswap16((__u16)(tuple_first_port + l->port));
@@ -454,7 +468,7 @@ int generate(struct xdp_md *ctx)
 	*(__u16 *)(data + headers - UDP_BYTES) = port;
 	*(__u64 *)(data + headers) = number;
 	*(__u32 *)(data + headers + 8) = tag;
-	if (tuple_v6)
+	if (v6)
 		finish_ipv6(data, port, number);
 	else
 		*(__u16 *)(data + headers - 2) = 0;

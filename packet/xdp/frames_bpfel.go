@@ -37,11 +37,10 @@ const (
 	framesVarTag            = "tag"
 	framesVarTargetCpu      = "target_cpu"
 	framesVarTouch          = "touch"
-	framesVarTupleDest      = "tuple_dest"
+	framesVarTupleAddresses = "tuple_addresses"
 	framesVarTupleDestPort  = "tuple_dest_port"
 	framesVarTupleFirstPort = "tuple_first_port"
 	framesVarTuplePorts     = "tuple_ports"
-	framesVarTupleSource    = "tuple_source"
 	framesVarTupleV6        = "tuple_v6"
 )
 
@@ -120,11 +119,10 @@ type framesVariableSpecs struct {
 	Tag            *ebpf.VariableSpec `ebpf:"tag"`
 	TargetCpu      *ebpf.VariableSpec `ebpf:"target_cpu"`
 	Touch          *ebpf.VariableSpec `ebpf:"touch"`
-	TupleDest      *ebpf.VariableSpec `ebpf:"tuple_dest"`
+	TupleAddresses *ebpf.VariableSpec `ebpf:"tuple_addresses"`
 	TupleDestPort  *ebpf.VariableSpec `ebpf:"tuple_dest_port"`
 	TupleFirstPort *ebpf.VariableSpec `ebpf:"tuple_first_port"`
 	TuplePorts     *ebpf.VariableSpec `ebpf:"tuple_ports"`
-	TupleSource    *ebpf.VariableSpec `ebpf:"tuple_source"`
 	TupleV6        *ebpf.VariableSpec `ebpf:"tuple_v6"`
 }
 
@@ -182,11 +180,10 @@ type framesVariables struct {
 	Tag            *ebpf.Variable `ebpf:"tag"`
 	TargetCpu      *ebpf.Variable `ebpf:"target_cpu"`
 	Touch          *ebpf.Variable `ebpf:"touch"`
-	TupleDest      *ebpf.Variable `ebpf:"tuple_dest"`
+	TupleAddresses *ebpf.Variable `ebpf:"tuple_addresses"`
 	TupleDestPort  *ebpf.Variable `ebpf:"tuple_dest_port"`
 	TupleFirstPort *ebpf.Variable `ebpf:"tuple_first_port"`
 	TuplePorts     *ebpf.Variable `ebpf:"tuple_ports"`
-	TupleSource    *ebpf.Variable `ebpf:"tuple_source"`
 	TupleV6        *ebpf.Variable `ebpf:"tuple_v6"`
 }
 

@@ -74,17 +74,19 @@ func (t Tuples) HeaderBytes() int {
 // constants are those of frames.h.
 func (t Tuples) constants() map[string]any {
 	return map[string]any{
-		framesVarTupleV6: boolByte(t.v6()), framesVarTupleSource: network128(t.Source), framesVarTupleDest: network128(t.Dest),
+		framesVarTupleV6: boolByte(t.v6()), framesVarTupleAddresses: t.addresses(),
 		framesVarTupleDestPort:  binary.NativeEndian.Uint16(binary.BigEndian.AppendUint16(nil, t.DestPort)),
 		framesVarTupleFirstPort: t.FirstPort, framesVarTuplePorts: uint16(t.ports()),
 	}
 }
 
-// network128 is an address as the machine reads it from a packet; of IPv4 the first word.
-func network128(a netip.Addr) (w [4]uint32) {
-	b := a.Unmap().AsSlice()
-	for i := range len(b) / 4 {
-		w[i] = binary.NativeEndian.Uint32(b[4*i:])
+// addresses are the source and the destination as the machine reads them from a packet, where one
+// stands behind the other; of IPv4 they fill the first word.
+func (t Tuples) addresses() (w [4]uint64) {
+	var b [32]byte
+	copy(b[copy(b[:], t.Source.Unmap().AsSlice()):], t.Dest.Unmap().AsSlice())
+	for i := range w {
+		w[i] = binary.NativeEndian.Uint64(b[8*i:])
 	}
 	return w
 }

@@ -8,15 +8,30 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
 
+// tally is what is counted of a way by its interface, which nobody else has.
+type tally struct {
+	what     string
+	between  func(a, b rtnl.Stats) uint64
+	underWay uint64 // after which it is at its pace
+	drained  uint64 // the most that comes of what was under way when it was stopped
+}
+
+var (
+	// payloads are of flows. No socket's buffers hold more than what is drained.
+	payloads = tally{"bytes", payloadBetween, 32 << 20, 64 << 20}
+	// requests are of round trips, one packet each, with few in flight.
+	requests = tally{"packets", func(a, b rtnl.Stats) uint64 { return b.RxPackets - a.RxPackets }, 1000, 100}
+)
+
 // racer is a way that is under way, and stopped but for its turns.
 type racer struct {
 	trial
+	tally
 	whole  context.Context // the comparison
 	ctx    context.Context // what its processes live by
 	cancel context.CancelFunc
@@ -38,22 +53,31 @@ type used struct {
 	cpus        counter.CPUSum
 	softirqs    softirqs
 
-	paceBytes uint64
-	paced     time.Duration
+	pace  uint64
+	paced time.Duration
 }
 
-// measured are the figures, where others kept so many cores busy.
-func (u *used) measured(foreign float64) Measured {
-	gb, cpu := float64(payloadBetween(u.first, u.last))/1e9, u.rx+u.tx
+// total is the CPU time of both ends with their softirqs, where others kept so many cores busy.
+func (u *used) total(foreign float64) time.Duration {
 	all := u.cpus.Usage()
-	total := max(cpu, time.Duration((busyCores(all)-foreign)*all.WallS*float64(time.Second)))
-	return Measured{Gbps: float64(u.paceBytes) * 8 / 1e9 / u.paced.Seconds(), CPUPGB: total.Seconds() / gb,
+	return max(u.rx+u.tx, time.Duration((busyCores(all)-foreign)*all.WallS*float64(time.Second)))
+}
+
+// measured are the figures of a flow.
+func (u *used) measured(foreign float64) Measured {
+	gb := float64(payloadBetween(u.first, u.last)) / 1e9
+	return Measured{Gbps: float64(u.pace) * 8 / 1e9 / u.paced.Seconds(), CPUPGB: u.total(foreign).Seconds() / gb,
 		RxCPUPGB: u.rx.Seconds() / gb, TxCPUPGB: u.tx.Seconds() / gb, Foreign: foreign, softirq: u.softirqs}
+}
+
+// sample are those of round trips.
+func (u *used) sample(foreign float64) Sample {
+	return Sample{PerSecond: float64(u.pace) / u.paced.Seconds(), Foreign: foreign,
+		CPUUs: float64(u.total(foreign)) / float64(time.Microsecond) / float64(requests.between(u.first, u.last))}
 }
 
 // How one gets under way.
 const (
-	underWay    = 32 << 20 // bytes after which it is at its pace
 	beginsLimit = 8 * time.Second
 	beginsLook  = 10 * time.Millisecond
 )
@@ -62,15 +86,13 @@ const (
 const (
 	stopLimit = 10 * time.Second
 	stopLook  = 200 * time.Microsecond
-	// drained is the most that comes of what was under way: no socket's buffers hold more.
-	drained = 64 << 20
 	// bothEnd is how long after one end of a tool the other takes to say why.
 	bothEnd = time.Second
 )
 
 // beginRacer starts both ends, lets them get under way, and stops them.
-func beginRacer(ctx context.Context, t trial) (*racer, error) {
-	r := &racer{whole: ctx, trial: t, used: used{softirqs: softirqs{}}, began: time.Now()}
+func beginRacer(ctx context.Context, t trial, of tally) (*racer, error) {
+	r := &racer{whole: ctx, trial: t, tally: of, used: used{softirqs: softirqs{}}, began: time.Now()}
 	r.ctx, r.cancel = t.within(ctx)
 	var err error
 	if r.link, err = newLinkReader(t.pair.SUT); err == nil {
@@ -100,13 +122,13 @@ func (r *racer) getUnderWay() error {
 		if err != nil {
 			return err
 		}
-		switch came := payloadBetween(r.from, now); {
+		switch came := r.between(r.from, now); {
 		case r.tx.HasEnded() || r.rx.HasEnded():
 			return r.endedEarly()
-		case came >= underWay:
+		case came >= r.underWay:
 			return r.stop()
 		case time.Now().After(end):
-			return fmt.Errorf("%d bytes came in %v, want %d", came, beginsLimit, underWay)
+			return fmt.Errorf("%d %s came in %v, want %d", came, r.what, beginsLimit, r.underWay)
 		}
 	}
 }
@@ -214,8 +236,8 @@ func (r *racer) turn(each time.Duration) error {
 		return r.failed(err)
 	}
 	u := &r.used
-	if strays := payloadBetween(u.last, from.link); u.turns > 0 && strays > drained {
-		return r.failed(fmt.Errorf("%v came while it was stopped: is its program a wrapper around another session?", units.Bytes(strays)))
+	if strays := r.between(u.last, from.link); u.turns > 0 && strays > r.drained {
+		return r.failed(fmt.Errorf("%d %s came while it was stopped: is its program a wrapper around another session?", strays, r.what))
 	}
 	if u.turns == 0 {
 		u.first = from.link
@@ -246,15 +268,14 @@ func (r *racer) goOn(each time.Duration) error {
 		}
 		at[n] = before.Add(time.Since(before) / 2)
 	}
-	r.used.paceBytes += payloadBetween(link[0], link[1])
+	r.used.pace += r.between(link[0], link[1])
 	r.used.paced += at[1].Sub(at[0])
 	return r.stop()
 }
 
-// finish lets both ends go on until they end by themselves, and holds what they say against what
-// the interface brought.
+// finish lets both ends go on until they end by themselves.
 func (r *racer) finish() error {
-	if r.used.paceBytes == 0 {
+	if r.used.pace == 0 {
 		return r.failed(errors.New("nothing came in its turns"))
 	}
 	err := r.signal(unix.SIGCONT, r.rx, r.tx)
@@ -264,6 +285,11 @@ func (r *racer) finish() error {
 	if err != nil {
 		return r.failed(err)
 	}
+	return nil
+}
+
+// heldAgainstLink holds what the ends of a flow said against what the interface brought.
+func (r *racer) heldAgainstLink() error {
 	to, err := r.link.read()
 	if err != nil {
 		return err

@@ -71,6 +71,10 @@ what was received. Of zcbench's own datagrams each that was sent must be receive
 in a counter of lost ones: else the run is invalid, and the comparison ends. With
 --against the other side is that build of zcbench.
 
+With --turns round trips alone are compared, both sides under way at once and one of
+them stopped (SIGSTOP): the machine is the same for both, and starting a tool is in no
+figure but the p50, which is what the tools say.
+
 Beside round trips stands ping, in turn with them: the far end's kernel answers its
 echoes, without a process, so it is a reference and no rival. --ping '' leaves it out.`,
 		Args: cobra.NoArgs, SilenceErrors: true, SilenceUsage: true,
@@ -86,6 +90,7 @@ echoes, without a process, so it is a reference and no rival. --ping '' leaves i
 			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
+	cmd.Flags().DurationVar(&o.turns, "turns", 0, "of round trips alone: both sides are under way at once, one stopped, each for so long in turn, such as 60ms; 0: one run after the other")
 	cmd.Flags().StringVar(&o.programs.ping, "ping", "ping", "ping of iputils, by name or path; '' leaves it out")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return cmd
@@ -100,33 +105,36 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 		return err
 	}
 	re := regexp.MustCompile(o.only) // checked
+	if o.turns > 0 {
+		o.last(stretch(2, o.duration, o.turns))
+	}
 	all := o.tools.smallPairs()
 	if o.against != "" {
 		all = smallBuilds(o.tools, o.other)
 	}
+	if o.turns > 0 {
+		all = tripsAlone(all)
+	}
 	all = slices.DeleteFunc(all, func(p smallPair) bool { return !re.MatchString(p.Name) })
 	if len(all) == 0 {
-		return usageError{fmt.Errorf("--only %q: matches no comparison", o.only)}
+		return usageError{fmt.Errorf("--only %q: matches no comparison (with --turns there are those of round trips alone)", o.only)}
 	}
 	if o.programs.ping != "" && slices.ContainsFunc(all, func(p smallPair) bool { return p.trips }) {
 		if err := find(&o.tools.Ping, o.programs.ping, "ping", "install it: apt-get install iputils-ping; --ping '' leaves it out"); err != nil {
 			return err
 		}
 	}
-	pair, err := veth.New(veth.Options{MTU: o.mtu})
+	links, err := o.smallLinks()
 	if err != nil {
 		return err
 	}
-	defer pair.Close()
-	if err := splitBeforeLink(pair.TG); err != nil {
-		return err
-	}
+	defer closeLinks(links)
 	load := loadavg()
 	var outcomes []*smallOutcome
 	for _, p := range all {
 		outcomes = append(outcomes, &smallOutcome{Comparison: p.Name, Ours: p.Ours.Name, Theirs: p.Theirs.Name, pair: p})
 	}
-	runErr := o.playSmall(ctx, pair, outcomes, progress)
+	runErr := o.playSmall(ctx, links, outcomes, progress)
 	for _, x := range outcomes {
 		x.judge()
 	}
@@ -148,26 +156,17 @@ func (x *smallOutcome) missed() bool {
 }
 
 // playSmall runs all pairs, one round after another; a pair's first two runs warm up.
-func (o *options) playSmall(ctx context.Context, pair *veth.Pair, all []*smallOutcome, progress io.Writer) error {
+func (o *options) playSmall(ctx context.Context, links []*veth.Pair, all []*smallOutcome, progress io.Writer) error {
 	runs := 0
 	for round := range o.reps + 1 {
 		for _, x := range all {
-			var got [2]Sample
-			for i := range 2 {
-				side := i
-				if round%2 == 1 {
-					side = 1 - i
-				}
-				way := []smallWay{x.pair.Ours, x.pair.Theirs}[side]
-				s, err := o.oneSmall(ctx, pair, way, firstPort+runs%ports)
-				if err != nil {
-					return fmt.Errorf("%s: %w", x.Comparison, err)
-				}
-				runs++
-				got[side] = s
+			got, err := o.pairOfSmall(ctx, links, x, round%2, [2]int{firstPort + runs%ports, firstPort + (runs+1)%ports})
+			if err != nil {
+				return fmt.Errorf("%s: %w", x.Comparison, err)
 			}
+			runs += 2
 			fmt.Fprintf(progress, "%-22s #%d ours %.0f/s %.2f us CPU, theirs %.0f/s %.2f us CPU\n", x.Comparison, round, got[0].PerSecond, got[0].CPUUs, got[1].PerSecond, got[1].CPUUs)
-			echoes, err := o.echoes(ctx, pair, x)
+			echoes, err := o.echoes(ctx, links[0], x)
 			if err != nil {
 				return fmt.Errorf("%s: %w", x.Comparison, err)
 			}
@@ -178,6 +177,20 @@ func (o *options) playSmall(ctx context.Context, pair *veth.Pair, all []*smallOu
 		}
 	}
 	return nil
+}
+
+// pairOfSmall is a run of each side, first of the one named.
+func (o *options) pairOfSmall(ctx context.Context, links []*veth.Pair, x *smallOutcome, first int, ports [2]int) (got [2]Sample, err error) {
+	if o.turns > 0 {
+		return o.smallInTurns(ctx, [2]*veth.Pair(links), x, first, ports)
+	}
+	for _, side := range []int{first, 1 - first} {
+		way := []smallWay{x.pair.Ours, x.pair.Theirs}[side]
+		if got[side], err = o.oneSmall(ctx, links[0], way, ports[side]); err != nil {
+			return got, err
+		}
+	}
+	return got, nil
 }
 
 // echoes are a run of ping beside round trips; none beside others, or without ping.

@@ -54,7 +54,7 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 		if g.lost[at.At] != "" {
 			continue
 		}
-		r, err := beginRacer(ctx, p.trial(g, at, len(racers)))
+		r, err := beginRacer(ctx, p.trial(g, at, len(racers)), payloads)
 		if u := (*UnsupportedError)(nil); errors.As(err, &u) {
 			g.lost[at.At] = u.Reason
 			continue
@@ -64,15 +64,21 @@ func (p *performer) together(ctx context.Context, g *group, runs []matrix.Place)
 		}
 		racers, places = append(racers, r), append(places, at)
 	}
-	ms, err := race(racers, turnsOf(p.opts.duration, p.opts.turns), p.opts.turns)
+	foreign, err := race(racers, turnsOf(p.opts.duration, p.opts.turns), p.opts.turns)
+	for _, r := range racers {
+		if err == nil {
+			err = r.heldAgainstLink()
+		}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", g.name, err)
 	}
 	got = map[int]Measured{}
 	for i, at := range places {
+		m := racers[i].used.measured(foreign)
 		p.progress.run(g.name, racers[i].c.Name, at)
-		p.progress.ran(ms[i], nil)
-		got[at.At] = ms[i]
+		p.progress.ran(m, nil)
+		got[at.At] = m
 	}
 	return got, nil
 }
@@ -99,33 +105,28 @@ func favourSelf(nice int) (back func(), err error) {
 	}, nil
 }
 
-// race gives each its turns, lets all end and returns what was measured.
-func race(racers []*racer, rounds int, each time.Duration) ([]Measured, error) {
+// race gives each its turns and lets all end. It returns how many cores others kept busy.
+func race(racers []*racer, rounds int, each time.Duration) (foreign float64, err error) {
 	before := readMachine()
 	for round := range rounds {
 		for _, i := range thereAndBack(len(racers), round) {
 			if err := racers[i].turn(each); err != nil {
-				return nil, err
+				return 0, err
 			}
 		}
 	}
 	after := readMachine()
 	if err := errors.Join(before.err, after.err); err != nil {
-		return nil, err
+		return 0, err
 	}
 	var ours time.Duration
 	for _, r := range racers {
 		if err := r.finish(); err != nil {
-			return nil, err
+			return 0, err
 		}
 		ours += r.used.rx + r.used.tx
 	}
-	foreign := loadOf(before, after, ours).foreign
-	var ms []Measured
-	for _, r := range racers {
-		ms = append(ms, r.used.measured(foreign))
-	}
-	return ms, nil
+	return loadOf(before, after, ours).foreign, nil
 }
 
 // thereAndBack is the order of turns in a round: who is first, and so has two turns with the fewest

@@ -53,7 +53,7 @@ func TestThereAndBack(t *testing.T) {
 // What others did beside is no time of the way's; that of its own processes is, at the least. The
 // payload is all from the first turn to the last.
 func TestUsedMeasured(t *testing.T) {
-	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second, tx: 2 * time.Second, paceBytes: 1e9, paced: time.Second}
+	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second, tx: 2 * time.Second, pace: 1e9, paced: time.Second}
 	at := func(ns int64, idle uint64) counter.CPUSnapshot {
 		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0}, {CPU: 1}, {CPU: 2, Idle: idle}}}
 	}
@@ -161,7 +161,7 @@ func racingIn(ctx context.Context, t *testing.T, cs ...Contender) (rs []*racer, 
 				t.Error(err)
 			}
 		})
-		r, err := beginRacer(ctx, trial{pair: pair, c: c, port: firstPort + i, d: time.Minute})
+		r, err := beginRacer(ctx, trial{pair: pair, c: c, port: firstPort + i, d: time.Minute}, payloads)
 		if err != nil {
 			return rs, err
 		}
@@ -185,12 +185,15 @@ func TestIntegrationTurns(t *testing.T) {
 			}
 		}
 	}
-	ms, err := race(rs, 4, 20*time.Millisecond)
+	foreign, err := race(rs, 4, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, m := range ms {
-		if m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || rs[i].used.paced < 8*20*time.Millisecond {
+	for i, r := range rs {
+		if err := r.heldAgainstLink(); err != nil {
+			t.Error(err)
+		}
+		if m := r.used.measured(foreign); m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || rs[i].used.paced < 8*20*time.Millisecond {
 			t.Errorf("%s: %+v, paced %v", rs[i].c.Name, m, rs[i].used.paced)
 		}
 	}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/rtnl"
+)
+
+// Of datagrams there are no turns, and each comparison that is left has both targets.
+func TestTripsAlone(t *testing.T) {
+	left := tripsAlone(Tools{}.smallPairs())
+	if len(left) != 2 {
+		t.Fatalf("%d comparisons of round trips", len(left))
+	}
+	for _, p := range left {
+		if !p.trips || p.P50.Max == 0 || p.CPU.Max == 0 {
+			t.Errorf("%s: %+v", p.Name, p)
+		}
+	}
+}
+
+// CPU time is that of all requests between the first turn and the last; their rate that of the
+// time in turns.
+func TestUsedSample(t *testing.T) {
+	u := used{first: rtnl.Stats{RxPackets: 10}, last: rtnl.Stats{RxPackets: 50_010}, rx: time.Second, tx: time.Second, pace: 40_000, paced: 2 * time.Second}
+	at := func(ns int64, idle uint64) counter.CPUSnapshot {
+		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0}, {CPU: 1}, {CPU: 2, Idle: idle}}}
+	}
+	u.cpus.Add(at(0, 0), at(2e9, 50))
+	got := u.sample(0.25)
+	want := Sample{PerSecond: 20_000, CPUUs: 50, Foreign: 0.25}
+	want.CPUUs = u.total(0.25).Seconds() * 1e6 / 50_000
+	if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", want) || got.CPUUs < 40 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// Both sides of a comparison have turns, their tools end as they should, and both say how long
+// their round trips took.
+func TestIntegrationSmallInTurns(t *testing.T) {
+	bin := t.TempDir()
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "../zcrecv", "../zcsend")
+	build.Env = append(build.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	o := options{duration: time.Second, turns: 60 * time.Millisecond, mtu: 1500}
+	o.tools = Tools{SenderCPUs: []int{0}, ReceiverCPUs: []int{1}, Zcrecv: filepath.Join(bin, "zcrecv"), Zcsend: filepath.Join(bin, "zcsend")}
+	o.other = o.tools
+	o.last(stretch(2, o.duration, o.turns))
+	links, err := o.smallLinks()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer closeLinks(links)
+	for i, p := range tripsAlone(smallBuilds(o.tools, o.other)) {
+		got, err := o.pairOfSmall(t.Context(), links, &smallOutcome{pair: p}, i%2, [2]int{firstPort + 2*i, firstPort + 2*i + 1})
+		if err != nil {
+			t.Fatalf("%s: %v", p.Name, err)
+		}
+		for side, s := range got {
+			if s.PerSecond <= 0 || s.CPUUs <= 0 || s.P50Us == nil || *s.P50Us <= 0 {
+				t.Errorf("%s, side %d: %+v", p.Name, side, s)
+			}
+		}
+	}
+}

@@ -118,7 +118,7 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	switch {
 	case err != nil:
 		return
-	case m.NeedsDev && m.NICQueue:
+	case m.TakesQueue():
 		s.add(on("header-split"), "tcp-data-split on")
 	case m.SplitsHeaders:
 		s.add(on("header-split"), "tcp-data-split on, where it can be")

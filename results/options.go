@@ -201,7 +201,7 @@ func ringsPayload(m stream.Mode) bool    { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool   { return m.NICQueue && m.DMABuf }
 
 // takesQueue: the mode takes a queue over, so that a flow can miss it.
-func takesQueue(m stream.Mode) bool { return m.NICQueue && m.NeedsDev }
+func takesQueue(m stream.Mode) bool { return m.TakesQueue() }
 
 // uringEngines are those of package uring, whichever are built in; the first is the default.
 var uringEngines = []string{string(uring.Native), string(uring.Giouring)}

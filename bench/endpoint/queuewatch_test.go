@@ -92,6 +92,49 @@ func TestStraysForGood(t *testing.T) {
 	}
 }
 
+// A run is disturbed, and made again, where something moved a flow for a while. One whose flow
+// ends elsewhere is not, nor one in which anything else is wrong with a flow.
+func TestStrayedIsDisturbed(t *testing.T) {
+	for _, x := range []struct {
+		name      string
+		where     [2][]int // a look at each flow
+		wrong     int      // bytes of flow 0
+		verdict   results.Verdict
+		disturbed bool
+	}{
+		{"on their queue", [2][]int{{2, 2}, {2, 2}}, 0, results.OK, false},
+		{"one strays", [2][]int{{2, 2}, {0, 2}}, 0, results.Invalid, true},
+		{"both stray", [2][]int{{3, 2}, {0, 2}}, 0, results.Invalid, true},
+		{"one ends elsewhere", [2][]int{{2, 2}, {2, 0}}, 0, results.Invalid, false},
+		{"one strays, one ends elsewhere", [2][]int{{3, 2}, {2, 0}}, 0, results.Invalid, false},
+		{"one strays, one is wrong", [2][]int{{2, 2}, {0, 2}}, 1, results.Invalid, false},
+	} {
+		r, queues := steeredFlows(2)
+		for i := range x.where[0] {
+			for n := range queues {
+				queues[n].landed = x.where[n][i]
+			}
+			r.looks(1)
+		}
+		if x.wrong > 0 {
+			r.end.flows[0].Meter.Mismatch(0, x.wrong)
+		}
+		for _, f := range r.end.flows {
+			f.worker, f.result.evidence = &worker{own: []*flow{f}}, f.steered.Evidence()
+		}
+		res := r.judge(nil)
+		n := 0
+		for _, flag := range res.Flags {
+			if flag == results.FlagDisturbed {
+				n++
+			}
+		}
+		if res.Verdict != x.verdict || n != map[bool]int{true: 1}[x.disturbed] {
+			t.Errorf("%s: %s %q, %v", x.name, res.Verdict, res.Reason, res.Flags)
+		}
+	}
+}
+
 // Before its payload begins a flow says nothing: its hello may have come by any queue.
 func TestHelloIsNotLookedAt(t *testing.T) {
 	r, queues := steeredFlows(1)

@@ -29,13 +29,10 @@ func steeredFlows(n int) (r *run, queues []*calls) {
 // looks are rounds of looks at all flows, without a clock.
 func (r *run) looks(rounds int) {
 	if r.queues == nil {
-		r.queues = &queueWatch{flows: r.end.flows}
-		for _, f := range r.end.flows {
-			f.seenOn = map[int]int{}
-		}
+		r.queues = r.newQueueWatch()
 	}
 	for range rounds {
-		r.queues.round()
+		r.queues.Round()
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
@@ -29,7 +30,8 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		}
 		missing = st.missing
 	}
-	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile, oneMachine: e.Spec.SUT.Host == ""}
+	p := preview{spec: e.Spec, missing: remembered(missing), power: e.Power, trusted: e.TrustFile}
+	p.oneMachine, p.loopback = nearby(e.Spec.SUT.Host, e.Spec.TG.Host)
 	uncompared := p.missing
 	if hostErr == nil {
 		p.once, uncompared = e.triedOnce(st), e.uncompared(st)
@@ -90,6 +92,21 @@ type preview struct {
 
 	stage      *stage // nil: the hosts were not asked
 	oneMachine bool   // both ends are one, as far as is known
+	loopback   bool   // and have one interface
+}
+
+// nearby tells of hosts, by their names alone, that they are one machine, and one network
+// namespace of it. What is reached by a connection may be anywhere.
+func nearby(sut, tg string) (oneMachine, loopback bool) {
+	if sut == "" {
+		return true, false // namespaces made for the run
+	}
+	a, aerr := host.ParseSpec(sut)
+	b, berr := host.ParseSpec(tg)
+	if aerr != nil || berr != nil || a.Far() || b.Far() {
+		return false, false
+	}
+	return true, a.Kind == b.Kind && a.Netns == b.Netns
 }
 
 // plan are the runs that would be made.

@@ -118,7 +118,7 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 	switch {
 	case err != nil:
 		return
-	case m.NeedsDev && m.NICQueue:
+	case m.TakesQueue():
 		s.add(on("header-split"), "tcp-data-split on")
 	case m.SplitsHeaders:
 		s.add(on("header-split"), "tcp-data-split on, where it can be")
@@ -185,7 +185,7 @@ func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
 	o.nameCPUs(p.spec.SUT.ThreadCPUs(), p.spec.TG.ThreadCPUs())
-	layouts := [2]place.Layout{place.Layout(c.CPULayout), place.Layout(c.TGLayout())}
+	layouts := [2]place.Layout{layoutOf(stream.RX, c, p.oneMachine, p.loopback), layoutOf(stream.TX, c, p.oneMachine, p.loopback)}
 	all := o.allot([2]need{needOf(stream.RX, c, layouts[0]), needOf(stream.TX, c, layouts[1])}, p.oneMachine)
 	return all[index(role)], layouts[index(role)]
 }

@@ -87,6 +87,38 @@ programs to be started
 	}
 }
 
+// Without the hosts the dry run has the TG's layout as runs have it, as far as the hosts' names
+// tell: on one machine one CPU, over loopback as found, unless the TG has a layout of its own.
+func TestDryRunOfTGLayout(t *testing.T) {
+	for _, x := range []struct{ sut, tg, layout, want string }{
+		{"", "", "cpu_layout: 2cpu", "1cpu: CPU 1"},
+		{"", "", "cpu_layout: 2cpu, tg_cpu_layout: 2cpu", "2cpu: CPU 3"},
+		{"netns:a", "netns:b", "cpu_layout: 2cpu", "1cpu: CPU 1"},
+		{"netns:a", "local", "cpu_layout: 2cpu", "1cpu: CPU 1"},
+		{"netns:a", "netns:a", "cpu_layout: 2cpu", ""},
+		{"local", "local", "cpu_layout: 1cpu", ""},
+		{"ssh:a", "ssh:a", "cpu_layout: 2cpu", "2cpu: CPU 3"}, // two names may be one machine, and one two
+		{"local", "ssh:a", "cpu_layout: 2cpu", "2cpu: CPU 3"},
+	} {
+		hosts := func(name, layout string) string {
+			if name == "" {
+				return layout
+			}
+			return "host: '" + name + "', " + layout
+		}
+		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, "+x.layout+"}\nsut: {"+hosts(x.sut, "layouts: {1cpu: {app: 5, irq: 5}, 2cpu: {app: 5, irq: 4}}")+
+			"}\ntg: {"+hosts(x.tg, "layouts: {1cpu: {app: 1, irq: 1}, 2cpu: {app: 1, irq: 3}}")+"}\n")
+		p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
+		p.oneMachine, p.loopback = nearby(e.Spec.SUT.Host, e.Spec.TG.Host)
+		var b bytes.Buffer
+		p.settings(&b)
+		_, tg, _ := strings.Cut(b.String(), "TG:")
+		if _, got, _ := strings.Cut(strings.TrimSpace(tg), "of all queues = "); got != x.want {
+			t.Errorf("%q and %q, %s: %q, want %q in\n%s", x.sut, x.tg, x.layout, got, x.want, &b)
+		}
+	}
+}
+
 // Of several flows the dry run says which queues they come by, by what rules, and which CPU each
 // queue has, with the numbers that are known: those of the NIC, or those that were asked for.
 func TestDryRunOfSeveralFlows(t *testing.T) {

@@ -103,18 +103,23 @@ func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.
 	return all[index(role)], r.layout(role, cell)
 }
 
-// layout is that of an end in a cell: the TG of a shared machine keeps to one CPU a flow, out of
+// layout is that of an end in a cell, see [layoutOf].
+func (r *Runner) layout(role stream.Role, cell results.Cell) place.Layout {
+	return layoutOf(role, cell, r.SUT.SameMachine(r.TG), r.loopback())
+}
+
+// layoutOf is that of an end in a cell: the TG of a shared machine keeps to one CPU a flow, out of
 // the SUT's way, unless it was given a layout of its own. Where both ends have one interface,
 // loopback, it is the SUT that says where its softirq goes.
-func (r *Runner) layout(role stream.Role, cell results.Cell) place.Layout {
+func layoutOf(role stream.Role, cell results.Cell, oneMachine, loopback bool) place.Layout {
 	if role == stream.RX {
 		return place.Layout(cell.CPULayout)
 	}
 	l := place.Layout(cell.TGLayout())
 	switch {
-	case r.loopback():
+	case loopback:
 		return place.AsFound
-	case r.SUT.SameMachine(r.TG) && l != place.AsFound && cell.TGCPULayout == "":
+	case oneMachine && l != place.AsFound && cell.TGCPULayout == "":
 		return place.OneCPU
 	}
 	return l

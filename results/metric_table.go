@@ -138,8 +138,8 @@ var MetricSections = []MetricSection{
 				"(`--queue`), and the one that it was last seen on"},
 		{Names: "steered_share",
 			Units: "1", Source: "SO_INCOMING_NAPI_ID",
-			Meaning: "share of the looks at the flow's socket in the window, every 20 ms, that found it " +
-				"on that queue; below 1 the run is invalid"},
+			Meaning: "share of the looks at the flow's socket in the window, every 20 ms, of more than 256 " +
+				"flows less often, that found it on that queue; below 1 the run is invalid"},
 		{Names: "zcrx_queue zcrx_flow_queue",
 			Units: "1", Source: "data path, whole flow",
 			Meaning: "the RX queue with the application's memory, and the one that the flow was last seen on"},

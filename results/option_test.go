@@ -94,6 +94,8 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "tcp", TX: "tcp", MTU: 20}, "mtu 20: 20 is outside 1280..65535"},
 		{Cell{RX: "tcp", TX: "tcp", Queue: &one}, ""},
 		{Cell{RX: "tcp", TX: "tcp", HoldBytes: 1}, "hold 1: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx tcp: leave it out"},
+		{Cell{RX: "zcrx", TX: "tcp", SteerTo: &one}, ""},
+		{Cell{RX: "zcrx-nodev", TX: "tcp", Queue: &one, SteerTo: &one}, "steer_queue 1: it applies to zcrx, devmem, not to rx zcrx-nodev, tx tcp: leave it out"},
 		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it applies to tcp, uring, zcrx-nodev, udp, xdp-drop, xdp-redirect, xdp-tx, udp-recv, not to rx zcrx, tx tcp: leave it out"},
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384}, "rx_buf_len 16384: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx devmem"},

@@ -122,7 +122,7 @@ var Options = []Option{
 	{Name: "queues", Since: 3, Type: "int", Help: "number of RX queues to spread the flows over, starting at --queue, else the last ones (default: one per flow for modes that take queues over, else as found)",
 		Kind: OfPath, Role: stream.RX, concerns: byTCP,
 		Takes: fmt.Sprintf("RX queues in 1..%d, at most as many as flows", stream.MaxFlows), value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
-	{Name: "steer_queue", Since: 3, Type: "int", Help: "negative control: steer the flow to this RX queue instead; must be reported as copied", Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+	{Name: "steer_queue", Since: 3, Type: "int", Help: "negative control: steer the flow to this RX queue instead; must be reported as copied", Kind: OfPath, Role: stream.RX, concerns: takesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo }, within(0, 65535))},
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(stream.AreaKinds, ", ") + " (default: pages; for devmem udmabuf; with a long --rx-buf-len huge)",
 		Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
@@ -201,7 +201,7 @@ func ringsPayload(m stream.Mode) bool    { return m.NICQueue && !m.DMABuf }
 func returnsTokens(m stream.Mode) bool   { return m.NICQueue && m.DMABuf }
 
 // takesQueue: the mode takes a queue over, so that a flow can miss it.
-func takesQueue(m stream.Mode) bool { return m.NICQueue && m.NeedsDev }
+func takesQueue(m stream.Mode) bool { return m.TakesQueue() }
 
 // uringEngines are those of package uring, whichever are built in; the first is the default.
 var uringEngines = []string{string(uring.Native), string(uring.Giouring)}

@@ -58,14 +58,7 @@ func (r *run) judge(err error) wire.EndResult {
 			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
 		}
 	}
-	expected := true // of all that are invalid
-	for i, f := range r.end.flows {
-		res.Expected = false
-		reason, fix := r.judgeFlow(f, counters[i], &res)
-		expected = expected && (reason == "" || res.Expected)
-		invalid(reason, fix)
-	}
-	res.Expected = expected && res.Verdict == results.Invalid
+	r.judgeFlows(counters, &res, invalid)
 	for _, gate := range []func(*wire.EndResult) (string, string){r.gateWindow, r.gatePlacement, r.gateBPFStats} {
 		if res.Verdict == results.OK {
 			invalid(gate(&res))
@@ -104,7 +97,24 @@ func (r *run) blame(res *wire.EndResult) {
 	}
 }
 
-// judgeFlow gives one flow its verdict. The run is as good as the worst of its flows.
+// judgeFlows: the run is as good as the worst of its flows. It is expected to be invalid, or was
+// disturbed, where that is so of each flow that is invalid.
+func (r *run) judgeFlows(counters []stream.Counters, res *wire.EndResult, invalid func(reason, fix string)) {
+	expected, disturbed, flags := true, true, slices.Clip(res.Flags)
+	for i, f := range r.end.flows {
+		res.Expected, res.Flags = false, flags
+		reason, fix := r.judgeFlow(f, counters[i], res)
+		expected = expected && (reason == "" || res.Expected)
+		disturbed = disturbed && (reason == "" || slices.Contains(res.Flags, results.FlagDisturbed))
+		invalid(reason, fix)
+	}
+	res.Flags = flags
+	if res.Expected = expected && res.Verdict == results.Invalid; disturbed && res.Verdict == results.Invalid {
+		res.Flags = append(flags, results.FlagDisturbed)
+	}
+}
+
+// judgeFlow gives one flow its verdict.
 func (r *run) judgeFlow(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
 	for _, gate := range []func(*flow, stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateCorrupted, r.gateZeroCopy, r.gateQueue, r.gateMoved} {
 		if reason, fix = gate(f, c, res); reason != "" {

@@ -15,7 +15,7 @@ import (
 // its own, and as many as were asked for where flows are only steered. One flow's path chooses
 // by itself.
 func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, error) {
-	takes := path.NICQueue && path.NeedsDev
+	takes := path.TakesQueue()
 	if s.Role != stream.RX || !takes && !s.Cell.Steers() || len(s.Flows) == 1 && s.Cell.Queues == 0 {
 		return s.Flows, nil
 	}
@@ -42,7 +42,7 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 func (e *End) shares() (all [][]*flow) {
 	of := map[int]int{} // queue -> index in all
 	for _, f := range e.flows {
-		shared := e.spec.Role == stream.RX && e.path.NICQueue && e.path.NeedsDev && f.Queue != nil && len(e.flows) > 1
+		shared := e.spec.Role == stream.RX && e.path.TakesQueue() && f.Queue != nil && len(e.flows) > 1
 		if i, ok := of[queueOf(f)]; shared && ok {
 			all[i] = append(all[i], f)
 			continue

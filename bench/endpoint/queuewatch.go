@@ -7,9 +7,9 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/rounds"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,30 +21,38 @@ const (
 	queueLooks = 256
 )
 
-// queueWatch finds out by which RX queues steered flows come while they are measured: one that
+// watchQueues finds out by which RX queues the steered flows come, until unwatchQueues: one that
 // came by another queue for a while may be back on its own in the end. What is shorter than the
 // time between two looks may be missed.
-type queueWatch struct {
-	flows []*flow
-	next  int // to be looked at
-
-	stop chan struct{}
-	done sync.WaitGroup
+func (r *run) watchQueues() {
+	if w := r.newQueueWatch(); w != nil {
+		r.queues = w
+		w.Start(queueEvery)
+	}
 }
 
-// watchQueues looks at the flows that are steered, until unwatchQueues.
-func (r *run) watchQueues() {
-	w := &queueWatch{stop: make(chan struct{})}
+// newQueueWatch looks at the flows that are steered; nil: there are none. Before its first payload
+// a flow's socket has seen the hello alone, which may come by any queue.
+func (r *run) newQueueWatch() *rounds.Watch {
+	var flows []*flow
 	for _, f := range r.end.flows {
 		if f.steered != nil {
 			f.seenOn = map[int]int{}
-			w.flows = append(w.flows, f)
+			flows = append(flows, f)
 		}
 	}
-	if len(w.flows) > 0 {
-		r.queues = w
-		w.done.Go(w.run)
+	if len(flows) == 0 {
+		return nil
 	}
+	return rounds.New(len(flows), queueLooks, func(i int) {
+		f := flows[i]
+		if f.Meter.Snapshot().Bytes == 0 {
+			return
+		}
+		if on, ok := f.steered.on(); ok {
+			f.seenOn[on]++
+		}
+	})
 }
 
 // unwatchQueues ends the watch, before the sockets and the queues are let go.
@@ -52,37 +60,8 @@ func (r *run) unwatchQueues() {
 	if r.queues == nil {
 		return
 	}
-	close(r.queues.stop)
-	r.queues.done.Wait()
+	r.queues.Stop()
 	r.queues = nil
-}
-
-func (w *queueWatch) run() {
-	tick := time.NewTicker(queueEvery)
-	defer tick.Stop()
-	for {
-		w.round()
-		select {
-		case <-tick.C:
-		case <-w.stop:
-			return
-		}
-	}
-}
-
-// round looks at the next flows, each once at most. Before its first payload a flow's socket has
-// seen the hello alone, which may come by any queue.
-func (w *queueWatch) round() {
-	for range min(len(w.flows), queueLooks) {
-		f := w.flows[w.next]
-		w.next = (w.next + 1) % len(w.flows)
-		if f.Meter.Snapshot().Bytes == 0 {
-			continue
-		}
-		if on, ok := f.steered.on(); ok {
-			f.seenOn[on]++
-		}
-	}
 }
 
 // queueLooksOf is how often a flow was looked at, and how often it was found on its queue.

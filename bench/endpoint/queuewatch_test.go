@@ -29,13 +29,10 @@ func steeredFlows(n int) (r *run, queues []*calls) {
 // looks are rounds of looks at all flows, without a clock.
 func (r *run) looks(rounds int) {
 	if r.queues == nil {
-		r.queues = &queueWatch{flows: r.end.flows}
-		for _, f := range r.end.flows {
-			f.seenOn = map[int]int{}
-		}
+		r.queues = r.newQueueWatch()
 	}
 	for range rounds {
-		r.queues.round()
+		r.queues.Round()
 	}
 }
 
@@ -89,6 +86,49 @@ func TestStraysForGood(t *testing.T) {
 	f.result.evidence = f.steered.Evidence()
 	if reason, _ := r.gateQueue(f, stream.Counters{}, nil); reason != "the flow landed on queue 0 instead of queue 2" {
 		t.Errorf("%q", reason)
+	}
+}
+
+// A run is disturbed, and made again, where something moved a flow for a while. One whose flow
+// ends elsewhere is not, nor one in which anything else is wrong with a flow.
+func TestStrayedIsDisturbed(t *testing.T) {
+	for _, x := range []struct {
+		name      string
+		where     [2][]int // a look at each flow
+		wrong     int      // bytes of flow 0
+		verdict   results.Verdict
+		disturbed bool
+	}{
+		{"on their queue", [2][]int{{2, 2}, {2, 2}}, 0, results.OK, false},
+		{"one strays", [2][]int{{2, 2}, {0, 2}}, 0, results.Invalid, true},
+		{"both stray", [2][]int{{3, 2}, {0, 2}}, 0, results.Invalid, true},
+		{"one ends elsewhere", [2][]int{{2, 2}, {2, 0}}, 0, results.Invalid, false},
+		{"one strays, one ends elsewhere", [2][]int{{3, 2}, {2, 0}}, 0, results.Invalid, false},
+		{"one strays, one is wrong", [2][]int{{2, 2}, {0, 2}}, 1, results.Invalid, false},
+	} {
+		r, queues := steeredFlows(2)
+		for i := range x.where[0] {
+			for n := range queues {
+				queues[n].landed = x.where[n][i]
+			}
+			r.looks(1)
+		}
+		if x.wrong > 0 {
+			r.end.flows[0].Meter.Mismatch(0, x.wrong)
+		}
+		for _, f := range r.end.flows {
+			f.worker, f.result.evidence = &worker{own: []*flow{f}}, f.steered.Evidence()
+		}
+		res := r.judge(nil)
+		n := 0
+		for _, flag := range res.Flags {
+			if flag == results.FlagDisturbed {
+				n++
+			}
+		}
+		if res.Verdict != x.verdict || n != map[bool]int{true: 1}[x.disturbed] {
+			t.Errorf("%s: %s %q, %v", x.name, res.Verdict, res.Reason, res.Flags)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/rounds"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/tally"
@@ -37,9 +38,9 @@ type run struct {
 	dram       *counter.DRAM
 	pollers    *counter.Pollers // nil: nothing polls for the flows
 	polledBy   NAPIThreads
-	helpers    []int        // kernel threads that work for the paths, see countHelpers
-	watch      *place.Watch // of the flows' softirq; nil: it is left as found, or was stopped
-	queues     *queueWatch  // of steered flows; nil: there are none, or it was stopped
+	helpers    []int         // kernel threads that work for the paths, see countHelpers
+	watch      *place.Watch  // of the flows' softirq; nil: it is left as found, or was stopped
+	queues     *rounds.Watch // of steered flows; nil: there are none, or it was stopped
 	nic        *nicWatch
 	tally      *tally.Reader // nil: the interface cannot be asked
 	congestion string

@@ -122,6 +122,10 @@ type Mode struct {
 // same way and copies.
 func (m Mode) SortsBytes() bool { return m.ZeroCopy || m.NICQueue }
 
+// TakesQueue reports whether the mode takes an RX queue over. One that does not may have its flows
+// steered to a queue, which is not stopped then.
+func (m Mode) TakesQueue() bool { return m.NICQueue && m.NeedsDev }
+
 // UsesRing reports whether the mode works through an io_uring.
 func (m Mode) UsesRing() bool { return m.Ring }
 

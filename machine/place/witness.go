@@ -4,9 +4,9 @@ package place
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/rounds"
 	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
@@ -23,53 +23,35 @@ const (
 // Watch finds out on which CPUs the packets of an end's flows were processed. The kernel
 // keeps the last one with each socket (SO_INCOMING_CPU, set by tcp_v4_rcv).
 type Watch struct {
-	fds  []int
-	next int // to be looked at
-	seen []map[int]int
-
-	stop chan struct{}
-	done sync.WaitGroup
+	rounds *rounds.Watch
+	seen   []map[int]int
 }
 
 // StartWatch looks at TCP sockets until Stop.
 func StartWatch(fds ...int) *Watch {
-	w := &Watch{fds: fds, seen: make([]map[int]int, len(fds)), stop: make(chan struct{})}
-	for i := range w.seen {
-		w.seen[i] = map[int]int{}
-	}
-	w.done.Go(w.run)
+	w := newWatch(fds)
+	w.rounds.Start(watchEvery)
 	return w
 }
 
-func (w *Watch) run() {
-	tick := time.NewTicker(watchEvery)
-	defer tick.Stop()
-	for {
-		w.round()
-		select {
-		case <-tick.C:
-		case <-w.stop:
-			return
-		}
+func newWatch(fds []int) *Watch {
+	w := &Watch{seen: make([]map[int]int, len(fds))}
+	for i := range w.seen {
+		w.seen[i] = map[int]int{}
 	}
-}
-
-// round looks at the next sockets, each once at most.
-func (w *Watch) round() {
-	for range min(len(w.fds), max(mostLooks, (len(w.fds)+mostRounds-1)/mostRounds)) {
-		i := w.next
-		w.next = (i + 1) % len(w.fds)
-		if cpu, err := unix.GetsockoptInt(w.fds[i], unix.SOL_SOCKET, unix.SO_INCOMING_CPU); err == nil && cpu >= 0 {
+	looks := max(mostLooks, (len(fds)+mostRounds-1)/mostRounds)
+	w.rounds = rounds.New(len(fds), looks, func(i int) {
+		if cpu, err := unix.GetsockoptInt(fds[i], unix.SOL_SOCKET, unix.SO_INCOMING_CPU); err == nil && cpu >= 0 {
 			w.seen[i][cpu]++
 		}
-	}
+	})
+	return w
 }
 
 // Stop ends the watch, before the sockets are closed. It returns how often each CPU was found, of
 // each socket.
 func (w *Watch) Stop() []map[int]int {
-	close(w.stop)
-	w.done.Wait()
+	w.rounds.Stop()
 	return w.seen
 }
 

@@ -39,16 +39,15 @@ func TestOneWatchForAll(t *testing.T) {
 func TestWatchTakesTurns(t *testing.T) {
 	const n = 2*mostLooks + 10
 	fds := sockets(t, n)
-	w := &Watch{fds: fds, seen: make([]map[int]int, n)}
+	w := newWatch(fds)
 	for i, fd := range fds {
-		w.seen[i] = map[int]int{}
 		// A socket that has been told so names the CPU (sk_setsockopt, SO_INCOMING_CPU, 4.4).
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_CPU, i%7); err != nil {
 			t.Skip(err)
 		}
 	}
 	for range 3 {
-		w.round()
+		w.rounds.Round()
 	}
 	total := 0
 	for i, seen := range w.seen {

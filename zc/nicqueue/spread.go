@@ -33,7 +33,7 @@ func Spread(mode, dev string, first *int, queues, flows int) ([]int, error) {
 		if out, err = s.over(first, queues, flows); err != nil {
 			return err
 		}
-		if m, err := stream.LookupMode(stream.RX, mode); err == nil && !m.NICQueue {
+		if m, err := stream.LookupMode(stream.RX, mode); err == nil && !m.TakesQueue() {
 			return nil
 		}
 		for _, id := range out {

@@ -28,7 +28,7 @@ func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 	switch set := c.Over(o.SUTSettings.Host); {
 	case set.Channels > 0:
 		has = upTo(set.Channels)
-	case set.Set != "" || has == nil: // which may be another number of queues
+	case set.Set != "" || len(has) == 0: // which may be another number of queues
 		return o.from(c), nil
 	}
 	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses, and refuses, by itself

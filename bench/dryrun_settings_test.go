@@ -144,10 +144,17 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 		"many":     {"rx: zcrx, flows: 12, queues: 3", []int{0, 1, 2, 3}, []string{"without queues 1-3\n", "for each of 12 flows: flow n to queue 1 + n mod 3\n", "SUT: 12 flows: 3 threads, one for each RX queue, on CPUs 13-15\n"}},
 		"a control": {"rx: zcrx, flows: 2, control: wrong-queue", []int{0, 1, 2, 3},
 			[]string{"for each of 2 flows: flow 0 to queue 2, but flow 1 to another queue, on purpose (control)\n"}},
-		"as found":     {"rx: tcp, flows: 2", []int{0, 1, 2, 3}, []string{"  SUT: nothing\n", "SUT: 2 flows: a thread each"}},
-		"not enough":   {"rx: zcrx, flows: 4", []int{0, 1, 2, 3}, []string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5"}},
-		"beyond them":  {"rx: tcp, flows: 2, queues: 2, queue: 3", []int{0, 1, 2, 3}, []string{"eth0: take 2 RX queues from queue 3 on, but it has 4"}},
-		"no such host": {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil, []string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n", "SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
+		"as found":    {"rx: tcp, flows: 2", []int{0, 1, 2, 3}, []string{"  SUT: nothing\n", "SUT: 2 flows: a thread each"}},
+		"not enough":  {"rx: zcrx, flows: 4", []int{0, 1, 2, 3}, []string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5"}},
+		"beyond them": {"rx: tcp, flows: 2, queues: 2, queue: 3", []int{0, 1, 2, 3}, []string{"eth0: take 2 RX queues from queue 3 on, but it has 4"}},
+		"not enough channels": {"rx: zcrx, flows: 4, channels: 4", []int{0, 1, 2, 3, 4, 5, 6, 7},
+			[]string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5", "  SUT: nothing\n"}},
+		"enough channels": {"rx: tcp, queue: 2, channels: 4", []int{0, 1}, []string{"without queue 2\n", "the flow to queue 2\n"}},
+		"one flow beyond": {"rx: tcp, queue: 9", []int{0, 1, 2, 3}, []string{"eth0: find RX queue 9: it has 0-3", "fix: choose one of them (--queue), or make more: --channels 10", "  SUT: nothing\n"}},
+		"beyond channels": {"rx: zcrx, queue: 4, channels: 4", []int{0, 1, 2, 3, 4, 5, 6, 7}, []string{"eth0: find RX queue 4: it has 0-3", "--channels 5"}},
+		"the only queue":  {"rx: tcp, queue: 0", []int{0}, []string{"eth0: keep RX queue 0 free of other flows: it has only 1 RX queue", "fix: make more queues: --channels 2", "  SUT: nothing\n"}},
+		"not the only":    {"rx: tcp, queue: 3", []int{0}, []string{"it has only 1 RX queue", "fix: make more queues: --channels 4"}},
+		"no such host":    {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil, []string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n", "SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
 	} {
 		e := experiment(t, "name: x\nfactors: {tx: tcp, "+x.factors+"}\n")
 		p := preview{spec: e.Spec, missing: static}

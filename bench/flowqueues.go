@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
+	"golang.org/x/sys/unix"
 )
 
 // flowQueues are the RX queues by which the flows of a receiver will come, flow by flow, and why
@@ -28,13 +29,32 @@ func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 	switch set := c.Over(o.SUTSettings.Host); {
 	case set.Channels > 0:
 		has = upTo(set.Channels)
-	case set.Set != "" || has == nil: // which may be another number of queues
+	case set.Set != "" || len(has) == 0: // which may be another number of queues
 		return o.from(c), nil
 	}
-	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses, and refuses, by itself
-		return []int{*cmp.Or(c.Queue, &has[len(has)-1])}, nil
+	if c.NFlows() == 1 && c.Queues == 0 { // which its path chooses by itself
+		return o.ofOne(c, has)
 	}
 	return nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, n, c.NFlows())
+}
+
+// ofOne is the queue of a single flow, by the same rules as its path has: the one that is named, or
+// the last, and another one must be left.
+func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
+	id := *cmp.Or(c.Queue, &has[len(has)-1])
+	refused := &fault.Unsupported{Mode: c.RX, Err: unix.ENOENT}
+	switch {
+	case len(has) < 2:
+		refused.Err = unix.ENOSPC
+		refused.Op = fmt.Sprintf("%s: keep RX queue %d free of other flows: it has only %d RX queue", o.SUTDev, id, len(has))
+		refused.How = fmt.Sprintf("make more queues: --channels %d", max(id, 1)+1)
+	case !slices.Contains(has, id):
+		refused.Op = fmt.Sprintf("%s: find RX queue %d: it has %s", o.SUTDev, id, counter.FormatCPUList(has))
+		refused.How = fmt.Sprintf("choose one of them (--queue), or make more: --channels %d", id+1)
+	default:
+		return []int{id}, nil
+	}
+	return nil, refused
 }
 
 // from are the queues of flows that begin with the one that was named.
@@ -55,9 +75,10 @@ func upTo(n int) (ids []int) {
 	return ids
 }
 
-// tooFewQueues says that a cell asks for RX queues that the interface does not have.
+// tooFewQueues says that a cell asks for RX queues that the interface does not have, as it is or
+// with the channels that the cell gives it.
 func (o *Options) tooFewQueues(c results.Cell) *Missing {
-	if o.SUTDev == "" || c.Over(o.SUTSettings.Host).Channels > 0 {
+	if o.SUTDev == "" {
 		return nil
 	}
 	if _, err := o.flowQueues(c); err != nil {

@@ -52,7 +52,7 @@ var flowColumns = []flowColumn{
 		func(r *flowRow) string { return formatFloat(r.flow.RwndLimited) }},
 	{"sndbuf_limited", "1", "of a sender: share of the window in which it waited for its own socket buffer",
 		func(r *flowRow) string { return formatFloat(r.flow.SndbufLimited) }},
-	{"softirq_cpu", "", "CPUs that the flow's softirq ran on; empty = unknown", func(r *flowRow) string { return formatInt(r.flow.SoftirqCPU) }},
+	{"softirq_cpu", "", "CPU that the flow's softirq ran on in at least 95 % of the looks at its socket; empty = unknown, or several", func(r *flowRow) string { return formatInt(r.flow.SoftirqCPU) }},
 	{"poller_cores", "cores", "load of the kernel thread that polls the flow's queue (threaded NAPI); 1 = no time left; empty = there is none, or it busy-polls and never rests, or the driver does not report it",
 		func(r *flowRow) string { return formatFloat(r.flow.PollerCores) }},
 }

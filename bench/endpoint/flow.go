@@ -242,9 +242,7 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 		if i < len(c.TCP) {
 			r.fillTCP(&out, c.TCP[i], seconds)
 		}
-		if cpus, err := counter.ParseCPUList(c.NetRXCPUs); out.SoftirqCPU == nil && err == nil && len(cpus) == 1 {
-			out.SoftirqCPU = &cpus[0] // all packets of the host were processed there
-		}
+		out.SoftirqCPU = r.softirqOf(f, c)
 		h.Flows = append(h.Flows, out)
 	}
 	if len(h.Flows) == 1 {
@@ -288,7 +286,6 @@ func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.F
 	if f.CPU >= 0 {
 		out.CPU = &f.CPU
 	}
-	out.SoftirqCPU = e.spec.Flows[f.N].SoftirqCPU
 	if e.path.SortsBytes() {
 		out.ZeroCopyBytes, out.CopiedBytes = &w.ZeroCopyBytes, &w.CopiedBytes
 	}

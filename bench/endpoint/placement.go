@@ -121,6 +121,24 @@ func (r *run) evidence(f *flow) place.Evidence {
 	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
 }
 
+// softirqOf is the CPU on which a flow's softirq ran; nil: not known. Where it was to run does not
+// tell: of several flows the packets of each may have come to the CPU of another.
+func (r *run) softirqOf(f *flow, c counter.Change) *int {
+	switch {
+	case r.end.place != nil:
+		if cpu, ok := r.evidence(f).Ran(); ok {
+			return &cpu
+		}
+		return nil
+	case r.end.spec.Flows[f.N].SoftirqCPU != nil:
+		return nil // nothing was placed, since nothing comes to this end
+	}
+	if cpus, err := counter.ParseCPUList(c.NetRXCPUs); err == nil && len(cpus) == 1 {
+		return &cpus[0] // the packets of the host were processed there
+	}
+	return nil
+}
+
 // misplaced says of the flows' softirq that it ran elsewhere; "" where it did not.
 func (r *run) misplaced() string {
 	for _, f := range r.end.flows {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/rounds"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // queueEvery is between two rounds of looks at the steered flows' sockets, queueLooks how many of
@@ -80,17 +81,28 @@ func strayed(f *flow) string {
 	if own == all {
 		return ""
 	}
-	var others []string
+	return fmt.Sprintf("the flow was seen on %s in %d of %d looks, and was to come by queue %d", elsewhere(f), all-own, all, queueOf(f))
+}
+
+// elsewhere are the queues other than its own that a flow was seen on.
+func elsewhere(f *flow) string {
+	var others, where []string
 	for _, on := range slices.Sorted(maps.Keys(f.seenOn)) {
-		if on != queueOf(f) {
+		if on != queueOf(f) && on != nicqueue.Elsewhere {
 			others = append(others, fmt.Sprint(on))
 		}
 	}
-	which := "queue "
-	if len(others) > 1 {
-		which = "queues "
+	switch ids := strings.Join(others, ", "); len(others) {
+	case 0:
+	case 1:
+		where = []string{"queue " + ids}
+	default:
+		where = []string{"queues " + ids}
 	}
-	return fmt.Sprintf("the flow was seen on %s%s in %d of %d looks, and was to come by queue %d", which, strings.Join(others, ", "), all-own, all, queueOf(f))
+	if f.seenOn[nicqueue.Elsewhere] > 0 {
+		where = append(where, "another interface")
+	}
+	return strings.Join(where, " and on ")
 }
 
 // queueShares are how much of the looks at each steered flow found it on its queue.

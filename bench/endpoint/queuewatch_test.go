@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // steeredFlows is a run of flows that are steered to queue 2, whose payload has begun, and which
@@ -48,7 +49,9 @@ func TestFlowStrays(t *testing.T) {
 		{"never", []int{2, 2}, "", 1},
 		{"once", []int{2, 0, 2}, "flow 1: the flow was seen on queue 0 in 4 of 12 looks, and was to come by queue 2", 2. / 3},
 		{"twice", []int{3, 2, 0, 2}, "flow 1: the flow was seen on queues 0, 3 in 8 of 16 looks, and was to come by queue 2", .5},
-		{"not told for a while", []int{2, -1, 2}, "", 1},
+		{"by another interface", []int{2, nicqueue.Elsewhere, 2, 2}, "flow 1: the flow was seen on another interface in 4 of 16 looks, and was to come by queue 2", .75},
+		{"all over", []int{3, nicqueue.Elsewhere, 0, 2}, "flow 1: the flow was seen on queues 0, 3 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
+		{"not told for a while", []int{2, notTold, 2}, "", 1},
 	} {
 		r, queues := steeredFlows(2)
 		for _, on := range x.where {

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -28,6 +29,7 @@ type queue interface {
 	Steer(c *stream.Conn, to *int) error
 	Landed(fd int) (id int, ok bool)
 	SeenOn(fd int) (id int, ok bool)
+	OtherDev() string
 	ID() int
 	Release() error
 }
@@ -97,7 +99,11 @@ func (s *steered) Evidence() (e stream.Evidence) {
 	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
 	on, ok := s.landed()
 	if !ok {
-		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; the driver does not tell by which one it came (SO_INCOMING_NAPI_ID)", s.queue.ID()))
+		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came (SO_INCOMING_NAPI_ID names none that the driver tells)", s.queue.ID()))
+		return e
+	}
+	if on == nicqueue.Elsewhere {
+		e.Astray = fmt.Sprintf("the flow came by interface %s, and was to come by RX queue %d of another", s.queue.OtherDev(), s.queue.ID())
 		return e
 	}
 	e.Figures = append(e.Figures, stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(on)})
@@ -110,10 +116,25 @@ func (s *steered) Evidence() (e stream.Evidence) {
 // Close frees the path, then the queue.
 func (s *steered) Close() error { return errors.Join(s.Receiver.Close(), s.queue.Release()) }
 
+// otherDev is the interface by which the flow came, or was seen to come, in the place of the one
+// that was to steer it; "": none.
+func (f *flow) otherDev() string {
+	if f.steered == nil {
+		return ""
+	}
+	f.steered.mu.Lock()
+	defer f.steered.mu.Unlock()
+	return f.steered.queue.OtherDev()
+}
+
 // gateQueue: the flow came by the queue that was asked for, all the time. One that ends elsewhere
-// was not steered, or is that of a control run; one that was elsewhere for a while was disturbed.
+// was not steered, or is that of a control run; one that was elsewhere for a while was disturbed,
+// unless that was another interface.
 func (r *run) gateQueue(f *flow, _ stream.Counters, res *wire.EndResult) (reason, fix string) {
 	dev := r.end.opts.NIC.Dev
+	if other := f.otherDev(); other != "" {
+		return cmp.Or(f.result.evidence.Astray, strayed(f)), nicqueue.ByOtherDev(other, dev)
+	}
 	if f.result.evidence.Astray != "" {
 		return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + dev + "), or leave the queue out"
 	}

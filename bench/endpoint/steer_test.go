@@ -13,14 +13,17 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
 
 // calls is a path and a queue that write down what is asked of them.
 type calls struct {
 	all    []string
-	landed int // -1: not told
+	landed int // or notTold
 }
+
+const notTold = nicqueue.Elsewhere - 1
 
 func (c *calls) say(s string) error { c.all = append(c.all, s); return nil }
 
@@ -71,15 +74,22 @@ func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {
 	}
 	return q.say("steer")
 }
-func (q fakeQueue) Landed(int) (int, bool)    { return q.landed, q.landed >= 0 }
+func (q fakeQueue) Landed(int) (int, bool)    { return q.landed, q.landed != notTold }
 func (q fakeQueue) SeenOn(fd int) (int, bool) { return q.Landed(fd) }
 func (q fakeQueue) ID() int                   { return 2 }
-func (q fakeQueue) Release() error            { return q.say("release") }
+func (q fakeQueue) OtherDev() string {
+	if q.landed == nicqueue.Elsewhere {
+		return "eth1"
+	}
+	return ""
+}
+func (q fakeQueue) Release() error { return q.say("release") }
 
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.
 func TestSteered(t *testing.T) {
-	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", -1: ""} {
+	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", notTold: "",
+		nicqueue.Elsewhere: "the flow came by interface eth1, and was to come by RX queue 2 of another"} {
 		c := &calls{landed: landed}
 		s := &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
 		conn := &stream.Conn{FD: 7}
@@ -91,12 +101,13 @@ func TestSteered(t *testing.T) {
 		}
 		e := s.Evidence()
 		r := &run{end: &End{}}
-		if reason, fix := r.gateQueue(&flow{result: flowResult{evidence: e}}, stream.Counters{}, nil); reason != want || (fix == "") != (want == "") {
+		reason, fix := r.gateQueue(&flow{steered: s, result: flowResult{evidence: e}}, stream.Counters{}, nil)
+		if reason != want || (fix == "") != (want == "") || strings.Contains(fix, "eth1") != (landed == nicqueue.Elsewhere) {
 			t.Errorf("%d: %q, fix %q", landed, reason, fix)
 		}
 		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {
 			return f == stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(landed)}
-		}); told != (landed >= 0) || told == (len(e.Notes) > 0) || e.Figures[0].Name != "own" {
+		}); told != (landed >= 0) || (len(e.Notes) > 0) != (landed == notTold) || e.Figures[0].Name != "own" {
 			t.Errorf("%d: %+v", landed, e)
 		}
 	}

@@ -8,7 +8,9 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,7 +18,7 @@ import (
 const (
 	mostMetrics  = 100_000
 	mostIdle     = 100_000
-	mostSeries   = 10_000
+	mostSeries   = 10_000 // of CPUs, power and the like, besides those of flows
 	mostWarnings = 20_000 // several of each CPU
 	mostFlags    = 100
 	mostCores    = mostCPUs
@@ -247,8 +249,11 @@ func checkIdle(names []string) error {
 	return nil
 }
 
+// mostFlowSeries is how many the probe tcp draws of the most flows that a run may have.
+func mostFlowSeries() int { return stream.MaxFlows * counter.FlowFigures() }
+
 func checkSeries(all []results.Series) error {
-	if len(all) > mostSeries {
+	if len(all) > mostSeries+mostFlowSeries() {
 		return fmt.Errorf("%d series", len(all))
 	}
 	for _, s := range all {

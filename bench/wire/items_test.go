@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -34,12 +36,47 @@ func TestLongAnswer(t *testing.T) {
 			Name: fmt.Sprintf("nic_rx%d_bytes", i), Unit: "bytes", Value: 1<<63 + float64(i),
 			Source: "ethtool -S"})
 	}
+	got, size := sent(t, &r)
+	if size < 8<<20 {
+		t.Fatalf("%d bytes prove nothing", size)
+	}
+	if len(got.Host.Series) != 513 {
+		t.Errorf("%d series", len(got.Host.Series))
+	}
+}
+
+// The probe tcp draws series of each flow, as many as a run may have, beside those of many CPUs.
+func TestAnswerOfManyFlows(t *testing.T) {
+	r := good()
+	one := results.Series{Unit: "packets"}
+	for i := range 10 {
+		one.T, one.V = append(one.T, int64(i)*1234567890), append(one.V, float64(1<<31-i))
+	}
+	for n := range stream.MaxFlows {
+		for k := range counter.FlowFigures() {
+			one.Name = results.FlowMetric(n, fmt.Sprintf("tcp_delivery_rate%d_bytes_ps", k))
+			r.Host.Series = append(r.Host.Series, one)
+		}
+	}
+	for cpu := range 1024 {
+		one.Name = fmt.Sprintf("cpu%d_busy_cores", cpu)
+		r.Host.Series = append(r.Host.Series, one)
+	}
+	if got, _ := sent(t, &r); len(got.Host.Series) != len(r.Host.Series) {
+		t.Errorf("%d series, want %d", len(got.Host.Series), len(r.Host.Series))
+	}
+	r.Host.Series = make([]results.Series, mostSeries+mostFlowSeries()+1)
+	if err := r.Check(); err == nil || !strings.Contains(err.Error(), "series") {
+		t.Errorf("more than any: %v", err)
+	}
+}
+
+// sent is an account as the controller gets it, and how many bytes were sent.
+func sent(t *testing.T, r *EndResult) (got EndResult, size int) {
+	t.Helper()
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
-	}
-	if len(b) < 8<<20 {
-		t.Fatalf("%d bytes prove nothing", len(b))
 	}
 	var line bytes.Buffer
 	if err := NewEncoder(&line).Encode(Response{ID: 1, Result: b}); err != nil {
@@ -52,10 +89,10 @@ func TestLongAnswer(t *testing.T) {
 	if err := resp.Vet(); err != nil {
 		t.Fatal(err)
 	}
-	var got EndResult
-	if err := resp.Decode(&got); err != nil || len(got.Host.Series) != 513 {
-		t.Errorf("%d series, %v", len(got.Host.Series), err)
+	if err := resp.Decode(&got); err != nil {
+		t.Fatal(err)
 	}
+	return got, len(b)
 }
 
 // What is short to send and long to keep is refused before it is kept.

@@ -17,8 +17,9 @@ import (
 )
 
 // The threads of two flows sit on the CPUs that were named for them while they run, one on each or
-// both on one where that was asked for; the record says the same, and where their softirq was to
-// be. (The lab's TestFlowLayoutsInLab has CPUs enough for flows that share none.)
+// both on one where that was asked for; the record says the same, and where their softirq ran: RPS
+// chooses among the CPUs of the layout, so that of a flow is any of them, if it was one. (The lab's
+// TestFlowLayoutsInLab has CPUs enough for flows that share none.)
 func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
 	leaseDir(t)
 	pair := newHosts(t)
@@ -35,10 +36,10 @@ func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
 		layout  string
 		sut, tg string
 		threads [2][]int // of the SUT's flows and the TG's
-		softirq []int    // of the SUT's
+		softirq []int    // of the SUT, in order
 	}{
-		{layout: "1cpu", sut: list, tg: list, threads: [2][]int{{b, a}, {b, a}}, softirq: []int{b, a}},
-		{layout: "2cpu", sut: fmt.Sprint(b), tg: fmt.Sprint(a), threads: [2][]int{{b, b}, {a, a}}, softirq: []int{a, a}},
+		{layout: "1cpu", sut: list, tg: list, threads: [2][]int{{b, a}, {b, a}}, softirq: []int{a, b}},
+		{layout: "2cpu", sut: fmt.Sprint(b), tg: fmt.Sprint(a), threads: [2][]int{{b, b}, {a, a}}, softirq: []int{a}},
 	} {
 		t.Run(x.layout, func(t *testing.T) {
 			args := []string{"run", "--json", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--flows", "2", "--layout", x.layout,
@@ -64,8 +65,8 @@ func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
 	}
 }
 
-// checkCPUs holds the CPUs that a record has of an end's flows against what they must be; nil:
-// those of softirq are not looked at.
+// checkCPUs holds the CPUs that a record has of an end's flows against what they must be: those of
+// softirq are among some. Nil: these are not looked at.
 func checkCPUs(t *testing.T, h *results.Host, threads, softirq []int) {
 	t.Helper()
 	if len(h.Flows) != len(threads) {
@@ -75,8 +76,9 @@ func checkCPUs(t *testing.T, h *results.Host, threads, softirq []int) {
 		if f.CPU == nil || *f.CPU != threads[n] {
 			t.Errorf("%s, flow %d: CPU %s, want %d", h.Name, n, onCPU(f.CPU), threads[n])
 		}
-		if softirq != nil && (f.SoftirqCPU == nil || *f.SoftirqCPU != softirq[n]) {
-			t.Errorf("%s, flow %d: softirq on CPU %s, want %d", h.Name, n, onCPU(f.SoftirqCPU), softirq[n])
+		known := f.SoftirqCPU != nil
+		if softirq != nil && (!known && len(softirq) == 1 || known && !slices.Contains(softirq, *f.SoftirqCPU)) {
+			t.Errorf("%s, flow %d: softirq on CPU %s, want one of %v", h.Name, n, onCPU(f.SoftirqCPU), softirq)
 		}
 	}
 }

@@ -19,9 +19,10 @@ import (
 // NAPI is one instance: what polls the queues behind one interrupt
 // (Documentation/netlink/specs/netdev.yaml, napi-get).
 type NAPI struct {
-	ID  uint32
-	IRQ int // -1: none told
-	PID int // of its thread, where it is threaded; 0: none
+	ID    uint32
+	Index int // of its interface
+	IRQ   int // -1: none told
+	PID   int // of its thread, where it is threaded; 0: none
 	NAPISettings
 }
 
@@ -82,6 +83,28 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 	return out, nil
 }
 
+// InterfaceOf is the interface of the device's network namespace that has the NAPI instance with
+// that number; "": none has it now.
+func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
+	op := fmt.Sprintf("find the interface of NAPI %d", napi)
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
+	if err != nil {
+		return "", failed(op, err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+	}
+	for _, m := range msgs {
+		n, err := decodeNAPI(m.Data)
+		if err != nil {
+			return "", failed(op, err, nil)
+		}
+		if n.ID != napi {
+			continue
+		}
+		l, err := d.route.Link(n.Index)
+		return l.Name, err
+	}
+	return "", nil
+}
+
 func decodeNAPI(b []byte) (n NAPI, err error) {
 	n.IRQ = -1
 	ad, err := netlink.NewAttributeDecoder(b)
@@ -92,6 +115,8 @@ func decodeNAPI(b []byte) (n NAPI, err error) {
 		switch ad.Type() {
 		case attrNAPIID:
 			n.ID = ad.Uint32()
+		case attrNAPIIfindex:
+			n.Index = int(ad.Uint32())
 		case attrNAPIIRQ:
 			n.IRQ = int(ad.Uint32())
 		case attrNAPIPID:

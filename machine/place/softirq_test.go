@@ -167,6 +167,26 @@ func TestIntegrationMovedBySomebodyElse(t *testing.T) {
 	})
 }
 
+// The CPU that a softirq ran on is the one that nearly all looks named, whatever was asked for.
+func TestRan(t *testing.T) {
+	for name, x := range map[string]struct {
+		e    Evidence
+		want int // -1: not known
+	}{
+		"one of them":       {Evidence{CPUs: []int{0, 2}, Looks: map[int]int{2: 100}}, 2},
+		"nearly":            {Evidence{CPUs: []int{0, 2}, Looks: map[int]int{2: 95, 0: 5}}, 2},
+		"not quite":         {Evidence{CPUs: []int{0, 2}, Looks: map[int]int{2: 94, 0: 6}}, -1},
+		"another":           {Evidence{CPUs: []int{0}, Looks: map[int]int{2: 100}}, 2},
+		"few looks, one":    {Evidence{CPUs: []int{0}, Looks: map[int]int{2: 9}}, 0},
+		"few looks, of two": {Evidence{CPUs: []int{0, 2}, Looks: map[int]int{2: 9}}, -1},
+		"no looks":          {Evidence{CPUs: []int{0, 2}}, -1},
+	} {
+		if cpu, ok := x.e.Ran(); ok != (x.want >= 0) || ok && cpu != x.want {
+			t.Errorf("%s: CPU %d (%v), want %d", name, cpu, ok, x.want)
+		}
+	}
+}
+
 // rps reads, or with a value sets, the mask of the first queue.
 func rps(t *testing.T, dev, set string) string {
 	t.Helper()

@@ -82,6 +82,24 @@ func (e Evidence) FlowShare() (share float64, ok bool) {
 	return float64(here) / float64(n), true
 }
 
+// Ran is the CPU on which the softirq ran: the one that nearly all looks named, or where too few
+// tell, the only one that was asked for. ok is false where it is not known, or ran on several.
+func (e Evidence) Ran() (cpu int, ok bool) {
+	n := e.looks()
+	if n < minLooks {
+		if len(e.CPUs) != 1 {
+			return 0, false
+		}
+		return e.CPUs[0], true
+	}
+	for cpu, here := range e.Looks {
+		if float64(here) >= minShare*float64(n) {
+			return cpu, true
+		}
+	}
+	return 0, false
+}
+
 // HostShare is how much of the host's packets the CPUs processed.
 func (e Evidence) HostShare() (share float64, ok bool) {
 	var n, here uint64

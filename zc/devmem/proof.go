@@ -8,6 +8,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // Evidence tells what was seen of the flow, its reads and its queue.
@@ -41,7 +42,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
 	q := r.queue
 	figure("devmem_queue", "1", float64(q.ID))
-	if on, ok := q.Landed(r.fd); ok {
+	if on, ok := q.Landed(r.fd); ok && on.ID != nicqueue.Elsewhere {
 		figure("devmem_flow_queue", "1", float64(on.ID))
 	}
 	bound := 0.0

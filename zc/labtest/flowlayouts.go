@@ -35,6 +35,9 @@ func FlowLayouts(t *testing.T, rx string) {
 				seen := threads()
 				checkFlows(t, r, 2, queues)
 				sut, tg := flowCPUs(t, r.SUT.Flows, queues), flowCPUs(t, r.TG.Flows, 2)
+				if len(sut.unknown) > 0 {
+					t.Errorf("the softirq of the SUT's flows %v is not on record", sut.unknown)
+				}
 				for _, want := range [][]int{sut.threads, tg.threads} {
 					if !slices.Contains(seen, fmt.Sprint(want)) {
 						t.Errorf("no process had threads on %v alone while it ran; seen: %v", want, seen)
@@ -49,17 +52,22 @@ func FlowLayouts(t *testing.T, rx string) {
 	}
 }
 
-// cpusOf are the CPUs of an end's flows, each once, in order.
-type cpusOf struct{ threads, softirq []int }
+// cpusOf are the CPUs of an end's flows, each once, in order, and the flows of which it is not
+// known where their softirq ran.
+type cpusOf struct{ threads, softirq, unknown []int }
 
 // flowCPUs are those that a record names: of so many threads.
 func flowCPUs(t *testing.T, all []results.Flow, threads int) (c cpusOf) {
 	t.Helper()
 	for n, f := range all {
-		if f.CPU == nil || f.SoftirqCPU == nil {
-			t.Fatalf("flow %d: its CPUs are not on record: %+v", n, f)
+		if f.CPU == nil {
+			t.Fatalf("flow %d: its CPU is not on record: %+v", n, f)
 		}
-		c.threads, c.softirq = append(c.threads, *f.CPU), append(c.softirq, *f.SoftirqCPU)
+		if c.threads = append(c.threads, *f.CPU); f.SoftirqCPU == nil {
+			c.unknown = append(c.unknown, n)
+			continue
+		}
+		c.softirq = append(c.softirq, *f.SoftirqCPU)
 	}
 	for _, list := range []*[]int{&c.threads, &c.softirq} {
 		slices.Sort(*list)
@@ -71,7 +79,8 @@ func flowCPUs(t *testing.T, all []results.Flow, threads int) (c cpusOf) {
 	return c
 }
 
-// checkApart sees that no CPU is shared: each softirq has its own, or under 1cpu its thread's.
+// checkApart sees that no CPU is shared: each softirq has its own, or under 1cpu its thread's. The
+// sender's acknowledgements come by queues that nobody chose, and so to the CPU of any thread.
 func checkApart(t *testing.T, layout string, sut, tg cpusOf) {
 	t.Helper()
 	used := slices.Concat(sut.threads, tg.threads)
@@ -80,7 +89,7 @@ func checkApart(t *testing.T, layout string, sut, tg cpusOf) {
 	} else if !slices.Equal(sut.threads, sut.softirq) {
 		t.Errorf("threads on CPUs %v, their softirq on %v", sut.threads, sut.softirq)
 	}
-	if len(sut.softirq) != len(sut.threads) || !slices.Equal(tg.threads, tg.softirq) {
+	if len(sut.softirq) != len(sut.threads) || slices.ContainsFunc(tg.softirq, func(n int) bool { return !slices.Contains(tg.threads, n) }) {
 		t.Errorf("SUT %+v, TG %+v", sut, tg)
 	}
 	slices.Sort(used)

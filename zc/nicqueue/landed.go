@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Landed is the RX queue that the last packet of socket fd came by; ok is false
-// when it cannot be told.
+// Landed is the RX queue that the last packet of socket fd came by; its number is [Elsewhere] where
+// that was another interface ([Queue.OtherDev]). ok is false when it cannot be told.
 func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	if err != nil || id == 0 {
@@ -26,12 +26,20 @@ func (q *Queue) Landed(fd int) (on nic.Queue, ok bool) {
 	if is, ok := seen.queue(q.Dev.Index, uint32(id)); ok {
 		return numbered(all, is)
 	}
-	return on, false
+	q.stranger = q.strange(uint32(id))
+	on.ID = Elsewhere
+	return on, q.OtherDev() != ""
 }
 
 // NotOnQueue are the words between two queues by which [Queue.Whereabouts] is known to tell that a
 // flow came by another one than the provider's.
 const NotOnQueue = ", but the provider is on queue "
+
+// ByOtherDev says what to do about a flow that comes by another interface than the one whose rules
+// are to steer it.
+func ByOtherDev(came, dev string) string {
+	return fmt.Sprintf("let the flow come by %s: look at the sender's routes and neighbours (ip route get, ip neigh), and where both interfaces have addresses of one network let only one answer for each (sysctl -w net.ipv4.conf.all.arp_ignore=1); or name %s (--dev)", dev, came)
+}
 
 // Whereabouts says of a flow that was copied where it came in, other than where
 // it should have, and what to do about it.
@@ -40,6 +48,9 @@ func (q *Queue) Whereabouts(fd int) (where, fix string) {
 	if !ok {
 		return fmt.Sprintf("unknown which queue the flow landed on (no SO_INCOMING_NAPI_ID); the provider is on queue %d", q.ID),
 			"check that the driver reports its NAPI instances (ethtool -S " + q.Dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
+	}
+	if on.ID == Elsewhere {
+		return fmt.Sprintf("the flow came by interface %s, and the provider is on queue %d of %s", q.OtherDev(), q.ID, q.Dev.Name), ByOtherDev(q.OtherDev(), q.Dev.Name)
 	}
 	if on.ID != q.ID {
 		return fmt.Sprintf("the flow landed on queue %d%s%d", on.ID, NotOnQueue, q.ID),

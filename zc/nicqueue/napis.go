@@ -82,25 +82,41 @@ func (q *Queue) Serves(napi uint32) (serves, ok bool) {
 	return known && id == q.ID, err == nil
 }
 
+// Elsewhere stands for the RX queue of a flow that came by another interface.
+const Elsewhere = -1
+
+// stranger is the last NAPI instance that was seen and served none of the interface's queues.
+type stranger struct {
+	napi uint32
+	dev  string // the interface that has it, which is another one; "": not known
+}
+
 // SeenOn is the RX queue that the last packet of socket fd came by, as [Queue.Landed] has it, for
 // who asks again and again: it costs a system call and a look at a table, and more only when the
-// socket names a NAPI instance for the first time. ok is false when it cannot be told.
+// socket names a NAPI instance for the first time. [Elsewhere]: by another interface. ok is false
+// when it cannot be told.
 func (q *Queue) SeenOn(fd int) (id int, ok bool) {
 	napi, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	if err != nil || napi == 0 {
 		return 0, false
 	}
 	id, known, err := q.served(uint32(napi))
+	if err == nil && !known && q.OtherDev() != "" {
+		return Elsewhere, true
+	}
 	return id, known && err == nil
 }
 
+// OtherDev is the interface by which a flow came that was last seen [Elsewhere].
+func (q *Queue) OtherDev() string { return q.stranger.dev }
+
 // served is the queue that the NAPI instance with that number serves, or did: q where it serves
-// that among others. It is not known of one of another interface.
+// that among others. Of another one it is not known: q.stranger is that.
 func (q *Queue) served(napi uint32) (id int, known bool, err error) {
 	switch napi {
 	case q.NAPI:
 		return q.ID, true, nil
-	case q.stranger:
+	case q.stranger.napi:
 		return 0, false, nil
 	}
 	if id, known = seen.queue(q.Dev.Index, napi); known {
@@ -113,7 +129,18 @@ func (q *Queue) served(napi uint32) (id int, known bool, err error) {
 		return q.ID, true, nil
 	}
 	if id, known = seen.queue(q.Dev.Index, napi); !known {
-		q.stranger = napi
+		q.stranger = q.strange(napi)
 	}
 	return id, known, nil
+}
+
+// strange finds out whose a NAPI instance is that serves none of the interface's queues, as far as
+// is known. One that no interface has now was renewed, or is of another network namespace, whose
+// packets were forwarded to this one.
+func (q *Queue) strange(napi uint32) stranger {
+	dev, err := q.Dev.InterfaceOf(napi)
+	if err != nil || dev == q.Dev.Name {
+		dev = ""
+	}
+	return stranger{napi, dev}
 }

@@ -25,7 +25,7 @@ type Queue struct {
 	bound   bool   // it is ours
 	pool    uint64 // the page pool that it got with our memory; 0: not known
 
-	stranger uint32 // the last NAPI instance that was none of the interface's
+	stranger stranger
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]

@@ -133,7 +133,7 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
-	if q, ok := r.queue.Landed(r.fd); ok {
+	if q, ok := r.queue.Landed(r.fd); ok && q.ID != nicqueue.Elsewhere {
 		figure("zcrx_flow_queue", "1", float64(q.ID))
 	}
 	bound := 0.0

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: MIT
+
+package nicqueue
+
+import (
+	"errors"
+	"net"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
+)
+
+// A flow that comes by another interface than the one that is to steer it is elsewhere, by the name
+// of that one. Where it comes by the interface itself, which does not tell which queue a NAPI
+// instance serves, as veth, nothing is known.
+func TestIntegrationElsewhere(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root: makes network namespaces")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pair.Close()
+	if err := errors.Join(pair.SUT.Netns.Do(func() error { return secondLink(pair) }), byNAPI(pair)); err != nil {
+		t.Fatal(err)
+	}
+	fd := received(t, pair)
+	for dev, ok := range map[string]bool{"zcsut2": true, "zcsut": false} {
+		q := opened(t, pair, dev)
+		for range 2 { // the second time the number is a known stranger's
+			id, seen := q.SeenOn(fd)
+			on, landed := q.Landed(fd)
+			if seen != ok || landed != ok || ok && (id != Elsewhere || on.ID != Elsewhere || q.OtherDev() != "zcsut") || !ok && q.OtherDev() != "" {
+				t.Errorf("%s: seen on %d (%v), landed on %d (%v), other %q", dev, id, seen, on.ID, landed, q.OtherDev())
+			}
+		}
+		where, fix := q.Whereabouts(fd)
+		if said := strings.HasPrefix(where, "the flow came by interface zcsut, "); said != ok || fix == "" || strings.Contains(where, NotOnQueue) {
+			t.Errorf("%s: %s; fix: %s", dev, where, fix)
+		}
+	}
+}
+
+// secondLink adds another link between the two hosts.
+func secondLink(p *veth.Pair) error {
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.AddVeth(rtnl.VethEnd{Name: "zcsut2", MTU: 1500}, rtnl.VethEnd{Name: "zctg2", MTU: 1500}, p.TG.Netns.Fd())
+}
+
+// byNAPI gives the first link's receiver NAPI instances, which veth has with GRO, and takes from
+// its sender what would let packets pass them by (veth_skb_is_eligible_for_gro).
+func byNAPI(p *veth.Pair) error {
+	tso := []string{"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation"}
+	return errors.Join(
+		p.SUT.Netns.Do(func() error { return feature(p.SUT.Dev, "on", "rx-gro") }),
+		p.TG.Netns.Do(func() error { return feature(p.TG.Dev, "off", tso...) }))
+}
+
+func feature(dev, to string, names ...string) error {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for _, name := range names {
+		s, err := d.Setting("feature " + name)
+		if err == nil {
+			err = s.Set(to)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// opened is a queue of an interface of the receiver.
+func opened(t *testing.T, p *veth.Pair, dev string) *Queue {
+	t.Helper()
+	q := &Queue{mode: "tcp"}
+	if err := p.SUT.Netns.Do(func() (err error) { q.Dev, err = nic.Open(dev); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { q.Dev.Close() })
+	return q
+}
+
+// received is the socket of a flow over the first link, which has brought a byte.
+func received(t *testing.T, p *veth.Pair) (fd int) {
+	t.Helper()
+	var l net.Listener
+	if err := p.SUT.Netns.Do(func() (err error) { l, err = net.Listen("tcp", net.JoinHostPort(p.SUT.IPv4.String(), "0")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	var c net.Conn
+	if err := p.TG.Netns.Do(func() (err error) { c, err = net.Dial("tcp", l.Addr().String()); return err }); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	in, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	if _, err := c.Write([]byte{1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := in.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	f, err := in.(*net.TCPConn).File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	if napi, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err != nil || napi == 0 {
+		t.Fatalf("the socket names NAPI %d, %v: want that of a queue", napi, err)
+	}
+	return int(f.Fd())
+}

@@ -57,20 +57,28 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 	passed, failed := s.edges()
 	best := s.at(passed)
 	switch {
-	case failed < s.Least:
+	case failed <= s.Least:
 		return 0, false
 	case passed == 0 && s.at(s.guess()).failed == 0:
 		return s.guess(), true
 	case passed == 0:
-		return max(failed/2, s.Least), failed > s.Least
-	case failed/passed > 1+s.Resolution:
+		return max(failed/2, s.Least), true
+	case s.apart(passed, failed):
 		return (passed + failed) / 2, true
 	}
 	return passed, best.passed < s.Confirm || s.latest != passed // it ends with a trial of what it tells
 }
 
-// guess is what the receiver took of a flood.
-func (s *LossSearch) guess() float64 { return max(min(s.free.rate, s.ceiling), s.Least) }
+// guess is what the receiver took of a flood, and below what failed: the receiver may have taken
+// nearly all, and by what comes at a window's edges even more.
+func (s *LossSearch) guess() float64 {
+	return max(min(s.free.rate, s.ceiling/(1+s.Resolution)), s.Least)
+}
+
+// apart tells rates that are not as near to each other as they are to be, but for rounding.
+func (s *LossSearch) apart(passed, failed float64) bool {
+	return failed > passed*(1+s.Resolution)*(1+1e-9)
+}
 
 // edges are the highest rate that passed each time, and the lowest that did not.
 func (s *LossSearch) edges() (passed, failed float64) {
@@ -157,6 +165,6 @@ func (s *LossSearch) Found() results.LossFree {
 	f.PacketsPerS, f.FailedAt, f.Passed = passed, failed, s.at(passed).passed
 	edge := s.at(failed)
 	f.BySender = edge.failed > 0 && edge.missed == edge.failed
-	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || failed/passed > 1+s.Resolution)
+	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || s.apart(passed, failed))
 	return f
 }

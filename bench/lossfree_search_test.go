@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -82,6 +83,31 @@ func TestLossSearch(t *testing.T) {
 		if got.Trials > 60 {
 			t.Errorf("%s: %d trials", name, got.Trials)
 		}
+	}
+}
+
+// A flood that loses next to nothing comes to what the sender sends: below that a rate is found,
+// and the flood is what failed.
+func TestLossSearchOfNearlyAll(t *testing.T) {
+	for name, got := range map[string]float64{"as many came": 1e6, "more came, at an edge": 1.001e6} {
+		s := newSearch()
+		for rate, more := s.Next(); more; rate, more = s.Next() {
+			x := Trial{Asked: rate, Sent: cmp.Or(rate, 1e6), Got: rate}
+			if rate == 0 {
+				x.Got, x.Loss = got, 1e-7
+			}
+			s.Add(x)
+		}
+		f := s.Found()
+		if f.PacketsPerS < 1e6/1.02-1e-6 || f.PacketsPerS >= 1e6 || f.FailedAt != 1e6 || f.Passed != s.Confirm || f.GivenUp || f.Trials > s.Confirm+2 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	// The sender comes to the lowest rate there is, and no more.
+	s := newSearch()
+	s.Add(Trial{Sent: s.Least, Got: s.Least, Loss: 1e-7})
+	if rate, more := s.Next(); more {
+		t.Errorf("%g is tried, which failed", rate)
 	}
 }
 

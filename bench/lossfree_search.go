@@ -32,7 +32,8 @@ type LossSearch struct {
 type triedRate struct {
 	rate           float64 // packets a second
 	passed, failed int
-	missed         int // of the failed: the sender did not keep the pace, and nothing was lost but what may be
+	missed         int     // of the failed: the sender did not keep the pace, and nothing was lost but what may be
+	sent           float64 // packets a second that the sender came to, the least of those that passed
 }
 
 // Trial is what became of one.
@@ -43,7 +44,8 @@ type Trial struct {
 	Loss  float64 // share of the sent ones
 }
 
-// paceMissed is by which share of what was asked for a sender may be slower.
+// paceMissed is by which share of what was asked for a sender may be slower: what was really sent
+// is what a search tells.
 const paceMissed = 0.01
 
 // Next is the rate to try, packets a second; 0: as fast as it can be. False: the search is over.
@@ -131,7 +133,7 @@ func (s *LossSearch) Add(t Trial) {
 	s.trials, s.latest = s.trials+1, t.Asked
 	count := func(r *triedRate) {
 		if s.Passes(t) {
-			r.passed++
+			r.passed, r.sent = r.passed+1, min(cmp.Or(r.sent, t.Sent), t.Sent)
 			return
 		}
 		if r.failed++; t.Loss <= s.MaxLoss {
@@ -162,8 +164,8 @@ func (s *LossSearch) Found() results.LossFree {
 		return f
 	}
 	passed, failed := s.edges()
-	f.PacketsPerS, f.FailedAt, f.Passed = passed, failed, s.at(passed).passed
-	edge := s.at(failed)
+	best, edge := s.at(passed), s.at(failed)
+	f.PacketsPerS, f.FailedAt, f.Passed = min(passed, best.sent), failed, best.passed
 	f.BySender = edge.failed > 0 && edge.missed == edge.failed
 	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || s.apart(passed, failed))
 	return f

@@ -55,15 +55,16 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 }
 
 // take has the search hear of a trial. It is over where that said so, or with an error where the
-// trial does not say what was lost; spoilt are the trials in a row of which that holds, but for
-// something else on the hosts.
+// trial does not say what was lost, and is counted as inconclusive; spoilt are the trials in a row
+// of which that holds, but for something else on the hosts.
 func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over bool, err error) {
 	if rec.Verdict == results.Invalid && *spoilt < mostInvalid {
 		*spoilt++
 		s.Spoilt()
 	} else {
-		t, err := trialOf(rate, []results.Record{*rec})
+		t, err := trialOf(s.trials+1, rate, []results.Record{*rec})
 		if err != nil {
+			s.Spoilt()
 			return true, err
 		}
 		*spoilt = 0
@@ -73,15 +74,19 @@ func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over 
 	return !more, nil
 }
 
-// conclude makes the last trial of a search its run.
+// conclude makes the last trial of a search its run; failed is why that trial ended it.
 func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	rec.Warmup = false
 	rec.Flags = slices.DeleteFunc(slices.Clone(rec.Flags), func(f string) bool { return f == results.FlagTrial })
 	found := l.Found()
-	found.Trials = max(found.Trials, 1)
+	found.GivenUp = found.GivenUp || failed != nil
 	rec.LossFree = &found
 	switch {
-	case failed != nil: // it is what it is
+	case failed != nil && rec.Verdict == results.OK:
+		rec.Fail(results.ByProof, failed.Error(), "look at the run's counters and warnings, and at the other trials in the journal")
+		return
+	case failed != nil: // its verdict says what it is, and whether it is made again
+		rec.Reason = failed.Error()
 		return
 	case found.PacketsPerS == 0:
 		rec.Fail(results.ByProof, fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials failed at %.0f packets/s", 100*found.MaxLoss, found.Trials, found.FailedAt),

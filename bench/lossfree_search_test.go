@@ -238,13 +238,16 @@ func TestLossSearchTakes(t *testing.T) {
 	if over, err := s.take(0, rec(results.Invalid, 1, 1), &spoilt); !over || err == nil {
 		t.Errorf("after %d spoilt trials: %v, %v", mostInvalid+1, over, err)
 	}
+	if got := s.Found(); got.Inconclusive != mostInvalid+1 || got.Trials != mostInvalid+1 {
+		t.Errorf("%+v", got)
+	}
 	if over, err := s.take(0, rec(results.OK, 1e6, 4e5), &spoilt); over || err != nil || spoilt != 0 {
 		t.Errorf("a trial: %v, %v, %d", over, err, spoilt)
 	}
 	if rate, _ := s.Next(); rate != 4e5 {
 		t.Errorf("next %g", rate)
 	}
-	if got := s.Found(); got.Inconclusive != mostInvalid || got.Trials != mostInvalid+1 {
+	if got := s.Found(); got.Inconclusive != mostInvalid+1 || got.Trials != mostInvalid+2 {
 		t.Errorf("%+v", got)
 	}
 	if over, err := s.take(4e5, rec(results.Failed, 1, 1), &spoilt); !over || err == nil {
@@ -272,6 +275,43 @@ func TestConclude(t *testing.T) {
 	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"}, {found, results.OK, ""}} {
 		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil || x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) || (x.v != results.OK) != (x.r.Fix != "") {
 			t.Errorf("%s: %s (%s), %+v, %q", x.r.Verdict, x.r.Reason, x.r.Fix, x.r.LossFree, x.r.Flags)
+		}
+	}
+}
+
+// A search that a trial ended makes that its run, which says which trial it was and why, and does
+// not count.
+func TestConcludeOfTrialWithoutLoss(t *testing.T) {
+	for name, x := range map[string]struct {
+		change       func(*results.Record)
+		rate         float64
+		verdict      results.Verdict
+		gate         results.GateClass
+		reason, more string
+	}{
+		"a failed one": {func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "the agent is gone" }, 4e5,
+			results.Failed, "", "trial 2 of the search, at 400000 packets/s", "the agent is gone"},
+		"one that was spoilt": {func(r *results.Record) { r.Fail(results.ByEnvironment, "other work took 3 cores", "stop it") }, 4e5,
+			results.Invalid, results.ByEnvironment, "trial 2 of the search, at 400000 packets/s", "other work took 3 cores"},
+		"one that does not tell its loss": {func(r *results.Record) { r.SUT.Packets.Lost = nil }, 0,
+			results.Invalid, results.ByProof, "trial 2 of the search, as fast as possible", "lost"},
+	} {
+		s, spoilt := newSearch(), mostInvalid
+		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
+		r := packetRun(100, 100, 0, nil, nil)
+		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial}, new(uint64(0)), new(4e5), new(4e5)
+		x.change(r)
+		over, err := s.take(x.rate, r, &spoilt)
+		if !over || err == nil {
+			t.Errorf("%s: over %v, %v", name, over, err)
+			continue
+		}
+		(&Session{}).conclude(s, r, err)
+		if r.Verdict != x.verdict || r.FailedGate() != x.gate || r.Warmup || r.Tries() || !strings.HasPrefix(r.Reason, x.reason) || !strings.Contains(r.Reason, x.more) {
+			t.Errorf("%s: %s by %q: %s", name, r.Verdict, r.FailedGate(), r.Reason)
+		}
+		if f := r.LossFree; !f.GivenUp || f.Trials != 2 || f.Inconclusive != 1 || f.Check() != nil {
+			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }

@@ -79,7 +79,8 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	rec.Warmup = false
 	rec.Flags = slices.DeleteFunc(slices.Clone(rec.Flags), func(f string) bool { return f == results.FlagTrial })
 	found := l.Found()
-	found.GivenUp = found.GivenUp || failed != nil
+	short := !found.GivenUp && !l.atFound() // it is found, and there was no trial left to be its run
+	found.GivenUp = found.GivenUp || failed != nil || short
 	rec.LossFree = &found
 	switch {
 	case failed != nil && rec.Verdict == results.OK:
@@ -91,6 +92,10 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	case found.PacketsPerS == 0:
 		rec.Fail(results.ByProof, fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials failed at %.0f packets/s", 100*found.MaxLoss, found.Trials, found.FailedAt),
 			"allow some loss (loss_free: {limit: 0.1%}), give the receiver a larger buffer (rcvbuf), or look at the trials in the journal")
+		return
+	case short:
+		rec.Fail(results.ByProof, fmt.Sprintf("the search ended after %d trials, with none left for a run at the rate that was found: %.0f packets/s passed %d times, and %.0f failed", found.Trials, found.PacketsPerS, found.Passed, found.FailedAt),
+			"raise loss_free.trials")
 		return
 	case found.GivenUp:
 		rec.Fail(results.ByProof, fmt.Sprintf("the search gave up after %d trials (%d inconclusive): %.0f packets/s passed %d times, and %.0f failed", found.Trials, found.Inconclusive, found.PacketsPerS, found.Passed, found.FailedAt),

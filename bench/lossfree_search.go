@@ -152,6 +152,15 @@ func (s *LossSearch) Add(t Trial) {
 	count(&s.tried[i])
 }
 
+// atFound tells whether the last trial was at the pace that was found.
+func (s *LossSearch) atFound() bool {
+	if s.free.failed == 0 {
+		return true // there was no other
+	}
+	passed, _ := s.edges()
+	return s.latest == passed
+}
+
 // Found is what the search has come to.
 func (s *LossSearch) Found() results.LossFree {
 	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.trials >= s.MostTrials}

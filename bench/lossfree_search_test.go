@@ -315,3 +315,41 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 		}
 	}
 }
+
+// The run that counts is one at the rate that was found: where the last trial there may be was at
+// another one, none counts.
+func TestConcludeAtAnotherRate(t *testing.T) {
+	found := func(trials int) (*LossSearch, *results.Record) {
+		s, spoilt := newSearch(), 0
+		s.Confirm, s.Resolution, s.MostTrials = 1, .2, trials
+		p := &path{sender: 1e6, limit: 4e5}
+		for {
+			rate, more := s.Next()
+			if !more {
+				t.Fatal("it was over before it was said")
+			}
+			x := p.try(rate)
+			r := packetRun(1e6, uint64(1e6*(1-x.Loss)), 0, nil, nil)
+			r.Cell.PaceBitsPS, r.Warmup, r.Flags = int(rate), true, []string{results.FlagTrial}
+			r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(uint64(1e6*x.Loss)), new(x.Got), new(x.Sent)
+			if over, err := s.take(rate, r, &spoilt); err != nil || over {
+				if (&Session{}).conclude(s, r, err); err != nil {
+					t.Fatal(err)
+				}
+				return s, r
+			}
+		}
+	}
+	s, r := found(200)
+	if passed, _ := s.edges(); r.Verdict != results.OK || r.LossFree.GivenUp || r.Cell.PaceBitsPS != int(passed) {
+		t.Fatalf("%s, %s, %+v", r.Verdict, r.Reason, r.LossFree)
+	}
+	all := s.trials
+	s, r = found(all - 1)
+	if f := s.Found(); f.GivenUp || f.PacketsPerS != 4e5 {
+		t.Fatalf("the trials are enough for a rate: %+v", f)
+	}
+	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp || !strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
+		t.Errorf("%s, %q, %+v at %d", r.Verdict, r.Reason, r.LossFree, r.Cell.PaceBitsPS)
+	}
+}

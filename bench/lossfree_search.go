@@ -19,6 +19,7 @@ type LossSearch struct {
 	Least      float64 // packets a second below which it is not looked for
 	MostTrials int     // after which it is given up
 
+	late    bool // there is no time for one trial more
 	trials  int
 	spoilt  int     // of these, that said nothing
 	latest  float64 // the rate of the last trial
@@ -50,7 +51,7 @@ const paceMissed = 0.01
 
 // Next is the rate to try, packets a second; 0: as fast as it can be. False: the search is over.
 func (s *LossSearch) Next() (rate float64, more bool) {
-	if s.trials >= s.MostTrials {
+	if s.givenUp() {
 		return 0, false
 	}
 	if s.free.failed == 0 { // never tried, or without loss
@@ -70,6 +71,9 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 	}
 	return passed, best.passed < s.Confirm || s.latest != passed // it ends with a trial of what it tells
 }
+
+// givenUp tells that there will be no more trials, whatever was found.
+func (s *LossSearch) givenUp() bool { return s.late || s.trials >= s.MostTrials }
 
 // guess is what the receiver took of a flood, and below what failed: the receiver may have taken
 // nearly all, and by what comes at a window's edges even more.
@@ -163,7 +167,7 @@ func (s *LossSearch) atFound() bool {
 
 // Found is what the search has come to.
 func (s *LossSearch) Found() results.LossFree {
-	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.trials >= s.MostTrials}
+	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.givenUp()}
 	if s.free.failed == 0 {
 		f.BySender, f.Passed = true, s.free.passed
 		if f.Passed > 0 {

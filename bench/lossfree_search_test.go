@@ -268,11 +268,16 @@ func TestConclude(t *testing.T) {
 	nothing := run(func(s *LossSearch) { search(&path{sender: 1e6}, s) })
 	gaveUp := run(func(s *LossSearch) { s.MostTrials = 5; search(&path{sender: 1e6, limit: 4e5}, s) })
 	found := run(func(s *LossSearch) { search(&path{sender: 1e6, limit: 4e5}, s) })
+	late := run(func(s *LossSearch) { s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6}); s.late = true })
+	slow := run(func(s *LossSearch) { s.MostTrials = 2; search(&path{sender: 3e5, limit: 4e5}, s) })
+	silent := run(func(s *LossSearch) { s.MostTrials = 1; s.Spoilt() })
 	for _, x := range []struct {
 		r    *results.Record
 		v    results.Verdict
 		want string
-	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"}, {found, results.OK, ""}} {
+	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"},
+		{late, results.Invalid, "the time was up after 1 trial of the search (0 inconclusive): no rate passed, and 1000000 packets/s failed"},
+		{slow, results.Invalid, "300000 packets/s passed 2 times, as fast as the sender can"}, {silent, results.Invalid, "(1 inconclusive): none of them said what was lost"}, {found, results.OK, ""}} {
 		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil || x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) || (x.v != results.OK) != (x.r.Fix != "") {
 			t.Errorf("%s: %s (%s), %+v, %q", x.r.Verdict, x.r.Reason, x.r.Fix, x.r.LossFree, x.r.Flags)
 		}

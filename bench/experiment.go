@@ -61,7 +61,7 @@ type Experiment struct {
 	InterruptsLeft bool
 
 	// Until is when all has to be over but for the restoring: no run begins that would not be, and
-	// the end is [ErrTime]. Zero: whenever.
+	// the end is [ErrTime]; a search under way is given up, which its run says. Zero: whenever.
 	Until time.Time
 	// InOrder plays the cells in their order, as often as they are repeated, and not in one that
 	// chance has made.

@@ -59,7 +59,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 			continue
 		}
 		invalid = 0
-		t, err := trialOf(rate, made)
+		t, err := trialOf(n+1, rate, made)
 		if err != nil {
 			return recs, err
 		}
@@ -84,15 +84,23 @@ func messageOf(c results.Cell) int {
 // LeastRate is that of the slowest pace there is, of a cell's packets.
 func LeastRate(c results.Cell) float64 { return results.LeastPace / 8 / float64(messageOf(c)) }
 
-// trialOf is what the last of the runs says, which those before it were spoilt for.
-func trialOf(rate float64, made []results.Record) (t Trial, err error) {
+// trialOf is what the last of the runs says, which those before it were spoilt for; n is the
+// trial's number.
+func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
+	asked := "as fast as possible"
+	if rate > 0 {
+		asked = fmt.Sprintf("at %.0f packets/s", rate)
+	}
 	if len(made) == 0 {
-		return t, errors.New("no run was made")
+		return t, fmt.Errorf("trial %d of the search, %s: no run was made", n, asked)
 	}
 	r := made[len(made)-1]
 	lost := r.SUT.Packets.LostShare()
-	if r.Verdict != results.OK || lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil {
-		return t, fmt.Errorf("a run at %.0f packets/s is %s, so its loss is unknown: %s", rate, r.Verdict, r.Reason)
+	switch {
+	case r.Verdict != results.OK:
+		return t, fmt.Errorf("trial %d of the search, %s, is %s, so its loss is unknown: %s", n, asked, r.Verdict, r.Reason)
+	case lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil:
+		return t, fmt.Errorf("trial %d of the search, %s, does not say what was sent, received and lost", n, asked)
 	}
 	return Trial{Asked: rate, Sent: *r.TG.PacketsPerS, Got: *r.SUT.PacketsPerS, Loss: *lost}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -22,7 +23,8 @@ func newLossSearch(l matrix.LossFree, c results.Cell) *LossSearch {
 
 // search makes one run of a cell that looks for its rate: trials at one rate after another, of
 // which the last, at the rate that was found, is the run. The others are in the journal as trials,
-// which are warm-ups to all statistics. Its error is as that of [Session.Play].
+// which are warm-ups to all statistics. It is given up where there is no time for one trial more.
+// Its error is as that of [Session.Play].
 func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record, trials []results.Record, err error) {
 	l, spoilt := newLossSearch(s.LossFree, p.Cell), 0
 	for {
@@ -34,7 +36,7 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 		rec.Flags = append(slices.Clip(rec.Flags), results.FlagTrial)
 		s.judge(&rec)
 		over, err := l.take(rate, &rec, &spoilt)
-		if over {
+		if l.late = !over && s.noTime(p, l); over || l.late {
 			s.conclude(l, &rec, err)
 			return rec, trials, nil
 		}
@@ -55,15 +57,16 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 }
 
 // take has the search hear of a trial. It is over where that said so, or with an error where the
-// trial does not say what was lost; spoilt are the trials in a row of which that holds, but for
-// something else on the hosts.
+// trial does not say what was lost, and is counted as inconclusive; spoilt are the trials in a row
+// of which that holds, but for something else on the hosts.
 func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over bool, err error) {
 	if rec.Verdict == results.Invalid && *spoilt < mostInvalid {
 		*spoilt++
 		s.Spoilt()
 	} else {
-		t, err := trialOf(rate, []results.Record{*rec})
+		t, err := trialOf(s.trials+1, rate, []results.Record{*rec})
 		if err != nil {
+			s.Spoilt()
 			return true, err
 		}
 		*spoilt = 0
@@ -73,26 +76,68 @@ func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over 
 	return !more, nil
 }
 
-// conclude makes the last trial of a search its run.
+// noTime tells a search of p whose next trial would not be over in time.
+func (s *Session) noTime(p matrix.Run, l *LossSearch) bool {
+	rest := time.Duration(0)
+	if p.Trial, p.Warmup = true, !l.Last(); !p.Warmup {
+		rest = 2 * s.Runner.restTime()
+	}
+	return s.lacks(p, 1, rest)
+}
+
+// conclude makes the last trial of a search its run; failed is why that trial ended it.
 func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	rec.Warmup = false
 	rec.Flags = slices.DeleteFunc(slices.Clone(rec.Flags), func(f string) bool { return f == results.FlagTrial })
 	found := l.Found()
-	found.Trials = max(found.Trials, 1)
+	short := !found.GivenUp && !l.atFound() // it is found, and there was no trial left to be its run
+	found.GivenUp = found.GivenUp || failed != nil || short || l.late
 	rec.LossFree = &found
 	switch {
-	case failed != nil: // it is what it is
+	case failed != nil && rec.Verdict == results.OK:
+		rec.Fail(results.ByProof, failed.Error(), "look at the run's counters and warnings, and at the other trials in the journal")
 		return
-	case found.PacketsPerS == 0:
-		rec.Fail(results.ByProof, fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials failed at %.0f packets/s", 100*found.MaxLoss, found.Trials, found.FailedAt),
-			"allow some loss (loss_free: {limit: 0.1%}), give the receiver a larger buffer (rcvbuf), or look at the trials in the journal")
+	case failed != nil: // its verdict says what it is, and whether it is made again
+		rec.Reason = failed.Error()
 		return
-	case found.GivenUp:
-		rec.Fail(results.ByProof, fmt.Sprintf("the search gave up after %d trials (%d inconclusive): %.0f packets/s passed %d times, and %.0f failed", found.Trials, found.Inconclusive, found.PacketsPerS, found.Passed, found.FailedAt),
-			"raise loss_free.trials or loss_free.resolution, lower loss_free.confirm, or allow some loss (loss_free.limit)")
+	}
+	if reason, fix := l.unfound(found, short); reason != "" {
+		rec.Fail(results.ByProof, reason, fix)
 		return
 	}
 	s.judge(rec)
+}
+
+// unfound says why what was found has no run that counts, and what to do about it; "": it has.
+func (s *LossSearch) unfound(f results.LossFree, short bool) (reason, fix string) {
+	switch {
+	case s.late:
+		return fmt.Sprintf("the time was up after %s of the search (%d inconclusive): %s", counted(f.Trials, "trial", "trials"), f.Inconclusive, came(f)),
+			"give it more time, raise loss_free.resolution, or lower loss_free.confirm"
+	case f.PacketsPerS == 0 && f.FailedAt > 0:
+		return fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials failed at %.0f packets/s", 100*f.MaxLoss, f.Trials, f.FailedAt),
+			"allow some loss (loss_free: {limit: 0.1%}), give the receiver a larger buffer (rcvbuf), or look at the trials in the journal"
+	case short:
+		return fmt.Sprintf("the search ended after %s, with none left for a run at the rate that was found: %s", counted(f.Trials, "trial", "trials"), came(f)),
+			"raise loss_free.trials"
+	case f.GivenUp:
+		return fmt.Sprintf("the search gave up after %s (%d inconclusive): %s", counted(f.Trials, "trial", "trials"), f.Inconclusive, came(f)),
+			"raise loss_free.trials or loss_free.resolution, lower loss_free.confirm, or allow some loss (loss_free.limit)"
+	}
+	return "", ""
+}
+
+// came says what a search has come to.
+func came(f results.LossFree) string {
+	switch {
+	case f.PacketsPerS == 0 && f.FailedAt == 0:
+		return "none of them said what was lost"
+	case f.PacketsPerS == 0:
+		return fmt.Sprintf("no rate passed, and %.0f packets/s failed", f.FailedAt)
+	case f.FailedAt == 0:
+		return fmt.Sprintf("%.0f packets/s passed %d times, as fast as the sender can", f.PacketsPerS, f.Passed)
+	}
+	return fmt.Sprintf("%.0f packets/s passed %d times, and %.0f failed", f.PacketsPerS, f.Passed, f.FailedAt)
 }
 
 // tries is how many runs one of the plan usually takes, and at most.

@@ -19,6 +19,7 @@ type LossSearch struct {
 	Least      float64 // packets a second below which it is not looked for
 	MostTrials int     // after which it is given up
 
+	late    bool // there is no time for one trial more
 	trials  int
 	spoilt  int     // of these, that said nothing
 	latest  float64 // the rate of the last trial
@@ -32,7 +33,8 @@ type LossSearch struct {
 type triedRate struct {
 	rate           float64 // packets a second
 	passed, failed int
-	missed         int // of the failed: the sender did not keep the pace, and nothing was lost but what may be
+	missed         int     // of the failed: the sender did not keep the pace, and nothing was lost but what may be
+	sent           float64 // packets a second that the sender came to, the least of those that passed
 }
 
 // Trial is what became of one.
@@ -43,12 +45,13 @@ type Trial struct {
 	Loss  float64 // share of the sent ones
 }
 
-// paceMissed is by which share of what was asked for a sender may be slower.
+// paceMissed is by which share of what was asked for a sender may be slower: what was really sent
+// is what a search tells.
 const paceMissed = 0.01
 
 // Next is the rate to try, packets a second; 0: as fast as it can be. False: the search is over.
 func (s *LossSearch) Next() (rate float64, more bool) {
-	if s.trials >= s.MostTrials {
+	if s.givenUp() {
 		return 0, false
 	}
 	if s.free.failed == 0 { // never tried, or without loss
@@ -57,20 +60,31 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 	passed, failed := s.edges()
 	best := s.at(passed)
 	switch {
-	case failed < s.Least:
+	case failed <= s.Least:
 		return 0, false
 	case passed == 0 && s.at(s.guess()).failed == 0:
 		return s.guess(), true
 	case passed == 0:
-		return max(failed/2, s.Least), failed > s.Least
-	case failed/passed > 1+s.Resolution:
+		return max(failed/2, s.Least), true
+	case s.apart(passed, failed):
 		return (passed + failed) / 2, true
 	}
 	return passed, best.passed < s.Confirm || s.latest != passed // it ends with a trial of what it tells
 }
 
-// guess is what the receiver took of a flood.
-func (s *LossSearch) guess() float64 { return max(min(s.free.rate, s.ceiling), s.Least) }
+// givenUp tells that there will be no more trials, whatever was found.
+func (s *LossSearch) givenUp() bool { return s.late || s.trials >= s.MostTrials }
+
+// guess is what the receiver took of a flood, and below what failed: the receiver may have taken
+// nearly all, and by what comes at a window's edges even more.
+func (s *LossSearch) guess() float64 {
+	return max(min(s.free.rate, s.ceiling/(1+s.Resolution)), s.Least)
+}
+
+// apart tells rates that are not as near to each other as they are to be, but for rounding.
+func (s *LossSearch) apart(passed, failed float64) bool {
+	return failed > passed*(1+s.Resolution)*(1+1e-9)
+}
 
 // edges are the highest rate that passed each time, and the lowest that did not.
 func (s *LossSearch) edges() (passed, failed float64) {
@@ -123,7 +137,7 @@ func (s *LossSearch) Add(t Trial) {
 	s.trials, s.latest = s.trials+1, t.Asked
 	count := func(r *triedRate) {
 		if s.Passes(t) {
-			r.passed++
+			r.passed, r.sent = r.passed+1, min(cmp.Or(r.sent, t.Sent), t.Sent)
 			return
 		}
 		if r.failed++; t.Loss <= s.MaxLoss {
@@ -142,9 +156,18 @@ func (s *LossSearch) Add(t Trial) {
 	count(&s.tried[i])
 }
 
+// atFound tells whether the last trial was at the pace that was found.
+func (s *LossSearch) atFound() bool {
+	if s.free.failed == 0 {
+		return true // there was no other
+	}
+	passed, _ := s.edges()
+	return s.latest == passed
+}
+
 // Found is what the search has come to.
 func (s *LossSearch) Found() results.LossFree {
-	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.trials >= s.MostTrials}
+	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.givenUp()}
 	if s.free.failed == 0 {
 		f.BySender, f.Passed = true, s.free.passed
 		if f.Passed > 0 {
@@ -154,9 +177,9 @@ func (s *LossSearch) Found() results.LossFree {
 		return f
 	}
 	passed, failed := s.edges()
-	f.PacketsPerS, f.FailedAt, f.Passed = passed, failed, s.at(passed).passed
-	edge := s.at(failed)
+	best, edge := s.at(passed), s.at(failed)
+	f.PacketsPerS, f.FailedAt, f.Passed = min(passed, best.sent), failed, best.passed
 	f.BySender = edge.failed > 0 && edge.missed == edge.failed
-	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || failed/passed > 1+s.Resolution)
+	f.GivenUp = f.GivenUp && (f.Passed < s.Confirm || s.apart(passed, failed))
 	return f
 }

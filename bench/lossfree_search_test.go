@@ -3,6 +3,8 @@
 package bench
 
 import (
+	"cmp"
+	"math"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -85,6 +87,51 @@ func TestLossSearch(t *testing.T) {
 	}
 }
 
+// What is told is what was really sent, at the least, and no more than was asked for.
+func TestLossSearchTellsWhatWasSent(t *testing.T) {
+	for name, x := range map[string]struct{ least, most float64 }{"a little less": {.992, .998}, "about as much": {.995, 1.004}, "more": {1.001, 1.003}} {
+		p, s, n := &path{sender: 1e6, limit: 4e5}, newSearch(), 0
+		for rate, more := s.Next(); more; rate, more = s.Next() {
+			share := x.most
+			if n++; n%2 == 0 {
+				share = x.least
+			}
+			try := p.try(rate * share)
+			try.Asked = rate
+			s.Add(try)
+		}
+		passed, failed := s.edges()
+		if f := s.Found(); math.Abs(f.PacketsPerS-passed*min(1, x.least)) > 1e-6 || f.FailedAt != failed || f.GivenUp || s.apart(passed, failed) {
+			t.Errorf("%s: %+v, the paces %g and %g", name, f, passed, failed)
+		}
+	}
+}
+
+// A flood that loses next to nothing comes to what the sender sends: below that a rate is found,
+// and the flood is what failed.
+func TestLossSearchOfNearlyAll(t *testing.T) {
+	for name, got := range map[string]float64{"as many came": 1e6, "more came, at an edge": 1.001e6} {
+		s := newSearch()
+		for rate, more := s.Next(); more; rate, more = s.Next() {
+			x := Trial{Asked: rate, Sent: cmp.Or(rate, 1e6), Got: rate}
+			if rate == 0 {
+				x.Got, x.Loss = got, 1e-7
+			}
+			s.Add(x)
+		}
+		f := s.Found()
+		if f.PacketsPerS < 1e6/1.02-1e-6 || f.PacketsPerS >= 1e6 || f.FailedAt != 1e6 || f.Passed != s.Confirm || f.GivenUp || f.Trials > s.Confirm+2 {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+	// The sender comes to the lowest rate there is, and no more.
+	s := newSearch()
+	s.Add(Trial{Sent: s.Least, Got: s.Least, Loss: 1e-7})
+	if rate, more := s.Next(); more {
+		t.Errorf("%g is tried, which failed", rate)
+	}
+}
+
 // Where trials fail by chance the rate that is told has passed as often in a row as was asked for,
 // and the search ends.
 func TestLossSearchOfChance(t *testing.T) {
@@ -107,7 +154,7 @@ func TestLossSearchOfSlowSender(t *testing.T) {
 	}
 	// As fast as it can be it loses much; paced it is slower than what the receiver takes.
 	got := search(&path{sender: 1e6, limit: 4e5, paces: 2e5}, newSearch())
-	if !got.BySender || got.GivenUp || got.PacketsPerS > 2e5/(1-paceMissed) || got.PacketsPerS < 2e5/1.02 {
+	if !got.BySender || got.GivenUp || got.PacketsPerS > 2e5 || got.PacketsPerS < 2e5/1.02 {
 		t.Errorf("%+v, and the sender was the limit", got)
 	}
 	if got := search(&path{sender: 1e6, limit: 4e5, paces: 6e5}, newSearch()); got.BySender {
@@ -191,13 +238,16 @@ func TestLossSearchTakes(t *testing.T) {
 	if over, err := s.take(0, rec(results.Invalid, 1, 1), &spoilt); !over || err == nil {
 		t.Errorf("after %d spoilt trials: %v, %v", mostInvalid+1, over, err)
 	}
+	if got := s.Found(); got.Inconclusive != mostInvalid+1 || got.Trials != mostInvalid+1 {
+		t.Errorf("%+v", got)
+	}
 	if over, err := s.take(0, rec(results.OK, 1e6, 4e5), &spoilt); over || err != nil || spoilt != 0 {
 		t.Errorf("a trial: %v, %v, %d", over, err, spoilt)
 	}
 	if rate, _ := s.Next(); rate != 4e5 {
 		t.Errorf("next %g", rate)
 	}
-	if got := s.Found(); got.Inconclusive != mostInvalid || got.Trials != mostInvalid+1 {
+	if got := s.Found(); got.Inconclusive != mostInvalid+1 || got.Trials != mostInvalid+2 {
 		t.Errorf("%+v", got)
 	}
 	if over, err := s.take(4e5, rec(results.Failed, 1, 1), &spoilt); !over || err == nil {
@@ -218,13 +268,93 @@ func TestConclude(t *testing.T) {
 	nothing := run(func(s *LossSearch) { search(&path{sender: 1e6}, s) })
 	gaveUp := run(func(s *LossSearch) { s.MostTrials = 5; search(&path{sender: 1e6, limit: 4e5}, s) })
 	found := run(func(s *LossSearch) { search(&path{sender: 1e6, limit: 4e5}, s) })
+	late := run(func(s *LossSearch) { s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6}); s.late = true })
+	slow := run(func(s *LossSearch) { s.MostTrials = 2; search(&path{sender: 3e5, limit: 4e5}, s) })
+	silent := run(func(s *LossSearch) { s.MostTrials = 1; s.Spoilt() })
 	for _, x := range []struct {
 		r    *results.Record
 		v    results.Verdict
 		want string
-	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"}, {found, results.OK, ""}} {
+	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"},
+		{late, results.Invalid, "the time was up after 1 trial of the search (0 inconclusive): no rate passed, and 1000000 packets/s failed"},
+		{slow, results.Invalid, "300000 packets/s passed 2 times, as fast as the sender can"}, {silent, results.Invalid, "(1 inconclusive): none of them said what was lost"}, {found, results.OK, ""}} {
 		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil || x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) || (x.v != results.OK) != (x.r.Fix != "") {
 			t.Errorf("%s: %s (%s), %+v, %q", x.r.Verdict, x.r.Reason, x.r.Fix, x.r.LossFree, x.r.Flags)
 		}
+	}
+}
+
+// A search that a trial ended makes that its run, which says which trial it was and why, and does
+// not count.
+func TestConcludeOfTrialWithoutLoss(t *testing.T) {
+	for name, x := range map[string]struct {
+		change       func(*results.Record)
+		rate         float64
+		verdict      results.Verdict
+		gate         results.GateClass
+		reason, more string
+	}{
+		"a failed one": {func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "the agent is gone" }, 4e5,
+			results.Failed, "", "trial 2 of the search, at 400000 packets/s", "the agent is gone"},
+		"one that was spoilt": {func(r *results.Record) { r.Fail(results.ByEnvironment, "other work took 3 cores", "stop it") }, 4e5,
+			results.Invalid, results.ByEnvironment, "trial 2 of the search, at 400000 packets/s", "other work took 3 cores"},
+		"one that does not tell its loss": {func(r *results.Record) { r.SUT.Packets.Lost = nil }, 0,
+			results.Invalid, results.ByProof, "trial 2 of the search, as fast as possible", "lost"},
+	} {
+		s, spoilt := newSearch(), mostInvalid
+		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
+		r := packetRun(100, 100, 0, nil, nil)
+		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial}, new(uint64(0)), new(4e5), new(4e5)
+		x.change(r)
+		over, err := s.take(x.rate, r, &spoilt)
+		if !over || err == nil {
+			t.Errorf("%s: over %v, %v", name, over, err)
+			continue
+		}
+		(&Session{}).conclude(s, r, err)
+		if r.Verdict != x.verdict || r.FailedGate() != x.gate || r.Warmup || r.Tries() || !strings.HasPrefix(r.Reason, x.reason) || !strings.Contains(r.Reason, x.more) {
+			t.Errorf("%s: %s by %q: %s", name, r.Verdict, r.FailedGate(), r.Reason)
+		}
+		if f := r.LossFree; !f.GivenUp || f.Trials != 2 || f.Inconclusive != 1 || f.Check() != nil {
+			t.Errorf("%s: %+v", name, f)
+		}
+	}
+}
+
+// The run that counts is one at the rate that was found: where the last trial there may be was at
+// another one, none counts.
+func TestConcludeAtAnotherRate(t *testing.T) {
+	found := func(trials int) (*LossSearch, *results.Record) {
+		s, spoilt := newSearch(), 0
+		s.Confirm, s.Resolution, s.MostTrials = 1, .2, trials
+		p := &path{sender: 1e6, limit: 4e5}
+		for {
+			rate, more := s.Next()
+			if !more {
+				t.Fatal("it was over before it was said")
+			}
+			x := p.try(rate)
+			r := packetRun(1e6, uint64(1e6*(1-x.Loss)), 0, nil, nil)
+			r.Cell.PaceBitsPS, r.Warmup, r.Flags = int(rate), true, []string{results.FlagTrial}
+			r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(uint64(1e6*x.Loss)), new(x.Got), new(x.Sent)
+			if over, err := s.take(rate, r, &spoilt); err != nil || over {
+				if (&Session{}).conclude(s, r, err); err != nil {
+					t.Fatal(err)
+				}
+				return s, r
+			}
+		}
+	}
+	s, r := found(200)
+	if passed, _ := s.edges(); r.Verdict != results.OK || r.LossFree.GivenUp || r.Cell.PaceBitsPS != int(passed) {
+		t.Fatalf("%s, %s, %+v", r.Verdict, r.Reason, r.LossFree)
+	}
+	all := s.trials
+	s, r = found(all - 1)
+	if f := s.Found(); f.GivenUp || f.PacketsPerS != 4e5 {
+		t.Fatalf("the trials are enough for a rate: %+v", f)
+	}
+	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp || !strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
+		t.Errorf("%s, %q, %+v at %d", r.Verdict, r.Reason, r.LossFree, r.Cell.PaceBitsPS)
 	}
 }

@@ -50,7 +50,8 @@ type Session struct {
 	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.
 	Gates results.Gates
-	// Until is when the plan has to be over: no run begins that would not be. Zero: whenever.
+	// Until is when the plan has to be over: no run begins that would not be, nor a trial of a
+	// search, which then is given up. Zero: whenever.
 	Until time.Time
 
 	course *gate.Course

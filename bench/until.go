@@ -19,11 +19,16 @@ var ErrTime = errors.New("the time was up")
 // as the longest so far, and a search as many trials as usual. One whose cell cannot run takes no
 // time.
 func (s *Session) tooLate(p matrix.Run) bool {
-	if s.Until.IsZero() || s.missing(p.Cell) != nil {
+	usual, _ := s.tries(p)
+	return s.missing(p.Cell) == nil && s.lacks(p, usual, 2*s.Runner.restTime())
+}
+
+// lacks tells that there is no time for so many runs like p, and for that rest.
+func (s *Session) lacks(p matrix.Run, runs int, rest time.Duration) bool {
+	if s.Until.IsZero() {
 		return false
 	}
-	usual, _ := s.tries(p)
-	takes := max(s.Runner.Opt.length(p)+overhead, s.longest)*time.Duration(usual) + 2*s.Runner.restTime()
+	takes := max(s.Runner.Opt.length(p)+overhead, s.longest)*time.Duration(runs) + rest
 	return time.Until(s.Until) < takes
 }
 

@@ -3,7 +3,10 @@
 package bench
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -66,5 +69,30 @@ func TestIntegrationUntil(t *testing.T) {
 	}
 	if n := len(recs); n < 2 || n > 50 || recs[n-1].Verdict != results.Unsupported {
 		t.Errorf("%d runs", n)
+	}
+}
+
+// A search that takes longer than usual is given up when there is no time for one trial more: its
+// trials are in the journal, and its run says so.
+func TestIntegrationUntilSearch(t *testing.T) {
+	r := newRig(t)
+	r.LossFree = matrix.LossFree{Limit: .99, Resolution: .5, Confirm: 1000, Trials: 2000} // what never ends
+	c := results.Cell{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, LossFree: true}
+	ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+	defer stop()
+	r.Until = time.Now().Add(2 * time.Second)
+	rec, trials, err := r.search(ctx, matrix.Run{Cell: c})
+	if err = errors.Join(err, r.Runner.Restore()); err != nil || time.Now().After(r.Until.Add(2*time.Second)) {
+		t.Fatalf("%v after the time, and %d trials: %v", time.Since(r.Until), len(trials), err)
+	}
+	f := rec.LossFree
+	if f == nil || !f.GivenUp || f.Trials != len(trials)+1 || len(trials) < 1 || rec.Tries() || rec.Warmup {
+		t.Fatalf("%+v, %d trials before, %q: %s", f, len(trials), rec.Flags, rec.Reason)
+	}
+	if rec.FailedGate() != results.ByProof || !strings.HasPrefix(rec.Reason, fmt.Sprintf("the time was up after %s of the search", counted(f.Trials, "trial", "trials"))) || rec.Fix == "" {
+		t.Errorf("%s: %s", rec.Verdict, rec.Reason)
+	}
+	if n := len(r.journal(t)); n != len(trials) {
+		t.Errorf("%d trials in the journal, want %d", n, len(trials))
 	}
 }

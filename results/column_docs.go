@@ -157,7 +157,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"rr_timeout_us", "us", "requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
 	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' order (docs/packets.md)"},
 	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues over, at the receiver one for each queue"},
-	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the highest rate without loss: that rate, and the lowest one that failed; empty = none did (docs/packets.md)"},
+	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the highest rate without loss: that rate, as it was really sent, which is up to 1 % below the run's pace, and the lowest pace that failed; empty = none did (docs/packets.md)"},
 	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of the search, which have rows of their own, flagged `trial`"},
 )
 

@@ -14,15 +14,15 @@ import (
 
 // LossFree is what a search for the highest rate without loss has come to.
 type LossFree struct {
-	PacketsPerS float64 `json:"packets_per_s,omitempty"` // the rate that passed; 0: none did
+	PacketsPerS float64 `json:"packets_per_s,omitempty"` // that passed: the pace, or the least that was really sent; 0: none did
 	Passed      int     `json:"passed,omitempty"`        // times in a row
-	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest rate that did not, packets a second; 0: none was higher
+	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest pace that did not, packets a second; 0: none was higher
 	BySender    bool    `json:"limit_is_sender"`         // the sender could do no more: what the receiver can is not known
 	Trials      int     `json:"trials"`
-	GivenUp     bool    `json:"given_up"` // after as many trials as there may be
+	GivenUp     bool    `json:"given_up"` // before the rate was as sure and as exact as it had to be
 
 	MaxLoss      float64 `json:"max_loss"`               // share of a trial's packets with which it still passes
-	Inconclusive int     `json:"inconclusive,omitempty"` // of the trials: invalid runs, which say nothing
+	Inconclusive int     `json:"inconclusive,omitempty"` // of the trials: runs that say nothing of loss
 }
 
 // LossyShare is below which share the trials at the rate that lose too much are, with 95 %

@@ -15,7 +15,7 @@ import (
 // each of their runs is a search.
 type LossFree struct {
 	Limit      float64 // share of a trial's packets that may be lost
-	Resolution float64 // the rate that passed and the lowest that failed are as near to each other at the end, as a share
+	Resolution float64 // the pace that passed and the lowest that failed are as near to each other at the end, as a share
 	Confirm    int     // so many times in a row the rate has passed
 	Trials     int     // after which it is given up
 }

@@ -33,10 +33,11 @@ func lossFreeCommand() *cobra.Command {
 		Short: "Find the highest packet rate without loss",
 		Long: `loss-free searches for the highest rate of datagrams or frames that loses none,
 or no more than --loss, in the manner of RFC 2544: first a run as fast as possible,
-then a bisection between rates that passed and rates that failed, down to
---resolution. The reported rate has passed --confirm times in a row: after
+then a bisection between paces that passed and paces that failed, down to
+--resolution. The pace that is found has passed --confirm times in a row: after
 10 runs without loss, fewer than 26 % of such runs lose packets, with 95 %
-confidence; after 59, fewer than 5 %.
+confidence; after 59, fewer than 5 %. The reported rate is the lowest that was
+really sent in these runs, up to 1 % below the pace.
 
 Each run lasts --duration; --out gets a record of each, with its pace.
 docs/packets.md explains the figures.
@@ -57,9 +58,9 @@ usage.`,
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
 	usual := matrix.DefaultLossFree()
 	fs.Float64Var(&f.loss, "loss", 100*usual.Limit, "acceptable loss, in percent of a run's packets")
-	fs.Float64Var(&f.resolution, "resolution", 100*usual.Resolution, "stop when the reported rate is within this percentage of one that failed")
+	fs.Float64Var(&f.resolution, "resolution", 100*usual.Resolution, "stop when the pace that passed is within this percentage of one that failed")
 	cli.First(cmd, "sut", "tg", "rx", "tx", "message-size", "duration", "loss", "confirm", "out", "json")
-	fs.IntVar(&f.confirm, "confirm", usual.Confirm, "how often in a row the reported rate must pass")
+	fs.IntVar(&f.confirm, "confirm", usual.Confirm, "how often in a row the pace that is found must pass")
 	fs.IntVar(&f.trials, "trials", usual.Trials, "give up after this many runs")
 	cmd.MarkFlagRequired("sut")
 	cmd.MarkFlagRequired("tg")

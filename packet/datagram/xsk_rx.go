@@ -123,6 +123,9 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			return err
 		}
 		if some {
+			if over, err := r.busy(c, m); over || err != nil {
+				return err
+			}
 			continue
 		}
 		m.Wait()

@@ -67,9 +67,9 @@ func (a *after) came(r *Rung, sentBy, now Counts) (uint64, error) {
 		a.refused, a.left = s.TxDropped-min(a.before.TxDropped, s.TxDropped), s.TxPackets-min(a.before.TxPackets, s.TxPackets)
 	}
 	if !r.sendsBack() { // others' packets are in what left, too
-		return min(a.left, now.Frames-now.Missed), nil
+		return min(a.left, now.Redirected()), nil
 	}
-	sent := sentBy.Frames - sentBy.Missed
+	sent := sentBy.Redirected()
 	return sent - min(a.refused, sent), nil
 }
 

@@ -373,7 +373,7 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		}
 	}
 	lost("frames_not_redirected", r.counted.Missed)
-	sent := r.counted.Frames - r.counted.Missed
+	sent := r.counted.Redirected()
 	switch {
 	case r.action == ToCPU:
 		add("frames_behind_cpumap", r.came)

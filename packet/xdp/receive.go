@@ -384,6 +384,12 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		r.evidenceOfSockets(&e, lost)
 	case r.out != "":
 		add("redirect_dev_tx_packets", r.after.left)
+		if n := r.after.others(sent); n > 0 {
+			add(stream.PacketsOfOthers, n)
+		}
+		if n := r.after.untold(sent); n > 0 {
+			e.Notes = append(e.Notes, fmt.Sprintf("%d frames that were redirected to %s are in none of its counters: it did not take them (its peer has no NAPI any more), or several CPUs sent to one of its peer's queues, where a veth loses counts", n, r.out))
+		}
 		lost("redirect_dev_tx_dropped", r.after.refused)
 	case r.rung.sendsBack():
 		lost("frames_not_sent_back", r.after.refused)

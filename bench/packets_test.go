@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -101,6 +102,11 @@ func TestMarkPackets(t *testing.T) {
 	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
 	if AccountPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
 		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
+	}
+	hidden := packetRun(100, 100, 0, nil, nil) // as many of others may have stood for lost ones
+	hidden.SUT.Metrics = []results.Metric{{Name: stream.PacketsOfOthers, Value: 7}}
+	if AccountPackets(hidden, true, false); hidden.SUT.Packets.Unaccounted != nil || len(hidden.Flags) != 0 || len(hidden.Warnings) != 1 || !strings.Contains(hidden.Warnings[0], "at least 7 packets of others") {
+		t.Errorf("others' packets: %v, %q, %q", hidden.SUT.Packets.Unaccounted, hidden.Flags, hidden.Warnings)
 	}
 	for name, r := range map[string]*results.Record{
 		"no account":            {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},

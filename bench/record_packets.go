@@ -45,6 +45,10 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and counters may not show all of them: only veth is known to count every XDP frame that it does not send, and the sender's driver is %s", *rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
 		return
 	}
+	if n := metric(&rec.SUT, stream.PacketsOfOthers); n > 0 {
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("at least %.0f packets of others left by the interface that frames were redirected to, and its counters do not tell them from frames: as many frames may have been lost there unseen; let nothing else leave by it, or take a veth, which tells them", n))
+		return
+	}
 	if least == most {
 		rx.Unaccounted = new(float64(least))
 	}

@@ -59,6 +59,11 @@ var MetricSections = []MetricSection{
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "for xdp-redirect to dev:NAME: packets that the interface's tx_packets counted " +
 				"meanwhile, those of others too"},
+		{Names: "redirect_dev_others_packets",
+			Units: "packets", Source: "data path, whole flow",
+			Meaning: "of these, where the driver does not tell redirected frames from others, as many as " +
+				"are more than the frames: packets of others, at least; of as many frames it is not " +
+				"known whether they left, so packets_unaccounted is empty. Missing where there are none"},
 		{Names: "frames_behind_cpumap frames_lost_in_cpumap",
 			Units: "packets", Source: "data path, whole flow",
 			Meaning: "for xdp-redirect: frames that arrived on the other CPU, and those that its queue " +

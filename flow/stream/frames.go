@@ -63,6 +63,10 @@ const FramesReturned = "frames_returned"
 // FramesPassedOn is the figure of a sender whose interface counts the frames that it passed on.
 const FramesPassedOn = "frames_passed_on"
 
+// PacketsOfOthers is the figure of a receiver that sends frames on by another interface whose
+// counters have packets of others, too: of as many frames nobody knows whether they left.
+const PacketsOfOthers = "redirect_dev_others_packets"
+
 // Limits of [Frames].
 const (
 	MaxTuples = 4096

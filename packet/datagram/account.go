@@ -9,9 +9,13 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// window is how many numbers back it is known of each whether it came. What is later than that has
-// come out of order, and nobody knows whether for the first time.
-const window = 1 << 16
+// window is how many numbers there are bits for. A word of them is forgotten as soon as one of its
+// next numbers has come, so it is known of each whether it came only known numbers back. What is
+// later than that has come out of order, and nobody knows whether for the first time.
+const (
+	window = 1 << 16
+	known  = window - 64
+)
 
 // mostPackets is more than any flow has: no sum of it overflows.
 const mostPackets = 1 << 62
@@ -26,7 +30,7 @@ type account struct {
 	conn  *stream.Conn
 
 	next uint64              // after the highest number that came
-	seen [window / 64]uint64 // a bit for each of the last numbers before next
+	seen [window / 64]uint64 // a bit for each of the last numbers before next, see known
 }
 
 // open begins the account of a flow, whose datagrams the receiver has made its buffers for.
@@ -72,7 +76,7 @@ func (a *account) take(p []byte, m *stream.Meter) bool {
 	switch {
 	case seq >= a.next:
 		a.advance(seq)
-	case a.next-seq > window:
+	case a.next-seq > known:
 		m.OutOfOrder()
 		return true
 	case a.has(seq):

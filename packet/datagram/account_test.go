@@ -48,12 +48,30 @@ func TestAccount(t *testing.T) {
 		"the first is missing":         {[]uint64{1, 2, 0}, 3, 1, 0},
 		"far ahead, and back":          {[]uint64{0, window + 5, window + 4, 5, 0}, 5, 3, 0},
 		"farther back than it reaches": {[]uint64{window + 64, 3, 3}, 3, 2, 0},
-		"the edge of what is known":    {[]uint64{window, 1, 1, 0}, 4, 2, 1},
+		"the edge of what is known":    {[]uint64{known, 1, 1, 0, 0}, 5, 3, 1},
 		"over a word":                  {[]uint64{63, 64, 127, 128, 64, 65}, 6, 1, 1},
 	} {
 		c := taken(t, newAccount(18), x.numbers...)
 		if c.Packets != x.packets || c.OutOfOrder != x.outOfOrder || c.Duplicated != x.duplicate || c.Corrupted != 0 {
 			t.Errorf("%s: %+v", name, c)
+		}
+	}
+}
+
+// A number that is too late leaves no trace where one still to come has its bit: that one is none
+// that came twice. Up to there each is known, wherever in its word the last one lies.
+func TestTooLateLeavesNoTrace(t *testing.T) {
+	for last := uint64(2 * window); last < 2*window+64; last++ {
+		for back := uint64(known - 2); back < window; back++ {
+			late := last - back // next is one more than last
+			c := taken(t, newAccount(18), last, late, late, late+window+1, late+window)
+			want := stream.Counters{Packets: 5, OutOfOrder: 3}
+			if back < known {
+				want.OutOfOrder, want.Duplicated = 2, 1
+			}
+			if c != want {
+				t.Fatalf("%d after %d: %+v, want %+v", late, last, c, want)
+			}
 		}
 	}
 }

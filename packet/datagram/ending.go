@@ -22,10 +22,28 @@ type ending struct {
 	told  bool
 	came  uint64
 	since time.Time
+	last  uint64 // that had come when something did
 }
 
 // idle is called when a call brought no datagram; it tells that none will come.
 func (e *ending) idle(c *stream.Conn, m *stream.Meter) (over bool, err error) {
+	silent, err := e.look(c, m)
+	return silent || e.told && m.Came() >= c.Sent, err
+}
+
+// busy is called when a call brought something. Where that was nothing new, it tells that nothing
+// new will come: datagrams that are not the flow's, or that come again, need never cease. A call
+// that brought something new costs nothing here.
+func (e *ending) busy(c *stream.Conn, m *stream.Meter) (over bool, err error) {
+	if came := m.Came(); came != e.last {
+		e.last = came
+		return false, nil
+	}
+	return e.look(c, m)
+}
+
+// look tells that the sender has ended the flow, and that nothing new has come for long enough.
+func (e *ending) look(c *stream.Conn, m *stream.Meter) (silent bool, err error) {
 	if err := c.Aborted(); err != nil {
 		return false, err
 	}
@@ -39,5 +57,5 @@ func (e *ending) idle(c *stream.Conn, m *stream.Meter) (over bool, err error) {
 	if came != e.came {
 		e.came, e.since = came, time.Now()
 	}
-	return came >= c.Sent || time.Since(e.since) >= quiet, nil
+	return time.Since(e.since) >= quiet, nil
 }

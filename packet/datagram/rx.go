@@ -89,6 +89,9 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			if err := r.answer(m); err != nil {
 				return err
 			}
+			if over, err := r.busy(c, m); over || err != nil {
+				return err
+			}
 		case unix.EAGAIN, unix.EINTR:
 			if over, err := r.idle(c, m); over || err != nil {
 				return err

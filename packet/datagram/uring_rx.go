@@ -89,6 +89,9 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 		if err := r.read(c, m); err != nil {
 			return err
 		}
+		if over, err := r.busy(c, m); over || err != nil {
+			return err
+		}
 	}
 }
 

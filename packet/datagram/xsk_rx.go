@@ -78,7 +78,9 @@ func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if err != nil {
 		return lacking(xskMode(r.zero), err)
 	}
-	rung, err := xdp.OpenRung(xdp.Options{Dev: r.opt.NIC.Dev, Tuples: t, FrameBytes: max(r.headers+r.size, xdp.MinFrameBytes), Action: xdp.ToSocket, Touch: xdp.TouchNone, Attach: r.at})
+	// The match of touch read: a packet of the peer's with options, which none may take for the
+	// flow's, would be counted as corrupted.
+	rung, err := xdp.OpenRung(xdp.Options{Dev: r.opt.NIC.Dev, Tuples: t, FrameBytes: max(r.headers+r.size, xdp.MinFrameBytes), Action: xdp.ToSocket, Touch: xdp.TouchRead, Attach: r.at})
 	if err != nil {
 		return lacking(xskMode(r.zero), err)
 	}
@@ -123,6 +125,9 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 			return err
 		}
 		if some {
+			if over, err := r.busy(c, m); over || err != nil {
+				return err
+			}
 			continue
 		}
 		m.Wait()

@@ -58,7 +58,8 @@ func (m *countMap) read(place int) []Counts {
 	return all
 }
 
-// load reads the missed ones first, so they are never more than the frames, of which they are some.
+// load reads the missed ones first, so they are no more than the frames, of which they are some,
+// where what a CPU has stored is seen in that order; see [Counts.Redirected].
 func (s *slot) load() (c Counts) {
 	c.Missed = atomic.LoadUint64(&s.Missed)
 	c.Frames, c.Bytes, c.Others = atomic.LoadUint64(&s.Frames), atomic.LoadUint64(&s.Bytes), atomic.LoadUint64(&s.Others)

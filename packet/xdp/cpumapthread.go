@@ -5,6 +5,7 @@ package xdp
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -23,15 +24,13 @@ func (r *Rung) thread() (pid int, err error) {
 	if !ok {
 		return 0, fmt.Errorf("find the thread behind a cpumap: %w", unix.EOPNOTSUPP)
 	}
-	return threadNamed(fmt.Sprintf("cpumap/%d/map:%d", r.CPU, id))
+	return threadNamed("/proc", fmt.Sprintf("cpumap/%d/map:%d", r.CPU, id))
 }
 
-// commBytes is how much of a kernel thread's name kernels before 5.17 keep (TASK_COMM_LEN).
-const commBytes = 15
-
-// threadNamed finds a kernel thread.
-func threadNamed(name string) (int, error) {
-	all, err := os.ReadDir("/proc")
+// threadNamed finds a kernel thread in proc. Its name is there in full (Linux 5.17; the programs
+// here need a later one): what begins alike may be another map's.
+func threadNamed(proc, name string) (int, error) {
+	all, err := os.ReadDir(proc)
 	if err != nil {
 		return 0, err
 	}
@@ -40,13 +39,12 @@ func threadNamed(name string) (int, error) {
 		if err != nil {
 			continue
 		}
-		comm, _ := os.ReadFile("/proc/" + e.Name() + "/comm") // it may have ended
-		switch c := strings.TrimSuffix(string(comm), "\n"); {
-		case c == name, len(name) > commBytes && c == name[:commBytes]:
-		default:
+		dir := filepath.Join(proc, e.Name())
+		comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
+		if strings.TrimSuffix(string(comm), "\n") != name {
 			continue
 		}
-		if exe, err := os.Readlink("/proc/" + e.Name() + "/exe"); err == nil && exe != "" {
+		if exe, err := os.Readlink(filepath.Join(dir, "exe")); err == nil && exe != "" {
 			continue // a program that calls itself so
 		}
 		return pid, nil

@@ -74,10 +74,12 @@ __inline int read_match(void *data, void *end, int v6)
 	return eth->type == bswap16(ETH_P_IP) && plain_ipv4(ip) && ours_ipv4(ip) && ours_udp(ip + IPV4_BYTES);
 }
 
-/* place_match looks where the generator's frames have what no others have: protocol, addresses and
- * ports, and that it is no fragment. What comes before them it does not read. Where a frame begins
- * in the middle of a cache line, as one of a veth may, the type of Ethernet is in another line than
- * these, and a line that another CPU has written costs more than all else that is done here. */
+/* place_match looks where the generator's frames have what hardly any others have: protocol,
+ * addresses and ports, and that it is no fragment. What comes before them it does not read: a
+ * packet between the same hosts whose options of IPv4 are the ports is taken for one of these.
+ * Where a frame begins in the middle of a cache line, as one of a veth may, the type of Ethernet is
+ * in another line than these, and a line that another CPU has written costs more than all else that
+ * is done here. */
 __inline int place_match(void *data, void *end, int v6)
 {
 	void *at = data + ETHERNET_BYTES;

@@ -38,6 +38,15 @@ type counting interface {
 	Read() []Counts
 }
 
+// sockets of AF_XDP are an [xsk.Set].
+type sockets interface {
+	io.Closer
+	Take(m *stream.Meter) (frames int)
+	Wait(limit time.Duration)
+	Lost() (xsk.Lost, error)
+	Figures(xsk.Lost) []stream.Figure
+}
+
 // receiver is a rung as a data path.
 type receiver struct {
 	way
@@ -50,9 +59,9 @@ type receiver struct {
 	counter counting
 	rung    *Rung // the counter, where it is XDP's
 	sock    *Socket
-	sockets *xsk.Set // of AF_XDP, where the rung sends frames there
-	zero    bool     // these get them without a copy
-	out     string   // the interface that the rung sends frames on by; "": none
+	sockets sockets // of AF_XDP, where the rung sends frames there
+	zero    bool    // these get them without a copy
+	out     string  // the interface that the rung sends frames on by; "": none
 	sleep   sock.Sleeper
 	lease   *lease.Lease // of what a veth needs; nil: nothing
 
@@ -185,8 +194,12 @@ func (r *receiver) place(t Tuples) error {
 		}
 		r.counter = r.rung
 		if r.action == ToSocket {
-			r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues, r.rung)
-			return err
+			set, err := xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues, r.rung)
+			if err != nil {
+				return err
+			}
+			r.sockets = set
+			return nil
 		}
 		return r.after.open(r.rung)
 	case r.filter != nil:
@@ -255,32 +268,21 @@ func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// takeFrames takes what waits in the sockets of AF_XDP: the descriptors, and not the bytes. False:
-// nothing did, within limit.
-func (r *receiver) takeFrames(m *stream.Meter, limit time.Duration) (some bool) {
+// takeFrames takes what waits in the sockets of AF_XDP: the descriptors, and not the bytes. It ends
+// also where frames come as fast as they are taken. Where none waits, it waits for limit.
+func (r *receiver) takeFrames(m *stream.Meter, limit time.Duration) {
 	for range readsBetween {
-		n := 0
-		for _, s := range r.sockets.Sockets {
-			ready := s.Ready()
-			if ready == 0 {
-				continue
-			}
-			if n += ready; s.Give(ready) {
-				m.Call()
-			}
-		}
+		n := r.sockets.Take(m)
 		if n == 0 {
 			if limit > 0 {
 				m.Wait()
 				r.sockets.Wait(limit)
 			}
-			return some
+			return
 		}
-		some = true
 		r.came += uint64(n)
 		r.count(m, uint64(n))
 	}
-	return some
 }
 
 func (r *receiver) count(m *stream.Meter, n uint64) {
@@ -331,8 +333,7 @@ func (r *receiver) rest(m *stream.Meter) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.sockets != nil {
-		for r.takeFrames(m, 0) {
-		}
+		r.takeFrames(m, 0) // what is left is for the next look
 		r.counted = Sum(r.counter.Read())
 		return nil
 	}
@@ -373,7 +374,7 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		}
 	}
 	lost("frames_not_redirected", r.counted.Missed)
-	sent := r.counted.Frames - r.counted.Missed
+	sent := r.counted.Redirected()
 	switch {
 	case r.action == ToCPU:
 		add("frames_behind_cpumap", r.came)
@@ -383,6 +384,12 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 		r.evidenceOfSockets(&e, lost)
 	case r.out != "":
 		add("redirect_dev_tx_packets", r.after.left)
+		if n := r.after.others(sent); n > 0 {
+			add(stream.PacketsOfOthers, n)
+		}
+		if n := r.after.untold(sent); n > 0 {
+			e.Notes = append(e.Notes, fmt.Sprintf("%d frames that were redirected to %s are in none of its counters: it did not take them (its peer has no NAPI any more), or several CPUs sent to one of its peer's queues, where a veth loses counts", n, r.out))
+		}
 		lost("redirect_dev_tx_dropped", r.after.refused)
 	case r.rung.sendsBack():
 		lost("frames_not_sent_back", r.after.refused)
@@ -412,8 +419,10 @@ func (r *receiver) Close() (err error) {
 		err = r.counter.Close()
 		r.counter = nil
 	}
-	err = errors.Join(err, r.sockets.Close())
-	r.sockets = nil
+	if r.sockets != nil {
+		err = errors.Join(err, r.sockets.Close())
+		r.sockets = nil
+	}
 	r.after.close()
 	if r.sock != nil {
 		err = errors.Join(err, r.sock.Close())

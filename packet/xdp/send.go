@@ -207,6 +207,18 @@ func redirected(dev string) (c linkCounts) {
 		return c
 	}
 	defer d.Close()
+	if c = redirectedBy(d); c.countsNotTaken {
+		return c
+	}
+	l, err := rtnl.LinkNamed(dev)
+	if err != nil || l.Stats == nil {
+		return linkCounts{}
+	}
+	return linkCounts{notTaken: l.Stats.TxDropped, countsNotTaken: true}
+}
+
+// redirectedBy is what a driver's own counters have of redirected frames.
+func redirectedBy(d *nic.Device) (c linkCounts) {
 	all, _ := d.StatList() // a driver need not have any
 	for _, x := range all {
 		switch {
@@ -216,14 +228,7 @@ func redirected(dev string) (c linkCounts) {
 			c.passed, c.countsPassed = c.passed+x.Value, true
 		}
 	}
-	if c.countsNotTaken {
-		return c
-	}
-	l, err := rtnl.LinkNamed(dev)
-	if err != nil || l.Stats == nil {
-		return linkCounts{}
-	}
-	return linkCounts{notTaken: l.Stats.TxDropped, countsNotTaken: true}
+	return c
 }
 
 // Close frees the generator, and what took frames back.

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
 )
 
 // third is a veth link from the receiver's namespace to one of its own, where a program takes the
@@ -111,6 +112,76 @@ func TestIntegrationFramesLeaveByAnother(t *testing.T) {
 		t.Errorf("%d left, %d are at the far end, %d lost, of %d", came, there, lost, r.counted.Frames)
 	}
 	t.Logf("%d left, %d were dropped", came, lost)
+}
+
+// say sends packets that are nobody's frames by an interface of the calling thread's namespace.
+func say(dev string, packets int) error {
+	l, err := rtnl.LinkNamed(dev)
+	if err != nil {
+		return err
+	}
+	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	b := make([]byte, MinFrameBytes)
+	copy(b, []byte{2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 0x88, 0xb5}) // EtherType for experiments
+	for range packets {
+		if err := unix.Sendto(fd, b, 0, &unix.SockaddrLinklayer{Ifindex: l.Index}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Packets of others that leave by the same interface stand for no frame that was lost there: a veth
+// tells them apart, and where it is not asked, since generic XDP's frames leave as theirs do, it is
+// said how many there were at least.
+func TestIntegrationOthersLeaveByTheSame(t *testing.T) {
+	const others = 1000
+	for _, attach := range []string{"native", "generic"} {
+		l := newLadder(t)
+		x := newThird(l)
+		x.up(t, l.pair.SUT.Netns, x.out)
+		x.up(t, x.ns, x.far)
+		far := in(t, x.ns, func() (*Rung, error) {
+			return OpenRung(Options{Dev: x.far, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
+		})
+		defer far.Close()
+		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: stream.Frames{Redirect: "dev:" + x.out, Attach: attach}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		r.frameBytes = l.shortest()
+		in(t, l.pair.SUT.Netns, func() (any, error) { return nil, r.place(l.Tuples) })
+		if attach == "native" {
+			far.Close() // and its peer has no NAPI any more: what is redirected is gone, and nothing counts it
+		}
+		in(t, l.pair.SUT.Netns, func() (any, error) { return nil, say(x.out, others) })
+		g, m := l.generator(GeneratorOptions{Frames: someFrames}), &stream.Meter{}
+		in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
+		if err := r.settle(&stream.Conn{Sent: someFrames}, m); err != nil {
+			t.Fatal(err)
+		}
+		e, told := r.Evidence(), 0.
+		for _, f := range e.Figures {
+			if f.Name == stream.PacketsOfOthers {
+				told = f.Value
+			}
+		}
+		switch came := m.Snapshot().Packets; attach {
+		case "native":
+			if came != 0 || r.counted.Frames == 0 || r.after.left < others || told != 0 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], x.out) {
+				t.Errorf("%d of %d frames came; %+v, %q", came, r.counted.Frames, r.after, e.Notes)
+			}
+		default:
+			if came == 0 || told == 0 || told > others || len(e.Notes) != 0 {
+				t.Errorf("generic: %d of %d frames came; others %g of %d; %q", came, r.counted.Frames, told, others, e.Notes)
+			}
+		}
+	}
 }
 
 // An interface by which frames cannot leave is refused, as is the one by which they come.

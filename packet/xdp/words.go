@@ -33,11 +33,11 @@ type Touch uint8
 
 // What can be touched, in the order of frames.bpf.c.
 const (
-	TouchNone     Touch = iota // nothing but protocol, addresses and ports, where they are in ours
-	TouchRead                  // as TouchNone, and 4 bytes of the payload are read
-	TouchWrite                 // as TouchNone, and 4 bytes of the payload are written
+	TouchNone     Touch = iota // nothing but protocol, addresses and ports, where they are in ours: no type, no options
+	TouchRead                  // these, the type of Ethernet and the version of IP, and 4 bytes of the payload are read
+	TouchWrite                 // as TouchRead, but the 4 bytes are written
 	TouchParse                 // headers are parsed, with VLAN tags, options and the checksum
-	TouchSwapMACs              // as TouchNone, and the Ethernet addresses are swapped
+	TouchSwapMACs              // as TouchRead, but for the payload, and the Ethernet addresses are swapped
 )
 
 func (t Touch) String() string { return word(stream.XDPTouches, int(t)) }

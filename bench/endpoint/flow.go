@@ -197,15 +197,29 @@ func (e *End) notes() (out []string) {
 	return out
 }
 
-// figures are those of the data paths: of several flows each flow's with its number before it.
+// ofPath is the source of the data paths' figures, ofQueue of those that several flows of a queue
+// have together.
+const (
+	ofPath  = results.DataPath + ", whole flow"
+	ofQueue = ofPath + ", all flows of the queue"
+)
+
+// figures are those of the data paths: of several flows each flow's with its number before it, and
+// those of a queue's flows together once, with the number of the first of them.
 func (e *End) figures() (ms []results.Metric) {
-	for _, f := range e.flows {
-		for _, x := range f.result.evidence.Figures {
-			m := results.Metric{Name: x.Name, Unit: x.Unit, Value: x.Value, Source: "data path, whole flow"}
+	add := func(f *flow, all []stream.Figure, source string) {
+		for _, x := range all {
+			m := results.Metric{Name: x.Name, Unit: x.Unit, Value: x.Value, Source: source}
 			if len(e.flows) > 1 {
 				m.Name = results.FlowMetric(f.N, x.Name)
 			}
 			ms = append(ms, m)
+		}
+	}
+	for _, f := range e.flows {
+		add(f, f.result.evidence.Figures, ofPath)
+		if f == f.worker.own[0] {
+			add(f, f.result.evidence.Together, ofQueue)
 		}
 	}
 	return ms

@@ -4,6 +4,8 @@ package endpoint
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/results"
 )
 
 // fakeGroup is a path of several flows, of which the last ends before the others.
@@ -83,5 +86,36 @@ func TestOneOfAThreadWasShort(t *testing.T) {
 	}
 	if err := r.early(10 * second); err == nil || !strings.HasPrefix(err.Error(), "flow 1: the sender ended the flow after 4s of 10s") {
 		t.Errorf("%v", err)
+	}
+}
+
+// What flows of a thread have together is told once, with the number of the first; what each has
+// for itself, of each. So a count adds up to what was counted.
+func TestFiguresOfOneThread(t *testing.T) {
+	e := newEnd(several(wire.EndSpec{Role: stream.RX}, 4), stream.Mode{}, stream.Options{})
+	for i, w := range []*worker{{end: e, own: e.flows[:3]}, {end: e, own: e.flows[3:]}} {
+		for _, f := range w.own {
+			f.worker = w
+			f.result.evidence.Figures = []stream.Figure{{Name: "zcrx_flow_queue", Unit: "1", Value: float64(2 + i)}, {Name: "zcrx_pieces", Unit: "1", Value: 300}}
+			if len(w.own) > 1 {
+				f.result.evidence.Share("zcrx_flow_queue")
+			}
+		}
+	}
+	var got []string
+	for _, m := range e.figures() {
+		got = append(got, fmt.Sprintf("%s %g %s", m.Name, m.Value, m.Source))
+		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			t.Error(err)
+		}
+	}
+	want := []string{"flow0_zcrx_flow_queue 2 data path, whole flow", "flow0_zcrx_pieces 300 data path, whole flow, all flows of the queue",
+		"flow1_zcrx_flow_queue 2 data path, whole flow", "flow2_zcrx_flow_queue 2 data path, whole flow",
+		"flow3_zcrx_flow_queue 3 data path, whole flow", "flow3_zcrx_pieces 300 data path, whole flow"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+	if q := landed(e.flows[2].result.evidence); q == nil || *q != 2 {
+		t.Errorf("landed on %v", q)
 	}
 }

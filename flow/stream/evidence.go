@@ -2,6 +2,8 @@
 
 package stream
 
+import "slices"
+
 // Evidence is what a data path found out about how the kernel served its flow,
 // beside the bytes in its [Counters].
 type Evidence struct {
@@ -9,6 +11,10 @@ type Evidence struct {
 	Fix     string   // what to do about that
 	Notes   []string // what a reader of the figures should know
 	Figures []Figure
+
+	// Together are figures of all flows of a [Group], the same in the evidence of each: they are
+	// counted once for all of them.
+	Together []Figure
 
 	// CountsLinear: LinearBytes of the counters is a measurement, and not 0 because
 	// nothing tells payload in packets' linear parts from other payload.
@@ -31,6 +37,20 @@ type Evidence struct {
 
 	// UringEngine is the io_uring engine that served the flow; "" for none.
 	UringEngine string
+}
+
+// Share makes the figures those of all flows of a [Group], but for the ones whose names each flow
+// has for itself.
+func (e *Evidence) Share(own ...string) {
+	var mine []Figure
+	for _, f := range e.Figures {
+		if slices.Contains(own, f.Name) {
+			mine = append(mine, f)
+		} else {
+			e.Together = append(e.Together, f)
+		}
+	}
+	e.Figures = mine
 }
 
 // Figure is one named number of a data path.

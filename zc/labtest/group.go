@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -28,10 +30,27 @@ func Grouped(t *testing.T, all []Transfer, check func(x Transfer, o Outcome)) {
 	}
 	for i, o := range out {
 		t.Logf("flow %d: %+v", i, o.Counters)
+		checkShared(t, o.Evidence)
 		check(all[i], o)
 	}
 	if after := DeviceState(t); after != before {
 		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// checkShared sees that figures of the queue are told as such, and those of a flow as its own.
+func checkShared(t *testing.T, e stream.Evidence) {
+	t.Helper()
+	has := func(all []stream.Figure, end string) bool {
+		return slices.ContainsFunc(all, func(f stream.Figure) bool { return strings.HasSuffix(f.Name, end) })
+	}
+	for _, end := range []string{"zcrx_queue", "devmem_queue", "_flow_queue", "_provider_bound", "_tokens_freed"} {
+		if has(e.Together, end) {
+			t.Errorf("%s is told of all flows together: %+v", end, e.Together)
+		}
+	}
+	if !has(e.Figures, "_queue") || has(e.Figures, "_pieces") || has(e.Figures, "_frags") || !has(e.Together, "_pieces") && !has(e.Together, "_frags") {
+		t.Errorf("of each flow %+v, of all together %+v", e.Figures, e.Together)
 	}
 }
 

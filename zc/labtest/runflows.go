@@ -151,6 +151,17 @@ func checkFlows(t *testing.T, r results.Record, n, queues int) {
 		}
 		seen[*f.Queue] = true
 	}
+	for _, name := range []string{"_zcrx_pieces", "_devmem_frags"} {
+		rows := 0
+		for _, m := range r.SUT.Metrics {
+			if strings.HasPrefix(m.Name, "flow") && strings.HasSuffix(m.Name, name) {
+				rows++
+			}
+		}
+		if rows != 0 && rows != queues {
+			t.Errorf("flowN%s has %d rows, and there are %d queues, whose flows have it together", name, rows, queues)
+		}
+	}
 	if len(all) != n || len(seen) != queues {
 		t.Errorf("%d flows by queues %v: want %d by %d", len(all), seen, n, queues)
 	}

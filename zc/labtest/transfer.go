@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -77,7 +78,7 @@ type Outcome struct {
 
 // Figure is a figure of the receiver's evidence; -1: it has no such.
 func (o Outcome) Figure(name string) float64 {
-	for _, f := range o.Evidence.Figures {
+	for _, f := range slices.Concat(o.Evidence.Figures, o.Evidence.Together) {
 		if f.Name == name {
 			return f.Value
 		}

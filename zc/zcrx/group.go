@@ -309,8 +309,13 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 	if r.queue != nil {
 		e.Notes = append(e.Notes, r.sharing()...)
 	}
+	e.Share(ofEach...)
 	return e
 }
+
+// ofEach are the figures that each of several flows of a queue has for itself. The others are of
+// its ring and the queue.
+var ofEach = []string{"zcrx_queue", "zcrx_flow_queue", "zcrx_provider_bound", "zcrx_uncounted_copied_bytes"}
 
 // sharing tells whose the queue's copies are. It is the same of all flows, so that it is told once.
 func (r *Receiver) sharing() (notes []string) {

@@ -307,6 +307,23 @@ func TestWorstFlowCounts(t *testing.T) {
 	}
 }
 
+// Of a flow that was too rarely due a request that is said, and not that it lacked a CPU.
+func TestFlowWithoutRequest(t *testing.T) {
+	for _, x := range []struct {
+		rate int
+		want string
+	}{{1, "flow 1: none of its requests was due in the window"}, {2, "flow 1: no payload was transferred in the window, while other flows moved"}, {0, "flow 1: no payload"}} {
+		r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
+		r.end.spec.Cell.TX, r.end.spec.Cell.Flows, r.end.spec.Cell.RRRate = "rr", 2, x.rate
+		r.sch.FromNs, r.sch.ToNs = 1, 1+int64(time.Second)
+		r.end.flows[1].Meter.Bytes(100)
+		reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res)
+		if !strings.HasPrefix(reason, x.want) || strings.Contains(fix, "ask for 2 or more") != (x.rate == 1) {
+			t.Errorf("rate %d: %q, fix %q", x.rate, reason, fix)
+		}
+	}
+}
+
 // A control run steers the last of several flows wrongly, and only that one; each keeps to its
 // part of the pace.
 func TestFlowsOf(t *testing.T) {

@@ -193,6 +193,9 @@ func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason
 	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 || r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
 		return "", ""
 	}
+	if err := r.end.spec.Cell.CheckRequests(duration(r.sch.ToNs - r.sch.FromNs)); err != nil { // of a warm-up, or one that was chosen
+		return "none of its requests was due in the window", err.Error()
+	}
 	return "no payload was transferred in the window, while other flows moved",
 		"its thread, queue or CPU had no time for it: give each flow its own CPU, or use fewer flows"
 }

@@ -214,7 +214,10 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			return err
 		}
 		if err := c.CheckLossFree(); err != nil {
-			return at(x.paceAt(p), "%v; or leave the combination out (exclude)", err)
+			return at(x.optionAt(p, "pace"), "%v; or leave the combination out (exclude)", err)
+		}
+		if err := c.CheckRequests(x.spec.Duration); err != nil {
+			return at(x.optionAt(p, "rr_rate"), "%v; or leave the combination out (exclude)", err)
 		}
 		if known[c.Key()] {
 			x.spec.Folded++
@@ -232,26 +235,17 @@ func (x *expansion) sharedQueues(p product, c results.Cell) error {
 	if err == nil {
 		return nil
 	}
-	where := p.node
-	if n := x.all["cpu_layout"]; n != nil {
-		where = n
-	}
-	for _, a := range p.axes {
-		if a.option.Name == "cpu_layout" {
-			where = a.node
-		}
-	}
-	return at(where, "%v: %s; or leave the combination out (exclude)", err, fault.Fix(err))
+	return at(x.optionAt(p, "cpu_layout"), "%v: %s; or leave the combination out (exclude)", err, fault.Fix(err))
 }
 
-// paceAt is where the pace of a product's cells is said.
-func (x *expansion) paceAt(p product) ast.Node {
+// optionAt is where an option of a product's cells is said.
+func (x *expansion) optionAt(p product, name string) ast.Node {
 	for _, a := range p.axes {
-		if a.option.Name == "pace" {
+		if a.option.Name == name {
 			return a.node
 		}
 	}
-	if n := x.all["pace"]; n != nil {
+	if n := x.all[name]; n != nil {
 		return n
 	}
 	return p.node

@@ -83,6 +83,9 @@ func (e *End) Schedule(peerWait time.Duration) (wire.Schedule, error) {
 	if peerWait < 0 {
 		return wire.Schedule{}, Usagef("%s %v: must not be negative", waitFlag[e.Role], peerWait)
 	}
+	if err := e.Cell.CheckRequests(e.Duration); err != nil {
+		return wire.Schedule{}, OptionError(err)
+	}
 	s := wire.Schedule{DurationNs: int64(e.Duration), PeerWaitNs: int64(peerWait)}
 	var err error
 	s.MaxCopiedFrac, err = CopiedFraction(e.MaxCopied)

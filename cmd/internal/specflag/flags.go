@@ -116,6 +116,9 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 		return nil, err
 	}
 	for i := range s.Cells {
+		if err := s.Cells[i].CheckRequests(s.Duration); err != nil {
+			return nil, cli.OptionError(err)
+		}
 		if err := matrix.SharedQueues(&s.Cells[i], s.SUT.ThreadCPUs()); err != nil {
 			return nil, cli.UsageError(err)
 		}

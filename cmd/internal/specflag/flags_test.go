@@ -18,10 +18,12 @@ func TestWrongFlags(t *testing.T) {
 		"--rx tcp --tx rr --rr-timeout 1s":       "--rr-timeout 1s: it applies to udp-rr, and this run has no such mode: leave it out",
 		"--rx udp --rx udp-gro --tx tcp":         "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp one of tx udp, udp-gso, udp-uring, udp-rr; with tx tcp one of rx tcp, tcp-trunc, tcp-mmap, uring, zcrx, zcrx-nodev, devmem",
 		"--rx tcp --tx tcp --request 1K":         "--request 1K: it applies to rr, udp-rr, and this run has no such mode: leave it out",
+		"--rx tcp --tx rr --flows 64 --rr-rate 10 --duration 2s": "--rr-rate 10: 20 requests are due in 2s, of all flows together, and each of 64 flows needs one: " +
+			"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows",
 	} {
 		var f Flags
 		cmd := &cobra.Command{}
-		f.Add(cmd, matrix.New(), true)
+		f.Add(cmd, matrix.New(), true, "duration")
 		if err := cmd.ParseFlags(strings.Fields(args)); err != nil {
 			t.Fatal(err)
 		}

@@ -218,7 +218,10 @@ __inline void touch_frame(void *data, void *end, int v6, int how)
 	}
 }
 
-/* counts_of is the calling CPU's. All programs run in softirq, which nothing moves to another. */
+/* counts_of is the calling CPU's. All programs run with bottom halves disabled: nothing moves them
+ * to another CPU, and nothing that counts preempts them on theirs, but for some kernels with
+ * PREEMPT_RT (realtime.go). So a count is a load, an addition and a store, and none of these is
+ * atomic. */
 __inline struct counts *counts_of(__u32 place)
 {
 	__u32 at = bpf_get_smp_processor_id() * PLACES + place;

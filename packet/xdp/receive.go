@@ -364,6 +364,9 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 	if r.counter != nil {
 		add("frames_of_others", r.counted.Others)
 		add("frames_not_redirected", r.counted.Missed)
+		if why := inexactHere(); why != "" {
+			e.Notes = append(e.Notes, why)
+		}
 	}
 	if r.rung == nil {
 		return e

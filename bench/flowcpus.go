@@ -56,7 +56,7 @@ func (o *Options) allot(needs [2]need, sameMachine bool) (all [2][]place.CPUs) {
 		free[0].taken = free[1].taken
 	}
 	for i := range needs {
-		for _, c := range o.asked(i) {
+		for _, c := range o.asked(i, needs[i]) {
 			free[i].taken[c] = true
 		}
 	}
@@ -67,13 +67,18 @@ func (o *Options) allot(needs [2]need, sameMachine bool) (all [2][]place.CPUs) {
 }
 
 // asked are the CPUs that the user named for an end.
-func (o *Options) asked(end int) []int {
-	out := slices.Clone(o.named[end])
+func (o *Options) asked(end int, n need) []int {
+	out := slices.Clone(o.namedFor(end, n))
 	if o.layoutNamed[end] {
 		c := o.chosen(end)
 		out = append(out, c.App, c.Softirq)
 	}
 	return out
+}
+
+// namedFor are those that were named for the threads that there are: a plan may have cells of more.
+func (o *Options) namedFor(end int, n need) []int {
+	return o.named[end][:min(len(o.named[end]), n.threads)]
 }
 
 // chosen are the CPUs of an end's only flow.
@@ -140,7 +145,7 @@ func (o *Options) seat(end int, n need, free pool) []place.CPUs {
 // seatNamed gives them the CPUs that were named for the threads. Their softirqs get CPUs that
 // nobody has, where there are any; they may be those of the other end, of which records tell.
 func (o *Options) seatNamed(end int, n need, free pool) []place.CPUs {
-	named := o.named[end]
+	named := o.namedFor(end, n)
 	different := inOrder(named)
 	want := len(different)
 	if n.queues > 0 {

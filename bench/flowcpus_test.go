@@ -29,6 +29,7 @@ func TestAllot(t *testing.T) {
 		return o
 	}
 	named := with(func(o *Options) { o.nameCPUs([]int{5, 4}, []int{-1}) })
+	many := with(func(o *Options) { o.nameCPUs([]int{2, 3, 4, 5}, nil) }) // for other cells of the plan
 	few := with(func(o *Options) { o.may = [2][]int{{0, 1, 2}, {0, 1, 2}} })
 	both := with(func(o *Options) { o.may = [2][]int{{0, 1}, {0, 1}}; o.nameCPUs([]int{1, 1}, []int{0, 0}) })
 	far := with(func(o *Options) { o.may = [2][]int{{0, 1}, {0, 1}}; o.far = [2][]int{{4, 5}, {4, 5}} })
@@ -60,6 +61,8 @@ func TestAllot(t *testing.T) {
 		{"thread of a queue", plain, results.Cell{RX: "zcrx", Flows: 4, Queues: 1, CPULayout: "2cpu"}, true, "[{7 6} {7 6} {7 6} {7 6}]", "[{0 0} {1 1} {2 2} {3 3}]"},
 		{"thread of a queue, too many senders", few, results.Cell{RX: "devmem", Flows: 3, Queues: 1}, true, "[{-2 -2} {-2 -2} {-2 -2}]", "[{0 0} {1 1} {2 2}]"},
 		{"thread of a queue, its layout named", layout, results.Cell{RX: "zcrx", Flows: 2, Queues: 1, CPULayout: "2cpu"}, true, "[{7 6} {7 6}]", "[{0 0} {1 1}]"},
+		{"thread of a queue, more named", many, results.Cell{RX: "zcrx", Flows: 3, Queues: 1}, true, "[{2 2} {2 2} {2 2}]", "[{0 0} {1 1} {3 3}]"},
+		{"thread of a queue, more named, two", many, results.Cell{RX: "zcrx", Flows: 2, Queues: 1, CPULayout: "2cpu"}, true, "[{2 7} {2 7}]", "[{0 0} {1 1}]"},
 
 		{"other nodes have some", far, results.Cell{RX: "tcp", Flows: 2}, false, "[{1 1} {0 0}]", "[{1 1} {0 0}]"},
 		{"other nodes are not asked", far, results.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {-2 -2}]", "[{1 1} {0 0} {-2 -2}]"},

@@ -125,8 +125,9 @@ func elsewhere(t place.Topology, near, cpus []int) []int {
 // because that one has too few, and nobody named them.
 func (r *Runner) strayed(role stream.Role, cell results.Cell) []int {
 	i := index(role)
+	asked := r.Opt.asked(i, r.need(role, cell))
 	return slices.DeleteFunc(r.cpusOf(role, cell), func(c int) bool {
-		return !slices.Contains(r.Opt.beyond(i), c) || slices.Contains(r.Opt.asked(i), c)
+		return !slices.Contains(r.Opt.beyond(i), c) || slices.Contains(asked, c)
 	})
 }
 

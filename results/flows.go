@@ -2,7 +2,11 @@
 
 package results
 
-import "github.com/zcbench/zcbench/flow/stream"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/flow/stream"
+)
 
 // NQueues is how many RX queues the cell's flows come by; 0: as found.
 func (c *Cell) NQueues() int {
@@ -24,6 +28,28 @@ func (c *Cell) NThreads(role stream.Role) int {
 		return min(c.NQueues(), c.NFlows())
 	}
 	return c.NFlows()
+}
+
+// SpareCPUs refuses CPUs that were named for the threads of an end, but of which no cell has a
+// thread for the last ones: they would do nothing.
+func SpareCPUs(role stream.Role, cpus []int, cells ...Cell) error {
+	most, shares := 1, false
+	for i := range cells {
+		c := &cells[i]
+		most = max(most, c.NThreads(role))
+		shares = shares || c.NThreads(role) < c.NFlows()
+	}
+	if len(cpus) <= most {
+		return nil
+	}
+	threads, more := "threads", "use more flows (flows)"
+	if most == 1 {
+		threads = "thread"
+	}
+	if shares {
+		more = "give the flows more RX queues (queues), each of which has one thread"
+	}
+	return fmt.Errorf("%d CPUs are named, but this end has at most %d %s: name no more than %d, or %s", len(cpus), most, threads, most, more)
 }
 
 // OneFlow is the cell with one flow, by which it is known how well c scales. Flows that are

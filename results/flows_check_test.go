@@ -115,3 +115,27 @@ func TestNQueues(t *testing.T) {
 		}
 	}
 }
+
+// No more CPUs are named than some cell has threads for.
+func TestSpareCPUs(t *testing.T) {
+	for _, x := range []struct {
+		role  stream.Role
+		cpus  []int
+		cells []Cell
+		want  string
+	}{
+		{stream.RX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}}, "4 CPUs are named, but this end has at most 1 thread: name no more than 1, or give the flows more RX queues (queues)"},
+		{stream.TX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}}, ""}, // a thread each
+		{stream.RX, []int{2, 3}, []Cell{{RX: "zcrx", Flows: 4, Queues: 2}}, ""},
+		{stream.RX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}, {RX: "tcp", Flows: 4, Queues: 1}}, ""},
+		{stream.RX, []int{2, 3, 4}, []Cell{{RX: "tcp"}, {RX: "tcp", Flows: 2}}, "3 CPUs are named, but this end has at most 2 threads: name no more than 2, or use more flows"},
+		{stream.TX, []int{2, 3}, []Cell{{RX: "tcp"}}, "name no more than 1, or use more flows"},
+		{stream.RX, []int{2}, []Cell{{RX: "tcp"}}, ""},
+		{stream.RX, nil, []Cell{{RX: "tcp"}}, ""},
+	} {
+		err := SpareCPUs(x.role, x.cpus, x.cells...)
+		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
+			t.Errorf("%s %v: %v, want %q", x.role, x.cpus, err, x.want)
+		}
+	}
+}

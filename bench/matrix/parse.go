@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/tune"
 	"github.com/zcbench/zcbench/results"
 )
@@ -82,7 +83,33 @@ func parse(data []byte) (*Spec, error) {
 	if err := s.checkLossFree(); err != nil {
 		return nil, err
 	}
+	if err := s.spareCPUs(root); err != nil {
+		return nil, err
+	}
 	return s, s.checkRuns(root)
+}
+
+// spareCPUs refuses CPUs of threads that no cell has, at their place.
+func (s *Spec) spareCPUs(root ast.Node) error {
+	for _, x := range []struct {
+		name string
+		role stream.Role
+		end  *End
+	}{{"sut", stream.RX, &s.SUT}, {"tg", stream.TX, &s.TG}} {
+		if err := results.SpareCPUs(x.role, x.end.ThreadCPUs(), s.Cells...); err != nil {
+			return at(under(under(root, x.name), "cpu"), "%s.cpu: %v", x.name, err)
+		}
+	}
+	return nil
+}
+
+// under is the value of a mapping's key, which has been read.
+func under(n ast.Node, key string) ast.Node {
+	pairs, err := mapping(n, key)
+	if i := slices.IndexFunc(pairs, func(p pair) bool { return p.key == key }); err == nil && i >= 0 {
+		return pairs[i].value
+	}
+	return n
 }
 
 func (s *Spec) checkRuns(root ast.Node) error { return placed(root, s.runsFit()) }

@@ -56,3 +56,17 @@ func TestSharedQueuesInFiles(t *testing.T) {
 		}
 	}
 }
+
+// CPUs for more threads than any cell has are refused at their place.
+func TestSpareCPUsInFiles(t *testing.T) {
+	const factors = "factors:\n  rx: zcrx\n  tx: tcp\n  flows: [1, 4]\n  queues: 1\n"
+	for text, want := range map[string]string{
+		"name: x\nsut:\n  dev: a\n  cpu: [2, 3]\n" + factors:            "x.yaml:4:8: sut.cpu: 2 CPUs are named, but this end has at most 1 thread: ",
+		"name: x\ntg: {cpu: [2, 3, 4, 5, 6]}\n" + factors:               "x.yaml:2:11: tg.cpu: 5 CPUs are named, but this end has at most 4 threads: ",
+		"name: x\ntg: {cpu: [2, 3, 4, 5]}\nsut: {cpu: [6]}\n" + factors: "",
+	} {
+		if _, err := Parse("x.yaml", []byte(text)); want == "" && err != nil || want != "" && (err == nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+}

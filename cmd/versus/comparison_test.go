@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -45,6 +46,20 @@ func TestTargets(t *testing.T) {
 		c := Comparison{}.of(tc.layout, Load{Flows: tc.flows})
 		if c.Throughput != tc.speed || c.CPU != tc.of {
 			t.Errorf("%s, %d flows: throughput %v, CPU %v", tc.layout, tc.flows, c.Throughput, c.CPU)
+		}
+	}
+}
+
+// zcbench is told of no more CPUs than it has threads: it refuses others.
+func TestCPUsOfThreads(t *testing.T) {
+	all := tools()
+	all.ReceiverCPUs, all.SenderCPUs = cli.CPUList{1, 2, 3}, cli.CPUList{4, 5}
+	for flows, want := range map[int][2]string{0: {"--cpu 1 ", "--cpu 4 "}, 2: {"--cpu 1,2 ", "--cpu 4,5 "}, 8: {"--cpu 1,2,3 ", "--cpu 4,5 "}} {
+		c := all.zcbench("tcp", "tcp", Load{Size: 1, Flows: flows})
+		for i, line := range [][]string{c.Receiver("10.0.0.1", 1), c.Sender("10.0.0.1", 1)} {
+			if got := strings.Join(line, " "); !strings.Contains(got, want[i]) {
+				t.Errorf("%d flows: %s, want %s", flows, got, want[i])
+			}
 		}
 	}
 }

@@ -5,6 +5,8 @@ package main
 import (
 	"fmt"
 	"strconv"
+
+	"github.com/zcbench/zcbench/cmd/internal/cli"
 )
 
 // Contender is one way to run flows.
@@ -31,6 +33,12 @@ type Load struct {
 	Flows int
 }
 
+// ofThreads are as many of the CPUs as there are threads: zcbench takes no more.
+func ofThreads(all cli.CPUList, n int) string {
+	own := all[:min(len(all), max(n, 1))]
+	return own.String()
+}
+
 // zcbench in one of its modes.
 func (t Tools) zcbench(rx, tx string, l Load) Contender {
 	common := func(program, mode, cpus string, more ...string) []string {
@@ -48,10 +56,10 @@ func (t Tools) zcbench(rx, tx string, l Load) Contender {
 			if rx == "uring" {
 				own = append(own, "--gather", "50us") // what only a ring has without one call more
 			}
-			return common(t.Zcrecv, rx, t.ReceiverCPUs.String(), own...)
+			return common(t.Zcrecv, rx, ofThreads(t.ReceiverCPUs, l.Flows), own...)
 		},
 		Sender: func(addr string, port int) []string {
-			return common(t.Zcsend, tx, t.SenderCPUs.String(), fmt.Sprintf("%s:%d", addr, port))
+			return common(t.Zcsend, tx, ofThreads(t.SenderCPUs, l.Flows), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: func(receiver, _ []byte) (Flow, error) { return parseZcrecv(receiver) },
 	}

@@ -66,10 +66,10 @@ func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
 	return smallWay{Contender{
 		Name: "zcbench " + tx + " -> " + rx,
 		Receiver: func(addr string, port int) []string {
-			return append([]string{t.Zcrecv, "--mode", rx, "--json", "--cpu", t.ReceiverCPUs.String(), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}, own...)
+			return append([]string{t.Zcrecv, "--mode", rx, "--json", "--cpu", ofThreads(t.ReceiverCPUs, 1), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}, own...)
 		},
 		Sender: func(addr string, port int) []string {
-			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", t.SenderCPUs.String(), "--duration", t.Duration.String(), "--request", size, "--response", size}, asks...), fmt.Sprintf("%s:%d", addr, port))
+			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", ofThreads(t.SenderCPUs, 1), "--duration", t.Duration.String(), "--request", size, "--response", size}, asks...), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
 	}, func(receiver, sender []byte) (n, rate float64, p50 *float64, err error) {
@@ -152,10 +152,10 @@ func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
 	return smallWay{Contender{
 		Name: fmt.Sprintf("zcbench %s, %d a call", tx, batch),
 		Receiver: func(addr string, port int) []string {
-			return append(common(t.Zcrecv, "udp", t.ReceiverCPUs.String()), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
+			return append(common(t.Zcrecv, "udp", ofThreads(t.ReceiverCPUs, 1)), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
 		},
 		Sender: func(addr string, port int) []string {
-			return append(common(t.Zcsend, tx, t.SenderCPUs.String()), fmt.Sprintf("%s:%d", addr, port))
+			return append(common(t.Zcsend, tx, ofThreads(t.SenderCPUs, 1)), fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
 	}, func(receiver, sender []byte) (n, rate float64, _ *float64, err error) {

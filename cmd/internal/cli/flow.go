@@ -58,8 +58,11 @@ func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
 			o.Clear(&s.Cell)
 		}
 	}
+	if err := results.SpareCPUs(e.Role, e.CPUs, s.Cell); err != nil {
+		return s, Usagef("--cpu: %w", err)
+	}
 	for n := range s.Cell.NFlows() {
-		s.Flows = append(s.Flows, wire.FlowSpec{CPU: e.CPUs[n%len(e.CPUs)]})
+		s.Flows = append(s.Flows, wire.FlowSpec{CPU: e.CPUs[n%s.Cell.NThreads(e.Role)%len(e.CPUs)]}) // a thread has one
 	}
 	if s.Cell.MovesPackets() && !s.Cell.RoundTrips() && !e.sized {
 		s.Cell.MessageBytes = stream.DefaultDatagramBytes

@@ -115,6 +115,15 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 	if err := f.cells(); err != nil {
 		return nil, err
 	}
+	for _, x := range []struct {
+		flag string
+		role stream.Role
+		cpus []int
+	}{{"--sut-cpu", stream.RX, f.sutCPU}, {"--tg-cpu", stream.TX, f.tgCPU}} {
+		if err := results.SpareCPUs(x.role, x.cpus, s.Cells...); err != nil {
+			return nil, cli.Usagef("%s: %w", x.flag, err)
+		}
+	}
 	for i := range s.Cells {
 		if err := s.Cells[i].CheckRequests(s.Duration); err != nil {
 			return nil, cli.OptionError(err)

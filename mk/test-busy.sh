@@ -8,7 +8,7 @@ set -euo pipefail
 # Those that sleep, wait or look at the clock. Tests of CPU accounting (lane quiet) need the CPUs
 # for themselves.
 timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./baseline ./bpf ./cmd/internal/program
-	./cmd/internal/progress ./cmd/versus ./cmd/zcbench ./cmd/zcrecv ./flow/sock ./flow/stream ./flow/uring ./internal/interrupt
+	./cmd/internal/progress ./cmd/versus ./cmd/zcbench ./cmd/zcrecv ./flow/sock ./flow/stream ./flow/uring ./internal/interrupt ./internal/rounds
 	./machine/counter ./machine/hops ./machine/lease ./machine/place ./machine/tally ./machine/tune ./machine/veth ./mk/lanes
 	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
 not='^TestLab|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$|^TestKilledReceiver$'

@@ -12,9 +12,9 @@ import (
 // preempted tells a kernel, by what uname(2) says, on which programs may preempt one another.
 //
 // A program counts by a load, an addition and a store. That is exact where nothing on the same CPU
-// counts in between: softirqs do not preempt one another, and threads of NAPI run with bottom halves
-// disabled. Of a kernel with PREEMPT_RT that is so before 6.18, where these sections hold a lock of
-// the CPU; later ones have it with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK alone (kernel/softirq.c:
+// counts in between: softirqs do not preempt one another, and threads of NAPI run with bottom
+// halves disabled. Of a kernel with PREEMPT_RT that is so before 6.18, where these sections hold a
+// lock of the CPU; later ones have it with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK alone (kernel/softirq.c:
 // __local_bh_disable_ip).
 func preempted(release, version string) bool {
 	var major, minor int

@@ -6,11 +6,13 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
 )
 
 const testPort = 7788
@@ -32,6 +34,22 @@ func sendUDP(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration) 
 		if _, _, err := rx.ReadFrom(b); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// awaitRequest returns when something waits in the socket.
+func awaitRequest(t *testing.T, c syscall.Conn) {
+	t.Helper()
+	raw, err := c.SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = raw.Read(func(fd uintptr) bool {
+		n, err := unix.IoctlGetInt(int(fd), unix.TIOCINQ)
+		return err != nil || n > 0
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -73,7 +91,10 @@ func chat(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration, sto
 		if stop != nil && stop() {
 			return
 		}
-		time.Sleep(sleep)
+		if sleep > 0 { // from when something is there
+			awaitRequest(t, c.(syscall.Conn))
+			time.Sleep(sleep)
+		}
 		if _, err := io.ReadFull(c, b); err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,7 @@ set -euo pipefail
 timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./baseline ./bpf ./cmd/internal/program
 	./cmd/internal/progress ./cmd/versus ./cmd/zcbench ./cmd/zcrecv ./flow/sock ./flow/stream ./flow/uring ./internal/interrupt ./internal/rounds
 	./machine/counter ./machine/hops ./machine/lease ./machine/place ./machine/tally ./machine/tune ./machine/veth ./mk/lanes
-	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
+	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/labtest ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
 not='^TestLab|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$|^TestKilledReceiver$'
 not+='|^TestCPUTruth$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
 

@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -91,7 +92,7 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 		senders++
 		go func() {
 			_, err := In(TXNS, func() (struct{}, error) {
-				return struct{}{}, x.send(port.Addr().String(), stream.Cookie{}, new(stream.Meter))
+				return struct{}{}, x.send(port.Addr().String(), stream.Cookie{}, new(stream.Meter), new(atomic.Pointer[stream.Conn]))
 			})
 			sent <- err
 		}()

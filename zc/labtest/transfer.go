@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -150,8 +151,9 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	}
 	defer port.Close()
 	var tx stream.Meter
+	var sender atomic.Pointer[stream.Conn]
 	go func() {
-		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx) })
+		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx, &sender) })
 		sent <- err
 	}()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
@@ -178,8 +180,10 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	}
 	var m stream.Meter
 	start = time.Now()
+	watch := watchFor(stuckAfter, conn, &sender, &m)
 	o.Err = r.Receive(conn, &m)
 	o.Took = time.Since(start)
+	err = watch.end()
 	if x.Ended != nil {
 		x.Ended()
 	}
@@ -194,7 +198,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 }
 
 // send is the sending end.
-func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter) (err error) {
+func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter, at *atomic.Pointer[stream.Conn]) (err error) {
 	p := x.payload
 	if p == nil {
 		if p, err = stream.NewPayload(messageBytes); err != nil {
@@ -216,6 +220,8 @@ func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter) (err 
 		return err
 	}
 	defer c.Close()
+	at.Store(c)
+	defer at.Store(nil)
 	if path != nil {
 		return x.sendBy(path, c, p, m)
 	}

@@ -47,7 +47,7 @@ others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/inte
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)
 
 # Lane quiet.
-quiet='^TestCPUTruth$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
+quiet='^TestCPUTruth$|^TestIntegrationProgramsAreTimed$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
 
 # These want modules of Debian's kernel, each after those it depends on.
 upper='^TestUpperInLab$'
@@ -136,7 +136,7 @@ here() {
 }
 
 quiet() {
-	local packages=(./machine/counter ./profile/symbol)
+	local packages=(./machine/counter ./profile/symbol ./bench/endpoint)
 	[ -z "$long" ] || packages+=(./bench ./cmd/zcbench ./packet/xdp)
 	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -p 1 -run "$quiet" "${packages[@]}" || status=1
 }

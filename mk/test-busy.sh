@@ -12,7 +12,7 @@ timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./base
 	./machine/counter ./machine/hops ./machine/lease ./machine/place ./machine/tally ./machine/tune ./machine/veth ./mk/lanes
 	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/labtest ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
 not='^TestLab|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$|^TestKilledReceiver$'
-not+='|^TestCPUTruth$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
+not+='|^TestCPUTruth$|^TestIntegrationProgramsAreTimed$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
 
 rounds=$1
 if [ $# = 2 ]; then

@@ -213,7 +213,7 @@ func TestGiantsOnOneKernel(t *testing.T) {
 // A pattern whose test has another name now would leave out nothing, or run nothing and
 // say ok.
 func TestPatternsHit(t *testing.T) {
-	dirs := append(labPackages(t), "./machine/counter", "./cmd/zcbench", "./bench", "./packet/xdp")
+	dirs := append(labPackages(t), "./machine/counter", "./cmd/zcbench", "./bench", "./bench/endpoint", "./packet/xdp")
 	for _, list := range []string{"quiet", "in_lab", "not_in_lab", "own_boot", "upper", "nodes", "pollers"} {
 		for _, p := range assigned(t, list) {
 			hits := 0

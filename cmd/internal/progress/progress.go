@@ -87,7 +87,11 @@ func (p *lineProgress) median(r results.Record) string {
 	if len(c.values) < 2 || r.Verdict != results.OK {
 		return ""
 	}
-	return fmt.Sprintf(", median %.1f", v)
+	unit := "" // that of the run's own figure
+	if r.LossFreeRate() != nil {
+		unit = " Gbit/s"
+	}
+	return fmt.Sprintf(", median %.1f%s", v, unit)
 }
 
 func (p *lineProgress) Skip(r matrix.Run) {

@@ -26,3 +26,18 @@ func TestReplayIsCountedAnew(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// The median is of throughput, also beside a figure of packets, and then says so.
+func TestMedianHasItsUnit(t *testing.T) {
+	var out bytes.Buffer
+	p := New(&out)
+	p.Plan(2, time.Second)
+	for rep := range 2 {
+		r := results.Record{Cell: results.Cell{ID: "udp/udp"}, Rep: rep, Verdict: results.OK, LossFree: &results.LossFree{PacketsPerS: 150e3, Trials: 9}}
+		r.SUT.ThroughputGbps = new(0.1)
+		p.Done(r)
+	}
+	if s := out.String(); !strings.Contains(s, "150.0 kpps without loss, 9 trials, median 0.1 Gbit/s") {
+		t.Error(s)
+	}
+}

@@ -23,7 +23,7 @@ for nic; do
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	esac
 	go test -tags giouring -ldflags='-checklinkname=0 -w' -vet=off -json -count=1 -timeout 80m -run "$all" \
-		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 10m --" "${packages[@]}" |
+		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 20m --" "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done
 exit $status

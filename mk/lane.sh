@@ -178,7 +178,7 @@ lab() {
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.
 own_machine() {
 	go test "${engines[@]}" -json -count=1 -timeout 40m -run "$1" \
-		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 10m $2 --" "$3"
+		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" "$3"
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on each in the short
@@ -210,7 +210,7 @@ real() {
 }
 
 kernel() {
-	local why said run nic limit=10m skip="$not_in_lab|$own_boot" only=() packages=("${lab_packages[@]}")
+	local why said run nic limit=20m skip="$not_in_lab|$own_boot" only=() packages=("${lab_packages[@]}")
 	if [ -n "$long" ]; then
 		limit=70m
 		case $1 in

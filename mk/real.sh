@@ -15,5 +15,5 @@ if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	[[ " ${ZCBENCH_LAB_KILLED-$1} " == *" $1 "* ]] || skip='^TestLabQEMUKill$'
 fi
 go test -vet=off -json -count=1 -timeout 80m -run "$tests" -skip "$skip" \
-	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 10m --" "${packages[@]}" |
+	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 20m --" "${packages[@]}" |
 	sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${1#qemu:}"'"/'

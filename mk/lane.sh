@@ -12,6 +12,9 @@
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
+#   nics:KERNEL
+#            there, too: with other drivers that the soft NIC imitates, with NICs of QEMU's,
+#            and what wants a boot of its own
 #
 # ZCBENCH_TEST_LONG, when set, asks for what takes minutes, and for the race detector
 # on this machine. All but the first test of lane host are of programs with both
@@ -209,10 +212,30 @@ real() {
 	esac
 }
 
+# built says whether the lab can be had, with this kernel. Where it cannot, one test stands for all
+# in the list of what was skipped.
+built() {
+	local why said
+	why=$(no_lab)
+	if [ -n "$why" ]; then
+		ZCBENCH_LAB_WHY=$why go test -vet=off -json -count=1 -run '^TestIntegrationLabExitStatus$' ./lab || status=1
+		return 1
+	fi
+	if ! said=$("$folder/bin/zcbench" lab build --kernel "$1" 2>&1); then
+		echo "FAILED: the lab could not be built for $1: $said" >&2
+		status=1
+		return 1
+	fi
+	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1
+}
+
+# A package that takes longer stands. On a busy machine there are some that take eight minutes.
+limit=20m
+[ -z "$long" ] || limit=70m
+
 kernel() {
-	local why said run nic limit=20m skip="$not_in_lab|$own_boot" only=() packages=("${lab_packages[@]}")
+	local skip="$not_in_lab|$own_boot" only=() packages=("${lab_packages[@]}")
 	if [ -n "$long" ]; then
-		limit=70m
 		case $1 in
 		sid) skip+="|$giants_not_on_sid|$ours_not_on_sid" ;;
 		trixie-backports) skip+="|$giants_not_on_backports|$ours_not_on_backports" ;;
@@ -228,30 +251,30 @@ kernel() {
 		trixie-backports) skip+="|$not_on_backports" ;;
 		esac
 	fi
-	why=$(no_lab)
-	if [ -n "$why" ]; then # one test stands for all in the list of what was skipped
-		ZCBENCH_LAB_WHY=$why go test -vet=off -json -count=1 -run '^TestIntegrationLabExitStatus$' ./lab || status=1
-		return
-	fi
-	if ! said=$("$folder/bin/zcbench" lab build --kernel "$1" 2>&1); then
-		echo "FAILED: the lab could not be built for $1: $said" >&2
-		status=1
-		return
-	fi
-	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_KILLED
+	built "$1" || return 0
+	# shellcheck disable=SC2046
+	"$folder/bin/zcbench" lab up --kernel "$1" -- \
+		go test "${engines[@]}" -json -count=1 -timeout 80m -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
+		"${only[@]}" -skip "$skip" $(shuf -e "${packages[@]}") || status=1
+}
+
+nics() {
+	local nic
+	built "$1" || return 0
+	export ZCBENCH_LAB_KILLED
 	ZCBENCH_LAB_KILLED=$(killed "$1")
-	run=(go test "${engines[@]}" -json -count=1 -timeout 80m)
-	# shellcheck disable=SC2016,SC2046
-	"$folder/bin/zcbench" lab up --kernel "$1" -- bash -c 'nics=$1; shift; "$@"; all=$?; mk/imitated.sh $nics && exit $all' bash "$(imitated "$1")" \
-		"${run[@]}" -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" "${only[@]}" -skip "$skip" $(shuf -e "${packages[@]}") || status=1
+	# shellcheck disable=SC2046
+	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
 	for nic in $(real "$1"); do
 		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
 	done
-	"${run[@]}" -run "$own_boot" -exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
+	go test "${engines[@]}" -json -count=1 -timeout 80m -run "$own_boot" \
+		-exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
 }
 
 case $1 in
 quiet | pure | others | host | lab) "$1" ;;
+nics:*) nics "${1#nics:}" ;;
 *) kernel "$1" ;;
 esac
 exit $status

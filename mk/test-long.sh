@@ -20,6 +20,7 @@ GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
 # Lane others comes before host: tests there look for minutes at all mounts of the machine.
 export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10} ZCBENCH_LEASE_SEED=${SEED:-1}
 go run ./mk/lanes mk/lane.sh quiet || status=1
-# shellcheck disable=SC2086
-go run ./mk/lanes mk/lane.sh others,host pure,lab ${LAB_KERNELS:-sid trixie-backports} || status=1
+read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
+nics=$(printf ',nics:%s' "${kernels[@]}")
+go run ./mk/lanes mk/lane.sh others,host pure,lab"$nics" "${kernels[@]}" || status=1
 exit $status

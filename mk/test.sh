@@ -16,6 +16,7 @@ status=0
 go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
 go vet -tags giouring ./... >&2 || status=1
 go run ./mk/lanes mk/lane.sh quiet || status=1
-# shellcheck disable=SC2086
-go run ./mk/lanes mk/lane.sh host pure,others,lab ${LAB_KERNELS:-sid trixie-backports} || status=1
+read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
+nics=$(printf ',nics:%s' "${kernels[@]}")
+go run ./mk/lanes mk/lane.sh host pure,others,lab"$nics" "${kernels[@]}" || status=1
 exit $status

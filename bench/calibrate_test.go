@@ -272,8 +272,7 @@ func paces(t *testing.T, many bool) {
 			if rec.Cell.PaceBitsPS != of.Share(p) {
 				t.Errorf("%s: paced to %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, of.Share(p))
 			}
-			why := hinderedBy(rec)
-			t.Logf("%s: %+.2f %%, limit %q, %s", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(), why)
+			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(), rec.SUT.Delivery.Metrics())
 			if !rec.OffPace() {
 				held++
 			}
@@ -293,23 +292,4 @@ func paces(t *testing.T, many bool) {
 	if runs := len(s.Runs()); many && held < 27 {
 		t.Errorf("%d of %d runs held their pace, want 27", held, runs)
 	}
-}
-
-func hinderedBy(rec results.Record) string {
-	var s strings.Builder
-	for _, h := range []struct {
-		name string
-		h    results.Host
-	}{{"sut", rec.SUT}, {"tg", rec.TG}} {
-		fmt.Fprintf(&s, " %s:", h.name)
-		for _, m := range h.h.Metrics {
-			if len(m.Of) == 0 && (strings.HasPrefix(m.Name, "thread_data_path_") || strings.HasPrefix(m.Name, "tcp_info_rwnd_l") || strings.HasPrefix(m.Name, "tcp_info_snd") || strings.HasPrefix(m.Name, "tcp_info_busy") || strings.HasPrefix(m.Name, "pace_") || strings.Contains(m.Name, "steal") || strings.Contains(m.Name, "foreign")) {
-				fmt.Fprintf(&s, " %s=%.4g", m.Name, m.Value)
-			}
-		}
-		if h.h.CPUBusyCores != nil {
-			fmt.Fprintf(&s, " busy=%.3f", *h.h.CPUBusyCores)
-		}
-	}
-	return s.String()
 }

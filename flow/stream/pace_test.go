@@ -68,6 +68,25 @@ func TestPaceKeepsTheRate(t *testing.T) {
 	}
 }
 
+// A message is sent in whole pages, but for its end: whatever is due by then.
+func TestPiecesAreWholePages(t *testing.T) {
+	const message = 1<<20 + 7
+	for _, rate := range []uint64{20e6, 1e9, 10.3e9, 77.7e9} {
+		s := newPacedSender(rate, float64(rate)/4e9, 4<<20)
+		for range 50 {
+			for rest := message; rest > 0; {
+				n := s.Allow(&s.meter, rest)
+				if n%wholePage != 0 && n != rest {
+					t.Fatalf("%d bit/s: a piece of %d bytes of %d", rate, n, rest)
+				}
+				s.meter.Bytes(n)
+				s.now += 7*time.Microsecond + time.Duration(n)
+				rest -= n
+			}
+		}
+	}
+}
+
 // A sender that was held up catches up; one that cannot keep the rate is not asked for what it
 // missed longer ago than a second, and says so.
 func TestPaceCatchesUp(t *testing.T) {

@@ -53,9 +53,9 @@ const (
 	fullPiece = 64 << 10
 	slowPiece = 2 * time.Millisecond
 	// wholePage is what a piece has a number of, as a sender's messages have: behind one of odd
-	// length copies go to any place in a page. Where that is 1 to 16 bytes behind the source's place in
-	// its page, an AMD Zen 3 copies (rep movsb) at a tenth of its speed: a sender at half of its
-	// speed took twice the CPU time, and missed its pace.
+	// length copies go to any place in a page. Where that is 1 to 16 bytes behind the source's
+	// place in its page, an AMD Zen 3 copies (rep movsb) at a tenth of its speed: a sender at
+	// half of its speed took twice the CPU time, and missed its pace.
 	wholePage = 4096
 	// forgiven is how late a sender may be before it need not catch up any more: then the
 	// rate cannot be had.

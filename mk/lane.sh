@@ -39,6 +39,10 @@ small=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest .
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
 simulated=(./results ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
+# This one of lane others replays thousands of records in the long run: there, too, the race
+# detector has the short one's.
+replays='^TestReplayOfNonsense$'
+
 # These of them start programs. What those read, go test does not see: these tests run each time.
 started='^TestAttachKilled$|^TestPythonExamples$|^TestGnuplotExample$'
 
@@ -133,9 +137,9 @@ pure() {
 
 # here PACKAGE... runs packages on this machine.
 here() {
-	local race=()
-	[ -z "$long" ] || race=(-race)
-	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$in_lab|$quiet" "$@" || status=1
+	local race=() skip="$in_lab|$quiet"
+	[ -z "$long" ] || race=(-race) skip+="|$replays"
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$skip" "$@" || status=1
 }
 
 quiet() {
@@ -146,6 +150,8 @@ quiet() {
 
 others() {
 	here "${others[@]}"
+	[ -z "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 }
 
 host() {

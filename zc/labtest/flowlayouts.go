@@ -31,7 +31,7 @@ func FlowLayouts(t *testing.T, rx string) {
 		for _, queues := range []int{2, 1} {
 			t.Run(fmt.Sprintf("%s, queues %d", layout, queues), func(t *testing.T) {
 				threads := watchThreads()
-				r := measured(t, rx, "--flows", "2", "--queues", strconv.Itoa(queues), "--layout", layout)
+				r := measured(t, rx, "--flows", "2", "--pace", strconv.Itoa(paceMbps/2)+"M", "--queues", strconv.Itoa(queues), "--layout", layout)
 				seen := threads()
 				checkFlows(t, r, 2, queues)
 				sut, tg := flowCPUs(t, r.SUT.Flows, queues), flowCPUs(t, r.TG.Flows, 2)

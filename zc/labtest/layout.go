@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -34,14 +35,14 @@ func Layouts(t *testing.T, rx string) {
 	}
 }
 
-// pace leaves an emulated machine the time to read its counters when it should: at full
+// paceMbps leaves an emulated machine the time to read its counters when it should: at full
 // speed its CPUs have none left, and windows' edges come half a second late.
-const pace = "80M"
+const paceMbps = 80
 
 // measured is a run that went as it should.
 func measured(t *testing.T, rx string, args ...string) results.Record {
 	t.Helper()
-	r, _ := program(t, rx, "", append([]string{"--pace", pace}, args...)...)
+	r, _ := program(t, rx, "", append([]string{"--pace", strconv.Itoa(paceMbps) + "M"}, args...)...)
 	if r.Verdict != results.OK {
 		t.Fatalf("%s: %s", r.Verdict, r.Reason)
 	}

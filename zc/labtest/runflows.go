@@ -50,20 +50,20 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 	}
 }
 
-// flowArgs are the arguments of a run of so many flows, whose threads share the guest's two CPUs.
+// flowArgs are the arguments of a run of so many flows, whose threads share the guest's two CPUs,
+// and that have the pace of one together.
 func flowArgs(n int) []string {
-	return []string{"--flows", strconv.Itoa(n), "--sut-cpu", "1", "--tg-cpu", "0"}
+	return []string{"--flows", strconv.Itoa(n), "--sut-cpu", "1", "--tg-cpu", "0", "--pace", strconv.Itoa(paceMbps/n) + "M"}
 }
 
 // oneAstray makes a run of n flows, of which the last is steered away from its queue: it is named,
 // and nothing is said against the others. That is seen in whole flows, whenever the window was
 // read: a run in which one of the others moved nothing, or that says only that it came too late,
-// gets more time. At full speed several flows leave a busy machine that emulates no time for
-// anything else.
+// gets more time.
 func oneAstray(t *testing.T, rx string, n int, args ...string) {
 	t.Helper()
 	for unit := 100 * time.Millisecond; ; unit *= 4 {
-		r, status := once(t, rx, unit, append(args, "--control", results.WrongQueue, "--pace", pace)...)
+		r, status := once(t, rx, unit, append(args, "--control", results.WrongQueue)...)
 		wrong := notAstray(r, status, n)
 		if wrong != nil && isLate(r) && unit < time.Second {
 			continue
@@ -173,7 +173,7 @@ func SentFlows(t *testing.T, rx, tx string) {
 	Need(t)
 	n := long.Rounds(2, 4)
 	Channels(t, n+2, func() {
-		r := measured(t, rx, append(flowArgs(n), "--tx", tx, "--pace", "40M")...)
+		r := measured(t, rx, append(flowArgs(n), "--tx", tx)...)
 		if len(r.TG.Flows) != n || len(r.SUT.Flows) != n || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 {
 			t.Fatalf("%d flows sent, %d received, mismatches %s", len(r.TG.Flows), len(r.SUT.Flows), count(r.SUT.Mismatches))
 		}

@@ -11,6 +11,7 @@ import (
 	"math"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -230,10 +231,9 @@ func classNs(c profile.Costs, class profile.Class) float64 {
 	return 0
 }
 
-// A NIC whose poll burns CPU time for each packet has it in class driver, and in the function that
-// burns it, within 5 % of what the NIC itself has counted by the clock: against the same transfer
-// without. It is paced, so that both take as long, in the same packets: whatever else takes time,
-// such as the samples' own interrupts, does so in both.
+// A NIC whose poll burns CPU time for each packet has it in class driver, in the function that burns
+// it, within 5 % of what the NIC itself has counted by the clock; without, none. What else is in the
+// class is no part of that: on a busy machine that emulates, more polls than packets are made.
 func TestLabBurnt(t *testing.T) {
 	labtest.Need(t)
 	long.Test(t)
@@ -244,7 +244,7 @@ func TestLabBurnt(t *testing.T) {
 	_, without := profiled(t, []int{polls}, func() { transfer(t, bytes, pace) })
 	parameter(t, "burn_ns", fmt.Sprint(burnNs))
 	before, after := counted(t), map[string]uint64{}
-	_, with := profiled(t, []int{polls}, func() {
+	p, with := profiled(t, []int{polls}, func() {
 		transfer(t, bytes, pace)
 		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 			if after = counted(t); after["burnt_packets"]-before["burnt_packets"] >= after["packets"]-before["packets"] {
@@ -256,26 +256,37 @@ func TestLabBurnt(t *testing.T) {
 		}
 	})
 	burnt, packets := float64(after["burnt_ns"]-before["burnt_ns"]), after["burnt_packets"]-before["burnt_packets"]
-	if least := float64(packets) * burnNs; burnt < .9*least || packets < bytes/9600 || burnt < .5*with.BusyNs {
+	if least := float64(packets) * burnNs; burnt < .9*least || packets < bytes/9600 || burnt < .2*with.BusyNs {
 		t.Errorf("%.1f ms burnt of %.1f, for %d packets", burnt/1e6, with.BusyNs/1e6, packets)
 	}
-	own := 0.0
-	for _, f := range with.Functions {
-		if f.Name == "sn_burn" && f.Module == "softnic" {
-			own += f.TotalNs
-		}
-	}
-	for what, ns := range map[string]float64{"class driver": classNs(with, profile.Driver) - classNs(without, profile.Driver), "sn_burn": own} {
-		t.Logf("%s: %.1f ms more, burnt for %d packets were %.1f ms: %+.1f %%", what, ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1))
-		if math.Abs(ns/burnt-1) > .05 {
-			t.Errorf("%s has %.1f ms more, burnt were %.1f ms:\n%+v\n%+v\nwithout %+v", what, ns/1e6, burnt/1e6, with.Classes, with.Functions[:min(20, len(with.Functions))], without.Classes)
-		}
+	t.Logf("class driver: %.1f ms, without %.1f", classNs(with, profile.Driver)/1e6, classNs(without, profile.Driver)/1e6)
+	in := burntBy(p, with)
+	if ns := in[profile.Driver]; math.Abs(ns/burnt-1) > .05 {
+		t.Errorf("sn_burn took %.1f ms in class driver, burnt for %d packets were %.1f ms (%+.1f %%); of all classes %v:\n%+v", ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1), in, with.Functions[:min(20, len(with.Functions))])
 	}
 	for _, f := range without.Functions {
 		if f.Name == "sn_burn" {
 			t.Errorf("%+v, and nothing was to be burnt", f)
 		}
 	}
+}
+
+// burntBy is the time of the function that burns it, with all that it calls, by class.
+func burntBy(p *profile.Profile, c profile.Costs) map[profile.Class]float64 {
+	in, busy := map[profile.Class]float64{}, 0.0
+	for _, s := range p.Stacks {
+		if s.Where == profile.Idle {
+			continue
+		}
+		busy += float64(s.Weight)
+		if slices.ContainsFunc(s.Frames, func(f profile.Frame) bool { return f.Name == "sn_burn" && f.Module == "softnic" }) {
+			in[s.Class] += float64(s.Weight)
+		}
+	}
+	for class := range in {
+		in[class] *= c.BusyNs / busy
+	}
+	return in
 }
 
 // On the lab's kernels too little of a transfer's time has no class.

@@ -311,7 +311,7 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 	if err != nil || len(j.Records) != len(made) {
 		t.Fatalf("%d runs in the journal, %d made: %v", len(j.Records), len(made), err)
 	}
-	runs, trials := 0, 0
+	runs, trials := map[int]bool{}, 0 // one whose window was read late is made again, as the same
 	for _, r := range j.Records {
 		switch {
 		case r.Tries():
@@ -323,13 +323,13 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 				t.Errorf("a warm-up at %d bit/s", r.Cell.PaceBitsPS)
 			}
 		default:
-			runs++
+			runs[r.Rep] = true
 			checkSearched(t, &r, trials+1)
 			trials = 0
 		}
 	}
-	if runs != 2 {
-		t.Errorf("%d runs", runs)
+	if len(runs) != 2 {
+		t.Errorf("%d runs", len(runs))
 	}
 	for _, r := range play(true) {
 		if r.Verdict != results.OK { // what failed is made again
@@ -349,7 +349,10 @@ func checkSearched(t *testing.T, r *results.Record, trials int) {
 		t.Fatalf("%s: %+v after %d trials; %s: %s", r.RunID, f, trials, r.Verdict, r.Reason)
 	}
 	t.Logf("%s: %+v", r.Verdict, *f)
-	if r.Verdict != results.OK { // the machine may be too busy for any rate
+	if r.Verdict != results.OK { // the machine may be too busy for any rate, or to read a window in time
+		if late(t, *r) && r.FailedGate() == results.ByEnvironment {
+			return
+		}
 		if r.FailedGate() != results.ByProof || f.PacketsPerS > 0 && !f.GivenUp {
 			t.Errorf("%s: %s, by %s", r.Verdict, r.Reason, r.FailedGate())
 		}

@@ -231,9 +231,9 @@ func classNs(c profile.Costs, class profile.Class) float64 {
 	return 0
 }
 
-// A NIC whose poll burns CPU time for each packet has it in class driver, in the function that burns
-// it, within 5 % of what the NIC itself has counted by the clock; without, none. What else is in the
-// class is no part of that: on a busy machine that emulates, more polls than packets are made.
+// A NIC whose poll burns CPU time for each packet has it in class driver, in the function that
+// burns it, within 5 % of what the NIC itself has counted by the clock; without, none. What else is
+// in the class is no part of that: a busy machine that emulates makes more polls than packets.
 func TestLabBurnt(t *testing.T) {
 	labtest.Need(t)
 	long.Test(t)

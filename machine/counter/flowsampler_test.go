@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // What the kernel does not know yet is a gap, and no figure.
@@ -85,11 +86,16 @@ func TestFlowSampler(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := StartFlowSampler(FlowSamplerConfig{Sockets: fds, Interval: time.Millisecond, Expect: time.Second})
 	buf := make([]byte, 1000)
 	if _, err := a.Write(buf); err != nil { // one stays unread
 		t.Fatal(err)
 	}
+	for waiting, end := 0, time.Now().Add(10*time.Second); waiting < len(buf); {
+		if waiting, err = unix.IoctlGetInt(fds[1], unix.SIOCINQ); err != nil || time.Now().After(end) {
+			t.Fatalf("%d bytes are there to be read, %v", waiting, err)
+		}
+	}
+	s := StartFlowSampler(FlowSamplerConfig{Sockets: fds, Interval: time.Millisecond, Expect: time.Second})
 	for range 20 {
 		if _, err := a.Write(buf); err != nil {
 			t.Fatal(err)

@@ -8,7 +8,9 @@ set -euo pipefail
 
 # In the short run less of some: what zcrx and devmem have in common is tried with one.
 tests='^TestLabImitated'
+limit=20m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
+	limit=70m
 	tests+='|^TestLabChanges$|^TestLabFlows$|^TestLabGroup$'
 	tests+='|^TestLabKilled$|^TestLabFlowsKilled$|^TestLabFlowsWrongQueue$'
 fi
@@ -23,7 +25,7 @@ for nic; do
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	esac
 	go test -tags giouring -ldflags='-checklinkname=0 -w' -vet=off -json -count=1 -timeout 80m -run "$all" \
-		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout 20m --" "${packages[@]}" |
+		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done
 exit $status

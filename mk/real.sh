@@ -9,11 +9,13 @@ set -euo pipefail
 tests='^TestLabQEMU(Settings|Interrupts)$'
 skip='^$'
 packages=(./machine/nic)
+limit=20m
 if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
+	limit=70m
 	tests='^TestLabQEMU'
 	packages+=(./machine/place ./machine/lease ./packet/xdp ./packet/datagram)
 	[[ " ${ZCBENCH_LAB_KILLED-$1} " == *" $1 "* ]] || skip='^TestLabQEMUKill$'
 fi
 go test -vet=off -json -count=1 -timeout 80m -run "$tests" -skip "$skip" \
-	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout 20m --" "${packages[@]}" |
+	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout $limit --" "${packages[@]}" |
 	sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${1#qemu:}"'"/'

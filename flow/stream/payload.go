@@ -58,7 +58,8 @@ func WritePayload(mem []byte, size int) (period int) {
 	return period
 }
 
-// NewPayload makes the payload for messages of size bytes, all pages present.
+// NewPayload makes the payload for messages of size bytes, all its pages present, as it has
+// written them.
 func NewPayload(size int) (*Payload, error) {
 	period := periodFor(size)
 	n := (period + size + hugePage - 1) &^ (hugePage - 1)
@@ -69,9 +70,9 @@ func NewPayload(size int) (*Payload, error) {
 	if err = unix.Ftruncate(fd, int64(n)); err == nil {
 		var m *sharedMap
 		if m, err = mapShared(fd, n); err == nil {
+			m.collapse()
 			mem := m.bytes()[:pageUp(period+size)]
 			fillPattern(mem, period)
-			m.collapse()
 			return &Payload{FD: fd, mapping: m, mem: mem, size: size, period: period}, nil
 		}
 	}

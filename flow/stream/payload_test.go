@@ -4,7 +4,11 @@ package stream
 
 import (
 	"bytes"
+	"os"
+	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 var messageSizes = []int{1, 64, 4096, 4097, 131072, 300_000, 1 << 20, 64 << 20}
@@ -78,6 +82,30 @@ func TestDisplacedPagesDiffer(t *testing.T) {
 		if !bytes.Equal(want, patternAt(uint64(period), 4096, period)) {
 			t.Errorf("period of %d pages: the pattern does not repeat", period/4096)
 		}
+	}
+}
+
+// The kernel says how much of the memory it maps by huge pages: none, if it was asked before
+// there was a page in any, or not at all. How many it has to give is its own affair.
+func TestPayloadIsInHugePages(t *testing.T) {
+	p := newPayload(t, 8<<20)
+	err := unix.Madvise(p.Memory(), unix.MADV_COLLAPSE)
+	p.Close()
+	if err == unix.EINVAL {
+		t.Skip("the kernel has no MADV_COLLAPSE (Linux 6.1, with CONFIG_TRANSPARENT_HUGEPAGE)")
+	}
+	newPayload(t, 8<<20)
+	smaps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, of, there := strings.Cut(string(smaps), "/memfd:zcbench-payload")
+	_, size, told := strings.Cut(of, "ShmemPmdMapped:")
+	if !there || !told {
+		t.Fatal("/proc/self/smaps does not tell of the payload")
+	}
+	if kb := strings.Fields(size)[0]; kb == "0" {
+		t.Error("none of the payload is in huge pages")
 	}
 }
 

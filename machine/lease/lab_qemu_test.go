@@ -75,7 +75,7 @@ func qemuFlags(t *testing.T, which string, unit time.Duration, layout string) []
 	t.Helper()
 	flags := []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "tcp", "--tx", "tcp", "--touch", "verify",
 		"--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down", (2 * unit).String(),
-		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--mtu", "1500", "--gro", "off", "--rx-ring", "512", "--layout", layout, "--gate", "foreign_cores=off", "--gate", "replace=0"}
+		"--stall", "1m", "--sample-interval", "0", "--message-size", "2M", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--mtu", "1500", "--gro", "off", "--rx-ring", "512", "--layout", layout, "--gate", "foreign_cores=off", "--gate", "replace=0"}
 	if which == "qemu:e1000e" {
 		return append(flags, "--set", "sut:coalesce rx-usecs=100")
 	}

@@ -113,7 +113,7 @@ var twoFlows = []string{"--flows", "2", "--queues", "2", "--sut-cpu", "1", "--tg
 
 // plain are those of a run that sets what zcrx needs, and nothing else.
 var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
-	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--sndbuf", "256K", "--gate", "foreign_cores=off", "--gate", "replace=0",
+	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--message-size", "2M", "--sndbuf", "256K", "--gate", "foreign_cores=off", "--gate", "replace=0",
 	"--stall", "1m"} // little to be drained on a busy machine, and time to drain it
 
 // model is the driver whose ways the soft NIC has.

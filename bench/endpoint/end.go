@@ -39,6 +39,7 @@ type End struct {
 	payload   *stream.Payload // TX
 	probes    *probes
 	profiler  *profiler
+	meters    heldMeters
 
 	workers   []*worker // in the order in which they were begun
 	attaching sync.Mutex
@@ -162,6 +163,7 @@ func (e *End) open() (err error) {
 			return e.named(w.first(), err)
 		}
 	}
+	e.meters.hold(openMeters(e.spec))
 	return nil
 }
 
@@ -193,5 +195,6 @@ func (e *End) Close() error {
 		err = errors.Join(err, e.place.Undo())
 		e.place = nil
 	}
+	e.meters.close()
 	return errors.Join(err, e.probes.close(), e.profiler.close())
 }

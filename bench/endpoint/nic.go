@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
@@ -43,12 +44,12 @@ func ratio(a, b uint64) (float64, bool) { return float64(a) / float64(max(b, 1))
 
 // watchNIC finds what there is to be read of the end's interface; nil: it cannot be asked. That
 // nothing can be is no failure of the run: what was not measured is not judged.
-func (e *End) watchNIC(d *nic.Device) *nicWatch {
+func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 	if d == nil || d.Software() != "" {
 		return nil
 	}
-	w := &nicWatch{rx: e.spec.Role == stream.RX}
-	asked := slices.ContainsFunc(e.spec.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
+	w := &nicWatch{rx: s.Role == stream.RX}
+	asked := slices.ContainsFunc(s.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
 	if drv, err := d.Driver(); w.rx && asked && err == nil {
 		name, _, _ := strings.Cut(drv.Name, "(") // of the soft NIC, whomever it imitates
 		for i := range splitting {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -78,14 +79,14 @@ func instances(d *nic.Device) map[int]uint32 {
 	return of
 }
 
-// openPollers begins to count what polls for the flow.
-func (r *run) openPollers() {
-	threads, err := FindNAPIThreads(r.end.spec.Dev)
+// openPollers begins to count what polls for the flows.
+func (m *meters) openPollers(s wire.EndSpec) {
+	threads, err := FindNAPIThreads(s.Dev)
 	if err != nil {
-		r.warnings = append(r.warnings, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", r.end.spec.Dev, fault.Reason(err)))
+		m.warnings = append(m.warnings, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev, fault.Reason(err)))
 	}
-	if r.polledBy = threads; len(threads.PIDs) > 0 {
-		r.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, r.end.spec.MeasureCPUs)
+	if m.polledBy = threads; len(threads.PIDs) > 0 {
+		m.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, s.MeasureCPUs)
 	}
 }
 

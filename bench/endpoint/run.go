@@ -21,6 +21,7 @@ import (
 
 // run is the flows of an end under way.
 type run struct {
+	meters
 	end   *End
 	sch   wire.Schedule
 	start flowStart // of the first flow
@@ -33,20 +34,13 @@ type run struct {
 	stall      *stallWatch
 	sampler    *counter.Sampler
 	tcp        *counter.FlowSampler // nil: the probe is not asked for
-	pmu        *counter.PMU
-	change     counter.Change // of the window
-	dram       *counter.DRAM
-	pollers    *counter.Pollers // nil: nothing polls for the flows
-	polledBy   NAPIThreads
-	helpers    []int         // kernel threads that work for the paths, see countHelpers
-	watch      *place.Watch  // of the flows' softirq; nil: it is left as found, or was stopped
-	queues     *rounds.Watch // of steered flows; nil: there are none, or it was stopped
-	nic        *nicWatch
-	tally      *tally.Reader // nil: the interface cannot be asked
+	change     counter.Change       // of the window
+	helpers    []int                // kernel threads that work for the paths, see countHelpers
+	watch      *place.Watch         // of the flows' softirq; nil: it is left as found, or was stopped
+	queues     *rounds.Watch        // of steered flows; nil: there are none, or it was stopped
 	congestion string
 	ledger     packetLedger      // of packets
 	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
-	warnings   []string
 
 	softnet map[int]uint64 // packets that each CPU of the host processed, under a CPU layout
 }
@@ -70,7 +64,8 @@ type edge struct {
 func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	r := &run{end: e, sch: sch}
+	r := &run{end: e, sch: sch, meters: e.meters.take()}
+	defer r.meters.close()
 	err := e.begin(cancel)
 	if err == nil {
 		err = r.do(ctx)
@@ -89,15 +84,6 @@ func (e *End) begin(cancel context.CancelCauseFunc) error {
 }
 
 func (r *run) do(ctx context.Context) error {
-	r.pmu = counter.OpenPMU(counter.FS{}, r.end.spec.MeasureCPUs)
-	defer r.pmu.Close()
-	r.dram = counter.OpenDRAM(counter.FS{})
-	defer r.dram.Close()
-	r.openPollers()
-	defer func() { r.pollers.Close() }()
-	r.openTally()
-	defer r.tally.Close()
-	r.nic = r.end.watchNIC(r.tally.Device())
 	if err := r.open(ctx); err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ package endpoint
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -12,9 +13,9 @@ import (
 
 // openTally opens what reads the counters of the end's interface and of its sockets. Where there
 // is no such interface the snapshots say so.
-func (r *run) openTally() {
-	if t, err := tally.Open(tally.Config{Dev: r.end.spec.Dev}); err == nil {
-		r.tally = t
+func (m *meters) openTally(s wire.EndSpec) {
+	if t, err := tally.Open(tally.Config{Dev: s.Dev}); err == nil {
+		m.tally = t
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
@@ -49,12 +48,7 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 // trips is a run of round trips that went as it should.
 func trips(t *testing.T, rx string, args ...string) results.Record {
 	t.Helper()
-	var r results.Record
-	for unit := 100 * time.Millisecond; ; unit *= 4 {
-		if r, _ = once(t, rx, unit, append([]string{"--tx", "rr"}, args...)...); !isLate(r) || unit > time.Second {
-			break
-		}
-	}
+	r, _ := inTime(t, rx, append([]string{"--tx", "rr"}, args...)...)
 	if r.Verdict != results.OK {
 		t.Fatalf("%s: %s (%s)", r.Verdict, r.Reason, r.Fix)
 	}

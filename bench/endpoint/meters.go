@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"sync"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/tally"
+)
+
+// meters are what a run reads counters through that are not its flows' own: of the CPUs, of what
+// polls, of the interface and the sockets. They are opened with the end, before the run's time
+// begins: a slow machine takes a second for them, which the ramp-up may not have.
+type meters struct {
+	pmu      *counter.PMU
+	dram     *counter.DRAM
+	pollers  *counter.Pollers // nil: nothing polls for the flows
+	polledBy NAPIThreads
+	tally    *tally.Reader // nil: the interface cannot be asked
+	nic      *nicWatch
+	warnings []string // of a run; at first of what is not counted
+}
+
+// openMeters comes after the paths are prepared: those that take queues over restart them, which
+// gives these other NAPI instances.
+func openMeters(s wire.EndSpec) (m meters) {
+	m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
+	m.dram = counter.OpenDRAM(counter.FS{})
+	m.openPollers(s)
+	m.openTally(s)
+	m.nic = watchNIC(s, m.tally.Device())
+	return m
+}
+
+func (m *meters) close() {
+	m.pmu.Close()
+	m.dram.Close()
+	m.pollers.Close()
+	m.tally.Close()
+}
+
+// heldMeters are those of an end until its run takes them, whose they are then.
+type heldMeters struct {
+	mu sync.Mutex
+	m  meters
+}
+
+func (h *heldMeters) hold(m meters) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.m = m
+}
+
+// take leaves none.
+func (h *heldMeters) take() (m meters) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	m, h.m = h.m, meters{}
+	return m
+}
+
+// close closes those that no run has taken.
+func (h *heldMeters) close() {
+	m := h.take()
+	m.close()
+}

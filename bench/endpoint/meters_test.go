@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/flow/stream/streamtest"
+)
+
+// Meters are there before the run's time begins, and are the run's: with it they are closed, or
+// with an end that never runs.
+func TestMetersAreTheRuns(t *testing.T) {
+	spec := rxSpec("tcp", mib)
+	spec.Dev = "lo"
+	before := streamtest.Holding(t)
+	idle, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if idle.meters.m.tally.Device() == nil {
+		t.Error("an end that is open has nothing to ask its interface with")
+	}
+	closeEnd(t, idle)
+	streamtest.NoMore(t, before, 16<<20)
+
+	ran := open(t, spec)
+	tx := txSpec("tcp", mib)
+	tx.Addr = ran.Addr().String()
+	sender := open(t, tx)
+	sch := short(100 * time.Millisecond)
+	sent := background(t.Context(), sender, sch)
+	got := ran.Run(t.Context(), sch)
+	within(t, sent, slow)
+	if ran.meters.m.tally != nil {
+		t.Error("a run has left the meters to its end")
+	}
+	told := false
+	for _, m := range got.Host.Metrics {
+		told = told || m.Name == "counter_tally_wall_ns"
+	}
+	if !told {
+		t.Errorf("%s %s: nothing was read through them", got.Verdict, got.Reason)
+	}
+}

@@ -384,7 +384,9 @@ func (e *Experiment) prepare(ctx context.Context) (_ *prepared, err error) {
 	if p.around, err = p.stage.survey(ctx); err != nil {
 		return nil, err
 	}
-	p.head, err = e.header(ctx, p.stage, p.around, p.name)
+	if e.Dir != "" || e.Before != "" { // else nobody reads it
+		p.head, err = e.header(ctx, p.stage, p.around, p.name)
+	}
 	return p, err
 }
 

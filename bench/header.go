@@ -20,7 +20,7 @@ import (
 
 // header is what the journal of e says about where its runs come from.
 func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header, error) {
-	binary, err := e.binary()
+	binary, err := hashFile("/proc/self/exe")
 	if err != nil {
 		return results.Header{}, err
 	}
@@ -41,15 +41,6 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
 		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
-}
-
-// binary is the hash of this program, for the journal; empty where none is written: on the
-// slowest machines it takes a second.
-func (e *Experiment) binary() (string, error) {
-	if e.Dir == "" {
-		return "", nil
-	}
-	return hashFile("/proc/self/exe")
 }
 
 // found is a host as it was found, with the interface dev of the flow; "" is

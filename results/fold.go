@@ -86,10 +86,21 @@ var folded = lazy.Regexp(`^[a-z0-9_]{1,200}$|^([a-z_]{1,200})\[([0-9]{1,9}(?:[,-
 
 // CheckFolded refuses what [Fold] does not write.
 func CheckFolded(s string) error {
-	if !folded().MatchString(s) {
+	if !isPlain(s) && !folded().MatchString(s) {
 		return fmt.Errorf("%.60q is not the name of one or several metrics", s)
 	}
 	return nil
+}
+
+// isPlain tells that s is the name of one metric, as most are, without a regular expression: an end
+// tells of hundreds.
+func isPlain(s string) bool {
+	for _, c := range []byte(s) {
+		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return len(s) >= 1 && len(s) <= 200
 }
 
 // nameSet are names that folded ones are compared with: it asks of each folded name what of them

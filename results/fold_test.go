@@ -64,6 +64,9 @@ func FuzzFold(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		names := strings.Fields(text)
 		for _, name := range names {
+			if isPlain(name) && !folded().MatchString(name) {
+				t.Errorf("%q is no name", name)
+			}
 			if strings.ContainsAny(name, "[]") {
 				return // no metric is called so
 			}

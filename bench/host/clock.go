@@ -5,6 +5,7 @@ package host
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -51,11 +52,18 @@ func (h *Host) Drift(ctx context.Context) (Drift, error) {
 	return Drift{MovedNs: now.offsetNs - h.OffsetNs, WithinNs: max(now.boundNs, h.UncertaintyNs)}, nil
 }
 
+// A clock is read mostTrips times, but where that takes longer than tripsTime only leastTrips.
+const (
+	mostTrips  = 16
+	leastTrips = 4
+	tripsTime  = 100 * time.Millisecond
+)
+
 // readClock measures the offset as NTP does: the fastest of some round trips bounds the error by
 // half its length.
 func (h *Host) readClock(ctx context.Context) (best reading, err error) {
 	var before int64
-	for n := range 16 {
+	for n, began := 0, Monotonic(); n < mostTrips && (n < leastTrips || Monotonic()-began < int64(tripsTime)); n++ {
 		var c wire.Clock
 		t0 := Monotonic()
 		if err := h.Call(ctx, wire.OpClock, nil, &c); err != nil {

@@ -58,6 +58,7 @@ func Main(cmd *cobra.Command, args []string) int { return run(cmd, args, os.Stdo
 
 func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	defer lease.OnPanic()
+	calmCollector()
 	interrupt.OutlivePipes()
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()

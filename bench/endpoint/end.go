@@ -70,8 +70,8 @@ func resolve(s wire.EndSpec) (stream.Mode, stream.Options, error) {
 	return path, pathOptions(s, path), nil
 }
 
-// Open prepares an end: all memory, rings and the data port. A mode that this
-// host cannot run is an [*fault.Unsupported].
+// Open prepares an end: all memory, rings, the data port, and what counters are read through. A
+// mode that this host cannot run is an [*fault.Unsupported].
 func Open(s wire.EndSpec) (*End, error) {
 	path, o, err := resolve(s)
 	if err != nil {

@@ -25,10 +25,17 @@ func TestMetersAreTheRuns(t *testing.T) {
 	closeEnd(t, idle)
 	streamtest.NoMore(t, before, 16<<20)
 
-	ran := open(t, spec)
+	before = streamtest.Holding(t)
+	ran, err := Open(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
 	tx := txSpec("tcp", mib)
-	tx.Addr = ran.Addr().String()
-	sender := open(t, tx)
+	tx.Addr, tx.Dev = ran.Addr().String(), "lo"
+	sender, err := Open(tx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	sch := short(100 * time.Millisecond)
 	sent := background(t.Context(), sender, sch)
 	got := ran.Run(t.Context(), sch)
@@ -36,6 +43,9 @@ func TestMetersAreTheRuns(t *testing.T) {
 	if ran.meters.m.tally != nil {
 		t.Error("a run has left the meters to its end")
 	}
+	closeEnd(t, sender)
+	closeEnd(t, ran)
+	streamtest.NoMore(t, before, 16<<20)
 	told := false
 	for _, m := range got.Host.Metrics {
 		told = told || m.Name == "counter_tally_wall_ns"

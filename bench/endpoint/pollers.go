@@ -98,7 +98,7 @@ func (r *run) polled(h *results.Host) {
 	}
 	now, err := FindNAPIThreads(r.end.spec.Dev)
 	if err == nil && (now.BusyPoll != r.polledBy.BusyPoll || !slices.Equal(now.PIDs, r.polledBy.PIDs)) {
-		r.warnings = append(r.warnings, fmt.Sprintf("threaded NAPI of %s was switched while the flow ran: busy may leave some of it out", r.end.spec.Dev))
+		r.warnings = append(r.warnings, fmt.Sprintf("threaded NAPI of %s was switched since the end was opened: busy may leave some of it out", r.end.spec.Dev))
 	}
 }
 

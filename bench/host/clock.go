@@ -52,18 +52,23 @@ func (h *Host) Drift(ctx context.Context) (Drift, error) {
 	return Drift{MovedNs: now.offsetNs - h.OffsetNs, WithinNs: max(now.boundNs, h.UncertaintyNs)}, nil
 }
 
-// A clock is read mostTrips times, but where that takes longer than tripsTime only leastTrips.
+// A clock is read as many times as fit into tripsTime, but at least leastTrips times.
 const (
 	mostTrips  = 16
-	leastTrips = 4
-	tripsTime  = 100 * time.Millisecond
+	leastTrips = 5
+	tripsTime  = 200 * time.Millisecond
 )
+
+// moreTrips tells whether another round trip follows n of them.
+func moreTrips(n int, took time.Duration) bool {
+	return n < leastTrips || n < mostTrips && took < tripsTime
+}
 
 // readClock measures the offset as NTP does: the fastest of some round trips bounds the error by
 // half its length.
 func (h *Host) readClock(ctx context.Context) (best reading, err error) {
 	var before int64
-	for n, began := 0, Monotonic(); n < mostTrips && (n < leastTrips || Monotonic()-began < int64(tripsTime)); n++ {
+	for n, began := 0, Monotonic(); moreTrips(n, time.Duration(Monotonic()-began)); n++ {
 		var c wire.Clock
 		t0 := Monotonic()
 		if err := h.Call(ctx, wire.OpClock, nil, &c); err != nil {

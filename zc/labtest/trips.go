@@ -48,7 +48,7 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 // trips is a run of round trips that went as it should.
 func trips(t *testing.T, rx string, args ...string) results.Record {
 	t.Helper()
-	r, _ := inTime(t, rx, append([]string{"--tx", "rr"}, args...)...)
+	r, _ := inTime(t, rx, func(results.Record) bool { return false }, append([]string{"--tx", "rr"}, args...)...)
 	if r.Verdict != results.OK {
 		t.Fatalf("%s: %s (%s)", r.Verdict, r.Reason, r.Fix)
 	}

@@ -25,7 +25,7 @@ func Layouts(t *testing.T, rx string) {
 		t.Run(layout, func(t *testing.T) {
 			args := []string{"--layout", layout}
 			if layout == "1cpu" {
-				args = append(args, "--message-size", "64M") // as it comes, see once
+				args = append(args, "--message-size", "64M") // as it comes, see attempt
 			}
 			h := measured(t, rx, args...).SUT
 			if h.Mismatches == nil || *h.Mismatches != 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
@@ -105,14 +105,30 @@ func isLate(r results.Record) bool {
 }
 
 // once is one run, of 18 units. The device is as it was afterwards.
+func once(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
+	t.Helper()
+	before := DeviceState(t)
+	r, status = attempt(t, rx, unit, args...)
+	asBefore(t, before)
+	return r, status
+}
+
+// asBefore complains of a device whose state was another before.
+func asBefore(t *testing.T, before string) {
+	t.Helper()
+	if after := DeviceState(t); after != before {
+		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
+	}
+}
+
+// attempt is one run, of 18 units.
 //
 // The NIC is a thread of the kernel, foreign load to who measures; program makes runs again.
 // The buffers are small: what is in them at the end of the window has to come
 // through first, at the few MB/s of a busy machine that emulates. So is the message: to fill the
 // 64 MiB of the default costs such a machine as much as half of all else.
-func once(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
+func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
 	t.Helper()
-	before := DeviceState(t)
 	flags := []string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
 		"--touch", "verify", "--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down", (2 * unit).String(),
 		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"}
@@ -127,8 +143,5 @@ func once(t *testing.T, rx string, unit time.Duration, args ...string) (r result
 		t.Fatalf("%v: %v\n%s%s", err, jerr, out, &stderr)
 	}
 	t.Logf("%s %q, ramp-up %v: %s %s", rx, args, 8*unit, r.Verdict, r.Reason)
-	if after := DeviceState(t); after != before {
-		t.Errorf("the device is not as it was:\nbefore %s\nafter  %s", before, after)
-	}
 	return r, cmd.ProcessState.ExitCode()
 }

@@ -21,6 +21,9 @@ GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
 export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10} ZCBENCH_LEASE_SEED=${SEED:-1}
 go run ./mk/lanes mk/lane.sh quiet || status=1
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
-nics=$(printf ',nics:%s' "${kernels[@]}")
-go run ./mk/lanes mk/lane.sh others,host pure,lab"$nics" "${kernels[@]}" || status=1
+nics=
+for kernel in "${kernels[@]:1}"; do
+	nics+=,nics:$kernel
+done
+go run ./mk/lanes mk/lane.sh others,host,nics:"${kernels[0]}" pure,lab"$nics" "${kernels[@]}" || status=1
 exit $status

@@ -20,7 +20,7 @@ type meters struct {
 	polledBy NAPIThreads
 	tally    *tally.Reader // nil: the interface cannot be asked
 	nic      *nicWatch
-	warnings []string // of a run; at first of what is not counted
+	missing  []string // warnings of what is not counted
 }
 
 // openMeters comes after the paths are prepared: those that take queues over restart them, which

@@ -83,7 +83,7 @@ func instances(d *nic.Device) map[int]uint32 {
 func (m *meters) openPollers(s wire.EndSpec) {
 	threads, err := FindNAPIThreads(s.Dev)
 	if err != nil {
-		m.warnings = append(m.warnings, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev, fault.Reason(err)))
+		m.missing = append(m.missing, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev, fault.Reason(err)))
 	}
 	if m.polledBy = threads; len(threads.PIDs) > 0 {
 		m.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, s.MeasureCPUs)

@@ -41,6 +41,7 @@ type run struct {
 	congestion string
 	ledger     packetLedger      // of packets
 	usage      [2]counter.Rusage // of the process, at the flows' beginning and end
+	warnings   []string
 
 	softnet map[int]uint64 // packets that each CPU of the host processed, under a CPU layout
 }
@@ -66,6 +67,7 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	defer cancel(nil)
 	r := &run{end: e, sch: sch, meters: e.meters.take()}
 	defer r.meters.close()
+	r.warnings = slices.Clone(r.missing)
 	err := e.begin(cancel)
 	if err == nil {
 		err = r.do(ctx)

@@ -126,7 +126,7 @@ func asBefore(t *testing.T, before string) {
 // The NIC is a thread of the kernel, foreign load to who measures; program makes runs again.
 // The buffers are small: what is in them at the end of the window has to come
 // through first, at the few MB/s of a busy machine that emulates. So is the message: to fill the
-// 64 MiB of the default costs such a machine as much as half of all else.
+// 64 MiB of the default costs such a machine a third of all else.
 func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
 	t.Helper()
 	flags := []string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",

@@ -30,8 +30,9 @@ func Wanders(t *testing.T, rx string) {
 	for unit := 400 * time.Millisecond; ; unit *= 4 {
 		before := DeviceState(t)
 		moved, over := make(chan error, 1), make(chan struct{})
+		var flow [2]netip.AddrPort
 		go func() {
-			_, err := In(RXNS, func() (struct{}, error) { return struct{}{}, wander(queue, elsewhere, unit, over) })
+			_, err := In(RXNS, func() (struct{}, error) { return struct{}{}, wander(&flow, queue, elsewhere, unit, over) })
 			moved <- err
 		}()
 		r, status := attempt(t, rx, unit, append(flowArgs(2), "--pace", "20M", "--queues", "2", "--queue", "2")...)
@@ -39,8 +40,15 @@ func Wanders(t *testing.T, rx string) {
 		if err := <-moved; err != nil {
 			t.Fatal(err)
 		}
+		n := metric(r.SUT, "flow1_steered_share")
+		inWindow := n > 0 && n < 1 && on(r.SUT.Flows, queue)
+		if !inWindow { // else the rule was the run's again, which has to remove it
+			if _, err := In(RXNS, func() (struct{}, error) { return struct{}{}, forget(flow, queue, elsewhere) }); err != nil {
+				t.Fatal(err)
+			}
+		}
 		asBefore(t, before)
-		if n := metric(r.SUT, "flow1_steered_share"); n > 0 && n < 1 && on(r.SUT.Flows, queue) || unit > time.Second {
+		if inWindow || unit > time.Second {
 			checkWandered(t, r, status, queue, elsewhere)
 			return
 		}
@@ -72,9 +80,9 @@ func checkWandered(t *testing.T, r results.Record, status, queue, elsewhere int)
 }
 
 // wander waits for the flow that a run of units steers to a queue, and has it come by another one
-// for two units of the eight that the window has. over is closed when the run has ended. A rule
-// that was moved after the run had looked for its own is nobody's any more, and removed.
-func wander(queue, elsewhere int, unit time.Duration, over <-chan struct{}) (err error) {
+// for two units of the eight that the window has. over is closed when the run has ended. It tells
+// the flow's ends, the local one first.
+func wander(flow *[2]netip.AddrPort, queue, elsewhere int, unit time.Duration, over <-chan struct{}) error {
 	d, err := nic.Open(RXDev)
 	if err != nil {
 		return err
@@ -84,14 +92,7 @@ func wander(queue, elsewhere int, unit time.Duration, over <-chan struct{}) (err
 	if err != nil {
 		return err
 	}
-	defer func() {
-		<-over
-		for _, q := range []int{queue, elsewhere} {
-			if at, ok, ferr := d.FindRule(local, remote, q); ferr == nil && ok {
-				err = errors.Join(err, d.DeleteRule(at))
-			}
-		}
-	}()
+	*flow = [2]netip.AddrPort{local, remote}
 	time.Sleep(11 * unit) // eight of them are the ramp-up
 	for _, move := range [][2]int{{queue, elsewhere}, {elsewhere, queue}} {
 		at, ok, err := d.FindRule(local, remote, move[0])
@@ -113,6 +114,26 @@ func wander(queue, elsewhere int, unit time.Duration, over <-chan struct{}) (err
 			return err
 		}
 		time.Sleep(2 * unit)
+	}
+	return nil
+}
+
+// forget removes the rules of a flow that was moved after its run had looked for its own: they are
+// nobody's any more.
+func forget(flow [2]netip.AddrPort, queues ...int) error {
+	d, err := nic.Open(RXDev)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for _, q := range queues {
+		at, ok, err := d.FindRule(flow[0], flow[1], q)
+		if err == nil && ok {
+			err = d.DeleteRule(at)
+		}
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

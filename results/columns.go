@@ -144,7 +144,8 @@ var columns = withOptions([]column{
 func withOptions(all []column, later ...column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()
-		if !slices.ContainsFunc(slices.Concat(all, later), func(c column) bool { return c.name == name }) {
+		is := func(c column) bool { return c.name == name }
+		if !slices.ContainsFunc(all, is) && !slices.ContainsFunc(later, is) {
 			all = append(all, chosen(name))
 		}
 	}

@@ -68,10 +68,9 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	for _, l := range s {
 		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
 		stand(&i, s, l)
-		if i.NearCPUs, err = place.Near(l.Name); err != nil {
+		if i.NearCPUs, i.RXQueues, err = parts(l.Name); err != nil {
 			return nil, err
 		}
-		i.RXQueues = rxQueues(l.Name)
 		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
 		for _, a := range addrs {
 			if ip := a.Prefix.Addr(); a.Index == l.Index && !ip.IsLinkLocalUnicast() {
@@ -83,19 +82,24 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	return out, nil
 }
 
-// rxQueues are the numbers of an interface's RX queues; nil: not known.
-func rxQueues(dev string) (ids []int) {
+// parts are the CPUs near an interface, and the numbers of its RX queues, nil where they are not
+// known.
+func parts(dev string) (near, queues []int, err error) {
 	d, err := nic.Open(dev)
 	if err != nil {
-		return nil
+		near, err = place.Near(nil)
+		return near, nil, err
 	}
 	defer d.Close()
+	if near, err = place.Near(d); err != nil {
+		return nil, nil, err
+	}
 	all, _ := d.Queues() // a kernel before 6.8 does not tell
 	for _, q := range all {
-		ids = append(ids, q.ID)
+		queues = append(queues, q.ID)
 	}
-	slices.Sort(ids)
-	return ids
+	slices.Sort(queues)
+	return near, queues, nil
 }
 
 // stand says what an interface stands on.

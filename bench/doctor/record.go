@@ -8,12 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -95,12 +95,12 @@ func Replay(f *tape.File) (*Diagnosis, error) {
 }
 
 // hidden is a name that has a MAC address in it, such as enx0123456789ab.
-var hidden = regexp.MustCompile(`[0-9a-fA-F]{12}`)
+var hidden = lazy.Regexp(`[0-9a-fA-F]{12}`)
 
 // nameOf is what a record calls an interface. One that a shell or a program would take for
 // something else stands in no command.
 func nameOf(dev string) string {
-	if hidden.MatchString(dev) || !tape.PlainName(dev) {
+	if hidden().MatchString(dev) || !tape.PlainName(dev) {
 		return "nic0"
 	}
 	return dev
@@ -122,7 +122,7 @@ func identities() ([]identity, error) {
 	}
 	var out []identity
 	for _, i := range all {
-		if hidden.MatchString(i.Name) {
+		if hidden().MatchString(i.Name) {
 			out = append(out, named(i.Name))
 		}
 		if mac := i.HardwareAddr; len(mac) > 0 && len(bytes.Trim(mac, "\x00")) > 0 {

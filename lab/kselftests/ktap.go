@@ -4,10 +4,11 @@ package kselftests
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // Outcome is how a case of a test ended.
@@ -50,8 +51,8 @@ type End struct {
 const skipStatus = 4
 
 var (
-	result = regexp.MustCompile(`^(not )?ok ([0-9]+) (.*?)(?: # (SKIP|XFAIL)\b ?(.*))?$`)
-	plan   = regexp.MustCompile(`^1\.\.([0-9]+)`)
+	result = lazy.Regexp(`^(not )?ok ([0-9]+) (.*?)(?: # (SKIP|XFAIL)\b ?(.*))?$`)
+	plan   = lazy.Regexp(`^1\.\.([0-9]+)`)
 )
 
 // Read reads what a test wrote, and how it ended. A test that did not get to its end
@@ -85,11 +86,11 @@ func (r *reader) line(s string) {
 	if strings.TrimSpace(s) != "" {
 		r.last = s
 	}
-	if m := plan.FindStringSubmatch(s); m != nil {
+	if m := plan().FindStringSubmatch(s); m != nil {
 		r.planned, _ = strconv.Atoi(m[1])
 		return
 	}
-	if m := result.FindStringSubmatch(s); m != nil {
+	if m := result().FindStringSubmatch(s); m != nil {
 		r.result(m)
 		return
 	}
@@ -109,10 +110,10 @@ func (r *reader) line(s string) {
 // exceptionLine reports whether a line of a traceback says what was raised: those of the
 // stack are indented, and what a command printed comes below.
 func exceptionLine(s string) bool {
-	return s != "" && s[0] != ' ' && !strings.HasPrefix(s, "Traceback") && raisedWord.MatchString(s)
+	return s != "" && s[0] != ' ' && !strings.HasPrefix(s, "Traceback") && raisedWord().MatchString(s)
 }
 
-var raisedWord = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*(Error|Failure|Exception|Ex|Interrupt|Terminate|Expired)\b`)
+var raisedWord = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_.]*(Error|Failure|Exception|Ex|Interrupt|Terminate|Expired)\b`)
 
 func (r *reader) result(m []string) {
 	c := Case{Name: strings.TrimPrefix(m[3], r.name), Outcome: Pass}

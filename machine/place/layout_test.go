@@ -6,7 +6,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/nic"
 )
 
 func TestParseCPUs(t *testing.T) {
@@ -72,8 +75,17 @@ func TestNear(t *testing.T) {
 	if _, err := near(t.TempDir(), "0"); err == nil {
 		t.Error("no sysfs: no error")
 	}
-	if got, err := Near("lo"); err != nil || len(got) == 0 {
-		t.Errorf("here: %v, %v", got, err)
+	lo, err := nic.Open("lo")
+	switch {
+	case err == nil:
+		defer lo.Close()
+	case !strings.Contains(err.Error(), "netlink family"): // ethtool since 5.6, netdev since 6.3
+		t.Error(err)
+	}
+	for _, d := range []*nic.Device{lo, nil} {
+		if got, err := Near(d); err != nil || len(got) == 0 {
+			t.Errorf("here: %v, %v", got, err)
+		}
 	}
 }
 

@@ -14,24 +14,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Near lists the CPUs of the NUMA node of interface dev, one of each core, in
+// Near lists the CPUs of the NUMA node of an interface, one of each core, in
 // order, of those that this process was started on and may use. An interface without
-// hardware, or on a machine of one node, is near to all of them.
-func Near(dev string) ([]int, error) {
+// hardware, on a machine of one node, or of which nothing is known (nil), is near to all
+// of them.
+func Near(d *nic.Device) ([]int, error) {
 	a, _ := AllowedCPUs() // of more CPUs than can be asked for, all are taken
-	return near("/sys", localCPUs(dev), a.Own...)
+	return near("/sys", localCPUs(d), a.Own...)
 }
 
 // localCPUs is the list of the CPUs of an interface's node, "" where it has none.
-func localCPUs(dev string) string {
-	d, err := nic.Open(dev)
-	if err != nil {
+func localCPUs(d *nic.Device) string {
+	if d == nil {
 		return ""
 	}
-	defer d.Close()
 	list, err := d.SysFile("device/local_cpulist")
 	if errors.Is(err, unix.EPERM) { // the namespace's sysfs is for root only: the machine's has to do
-		b, _ := os.ReadFile(filepath.Join("/sys/class/net", dev, "device/local_cpulist"))
+		b, _ := os.ReadFile(filepath.Join("/sys/class/net", d.Name, "device/local_cpulist"))
 		list = string(b)
 	}
 	return list

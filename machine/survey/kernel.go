@@ -12,10 +12,11 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 func (f *facts) kernel() {
@@ -58,14 +59,14 @@ var shownParameters = []string{
 
 // shownValue is what such a parameter's value may look like: numbers, lists and words. There is
 // room for no address: nothing with a colon and dots, no path, no name with an @.
-var shownValue = regexp.MustCompile(`^[A-Za-z0-9_,.:+*%!^=-]{1,200}$`)
+var shownValue = lazy.Regexp(`^[A-Za-z0-9_,.:+*%!^=-]{1,200}$`)
 
 // dotted is a value with an IPv4 address in it.
-var dotted = regexp.MustCompile(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
+var dotted = lazy.Regexp(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 
 // moduleNumber is the value of a module's own parameter that is shown: a number, a list of them,
 // or a switch.
-var moduleNumber = regexp.MustCompile(`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
+var moduleNumber = lazy.Regexp(`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
 
 // CommandLine is the kernel's command line as anybody may read it. modules is the folder of the
 // modules that the kernel has: parameters of these that are numbers are shown.
@@ -82,7 +83,7 @@ func CommandLine(line, modules string) string {
 		switch {
 		case bare && slices.Contains(bareParameters, w), bare && !strings.Contains(w, "*") && slices.Contains(shownParameters, w):
 			out = append(out, w)
-		case bare || !parameterName.MatchString(name) || digits.FindString(name) != "":
+		case bare || !parameterName().MatchString(name) || digits().FindString(name) != "":
 			out = append(out, Hidden)
 		case shown(name, value, modules):
 			out = append(out, w)
@@ -105,20 +106,20 @@ var bareParameters = []string{
 
 // parameterName is what names of parameters that have a value look like. A word of 33
 // characters may be a key.
-var parameterName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9_.-]{0,31}$`)
+var parameterName = lazy.Regexp(`^[a-zA-Z][a-zA-Z0-9_.-]{0,31}$`)
 
 // digits are more of them than the name of a parameter has.
-var digits = regexp.MustCompile(`(\d[^\d]*){7}`)
+var digits = lazy.Regexp(`(\d[^\d]*){7}`)
 
 func shown(name, value, modules string) bool {
-	if dotted.MatchString(value) || personal.MatchString(value) {
+	if dotted().MatchString(value) || personal().MatchString(value) {
 		return false
 	}
 	if slices.ContainsFunc(shownParameters, func(p string) bool { ok, _ := path.Match(p, name); return ok }) {
-		return shownValue.MatchString(value)
+		return shownValue().MatchString(value)
 	}
 	module, _, ok := strings.Cut(name, ".")
-	if !ok || !moduleNumber.MatchString(value) {
+	if !ok || !moduleNumber().MatchString(value) {
 		return false
 	}
 	st, err := os.Stat(filepath.Join(modules, strings.ReplaceAll(module, "-", "_")))

@@ -4,14 +4,15 @@ package survey
 
 import (
 	"os"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // numberedName is where a name goes on with a number, often a PID: vhost-12345 (drivers/vhost),
 // iou-wrk-12345 (io_uring/io-wq.c).
-var numberedName = regexp.MustCompile(`[-_.#]\d+.*`)
+var numberedName = lazy.Regexp(`[-_.#]\d+.*`)
 
 // named are the beginnings of names that go on with that of an interface or of a resource:
 // wg-crypt-wg0 (drivers/net/wireguard/device.c: wg_newlink), ksmbd-eth0
@@ -23,13 +24,13 @@ var named = []string{"wg-crypt", "ksmbd", "drbd", "vif", "kbnepd", "napi", "irq"
 // without what names somebody: "kworker/3:1-events" is a kworker, "qemu:customer" a qemu,
 // "vhost-12345" a vhost. interfaces are the host's: what follows from one of these on is cut.
 func plainName(name string, interfaces []string) string {
-	if dotted.MatchString(name) || strings.Count(name, ":") > 1 && !strings.Contains(name, "/") {
+	if dotted().MatchString(name) || strings.Count(name, ":") > 1 && !strings.Contains(name, "/") {
 		return unnamed // 10.0.0.1-manager (fs/nfs/nfs4state.c: nfs4_schedule_state_manager)
 	}
 	if at := strings.IndexAny(name, "/:@"); at >= 0 {
 		name = name[:at]
 	}
-	name = numberedName.ReplaceAllString(Anonymous(name), "")
+	name = numberedName().ReplaceAllString(Anonymous(name), "")
 	for _, prefix := range named {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !letter(rest) {
 			return prefix

@@ -10,14 +10,12 @@
 package survey
 
 import (
-	"io"
-	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/results/environment"
 	"golang.org/x/sys/unix"
 )
@@ -90,20 +88,39 @@ const (
 )
 
 // text is a small file without the space around it, "" where it cannot be read.
-func text(path string) string {
-	return strings.TrimRight(strings.TrimSpace(string(read(path, mostText))), "\x00")
+func text(path string) string { return textAt(unix.AT_FDCWD, path) }
+
+// textAt is that of a file in an open folder.
+func textAt(dir int, name string) string {
+	return strings.TrimRight(strings.TrimSpace(string(readAt(dir, name, mostText))), "\x00")
 }
 
 // read is the beginning of a file, which is not waited for; nil where it cannot be read.
-func read(path string, most int64) []byte {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+func read(path string, most int) []byte { return readAt(unix.AT_FDCWD, path, most) }
+
+// readAt is that of a file in an open folder. There are a thousand at each end of a session, for
+// each of which package os would ask whether it can be polled.
+func readAt(dir int, name string, most int) []byte {
+	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	for err == unix.EINTR {
+		fd, err = unix.Openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	}
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, most))
-	if err != nil {
-		return nil
+	defer unix.Close(fd)
+	b, piece := []byte{}, [mostText]byte{}
+	for len(b) < most {
+		n, err := unix.Read(fd, piece[:min(len(piece), most-len(b))])
+		switch {
+		case err == unix.EINTR:
+		case err != nil:
+			return nil
+		case n == 0:
+			return b
+		default:
+			b = append(b, piece[:n]...)
+		}
 	}
 	return b
 }
@@ -112,10 +129,18 @@ func read(path string, most int64) []byte {
 const Hidden = "…"
 
 // personal is what tells whose host it is: hardware addresses, and what is unique by its form.
-var personal = regexp.MustCompile(`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+var personal = lazy.Regexp(`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+
+// separators are those of the shortest of these: a UUID.
+const separators = 4
 
 // Anonymous is a text without hardware addresses and UUIDs.
-func Anonymous(s string) string { return personal.ReplaceAllString(s, Hidden) }
+func Anonymous(s string) string {
+	if strings.Count(s, ":")+strings.Count(s, "-") < separators {
+		return s // nearly all: the expression takes its time
+	}
+	return personal().ReplaceAllString(s, Hidden)
+}
 
 // distinct joins the values that there are, each once, in order. A host of many CPUs has the
 // same of all, or says what else there is.

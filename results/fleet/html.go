@@ -9,6 +9,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/results/report"
@@ -21,11 +22,11 @@ var pageText string
 var pageStyle string
 
 // The template package escapes every text by where it stands.
-var page = template.Must(template.New("fleet").Parse(pageText))
+var page = sync.OnceValue(func() *template.Template { return template.Must(template.New("fleet").Parse(pageText)) })
 
 // HTML writes the fleet as one page that needs nothing else: no network, and no scripts to be
 // whole.
-func (f *Fleet) HTML(w io.Writer) error { return page.Execute(w, newView(f)) }
+func (f *Fleet) HTML(w io.Writer) error { return page().Execute(w, newView(f)) }
 
 // mostColumns is how many cells the page has a column for; the figures of all are in the CSV file.
 const mostColumns = 60

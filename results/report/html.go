@@ -9,6 +9,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/zcbench/zcbench/results"
@@ -26,12 +27,14 @@ var pageScript string
 
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
-var page = template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+})
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
 // scripts inside. Without scripts it is whole, and does not answer.
 func HTML(w io.Writer, s *Summary, figures []Figure) error {
-	return page.Execute(w, newView(s, figures))
+	return page().Execute(w, newView(s, figures))
 }
 
 // view is the summary as texts and positions.

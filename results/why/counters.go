@@ -3,9 +3,10 @@
 package why
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // Units of counters.
@@ -151,7 +152,7 @@ func gigahertz(r *run) *float64 {
 }
 
 // ofCPU are the words of metrics that are of one CPU.
-var ofCPU = regexp.MustCompile(`^cpu[0-9]+_`)
+var ofCPU = lazy.Regexp(`^cpu[0-9]+_`)
 
 // idleStates are a counter each for how long the measured CPUs were in a state, and one for how
 // often they entered it.
@@ -159,7 +160,7 @@ func (s *sides) idleStates() (out []counter) {
 	var states []string
 	for _, r := range slices.Concat(s.a.runs, s.b.runs) {
 		for _, state := range r.figures.Words("cpuidle_", "_cores") {
-			if !ofCPU.MatchString(state) && !slices.Contains(states, state) {
+			if !ofCPU().MatchString(state) && !slices.Contains(states, state) {
 				states = append(states, state)
 			}
 		}

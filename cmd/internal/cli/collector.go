@@ -2,22 +2,58 @@
 
 package cli
 
-import "os"
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync"
+)
 
-// ballast is memory that is never touched, so that it takes none. To the garbage collector it
-// counts like any other.
-var ballast []byte
+const (
+	// leastGarbage is how much a process may hold before it is collected: 4 MB by itself.
+	leastGarbage = 16 << 20
 
-// ballastBytes lets a process collect after as many bytes of garbage, and not after 4 MB.
-const ballastBytes = 16 << 20
+	// usualShare of the heap, in percent, is what the collector waits for by itself (GOGC).
+	usualShare = 100
 
-// calmCollector lets the collector run when there is much to be collected: so much garbage a
-// process may hold then. It runs whenever the heap has doubled, and that of an agent is a few MB:
-// it ran after every few answers, for a tenth of the CPU time of a short run, and now and then
-// while flows were measured. A share (GOGC) would do the same to the largest of heaps, such as a
-// report's. Who sets GOGC or GOMEMLIMIT has the last word.
+	// mostShare lets the smallest heap have as much garbage: with 100 % the collector waits
+	// for a heap of 4 MB, and in proportion (runtime/mgcpacer.go: gcControllerState.init).
+	mostShare = usualShare * leastGarbage / (4 << 20)
+)
+
+var calm sync.Once
+
+// calmCollector lets the collector run when there is much to be collected. It runs whenever the
+// heap has doubled, and that of an agent is a few MB: it ran after every few answers, for a tenth
+// of the CPU time of a short run, and now and then while flows were measured. So small heaps may
+// grow by a larger share than large ones, such as a report's. Who sets GOGC or GOMEMLIMIT has the
+// last word.
 func calmCollector() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" && ballast == nil {
-		ballast = make([]byte, ballastBytes)
+	if leftAlone() {
+		return
 	}
+	calm.Do(func() {
+		debug.SetGCPercent(mostShare)
+		afterCollection()
+	})
+}
+
+// leftAlone tells that somebody has said when the collector runs.
+func leftAlone() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }
+
+// afterCollection sets the share anew after each collection: what it is for is garbage as soon as
+// it is made. (Smaller objects share their memory with others, and may stay.)
+func afterCollection() {
+	runtime.AddCleanup(new([16]byte), func(uint64) {
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		metrics.Read(live)
+		debug.SetGCPercent(shareOf(live[0].Value.Uint64()))
+		afterCollection()
+	}, 0)
+}
+
+// shareOf is the share of a heap that is leastGarbage, and no less than is usual.
+func shareOf(live uint64) int {
+	return int(min(max(usualShare, usualShare*leastGarbage/max(live, 1)), mostShare))
 }

@@ -4,33 +4,54 @@ package cli
 
 import (
 	"runtime"
-	"runtime/debug"
 	"testing"
 )
 
-// The collector waits for as much garbage as the ballast has bytes, and GOGC has the last word.
-func TestCalmCollector(t *testing.T) {
-	percent := debug.SetGCPercent(100)
-	defer debug.SetGCPercent(percent)
-	ballast = nil // of a test before this one
-	next := func() uint64 {
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return m.NextGC
-	}
-	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
-		t.Setenv(name, "100")
-		if calmCollector(); ballast != nil {
-			t.Errorf("there is a ballast, though %s is set", name)
+func TestShareOf(t *testing.T) {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 320, 8 << 20: 200, 16 << 20: 100, 17 << 20: 100, 1 << 40: 100} {
+		if got := shareOf(live); got != want {
+			t.Errorf("%d bytes: %d %%, want %d", live, got, want)
 		}
-		t.Setenv(name, "")
 	}
-	if bytes := next(); bytes >= 2*ballastBytes {
-		t.Fatalf("without one the next collection comes at a heap of %d bytes already", bytes)
-	}
+}
+
+// A small heap may have much garbage, and a large one no more than by itself.
+func TestCalmCollector(t *testing.T) {
 	calmCollector()
-	if bytes := next(); bytes < 2*ballastBytes {
-		t.Errorf("the next collection comes at a heap of %d bytes, of which %d are ballast", bytes, ballastBytes)
+	for _, x := range []struct {
+		bytes       int
+		least, most uint64 // of the heap that is collected next
+	}{
+		{0, leastGarbage, 3 * leastGarbage},
+		{8 * leastGarbage, 15 * leastGarbage, 20 * leastGarbage}, // 40 of 400 %
+		{0, leastGarbage, 3 * leastGarbage},
+	} {
+		held := make([]byte, x.bytes)
+		for n := 1; ; n++ {
+			runtime.GC() // soon after it the share is set
+			runtime.Gosched()
+			var m runtime.MemStats
+			if runtime.ReadMemStats(&m); m.NextGC >= x.least && m.NextGC <= x.most {
+				break
+			}
+			if n == 1000 {
+				t.Fatalf("with %d bytes the next collection comes at a heap of %d, want %d to %d", x.bytes, m.NextGC, x.least, x.most)
+			}
+		}
+		runtime.KeepAlive(held)
+	}
+}
+
+// GOGC and GOMEMLIMIT have the last word.
+func TestCollectorAsAsked(t *testing.T) {
+	for _, name := range []string{"GOGC", "GOMEMLIMIT", ""} {
+		t.Setenv("GOGC", "")
+		t.Setenv("GOMEMLIMIT", "")
+		if name != "" {
+			t.Setenv(name, "100MiB")
+		}
+		if got, want := leftAlone(), name != ""; got != want {
+			t.Errorf("%q set: left alone %v, want %v", name, got, want)
+		}
 	}
 }

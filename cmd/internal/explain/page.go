@@ -5,9 +5,10 @@ package explain
 
 import (
 	"io/fs"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // Passage is a piece of a page that is about something.
@@ -131,28 +132,28 @@ func columns(line string) (out []string) {
 }
 
 var (
-	word  = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9_-]*`)
-	begun = regexp.MustCompile("^(?:\\*\\*[^*]+\\*\\*|(?:`[^`]+`(?:, | and |: )?)+)")
+	word  = lazy.Regexp(`[A-Za-z0-9][A-Za-z0-9_-]*`)
+	begun = lazy.Regexp("^(?:\\*\\*[^*]+\\*\\*|(?:`[^`]+`(?:, | and |: )?)+)")
 )
 
 // beginning are the words that a passage begins with in bold or as code: what it is about.
-func beginning(text string) []string { return tokens(begun.FindString(text)) }
+func beginning(text string) []string { return tokens(begun().FindString(text)) }
 
 // names is a cell of a table that has nothing but names.
-var names = regexp.MustCompile("^`?[A-Za-z0-9_-]+`?(, `?[A-Za-z0-9_-]+`?)*$")
+var names = lazy.Regexp("^`?[A-Za-z0-9_-]+`?(, `?[A-Za-z0-9_-]+`?)*$")
 
 // named are the names that a cell begins with: all of it where there is nothing else, or its first
 // word.
 func named(cell string) []string {
 	all := tokens(cell)
-	if len(all) > 1 && !names.MatchString(cell) {
+	if len(all) > 1 && !names().MatchString(cell) {
 		return all[:1]
 	}
 	return all
 }
 
 // tokens are the words of a text, without the dashes of flags.
-func tokens(text string) []string { return word.FindAllString(text, -1) }
+func tokens(text string) []string { return word().FindAllString(text, -1) }
 
 // same tells that two words mean the same: --rx-buf-len is rx_buf_len.
 func same(a, b string) bool { return plainWord(a) == plainWord(b) }

@@ -210,16 +210,28 @@ func TestShareOfNothing(t *testing.T) {
 
 // Every sender paces: in all its life no flow has more than was due. Runs that missed their
 // pace, whatever kept them, say so; and by a share all have one rate, from the calibration.
-func TestIntegrationPace(t *testing.T) { paces(t, false) }
+func TestIntegrationPace(t *testing.T) { _, _ = paces(t, false) }
 
-// On a machine that has time, 27 of 30 runs hold 25, 50 and 75 % to 1 %: lane quiet runs it.
+// Where nothing else has the CPUs, nine of ten runs hold 25, 50 and 75 % to 1 %. Lane quiet
+// runs it. Where something else has them, it tries again.
 func TestIntegrationPaceIsKept(t *testing.T) {
 	long.Test(t)
-	paces(t, true)
+	asked, held := 0, 0
+	for round := 1; asked < 20; round++ {
+		if round > 3 {
+			t.Fatalf("of three times 30 runs %d had their CPUs for themselves, and a window read in time: no 20", asked)
+		}
+		a, h := paces(t, true)
+		asked, held = asked+a, held+h
+	}
+	if 10*held < 9*asked {
+		t.Errorf("%d of %d runs held their pace, want nine of ten", held, asked)
+	}
 }
 
-// paces makes runs of all senders and shares, and asks of many that they are kept.
-func paces(t *testing.T, many bool) {
+// paces makes runs of all senders and shares. Of those by a share so many were asked whether they
+// are kept, having had their CPUs, and so many kept them.
+func paces(t *testing.T, many bool) (asked, held int) {
 	repetitions := 1
 	if many {
 		repetitions = 10
@@ -239,8 +251,7 @@ func paces(t *testing.T, many bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of, held := results.Calibrate(recs), 0
-	tooLate := 0
+	of, tooLate := results.Calibrate(recs), 0
 	for _, rec := range recs {
 		if rec.Calibrates() && late(t, rec) {
 			tooLate++
@@ -273,6 +284,10 @@ func paces(t *testing.T, many bool) {
 				t.Errorf("%s: paced to %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, of.Share(p))
 			}
 			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(), rec.SUT.Delivery.Metrics())
+			if !alone(rec) {
+				continue
+			}
+			asked++
 			if !rec.OffPace() {
 				held++
 			}
@@ -289,7 +304,19 @@ func paces(t *testing.T, many bool) {
 	if inTime < 3 { // where one of five is late, fewer of fourteen are never seen
 		t.Errorf("%d runs with a pace were in time", inTime)
 	}
-	if runs := len(s.Runs()); many && held < 27 {
-		t.Errorf("%d of %d runs held their pace, want 27", held, runs)
+	return asked, held
+}
+
+// alone tells that nothing else had a flow's CPUs for long in its window: sender and receiver of
+// 75 % need them both. Others' time is 0 there on a machine without other work, and a hypervisor
+// takes up to 4 % of virtual machines, which paces bear.
+func alone(rec results.Record) bool {
+	for _, h := range []results.Host{rec.SUT, rec.TG} {
+		for _, m := range h.Metrics {
+			if m.Name == results.MetricForeignCores && m.Value > .01 || m.Name == "cpu_steal_cores" && m.Value > .05 {
+				return false
+			}
+		}
 	}
+	return true
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -56,6 +57,9 @@ func labPackages(t *testing.T) []string {
 // testFuncs are a package's tests and what their files have besides, by name.
 func testFuncs(t *testing.T, dir string) map[string]*ast.FuncDecl {
 	t.Helper()
+	if all := parsed[dir]; all != nil {
+		return all
+	}
 	files, err := filepath.Glob(filepath.Join("..", dir, "*_test.go"))
 	must(t, err)
 	all := map[string]*ast.FuncDecl{}
@@ -71,8 +75,12 @@ func testFuncs(t *testing.T, dir string) map[string]*ast.FuncDecl {
 	if len(all) == 0 {
 		t.Fatalf("%s has no tests", dir)
 	}
+	parsed[dir] = all
 	return all
 }
+
+// parsed are those that were asked for, by folder: each pattern asks for all.
+var parsed = map[string]map[string]*ast.FuncDecl{}
 
 // asksTheGuest reports whether a function, or one that it calls, looks at package
 // lab/guest: it knows what it finds there.
@@ -111,6 +119,38 @@ func TestHostOnlyNeedsNoGuest(t *testing.T) {
 				hits[i]++
 				if asksTheGuest(all, name, map[string]bool{}) {
 					t.Errorf("%s: %s asks for the lab's guest, where it does not run", dir, name)
+				}
+			}
+		}
+	}
+	for i, n := range hits {
+		if n == 0 {
+			t.Errorf("%s is no test of a package that runs in the lab", patterns[i])
+		}
+	}
+}
+
+// What the short run has on this machine and in no guest is there, in a package of lane host
+// alone, and no other list says anything of it.
+func TestHereToo(t *testing.T) {
+	patterns := assigned(t, "here_too")
+	hits := make([]int, len(patterns))
+	for _, dir := range labPackages(t) {
+		for name := range testFuncs(t, dir) {
+			for i, p := range patterns {
+				if !p.MatchString(name) {
+					continue
+				}
+				hits[i]++
+				for _, list := range []string{"pure", "sequential", "simulated", "others"} {
+					if slices.Contains(lanePackages(t, list), dir) {
+						t.Errorf("%s: %s runs in no lane host: the package is in the list %s", dir, name, list)
+					}
+				}
+				for _, list := range []string{"in_lab", "quiet", "not_in_lab", "host_only", "own_boot", "not_on_sid", "not_on_backports", "smoke"} {
+					if slices.ContainsFunc(assigned(t, list), func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
+						t.Errorf("%s: %s is in the list %s as well", dir, name, list)
+					}
 				}
 			}
 		}

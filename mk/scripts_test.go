@@ -18,15 +18,41 @@ var impure = regexp.MustCompile(`\b(exec\.(Command|LookPath)|net\.(Listen|Dial)|
 // What has passed in the lane pure is not run again, so it must depend on nothing that
 // go test cannot see.
 func TestPurePackagesArePure(t *testing.T) {
-	for name, b := range testsOf(t, append(lanePackages(t, "pure"), lanePackages(t, "small")...)) {
+	for name, b := range testsOf(t, append(lanePackages(t, "pure"), lanePackages(t, "sequential")...)) {
 		if found := impure.Find(b); found != nil {
 			t.Errorf("%s says %s: the package belongs to the lane host", name, found)
 		}
 	}
 }
 
-// Nor is what has passed in simulated packages, but for the tests that start programs: go test does
-// not see what those read.
+// concurrent is what starts goroutines, or says that there are some.
+var concurrent = regexp.MustCompile(`(?m)^\s*go [\w.\[\]]+\(|\.Go\(|AfterFunc\(|\.(Run)?Parallel\(|\.Gather\(|sync\.(RW)?Mutex|\batomic\.|\bReadFigures`)
+
+// What has no race detector in make test, because it has no goroutines, has none.
+func TestSequentialPackagesAre(t *testing.T) {
+	for _, dir := range lanePackages(t, "sequential") {
+		files, err := filepath.Glob(filepath.Join("..", dir, "*.go"))
+		must(t, err)
+		if len(files) == 0 {
+			t.Errorf("%s has no files", dir)
+		}
+		for _, name := range files {
+			b, err := os.ReadFile(name)
+			must(t, err)
+			if found := concurrent.Find(b); found != nil {
+				t.Errorf("%s says %s: the package belongs in the list pure of lane.sh", name, found)
+			}
+		}
+	}
+	for said, want := range map[string]bool{"\tgo f(x)\n": true, "\tgo f[int](x)\n": true, "\tgo func() {\n": true, "\twg.Go(f)\n": true, "// go on\n": false, "\tx.Gone()\n": false} {
+		if concurrent.MatchString(said) != want {
+			t.Errorf("%q starts a goroutine: want %v", said, want)
+		}
+	}
+}
+
+// What has passed in simulated packages is not run again either, but for the tests that start
+// programs: go test does not see what those read.
 func TestStartedEachTime(t *testing.T) {
 	b, err := os.ReadFile("lane.sh")
 	must(t, err)
@@ -69,7 +95,7 @@ func lanePackages(t *testing.T, list string) []string {
 		t.Fatalf("lane.sh has no list %q", list)
 	}
 	in := strings.Fields(string(m[1]))
-	if len(in) < 5 {
+	if len(in) < 3 {
 		t.Errorf("%s: only %v", list, in)
 	}
 	return in

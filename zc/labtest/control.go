@@ -10,22 +10,23 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Controls runs zcbench with a receive mode in ways that make the kernel copy: it
-// must find that out, say why, and end with status 1. linear is what it says of
-// payload that the driver left in the packets' linear parts.
-func Controls(t *testing.T, rx, linear string) {
+// OnWrongQueue runs zcbench with a receive mode, and the flow goes to a queue without a
+// memory provider: it must find out that the kernel copies, say why, and end with status 1.
+func OnWrongQueue(t *testing.T, rx string) {
 	Need(t)
-	t.Run("wrong queue", func(t *testing.T) {
-		r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
-			"--queue", "3", "--steer-queue", "1")
-		if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
-			t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))
-		}
-	})
-	t.Run("copied by the driver", func(t *testing.T) {
-		defer CopySmall(t, 8192)(nil)()
-		invalid(t, rx, linear)
-	})
+	r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
+		"--queue", "3", "--steer-queue", "1")
+	if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
+		t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))
+	}
+}
+
+// CopiedByDriver does that with a driver that leaves payload in the packets' linear parts,
+// where why is what must be said of it.
+func CopiedByDriver(t *testing.T, rx, why string) {
+	Need(t)
+	defer CopySmall(t, 8192)(nil)()
+	invalid(t, rx, why)
 }
 
 // invalid is a run that was found to be.

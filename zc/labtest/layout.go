@@ -76,10 +76,10 @@ func program(t *testing.T, rx, why string, args ...string) (r results.Record, st
 
 // How long opening a flow takes, and how late a window's edges are read, depends on what else
 // the machine that emulates does. So it is tried, and what was late once need not be tried again.
-const firstUnit = 100 * time.Millisecond
+const firstUnit = 200 * time.Millisecond
 
 var (
-	moreUnits = []time.Duration{4 * firstUnit, 8 * firstUnit, 16 * firstUnit, 16 * firstUnit}
+	moreUnits = []time.Duration{2 * firstUnit, 4 * firstUnit, 8 * firstUnit, 8 * firstUnit}
 	lateUnits = 0 // so many of moreUnits were too short for a run of this process
 )
 

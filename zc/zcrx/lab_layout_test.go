@@ -11,7 +11,11 @@ import (
 )
 
 func TestLabControls(t *testing.T) {
-	labtest.Controls(t, zcrx.Mode, "handed out buffers for at most")
+	t.Run("wrong queue", func(t *testing.T) { labtest.OnWrongQueue(t, zcrx.Mode) })
+	t.Run("copied by the driver", func(t *testing.T) {
+		long.Test(t) // that of devmem is in the short run
+		labtest.CopiedByDriver(t, zcrx.Mode, "handed out buffers for at most")
+	})
 }
 
 func TestLabLayouts(t *testing.T) { labtest.Layouts(t, zcrx.Mode) }

@@ -422,8 +422,8 @@ func TestLabLinear(t *testing.T) {
 	})
 }
 
-// All bytes of a GiB, with each way that memory can be had and each pair of family
-// and HW GRO. TestLabAreas does that with less.
+// All bytes of a GiB, with each way that memory can be had and each family, and with each way
+// and HW GRO or none. TestLabAreas has less in a flow, and most ways in all combinations.
 func TestLabGiB(t *testing.T) {
 	labtest.Need(t)
 	long.Test(t)
@@ -437,7 +437,7 @@ func TestLabGiB(t *testing.T) {
 		{"16 KiB", stream.NICQueue{BufLen: 16384, AreaBytes: 48 << 20}},
 		{"udmabuf", stream.NICQueue{Area: stream.AreaUdmabuf}},
 	}
-	labtest.EachPath(len(ways), func(i int, family string, gro bool) {
+	labtest.PairsOfPaths(len(ways), func(i int, family string, gro bool) {
 		c := ways[i]
 		t.Run(fmt.Sprintf("%s/%s/hwgro=%v", c.name, family, gro), func(t *testing.T) {
 			if c.nic.Area == stream.AreaHuge || c.nic.BufLen > 0 {

@@ -126,7 +126,9 @@ func TestLabImitatedBuffers(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			if c.q.Area != stream.AreaUdmabuf {
+			if c.q.Area == stream.AreaUdmabuf {
+				labtest.MemoryInPieces(t)
+			} else {
 				labtest.AwaitHugePages(t, c.q.AreaBytes)
 			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q, Setup: labtest.HWGRO(t, true)})

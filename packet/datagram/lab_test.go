@@ -30,7 +30,7 @@ func TestLabQEMUAFXDP(t *testing.T) {
 	}
 	long.Test(t)
 	channels, most, mapped := labNIC(t)
-	all := strconv.Itoa(max(most, 1))
+	all := strconv.Itoa(most)
 	zero := which == "qemu:virtio" && mapped
 	attach := "native"
 	if which != "qemu:virtio" { // its driver has no XDP
@@ -41,7 +41,11 @@ func TestLabQEMUAFXDP(t *testing.T) {
 		labReceived(t, &r, false)
 	})
 	t.Run("zero copy", func(t *testing.T) {
-		r := labRun(t, "--rx", "udp-xsk-zc", "--touch", "verify", "--channels", all)
+		flags := []string{"--rx", "udp-xsk-zc", "--touch", "verify"}
+		if most > 0 { // e1000e reports none
+			flags = append(flags, "--channels", all)
+		}
+		r := labRun(t, flags...)
 		if !zero {
 			want := "invalid argument (EINVAL)" // virtio_net without VIRTIO_F_ACCESS_PLATFORM: virtnet_xsk_pool_enable
 			if attach == "generic" {

@@ -56,7 +56,7 @@ test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (roo
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed
 
 .PHONY: test-long
-test-long: deps-test deps-long build $(GOTESTSUM) $(NFPM) ## run all tests, the long ones too, with the race detector (root; over an hour): docs/testing.md
+test-long: deps-test deps-long build $(GOTESTSUM) $(NFPM) ## run all tests, the long ones too, with the race detector (root; one to two hours): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed

@@ -162,7 +162,17 @@ func TestHereToo(t *testing.T) {
 	}
 }
 
-// The check above sees through the helpers of a package.
+// What the short run races of package results is there.
+func TestThreadedAreThere(t *testing.T) {
+	all := testFuncs(t, "./results")
+	for _, p := range assigned(t, "threaded") {
+		if all[strings.Trim(p.String(), "^$")] == nil {
+			t.Errorf("%s is no test of results", p)
+		}
+	}
+}
+
+// asksTheGuest sees through the helpers of a package.
 func TestAsksTheGuest(t *testing.T) {
 	all := testFuncs(t, "./machine/lease")
 	for name, want := range map[string]bool{"TestLabKill": true, "TestLabChanges": true, "TestJournalDamaged": false} {

@@ -91,7 +91,7 @@ func nameOf(rel string, devs Devs) (name string, ok bool) {
 }
 
 // fits tells that a path is of a pattern. Of a thousand paths nearly all differ from each pattern
-// before its first sign, which costs a tenth of asking path.Match.
+// before its first sign: path.Match would find that out character by character.
 func fits(pattern, at string) bool {
 	plain := pattern
 	if sign := strings.IndexAny(pattern, `*?[\`); sign >= 0 {

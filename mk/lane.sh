@@ -39,6 +39,10 @@ sequential=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktapt
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
 simulated=(./results ./results/report ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
 
+# These of bench/wire send answers of megabytes by one goroutine: raced they take half a minute,
+# which is for the long run.
+large='^TestLongAnswer$|^TestEndResultIsChecked$|^TestAnswerOfManyFlows$'
+
 # These of package results read a journal with several goroutines: they are raced in the short
 # run, too.
 threaded='^TestReadFigures$|^TestReadFiguresUpTo$'
@@ -123,8 +127,8 @@ giants_not_on_backports='^TestLabGiB$/^(pages|huge|tcp)$'
 
 # These run zcbench again and again, or fill a table of docs: they are about our own code, and the
 # long run, too, has them on one kernel. What the kernel does in them, other tests see on both.
-ours_not_on_sid='^TestLabLayouts$|^TestLabSweep$|^TestLabGathers$|^TestLabPacedSend$'
-ours_not_on_backports='^TestLabRunFlows$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabNoDeviceCopies$'
+ours_not_on_sid='^TestLabLayouts$|^TestLabSweep$|^TestLabGathers$|^TestLabPacedSend$|^TestLabTrips$'
+ours_not_on_backports='^TestLabRunFlows$|^TestLabRunFlowsOfTokens$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabNoDeviceCopies$'
 
 # no_lab says why the lab cannot be had, where it cannot: what the Makefile has found out,
 # or, for a lane alone, what is found out here.
@@ -138,9 +142,12 @@ no_lab() {
 }
 
 pure() {
+	local slow=
+	[ -n "$long" ] || slow=$large
 	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m -skip "$started" "${sequential[@]}" "${simulated[@]}" || status=1
 	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$started" ./results || status=1
-	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m "${pure[@]}" || status=1
+	[ -n "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -run "$large" ./bench/wire || status=1
+	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "${slow:-^\$}" "${pure[@]}" || status=1
 	CGO_ENABLED=1 go test "${engines[@]}" -json -race -run "$threaded" ./results || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "$started" "${sequential[@]}" "${simulated[@]}" || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -run "$started" ./results || status=1
@@ -280,6 +287,7 @@ nics() {
 	built "$1" || return 0
 	export ZCBENCH_LAB_KILLED
 	ZCBENCH_LAB_KILLED=$(killed "$1")
+	[ -z "${ZCBENCH_LEASE_KILLS-}" ] || export ZCBENCH_LEASE_KILLS=$(((ZCBENCH_LEASE_KILLS + 1) / 2)) # the other half has no driver
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
 	for nic in $(real "$1"); do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # test-long.sh GOTESTSUM runs all that test.sh runs, and what is too long for it: on
 # this machine with the race detector, floods, kills, all combinations, hundreds of
-# rounds; in the lab flows of 1 GiB, both io_uring engines over everything, 10 kills with each
+# rounds; in the lab flows of 1 GiB, both io_uring engines over everything, 5 kills with each
 # driver that is imitated and 20 with none, and 20 boots. It ends with a summary like test.sh's.
 set -euo pipefail
 

@@ -108,8 +108,11 @@ func flow(t *testing.T, qemu, bin string) {
 // emulated are packages whose tests need no more of a kernel than qemu-user has.
 var emulated = []string{"./internal/units", "./internal/plaintext", "./results", "./results/stat", "./results/gobench", "./bench/wire", "./machine/setting", "./profile"}
 
-// beyond are tests that start their binary again, without the emulator, or load eBPF programs.
-const beyond = `^TestAttachKilled$|^TestParseFindsHeaders`
+// beyond are tests that start their binary again, without the emulator, or load eBPF programs; and
+// those that simulate experiments or cut journals by the hundred, which emulated takes minutes.
+// What arm64 rounds otherwise, the tests of each figure find.
+const beyond = `^TestAttachKilled$|^TestParseFindsHeaders|^TestQuickAgrees$|^Test(Journal|Resume)Cut` +
+	`|^TestFindable$|^TestBootEffects$|^TestWithinBoots$|^TestRunsAbout$`
 
 // structs are tests of what kernel and programs must agree on to the byte.
 const structs = `Size|Struct|Layout|UAPI|Offset|Parse|Decode|Pattern`

@@ -161,19 +161,23 @@ func noQEMULeft(t *testing.T) {
 	})
 }
 
+// resumable are options of a machine that goes on from the state of one before, where there is one:
+// it takes a command as one that boots does, and sooner.
+var resumable = ExecOptions{MachineOptions: MachineOptions{Resume: true}}
+
 func TestIntegrationLabExitStatus(t *testing.T) {
 	needIntegration(t)
-	exit, stdout, _, err := execHelper(t, "files", ExecOptions{})
+	exit, stdout, _, err := execHelper(t, "files", resumable)
 	if exit != 42 || err != nil {
 		t.Errorf("exit status %d, %v; want 42", exit, err)
 	}
 	if stdout != "to stdout\ncarried into the guest\n" {
 		t.Errorf("standard output is %q", stdout)
 	}
-	if exit, _, _, err := execHelper(t, "killed", ExecOptions{}); exit != 128+15 || err != nil {
+	if exit, _, _, err := execHelper(t, "killed", resumable); exit != 128+15 || err != nil {
 		t.Errorf("killed by SIGTERM: %d, %v", exit, err)
 	}
-	if exit, _, _, err := execHelper(t, "orphan", ExecOptions{}); exit != 0 || err != nil {
+	if exit, _, _, err := execHelper(t, "orphan", resumable); exit != 0 || err != nil {
 		t.Errorf("with an orphan: %d, %v", exit, err)
 	}
 }
@@ -182,7 +186,9 @@ func TestIntegrationLabTimeout(t *testing.T) {
 	needIntegration(t)
 	start := time.Now()
 	const limit = 3 * time.Second // of the command: the boot before it has its own
-	exit, _, _, err := execHelper(t, "hang", ExecOptions{Timeout: limit})
+	o := resumable
+	o.Timeout = limit
+	exit, _, _, err := execHelper(t, "hang", o)
 	if exit != ExitTimeout || err == nil {
 		t.Errorf("exit status %d, %v; want %d", exit, err, ExitTimeout)
 	}

@@ -24,8 +24,7 @@ for nic; do
 	case $nic${ZCBENCH_TEST_LONG-} in
 	gve) packages=(./machine/lease ./zc/zcrx) ;;
 	esac
-	go test -tags giouring -ldflags='-checklinkname=0 -w' -vet=off -json -count=1 -timeout 80m -run "$all" \
-		-exec "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" "${packages[@]}" |
+	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$all" timeout=80m -- "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done
 exit $status

@@ -3,6 +3,7 @@
 # lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
 #
 #   quiet    the tests of CPU accounting, which need CPUs for themselves: before all others
+#   vet      go vet
 #   pure     packages whose tests depend on nothing but the code and testdata, in parallel:
 #            with the race detector where they have goroutines, but for simulations; what has
 #            passed before is not run again
@@ -25,8 +26,7 @@ unset ZCBENCH_LAB_UP # what wants a boot of its own gets one, also below zcbench
 folder=$PWD
 status=0
 long=${ZCBENCH_TEST_LONG:+1}
-# What is for debuggers takes a third of a link's time, and there are some 150 links.
-engines=(-tags giouring '-ldflags=-checklinkname=0 -w' -vet=off)
+. mk/flags.sh
 
 pure=(./bpf/prom ./cmd/probed ./internal/plaintext ./lab/kselftests ./bench/wire ./zc/held)
 
@@ -141,6 +141,12 @@ no_lab() {
 	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
 }
 
+vet() {
+	go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
+	go vet -tags giouring ./... >&2 || status=1
+	[ -z "$long" ] || GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
+}
+
 pure() {
 	local slow=
 	[ -n "$long" ] || slow=$large
@@ -174,7 +180,7 @@ others() {
 
 host() {
 	local packages elsewhere
-	CGO_ENABLED=0 go test -vet=off -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
+	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
 	elsewhere=$(go list "${pure[@]}" "${sequential[@]}" "${simulated[@]}" "${others[@]}")
 	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$elsewhere")
 	here "${packages[@]}"
@@ -184,9 +190,9 @@ lab() {
 	local nic
 	ZCBENCH_LAB_WHY=$(no_lab)
 	export CGO_ENABLED=0 ZCBENCH_LAB_TEST=1 ZCBENCH_LAB_WHY
-	go test -vet=off -json -count=1 -timeout 40m ./lab || status=1
-	go test -vet=off -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # the lab's demo
-	[ -z "$long" ] || go test -vet=off -json -count=1 -run '^TestLabLockdown$' -exec "$folder/bin/zcbench lab exec --own-boot --" ./bench/doctor || status=1
+	go test "${plain[@]}" -json -count=1 -timeout 40m ./lab || status=1
+	go test "${engines[@]}" -json -count=1 -timeout 40m -run '^TestLab' ./cmd/zcbench || status=1 # the lab's demo
+	[ -z "$long" ] || mk/linked.sh "$folder/bin/zcbench lab exec --own-boot --" 'run=^TestLabLockdown$' timeout=20m -- ./bench/doctor || status=1
 	[ -n "$long" ] && [ -z "$ZCBENCH_LAB_WHY" ] || return 0
 	for nic in '' qemu:virtio qemu:e1000e; do
 		own_machine "$upper" "--kernel trixie-backports ${nic:+--nic $nic} $(printf -- '--load %s ' "${upper_modules[@]}")" ./zc/zcrx |
@@ -204,8 +210,7 @@ lab() {
 
 # own_machine TESTS FLAGS PACKAGE runs tests on a machine of their own.
 own_machine() {
-	go test "${engines[@]}" -json -count=1 -timeout 40m -run "$1" \
-		-exec "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" "$3"
+	mk/linked.sh "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" run="$1" timeout=40m -- "$3"
 }
 
 # imitated says which drivers the soft NIC imitates on a kernel: one on each in the short
@@ -242,7 +247,7 @@ built() {
 	local why said
 	why=$(no_lab)
 	if [ -n "$why" ]; then
-		ZCBENCH_LAB_WHY=$why go test -vet=off -json -count=1 -run '^TestIntegrationLabExitStatus$' ./lab || status=1
+		ZCBENCH_LAB_WHY=$why go test "${plain[@]}" -json -count=1 -run '^TestIntegrationLabExitStatus$' ./lab || status=1
 		return 1
 	fi
 	if ! said=$("$folder/bin/zcbench" lab build --kernel "$1" 2>&1); then
@@ -269,7 +274,7 @@ kernel() {
 		case $1 in
 		sid)
 			skip+="|$not_on_sid"
-			only=(-run "$smoke|$not_on_backports")
+			only=(run="$smoke|$not_on_backports")
 			packages=(./lab/softnictest ./bpf ./flow/uring ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 			;;
 		trixie-backports) skip+="|$not_on_backports" ;;
@@ -278,8 +283,8 @@ kernel() {
 	built "$1" || return 0
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- \
-		go test "${engines[@]}" -json -count=1 -timeout 80m -p 2 -shuffle on -exec "$folder/bin/zcbench lab exec --timeout $limit --" \
-		"${only[@]}" -skip "$skip" $(shuf -e "${packages[@]}") || status=1
+		mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" timeout=80m shuffle=on \
+		"${only[@]}" skip="$skip" -- $(shuf -e "${packages[@]}") || status=1
 }
 
 nics() {
@@ -293,14 +298,13 @@ nics() {
 	for nic in $(real "$1"); do
 		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
 	done
-	go test "${engines[@]}" -json -count=1 -timeout 80m -run "$own_boot" \
-		-exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./lab/softnictest || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' go test "${engines[@]}" -json -count=1 -timeout 80m -run "$host_only" \
-		-exec "$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --" ./machine/lease || status=1
+	local own="$folder/bin/zcbench lab exec --own-boot --kernel $1 --timeout $limit --"
+	[ "$long$1" = sid ] || mk/linked.sh "$own" run="$own_boot" timeout=80m -- ./lab/softnictest || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' mk/linked.sh "$own" run="$host_only" timeout=80m -- ./machine/lease || status=1
 }
 
 case $1 in
-quiet | pure | others | host | lab) "$1" ;;
+quiet | vet | pure | others | host | lab) "$1" ;;
 nics:*) nics "${1#nics:}" ;;
 *) kernel "$1" ;;
 esac

@@ -16,6 +16,5 @@ if [ -n "${ZCBENCH_TEST_LONG-}" ]; then
 	packages+=(./machine/place ./machine/lease ./packet/xdp ./packet/datagram)
 	[[ " ${ZCBENCH_LAB_KILLED-$1} " == *" $1 "* ]] || skip='^TestLabQEMUKill$'
 fi
-go test -vet=off -json -count=1 -timeout 80m -run "$tests" -skip "$skip" \
-	-exec "$PWD/bin/zcbench lab exec --nic $1 --timeout $limit --" "${packages[@]}" |
+mk/linked.sh "$PWD/bin/zcbench lab exec --nic $1 --timeout $limit --" run="$tests" skip="$skip" timeout=80m -- "${packages[@]}" |
 	sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"${1#qemu:}"'"/'

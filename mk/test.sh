@@ -12,11 +12,13 @@ fi
 export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
 unset ZCBENCH_TEST_LONG
 
+ZCBENCH_TEST_PROGRAMS=$(mktemp -d) # of tests that several lanes run: mk/linked.sh
+export ZCBENCH_TEST_PROGRAMS
+trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
+
 status=0
-go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
-go vet -tags giouring ./... >&2 || status=1
 go run ./mk/lanes mk/lane.sh quiet || status=1
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
 nics=$(printf ',nics:%s' "${kernels[@]}")
-go run ./mk/lanes mk/lane.sh host pure,others,lab"$nics" "${kernels[@]}" || status=1
+go run ./mk/lanes mk/lane.sh host vet,pure,others,lab"$nics" "${kernels[@]}" || status=1
 exit $status

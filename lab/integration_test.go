@@ -192,7 +192,7 @@ func TestIntegrationLabTimeout(t *testing.T) {
 	if exit != ExitTimeout || err == nil {
 		t.Errorf("exit status %d, %v; want %d", exit, err, ExitTimeout)
 	}
-	if d := time.Since(start); d > bootPatience+limit+endPatience {
+	if d := time.Since(start); d > resumePatience+bootPatience+savePatience+limit+endPatience {
 		t.Errorf("took %v for a limit of %v", d, limit)
 	}
 }

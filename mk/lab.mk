@@ -14,7 +14,7 @@
 LAB_KERNELS ?= sid trixie-backports
 LAB_PACKAGES = qemu-system-x86 apt dpkg util-linux debian-archive-keyring
 LAB_TIMEOUT ?= 5m
-# See mk/test.sh.
+# See mk/lane.sh.
 LAB_OWN_BOOT = ^TestNamespacesAndModuleComeAndGo$$
 N ?= 20
 

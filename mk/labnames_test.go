@@ -260,6 +260,21 @@ func TestGiantsOnOneKernel(t *testing.T) {
 	}
 }
 
+// What the long run leaves out of round trips on one kernel are some of their modes, and not the
+// one that the short run has.
+func TestTripsLeftOut(t *testing.T) {
+	b, err := os.ReadFile("../zc/zcrx/lab_trips_test.go")
+	must(t, err)
+	modes := regexp.MustCompile(`range \[\]string\{zcrx\.Mode, ([^}]+)\}`).FindSubmatch(b)
+	left := regexp.MustCompile(`(?m)^trips_not_on_sid='\^TestLabTrips\$/\^\(([^)]+)\)\$'$`).FindStringSubmatch(scripts(t))
+	if modes == nil || left == nil {
+		t.Fatalf("modes %q, left out %q", modes, left)
+	}
+	if want := `"` + strings.ReplaceAll(left[1], "|", `", "`) + `"`; string(modes[1]) != want {
+		t.Errorf("the test has %s, left out are %s", modes[1], want)
+	}
+}
+
 // A pattern whose test has another name now would leave out nothing, or run nothing and
 // say ok.
 func TestPatternsHit(t *testing.T) {

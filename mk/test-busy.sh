@@ -29,5 +29,6 @@ for _ in $(seq "$(nproc)"); do
 	timeout 6h sh -c 'while :; do :; done' &
 	loops+=($!)
 done
-go test -tags giouring '-ldflags=-checklinkname=0 -w' -vet=off -json -p 2 -shuffle on -timeout 6h \
+. mk/flags.sh
+go test "${engines[@]}" -json -p 2 -shuffle on -timeout 6h \
 	-count "$rounds" -skip "$not" $(shuf -e "${packages[@]}")

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # test-long.sh GOTESTSUM runs all that test.sh runs, and what is too long for it: on
 # this machine with the race detector, floods, kills, all combinations, hundreds of
-# rounds; in the lab flows of 1 GiB, both io_uring engines over everything, 5 kills with each
+# rounds; in the lab flows of 1 GiB, both io_uring engines over everything, 10 kills with each
 # driver that is imitated and 20 with none, and 20 boots. It ends with a summary like test.sh's.
 set -euo pipefail
 
@@ -12,13 +12,14 @@ fi
 
 # All builds here, also those that tests do, share what make build has compiled.
 export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
-ZCBENCH_TEST_PROGRAMS=$(mktemp -d) # of tests that several lanes run: mk/linked.sh
+ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX) # of tests that several lanes run: mk/linked.sh
 export ZCBENCH_TEST_PROGRAMS
 trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
 
 status=0
 # Lane others comes before host: tests there look for minutes at all mounts of the machine.
-export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10} ZCBENCH_LEASE_SEED=${SEED:-1}
+export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10}
+[ -z "${SEED-}" ] || export ZCBENCH_LEASE_SEED=$SEED # else each kernel and driver has moments of its own
 go run ./mk/lanes mk/lane.sh quiet || status=1
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
 nics=

@@ -12,7 +12,7 @@ fi
 export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
 unset ZCBENCH_TEST_LONG
 
-ZCBENCH_TEST_PROGRAMS=$(mktemp -d) # of tests that several lanes run: mk/linked.sh
+ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX) # of tests that several lanes run: mk/linked.sh
 export ZCBENCH_TEST_PROGRAMS
 trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
 

@@ -110,7 +110,7 @@ var emulated = []string{"./internal/units", "./internal/plaintext", "./results",
 
 // beyond are tests that start their binary again, without the emulator, or load eBPF programs; and
 // those that simulate experiments or cut journals by the hundred, which emulated takes minutes.
-// What arm64 rounds otherwise, the tests of each figure find.
+// Statistics of known numbers (TestTypicalValues and its like), records and journals stay.
 const beyond = `^TestAttachKilled$|^TestParseFindsHeaders|^TestQuickAgrees$|^Test(Journal|Resume)Cut` +
 	`|^TestFindable$|^TestBootEffects$|^TestWithinBoots$|^TestRunsAbout$`
 

@@ -154,6 +154,9 @@ func TestFramesAreAnswered(t *testing.T) {
 	b := make([]byte, 64)
 	for want := range uint64(3) {
 		n, errno := sock.Recv(tx.FD, b, 0)
+		for errno == unix.EINTR { // the runtime's signals
+			n, errno = sock.Recv(tx.FD, b, 0)
+		}
 		if seq, ok := parse(b[:max(n, 0)], answerKey(tx.Key)); errno != 0 || n != 40 || !ok || seq != want {
 			t.Fatalf("answer %d: %d bytes, %v, number %d, %v", want, n, errno, seq, ok)
 		}

@@ -104,10 +104,10 @@ host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 
 # The longest of those that are about our own code more than about the kernel run on
 # one of the two kernels in the short run: these are left out on the one named.
-not_on_sid='^TestLabKill$|^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabBatches$|^TestLabEngines$|^TestLabSweep$'
+not_on_sid='^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabEngines$|^TestLabSweep$'
 not_on_sid+='|^TestIntegrationLatencyFilters$'
 not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
-not_on_backports+='|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabRunFlows$'
+not_on_backports+='|^TestLabKill$|^TestLabBatches$|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabRunFlows$'
 
 # These of bpf the short run has on this machine alone (lane host): there they take a second, and
 # emulated ten to twenty. A guest differs by its programs, which are at fentry hooks, where a

@@ -14,8 +14,8 @@ import (
 	"testing"
 )
 
-// runLinked runs linked.sh in a module with packages that pass, fail and do not build, and returns its
-// exit status and how each package ended, in their order.
+// runLinked runs linked.sh in a module with packages that pass, fail and do not build, and returns
+// its exit status and how each package ended, in their order.
 func runLinked(t *testing.T, dir, programs string, args ...string) (status int, ends []string) {
 	t.Helper()
 	script, err := filepath.Abs("linked.sh")

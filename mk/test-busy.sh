@@ -11,6 +11,9 @@ timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./base
 	./cmd/internal/progress ./cmd/versus ./cmd/zcbench ./cmd/zcrecv ./flow/sock ./flow/stream ./flow/uring ./internal/interrupt ./internal/rounds
 	./machine/counter ./machine/hops ./machine/lease ./machine/place ./machine/tally ./machine/tune ./machine/veth ./mk/lanes
 	./packet/datagram ./packet/xdp ./power ./results ./results/compare ./results/fleet ./zc/labtest ./zc/msgzc ./zc/tcpmmap ./zc/uringzc)
+# These run one after another and beside no other: tests of probes turn on the kernel's count of
+# what eBPF programs cost, which is on or off for all flows of a machine, and spoils the others'.
+alone=' ./bench ./bench/endpoint ./bpf ./cmd/zcbench '
 not='^TestLab|^TestUpperInLab$|^TestNodesInLab$|^TestNetemInLab$|^TestPktgenInLab$|^TestKilledReceiver$'
 not+='|^TestCPUTruth$|^TestIntegrationProgramsAreTimed$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
 
@@ -22,6 +25,13 @@ fi
 export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
 unset ZCBENCH_TEST_LONG
 read -r -a packages <<<"${PACKAGES:-${timely[*]}}"
+by_twos=() by_one=()
+for p in "${packages[@]}"; do
+	case $alone in
+	*" $p "*) by_one+=("$p") ;;
+	*) by_twos+=("$p") ;;
+	esac
+done
 loops=()
 end() { [ ${#loops[@]} = 0 ] || kill "${loops[@]}"; }
 trap end EXIT
@@ -30,5 +40,15 @@ for _ in $(seq "$(nproc)"); do
 	loops+=($!)
 done
 . mk/flags.sh
-go test "${engines[@]}" -json -p 2 -shuffle on -timeout 6h \
-	-count "$rounds" -skip "$not" $(shuf -e "${packages[@]}")
+
+# busy N PACKAGE... tests so many packages at the same time.
+busy() {
+	local at_once=$1
+	shift
+	[ $# = 0 ] || go test "${engines[@]}" -json -p "$at_once" -shuffle on -timeout 6h -count "$rounds" -skip "$not" $(shuf -e "$@")
+}
+
+status=0
+busy 2 "${by_twos[@]}" || status=1
+busy 1 "${by_one[@]}" || status=1
+exit $status

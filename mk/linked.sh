@@ -45,8 +45,8 @@ link() {
 
 test2json=$(made test2json go -C "$(go env GOROOT)/src/cmd/test2json" build)
 
-# The program may end in no time of its own, and what it started may hold its output open: go test
-# has a limit for both. test2json ignores Ctrl-C, which is for what it runs.
+# go test ends a program that does not end by itself, soon after its time is up; test2json waits
+# for ever. It ignores Ctrl-C, too, and what it starts would inherit that.
 limit=(timeout --foreground -k 1m 90m env --default-signal=INT,QUIT)
 
 # Of a program that ends in the middle of a test, or complains after the last, test2json needs

@@ -4,6 +4,7 @@
 # in random order, beside as many loops that only compute as there are CPUs. It ends with a
 # summary like that of test.sh.
 set -euo pipefail
+. mk/flags.sh
 
 # Those that sleep, wait or look at the clock. Tests of CPU accounting (lane quiet) need the CPUs
 # for themselves.
@@ -27,10 +28,11 @@ unset ZCBENCH_TEST_LONG
 read -r -a packages <<<"${PACKAGES:-${timely[*]}}"
 by_twos=() by_one=()
 for p in "${packages[@]}"; do
-	case $alone in
-	*" $p "*) by_one+=("$p") ;;
-	*) by_twos+=("$p") ;;
-	esac
+	if [[ $alone == *" $p "* || $p == *...* ]]; then # with dots it may be any of them
+		by_one+=("$p")
+	else
+		by_twos+=("$p")
+	fi
 done
 loops=()
 end() { [ ${#loops[@]} = 0 ] || kill "${loops[@]}"; }
@@ -39,8 +41,6 @@ for _ in $(seq "$(nproc)"); do
 	timeout 6h sh -c 'while :; do :; done' &
 	loops+=($!)
 done
-. mk/flags.sh
-
 # busy N PACKAGE... tests so many packages at the same time.
 busy() {
 	local at_once=$1

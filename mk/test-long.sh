@@ -22,9 +22,6 @@ export ZCBENCH_TEST_LONG=1 ZCBENCH_LEASE_KILLS=${ZCBENCH_LEASE_KILLS:-10}
 [ -z "${SEED-}" ] || export ZCBENCH_LEASE_SEED=$SEED # else each kernel and driver has moments of its own
 go run ./mk/lanes mk/lane.sh quiet || status=1
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
-nics=
-for kernel in "${kernels[@]:1}"; do
-	nics+=,nics:$kernel
-done
-go run ./mk/lanes mk/lane.sh others,host,nics:"${kernels[0]}" vet,pure,lab"$nics" "${kernels[@]}" || status=1
+mapfile -t nics < <(printf '+nics:%s\n' "${kernels[@]}")
+go run ./mk/lanes mk/lane.sh others,host vet,pure,lab "${kernels[@]}" "${nics[@]}" || status=1
 exit $status

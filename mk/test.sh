@@ -19,6 +19,6 @@ trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
 status=0
 go run ./mk/lanes mk/lane.sh quiet || status=1
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
-nics=$(printf ',nics:%s' "${kernels[@]}")
-go run ./mk/lanes mk/lane.sh host vet,pure,others,lab"$nics" "${kernels[@]}" || status=1
+mapfile -t nics < <(printf '+nics:%s\n' "${kernels[@]}")
+go run ./mk/lanes mk/lane.sh host vet,pure,others "${kernels[@]}" +lab "${nics[@]}" || status=1
 exit $status

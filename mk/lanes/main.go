@@ -2,10 +2,11 @@
 
 // Lanes runs parts of the tests at the same time, and makes one stream of what they say.
 //
-//	lanes PROGRAM NAME[,NAME...]...
+//	lanes PROGRAM [+]NAME[,NAME...]...
 //
-// starts "PROGRAM NAME" for every name; those that commas join come one after another.
-// Each prints what go test -json prints; lanes
+// starts "PROGRAM NAME" for every name; those that commas join come one after another. A group
+// with a + waits until one of those without is at its end, in the order given, so that no more run
+// at the same time than there are without. Each prints what go test -json prints; lanes
 // prints their lines whole, as they come, with the lane's name at each package: "uring
 // [sid]", since several lanes may run the tests of one package. Standard error is
 // passed on with the name before each line. It ends with 1 if a lane did not end
@@ -22,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -37,8 +39,8 @@ const timesEnv = "ZCBENCH_LANE_TIMES"
 const grace = 15 * time.Second
 
 func main() {
-	if len(os.Args) < 3 {
-		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM NAME[,NAME...]...")
+	if len(os.Args) < 3 || !slices.ContainsFunc(os.Args[2:], startsAtOnce) {
+		fmt.Fprintln(os.Stderr, "usage: lanes PROGRAM [+]NAME[,NAME...]...")
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
@@ -48,27 +50,42 @@ func main() {
 	}
 }
 
-// run starts every group of lanes, waits for all and reports whether each lane ended
-// with 0.
+// startsAtOnce tells of a group that it waits for no other.
+func startsAtOnce(group string) bool { return !strings.HasPrefix(group, "+") }
+
+// run starts every group of lanes, and those with a + when there is room, waits for all and reports
+// whether each lane ended with 0.
 func run(ctx context.Context, program string, groups []string, stdout, stderr io.Writer) bool {
 	out, errs := &lines{w: stdout}, &lines{w: stderr}
 	var failed atomic.Bool
 	var wg sync.WaitGroup
+	later := make(chan string, len(groups))
+	one := func(group string) {
+		for name := range strings.SplitSeq(group, ",") {
+			start := time.Now()
+			cpu, err := lane(ctx, program, name, out, errs)
+			took := fmt.Sprintf("after %.0f s, %.0f s of CPU time", time.Since(start).Seconds(), cpu.Seconds())
+			if err != nil {
+				failed.Store(true)
+				errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) %s\n", name, err, took))
+			} else if os.Getenv(timesEnv) != "" {
+				errs.print(fmt.Appendf(nil, "%s: ended %s\n", name, took))
+			}
+		}
+	}
 	for _, group := range groups {
+		if name, ok := strings.CutPrefix(group, "+"); ok {
+			later <- name
+			continue
+		}
 		wg.Go(func() {
-			for name := range strings.SplitSeq(group, ",") {
-				start := time.Now()
-				cpu, err := lane(ctx, program, name, out, errs)
-				took := fmt.Sprintf("after %.0f s, %.0f s of CPU time", time.Since(start).Seconds(), cpu.Seconds())
-				if err != nil {
-					failed.Store(true)
-					errs.print(fmt.Appendf(nil, "%s: ended with a failure (%v) %s\n", name, err, took))
-				} else if os.Getenv(timesEnv) != "" {
-					errs.print(fmt.Appendf(nil, "%s: ended %s\n", name, took))
-				}
+			one(group)
+			for group := range later {
+				one(group)
 			}
 		})
 	}
+	close(later)
 	wg.Wait()
 	return !failed.Load()
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,5 +138,35 @@ func TestOneAfterAnother(t *testing.T) {
 	b, err := os.ReadFile(log)
 	if want := "begin a\nend a\nbegin b\nend b\n"; err != nil || string(b) != want {
 		t.Errorf("%q, %v; want %q", b, err, want)
+	}
+}
+
+// Groups with a + take the places of those that are at their end: each runs once, and never more at
+// the same time than there are places.
+func TestLaterTakePlaces(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	p := script(t, "echo begin $1 >>"+log+"; case $1 in long) sleep 1 ;; *) sleep 0.1 ;; esac; echo end $1 >>"+log+"; [ $1 != bad ]\n")
+	var out, errs bytes.Buffer
+	if run(t.Context(), p, []string{"+c,bad", "long", "short", "+d"}, &out, &errs) {
+		t.Error("ended well")
+	}
+	b, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	running, most := 0, 0
+	for _, line := range lines {
+		if strings.HasPrefix(line, "begin") {
+			running++
+		} else {
+			running--
+		}
+		most = max(most, running)
+	}
+	after := slices.DeleteFunc(lines, func(l string) bool { return strings.HasSuffix(l, " long") })
+	want := []string{"begin short", "end short", "begin c", "end c", "begin bad", "end bad", "begin d", "end d"}
+	if most != 2 || !slices.Equal(after, want) {
+		t.Errorf("%d at the same time, %q; want 2, and beside long %q", most, after, want)
 	}
 }

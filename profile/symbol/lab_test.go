@@ -261,8 +261,10 @@ func TestLabBurnt(t *testing.T) {
 	}
 	t.Logf("class driver: %.1f ms, without %.1f", classNs(with, profile.Driver)/1e6, classNs(without, profile.Driver)/1e6)
 	in := burntBy(p, with)
-	if ns := in[profile.Driver]; math.Abs(ns/burnt-1) > .05 {
-		t.Errorf("sn_burn took %.1f ms in class driver, burnt for %d packets were %.1f ms (%+.1f %%); of all classes %v:\n%+v", ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1), in, with.Functions[:min(20, len(with.Functions))])
+	ns := in[profile.Driver]
+	t.Logf("sn_burn took %.1f ms in class driver, burnt for %d packets were %.1f ms (%+.1f %%)", ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1))
+	if math.Abs(ns/burnt-1) > .05 {
+		t.Errorf("sn_burn took another time; of all classes %v:\n%+v", in, with.Functions[:min(20, len(with.Functions))])
 	}
 	for _, f := range without.Functions {
 		if f.Name == "sn_burn" {

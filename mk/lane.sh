@@ -7,9 +7,10 @@
 #   pure     packages whose tests depend on nothing but the code and testdata, in parallel:
 #            with the race detector where they have goroutines, but for simulations and what is
 #            large; what has passed before is not run again
-#   others   packages whose flows, if any, have no probes, one after another
+#   others   packages whose flows, if any, have no probes and no verdict, one after another
 #   host     all other packages, on this machine, one after another: the kernel's count
-#            of what eBPF programs cost is on or off for all flows of a machine
+#            of what eBPF programs cost is on or off for all flows of a machine, and one that
+#            met it is invalid
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
@@ -54,9 +55,9 @@ replays='^TestReplayOfNonsense$'
 # These of them start programs. What those read, go test does not see: these tests run each time.
 started='^TestAttachKilled$|^TestPythonExamples$|^TestGnuplotExample$'
 
-others=(./bench/agent ./cmd/versus ./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/pinned ./internal/cmdline ./internal/denied
+others=(./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/pinned ./internal/cmdline ./internal/denied
 	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
-	./baseline ./bench/modes ./cmd/zcrecv ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
+	./baseline ./bench/modes ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
 	./packet/datagram ./packet/xsk ./zc/devmem ./zc/dmabuf ./zc/msgzc ./zc/nicqueue ./zc/tcpmmap ./zc/uringzc ./zc/zcrx)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)

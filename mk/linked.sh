@@ -21,7 +21,7 @@ shift
 
 if [ -z "${ZCBENCH_TEST_PROGRAMS-}" ]; then
 	ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX)
-	trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
+	trap 'trap "" TERM INT HUP; rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT # timeout signals twice
 fi
 module=$(go list -m)
 

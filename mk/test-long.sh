@@ -14,7 +14,7 @@ fi
 export GOFLAGS="-trimpath ${GOFLAGS:-}" CGO_ENABLED=0
 ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX) # of tests that several lanes run: mk/linked.sh
 export ZCBENCH_TEST_PROGRAMS
-trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
+trap 'trap "" TERM INT HUP; rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT # timeout signals twice
 
 status=0
 # Lane others comes before host: tests there look for minutes at all mounts of the machine.

@@ -14,7 +14,7 @@ unset ZCBENCH_TEST_LONG
 
 ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX) # of tests that several lanes run: mk/linked.sh
 export ZCBENCH_TEST_PROGRAMS
-trap 'rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT
+trap 'trap "" TERM INT HUP; rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT # timeout signals twice
 
 status=0
 go run ./mk/lanes mk/lane.sh quiet || status=1

@@ -145,7 +145,15 @@ func TestOneAfterAnother(t *testing.T) {
 // the same time than there are places.
 func TestLaterTakePlaces(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
-	p := script(t, "echo begin $1 >>"+log+"; case $1 in long) sleep 1 ;; *) sleep 0.1 ;; esac; echo end $1 >>"+log+"; [ $1 != bad ]\n")
+	p := script(t, `echo begin $1 >>`+log+`
+i=0
+while [ $1 = long ] && ! grep -q 'end d' `+log+` && [ $i -lt 600 ]; do # as long as all others take
+	sleep 0.05
+	i=$((i+1))
+done
+echo end $1 >>`+log+`
+[ $1 != bad ]
+`)
 	var out, errs bytes.Buffer
 	if run(t.Context(), p, []string{"+c,bad", "long", "short", "+d"}, &out, &errs) {
 		t.Error("ended well")

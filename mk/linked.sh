@@ -54,14 +54,24 @@ limit=(timeout --foreground -k 1m 90m env --default-signal=INT,QUIT)
 # shellcheck disable=SC2016
 judged=(bash -c '"$@" && exit; s=$?; printf "exit status %d\n\026FAIL\t%s\n" $s "$0"; exit $s')
 
+# unlinked PACKAGE says what is wrong with one that could not be linked. Where go test can build it
+# all the same, that is not the package: a full disk, a folder of programs that is gone.
+unlinked() {
+	local said
+	if said=$(go test "${engines[@]}" -json -run '^$' "$1"); then
+		said=$(printf 'the test program could not be put into %s\n\026FAIL\t%s\n' "$ZCBENCH_TEST_PROGRAMS" "$name" | "$test2json" -p "$name")
+	fi
+	printf '%s\n' "$said"
+}
+
 status=0
 for package; do
+	name=$module/${package#./}
 	if ! program=$(link "$package"); then
-		go test "${engines[@]}" -json -run '^$' "$package" || true # says what is wrong with it
+		unlinked "$package"
 		status=1
 		continue
 	fi
-	name=$module/${package#./}
 	(cd "$package" && "$test2json" -t -p "$name" "${judged[@]}" "$name" "${limit[@]}" "${by[@]}" "$program" \
 		-test.v=test2json -test.paniconexit0 -test.count=1 "${flags[@]}") || status=1
 done

@@ -79,6 +79,11 @@ func TestLinked(t *testing.T) {
 			t.Errorf("%s: status %d, %v; want %d, %s", x.args, status, ends, x.status, x.ends)
 		}
 	}
+	full := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(full, "bad.test.lock"), 0o755)) // where a program's lock file is to be
+	if status, ends := runLinked(t, dir, full, "env", "run=^TestNone$", "--", "./bad", "./good"); status != 1 || strings.Join(ends, "|") != "fail m/bad|pass m/good" {
+		t.Errorf("where a program cannot be put: status %d, %v", status, ends)
+	}
 	if status, ends := runLinked(t, dir, "", "env", "run=^TestBad$", "--", "./good"); status != 1 || len(ends) != 1 {
 		t.Errorf("in a folder of its own: status %d, %v", status, ends)
 	}

@@ -3,14 +3,12 @@
 package bench
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -41,51 +39,24 @@ func TestIntegrationBusyPoll(t *testing.T) {
 			t.Errorf("%+v, want one %s", i, where)
 		}
 	}
-	gro(t, r.pair.SUT)
+	vethtest.GRO(t, r.pair.SUT, true)
 	if rec := run("tcp", "rr"); rec != nil {
 		inert(rec, "at either end")
 	}
-	noTSO(t, r.pair.TG)
+	vethtest.NoTSO(t, r.pair.TG)
 	if rec := run("tcp", "rr"); rec != nil && polled(&rec.SUT) > 0 {
 		inert(rec, "at the TG, only at the SUT")
 	} else if rec != nil {
 		t.Error("no packet was polled at the SUT")
 	}
-	gro(t, r.pair.TG)
-	noTSO(t, r.pair.SUT)
+	vethtest.GRO(t, r.pair.TG, true)
+	vethtest.NoTSO(t, r.pair.SUT)
 	for rx, tx := range map[string]string{"tcp": "rr", "uring": "rr", "udp": "udp-rr", "udp-uring": "udp-rr"} {
 		if rec := run(rx, tx); rec != nil {
 			if i := rec.Inert(); polled(&rec.SUT) == 0 || polled(&rec.TG) == 0 || len(i) != 0 {
 				t.Errorf("%s: %.0f and %.0f packets polled: %+v", rx, polled(&rec.SUT), polled(&rec.TG), i)
 			}
 		}
-	}
-}
-
-func gro(t *testing.T, e veth.End) { t.Helper(); feature(t, e, true, nic.FeatureGRO) }
-
-// noTSO has an end make packets of TCP before the interface, of each kind.
-func noTSO(t *testing.T, e veth.End) {
-	t.Helper()
-	feature(t, e, false, nic.FeatureTSO, "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation")
-}
-
-// feature switches some of an end's on or off.
-func feature(t *testing.T, e veth.End, on bool, names ...string) {
-	t.Helper()
-	err := e.Netns.Do(func() error {
-		d, err := nic.Open(e.Dev)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		for _, n := range names {
-			err = errors.Join(err, d.SetFeature(n, on))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 

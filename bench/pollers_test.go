@@ -14,39 +14,23 @@ import (
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
 
 // threaded gives NAPI of the receiver's veth a kernel thread, and returns its number.
-// veth has NAPI where GRO is on, and packets take it where their sender has no TSO
-// (drivers/net/veth.c, veth_set_features and veth_skb_is_eligible_for_napi).
 func (r *rig) threaded(t *testing.T, how string) (pid int) {
 	t.Helper()
-	err := r.pair.TG.Netns.Do(func() error {
-		d, err := nic.Open(r.pair.TG.Dev)
-		if err != nil {
-			return err
-		}
-		defer d.Close()
-		for _, name := range []string{"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation"} {
-			err = errors.Join(err, d.SetFeature(name, false))
-		}
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	vethtest.NoTSO(t, r.pair.TG)
+	vethtest.GRO(t, r.pair.SUT, true)
 	lacks := "" // said outside: who skips a test ends its goroutine, and that in there is another one
-	err = r.pair.SUT.Netns.Do(func() error {
+	err := r.pair.SUT.Netns.Do(func() error {
 		d, err := nic.Open(r.pair.SUT.Dev)
 		if err != nil {
 			return err
 		}
 		defer d.Close()
-		if err := d.SetFeature("rx-gro", true); err != nil {
-			return err
-		}
 		all, err := d.NAPIs()
 		if err != nil {
 			return err

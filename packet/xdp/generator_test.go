@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -57,7 +58,7 @@ func (l *ladder) mtu(n int) {
 // Without NAPI at the peer, a veth would count every frame as sent and drop it: that is said.
 func TestIntegrationPeerWithoutNAPI(t *testing.T) {
 	l := newLadder(t)
-	l.feature(l.pair.SUT, "rx-gro", false)
+	vethtest.GRO(t, l.pair.SUT, false)
 	in(t, l.pair.TG.Netns, func() (any, error) {
 		g, err := NewGenerator(GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Second})
 		if err == nil {

@@ -13,9 +13,9 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -77,7 +77,7 @@ func newLadder6(t testing.TB) *ladder {
 // climb is a ladder between two hosts. The receiver's veth has NAPI.
 func climb(t testing.TB, p *veth.Pair, source, dest netip.Addr) *ladder {
 	l := &ladder{t: t, pair: p, Tuples: Tuples{Source: source, Dest: dest, FirstPort: 40000, DestPort: 7719}}
-	l.feature(p.SUT, "rx-gro", true)
+	vethtest.GRO(t, p.SUT, true)
 	l.talk()
 	return l
 }
@@ -88,18 +88,6 @@ func (l *ladder) shortest() int { return l.HeaderBytes() + stream.MinDatagramByt
 func addrOf(ip net.IP) netip.Addr {
 	a, _ := netip.AddrFromSlice(ip)
 	return a.Unmap()
-}
-
-func (l *ladder) feature(e veth.End, name string, on bool) {
-	l.t.Helper()
-	in(l.t, e.Netns, func() (any, error) {
-		d, err := nic.Open(e.Dev)
-		if err != nil {
-			return nil, err
-		}
-		defer d.Close()
-		return nil, d.SetFeature(name, on)
-	})
 }
 
 // rung opens one at the receiver.

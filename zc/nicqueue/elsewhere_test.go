@@ -3,7 +3,6 @@
 package nicqueue
 
 import (
-	"errors"
 	"net"
 	"os"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,9 +27,11 @@ func TestIntegrationElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer pair.Close()
-	if err := errors.Join(pair.SUT.Netns.Do(func() error { return secondLink(pair) }), byNAPI(pair)); err != nil {
+	if err := pair.SUT.Netns.Do(func() error { return secondLink(pair) }); err != nil {
 		t.Fatal(err)
 	}
+	vethtest.GRO(t, pair.SUT, true)
+	vethtest.NoTSO(t, pair.TG)
 	fd := received(t, pair)
 	for dev, ok := range map[string]bool{"zcsut2": true, "zcsut": false} {
 		q := opened(t, pair, dev)
@@ -55,33 +57,6 @@ func secondLink(p *veth.Pair) error {
 	}
 	defer c.Close()
 	return c.AddVeth(rtnl.VethEnd{Name: "zcsut2", MTU: 1500}, rtnl.VethEnd{Name: "zctg2", MTU: 1500}, p.TG.Netns.Fd())
-}
-
-// byNAPI gives the first link's receiver NAPI instances, which veth has with GRO, and takes from
-// its sender what would let packets pass them by (veth_skb_is_eligible_for_gro).
-func byNAPI(p *veth.Pair) error {
-	tso := []string{"tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation"}
-	return errors.Join(
-		p.SUT.Netns.Do(func() error { return feature(p.SUT.Dev, "on", "rx-gro") }),
-		p.TG.Netns.Do(func() error { return feature(p.TG.Dev, "off", tso...) }))
-}
-
-func feature(dev, to string, names ...string) error {
-	d, err := nic.Open(dev)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	for _, name := range names {
-		s, err := d.Setting("feature " + name)
-		if err == nil {
-			err = s.Set(to)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // opened is a queue of an interface of the receiver.

@@ -76,22 +76,33 @@ func debianMirror(ctx context.Context) (string, error) {
 		}
 		return strings.TrimSuffix(m, "/"), nil
 	}
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets", "--format",
-		"$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)").Output()
+	targets, err := indexTargets(ctx)
+	if err == nil && targets == "" {
+		targets, err = indexTargets(ctx, "--no-release-info")
+	}
 	if err != nil {
 		return "", &Error{"list this system's package sources with apt-get indextargets", err, ""}
 	}
-	mirror := mirrorFromTargets(string(out))
+	mirror := mirrorFromTargets(targets)
 	if mirror == "" {
 		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and including /debian", "this system's package sources name none")
 	}
 	return mirror, nil
 }
 
+// indexTargets has apt-get say what this system's package sources have, a line
+// ORIGIN|LABEL|KIND|URI each. Before the first apt-get update, as in a fresh container, it
+// has nothing to say but without what release files say.
+func indexTargets(ctx context.Context, options ...string) (string, error) {
+	args := append([]string{"indextargets"}, options...)
+	out, err := exec.CommandContext(ctx, "apt-get", append(args, "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)")...).Output()
+	return string(out), err
+}
+
 // mirrorFromTargets picks the Debian archive from the lines ORIGIN|LABEL|KIND|URI
 // of apt-get indextargets, "" where there is none. The security archive does not
-// carry other suites. Before the first apt-get update nothing but the URI is
-// known: then its usual ending tells.
+// carry other suites. Where no release files are read, apt leaves $(ORIGIN) as it is:
+// then the usual ending of the URI tells. mk/lab-need.sh judges by the same rules.
 func mirrorFromTargets(lines string) string {
 	guess := ""
 	for line := range strings.Lines(lines) {
@@ -103,7 +114,7 @@ func mirrorFromTargets(lines string) string {
 		if f[0] == "Debian" && f[1] == "Debian" {
 			return uri
 		}
-		if f[0] == "" && guess == "" && strings.HasSuffix(uri, "/debian") {
+		if f[0] == "$(ORIGIN)" && guess == "" && strings.HasSuffix(uri, "/debian") {
 			guess = uri
 		}
 	}

@@ -83,7 +83,8 @@ func (w work) check(ctx context.Context, dir string) needs {
 		_, err := findMirror(ctx)
 		miss(unlabelled(err))
 	}
-	if w.compile && there("unshare") {
+	// apt's sandbox, too, is a mount namespace.
+	if (w.compile || w.fetch && findSandbox(ctx).on) && there("unshare") && there("mount") {
 		miss(canEnter(ctx))
 	}
 	if w.space > 0 {
@@ -110,17 +111,23 @@ func unlabelled(err error) error {
 	return errors.New(strings.TrimPrefix(err.Error(), "lab: "))
 }
 
-// canEnter tries whether the toolchain can be entered, as [inRoot] does.
+// canEnter tries whether the toolchain can be entered, as [inRoot] does. Root may not in most
+// containers.
 func canEnter(ctx context.Context) error {
-	if os.Geteuid() == 0 {
+	argv := []string{"--mount", "--pid", "--fork"}
+	if os.Geteuid() != 0 {
+		argv = append(argv, "--map-root-user")
+	}
+	out, err := exec.CommandContext(ctx, "unshare", append(argv, "/bin/sh", "-c", "mount -t proc proc /proc")...).CombinedOutput()
+	switch {
+	case err == nil:
 		return nil
+	case os.Geteuid() == 0:
+		return fmt.Errorf("root may not make mount and PID namespaces here (%s): a container needs CAP_SYS_ADMIN and an unmasked /proc "+
+			"for that (docker run --privileged); else run this outside of it", lastLines(string(out), 1))
 	}
-	out, err := exec.CommandContext(ctx, "unshare", "--mount", "--pid", "--fork", "--map-root-user", "/bin/sh", "-c", ":").CombinedOutput()
-	if err != nil {
-		return fmt.Errorf("unprivileged user namespaces do not work here (%s): allow them, or run this as root, with root's cache",
-			lastLines(string(out), 1))
-	}
-	return nil
+	return fmt.Errorf("unprivileged user namespaces do not work here (%s): allow them, or run this as root, with root's cache",
+		lastLines(string(out), 1))
 }
 
 // checkSpace looks whether what is fetched and unpacked has room below dir.

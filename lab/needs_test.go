@@ -5,6 +5,7 @@ package lab
 import (
 	"bytes"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,11 +59,37 @@ func TestNeedsOfFullCache(t *testing.T) {
 	}
 }
 
-func TestNeedsUserNamespaces(t *testing.T) {
+// Whoever may not make namespaces is told before anything is fetched, root in a container too.
+func TestNeedsNamespaces(t *testing.T) {
 	fakePath(t, "echo unshare: no >&2; exit 1\n", "qemu-system-x86_64", "unshare", "mount", "chroot")
-	err := work{compile: true}.check(t.Context(), "/").err()
-	if root := os.Geteuid() == 0; root != (err == nil) || err != nil && !strings.Contains(err.Error(), "user namespaces do not work here (unshare: no)") {
-		t.Errorf("root: %v; %v", root, err)
+	want := "user namespaces do not work here (unshare: no)"
+	if os.Geteuid() == 0 {
+		want = "root may not make mount and PID namespaces here (unshare: no): a container needs CAP_SYS_ADMIN"
+	}
+	if err := (work{compile: true}).check(t.Context(), "/").err(); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("%v, want %s", err, want)
+	}
+}
+
+// Root without CAP_SYS_ADMIN, as in a container.
+func TestRootWithoutNamespaces(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to be root without its capabilities")
+	}
+	if err := canEnter(t.Context()); err != nil {
+		t.Skipf("this root has none itself: %v", err)
+	}
+	if os.Getenv("ZCBENCH_BARE_ROOT") != "" {
+		t.Fatal("setpriv left root its capabilities")
+	}
+	if _, err := exec.LookPath("setpriv"); err != nil {
+		t.Skip(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "setpriv", "--bounding-set", "-sys_admin", os.Args[0], "-test.run", "^TestRootWithoutNamespaces$", "-test.v")
+	cmd.Env = append(os.Environ(), "ZCBENCH_BARE_ROOT=1")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "root may not make mount and PID namespaces here (unshare: ") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

@@ -3,6 +3,10 @@
 package lab
 
 import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -74,8 +78,30 @@ Debian|Debian|Packages|https://second.example/debian
 	if got := mirrorFromTargets("Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu\n"); got != "" {
 		t.Errorf("on Ubuntu: got %s", got)
 	}
-	if got := mirrorFromTargets("||Packages|http://a.example/debian-security/\n||Packages|http://a.example/debian/\n"); got != "http://a.example/debian" {
+	const unread = "$(ORIGIN)|$(LABEL)|Packages|http://a.example/debian"
+	if got := mirrorFromTargets(unread + "-security/\n" + unread + "/\n"); got != "http://a.example/debian" {
 		t.Errorf("before the first update: got %s", got)
+	}
+}
+
+// A fresh container has package sources and no lists: apt itself is asked.
+func TestMirrorBeforeFirstUpdate(t *testing.T) {
+	if _, err := exec.LookPath("apt-get"); err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"conf":    fmt.Sprintf("Dir::State::lists %q;\nDir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"-\";\n", dir+"/none", dir+"/sources"),
+		"sources": "deb http://a.example/ubuntu noble main\ndeb http://a.example/debian bookworm main\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("APT_CONFIG", filepath.Join(dir, "conf"))
+	t.Setenv(mirrorEnv, "")
+	if got, err := debianMirror(t.Context()); err != nil || got != "http://a.example/debian" {
+		t.Errorf("%q, %v", got, err)
 	}
 }
 

@@ -6,7 +6,17 @@
 [ "$(uname -s)/$(uname -m)" = Linux/x86_64 ] || { echo "needs x86-64 Linux, this is $(uname -s)/$(uname -m)"; exit; }
 command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
 	{ echo "needs Debian or Ubuntu: dpkg and apt are not installed"; exit; }
-[ -n "${ZCBENCH_DEBIAN_MIRROR:-}" ] || apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -q '/debian/*$' ||
+# As lab/mirror.go has it: Debian's own archive, or, before the first apt-get update, what looks
+# like it.
+targets() { apt-get indextargets "$@" --format '$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)' 2>/dev/null; }
+debian() {
+	if [ -n "$(targets)" ]; then
+		targets | grep -q '^Debian|Debian|Packages|'
+	else
+		targets --no-release-info | grep -q '^$(ORIGIN)|.*|Packages|.*/debian/*$'
+	fi
+}
+[ -n "${ZCBENCH_DEBIAN_MIRROR:-}" ] || debian ||
 	{ echo "needs a Debian mirror, and this system's package sources name none: set ZCBENCH_DEBIAN_MIRROR to the URL of one"; exit; }
 missing=
 for p in "$@"; do

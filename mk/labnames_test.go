@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -292,6 +293,35 @@ func TestPatternsHit(t *testing.T) {
 			if hits == 0 {
 				t.Errorf("%s: %s is no test", list, p)
 			}
+		}
+	}
+}
+
+// Every test that a script here names is there: in a pattern that names none of them nothing runs,
+// and that passes.
+func TestScriptsNameTests(t *testing.T) {
+	all := map[string]bool{}
+	for _, b := range testsOf(t, []string{"*", "*/*", "*/*/*"}) {
+		for _, m := range regexp.MustCompile(`(?m)^func (Test\w+)\(t \*testing\.T\)`).FindAllSubmatch(b, -1) {
+			all[string(m[1])] = true
+		}
+	}
+	said := scripts(t)
+	for _, name := range []string{"../Makefile", "lab.mk", "package.mk", "field.mk"} {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		said += strings.ReplaceAll(string(b), "$$", "$")
+	}
+	named := regexp.MustCompile(`\^(Test\w+)(\$?)`).FindAllStringSubmatch(said, -1)
+	if len(named) < 80 || len(all) < 1000 {
+		t.Fatalf("%d patterns, %d tests", len(named), len(all))
+	}
+	for _, m := range named {
+		if m[2] == "$" && all[m[1]] {
+			continue
+		}
+		if m[2] == "$" || !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(name string) bool { return strings.HasPrefix(name, m[1]) }) {
+			t.Errorf("%s%s is no test", m[1], m[2])
 		}
 	}
 }

@@ -50,7 +50,7 @@ man: build ## write the manual pages to out/man
 	for p in zcrecv zcsend; do bin/$$p --man >out/man/$$p.1; done
 
 .PHONY: test
-test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (root; a quarter of an hour); ends with what was skipped and why
+test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (root; 10 to 20 minutes); ends with what was skipped and why
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed

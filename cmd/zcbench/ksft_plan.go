@@ -173,7 +173,7 @@ func processStart() time.Time {
 	const ticks = 100 // USER_HZ, of every architecture
 	started, err := strconv.ParseUint(fields[19], 10, 63)
 	age := time.Duration(boot.Nano()) - time.Duration(started)*(time.Second/ticks)
-	if err != nil || age < 0 || age > time.Hour { // a time namespace has another boot
+	if err != nil || age < 0 { // both are in the process's time namespace (fs/proc/array.c: do_task_stat)
 		return now
 	}
 	return now.Add(-age)

@@ -23,16 +23,16 @@ import (
 // switch records (perf_event), so other load on the machine does not disturb
 // the comparison: it is part of both sides. What can disturb it is time that
 // neither side sees in the same way: interrupts that came while idle, the idle
-// task's own work at each entry and exit, time that a hypervisor took. Hence three attempts; a
-// wrong formula fails all of them. An attempt with much of the former, or while the CPU was
-// nearly full of other work so that every formula says 1.0, does not count; a machine that is
-// never calmer skips the test. One that is calm, and yet nothing was burnt or nobody knows what
-// else ran, has compared nothing, and fails it.
+// task's own work at each entry and exit, time that a hypervisor took. Hence most of three
+// attempts decide; a wrong formula fails all of them. An attempt with much of the former, or while
+// the CPU was nearly full of other work so that every formula says 1.0, does not count; a machine
+// that is never calmer skips the test. One that is calm, and yet nothing was burnt or nobody knows
+// what else ran, has compared nothing, and fails it.
 func TestCPUTruth(t *testing.T) {
 	window := time.Duration(long.Rounds(1000, 2000)) * time.Millisecond
 	patience := time.Duration(long.Rounds(4, 20)) * time.Second
 	const (
-		attempts  = 3
+		most      = 2    // of three attempts that count
 		tolerance = 0.05 // cores
 		calm      = 0.15 // cores of background, and of stolen time
 		manyIdles = 4000 // a second; each is some microseconds of the idle task's own
@@ -48,8 +48,8 @@ func TestCPUTruth(t *testing.T) {
 		{"50 percent across the tick", 0.50, true},
 	} {
 		t.Run(load.name, func(t *testing.T) {
-			wrong, blind := 0, 0
-			for from := time.Now(); wrong < attempts && time.Since(from) < patience; {
+			good, wrong, blind := 0, 0, 0
+			for from := time.Now(); good < most && wrong < most && time.Since(from) < patience; {
 				r := measureTruth(t, load.duty, load.across, window)
 				t.Logf("%v", r)
 				switch d := r.off(r.busy); {
@@ -59,18 +59,20 @@ func TestCPUTruth(t *testing.T) {
 				case !r.usable || r.background > calm || r.steal > calm || r.idles > manyIdles:
 					t.Log("this attempt does not count")
 				case d < tolerance && d > -tolerance:
-					return
+					good++
 				default:
 					wrong++
 				}
 			}
-			if wrong == 0 && blind > 0 {
+			switch {
+			case good > wrong:
+			case wrong == most || wrong > good:
+				t.Errorf("busy is not within %.2f cores of the thread clock plus the background in %d attempts of %d", tolerance, wrong, good+wrong)
+			case blind > 0:
 				t.Fatalf("%d attempts have compared nothing", blind)
-			}
-			if wrong == 0 {
+			default:
 				t.Skipf("CPU too busy with other work for %v", patience)
 			}
-			t.Errorf("busy is not within %.2f cores of the thread clock plus the background in any of %d attempts", tolerance, wrong)
 		})
 	}
 }

@@ -15,6 +15,7 @@ timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./base
 # These run one after another and beside no other: tests of probes turn on the kernel's count of
 # what eBPF programs cost, which is on or off for all flows of a machine, and spoils the others'.
 alone=' ./bench ./bench/endpoint ./bpf ./cmd/zcbench '
+
 rounds=$1
 if [ $# = 2 ]; then
 	exec "$2" --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- "$0" "$rounds"
@@ -31,6 +32,7 @@ for p in "${packages[@]}"; do
 		by_twos+=("$p")
 	fi
 done
+
 # The loops end with this script, however it ends. A time alone would leave the last rounds without
 # them on a slow machine; it is there should all else fail.
 loops=()
@@ -40,6 +42,7 @@ for _ in $(seq "$(nproc)"); do
 	setpriv --pdeathsig TERM timeout 48h sh -c 'while :; do :; done' &
 	loops+=($!)
 done
+
 # busy N PACKAGE... tests so many packages at the same time.
 busy() {
 	local at_once=$1

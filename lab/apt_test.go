@@ -38,6 +38,7 @@ func testApt(t *testing.T) *apt {
 	t.Helper()
 	needApt(t)
 	t.Setenv(mirrorEnv, debian)
+	t.Setenv(snapshotEnv, "")
 	a, err := newApt(t.Context(), testCache(t), "sid", io.Discard)
 	must(t, err)
 	return a

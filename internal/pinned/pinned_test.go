@@ -29,13 +29,19 @@ func TestThreads(t *testing.T) {
 		t.Fatalf("threads on %v before any was bound", got)
 	}
 	bound, done := make(chan error), make(chan struct{})
-	defer close(done)
 	go func() {
-		runtime.LockOSThread() // and it ends with this function
+		runtime.LockOSThread() // and it ends with this function, unless it is the process's first
 		var one unix.CPUSet
 		one.Set(cpu)
 		bound <- unix.SchedSetaffinity(0, &one)
 		<-done
+		bound <- unix.SchedSetaffinity(0, &may)
+	}()
+	defer func() {
+		close(done)
+		if err := <-bound; err != nil {
+			t.Error(err)
+		}
 	}()
 	if err := <-bound; err != nil {
 		t.Fatal(err)

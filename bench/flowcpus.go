@@ -204,10 +204,5 @@ func (o *Options) nameCPUs(sut, tg []int) {
 	}
 }
 
-// fixed tells that the CPUs of the cell's layout were named.
-func (o *Options) fixed(role stream.Role) bool {
-	return o.layoutNamed[index(role)]
-}
-
 // lackingCPU is of a thread or softirq for which there is no CPU.
 const lackingCPU = -2

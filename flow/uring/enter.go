@@ -158,7 +158,3 @@ func (r *Ring) Gathered() uint64 { return r.gathered }
 func durationSpec(d time.Duration) timespec {
 	return timespec{sec: int64(d / time.Second), nsec: int64(d % time.Second)}
 }
-
-func (t timespec) duration() time.Duration {
-	return time.Duration(t.sec)*time.Second + time.Duration(t.nsec)
-}

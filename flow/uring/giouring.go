@@ -182,3 +182,7 @@ func (e *gio) close() error {
 	e.ring.QueueExit() // tells nothing
 	return nil
 }
+
+func (t timespec) duration() time.Duration {
+	return time.Duration(t.sec)*time.Second + time.Duration(t.nsec)
+}

@@ -17,6 +17,7 @@ timely=(./bench ./bench/agent ./bench/endpoint ./bench/host ./bench/modes ./base
 alone=' ./bench ./bench/endpoint ./bpf ./cmd/zcbench '
 
 rounds=$1
+[[ $rounds =~ ^[1-9][0-9]{0,3}$ ]] || { echo "ROUNDS is $rounds: set it to a number from 1 to 9999" >&2; exit 2; }
 if [ $# = 2 ]; then
 	exec "$2" --format pkgname-and-test-fails --format-hide-empty-pkg --raw-command -- "$0" "$rounds"
 fi

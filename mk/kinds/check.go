@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/token"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// clocks are the calls of package time that only a timed test makes. Others wait with package await.
+var clocks = []string{"Sleep", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
+
+// least is the shortest deadline of a test that is not timed: one that only a hang reaches.
+const least = 60 // seconds
+
+// outside are calls that ask a network, or another process.
+var outside = map[string][]string{
+	"exec": {"Command", "CommandContext"},
+	"net":  {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "Listen", "ListenTCP", "ListenUDP", "ListenUnix", "ListenPacket", "FileConn", "FileListener"},
+	"unix": {"Socket", "Socketpair", "Pipe2", "Kill", "Mmap", "BpfXxx", "PerfEventOpen", "IoctlGetInt"},
+	"os":   {"Pipe", "StartProcess"},
+}
+
+// forbidden says what an unmarked test may not call, "" of anything else.
+func forbidden(c *ast.CallExpr) (what string, clock bool) {
+	s, ok := c.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return "", false
+	}
+	name := s.Sel.Name
+	if id, ok := s.X.(*ast.Ident); ok {
+		switch {
+		case id.Name == "time" && slices.Contains(clocks, name):
+			return "time." + name, true
+		case id.Name == "context" && strings.HasPrefix(name, "WithTimeout") && len(c.Args) > 1 && !late(c.Args[1]):
+			return "context." + name + " of less than a minute", true
+		case slices.Contains(outside[id.Name], name):
+			return id.Name + "." + name, false
+		}
+	}
+	if in, ok := s.X.(*ast.CallExpr); ok && isOf(in.Fun, "time", "Now") && name == "Add" && len(c.Args) == 1 && !late(c.Args[0]) {
+		return "time.Now().Add of less than a minute", true
+	}
+	return "", false
+}
+
+// late tells of a duration that it is at least a minute, or in the past. One that is not written in
+// numbers is not.
+func late(x ast.Expr) bool {
+	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.SUB {
+		return true
+	}
+	s, ok := seconds(x)
+	return ok && s >= least
+}
+
+// units are those of package time that tests use, in seconds.
+var units = map[string]float64{"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1, "Minute": 60, "Hour": 3600}
+
+// seconds is a duration that is written as a product of numbers and units.
+func seconds(x ast.Expr) (float64, bool) {
+	switch x := x.(type) {
+	case *ast.ParenExpr:
+		return seconds(x.X)
+	case *ast.BasicLit:
+		v, err := strconv.ParseFloat(x.Value, 64)
+		return v, err == nil
+	case *ast.SelectorExpr:
+		u, known := units[x.Sel.Name]
+		return u, known && isOf(x, "time", x.Sel.Name)
+	case *ast.BinaryExpr:
+		a, ok := seconds(x.X)
+		b, ok2 := seconds(x.Y)
+		switch x.Op {
+		case token.MUL:
+			return a * b, ok && ok2
+		case token.QUO:
+			return a / b, ok && ok2 && b != 0
+		}
+	}
+	return 0, false
+}
+
+// check is what does not fit, a line each: "file:line: what, by which test".
+func (p *pkg) check() (said []string) {
+	if p.dir == "internal/await" || p.dir == "internal/asleep" { // those who wait for all
+		return nil
+	}
+	seen := map[string]bool{}
+	for _, name := range p.names() {
+		f := p.funcs[name]
+		if !f.test() && name != "TestMain" && !p.helps(f) {
+			continue
+		}
+		if f.mark == timed || name == "TestMain" && p.pure {
+			continue
+		}
+		for _, c := range p.reached(f) {
+			if !c.clock && (!p.pure || f.mark == kernel) {
+				continue
+			}
+			rule := "wait by package internal/await, or mark the test by kind.Timed"
+			if !c.clock {
+				rule = "mark the test by kind.Kernel, or do not call the package's tests pure"
+			}
+			line := fmt.Sprintf("%s:%d: %s", c.pos.Filename, c.pos.Line, c.what)
+			if !seen[line] {
+				seen[line] = true
+				said = append(said, fmt.Sprintf("%s, by %s: %s", line, name, rule))
+			}
+		}
+	}
+	return said
+}
+
+// helps tells of a function that other packages' tests may call it.
+func (p *pkg) helps(f *function) bool {
+	return strings.HasSuffix(p.dir, "test") && ast.IsExported(f.name) && !strings.HasPrefix(f.name, "Benchmark")
+}
+
+// reached is what a function calls of what is forbidden, by way of others of its package, too.
+func (p *pkg) reached(f *function) (calls []call) {
+	todo, seen := []*function{f}, map[string]bool{f.name: true}
+	for len(todo) > 0 {
+		f := todo[0]
+		todo = append(todo[1:], nil)[:len(todo)-1]
+		calls = append(calls, f.calls...)
+		for name := range f.uses {
+			if g := p.funcs[name]; g != nil && !seen[name] && !g.test() {
+				seen[name] = true
+				todo = append(todo, g)
+			}
+		}
+	}
+	return calls
+}

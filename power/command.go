@@ -20,7 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var commandKind = kind{inBand: true, summary: "any command that prints watts", example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
+var commandKind = sourceKind{inBand: true, summary: "any command that prints watts", example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
 	options: []string{"scope"},
 	reaches: func(s Spec) []Reach { return []Reach{{Does: Runs, What: "/bin/sh -c " + quote(s.Target)}} },
 	check: func(s Spec) error {

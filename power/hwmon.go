@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var hwmonKind = kind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
+var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
 	reaches: opens("root"),
 	options: []string{"root", "label"},
 	open:    func(s Spec) (Source, error) { return openHwmon(s) },

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-var ipmiKind = kind{inBand: true, summary: "the BMC's power reading (IPMI DCMI)", example: "ipmi",
+var ipmiKind = sourceKind{inBand: true, summary: "the BMC's power reading (IPMI DCMI)", example: "ipmi",
 	reaches: opens("device"),
 	options: []string{"device"},
 	open:    func(s Spec) (Source, error) { return openIPMI(s) },

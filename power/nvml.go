@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-var nvmlKind = kind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
+var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
 	options: []string{"helper"},
 	reaches: func(s Spec) []Reach {
 		if p := s.Options.Get("helper"); p != "" {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-var ptdaemonKind = kind{summary: "SPEC PTDaemon, which talks to a power analyzer", example: "ptdaemon=meterhost:8888",
+var ptdaemonKind = sourceKind{summary: "SPEC PTDaemon, which talks to a power analyzer", example: "ptdaemon=meterhost:8888",
 	reaches: asks(func(s Spec) string { return withPort(s.Target, ptdaemonPort) }),
 	check:   needAddress("the daemon's address"),
 	open:    func(s Spec) (Source, error) { return openPTDaemon(s) }}

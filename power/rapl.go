@@ -18,7 +18,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
-var raplKind = kind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)", example: "rapl",
+var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)", example: "rapl",
 	reaches: opens("root"),
 	options: []string{"root", "scope"},
 	check: func(s Spec) error {

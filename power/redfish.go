@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-var redfishKind = kind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
+var redfishKind = sourceKind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
 	options: []string{"secrets", "ca", "insecure", "chassis"},
 	reaches: asksWithSecrets(func(s Spec) string { return redfishURL(s.Target) }, "ca"),
 	check:   checkRedfish,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-var scpiKind = kind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)", example: "scpi=meter:10001?item=3",
+var scpiKind = sourceKind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)", example: "scpi=meter:10001?item=3",
 	options: []string{"item"},
 	reaches: asks(func(s Spec) string { return withPort(s.Target, scpiPort) }),
 	check: func(s Spec) error {

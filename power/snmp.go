@@ -19,7 +19,7 @@ import (
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-var snmpKind = kind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)", example: "snmp=apc@pdu.example?outlet=3",
+var snmpKind = sourceKind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)", example: "snmp=apc@pdu.example?outlet=3",
 	options: []string{"outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "secrets"},
 	reaches: asksWithSecrets(func(s Spec) string { _, addr, _ := strings.Cut(s.Target, "@"); return withPort(addr, snmpPort) }),
 	check:   func(s Spec) error { _, err := parseSNMP(s); return err },

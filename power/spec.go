@@ -214,8 +214,8 @@ func (s Spec) declared(def float64) float64 {
 	return v
 }
 
-// kind is how sources of one name are made.
-type kind struct {
+// sourceKind is how sources of one name are made.
+type sourceKind struct {
 	inBand bool
 	// oneMachine is set for a source that is not in band and sees one machine.
 	oneMachine bool
@@ -232,10 +232,10 @@ type kind struct {
 	survey func() (found string, err error)
 }
 
-var kinds map[string]kind
+var kinds map[string]sourceKind
 
 func init() { // open functions name each other
-	kinds = map[string]kind{
+	kinds = map[string]sourceKind{
 		"rapl":     raplKind,
 		"hwmon":    hwmonKind,
 		"ipmi":     ipmiKind,

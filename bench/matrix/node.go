@@ -139,7 +139,7 @@ func mapping(n ast.Node, what string) ([]pair, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{m}
 	default:
-		return nil, at(n, "%s must be a mapping (key: value), this is %s", what, kind(n))
+		return nil, at(n, "%s must be a mapping (key: value), this is %s", what, shape(n))
 	}
 	seen := map[string]bool{}
 	var out []pair
@@ -187,10 +187,10 @@ func scalarText(n ast.Node) (string, error) {
 	case nil:
 		return "", at(n, "a value is missing")
 	}
-	return "", at(n, "want one value, this is %s", kind(n))
+	return "", at(n, "want one value, this is %s", shape(n))
 }
 
-func kind(n ast.Node) string {
+func shape(n ast.Node) string {
 	switch n.(type) {
 	case nil, *ast.NullNode:
 		return "nothing"

@@ -6,12 +6,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os"
 	"strconv"
 	"strings"
 
-	"github.com/prometheus/procfs"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
 )
@@ -77,32 +75,6 @@ func Above(controller string) []*Link {
 }
 
 func unseen(err error) *Link { return &Link{By: "the command's connection", Err: err} }
-
-// connections are those of this network namespace that lead to a peer, by their inodes.
-func connections() (map[uint64]*Link, error) {
-	fs, err := procfs.NewFS("/proc/thread-self")
-	if err != nil {
-		return nil, err
-	}
-	four, err := fs.NetTCP()
-	if err != nil {
-		return nil, err
-	}
-	six, err := fs.NetTCP6()
-	if err != nil && !errors.Is(err, os.ErrNotExist) { // a kernel without IPv6
-		return nil, err
-	}
-	const established = 1 // TCP_ESTABLISHED of include/net/tcp_states.h
-	out := map[uint64]*Link{}
-	for _, c := range append(four, six...) {
-		peer, ok := netip.AddrFromSlice(c.RemAddr)
-		here, hok := netip.AddrFromSlice(c.LocalAddr)
-		if c.St == established && c.Inode != 0 && ok && hok {
-			out[c.Inode] = &Link{Peer: peer.Unmap(), Here: here.Unmap()}
-		}
-	}
-	return out, nil
-}
 
 // held are the connections that a process holds. One whose descriptors may not be looked at
 // holds none.

@@ -8,7 +8,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // One row at the end of columns adds a column: it is written, read back, and missing in an
 // older file without harm.

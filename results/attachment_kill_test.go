@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 )
 
@@ -22,8 +24,8 @@ const attachEnv = "ZCBENCH_TEST_ATTACH"
 // attachedTo is what the profile of a run's end holds here.
 func attachedTo(runID, end string) []byte { return bytes.Repeat([]byte(runID+"-"+end+"\n"), 20_000) }
 
-// attachUntilKilled keeps runs with profiles, one after another. Nobody may come to kill it: that
-// fails, and does not fill the disk.
+// attachUntilKilled keeps runs with profiles, one after another, and not so many that they fill the
+// disk before somebody kills it.
 func attachUntilKilled(t *testing.T, dir string) {
 	w, err := Create(dir, Header{SessionID: "s1"})
 	if err != nil {
@@ -36,12 +38,13 @@ func attachUntilKilled(t *testing.T, dir string) {
 			t.Fatal(err)
 		}
 	}
-	t.Fatal("nobody has killed it")
+	await.Kill()
 }
 
 // A process that is killed at any moment leaves each run of its journal with all that is attached
 // to it, whole, and at most one run's besides that is in no journal. Nothing half written stays.
 func TestAttachKilled(t *testing.T) {
+	kind.Kernel(t)
 	if dir := os.Getenv(attachEnv); dir != "" {
 		attachUntilKilled(t, dir)
 	}
@@ -64,10 +67,8 @@ func TestAttachKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(dir, JournalFile)
-		for end := time.Now().Add(30 * time.Second); records(path) == 0 && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
-		time.Sleep(time.Duration(rnd.IntN(30_000)) * time.Microsecond) // any moment
+		await.Until(t, "a run is kept", func() bool { return records(path) > 0 })
+		await.Pause("any moment", time.Duration(rnd.IntN(30_000))*time.Microsecond)
 		if err := cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}

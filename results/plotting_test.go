@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
 
 // toPlot is a folder of results with two cells, of runs with three flows, and a third one that has
@@ -38,6 +40,7 @@ func toPlot(t *testing.T) (dir string) {
 
 // The examples in Python work on what we write. They say a figure for each cell, and draw.
 func TestPythonExamples(t *testing.T) {
+	kind.Kernel(t)
 	python, err := exec.LookPath("python3")
 	if err == nil {
 		err = exec.Command(python, "-c", "import matplotlib, pandas").Run()
@@ -80,6 +83,7 @@ func TestPythonExamples(t *testing.T) {
 // The gnuplot example of docs/plotting works on what we write, also with commas,
 // quotes and spaces in the texts.
 func TestGnuplotExample(t *testing.T) {
+	kind.Kernel(t)
 	gnuplot, err := exec.LookPath("gnuplot")
 	if err != nil {
 		t.Skip("gnuplot is not installed (Debian: gnuplot-nox)")

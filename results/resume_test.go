@@ -8,8 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"golang.org/x/sys/unix"
 )
 
@@ -61,6 +62,7 @@ func TestResume(t *testing.T) {
 // A folder that came from somebody else does not say where files are written, and has
 // nothing that is waited for.
 func TestLinksInResults(t *testing.T) {
+	kind.Kernel(t)
 	dir, other := t.TempDir(), t.TempDir()
 	w, err := Create(other, Header{SessionID: "s1"})
 	if err != nil {
@@ -92,13 +94,8 @@ func TestLinksInResults(t *testing.T) {
 	}
 	refused := make(chan error, 1)
 	go func() { _, err := Create(dir, Header{SessionID: "s2"}); refused <- err }()
-	select {
-	case err := <-refused:
-		if !errors.Is(err, ErrExists) {
-			t.Errorf("a journal that is a pipe: %v", err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Fatal("waits for whoever writes to a pipe")
+	if err := await.Chan(t, "a journal that is a pipe is refused", refused); !errors.Is(err, ErrExists) {
+		t.Errorf("a journal that is a pipe: %v", err)
 	}
 	if _, err := Read("/dev/zero"); err == nil {
 		t.Error("read a device without an end")

@@ -113,7 +113,7 @@ func TestDevmemReaderOrdinary(t *testing.T) {
 	linear := make([]byte, 64<<10)
 	r := NewDevmemReader(linear, make([]byte, 100*DevmemControlBytes))
 	send(t, tx, []byte("hello"), 0)
-	await(t, rx, unix.POLLIN)
+	ready(t, rx, unix.POLLIN)
 	n, frags, truncated, errno := r.Recv(rx, unix.MSG_DONTWAIT)
 	if errno == unix.EOPNOTSUPP || errno == unix.EINVAL {
 		t.Skip("this kernel has no MSG_SOCK_DEVMEM")

@@ -22,7 +22,7 @@ func TestMapper(t *testing.T) {
 		t.Errorf("nothing there: %+v, %v", got, errno)
 	}
 	send(t, tx, make([]byte, 100), 0)
-	await(t, rx, unix.POLLIN)
+	ready(t, rx, unix.POLLIN)
 	if got, errno := m.Receive(rx, window, true); got != (Mapped{Skip: 100, Left: true}) || errno != 0 {
 		t.Errorf("100 bytes: %+v, %v", got, errno)
 	}
@@ -33,7 +33,7 @@ func TestMapper(t *testing.T) {
 		t.Errorf("unaligned window: %v", errno)
 	}
 	unix.Shutdown(tx, unix.SHUT_WR)
-	await(t, rx, unix.POLLIN)
+	ready(t, rx, unix.POLLIN)
 	if _, errno := m.Receive(rx, window, true); errno != unix.EIO {
 		t.Errorf("at the end of the stream: %v", errno)
 	}

@@ -4,34 +4,69 @@ package stream_test
 
 import (
 	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
-// wakes waits for events on c in a goroutine; the channel has what came.
-func wakes(c *stream.Conn, events int16) <-chan int16 {
-	got := make(chan int16, 1)
+// wakes waits for events on c in a goroutine, which sleeps by now unless they have come; the
+// channel has what came, 0 if that hangs.
+func wakes(t *testing.T, c *stream.Conn, events int16) <-chan int16 {
+	t.Helper()
+	got, thread := make(chan int16, 1), make(chan int, 1)
 	fd := c.FD
 	go func() {
-		got <- await(fd, events, 3*time.Second)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		thread <- unix.Gettid()
+		var w sock.Waiter
+		var r int16
+		await.So(func() bool { // a signal ends a sleep
+			r, _ = w.Wait(fd, events, int(await.Hang.Milliseconds()))
+			return r != 0
+		})
+		got <- r
 	}()
-	time.Sleep(20 * time.Millisecond) // let it sleep
+	in, sleeps := fmt.Sprintf("/proc/self/task/%d/syscall", <-thread), fmt.Sprintf("%d ", unix.SYS_PPOLL)
+	await.Until(t, "a thread sleeps until there is an event, or there is one", func() bool {
+		b, _ := os.ReadFile(in) // "running", or the system call that it sleeps in
+		return strings.HasPrefix(string(b), sleeps) || len(got) > 0
+	})
 	return got
 }
 
-// await sleeps until fd has one of events, also when a signal ends a sleep.
-func await(fd int, events int16, limit time.Duration) int16 {
+// ready waits until fd has one of events, or what is always told.
+func ready(t testing.TB, fd int, events int16) {
+	t.Helper()
 	var w sock.Waiter
-	for end := time.Now().Add(limit); ; {
-		if r, _ := w.Wait(fd, events, int(limit.Milliseconds())); r != 0 || time.Now().After(end) {
-			return r
+	await.Until(t, fmt.Sprintf("events %#x", events), func() bool {
+		r, _ := w.Wait(fd, events, 1000) // a signal ends it, too
+		return r != 0
+	})
+}
+
+// fill sends until the receiver's window and the sender's buffer are full. On a busy machine they
+// may have a little room.
+func fill(t *testing.T, tx *stream.Conn) {
+	t.Helper()
+	b := make([]byte, 1<<20)
+	var w sock.Waiter
+	await.Until(t, "there is no more room", func() bool {
+		_, errno := sock.Send(tx.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		if errno != unix.EAGAIN {
+			return false
 		}
-	}
+		r, _ := w.Wait(tx.FD, unix.POLLOUT, 100)
+		return r == 0
+	})
 }
 
 func TestAbortWakesBothEnds(t *testing.T) {
@@ -42,7 +77,7 @@ func TestAbortWakesBothEnds(t *testing.T) {
 		if by == "sender" {
 			own, peer = tx, rx
 		}
-		a, b := wakes(own, unix.POLLIN), wakes(peer, unix.POLLIN)
+		a, b := wakes(t, own, unix.POLLIN), wakes(t, peer, unix.POLLIN)
 		own.Abort()
 		if r := <-a; r == 0 {
 			t.Errorf("the %s aborted and slept on", by)
@@ -59,12 +94,8 @@ func TestAbortWakesBothEnds(t *testing.T) {
 func TestAbortWakesAFullSender(t *testing.T) {
 	c := stream.NewCookie()
 	_, tx := meet(t, listen(t, c), helloOf(c))
-	for b := make([]byte, 1<<20); ; {
-		if _, errno := sock.Send(tx.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); errno == unix.EAGAIN {
-			break
-		}
-	}
-	got := wakes(tx, unix.POLLOUT)
+	fill(t, tx)
+	got := wakes(t, tx, unix.POLLOUT)
 	tx.Abort()
 	if r := <-got; r == 0 {
 		t.Error("slept on")
@@ -76,29 +107,19 @@ func TestAbortWakesAFullSender(t *testing.T) {
 func TestAbortedReceiverBreaksAFullSender(t *testing.T) {
 	c := stream.NewCookie()
 	rx, tx := meet(t, listen(t, c), helloOf(c))
-	b := make([]byte, 1<<20)
-	var w sock.Waiter
-	for full := false; !full; {
-		if _, errno := sock.Send(tx.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); errno == unix.EAGAIN {
-			full = await(tx.FD, unix.POLLOUT, 100*time.Millisecond) == 0
-		}
-	}
+	fill(t, tx)
 	rx.Abort()
+	b := make([]byte, 1<<20)
 	for {
 		if n, errno := sock.Recv(rx.FD, b, unix.MSG_DONTWAIT); n <= 0 || errno != 0 {
 			break
 		}
 	}
 	rx.Close()
-	for limit := time.Now().Add(time.Second); ; w.Wait(tx.FD, unix.POLLOUT, 50) {
+	await.Until(t, "the sender is broken off", func() bool {
 		_, errno := sock.Send(tx.FD, b, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-		if errno == unix.ECONNRESET || errno == unix.EPIPE {
-			return
-		}
-		if time.Now().After(limit) {
-			t.Fatalf("the sender goes on: %v", errno)
-		}
-	}
+		return errno == unix.ECONNRESET || errno == unix.EPIPE
+	})
 }
 
 func TestStopIsNoAbort(t *testing.T) {

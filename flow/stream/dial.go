@@ -118,6 +118,9 @@ func (c *Conn) Welcome(w Welcome) error {
 	return nil
 }
 
+// deliveryTime is how long the peer's kernel may take to acknowledge the farewell.
+var deliveryTime = time.Second // tests have more patience
+
 // SendFarewell is the receiver's last word.
 func (c *Conn) SendFarewell(f Farewell) error {
 	b, err := f.AppendBinary(nil)
@@ -126,7 +129,7 @@ func (c *Conn) SendFarewell(f Farewell) error {
 	}
 	err = c.words().writeAll(b)
 	if err == nil {
-		err = c.words().delivered(time.Second)
+		err = c.words().delivered(deliveryTime)
 	}
 	if err != nil {
 		return &fault.Error{Op: "the sender ended the flow without waiting for the receiver's account of it", Err: err, Peer: true,

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -36,19 +37,19 @@ func TestDialWaitsForTheListener(t *testing.T) {
 	}
 	dialed := make(chan answer, 1)
 	go func() {
-		c, w, err := stream.Dial(soon(t), addr, helloOf(cookie), sock.Options{})
+		c, w, err := stream.Dial(await.Context(t), addr, helloOf(cookie), sock.Options{})
 		if err == nil {
 			c.Close()
 		}
 		dialed <- answer{w, err}
 	}()
-	time.Sleep(100 * time.Millisecond)
+	await.Pause("nobody listens at first", 100*time.Millisecond)
 	p, err := stream.Listen(addr, cookie, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	rx, _, err := p.Accept(soon(t))
+	rx, _, err := p.Accept(await.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,38 +63,43 @@ func TestDialWaitsForTheListener(t *testing.T) {
 }
 
 func TestDialGivesUpWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	_, _, err := stream.Dial(ctx, freeAddr(t), helloOf(stream.Cookie{}), sock.Options{})
-	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(fault.Fix(err), "start the receiver") || time.Since(began) > 5*time.Second {
-		t.Errorf("after %v: %v; fix %q", time.Since(began), err, fault.Fix(err))
+	var err error
+	limit := 50 * time.Millisecond
+	await.Until(t, "there is time for an attempt", func() bool {
+		limit *= 2
+		_, _, err = stream.Dial(await.Ending(t, limit), freeAddr(t), helloOf(stream.Cookie{}), sock.Options{})
+		return !errors.Is(err, context.DeadlineExceeded) // in the middle of the first
+	})
+	if !errors.Is(err, unix.ECONNREFUSED) || !strings.Contains(fault.Fix(err), "start the receiver") {
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 }
 
 func TestDialWithTheWrongCookie(t *testing.T) {
 	p := listen(t, stream.NewCookie())
-	began := time.Now()
-	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.NewCookie()), sock.Options{})
-	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(fault.Fix(err), "cookie") || time.Since(began) > 5*time.Second {
-		t.Errorf("after %v: %v; fix %q", time.Since(began), err, fault.Fix(err))
+	_, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(stream.NewCookie()), sock.Options{})
+	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(fault.Fix(err), "cookie") || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	strangers(t, p, 1)
 }
 
-// mute listens, accepts and says nothing.
+// mute listens, accepts and says nothing but say.
 func mute(t testing.TB, say []byte) net.Addr {
 	t.Helper()
-	return muteAt(t, "127.0.0.1:0", say)
+	addr, _ := muteAt(t, "127.0.0.1:0", say)
+	return addr
 }
 
-func muteAt(t testing.TB, addr string, say []byte) net.Addr {
+// muteAt is mute at an address. greeted has a value when somebody has said something.
+func muteAt(t testing.TB, addr string, say []byte) (at net.Addr, greeted <-chan struct{}) {
 	t.Helper()
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { l.Close() })
+	said := make(chan struct{}, 1)
 	go func() {
 		for {
 			c, err := l.Accept()
@@ -102,21 +108,24 @@ func muteAt(t testing.TB, addr string, say []byte) net.Addr {
 			}
 			t.Cleanup(func() { c.Close() })
 			c.Write(say)
+			if n, _ := c.Read(make([]byte, 1)); n == 1 {
+				select {
+				case said <- struct{}{}:
+				default:
+				}
+			}
 		}
 	}()
-	return l.Addr()
+	return l.Addr(), said
 }
 
 func TestDialToSomethingElse(t *testing.T) {
 	ssh := []byte("SSH-2.0-OpenSSH_9.9 some server\r\n")
-	if _, _, err := stream.Dial(soon(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "not a zcbench peer of this version") {
+	if _, _, err := stream.Dial(await.Context(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "not a zcbench peer of this version") {
 		t.Error(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 150*time.Millisecond)
-	defer cancel()
-	began := time.Now()
-	if _, _, err := stream.Dial(ctx, mute(t, nil).String(), helloOf(stream.Cookie{}), sock.Options{}); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > 5*time.Second {
-		t.Errorf("a mute server, after %v: %v", time.Since(began), err)
+	if _, _, err := stream.Dial(await.Ending(t, 150*time.Millisecond), mute(t, nil).String(), helloOf(stream.Cookie{}), sock.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a mute server: %v", err)
 	}
 }
 
@@ -124,15 +133,17 @@ func TestDialToSomethingElse(t *testing.T) {
 func TestDialToSomethingElseLater(t *testing.T) {
 	t.Parallel() // it waits
 	addr := freeAddr(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(await.Context(t))
+	defer cancel(nil)
 	dialed := make(chan error, 1)
 	go func() {
 		_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
 		dialed <- err
 	}()
-	time.Sleep(100 * time.Millisecond)
-	muteAt(t, addr, nil)
+	await.Pause("nobody listens at first", 100*time.Millisecond)
+	_, greeted := muteAt(t, addr, nil)
+	await.Chan(t, "the sender says hello", greeted)
+	cancel(context.DeadlineExceeded) // as if its time was up
 	if err := <-dialed; err == nil || !strings.Contains(err.Error(), "wait for the receiver's welcome") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
@@ -146,8 +157,7 @@ func TestDialWaitsForALateWelcome(t *testing.T) {
 	const late = 11 * time.Second
 	c := stream.NewCookie()
 	p := listen(t, c)
-	ctx, cancel := context.WithTimeout(t.Context(), 6*late)
-	defer cancel()
+	ctx := await.Context(t)
 	dialed := make(chan error, 1)
 	go func() {
 		tx, _, err := stream.Dial(ctx, p.Addr().String(), helloOf(c), sock.Options{})
@@ -161,10 +171,9 @@ func TestDialWaitsForALateWelcome(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer rx.Close()
-	select {
-	case err := <-dialed:
-		t.Fatalf("it did not wait for its welcome: %v", err)
-	case <-time.After(late):
+	await.Pause("the sender waits for its welcome", late)
+	if len(dialed) > 0 {
+		t.Fatalf("it did not wait for its welcome: %v", <-dialed)
 	}
 	if err := rx.Welcome(stream.Welcome{}); err != nil {
 		t.Fatal(err)
@@ -179,18 +188,20 @@ func TestDialCalledOff(t *testing.T) {
 	t.Parallel() // it waits
 	for name, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String()} {
 		ctx, cancel := context.WithCancelCause(context.Background())
-		time.AfterFunc(100*time.Millisecond, func() { cancel(stream.ErrAborted) })
-		began := time.Now()
-		_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
-		if !errors.Is(err, stream.ErrAborted) || time.Since(began) > 5*time.Second {
-			t.Errorf("%s: after %v: %v", name, time.Since(began), err)
+		await.Later(100*time.Millisecond, func() { cancel(stream.ErrAborted) })
+		var err error
+		await.Return(t, "Dial hears that: "+name, func() {
+			_, _, err = stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
+		})
+		if !errors.Is(err, stream.ErrAborted) {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
 func TestDialOptionRefused(t *testing.T) {
 	p := listen(t, stream.Cookie{})
-	_, _, err := stream.Dial(soon(t), p.Addr().String(), helloOf(stream.Cookie{}), sock.Options{Congestion: "nosuch"})
+	_, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(stream.Cookie{}), sock.Options{Congestion: "nosuch"})
 	if !errors.Is(err, unix.ENOENT) || !strings.Contains(fault.Fix(err), "available now") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
@@ -199,11 +210,12 @@ func TestDialOptionRefused(t *testing.T) {
 func TestFarewellThatDoesNotCome(t *testing.T) {
 	c := stream.NewCookie()
 	rx, tx := meet(t, listen(t, c), helloOf(c))
-	if _, err := tx.ReadFarewell(time.Now().Add(100 * time.Millisecond)); !errors.Is(err, context.DeadlineExceeded) || fault.Fix(err) == "" {
+	soon, _ := await.Ending(t, 100*time.Millisecond).Deadline()
+	if _, err := tx.ReadFarewell(soon); !errors.Is(err, context.DeadlineExceeded) || fault.Fix(err) == "" {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	rx.Close()
-	if _, err := tx.ReadFarewell(time.Now().Add(5 * time.Second)); err == nil || !strings.Contains(err.Error(), "closed the connection") {
+	if _, err := tx.ReadFarewell(await.Deadline()); err == nil || !strings.Contains(err.Error(), "closed the connection") {
 		t.Error(err)
 	}
 }

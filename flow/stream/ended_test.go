@@ -6,8 +6,8 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,11 +37,13 @@ func besides(t *testing.T) (rx, tx *Conn) {
 
 func look(t *testing.T, w *EndWatch, c *Conn) (bool, error) {
 	t.Helper()
-	for limit := time.Now().Add(5 * time.Second); ; time.Sleep(time.Millisecond) {
-		if ended, err := w.Look(c); ended || err != nil || time.Now().After(limit) {
-			return ended, err
-		}
-	}
+	var ended bool
+	var err error
+	await.Until(t, "the end of the flow, or what is wrong with it", func() bool {
+		ended, err = w.Look(c)
+		return ended || err != nil
+	})
+	return ended, err
 }
 
 // The receiver hears how many packets there were, also when the words come in pieces.
@@ -61,7 +63,7 @@ func TestEndOfPackets(t *testing.T) {
 	if err := rx.SendFarewell(Farewell{Bytes: 7}); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := tx.ReadFarewell(time.Now().Add(5 * time.Second)); err != nil || f.Bytes != 7 {
+	if f, err := tx.ReadFarewell(await.Deadline()); err != nil || f.Bytes != 7 {
 		t.Errorf("%+v, %v", f, err)
 	}
 

@@ -6,9 +6,9 @@ import (
 	"errors"
 	"net"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
 )
@@ -26,7 +26,7 @@ func arrived(t *testing.T) (rx *stream.Conn, tx net.Conn) {
 	if _, err := tx.Write(b); err != nil {
 		t.Fatal(err)
 	}
-	if rx, _, err = p.Accept(soon(t)); err != nil {
+	if rx, _, err = p.Accept(await.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { rx.Close() })
@@ -45,11 +45,7 @@ func TestLeft(t *testing.T) {
 		}
 		tx.Close()
 		var err error
-		for end := time.Now().Add(5 * time.Second); err == nil; time.Sleep(time.Millisecond) {
-			if err = rx.Left(); time.Now().After(end) {
-				t.Fatalf("%s: not noticed", name)
-			}
-		}
+		await.Until(t, name+": noticed", func() bool { err = rx.Left(); return err != nil })
 		if errors.Is(err, unix.ECONNRESET) != reset || !fault.BlamesPeer(err) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))
 		}

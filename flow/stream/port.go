@@ -33,7 +33,7 @@ var handshakeTime = 3 * time.Second // tests have less patience
 // process may have 16384 descriptors or more; with fewer, as many times longer.
 var maxPending = 4096 // tests have less room
 
-const helloTime = time.Second
+var helloTime = time.Second // tests have more patience
 
 // pendingRoom is how many there may be: a quarter of the process's descriptors at most, because
 // the rest of it must go on.

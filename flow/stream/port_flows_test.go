@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -49,15 +50,15 @@ func TestPortOfFlows(t *testing.T) {
 	}
 	for i, n := range []int{2, 0, 1} {
 		say(n)
-		c, h, err := p.Accept(soon(t))
+		c, h, err := p.Accept(await.Context(t))
 		if err != nil || h.Flow != n || h.Flows != 3 {
 			t.Fatalf("flow %d: %+v, %v", n, h, err)
 		}
 		c.Close()
-		closed(t, say(n), 5*time.Second) // again
+		closed(t, say(n)) // again
 		strangers(t, p, uint64(i+1))
 	}
-	closed(t, connect(t, p), 5*time.Second)
+	closed(t, connect(t, p))
 	strangers(t, p, 4)
 }
 
@@ -75,7 +76,7 @@ func TestNumbersClaimedAtOnce(t *testing.T) {
 			c := connect(t, p)
 			wg.Go(func() {
 				c.Write(hello)
-				c.SetReadDeadline(time.Now().Add(5 * time.Second))
+				c.SetReadDeadline(await.Deadline())
 				if got, _ := c.Read(make([]byte, 1)); got == 1 {
 					mu.Lock()
 					defer mu.Unlock()
@@ -86,7 +87,7 @@ func TestNumbersClaimedAtOnce(t *testing.T) {
 	}
 	came := map[int]string{}
 	for range flows {
-		rx, h, err := p.Accept(soon(t))
+		rx, h, err := p.Accept(await.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +128,8 @@ func TestFlowsAmongStrangers(t *testing.T) {
 	}
 	beyond := mended(numbered(t, cookie, 0, flows), func(b []byte) { b[67] = flows })
 	for n := range flows {
-		closed(t, stranger(numbered(t, stream.NewCookie(), n, flows)), 5*time.Second)
-		closed(t, stranger(beyond), 5*time.Second)
+		closed(t, stranger(numbered(t, stream.NewCookie(), n, flows)))
+		closed(t, stranger(beyond))
 	}
 	for range silent {
 		stranger(nil)
@@ -143,21 +144,21 @@ func TestFlowsAmongStrangers(t *testing.T) {
 			h := helloOf(cookie)
 			h.Flow, h.Flows = n, flows
 			var err error
-			if txs[n], _, err = stream.Dial(soon(t), p.Addr().String(), h, sock.Options{}); err != nil {
+			if txs[n], _, err = stream.Dial(await.Context(t), p.Addr().String(), h, sock.Options{}); err != nil {
 				t.Errorf("flow %d: %v", n, err)
 			}
 		})
 	}
 	rxs := make([]*stream.Conn, flows)
 	for i := range flows {
-		rx, h, err := p.Accept(soon(t))
+		rx, h, err := p.Accept(await.Context(t))
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer rx.Close()
 		rxs[h.Flow] = rx
 		if i < flows-1 { // none is welcome before the last has come
-			closed(t, stranger(numbered(t, cookie, h.Flow, flows)), 5*time.Second)
+			closed(t, stranger(numbered(t, cookie, h.Flow, flows)))
 		}
 	}
 	for _, rx := range rxs {
@@ -179,10 +180,11 @@ func TestFlowsAmongStrangers(t *testing.T) {
 	strangers(t, p, uint64(others))
 }
 
-// Thousands of silent connections are before the flow, which comes in all the same, long before
-// its sender gives up (15 s).
+// Thousands of silent connections are before the flow, which comes in all the same. How soon:
+// TestBehindACrowd.
 func TestGreatCrowd(t *testing.T) {
-	crowd, limit := long.Rounds(2000, 10_000), 10*time.Second
+	crowd := long.Rounds(2000, 10_000)
+	t.Cleanup(stream.SetHelloTime(time.Second))
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(5*crowd) {
 		t.Skipf("needs %d descriptors, for a quarter of them are for such a crowd: ulimit -n %d", 5*crowd, 5*crowd)
@@ -192,11 +194,7 @@ func TestGreatCrowd(t *testing.T) {
 	for range crowd {
 		connect(t, p)
 	}
-	began := time.Now()
 	rx, tx := meet(t, p, helloOf(cookie))
-	if took := time.Since(began); took > limit {
-		t.Errorf("behind %d connections the flow came in after %v", crowd, took)
-	}
 	passes(t, rx, tx)
 	strangers(t, p, uint64(crowd))
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/asleep"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,10 +29,10 @@ func eachVariant(t *testing.T, f func(*testing.T, *Ring)) {
 	}
 }
 
-// take returns the next completion, waiting up to ten seconds.
+// take waits for the next completion and returns it.
 func take(t testing.TB, r *Ring) CQE {
 	t.Helper()
-	if _, err := r.SubmitAndWait(1, 10*time.Second); err != nil {
+	if _, err := r.SubmitAndWait(1, await.Hang); err != nil {
 		t.Fatal(err)
 	}
 	c, ok := r.PeekCQE()
@@ -149,13 +151,9 @@ func TestWaitTimeout(t *testing.T) { eachEngine(t, testWaitTimeout) }
 
 func testWaitTimeout(t *testing.T) {
 	eachVariant(t, func(t *testing.T, r *Ring) {
-		start := time.Now()
 		n, err := r.SubmitAndWait(1, 30*time.Millisecond)
 		if n != 0 || err != nil || r.CQReady() != 0 {
 			t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
-		}
-		if d := time.Since(start); d < 30*time.Millisecond || d > 5*time.Second {
-			t.Errorf("waited %v", d)
 		}
 		if r.Sleeps() == 0 { // more than one: the runtime's signals
 			t.Error("no sleep counted")
@@ -183,18 +181,20 @@ func testGather(t *testing.T) {
 	}
 	send := func(after time.Duration, ways ...[2]int) {
 		for _, w := range ways {
-			time.Sleep(after)
+			await.Pause("the ring sleeps", after)
 			_, _ = unix.Write(w[1], []byte{1})
 		}
 	}
 	bufs := make([]byte, 2)
+	const mostRounds = int(await.Hang / (30 * time.Millisecond))
 	eachVariant(t, func(t *testing.T, r *Ring) {
+		// On a busy machine the second one may come too late, more than once.
 		most := 0
-		for range 10 {
+		for round := 0; round < 10 || r.Gathers() && most < 2 && round < mostRounds; round++ {
 			r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 1)
 			r.GetSQE().Recv(ends[1][0], bufs[1:], 0, 2)
 			go send(2*time.Millisecond, ends[0], ends[1])
-			if n, err := r.SubmitAndGather(30*time.Millisecond, 10*time.Second); n != 2 || err != nil || r.CQReady() == 0 {
+			if n, err := r.SubmitAndGather(30*time.Millisecond, await.Hang); n != 2 || err != nil || r.CQReady() == 0 {
 				t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
 			}
 			most = max(most, r.CQReady())
@@ -202,13 +202,13 @@ func testGather(t *testing.T) {
 			take(t, r)
 		}
 		if r.Gathers() && most != 2 {
-			t.Error("no wait brought both completions")
+			t.Errorf("none of %d waits brought both completions", mostRounds)
 		}
 
 		// With nothing there in time, the first one ends the wait.
 		r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 3)
 		go send(20*time.Millisecond, ends[0])
-		if _, err := r.SubmitAndGather(time.Millisecond, 10*time.Second); err != nil || r.CQReady() != 1 {
+		if _, err := r.SubmitAndGather(time.Millisecond, await.Hang); err != nil || r.CQReady() != 1 {
 			t.Errorf("%v, %d ready, want 1", err, r.CQReady())
 		}
 		r.Advance(r.CQReady())
@@ -243,7 +243,7 @@ func testWaitSignals(t *testing.T) {
 				}
 				_, _ = unix.Write(a, []byte{1})
 			}()
-			if n, err := r.SubmitAndWait(1, time.Minute); err != nil || n != submit || r.CQReady() != 1 {
+			if n, err := r.SubmitAndWait(1, await.Hang); err != nil || n != submit || r.CQReady() != 1 {
 				t.Errorf("submitted %d: %v, %d ready", n, err, r.CQReady())
 			}
 			<-done
@@ -252,32 +252,44 @@ func testWaitSignals(t *testing.T) {
 			if r.Sleeps() <= signals/2 {
 				t.Errorf("%d signals, and it slept %d times", signals, r.Sleeps())
 			}
-			r.Advance(r.CQReady())
+		})
+	}
+}
 
-			// Nor do they end it before its time.
-			const limit = 30 * time.Millisecond
-			ended := make(chan struct{})
-			done = make(chan struct{})
+// A wait in vain is no shorter than it was asked for, and signals do not end it before its time.
+func TestWaitsAreNotShort(t *testing.T) {
+	kind.Timed(t)
+	eachEngine(t, testWaitsAreNotShort)
+}
+
+func testWaitsAreNotShort(t *testing.T) {
+	const limit = 30 * time.Millisecond
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		for _, signals := range []bool{false, true} {
+			tid, ended, done := unix.Gettid(), make(chan struct{}), make(chan struct{})
 			go func() {
 				defer close(done)
-				for tick := time.NewTicker(limit / 10); ; {
+				tick := time.NewTicker(limit / 10)
+				defer tick.Stop()
+				for {
 					select {
 					case <-tick.C:
-						_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+						if signals {
+							_ = unix.Tgkill(unix.Getpid(), tid, unix.SIGURG)
+						}
 					case <-ended:
-						tick.Stop()
 						return
 					}
 				}
 			}()
 			start := time.Now()
 			if _, err := r.SubmitAndWait(1, limit); err != nil || r.CQReady() != 0 || time.Since(start) < limit {
-				t.Errorf("woken after %v: %v, %d ready", time.Since(start), err, r.CQReady())
+				t.Errorf("signals %v: woken after %v: %v, %d ready", signals, time.Since(start), err, r.CQReady())
 			}
 			close(ended)
 			<-done
-		})
-	}
+		}
+	})
 }
 
 func TestTimeoutRequest(t *testing.T) { eachEngine(t, testTimeoutRequest) }
@@ -394,7 +406,7 @@ func testEnable(t *testing.T) {
 		if err = r.Enable(); err != nil {
 			return
 		}
-		if _, err = r.SubmitAndWait(1, time.Second); err != nil {
+		if _, err = r.SubmitAndWait(1, await.Hang); err != nil {
 			return
 		}
 		if c, ok := r.PeekCQE(); !ok || c.UserData != 5 {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -60,12 +60,12 @@ func (f flow) receive(r *Ring, b *BufRing, fd int, bundle bool, slow int) (got r
 	held := []uint16{}
 	r.GetSQE().RecvMultishot(fd, b.Group(), bundle, 1)
 	for {
-		if _, err = r.SubmitAndWait(1, 10*time.Second); err != nil {
+		if _, err = r.SubmitAndWait(1, await.Hang); err != nil {
 			return got, err
 		}
 		n := r.CQReady()
 		if n == 0 {
-			return got, errors.New("no completion within ten seconds")
+			return got, errors.New("no completion")
 		}
 		for i := range n {
 			c := *r.CQEAt(i)

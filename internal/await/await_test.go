@@ -82,7 +82,7 @@ func TestContextEnds(t *testing.T) {
 		if ctx.Err() != nil {
 			t.Error("ended early")
 		}
-		time.Sleep(2)
+		time.Sleep(2 * time.Nanosecond)
 		synctest.Wait()
 		if ctx.Err() == nil {
 			t.Error("did not end")

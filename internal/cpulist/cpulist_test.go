@@ -5,7 +5,11 @@ package cpulist
 import (
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 func TestCPUList(t *testing.T) {
 	for _, tt := range []struct {

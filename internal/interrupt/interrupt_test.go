@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // childEnv makes this test a process that waits for signals.
@@ -28,7 +30,7 @@ func TestMain(m *testing.M) {
 		select {
 		case <-ctx.Done():
 			os.Exit(3)
-		case <-time.After(20 * time.Second):
+		case <-await.Timeout():
 			os.Exit(4)
 		case <-onLine(os.Stdin):
 		}
@@ -96,7 +98,7 @@ func TestIgnoredStaysIgnored(t *testing.T) {
 			c := start(t, x.ignored)
 			c.Process.Signal(x.signal)
 			if !x.ends {
-				time.Sleep(100 * time.Millisecond) // time for it to be ended all the same
+				await.Pause("it may be ended all the same", 100*time.Millisecond)
 				io.WriteString(c.in, "go on\n")
 			}
 			c.Wait()
@@ -126,9 +128,8 @@ func TestNoneLeft(t *testing.T) {
 	ctx, stop := Context(context.Background(), syscall.SIGHUP)
 	defer stop()
 	syscall.Kill(os.Getpid(), syscall.SIGWINCH)
-	select {
-	case <-ctx.Done():
+	await.Pause("the signal comes", 50*time.Millisecond)
+	if ctx.Err() != nil {
 		t.Error("ended by a signal that nobody asked for")
-	case <-time.After(50 * time.Millisecond):
 	}
 }

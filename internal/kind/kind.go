@@ -7,9 +7,9 @@
 //
 //	const _ = kind.Pure
 //
-// A kernel test asks a kernel: sockets, namespaces, processes, the lab. It waits for events (package
-// await), and says nothing about how long something took, or how much came in some time. That is
-// what a test is that has no mark, in a package that has none.
+// A kernel test asks a kernel: sockets, namespaces, processes, the lab. It waits for events
+// (package await), and says nothing about how long something took, or how much came in some time.
+// That is what a test is that has no mark, in a package that has none.
 //
 // A timed test says something about rates, windows, latencies or CPU times. It calls [Timed] first.
 // make test runs it after all others, alone.

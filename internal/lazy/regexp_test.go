@@ -2,7 +2,13 @@
 
 package lazy
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
+)
+
+const _ = kind.Pure
 
 func TestRegexp(t *testing.T) {
 	re := Regexp("^a+$")

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 )
+
+const _ = kind.Pure
 
 // Every value and every pair of values is there, in no more rows than said, of
 // which none is there twice.

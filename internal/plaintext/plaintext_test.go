@@ -8,7 +8,11 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 func TestClean(t *testing.T) {
 	for _, x := range []struct{ in, want string }{

@@ -4,7 +4,9 @@ package rounds
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -29,31 +31,32 @@ func TestRound(t *testing.T) {
 
 // The first round is at once, others follow, and after Stop there is none.
 func TestStop(t *testing.T) {
-	n, looked := 0, make(chan struct{}, 100)
-	w := New(1, 1, func(int) {
-		if n++; n <= cap(looked) {
-			looked <- struct{}{}
+	synctest.Test(t, func(t *testing.T) {
+		const every = time.Millisecond
+		var n atomic.Int32
+		w := New(1, 1, func(int) { n.Add(1) })
+		w.Start(every)
+		for rounds := range int32(4) {
+			if synctest.Wait(); n.Load() != rounds+1 {
+				t.Errorf("%d rounds after %v", n.Load(), time.Duration(rounds)*every)
+			}
+			time.Sleep(every)
+		}
+		synctest.Wait()
+		was := n.Load()
+		w.Stop()
+		if time.Sleep(20 * every); n.Load() != was {
+			t.Errorf("%d looks after the end", n.Load()-was)
 		}
 	})
-	w.Start(time.Millisecond)
-	for range 3 {
-		select {
-		case <-looked:
-		case <-time.After(30 * time.Second):
-			t.Fatal("no further round")
-		}
-	}
-	w.Stop()
-	was := n // without a lock: nobody writes it any more
-	if time.Sleep(20 * time.Millisecond); n != was {
-		t.Errorf("%d looks after the end", n-was)
-	}
+}
 
-	once := New(1, 1, func(int) { n++ })
-	n = 0
-	once.Start(time.Hour)
-	time.Sleep(10 * time.Millisecond)
-	if once.Stop(); n != 1 {
+// One that is stopped at once has had its first round.
+func TestStopAtOnce(t *testing.T) {
+	n := 0
+	w := New(1, 1, func(int) { n++ })
+	w.Start(time.Hour)
+	if w.Stop(); n != 1 {
 		t.Errorf("%d rounds in no time", n)
 	}
 }

@@ -5,7 +5,11 @@ package units
 import (
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 func TestParseBytes(t *testing.T) {
 	for s, want := range map[string]Bytes{

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -29,6 +30,7 @@ import (
 // that is never calmer skips the test. One that is calm, and yet nothing was burnt or nobody knows
 // what else ran, has compared nothing, and fails it.
 func TestCPUTruth(t *testing.T) {
+	kind.Timed(t)
 	window := time.Duration(long.Rounds(1000, 2000)) * time.Millisecond
 	patience := time.Duration(long.Rounds(4, 20)) * time.Second
 	const (

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -35,7 +36,7 @@ func TestTakeDelta(t *testing.T) {
 	const n = 8 << 20
 	for range 4 {
 		send(t, c, a, n/4)
-		time.Sleep(20 * time.Millisecond)
+		await.Pause("the window has a length", 20*time.Millisecond)
 	}
 	cfg.End = true
 	after, err := Take(cfg)

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -90,12 +91,14 @@ func TestFlowSampler(t *testing.T) {
 	if _, err := a.Write(buf); err != nil { // one stays unread
 		t.Fatal(err)
 	}
-	for waiting, end := 0, time.Now().Add(10*time.Second); waiting < len(buf); {
-		if waiting, err = unix.IoctlGetInt(fds[1], unix.SIOCINQ); err != nil || time.Now().After(end) {
-			t.Fatalf("%d bytes are there to be read, %v", waiting, err)
+	await.Until(t, "bytes are there to be read", func() bool {
+		waiting, err := unix.IoctlGetInt(fds[1], unix.SIOCINQ)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	s := StartFlowSampler(FlowSamplerConfig{Sockets: fds, Interval: time.Millisecond, Expect: time.Second})
+		return waiting == len(buf)
+	})
+	s := StartFlowSampler(FlowSamplerConfig{Sockets: fds, Interval: time.Millisecond, Expect: await.Hang})
 	for range 20 {
 		if _, err := a.Write(buf); err != nil {
 			t.Fatal(err)

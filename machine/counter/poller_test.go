@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // between0and1s are two snapshots of CPUs 0 and 1, a second apart: CPU 1 was busy for
@@ -87,10 +86,9 @@ func TestPollersCountOnEachCPU(t *testing.T) {
 		t.Skip("one CPU")
 	}
 	first, last := all[0], all[len(all)-1]
-	b := startBurner(t, last, .3, false)
-	defer b.stop()
+	tid, burn := startWorker(t, last)
 	for _, measured := range [][]int{{first}, {last}} {
-		p := OpenPollers(FS{}, []int{b.tid}, measured)
+		p := OpenPollers(FS{}, []int{tid}, measured)
 		defer p.Close()
 		if p.missing != "" {
 			t.Skip(p.missing)
@@ -100,17 +98,14 @@ func TestPollersCountOnEachCPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		clock := mustClock(t, b.tid)
-		for mustClock(t, b.tid) < clock+100e6 {
-			unix.Nanosleep(&unix.Timespec{Nsec: 5e6}, nil)
-		}
+		burn(100e6)
 		cfg.End = true
 		after, err := Take(cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
 		uses := p.between(before.Pollers, after.Pollers, measured)
-		if len(uses) != 1 || uses[0].RunNs < 90e6 {
+		if len(uses) != 1 || uses[0].RunNs < 99e6 {
 			t.Fatalf("%+v", uses)
 		}
 		want := uses[0].RunNs

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/asleep"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -50,39 +51,54 @@ func TestReadThreads(t *testing.T) {
 }
 
 // A pinned thread that runs for a known time shows with that time and its CPU.
-func TestThreadClock(t *testing.T) {
-	cpu := lastAllowedCPU(t)
-	tid, work, done := make(chan int), make(chan struct{}), make(chan struct{})
+// startWorker starts a thread that is pinned to one CPU and sleeps until the test ends. burn has it
+// use so much CPU time, and returns when it sleeps again. So what counts its time agrees to the
+// nanosecond, whoever else runs.
+func startWorker(t *testing.T, cpu int) (tid int, burn func(d time.Duration)) {
+	t.Helper()
+	ready, work, done := make(chan int), make(chan time.Duration), make(chan struct{})
 	go func() {
 		runtime.LockOSThread() // the thread ends pinned
 		var set unix.CPUSet
 		set.Set(cpu)
 		_ = unix.SchedSetaffinity(0, &set) // a failure shows as CPU -1
-		tid <- unix.Gettid()
-		<-work
-		for from := ownThreadClock(); ownThreadClock()-from < int64(50*time.Millisecond); {
+		ready <- unix.Gettid()
+		for d := range work {
+			for from := ownThreadClock(); ownThreadClock()-from < int64(d); {
+			}
+			done <- struct{}{}
 		}
-		done <- struct{}{}
-		<-work
 	}()
-	burner := <-tid
+	t.Cleanup(func() { close(work) })
+	tid = <-ready
+	asleep.In(t, tid, unix.SYS_FUTEX)
+	return tid, func(d time.Duration) {
+		work <- d
+		<-done
+		asleep.In(t, tid, unix.SYS_FUTEX)
+	}
+}
+
+func TestThreadClock(t *testing.T) {
+	cpu := lastAllowedCPU(t)
+	burner, burn := startWorker(t, cpu)
+	clock := mustClock(t, burner)
 	before, err := ReadThreads(FS{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	work <- struct{}{}
-	<-done
-	defer close(work)
+	burn(50 * time.Millisecond)
 	after, err := ReadThreads(FS{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
+	clock = mustClock(t, burner) - clock
 	for _, d := range ThreadsBetween(before, after) {
 		if d.TID != burner {
 			continue
 		}
-		if d.CPU != cpu || d.RunNs < int64(50*time.Millisecond) || d.RunNs > int64(60*time.Millisecond) {
-			t.Errorf("thread ran %v on CPU %d, want 50ms on CPU %d", time.Duration(d.RunNs), d.CPU, cpu)
+		if d.CPU != cpu || d.RunNs < int64(50*time.Millisecond) || d.RunNs > clock {
+			t.Errorf("thread ran %v on CPU %d, want 50ms to %v on CPU %d", time.Duration(d.RunNs), d.CPU, time.Duration(clock), cpu)
 		}
 		return
 	}

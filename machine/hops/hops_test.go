@@ -8,8 +8,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -141,7 +141,7 @@ func (x *bridged) open(t *testing.T, list string) *Path {
 	return p
 }
 
-// passed is what passes while n frames are sent: read when the last has come, or been lost.
+// passed is what passes while n frames are sent: read when the last has come, or when that hangs.
 func (x *bridged) passed(t *testing.T, p *Path, n, size int, arrived func(*Diff) bool) Diff {
 	t.Helper()
 	from, err := p.Read()
@@ -149,15 +149,16 @@ func (x *bridged) passed(t *testing.T, p *Path, n, size int, arrived func(*Diff)
 		t.Fatal(err)
 	}
 	x.send(t, n, size)
-	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	var d Diff
+	await.So(func() bool {
 		to, err := p.Read()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := p.Between(from, to, Seen{}); arrived(&d) || time.Now().After(limit) {
-			return d
-		}
-	}
+		d = p.Between(from, to, Seen{})
+		return arrived(&d)
+	})
+	return d
 }
 
 // Frames are followed over a veth, across a bridge and over another veth, each of them counted

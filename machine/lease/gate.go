@@ -21,7 +21,7 @@ const gateFile = "gate.lock"
 
 // gateTime is how long another process may need for that: it makes a few system
 // calls.
-const gateTime = 5 * time.Second
+var gateTime = 5 * time.Second // tests have more patience
 
 // gated does f while no other process of this version takes or removes a lock in a
 // folder. Without it a file could be replaced that has just found a new owner.

@@ -9,11 +9,11 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -184,7 +184,7 @@ func TestLabImitatedCarrier(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		err = d.AwaitCarrier(10 * time.Second) // of rx-gro-hw
+		err = d.AwaitCarrier(await.Hang) // of rx-gro-hw
 		linked := func(when string) error {
 			l, err := d.Link()
 			if !l.Carrier {
@@ -197,7 +197,7 @@ func TestLabImitatedCarrier(t *testing.T) {
 		for _, w := range []lease.Want{{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}, {Dev: d.Name, Name: "ring rx", Value: "1024"}} {
 			err = errors.Join(err, l.Apply(w), linked(w.Name+" set"), l.Restore(), linked(w.Name+" restored"))
 		}
-		return errors.Join(err, asFound(s, was), d.AwaitCarrier(10*time.Second))
+		return errors.Join(err, asFound(s, was), d.AwaitCarrier(await.Hang))
 	})
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -173,7 +174,7 @@ func killWhenSet(t *testing.T, flags []string, who string, after time.Duration) 
 	}
 	done := make(chan struct{})
 	go func() { _ = cmd.Wait(); close(done) }()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	if !await.So(func() bool {
 		mtu := ""
 		inNS(t, guest.NSReceiver, func() error {
 			l, err := rtnl.LinkNamed(guest.Ends[0].Dev)
@@ -181,12 +182,13 @@ func killWhenSet(t *testing.T, flags []string, who string, after time.Duration) 
 			return err
 		})
 		if mtu == "1500" {
-			break
+			return true
 		}
-		if time.Now().After(end) {
-			t.Fatalf("nothing is set after a minute: %s", said.String())
-		}
+		await.Pause("the run has the CPU", 20*time.Millisecond)
+		return false
+	}) {
+		t.Fatalf("nothing is set after %v: %s", await.Hang, said.String())
 	}
-	time.Sleep(after)
+	await.Pause("another moment each time", after)
 	return kill(t, cmd.Process.Pid, children(cmd.Process.Pid), who, false, done, &said)
 }

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -366,7 +367,8 @@ func (k *kind) undisturbed(t *testing.T) {
 	if out, err := run(t, k.args...); !worked(out, err) {
 		t.Fatalf("an undisturbed run of %s: %v\n%s", k.name, err, out)
 	}
-	k.length = time.Since(start)
+	end := time.Now()
+	k.length = end.Sub(start) // for the moments of kills alone
 }
 
 // counters are what both hosts' kernels counted of packets, for when a run fails.
@@ -407,16 +409,22 @@ func startVictim(t *testing.T, args []string) *victim {
 	if err := v.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _ = v.cmd.Wait(); v.took = time.Since(v.start); close(v.done) }()
+	go func() {
+		_ = v.cmd.Wait()
+		end := time.Now()
+		v.took = end.Sub(v.start) // for the moments of kills alone
+		close(v.done)
+	}()
 	return v
 }
 
-// ended reports whether the run ends within a time.
-func (v *victim) ended(d time.Duration) bool {
+// ended reports whether the run ends within a time. Any moment is one to kill it.
+func (v *victim) ended(t *testing.T, d time.Duration) bool {
+	t.Helper()
 	select {
 	case <-v.done:
 		return true
-	case <-time.After(d):
+	case <-await.Ending(t, d).Done():
 		return false
 	}
 }
@@ -426,11 +434,11 @@ func (v *victim) ended(d time.Duration) bool {
 func killRun(t *testing.T, args []string, who string, after time.Duration) (killed int, took time.Duration) {
 	t.Helper()
 	v := startVictim(t, args)
-	if v.ended(after) {
+	if v.ended(t, after) {
 		return 0, v.took
 	}
 	agents := children(v.cmd.Process.Pid)
-	for who != "controller" && len(agents) == 0 && !v.ended(time.Millisecond) { // too early for any
+	for who != "controller" && len(agents) == 0 && !v.ended(t, time.Millisecond) { // too early for any
 		agents = children(v.cmd.Process.Pid)
 	}
 	killed = kill(t, v.cmd.Process.Pid, agents, who, after.Microseconds()%2 == 0, v.done, &v.said)
@@ -442,7 +450,7 @@ func killSteered(t *testing.T, args []string, who string) (killed int) {
 	t.Helper()
 	v := startVictim(t, args)
 	for rules(t) < 2 {
-		if v.ended(20 * time.Millisecond) {
+		if v.ended(t, 20*time.Millisecond) {
 			t.Fatalf("it ended, and two flows were never steered: %s", v.said.String())
 		}
 	}
@@ -491,25 +499,34 @@ func kill(t *testing.T, controller int, agents []int, who string, second bool, d
 			killed++
 		}
 	}
-	select {
-	case <-done:
-	case <-time.After(6 * time.Minute): // an agent that died early is started again, and the run made
+	over := func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+			return false
+		}
+	}
+	ended := await.So(over)
+	if !ended { // an agent that died early is started again, and the run made
+		ended = await.So(over)
+	}
+	if !ended {
 		t.Fatalf("the run did not end: %s", said.String())
 	}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		alive := 0
+	alive := 0
+	if !await.So(func() bool {
+		alive = 0
 		for _, p := range agents {
 			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p)); err == nil && !strings.Contains(string(b), ") Z ") {
 				alive++
 			}
 		}
-		if alive == 0 {
-			return killed
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d agents live a minute after the end of the run", alive)
-		}
+		return alive == 0
+	}) {
+		t.Fatalf("%d agents live %v after the end of the run: %s", alive, await.Hang, said.String())
 	}
+	return killed
 }
 
 // children lists the processes whose parent is pid.

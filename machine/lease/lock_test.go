@@ -17,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/locked"
 
@@ -38,7 +39,7 @@ func hold(t *testing.T, path, says string, while time.Duration) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	letGo := time.AfterFunc(while, func() {
+	letGo := await.Later(while, func() {
 		os.Remove(path)
 		f.Close()
 	})
@@ -123,6 +124,8 @@ func TestBusy(t *testing.T) {
 
 // Leases are had while others sweep up after the dead.
 func TestLockBesideSweep(t *testing.T) {
+	defer func(usual time.Duration) { gateTime = usual }(gateTime)
+	gateTime = await.Hang // the gate has a crowd before it
 	dir := t.TempDir()
 	var stop atomic.Bool
 	var sweeping sync.WaitGroup
@@ -265,18 +268,17 @@ func TestLockHeldByStranger(t *testing.T) {
 		if err := os.WriteFile(path, []byte(c.says), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		cmd := exec.Command(flock, "--no-fork", path, "sleep", "60")
+		cmd := exec.Command(flock, "--no-fork", path, "sleep", "3600")
 		cmd.SysProcAttr = &unix.SysProcAttr{Credential: &syscall.Credential{Uid: stranger4711, Gid: stranger4711}}
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
+		t.Cleanup(func() { _ = cmd.Process.Kill() })
 		f, err := os.Open(path)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for end := time.Now().Add(10 * time.Second); locked.By(f) != cmd.Process.Pid && time.Now().Before(end); {
-			time.Sleep(time.Millisecond)
-		}
+		await.Until(t, "another process has the lock", func() bool { return locked.By(f) == cmd.Process.Pid })
 		f.Close()
 		release, err := lock(base, scope{"host.lock", "this machine"}, self(""))
 		if (err == nil) != c.ours {

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
@@ -41,7 +41,7 @@ func TestLabQEMUSettings(t *testing.T) {
 			}
 		}
 		for _, c := range all {
-			if err := errors.Join(changeAndBack(d, c[0], c[1]), d.AwaitCarrier(20*time.Second)); err != nil {
+			if err := errors.Join(changeAndBack(d, c[0], c[1]), d.AwaitCarrier(await.Hang)); err != nil {
 				t.Errorf("%s to %s: %v", c[0], c[1], err)
 			}
 		}
@@ -130,7 +130,7 @@ func TestLabQEMUCarrier(t *testing.T) {
 			"another MTU":  func() error { return d.route.SetNumber(d.Index, unix.IFLA_MTU, 1600) },
 			"its MTU back": func() error { return d.route.SetNumber(d.Index, unix.IFLA_MTU, guest.DefaultMTU) },
 		} {
-			if err := errors.Join(change(), d.AwaitCarrier(20*time.Second)); err != nil {
+			if err := errors.Join(change(), d.AwaitCarrier(await.Hang)); err != nil {
 				t.Errorf("%s: %v", what, err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestLabQEMUCarrier(t *testing.T) {
 		if l, err := d.Link(); err != nil || l.Up || l.Carrier {
 			t.Errorf("set down: %+v, %v", l, err)
 		}
-		if err := errors.Join(d.route.SetUp(d.Index, true), d.AwaitCarrier(20*time.Second)); err != nil {
+		if err := errors.Join(d.route.SetUp(d.Index, true), d.AwaitCarrier(await.Hang)); err != nil {
 			t.Error(err)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -125,9 +125,6 @@ func counts(t *testing.T, irqs []int) map[int]uint64 {
 	return out
 }
 
-// patience is for how long a flow may take, emulated and on a busy machine.
-const patience = time.Minute
-
 // flow sends bytes from the sender's end to the receiver's, over the wire.
 func flow(t *testing.T, bytes int64) {
 	t.Helper()
@@ -149,7 +146,7 @@ func flow(t *testing.T, bytes int64) {
 			return
 		}
 		defer c.Close()
-		_ = c.SetDeadline(time.Now().Add(patience))
+		_ = c.SetDeadline(await.Deadline())
 		n, _ := io.Copy(io.Discard, c)
 		got <- n
 	}()
@@ -159,7 +156,7 @@ func flow(t *testing.T, bytes int64) {
 			return err
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+		if err := c.SetDeadline(await.Deadline()); err != nil {
 			return err
 		}
 		block := make([]byte, 64<<10)

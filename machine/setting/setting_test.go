@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/setting"
 )
+
+const _ = kind.Pure
 
 // device is a setting of two parts, "a N, b N", the second of which can be left
 // open; a of 0 lets the device choose, which it then tells.

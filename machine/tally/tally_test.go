@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -102,13 +103,14 @@ func TestIntegrationTally(t *testing.T) {
 	defer socket.Close()
 	// The neighbour is known, and the socket's first error is over, before anything is counted.
 	_, _ = socket.Write(make([]byte, 10))
-	for came := false; !came; time.Sleep(time.Millisecond) {
+	await.Until(t, "the first datagram arrives", func() (came bool) {
 		must(pair.SUT.Netns.Do(func() error {
 			all, err := counter.ReadNetstat(counter.FS{})
 			came = all["UdpNoPorts"].Value > 0
 			return err
 		}))
-	}
+		return came
+	})
 	for _, e := range []*veth.End{&pair.SUT, &pair.TG} {
 		must(e.Netns.Do(func() (err error) {
 			if readers[e], err = Open(Config{Dev: e.Dev, Host: true}); err == nil {
@@ -146,13 +148,10 @@ func TestIntegrationTally(t *testing.T) {
 		return v
 	}
 	dropped, arrived := int64(0), int64(0)
-	for range 100 { // what waits in the queue leaves it at the rate: 20,000 bytes in 160 ms
+	await.So(func() bool { // what waits in the queue leaves it at the rate: 20,000 bytes in 160 ms
 		dropped, arrived = delta(&pair.TG, "qdisc_root_tbf_drops"), delta(&pair.SUT, "netstat_udp_no_ports")
-		if dropped+arrived >= sent {
-			break
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+		return dropped+arrived >= sent
+	})
 	if dropped+arrived != sent || dropped == 0 || arrived == 0 {
 		t.Errorf("of %d datagrams tbf dropped %d, and %d arrived", sent, dropped, arrived)
 	}

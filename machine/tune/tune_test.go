@@ -11,8 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/machine/setting"
@@ -115,7 +115,7 @@ func TestIRQBalance(t *testing.T) {
 	if b, err := os.ReadFile(sleep); err != nil || os.WriteFile(bin, b, 0o755) != nil {
 		t.Skip("cannot copy sleep")
 	}
-	cmd := exec.Command(bin, "60")
+	cmd := exec.Command(bin, "3600")
 	cmd.Args[0] = "sleep" // for programs that look at it; the kernel takes the file's name
 	if err := cmd.Start(); err != nil {
 		t.Skip(err)
@@ -127,7 +127,7 @@ func TestIRQBalance(t *testing.T) {
 		t.Fatal(err)
 	}
 	fs := FS{Proc: proc}
-	await(t, fs, Running)
+	becomes(t, fs, Running)
 	s, err := fs.Setting("irqbalance")
 	if err != nil {
 		t.Fatal(err)
@@ -135,14 +135,14 @@ func TestIRQBalance(t *testing.T) {
 	if err := s.Set(Stopped); err != nil {
 		t.Error(err)
 	}
-	await(t, fs, Stopped)
+	becomes(t, fs, Stopped)
 	if !fs.Balancing() {
 		t.Error("a stopped one is one all the same")
 	}
 	if err := s.Set(Running); err != nil {
 		t.Error(err)
 	}
-	await(t, fs, Running)
+	becomes(t, fs, Running)
 	if err := s.Set("dancing"); err == nil {
 		t.Error("took a state that there is not")
 	}
@@ -162,15 +162,13 @@ func TestIRQBalanceOfStrangers(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, fs FS, want string) {
+// becomes waits until irqbalance is as it is wanted.
+func becomes(t *testing.T, fs FS, want string) {
 	t.Helper()
 	got := ""
-	for end := time.Now().Add(5 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if got, _ = fs.irqbalance(); got == want {
-			return
-		}
+	if !await.So(func() bool { got, _ = fs.irqbalance(); return got == want }) {
+		t.Fatalf("irqbalance is %q, want %q", got, want)
 	}
-	t.Fatalf("irqbalance is %q, want %q", got, want)
 }
 
 func TestHoldLatency(t *testing.T) {

@@ -5,8 +5,8 @@ package veth
 import (
 	"path/filepath"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,13 +25,8 @@ func TestOpenNetnsOfSomethingElse(t *testing.T) {
 			}
 			done <- err
 		}()
-		select {
-		case err := <-done:
-			if err == nil {
-				t.Errorf("%s is a namespace", path)
-			}
-		case <-time.After(5 * time.Second):
-			t.Fatalf("%s is waited for", path)
+		if err := await.Chan(t, path+" is refused", done); err == nil {
+			t.Errorf("%s is a namespace", path)
 		}
 	}
 	ns, err := OpenNetns("/proc/self/ns/net")

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -224,12 +225,9 @@ func (w *witness) gone() bool {
 
 func (w *witness) mustGo(when string) {
 	w.t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if w.gone() {
-			return
-		}
+	if !await.So(w.gone) {
+		w.t.Errorf("the namespace still lives %v after %s", await.Hang, when)
 	}
-	w.t.Errorf("the namespace still lives a minute after %s", when)
 }
 
 func TestIntegrationPairGoneAfterClose(t *testing.T) {
@@ -291,9 +289,9 @@ func TestIntegrationNetnsKeepsNoThread(t *testing.T) {
 		n.Close()
 	}
 	home := nsOf(t, "/proc/self/ns/net")
-	deadline := time.Now().Add(time.Minute)
-	for {
-		var strays []string
+	var strays []string
+	if !await.So(func() bool {
+		strays = nil
 		tasks, err := os.ReadDir("/proc/self/task")
 		if err != nil {
 			t.Fatal(err)
@@ -304,13 +302,9 @@ func TestIntegrationNetnsKeepsNoThread(t *testing.T) {
 				strays = append(strays, task.Name()+" in "+link)
 			}
 		}
-		if len(strays) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("threads of process %d not in %s: %v", os.Getpid(), home, strays)
-		}
-		time.Sleep(10 * time.Millisecond)
+		return len(strays) == 0
+	}) {
+		t.Fatalf("threads of process %d not in %s: %v", os.Getpid(), home, strays)
 	}
 }
 

@@ -13,11 +13,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	plan "github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
+
+const _ = kind.Pure
 
 // The modes' own declarations are above this package.
 func init() {

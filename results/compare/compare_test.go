@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -182,13 +182,8 @@ func TestLoad(t *testing.T) {
 	}
 	done := make(chan error, 1)
 	go func() { _, err := Load(dir); done <- err }()
-	select {
-	case err := <-done:
-		if err == nil {
-			t.Error("a pipe has runs")
-		}
-	case <-time.After(5 * time.Second):
-		t.Error("waits for a writer")
+	if err := await.Chan(t, "a pipe is refused", done); err == nil {
+		t.Error("a pipe has runs")
 	}
 }
 

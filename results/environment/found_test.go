@@ -10,7 +10,11 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // written puts snapshots into a folder.
 func written(t *testing.T, dir string, all ...*Snapshot) (hashes []string) {

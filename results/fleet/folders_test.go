@@ -11,10 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 	"golang.org/x/sys/unix"
 )
+
+const _ = kind.Pure
 
 // madeFolders are results folders as sessions leave them, through the journal's own writer.
 type madeFolders struct {

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/perf/benchfmt"
 )
+
+const _ = kind.Pure
 
 // What is written is what the format's own reader reads.
 func TestWrite(t *testing.T) {

@@ -16,10 +16,13 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 )
+
+const _ = kind.Pure
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 

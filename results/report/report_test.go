@@ -15,8 +15,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 )
+
+const _ = kind.Pure
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 

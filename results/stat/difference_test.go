@@ -7,7 +7,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // U = 0 of 6 x 6 has 2 of the C(12, 6) = 924 orders.
 func TestDiffExact(t *testing.T) {

@@ -12,10 +12,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
+
+const _ = kind.Pure
 
 // experiment is a simulated session of two cells in blocks.
 type experiment struct {

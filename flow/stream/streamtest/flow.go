@@ -5,12 +5,11 @@
 package streamtest
 
 import (
-	"context"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,8 +17,7 @@ import (
 // with the test.
 func Flow(t testing.TB, p *stream.Payload, o sock.Options) (rx, tx *stream.Conn, h stream.Hello) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	h = stream.Hello{Cookie: stream.NewCookie(), TXMode: "test", MessageBytes: uint64(p.MessageBytes()), PeriodBytes: uint64(p.PeriodBytes())}
 	port, err := stream.Listen("127.0.0.1:0", h.Cookie, sock.Options{RcvBuf: o.RcvBuf})
 	if err != nil {

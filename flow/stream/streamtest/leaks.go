@@ -12,7 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // Held is what a process holds.
@@ -47,12 +48,12 @@ func Holding(t testing.TB) Held {
 		ResidentBytes: pages * os.Getpagesize()}
 }
 
-// NoMore fails the test if the process still holds more than before after two
-// seconds of grace; slackBytes is how much the heap may have grown.
+// NoMore waits until the process holds no more than before, and fails the test if
+// that hangs; slackBytes is how much the heap may have grown.
 func NoMore(t testing.TB, before Held, slackBytes int) {
 	t.Helper()
 	var why string
-	for limit := time.Now().Add(2 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	if !await.So(func() bool {
 		now := Holding(t)
 		switch {
 		case now.FDs > before.FDs, now.Goroutines > before.Goroutines, now.Payloads > before.Payloads, now.Rings > before.Rings:
@@ -60,11 +61,10 @@ func NoMore(t testing.TB, before Held, slackBytes int) {
 		case now.ResidentBytes > before.ResidentBytes+slackBytes:
 			why = fmt.Sprintf("resident memory grew from %d to %d bytes", before.ResidentBytes, now.ResidentBytes)
 		default:
-			return
+			return true
 		}
-		if time.Now().After(limit) {
-			t.Error(why)
-			return
-		}
+		return false
+	}) {
+		t.Error(why)
 	}
 }

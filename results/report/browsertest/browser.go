@@ -15,14 +15,12 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // Names of the program; Debian's package is chromium.
 var names = []string{"chromium", "chromium-browser", "google-chrome"}
-
-// patience is how long one answer of the browser may take.
-const patience = 60 * time.Second
 
 // Browser is a running Chromium.
 type Browser struct {
@@ -94,7 +92,7 @@ func Start(t testing.TB) *Browser {
 		to.Close()
 		select {
 		case <-b.ended:
-		case <-time.After(10 * time.Second):
+		case <-await.Timeout():
 			cmd.Process.Kill()
 		}
 		cmd.Wait()
@@ -170,8 +168,8 @@ func (b *Browser) ask(session, method string, params, result any) {
 		}
 	case <-b.ended:
 		b.t.Fatalf("%s: the browser ended", method)
-	case <-time.After(patience):
-		b.t.Fatalf("%s: no answer in %v", method, patience)
+	case <-await.Timeout():
+		b.t.Fatalf("%s: no answer in %v", method, await.Hang)
 	}
 }
 
@@ -210,11 +208,7 @@ func (b *Browser) Open(path string, v View) *Page {
 	}
 	p.View(v)
 	b.ask(p.session, "Page.navigate", map[string]any{"url": "file://" + path}, nil)
-	select {
-	case <-p.loaded:
-	case <-time.After(patience):
-		b.t.Fatalf("%s was not loaded in %v", path, patience)
-	}
+	await.Chan(b.t, path+" is loaded", p.loaded)
 	return p
 }
 

@@ -16,9 +16,16 @@ import (
 // machine's caches and of who else uses them.
 func TestIntegrationCost(t *testing.T) {
 	hostOnly(t)
-	if len(compareCost(t, newPair(t))) == 0 {
-		t.Error("no program was compared with the common design")
+	p := newPair(t)
+	// On a busy machine some program may have nothing to do in so short a time.
+	var untimed []string
+	for window := 1200 * time.Millisecond; window < time.Minute; window *= 4 {
+		var both map[string][2]float64
+		if both, untimed = compareCost(t, p, window); len(both) > 0 && len(untimed) == 0 {
+			return
+		}
 	}
+	t.Errorf("no program was compared with the common design, or no run was timed of those at %q", untimed)
 }
 
 // BenchmarkCost is what a run of our programs takes, beside the common design's: a
@@ -28,15 +35,20 @@ func BenchmarkCost(b *testing.B) {
 	p := newPair(b)
 	var mine, reference float64
 	for b.Loop() {
-		for _, ns := range compareCost(b, p) {
+		both, untimed := compareCost(b, p, 1200*time.Millisecond)
+		if len(untimed) > 0 {
+			b.Errorf("no run was timed of the programs at %q", untimed)
+		}
+		for _, ns := range both {
 			mine, reference = mine+ns[0], reference+ns[1]
 		}
 	}
 	b.ReportMetric(mine/reference, "of-hash-design")
 }
 
-// compareCost is what a run of each program costs that both designs have, ns.
-func compareCost(t testing.TB, p *veth.Pair) map[string][2]float64 {
+// compareCost is what a run of each program costs that both designs have, ns, and which programs
+// did not run.
+func compareCost(t testing.TB, p *veth.Pair, window time.Duration) (both map[string][2]float64, untimed []string) {
 	stop := bulk(t, p)
 	defer stop()
 	path := in(t, p.SUT.Netns, func() (*bpf.Path, error) { return bpf.OpenPath(0, 0) })
@@ -48,8 +60,8 @@ func compareCost(t testing.TB, p *veth.Pair) map[string][2]float64 {
 	defer calls.Close()
 	l := openLatency(t, p.SUT.Netns, bpf.Filter{})
 	probes := bpf.Probes{Latency: l, Path: path, Syscalls: calls}
-	costs := in(t, p.SUT.Netns, func() ([]bpf.Cost, error) { return probes.MeasureCost(t.Context(), 1200*time.Millisecond) })
-	both := map[string][2]float64{}
+	costs := in(t, p.SUT.Netns, func() ([]bpf.Cost, error) { return probes.MeasureCost(t.Context(), window) })
+	both = map[string][2]float64{}
 	timed := map[string]bool{}
 	for _, c := range costs {
 		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
@@ -63,8 +75,8 @@ func compareCost(t testing.TB, p *veth.Pair) map[string][2]float64 {
 	}
 	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter", "sys_exit"} {
 		if !timed[f] {
-			t.Errorf("no run of the program at %s was timed", f)
+			untimed = append(untimed, f)
 		}
 	}
-	return both
+	return both, untimed
 }

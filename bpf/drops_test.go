@@ -17,6 +17,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -70,7 +71,7 @@ func newFlood(t *testing.T, listen bool, rcvbuf, segments int) *flood {
 	f.from = socket(f.pair.TG.Netns, f.pair.TG.IPv4, 0)
 	warm := socket(f.pair.SUT.Netns, f.pair.SUT.IPv4, floodPort+1)
 	f.send(floodPort+1, 1)
-	if err := unix.SetsockoptTimeval(warm, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: 10}); err != nil {
+	if err := unix.SetsockoptTimeval(warm, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(await.Hang / time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := unix.Recvfrom(warm, make([]byte, 2048), 0); err != nil {
@@ -171,10 +172,11 @@ func (f *flood) lines(counted [2]ledger.Counters) []ledger.Counted {
 }
 
 // balance waits until nothing is on its way any more: until the counters tell of all that was
-// lost. Whatever is left after 10 s is missing.
+// lost. Whatever is left when that hangs is missing.
 func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 	f.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	await.So(func() bool {
+		drops = nil
 		f.drain()
 		seen, counted := f.read()
 		l := ledger.Ledger{Counted: f.lines(counted), Sent: f.sent, Received: f.received, SuperPackets: f.segments > 1 && !f.split, MaxSegments: floodSegments}
@@ -185,18 +187,18 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 			}
 			for _, d := range table.Drops {
 				if d.Port == floodPort && d.NotLost == "" {
-					l.Drops = append(l.Drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets, SKBs: d.SKBs})
+					drops = append(drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets, SKBs: d.SKBs})
 				}
 			}
 		}
 		if ingress {
 			l.Counted = append(l.Counted, ledger.Ingress(f.counted[0], counted[0]))
 		}
+		l.Drops = drops
 		b = l.Add()
-		if b.LeftLeast <= 0 && b.LeftMost >= 0 || time.Now().After(end) {
-			return b, l.Drops
-		}
-	}
+		return b.LeftLeast <= 0 && b.LeftMost >= 0
+	})
+	return b, drops
 }
 
 // loseSome is a program for tc that drops a quarter of the IPv4 packets.
@@ -267,7 +269,7 @@ func backlogged(t *testing.T, f *flood) {
 		t.Skip("needs 2 CPUs: a CPU cannot fill its own backlog")
 	}
 	pinned(t, two[0])
-	busy(t, two[1])
+	spin(t, two[1])
 	set(t, f.pair.SUT, "rps 0", fmt.Sprintf("%x", 1<<two[1]))
 	set(t, f.pair.TG, "feature tx-udp-segmentation", "off")
 	f.segments, f.split, f.patient = floodSegments, true, true
@@ -310,30 +312,6 @@ func pinned(t *testing.T, cpu int) {
 		}
 		runtime.UnlockOSThread()
 	})
-}
-
-// busy keeps a CPU from idling until the test ends.
-func busy(t *testing.T, cpu int) {
-	t.Helper()
-	ready, quit, done := make(chan error), make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		runtime.LockOSThread() // ends with the goroutine
-		var one unix.CPUSet
-		one.Set(cpu)
-		ready <- unix.SchedSetaffinity(0, &one)
-		for {
-			select {
-			case <-quit:
-				return
-			default:
-			}
-		}
-	}()
-	t.Cleanup(func() { close(quit); <-done })
-	if err := <-ready; err != nil {
-		t.Fatal(err)
-	}
 }
 
 // set sets something of an end's interface, which goes with its namespace.

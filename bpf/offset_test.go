@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,16 +34,14 @@ func TestIntegrationOffsetRefreshed(t *testing.T) {
 	has := func(want int64) {
 		t.Helper()
 		var got int64
-		for end := time.Now().Add(time.Minute); time.Now().Before(end); {
+		if !await.So(func() bool {
 			if err := l.set.maps.Variables[latencyVarTaiOffsetNs].Get(&got); err != nil {
 				t.Fatal(err)
 			}
-			if got == want {
-				return
-			}
-			time.Sleep(time.Millisecond)
+			return got == want
+		}) {
+			t.Fatalf("the programs have %d, want %d", got, want)
 		}
-		t.Fatalf("the programs have %d, want %d", got, want)
 	}
 	has(37e9)
 	offset.Store(38e9) // a leap second
@@ -55,14 +54,11 @@ func TestIntegrationOffsetRefreshed(t *testing.T) {
 		t.Errorf("a clock that cannot be read: %v", err)
 	}
 	// Later readings cannot know what was missed by one of its own.
-	for end, missed := time.Now().Add(time.Minute), false; !missed; time.Sleep(time.Millisecond) {
+	await.Until(t, "a reading of its own fails", func() bool {
 		l.mu.Lock()
-		missed = l.err != nil
-		l.mu.Unlock()
-		if !missed && time.Now().After(end) {
-			t.Fatal("no reading of its own failed in a minute")
-		}
-	}
+		defer l.mu.Unlock()
+		return l.err != nil
+	})
 	offset.Store(39e9)
 	if _, err := l.Read(); err == nil {
 		t.Error("an offset that was not known for a while is forgotten")

@@ -32,8 +32,9 @@ func TestIntegrationPIDNamespace(t *testing.T) {
 	needRoot(t)
 	tests := "^TestIntegrationSyscalls$|^TestIntegrationLatencyOfProcess$/^process$"
 	for name, args := range map[string][]string{
-		"its own proc": {"/bin/sh", "-c", `mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`, os.Args[0]},
-		"proc of ours": {os.Args[0]},
+		// What is measured from outside must not be over before it is looked at.
+		"its own proc": {"/bin/sh", "-c", `read _; mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`, os.Args[0]},
+		"proc of ours": {"/bin/sh", "-c", `read _; exec "$0" "$@"`, os.Args[0]},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "its own proc" {
@@ -43,10 +44,15 @@ func TestIntegrationPIDNamespace(t *testing.T) {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID | unix.CLONE_NEWNS}
 			var out bytes.Buffer
 			cmd.Stdout, cmd.Stderr = &out, &out
+			begin, err := cmd.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
 			s, err := bpf.OpenSyscalls(cmd.Process.Pid)
+			begin.Close()
 			if werr := cmd.Wait(); werr != nil || strings.Contains(out.String(), "--- SKIP") {
 				t.Errorf("inside: %v\n%s", werr, &out)
 			}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/profile/perf"
 	"golang.org/x/sys/unix"
 )
@@ -17,6 +18,7 @@ import (
 // While CPUs are sampled by the clock each sample is timed, at the rate that was asked for; while
 // nobody samples there is none.
 func TestIntegrationSampled(t *testing.T) {
+	kind.Timed(t)
 	needRoot(t)
 	hostOnly(t)
 	var cpus []int

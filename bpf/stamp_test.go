@@ -9,9 +9,9 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cilium/ebpf/link"
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -41,7 +41,7 @@ func TestIntegrationStampWithoutTCX(t *testing.T) {
 	}
 	const n = 20
 	b := make([]byte, 100)
-	conn.SetDeadline(time.Now().Add(10 * time.Second))
+	conn.SetDeadline(await.Deadline())
 	for range n {
 		if _, err := conn.WriteTo(b, conn.LocalAddr()); err != nil {
 			t.Fatal(err)

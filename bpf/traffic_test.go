@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
@@ -25,12 +26,12 @@ func sendUDP(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration) 
 	tx := in(t, p.TG.Netns, func() (net.Conn, error) { return net.Dial("udp", addr(ip, testPort)) })
 	defer tx.Close()
 	b := make([]byte, 2000)
-	rx.SetReadDeadline(time.Now().Add(patience))
+	rx.SetReadDeadline(await.Deadline())
 	for range n {
 		if _, err := tx.Write(b[:100]); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(sleep)
+		await.Pause("the reader is late", sleep)
 		if _, _, err := rx.ReadFrom(b); err != nil {
 			t.Fatal(err)
 		}
@@ -85,7 +86,7 @@ func chat(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration, sto
 		t.Fatal(err)
 	}
 	defer c.Close()
-	c.SetDeadline(time.Now().Add(patience))
+	c.SetDeadline(await.Deadline())
 	b := make([]byte, 64)
 	for range n {
 		if stop != nil && stop() {
@@ -93,7 +94,7 @@ func chat(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration, sto
 		}
 		if sleep > 0 { // from when something is there
 			awaitRequest(t, c.(syscall.Conn))
-			time.Sleep(sleep)
+			await.Pause("the reader is late", sleep)
 		}
 		if _, err := io.ReadFull(c, b); err != nil {
 			t.Fatal(err)
@@ -121,7 +122,7 @@ func packets(n, few int) int {
 	return n
 }
 
-// bulk sends as fast as the SUT takes it, until stop, or until patience ends.
+// bulk sends as fast as the SUT takes it, until stop, or until the test hangs.
 func bulk(t testing.TB, p *veth.Pair) (stop func()) {
 	t.Helper()
 	rx, tx := connect(t, p)

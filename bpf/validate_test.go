@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/firsttest"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -29,7 +31,7 @@ func connect(t testing.TB, p *veth.Pair) (rx, tx *net.TCPConn) {
 	}
 	t.Cleanup(func() { sender.Close(); receiver.Close() })
 	for _, c := range []net.Conn{sender, receiver} {
-		c.SetDeadline(time.Now().Add(patience))
+		c.SetDeadline(await.Deadline())
 	}
 	return receiver.(*net.TCPConn), sender.(*net.TCPConn)
 }
@@ -46,6 +48,7 @@ func plain(d time.Duration) time.Duration {
 // A process that holds the socket's lock keeps packets in its backlog: they are
 // late from tcp-do-rcv on, and neither before nor between the stages after it.
 func TestIntegrationLatencyOfHeldSocket(t *testing.T) {
+	kind.Timed(t)
 	p := newPair(t)
 	rx, tx := connect(t, p)
 	l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
@@ -131,6 +134,7 @@ func sendFrom(c *net.TCPConn, b []byte) error {
 // The way to the queue and the wake-up add up to what the application itself sees:
 // the time that it has the data less the packet's stamp.
 func TestIntegrationStagesAddUp(t *testing.T) {
+	kind.Timed(t)
 	p := newPair(t)
 	rx, tx := connect(t, p)
 	l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})

@@ -11,7 +11,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // Who waits for a cache that another process has is told to end, and ends: the lock is not
@@ -30,13 +31,8 @@ func TestLockIsNotWaitedForAfterTheEnd(t *testing.T) {
 		waits <- err
 	}()
 	stop()
-	select {
-	case err := <-waits:
-		if !errors.Is(err, context.Canceled) {
-			t.Errorf("%v", err)
-		}
-	case <-time.After(time.Minute):
-		t.Error("it still waits")
+	if err := await.Chan(t, "it does not wait any more", waits); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
 	unlock()
 	// Who gave up has not kept it.

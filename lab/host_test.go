@@ -6,13 +6,15 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 func TestRunHostStatus(t *testing.T) {
@@ -66,17 +68,16 @@ func script(t *testing.T, ctx context.Context, text string) (pid int, ended <-ch
 func gone(t *testing.T, pid int) {
 	t.Helper()
 	p, err := os.FindProcess(pid)
-	for deadline := time.Now().Add(30 * time.Second); err == nil && time.Now().Before(deadline); {
-		b, rerr := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-		if rerr != nil || strings.Contains(string(b), ") Z ") {
-			return // gone, or waiting for whoever has it now
-		}
-		if err = p.Signal(syscall.Signal(0)); errors.Is(err, os.ErrProcessDone) {
-			return
-		}
-		time.Sleep(time.Millisecond)
+	if err != nil {
+		t.Fatal(err)
 	}
-	t.Errorf("process %d is still there", pid)
+	await.Until(t, fmt.Sprintf("process %d is gone", pid), func() bool {
+		b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+		if err != nil || strings.Contains(string(b), ") Z ") {
+			return true // gone, or waiting for whoever has it now
+		}
+		return errors.Is(p.Signal(syscall.Signal(0)), os.ErrProcessDone)
+	})
 }
 
 // What the command has left in its group ends with it.

@@ -11,7 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // A machine that is switched off has ended, although what its program has started holds the
@@ -22,11 +23,7 @@ func TestVMEndsWithoutItsChildren(t *testing.T) {
 			pid, m, off := fakeVM(t, how+`sh -c 'echo $$ >"$FIFO"; exec sleep 1000' & wait`)
 			defer syscall.Kill(pid, syscall.SIGKILL)
 			off()
-			select {
-			case <-m.done:
-			case <-time.After(time.Minute):
-				t.Error("it is off, and is waited for still")
-			}
+			await.Chan(t, "it is off, and has ended", m.done)
 			m.closePorts()
 			if name == "in its group" {
 				gone(t, pid)

@@ -24,7 +24,7 @@ func TestOneLineAddsASource(t *testing.T) {
 	if slices.Contains(Names(), "steady") {
 		t.Fatal("there is one of this name")
 	}
-	kinds["steady"] = kind{summary: "always the same", example: "steady", options: []string{"watts"},
+	kinds["steady"] = sourceKind{summary: "always the same", example: "steady", options: []string{"watts"},
 		open:    func(Spec) (Source, error) { return steady{}, nil },
 		survey:  func() (string, error) { return "42 W", nil },
 		reaches: func(Spec) []Reach { return nil }}

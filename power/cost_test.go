@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
@@ -21,6 +23,7 @@ const mostYards = 30
 
 // A child's CPU time is in the cost while it lives, as much as it used.
 func TestSamplerCostOfChild(t *testing.T) {
+	kind.Timed(t)
 	for name, text := range map[string]string{
 		"itself":          meterCommand(t, "burns"),
 		"of a pipe":       "(" + meterCommand(t, "burns") + ") | cat",
@@ -36,11 +39,7 @@ func TestSamplerCostOfChild(t *testing.T) {
 			}
 			return w
 		}
-		for end := time.Now().Add(30 * time.Second); newest() != 2e6; time.Sleep(20 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%s: it never said that it is done", name)
-			}
-		}
+		await.Until(t, name+": it says that it is done", func() bool { return newest() == 2e6 })
 		used := func() time.Duration { return time.Duration(s.Cost()[0].Cores * float64(counter.Monotonic()-begun)) }
 		living := used()
 		t.Logf("%s: %v", name, living)
@@ -81,6 +80,7 @@ func (y *yardstick) Read(_ context.Context, v []int64) error {
 // Sources that are read at 10 Hz, or as fast as each goes, do not spin, and what each costs is
 // known. BenchmarkSampler tells how much it is.
 func TestSamplerCost(t *testing.T) {
+	kind.Timed(t)
 	s := startAll(t)
 	last := spent(s)
 	time.Sleep(3 * time.Second)

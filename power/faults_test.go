@@ -3,13 +3,14 @@
 package power
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // mishap is something that happens to an instrument while it is read.
@@ -24,8 +25,7 @@ type mishap struct {
 func survive(t *testing.T, src Source, want int64, faults []mishap) {
 	t.Helper()
 	read := func(limit time.Duration) (int64, error) {
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
+		ctx := await.Ending(t, limit)
 		v := make([]int64, len(src.Info().Channels))
 		for i := range v {
 			v[i] = None
@@ -38,22 +38,17 @@ func survive(t *testing.T, src Source, want int64, faults []mishap) {
 	}
 	for _, f := range faults {
 		f.set()
-		limit, begun := patience(f.say), time.Now()
-		if v, err := read(limit); err == nil || !strings.Contains(err.Error(), f.say) {
-			t.Errorf("%s: reads %v, %v; want %q", f.name, v, err, f.say)
-		}
-		if d := time.Since(begun); d > limit+4*time.Second {
-			t.Errorf("%s: a reading took %v, and had %v", f.name, d, limit)
-		}
-		f.reset()
 		var v int64
 		var err error
-		for end := time.Now().Add(enough); time.Now().Before(end); { // what is run anew needs a moment
-			if v, err = read(enough); err == nil && v == want {
-				break
-			}
+		await.Return(t, f.name+": the reading ends", func() { v, err = read(patience(f.say)) })
+		if err == nil || !strings.Contains(err.Error(), f.say) {
+			t.Errorf("%s: reads %v, %v; want %q", f.name, v, err, f.say)
 		}
-		if err != nil || v != want {
+		f.reset()
+		if !await.So(func() bool { // what is run anew needs a moment
+			v, err = read(enough)
+			return err == nil && v == want
+		}) {
 			t.Errorf("after %s: %v, %v; want %v", f.name, v, err, want)
 		}
 	}
@@ -157,7 +152,7 @@ done
 // awaitLine takes lines until the one that says text, or the last.
 func awaitLine(t *testing.T, lines <-chan stamped, text string) {
 	t.Helper()
-	for end := time.After(enough); ; {
+	for end := await.Timeout(); ; {
 		select {
 		case l, ok := <-lines:
 			if !ok || l.text == text {

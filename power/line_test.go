@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // lineServer answers lines as handle says; "" answers nothing, "\x00" drops the
@@ -83,9 +85,9 @@ func mustOpen(t testing.TB, text string) Source {
 	return src
 }
 
-// A reading that comes may take enough on a busy machine; one that does not come is waited for as
-// long as silence.
-const enough, silence = 20 * time.Second, 300 * time.Millisecond
+// A reading that comes may take until the test hangs; one that does not come is waited for as long
+// as silence.
+const enough, silence = await.Hang, 300 * time.Millisecond
 
 // patience is for a reading whose error says that.
 func patience(say string) time.Duration {
@@ -103,8 +105,10 @@ func readOne(t *testing.T, src Source) (int64, error) {
 
 func readWithin(t *testing.T, src Source, limit time.Duration) (int64, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), limit)
-	defer cancel()
+	return readUntil(await.Ending(t, limit), src)
+}
+
+func readUntil(ctx context.Context, src Source) (int64, error) {
 	v := []int64{None}
 	err := src.Read(ctx, v)
 	return v[0], err
@@ -179,9 +183,7 @@ func TestPTDaemon(t *testing.T) {
 		t.Error("it never connected anew")
 	}
 	src.Close()
-	if asked.Load() != "Stop" {
-		t.Errorf("its last word was %q, not Stop", asked.Load())
-	}
+	await.Until(t, "its last word is Stop", func() bool { return asked.Load() == "Stop" })
 	other := serveLines(t, "\r\n", func(string) string { return "220 mail.example ESMTP" })
 	if _, err := open(t, "ptdaemon="+other.addr); err == nil || !strings.Contains(err.Error(), "not a PTDaemon") {
 		t.Errorf("another server: %v", err)
@@ -195,7 +197,15 @@ func TestPTDaemonUncertainty(t *testing.T) {
 	var rl, answer atomic.Value
 	rl.Store("Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "200"))
 	var asked atomic.Int32
-	srv := ptdThatSays(t, &rl, nil, func() string { asked.Add(1); return answer.Load().(string) })
+	var giveUp atomic.Value // a context.CancelFunc: where no answer comes, the reading's time is over
+	srv := ptdThatSays(t, &rl, nil, func() string {
+		asked.Add(1)
+		words := answer.Load().(string)
+		if words == "" {
+			giveUp.Load().(context.CancelFunc)()
+		}
+		return words
+	})
 	for _, c := range []struct {
 		answers, option string
 		want            float64 // share of the figure
@@ -211,13 +221,13 @@ func TestPTDaemonUncertainty(t *testing.T) {
 		asked.Store(0)
 		src := mustOpen(t, "ptdaemon="+srv.addr+c.option)
 		tr := Trace{Info: src.Info(), Interval: time.Second}
-		words, limit := strings.Split(c.answers, "|"), enough
-		if c.answers == "" { // that is waited for to the end
-			limit = 2 * time.Second
-		}
+		words := strings.Split(c.answers, "|")
 		for i := range 3 {
 			answer.Store(words[min(i, len(words)-1)])
-			v, err := readWithin(t, src, limit)
+			ctx, cancel := context.WithCancel(await.Context(t))
+			giveUp.Store(cancel)
+			v, err := readUntil(ctx, src)
+			cancel()
 			if err != nil || v != 200e6 {
 				t.Errorf("%q: %v, %v", c.answers, v, err)
 			}
@@ -265,19 +275,21 @@ func TestSCPI(t *testing.T) {
 // An answer that comes too late must not be taken for that to a later question.
 func TestLateAnswer(t *testing.T) {
 	late := make(chan string)
-	first := true
+	ctx, cancel := context.WithCancel(await.Context(t))
+	defer cancel()
+	var asked atomic.Bool
 	srv := serveLines(t, "\n", func(line string) string {
 		if line == "*IDN?" {
 			return "X"
 		}
-		if first {
-			first = false
+		if !asked.Swap(true) {
+			cancel() // the reading's time is over
 			return <-late
 		}
 		return "222"
 	})
 	src := mustOpen(t, "scpi="+srv.addr)
-	if _, err := readWithin(t, src, silence); err == nil {
+	if _, err := readUntil(ctx, src); err == nil {
 		t.Fatal("no error")
 	}
 	go func() { late <- "111" }()

@@ -14,12 +14,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
 // fake is a source that a test steers.
 type fake struct {
 	watts  atomic.Int64 // -1: fails, -2: hangs whatever the context says
+	hangs  atomic.Bool
 	unhang chan struct{}
 }
 
@@ -32,6 +34,7 @@ func (f *fake) Read(ctx context.Context, v []int64) error {
 	case -1:
 		return errors.New("broken")
 	case -2:
+		f.hangs.Store(true)
 		<-f.unhang
 		return nil
 	default:
@@ -51,15 +54,11 @@ func TestSamplerHang(t *testing.T) {
 	bad.watts.Store(100)
 	s := Start([]Source{good, bad}, 10*time.Millisecond)
 	from := counter.Monotonic()
-	for end := time.Now().Add(10 * time.Second); len(s.Traces(from, from+int64(time.Hour))[1].Samples) < 3 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Until(t, "the other one has readings", func() bool { return len(s.Traces(from, from+int64(time.Hour))[1].Samples) >= 3 })
 	bad.watts.Store(-2)
-	time.Sleep(50 * time.Millisecond)
+	await.Until(t, "it hangs", bad.hangs.Load)
 	hung := counter.Monotonic()
-	for end := time.Now().Add(10 * time.Second); len(s.Traces(hung, hung+int64(time.Hour))[0].Samples) < 5 && time.Now().Before(end); {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Until(t, "the good source is read meanwhile", func() bool { return len(s.Traces(hung, hung+int64(time.Hour))[0].Samples) >= 5 })
 	now := counter.Monotonic()
 	ts := s.Traces(hung, now)
 	if m, err := ts[0].Sum(ts[0].Samples[0].AtNs, ts[0].Samples[len(ts[0].Samples)-1].AtNs); err != nil || m.Watts != 100 {
@@ -80,9 +79,7 @@ func TestSamplerFailures(t *testing.T) {
 	s := Start([]Source{f}, 10*time.Millisecond)
 	defer s.Close()
 	from := counter.Monotonic()
-	for s.Cost()[0].Reads < 5 {
-		time.Sleep(5 * time.Millisecond)
-	}
+	await.Until(t, "it is read", func() bool { return s.Cost()[0].Reads >= 5 })
 	now := counter.Monotonic()
 	tr := s.Traces(from, now)[0]
 	if _, err := tr.Sum(from, now); err == nil || !strings.Contains(err.Error(), "broken") || tr.Failed == 0 {
@@ -163,30 +160,27 @@ func TestCommand(t *testing.T) {
 	if err := os.Rename(filepath.Join(dir, "w.new"), filepath.Join(dir, "w")); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(50 * time.Millisecond) {
-		if v, err := readLong(t, stream); err == nil && v == 60e6 {
-			break
-		} else if time.Now().After(end) {
-			t.Fatalf("%v, %v: not the newest line", v, err)
-		}
-	}
+	await.Until(t, "the newest line is read", func() bool {
+		v, err := readLong(t, stream)
+		return err == nil && v == 60e6
+	})
 }
 
 // A command that goes silent has no reading, though it once printed.
 func TestCommandGoesSilent(t *testing.T) {
 	src := mustOpen(t, "command=echo 50; sleep 60")
 	src.(*command).info.MinInterval = 10 * time.Millisecond
-	time.Sleep(20 * time.Millisecond)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if v := []int64{None}; src.Read(ctx, v) == nil {
+	await.Pause("what it printed is to be too old", 20*time.Millisecond)
+	if v := []int64{None}; src.Read(await.Ending(t, 100*time.Millisecond), v) == nil {
 		t.Errorf("it reads %v", v)
 	}
 }
 
 func TestCSV(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "log.csv")
+	from := counter.Monotonic()
 	start := time.Now()
+	until := counter.Monotonic() + int64(2*time.Second)
 	var text strings.Builder
 	text.WriteString("time,watts\n")
 	for i := range 11 {
@@ -196,8 +190,7 @@ func TestCSV(t *testing.T) {
 	src := mustOpen(t, "csv="+file+"?offset=2s&uncertainty=0.5%")
 	s := Start([]Source{src}, time.Second)
 	defer s.Close()
-	from := counter.Monotonic() - int64(time.Since(start))
-	tr := s.Traces(from-1e7, from+2e9)[0]
+	tr := s.Traces(from-1e7, until)[0]
 	if len(tr.Samples) != 11 {
 		t.Fatalf("%d samples: %+v", len(tr.Samples), tr.Failures)
 	}

@@ -16,7 +16,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 var update = flag.Bool("update", false, "rewrite the golden file")
 

@@ -7,7 +7,11 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 var update = flag.Bool("update", false, "write the table of docs/lab.md")
 

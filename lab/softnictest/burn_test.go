@@ -5,7 +5,8 @@ package softnictest
 import (
 	"fmt"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // The poll burns CPU time for each packet when it is told to, counts how long that took by the
@@ -13,25 +14,23 @@ import (
 func TestBurn(t *testing.T) {
 	needLab(t)
 	c := count(t)
-	transfer(t, listen(t, v4, 5071), 1<<20, patience)
+	transfer(t, listen(t, v4, 5071), 1<<20)
 	if n := c.sum("burnt_packets") + c.sum("burnt_ns"); n != 0 {
 		t.Errorf("%d packets and nanoseconds were burnt, and nobody had asked for it", n)
 	}
 	const ns = 20_000
 	param(t, "burn_ns", fmt.Sprint(ns))
 	c = count(t)
-	transfer(t, listen(t, v4, 5072), 1<<20, patience)
+	transfer(t, listen(t, v4, 5072), 1<<20)
 	// The last acknowledgements of a connection come when it is closed: those of the first one
 	// may be burnt for and are not counted, and those of this one are waited for.
 	const before = 8
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		packets, burnt := c.sum("packets"), c.sum("burnt_packets")
-		if burnt >= packets && burnt <= packets+before && packets > 1<<20/9600 {
-			break
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the poll burnt for %d packets of %d", burnt, packets)
-		}
+	var packets, burnt uint64
+	if !await.So(func() bool {
+		packets, burnt = c.sum("packets"), c.sum("burnt_packets")
+		return burnt >= packets && burnt <= packets+before && packets > 1<<20/9600
+	}) {
+		t.Fatalf("the poll burnt for %d packets of %d", burnt, packets)
 	}
 	// The delay is calibrated, and no clock.
 	if burnt, took := c.sum("burnt_packets"), c.sum("burnt_ns"); took < burnt*ns*9/10 {

@@ -14,10 +14,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -221,7 +221,7 @@ func devmemTransfer(t *testing.T, f family, port uint16, u *udmabuf, n int) rece
 		t.Fatal(err)
 	}
 	defer a.Close()
-	a.SetDeadline(time.Now().Add(patience))
+	a.SetDeadline(await.Deadline())
 	sent := send(c, data)
 	r, err := recvDevmem(a.(*net.TCPConn), u, n)
 	if err := errors.Join(err, <-sent); err != nil {
@@ -301,7 +301,7 @@ func TestDevmemOnlyTCPPayload(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := make([]byte, 9000)
-	server.SetReadDeadline(time.Now().Add(patience))
+	server.SetReadDeadline(await.Deadline())
 	n, _, err := server.ReadFrom(got)
 	if err != nil || !bytes.Equal(got[:n], data) {
 		t.Fatalf("received %d bytes, %v", n, err)

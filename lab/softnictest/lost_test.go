@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/nic"
 )
@@ -74,7 +75,7 @@ func udp(t *testing.T, ns string, at netip.AddrPort, b busy) (fd int) {
 		if err != nil {
 			return 0, err
 		}
-		wait := unix.NsecToTimeval(patience.Nanoseconds())
+		wait := unix.NsecToTimeval(await.Hang.Nanoseconds())
 		err = unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &wait)
 		if err == nil {
 			err = b.set(fd)
@@ -135,7 +136,7 @@ func receiver(t *testing.T, fd int, b busy) func(p []byte) (int, unix.Sockaddr, 
 		events := make([]unix.EpollEvent, 1)
 		n, err := 0, error(unix.EINTR) // by Go's own signals
 		for err == unix.EINTR {
-			n, err = unix.EpollWait(ep, events, int(patience.Milliseconds()))
+			n, err = unix.EpollWait(ep, events, int(await.Hang.Milliseconds()))
 		}
 		if err == nil && n == 0 {
 			err = unix.EAGAIN

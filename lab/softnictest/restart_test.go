@@ -94,8 +94,8 @@ func TestLinkFlap(t *testing.T) {
 		setLink(t, false)
 		setLink(t, true)
 	}
-	transfer(t, listen(t, v4, 5054), 1<<20, patience)
-	transfer(t, listen(t, v6, 5055), 1<<20, patience)
+	transfer(t, listen(t, v4, 5054), 1<<20)
+	transfer(t, listen(t, v6, 5055), 1<<20)
 }
 
 // The engine threads run where they are told to, and queues interrupt there.
@@ -114,7 +114,7 @@ func TestEngineIsPinned(t *testing.T) {
 			t.Errorf("engine %d is not pinned to mask %s:\n%s", port, want, b)
 		}
 	}
-	transfer(t, listen(t, v4, 5056), 1<<20, patience)
+	transfer(t, listen(t, v4, 5056), 1<<20)
 	if err := os.WriteFile("/sys/module/softnic/parameters/engine_cpus", []byte("99"), 0); err == nil {
 		t.Error("CPU 99 was accepted")
 	}

@@ -4,7 +4,6 @@ package softnictest
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"net/netip"
@@ -15,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // The kernel's own selftest programs, tools/testing/selftests/drivers/net/hw of
@@ -45,9 +46,7 @@ type prog struct {
 
 func start(t testing.TB, ns string, stdin io.Reader, args ...string) *prog {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	p := &prog{t: t, cmd: exec.CommandContext(ctx, args[0], args[1:]...), done: make(chan error, 1)}
+	p := &prog{t: t, cmd: exec.CommandContext(await.Context(t), args[0], args[1:]...), done: make(chan error, 1)}
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = stdin, &p.out, &p.out
 	p.cmd.WaitDelay = time.Second
 	do(t, ns, p.cmd.Start)
@@ -68,7 +67,7 @@ func (p *prog) wait() {
 func waitListen(t testing.TB, port uint16, p *prog) {
 	t.Helper()
 	want := fmt.Sprintf(":%04X ", port)
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	await.Until(t, fmt.Sprintf("somebody listens on port %d", port), func() bool {
 		open := in(t, rx.NS, func() (bool, error) {
 			for _, f := range []string{"/proc/thread-self/net/tcp", "/proc/thread-self/net/tcp6"} {
 				b, err := os.ReadFile(f)
@@ -84,17 +83,16 @@ func waitListen(t testing.TB, port uint16, p *prog) {
 			}
 			return false, nil
 		})
-		if open {
-			return
-		}
 		select {
 		case err := <-p.done:
 			p.done <- err
-			t.Fatalf("%s ended: %v\n%s", p.cmd.Args[0], err, p.out.Bytes())
+			if !open {
+				t.Fatalf("%s ended: %v\n%s", p.cmd.Args[0], err, p.out.Bytes())
+			}
 		default:
 		}
-	}
-	t.Fatalf("nothing listens on port %d", port)
+		return open
+	})
 }
 
 func provider(c *counters) uint64 {

@@ -30,7 +30,7 @@ func TestNtupleRule(t *testing.T) {
 			t.Run(fmt.Sprintf("ipv%d/queue%d", f, queue), func(t *testing.T) {
 				steer(t, rule{dst: f.addr(), port: 5010, queue: uint64(queue)})
 				c := count(t)
-				transfer(t, listen(t, f, 5010), 1<<20, patience)
+				transfer(t, listen(t, f, 5010), 1<<20)
 				onlyQueue(t, c, queue, 1<<20)
 			})
 		}
@@ -71,7 +71,7 @@ func TestNtupleRuleReplaced(t *testing.T) {
 				t.Cleanup(func() { do(t, rx.NS, func() error { return deleteRule(rx.Dev, got) }) })
 			}
 			c := count(t)
-			transfer(t, listen(t, f, 5012), 1<<20, patience)
+			transfer(t, listen(t, f, 5012), 1<<20)
 			onlyQueue(t, c, 3, 1<<20)
 		})
 	}
@@ -100,7 +100,7 @@ func TestRSSIndirection(t *testing.T) {
 		do(t, rx.NS, func() error { return setRSS(rx.Dev, queue) })
 		c := count(t)
 		for port := range uint16(3) {
-			transfer(t, listen(t, v4, 5020+100*uint16(queue)+port), 256<<10, patience)
+			transfer(t, listen(t, v4, 5020+100*uint16(queue)+port), 256<<10)
 		}
 		onlyQueue(t, c, int(queue), 3*256<<10)
 	}
@@ -116,7 +116,7 @@ func TestRSSSpreads(t *testing.T) {
 		// The hash is linear in the port's bits. Neighbouring ports differ in few of
 		// them, which a key can map to half of the queues. These are below the range
 		// that others take theirs from.
-		if err := transferOver(dialFrom(t, l, 10007+i*449), l, 32<<10, patience); err != nil {
+		if err := transferOver(dialFrom(t, l, 10007+i*449), l, 32<<10); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +133,7 @@ func TestRSSContext(t *testing.T) {
 	t.Cleanup(func() { do(t, rx.NS, func() error { return deleteContext(rx.Dev, id) }) })
 	steer(t, rule{port: 5030, context: id})
 	c := count(t)
-	transfer(t, listen(t, v4, 5030), 1<<20, patience)
+	transfer(t, listen(t, v4, 5030), 1<<20)
 	onlyQueue(t, c, 2, 1<<20)
 	do(t, rx.NS, func() error {
 		if err := deleteContext(rx.Dev, id); err == nil {

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
 )
@@ -23,11 +23,7 @@ func TestTally(t *testing.T) {
 	}
 	// Pools of tests before this one last until the kernel, which looks once a second, finds that
 	// their last buffer is back: one that ended in the window would be a gap in its counts.
-	for end := time.Now().Add(patience); detachedPools(t); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("page pools of earlier tests are still there after %v", patience)
-		}
-	}
+	await.Until(t, "page pools of earlier tests are gone", func() bool { return !detachedPools(t) })
 	before := read()
 	for _, g := range before.Gaps {
 		if !g.Lacking() || g.Area != tally.Interrupt {
@@ -35,7 +31,7 @@ func TestTally(t *testing.T) {
 		}
 	}
 	const bytes = 8 << 20
-	transfer(t, listen(t, v4, 5051), bytes, patience)
+	transfer(t, listen(t, v4, 5051), bytes)
 	d := tally.Between(before, read())
 	moved := map[string]int64{}
 	perQueue := map[string]int64{}

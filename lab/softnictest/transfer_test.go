@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // addr is the receiver's address.
@@ -71,7 +73,7 @@ func dial(t testing.TB, l net.Listener) net.Conn {
 func dialFrom(t testing.TB, l net.Listener, port int) net.Conn {
 	t.Helper()
 	c := in(t, tx.NS, func() (net.Conn, error) {
-		d := net.Dialer{Timeout: 10 * time.Second, LocalAddr: &net.TCPAddr{Port: port}}
+		d := net.Dialer{Timeout: await.Hang, LocalAddr: &net.TCPAddr{Port: port}}
 		return d.Dial("tcp", l.Addr().String())
 	})
 	t.Cleanup(func() { c.Close() })
@@ -88,21 +90,20 @@ func send(c net.Conn, data []byte) <-chan error {
 	return errc
 }
 
-// transfer sends n bytes to the listener and checks that they arrive unchanged
-// within limit.
-func transfer(t testing.TB, l net.Listener, n int, limit time.Duration) {
+// transfer sends n bytes to the listener and checks that they arrive unchanged.
+func transfer(t testing.TB, l net.Listener, n int) {
 	t.Helper()
-	if err := tryTransfer(t, l, n, limit); err != nil {
+	if err := tryTransfer(t, l, n); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func tryTransfer(t testing.TB, l net.Listener, n int, limit time.Duration) error {
-	return transferOver(dial(t, l), l, n, limit)
+func tryTransfer(t testing.TB, l net.Listener, n int) error {
+	return transferOver(dial(t, l), l, n)
 }
 
 // transferOver is tryTransfer over c, the listener's next connection.
-func transferOver(c net.Conn, l net.Listener, n int, limit time.Duration) error {
+func transferOver(c net.Conn, l net.Listener, n int) error {
 	data := payload(n)
 	r, err := l.Accept()
 	if err != nil {
@@ -110,7 +111,7 @@ func transferOver(c net.Conn, l net.Listener, n int, limit time.Duration) error 
 	}
 	defer r.Close()
 	defer c.Close()
-	deadline := time.Now().Add(limit)
+	deadline := await.Deadline()
 	c.SetDeadline(deadline)
 	r.SetDeadline(deadline)
 	sent := send(c, data)
@@ -160,7 +161,7 @@ func traffic(t testing.TB, l net.Listener) (await func(n int), stop func() int) 
 		defer close(complete)
 		var err error
 		for ctx.Err() == nil && err == nil {
-			if err = tryTransfer(t, l, 1<<20, 30*time.Second); err != nil {
+			if err = tryTransfer(t, l, 1<<20); err != nil {
 				break
 			}
 			n++
@@ -205,5 +206,5 @@ func dialTimeout(t testing.TB, l net.Listener, limit time.Duration) (net.Conn, e
 
 // dialAddr connects from the current namespace.
 func dialAddr(a netip.AddrPort) (io.WriteCloser, error) {
-	return net.DialTimeout("tcp", a.String(), 10*time.Second)
+	return net.DialTimeout("tcp", a.String(), await.Hang)
 }

@@ -10,10 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
@@ -46,7 +46,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 	if err := guest.SetupNetwork(0); err != nil {
 		t.Fatal(err)
 	}
-	transfer(t, listen(t, v4, 5058), 1<<20, patience)
+	transfer(t, listen(t, v4, 5058), 1<<20)
 	for range 3 {
 		if err := unix.DeleteModule("softnic", unix.O_NONBLOCK); err != nil {
 			t.Fatalf("delete_module: %v", err)
@@ -57,7 +57,7 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 			}
 		}
 		reload(t)
-		transfer(t, listen(t, v6, 5059), 1<<20, patience)
+		transfer(t, listen(t, v6, 5059), 1<<20)
 	}
 }
 
@@ -65,13 +65,12 @@ func TestNamespacesAndModuleComeAndGo(t *testing.T) {
 // namespaces apart in the background.
 func waitDevices(t *testing.T) {
 	t.Helper()
-	for range int(patience / (20 * time.Millisecond)) {
+	if await.So(func() bool {
 		_, err0 := os.Stat("/sys/class/net/" + rx.Dev)
 		_, err1 := os.Stat("/sys/class/net/" + tx.Dev)
-		if err0 == nil && err1 == nil {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
+		return err0 == nil && err1 == nil
+	}) {
+		return
 	}
 	t.Fatalf("the soft NICs did not come back from their deleted namespaces; threads in namespaces other than the first:\n%s", strangers())
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // junk sends datagrams without end until it is stopped: each has the bytes that next says.
@@ -20,9 +21,10 @@ func junk(t *testing.T, fd int, next func() []byte) (stop func()) {
 			select {
 			case <-over:
 				return
-			case <-time.After(time.Millisecond): // far sooner than a receiver stops to wait for more
-				_, _ = sock.Send(fd, next(), 0)
+			default:
 			}
+			await.Pause("far less than a receiver waits for more", time.Millisecond)
+			_, _ = sock.Send(fd, next(), 0)
 		}
 	}()
 	return func() { close(over); <-done }
@@ -60,7 +62,10 @@ func TestJunkDoesNotHideTheEnd(t *testing.T) {
 				put(b, tx.Key+1, 7)
 			}
 			stop := junk(t, tx.FD, func() []byte { return b })
-			until(t, func() bool { return m.Snapshot().Packets >= 3 })
+			await.Until(t, "the flow's datagrams come, and junk", func() bool {
+				c := m.Snapshot()
+				return c.Packets >= 3 && c.Corrupted+c.Duplicated > 0
+			})
 			tx.Sent = 5 // two were lost
 			if err := tx.EndOfSend(); err != nil {
 				t.Fatal(err)

@@ -139,7 +139,7 @@ func labRun(t *testing.T, args ...string) (r results.Record) {
 		if jerr := json.Unmarshal(out, &r); jerr != nil {
 			t.Fatalf("%q: %v: %v\n%s%s", args, err, jerr, out, &stderr)
 		}
-		if !labLate(&r) || rampUp > 10*time.Second {
+		if !labLate(&r) || rampUp > 30*time.Second {
 			return r
 		}
 		t.Logf("%q: %s", args, r.Reason)

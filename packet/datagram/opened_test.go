@@ -3,15 +3,14 @@
 package datagram
 
 import (
-	"context"
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // opened are the flows of a data port, past their handshake; all is closed with the test.
@@ -23,8 +22,7 @@ type opened struct {
 
 func open(t testing.TB, addr string, flows, size int, o sock.Options) (out opened) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	cookie := stream.NewCookie()
 	port, err := transport{}.Listen(addr, cookie, flows, o)
 	if err != nil {
@@ -82,13 +80,7 @@ func onThread(f func() error) <-chan error {
 
 func ended(t testing.TB, done <-chan error) error {
 	t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the path did not return")
-		return nil
-	}
+	return await.Chan(t, "the path returns", done)
 }
 
 // withEngines are a mode that this kernel has, with every io_uring engine.
@@ -117,13 +109,4 @@ func withEngines(modes ...stream.Mode) (all []stream.Mode, options []stream.Opti
 		}
 	}
 	return all, options
-}
-
-func until(t testing.TB, ok func() bool) {
-	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("waited in vain")
-		}
-	}
 }

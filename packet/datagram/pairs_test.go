@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/ledger"
 )
 
@@ -21,7 +22,8 @@ var (
 	txModes = []stream.Mode{TX, GSO, UringSend}
 )
 
-// play moves the datagrams of one flow for a while, paced so that none is lost.
+// play moves the datagrams of one flow for a while, and until some were sent, paced so that none is
+// lost.
 func play(t *testing.T, addr string, rx, tx stream.Mode, rxo, txo stream.Options, size int, pps uint64, length time.Duration) (got, sent stream.Counters, told, dropped uint64) {
 	t.Helper()
 	rxo.MessageBytes, txo.MessageBytes, rxo.Touch = size, size, stream.TouchVerify
@@ -48,8 +50,8 @@ func play(t *testing.T, addr string, rx, tx stream.Mode, rxo, txo stream.Options
 		err = r.Receive(o.rx[0], &mr)
 		return errors.Join(err, r.Close())
 	})
-	time.AfterFunc(length, func() {
-		until(t, func() bool { return ms.Snapshot().Packets >= 100 || size > 20_000 && ms.Snapshot().Packets >= 10 })
+	await.Later(length, func() {
+		await.So(func() bool { return ms.Snapshot().Packets >= 100 || size > 20_000 && ms.Snapshot().Packets >= 10 })
 		o.tx[0].Stop()
 	})
 	sending := onThread(func() error {

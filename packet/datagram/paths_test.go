@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
 )
@@ -103,7 +104,7 @@ func TestPathsEnd(t *testing.T) {
 				}
 				return r.Receive(o.rx[0], new(stream.Meter))
 			})
-			time.Sleep(10 * time.Millisecond)
+			await.Pause("it is to be under way", 10*time.Millisecond)
 			if broken {
 				o.tx[0].Close()
 			} else {
@@ -132,7 +133,7 @@ func TestPathsEnd(t *testing.T) {
 			defer s.Close()
 			return s.Send(o.tx[0], p, new(stream.Meter))
 		})
-		time.Sleep(10 * time.Millisecond)
+		await.Pause("it is to be under way", 10*time.Millisecond)
 		o.tx[0].Abort()
 		if err := ended(t, done); !errors.Is(err, stream.ErrAborted) {
 			t.Errorf("%s: %v", m.Name, err)
@@ -176,10 +177,10 @@ func TestPathsDoNotAllocate(t *testing.T) {
 				return path.Send(o.tx[0], p, &ms)
 			})
 			calls := func() uint64 { return min(mr.Snapshot().Calls, ms.Snapshot().Calls) }
-			until(t, func() bool { return calls() > 50 })
+			await.Until(t, "it is under way", func() bool { return calls() > 50 })
 			runtime.GC()
 			c0, n0 := calls(), mallocs()
-			until(t, func() bool { return calls() > c0+1000 })
+			await.Until(t, "a thousand calls are made", func() bool { return calls() > c0+1000 })
 			n, c := mallocs()-n0, calls()-c0
 			if n > c/20 { // the runtime itself allocates now and then
 				t.Errorf("%d allocations in %d calls", n, c)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"golang.org/x/sys/unix"
 )
 
@@ -52,7 +54,7 @@ func answering(t *testing.T, rx *stream.Conn, h stream.Hello, done *bool, answer
 	}
 	defer a.Close()
 	buf := make([]byte, h.MessageBytes+1)
-	for limit := time.Now().Add(20 * time.Second); !*done && time.Now().Before(limit); {
+	for limit := await.Deadline(); !*done && time.Now().Before(limit); {
 		n, errno := sock.Recv(rx.FD, buf, 0)
 		if errno != 0 {
 			continue
@@ -97,7 +99,7 @@ func TestTripsThatAreLost(t *testing.T) {
 				answered++
 				twice++
 			case seq%50 == 27:
-				time.Sleep(15 * time.Millisecond)
+				await.Pause("the answer is to be too late", 15*time.Millisecond)
 				reply(rx, right)
 				late++
 			default:
@@ -141,6 +143,8 @@ func TestTripsWithALiar(t *testing.T) {
 		ahead := append([]byte(nil), right...) // of a request that was not sent
 		put(ahead, answerKey(rx.Key), seq+1000)
 		reply(rx, ahead)
+		// Who is told to stop has answers that are late for no longer than a moment.
+		await.Until(t, "all that is wrong is counted", func() bool { return int(m.Snapshot().Corrupted) > len(wrong) })
 		reply(rx, right)
 		tx.Stop()
 		done = true
@@ -159,6 +163,7 @@ func TestTripsWithALiar(t *testing.T) {
 // fewer than one of 25 is; all of four tries are in fewer than one run of 300,000. The runtime's
 // preemption, which ends calls, too, is off.
 func TestTripsAreWaitedForOnce(t *testing.T) {
+	kind.Timed(t)
 	const off = "asyncpreemptoff=1"
 	if os.Getenv("GODEBUG") != off {
 		self, err := os.Executable()
@@ -197,7 +202,7 @@ func longestTrip(t *testing.T, inFlight int, timeout time.Duration) float64 {
 		if seq == 0 {
 			junk := append([]byte(nil), right[:len(right)-1]...)
 			ends.Go(func() {
-				time.Sleep(timeout * 3 / 4)
+				await.Pause("the junk is to end a wait that has not long to go", timeout*3/4)
 				reply(rx, junk)
 			})
 			return

@@ -3,14 +3,13 @@
 package datagram
 
 import (
-	"context"
 	"encoding/binary"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -18,8 +17,7 @@ import (
 // over is a flow of datagrams of 64 bytes from one host to the other.
 func over(t *testing.T, p *veth.Pair) (rx, tx *stream.Conn, h stream.Hello) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
+	ctx := await.Context(t)
 	cookie := stream.NewCookie()
 	var port stream.Listener
 	if err := p.SUT.Netns.Do(func() (err error) {
@@ -111,12 +109,13 @@ func TestIntegrationXSKReceiver(t *testing.T) {
 			}
 		}
 	}
-	until(t, func() bool { return m.Snapshot().Packets == 4 })
+	await.Until(t, "all of the flow come", func() bool { return m.Snapshot().Packets == 4 })
 	if n := m.Snapshot().Corrupted; n != 0 {
 		t.Errorf("%d packets with options were taken for the flow's", n)
 	}
 	put(b, tx.Key+1, 7)
 	stop := junk(t, tx.FD, func() []byte { return b })
+	await.Until(t, "junk comes", func() bool { return m.Snapshot().Corrupted > 0 })
 	tx.Sent = 5 // one was lost
 	if err := tx.EndOfSend(); err != nil {
 		t.Fatal(err)

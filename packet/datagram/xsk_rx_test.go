@@ -6,10 +6,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/packet/xsk"
 	"golang.org/x/sys/unix"
@@ -148,7 +148,7 @@ func TestFramesAreAnswered(t *testing.T) {
 		}
 	}
 	done := onThread(func() error { return r.Receive(rx, m) })
-	if err := sock.Blocking(tx.FD, 10*time.Second); err != nil {
+	if err := sock.Blocking(tx.FD, await.Hang); err != nil {
 		t.Fatal(err)
 	}
 	b := make([]byte, 64)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -45,9 +46,9 @@ func flood(paths []string) error {
 				return err
 			}
 			if len(paths) > 2 {
-				return floodByKernel(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Minute})
+				return floodByKernel(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: await.Hang})
 			}
-			if g, err = NewGenerator(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Minute}); err != nil {
+			if g, err = NewGenerator(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: await.Hang}); err != nil {
 				return err
 			}
 			fmt.Println("floods")
@@ -101,7 +102,7 @@ func TestIntegrationKilledFlood(t *testing.T) {
 		return !in(t, l.pair.SUT.Netns, func() (rtnl.Link, error) { return rtnl.LinkNamed(l.pair.SUT.Dev) }).XDP
 	})
 	last := l.stats(l.pair.TG).TxPackets
-	time.Sleep(50 * time.Millisecond)
+	await.Pause("who goes on has the time to send", 50*time.Millisecond)
 	if now := l.stats(l.pair.TG).TxPackets; now > last+10 {
 		t.Errorf("%d frames were sent after the kill", now-last)
 	}

@@ -10,9 +10,9 @@ import (
 	"net/netip"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
@@ -66,10 +66,8 @@ func (l *ladder) datagrams(n int, came func() uint64) {
 				return nil, err
 			}
 			if i%32 == 31 {
-				for end := time.Now().Add(10 * time.Second); came() < uint64(i+1); time.Sleep(time.Millisecond) {
-					if time.Now().After(end) {
-						return nil, fmt.Errorf("of %d datagrams %d came", i+1, came())
-					}
+				if !await.So(func() bool { return came() >= uint64(i+1) }) {
+					return nil, fmt.Errorf("of %d datagrams %d came", i+1, came())
 				}
 			}
 		}
@@ -141,7 +139,7 @@ func (l *ladder) again() {
 				return nil, err
 			}
 			defer d.Close()
-			return nil, d.AwaitCarrier(20 * time.Second)
+			return nil, d.AwaitCarrier(await.Hang)
 		})
 	}
 }

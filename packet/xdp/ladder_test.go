@@ -9,9 +9,9 @@ import (
 	"net/netip"
 	"os"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -107,7 +107,7 @@ func (l *ladder) generator(o GeneratorOptions) *Generator {
 		o.FrameBytes = l.shortest()
 	}
 	if o.Limit == 0 {
-		o.Limit = 20 * time.Second
+		o.Limit = await.Hang
 	}
 	if o.CPUs == nil {
 		o.CPUs = []int{0}
@@ -115,6 +115,25 @@ func (l *ladder) generator(o GeneratorOptions) *Generator {
 	g := in(l.t, l.pair.TG.Netns, func() (*Generator, error) { return NewGenerator(o) })
 	l.t.Cleanup(func() { g.Close() })
 	return g
+}
+
+// paced has a generator that keeps to a rate send its frames. The kernel's part of it would then go
+// on for seconds, in which nothing is due.
+func (l *ladder) paced(g *Generator) {
+	l.t.Helper()
+	ended := make(chan error, 1)
+	go func() { ended <- l.pair.TG.Netns.Do(g.Run) }()
+	await.Until(l.t, "all frames are sent", func() bool {
+		d, err := g.Read()
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		return d.Sent >= g.Frames || len(ended) > 0
+	})
+	g.Stop()
+	if err := await.Chan(l.t, "the generator ends", ended); err != nil {
+		l.t.Fatal(err)
+	}
 }
 
 // send sends frames, and says how many and what one cost the thread, with all that its softirq did.
@@ -153,17 +172,16 @@ func (l *ladder) stats(e veth.End) rtnl.Stats {
 // interface's, and that against the program's. It returns what the link dropped.
 func (l *ladder) balanced(sent uint64, before rtnl.Stats, received func() uint64) (dropped uint64) {
 	l.t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	var passed, got uint64
+	if !await.So(func() bool {
 		now := l.stats(l.pair.TG)
-		passed, lost := now.TxPackets-before.TxPackets, now.TxDropped-before.TxDropped
-		got := received()
-		if passed+lost == sent && got == passed {
-			return lost
-		}
-		if time.Now().After(end) {
-			l.t.Fatalf("sent %d; the interface passed %d on and dropped %d; received %d", sent, passed, lost, got)
-		}
+		passed, dropped = now.TxPackets-before.TxPackets, now.TxDropped-before.TxDropped
+		got = received()
+		return passed+dropped == sent && got == passed
+	}) {
+		l.t.Fatalf("sent %d; the interface passed %d on and dropped %d; received %d", sent, passed, dropped, got)
 	}
+	return dropped
 }
 
 func framesOf(read func() []Counts) func() uint64 {
@@ -183,7 +201,7 @@ func (l *ladder) talk() {
 		}
 	}()
 	got := in(l.t, l.pair.TG.Netns, func() ([]byte, error) {
-		c, err := net.DialTimeout("tcp", at, 10*time.Second)
+		c, err := net.DialTimeout("tcp", at, await.Hang)
 		if err != nil {
 			return nil, err
 		}
@@ -197,10 +215,5 @@ func (l *ladder) talk() {
 
 func waitFor(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	// A flood's first frames have taken 4 to 20 s on a virtual machine, in the kernel.
-	for end := time.Now().Add(90 * time.Second); !there(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-	}
+	await.Until(t, what, there)
 }

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -51,6 +51,7 @@ func TestIntegrationLedgerOfXDP(t *testing.T) {
 				t.Errorf("%+v", all)
 			}
 			if x.Action == ToCPU {
+				waitFor(t, "some behind the map", func() bool { return framesOf(r.Behind)() > 0 })
 				behind := r.Behind()
 				if n := Sum(behind).Frames; n == 0 || n > Sum(c).Frames || n != behind[0].Frames {
 					t.Errorf("behind the map: %+v of %d", behind, Sum(c).Frames)
@@ -238,7 +239,7 @@ func TestIntegrationSockets(t *testing.T) {
 			}
 			passed := l.stats(l.pair.TG).TxPackets - before.TxPackets
 			var dropped uint64
-			for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+			all := await.So(func() bool {
 				if err := s.Drain(&got); err != nil {
 					t.Fatal(err)
 				}
@@ -246,11 +247,9 @@ func TestIntegrationSockets(t *testing.T) {
 				if dropped, err = s.Dropped(); err != nil {
 					t.Fatal(err)
 				}
-				if dropped+got.Packets == passed {
-					break
-				}
-			}
-			if dropped+got.Packets != passed || got.Corrupted != 0 || got.Packets == 0 || got.Bytes != 18*got.Packets {
+				return dropped+got.Packets == passed
+			})
+			if !all || got.Corrupted != 0 || got.Packets == 0 || got.Bytes != 18*got.Packets {
 				t.Errorf("passed on %d; dropped %d, read %+v", passed, dropped, got)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -18,7 +19,7 @@ import (
 
 // kernelOptions are those of the kernel's generator at the sender.
 func (l *ladder) kernelOptions(frames uint64) GeneratorOptions {
-	return GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: l.shortest(), CPUs: []int{0, 1}, Frames: frames, Limit: 60 * time.Second}
+	return GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: l.shortest(), CPUs: []int{0, 1}, Frames: frames, Limit: await.Hang}
 }
 
 // The kernel's generator on two CPUs: its count, the interface's and the rung's agree to the last
@@ -121,7 +122,12 @@ func killedPktgen(t *testing.T) {
 	}
 	_ = cmd.Wait() // killed
 	last := sent()
-	waitFor(t, "an end of packets", func() bool { was := last; time.Sleep(100 * time.Millisecond); last = sent(); return last == was })
+	waitFor(t, "an end of packets", func() bool {
+		was := last
+		await.Pause("who goes on has the time to send", 100*time.Millisecond)
+		last = sent()
+		return last == was
+	})
 	in(t, l.pair.TG.Netns, func() (any, error) {
 		if err := nic.PktgenBusy(); err == nil {
 			t.Error("it has left nothing, so that this test shows nothing")

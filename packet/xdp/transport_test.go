@@ -22,8 +22,8 @@ func TestTuplesOfAConnection(t *testing.T) {
 			t.Errorf("%+v: %+v, %v", x, got, err)
 		}
 	}
-	a, b := stream.Cookie{1}, stream.Cookie{2}
-	if tagOf(a) != tagOf(a) || tagOf(a) == tagOf(b) {
+	a, again, b := stream.Cookie{1}, stream.Cookie{1}, stream.Cookie{2}
+	if tagOf(a) != tagOf(again) || tagOf(a) == tagOf(b) {
 		t.Error("a tag is that of a cookie")
 	}
 }

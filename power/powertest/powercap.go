@@ -9,11 +9,13 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // Powercap is the root of a tree as drivers/powercap makes it, with one package
 // that draws watts until the test ends: what the kernel counts, a goroutine does
-// here.
+// here. What it has counted is late by as much as the goroutine gets no CPU.
 func Powercap(t testing.TB, watts float64) string {
 	t.Helper()
 	root := t.TempDir()
@@ -48,9 +50,11 @@ func Powercap(t testing.TB, watts float64) string {
 			select {
 			case <-quit:
 				return
-			case <-time.After(time.Millisecond):
-				f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(time.Since(start).Microseconds()))), 0)
+			default:
 			}
+			await.Pause("the kernel counts anew each millisecond", time.Millisecond)
+			now := time.Now()
+			f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(now.Sub(start).Microseconds()))), 0)
 		}
 	}()
 	t.Cleanup(func() { close(quit); <-done })

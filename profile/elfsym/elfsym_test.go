@@ -11,7 +11,11 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // whereIs is where this process has a function, and what its name in tables is.
 func whereIs(f any) (uint64, string) {

@@ -15,11 +15,12 @@ import (
 // burn keeps a CPU busy; it is a function of its own, to be found in samples, and calls none.
 //
 //go:noinline
-func burn(rounds int) (x uint64) {
+func burn(rounds int) {
+	var x uint64
 	for i := range rounds {
 		x = x*6364136223846793005 + uint64(i)
 	}
-	return x
+	runtime.KeepAlive(x)
 }
 
 // opened is a sampler until the test ends.

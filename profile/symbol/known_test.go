@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/internal/firsttest"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
@@ -24,11 +25,12 @@ import (
 // spin keeps a CPU busy in user space, and calls nothing.
 //
 //go:noinline
-func spin(rounds int) (x uint64) {
+func spin(rounds int) {
+	var x uint64
 	for i := range rounds {
 		x = x*6364136223846793005 + uint64(i)
 	}
-	return x
+	runtime.KeepAlive(x)
 }
 
 // sampleHz makes enough samples of a second for shares to be right to a percent or so.
@@ -97,6 +99,7 @@ func sampler(t *testing.T, o perf.Options) *perf.Sampler {
 // clock, which has the interrupts on top of it too, and what is not of interrupts is the
 // application's, in that function.
 func TestIntegrationBurntTime(t *testing.T) {
+	kind.Timed(t)
 	names := namer(t)
 	firsttest.Thread(t)
 	p, took := sampled(t, names, 400e6, func() { spin(10_000_000) })
@@ -254,6 +257,7 @@ func knownWork(t *testing.T, names *Namer, d *datagrams, b []byte) map[profile.C
 // samples of each, and what copying costs is a difference of two clocks: the median of seven is
 // judged.
 func TestIntegrationKnownWork(t *testing.T) {
+	kind.Timed(t)
 	names := namer(t)
 	d, b := newDatagrams(t), make([]byte, datagramBytes)
 	runtime.LockOSThread()

@@ -15,8 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -26,8 +27,6 @@ import (
 	"github.com/zcbench/zcbench/zc/labtest"
 	"golang.org/x/sys/unix"
 )
-
-const patience = 2 * time.Minute
 
 // parameter sets one of the soft NIC's until the test ends.
 func parameter(t *testing.T, name, value string) {
@@ -84,7 +83,7 @@ func transfer(t *testing.T, bytes, pace int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	from, err := labtest.In(labtest.TXNS, func() (net.Conn, error) { return net.DialTimeout("tcp", l.Addr().String(), patience) })
+	from, err := labtest.In(labtest.TXNS, func() (net.Conn, error) { return net.DialTimeout("tcp", l.Addr().String(), await.Hang) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +96,7 @@ func transfer(t *testing.T, bytes, pace int) {
 		t.Fatal(err)
 	}
 	defer to.Close()
-	end := time.Now().Add(patience)
+	end := await.Deadline()
 	if err := errors.Join(from.SetDeadline(end), to.SetDeadline(end)); err != nil {
 		t.Fatal(err)
 	}
@@ -235,6 +234,7 @@ func classNs(c profile.Costs, class profile.Class) float64 {
 // burns it, within 5 % of what the NIC itself has counted by the clock; without, none. What else is
 // in the class is no part of that: a busy machine that emulates makes more polls than packets.
 func TestLabBurnt(t *testing.T) {
+	kind.Timed(t)
 	labtest.Need(t)
 	long.Test(t)
 	const bytes, pace, burnNs, polls = 12 << 20, 2 << 20, 900_000, 1
@@ -246,14 +246,10 @@ func TestLabBurnt(t *testing.T) {
 	before, after := counted(t), map[string]uint64{}
 	p, with := profiled(t, []int{polls}, func() {
 		transfer(t, bytes, pace)
-		for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-			if after = counted(t); after["burnt_packets"]-before["burnt_packets"] >= after["packets"]-before["packets"] {
-				break
-			}
-			if time.Now().After(end) {
-				t.Fatalf("some packets are not polled: %v, before %v", after, before)
-			}
-		}
+		await.Until(t, "all packets are polled", func() bool {
+			after = counted(t)
+			return after["burnt_packets"]-before["burnt_packets"] >= after["packets"]-before["packets"]
+		})
 	})
 	burnt, packets := float64(after["burnt_ns"]-before["burnt_ns"]), after["burnt_packets"]-before["burnt_packets"]
 	if least := float64(packets) * burnNs; burnt < .9*least || packets < bytes/9600 || burnt < .2*with.BusyNs {

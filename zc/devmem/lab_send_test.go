@@ -6,13 +6,13 @@ import (
 	"context"
 	"errors"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/zc/devmem"
@@ -68,7 +68,7 @@ func TestLabSendElsewhere(t *testing.T) {
 			return struct{}{}, err
 		}
 		defer c.SetUp(lo.Index, false)
-		return struct{}{}, sendOverLoopback()
+		return struct{}{}, sendOverLoopback(await.Context(t))
 	})
 	if !errors.Is(err, unix.ENODEV) || !labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") || fault.Fix(err) == "" {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
@@ -76,7 +76,7 @@ func TestLabSendElsewhere(t *testing.T) {
 }
 
 // sendOverLoopback sends to 127.0.0.1 from memory that is bound to the device.
-func sendOverLoopback() error {
+func sendOverLoopback(ctx context.Context) error {
 	p, err := stream.NewPayload(1 << 20)
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func sendOverLoopback() error {
 		return err
 	}
 	defer port.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	go func() {
 		if c, _, err := port.Accept(ctx); err == nil {

@@ -2,7 +2,13 @@
 
 package held
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
+)
+
+const _ = kind.Pure
 
 func TestQueue(t *testing.T) {
 	q := new(Queue)

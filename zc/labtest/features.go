@@ -7,8 +7,8 @@ import (
 	"os"
 	"strconv"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/pairwise"
 	"github.com/zcbench/zcbench/machine/nic"
 )
@@ -18,7 +18,7 @@ import (
 func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 	return func(d *nic.Device) func() {
 		set := func(on bool) {
-			if err := errors.Join(d.SetFeature(nic.FeatureHWGRO, on), d.AwaitCarrier(carrierWithin)); err != nil {
+			if err := errors.Join(d.SetFeature(nic.FeatureHWGRO, on), d.AwaitCarrier(await.Hang)); err != nil {
 				t.Errorf("rx-gro-hw: %v", err)
 			}
 		}
@@ -26,9 +26,6 @@ func HWGRO(t *testing.T, on bool) func(*nic.Device) func() {
 		return func() { set(false) }
 	}
 }
-
-// carrierWithin is how long a link may take to come back: gve's goes for some settings.
-const carrierWithin = 10 * time.Second
 
 // families are those of addresses that both ends have.
 var families = []string{"ipv4", "ipv6"}

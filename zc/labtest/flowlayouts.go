@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/pinned"
 	"github.com/zcbench/zcbench/results"
 )
@@ -110,8 +111,9 @@ func watchThreads() (stop func() []string) {
 			case <-quit:
 				seen <- all
 				return
-			case <-time.After(50 * time.Millisecond):
+			default:
 			}
+			await.Pause("one look in many is enough: the threads are bound for as long as the run lasts", 50*time.Millisecond)
 			for _, child := range pinned.Children(os.Getpid()) {
 				for _, agent := range pinned.Children(child) {
 					if cpus := fmt.Sprint(pinned.Threads(agent)); cpus != "[]" && !slices.Contains(all, cpus) {

@@ -8,8 +8,8 @@ import (
 	"runtime"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -43,7 +43,6 @@ func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
 				if err := errors.Join(errs[i], outcomes[i].Err); err != nil {
 					t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 				}
-				t.Logf("attached in %v, received in %v", outcomes[i].Attached.Round(time.Millisecond), outcomes[i].Took.Round(time.Millisecond))
 				check(x, outcomes[i])
 			})
 		}
@@ -183,7 +182,7 @@ func Channels(t *testing.T, n int, f func()) {
 	}
 	set := func(c nic.Channels) error {
 		_, err := OnDevice(func(d *nic.Device) (struct{}, error) {
-			return struct{}{}, errors.Join(d.SetChannels(c), d.AwaitCarrier(carrierWithin))
+			return struct{}{}, errors.Join(d.SetChannels(c), d.AwaitCarrier(await.Hang))
 		})
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -96,7 +97,7 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 			})
 			sent <- err
 		}()
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithDeadline(context.Background(), await.Deadline())
 		defer cancel()
 		conn, hello, err := port.Accept(ctx)
 		if err != nil {

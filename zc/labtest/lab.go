@@ -15,9 +15,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -112,18 +112,13 @@ func AwaitLine(t *testing.T, r interface{ Read([]byte) (int, error) }, want stri
 // AwaitFree waits until a queue has no provider.
 func AwaitFree(t *testing.T, queue int) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	await.Until(t, fmt.Sprintf("queue %d is no longer bound", queue), func() bool {
 		q, err := OnDevice(func(d *nic.Device) (nic.Queue, error) { return d.Queue(queue) })
 		if err != nil {
 			t.Fatal(err)
 		}
-		if q.Provider == nic.ProviderNone {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%v is still bound", q)
-		}
-	}
+		return q.Provider == nic.ProviderNone
+	})
 }
 
 // AwaitHugePages waits until so many bytes of reserved huge pages are free: the
@@ -131,21 +126,18 @@ func AwaitFree(t *testing.T, queue int) {
 func AwaitHugePages(t *testing.T, bytes int) {
 	t.Helper()
 	free := regexp.MustCompile(`HugePages_Free: +(\d+)`)
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	n := 0
+	if !await.So(func() bool {
 		b, err := os.ReadFile("/proc/meminfo")
 		if err != nil {
 			t.Fatal(err)
 		}
-		n := 0
 		if m := free.FindSubmatch(b); m != nil {
 			n, _ = strconv.Atoi(string(m[1]))
 		}
-		if n*(2<<20) >= bytes {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d huge pages are free, %d bytes are wanted", n, bytes)
-		}
+		return n*(2<<20) >= bytes
+	}) {
+		t.Fatalf("%d huge pages are free, %d bytes are wanted", n, bytes)
 	}
 }
 
@@ -233,21 +225,17 @@ func kill(t *testing.T, name, env string, queues ...int) {
 	start := received(t)
 	AwaitLine(t, out, "flowing")
 	for _, queue := range queues {
-		for end := time.Now().Add(30 * time.Second); received(t)[queue].Bytes < start[queue].Bytes+1<<20; time.Sleep(5 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("nothing flows by queue %d", queue)
-			}
-		}
+		await.Until(t, fmt.Sprintf("a MiB flows by queue %d", queue), func() bool {
+			return received(t)[queue].Bytes >= start[queue].Bytes+1<<20
+		})
 	}
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	killed := time.Now()
 	for _, queue := range queues {
 		AwaitFree(t, queue)
 	}
-	t.Logf("queues %v were free %v after the kill", queues, time.Since(killed).Round(time.Millisecond))
 }
 
 // received is what has come by the queues, by the driver's counters.

@@ -79,7 +79,7 @@ func program(t *testing.T, rx, why string, args ...string) (r results.Record, st
 const firstUnit = 200 * time.Millisecond
 
 var (
-	moreUnits = []time.Duration{2 * firstUnit, 4 * firstUnit, 8 * firstUnit, 8 * firstUnit}
+	moreUnits = []time.Duration{2 * firstUnit, 4 * firstUnit, 8 * firstUnit, 8 * firstUnit, 32 * firstUnit}
 	lateUnits = 0 // so many of moreUnits were too short for a run of this process
 )
 

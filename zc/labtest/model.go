@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/machine/nic"
@@ -63,13 +64,13 @@ func RXBufLen(t *testing.T, n int) func(*nic.Device) func() {
 			err = d.SetRXBufLen(n)
 		}
 		if err == nil {
-			err = d.AwaitCarrier(carrierWithin)
+			err = d.AwaitCarrier(await.Hang)
 		}
 		if err != nil {
 			t.Errorf("rx-buf-len: %v", err)
 		}
 		return func() {
-			if err := errors.Join(d.SetRXBufLen(r.RXBufLen), d.AwaitCarrier(carrierWithin)); err != nil {
+			if err := errors.Join(d.SetRXBufLen(r.RXBufLen), d.AwaitCarrier(await.Hang)); err != nil {
 				t.Errorf("rx-buf-len: %v", err)
 			}
 		}

@@ -66,7 +66,7 @@ func oneAstray(t *testing.T, rx string, n int, args ...string) {
 	for unit := 100 * time.Millisecond; ; unit *= 4 {
 		r, status := once(t, rx, unit, append(args, "--control", results.WrongQueue)...)
 		wrong := notAstray(r, status, n)
-		if wrong != nil && (isLate(r) || idleFlow.MatchString(r.Reason)) && unit < time.Second {
+		if wrong != nil && (isLate(r) || idleFlow.MatchString(r.Reason)) && unit < 5*time.Second {
 			continue
 		}
 		if wrong != nil {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/nic"
 )
@@ -102,7 +103,7 @@ func splits(t *testing.T) {
 	}
 	set := func(on bool) error {
 		_, err := OnDevice(func(d *nic.Device) (struct{}, error) {
-			return struct{}{}, errors.Join(d.SetFeature(nic.FeatureHWGRO, on), d.AwaitCarrier(carrierWithin))
+			return struct{}{}, errors.Join(d.SetFeature(nic.FeatureHWGRO, on), d.AwaitCarrier(await.Hang))
 		})
 		return err
 	}

@@ -3,7 +3,6 @@
 package labtest
 
 import (
-	"context"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // A flow that stands is ended, and what both sockets say is told; one that moves is left alone.
@@ -25,16 +25,15 @@ func TestStuck(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer port.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	var sender atomic.Pointer[stream.Conn]
+	ctx := await.Context(t)
+	type dialed struct {
+		c   *stream.Conn
+		err error
+	}
+	there := make(chan dialed, 1)
 	go func() {
 		c, _, err := stream.Dial(ctx, port.Addr().String(), stream.Hello{TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{})
-		if err == nil {
-			sender.Store(c)
-		} else {
-			t.Log(err)
-		}
+		there <- dialed{c, err}
 	}()
 	c, _, err := port.Accept(ctx)
 	if err != nil {
@@ -44,22 +43,16 @@ func TestStuck(t *testing.T) {
 	if err := c.Welcome(stream.Welcome{}); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); sender.Load() == nil && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
+	tx := await.Chan(t, "the sender is there", there)
+	if tx.err != nil {
+		t.Fatal(tx.err)
 	}
+	defer tx.c.Close()
+	var sender atomic.Pointer[stream.Conn]
+	sender.Store(tx.c)
 	var m stream.Meter
 	w := watchFor(200*time.Millisecond, c, &sender, &m)
-	tx := sender.Load()
-	if tx == nil {
-		t.Fatal("the sender is not there")
-	}
-	defer tx.Close()
-	for end := time.Now().Add(10 * time.Second); c.Aborted() == nil && time.Now().Before(end); {
-		time.Sleep(time.Millisecond)
-	}
-	if c.Aborted() == nil || tx.Aborted() == nil {
-		t.Error("an end goes on")
-	}
+	await.Until(t, "both ends are broken off", func() bool { return c.Aborted() != nil && tx.c.Aborted() != nil })
 	if err := w.end(); err == nil || strings.Count(err.Error(), "State:1") != 2 {
 		t.Errorf("want what two sockets say that are connected: %v", err)
 	}

@@ -5,14 +5,15 @@ package labtest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"slices"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -71,9 +72,7 @@ func TXOpener[S stream.Sender](open func(stream.Options) (S, error)) func(stream
 type Outcome struct {
 	Counters stream.Counters
 	Evidence stream.Evidence
-	Err      error // of Receive
-	Attached time.Duration
-	Took     time.Duration   // Receive; the sender may hear of its end much later
+	Err      error           // of Receive
 	Sent     stream.Counters // of the send path
 }
 
@@ -101,10 +100,6 @@ func (x Transfer) Run(t *testing.T) (Outcome, error) {
 
 // messageBytes is the message of all transfers.
 const messageBytes = 1 << 20
-
-// patience is for how long a flow may take to be opened, emulated and on a busy machine: each
-// sender makes its payload first.
-const patience = time.Minute
 
 // Receive is the receiving end, on its own thread in its namespace.
 func (x Transfer) Receive() (o Outcome, err error) {
@@ -156,7 +151,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx, &sender) })
 		sent <- err
 	}()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline())
 	defer cancel()
 	conn, hello, err := port.Accept(ctx)
 	if err != nil {
@@ -164,9 +159,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	}
 	defer conn.Close()
 	conn.SteerTo = x.SteerTo
-	start := time.Now()
 	if err = r.Attach(conn, hello); err == nil {
-		o.Attached = time.Since(start)
 		if x.Ready != nil {
 			x.Ready()
 		}
@@ -179,10 +172,8 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		x.Begun(r)
 	}
 	var m stream.Meter
-	start = time.Now()
 	watch := watchFor(stuckAfter, conn, &sender, &m)
 	o.Err = r.Receive(conn, &m)
-	o.Took = time.Since(start)
 	err = watch.end()
 	if x.Ended != nil {
 		x.Ended()
@@ -213,7 +204,7 @@ func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter, at *a
 		}
 		defer func() { err = errors.Join(err, path.Close()) }()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline())
 	defer cancel()
 	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: x.ZeroCopy})
 	if err != nil {
@@ -230,19 +221,16 @@ func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter, at *a
 
 // sendBy sends by a path until Bytes have gone.
 func (x Transfer) sendBy(path stream.Sender, c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
-	done := make(chan struct{})
-	defer close(done)
+	var done atomic.Bool
+	defer done.Store(true)
 	go func() {
-		tick := time.NewTicker(time.Millisecond) // allocates nothing as it goes
-		defer tick.Stop()
-		for m.Snapshot().Bytes < uint64(x.Bytes) {
-			select {
-			case <-done:
-				return
-			case <-tick.C:
-			}
+		over := func() bool { return done.Load() || m.Snapshot().Bytes >= uint64(x.Bytes) }
+		for !over() { // a GiB may take longer than what hangs: a flow that stands is ended by its watch
+			await.So(over)
 		}
-		c.Stop()
+		if !done.Load() {
+			c.Stop()
+		}
 	}()
 	if err := path.Send(c, p, m); err != nil {
 		return err
@@ -291,11 +279,13 @@ func (x Transfer) sendPlain(c *stream.Conn, p *stream.Payload, m *stream.Meter) 
 
 // awaitAcknowledged waits until the peer has all that was sent: what is sent next
 // is not joined to it.
-func awaitAcknowledged(fd int) error {
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {
-		if left, err := unix.IoctlGetInt(fd, unix.SIOCOUTQ); err != nil || left == 0 {
-			return err
-		}
+func awaitAcknowledged(fd int) (err error) {
+	if !await.So(func() bool {
+		var left int
+		left, err = unix.IoctlGetInt(fd, unix.SIOCOUTQ)
+		return err != nil || left == 0
+	}) {
+		return fmt.Errorf("the peer did not acknowledge all bytes within %v", await.Hang)
 	}
-	return errors.New("the peer did not acknowledge all bytes within 10 s")
+	return err
 }

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/results"
@@ -88,20 +88,20 @@ func (u upper) make() error {
 
 // await waits until a flow of the interface has a port: a bond looks at the links of its
 // ports now and then.
-func (u upper) await() error {
-	for end := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		s, err := rtnl.ReadStack()
-		if err != nil {
-			return err
+func (u upper) await() (err error) {
+	var l rtnl.Link
+	if !await.So(func() bool {
+		var s rtnl.Stack
+		if s, err = rtnl.ReadStack(); err != nil {
+			return true
 		}
-		l, _ := s.Named(u.name)
-		if _, ok := s.Port(l); ok && l.Flags&unix.IFF_LOWER_UP != 0 {
-			return nil
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("%s has no port: %+v", u.name, l)
-		}
+		l, _ = s.Named(u.name)
+		_, ok := s.Port(l)
+		return ok && l.Flags&unix.IFF_LOWER_UP != 0
+	}) {
+		return fmt.Errorf("%s has no port: %+v", u.name, l)
 	}
+	return err
 }
 
 func (u upper) add(c *rtnl.Conn) error {

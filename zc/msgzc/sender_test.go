@@ -6,13 +6,13 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/denied"
 	"golang.org/x/sys/unix"
 )
@@ -48,15 +48,15 @@ func TestDrainWaitsForAll(t *testing.T) {
 // then.
 func awaitSleeps(t *testing.T, m *stream.Meter, n uint64, done <-chan error) {
 	t.Helper()
-	late := time.After(time.Minute)
-	for m.Snapshot().Waits < n {
+	if !await.So(func() bool {
 		select {
-		case <-late:
-			t.Fatalf("it has not slept %d times in a minute: %+v", n, m.Snapshot())
 		case err := <-done:
 			t.Fatalf("returned while the kernel has the memory: %v, %+v", err, m.Snapshot())
-		case <-time.After(time.Millisecond):
+		default:
 		}
+		return m.Snapshot().Waits >= n
+	}) {
+		t.Fatalf("it has not slept %d times: %+v", n, m.Snapshot())
 	}
 }
 

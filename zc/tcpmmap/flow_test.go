@@ -6,11 +6,12 @@ import (
 	"context"
 	"errors"
 	"net"
+	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 )
@@ -47,8 +48,7 @@ func (f flow) run(t *testing.T) (o outcome) {
 	f.opt.Touch = stream.TouchVerify
 	at, sent := make(chan string, 1), make(chan error, 1)
 	cookie := stream.NewCookie()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
+	ctx := await.Context(t)
 	go func() {
 		addr, ok := <-at
 		if !ok {
@@ -123,19 +123,13 @@ func (f flow) send(ctx context.Context, addr string, cookie stream.Cookie, sent 
 	}
 	defer c.Close()
 	var m stream.Meter
-	done := make(chan struct{})
+	var done atomic.Bool
 	go func() {
 		defer c.Stop()
-		for m.Snapshot().Bytes < f.bytes {
-			select {
-			case <-done:
-				return
-			case <-time.After(time.Millisecond):
-			}
-		}
+		await.So(func() bool { return done.Load() || m.Snapshot().Bytes >= f.bytes })
 	}()
 	err = s.Send(c, p, &m)
-	close(done)
+	done.Store(true)
 	*sent = m.Snapshot().Bytes
 	return errors.Join(err, c.EndOfSend())
 }

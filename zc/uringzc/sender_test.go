@@ -5,8 +5,8 @@ package uringzc
 import (
 	"runtime"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -72,18 +72,14 @@ func testWindowOfNotifications(t *testing.T, engine string) {
 // awaitStuck waits until the sender has slept and woken three times without sending.
 func awaitStuck(t *testing.T, m *stream.Meter) (c stream.Counters) {
 	t.Helper()
-	end := time.Now().Add(time.Minute)
-	for from := c; t.Context().Err() == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("it is not stuck after a minute: %+v", c) // the caller stops it
-			break
-		}
+	from := c
+	if !await.So(func() bool {
 		if c = m.Snapshot(); c.Bytes == 0 || c.Bytes != from.Bytes {
 			from = c
 		}
-		if c.Waits >= from.Waits+3 {
-			break
-		}
+		return c.Waits >= from.Waits+3 || t.Context().Err() != nil
+	}) {
+		t.Errorf("it is not stuck: %+v", c) // the caller stops it
 	}
 	return c
 }

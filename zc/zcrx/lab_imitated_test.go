@@ -6,9 +6,9 @@ import (
 	"errors"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -72,7 +72,7 @@ func TestLabImitatedProbeSplit(t *testing.T) {
 		labtest.Undisturbed(t, zcrx.ProbeProvider)
 		s, err := d.Setting("header-split")
 		if err == nil {
-			err = errors.Join(s.Leave(before.String()), s.Set(before.String()), d.AwaitCarrier(10*time.Second))
+			err = errors.Join(s.Leave(before.String()), s.Set(before.String()), d.AwaitCarrier(await.Hang))
 		}
 		return struct{}{}, err
 	})

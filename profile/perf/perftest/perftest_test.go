@@ -5,7 +5,11 @@ package perftest
 import (
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // Root in a machine of its own may sample: a refusal there is no reason to skip.
 func TestForbidden(t *testing.T) {

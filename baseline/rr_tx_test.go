@@ -12,6 +12,8 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"golang.org/x/sys/unix"
 )
 
@@ -65,22 +67,12 @@ func onThread(f func() error) <-chan error {
 
 func reached(t *testing.T, m *stream.Meter, n uint64) {
 	t.Helper()
-	for limit := time.Now().Add(20 * time.Second); m.Snapshot().Transactions < n; time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%+v: waited in vain for %d", m.Snapshot(), n)
-		}
-	}
+	await.Until(t, fmt.Sprintf("round trip %d", n), func() bool { return m.Snapshot().Transactions >= n })
 }
 
 func over(t *testing.T, done <-chan error) error {
 	t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(20 * time.Second):
-		t.Fatal("the path did not return")
-		return nil
-	}
+	return await.Chan(t, "the path's return", done)
 }
 
 // Every request is answered by its own bytes, of all sizes, one or many in flight, also where one
@@ -117,6 +109,7 @@ func TestRoundTrips(t *testing.T) {
 
 // A rate is kept, and not exceeded.
 func TestRoundTripsKeepTheirRate(t *testing.T) {
+	kind.Timed(t)
 	begun := time.Now()
 	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4, PerSecond: 1000}, nil)
 	reached(t, asks, 300)

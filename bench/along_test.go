@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -109,6 +110,7 @@ func step(t *testing.T, p *results.AlongPath, name string) *results.PathStep {
 // nowhere else: the interfaces' counters, the queueing discipline's own, and what the two ends
 // counted tell the same.
 func TestIntegrationAlongThePath(t *testing.T) {
+	kind.Timed(t)
 	r, between := bridgedRig(t)
 	c := results.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6, Path: "tg:eth0,netns:between/p1,netns:between/br0,netns:between/p2,sut:eth0"}
 	namedNetns(t, "between", between)

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -89,7 +90,7 @@ func beBadAgent(file, spec string) {
 		line, err := requests.ReadBytes('\n')
 		if err != nil {
 			if mute {
-				time.Sleep(time.Minute)
+				await.Kill()
 			}
 			break
 		}
@@ -99,7 +100,7 @@ func beBadAgent(file, spec string) {
 			switch how {
 			case "stop":
 				unix.Kill(os.Getpid(), unix.SIGSTOP)
-				time.Sleep(time.Minute) // this thread may stop a moment later
+				await.Kill() // this thread may stop a moment later
 			case "mute":
 				mute = true
 			default:
@@ -117,14 +118,14 @@ func beBadAgent(file, spec string) {
 
 // impatient are limits for tests: more than a good agent needs on a busy machine,
 // for there is one after each bad one.
-var impatient = host.Limits{Silence: 5 * time.Second, Alive: 100 * time.Millisecond, Answer: 5 * time.Second, Change: 5 * time.Second,
-	Abort: 4 * time.Second, Close: 4 * time.Second, End: 500 * time.Millisecond}
+var impatient = host.Limits{Silence: 8 * time.Second, Alive: 100 * time.Millisecond, Answer: 8 * time.Second, Change: 8 * time.Second,
+	Abort: 8 * time.Second, Close: 8 * time.Second, End: 500 * time.Millisecond}
 
 // hurry shortens what is waited for, until the test and those below it have ended.
 func hurry(t *testing.T) {
 	t.Helper()
 	oldWait, oldGrace := peerWait, endGrace
-	peerWait, endGrace = 4*time.Second, 3*time.Second
+	peerWait, endGrace = 6*time.Second, 6*time.Second
 	t.Cleanup(func() { peerWait, endGrace = oldWait, oldGrace })
 }
 
@@ -147,11 +148,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 						r.restartBad(t, how, op)
 					}
 				}
-				begin := time.Now()
-				recs, err := r.Play(t.Context(), plan(2, cell("tcp", "tcp")))
-				if took := time.Since(begin); took > 30*time.Second {
-					t.Errorf("took %v", took)
-				}
+				recs, err := r.Play(await.Context(t), plan(2, cell("tcp", "tcp")))
 				if err != nil || len(recs) != 2 {
 					for _, rec := range recs {
 						t.Logf("%s: %s", rec.Verdict, rec.Reason)
@@ -213,25 +210,21 @@ func (r *rig) restartBad(t *testing.T, how string, op wire.Op) (once string) {
 
 // One interrupt ends it all soon, although both agents are frozen.
 func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
-	brisk := host.Limits{Silence: 2500 * time.Millisecond, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
+	brisk := host.Limits{Silence: 8 * time.Second, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
 	r := newRigOf(t, brisk, brisk)
 	hurry(t)
 	r.Runner.Grace = time.Second
 	r.AbortOnCancel = true
-	r.Runner.Opt.Duration = time.Minute
+	r.endless()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(int) {
-		time.AfterFunc(300*time.Millisecond, func() {
+		await.Later(300*time.Millisecond, func() {
 			unix.Kill(r.sut.PID(), unix.SIGSTOP)
 			unix.Kill(r.tg.PID(), unix.SIGSTOP)
 			cancel(fmt.Errorf("enough"))
 		})
 	}
-	begin := time.Now()
 	recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
-	if took := time.Since(begin); took > 15*time.Second {
-		t.Errorf("took %v", took)
-	}
 	if err == nil || !strings.Contains(err.Error(), "enough") || len(recs) != 1 || recs[0].Verdict != results.Failed {
 		t.Errorf("%+v, %v", recs, err)
 	}
@@ -239,24 +232,18 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 
 // An interrupt also ends the wait for an end that is not freed.
 func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
-	r := newRigOf(t, host.Limits{Close: time.Minute, End: 500 * time.Millisecond}, host.Limits{})
+	r := newRigOf(t, host.Limits{Close: time.Hour, End: 500 * time.Millisecond}, host.Limits{})
 	r.Runner.Close = 300 * time.Millisecond
 	r.AbortOnCancel = true
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(int) {
 		once := r.restartBad(t, "mute", wire.OpClose)
 		go func() {
-			for _, err := os.Stat(once); err == nil && ctx.Err() == nil; _, err = os.Stat(once) {
-				time.Sleep(5 * time.Millisecond)
-			}
+			await.So(func() bool { _, err := os.Stat(once); return err != nil || ctx.Err() != nil })
 			cancel(errors.New("enough")) // it has been asked, and says nothing
 		}()
 	}
-	begin := time.Now()
 	_, err := r.Play(ctx, plan(1, cell("tcp", "tcp")))
-	if took := time.Since(begin); took > 15*time.Second {
-		t.Errorf("took %v", took)
-	}
 	if err == nil || !strings.Contains(err.Error(), "did not free its end") {
 		t.Error(err)
 	}
@@ -265,9 +252,9 @@ func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
 // A host on which no agent holds out ends the session.
 func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 	r := newRig(t)
-	r.Runner.Opt.Duration = time.Minute
+	r.endless()
 	r.heard.onBegin = func(int) {
-		time.AfterFunc(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
+		await.Later(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
 	}
 	recs, err := r.Play(t.Context(), plan(9, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "3 runs in a row lost an agent: host tg") || len(recs) != 3 {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 )
@@ -210,11 +211,15 @@ func TestShareOfNothing(t *testing.T) {
 
 // Every sender paces: in all its life no flow has more than was due. Runs that missed their
 // pace, whatever kept them, say so; and by a share all have one rate, from the calibration.
-func TestIntegrationPace(t *testing.T) { _, _ = paces(t, false) }
+func TestIntegrationPace(t *testing.T) {
+	kind.Timed(t)
+	_, _ = paces(t, false)
+}
 
-// Where nothing else has the CPUs, nine of ten runs hold 25, 50 and 75 % to 1 %. Lane quiet
-// runs it. Where something else has them, it tries again.
+// Where nothing else has the CPUs, nine of ten runs hold 25, 50 and 75 % to 1 %. Where something
+// else has them, it tries again.
 func TestIntegrationPaceIsKept(t *testing.T) {
+	kind.Timed(t)
 	long.Test(t)
 	asked, held := 0, 0
 	for round := 1; asked < 20; round++ {

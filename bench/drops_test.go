@@ -58,7 +58,11 @@ func TestIntegrationDropsBalance(t *testing.T) {
 		t.Fatalf("tc: %v: %s", err, said)
 	}
 	r.Runner.Opt.Duration = 500 * time.Millisecond
-	rec := r.inTime(t, matrix.Run{Cell: results.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, Probe: "drops"}})
+	lost := func(rec *results.Record) bool {
+		d := rec.TG.Probes
+		return d != nil && d.Drops != nil && d.Drops.Segments != nil && d.Drops.Segments.Lost != nil && *d.Drops.Segments.Lost >= 10
+	}
+	rec := r.seen(t, matrix.Run{Cell: results.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, Probe: "drops"}}, lost)
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
 	}

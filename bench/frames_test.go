@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -232,6 +233,7 @@ func TestIntegrationFramesWithoutGRO(t *testing.T) {
 
 // A pace is kept, and said to be the limit.
 func TestIntegrationFramesAtAPace(t *testing.T) {
+	kind.Timed(t)
 	t.Setenv(lease.DirEnv, t.TempDir())
 	r := newRig(t)
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 50*time.Millisecond

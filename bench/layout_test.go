@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -46,9 +47,8 @@ func TestIntegrationLayouts(t *testing.T) {
 	opt := r.Runner.Opt
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp, r.Runner.Opt.RampDown = 600*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
 	for layout, soft := range map[string]int{"1cpu": opt.SUTFlows[0].App, "2cpu": opt.SUTFlows[0].Softirq} {
-		rec := r.oneFlow(t, layout)
-		// A window that was read late shows where the softirq ran all the same.
-		if rec.Verdict != results.OK && !late(t, rec) {
+		rec := r.inTime(t, oneFlow(layout))
+		if rec.Verdict != results.OK {
 			t.Errorf("%s: %s: %s", layout, rec.Verdict, rec.Reason)
 			continue
 		}
@@ -64,8 +64,8 @@ func TestIntegrationLayouts(t *testing.T) {
 	}
 }
 
-func (r *rig) oneFlow(t *testing.T, layout string) results.Record {
-	return r.Runner.Run(t.Context(), matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout, PaceBitsPS: 1e9, SndBuf: 256 << 10}})
+func oneFlow(layout string) matrix.Run {
+	return matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout, PaceBitsPS: 1e9, SndBuf: 256 << 10}}
 }
 
 // flowShare is how much of the flow's softirq ran where it should in the window.
@@ -114,35 +114,50 @@ func TestIntegrationLayoutNotKept(t *testing.T) {
 		{"for a while", "the CPU layout was not obtained: the flow's softirq ran on CPU", true, results.Invalid},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			rps(t, r.pair.SUT, "0") // what the run before has left
-			before := received(t, r.pair.SUT)
-			done := make(chan results.Record, 1)
-			go func() { done <- r.oneFlow(t, "1cpu") }()
-			for received(t, r.pair.SUT) < before+20<<20 { // it flows: 160 ms of its pace have passed, more than the ramp
-				if time.Sleep(5 * time.Millisecond); len(done) > 0 {
-					t.Fatalf("nothing flows: %+v", <-done)
+			defer func(was Options) { r.Runner.Opt = was }(r.Runner.Opt)
+			for try := 1; ; try++ {
+				rec, over := r.undone(t, x.back)
+				share, known := flowShare(rec)
+				// On a busy machine a run may be over, or its window, before the layout is undone.
+				if early := over || x.back && known && share >= 0.95; early && try < lateTries {
+					t.Logf("it was undone too late: %s: %s; share %g", rec.Verdict, rec.Reason, share)
+					r.longer()
+					continue
 				}
-			}
-			ours := rps(t, r.pair.SUT, "1") // CPU 0, the TG's
-			if ours == "1" {
-				t.Fatal("it was there already")
-			}
-			if x.back {
-				for at := received(t, r.pair.SUT); received(t, r.pair.SUT) < at+40<<20 && len(done) == 0; { // a quarter of the window
-					time.Sleep(5 * time.Millisecond)
+				reason := strings.Contains(rec.Reason, x.want)
+				if x.back && late(t, rec) { // that comes first; what was seen is in the record
+					reason = known && share < 0.95
 				}
-				rps(t, r.pair.SUT, ours)
+				if rec.Verdict != x.verdict || !reason || rec.Fix == "" {
+					t.Errorf("%s: %s; fix %q", rec.Verdict, rec.Reason, rec.Fix)
+				}
+				t.Logf("%s: %s; fix %q", rec.Verdict, rec.Reason, rec.Fix)
+				return
 			}
-			rec := <-done
-			reason := strings.Contains(rec.Reason, x.want)
-			if x.back && late(t, rec) { // that comes first; what was seen is in the record
-				share, ok := flowShare(rec)
-				reason = ok && share < 0.95
-			}
-			if rec.Verdict != x.verdict || !reason || rec.Fix == "" {
-				t.Errorf("%s: %s; fix %q", rec.Verdict, rec.Reason, rec.Fix)
-			}
-			t.Logf("%s: %s; fix %q", rec.Verdict, rec.Reason, rec.Fix)
 		})
 	}
+}
+
+// undone is a run in which somebody undoes the layout, and, with back, makes it again. It is over
+// where it ended before that was done.
+func (r *rig) undone(t *testing.T, back bool) (rec results.Record, over bool) {
+	t.Helper()
+	rps(t, r.pair.SUT, "0") // what the run before has left
+	done := make(chan results.Record, 1)
+	flows := func(bytes uint64) {
+		from := received(t, r.pair.SUT)
+		await.Until(t, "payload", func() bool { return received(t, r.pair.SUT) >= from+bytes || len(done) > 0 })
+	}
+	go func() { done <- r.Runner.Run(t.Context(), oneFlow("1cpu")) }()
+	flows(20 << 20)                 // 160 ms of its pace have passed, more than the ramp
+	ours := rps(t, r.pair.SUT, "1") // CPU 0, the TG's
+	if over = len(done) > 0; !over && ours == "1" {
+		t.Fatal("it was there already")
+	}
+	if back && !over {
+		flows(40 << 20) // a quarter of the window
+		rps(t, r.pair.SUT, ours)
+		over = len(done) > 0
+	}
+	return <-done, over
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -21,6 +22,7 @@ import (
 // work, and the evidence is the same beside that. (A buffer of the receiver that is not named is as
 // long as the sender's message: both would be slow alike.)
 func TestIntegrationLimit(t *testing.T) {
+	kind.Timed(t)
 	long.Test(t)
 	r := newRig(t)
 	// A thread that waits for its CPU when the window ends has up to a slice of the scheduler of

@@ -172,11 +172,8 @@ func TestIntegrationDatagrams(t *testing.T) {
 		cell("udp-gro", "udp-gso", nil),
 		cell("udp-uring", "udp-uring", nil),
 	} {
-		sut, tg := countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG)
-		recs, err := r.Play(t.Context(), []matrix.Run{{Cell: c}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		var sut, tg kernelCounts
+		recs := r.playLonger(t, matrix.Run{Cell: c}, func() { sut, tg = countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG) })
 		rec := recs[len(recs)-1]
 		if rec.Verdict == results.Unsupported || late(t, rec) {
 			t.Logf("%s: %s", c.ID, rec.Reason)

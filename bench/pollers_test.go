@@ -103,7 +103,7 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		t.Skip("needs two CPUs")
 	}
 	pid := r.threaded(t, "on")
-	r.Runner.Opt.Bytes, r.Runner.Opt.Duration = 128<<20, time.Minute // as long as that takes on a busy machine
+	r.bounded(128 << 20)
 	c := cell("tcp", "tcp")
 	c.PaceBitsPS = 0
 	for _, on := range []int{other, app} {
@@ -166,8 +166,7 @@ func TestIntegrationBusyPollingThread(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Runner.Opt.Rest = 400 * time.Millisecond
-	r.Runner.Opt.Bytes, r.Runner.Opt.Duration = 32<<20, time.Minute
-	r.Runner.Opt.Stall = time.Minute // the poller has the receiver's CPU, of a machine that may be emulated
+	r.bounded(32 << 20) // with much patience: the poller has the receiver's CPU, of a machine that may be emulated
 	rec := r.Runner.Run(t.Context(), matrix.Run{Cell: cell("tcp", "tcp")})
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)

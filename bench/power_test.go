@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
@@ -37,7 +39,7 @@ func (r *rig) withPower(t *testing.T, sources ...string) *PowerMeter {
 }
 
 func TestIntegrationPower(t *testing.T) {
-	t.Parallel() // most of it is rest
+	kind.Timed(t)
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "meter.csv")
 	start := time.Now()
@@ -49,7 +51,7 @@ func TestIntegrationPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 3, true, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +123,7 @@ func TestIntegrationPowerStops(t *testing.T) {
 			if err := os.WriteFile(flag, nil, 0o644); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(1500 * time.Millisecond)
+			await.Pause("its last reading is over", 1500*time.Millisecond)
 		}
 	}
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
@@ -165,11 +167,7 @@ func TestIntegrationSharedPower(t *testing.T) {
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	r.withPower(t, "rapl?root="+powertest.Powercap(t, 80))
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec := recs[0]
+	rec := r.seen(t, matrix.Run{Cell: cell("tcp", "tcp")}, func(rec *results.Record) bool { return rec.SUT.PowerW != nil })
 	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil || *rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
 		t.Errorf("flags %q, power %v, warnings %q", rec.Flags, deref(rec.SUT.PowerW), rec.Warnings)
 	}

@@ -53,6 +53,7 @@ func TestExpectedBesideLate(t *testing.T) {
 // where the machine may be another. A warm-up is not.
 func TestIntegrationReplacedInPlace(t *testing.T) {
 	r := newRig(t)
+	r.bounded(32 << 20)
 	never := -1.0 // less than nothing: all are spoilt
 	r.Gates, r.Again = results.Gates{ForeignCores: &never}, true
 	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
@@ -89,6 +90,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 // Where a plan is to end in time, nothing is made again after that.
 func TestIntegrationReplacedInTime(t *testing.T) {
 	r := newRig(t)
+	r.bounded(32 << 20)
 	never := -1.0
 	r.Gates, r.Again, r.AgainFor = results.Gates{ForeignCores: &never}, true, time.Nanosecond
 	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))

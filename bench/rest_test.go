@@ -124,18 +124,15 @@ func TestPollingAtRestIsInIdlePower(t *testing.T) {
 // is left of the gross ones; warm-ups and sessions without rests have none.
 func TestIntegrationRests(t *testing.T) {
 	r := newRig(t)
+	r.bounded(64 << 20)
 	r.Runner.Opt.Rest = 300 * time.Millisecond
 	whole := matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1)
-	begun := time.Now()
 	recs, err := r.Play(t.Context(), whole)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if took, least := time.Since(begun), 3*r.Runner.restTime(); took < least {
-		t.Errorf("took %v, and three rests take %v", took, least)
-	}
 	for _, rec := range recs {
-		if rec.Verdict != results.OK && !late(t, rec) {
+		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
 		}
 		for _, h := range []results.Host{rec.SUT, rec.TG} {
@@ -151,6 +148,9 @@ func TestIntegrationRests(t *testing.T) {
 			}
 			if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
 				t.Error("it has not two rests")
+			}
+			if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_s" }); i < 0 || h.Metrics[i].Value < .6 {
+				t.Errorf("%s: two rests of .3 s are shorter", h.Name)
 			}
 		}
 	}

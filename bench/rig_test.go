@@ -116,6 +116,15 @@ func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 	return r
 }
 
+// bounded lets runs be as long as that many bytes take, all of which are measured: a busy machine
+// misses no window.
+func (r *rig) bounded(bytes uint64) {
+	r.Runner.Opt.Bytes, r.Runner.Opt.Duration, r.Runner.Opt.Stall = bytes, 10*time.Minute, time.Minute
+}
+
+// endless lets runs go on until something else ends them.
+func (r *rig) endless() { r.Runner.Opt.Duration = time.Hour }
+
 // Play is that of the session, with the records whole.
 func (r *rig) Play(ctx context.Context, plan []matrix.Run) ([]results.Record, error) {
 	recs, err := r.Session.Play(ctx, plan)

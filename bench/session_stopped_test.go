@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -48,6 +49,7 @@ func TestIntegrationPlayMissing(t *testing.T) {
 // too, whichever end it is, and the next run is not harmed.
 func TestIntegrationPlayUnsupportedAtOpen(t *testing.T) {
 	r := newRig(t)
+	r.bounded(4 << 20)
 	recs, err := r.Play(t.Context(), plan(1, cell("devmem", "tcp")))
 	more, err2 := r.Play(t.Context(), plan(1, cell("tcp", "devmem")))
 	last, err3 := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
@@ -60,13 +62,14 @@ func TestIntegrationPlayUnsupportedAtOpen(t *testing.T) {
 			t.Errorf("%s: %s: %q, fix %q", rec.Cell.ID, rec.Verdict, rec.Reason, rec.Fix)
 		}
 	}
-	if last[0].Verdict != results.OK && !late(t, last[0]) {
+	if last[0].Verdict != results.OK {
 		t.Errorf("the run after them: %s: %s", last[0].Verdict, last[0].Reason)
 	}
 }
 
 func TestIntegrationPlayCancelled(t *testing.T) {
 	r := newRig(t)
+	r.bounded(4 << 20)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(n int) {
 		if n == 1 {
@@ -82,7 +85,7 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 		t.Errorf("%d runs, %d kept, the last %s: %s; ended %d", len(recs), len(kept), kept[len(kept)-1].Verdict, kept[len(kept)-1].Reason, r.heard.ended)
 	}
 	// The agents are still good.
-	if recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK && !late(t, recs[0]) {
+	if recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
 		t.Errorf("the next plan: %v %+v", err, recs)
 	}
 }
@@ -92,14 +95,10 @@ func TestIntegrationPlayAborted(t *testing.T) {
 		t.Run(fmt.Sprint(at), func(t *testing.T) {
 			r := newRig(t)
 			r.AbortOnCancel = true
-			r.Runner.Opt.Duration = time.Minute
+			r.endless()
 			ctx, cancel := context.WithCancelCause(t.Context())
-			r.heard.onBegin = func(int) { time.AfterFunc(at, func() { cancel(errors.New("enough")) }) }
-			begin := time.Now()
+			r.heard.onBegin = func(int) { await.Later(at, func() { cancel(errors.New("enough")) }) }
 			recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
-			if took := time.Since(begin); took > 8*time.Second {
-				t.Errorf("took %v", took)
-			}
 			if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
@@ -120,29 +119,25 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 				victim, other = r.tg, r.sut
 			}
 			pid, otherPID := victim.PID(), other.PID()
-			r.Runner.Opt.Duration = time.Minute
-			killed := make(chan time.Time, 1)
+			r.endless()
 			r.heard.onBegin = func(n int) {
 				if n > 0 {
-					r.Runner.Opt.Duration = 200 * time.Millisecond
+					r.bounded(4 << 20)
 					return
 				}
-				time.AfterFunc(300*time.Millisecond, func() { killed <- time.Now(); unix.Kill(pid, unix.SIGKILL) })
+				await.Later(300*time.Millisecond, func() { unix.Kill(pid, unix.SIGKILL) })
 			}
 			recs, err := r.Play(t.Context(), plan(3, cell("tcp", "tcp")))
-			if took := time.Since(<-killed); took > 9*time.Second { // by its silence it would take 10 s
-				t.Errorf("took %v to notice, and two runs", took)
-			}
 			if err != nil || len(recs) != 3 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
-			rec := r.journal(t)[0]
+			rec := r.journal(t)[0] // that it was killed is seen at its end, and not by its silence
 			want := strings.ToUpper(which) + ": host " + which
 			if rec.Verdict != results.Failed || !strings.HasPrefix(rec.Reason, want) || !strings.Contains(rec.Reason, "killed") || strings.Contains(rec.Reason, ";") {
 				t.Errorf("%s: %q, want only that of %q", rec.Verdict, rec.Reason, want)
 			}
 			for _, rec := range recs[1:] {
-				if rec.Verdict != results.OK && !late(t, rec) {
+				if rec.Verdict != results.OK {
 					t.Errorf("after it: %s: %s", rec.Verdict, rec.Reason)
 				}
 			}
@@ -156,9 +151,9 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 // In the last run there is nobody left who needs another one: the session says it.
 func TestIntegrationPlayAgentKilledLast(t *testing.T) {
 	r := newRig(t)
-	r.Runner.Opt.Duration = time.Minute
+	r.endless()
 	r.heard.onBegin = func(int) {
-		time.AfterFunc(300*time.Millisecond, func() { unix.Kill(r.sut.PID(), unix.SIGKILL) })
+		await.Later(300*time.Millisecond, func() { unix.Kill(r.sut.PID(), unix.SIGKILL) })
 	}
 	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "host sut") || len(recs) != 1 || recs[0].Verdict != results.Failed {
@@ -169,6 +164,7 @@ func TestIntegrationPlayAgentKilledLast(t *testing.T) {
 // An end that fails by itself is the reason; the other was only called off.
 func TestIntegrationPlayPortInUse(t *testing.T) {
 	r := newRig(t)
+	r.bounded(4 << 20)
 	r.Runner.Opt.Port = 5201
 	var l *stream.Port
 	if err := r.pair.SUT.Netns.Do(func() (err error) {
@@ -185,7 +181,7 @@ func TestIntegrationPlayPortInUse(t *testing.T) {
 		t.Errorf("%s: %q, fix %q", rec.Verdict, rec.Reason, rec.Fix)
 	}
 	l.Close()
-	if recs, err = r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK && !late(t, recs[0]) {
+	if recs, err = r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
 		t.Errorf("with the port free: %v, %s", err, recs[0].Reason)
 	}
 }

@@ -38,10 +38,7 @@ func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 		cell("at a pace", "udp", 64, func(c *results.Cell) { c.PaceBitsPS = 5e6 })}
 	right := 0
 	for _, c := range cells[:long.Rounds(4, len(cells))] {
-		recs, err := r.Play(t.Context(), []matrix.Run{{Cell: c}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		recs := r.playLonger(t, matrix.Run{Cell: c}, func() {})
 		rec := recs[len(recs)-1]
 		switch refused := rec.Verdict == results.Unsupported; {
 		case c.RX == "udp-xsk-zc" && refused: // not every kernel's veth has it

@@ -57,8 +57,12 @@ type Agent struct {
 // for longer than it promised, or ctx ends. A message that is none is an error
 // with its position. Whatever is set on the host is restored before it returns;
 // what could not be is an error.
-func Serve(ctx context.Context, in io.Reader, out io.Writer) (err error) {
-	a := &Agent{enc: wire.NewEncoder(out)}
+func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
+	return (&Agent{enc: wire.NewEncoder(out)}).serve(ctx, in)
+}
+
+// serve is Serve of an agent that has its output.
+func (a *Agent) serve(ctx context.Context, in io.Reader) (err error) {
 	a.inbox = openInbox(in, a.enc)
 	defer lease.OnPanic()
 	defer func() { err = errors.Join(err, a.shutdown()) }()

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
 )
@@ -117,24 +118,19 @@ func TestFailedOpenFreesThePort(t *testing.T) {
 func TestAbort(t *testing.T) {
 	c := greeted(t)
 	addr := c.openRX()
-	run := c.send(wire.OpRun, wire.Schedule{})
+	run := c.send(wire.OpRun, endless)
 	c.refusedWhileRunning(run)
 	abort := c.send(wire.OpAbort, nil)
 	var r wire.EndResult
 	for range 2 { // in any order
-		select {
-		case a := <-c.got:
-			switch a.ID {
-			case run:
-				if err := a.Decode(&r); err != nil {
-					t.Fatal(err)
-				}
-			case abort:
-			default:
-				t.Fatalf("answer to %d", a.ID)
+		switch a := await.Chan(t, "the answers to the run and its abort", c.got); a.ID {
+		case run:
+			if err := a.Decode(&r); err != nil {
+				t.Fatal(err)
 			}
-		case <-time.After(5 * time.Second):
-			t.Fatal("abort did not end the run")
+		case abort:
+		default:
+			t.Fatalf("answer to %d", a.ID)
 		}
 	}
 	if r.Verdict != results.Failed || !strings.Contains(r.Reason, stream.ErrAborted.Error()) {
@@ -160,7 +156,7 @@ func TestAbortBeforeRun(t *testing.T) {
 	c.openRX()
 	c.ok(wire.OpAbort, nil, nil)
 	var r wire.EndResult
-	c.ok(wire.OpRun, wire.Schedule{PeerWaitNs: int64(time.Minute)}, &r)
+	c.ok(wire.OpRun, endless, &r)
 	if !strings.Contains(r.Reason, stream.ErrAborted.Error()) {
 		t.Errorf("run after abort: %s: %q", r.Verdict, r.Reason)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
 )
@@ -24,6 +25,7 @@ type client struct {
 	in    *io.PipeWriter
 	got   chan wire.Response
 	ended chan error
+	agent *Agent
 	id    int
 }
 
@@ -33,8 +35,9 @@ func serve(t *testing.T) *client {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	c := &client{t: t, enc: wire.NewEncoder(inW), in: inW, got: make(chan wire.Response, 100), ended: make(chan error, 1)}
+	c.agent = &Agent{enc: wire.NewEncoder(outW)}
 	go func() {
-		err := Serve(context.Background(), inR, outW)
+		err := c.agent.serve(context.Background(), inR)
 		inR.CloseWithError(io.ErrClosedPipe)
 		outW.Close()
 		c.ended <- err
@@ -95,7 +98,7 @@ func (c *client) answer(id int) wire.Response {
 			c.t.Fatalf("answer to %d, want %d: %s %v", r.ID, id, r.Result, r.Error)
 		}
 		return r
-	case <-time.After(10 * time.Second):
+	case <-await.Timeout():
 		c.t.Fatalf("no answer to %d", id)
 	}
 	panic("unreachable")
@@ -130,16 +133,23 @@ func (c *client) refused(op wire.Op, params any, want ...string) *wire.Error {
 }
 
 // end waits for Serve to return.
-func (c *client) end(within time.Duration) error {
+func (c *client) end() error {
 	c.t.Helper()
-	select {
-	case err := <-c.ended:
-		return err
-	case <-time.After(within):
-		c.t.Fatalf("the agent did not end within %v", within)
-	}
-	panic("unreachable")
+	return await.Chan(c.t, "the agent's end", c.ended)
 }
+
+// flows waits until payload passes at the agent's end.
+func (c *client) flows() {
+	c.t.Helper()
+	await.Until(c.t, "payload", func() bool {
+		c.agent.mu.Lock()
+		defer c.agent.mu.Unlock()
+		return c.agent.end != nil && c.agent.end.Progress() > 0
+	})
+}
+
+// endless is a run that ends by itself when a test that waits for it has long failed.
+var endless = wire.Schedule{DurationNs: int64(time.Hour), PeerWaitNs: int64(time.Hour), StallNs: int64(time.Hour)}
 
 func rxSpec() wire.EndSpec {
 	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}

@@ -9,10 +9,10 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/results"
@@ -27,23 +27,24 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 				addr = c.openRX()
 			}
 			if state == "waiting" || state == "flowing" {
-				c.send(wire.OpRun, wire.Schedule{})
+				c.send(wire.OpRun, endless)
 				c.refused(wire.OpClose, nil, "still running")
 			}
 			if state == "flowing" {
 				tx := greeted(t)
 				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16, PaceBitsPS: 200e6}, Addr: addr, Flows: wire.OneFlow(-1)}, nil)
-				run := tx.send(wire.OpRun, wire.Schedule{DurationNs: int64(time.Minute), PeerWaitNs: int64(2 * time.Second)})
+				run := tx.send(wire.OpRun, endless)
 				defer func() {
 					var r wire.EndResult
 					if err := tx.answer(run).Decode(&r); err != nil || r.Verdict != results.Failed || r.Reason == "" {
 						t.Errorf("sender whose receiver left: %v, %s: %q", err, r.Verdict, r.Reason)
 					}
 				}()
-				time.Sleep(150 * time.Millisecond)
+				c.flows()
+				tx.flows()
 			}
 			c.in.Close()
-			if err := c.end(3 * time.Second); err != nil {
+			if err := c.end(); err != nil {
 				t.Errorf("end of input: %v", err)
 			}
 			if addr != "" && !free(addr) {
@@ -138,12 +139,7 @@ func TestContextEndsTheAgent(t *testing.T) {
 	go func() { ended <- Serve(ctx, in, io.Discard) }()
 	because := errors.New("a signal")
 	cancel(because)
-	select {
-	case err := <-ended:
-		if !errors.Is(err, because) {
-			t.Errorf("it ended with %v", err)
-		}
-	case <-time.After(5 * time.Second):
-		t.Error("it goes on")
+	if err := await.Chan(t, "the agent's end", ended); !errors.Is(err, because) {
+		t.Errorf("it ended with %v", err)
 	}
 }

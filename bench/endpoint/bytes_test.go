@@ -16,7 +16,7 @@ import (
 // bounded is a schedule of a flow of that many bytes, which has d for them.
 func bounded(bytes uint64, d time.Duration) wire.Schedule {
 	now := counter.Monotonic()
-	return wire.Schedule{StartNs: now, StopNs: now + int64(d), StopBytes: bytes, PeerWaitNs: 5000 * ms, StallNs: 3000 * ms, GraceNs: 5000 * ms, MaxCopiedFrac: all}
+	return wire.Schedule{StartNs: now, StopNs: now + int64(d), StopBytes: bytes, PeerWaitNs: patience, StallNs: patience, GraceNs: patience, MaxCopiedFrac: all}
 }
 
 // A flow that is bounded by its bytes ends when they have passed, with every send mode,
@@ -26,13 +26,9 @@ func TestStopBytes(t *testing.T) {
 	const want = 8 * mib
 	for _, tx := range runnable(t, stream.TX) {
 		t.Run(tx, func(t *testing.T) {
-			began := time.Now()
-			r, s := runBoth(t, rxSpec("tcp", 256*kib), txSpec(tx, 256*kib), bounded(want, time.Minute), bounded(want, time.Minute))
+			r, s := runBoth(t, rxSpec("tcp", 256*kib), txSpec(tx, 256*kib), bounded(want, time.Hour), bounded(want, time.Hour))
 			if r.Verdict != results.OK || s.Verdict != results.OK {
 				t.Fatalf("RX %s %s, TX %s %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
-			}
-			if time.Since(began) > time.Minute/2 {
-				t.Error("it went on until its time was over")
 			}
 			if r.Total.Bytes < want || r.Total.Bytes != s.Total.Bytes {
 				t.Errorf("%d bytes sent, %d received, %d asked for", s.Total.Bytes, r.Total.Bytes, want)

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"runtime"
@@ -12,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ type flood struct {
 func (f *flood) sit(t *testing.T, n int) {
 	t.Helper()
 	for range n {
-		c, err := net.DialTimeout("tcp", f.addr, 10*time.Second)
+		c, err := net.DialTimeout("tcp", f.addr, await.Hang)
 		if err != nil {
 			t.Fatalf("after %d silent connections: %v", len(f.silent), err)
 		}
@@ -48,7 +49,7 @@ func (f *flood) come(ctx context.Context, n int) {
 	var left atomic.Int64
 	left.Store(int64(n))
 	for i := range 4 {
-		d := net.Dialer{Timeout: 2 * time.Second, LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+i))}}
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(10+i))}}
 		f.wg.Go(func() {
 			for ctx.Err() == nil && left.Add(-1) >= 0 {
 				f.tried.Add(1)
@@ -88,12 +89,15 @@ func TestFloodBesideARun(t *testing.T) {
 	defer cancel()
 	f.sit(t, silent)
 	f.come(ctx, attempts)
-	// Without edges of a window, which a busy machine may miss, it is the whole flow.
-	sch := wire.Schedule{DurationNs: int64(long.Rounds(1000, 8000)) * ms,
-		PeerWaitNs: 30_000 * ms, StallNs: 10_000 * ms, MaxCopiedFrac: all}
-	rx, tx := background(t.Context(), r, sch), background(t.Context(), s, sch)
-	limit := 60 * time.Second
-	rres, sres := within(t, rx, limit), within(t, tx, limit)
+	rx, tx := begin(t, r, s)
+	flows(t, r)
+	flows(t, s)
+	until(t, "the flood", func() bool { return f.opened.Load() >= uint64(silent+attempts/10) || len(rx)+len(tx) > 0 })
+	await.Pause("more of it come", time.Duration(long.Rounds(500, 8000))*time.Millisecond)
+	if len(rx)+len(tx) == 0 {
+		s.stop()
+	}
+	rres, sres := result(t, rx), result(t, tx)
 	// Those that are done connecting before the port closes are counted, also by
 	// an end that is done.
 	cancel()
@@ -112,12 +116,7 @@ func TestFloodBesideARun(t *testing.T) {
 		t.Errorf("%d strangers were counted, %d connections made, %d tried", rres.Strangers, opened, f.tried.Load())
 	}
 	t.Logf("%d connections, %d counted when the run ended, %d bytes beside them", opened, rres.Strangers, rres.Total.Bytes)
-	for end := time.Now().Add(5 * time.Second); descriptors(t) > before; time.Sleep(20 * time.Millisecond) {
-		runtime.GC()
-		if time.Now().After(end) {
-			t.Fatalf("%d descriptors, %d before", descriptors(t), before)
-		}
-	}
+	until(t, fmt.Sprintf("no more than %d descriptors", before), func() bool { runtime.GC(); return descriptors(t) <= before })
 }
 
 func descriptors(t *testing.T) int {

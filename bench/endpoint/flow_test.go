@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -14,6 +15,8 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -23,19 +26,21 @@ const (
 	mib  = 1 << 20
 	loop = "127.0.0.1:0"
 
-	// slow is how long an end may take that should take no time: far more than
-	// it needs, far less than any of our own time-outs, on a machine that has
-	// more to do.
-	slow = 2 * time.Second
+	// patience is how long the ends wait for each other, and for payload: longer than the tests
+	// wait for the ends. So no time-out of theirs ends what another event should have ended.
+	patience = int64(2 * await.Hang)
 )
 
 // all lets a zero-copy mode copy everything, as loopback does.
 var all = func() wire.Frac { f := 1.0; return &f }()
 
-// short is a schedule for a flow of d that fails rather than hangs.
-func short(d time.Duration) wire.Schedule {
-	return wire.Schedule{DurationNs: int64(d), PeerWaitNs: 5000 * ms, StallNs: 3000 * ms, GraceNs: 5000 * ms, MaxCopiedFrac: all}
+// lasting is a schedule for a flow of d.
+func lasting(d time.Duration) wire.Schedule {
+	return wire.Schedule{DurationNs: int64(d), PeerWaitNs: patience, StallNs: patience, GraceNs: patience, MaxCopiedFrac: all}
 }
+
+// endless is a schedule for a flow that something else ends before its time.
+func endless() wire.Schedule { return lasting(time.Hour) }
 
 var cookie = stream.NewCookie()
 
@@ -109,11 +114,43 @@ func runEnds(t testing.TB, r, s *End, rxSch, txSch wire.Schedule) (rxRes, txRes 
 	t.Helper()
 	defer closeEnd(t, r)
 	defer closeEnd(t, s)
-	var wg sync.WaitGroup
-	wg.Go(func() { rxRes = r.Run(context.Background(), rxSch) })
-	wg.Go(func() { txRes = s.Run(context.Background(), txSch) })
-	wg.Wait()
-	return rxRes, txRes
+	rx, tx := background(context.Background(), r, rxSch), background(context.Background(), s, txSch)
+	return result(t, rx), result(t, tx)
+}
+
+// flowUntil opens and runs both ends, and stops the sender when each flow has come so far at both.
+// However busy the machine is, there is payload in each.
+func flowUntil(t testing.TB, rx, tx wire.EndSpec, far func(stream.Counters) bool) (rxRes, txRes wire.EndResult) {
+	t.Helper()
+	r, s := openBoth(t, rx, tx)
+	defer closeEnd(t, r)
+	defer closeEnd(t, s)
+	got, sent := begin(t, r, s)
+	until(t, "payload of each flow", func() bool {
+		return len(got)+len(sent) > 0 || !slices.ContainsFunc(slices.Concat(r.flows, s.flows), func(f *flow) bool { return !far(f.Meter.Snapshot()) })
+	})
+	if len(got)+len(sent) == 0 { // none has failed
+		s.stop()
+	}
+	return result(t, got), result(t, sent)
+}
+
+// begin runs two ends whose flows go on until the sender is stopped.
+func begin(t testing.TB, r, s *End) (got, sent <-chan wire.EndResult) {
+	t.Helper()
+	rx, tx := lasting(0), lasting(0)
+	rx.StopNs, tx.StopNs = counter.Monotonic(), counter.Monotonic()+int64(time.Hour)
+	return background(context.Background(), r, rx), background(context.Background(), s, tx)
+}
+
+// moved is how far a flow is to come that only has to move something.
+func moved(n uint64) func(stream.Counters) bool {
+	return func(c stream.Counters) bool { return c.Bytes >= n }
+}
+
+// trips is so many transactions of each flow.
+func trips(n uint64) func(stream.Counters) bool {
+	return func(c stream.Counters) bool { return c.Transactions >= n }
 }
 
 // background runs e and sends its result.
@@ -123,26 +160,15 @@ func background(ctx context.Context, e *End, sch wire.Schedule) <-chan wire.EndR
 	return c
 }
 
-// within is the result if it comes in time.
-func within(t testing.TB, c <-chan wire.EndResult, d time.Duration) wire.EndResult {
+// result waits for that of a run.
+func result(t testing.TB, c <-chan wire.EndResult) wire.EndResult {
 	t.Helper()
-	select {
-	case r := <-c:
-		return r
-	case <-time.After(d):
-		t.Fatalf("no result within %v", d)
-		panic("not reached")
-	}
+	return await.Chan(t, "the end's result", c)
 }
 
-// until waits for something, up to five seconds.
 func until(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(5 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited in vain: %s", what)
-		}
-	}
+	await.Until(t, what, ok)
 }
 
 // flows waits until payload passes at e.
@@ -165,9 +191,7 @@ func peerPort(t testing.TB) *stream.Port {
 // receiveAt takes the flow at p.
 func receiveAt(t testing.TB, p *stream.Port, w stream.Welcome) *stream.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	c, _, err := p.Accept(ctx)
+	c, _, err := p.Accept(await.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -182,9 +206,7 @@ func receiveAt(t testing.TB, p *stream.Port, w stream.Welcome) *stream.Conn {
 // payload p.
 func dialTo(t testing.TB, e *End, p *stream.Payload, wish time.Duration) *stream.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	c, _, err := stream.Dial(ctx, e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: uint64(p.MessageBytes()),
+	c, _, err := stream.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: uint64(p.MessageBytes()),
 		PeriodBytes: uint64(p.PeriodBytes()), Duration: wish}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -60,20 +61,22 @@ func TestEndsOfOneThread(t *testing.T) {
 // A flow of a thread that ends before the window's edge is noticed at once, and named, though the
 // thread goes on with the others; that it brings nothing more is no stall.
 func TestOneOfAThreadEndsEarly(t *testing.T) {
-	e, _ := oneThread()
-	r := &run{end: e, left: 2, stall: newStallWatch(e, time.Millisecond)}
-	e.flows[0].End()
-	err := r.pass(t.Context(), monotonic()+int64(time.Hour))
-	if !errors.Is(err, errEndedEarly) || !strings.HasPrefix(err.Error(), "flow 0: ") {
-		t.Errorf("%v", err)
-	}
-	time.Sleep(2 * time.Millisecond)
-	if err := r.stall.check(); err == nil || !strings.HasPrefix(err.Error(), "flow 1: ") {
-		t.Errorf("a stall of one that goes on: %v", err)
-	}
-	if got := r.unended(); got != "flow 1" {
-		t.Errorf("%q has not ended", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		e, _ := oneThread()
+		r := &run{end: e, left: 2, stall: newStallWatch(e, time.Second)}
+		e.flows[0].End()
+		err := r.pass(t.Context(), monotonic()+int64(time.Hour))
+		if !errors.Is(err, errEndedEarly) || !strings.HasPrefix(err.Error(), "flow 0: ") {
+			t.Errorf("%v", err)
+		}
+		time.Sleep(2 * time.Second)
+		if err := r.stall.check(); err == nil || !strings.HasPrefix(err.Error(), "flow 1: ") {
+			t.Errorf("a stall of one that goes on: %v", err)
+		}
+		if got := r.unended(); got != "flow 1" {
+			t.Errorf("%q has not ended", got)
+		}
+	})
 }
 
 // A receiver one of whose flows ended long before the others says which it was.

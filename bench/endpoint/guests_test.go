@@ -16,7 +16,7 @@ import (
 // not when the wait's limit has passed.
 func TestFlowDiesWhileOthersAreWaitedFor(t *testing.T) {
 	r := open(t, several(rxSpec("tcp", mib), 3))
-	sch := short(time.Second)
+	sch := lasting(time.Second)
 	sch.PeerWaitNs = 0 // for ever
 	got := background(t.Context(), r, sch)
 	c, err := net.Dial("tcp", r.Addr().String())
@@ -31,7 +31,7 @@ func TestFlowDiesWhileOthersAreWaitedFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close() // in good order: a reset could overtake the hello
-	res := within(t, got, 2*slow)
+	res := result(t, got)
 	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: the sender ended the flow before it was welcomed") || !res.BlamesPeer || res.Fix == "" {
 		t.Errorf("%s %q, blames its peer: %v; fix %q", res.Verdict, res.Reason, res.BlamesPeer, res.Fix)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -59,9 +60,9 @@ func TestSenderBelievesTheReceiversAccount(t *testing.T) {
 		p := peerPort(t)
 		s := txSpec("tcp", mib)
 		s.Addr = p.Addr().String()
-		res := background(context.Background(), open(t, s), short(50*time.Millisecond))
+		res := background(context.Background(), open(t, s), bounded(8*mib, time.Hour))
 		receiveSaying(t, p, c.f)
-		got := within(t, res, 30*time.Second)
+		got := result(t, res)
 		if got.Verdict != c.want || !strings.Contains(got.Reason, c.say) || (c.say != "") != (got.Fix != "") {
 			t.Errorf("%s %q; fix %q; want %s %q", got.Verdict, got.Reason, got.Fix, c.want, c.say)
 		}
@@ -70,16 +71,16 @@ func TestSenderBelievesTheReceiversAccount(t *testing.T) {
 
 func TestNoPayloadIsInvalid(t *testing.T) {
 	r := open(t, rxSpec("tcp", mib))
-	res := background(context.Background(), r, short(0))
+	res := background(context.Background(), r, lasting(0))
 	p, err := stream.NewPayload(kib)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer p.Close()
 	c := dialTo(t, r, p, 20*time.Millisecond)
-	time.Sleep(40 * time.Millisecond)
+	await.Pause("its time, and more", 40*time.Millisecond)
 	c.EndOfSend()
-	if got := within(t, res, 30*time.Second); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload") {
+	if got := result(t, res); got.Verdict != results.Invalid || !strings.Contains(got.Reason, "no payload") {
 		t.Errorf("%s %q", got.Verdict, got.Reason)
 	}
 }

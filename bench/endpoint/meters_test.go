@@ -36,10 +36,10 @@ func TestMetersAreTheRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sch := short(100 * time.Millisecond)
+	sch := lasting(100 * time.Millisecond)
 	sent := background(t.Context(), sender, sch)
 	got := ran.Run(t.Context(), sch)
-	within(t, sent, slow)
+	result(t, sent)
 	if ran.meters.m.tally != nil {
 		t.Error("a run has left the meters to its end")
 	}

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,12 +21,13 @@ import (
 func packetsBoth(t *testing.T, rx, tx results.Cell, flows int, sch wire.Schedule) (r, s wire.EndResult) {
 	t.Helper()
 	specs := [2]wire.EndSpec{rxSpec(rx.RX, 64), txSpec(tx.TX, 64)}
+	cpus := [2]int{-1, 0} // what one CPU sends comes in order
 	for i, c := range []results.Cell{rx, tx} {
 		specs[i].Cell = c
 		specs[i].Cell.MessageBytes, specs[i].Cell.Flows = 64, flows
 		specs[i].Flows = nil
 		for range flows {
-			specs[i].Flows = append(specs[i].Flows, wire.FlowSpec{CPU: -1})
+			specs[i].Flows = append(specs[i].Flows, wire.FlowSpec{CPU: cpus[i]})
 		}
 	}
 	e := open(t, specs[0])
@@ -32,7 +35,7 @@ func packetsBoth(t *testing.T, rx, tx results.Cell, flows int, sch wire.Schedule
 	sender := open(t, specs[1])
 	first := background(context.Background(), e, sch)
 	second := background(context.Background(), sender, sch)
-	return within(t, first, 30*time.Second), within(t, second, 30*time.Second)
+	return result(t, first), result(t, second)
 }
 
 // Both ends say what became of the packets, in the window and of all, and their accounts are such
@@ -41,7 +44,7 @@ func TestRunOfPackets(t *testing.T) {
 	for _, flows := range []int{1, 2} {
 		rx := results.Cell{RX: "udp", Touch: "verify", RcvBuf: 8 << 20}
 		tx := results.Cell{TX: "udp", PaceBitsPS: 20_000 * 64 * 8 * flows}
-		r, s := packetsBoth(t, rx, tx, flows, wire.Schedule{DurationNs: int64(20 * time.Second), StopBytes: uint64(flows) * 10_000 * 64, StallNs: int64(20 * time.Second)})
+		r, s := packetsBoth(t, rx, tx, flows, wire.Schedule{DurationNs: int64(time.Hour), StopBytes: uint64(flows) * 10_000 * 64, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
 		for name, end := range map[string]*wire.EndResult{"receiver": &r, "sender": &s} {
 			if end.Verdict != results.OK {
 				t.Fatalf("%s: %s: %s", name, end.Verdict, end.Reason)
@@ -49,8 +52,9 @@ func TestRunOfPackets(t *testing.T) {
 			if err := wire.Plain(end); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if len(end.Host.Flows) != flows || end.Host.PacketsPerS == nil || *end.Host.PacketsPerS < 1000 {
-				t.Errorf("%s: %d flows, %v packets/s", name, len(end.Host.Flows), end.Host.PacketsPerS)
+			if h := end.Host; len(h.Flows) != flows || h.PacketsPerS == nil || end.Total.Packets < 1000 ||
+				math.Abs(*h.PacketsPerS**h.DurationS/float64(end.Total.Packets)-1) > 1e-9 {
+				t.Errorf("%s: %d flows, %v packets/s, %d packets in all", name, len(h.Flows), deref(h.PacketsPerS), end.Total.Packets)
 			}
 			for _, m := range end.Host.Metrics {
 				if strings.HasPrefix(m.Name, "tcp_info") {
@@ -67,8 +71,10 @@ func TestRunOfPackets(t *testing.T) {
 
 // A corrupted packet makes the run invalid; one that was lost does not.
 func TestCorruptedPackets(t *testing.T) {
-	e := open(t, rxSpec("udp", 64))
-	first := background(context.Background(), e, wire.Schedule{StopBytes: 1, StallNs: int64(20 * time.Second)})
+	spec := rxSpec("udp", 64)
+	spec.Cell.RcvBuf = 8 << 20 // where others keep the receiver's CPU, they wait
+	e := open(t, spec)
+	first := background(context.Background(), e, wire.Schedule{StopBytes: 1, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
 	m, err := stream.LookupMode(stream.TX, "udp")
 	if err != nil {
 		t.Fatal(err)
@@ -77,9 +83,7 @@ func TestCorruptedPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-	defer cancel()
-	c, _, err := tr.Dial(ctx, e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: 20 * time.Second}, sock.Options{})
+	c, _, err := tr.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,13 +98,11 @@ func TestCorruptedPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer path.Close()
-	c.Pace = stream.NewPace(10_000 * 64 * 8)
+	c.Pace = stream.NewPace(1000 * 64 * 8)
 	c.Pace.InSmallPieces(64)
 	sent := new(stream.Meter)
 	go func() {
-		for sent.Snapshot().Packets < 100 {
-			time.Sleep(time.Millisecond)
-		}
+		await.So(func() bool { return sent.Snapshot().Packets >= 100 })
 		c.Stop()
 	}()
 	if err := path.Send(c, p, sent); err != nil {
@@ -113,10 +115,10 @@ func TestCorruptedPackets(t *testing.T) {
 	if err := c.EndOfSend(); err != nil {
 		t.Fatal(err)
 	}
-	if f, err := c.ReadFarewell(time.Now().Add(5 * time.Second)); err != nil || f.Bytes == 0 {
+	if f, err := c.ReadFarewell(await.Deadline()); err != nil || f.Bytes == 0 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	r := within(t, first, 10*time.Second)
+	r := result(t, first)
 	if r.Verdict != results.Invalid || !strings.HasPrefix(r.Reason, "1 packets differ from what was sent") || r.Host.Packets == nil || *r.Host.Packets.Lost != 5 {
 		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Host.Packets.PacketsText())
 	}

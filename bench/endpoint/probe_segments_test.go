@@ -5,7 +5,6 @@ package endpoint
 import (
 	"os"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -54,8 +53,7 @@ func TestIntegrationSegments(t *testing.T) {
 	}
 	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
 	rx.Cell.Probe, tx.Cell.Probe = "drops", "drops"
-	sch := short(200 * time.Millisecond)
-	r, s := runBoth(t, rx, tx, sch, sch)
+	r, s := flowUntil(t, rx, tx, moved(16*mib))
 	segments := func(h *results.Host) *results.DropSegments {
 		if h.Probes == nil || h.Probes.Drops == nil || h.Probes.Drops.Segments == nil {
 			t.Fatalf("no account: %+v", h.Probes)

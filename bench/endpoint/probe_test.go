@@ -12,6 +12,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -57,8 +58,8 @@ func probed(t *testing.T, probes []string) wire.EndResult {
 	}
 	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
 	rx.Cell.Probe = strings.Join(probes, "+")
-	sch := short(600 * time.Millisecond)
-	res, _ := runBoth(t, rx, tx, sch, sch)
+	tx.Cell.PaceBitsPS = 1e9 // the receiver sleeps, and is woken
+	res, _ := flowUntil(t, rx, tx, moved(64*mib))
 	return res
 }
 
@@ -81,14 +82,11 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	if m, ok := seen["drop_packets"]; !ok || m.Unit != "packets" {
 		t.Errorf("what was dropped: %+v", m)
 	}
-	if m := seen["tcp_sampler_samples"]; m.Value < 30 { // of a second, one each 10 ms
-		t.Errorf("TCP_INFO was asked for so often: %+v", m)
-	}
 	drawn := map[string]int{}
 	for _, s := range res.Host.Series {
 		drawn[s.Name] = len(s.T)
 	}
-	if p := res.Host.Probes; drawn["tcp_rcv_window_bytes"] < 30 || drawn["tcp_cwnd_packets"] < 30 || p == nil || len(p.Flow) < 5 || p.FlowCores == nil {
+	if p := res.Host.Probes; drawn["tcp_rcv_window_bytes"] == 0 || drawn["tcp_cwnd_packets"] == 0 || p == nil || len(p.Flow) < 5 || p.FlowCores == nil {
 		t.Errorf("the connection over time: %v, %+v", drawn, p)
 	}
 	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
@@ -99,9 +97,36 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	}
 }
 
+// The connection is looked at every 10 ms.
+func TestIntegrationFlowIsSampled(t *testing.T) {
+	kind.Timed(t)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
+	rx.Cell.Probe = "tcp"
+	sch := lasting(600 * time.Millisecond)
+	res, _ := runBoth(t, rx, tx, sch, sch)
+	samples := 0.
+	for _, m := range res.Host.Rows() {
+		if m.Name == "tcp_sampler_samples" {
+			samples = m.Value
+		}
+	}
+	if samples < 30 {
+		t.Errorf("TCP_INFO was asked for %g times in 600 ms; %s: %s", samples, res.Verdict, res.Reason)
+	}
+	for _, s := range res.Host.Series {
+		if n := len(s.T); (s.Name == "tcp_rcv_window_bytes" || s.Name == "tcp_cwnd_packets") && n < 30 {
+			t.Errorf("%s has %d points", s.Name, n)
+		}
+	}
+}
+
 // While the kernel times eBPF programs a flow's throughput is worth nothing. That is of the whole
-// machine, also for flows of other tests: so this one is in lane quiet.
+// machine, also for flows of other tests: so this one runs alone, with those that are timed.
 func TestIntegrationProgramsAreTimed(t *testing.T) {
+	kind.Timed(t)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
@@ -49,12 +50,13 @@ func TestProfileFigures(t *testing.T) {
 // A flow with a profile has it, of the window and of the measured CPUs: the copy is in it, and the
 // classes add up to the CPUs' busy time.
 func TestIntegrationProfiledFlow(t *testing.T) {
+	kind.Timed(t)
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
 	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
 	rx.Cell.Probe = results.ProbeProfile
-	sch := short(600 * time.Millisecond)
+	sch := lasting(600 * time.Millisecond)
 	res, _ := runBoth(t, rx, tx, sch, sch)
 	if res.Verdict != results.OK {
 		t.Fatalf("%s: %s", res.Verdict, res.Reason)

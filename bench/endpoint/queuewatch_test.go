@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -151,21 +152,23 @@ func TestHelloIsNotLookedAt(t *testing.T) {
 // is none, and it may be ended twice.
 func TestQueueWatch(t *testing.T) {
 	const n = queueLooks + 10
-	r, _ := steeredFlows(n)
-	before := runtime.NumGoroutine()
-	r.watchQueues()
-	if more := runtime.NumGoroutine() - before; more > 1 {
-		t.Errorf("%d goroutines", more)
-	}
-	time.Sleep(4 * queueEvery)
-	r.unwatchQueues()
-	r.unwatchQueues()
-	for i, f := range r.end.flows {
-		if i < queueLooks && f.seenOn[2] == 0 || strayed(f) != "" {
-			t.Errorf("flow %d: seen on %v", i, f.seenOn)
+	synctest.Test(t, func(t *testing.T) {
+		r, _ := steeredFlows(n)
+		before := runtime.NumGoroutine()
+		r.watchQueues()
+		if more := runtime.NumGoroutine() - before; more > 1 {
+			t.Errorf("%d goroutines", more)
 		}
-	}
-	r, _ = steeredFlows(n)
+		time.Sleep(4 * queueEvery)
+		r.unwatchQueues()
+		r.unwatchQueues()
+		for i, f := range r.end.flows {
+			if i < queueLooks && f.seenOn[2] == 0 || strayed(f) != "" {
+				t.Errorf("flow %d: seen on %v", i, f.seenOn)
+			}
+		}
+	})
+	r, _ := steeredFlows(n)
 	r.looks(2)
 	total := 0
 	for i, f := range r.end.flows {

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -37,7 +37,7 @@ func (c *crowd) come(n int, f func(net.Conn)) {
 			}
 			c.opened.Add(1)
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(10 * time.Second))
+			conn.SetDeadline(await.Deadline())
 			f(conn)
 			if n, _ := io.Copy(io.Discard, conn); n != 0 {
 				c.t.Errorf("a stranger was told %d bytes", n)
@@ -70,7 +70,7 @@ func (c *crowd) early() int {
 			if _, err := conn.Write([]byte{b}); err != nil {
 				return
 			}
-			time.Sleep(20 * time.Millisecond)
+			await.Pause("it is slow", 20*time.Millisecond)
 		}
 	})
 	c.come(2, func(conn net.Conn) { conn.(*net.TCPConn).CloseWrite() }) // half closed
@@ -114,8 +114,7 @@ func underAttack(t *testing.T, rx string) {
 	c := &crowd{t: t, addr: r.Addr().String()}
 	early := c.early()
 	until(t, "strangers before the run", func() bool { return c.opened.Load() == uint64(early) })
-	const slowest = 30_000 // ms
-	res := background(t.Context(), r, wire.Schedule{PeerWaitNs: slowest * ms, StallNs: slowest * ms, GraceNs: 2 * slowest * ms, MaxCopiedFrac: all})
+	res := background(t.Context(), r, lasting(0))
 	p := streamtest.Payload(t, mib)
 	conn := dialTo(t, r, p, 20*time.Millisecond)
 	sent := make(chan uint64, 1)
@@ -129,11 +128,11 @@ func underAttack(t *testing.T, rx string) {
 	if err := conn.EndOfSend(); err != nil {
 		t.Fatal(err)
 	}
-	account, err := conn.ReadFarewell(time.Now().Add(slowest * time.Millisecond))
+	account, err := conn.ReadFarewell(await.Deadline())
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := within(t, res, slowest*time.Millisecond)
+	got := result(t, res)
 	if got.Verdict != results.OK || account != (stream.Farewell{Bytes: bytes, Verified: true}) {
 		t.Errorf("under attack: %s %s; of %d bytes it says %+v", got.Verdict, got.Reason, bytes, account)
 	}

@@ -5,7 +5,6 @@ package endpoint
 import (
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/results"
@@ -16,8 +15,7 @@ import (
 func TestRunHasCounters(t *testing.T) {
 	rx, tx := rxSpec("tcp", mib), txSpec("tcp", mib)
 	rx.Dev, tx.Dev = "lo", "lo"
-	sch := short(300 * time.Millisecond)
-	r, s := runBoth(t, rx, tx, sch, sch)
+	r, s := flowUntil(t, rx, tx, moved(64*mib))
 	checkMoved(t, r, s, "tcp")
 	for name, end := range map[string]wire.EndResult{"receiver": r, "sender": s} {
 		h := end.Host

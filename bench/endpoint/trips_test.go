@@ -43,7 +43,7 @@ func TestEveryModeAnswers(t *testing.T) {
 				if c.Flows > 0 {
 					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
 				}
-				r, s := runBoth(t, rs, ss, short(250*time.Millisecond), short(0))
+				r, s := flowUntil(t, rs, ss, trips(100))
 				if r.Verdict != results.OK || s.Verdict != results.OK {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
@@ -82,7 +82,7 @@ func TestDatagramModesAnswer(t *testing.T) {
 				if c.Flows > 0 {
 					rs, ss = several(rs, c.Flows), several(ss, c.Flows)
 				}
-				r, s := runBoth(t, rs, ss, short(300*time.Millisecond), short(0))
+				r, s := flowUntil(t, rs, ss, trips(100))
 				if r.Verdict != results.OK || s.Verdict != results.OK {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
@@ -152,11 +152,11 @@ func TestAnswersOnItsOwn(t *testing.T) {
 		return r, s
 	}
 	r, s := alone("tcp")
-	if a, b := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
+	if a, b := flowUntil(t, r, s, trips(100)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
 		t.Errorf("%s %s; %s %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
 	}
 	r, s = alone("tcp-trunc")
-	if a, _ := runBoth(t, r, s, short(300*time.Millisecond), short(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
+	if a, _ := runBoth(t, r, s, endless(), lasting(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
 }
@@ -164,7 +164,7 @@ func TestAnswersOnItsOwn(t *testing.T) {
 // Both ends are of one plan: a sender of payload is no sender of requests.
 func TestPlanOfRoundTripsIsKept(t *testing.T) {
 	rs, _ := rrSpecs("tcp", results.Cell{})
-	a, _ := runBoth(t, rs, txSpec("tcp", 4*kib), short(50*time.Millisecond), short(0))
+	a, _ := runBoth(t, rs, txSpec("tcp", 4*kib), lasting(50*time.Millisecond), lasting(0))
 	if a.Verdict != results.Failed || !strings.Contains(a.Reason, "not the plan's rr") {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
@@ -181,7 +181,7 @@ func TestSizesOfRoundTripsAreKept(t *testing.T) {
 		for _, other := range []results.Cell{{Request: 64, Response: 101}, {Request: 65, Response: 100}, {Request: 64}} {
 			rs, _ := rrSpecs(rx, c)
 			_, ss := rrSpecs(rx, other)
-			a, _ := runBoth(t, rs, ss, short(50*time.Millisecond), short(0))
+			a, _ := runBoth(t, rs, ss, lasting(50*time.Millisecond), lasting(0))
 			_, o := tripOptions(&ss.Cell, kindOf(rx))
 			want := "sends datagrams of 65 bytes, but 64 are expected" // whose transport looks first
 			if rx == "tcp" || other.Request == 64 {
@@ -199,9 +199,9 @@ func TestNobodyAnswers(t *testing.T) {
 	p := peerPort(t)
 	_, ss := rrSpecs("tcp", results.Cell{})
 	ss.Addr = p.Addr().String()
-	sch := short(10 * time.Second)
+	sch := endless()
 	sch.StallNs = 200 * ms
 	res := background(context.Background(), open(t, ss), sch)
 	receiveAt(t, p, stream.Welcome{})
-	failed(t, within(t, res, slow), "no payload for 200ms")
+	failed(t, result(t, res), "no payload for 200ms")
 }

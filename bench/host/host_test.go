@@ -17,12 +17,17 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
 
-func options() host.Options { return host.Options{ToolVersion: version.Tool()} }
+// patient are limits that only what hangs reaches: agents of tests get little of a busy machine.
+var patient = host.Limits{Silence: await.Hang, Greet: await.Hang, Answer: await.Hang, Change: await.Hang, Abort: await.Hang, Close: await.Hang, End: await.Hang}
+
+func options() host.Options { return host.Options{ToolVersion: version.Tool(), Limits: patient} }
 
 func dial(t *testing.T, spec string) *host.Host {
 	t.Helper()
@@ -48,8 +53,12 @@ func TestDialLocal(t *testing.T) {
 		t.Errorf("agent says it is process %d, started was %d, name %q", h.Info.PID, h.PID(), h.Spec.Name)
 	}
 	h.Info.Cores = []string{"0-65535"}
-	if n := testing.AllocsPerRun(10, func() { h.Topology() }); n != 0 {
-		t.Errorf("its lists are read each time: %v allocations", n)
+	allocations := 1.0
+	for n := 0; n < 100 && allocations != 0; n++ { // meanwhile the agent may be asked whether it lives
+		allocations = testing.AllocsPerRun(10, func() { h.Topology() })
+	}
+	if allocations != 0 {
+		t.Errorf("its lists are read each time: %v allocations", allocations)
 	}
 	if pgid, err := unix.Getpgid(h.PID()); err != nil || pgid == unix.Getpgrp() {
 		t.Errorf("the agent is in the terminal's process group (%d, %v): a Ctrl-C would kill it", pgid, err)
@@ -77,7 +86,7 @@ func TestDialLocal(t *testing.T) {
 
 func TestClockOfOneMachine(t *testing.T) {
 	h := dial(t, "local")
-	if h.UncertaintyNs <= 0 || h.UncertaintyNs > int64(100*time.Millisecond) {
+	if h.UncertaintyNs <= 0 {
 		t.Fatalf("uncertainty %d ns", h.UncertaintyNs)
 	}
 	// One kernel, one clock: the true offset is 0.
@@ -86,6 +95,14 @@ func TestClockOfOneMachine(t *testing.T) {
 	}
 	if o := dial(t, "local"); !h.SameMachine(o) || h.Info.NetNS != o.Info.NetNS {
 		t.Errorf("two local agents are not on one machine and namespace: %+v %+v", h.Info, o.Info)
+	}
+}
+
+// A clock of this machine is known well.
+func TestClockUncertainty(t *testing.T) {
+	kind.Timed(t)
+	if u := time.Duration(dial(t, "local").UncertaintyNs); u > 100*time.Millisecond {
+		t.Errorf("uncertainty %v", u)
 	}
 }
 
@@ -236,25 +253,22 @@ func TestBadAgents(t *testing.T) {
 	} {
 		t.Run(how, func(t *testing.T) {
 			t.Parallel() // some wait
-			limit := time.Minute
-			if how == "is silent" {
-				limit = 300 * time.Millisecond
-			}
-			ctx, cancel := context.WithTimeoutCause(t.Context(), limit, errors.New("out of patience"))
-			defer cancel()
-			begin := time.Now()
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
 			o := options()
 			o.Name, o.Binary, o.Limits.End = "box", agentThat(t, how), time.Second
-			h, err := host.Dial(ctx, "local", o)
+			if how == "is silent" {
+				await.Later(300*time.Millisecond, func() { cancel(errors.New("out of patience")) })
+			}
+			var h *host.Host
+			var err error
+			await.Return(t, "the end of Dial", func() { h, err = host.Dial(ctx, "local", o) })
 			if err == nil {
 				h.Close()
 				t.Fatal("greeted")
 			}
 			if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "host box: ") || strings.Count(err.Error(), "host box") != 1 {
 				t.Errorf("%q; want host box once and %q", err, want)
-			}
-			if d := time.Since(begin); d > 9*time.Second {
-				t.Errorf("took %v", d)
 			}
 		})
 	}

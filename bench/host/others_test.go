@@ -25,7 +25,7 @@ func oldDir(t *testing.T, elem ...string) string {
 	if err := os.WriteFile(filepath.Join(dir, "zcbench"), []byte("precious"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	ago := time.Now().Add(-100 * 24 * time.Hour)
+	ago := time.Now().AddDate(0, 0, -100)
 	if err := os.Chtimes(dir, ago, ago); err != nil {
 		t.Fatal(err)
 	}

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
 )
@@ -21,7 +21,7 @@ func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	dir := t.TempDir()
 	f := newFar(t, lease.DirEnv+"="+filepath.Join(dir, "leases")) // others of this machine finish what lies in the usual one
 	calls, ssh := filepath.Join(dir, "calls"), filepath.Join(dir, "ssh")
-	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec ssh -F "+f.Client+" \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec "+f.SSH()+" \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("ZCBENCH_SSH", ssh)
@@ -35,11 +35,7 @@ func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	if err := unix.Kill(h.Info.PID, unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(10 * time.Second); h.Err() == nil; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("its death is not noticed")
-		}
-	}
+	await.Until(t, "that its death is noticed", func() bool { return h.Err() != nil })
 	h.Close()
 	if err := os.Remove(calls); err != nil {
 		t.Fatal(err)

@@ -27,6 +27,8 @@ type process struct {
 	stdin  io.WriteCloser
 	stdout *bufio.Reader
 	stderr *tail
+	wait   func() error // for its end
+	kill   func()       // ends it, and what it has started
 
 	// On a far host: this program, and the one of the same build that runs there.
 	own, prog program
@@ -37,7 +39,8 @@ type process struct {
 // must outlive a Ctrl-C at the terminal by the moment that it takes the
 // controller to end the run.
 func startProcess(cmd *exec.Cmd, start func(*exec.Cmd) error) (*process, error) {
-	p := &process{cmd: cmd, stderr: &tail{}}
+	p := &process{cmd: cmd, stderr: &tail{}, wait: cmd.Wait}
+	p.kill = func() { unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
 	cmd.Stderr = p.stderr
 	cmd.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	cmd.WaitDelay = time.Second // for a child of its own that holds its output
@@ -62,15 +65,12 @@ func (p *process) end() error {
 	p.stdin.Close()
 	killer := time.AfterFunc(endTime, p.kill)
 	defer killer.Stop()
-	err := p.cmd.Wait()
+	err := p.wait()
 	if errors.Is(err, exec.ErrWaitDelay) {
 		return nil // it ended well; only something that it started has not
 	}
 	return err
 }
-
-// kill ends the child and what it has started.
-func (p *process) kill() { unix.Kill(-p.cmd.Process.Pid, unix.SIGKILL) }
 
 // tail keeps the last lines written to it.
 type tail struct {

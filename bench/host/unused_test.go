@@ -21,7 +21,7 @@ func old(t *testing.T, dir string, files ...string) string {
 	for _, f := range files {
 		must(t, os.WriteFile(filepath.Join(dir, f), []byte("precious"), 0o700))
 	}
-	ago := time.Now().Add(-40 * 24 * time.Hour)
+	ago := time.Now().AddDate(0, 0, -40)
 	must(t, os.Chtimes(dir, ago, ago))
 	return dir
 }

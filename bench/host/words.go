@@ -141,7 +141,7 @@ func parseCommand(s string) ([]string, error) {
 	case len(words) == 0:
 		return nil, fmt.Errorf("no command, such as srun -w NODE -N1 -n1 --overlap -u")
 	case assignment().MatchString(words[0]):
-		return nil, fmt.Errorf("column 1: %q is no program: write env %s PROGRAM ...", words[0], words[0])
+		return nil, fmt.Errorf("column 1: %q is no program: write env %s PROGRAM ARGUMENTS", words[0], words[0])
 	case words[0] == "" || words[0][0] == '-':
 		return nil, fmt.Errorf("column 1: %q is no program", words[0])
 	}

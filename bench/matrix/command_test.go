@@ -5,7 +5,11 @@ package matrix
 import (
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // A host that a program of the file's leads to is for the user to allow; one that a flag names is
 // theirs, whatever the file had.

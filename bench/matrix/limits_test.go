@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
 
 // Bounds of what any text may cost: many times what was measured, on a busy machine.
@@ -74,6 +76,7 @@ func keys(n int) string {
 
 // What is too deep, too long or too much is told with its place, and cheaply.
 func TestTooMuch(t *testing.T) {
+	kind.Timed(t)
 	const head = "name: x\nfactors: {rx: devmem, tx: tcp, mtu: "
 	many := "[" + numbers(1500, 100) + "], token_batch: [" + numbers(1, 100) + "]}\n"
 	bomb := "a: &a [x, x]\n"
@@ -136,6 +139,7 @@ func powers() string {
 
 // As much as is allowed is made, and cheaply.
 func TestJustNotTooMuch(t *testing.T) {
+	kind.Timed(t)
 	deep := "name: x\nfactors: {rx: tcp, tx: tcp}\ndescription: \"" + strings.Repeat("[{", 1000) + "\" # " + strings.Repeat("[", 1000) + "\n"
 	s, err := frugally(t, "brackets in texts", []byte(deep))
 	if err != nil || len(s.Cells) != 1 {

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -114,28 +115,23 @@ func onThread(f func() error) <-chan error {
 	return done
 }
 
-func ended(t testing.TB, done <-chan error, within time.Duration) error {
+func ended(t testing.TB, done <-chan error) error {
 	t.Helper()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(within):
-		t.Fatalf("the path did not return within %v", within)
-		return nil
-	}
+	return await.Chan(t, "the path's return", done)
 }
 
 func until(t testing.TB, ok func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatal("waited in vain")
-		}
-	}
+	await.Until(t, "calls or payload of the path", ok)
 }
 
 // receive runs a receive path on c.
 func receive(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter) <-chan error {
+	return receiveAfter(p, o, c, h, m, func() {})
+}
+
+// receiveAfter is receive that calls attached when it is about to wait for payload.
+func receiveAfter(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter, attached func()) <-chan error {
 	return onThread(func() error {
 		r, err := p.NewReceiver(o)
 		if err != nil {
@@ -145,6 +141,7 @@ func receive(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m 
 		if err := r.Attach(c, h); err != nil {
 			return err
 		}
+		attached()
 		err = r.Receive(c, m)
 		return errors.Join(err, r.Close()) // and once more, deferred
 	})
@@ -208,7 +205,7 @@ func TestReceiveDoesNotAllocate(t *testing.T) {
 		tx.Stop()
 		<-pumped
 		tx.EndOfSend()
-		if err := ended(t, done, 5*time.Second); err != nil {
+		if err := ended(t, done); err != nil {
 			t.Error(err)
 		}
 	})
@@ -222,7 +219,7 @@ func TestSendDoesNotAllocate(t *testing.T) {
 		done := send(p, stream.Options{MessageBytes: 4096}, tx, payload, m)
 		allocatesNothing(t, m)
 		tx.Stop()
-		if err := ended(t, done, 5*time.Second); err != nil {
+		if err := ended(t, done); err != nil {
 			t.Error(err)
 		}
 		tx.EndOfSend()
@@ -240,7 +237,7 @@ func TestSendAccountsForEveryByte(t *testing.T) {
 		done := send(p, stream.Options{MessageBytes: messageBytes + 1}, tx, payload, m)
 		until(t, func() bool { return m.Snapshot().Bytes > 50<<20 })
 		tx.Stop()
-		if err := ended(t, done, 5*time.Second); err != nil {
+		if err := ended(t, done); err != nil {
 			t.Fatal(err)
 		}
 		if c := m.Snapshot(); p.ZeroCopy && c.ZeroCopyBytes+c.CopiedBytes != c.Bytes {
@@ -255,10 +252,16 @@ func TestPathsEndOnAbort(t *testing.T) {
 	each(t, stream.RX, func(t *testing.T, p stream.Mode) {
 		payload := streamtest.Payload(t, messageBytes)
 		rx, _, h := streamtest.Flow(t, payload, sock.Options{})
-		done := receive(p, stream.Options{MessageBytes: messageBytes}, rx, h, new(stream.Meter))
-		time.Sleep(20 * time.Millisecond)
+		attached := make(chan struct{})
+		done := receiveAfter(p, stream.Options{MessageBytes: messageBytes}, rx, h, new(stream.Meter), func() { close(attached) })
+		select {
+		case <-attached:
+		case err := <-done:
+			t.Fatal(err)
+		}
+		await.Pause("it waits for payload by then", 20*time.Millisecond)
 		rx.Abort()
-		if err := ended(t, done, time.Second); !errors.Is(err, stream.ErrAborted) {
+		if err := ended(t, done); !errors.Is(err, stream.ErrAborted) {
 			t.Error(err)
 		}
 	})
@@ -267,9 +270,9 @@ func TestPathsEndOnAbort(t *testing.T) {
 		_, tx, _ := streamtest.Flow(t, payload, sock.Options{ZeroCopy: true})
 		done := send(p, stream.Options{MessageBytes: messageBytes}, tx, payload, m) // nobody reads
 		until(t, func() bool { return m.Snapshot().Bytes > 0 })
-		time.Sleep(50 * time.Millisecond)
+		await.Pause("the socket is full by then, and it waits", 50*time.Millisecond)
 		tx.Abort()
-		if err := ended(t, done, time.Second); !errors.Is(err, stream.ErrAborted) {
+		if err := ended(t, done); !errors.Is(err, stream.ErrAborted) {
 			t.Error(err)
 		}
 	})
@@ -297,7 +300,7 @@ func BenchmarkReceive(b *testing.B) {
 			tx.Stop()
 			<-pumped
 			tx.EndOfSend()
-			if err := ended(b, done, 5*time.Second); err != nil {
+			if err := ended(b, done); err != nil {
 				b.Fatal(err)
 			}
 		})
@@ -313,7 +316,7 @@ func BenchmarkSend(b *testing.B) {
 			done := send(p, stream.Options{MessageBytes: messageBytes}, tx, payload, m)
 			measure(b, m)
 			tx.Stop()
-			if err := ended(b, done, 5*time.Second); err != nil {
+			if err := ended(b, done); err != nil {
 				b.Fatal(err)
 			}
 			tx.EndOfSend()

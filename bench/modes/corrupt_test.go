@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -83,7 +84,7 @@ func verified(t *testing.T, p stream.Mode, corrupt func([]byte) []byte) stream.C
 	}
 	flow = corrupt(flow[:flowBytes])
 	done := receive(p, stream.Options{MessageBytes: messageBytes, Touch: stream.TouchVerify}, rx, h, m)
-	for limit := time.Now().Add(10 * time.Second); len(flow) > 0; {
+	for limit := await.Deadline(); len(flow) > 0; {
 		n, errno := sock.Send(tx.FD, flow, unix.MSG_NOSIGNAL)
 		if n > 0 {
 			flow = flow[n:]
@@ -95,7 +96,7 @@ func verified(t *testing.T, p stream.Mode, corrupt func([]byte) []byte) stream.C
 	if err := tx.EndOfSend(); err != nil {
 		t.Fatal(err)
 	}
-	if err := ended(t, done, 10*time.Second); err != nil {
+	if err := ended(t, done); err != nil {
 		t.Fatal(err)
 	}
 	return m.Snapshot()

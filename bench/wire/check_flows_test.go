@@ -8,8 +8,11 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 )
+
+const _ = kind.Pure
 
 // Flows that no end can have are refused, and it is said which.
 func TestFlowsAreChecked(t *testing.T) {

@@ -18,8 +18,7 @@ import (
 func TestPathReadingArrives(t *testing.T) {
 	n := 0
 	next := func() uint64 { n++; return uint64(n) }
-	var stats func() rtnl.Stats
-	stats = func() rtnl.Stats {
+	stats := func() rtnl.Stats {
 		return rtnl.Stats{RxPackets: next(), TxPackets: next(), RxBytes: next(), TxBytes: next(), RxErrors: next(), TxErrors: next(), RxDropped: next(), TxDropped: next(),
 			RxMissedErrors: next(), RxNohandler: next()}
 	}

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -146,7 +147,10 @@ func (c *Cluster) start(ns *veth.Netns, host string, argv ...string) {
 // what slurmd needs cannot run it.
 func (c *Cluster) await(what string, there func() bool) {
 	c.t.Helper()
-	for end := time.Now().Add(time.Minute); !there(); time.Sleep(100 * time.Millisecond) {
+	if !await.So(func() bool {
+		if there() {
+			return true
+		}
 		for _, d := range c.daemon {
 			select {
 			case <-d.done:
@@ -158,9 +162,9 @@ func (c *Cluster) await(what string, there func() bool) {
 			default:
 			}
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("no %s within a minute: %s", what, c.Logs())
-		}
+		return false
+	}) {
+		c.t.Fatalf("no %s within %v: %s", what, await.Hang, c.Logs())
 	}
 }
 
@@ -195,37 +199,34 @@ func (c *Cluster) Run(argv ...string) string {
 	return out
 }
 
-// AwaitNone waits until there is no job any more, also none that completes.
+// AwaitNone waits until there is no job any more, also none that completes. One that takes the
+// limit, and await.Hang at the least, hangs.
 func (c *Cluster) AwaitNone(limit time.Duration) {
 	c.t.Helper()
-	for end := time.Now().Add(limit); ; time.Sleep(200 * time.Millisecond) {
-		out, err := c.try("squeue", "-h")
-		if err == nil && out == "" {
-			return
-		}
-		if time.Now().After(end) {
-			c.t.Fatalf("after %v there is: %s %v%s", limit, out, err, c.Logs())
+	for left := limit; !await.So(c.none); left -= await.Hang {
+		if left <= await.Hang {
+			out, err := c.try("squeue", "-h")
+			c.t.Fatalf("after %v there is: %s %v%s", max(limit, await.Hang), out, err, c.Logs())
 		}
 	}
+}
+
+// none reports whether there is no job.
+func (c *Cluster) none() bool {
+	out, err := c.try("squeue", "-h")
+	return err == nil && out == ""
 }
 
 // stop ends the jobs and then the daemons, the last one first.
 func (c *Cluster) stop() {
 	if len(c.daemon) > 1 {
 		c.try("scancel", "--user=root")
-		for end := time.Now().Add(45 * time.Second); time.Now().Before(end); time.Sleep(200 * time.Millisecond) {
-			if out, err := c.try("squeue", "-h"); err != nil || out == "" {
-				break
-			}
-		}
+		await.So(func() bool { out, err := c.try("squeue", "-h"); return err != nil || out == "" })
 	}
 	for _, d := range slices.Backward(c.daemon) {
 		d.cmd.Process.Signal(unix.SIGTERM)
-		select {
-		case <-d.done:
-		case <-time.After(10 * time.Second):
-			unix.Kill(-d.cmd.Process.Pid, unix.SIGKILL)
-			<-d.done
-		}
+		deaf := await.Later(10*time.Second, func() { unix.Kill(-d.cmd.Process.Pid, unix.SIGKILL) })
+		<-d.done
+		deaf.Stop()
 	}
 }

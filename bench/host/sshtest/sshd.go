@@ -15,8 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/veth"
 	"golang.org/x/sys/unix"
 )
@@ -110,6 +110,13 @@ func (s *Server) keys() {
 	s.KnowHost("host_key.pub")
 }
 
+// SSH is the command for ZCBENCH_SSH, with the patience of tests: a machine that is busy elsewhere
+// is not taken for dead. Of what is set first ssh takes the word.
+func (s *Server) SSH() string {
+	const patient = " -o ConnectTimeout=180 -o ServerAliveCountMax=90"
+	return "ssh -F " + s.Client + patient
+}
+
 // KnowHost makes the client expect the key of a file in Dir from the server.
 func (s *Server) KnowHost(file string) {
 	key := strings.Join(strings.Fields(s.read(file))[:2], " ")
@@ -177,20 +184,17 @@ func (s *Server) Also(ns *veth.Netns, addr string) {
 			unix.Kill(pid, unix.SIGKILL)
 		}
 	})
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		err := ns.Do(func() error {
-			c, err := net.DialTimeout("tcp", net.JoinHostPort(addr, "22"), time.Second)
+	if !await.So(func() bool {
+		err = ns.Do(func() error {
+			c, err := net.DialTimeout("tcp", net.JoinHostPort(addr, "22"), await.Hang)
 			if err == nil {
 				c.Close()
 			}
 			return err
 		})
-		switch {
-		case err == nil:
-			return
-		case time.Now().After(end):
-			s.t.Fatalf("sshd does not answer: %v\n%s", err, s.read("log-"+addr))
-		}
+		return err == nil
+	}) {
+		s.t.Fatalf("sshd does not answer: %v\n%s", err, s.read("log-"+addr))
 	}
 }
 

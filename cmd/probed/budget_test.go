@@ -13,8 +13,11 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 )
+
+const _ = kind.Pure
 
 const measured = `{"what":"overhead","costs":[
 {"stage":"tcp-read","runs":12334,"ns_per_run":149,"empty_ns_per_run":48},

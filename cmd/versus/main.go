@@ -186,10 +186,10 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 		return usageError{fmt.Errorf("--only %q: matches no comparison of these rivals and flows", o.only)}
 	}
 	pairs, err := o.pairs(groups)
-	defer pairs.Close()
 	if err != nil {
 		return err
 	}
+	defer pairs.Close()
 	rep := newReport(o)
 	runErr := (&performer{pairs: pairs, opts: o, progress: newProgress(progress)}).perform(ctx, groups)
 	rep.finish(outcomes)
@@ -209,8 +209,13 @@ func (o *options) run(ctx context.Context, out, progress io.Writer) error {
 // late is in nobody else's count.
 type pairs map[Layout][]*veth.Pair
 
-func (o *options) pairs(groups []*group) (pairs, error) {
-	ps := pairs{}
+func (o *options) pairs(groups []*group) (ps pairs, err error) {
+	ps = pairs{}
+	defer func() {
+		if err != nil {
+			ps.Close()
+		}
+	}()
 	for _, g := range groups {
 		for n := len(ps[g.layout]); n == 0 || o.turns > 0 && n < len(g.ways); n++ {
 			p, err := veth.New(veth.Options{MTU: o.mtu, TCPBufMax: int(o.bufMax)})

@@ -51,8 +51,11 @@ func (k *kept) Bytes() []byte {
 	return bytes.Clone(k.b.Bytes())
 }
 
+// askedFor is how long a process may take to end that was asked to.
+var askedFor = 2 * time.Second // tests have more patience
+
 // startIn starts a command line inside ns, on the CPUs, where any are named. Ending ctx ends
-// the process: asked first, killed after two seconds.
+// the process: asked first, killed after [askedFor].
 func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []string) (p *process, err error) {
 	p = &process{}
 	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
@@ -62,7 +65,7 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 		_ = unix.Kill(-cmd.Process.Pid, unix.SIGCONT) // one that is stopped hears it, too
 		return err
 	}
-	cmd.WaitDelay = 2 * time.Second
+	cmd.WaitDelay = askedFor
 	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
 		return nil, err
 	}
@@ -117,7 +120,7 @@ func (p *process) says() string {
 
 // listening waits until the process's namespace has a listener on port.
 func (p *process) listening(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	for !p.Listens(port) {
 		select {

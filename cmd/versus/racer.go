@@ -78,13 +78,13 @@ func (u *used) sample(foreign float64) Sample {
 
 // How one gets under way.
 const (
-	beginsLimit = 8 * time.Second
+	beginsLimit = 30 * time.Second
 	beginsLook  = 10 * time.Millisecond
 )
 
 // How one is stopped.
 const (
-	stopLimit = 10 * time.Second
+	stopLimit = 30 * time.Second
 	stopLook  = 200 * time.Microsecond
 	// bothEnd is how long after one end of a tool the other takes to say why.
 	bothEnd = time.Second

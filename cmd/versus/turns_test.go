@@ -12,15 +12,20 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"golang.org/x/sys/unix"
 )
 
 // Each way has its time in whole ABBA, and the tools last until all had theirs.
@@ -71,8 +76,8 @@ func TestUsedMeasured(t *testing.T) {
 
 const fakeEnd = "VERSUS_FAKE_END"
 
-// TestFakeEnd is the tool that moves a flow below: "rx ADDR", or "tx ADDR SECONDS", where the
-// one with "dies" cannot go on after it was stopped.
+// TestFakeEnd is the tool that moves a flow below: "rx ADDR", or "tx ADDR SECONDS", where one that
+// "dies" cannot go on after it was stopped, and one "until FILE" ends when that is there.
 func TestFakeEnd(t *testing.T) {
 	f := strings.Fields(os.Getenv(fakeEnd))
 	if len(f) == 0 {
@@ -99,20 +104,30 @@ func TestFakeEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		how := ""
+		if len(f) > 3 {
+			how = f[3]
+		}
 		b := make([]byte, 128<<10)
-		for time.Since(start) < d {
-			before := time.Now()
-			m, err := c.Write(b)
-			if len(f) > 3 && n > 64<<20 && time.Since(before) > 15*time.Millisecond {
-				break
+		ctx, goesOn := await.Ending(t, d), make(chan os.Signal, 1)
+		if how == "dies" {
+			signal.Notify(goesOn, unix.SIGCONT)
+		}
+		for ctx.Err() == nil && len(goesOn) == 0 {
+			if how == "until" {
+				if _, err := os.Stat(f[4]); err == nil {
+					break
+				}
 			}
+			m, err := c.Write(b)
 			if err != nil {
 				t.Fatal(err)
 			}
 			n += int64(m)
 		}
 	}
-	if err := json.NewEncoder(os.Stdout).Encode(Flow{uint64(n), time.Since(start).Seconds()}); err != nil {
+	end := time.Now()
+	if err := json.NewEncoder(os.Stdout).Encode(Flow{uint64(n), end.Sub(start).Seconds()}); err != nil {
 		t.Fatal(err)
 	}
 	os.Exit(0)
@@ -140,6 +155,9 @@ func fake(t *testing.T, name string, d time.Duration, more string) Contender {
 		}}
 }
 
+// lasts is how long a flow may take that ends before, or is ended.
+const lasts = time.Hour
+
 // racing begins flows of these, which take turns.
 func racing(t *testing.T, cs ...Contender) ([]*racer, error) {
 	t.Helper()
@@ -161,7 +179,7 @@ func racingIn(ctx context.Context, t *testing.T, cs ...Contender) (rs []*racer, 
 				t.Error(err)
 			}
 		})
-		r, err := beginRacer(ctx, trial{pair: pair, c: c, port: firstPort + i, d: time.Minute}, payloads)
+		r, err := beginRacer(ctx, trial{pair: pair, c: c, port: firstPort + i, d: lasts}, payloads)
 		if err != nil {
 			return rs, err
 		}
@@ -171,10 +189,10 @@ func racingIn(ctx context.Context, t *testing.T, cs ...Contender) (rs []*racer, 
 	return rs, nil
 }
 
-// Flows that are all under way take turns: each moves bytes in its own, and together they say
-// what the interface brought.
+// Flows that are all under way take turns: each moves bytes in its own.
 func TestIntegrationTurns(t *testing.T) {
-	rs, err := racing(t, fake(t, "a", 3*time.Second, ""), fake(t, "b", 3*time.Second, ""))
+	enough := filepath.Join(t.TempDir(), "enough")
+	rs, err := racing(t, fake(t, "a", lasts, " until "+enough), fake(t, "b", lasts, " until "+enough))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,28 +203,56 @@ func TestIntegrationTurns(t *testing.T) {
 			}
 		}
 	}
+	await.Until(t, "that each moves bytes", func() bool {
+		moved := true
+		for _, r := range rs {
+			if err := r.turn(20 * time.Millisecond); err != nil {
+				t.Fatal(err)
+			}
+			moved = moved && r.used.pace > 0
+		}
+		return moved
+	})
+	if err := os.WriteFile(enough, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rs {
+		if err := cmp.Or(r.finish(), r.heldAgainstLink()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// Together they say what the interface brought, and what that took.
+func TestIntegrationTurnsMeasured(t *testing.T) {
+	kind.Timed(t)
+	rs, err := racing(t, fake(t, "a", 3*time.Second, ""), fake(t, "b", 3*time.Second, ""))
+	if err != nil {
+		t.Fatal(err)
+	}
 	foreign, err := race(rs, 4, 20*time.Millisecond)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, r := range rs {
+	for _, r := range rs {
 		if err := r.heldAgainstLink(); err != nil {
 			t.Error(err)
 		}
-		if m := r.used.measured(foreign); m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || rs[i].used.paced < 8*20*time.Millisecond {
-			t.Errorf("%s: %+v, paced %v", rs[i].c.Name, m, rs[i].used.paced)
+		if m := r.used.measured(foreign); m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || r.used.paced < 8*20*time.Millisecond {
+			t.Errorf("%s: %+v, paced %v", r.c.Name, m, r.used.paced)
 		}
 	}
 }
 
 // A tool that does not go on after it was stopped is named, and what is there of others is ended.
 func TestIntegrationTurnsOfOneThatDies(t *testing.T) {
-	rs, err := racing(t, fake(t, "lasting", time.Minute, ""), fake(t, "dying", time.Minute, " dies"))
-	for end := time.Now().Add(20 * time.Second); err == nil && time.Now().Before(end); {
+	rs, err := racing(t, fake(t, "lasting", lasts, ""), fake(t, "dying", lasts, " dies"))
+	await.Until(t, "that one has died", func() bool {
 		for _, r := range rs {
 			err = cmp.Or(err, r.turn(20*time.Millisecond))
 		}
-	}
+		return err != nil
+	})
 	if err == nil || !strings.Contains(err.Error(), "dying: it ended before its turns were over") {
 		t.Fatalf("error %v, want one that names it", err)
 	}
@@ -214,7 +260,7 @@ func TestIntegrationTurnsOfOneThatDies(t *testing.T) {
 
 // A program that escapes from its session goes on while it should be stopped: that is noticed.
 func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
-	c := fake(t, "escaping", time.Minute, "")
+	c := fake(t, "escaping", lasts, "")
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
 		t.Fatal(err)
@@ -228,6 +274,9 @@ func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
 		return append([]string{setsid, "--wait"}, recv(addr, port)...)
 	}
 	rs, err := racing(t, c)
+	for _, r := range rs {
+		t.Cleanup(func() { killChildren(r.rx, r.tx) })
+	}
 	for range 2 { // the second sees what came since the first
 		if err == nil {
 			err = rs[0].turn(20 * time.Millisecond)
@@ -241,22 +290,37 @@ func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
 	}
 }
 
+// killChildren ends what processes have started, which would not end with them.
+func killChildren(ps ...*process) {
+	for _, p := range ps {
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.Cmd.Process.Pid))
+		for f := range strings.FieldsSeq(string(b)) {
+			if pid, err := strconv.Atoi(f); err == nil {
+				unix.Kill(pid, unix.SIGKILL)
+			}
+		}
+	}
+}
+
 // awaitMore waits until more came since the last turn than can have been under way, however fast
 // that is on this machine.
 func awaitMore(r *racer) error {
-	for end := time.Now().Add(40 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		now, err := r.link.read()
-		if err != nil || r.between(r.used.last, now) > r.drained {
-			return err
+	err := errors.New("it did stop")
+	await.So(func() bool {
+		now, readErr := r.link.read()
+		if readErr == nil && r.between(r.used.last, now) <= r.drained {
+			return false
 		}
-	}
-	return errors.New("it did stop")
+		err = readErr
+		return true
+	})
+	return err
 }
 
 // An interrupted comparison ends processes that are stopped, too.
 func TestIntegrationTurnsInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
-	rs, err := racingIn(ctx, t, fake(t, "a", time.Minute, ""), fake(t, "b", time.Minute, ""))
+	rs, err := racingIn(ctx, t, fake(t, "a", lasts, ""), fake(t, "b", lasts, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -266,11 +330,7 @@ func TestIntegrationTurnsInterrupted(t *testing.T) {
 	}
 	for _, r := range rs {
 		for _, p := range []*process{r.rx, r.tx} {
-			select {
-			case <-p.Ended:
-			case <-time.After(30 * time.Second):
-				t.Errorf("%s: process %d is still there", r.c.Name, p.Cmd.Process.Pid)
-			}
+			await.Chan(t, fmt.Sprintf("%s: the end of process %d", r.c.Name, p.Cmd.Process.Pid), p.Ended)
 		}
 	}
 }

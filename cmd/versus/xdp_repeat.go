@@ -194,11 +194,12 @@ const batches, batch = 40, 1000
 const spins = 100_000_000 // some tenths of a second
 
 //go:noinline
-func spin(n int) (x uint64) {
-	for x = 1; n > 0; n-- {
+func spin(n int) {
+	x := uint64(1)
+	for ; n > 0; n-- {
 		x = x*6364136223846793005 + 1442695040888963407
 	}
-	return x
+	runtime.KeepAlive(x)
 }
 
 func threadTime() time.Duration {

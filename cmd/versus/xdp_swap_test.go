@@ -15,6 +15,7 @@ import (
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"golang.org/x/sys/unix"
 )
@@ -64,6 +65,7 @@ func TestFakeXDPBench(t *testing.T) {
 
 // In one flood two programs take turns, and every frame is in the count of one of them.
 func TestIntegrationXDPTurns(t *testing.T) {
+	kind.Timed(t)
 	if os.Geteuid() != 0 {
 		t.Skip("making network namespaces and attaching XDP programs needs root")
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/packet/xdp"
@@ -195,6 +196,8 @@ func TestIntegrationXDPBenchIsAsked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ns.Close()
+	defer func(a, b, c time.Duration) { askedFor, benchCounts, benchEnds = a, b, c }(askedFor, benchCounts, benchEnds)
+	askedFor, benchCounts, benchEnds = await.Hang, await.Hang, await.Hang // then it is killed
 	for name, x := range map[string]struct {
 		says    string
 		refused bool
@@ -207,7 +210,10 @@ func TestIntegrationXDPBenchIsAsked(t *testing.T) {
 		l := &xdpLink{pair: &veth.Pair{SUT: veth.End{Netns: ns, Dev: "lo"}}}
 		ctx, cancel := context.WithCancel(t.Context())
 		if x.refused {
-			time.AfterFunc(200*time.Millisecond, cancel)
+			go func() {
+				await.So(func() bool { _, err := os.Stat(pin); return err == nil })
+				cancel()
+			}()
 		}
 		r, err := xdpBench{path: script, operation: "no-touch"}.start(ctx, l, xdpCase{})
 		if (err != nil) != x.refused {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 )
 
@@ -30,7 +31,7 @@ func TestIntegrationSSHAgentDir(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(p, "zcbench"), nil, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		long := time.Now().Add(-90 * 24 * time.Hour)
+		long := time.Now().Add(-(90 * 24 * time.Hour))
 		if err := os.Chtimes(p, long, long); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +66,7 @@ func TestIntegrationSSHAgentDir(t *testing.T) {
 	}
 	for _, args := range [][]string{{"restore", "--host", h.sut, "--dry-run"}, {"doctor", "--host", h.sut}, {"matrix", experiment, "--dry-run"}} {
 		p := h.start(t, args...)
-		if got := p.Wait(60 * time.Second); got != 0 && args[0] != "doctor" {
+		if got := p.Wait(await.Hang); got != 0 && args[0] != "doctor" {
 			t.Errorf("%v: exit status %d\n%s%s", args, got, &p.Out, &p.Err)
 		}
 		if len(copied()) != 1 {
@@ -75,7 +76,7 @@ func TestIntegrationSSHAgentDir(t *testing.T) {
 		forget()
 	}
 	p := h.start(t, "run", "--sut", h.sut, "--tg", h.tg, "--duration", "200ms")
-	p.Wait(60 * time.Second)
+	p.Wait(await.Hang)
 	left("a run", program)
 }
 
@@ -85,7 +86,7 @@ func TestAgentDirRefused(t *testing.T) {
 	for _, bad := range []string{"/", "/..", "/opt/../x", "opt", "/$HOME"} {
 		t.Setenv("ZCBENCH_AGENT_DIR", bad)
 		p := built.Start(t, "zcbench", "restore", "--host", "ssh:nowhere", "--dry-run")
-		if got := p.Wait(30 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "ZCBENCH_AGENT_DIR") {
+		if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "ZCBENCH_AGENT_DIR") {
 			t.Errorf("ZCBENCH_AGENT_DIR=%s: exit status %d\n%s%s", bad, got, &p.Out, &p.Err)
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 )
 
@@ -136,13 +136,8 @@ func TestBisectStopped(t *testing.T) {
 				began := filepath.Join(t.TempDir(), "began")
 				b := newBisect(t, shell, `RUN=touch "$BEGAN"; `+run, "BEGAN="+began)
 				cmd, out := b.start(t)
-				for end := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
-					if _, err := os.Stat(began); err == nil {
-						break
-					}
-					if time.Now().After(end) {
-						t.Fatalf("%s: RUN does not begin\n%s", shell, out)
-					}
+				if !await.So(func() bool { _, err := os.Stat(began); return err == nil }) {
+					t.Fatalf("%s: RUN does not begin\n%s", shell, out)
 				}
 				syscall.Kill(-cmd.Process.Pid, sig)
 				cmd.Wait()

@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
@@ -236,6 +237,7 @@ func unplaced(e why.End) float64 {
 // the difference that the CPUs' accounting shows. What else runs on the CPUs is in that difference,
 // too: runs that it spoilt do not count, and where it spoils most the test fails: it runs alone.
 func TestIntegrationWhy(t *testing.T) {
+	kind.Timed(t)
 	long.Test(t)
 	needRoot(t)
 	out := filepath.Join(t.TempDir(), "out")

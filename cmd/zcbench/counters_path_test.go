@@ -7,16 +7,20 @@ import (
 	"encoding/json"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
-	"github.com/zcbench/zcbench/machine/veth"
 )
 
 // aPath is a path with losses that are told, seen, and neither, and with what a driver may say.
@@ -123,11 +127,7 @@ func TestIntegrationCountersPath(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces, loads eBPF programs")
 	}
-	p, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { p.Close() })
+	p := newPair(t)
 	to := &net.UDPAddr{IP: p.SUT.IPv4, Port: 7719}
 	var c *net.UDPConn
 	if err := p.TG.Netns.Do(func() (err error) {
@@ -151,20 +151,30 @@ func TestIntegrationCountersPath(t *testing.T) {
 		}
 	}()
 	list := "netns:" + p.TG.Netns.Path() + "/" + p.TG.Dev + ",netns:" + p.SUT.Netns.Path() + "/" + p.SUT.Dev
-	status, out, stderr := zcbench(t, "counters", "--dev", list, "--interval", "400ms", "--count", "2", "--why", "--json")
-	if status != 0 || stderr != "" {
-		t.Fatalf("exit status %d: %s", status, stderr)
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
 	}
-	dec := json.NewDecoder(strings.NewReader(out))
-	for range 2 {
+	defer r.Close()
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "counters", "--dev", list, "--interval", "400ms", "--why", "--json")
+	cmd.Stdout = w
+	x := built.StartCommand(t, cmd)
+	w.Close()
+	if err := r.SetReadDeadline(await.Deadline()); err != nil {
+		t.Fatal(err)
+	}
+	// Others may have the CPUs, so there are intervals in which nothing is sent, or nothing of it
+	// is dropped yet. What is said of them must be right, too, and two are wanted with both.
+	dec := json.NewDecoder(r)
+	for full := 0; full < 2; {
 		var o pathOutput
 		if err := dec.Decode(&o); err != nil {
-			t.Fatal(err)
+			t.Fatalf("after %d intervals with packets: %v", full, err)
 		}
 		there := o.Crossings[0]
 		// What one sends the other receives: whatever the two counters differ by passed while they
 		// were read, and the output says how much that was.
-		if !there.Sure || there.Sent == 0 || there.LostLeast > 0 || there.LostMost < 0 || there.Lost < there.LostLeast || there.Lost > there.LostMost || there.LostMost-there.LostLeast != int64(there.Skew) || there.UntoldLeast > 0 {
+		if !there.Sure || there.LostLeast > 0 || there.LostMost < 0 || there.Lost < there.LostLeast || there.Lost > there.LostMost || there.LostMost-there.LostLeast != int64(there.Skew) || there.UntoldLeast > 0 {
 			t.Errorf("%+v", there)
 		}
 		least, most, reasons := uint64(0), uint64(0), 0
@@ -175,14 +185,18 @@ func TestIntegrationCountersPath(t *testing.T) {
 		}
 		// Nothing takes them. Of those that are left at an end of the interval each CPU's backlog
 		// has some; of some others, such as of ARP, nobody complains.
-		if wait := backlogs(t) + int64(there.Skew); reasons == 0 || int64(most)+wait+20 < int64(there.Arrived) || int64(least) > int64(there.Arrived)+wait {
+		if wait := backlogs(t) + int64(there.Skew); int64(most)+wait+20 < int64(there.Arrived) || int64(least) > int64(there.Arrived)+wait {
 			t.Errorf("%d to %d packets to nobody, of %d, and %d may wait: %+v", least, most, there.Arrived, wait, o.Ends)
 		}
-		if !slices.ContainsFunc(o.Ends, func(e endOutput) bool {
+		if there.Sent > 0 && reasons > 0 && slices.ContainsFunc(o.Ends, func(e endOutput) bool {
 			return slices.ContainsFunc(e.Seen, func(r reasonOutput) bool { return r.Reason == "NO_SOCKET" })
 		}) {
-			t.Errorf("%+v", o.Ends)
+			full++
 		}
+	}
+	x.Signal(syscall.SIGINT)
+	if status := x.Wait(await.Hang); status != 0 || x.Err.Len() > 0 {
+		t.Errorf("exit status %d: %s", status, &x.Err)
 	}
 }
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/tally"
 )
 
@@ -111,7 +111,7 @@ func TestCountersInterrupted(t *testing.T) {
 		t.Errorf("%q, %v", line, err)
 	}
 	p.Signal(syscall.SIGINT)
-	if status := p.Wait(20 * time.Second); status != 0 || strings.Count(p.Out.String(), "TcpRetransSegs") != 1 {
+	if status := p.Wait(await.Hang); status != 0 || strings.Count(p.Out.String(), "TcpRetransSegs") != 1 {
 		t.Errorf("exit status %d: %s", status, &p.Out)
 	}
 }

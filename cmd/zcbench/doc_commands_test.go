@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // docCommand is a command in a page or in a command's examples.
@@ -187,7 +187,7 @@ func fits(t *testing.T, words []string, inline bool) error {
 		return parsed(words[1:], inline)
 	case "zcrecv", "zcsend":
 		p := built.Start(t, words[0], append(slices.Clone(words[1:]), "--help")...) // flags are looked at before
-		if status := p.Wait(20 * time.Second); status != 0 {
+		if status := p.Wait(await.Hang); status != 0 {
 			return fmt.Errorf("exit status %d: %s", status, &p.Err)
 		}
 		return nil

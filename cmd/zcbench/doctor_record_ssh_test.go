@@ -9,7 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // A host that is reached by ssh makes the record, and the file has nothing by which it is
@@ -19,7 +20,7 @@ func TestIntegrationDoctorRecordSSH(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.json")
 	dev := h.pair.SUT.Dev
 	p := h.start(t, "doctor", "--host", h.sut, "--dev", dev, "--record", path)
-	if got := p.Wait(60 * time.Second); got != 0 || !strings.Contains(p.Out.String(), "--replay "+path) {
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "--replay "+path) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	b, err := os.ReadFile(path)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -73,11 +73,7 @@ exec nsenter --net=%[2]s unshare --mount --pid --fork --kill-child sh -c '
 func TestIntegrationExec(t *testing.T) {
 	needRoot(t)
 	built.Dir(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pair.Close() })
+	pair := newPair(t)
 	h := &twoHosts{pair: pair}
 	root, home := image(t), t.TempDir()
 	sut, tg := container(t, pair.SUT.Netns, root), "exec:nsenter --net="+pair.TG.Netns.Path()+" env HOME="+home
@@ -89,7 +85,7 @@ func TestIntegrationExec(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	path := "tg:" + pair.TG.Dev + ",sut:" + pair.SUT.Dev
 	p := built.Start(t, "zcbench", append(args(out, "400ms"), "--path", path)...)
-	if got := p.Wait(90 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	r := journal(t, out).Records[0]
@@ -104,22 +100,20 @@ func TestIntegrationExec(t *testing.T) {
 	}
 	out = filepath.Join(t.TempDir(), "out")
 	p = built.Start(t, "zcbench", append(args(out, "400ms"), "--path", path+",sut:nosuch9")...)
-	if got, says := p.Wait(30*time.Second), p.Err.String(); got != 2 || !strings.Contains(says, `path: host exec:`) || !strings.Contains(says, `interface 3, "sut:nosuch9"`) || h.settings(t) != found {
+	if got, says := p.Wait(await.Hang), p.Err.String(); got != 2 || !strings.Contains(says, `path: host exec:`) || !strings.Contains(says, `interface 3, "sut:nosuch9"`) || h.settings(t) != found {
 		t.Errorf("exit status %d: %s; settings %s, had %s", got, says, h.settings(t), found)
 	}
-	p = built.Start(t, "zcbench", args(out, "60s")...)
+	p = built.Start(t, "zcbench", args(out, "10m")...)
 	waitForFlow(t, pair, 50<<20)
 	if h.settings(t) == found {
 		t.Error("the layout set nothing")
 	}
 	commands := agentsOf(t, p)
 	p.Signal(syscall.SIGKILL)
-	p.Wait(15 * time.Second)
+	p.Wait(await.Hang)
 	mustEnd(t, commands)
-	for end := time.Now().Add(20 * time.Second); h.settings(t) != found; time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the hosts have RPS %s, had %s", h.settings(t), found)
-		}
+	if now := ""; !await.So(func() bool { now = h.settings(t); return now == found }) {
+		t.Fatalf("the hosts have RPS %s, had %s", now, found)
 	}
 }
 
@@ -181,14 +175,14 @@ func TestIntegrationExecPodman(t *testing.T) {
 		"exec -i nobody": "podman ps",
 	} {
 		p := built.Start(t, "zcbench", "doctor", "--host", "exec:"+command+" "+args)
-		got := p.Wait(60 * time.Second)
+		got := p.Wait(await.Hang)
 		if said := p.Out.String() + p.Err.String(); !strings.Contains(strings.Join(strings.Fields(said), " "), want) || (got == 0) != (args == "exec -i box") {
 			t.Errorf("%s: exit status %d, want %q\n%s", args, got, want, said)
 		}
 	}
 	p := built.Start(t, "zcbench", "run", "--sut", "exec:"+command+" exec -i box", "--tg", "exec:"+command+" exec -i box", "--addr", "127.0.0.1", "--rx", "tcp", "--tx", "tcp", "--duration", "400ms",
 		"--gate", "foreign_cores=off", "--gate", "replace=0", "--out", filepath.Join(t.TempDir(), "out"))
-	if got := p.Wait(60 * time.Second); got > 1 || !strings.Contains(p.Out.String(), "tcp") {
+	if got := p.Wait(await.Hang); got > 1 || !strings.Contains(p.Out.String(), "tcp") {
 		t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 }
@@ -225,7 +219,7 @@ func TestExecInFiles(t *testing.T) {
 		{[]string{"rerun", out, "--out", out + "-4", "--trust-file"}, 0, "tcp", true},
 	} {
 		p := built.Start(t, "zcbench", x.args...)
-		got := p.Wait(60 * time.Second)
+		got := p.Wait(await.Hang)
 		said := strings.Join(strings.Fields(p.Out.String()+p.Err.String()), " ")
 		if got != x.want && !(x.want == 0 && got == 1) || !strings.Contains(said, x.says) || ran() != x.ran {
 			t.Errorf("%q: exit status %d, want %d, %q, started: %v\n%s%s", x.args, got, x.want, x.says, x.ran, &p.Out, &p.Err)
@@ -239,7 +233,7 @@ func TestExecInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := built.Start(t, "zcbench", "matrix", file, "--dry-run")
-	if got := p.Wait(20 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "theirs.yaml:2:13: sut: ") || !strings.Contains(p.Err.String(), "column 6: | means") {
+	if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "theirs.yaml:2:13: sut: ") || !strings.Contains(p.Err.String(), "column 6: | means") {
 		t.Errorf("exit status %d\n%s", got, &p.Err)
 	}
 }

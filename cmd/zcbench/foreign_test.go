@@ -8,9 +8,10 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -18,6 +19,7 @@ import (
 // A run beside a busy loop on its measured CPU is invalid for its environment, each time that
 // it is made, and the command ends with 1. Who does not look is told all the same.
 func TestIntegrationForeignLoad(t *testing.T) {
+	kind.Timed(t)
 	_, sut, tg := named(t)
 	const cpu = 0
 	loop := built.StartCommand(t, exec.Command("/bin/sh", "-c", "while :; do :; done"))
@@ -29,7 +31,7 @@ func TestIntegrationForeignLoad(t *testing.T) {
 	run := func(gates ...string) (recs []results.Record, status int) {
 		args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--sut-cpu", fmt.Sprint(cpu), "--duration", "700ms", "--ramp-up", "200ms", "--pace", "500M", "--message-size", "128K"}
 		p := built.Start(t, "zcbench", append(args, gates...)...)
-		status = p.Wait(time.Minute)
+		status = p.Wait(await.Hang)
 		for line := range strings.Lines(p.Out.String()) {
 			var r results.Record
 			if err := json.Unmarshal([]byte(line), &r); err != nil {

@@ -10,16 +10,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // sampleFolder is a results folder with one run of this machine.
 func sampleFolder(t *testing.T) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "out")
-	if p := built.Shell(t, `exec `+shortRun+` --duration 200ms --out "$1"`, out); p.Wait(30*time.Second) != 0 {
+	if p := built.Shell(t, `exec `+shortRun+` --duration 200ms --out "$1"`, out); p.Wait(await.Hang) != 0 {
 		// Other work on this machine makes runs invalid; the folder is there all the same.
 		journal(t, out)
 	}
@@ -45,7 +45,7 @@ func TestOutputLost(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(line, "/", "_"), func(t *testing.T) {
 			p := built.Shell(t, line+" >/dev/full")
-			if status := p.Wait(time.Minute); status != 1 {
+			if status := p.Wait(await.Hang); status != 1 {
 				t.Errorf("exit status %d", status)
 			}
 			if !strings.Contains(p.Err.String(), "write the output: no space left on device") {
@@ -58,7 +58,7 @@ func TestOutputLost(t *testing.T) {
 // A log that cannot be written is not what was asked for: the command goes on.
 func TestStderrLost(t *testing.T) {
 	p := built.Shell(t, "exec "+shortRun+" --duration 200ms 2>/dev/full")
-	if p.Wait(time.Minute); !strings.Contains(p.Out.String(), "Gbit/s") {
+	if p.Wait(await.Hang); !strings.Contains(p.Out.String(), "Gbit/s") {
 		t.Errorf("exit status %d: %s", p.ProcessState.ExitCode(), &p.Out)
 	}
 }
@@ -67,7 +67,7 @@ func TestStderrLost(t *testing.T) {
 func snapshotKiB(t *testing.T) (kib int64) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "out")
-	if p := built.Shell(t, shortRun+" --duration 200ms --out "+dir); p.Wait(time.Minute) > 1 {
+	if p := built.Shell(t, shortRun+" --duration 200ms --out "+dir); p.Wait(await.Hang) > 1 {
 		t.Fatal(&p.Err)
 	}
 	files, err := os.ReadDir(filepath.Join(dir, "environment"))
@@ -98,7 +98,7 @@ func TestIntegrationFullDisk(t *testing.T) {
 				exec `+shortRun+` --duration 200ms --repetitions 2 --out "$1/out"`, t.TempDir(), x.options)
 			cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS} // the mount goes with it
 			p := built.StartCommand(t, cmd)
-			if status := p.Wait(time.Minute); status != 1 {
+			if status := p.Wait(await.Hang); status != 1 {
 				t.Errorf("exit status %d", status)
 			}
 			if table := p.Out.String(); !tcpRow.MatchString(table) || strings.Contains(table, "not run") {

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // all are the commands that users see.
@@ -111,7 +111,7 @@ func TestDidYouMean(t *testing.T) {
 		"dmeo": "demo", "run --duraton 1s": "did you mean --duration?", "lab exce -- true": "did you mean exec?", "explain zcxr": "did you mean zcrx", "explain nothing-of-the-kind": "explain lists",
 	} {
 		p := built.Start(t, "zcbench", strings.Fields(line)...)
-		if status := p.Wait(20 * time.Second); status != 2 || !strings.Contains(p.Err.String(), want) || p.Out.Len() > 0 {
+		if status := p.Wait(await.Hang); status != 2 || !strings.Contains(p.Err.String(), want) || p.Out.Len() > 0 {
 			t.Errorf("%s: exit status %d: %s%s", line, status, &p.Err, &p.Out)
 		}
 	}
@@ -128,7 +128,7 @@ func TestExplain(t *testing.T) {
 		"--help":       {"Usage:\n  zcbench explain"},
 	} {
 		p := built.Start(t, "zcbench", append([]string{"explain"}, strings.Fields(line)...)...)
-		status := p.Wait(20 * time.Second)
+		status := p.Wait(await.Hang)
 		for _, w := range want {
 			if status != 0 || !strings.Contains(p.Out.String(), w) {
 				t.Errorf("explain %s: exit status %d, no %q in %s%s", line, status, w, &p.Out, &p.Err)
@@ -141,7 +141,7 @@ func TestExplain(t *testing.T) {
 		}
 	}
 	p := built.Start(t, "zcbench", "__complete", "explain", "rx:tc")
-	if status := p.Wait(20 * time.Second); status != 0 || !strings.Contains(p.Out.String(), "rx:tcp\n") {
+	if status := p.Wait(await.Hang); status != 0 || !strings.Contains(p.Out.String(), "rx:tcp\n") {
 		t.Errorf("completion: exit status %d: %s%s", status, &p.Out, &p.Err)
 	}
 }
@@ -149,7 +149,7 @@ func TestExplain(t *testing.T) {
 func TestMan(t *testing.T) {
 	dir := t.TempDir()
 	p := built.Start(t, "zcbench", "man", dir)
-	if status := p.Wait(20 * time.Second); status != 0 {
+	if status := p.Wait(await.Hang); status != 0 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
 	}
 	for _, c := range all() {
@@ -158,7 +158,7 @@ func TestMan(t *testing.T) {
 			t.Errorf("%s: %v: %.200s", name, err, page)
 		}
 	}
-	if p := built.Start(t, "zcbench", "man", filepath.Join(dir, "none")); p.Wait(20*time.Second) != 2 {
+	if p := built.Start(t, "zcbench", "man", filepath.Join(dir, "none")); p.Wait(await.Hang) != 2 {
 		t.Errorf("a folder that is not there: %s", &p.Err)
 	}
 }

@@ -10,12 +10,12 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -106,7 +106,7 @@ func nobody(t *testing.T, name string, args ...string) *exec.Cmd {
 func TestHere(t *testing.T) {
 	for name, cmd := range map[string]*exec.Cmd{"as root": exec.Command(filepath.Join(built.Dir(t), "zcbench")), "as nobody": nobody(t, "zcbench")} {
 		p := built.StartCommand(t, cmd)
-		if status := p.Wait(20 * time.Second); status != 0 || p.Err.Len() > 0 {
+		if status := p.Wait(await.Hang); status != 0 || p.Err.Len() > 0 {
 			t.Errorf("%s: exit status %d: %s", name, status, &p.Err)
 		}
 		for _, want := range []string{"machine ", "io_uring ", "NICs ", "lab ", "settings ", "What to do here:", "zcbench lab demo", "zcbench doctor"} {

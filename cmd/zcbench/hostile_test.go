@@ -9,10 +9,10 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
@@ -112,7 +112,7 @@ func TestHostileResults(t *testing.T) {
 		`zcbench power import "$1" --log csv=/dev/null --out "$1/x"`, `echo torn >>"$1/journal.jsonl"; zcbench report "$1"`,
 	} {
 		p := built.Shell(t, line, dir)
-		p.Wait(time.Minute)
+		p.Wait(await.Hang)
 		if p.Out.Len()+p.Err.Len() == 0 {
 			t.Errorf("%s: said nothing", line)
 		}
@@ -192,7 +192,7 @@ func TestHostileWords(t *testing.T) {
 				t.Parallel()
 			}
 			p := built.Shell(t, x.line, hostile, plan, meter)
-			p.Wait(time.Minute)
+			p.Wait(await.Hang)
 			said := p.Out.String() + p.Err.String()
 			if said == "" || !strings.Contains(said, x.says) {
 				t.Errorf("said %q", said)

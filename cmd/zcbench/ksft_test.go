@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,6 +22,8 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/ktap"
 	"github.com/zcbench/zcbench/cmd/internal/ktap/ktaptest"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -158,18 +161,25 @@ func TestKsftStatuses(t *testing.T) {
 var packageBegan = time.Now()
 
 func TestProcessStart(t *testing.T) {
-	began := processStart()
-	if before := packageBegan.Sub(began); before < 0 || before > time.Minute {
-		t.Errorf("%v, and package variables were set %v later", began, before)
-	}
-	time.Sleep(50 * time.Millisecond)
-	if again := processStart(); again.Sub(began).Abs() > 20*time.Millisecond {
+	// It reads two clocks, between which a busy machine may keep it waiting: such an answer is early.
+	var began, again time.Time
+	if !await.So(func() bool {
+		began = processStart()
+		await.Pause("the start stays where it is", 50*time.Millisecond)
+		again = processStart()
+		return again.Sub(began).Abs() <= 20*time.Millisecond
+	}) {
 		t.Errorf("%v, then %v", began, again)
+	}
+	if before := packageBegan.Sub(began); before < 0 || before > await.Hang {
+		t.Errorf("%v, and package variables were set %v later", began, before)
 	}
 }
 
 // A run that was under way when the time was up is no failure, nor is one that somebody called off.
-func TestKsftCalledOff(t *testing.T) {
+func TestKsftCalledOff(t *testing.T) { synctest.Test(t, ksftCalledOff) }
+
+func ksftCalledOff(t *testing.T) {
 	for cause, want := range map[error]string{bench.ErrTime: "no time: its run of 2.0 s was not over after 60.0 s, when the time of 1m30s was up",
 		context.Canceled: "no time: 0 of 1 run could be made within 1m30s"} {
 		ctx, stop := context.WithCancelCause(t.Context())
@@ -195,17 +205,29 @@ func TestIntegrationKsft(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := both(t, pair)
-	p := built.Start(t, "zcbench", "ksft", "--dir", dir, "--netns", sut, "--duration", "250ms", "--timeout", "50s", "--message-size", "1M")
-	status := p.Wait(55 * time.Second)
-	all, err := ktaptest.Parse(p.Out.String())
-	if err != nil {
-		t.Fatalf("exit status %d, %v\n%s%s", status, err, &p.Out, &p.Err)
-	}
+	var p *built.Process
+	var status int
+	var all []ktaptest.Subtest
+	longer(t, 250*time.Millisecond, func(d string) (lacking string) {
+		p = built.Start(t, "zcbench", "ksft", "--dir", dir, "--netns", sut, "--duration", d, "--timeout", "10m", "--message-size", "1M")
+		status = p.Wait(11 * time.Minute)
+		var err error
+		if all, err = ktaptest.Parse(p.Out.String()); err != nil {
+			t.Fatalf("exit status %d, %v\n%s%s", status, err, &p.Out, &p.Err)
+		}
+		if strings.Contains(p.Out.String(), "no payload was transferred in the window") {
+			return "a mode had no CPU\n" + p.Out.String()
+		}
+		return ""
+	})
 	var names []string
-	worst := map[string]int{}
+	worst, disturbed := map[string]int{}, 0
 	for _, s := range all {
 		names = append(names, s.Name)
 		worst[s.Status()]++
+		if strings.HasPrefix(s.Reason, "other work on the hosts disturbed it: ") {
+			disturbed++
+		}
 		allowed := []string{"ok", "SKIP"} // what this kernel lacks, and what others disturb
 		switch s.Name {
 		case "tcp-mmap/tcp", "tcp/msg-zerocopy", "tcp/uring-zc":
@@ -217,7 +239,8 @@ func TestIntegrationKsft(t *testing.T) {
 			t.Errorf("%s is %s (%s), want one of %q", s.Name, s.Status(), s.Reason, allowed)
 		}
 	}
-	if d := cmp.Diff(ksftModes(), names); d != "" || status != 0 || worst["ok"] == 0 {
+	busy := worst["ok"] == 0 && disturbed > 0 // others had the CPUs all the time: then all may be skipped
+	if d := cmp.Diff(ksftModes(), names); d != "" || status != ktap.ExitPass && !(busy && status == ktap.ExitSkip) || worst["ok"] == 0 && !busy {
 		t.Errorf("exit status %d\n%s%s", status, d, &p.Out)
 	}
 	if d := cmp.Diff(before, both(t, pair)); d != "" {
@@ -241,19 +264,13 @@ func TestIntegrationKsftStopped(t *testing.T) {
 func ksftStopped(t *testing.T, signal syscall.Signal) {
 	pair, sut, tg := named(t)
 	before := both(t, pair)
-	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "20s", "--modes", "tcp,uring", "--mtu", "2000")
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "4m", "--timeout", "20m", "--modes", "tcp,uring", "--mtu", "2000")
 	cmd.Env = append(os.Environ(), netVariables(pair, tg)...)
 	p := built.StartCommand(t, cmd)
-	for end := time.Now().Add(20 * time.Second); linkOf(t, pair.SUT)["mtu"] != "2000"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nothing was set")
-		}
-	}
+	await.Until(t, "what it sets", func() bool { return linkOf(t, pair.SUT)["mtu"] == "2000" })
 	p.Signal(signal)
-	status := p.Wait(30 * time.Second)
-	for end := time.Now().Add(20 * time.Second); !cmp.Equal(before, both(t, pair)) && time.Now().Before(end); {
-		time.Sleep(20 * time.Millisecond)
-	}
+	status := p.Wait(await.Hang)
+	await.So(func() bool { return cmp.Equal(before, both(t, pair)) })
 	if d := cmp.Diff(before, both(t, pair)); d != "" {
 		t.Errorf("%v: %s", signal, d)
 	}
@@ -268,12 +285,13 @@ func ksftStopped(t *testing.T, signal syscall.Signal) {
 
 // A runner that allows little time gets a line for each mode within it.
 func TestIntegrationKsftTime(t *testing.T) {
+	kind.Timed(t)
 	pair, sut, tg := named(t)
 	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "2s", "--modes", "zcrx,tcp,uring,tcp/sendfile,tcp/uring")
 	cmd.Env = append(append(os.Environ(), netVariables(pair, tg)...), "kselftest_timeout=6")
 	begun := time.Now()
 	p := built.StartCommand(t, cmd)
-	status := p.Wait(20 * time.Second)
+	status := p.Wait(await.Hang)
 	took := time.Since(begun)
 	all, err := ktaptest.Parse(p.Out.String())
 	if err != nil || len(all) != 5 || status != ktap.ExitPass && status != ktap.ExitSkip || took > 8*time.Second {

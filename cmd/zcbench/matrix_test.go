@@ -11,11 +11,11 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -38,9 +38,10 @@ type interrupted struct {
 	plan      []string // the counted runs in order
 }
 
-func newInterrupted(t *testing.T) *interrupted {
+func newInterrupted(t *testing.T, repetitions int) *interrupted {
 	needRoot(t)
-	spec, err := matrix.Parse("killed.yaml", []byte(killed))
+	text := []byte(strings.Replace(killed, "repetitions: 4\n", fmt.Sprintf("repetitions: %d\n", repetitions), 1))
+	spec, err := matrix.Parse("killed.yaml", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +51,7 @@ func newInterrupted(t *testing.T) *interrupted {
 			x.plan = append(x.plan, slot(r.Cell, r.Rep))
 		}
 	}
-	if err := os.WriteFile(x.file, []byte(killed), 0o666); err != nil {
+	if err := os.WriteFile(x.file, text, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -110,24 +111,39 @@ func (x *interrupted) start(n int, flags ...string) *built.Process {
 	return p
 }
 
-// waitForFlowOf waits until a flow of an agent begins, so that what is done to it hits a run.
-// Between two runs a lost agent spoils none.
-func waitForFlowOf(t *testing.T, agent int) {
+// stopInFlow stops an agent while a flow of it is under way, so that what is done to it hits a run:
+// between two runs a lost agent spoils none. It reports whether there was such a flow, before the
+// agent ended.
+func stopInFlow(t *testing.T, agent int) (hit bool) {
 	t.Helper()
 	flows := func() bool {
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", agent))
-		if err != nil {
-			t.Fatal(err)
-		}
+		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", agent))
 		return established.Match(b)
 	}
-	for _, want := range []bool{false, true} {
-		for end := time.Now().Add(20 * time.Second); flows() != want; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("flows of agent %d: not %v within 20 s", agent, want)
-			}
+	await.Until(t, fmt.Sprintf("a flow of agent %d", agent), func() bool {
+		if !flows() && running(agent) {
+			return false
+		}
+		syscall.Kill(agent, syscall.SIGSTOP) // then its flow stays as it is
+		await.Until(t, "the agent's stop", func() bool { return stopped(agent) || !running(agent) })
+		if hit = stopped(agent) && flows(); !hit {
+			syscall.Kill(agent, syscall.SIGCONT)
+		}
+		return hit || !running(agent)
+	})
+	return hit
+}
+
+// stopped tells of a process that a signal has stopped all its threads.
+func stopped(pid int) bool {
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, task := range tasks {
+		b, err := os.ReadFile(task)
+		if _, state, _ := strings.Cut(string(b), ") "); err == nil && !strings.HasPrefix(state, "T") {
+			return false
 		}
 	}
+	return len(tasks) > 0
 }
 
 // established is a connection in /proc/net/tcp, by its fourth column (net/ipv4/tcp_ipv4.c,
@@ -137,24 +153,35 @@ var established = regexp.MustCompile(`(?m)^ *\d+: \S+ \S+ 01 `)
 // An experiment whose controller is killed, then one of whose agents is, and which
 // is then interrupted, has in the end each run of the plan once.
 func TestIntegrationMatrixKilled(t *testing.T) {
-	x := newInterrupted(t)
+	for repetitions := 4; !matrixKilled(t, repetitions); repetitions *= 2 {
+		if repetitions > 64 {
+			t.Fatalf("all runs of %d repetitions were made before they could be hit", repetitions)
+		}
+		t.Logf("all runs of %d repetitions were made before they could be hit", repetitions)
+	}
+}
+
+// matrixKilled reports whether it was in time: on a busy machine all runs may have been made before
+// this process has the CPU again.
+func matrixKilled(t *testing.T, repetitions int) (inTime bool) {
+	x := newInterrupted(t, repetitions)
 	before := whatIsThere(t)
 
 	// kill -9 of the controller, after the warm-ups.
 	p := x.start(7)
 	agents := agentsOf(t, p)
-	if len(agents) != 2 {
-		t.Errorf("agents %v", agents)
-	}
-	p.Signal(syscall.SIGKILL)
-	p.Wait(5 * time.Second)
+	p.Process.Kill()
+	p.Wait(await.Hang)
 	mustEnd(t, agents)
 	if after := whatIsThere(t); after != before {
 		t.Errorf("left behind: %s, before %s", after, before)
 	}
 	n, _, failed := x.mustBePrefix()
-	if n < 3 || n == len(x.plan) || failed != 0 {
-		t.Fatalf("%d runs, %d failed", n, failed)
+	if n == len(x.plan) {
+		return false
+	}
+	if n < 3 || failed != 0 || len(agents) != 2 {
+		t.Fatalf("%d runs, %d failed, agents %v", n, failed, agents)
 	}
 	// As if it had hit the write of a line, and something else had damaged the file.
 	path := filepath.Join(x.out, results.JournalFile)
@@ -172,25 +199,30 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 	// kill -9 of an agent: that run failed, and the session goes on with another one.
 	p = x.start(1, "--resume")
 	p2 := agentsOf(t, p)
-	if len(p2) != 2 {
-		p.Wait(20 * time.Second)
-		t.Fatalf("agents %v: %s", p2, &p.Err)
+	if len(p2) == 0 && n+1 < len(x.plan) && running(p.Process.Pid) {
+		t.Fatal("no agents")
 	}
-	waitForFlowOf(t, p2[0])
+	if len(p2) != 2 || !stopInFlow(t, p2[0]) {
+		return false
+	}
 	_, lines, _ := x.counted()
 	if err := syscall.Kill(p2[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	waitForRuns(t, x.out, lines+3)
+	await.Until(t, "three runs more", func() bool { return runLines(x.out) >= lines+3 || !running(p.Process.Pid) })
 
 	// Ctrl-C: the run under way is finished and kept.
+	p.Process.Signal(syscall.SIGINT)
 	_, lines, failedBefore := x.counted()
-	p.Signal(syscall.SIGINT)
-	if got := p.Wait(20 * time.Second); got != 1 {
+	got := p.Wait(await.Hang)
+	mustEnd(t, p2)
+	if made, _, _ := x.mustBeOnce(); made == len(x.plan) {
+		return false // there was nothing to interrupt
+	}
+	if got != 1 {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
-	mustEnd(t, p2)
-	for _, want := range []string{"incomplete (40 bytes) and was cut off", "duplicate run_id", fmt.Sprintf("%d of 20 runs are in the journal", n),
+	for _, want := range []string{"incomplete (40 bytes) and was cut off", "duplicate run_id", fmt.Sprintf("%d of %d runs are in the journal", n, len(x.plan)+4),
 		"stopping after the current run; interrupt again to stop at once", "to continue: zcbench matrix " + x.file} {
 		if !strings.Contains(p.Err.String(), want) {
 			t.Errorf("no %q in %s", want, &p.Err)
@@ -207,7 +239,7 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 	// The run that failed was made again: it does not count. A run whose window was
 	// not kept, because the machine is busy, does.
 	p = built.Start(t, "zcbench", "matrix", x.file, "--out", x.out, "--resume")
-	got, want := p.Wait(60*time.Second), 0
+	got, want := p.Wait(await.Hang), 0
 	for _, r := range journal(t, x.out).Records {
 		if r.Verdict == results.Invalid && !r.Warmup {
 			want = 1
@@ -224,4 +256,5 @@ func TestIntegrationMatrixKilled(t *testing.T) {
 	if !strings.Contains(p.Out.String(), "duplicate run_id") {
 		t.Errorf("the line that is there twice is not told:\n%s", &p.Out)
 	}
+	return true
 }

@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,20 +12,28 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
 // Anybody may measure TCP modes over loopback: without a capability, and without a home.
 func TestIntegrationNobodyRuns(t *testing.T) {
 	for _, pair := range [][2]string{{"tcp", "tcp"}, {"tcp-trunc", "sendfile"}, {"uring", "uring"}} {
-		cmd := nobody(t, "zcbench", "run", "--sut", "local", "--tg", "local", "--rx", pair[0], "--tx", pair[1], "--json",
-			"--duration", "200ms", "--ramp-up", "50ms", "--ramp-down", "0s", "--message-size", "1M", "--gate", "foreign_cores=off", "--gate", "replace=0")
-		p := built.StartCommand(t, cmd)
-		status := p.Wait(30 * time.Second)
-		var r results.Record
-		if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil || r.Verdict == results.Failed || r.Verdict == results.Unsupported || r.SUT.Bytes == nil || *r.SUT.Bytes == 0 {
-			t.Errorf("%v: exit status %d, %v: %s %s\n%s", pair, status, err, r.Verdict, r.Reason, &p.Err)
-		}
+		longer(t, 200*time.Millisecond, func(d string) (lacking string) {
+			cmd := nobody(t, "zcbench", "run", "--sut", "local", "--tg", "local", "--rx", pair[0], "--tx", pair[1], "--json",
+				"--duration", d, "--ramp-up", "50ms", "--ramp-down", "0s", "--message-size", "1M", "--gate", "foreign_cores=off", "--gate", "replace=0")
+			p := built.StartCommand(t, cmd)
+			status := p.Wait(await.Hang)
+			var r results.Record
+			if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil || r.Verdict == results.Failed || r.Verdict == results.Unsupported {
+				t.Errorf("%v: exit status %d, %v: %s %s\n%s", pair, status, err, r.Verdict, r.Reason, &p.Err)
+				return ""
+			}
+			if r.SUT.Bytes == nil || *r.SUT.Bytes == 0 {
+				return fmt.Sprintf("%v: no bytes: %s %s", pair, r.Verdict, r.Reason)
+			}
+			return ""
+		})
 	}
 }
 
@@ -35,16 +44,18 @@ func TestIntegrationNobodyReceives(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer errs.Close()
-	cmd := nobody(t, "zcrecv", "--listen", "127.0.0.1:0", "--accept-timeout", "20s", "--touch", "verify")
+	cmd := nobody(t, "zcrecv", "--listen", "127.0.0.1:0", "--accept-timeout", await.Hang.String(), "--touch", "verify")
 	cmd.Stderr = errs
 	rx, addr := built.StartCommand(t, cmd), ""
-	for end := time.Now().Add(20 * time.Second); addr == "" && time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	await.Until(t, "the receiver's address", func() bool {
 		text, _ := os.ReadFile(errs.Name())
 		_, after, _ := strings.Cut(string(text), "listening on ")
-		addr, _, _ = strings.Cut(after, ",")
-	}
+		whole := false
+		addr, _, whole = strings.Cut(after, ",")
+		return whole
+	})
 	tx := built.StartCommand(t, nobody(t, "zcsend", "--duration", "200ms", "--message-size", "1M", addr))
-	if s, r := tx.Wait(30*time.Second), rx.Wait(30*time.Second); s != 0 || r != 0 || !strings.Contains(rx.Out.String(), "Gbit/s") {
+	if s, r := tx.Wait(await.Hang), rx.Wait(await.Hang); s != 0 || r != 0 || !strings.Contains(rx.Out.String(), "Gbit/s") {
 		said, _ := os.ReadFile(errs.Name())
 		t.Errorf("exit statuses %d and %d: %s%s%s", s, r, &tx.Err, said, &rx.Out)
 	}
@@ -73,7 +84,7 @@ func TestIntegrationNobodyIsTold(t *testing.T) {
 			}
 		}
 		p := built.StartCommand(t, cmd)
-		if status := p.Wait(30 * time.Second); status == 0 || !strings.Contains(p.Err.String()+p.Out.String(), want) {
+		if status := p.Wait(await.Hang); status == 0 || !strings.Contains(p.Err.String()+p.Out.String(), want) {
 			t.Errorf("%s: exit status %d, no %s in: %s%s", line, status, want, &p.Err, &p.Out)
 		}
 	}

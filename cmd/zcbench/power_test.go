@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
@@ -60,6 +62,7 @@ func number(t *testing.T, text string) float64 {
 // An experiment with power, from its file to CSV, table and report; then a log
 // of a meter is joined with it.
 func TestIntegrationMatrixPower(t *testing.T) {
+	kind.Timed(t)
 	long.Test(t)
 	needRoot(t)
 	dir := t.TempDir()
@@ -78,7 +81,7 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	p := built.Start(t, "zcbench", "matrix", file, "--out", out, "--power", meter("sut", 120), "--power", meter("tg", 80),
 		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca, "--power-guard", "1s", "--power-idle", "1200ms")
 	arguments := cmdlines(t, p)
-	status := p.Wait(2 * time.Minute)
+	status := p.Wait(await.Hang)
 	if status > 1 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
 	}
@@ -181,9 +184,7 @@ func contents(t *testing.T, dir string) string {
 func cmdlines(t *testing.T, p *built.Process) string {
 	t.Helper()
 	var pids []int
-	for end := time.Now().Add(20 * time.Second); len(pids) < 2 && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		pids = agentsOf(t, p)
-	}
+	await.Until(t, "two agents", func() bool { pids = agentsOf(t, p); return len(pids) >= 2 })
 	var all strings.Builder
 	for _, pid := range append(pids, p.Process.Pid) {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
@@ -242,7 +243,7 @@ func importLog(t *testing.T, dir, out string) {
 	}
 	join := func(want int, to string, args ...string) *built.Process {
 		p := built.Start(t, "zcbench", append([]string{"power", "import", out, "--out", to}, args...)...)
-		if got := p.Wait(time.Minute); got != want {
+		if got := p.Wait(await.Hang); got != want {
 			t.Errorf("%q: exit status %d, want %d: %s", args, got, want, &p.Err)
 		}
 		return p
@@ -296,7 +297,7 @@ func importLog(t *testing.T, dir, out string) {
 		t.Error("a folder was made for nothing")
 	}
 	p = built.Start(t, "zcbench", "power", "import", beside, "--log", spec+"2s", "--out", none)
-	if got := p.Wait(time.Minute); got != 2 || !strings.Contains(p.Err.String(), "?name=other") {
+	if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "?name=other") {
 		t.Errorf("the same log twice: exit status %d, %s", got, &p.Err)
 	}
 }
@@ -326,7 +327,9 @@ func TestWatchForgets(t *testing.T) {
 	defer w.sampler.Close()
 	var text strings.Builder
 	rows := csv.NewWriter(&text)
-	for n, end := 0, time.Now().Add(20*time.Second); n < 3 && time.Now().Before(end); time.Sleep(250 * time.Millisecond) {
+	n := 0
+	await.Until(t, "several readings at a time, three times", func() bool {
+		await.Pause("readings come meanwhile", 100*time.Millisecond)
 		before := w.sources[0].Readings
 		now := counter.Monotonic()
 		if _, err := w.take(now, rows); err != nil {
@@ -338,7 +341,8 @@ func TestWatchForgets(t *testing.T) {
 		if w.sources[0].Readings > before+1 {
 			n++
 		}
-	}
+		return n == 3
+	})
 	if mean, most, ok := w.sources[0].Mean(0); !ok || math.Abs(mean-143.5) > 1e-9 || most != 143.5 {
 		t.Errorf("mean %v, most %v", mean, most)
 	}

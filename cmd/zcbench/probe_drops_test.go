@@ -4,9 +4,11 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bpf"
@@ -55,17 +57,30 @@ func TestIntegrationProbeDrops(t *testing.T) {
 			}
 		}
 	}()
-	status, out, stderr := zcbench(t, "probe", "--drops", "--netns", p.SUT.Netns.Path(), "--duration", "1s", "--interval", "300ms")
-	for _, want := range []string{"interval, ", "total, ", "NO_SOCKET", "_lib_rcv+0x", p.SUT.Dev, "udp 7718", "udp_no_ports"} {
-		if status != 0 || !strings.Contains(out, want) {
-			t.Errorf("exit status %d, no %q: %s\n%s", status, want, stderr, out)
+	longer(t, time.Second, func(d string) (lacking string) {
+		status, out, stderr := zcbench(t, "probe", "--drops", "--netns", p.SUT.Netns.Path(), "--duration", d, "--interval", "300ms")
+		if status != 0 {
+			t.Errorf("exit status %d, %s", status, stderr)
 		}
-	}
-	status, out, stderr = zcbench(t, "probe", "--drops", "--all-netns", "--port", "7718", "--duration", "400ms", "--json")
+		for _, want := range []string{"interval, ", "total, ", "NO_SOCKET", "_lib_rcv+0x", p.SUT.Dev, "udp 7718", "udp_no_ports"} {
+			if !strings.Contains(out, want) {
+				lacking += fmt.Sprintf("no %q in\n%s", want, out)
+			}
+		}
+		return lacking
+	})
 	var o dropOutput
-	if err := json.Unmarshal([]byte(out), &o); status != 0 || err != nil {
-		t.Fatalf("exit status %d, %s%v: %s", status, stderr, err, out)
-	}
+	longer(t, 400*time.Millisecond, func(d string) (lacking string) {
+		status, out, stderr := zcbench(t, "probe", "--drops", "--all-netns", "--port", "7718", "--duration", d, "--json")
+		o = dropOutput{}
+		if err := json.Unmarshal([]byte(out), &o); status != 0 || err != nil {
+			t.Fatalf("exit status %d, %s%v: %s", status, stderr, err, out)
+		}
+		if o.Packets == 0 {
+			return "no packet was dropped"
+		}
+		return ""
+	})
 	if o.What != "total" || o.Packets == 0 || len(o.Drops) != 1 || o.Drops[0].Reason != "NO_SOCKET" || o.Drops[0].Port != 7718 || o.Drops[0].Netns == "" || len(o.Counters) > 0 {
 		t.Errorf("%+v", o)
 	}

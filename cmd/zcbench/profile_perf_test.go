@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/kallsyms"
@@ -137,6 +139,7 @@ func TestShares(t *testing.T) {
 // A profile beside perf record, of the same runs: the shares of the ten functions that have most
 // agree within the sampling error, at both ends. It says how they compare.
 func TestIntegrationBesidePerf(t *testing.T) {
+	kind.Timed(t)
 	long.Test(t)
 	event := needPerf(t)
 	pair := newHosts(t)
@@ -167,7 +170,7 @@ func besidePerf(t *testing.T, pair *veth.Pair, event string, same aliased) map[s
 	run := append([]string{filepath.Join(built.Dir(t), "zcbench"), "run", "--out", out, "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
 		"--rx", "tcp", "--tx", "tcp", "--sut-cpu", "0", "--tg-cpu", "1", "--duration", "3s", "--probe", "profile"}, built.Busy...)
 	p := built.StartCommand(t, exec.Command("perf", append([]string{"record", "-e", event, "-F", strconv.Itoa(sampling.DefaultHz), "-a", "-k", "CLOCK_MONOTONIC", "-o", data, "--"}, run...)...))
-	if status := p.Wait(2 * time.Minute); status != 0 && !onlyLate(t, out) {
+	if status := p.Wait(await.Hang); status != 0 && !onlyLate(t, out) {
 		t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
 	}
 	records := journal(t, out).Records

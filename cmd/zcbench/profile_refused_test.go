@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -89,18 +90,13 @@ func TestIntegrationProfileOutputs(t *testing.T) {
 		var out, said bytes.Buffer
 		cmd := exec.CommandContext(t.Context(), filepath.Join(built.Dir(t), "zcbench"), append([]string{"profile", "--duration", "300ms"}, args...)...)
 		cmd.Stdout, cmd.Stderr, cmd.Dir = &out, &said, dir
-		quit := make(chan struct{})
+		var stop atomic.Bool
 		go func() { // a CPU has something to do
-			for {
-				select {
-				case <-quit:
-					return
-				default:
-				}
+			for !stop.Load() {
 			}
 		}()
 		err := cmd.Run()
-		close(quit)
+		stop.Store(true)
 		if err != nil {
 			t.Fatalf("%v: %s", err, &said)
 		}

@@ -16,10 +16,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
@@ -65,7 +65,7 @@ func leaseDir(t *testing.T) string {
 func zcbench(t *testing.T, args ...string) (status int, out, stderr string) {
 	t.Helper()
 	p := built.Start(t, "zcbench", args...)
-	status = p.Wait(time.Minute)
+	status = p.Wait(await.Hang)
 	return status, p.Out.String(), p.Err.String()
 }
 
@@ -76,11 +76,7 @@ func TestIntegrationRestore(t *testing.T) {
 		t.Skip("needs root: makes network namespaces")
 	}
 	dir := leaseDir(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pair.Close()
+	pair := newPair(t)
 	before := linkOf(t, pair.SUT)
 	args := func(duration string, more ...string) []string {
 		return append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--pace", "500M",
@@ -111,9 +107,9 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 
 	// Ended by a signal.
-	run := startSet(t, pair, args("20s"))
+	run := startSet(t, pair, args("10m"))
 	run.Signal(unix.SIGTERM)
-	if status := run.Wait(20 * time.Second); status != 1 {
+	if status := run.Wait(await.Hang); status != 1 {
 		t.Errorf("exit status %d: %s", status, &run.Err)
 	}
 	if d := cmp.Diff(before, linkOf(t, pair.SUT)); d != "" {
@@ -121,7 +117,7 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 
 	// Killed.
-	run = startSet(t, pair, args("20s"))
+	run = startSet(t, pair, args("10m"))
 	agents := childrenOf(t, run.Process.Pid)
 	status, table, _ := zcbench(t, args("500ms")...)
 	said := strings.Join(strings.Fields(table), " ")
@@ -130,12 +126,8 @@ func TestIntegrationRestore(t *testing.T) {
 	}) || !strings.Contains(said, "of: zcbench run") {
 		t.Errorf("a second run: exit status %d: %s", status, table)
 	}
-	for _, pid := range append([]int{run.Process.Pid}, agents...) {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Error(err)
-		}
-	}
-	run.Wait(10 * time.Second)
+	kill9(t, append([]int{run.Process.Pid}, agents...)...)
+	run.Wait(await.Hang)
 	if linkOf(t, pair.SUT)["mtu"] != "2000" {
 		t.Error("the MTU came back by itself: the test shows nothing")
 	}
@@ -191,17 +183,13 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // as an older one made it
 		t.Fatal(err)
 	}
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pair.Close()
+	pair := newPair(t)
 	before := linkOf(t, pair.SUT)
 	args := func(duration string) []string {
 		return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--mtu", "2000", "--pace", "500M",
 			"--power", "sut:command=PASS=SECRET-1 echo 5 # -u admin:SECRET-2", "--power-idle", "0", "--power-guard", "0"}
 	}
-	run := startSet(t, pair, args("20s"))
+	run := startSet(t, pair, args("10m"))
 	agents := childrenOf(t, run.Process.Pid)
 	if st, err := os.Stat(dir); err != nil || st.Mode().Perm() != 0o700 {
 		t.Errorf("the folder is %v, %v", st.Mode(), err)
@@ -218,15 +206,8 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	if all := strings.Join(strings.Fields(table+said), " "); status != 1 || !strings.Contains(all, "is leased to process") || !strings.Contains(all, "of: zcbench run --sut") || strings.Contains(all, "SECRET") {
 		t.Errorf("a second run: exit status %d: %s%s", status, table, said)
 	}
-	// Stopped first: an agent whose controller is gone takes back what it can before it is killed.
-	for _, sig := range []unix.Signal{unix.SIGSTOP, unix.SIGKILL} {
-		for _, pid := range append([]int{run.Process.Pid}, agents...) {
-			if err := unix.Kill(pid, sig); err != nil {
-				t.Error(err)
-			}
-		}
-	}
-	run.Wait(10 * time.Second)
+	kill9(t, append([]int{run.Process.Pid}, agents...)...)
+	run.Wait(await.Hang)
 
 	journals, _ := filepath.Glob(filepath.Join(dir, "*.lease"))
 	if len(journals) != 2 {
@@ -315,26 +296,14 @@ func TestIntegrationRestoreLayout(t *testing.T) {
 		t.Skip("needs 2 CPUs")
 	}
 	dir := leaseDir(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pair.Close()
+	pair := newPair(t)
 	ends := []veth.End{pair.SUT, pair.TG}
 	before := []map[string]string{linkOf(t, ends[0]), linkOf(t, ends[1])}
-	run := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "20s", "--pace", "500M", "--layout", "2cpu")
+	run := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "10m", "--pace", "500M", "--layout", "2cpu")
 	placed := func(i int) bool { return linkOf(t, ends[i])["rps 0"] != before[i]["rps 0"] }
-	for end := time.Now().Add(20 * time.Second); !placed(0) || !placed(1); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the run places nothing: %s", &run.Err)
-		}
-	}
-	for _, pid := range append(childrenOf(t, run.Process.Pid), run.Process.Pid) {
-		if err := unix.Kill(pid, unix.SIGKILL); err != nil {
-			t.Error(err)
-		}
-	}
-	run.Wait(10 * time.Second)
+	await.Until(t, "a layout on both hosts", func() bool { return placed(0) && placed(1) })
+	kill9(t, append([]int{run.Process.Pid}, childrenOf(t, run.Process.Pid)...)...)
+	run.Wait(await.Hang)
 	if !placed(0) || !placed(1) {
 		t.Error("RPS came back by itself: the test shows nothing")
 	}
@@ -355,11 +324,7 @@ func TestIntegrationRestoreLayout(t *testing.T) {
 func startSet(t *testing.T, pair *veth.Pair, args []string) *built.Process {
 	t.Helper()
 	p := built.Start(t, "zcbench", args...)
-	for end := time.Now().Add(20 * time.Second); linkOf(t, pair.TG)["mtu"] != "2000"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the run sets nothing")
-		}
-	}
+	await.Until(t, "what the run sets", func() bool { return linkOf(t, pair.TG)["mtu"] == "2000" })
 	waitForFlow(t, pair, 1<<20)
 	return p
 }

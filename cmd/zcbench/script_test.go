@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,13 +25,20 @@ func TestMain(m *testing.M) { os.Exit(built.Main(m)) }
 //
 //	status N COMMAND ARG...   run COMMAND, which must exit with N, or N|M
 //	listen VAR                take a free port of 127.0.0.1, its number in $VAR
+//
+// $RECORDED is the folder of recorded results.
 func TestScript(t *testing.T) {
 	bin := built.Dir(t)
+	recorded, err := filepath.Abs("testdata/golden")
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                "testdata/script",
 		RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+			e.Setenv("RECORDED", recorded)
 			return nil
 		},
 		Condition: func(cond string) (bool, error) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 )
@@ -26,11 +27,7 @@ func newOneNIC(t *testing.T) *oneNIC {
 	t.Helper()
 	needRoot(t)
 	built.Dir(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pair.Close() })
+	pair := newPair(t)
 	s := sshtest.Start(t, pair.SUT.Netns, pair.SUT.IPv4.String())
 	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
 	return &oneNIC{s, pair, "ssh:root@" + pair.SUT.IPv4.String()}
@@ -61,7 +58,7 @@ func TestIntegrationSharedWithSSH(t *testing.T) {
 		{"--rx-ring", "512"},
 	} {
 		p := h.start(t, h.run(more...)...)
-		got := p.Wait(60 * time.Second)
+		got := p.Wait(await.Hang)
 		for _, want := range []string{h.pair.SUT.Dev + " carries zcbench's own connection: the ssh connection to " + h.pair.TG.IPv4.String() + " uses " + h.pair.SUT.Dev, "--shared-with-ssh"} {
 			if got != 2 || !strings.Contains(p.Err.String(), want) {
 				t.Errorf("%v: exit status %d, lacks %q\n%s%s", more, got, want, &p.Out, &p.Err)
@@ -69,12 +66,12 @@ func TestIntegrationSharedWithSSH(t *testing.T) {
 		}
 	}
 	p := h.start(t, "doctor", "--host", h.sut, "--dev", h.pair.SUT.Dev)
-	if got := p.Wait(60 * time.Second); got != 0 || !strings.Contains(p.Out.String(), "warn     ssh's interface") || !strings.Contains(p.Out.String(), "fix: name another interface") {
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "warn     ssh's interface") || !strings.Contains(p.Out.String(), "fix: name another interface") {
 		t.Errorf("doctor: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
 	p = h.start(t, h.run("--shared-with-ssh", "--mtu", "2000", "--out", out)...)
-	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Errorf("shared: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if recs := journal(t, out).Records; len(recs) != 1 || recs[0].SUT.Env.Dev != h.pair.SUT.Dev || recs[0].Cell.MTU != 2000 {
@@ -99,15 +96,13 @@ func TestIntegrationSharedLinkAway(t *testing.T) {
 	h := newOneNIC(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := h.start(t, h.run("--shared-with-ssh", "--set", "sut:mtu=2000", "--out", out)...)
-	for end := time.Now().Add(60 * time.Second); h.mtu(t) != "2000"; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("the MTU is not set\n%s%s", &p.Out, &p.Err)
-		}
+	if !await.So(func() bool { return h.mtu(t) == "2000" }) {
+		t.Fatalf("the MTU is not set\n%s%s", &p.Out, &p.Err)
 	}
 	inNetns(t, h.pair.TG.Netns, "ip link set "+h.pair.TG.Dev+" down")
-	time.Sleep(8 * time.Second) // so long it is away: longer than the usual limit of silence
+	await.Pause("the link is away longer than the usual limit of silence", 8*time.Second)
 	inNetns(t, h.pair.TG.Netns, "ip link set "+h.pair.TG.Dev+" up")
-	if got := p.Wait(120 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if now := h.mtu(t); now != "4148" {

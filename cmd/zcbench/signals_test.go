@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,17 +20,40 @@ import (
 const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace 1G --message-size 128K --gate foreign_cores=off --gate replace=0`
 
 // underWay waits until a session of this machine has a journal and a run of it flows: its
-// agents have sockets of the Internet that are connected. They are those that it returns.
+// agents have sockets of the Internet that are connected. They are those that it returns; none
+// where the session has ended before that was seen.
 func underWay(t *testing.T, p *built.Process, out string) (agents []int) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+	await.Until(t, "a run that flows", func() bool {
 		data, _ := os.ReadFile(filepath.Join(out, results.JournalFile))
-		if agents = agentsOf(t, p); len(data) > 0 && len(agents) == 2 && built.Has(agents[0], built.Established) && built.Has(agents[1], built.Established) {
-			return agents
-		}
+		agents = agentsOf(t, p)
+		return !running(p.Process.Pid) || len(data) > 0 && len(agents) == 2 && built.Has(agents[0], built.Established) && built.Has(agents[1], built.Established)
+	})
+	if !running(p.Process.Pid) {
+		return nil
 	}
-	t.Fatal("no run began")
-	return nil
+	return agents
+}
+
+// struck starts a session of two runs and does something to it and to its agents while a run flows.
+// On a busy machine the session may have made both runs by then: it is started anew, with
+// longer runs.
+func struck(t *testing.T, start func(out, duration string) *built.Process, strike func(p *built.Process, agents []int)) (p *built.Process, out string) {
+	t.Helper()
+	for d := 800 * time.Millisecond; d <= longest; d *= 2 {
+		out = filepath.Join(t.TempDir(), "out")
+		p = start(out, d.String())
+		if agents := underWay(t, p, out); agents != nil {
+			if strike(p, agents); runLines(out) < 2 {
+				return p, out
+			}
+		}
+		p.Process.Kill()
+		p.Wait(await.Hang)
+		t.Logf("two runs of %v were over before they were seen", d)
+	}
+	t.Fatal("no run was seen")
+	return nil, ""
 }
 
 // finished requires that a session came to its end, with so many runs of which none was
@@ -63,19 +87,20 @@ func TestIgnoredSignals(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			out, duration := filepath.Join(t.TempDir(), "out"), "1m"
-			if x.goesOn {
-				duration = "800ms"
-			}
-			p := built.Shell(t, x.before+`exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
-			agents := underWay(t, p, out)
-			p.Signal(x.signal)
-			if x.signal == syscall.SIGHUP {
-				for _, a := range agents {
-					syscall.Kill(a, x.signal)
+			p, out := struck(t, func(out, duration string) *built.Process {
+				if !x.goesOn {
+					duration = "10m"
 				}
-			}
-			status := p.Wait(30 * time.Second)
+				return built.Shell(t, x.before+`exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+			}, func(p *built.Process, agents []int) {
+				p.Process.Signal(x.signal) // which has ended if it cannot: struck sees that
+				if x.signal == syscall.SIGHUP {
+					for _, a := range agents {
+						syscall.Kill(a, x.signal)
+					}
+				}
+			})
+			status := p.Wait(await.Hang)
 			if x.goesOn {
 				finished(t, out, 2)
 			} else if status != 1 || !strings.Contains(p.Err.String(), "signal received") {
@@ -88,23 +113,23 @@ func TestIgnoredSignals(t *testing.T) {
 // A terminal that goes away while its programs ignore SIGHUP: what they say goes nowhere,
 // and what they do goes on.
 func TestLostTerminal(t *testing.T) {
-	term := built.OpenTerminal(t, 80)
-	dir := t.TempDir()
-	out := filepath.Join(dir, "out")
-	table, err := os.Create(filepath.Join(dir, "table"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer table.Close()
-	cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration 800ms --repetitions 2 --out "$1"`, out)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Tty, table, term.Tty
-	cmd.SysProcAttr = term.Leader()
-	p := built.StartCommand(t, cmd)
-	underWay(t, p, out)
-	term.Close()
-	p.Wait(30 * time.Second)
+	var term *built.Terminal
+	table := filepath.Join(t.TempDir(), "table")
+	p, out := struck(t, func(out, duration string) *built.Process {
+		term = built.OpenTerminal(t, 80)
+		f, err := os.Create(table)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+		cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Tty, f, term.Tty
+		cmd.SysProcAttr = term.Leader()
+		return built.StartCommand(t, cmd)
+	}, func(*built.Process, []int) { term.Close() })
+	p.Wait(await.Hang)
 	finished(t, out, 2)
-	if shown, err := os.ReadFile(table.Name()); err != nil || !strings.Contains(string(shown), "Gbit/s") {
+	if shown, err := os.ReadFile(table); err != nil || !strings.Contains(string(shown), "Gbit/s") {
 		t.Errorf("%v: %s", err, shown)
 	}
 	if !strings.Contains(term.Shown(), "2 runs") {
@@ -114,18 +139,19 @@ func TestLostTerminal(t *testing.T) {
 
 // The tee that took the output of a session under nohup goes with the terminal.
 func TestLostPipe(t *testing.T) {
-	out := filepath.Join(t.TempDir(), "out")
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration 500ms --repetitions 2 --out "$1"`, out)
-	cmd.Stdout, cmd.Stderr = w, w
-	p := built.StartCommand(t, cmd)
-	w.Close()
-	underWay(t, p, out)
-	r.Close()
-	if status := p.Wait(30 * time.Second); status != 1 {
+	var r *os.File
+	p, out := struck(t, func(out, duration string) *built.Process {
+		var w *os.File
+		var err error
+		if r, w, err = os.Pipe(); err != nil {
+			t.Fatal(err)
+		}
+		defer w.Close()
+		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+		cmd.Stdout, cmd.Stderr = w, w
+		return built.StartCommand(t, cmd)
+	}, func(*built.Process, []int) { r.Close() })
+	if status := p.Wait(await.Hang); status != 1 {
 		t.Errorf("exit status %d: the table is lost, and that is no success", status)
 	}
 	finished(t, out, 2)

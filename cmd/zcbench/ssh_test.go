@@ -10,10 +10,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/bench/host/sshtest"
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -32,11 +32,7 @@ func newTwoHosts(t *testing.T) *twoHosts {
 	t.Helper()
 	needRoot(t)
 	built.Dir(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pair.Close() })
+	pair := newPair(t)
 	manage(t, pair)
 	s := sshtest.Start(t, pair.SUT.Netns, "192.0.2.1")
 	s.Also(pair.TG.Netns, "192.0.2.2")
@@ -103,7 +99,7 @@ func TestIntegrationRunSSH(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "out")
 	path := "tg:" + h.pair.TG.Dev + ",sut:" + h.pair.SUT.Dev
 	p := h.start(t, append(h.run(out, "400ms"), "--repetitions", "2", "--path", path)...)
-	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	j := journal(t, out)
@@ -127,12 +123,12 @@ func TestIntegrationRunSSH(t *testing.T) {
 	mustEnd(t, h.agents())
 
 	p = h.start(t, "doctor", "--host", h.sut, "--dev", h.pair.SUT.Dev)
-	if got := p.Wait(60 * time.Second); got != 0 || !strings.Contains(p.Out.String(), "host "+h.sut) || !strings.Contains(p.Out.String(), h.pair.SUT.IPv4.String()) {
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "host "+h.sut) || !strings.Contains(p.Out.String(), h.pair.SUT.IPv4.String()) {
 		t.Errorf("doctor: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	demo := filepath.Join(t.TempDir(), "demo")
 	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2", "--duration", "200ms", "--out", demo)
-	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, demo)) || len(journal(t, demo).Records) < 3 {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, demo)) || len(journal(t, demo).Records) < 3 {
 		t.Errorf("demo: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if kept, _ := filepath.Glob(h.Home + "/.cache/zcbench/agent/*/*"); len(kept) != 1 {
@@ -171,7 +167,7 @@ func TestIntegrationSSHHelper(t *testing.T) {
 	}
 	defer os.Remove(helper)
 	p := h.start(t, "run", "--sut", h.sut, "--tg", h.tg, "--power", "sut:nvml", "--duration", "200ms")
-	got := p.Wait(60 * time.Second)
+	got := p.Wait(await.Hang)
 	if _, err := os.Stat("/dev/nvidiactl"); err == nil {
 		t.Skip("this machine has GPUs")
 	}
@@ -214,11 +210,7 @@ func waitForFlow(t *testing.T, pair *veth.Pair, bytes int64) {
 		return n
 	}
 	before := read()
-	for end := time.Now().Add(60 * time.Second); read() < before+bytes; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("nothing flows")
-		}
-	}
+	await.Until(t, "a flow", func() bool { return read() >= before+bytes })
 }
 
 // waitForConnection waits until the agents of both hosts are connected with each other.
@@ -226,14 +218,10 @@ func waitForFlow(t *testing.T, pair *veth.Pair, bytes int64) {
 func (h *twoHosts) waitForConnection(t *testing.T) {
 	t.Helper()
 	connected := func(pid int) bool { return built.Has(pid, built.Established) }
-	for end := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		if all := h.agents(); len(all) == 2 && connected(all[0]) && connected(all[1]) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal("nothing flows")
-		}
-	}
+	await.Until(t, "a flow", func() bool {
+		all := h.agents()
+		return len(all) == 2 && connected(all[0]) && connected(all[1])
+	})
 }
 
 // heldUp reports whether a run is invalid for the reason that its ends did not get their
@@ -293,8 +281,8 @@ func (h *twoHosts) settings(t *testing.T) string {
 	return strings.Join(both, " ")
 }
 
-// Whatever is killed in the middle of a run: all ends soon, and the controller,
-// if it lives, says what happened and has it in the journal. What was set on the
+// Whatever is killed in the middle of a run: all ends long before the run would, and the
+// controller, if it lives, says what happened and has it in the journal. What was set on the
 // hosts is as it was.
 func TestIntegrationRunSSHKilled(t *testing.T) {
 	for _, who := range []string{"controller", "SUT's ssh", "TG's ssh"}[:long.Rounds(1, 3)] {
@@ -302,7 +290,7 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 			h := newTwoHosts(t)
 			out := filepath.Join(t.TempDir(), "out")
 			found := h.settings(t)
-			p := h.start(t, append(h.run(out, "30s"), "--layout", "1cpu")...)
+			p := h.start(t, append(h.run(out, "10m"), "--layout", "1cpu")...)
 			h.waitForConnection(t)
 			if h.settings(t) == found {
 				t.Error("the layout set nothing")
@@ -319,7 +307,7 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 			default:
 				p.Signal(syscall.SIGKILL)
 			}
-			got := p.Wait(15 * time.Second)
+			got := p.Wait(await.Hang)
 			mustEnd(t, agents)
 			if now := h.settings(t); now != found {
 				t.Errorf("the hosts have RPS %s, had %s", now, found)

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -20,7 +20,7 @@ import (
 func onTerminal(t *testing.T, columns int, env []string, line string, words ...string) (status int, shown string) {
 	t.Helper()
 	term, p := startOnTerminal(t, columns, env, line, words...)
-	status = p.Wait(time.Minute)
+	status = p.Wait(await.Hang)
 	return status, term.All(t)
 }
 
@@ -39,13 +39,11 @@ func startOnTerminal(t *testing.T, columns int, env []string, line string, words
 func untilShown(t *testing.T, word string, columns int, env []string, line string, words ...string) (shown string) {
 	t.Helper()
 	term, p := startOnTerminal(t, columns, env, line, words...)
-	for end := time.Now().Add(time.Minute); strings.Count(term.Shown(), word) < 2; time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no two of %q within a minute: %q", word, term.Shown())
-		}
+	if !await.So(func() bool { return strings.Count(term.Shown(), word) >= 2 }) {
+		t.Fatalf("no two of %q: %q", word, term.Shown())
 	}
 	p.Signal(syscall.SIGINT)
-	p.Wait(time.Minute)
+	p.Wait(await.Hang)
 	return term.All(t)
 }
 
@@ -86,7 +84,7 @@ func TestTerminalKinds(t *testing.T) {
 			if !x.moves && strings.Contains(shown, "\x1b") {
 				t.Errorf("escapes: %q", shown)
 			}
-			shown = untilShown(t, " 12.50 ", 80, env, `exec zcbench power --duration 2m --every 200ms --source "$1"`, meter)
+			shown = untilShown(t, " 12.50 ", 80, env, `exec zcbench power --duration 10m --every 200ms --source "$1"`, meter)
 			if strings.Contains(shown, "\x1b[") != x.moves {
 				t.Errorf("moves the cursor: %v; showed %q", !x.moves, shown)
 			}
@@ -101,7 +99,7 @@ func TestClosedStdio(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			p := built.Shell(t, `exec `+shortRun+` --duration 200ms --repetitions 2 --out "$1" `+closed, out)
-			if status := p.Wait(30 * time.Second); status < 0 || status > 1 {
+			if status := p.Wait(await.Hang); status < 0 || status > 1 {
 				t.Errorf("exit status %d: %s%s", status, &p.Out, &p.Err)
 			}
 			finished(t, out, 2)
@@ -109,7 +107,7 @@ func TestClosedStdio(t *testing.T) {
 			if err != nil || strings.Contains(string(data), "ROI =") || strings.Count(string(data), "\n") != 5 || runLines(out) != 2 {
 				t.Errorf("%v: the journal is %q", err, data)
 			}
-			if p := built.Shell(t, `exec zcbench version `+closed); p.Wait(30*time.Second) != 0 {
+			if p := built.Shell(t, `exec zcbench version `+closed); p.Wait(await.Hang) != 0 {
 				t.Errorf("version: %v", p.ProcessState)
 			}
 		})
@@ -127,7 +125,7 @@ func TestUmask(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "new", "out")
 			p := built.Shell(t, `umask `+x.umask+`; `+shortRun+` --duration 200ms --out "$1"; zcbench report "$1" && zcbench export --csv --json --benchfmt "$1" &&
 				zcbench power --duration 300ms --source "command=echo 1" --csv "$1/watts.csv"`, dir)
-			if status := p.Wait(time.Minute); status != 0 {
+			if status := p.Wait(await.Hang); status != 0 {
 				t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
 			}
 			n := 0

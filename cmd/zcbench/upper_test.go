@@ -7,11 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
-	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -26,11 +25,7 @@ func TestIntegrationUpper(t *testing.T) {
 		{"macvlan, by its port", "ip addr flush dev zcsut; ip link add link zcsut name up0 type macvlan mode bridge", "zcsut", "over-macvlan", "--mtu=6000"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			pair, err := veth.New(veth.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { pair.Close() })
+			pair := newPair(t)
 			inNetns(t, pair.SUT.Netns, x.make+" && ip addr add 10.77.0.1/24 dev up0 && ip link set up0 up")
 			mtus := func() string {
 				return inNetns(t, pair.SUT.Netns, "ip -o link show dev zcsut | sed 's/ qdisc.*//'; ip -o link show dev up0 | sed 's/ qdisc.*//'")
@@ -39,7 +34,7 @@ func TestIntegrationUpper(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "out")
 			p := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--dev", x.dev, x.mtu, "--gro", "off",
 				"--rx", "tcp", "--tx", "tcp", "--touch", "verify", "--pace", "1G", "--ramp-up", "200ms", "--duration", "300ms", "--out", out)
-			if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+			if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 				t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 			}
 			if after := mtus(); after != before {
@@ -61,17 +56,13 @@ func TestIntegrationUpper(t *testing.T) {
 func TestIntegrationUpperUnknown(t *testing.T) {
 	long.Test(t)
 	needRoot(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pair.Close() })
+	pair := newPair(t)
 	inNetns(t, pair.SUT.Netns, "ip addr flush dev zcsut; ip link add name up0 type bridge && ip link set zcsut master up0 && ip link add name other type veth peer name far && ip link set other master up0 && ip addr add 10.77.0.1/24 dev up0 && ip link set up0 up")
 	run := func(more ...string) (int, results.Record, string) {
 		out := filepath.Join(t.TempDir(), "out")
 		p := built.Start(t, "zcbench", append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--rx", "tcp", "--tx", "tcp",
 			"--pace", "1G", "--ramp-up", "200ms", "--duration", "300ms", "--out", out}, more...)...)
-		status := p.Wait(60 * time.Second)
+		status := p.Wait(await.Hang)
 		recs := journal(t, out).Records
 		if len(recs) != 1 {
 			t.Fatalf("%d records: %s", len(recs), &p.Err)
@@ -94,21 +85,17 @@ func TestIntegrationUpperUnknown(t *testing.T) {
 // Two ports of one machine in one namespace: their packets would stay on loopback.
 func TestIntegrationStaysHome(t *testing.T) {
 	needRoot(t)
-	pair, err := veth.New(veth.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { pair.Close() })
+	pair := newPair(t)
 	inNetns(t, pair.SUT.Netns, "ip link add name p0 type veth peer name p1 && ip addr add 10.77.0.5/24 dev p0 && ip link set p0 up && ip link set p1 up")
 	here := "netns:" + pair.SUT.Netns.Path()
 	p := built.Start(t, "zcbench", "run", "--sut", here, "--tg", here, "--rx", "tcp", "--tx", "tcp", "--dev", "zcsut", "--duration", "300ms")
-	if got := p.Wait(60 * time.Second); got != 2 || !strings.Contains(p.Err.String(), "never leave the machine by zcsut") {
+	if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "never leave the machine by zcsut") {
 		t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	// The other port answers for the first one's address.
 	out := filepath.Join(t.TempDir(), "out")
 	p = built.Start(t, "zcbench", "run", "--sut", here, "--tg", "netns:"+pair.TG.Netns.Path(), "--rx", "tcp", "--tx", "tcp", "--dev", "zcsut", "--pace", "1G", "--ramp-up", "200ms", "--duration", "300ms", "--out", out)
-	if got := p.Wait(60 * time.Second); got != 0 && (got != 1 || !onlyLate(t, out)) {
+	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Fatalf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	if r := journal(t, out).Records[0]; !slices.Contains(r.Flags, "arp-flux") || !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, "p0 (10.77.0.5/24)") }) {

@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // vmBMC is a BMC for a virtual machine. QEMU's ipmi-bmc-extern hands it what the
@@ -45,8 +47,9 @@ func startVMBMC(t *testing.T) *vmBMC {
 			select {
 			case <-quit:
 				return
-			case <-time.After(50 * time.Millisecond):
+			default:
 			}
+			await.Pause("QEMU makes its socket when its machine is complete", 50*time.Millisecond)
 			c, err := net.Dial("unix", b.path)
 			if err != nil {
 				continue // not yet

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/waiting"
 )
 
@@ -173,9 +174,11 @@ func (p *Process) Signal(s syscall.Signal) {
 	}
 }
 
-// Wait waits for the end and returns the exit status; -1 is a signal.
+// Wait waits for the end and returns the exit status; -1 is a signal. A command that takes the
+// limit, and await.Hang at the least, hangs.
 func (p *Process) Wait(limit time.Duration) int {
 	p.t.Helper()
+	limit = max(limit, await.Hang)
 	select {
 	case <-p.done:
 		return p.ProcessState.ExitCode()

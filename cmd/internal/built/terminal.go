@@ -11,8 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
 )
 
@@ -88,14 +88,11 @@ func (x *Terminal) All(t testing.TB) string {
 	if _, err := x.Tty.WriteString(last); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		if all, ok := strings.CutSuffix(x.Shown(), last); ok {
-			return all
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the terminal shows %q", x.Shown())
-		}
+	var all string
+	if !await.So(func() (ok bool) { all, ok = strings.CutSuffix(x.Shown(), last); return ok }) {
+		t.Fatalf("the terminal shows %q", all)
 	}
+	return all
 }
 
 // Close takes the terminal away, as a link that breaks.

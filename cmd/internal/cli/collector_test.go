@@ -5,6 +5,8 @@ package cli
 import (
 	"runtime"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 func TestShareOf(t *testing.T) {
@@ -27,16 +29,14 @@ func TestCalmCollector(t *testing.T) {
 		{0, leastGarbage, 3 * leastGarbage},
 	} {
 		held := make([]byte, x.bytes)
-		for n := 1; ; n++ {
+		var m runtime.MemStats
+		if !await.So(func() bool {
 			runtime.GC() // soon after it the share is set
 			runtime.Gosched()
-			var m runtime.MemStats
-			if runtime.ReadMemStats(&m); m.NextGC >= x.least && m.NextGC <= x.most {
-				break
-			}
-			if n == 1000 {
-				t.Fatalf("with %d bytes the next collection comes at a heap of %d, want %d to %d", x.bytes, m.NextGC, x.least, x.most)
-			}
+			runtime.ReadMemStats(&m)
+			return m.NextGC >= x.least && m.NextGC <= x.most
+		}) {
+			t.Fatalf("with %d bytes the next collection comes at a heap of %d, want %d to %d", x.bytes, m.NextGC, x.least, x.most)
 		}
 		runtime.KeepAlive(held)
 	}

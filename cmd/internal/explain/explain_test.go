@@ -10,7 +10,10 @@ import (
 
 	_ "github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/docs"
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 const page = "# Ways\n\nIntro about `tcp` and others.\n\n## tcp\n\nPlain sockets copy.\n\n```\ncode tcp\n```\n\n| mode | what |\n|---|---|\n| `tcp`, `tcp-trunc` | copies \\| or not |\n| EINVAL | wrong |\n\n" +
 	"- `--rx-buf-len`: long\n  buffers\n\n**Cell**: one combination.\n\n    $ zcbench explain tcp\n"

@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/cmd/internal/ktap/ktaptest"
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 func TestWriter(t *testing.T) {
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -68,13 +68,7 @@ func TestKill(t *testing.T) {
 	if p.HasEnded() {
 		t.Error("it has ended by itself")
 	}
-	done := make(chan struct{})
-	go func() { p.Kill(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(20 * time.Second):
-		t.Fatal("it lives on")
-	}
+	await.Return(t, "the end of what is killed", p.Kill)
 	if err := p.Wait(); err == nil {
 		t.Error("a killed program ended well")
 	}

@@ -8,7 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // What a run cannot have is named as it was typed, with what to do instead.
 func TestWrongFlags(t *testing.T) {

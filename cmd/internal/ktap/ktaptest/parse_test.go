@@ -5,7 +5,11 @@ package ktaptest
 import (
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
+
+const _ = kind.Pure
 
 // What a runner would misread is an error.
 func TestParseIsStrict(t *testing.T) {

@@ -21,7 +21,6 @@ BUILD   := $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # The developers' tools: mk/tools/go.mod has their versions, go.sum beside it their checksums.
 # They are installed, not run by go tool, so that there is one folder whose owner is checked.
 version     = $(shell awk '$$1 == "$1" && NF > 1 { print $$2 }' mk/tools/go.mod)
-GOTESTSUM   := $(TOOLS)/gotestsum-$(call version,gotest.tools/gotestsum)
 GOLANGCI    := $(TOOLS)/golangci-lint-$(call version,github.com/golangci/golangci-lint/v2)
 GOVULNCHECK := $(TOOLS)/govulncheck-$(call version,golang.org/x/vuln)
 
@@ -50,21 +49,19 @@ man: build ## write the manual pages to out/man
 	for p in zcrecv zcsend; do bin/$$p --man >out/man/$$p.1; done
 
 .PHONY: test
-test: deps-test build $(GOTESTSUM) ## run the tests that every change needs (root; 10 to 20 minutes); ends with what was skipped and why
-	@mk/trusted.sh '$(TOOLS)'
+test: deps-test build ## run the tests that every change needs (root; 8 minutes, 12 at first); ends with what failed, and what was skipped and why
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
-	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh '$(GOTESTSUM)' # the tests say what failed
+	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh # the tests say what failed
 
 .PHONY: test-long
-test-long: deps-test deps-long build $(GOTESTSUM) $(NFPM) ## run all tests, the long ones too, with the race detector (root; one to two hours): docs/testing.md
+test-long: deps-test deps-long build $(NFPM) ## run all tests, the long ones too, with the race detector (root; one to two hours): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
 	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
-	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh '$(GOTESTSUM)' # the tests say what failed
+	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh # the tests say what failed
 
 .PHONY: test-busy
-test-busy: deps-test build $(GOTESTSUM) ## run the packages that depend on time ROUNDS (20) times beside busy loops (root; hours); PACKAGES chooses some
-	@mk/trusted.sh '$(TOOLS)'
-	mk/test-busy.sh '$(or $(ROUNDS),20)' '$(GOTESTSUM)'
+test-busy: deps-test build ## run the tests of make test ROUNDS (3) times beside busy loops (root; an hour), or those of PACKAGES alone
+	mk/test-busy.sh '$(or $(ROUNDS),3)'
 
 .PHONY: bench-probes
 bench-probes: build ## measure what probes cost a flow, by interleaved runs and by ns x events / CPU time; fails beyond their budgets (root; four minutes)
@@ -116,10 +113,9 @@ include mk/package.mk
 
 # Tools and packages: installed once, then everything works offline.
 
-$(GOTESTSUM):   PACKAGE := gotest.tools/gotestsum
 $(GOLANGCI):    PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 $(GOVULNCHECK): PACKAGE := golang.org/x/vuln/cmd/govulncheck
-$(GOTESTSUM) $(GOLANGCI) $(GOVULNCHECK) $(NFPM):
+$(GOLANGCI) $(GOVULNCHECK) $(NFPM):
 	@mk/trusted.sh '$(TOOLS)'
 	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' $(GO) -C mk/tools install $(PACKAGE)
 	@mv '$(TOOLS)/$(notdir $(PACKAGE))' '$@'

@@ -4,8 +4,18 @@
 plain=(-vet=off)
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off) # both io_uring engines, as make build makes them
 
-# Lane quiet: these need the CPUs for themselves.
-quiet='^TestCPUTruth$|^TestIntegrationProgramsAreTimed$|^TestIntegrationKnownWork$|^TestIntegrationWhy$|^TestIntegrationGenericIsDearer$|^TestIntegrationPaceIsKept$'
+# marked KIND prints what package internal/kind marks: mk/kinds. All lanes of a run share one
+# answer.
+marked() {
+	if [ -n "${ZCBENCH_TEST_KINDS-}" ]; then
+		cat "$ZCBENCH_TEST_KINDS/$1"
+	else
+		go run ./mk/kinds "$1"
+	fi
+}
+
+# pattern KIND is a pattern of the names of the tests with a mark.
+pattern() { echo "^($(marked "$1" | cut -d' ' -f2 | sort -u | paste -sd'|'))\$"; }
 
 # These run in the lab, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestPktgenInLab$'

@@ -2,21 +2,20 @@
 # SPDX-License-Identifier: MIT
 # lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
 #
-#   quiet    the tests of CPU accounting, which need CPUs for themselves: before all others
-#   vet      go vet
-#   pure     packages whose tests depend on nothing but the code and testdata, in parallel:
-#            with the race detector where they have goroutines, but for simulations and what is
-#            large; what has passed before is not run again
-#   others   packages whose flows, if any, have no probes and no verdict, one after another
-#   host     all other packages, on this machine, one after another: the kernel's count
-#            of what eBPF programs cost is on or off for all flows of a machine, and one that
-#            met it is invalid
+#   vet      gofmt and go vet, which make lint has, too
+#   pure     packages whose tests are pure (kind.Pure), in parallel: with the race detector
+#            where they have goroutines, but for simulations and what is large; what has passed
+#            before is not run again
+#   host     all other packages, on this machine, two at a time
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
 #   nics:KERNEL
 #            there, too: with other drivers that the soft NIC imitates, with NICs of QEMU's,
 #            and what wants a boot of its own
+#   timed, timed:KERNEL
+#            timed tests (kind.Timed) on this machine, and in the lab: after all others, alone.
+#            With ZCBENCH_TEST_AGAIN, "PACKAGE TEST", only that one
 #
 # ZCBENCH_TEST_LONG, when set, asks for what takes minutes, and for the race detector
 # on this machine. All but the first test of lane host are of programs with both
@@ -28,10 +27,9 @@ folder=$PWD
 status=0
 long=${ZCBENCH_TEST_LONG:+1}
 . mk/flags.sh
+timed=$(pattern timed)
 
-pure=(./bpf/prom ./cmd/probed ./internal/plaintext ./lab/kselftests ./bench/wire ./zc/held)
-
-# These start no goroutines.
+# These of the pure packages start no goroutines, so they have nothing to race. All others do.
 sequential=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktaptest ./cmd/internal/specflag
 	./internal/cpulist ./internal/lazy ./internal/pairwise ./internal/units ./machine/setting ./profile/elfsym ./profile/perf/perftest
 	./results/environment ./results/gobench ./results/promtext)
@@ -48,17 +46,12 @@ large='^TestLongAnswer$|^TestEndResultIsChecked$|^TestAnswerOfManyFlows$'
 # run, too.
 threaded='^TestReadFigures$|^TestReadFiguresUpTo$'
 
-# This one of lane others replays thousands of records in the long run: there, too, the race
+# This one of lane host replays thousands of records in the long run: there, too, the race
 # detector has the short one's.
 replays='^TestReplayOfNonsense$'
 
-# These of them start programs. What those read, go test does not see: these tests run each time.
-started='^TestAttachKilled$|^TestPythonExamples$|^TestGnuplotExample$'
-
-others=(./cmd/internal/program ./cmd/field ./cmd/internal/cli ./results/compare ./machine/counter ./bench/doctor ./results/gate ./bench/host ./internal/asleep ./internal/pinned ./internal/cmdline ./internal/denied
-	./internal/interrupt ./internal/tape ./internal/trust ./lab/guest ./machine/lease ./machine/kallsyms ./machine/ledger ./mk ./mk/lanes ./mk/packages ./machine/place ./power ./results/report/browsertest ./machine/rtnl ./machine/survey ./machine/tally ./machine/tune
-	./baseline ./bench/modes ./flow/sock ./flow/stream ./cmd/internal/netconfig ./cmd/internal/progress ./internal/fault ./internal/firsttest ./internal/locked ./machine/hops ./machine/ssh ./machine/veth
-	./packet/datagram ./packet/xsk ./zc/devmem ./zc/dmabuf ./zc/msgzc ./zc/nicqueue ./zc/tcpmmap ./zc/uringzc ./zc/zcrx)
+# These of lane host take longest, and begin first: two packages run at a time.
+first=(./bench ./bench/endpoint ./bench/host ./cmd/zcbench ./bpf)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)
 
@@ -97,23 +90,16 @@ own_boot='^TestNamespacesAndModuleComeAndGo$'
 # run has them there too, with as many rounds as the short one here.
 host_only='^TestJournal|^TestCreateBesideFinish$|^TestLockBesideSweep$'
 
-# The longest of those that are about our own code more than about the kernel run on
-# one of the two kernels in the short run: these are left out on the one named.
-not_on_sid='^TestZcrxNoDevice$|^TestLabLayouts$|^TestLabEngines$|^TestLabSweep$'
-not_on_sid+='|^TestIntegrationLatencyFilters$'
-not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$|^TestIntegrationLatencyOfLateReader$'
+# What both kernels' lanes could run is on the newest in the short run, but for these. They are on
+# the older one alone, so that it is tried as well, and for balance. The long run has all on both.
+not_on_backports='^TestLabRunRestores$|^TestMultishotTransfer$|^TestTailWraps$|^TestLabNoDeviceCopies$|^TestLabSend$'
 not_on_backports+='|^TestLabKill$|^TestLabBatches$|^TestLabSmallRings$|^TestLabSizes$|^TestIntegrationLatencyOfProcess$|^TestLabSteered$|^TestLabSteeredFlows$|^TestLabRunFlows$'
 
 # These of bpf the short run has on this machine alone (lane host): there they take a second, and
 # emulated ten to twenty. A guest differs by its programs, which are at fentry hooks, where a
 # machine may have tracepoints alone: filters, late readers and processes run in a guest as well.
-here_too='^TestIntegrationLatencySample$|^TestIntegrationLatencyOfHeldSocket$|^TestIntegrationPIDNamespace$'
+here_too='^TestIntegrationLatencySample$|^TestIntegrationPIDNamespace$'
 here_too+='|^TestIntegrationOffsetRefreshed$|^TestIntegrationStampWithoutTCX$'
-
-# So many tests of packages with an emulated kernel are too long for the short run on two. The
-# newer one has all others; the older one has one of each kind, and what the newer is spared.
-smoke='^TestTransfers$|^TestDevmemBind$|^TestInterruptsAreDeferred$|^TestLabHooks$|^TestFeatureJudge$|^TestProbe$|^TestSendKinds$|^TestZcrx'
-smoke+='|^TestLabProbes$|^TestLabMapped$|^TestLabFlows$|^TestLabGroup$|^TestLabRefused$|^TestLabNoDevice$|^TestLabKilled$|^TestLabWrongQueue$'
 
 # What follows the long run has on one of the two kernels: these are left out on the one named. From
 # one day to the next the two change places, so two runs have all on both; ZCBENCH_TEST_HALF=0 is as
@@ -157,48 +143,65 @@ no_lab() {
 }
 
 vet() {
+	local bad
+	bad=$(git ls-files '*.go' | xargs gofmt -l)
+	[ -z "$bad" ] || { printf 'gofmt would change:\n%s\n' "$bad" >&2; status=1; }
 	go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
 	go vet -tags giouring ./... >&2 || status=1
-	[ -z "$long" ] || GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
+	GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
 }
 
 pure() {
-	local slow=
-	[ -n "$long" ] || slow=$large
-	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m -skip "$started" "${sequential[@]}" "${simulated[@]}" || status=1
-	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$started" ./results || status=1
+	local slow='' unraced=("${sequential[@]}" "${simulated[@]}") raced started starting
+	[ -n "$long" ] || slow="|$large"
+	mapfile -t raced < <(marked pure | grep -vxF "$(printf '%s\n' "${unraced[@]}")")
+	# What programs that a test starts have read, go test does not see: such tests run each time.
+	started=$(pattern kernel)
+	mapfile -t starting < <(marked kernel | cut -d' ' -f1 | sort -u)
+	CGO_ENABLED=0 go test "${engines[@]}" -json -timeout 20m -skip "$started|$timed" "${unraced[@]}" || status=1
+	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -run "$started" "${starting[@]}" || status=1
 	[ -n "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -run "$large" ./bench/wire || status=1
-	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "${slow:-^\$}" "${pure[@]}" || status=1
+	CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "$timed$slow" "${raced[@]}" || status=1
 	CGO_ENABLED=1 go test "${engines[@]}" -json -race -run "$threaded" ./results || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "$started" "${sequential[@]}" "${simulated[@]}" || status=1
-	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -run "$started" ./results || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -timeout 20m -skip "$started|$timed" "${unraced[@]}" || status=1
+	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -run "$started" "${starting[@]}" || status=1
 }
 
-# here PACKAGE... runs packages on this machine.
-here() {
-	local race=() skip="$in_lab|$quiet"
+host() {
+	local packages race=() skip="$in_lab|$timed"
+	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
+	mapfile -t packages < <(go list ./... | sed "s|^$(go list -m)|.|" | grep -v '/lab$\|/lab/softnictest$' |
+		grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
 	[ -z "$long" ] || race=(-race) skip+="|$replays"
-	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 1 -timeout 80m -skip "$skip" "$@" || status=1
-}
-
-quiet() {
-	local packages=(./machine/counter ./profile/symbol ./bench/endpoint)
-	[ -z "$long" ] || packages+=(./bench ./cmd/zcbench ./packet/xdp)
-	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -p 1 -run "$quiet" "${packages[@]}" || status=1
-}
-
-others() {
-	here "${others[@]}"
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 2 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
 	[ -z "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 }
 
-host() {
-	local packages elsewhere
-	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
-	elsewhere=$(go list "${pure[@]}" "${sequential[@]}" "${simulated[@]}" "${others[@]}")
-	mapfile -t packages < <(go list ./... | grep -v '/lab$\|/lab/softnictest$' | grep -vxF "$elsewhere")
-	here "${packages[@]}"
+# asked EXPRESSION prints folder and name of each timed test that fits an awk expression; with
+# ZCBENCH_TEST_AGAIN of that one alone.
+asked() { marked timed | awk "$1" | grep -xF "${ZCBENCH_TEST_AGAIN-$(marked timed)}"; }
+
+# named prints a pattern of the names of tests, folders those of their packages.
+named() { echo "^($(cut -d' ' -f2 <<<"$1" | sort -u | paste -sd'|'))\$"; }
+folders() { cut -d' ' -f1 <<<"$1" | sort -u; }
+
+timed() {
+	local tests
+	tests=$(asked '$2 !~ /^TestLab/') || return 0 # there are none
+	# shellcheck disable=SC2046
+	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -p 1 -timeout 40m -run "$(named "$tests")" $(folders "$tests") || status=1
+}
+
+# timed_lab KERNEL is timed in the lab: with all that run in both in the long run.
+timed_lab() {
+	local tests which='$2 ~ /^TestLab/'
+	[ -z "$long" ] || which+=" || index(\" ${lab_packages[*]} \", \" \" \$1 \" \")"
+	tests=$(asked "$which") || return 0
+	built "$1" || return 0
+	# shellcheck disable=SC2046
+	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" \
+		timeout=80m run="$(named "$tests")" skip="$not_in_lab" -- $(folders "$tests") || status=1
 }
 
 lab() {
@@ -228,11 +231,11 @@ own_machine() {
 	mk/linked.sh "$folder/bin/zcbench lab exec --own-boot --timeout 20m $2 --" run="$1" timeout=40m -- "$3"
 }
 
-# imitated says which drivers the soft NIC imitates on a kernel: one on each in the short
-# run, the two that have the least in common, and all on both in the long one.
+# imitated says which drivers the soft NIC imitates on a kernel: one on the newest in the short
+# run, and all on both in the long one.
 imitated() {
 	case $long$1 in
-	sid) echo gve ;;
+	sid) ;;
 	trixie-backports) echo bnxt ;;
 	*) echo mlx5 bnxt fbnic gve virtio-like ;;
 	esac
@@ -278,7 +281,7 @@ limit=20m
 [ -z "$long" ] || limit=70m
 
 kernel() {
-	local skip="$not_in_lab|$own_boot|$host_only" only=() packages=("${lab_packages[@]}")
+	local skip="$not_in_lab|$own_boot|$host_only|$timed" only=() packages=("${lab_packages[@]}")
 	if [ -n "$long" ]; then
 		case $(as "$1") in
 		sid) skip+="|$giants_not_on_sid|$ours_not_on_sid|$trips_not_on_sid" ;;
@@ -288,8 +291,7 @@ kernel() {
 		skip+="|$here_too"
 		case $1 in
 		sid)
-			skip+="|$not_on_sid"
-			only=(run="$smoke|$not_on_backports")
+			only=(run="$not_on_backports")
 			packages=(./lab/softnictest ./bpf ./flow/uring ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap)
 			;;
 		trixie-backports) skip+="|$not_on_backports" ;;
@@ -308,7 +310,7 @@ nics() {
 	export ZCBENCH_LAB_KILLED
 	ZCBENCH_LAB_KILLED=$(killed "$(as "$1")")
 	# shellcheck disable=SC2046
-	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
+	[ -z "$(imitated "$1")" ] || "$folder/bin/zcbench" lab up --kernel "$1" -- mk/imitated.sh $(imitated "$1") || status=1
 	for nic in $(real "$1"); do
 		"$folder/bin/zcbench" lab up --kernel "$1" --nic "$nic" -- mk/real.sh "$nic" || status=1
 	done
@@ -318,8 +320,9 @@ nics() {
 }
 
 case $1 in
-quiet | vet | pure | others | host | lab) "$1" ;;
+vet | pure | host | lab | timed) "$1" ;;
 nics:*) nics "${1#nics:}" ;;
+timed:*) timed_lab "${1#timed:}" ;;
 *) kernel "$1" ;;
 esac
 exit $status

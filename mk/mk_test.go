@@ -168,7 +168,7 @@ func TestMakeRunsNothingOfOthers(t *testing.T) {
 	versions, err := os.ReadFile("tools/go.mod")
 	must(t, err)
 	for name, module := range map[string]string{
-		"golangci-lint": "github.com/golangci/golangci-lint/v2", "gotestsum": "gotest.tools/gotestsum", "govulncheck": "golang.org/x/vuln",
+		"golangci-lint": "github.com/golangci/golangci-lint/v2", "govulncheck": "golang.org/x/vuln",
 		"nfpm": "github.com/goreleaser/nfpm/v2",
 	} {
 		version := regexp.MustCompile(`(?m)^\s` + regexp.QuoteMeta(module) + ` (v\S+)`).FindSubmatch(versions)

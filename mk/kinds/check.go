@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// clocks are the calls of package time that only a timed test makes. Others wait with package await.
+// clocks are the calls of package time that only a timed test makes. Others wait with package
+// await.
 var clocks = []string{"Sleep", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick"}
 
 // least is the shortest deadline of a test that is not timed: one that only a hang reaches.
 const least = 60 // seconds
 
-// outside are calls that ask a network, or another process.
+// outside are what a pure test does not call: it asks a network, a kernel or another process. An
+// empty list stands for a whole package.
 var outside = map[string][]string{
-	"exec": {"Command", "CommandContext"},
-	"net":  {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "Listen", "ListenTCP", "ListenUDP", "ListenUnix", "ListenPacket", "FileConn", "FileListener"},
-	"unix": {"Socket", "Socketpair", "Pipe2", "Kill", "Mmap", "BpfXxx", "PerfEventOpen", "IoctlGetInt"},
-	"os":   {"Pipe", "StartProcess"},
+	"exec": nil, "unix": nil, "syscall": nil, "veth": nil, "guest": nil, "built": nil, "program": nil,
+	"net": {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "Listen", "ListenTCP", "ListenUDP", "ListenUnix", "ListenPacket", "FileConn", "FileListener"},
+	"os":  {"Pipe", "StartProcess", "Geteuid", "Getuid"},
 }
 
 // forbidden says what an unmarked test may not call, "" of anything else.
@@ -33,13 +34,17 @@ func forbidden(c *ast.CallExpr) (what string, clock bool) {
 	}
 	name := s.Sel.Name
 	if id, ok := s.X.(*ast.Ident); ok {
+		names, out := outside[id.Name]
 		switch {
 		case id.Name == "time" && slices.Contains(clocks, name):
 			return "time." + name, true
 		case id.Name == "context" && strings.HasPrefix(name, "WithTimeout") && len(c.Args) > 1 && !late(c.Args[1]):
 			return "context." + name + " of less than a minute", true
-		case slices.Contains(outside[id.Name], name):
+		case out && (names == nil || slices.Contains(names, name)):
 			return id.Name + "." + name, false
+		}
+		if file := kernelFile(id.Name, name, c.Args); file != "" {
+			return file, false
 		}
 	}
 	if in, ok := s.X.(*ast.CallExpr); ok && isOf(in.Fun, "time", "Now") && name == "Add" && len(c.Args) == 1 && !late(c.Args[0]) {
@@ -48,14 +53,26 @@ func forbidden(c *ast.CallExpr) (what string, clock bool) {
 	return "", false
 }
 
+// readers are those of package os whose argument may be a file of the kernel's.
+var readers = []string{"ReadFile", "Open", "OpenFile", "ReadDir", "Stat", "Lstat", "Readlink"}
+
+// kernelFile is the file of the kernel's that a call reads, "" of any other.
+func kernelFile(pkg, name string, args []ast.Expr) string {
+	if pkg != "os" || !slices.Contains(readers, name) || len(args) == 0 {
+		return ""
+	}
+	file, ok := args[0].(*ast.BasicLit)
+	if ok && (strings.HasPrefix(file.Value, `"/proc/`) || strings.HasPrefix(file.Value, `"/sys/`)) {
+		return file.Value
+	}
+	return ""
+}
+
 // late tells of a duration that it is at least a minute, or in the past. One that is not written in
 // numbers is not.
 func late(x ast.Expr) bool {
-	if u, ok := x.(*ast.UnaryExpr); ok && u.Op == token.SUB {
-		return true
-	}
 	s, ok := seconds(x)
-	return ok && s >= least
+	return ok && (s >= least || s < 0)
 }
 
 // units are those of package time that tests use, in seconds.
@@ -66,6 +83,9 @@ func seconds(x ast.Expr) (float64, bool) {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
 		return seconds(x.X)
+	case *ast.UnaryExpr:
+		v, ok := seconds(x.X)
+		return -v, ok && x.Op == token.SUB
 	case *ast.BasicLit:
 		v, err := strconv.ParseFloat(x.Value, 64)
 		return v, err == nil
@@ -96,11 +116,11 @@ func (p *pkg) check() (said []string) {
 		if !f.test() && name != "TestMain" && !p.helps(f) {
 			continue
 		}
-		if f.mark == timed || name == "TestMain" && p.pure {
+		if f.mark == timed {
 			continue
 		}
 		for _, c := range p.reached(f) {
-			if !c.clock && (!p.pure || f.mark == kernel) {
+			if !c.clock && (!p.pure || f.mark == kernel || !f.test()) { // what helps may be for kernel tests
 				continue
 			}
 			rule := "wait by package internal/await, or mark the test by kind.Timed"

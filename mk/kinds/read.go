@@ -38,7 +38,7 @@ type function struct {
 type call struct {
 	pos   token.Position
 	what  string
-	clock bool // else it starts a process or opens a socket
+	clock bool // else it asks a kernel, a network or another process
 }
 
 // test tells whether go test runs it.
@@ -123,7 +123,8 @@ func (p *pkg) add(set *token.FileSet, f *ast.File) {
 	}
 }
 
-// function notes what a declaration calls and names. Methods of several types with one name are one.
+// function notes what a declaration calls and names. Methods of several types with one name are
+// one.
 func (p *pkg) function(set *token.FileSet, name string, decl ast.Node) *function {
 	f := p.funcs[name]
 	if f == nil {

@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/starved"
 )
 
 // script makes a program out of the lines of a shell.
@@ -22,6 +25,32 @@ func script(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// got is what a run of lanes came to.
+type got struct {
+	ok                bool
+	out, errs, events string
+}
+
+// last is the last line of its output.
+func (g got) last() string {
+	lines := strings.Split(strings.TrimSpace(g.out), "\n")
+	return lines[len(lines)-1]
+}
+
+// ran runs lanes to their end.
+func ran(t *testing.T, program string, groups, last []string) (g got) {
+	t.Helper()
+	var out, errs, events bytes.Buffer
+	r := newRunner(program, &out, &errs, &events)
+	r.watch = func() func() (starved.Load, error) { // nothing else runs
+		return func() (starved.Load, error) { return starved.Load{Wall: 1e9}, nil }
+	}
+	r.run(t.Context(), groups, last)
+	g.ok = r.summary()
+	g.out, g.errs, g.events = out.String(), errs.String(), events.String()
+	return g
 }
 
 // Lines of lanes that write pieces of them at the same time come whole, and each event
@@ -36,16 +65,12 @@ done
 printf 'no event'
 echo complaint >&2
 `)
-	var out, errs bytes.Buffer
-	if !run(t.Context(), p, []string{"one", "two"}, &out, &errs) {
-		t.Errorf("failed: %s", errs.String())
+	g := ran(t, p, []string{"one", "two"}, nil)
+	if !g.ok {
+		t.Errorf("failed: %s", g.out)
 	}
-	seen, plain := map[string]int{}, 0
-	for line := range strings.Lines(out.String()) {
-		if line == "no event\n" {
-			plain++
-			continue
-		}
+	seen := map[string]int{}
+	for line := range strings.Lines(g.events) {
 		var e struct{ Action, Package, Output string }
 		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatalf("%q: %v", line, err)
@@ -56,28 +81,29 @@ echo complaint >&2
 		}
 		seen[name]++
 	}
-	if seen["one"] != 200 || seen["two"] != 200 || plain != 2 {
-		t.Errorf("%v events, %d other lines", seen, plain)
+	if seen["one"] != 200 || seen["two"] != 200 {
+		t.Errorf("%v events", seen)
 	}
-	for _, want := range []string{"one: complaint\n", "two: complaint\n"} {
-		if !strings.Contains(errs.String(), want) {
-			t.Errorf("%q is not in %q", want, errs.String())
+	for _, want := range []string{"one: complaint\n", "two: complaint\n", "one: no event\n", "two: no event\n"} {
+		if !strings.Contains(g.errs, want) {
+			t.Errorf("%q is not in %q", want, g.errs)
 		}
 	}
 }
 
-// One lane that fails makes the whole fail, and the others go on to their end.
-func TestOneFails(t *testing.T) {
-	p := script(t, `[ "$1" = good ] || exit 3; sleep 0.2; echo '{"Package":"p"}'`)
-	var out, errs bytes.Buffer
-	if run(t.Context(), p, []string{"bad", "good"}, &out, &errs) {
-		t.Error("ended well")
+// A lane that ends with a failure although no test of its has fails the whole, with what it said,
+// and the others go on to their end.
+func TestLaneFails(t *testing.T) {
+	p := script(t, `[ "$1" = good ] || { echo "no disk" >&2; exit 3; }
+echo '{"Action":"pass","Package":"p","Test":"TestX"}'`)
+	g := ran(t, p, []string{"bad", "good"}, nil)
+	if g.ok || g.last() != "1 passed, 1 failed, 0 skipped" {
+		t.Errorf("ok %v: %s", g.ok, g.out)
 	}
-	if got, want := out.String(), `{"Package":"p [good]"}`+"\n"; got != want {
-		t.Errorf("got %q, want %q", got, want)
-	}
-	if !strings.Contains(errs.String(), "bad: ended with a failure (exit status 3) after ") {
-		t.Errorf("got %q", errs.String())
+	for _, want := range []string{"the lane [bad]", "exit status 3", "no disk"} {
+		if !strings.Contains(g.out, want) {
+			t.Errorf("%q is not in %s", want, g.out)
+		}
 	}
 }
 
@@ -93,27 +119,22 @@ wait $a
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan bool)
 	go func() {
-		var out, errs bytes.Buffer
-		ended <- run(ctx, p, []string{"a"}, &out, &errs)
+		r := newRunner(p, io.Discard, io.Discard, io.Discard)
+		r.run(ctx, []string{"a"}, []string{"late"})
+		ended <- r.summary()
 	}()
 	var all []string
-	for deadline := time.Now().Add(30 * time.Second); len(all) < 2 && time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	await.Until(t, "both processes", func() bool {
 		b, _ := os.ReadFile(pids)
 		all = strings.Fields(string(b))
-	}
+		return len(all) == 2
+	})
 	stop()
-	if <-ended {
+	if await.Chan(t, "the end", ended) {
 		t.Error("ended well")
 	}
 	for _, pid := range all {
-		for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("process %s of %v is still there", pid, all)
-			}
-		}
-	}
-	if len(all) != 2 {
-		t.Errorf("processes: %v", all)
+		await.Until(t, "the end of process "+pid, func() bool { return !alive(pid) })
 	}
 }
 
@@ -131,8 +152,7 @@ func alive(pid string) bool {
 func TestOneAfterAnother(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	p := script(t, "echo begin $1 >>"+log+"; sleep 0.1; echo end $1 >>"+log+"; [ $1 != a ]\n")
-	var out, errs bytes.Buffer
-	if run(t.Context(), p, []string{"a,b"}, &out, &errs) {
+	if g := ran(t, p, []string{"a,b"}, nil); g.ok {
 		t.Error("ended well")
 	}
 	b, err := os.ReadFile(log)
@@ -154,8 +174,7 @@ done
 echo end $1 >>`+log+`
 [ $1 != bad ]
 `)
-	var out, errs bytes.Buffer
-	if run(t.Context(), p, []string{"+c,bad", "long", "short", "+d"}, &out, &errs) {
+	if g := ran(t, p, []string{"+c,bad", "long", "short", "+d"}, nil); g.ok {
 		t.Error("ended well")
 	}
 	b, err := os.ReadFile(log)

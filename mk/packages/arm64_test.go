@@ -3,8 +3,8 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,8 +12,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 )
 
@@ -36,9 +36,7 @@ func TestIntegrationARM64Programs(t *testing.T) {
 	qemu, bin := emulator(t), filepath.Join(unpacked(t, "arm64"), "usr/bin")
 	run := func(want int, name string, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, qemu, append([]string{filepath.Join(bin, name)}, args...)...)
+		cmd := exec.CommandContext(await.Context(t), qemu, append([]string{filepath.Join(bin, name)}, args...)...)
 		out, err := cmd.CombinedOutput()
 		if got := cmd.ProcessState.ExitCode(); got != want {
 			t.Errorf("%s %v: exit status %d, %v, want %d\n%s", name, args, got, err, want, out)
@@ -63,9 +61,8 @@ func TestIntegrationARM64Programs(t *testing.T) {
 // flow moves a verified flow between emulated programs.
 func flow(t *testing.T, qemu, bin string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	recv := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcrecv"), "--listen", "127.0.0.1:0", "--touch", "verify", "--accept-timeout", "1m", "--duration", "2s", "--verbose")
+	ctx := await.Context(t)
+	recv := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcrecv"), "--listen", "127.0.0.1:0", "--touch", "verify", "--accept-timeout", "3m", "--duration", "5s", "--verbose")
 	stderr, err := recv.StderrPipe()
 	must(t, err)
 	var out strings.Builder
@@ -88,7 +85,7 @@ func flow(t *testing.T, qemu, bin string) {
 			}
 		}
 	}()
-	sent, err := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcsend"), "--mode", "sendfile", "--message-size", "1M", "--duration", "2s", "--json", addr).Output()
+	sent, err := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcsend"), "--mode", "sendfile", "--message-size", "1M", "--duration", "5s", "--json", addr).Output()
 	if err != nil {
 		t.Errorf("zcsend: %v: %s", err, sent)
 	}
@@ -139,6 +136,12 @@ func TestARM64Units(t *testing.T) {
 	}
 }
 
+// heldUp reports whether a run is invalid because other work kept it off the CPUs, which says
+// nothing of the program: it is made again.
+func heldUp(said string) bool {
+	return strings.Contains(said, "its edges ") || strings.Contains(said, "no payload was transferred in the window")
+}
+
 // A controller of this architecture copies to a host that says aarch64 the arm64 program of its
 // package, which answers. ssh is a shell here, and what the host would run an emulator runs: the
 // exec of knock.sh is the one word that is changed on the way.
@@ -159,12 +162,10 @@ exec /bin/sh -c "${line//exec \/proc\/self\/fd\/9/exec `+qemu+` \/proc\/self\/fd
 	}
 	zcbench := func(want int, args ...string) string {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, filepath.Join(dir, "usr/bin/zcbench"), args...)
+		cmd := exec.CommandContext(await.Context(t), filepath.Join(dir, "usr/bin/zcbench"), args...)
 		cmd.Env = append(os.Environ(), "ZCBENCH_SSH="+filepath.Join(home, "bin/ssh"))
 		out, err := cmd.CombinedOutput()
-		if got := cmd.ProcessState.ExitCode(); got != want {
+		if got := cmd.ProcessState.ExitCode(); got != want && !(got == 1 && heldUp(string(out))) {
 			t.Errorf("%v: exit status %d, %v, want %d\n%s", args, got, err, want, out)
 		}
 		return string(out)
@@ -179,9 +180,17 @@ exec /bin/sh -c "${line//exec \/proc\/self\/fd\/9/exec `+qemu+` \/proc\/self\/fd
 	if _, err := os.Stat(there); err != nil {
 		t.Errorf("the agent for arm64 was not copied: %v", err)
 	}
-	out := filepath.Join(home, "out")
-	said = zcbench(0, "run", "--sut", "ssh:root@arm", "--tg", "local", "--dev", "lo", "--rx", "tcp", "--tx", "tcp", "--touch", "verify", "--duration", "1s", "--gate", "foreign_cores=off", "--gate", "replace=0", "--out", out)
-	t.Log(said)
+	for n := 1; ; n++ {
+		out := filepath.Join(home, fmt.Sprint("out", n))
+		said = zcbench(0, "run", "--sut", "ssh:root@arm", "--tg", "local", "--dev", "lo", "--rx", "tcp", "--tx", "tcp", "--touch", "verify", "--duration", "1s", "--gate", "foreign_cores=off", "--gate", "replace=0", "--out", out)
+		t.Log(said)
+		if !heldUp(said) {
+			break
+		}
+		if n == 20 {
+			t.Fatal("other work kept the CPUs busy in each run")
+		}
+	}
 	if err := os.Remove(filepath.Join(dir, "usr/lib/zcbench/agents/linux-arm64/zcbench")); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// An account is what came of the tests of all lanes. The zero account is ready.
+type account struct {
+	mu      sync.Mutex
+	running map[id]*result
+	counted counts
+	failed  []*result // tests and packages, in the order of their ends
+	flaky   []*result // with the log of the first time
+	unclear []*result // undecided
+	skipped []*result
+	words   []string // to be printed: packages that have ended
+}
+
+// counts are of tests with their subtests.
+type counts struct{ passed, failed, skipped int }
+
+// id is a test of a lane, or, without a name, a package.
+type id struct{ lane, pkg, test string }
+
+func (i id) String() string {
+	s := fmt.Sprintf("%s [%s]", short(i.pkg), i.lane)
+	if i.test != "" {
+		s += ": " + i.test
+	}
+	return s
+}
+
+// A result is a test's, or a package's, while it runs and at its end.
+type result struct {
+	id
+	elapsed float64 // seconds
+	output  []string
+	build   []string // of a package: what the compiler said
+	bad     bool     // of a package: one of its tests has failed
+	why     string   // it was skipped, or is undecided
+}
+
+// most is how many lines of a test are kept: the first half, and the last.
+const most = 400
+
+func (r *result) add(line string) {
+	if r.output = append(r.output, line); len(r.output) > most {
+		mid := most / 2
+		r.output[mid] = "    [...]\n"
+		r.output = append(r.output[:mid+1], r.output[mid+2:]...)
+	}
+}
+
+// of is what takes a lane's events.
+func (a *account) of(lane string) func(event) {
+	return func(e event) { a.take(lane, e, a.end) }
+}
+
+// take takes an event; end is told of each test that has ended.
+func (a *account) take(lane string, e event, end func(r *result, action string)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running == nil {
+		a.running = map[id]*result{}
+	}
+	pkg := e.Package
+	if pkg == "" { // of a build: "PATH [PATH.test]"
+		pkg, _, _ = strings.Cut(e.ImportPath, " ")
+	}
+	at := id{lane, pkg, e.Test}
+	r := a.running[at]
+	if r == nil {
+		r = &result{id: at}
+		a.running[at] = r
+	}
+	switch {
+	case e.Action == "build-output":
+		r.build = append(r.build, e.Output)
+	case e.Action == "output":
+		r.add(e.Output)
+	case e.ends():
+		r.elapsed = e.Elapsed
+		delete(a.running, at)
+		if e.Test == "" {
+			a.endPackage(r, e)
+			return
+		}
+		if e.Action == "fail" {
+			a.failing(lane, pkg)
+		}
+		end(r, e.Action)
+	}
+}
+
+// failing notes in a package that one of its tests has failed.
+func (a *account) failing(lane, pkg string) {
+	at := id{lane: lane, pkg: pkg}
+	if a.running[at] == nil {
+		a.running[at] = &result{id: at}
+	}
+	a.running[at].bad = true
+}
+
+// end takes the end of a test.
+func (a *account) end(r *result, action string) {
+	switch action {
+	case "pass":
+		a.counted.passed++
+	case "skip":
+		a.counted.skipped++
+		r.why = reason(r.output)
+		a.skipped = append(a.skipped, r)
+	case "fail":
+		a.counted.failed++
+		a.failed = append(a.failed, r)
+		a.words = append(a.words, r.log())
+	}
+}
+
+// endPackage takes the end of a package. One that fails although none of its tests has is a failure
+// of its own: it did not build, or its program crashed.
+func (a *account) endPackage(r *result, e event) {
+	mark := map[string]string{"pass": "ok", "skip": "-", "fail": "FAILED"}[e.Action]
+	if e.Action != "skip" && len(r.output) > 0 { // else it has no tests
+		a.words = append(a.words, fmt.Sprintf("%-6s %s (%.1f s)\n", mark, r.id, e.Elapsed))
+	}
+	if e.Action != "fail" || r.bad {
+		return
+	}
+	if b := a.running[id{lane: r.lane, pkg: e.FailedBuild}]; b != nil {
+		r.build = append(r.build, b.build...)
+	}
+	if path, _, ok := strings.Cut(e.FailedBuild, " "); ok {
+		if b := a.running[id{lane: r.lane, pkg: path}]; b != nil {
+			r.build = append(r.build, b.build...)
+		}
+	}
+	a.crash(r)
+}
+
+// crash takes a failure that is of no test.
+func (a *account) crash(r *result) {
+	a.counted.failed++
+	a.failed = append(a.failed, r)
+	a.words = append(a.words, r.log())
+}
+
+// log is a failure for people.
+func (r *result) log() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s (%.2f s)\n", r.id, r.elapsed)
+	for _, line := range append(r.build, r.output...) {
+		if !noise(line) {
+			b.WriteString("    " + strings.TrimRight(line, "\n") + "\n")
+		}
+	}
+	return b.String()
+}
+
+// noise tells of a line that says what the events do.
+func noise(line string) bool {
+	line = strings.TrimSpace(line)
+	return line == "" || line == "PASS" || line == "FAIL" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "coverage: ")
+}
+
+// place is where testing says that a message comes from.
+var place = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
+
+// reason is what a test said of why it is skipped.
+func reason(output []string) string {
+	var why string
+	for _, line := range output {
+		if noise(line) {
+			continue
+		}
+		if place.MatchString(line) || why == "" {
+			why = ""
+		} else {
+			why += " "
+		}
+		why += strings.TrimSpace(place.ReplaceAllString(line, ""))
+	}
+	if why == "" {
+		return "no reason given"
+	}
+	return why
+}
+
+// counts are those up to now.
+func (a *account) counts() counts {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.counted
+}
+
+// print prints which packages have ended since, and what failed in them.
+func (a *account) print(to *lines) {
+	a.mu.Lock()
+	words := a.words
+	a.words = nil
+	a.mu.Unlock()
+	for _, w := range words {
+		to.print([]byte(w))
+	}
+}

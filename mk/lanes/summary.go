@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// summary prints what came of all tests: failures with their logs, flaky tests, undecided ones, what
+// was skipped, by reason, the lanes, and one line of counts. It reports whether nothing has failed.
+func (r *runner) summary() bool {
+	r.brokenLanes()
+	r.account.print(r.stdout)
+	a := &r.account
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var b strings.Builder
+	section(&b, "failed", a.failed, func(f *result) string { return f.log() })
+	section(&b, "flaky: failed, and passed when they were run once more, alone; the first log", a.flaky,
+		func(f *result) string { return "flaky: " + f.test + "\n" + f.log() })
+	section(&b, "undecided: failed while others had the CPUs, which says nothing", a.unclear,
+		func(f *result) string { return f.id.String() + ": " + f.why + "\n" })
+	b.WriteString(skips(a.skipped))
+	fmt.Fprintf(&b, "\n%s\n", r.times())
+	fmt.Fprintf(&b, "%d passed, %d failed, %d skipped\n", a.counted.passed, a.counted.failed, a.counted.skipped)
+	r.stdout.print([]byte(b.String()))
+	return a.counted.failed == 0
+}
+
+// section prints a list, if it is not empty.
+func section(b *strings.Builder, title string, all []*result, one func(*result) string) {
+	if len(all) == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n=== %d %s\n", len(all), title)
+	for _, r := range all {
+		b.WriteString(one(r))
+	}
+}
+
+// skips are the reasons, those of most tests first, each with its tests.
+func skips(all []*result) string {
+	if len(all) == 0 {
+		return ""
+	}
+	by := map[string][]string{}
+	for _, r := range all {
+		by[r.why] = append(by[r.why], r.id.String())
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n=== %d skipped, by reason\n", len(all))
+	reasons := slices.SortedFunc(maps.Keys(by), func(x, y string) int {
+		return cmp.Or(cmp.Compare(len(by[y]), len(by[x])), cmp.Compare(x, y))
+	})
+	for _, why := range reasons {
+		fmt.Fprintf(&b, "%d: %s\n", len(by[why]), why)
+		slices.Sort(by[why])
+		for _, test := range by[why] {
+			fmt.Fprintf(&b, "    %s\n", test)
+		}
+	}
+	return b.String()
+}
+
+// brokenLanes takes lanes that ended with a failure in which no test of theirs did.
+func (r *runner) brokenLanes() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, l := range r.lanes {
+		if l.err == nil || r.account.hasFailed(l.name) {
+			continue
+		}
+		var exit *exec.ExitError
+		if errors.As(l.err, &exit) && r.account.excused(l.name) {
+			continue // by tests that are flaky or undecided
+		}
+		why := fmt.Sprintf("ended with a failure (%v), and none of its tests did; it said last:\n", l.err)
+		for _, line := range l.said {
+			why += "    " + string(line)
+		}
+		r.account.broken(l.name, why)
+	}
+}
+
+// hasFailed tells whether a test of a lane has failed.
+func (a *account) hasFailed(lane string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.ContainsFunc(a.failed, func(r *result) bool { return r.lane == lane })
+}
+
+// excused tells whether a lane may end with a failure, although none of its tests is one.
+func (a *account) excused(lane string) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	of := func(r *result) bool { return r.lane == lane }
+	return slices.ContainsFunc(a.flaky, of) || slices.ContainsFunc(a.unclear, of)
+}
+
+// times are those of the whole and of each lane, for who wants to know where they went.
+func (r *runner) times() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var lanes []string
+	for _, l := range r.lanes {
+		lanes = append(lanes, fmt.Sprintf("%s %.0f/%.0f", l.name, l.took.Seconds(), l.cpu.Seconds()))
+	}
+	s := fmt.Sprintf("%v in all; lanes, s / s of CPU time: %s", r.took().Round(time.Second), strings.Join(lanes, ", "))
+	if r.load != nil {
+		s += fmt.Sprintf("\ntimed tests: %v", *r.load)
+	}
+	return s
+}

@@ -97,7 +97,7 @@ func newDocHosts(t *testing.T) *docHosts {
 		t.Fatal(err)
 	}
 	s.Write("ssh_config", "Host hosta\n  HostName 192.0.2.1\nHost hostb\n  HostName 192.0.2.2\n"+string(conf))
-	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
+	t.Setenv("ZCBENCH_SSH", s.SSH())
 	t.Setenv("PATH", built.Dir(t)+":"+os.Getenv("PATH"))
 	return w
 }

@@ -161,7 +161,8 @@ func TestKsftStatuses(t *testing.T) {
 var packageBegan = time.Now()
 
 func TestProcessStart(t *testing.T) {
-	// It reads two clocks, between which a busy machine may keep it waiting: such an answer is early.
+	// It reads two clocks, between which a busy machine may keep it waiting: such an answer is
+	// early.
 	var began, again time.Time
 	if !await.So(func() bool {
 		began = processStart()

@@ -29,7 +29,7 @@ func newOneNIC(t *testing.T) *oneNIC {
 	built.Dir(t)
 	pair := newPair(t)
 	s := sshtest.Start(t, pair.SUT.Netns, pair.SUT.IPv4.String())
-	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
+	t.Setenv("ZCBENCH_SSH", s.SSH())
 	return &oneNIC{s, pair, "ssh:root@" + pair.SUT.IPv4.String()}
 }
 

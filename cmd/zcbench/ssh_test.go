@@ -36,7 +36,7 @@ func newTwoHosts(t *testing.T) *twoHosts {
 	manage(t, pair)
 	s := sshtest.Start(t, pair.SUT.Netns, "192.0.2.1")
 	s.Also(pair.TG.Netns, "192.0.2.2")
-	t.Setenv("ZCBENCH_SSH", "ssh -F "+s.Client)
+	t.Setenv("ZCBENCH_SSH", s.SSH())
 	return &twoHosts{s, pair, "ssh:root@192.0.2.1", "ssh:root@192.0.2.2"}
 }
 

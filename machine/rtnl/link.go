@@ -24,6 +24,7 @@ type Link struct {
 	Bond           *Bond  // nil: it is none
 	VLAN           int    // of a VLAN: its number
 	Flags          uint32 // IFF_*
+	Operational    bool   // it passes packets: its operstate is up (RFC 2863)
 	MTU            int
 	XDP            bool   // a program is attached
 	XDPProgram     uint32 // its number (BPF_PROG_GET_FD_BY_ID); 0: none, several, or not told
@@ -91,6 +92,9 @@ func (c *Conn) link(what string, header []byte, fill func(*netlink.AttributeEnco
 	return ParseLink(msgs[0].Data)
 }
 
+// operUp is IF_OPER_UP (include/uapi/linux/if.h).
+const operUp = 6
+
 // ParseLink reads the body of an RTM_NEWLINK message.
 func ParseLink(b []byte) (Link, error) {
 	if len(b) < unix.SizeofIfInfomsg {
@@ -107,6 +111,8 @@ func ParseLink(b []byte) (Link, error) {
 		switch ad.Type() {
 		case unix.IFLA_IFNAME:
 			l.Name = ad.String()
+		case unix.IFLA_OPERSTATE:
+			l.Operational = ad.Uint8() == operUp
 		case unix.IFLA_STATS64:
 			l.Stats = parseStats(ad.Bytes())
 		case unix.IFLA_LINKINFO:

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"time"
 
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
@@ -72,7 +73,36 @@ func (p *Pair) build(o Options) (err error) {
 			return err
 		}
 	}
+	for _, e := range []*End{&p.SUT, &p.TG} {
+		if err := e.Netns.Do(e.passes); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// upTime is how long a worker of the kernel's may take to notice that a link is up.
+const upTime = 30 * time.Second
+
+// passes waits until the end passes packets. A worker notices that the link is up (linkwatch_do_dev
+// of net/core/link_watch.c), and on a busy machine that takes some 10 ms. Until then the end loses
+// what it is given, such as its answer to the other end's question for its address, which is asked
+// again only after a second.
+func (e *End) passes() error {
+	c, err := rtnl.Dial()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for end := time.Now().Add(upTime); ; time.Sleep(time.Millisecond) {
+		link, err := c.Named(e.Dev)
+		if err != nil || link.Operational {
+			return err
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("%s is not up %v after it was set up: %w (ip link show in the namespace says in which state it is)", e.Dev, upTime, unix.ENETDOWN)
+		}
+	}
 }
 
 func addVeth(dev, peer string, peerNS, mtu int) error {

@@ -10,12 +10,14 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -315,4 +317,95 @@ func nsOf(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// A new pair passes packets at once, also on a machine whose CPUs and lock of links are busy: the
+// receiver's answer to the first question for its address is not lost, so there is no second one.
+func TestPassesAtOnce(t *testing.T) {
+	needRoot(t)
+	for range 2 * runtime.NumCPU() {
+		cmd := exec.Command("sh", "-c", "while :; do :; done")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		defer cmd.Wait()
+		defer cmd.Process.Kill()
+	}
+	stop, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- others(stop) }()
+	lost, pairs := 0, long.Rounds(40, 200)
+	for range pairs {
+		p := newPair(t, Options{})
+		if n := questions(t, p); n != 1 {
+			t.Logf("%d questions for the receiver's address", n)
+			lost++
+		}
+		p.Close()
+	}
+	close(stop)
+	if err := await.Chan(t, "the end of the others", done); err != nil {
+		t.Error(err)
+	}
+	if lost > 0 {
+		t.Errorf("of %d pairs %d lost the first answer", pairs, lost)
+	}
+}
+
+// others makes pairs until it is stopped.
+func others(stop chan struct{}) error {
+	for {
+		p, err := New(Options{})
+		if err == nil {
+			err = p.Close()
+		}
+		select {
+		case <-stop:
+			return err
+		default:
+		}
+	}
+}
+
+// questions is how often a new pair's sender asks for the receiver's address before its first
+// packet comes.
+func questions(t *testing.T, p *Pair) (n int) {
+	t.Helper()
+	arp, rx, tx := -1, (*net.UDPConn)(nil), net.Conn(nil)
+	err := errors.Join(p.SUT.Netns.Do(func() (err error) {
+		const ofARP = unix.ETH_P_ARP<<8&0xff00 | unix.ETH_P_ARP>>8 // big endian
+		if arp, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, ofARP); err == nil {
+			rx, err = net.ListenUDP("udp4", &net.UDPAddr{IP: p.SUT.IPv4, Port: 7})
+		}
+		return err
+	}), p.TG.Netns.Do(func() (err error) {
+		tx, err = net.Dial("udp4", net.JoinHostPort(p.SUT.IPv4.String(), "7"))
+		return err
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(arp)
+	defer rx.Close()
+	defer tx.Close()
+	if err := rx.SetReadDeadline(await.Deadline()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tx.Write([]byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	frame := make([]byte, 1500)
+	if _, err := rx.Read(frame); err != nil {
+		t.Fatal(err)
+	}
+	for {
+		got, _, err := unix.Recvfrom(arp, frame, 0)
+		switch {
+		case err == unix.EAGAIN:
+			return n
+		case err != nil && err != unix.EINTR:
+			t.Fatal(err)
+		case got >= 22 && frame[21] == 1: // ARPOP_REQUEST
+			n++
+		}
+	}
 }

@@ -46,7 +46,8 @@ func says(t *testing.T, tests ...string) string {
 	return b.String()
 }
 
-// The last lines have what failed with its log, then what was skipped by its reason, then the counts.
+// The last lines have what failed with its log, then what was skipped by its reason, then the
+// counts.
 func TestSummary(t *testing.T) {
 	p := script(t, says(t, "TestGood:pass", "TestBad/a:fail it is red", "TestBad:fail", "TestOff:skip needs root", "TestAway:skip needs root", "TestLong:skip takes minutes"))
 	g := ran(t, p, []string{"a"}, nil)
@@ -99,8 +100,8 @@ echo "again: $`+againEnv+`" >&2
 `+second+"exit 0\nfi\n"+first)
 }
 
-// A timed test that fails is run again, alone: passing then it is flaky, and the run passes. Nothing
-// else is run again.
+// A timed test that fails is run again, alone: passing then it is flaky, and the run passes.
+// Nothing else is run again.
 func TestFlaky(t *testing.T) {
 	p := again(t, says(t, "TestOther:pass", "TestRate/x:fail too slow", "TestRate:fail"), says(t, "TestRate/x:pass", "TestRate:pass"))
 	g := ran(t, p, []string{"a"}, nil)

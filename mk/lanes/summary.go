@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// summary prints what came of all tests: failures with their logs, flaky tests, undecided ones, what
-// was skipped, by reason, the lanes, and one line of counts. It reports whether nothing has failed.
+// summary prints what came of all tests: failures with their logs, flaky tests, undecided ones,
+// what was skipped, by reason, the lanes, and one line of counts. It reports whether nothing has
+// failed.
 func (r *runner) summary() bool {
 	r.brokenLanes()
 	r.account.print(r.stdout)

@@ -48,20 +48,23 @@ man: build ## write the manual pages to out/man
 	bin/zcbench man out/man
 	for p in zcrecv zcsend; do bin/$$p --man >out/man/$$p.1; done
 
+# lab-looked says in the environment of a command why the lab cannot be had, and builds it where it
+# can: the tests say what failed.
+lab-looked = why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
+	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why"
+
 .PHONY: test
 test: deps-test build ## run the tests that every change needs (root; 8 minutes, 12 at first); ends with what failed, and what was skipped and why
-	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
-	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test.sh # the tests say what failed
+	@$(lab-looked) mk/test.sh
 
 .PHONY: test-long
-test-long: deps-test deps-long build $(NFPM) ## run all tests, the long ones too, with the race detector (root; one to two hours): docs/testing.md
+test-long: deps-test deps-long build $(NFPM) $(GOLANGCI) ## run all tests, the long ones too, with the race detector (root; one to two hours): docs/testing.md
 	@mk/trusted.sh '$(TOOLS)'
-	@why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zcbench lab build --kernel all >/dev/null || true; \
-	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why" mk/test-long.sh # the tests say what failed
+	@$(lab-looked) ZCBENCH_TEST_LINT='$(GOLANGCI)' mk/test-long.sh
 
 .PHONY: test-busy
 test-busy: deps-test build ## run the tests of make test ROUNDS (3) times beside busy loops (root; an hour), or those of PACKAGES alone
-	mk/test-busy.sh '$(or $(ROUNDS),3)'
+	@$(lab-looked) mk/test-busy.sh '$(or $(ROUNDS),3)'
 
 .PHONY: bench-probes
 bench-probes: build ## measure what probes cost a flow, by interleaved runs and by ns x events / CPU time; fails beyond their budgets (root; four minutes)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bpf"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -15,6 +16,7 @@ import (
 // one and the common design. How they compare is BenchmarkCost's: it is a matter of the
 // machine's caches and of who else uses them.
 func TestIntegrationCost(t *testing.T) {
+	kind.Timed(t) // it has the kernel time eBPF programs
 	hostOnly(t)
 	p := newPair(t)
 	// On a busy machine some program may have nothing to do in so short a time.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
 #
-#   vet      gofmt and go vet, which make lint has, too
+#   vet      of make lint gofmt and go vet, and golangci-lint where ZCBENCH_TEST_LINT names it
 #   pure     packages whose tests are pure (kind.Pure), in parallel: with the race detector
 #            where they have goroutines, but for simulations and what is large; what has passed
 #            before is not run again
@@ -149,6 +149,9 @@ vet() {
 	go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
 	go vet -tags giouring ./... >&2 || status=1
 	GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
+	[ -n "${ZCBENCH_TEST_LINT-}" ] || return 0
+	"$ZCBENCH_TEST_LINT" run ./... >&2 || status=1
+	"$ZCBENCH_TEST_LINT" run --build-tags giouring ./... >&2 || status=1
 }
 
 pure() {

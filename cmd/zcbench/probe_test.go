@@ -234,6 +234,7 @@ func checkStage(t *testing.T, s probeStage) {
 
 // Everything that is attached is timed.
 func TestIntegrationProbeOverhead(t *testing.T) {
+	kind.Timed(t) // it has the kernel time eBPF programs
 	long.Test(t)
 	p, port := pinged(t)
 	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--profile", "--syscalls", strconv.Itoa(os.Getpid())}

@@ -83,6 +83,7 @@ func TestFinds(t *testing.T) {
 		{"the past", "func TestX(t *testing.T) { f(time.Now().Add(-40 * 24 * time.Hour)) }", ""},
 		{"a short context", "func TestX(t *testing.T) { context.WithTimeout(ctx, 59*time.Second) }", "context.WithTimeout of less"},
 		{"a long context", "func TestX(t *testing.T) { context.WithTimeout(ctx, time.Minute) }", ""},
+		{"what spoils others' flows", "func TestX(t *testing.T) { p.MeasureCost(ctx, d) }", "MeasureCost, which makes others' flows invalid, by TestX"},
 		{"a benchmark", "func BenchmarkX(b *testing.B) { time.Sleep(d) }", ""},
 		{"a process", "func TestX(t *testing.T) { exec.Command(c) }", ""},
 		{"a process of a pure test", "const _ = kind.Pure\nfunc TestX(t *testing.T) { exec.Command(c) }", "exec.Command, by TestX: mark the test by kind.Kernel"},

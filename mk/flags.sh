@@ -15,7 +15,11 @@ marked() {
 }
 
 # pattern KIND is a pattern of the names of the tests with a mark.
-pattern() { echo "^($(marked "$1" | cut -d' ' -f2 | sort -u | paste -sd'|'))\$"; }
+pattern() {
+	local all
+	all=$(marked "$1") || return 1
+	echo "^($(cut -d' ' -f2 <<<"$all" | sort -u | paste -sd'|'))\$"
+}
 
 # These run in the lab, or are programs that a test there starts.
 in_lab='^TestLab|^TestKilledReceiver$|^TestUpperInLab$|^TestNodesInLab$|^TestFlowLayoutsInLab$|^TestNetemInLab$|^TestPktgenInLab$'

@@ -21,9 +21,6 @@ for nic; do
 		all+='|^TestLabKill$|^TestLabRunRestores$'
 	fi
 	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
-	case $nic${ZCBENCH_TEST_LONG-} in
-	gve) packages=(./machine/lease ./zc/zcrx) ;;
-	esac
 	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$all" timeout=80m -- "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done

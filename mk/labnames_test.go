@@ -326,3 +326,32 @@ func TestScriptsNameTests(t *testing.T) {
 		}
 	}
 }
+
+// Tests that lanes of this machine leave out, because they run in the lab, are in packages that
+// lanes of the lab name.
+func TestEachOfTheLabHasALane(t *testing.T) {
+	var said string
+	for _, name := range []string{"lane.sh", "imitated.sh", "real.sh"} {
+		b, err := os.ReadFile(name)
+		must(t, err)
+		said += string(b)
+	}
+	lab := regexp.MustCompile(`(?s)\nlab\(\) \{.*`).FindString(said) + strings.Join(labPackages(t), " ")
+	named := map[string]bool{"./lab": true}
+	for _, m := range regexp.MustCompile(`\./[\w/]+`).FindAllString(lab, -1) {
+		named[m] = true
+	}
+	tests := 0
+	for name, b := range testsOf(t, []string{"*", "*/*", "*/*/*"}) {
+		dir := "./" + strings.TrimPrefix(filepath.ToSlash(filepath.Dir(name)), "../")
+		if !regexp.MustCompile(`(?m)^func TestLab\w*\(t \*testing\.T\)`).Match(b) {
+			continue
+		}
+		if tests++; !named[dir] {
+			t.Errorf("%s has tests of the lab, and no lane there runs them", name)
+		}
+	}
+	if tests < 20 {
+		t.Errorf("only %d files have tests of the lab", tests)
+	}
+}

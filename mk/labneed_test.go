@@ -12,7 +12,7 @@ import (
 )
 
 // Whether this system has Debian's packages is told by apt, also before it has read any list.
-func TestLabNeedsAMirror(t *testing.T) {
+func TestNeedsAMirror(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("the lab is of x86-64 alone")
 	}

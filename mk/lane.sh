@@ -98,7 +98,7 @@ not_on_backports+='|^TestLabKill$|^TestLabBatches$|^TestLabSmallRings$|^TestLabS
 # These of bpf the short run has on this machine alone (lane host): there they take a second, and
 # emulated ten to twenty. A guest differs by its programs, which are at fentry hooks, where a
 # machine may have tracepoints alone: filters, late readers and processes run in a guest as well.
-here_too='^TestIntegrationLatencySample$|^TestIntegrationPIDNamespace$'
+here_too='^TestIntegrationLatencySample$|^TestIntegrationLatencyOfHeldSocket$|^TestIntegrationPIDNamespace$'
 here_too+='|^TestIntegrationOffsetRefreshed$|^TestIntegrationStampWithoutTCX$'
 
 # What follows the long run has on one of the two kernels: these are left out on the one named. From
@@ -144,7 +144,7 @@ no_lab() {
 
 vet() {
 	local bad
-	bad=$(git ls-files '*.go' | xargs gofmt -l)
+	bad=$(find . -name '*.go' -not -path './out/*' -print0 | xargs -0 gofmt -l) || status=1
 	[ -z "$bad" ] || { printf 'gofmt would change:\n%s\n' "$bad" >&2; status=1; }
 	go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
 	go vet -tags giouring ./... >&2 || status=1
@@ -171,40 +171,52 @@ pure() {
 }
 
 host() {
-	local packages race=() skip="$in_lab|$timed"
+	local all packages race=() skip="$in_lab|$timed"
+	all=$(go list ./... | sed "s|^$(go list -m)|.|")
 	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
-	mapfile -t packages < <(go list ./... | sed "s|^$(go list -m)|.|" | grep -v '/lab$\|/lab/softnictest$' |
-		grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
+	mapfile -t packages < <(grep -v '/lab$\|/lab/softnictest$' <<<"$all" | grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
 	[ -z "$long" ] || race=(-race) skip+="|$replays"
 	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 2 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
 	[ -z "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 }
 
-# asked EXPRESSION prints folder and name of each timed test that fits an awk expression; with
-# ZCBENCH_TEST_AGAIN of that one alone.
-asked() { marked timed | awk "$1" | grep -xF "${ZCBENCH_TEST_AGAIN-$(marked timed)}"; }
+# asked EXPRESSION prints folder and name of each timed test that fits an awk expression, in which n
+# is the pattern not_in_lab and h what here_too is; with ZCBENCH_TEST_AGAIN of that one alone.
+asked() {
+	local all
+	all=$(marked timed)
+	[ -n "$all" ] || { echo "no test is timed" >&2; return 1; }
+	awk -v n="$not_in_lab" -v h="$here_too" "$1" <<<"$all" | { grep -xF "${ZCBENCH_TEST_AGAIN:-$all}" || true; }
+}
 
-# named prints a pattern of the names of tests, folders those of their packages.
+# named prints a pattern of the names of tests, folders those of their packages, and expected tells
+# mk/lanes that they have to run.
 named() { echo "^($(cut -d' ' -f2 <<<"$1" | sort -u | paste -sd'|'))\$"; }
 folders() { cut -d' ' -f1 <<<"$1" | sort -u; }
+expected() {
+	awk -v m="$(go list -m)" '{ printf "{\"Action\":\"expect\",\"Package\":\"%s\",\"Test\":\"%s\"}\n", m substr($1, 2), $2 }' <<<"$1"
+}
 
 timed() {
 	local tests
-	tests=$(asked '$2 !~ /^TestLab/') || return 0 # there are none
+	tests=$(asked '$2 !~ /^TestLab/')
+	[ -n "$tests" ] || return 0
+	expected "$tests"
 	# shellcheck disable=SC2046
 	CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -p 1 -timeout 40m -run "$(named "$tests")" $(folders "$tests") || status=1
 }
 
-# timed_lab KERNEL is timed in the lab: with all that run in both in the long run.
+# timed_lab KERNEL is timed in the lab: of packages that run there.
 timed_lab() {
-	local tests which='$2 ~ /^TestLab/'
-	[ -z "$long" ] || which+=" || index(\" ${lab_packages[*]} \", \" \" \$1 \" \")"
-	tests=$(asked "$which") || return 0
-	built "$1" || return 0
+	local tests here='$2 ~ h'
+	[ -z "$long" ] || here=0
+	tests=$(asked "(\$2 ~ /^TestLab/ || index(\" ${lab_packages[*]} \", \" \" \$1 \" \")) && \$2 !~ n && !($here)")
+	[ -n "$tests" ] && built "$1" || return 0
+	expected "$tests"
 	# shellcheck disable=SC2046
 	"$folder/bin/zcbench" lab up --kernel "$1" -- mk/linked.sh "$folder/bin/zcbench lab exec --timeout $limit --" \
-		timeout=80m run="$(named "$tests")" skip="$not_in_lab" -- $(folders "$tests") || status=1
+		timeout=80m run="$(named "$tests")" -- $(folders "$tests") || status=1
 }
 
 lab() {

@@ -25,6 +25,7 @@ end() {
 	rm -r "$ZCBENCH_TEST_PROGRAMS"
 }
 trap end EXIT
+trap 'exit 130' INT # not on to the next round
 for _ in $(seq "$(nproc)"); do
 	setpriv --pdeathsig TERM timeout 48h sh -c 'while :; do :; done' &
 	loops+=($!)
@@ -37,7 +38,7 @@ if [ -n "${PACKAGES-}" ]; then
 else
 	for round in $(seq "$ROUNDS"); do
 		echo "round $round of $ROUNDS" >&2
-		mk/test.sh || status=1
+		ZCBENCH_TEST_JSON=${ZCBENCH_TEST_JSON:+$ZCBENCH_TEST_JSON-$round} mk/test.sh || status=1
 	done
 fi
 for loop in "${loops[@]}"; do

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/prometheus/procfs"
@@ -16,11 +17,12 @@ import (
 // Self is this process, for [Watch].
 var Self = os.Getpid()
 
-// The limits of [Load.Starved], in CPUs.
+// The limits of a load that starves nobody.
 const (
-	mostStolen = 0.05
-	mostOthers = 0.20 // while Waited is over its limit, too
-	mostWaited = 0.05
+	mostStolen = 0.025 // of all CPUs
+	mostOthers = 0.20  // CPUs
+	mostWaited = 0.05  // CPUs
+	leastIdle  = 0.20  // CPUs
 )
 
 // userHz is the unit of /proc's CPU times: USER_HZ is 100 on all of Linux's architectures that Go
@@ -34,17 +36,24 @@ type Load struct {
 	Stolen float64 // taken by a hypervisor: /proc/stat's steal
 	Others float64 // used by processes of others
 	Waited float64 // waited for by threads of the process and its children: their run delay
+	Idle   float64 // used by nobody
 }
 
-// Starved reports whether the process was kept from the CPUs by others. That its own threads were
-// more than the CPUs is no reason.
+// Starved reports whether the process was kept from the CPUs by others: its threads had to wait, or
+// there was no CPU left, while others had some. That its own threads were more than the CPUs is no
+// reason. Threads that have ended are not in Waited, hence Idle.
 func (l Load) Starved() bool {
-	return l.Stolen > mostStolen || l.Others > mostOthers && l.Waited > mostWaited
+	return l.stolen() || l.Others > mostOthers && (l.Waited > mostWaited || l.Idle < leastIdle)
 }
+
+// Quiet reports whether nothing else ran.
+func (l Load) Quiet() bool { return !l.stolen() && l.Others <= mostOthers }
+
+func (l Load) stolen() bool { return l.Stolen > mostStolen*float64(runtime.NumCPU()) }
 
 func (l Load) String() string {
-	return fmt.Sprintf("in %.1f s others had %.2f CPUs, %.2f were stolen, and %.2f of our threads waited for one",
-		l.Wall.Seconds(), l.Others, l.Stolen, l.Waited)
+	return fmt.Sprintf("in %.1f s others had %.2f CPUs, %.2f were stolen, %.2f idle, and %.2f of our threads waited for one",
+		l.Wall.Seconds(), l.Others, l.Stolen, l.Idle, l.Waited)
 }
 
 // A Watcher has the machine's state at the begin.
@@ -72,6 +81,7 @@ func (w *Watcher) Load() (Load, error) {
 	}
 	wall := now.at.Sub(w.begun.at)
 	l := Load{Wall: wall, Stolen: (now.stolen - w.begun.stolen) / wall.Seconds()}
+	l.Idle = (now.idle - w.begun.idle) / wall.Seconds()
 	l.Others = max(now.others-w.begun.others, 0) / wall.Seconds()
 	for thread, waited := range now.waited {
 		l.Waited += max(waited-w.begun.waited[thread], 0).Seconds() / wall.Seconds()
@@ -87,8 +97,8 @@ type thread struct {
 
 // state is what the kernel counts, up to a moment.
 type state struct {
-	at     time.Time
-	stolen float64 // seconds of CPUs
+	at           time.Time
+	stolen, idle float64 // seconds of CPUs
 	// Seconds of CPU time of all processes that are not ours, with the children that they have
 	// waited for: what one had that has ended is its parent's by then.
 	others float64
@@ -107,7 +117,7 @@ func look(root int) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{at: time.Now(), stolen: stat.CPUTotal.Steal, waited: map[thread]time.Duration{}}
+	s := state{at: time.Now(), stolen: stat.CPUTotal.Steal, idle: stat.CPUTotal.Idle + stat.CPUTotal.Iowait, waited: map[thread]time.Duration{}}
 	all, err := fs.AllProcs()
 	if err != nil {
 		return state{}, err

@@ -5,8 +5,11 @@ package main
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
 
 // An account is what came of the tests of all lanes. The zero account is ready.
@@ -42,6 +45,7 @@ type result struct {
 	output  []string
 	build   []string // of a package: what the compiler said
 	bad     bool     // of a package: one of its tests has failed
+	crashed bool     // it ended its whole program
 	why     string   // it was skipped, or is undecided
 }
 
@@ -49,6 +53,12 @@ type result struct {
 const most = 400
 
 func (r *result) add(line string) {
+	if strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ") {
+		r.crashed = true
+	}
+	if _, why, ok := strings.Cut(line, kind.Undecided); ok {
+		r.why = kind.Undecided + strings.TrimSpace(why)
+	}
 	if r.output = append(r.output, line); len(r.output) > most {
 		mid := most / 2
 		r.output[mid] = "    [...]\n"
@@ -79,6 +89,7 @@ func (a *account) take(lane string, e event, end func(r *result, action string))
 		a.running[at] = r
 	}
 	switch {
+	case e.Action == "expect": // see lane.sh: a test that has to run
 	case e.Action == "build-output":
 		r.build = append(r.build, e.Output)
 	case e.Action == "output":
@@ -87,6 +98,7 @@ func (a *account) take(lane string, e event, end func(r *result, action string))
 		r.elapsed = e.Elapsed
 		delete(a.running, at)
 		if e.Test == "" {
+			a.unended(lane, pkg)
 			a.endPackage(r, e)
 			return
 		}
@@ -122,25 +134,73 @@ func (a *account) end(r *result, action string) {
 	}
 }
 
-// endPackage takes the end of a package. One that fails although none of its tests has is a failure
-// of its own: it did not build, or its program crashed.
+// unended takes tests that began, or were expected, and did not end before their package did, or
+// their lane where no package is named: the program died, or never ran them.
+func (a *account) unended(lane, pkg string) (n int) {
+	for at, r := range a.running {
+		if at.lane != lane || pkg != "" && at.pkg != pkg || at.test == "" {
+			continue
+		}
+		delete(a.running, at)
+		a.failing(lane, at.pkg)
+		r.output = append(r.output, "it did not end, or did not run\n")
+		a.crash(r)
+		n++
+	}
+	return n
+}
+
+// leave takes the end of a lane, and returns how many of its tests and packages did not end. A lane
+// that was told to end has such, which are no failures.
+func (a *account) leave(lane string, whole bool) (n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if whole {
+		n = a.unended(lane, "")
+	}
+	for at, r := range a.running {
+		if at.lane != lane {
+			continue
+		}
+		delete(a.running, at)
+		if whole && len(r.output) > 0 && r.build == nil {
+			r.output = append(r.output, "the package did not end\n")
+			a.crash(r)
+			n++
+		}
+	}
+	return n
+}
+
+// endPackage takes the end of a package. One that fails although none of its tests has, or says
+// more than that, is a failure of its own: it did not build, or its program crashed.
 func (a *account) endPackage(r *result, e event) {
 	mark := map[string]string{"pass": "ok", "skip": "-", "fail": "FAILED"}[e.Action]
+	own := e.Action == "fail" && (!r.bad || r.crashed || complains(r.output))
+	if timedLane(r.lane) && e.Action == "fail" && !own {
+		mark = "again" // or undecided: not known yet
+	}
 	if e.Action != "skip" && len(r.output) > 0 { // else it has no tests
 		a.words = append(a.words, fmt.Sprintf("%-6s %s (%.1f s)\n", mark, r.id, e.Elapsed))
 	}
-	if e.Action != "fail" || r.bad {
+	if !own {
 		return
 	}
-	if b := a.running[id{lane: r.lane, pkg: e.FailedBuild}]; b != nil {
+	path, _, _ := strings.Cut(e.FailedBuild, " ")
+	if b := a.running[id{lane: r.lane, pkg: path}]; path != "" && b != nil {
 		r.build = append(r.build, b.build...)
-	}
-	if path, _, ok := strings.Cut(e.FailedBuild, " "); ok {
-		if b := a.running[id{lane: r.lane, pkg: path}]; b != nil {
-			r.build = append(r.build, b.build...)
-		}
+		delete(a.running, b.id)
 	}
 	a.crash(r)
+}
+
+// complains tells whether a package that failed with a test said more than that: a kernel that
+// complained of it in the lab, a check at the end of its program.
+func complains(output []string) bool {
+	return slices.ContainsFunc(output, func(line string) bool {
+		line = strings.TrimSpace(line)
+		return !noise(line) && line != "exit status 1" && !strings.HasPrefix(line, "FAIL\t") && !strings.HasPrefix(line, "ok  \t") && !strings.HasPrefix(line, "-test.shuffle ")
+	})
 }
 
 // crash takes a failure that is of no test.
@@ -162,10 +222,13 @@ func (r *result) log() string {
 	return b.String()
 }
 
-// noise tells of a line that says what the events do.
+// events are lines that say what the events do.
+var events = regexp.MustCompile(`^(PASS|FAIL|testing: warning: no tests to run|coverage: .*|=== (RUN|PAUSE|CONT|NAME) .*|--- (PASS|FAIL|SKIP): .* \([\d.]+s\))$`)
+
+// noise tells of a line that it is one of them, or empty.
 func noise(line string) bool {
 	line = strings.TrimSpace(line)
-	return line == "" || line == "PASS" || line == "FAIL" || strings.HasPrefix(line, "=== ") || strings.HasPrefix(line, "--- ") || strings.HasPrefix(line, "coverage: ")
+	return line == "" || events.MatchString(line)
 }
 
 // place is where testing says that a message comes from.

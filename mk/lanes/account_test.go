@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 )
 
@@ -33,7 +34,9 @@ func says(t *testing.T, tests ...string) string {
 		if output != "" {
 			put(event{Action: "output", Package: "p", Test: name, Output: "    x_test.go:7: " + output + "\n"})
 		}
-		put(event{Action: action, Package: "p", Test: name, Elapsed: 0.5})
+		if action != "run" { // else it does not end
+			put(event{Action: action, Package: "p", Test: name, Elapsed: 0.5})
+		}
 		if action == "fail" {
 			end = "fail"
 		}
@@ -161,6 +164,69 @@ func TestUndecided(t *testing.T) {
 		if g.ok != (n == 2) || g.last() != want || strings.Contains(g.errs, "again: ") || !strings.Contains(g.out, "p [timed]: TestA: "+kind.Undecided) {
 			t.Errorf("%d: ok %v: %s%s", n, g.ok, g.out, g.errs)
 		}
+	}
+}
+
+// A program that dies in the middle of its tests fails the run, and says what it was doing, also
+// where another test of its is flaky or undecided, or has failed.
+func TestDies(t *testing.T) {
+	begins := says(t, "TestBegins:run it began")
+	begins = begins[:strings.LastIndex(strings.TrimSuffix(begins, "\n"), "\n")+1] // without the package's end
+	dies := strings.TrimSuffix(says(t, "TestRate:fail too slow"), "exit 1\n")     // and its package ends
+	for name, lane := range map[string]string{
+		"a package that ends too early":  begins + dies + "exit 1\n",
+		"a package that does not end":    dies + begins + "exit 1\n",
+		"a lane that is killed":          dies + begins + "kill -9 $$\n",
+		"a lane that ends early":         dies + "exit 3\n",
+		"a test that does not run":       `echo '{"Action":"expect","Package":"p","Test":"TestBegins"}'` + "\n" + dies + "exit 1\n",
+		"a package that says more":       strings.Replace(dies, "PASS", "the kernel complained", 1) + "exit 1\n",
+		"a package that crashed at last": strings.Replace(dies, "PASS", "panic: at the end", 1) + "exit 1\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := ran(t, timedOnly(t, again(t, lane, says(t, "TestRate:pass"))), []string{"a"}, []string{"timed"})
+			if g.ok {
+				t.Errorf("ok: %s", g.out)
+			}
+			if strings.Contains(lane, "TestBegins") && !strings.Contains(g.out, ": TestBegins") {
+				t.Errorf("the test that did not end is not named: %s", g.out)
+			}
+			if g = ran(t, script(t, lane), []string{"a"}, nil); g.ok {
+				t.Errorf("ok where nothing is run again: %s", g.out)
+			}
+		})
+	}
+}
+
+// A rerun that ends with a failure is one, although the test has passed in it.
+func TestAgainMustEndWell(t *testing.T) {
+	p := timedOnly(t, again(t, says(t, "TestRate:fail too slow"), says(t, "TestRate:pass")+"exit 1\n"))
+	if g := ran(t, p, []string{"a"}, []string{"timed"}); g.ok || g.last() != "0 passed, 1 failed, 0 skipped" && !strings.Contains(g.last(), " failed") {
+		t.Errorf("ok %v: %s", g.ok, g.out)
+	}
+}
+
+// A test that failed while it had the CPUs, and again while it had not, has failed. Its skipped
+// subtests count once.
+func TestFailsQuietlyFirst(t *testing.T) {
+	p := timedOnly(t, again(t, says(t, "TestRate/a:skip no a", "TestRate/b:fail too slow", "TestRate:fail"),
+		says(t, "TestRate/a:skip no a", "TestRate/b:fail "+kind.Undecided+"others", "TestRate:fail")))
+	if g := ran(t, p, []string{"a"}, []string{"timed"}); g.ok || g.last() != "0 passed, 2 failed, 1 skipped" {
+		t.Errorf("ok %v: %s", g.ok, g.out)
+	}
+}
+
+// What a lane leaves behind is ended: nothing of ours runs beside timed tests.
+func TestLeavesNothing(t *testing.T) {
+	pids := filepath.Join(t.TempDir(), "pids")
+	g := ran(t, script(t, "sleep 600 >/dev/null 2>&1 & echo $! >"+pids+"\n"+says(t, "TestGood:pass")), []string{"a"}, nil)
+	b, err := os.ReadFile(pids)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid := strings.TrimSpace(string(b))
+	await.Until(t, "the end of process "+pid, func() bool { return !alive(pid) })
+	if !strings.Contains(g.errs, "it left processes behind") {
+		t.Errorf("nothing is said: %s", g.errs)
 	}
 }
 

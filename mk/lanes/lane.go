@@ -30,6 +30,8 @@ type laneRun struct {
 	cpu   time.Duration
 	said  [][]byte // the last lines that it wrote to standard error
 	err   error
+	// Tests and packages of it that began and did not end.
+	unended int
 }
 
 // kept is how many lines of a lane's standard error are kept for the end.
@@ -68,6 +70,10 @@ func (r *runner) lane(ctx context.Context, name, again string, events func(event
 	}
 	stdout.flush()
 	stderr.flush()
+	if cmd.Process != nil && ctx.Err() == nil && leaves(cmd.Process.Pid) {
+		r.complained(l, []byte("it left processes behind, which are killed\n"))
+	}
+	l.unended = r.account.leave(name, ctx.Err() == nil)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.err = err
@@ -75,6 +81,17 @@ func (r *runner) lane(ctx context.Context, name, again string, events func(event
 		l.cpu = p.UserTime() + p.SystemTime()
 	}
 	return l
+}
+
+// leaves ends what is left of a group of processes, and reports whether something was.
+func leaves(group int) bool {
+	for range 100 { // others may be about to end, or to be waited for
+		if syscall.Kill(-group, 0) != nil {
+			return false
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	return syscall.Kill(-group, syscall.SIGKILL) == nil
 }
 
 // heard takes a line of a lane's standard output: an event, or what some program printed.
@@ -133,29 +150,38 @@ func (s *splitter) flush() {
 	}
 }
 
-// lines writes whole lines of many writers, and below them, on a terminal, one that changes.
-type lines struct {
+// A screen is where both streams are seen: on a terminal one line below all others changes.
+type screen struct {
 	mu    sync.Mutex
-	w     io.Writer
+	to    io.Writer // that line's
 	below string
 }
 
 // wipe is what takes the changing line away.
 const wipe = "\r\x1b[K"
 
+// status changes the line below, which must have no newline; "" takes it away.
+func (s *screen) status(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.below = strings.ReplaceAll(text, "\n", " ")
+	_, _ = io.WriteString(s.to, wipe+s.below)
+}
+
+// lines writes whole lines of many writers to one stream of a screen.
+type lines struct {
+	*screen
+	w io.Writer
+}
+
 func (l *lines) print(line []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.below != "" {
-		line = append([]byte(wipe), append(bytes.Clone(line), l.below...)...)
+	if l.below == "" {
+		_, _ = l.w.Write(line)
+		return
 	}
+	_, _ = io.WriteString(l.to, wipe)
 	_, _ = l.w.Write(line)
-}
-
-// status changes the line below, which must have no newline.
-func (l *lines) status(text string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.below = strings.ReplaceAll(text, "\n", " ")
-	_, _ = io.WriteString(l.w, wipe+l.below)
+	_, _ = io.WriteString(l.to, l.below)
 }

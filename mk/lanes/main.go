@@ -103,7 +103,9 @@ type runner struct {
 }
 
 func newRunner(program string, stdout, stderr, events io.Writer) *runner {
-	return &runner{program: program, watch: watchOthers, stdout: &lines{w: stdout}, errs: &lines{w: stderr}, events: &lines{w: events}, begun: time.Now()}
+	both := &screen{to: stderr}
+	return &runner{program: program, watch: watchOthers, begun: time.Now(),
+		stdout: &lines{both, stdout}, errs: &lines{both, stderr}, events: &lines{&screen{}, events}}
 }
 
 // run starts every group of lanes, and those with a + when there is room, waits for all, and then

@@ -40,7 +40,7 @@ func (r *runner) progress(before past, terminal bool) (done func()) {
 			}
 			line := r.state(before)
 			if terminal {
-				r.errs.status(cut(line, width()))
+				r.stdout.status(cut(line, width()))
 			} else {
 				r.errs.print([]byte(line + "\n"))
 			}
@@ -50,7 +50,7 @@ func (r *runner) progress(before past, terminal bool) (done func()) {
 		close(stop)
 		<-ended
 		if terminal {
-			r.errs.status("")
+			r.stdout.status("")
 		}
 	}
 }

@@ -17,7 +17,7 @@ func TestProgress(t *testing.T) {
 	for _, terminal := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
 			var errs bytes.Buffer
-			r := newRunner("", io.Discard, &errs, io.Discard)
+			r := newRunner("", &errs, &errs, io.Discard) // a terminal shows both
 			l := &laneRun{name: "host"}
 			r.lanes = []*laneRun{l, {name: "vet", ended: true}}
 			done := r.progress(past{Seconds: 481, Tests: 4900}, terminal)
@@ -32,6 +32,11 @@ func TestProgress(t *testing.T) {
 				t.Errorf("terminal %v: %d lines", terminal, n)
 			}
 			r.complained(l, []byte("hello\n"))
+			before := errs.Len()
+			r.stdout.print([]byte("ok\n"))
+			if printed := errs.String()[before:]; terminal && !strings.HasPrefix(printed, wipe+"ok\n2m0s of ") || !terminal && printed != "ok\n" {
+				t.Errorf("terminal %v: %q", terminal, printed)
+			}
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
 			done()

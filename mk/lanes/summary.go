@@ -27,7 +27,7 @@ func (r *runner) summary() bool {
 	section(&b, "flaky: failed, and passed when they were run once more, alone; the first log", a.flaky,
 		func(f *result) string { return "flaky: " + f.test + "\n" + f.log() })
 	section(&b, "undecided: failed while others had the CPUs, which says nothing", a.unclear,
-		func(f *result) string { return f.id.String() + ": " + f.why + "\n" })
+		func(f *result) string { return f.id.String() + ": " + f.why + "\n" + f.log() })
 	b.WriteString(skips(a.skipped))
 	fmt.Fprintf(&b, "\n%s\n", r.times())
 	fmt.Fprintf(&b, "%d passed, %d failed, %d skipped\n", a.counted.passed, a.counted.failed, a.counted.skipped)
@@ -70,19 +70,18 @@ func skips(all []*result) string {
 	return b.String()
 }
 
-// brokenLanes takes lanes that ended with a failure in which no test of theirs did.
+// brokenLanes takes lanes that ended with a failure in which no test of theirs did, or in another
+// way than lanes do whose tests have.
 func (r *runner) brokenLanes() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, l := range r.lanes {
-		if l.err == nil || r.account.hasFailed(l.name) {
+		var exit *exec.ExitError
+		usual := errors.As(l.err, &exit) && exit.ExitCode() == 1
+		if l.err == nil || usual && r.account.explains(l.name) {
 			continue
 		}
-		var exit *exec.ExitError
-		if errors.As(l.err, &exit) && r.account.excused(l.name) {
-			continue // by tests that are flaky or undecided
-		}
-		why := fmt.Sprintf("ended with a failure (%v), and none of its tests did; it said last:\n", l.err)
+		why := fmt.Sprintf("ended with a failure (%v); it said last:\n", l.err)
 		for _, line := range l.said {
 			why += "    " + string(line)
 		}
@@ -90,19 +89,12 @@ func (r *runner) brokenLanes() {
 	}
 }
 
-// hasFailed tells whether a test of a lane has failed.
-func (a *account) hasFailed(lane string) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.failed, func(r *result) bool { return r.lane == lane })
-}
-
-// excused tells whether a lane may end with a failure, although none of its tests is one.
-func (a *account) excused(lane string) bool {
+// explains tells whether a test of a lane is why it ended with a failure.
+func (a *account) explains(lane string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	of := func(r *result) bool { return r.lane == lane }
-	return slices.ContainsFunc(a.flaky, of) || slices.ContainsFunc(a.unclear, of)
+	return slices.ContainsFunc(a.failed, of) || slices.ContainsFunc(a.flaky, of) || slices.ContainsFunc(a.unclear, of)
 }
 
 // times are those of the whole and of each lane, for who wants to know where they went.

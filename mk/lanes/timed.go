@@ -31,8 +31,9 @@ func (r *runner) timed(ctx context.Context, names []string) {
 	all := r.watch()
 	again, undecided := 0, 0
 	for _, name := range names {
-		h := &held{account: &r.account, lane: name, watch: r.watch}
+		h := r.hold(name, nil)
 		r.lane(ctx, name, "", h.take)
+		h.flush()
 		for _, failed := range h.failed {
 			switch {
 			case ctx.Err() != nil || failed.crashed():
@@ -52,22 +53,22 @@ func (r *runner) timed(ctx context.Context, names []string) {
 	if load, err := all(); err == nil {
 		r.load = &load
 	}
-	if undecided > mostUndecided && r.load != nil && !r.load.Starved() {
+	if undecided > mostUndecided && r.load != nil && r.load.Quiet() {
 		r.account.broken(names[0], fmt.Sprintf("%d tests are undecided although nothing else ran (%v): more than %d", undecided, r.load, mostUndecided))
 	}
 }
 
-// again runs a test that has failed once more, and takes the second result.
+// again runs a test that has failed once more, and takes the second result. The first failure was
+// of a test that nobody starved, so failing again counts, whatever else runs by then.
 func (r *runner) again(ctx context.Context, first *failure) {
 	r.account.note(fmt.Sprintf("%s has failed, and is run once more, alone\n", first.id))
-	h := &held{account: &r.account, lane: first.lane, only: first, watch: r.watch}
-	r.lane(ctx, first.lane, "./"+short(strings.Fields(first.pkg)[0])+" "+first.test, h.take)
+	h := r.hold(first.lane, first)
+	l := r.lane(ctx, first.lane, "./"+short(strings.Fields(first.pkg)[0])+" "+first.test, h.take)
+	h.flush()
 	switch {
-	case len(h.failed) > 0 && h.failed[0].why != "" && !h.failed[0].crashed():
-		r.account.undecided(h.failed[0])
 	case len(h.failed) > 0:
 		r.account.keep(h.failed[0])
-	case !h.passed:
+	case !h.passed || l.err != nil || l.unended > 0:
 		r.account.keep(first)
 		r.account.note(fmt.Sprintf("%s could not be run again\n", first.id))
 	default:
@@ -84,27 +85,35 @@ type failure struct {
 
 // crashed tells of a test that ended its whole program: others have not run then.
 func (f *failure) crashed() bool {
-	return slices.ContainsFunc(f.results, func(r *result) bool {
-		return slices.ContainsFunc(r.output, func(line string) bool {
-			return strings.HasPrefix(line, "panic: ") || strings.HasPrefix(line, "fatal error: ")
-		})
-	})
+	return slices.ContainsFunc(f.results, func(r *result) bool { return r.crashed })
 }
 
 // held takes the events of a lane of timed tests, and holds its failures back.
 type held struct {
 	account *account
 	lane    string
-	only    *failure // what is run again: what else is said is known already
-	watch   watch
+	only    *failure                     // what is run again: what else is said is known already
+	watch   watch                        // nil: the tests watch for themselves
 	load    func() (starved.Load, error) // since the test that runs began
 	bad     []*result                    // of the test that runs
 	failed  []*failure
 	passed  bool
 }
 
+// hold is held of a lane. Tests in a virtual machine do not see what runs beside it.
+func (r *runner) hold(lane string, only *failure) *held {
+	h := &held{account: &r.account, lane: lane, only: only}
+	if strings.Contains(lane, ":") {
+		h.watch = r.watch
+	}
+	return h
+}
+
+// timedLane tells of a lane that it is one of timed tests.
+func timedLane(name string) bool { return name == "timed" || strings.HasPrefix(name, "timed:") }
+
 func (h *held) take(e event) {
-	if e.Action == "run" && e.Test == e.top() {
+	if h.watch != nil && e.Action == "run" && e.Test == e.top() {
 		h.load = h.watch()
 	}
 	h.account.take(h.lane, e, h.end)
@@ -112,30 +121,35 @@ func (h *held) take(e event) {
 
 // end takes the end of a test; subtests end before the test that they are of.
 func (h *held) end(r *result, action string) {
-	top, _, sub := strings.Cut(r.test, "/")
+	_, _, sub := strings.Cut(r.test, "/")
 	if action == "fail" {
 		h.bad = append(h.bad, r)
 		if !sub {
-			f := &failure{id: r.id, results: h.bad}
-			f.test, f.why = top, h.undecided()
-			h.failed, h.bad = append(h.failed, f), nil
+			h.failed = append(h.failed, &failure{id: r.id, results: h.bad, why: h.undecided()})
+			h.bad = nil
 		}
 		return
 	}
-	if h.only == nil || action == "skip" {
+	if h.only == nil || action == "skip" && !sub {
 		h.account.end(r, action)
 	}
 	h.passed = h.passed || !sub && action == "pass"
+}
+
+// flush takes subtests that have failed whose test did not end.
+func (h *held) flush() {
+	if len(h.bad) > 0 {
+		h.account.keep(&failure{results: h.bad})
+		h.bad = nil
+	}
 }
 
 // undecided is why the test that has just failed says nothing, "" if it does: by its own word, or,
 // for one in a virtual machine, by what ran beside it here.
 func (h *held) undecided() string {
 	for _, r := range h.bad {
-		for _, line := range r.output {
-			if _, why, ok := strings.Cut(line, kind.Undecided); ok {
-				return kind.Undecided + strings.TrimSpace(why)
-			}
+		if r.why != "" {
+			return r.why
 		}
 	}
 	if h.load == nil {

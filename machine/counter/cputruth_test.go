@@ -25,10 +25,10 @@ import (
 // the comparison: it is part of both sides. What can disturb it is time that
 // neither side sees in the same way: interrupts that came while idle, the idle
 // task's own work at each entry and exit, time that a hypervisor took. Hence most of three
-// attempts decide; a wrong formula fails all of them. An attempt with much of the former, or while
-// the CPU was nearly full of other work so that every formula says 1.0, does not count; a machine
-// that is never calmer skips the test. One that is calm, and yet nothing was burnt or nobody knows
-// what else ran, has compared nothing, and fails it.
+// attempts decide; a wrong formula fails all of them. An attempt with much of the former, or
+// while the CPU was nearly full of other work so that every formula says 1.0, does not count; on
+// a machine that is never calmer the test is undecided. One that is calm, and yet nothing was
+// burnt or nobody knows what else ran, has compared nothing, and fails it.
 func TestCPUTruth(t *testing.T) {
 	kind.Timed(t)
 	window := time.Duration(long.Rounds(1000, 2000)) * time.Millisecond
@@ -73,7 +73,7 @@ func TestCPUTruth(t *testing.T) {
 			case blind > 0:
 				t.Fatalf("%d attempts have compared nothing", blind)
 			default:
-				t.Skipf("CPU too busy with other work for %v", patience)
+				t.Fatalf("%sthe CPU was too busy with other work for %v", kind.Undecided, patience)
 			}
 		})
 	}

@@ -208,11 +208,13 @@ func (r *rig) restartBad(t *testing.T, how string, op wire.Op) (once string) {
 	return once
 }
 
-// One interrupt ends it all soon, although both agents are frozen.
+// One interrupt ends it all soon, although both agents are frozen: not only when an agent has been
+// silent for too long, or an end has waited for the other.
 func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
-	brisk := host.Limits{Silence: 8 * time.Second, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
+	brisk := host.Limits{Silence: time.Hour, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
 	r := newRigOf(t, brisk, brisk)
 	hurry(t)
+	peerWait, endGrace = time.Hour, time.Hour
 	r.Runner.Grace = time.Second
 	r.AbortOnCancel = true
 	r.endless()
@@ -224,7 +226,9 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 			cancel(fmt.Errorf("enough"))
 		})
 	}
-	recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
+	var recs []results.Record
+	var err error
+	await.Return(t, "the end of the session", func() { recs, err = r.Play(ctx, plan(3, cell("tcp", "tcp"))) })
 	if err == nil || !strings.Contains(err.Error(), "enough") || len(recs) != 1 || recs[0].Verdict != results.Failed {
 		t.Errorf("%+v, %v", recs, err)
 	}

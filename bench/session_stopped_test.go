@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -92,20 +93,36 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 
 func TestIntegrationPlayAborted(t *testing.T) {
 	for _, at := range []time.Duration{0, 100 * time.Millisecond} {
-		t.Run(fmt.Sprint(at), func(t *testing.T) {
-			r := newRig(t)
-			r.AbortOnCancel = true
-			r.endless()
-			ctx, cancel := context.WithCancelCause(t.Context())
-			r.heard.onBegin = func(int) { await.Later(at, func() { cancel(errors.New("enough")) }) }
-			recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
-			if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
-				t.Fatalf("%d records, %v", len(recs), err)
-			}
-			if rec := r.journal(t)[0]; rec.Verdict != results.Failed || rec.Reason != "the run was aborted: enough" {
-				t.Errorf("%s: %q", rec.Verdict, rec.Reason)
-			}
-		})
+		t.Run(fmt.Sprint(at), func(t *testing.T) { playAborted(t, at) })
+	}
+}
+
+// An abort waits for nothing that takes its time, as for the other end.
+func TestIntegrationPlayAbortedSoon(t *testing.T) {
+	kind.Timed(t)
+	for _, at := range []time.Duration{0, 100 * time.Millisecond} {
+		begun := time.Now()
+		playAborted(t, at)
+		if took := time.Since(begun); took > 8*time.Second {
+			t.Errorf("aborted after %v: took %v", at, took)
+		}
+	}
+}
+
+// playAborted aborts a session a while after its first run has begun.
+func playAborted(t *testing.T, at time.Duration) {
+	t.Helper()
+	r := newRig(t)
+	r.AbortOnCancel = true
+	r.endless()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	r.heard.onBegin = func(int) { await.Later(at, func() { cancel(errors.New("enough")) }) }
+	recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
+	if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
+		t.Fatalf("%d records, %v", len(recs), err)
+	}
+	if rec := r.journal(t)[0]; rec.Verdict != results.Failed || rec.Reason != "the run was aborted: enough" {
+		t.Errorf("%s: %q", rec.Verdict, rec.Reason)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -133,6 +134,44 @@ func TestScheduleToTheNanosecond(t *testing.T) {
 	}
 }
 
+// An end whose payload stops says so after its limit, by two of its looks at the latest: the first
+// sees the last of the payload.
+func TestStallIsNoticedInTime(t *testing.T) {
+	for limit, look := range map[time.Duration]time.Duration{400 * time.Millisecond: 100 * time.Millisecond, 10 * time.Second: 250 * time.Millisecond} {
+		for _, role := range []stream.Role{stream.RX, stream.TX} {
+			t.Run(fmt.Sprint(role, " ", limit), func(t *testing.T) {
+				defer bubble()()
+				synctest.Test(t, func(t *testing.T) {
+					start := monotonic()
+					sch := wire.Schedule{StartNs: start, StopNs: start + int64(time.Hour), StallNs: int64(limit), GraceNs: 1000 * ms}
+					e := newEnd(wire.EndSpec{Role: role, Flows: wire.OneFlow(-1)}, stream.Mode{}, stream.Options{})
+					pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+					if err != nil {
+						t.Fatal(err)
+					}
+					defer unix.Close(pair[0])
+					defer unix.Close(pair[1])
+					e.first().Conn, e.first().worker = &stream.Conn{FD: pair[0]}, &worker{tid: os.Getpid(), own: e.flows}
+					r := &run{end: e, sch: sch, startNs: start, left: 1}
+					r.stall = newStallWatch(e, limit)
+					last := start + 1234*ms
+					go func() { // the data path
+						for monotonic() < last {
+							time.Sleep(time.Millisecond)
+							e.first().Meter.Bytes(kib)
+						}
+					}()
+					err = r.measure(t.Context())
+					quiet := time.Duration(monotonic() - last)
+					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("no payload for %v, after %d bytes", limit, 1234*kib)) || quiet <= limit || quiet > limit+2*look {
+						t.Errorf("after %v: %v", quiet, err)
+					}
+				})
+			})
+		}
+	}
+}
+
 // A flow on a schedule starts, is measured and stops when told: never before, and
 // after by what other work on the machine delays it, which is on record. That it is
 // not late by itself is for TestScheduleToTheNanosecond.
@@ -184,14 +223,15 @@ func onSchedule(t *testing.T, tx string) {
 
 func TestReceiverWaitsNoLongerThanTold(t *testing.T) {
 	r := open(t, rxSpec("tcp", mib))
-	res := result(t, background(context.Background(), r, wire.Schedule{PeerWaitNs: 100 * ms})) // of 10 s
+	res := result(t, background(context.Background(), r, wire.Schedule{PeerWaitNs: 100 * ms})) // else for ever
 	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "wait for the sender") || !strings.Contains(res.Reason, "within 100ms") || res.Fix == "" || res.FlowNs != 0 {
 		t.Errorf("%+v", res)
 	}
 }
 
 func TestSenderWaitsNoLongerThanTold(t *testing.T) {
-	res := result(t, background(context.Background(), open(t, txSpec("tcp", mib)), wire.Schedule{PeerWaitNs: 100 * ms})) // of 10 s
+	t.Parallel()                                                                                                          // it waits, so long that a busy machine has tried by then
+	res := result(t, background(context.Background(), open(t, txSpec("tcp", mib)), wire.Schedule{PeerWaitNs: 3000 * ms})) // else for ever
 	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "connection refused") || !strings.Contains(res.Fix, "start the receiver") {
 		t.Errorf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
 	}
@@ -225,10 +265,33 @@ func TestGraceOfTheSender(t *testing.T) {
 			res := background(context.Background(), open(t, s), sch)
 			receiveAt(t, p, stream.Welcome{}) // and never reads
 			got := result(t, res)
-			if got.Verdict != results.Failed || got.Reason == "" || strings.Contains(got.Reason, "\n") || got.Fix == "" {
+			if got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) || strings.Contains(got.Reason, "\n") || got.Fix == "" {
 				t.Errorf("%s %q; fix %q", got.Verdict, got.Reason, got.Fix)
 			}
 			t.Logf("%s", fmt.Sprintf("%s; %s", got.Reason, got.Fix))
 		})
+	}
+}
+
+// outOfGrace tells that a sender has ended for its grace: of what its socket holds, or, where all
+// was taken, of the receiver's account.
+func outOfGrace(reason string, grace time.Duration) bool {
+	return strings.Contains(reason, fmt.Sprintf("the last of the payload within %v of the stop", grace)) || strings.Contains(reason, "wait for the receiver's account of the flow: ")
+}
+
+// Nor does one that gives no account, although all was sent.
+func TestGraceWithoutAnAccount(t *testing.T) {
+	kind.Timed(t)
+	p := peerPort(t)
+	s := txSpec("tcp", kib)
+	s.Addr = p.Addr().String()
+	sch := endless()
+	sch.StopBytes, sch.GraceNs = kib, 300*ms
+	begun := time.Now()
+	res := background(context.Background(), open(t, s), sch)
+	receiveAt(t, p, stream.Welcome{})
+	got := result(t, res)
+	if took := time.Since(begun); got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) || got.Fix == "" || took > 3*time.Second {
+		t.Errorf("after %v: %s %q; fix %q", took, got.Verdict, got.Reason, got.Fix)
 	}
 }

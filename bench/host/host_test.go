@@ -24,8 +24,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// hung is longer than the tests wait: what ends only by such a limit hangs for them.
+const hung = 2 * await.Hang
+
 // patient are limits that only what hangs reaches: agents of tests get little of a busy machine.
-var patient = host.Limits{Silence: await.Hang, Greet: await.Hang, Answer: await.Hang, Change: await.Hang, Abort: await.Hang, Close: await.Hang, End: await.Hang}
+var patient = host.Limits{Silence: hung, Greet: hung, Answer: hung, Change: hung, Abort: hung, Close: hung, End: hung}
 
 func options() host.Options { return host.Options{ToolVersion: version.Tool(), Limits: patient} }
 

@@ -118,9 +118,12 @@ func (p *process) says() string {
 	return plaintext.Line(strings.TrimSpace(string(p.stderr.Bytes())))
 }
 
+// listensLimit is how long a process may take until it listens.
+var listensLimit = 5 * time.Second // tests have more patience
+
 // listening waits until the process's namespace has a listener on port.
 func (p *process) listening(ctx context.Context, port int) error {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, listensLimit)
 	defer cancel()
 	for !p.Listens(port) {
 		select {

@@ -76,16 +76,15 @@ func (u *used) sample(foreign float64) Sample {
 		CPUUs: float64(u.total(foreign)) / float64(time.Microsecond) / float64(requests.between(u.first, u.last))}
 }
 
-// How one gets under way.
-const (
-	beginsLimit = 30 * time.Second
-	beginsLook  = 10 * time.Millisecond
+// How long one may take to get under way, and to stop. Tests have more patience.
+var (
+	beginsLimit = 8 * time.Second
+	stopLimit   = 10 * time.Second
 )
 
-// How one is stopped.
 const (
-	stopLimit = 30 * time.Second
-	stopLook  = 200 * time.Microsecond
+	beginsLook = 10 * time.Millisecond
+	stopLook   = 200 * time.Microsecond
 	// bothEnd is how long after one end of a tool the other takes to say why.
 	bothEnd = time.Second
 )

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -434,6 +435,25 @@ func TestIntegrationRunInterrupted(t *testing.T) {
 	mustEnd(t, agents)
 	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.HasPrefix(j.Records[0].Reason, "the run was aborted: interrupt") {
 		t.Errorf("%+v", j.Records)
+	}
+}
+
+// What ends the controller ends its agents at once, and an interrupt ends the controller: not only
+// when somebody has been silent for too long.
+func TestIntegrationRunEndsSoon(t *testing.T) {
+	kind.Timed(t)
+	pair, sut, tg := named(t)
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
+		p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace", "500M", "--message-size", "1M", "--out", filepath.Join(t.TempDir(), "out"))
+		waitForFlow(t, pair, 1<<20)
+		agents := agentsOf(t, p)
+		begun := time.Now()
+		p.Signal(signal)
+		p.Wait(await.Hang)
+		mustEnd(t, agents)
+		if took := time.Since(begun); took > 4*time.Second || len(agents) != 2 {
+			t.Errorf("%v: agents %v, took %v", signal, agents, took)
+		}
 	}
 }
 

@@ -110,7 +110,8 @@ func onCPU(cpu *int) string {
 func seenThreads(t *testing.T, p *built.Process, want [][]int) bool {
 	t.Helper()
 	var last [][]int
-	for running(p.Process.Pid) { // which the test waits for, so that a hang is seen
+	seen := false
+	await.Until(t, "the end of the run", func() bool {
 		await.Pause("the CPUs are the run's", 10*time.Millisecond)
 		var all [][]int
 		for _, pid := range agentsOf(t, p) {
@@ -118,15 +119,15 @@ func seenThreads(t *testing.T, p *built.Process, want [][]int) bool {
 				all = append(all, cpus)
 			}
 		}
-		if sameLists(all, want) {
-			return true
-		}
-		if len(all) > 0 {
+		if seen = sameLists(all, want); !seen && len(all) > 0 {
 			last = all
 		}
+		return seen || !running(p.Process.Pid)
+	})
+	if !seen {
+		t.Logf("last seen: threads on %v", last)
 	}
-	t.Logf("last seen: threads on %v", last)
-	return false
+	return seen
 }
 
 // sameLists compares lists of CPUs, in whatever order they are.

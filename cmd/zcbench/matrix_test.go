@@ -203,6 +203,10 @@ func matrixKilled(t *testing.T, repetitions int) (inTime bool) {
 		t.Fatal("no agents")
 	}
 	if len(p2) != 2 || !stopInFlow(t, p2[0]) {
+		p2 = append(p2, agentsOf(t, p)...)
+		p.Process.Kill()
+		p.Wait(await.Hang)
+		mustEnd(t, p2)
 		return false
 	}
 	_, lines, _ := x.counted()

@@ -101,7 +101,7 @@ func waitForNews(t *testing.T, p *built.Process, dir string) {
 // mustHaveProfiles holds the profiles against the journal, and returns how many runs have them.
 func mustHaveProfiles(t *testing.T, out string, kills int) (n int) {
 	t.Helper()
-	ours, samples := map[string]bool{}, int64(0)
+	ours, empty := map[string]bool{}, 0
 	for _, r := range journal(t, out).Records {
 		for end, h := range map[string]results.Host{"sut": r.SUT, "tg": r.TG} {
 			name, err := results.ProfileFile(r.RunID, end)
@@ -114,13 +114,16 @@ func mustHaveProfiles(t *testing.T, out string, kills int) (n int) {
 			}
 			n++
 			got := samplesIn(t, filepath.Join(out, name))
-			if samples += got; float64(got) != *h.Probes.Profile.Samples {
+			if float64(got) != *h.Probes.Profile.Samples {
 				t.Errorf("%s has %d samples, the journal says %v", name, got, *h.Probes.Profile.Samples)
+			}
+			if got == 0 {
+				empty++
 			}
 		}
 	}
-	if n > 20 && samples == 0 { // one run may have had no CPU
-		t.Errorf("%d profiles have no sample", n)
+	if empty > max(2, n/2) { // a run may have had no CPU
+		t.Errorf("%d of %d profiles have no sample", empty, n)
 	}
 	orphans := map[string]bool{}
 	es, err := os.ReadDir(filepath.Join(out, results.ProfilesDir))

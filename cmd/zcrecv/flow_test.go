@@ -290,45 +290,69 @@ func flowing(t *testing.T, flags ...string) (recv, send *built.Process) {
 	return recv, send
 }
 
-// Whatever ends one end ends the other at once, and neither calls it a success.
+// gone is how one end goes, and what both say.
+type gone struct {
+	victim string
+	sig    syscall.Signal
+	recv   string
+	send   string
+}
+
+// Whatever ends one end ends the other, and neither calls it a success.
 func TestPeerGone(t *testing.T) {
-	for _, x := range []struct {
-		victim string
-		sig    syscall.Signal
-		recv   string
-		send   string
-	}{
+	for _, x := range []gone{
 		{"zcsend", syscall.SIGKILL, "the sender ended the flow after", ""},
 		{"zcrecv", syscall.SIGKILL, "", "the receiver broke off"},
 		{"zcsend", syscall.SIGINT, "the sender ", "interrupted"}, // ended the flow, or broke off
 		{"zcrecv", syscall.SIGINT, "interrupted", "the receiver broke off"},
 		{"zcrecv", syscall.SIGTERM, "interrupted", "the receiver broke off"},
 	} {
-		t.Run(fmt.Sprint(x.victim, " ", x.sig), func(t *testing.T) {
-			recv, send := flowing(t)
-			victim := recv
-			if x.victim == "zcsend" {
-				victim = send
+		t.Run(fmt.Sprint(x.victim, " ", x.sig), func(t *testing.T) { peerGone(t, x) })
+	}
+}
+
+// At once: long before any limit of theirs.
+func TestPeerGoneAtOnce(t *testing.T) {
+	kind.Timed(t)
+	built.Dir(t)
+	for _, x := range []gone{
+		{"zcsend", syscall.SIGKILL, "the sender ended the flow after", ""},
+		{"zcrecv", syscall.SIGKILL, "", "the receiver broke off"},
+		{"zcrecv", syscall.SIGINT, "interrupted", "the receiver broke off"},
+	} {
+		begun := time.Now()
+		peerGone(t, x)
+		if took := time.Since(begun); took > 3*time.Second { // a flow's beginning is short
+			t.Errorf("%s %v: took %v", x.victim, x.sig, took)
+		}
+	}
+}
+
+// peerGone ends one end of a flow, and waits for both.
+func peerGone(t *testing.T, x gone) {
+	t.Helper()
+	recv, send := flowing(t)
+	victim := recv
+	if x.victim == "zcsend" {
+		victim = send
+	}
+	victim.Signal(x.sig)
+	for _, e := range []struct {
+		p    *built.Process
+		want string
+	}{{recv, x.recv}, {send, x.send}} {
+		got := e.p.Wait(await.Hang)
+		if e.want == "" {
+			continue // it was killed
+		}
+		if got != 1 || !strings.Contains(e.p.Err.String(), e.want) {
+			t.Errorf("%s: exit status %d, want 1; stderr %q, want %q", e.p.Args[0], got, &e.p.Err, e.want)
+		}
+		for _, line := range strings.Split(strings.TrimSpace(e.p.Err.String()), "\n") {
+			if !strings.HasPrefix(line, "zc") && !strings.HasPrefix(line, "  fix: ") {
+				t.Errorf("%s: stray line %q", e.p.Args[0], line)
 			}
-			victim.Signal(x.sig)
-			for _, e := range []struct {
-				p    *built.Process
-				want string
-			}{{recv, x.recv}, {send, x.send}} {
-				got := e.p.Wait(await.Hang)
-				if e.want == "" {
-					continue // it was killed
-				}
-				if got != 1 || !strings.Contains(e.p.Err.String(), e.want) {
-					t.Errorf("%s: exit status %d, want 1; stderr %q, want %q", e.p.Args[0], got, &e.p.Err, e.want)
-				}
-				for _, line := range strings.Split(strings.TrimSpace(e.p.Err.String()), "\n") {
-					if !strings.HasPrefix(line, "zc") && !strings.HasPrefix(line, "  fix: ") {
-						t.Errorf("%s: stray line %q", e.p.Args[0], line)
-					}
-				}
-			}
-		})
+		}
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/internal/firsttest"
 	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
@@ -264,7 +263,7 @@ func TestIntegrationKnownWork(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	off := map[profile.Class][]float64{}
-	for range long.Rounds(3, 7) {
+	for range 7 {
 		for class, k := range knownWork(t, names, d, b) {
 			off[class] = append(off[class], k.off())
 			t.Logf("%s: %.1f ms, burnt %.1f ms, interrupts had %.1f", class, k.got/1e6, k.burnt/1e6, k.irqs/1e6)

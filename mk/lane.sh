@@ -6,7 +6,7 @@
 #   pure     packages whose tests are pure (kind.Pure), in parallel: with the race detector
 #            where they have goroutines, but for simulations and what is large; what has passed
 #            before is not run again
-#   host     all other packages, on this machine, two at a time
+#   host     all other packages, on this machine, three at a time
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
@@ -50,8 +50,8 @@ threaded='^TestReadFigures$|^TestReadFiguresUpTo$'
 # detector has the short one's.
 replays='^TestReplayOfNonsense$'
 
-# These of lane host take longest, and begin first: two packages run at a time.
-first=(./bench ./bench/endpoint ./bench/host ./cmd/zcbench ./bpf)
+# These of lane host take longest, and begin first.
+first=(./cmd/zcbench ./bench ./bench/host ./bench/endpoint ./bpf)
 
 lab_packages=(./lab/softnictest ./bpf ./flow/uring ./machine/nic ./machine/survey ./zc/dmabuf ./machine/lease ./zc/zcrx ./zc/devmem ./zc/tcpmmap ./profile/symbol)
 
@@ -176,7 +176,7 @@ host() {
 	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
 	mapfile -t packages < <(grep -v '/lab$\|/lab/softnictest$' <<<"$all" | grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
 	[ -z "$long" ] || race=(-race) skip+="|$replays"
-	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 2 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 3 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
 	[ -z "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
 )
@@ -213,16 +214,14 @@ func TestIntegrationLabPanic(t *testing.T) {
 
 // Ctrl-C, or whatever cancels the context, ends the machine at once.
 func TestIntegrationLabCancel(t *testing.T) {
+	kind.Timed(t)
 	needIntegration(t)
-	ctx, out := await.Ending(t, 3*time.Second), t.TempDir()
-	var exit int
-	var err error
-	await.Return(t, "it stops", func() {
-		exit, err = Exec(ctx, ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=hang"}, Out: out})
-	})
+	const after, atOnce = 3 * time.Second, 12 * time.Second
+	ctx, begun := await.Ending(t, after), time.Now()
+	exit, err := Exec(ctx, ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=hang"}, Out: t.TempDir()})
 	var le *Error
-	if exit == 0 || !errors.As(err, &le) {
-		t.Errorf("exit status %d, %v", exit, err)
+	if took := time.Since(begun); exit == 0 || !errors.As(err, &le) || took > after+atOnce {
+		t.Errorf("exit status %d, %v, %v after the context had ended", exit, err, took-after)
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"golang.org/x/sys/unix"
 )
@@ -197,6 +198,28 @@ func TestDialCalledOff(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
+}
+
+// Dial returns when its time is up, when it is told to, and when it is not welcome: not later.
+func TestDialIsPrompt(t *testing.T) {
+	kind.Timed(t)
+	p := listen(t, stream.NewCookie())
+	for what, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String(), "another cookie": p.Addr().String()} {
+		for _, off := range []bool{false, true} {
+			ctx, cancel := context.WithCancelCause(await.Ending(t, 100*time.Millisecond))
+			if off {
+				ctx, cancel = context.WithCancelCause(await.Context(t))
+				await.Later(50*time.Millisecond, func() { cancel(stream.ErrAborted) })
+			}
+			began := time.Now()
+			_, _, err := stream.Dial(ctx, addr, helloOf(stream.Cookie{}), sock.Options{})
+			if took := time.Since(began); err == nil || took > 5*time.Second {
+				t.Errorf("%s, called off %v: %v after %v", what, off, err, took)
+			}
+			cancel(nil)
+		}
+	}
+	strangers(t, p, 2)
 }
 
 func TestDialOptionRefused(t *testing.T) {

@@ -10,6 +10,9 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 )
 
+// usually are the limits that users have.
+var usually = struct{ handshake, hello, delivery time.Duration }{handshakeTime, helloTime, deliveryTime}
+
 // TestMain gives connections the time of a hang: one that is slow because the machine is busy is
 // still the flow. So what a test sees closed was closed for another reason, or the test has set
 // a limit.

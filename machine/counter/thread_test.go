@@ -50,7 +50,6 @@ func TestReadThreads(t *testing.T) {
 	}
 }
 
-// A pinned thread that runs for a known time shows with that time and its CPU.
 // startWorker starts a thread that is pinned to one CPU and sleeps until the test ends. burn has it
 // use so much CPU time, and returns when it sleeps again. So what counts its time agrees to the
 // nanosecond, whoever else runs.
@@ -79,6 +78,7 @@ func startWorker(t *testing.T, cpu int) (tid int, burn func(d time.Duration)) {
 	}
 }
 
+// A pinned thread that runs for a known time shows with that time and its CPU.
 func TestThreadClock(t *testing.T) {
 	cpu := lastAllowedCPU(t)
 	burner, burn := startWorker(t, cpu)

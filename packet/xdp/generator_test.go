@@ -125,7 +125,7 @@ func TestIntegrationGeneratorEnds(t *testing.T) {
 
 // A program that came to an skb later costs more than one in the driver. Of a machine's fast and
 // slow phases both have their part, and one pair may fall into one. Softirq that is
-// put off to another thread is in nobody's time: lane quiet runs it, of the long run.
+// put off to another thread is in nobody's time: it must run alone.
 func TestIntegrationGenericIsDearer(t *testing.T) {
 	kind.Timed(t)
 	l := newLadder(t)

@@ -277,11 +277,16 @@ func (r *racer) finish() error {
 	if r.used.pace == 0 {
 		return r.failed(errors.New("nothing came in its turns"))
 	}
-	err := r.signal(unix.SIGCONT, r.rx, r.tx)
-	if err == nil {
-		err = r.end(r.ctx, r.cancel, r.rx, r.tx)
+	if r.tx.HasEnded() || r.rx.HasEnded() {
+		return r.failed(r.endedEarly())
 	}
-	if err != nil {
+	for _, p := range []*process{r.rx, r.tx} {
+		// One whose time is over ends as soon as it goes on.
+		if err := p.signal(unix.SIGCONT); err != nil && !errors.Is(err, unix.ESRCH) {
+			return r.failed(fmt.Errorf("send it SIGCONT: %w", err))
+		}
+	}
+	if err := r.end(r.ctx, r.cancel, r.rx, r.tx); err != nil {
 		return r.failed(err)
 	}
 	return nil

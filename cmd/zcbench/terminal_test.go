@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
@@ -160,9 +161,16 @@ func TestIntegrationDemoOnTerminal(t *testing.T) {
 	}{{"NO_COLOR=", true, true}, {"NO_COLOR=1", true, false}, {"TERM=dumb", false, false}} {
 		t.Run(x.env, func(t *testing.T) {
 			t.Parallel()
-			out := filepath.Join(t.TempDir(), "out")
-			line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration 100ms --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
-			_, shown := onTerminal(t, 80, []string{"TERM=xterm", x.env}, line, out)
+			var shown string
+			longer(t, 100*time.Millisecond, func(d string) (lacking string) {
+				out := filepath.Join(t.TempDir(), d)
+				line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration ` + d + ` --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
+				_, shown = onTerminal(t, 80, []string{"TERM=xterm", x.env}, line, out)
+				if strings.Contains(shown, "no payload was transferred") {
+					return "payload"
+				}
+				return ""
+			})
 			if strings.Contains(shown, "\x1b[K") != x.moves || colour.MatchString(shown) != x.coloured {
 				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown), shown)
 			}

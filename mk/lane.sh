@@ -334,6 +334,11 @@ nics() {
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' mk/linked.sh "$own" run="$host_only" timeout=80m -- ./machine/lease || status=1
 }
 
+# These compute and wait for nothing: they take what the others leave, which are longer.
+case $1 in
+vet | pure) renice -n 10 $$ >/dev/null ;;
+esac
+
 case $1 in
 vet | pure | host | lab | timed) "$1" ;;
 nics:*) nics "${1#nics:}" ;;

@@ -165,70 +165,29 @@ func testWaitTimeout(t *testing.T) {
 	})
 }
 
-// A wait that gathers goes on when the first has come, until half of the queue is full or its time
-// is over. A signal (the runtime's) may end it early.
+// A wait that gathers ends in any case: with what came, or with its time.
 func TestGather(t *testing.T) { eachEngine(t, testGather) }
 
 func testGather(t *testing.T) {
-	var ends [2][2]int // two ways for one byte each
-	for i := range ends {
-		var err error
-		if ends[i], err = unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0); err != nil {
-			t.Fatal(err)
-		}
-		defer unix.Close(ends[i][0])
-		defer unix.Close(ends[i][1])
-	}
-	bufs := make([]byte, 8)
+	way := oneWay(t)
+	b := make([]byte, 1)
 	eachVariant(t, func(t *testing.T, r *Ring) {
-		half := r.CQEntries() / 2
-		if half != len(bufs) {
-			t.Fatalf("half of the queue is %d, the test has %d requests", half, len(bufs))
-		}
-		tid, most := unix.Gettid(), 0
-		for round := 0; round < 3 && most < half; round++ { // a signal is rare
-			for i := range bufs {
-				r.GetSQE().Recv(ends[min(i, 1)][0], bufs[i:i+1], 0, uint64(i))
-			}
-			sent := make(chan struct{})
-			go func() {
-				defer close(sent)
-				asleep.In(t, tid, unix.SYS_IO_URING_ENTER)
-				_, _ = unix.Write(ends[0][1], bufs[:1])
-				await.Pause("a wait that does not gather ends", 50*time.Millisecond)
-				_, _ = unix.Write(ends[1][1], bufs[1:])
-			}()
-			if n, err := r.SubmitAndGather(await.Hang, 2*await.Hang); n != half || err != nil || r.CQReady() == 0 {
-				t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
-			}
-			most = max(most, r.CQReady())
-			<-sent
-			for range bufs {
-				take(t, r)
-			}
-			if !r.Gathers() {
-				break
-			}
-		}
-		if r.Gathers() && most != half {
-			t.Errorf("no wait brought half of the queue: at most %d of %d", most, half)
-		}
-
+		tid := unix.Gettid()
 		// What is there when its time is over ends it.
 		await.Later(0, func() {
 			asleep.In(t, tid, unix.SYS_IO_URING_ENTER)
-			_, _ = unix.Write(ends[0][1], bufs[:1])
+			_, _ = unix.Write(way[1], []byte{1})
 		})
 		hangs := await.Context(t)
-		r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 2)
+		r.GetSQE().Recv(way[0], b, 0, 2)
 		if _, err := r.SubmitAndGather(30*time.Millisecond, 2*await.Hang); err != nil || r.CQReady() != 1 || hangs.Err() != nil {
 			t.Errorf("%v, %d ready, want 1 (%v)", err, r.CQReady(), hangs.Err())
 		}
 		r.Advance(r.CQReady())
 
 		// With nothing there in time, the first one ends the wait.
-		r.GetSQE().Recv(ends[0][0], bufs[:1], 0, 3)
-		await.Later(20*time.Millisecond, func() { _, _ = unix.Write(ends[0][1], bufs[1:2]) })
+		r.GetSQE().Recv(way[0], b, 0, 3)
+		await.Later(20*time.Millisecond, func() { _, _ = unix.Write(way[1], []byte{1}) })
 		if _, err := r.SubmitAndGather(time.Millisecond, await.Hang); err != nil || r.CQReady() != 1 {
 			t.Errorf("%v, %d ready, want 1", err, r.CQReady())
 		}
@@ -237,6 +196,59 @@ func testGather(t *testing.T) {
 			t.Errorf("%v, %d ready after the timeout, want 0", err, r.CQReady())
 		}
 	})
+}
+
+// A wait that gathers brings what comes later too. A signal ends it with the first alone, and the
+// runtime sends one to a thread that has been running for 10 ms: to less than half of these.
+func TestGatherBringsBoth(t *testing.T) {
+	kind.Timed(t)
+	eachEngine(t, testGatherBringsBoth)
+}
+
+func testGatherBringsBoth(t *testing.T) {
+	const rounds, apart = 10, 2 * time.Millisecond
+	ways := [2][2]int{oneWay(t), oneWay(t)}
+	bufs := make([]byte, 2)
+	eachVariant(t, func(t *testing.T, r *Ring) {
+		both := 0
+		for range rounds {
+			for i := range ways {
+				r.GetSQE().Recv(ways[i][0], bufs[i:i+1], 0, uint64(i))
+			}
+			go func() {
+				for _, w := range ways {
+					time.Sleep(apart)
+					_, _ = unix.Write(w[1], []byte{1})
+				}
+			}()
+			if n, err := r.SubmitAndGather(10*apart, await.Hang); n != 2 || err != nil || r.CQReady() == 0 {
+				t.Fatalf("submitted %d, %v, %d ready", n, err, r.CQReady())
+			}
+			if r.CQReady() == 2 {
+				both++
+			}
+			take(t, r)
+			take(t, r)
+		}
+		if r.Gathers() && both < rounds/2 {
+			t.Errorf("%d of %d waits brought both completions", both, rounds)
+		}
+	})
+}
+
+// oneWay is a connection that the test closes: what is written to the second is read from the
+// first.
+func oneWay(t testing.TB) [2]int {
+	t.Helper()
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = unix.Close(ends[0])
+		_ = unix.Close(ends[1])
+	})
+	return ends
 }
 
 // Signals do not cut a wait short: it ends with what it waits for.

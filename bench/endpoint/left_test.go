@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"testing"
+	"time"
+
+	"github.com/zcbench/zcbench/internal/kind"
+)
+
+// What is let go is gone soon: nothing waits for a limit of somebody's, of which a hello's, 3 s, is
+// the shortest.
+func TestEndsLetGoSoon(t *testing.T) {
+	kind.Timed(t)
+	for name, f := range map[string]func(*testing.T){
+		"closed while it runs": TestCloseWhileRunning, "closed before": TestCloseWithoutRun, "meters": TestMetersAreTheRuns,
+		"called off": TestCalledOffIsPromptAndLeavesNothing,
+	} {
+		t.Run(name, func(t *testing.T) {
+			begun := time.Now()
+			f(t)
+			if took := time.Since(begun); took > 2500*time.Millisecond {
+				t.Errorf("took %v", took)
+			}
+		})
+	}
+}

@@ -58,12 +58,25 @@ func TestSummary(t *testing.T) {
 		t.Errorf("ok %v, %q", g.ok, g.last())
 	}
 	at := 0
-	for _, want := range []string{"FAILED p [a]", "=== 2 failed\n--- p [a]: TestBad/a (0.50 s)\n", "it is red", "=== 3 skipped, by reason\n2: needs root\n    p [a]: TestAway\n    p [a]: TestOff\n1: takes minutes\n"} {
+	for _, want := range []string{"FAILED p [a]", "=== 2 failed\n--- p [a]: TestBad/a (0.50 s)\n", "it is red", "=== 3 skipped, by reason\n2: needs root\n    p [a]: TestAway, TestOff\n1: takes minutes\n"} {
 		i := strings.Index(g.out[at:], want)
 		if i < 0 {
 			t.Fatalf("%q does not follow in:\n%s", want, g.out)
 		}
 		at += i
+	}
+}
+
+func TestWrap(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	for want, words := range map[string][]string{
+		"h: a, b\n": {"a", "b"},
+		"h: " + long + ",\n        " + long + ", c\n": {long, long, "c"},
+		"h: " + long + long + "\n":                      {long + long},
+	} {
+		if got := wrap("h:", words); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
 	}
 }
 

@@ -46,27 +46,55 @@ func section(b *strings.Builder, title string, all []*result, one func(*result) 
 	}
 }
 
-// skips are the reasons, those of most tests first, each with its tests.
+// skips are the reasons, those of most tests first, each with its tests by their packages.
 func skips(all []*result) string {
 	if len(all) == 0 {
 		return ""
 	}
-	by := map[string][]string{}
+	by := map[string]map[string][]string{} // tests by reason and package
+	many := map[string]int{}
 	for _, r := range all {
-		by[r.why] = append(by[r.why], r.id.String())
+		if by[r.why] == nil {
+			by[r.why] = map[string][]string{}
+		}
+		pkg := id{lane: r.lane, pkg: r.pkg}.String()
+		by[r.why][pkg] = append(by[r.why][pkg], r.test)
+		many[r.why]++
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\n=== %d skipped, by reason\n", len(all))
 	reasons := slices.SortedFunc(maps.Keys(by), func(x, y string) int {
-		return cmp.Or(cmp.Compare(len(by[y]), len(by[x])), cmp.Compare(x, y))
+		return cmp.Or(cmp.Compare(many[y], many[x]), cmp.Compare(x, y))
 	})
 	for _, why := range reasons {
-		fmt.Fprintf(&b, "%d: %s\n", len(by[why]), why)
-		slices.Sort(by[why])
-		for _, test := range by[why] {
-			fmt.Fprintf(&b, "    %s\n", test)
+		fmt.Fprintf(&b, "%d: %s\n", many[why], why)
+		for _, pkg := range slices.Sorted(maps.Keys(by[why])) {
+			tests := by[why][pkg]
+			slices.Sort(tests)
+			b.WriteString(wrap("    "+pkg+":", tests))
 		}
 	}
+	return b.String()
+}
+
+// columns is how wide a list of tests is.
+const columns = 100
+
+// wrap writes a list behind a head, on as many lines as it takes.
+func wrap(head string, words []string) string {
+	var b strings.Builder
+	line := head
+	for i, w := range words {
+		if i < len(words)-1 {
+			w += ","
+		}
+		if len(line)+1+len(w) > columns && line != head {
+			b.WriteString(line + "\n")
+			line = "       "
+		}
+		line += " " + w
+	}
+	b.WriteString(line + "\n")
 	return b.String()
 }
 

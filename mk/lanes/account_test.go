@@ -72,7 +72,7 @@ func TestWrap(t *testing.T) {
 	for want, words := range map[string][]string{
 		"h: a, b\n": {"a", "b"},
 		"h: " + long + ",\n        " + long + ", c\n": {long, long, "c"},
-		"h: " + long + long + "\n":                      {long + long},
+		"h: " + long + long + "\n":                    {long + long},
 	} {
 		if got := wrap("h:", words); got != want {
 			t.Errorf("got %q, want %q", got, want)

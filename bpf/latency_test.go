@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -147,12 +148,14 @@ func TestIntegrationLatencySample(t *testing.T) {
 	}
 	n, sample := packets(2000, 1000), 8
 	p := newPair(t)
+	before := netRX(t)
 	l := openSampled(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort}, sample)
 	if !strings.HasSuffix(l.T0, "1 in 8 packets sampled") {
 		t.Errorf("t0: %s", l.T0)
 	}
 	pingTCP(t, p, p.SUT.IPv4, n, 0)
 	m := read(t, l)
+	runs := netRX(t) - before
 	enqueued := m["tcp-enqueued"]
 	// Five standard deviations of so many picked at random.
 	p1 := 1 / float64(sample)
@@ -163,9 +166,23 @@ func TestIntegrationLatencySample(t *testing.T) {
 	if h, ok := m["wake-return"]; ok && (h.Count() > enqueued.Count() || h.Count() < enqueued.Count()*4/5) {
 		t.Errorf("wake-return has %d of %d packets that were picked", h.Count(), enqueued.Count())
 	}
-	if h, ok := m["softirq-run"]; ok && h.Count() > uint64(n) {
-		t.Errorf("softirq-run has %d runs, of %d packets one in %d", h.Count(), n, sample)
+	// It sees the softirqs of the whole machine, for whomever they ran.
+	if h, ok := m["softirq-run"]; ok && h.Count() > max(uint64(n), runs/2) {
+		t.Errorf("softirq-run has %d runs of %d, one in %d", h.Count(), runs, sample)
 	}
+}
+
+// netRX is how often the machine's CPUs have run the softirq that receives packets.
+func netRX(t *testing.T) (n uint64) {
+	t.Helper()
+	s, err := counter.ReadSoftirqs(counter.FS{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, runs := range s.NetRX {
+		n += runs
+	}
+	return n
 }
 
 // A reader that comes late shows in the stage of the read, and only there.

@@ -6,7 +6,7 @@
 #   pure     packages whose tests are pure (kind.Pure), in parallel: with the race detector
 #            where they have goroutines, but for simulations and what is large; what has passed
 #            before is not run again
-#   host     all other packages, on this machine, three at a time
+#   host     all other packages, on this machine, two at a time
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
@@ -176,7 +176,7 @@ host() {
 	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
 	mapfile -t packages < <(grep -v '/lab$\|/lab/softnictest$' <<<"$all" | grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
 	[ -z "$long" ] || race=(-race) skip+="|$replays"
-	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 3 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
+	CGO_ENABLED=${long:-0} go test "${engines[@]}" "${race[@]}" -json -count=1 -p 2 -timeout 80m -skip "$skip" "${first[@]}" "${packages[@]}" || status=1
 	[ -z "$long" ] || CGO_ENABLED=0 go test "${engines[@]}" -json -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' CGO_ENABLED=1 go test "${engines[@]}" -json -race -count=1 -timeout 20m -run "$replays" ./bench/doctor || status=1
 }
@@ -333,11 +333,6 @@ nics() {
 	[ "$long$1" = sid ] || mk/linked.sh "$own" run="$own_boot" timeout=80m -- ./lab/softnictest || status=1
 	[ -z "$long" ] || ZCBENCH_TEST_LONG='' mk/linked.sh "$own" run="$host_only" timeout=80m -- ./machine/lease || status=1
 }
-
-# These compute and wait for nothing: they take what the others leave, which are longer.
-case $1 in
-vet | pure) renice -n 10 $$ >/dev/null ;;
-esac
 
 case $1 in
 vet | pure | host | lab | timed) "$1" ;;

@@ -16,8 +16,8 @@ import (
 	"github.com/zcbench/zcbench/lab/guest"
 )
 
-// What cancels the context ends a machine at once, which may hang: while it boots, and while it runs
-// a command.
+// What cancels the context ends a machine at once, which may hang: while it boots, and while it
+// runs a command.
 func TestCancelEndsMachineAtOnce(t *testing.T) {
 	kind.Timed(t)
 	dir := t.TempDir()

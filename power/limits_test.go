@@ -71,8 +71,9 @@ func TestInstrumentsCostTheirLimit(t *testing.T) {
 	await.Return(t, "all have ended", ended.Wait)
 }
 
-// failing are specs of instruments of each kind that is asked by a network or a program. They answer
-// until fails is set, or, those that are programs, once. From then on they are silent, or trickle.
+// failing are specs of instruments of each kind that is asked by a network or a program. They
+// answer until fails is set, or, those that are programs, once. From then on they are silent, or
+// trickle.
 func failing(t *testing.T, fails *atomic.Bool, trickles bool) map[string]string {
 	t.Helper()
 	drip := func(say func() error) {

@@ -156,7 +156,7 @@ func fake(t *testing.T, name string, d time.Duration, more string) Contender {
 }
 
 // lasts is how long a flow may take that ends before, or is ended.
-const lasts = time.Hour
+const lasts = 10 * time.Minute
 
 // racing begins flows of these, which take turns.
 func racing(t *testing.T, cs ...Contender) ([]*racer, error) {
@@ -260,7 +260,7 @@ func TestIntegrationTurnsOfOneThatDies(t *testing.T) {
 
 // A program that escapes from its session goes on while it should be stopped: that is noticed.
 func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
-	c := fake(t, "escaping", lasts, "")
+	c := fake(t, "escaping", await.Hang, "") // it may escape us, too
 	setsid, err := exec.LookPath("setsid")
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +275,7 @@ func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
 	}
 	rs, err := racing(t, c)
 	for _, r := range rs {
-		t.Cleanup(func() { killChildren(r.rx, r.tx) })
+		killLater(t, r.rx, r.tx)
 	}
 	for range 2 { // the second sees what came since the first
 		if err == nil {
@@ -290,14 +290,24 @@ func TestIntegrationTurnsOfOneThatEscapes(t *testing.T) {
 	}
 }
 
-// killChildren ends what processes have started, which would not end with them.
-func killChildren(ps ...*process) {
+// killLater ends with the test what processes have started by now, which would not end with them.
+func killLater(t *testing.T, ps ...*process) {
+	t.Helper()
 	for _, p := range ps {
-		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.Cmd.Process.Pid))
+		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", p.Cmd.Process.Pid))
+		if err != nil {
+			t.Fatal(err)
+		}
 		for f := range strings.FieldsSeq(string(b)) {
-			if pid, err := strconv.Atoi(f); err == nil {
-				unix.Kill(pid, unix.SIGKILL)
+			pid, err := strconv.Atoi(f)
+			if err != nil {
+				t.Fatal(err)
 			}
+			child, err := os.FindProcess(pid) // it holds this one, also when its number is another's
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = child.Kill() })
 		}
 	}
 }

@@ -290,7 +290,7 @@ func flowing(t *testing.T, flags ...string) (recv, send *built.Process) {
 	t.Helper()
 	addr := port(t, "127.0.0.1")
 	recv = built.Start(t, "zcrecv", append([]string{"--listen", addr}, flags...)...)
-	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "1h", addr}, flags...)...)
+	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "10m", addr}, flags...)...)
 	await.Until(t, "payload", func() bool { return received(t, addr) > 1<<20 })
 	return recv, send
 }

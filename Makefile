@@ -54,7 +54,7 @@ lab-looked = why=$$(sh mk/lab-need.sh $(LAB_PACKAGES)); [ -n "$$why" ] || bin/zc
 	ZCBENCH_LAB_LOOKED=1 ZCBENCH_LAB_WHY="$$why"
 
 .PHONY: test
-test: deps-test build ## run the tests that every change needs (root; 8 minutes, 12 at first); ends with what failed, and what was skipped and why
+test: deps-test build ## run the tests that every change needs (root; 9 minutes, 14 at first); ends with what failed, and what was skipped and why
 	@$(lab-looked) mk/test.sh
 
 .PHONY: test-long

@@ -228,6 +228,19 @@ func TestFailsQuietlyFirst(t *testing.T) {
 	}
 }
 
+// A subtest that fails for a reason is not hidden by one that is undecided.
+func TestUndecidedHidesNothing(t *testing.T) {
+	words := ":fail " + kind.Undecided + "others"
+	for lane, want := range map[string]string{
+		says(t, "TestX/a"+words, "TestX/b:fail it is wrong", "TestX:fail"): "0 passed, 3 failed, 0 skipped",
+		says(t, "TestX/a"+words, "TestX/b"+words, "TestX:fail"):            "0 passed, 0 failed, 3 skipped",
+	} {
+		if g := ran(t, timedOnly(t, again(t, lane, lane)), []string{"a"}, []string{"timed"}); g.last() != want {
+			t.Errorf("want %s: %s", want, g.out)
+		}
+	}
+}
+
 // What a lane leaves behind is ended: nothing of ours runs beside timed tests.
 func TestLeavesNothing(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")

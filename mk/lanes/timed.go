@@ -147,10 +147,14 @@ func (h *held) flush() {
 // undecided is why the test that has just failed says nothing, "" if it does: by its own word, or,
 // for one in a virtual machine, by what ran beside it here.
 func (h *held) undecided() string {
-	for _, r := range h.bad {
-		if r.why != "" {
-			return r.why
-		}
+	last := len(h.bad) - 1
+	top, subs := h.bad[last], h.bad[:last]
+	if top.why != "" {
+		return top.why
+	}
+	// Of subtests each must say so: one that does not has failed.
+	if last > 0 && !slices.ContainsFunc(subs, func(r *result) bool { return r.why == "" }) {
+		return subs[0].why
 	}
 	if h.load == nil {
 		return ""

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestRowsAreWhole holds every row to what docs/errors.md and docs/fixes.md say of it.
+func TestRowsAreWhole(t *testing.T) {
+	last := map[string]bool{} // a row without a state ends its (call, errno)
+	for i, r := range table() {
+		key := fmt.Sprintf("%s, %s", r.Call, fault.ErrnoName(r.Errno))
+		switch {
+		case r.Call == "" || r.Cause == "" || r.Kernel == "":
+			t.Errorf("row %d (%s) wants call, cause and the kernel's place", i, key)
+		case !strings.Contains(r.Kernel, ": "):
+			t.Errorf("%s: want FILE: FUNCTION of the kernel, not %q", key, r.Kernel)
+		case r.Effect == Harmless && r.Undo != "", r.Effect != Harmless && r.Undo == "":
+			t.Errorf("%s: effect %d, undone by %q", key, r.Effect, r.Undo)
+		case r.If != nil && (r.If.Name == "" || r.If.From == "" || r.If.Holds == nil):
+			t.Errorf("%s: a state wants a name, what is read, and a look", key)
+		case last[key]:
+			t.Errorf("%s: a row stands after the one that always holds", key)
+		}
+		last[key] = r.If == nil
+	}
+}
+
+func TestErrorKeepsAFix(t *testing.T) {
+	err := Error(Connect, "connect to a", &fault.Error{Op: "x", Err: unix.ENETUNREACH, How: "do y"}, On{})
+	if err.How != "do y" || !errors.Is(err, unix.ENETUNREACH) {
+		t.Errorf("%v: %q", err, err.How)
+	}
+	if err := Error(Connect, "connect to a", unix.ENETUNREACH, On{}); !strings.Contains(err.How, "no route") {
+		t.Errorf("%v: %q", err, err.How)
+	}
+	if err := Error(Connect, "connect to a", unix.EXDEV, On{}); err.How != NoFix {
+		t.Errorf("%v: %q", err, err.How)
+	}
+}

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import "slices"
+
+// table is all rows, in the order of docs/errors.md.
+func table() []Row {
+	return slices.Concat(connectRows())
+}

@@ -29,6 +29,12 @@ var GateClasses = []GateClass{ByProof, ByEnvironment, ByOutcome}
 // what was measured.
 const FlagDisturbed = "disturbed"
 
+// Marks of a run that counts, and of which an end cannot tell whether others used its CPUs.
+const (
+	FlagCPUMissing     = "cpu-missing"     // its CPU time is not known at all, or not surely
+	FlagForeignUnknown = "foreign-unknown" // it is, but not which of it is the benchmark's
+)
+
 // FlagNotQuiet marks a run of packets that counts, on CPUs of which a hypervisor or other work took
 // more than it does on a quiet machine.
 const FlagNotQuiet = "not-quiet"
@@ -112,9 +118,14 @@ func (r *Record) Mark(flag, warning string) {
 	}
 }
 
-// Flagged are the gates whose limits a run that counts is beyond, and, as inert-OPTION, its
-// options that did not act.
+// Flagged are the gates whose limits a run that counts is beyond, or that could not judge it, and,
+// as inert-OPTION, its options that did not act.
 func (r *Record) Flagged() (keys []string) {
+	for _, flag := range []string{FlagCPUMissing, FlagForeignUnknown} {
+		if slices.Contains(r.Flags, flag) {
+			keys = append(keys, flag)
+		}
+	}
 	for _, l := range Limits {
 		for _, flag := range l.Flags() {
 			if l.Marks() && slices.Contains(r.Flags, flag) {

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -83,15 +84,17 @@ func checkAddr(s wire.EndSpec) error {
 	return nil
 }
 
+// checkCPU refuses a CPU that is not online. Where that is not known, what wants to use it finds
+// out.
 func checkCPU(cpu int) error {
 	if cpu == -1 {
 		return nil
 	}
 	online, err := counter.OnlineCPUs(counter.FS{})
-	if err != nil {
+	if err != nil && !kernelfile.IsNotKernels(err) {
 		return err
 	}
-	if !slices.Contains(online, cpu) {
+	if err == nil && !slices.Contains(online, cpu) {
 		return fmt.Errorf("CPU %d is not online here; online are %s", cpu, counter.FormatCPUList(online))
 	}
 	return nil

@@ -46,6 +46,9 @@ func (r *run) judge(err error) wire.EndResult {
 	if len(r.polledBy.PIDs) > 0 {
 		res.Flags = append(res.Flags, FlagPolled)
 	}
+	if r.change.Unjudged != "" {
+		res.Flags = append(res.Flags, unjudged(&res.Host))
+	}
 	if err != nil {
 		res.Verdict, res.Reason, res.Fix = verdictOf(err), r.reason(err), fault.Fix(err)
 		res.BlamesPeer = stream.BlamesPeer(err)
@@ -65,6 +68,15 @@ func (r *run) judge(err error) wire.EndResult {
 		}
 	}
 	return res
+}
+
+// unjudged is the mark of an end that cannot tell whether others used its CPUs; its warnings say
+// why.
+func unjudged(h *results.Host) string {
+	if h.CPUBusyCores == nil {
+		return results.FlagCPUMissing
+	}
+	return results.FlagForeignUnknown
 }
 
 // reason is why a run failed. Of several flows it names the one that did.

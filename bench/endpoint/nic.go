@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -165,7 +166,7 @@ const defaultFrags = 17
 func fragments() []results.Metric {
 	const file = "/proc/sys/net/core/max_skb_frags"
 	m := results.Metric{Name: results.MetricFragsBytes, Unit: "bytes", Source: file}
-	b, err := os.ReadFile(file)
+	b, err := kernelfile.ReadFile(file)
 	n, perr := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || perr != nil {
 		n, m.Quality = defaultFrags, "not shown in this network namespace: the default is assumed"

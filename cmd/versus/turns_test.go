@@ -60,7 +60,7 @@ func TestThereAndBack(t *testing.T) {
 func TestUsedMeasured(t *testing.T) {
 	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second, tx: 2 * time.Second, pace: 1e9, paced: time.Second}
 	at := func(ns int64, idle uint64) counter.CPUSnapshot {
-		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0}, {CPU: 1}, {CPU: 2, Idle: idle}}}
+		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0, User: uint64(ns / 1e7)}, {CPU: 1, User: uint64(ns / 1e7)}, {CPU: 2, Idle: idle}}}
 	}
 	u.cpus.Add(at(0, 0), at(1e9, 100))
 	u.cpus.Add(at(3e9, 700), at(4e9, 800))

@@ -15,9 +15,10 @@ import (
 )
 
 // Run calls f in a mount namespace of its own, in which each path shows the text given for
-// it. The path has to exist. f runs on one locked OS thread: goroutines that it starts see the
-// kernel's own files, and processes that it starts see the covered ones. Needs root; f reports
-// by t.Error, and must not call t.Fatal, which belongs to the test's own goroutine.
+// it, a folder none of its files. The path has to exist. f runs on one locked OS thread:
+// goroutines that it starts see the kernel's own files, and processes that it starts see the
+// covered ones. Needs root; f reports by t.Error, and must not call t.Fatal, which belongs to the
+// test's own goroutine.
 func Run(t *testing.T, files map[string]string, f func()) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +47,7 @@ func cover(dir string, files map[string]string) error {
 	for path, text := range files {
 		n++
 		source := filepath.Join(dir, strconv.Itoa(n))
-		if err := os.WriteFile(source, []byte(text), 0o644); err != nil {
+		if err := place(source, path, text); err != nil {
 			return err
 		}
 		if err := unix.Mount(source, path, "", unix.MS_BIND, ""); err != nil {
@@ -54,4 +55,12 @@ func cover(dir string, files map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// place makes what is to cover a path: a folder, or a file with a text.
+func place(source, path, text string) error {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
+		return os.Mkdir(source, 0o755)
+	}
+	return os.WriteFile(source, []byte(text), 0o644)
 }

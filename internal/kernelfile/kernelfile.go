@@ -47,11 +47,34 @@ func Open(path string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := check(path, func(st *unix.Statfs_t) error { return unix.Fstatfs(int(f.Fd()), st) }); err != nil {
+	if err := checkOpen(path, f); err != nil {
 		f.Close()
 		return nil, err
 	}
 	return f, nil
+}
+
+// checkOpen does not ask for the descriptor by Fd, which would make the file block.
+func checkOpen(path string, f *os.File) (err error) {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	if cerr := c.Control(func(fd uintptr) { err = CheckFD(path, int(fd)) }); cerr != nil {
+		return cerr
+	}
+	return err
+}
+
+// CheckFD refuses what Open would refuse, of a file that was opened otherwise: path is where.
+func CheckFD(path string, fd int) error {
+	return check(path, func(st *unix.Statfs_t) error {
+		err := unix.Fstatfs(fd, st)
+		for err == unix.EINTR {
+			err = unix.Fstatfs(fd, st)
+		}
+		return err
+	})
 }
 
 // ReadFile reads a file that Open would open.

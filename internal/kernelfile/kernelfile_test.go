@@ -62,3 +62,33 @@ func TestAMissingFileIsMissing(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A /proc of another PID namespace has other processes by the same numbers.
+func TestAnotherPIDNamespace(t *testing.T) {
+	root := t.TempDir()
+	for self, want := range map[string]string{"1": "and 1 there", "": "find this process"} {
+		os.Remove(root + "/self")
+		if self != "" {
+			if err := os.Symlink(self, root+"/self"); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := CheckPIDs(root); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", self, err)
+		}
+	}
+	if err := CheckPIDs("/proc"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestCovered(t *testing.T) {
+	if got := Covered(); len(got) > 0 {
+		t.Skipf("covered here: %q", got)
+	}
+	covered.Run(t, map[string]string{"/proc/uptime": "1 1\n", "/proc/stat": ""}, func() {
+		if got := Covered(); len(got) != 2 || got[0] != "/proc/stat" || got[1] != "/proc/uptime" {
+			t.Errorf("%q", got)
+		}
+	})
+}

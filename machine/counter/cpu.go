@@ -4,10 +4,12 @@ package counter
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // CPUSnapshot is /proc/stat at one moment: one entry per online CPU.
@@ -18,14 +20,18 @@ type CPUSnapshot struct {
 	// SampledIdle is set on a kernel whose idle column is tick-sampled too, so
 	// that the residual is no better than the columns.
 	SampledIdle bool
+	// Missing is why there are no CPUs in a snapshot that [Take] took without; "": there are.
+	Missing string
 }
 
-// ReadCPU reads /proc/stat with the clock read right before and after it.
+// ReadCPU reads /proc/stat with the clock read right before and after it. In a container
+// that file may be one of lxcfs, which has the container's times in it and counts others' as
+// idle: then the error is a [kernelfile.NotKernels].
 func ReadCPU(fs FS) (CPUSnapshot, error) {
 	s := CPUSnapshot{SampledIdle: sampledIdle(line(fs.procPath("cmdline")))}
-	f, err := os.Open(fs.procPath("stat"))
+	f, err := kernelfile.Open(fs.procPath("stat"))
 	if err != nil {
-		return s, fmt.Errorf("read cpu columns: %w: mount /proc", err)
+		return s, fmt.Errorf("read cpu columns: %w", mounted(err))
 	}
 	defer f.Close()
 	// One read of the cpu lines is one pass of show_stat: the columns of all
@@ -35,7 +41,7 @@ func ReadCPU(fs FS) (CPUSnapshot, error) {
 	n, err := f.ReadAt(buf, 0)
 	to := Monotonic()
 	if n == 0 && err != nil {
-		return s, fmt.Errorf("read cpu columns: %w: mount /proc", err)
+		return s, fmt.Errorf("read cpu columns: %w", mounted(err))
 	}
 	s.AtNs, s.ReadNs = from+(to-from)/2, to-from
 	if s.CPUs, err = parseStat(wholeLines(buf[:n], n == len(buf)), nil); err != nil {
@@ -95,6 +101,9 @@ type OneCPUUsage struct {
 	CPU int
 	CPUFigures
 	Flags []string // why to doubt the figures; empty is good
+
+	// Disbelieved: /proc/stat had the CPU at both ends, and what it showed cannot be true.
+	Disbelieved bool
 }
 
 // CPUUsage is the window on a set of CPUs: sums over them, except Coverage,
@@ -104,6 +113,8 @@ type CPUUsage struct {
 	CPUFigures
 	PerCPU []OneCPUUsage // ascending by CPU
 	Flags  []string      // of the sums and of every CPU in them
+
+	SampledIdle bool // of either snapshot
 }
 
 // Quality joins the flags for results.Metric; "" is good.
@@ -130,6 +141,10 @@ func Usage(before, after CPUSnapshot, cpus []int) CPUUsage {
 		u.Flags = append(u.Flags, "the window has no length")
 		return u
 	}
+	if missing := cmp.Or(before.Missing, after.Missing); missing != "" {
+		u.Flags = append(u.Flags, "CPU time is not measured: "+missing)
+		return u
+	}
 	if cpus == nil {
 		cpus = union(before.CPUs, after.CPUs)
 	}
@@ -137,10 +152,8 @@ func Usage(before, after CPUSnapshot, cpus []int) CPUUsage {
 	for _, c := range slices.Compact(slices.Sorted(slices.Values(cpus))) {
 		u.PerCPU = append(u.PerCPU, oneUsage(c, find(before.CPUs, c), find(after.CPUs, c), u.WallS, slack))
 	}
+	u.SampledIdle = before.SampledIdle || after.SampledIdle
 	u.addUp()
-	if before.SampledIdle || after.SampledIdle {
-		u.Flags = append(u.Flags, "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns")
-	}
 	return u
 }
 
@@ -174,10 +187,27 @@ func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
 	// that started again.
 	case a.Idle+2 < b.Idle:
 		u.Flags = []string{fmt.Sprintf("CPU %d: idle fell by %d ticks: it was offline in the window", cpu, b.Idle-a.Idle)}
+	// The columns of a CPU that is online count all of its time. Those of a sandbox that
+	// imitates the file are all 0 (gVisor: pkg/sentry/fsimpl/proc, statData.Generate), and what
+	// is not idle would be busy.
+	case a.sum() == b.sum() && wall > stillS:
+		u.disbelieve("no column moved in %.2f s: they do not count this CPU's time", wall)
+	case cores(a.Idle, b.Idle, wall) > 1+coverageLimit+slack/wall+1.0/userHZ/wall:
+		u.disbelieve("idle time is %.3f cores longer than the wall clock: it is not this CPU's alone", cores(a.Idle, b.Idle, wall)-1)
 	default:
 		u.fill(*b, *a, wall, slack)
 	}
 	return u
+}
+
+// stillS is a window in which a column must move, seconds: a hypervisor may take a CPU away
+// for some ticks without one.
+const stillS = 0.5
+
+// cores are the ticks that a column grew by.
+func cores(after, before uint64, wall float64) float64 {
+	d, _ := since(before, after)
+	return float64(d) / userHZ / wall
 }
 
 // fill computes the figures of a CPU that was online at both ends.
@@ -242,12 +272,50 @@ func (u *OneCPUUsage) flag(format string, args ...any) {
 	u.Flags = append(u.Flags, fmt.Sprintf("CPU %d: ", u.CPU)+fmt.Sprintf(format, args...))
 }
 
-// addUp fills the sums from PerCPU.
+// disbelieve takes back the figures of a CPU.
+func (u *OneCPUUsage) disbelieve(format string, args ...any) {
+	u.CPUFigures, u.Disbelieved = CPUFigures{}, true
+	u.flag(format, args...)
+}
+
+// disbelieve takes back the figures of CPUs that were busy for less than the benchmark's
+// threads ran on them, by more than slackS, in which both were read: the columns are of other
+// CPUs than these, or of a part of their time. A kernel that samples idle time is right on the
+// whole only.
+func (u *CPUUsage) disbelieve(threads []ThreadDelta, slackS float64) {
+	if u.WallS <= 0 || u.SampledIdle {
+		return
+	}
+	ran := map[int]float64{}
+	for _, t := range threads {
+		if !t.New { // it may have been bound later
+			ran[t.CPU] += float64(t.RunNs) / 1e9 / u.WallS
+		}
+	}
+	for i := range u.PerCPU {
+		c := &u.PerCPU[i]
+		if c.BusyCores == nil || ran[c.CPU] <= *c.BusyCores+c.UncertaintyCores+coverageLimit+slackS/u.WallS {
+			continue
+		}
+		c.disbelieve("/proc/stat shows it busy for %.2f cores, and own threads ran there for %.2f: these are not its columns", *c.BusyCores, ran[c.CPU])
+	}
+	if slices.ContainsFunc(u.PerCPU, func(c OneCPUUsage) bool { return c.Disbelieved }) {
+		*u = CPUUsage{WallS: u.WallS, PerCPU: u.PerCPU, SampledIdle: u.SampledIdle}
+		u.addUp()
+	}
+}
+
+// addUp fills the sums from PerCPU. Where a CPU's figures are not believed there are no sums:
+// without it they would be of less than was asked for.
 func (u *CPUUsage) addUp() {
 	var busy, split, app, sys, soft, iowait, steal, coverage float64
-	n := 0
+	if u.SampledIdle {
+		u.Flags = append(u.Flags, "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns")
+	}
+	n, doubt := 0, false
 	for _, c := range u.PerCPU {
 		u.Flags = append(u.Flags, c.Flags...)
+		doubt = doubt || c.Disbelieved
 		if c.BusyCores == nil {
 			continue
 		}
@@ -264,7 +332,13 @@ func (u *CPUUsage) addUp() {
 		}
 	}
 	if n == 0 {
-		u.Flags = append(u.Flags, "no CPU was online at both ends")
+		if !doubt {
+			u.Flags = append(u.Flags, "no CPU was online at both ends")
+		}
+		return
+	}
+	if doubt {
+		u.CPUFigures = CPUFigures{}
 		return
 	}
 	u.BusyCores, u.IOWaitCores, u.StealCores, u.Coverage = ptr(busy), ptr(iowait), ptr(steal), ptr(coverage/float64(n))

@@ -96,7 +96,8 @@ func TestUsageTable(t *testing.T) {
 		{"no tick saw it", func(c *CPUTicks) { c.Idle += 60 }, 0.4, unknown, unknown, unknown, "app/sys/soft unknown"},
 		{"rounding is not a load", func(c *CPUTicks) { c.Idle += 99 }, 0.01, unknown, unknown, unknown, ""},
 		{"columns over-count", func(c *CPUTicks) { c.Idle += 50; c.User += 100 }, 0.5, 0.5, 0, 0, "columns cover 1.50"},
-		{"idle too long", func(c *CPUTicks) { c.Idle += 120 }, 0, 0, 0, 0, "longer than the wall clock"},
+		{"idle too long", func(c *CPUTicks) { c.Idle += 120 }, unknown, unknown, unknown, unknown, "longer than the wall clock"},
+		{"nothing moves", func(*CPUTicks) {}, unknown, unknown, unknown, unknown, "no column moved"},
 		{"stolen", func(c *CPUTicks) { c.Idle += 50; c.User += 30; c.Steal += 20 }, 0.5, 0.5, 0, 0, "stolen by the hypervisor"},
 		{"a column fell", func(c *CPUTicks) { c.Idle += 50; c.User -= 10; c.System += 50 }, 0.5, 0, 0.5, 0, "column fell"},
 		{"irq is soft", func(c *CPUTicks) { c.Idle += 50; c.IRQ += 10; c.SoftIRQ += 40 }, 0.5, 0, 0, 0.5, ""},
@@ -107,12 +108,11 @@ func TestUsageTable(t *testing.T) {
 			after := base
 			tt.change(&after)
 			u := Usage(CPUSnapshot{AtNs: 1, CPUs: []CPUTicks{base}}, CPUSnapshot{AtNs: 1e9 + 1, CPUs: []CPUTicks{after}}, nil)
-			value(t, "busy", u.BusyCores, tt.busy)
 			for _, f := range []struct {
 				what string
 				got  *float64
 				want float64
-			}{{"app", u.AppCores, tt.app}, {"sys", u.SysCores, tt.sys}, {"soft", u.SoftCores, tt.soft}} {
+			}{{"busy", u.BusyCores, tt.busy}, {"app", u.AppCores, tt.app}, {"sys", u.SysCores, tt.sys}, {"soft", u.SoftCores, tt.soft}} {
 				if f.want == unknown {
 					if f.got != nil {
 						t.Errorf("%s = %v, want not measured", f.what, *f.got)

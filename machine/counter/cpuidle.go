@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -57,7 +58,7 @@ func ReadIdleStates(fs FS, cpus []int) ([]IdleState, error) {
 }
 
 func readCount(path string) (uint64, error) {
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
@@ -140,6 +141,9 @@ func ReadThrottle(fs FS, cpus []int) ([]Throttle, error) {
 	var out []Throttle
 	for _, c := range cpus {
 		dir := fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c), "thermal_throttle")
+		if err := kernelfile.Check(dir); kernelfile.IsNotKernels(err) { // Docker hides it
+			return nil, fmt.Errorf("read throttling counters of CPU %d: %w", c, mounted(err))
+		}
 		t := Throttle{CPU: c}
 		for _, k := range throttleCounters {
 			switch v, err := readCount(filepath.Join(dir, k.file)); {

@@ -18,11 +18,14 @@ import (
 type Change struct {
 	CPU     CPUUsage
 	Foreign []ForeignLoad
-	Threads []ThreadDelta
-	Softirq []SoftirqDelta
-	Softnet []SoftnetDelta
-	Netstat []NetstatDelta
-	TCP     []TCPInfo // of each flow; one without fields was not read
+	// Unjudged is why it is not known how much of the measured CPUs, or of some, others used;
+	// "": it is known.
+	Unjudged string
+	Threads  []ThreadDelta
+	Softirq  []SoftirqDelta
+	Softnet  []SoftnetDelta
+	Netstat  []NetstatDelta
+	TCP      []TCPInfo // of each flow; one without fields was not read
 	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
 	NetRXCPUs string
 	// Polled is what kernel threads that poll for the flow used; nil: there are none.
@@ -48,7 +51,6 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev, heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
-	rows.cpu(c.CPU)
 	rows.idleStates(IdleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
@@ -62,6 +64,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	if before.Threads != nil && after.Threads != nil {
 		c.Threads = ThreadsBetween(before.Threads, after.Threads)
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
+		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
 		c.Foreign = Foreign(c.CPU, own, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
@@ -88,8 +91,26 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	}
 	rows.cost(before, after)
 	c.Idle = rows.idle
+	c.Unjudged = c.unjudged()
 	c.warn()
-	return rows.out, c
+	return slices.Concat(cpuRows(c.CPU), rows.out), c
+}
+
+// unjudged is why others' use of the measured CPUs is not known. Of a CPU that was switched off
+// there is nothing to know.
+func (c *Change) unjudged() string {
+	if c.CPU.BusyCores == nil {
+		return c.CPU.Quality()
+	}
+	if len(c.Foreign) == 0 {
+		return "the CPU time of the own threads is not known, so others' is not"
+	}
+	for _, u := range c.CPU.PerCPU {
+		if u.Disbelieved {
+			return u.Quality()
+		}
+	}
+	return ""
 }
 
 // warn adds what the window shows, and drops repetitions.
@@ -216,12 +237,14 @@ func (r *rows) maybe(name, unit string, v *float64, source, quality string, of .
 
 const statSource = "/proc/stat"
 
-func (r *rows) cpu(u CPUUsage) {
+func cpuRows(u CPUUsage) []results.Metric {
+	var r rows
 	r.add("cpu_window_s", "s", u.WallS, "CLOCK_MONOTONIC", "")
 	r.figures("cpu", u.CPUFigures, u.Quality())
 	for _, c := range u.PerCPU {
 		r.figures(fmt.Sprintf("cpu%d", c.CPU), c.CPUFigures, c.Quality())
 	}
+	return r.out
 }
 
 func (r *rows) figures(prefix string, f CPUFigures, quality string) {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"golang.org/x/sys/unix"
 )
@@ -151,7 +152,7 @@ func dramEvent(dir, event string, bytes float64) (attr unix.PerfEventAttr, _ flo
 	}
 	terms := event
 	if bytes == 0 {
-		b, err := os.ReadFile(filepath.Join(dir, "events", event))
+		b, err := kernelfile.ReadFile(filepath.Join(dir, "events", event))
 		if err != nil {
 			return attr, 0, err
 		}

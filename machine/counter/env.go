@@ -4,14 +4,15 @@ package counter
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -35,6 +36,9 @@ func ReadEnv(fs FS, dev string) (results.Env, []string) {
 	if err != nil {
 		warnings = append(warnings, err.Error())
 	}
+	if err := kernelfile.Check(fs.procPath("cpuinfo")); kernelfile.IsNotKernels(err) {
+		warnings = append(warnings, "the processor's model is not known: "+mounted(err).Error())
+	}
 	env.CPUs, env.Governor = len(online), governor(fs, online)
 	if dev == "" {
 		return env, warnings
@@ -46,11 +50,20 @@ func ReadEnv(fs FS, dev string) (results.Env, []string) {
 	return env, warnings
 }
 
-// OnlineCPUs lists the CPUs of /sys/devices/system/cpu/online.
+// OnlineCPUs lists the machine's CPUs that are online: /sys/devices/system/cpu/online. Where
+// lxcfs has put the list of a container at its place, the CPUs' own folders say it, and where
+// these are covered too, the rows of /proc/net/softnet_stat.
 func OnlineCPUs(fs FS) ([]int, error) {
-	b, err := os.ReadFile(fs.sysPath("devices/system/cpu/online"))
+	b, err := kernelfile.ReadFile(fs.sysPath("devices/system/cpu/online"))
+	if kernelfile.IsNotKernels(err) {
+		for _, ask := range []func(FS) []int{onlineFolders, onlineRows} {
+			if cpus := ask(fs); len(cpus) > 0 {
+				return cpus, nil
+			}
+		}
+	}
 	if err != nil {
-		return nil, fmt.Errorf("list online cpus: %w: mount /sys", err)
+		return nil, fmt.Errorf("list online cpus: %w", mounted(err))
 	}
 	cpus, err := ParseCPUList(string(b))
 	if err != nil {
@@ -59,10 +72,41 @@ func OnlineCPUs(fs FS) ([]int, error) {
 	return cpus, nil
 }
 
+// onlineFolders are the CPUs whose folders say that they are online. One that can be switched
+// off has a file for that (drivers/base/cpu.c: cpu_subsys_online), and the folder topology is
+// there only while it is on (drivers/base/topology.c: topology_add_dev).
+func onlineFolders(fs FS) (cpus []int) {
+	dirs, _ := filepath.Glob(fs.sysPath("devices/system/cpu/cpu[0-9]*"))
+	for _, d := range dirs {
+		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(d), "cpu"))
+		if err != nil || line(filepath.Join(d, "online")) == "0" {
+			continue
+		}
+		if kernelfile.Check(filepath.Join(d, "topology/thread_siblings_list")) == nil {
+			cpus = append(cpus, n)
+		}
+	}
+	slices.Sort(cpus)
+	return cpus
+}
+
+// onlineRows are the CPUs that have a row of softnet counters, which tells its CPU since Linux
+// 5.10 (net/core/net-procfs.c: softnet_get_online, softnet_seq_show).
+func onlineRows(fs FS) (cpus []int) {
+	const index = 13 // the column, from 1
+	rows, _ := ReadSoftnet(fs)
+	for _, r := range rows {
+		if r.Width >= index {
+			cpus = append(cpus, int(r.Index))
+		}
+	}
+	return cpus
+}
+
 // cpuModel is the model name of the first CPU, or that of the board where
 // /proc/cpuinfo has no model name (arm64).
 func cpuModel(fs FS) string {
-	if p, err := fs.procfs(); err == nil {
+	if p, err := fs.procfs("cpuinfo"); err == nil {
 		if infos, err := p.CPUInfo(); err == nil && len(infos) > 0 && infos[0].ModelName != "" {
 			return infos[0].ModelName
 		}

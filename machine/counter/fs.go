@@ -9,6 +9,9 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // FS is where the kernel's files are read: /proc and /sys, or a fixture. The
@@ -52,12 +55,35 @@ func (fs FS) sysPath(elem ...string) string {
 // system calls may complete what files say.
 func (fs FS) live() bool { return fs.proc == "" || fs.proc == procfs.DefaultMountPoint }
 
-func (fs FS) procfs() (procfs.FS, error) { return procfs.NewFS(fs.procPath()) }
+// procfs is the library that reads the files of processes, and those below /proc that are
+// named. It opens them itself, so that they are looked at before; see [kernelfile]. Of a /proc
+// of another PID namespace the processes would be others.
+func (fs FS) procfs(files ...string) (procfs.FS, error) {
+	for _, f := range files {
+		if err := kernelfile.Check(fs.procPath(f)); err != nil {
+			return procfs.FS{}, err
+		}
+	}
+	if fs.live() && len(files) == 0 {
+		if err := kernelfile.CheckPIDs(fs.procPath()); err != nil {
+			return procfs.FS{}, err
+		}
+	}
+	return procfs.NewFS(fs.procPath())
+}
+
+// mounted adds to the error of a file below /proc, or /sys, what to do about it.
+func mounted(err error) error {
+	if fix := fault.Fix(err); fix != "" {
+		return fmt.Errorf("%w: %s", err, fix)
+	}
+	return fmt.Errorf("%w: mount /proc and /sys, without subset=pid", err)
+}
 
 // line returns a small file without surrounding space, "" when it cannot be
-// read.
+// read, or is not the kernel's.
 func line(path string) string {
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return ""
 	}

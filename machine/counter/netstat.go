@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // The files of Netstat, below /proc/thread-self: /proc/self would be the
@@ -42,12 +44,12 @@ func ReadNetstat(fs FS) (Netstat, error) {
 		path  string
 		parse func(io.Reader, string, Netstat) error
 	}{{snmpFile, parsePairs}, {netstatFile, parsePairs}, {snmp6File, parseSNMP6}} {
-		file, err := os.Open(fs.procPath("thread-self", f.path))
+		file, err := kernelfile.Open(fs.procPath("thread-self", f.path))
 		if f.path == snmp6File && errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read protocol counters: %w: mount /proc", err)
+			return nil, fmt.Errorf("read protocol counters: %w", mounted(err))
 		}
 		err = f.parse(file, "/proc/"+f.path, n)
 		file.Close()

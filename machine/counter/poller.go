@@ -50,11 +50,15 @@ const mostPollerEvents = 1024
 // ones. It never fails: where perf may not be used (CAP_PERFMON) it counts what /proc has.
 func OpenPollers(fs FS, pids, cpus []int) *Pollers {
 	p := &Pollers{fs: fs, cpus: slices.Clone(cpus)}
-	if len(pids) > 0 && len(cpus) == 0 {
-		p.cpus, _ = OnlineCPUs(fs) // without them all time counts as on none of them
-	}
 	for _, pid := range pids {
 		p.threads = append(p.threads, poller{pid: pid, total: -1})
+	}
+	if len(pids) > 0 && len(cpus) == 0 {
+		var err error
+		if p.cpus, err = OnlineCPUs(fs); err != nil {
+			p.missing = err.Error() // counted without them, all time would be on none
+			return p
+		}
 	}
 	if n := len(pids) * (1 + len(p.cpus)); n > mostPollerEvents {
 		p.missing = fmt.Sprintf("%d threads on %d CPUs are too many to count separately", len(pids), len(p.cpus))
@@ -110,7 +114,7 @@ func (p *Pollers) Read() ([]PollerTimes, error) {
 	}
 	proc, err := p.fs.procfs()
 	if err != nil {
-		return nil, fmt.Errorf("read the pollers' CPU time: %w: mount /proc", err)
+		return nil, fmt.Errorf("read the pollers' CPU time: %w", mounted(err))
 	}
 	var out []PollerTimes
 	for _, th := range p.threads {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -43,7 +44,7 @@ const (
 // own thread, without allocating while it runs.
 type Sampler struct {
 	cfg  SamplerConfig
-	stat *os.File
+	stat *os.File // nil: the CPUs are not sampled
 	cpus []int
 
 	quit chan struct{}
@@ -65,7 +66,8 @@ type Sampler struct {
 }
 
 // StartSampler begins to sample. It fails when /proc/stat cannot be read or a
-// wanted CPU is not online. Call Stop, also after a failed run.
+// wanted CPU is not online. Where /proc/stat is not the kernel's, the flow's bytes alone are
+// sampled, with a warning. Call Stop, also after a failed run.
 func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 	if cfg.Interval == 0 {
 		cfg.Interval = DefaultInterval
@@ -77,6 +79,11 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 		cfg.Expect = time.Minute
 	}
 	first, err := ReadCPU(cfg.FS)
+	var unsure []string
+	if kernelfile.IsNotKernels(err) && cfg.Bytes != nil {
+		unsure, err = []string{"no time series of CPUs: /proc/stat is not the kernel's file"}, nil
+		cfg.CPUs = []int{}
+	}
 	if err != nil {
 		return nil, fmt.Errorf("start sampler: %w", err)
 	}
@@ -88,9 +95,11 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 			return nil, fmt.Errorf("start sampler: CPU %d is not online: choose among %s", c, FormatCPUList(union(first.CPUs, nil)))
 		}
 	}
-	s := &Sampler{cfg: cfg, quit: make(chan struct{})}
-	if s.stat, err = openStat(cfg.FS); err != nil {
-		return nil, fmt.Errorf("start sampler: %w", err)
+	s := &Sampler{cfg: cfg, quit: make(chan struct{}), warnings: unsure}
+	if unsure == nil {
+		if s.stat, err = openStat(cfg.FS); err != nil {
+			return nil, fmt.Errorf("start sampler: %w", err)
+		}
 	}
 	s.allocate(len(first.CPUs))
 	ready := make(chan struct{})
@@ -100,7 +109,7 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 	return s, nil
 }
 
-func openStat(fs FS) (*os.File, error) { return os.Open(fs.procPath("stat")) }
+func openStat(fs FS) (*os.File, error) { return kernelfile.Open(fs.procPath("stat")) }
 
 func (s *Sampler) allocate(online int) {
 	s.cpus = slices.Clone(s.cfg.CPUs)
@@ -160,12 +169,16 @@ func (s *Sampler) sample() {
 		return
 	}
 	now := Monotonic()
-	n, _ := s.stat.ReadAt(s.buf, 0)
-	cur, err := parseStat(wholeLines(s.buf[:n], n == len(s.buf)), s.ticks[s.n&1][:0])
-	s.ticks[s.n&1] = cur
-	if err != nil || len(cur) == 0 {
-		s.failed++
-		return
+	var cur []CPUTicks
+	if s.stat != nil {
+		var err error
+		n, _ := s.stat.ReadAt(s.buf, 0)
+		cur, err = parseStat(wholeLines(s.buf[:n], n == len(s.buf)), s.ticks[s.n&1][:0])
+		s.ticks[s.n&1] = cur
+		if err != nil || len(cur) == 0 {
+			s.failed++
+			return
+		}
 	}
 	s.at[s.n] = now
 	if s.cfg.Bytes != nil {
@@ -212,7 +225,9 @@ func (s *Sampler) Stop(startNs int64) Samples {
 	s.once.Do(func() {
 		close(s.quit)
 		s.done.Wait()
-		s.stat.Close()
+		if s.stat != nil {
+			s.stat.Close()
+		}
 	})
 	out := Samples{Warnings: slices.Clone(s.warnings)}
 	if s.overflowed {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"github.com/prometheus/procfs"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // Config says what a snapshot reads. The zero value is everything that needs no
@@ -70,8 +72,8 @@ type Snapshot struct {
 
 // Take reads a snapshot on the calling thread: the network counters are those
 // of its namespace. A part that this host does not have is missing with a
-// warning. It fails only when the CPU columns, without which no window is worth
-// anything, cannot be read.
+// warning, and so are the CPU columns where another file stands at their place. It fails
+// only when these cannot be read at all.
 func Take(cfg Config) (Snapshot, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -86,6 +88,8 @@ func Take(cfg Config) (Snapshot, error) {
 		}
 		switch perr := p.read(); {
 		case perr == nil:
+		case p.must && kernelfile.IsNotKernels(perr):
+			s.CPU = CPUSnapshot{AtNs: Monotonic(), Missing: perr.Error()} // the rest is true
 		case p.must:
 			err = errors.Join(err, perr)
 		default:

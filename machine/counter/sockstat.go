@@ -10,6 +10,8 @@ import (
 	"os"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // Level is how much there is of something now: it rises and falls.
@@ -36,12 +38,12 @@ const mostLevels = 256
 // without IPv6 has the first file alone; that is no error.
 func ReadSockstat(fs FS) (out []Level, err error) {
 	for _, name := range []string{sockstatFile, sockstat6File} {
-		f, err := os.Open(fs.procPath("thread-self", name))
+		f, err := kernelfile.Open(fs.procPath("thread-self", name))
 		if name == sockstat6File && errors.Is(err, os.ErrNotExist) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the sockets' memory: %w: mount /proc", err)
+			return nil, fmt.Errorf("read the sockets' memory: %w", mounted(err))
 		}
 		ls, err := parseSockstat(f, "/proc/"+name)
 		f.Close()
@@ -104,7 +106,7 @@ func isWord(s string) bool {
 // refuses more (tcp_mem of ip-sysctl). Only the first network namespace shows it
 // (net/ipv4/sysctl_net_ipv4.c: ipv4_table); elsewhere the error is os.ErrNotExist.
 func ReadTCPMem(fs FS) ([]Level, error) {
-	b, err := os.ReadFile(fs.procPath("sys", tcpMemFile))
+	b, err := kernelfile.ReadFile(fs.procPath("sys", tcpMemFile))
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of TCP's memory: %w", err)
 	}

@@ -20,9 +20,9 @@ type SoftirqKind struct {
 
 // ReadSoftirqs reads /proc/softirqs (fs/proc/softirqs.c).
 func ReadSoftirqs(fs FS) (Softirqs, error) {
-	p, err := fs.procfs()
+	p, err := fs.procfs("softirqs")
 	if err != nil {
-		return Softirqs{}, fmt.Errorf("read softirqs: %w: mount /proc", err)
+		return Softirqs{}, fmt.Errorf("read softirqs: %w", mounted(err))
 	}
 	s, err := p.Softirqs()
 	if err != nil {

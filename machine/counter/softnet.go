@@ -13,9 +13,9 @@ import (
 // ReadSoftnet reads /proc/net/softnet_stat (net/core/net-procfs.c): one row per
 // online CPU, the same in every network namespace.
 func ReadSoftnet(fs FS) ([]procfs.SoftnetStat, error) {
-	p, err := fs.procfs()
+	p, err := fs.procfs("net/softnet_stat")
 	if err != nil {
-		return nil, fmt.Errorf("read softnet counters: %w: mount /proc", err)
+		return nil, fmt.Errorf("read softnet counters: %w", mounted(err))
 	}
 	rows, err := p.NetSoftnetStat()
 	if err != nil {

@@ -47,7 +47,7 @@ func ReadThreads(fs FS, pid int) ([]ThreadTimes, error) {
 	}
 	p, err := fs.procfs()
 	if err != nil {
-		return nil, fmt.Errorf("read threads of process %d: %w: mount /proc", pid, err)
+		return nil, fmt.Errorf("read threads of process %d: %w", pid, mounted(err))
 	}
 	tasks, err := p.AllThreads(pid)
 	if err != nil {

@@ -5,10 +5,11 @@ package counter
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // TreeClock returns the CPU time, user and system, that process pid of this host
@@ -27,7 +28,7 @@ func TreeClock(pid int) (int64, error) {
 	}
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, path := range tasks {
-		text, err := os.ReadFile(path)
+		text, err := kernelfile.ReadFile(path)
 		if err != nil {
 			continue // the thread ended
 		}
@@ -53,7 +54,7 @@ func processClock(pid int) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("read cpu clock of process %d: %w", pid, err)
 	}
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	text, err := kernelfile.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ns, nil // it ended just now, and this was its last time
 	}

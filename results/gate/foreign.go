@@ -11,10 +11,17 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// foreign: nobody else used a measured CPU, beyond doubt.
+// foreign: nobody else used a measured CPU, beyond doubt. A run of which that is not known is
+// flagged by its ends, and counts unless the gate was asked for.
 func foreign(g results.Gates, r *results.Record) *failure {
 	if g.ForeignCores == nil {
 		return nil
+	}
+	for _, flag := range []string{results.FlagCPUMissing, results.FlagForeignUnknown} {
+		if g.Asks("foreign_cores") && slices.Contains(r.Flags, flag) {
+			return &failure{"foreign_cores", "it is not known whether others used the measured CPUs (" + flag + "; the warnings say why)",
+				"measure where CPU time can be read: docs/sources.md; or leave gates.foreign_cores out: then such a run counts, and is flagged"}
+		}
 	}
 	for _, role := range results.Roles {
 		h := r.Host(role)

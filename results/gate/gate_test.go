@@ -4,6 +4,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,6 +27,22 @@ func everyLimit(g results.Gates) results.Gates {
 		g.Ask(l.Key, true)
 	}
 	return g
+}
+
+// A run of which nobody knows what others did counts, with its end's mark; one that must not have
+// been disturbed does not.
+func TestForeignUnknown(t *testing.T) {
+	for _, flag := range []string{results.FlagCPUMissing, results.FlagForeignUnknown} {
+		for _, asked := range []bool{false, true} {
+			g, r := results.Gates{ForeignCores: ptr(.05)}, ok(10)
+			g.Ask("foreign_cores", asked)
+			r.Flags = []string{flag}
+			Run(g, &r)
+			if (r.Verdict == results.OK) == asked || asked && (!strings.Contains(r.Reason, flag) || r.Fix == "") || !slices.Equal(r.Flagged(), []string{flag}) {
+				t.Errorf("%s, asked for %v: %s, %q (%q), flagged %q", flag, asked, r.Verdict, r.Reason, r.Fix, r.Flagged())
+			}
+		}
+	}
 }
 
 func TestRun(t *testing.T) {

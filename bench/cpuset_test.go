@@ -41,6 +41,17 @@ func TestCPUsOutsideTheCpuset(t *testing.T) {
 	if err := st.checkCPUs(); err != nil {
 		t.Errorf("where it is not known: %v", err)
 	}
+	// lxcfs shows a list of its own: what is allowed is taken, and what is not is so because of the
+	// cpuset, and not because it is not online.
+	lxc := h([]int{24})
+	lxc.Info.OnlineCPUs, lxc.Info.NotKernels = []int{24}, []string{"/sys/devices/system/cpu/online"}
+	for cpu, says := range map[int]string{24: "", 5: "the cpuset of its cgroup allows CPUs 24"} {
+		st := &stage{hosts: &hosts{SUT: lxc, TG: h(nil)}, spec: &matrix.Spec{SUT: matrix.End{CPU: &cpu}}}
+		err := st.checkCPUs()
+		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "online")) {
+			t.Errorf("CPU %d of a container: %v, want %q", cpu, err, says)
+		}
+	}
 	if got, want := usable(h([]int{0, 1}).Info), "online are 0-3, and this process may use 0-1 of them"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -117,6 +118,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if err := st.opt.PlaceCPUs(ctx, h.SUT, h.TG); err != nil {
 		return nil, err
 	}
+	e.noteNotKernels(h.SUT, h.TG)
 	st.opt.nameCPUs(s.SUT.ThreadCPUs(), s.TG.ThreadCPUs())
 	st.opt.NoteMTU = e.NoteMTU
 	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
@@ -138,6 +140,20 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	return st, nil
 }
 
+// noteNotKernels says before the first run which files of the hosts are a container's, and what
+// follows.
+func (e *Experiment) noteNotKernels(ends ...*host.Host) {
+	for i, h := range ends {
+		files := h.Info.NotKernels
+		lost := doctor.WithoutKernels(files)
+		if lost == "" || i > 0 && h.SameMachine(ends[0]) && slices.Equal(files, ends[0].Info.NotKernels) {
+			continue
+		}
+		e.note(fmt.Sprintf("%s%s: %s: %s are not the kernel's, but a container's (lxcfs): measure on the host", warns, h.Spec.Name,
+			lost, strings.Join(files, ", ")))
+	}
+}
+
 // checkCPUs refuses CPUs of the file that a host does not have.
 func (st *stage) checkCPUs() error {
 	for i, x := range []struct {
@@ -146,7 +162,7 @@ func (st *stage) checkCPUs() error {
 		h    *host.Host
 	}{{"sut", st.spec.SUT, st.SUT}, {"tg", st.spec.TG, st.TG}} {
 		check := func(what string, cpu int) error {
-			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) {
+			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) || onlineUnsure(x.h.Info) {
 				return nil
 			}
 			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
@@ -176,6 +192,12 @@ func (st *stage) checkCPUs() error {
 		}
 	}
 	return st.checkApart()
+}
+
+// onlineUnsure tells that a container's list stands at the place of the one of CPUs that are
+// online: there may be others than its agent knows.
+func onlineUnsure(h wire.HelloResult) bool {
+	return slices.Contains(h.NotKernels, "/sys/devices/system/cpu/online")
 }
 
 // linkMTU is that of a link of our own: what all cells ask for, if they agree.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -28,13 +29,16 @@ func identity() (wire.HelloResult, error) {
 		return h, fmt.Errorf("identify the network namespace: stat /proc/self/ns/net: %w", err)
 	}
 	h.NetNS = fmt.Sprintf("%d:%d", st.Dev, st.Ino)
-	var err error
-	if h.OnlineCPUs, err = counter.OnlineCPUs(counter.FS{}); err != nil {
-		return h, err
-	}
-	if a, err := place.AllowedCPUs(); err == nil {
+	online, err := counter.OnlineCPUs(counter.FS{})
+	if a, aerr := place.AllowedCPUs(); aerr == nil {
 		h.PinCPUs, h.OwnCPUs = a.Pin, a.Own
 	}
+	// What this process may use is online, whatever a file says.
+	h.OnlineCPUs = slices.Compact(slices.Sorted(slices.Values(slices.Concat(online, h.PinCPUs, h.OwnCPUs))))
+	if len(h.OnlineCPUs) == 0 {
+		return h, err
+	}
+	h.NotKernels = kernelfile.Covered()
 	h.SetTopology(place.ReadTopology())
 	h.Env, _ = counter.ReadEnv(counter.FS{}, "")
 	h.Env.ToolVersion = version.Tool()

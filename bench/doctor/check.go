@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
@@ -28,7 +29,7 @@ func Checks() []wire.Check {
 // publicChecks are those that tell nothing of whose host it is, which a record may have:
 // of the system, and of what measures.
 func publicChecks() (system, measures []wire.Check) {
-	out := []wire.Check{kernel(), capabilities(), memlock()}
+	out := []wire.Check{kernel(), kernelFiles(), capabilities(), memlock()}
 	for _, s := range []struct {
 		name string
 		want int64
@@ -72,7 +73,7 @@ func capabilities() wire.Check {
 // proc_pid_status(5)).
 func (fs FS) capable(capability int) (bool, error) {
 	path := fs.path(fs.Proc, "/proc", "self/status")
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return false, err
 	}
@@ -88,7 +89,7 @@ func (fs FS) capable(capability int) (bool, error) {
 // firstUsers reports whether this process is in the machine's own user namespace:
 // the capabilities of others do not lift its limits (user_namespaces(7)).
 func (fs FS) firstUsers() bool {
-	b, err := os.ReadFile(fs.path(fs.Proc, "/proc", "self/uid_map"))
+	b, err := kernelfile.ReadFile(fs.path(fs.Proc, "/proc", "self/uid_map"))
 	return err == nil && strings.Join(strings.Fields(string(b)), " ") == "0 0 4294967295"
 }
 
@@ -158,7 +159,7 @@ func tcpMem(name string) wire.Check {
 }
 
 func readSysctl(name string) (string, error) {
-	b, err := os.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+	b, err := kernelfile.ReadFile("/proc/sys/" + strings.ReplaceAll(name, ".", "/"))
 	if err != nil {
 		return "", err
 	}

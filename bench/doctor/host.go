@@ -4,13 +4,15 @@ package doctor
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/tune"
+	"golang.org/x/sys/unix"
 )
 
 // FS is where the kernel's files are: /proc and /sys, or fixtures. The zero value
@@ -26,7 +28,7 @@ func (fs FS) path(root, def string, elem ...string) string {
 
 // line is a small file without surrounding space, "" where there is none.
 func (fs FS) sysLine(elem ...string) string {
-	b, err := os.ReadFile(fs.path(fs.Sys, "/sys", elem...))
+	b, err := kernelfile.ReadFile(fs.path(fs.Sys, "/sys", elem...))
 	if err != nil {
 		return ""
 	}
@@ -42,7 +44,7 @@ func (fs FS) hugePages() wire.Check {
 	c := wire.Check{Name: "huge pages", Needed: "32 free ones for --area huge and receive buffers longer than a page", Status: "ok"}
 	total, free, sizeKB, err := fs.readHugePages()
 	if err != nil {
-		c.Status, c.Found = "warn", err.Error()
+		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
 		return c
 	}
 	c.Found = fmt.Sprintf("%d of %d free, of %d KiB", free, total, sizeKB)
@@ -55,7 +57,7 @@ func (fs FS) hugePages() wire.Check {
 
 // readHugePages reads /proc/meminfo (fs/proc/meminfo.c, mm/hugetlb.c).
 func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
-	b, err := os.ReadFile(fs.path(fs.Proc, "/proc", "meminfo"))
+	b, err := kernelfile.ReadFile(fs.path(fs.Proc, "/proc", "meminfo"))
 	if err != nil {
 		return 0, 0, 0, err
 	}
@@ -105,11 +107,21 @@ func (fs FS) irqbalance() wire.Check {
 	if err != nil {
 		c.Status, c.Found = "warn", err.Error()
 	}
+	if c.Found == tune.None && fs.Proc == "" && inPIDNamespace() {
+		c.Status, c.Found, c.Fix = "warn", "not seen: the host's processes are not, from this PID namespace", "look on the host: systemctl stop irqbalance"
+	}
 	if c.Found == tune.Running {
 		c.Status, c.Command = "warn", "systemctl stop irqbalance"
 		c.Fix = c.Command + ", or --stop-irqbalance for the run only"
 	}
 	return c
+}
+
+// inPIDNamespace tells that this process sees only those of a PID namespace, such as of a
+// container (include/linux/nsfs.h: PID_NS_INIT_INO is the first one's inode).
+func inPIDNamespace() bool {
+	var st unix.Stat_t
+	return unix.Stat("/proc/self/ns/pid", &st) == nil && st.Ino != 0xEFFFFFFC
 }
 
 func (fs FS) iommu() wire.Check {
@@ -118,7 +130,7 @@ func (fs FS) iommu() wire.Check {
 	if len(units) == 0 {
 		return c
 	}
-	b, _ := os.ReadFile(fs.path(fs.Proc, "/proc", "cmdline"))
+	b, _ := kernelfile.ReadFile(fs.path(fs.Proc, "/proc", "cmdline"))
 	c.Found = fmt.Sprintf("%d units, kernel command line has no iommu=pt", len(units))
 	if strings.Contains(string(b), "iommu=pt") || strings.Contains(string(b), "iommu.passthrough=1") {
 		c.Found = fmt.Sprintf("%d units, passthrough", len(units))

@@ -74,7 +74,10 @@ func idleChecks(fs counter.FS) []wire.Check {
 		idle.Status, idle.Found = "ok", strings.Join(names, " ")
 	}
 	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not an Intel x86 CPU"}
-	if t, err := counter.ReadThrottle(fs, nil); err == nil && len(t) > 0 {
+	switch t, err := counter.ReadThrottle(fs, nil); {
+	case err != nil:
+		heat.Found = err.Error()
+	case len(t) > 0:
 		heat.Status, heat.Found = "ok", "counted"
 	}
 	return []wire.Check{idle, heat}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -63,6 +64,11 @@ func (h *HelloResult) Check() error {
 	}{{"online_cpus", h.OnlineCPUs}, {"pin_cpus", h.PinCPUs}, {"own_cpus", h.OwnCPUs}} {
 		if err := checkCPUs(x.what, x.cpus); err != nil {
 			return err
+		}
+	}
+	for i, path := range h.NotKernels {
+		if !slices.Contains(kernelfile.InContainers, path) || slices.Contains(h.NotKernels[:i], path) {
+			return fmt.Errorf("not_kernels: %.40q is none of the files that a container may cover, or occurs twice", path)
 		}
 	}
 	_, err := h.topology()

@@ -142,6 +142,8 @@ type HelloResult struct {
 	PinCPUs     []int       `json:"pin_cpus,omitempty"` // that its threads can be bound to
 	OwnCPUs     []int       `json:"own_cpus,omitempty"` // that it was started on
 	Env         results.Env `json:"env"`
+	// NotKernels are the files of kernelfile.InContainers that are not the kernel's here.
+	NotKernels []string `json:"not_kernels,omitempty"`
 
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
 	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several

@@ -100,3 +100,22 @@ func TestChooseForFlows(t *testing.T) {
 		t.Errorf("%v of none", got)
 	}
 }
+
+// In a container, the file of CPUs that are online may be lxcfs's, which numbers them anew: what
+// the kernel allows this process is online.
+func TestNearIsAllowed(t *testing.T) {
+	for online, want := range map[string][]int{"0": {24}, "0-31": {24}, "": {24}, "0-7": {24}} {
+		sys := t.TempDir()
+		if online != "" {
+			put(t, sys, map[string]string{"devices/system/cpu/online": online})
+		}
+		if got, err := near(sys, "0-31", 24); err != nil || !slices.Equal(got, want) {
+			t.Errorf("online %q: %v, %v; want %v", online, got, err, want)
+		}
+	}
+	sys := t.TempDir()
+	put(t, sys, map[string]string{"devices/system/cpu/online": "0-2"})
+	if got, err := near(sys, "", 1, 2, 3); err != nil || !slices.Equal(got, []int{1, 2}) {
+		t.Errorf("CPU 3 has gone: %v, %v", got, err)
+	}
+}

@@ -5,10 +5,10 @@ package place
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -30,19 +30,22 @@ func localCPUs(d *nic.Device) string {
 	}
 	list, err := d.SysFile("device/local_cpulist")
 	if errors.Is(err, unix.EPERM) { // the namespace's sysfs is for root only: the machine's has to do
-		b, _ := os.ReadFile(filepath.Join("/sys/class/net", d.Name, "device/local_cpulist"))
+		b, _ := kernelfile.ReadFile(filepath.Join("/sys/class/net", d.Name, "device/local_cpulist"))
 		list = string(b)
 	}
 	return list
 }
 
 func near(root, node string, own ...int) ([]int, error) {
-	all, err := readCPUs(filepath.Join(root, "devices/system/cpu/online"))
-	if err != nil {
-		return nil, fmt.Errorf("list the CPUs that are online: %w", err)
-	}
-	if here := both(all, own); len(here) > 0 {
+	all := own // which the kernel told this process; a file may be a container's
+	online, err := readCPUs(filepath.Join(root, "devices/system/cpu/online"))
+	if here := both(own, online); err == nil && len(here) > 0 { // one may have gone since
 		all = here
+	}
+	if len(own) == 0 {
+		if all = online; err != nil {
+			return nil, fmt.Errorf("list the CPUs that are online: %w", err)
+		}
 	}
 	if local, err := counter.ParseCPUList(node); err == nil {
 		if here := both(all, local); len(here) > 0 {
@@ -64,7 +67,7 @@ func both(a, b []int) []int {
 }
 
 func readCPUs(path string) ([]int, error) {
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

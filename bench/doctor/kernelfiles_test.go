@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package doctor
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/covered"
+)
+
+func TestKernelFiles(t *testing.T) {
+	if c := kernelFiles(); c.Status != "ok" {
+		t.Logf("here: %+v", c) // these tests may run in a container
+	} else {
+		complete(t, []wire.Check{c})
+	}
+	for _, x := range []struct {
+		files map[string]string
+		found []string
+	}{
+		{map[string]string{"/proc/stat": "cpu0 1 1 1 1\n"}, []string{"/proc/stat: CPU time is not measured"}},
+		{map[string]string{"/proc/meminfo": "HugePages_Total: 64\nHugePages_Free: 64\nHugepagesize: 2048 kB\n", "/proc/uptime": "1 1\n"},
+			[]string{"/proc/meminfo, /proc/uptime: free huge pages"}},
+		{map[string]string{"/proc/swaps": ""}, []string{"/proc/swaps: no figure is made of these"}},
+		{map[string]string{"/sys/devices/system/cpu/online": "0\n"}, []string{"/sys/devices/system/cpu/online: no figure"}},
+	} {
+		covered.Run(t, x.files, func() {
+			c := kernelFiles()
+			for _, f := range x.found {
+				if c.Status != "warn" || !strings.Contains(c.Found, f) || !strings.Contains(c.Fix, "measure on the host") {
+					t.Errorf("%+v, want %q", c, f)
+				}
+			}
+			complete(t, []wire.Check{c})
+			if _, ok := x.files["/proc/meminfo"]; ok {
+				if h := (FS{}).hugePages(); h.Status != "warn" || !strings.Contains(h.Found, "is not the kernel's") {
+					t.Errorf("huge pages of a container: %+v", h)
+				}
+			}
+		})
+	}
+}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // ErrNoProcess is an id that no process has.
@@ -63,7 +65,7 @@ const self = "/proc/self"
 // its own: NSpid of its status.
 func processIDs(dir string) (ids []uint32, err error) {
 	path := filepath.Join(dir, "status")
-	status, err := os.ReadFile(path)
+	status, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return nil, err
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/cmd/internal/program"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -64,7 +65,7 @@ func cpuNs(pids ...int) (sum uint64) {
 	for _, pid := range pids {
 		tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 		for _, t := range tasks {
-			b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, t.Name()))
+			b, _ := kernelfile.ReadFile(fmt.Sprintf("/proc/%d/task/%s/schedstat", pid, t.Name()))
 			first, _, _ := strings.Cut(string(b), " ")
 			n, _ := strconv.ParseUint(first, 10, 64)
 			sum += n
@@ -76,7 +77,7 @@ func cpuNs(pids ...int) (sum uint64) {
 // allCPUNs is the time for which the machine's CPUs ran anything but their idle
 // tasks (/proc/schedstat, rq_cpu_time), ns.
 func allCPUNs() (sum uint64) {
-	b, _ := os.ReadFile("/proc/schedstat")
+	b, _ := kernelfile.ReadFile("/proc/schedstat")
 	for line := range strings.Lines(string(b)) {
 		if f := strings.Fields(line); len(f) > 7 && strings.HasPrefix(f[0], "cpu") {
 			n, _ := strconv.ParseUint(f[7], 10, 64)
@@ -88,7 +89,7 @@ func allCPUNs() (sum uint64) {
 
 // parent is the fourth field of /proc/PID/stat.
 func parent(stat string) int {
-	b, _ := os.ReadFile(stat)
+	b, _ := kernelfile.ReadFile(stat)
 	_, rest, _ := strings.Cut(string(b), ") ")
 	if f := strings.Fields(rest); len(f) > 1 {
 		n, _ := strconv.Atoi(f[1])

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -15,7 +16,7 @@ import (
 func hostAutotuning(p *veth.Pair) error {
 	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
 		path := "/proc/sys/net/ipv4/" + name
-		limits, err := os.ReadFile(path)
+		limits, err := kernelfile.ReadFile(path)
 		if err != nil {
 			return fmt.Errorf("read this host's %s: %w", name, err)
 		}

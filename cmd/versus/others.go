@@ -6,11 +6,12 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // userHZ is the clock of /proc/PID/stat, 100 wherever Linux shows ticks.
@@ -29,7 +30,7 @@ func tasksTime(proc string) (time.Duration, error) {
 	}
 	var ticks int64
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
+		text, err := kernelfile.ReadFile(path)
 		if err != nil {
 			continue // it ended
 		}

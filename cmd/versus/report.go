@@ -5,10 +5,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results/stat"
@@ -98,7 +98,7 @@ func kernel() string {
 
 // loadavg is the load average over one minute.
 func loadavg() string {
-	b, err := os.ReadFile("/proc/loadavg")
+	b, err := kernelfile.ReadFile("/proc/loadavg")
 	if err != nil {
 		return "unknown"
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
@@ -211,13 +212,20 @@ func (f *profileFlags) busy(pmu *counter.PMU) (r busyReading, err error) {
 		r.ended = err != nil
 		return r, err
 	}
-	r.cpus, err = counter.ReadCPU(counter.FS{})
-	r.atNs = r.cpus.AtNs
+	cpus, err := counter.ReadCPU(counter.FS{})
+	if kernelfile.IsNotKernels(err) {
+		r.cpus.Missing = err.Error()
+		return r, nil
+	}
+	r.cpus, r.atNs = cpus, cpus.AtNs
 	return r, err
 }
 
 // since is the busy time between two readings, nanoseconds; 0: it is not known.
 func (r busyReading) since(b busyReading, cpus []int) (ns float64, flags []string) {
+	if why := r.cpus.Missing; why != "" {
+		return 0, []string{"times come from the samples alone: " + why}
+	}
 	if len(r.cpus.CPUs) == 0 {
 		if r.ended {
 			return 0, []string{"the process exited: times come from the samples alone"}

@@ -11,10 +11,11 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // File is where the kernel lists its symbols (kernel/kallsyms.c).
@@ -63,7 +64,7 @@ type Table struct {
 
 // Read reads the running kernel's. It takes some 0.2 s of CPU time.
 func Read() (*Table, error) {
-	f, err := os.Open(File)
+	f, err := kernelfile.Open(File)
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's symbols: %w (a kernel without CONFIG_KALLSYMS has none)", err)
 	}

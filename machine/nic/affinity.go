@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 
 	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
@@ -25,7 +26,7 @@ var procRoot = "/proc"
 // 0-3,8 (/proc/irq/N/smp_affinity_list, kernel/irq/proc.c).
 func IRQAffinity(irq int) (string, error) {
 	path := irqPath(irq)
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return "", fileError("read", path, err)
 	}

@@ -4,10 +4,11 @@ package nic
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // irqRoot is where the kernel shows each interrupt by its number; tests put a fixture there.
@@ -18,7 +19,7 @@ var irqRoot = "/sys/kernel/irq"
 // would be a line for each interrupt of the machine.
 func IRQCount(irq int) (n uint64, err error) {
 	path := filepath.Join(irqRoot, strconv.Itoa(irq), "per_cpu_count")
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return 0, fileError("read", path, err)
 	}

@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -37,7 +38,7 @@ func PktgenName(dev string, cpu int) string { return dev + "@" + strconv.Itoa(cp
 
 // ReadPktgen reads one of the files.
 func ReadPktgen(name string) ([]byte, error) {
-	f, err := os.Open(PktgenFile(name))
+	f, err := kernelfile.Open(PktgenFile(name))
 	if err != nil {
 		return nil, pktgenError("open", name, err)
 	}

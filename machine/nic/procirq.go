@@ -5,11 +5,11 @@ package nic
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
@@ -22,7 +22,7 @@ type ProcIRQ struct {
 // ReadInterrupts reads the counts and names of this machine's interrupts by their numbers.
 func ReadInterrupts() (map[int]ProcIRQ, error) {
 	path := filepath.Join(procRoot, "interrupts")
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return nil, fileError("read", path, err)
 	}

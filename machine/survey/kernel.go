@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
@@ -25,6 +26,10 @@ func (f *facts) kernel() {
 	if id := text(fs.proc("sys/kernel/random/boot_id")); id != "" {
 		// Which boot it was tells nothing of the host, and looks like what does.
 		f.all[len(f.all)-1].Value = id
+	}
+	if fs.Proc == "" {
+		// No other fact is of these: they are left out.
+		f.add("kernel/files that are not its own", strings.Join(kernelfile.Covered(), " "))
 	}
 	f.file("kernel/release", fs.proc("sys/kernel/osrelease"))
 	f.file("kernel/version", fs.proc("sys/kernel/version"))
@@ -185,7 +190,7 @@ func (f *facts) config() {
 var shownTexts = []string{"CC_VERSION_TEXT", "RUSTC_VERSION_TEXT", "DEFAULT_TCP_CONG", "LSM", "LOCALVERSION"}
 
 func (f *facts) readConfig() []byte {
-	if gz, err := os.Open(f.fs.proc("config.gz")); err == nil {
+	if gz, err := kernelfile.Open(f.fs.proc("config.gz")); err == nil {
 		defer gz.Close()
 		if z, err := gzip.NewReader(gz); err == nil {
 			if b, err := io.ReadAll(io.LimitReader(z, mostConfig)); err == nil {

@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/results/environment"
 	"golang.org/x/sys/unix"
@@ -88,19 +89,20 @@ const (
 )
 
 // text is a small file without the space around it, "" where it cannot be read.
-func text(path string) string { return textAt(unix.AT_FDCWD, path) }
+func text(path string) string { return textAt(unix.AT_FDCWD, path, path) }
 
-// textAt is that of a file in an open folder.
-func textAt(dir int, name string) string {
-	return strings.TrimRight(strings.TrimSpace(string(readAt(dir, name, mostText))), "\x00")
+// textAt is that of a file in an open folder; path is where that lies.
+func textAt(dir int, name, path string) string {
+	return strings.TrimRight(strings.TrimSpace(string(readAt(dir, name, path, mostText))), "\x00")
 }
 
 // read is the beginning of a file, which is not waited for; nil where it cannot be read.
-func read(path string, most int) []byte { return readAt(unix.AT_FDCWD, path, most) }
+func read(path string, most int) []byte { return readAt(unix.AT_FDCWD, path, path, most) }
 
-// readAt is that of a file in an open folder. There are a thousand at each end of a session, for
-// each of which package os would ask whether it can be polled.
-func readAt(dir int, name string, most int) []byte {
+// readAt is that of a file in an open folder, nil of one that is not the kernel's where it should
+// be. There are a thousand at each end of a session, for each of which package os would ask
+// whether it can be polled.
+func readAt(dir int, name, path string, most int) []byte {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	for err == unix.EINTR {
 		fd, err = unix.Openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
@@ -109,6 +111,9 @@ func readAt(dir int, name string, most int) []byte {
 		return nil
 	}
 	defer unix.Close(fd)
+	if kernelfile.CheckFD(path, fd) != nil {
+		return nil
+	}
 	b, piece := []byte{}, [mostText]byte{}
 	for len(b) < most {
 		n, err := unix.Read(fd, piece[:min(len(piece), most-len(b))])

@@ -62,7 +62,7 @@ func (f *facts) sysctlsIn(rel string, devs Devs, left *int) {
 			f.sysctlsIn(below, devs, left)
 		case e.Type().IsRegular():
 			*left--
-			f.add("sysctl/"+name, textAt(dir, e.Name()))
+			f.add("sysctl/"+name, textAt(dir, e.Name(), at+"/"+e.Name()))
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
@@ -78,7 +79,7 @@ func (fs FS) governor(name string, cpu int) setting.Setting {
 	path := fs.sys("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")
 	return setting.Setting{Name: name, Canon: canonicalGovernor,
 		Get: func() (string, error) {
-			b, err := os.ReadFile(path)
+			b, err := kernelfile.ReadFile(path)
 			if err != nil {
 				return "", failed("read "+path, err, "this CPU has no frequency governor (a virtual machine has none): leave it out")
 			}

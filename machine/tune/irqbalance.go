@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // The values of the setting irqbalance.
@@ -70,7 +72,7 @@ type balancer struct {
 // real one is root's, or was started by who runs this.
 func (fs FS) balancers() (out []balancer) {
 	for _, dir := range fs.processes() {
-		b, err := os.ReadFile(dir + "/stat")
+		b, err := kernelfile.ReadFile(dir + "/stat")
 		if err != nil {
 			continue // it has ended
 		}
@@ -88,7 +90,7 @@ func (fs FS) balancers() (out []balancer) {
 // strangers reports whether the process of a folder of /proc is of a user who is neither
 // root nor this one. In a user namespace, root is who has "/".
 func strangers(dir string) bool {
-	b, err := os.ReadFile(filepath.Join(dir, "status"))
+	b, err := kernelfile.ReadFile(filepath.Join(dir, "status"))
 	if err != nil {
 		return false // it has ended, or nobody can tell
 	}

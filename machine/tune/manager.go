@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // Manager is a daemon that manages an interface: it may put back what a run sets, or take
@@ -66,7 +68,7 @@ func (fs FS) daemon(comm string) (uid uint32, ok bool) {
 		return 0, false
 	}
 	for _, dir := range fs.processes() {
-		b, err := os.ReadFile(dir + "/comm")
+		b, err := kernelfile.ReadFile(dir + "/comm")
 		if err != nil || strings.TrimSpace(string(b)) != comm {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -56,7 +57,7 @@ func (fs FS) Sysctl(name string) (string, error) {
 	}
 	var b []byte
 	err = fs.whereItIs(name, func() (err error) {
-		b, err = os.ReadFile(fs.proc("sys", file))
+		b, err = kernelfile.ReadFile(fs.proc("sys", file))
 		return err
 	})
 	if err != nil {

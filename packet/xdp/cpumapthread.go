@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
 // thread is the kernel thread behind a rung that redirects to a CPU, by its number in this PID
@@ -40,7 +42,7 @@ func threadNamed(proc, name string) (int, error) {
 			continue
 		}
 		dir := filepath.Join(proc, e.Name())
-		comm, _ := os.ReadFile(filepath.Join(dir, "comm")) // it may have ended
+		comm, _ := kernelfile.ReadFile(filepath.Join(dir, "comm")) // it may have ended
 		if strings.TrimSuffix(string(comm), "\n") != name {
 			continue
 		}

@@ -5,10 +5,10 @@ package perf
 import (
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"golang.org/x/sys/unix"
 )
 
@@ -49,7 +49,7 @@ func mapRefusal(err error, cpu int, sysctl func(string) string) error {
 
 // kernelSysctl is a setting of the running kernel, "unknown" if it cannot be read.
 func kernelSysctl(name string) string {
-	b, err := os.ReadFile("/proc/sys/kernel/" + name)
+	b, err := kernelfile.ReadFile("/proc/sys/kernel/" + name)
 	if err != nil {
 		return "unknown"
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
@@ -52,7 +53,7 @@ type process struct {
 func New() (*Namer, error) {
 	t, err := kallsyms.Read()
 	if err != nil {
-		return nil, hidden(err, func() ([]byte, error) { return os.ReadFile("/proc/sys/kernel/kptr_restrict") })
+		return nil, hidden(err, func() ([]byte, error) { return kernelfile.ReadFile("/proc/sys/kernel/kptr_restrict") })
 	}
 	return &Namer{kernel: t, processes: map[int]*process{}, files: map[file]*elfsym.Table{}}, nil
 }
@@ -84,7 +85,7 @@ func (n *Namer) Look(pid int) {
 	}
 	p := &process{}
 	n.processes[pid] = p
-	f, err := os.Open(fmt.Sprintf("/proc/%d/maps", pid))
+	f, err := kernelfile.Open(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
 		p.ended = true
 		return
@@ -95,7 +96,7 @@ func (n *Namer) Look(pid int) {
 }
 
 func commOf(path string) string {
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return ""
 	}

@@ -28,7 +28,10 @@ func awaitCalm(ctx context.Context, limit float64) {
 		case <-ctx.Done():
 		}
 		after, err := counter.ReadCPU(counter.FS{})
-		if err != nil || busyCores(counter.Usage(before, after, nil)) <= limit {
+		if err != nil {
+			return
+		}
+		if u := counter.Usage(before, after, nil); u.BusyCores != nil && busyCores(u) <= limit {
 			return
 		}
 	}

@@ -4,6 +4,7 @@ package lab
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,7 +40,7 @@ func newCommand(args []string, self, dir string) (*command, error) {
 			if errors.Is(err, errDynamic) {
 				fix = "build it with CGO_ENABLED=0, or link it with -static: the guest has no libraries"
 			}
-			return nil, &Error{"check " + args[0], err, fix}
+			return nil, &notExecError{&Error{"check " + args[0], err, fix}}
 		}
 		if !sameFile(p, self) {
 			c.carry = p
@@ -48,6 +49,8 @@ func newCommand(args []string, self, dir string) (*command, error) {
 		}
 	case args[0] == "zcbench":
 		p = "/init"
+	case !missing(err):
+		return nil, &notExecError{&Error{"look up " + args[0], err, "name a static x86-64 program; chmod +x makes a file one"}}
 	default:
 		return nil, &notFoundError{args[0], err}
 	}
@@ -85,6 +88,18 @@ type notFoundError struct {
 
 func (e *notFoundError) Error() string { return "lab: " + e.name + ": " + e.err.Error() }
 func (e *notFoundError) Unwrap() error { return e.err }
+
+// missing tells that a look-up found nothing, by its error: not a file without permission, nor a
+// folder.
+func missing(err error) bool {
+	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
+}
+
+// notExecError is the shells' exit status 126: the program is there, and the guest cannot run it.
+type notExecError struct{ err *Error }
+
+func (e *notExecError) Error() string { return e.err.Error() }
+func (e *notExecError) Unwrap() error { return e.err }
 
 func sameFile(a, b string) bool {
 	x, err1 := os.Stat(a)

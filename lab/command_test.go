@@ -70,6 +70,31 @@ func TestNewCommandRefuses(t *testing.T) {
 	}
 }
 
+// What is there and cannot run in the guest is 126, what is not there 127, as of env(1) and
+// timeout(1): only the lab's own trouble is 125. No machine boots for any of them.
+func TestExecOfWhatCannotRun(t *testing.T) {
+	dir := t.TempDir()
+	script, plain, here := filepath.Join(dir, "s"), filepath.Join(dir, "plain"), filepath.Join(dir, "other")
+	for path, mode := range map[string]os.FileMode{script: 0o755, plain: 0o644} {
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, x := range []struct {
+		what, name string
+		want       int
+	}{
+		{"dynamic", "sh", ExitNotExec}, {"dynamic, by its path", "/bin/sh", ExitNotExec}, {"a script", script, ExitNotExec},
+		{"no permission", plain, ExitNotExec}, {"a folder", dir, ExitNotExec},
+		{"not there", here, ExitNotFind}, {"not in PATH", "there-is-no-such-program", ExitNotFind}, {"in a file, as env has it", script + "/x", ExitNotExec},
+	} {
+		exit, err := Exec(t.Context(), ExecOptions{Args: []string{x.name}})
+		if exit != x.want || err == nil {
+			t.Errorf("%s (%s): status %d, %v; want %d", x.what, x.name, exit, err, x.want)
+		}
+	}
+}
+
 // What zcbench reads passwords from stays on the host; so does all that no test in
 // the guest looks at.
 func TestGuestEnv(t *testing.T) {

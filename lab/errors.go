@@ -62,6 +62,19 @@ func ExitOf(err error) int {
 	return ExitTrouble
 }
 
+// exitOfCommand is the exit status where the guest's command was not to be had.
+func exitOfCommand(err error) int {
+	var missing *notFoundError
+	var refused *notExecError
+	switch {
+	case errors.As(err, &missing):
+		return ExitNotFind
+	case errors.As(err, &refused):
+		return ExitNotExec
+	}
+	return ExitTrouble
+}
+
 // wrap keeps an *Error as it is and gives any other error an operation.
 func wrap(op string, err error) error {
 	var e *Error

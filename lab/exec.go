@@ -4,7 +4,6 @@ package lab
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,12 +22,8 @@ func Exec(ctx context.Context, o ExecOptions) (exit int, err error) {
 		return ExitOf(err), wrap("start", err)
 	}
 	r, err := newRequest(&o)
-	var nf *notFoundError
-	if errors.As(err, &nf) {
-		return ExitNotFind, err
-	}
 	if err != nil {
-		return ExitTrouble, wrap("prepare the command", err)
+		return exitOfCommand(err), wrap("prepare the command", err)
 	}
 	defer r.close()
 	up, err := findUp(&o)

@@ -11,7 +11,8 @@ var MetricSections = []MetricSection{
 			Meaning: "system calls of the data path; a MB is 1e6 bytes of payload"},
 		{Names: "flow_waits",
 			Units: "1", Source: "data path",
-			Meaning: "of them, those that slept"},
+			Meaning: "of them, those that sleep where there is nothing to do. How often the thread " +
+				"did sleep is `thread_data_path_voluntary_switches`"},
 		{Names: "flows_jain flows_min_gbps flows_median_gbps flows_max_gbps",
 			Units: "1 Gbit/s Gbit/s Gbit/s", Source: "data path",
 			Meaning: "of several flows, at the receiver: Jain's fairness index of their " +
@@ -250,10 +251,12 @@ var MetricSections = []MetricSection{
 		{Names: "thread_data_path_run_cores thread_data_path_user_cores " +
 			"thread_data_path_sys_cores thread_data_path_wait_cores",
 			Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID; /proc/PID/task/TID",
-			Meaning: "of the thread that moves the payload; the last is time spent runnable " +
+			Meaning: "of the thread that moves the payload, of several the first flow's; the last is time spent runnable " +
 				"without a CPU, absent where the kernel does not count it"},
 		{Names: "thread_data_path_voluntary_switches thread_data_path_involuntary_switches",
-			Units: "1", Source: "/proc/PID/task/TID"},
+			Units: "1", Source: "/proc/PID/task/TID/status",
+			Meaning: "how often that thread gave its CPU up to wait (it slept), and how often " +
+				"another took it"},
 		{Names: "thread_cpuN_run_cores",
 			Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID",
 			Meaning: "the data path's time by CPU it ran on"},

@@ -11,7 +11,7 @@ import (
 type Counters struct {
 	Bytes uint64 `json:"bytes"` // payload bytes handed to the application, or accepted from it by the kernel
 	Calls uint64 `json:"calls"` // system calls on the data path, waits included
-	Waits uint64 `json:"waits"` // of those, calls that could sleep
+	Waits uint64 `json:"waits"` // of those, calls that sleep where there is nothing to do; each may or may not have
 
 	// ZeroCopyBytes, CopiedBytes and LinearBytes say where payload went, by the
 	// kernel's own evidence. A mode that has no such evidence leaves all zero

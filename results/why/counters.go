@@ -25,9 +25,8 @@ type counter struct {
 // run: what so few runs cannot tell apart is left out from behind.
 var countersKnown = []counter{
 	{"system calls of the data path", perGB, metric("flow_calls")},
-	{"sleeps of the data path", perGB, metric("flow_waits")},
-	{"wake-ups of the data path", perGB, metric("thread_data_path_voluntary_switches")},
-	{"preemptions of the data path", perGB, metric("thread_data_path_involuntary_switches")},
+	{"sleeps of the data path", perGB, ofThread("voluntary_switches")}, // flow_waits counts calls that may sleep
+	{"preemptions of the data path", perGB, ofThread("involuntary_switches")},
 	{"interrupts of the interface", perGB, metric("nic_interrupts")},
 	{"NET_RX softirqs", perGB, sum("softirq_cpu", "_net_rx")},
 	{"polls", perGB, probed("napi_polls")},
@@ -89,6 +88,18 @@ func metric(name string) func(*run) *float64 {
 			bytes = r.host.TotalBytes
 		}
 		return r.perGB(&m.Value, bytes)
+	}
+}
+
+// ofThread is what the data path's thread did, per GB. The figures are of one thread, the first
+// flow's: where several moved the payload, they are not the data path's.
+func ofThread(what string) func(*run) *float64 {
+	of := metric("thread_data_path_" + what)
+	return func(r *run) *float64 {
+		if r.host.Threads > 1 || r.host.Threads == 0 && len(r.host.Flows) > 1 {
+			return nil
+		}
+		return of(r)
 	}
 }
 

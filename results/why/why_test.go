@@ -90,7 +90,8 @@ func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
 	}
 	noisy := func(v float64) float64 { return v * (1 + .05*rng.NormFloat64()) }
 	h.Metrics = []results.Metric{
-		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"}, {Name: "flow_waits", Unit: "1", Value: noisy(3000), Source: "data path"},
+		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"}, {Name: "flow_waits", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
+		{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: noisy(3000), Source: "/proc/PID/task/TID/status"},
 		{Name: "softirq_cpu0_net_rx", Unit: "1", Value: noisy(9000), Source: "/proc/softirqs"}, {Name: "softirq_cpu1_net_rx", Unit: "1", Value: noisy(1000), Source: "/proc/softirqs"},
 		{Name: "ip_rx_packet_bytes", Unit: "bytes", Value: noisy(45000), Source: "/proc/net/snmp"},
 		{Name: "uring_rearms", Unit: "1", Value: noisy(4000), Source: "data path, whole flow"},
@@ -270,6 +271,23 @@ func TestCounters(t *testing.T) {
 		"cpuidle_cpu0_c6_entries", "probe_napi_polls", "probe_napi_packets"} {
 		if d, _ := results.DescribeMetric(m); d == nil {
 			t.Errorf("there is no metric %s any more", m)
+		}
+	}
+}
+
+// The switches are of one thread: of several flows they are not the data path's.
+func TestSwitchesOfOneThread(t *testing.T) {
+	host := func(flows, threads int) *run {
+		h := &results.Host{Bytes: new(uint64(1e9)), Flows: make([]results.Flow, flows), Threads: threads,
+			Metrics: []results.Metric{{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: 3000}}}
+		return &run{host: h, figures: h.Figures()}
+	}
+	if v := ofThread("voluntary_switches")(host(1, 1)); v == nil || *v != 3000 {
+		t.Errorf("of one thread: %v", v)
+	}
+	for _, r := range []*run{host(2, 2), host(2, 0)} {
+		if v := ofThread("voluntary_switches")(r); v != nil {
+			t.Errorf("of %d flows: %v", len(r.host.Flows), *v)
 		}
 	}
 }

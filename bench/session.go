@@ -56,7 +56,8 @@ type Session struct {
 
 	course *gate.Course
 	spoilt map[slot]int // tries that something else spoilt
-	rates  rates        // what shares of a pace come to
+	ran    map[results.CellKey]bool
+	rates  rates // what shares of a pace come to
 
 	longest time.Duration // that a run took so far
 	unmade  int           // runs for which there was no time
@@ -146,8 +147,26 @@ type slot struct {
 	rep  int
 }
 
+// sees takes note of a cell that ran, well or not. What a run of such a cell is refused later is
+// no matter of what these hosts can do: it failed, and may be made again. The kernel gives back
+// what a run before had in its own time, and others take and leave memory and queues.
+func (s *Session) sees(rec *results.Record) {
+	if s.ran == nil {
+		s.ran = map[results.CellKey]bool{}
+	}
+	k := rec.Cell.Key()
+	switch {
+	case rec.Verdict == results.OK, rec.Verdict == results.Invalid:
+		s.ran[k] = true
+	case rec.Verdict == results.Unsupported && s.ran[k]:
+		rec.Verdict = results.Failed
+		rec.Reason += "; this cell ran here before, so it can"
+	}
+}
+
 // judge judges a run by the gates.
 func (s *Session) judge(rec *results.Record) {
+	s.sees(rec)
 	if s.course == nil {
 		s.course = gate.NewCourse(s.Gates)
 	}
@@ -158,6 +177,7 @@ func (s *Session) judge(rec *results.Record) {
 func (s *Session) know(recs []results.Record) {
 	s.course = gate.NewCourse(s.Gates)
 	for i := range recs {
+		s.sees(&recs[i])
 		s.course.Know(&recs[i])
 		s.toReplace(&recs[i])
 	}

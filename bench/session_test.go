@@ -229,3 +229,39 @@ func TestEstimate(t *testing.T) {
 		t.Errorf("with power %v, without %v", with, got)
 	}
 }
+
+// A cell that has run is never unsupported, neither in the session nor after a resume: what it was
+// refused then had to do with the moment, and its run is made again.
+func TestWhatRanIsSupported(t *testing.T) {
+	rec := func(tx string, v results.Verdict) results.Record {
+		return results.Record{Cell: cell("tcp", tx), Verdict: v, Reason: "mmap: cannot allocate memory (ENOMEM)", Fix: "wait"}
+	}
+	for name, before := range map[string]results.Verdict{"ok": results.OK, "invalid": results.Invalid} {
+		var s Session
+		ran := rec("tcp", before)
+		s.judge(&ran)
+		var resumed Session
+		resumed.know([]results.Record{ran})
+		for how, s := range map[string]*Session{"in the session": &s, "after a resume": &resumed} {
+			refused, other := rec("tcp", results.Unsupported), rec("sendfile", results.Unsupported)
+			s.judge(&refused)
+			s.judge(&other)
+			if refused.Verdict != results.Failed || !strings.Contains(refused.Reason, "ENOMEM") || !strings.Contains(refused.Reason, "ran here before") || refused.Fix != "wait" {
+				t.Errorf("%s, %s: %+v", name, how, refused)
+			}
+			if other.Verdict != results.Unsupported {
+				t.Errorf("%s, %s: a cell that never ran: %+v", name, how, other)
+			}
+			if left, _ := remaining(plan(1, cell("tcp", "tcp")), []results.Record{refused}, nil, 0); len(left) != 1 {
+				t.Errorf("%s, %s: not made again", name, how)
+			}
+		}
+	}
+	var s Session
+	for _, v := range []results.Verdict{results.Failed, results.Unsupported} { // it did not run
+		r := rec("tcp", v)
+		if s.judge(&r); r.Verdict != v {
+			t.Errorf("%s became %s", v, r.Verdict)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/hugepages"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,11 +18,11 @@ type Pages int
 const (
 	PagesBase        Pages = iota // the machine's base page
 	PagesTransparent              // asks for transparent huge pages; the kernel may decline silently
-	PagesHuge                     // 2 MiB pages of hugetlbfs; ENOMEM where too few are reserved
+	PagesHuge                     // 2 MiB pages of hugetlbfs; ENOMEM where too few are free
 )
 
 // hugePage is the size of the pages asked for with PagesHuge, in bytes.
-const hugePage = 2 << 20
+const hugePage = hugepages.Size
 
 // Memory is bytes outside of the Go heap, present from the start: no fault is
 // taken on the data path.
@@ -31,7 +32,8 @@ type Memory struct {
 }
 
 // NewMemory maps size bytes (at least 1) of zeros. It fails with an [*fault.Error]:
-// ENOMEM where there is not that much memory, or not that many huge pages.
+// ENOMEM where there is not that much memory, or not that many huge pages ([hugepages.Short]).
+// Those that are on their way back are waited for.
 func NewMemory(size int, pages Pages) (*Memory, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("uring: memory of %d bytes", size)
@@ -46,9 +48,19 @@ func NewMemory(size int, pages Pages) (*Memory, error) {
 	default:
 		flags |= unix.MAP_POPULATE
 	}
-	b, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, flags)
+	var b []byte
+	mmap := func() (err error) {
+		b, err = unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, flags)
+		return err
+	}
+	var err error
+	if pages == PagesHuge {
+		err = hugepages.Await(length, mmap)
+	} else {
+		err = mmap()
+	}
 	if err != nil {
-		return nil, mapError(err, size, pages)
+		return nil, mapError(err, size)
 	}
 	m := &Memory{mapping: b, bytes: b[:size:size]}
 	if pages == PagesTransparent {
@@ -82,13 +94,12 @@ func (m *Memory) Close() error {
 	return unix.Munmap(b)
 }
 
-func mapError(err error, size int, pages Pages) error {
-	errno, _ := err.(unix.Errno)
-	fix := "not enough free memory: use fewer or smaller buffers"
-	if pages == PagesHuge {
-		fix = fmt.Sprintf("reserve 2 MiB pages: sysctl vm.nr_hugepages=%d or more, or use transparent ones", roundUp(size, hugePage)/hugePage)
+func mapError(err error, size int) error {
+	fix := fault.Fix(err)
+	if fix == "" {
+		fix = "not enough free memory: use fewer or smaller buffers"
 	}
-	return &fault.Error{Op: fmt.Sprintf("mmap of %d bytes", size), Err: errno, How: fix}
+	return &fault.Error{Op: fmt.Sprintf("mmap of %d bytes", size), Err: err, How: fix}
 }
 
 // roundUp rounds n up to a multiple of unit, a power of two.

@@ -67,7 +67,7 @@ func (r *Receiver) takeOver() (err error) {
 		return err
 	}
 	if r.mem, err = newMemory(r.queue.Dev, r.opt.NIC, r.bufLen); err != nil {
-		return nicqueue.Unsupported(Mode, err)
+		return nicqueue.NoMemory(Mode, err)
 	}
 	if r.linear, err = stream.NewBuffer(readBytes(r.opt)); err != nil {
 		return err

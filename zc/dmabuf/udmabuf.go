@@ -3,14 +3,17 @@
 package dmabuf
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/hugepages"
 	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
@@ -18,9 +21,6 @@ import (
 
 // ErrLimit is a udmabuf above the kernel's limit for one.
 var ErrLimit = errors.New("above the kernel's limit")
-
-// hugePage is the size of the huge pages that [HugePages] asks for, bytes.
-const hugePage = 2 << 20
 
 // Option is a choice of how a udmabuf's memory is had.
 type Option int
@@ -63,12 +63,9 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if mb := (size + 1<<20 - 1) >> 20; known && mb > limit {
 		return &fault.Error{Op: op, Err: fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile), How: fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
 	}
-	flags, how := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, "not enough free memory: choose a smaller area"
-	for _, o := range opts {
-		if o == HugePages {
-			flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
-			how = fmt.Sprintf("reserve huge pages: sysctl -w vm.nr_hugepages=%d, or more if others use them", (size+hugePage-1)/hugePage)
-		}
+	flags, huge := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, slices.Contains(opts, HugePages)
+	if huge {
+		flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
 	}
 	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
 		return &fault.Error{Op: op + ": memfd_create", Err: err}
@@ -80,10 +77,24 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if _, err = unix.FcntlInt(uintptr(u.memfd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
 		return &fault.Error{Op: op + ": fcntl F_ADD_SEALS", Err: err}
 	}
-	if u.bytes, err = unix.Mmap(u.memfd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+	if err = u.populate(size, huge); err != nil {
+		how := cmp.Or(fault.Fix(err), "not enough free memory: choose a smaller area")
 		return &fault.Error{Op: op + ": mmap", Err: err, How: how}
 	}
 	return u.export(op, size)
+}
+
+// populate maps the memfd, with all its pages. Huge ones may be on their way back from a flow
+// before.
+func (u *Udmabuf) populate(size int, huge bool) error {
+	mmap := func() (err error) {
+		u.bytes, err = unix.Mmap(u.memfd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+		return err
+	}
+	if huge {
+		return hugepages.Await(size, mmap)
+	}
+	return mmap()
 }
 
 // export makes the dmabuf of the memfd.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/hugepages"
 
 	"github.com/zcbench/zcbench/machine/nic"
 )
@@ -21,6 +22,15 @@ func Unsupported(mode string, err error) error {
 		}
 	}
 	return u
+}
+
+// NoMemory is [Unsupported] where a flow's memory was not to be had, but for huge pages that the
+// machine has and others hold: the mode can run here, this run failed.
+func NoMemory(mode string, err error) error {
+	if short := (*hugepages.Short)(nil); errors.As(err, &short) && short.Busy() {
+		return err
+	}
+	return Unsupported(mode, err)
 }
 
 // NoQueueOps is the fix for a driver that cannot do it at all.

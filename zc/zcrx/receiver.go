@@ -110,7 +110,7 @@ func (r *Receiver) prepare() (err error) {
 			How: "leave out --rx-buf-len, or use Linux 7.0 or later"}
 	}
 	if err := r.makeArea(q); err != nil {
-		return nicqueue.Unsupported(r.mode, err)
+		return nicqueue.NoMemory(r.mode, err)
 	}
 	cq := q.CQEntries
 	if cq == 0 {

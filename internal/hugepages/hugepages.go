@@ -66,12 +66,16 @@ func Read(sys string) (p Pool, err error) {
 	return p, nil
 }
 
+// number reads a count. Below 0, which reads as almost 2^64, is none: while a mapping is gone and
+// something still holds its pages, as a ring does, the kernel counts fewer than no reserved ones
+// (seen with Linux 7.2).
 func number(path string) (int, error) {
 	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return 0, err
 	}
-	return strconv.Atoi(strings.TrimSpace(string(b)))
+	n, err := strconv.ParseUint(strings.TrimSpace(string(b)), 10, 64)
+	return max(0, int(n)), err
 }
 
 // Available is how many pages somebody could have at once.
@@ -107,7 +111,7 @@ func (e *Short) Error() string {
 	case errors.Is(e.Read, os.ErrNotExist):
 		return s + ": this kernel has no huge pages of 2 MiB"
 	case e.Read != nil:
-		return s
+		return fmt.Sprintf("%s: %d huge pages of 2 MiB are needed, and how many there are is not known: %v", s, e.Need, e.Read)
 	}
 	s = fmt.Sprintf("%s: %d are needed, and %v", s, e.Need, e.Pool)
 	if e.Waited > 0 {
@@ -125,14 +129,13 @@ func (e *Short) Busy() bool { return e.Read == nil && e.Pool.Holds(e.Need) }
 
 // Fix says what to do. A pool is never made smaller than it is.
 func (e *Short) Fix() string {
-	need := e.Need
-	if e.Read == nil {
-		need = max(e.Pool.Total, e.Pool.Total-e.Pool.Available()+e.Need)
-	}
+	need := max(e.Pool.Total, e.Pool.Total-e.Pool.Available()+e.Need)
 	reserve := fmt.Sprintf("%s (before: %d), or use transparent ones", reserving(need), e.Pool.Total)
 	switch {
 	case errors.Is(e.Read, os.ErrNotExist):
 		return "use transparent ones, or a kernel with CONFIG_HUGETLBFS"
+	case e.Read != nil:
+		return fmt.Sprintf("see that %d more are free (cat /sys/kernel/mm/%s/free_hugepages), or use transparent ones", e.Need, folder)
 	case e.Busy() && e.Pool.Available() >= e.Need:
 		return "they are free, but not for this process: look at the limit of its cgroup (hugetlb.2MB.max, " +
 			"hugetlb.2MB.rsvd.max), and at its CPUs' and memory's nodes (cpuset.mems, numactl)"

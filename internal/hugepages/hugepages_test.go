@@ -102,6 +102,7 @@ func TestFix(t *testing.T) {
 		{"2048", Short{Need: 17, Pool: Pool{Total: 32, Free: 16, Reserved: 1}}, []string{"end what has them", "sysctl -w vm.nr_hugepages=34 (before: 32)"}},
 		{"2048", Short{Need: 17, Pool: Pool{Total: 32, Free: 32}}, []string{"hugetlb.2MB.max", "cpuset.mems"}},
 		{"1048576", Short{Need: 16}, []string{"echo 16 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (before: 0)"}},
+		{"2048", Short{Need: 16, Read: os.ErrPermission}, []string{"see that 16 more are free"}},
 		{"2048", Short{Need: 16, Read: os.ErrNotExist}, []string{"CONFIG_HUGETLBFS"}},
 	} {
 		if err := os.WriteFile(file, []byte("MemTotal: 1 kB\nHugepagesize:    "+c.size+" kB\n"), 0o600); err != nil {
@@ -136,6 +137,10 @@ func TestRead(t *testing.T) {
 	p, err := Read(sys)
 	if err != nil || p.Available() != 18 || !p.Holds(35) || p.Holds(36) {
 		t.Errorf("%+v, %v: %d", p, err, p.Available())
+	}
+	put("kernel/mm/"+folder+"/resv_hugepages", "18446744073709551596")
+	if p, err := Read(sys); err != nil || p.Reserved != 0 || p.Available() != 22 {
+		t.Errorf("pages that a ring still holds: %+v, %v", p, err)
 	}
 	if want := "16 of 33 huge pages of 2 MiB are free (10 of 16 on node 0, 10 of 17 on node 1)"; p.String() != want {
 		t.Errorf("%q, want %q", p, want)

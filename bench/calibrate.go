@@ -191,19 +191,19 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 	of := share{r.familyOf(*c), c.PacePercent}
 	if r.used[of] == 0 {
 		if cell, last := r.lacking(of.family); cell != nil {
-			return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), fix}, results.Failed
+			return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), Fix: fix}, results.Failed
 		}
 	}
 	if c.PaceBitsPS = r.rate(of); c.PaceBitsPS != 0 {
 		return nil, ""
 	}
 	if calibrated := r.calibrated(of.family); calibrated != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix}, results.Unsupported
+		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix, true}, results.Unsupported
 	}
 	if last := r.lastOf(of.family); last != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s", c.PacePercent, lastly(last)), fix}, results.Unsupported
+		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s", c.PacePercent, lastly(last)), fix, last.Blocked}, results.Unsupported
 	}
-	return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent), fix}, results.Failed
+	return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent), Fix: fix}, results.Failed
 }
 
 // lastly is why a calibration run was not ok.

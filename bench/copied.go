@@ -37,7 +37,7 @@ func (e *Experiment) uncompared(st *stage) func(results.Cell) *Missing {
 	once := e.triedOnce(st)
 	return remembered(func(c results.Cell) *Missing {
 		if once(c) {
-			return &Missing{"its payload is always copied here", ""}
+			return &Missing{Reason: "its payload is always copied here", Fix: ""}
 		}
 		return st.missing(c)
 	})

@@ -23,7 +23,7 @@ import (
 // an end has too few CPUs. The TG of a shared machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
-		return &Missing{"both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", "leave tg_cpu_layout out"}
+		return &Missing{Reason: "both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", Fix: "leave tg_cpu_layout out"}
 	}
 	if m := r.generators(c); m != nil {
 		return m
@@ -32,7 +32,7 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 		return m
 	}
 	if err := matrix.SharedQueues(&c, r.Opt.named[index(stream.RX)]); err != nil {
-		return &Missing{fault.Reason(err), fault.Fix(err)}
+		return &Missing{Reason: fault.Reason(err), Fix: fault.Fix(err)}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if m := cmp.Or(r.oneThreads(role, c), r.tooFewCPUs(role, c), r.unplaced(role, c)); m != nil {
@@ -59,8 +59,8 @@ func (r *Runner) oneThreads(role stream.Role, c results.Cell) *Missing {
 	}
 	h, l := r.hostOf(role, c)
 	f := flagsOf[index(role)]
-	return &Missing{fmt.Sprintf("the CPUs that were named for the layout %s are those of one thread, but %s has %d, of %d flows", l, h.Spec.Name, n.threads, n.flows),
-		fmt.Sprintf("leave them out (%s; in files %s.layouts): then each thread gets its own; or name those of the threads instead (%s %s %s 2,3; in files %s.cpu: [2, 3])", f.cpus, f.end, f.layout, l, f.cpu, f.end)}
+	return &Missing{Reason: fmt.Sprintf("the CPUs that were named for the layout %s are those of one thread, but %s has %d, of %d flows", l, h.Spec.Name, n.threads, n.flows),
+		Fix: fmt.Sprintf("leave them out (%s; in files %s.layouts): then each thread gets its own; or name those of the threads instead (%s %s %s 2,3; in files %s.cpu: [2, 3])", f.cpus, f.end, f.layout, l, f.cpu, f.end)}
 }
 
 // flagsOf are what the user says of the CPUs of the SUT and the TG.
@@ -80,13 +80,13 @@ func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
 		n := f.SoftirqOf(own)
 		switch {
 		case f.App < 0:
-			return &Missing{fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l, h.Spec.Name), "drop the CPU -1, or name the CPUs of the layout"}
+			return &Missing{Reason: fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l, h.Spec.Name), Fix: "drop the CPU -1, or name the CPUs of the layout"}
 		case own == place.TwoCPU && n == f.App, own != place.AsFound && n < 0:
 			fixes := []string{"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
 			if i := index(role); len(r.Opt.far[i]) > len(r.Opt.beyond(i)) {
 				fixes = append(fixes, anyNode(i))
 			}
-			return &Missing{fmt.Sprintf("the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)), strings.Join(fixes, "; or ")}
+			return &Missing{Reason: fmt.Sprintf("the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)), Fix: strings.Join(fixes, "; or ")}
 		}
 	}
 	return nil
@@ -108,7 +108,8 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 			other = stream.RX
 		}
 		o := r.need(other, c)
-		besides = fmt.Sprintf("; the other end needs %d of the same machine", o.threads+o.softirqs())
+		theirs := o.threads + o.softirqs()
+		besides = fmt.Sprintf(", and the other end %d more of the same machine, %d in all", theirs, theirs+n.threads+n.softirqs())
 	}
 	where := "near its interface"
 	if node := r.Opt.nodes[index(role)]; node != nil && *node >= 0 {
@@ -116,7 +117,7 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 	} else if node != nil {
 		where = "for them"
 	}
-	return &Missing{fmt.Sprintf("%v, but %s has %d %s (%s)%s; %s", n, h.Spec.Name, len(near), where, counter.FormatCPUList(near), besides, usable(h.Info)), r.roomier(role, c)}
+	return &Missing{Reason: fmt.Sprintf("%v%s, but %s has %d %s (%s); %s", n, besides, h.Spec.Name, len(near), where, counter.FormatCPUList(near), usable(h.Info)), Fix: r.roomier(role, c)}
 }
 
 // String says what it is, for people.

@@ -245,28 +245,38 @@ func (st *stage) prepared(c results.Cell) bool {
 	return c.Queue != nil || c.Channels != 0 || c.Set != ""
 }
 
-// missing says why a cell cannot run on these hosts.
+// missing says why a cell cannot run on these hosts: a mode lacks something, or the cell asks for
+// what they do not have.
 func (st *stage) missing(c results.Cell) *Missing {
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
-	if m := r.Opt.portless(c, sut, tg); m != nil {
-		return m
+	m := r.Opt.portless(c, sut, tg)
+	if m == nil {
+		if lacking := st.support.Missing(c); lacking != nil && !st.prepared(c) {
+			return lacking
+		}
+		m = st.refused(&r, c, sut, tg)
 	}
-	if m := st.support.Missing(c); m != nil && !st.prepared(c) {
-		return m
+	if m != nil {
+		m.Blocked = true
 	}
+	return m
+}
+
+// refused says what of a cell these hosts cannot do, whatever its modes.
+func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Missing {
 	if m := static(c); m != nil {
 		return m
 	}
 	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
-		return &Missing{fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU, st.opt.MTU), "name an interface, or remove mtu from the factors"}
+		return &Missing{Reason: fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU, st.opt.MTU), Fix: "name an interface, or remove mtu from the factors"}
 	}
 	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
-		return &Missing{"both ends share a machine, but tg.settings and sut.settings ask for different settings of it (governor, huge pages, idle states, irqbalance, sysctls)", "make them the same, or leave out the TG's"}
+		return &Missing{Reason: "both ends share a machine, but tg.settings and sut.settings ask for different settings of it (governor, huge pages, idle states, irqbalance, sysctls)", Fix: "make them the same, or leave out the TG's"}
 	}
 	for _, x := range []wire.Settings{sut, tg} {
 		if err := x.Check(); err != nil {
-			return &Missing{err.Error(), "take it out of the experiment, or name an interface"}
+			return &Missing{Reason: err.Error(), Fix: "take it out of the experiment, or name an interface"}
 		}
 	}
 	return r.crammed(c)
@@ -284,7 +294,7 @@ func (e *Experiment) plan(st *stage) []matrix.Run {
 // static says why a cell cannot run, as far as that is known without the hosts.
 func static(c results.Cell) *Missing {
 	if err := Check(c); err != nil {
-		return &Missing{err.Error(), fault.Fix(err)}
+		return &Missing{Reason: err.Error(), Fix: fault.Fix(err)}
 	}
 	return nil
 }

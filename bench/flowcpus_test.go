@@ -103,13 +103,13 @@ func TestTooFewCPUs(t *testing.T) {
 		fix, no string
 	}{
 		{"threads", two, "b", results.Cell{RX: "tcp", Flows: 4}, "4 flows need 4 CPUs for threads, but netns:s has 2 near its interface (0-1); ", "ask for fewer flows: 2 fit; or name the CPUs", "any"},
-		{"of one machine", two, "a", results.Cell{RX: "tcp", Flows: 2}, "2 flows need 2 CPUs for threads, but netns:s has 2 near its interface (0-1); the other end needs 2 of the same machine", "only 1 fits", "any"},
+		{"of one machine", two, "a", results.Cell{RX: "tcp", Flows: 2}, "2 flows need 2 CPUs for threads, and the other end 2 more of the same machine, 4 in all, but netns:s has 2 near its interface (0-1); online", "only 1 fits", "any"},
 		{"with softirqs", all, "b", results.Cell{RX: "tcp", Flows: 4, CPULayout: "2cpu"}, "4 flows need 4 CPUs for threads and 4 for softirqs, but netns:s has 4", "2 fit", "-1"},
 		{"with those of queues", all, "b", results.Cell{RX: "tcp", Flows: 4, Queues: 2, CPULayout: "2cpu"}, "4 flows need 4 CPUs for threads and 2 for softirqs (one for each RX queue), but netns:s has 4", "fewer flows: 2 fit", "--queues"},
 		{"with those of fewer queues", all, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 3, Queues: 2, CPULayout: "2cpu", TGCPULayout: "1cpu"}, "3 flows need 3 CPUs for threads and 2 for softirqs (one for each RX queue), but", "fewer flows: 2 fit; or let the flows share RX queues: --queues 1", ""},
 		{"threads of queues", two, "b", results.Cell{RX: "zcrx", Flows: 2, Queues: 2, CPULayout: "2cpu", TGCPULayout: "1cpu"}, "2 flows need 2 CPUs for threads and 2 for softirqs, but", "--queues 1", ""},
 		{"threads of two queues", two, "b", results.Cell{RX: "zcrx", Flows: 4, Queues: 3, TGCPULayout: "1cpu"}, "4 flows need 3 CPUs for threads (one for each RX queue), but", "fewer flows: 2 fit", ""},
-		{"a queue's thread", two, "a", results.Cell{RX: "devmem", Flows: 2, Queues: 1}, "2 flows need 1 CPU for their thread, but netns:s has 2 near its interface (0-1); the other end needs 2 of", "only 1 fits", ""},
+		{"a queue's thread", two, "a", results.Cell{RX: "devmem", Flows: 2, Queues: 1}, "2 flows need 1 CPU for their thread, and the other end 2 more of the same machine, 3 in all, but netns:s has 2", "only 1 fits", ""},
 		{"other nodes", far, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 6}, "6 flows need 6 CPUs for threads, but netns:s has 2", "allow CPUs of other NUMA nodes: --node any (in files sut.node: any)", "--tg-node"},
 		{"too few on all nodes", far, "b", results.Cell{RX: "tcp", Flows: 7}, "7 flows need 7 CPUs", "", "any"},
 	} {
@@ -143,6 +143,9 @@ func TestIntegrationFlows(t *testing.T) {
 	for _, r := range j.Records {
 		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "1024 flows need 1024 CPUs for threads") || !strings.Contains(r.Fix, "--sut-cpu") {
 			t.Errorf("%s: %q; fix %q", r.Verdict, r.Reason, r.Fix)
+		}
+		if !r.Blocked {
+			t.Errorf("%s: too few CPUs are not a mode that cannot run here", r.Cell.ID)
 		}
 	}
 	if len(j.Records) == 0 {

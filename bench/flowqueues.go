@@ -14,7 +14,6 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
-	"golang.org/x/sys/unix"
 )
 
 // flowQueues are the RX queues by which the flows of a receiver will come, flow by flow, and why
@@ -42,10 +41,9 @@ func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 // the last, and another one must be left.
 func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
 	id := *cmp.Or(c.Queue, &has[len(has)-1])
-	refused := &fault.Unsupported{Mode: c.RX, Err: unix.ENOENT}
+	refused := &fault.Unsupported{Mode: c.RX, Blocked: true}
 	switch {
 	case len(has) < 2:
-		refused.Err = unix.ENOSPC
 		refused.Op = fmt.Sprintf("%s: keep RX queue %d free of other flows: it has only %d RX queue", o.SUTDev, id, len(has))
 		refused.How = fmt.Sprintf("make more queues: --channels %d", max(id, 1)+1)
 	case !slices.Contains(has, id):
@@ -82,7 +80,7 @@ func (o *Options) tooFewQueues(c results.Cell) *Missing {
 		return nil
 	}
 	if _, err := o.flowQueues(c); err != nil {
-		return &Missing{fault.Reason(err), fault.Fix(err)}
+		return &Missing{Reason: fault.Reason(err), Fix: fault.Fix(err)} // blocked, as all of [Runner.crammed]
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func TestPlanOnce(t *testing.T) {
 	cells := []results.Cell{{ID: "a", RX: "tcp"}, {ID: "b", RX: "devmem"}, {ID: "c", RX: "uring"}}
 	missing := func(c results.Cell) *Missing {
 		if c.RX == "devmem" {
-			return &Missing{"reason", "fix"}
+			return &Missing{Reason: "reason", Fix: "fix"}
 		}
 		return nil
 	}

@@ -135,19 +135,19 @@ func TestForetell(t *testing.T) {
 		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the smallest possible corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory", "18 exploratory"}, false},
 		"fewer can run": {plan(8, ""), func(c results.Cell) *Missing {
 			if c.RX == "uring" {
-				return &Missing{"no", "yes"}
+				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, []string{"9 comparisons by rx, 8 runs", "12 comparisons by tx, 8 runs", "12 comparisons by mtu"}, false},
 		", cells without a counterpart": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" && c.TX != "tcp" {
-				return &Missing{"no", "yes"}
+				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
 		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" {
-				return &Missing{"no", "yes"}
+				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, nil, true},

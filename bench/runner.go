@@ -160,9 +160,9 @@ func (r *Runner) record(p matrix.Run) results.Record {
 }
 
 // Unsupported records a cell that cannot run, without trying.
-func (r *Runner) Unsupported(p matrix.Run, reason, fix string) results.Record {
+func (r *Runner) Unsupported(p matrix.Run, m *Missing) results.Record {
 	rec := r.record(p)
-	rec.Verdict, rec.Reason, rec.Fix = results.Unsupported, reason, fix
+	rec.Verdict, rec.Reason, rec.Fix, rec.Blocked = results.Unsupported, m.Reason, m.Fix, m.Blocked
 	return rec
 }
 

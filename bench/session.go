@@ -64,7 +64,11 @@ type Session struct {
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
-type Missing struct{ Reason, Fix string }
+type Missing struct {
+	Reason, Fix string
+	// Blocked: what was asked for, or the state of the hosts, is in the way. No feature is missing.
+	Blocked bool
+}
 
 // Play runs the plan until its end or that of ctx, which lets the run under way
 // finish. What all cells need set on the hosts is set for the whole of it, and
@@ -159,7 +163,7 @@ func (s *Session) sees(rec *results.Record) {
 	case rec.Verdict == results.OK, rec.Verdict == results.Invalid:
 		s.ran[k] = true
 	case rec.Verdict == results.Unsupported && s.ran[k]:
-		rec.Verdict = results.Failed
+		rec.Verdict, rec.Blocked = results.Failed, false
 		rec.Reason += "; this cell ran here before, so it can"
 	}
 }
@@ -228,11 +232,11 @@ func (s *Session) keep(rec results.Record) (results.Record, error) {
 
 func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
 	if m := s.missing(p.Cell); m != nil {
-		return s.Runner.Unsupported(p, m.Reason, m.Fix)
+		return s.Runner.Unsupported(p, m)
 	}
 	if m, v := s.rates.settle(&p.Cell); m != nil {
-		rec := s.Runner.Unsupported(p, m.Reason, m.Fix)
-		rec.Verdict = v
+		rec := s.Runner.Unsupported(p, m)
+		rec.Verdict, rec.Blocked = v, m.Blocked && v == results.Unsupported
 		return rec
 	}
 	if s.Progress != nil {
@@ -241,7 +245,10 @@ func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
 	if !s.AbortOnCancel {
 		ctx = context.WithoutCancel(ctx)
 	}
-	return s.Runner.Run(ctx, p)
+	rec := s.Runner.Run(ctx, p)
+	// The mode has tried before the plan whether it can run here, and nothing was missing.
+	rec.Blocked = rec.Verdict == results.Unsupported
+	return rec
 }
 
 func (s *Session) missing(c results.Cell) *Missing {

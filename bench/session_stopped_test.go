@@ -23,7 +23,7 @@ func TestIntegrationPlayMissing(t *testing.T) {
 	r := newRig(t)
 	r.Missing = func(c results.Cell) *Missing {
 		if c.RX == "devmem" {
-			return &Missing{"no queue", "a NIC"}
+			return &Missing{Reason: "no queue", Fix: "a NIC"}
 		}
 		return nil
 	}

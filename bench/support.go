@@ -71,7 +71,7 @@ func (s Support) fold(cells []results.Cell, prepared func(results.Cell) bool) []
 func lacking(modes []wire.ModeSupport, name string) *Missing {
 	for _, m := range modes {
 		if m.Name == name && !m.Supported {
-			return &Missing{m.Reason, m.Fix}
+			return &Missing{m.Reason, m.Fix, m.Blocked}
 		}
 	}
 	return nil

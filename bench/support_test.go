@@ -6,8 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -55,13 +57,40 @@ func TestSupportMissing(t *testing.T) {
 		want   *Missing
 	}{
 		{"tcp", "tcp", nil},
-		{"devmem", "", &Missing{"no rx queue", "a NIC"}},
-		{"devmem", "tcp", &Missing{"no rx queue", "a NIC"}},
-		{"", "devmem", &Missing{"no tx binding", "a kernel"}},
-		{"tcp", "devmem", &Missing{"no tx binding", "a kernel"}},
+		{"devmem", "", &Missing{Reason: "no rx queue", Fix: "a NIC"}},
+		{"devmem", "tcp", &Missing{Reason: "no rx queue", Fix: "a NIC"}},
+		{"", "devmem", &Missing{Reason: "no tx binding", Fix: "a kernel"}},
+		{"tcp", "devmem", &Missing{Reason: "no tx binding", Fix: "a kernel"}},
 	} {
 		if d := cmp.Diff(x.want, s.Missing(results.Cell{RX: x.rx, TX: x.tx})); d != "" {
 			t.Errorf("%s/%s: -want +got\n%s", x.rx, x.tx, d)
+		}
+	}
+}
+
+// What a cell asks for and the hosts do not have is told from a mode that cannot run there.
+func TestBlockedCells(t *testing.T) {
+	two := Options{may: [2][]int{{0, 1}, {0, 1}}, SUTFlows: []place.CPUs{{App: 1, Softirq: 0}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
+	r := between("a", "b", two)
+	st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{}, opt: r.Opt, support: someSupport()}
+	st.support.TX[1] = wire.ModeSupport{Role: stream.TX, Name: "sendfile", Blocked: true, Reason: "detach it"}
+	for name, x := range map[string]struct {
+		cell    results.Cell
+		blocked bool
+	}{
+		"too few CPUs": {results.Cell{RX: "tcp", TX: "tcp", Flows: 9}, true},
+		"the MTU":      {results.Cell{RX: "tcp", TX: "tcp", MTU: 9000}, true},
+		"a feature":    {results.Cell{RX: "devmem", TX: "tcp"}, false},
+		"both":         {results.Cell{RX: "devmem", TX: "tcp", Flows: 9}, false},
+		"a state":      {results.Cell{RX: "tcp", TX: "sendfile"}, true},
+	} {
+		m := st.missing(x.cell)
+		if m == nil || m.Blocked != x.blocked {
+			t.Errorf("%s: %+v, want blocked %v", name, m, x.blocked)
+			continue
+		}
+		if rec := r.Unsupported(matrix.Run{Cell: x.cell}, m); rec.Blocked != x.blocked || rec.Reason != m.Reason || rec.Verdict != results.Unsupported {
+			t.Errorf("%s: record %+v", name, rec)
 		}
 	}
 }

@@ -56,7 +56,7 @@ func TestIntegrationUntil(t *testing.T) {
 	r := newRig(t)
 	r.Missing = func(c results.Cell) *Missing {
 		if c.ID == "no" {
-			return &Missing{"it cannot", ""}
+			return &Missing{Reason: "it cannot", Fix: ""}
 		}
 		return nil
 	}

@@ -107,6 +107,9 @@ type Cell struct {
 // run must come out invalid.
 const WrongQueue = "wrong-queue"
 
+// AsIntended ends the reason of such a run that came out so.
+const AsIntended = ": as intended by this negative control"
+
 // CellKey tells cells apart: runs with equal keys are repetitions of one measurement.
 type CellKey string
 

@@ -37,6 +37,9 @@ type Record struct {
 	Verdict Verdict `json:"verdict"`
 	Reason  string  `json:"reason,omitempty"`
 	Fix     string  `json:"fix,omitempty"`
+	// Blocked: unsupported, but no feature is missing: what was asked for, or the state of the
+	// hosts, is in the way, and the fix is all that it takes.
+	Blocked bool `json:"blocked,omitempty"`
 	// Expected: invalid, as a run of such modes must be where it was made: the mode says
 	// that loopback and veth copy what it sends.
 	Expected bool      `json:"expected,omitempty"`

@@ -26,7 +26,7 @@ func Modes(p wire.ModesParams) []wire.ModeSupport {
 func support(p stream.Mode, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
 	if err != nil {
-		m.Supported, m.Reason, m.Fix = false, fault.Reason(err), fault.Fix(err)
+		m.Supported, m.Blocked, m.Reason, m.Fix = false, fault.IsBlocked(err), fault.Reason(err), fault.Fix(err)
 	}
 	return m
 }

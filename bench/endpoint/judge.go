@@ -258,7 +258,17 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 	if r.end.spec.Role == stream.TX {
 		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}
+	if r.end.astray(f) {
+		why, how = why+results.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
+	}
 	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(), 100*limit, why), how
+}
+
+// astray tells a flow that is steered to another queue than its memory's on purpose: the last one
+// of a negative control.
+func (e *End) astray(f *flow) bool {
+	c := &e.spec.Cell
+	return e.spec.Role == stream.RX && f.N == len(e.flows)-1 && (c.Control == results.WrongQueue || c.SteerTo != nil)
 }
 
 // fillFlow fills the figures of the flows themselves.

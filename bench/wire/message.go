@@ -180,6 +180,7 @@ type ModeSupport struct {
 	Name      string      `json:"name"`
 	Summary   string      `json:"summary"`
 	Supported bool        `json:"supported"`
+	Blocked   bool        `json:"blocked,omitempty"` // see [fault.Unsupported]
 	Reason    string      `json:"reason,omitempty"`
 	Fix       string      `json:"fix,omitempty"`
 }

@@ -61,6 +61,16 @@ type Unsupported struct {
 	Op   string // the call or check that refused
 	Err  error  // its errno
 	How  string // the fix
+
+	// Blocked: no feature is missing. What was asked for, or the state of the host, is in the way,
+	// and the fix is all that it takes.
+	Blocked bool
+}
+
+// IsBlocked tells whether err is an [Unsupported] of a mode that lacks nothing here.
+func IsBlocked(err error) bool {
+	var u *Unsupported
+	return errors.As(err, &u) && u.Blocked
 }
 
 func (e *Unsupported) Error() string { return e.Mode + " is not supported here: " + e.Reason() }

@@ -5,6 +5,7 @@ package answer
 import (
 	"cmp"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -18,6 +19,9 @@ const (
 	LabDemo = "zcbench lab demo"       // the modes that take a NIC of their own kind: zcrx, devmem, tcp-mmap
 	LabAll  = "zcbench lab demo --all" // every TCP mode, on the lab's kernels
 )
+
+// LabEnv is the variable that the lab's guest has (lab/guest.Env, which is not for this package).
+const LabEnv = "ZCBENCH_LAB"
 
 // copiedLimit is how much a zero-copy mode may copy, in percent, before a sentence calls it
 // copying.
@@ -221,6 +225,10 @@ func names(text, mode string) bool {
 // nothing says that no run counts at all.
 func (w *writer) nothing(stops []Stop) {
 	s := Sentence{Section: Shown, Kind: Nothing, Text: "Nothing: no run gave a number that counts, so nothing is known about any mode."}
+	if foundOut(w.Set.Cells, w.Stops) {
+		stops = w.Stops
+		s.Text = "The negative control was found out, as intended: a run that is copied does not pass for zero copy. Nothing else was run."
+	}
 	for _, stop := range stops {
 		s.StandsOn = append(s.StandsOn, ofStop(stop)...)
 	}
@@ -236,6 +244,12 @@ func (w *writer) nothing(stops []Stop) {
 		}
 	}
 	w.say(s)
+}
+
+// foundOut tells that all cells are negative controls, and came to what they are to come to.
+func foundOut(cells []compare.Cell, stops []Stop) bool {
+	return len(stops) > 0 && !slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, results.AsIntended) }) &&
+		!slices.ContainsFunc(cells, func(c compare.Cell) bool { return c.Cell.Control == "" && c.Cell.SteerTo == nil })
 }
 
 // unsupported names what this host cannot run: modes, where no cell with them could, else cells.
@@ -260,6 +274,9 @@ func (w *writer) unsupported(stops []Stop) {
 	ran := w.ran(cannot)
 	for _, stop := range all {
 		names, command := w.whatOf(stop, ran)
+		if stop.Blocked {
+			names, command = stop.Cells, "" // the modes can run here
+		}
 		i := slices.IndexFunc(groups, func(g *group) bool { return command != "" && g.command == command })
 		if i < 0 {
 			i = len(groups)
@@ -285,6 +302,9 @@ func (w *writer) unsupported(stops []Stop) {
 		case g.command == LabAll:
 			s.Text += " " + LabAll + " runs them on a newer kernel, on this machine."
 		default:
+			if g.stops[0].Blocked {
+				s.Text = fmt.Sprintf("Cannot run as things stand: %s.", few(g.names))
+			}
 			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": %s.", strings.TrimSuffix(cmp.Or(g.stops[0].Reason, "no reason given"), "."))
 			if fix := g.stops[0].Fix; fix != "" {
 				s.Text += " Fix: " + strings.TrimSuffix(fix, ".") + "."
@@ -361,6 +381,8 @@ func setOf(names []string) map[string]bool {
 // ShownBy is the command that shows a mode on any machine; "" where it is another's affair.
 func ShownBy(role stream.Role, mode string) string {
 	switch m, err := stream.LookupMode(role, mode); {
+	case os.Getenv(LabEnv) != "": // this is the lab, which has no other inside
+		return ""
 	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
 		return ""
 	case m.Kind != stream.Stream: // the lab's demo is about streams

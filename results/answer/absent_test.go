@@ -68,6 +68,46 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+// What is refused because of what was asked for, or of the state of the hosts, is the cell's, with
+// its reason and its fix: the mode can run here, and no lab has to show it.
+func TestBlocked(t *testing.T) {
+	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3", Fix: "choose one of them (--queue)", Blocked: true}
+	const want = "; Cannot run as things stand: zcrx/tcp: eth0: find RX queue 99: it has 0-3. Fix: choose one of them (--queue)."
+	all := map[string][]plan.Cell{"alone": {c}, "beside others": {made("tcp", "tcp", 20, 1), c}}
+	for name, cells := range all {
+		s := of(6, cells...).In(answer.Absent)
+		if len(s) != 1 || s[0].Command+"; "+s[0].Text != want {
+			t.Errorf("%s: %+v, want %q", name, s, want)
+		}
+	}
+}
+
+// In the lab nobody is sent to the lab: the reason and the fix are said.
+func TestUnsupportedInTheLab(t *testing.T) {
+	t.Setenv(answer.LabEnv, "7.0.0")
+	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "the kernel has no zero-copy receive", Fix: "use Linux 6.15 or later"}
+	s := of(6, made("tcp", "tcp", 20, 1), c).In(answer.Absent)
+	const want = "; Cannot run here: receiver zcrx: the kernel has no zero-copy receive. Fix: use Linux 6.15 or later."
+	if len(s) != 1 || s[0].Command+"; "+s[0].Text != want {
+		t.Errorf("%+v, want %q", s, want)
+	}
+}
+
+// A negative control that was copied did what it is for.
+func TestControlFoundOut(t *testing.T) {
+	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Verdict: results.Invalid, Reason: "SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %)"}
+	c.Control, c.ID = results.WrongQueue, "zcrx/tcp control"
+	wants(t, "not as intended", sentence(t, of(6, c), answer.Nothing, "").Text, "Nothing: no run gave a number")
+	c.Reason += results.AsIntended
+	s := sentence(t, of(6, c), answer.Nothing, "")
+	wants(t, "found out", s.Text, "The negative control was found out, as intended")
+	if len(s.Stops()) != 1 {
+		t.Errorf("%+v cites nothing", s)
+	}
+	other := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Verdict: results.Failed, Reason: "no route"}
+	wants(t, "beside a cell", sentence(t, of(6, c, other), answer.Nothing, "").Text, "Nothing: no run gave a number")
+}
+
 // Who claims zero copy is told by the kernel's count.
 func TestProofs(t *testing.T) {
 	zc, copied := made("zcrx", "tcp", 30, 1), made("tcp", "msg-zerocopy", 20, 1)

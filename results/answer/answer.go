@@ -98,6 +98,7 @@ type Stop struct {
 	Number      int
 	Verdict     results.Verdict
 	Reason, Fix string
+	Blocked     bool // unsupported: no feature is missing, and the fix is all that it takes
 	Cells       []string
 }
 

@@ -24,6 +24,7 @@ type Cell struct {
 
 	Verdict     results.Verdict // of runs without a number; "" is unsupported
 	Reason, Fix string
+	Blocked     bool
 	Limit       results.LimitedBy
 	// RXCopied and TXCopied are the percent of the payload that an end copied by its own count;
 	// nil: nobody counted.
@@ -65,7 +66,7 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 	r := results.Record{Schema: results.SchemaVersion, SessionID: "s", Cell: c.Cell, Verdict: results.OK, Limit: c.Limit}
 	r.SUT.Name, r.TG.Name = "netns:a", "netns:b"
 	if c.Gbps == 0 {
-		r.Verdict, r.Reason, r.Fix, r.Limit = c.Verdict, c.Reason, c.Fix, ""
+		r.Verdict, r.Reason, r.Fix, r.Blocked, r.Limit = c.Verdict, c.Reason, c.Fix, c.Blocked, ""
 		if r.Verdict == "" {
 			r.Verdict = results.Unsupported
 		}

@@ -20,7 +20,7 @@ var (
 func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true}
 	for _, x := range s.Stops {
-		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix, Cells: x.Cells})
+		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix, Blocked: x.Blocked, Cells: x.Cells})
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]

@@ -127,6 +127,7 @@ type Stop struct {
 	Verdict results.Verdict `json:"verdict"`
 	Reason  string          `json:"reason"`
 	Fix     string          `json:"fix,omitempty"`
+	Blocked bool            `json:"blocked,omitempty"` // unsupported: see results.Record
 	Cells   []string        `json:"cells"`
 	Runs    int             `json:"runs"` // warm-ups included
 }
@@ -248,6 +249,7 @@ func group(j results.Journal) []*cellRuns {
 type stopKey struct {
 	verdict     results.Verdict
 	reason, fix string
+	blocked     bool
 }
 
 type stopList struct {
@@ -300,12 +302,12 @@ func (c *Cell) count(r *results.Record) {
 }
 
 func (l *stopList) add(c *Cell, r *results.Record) {
-	k := stopKey{r.Verdict, mask(r.Reason), r.Fix}
+	k := stopKey{r.Verdict, mask(r.Reason), r.Fix, r.Blocked}
 	n := l.numbers[k]
 	if n == 0 {
 		n = len(l.list) + 1
 		l.numbers[k] = n
-		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Fix: r.Fix})
+		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Fix: r.Fix, Blocked: r.Blocked})
 		l.reasons = append(l.reasons, newBlend(r.Reason))
 	}
 	s := &l.list[n-1]

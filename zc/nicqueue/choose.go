@@ -3,6 +3,7 @@
 package nicqueue
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,13 +27,22 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 	q := all[len(all)-1]
 	if want != nil {
 		if q, err = d.Queue(*want); err != nil {
-			return q, Unsupported(mode, err)
+			return q, blocked(Unsupported(mode, err))
 		}
 	}
 	if err := firstOfGve(mode, d, q.ID); err != nil {
 		return q, err
 	}
 	return awaitFree(mode, d, q)
+}
+
+// blocked marks a refusal that is of what was asked for, or of the state of the host: no feature
+// is missing.
+func blocked(err error) error {
+	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
+		u.Blocked = true
+	}
+	return err
 }
 
 func noQueues(mode, dev string) error {
@@ -60,11 +70,11 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 func available(mode string, d *nic.Device, q nic.Queue) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
+		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
 	case q.Leased:
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
+		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
 	case q.Provider != nic.ProviderNone:
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("RX %v of %s is already taken", q, d.Name), Err: unix.EEXIST,
+		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX %v of %s is already taken", q, d.Name), Err: unix.EEXIST,
 			How: "choose another with --queue, or stop the program that holds it"}
 	}
 	return nil

@@ -19,7 +19,7 @@ func firstOfGve(mode string, d *nic.Device, id int) error {
 	if id != 0 || drv.Model() != "gve" {
 		return nil
 	}
-	u := &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("take over RX queue 0 of %s", d.Name),
+	u := &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("take over RX queue 0 of %s", d.Name),
 		Err: fmt.Errorf("%w: gve refuses to stop queue 0 (gve_rx_queue_stop)", unix.ERANGE), How: "choose another: --queue 1"}
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
 		u.How = "make more, and choose one other than 0: " + d.MoreQueues("2")

@@ -40,6 +40,6 @@ func fits(mode, dev string, flows, room int) error {
 	if flows <= room {
 		return nil
 	}
-	return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for only %d more", flows, dev, room), Err: unix.ENOSPC,
+	return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for only %d more", flows, dev, room), Err: unix.ENOSPC,
 		How: "delete rules that nobody needs (ethtool -n " + dev + " shows them; zcbench restore deletes those of a killed run), or use fewer flows: --flows"}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -92,5 +91,5 @@ func (s spread) refuse(what string, enough int) error {
 	if enough > 2 { // one flow needs a queue in any case
 		fewer = "; or use fewer: --queues, or --flows; or start at another: --queue"
 	}
-	return &fault.Unsupported{Mode: s.mode, Op: s.dev + ": " + what, Err: unix.ENOSPC, How: "make more queues: " + s.more(fmt.Sprint(enough)) + fewer}
+	return &fault.Unsupported{Mode: s.mode, Blocked: true, Op: s.dev + ": " + what, How: "make more queues: " + s.more(fmt.Sprint(enough)) + fewer}
 }

@@ -42,6 +42,9 @@ func TestSpread(t *testing.T) {
 		if err != nil && (!strings.Contains(err.Error(), x.why) || !strings.Contains(fault.Fix(err), x.fix)) {
 			t.Errorf("%s: %v; fix: %s", name, err, fault.Fix(err))
 		}
+		if err != nil && !fault.IsBlocked(err) {
+			t.Errorf("%s: what was asked for counts as a feature that is missing", name)
+		}
 	}
 	if _, err := (spread{mode: "zcrx", dev: "eth0"}).over(nil, 0, 2); err == nil || !strings.Contains(err.Error(), "shows no RX queues") || !strings.Contains(fault.Fix(err), "bring it up") {
 		t.Errorf("an interface that is down: %v; fix: %s", err, fault.Fix(err))

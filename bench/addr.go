@@ -94,7 +94,11 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 		return "", wire.Interface{}, err
 	}
 	if given != "" {
-		if iface, err = ownerOf(all, given, dev); err != nil {
+		iface, err = ownerOf(all, given, dev)
+		if err == nil && iface.Name != "" && !iface.Up {
+			err = isDown(iface)
+		}
+		if err != nil {
 			err = inputErrorf("%s has %w", sut.Spec.Name, err)
 		}
 		return given, iface, err
@@ -183,7 +187,7 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 	}
 	switch {
 	case len(found) == 1 && !found[0].Up:
-		return "", none, fmt.Errorf("the interface %s down: ip link set %s up", found[0].Name, found[0].Name)
+		return "", none, isDown(found[0])
 	case len(found) == 1:
 		return pick(found[0].Addrs, ipv6), found[0], nil
 	case len(found) > 1 && dev == "":
@@ -193,7 +197,20 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 	case dev != "":
 		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s", dev, family(ipv6), names(all))
 	}
-	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s", family(ipv6), names(all))
+	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s%s", family(ipv6), names(all), bringUp(all))
+}
+
+func isDown(i wire.Interface) error {
+	return fmt.Errorf("the interface %s down: ip link set %s up", i.Name, i.Name)
+}
+
+// bringUp is what to do where some of the interfaces are down.
+func bringUp(all []wire.Interface) string {
+	i := slices.IndexFunc(all, func(i wire.Interface) bool { return !i.Up && !i.Loopback })
+	if i < 0 {
+		return ""
+	}
+	return fmt.Sprintf("; ip link set %s up brings one up", all[i].Name)
 }
 
 func family(ipv6 bool) string {

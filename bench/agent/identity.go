@@ -131,7 +131,7 @@ func route(addr string) (wire.Route, error) {
 	}
 	dev, err := rtnl.RouteDev(ip)
 	if err != nil {
-		return wire.Route{}, &fault.Error{Op: "find the route to " + addr, Err: err, How: "give the interface on the wire an address in the same network: ip addr add ADDRESS/24 dev DEV"}
+		return wire.Route{}, &fault.Error{Op: "find the route to " + addr, Err: err, How: toReach(ip)}
 	}
 	return wire.Route{Dev: dev}, nil
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -14,15 +15,21 @@ import (
 
 // PrintLatency writes a table of the stages that saw packets, times in us.
 func PrintLatency(w io.Writer, stages []StageHist) error {
+	var ages, durations bool
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "stage\tcount\tmean us\tp50 us\tp90 us\tp99 us\tp99.9 us\tmax us\tnegative\tunstamped\t")
+	fmt.Fprintln(t, "stage\tis\tcount\tmean us\tp50 us\tp90 us\tp99 us\tp99.9 us\tmax us\tnegative\tunstamped\t")
 	for _, s := range stages {
 		h := &s.Hist
 		n := h.Count()
-		if n+h.Negative+h.Unstamped == 0 {
+		if !s.Seen() {
 			continue
 		}
-		fmt.Fprintf(t, "%s\t%d\t", s.Stage, n)
+		what := "age"
+		if ownEvent(s.Stage) {
+			what, durations = "duration", true
+		}
+		ages = ages || what == "age"
+		fmt.Fprintf(t, "%s\t%s\t%d\t", s.Stage, what, n)
 		for _, ns := range []float64{h.Mean(), h.Quantile(.5), h.Quantile(.9), h.Quantile(.99), h.Quantile(.999), float64(h.Max)} {
 			if n == 0 {
 				fmt.Fprint(t, "\t")
@@ -32,7 +39,27 @@ func PrintLatency(w io.Writer, stages []StageHist) error {
 		}
 		fmt.Fprintf(t, "%d\t%d\t\n", h.Negative, h.Unstamped)
 	}
-	return t.Flush()
+	if err := t.Flush(); err != nil || !ages || !durations {
+		return err
+	}
+	_, err := fmt.Fprintln(w, AgesAndDurations)
+	return err
+}
+
+// Seen tells whether the stage saw a packet.
+func (s StageHist) Seen() bool { return s.Hist.Count()+s.Hist.Negative+s.Hist.Unstamped > 0 }
+
+// SeenPackets tells whether packets that the probe is to look at came to the stage. The runs of
+// softirqs are the whole machine's.
+func (s StageHist) SeenPackets() bool { return s.Seen() && s.Stage != "softirq-run" }
+
+// AgesAndDurations says what the two kinds of stages are, where a table has both.
+const AgesAndDurations = "age: of a packet, from t0 to the stage. duration: of what happens there, from an event of its own:\n" +
+	"softirq-run since the softirq was raised, wake-return since data arrived. They do not add up."
+
+// ownEvent tells a stage whose times begin with an event of its own, not with the receive stamp.
+func ownEvent(name string) bool {
+	return slices.ContainsFunc(stages, func(s stage) bool { return s.name == name && s.needs != nil })
 }
 
 // PrintHistogram draws a stage, a line for each power of two.

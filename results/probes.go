@@ -2,7 +2,10 @@
 
 package results
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Probes is what probes saw of one end (docs/probes.md, docs/profile.md). Figures that are nil were
 // not measured.
@@ -41,6 +44,14 @@ func (s Stage) OwnEvent() bool { return s.Name == "softirq_run" || s.Name == "wa
 
 // Label is the stage's name in tables.
 func (s Stage) Label() string { return strings.ReplaceAll(s.Name, "_", "-") }
+
+// runtimeCalls are those that the agent's other threads make, and no data path does: Go's threads
+// wait in them for work, for the network's events and for the time to come.
+var runtimeCalls = []string{"futex", "nanosleep", "epoll_pwait", "epoll_wait", "epoll_ctl", "sched_yield", "madvise", "tgkill", "getpid", "rt_sigreturn"}
+
+// OfRuntime tells a call of Go's runtime. Its time is of threads that wait beside the data path's,
+// of which each may wait all the time.
+func (c Syscall) OfRuntime() bool { return slices.Contains(runtimeCalls, c.Name) }
 
 // Syscall is what the end's process did with one system call.
 type Syscall struct {

@@ -87,9 +87,9 @@ func TestIntegrationProbeTable(t *testing.T) {
 	wants := []string{
 		`(?m)^t0: tcx ingress of lo, zcsut; elsewhere the software receive stamp`,
 		`(?m)^total, [1-9]\d*\.\d s$`,
-		`(?m)^ +stage +count +mean us +p50 us +p90 us`,
-		`(?m)^ +tcp-read +[1-9]\d+( +\d+\.\d\d){6} +0 +0$`,
-		`(?m)^ +wake-return +[1-9]\d+ `,
+		`(?m)^ +stage +is +count +mean us +p50 us +p90 us`,
+		`(?m)^ +tcp-read +age +[1-9]\d+( +\d+\.\d\d){6} +0 +0$`,
+		`(?m)^ +wake-return +duration +[1-9]\d+ `,
 		`(?m)^tcp-read, ns$`,
 		`(?m)^\[ +\d+, +\d+\) +[1-9]\d* \|@+ *\|$`,
 		`(?m)^napi_polls +[1-9]\d+ polls$`,

@@ -85,7 +85,15 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })
 	p.Calls = medians(p.Calls, func(c results.Syscall) string { return c.Name })
 	p.Counters = medians(p.Counters, func(c Counter) string { return c.Name })
-	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { return compareDown(a.Total, b.Total) })
+	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { // the data path's first
+		switch {
+		case a.OfRuntime() == b.OfRuntime():
+			return compareDown(a.Total, b.Total)
+		case b.OfRuntime():
+			return -1
+		}
+		return 1
+	})
 	return &p
 }
 

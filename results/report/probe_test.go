@@ -31,8 +31,44 @@ func TestProbed(t *testing.T) {
 		t.Fatalf("%+v", p)
 	}
 	for i := 1; i < len(p.Calls); i++ {
-		if *p.Calls[i].Total > *p.Calls[i-1].Total {
-			t.Errorf("%s is before %s", p.Calls[i-1].Name, p.Calls[i].Name)
+		a, b := p.Calls[i-1], p.Calls[i]
+		if a.OfRuntime() && !b.OfRuntime() || a.OfRuntime() == b.OfRuntime() && *b.Total > *a.Total {
+			t.Errorf("%s is before %s", a.Name, b.Name)
+		}
+	}
+	if p.Calls[0].OfRuntime() || !p.Calls[len(p.Calls)-1].OfRuntime() {
+		t.Errorf("from %s to %s: the runs have calls of the data path, and of the other threads", p.Calls[0].Name, p.Calls[len(p.Calls)-1].Name)
+	}
+}
+
+// What the probe tcp saw has a table, in the terminal and on the page.
+func TestProbedTCP(t *testing.T) {
+	j := demo()
+	for i := range j.Records {
+		if r := &j.Records[i]; r.Verdict == results.OK {
+			r.SUT.Probes = &results.Probes{Flow: []results.Series{{Name: "tcp_srtt_us", Unit: "us", T: []int64{0, 1, 2}, V: []float64{30, 10, 20}}}}
+		}
+	}
+	s := Summarize(j)
+	s.Top = 3
+	for what, text := range map[string]string{"terminal": string(table(t, s)), "page": string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))} {
+		for _, want := range []string{"TCP over time", "tcp_srtt_us"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q", what, want)
+			}
+		}
+	}
+	if text := strings.Join(strings.Fields(string(table(t, s))), " "); !strings.Contains(text, "tcp_srtt_us 10.0 20.0 30.0 20.0") {
+		t.Errorf("no figures in\n%s", text)
+	}
+}
+
+// Each stage says whether its times are ages of packets or durations of their own.
+func TestStagesSayWhatTheyAre(t *testing.T) {
+	text := string(table(t, Summarize(probedRuns(t))))
+	for _, want := range []string{"tcp-do-rcv age ", "softirq-run duration ", "wake-return duration ", "The two do not add up"} {
+		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
 }

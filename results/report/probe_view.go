@@ -7,11 +7,13 @@ import (
 	"cmp"
 	_ "embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
 )
 
 //go:embed probe.html.tmpl
@@ -25,6 +27,7 @@ const maxCalls = 8
 // together; the first has their names.
 type probeView struct {
 	Stages, Calls, Counters, Drops []probeRow
+	TCP                            []probeRow
 	Left                           int // system calls not shown
 
 	Classes, Functions []probeRow // of profiles
@@ -55,7 +58,7 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 				return probeRow{i + 1, names[i], e.name, name, dim, fields}
 			}
 			for _, s := range e.p.Stages {
-				v.Stages = append(v.Stages, row(s.Label(), s.Hook, number(s.Count), us(s.Mean), us(s.P50), us(s.P90), us(s.P99), us(s.P999), us(s.Max), number(s.Negative), number(s.Unstamped)))
+				v.Stages = append(v.Stages, row(s.Label(), s.Hook, ageOr(s), number(s.Count), us(s.Mean), us(s.P50), us(s.P90), us(s.P99), us(s.P999), us(s.Max), number(s.Negative), number(s.Unstamped)))
 			}
 			for k, c := range e.p.Calls {
 				if k == maxCalls {
@@ -71,6 +74,7 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 				v.Drops = append(v.Drops, row("the flow's segments: sent and not received", "", none, none, number(&l.Segments)),
 					row("of these, unattributed", "", none, none, number(&l.Unattributed)))
 			}
+			v.addTCP(e.p.Flow, row)
 			v.addProfile(e.p.Profile, functions, row)
 			for _, c := range e.p.Counters {
 				if shown[c.Name] {
@@ -80,6 +84,37 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 		}
 	}
 	return v
+}
+
+// runtimeLegend says whose the last calls of a table are.
+const runtimeLegend = "futex, nanosleep, epoll and the like, the last ones, are of Go's other threads, which wait beside the data path: their time is no work."
+
+func runtimeCalls(rows []probeRow) bool {
+	return slices.ContainsFunc(rows, func(r probeRow) bool { return results.Syscall{Name: r.Name}.OfRuntime() })
+}
+
+// stageLegend says what the two kinds of stages are.
+const stageLegend = "age: of a packet, from its receive stamp to the stage. duration: of what happens there, from an event of its own: " +
+	"softirq-run since the softirq was raised, wake-return since data arrived. The two do not add up."
+
+// ageOr says whether a stage's times are ages of packets.
+func ageOr(s results.Stage) string {
+	if s.OwnEvent() {
+		return "duration"
+	}
+	return "age"
+}
+
+// addTCP adds the figures of the probe tcp; their course is drawn.
+func (v *probeView) addTCP(flow []results.Series, row func(name, dim string, fields ...string) probeRow) {
+	for _, s := range flow {
+		if len(s.V) == 0 {
+			continue
+		}
+		of := slices.Sorted(slices.Values(s.V))
+		show := func(x float64) string { return digits(&x) }
+		v.TCP = append(v.TCP, row(s.Name, s.Unit, show(of[0]), show(of[len(of)/2]), show(of[len(of)-1]), show(s.V[len(s.V)-1])))
+	}
 }
 
 // liveCounters are those that counted something in some cell.
@@ -165,8 +200,17 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 		}
 		t.Flush()
 	}
-	write("latency by stage, us, medians over the runs", "stage\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 9)
+	write("latency by stage, us, medians over the runs", "stage\tis\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 10)
+	if len(v.Stages) > 0 {
+		b.WriteString("\n")
+		wrap(b, "", "", stageLegend)
+	}
+	write("TCP over time (probe tcp), of one run", "figure\tmin\tmedian\tmax\tlast\t", v.TCP, 4)
 	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
+	if runtimeCalls(v.Calls) {
+		b.WriteString("\n")
+		wrap(b, "", "", runtimeLegend)
+	}
 	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
 	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\twith callees ns/KB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)

@@ -201,6 +201,9 @@ func (k *ksft) where() error {
 	if (c.RemoteType == "netns" || k.netns != "") && os.Geteuid() != 0 {
 		return errRoot
 	}
+	if err := k.hasDev(c.Dev); err != nil {
+		return err
+	}
 	s := k.spec
 	s.IPv6 = c.LocalV6 != "" && !k.ipv4
 	local, remote := c.Addresses(s.IPv6)
@@ -213,4 +216,23 @@ func (k *ksft) where() error {
 	}
 	s.TG.Host, err = c.Remote()
 	return err
+}
+
+// hasDev looks for the interface where the runs will be.
+func (k *ksft) hasDev(dev string) error {
+	ns, err := openNetns(k.netns)
+	if err != nil {
+		return err
+	}
+	look := func() error {
+		if _, err := deviceHere(dev, k.netns); err != nil {
+			return fmt.Errorf("NETIF=%s: %w", dev, err)
+		}
+		return nil
+	}
+	if ns == nil {
+		return look()
+	}
+	defer ns.Close()
+	return ns.Do(look)
 }

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -153,7 +154,7 @@ func (f *probeFlags) filter() (b bpf.Filter, err error) {
 		return b, err
 	}
 	if f.dev != "" {
-		i, err := net.InterfaceByName(f.dev)
+		i, err := deviceHere(f.dev, f.netns)
 		if err != nil {
 			return b, cli.Usagef("--dev %s: %w", f.dev, err)
 		}
@@ -339,7 +340,7 @@ func (p *prober) print(what string, was, now reading) error {
 		return json.NewEncoder(p.out).Encode(probeReport(what, wall, p, d))
 	}
 	fmt.Fprintf(p.out, "\n%s, %.1f s\n", what, wall.Seconds())
-	if err := bpf.PrintLatency(p.out, d.latency); err != nil {
+	if err := p.printStages(what, d.latency); err != nil {
 		return err
 	}
 	if what == "total" && !p.flags.plain {
@@ -361,6 +362,22 @@ func (p *prober) print(what string, was, now reading) error {
 		return nil
 	}
 	return bpf.PrintCalls(p.out, d.calls, wall, 0)
+}
+
+// printStages prints the table, and in the end says where no packet came.
+func (p *prober) printStages(what string, stages []bpf.StageHist) error {
+	if slices.ContainsFunc(stages, bpf.StageHist.Seen) {
+		if err := bpf.PrintLatency(p.out, stages); err != nil {
+			return err
+		}
+	}
+	if what != "total" || slices.ContainsFunc(stages, bpf.StageHist.SeenPackets) {
+		return nil
+	}
+	f := p.flags
+	filtered := f.addr != "" || f.cgroup != "" || f.pid != 0 || f.port != 0 || f.localPort != 0 || f.peerPort != 0
+	_, err := fmt.Fprintf(p.out, "no packets: %s\n", quiet(f.dev, f.netns, filtered))
+	return err
 }
 
 // listen opens the Prometheus endpoint, if one is asked for.

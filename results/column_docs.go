@@ -110,7 +110,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"negative control, `wrong-queue`: such a run must be reported as copied; empty = none"},
 	{"expected", "bool", "`true`: invalid, as runs of such modes must be in this environment; else empty"},
 },
-	ColumnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`; empty = not known"},
+	ColumnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`, `cgroup`; empty = not known"},
 	ColumnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, `outcome`; else empty"},
 	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},
 	ColumnDoc{"rx_buffer_bytes", "bytes", "size of the receiving application's buffer, for tcp and uring; empty = like message_bytes"},

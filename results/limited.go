@@ -16,11 +16,12 @@ const (
 	BySender   LimitedBy = "sender"   // the same at the other end, and the receiver did not hold it up
 	ByWindow   LimitedBy = "window"   // TCP's receive window or the sender's buffer, with time left at both ends
 	ByLink     LimitedBy = "link"
-	ByPace     LimitedBy = "pace" // that was asked for
+	ByPace     LimitedBy = "pace"   // that was asked for
+	ByCgroup   LimitedBy = "cgroup" // a limit of CPU time or memory of a control group of either end
 )
 
 // Limits of runs in the order of docs.
-var LimitedBys = []LimitedBy{ByReceiver, BySender, ByWindow, ByLink, ByPace}
+var LimitedBys = []LimitedBy{ByReceiver, BySender, ByWindow, ByLink, ByPace, ByCgroup}
 
 // From where on a thread or CPU has no time left, a wait for the other end counts, and a
 // link is reached.
@@ -51,6 +52,8 @@ func (r *Record) FindLimit() LimitedBy {
 		return ByPace
 	case r.linkShare() >= reached:
 		return ByLink
+	case r.heldByCgroup():
+		return ByCgroup
 	case all == BySender:
 		return BySender
 	case all == ByReceiver || r.anyCPU(&r.SUT) && r.SUT.cpuFull() || r.anyPoller(&r.SUT) && r.SUT.pollerFull():

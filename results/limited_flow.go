@@ -17,6 +17,9 @@ func (r *Record) FlowLimit(n int) LimitedBy {
 
 // limitOfSeveral is a flow's limit by what is known of it alone.
 func (r *Record) limitOfSeveral(n int) LimitedBy {
+	if r.heldByCgroup() {
+		return ByCgroup // of all flows: how busy their threads were says nothing
+	}
 	if l := r.limitBeforeSendersCPU(n); l != "" {
 		return l
 	}

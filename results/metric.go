@@ -17,6 +17,11 @@ const (
 	MetricPollerOutside = "poller_outside_cores"     // and on CPUs that are not measured
 	MetricForeignCores  = "foreign_cpuN_low_cores"   // load of others, at least
 	MetricForeignMost   = "foreign_cpuN_high_cores"  // and at most
+	MetricThrottled     = "cgroup_N_throttled_share" // of a CPU limit's periods, those in which it throttled
+	MetricMemoryHigh    = "cgroup_N_memory_high"     // times that memory.high made tasks reclaim memory
+	MetricMemoryMax     = "cgroup_N_memory_max"      // and memory.max
+	MetricMemoryStall   = "cgroup_memory_stall"      // share of the window in which tasks waited for memory
+	MetricSiblingBusy   = "sibling_cpuN_busy_cores"  // of a measured CPU's SMT sibling, which is not measured
 )
 
 // DataPath begins the sources of figures that a data path itself counted.

@@ -241,6 +241,27 @@ var MetricSections = []MetricSection{
 		{Names: "foreign_cpuN_low_cores foreign_cpuN_high_cores",
 			Units: "cores", Source: "/proc/stat - CLOCK_THREAD_CPUTIME_ID",
 			Meaning: "load of others on a measured CPU, as a range"},
+		{Names: "cgroup_N_throttled_share cgroup_N_throttled_periods cgroup_N_periods cgroup_N_throttled_us",
+			Units: "1 1 1 us", Source: "cgroup cpu.stat",
+			Meaning: "of a CPU limit (cpu.max; version 1: cpu.cfs_quota_us): the share of its periods in " +
+				"which it throttled, how many, of how many, and for how long, its CPUs added up. N is how " +
+				"many levels the cgroup is above that of zcbench on this host, 0 its own; the quality " +
+				"column names it. Missing where there is no limit"},
+		{Names: "cgroup_N_memory_high cgroup_N_memory_max",
+			Units: "1", Source: "cgroup memory.events.local; cgroup memory.failcnt",
+			Meaning: "times that memory.high, or memory.max (version 1: memory.limit_in_bytes), made " +
+				"tasks reclaim memory, by level; missing where that did not happen"},
+		{Names: "cgroup_memory_stall",
+			Units: "1", Source: "cgroup cpu.pressure, memory.pressure",
+			Meaning: "share of the window in which some task of zcbench's own cgroup waited for memory"},
+		{Names: "cgroup_pressure_cpu_some_us cgroup_pressure_cpu_full_us cgroup_pressure_memory_some_us cgroup_pressure_memory_full_us",
+			Units: "us", Source: "cgroup cpu.pressure, memory.pressure",
+			Meaning: "how long some tasks of zcbench's own cgroup, or all of them at once, waited for a " +
+				"CPU or for memory (PSI); missing in the root cgroup, and where the kernel does not count it"},
+		{Names: "sibling_cpuN_busy_cores",
+			Units: "cores", Source: "/proc/stat",
+			Meaning: "load of a CPU that is not measured and shares its core with one of the flow's: it " +
+				"takes that CPU's time without being in its figures"},
 		{Names: "process_run_cores process_user_cores process_sys_cores",
 			Units: "cores", Source: "CLOCK_PROCESS_CPUTIME_ID; getrusage",
 			Meaning: "of the whole process"},

@@ -243,6 +243,8 @@ func (r *Record) packetLimit() LimitedBy {
 		return ByPace
 	case r.packetLinkShare() >= reached:
 		return ByLink
+	case r.heldByCgroup():
+		return ByCgroup
 	}
 	if lost := r.SUT.Packets.LostShare(); lost != nil && *lost >= lossy {
 		return r.lostBy()

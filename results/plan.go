@@ -70,6 +70,7 @@ type Gates struct {
 	DropsPerGB   *float64 `json:"drops_per_gb,omitempty"`   // packets dropped by the receiver per 1e9 bytes
 	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
 	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
+	Throttled    *float64 `json:"throttled,omitempty"`      // share of a CPU limit's periods in which it throttled, or of the window spent waiting for memory
 	IdleDrift    *float64 `json:"idle_drift,omitempty"`     // of the idle power, between before and after
 	Counters     *float64 `json:"counters,omitempty"`       // share of the measured CPU time that zcbench's own sampler took
 	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy

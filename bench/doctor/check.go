@@ -23,7 +23,7 @@ const CheckSSH = "ssh's interface"
 // Checks looks at what the modes depend on, beside the modes themselves.
 func Checks() []wire.Check {
 	system, measures := publicChecks()
-	return slices.Concat(system, []wire.Check{leases(), copying()}, measures, powerChecks())
+	return slices.Concat(system, []wire.Check{FS{}.cgroups(), leases(), copying()}, measures, powerChecks())
 }
 
 // publicChecks are those that tell nothing of whose host it is, which a record may have:

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/cgroup"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/tally"
 )
@@ -16,6 +17,7 @@ import (
 type meters struct {
 	pmu      *counter.PMU
 	dram     *counter.DRAM
+	groups   *cgroup.Groups   // nil: nobody says which they are
 	pollers  *counter.Pollers // nil: nothing polls for the flows
 	polledBy NAPIThreads
 	tally    *tally.Reader // nil: the interface cannot be asked
@@ -28,6 +30,7 @@ type meters struct {
 func openMeters(s wire.EndSpec) (m meters) {
 	m.pmu = counter.OpenPMU(counter.FS{}, s.MeasureCPUs)
 	m.dram = counter.OpenDRAM(counter.FS{})
+	m.openGroups()
 	m.openPollers(s)
 	m.openTally(s)
 	m.nic = watchNIC(s, m.tally.Device())
@@ -37,6 +40,7 @@ func openMeters(s wire.EndSpec) (m meters) {
 func (m *meters) close() {
 	m.pmu.Close()
 	m.dram.Close()
+	m.groups.Close()
 	m.pollers.Close()
 	m.tally.Close()
 }

@@ -232,7 +232,7 @@ func (r *run) flowError() error {
 // next to the CPU columns, which lie on the window's side.
 func (r *run) take(e *edge, end bool) error {
 	cfg := counter.Config{CPUs: r.end.spec.MeasureCPUs, Dev: r.end.spec.Dev, Sockets: r.end.streams(), Sends: r.end.spec.Role == stream.TX,
-		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers}
+		Threads: r.end.threads(), End: end, PMU: r.pmu, DRAM: r.dram, Pollers: r.pollers, Groups: r.groups}
 	if end {
 		e.napis = r.napis()
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()

@@ -89,6 +89,7 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 		c.Netstat = NetstatBetween(before.Netstat, after.Netstat)
 		rows.netstat(c.Netstat, before.Netstat, after.Netstat)
 	}
+	c.cgroups(&rows, before.Groups, after.Groups)
 	rows.cost(before, after)
 	c.Idle = rows.idle
 	c.Unjudged = c.unjudged()

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/machine/cgroup"
 )
 
 // Config says what a snapshot reads. The zero value is everything that needs no
@@ -43,6 +44,8 @@ type Config struct {
 	DRAM *DRAM
 	// Pollers are read too, in the same way.
 	Pollers *Pollers
+	// Groups are the control groups of this process, read in the same way.
+	Groups *cgroup.Groups
 }
 
 // Snapshot is every counter at one edge of the window. A part that could not be
@@ -64,6 +67,7 @@ type Snapshot struct {
 	PMU        PMUCounts
 	DRAM       *DRAMCounts
 	Pollers    []PollerTimes
+	Groups     *cgroup.Reading
 
 	CostNs   int64 // CPU time that taking it used on its thread
 	TookNs   int64 // and how long it took
@@ -114,6 +118,7 @@ type part struct {
 func (s *Snapshot) parts() []part {
 	fs := s.Config.FS
 	parts := []part{
+		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},
 		{read: func() error {
 			if s.Config.End { // after the load, not before it
 				s.Heat = ReadHeat(fs, s.Config.CPUs)

@@ -62,6 +62,7 @@ func Live(fs FS, devs Devs) *environment.Snapshot {
 func (f *facts) live(devs Devs) {
 	f.frequency()
 	f.memory()
+	f.cgroups()
 	f.sysctls(devs)
 	f.interfaces(devs)
 }

@@ -72,6 +72,7 @@ func (w *writer) limits() {
 var lift = map[results.LimitedBy]string{
 	results.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
 	results.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
+	results.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the runs' warnings name it.",
 	results.ByLink:   "That takes a faster link, or a comparison of costs at one pace (--pace).",
 }
 

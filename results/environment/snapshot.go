@@ -51,7 +51,7 @@ func (f Fact) Area() string {
 }
 
 // The areas of facts that change while a host is up: by settings, or by anybody.
-var live = []string{"sysctl", "cpufreq", "memory", "nic"}
+var live = []string{"sysctl", "cpufreq", "memory", "nic", "cgroup"}
 
 // Live tells whether a fact may change while the host is up.
 func (f Fact) Live() bool { return slices.Contains(live, f.Area()) }

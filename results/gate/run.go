@@ -12,8 +12,8 @@ import (
 // failure is a limit that a run is beyond, by the flag of runs that count all the same.
 type failure struct{ flag, reason, fix string }
 
-// Run judges one run by the gates that need no other: foreign load and the drift of idle
-// power, which leave it out, then retransmits, drops, coverage, what limited it, how even its
+// Run judges one run by the gates that need no other: cgroups that held an end back, foreign
+// load and the drift of idle power, which leave it out, then retransmits, drops, coverage, what limited it, how even its
 // flows were and options that did not act, which flag it, or leave it out where that was asked
 // for, and last whether the machine was quiet and the receiver saturated. A run that is not ok,
 // and a warm-up, are left as they are; of a calibration's run only what left it out is asked,
@@ -23,7 +23,7 @@ func Run(g results.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{foreign, idleDrift} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{throttled, foreign, idleDrift} {
 		if f := check(g, r); f != nil {
 			r.Fail(results.ByEnvironment, f.reason, f.fix)
 			return

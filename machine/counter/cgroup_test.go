@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+
+package counter
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/cgroup"
+	"github.com/zcbench/zcbench/results"
+)
+
+// What limits did in a window is in rows, with their words, and in warnings; a group without a
+// limit has none.
+func TestCgroupRows(t *testing.T) {
+	n := func(v uint64) *uint64 { return &v }
+	before := &cgroup.Reading{
+		CPU:      []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 10, Throttled: 4}},
+		Memory:   []cgroup.Memory{{Name: "/a/b", High: "1048576", HighEvents: n(7), MaxEvents: n(3)}},
+		Pressure: cgroup.Pressure{MemorySome: n(1000)}}
+	after := &cgroup.Reading{
+		CPU:      []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 506, Throttled: 413, ThrottledUs: 9}},
+		Memory:   []cgroup.Memory{{Name: "/a/b", High: "1048576", HighEvents: n(8), MaxEvents: n(3)}},
+		Pressure: cgroup.Pressure{MemorySome: n(501000)}}
+	c, r := Change{}, rows{seconds: 10}
+	c.cgroups(&r, before, after)
+	h := results.Host{Metrics: r.out}
+	for _, m := range h.Rows() {
+		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			t.Error(err)
+		}
+	}
+	value := func(name string) *float64 {
+		for _, m := range h.Rows() {
+			if m.Name == name {
+				return &m.Value
+			}
+		}
+		return nil
+	}
+	for name, want := range map[string]float64{"cgroup_1_periods": 496, "cgroup_1_throttled_periods": 409, "cgroup_1_throttled_us": 9,
+		"cgroup_1_throttled_share": 409. / 496, "cgroup_0_memory_high": 1, "cgroup_memory_stall": .05, "cgroup_pressure_memory_some_us": 500000} {
+		if v := value(name); v == nil || *v != want {
+			t.Errorf("%s is %v, want %v", name, v, want)
+		}
+	}
+	for _, name := range []string{"cgroup_0_periods", "cgroup_0_memory_max", "cgroup_pressure_cpu_some_us"} {
+		if value(name) != nil {
+			t.Errorf("%s was not counted, and has a row", name)
+		}
+	}
+	want := []string{"cgroup /a: cpu.max 50000 100000 throttled it in 409 of 496 periods",
+		"cgroup /a/b: memory.high 1048576 made tasks reclaim memory once; tasks of its own cgroup waited for memory for 5.0 % of the window"}
+	if !slices.Equal(c.Warnings, want) {
+		t.Errorf("warnings %q, want %q", c.Warnings, want)
+	}
+	if share, words := h.HeldBack(); share != 409./496 || words != want[0] {
+		t.Errorf("held back %v by %q", share, words)
+	}
+	if c, r = (Change{}), (rows{}); true {
+		c.cgroups(&r, nil, after)
+	}
+	if r.out != nil {
+		t.Errorf("of one reading: %s", strings.TrimSpace(r.out[0].Name))
+	}
+}

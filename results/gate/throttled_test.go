@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+
+package gate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// A run of which a control group held an end back is made again, and says which it was; where it
+// is let count, that is its limit.
+func TestThrottled(t *testing.T) {
+	const held = "cgroup /x: cpu.max 50000 100000 throttled it in 409 of 496 periods"
+	share := func(v float64) results.Metric {
+		return results.Metric{Name: results.MetricThrottled, Of: []string{"0"}, Value: v, Quality: held}
+	}
+	high := results.Metric{Name: results.MetricMemoryHigh, Of: []string{"1"}, Value: 3, Quality: "cgroup /y: memory.high 9 made tasks reclaim memory 3 times"}
+	stall := func(v float64) results.Metric { return results.Metric{Name: results.MetricMemoryStall, Value: v} }
+	off := results.DefaultGates()
+	off.Throttled = nil
+	for name, c := range map[string]struct {
+		tg      bool
+		metrics []results.Metric
+		gates   results.Gates
+		reason  string
+		limit   results.LimitedBy
+	}{
+		"throttled":                  {false, []results.Metric{share(.82)}, results.DefaultGates(), "SUT: " + held, results.ByCgroup},
+		"the sender":                 {true, []results.Metric{share(.82)}, results.DefaultGates(), "TG: " + held, results.ByCgroup},
+		"allowed":                    {false, []results.Metric{share(.82)}, off, "", results.ByCgroup},
+		"once in ten seconds":        {false, []results.Metric{share(.01)}, results.DefaultGates(), "SUT: " + held, ""},
+		"a limit that did nothing":   {false, []results.Metric{share(0)}, results.DefaultGates(), "", ""},
+		"memory.high":                {false, []results.Metric{high, stall(.3)}, results.DefaultGates(), "SUT: " + high.Quality, results.ByCgroup},
+		"memory.high, without waits": {false, []results.Metric{high, stall(0)}, results.DefaultGates(), "", ""},
+		"memory.high, waits unknown": {false, []results.Metric{high}, results.DefaultGates(), "SUT: " + high.Quality, results.ByCgroup},
+		"waits of another reason":    {false, []results.Metric{stall(.3)}, results.DefaultGates(), "", ""},
+	} {
+		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
+		r.SUT.ThroughputGbps = new(7.5)
+		if r.SUT.Metrics = c.metrics; c.tg {
+			r.SUT.Metrics, r.TG.Metrics = nil, c.metrics
+		}
+		r.Conclude()
+		if r.Limit != c.limit {
+			t.Errorf("%s: limited by %q, want %q", name, r.Limit, c.limit)
+		}
+		Run(c.gates, &r)
+		want := results.OK
+		if c.reason != "" {
+			want = results.Invalid
+		}
+		if r.Verdict != want || r.Reason != c.reason || want == results.Invalid && (r.Gate != results.ByEnvironment || !strings.Contains(r.Fix, "gates.throttled: off")) {
+			t.Errorf("%s: %s, %q by %q, fix %q; want %q", name, r.Verdict, r.Reason, r.Gate, r.Fix, c.reason)
+		}
+	}
+}

@@ -20,6 +20,7 @@ type failure struct{ flag, reason, fix string }
 // because shares of a pace are of it, and so of a search's trial. Proofs (g.Copied among them)
 // are judged by the ends themselves.
 func Run(g results.Gates, r *results.Record) {
+	blameCgroup(g, r)
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}

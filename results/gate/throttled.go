@@ -4,6 +4,7 @@ package gate
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/zcbench/zcbench/results"
 )
@@ -20,4 +21,15 @@ func throttled(g results.Gates, r *results.Record) *failure {
 		}
 	}
 	return nil
+}
+
+// blameCgroup says of a run that something else on the hosts spoilt, such as one whose window was
+// read late, that a control group held an end back: that is why.
+func blameCgroup(g results.Gates, r *results.Record) {
+	if r.FailedGate() != results.ByEnvironment {
+		return
+	}
+	if f := throttled(g, r); f != nil && !strings.Contains(r.Reason, f.reason) {
+		r.Fail(results.ByEnvironment, f.reason+"; "+r.Reason, f.fix)
+	}
 }

@@ -56,3 +56,16 @@ func TestThrottled(t *testing.T) {
 		}
 	}
 }
+
+// A window that was read late because its reader was throttled is the limit's doing, too.
+func TestThrottledLate(t *testing.T) {
+	r := results.Record{}
+	r.Fail(results.ByEnvironment, "SUT: the window of 1s lasted 1400 ms", "end other work")
+	r.SUT.Metrics = []results.Metric{{Name: results.MetricThrottled, Of: []string{"0"}, Value: .9, Quality: "cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods"}}
+	for range 2 { // once is enough
+		Run(results.DefaultGates(), &r)
+		if want := "SUT: cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods; SUT: the window of 1s lasted 1400 ms"; r.Reason != want || !strings.Contains(r.Fix, "docker") {
+			t.Errorf("%q, fix %q", r.Reason, r.Fix)
+		}
+	}
+}

@@ -109,7 +109,7 @@ type Process struct {
 
 // Busy are the flags of run and demo on a machine that has other work: tests run beside others,
 // and a run that these spoil is neither made again nor invalid for their load.
-var Busy = []string{"--gate", "foreign_cores=off", "--gate", "replace=0"}
+var Busy = []string{"--gate", "foreign_cores=off", "--gate", "throttled=off", "--gate", "replace=0"}
 
 // Start starts a command, run and demo with [Busy] unless they have gates of their own. The
 // test's end kills it.

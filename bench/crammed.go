@@ -100,7 +100,7 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 	}
 	h, _ := r.hostOf(role, c)
 	n, near := r.need(role, c), r.Opt.may[index(role)]
-	near = slices.Sorted(slices.Values(slices.Concat(near, r.Opt.beyond(index(role)))))
+	near = slices.Sorted(slices.Values(slices.Concat(near, r.Opt.other[index(role)], r.Opt.beyond(index(role)))))
 	besides := ""
 	if r.SUT.SameMachine(r.TG) {
 		other := stream.TX

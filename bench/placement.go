@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -58,19 +59,22 @@ func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Inter
 	if node := o.nodes[end]; node != nil && *node >= 0 {
 		near = onNode(h.Topology(), *node, may)
 	}
-	o.may[end], o.far[end] = near, elsewhere(h.Topology(), near, may)
+	o.may[end], o.other[end] = cpuclass.Prefer(h.Topology().Classes, near)
+	o.far[end] = elsewhere(h.Topology(), near, may)
 }
 
 // candidates are the CPUs of which the TG takes the first ones on one machine, else the last.
 func (o *Options) candidates(end int, sameMachine bool) []int {
 	if sameMachine {
-		return slices.Concat(o.may[end], o.beyond(end))
+		return slices.Concat(o.may[end], o.other[end], o.beyond(end))
 	}
 	return o.lastFirst(end)
 }
 
 // lastFirst are the CPUs that an end takes the last ones of.
-func (o *Options) lastFirst(end int) []int { return slices.Concat(o.beyond(end), o.may[end]) }
+func (o *Options) lastFirst(end int) []int {
+	return slices.Concat(o.beyond(end), o.other[end], o.may[end])
+}
 
 // beyond are the CPUs on other NUMA nodes, if the end may use such.
 func (o *Options) beyond(end int) []int {

@@ -43,6 +43,7 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markSharing(rec)
 	r.markPlacement(rec)
 	r.markSiblings(rec)
+	r.markClasses(rec)
 	r.markNodes(rec)
 	r.markUpper(rec)
 	markDrops(rec)

@@ -53,6 +53,7 @@ type Options struct {
 
 	near  [2][]int // the CPUs near the interface of the SUT and the TG
 	may   [2][]int // those of them, or of the NUMA node that was asked for, that flows are given
+	other [2][]int // those beside may that are of another class of a hybrid processor: the last resort
 	far   [2][]int // those on other NUMA nodes, one of each core
 	named [2][]int // the CPUs that were named for their threads, for several flows in turn
 	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.

@@ -71,7 +71,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
 			"`calibration`: unpaced, the base rate of paces given in percent; `trial`: made by a search for the highest rate without loss, at the pace that was tried (docs/packets.md); " +
-			"`smt-siblings` where CPUs share a core; `other-node` where those of another NUMA node than the interface's had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
+			"`smt-siblings` where CPUs share a core; `busy-sibling` where the other thread of the core of one of the flow's CPUs was busy; `mixed-cpu-classes` where CPUs of several classes of a hybrid processor served one run (docs/hosts.md); `other-node` where those of another NUMA node than the interface's had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
 			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet costs, `cpumap-thread`: cpu_poller_cores has the time of the thread behind a cpumap (docs/packets.md); `cpu-missing`: the CPU time of an end could not be read, or not surely, `foreign-unknown`: it could, but not how much of it was others' (docs/sources.md); `disturbed`: disturbed by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
@@ -159,6 +159,7 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues over, at the receiver one for each queue"},
 	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the highest rate without loss: that rate, as it was really sent, which is up to 1 % below the run's pace, and the lowest pace that failed; empty = none did (docs/packets.md)"},
 	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of the search, which have rows of their own, flagged `trial`"},
+	ColumnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq (docs/hosts.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.

@@ -136,7 +136,8 @@ var columns = withOptions([]column{
 		floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }), computedCol("ns_per_packet", (*Host).NsPerPacket),
 		chosen("udp_batch"), chosen("udp_segmentation"),
 		chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")}, tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
-		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns())...,
+		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
+		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })})...,
 )
 
 // withOptions adds the columns of the options that have none yet, in their order, and those

@@ -39,6 +39,10 @@ const (
 // more than it does on a quiet machine.
 const FlagNotQuiet = "not-quiet"
 
+// FlagBusySibling marks a run that counts, while which the other SMT thread of the core of one of
+// the flow's CPUs was busy.
+const FlagBusySibling = "busy-sibling"
+
 // DefaultReplace is how often a run is made again in its place that something else spoilt.
 const DefaultReplace = 2
 

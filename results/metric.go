@@ -21,7 +21,9 @@ const (
 	MetricMemoryHigh    = "cgroup_N_memory_high"     // times that memory.high made tasks reclaim memory
 	MetricMemoryMax     = "cgroup_N_memory_max"      // and memory.max
 	MetricMemoryStall   = "cgroup_memory_stall"      // share of the window in which tasks waited for memory
-	MetricSiblingBusy   = "sibling_cpuN_busy_cores"  // of a measured CPU's SMT sibling, which is not measured
+	MetricSiblingBusy   = "sibling_cpuN_busy_cores"  // of the SMT sibling of one of the flow's CPUs
+
+	MetricSiblingUncertainty = "sibling_cpuN_uncertainty_cores" // of that
 )
 
 // DataPath begins the sources of figures that a data path itself counted.

@@ -258,10 +258,10 @@ var MetricSections = []MetricSection{
 			Units: "us", Source: "cgroup cpu.pressure, memory.pressure",
 			Meaning: "how long some tasks of zcbench's own cgroup, or all of them at once, waited for a " +
 				"CPU or for memory (PSI); missing in the root cgroup, and where the kernel does not count it"},
-		{Names: "sibling_cpuN_busy_cores",
+		{Names: "sibling_cpuN_busy_cores sibling_cpuN_uncertainty_cores",
 			Units: "cores", Source: "/proc/stat",
-			Meaning: "load of a CPU that is not measured and shares its core with one of the flow's: it " +
-				"takes that CPU's time without being in its figures"},
+			Meaning: "load of a CPU that shares its core with one of the flow's, without being one, and " +
+				"its uncertainty: what that CPU does takes longer for it"},
 		{Names: "process_run_cores process_user_cores process_sys_cores",
 			Units: "cores", Source: "CLOCK_PROCESS_CPUTIME_ID; getrusage",
 			Meaning: "of the whole process"},

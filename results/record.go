@@ -203,6 +203,7 @@ type Env struct {
 	AppCPU       string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
 	Placement    string `json:"placement,omitempty"`  // how the receive softirq was put where it ran; empty: left as found
 	CPUsMeasured string `json:"cpus_measured,omitempty"`
+	CPUClass     string `json:"cpu_class,omitempty"` // of a hybrid processor, that of the flow's CPUs, or all of theirs joined by "+"; empty: all CPUs are alike
 	ToolVersion  string `json:"tool_version,omitempty"`
 	GoVersion    string `json:"go_version,omitempty"`
 	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none

@@ -37,7 +37,7 @@ func (fs FS) sysLine(elem ...string) string {
 
 // checks are those of the host that bear on every figure.
 func (fs FS) checks() []wire.Check {
-	return []wire.Check{fs.hugePages(), fs.governor(), fs.irqbalance(), fs.iommu(), fs.lockdown()}
+	return []wire.Check{fs.hugePages(), fs.governor(), fs.irqbalance(), fs.iommu(), fs.lockdown(), fs.classes()}
 }
 
 func (fs FS) hugePages() wire.Check {

@@ -277,6 +277,7 @@ func (r *run) host() results.Host {
 	r.change = change
 	r.polled(&h)
 	r.helped(&h, change.Polled)
+	r.aboutCPUs(&h, change)
 	h.FlowMHz = change.FlowMHz(r.flowCPUs(change))
 	r.placed(&h, change)
 	r.fillFlow(&h, change)

@@ -147,6 +147,14 @@ type HelloResult struct {
 
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
 	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
+
+	Classes []CPUClass `json:"classes,omitempty"` // kinds of CPUs, the fastest first, where there are several
+}
+
+// CPUClass is CPUs of one kind.
+type CPUClass struct {
+	Name string `json:"name"`
+	CPUs string `json:"cpus"` // a list
 }
 
 // Owed is what dead processes left, and OpFinish would restore.

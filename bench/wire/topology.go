@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/machine/place"
 )
 
@@ -15,6 +17,9 @@ import (
 func (h *HelloResult) SetTopology(t place.Topology) {
 	for _, c := range t.Cores {
 		h.Cores = append(h.Cores, counter.FormatCPUList(c))
+	}
+	for _, c := range t.Classes {
+		h.Classes = append(h.Classes, CPUClass{c.Name, counter.FormatCPUList(c.CPUs)})
 	}
 	if len(t.Nodes) < 2 {
 		return
@@ -41,6 +46,7 @@ func (h *HelloResult) topology() (place.Topology, error) {
 		return t, fmt.Errorf("nodes: %d of them, and no host has more than %d", len(h.Nodes), mostNodes)
 	}
 	inCore, onNode := seenCPUs{}, seenCPUs{}
+	var err error
 	for _, text := range h.Cores {
 		cpus, err := inCore.list("cores", text)
 		if err != nil {
@@ -58,7 +64,30 @@ func (h *HelloResult) topology() (place.Topology, error) {
 		}
 		t.Nodes[n.Node] = cpus
 	}
-	return t, nil
+	t.Classes, err = h.classes()
+	return t, err
+}
+
+// mostClasses is more than any processor has, and mostClassName than any name of ours.
+const mostClasses, mostClassName = 16, 40
+
+// classes refuses CPUs that are in two classes, and names that are none of ours.
+func (h *HelloResult) classes() (all []cpuclass.Class, err error) {
+	if len(h.Classes) > mostClasses {
+		return nil, fmt.Errorf("classes: %d of them, and no processor has more than %d", len(h.Classes), mostClasses)
+	}
+	seen := seenCPUs{}
+	for _, c := range h.Classes {
+		if len(c.Name) > mostClassName || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyzMHz0123456789_ ") != "" || c.Name == "" {
+			return nil, fmt.Errorf("classes: %.60q is no class of CPUs", c.Name)
+		}
+		cpus, err := seen.list("classes", c.CPUs)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, cpuclass.Class{Name: c.Name, CPUs: cpus})
+	}
+	return all, nil
 }
 
 // list reads a list of CPUs of which there is one at least, and none in a list before it.

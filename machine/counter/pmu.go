@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -20,6 +21,7 @@ import (
 type PMU struct {
 	cpus   []int
 	events []pmuEvent
+	kinds  cpuclass.Events // of a hybrid processor
 	// Missing says of each event that cannot be counted why not.
 	Missing map[string]string
 }
@@ -52,7 +54,7 @@ func OpenPMU(fs FS, cpus []int) *PMU {
 			return p
 		}
 	}
-	p.cpus = cpus
+	p.cpus, p.kinds = cpus, cpuclass.ReadEvents(fs.sys)
 	p.open(pmuCycles, unix.PerfEventAttr{Type: unix.PERF_TYPE_HARDWARE, Config: unix.PERF_COUNT_HW_CPU_CYCLES})
 	for _, name := range []string{pmuAPERF, pmuMPERF, pmuTSC} {
 		attr, err := msrEvent(fs, name)
@@ -84,7 +86,11 @@ func (p *PMU) open(name string, attr unix.PerfEventAttr) {
 	attr.Size = unix.PERF_ATTR_SIZE_VER0
 	attr.Read_format = CountedFor
 	e := pmuEvent{name: name}
+	event := attr.Config
 	for _, c := range p.cpus {
+		if attr.Type == unix.PERF_TYPE_HARDWARE {
+			attr.Config = p.kinds.Config(event, c)
+		}
 		fd, err := unix.PerfEventOpen(&attr, -1, c, -1, unix.PERF_FLAG_FD_CLOEXEC)
 		if err != nil {
 			closeAll(e.fds)

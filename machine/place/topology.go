@@ -10,19 +10,22 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/cpuclass"
 )
 
 // Topology is how a host's CPUs share cores and memory.
 type Topology struct {
 	Cores [][]int       // CPUs that are threads of one core, where a core has several
 	Nodes map[int][]int // the CPUs of each NUMA node
+	// Classes are the kinds of CPUs, the fastest first; nil: all are alike.
+	Classes []cpuclass.Class
 }
 
 // ReadTopology reads that of this host. What it does not say is missing.
 func ReadTopology() Topology { return readTopology("/sys") }
 
 func readTopology(root string) Topology {
-	t := Topology{Nodes: map[int][]int{}}
+	t := Topology{Nodes: map[int][]int{}, Classes: cpuclass.Read(root)}
 	files, _ := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list"))
 	for _, f := range files {
 		cpus, err := readCPUs(f)

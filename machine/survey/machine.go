@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/machine/cpuclass"
 )
 
 // firmware are the files of /sys/class/dmi/id that are no serial number, UUID or asset tag.
@@ -70,6 +72,7 @@ func (f *facts) processor() {
 	}
 	f.file("cpu/online", fs.sys("devices/system/cpu/online"))
 	f.add("cpu/threads of a core", distinct(siblings))
+	f.add("cpu/classes", cpuclass.String(cpuclass.Read(fs.Sys)))
 	f.file("cpu/smt control", fs.sys("devices/system/cpu/smt/control"))
 	f.file("cpu/smt active", fs.sys("devices/system/cpu/smt/active"))
 	holes, _ := filepath.Glob(fs.sys("devices/system/cpu/vulnerabilities/*"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/cpuclass"
 	"golang.org/x/sys/unix"
 )
 
@@ -115,12 +116,15 @@ func (s *Sampler) open(o Options) error {
 
 func (s *Sampler) openAs(k kind, o Options) error {
 	s.Event = k.event
-	attr := k.attr(o.Hz, len(o.Threads) > 0)
+	attr, kinds := k.attr(o.Hz, len(o.Threads) > 0), cpuclass.ReadEvents("")
 	threads := o.Threads
 	if len(threads) == 0 {
 		threads = []int{-1}
 	}
 	for _, cpu := range o.CPUs {
+		if k.typ == unix.PERF_TYPE_HARDWARE {
+			attr.Config = kinds.Config(k.conf, cpu)
+		}
 		ring := -1 // the event whose ring the CPU's other ones write to
 		for _, tid := range threads {
 			fd, err := unix.PerfEventOpen(&attr, tid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)

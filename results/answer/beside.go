@@ -243,6 +243,8 @@ func reason(r *compare.Row) string {
 		return "other instruments"
 	case r.Mixed():
 		return byFactors
+	case r.OtherClass != "":
+		return "CPUs of other classes"
 	case r.OtherClock != "":
 		return "other CPU frequencies"
 	case len(r.Published) > 0:

@@ -135,6 +135,10 @@ type Row struct {
 	// time is then not comparable.
 	OtherClock string `json:"other_frequency,omitempty"`
 
+	// OtherClass says of which classes of a hybrid processor the CPUs of A and B were, where
+	// these differ: nothing of them is comparable.
+	OtherClass string `json:"other_cpu_class,omitempty"`
+
 	// Exploratory is a comparison that was not declared to count before there were
 	// figures: it is corrected among those like it.
 	Exploratory bool `json:"exploratory,omitempty"`
@@ -284,7 +288,7 @@ func judge(rows []*Row, m Metric) {
 			r.equalWork(r.cells)
 		}
 		r.withinClocks()
-		if r.OtherClock != "" {
+		if r.OtherCPUs() != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
 		}
 		if r.Diff.Testable() {
@@ -320,6 +324,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		if !slices.Contains(setsClock, p.factor) {
 			row.OtherClock = otherClock(p, m)
 		}
+		row.OtherClass = otherClass(p)
 		rows = append(rows, row)
 	}
 	return rows

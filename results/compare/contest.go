@@ -126,10 +126,8 @@ func (r *Rival) Why() string {
 		return "other instrument: " + r.Instruments
 	case s.Limit != "":
 		return AtLimit(s.Limit)
-	case s.OtherClock != "":
-		return "other CPU frequency: " + s.OtherClock
 	}
-	return ""
+	return r.Standing.OtherCPUs()
 }
 
 // Contestants are the cells of a set that can be the best at something: own runs that count, that

@@ -59,6 +59,9 @@ func (c *Couple) Remarks() (lines []string) {
 			lines = append(lines, "the CPUs ran at different frequencies ("+clock+"): times compare the clocks, too")
 		}
 	}
+	if class := otherClass(c.pair); class != "" {
+		lines = append(lines, otherCPUs(class, "")+": what work costs on one says nothing of the other")
+	}
 	if u := unconsumed(&c.A.Cell, &c.B.Cell); u != "" {
 		lines = append(lines, u+": the benefit of having it in the cache is not included")
 	}

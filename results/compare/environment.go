@@ -51,6 +51,7 @@ func EnvFacts(e results.Env) []EnvFact {
 		{Name: "softirq on CPU", Value: e.IRQCPU, PerRun: true},
 		{Name: "softirq placed", Value: e.Placement, PerRun: true},
 		{Name: "application on CPU", Value: e.AppCPU, PerRun: true},
+		{Name: "class of its CPUs", Value: e.CPUClass, PerRun: true},
 		{Name: "congestion control", Value: e.Congestion, PerRun: true},
 		{Name: "io_uring engine", Value: e.UringEngine, PerRun: true},
 		{Name: "zcbench", Value: e.ToolVersion},

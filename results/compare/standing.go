@@ -17,10 +17,12 @@ type Standing struct {
 	Limit, AboveLimit results.LimitedBy
 	// OtherClock says how fast the CPUs of the two ran, where that is not alike.
 	OtherClock string
+	// OtherClass says of which classes of a hybrid processor they were, where that is not alike.
+	OtherClass string
 }
 
 // Borne tells that the lower one is worse, and nothing else was the reason.
-func (s Standing) Borne() bool { return s.Limit == "" && s.OtherClock == "" }
+func (s Standing) Borne() bool { return s.Limit == "" && s.OtherCPUs() == "" }
 
 // Standing is that of a cell below another.
 func (c *Cell) Standing(above *Cell) (s Standing) {
@@ -30,6 +32,7 @@ func (c *Cell) Standing(above *Cell) (s Standing) {
 	if !slices.ContainsFunc(differing(&above.Cell, &c.Cell), ofClock) { // else it is what they are about
 		s.OtherClock = otherClock(pairing{a: above, b: c}, Metric{})
 	}
+	s.OtherClass = otherClass(pairing{a: above, b: c})
 	return s
 }
 

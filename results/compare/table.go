@@ -239,8 +239,8 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 		return v, []string{"other instrument: " + plaintext.Line(r.Other)}
 	case r.Mixed():
 		return v, []string{"differs in " + strings.Join(r.Others, ", ")}
-	case r.OtherClock != "":
-		return v, []string{"other CPU frequency: " + r.OtherClock}
+	case r.OtherCPUs() != "":
+		return v, []string{plaintext.Line(r.OtherCPUs())}
 	case len(r.Published) > 0:
 		return v, []string{"published figure"}
 	case len(r.Diff.Warnings) > 0:

@@ -39,6 +39,7 @@ func Run(g results.Gates, r *results.Record) {
 		}
 	}
 	inert(g, r)
+	siblings(r)
 	quiet(r)
 	r.MarkSlack()
 }

@@ -156,7 +156,7 @@ func (r *Ranked) rank(all []*candidate, between float64, most int) {
 			said.limit(top, s.AboveLimit)
 			said.limit(i, s.Limit)
 			if below := apart(all[i], all[top], len(all)-1, between); below && !s.Borne() {
-				said.clock(i, s.OtherClock)
+				said.cpus(i, s.OtherCPUs())
 				continue
 			} else if below {
 				first, place = at, ranked+1
@@ -191,9 +191,9 @@ func (c caveats) limit(i int, l results.LimitedBy) {
 	}
 }
 
-func (c caveats) clock(i int, why string) {
+func (c caveats) cpus(i int, why string) {
 	if why != "" {
-		c.add(i, "other CPU frequency: "+why)
+		c.add(i, why)
 	}
 }
 

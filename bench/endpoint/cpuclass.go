@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package endpoint
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/cpuclass"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/results"
+)
+
+// aboutCPUs says what the CPUs of the flow are, and how busy those were that share a core with
+// one of them.
+func (r *run) aboutCPUs(h *results.Host, change counter.Change) {
+	t, cpus := place.ReadTopology(), r.flowCPUs(change)
+	if classed := cpus; t.Classes != nil {
+		if classed == nil { // of a thread that was anywhere
+			classed = r.anyCPU()
+		}
+		h.Env.CPUClass = cpuclass.Of(t.Classes, classed)
+	}
+	if siblings := siblingsOf(t, cpus); siblings != nil {
+		h.Metrics = append(h.Metrics, busySiblings(counter.Usage(r.from.host.CPU, r.to.host.CPU, siblings))...)
+	}
+}
+
+// anyCPU are those that a thread of this process may run on.
+func (r *run) anyCPU() []int {
+	a, err := place.AllowedCPUs()
+	if err != nil {
+		return nil
+	}
+	return a.Own
+}
+
+// siblingsOf are the threads of the same cores that are not among some CPUs.
+func siblingsOf(t place.Topology, cpus []int) (out []int) {
+	for _, core := range t.Cores {
+		if !slices.ContainsFunc(core, func(c int) bool { return slices.Contains(cpus, c) }) {
+			continue
+		}
+		for _, c := range core {
+			if !slices.Contains(cpus, c) {
+				out = append(out, c)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// busySiblings are the figures of siblings. One that is offline has none.
+func busySiblings(u counter.CPUUsage) (ms []results.Metric) {
+	for _, c := range u.PerCPU {
+		if c.BusyCores != nil {
+			cpu := []string{strconv.Itoa(c.CPU)}
+			ms = append(ms, results.Metric{Name: results.MetricSiblingBusy, Of: cpu, Unit: "cores", Value: *c.BusyCores, Source: "/proc/stat", Quality: c.Quality()},
+				results.Metric{Name: results.MetricSiblingUncertainty, Of: cpu, Unit: "cores", Value: c.UncertaintyCores, Source: "/proc/stat"})
+		}
+	}
+	return ms
+}

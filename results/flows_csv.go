@@ -43,7 +43,7 @@ var flowColumns = []flowColumn{
 		func(r *flowRow) string { return string(r.flow.Verdict) }},
 	{"reason", "", "why the verdict is not ok", func(r *flowRow) string { return CSVText(r.flow.Reason) }},
 
-	{"limit", "", "in the receiver's row: what limited this flow (docs/statistics.md): `receiver`, `sender`, `window`, of a run's only flow also `link`, `pace`; empty = not known",
+	{"limit", "", "in the receiver's row: what limited this flow (docs/statistics.md): `receiver`, `sender`, `window`, `cgroup`, of a run's only flow also `link`, `pace`; empty = not known",
 		func(r *flowRow) string { return string(r.flow.Limit) }},
 	{"landed_queue", "", "RX queue that it came by, where the driver reports it: of modes that take queues over, and of flows that were steered", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
 	{"thread_cores", "cores", "share of the window in which its thread ran or waited for its CPU; 1 = no time left",

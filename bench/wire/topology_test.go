@@ -66,3 +66,22 @@ func TestTopologyIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// Classes of CPUs come as they were read; nonsense in their place is refused.
+func TestClasses(t *testing.T) {
+	hello := HelloResult{Version: 1, ToolVersion: "v", PID: 7, NetNS: "4:1", OnlineCPUs: []int{0, 1}}
+	good := []CPUClass{{"cpu_core", "0"}, {"cpu_atom 2500 MHz", "1"}}
+	hello.Classes = good
+	if err := hello.Check(); err != nil {
+		t.Error(err)
+	}
+	if c := hello.Topology().Classes; len(c) != 2 || c[1].Name != "cpu_atom 2500 MHz" || !slices.Equal(c[1].CPUs, []int{1}) {
+		t.Errorf("%+v", c)
+	}
+	for name, bad := range map[string][]CPUClass{"a name with more": {{"x\x1b[2J", "0"}}, "a long name": {{strings.Repeat("x", 99), "0"}}, "no name": {{"", "0"}},
+		"a plus": {{"a+b", "0"}}, "no CPU": {{"a", ""}}, "in two": {{"a", "0-1"}, {"b", "1"}}, "no list": {{"a", "x"}}, "too many": slices.Repeat(good, 20)} {
+		if hello.Classes = bad; hello.Check() == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}

@@ -63,7 +63,7 @@ func TestRead(t *testing.T) {
 	each(same, "0-3", "cpu_capacity", "1024")
 	each(same, "0-1", "cpufreq/cpuinfo_max_freq", "3900000")
 	each(same, "2-3", "cpufreq/cpuinfo_max_freq", "3700000")
-	// AMD's preferred cores of a kernel that writes their ranks as frequencies: a row of small steps.
+	// AMD's preferred cores, of a kernel that writes ranks as frequencies: small steps.
 	steps := map[string]string{"devices/system/cpu/online": "0-7\n"}
 	for c := range 8 {
 		each(steps, fmt.Sprint(c), "cpufreq/cpuinfo_max_freq", fmt.Sprint(5700000-200000*c))

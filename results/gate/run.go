@@ -17,9 +17,9 @@ type failure struct{ flag, reason, fix string }
 // it, how even its flows were and options that did not act, which flag it, or leave it out where
 // that was asked for, and last whether siblings and the machine were quiet and the receiver
 // saturated. A run that is not ok, and a warm-up, are left as they are, but that a cgroup is named
-// as the reason why a run was spoilt; of a calibration's run only what left it out is asked, because
-// shares of a pace are of it, and so of a search's trial. Proofs (g.Copied among them) are judged by
-// the ends themselves.
+// as why a run was spoilt; of a calibration's run only what left it out is asked, because shares
+// of a pace are of it, and so of a search's trial. Proofs (g.Copied among them) are judged by the
+// ends themselves.
 func Run(g results.Gates, r *results.Record) {
 	blameCgroup(g, r)
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {

@@ -307,7 +307,7 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + r.grace()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + 2*r.hint() + r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
@@ -363,6 +363,13 @@ func (r *Runner) wait(usual time.Duration) time.Duration {
 	return usual
 }
 
+// hintTime is how much longer the receiver waits than the sender: that one knows more of what is
+// between them (what was answered, what was acknowledged), and has to be the first to give up.
+const hintTime = 2 * time.Second
+
+// hint is hintTime and what the sender's answer and the receiver's calling off take on the way.
+func (r *Runner) hint() time.Duration { return hintTime + 2*r.delay() }
+
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
 
 // plausible refuses an account of a window that nobody asked for.
@@ -415,6 +422,10 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
 	if r.Opt.Bytes > 0 {
 		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
+	}
+	if h == r.SUT { // it waits from now on, the sender from the start
+		s.PeerWaitNs += int64(r.delay() + r.hint())
+		s.StallNs = int64(cmp.Or(r.Opt.Stall, usualStall) + r.hint())
 	}
 	return s
 }

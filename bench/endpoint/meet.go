@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -89,8 +90,17 @@ func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) 
 	return err
 }
 
+// together says in ctx that a controller began both ends, where one did: it tells them when.
+func together(ctx context.Context, sch wire.Schedule) context.Context {
+	if sch.StartNs == 0 {
+		return ctx
+	}
+	return stream.Together(ctx)
+}
+
 // accept gives each flow that comes to the thread of its number.
 func (r *run) accept(ctx context.Context, came *guests) {
+	ctx = together(ctx, r.sch)
 	if wait := duration(r.sch.PeerWaitNs); wait > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, wait, fmt.Errorf("it did not arrive within %v", wait))

@@ -62,9 +62,9 @@ func (w *worker) connect(o orders) flowStart {
 		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes)}
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
-	ctx, cancel := o.ctx, func() {}
+	ctx, cancel := together(o.ctx, o.sch), func() {}
 	if o.sch.PeerWaitNs > 0 {
-		ctx, cancel = context.WithTimeout(o.ctx, duration(o.sch.PeerWaitNs))
+		ctx, cancel = context.WithTimeout(ctx, duration(o.sch.PeerWaitNs))
 	}
 	defer cancel()
 	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.first().opts.Socket)

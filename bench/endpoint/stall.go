@@ -7,25 +7,31 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
+
+	"github.com/zcbench/zcbench/flow/stream"
+	"golang.org/x/sys/unix"
 )
 
 // stallWatch notices a flow without progress.
 type stallWatch struct {
 	end   *End
 	limit time.Duration
+	began time.Time
 	seen  []progress // by the flows' numbers
 }
 
 // progress is how far a flow had come, and when it came so far.
 type progress struct {
-	bytes uint64
-	since time.Time
+	bytes  uint64
+	since  time.Time
+	passed bool // what it sent was acknowledged in full size
 }
 
 func newStallWatch(e *End, limit time.Duration) *stallWatch {
-	s := &stallWatch{end: e, limit: limit}
+	s := &stallWatch{end: e, limit: limit, began: time.Now()}
 	for _, f := range e.flows {
-		s.seen = append(s.seen, progress{f.Meter.Snapshot().Bytes, time.Now()})
+		s.seen = append(s.seen, progress{bytes: f.Meter.Snapshot().Bytes, since: time.Now()})
 	}
 	return s
 }
@@ -34,12 +40,42 @@ func (s *stallWatch) check() error {
 	for i, f := range s.end.flows {
 		p := &s.seen[i]
 		if b := f.Meter.Snapshot().Bytes; b != p.bytes || f.over() {
-			*p = progress{b, time.Now()}
+			p.bytes, p.since = b, time.Now()
 		}
 		if time.Since(p.since) > s.limit {
 			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload for %v, after %d bytes", s.limit, p.bytes),
-				How: "check the link and the other end; if it is still running, see its own message"})
+				How: remedy.How(remedy.Progress, unix.ETIMEDOUT, s.on(f))})
+		}
+		if how := s.stuck(f, p); how != "" {
+			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("nothing of full size acknowledged for %v, of %d bytes", s.limit, p.bytes),
+				How: how})
 		}
 	}
 	return nil
+}
+
+// stuck is what to do about a sender's flow of which small segments were acknowledged alone since
+// it was opened, however much its socket took: a large buffer, or a slow pace, would hide that for
+// longer than the receiver waits. "" where it moves, or that is not known.
+func (s *stallWatch) stuck(f *flow, p *progress) (how string) {
+	if p.passed || s.end.spec.Role != stream.TX || s.end.path.Kind != stream.Stream || f.Conn == nil || f.over() {
+		return ""
+	}
+	t, err := unix.GetsockoptTCPInfo(f.Conn.FD, unix.IPPROTO_TCP, unix.TCP_INFO)
+	if err != nil || t.Bytes_acked > uint64(t.Snd_mss) {
+		p.passed = true
+		return ""
+	}
+	if time.Since(s.began) <= s.limit {
+		return ""
+	}
+	return remedy.SmallOnly(s.on(f))
+}
+
+// on is what is known of a flow.
+func (s *stallWatch) on(f *flow) remedy.On {
+	if f.Conn == nil || s.end.path.Kind != stream.Stream {
+		return remedy.On{}
+	}
+	return remedy.On{Local: f.Conn.Local, Remote: f.Conn.Remote, FD: f.Conn.FD}
 }

@@ -5,7 +5,7 @@ package sock
 import (
 	"time"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -29,10 +29,10 @@ func BlockingSend(fd int, limit time.Duration) error {
 func blocking(fd, option int, name string, limit time.Duration) error {
 	tv := unix.NsecToTimeval(limit.Nanoseconds())
 	if err := unix.SetsockoptTimeval(fd, unix.SOL_SOCKET, option, &tv); err != nil {
-		return &fault.Error{Op: "setsockopt " + name, Err: err}
+		return remedy.Error(remedy.SetTimeout, "setsockopt "+name, err, remedy.On{FD: fd, Value: limit.String()})
 	}
 	if err := unix.SetNonblock(fd, false); err != nil {
-		return &fault.Error{Op: "fcntl F_SETFL", Err: err}
+		return remedy.Error(remedy.Fcntl, "fcntl F_SETFL", err, remedy.On{FD: fd})
 	}
 	return nil
 }

@@ -4,10 +4,11 @@ package sock
 
 import (
 	"encoding/binary"
+	"strconv"
 	"structs"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,7 +102,7 @@ func (b *Batch) Segment(i int) int {
 // many, but for the last one (UDP_SEGMENT, 4.18).
 func SegmentUDP(fd, size int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size); err != nil {
-		return &fault.Error{Op: "setsockopt UDP_SEGMENT", Err: err, How: "needs kernel 4.18 or later: use --tx udp"}
+		return remedy.Error(remedy.SetSegment, "setsockopt UDP_SEGMENT", err, remedy.On{FD: fd, Value: strconv.Itoa(size)})
 	}
 	return nil
 }
@@ -110,7 +111,7 @@ func SegmentUDP(fd, size int) error {
 // (UDP_GRO, 5.0).
 func GatherUDP(fd int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_GRO, 1); err != nil {
-		return &fault.Error{Op: "setsockopt UDP_GRO", Err: err, How: "needs kernel 5.0 or later: use --rx udp"}
+		return remedy.Error(remedy.SetGather, "setsockopt UDP_GRO", err, remedy.On{FD: fd})
 	}
 	return nil
 }

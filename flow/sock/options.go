@@ -3,12 +3,13 @@
 package sock
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,7 +45,7 @@ func (o Options) Apply(fd int) error {
 	}
 	if o.PaceBitsPS > 0 {
 		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
-			return &fault.Error{Op: "setsockopt TCP_NOTSENT_LOWAT", Err: err, How: "leave out --pace: paced flows need kernel 3.12 or later"}
+			return remedy.Error(remedy.SetLowat, "setsockopt TCP_NOTSENT_LOWAT", err, remedy.On{FD: fd})
 		}
 	}
 	if o.BusyPollUs > 0 {
@@ -54,7 +55,7 @@ func (o Options) Apply(fd int) error {
 	}
 	if o.ZeroCopy {
 		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, 1); err != nil {
-			return &fault.Error{Op: "setsockopt SO_ZEROCOPY", Err: err, How: "MSG_ZEROCOPY on TCP needs kernel 4.14 or later"}
+			return remedy.Error(remedy.SetZeroCopy, "setsockopt SO_ZEROCOPY", err, remedy.On{FD: fd})
 		}
 	}
 	return nil
@@ -67,15 +68,10 @@ func setBusyPoll(fd, us int) error {
 		name   string
 		opt, v int
 	}{{"SO_BUSY_POLL", unix.SO_BUSY_POLL, us}, {"SO_PREFER_BUSY_POLL", unix.SO_PREFER_BUSY_POLL, 1}} {
-		err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, x.opt, x.v)
-		if err == nil {
-			continue
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, x.opt, x.v); err != nil {
+			return remedy.Error(remedy.SetBusyPoll, fmt.Sprintf("setsockopt %s %d", x.name, x.v), err,
+				remedy.On{FD: fd, Value: strconv.Itoa(x.v)})
 		}
-		how := "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL"
-		if errors.Is(err, unix.EPERM) {
-			how = "run as root (CAP_NET_ADMIN), or leave out --busy-poll"
-		}
-		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", x.name, x.v), Err: err, How: how}
 	}
 	return nil
 }
@@ -94,11 +90,11 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 		return nil
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, n); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: err, How: "choose another size"}
+		return remedy.Error(remedy.SetBuffer, fmt.Sprintf("setsockopt %s %d", name, n), err, remedy.On{FD: fd, Value: strconv.Itoa(n)})
 	}
 	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
 	if err != nil {
-		return &fault.Error{Op: "getsockopt " + name, Err: err}
+		return remedy.Error(remedy.GetOption, "getsockopt "+name, err, remedy.On{FD: fd})
 	}
 	if got < 2*n {
 		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel reduced it to %d", got/2),
@@ -112,21 +108,18 @@ func setCongestion(fd int, name string) error {
 	if err == nil {
 		return nil
 	}
-	fix := "modprobe tcp_" + name
-	if errors.Is(err, unix.EPERM) {
-		fix = "run as root or with CAP_NET_ADMIN, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='" + name + " ...'"
-	}
+	e := remedy.Error(remedy.SetCongestion, "setsockopt TCP_CONGESTION "+name, err, remedy.On{FD: fd, Value: name})
 	if b, rerr := os.ReadFile("/proc/sys/net/ipv4/tcp_available_congestion_control"); rerr == nil {
-		fix += "; available now: " + strings.TrimSpace(string(b))
+		e.How += "; available now: " + strings.TrimSpace(string(b))
 	}
-	return &fault.Error{Op: "setsockopt TCP_CONGESTION " + name, Err: err, How: fix}
+	return e
 }
 
 // Congestion returns the congestion control that the kernel uses for fd.
 func Congestion(fd int) (string, error) {
 	s, err := unix.GetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION)
 	if err != nil {
-		return "", &fault.Error{Op: "getsockopt TCP_CONGESTION", Err: err}
+		return "", remedy.Error(remedy.GetOption, "getsockopt TCP_CONGESTION", err, remedy.On{FD: fd})
 	}
 	return s, nil
 }

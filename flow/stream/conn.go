@@ -4,13 +4,13 @@ package stream
 
 import (
 	"errors"
-	"fmt"
 	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,7 +56,7 @@ func Detach(c *net.TCPConn) (*Conn, error) {
 		fd, cerr = unix.FcntlInt(orig, unix.F_DUPFD_CLOEXEC, 0)
 	})
 	if err = errors.Join(err, cerr); err != nil {
-		return nil, fmt.Errorf("duplicate the flow's socket: %w", err)
+		return nil, remedy.Error(remedy.Fcntl, "duplicate the flow's socket", err, remedy.On{})
 	}
 	out := &Conn{FD: fd, Local: addrPort(c.LocalAddr()), Remote: addrPort(c.RemoteAddr())}
 	return out, c.Close()
@@ -113,7 +113,7 @@ func (c *Conn) EndOfSend() error {
 		}
 	}
 	if err := unix.Shutdown(w.FD, unix.SHUT_WR); err != nil {
-		return fmt.Errorf("shutdown the sending side: %w", err)
+		return remedy.Error(remedy.Shutdown, "shutdown the sending side", err, remedy.On{Local: c.Local, Remote: c.Remote})
 	}
 	return nil
 }

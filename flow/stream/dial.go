@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -47,43 +48,39 @@ func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, besid
 
 // connect connects as soon as somebody listens.
 func connect(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
-	refused := false
+	var refused error
 	for {
 		c, err := connectOnce(ctx, addr, o)
 		// The time may run out in the middle of one more attempt, which may notice
 		// that before the context does.
 		late := errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) || ctx.Err() != nil
-		refused = errors.Is(err, unix.ECONNREFUSED) || refused && err != nil && late
-		if !refused {
+		switch {
+		case errors.Is(err, unix.ECONNREFUSED):
+			refused = err
+		case refused == nil || err == nil || !late:
 			return c, err
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
 		case <-ctx.Done():
-			return nil, &fault.Error{Op: "connect to " + addr, Err: unix.ECONNREFUSED, Peer: true, How: "start the receiver first, or check its address and port"}
+			return nil, refused
 		}
 	}
 }
 
 func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
-	d := net.Dialer{Control: control(o)}
+	w := &connecting{fd: -1}
+	defer w.close()
+	d := net.Dialer{Control: func(network, address string, c syscall.RawConn) error {
+		return errors.Join(w.watch(c), control(o)(network, address, c))
+	}}
 	d.SetMultipathTCP(false)
 	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, dialError(addr, err)
+		return nil, w.failed(ctx, addr, err)
 	}
+	w.opened()
 	return Detach(nc.(*net.TCPConn))
-}
-
-func dialError(addr string, err error) error {
-	how := fault.Fix(err)
-	switch {
-	case errors.Is(err, unix.ENETUNREACH), errors.Is(err, unix.EHOSTUNREACH):
-		how = "no route to the receiver: check addresses, link and routes (ip route get)"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, unix.ETIMEDOUT):
-		how = "no answer: check link, address and firewalls between the hosts"
-	}
-	return &fault.Error{Op: "connect to " + addr, Err: err, How: how}
 }
 
 // introduce says hello and reads the welcome.
@@ -93,7 +90,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 		return Welcome{}, err
 	}
 	if err := c.writeAll(b); err != nil {
-		return Welcome{}, fmt.Errorf("send hello: %w", err)
+		return Welcome{}, SendError(c, "send hello", err)
 	}
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
@@ -113,7 +110,7 @@ func (c *Conn) Welcome(w Welcome) error {
 		return err
 	}
 	if err := c.words().writeAll(b); err != nil {
-		return fmt.Errorf("send welcome: %w", err)
+		return SendError(c, "send welcome", err)
 	}
 	return nil
 }

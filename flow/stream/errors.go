@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -18,27 +19,25 @@ func BlamesPeer(err error) bool {
 
 // ReceiveError names what a failed receive call on c means.
 func ReceiveError(c *Conn, op string, err error) error {
-	return flowError(c, op, err, "sender")
+	return flowError(c, remedy.Recv, op, err, "sender")
 }
 
 // SendError names what a failed send call on c means.
 func SendError(c *Conn, op string, err error) error {
-	return flowError(c, op, err, "receiver")
+	return flowError(c, remedy.Send, op, err, "receiver")
 }
 
-func flowError(c *Conn, op string, err error, peer string) error {
+func flowError(c *Conn, call remedy.Call, op string, err error, peer string) error {
 	if aborted := c.Aborted(); aborted != nil {
 		return aborted
 	}
-	how, broke := "", errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED)
-	switch {
-	case broke:
-		how = "the " + peer + " broke off: see its own message"
-	case errors.Is(err, unix.ETIMEDOUT):
-		how = "the " + peer + "'s host no longer answers: check link and host"
+	if errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED) {
+		return &fault.Error{Op: op, Err: err, How: "the " + peer + " broke off: see its own message", Peer: true}
 	}
-	return &fault.Error{Op: op, Err: err, How: how, Peer: broke}
+	return remedy.Error(call, op, err, remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD})
 }
 
 // AnswerError names what a failed call that sends an answer on c means.
-func AnswerError(c *Conn, err error) error { return flowError(c, "send an answer", err, "sender") }
+func AnswerError(c *Conn, err error) error {
+	return flowError(c, remedy.Send, "send an answer", err, "sender")
+}

@@ -6,7 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -65,7 +65,7 @@ func NewPayload(size int) (*Payload, error) {
 	n := (period + size + hugePage - 1) &^ (hugePage - 1)
 	fd, err := unix.MemfdCreate("zcbench-payload", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("memfd_create for the payload: %w", err)
+		return nil, remedy.Error(remedy.MapPages, "memfd_create for the payload", err, remedy.On{})
 	}
 	if err = unix.Ftruncate(fd, int64(n)); err == nil {
 		var m *sharedMap
@@ -77,7 +77,7 @@ func NewPayload(size int) (*Payload, error) {
 		}
 	}
 	unix.Close(fd)
-	return nil, &fault.Error{Op: fmt.Sprintf("map %d bytes of payload", n), Err: err, How: "choose a smaller --message-size"}
+	return nil, remedy.Error(remedy.MapPages, fmt.Sprintf("map %d bytes of payload", n), err, remedy.On{Bytes: int64(n)})
 }
 
 // fillPattern writes the pattern for flow positions 0..len(mem).

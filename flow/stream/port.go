@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
@@ -98,24 +101,22 @@ func control(o sock.Options) func(string, string, syscall.RawConn) error {
 	}
 }
 
-// NoSuchAddress is what to do where an address cannot be bound: that of a VRF is only for what
-// runs in it.
-const NoSuchAddress = "no interface of this host (or namespace) has that address; " +
-	"if it belongs to a VRF, run the program in it: ip vrf exec NAME (as a host: exec:ip vrf exec NAME)"
-
+// listenError says what keeps a port from being opened: which of the calls failed, Go tells.
 func listenError(addr string, err error) error {
-	how := ""
-	switch {
-	case errors.Is(err, unix.EADDRINUSE):
-		how = "another program listens there (see ss -ltnp): choose another port, or 0 for a free one"
-	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = NoSuchAddress
-	case errors.Is(err, unix.EACCES):
-		how = "ports below 1024 need root"
-	default:
-		how = fault.Fix(err)
+	call, at := remedy.Listen, netip.AddrPort{}
+	var sys *os.SyscallError
+	if errors.As(err, &sys) {
+		switch sys.Syscall {
+		case "socket":
+			call = remedy.Socket
+		case "bind":
+			call = remedy.Bind
+		case "setsockopt":
+			call = remedy.GetOption
+		}
 	}
-	return &fault.Error{Op: "listen on " + addr, Err: err, How: how}
+	at, _ = netip.ParseAddrPort(addr)
+	return remedy.Error(call, "listen on "+addr, err, remedy.On{Local: at})
 }
 
 // Addr is where the port listens.
@@ -217,9 +218,16 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 		conn, err := Detach(a.conn)
 		return conn, a.hello, err
 	case <-ctx.Done():
-		return nil, Hello{}, &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
-			How: fmt.Sprintf("start the sender with the same cookie; %sconnections refused so far: %d", p.missing(), p.Strangers())}
+		return nil, Hello{}, p.nobody(ctx)
 	}
+}
+
+// nobody is the error of a flow that did not come in time.
+func (p *Port) nobody(ctx context.Context) error {
+	at, _ := netip.ParseAddrPort(p.Addr().String())
+	how := remedy.How(remedy.Accept, unix.ETIMEDOUT, remedy.On{Local: at, Together: isTogether(ctx)})
+	return &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
+		How: fmt.Sprintf("%s; %sconnections refused so far: %d", how, p.missing(), p.Strangers())}
 }
 
 // missing says which of several flows have not come.

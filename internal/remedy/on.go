@@ -2,7 +2,11 @@
 
 package remedy
 
-import "net/netip"
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
 
 // On is what a call was about, as far as it is known. Looks at the state are made in the
 // caller's thread: its network namespace, its capabilities.
@@ -14,4 +18,26 @@ type On struct {
 	Value  string         // what was to be set
 	Bytes  int64          // memory that was asked for; 0 not known
 	FD     int            // socket or ring; 0 none
+
+	Together bool    // one controller began both ends: the peer is there, and listens
+	Answer   *Answer // what an ICMP message said of a connection; nil: none came
+}
+
+// fill puts what is known into the words of a row: ADDRESS, PORT, DEV and VALUE.
+func (on On) fill(s string) string {
+	at := on.Remote
+	if !at.IsValid() {
+		at = on.Local
+	}
+	var known []string
+	if at.IsValid() {
+		known = append(known, "ADDRESS", at.Addr().String(), "PORT", strconv.Itoa(int(at.Port())))
+	}
+	if on.Dev != "" {
+		known = append(known, "DEV", on.Dev)
+	}
+	if on.Value != "" {
+		known = append(known, "VALUE", on.Value)
+	}
+	return strings.NewReplacer(known...).Replace(s)
 }

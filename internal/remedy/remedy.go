@@ -68,7 +68,7 @@ func How(call Call, errno unix.Errno, on On) string {
 				cause = words
 			}
 		}
-		return r.text(cause)
+		return on.fill(r.text(cause))
 	}
 	return NoFix
 }

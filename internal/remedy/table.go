@@ -6,5 +6,5 @@ import "slices"
 
 // table is all rows, in the order of docs/errors.md.
 func table() []Row {
-	return slices.Concat(connectRows())
+	return slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows())
 }

@@ -9,9 +9,9 @@ import (
 	"net/netip"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
-	"github.com/zcbench/zcbench/flow/stream"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,7 +24,7 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 		return -1, err
 	}
 	if fd, err = unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0); err != nil {
-		return -1, &fault.Error{Op: "open a UDP socket", Err: err}
+		return -1, remedy.Error(remedy.Socket, "open a UDP socket", err, remedy.On{Local: at})
 	}
 	if shared {
 		err = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1)
@@ -34,7 +34,7 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 	}
 	if err == nil {
 		if err = unix.Bind(fd, to); err != nil {
-			err = bindError(at, err)
+			err = remedy.Error(remedy.Bind, fmt.Sprintf("bind a UDP socket to %v", at), err, remedy.On{Local: at, FD: fd})
 		}
 	}
 	if err != nil {
@@ -44,17 +44,6 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 	return fd, nil
 }
 
-func bindError(at netip.AddrPort, err error) error {
-	how := ""
-	switch {
-	case errors.Is(err, unix.EADDRINUSE):
-		how = "another program has that UDP port (see ss -lunp): choose another, or 0 for a free one"
-	case errors.Is(err, unix.EADDRNOTAVAIL):
-		how = stream.NoSuchAddress
-	}
-	return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v", at), Err: err, How: how}
-}
-
 // connect leaves the socket open for one peer alone.
 func connect(fd int, peer netip.AddrPort) error {
 	to, _, err := sockaddr(plain(peer))
@@ -62,7 +51,7 @@ func connect(fd int, peer netip.AddrPort) error {
 		return err
 	}
 	if err := unix.Connect(fd, to); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("connect a UDP socket to %v", peer), Err: err, How: "check addresses, link and routes (ip route get)"}
+		return remedy.Error(remedy.Connect, fmt.Sprintf("connect a UDP socket to %v", peer), err, remedy.On{Remote: peer, FD: fd})
 	}
 	return nil
 }
@@ -77,7 +66,8 @@ func sockaddr(a netip.AddrPort) (unix.Sockaddr, int, error) {
 	if zone := ip.Zone(); zone != "" {
 		dev, err := net.InterfaceByName(zone)
 		if err != nil {
-			return nil, 0, &fault.Error{Op: "find the interface of " + ip.String(), Err: err}
+			return nil, 0, &fault.Error{Op: "find the interface of " + ip.String(), Err: err,
+				How: "write the address with this host's own interface behind the % (ip -br link)"}
 		}
 		out.ZoneId = uint32(dev.Index)
 	}

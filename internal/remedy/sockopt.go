@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Options of sockets that flows set.
+const (
+	SetBuffer     Call = "setsockopt: SO_RCVBUF, SO_SNDBUF"
+	SetBusyPoll   Call = "setsockopt: SO_BUSY_POLL, SO_PREFER_BUSY_POLL"
+	SetZeroCopy   Call = "setsockopt: SO_ZEROCOPY"
+	SetTimeout    Call = "setsockopt: SO_RCVTIMEO, SO_SNDTIMEO"
+	SetLowat      Call = "setsockopt: TCP_NOTSENT_LOWAT"
+	SetCongestion Call = "setsockopt: TCP_CONGESTION"
+	SetSegment    Call = "setsockopt: UDP_SEGMENT"
+	SetGather     Call = "setsockopt: UDP_GRO"
+	GetOption     Call = "getsockopt"
+)
+
+var noNetAdmin = lacks(unix.CAP_NET_ADMIN, "CAP_NET_ADMIN")
+
+// forbidden are what a filter says of any option.
+func forbidden(call Call, without string) []Row {
+	return []Row{
+		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+			Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: without + ", or run outside of the container",
+			Kernel: "net/socket.c: do_sock_setsockopt"},
+		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids it", Look: "ausearch -m avc", Do: without + ", or let it allow that",
+			Kernel: "security/security.c: security_socket_setsockopt"},
+		{Call: call, Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Look: "free -m", Do: lessNeed, Kernel: "net/socket.c: do_sock_setsockopt"},
+	}
+}
+
+func sockoptRows() []Row {
+	return slices.Concat(
+		forbidden(SetBuffer, "leave out --rcvbuf and --sndbuf"),
+		[]Row{
+			{Call: SetBuffer, Errno: unix.EINVAL, Cause: "VALUE is no size of a buffer", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetBuffer, Cause: "the kernel does not take that size", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+
+			{Call: SetBusyPoll, Errno: unix.EPERM, If: noNetAdmin, Cause: "CAP_NET_ADMIN is missing", Look: "grep CapEff /proc/self/status",
+				Do: "run as root (CAP_NET_ADMIN), or leave out --busy-poll", Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetBusyPoll, Errno: unix.EPERM, Cause: "in a container, or a user namespace, CAP_NET_ADMIN does not count", Look: "cat /proc/self/uid_map",
+				Do: "run as root on the host, or leave out --busy-poll", Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r; grep BUSY_POLL /boot/config-*",
+				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetBusyPoll, Errno: unix.EINVAL, Cause: "VALUE is no time", Do: "choose another --busy-poll", Look: "sysctl net.core.busy_read",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetBusyPoll, Cause: "the kernel cannot poll for this socket", Look: "uname -r",
+				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+		},
+		forbidden(SetZeroCopy, "use --tx tcp"),
+		[]Row{
+			{Call: SetZeroCopy, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r",
+				Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later", Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetZeroCopy, Errno: unix.EOPNOTSUPP, Cause: "the kernel has no zero copy for this kind of socket", Look: "uname -r", Do: "use --tx tcp",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetZeroCopy, Cause: "the kernel does not take it", Look: "uname -r", Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetTimeout, Errno: unix.EDOM, Cause: "VALUE is no time", Kernel: "net/core/sock.c: sock_set_timeout"},
+			{Call: SetTimeout, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_setsockopt"},
+		},
+		forbidden(SetLowat, "leave out --pace"),
+		[]Row{
+			{Call: SetLowat, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r",
+				Do: "leave out --pace: paced flows need kernel 3.12 or later", Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
+			{Call: SetLowat, Cause: "the kernel does not take it", Look: "uname -r", Do: "leave out --pace: paced flows need kernel 3.12 or later",
+				Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
+		},
+		congestionRows(), datagramRows(),
+		[]Row{
+			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r", Do: "use a newer kernel, or leave out what asks for it",
+				Kernel: "net/core/sock.c: sk_getsockopt"},
+			{Call: GetOption, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_getsockopt"},
+		})
+}
+
+func congestionRows() []Row {
+	c := func(r Row) Row { r.Call = SetCongestion; return r }
+	return []Row{
+		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module", Look: "sysctl net.ipv4.tcp_available_congestion_control",
+			Do: "modprobe tcp_VALUE, or choose one that is there", Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Errno: unix.EPERM, Cause: "without CAP_NET_ADMIN only those of net.ipv4.tcp_allowed_congestion_control can be set",
+			Look: "sysctl net.ipv4.tcp_allowed_congestion_control",
+			Do:   "run as root or with CAP_NET_ADMIN, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='VALUE ...'", Effect: Undoable,
+			Undo: "sysctl -w net.ipv4.tcp_allowed_congestion_control= with what it was", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Errno: unix.EBUSY, Cause: "its module is being removed", Look: "lsmod", Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Errno: unix.EINVAL, Cause: "VALUE is no name", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
+			Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"}),
+		c(Row{Cause: "the kernel does not take it", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
+			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+	}
+}
+
+func datagramRows() []Row {
+	return []Row{
+		{Call: SetSegment, Errno: unix.EINVAL, Cause: "VALUE is no length of a datagram", Look: "ip -br link", Do: "choose another --message-size",
+			Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetSegment, Cause: "the kernel does not know it", Look: "uname -r", Do: "needs kernel 4.18 or later: use --tx udp", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetGather, Cause: "the kernel does not know it", Look: "uname -r", Do: "needs kernel 5.0 or later: use --rx udp", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+	}
+}

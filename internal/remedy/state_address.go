@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// about is the address that a call was about: the peer's, else the own one.
+func about(on On) netip.Addr {
+	if on.Remote.IsValid() {
+		return on.Remote.Addr()
+	}
+	return on.Local.Addr()
+}
+
+// Looks at addresses.
+var (
+	noZone = &State{Name: "a link-local address without an interface", From: "the address",
+		Holds: func(on On) (string, bool) {
+			a := about(on)
+			return "", a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == ""
+		}}
+	wrongZone = &State{Name: "a link-local address with the zone of an interface that this host lacks", From: "rtnetlink: RTM_GETLINK",
+		Holds: func(on On) (string, bool) {
+			zone := about(on).Zone()
+			if _, err := net.InterfaceByName(zone); zone == "" || err == nil {
+				return "", false
+			}
+			return "this host has no interface " + zone, true
+		}}
+	otherFamily = &State{Name: "this host has addresses of the other family alone", From: "rtnetlink: RTM_GETADDR",
+		Holds: func(on On) (string, bool) { return otherFamilyAlone(about(on)) }}
+	noIPv6 = &State{Name: "IPv6 is off", From: "/proc/sys/net/ipv6/conf/all/disable_ipv6",
+		Holds: func(on On) (string, bool) {
+			b, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
+			return "", about(on).Is6() && (err != nil || strings.TrimSpace(string(b)) != "0")
+		}}
+	tentative = &State{Name: "IPv6 still looks for others with the address", From: "/proc/thread-self/net/if_inet6: IFA_F_TENTATIVE",
+		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_TENTATIVE) }}
+	duplicate = &State{Name: "another host has the address", From: "/proc/thread-self/net/if_inet6: IFA_F_DADFAILED",
+		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_DADFAILED) }}
+	lowPort = &State{Name: "the port is below net.ipv4.ip_unprivileged_port_start", From: "/proc/sys/net/ipv4/ip_unprivileged_port_start",
+		Holds: func(on On) (string, bool) {
+			first := 1024
+			if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err == nil {
+				fmt.Sscan(string(b), &first)
+			}
+			return "", on.Local.IsValid() && on.Local.Port() != 0 && int(on.Local.Port()) < first
+		}}
+)
+
+// otherFamilyAlone tells that this host has no address of a's family, but others.
+func otherFamilyAlone(a netip.Addr) (words string, holds bool) {
+	same, others := 0, map[string]bool{}
+	all, err := net.Interfaces()
+	if err != nil || !a.IsValid() {
+		return "", false
+	}
+	for _, i := range all {
+		for _, ip := range addressesOf(i) {
+			switch {
+			case ip.IsLoopback(), ip.IsLinkLocalUnicast():
+			case ip.Is4() == a.Unmap().Is4():
+				same++
+			default:
+				others[i.Name] = true
+			}
+		}
+	}
+	if same > 0 || len(others) == 0 {
+		return "", false
+	}
+	have, lack := "IPv6", "IPv4"
+	if a.Is6() && !a.Is4In6() {
+		have, lack = lack, have
+	}
+	return fmt.Sprintf("this host has no %s address, but %s on %s", lack, have, sorted(others)), true
+}
+
+// addressesOf are an interface's.
+func addressesOf(i net.Interface) (out []netip.Addr) {
+	all, _ := i.Addrs()
+	for _, x := range all {
+		if n, ok := x.(*net.IPNet); ok {
+			if ip, ok := netip.AddrFromSlice(n.IP); ok {
+				out = append(out, ip.Unmap())
+			}
+		}
+	}
+	return out
+}
+
+// flagged tells whether an IPv6 address of this host has a flag (net/ipv6/addrconf.c:
+// if6_seq_show).
+func flagged(a netip.Addr, flag int) bool {
+	b, err := os.ReadFile("/proc/thread-self/net/if_inet6")
+	if err != nil || !a.Is6() {
+		return false
+	}
+	want := fmt.Sprintf("%x", a.WithZone("").AsSlice())
+	for line := range strings.Lines(string(b)) {
+		f, flags := strings.Fields(line), 0
+		if len(f) < 6 || f[0] != want {
+			continue
+		}
+		if _, err := fmt.Sscanf(f[4], "%x", &flags); err == nil && flags&flag != 0 {
+			return true
+		}
+	}
+	return false
+}

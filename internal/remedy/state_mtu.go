@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+// smallOnly: the handshake and small segments pass, full ones do not. That is so where something
+// between the hosts carries smaller packets than both ends think, and no ICMP message says so.
+var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, backoff, unacked, bytes_acked",
+	Holds: func(on On) (string, bool) {
+		if on.FD <= 0 {
+			return "", false
+		}
+		t, err := unix.GetsockoptTCPInfo(on.FD, unix.IPPROTO_TCP, unix.TCP_INFO)
+		if err != nil {
+			return "", false
+		}
+		return smallOnlyIn(t, on)
+	}}
+
+// SmallOnly says what to do about a flow of which nothing of full size is acknowledged; "" where
+// that is not so.
+func SmallOnly(on On) string {
+	if _, holds := smallOnly.Holds(on); !holds {
+		return ""
+	}
+	return How(Progress, unix.ETIMEDOUT, on)
+}
+
+func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
+	lost := t.Retransmits > 0 || t.Backoff > 0
+	if !lost || t.Unacked == 0 || t.Bytes_acked >= uint64(t.Snd_mss) {
+		return "", false
+	}
+	headers, mtu := 28, t.Pmtu // of IPv4 and ICMP
+	if a := on.Remote.Addr(); a.Is6() && !a.Is4In6() {
+		headers = 48
+	}
+	return fmt.Sprintf("the connection was made, but nothing of full size came through: no packet of the MTU of %d bytes "+
+		"(ping -M do -s %d %v shows it, where ping -s 56 is answered)", mtu, int(mtu)-headers, on.Remote.Addr()), true
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Looks at links and routes.
+var (
+	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier", From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
+		Holds: func(on On) (string, bool) { return linkTo(about(on)) }}
+	unroutable = &State{Name: "a route of this host refuses the address (unreachable, prohibit, blackhole)", From: "connect of a UDP socket",
+		Holds: func(on On) (string, bool) {
+			err := routeTo(on.Remote)
+			return "", errors.Is(err, unix.EHOSTUNREACH) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EINVAL)
+		}}
+)
+
+// routeTo is what the kernel says of the way to an address: a UDP socket that connects looks it
+// up and sends nothing (net/ipv4/datagram.c: __ip4_datagram_connect).
+func routeTo(to netip.AddrPort) error {
+	if !to.IsValid() {
+		return nil
+	}
+	family, sa := unix.AF_INET6, unix.Sockaddr(nil)
+	if a := to.Addr().Unmap(); a.Is4() {
+		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: a.As4()}
+	} else {
+		v6 := &unix.SockaddrInet6{Port: int(to.Port()), Addr: a.As16()}
+		if i, err := net.InterfaceByName(a.Zone()); err == nil {
+			v6.ZoneId = uint32(i.Index)
+		}
+		sa = v6
+	}
+	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil // which says nothing of the route
+	}
+	defer unix.Close(fd)
+	return unix.Connect(fd, sa)
+}
+
+// linkTo tells that an interface whose network has the address cannot send.
+func linkTo(to netip.Addr) (words string, holds bool) {
+	all, err := net.Interfaces()
+	if err != nil || !to.IsValid() {
+		return "", false
+	}
+	for _, i := range all {
+		at, _ := i.Addrs()
+		for _, x := range at {
+			n, ok := x.(*net.IPNet)
+			if !ok || !n.Contains(to.WithZone("").AsSlice()) || to.Zone() != "" && to.Zone() != i.Name {
+				continue
+			}
+			if i.Flags&net.FlagUp == 0 {
+				return fmt.Sprintf("the interface %s, in whose network ADDRESS is, is down: ip link set %s up", i.Name, i.Name), true
+			}
+			if i.Flags&net.FlagRunning == 0 {
+				return fmt.Sprintf("the interface %s, in whose network ADDRESS is, has no carrier: cable, switch, or the other end is down", i.Name), true
+			}
+		}
+	}
+	return "", false
+}
+
+func sorted(names map[string]bool) string {
+	return strings.Join(slices.Sorted(maps.Keys(names)), ", ")
+}

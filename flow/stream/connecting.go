@@ -70,7 +70,7 @@ func (w *connecting) failed(ctx context.Context, addr string, err error) error {
 	switch fix := fault.Fix(err); {
 	case fix != "": // an option of the socket
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
-		e.How = remedy.How(call, unix.ETIMEDOUT, on)
+		e.Err, e.How = &noAnswer{err}, remedy.How(call, unix.ETIMEDOUT, on)
 	case errors.As(err, &errno):
 		e.Err = errno
 		if on.Answer != nil {
@@ -91,3 +91,9 @@ type answered struct {
 
 func (e *answered) Error() string { return e.answer.String() + " (" + fault.ErrnoName(e.errno) + ")" }
 func (e *answered) Unwrap() error { return e.errno }
+
+// noAnswer is that the time was up.
+type noAnswer struct{ err error }
+
+func (*noAnswer) Error() string   { return "no answer in time" }
+func (e *noAnswer) Unwrap() error { return e.err }

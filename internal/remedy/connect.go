@@ -15,7 +15,7 @@ const (
 	rules   = "nft list ruleset; iptables -S; firewall-cmd --list-all, on the receiver's host"
 	getWay  = "ip route get ADDRESS"
 	openOne = "let the firewall pass one port, and name it with --port N (in files port: N)"
-	refuses = "another host may have that address (arping, ip neigh), or a firewall answers with a reset: " + openOne
+	refuses = openOne + "; if none does that, another host has the address (arping, ip neigh)"
 )
 
 func connectRows() []Row {
@@ -27,7 +27,7 @@ func connectRows() []Row {
 			Kernel: "net/ipv4/tcp_ipv4.c: tcp_v4_err"}),
 		c(Row{Errno: unix.ECONNREFUSED, If: rejected, Cause: "a firewall rejects it", Look: rules,
 			Do: "let the receiver listen at a port that passes", Kernel: "net/ipv4/tcp_ipv4.c: tcp_v4_err"}),
-		c(Row{Errno: unix.ECONNREFUSED, If: together, Cause: "the receiver listens there, as its agent says, but ADDRESS port PORT answered with a reset",
+		c(Row{Errno: unix.ECONNREFUSED, If: together, Cause: "most likely a firewall rejects it: the receiver listens, but ADDRESS port PORT answered with a reset",
 			Look: rules, Do: refuses, Kernel: "net/ipv4/tcp_input.c: tcp_reset"}),
 		c(Row{Errno: unix.ECONNREFUSED, Cause: "nothing listens at ADDRESS port PORT, or a firewall answers with a reset",
 			Look: "ss -ltn on the receiver's host", Do: "start the receiver first, or check its address and port",

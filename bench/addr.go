@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // InputError is what was asked for and these hosts do not have: an interface, an
@@ -45,24 +47,9 @@ func (o *Options) FindPath(ctx context.Context, sut, tg *host.Host, addr, dev, t
 	if err := o.mind(sut, i); err != nil {
 		return err
 	}
-	var route wire.Route
-	if err := tg.Call(ctx, wire.OpRoute, wire.RouteParams{Addr: o.Addr}, &route); err != nil {
-		return fmt.Errorf("%s: %w", tg.Spec.Name, err)
-	}
-	all, err := interfacesOf(ctx, tg)
+	t, err := o.pathOf(ctx, sut, tg, i, tgDev)
 	if err != nil {
 		return err
-	}
-	t := wire.Interface{Name: route.Dev}
-	if at := slices.IndexFunc(all, func(x wire.Interface) bool { return x.Name == route.Dev }); at >= 0 {
-		t = all[at]
-	}
-	if t.Loopback && !i.Loopback {
-		return inputErrorf("%s itself has the address %s: packets to it never leave the machine by %s: put one of the ports into its own network namespace (ip netns add NAME, ip link set DEV netns NAME), or leave out --dev and --addr to measure loopback",
-			tg.Spec.Name, o.Addr, i.Name)
-	}
-	if tgDev != "" && !t.StandsOn(tgDev) {
-		return inputErrorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)", tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
 	}
 	o.TGDev, o.TGUpper = ports(t, tgDev)
 	return o.mind(tg, t)
@@ -101,6 +88,9 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 		if err != nil {
 			err = inputErrorf("%s has %w", sut.Spec.Name, err)
 		}
+		if ip, perr := netip.ParseAddr(given); perr == nil && onOneLink(ip) {
+			given = ip.WithZone(iface.Name).String()
+		}
 		return given, iface, err
 	}
 	same := sut.SameMachine(tg) && sut.Info.NetNS == tg.Info.NetNS
@@ -136,28 +126,30 @@ func spare(all []wire.Interface, ipv6 bool) (rest []wire.Interface, err error) {
 	if err == nil {
 		return all, nil
 	}
+	if other := instead(rest, "", ipv6); other != "" {
+		err = &fault.Error{Op: err.Error() + other, How: fault.Fix(err)}
+	}
 	return nil, err
 }
 
 // ownerOf is the interface that has an address, without a name for loopback unless
-// dev asks for it; its error goes on after "HOST has". A link-local address, which
-// agents do not list, is taken as it is.
+// dev asks for it; its error goes on after "HOST has".
 func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {
 		return wire.Interface{}, fmt.Errorf("not an IP address: %q", addr)
+	}
+	if onOneLink(ip) {
+		return linkOf(all, ip, dev)
 	}
 	for _, i := range all {
 		switch {
 		case dev != "" && !i.StandsOn(dev):
 		case ip.IsLoopback() && i.Loopback && dev == "":
 			return wire.Interface{}, nil
-		case slices.Contains(i.Addrs, ip.Unmap().String()), ip.IsLoopback() && i.Loopback, ip.IsLinkLocalUnicast() && dev != "":
+		case slices.Contains(i.Addrs, ip.Unmap().String()), slices.Contains(i.LinkLocal, ip.Unmap().String()), ip.IsLoopback() && i.Loopback:
 			return i, nil
 		}
-	}
-	if ip.IsLinkLocalUnicast() && dev == "" {
-		return wire.Interface{}, nil
 	}
 	where := "interface"
 	if dev != "" {
@@ -195,9 +187,9 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 	case len(found) > 1 && dev != "":
 		return "", none, fmt.Errorf("several interfaces with addresses on top of %s: choose one with --dev, or --addr: %s", dev, names(found))
 	case dev != "":
-		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s", dev, family(ipv6), names(all))
+		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s%s", dev, family(ipv6), names(all), instead(all, dev, ipv6))
 	}
-	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s%s", family(ipv6), names(all), bringUp(all))
+	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s%s", family(ipv6), names(all), cmp.Or(instead(all, dev, ipv6), bringUp(all)))
 }
 
 func isDown(i wire.Interface) error {
@@ -211,6 +203,30 @@ func bringUp(all []wire.Interface) string {
 		return ""
 	}
 	return fmt.Sprintf("; ip link set %s up brings one up", all[i].Name)
+}
+
+// instead names the flag that takes what there is instead of an address of the family that was
+// asked for; "" where there is none.
+func instead(all []wire.Interface, dev string, ipv6 bool) string {
+	var have, links []wire.Interface
+	for _, i := range all {
+		switch {
+		case dev == "" && (i.Loopback || !i.Up), dev != "" && !i.StandsOn(dev):
+		case pick(i.Addrs, !ipv6) != "":
+			have = append(have, i)
+		case pick(i.LinkLocal, true) != "":
+			links = append(links, i)
+		}
+	}
+	switch {
+	case len(have) > 0 && ipv6:
+		return fmt.Sprintf("; IPv4 addresses are on: %s: leave out --ipv6 (in files ipv6)", names(have))
+	case len(have) > 0:
+		return fmt.Sprintf("; IPv6 addresses are on: %s: add --ipv6 (in files ipv6: true)", names(have))
+	case len(links) > 0:
+		return "; " + linkLocals(links) + ": give one an address for the test, or name such a one with --addr"
+	}
+	return ""
 }
 
 func family(ipv6 bool) string {

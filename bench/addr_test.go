@@ -18,6 +18,8 @@ func TestChooseAddr(t *testing.T) {
 	b := wire.Interface{Name: "eth1", Up: true, MTU: 9000, Addrs: []string{"10.1.0.1"}}
 	bare := wire.Interface{Name: "eth2", Up: true, MTU: 1500}
 	down := wire.Interface{Name: "eth3", MTU: 1500, Addrs: []string{"10.3.0.1"}}
+	six := wire.Interface{Name: "eth4", Up: true, MTU: 1500, Addrs: []string{"fd00::4"}}
+	link := wire.Interface{Name: "eth5", Up: true, MTU: 1500, LinkLocal: []string{"fe80::5"}}
 	for _, x := range []struct {
 		name      string
 		all       []wire.Interface
@@ -41,6 +43,10 @@ func TestChooseAddr(t *testing.T) {
 		{name: "named, no address", all: []wire.Interface{lo, bare}, dev: "eth2", err: []string{"eth2", "IPv4", "lo"}},
 		{name: "named, no IPv6", all: []wire.Interface{lo, a, b}, dev: "eth1", ipv6: true, err: []string{"eth1", "IPv6"}},
 		{name: "unknown", all: []wire.Interface{lo, a, down}, dev: "nope", err: []string{"nope", "lo, eth0, eth3 (down)"}},
+		{name: "IPv6 only", all: []wire.Interface{lo, six}, err: []string{"IPv4", "eth4: add --ipv6"}},
+		{name: "named, IPv6 only", all: []wire.Interface{lo, six, a}, dev: "eth4", err: []string{"IPv4", "eth4: add --ipv6"}},
+		{name: "IPv4 only", all: []wire.Interface{lo, b}, ipv6: true, err: []string{"IPv6", "eth1: leave out --ipv6"}},
+		{name: "link-local only", all: []wire.Interface{lo, link}, err: []string{"IPv4", "fe80::5%eth5", "--addr"}},
 		{name: "only loopback", all: []wire.Interface{lo}, err: []string{"no interface that is up", "IPv4", "lo"}},
 		{name: "nothing", err: []string{"no interface", "none"}},
 	} {
@@ -107,6 +113,10 @@ func TestSpare(t *testing.T) {
 	}
 	if _, err := spare([]wire.Interface{lo, ssh}, false); err == nil || !strings.Contains(err.Error(), "eth0") || !strings.Contains(fault.Fix(err), "--shared-with-ssh") {
 		t.Errorf("only ssh's: %v, %s", err, fault.Fix(err))
+	}
+	six := wire.Interface{Name: "eth2", Up: true, Addrs: []string{"fd00::2"}}
+	if _, err := spare([]wire.Interface{lo, ssh, six}, false); err == nil || !strings.Contains(err.Error(), "eth2: add --ipv6") {
+		t.Errorf("the other has IPv6 alone: %v", err)
 	}
 	other.Up = false
 	if _, err := spare([]wire.Interface{lo, ssh, other}, false); err == nil {
@@ -189,8 +199,8 @@ func TestOwnerOf(t *testing.T) {
 		{addr: "127.0.0.1"},
 		{addr: "127.0.0.5"},
 		{addr: "::1", dev: "lo", want: "lo"},
-		{addr: "fe80::1"},
-		{addr: "fe80::1", dev: "eth1", want: "eth1"},
+		{addr: "fe80::1", err: "no address fe80::1"},
+		{addr: "fe80::1", dev: "eth1", err: "no address fe80::1 on eth1"},
 		{addr: "nonsense", err: `not an IP address: "nonsense"`},
 	} {
 		i, err := ownerOf(all, x.addr, x.dev)

@@ -32,6 +32,7 @@ type Options struct {
 
 	Addr          string // the SUT's address on the path to be measured, without port
 	Port          int    // of the data port; 0 takes a free one
+	TGZone        string // the TG's interface on the link of an Addr that holds on one link alone (fe80::)
 	SUTDev, TGDev string // interfaces whose queues and counters belong to the run; "" for none
 	// SUTUpper and TGUpper have the flow's address and route, where that is another
 	// interface; nil where not.
@@ -221,7 +222,7 @@ func (r *Runner) dataPort(o wire.Opened) (string, error) {
 		r.SUT.Distrust(fmt.Errorf("open: it listens on %q instead of %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
 		return "", r.SUT.Err()
 	}
-	return o.Addr, nil
+	return r.Opt.forTG(got), nil
 }
 
 // closeGrace is how long an end may take to be freed once nobody wants its run any

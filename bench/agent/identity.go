@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -60,7 +60,7 @@ func (a *Agent) interfaces() ([]wire.Interface, error) {
 }
 
 // Interfaces lists the network interfaces of this agent's namespace with their
-// addresses, IPv4 first, without link-local ones.
+// addresses, IPv4 first, link-local ones by themselves.
 func Interfaces() ([]wire.Interface, error) { return new(Agent).interfaces() }
 
 func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
@@ -77,7 +77,11 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 		}
 		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
 		for _, a := range addrs {
-			if ip := a.Prefix.Addr(); a.Index == l.Index && !ip.IsLinkLocalUnicast() {
+			switch ip := a.Prefix.Addr(); {
+			case a.Index != l.Index:
+			case ip.IsLinkLocalUnicast():
+				i.LinkLocal = append(i.LinkLocal, ip.String())
+			default:
 				i.Addrs = append(i.Addrs, ip.String())
 			}
 		}
@@ -131,7 +135,7 @@ func route(addr string) (wire.Route, error) {
 	}
 	dev, err := rtnl.RouteDev(ip)
 	if err != nil {
-		return wire.Route{}, &fault.Error{Op: "find the route to " + addr, Err: err, How: toReach(ip)}
+		return wire.Route{}, remedy.Error(remedy.Route, "find the route to "+addr, err, remedy.On{Remote: netip.AddrPortFrom(ip, 0)})
 	}
 	return wire.Route{Dev: dev}, nil
 }

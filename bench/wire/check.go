@@ -127,7 +127,7 @@ func (i *Interface) Check() error {
 	if i.MTU < 0 || i.MTU > math.MaxInt32 {
 		return fmt.Errorf("interface %s: MTU %d", i.Name, i.MTU)
 	}
-	for _, a := range i.Addrs {
+	for _, a := range slices.Concat(i.Addrs, i.LinkLocal) {
 		if ip, err := netip.ParseAddr(a); err != nil || ip.Zone() != "" {
 			return fmt.Errorf("interface %s: %q is not an address", i.Name, a)
 		}

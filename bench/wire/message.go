@@ -213,15 +213,16 @@ type Ladder struct {
 
 // Interface is a network interface of the agent's namespace.
 type Interface struct {
-	Name     string   `json:"name"`
-	Up       bool     `json:"up"`
-	Loopback bool     `json:"loopback"`
-	MTU      int      `json:"mtu"`
-	Addrs    []string `json:"addrs"`               // without prefix length, IPv4 first
-	NearCPUs []int    `json:"near_cpus,omitempty"` // online CPUs of its NUMA node, one of each core
-	Driver   string   `json:"driver,omitempty"`
-	Firmware string   `json:"firmware,omitempty"`
-	SSH      string   `json:"ssh,omitempty"` // how it shares a wire with the controller's ssh connection
+	Name      string   `json:"name"`
+	Up        bool     `json:"up"`
+	Loopback  bool     `json:"loopback"`
+	MTU       int      `json:"mtu"`
+	Addrs     []string `json:"addrs"`                // without prefix length, IPv4 first
+	LinkLocal []string `json:"link_local,omitempty"` // likewise, those of fe80::/10 and 169.254.0.0/16, without zone
+	NearCPUs  []int    `json:"near_cpus,omitempty"`  // online CPUs of its NUMA node, one of each core
+	Driver    string   `json:"driver,omitempty"`
+	Firmware  string   `json:"firmware,omitempty"`
+	SSH       string   `json:"ssh,omitempty"` // how it shares a wire with the controller's ssh connection
 
 	Kind  string   `json:"kind,omitempty"`  // of a virtual one, such as "vlan 100", "bond active-backup"
 	Below []string `json:"below,omitempty"` // what it stands on, the nearest first

@@ -31,6 +31,7 @@ type diagnosis struct {
 
 func doctorCommand() *cobra.Command {
 	var hostSpec, dev, recordTo, replayFrom string
+	var peer peerFlags
 	var asJSON, fix bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -44,6 +45,11 @@ found, the kernel's answer and the fix. --fix prints the fixes as a script, with
 running it. What a run sets and restores by itself (header split, RSS, rules, and
 the flags of zcbench run) needs no fix.
 
+--peer HOST names the host at the other end of the wire. Then doctor sends a few
+megabytes from there to this one, by the address, the port and the full-size packets
+of a run, and says what it met: routes, firewalls, and an MTU that the way between
+them does not carry.
+
 --record writes the host's answers about the interface to a file, without addresses,
 names and serial numbers: attach it when you report that zcbench is wrong about a
 NIC. --replay shows what doctor would say on the host of such a file.
@@ -54,6 +60,9 @@ docs/settings.md describes the JSON.`,
 			if _, err := host.ParseSpec(hostSpec); err != nil {
 				return cli.UsageError(err)
 			}
+			if err := peer.check(cmd); err != nil {
+				return err
+			}
 			if cmd.Flags().Changed("record") {
 				return record(cmd, hostSpec, dev, recordTo, asJSON)
 			}
@@ -62,7 +71,7 @@ docs/settings.md describes the JSON.`,
 			if cmd.Flags().Changed("replay") {
 				d, err = replay(replayFrom)
 			} else {
-				d, err = diagnose(cmd, hostSpec, dev)
+				d, err = diagnose(cmd, hostSpec, dev, peer)
 			}
 			if err != nil {
 				return err
@@ -83,6 +92,7 @@ docs/settings.md describes the JSON.`,
 	f := cmd.Flags()
 	f.StringVar(&hostSpec, "host", "local", "host to check: "+host.Forms)
 	f.StringVar(&dev, "dev", "", "interface to check")
+	peer.add(cmd)
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	f.BoolVar(&fix, "fix", false, "print a script that would fix what is missing")
 	f.StringVar(&recordTo, "record", "", "write the host's answers about --dev to this new file, for a bug report")
@@ -95,7 +105,7 @@ docs/settings.md describes the JSON.`,
 	return cmd
 }
 
-func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
+func diagnose(cmd *cobra.Command, spec, dev string, peer peerFlags) (*diagnosis, error) {
 	ctx := cmd.Context()
 	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true}) // it changes nothing
 	if err != nil {
@@ -109,11 +119,19 @@ func diagnose(cmd *cobra.Command, spec, dev string) (*diagnosis, error) {
 	if err := h.Call(ctx, wire.OpLadders, wire.ModesParams{Dev: dev}, &d.Modes); err != nil {
 		return nil, err
 	}
-	if dev == "" {
-		return d, nil
+	if dev != "" {
+		if d.Dev, err = interfaceOf(ctx, h, spec, dev); err != nil {
+			return nil, err
+		}
 	}
-	d.Dev, err = interfaceOf(ctx, h, spec, dev)
-	return d, err
+	if peer.host != "" {
+		checks, err := peer.try(ctx, h, dev)
+		if err != nil {
+			return nil, err
+		}
+		d.Checks = append(d.Checks, checks...)
+	}
+	return d, nil
 }
 
 // interfaceOf finds an interface of a host.

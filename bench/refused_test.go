@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -71,6 +72,18 @@ func TestIntegrationMTUOfThePath(t *testing.T) {
 	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
 	t.Log(rec.Reason, "; fix:", rec.Fix)
 	says(t, rec, []string{"TG: ", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String(), "--mtu"}, []string{"no longer answers", "aborted"})
+}
+
+// It is named as well where the kernel gives up before we do.
+func TestIntegrationMTUOfThePathByTheKernel(t *testing.T) {
+	r := newRig(t)
+	r.Runner.Opt.Stall, r.Runner.Opt.Duration = time.Minute, time.Minute
+	if err := r.pair.TG.Netns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_retries2", []byte("1"), 0o644) }); err != nil {
+		t.Fatal(err)
+	}
+	vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500)
+	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
+	says(t, rec, []string{"ETIMEDOUT", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String()}, []string{"no longer answers", "aborted"})
 }
 
 // Nobody has the address: it is no firewall.

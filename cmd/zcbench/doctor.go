@@ -100,6 +100,8 @@ docs/settings.md describes the JSON.`,
 	cmd.MarkFlagsMutuallyExclusive("json", "fix")
 	cmd.MarkFlagsMutuallyExclusive("record", "fix")
 	cmd.MarkFlagsMutuallyExclusive("replay", "record")
+	cmd.MarkFlagsMutuallyExclusive("record", "peer")
+	cmd.MarkFlagsMutuallyExclusive("replay", "peer")
 	cmd.MarkFlagsMutuallyExclusive("replay", "host")
 	cmd.MarkFlagsMutuallyExclusive("replay", "dev")
 	return cmd

@@ -32,8 +32,9 @@ func SmallOnly(on On) string {
 }
 
 func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
-	lost := t.Retransmits > 0 || t.Backoff > 0
-	if !lost || t.Unacked == 0 || t.Bytes_acked >= uint64(t.Snd_mss) {
+	const closed = 7 // TCP_CLOSE: the kernel has given up, and forgotten what was in flight (tcp_write_queue_purge)
+	lost, waits := t.Retransmits > 0 || t.Backoff > 0 || t.Total_retrans > 0, t.Unacked > 0 || t.State == closed
+	if !lost || !waits || t.Bytes_acked >= uint64(t.Snd_mss) {
 		return "", false
 	}
 	headers, mtu := 28, t.Pmtu // of IPv4 and ICMP

@@ -101,7 +101,7 @@ func given(cmd *cobra.Command, name string) bool {
 
 // placeholders are what stands for the value of flags, by their names; all others by their types.
 var placeholders = map[string]string{
-	"rx": "MODE", "tx": "MODE", "mode": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST",
+	"rx": "MODE", "tx": "MODE", "mode": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST", "peer": "HOST",
 	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE", "source": "SOURCE",
 	"probe": "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE", "layout": "LAYOUT",
 	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "touch": "HOW", "netns": "NETNS", "record": "FILE",

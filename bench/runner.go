@@ -368,8 +368,9 @@ func (r *Runner) wait(usual time.Duration) time.Duration {
 // between them (what was answered, what was acknowledged), and has to be the first to give up.
 const hintTime = 2 * time.Second
 
-// hint is hintTime and what the sender's answer and the receiver's calling off take on the way.
-func (r *Runner) hint() time.Duration { return hintTime + 2*r.delay() }
+// hint is hintTime and what the start, the sender's answer and the receiver's calling off take on
+// the way, in whole seconds: errors tell it.
+func (r *Runner) hint() time.Duration { return (hintTime + 3*r.delay()).Truncate(time.Second) }
 
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }
 
@@ -425,7 +426,8 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
 	}
 	if h == r.SUT { // it waits from now on, the sender from the start
-		s.PeerWaitNs += int64(r.delay() + r.hint())
+		s.PeerWaitNs += int64(r.hint())
+		s.GraceNs += int64(r.hint())
 		s.StallNs = int64(cmp.Or(r.Opt.Stall, usualStall) + r.hint())
 	}
 	return s

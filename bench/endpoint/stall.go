@@ -46,6 +46,14 @@ func (s *stallWatch) check() error {
 			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload for %v, after %d bytes", s.limit, p.bytes),
 				How: remedy.How(remedy.Progress, unix.ETIMEDOUT, s.on(f))})
 		}
+	}
+	return s.small()
+}
+
+// small is the error of a flow of which small segments alone come through.
+func (s *stallWatch) small() error {
+	for i, f := range s.end.flows {
+		p := &s.seen[i]
 		if how := s.stuck(f, p); how != "" {
 			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("nothing of full size acknowledged for %v, of %d bytes", s.limit, p.bytes),
 				How: how})
@@ -70,6 +78,17 @@ func (s *stallWatch) stuck(f *flow, p *progress) (how string) {
 		return ""
 	}
 	return remedy.SmallOnly(s.on(f))
+}
+
+// unanswered is what to do about the first flow that goes on and of which nothing of full size was
+// acknowledged; "" where there is none.
+func (s *stallWatch) unanswered() (how string) {
+	for _, f := range s.end.flows {
+		if !f.over() && how == "" {
+			how = remedy.SmallOnly(s.on(f))
+		}
+	}
+	return how
 }
 
 // on is what is known of a flow.

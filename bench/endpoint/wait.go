@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -20,13 +21,19 @@ func (r *run) finish(ctx context.Context) error {
 	grace := orDefault(r.sch.GraceNs, defaultGrace)
 	timer := time.NewTimer(grace)
 	defer timer.Stop()
+	look := time.NewTicker(min(250*time.Millisecond, max(r.stall.limit/4, time.Millisecond)))
+	defer look.Stop()
 	for !r.over() {
 		select {
 		case res := <-r.end.ended:
 			r.book(res)
+		case <-look.C:
+			if err := r.stall.small(); err != nil {
+				return err // before the receiver's patience ends, who knows nothing of it
+			}
 		case <-timer.C:
 			return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
-				How: "check the link and the receiver; if it is still running, see its own message"}
+				How: cmp.Or(r.stall.unanswered(), "check the link and the receiver; if it is still running, see its own message")}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}

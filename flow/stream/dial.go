@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
@@ -163,9 +164,23 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	defer cancel()
 	var in [farewellSize]byte
 	if err := c.words().readFull(ctx, in[:]); err != nil {
-		return Farewell{}, &fault.Error{Op: "wait for the receiver's account of the flow", Err: err, Peer: true, How: "the receiver exited before it had read everything: see its own message"}
+		return Farewell{}, c.unaccounted(err)
 	}
 	return ParseFarewell(in[:])
+}
+
+// unaccounted says why the receiver's account did not come: of a flow of which no full segment
+// came through, or whose link is gone, the receiver has nothing to say.
+func (c *Conn) unaccounted(err error) error {
+	const op = "wait for the receiver's account of the flow"
+	how := remedy.SmallOnly(remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD})
+	switch {
+	case how != "":
+		return &fault.Error{Op: op, Err: err, How: how}
+	case errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH):
+		return SendError(c, op, err)
+	}
+	return &fault.Error{Op: op, Err: err, Peer: true, How: "the receiver exited before it had read everything: see its own message"}
 }
 
 // writeAll sends a frame, which the socket buffer of a new connection holds.

@@ -130,6 +130,11 @@ func TestSmallOnly(t *testing.T) {
 			t.Errorf("%s: %q", what, words)
 		}
 	}
+	local := stuck // the interface dropped it at once
+	local.Unacked, local.Backoff, local.Probes, local.Notsent_bytes = 0, 0, 6, 465296
+	if _, holds := smallOnlyIn(&local, on); !holds {
+		t.Error("what the own interface drops")
+	}
 	given := stuck // by the kernel: it has forgotten what was in flight
 	given.State, given.Unacked, given.Backoff, given.Total_retrans = 7, 0, 0, 5
 	if _, holds := smallOnlyIn(&given, on); !holds {

@@ -10,7 +10,7 @@ import (
 
 // smallOnly: the handshake and small segments pass, full ones do not. That is so where something
 // between the hosts carries smaller packets than both ends think, and no ICMP message says so.
-var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, backoff, unacked, bytes_acked",
+var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked",
 	Holds: func(on On) (string, bool) {
 		if on.FD <= 0 {
 			return "", false
@@ -33,7 +33,10 @@ func SmallOnly(on On) string {
 
 func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
 	const closed = 7 // TCP_CLOSE: the kernel has given up, and forgotten what was in flight (tcp_write_queue_purge)
-	lost, waits := t.Retransmits > 0 || t.Backoff > 0 || t.Total_retrans > 0, t.Unacked > 0 || t.State == closed
+	// Probes: an interface that drops at once lets TCP take it for local congestion, and try again
+	// (net/ipv4/tcp_output.c: tcp_send_probe0).
+	lost := t.Retransmits > 0 || t.Backoff > 0 || t.Total_retrans > 0 || t.Probes > 0
+	waits := t.Unacked > 0 || t.Notsent_bytes > 0 || t.State == closed
 	if !lost || !waits || t.Bytes_acked >= uint64(t.Snd_mss) {
 		return "", false
 	}

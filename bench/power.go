@@ -111,7 +111,7 @@ func (o PowerOptions) open(role results.Role, label string, said *[]string) (*po
 	}
 	for _, s := range sources {
 		i := s.Info()
-		*said = append(*said, described(label, i.Name, i.Scope, i.Device))
+		*said = append(*said, described(label, i.Name, i.Scope, i.Says()))
 	}
 	return power.Start(sources, o.Interval), nil
 }

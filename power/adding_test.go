@@ -26,7 +26,7 @@ func TestOneLineAddsASource(t *testing.T) {
 	}
 	kinds["steady"] = sourceKind{summary: "always the same", example: "steady", options: []string{"watts"},
 		open:    func(Spec) (Source, error) { return steady{}, nil },
-		survey:  func() (string, error) { return "42 W", nil },
+		survey:  func() (Info, error) { return Info{Device: "42 W"}, nil },
 		reaches: func(Spec) []Reach { return nil }}
 	defer delete(kinds, "steady")
 

@@ -90,7 +90,8 @@ func TestFaultsOfBMC(t *testing.T) {
 		{"hang", answer(""), back, "in time"},
 		{"another's answer", answer("00 dd"), back, "not a DCMI"},
 		{"cut off", answer(strings.TrimSuffix(dcmiFrame, " 00 40")), back, "not a DCMI"},
-		{"switched off", answer(strings.TrimSuffix(dcmiFrame, "40") + "00"), back, "not active"},
+		{"switched off", answer("00 dc 00 00 00 00 00 00 00 00 40 2a 9f 65 88 13 00 00 00"), back, "does not measure"},
+		{"nothing drawn", answer("00 dc 00 00 00 00 00 00 00 00 40 2a 9f 65 88 13 00 00 40"), back, "0 W"},
 	})
 }
 

@@ -244,6 +244,7 @@ func (t Trace) doubts(load Mean, at Times) string {
 	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
 		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a, time.Duration(at.GuardNs)))
 	}
+	out = append(out, t.Info.Doubts...)
 	switch u := t.declared(at.Load); {
 	case math.IsNaN(u):
 		out = append(out, "its uncertainty is not known")

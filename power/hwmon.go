@@ -9,37 +9,57 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
 	reaches: opens("root"),
-	options: []string{"root", "label"},
-	open:    func(s Spec) (Source, error) { return openHwmon(s) },
-	survey: func() (string, error) {
-		h, err := openHwmon(Spec{Name: "hwmon"})
-		if err != nil {
-			return "", err
+	options: []string{"root", "label", "sensor"},
+	check: func(s Spec) error {
+		switch {
+		case s.Options.Has("label") && s.Options.Has("sensor"):
+			return errors.New("give label or sensor: the sensors that are named are all that is summed")
+		case s.Options.Has("sensor") && len(optionList(s.Options.Get("sensor"))) == 0:
+			return errors.New("sensor is empty: it must be DEVICE/powerN, or several joined by a semicolon")
 		}
-		defer h.Close()
-		return h.info.Device, nil
-	}}
+		return nil
+	},
+	open:   func(s Spec) (Source, error) { return openHwmon(s) },
+	survey: func() (Info, error) { return surveyed(kinds["hwmon"].open(Spec{Name: "hwmon"})) }}
 
 // hwmon reads power sensors (Documentation/hwmon/sysfs-interface): powerN_average
 // where there is one, else powerN_input, in microwatts. The target names the
 // device (its file "name", such as power_meter for ACPI); without one all are
-// read. One device's sensors may contain each other, which no file says: with
-// more than one sensor only ACPI's meter, or those that the option label names,
-// are summed.
+// read. Sensors may contain each other or show one meter, which no file says. So what
+// stands for the source is what the user names, else the one ACPI meter, else the only
+// sensor that there is.
 type hwmon struct {
-	info   Info
-	files  []*os.File
-	labels []string // of the channels, in lower_snake_case; without one powerN
+	info    Info
+	sensors []hwmonSensor // of the channels
 }
 
-// acpiMeter is the device of the ACPI power meter: the whole machine.
+// hwmonSensor is one sensor, with what tells it from the others.
+type hwmonSensor struct {
+	file     *os.File
+	chip     string        // "ina238"
+	dir      string        // "hwmon3"
+	device   string        // of the bus that it is on: "3-0058", "ACPI000D:00"; "" where it has none
+	sensor   string        // "power1"
+	label    string        // "NIC 12V"; without one "power1"
+	more     string        // what its driver says of it
+	averages time.Duration // 0: not known
+}
+
+// acpiMeter is the device of the ACPI power meter: the whole machine, unless it says that
+// it measures a battery.
 const acpiMeter = "power_meter"
+
+var hwmonFile = lazy.Regexp(`^(power\d+)_(average|input)$`)
 
 func openHwmon(s Spec) (*hwmon, error) {
 	root := s.Options.Get("root")
@@ -49,20 +69,22 @@ func openHwmon(s Spec) (*hwmon, error) {
 	dirs, _ := filepath.Glob(filepath.Join(root, "hwmon*"))
 	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond, Uncertainty: s.declared(0.05)}}
 	var refused error
+	var others []string
 	for _, d := range dirs {
-		name := firstLine(filepath.Join(d, "name"))
+		name, at := hwmonPlace(d)
 		if s.Target != "" && s.Target != name {
+			others = append(others, name)
 			continue
 		}
-		refused = errors.Join(refused, h.addDevice(d, name))
+		refused = errors.Join(refused, h.addDevice(d, at, name))
 	}
-	if len(h.files) == 0 {
+	if len(h.sensors) == 0 {
 		if refused != nil {
 			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), "run as root or with CAP_DAC_READ_SEARCH"}
 		}
-		return nil, &Unavailable{fmt.Sprintf("no power sensor in %s", root), "load the board's sensor driver (acpi_power_meter, ina2xx, ...)"}
+		return nil, noSensor(root, s.Target, others)
 	}
-	if err := h.choose(s.Options.Get("label")); err != nil {
+	if err := h.choose(s.Options.Get("label"), optionList(s.Options.Get("sensor"))); err != nil {
 		h.Close()
 		return nil, errors.Join(err, refused)
 	}
@@ -70,63 +92,196 @@ func openHwmon(s Spec) (*hwmon, error) {
 	return h, nil
 }
 
-func (h *hwmon) addDevice(dir, name string) (refused error) {
-	files, _ := filepath.Glob(filepath.Join(dir, "power*_*"))
+// hwmonPlace is a device's name and the folder of its files. Drivers that register
+// without attributes, as that of the ACPI meter did until 2025, have them all in the
+// folder of the device itself; there libsensors looks, too (lib/sysfs.c).
+func hwmonPlace(dir string) (name, at string) {
+	for _, at := range []string{dir, filepath.Join(dir, "device")} {
+		if name := firstLine(filepath.Join(at, "name")); name != "" {
+			return name, at
+		}
+	}
+	return filepath.Base(dir), dir
+}
+
+func (h *hwmon) addDevice(dir, at, name string) (refused error) {
+	files, _ := filepath.Glob(filepath.Join(at, "power*_*"))
 	slices.Sort(files) // power1_average before power1_input
 	done := map[string]bool{}
 	for _, path := range files {
-		sensor, what, _ := strings.Cut(filepath.Base(path), "_")
-		if what != "average" && what != "input" || done[sensor] {
+		m := hwmonFile().FindStringSubmatch(filepath.Base(path))
+		if m == nil || done[m[1]] {
 			continue
 		}
-		f, err := os.Open(path)
+		f, err := kernelfile.Open(path)
 		if err != nil {
 			refused = errors.Join(refused, err)
 			continue
 		}
-		done[sensor] = true
-		label := firstLine(filepath.Join(dir, sensor+"_label"))
-		if label == "" {
-			label = sensor
-		}
-		c := Channel{Name: snake(name + "_" + label), Kind: Power, Scope: ScopeDevice, Part: true}
-		if name == acpiMeter {
-			c.Scope = ScopeBoard
-		}
-		for _, more := range []string{filepath.Base(dir), sensor} { // two supplies of one make
-			if slices.Contains(channelNames(h.info.Channels), c.Name) {
-				c.Name += "_" + snake(more)
-			}
-		}
-		h.labels = append(h.labels, snake(label))
-		h.files = append(h.files, f)
-		h.info.Channels = append(h.info.Channels, c)
+		done[m[1]] = true
+		h.add(hwmonSensor{file: f, chip: name, dir: filepath.Base(dir), device: hwmonDevice(dir), sensor: m[1]},
+			at, m[2])
 	}
 	return refused
 }
 
-// choose marks the sensors that the source's sum is made of.
-func (h *hwmon) choose(label string) error {
-	scopes := map[Scope]bool{}
-	for i := range h.info.Channels {
-		c := &h.info.Channels[i]
-		wanted := c.Scope == ScopeBoard || len(h.info.Channels) == 1
-		if label != "" {
-			wanted = h.labels[i] == snake(label)
-		}
-		if wanted {
-			c.Part = false
-			h.info.Scope = c.Scope
-			scopes[c.Scope] = true
+// add takes a sensor in, with what its files say of it.
+func (h *hwmon) add(s hwmonSensor, at, what string) {
+	file := func(name string) string { return firstLine(filepath.Join(at, s.sensor+"_"+name)) }
+	if s.label = file("label"); s.label == "" {
+		s.label = s.sensor
+	}
+	if ms, err := strconv.ParseInt(file("average_interval"), 10, 64); err == nil && what == "average" &&
+		ms < 1<<40 {
+		s.averages = averages(time.Duration(ms) * time.Millisecond)
+	}
+	for _, name := range []string{"model_number", "oem_info"} {
+		if text := file(name); text != "" {
+			s.more += ", " + shortened(text, 40)
 		}
 	}
+	c := Channel{Name: snake(s.chip + "_" + s.label), Kind: Power, Scope: ScopeDevice, Part: true}
+	switch battery := file("is_battery") == "1"; {
+	case s.chip == acpiMeter && battery:
+		s.more += ", of a battery"
+	case s.chip == acpiMeter:
+		c.Scope = ScopeBoard
+	}
+	for _, more := range []string{s.dir, s.sensor} { // two supplies of one make
+		if slices.Contains(channelNames(h.info.Channels), c.Name) {
+			c.Name += "_" + snake(more)
+		}
+	}
+	h.sensors = append(h.sensors, s)
+	h.info.Channels = append(h.info.Channels, c)
+}
+
+// hwmonDevice is what a hwmon folder's device is called on its bus: unlike the folder's,
+// this name stays over a restart.
+func hwmonDevice(dir string) string {
+	to, err := filepath.EvalSymlinks(filepath.Join(dir, "device"))
+	if err != nil || filepath.Base(to) == "device" {
+		return ""
+	}
+	return filepath.Base(to)
+}
+
+// id is how a sensor is named by itself.
+func (s hwmonSensor) id() string {
+	if s.device != "" {
+		return s.device + "/" + s.sensor
+	}
+	return s.dir + "/" + s.sensor
+}
+
+func (s hwmonSensor) is(id string) bool { return id == s.id() || id == s.dir+"/"+s.sensor }
+
+// describe is what tells a sensor from the others, with its reading of now.
+func (s hwmonSensor) describe() string {
+	now := "no reading"
+	if uw, err := preadInt(s.file); err == nil {
+		now = formatWatts(float64(uw)/1e6) + " W"
+	}
+	label := ""
+	if s.label != s.sensor {
+		label = fmt.Sprintf(", label %q", s.label)
+	}
+	return fmt.Sprintf("%s (%s%s%s: %s)", s.id(), s.chip, label, s.more, now)
+}
+
+// choose marks the sensors that the source's sum is made of.
+func (h *hwmon) choose(label string, named []string) error {
+	var sum []int
 	switch {
-	case label != "" && len(scopes) == 0:
-		return fmt.Errorf("no sensor has the label %q; the labels are %s", label, strings.Join(h.labels, ", "))
-	case len(scopes) > 1:
-		return fmt.Errorf("the label %q belongs to both the machine's meter and a component's sensor: name the device too, hwmon=DEVICE?label=LABEL", label)
+	case len(named) > 0:
+		var err error
+		if sum, err = h.named(named); err != nil {
+			return err
+		}
+	case label != "":
+		sum = h.indices(func(i int) bool { return snake(h.sensors[i].label) == snake(label) })
+		if len(sum) == 0 {
+			var labels []string
+			for _, s := range h.sensors {
+				labels = append(labels, snake(s.label))
+			}
+			return fmt.Errorf("no sensor has the label %q; the labels are %s", label, strings.Join(labels,
+				", "))
+		}
+	default:
+		if sum = h.indices(func(i int) bool { return h.info.Channels[i].Scope == ScopeBoard }); len(sum) == 0 {
+			sum = h.indices(func(int) bool { return true })
+		}
+	}
+	if len(sum) > 1 && len(named) == 0 {
+		h.info.NoSum = h.several(sum)
+		return nil
+	}
+	scopes := map[Scope]bool{}
+	for _, i := range sum {
+		c := &h.info.Channels[i]
+		c.Part = false
+		h.info.Scope, h.info.Averages = c.Scope, max(h.info.Averages, h.sensors[i].averages)
+		scopes[c.Scope] = true
+	}
+	if len(scopes) > 1 {
+		return errors.New("the machine's meter and a component's sensor are named: the one has the other in it")
 	}
 	return nil
+}
+
+func (h *hwmon) indices(which func(int) bool) (out []int) {
+	for i := range h.sensors {
+		if which(i) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// named are the sensors of some names, each once.
+func (h *hwmon) named(names []string) (out []int, err error) {
+	for _, n := range names {
+		is := h.indices(func(i int) bool { return h.sensors[i].is(n) })
+		switch {
+		case len(is) == 0:
+			return nil, fmt.Errorf("no sensor %q; there are %s", short(n),
+				h.list(h.indices(func(int) bool { return true })))
+		case len(is) > 1:
+			return nil, fmt.Errorf("sensor %q is more than one: %s; name it by its hwmon folder", short(n),
+				h.list(is))
+		case slices.Contains(out, is[0]):
+			return nil, fmt.Errorf("sensor %q is named twice and would be counted twice", short(n))
+		}
+		out = append(out, is[0])
+	}
+	return out, nil
+}
+
+// several says why none of some sensors stands for the source.
+func (h *hwmon) several(sum []int) *Unavailable {
+	return &Unavailable{fmt.Sprintf("%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum), h.list(sum)),
+		fmt.Sprintf("name one: hwmon?sensor=%s; several that are known to be apart are joined by a semicolon",
+			h.sensors[sum[0]].id())}
+}
+
+// mostListed is how many meters a message lists.
+const mostListed = 12
+
+func (h *hwmon) list(which []int) string {
+	var out []string
+	for _, i := range which {
+		out = append(out, h.sensors[i].describe())
+	}
+	return listed(out)
+}
+
+// listed joins what is listed in a message.
+func listed(all []string) string {
+	if n := len(all) - mostListed; n > 0 {
+		all = append(slices.Clone(all[:mostListed]), fmt.Sprintf("%d more", n))
+	}
+	return strings.Join(all, ", ")
 }
 
 // device says which sensors are summed, and which are there beside them.
@@ -149,39 +304,50 @@ func (h *hwmon) device() string {
 func (h *hwmon) Info() Info { return h.info }
 
 // Read fails only if a sensor of the sum does, or all: another that fails has no
-// value.
+// value. One of several in the sum may read 0, as a supply in standby does, but not all.
 func (h *hwmon) Read(_ context.Context, v []int64) error {
 	var failed error
 	lost, read := false, 0
-	for i, f := range h.files {
-		uw, err := preadInt(f)
+	sum, summed := int64(0), false
+	for i, s := range h.sensors {
+		c := h.info.Channels[i]
+		uw, err := preadInt(s.file)
 		if err == nil {
-			v[i], err = micro(float64(uw) / 1e6)
+			v[i], err = microPart(float64(uw) / 1e6)
+		}
+		if err == nil && c.Part && uw == 0 {
+			err = errZero
 		}
 		if err == nil {
 			read++
+			if !c.Part {
+				sum, summed = sum+v[i], true
+			}
 			continue
 		}
 		v[i] = None
-		failed = errors.Join(failed, fmt.Errorf("%s: %w", h.info.Channels[i].Name, err))
-		lost = lost || !h.info.Channels[i].Part
+		failed = errors.Join(failed, fmt.Errorf("%s: %w", c.Name, err))
+		lost = lost || !c.Part
 	}
-	if lost || read == 0 {
+	switch {
+	case lost || read == 0:
 		return failed
+	case summed && sum == 0:
+		return errZero
 	}
 	return nil
 }
 
 func (h *hwmon) Close() error {
 	var err error
-	for _, f := range h.files {
-		err = errors.Join(err, f.Close())
+	for _, s := range h.sensors {
+		err = errors.Join(err, s.file.Close())
 	}
 	return err
 }
 
 func firstLine(path string) string {
-	b, err := os.ReadFile(path)
+	b, err := kernelfile.ReadFile(path)
 	if err != nil {
 		return ""
 	}

@@ -59,7 +59,7 @@ func summed(src Source) string {
 	return strings.Join(out, " ")
 }
 
-// A label means the sensors that have it, all of them and no others.
+// A label means the sensor that has it, and no other. Nothing is added that was not named.
 func TestHwmonLabels(t *testing.T) {
 	root := t.TempDir()
 	for _, s := range []struct{ dir, name, label, uw string }{
@@ -80,16 +80,16 @@ func TestHwmonLabels(t *testing.T) {
 	write(t, root+"/hwmon3/power2_input", "1000000\n")
 	write(t, root+"/hwmon3/power2_label", "pin\n")
 	for spec, want := range map[string]string{
-		"hwmon?label=pin":                   "dps650ab_pin dps650ab_pin_hwmon3 dps650ab_pin_hwmon3_power2",
-		"hwmon?label=12V":                   "ina238_12v",
-		"hwmon?label=NIC 12V":               "ina238_nic_12v",
-		"hwmon?label=nic_12v":               "ina238_nic_12v",
-		"hwmon=ina260?label=power1":         "ina260_power1",
-		"hwmon?uncertainty=1%":              "power_meter_power1",
-		"hwmon=dps650ab?uncertainty=1%":     "",
-		"hwmon=power_meter?uncertainty=1%":  "power_meter_power1",
-		"hwmon=power_meter?label=power1":    "power_meter_power1",
-		"hwmon=dps650ab?label=pin&name=psu": "dps650ab_pin dps650ab_pin_hwmon3 dps650ab_pin_hwmon3_power2",
+		"hwmon?sensor=hwmon2/power1;hwmon3/power1":     "dps650ab_pin dps650ab_pin_hwmon3",
+		"hwmon?sensor=hwmon3/power2":                   "dps650ab_pin_hwmon3_power2",
+		"hwmon?label=12V":                              "ina238_12v",
+		"hwmon?label=NIC 12V":                          "ina238_nic_12v",
+		"hwmon?label=nic_12v":                          "ina238_nic_12v",
+		"hwmon=ina260?label=power1":                    "ina260_power1",
+		"hwmon?uncertainty=1%":                         "power_meter_power1",
+		"hwmon=power_meter?uncertainty=1%":             "power_meter_power1",
+		"hwmon=power_meter?label=power1":               "power_meter_power1",
+		"hwmon=dps650ab?sensor=hwmon2/power1&name=psu": "dps650ab_pin",
 	} {
 		src, _, err := readHwmon(t, spec+"&root="+root)
 		if err != nil {
@@ -106,8 +106,19 @@ func TestHwmonLabels(t *testing.T) {
 	if _, _, err := readHwmon(t, "hwmon?label=2V&root="+root); err == nil {
 		t.Error("the end of a label was taken for it")
 	}
-	if _, _, err := readHwmon(t, "hwmon?label=power1&root="+root); err == nil || !strings.Contains(err.Error(), "name the device too") {
+	for _, spec := range []string{"hwmon?label=pin", "hwmon=dps650ab?uncertainty=1%", "hwmon?label=power1"} {
+		_, _, err := readHwmon(t, spec+"&root="+root)
+		if err == nil || !strings.Contains(err.Error(), "nothing says") || !strings.Contains(fixOf(err), "sensor=") {
+			t.Errorf("%s: %v, fix %q", spec, err, fixOf(err))
+		}
+	}
+	if _, _, err := readHwmon(t, "hwmon?sensor=hwmon6/power1;hwmon7/power1&root="+root); err == nil || !strings.Contains(err.Error(), "in it") {
 		t.Errorf("the machine and a part of it: %v", err)
+	}
+	for spec, say := range map[string]string{"hwmon?sensor=hwmon2/power1;hwmon2/power1": "twice", "hwmon?sensor=hwmon2/power9": "there are hwmon2/power1 (dps650ab, label \"pin\": 210 W)"} {
+		if _, _, err := readHwmon(t, spec+"&root="+root); err == nil || !strings.Contains(err.Error(), say) {
+			t.Errorf("%s: %v, want %q", spec, err, say)
+		}
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"path/filepath"
 	"time"
 )
 
@@ -13,14 +14,7 @@ var ipmiKind = sourceKind{inBand: true, summary: "the BMC's power reading (IPMI 
 	reaches: opens("device"),
 	options: []string{"device"},
 	open:    func(s Spec) (Source, error) { return openIPMI(s) },
-	survey: func() (string, error) {
-		d, err := openIPMI(Spec{Name: "ipmi"})
-		if err != nil {
-			return "", err
-		}
-		defer d.Close()
-		return d.info.Device, nil
-	}}
+	survey:  func() (Info, error) { return surveyed(kinds["ipmi"].open(Spec{Name: "ipmi"})) }}
 
 // ipmi asks the BMC for its DCMI power reading, in whole watts, averaged by the
 // BMC.
@@ -43,10 +37,17 @@ const (
 	dcmiSystemStatistics = 0x01
 )
 
+// ipmiDevices are the devices that the kernel has for BMCs.
+const ipmiDevices = "/dev/ipmi[0-9]*"
+
 func openIPMI(s Spec) (*ipmi, error) {
 	path := s.Options.Get("device")
 	if path == "" {
 		path = "/dev/ipmi0"
+		if all, _ := filepath.Glob(ipmiDevices); len(all) > 1 {
+			return nil, &Unavailable{"several BMCs, and nothing says which is this machine's: " + listed(all),
+				"name one: ipmi?device=" + all[0]}
+		}
 	}
 	dev, err := openIPMIDevice(path)
 	if err != nil {
@@ -65,8 +66,12 @@ func newIPMI(s Spec, dev bmc) (*ipmi, error) {
 		d.Close()
 		return nil, err
 	}
-	d.info.Averages = r.period
-	d.info.Device = fmt.Sprintf("DCMI, %d W now, sampling period %v", r.watts, r.period)
+	d.info.Averages = averages(r.period)
+	d.info.Device = fmt.Sprintf("DCMI, %d W now", r.watts)
+	if d.info.Averages > 0 {
+		d.info.Device += fmt.Sprintf(", sampling period %v", r.period)
+	}
+	d.info.Doubts = r.doubts()
 	return d, nil
 }
 
@@ -74,6 +79,21 @@ func newIPMI(s Spec, dev bmc) (*ipmi, error) {
 type dcmiReading struct {
 	watts, min, max, avg uint16
 	period               time.Duration
+	inactive             bool // the BMC says that it does not measure
+}
+
+// doubts are what the BMC says of a reading that does not fit it. OpenBMC's answer has the
+// bits of its last byte in another order (dcmihandler.cpp of phosphor-host-ipmid), so that
+// one that measures looks as if it did not; the reading decides.
+func (r dcmiReading) doubts() (out []string) {
+	if r.inactive {
+		out = append(out, "the BMC's answer says that it does not measure, and yet has a reading, as OpenBMC's does: compare it with another source")
+	}
+	if r.min > 0 && r.min <= r.max && (r.watts < r.min || r.watts > r.max) {
+		out = append(out, fmt.Sprintf("the BMC reads %d W and says that it was always between %d and %d W",
+			r.watts, r.min, r.max))
+	}
+	return out
 }
 
 func (d *ipmi) reading(ctx context.Context) (dcmiReading, error) {
@@ -89,7 +109,7 @@ func (d *ipmi) reading(ctx context.Context) (dcmiReading, error) {
 // state; little-endian.
 func parseDCMI(b []byte) (dcmiReading, error) {
 	if len(b) > 0 && b[0] != 0 {
-		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s", b[0], completion(b[0])), "the BMC may have none: try redfish, or hwmon"}
+		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s", b[0], completion(b[0])), completionFix(b[0])}
 	}
 	if len(b) != 19 || b[1] != dcmiGroup {
 		return dcmiReading{}, fmt.Errorf("the BMC answers % x, which is not a DCMI power reading", b[:min(len(b), 24)])
@@ -97,13 +117,28 @@ func parseDCMI(b []byte) (dcmiReading, error) {
 	le := binary.LittleEndian
 	r := dcmiReading{watts: le.Uint16(b[2:]), min: le.Uint16(b[4:]), max: le.Uint16(b[6:]), avg: le.Uint16(b[8:]),
 		period: time.Duration(le.Uint32(b[14:])) * time.Millisecond}
-	if b[18]&0x40 == 0 {
-		return r, &Unavailable{"the BMC's power measurement is not active", "activate it: ipmitool dcmi power activate"}
+	r.inactive = b[18]&0x40 == 0
+	switch {
+	case r.watts != 0 && r.watts != 0xffff:
+		return r, nil
+	case r.inactive:
+		return r, &Unavailable{fmt.Sprintf("the BMC says that it does not measure power, and reads %d W",
+			r.watts), "use redfish or hwmon"}
+	case r.watts == 0:
+		return r, errZero
 	}
-	if r.watts == 0xffff {
-		return r, errNoReading
+	return r, errNoReading
+}
+
+// completionFix is what to do about a completion code (IPMI 2.0, table 5-2).
+func completionFix(code byte) string {
+	switch code {
+	case 0xc0, 0xc3, 0xce, 0xd2:
+		return "the BMC is busy or starting: try again in a minute"
+	case 0xd4:
+		return "the BMC lets the host ask less than it needs: use redfish with a user of the BMC"
 	}
-	return r, nil
+	return "the BMC may have none: try redfish, or hwmon"
 }
 
 func completion(code byte) string {
@@ -112,6 +147,12 @@ func completion(code byte) string {
 		return " (unknown command)"
 	case 0xc0:
 		return " (busy)"
+	case 0xc3:
+		return " (it took too long)"
+	case 0xce:
+		return " (cannot answer now)"
+	case 0xd2:
+		return " (its firmware is starting)"
 	case 0xd4:
 		return " (not privileged)"
 	}
@@ -125,6 +166,7 @@ func (d *ipmi) Read(ctx context.Context, v []int64) error {
 	if err != nil {
 		return err
 	}
+	d.info.Doubts = r.doubts()
 	v[0], err = micro(float64(r.watts))
 	return err
 }

@@ -53,7 +53,7 @@ func TestDCMI(t *testing.T) {
 	}
 	for frame, say := range map[string]string{
 		"c1": "(unknown command)", "00 dc dc 00": "not a DCMI", "": "in time", strings.Replace(dcmiFrame, "00 dc dc", "00 dd dc", 1): "not a DCMI",
-		strings.TrimSuffix(dcmiFrame, "40") + "00": "not active", strings.Replace(dcmiFrame, "dc dc 00", "dc ff ff", 1): "no reading",
+		strings.Replace(dcmiFrame, "dc dc 00", "dc ff ff", 1): "no reading",
 	} {
 		bmc.answer = frame
 		if _, err := readLong(t, d); err == nil || !strings.Contains(err.Error(), say) {
@@ -71,5 +71,42 @@ func FuzzDCMI(f *testing.F) {
 func TestNoBMC(t *testing.T) {
 	if _, err := openIPMIDevice("/dev/nonexistent-ipmi"); fixOf(err) == "" {
 		t.Errorf("%v", err)
+	}
+}
+
+// OpenBMC's state bit says that it does not measure: the reading counts, in doubt. What a
+// BMC says of itself is not believed where it cannot be.
+func TestDCMISaysOfItself(t *testing.T) {
+	for name, c := range map[string]struct {
+		frame    string
+		watts    int64
+		averages time.Duration
+		doubt    string // in the doubts, or in the error where there are no watts
+	}{
+		"OpenBMC":                {"00 dc 3f 01 3f 01 3f 01 3f 01 40 2a 9f 65 01 00 00 00 02", 319, 0, "says that it does not measure"},
+		"OpenBMC, all zero":      {"00 dc 3f 01 3f 01 3f 01 3f 01 00 00 00 00 00 00 00 00 00", 319, 0, "says that it does not measure"},
+		"inactive, and 0":        {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0, "does not measure power"},
+		"inactive, and none":     {"00 dc ff ff 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0, "does not measure power"},
+		"active, and 0":          {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 40", 0, 0, "0 W"},
+		"statistics of 49 days":  {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 ff ff ff ff 40", 319, 0, ""},
+		"period of 5 s":          {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second, ""},
+		"beyond its own maximum": {"00 dc 3f 01 50 00 64 00 5a 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second, "always between 80 and 100 W"},
+		"a clock of 1970":        {"00 dc 3f 01 50 00 4f 01 d2 00 05 00 00 00 88 13 00 00 40", 319, 5 * time.Second, ""},
+	} {
+		d, err := newIPMI(Spec{Name: "ipmi"}, &frames{answer: c.frame})
+		if c.watts == 0 {
+			if err == nil || !strings.Contains(err.Error(), c.doubt) || strings.Contains(fixOf(err), "activate") {
+				t.Errorf("%s: %v, fix %q", name, err, fixOf(err))
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		v, err := readLong(t, d)
+		if i := d.Info(); err != nil || v != c.watts*1e6 || i.Averages != c.averages || !strings.Contains(strings.Join(i.Doubts, ";"), c.doubt) || c.doubt == "" && len(i.Doubts) > 0 {
+			t.Errorf("%s: %v, %v, %+v", name, v, err, i)
+		}
 	}
 }

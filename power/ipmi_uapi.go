@@ -68,7 +68,7 @@ func openIPMIDevice(path string) (*ipmiDevice, error) {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
-		return nil, &Unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), "modprobe ipmi_si ipmi_devintf; a virtual machine has no BMC"}
+		return nil, &Unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), thisHost().noBMC()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err), "run as root or with CAP_DAC_OVERRIDE"}
 	case err != nil:

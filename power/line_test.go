@@ -247,6 +247,12 @@ func TestSCPI(t *testing.T) {
 		switch line {
 		case "*IDN?":
 			return "YOKOGAWA,WT333E,91K000000,F1.04"
+		case ":NUMERIC:NORMAL:ITEM3?":
+			return ":NUM:NORM:ITEM3 P,1"
+		case ":NUMERIC:NORMAL:ITEM1?":
+			return ":NUM:NORM:ITEM1 NONE"
+		case ":NUMERIC:NORMAL:ITEM2?":
+			return "?"
 		case ":NUMERIC:NORMAL:VALUE? 3":
 			return answer.Load().(string)
 		}
@@ -279,8 +285,13 @@ func TestLateAnswer(t *testing.T) {
 	defer cancel()
 	var asked atomic.Bool
 	srv := serveLines(t, "\n", func(line string) string {
-		if line == "*IDN?" {
+		switch line {
+		case "*IDN?":
 			return "X"
+		case ":NUMERIC:NORMAL:ITEM3?":
+			return ":NUM:NORM:ITEM3 P,SIGMA"
+		case ":NUMERIC:NORMAL:ITEM1?", ":NUMERIC:NORMAL:ITEM2?":
+			return "none"
 		}
 		if !asked.Swap(true) {
 			cancel() // the reading's time is over

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // logFormat is how a log's lines are to be read: fields between commas,
@@ -19,11 +21,42 @@ import (
 type logFormat struct {
 	date        string         // mdy or dmy, of PTDaemon's dates such as 01-22-2021
 	zone        *time.Location // of times that name none
+	named       bool           // the user says which column the watts are in
 	time, watts string         // columns, by their name in the heading or their number from 1
 }
 
+// notWatts are words of a heading for what is not a power in watts.
+var notWatts = lazy.Regexp(`(?i)volt|amp|\bk ?w\b|kilowatt|\bm ?w\b|milliwatt|\bk?va\b|\bk?var\b|\bw ?h\b|\bk ?w ?h\b|watt ?hour|energy|joule|hz|freq|factor|\bpf\b|temp`)
+
+var isWattsName = lazy.Regexp(`(?i)watt|power|\bw\b`)
+
+// checkWatts refuses a column that the heading calls something else than watts, and one
+// of several that may be meant: its place alone does not say what it is.
+func (f logFormat) checkWatts(names []string, at int) error {
+	if at >= len(names) || f.named {
+		return nil
+	}
+	var watts []string
+	for _, n := range names {
+		if isWattsName().MatchString(n) && !notWatts().MatchString(n) {
+			watts = append(watts, n)
+		}
+	}
+	switch name := names[at]; {
+	case notWatts().MatchString(name):
+		return fmt.Errorf("column %d is %q, which is not watts: name the column with watts=", at+1, short(name))
+	case len(watts) > 1:
+		return fmt.Errorf("the columns %q may all be the watts: name one with watts=", short(strings.Join(watts,
+			", ")))
+	case len(watts) == 1 && watts[0] != name:
+		return fmt.Errorf("column %d is %q, and %q may be the watts: name the column with watts=", at+1,
+			short(name), short(watts[0]))
+	}
+	return nil
+}
+
 func parseLogFormat(o url.Values) (logFormat, error) {
-	f := logFormat{date: "mdy", zone: time.Local, time: "1", watts: "2"}
+	f := logFormat{named: o.Get("watts") != "", date: "mdy", zone: time.Local, time: "1", watts: "2"}
 	switch d := o.Get("date"); d {
 	case "", "mdy":
 	case "dmy":
@@ -133,7 +166,7 @@ func (f logFormat) columns(heading string) (at [2]int, err error) {
 			return at, fmt.Errorf("no column %q; the heading has %q", short(want), short(strings.Join(names, ", ")))
 		}
 	}
-	return at, nil
+	return at, f.checkWatts(names, at[1])
 }
 
 // fields are those of a line, without quotes and blanks around them. Where

@@ -128,3 +128,24 @@ func hostOf(seconds float64, m ...results.Metric) results.Host {
 	}
 	return results.Host{DurationS: &seconds, Metrics: m}
 }
+
+// A column is not taken for watts by its place alone where the heading says otherwise.
+func TestLogColumnsOfOtherThings(t *testing.T) {
+	for heading, say := range map[string]string{
+		"time,watts": "", "time,power_w": "", "time,W": "", "time,P": "", "time,reading": "", "time,Watts,Volts": "",
+		"time,volts,watts": "not watts", "time,kW": "not watts", "time,Power (kW)": "not watts", "time,energy_wh": "not watts", "time,VA": "not watts",
+		"time,mW": "not watts", "time,reading,watts": "may be the watts", "time,watts_in,watts_out": "name one with watts=",
+	} {
+		path := filepath.Join(t.TempDir(), "log.csv")
+		row := "1700000000" + strings.Repeat(",200", strings.Count(heading, ",")) + "\n"
+		write(t, path, heading+"\n"+row)
+		s, err := ParseSpec("csv=" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = ReadLog(s)
+		if say == "" && err != nil || say != "" && (err == nil || !strings.Contains(err.Error(), say)) {
+			t.Errorf("%q: %v, want %q", heading, err, say)
+		}
+	}
+}

@@ -7,25 +7,28 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
 
 var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: "nvml",
-	options: []string{"helper"},
+	options: []string{"helper", "gpu"},
+	check: func(s Spec) error {
+		_, err := numbersFrom(s, "gpu", 0)
+		return err
+	},
 	reaches: func(s Spec) []Reach {
 		if p := s.Options.Get("helper"); p != "" {
 			return []Reach{{Does: Runs, What: p}}
 		}
 		return nil // our own, or none
 	},
-	open: func(s Spec) (Source, error) { return openNVML(s) },
-	survey: func() (string, error) {
-		names, err := listGPUs(Spec{})
-		return strings.Join(names, ", "), err
-	}}
+	open:   func(s Spec) (Source, error) { return openNVML(s) },
+	survey: func() (Info, error) { return surveyed(kinds["nvml"].open(Spec{Name: "nvml"})) }}
 
 // openNVML keeps the helper running. It prints a line of milliwatts, one number
 // per GPU, at an interval.
@@ -38,18 +41,55 @@ func openNVML(s Spec) (Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{text: "exec " + quote(path) + " --interval 100ms", parse: parseMilliwatts,
-		info: Info{Name: s.String(), Scope: ScopeGPU, MinInterval: 100 * time.Millisecond, Averages: time.Second, Uncertainty: s.declared(0.05), Device: strings.Join(names, ", ")}}
-	for i := range names {
-		c.info.Channels = append(c.info.Channels, Channel{Name: fmt.Sprintf("gpu%d", i), Kind: Power, Scope: ScopeGPU, Resolution: 0.001})
+	c := &command{text: "exec " + quote(path) + " --interval 100ms",
+		info: Info{Name: s.String(), Scope: ScopeGPU, MinInterval: 100 * time.Millisecond,
+			Averages: time.Second, Uncertainty: s.declared(0.05)}}
+	if c.info.Channels, c.info.NoSum, err = gpuChannels(s, names); err != nil {
+		return nil, err
 	}
+	c.info.Device = strings.ReplaceAll(strings.Join(names, ", "), "\t", ", ")
+	channels := c.info.Channels
+	c.parse = func(line string, v []int64) error { return parseMilliwatts(line, v, channels) }
 	if err := c.try(); err != nil {
 		return nil, err
 	}
 	return c, nil
 }
 
-// listGPUs are the names of the GPUs.
+// gpuChannels are the GPUs, those of the sum and the others. NVML has a reading for each
+// GPU, but where a board has several, NVIDIA's documents differ on whether it is that of
+// the GPU or of the board, so that those of one board are not added.
+func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err error) {
+	named, err := numbersFrom(s, "gpu", 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	boards := map[string][]string{}
+	for i, n := range names {
+		id := strconv.Itoa(i)
+		out = append(out, Channel{Name: "gpu" + id, Kind: Power, Scope: ScopeGPU, Resolution: 0.001,
+			Part: len(named) > 0 && !slices.Contains(named, id)})
+		if _, board, ok := strings.Cut(n, "\t"); ok && len(named) == 0 {
+			boards[board] = append(boards[board], id)
+		}
+	}
+	for _, n := range named {
+		if i, _ := strconv.Atoi(n); i >= len(names) {
+			return nil, nil, fmt.Errorf("no gpu %s: there are %d, from 0", n, len(names))
+		}
+	}
+	for _, board := range slices.Sorted(maps.Keys(boards)) {
+		if on := boards[board]; len(on) > 1 {
+			no = &Unavailable{fmt.Sprintf("GPUs %s are on one board, and the reading of each may be that of the board", strings.Join(on, ", ")),
+				fmt.Sprintf("name those that are to be added: nvml?gpu=%s, or nvml?gpu=%s", on[0],
+					strings.Join(on, ";"))}
+		}
+	}
+	return out, no, nil
+}
+
+// listGPUs are the names of the GPUs. After a tab follows the board, of one that has
+// several.
 func listGPUs(s Spec) ([]string, error) {
 	path, err := nvmlHelper(s)
 	if err != nil {
@@ -82,12 +122,16 @@ func short120(s string) string {
 }
 
 // parseMilliwatts reads the helper's line: a number per GPU, "-" for none.
-func parseMilliwatts(line string, v []int64) error {
+func parseMilliwatts(line string, v []int64, channels []Channel) error {
 	f := strings.Fields(line)
 	if len(f) != len(v) {
 		return fmt.Errorf("%s prints %q for %d GPUs", NVMLHelper, short(line), len(v))
 	}
 	for i, text := range f {
+		part := channels[i].Part
+		if text == "-" && part {
+			continue
+		}
 		if text == "-" {
 			return errNoReading // of one GPU: then there is no sum
 		}
@@ -95,8 +139,8 @@ func parseMilliwatts(line string, v []int64) error {
 		if err != nil {
 			return errors.New(NVMLHelper + " prints " + strconv.Quote(short(line)))
 		}
-		if v[i], err = micro(float64(mw) / 1e3); err != nil {
-			return err
+		if v[i], err = micro(float64(mw) / 1e3); err != nil && !part {
+			return fmt.Errorf("gpu%d: %w", i, err)
 		}
 	}
 	return nil

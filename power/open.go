@@ -45,7 +45,8 @@ func OpenAll(specs []Spec, auto bool) (sources []Source, err error) {
 		if kinds[n].survey == nil || slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == n }) {
 			continue
 		}
-		if src, err := Open(Spec{Name: n}); err == nil {
+		// One without a sum has its channels beside the others.
+		if src, err := kinds[n].open(Spec{Name: n}); err == nil {
 			found = append(found, src)
 		}
 	}

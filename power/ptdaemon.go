@@ -5,6 +5,7 @@ package power
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -157,6 +158,9 @@ func lastSamples(s string) (int, error) {
 // reading.
 func parsePTDLine(s string) (float64, error) {
 	f := strings.Split(s, ",")
+	if n := len(slices.DeleteFunc(slices.Clone(f), func(w string) bool { return w != "Watts" })); n > 1 {
+		return 0, fmt.Errorf("%q has the watts of %d channels, and does not say how they relate: let the daemon use one channel of the analyzer", short(s), n)
+	}
 	for i := 0; i+1 < len(f); i += 2 {
 		if f[i] != "Watts" {
 			continue

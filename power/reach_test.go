@@ -50,7 +50,7 @@ func TestReaches(t *testing.T) {
 // Every source says what its words lead to, and so does every option: who adds one
 // says here that it is a mere word, or has it reach.
 func TestEveryWordIsJudged(t *testing.T) {
-	words := []string{"label", "scope", "insecure", "chassis", "outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "item",
+	words := []string{"label", "sensor", "gpu", "meter", "scope", "insecure", "chassis", "outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "item",
 		"offset", "date", "zone", "time", "watts", "uncertainty", "name"}
 	locals := []string{"rapl", "hwmon", "ipmi", "nvml"} // whose target, if they take one, is a mere word
 	const mark = "/a/mark"

@@ -116,6 +116,7 @@ func (r *reader) read(ctx context.Context) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.trace.Info = r.src.Info() // a source may learn by reading what of it adds up
 	r.reads++
 	var gap *Gap
 	if err != nil && !errors.As(err, &gap) {
@@ -252,7 +253,10 @@ func (s *Sampler) Close() error {
 		case <-r.done:
 			err = errors.Join(err, r.src.Close())
 		case <-time.After(closeTime):
-			err = errors.Join(err, fmt.Errorf("power source %s hangs while reading and was abandoned", r.trace.Info.Name))
+			r.mu.Lock()
+			name := r.trace.Info.Name
+			r.mu.Unlock()
+			err = errors.Join(err, fmt.Errorf("power source %s hangs while reading and was abandoned", name))
 		}
 	}
 	return err

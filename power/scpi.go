@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 var scpiKind = sourceKind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)", example: "scpi=meter:10001?item=3",
@@ -62,7 +64,76 @@ func openSCPI(s Spec) (*scpi, error) {
 		return nil, err
 	}
 	m.info.Device = shortened(name, mostName)
+	if err := m.checkItem(ctx, item, s.Options.Has("item")); err != nil {
+		m.Close()
+		return nil, err
+	}
 	return m, nil
+}
+
+// itemTime is how long a meter has to say what an item is. One that does not know the
+// question says nothing.
+const itemTime = time.Second
+
+// mostItems is how many items of a meter's list are looked at.
+const mostItems = 32
+
+// checkItem asks what the item is: the list can be set at the meter, and that of one with
+// several elements has the watts of each. A meter that does not say is believed, in doubt.
+func (m *scpi) checkItem(ctx context.Context, item int, named bool) error {
+	what, ok := m.itemIs(ctx, item)
+	switch {
+	case !ok:
+		m.info.Doubts = []string{fmt.Sprintf("the meter does not say what item %d of its list is", item)}
+		return nil
+	case !isWatts(what):
+		return &Unavailable{fmt.Sprintf("item %d of the meter's list is %s, and not watts (P)", item,
+			short(what)),
+			"name the item that is P with item=N, or set the list at the meter: :NUMERIC:NORMAL:ITEM" + strconv.Itoa(item) + " P,1"}
+	}
+	m.info.Device += ", " + short(what)
+	if named {
+		return nil
+	}
+	var watts []string
+	for i := 1; i <= mostItems; i++ {
+		w, ok := m.itemIs(ctx, i)
+		if !ok {
+			break
+		}
+		if isWatts(w) {
+			watts = append(watts, fmt.Sprintf("item %d (%s)", i, short(w)))
+		}
+	}
+	if len(watts) > 1 {
+		return &Unavailable{"the meter has the watts of several elements: " + listed(watts),
+			fmt.Sprintf("name one: scpi=ADDRESS?item=%d; SIGMA is their sum", item)}
+	}
+	return nil
+}
+
+var scpiItemForm = lazy.Regexp(`(?i)(?:^|:)(?:item|ite)(\d+)\s+([a-z][a-z0-9]*(?:,\s*\w+)*)$`)
+
+// itemIs is what an item of the list is, such as "P,1"; not ok where the meter's answer
+// does not say.
+func (m *scpi) itemIs(ctx context.Context, item int) (what string, ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, itemTime)
+	defer cancel()
+	answer, err := m.line.ask(ctx, fmt.Sprintf(":NUMERIC:NORMAL:ITEM%d?", item))
+	if err != nil {
+		return "", false
+	}
+	f := scpiItemForm().FindStringSubmatch(strings.TrimSpace(answer))
+	if f == nil || f[1] != strconv.Itoa(item) {
+		return "", false
+	}
+	return f[2], true
+}
+
+// isWatts reports whether an item is active power.
+func isWatts(what string) bool {
+	function, _, _ := strings.Cut(what, ",")
+	return strings.EqualFold(function, "P")
 }
 
 func (m *scpi) Info() Info { return m.info }

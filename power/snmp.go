@@ -111,29 +111,13 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 	return p, err
 }
 
-// snmpList are the words of an option that may name several.
-func snmpList(text string) []string {
-	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '+' || c == ';' })
-}
-
 // snmpNumbers are those of an option, def where it is not given.
 func snmpNumbers(s Spec, name, def string) ([]string, error) {
-	list := snmpList(s.Options.Get(name))
-	switch {
-	case len(list) == 0 && s.Options.Has(name):
-		return nil, fmt.Errorf("%s is empty: it must be a number from 1, or several joined by a semicolon", name)
-	case len(list) == 0:
+	list, err := numbersFrom(s, name, 1)
+	if len(list) == 0 {
 		list = []string{def}
 	}
-	for i, n := range list {
-		if v, err := strconv.Atoi(n); err != nil || v < 1 {
-			return nil, fmt.Errorf("%s %q: must be a number from 1, or several joined by a semicolon", name, n)
-		}
-		if slices.Contains(list[:i], n) {
-			return nil, fmt.Errorf("%s %s is named twice and would be counted twice", name, n)
-		}
-	}
-	return list, nil
+	return list, err
 }
 
 func (p *snmpPlan) apc(s Spec) error {
@@ -173,7 +157,7 @@ func (p *snmpPlan) raritan(s Spec) error {
 const snmpKindExample = "snmp=apc@pdu.example?outlet=3"
 
 func (p *snmpPlan) generic(oid, scale string) error {
-	for _, o := range snmpList(oid) {
+	for _, o := range optionList(oid) {
 		if !oidForm().MatchString(o) {
 			return fmt.Errorf("oid %q: must be numbers joined by dots", o)
 		}
@@ -276,7 +260,11 @@ func openSNMP(s Spec) (*snmp, error) {
 		Channels: []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
-	if err := p.setUp(ctx); err != nil {
+	err = p.checkSeveral(ctx, s)
+	if err == nil {
+		err = p.setUp(ctx)
+	}
+	if err != nil {
 		p.Close()
 		return nil, err
 	}
@@ -324,14 +312,22 @@ func (p *snmp) Read(ctx context.Context, v []int64) error {
 	return err
 }
 
+func (p *snmp) connect(ctx context.Context) error {
+	p.client.Context = ctx
+	if p.open {
+		return nil
+	}
+	if err := p.client.Connect(); err != nil {
+		return fmt.Errorf("%s: %w", p.plan.addr, err)
+	}
+	p.open = true
+	return nil
+}
+
 // get reads whole numbers.
 func (p *snmp) get(ctx context.Context, oids []string) ([]int64, error) {
-	p.client.Context = ctx
-	if !p.open {
-		if err := p.client.Connect(); err != nil {
-			return nil, fmt.Errorf("%s: %w", p.plan.addr, err)
-		}
-		p.open = true
+	if err := p.connect(ctx); err != nil {
+		return nil, err
 	}
 	packet, err := p.client.Get(oids)
 	if err != nil {

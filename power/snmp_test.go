@@ -113,14 +113,14 @@ func TestSNMP(t *testing.T) {
 	t.Setenv("ZCBENCH_SNMP_COMMUNITY", "s3cretcomm")
 	d := startSNMPD(t)
 	for spec, want := range map[string]int64{
-		"snmp=apc@%s?outlet=3":                            142e6,
-		"snmp=apc@%s?outlet=3;4":                          280e6,
-		"snmp=apc@%s":                                     570e6,
-		"snmp=raritan@%s?outlet=7":                        243_500_000,
-		"snmp=raritan@%s":                                 512e6,
-		"snmp=raritan@%s?pdu=2":                           288e6,
-		"snmp=raritan@%s?pdu=1;2&inlet=1":                 800e6,
-		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.1&scale=0.1": 305e6,
+		"snmp=apc@%s?outlet=3":                                          142e6,
+		"snmp=apc@%s?outlet=3;4":                                        280e6,
+		"snmp=apc@%s":                                                   570e6,
+		"snmp=raritan@%s?outlet=7&pdu=1":                                243_500_000,
+		"snmp=raritan@%s?pdu=1":                                         512e6,
+		"snmp=raritan@%s?pdu=2":                                         288e6,
+		"snmp=raritan@%s?pdu=1;2&inlet=1":                               800e6,
+		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.1&scale=0.1":               305e6,
 		"snmp=oid@%s?version=1&oid=.1.3.6.1.4.1.318.1.1.26.9.4.3.1.7.4": 138e6,
 	} {
 		src, err := openAnswered(t, fmt.Sprintf(spec, d.addr))
@@ -134,6 +134,9 @@ func TestSNMP(t *testing.T) {
 	}
 	for spec, say := range map[string]string{
 		"snmp=apc@%s?outlet=9":                  "no such object",
+		"snmp=raritan@%s":                       "pdu=1&inlet=1 (512 W), pdu=2&inlet=1 (288 W)",
+		"snmp=raritan@%s?outlet=7":              "pdu=1 (512 W), pdu=2 (288 W)",
+		"snmp=raritan@%s?inlet=1":               "pdu=1 (512 W), pdu=2 (288 W)",
 		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.2": "is not a whole number",
 		"snmp=oid@%s?oid=1.3.6.1.4.1.99999.1.3": "implausible",
 	} {

@@ -5,7 +5,9 @@ package power
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
@@ -61,6 +63,24 @@ type Info struct {
 	// Averages is over how long the instrument itself averages; 0: not known.
 	Averages time.Duration
 	Device   string // what answered: model, zones, firmware
+	// Doubts are what makes its figures doubtful though it gives them.
+	Doubts []string
+	// NoSum says why none of its channels stands for the source, and how the user names
+	// one; nil where one does, or several that are known to add up. Of a source that
+	// learns it only by reading, it may change with every reading.
+	NoSum *Unavailable
+}
+
+// Says is what the source is, with what is in doubt about it.
+func (i Info) Says() string {
+	text := i.Device
+	if len(i.Doubts) > 0 {
+		text += " (in doubt: " + strings.Join(i.Doubts, "; ") + ")"
+	}
+	if i.NoSum != nil {
+		text += " (no figure: " + i.NoSum.Why + ")"
+	}
+	return text
 }
 
 // None is a channel that had no value in a reading.
@@ -120,12 +140,39 @@ func (u *Unavailable) Fix() string { return u.How }
 // errNoReading is an instrument that answers but has no value.
 var errNoReading = errors.New("the instrument has no reading")
 
+// errZero is an instrument that reads 0 W of what is running: it does not measure.
+var errZero = fmt.Errorf("it reads 0 W, and nothing that runs draws none: %w", errNoReading)
+
 // mostWatts is more than any one instrument here can truly read: what is above
-// is a glitch.
+// is a glitch. A rack of the densest servers draws 140 kW from several feeds, and no
+// feed, unit or machine has one meter for more than a three-phase circuit of 125 A at
+// 230 V, which is 86 kW.
 const mostWatts = 100e3
 
-// micro converts watts or joules and refuses what no instrument can read.
+// mostAverage is the longest that an instrument is believed to average a reading over,
+// and leastAverage the shortest: what is told beyond is the period of a statistic, or
+// a default that nobody filled in, and says nothing about the reading.
+const leastAverage, mostAverage = 10 * time.Millisecond, 10 * time.Minute
+
+// averages is an averaging time as an instrument tells it; 0 where that cannot be one.
+func averages(d time.Duration) time.Duration {
+	if d < leastAverage || d > mostAverage {
+		return 0
+	}
+	return d
+}
+
+// micro converts watts and refuses what no instrument can read of what is running.
 func micro(watts float64) (int64, error) {
+	if watts == 0 {
+		return None, errZero
+	}
+	return microPart(watts)
+}
+
+// microPart converts watts of one of several that are added: a power supply in standby
+// may draw none.
+func microPart(watts float64) (int64, error) {
 	switch {
 	case math.IsNaN(watts) || math.IsInf(watts, 0):
 		return None, errNoReading

@@ -214,6 +214,30 @@ func (s Spec) declared(def float64) float64 {
 	return v
 }
 
+// optionList are the words of an option that may name several.
+func optionList(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '+' || c == ';' })
+}
+
+// numbersFrom are the numbers of an option, each once and none below least; nil where it
+// is not given.
+func numbersFrom(s Spec, name string, least int) ([]string, error) {
+	list := optionList(s.Options.Get(name))
+	form := fmt.Sprintf("must be a number from %d, or several joined by a semicolon", least)
+	if len(list) == 0 && s.Options.Has(name) {
+		return nil, fmt.Errorf("%s is empty: it %s", name, form)
+	}
+	for i, n := range list {
+		if v, err := strconv.Atoi(n); err != nil || v < least {
+			return nil, fmt.Errorf("%s %q: %s", name, n, form)
+		}
+		if slices.Contains(list[:i], n) {
+			return nil, fmt.Errorf("%s %s is named twice and would be counted twice", name, n)
+		}
+	}
+	return list, nil
+}
+
 // sourceKind is how sources of one name are made.
 type sourceKind struct {
 	inBand bool
@@ -227,9 +251,20 @@ type sourceKind struct {
 	// that runs a program.
 	reaches func(Spec) []Reach
 	open    func(Spec) (Source, error)
+	// learns is set for a source that finds out by reading what of it adds up.
+	learns bool
 	// survey says what is there without being told where; nil for a source that
 	// needs a target.
-	survey func() (found string, err error)
+	survey func() (found Info, err error)
+}
+
+// surveyed is what a source is that was opened only to see it.
+func surveyed(src Source, err error) (Info, error) {
+	if err != nil {
+		return Info{}, err
+	}
+	defer src.Close()
+	return src.Info(), nil
 }
 
 var kinds map[string]sourceKind
@@ -269,6 +304,10 @@ func Open(s Spec) (Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("power source %s: %w", s, err)
 	}
+	if no := src.Info().NoSum; no != nil && !k.learns {
+		src.Close()
+		return nil, fmt.Errorf("power source %s: %w", s, no)
+	}
 	return src, nil
 }
 
@@ -281,6 +320,7 @@ type Found struct {
 	// then nothing was looked for.
 	Target bool
 	Here   string // what is there
+	Doubt  string // what is in doubt about it: it may give no figure, or a flagged one
 	Why    string // why there is nothing
 	Fix    string
 }
@@ -293,10 +333,13 @@ func Survey() []Found {
 		k := kinds[n]
 		f := Found{Name: n, Summary: k.summary, Example: k.example, Target: k.survey == nil}
 		if k.survey != nil {
-			here, err := k.survey()
-			f.Here = here
+			info, err := k.survey()
+			f.Here, f.Doubt = info.Device, strings.Join(info.Doubts, "; ")
 			if err != nil {
 				f.Why, f.Fix = err.Error(), fixOf(err)
+			}
+			if no := info.NoSum; no != nil {
+				f.Doubt, f.Fix = no.Why, no.How
 			}
 		}
 		out = append(out, f)

@@ -3,6 +3,7 @@
 package power
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -89,6 +90,10 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 	}
 	if in = clip(in, c, fromNs, toNs); counts {
 		m := energyMean(in, c)
+		if m.Watts == 0 {
+			return Mean{}, &Missing{fmt.Sprintf("the counter %s did not move in %s: it does not count",
+				t.Info.Channels[c].Name, seconds(int64(m.Covered)))}
+		}
 		m.U, m.Effective = t.edges(c, m), float64(m.N)
 		return m, nil
 	}
@@ -115,6 +120,12 @@ func wattsOf(in []Sample, c int) []float64 {
 
 // Sum is the mean of the sum of the channels that are no Part.
 func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
+	if no := t.Info.NoSum; no != nil {
+		return Mean{}, &Missing{no.Why + "; " + no.How}
+	}
+	if err := t.twins(fromNs, toNs); err != nil {
+		return Mean{}, err
+	}
 	var sum Mean
 	n := 0
 	for c, ch := range t.Info.Channels {
@@ -138,9 +149,38 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		n++
 	}
 	if n == 0 {
-		return Mean{}, &Missing{"none of its sensors is known to measure a whole machine or part: choose one with the option label"}
+		return Mean{}, &Missing{"none of its channels stands for it"}
 	}
 	return sum, nil
+}
+
+// mostTwins is how many readings two sensors may have in common without being taken
+// for one.
+const mostTwins = 10
+
+// twins finds two sensors of the sum whose readings are the same, again and again while
+// they change: both show one meter, and to add them would count it twice.
+func (t *Trace) twins(fromNs, toNs int64) error {
+	for a, x := range t.Info.Channels {
+		for b, y := range t.Info.Channels[:a] {
+			if x.Part || y.Part || x.Kind != Power || y.Kind != Power {
+				continue
+			}
+			same, moved, last := 0, false, int64(None)
+			for _, s := range t.inside(a, fromNs, toNs) {
+				if s.V[a] != s.V[b] {
+					same = 0
+					break
+				}
+				moved = moved || last != None && s.V[a] != last
+				same, last = same+1, s.V[a]
+			}
+			if same >= mostTwins && moved {
+				return &Missing{fmt.Sprintf("%s and %s always read the same: they are one meter, which would be counted twice; name one of them", y.Name, x.Name)}
+			}
+		}
+	}
+	return nil
 }
 
 // inside are the samples of an interval in which the channel has a value.

@@ -27,7 +27,7 @@ func (a *Agent) startPower(req wire.Request) (any, error) {
 	out := []wire.PowerSource{}
 	for _, s := range sources {
 		i := s.Info()
-		out = append(out, wire.PowerSource{Name: i.Name, Scope: i.Scope, Device: i.Device})
+		out = append(out, wire.PowerSource{Name: i.Name, Scope: i.Scope, Device: i.Says()})
 	}
 	a.power = power.Start(sources, time.Duration(p.IntervalMs)*time.Millisecond)
 	return out, nil

@@ -15,16 +15,23 @@ import (
 func powerChecks() []wire.Check {
 	var out []wire.Check
 	for _, f := range power.Survey() {
-		c := wire.Check{Name: "power: " + f.Name, Status: "ok", Found: f.Here, Needed: f.Summary, Fix: f.Fix}
-		switch {
-		case f.Target:
-			continue
-		case f.Why != "":
-			c.Status, c.Found = "lacking", f.Why
+		if !f.Target {
+			out = append(out, powerCheck(f))
 		}
-		out = append(out, c)
 	}
 	return out
+}
+
+// powerCheck is one source: what is in doubt about it is a warning, before a run is.
+func powerCheck(f power.Found) wire.Check {
+	c := wire.Check{Name: "power: " + f.Name, Status: "ok", Found: f.Here, Needed: f.Summary, Fix: f.Fix}
+	switch {
+	case f.Why != "":
+		c.Status, c.Found = "lacking", f.Why
+	case f.Doubt != "":
+		c.Status, c.Found = "warn", strings.TrimPrefix(f.Here+"; in doubt: "+f.Doubt, "; ")
+	}
+	return c
 }
 
 // pmuChecks are the processor's counters.

@@ -7,10 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/power"
 )
 
 // Every source that needs no target is listed, with what is there or why it is
@@ -23,7 +25,7 @@ func TestPowerChecks(t *testing.T) {
 			t.Errorf("%s is not listed", name)
 			continue
 		}
-		if c := all[i]; c.Found == "" || c.Needed == "" || c.Status != "ok" && (c.Status != "lacking" || c.Fix == "") {
+		if c := all[i]; c.Found == "" || c.Needed == "" || c.Status != "ok" && (c.Status == "lacking" && c.Fix == "" || !slices.Contains([]string{"warn", "lacking"}, c.Status)) {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -66,5 +68,24 @@ func TestIdleChecks(t *testing.T) {
 	put("cpu1/cpuidle/state2/time", "x")
 	if got := idleChecks(fs)[0]; got.Status != "lacking" || got.Found == "" {
 		t.Errorf("garbage: %+v", got)
+	}
+}
+
+// A source that has a reading, and something in doubt about it, is a warning.
+func TestPowerDoubts(t *testing.T) {
+	for _, c := range []struct {
+		found  power.Found
+		status string
+		say    string
+	}{
+		{power.Found{Name: "ipmi", Here: "DCMI, 319 W now"}, "ok", "319 W"},
+		{power.Found{Name: "ipmi", Here: "DCMI, 319 W now", Doubt: "it does not measure"}, "warn", "319 W now; in doubt: it does not measure"},
+		{power.Found{Name: "hwmon", Doubt: "2 sensors", Fix: "name one"}, "warn", "2 sensors"},
+		{power.Found{Name: "nvml", Why: "no driver", Fix: "install it"}, "lacking", "no driver"},
+	} {
+		got := powerCheck(c.found)
+		if got.Status != c.status || !strings.Contains(got.Found, c.say) || got.Fix != c.found.Fix {
+			t.Errorf("%+v: %+v", c.found, got)
+		}
 	}
 }

@@ -94,6 +94,8 @@ func listSources(w io.Writer) {
 			state = "ask"
 		case s.Why != "":
 			state = "lacking"
+		case s.Doubt != "":
+			state = "doubt"
 		}
 		fmt.Fprintf(w, "%-8s %-9s %s\n", state, s.Name, s.Summary)
 		switch {
@@ -101,6 +103,9 @@ func listSources(w io.Writer) {
 			fmt.Fprintf(w, "%18s %s\n", "", s.Here)
 		case s.Why != "":
 			fmt.Fprintf(w, "%18s %s\n", "", s.Why)
+		}
+		if s.Doubt != "" {
+			fmt.Fprintf(w, "%18s in doubt: %s\n", "", s.Doubt)
 		}
 		if s.Fix != "" {
 			fmt.Fprintf(w, "%18s fix: %s\n", "", s.Fix)
@@ -121,7 +126,7 @@ func (f *powerFlags) watch(cmd *cobra.Command, sources []power.Source) (err erro
 		return err
 	}
 	for _, s := range sources {
-		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s\n", s.Info().Name, s.Info().Scope, s.Info().Device)
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s (%s): %s\n", s.Info().Name, s.Info().Scope, s.Info().Says())
 	}
 	w := watched{started: counter.Monotonic(), sources: make([]power.Running, len(sources))}
 	w.sampler = power.Start(sources, f.interval)

@@ -5,7 +5,8 @@
 // It loads libnvidia-ml.so.1, which a static program cannot; zcbench is static,
 // and so this is a program of its own.
 //
-//	zcnvml --list               the GPUs' names, one a line
+//	zcnvml --list               the GPUs' names, one a line; after a tab follows the board
+//	                            of a GPU that shares it with others
 //	zcnvml --interval 100ms     a line of milliwatts, one number per GPU, until it is ended
 //
 // Exit status: 0 done, 1 NVML is not there or refuses (why is on standard error),
@@ -52,7 +53,7 @@ func run(list bool, interval time.Duration) error {
 	}
 	if list {
 		for _, g := range gpus {
-			if _, err := fmt.Println(plaintext.Line(lib.name(g))); err != nil {
+			if _, err := fmt.Println(plaintext.Line(lib.name(g)) + lib.board(g)); err != nil {
 				return fmt.Errorf("write the output: %w", err)
 			}
 		}
@@ -82,6 +83,8 @@ type nvml struct {
 	handle   func(uint32, *uintptr) int32
 	devName  func(uintptr, *byte, uint32) int32
 	power    func(uintptr, *uint32) int32
+	shared   func(uintptr, *uint32) int32 // whether the GPU's board has several
+	boardID  func(uintptr, *uint32) int32
 	errText  func(int32) string
 }
 
@@ -94,7 +97,7 @@ func load() (*nvml, error) {
 	var initialise func() int32
 	lib := &nvml{}
 	for name, f := range map[string]any{"nvmlInit_v2": &initialise, "nvmlShutdown": &lib.shutdown, "nvmlDeviceGetCount_v2": &lib.count,
-		"nvmlDeviceGetHandleByIndex_v2": &lib.handle, "nvmlDeviceGetName": &lib.devName, "nvmlDeviceGetPowerUsage": &lib.power, "nvmlErrorString": &lib.errText} {
+		"nvmlDeviceGetHandleByIndex_v2": &lib.handle, "nvmlDeviceGetName": &lib.devName, "nvmlDeviceGetPowerUsage": &lib.power, "nvmlDeviceGetMultiGpuBoard": &lib.shared, "nvmlDeviceGetBoardId": &lib.boardID, "nvmlErrorString": &lib.errText} {
 		if _, err := purego.Dlsym(h, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -127,6 +130,15 @@ func (l *nvml) name(g uintptr) string {
 	}
 	name, _, _ := strings.Cut(string(b[:]), "\x00")
 	return strings.ReplaceAll(name, "\n", " ")
+}
+
+// board is the board of a GPU that is not alone on it, after a tab; "" of another.
+func (l *nvml) board(g uintptr) string {
+	var shared, id uint32
+	if l.shared(g, &shared) != 0 || shared == 0 || l.boardID(g, &id) != 0 {
+		return ""
+	}
+	return fmt.Sprintf("\tboard %#x", id)
 }
 
 // milliwatts is what a GPU draws, "-" if it does not say.

@@ -43,8 +43,14 @@ func serve(c net.Conn, watts float64) {
 	defer c.Close()
 	for in := bufio.NewScanner(c); in.Scan(); {
 		answer := fmt.Sprintf("%E", watts)
-		if strings.HasPrefix(in.Text(), "*IDN?") {
+		item, isItem := strings.CutPrefix(in.Text(), ":NUMERIC:NORMAL:ITEM")
+		switch what := map[string]string{"1?": "U,1", "2?": "I,1", "3?": "P,1"}[item]; {
+		case strings.HasPrefix(in.Text(), "*IDN?"):
 			answer = "YOKOGAWA,WT310E,C2QH01001V,F1.03"
+		case isItem && what == "":
+			answer = ":NUM:NORM:ITEM" + strings.TrimSuffix(item, "?") + " NONE"
+		case isItem:
+			answer = ":NUM:NORM:ITEM" + strings.TrimSuffix(item, "?") + " " + what
 		}
 		if _, err := fmt.Fprintln(c, answer); err != nil {
 			return

@@ -18,33 +18,34 @@ import (
 // here. What it has counted is late by as much as the goroutine gets no CPU.
 func Powercap(t testing.TB, watts float64) string {
 	t.Helper()
+	return Mirrored(t, watts, "package-0")
+}
+
+// Mirrored is a tree as of Powercap whose zones all show one counter, a moment apart: so
+// has a Threadripper 1950X package-0-die-0 and package-0-die-1.
+func Mirrored(t testing.TB, watts float64, zones ...string) string {
+	t.Helper()
 	root := t.TempDir()
-	dir := filepath.Join(root, "intel-rapl:0")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	put := func(name, text string) {
-		tmp := filepath.Join(dir, name+".new")
-		if err := os.WriteFile(tmp, []byte(text+"\n"), 0o644); err != nil {
-			t.Error(err)
+	var counters []*os.File
+	for i, name := range zones {
+		dir := filepath.Join(root, fmt.Sprintf("intel-rapl:%d", i))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
 		}
-		if err := os.Rename(tmp, filepath.Join(dir, name)); err != nil {
-			t.Error(err)
+		for file, text := range map[string]string{"name": name, "max_energy_range_uj": "262143328850", "energy_uj": fmt.Sprintf("%016d", 0)} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text+"\n"), 0o644); err != nil {
+				t.Fatal(err)
+			}
 		}
-	}
-	put("name", "package-0")
-	put("max_energy_range_uj", "262143328850")
-	if err := os.WriteFile(filepath.Join(dir, "energy_uj"), []byte("0000000000000000\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.OpenFile(filepath.Join(dir, "energy_uj"), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
+		f, err := os.OpenFile(filepath.Join(dir, "energy_uj"), os.O_WRONLY, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		counters = append(counters, f)
 	}
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		defer f.Close()
 		start := time.Now()
 		for {
 			select {
@@ -54,9 +55,17 @@ func Powercap(t testing.TB, watts float64) string {
 			}
 			await.Pause("the kernel counts anew each millisecond", time.Millisecond)
 			now := time.Now()
-			f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(now.Sub(start).Microseconds()))), 0)
+			for _, f := range counters {
+				f.WriteAt(fmt.Appendf(nil, "%016d\n", int64(watts*float64(now.Sub(start).Microseconds()))), 0)
+			}
 		}
 	}()
-	t.Cleanup(func() { close(quit); <-done })
+	t.Cleanup(func() {
+		close(quit)
+		<-done
+		for _, f := range counters {
+			f.Close()
+		}
+	})
 	return root
 }

@@ -3,14 +3,13 @@
 package uring
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -101,19 +100,13 @@ func (b *BufRing) open(o BufRingOptions) (err error) {
 	return nil
 }
 
-// bufRingError explains why there is no group. EEXIST has two causes: the kernel looks at the
-// thread first.
+// bufRingError explains why there is no group.
 func (r *Ring) bufRingError(o BufRingOptions, errno unix.Errno) error {
-	e := &fault.Error{Op: fmt.Sprintf("register pbuf ring %d", o.Group), Err: errno, How: fixFor(errno)}
-	switch {
-	case errno == unix.EEXIST:
-		e.How = cmp.Or(r.elsewhere(), "the ring already has this group: choose another, or close it")
-	case errno == unix.EINVAL && o.Incremental:
-		e.How = "use Linux 6.12 or later (IOU_PBUF_RING_INC), or leave out Incremental"
-	case errno == unix.EINVAL:
-		e.How = "use Linux 5.19 or later (IORING_REGISTER_PBUF_RING)"
+	call := remedy.UringBufRing
+	if o.Incremental {
+		call = remedy.UringBufInc
 	}
-	return e
+	return r.failed(call, fmt.Sprintf("register pbuf ring %d", o.Group), errno, o.Entries*int(unsafe.Sizeof(bufDesc{})))
 }
 
 // Group is the number that requests name the buffers by.
@@ -198,7 +191,7 @@ func (b *BufRing) free() error {
 	if errno == unix.EEXIST {
 		return nil
 	}
-	return opError(fmt.Sprintf("unregister pbuf ring %d", b.group), errno)
+	return b.ring.failed(remedy.UringBufRing, fmt.Sprintf("unregister pbuf ring %d", b.group), errno, 0)
 }
 
 func (b *BufRing) unmap() error {

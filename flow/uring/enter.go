@@ -6,6 +6,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/remedy"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -82,7 +84,7 @@ func (r *Ring) submitAndWait(n int, gather, timeout time.Duration) (int, error) 
 		case errno == unix.ETIME, errno == 0 && r.CQReady() >= n:
 			return submitted, nil
 		case errno != 0 && errno != unix.EINTR:
-			return submitted, opError("io_uring_enter", errno)
+			return submitted, r.failed(remedy.UringEnter, "io_uring_enter", errno, 0)
 		}
 		if timeout > 0 {
 			if timeout = time.Until(deadline); timeout <= 0 {
@@ -108,7 +110,7 @@ func (r *Ring) enterNow(getEvents bool) (int, error) {
 			return n, nil
 		case unix.EINTR:
 		default:
-			return 0, opError("io_uring_enter", errno)
+			return 0, r.failed(remedy.UringEnter, "io_uring_enter", errno, 0)
 		}
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/remedy"
+
 	"github.com/pawelgaczynski/giouring"
 	"golang.org/x/sys/unix"
 )
@@ -48,7 +50,7 @@ func openGiouring(r *Ring, entries uint32, p *params) error {
 	// Its Params have no setters; ours have the same layout, which a test checks.
 	if err := ring.QueueInitParams(entries, (*giouring.Params)(unsafe.Pointer(p))); err != nil {
 		if p.sqEntries != 0 { // filled in by io_uring_setup
-			return opError("mmap of the ring", errnoOf(err))
+			return opError(remedy.UringMap, "mmap of the ring", errnoOf(err), remedy.On{})
 		}
 		return setupFailed{errnoOf(err)}
 	}

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/hugepages"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,7 +60,7 @@ func NewMemory(size int, pages Pages) (*Memory, error) {
 		err = mmap()
 	}
 	if err != nil {
-		return nil, mapError(err, size)
+		return nil, mapError(err, size, pages)
 	}
 	m := &Memory{mapping: b, bytes: b[:size:size]}
 	if pages == PagesTransparent {
@@ -94,12 +94,13 @@ func (m *Memory) Close() error {
 	return unix.Munmap(b)
 }
 
-func mapError(err error, size int) error {
-	fix := fault.Fix(err)
-	if fix == "" {
-		fix = "not enough free memory: use fewer or smaller buffers"
+// mapError keeps the fix of huge pages that are short.
+func mapError(err error, size int, pages Pages) error {
+	call := remedy.Mmap
+	if pages == PagesHuge {
+		call = remedy.MmapHuge
 	}
-	return &fault.Error{Op: fmt.Sprintf("mmap of %d bytes", size), Err: err, How: fix}
+	return remedy.Error(call, fmt.Sprintf("mmap of %d bytes", size), err, remedy.On{Bytes: int64(size)})
 }
 
 // roundUp rounds n up to a multiple of unit, a power of two.

@@ -7,9 +7,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // Numbers of include/uapi/linux/io_uring.h for busy polling.
@@ -89,9 +87,5 @@ func (r *Ring) UnregisterBusyPoll() error {
 
 func (r *Ring) napi(op string, code uintptr, reg *napiReg) error {
 	_, errno := r.register(code, unsafe.Pointer(reg), 1)
-	if errno == unix.EINVAL {
-		return &fault.Error{Op: op, Err: errno,
-			How: "use Linux 6.9 or later (6.13 to name NAPI instances), built with CONFIG_NET_RX_BUSY_POLL"}
-	}
-	return opError(op, errno)
+	return r.failed(remedy.UringNAPI, op, errno, 0)
 }

@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/remedy"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -99,7 +101,7 @@ func (e *native) mapRing(off int64, size int) ([]byte, error) {
 	b, err := unix.Mmap(e.fd, off, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		errno, _ := err.(unix.Errno)
-		return nil, opError(fmt.Sprintf("mmap of %d bytes of the ring", size), errno)
+		return nil, opError(remedy.UringMap, fmt.Sprintf("mmap of %d bytes of the ring", size), errno, remedy.On{FD: e.fd, Bytes: int64(size)})
 	}
 	return b, nil
 }

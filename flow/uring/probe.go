@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -214,7 +215,7 @@ func tryRecv(bundle, incremental bool) error {
 			return err
 		}
 		if e := c.Errno(); e != 0 {
-			return opError("multishot recv", e)
+			return opError(remedy.UringRecv, "multishot recv", e, remedy.On{})
 		}
 		for s := b.Spans(c); s.Next(); {
 			got += len(s.Bytes())
@@ -246,7 +247,7 @@ func trySendZC(report bool) error {
 	r.GetSQE().SendZC(a, m.Bytes(), unix.MSG_NOSIGNAL, report, 1)
 	c, err := r.await()
 	if err == nil && c.Errno() != 0 {
-		err = opError("zero-copy send", c.Errno())
+		err = opError(remedy.UringSendZC, "zero-copy send", c.Errno(), remedy.On{})
 	}
 	// Reading the bytes frees them, and with them comes the notification.
 	_ = unix.Close(a)

@@ -41,7 +41,7 @@ func TestProbe(t *testing.T) {
 
 func TestFeatureJudge(t *testing.T) {
 	f := Feature{Name: "IORING_X", Kernel: "6.5"}
-	f.judge(opError("attempt", unix.EINVAL))
+	f.judge(&fault.Error{Op: "attempt", Err: unix.EINVAL})
 	if f.Supported || f.Errno != unix.EINVAL || !strings.Contains(f.Fix, "Linux 6.5") {
 		t.Errorf("EINVAL judged as %+v", f)
 	}

@@ -5,7 +5,7 @@ package uring
 import (
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -31,7 +31,7 @@ func query[T any](op uint32, out *T) error {
 		errno = unix.Errno(-a.hdr.result)
 	}
 	if errno != 0 {
-		return &fault.Error{Op: "IORING_REGISTER_QUERY", Err: errno, How: "use a newer kernel"}
+		return opError(remedy.UringQuery, "IORING_REGISTER_QUERY", errno, remedy.On{})
 	}
 	*out = a.data
 	return nil

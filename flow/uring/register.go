@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -30,11 +30,7 @@ func (r *Ring) Enable() error {
 		return ErrClosed
 	}
 	if _, errno := r.register(registerEnableRings, nil, 0); errno != 0 {
-		e := &fault.Error{Op: "enable ring", Err: errno, How: fixFor(errno)}
-		if errno == unix.EBADFD {
-			e.How = "the ring is already running: set Options.Disabled, and call Enable once"
-		}
-		return e
+		return r.failed(remedy.UringEnable, "enable ring", errno, 0)
 	}
 	r.belong()
 	if r.registerFD {
@@ -50,25 +46,10 @@ func (r *Ring) belong() {
 	}
 }
 
-// elsewhere tells a caller that the ring belongs to another thread; "" where it does not.
-func (r *Ring) elsewhere() string {
-	if tid := unix.Gettid(); r.issuer != 0 && r.issuer != tid {
-		return fmt.Sprintf("this is thread %d, and the ring is thread %d's: %s", tid, r.issuer, fixThread)
-	}
-	return ""
-}
-
 // registerRingFD makes entering cheaper on this thread: no descriptor lookup.
 func (r *Ring) registerRingFD() error {
 	if errno := r.engine.registerFD(); errno != 0 {
-		e := &fault.Error{Op: "register ring descriptor", Err: errno, How: fixFor(errno)}
-		switch errno {
-		case unix.EINVAL:
-			e.How = "use Linux 5.18 or later, or leave out Options.RegisterFD"
-		case unix.EBUSY:
-			e.How = "this thread already has 16 registered rings: close one on this thread"
-		}
-		return e
+		return r.failed(remedy.UringRingFD, "register ring descriptor", errno, 0)
 	}
 	r.registered, r.owner = true, unix.Gettid()
 	return nil
@@ -82,7 +63,7 @@ func (r *Ring) unregisterRingFD() error {
 	if r.owner != unix.Gettid() {
 		return errors.New("uring: ring closed on another thread than the one that registered its descriptor: the kernel keeps it until that thread ends")
 	}
-	return opError("unregister ring descriptor", r.engine.unregisterFD())
+	return r.failed(remedy.UringRingFD, "unregister ring descriptor", r.engine.unregisterFD(), 0)
 }
 
 // unregisterAll gives back what Close would otherwise leave to the kernel's
@@ -116,11 +97,7 @@ func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 		total += len(b)
 	}
 	if _, errno := r.register(registerBuffers, unsafe.Pointer(&iov[0]), len(iov)); errno != 0 {
-		e := &fault.Error{Op: fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), Err: errno, How: fixFor(errno)}
-		if errno == unix.EBUSY {
-			e.How = "unregister the buffers that are registered first"
-		}
-		return e
+		return r.failed(remedy.UringBuffers, fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), errno, total)
 	}
 	r.buffers = true
 	return nil
@@ -132,7 +109,7 @@ func (r *Ring) UnregisterBuffers() error {
 	if errno == 0 {
 		r.buffers = false
 	}
-	return opError("unregister buffers", errno)
+	return r.failed(remedy.UringBuffers, "unregister buffers", errno, 0)
 }
 
 // RegisterFiles makes fds known to the ring, which saves the lookup and the
@@ -154,7 +131,7 @@ func (r *Ring) RegisterFiles(fds []int) error {
 	if errno == 0 {
 		r.files = true
 	}
-	return opError(fmt.Sprintf("register %d files", len(fds)), errno)
+	return r.failed(remedy.UringFiles, fmt.Sprintf("register %d files", len(fds)), errno, 0)
 }
 
 // UpdateFile puts fd at index, or frees the index with -1.
@@ -171,7 +148,7 @@ func (r *Ring) UpdateFile(index, fd int) error {
 	s.fd = int32(fd)
 	s.up = rsrcUpdate{offset: uint32(index), data: uint64(uintptr(unsafe.Pointer(&s.fd)))}
 	_, errno := r.register(registerFilesUpdate, unsafe.Pointer(&s.up), 1)
-	return opError(fmt.Sprintf("update file %d", index), errno)
+	return r.failed(remedy.UringFiles, fmt.Sprintf("update file %d", index), errno, 0)
 }
 
 // UnregisterFiles undoes RegisterFiles; ENXIO when there are none.
@@ -180,5 +157,5 @@ func (r *Ring) UnregisterFiles() error {
 	if errno == 0 {
 		r.files = false
 	}
-	return opError("unregister files", errno)
+	return r.failed(remedy.UringFiles, "unregister files", errno, 0)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -50,14 +51,10 @@ func (r *Ring) Resize(sq, cq uint32) error {
 }
 
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {
-	e := &fault.Error{Op: fmt.Sprintf("resize the ring to %d and %d entries", sq, cq), Err: errno, How: fixFor(errno)}
-	switch {
-	case errno == unix.EOVERFLOW:
-		e.How = "take the completions and try again, or choose a larger completion queue"
-	case errno == unix.EINVAL && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray:
-		e.How = "make the ring with Options.DeferTaskrun and NoSQArray"
-	case errno == unix.EINVAL:
-		e.How = "use Linux 6.13 or later, and sizes within the limits of Options"
+	op := fmt.Sprintf("resize the ring to %d and %d entries", sq, cq)
+	if errno == unix.EINVAL && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray {
+		return &fault.Error{Op: op, Err: errno, How: "make the ring with Options.DeferTaskrun and NoSQArray"}
 	}
-	return e
+	bytes := Options{SQEntries: sq, CQEntries: cq, CQE32: r.setup&setupCQE32 != 0}.bytes()
+	return r.failed(remedy.UringResize, op, errno, bytes)
 }

@@ -5,10 +5,13 @@ package uring
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"runtime"
 	"strings"
+	"unsafe"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
@@ -127,7 +130,7 @@ func (r *Ring) open(p *params) error {
 		r.belong()
 	}
 	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
-		return &fault.Error{Op: "io_uring_setup", Err: unix.EOPNOTSUPP, How: "use Linux 5.11 or later (IORING_FEAT_EXT_ARG)"}
+		return opError(remedy.UringSetup, "io_uring_setup", unix.EOPNOTSUPP, remedy.On{})
 	}
 	if err := r.mapScratch(p.sqEntries); err != nil {
 		return err
@@ -140,11 +143,24 @@ func (r *Ring) open(p *params) error {
 
 // setupError explains why there is no ring.
 func setupError(o Options, errno unix.Errno) error {
-	e := &fault.Error{Op: "io_uring_setup", Err: errno, How: fixFor(errno)}
 	if errno == unix.EINVAL {
-		e.How = o.fixInvalid()
+		return &fault.Error{Op: "io_uring_setup", Err: errno, How: o.fixInvalid()}
 	}
-	return e
+	return opError(remedy.UringSetup, "io_uring_setup", errno, remedy.On{Bytes: int64(o.bytes())})
+}
+
+// bytes is the memory of the queues, as the kernel rounds them (io_uring/io_uring.c: rings_size).
+func (o Options) bytes() int {
+	round := func(n uint32) int { return 1 << bits.Len32(max(n, 1)-1) }
+	sq, cq := round(o.SQEntries), round(o.CQEntries)
+	if o.CQEntries == 0 {
+		cq = 2 * sq
+	}
+	cqe := int(unsafe.Sizeof(CQE{}))
+	if o.CQE32 {
+		cqe *= 2
+	}
+	return sq*(int(unsafe.Sizeof(SQE{}))+4) + cq*cqe
 }
 
 // fixInvalid finds the option at fault: first by the rules that all kernels

@@ -4,8 +4,6 @@ package uring
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -101,20 +99,6 @@ func TestFixInvalidNamesFlag(t *testing.T) {
 	setupFlags = []setupFlag{{setupCQE32, 1 << 30, "IORING_SETUP_FUTURE", "9.9"}}
 	if s := (Options{SQEntries: 8, CQE32: true}).fixInvalid(); !strings.Contains(s, "IORING_SETUP_FUTURE (Linux 9.9)") {
 		t.Errorf("fix %q", s)
-	}
-}
-
-func TestFixPermission(t *testing.T) {
-	for _, c := range []struct{ content, want string }{
-		{"1\n", "kernel.io_uring_group"}, {"2\n", "set kernel.io_uring_disabled=0"}, {"0\n", "seccomp"}, {"", "seccomp"},
-	} {
-		f := filepath.Join(t.TempDir(), "io_uring_disabled")
-		if err := os.WriteFile(f, []byte(c.content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if s := fixPermission(f); !strings.Contains(s, c.want) {
-			t.Errorf("sysctl %q: fix %q does not say %q", c.content, s, c.want)
-		}
 	}
 }
 

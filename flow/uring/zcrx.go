@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 
 	"golang.org/x/sys/unix"
@@ -148,7 +148,7 @@ func (z *Zcrx) open(o ZcrxOptions) (err error) {
 	arg := (*zcrxArg)(unsafe.Pointer(&mem.bytes[0]))
 	o.fill(arg, z.region, entries, statsOff)
 	if _, errno := z.ring.register(registerZcrxIfq, unsafe.Pointer(&arg.reg), 1); errno != 0 {
-		return o.explain(errno)
+		return o.explain(z.ring, errno)
 	}
 	base := unsafe.Pointer(&z.region.bytes[0])
 	z.id, z.token, z.bufLen = arg.reg.zcrxID, arg.area.token, int(arg.reg.rxBufLen)
@@ -191,50 +191,17 @@ func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 }
 
 // explain says of a refused registration what its errno and its options tell.
-func (o ZcrxOptions) explain(errno unix.Errno) error {
-	e := &fault.Error{Op: "register zcrx interface queue", Err: errno}
-	const kernel = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
-	switch errno {
-	case unix.EPERM:
-		e.How = "run as root or with CAP_NET_ADMIN, in the initial user namespace"
-	case unix.ENODEV:
-		e.How = "no such interface in this network namespace"
-	case unix.EOPNOTSUPP:
-		e.How = "the driver has no queue operations for memory providers; or " + kernel
-		if o.BufLen > unix.Getpagesize() {
-			e.How = "the driver cannot use buffers longer than a page: leave BufLen at 0, or " + e.How
-		}
-	case unix.ERANGE:
-		e.How = "the interface has no such queue"
-		if o.BufLen > unix.Getpagesize() {
-			e.How += ", or the memory is not contiguous in pieces of BufLen: use huge pages"
-		}
-	case unix.EEXIST:
-		e.How = "the queue already has a memory provider, or an XDP program is attached to the interface; or " + fixThread
-	case unix.EBUSY:
-		e.How = "AF_XDP uses the queue, or it is leased: choose another"
-	case unix.ENODATA:
-		e.How = "the driver ignored the provider's memory: this is a driver bug, please report it"
-	case unix.ENOMEM:
-		e.How = fixMemlock
-	case unix.EFAULT:
-		e.How = "the area is not mapped memory"
-	case unix.EINVAL:
-		e.How = o.fixInvalid(kernel)
-	}
-	return e
-}
-
-func (o ZcrxOptions) fixInvalid(kernel string) string {
+func (o ZcrxOptions) explain(r *Ring, errno unix.Errno) error {
+	call := remedy.Zcrx
 	switch {
 	case o.NoDevice:
-		return "use Linux 7.1 or later (ZCRX_REG_NODEV)"
+		call = remedy.ZcrxNoNIC
+	case o.BufLen > unix.Getpagesize():
+		call = remedy.ZcrxLong
 	case o.Stats || len(o.Events) > 0:
-		return "switch header split on (tcp-data-split on, hds-thresh 0); statistics and events need Linux 7.2"
-	case o.BufLen != 0:
-		return "switch header split on (tcp-data-split on, hds-thresh 0); buffers of another length than a page need Linux 7.0"
+		call = remedy.ZcrxStats
 	}
-	return "switch header split on (tcp-data-split on, hds-thresh 0), give the ring SingleIssuer, DeferTaskrun and CQE32; or " + kernel
+	return r.failed(call, "register zcrx interface queue", errno, len(o.Area.Bytes))
 }
 
 // ID is the interface queue's number on its ring, for SQE.RecvZC.

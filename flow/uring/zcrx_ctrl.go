@@ -5,9 +5,7 @@ package uring
 import (
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // Flush makes the kernel take all that is in the refill ring now
@@ -16,7 +14,7 @@ import (
 // fails with EINVAL before 6.19.
 func (z *Zcrx) Flush() error {
 	z.flush = zcrxCtrl{op: zcrxCtrlFlushRQ} // not a new one: nothing is allocated
-	return z.ctrl("flush the zcrx refill ring", &z.flush, "6.19")
+	return z.ctrl(remedy.ZcrxFlush, "flush the zcrx refill ring", &z.flush)
 }
 
 // Export gives a descriptor by which another ring can use the interface queue
@@ -24,7 +22,7 @@ func (z *Zcrx) Flush() error {
 // last of its rings and descriptors is closed.
 func (z *Zcrx) Export() (fd int, err error) {
 	c := &zcrxCtrl{op: zcrxCtrlExport}
-	if err := z.ctrl("export the zcrx interface queue", c, "6.19"); err != nil {
+	if err := z.ctrl(remedy.ZcrxExport, "export the zcrx interface queue", c); err != nil {
 		return -1, err
 	}
 	return int(c.arg[0]), nil
@@ -35,18 +33,15 @@ func (z *Zcrx) Export() (fd int, err error) {
 func (z *Zcrx) ArmEvent(e ZcrxEvent) error {
 	c := &zcrxCtrl{op: zcrxCtrlArmEvent}
 	c.arg[0] = uint32(e)
-	return z.ctrl("arm a zcrx event", c, "7.2")
+	return z.ctrl(remedy.ZcrxArm, "arm a zcrx event", c)
 }
 
-func (z *Zcrx) ctrl(op string, c *zcrxCtrl, kernel string) error {
+func (z *Zcrx) ctrl(call remedy.Call, op string, c *zcrxCtrl) error {
 	if z.ring.closed {
 		return ErrClosed
 	}
 	c.zcrxID = z.id
 	// Without a count, other than all other operations: io_zcrx_ctrl.
 	_, errno := z.ring.register(registerZcrxCtrl, unsafe.Pointer(c), 0)
-	if errno == unix.EINVAL || errno == unix.EOPNOTSUPP {
-		return &fault.Error{Op: op, Err: errno, How: "use Linux " + kernel + " or later"}
-	}
-	return opError(op, errno)
+	return z.ring.failed(call, op, errno, 0)
 }

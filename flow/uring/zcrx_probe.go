@@ -6,7 +6,7 @@ import (
 	"errors"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,18 +24,13 @@ func tryZcrx() error {
 	defer r.Close()
 	const nowhere = 1 // an address, but no pointer
 	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, uintptr(r.fd), registerZcrxIfq, nowhere, 1, 0, 0)
-	e := &fault.Error{Op: "register zcrx interface queue", Err: errno}
 	switch errno {
 	case unix.EFAULT:
 		return nil
 	case 0:
 		return errors.New("the kernel accepted a nonsense registration")
-	case unix.EPERM:
-		e.How = "run as root or with CAP_NET_ADMIN"
-	default: // EINVAL before 6.15, EOPNOTSUPP where it is left out
-		e.How = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
 	}
-	return e
+	return r.failed(remedy.ZcrxProbe, "register zcrx interface queue", errno, 0) // EINVAL before 6.15, EOPNOTSUPP where it is left out
 }
 
 // tryNoDevice registers a small interface queue that belongs to no NIC, which is

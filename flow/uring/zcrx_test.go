@@ -72,9 +72,9 @@ func TestZcrxExplain(t *testing.T) {
 		{ZcrxOptions{}, unix.EEXIST, "provider"},
 		{ZcrxOptions{}, unix.EBUSY, "AF_XDP"},
 		{ZcrxOptions{}, unix.ENODATA, "driver ignored"},
-		{ZcrxOptions{}, unix.ENOMEM, "ulimit -l"},
+		{ZcrxOptions{}, unix.ENOMEM, "memory"},
 	} {
-		if err := c.o.explain(c.errno); !strings.Contains(told(err), c.want) || !errors.Is(err, c.errno) {
+		if err := c.o.explain(&Ring{}, c.errno); !strings.Contains(told(err), c.want) || !errors.Is(err, c.errno) {
 			t.Errorf("%v with %+v: %q does not say %q", c.errno, c.o, told(err), c.want)
 		}
 	}

@@ -51,8 +51,8 @@ var instead = map[Cap][]Cap{
 	unix.CAP_DAC_READ_SEARCH: {unix.CAP_DAC_OVERRIDE},
 }
 
-// list names capabilities: "CAP_A, CAP_B and CAP_C".
-func list(caps []Cap) string {
+// Names lists capabilities: "CAP_A, CAP_B and CAP_C".
+func Names(caps ...Cap) string {
 	var s []string
 	for _, c := range caps {
 		s = append(s, c.String())
@@ -81,7 +81,7 @@ var Reasons = []Reason{OfUsers, ForeignNet, Dropped, NoNewPrivs, NotRoot, Unknow
 
 // Cause says why, in words that follow "may not:"; caps are those that the kernel asks for.
 func (r Reason) Cause(caps ...Cap) string {
-	c := list(caps)
+	c := Names(caps...)
 	switch r {
 	case NotRoot:
 		return "no " + c
@@ -103,7 +103,7 @@ func (r Reason) Cause(caps ...Cap) string {
 
 // Do says what to do about it.
 func (r Reason) Do(caps ...Cap) string {
-	c := list(caps)
+	c := Names(caps...)
 	switch r {
 	case NotRoot, Unknown:
 		return "run as root or with " + c
@@ -126,7 +126,7 @@ func Fix(over Over, caps ...Cap) string {
 	r := s.Lacks(over, caps...)
 	switch r {
 	case Granted:
-		return s.Elsewhere()
+		return s.Elsewhere(caps...)
 	case NotRoot:
 		return r.Do(caps...)
 	}
@@ -134,11 +134,11 @@ func Fix(over Over, caps ...Cap) string {
 }
 
 // Elsewhere says what may have refused what capabilities allow.
-func (s State) Elsewhere() string {
+func (s State) Elsewhere(caps ...Cap) string {
 	if s.Seccomp {
-		return "the capabilities are there, so a seccomp filter may forbid the call (Seccomp in /proc/self/status): " +
+		return Names(caps...) + " is there, so a seccomp filter may forbid the call (Seccomp in /proc/self/status): " +
 			"allow it in the container's seccomp profile, or run on the host"
 	}
-	return "the capabilities are there, so a security module or a kernel that is locked down may forbid it: " +
+	return Names(caps...) + " is there, so a security module or a kernel that is locked down may forbid it: " +
 		"journalctl -k and /sys/kernel/security/lockdown show it; allow it there, or run on another host"
 }

@@ -18,6 +18,7 @@ type On struct {
 	Value  string         // what was to be set
 	Bytes  int64          // memory that was asked for; 0 not known
 	FD     int            // socket or ring; 0 none
+	Thread int            // of the system's, to which a ring belongs; 0: to none, or it is not known
 
 	Together bool    // one controller began both ends: the peer is there, and listens
 	Answer   *Answer // what an ICMP message said of a connection; nil: none came

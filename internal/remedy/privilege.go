@@ -24,6 +24,7 @@ func (n need) rows() []Row {
 	if n.errno == 0 {
 		n.errno = unix.EPERM
 	}
+	has := privilege.Names(n.caps...)
 	const from = "/proc/thread-self/status, /proc/thread-self/ns"
 	var rows []Row
 	for _, r := range privilege.Reasons {
@@ -38,10 +39,10 @@ func (n need) rows() []Row {
 	}
 	return append(rows,
 		Row{Call: n.call, Errno: n.errno, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
-			Cause: "the capabilities are there, so the seccomp filter of a container or service may forbid the call",
+			Cause: has + " is there, so the seccomp filter of a container or service may forbid the call",
 			Do:    "allow the call in its seccomp profile, or run on the host", Look: "grep Seccomp /proc/self/status"},
 		Row{Call: n.call, Errno: n.errno, Kernel: "security/security.c: call_int_hook",
-			Cause: "the capabilities are there, so a security module, or a kernel that is locked down, may forbid the call",
+			Cause: has + " is there, so a security module, or a kernel that is locked down, may forbid the call",
 			Do:    "allow it there, or run on another host", Look: "journalctl -k, or cat /sys/kernel/security/lockdown"})
 }
 

@@ -10,6 +10,7 @@ package remedy
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -86,19 +87,24 @@ func (r Row) text(cause string) string {
 	return s
 }
 
-// rowsOf lists the rows that may fit, the best first: of the errno, then of any.
+// rowsOf lists the rows that may fit, the best first: of the errno, then of any; of the call
+// itself ("a: b"), then of the system call whatever it is on ("a").
 func rowsOf(call Call, errno unix.Errno) []Row {
-	var exact, other []Row
+	whole, _, _ := strings.Cut(string(call), ": ")
+	var exact, general, other, others []Row
 	for _, r := range table() {
 		switch {
-		case r.Call != call:
-		case r.Errno == errno:
+		case r.Call == call && r.Errno == errno:
 			exact = append(exact, r)
-		case r.Errno == 0:
+		case r.Call == call && r.Errno == 0:
 			other = append(other, r)
+		case r.Call == Call(whole) && r.Errno == errno:
+			general = append(general, r)
+		case r.Call == Call(whole) && r.Errno == 0:
+			others = append(others, r)
 		}
 	}
-	return slices.Concat(exact, other)
+	return slices.Concat(exact, general, other, others)
 }
 
 // Error makes an error of a call that failed: op says what was attempted, and on what. A fix

@@ -6,5 +6,6 @@ import "slices"
 
 // table is all rows, in the order of docs/errors.md.
 func table() []Row {
-	return slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows())
+	return slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows(),
+		memoryRows(), uringRows())
 }

@@ -26,7 +26,7 @@ const (
 
 // Of a flow under way, the peer's end and the way there are the same in both directions.
 func transferRows() []Row {
-	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), memoryRows())
+	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), mappedRows())
 }
 
 func progressRows() []Row {
@@ -108,7 +108,7 @@ func recvRows() []Row {
 	}
 }
 
-func memoryRows() []Row {
+func mappedRows() []Row {
 	return []Row{
 		{Call: Shutdown, Errno: unix.ENOTCONN, Cause: "the receiver has ended the connection", Look: "its own message", Do: "see the receiver's own message",
 			Kernel: "net/ipv4/af_inet.c: inet_shutdown"},

@@ -15,6 +15,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/privilege"
+	"golang.org/x/sys/unix"
 )
 
 var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
@@ -80,7 +82,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	if len(h.sensors) == 0 {
 		if refused != nil {
-			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), "run as root or with CAP_DAC_READ_SEARCH"}
+			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)}
 		}
 		return nil, noSensor(root, s.Target, others)
 	}

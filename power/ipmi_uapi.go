@@ -12,6 +12,8 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -70,7 +72,7 @@ func openIPMIDevice(path string) (*ipmiDevice, error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
 		return nil, &Unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), thisHost().noBMC()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err), "run as root or with CAP_DAC_OVERRIDE"}
+		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err), privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)}
 	case err != nil:
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}

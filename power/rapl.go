@@ -16,7 +16,9 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/counter"
+	"golang.org/x/sys/unix"
 )
 
 var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)", example: "rapl",
@@ -414,7 +416,7 @@ func raplZoneError(entry string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return &Unavailable{fmt.Sprintf("zone %s: only root can read energy_uj", entry),
-			"run as root or with CAP_DAC_READ_SEARCH"}
+			privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)}
 	case errors.Is(err, fs.ErrNotExist):
 		return &Unavailable{fmt.Sprintf("zone %s is listed, but its files are not there: %v; container runtimes hide them", entry, err), "measure on the host"}
 	}

@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -37,7 +38,7 @@ type Card struct {
 // Look finds it out.
 func Look() Brief {
 	b := Brief{Kernel: kernelRelease(), CPUs: runtime.NumCPU(), Left: -1}
-	b.Admin, _ = FS{}.capable(unix.CAP_NET_ADMIN)
+	b.Admin = privilege.Look().Lacks(privilege.Machine, unix.CAP_NET_ADMIN) == privilege.Granted
 	if r, err := uring.New(uring.Options{SQEntries: 4}); err != nil {
 		b.Ring = err
 	} else {

@@ -4,7 +4,6 @@ package doctor
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
@@ -29,7 +29,7 @@ func Checks() []wire.Check {
 // publicChecks are those that tell nothing of whose host it is, which a record may have:
 // of the system, and of what measures.
 func publicChecks() (system, measures []wire.Check) {
-	out := []wire.Check{kernel(), kernelFiles(), capabilities(), memlock()}
+	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock()}
 	for _, s := range []struct {
 		name string
 		want int64
@@ -54,43 +54,41 @@ func kernel() wire.Check {
 	return wire.Check{Name: "kernel", Status: "ok", Found: unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Machine[:])}
 }
 
-func capabilities() wire.Check {
-	c := wire.Check{Name: "capabilities", Needed: "CAP_NET_ADMIN for queues, buffers and namespaces", Status: "ok"}
-	has, err := FS{}.capable(unix.CAP_NET_ADMIN)
-	if err != nil {
-		c.Status, c.Found = "warn", err.Error()
-		return c
+const needsAdmin = "CAP_NET_ADMIN for queues, buffers and namespaces"
+
+func capabilities() wire.Check { return capabilitiesOf(privilege.Look()) }
+
+// capabilitiesOf says what a call that wants CAP_NET_ADMIN will say where it is refused: over the
+// machine, which zcrx, --busy-poll and buffers beyond the limit want, or over the network
+// namespace, which settings of its interfaces want.
+func capabilitiesOf(s privilege.State) wire.Check {
+	const admin = privilege.Cap(unix.CAP_NET_ADMIN)
+	c := wire.Check{Name: "capabilities", Needed: needsAdmin, Status: "ok", Found: "CAP_NET_ADMIN"}
+	if why := s.Lacks(privilege.Machine, admin); why != privilege.Granted {
+		c.Status, c.Found, c.Fix = "warn", why.Cause(admin), why.Do(admin)
+		if s.Lacks(privilege.Net, admin) == privilege.Granted {
+			c.Found += ": only over this network namespace"
+		}
+		if why == privilege.NotRoot {
+			c.Found += fmt.Sprintf(" (uid %d)", s.UID)
+			c.Fix = "run as root, or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
+		}
 	}
-	if has {
-		c.Found = "CAP_NET_ADMIN"
-		return c
+	if s.Seccomp {
+		c.Found += "; a seccomp filter is in force"
 	}
-	c.Status, c.Found, c.Fix = "warn", fmt.Sprintf("no CAP_NET_ADMIN (uid %d)", os.Getuid()), "run as root, or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
 	return c
 }
 
-// capable reports whether this process has a capability (CapEff of
-// proc_pid_status(5)).
-func (fs FS) capable(capability int) (bool, error) {
-	path := fs.path(fs.Proc, "/proc", "self/status")
-	b, err := kernelfile.ReadFile(path)
-	if err != nil {
-		return false, err
+// probing says whether eBPF programs and samples of whole CPUs may be had.
+func probing(s privilege.State) wire.Check {
+	caps := []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON}
+	c := wire.Check{Name: "capabilities for probes", Needed: "CAP_BPF and CAP_PERFMON for probes, profiles and XDP modes", Status: "ok",
+		Found: "CAP_BPF and CAP_PERFMON"}
+	if why := s.Lacks(privilege.Machine, caps...); why != privilege.Granted {
+		c.Status, c.Found, c.Fix = "warn", why.Cause(caps...), why.Do(caps...)
 	}
-	for line := range strings.Lines(string(b)) {
-		if v, ok := strings.CutPrefix(line, "CapEff:"); ok {
-			set, err := strconv.ParseUint(strings.TrimSpace(v), 16, 64)
-			return set&(1<<capability) != 0, err
-		}
-	}
-	return false, fmt.Errorf("%s has no CapEff", path)
-}
-
-// firstUsers reports whether this process is in the machine's own user namespace:
-// the capabilities of others do not lift its limits (user_namespaces(7)).
-func (fs FS) firstUsers() bool {
-	b, err := kernelfile.ReadFile(fs.path(fs.Proc, "/proc", "self/uid_map"))
-	return err == nil && strings.Join(strings.Fields(string(b)), " ") == "0 0 4294967295"
+	return c
 }
 
 func memlock() wire.Check {
@@ -98,28 +96,28 @@ func memlock() wire.Check {
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &l); err != nil {
 		return wire.Check{Name: "memlock limit", Status: "warn", Found: "getrlimit: " + err.Error(), Needed: "unlimited"}
 	}
-	return FS{}.memlock(l.Cur)
+	return memlockOf(l.Cur, privilege.Look())
 }
 
-// memlock judges a limit in bytes. Who has CAP_IPC_LOCK is exempt, root or not
-// (__io_account_mem of io_uring/rsrc.c; mm/mlock.c).
-func (fs FS) memlock(limit uint64) wire.Check {
+// memlockOf judges a limit in bytes. Who has CAP_IPC_LOCK over the machine is exempt, root or not
+// (io_uring/io_uring.c: io_uring_create; mm/mlock.c).
+func memlockOf(limit uint64, s privilege.State) wire.Check {
 	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
 	if limit == unix.RLIM_INFINITY {
 		c.Found = "unlimited"
 		return c
 	}
 	c.Found = fmt.Sprintf("%d KiB", limit/1024)
-	has, err := fs.capable(unix.CAP_IPC_LOCK)
-	switch {
-	case err != nil:
-		c.Status, c.Found, c.Fix = "warn", c.Found+"; "+err.Error(), "mount /proc"
-	case has && fs.firstUsers():
+	switch why := s.Lacks(privilege.Machine, unix.CAP_IPC_LOCK); why {
+	case privilege.Granted:
 		c.Found += ", but CAP_IPC_LOCK lifts it"
-	case has:
-		c.Status, c.Found, c.Fix = "warn", c.Found+", and CAP_IPC_LOCK only in a user namespace", "raise the limit outside (ulimit -l unlimited; limits.conf: memlock), or run on the host"
+	case privilege.OfUsers:
+		c.Status, c.Found, c.Fix = "warn", c.Found+", and CAP_IPC_LOCK only in a user namespace",
+			"raise the limit outside (ulimit -l unlimited; limits.conf: memlock), or run on the host"
+	case privilege.Unknown:
+		c.Status, c.Found, c.Fix = "warn", c.Found+"; /proc does not tell whether CAP_IPC_LOCK lifts it", "mount /proc"
 	default:
-		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or: setcap cap_ipc_lock+ep on the binary"
+		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or "+why.Do(unix.CAP_IPC_LOCK)
 	}
 	return c
 }

@@ -10,28 +10,30 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"golang.org/x/sys/unix"
 )
 
-// Whoever has CAP_IPC_LOCK is exempt of the limit, whatever the user is called.
+// Whoever has CAP_IPC_LOCK over the machine is exempt of the limit, whatever the user is called.
 func TestMemlock(t *testing.T) {
-	const all, none, lock = "CapEff:\t000001ffffffffff\n", "CapEff:\t0000000000000000\n", "CapEff:\t0000000000004000\n"
-	const host, inside = "         0          0 4294967295\n", "         0       1000          1\n"
+	host := privilege.State{Known: true, Bounding: 1<<41 - 1, FirstUsers: true}
 	for _, x := range []struct {
-		status, users string
-		limit         uint64
-		want, found   string
+		s           func(*privilege.State)
+		limit       uint64
+		want, found string
 	}{
-		{none, host, unix.RLIM_INFINITY, "ok", "unlimited"},
-		{all, host, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK lifts it"},
-		{lock, host, 8 << 20, "ok", "CAP_IPC_LOCK lifts it"},
-		{none, host, 8 << 20, "warn", "without CAP_IPC_LOCK"}, // also of root in a container
-		{all, inside, 8 << 20, "warn", "only in a user namespace"},
-		{"", host, 8 << 20, "warn", "has no CapEff"},
+		{func(*privilege.State) {}, unix.RLIM_INFINITY, "ok", "unlimited"},
+		{func(s *privilege.State) { s.Effective = 1<<41 - 1 }, 8 << 20, "ok", "8192 KiB, but CAP_IPC_LOCK lifts it"},
+		{func(s *privilege.State) { s.UID, s.Effective = 7, 1<<unix.CAP_IPC_LOCK }, 8 << 20, "ok", "CAP_IPC_LOCK lifts it"},
+		{func(*privilege.State) {}, 8 << 20, "warn", "without CAP_IPC_LOCK"}, // also of root in a container
+		{func(s *privilege.State) { s.Effective, s.FirstUsers = 1<<41-1, false }, 8 << 20, "warn", "only in a user namespace"},
+		{func(s *privilege.State) { s.Known = false }, 8 << 20, "warn", "/proc does not tell"},
 	} {
-		c := fixture(t, map[string]string{"proc/self/status": "Name:\tzcbench\n" + x.status, "proc/self/uid_map": x.users}).memlock(x.limit)
+		s := host
+		x.s(&s)
+		c := memlockOf(x.limit, s)
 		if c.Status != x.want || !strings.Contains(c.Found, x.found) {
-			t.Errorf("%q of %q: %+v", x.status, x.users, c)
+			t.Errorf("%+v: %+v", s, c)
 		}
 		complete(t, []wire.Check{c})
 	}

@@ -13,12 +13,14 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // probes are the eBPF probes of one end; nil is none.
@@ -52,7 +54,7 @@ func openProbes(e *End) (*probes, error) {
 		err = p.openFlow()
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: "run as root or with CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN and CAP_SYS_RESOURCE, or leave out --probe"}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: cmp.Or(fault.Fix(err), privilege.Fix(privilege.Machine, unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN)+", or leave out --probe")}
 	}
 	return p, nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
@@ -98,7 +99,7 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 	}
 	if got < 2*n {
 		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel reduced it to %d", got/2),
-			How: fmt.Sprintf("run as root or with CAP_NET_ADMIN, or: sysctl -w %s=%d", limit, n)}
+			How: fmt.Sprintf("%s, or: sysctl -w %s=%d", privilege.Fix(privilege.Machine, unix.CAP_NET_ADMIN), limit, n)}
 	}
 	return nil
 }

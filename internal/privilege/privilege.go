@@ -121,8 +121,10 @@ func (r Reason) Do(caps ...Cap) string {
 
 // Fix looks at the calling thread and says what to do about a call that was refused, all of caps
 // being what the kernel asks for. Where they are there, something else has refused it.
-func Fix(over Over, caps ...Cap) string {
-	s := Look()
+func Fix(over Over, caps ...Cap) string { return Look().Fix(over, caps...) }
+
+// Fix is [Fix] for a thread that was looked at.
+func (s State) Fix(over Over, caps ...Cap) string {
 	r := s.Lacks(over, caps...)
 	switch r {
 	case Granted:

@@ -5,6 +5,8 @@ package remedy
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +23,6 @@ const (
 	GetOption     Call = "getsockopt"
 )
 
-var noNetAdmin = lacks(unix.CAP_NET_ADMIN, "CAP_NET_ADMIN")
 
 // forbidden are what a filter says of any option.
 func forbidden(call Call, without string) []Row {
@@ -38,16 +39,14 @@ func forbidden(call Call, without string) []Row {
 func sockoptRows() []Row {
 	return slices.Concat(
 		forbidden(SetBuffer, "leave out --rcvbuf and --sndbuf"),
+		need{call: SetBusyPoll, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, or: "leave out --busy-poll",
+			kernel: "net/core/sock.c: sk_setsockopt"}.rows(),
 		[]Row{
 			{Call: SetBuffer, Errno: unix.EINVAL, Cause: "VALUE is no size of a buffer", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 			{Call: SetBuffer, Cause: "the kernel does not take that size", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 
-			{Call: SetBusyPoll, Errno: unix.EPERM, If: noNetAdmin, Cause: "CAP_NET_ADMIN is missing", Look: "grep CapEff /proc/self/status",
-				Do: "run as root (CAP_NET_ADMIN), or leave out --busy-poll", Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetBusyPoll, Errno: unix.EPERM, Cause: "in a container, or a user namespace, CAP_NET_ADMIN does not count", Look: "cat /proc/self/uid_map",
-				Do: "run as root on the host, or leave out --busy-poll", Kernel: "net/core/sock.c: sk_setsockopt"},
 			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r; grep BUSY_POLL /boot/config-*",
 				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
@@ -87,19 +86,17 @@ func sockoptRows() []Row {
 
 func congestionRows() []Row {
 	c := func(r Row) Row { r.Call = SetCongestion; return r }
-	return []Row{
+	return append(need{call: SetCongestion, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+		or:     "choose one of net.ipv4.tcp_allowed_congestion_control",
+		kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}.rows(),
 		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module", Look: "sysctl net.ipv4.tcp_available_congestion_control",
 			Do: "modprobe tcp_VALUE, or choose one that is there", Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-		c(Row{Errno: unix.EPERM, Cause: "without CAP_NET_ADMIN only those of net.ipv4.tcp_allowed_congestion_control can be set",
-			Look: "sysctl net.ipv4.tcp_allowed_congestion_control",
-			Do:   "run as root or with CAP_NET_ADMIN, or: sysctl -w net.ipv4.tcp_allowed_congestion_control='VALUE ...'", Effect: Undoable,
-			Undo: "sysctl -w net.ipv4.tcp_allowed_congestion_control= with what it was", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
 		c(Row{Errno: unix.EBUSY, Cause: "its module is being removed", Look: "lsmod", Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
 		c(Row{Errno: unix.EINVAL, Cause: "VALUE is no name", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
 			Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"}),
 		c(Row{Cause: "the kernel does not take it", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
 			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-	}
+	)
 }
 
 func datagramRows() []Row {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -107,7 +108,8 @@ func perfReason(err error) string {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
 		return fmt.Sprintf("perf_event_open: %v: this processor, or the virtual machine, has no such counter", err)
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return fmt.Sprintf("perf_event_open: %v: run as root or with CAP_PERFMON, or sysctl -w kernel.perf_event_paranoid=0", err)
+		return fmt.Sprintf("perf_event_open: %v: %s, or sysctl -w kernel.perf_event_paranoid=0", err,
+			privilege.Fix(privilege.Machine, unix.CAP_PERFMON))
 	}
 	return fmt.Sprintf("perf_event_open: %v", err)
 }

@@ -10,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
-
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/trust"
+	"golang.org/x/sys/unix"
 )
 
 // DirEnv names the folder of journals and locks, for tests and containers.
@@ -28,7 +29,7 @@ func Dir() (string, error) {
 	dirs, why := folders()
 	fix := "name a folder that nobody else can write to, for zcbench restore too: " + DirEnv + "=/PATH"
 	if os.Geteuid() != 0 {
-		fix = "changing a host's settings needs root (CAP_NET_ADMIN for a NIC's): run as root, or leave the setting out; or " + fix
+		fix = "changing a host's settings needs root: " + privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE) + ", or leave the setting out; or " + fix
 	}
 	if len(dirs) > 1 {
 		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix

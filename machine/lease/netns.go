@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/tune"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,7 @@ func inNetns(cookie uint64, f func() error) error {
 			return err
 		}
 		if errors.Is(err, unix.EPERM) {
-			return fmt.Errorf("enter network namespace %s: setns: %w: run as root or with CAP_SYS_ADMIN", path, err)
+			return fmt.Errorf("enter network namespace %s: setns: %w: %s", path, err, privilege.Fix(privilege.Own, unix.CAP_SYS_ADMIN))
 		}
 	}
 	return errNoNetns

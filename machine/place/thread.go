@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -118,7 +119,11 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	if err := unix.SchedSetaffinity(n.PID, &set); err != nil {
-		return &fault.Error{Op: op, Err: err, How: "run as root, and choose a CPU that is online"}
+		how := "choose a CPU that is online, and in the machine's cpuset"
+		if errors.Is(err, unix.EPERM) { // of a thread of the kernel's (kernel/sched/syscalls.c: check_same_owner)
+			how = privilege.Fix(privilege.Machine, unix.CAP_SYS_NICE)
+		}
+		return &fault.Error{Op: op, Err: err, How: how}
 	}
 	p.threads = append(p.threads, threadOn{n.PID, cpu})
 	return nil

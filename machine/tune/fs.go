@@ -12,7 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
-
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -42,11 +42,16 @@ func failed(op string, err error, how string) error {
 	if pe, ok := err.(*os.PathError); ok {
 		err = pe.Err
 	}
-	if err == unix.EACCES || err == unix.EPERM {
-		how = "run as root (CAP_DAC_OVERRIDE; for sysctls of net.* CAP_NET_ADMIN)"
+	switch {
+	case refused(err):
+		how = privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)
+	case err == unix.EROFS:
+		how = "it is mounted read-only, as containers mount /proc/sys and /sys: run on the host, or in a privileged container"
 	}
 	return &fault.Error{Op: op, Err: err, How: how}
 }
+
+func refused(err error) bool { return err == unix.EACCES || err == unix.EPERM }
 
 // Setting finds a setting by name:
 //

@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -81,7 +83,11 @@ func (fs FS) SetSysctl(name, value string) error {
 	// The end of the line makes an empty value one, too.
 	err = fs.whereItIs(name, func() error { return os.WriteFile(fs.proc("sys", file), []byte(value+"\n"), 0) })
 	if err != nil {
-		return failed("set sysctl "+name+" to "+value, err, "the kernel refuses the value")
+		e := failed("set sysctl "+name+" to "+value, err, "the kernel refuses the value")
+		if f, ok := e.(*fault.Error); ok && strings.HasPrefix(name, "net.") && refused(f.Err) {
+			f.How = privilege.Fix(privilege.Net, unix.CAP_NET_ADMIN) // net/sysctl_net.c: net_ctl_permissions
+		}
+		return e
 	}
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -21,7 +23,7 @@ func NewNetns() (*Netns, error) {
 	var ns *Netns
 	err := onOwnThread(func() error {
 		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace: unshare(CLONE_NEWNET): %w (run as root or with CAP_SYS_ADMIN)", err)
+			return fmt.Errorf("make a network namespace: unshare(CLONE_NEWNET): %w (%s)", err, privilege.Fix(privilege.Own, unix.CAP_SYS_ADMIN))
 		}
 		f, err := os.Open("/proc/thread-self/ns/net")
 		if err != nil {
@@ -90,7 +92,7 @@ func (n *Netns) Do(f func() error) error {
 		err := unix.Setns(int(n.f.Fd()), unix.CLONE_NEWNET)
 		switch {
 		case errors.Is(err, unix.EPERM):
-			return fmt.Errorf("enter the network namespace: setns: %w (run as root or with CAP_SYS_ADMIN)", err)
+			return fmt.Errorf("enter the network namespace: setns: %w (%s)", err, entering())
 		case errors.Is(err, unix.EINVAL):
 			return fmt.Errorf("enter the network namespace: setns: %w (%s is not a network namespace)", err, n.f.Name())
 		case err != nil:
@@ -98,6 +100,16 @@ func (n *Netns) Do(f func() error) error {
 		}
 		return f()
 	})
+}
+
+// entering is what to do where setns(2) is refused. It wants CAP_SYS_ADMIN here and over the
+// namespace (net/core/net_namespace.c: netns_install), so who has it here is of another user
+// namespace than it.
+func entering() string {
+	if why := privilege.Look().Lacks(privilege.Own, unix.CAP_SYS_ADMIN); why != privilege.Granted {
+		return why.Cause(unix.CAP_SYS_ADMIN) + ": " + why.Do(unix.CAP_SYS_ADMIN)
+	}
+	return "it belongs to another user namespace: run on the host, or as root outside"
 }
 
 // Path is a path by which other processes can open the namespace while this

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/kallsyms"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/elfsym"
@@ -53,26 +54,30 @@ type process struct {
 func New() (*Namer, error) {
 	t, err := kallsyms.Read()
 	if err != nil {
-		return nil, hidden(err, func() ([]byte, error) { return kernelfile.ReadFile("/proc/sys/kernel/kptr_restrict") })
+		return nil, hidden(err, func() ([]byte, error) { return kernelfile.ReadFile("/proc/sys/kernel/kptr_restrict") }, privilege.Look())
 	}
 	return &Namer{kernel: t, processes: map[int]*process{}, files: map[file]*elfsym.Table{}}, nil
 }
 
 // hidden says what to do about a kernel that shows no addresses: to none at all with
 // kernel.kptr_restrict=2, else to who may see them (kernel/ksyms_common.c: kallsyms_show_value).
-func hidden(err error, restrict func() ([]byte, error)) error {
+func hidden(err error, restrict func() ([]byte, error), s privilege.State) error {
 	if !errors.Is(err, kallsyms.ErrHidden) {
 		return err
 	}
-	is, how := "unknown", "run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"
+	may := s.Fix(privilege.Machine, unix.CAP_SYSLOG)
+	is, how := "unknown", may+"; if that is so, sysctl -w kernel.kptr_restrict=1"
 	if b, rerr := restrict(); rerr == nil {
 		is = plaintext.Line(strings.TrimSpace(string(b)))
 	}
 	switch is {
 	case "0", "1":
-		how = "run as root or with CAP_SYSLOG"
+		how = may
 	case "2":
-		how = "sysctl -w kernel.kptr_restrict=1, and run as root or with CAP_SYSLOG"
+		how = "sysctl -w kernel.kptr_restrict=1"
+		if s.Lacks(privilege.Machine, unix.CAP_SYSLOG) != privilege.Granted {
+			how += ", and " + may
+		}
 	}
 	return &fault.Error{Op: "name the kernel's functions (kernel.kptr_restrict is " + is + ")", Err: kallsyms.ErrHidden, How: how}
 }

@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/kallsyms"
+	"golang.org/x/sys/unix"
 )
 
 const maps = `00400000-004a3000 r--p 00000000 fe:00 1234    /usr/bin/a program
@@ -61,14 +63,18 @@ func FuzzMaps(f *testing.F) {
 // what to set.
 func TestHidden(t *testing.T) {
 	read := fmt.Errorf("read the kernel's symbols: %w", kallsyms.ErrHidden)
+	user := privilege.State{Known: true, UID: 7, Bounding: 1<<41 - 1, FirstUsers: true}
+	root := privilege.State{Known: true, Effective: 1<<41 - 1, Bounding: 1<<41 - 1}
 	for _, x := range []struct {
 		is  string
 		err error
+		s   privilege.State
 		how string
-	}{{"0\n", nil, "run as root or with CAP_SYSLOG"}, {"1\n", nil, "run as root or with CAP_SYSLOG"},
-		{"2\n", nil, "sysctl -w kernel.kptr_restrict=1, and run as root or with CAP_SYSLOG"},
-		{"", os.ErrPermission, "run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"}} {
-		err := hidden(read, func() ([]byte, error) { return []byte(x.is), x.err })
+	}{{"0\n", nil, user, "run as root or with CAP_SYSLOG"}, {"1\n", nil, user, "run as root or with CAP_SYSLOG"},
+		{"2\n", nil, user, "sysctl -w kernel.kptr_restrict=1, and run as root or with CAP_SYSLOG"},
+		{"1\n", nil, root, root.Fix(privilege.Machine, unix.CAP_SYSLOG)}, // of a user namespace
+		{"", os.ErrPermission, user, "run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"}} {
+		err := hidden(read, func() ([]byte, error) { return []byte(x.is), x.err }, x.s)
 		is := strings.TrimSpace(x.is)
 		if is == "" {
 			is = "unknown"
@@ -77,7 +83,12 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%q: %v; fix: %s", x.is, err, fault.Fix(err))
 		}
 	}
-	if err := hidden(os.ErrNotExist, nil); err != os.ErrNotExist {
+	root.FirstUsers = true
+	err := hidden(read, func() ([]byte, error) { return []byte("2\n"), nil }, root)
+	if how := fault.Fix(err); how != "sysctl -w kernel.kptr_restrict=1" {
+		t.Error(how)
+	}
+	if err := hidden(os.ErrNotExist, nil, user); err != os.ErrNotExist {
 		t.Error(err)
 	}
 }

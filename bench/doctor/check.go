@@ -9,9 +9,12 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"golang.org/x/sys/unix"
@@ -29,7 +32,7 @@ func Checks() []wire.Check {
 // publicChecks are those that tell nothing of whose host it is, which a record may have:
 // of the system, and of what measures.
 func publicChecks() (system, measures []wire.Check) {
-	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock()}
+	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock(), memory(remedy.MemoryShort)}
 	for _, s := range []struct {
 		name string
 		want int64
@@ -71,7 +74,7 @@ func capabilitiesOf(s privilege.State) wire.Check {
 		}
 		if why == privilege.NotRoot {
 			c.Found += fmt.Sprintf(" (uid %d)", s.UID)
-			c.Fix = "run as root, or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
+			c.Fix += ", or: setcap cap_net_admin,cap_sys_admin,cap_ipc_lock+ep on the binary"
 		}
 	}
 	if s.Seccomp {
@@ -118,6 +121,33 @@ func memlockOf(limit uint64, s privilege.State) wire.Check {
 		c.Status, c.Found, c.Fix = "warn", c.Found+"; /proc does not tell whether CAP_IPC_LOCK lifts it", "mount /proc"
 	default:
 		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or "+why.Do(unix.CAP_IPC_LOCK)
+	}
+	return c
+}
+
+// memory asks for what a run of zero-copy receive takes by default, twice: area, rings, payload.
+func memory(short func(bytes int64) string) wire.Check {
+	const want = 128 << 20
+	c := wire.Check{Name: "memory", Needed: "128 MiB for rings and buffers", Status: "ok", Found: "enough"}
+	if why := short(want); why != "" {
+		c.Status, c.Found = "warn", why
+		c.Fix = "give the container or service more memory (--memory, MemoryMax=), end what uses it, or smaller --area-size and --cq-entries"
+	}
+	return c
+}
+
+// ringMemory makes a ring as long as zero-copy receive has it by default: a machine whose memory is
+// in small pieces, or a low limit, refuses it where small rings work.
+func ringMemory(open func(uring.Options) (*uring.Ring, error)) wire.Check {
+	const entries = stream.DefaultZCCQEntries
+	c := wire.Check{Name: "io_uring memory", Needed: fmt.Sprintf("a completion queue of %d entries", entries), Status: "ok", Found: "works"}
+	r, err := open(uring.Options{SQEntries: 8, CQEntries: entries, SingleIssuer: true, DeferTaskrun: true, CQE32: true})
+	if err != nil {
+		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
+		return c
+	}
+	if err := r.Close(); err != nil {
+		c.Status, c.Found = "warn", err.Error()
 	}
 	return c
 }
@@ -214,6 +244,9 @@ func uringChecks() []wire.Check {
 			c.Status, c.Found, c.Fix = "lacking", x.Reason, x.Fix
 		}
 		out = append(out, c)
+	}
+	if f.Ring.Supported {
+		out = append(out, ringMemory(uring.NewBest))
 	}
 	return out
 }

@@ -41,7 +41,7 @@ func short(call Call, t takes, less, kernel string) []Row {
 	}
 	const charge = "io_uring/rsrc.c: __io_account_mem"
 	outside := "raise the limit outside (ulimit -l unlimited, LimitMEMLOCK=infinity), or run on the host"
-	raise := "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity), or run as root or with CAP_IPC_LOCK"
+	raise := "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity), or run with CAP_IPC_LOCK (root on the host has it)"
 	var rows []Row
 	if t.locked {
 		rows = append(rows,

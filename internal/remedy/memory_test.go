@@ -70,9 +70,9 @@ func TestWhyARingFindsNoMemory(t *testing.T) {
 			"the machine has 900 KiB of memory left", "CAP_IPC_LOCK"},
 		{"root, and nothing can be read", 8 << 20, privilege.Granted, nil, "perhaps none in one piece|--cq-entries", "CAP_IPC_LOCK"},
 		{"a user with a low limit", 1 << 20, privilege.NotRoot, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": pieces},
-			"no more than 1 MiB may be locked (ulimit -l), without CAP_IPC_LOCK; this needs 2 MiB|or with CAP_IPC_LOCK", "cq-entries"},
+			"no more than 1 MiB may be locked (ulimit -l), without CAP_IPC_LOCK; this needs 2 MiB|or run with CAP_IPC_LOCK", "cq-entries"},
 		{"a user whose limit may be used up", 8 << 20, privilege.NotRoot, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": whole},
-			"this user's processes may hold the most of it|or with CAP_IPC_LOCK", "cq-entries"},
+			"this user's processes may hold the most of it|or run with CAP_IPC_LOCK", "cq-entries"},
 		{"root of a user namespace", 64 << 10, privilege.OfUsers, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": whole},
 			"CAP_IPC_LOCK of a user namespace does not lift that|raise the limit outside", "run as root or"},
 		{"a user without limit", unix.RLIM_INFINITY, privilege.NotRoot, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": whole},
@@ -90,6 +90,20 @@ func TestWhyARingFindsNoMemory(t *testing.T) {
 				t.Errorf("%q says %q", got, x.none)
 			}
 		})
+	}
+}
+
+func TestMemoryShort(t *testing.T) {
+	with(t, host(t, 0, privilege.Granted, map[string]string{"proc/meminfo": "MemAvailable: 102400 kB\n", "proc/self/cgroup": "0::/x\n",
+		"sys/fs/cgroup/x/memory.max": "67108864\n", "sys/fs/cgroup/x/memory.current": "4096\n"}))
+	for bytes, want := range map[int64]string{1 << 20: "", 80 << 20: "control group /x", 200 << 20: "control group /x"} {
+		if got := MemoryShort(bytes); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("%d: %q", bytes, got)
+		}
+	}
+	with(t, host(t, 0, privilege.Granted, map[string]string{"proc/meminfo": "MemAvailable: 102400 kB\n"}))
+	if got := MemoryShort(200 << 20); !strings.Contains(got, "the machine has 100 MiB of memory left") {
+		t.Error(got)
 	}
 }
 

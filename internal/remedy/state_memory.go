@@ -163,6 +163,17 @@ func (m memoryLook) fragmented(on On) (string, bool) {
 
 const hugePages = "sys/kernel/mm/hugepages/hugepages-2048kB/"
 
+// MemoryShort says who leaves less memory than that to this process: its control group, or the
+// machine. It is empty where nobody does.
+func MemoryShort(bytes int64) string {
+	for _, look := range []func(On) (string, bool){memory.crowded, memory.scarce} {
+		if words, short := look(On{Bytes: bytes}); short {
+			return words
+		}
+	}
+	return ""
+}
+
 // hugeShort says that fewer huge pages are free than are asked for.
 func (m memoryLook) hugeShort(on On) (string, bool) {
 	total, ok := m.number(hugePages + "nr_hugepages")

@@ -59,7 +59,7 @@ func uringSetupRows() []Row {
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOff("1"),
 			Cause:  "sysctl kernel.io_uring_disabled is 1, and this is neither CAP_SYS_ADMIN nor the group kernel.io_uring_group",
 			Look:   "sysctl kernel.io_uring_disabled kernel.io_uring_group",
-			Do:     "run as root or with CAP_SYS_ADMIN, join the group kernel.io_uring_group, or set kernel.io_uring_disabled=0",
+			Do:     "run with CAP_SYS_ADMIN (root on the host has it), join the group kernel.io_uring_group, or set kernel.io_uring_disabled=0",
 			Effect: Undoable, Undo: "sysctl -w kernel.io_uring_disabled=1"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
 			Cause: "a seccomp filter forbids it", Look: "grep Seccomp /proc/self/status", Do: seccompUring + ", or run on the host"},

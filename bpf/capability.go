@@ -7,40 +7,40 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
 // ErrCapability is that the calling thread may not load the programs.
 var ErrCapability = errors.New("not allowed")
 
-// CheckCapabilities tells what the calling thread lacks to open probes: CAP_BPF and
-// CAP_PERFMON, for which CAP_SYS_ADMIN does too, and CAP_NET_ADMIN; admin is that it
-// needs CAP_SYS_ADMIN whatever else it has. The kernel asks for them in the initial
-// user namespace: root of another one passes here, and is refused there.
-func CheckCapabilities(admin bool) error {
-	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	var d [2]unix.CapUserData
-	if err := unix.Capget(&h, &d[0]); err != nil {
-		return fmt.Errorf("capget: %w", err)
-	}
-	if missing := missingCapabilities(func(c int) bool { return d[c/32].Effective&(1<<(c%32)) != 0 }, admin); len(missing) > 0 {
-		return fmt.Errorf("%w: it needs %s", ErrCapability, strings.Join(missing, ", "))
-	}
-	return nil
-}
+// CheckCapabilities tells what the calling thread lacks to open probes, and what to do about it:
+// CAP_BPF and CAP_PERFMON, for which CAP_SYS_ADMIN does too, and CAP_NET_ADMIN; admin is that it
+// needs CAP_SYS_ADMIN whatever else it has. The kernel wants them over the machine
+// (kernel/bpf/syscall.c: bpf_prog_load): root of a user namespace has none of that.
+func CheckCapabilities(admin bool) error { return checkCapabilities(privilege.Look(), admin) }
 
-func missingCapabilities(has func(int) bool, admin bool) (names []string) {
-	for _, c := range []struct {
-		name   string
-		bit    int
-		admins bool // CAP_SYS_ADMIN does too
-	}{{"CAP_BPF", unix.CAP_BPF, true}, {"CAP_PERFMON", unix.CAP_PERFMON, true}, {"CAP_NET_ADMIN", unix.CAP_NET_ADMIN, false}} {
-		if !has(c.bit) && !(c.admins && has(unix.CAP_SYS_ADMIN)) {
-			names = append(names, c.name)
+func checkCapabilities(s privilege.State, admin bool) error {
+	caps := []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN}
+	if admin {
+		caps = append(caps, unix.CAP_SYS_ADMIN)
+	}
+	var names []string
+	var how string
+	for _, c := range caps {
+		switch why := s.Lacks(privilege.Machine, c); why {
+		case privilege.Granted:
+			continue
+		case privilege.NotRoot:
+			how = "sudo zcbench probe, or grant that"
+		default:
+			how = why.Cause(caps...) + ": " + why.Do(caps...)
 		}
+		names = append(names, c.String())
 	}
-	if admin && !has(unix.CAP_SYS_ADMIN) {
-		names = append(names, "CAP_SYS_ADMIN")
+	if names == nil {
+		return nil
 	}
-	return names
+	return fmt.Errorf("%w: it needs %s (%s)", ErrCapability, strings.Join(names, ", "), how)
 }

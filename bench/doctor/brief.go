@@ -20,8 +20,9 @@ import (
 type Brief struct {
 	Kernel string
 	CPUs   int
-	Admin  bool  // CAP_NET_ADMIN
-	Ring   error // why there is no io_uring; nil: there is
+	Admin  bool   // CAP_NET_ADMIN over the machine
+	Lacks  string // why not
+	Ring   error  // why there is no io_uring; nil: there is
 	Cards  []Card
 	Left   int // leases of processes that died; -1: nobody knows
 }
@@ -38,7 +39,8 @@ type Card struct {
 // Look finds it out.
 func Look() Brief {
 	b := Brief{Kernel: kernelRelease(), CPUs: runtime.NumCPU(), Left: -1}
-	b.Admin = privilege.Look().Lacks(privilege.Machine, unix.CAP_NET_ADMIN) == privilege.Granted
+	why := privilege.Look().Lacks(privilege.Machine, unix.CAP_NET_ADMIN)
+	b.Admin, b.Lacks = why == privilege.Granted, why.Cause(unix.CAP_NET_ADMIN)
 	if r, err := uring.New(uring.Options{SQEntries: 4}); err != nil {
 		b.Ring = err
 	} else {

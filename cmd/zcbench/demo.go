@@ -80,8 +80,10 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if (spec.SUT.Host == "") != (spec.TG.Host == "") || spec.SUT.Dev != "" && spec.SUT.Host == "" {
 		return cli.Usagef("--sut and --tg must be given together, and --dev only with them")
 	}
-	if spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("demo makes network namespaces, which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): sudo zcbench demo; without root, over loopback: zcbench run --sut local --tg local")
+	if spec.SUT.Host == "" {
+		if how := mayMakeNamespaces("sudo zcbench demo"); how != "" {
+			return cli.Usagef("demo makes network namespaces, %s; without root, over loopback: zcbench run --sut local --tg local", how)
+		}
 	}
 	watts, err := f.power.Options()
 	if err != nil {

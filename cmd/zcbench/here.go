@@ -42,7 +42,7 @@ func kvm() bool {
 func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	user := "you have CAP_NET_ADMIN"
 	if !b.Admin {
-		user = "no CAP_NET_ADMIN: TCP modes on existing hosts and namespaces, no settings"
+		user = cmp.Or(b.Lacks, "no CAP_NET_ADMIN") + ": TCP modes on existing hosts and namespaces, no settings"
 	}
 	ring := "works"
 	if b.Ring != nil {

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
@@ -15,8 +14,10 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/results"
+	"golang.org/x/sys/unix"
 )
 
 // planned is an experiment of a plan that somebody has written down: a file for matrix, a results
@@ -56,10 +57,28 @@ func (p planned) preview(cmd *cobra.Command) error {
 
 // mayPlay refuses a plan that makes namespaces where that is not allowed.
 func (p planned) mayPlay(cmd *cobra.Command) error {
-	if p.Spec.SUT.Host == "" && os.Geteuid() != 0 {
-		return cli.Usagef("%s names no hosts: it makes two network namespaces, which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): sudo zcbench %s", p.source, cmd.Name())
+	if p.Spec.SUT.Host != "" {
+		return nil
+	}
+	if how := mayMakeNamespaces("sudo zcbench " + cmd.Name()); how != "" {
+		return cli.Usagef("%s names no hosts: it makes two network namespaces, %s", p.source, how)
 	}
 	return nil
+}
+
+// mayMakeNamespaces says what namespaces of the network need, and what to do, where this process
+// may not make them: root of a user namespace may, root of a container may not always.
+func mayMakeNamespaces(sudo string) string {
+	caps := []privilege.Cap{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
+	const needs = "which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): "
+	switch why := privilege.Look().Lacks(privilege.Own, caps...); why {
+	case privilege.Granted:
+		return ""
+	case privilege.NotRoot, privilege.Unknown:
+		return needs + sudo
+	default:
+		return needs + why.Cause(caps...) + ": " + why.Do(caps...)
+	}
 }
 
 // play plays it to its end, or until the user wants no more.

@@ -105,7 +105,7 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	if err := bpf.CheckCapabilities(f.overhead || f.netns != ""); errors.Is(err, bpf.ErrCapability) {
-		return cli.Usagef("probe loads eBPF programs: %w (sudo zcbench probe, or grant that)", err)
+		return cli.Usagef("probe loads eBPF programs: %w", err)
 	} else if err != nil {
 		return err
 	}

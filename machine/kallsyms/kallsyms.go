@@ -16,6 +16,8 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/privilege"
+	"golang.org/x/sys/unix"
 )
 
 // File is where the kernel lists its symbols (kernel/kallsyms.c).
@@ -71,7 +73,10 @@ func Read() (*Table, error) {
 	defer f.Close()
 	t, err := Parse(f)
 	if errors.Is(err, ErrHidden) {
-		err = fmt.Errorf("%w: this needs root, or CAP_SYSLOG, and kernel.kptr_restrict below 2", err)
+		err = fmt.Errorf("%w: this needs CAP_SYSLOG, and kernel.kptr_restrict below 2", err)
+		if why := privilege.Look().Lacks(privilege.Machine, unix.CAP_SYSLOG); why != privilege.Granted {
+			err = fmt.Errorf("%w (%s: %s)", err, why.Cause(unix.CAP_SYSLOG), why.Do(unix.CAP_SYSLOG))
+		}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the kernel's symbols: %w", err)

@@ -14,8 +14,8 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	ok, short := memory(func(int64) string { return "" }), memory(func(int64) string { return "the control group /x has too little" })
-	if ok.Status != "ok" || short.Status != "warn" || !strings.Contains(short.Found, "/x") || !strings.Contains(short.Fix, "--memory") {
+	ok, short := memory(func(int64) string { return "" }), memory(func(int64) string { return "the control group has too little" })
+	if ok.Status != "ok" || short.Status != "warn" || !strings.Contains(short.Found, "too little") || !strings.Contains(short.Fix, "--memory") {
 		t.Errorf("%+v, %+v", ok, short)
 	}
 	complete(t, []wire.Check{ok, short})

@@ -57,7 +57,7 @@ func TestWhyARingFindsNoMemory(t *testing.T) {
 		{"root in a group", 8 << 20, privilege.Granted, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": whole,
 			"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "max\n", "sys/fs/cgroup/a/b/memory.current": "7\n",
 			"sys/fs/cgroup/a/memory.max": "67108864\n", "sys/fs/cgroup/a/memory.current": "66108864\n"},
-			"the control group /a has 63 MiB of the 64 MiB that its memory.max allows|--cq-entries", "CAP_IPC_LOCK"},
+			"a control group above this process's has 63 MiB of the 64 MiB that its memory.max allows|--cq-entries", "CAP_IPC_LOCK"},
 		{"root in a group of the first version", 8 << 20, privilege.Granted, map[string]string{"proc/meminfo": plenty, "proc/buddyinfo": whole,
 			"proc/self/cgroup": "4:cpu,cpuacct:/\n3:memory:/d\n", "sys/fs/cgroup/memory/d/memory.limit_in_bytes": "67108864\n",
 			"sys/fs/cgroup/memory/d/memory.usage_in_bytes": "66108864\n"},
@@ -96,7 +96,7 @@ func TestWhyARingFindsNoMemory(t *testing.T) {
 func TestMemoryShort(t *testing.T) {
 	with(t, host(t, 0, privilege.Granted, map[string]string{"proc/meminfo": "MemAvailable: 102400 kB\n", "proc/self/cgroup": "0::/x\n",
 		"sys/fs/cgroup/x/memory.max": "67108864\n", "sys/fs/cgroup/x/memory.current": "4096\n"}))
-	for bytes, want := range map[int64]string{1 << 20: "", 80 << 20: "control group /x", 200 << 20: "control group /x"} {
+	for bytes, want := range map[int64]string{1 << 20: "", 80 << 20: "the control group has", 200 << 20: "the control group has"} {
 		if got := MemoryShort(bytes); want == "" && got != "" || !strings.Contains(got, want) {
 			t.Errorf("%d: %q", bytes, got)
 		}

@@ -32,7 +32,8 @@ func (n need) rows() []Row {
 		if n.or != "" {
 			do += ", or " + n.or
 		}
-		rows = append(rows, Row{Call: n.call, Errno: n.errno, Kernel: n.kernel, Cause: r.Cause(n.caps...), Do: do,
+		rows = append(rows, Row{Call: n.call, Errno: n.errno, Kernel: n.kernel, Cause: r.Cause(n.caps...),
+			Do:   do,
 			Look: lookPrivilege,
 			If: &State{Name: r.Cause(n.caps...), From: from,
 				Holds: func(On) (string, bool) { return "", privilege.Look().Lacks(n.over, n.caps...) == r }}})
@@ -40,10 +41,12 @@ func (n need) rows() []Row {
 	return append(rows,
 		Row{Call: n.call, Errno: n.errno, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
 			Cause: has + " is there, so the seccomp filter of a container or service may forbid the call",
-			Do:    "allow the call in its seccomp profile, or run on the host", Look: "grep Seccomp /proc/self/status"},
+			Do:    "allow the call in its seccomp profile, or run on the host",
+			Look:  "grep Seccomp /proc/self/status"},
 		Row{Call: n.call, Errno: n.errno, Kernel: "security/security.c: call_int_hook",
 			Cause: has + " is there, so a security module, or a kernel that is locked down, may forbid the call",
-			Do:    "allow it there, or run on another host", Look: "journalctl -k, or cat /sys/kernel/security/lockdown"})
+			Do:    "allow it there, or run on another host",
+			Look:  "journalctl -k, or cat /sys/kernel/security/lockdown"})
 }
 
 const lookPrivilege = "grep -E 'Cap|NoNewPrivs' /proc/self/status, and readlink /proc/self/ns/user,"

@@ -90,17 +90,19 @@ func (m memoryLook) crowded(on On) (string, bool) {
 		default:
 			continue
 		}
+		which := "the control group" // without its name, which records of hosts must not tell
 		for level := filepath.Clean("/" + f[2]); ; level = filepath.Dir(level) {
 			dir := filepath.Join(mount, level)
 			most, ok := m.number(filepath.Join(dir, limit)) // "max" is no number
 			has, known := m.number(filepath.Join(dir, usage))
 			has -= m.cached(filepath.Join(dir, "memory.stat"))
 			if ok && known && most < 1<<60 && most-has < max(on.Bytes, most/64) {
-				return fmt.Sprintf("the control group %s has %s of the %s that its %s allows", level, size(has), size(most), limit), true
+				return fmt.Sprintf("%s has %s of the %s that its %s allows", which, size(has), size(most), limit), true
 			}
 			if level == "/" {
 				break
 			}
+			which = "a control group above this process's"
 		}
 	}
 	return "", false

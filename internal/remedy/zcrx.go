@@ -41,29 +41,40 @@ func zcrxRows() (rows []Row) {
 	} {
 		rows = append(rows, need{call: x.call, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: register}.rows()...)
 		rows = append(rows,
-			Row{Call: x.call, Errno: unix.ENODEV, Kernel: register, Cause: "no such interface in this network namespace", Look: "ip link",
+			Row{Call: x.call, Errno: unix.ENODEV, Kernel: register,
+				Cause: "no such interface in this network namespace", Look: "ip link",
 				Do: "name another, or run in its namespace (--netns)"},
 			Row{Call: x.call, Errno: unix.EOPNOTSUPP, Kernel: open,
 				Cause: "driver or kernel lack it", Look: "zcbench doctor",
 				Do: x.unsupported + "the driver has no queue operations for memory providers; or " + zcrxKernel},
-			Row{Call: x.call, Errno: unix.ERANGE, Kernel: open, Cause: "the interface has no such queue" + x.ranged, Look: "ethtool -l DEV",
+			Row{Call: x.call, Errno: unix.ERANGE, Kernel: open,
+				Cause: "the interface has no such queue" + x.ranged, Look: "ethtool -l DEV",
 				Do: "choose another queue"},
-			Row{Call: x.call, Errno: unix.EEXIST, Kernel: "io_uring/register.c: __io_uring_register", If: ringElsewhere, Cause: causeThread, Do: fixThread},
+			Row{Call: x.call, Errno: unix.EEXIST, Kernel: "io_uring/register.c: __io_uring_register",
+				If: ringElsewhere, Cause: causeThread, Do: fixThread},
 			Row{Call: x.call, Errno: unix.EEXIST, Kernel: open,
 				Cause: "the queue already has a memory provider, or an XDP program is attached to the interface", Look: "ip link show DEV",
 				Do: "choose another queue, end what holds it, or detach the program"},
-			Row{Call: x.call, Errno: unix.EBUSY, Kernel: open, Cause: "AF_XDP uses the queue, or it is leased", Look: "zcbench doctor",
+			Row{Call: x.call, Errno: unix.EBUSY, Kernel: open,
+				Cause: "AF_XDP uses the queue, or it is leased", Look: "zcbench doctor",
 				Do: "choose another"},
-			Row{Call: x.call, Errno: unix.ENODATA, Kernel: "net/core/page_pool.c: page_pool_check_memory_provider",
-				Cause: "the driver ignored the provider's memory", Do: "report it to the driver's authors: this is a bug of the driver"},
-			Row{Call: x.call, Errno: unix.EFAULT, Kernel: "io_uring/zcrx.c: io_import_umem", Cause: "the area is not mapped memory"},
-			Row{Call: x.call, Errno: unix.E2BIG, Kernel: "io_uring/memmap.c: io_create_region", Cause: "the refill ring is too large",
-				Do: "use fewer refill entries (--refill-entries)"},
-			Row{Call: x.call, Errno: unix.EBADF, Kernel: "io_uring/zcrx.c: io_import_dmabuf", Cause: "the area's descriptor is none of a dmabuf"},
-			Row{Call: x.call, Errno: unix.ENETDOWN, Kernel: open, Cause: "the interface is down", Look: "ip link show DEV", Do: "ip link set DEV up",
+			Row{Call: x.call, Errno: unix.ENODATA,
+				Kernel: "net/core/page_pool.c: page_pool_check_memory_provider",
+				Cause:  "the driver ignored the provider's memory",
+				Do:     "report it to the driver's authors: this is a bug of the driver"},
+			Row{Call: x.call, Errno: unix.EFAULT, Kernel: "io_uring/zcrx.c: io_import_umem",
+				Cause: "the area is not mapped memory"},
+			Row{Call: x.call, Errno: unix.E2BIG, Kernel: "io_uring/memmap.c: io_create_region",
+				Cause: "the refill ring is too large",
+				Do:    "use fewer refill entries (--refill-entries)"},
+			Row{Call: x.call, Errno: unix.EBADF, Kernel: "io_uring/zcrx.c: io_import_dmabuf",
+				Cause: "the area's descriptor is none of a dmabuf"},
+			Row{Call: x.call, Errno: unix.ENETDOWN, Kernel: open, Cause: "the interface is down",
+				Look: "ip link show DEV", Do: "ip link set DEV up",
 				Effect: Undoable, Undo: "ip link set DEV down"},
-			Row{Call: x.call, Errno: unix.EINVAL, Kernel: open, Cause: "header split is off, or the kernel is too old, or the ring is of another kind",
-				Look: "ethtool -g DEV", Do: x.invalid})
+			Row{Call: x.call, Errno: unix.EINVAL, Kernel: open,
+				Cause: "header split is off, or the kernel is too old, or the ring is of another kind",
+				Look:  "ethtool -g DEV", Do: x.invalid})
 		rows = append(rows, short(x.call, takes{locked: true, pinned: true}, "use a smaller area or fewer buffers (--area-size), fewer refill entries", register)...)
 		rows = append(rows, Row{Call: x.call, Kernel: "net/core/netdev_rx_queue.c: netdev_rx_queue_restart",
 			Cause: "the driver could not start the queue anew with the new memory", Look: "journalctl -k",
@@ -71,18 +82,22 @@ func zcrxRows() (rows []Row) {
 	}
 	rows = append(rows, need{call: ZcrxProbe, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: register}.rows()...)
 	for _, errno := range []unix.Errno{unix.EINVAL, unix.EOPNOTSUPP} {
-		rows = append(rows, Row{Call: ZcrxProbe, Errno: errno, Kernel: "io_uring/zcrx.h: io_register_zcrx_ifq",
-			Cause: "this kernel has no zero-copy receive in io_uring", Look: "zcbench doctor", Do: zcrxKernel})
+		rows = append(rows, Row{Call: ZcrxProbe, Errno: errno,
+			Kernel: "io_uring/zcrx.h: io_register_zcrx_ifq",
+			Cause:  "this kernel has no zero-copy receive in io_uring", Look: "zcbench doctor",
+			Do: zcrxKernel})
 	}
 	for _, x := range []struct {
 		call   Call
 		kernel string
 	}{{ZcrxFlush, "6.19"}, {ZcrxExport, "6.19"}, {ZcrxArm, "7.2"}} {
 		for _, errno := range []unix.Errno{unix.EINVAL, unix.EOPNOTSUPP} {
-			rows = append(rows, Row{Call: x.call, Errno: errno, Kernel: "io_uring/zcrx.c: io_zcrx_ctrl", Cause: "this kernel does not know it",
-				Look: "zcbench doctor", Do: "use Linux " + x.kernel + " or later"})
+			rows = append(rows, Row{Call: x.call, Errno: errno, Kernel: "io_uring/zcrx.c: io_zcrx_ctrl",
+				Cause: "this kernel does not know it",
+				Look:  "zcbench doctor", Do: "use Linux " + x.kernel + " or later"})
 		}
-		rows = append(rows, Row{Call: x.call, Errno: unix.ENXIO, Kernel: "io_uring/zcrx.c: io_zcrx_ctrl", Cause: "the ring has no such interface queue"})
+		rows = append(rows, Row{Call: x.call, Errno: unix.ENXIO, Kernel: "io_uring/zcrx.c: io_zcrx_ctrl",
+			Cause: "the ring has no such interface queue"})
 	}
 	return rows
 }

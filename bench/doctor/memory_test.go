@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/denied"
+	"github.com/zcbench/zcbench/internal/privilege"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,9 @@ func TestMemory(t *testing.T) {
 
 // A ring that the kernel has no memory for is a doubt before a run, with the words of the run.
 func TestRingMemory(t *testing.T) {
+	if s := privilege.Look(); s.Lacks(privilege.Machine, unix.CAP_IPC_LOCK) != privilege.Granted {
+		t.Skipf("needs CAP_IPC_LOCK, which is then not what helps: %+v", s)
+	}
 	var c wire.Check
 	err := denied.Run(unix.SYS_IO_URING_SETUP, unix.ENOMEM, func() { c = ringMemory(uring.NewBest) })
 	if err != nil {

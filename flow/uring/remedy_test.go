@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/denied"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
@@ -91,6 +92,9 @@ func makeAndClose(o Options) error {
 // TestEachErrnoHasWords injects each errno into each call: the error names the call and what to
 // do. None of what the kernel answers is left without a word, and root is never told to be root.
 func TestEachErrnoHasWords(t *testing.T) {
+	if s := privilege.Look(); s.Lacks(privilege.Machine, unix.CAP_NET_ADMIN, unix.CAP_IPC_LOCK) != privilege.Granted {
+		t.Skipf("needs root of the machine: others are told other things: %+v", s)
+	}
 	m := newMemory(t, 16*unix.Getpagesize())
 	for nr, byName := range calls {
 		r := newRing(t, Options{SQEntries: 8, CQE32: true, NoSQArray: true})

@@ -23,7 +23,6 @@ const (
 	GetOption     Call = "getsockopt"
 )
 
-
 // forbidden are what a filter says of any option.
 func forbidden(call Call, without string) []Row {
 	return []Row{

@@ -13,8 +13,10 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"golang.org/x/sys/unix"
 )
 
 // without is what is not known where a container's file stands at the place of the kernel's.
@@ -73,7 +75,7 @@ func hiddenProcesses() (fix, what string) {
 		return "mount -t proc proc /proc, without subset=pid", "/proc has no /proc/stat (subset=pid, or not mounted): runs fail"
 	}
 	if _, err := kernelfile.ReadFile("/proc/1/stat"); err != nil && !kernelfile.IsNotKernels(err) {
-		return "run as root with CAP_SYS_PTRACE, or mount -o remount,hidepid=0 /proc",
+		return privilege.Fix(privilege.Machine, unix.CAP_SYS_PTRACE) + ", or mount -o remount,hidepid=0 /proc",
 			"processes of others are hidden (hidepid): an irqbalance, and threads of NAPI, are not seen"
 	}
 	return "", ""

@@ -93,8 +93,9 @@ func (p *cellProgress) Write(text []byte) (int, error) {
 // cellRow is what is known of a cell so far.
 type cellRow struct {
 	rx, tx  string
-	values  []float64 // throughput of the runs that count, Gbit/s, in order of size
+	values  []float64 // figures of the runs that count, in order of size
 	warm    float64   // of the warm-up, until there are others
+	unit    string    // of all of these
 	remark  string    // of runs that gave no number
 	bad     int       // how many that are
 	verdict results.Verdict
@@ -176,13 +177,13 @@ func (p *cellProgress) End() {
 
 // add takes a run in.
 func (r *cellRow) add(rec *results.Record) {
-	gbps := rec.SUT.ThroughputGbps
+	f, ok := figureOf(rec)
 	switch {
-	case rec.Verdict == results.OK && gbps != nil && rec.Warmup:
-		r.warm = *gbps
-	case rec.Verdict == results.OK && gbps != nil:
-		at, _ := slices.BinarySearch(r.values, *gbps)
-		r.values = slices.Insert(r.values, at, *gbps)
+	case rec.Verdict == results.OK && ok && rec.Warmup:
+		r.warm, r.unit = f.v, f.unit
+	case rec.Verdict == results.OK && ok:
+		at, _ := slices.BinarySearch(r.values, f.v)
+		r.values, r.unit = slices.Insert(r.values, at, f.v), f.unit
 	case rec.Expected:
 		r.verdict, r.remark = results.Invalid, "copied, as always on this path"
 	default:
@@ -192,14 +193,14 @@ func (r *cellRow) add(rec *results.Record) {
 }
 
 // figure is the running median; ok is false while there is none.
-func (r *cellRow) figure() (gbps float64, ok bool) {
+func (r *cellRow) figure() (f figure, ok bool) {
 	switch n := len(r.values); {
 	case n == 0:
-		return r.warm, r.warm > 0
+		return figure{r.warm, r.unit}, r.warm > 0
 	case n%2 == 1:
-		return r.values[n/2], true
+		return figure{r.values[n/2], r.unit}, true
 	default:
-		return (r.values[n/2-1] + r.values[n/2]) / 2, true
+		return figure{(r.values[n/2-1] + r.values[n/2]) / 2, r.unit}, true
 	}
 }
 
@@ -244,10 +245,10 @@ func (p *cellProgress) draw() {
 	if p.drawn > 0 {
 		fmt.Fprintf(&b, "\x1b[%dA", p.drawn)
 	}
-	most := 0.0
+	most := map[string]float64{} // by unit
 	for _, r := range p.rows {
-		v, _ := r.figure()
-		most = max(most, v)
+		f, _ := r.figure()
+		most[f.unit] = max(most[f.unit], f.v)
 	}
 	all := []string{p.line(columns, p.head()...)}
 	for _, r := range p.window(lines - 2) {
@@ -296,13 +297,13 @@ func (p *cellProgress) about() time.Duration {
 }
 
 // cell is the line of a cell.
-func (p *cellProgress) cell(r *cellRow, most float64) []part {
+func (p *cellProgress) cell(r *cellRow, most map[string]float64) []part {
 	mark := part{plain, "  "}
 	if r == p.now {
 		mark = part{bold, "> "}
 	}
 	name := part{plain, fmt.Sprintf("%-10s %-12s ", r.rx, r.tx)}
-	v, ok := r.figure()
+	f, ok := r.figure()
 	if !ok {
 		return []part{mark, name, {colourOf(r.verdict), r.remark}}
 	}
@@ -311,8 +312,8 @@ func (p *cellProgress) cell(r *cellRow, most float64) []part {
 		of = fmt.Sprintf("median of %d", n)
 	}
 	const width = 24
-	bar := strings.Repeat("#", max(int(width*v/most+0.5), 1))
-	parts := []part{mark, name, {bold, fmt.Sprintf("%7.2f", v)}, {plain, fmt.Sprintf(" Gbit/s %-12s ", of)}}
+	bar := strings.Repeat("#", max(int(width*f.v/most[f.unit]+0.5), 1))
+	parts := []part{mark, name, {bold, fmt.Sprintf("%7s", f.number(2))}, {plain, fmt.Sprintf(" %s %-12s ", f.unit, of)}}
 	if r.remark != "" {
 		return append(parts, part{colourOf(r.verdict), "also " + r.remark})
 	}

@@ -47,8 +47,8 @@ func how(r results.Record) string {
 	if v := r.LossFreeRate(); v != nil && r.Verdict == results.OK {
 		return fmt.Sprintf("%.1f kpps without loss, %d trials", *v/1e3, r.LossFree.Trials)
 	}
-	if r.Verdict == results.OK && r.SUT.ThroughputGbps != nil {
-		return fmt.Sprintf("%.1f Gbit/s", *r.SUT.ThroughputGbps)
+	if f, ok := figureOf(&r); ok && r.Verdict == results.OK {
+		return f.number(1) + " " + f.unit
 	}
 	if r.Expected {
 		return "copied, as always on this path"
@@ -83,15 +83,15 @@ func (p *lineProgress) median(r results.Record) string {
 	}
 	c := p.cells[id]
 	c.add(&r)
-	v, _ := c.figure()
+	f, _ := c.figure()
 	if len(c.values) < 2 || r.Verdict != results.OK {
 		return ""
 	}
-	unit := "" // that of the run's own figure
+	unit := "" // that of the run's own figure, just before
 	if r.LossFreeRate() != nil {
-		unit = " Gbit/s"
+		unit = " " + f.unit
 	}
-	return fmt.Sprintf(", median %.1f%s", v, unit)
+	return ", median " + f.number(1) + unit
 }
 
 func (p *lineProgress) Skip(r matrix.Run) {

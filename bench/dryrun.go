@@ -60,6 +60,10 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if err := e.foretell(uncompared, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
 		return err
 	}
+	first = "\nwhat power and profiles can show\n"
+	if err := e.foretellFew(st, uncompared, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
+		return err
+	}
 	if hostErr != nil {
 		return nil
 	}

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -107,7 +108,7 @@ func TestIntegrationTrustedFile(t *testing.T) {
 	}
 	ran := filepath.Join(t.TempDir(), "ran")
 	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: tcp", 1)+"warmup: false\npower: ['command=touch "+ran+"; echo 7']\n")
-	e.Power = PowerOptions{Sources: []power.Spec{e.Spec.Power.Sources[0].Spec}}
+	e.Power = PowerOptions{Sources: []power.Spec{e.Spec.Power.Sources[0].Spec}, Guard: 1250 * time.Millisecond} // else its window were refused
 	e.StartPower = func(r *Runner) (*PowerMeter, error) { return StartPower(t.Context(), e.Power, r) }
 	if err := e.DryRun(t.Context(), new(bytes.Buffer)); err != nil {
 		t.Errorf("a dry run is refused: %v", err)

@@ -91,7 +91,7 @@ func (r *run) sort() {
 // rounding is how far two sums of the same may be apart, a share of it.
 const rounding = 1e-6
 
-// cpu is the busy time by accounting, ns per KB; where that is not on record, that of the profile.
+// cpu is the busy time by accounting, ns per kB; where that is not on record, that of the profile.
 func (r *run) cpu() float64 {
 	if v := r.host.NsPerKB(); v != nil {
 		return *v
@@ -128,7 +128,7 @@ func (s *sides) comparable(c *compare.Couple, role results.Role) (event string, 
 		case len(x.runs) == 0:
 			return "", &lackError{role, name + " has no profile", again}
 		case len(x.runs) < leastProfiled:
-			return "", &lackError{role, fmt.Sprintf("%s has %d run with a profile", name, len(x.runs)), fmt.Sprintf("chance cannot be ruled out; make %d of each, better %d", stat.MinRuns, goodRuns)}
+			return "", &lackError{role, fmt.Sprintf("%s has %d run with a profile", name, len(x.runs)), fmt.Sprintf("chance cannot be ruled out; make %d of each, better %d", stat.MinRuns, GoodRuns)}
 		}
 	}
 	events := [2][]string{s.a.events(), s.b.events()}
@@ -140,8 +140,8 @@ func (s *sides) comparable(c *compare.Couple, role results.Role) (event string, 
 	return both[0], nil
 }
 
-// goodRuns is how many runs tell some 30 classes and counters apart.
-const goodRuns = 8
+// GoodRuns is how many runs tell some 30 classes and counters apart.
+const GoodRuns = 8
 
 func (s *side) events() (out []string) {
 	for _, r := range s.runs {

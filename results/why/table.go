@@ -66,7 +66,7 @@ func MethodOf(all []*Result) []string {
 }
 
 func (e *End) table(w io.Writer, r *Result) error {
-	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per KB (1000 bytes) of payload, by class; profiled by %s, %d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
+	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by %s, %d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
 		plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift))
 	if err := e.classTable(w); err != nil {
 		return err
@@ -103,7 +103,9 @@ func (e *End) classTable(w io.Writer) error {
 	if e.Explained != nil && len(shown) > 1 {
 		row("explained", e.Explained.Fields())
 	}
-	row("unexplained", e.Unexplained.Fields())
+	if e.Explained != nil || len(vague) > 0 { // else it is all of it, and says nothing
+		row("unexplained", e.Unexplained.Fields())
+	}
 	for i := range vague {
 		row("  of it "+vague[i].Name, vague[i].Fields(true))
 	}
@@ -136,7 +138,10 @@ func (e *End) Sentences() (out []string) {
 		}
 		out = append(out, text)
 	}
-	if !e.CPU.Differs {
+	switch {
+	case e.CPU.Untested && len(e.CPU.Warnings) == 0:
+		out = append(out, "so what makes the difference cannot be told. Whether there is one in the CPU time is a question of its own: the verdict on ns_per_kb answers it")
+	case !e.CPU.Differs:
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
 	if len(e.CPU.Warnings) > 0 {

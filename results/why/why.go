@@ -78,7 +78,7 @@ func (s *Sum) Fields() []string {
 }
 
 // unitNs is the unit of CPU, classes and functions.
-const unitNs = "ns/KB"
+const unitNs = "ns/kB"
 
 // leastProfiled is how many runs with a profile each cell needs at the least.
 const leastProfiled = 2

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 const _ = kind.Pure
@@ -24,13 +25,13 @@ const _ = kind.Pure
 type experiment struct {
 	seed    uint64
 	reps    int
-	b       map[string]float64 // what B takes otherwise, ns per KB by class
+	b       map[string]float64 // what B takes otherwise, ns per kB by class
 	calls   float64            // system calls of B for one of A; 0: as many
-	outside float64            // ns per KB that B's accounting has and its samples have not
+	outside float64            // ns per kB that B's accounting has and its samples have not
 	change  func(*results.Record)
 }
 
-// classesOf are what A takes, ns per KB.
+// classesOf are what A takes, ns per kB.
 var classesOf = map[string]float64{"copy": 60, "tcp": 35, "driver": 22, "socket": 14, "ip": 9, "gro": 8, "scheduler": 7, "syscall": 6, "locks": 4, "application": 3, "irq-off-end": 12, "other": 5}
 
 // classNames are in a fixed order, so that equal seeds make equal experiments.
@@ -375,7 +376,7 @@ func TestNotes(t *testing.T) {
 	}}.explain(t)
 	text := table(t, r)
 	for _, want := range []string{"8 of 9 runs of A have a profile", "samples and the CPUs' accounting differ in 9 runs of B (profile-differs)", "more than 1 % of the samples of a run of B were lost",
-		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per KB depends on the rate", "note: TG: neither cell has a profile: run again with --probe profile"} {
+		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per kB depends on the rate", "note: TG: neither cell has a profile: run again with --probe profile"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -469,5 +470,31 @@ func TestTable(t *testing.T) {
 	}
 	if math.Abs(sum-e.CPU.Difference) > 1e-6 {
 		t.Errorf("the classes of the JSON add up to %v, CPU %v", sum, e.CPU.Difference)
+	}
+}
+
+// Six runs of each can tell five classes apart. That none of these differs does not make a
+// difference of the CPU time doubtful that a comparison of its own finds, nor is all of it then
+// "unexplained": what makes it cannot be told, and that is all.
+func TestSixRunsDoNotContradict(t *testing.T) {
+	x := experiment{seed: 11, reps: 6, b: map[string]float64{"ip": 4, "gro": 6, "scheduler": 8, "syscall": 9, "locks": 13, "application": 15, "other": 11}}
+	c := x.couple(t)
+	r, e := x.explain(t)
+	if !e.CPU.Untested || e.Untested == 0 || anyDiffers(e.Classes) || e.CPU.P >= stat.Alpha {
+		t.Fatalf("the CPU time differs, and no class that is tested does: %+v, %d not tested", e.CPU, e.Untested)
+	}
+	if len(c.A.Runs) != 6 {
+		t.Fatal(len(c.A.Runs))
+	}
+	text := table(t, r)
+	for _, want := range []string{"so what makes the difference cannot be told. Whether there is one in the CPU time is a question of its own: the verdict on ns_per_kb answers it", "8 of each can"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, not := range []string{"unexplained", "the CPU time itself: cannot tell"} {
+		if strings.Contains(text, not) {
+			t.Errorf("%q in\n%s", not, text)
+		}
 	}
 }

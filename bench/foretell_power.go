@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/zcbench/zcbench/power"
+	"github.com/zcbench/zcbench/results"
+)
+
+// foretell says of each power source for which a run's window, or its rest, may be too short, and
+// refuses a window in which the source that power_w is to come from can have no figure.
+func (o PowerOptions) foretell(window time.Duration, say func(string)) error {
+	interval := o.Interval
+	if interval == 0 {
+		interval = power.DefaultInterval
+	}
+	slowest := power.Spec{Name: "ipmi"} // of those that auto finds
+	if load := slowest.Holds(window, o.Guard, 2, interval); o.Auto && !load.Enough() {
+		say(warns + fmt.Sprintf("--power auto may take ipmi: %s; a window of %v does (duration)", tooFewReadings(slowest, load, window, "window"), rounded(load.Needs)))
+	}
+	leads := map[results.Role]bool{}
+	for _, s := range o.Sources {
+		first := o.first(s, leads)
+		if load := s.Holds(window, o.Guard, 2, interval); !load.Enough() {
+			line := fmt.Sprintf("%s; a window of %v does (duration), or --power-guard %v",
+				tooFewReadings(s, load, window, "window"), rounded(load.Needs), rounded(o.Guard+(load.Needs-window+1)/2))
+			if first && load.Most < power.LeastReadings {
+				return inputErrorf("%s", line)
+			}
+			say(warns + line)
+		}
+		if rest := s.Holds(o.Idle, o.Guard, 1, interval); o.Idle > 0 && !rest.Enough() {
+			say(warns + fmt.Sprintf("%s for idle power; --power-idle %v does", tooFewReadings(s, rest, o.Idle, "rest"), rounded(rest.Needs)))
+		}
+	}
+	return nil
+}
+
+// first tells whether power_w of a host is to come from a source: it is the first that the host
+// has. leads are the hosts that have one.
+func (o PowerOptions) first(s power.Spec, leads map[results.Role]bool) bool {
+	is := false
+	for _, role := range results.Roles {
+		if (s.Host == "" || s.Host == role) && !leads[role] {
+			is, leads[role] = true, true
+		}
+	}
+	return is
+}
+
+// tooFewReadings says how many readings there may be, and how many it takes.
+func tooFewReadings(s power.Spec, h power.Holds, length time.Duration, what string) string {
+	if h.Least >= power.LeastReadings {
+		return fmt.Sprintf("power source %s is read every %v: its readings may not cover enough of the %s of %v", s, h.Every, what, length)
+	}
+	most := ""
+	if h.Most >= power.LeastReadings {
+		most = "perhaps only "
+	}
+	return fmt.Sprintf("power source %s is read every %v: it needs %d readings, and the %s of %v gives %s%d", s, h.Every, power.LeastReadings, what, length, most, max(h.Least, min(h.Most, 1)))
+}
+
+// rounded rounds up, to what people type.
+func rounded(d time.Duration) time.Duration {
+	const step = 10 * time.Millisecond
+	return (d + step - 1).Truncate(step)
+}
+
+// foretellFew says of what the runs will have too little: readings of power, samples of profiles.
+// It refuses a plan whose power cannot be measured.
+func (e *Experiment) foretellFew(st *stage, missing func(results.Cell) *Missing, say func(string)) error {
+	window := e.window(st)
+	foretellProfile(e.Spec, window, missing, say)
+	return e.Power.foretell(window, say)
+}
+
+// window is for how long the runs of an experiment are measured.
+func (e *Experiment) window(st *stage) time.Duration {
+	if st != nil && st.opt.Duration > 0 {
+		return st.opt.Duration
+	}
+	return e.Spec.Duration
+}

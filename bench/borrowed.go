@@ -3,7 +3,6 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -56,7 +55,6 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		if !slices.Contains(rec.Flags, FlagCrowded) {
 			rec.Flags = append(rec.Flags, FlagCrowded)
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the %s's softirq shares CPU %s with the %s, and is counted in the %s's CPU figures: %s needs its own CPUs; name them with %s if this machine has any left",
-			x.end, counter.FormatCPUList(cpus), x.other, x.other, x.layout, x.key))
+		rec.Warnings = append(rec.Warnings, results.WarnSoftirqShared(x.end, counter.FormatCPUList(cpus), x.other, x.layout, x.key))
 	}
 }

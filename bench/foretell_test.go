@@ -119,7 +119,7 @@ func TestForetellProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	foretellProfile(one, 10*time.Second, able, func(l string) { t.Errorf("there is nothing to compare: %s", l) })
-	foretellProfile(one, time.Millisecond, func(results.Cell) *Missing { return &Missing{"no", "yes"} }, func(l string) { t.Errorf("nothing runs: %s", l) })
+	foretellProfile(one, time.Millisecond, func(results.Cell) *Missing { return &Missing{Reason: "no", Fix: "yes"} }, func(l string) { t.Errorf("nothing runs: %s", l) })
 }
 
 // A receiver that takes what had queued before its window receives more than is sent in it: a trial

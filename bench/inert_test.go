@@ -38,7 +38,7 @@ func TestIntegrationInert(t *testing.T) {
 		said := true
 		for _, i := range rec.Inert() { // also of a run that a busy machine made invalid
 			got = append(got, i.Option)
-			said = said && (i.Option == "gro" || strings.Contains(i.Reason, " KB a packet, MAX_SKB_FRAGS"))
+			said = said && (i.Option == "gro" || strings.Contains(i.Reason, " kB a packet, MAX_SKB_FRAGS"))
 		}
 		if flagged := rec.InertOptions(); rec.Verdict == results.OK && !slices.Equal(flagged, got) {
 			t.Errorf("%s: flagged %q, and %q had no effect", rec.Cell.ID, flagged, got)

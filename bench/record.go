@@ -162,7 +162,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 		return
 	}
 	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.SUT.CPUBusyCores != nil && rec.Cell.CPULayout == "" && irq != counter.FormatCPUList(sut) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, was not charged for all of its own", irq, counter.FormatCPUList(sut)))
+		rec.Warnings = append(rec.Warnings, results.WarnSoftirqElsewhere(irq, counter.FormatCPUList(sut)))
 	}
 }
 

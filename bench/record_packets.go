@@ -110,7 +110,7 @@ func holdLink(rec *results.Record) (more int64) {
 
 // markReassembly says where datagrams were lost because fragments had no room. Those whose datagram
 // lacks one wait for it, and meanwhile hold the namespace's memory for all (net/ipv4/
-// inet_fragment.c: inet_frag_alloc): with some 40 of 64 KB nothing is put together any more.
+// inet_fragment.c: inet_frag_alloc): with some 40 of 64 KiB nothing is put together any more.
 func markReassembly(rec *results.Record) {
 	if !rec.Cell.MovesPackets() || !rec.Fragmented() {
 		return

@@ -16,7 +16,7 @@ import (
 )
 
 // Delta is where two sets of runs, A and B, spent their time, function by function: what a
-// differential flame graph shows. Times are nanoseconds per KB of payload, means over the runs of
+// differential flame graph shows. Times are nanoseconds per kB of payload, means over the runs of
 // each.
 type Delta struct {
 	sides [2]*Sum
@@ -47,7 +47,7 @@ func (d *Delta) Add(side int, p *profile.Profile, kb float64) error {
 // Runs are how many have been added to each side.
 func (d *Delta) Runs() (a, b int) { return d.runs[SideA], d.runs[SideB] }
 
-// deltaBox is a function that is drawn: its times a KB, and as much of them as both sides have room
+// deltaBox is a function that is drawn: its times a kB, and as much of them as both sides have room
 // in.
 type deltaBox struct {
 	name       string
@@ -104,7 +104,7 @@ func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
 	root := d.box(d.sides[SideA].root, d.sides[SideB].root)
 	depth, most := root.prune(root.wide * flameLeast)
 	return writeFlamePage(w, title, notes, deltaStyle, func(w io.Writer) {
-		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per KB of payload</p>
+		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per kB of payload</p>
 <div class="flamegraph"><p class="key"><span><i style="background:%s"></i>costs more in B</span><span><i style="background:%s"></i>costs less in B</span><span><i style="background:%s"></i>no difference</span></p>
 <p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> <button data-by="b">B</button></p>
 `, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a), deltaFill(1), deltaFill(-1), deltaFill(0))
@@ -134,7 +134,7 @@ func (f *deltaFlame) draw(x *deltaBox, from float64, depth int) {
 	}
 	graphBox{name: x.name, x: from / f.all, width: x.wide / f.all, depth: depth, fill: deltaFill(share),
 		data: fmt.Sprintf(`data-a="%.4f" data-b="%.4f" data-u="%.4f"`, x.a, x.b, x.wide),
-		says: fmt.Sprintf("A %s, B %s, B - A %s ns/KB, %s", perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), x.class)}.write(f.w)
+		says: fmt.Sprintf("A %s, B %s, B - A %s ns/kB, %s", perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), x.class)}.write(f.w)
 	for _, c := range x.calls {
 		f.draw(c, from, depth+1)
 		from += c.wide

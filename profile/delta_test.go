@@ -30,7 +30,7 @@ func keptOf(t *testing.T, busyNs float64, stacks ...string) *profile.Profile {
 	return p
 }
 
-// Two runs of A, of other payloads, took 40 ns per KB to copy and 60 to work; a run of B copied
+// Two runs of A, of other payloads, took 40 ns per kB to copy and 60 to work; a run of B copied
 // nothing and worked 80. Each run counts by its own payload.
 func TestDelta(t *testing.T) {
 	d := NewDelta()
@@ -74,10 +74,10 @@ func TestDelta(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%d boxes, want %d: %v", len(got), len(want), got)
 	}
-	if fills["copy"] != deltaFill(-1) || fills["work"] != deltaFill(.5) || !strings.HasPrefix(says["work"], "work: A 60.00, B 80.00, B - A +20.00 ns/KB") {
+	if fills["copy"] != deltaFill(-1) || fills["work"] != deltaFill(.5) || !strings.HasPrefix(says["work"], "work: A 60.00, B 80.00, B - A +20.00 ns/kB") {
 		t.Errorf("%v, %v", fills, says)
 	}
-	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more", "A 100.00, B 80.00, B - A -20.00 ns of CPU per KB", `class="find"`} {
+	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more", "A 100.00, B 80.00, B - A -20.00 ns of CPU per kB", `class="find"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}

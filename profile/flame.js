@@ -59,7 +59,7 @@ function flame(part) {
     told.textContent = !wanted ? "" : sides.length ? ofSides(sum.a, sum.b) : (100 * sum.w).toFixed(1) + " %";
   }
   function ofSides(a, b) {
-    return "A " + a.toFixed(2) + ", B " + b.toFixed(2) + ", B - A " + (b >= a ? "+" : "") + (b - a).toFixed(2) + " ns/KB";
+    return "A " + a.toFixed(2) + ", B " + b.toFixed(2) + ", B - A " + (b >= a ? "+" : "") + (b - a).toFixed(2) + " ns/kB";
   }
   field.addEventListener("input", find);
   part.querySelector(".reset").addEventListener("click", () => { field.value = ""; top = all[0]; find(); draw(); });

@@ -120,17 +120,17 @@ func bigPackets(option string, asked int, h *Host, name string) *Inert {
 		if got <= 1.05*float64(asked) {
 			return nil
 		}
-		return &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f KB a packet", option, asked, got/1e3), "look at gso_max_size and gro_max_size of the interface (ip -d link)"}
+		return &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f kB a packet", option, asked, got/1e3), "look at gso_max_size and gro_max_size of the interface (ip -d link)"}
 	case got > legacyGSO+acts*float64(asked-legacyGSO):
 		return nil
 	}
-	i := &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f KB a packet", option, asked, got/1e3),
+	i := &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f kB a packet", option, asked, got/1e3),
 		"larger messages (--message-size), GRO on, more of the flow in one poll (napi gro-flush-timeout)"}
 	// A packet has so many fragments at most (include/linux/skbuff.h: MAX_SKB_FRAGS), of a page
 	// each where the payload is not copied into longer ones (net/core/skbuff.c:
 	// skb_zerocopy_iter_stream, skb_splice_from_iter; the NIC's receive buffers).
 	if got > 0.75*most && got < 1.05*most {
-		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: page-sized fragments hold %.0f KB", most/1e3)
+		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: page-sized fragments hold %.0f kB", most/1e3)
 		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, memory in huge pages, --rx-buf-len)"
 	}
 	return i

@@ -9,7 +9,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Journal is what was read from a journal: the records that can be trusted and
@@ -48,6 +51,9 @@ func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
 func read(path string, how reading) (Journal, error) {
 	f, err := openFile(path, os.O_RDONLY)
+	if dir := filepath.Dir(path); errors.Is(err, unix.ENOTDIR) {
+		return Journal{}, fmt.Errorf("read journal: %s is a file: name the results folder, %s", dir, filepath.Dir(dir))
+	}
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
 	}

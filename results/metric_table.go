@@ -529,21 +529,21 @@ var MetricSections = []MetricSection{
 		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
 			Meaning: "packets on the wire of the flow (docs/profile.md)"},
 		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
-			Units: "ns/KB ns ns", Source: "perf",
-			Meaning: "busy time of the measured CPUs, which the classes add up to; per KB of 1000 " +
+			Units: "ns/kB ns ns", Source: "perf",
+			Meaning: "busy time of the measured CPUs, which the classes add up to; per kB of 1000 " +
 				"bytes of payload, per packet that IP took or sent (after GRO), and per packet of " +
 				"the wire"},
 		{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet profile_class_NAME_ns_per_wire_packet",
-			Units: "ns/KB ns ns", Source: "perf",
+			Units: "ns/kB ns ns", Source: "perf",
 			Meaning: "its part in a class"},
 		{Names: "profile_function_WHERE_NAME_self_ns_per_kb profile_function_WHERE_NAME_self_ns_per_packet " +
 			"profile_function_WHERE_NAME_self_ns_per_wire_packet",
-			Units: "ns/KB ns ns", Source: "perf",
+			Units: "ns/kB ns ns", Source: "perf",
 			Meaning: "its part in a function alone, of the 60 with most; WHERE is thread, softirq " +
 				"or interrupt; characters that metrics do not have are _"},
 		{Names: "profile_function_WHERE_NAME_total_ns_per_kb profile_function_WHERE_NAME_total_ns_per_packet " +
 			"profile_function_WHERE_NAME_total_ns_per_wire_packet",
-			Units: "ns/KB ns ns", Source: "perf",
+			Units: "ns/kB ns ns", Source: "perf",
 			Meaning: "its part in the same functions and what they called"},
 	}},
 	{"Over time", "The rows of samples.csv.", []MetricDoc{

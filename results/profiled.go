@@ -25,7 +25,7 @@ type Profiled struct {
 	Functions   []ProfiledPart `json:"functions"` // likewise, of those with most time of their own
 }
 
-// ProfiledPart is a part of the busy time, in nanoseconds: per KB of 1000 bytes of payload, per
+// ProfiledPart is a part of the busy time, in nanoseconds: per kB of 1000 bytes of payload, per
 // packet that the kernel's IP took or sent (after GRO), and per packet of the wire. Total has what
 // it called in it; classes have none.
 type ProfiledPart struct {
@@ -62,12 +62,12 @@ func (p *Profiled) rows() (out []Metric) {
 	add("sampled_busy_cores", "cores", p.SampledBusyCores)
 	from("sampler", "reader_cores", "cores", p.ReaderCores)
 	from(p.WireSource, "wire_packets", "packets", p.WirePackets)
-	add("busy_ns_per_kb", "ns/KB", p.Busy.SelfPerKB)
+	add("busy_ns_per_kb", "ns/kB", p.Busy.SelfPerKB)
 	add("busy_ns_per_packet", "ns", p.Busy.SelfPerPacket)
 	add("busy_ns_per_wire_packet", "ns", p.Busy.SelfPerWire)
 	for _, c := range p.Classes {
 		name := "class_" + metricWord(c.Name)
-		add(name+"_ns_per_kb", "ns/KB", c.SelfPerKB)
+		add(name+"_ns_per_kb", "ns/kB", c.SelfPerKB)
 		add(name+"_ns_per_packet", "ns", c.SelfPerPacket)
 		add(name+"_ns_per_wire_packet", "ns", c.SelfPerWire)
 	}
@@ -78,10 +78,10 @@ func (p *Profiled) rows() (out []Metric) {
 			continue // another module's function of that name, with less
 		}
 		seen[name] = true
-		add(name+"_self_ns_per_kb", "ns/KB", f.SelfPerKB)
+		add(name+"_self_ns_per_kb", "ns/kB", f.SelfPerKB)
 		add(name+"_self_ns_per_packet", "ns", f.SelfPerPacket)
 		add(name+"_self_ns_per_wire_packet", "ns", f.SelfPerWire)
-		add(name+"_total_ns_per_kb", "ns/KB", f.TotalPerKB)
+		add(name+"_total_ns_per_kb", "ns/kB", f.TotalPerKB)
 		add(name+"_total_ns_per_packet", "ns", f.TotalPerPacket)
 		add(name+"_total_ns_per_wire_packet", "ns", f.TotalPerWire)
 	}

@@ -93,7 +93,7 @@ func (p *profiler) take(fromNs, toNs int64) (*profile.Profile, error) {
 	return profile.FromRecording(r, fromNs, toNs, p.names)
 }
 
-// profiled adds the profile of the window, and what it comes to per KB and per packet.
+// profiled adds the profile of the window, and what it comes to per kB and per packet.
 func (r *run) profiled(res *wire.EndResult) {
 	p := r.end.profiler
 	if p == nil || !r.from.taken || !r.to.taken {
@@ -141,7 +141,7 @@ func (r *run) profiled(res *wire.EndResult) {
 	res.Profile = b.Bytes()
 }
 
-// profileFigures are classes' and the top functions' nanoseconds of busy time, per KB of payload,
+// profileFigures are classes' and the top functions' nanoseconds of busy time, per kB of payload,
 // per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
 	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)), Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}

@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Classes and functions are parts of the busy time, which they add up to, per KB and per packet.
+// Classes and functions are parts of the busy time, which they add up to, per kB and per packet.
 func TestProfileFigures(t *testing.T) {
 	frame := func(name string) profile.Frame { return profile.Frame{Name: name, Kernel: true} }
 	p := &profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Hz: 999, WallNs: 1000, Samples: 9, Stacks: []profile.Stack{
@@ -71,7 +71,7 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 	}
 	busy := *res.Host.CPUBusyCores * *res.Host.DurationS * 1e9 / (float64(*res.Host.Bytes) / 1000)
 	if math.Abs(sum-busy) > busy*1e-6 || math.Abs(*p.Busy.SelfPerKB-busy) > busy*1e-6 {
-		t.Errorf("classes %v, busy %v, by accounting %v ns/KB", sum, *p.Busy.SelfPerKB, busy)
+		t.Errorf("classes %v, busy %v, by accounting %v ns/kB", sum, *p.Busy.SelfPerKB, busy)
 	}
 	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool { return c.Name == "copy" && *c.SelfPerKB > 0 }); i < 0 {
 		t.Errorf("nothing was copied: %+v", p.Classes)

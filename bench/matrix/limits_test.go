@@ -84,8 +84,8 @@ func TestTooMuch(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%[1]c [*%c, *%[2]c]\n", c, c-1)
 	}
 	for what, c := range map[string]struct{ text, want string }{
-		"brackets, 60 KB":    {strings.Repeat("[", 60_000), "x.yaml:1:"},
-		"brackets, 200 KB":   {strings.Repeat("[", 200_000), "x.yaml:1:1: the file exceeds 128 KiB"},
+		"brackets, 60 kB":    {strings.Repeat("[", 60_000), "x.yaml:1:"},
+		"brackets, 200 kB":   {strings.Repeat("[", 200_000), "x.yaml:1:1: the file exceeds 128 KiB"},
 		"some brackets":      {"name: " + strings.Repeat("[", 33), "x.yaml:1:38: lists and mappings nested more than 32 deep"},
 		"empty lines":        {"name: x\ndescription: |\n" + strings.Repeat("\n", 120_000), "x.yaml:6002:1: more than 6000 lines"},
 		"empty lines, CRLF":  {"name: x\ndescription: |\n" + strings.Repeat("\r\n", 60_000), "more than 6000 lines"},

@@ -329,5 +329,5 @@ type EndResult struct {
 }
 
 // MaxProfile bounds a run's profile of one end, in bytes: with it and the most points of series, an
-// account stays below [MaxLine]. A minute of two CPUs takes some 100 KB.
+// account stays below [MaxLine]. A minute of two CPUs takes some 100 kB.
 const MaxProfile = 1 << 20

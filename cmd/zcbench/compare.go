@@ -47,7 +47,7 @@ the factor, and the reference is the experiment's baseline or --base.
 --equivalent 2% tests whether two cells differ by less than 2 %, with two one-sided
 tests: "equal within 2 %" is a verdict of its own.
 
---why explains the difference in CPU time per KB between cells whose runs were
+--why explains the difference in CPU time per kB between cells whose runs were
 profiled (--probe profile): classes of work, functions and counters that differ
 beyond doubt, and the part that none of them explains. --flame draws it. See
 docs/why.md.

@@ -26,7 +26,7 @@ import (
 	"github.com/zcbench/zcbench/results/why"
 )
 
-// whyFolder writes a results folder: reps blocks of tcp, which copies 60 to 64 ns per KB, and of
+// whyFolder writes a results folder: reps blocks of tcp, which copies 60 to 64 ns per kB, and of
 // tcp-trunc, which does not, and makes fewer calls. Without profiled there are no profiles.
 func whyFolder(t *testing.T, dir string, reps int, profiled bool) {
 	t.Helper()
@@ -118,7 +118,7 @@ func TestGoldenWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"tcp-trunc/tcp (B) beside tcp/tcp (A), SUT", "means of 10+10 runs", "_copy_to_iter: A 62.00, B 0.00, B - A -62.00 ns/KB, copy", "payload not consumed in B"} {
+	for _, want := range []string{"tcp-trunc/tcp (B) beside tcp/tcp (A), SUT", "means of 10+10 runs", "_copy_to_iter: A 62.00, B 0.00, B - A -62.00 ns/kB, copy", "payload not consumed in B"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("no %q in the flame graph", want)
 		}
@@ -212,7 +212,7 @@ func TestWhyIsBounded(t *testing.T) {
 func mustNameCopyFirst(t *testing.T, e why.End) {
 	t.Helper()
 	named, vague := e.Shown()
-	t.Logf("CPU %+.1f [%v..%v] ns/KB, %d+%d runs by %s", e.CPU.Diff, *e.CPU.Lo, *e.CPU.Hi, e.CPU.NA, e.CPU.NB, e.Event)
+	t.Logf("CPU %+.1f [%v..%v] ns/kB, %d+%d runs by %s", e.CPU.Diff, *e.CPU.Lo, *e.CPU.Hi, e.CPU.NA, e.CPU.NB, e.Event)
 	for _, l := range append(named, vague...) {
 		t.Logf("%s %+.1f [%.1f..%.1f], p %.4f", l.Name, l.Diff, *l.Lo, *l.Hi, l.Adjusted)
 	}
@@ -264,14 +264,14 @@ func TestIntegrationWhy(t *testing.T) {
 	t.Logf("the named classes explain %.0f %% of the difference", 100*e.Explained.Diff/e.CPU.Diff)
 	far, off := .2*max(math.Abs(*e.CPU.Lo), math.Abs(*e.CPU.Hi)), unplaced(e)
 	if *e.Unexplained.Lo-off > far || *e.Unexplained.Hi-off < -far || math.Abs(off) > .5*math.Abs(e.CPU.Diff) {
-		t.Errorf("the named classes leave %.1f [%.1f..%.1f] of %.1f ns/KB unexplained, of it %.1f without a place", e.Unexplained.Diff, *e.Unexplained.Lo, *e.Unexplained.Hi, e.CPU.Diff, off)
+		t.Errorf("the named classes leave %.1f [%.1f..%.1f] of %.1f ns/kB unexplained, of it %.1f without a place", e.Unexplained.Diff, *e.Unexplained.Lo, *e.Unexplained.Hi, e.CPU.Diff, off)
 	}
 	flame := filepath.Join(out, "why.html")
 	if status, text, stderr := zcbench(t, "compare", "--why", out+"@rx=tcp", out+"@rx=tcp-trunc", "--flame", flame); status != 0 || !strings.Contains(text, "\n  copy") {
 		t.Errorf("status %d: %s%s", status, stderr, text)
 	}
 	page, err := os.ReadFile(flame)
-	if err != nil || !bytes.Contains(page, []byte("ns/KB, copy")) {
+	if err != nil || !bytes.Contains(page, []byte("ns/kB, copy")) {
 		t.Errorf("%d bytes of a flame graph, %v", len(page), err)
 	}
 }

@@ -90,7 +90,7 @@ func benchRecv(b *testing.B, bundle bool, o BufRingOptions) {
 	report(got, ops)
 }
 
-// BenchmarkRead is what BenchmarkRecv is to be compared with: read(2) of 128 KB.
+// BenchmarkRead is what BenchmarkRecv is to be compared with: read(2) of 128 KiB.
 func BenchmarkRead(b *testing.B) {
 	rx := benchSender(b)
 	m := newMemory(b, 128<<10)
@@ -157,7 +157,7 @@ func meter(b *testing.B) func(bytes, ops int) {
 		gb := float64(bytes) / 1e9
 		b.ReportMetric(gb*8/b.Elapsed().Seconds(), "Gbit/s")
 		b.ReportMetric(cpu.Seconds()/gb, "cpu-s/GB")
-		b.ReportMetric(float64(bytes)/float64(ops)/1024, "KB/op")
+		b.ReportMetric(float64(bytes)/float64(ops)/1024, "KiB/op")
 	}
 }
 

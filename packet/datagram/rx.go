@@ -38,7 +38,7 @@ func NewReceiver(o stream.Options) (*Receiver, error) {
 const groBuffers = 16
 
 // NewGROReceiver is the same with UDP_GRO: what the kernel has put together comes in one piece, of
-// up to 64 KB.
+// up to 64 KiB.
 func NewGROReceiver(o stream.Options) (*Receiver, error) {
 	return newReceiver(o, min(cmp.Or(o.Batch, DefaultBatch), groBuffers), 64<<10, true)
 }
@@ -149,7 +149,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 	return e
 }
 
-// mostInOne is how many datagrams there are at most in one packet of 64 KB that GSO or GRO makes
+// mostInOne is how many datagrams there are at most in one packet of 64 KiB that GSO or GRO makes
 // (UDP_GRO_CNT_MAX of net/ipv4/udp_offload.c, UDP_MAX_SEGMENTS of include/linux/udp.h).
 func mostInOne(size int) uint64 {
 	const most = 64

@@ -101,25 +101,6 @@ func shareText(percent float64) string {
 	return fmt.Sprintf("%.1f %%", percent)
 }
 
-// watts says that nothing is known per watt.
-func (w *writer) watts() {
-	cells := slices.DeleteFunc(w.Set.Contestants(), func(c *compare.Cell) bool { return !fits(&c.Cell, "roi_power_total") })
-	if !w.Power || len(cells) < 2 {
-		return
-	}
-	s := Sentence{Section: Open, Kind: NoFigure, Figure: "roi_power_total", Command: "zcbench power --source list",
-		Text: "Per watt: power was not measured. zcbench power --source list shows what can measure it here; --power records it."}
-	for _, c := range cells {
-		for _, r := range c.Runs {
-			if r.SUT.PowerW != nil || r.TG.PowerW != nil {
-				return
-			}
-		}
-		s.StandsOn = append(s.StandsOn, Verdict{Cell: c.Cell.ID, Figure: "power_w", Verdict: "not measured"})
-	}
-	w.say(s)
-}
-
 // absent says which cells have no number, and where they would have one.
 func (w *writer) absent() {
 	numbers := slices.ContainsFunc(w.Set.Cells, func(c compare.Cell) bool { return len(c.Runs) > 0 })

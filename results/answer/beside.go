@@ -88,7 +88,7 @@ func (w *writer) open(r *compare.Row) bool {
 
 func kindOf(r *compare.Row) Kind {
 	switch {
-	case r.Verdict == compare.Faster || r.Verdict == compare.Cheaper:
+	case r.Verdict.Good():
 		return Better
 	case r.Verdict != compare.Unsure:
 		return Worse

@@ -141,6 +141,7 @@ func (w *writer) contest(c *compare.Contest) {
 		s.Kind = Leads
 		s.Text = w.lead(c, p.lower, "leads with ") + "."
 	}
+	s.Text += w.outdone(c)
 	w.say(s)
 }
 
@@ -205,7 +206,7 @@ func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
 	if n := len(p.lower); n > 0 {
 		s.Text += fmt.Sprintf(" %s %s lower beyond doubt.", plural(n, "other"), map[bool]string{true: "is", false: "are"}[n == 1])
 	}
-	s.Text += unranked(p) + short(c)
+	s.Text += unranked(p) + short(c) + w.outdone(c)
 	w.say(s)
 	w.needs(c, p)
 }

@@ -24,7 +24,7 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 		}
 		s.Kind = Limited
 		s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s, but cannot be told apart from %s. More runs would not help.",
-			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names)) + unranked(p) + short(c)
+			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names)) + unranked(p) + short(c) + w.outdone(c)
 		w.say(s)
 		return
 	}
@@ -44,7 +44,7 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 	case !r.Reach.Attainable():
 		s.Text += fmt.Sprintf(" %s, in %s, could not give a verdict whatever they measured: p is at least %.2g.", sample(r), plural(r.Reach.Tests, "comparison"), r.Reach.LeastP)
 	}
-	s.Text += unranked(p) + short(c)
+	s.Text += unranked(p) + short(c) + w.outdone(c)
 	w.say(s)
 }
 
@@ -131,7 +131,7 @@ func outside(c *compare.Cell) string {
 	case c.Paced() || c.Cell.RRRate > 0:
 		return "paced"
 	case kindOfFlow(&c.Cell) == stream.Frame:
-		return "a step of a ladder"
+		return "frames, which no application receives"
 	case c.Discards():
 		return "its application never gets the payload"
 	}

@@ -20,6 +20,7 @@ type Metric struct {
 	capacity   bool // it says what an end can do only where that end limited the run
 	value      func(*results.Record) *float64
 	measured   func(*results.Record) []*results.Host // whose instruments count; nil: no figure of power
+	kinds      results.Kinds                         // what caveats it may have
 }
 
 // Of is the figure of a run; nil: it was not measured.
@@ -28,36 +29,36 @@ func (m Metric) Of(r *results.Record) *float64 { return m.value(r) }
 // Metrics are all of them, by their names in runs.csv, where they are there; a tg_ in front is
 // the sender's, a _total behind both ends'.
 var Metrics = []Metric{
-	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil},
-	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil},
-	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil},
-	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil},
-	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil},
-	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil},
-	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil},
-	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil},
-	{"roi_cpu_total", "(Gbit/s)²/core", true, true, totalROI(results.CostCPU), nil},
-	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost},
-	{"roi_power_total", "(Gbit/s)²/W", true, true, totalROI(results.CostPower), bothHosts},
-	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts},
-	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost},
-	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost},
-	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil},
-	{"loss_free_packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.LossFreeRate() }, nil},
-	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil},
-	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil},
-	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P50Us }), nil},
-	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P99Us }), nil},
-	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil},
-	{"cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }, nil},
-	{"tg_cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }, nil},
-	{"rtt_p50_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P50Us }), nil},
-	{"rtt_p99_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P99Us }), nil},
-	{"rtt_p999_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P999Us }), nil},
-	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost},
-	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost},
-	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts},
-	{"joule_per_gb_net_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts},
+	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil, 0},
+	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil, results.OfSUTCPU},
+	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil, results.OfTGCPU},
+	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil, results.OfSUTCPU},
+	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil, results.OfTGCPU},
+	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil, results.OfSUTCPU},
+	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil, results.OfTGCPU},
+	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil, results.OfSUTCPU},
+	{"roi_cpu_total", "(Gbit/s)²/core", true, true, totalROI(results.CostCPU), nil, results.OfAllCPU},
+	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost, results.OfPower},
+	{"roi_power_total", "(Gbit/s)²/W", true, true, totalROI(results.CostPower), bothHosts, 0},
+	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts, results.OfNetPower},
+	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost, results.OfPower},
+	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost, results.OfPower},
+	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil, results.OfPackets},
+	{"loss_free_packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.LossFreeRate() }, nil, results.OfPackets},
+	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil, results.OfSUTCPU | results.OfPackets},
+	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil, results.OfTGCPU | results.OfPackets},
+	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P50Us }), nil, 0},
+	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P99Us }), nil, 0},
+	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil, 0},
+	{"cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }, nil, results.OfSUTCPU},
+	{"tg_cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }, nil, results.OfTGCPU},
+	{"rtt_p50_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P50Us }), nil, results.OfTrips},
+	{"rtt_p99_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P99Us }), nil, results.OfTrips},
+	{"rtt_p999_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P999Us }), nil, results.OfTrips},
+	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost, results.OfPower},
+	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost, results.OfPower | results.OfNetPower},
+	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts, 0},
+	{"joule_per_gb_net_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts, results.OfNetPower},
 }
 
 func totalROI(cost results.Cost) func(*results.Record) *float64 {
@@ -95,10 +96,13 @@ func Lookup(names []string) ([]Metric, error) {
 // Verdict is what can be said about two cells.
 type Verdict string
 
-// The verdicts. Better and worse are named after the kind of figure.
+// The verdicts. Better and worse are named after the kind of figure: rates are faster or slower,
+// returns on cost higher or lower, costs and times cheaper or costlier.
 const (
 	Faster   Verdict = "faster"
 	Slower   Verdict = "slower"
+	Higher   Verdict = "higher"
+	Lower    Verdict = "lower"
 	Cheaper  Verdict = "cheaper"
 	Costlier Verdict = "costlier"
 	Unsure   Verdict = "cannot tell"
@@ -164,6 +168,9 @@ type Row struct {
 	All *AllRuns `json:"all_runs,omitempty"`
 	// Unconsumed says where nobody looked at the payload that was received: "" is nowhere.
 	Unconsumed string `json:"unconsumed,omitempty"`
+	// Means is what else is said of runs that changes what their figure means, and of which of the
+	// two: "the SUT was not charged for all of its own softirq".
+	Means []string `json:"caveats,omitempty"`
 	// Work says that the two delivered different rates, so that a cost has no verdict.
 	Work Work `json:"work,omitempty"`
 
@@ -314,6 +321,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 			}
 		}
 		row.OfA, row.OfB, row.Inert, row.ClockUs = p.a.of(), p.b.of(), inertBetween(p.a, p.b), clockUs(p, m)
+		row.Means = means(p.a, p.b, "A", "B", m)
 		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
 			continue
 		}
@@ -426,7 +434,10 @@ func bootsOf(r *results.Record) string {
 
 func verdict(s stat.Sign, m Metric) Verdict {
 	better, worse := Cheaper, Costlier
-	if m.HigherWins {
+	switch {
+	case m.ofReturn():
+		better, worse = Higher, Lower
+	case m.HigherWins:
 		better, worse = Faster, Slower
 	}
 	switch {
@@ -438,9 +449,15 @@ func verdict(s stat.Sign, m Metric) Verdict {
 	return worse
 }
 
+// Good tells a verdict that B is better.
+func (v Verdict) Good() bool { return v == Faster || v == Higher || v == Cheaper }
+
+// Bad tells a verdict that B is worse.
+func (v Verdict) Bad() bool { return v == Slower || v == Lower || v == Costlier }
+
 // Worse tells whether a row is worse beyond doubt, and by more than share.
 func (r *Row) Worse(share float64) bool {
-	if r.Verdict != Slower && r.Verdict != Costlier {
+	if !r.Verdict.Bad() {
 		return false
 	}
 	least, _ := r.clockBounds(r.loss(r.Diff.Ratio.Value))

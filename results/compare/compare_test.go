@@ -159,10 +159,13 @@ func TestLoad(t *testing.T) {
 	if s, err := Load(dir + "@rx=uring"); err != nil || len(s.Cells) != 1 || s.Chosen[0] != "rx" {
 		t.Errorf("%+v, %v", s, err)
 	}
-	for _, bad := range []string{dir + "@rx", dir + "@color=red", dir + "@rx=zcrx", dir + "/no", filepath.Join(dir, results.JournalFile)} {
+	for _, bad := range []string{dir + "@rx", dir + "@color=red", dir + "@rx=zcrx", dir + "/no"} {
 		if _, err := Load(bad); err == nil {
 			t.Errorf("%s was read", bad)
 		}
+	}
+	if s, err := Load(filepath.Join(dir, results.JournalFile)); err != nil || len(s.Cells) != 2 || s.Dir != dir || s.Table {
+		t.Errorf("a folder's journal: %+v, %v", s, err)
 	}
 	j, _ := results.Read(filepath.Join(dir, results.JournalFile))
 	if err := results.WriteCSV(dir, j.Records); err != nil {

@@ -103,6 +103,7 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	if u := unconsumed(&cell.Cell, &c.First.Cell); u != "" {
 		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B", "in "+c.First.Cell.ID).Replace(u))
 	}
+	r.Caveats = append(r.Caveats, means(c.First, cell, c.First.Cell.ID, cell.Cell.ID, c.Metric)...)
 	if inert := inertBetween(c.First, cell); inert != nil {
 		r.Caveats = append(r.Caveats, didNotAct(inert))
 	}

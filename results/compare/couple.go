@@ -52,7 +52,7 @@ func (c *Couple) Remarks() (lines []string) {
 	}
 	switch w := work(c.A, c.B); w {
 	case AtSaturation, AtTwoPaces:
-		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per KB depends on the rate", *c.A.rate(), *c.B.rate(), w))
+		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per kB depends on the rate", *c.A.rate(), *c.B.rate(), w))
 	}
 	if !slices.Contains(setsClock, c.Factor) {
 		if clock := otherClock(c.pair, Metric{}); clock != "" {

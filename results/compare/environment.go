@@ -177,8 +177,16 @@ func (s *Set) surroundings(o *Set) *Surroundings {
 		out.Differ, out.Facts = append(out.Differ, d...), out.Facts+both
 		out.Problems = append(append(out.Problems, a.problems...), b.problems...)
 	}
+	for _, x := range []*Set{s, o} {
+		if x.Table && x.folder == nil && slices.ContainsFunc(x.runs(), snapshotted) {
+			out.Problems = append(out.Problems, x.Name+" is a file without the snapshots of its hosts: name the results folder that it comes from")
+		}
+	}
 	return out
 }
+
+// snapshotted tells a run that names the snapshot of a host.
+func snapshotted(r *results.Record) bool { return r.SUT.Env.Environment+r.TG.Env.Environment != "" }
 
 // runs are all that count, of own ones.
 func (s *Set) runs() (out []*results.Record) {

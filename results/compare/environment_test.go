@@ -104,6 +104,38 @@ func TestHostsUnknown(t *testing.T) {
 	}
 }
 
+// A file of a results folder goes with the snapshots beside it; one that lies elsewhere has none,
+// and what to name is said.
+func TestHostsOfFiles(t *testing.T) {
+	var files []string
+	for _, dir := range []string{played(t, "boot1", "7.3.4", "1500"), played(t, "boot1", "7.3.4", "9000")} {
+		j, err := results.Read(filepath.Join(dir, results.JournalFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := results.WriteCSV(dir, j.Records); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, filepath.Join(dir, results.RunsFile))
+	}
+	r, text := compared(t, files[0], files[1])
+	if len(r.Hosts.Problems) != 0 || !strings.Contains(text, "  SUT  nic/MTU: 1500 in A, 9000 in B\n") {
+		t.Errorf("%+v\n%s", r.Hosts, text)
+	}
+	alone := filepath.Join(t.TempDir(), "copied.csv")
+	content, err := os.ReadFile(files[1])
+	if err == nil {
+		err = os.WriteFile(alone, content, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ = compared(t, files[0], alone)
+	if want := []string{alone + " is a file without the snapshots of its hosts: name the results folder that it comes from"}; !slices.Equal(r.Hosts.Problems, want) {
+		t.Errorf("%q, want %q", r.Hosts.Problems, want)
+	}
+}
+
 // Cells of one folder that found other rings are told apart, and nothing else is said.
 func TestAcrossCells(t *testing.T) {
 	dir := played(t, "boot1", "7.3.4", "1500")

@@ -79,7 +79,7 @@ func (r *Row) underLimit() {
 	about := subjects(&r.A, &r.B)
 	a, b := r.cells.a.HeldBy(about...), r.cells.b.HeldBy(about...)
 	faster, slower := a, b
-	if r.Verdict == Faster {
+	if r.Verdict.Good() {
 		faster, slower = b, a
 	}
 	switch {

@@ -130,29 +130,45 @@ func Load(source string) (Set, error) { return loadSource(source, gate.ReadFigur
 func LoadWhole(source string) (Set, error) { return loadSource(source, gate.Read) }
 
 func loadSource(source string, read func(journal string) (results.Journal, error)) (Set, error) {
-	path, selector := source, ""
+	path, selector, chosen := source, "", false
 	if _, err := os.Stat(source); err != nil {
 		if i := strings.LastIndexByte(source, '@'); i >= 0 {
-			path, selector = source[:i], source[i+1:]
+			path, selector, chosen = source[:i], source[i+1:], true
 		}
+	}
+	if filepath.Base(path) == results.JournalFile { // a folder has one
+		path = filepath.Dir(path)
 	}
 	j, err := load(path, read)
 	if err != nil {
 		return Set{}, err
 	}
 	s := NewSet(source, j)
-	s.folder = environment.Open(path)
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		s.Dir = path
 	}
+	s.folder = snapshotsBeside(path, s.Dir != "")
 	s.Table = j.Header.Kind == "" // a journal says what it is
 	if len(s.Cells) == 0 {
 		return s, fmt.Errorf("%s has no runs", path)
 	}
-	if selector == "" && path == source {
+	if !chosen {
 		return s, nil
 	}
 	return s, s.choose(selector)
+}
+
+// snapshotsBeside are the snapshots of hosts that go with a source: those of a results folder, also
+// where one of its files was named; nil: it has none.
+func snapshotsBeside(path string, isFolder bool) *environment.Folder {
+	if isFolder {
+		return environment.Open(path)
+	}
+	dir := filepath.Dir(path)
+	if st, err := os.Stat(filepath.Join(dir, environment.Dir)); err != nil || !st.IsDir() {
+		return nil
+	}
+	return environment.Open(dir)
 }
 
 func load(path string, read func(journal string) (results.Journal, error)) (j results.Journal, err error) {

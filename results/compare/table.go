@@ -271,6 +271,9 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	if r.Unconsumed != "" && (r.Verdict != Unsure || r.Equal.Holds()) {
 		beside = append(beside, unconsumedIn(&r.A, &r.B, nameA, nameB))
 	}
+	if r.Verdict != Unsure || r.Equal.Holds() {
+		beside = append(beside, r.meansOf(nameA, nameB)...)
+	}
 	if r.ClockUs > 0 && (r.Verdict != Unsure || r.Equal.Holds()) {
 		beside = append(beside, r.clockText())
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 // explain says of each pair that is off what that may come from: which of the two hosts, or what
@@ -98,9 +100,12 @@ func (c *Common) Says(f *Fleet) string {
 
 // Word is a verdict of the fleet's figure.
 func (f *Fleet) Word(v Verdict) string {
-	words := [2]string{"costlier", "cheaper"}
-	if f.HigherWins {
-		words = [2]string{"slower", "faster"}
+	words := [2]string{string(compare.Costlier), string(compare.Cheaper)}
+	switch {
+	case strings.HasPrefix(f.Metric, "roi_"):
+		words = [2]string{string(compare.Lower), string(compare.Higher)}
+	case f.HigherWins:
+		words = [2]string{string(compare.Slower), string(compare.Faster)}
 	}
 	switch v {
 	case Worse:

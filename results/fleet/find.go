@@ -45,7 +45,7 @@ func Find(args []string) ([]string, error) {
 			return nil, err
 		}
 		if !st.IsDir() {
-			return nil, fmt.Errorf("%s is no folder", arg)
+			return nil, fmt.Errorf("%s is a file: name the results folder, %s", arg, filepath.Dir(arg))
 		}
 		below, err := foldersOf(arg)
 		if err != nil {

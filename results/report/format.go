@@ -104,13 +104,20 @@ func flagged(c *Cell) string {
 	return "flagged: " + strings.Join(c.Flagged, " ")
 }
 
-// remarks are what stands below a cell's row: what held it up, and what it is flagged with.
+// remarks are what stands below a cell's row: what held it up, what changes the meaning of its
+// figures, and what it is flagged with.
 func remarks(c *Cell) string {
-	words := []string{flagged(c)}
+	var words []string
 	if c.HeldBy != "" {
-		words = []string{compare.AtLimit(c.HeldBy), flagged(c)}
+		words = append(words, compare.AtLimit(c.HeldBy))
 	}
-	return strings.TrimSuffix(strings.Join(words, "; "), "; ")
+	for _, text := range c.Means {
+		words = append(words, text)
+	}
+	if text := flagged(c); text != "" {
+		words = append(words, text)
+	}
+	return strings.Join(words, "; ")
 }
 
 // settings names the factors in which the cells of a summary differ, for each

@@ -137,10 +137,10 @@ func againstRows(r *compare.Result) []againstView {
 		if lo, hi := row.Interval(); lo != "-" {
 			v.Interval = lo + ".." + hi
 		}
-		switch row.Verdict {
-		case compare.Faster, compare.Cheaper:
+		switch {
+		case row.Verdict.Good():
 			v.Class = "good"
-		case compare.Slower, compare.Costlier:
+		case row.Verdict.Bad():
 			v.Class = "bad"
 		}
 		out = append(out, v)

@@ -83,9 +83,18 @@ func packetLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Cell.MovesPackets() }) {
 		return ""
 	}
-	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, over the whole flow. " +
+	early := ""
+	if slices.ContainsFunc(s.Cells, moreThanSent) {
+		early = "More received than sent: with what was on its way when the window began. "
+	}
+	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, over the whole flow. " + early +
 		"ns/pkt = busy CPU time of the SUT per packet. " +
 		"1/rate = time between two packets; it is not what one costs where what received had time left (idle), shared its CPU (shared), or waited for the sender (sender)."
+}
+
+// moreThanSent tells a cell that received more in its window than was sent in that of the sender.
+func moreThanSent(c Cell) bool {
+	return c.Cell.MovesPackets() && c.SUT.PacketsPerS != nil && c.TG.PacketsPerS != nil && c.SUT.PacketsPerS.Median > c.TG.PacketsPerS.Median
 }
 
 // packetView is a row of the page's table of packets.

@@ -211,8 +211,8 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 		b.WriteString("\n")
 		wrap(b, "", "", runtimeLegend)
 	}
-	write("where the busy time goes, by class, medians over the runs", "class\tns/KB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
-	write("where the busy time goes, by function, medians over the runs", "function\tns/KB\tinterval\t%\tns/packet\twith callees ns/KB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
+	write("where the busy time goes, by class, medians over the runs", "class\tns/kB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
+	write("where the busy time goes, by function, medians over the runs", "function\tns/kB\tinterval\t%\tns/packet\twith callees ns/kB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
 	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

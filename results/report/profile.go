@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per KB of
+// Profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per kB of
 // payload, per packet after GRO and per packet of the wire, over its ok runs, with intervals.
 type Profile struct {
 	Event     string        `json:"event"`

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// profiledRuns are runs whose SUT had 60 to 65 ns/KB of copy, 40 of tcp, and in one of them 1 of
+// profiledRuns are runs whose SUT had 60 to 65 ns/kB of copy, 40 of tcp, and in one of them 1 of
 // gro.
 func profiledRuns() results.Journal {
 	j := demo()

@@ -23,6 +23,8 @@ var roiText string
 // exponents.
 type ROI struct {
 	Cells []ROICell `json:"cells"`
+	// Means is what is said of all runs that changes what returns on a cost mean.
+	Means map[results.Cost][]string `json:"caveats,omitempty"`
 	// Sensitivity has a table for each side and cost by which at least two cells
 	// can be ordered.
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
@@ -40,6 +42,9 @@ type ROICell struct {
 	// Caveat is what comparisons would say of its place: what held its runs up, how fast its CPUs
 	// ran, which of its options did not act.
 	Caveat string `json:"caveat,omitempty"`
+	// Means is what is said of its runs that changes what its returns on a cost mean, and not of
+	// all cells.
+	Means map[results.Cost][]string `json:"caveats,omitempty"`
 }
 
 // ROIFigure is a median and its 95 % interval.
@@ -97,6 +102,7 @@ func roiOf(groups []*cellRuns, between float64) *ROI {
 	if len(out.Cells) == 0 {
 		return nil
 	}
+	out.mean(groups)
 	for _, cost := range costs {
 		for _, side := range sides {
 			if s := sensitivity(groups, side, cost, between); s != nil {
@@ -239,6 +245,10 @@ func (s Sensitivity) Line() string {
 		leads = "leads the ranked cells" // the others may be as good
 	}
 	line := fmt.Sprintf("%s, %s: ", s.Side, s.Cost)
+	if s.alone() {
+		return line + fmt.Sprintf("%s is the highest, and nothing can be ranked against it, because something else may explain why the others are lower: %s",
+			s.lead(base), few(unranked))
+	}
 	switch {
 	case s.lead(base) == "":
 		line += fmt.Sprintf("no clear leader at n = 2, m = 1: %s cannot be told apart", few(s.Leaders(base)))
@@ -265,6 +275,11 @@ func (s Sensitivity) Line() string {
 		line += fmt.Sprintf("; not ranked, because something else may explain why they are lower: %s", few(unranked))
 	}
 	return line
+}
+
+// alone tells that no ranking has a place for more than one cell: that leads nobody.
+func (s Sensitivity) alone() bool {
+	return !slices.ContainsFunc(s.Rankings, func(r Ranked) bool { return len(r.Order)-len(r.Unranked()) > 1 })
 }
 
 // tested is of how many cells, the best, some ranking says which can be told apart; 0: of all.
@@ -406,5 +421,9 @@ func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
 			}
 		}
 		fmt.Fprintln(b)
+		if text := strings.Join(c.Means[cost], "; "); text != "" {
+			wrap(b, "  ", "  ", plaintext.Line(text))
+		}
 	}
+	writeMeans(b, r.meansOf(cost))
 }

@@ -190,8 +190,8 @@ func TestCostVerdicts(t *testing.T) {
 	for _, row := range s.Compared.Rows {
 		got[row.Metric] = row.Verdict
 	}
-	want := map[string]compare.Verdict{"throughput_gbps": compare.Unsure, "ns_per_kb": compare.Cheaper, "cycles_per_byte": compare.Cheaper, "roi_cpu_total": compare.Faster,
-		"roi_power_total": compare.Faster, "roi_power_net_total": compare.Faster, "joule_per_gb_total": compare.Cheaper, "joule_per_gb_net_total": compare.Cheaper}
+	want := map[string]compare.Verdict{"throughput_gbps": compare.Unsure, "ns_per_kb": compare.Cheaper, "cycles_per_byte": compare.Cheaper, "roi_cpu_total": compare.Higher,
+		"roi_power_total": compare.Higher, "roi_power_net_total": compare.Higher, "joule_per_gb_total": compare.Cheaper, "joule_per_gb_net_total": compare.Cheaper}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -24,8 +24,10 @@ type Summary struct {
 	Answer *answer.Answer `json:"answer,omitempty"`
 
 	Cells []Cell `json:"cells"`
-	Stops []Stop `json:"stops,omitempty"` // why runs gave no number, each reason once
-	Notes []Note `json:"notes,omitempty"` // flags and warnings, each once
+	// Means is what is said of all runs that changes what their figures mean.
+	Means []string `json:"caveats,omitempty"`
+	Stops []Stop   `json:"stops,omitempty"` // why runs gave no number, each reason once
+	Notes []Note   `json:"notes,omitempty"` // flags and warnings, each once
 
 	// Compared is every cell beside the baseline; nil without a second cell.
 	Compared *compare.Result `json:"compared,omitempty"`
@@ -87,6 +89,10 @@ type Cell struct {
 	HeldBy results.LimitedBy `json:"held_by,omitempty"`
 	// Slack is why 1/packets_per_s is not what a packet costs the receiver, in most runs.
 	Slack results.Slack `json:"slack,omitempty"`
+
+	// Means is what is said of its runs that changes what its figures mean, and not of all cells:
+	// "the SUT was not charged for all of its own softirq (6 of 6 runs)".
+	Means []string `json:"caveats,omitempty"`
 
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
 
@@ -150,6 +156,7 @@ func Summarize(j results.Journal) *Summary {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
 	s.Stops = stops.list
+	s.mean(groups)
 	between := 0.0
 	if j.Header.Plan != nil {
 		between = j.Header.Plan.BetweenBoots

@@ -37,6 +37,7 @@ func Table(w io.Writer, s *Summary) error {
 		b.WriteString("\n")
 	}
 	writeRows(b, s)
+	writeMeans(b, strings.Join(s.Means, "; "))
 	writeLegend(b, s)
 	writeLossFree(b, s.LossFree)
 	writeTrips(b, s.Trips)

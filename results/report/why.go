@@ -99,7 +99,9 @@ func newWhyView(r *why.Result, e *why.End) whyView {
 	if e.Explained != nil && len(named) > 1 {
 		v.Classes = append(v.Classes, whyRow{Name: "explained", Fields: e.Explained.Fields()})
 	}
-	v.Classes = append(v.Classes, whyRow{Name: "unexplained", Fields: e.Unexplained.Fields()})
+	if e.Explained != nil || len(vague) > 0 { // else it is all of it, and says nothing
+		v.Classes = append(v.Classes, whyRow{Name: "unexplained", Fields: e.Unexplained.Fields()})
+	}
 	for i := range vague {
 		add("of it "+vague[i].Name, &vague[i])
 	}

@@ -216,6 +216,8 @@ var verdicts = []Entry{
 	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"}, verdictPages},
 	{"verdict", string(compare.Faster), []string{"of a comparison: more throughput, beyond doubt"}, comparePages},
 	{"verdict", string(compare.Slower), []string{"of a comparison: less throughput, beyond doubt"}, comparePages},
+	{"verdict", string(compare.Higher), []string{"of a comparison: more return on cost (ROI), beyond doubt"}, comparePages},
+	{"verdict", string(compare.Lower), []string{"of a comparison: less return on cost (ROI), beyond doubt"}, comparePages},
 	{"verdict", string(compare.Cheaper), []string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},
 	{"verdict", string(compare.Costlier), []string{"of a comparison: more of a cost, beyond doubt"}, comparePages},
 	{"verdict", string(compare.Unsure), []string{"of a comparison: the data do not decide; it does not mean equal"}, comparePages},

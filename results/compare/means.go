@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: MIT
+
+package compare
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// Means is what is said of the runs of a cell that changes what figures of some kinds mean, each
+// with in how many of them: "the SUT was not charged for all of its own softirq (6 of 6 runs)".
+func (c *Cell) Means(on results.Kinds) (out []string) {
+	said, n := c.caveats(on)
+	for i, text := range said {
+		out = append(out, fmt.Sprintf("%s (%d of %d runs)", text, n[i], len(c.Runs)))
+	}
+	return out
+}
+
+// caveats are those of a cell's runs, and in how many of them each is.
+func (c *Cell) caveats(on results.Kinds) (texts []string, runs []int) {
+	for _, r := range c.Runs {
+		all := r.Caveats()
+		for k, x := range all {
+			if x.On&on == 0 || slices.ContainsFunc(all[:k], func(y results.Caveat) bool { return y.On&on != 0 && y.Text == x.Text }) {
+				continue
+			}
+			i := slices.Index(texts, x.Text)
+			if i < 0 {
+				i, texts, runs = len(texts), append(texts, x.Text), append(runs, 0)
+			}
+			runs[i]++
+		}
+	}
+	return texts, runs
+}
+
+// means are the caveats of a figure of two cells: each with the cell, where only one of the two has
+// it, and with the number of runs, where not all have.
+func means(a, b *Cell, nameA, nameB string, m Metric) (out []string) {
+	if m.kinds == 0 {
+		return nil
+	}
+	inA, nA := a.caveats(m.kinds)
+	inB, nB := b.caveats(m.kinds)
+	for i, text := range inA {
+		k := slices.Index(inB, text)
+		switch {
+		case k < 0:
+			text += in(nA[i], a, nameA)
+		case nA[i] < len(a.Runs) || nB[k] < len(b.Runs):
+			text += fmt.Sprintf(" in %d of %d runs", nA[i]+nB[k], len(a.Runs)+len(b.Runs))
+		}
+		out = append(out, text)
+	}
+	for k, text := range inB {
+		if !slices.Contains(inA, text) {
+			out = append(out, text+in(nB[k], b, nameB))
+		}
+	}
+	return out
+}
+
+func in(n int, c *Cell, name string) string {
+	if n == len(c.Runs) {
+		return " in " + name
+	}
+	return fmt.Sprintf(" in %d of %d runs of %s", n, len(c.Runs), name)
+}
+
+// meansOf are [Row.Means], with the cells by these names.
+func (r *Row) meansOf(nameA, nameB string) []string {
+	if r.Means == nil || r.cells.a == nil {
+		return r.Means
+	}
+	i := slices.IndexFunc(Metrics, func(m Metric) bool { return m.Name == r.Metric })
+	return means(r.cells.a, r.cells.b, nameA, nameB, Metrics[i])
+}

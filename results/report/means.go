@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
+)
+
+// Kinds of figures that stand in the table of cells, and in those of returns.
+const (
+	ofCPU  = results.OfSUTCPU | results.OfTGCPU | results.OfAllCPU
+	ofRows = ofCPU | results.OfPower | results.OfNetPower | results.OfPackets | results.OfTrips
+)
+
+var ofCosts = map[results.Cost]results.Kinds{
+	results.CostCPU:      ofCPU,
+	results.CostPower:    results.OfPower,
+	results.CostNetPower: results.OfPower | results.OfNetPower,
+}
+
+// meanings are what is said of the runs of cells that changes what their figures mean: of all runs
+// of all cells, which stands once beside the table, and of each cell besides.
+func meanings(cells []*compare.Cell, on results.Kinds) (all []string, each [][]string) {
+	each = make([][]string, len(cells))
+	said := map[string]int{} // by how many cells, of all their runs
+	runs, of := 0, 0
+	for i, c := range cells {
+		if c == nil || len(c.Runs) == 0 {
+			continue
+		}
+		of, runs = of+1, runs+len(c.Runs)
+		each[i] = c.Means(on)
+		for _, text := range each[i] {
+			said[ofAllRuns(text, c)]++
+		}
+	}
+	if of < 2 {
+		return nil, each
+	}
+	for i, c := range cells {
+		each[i] = slices.DeleteFunc(each[i], func(text string) bool {
+			what := ofAllRuns(text, c)
+			if what == "" || said[what] < of {
+				return false
+			}
+			if line := fmt.Sprintf("%s (%d of %[2]d runs)", what, runs); !slices.Contains(all, line) {
+				all = append(all, line)
+			}
+			return true
+		})
+	}
+	return all, each
+}
+
+// ofAllRuns is what is said of all runs of a cell; "": it is said of some alone.
+func ofAllRuns(text string, c *compare.Cell) string {
+	what, ok := strings.CutSuffix(text, fmt.Sprintf(" (%d of %[1]d runs)", len(c.Runs)))
+	if !ok {
+		return ""
+	}
+	return what
+}
+
+// setsOf are what comparisons know of some cells.
+func setsOf(groups []*cellRuns) (out []*compare.Cell) {
+	for _, g := range groups {
+		out = append(out, g.set)
+	}
+	return out
+}
+
+// mean gives the cells what changes the meaning of their figures.
+func (s *Summary) mean(groups []*cellRuns) {
+	all, each := meanings(setsOf(groups), ofRows)
+	s.Means = all
+	for i := range s.Cells {
+		s.Cells[i].Means = each[i]
+	}
+}
+
+// mean gives the returns by each cost what changes their meaning.
+func (r *ROI) mean(groups []*cellRuns) {
+	for _, cost := range costs {
+		var sets []*compare.Cell
+		var of []int
+		for i := range r.Cells {
+			if len(*r.Cells[i].of(cost)) == 0 {
+				continue
+			}
+			at := slices.IndexFunc(groups, func(g *cellRuns) bool { return g.cell.ID == r.Cells[i].Cell })
+			sets, of = append(sets, groups[at].set), append(of, i)
+		}
+		all, each := meanings(sets, ofCosts[cost])
+		if all != nil {
+			if r.Means == nil {
+				r.Means = map[results.Cost][]string{}
+			}
+			r.Means[cost] = all
+		}
+		for k, i := range of {
+			if each[k] == nil {
+				continue
+			}
+			if r.Cells[i].Means == nil {
+				r.Cells[i].Means = map[results.Cost][]string{}
+			}
+			r.Cells[i].Means[cost] = each[k]
+		}
+	}
+}
+
+// meansOf is what is said of all returns on a cost.
+func (r *ROI) meansOf(cost results.Cost) string { return strings.Join(r.Means[cost], "; ") }
+
+// Said is what stands beside a cell's returns: of its place, and what changes their meaning.
+func (c ROICell) Said() string {
+	var words []string
+	if c.Caveat != "" {
+		words = append(words, c.Caveat)
+	}
+	for _, cost := range costs {
+		for _, text := range c.Means[cost] {
+			if !slices.Contains(words, text) {
+				words = append(words, text)
+			}
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// Said is what stands beside all returns.
+func (r *ROI) Said() string {
+	var words []string
+	for _, cost := range costs {
+		for _, text := range r.Means[cost] {
+			if !slices.Contains(words, text) {
+				words = append(words, text)
+			}
+		}
+	}
+	return strings.Join(words, "; ")
+}
+
+// writeMeans writes below a table what is said of all its rows.
+func writeMeans(b *bufio.Writer, text string) {
+	if text != "" {
+		wrap(b, "", "  ", "in all rows: "+plaintext.Line(text))
+	}
+}

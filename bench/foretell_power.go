@@ -10,9 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// foretell says of each power source for which a run's window, or its rest, may be too short, and
-// refuses a window in which the source that power_w is to come from can have no figure.
-func (o PowerOptions) foretell(window time.Duration, say func(string)) error {
+// foretell warns of each power source for which a run's window, or its rest, is too short.
+func (o PowerOptions) foretell(window time.Duration, say func(string)) {
 	interval := o.Interval
 	if interval == 0 {
 		interval = power.DefaultInterval
@@ -28,7 +27,7 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) error {
 			line := fmt.Sprintf("%s; a window of %v does (duration), or --power-guard %v",
 				tooFewReadings(s, load, window, "window"), rounded(load.Needs), rounded(o.Guard+(load.Needs-window+1)/2))
 			if first && load.Most < power.LeastReadings {
-				return inputErrorf("%s", line)
+				line += "; as it is, power_w stays empty"
 			}
 			say(warns + line)
 		}
@@ -36,7 +35,6 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) error {
 			say(warns + fmt.Sprintf("%s for idle power; --power-idle %v does", tooFewReadings(s, rest, o.Idle, "rest"), rounded(rest.Needs)))
 		}
 	}
-	return nil
 }
 
 // first tells whether power_w of a host is to come from a source: it is the first that the host
@@ -70,11 +68,10 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // foretellFew says of what the runs will have too little: readings of power, samples of profiles.
-// It refuses a plan whose power cannot be measured.
-func (e *Experiment) foretellFew(st *stage, missing func(results.Cell) *Missing, say func(string)) error {
+func (e *Experiment) foretellFew(st *stage, missing func(results.Cell) *Missing, say func(string)) {
 	window := e.window(st)
 	foretellProfile(e.Spec, window, missing, say)
-	return e.Power.foretell(window, say)
+	e.Power.foretell(window, say)
 }
 
 // window is for how long the runs of an experiment are measured.

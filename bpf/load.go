@@ -13,6 +13,7 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -38,6 +39,9 @@ type set struct {
 	links map[string]link.Link // by program
 }
 
+// removeMemlock is the library's; tests have it refused.
+var removeMemlock = rlimit.RemoveMemlock
+
 // newSet makes an object's maps, with the constants given in vars.
 func newSet(load func() (*ebpf.CollectionSpec, error), vars map[string]any) (*set, error) {
 	spec, err := load()
@@ -50,8 +54,8 @@ func newSet(load func() (*ebpf.CollectionSpec, error), vars map[string]any) (*se
 		}
 	}
 	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
-	if err := rlimit.RemoveMemlock(); err != nil {
-		return nil, fmt.Errorf("lift RLIMIT_MEMLOCK for eBPF maps: %w", err)
+	if err := removeMemlock(); err != nil {
+		return nil, remedy.Error(remedy.Memlock, "lift RLIMIT_MEMLOCK for eBPF maps", err, remedy.On{})
 	}
 	only := spec.Copy()
 	only.Programs = nil
@@ -81,15 +85,32 @@ func kernelTypes() *btf.Cache {
 	return c
 }
 
-// explain adds what to do to errors that have a known cause.
+// explain says what to do where the kernel takes no map, or no program.
 func (s *set) explain(op string, err error) error {
-	switch {
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		return fmt.Errorf("%s: %w (needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN)", op, err)
-	case errors.Is(err, unix.ENOSYS):
-		return fmt.Errorf("%s: %w (the kernel was built without CONFIG_BPF_SYSCALL)", op, err)
+	e := remedy.Error(remedy.BPFLoad, op, plainly(err), remedy.On{Value: "Linux 5.18"})
+	if e.How == "" { // the library's own words: which kernel it needs
+		e.How = "use a newer kernel"
 	}
-	return fmt.Errorf("%s: %w", op, err)
+	return e
+}
+
+// plainly is what the kernel says to a plain map, where the library has no errno: it takes whatever
+// keeps it from making one of its maps for an old kernel, and hides it (featuretest of
+// github.com/cilium/ebpf: haveMapMutabilityModifiers).
+func plainly(err error) error {
+	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
+		return err
+	}
+	m, merr := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1})
+	if merr != nil {
+		return merr
+	}
+	m.Close()
+	return err
+}
+
+func notAttached(name string, err error) error {
+	return remedy.Error(remedy.BPFAttach, "attach "+name, err, remedy.On{})
 }
 
 // program loads one program. change may alter its spec first.
@@ -119,7 +140,7 @@ func (s *set) trace(name string, change func(*ebpf.ProgramSpec)) (*ebpf.Program,
 	l, err := link.AttachTracing(link.TracingOptions{Program: p})
 	if err != nil {
 		p.Close()
-		return nil, fmt.Errorf("attach: %w", err)
+		return nil, notAttached(name, err)
 	}
 	s.links[name] = l
 	return p, nil

@@ -6,12 +6,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -72,9 +74,9 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 	if err != nil {
 		return nil, err
 	}
-	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
+	stats, err := enableStats()
 	if err != nil {
-		return nil, fmt.Errorf("switch bpf_stats on: %w (needs root, or CAP_SYS_ADMIN)", err)
+		return nil, err
 	}
 	defer stats.Close()
 	for range rounds {
@@ -90,6 +92,15 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 		costs = append(costs, at.cost())
 	}
 	return costs, nil
+}
+
+// enableStats has the kernel time eBPF programs until it is closed.
+func enableStats() (io.Closer, error) {
+	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
+	if err != nil {
+		return nil, remedy.Error(remedy.BPFStats, "switch bpf_stats on", err, remedy.On{})
+	}
+	return stats, nil
 }
 
 // tally is what the kernel timed of one program.

@@ -8,11 +8,9 @@ import (
 	"os"
 	"slices"
 
-	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/internal/remedy"
-
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -135,7 +133,7 @@ func route(addr string) (wire.Route, error) {
 	}
 	dev, err := rtnl.RouteDev(ip)
 	if err != nil {
-		return wire.Route{}, remedy.Error(remedy.Route, "find the route to "+addr, err, remedy.On{Remote: netip.AddrPortFrom(ip, 0)})
+		return wire.Route{}, err // package rtnl has named the address, and the fix
 	}
 	return wire.Route{Dev: dev}, nil
 }

@@ -8,7 +8,7 @@ import "golang.org/x/sys/unix"
 // it will.
 const (
 	Connect Call = "connect: TCP"
-	Route   Call = "netlink route: get"
+	Route   Call = "netlink: route: RTM_GETROUTE"
 )
 
 const (

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // On is what a call was about, as far as it is known. Looks at the state are made in the
@@ -22,23 +24,34 @@ type On struct {
 
 	Together bool    // one controller began both ends: the peer is there, and listens
 	Answer   *Answer // what an ICMP message said of a connection; nil: none came
+
+	// Facts looks at what only the caller can look at; nil: nothing is known. What the caller
+	// cannot look at does not hold.
+	Facts func(Fact) (words string, holds bool)
 }
 
-// fill puts what is known into the words of a row: ADDRESS, PORT, DEV and VALUE.
+// known are the words that stand in rows for what a call was about, perhaps behind what a name
+// begins with: tcp_VALUE.
+var known = lazy.Regexp(`\b([a-z]+_)?(ADDRESS|PORT|DEV|PATH|VALUE)\b`)
+
+// fill puts what is known into the words of a row.
 func (on On) fill(s string) string {
 	at := on.Remote
 	if !at.IsValid() {
 		at = on.Local
 	}
-	var known []string
-	if at.IsValid() {
-		known = append(known, "ADDRESS", at.Addr().String(), "PORT", strconv.Itoa(int(at.Port())))
-	}
-	if on.Dev != "" {
-		known = append(known, "DEV", on.Dev)
-	}
-	if on.Value != "" {
-		known = append(known, "VALUE", on.Value)
-	}
-	return strings.NewReplacer(known...).Replace(s)
+	return known().ReplaceAllStringFunc(s, func(whole string) string {
+		word := whole[strings.LastIndexByte(whole, '_')+1:]
+		is := map[string]string{"DEV": on.Dev, "PATH": on.Path, "VALUE": on.Value}[word]
+		if at.IsValid() && word == "ADDRESS" {
+			is = at.Addr().String()
+		}
+		if at.IsValid() && word == "PORT" {
+			is = strconv.Itoa(int(at.Port()))
+		}
+		if is == "" {
+			return whole
+		}
+		return strings.TrimSuffix(whole, word) + is
+	})
 }

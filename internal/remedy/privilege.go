@@ -3,6 +3,8 @@
 package remedy
 
 import (
+	"slices"
+
 	"github.com/zcbench/zcbench/internal/privilege"
 
 	"golang.org/x/sys/unix"
@@ -15,6 +17,7 @@ type need struct {
 	over   privilege.Over
 	caps   []privilege.Cap // all of them
 	or     string          // what helps instead, for a caller that lacks them: "leave out --busy-poll"
+	undo   string          // how the host gets back where or was followed; empty where it changes nothing
 	kernel string
 }
 
@@ -38,7 +41,7 @@ func (n need) rows() []Row {
 			If: &State{Name: r.Cause(n.caps...), From: from,
 				Holds: func(On) (string, bool) { return "", privilege.Look().Lacks(n.over, n.caps...) == r }}})
 	}
-	return append(rows,
+	rows = append(rows,
 		Row{Call: n.call, Errno: n.errno, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
 			Cause: has + " is there, so the seccomp filter of a container or service may forbid the call",
 			Do:    "allow the call in its seccomp profile, or run on the host",
@@ -47,9 +50,21 @@ func (n need) rows() []Row {
 			Cause: has + " is there, so a security module, or a kernel that is locked down, may forbid the call",
 			Do:    "allow it there, or run on another host",
 			Look:  "journalctl -k, or cat /sys/kernel/security/lockdown"})
+	for i := range rows {
+		if rows[i].Look == lookPrivilege && n.undo != "" {
+			rows[i].Effect, rows[i].Undo = Undoable, n.undo
+		}
+		rows[i].need = &n
+	}
+	return rows
 }
 
 const lookPrivilege = "grep -E 'Cap|NoNewPrivs' /proc/self/status, and readlink /proc/self/ns/user,"
 
 var filtered = &State{Name: "a seccomp filter is in force", From: "/proc/thread-self/status",
 	Holds: func(On) (string, bool) { return "", privilege.Look().Seccomp }}
+
+// lacking are the rows of who lacks a capability, and not those that end what is known.
+func lacking(n need) []Row {
+	return slices.DeleteFunc(n.rows(), func(r Row) bool { return r.Look != lookPrivilege })
+}

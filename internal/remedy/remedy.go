@@ -9,17 +9,28 @@ package remedy
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strings"
 
+	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/fault"
-
 	"golang.org/x/sys/unix"
 )
 
 // Call is something that zcbench asks of the kernel, in the words of docs/errors.md: the system
-// call, and on what ("connect: TCP", "io_uring_setup", "netlink netdev: bind-rx").
+// call, and on what ("connect: TCP", "io_uring_setup", "netlink: netdev: bind-rx"). What holds
+// for "netlink: netdev", for "netlink" and for [Any] holds for the last of these, too.
 type Call string
+
+// Any is every call: what the kernel may answer to all of them.
+const Any Call = ""
+
+// within is the call that c is one of.
+func (c Call) within() Call {
+	i := strings.LastIndex(string(c), ": ")
+	return c[:max(i, 0)]
+}
 
 // Effect is what following a fix does to the host.
 type Effect int
@@ -42,6 +53,8 @@ type Row struct {
 	Effect Effect
 	Undo   string // how the host gets back to what it was; empty where Effect is Harmless
 	Kernel string // where the kernel answers so: "net/ipv4/route.c: ip_route_output_key_hash_rcu"
+
+	need *need // the row is one of those that it makes
 }
 
 // State is something about the host that is looked at when a call has failed.
@@ -51,6 +64,8 @@ type State struct {
 	// Holds looks. words are what it found, and take the place of the row's Cause where they
 	// are not empty. What cannot be looked at does not hold.
 	Holds func(On) (words string, holds bool)
+
+	fact Fact // that the caller is asked for; "": none
 }
 
 // NoFix stands where no fix is known.
@@ -87,35 +102,56 @@ func (r Row) text(cause string) string {
 	return s
 }
 
-// rowsOf lists the rows that may fit, the best first: of the errno, then of any; of the call
-// itself ("a: b"), then of the system call whatever it is on ("a").
-func rowsOf(call Call, errno unix.Errno) []Row {
-	whole, _, _ := strings.Cut(string(call), ": ")
-	var exact, general, other, others []Row
-	for _, r := range table() {
-		switch {
-		case r.Call == call && r.Errno == errno:
-			exact = append(exact, r)
-		case r.Call == call && r.Errno == 0:
-			other = append(other, r)
-		case r.Call == Call(whole) && r.Errno == errno:
-			general = append(general, r)
-		case r.Call == Call(whole) && r.Errno == 0:
-			others = append(others, r)
+// Rows lists the rows of a call and of all that it is one of, the nearest first.
+func Rows(call Call) (rows []Row) {
+	all := table()
+	for c := call; ; c = c.within() {
+		for _, r := range all {
+			if r.Call == c {
+				rows = append(rows, r)
+			}
+		}
+		if c == Any {
+			return rows
 		}
 	}
-	return slices.Concat(exact, general, other, others)
+}
+
+// Calls lists the calls that have rows, in the order of docs/errors.md.
+func Calls() []Call {
+	var calls []Call
+	for _, r := range table() {
+		if !slices.Contains(calls, r.Call) {
+			calls = append(calls, r.Call)
+		}
+	}
+	return calls
+}
+
+// rowsOf lists the rows that may fit, the best first: of the errno, then of any.
+func rowsOf(call Call, errno unix.Errno) []Row {
+	rows := Rows(call)
+	other := slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Errno != 0 })
+	return append(slices.DeleteFunc(rows, func(r Row) bool { return r.Errno != errno }), other...)
 }
 
 // Error makes an error of a call that failed: op says what was attempted, and on what. A fix
-// that err carries already is kept.
+// that err carries already is kept. What wraps an errno and says no more than op is left out; the
+// kernel's own words, which netlink brings, are not.
 func Error(call Call, op string, err error, on On) *fault.Error {
 	e := &fault.Error{Op: op, Err: err, How: fault.Fix(err)}
-	var errno unix.Errno
-	if !errors.As(err, &errno) {
-		return e
+	var nl *netlink.OpError
+	if errors.As(err, &nl) {
+		e.Err, e.Ack = nl.Err, nl.Message
 	}
-	if e.How == "" {
+	switch x := e.Err.(type) {
+	case *os.PathError:
+		e.Err = x.Err
+	case *os.SyscallError:
+		e.Err = x.Err
+	}
+	var errno unix.Errno
+	if errors.As(err, &errno) && e.How == "" {
 		e.How = How(call, errno, on)
 	}
 	return e

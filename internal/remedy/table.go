@@ -6,6 +6,7 @@ import "slices"
 
 // table is all rows, in the order of docs/errors.md.
 func table() []Row {
-	return slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows(),
-		memoryRows(), uringRows())
+	return judged(slices.Concat(socketRows(), sockoptRows(), connectRows(), transferRows(), memoryRows(), uringRows(),
+		netlinkRows(), ethtoolRows(), ioctlRows(), netdevRows(), rtnetlinkRows(), routeRows(), fileRows(),
+		bpfRows(), perfRows(), dmabufRows(), anyRows()))
 }

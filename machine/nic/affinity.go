@@ -14,7 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
-
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
 )
@@ -28,7 +28,7 @@ func IRQAffinity(irq int) (string, error) {
 	path := irqPath(irq)
 	b, err := kernelfile.ReadFile(path)
 	if err != nil {
-		return "", fileError("read", path, err)
+		return "", failed(remedy.FileIRQ, "read "+path, err, remedy.On{Path: path})
 	}
 	return strings.TrimSpace(string(b)), nil
 }
@@ -36,14 +36,8 @@ func IRQAffinity(irq int) (string, error) {
 // SetIRQAffinity sets them. The kernel refuses with EIO where it or the driver
 // manages the interrupt.
 func SetIRQAffinity(irq int, cpus string) error {
-	return writeFile(irqPath(irq), cpus, map[unix.Errno]string{
-		unix.EIO:       "the kernel or driver manages this interrupt's CPUs: use fewer queues (ethtool -L), or move the application instead",
-		unix.EOVERFLOW: noCPU,
-		unix.EINVAL:    "none of the CPUs is online",
-		unix.EROFS:     "/proc is mounted read-only, as in a container: run on the host"})
+	return writeFile(remedy.FileIRQ, irqPath(irq), cpus, "")
 }
-
-const noCPU = "no such CPU: /sys/devices/system/cpu/online lists the CPUs"
 
 // canonicalCPUs writes a CPU list as the kernel prints it: ascending, in ranges.
 func canonicalCPUs(v string) (string, error) {
@@ -79,7 +73,7 @@ func (d *Device) SysFile(name string) (string, error) {
 		return strings.TrimSpace(string(b)), err
 	})
 	if e := (*fault.Error)(nil); err != nil && !errors.As(err, &e) {
-		err = fileError("read", name+" of "+d.Name, err)
+		err = failed(remedy.FileSys, "read "+name+" of "+d.Name, err, remedy.On{Dev: d.Name, Path: "/sys/class/net/" + d.Name + "/" + name})
 	}
 	return text, err
 }
@@ -91,12 +85,15 @@ func (d *Device) sysRoot() (string, error) {
 	if d.sysfs == nil {
 		fd, err := sysfsOf(d.netns)
 		if err != nil {
-			return "", failed("mount the sysfs of the namespace of "+d.Name, err, map[unix.Errno]string{unix.EPERM: "run as root or with CAP_SYS_ADMIN"})
+			return "", d.failed(remedy.SysfsMount, "mount the sysfs of the namespace of "+d.Name, err)
 		}
 		d.sysfs = os.NewFile(uintptr(fd), "sysfs")
 	}
 	return fmt.Sprintf("/proc/self/fd/%d", d.sysfs.Fd()), nil
 }
+
+// fsopen is the kernel's; tests have it refused.
+var fsopen = unix.Fsopen
 
 func sysfsOf(ns *os.File) (int, error) {
 	type result struct {
@@ -118,7 +115,7 @@ func sysfsOf(ns *os.File) (int, error) {
 			c <- result{err: err}
 			return
 		}
-		fs, err := unix.Fsopen("sysfs", unix.FSOPEN_CLOEXEC)
+		fs, err := fsopen("sysfs", unix.FSOPEN_CLOEXEC)
 		if err != nil {
 			c <- result{err: err}
 			return
@@ -144,7 +141,7 @@ func (d *Device) readQueueFile(name string) (string, error) {
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
-		return "", fileError("read", name+" of "+d.Name, err)
+		return "", failed(remedy.FileQueue, "read "+name+" of "+d.Name, err, remedy.On{Dev: d.Name, Path: path})
 	}
 	return canonicalMask(strings.TrimSpace(string(b)))
 }
@@ -154,10 +151,7 @@ func (d *Device) writeQueueFile(name, value string) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(path, value, map[unix.Errno]string{
-		unix.ENOENT:    "a device with one queue has no XPS, or the kernel lacks XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
-		unix.EINVAL:    "the CPU is isolated (isolcpus, nohz_full): choose another",
-		unix.EOVERFLOW: noCPU})
+	return writeFile(remedy.FileQueue, path, value, d.Name)
 }
 
 // SteerByRPS has RPS send the packets of an interface's first queue to CPUs. It is for an interface
@@ -209,21 +203,14 @@ func canonicalMask(v string) (string, error) {
 	return out, nil
 }
 
-func writeFile(path, value string, how map[unix.Errno]string) error {
+func writeFile(call remedy.Call, path, value, dev string) error {
 	if err := os.WriteFile(path, []byte(value), 0); err != nil {
-		e := fileError("write "+value+" to", path, err).(*fault.Error)
-		if errno, ok := e.Err.(unix.Errno); ok && how[errno] != "" {
-			e.How = how[errno]
-		}
-		return e
+		return failed(call, "write "+value+" to "+path, err, remedy.On{Dev: dev, Path: path, Value: value})
 	}
 	return nil
 }
 
-// fileError leaves the path out of the os package's error: it is in op.
+// fileError is one of another file of the kernel's, which op names.
 func fileError(op, path string, err error) error {
-	if pe, ok := err.(*os.PathError); ok {
-		err = pe.Err
-	}
-	return failed(op+" "+path, err, map[unix.Errno]string{unix.ENOENT: "this kernel, or this device, does not have it", unix.EACCES: "run as root (the file is root's: CAP_DAC_OVERRIDE)"})
+	return failed(remedy.File, op+" "+path, err, remedy.On{Path: path})
 }

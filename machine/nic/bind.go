@@ -9,6 +9,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
@@ -56,14 +57,7 @@ func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
 	if bufLen > 0 {
 		op += fmt.Sprintf(" in buffers of %d bytes", bufLen)
 	}
-	return d.bind(cmdBindRX, op+" (netdev bind-rx)", map[unix.Errno]string{
-		unix.EOPNOTSUPP: "the driver has no queue operations for memory providers, or the kernel lacks CONFIG_NET_DEVMEM (6.12): use a NIC and driver that have them (bnxt, mlx5, gve DQO-RDA, fbnic)",
-		unix.EINVAL:     "ethtool -g " + d.Name + " must show TCP data split on and HDS thresh 0, ethtool -l " + d.Name + " the queue",
-		unix.EEXIST:     "stop the program that holds the queue, or detach XDP: ip link set dev " + d.Name + " xdp off",
-		unix.EBUSY:      "choose another with --queue, or stop the program that holds it",
-		unix.ENODATA:    "the driver accepted the binding but does not use it: please report it",
-		unix.E2BIG:      "set the driver's receive buffers to the length of --rx-buf-len, or to one page without it",
-	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
+	return d.bind(cmdBindRX, op+" (netdev bind-rx)", remedy.BindRX, id, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 		ae.Nested(attrDMABufQueues, func(q *netlink.AttributeEncoder) error {
@@ -99,9 +93,7 @@ func CanSizeBuffers() error {
 // Sockets that sent from it, and the binding, must be closed before the device is
 // removed: Linux 7.2 crashes otherwise.
 func (d *Device) BindTX(fd int) (*Binding, error) {
-	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), map[unix.Errno]string{
-		unix.EOPNOTSUPP: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory (bnxt, mlx5, gve, fbnic of a recent kernel)",
-	}, fd, func(ae *netlink.AttributeEncoder, fd int) {
+	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), remedy.BindTX, noQueue, fd, func(ae *netlink.AttributeEncoder, fd int) {
 		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
 		ae.Uint32(attrDMABufFD, uint32(fd))
 	})
@@ -152,31 +144,31 @@ func (b *Binding) decode(ad *netlink.AttributeDecoder) {
 	}
 }
 
-func (d *Device) bind(cmd uint8, op string, how map[unix.Errno]string, fd int, fill func(ae *netlink.AttributeEncoder, fd int)) (*Binding, error) {
+func (d *Device) bind(cmd uint8, op string, call remedy.Call, queue, fd int, fill func(ae *netlink.AttributeEncoder, fd int)) (*Binding, error) {
 	data, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, fd) })
 	if err != nil {
 		return nil, err
 	}
-	asked, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, min(fd, 0)) }) // its number says nothing
+	shown, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, min(fd, 0)) }) // its number says nothing
 	if err != nil {
 		return nil, err
 	}
-	b := &Binding{}
+	b, about := &Binding{}, attempt{queue: queue}
 	// The binding belongs to the socket that asked for it.
 	if !tape.Replaying() {
 		if b.conn, err = genetlink.Dial(nil); err != nil {
-			return nil, failed("open a generic netlink socket", err, nil)
+			return nil, d.failed(remedy.NetlinkSocket, "open a generic netlink socket", err)
 		}
 		_ = b.conn.SetOption(netlink.ExtendedAcknowledge, true)
 	}
 	own := Device{Name: d.Name, Index: d.Index, conn: b.conn}
-	msgs, err := own.askRaw(d.netdev, cmd, 0, data, asked)
+	msgs, err := own.askRaw(d.netdev, cmd, 0, data, shown)
 	if err == nil {
 		err = each(msgs, b.decode)
 	}
 	if err != nil {
 		_ = b.Close() // it holds nothing
-		return nil, failed(op, err, how)
+		return nil, failed(call, op, err, d.on(about))
 	}
 	return b, nil
 }

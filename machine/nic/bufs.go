@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -20,9 +21,7 @@ func (d *Device) SetRXBufLen(n int) error {
 		ae.Uint32(unix.ETHTOOL_A_RINGS_RX_BUF_LEN, uint32(n))
 	})
 	if err != nil {
-		return failed(d.op("set rx-buf-len to %d", n), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver fixes the length of its receive buffers: leave it out",
-			unix.EINVAL:     "gve supports 2048 and 4096, but only 2048 while an XDP program is attached"})
+		return d.failed(remedy.RXBufLenSet, d.op("set rx-buf-len to %d", n), err)
 	}
 	return nil
 }
@@ -32,8 +31,7 @@ func (d *Device) rxBufLenSetting(s *setting.Setting) {
 	s.Get = func() (string, error) {
 		r, err := d.Rings()
 		if err == nil && r.RXBufLen == 0 {
-			err = failed(d.op("read rx-buf-len"), unix.EOPNOTSUPP, map[unix.Errno]string{
-				unix.EOPNOTSUPP: "the driver does not report the length of its receive buffers: leave it out"})
+			err = d.failed(remedy.RXBufLenGet, d.op("read rx-buf-len"), unix.EOPNOTSUPP)
 		}
 		return strconv.Itoa(r.RXBufLen), err
 	}

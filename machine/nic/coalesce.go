@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -47,7 +47,7 @@ func (d *Device) Coalescing() (map[string]uint32, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed(d.op("read interrupt coalescing"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver does not support it: leave it out"})
+		return nil, d.failed(remedy.CoalesceGet, d.op("read interrupt coalescing"), err)
 	}
 	return out, nil
 }
@@ -86,9 +86,8 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 		}
 	})
 	if err != nil {
-		return failed(d.op("set coalescing %s to %d", name, v), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver does not have this parameter: ethtool -c " + d.Name + " shows its parameters",
-			unix.EINVAL:     "the driver refuses the value: ethtool -c " + d.Name + " shows the present values; adaptive moderation may have to be off"})
+		return failed(remedy.CoalesceSet, d.op("set coalescing %s to %d", name, v), err,
+			d.on(attempt{queue: noQueue, value: strconv.FormatUint(uint64(v), 10)}))
 	}
 	return nil
 }
@@ -126,8 +125,7 @@ func (d *Device) coalescingText(name string) (string, error) {
 	}
 	v, ok := all[name]
 	if !ok {
-		return "", failed(d.op("read coalescing %s", name), unix.EOPNOTSUPP, map[unix.Errno]string{
-			0: "the driver does not have this parameter: ethtool -c " + d.Name + " shows its parameters"})
+		return "", d.failed(remedy.CoalesceSet, d.op("read coalescing %s", name), unix.EOPNOTSUPP)
 	}
 	return strconv.FormatUint(uint64(v), 10), nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -27,14 +28,14 @@ func (d *Device) Contexts() ([]Context, error) {
 	for _, m := range msgs {
 		c, derr := decodeContext(m.Data)
 		if derr != nil {
-			return nil, failed(d.op("list the RSS contexts"), derr, nil)
+			return nil, garbled(d.op("list the RSS contexts"), derr)
 		}
 		if c.ID != 0 {
 			out = append(out, c)
 		}
 	}
 	if err != nil {
-		return nil, failed(d.op("list the RSS contexts"), err, map[unix.Errno]string{0: "use Linux 6.12 or later, and a driver with RSS contexts"})
+		return nil, d.failed(remedy.RSSContextsGet, d.op("list the RSS contexts"), err)
 	}
 	return out, nil
 }
@@ -71,9 +72,7 @@ func (d *Device) NewContext(queues []uint32) (uint32, error) {
 		binary.NativeEndian.PutUint32(b[rxfhHead+4*i:], q)
 	}
 	if err := ioctlBytes(d, b); err != nil {
-		return 0, failed(d.op("make an RSS context over the queues %v", queues), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no RSS contexts: keep other flows off the queue instead",
-			unix.EINVAL:     "it names a missing queue, or one with a memory provider"})
+		return 0, d.failed(remedy.ContextNew, d.op("make an RSS context over the queues %v", queues), err)
 	}
 	return binary.NativeEndian.Uint32(b[rxfhContextAt:]), nil
 }
@@ -82,8 +81,7 @@ func (d *Device) NewContext(queues []uint32) (uint32, error) {
 func (d *Device) DeleteContext(id uint32) error {
 	req := rxfh{cmd: unix.ETHTOOL_SRSSH, context: id}
 	if err := ioctlBytes(d, bytesOfRXFH(&req)); err != nil {
-		return failed(d.op("delete RSS context %d", id), err, map[unix.Errno]string{
-			unix.EBUSY: "a rule sends flows there: delete it first (ethtool -n " + d.Name + ")"})
+		return d.failed(remedy.ContextDelete, d.op("delete RSS context %d", id), err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
@@ -43,7 +44,7 @@ func Open(name string) (*Device, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, failed("find interface "+name, unix.ENODEV, nil)
+		return nil, failed(remedy.LinkGet, "find interface "+name, unix.ENODEV, remedy.On{Dev: name})
 	}
 	d := &Device{Name: name, Index: index, ioctlFD: -1}
 	if err := tape.Note("netlink of ethtool and netdev", d.open()); err != nil {
@@ -57,24 +58,28 @@ func (d *Device) open() (err error) {
 		return d.openReplay()
 	}
 	if d.conn, err = genetlink.Dial(nil); err != nil {
-		return failed("open a generic netlink socket", err, nil)
+		return d.failed(remedy.NetlinkSocket, "open a generic netlink socket", err)
 	}
 	// Texts with errors, where the kernel has any.
 	_ = d.conn.SetOption(netlink.ExtendedAcknowledge, true)
 	if d.ethtool, err = d.conn.GetFamily("ethtool"); err != nil {
-		return failed("find generic netlink family ethtool", err, map[unix.Errno]string{0: "use a kernel with CONFIG_ETHTOOL_NETLINK"})
+		return d.failed(remedy.NetlinkFamily, "find generic netlink family ethtool", err)
 	}
 	if d.netdev, err = d.conn.GetFamily("netdev"); err != nil {
-		return failed("find generic netlink family netdev", err, map[unix.Errno]string{0: "use Linux 6.3 or later"})
+		return d.failed(remedy.NetlinkFamily, "find generic netlink family netdev", err)
 	}
 	if d.route, err = rtnl.Dial(); err != nil {
-		return failed("open a route netlink socket", err, nil)
+		return d.failed(remedy.NetlinkSocket, "open a route netlink socket", err)
 	}
 	if d.netns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
-		return fmt.Errorf("open the network namespace: %w", err)
+		return failed(remedy.NetnsOpen, "open the network namespace /proc/thread-self/ns/net", err, remedy.On{Path: "/proc/thread-self/ns/net"})
 	}
+	return d.openIoctl()
+}
+
+func (d *Device) openIoctl() (err error) {
 	if d.ioctlFD, err = unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0); err != nil {
-		return failed("open a socket for ethtool", err, nil)
+		return d.failed(remedy.IoctlSocket, "open a socket for ethtool", err)
 	}
 	return nil
 }

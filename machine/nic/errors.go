@@ -6,34 +6,28 @@ import (
 	"errors"
 
 	"github.com/zcbench/zcbench/internal/fault"
-
-	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
-// needAdmin is the fix for a caller without the capability.
-const needAdmin = "run as root or with CAP_NET_ADMIN"
-
-// failed makes an error; how is by errno, with 0 for any other.
-func failed(op string, err error, how map[unix.Errno]string) error {
-	e := &fault.Error{Op: op, Err: err}
-	var nl *netlink.OpError
-	if errors.As(err, &nl) {
-		e.Err, e.Ack = nl.Err, nl.Message
-	}
+// failed makes an error of a call that the kernel has refused; on is what it was about.
+func failed(call remedy.Call, op string, err error, on remedy.On) error {
+	e := remedy.Error(call, op, err, on)
 	var errno unix.Errno
-	if errors.As(err, &errno) {
-		e.Err = errno
+	var inner *fault.Error // package rtnl's
+	if errors.As(err, &inner) {
+		e.Ack = inner.Ack
 	}
-	switch text, ok := how[errno]; {
-	case ok:
-		e.How = text
-	case errno == unix.EPERM:
-		e.How = needAdmin
-	case errno == unix.ENODEV:
-		e.How = "no such interface in this network namespace: ip link lists them"
-	default:
-		e.How = how[0]
+	if errors.As(err, &errno) {
+		e.Err = errno // op says the rest
 	}
 	return e
 }
+
+// failed is one about the interface.
+func (d *Device) failed(call remedy.Call, op string, err error) error {
+	return failed(call, op, err, d.on(attempt{queue: noQueue}))
+}
+
+// garbled is an answer that does not read as what the kernel's headers say.
+func garbled(op string, err error) error { return &fault.Error{Op: op, Err: err} }

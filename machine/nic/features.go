@@ -3,11 +3,9 @@
 package nic
 
 import (
-	"fmt"
-
-	"github.com/zcbench/zcbench/internal/fault"
-
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -56,7 +54,7 @@ func (d *Device) Features() (map[string]Feature, error) {
 		}
 	}
 	if err != nil {
-		return nil, failed(d.op("read the features"), err, nil)
+		return nil, d.failed(remedy.FeaturesGet, d.op("read the features"), err)
 	}
 	return out, nil
 }
@@ -161,8 +159,8 @@ func (d *Device) SetFeature(name string, on bool) error {
 		})
 	})
 	if err != nil {
-		return failed(d.op("set the feature %s to %s", name, onOff(on)), err, map[unix.Errno]string{
-			0: fmt.Sprintf("the driver cannot: ethtool -k %s shows which features are fixed", d.Name)})
+		return failed(remedy.FeaturesSet, d.op("set the feature %s to %s", name, onOff(on)), err,
+			d.on(attempt{queue: noQueue, feature: name}))
 	}
 	return nil
 }

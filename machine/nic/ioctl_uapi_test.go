@@ -30,3 +30,8 @@ func TestSizes(t *testing.T) {
 		}
 	}
 }
+
+// unsafeBytes shows a command as bytes.
+func unsafeBytes[T rxnfc | rxfhIndir](c *T) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(c)), unsafe.Sizeof(*c))
+}

@@ -4,12 +4,13 @@ package nic
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -32,7 +33,7 @@ type Link struct {
 func (d *Device) Link() (Link, error) {
 	l, err := d.route.Link(d.Index)
 	if err != nil {
-		return Link{}, failed(d.op("read the link"), err, nil)
+		return Link{}, d.failed(remedy.LinkGet, d.op("read the link"), err)
 	}
 	return Link{Name: l.Name, MTU: l.MTU, Up: l.Flags&unix.IFF_UP != 0, Carrier: l.Flags&unix.IFF_LOWER_UP != 0, XDP: l.XDP,
 		GSOMaxSize: l.GSOMaxSize, GROMaxSize: l.GROMaxSize, GSOIPv4MaxSize: l.GSOIPv4MaxSize, GROIPv4MaxSize: l.GROIPv4MaxSize, TSOMaxSize: l.TSOMaxSize}, nil
@@ -48,24 +49,21 @@ func (d *Device) HasXDP() bool {
 type linkNumber struct {
 	get  func(Link) int
 	attr uint16 // IFLA_*
-	how  string
+	call remedy.Call
 }
 
 var linkNumbers = map[string]linkNumber{
-	"mtu": {func(l Link) int { return l.MTU }, unix.IFLA_MTU,
-		"the driver's limits: ip -d link show DEV (minmtu, maxmtu); one page of payload over IPv4 needs 4148"},
-	"gso-max-size": {func(l Link) int { return l.GSOMaxSize }, unix.IFLA_GSO_MAX_SIZE,
-		"the driver's limit: ip -d link show DEV (tso_max_size)"},
-	"gro-max-size": {func(l Link) int { return l.GROMaxSize }, unix.IFLA_GRO_MAX_SIZE, "the kernel's limit is 524280"},
-	"gso-ipv4-max-size": {func(l Link) int { return l.GSOIPv4MaxSize }, unix.IFLA_GSO_IPV4_MAX_SIZE,
-		"the driver's limit: ip -d link show DEV (tso_max_size)"},
-	"gro-ipv4-max-size": {func(l Link) int { return l.GROIPv4MaxSize }, unix.IFLA_GRO_IPV4_MAX_SIZE, "the kernel's limit is 524280"},
+	"mtu":               {func(l Link) int { return l.MTU }, unix.IFLA_MTU, remedy.LinkMTU},
+	"gso-max-size":      {func(l Link) int { return l.GSOMaxSize }, unix.IFLA_GSO_MAX_SIZE, remedy.LinkGSO},
+	"gro-max-size":      {func(l Link) int { return l.GROMaxSize }, unix.IFLA_GRO_MAX_SIZE, remedy.LinkGRO},
+	"gso-ipv4-max-size": {func(l Link) int { return l.GSOIPv4MaxSize }, unix.IFLA_GSO_IPV4_MAX_SIZE, remedy.LinkGSO},
+	"gro-ipv4-max-size": {func(l Link) int { return l.GROIPv4MaxSize }, unix.IFLA_GRO_IPV4_MAX_SIZE, remedy.LinkGRO},
 }
 
 func (d *Device) setLink(name string, v int) error {
 	n := linkNumbers[name]
 	if err := d.route.SetNumber(d.Index, n.attr, v); err != nil {
-		return failed(d.op("set %s %d", name, v), err, map[unix.Errno]string{0: n.how, unix.EOPNOTSUPP: "the driver or kernel has no such setting"})
+		return failed(n.call, d.op("set %s %d", name, v), err, d.on(attempt{queue: noQueue, value: strconv.Itoa(v)}))
 	}
 	return nil
 }
@@ -110,7 +108,7 @@ func (d *Device) Driver() (Driver, error) {
 		return drvinfoOf(i), nil
 	})
 	if err != nil {
-		return Driver{}, failed(d.op("read the driver's name"), err, nil)
+		return Driver{}, d.failed(remedy.DriverInfo, d.op("read the driver's name"), err)
 	}
 	return Driver{Name: i.Driver, Version: i.Version, Firmware: i.Firmware, Bus: i.Bus}, nil
 }
@@ -121,7 +119,7 @@ func (d *Device) Driver() (Driver, error) {
 func (d *Device) Netns() (uint64, error) {
 	cookie, err := unix.GetsockoptUint64(d.ioctlFD, unix.SOL_SOCKET, unix.SO_NETNS_COOKIE)
 	if err != nil {
-		return 0, failed("identify the network namespace", err, map[unix.Errno]string{0: "use Linux 5.14 or later"})
+		return 0, d.failed(remedy.NetnsCookie, "identify the network namespace", err)
 	}
 	return cookie, nil
 }

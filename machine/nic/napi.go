@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/fault"
-
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -73,12 +73,12 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 	for _, m := range msgs {
 		n, derr := decodeNAPI(m.Data)
 		if derr != nil {
-			return nil, failed(d.op("list the NAPI instances"), derr, nil)
+			return nil, garbled(d.op("list the NAPI instances"), derr)
 		}
 		out = append(out, n)
 	}
 	if err != nil {
-		return nil, failed(d.op("list the NAPI instances"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+		return nil, d.failed(remedy.NAPIGet, d.op("list the NAPI instances"), err)
 	}
 	return out, nil
 }
@@ -89,12 +89,12 @@ func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
 	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
 	if err != nil {
-		return "", failed(op, err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+		return "", d.failed(remedy.NAPIGet, op, err)
 	}
 	for _, m := range msgs {
 		n, err := decodeNAPI(m.Data)
 		if err != nil {
-			return "", failed(op, err, nil)
+			return "", garbled(op, err)
 		}
 		if n.ID != napi {
 			continue
@@ -187,10 +187,7 @@ func (d *Device) SetNAPI(id uint32, s NAPISettings) error {
 		}
 	})
 	if err != nil {
-		return failed(d.op("set NAPI %d: %v", id, s), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "use Linux 6.13 or later",
-			unix.EINVAL:     "the kernel refuses a value (times are nanoseconds), or lacks threaded (6.17)",
-			unix.ERANGE:     "defer-hard-irqs is at most 2147483647, and times are nanoseconds"})
+		return d.failed(remedy.NAPISet, d.op("set NAPI %d: %v", id, s), err)
 	}
 	return nil
 }

@@ -5,7 +5,6 @@ package nic
 import (
 	"bufio"
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -40,12 +40,12 @@ func PktgenName(dev string, cpu int) string { return dev + "@" + strconv.Itoa(cp
 func ReadPktgen(name string) ([]byte, error) {
 	f, err := kernelfile.Open(PktgenFile(name))
 	if err != nil {
-		return nil, pktgenError("open", name, err)
+		return nil, pktgenFailed("open", name, err)
 	}
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, mostPktgen))
 	if err != nil {
-		return nil, pktgenError("read", name, err)
+		return nil, pktgenFailed("read", name, err)
 	}
 	return b, nil
 }
@@ -54,7 +54,7 @@ func ReadPktgen(name string) ([]byte, error) {
 func WritePktgen(name, command string) error {
 	f, err := os.OpenFile(PktgenFile(name), os.O_WRONLY, 0)
 	if err != nil {
-		return pktgenError("open", name, err)
+		return pktgenFailed("open", name, err)
 	}
 	defer f.Close()
 	if _, err := f.Write([]byte(command)); err != nil {
@@ -62,7 +62,7 @@ func WritePktgen(name, command string) error {
 		if b, rerr := ReadPktgen(name); rerr == nil {
 			said = pktgenResult(b)
 		}
-		return &fault.Error{Op: fmt.Sprintf("pktgen %s: %s%s", name, command, said), Err: errnoIn(err)}
+		return pktgenError(fmt.Sprintf("pktgen %s: %s%s", name, command, said), name, err)
 	}
 	return nil
 }
@@ -77,30 +77,21 @@ func pktgenResult(b []byte) string {
 	return ""
 }
 
-func pktgenError(what, name string, err error) error {
-	how := ""
-	switch {
-	case errors.Is(err, unix.ENOENT) && strings.HasPrefix(name, "kpktgend_"):
-		how = "modprobe pktgen; where it is loaded, that CPU is not online"
-	case errors.Is(err, unix.ENOENT):
-		how = "modprobe pktgen (CONFIG_NET_PKTGEN)"
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		how = "run as root"
-	}
-	return &fault.Error{Op: what + " the kernel's generator pktgen (" + name + ")", Err: errnoIn(err), How: how}
+// pktgenError is one of a file of the generator's, or of what was written to it.
+func pktgenError(op, name string, err error) error {
+	return failed(remedy.FilePktgen, op, err, remedy.On{Path: PktgenFile(name), Facts: func(f remedy.Fact) (string, bool) {
+		return "", f == remedy.PktgenThread && strings.HasPrefix(name, "kpktgend_") && unix.Access(PktgenFile("pgctrl"), unix.F_OK) == nil
+	}})
 }
 
-func errnoIn(err error) error {
-	if errno := unix.Errno(0); errors.As(err, &errno) {
-		return errno
-	}
-	return err
+func pktgenFailed(what, name string, err error) error {
+	return pktgenError(what+" the kernel's generator pktgen ("+name+")", name, err)
 }
 
 // PktgenLoaded tells whether the kernel has the generator.
 func PktgenLoaded() error {
 	if err := unix.Access(PktgenFile("pgctrl"), unix.F_OK); err != nil {
-		return pktgenError("open", "pgctrl", err)
+		return pktgenFailed("open", "pgctrl", err)
 	}
 	return nil
 }
@@ -136,7 +127,7 @@ func PktgenDevices(cpu int) ([]string, error) {
 func PktgenBusy(ours ...string) error {
 	all, err := os.ReadDir(pktgenRoot)
 	if err != nil {
-		return pktgenError("open", "", err)
+		return pktgenFailed("open", "", err)
 	}
 	for _, e := range all {
 		n, ok := strings.CutPrefix(e.Name(), "kpktgend_")
@@ -163,7 +154,7 @@ func PktgenBusy(ours ...string) error {
 func takeFromPktgen(cpu int, name string) error {
 	f, err := os.OpenFile(PktgenFile(pktgenThread(cpu)), os.O_WRONLY, 0)
 	if err != nil {
-		return pktgenError("open", pktgenThread(cpu), err)
+		return pktgenFailed("open", pktgenThread(cpu), err)
 	}
 	defer f.Close()
 	devs, err := PktgenDevices(cpu)
@@ -174,7 +165,7 @@ func takeFromPktgen(cpu int, name string) error {
 		return &fault.Error{Op: fmt.Sprintf("take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs), Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
 	}
 	if _, err := f.Write([]byte("rem_device_all")); err != nil {
-		return &fault.Error{Op: "take " + name + " from pktgen: rem_device_all", Err: errnoIn(err)}
+		return pktgenError("take "+name+" from pktgen: rem_device_all", pktgenThread(cpu), err)
 	}
 	return nil
 }

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 	"golang.org/x/sys/unix"
 )
 
@@ -119,7 +121,7 @@ func TestPktgenSetting(t *testing.T) {
 	if err := CheckSetting("pktgen 0", "on"); err == nil {
 		t.Error("on is taken")
 	}
-	if err := pktgenError("open", "pgctrl", unix.EACCES); fault.Fix(err) != "run as root" {
+	if err := pktgenFailed("open", "pgctrl", unix.EACCES); remedytest.Check(remedy.FilePktgen, "pgctrl", unix.EACCES, err) != nil {
 		t.Error(err)
 	}
 }

@@ -4,7 +4,7 @@ package nic
 
 import (
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // PagePool is one pool of receive buffers.
@@ -22,13 +22,13 @@ type PagePool struct {
 func (d *Device) PagePools() ([]PagePool, error) {
 	msgs, err := d.ask(d.netdev, cmdPagePoolGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
 	if err != nil {
-		return nil, failed(d.op("list the page pools"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL"})
+		return nil, d.failed(remedy.PagePoolGet, d.op("list the page pools"), err)
 	}
 	var out []PagePool
 	for _, m := range msgs {
 		p, index, err := decodePool(m.Data)
 		if err != nil {
-			return nil, failed(d.op("list the page pools"), err, nil)
+			return nil, garbled(d.op("list the page pools"), err)
 		}
 		if index == d.Index {
 			out = append(out, p)
@@ -98,13 +98,13 @@ func (d *Device) PoolStats() (map[uint64]PoolStats, error) {
 	op := d.op("read the page pools' counters")
 	msgs, err := d.ask(d.netdev, cmdPoolStatsGet, netlink.Dump, func(*netlink.AttributeEncoder) {})
 	if err != nil {
-		return nil, failed(op, err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later, with CONFIG_PAGE_POOL_STATS"})
+		return nil, d.failed(remedy.PoolStatsGet, op, err)
 	}
 	out := map[uint64]PoolStats{}
 	for _, m := range msgs {
 		id, index, s, err := decodePoolStats(m.Data)
 		if err != nil {
-			return nil, failed(op, err, nil)
+			return nil, garbled(op, err)
 		}
 		if index == d.Index {
 			out[id] = s

@@ -4,6 +4,7 @@ package nic
 
 import (
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,7 +24,7 @@ func (d *Device) PrivateFlags() (map[string]bool, error) {
 		})
 	}
 	if err != nil {
-		return nil, failed(d.op("read the private flags"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has none"})
+		return nil, d.failed(remedy.PrivateFlagsGet, d.op("read the private flags"), err)
 	}
 	return out, nil
 }

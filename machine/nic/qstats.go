@@ -4,7 +4,7 @@ package nic
 
 import (
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // QueueStats are an RX queue's counters since the driver counts.
@@ -65,13 +65,13 @@ func (d *Device) QStats(queues bool) ([]QStat, error) {
 		}
 	})
 	if err != nil {
-		return nil, failed(op, err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no per-queue counters by netlink"})
+		return nil, d.failed(remedy.QStatsGet, op, err)
 	}
 	var out []QStat
 	for _, m := range msgs {
 		q, err := decodeQStat(m.Data)
 		if err != nil {
-			return nil, failed(op, err, nil)
+			return nil, garbled(op, err)
 		}
 		out = append(out, q)
 	}

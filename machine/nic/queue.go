@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -46,14 +48,14 @@ func (d *Device) Queues() ([]Queue, error) {
 	for _, m := range msgs {
 		q, rx, derr := decodeQueue(m.Data)
 		if derr != nil {
-			return nil, failed(d.op("list the queues"), derr, nil)
+			return nil, garbled(d.op("list the queues"), derr)
 		}
 		if rx {
 			out = append(out, q)
 		}
 	}
 	if err != nil {
-		return nil, failed(d.op("list the queues"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.8 or later"})
+		return nil, d.failed(remedy.QueueGet, d.op("list the queues"), err)
 	}
 	return out, nil
 }
@@ -69,8 +71,8 @@ func (d *Device) Queue(id int) (Queue, error) {
 			return q, nil
 		}
 	}
-	return Queue{}, failed(fmt.Sprintf("find RX queue %d of %s", id, d.Name), unix.ENOENT, map[unix.Errno]string{
-		unix.ENOENT: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))})
+	return Queue{}, &fault.Error{Op: fmt.Sprintf("find RX queue %d of %s", id, d.Name), Err: unix.ENOENT,
+		How: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))}
 }
 
 func decodeQueue(b []byte) (q Queue, rx bool, err error) {

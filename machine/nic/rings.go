@@ -4,8 +4,10 @@ package nic
 
 import (
 	"fmt"
+	"strconv"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -36,7 +38,7 @@ func (d *Device) Rings() (r Rings, err error) {
 		}
 	}
 	if err != nil {
-		return r, failed(d.op("read the ring sizes"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no ring parameters: leave them out"})
+		return r, d.failed(remedy.RingsGet, d.op("read the ring sizes"), err)
 	}
 	return r, nil
 }
@@ -87,9 +89,8 @@ func (d *Device) SetRing(name string, n int) error {
 		ae.Uint32(ringAttrs[name], uint32(n))
 	})
 	if err != nil {
-		return failed(d.op("set the ring %s to %d", name, n), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no such ring: leave it out",
-			unix.EINVAL:     d.ringLimit(name, n)})
+		return failed(remedy.RingSet, d.op("set the ring %s to %d", name, n), err,
+			d.on(attempt{queue: noQueue, ring: name, size: n, value: strconv.Itoa(n)}))
 	}
 	return nil
 }
@@ -120,7 +121,7 @@ func (d *Device) Channels() (c Channels, err error) {
 		}
 	}
 	if err != nil {
-		return c, failed(d.op("read the channels"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "the driver cannot report or change its number of queues: leave it out"})
+		return c, d.failed(remedy.ChannelsGet, d.op("read the channels"), err)
 	}
 	return c, nil
 }
@@ -165,9 +166,7 @@ func (d *Device) SetChannels(c Channels) error {
 		}
 	})
 	if err != nil {
-		return failed(d.op("set the channels %v", c), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver cannot change its number of queues: leave it out",
-			unix.EINVAL:     fmt.Sprintf("ethtool -l %s shows the maximum; a queue used by RSS (ethtool -X %s default), a rule or a memory provider cannot be removed", d.Name, d.Name)})
+		return failed(remedy.ChannelsSet, d.op("set the channels %v", c), err, d.on(attempt{queue: noQueue, channels: c, value: c.String()}))
 	}
 	return nil
 }

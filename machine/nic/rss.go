@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -15,14 +17,13 @@ import (
 // hash of a flow picks an entry (ETHTOOL_GRXFHINDIR, ioctl).
 func (d *Device) Indirection() ([]uint32, error) {
 	op := d.op("read the RSS indirection table")
-	how := map[unix.Errno]string{unix.EOPNOTSUPP: "the driver has no RSS: other flows cannot be kept off a queue"}
 	c := &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR}
 	for range 2 { // how long it is, and the table; a record may say otherwise the second time
 		if err := ioctl(d, c); err != nil {
-			return nil, failed(op, err, how)
+			return nil, d.failed(remedy.RSSGet, op, err)
 		}
 		if c.size > maxIndirection {
-			return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("its table has %d entries: please report it", c.size)})
+			return nil, &fault.Error{Op: op, Err: unix.E2BIG, How: fmt.Sprintf("its table has %d entries: please report it", c.size)}
 		}
 		c.cmd = unix.ETHTOOL_GRXFHINDIR
 	}
@@ -35,9 +36,7 @@ func (d *Device) SetIndirection(table []uint32) error {
 	c := &rxfhIndir{cmd: unix.ETHTOOL_SRXFHINDIR, size: uint32(len(table))}
 	copy(c.ring[:], table)
 	if err := ioctl(d, c); err != nil {
-		return failed(d.op("set the RSS indirection table"), err, map[unix.Errno]string{
-			unix.EINVAL:     "it names a missing queue, or one that a rule or provider uses",
-			unix.EOPNOTSUPP: "the driver cannot set RSS: other flows cannot be kept off a queue"})
+		return d.failed(remedy.RSSSetTable, d.op("set the RSS indirection table"), err)
 	}
 	return nil
 }

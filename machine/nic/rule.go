@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -33,7 +34,7 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	}
 	at, ok := t.free()
 	if !ok {
-		return 0, failed(op, unix.ENOSPC, map[unix.Errno]string{unix.ENOSPC: fullTable(d.Name)})
+		return 0, d.failed(remedy.RuleInsert, op, unix.ENOSPC)
 	}
 	fs.cookie, fs.location = uint64(queue), at
 	return d.insert(op, fs)
@@ -43,34 +44,9 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
 	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
 	if err := ioctl(d, &c); err != nil {
-		return 0, failed(op, err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "turn ntuple on (ethtool -K " + d.Name + " ntuple on; gve has no rules without it); or the driver does not accept rules that match addresses and ports in full, and zcbench makes no others: use another NIC; some drivers accept only one set of fields, so an existing rule may be in the way (ethtool -n " + d.Name + ")",
-			unix.EINVAL:     "there is no such queue, or the driver does not accept such a rule: some accept only one set of fields, so an existing rule may be in the way (ethtool -n " + d.Name + ")",
-			unix.ENOSPC:     fullTable(d.Name),
-			unix.EPERM:      d.whyNotPermitted(),
-			unix.EEXIST:     "such a rule already exists: delete it (ethtool -n " + d.Name + " shows it)"})
+		return 0, failed(remedy.RuleInsert, op, err, d.on(attempt{queue: int(fs.cookie)}))
 	}
 	return Rule(c.fs.location), nil
-}
-
-// whyNotPermitted is the fix for EPERM: bnxt says so without ntuple too, to anybody
-// (bnxt_srxclsrlins, Linux 7.3.4).
-func (d *Device) whyNotPermitted() string {
-	c := d.circumstances()
-	f := c.features[FeatureNTuple]
-	switch {
-	case !f.Known || f.Active:
-		return needAdmin
-	case f.Wanted:
-		if why, fix := c.whyNoRules(); why != "" {
-			return why + ": " + fix
-		}
-	}
-	return "turn ntuple on: ethtool -K " + d.Name + " ntuple on"
-}
-
-func fullTable(dev string) string {
-	return "the NIC's table of rules is full: delete some (ethtool -N " + dev + " delete N)"
 }
 
 // ruleTable is a driver's list of rules.
@@ -191,9 +167,7 @@ func (d *Device) listRules() (t ruleTable, err error) {
 	if err := ioctlBytes(d, buf); err != nil && n == 0 {
 		return t, nil // nothing to list, and no word on the table's size
 	} else if err != nil {
-		return t, failed(d.op("list the ntuple rules"), err, map[unix.Errno]string{
-			unix.EINVAL:   "another program is changing them: try again",
-			unix.EMSGSIZE: "another program is adding some: try again"})
+		return t, d.failed(remedy.RulesList, d.op("list the ntuple rules"), err)
 	}
 	for i := range min(n, int(ne.Uint32(buf[ruleCountAt:]))) {
 		t.places = append(t.places, ne.Uint32(buf[ruleCountAt+4+4*i:]))
@@ -213,8 +187,7 @@ func (d *Device) HasRules() (count int, err error) {
 func (d *Device) countRules() (c rxnfc, err error) {
 	c.cmd = unix.ETHTOOL_GRXCLSRLCNT
 	if err := ioctl(d, &c); err != nil {
-		return c, failed(d.op("count the ntuple rules"), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ntuple rules: use a NIC with them"})
+		return c, d.failed(remedy.RulesCount, d.op("count the ntuple rules"), err)
 	}
 	return c, nil
 }
@@ -224,7 +197,7 @@ func (d *Device) DeleteRule(r Rule) error {
 	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLDEL}
 	c.fs.location = uint32(r)
 	if err := ioctl(d, &c); err != nil {
-		return failed(fmt.Sprintf("delete ntuple rule %d of %s", r, d.Name), err, nil)
+		return d.failed(remedy.RuleDelete, fmt.Sprintf("delete ntuple rule %d of %s", r, d.Name), err)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -79,8 +80,7 @@ func (d *Device) HeaderSplit() (HeaderSplit, error) {
 		err = each(msgs, h.decode)
 	}
 	if err != nil {
-		return h, failed(d.op("read header split"), err, map[unix.Errno]string{
-			unix.EOPNOTSUPP: "the driver has no ring parameters, so no header split: use a NIC and driver that have them"})
+		return h, d.failed(remedy.SplitGet, d.op("read header split"), err)
 	}
 	return h, nil
 }
@@ -108,9 +108,7 @@ func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 	if err == nil {
 		return nil
 	}
-	return failed(d.op("set %v", h), err, map[unix.Errno]string{
-		unix.EOPNOTSUPP: "the driver cannot split headers from payload: use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic)",
-		unix.EINVAL:     "detach XDP programs (ip link set dev " + d.Name + " xdp off), close whatever holds one of its queues; mlx5 needs rx-gro-hw on first (--hw-gro on, or ethtool -K " + d.Name + " rx-gro-hw on)"})
+	return d.failed(remedy.SplitSet, d.op("set %v", h), err)
 }
 
 // splitSetting is header split as a setting. Drivers tell what they do, not what was

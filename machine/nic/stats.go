@@ -7,6 +7,8 @@ import (
 	"encoding/binary"
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -43,37 +45,37 @@ func (d *Device) Stats() (map[string]uint64, error) {
 // StatList reads the driver's own counters in the driver's order.
 func (d *Device) StatList() ([]Stat, error) {
 	op := d.op("read the driver's counters")
-	how := map[unix.Errno]string{0: "the driver has none"}
 	for range 3 { // queues may come and go in between
 		info := ssetInfo{cmd: unix.ETHTOOL_GSSET_INFO, mask: 1 << ethSSStats}
 		if err := ioctl(d, &info); err != nil {
-			return nil, failed(op, err, how)
+			return nil, d.failed(remedy.DriverStats, op, err)
 		}
 		n, ne := int(info.count), binary.NativeEndian
 		switch {
 		case n == 0:
-			return nil, failed(op, unix.EOPNOTSUPP, how)
+			return nil, d.failed(remedy.DriverStats, op, unix.EOPNOTSUPP)
 		case n < 0 || n > mostStats:
-			return nil, failed(op, unix.E2BIG, map[unix.Errno]string{0: fmt.Sprintf("the driver reports %d, and zcbench reads at most %d", info.count, mostStats)})
+			return nil, &fault.Error{Op: op, Err: unix.E2BIG,
+				How: fmt.Sprintf("the driver reports %d, and zcbench reads at most %d", info.count, mostStats)}
 		}
 		names := make([]byte, 12+(n+statsSlack)*gstringLen) // struct ethtool_gstrings
 		ne.PutUint32(names, unix.ETHTOOL_GSTRINGS)
 		ne.PutUint32(names[4:], ethSSStats)
 		ne.PutUint32(names[8:], info.count)
 		if err := ioctlBytes(d, names); err != nil {
-			return nil, failed(op, err, how)
+			return nil, d.failed(remedy.DriverStats, op, err)
 		}
 		values := make([]byte, 8+(n+statsSlack)*8) // struct ethtool_stats
 		ne.PutUint32(values, unix.ETHTOOL_GSTATS)
 		ne.PutUint32(values[4:], info.count)
 		if err := ioctlBytes(d, values); err != nil {
-			return nil, failed(op, err, how)
+			return nil, d.failed(remedy.DriverStats, op, err)
 		}
 		if ne.Uint32(names[8:]) == info.count && ne.Uint32(values[4:]) == info.count {
 			return decodeStats(names[12:], values[8:], n), nil
 		}
 	}
-	return nil, failed(op, unix.EAGAIN, map[unix.Errno]string{0: "their number keeps changing: leave its queues alone"})
+	return nil, &fault.Error{Op: op, Err: unix.EAGAIN, How: "their number keeps changing: leave its queues alone"}
 }
 
 // decodeStats reads n names of a fixed length, which end with a zero byte or fill it, and

@@ -5,7 +5,6 @@ package nic
 import (
 	"fmt"
 	"slices"
-	"strconv"
 
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
@@ -107,24 +106,6 @@ func whyRing(model, ring string, want, got int) (why, fix string) {
 
 // bnxtRingReason is why its ring is short (bnxt_set_ring_params).
 const bnxtRingReason = "bnxt allows 2047 RX descriptors while it has payload rings, which header split, rx-gro-hw, LRO and an MTU above a page require"
-
-// ringLimit is the fix for a ring that was refused, by what the driver says is the most.
-func (d *Device) ringLimit(ring string, n int) string {
-	r, err := d.Rings()
-	most := map[string]int{"rx": r.RXMax, "tx": r.TXMax, "rx-jumbo": r.RXJumboMax}[ring]
-	if err != nil || n <= most || most == 0 {
-		return fmt.Sprintf("ethtool -g %s shows the maximum; some drivers want powers of two", d.Name)
-	}
-	because := ""
-	if drv, _ := d.Driver(); drv.Model() == "bnxt_en" && ring == "rx" && most == bnxtMaxRX {
-		because = " (" + bnxtRingReason + ")"
-	}
-	flag := " (--" + ring + "-ring " + strconv.Itoa(most) + ")"
-	if ring == "rx-jumbo" {
-		flag = ""
-	}
-	return fmt.Sprintf("%d is the present maximum%s: request that%s or less, or leave it out", most, because, flag)
-}
 
 // WhyNotRestarted says why a driver that has queue operations may have refused to restart
 // a queue with other memory, where the errno is EOPNOTSUPP and the kernel has no text; both

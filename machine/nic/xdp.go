@@ -4,7 +4,7 @@ package nic
 
 import (
 	"github.com/mdlayher/netlink"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // XDPFeatures is what a driver says that it can do with XDP (enum netdev_xdp_act of
@@ -33,7 +33,7 @@ func (d *Device) XDPFeatures() (f XDPFeatures, err error) {
 		})
 	}
 	if err != nil {
-		return 0, failed(d.op("read the driver's XDP features"), err, map[unix.Errno]string{unix.EOPNOTSUPP: "use Linux 6.3 or later"})
+		return 0, d.failed(remedy.DevGet, d.op("read the driver's XDP features"), err)
 	}
 	return f, nil
 }

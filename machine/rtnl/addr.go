@@ -8,6 +8,7 @@ import (
 	"net/netip"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -56,7 +57,7 @@ func (c *Conn) Addrs() ([]Addr, error) {
 		h[0] = f
 		msgs, err := c.ask(unix.RTM_GETADDR, netlink.Dump, h, nil)
 		if err != nil {
-			return nil, fmt.Errorf("list addresses: %w", err)
+			return nil, remedy.Error(remedy.AddrGet, "list addresses", err, remedy.On{})
 		}
 		for _, m := range msgs {
 			a, err := parseAddr(m.Data)

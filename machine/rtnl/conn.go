@@ -7,9 +7,9 @@ package rtnl
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +24,7 @@ func Dial() (*Conn, error) {
 	}
 	c, err := netlink.Dial(unix.NETLINK_ROUTE, nil)
 	if err != nil {
-		return nil, fmt.Errorf("open a route netlink socket: %w", err)
+		return nil, remedy.Error(remedy.NetlinkSocket, "open a route netlink socket", err, remedy.On{})
 	}
 	_ = c.SetOption(netlink.ExtendedAcknowledge, true) // texts with errors, where the kernel has any
 	return &Conn{c}, nil

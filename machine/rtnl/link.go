@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,7 +56,7 @@ type Stats struct {
 func (c *Conn) Links() ([]Link, error) {
 	msgs, err := c.ask(unix.RTM_GETLINK, netlink.Dump, ifinfo(0, 0, 0), nil)
 	if err != nil {
-		return nil, fmt.Errorf("list network interfaces: %w", err)
+		return nil, remedy.Error(remedy.LinkGet, "list network interfaces", err, remedy.On{})
 	}
 	var out []Link
 	for _, m := range msgs {
@@ -70,24 +71,24 @@ func (c *Conn) Links() ([]Link, error) {
 
 // Link reads the interface with an index; unix.ENODEV where there is none.
 func (c *Conn) Link(index int) (Link, error) {
-	return c.link(fmt.Sprintf("number %d", index), ifinfo(index, 0, 0), nil)
+	return c.link(fmt.Sprintf("number %d", index), remedy.On{}, ifinfo(index, 0, 0), nil)
 }
 
 // Named reads the interface with a name; unix.ENODEV where there is none.
 func (c *Conn) Named(name string) (Link, error) {
 	if name == "" || len(name) >= unix.IFNAMSIZ {
-		return Link{}, fmt.Errorf("find interface %q: %w", name, unix.ENODEV)
+		return Link{}, remedy.Error(remedy.LinkGet, fmt.Sprintf("find interface %q", name), unix.ENODEV, remedy.On{Dev: name})
 	}
-	return c.link(name, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })
+	return c.link(name, remedy.On{Dev: name}, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })
 }
 
-func (c *Conn) link(what string, header []byte, fill func(*netlink.AttributeEncoder)) (Link, error) {
+func (c *Conn) link(what string, on remedy.On, header []byte, fill func(*netlink.AttributeEncoder)) (Link, error) {
 	msgs, err := c.ask(unix.RTM_GETLINK, 0, header, fill)
 	if err == nil && len(msgs) == 0 {
 		err = unix.ENODEV
 	}
 	if err != nil {
-		return Link{}, fmt.Errorf("find interface %s: %w", what, err)
+		return Link{}, remedy.Error(remedy.LinkGet, "find interface "+what, err, on)
 	}
 	return ParseLink(msgs[0].Data)
 }
@@ -162,7 +163,8 @@ const otherhostEnd = 25 * 8
 // CountsOtherhost tells that the kernel has RxOtherhostDropped.
 func (s *Stats) CountsOtherhost() bool { return s.Size >= otherhostEnd }
 
-// Change sets attributes of the interface with an index.
+// Change sets attributes of the interface with an index. What changes something returns the kernel's
+// error as it is: who calls knows what the interface is called, and what it means (package remedy).
 func (c *Conn) Change(index int, fill func(*netlink.AttributeEncoder)) error {
 	_, err := c.ask(unix.RTM_SETLINK, netlink.Acknowledge, ifinfo(index, 0, 0), fill)
 	return err

@@ -9,6 +9,7 @@ import (
 	"net/netip"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -25,8 +26,9 @@ func (c *Conn) Neighbour(index int, ip netip.Addr) (net.HardwareAddr, error) {
 	h[0] = family(ip)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
 	msgs, err := c.ask(unix.RTM_GETNEIGH, 0, h, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.NDA_DST, ip.AsSlice()) })
+	op, on := fmt.Sprintf("find %v on the link of interface number %d", ip, index), remedy.On{Remote: netip.AddrPortFrom(ip, 0)}
 	if err != nil {
-		return nil, err
+		return nil, remedy.Error(remedy.NeighGet, op, err, on)
 	}
 	for _, m := range msgs {
 		mac, err := parseNeighbour(m.Data)
@@ -34,7 +36,7 @@ func (c *Conn) Neighbour(index int, ip netip.Addr) (net.HardwareAddr, error) {
 			return mac, err
 		}
 	}
-	return nil, unix.ENOENT
+	return nil, remedy.Error(remedy.NeighGet, op, unix.ENOENT, on)
 }
 
 // parseNeighbour reads the body of an RTM_NEWNEIGH message; nil is one whose address is not

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // Of include/uapi/linux/net_namespace.h and rtnetlink.h.
@@ -21,7 +22,7 @@ func (c *Conn) NetnsID(fd int) (id int, err error) {
 	header := make([]byte, 4) // struct rtgenmsg, padded
 	msgs, err := c.ask(getNSID, 0, header, func(ae *netlink.AttributeEncoder) { ae.Uint32(netnsFD, uint32(fd)) })
 	if err != nil {
-		return -1, fmt.Errorf("ask for the number of a network namespace: %w", err)
+		return -1, remedy.Error(remedy.NetnsIDGet, "ask for the number of a network namespace", err, remedy.On{})
 	}
 	id = -1
 	for _, m := range msgs {

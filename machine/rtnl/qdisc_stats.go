@@ -4,8 +4,10 @@ package rtnl
 
 import (
 	"encoding/binary"
+	"fmt"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -47,7 +49,7 @@ func (c *Conn) QdiscStats(index int) ([]QdiscStats, error) {
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
 	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h, func(ae *netlink.AttributeEncoder) { ae.Flag(tcaDumpInvisible, true) })
 	if err != nil {
-		return nil, err
+		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d", index), err, remedy.On{})
 	}
 	var out []QdiscStats
 	for _, m := range msgs {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,8 +27,9 @@ func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 			ae.Bytes(unix.RTA_SRC, from.AsSlice())
 		}
 	})
+	op, on := fmt.Sprintf("find the route to %v", to), remedy.On{Remote: netip.AddrPortFrom(to, 0)}
 	if err != nil {
-		return 0, err
+		return 0, remedy.Error(remedy.Route, op, err, on)
 	}
 	for _, m := range msgs {
 		if len(m.Data) < unix.SizeofRtMsg {
@@ -43,7 +45,7 @@ func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 			}
 		}
 	}
-	return 0, unix.ENETUNREACH
+	return 0, remedy.Error(remedy.Route, op, unix.ENETUNREACH, on)
 }
 
 // RouteDev is the name of the interface by which packets to an address leave the

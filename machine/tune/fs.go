@@ -10,11 +10,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
-	"golang.org/x/sys/unix"
 )
 
 // FS is where the kernel's files are: /proc and /sys, or fixtures. The zero value
@@ -38,20 +36,10 @@ func under(root, def string, elem []string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-func failed(op string, err error, how string) error {
-	if pe, ok := err.(*os.PathError); ok {
-		err = pe.Err
-	}
-	switch {
-	case refused(err):
-		how = privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)
-	case err == unix.EROFS:
-		how = "it is mounted read-only, as containers mount /proc/sys and /sys: run on the host, or in a privileged container"
-	}
-	return &fault.Error{Op: op, Err: err, How: how}
+// failed is one of a file: op says what was to be done with it.
+func failed(call remedy.Call, op, path, value string, err error) error {
+	return remedy.Error(call, op, err, remedy.On{Path: path, Value: value})
 }
-
-func refused(err error) bool { return err == unix.EACCES || err == unix.EPERM }
 
 // Setting finds a setting by name:
 //
@@ -86,13 +74,13 @@ func (fs FS) governor(name string, cpu int) setting.Setting {
 		Get: func() (string, error) {
 			b, err := kernelfile.ReadFile(path)
 			if err != nil {
-				return "", failed("read "+path, err, "this CPU has no frequency governor (a virtual machine has none): leave it out")
+				return "", failed(remedy.FileGovernor, "read "+path, path, "", err)
 			}
 			return strings.TrimSpace(string(b)), nil
 		},
 		Set: func(v string) error {
 			if err := os.WriteFile(path, []byte(v), 0); err != nil {
-				return failed("write "+v+" to "+path, err, "scaling_available_governors in the same folder lists them")
+				return failed(remedy.FileGovernor, "write "+v+" to "+path, path, v, err)
 			}
 			return nil
 		}}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
@@ -50,7 +51,7 @@ func (fs FS) setIRQBalance(v string) error {
 	}
 	for _, p := range fs.balancers() {
 		if err := unix.Kill(p.pid, sig); err != nil && err != unix.ESRCH {
-			return failed(fmt.Sprintf("%s irqbalance, process %d", v, p.pid), err, "")
+			return remedy.Error(remedy.Kill, fmt.Sprintf("%s irqbalance, process %d", v, p.pid), err, remedy.On{})
 		}
 	}
 	return nil

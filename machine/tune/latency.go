@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -28,7 +29,7 @@ func HoldLatency(us int) (*Latency, error) {
 		if f != nil {
 			f.Close()
 		}
-		return nil, failed(fmt.Sprintf("limit the idle states to %d us by %s", us, latencyFile), err, "the kernel has no CONFIG_PM: leave it out")
+		return nil, failed(remedy.FileLatency, fmt.Sprintf("limit the idle states to %d us by %s", us, latencyFile), latencyFile, "", err)
 	}
 	return &Latency{f}, nil
 }

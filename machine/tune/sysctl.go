@@ -9,9 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -63,7 +62,7 @@ func (fs FS) Sysctl(name string) (string, error) {
 		return err
 	})
 	if err != nil {
-		return "", failed("read sysctl "+name, err, "this kernel does not have it: leave it out")
+		return "", failed(sysctlCall(name), "read sysctl "+name, fs.proc("sys", file), "", err)
 	}
 	return strings.Join(strings.Fields(string(b)), " "), nil
 }
@@ -83,13 +82,17 @@ func (fs FS) SetSysctl(name, value string) error {
 	// The end of the line makes an empty value one, too.
 	err = fs.whereItIs(name, func() error { return os.WriteFile(fs.proc("sys", file), []byte(value+"\n"), 0) })
 	if err != nil {
-		e := failed("set sysctl "+name+" to "+value, err, "the kernel refuses the value")
-		if f, ok := e.(*fault.Error); ok && strings.HasPrefix(name, "net.") && refused(f.Err) {
-			f.How = privilege.Fix(privilege.Net, unix.CAP_NET_ADMIN) // net/sysctl_net.c: net_ctl_permissions
-		}
-		return e
+		return failed(sysctlCall(name), "set sysctl "+name+" to "+value, fs.proc("sys", file), value, err)
 	}
 	return nil
+}
+
+// sysctlCall: those of net.* belong to who has CAP_NET_ADMIN over the network namespace.
+func sysctlCall(name string) remedy.Call {
+	if strings.HasPrefix(name, "net.") {
+		return remedy.FileNetctl
+	}
+	return remedy.FileSysctl
 }
 
 // whereItIs does f in the calling thread's network namespace, or, for a sysctl of

@@ -8,8 +8,7 @@ import (
 	"os"
 	"runtime"
 
-	"github.com/zcbench/zcbench/internal/privilege"
-
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -18,16 +17,22 @@ import (
 // kill -9.
 type Netns struct{ f *os.File }
 
+// The kernel's; tests have them refused, on the threads that make and enter namespaces.
+var (
+	unshare = unix.Unshare
+	setns   = unix.Setns
+)
+
 // NewNetns makes a namespace. It needs CAP_SYS_ADMIN.
 func NewNetns() (*Netns, error) {
 	var ns *Netns
 	err := onOwnThread(func() error {
-		if err := unix.Unshare(unix.CLONE_NEWNET); err != nil {
-			return fmt.Errorf("make a network namespace: unshare(CLONE_NEWNET): %w (%s)", err, privilege.Fix(privilege.Own, unix.CAP_SYS_ADMIN))
+		if err := unshare(unix.CLONE_NEWNET); err != nil {
+			return remedy.Error(remedy.NetnsMake, "make a network namespace: unshare(CLONE_NEWNET)", err, remedy.On{})
 		}
 		f, err := os.Open("/proc/thread-self/ns/net")
 		if err != nil {
-			return fmt.Errorf("open the new network namespace: %w", err)
+			return remedy.Error(remedy.NetnsOpen, "open the new network namespace", err, remedy.On{Path: "/proc/thread-self/ns/net"})
 		}
 		ns = &Netns{f}
 		return nil
@@ -41,7 +46,11 @@ func NewNetns() (*Netns, error) {
 func OpenNetns(path string) (*Netns, error) {
 	f, err := openNetns(path)
 	if err != nil {
-		return nil, fmt.Errorf("open the network namespace: %w", err)
+		op := "open the network namespace"
+		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+			op += ": " + pe.Op + " " + path
+		}
+		return nil, remedy.Error(remedy.NetnsOpen, op, err, remedy.On{Path: path})
 	}
 	return &Netns{f}, nil
 }
@@ -89,27 +98,11 @@ func onOwnThread(f func() error) error {
 // there.
 func (n *Netns) Do(f func() error) error {
 	return onOwnThread(func() error {
-		err := unix.Setns(int(n.f.Fd()), unix.CLONE_NEWNET)
-		switch {
-		case errors.Is(err, unix.EPERM):
-			return fmt.Errorf("enter the network namespace: setns: %w (%s)", err, entering())
-		case errors.Is(err, unix.EINVAL):
-			return fmt.Errorf("enter the network namespace: setns: %w (%s is not a network namespace)", err, n.f.Name())
-		case err != nil:
-			return fmt.Errorf("enter the network namespace: setns: %w", err)
+		if err := setns(int(n.f.Fd()), unix.CLONE_NEWNET); err != nil {
+			return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+n.f.Name()+": setns", err, remedy.On{Path: n.f.Name()})
 		}
 		return f()
 	})
-}
-
-// entering is what to do where setns(2) is refused. It wants CAP_SYS_ADMIN here and over the
-// namespace (net/core/net_namespace.c: netns_install), so who has it here is of another user
-// namespace than it.
-func entering() string {
-	if why := privilege.Look().Lacks(privilege.Own, unix.CAP_SYS_ADMIN); why != privilege.Granted {
-		return why.Cause(unix.CAP_SYS_ADMIN) + ": " + why.Do(unix.CAP_SYS_ADMIN)
-	}
-	return "it belongs to another user namespace: run on the host, or as root outside"
 }
 
 // Path is a path by which other processes can open the namespace while this

@@ -12,6 +12,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -100,7 +102,8 @@ func (e *End) passes() error {
 			return err
 		}
 		if time.Now().After(end) {
-			return fmt.Errorf("%s is not up %v after it was set up: %w (ip link show in the namespace says in which state it is)", e.Dev, upTime, unix.ENETDOWN)
+			return &fault.Error{Op: fmt.Sprintf("%s is not up %v after it was set up", e.Dev, upTime), Err: unix.ENETDOWN,
+				How: "ip link show in the namespace says in which state it is"}
 		}
 	}
 }
@@ -112,11 +115,8 @@ func addVeth(dev, peer string, peerNS, mtu int) error {
 	}
 	defer c.Close()
 	err = c.AddVeth(rtnl.VethEnd{Name: dev, MTU: mtu}, rtnl.VethEnd{Name: peer, MTU: mtu}, peerNS)
-	if errors.Is(err, unix.EOPNOTSUPP) {
-		return fmt.Errorf("add veth link: %w (the kernel has no veth driver: modprobe veth)", err)
-	}
 	if err != nil {
-		return fmt.Errorf("add veth link %s, MTU %d: %w", dev, mtu, err)
+		return remedy.Error(remedy.VethAdd, fmt.Sprintf("add veth link %s, MTU %d", dev, mtu), err, remedy.On{Dev: dev})
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (e *End) configure(o Options) error {
 	for _, name := range []string{"tcp_rmem", "tcp_wmem"} {
 		path := "/proc/sys/net/ipv4/" + name
 		if err := os.WriteFile(path, fmt.Appendf(nil, "4096 131072 %d", o.TCPBufMax), 0o644); err != nil {
-			return fmt.Errorf("set %s in the namespace: %w", name, err)
+			return remedy.Error(remedy.FileNetctl, "set net.ipv4."+name+" in the namespace", err, remedy.On{Path: path})
 		}
 	}
 	c, err := rtnl.Dial()
@@ -144,9 +144,16 @@ func (e *End) configure(o Options) error {
 				return err
 			}
 		}
-		if err := c.SetUp(link.Index, true); err != nil {
-			return fmt.Errorf("set %s up: %w", dev, err)
+		if err := setUp(c, dev, link.Index); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+func setUp(c *rtnl.Conn, dev string, index int) error {
+	if err := c.SetUp(index, true); err != nil {
+		return remedy.Error(remedy.LinkUp, "set "+dev+" up", err, remedy.On{Dev: dev})
 	}
 	return nil
 }
@@ -154,14 +161,14 @@ func (e *End) configure(o Options) error {
 func (e *End) address(c *rtnl.Conn, index int) error {
 	v4, _ := netip.AddrFromSlice(e.IPv4.To4())
 	if err := c.AddAddr(index, netip.PrefixFrom(v4, 24), 0); err != nil {
-		return fmt.Errorf("add address %v to %s: %w", v4, e.Dev, err)
+		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v4, e.Dev), err, remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v4, 0)})
 	}
 	v6, _ := netip.AddrFromSlice(e.IPv6)
 	switch err := c.AddAddr(index, netip.PrefixFrom(v6, 64), unix.IFA_F_NODAD); { // usable at once
 	case errors.Is(err, unix.EOPNOTSUPP):
 		e.IPv6 = nil // a kernel without IPv6
 	case err != nil:
-		return fmt.Errorf("add address %v to %s: %w", v6, e.Dev, err)
+		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v6, e.Dev), err, remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v6, 0)})
 	}
 	return nil
 }

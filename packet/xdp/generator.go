@@ -17,6 +17,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -356,10 +357,5 @@ func monotonic() int64 {
 }
 
 func liveError(errno unix.Errno) error {
-	how := map[unix.Errno]string{
-		unix.EINVAL: "this needs Linux 5.18 (BPF_PROG_TEST_RUN with live frames), and frames that fit into a page",
-		unix.EPERM:  "run as root, or with CAP_BPF and CAP_NET_ADMIN",
-		unix.ENOMEM: "the kernel had no memory for the frames",
-	}[errno]
-	return &fault.Error{Op: "generate frames (BPF_PROG_TEST_RUN)", Err: errno, How: how}
+	return remedy.Error(remedy.XDPLive, "generate frames (BPF_PROG_TEST_RUN)", errno, remedy.On{})
 }

@@ -6,17 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"strings"
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/rlimit"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
 // since is the kernel that has what a program stands on.
 var since = map[string]string{framesProgRung: "5.18", framesProgOnCpu: "5.18", framesProgGenerate: "5.18", framesProgIngress: "6.6", framesProgPrerouting: "6.4"}
+
+// removeMemlock is the library's; tests have it refused.
+var removeMemlock = rlimit.RemoveMemlock
 
 // load makes some of the programs with all maps, and sets the constants. mend, if any, alters
 // the maps before.
@@ -42,8 +47,8 @@ func load(constants map[string]any, mend func(*ebpf.CollectionSpec), programs ..
 		return nil, err
 	}
 	// Kernels before 5.11 charge maps to RLIMIT_MEMLOCK; later ones need nothing.
-	if err := rlimit.RemoveMemlock(); err != nil {
-		return nil, fmt.Errorf("lift RLIMIT_MEMLOCK for eBPF maps: %w", err)
+	if err := removeMemlock(); err != nil {
+		return nil, remedy.Error(remedy.Memlock, "lift RLIMIT_MEMLOCK for eBPF maps", err, remedy.On{})
 	}
 	c, err := ebpf.NewCollection(spec)
 	if err != nil {
@@ -54,16 +59,32 @@ func load(constants map[string]any, mend func(*ebpf.CollectionSpec), programs ..
 
 // explainLoad says what may be done about a program that the kernel does not take.
 func explainLoad(program, kernel string, err error) error {
-	how := "this needs Linux " + kernel + " or later"
-	switch {
-	case errors.Is(err, unix.EPERM), errors.Is(err, unix.EACCES):
-		how = "run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN; a locked-down kernel may refuse everyone (/sys/kernel/security/lockdown)"
-	case errors.Is(err, btf.ErrNotFound), errors.Is(err, btf.ErrNotSupported):
-		how = "the kernel must describe its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"
-	case errors.Is(err, unix.ENOSYS):
-		how = "the kernel was built without CONFIG_BPF_SYSCALL"
+	op := "load the eBPF program " + program
+	err = plainly(err)
+	_, none := os.Stat("/sys/kernel/btf/vmlinux") // the library calls much else not supported, too
+	if errors.Is(err, btf.ErrNotFound) || errors.Is(err, btf.ErrNotSupported) && none != nil {
+		return &fault.Error{Op: op, Err: err, How: "the kernel must describe its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"}
 	}
-	return &fault.Error{Op: "load the eBPF program " + program, Err: err, How: how}
+	e := remedy.Error(remedy.BPFLoad, op, err, remedy.On{Value: "Linux " + kernel})
+	if e.How == "" { // the library's own: the kernel lacks something
+		e.How = "this needs Linux " + kernel + " or later"
+	}
+	return e
+}
+
+// plainly is what the kernel says to a plain map, where the library has no errno: it takes whatever
+// keeps it from making one of its maps for an old kernel, and hides it (featuretest of
+// github.com/cilium/ebpf: haveMapMutabilityModifiers).
+func plainly(err error) error {
+	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
+		return err
+	}
+	m, merr := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1})
+	if merr != nil {
+		return merr
+	}
+	m.Close()
+	return err
 }
 
 // with are the constants of a and b.

@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -148,7 +149,7 @@ func (r *Rung) aim(dev int) (err error) {
 // Socket has frames of an RX queue go to an AF_XDP socket, which is bound to it.
 func (r *Rung) Socket(queue, fd int) error {
 	if err := r.c.Maps[framesMapSockets].Put(uint32(queue), uint32(fd)); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), Err: err, How: "want an AF_XDP socket bound to that queue; at most 64 queues can have one"}
+		return remedy.Error(remedy.XDPSocket, fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), err, remedy.On{Dev: r.Dev, FD: fd})
 	}
 	return nil
 }
@@ -176,28 +177,18 @@ func (r *Rung) Close() error {
 
 // Taken says that somebody else's program is there.
 func Taken(dev string, err error) error {
-	return &fault.Error{Op: "attach an XDP program to " + dev + ": another one is attached, and zcbench does not replace it", Err: err,
-		How: "see whose it is (bpftool net show dev " + dev + "), and stop what holds it, or use another interface"}
+	return remedy.Error(remedy.XDPAttach, "attach an XDP program to "+dev+": another one is attached, and zcbench does not replace it", err, remedy.On{Dev: dev})
 }
 
 // refused says why the kernel attached nothing.
 func refused(dev string, a Attach, err error) error {
 	op := fmt.Sprintf("attach an XDP program to %s (%v)", dev, a)
-	errno := unix.Errno(0)
-	errors.As(err, &errno)
-	how := map[unix.Errno]string{
-		unix.EOPNOTSUPP: "its driver has no native XDP: --xdp-attach generic works on any interface",
-		unix.EINVAL:     "its driver cannot do it with the present MTU, rings or features: set a smaller MTU, turn header split and LRO off, or use --xdp-attach generic",
-		unix.ERANGE:     "the MTU of the interface (on veth, of its peer) is too large for its driver",
-		unix.ENOSPC:     "the peer of a veth must not have more TX queues than it has RX queues: ethtool -L",
-		unix.EPERM:      "run as root, or with CAP_NET_ADMIN and CAP_BPF",
-		unix.ENOMEM:     "the driver had no memory for its rings: set smaller ones, or fewer channels",
-	}[errno]
-	switch errno {
-	case unix.EBUSY, unix.EEXIST:
-		return Taken(dev, errno)
-	case 0:
+	var errno unix.Errno
+	if !errors.As(err, &errno) {
 		return &fault.Error{Op: op, Err: err}
 	}
-	return &fault.Error{Op: op, Err: errno, How: how}
+	if errno == unix.EBUSY || errno == unix.EEXIST {
+		return Taken(dev, errno)
+	}
+	return remedy.Error(remedy.XDPAttach, op, errno, remedy.On{Dev: dev})
 }

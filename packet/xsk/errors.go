@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -20,38 +22,40 @@ func Probe() error {
 }
 
 func socketError(err error) error {
-	how := map[unix.Errno]string{
-		unix.EAFNOSUPPORT: "the kernel was built without CONFIG_XDP_SOCKETS",
-		unix.EPERM:        "run as root, or with CAP_NET_RAW",
-	}[errnoOf(err)]
-	return &fault.Error{Op: "open a socket of AF_XDP", Err: err, How: how}
-}
-
-// bindError says why a queue was not to be had.
-func (s *Socket) bindError(err error) error {
-	how := map[unix.Errno]string{
-		unix.EBUSY:    "another AF_XDP socket, or a memory provider, has the queue: ss --xdp -ap shows whose, end that program",
-		unix.EINVAL:   "the interface has no such RX queue (ethtool -l), or the driver cannot do it with this MTU, these rings or these features",
-		unix.ENETDOWN: "bring the interface up",
-		unix.ENOMEM:   "the driver found no memory: set smaller rings, or fewer channels",
-		unix.ENOBUFS:  "raise the limit of locked memory (ulimit -l)",
-	}
-	if s.ZeroCopy {
-		how[unix.EINVAL] += "; virtio_net does it only behind an IOMMU (QEMU: iommu_platform=on)"
-		how[unix.EOPNOTSUPP] = "its driver has no zero copy for AF_XDP: take copy mode (udp-xsk, xdp_redirect xsk)"
-	}
-	return s.failed("bind it for "+copyWord(s.ZeroCopy), err, how)
+	return remedy.Error(remedy.XSKSocket, "open a socket of AF_XDP", err, remedy.On{})
 }
 
 // failed names the socket and what was done.
-func (s *Socket) failed(what string, err error, how map[unix.Errno]string) error {
+func (s *Socket) failed(call remedy.Call, what string, err error) error {
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		return f
 	}
-	return &fault.Error{Op: fmt.Sprintf("AF_XDP on queue %d of %s: %s", s.Queue, s.Dev, what), Err: err, How: how[errnoOf(err)]}
+	return remedy.Error(call, fmt.Sprintf("AF_XDP on queue %d of %s: %s", s.Queue, s.Dev, what), err,
+		remedy.On{Dev: s.Dev, FD: s.FD, Bytes: int64(Frames * s.chunk), Facts: s.fact})
 }
 
-func errnoOf(err error) (errno unix.Errno) {
-	errors.As(err, &errno)
-	return errno
+// fact looks at the interface, when the kernel has refused something.
+func (s *Socket) fact(f remedy.Fact) (words string, holds bool) {
+	switch f {
+	case remedy.ZeroCopyAsked:
+		return "", s.ZeroCopy
+	case remedy.NoSuchQueue:
+		queues, err := queuesOf(s.Dev)
+		return fmt.Sprintf("%s has %d RX queues, counted from 0", s.Dev, queues), err == nil && s.Queue >= queues
+	}
+	return "", false
+}
+
+// queuesOf is how many RX queues an interface has.
+func queuesOf(dev string) (int, error) {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return 0, err
+	}
+	defer d.Close()
+	all, err := d.Queues()
+	if err == nil && len(all) == 0 {
+		err = unix.ENODATA // it is down, or tells none
+	}
+	return len(all), err
 }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,10 +25,13 @@ type ring struct {
 }
 
 // mapRing maps a ring of n entries of each bytes.
+// mmap is the kernel's; tests have it refused.
+var mmap = unix.Mmap
+
 func mapRing(fd int, at int64, off unix.XDPRingOffset, n, each int) (r ring, err error) {
 	size := int(off.Desc) + n*each
-	if r.mapping, err = unix.Mmap(fd, at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
-		return r, &fault.Error{Op: fmt.Sprintf("map a ring of an AF_XDP socket (%d bytes)", size), Err: err}
+	if r.mapping, err = mmap(fd, at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+		return r, remedy.Error(remedy.XSKMap, fmt.Sprintf("map a ring of an AF_XDP socket (%d bytes)", size), err, remedy.On{Bytes: int64(size)})
 	}
 	for _, o := range []uint64{off.Producer, off.Consumer, off.Flags} {
 		if o%4 != 0 || o+4 > uint64(size) {

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -97,15 +98,10 @@ func (s *Socket) open(dev int) (err error) {
 		return err
 	}
 	if err := setUMEM(s.FD, s.umem.Bytes(), s.chunk); err != nil {
-		return s.failed("register its memory (XDP_UMEM_REG)", err, map[unix.Errno]string{
-			unix.ENOBUFS: "raise the limit of locked memory (ulimit -l), or give it CAP_IPC_LOCK", unix.EPERM: "run as root, or with CAP_NET_ADMIN and CAP_NET_RAW"})
+		return s.failed(remedy.XSKMemory, "register its memory (XDP_UMEM_REG)", err)
 	}
-	for _, r := range []struct {
-		option, entries int
-	}{{unix.XDP_UMEM_FILL_RING, Frames}, {unix.XDP_UMEM_COMPLETION_RING, cqRing}, {unix.XDP_RX_RING, rxRing}} {
-		if err := unix.SetsockoptInt(s.FD, unix.SOL_XDP, r.option, r.entries); err != nil {
-			return s.failed(fmt.Sprintf("make a ring of %d entries", r.entries), err, nil)
-		}
+	if err := s.makeRings(); err != nil {
+		return err
 	}
 	if err := s.mapRings(); err != nil {
 		return err
@@ -117,10 +113,21 @@ func (s *Socket) open(dev int) (err error) {
 	return s.bind(dev)
 }
 
+func (s *Socket) makeRings() error {
+	for _, r := range []struct {
+		option, entries int
+	}{{unix.XDP_UMEM_FILL_RING, Frames}, {unix.XDP_UMEM_COMPLETION_RING, cqRing}, {unix.XDP_RX_RING, rxRing}} {
+		if err := unix.SetsockoptInt(s.FD, unix.SOL_XDP, r.option, r.entries); err != nil {
+			return s.failed(remedy.XSKRing, fmt.Sprintf("make a ring of %d entries", r.entries), err)
+		}
+	}
+	return nil
+}
+
 func (s *Socket) mapRings() error {
 	off, err := getOption[unix.XDPMmapOffsets](s.FD, unix.XDP_MMAP_OFFSETS)
 	if err != nil {
-		return s.failed("ask where its rings are (XDP_MMAP_OFFSETS)", err, nil)
+		return s.failed(remedy.XSKAsk, "ask where its rings are (XDP_MMAP_OFFSETS)", err)
 	}
 	if s.fill, err = mapRing(s.FD, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, Frames, 8); err != nil {
 		return err
@@ -136,7 +143,7 @@ func (s *Socket) bind(dev int) error {
 		how = unix.XDP_ZEROCOPY
 	}
 	if err := unix.Bind(s.FD, &unix.SockaddrXDP{Flags: how | unix.XDP_USE_NEED_WAKEUP, Ifindex: uint32(dev), QueueID: uint32(s.Queue)}); err != nil {
-		return s.bindError(err)
+		return s.failed(remedy.XSKBind, "bind it for "+copyWord(s.ZeroCopy), err)
 	}
 	zero, err := s.zeroCopied()
 	if err == nil && zero != s.ZeroCopy {
@@ -150,7 +157,7 @@ func (s *Socket) bind(dev int) error {
 func (s *Socket) zeroCopied() (bool, error) {
 	flags, err := unix.GetsockoptInt(s.FD, unix.SOL_XDP, unix.XDP_OPTIONS)
 	if err != nil {
-		return false, s.failed("ask whether it copies (XDP_OPTIONS)", err, nil)
+		return false, s.failed(remedy.XSKAsk, "ask whether it copies (XDP_OPTIONS)", err)
 	}
 	return flags&unix.XDP_OPTIONS_ZEROCOPY != 0, nil
 }
@@ -201,7 +208,7 @@ type Lost struct {
 func (s *Socket) Lost() (Lost, error) {
 	st, err := getOption[unix.XDPStatistics](s.FD, unix.XDP_STATISTICS)
 	if err != nil {
-		return Lost{}, s.failed("read what it lost (XDP_STATISTICS)", err, nil)
+		return Lost{}, s.failed(remedy.XSKAsk, "read what it lost (XDP_STATISTICS)", err)
 	}
 	return lostOf(st, s.ZeroCopy), nil
 }

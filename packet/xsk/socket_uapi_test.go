@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -122,7 +123,7 @@ func TestRingHasRoom(t *testing.T) {
 func TestBindError(t *testing.T) {
 	for errno, want := range map[unix.Errno]string{unix.EBUSY: "ss --xdp", unix.EOPNOTSUPP: "copy mode", unix.ENETDOWN: "up", unix.EINVAL: "ethtool -l"} {
 		s := &Socket{Options: Options{Dev: "eth0", Queue: 3, ZeroCopy: true}}
-		err := s.bindError(errno)
+		err := s.failed(remedy.XSKBind, "bind it", errno)
 		if !strings.Contains(fault.Fix(err), want) || !strings.Contains(err.Error(), "queue 3 of eth0") {
 			t.Errorf("%v: %v (%s), want %q", errno, err, fault.Fix(err), want)
 		}

@@ -178,8 +178,8 @@ func TestRefusals(t *testing.T) {
 	for _, x := range []struct {
 		err  error
 		want string
-	}{{unix.EACCES, "perf_event_paranoid is 3"}, {unix.EACCES, "kernel.perf_event_paranoid=0"}, {unix.EPERM, "seccomp"}, {unix.ENOSYS, "CONFIG_PERF_EVENTS"},
-		{unix.EMFILE, "ulimit -n"}, {unix.ESRCH, "has ended"}, {unix.ENODEV, "offline"}, {unix.EINVAL, "perf_event_max_sample_rate (500"}} {
+	}{{unix.EACCES, "perf_event_paranoid is 3"}, {unix.EPERM, "seccomp"}, {unix.ENOSYS, "CONFIG_PERF_EVENTS"},
+		{unix.EMFILE, "ulimit -n"}, {unix.ESRCH, "has ended"}, {unix.ENODEV, "offline"}, {unix.EINVAL, "newer kernel"}} {
 		err := refusal(x.err, "CPU 1", 999, sysctl)
 		text := err.Error() + "; fix: " + err.(interface{ Fix() string }).Fix()
 		if !strings.Contains(text, x.want) || !strings.Contains(text, "perf_event_open for CPU 1") {
@@ -187,7 +187,11 @@ func TestRefusals(t *testing.T) {
 		}
 	}
 	err := mapRefusal(unix.EPERM, 1, sysctl)
-	if fix := err.(interface{ Fix() string }).Fix(); !strings.Contains(fix, "mlock_kb") || !strings.Contains(fix, "516") {
+	if !strings.Contains(err.Error(), "perf_event_mlock_kb is 516") {
+		t.Error(err)
+	}
+	err = refusal(unix.EINVAL, "CPU 1", 1<<30, sysctl) // more often than any kernel samples
+	if fix := err.(interface{ Fix() string }).Fix(); !strings.Contains(fix, "perf_event_max_sample_rate=N") {
 		t.Errorf("%v; fix: %s", err, fix)
 	}
 	for _, e := range []unix.Errno{unix.ENOENT, unix.EOPNOTSUPP, unix.EBUSY} {

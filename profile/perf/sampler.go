@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"golang.org/x/sys/unix"
@@ -114,6 +115,14 @@ func (s *Sampler) open(o Options) error {
 	return s.openAs(cpuClock, o)
 }
 
+// share has an event write to the ring of another one.
+func share(fd, ring, tid, cpu int) error {
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
+		return remedy.Error(remedy.PerfOutput, fmt.Sprintf("let thread %d share the ring of CPU %d", tid, cpu), err, remedy.On{})
+	}
+	return nil
+}
+
 func (s *Sampler) openAs(k kind, o Options) error {
 	s.Event = k.event
 	attr, kinds := k.attr(o.Hz, len(o.Threads) > 0), cpuclass.ReadEvents("")
@@ -136,8 +145,8 @@ func (s *Sampler) openAs(k kind, o Options) error {
 			}
 			s.fds, s.at = append(s.fds, fd), append(s.at, cpu)
 			if ring >= 0 {
-				if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
-					return fmt.Errorf("let thread %d share the ring of CPU %d: %w", tid, cpu, err)
+				if err := share(fd, ring, tid, cpu); err != nil {
+					return err
 				}
 				continue
 			}

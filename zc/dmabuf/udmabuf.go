@@ -3,7 +3,6 @@
 package dmabuf
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -14,8 +13,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/hugepages"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -67,19 +66,22 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if huge {
 		flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
 	}
+	failed := func(what string, err error) error {
+		return remedy.Error(remedy.UdmabufMemory, op+": "+what, err, remedy.On{Bytes: int64(size), Value: strconv.Itoa(hugepages.Pages(size)),
+			Facts: func(f remedy.Fact) (string, bool) { return "", huge && f == remedy.HugeAsked }})
+	}
 	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
-		return &fault.Error{Op: op + ": memfd_create", Err: err}
+		return failed("memfd_create", err)
 	}
 	if err = unix.Ftruncate(u.memfd, int64(size)); err != nil {
-		return &fault.Error{Op: op + ": ftruncate", Err: err, How: "choose a multiple of the page size"}
+		return failed("ftruncate", err)
 	}
 	// The size of what is pinned must not shrink: udmabuf insists.
 	if _, err = unix.FcntlInt(uintptr(u.memfd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
-		return &fault.Error{Op: op + ": fcntl F_ADD_SEALS", Err: err}
+		return failed("fcntl F_ADD_SEALS", err)
 	}
 	if err = u.populate(size, huge); err != nil {
-		how := cmp.Or(fault.Fix(err), "not enough free memory: choose a smaller area")
-		return &fault.Error{Op: op + ": mmap", Err: err, How: how}
+		return failed("mmap", err)
 	}
 	return u.export(op, size)
 }
@@ -101,12 +103,12 @@ func (u *Udmabuf) populate(size int, huge bool) error {
 func (u *Udmabuf) export(op string, size int) error {
 	dev, err := unix.Open("/dev/udmabuf", unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return &fault.Error{Op: op + ": open /dev/udmabuf", Err: err, How: "modprobe udmabuf (CONFIG_UDMABUF), and run as root or in the group of /dev/udmabuf"}
+		return remedy.Error(remedy.UdmabufOpen, op+": open /dev/udmabuf", err, remedy.On{Path: "/dev/udmabuf"})
 	}
 	defer unix.Close(dev)
 	fd, errno := createUdmabuf(dev, &udmabufCreate{memfd: uint32(u.memfd), flags: udmabufCloexec, size: uint64(size)})
 	if errno != 0 {
-		return &fault.Error{Op: op + ": ioctl UDMABUF_CREATE", Err: errno, How: "the size must be a multiple of the page size and at most what " + limitFile + " says, in MiB; huge pages need Linux 6.0 or later"}
+		return remedy.Error(remedy.UdmabufCreate, op+": ioctl UDMABUF_CREATE", errno, remedy.On{Bytes: int64(size)})
 	}
 	u.fd = fd
 	return nil
@@ -146,7 +148,7 @@ func (u *Udmabuf) End(a Access) error { return u.sync(uint64(a) | syncEnd) }
 
 func (u *Udmabuf) sync(flags uint64) error {
 	if errno := syncDMABuf(u.fd, flags); errno != 0 {
-		return &fault.Error{Op: "ioctl DMA_BUF_IOCTL_SYNC", Err: errno, How: "this kernel refuses access to its own udmabuf: please report it"}
+		return remedy.Error(remedy.UdmabufSync, "ioctl DMA_BUF_IOCTL_SYNC on a udmabuf", errno, remedy.On{FD: u.fd})
 	}
 	return nil
 }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"slices"
+
+	"golang.org/x/sys/unix"
+)
+
+// Ordinary memory as a dmabuf (drivers/dma-buf/udmabuf.c).
+const (
+	UdmabufOpen   Call = "file: /dev/udmabuf"
+	UdmabufCreate Call = "ioctl UDMABUF_CREATE"
+	UdmabufSync   Call = "ioctl DMA_BUF_IOCTL_SYNC"
+	UdmabufMemory Call = "memfd_create, ftruncate, fcntl, mmap: memory of a udmabuf"
+)
+
+// HugeAsked: the memory was to be in huge pages.
+const HugeAsked Fact = "huge pages were asked for"
+
+func dmabufRows() []Row {
+	const limit = "cat /sys/module/udmabuf/parameters/size_limit_mb"
+	return slices.Concat(
+		of(UdmabufOpen,
+			Row{Errno: unix.ENOENT, If: noFile, Cause: "the kernel's udmabuf is not loaded", Do: "modprobe udmabuf (CONFIG_UDMABUF)", Look: "modinfo udmabuf", Effect: Undoable,
+				Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
+			Row{Errno: unix.ENOENT, Cause: "there is no /dev/udmabuf", Do: "modprobe udmabuf (CONFIG_UDMABUF), or give the container the device (--device)", Look: "ls -l /dev/udmabuf",
+				Effect: Undoable, Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
+			Row{Errno: unix.EACCES, Cause: "the file is root's, or of a group (kvm)", Do: "run as root or in the group of /dev/udmabuf", Look: "ls -l /dev/udmabuf",
+				Kernel: "fs/namei.c: generic_permission"},
+			Row{Errno: unix.EPERM, Cause: "the container's devices do not include it", Do: "give it the device (--device /dev/udmabuf), or run on the host", Look: "ls -l /dev/udmabuf",
+				Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_check_dev_permission"},
+			Row{Errno: unix.ENXIO, Cause: "the device behind the file is not there", Do: "modprobe udmabuf (CONFIG_UDMABUF)", Look: "modinfo udmabuf", Effect: Undoable,
+				Undo: "modprobe -r udmabuf", Kernel: "drivers/char/misc.c: misc_open"}),
+		of(UdmabufCreate,
+			Row{Errno: unix.EINVAL, Cause: "the size is no multiple of the page size or above the module's limit, or the kernel is older than huge pages here (6.0)",
+				Do: "choose a smaller --area-size, or leave out huge pages", Look: limit, Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_create"},
+			Row{Errno: unix.EBADFD, Cause: "the memory is none of memfd's", Kernel: "drivers/dma-buf/udmabuf.c: check_memfd_seals"},
+			Row{Errno: unix.ENOTTY, Cause: "this kernel's udmabuf does not know the request", Do: "use Linux 4.20 or later", Look: "uname -r", Effect: Undoable,
+				Undo: "boot the kernel of before", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_ioctl"}),
+		of(UdmabufSync,
+			Row{Errno: unix.EINVAL, Cause: "this kernel refuses access to its own udmabuf", Kernel: "drivers/dma-buf/dma-buf.c: dma_buf_ioctl"},
+			Row{Errno: unix.ENOTTY, Cause: "this kernel refuses access to its own udmabuf", Kernel: "drivers/dma-buf/dma-buf.c: dma_buf_ioctl"}),
+		of(UdmabufMemory,
+			Row{Errno: unix.ENOMEM, If: told(HugeAsked, "--area"), Cause: "too few huge pages are free", Do: "reserve some: sysctl -w vm.nr_hugepages=VALUE, or more if others use them",
+				Look: "grep HugePages /proc/meminfo", Effect: Undoable, Undo: "sysctl -w vm.nr_hugepages= what it was", Kernel: "mm/hugetlb.c: hugetlb_reserve_pages"},
+			Row{Errno: unix.ENOMEM, If: cgroupFull, Cause: "the cgroup's memory limit is reached", Do: "raise memory.max of the cgroup, or choose a smaller area", Effect: Undoable,
+				Undo: "write what memory.max was", Kernel: "mm/memcontrol.c: try_charge_memcg"},
+			Row{Errno: unix.ENOMEM, Cause: "not enough free memory", Do: "choose a smaller area (--area-size)", Look: "free -m", Kernel: "mm/shmem.c: shmem_get_folio_gfp"},
+			Row{Errno: unix.EINVAL, Cause: "the size is no multiple of the page size, or the kernel has no huge pages of 2 MiB", Do: "choose a multiple of the page size (--area-size)",
+				Look: "ls /sys/kernel/mm/hugepages", Kernel: "mm/memfd.c: memfd_create"},
+			Row{Errno: unix.EBUSY, Cause: "the memory is in use while it is sealed", Do: "run it again", Kernel: "mm/memfd.c: memfd_add_seals"},
+			Row{Errno: unix.EFBIG, Cause: "the area is larger than a file may be here", Do: "choose a smaller area, or ulimit -f unlimited", Look: "ulimit -f", Effect: Undoable,
+				Undo: "it goes with the shell", Kernel: "fs/attr.c: inode_newsize_ok"}),
+	)
+}

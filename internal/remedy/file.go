@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/privilege"
+
+	"golang.org/x/sys/unix"
+)
+
+// Files below /proc and /sys: open, read and write.
+const (
+	File         Call = "file"
+	FileIRQ      Call = "file: /proc/irq/N/smp_affinity_list"
+	FileQueue    Call = "file: rps_cpus, xps_cpus"
+	FileSys      Call = "file: /sys/class/net/DEV"
+	FileSysctl   Call = "file: /proc/sys"
+	FileNetctl   Call = "file: /proc/sys: net"
+	FileGovernor Call = "file: scaling_governor"
+	FileLatency  Call = "file: /dev/cpu_dma_latency"
+	Kill         Call = "kill: SIGSTOP, SIGCONT to irqbalance"
+	FilePktgen   Call = "file: /proc/net/pktgen"
+)
+
+const noCPU = "no such CPU"
+
+// fileAdmin is who may do what only a file's owner may, and what the kernel looks at beside.
+func fileAdmin(call Call, errno unix.Errno, kernel string, caps ...privilege.Cap) []Row {
+	return need{call: call, errno: errno, over: privilege.File, caps: caps, kernel: kernel}.rows()
+}
+
+func needAdmin(call Call, kernel string) []Row {
+	return need{call: call, over: privilege.Own, caps: []privilege.Cap{unix.CAP_SYS_ADMIN}, kernel: kernel}.rows()
+}
+
+func fileRows() []Row {
+	const cpus = "cat /sys/devices/system/cpu/online"
+	return slices.Concat(
+		of(File,
+			Row{Errno: unix.EROFS, Cause: "it is mounted read-only, as in a container", Do: "run on the host", Look: "findmnt -T PATH",
+				Kernel: "fs/namespace.c: mnt_want_write"},
+			Row{Errno: unix.EACCES, If: readOnly, Cause: "it is mounted read-only, as in a container", Do: "run on the host",
+				Look: "findmnt -T PATH", Kernel: "fs/namespace.c: mnt_want_write"}),
+		fileAdmin(File, unix.EACCES, "fs/namei.c: generic_permission", unix.CAP_DAC_OVERRIDE),
+		of(File,
+			Row{Errno: unix.ENOENT, Cause: "this kernel, or this device, does not have it", Do: "leave it out", Look: "ls PATH",
+				Kernel: "fs/namei.c: link_path_walk"},
+			Row{Errno: unix.EINVAL, If: notKernels, Cause: "it is not the kernel's file", Do: "run on the host", Look: "findmnt -T PATH",
+				Kernel: "fs/fuse/file.c: fuse_file_write_iter"},
+			Row{Errno: unix.EINVAL, Cause: "the kernel refuses the value", Do: "choose another", Look: "cat PATH",
+				Kernel: "fs/kernfs/file.c: kernfs_fop_write_iter"},
+			Row{Errno: unix.ENODEV, Cause: "the device has gone meanwhile", Do: "try again when it is back", Look: "dmesg",
+				Kernel: "fs/kernfs/file.c: kernfs_fop_write_iter"},
+			Row{Errno: unix.ENXIO, Cause: "the device behind the file is not there", Do: "leave it out", Look: "ls -l PATH",
+				Kernel: "fs/open.c: do_dentry_open"},
+			Row{Errno: unix.EBUSY, Cause: "somebody else is using it", Do: "end what uses it, and try again", Look: "fuser PATH", Effect: Undoable,
+				Undo: "start it again", Kernel: "fs/kernfs/file.c: kernfs_fop_write_iter"},
+			Row{Errno: unix.ENOTDIR, Cause: "a part of the path is no folder", Do: "use another path", Look: "namei -l PATH",
+				Kernel: "fs/namei.c: link_path_walk"},
+			Row{Errno: unix.ELOOP, Cause: "links of the path lead in a circle", Do: "use another path", Look: "namei -l PATH",
+				Kernel: "fs/namei.c: pick_link"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not support it", Do: "leave it out", Look: "ls -l PATH",
+				Kernel: "net/core/net-sysfs.c: phys_port_id_show"}),
+		of(FileIRQ,
+			Row{Errno: unix.EIO, Cause: "the kernel or driver manages this interrupt's CPUs",
+				Do: "use fewer queues (ethtool -L DEV), or move the application instead", Look: "cat PATH", Effect: Undoable,
+				Undo: "ethtool -L DEV with what ethtool -l showed", Kernel: "kernel/irq/proc.c: write_irq_affinity"},
+			Row{Errno: unix.EPERM, Cause: "the kernel or driver manages this interrupt's CPUs", Do: "move the application instead",
+				Look: "cat PATH", Kernel: "kernel/irq/proc.c: write_irq_affinity"},
+			Row{Errno: unix.EOVERFLOW, Cause: noCPU, Do: "name a CPU that is there", Look: cpus, Kernel: "lib/bitmap-str.c: bitmap_parselist"},
+			Row{Errno: unix.ERANGE, Cause: noCPU, Do: "name a CPU that is there", Look: cpus, Kernel: "lib/bitmap-str.c: bitmap_parselist"},
+			Row{Errno: unix.EINVAL, Cause: "none of the CPUs is online", Do: "name a CPU that is online", Look: cpus,
+				Kernel: "kernel/irq/proc.c: write_irq_affinity"},
+			Row{Errno: unix.EBUSY, Cause: "the interrupt is on its way to another CPU already", Do: "try again", Look: "cat PATH",
+				Kernel: "arch/x86/kernel/apic/vector.c: apic_set_affinity"},
+			Row{Errno: unix.ENOSPC, Cause: "the CPU has no interrupt vector left", Do: "name another CPU, or use fewer queues", Look: "dmesg",
+				Kernel: "arch/x86/kernel/apic/vector.c: assign_vector_locked"}),
+		of(FileQueue,
+			Row{Errno: unix.ENOENT, Cause: "a device with one queue has no XPS, or the kernel lacks XPS or RPS (CONFIG_XPS, CONFIG_RPS)",
+				Do: "leave it out", Look: "ls PATH", Kernel: "net/core/net-sysfs.c: netdev_queue_default_attrs"},
+			Row{Errno: unix.EINVAL, Cause: "the CPU is isolated (isolcpus, nohz_full)", Do: "choose another",
+				Look: "cat /sys/devices/system/cpu/isolated", Kernel: "net/core/net-sysfs.c: rps_cpumask_housekeeping"},
+			Row{Errno: unix.EOVERFLOW, Cause: noCPU, Do: "name a CPU that is there", Look: cpus, Kernel: "lib/bitmap-str.c: bitmap_parse"}),
+		fileAdmin(FileQueue, unix.EPERM, "net/core/net-sysfs.c: store_rps_map", unix.CAP_NET_ADMIN),
+		of(FileSys, Row{Errno: unix.EINVAL, If: devDown, Cause: "DEV is down", Do: "bring it up: ip link set DEV up", Look: "ip link show DEV",
+			Effect: Undoable, Undo: "ip link set DEV down", Kernel: "net/core/net-sysfs.c: carrier_show"}),
+		fileAdmin(FileSysctl, unix.EPERM, "fs/proc/proc_sysctl.c: sysctl_perm", unix.CAP_SYS_ADMIN),
+		need{call: FileNetctl, errno: unix.EACCES, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+			kernel: "net/sysctl_net.c: net_ctl_permissions"}.rows(),
+		need{call: FileNetctl, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+			kernel: "net/ipv4/sysctl_net_ipv4.c: proc_allowed_congestion_control"}.rows(),
+		of(FileNetctl, Row{Errno: unix.ENOENT, If: isFile, Cause: "the kernel has no congestion control VALUE, or its module is not loaded",
+			Do: "use one that is there, or load its module: modprobe tcp_VALUE", Look: "sysctl net.ipv4.tcp_available_congestion_control",
+			Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_default_congestion_control"}),
+		of(FileSysctl,
+			Row{Errno: unix.ENOENT, Cause: "this kernel does not have it, or this network namespace does not", Do: "leave it out", Look: "ls PATH",
+				Kernel: "fs/proc/proc_sysctl.c: proc_sys_lookup"},
+			Row{Errno: unix.EINVAL, If: notKernels, Cause: "it is not the kernel's file", Do: "run on the host", Look: "findmnt -T PATH",
+				Kernel: "fs/fuse/file.c: fuse_file_write_iter"},
+			Row{Errno: unix.EINVAL, Cause: "the kernel refuses the value", Do: "choose one within its range", Look: "cat PATH",
+				Kernel: "kernel/sysctl.c: proc_dointvec_minmax"},
+			Row{Errno: unix.ERANGE, Cause: "the value is too large for the kernel", Do: "choose a smaller one", Look: "cat PATH",
+				Kernel: "kernel/sysctl.c: proc_get_long"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no huge pages, or not of this size", Do: "leave it out", Look: "grep Huge /proc/meminfo",
+				Kernel: "mm/hugetlb.c: hugetlb_sysctl_handler_common"}),
+		of(FileGovernor,
+			Row{Errno: unix.ENOENT, Cause: "this CPU has no frequency governor (a virtual machine has none)", Do: "leave it out", Look: "ls PATH",
+				Kernel: "drivers/cpufreq/cpufreq.c: cpufreq_add_dev_interface"},
+			Row{Errno: unix.EINVAL, Cause: "the kernel has no governor VALUE", Do: "use one that scaling_available_governors in the same folder lists",
+				Kernel: "drivers/cpufreq/cpufreq.c: store_scaling_governor"},
+			Row{Errno: unix.EBUSY, Cause: "the CPU is offline", Do: "name one that is online", Look: cpus, Kernel: "drivers/cpufreq/cpufreq.c: store"}),
+		of(FileLatency,
+			Row{Errno: unix.ENOENT, Cause: "the kernel has no CONFIG_PM, or the container no such device", Do: "leave it out", Look: "ls -l PATH",
+				Kernel: "kernel/power/qos.c: cpu_latency_qos_init"},
+			Row{Errno: unix.EPERM, Cause: "the container's devices do not include it", Do: "leave it out, or allow the device there (--device)",
+				Look: "ls -l PATH", Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_check_dev_permission"}),
+		need{call: Kill, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_KILL}, or: "leave out --stop-irqbalance",
+			kernel: "kernel/signal.c: check_kill_permission"}.rows(),
+		of(FilePktgen,
+			Row{Errno: unix.ENOENT, If: told(PktgenThread, "stat /proc/thread-self/net/pktgen/pgctrl"), Cause: "pktgen is loaded, and has no thread of that CPU",
+				Do: "name a CPU that was online when pktgen was loaded", Look: cpus, Kernel: "net/core/pktgen.c: pktgen_create_thread"},
+			Row{Errno: unix.ENOENT, Cause: "the kernel's generator is not loaded", Do: "modprobe pktgen (CONFIG_NET_PKTGEN)", Look: "modinfo pktgen",
+				Effect: Undoable, Undo: "modprobe -r pktgen", Kernel: "net/core/pktgen.c: pg_net_init"},
+			Row{Errno: unix.EINVAL, Cause: "pktgen does not know the command, or refuses its value", Do: "read what it says of the last command",
+				Look: "grep Result PATH", Kernel: "net/core/pktgen.c: pktgen_if_write"},
+			Row{Errno: unix.EBUSY, Cause: "pktgen's threads are running, or have the device already", Do: "stop them: echo stop > /proc/net/pktgen/pgctrl",
+				Look: "cat PATH", Effect: Undoable, Undo: "start them again", Kernel: "net/core/pktgen.c: pktgen_add_device"},
+			Row{Errno: unix.ENODEV, Cause: "there is no such interface in the network namespace", Do: "name one that is there", Look: "ip link",
+				Kernel: "net/core/pktgen.c: pktgen_setup_dev"},
+			Row{Errno: unix.ENOTSUP, Cause: "the interface cannot send what was asked of it (shared buffers, bursts)", Do: "leave out clone_skb and burst",
+				Look: "ethtool -k DEV", Kernel: "net/core/pktgen.c: pktgen_if_write"},
+			Row{Errno: unix.ENETDOWN, Cause: "the interface is down", Do: "bring it up: ip link set DEV up", Look: "ip link show DEV",
+				Effect: Undoable, Undo: "ip link set DEV down", Kernel: "net/core/pktgen.c: pktgen_setup_dev"}),
+	)
+}
+
+// PktgenThread: the generator is there, and the file that is missing is a thread's.
+const PktgenThread Fact = "pktgen is loaded"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: MIT
+
+package remedy
+
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/privilege"
+	"golang.org/x/sys/unix"
+)
+
+// Route netlink (net/core/rtnetlink.c), and the namespaces that it is asked in.
+const (
+	Rtnetlink  Call = "netlink: route"
+	LinkGet    Call = "netlink: route: RTM_GETLINK"
+	LinkMTU    Call = "netlink: route: RTM_SETLINK of mtu"
+	LinkGSO    Call = "netlink: route: RTM_SETLINK of gso-max-size, gso-ipv4-max-size"
+	LinkGRO    Call = "netlink: route: RTM_SETLINK of gro-max-size, gro-ipv4-max-size"
+	LinkUp     Call = "netlink: route: RTM_NEWLINK of up"
+	VethAdd    Call = "netlink: route: RTM_NEWLINK of veth"
+	AddrAdd    Call = "netlink: route: RTM_NEWADDR"
+	AddrGet    Call = "netlink: route: RTM_GETADDR"
+	NeighGet   Call = "netlink: route: RTM_GETNEIGH"
+	NetnsIDGet Call = "netlink: route: RTM_GETNSID"
+	QdiscGet   Call = "netlink: route: RTM_GETQDISC"
+	NetnsMake  Call = "unshare: CLONE_NEWNET"
+	NetnsEnter Call = "setns: CLONE_NEWNET"
+	SysfsMount Call = "fsopen, fsmount: sysfs"
+	NetnsOpen  Call = "file: a network namespace"
+)
+
+func rtnetlinkRows() []Row {
+	const limits = "ip -d link show DEV"
+	return slices.Concat(
+		netAdmin("net/core/rtnetlink.c: rtnetlink_rcv_msg", Rtnetlink),
+		of(LinkMTU, Row{Errno: unix.EINVAL, Cause: "the MTU is not within the driver's limits (minmtu, maxmtu), or an XDP program or the rings " +
+			"of DEV allow no such MTU", Do: "choose one within them; one page of payload over IPv4 needs 4148", Look: limits,
+			Kernel: "net/core/dev.c: dev_validate_mtu"}),
+		of(LinkGSO,
+			Row{Errno: unix.EINVAL, Cause: "the driver's limit is smaller", Do: "choose a value up to its tso_max_size", Look: limits,
+				Kernel: "net/core/rtnetlink.c: do_setlink"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver or kernel has no such setting", Do: "leave it out", Look: limits,
+				Kernel: "net/core/rtnetlink.c: do_setlink"}),
+		of(LinkGRO,
+			Row{Errno: unix.EINVAL, Cause: "the kernel's limit is 524280", Do: "choose a value up to that", Look: limits,
+				Kernel: "net/core/rtnetlink.c: do_setlink"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver or kernel has no such setting", Do: "leave it out", Look: limits,
+				Kernel: "net/core/rtnetlink.c: do_setlink"}),
+		of(VethAdd,
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no veth driver", Do: "modprobe veth", Look: "modinfo veth", Effect: Undoable,
+				Undo: "modprobe -r veth", Kernel: "net/core/rtnetlink.c: rtnl_newlink_create"},
+			Row{Errno: unix.EEXIST, Cause: "an interface of this name is there already", Do: "delete it if nobody needs it (ip link del DEV), or use another name",
+				Look: "ip link show DEV", Effect: Undoable, Undo: "make it again", Kernel: "net/core/rtnetlink.c: __rtnl_newlink"},
+			Row{Errno: unix.EINVAL, Cause: "the name or the MTU is none that the kernel takes", Do: "use an MTU from 68 to 65535",
+				Kernel: "drivers/net/veth.c: veth_validate"}),
+		of(AddrAdd,
+			Row{Errno: unix.EEXIST, Cause: "the interface has the address already", Do: "use it, or choose another address",
+				Look: "ip addr show dev DEV", Kernel: "net/ipv4/devinet.c: __inet_insert_ifa"},
+			Row{Errno: unix.EACCES, Cause: "IPv6 is switched off on the interface",
+				Do: "sysctl -w net.ipv6.conf.DEV.disable_ipv6=0", Look: "sysctl net.ipv6.conf.DEV.disable_ipv6", Effect: Undoable,
+				Undo: "sysctl -w net.ipv6.conf.DEV.disable_ipv6=1", Kernel: "net/ipv6/addrconf.c: ipv6_add_addr"},
+			Row{Errno: unix.EADDRNOTAVAIL, Cause: "the address is none that an interface can have", Do: "use a unicast address",
+				Kernel: "net/ipv6/addrconf.c: ipv6_add_addr"}),
+		needAdmin(NetnsMake, "kernel/nsproxy.c: unshare_nsproxy_namespaces"),
+		of(NetnsMake,
+			Row{Errno: unix.EINVAL, Cause: "the kernel has no network namespaces", Do: "boot a kernel with CONFIG_NET_NS", Look: "ls /proc/self/ns/net",
+				Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/core/net_namespace.c: copy_net_ns"},
+			Row{Errno: unix.ENOSPC, Cause: "there are as many network namespaces as may be", Do: "raise the limit: sysctl -w user.max_net_namespaces=N",
+				Look: "sysctl user.max_net_namespaces, or lsns -t net,", Effect: Undoable, Undo: "sysctl -w user.max_net_namespaces= what it was",
+				Kernel: "kernel/ucount.c: inc_ucount"}),
+		of(NeighGet, Row{Errno: unix.ENOENT, Cause: "nobody has answered yet for ADDRESS on the link of DEV", Do: "send it something (ping ADDRESS), and try again",
+			Look: "ip neigh show dev DEV", Kernel: "net/core/neighbour.c: neigh_get"}),
+		of(NetnsIDGet, Row{Errno: unix.EINVAL, Cause: "PATH is no network namespace", Do: "name one, such as /run/netns/NAME or /proc/PID/ns/net",
+			Look: "ls -l PATH", Kernel: "net/core/net_namespace.c: rtnl_net_getid"}),
+		lacking(need{call: NetnsEnter, over: privilege.Own, caps: []privilege.Cap{unix.CAP_SYS_ADMIN}, kernel: "net/core/net_namespace.c: netns_install"}),
+		of(NetnsEnter, Row{Errno: unix.EPERM, If: filtered, Cause: "the capability is there, so the seccomp filter of a container or service may forbid the call",
+			Do: "allow the call in its seccomp profile, or run on the host", Look: "grep Seccomp /proc/self/status", Kernel: "kernel/seccomp.c: __seccomp_filter"},
+			Row{Errno: unix.EPERM, Cause: "the namespace belongs to another user namespace", Do: "run on the host, or as root outside",
+				Look: "lsns -t net -o NS,TYPE,PID,USER", Kernel: "net/core/net_namespace.c: netns_install"}),
+		of(NetnsEnter, Row{Errno: unix.EINVAL, Cause: "PATH is no network namespace", Do: "name one, such as /run/netns/NAME or /proc/PID/ns/net",
+			Look: "ls -l PATH", Kernel: "kernel/nsproxy.c: validate_nsset"}),
+		needAdmin(SysfsMount, "fs/fsopen.c: fsopen"),
+		of(SysfsMount, Row{Errno: unix.ENODEV, Cause: "the kernel has no sysfs", Do: "boot a kernel with CONFIG_SYSFS", Look: "grep sysfs /proc/filesystems",
+			Effect: Undoable, Undo: "boot the kernel of before", Kernel: "fs/fsopen.c: fsopen"}),
+		of(NetnsOpen, Row{Errno: unix.ENOENT, If: noFile, Cause: "there is no such namespace", Do: "name one of those that are there",
+			Look: "ip netns list, or lsns -t net,", Kernel: "fs/namei.c: link_path_walk"}),
+	)
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+package nic
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zcbench/zcbench/internal/remedy"
+)
+
+// attempt is what a refused call wanted, as far as the state of the interface can explain the refusal.
+type attempt struct {
+	queue    int      // noQueue: none
+	ring     string   // of SetRing
+	size     int      // its size
+	channels Channels // of SetChannels
+	feature  string
+	value    string
+}
+
+const noQueue = -1
+
+// on is what a call was about.
+func (d *Device) on(a attempt) remedy.On {
+	return remedy.On{Dev: d.Name, Value: a.value, Facts: func(f remedy.Fact) (string, bool) {
+		look, known := facts[f]
+		if !known || d.Index == noInterface {
+			return "", false
+		}
+		return look(d, a)
+	}}
+}
+
+// facts are looks at the interface, when something was refused. What cannot be read does not hold.
+// What they say takes the place of the cause that the table has.
+var facts map[remedy.Fact]func(*Device, attempt) (words string, holds bool)
+
+func init() { // the looks are made by what refers to them
+	facts = map[remedy.Fact]func(*Device, attempt) (string, bool){
+		remedy.XDPAttached: func(d *Device, _ attempt) (string, bool) { return "", d.HasXDP() },
+		remedy.RingMax:     (*Device).aboveRingMax,
+		remedy.ChannelsMax: (*Device).aboveChannelsMax,
+		remedy.HWGROOff: func(d *Device, _ attempt) (string, bool) {
+			c := d.circumstances()
+			return "", c.model == "mlx5_core" && c.off(FeatureHWGRO)
+		},
+		remedy.RSSSet: func(d *Device, _ attempt) (string, bool) {
+			text, err := d.rssText()
+			return "", err == nil && text != rssDefault
+		},
+		remedy.RulesSet: func(d *Device, _ attempt) (string, bool) {
+			n, err := d.HasRules()
+			return fmt.Sprintf("there are %d ntuple rules, which may use a queue that would go", n), err == nil && n > 0
+		},
+		remedy.ProviderSet: func(d *Device, _ attempt) (string, bool) {
+			all, err := d.Queues()
+			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider != ProviderNone })
+		},
+		remedy.AdaptiveOn: func(d *Device, _ attempt) (string, bool) {
+			all, err := d.Coalescing()
+			return "", err == nil && all["adaptive-rx"]+all["adaptive-tx"] > 0
+		},
+		remedy.FeatureFixed: func(d *Device, a attempt) (string, bool) {
+			f, err := d.Feature(a.feature)
+			return "the driver has it fixed", err == nil && !f.Hard
+		},
+		remedy.NTupleOff: func(d *Device, _ attempt) (string, bool) {
+			f, err := d.Feature(FeatureNTuple)
+			return "", err == nil && !f.Active
+		},
+		remedy.NTupleDenied: func(d *Device, _ attempt) (string, bool) {
+			c := d.circumstances()
+			f := c.features[FeatureNTuple]
+			why, _ := c.whyNoRules()
+			return why, f.Known && f.Wanted && !f.Active && why != ""
+		},
+		remedy.NoSuchQueue: func(d *Device, a attempt) (string, bool) {
+			all, err := d.Queues()
+			return fmt.Sprintf("%s has %d RX queues, counted from 0", d.Name, len(all)), err == nil && len(all) > 0 && a.queue >= len(all)
+		},
+		remedy.SplitOff: func(d *Device, _ attempt) (string, bool) {
+			h, err := d.HeaderSplit()
+			return fmt.Sprintf("header split is not on (%v)", h), err == nil && h.State != SplitOn
+		},
+		remedy.ThresholdSet: func(d *Device, _ attempt) (string, bool) {
+			h, err := d.HeaderSplit()
+			return fmt.Sprintf("the header split threshold is %d, and must be 0", h.Threshold), err == nil && h.Threshold > 0
+		},
+		remedy.QueueLeased: func(d *Device, a attempt) (string, bool) {
+			q, err := d.Queue(a.queue)
+			return "", err == nil && q.Leased
+		},
+		remedy.QueueOpsOff: func(d *Device, _ attempt) (string, bool) {
+			why, _ := d.RestartBlocked()
+			return why, why != ""
+		},
+	}
+}
+
+func (d *Device) aboveRingMax(a attempt) (string, bool) {
+	r, err := d.Rings()
+	most := map[string]int{"rx": r.RXMax, "tx": r.TXMax, "rx-jumbo": r.RXJumboMax}[a.ring]
+	if err != nil || a.size <= most || most == 0 {
+		return "", false
+	}
+	words := fmt.Sprintf("%d is the present maximum", most)
+	if drv, _ := d.Driver(); drv.Model() == "bnxt_en" && a.ring == "rx" && most == bnxtMaxRX {
+		words += " (" + bnxtRingReason + ")"
+	}
+	if a.ring != "rx-jumbo" {
+		words += fmt.Sprintf(", --%s-ring %d", a.ring, most)
+	}
+	return words, true
+}
+
+func (d *Device) aboveChannelsMax(a attempt) (string, bool) {
+	c, err := d.Channels()
+	above := a.channels.RX > c.RXMax || a.channels.TX > c.TXMax || a.channels.Other > c.OtherMax || a.channels.Combined > c.CombinedMax
+	return fmt.Sprintf("the driver's maximum is %v", Channels{RX: c.RXMax, TX: c.TXMax, Other: c.OtherMax, Combined: c.CombinedMax}), err == nil && above
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+
+package dmabuf
+
+import (
+	"os"
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
+	"golang.org/x/sys/unix"
+)
+
+// Each errno that the kernel may give has the table's words, and names the udmabuf.
+func TestRefused(t *testing.T) {
+	made := func() error {
+		u, err := NewUdmabuf(1 << 20)
+		if err == nil {
+			err = u.Close()
+		}
+		return err
+	}
+	for nr, what := range map[uint32]string{unix.SYS_MEMFD_CREATE: "memfd_create", unix.SYS_FTRUNCATE: "ftruncate", unix.SYS_FCNTL: "fcntl F_ADD_SEALS"} {
+		remedytest.Try(t, remedy.UdmabufMemory, "udmabuf of 1048576 bytes: "+what, remedytest.Denied(nr, made), remedytest.Repeated...)
+	}
+	remedytest.Try(t, remedy.UdmabufOpen, "/dev/udmabuf", remedytest.Denied(unix.SYS_OPENAT, made), remedytest.Repeated...)
+	if _, err := os.Stat("/dev/udmabuf"); err == nil {
+		remedytest.Try(t, remedy.UdmabufCreate, "UDMABUF_CREATE", remedytest.Denied(unix.SYS_IOCTL, made), remedytest.Repeated...)
+	}
+	u := &Udmabuf{fd: -1}
+	remedytest.Try(t, remedy.UdmabufSync, "DMA_BUF_IOCTL_SYNC", remedytest.Denied(unix.SYS_IOCTL, func() error { return u.Begin(Write) }), remedytest.Repeated...)
+}

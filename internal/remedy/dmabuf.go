@@ -5,6 +5,8 @@ package remedy
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -27,12 +29,12 @@ func dmabufRows() []Row {
 				Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
 			Row{Errno: unix.ENOENT, Cause: "there is no /dev/udmabuf", Do: "modprobe udmabuf (CONFIG_UDMABUF), or give the container the device (--device)", Look: "ls -l /dev/udmabuf",
 				Effect: Undoable, Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
-			Row{Errno: unix.EACCES, Cause: "the file is root's, or of a group (kvm)", Do: "run as root or in the group of /dev/udmabuf", Look: "ls -l /dev/udmabuf",
-				Kernel: "fs/namei.c: generic_permission"},
 			Row{Errno: unix.EPERM, Cause: "the container's devices do not include it", Do: "give it the device (--device /dev/udmabuf), or run on the host", Look: "ls -l /dev/udmabuf",
 				Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_check_dev_permission"},
 			Row{Errno: unix.ENXIO, Cause: "the device behind the file is not there", Do: "modprobe udmabuf (CONFIG_UDMABUF)", Look: "modinfo udmabuf", Effect: Undoable,
 				Undo: "modprobe -r udmabuf", Kernel: "drivers/char/misc.c: misc_open"}),
+		need{call: UdmabufOpen, errno: unix.EACCES, over: privilege.File, caps: []privilege.Cap{unix.CAP_DAC_OVERRIDE},
+			or: "join the group of /dev/udmabuf", undo: "leave the group", kernel: "fs/namei.c: generic_permission"}.rows(),
 		of(UdmabufCreate,
 			Row{Errno: unix.EINVAL, Cause: "the size is no multiple of the page size or above the module's limit, or the kernel is older than huge pages here (6.0)",
 				Do: "choose a smaller --area-size, or leave out huge pages", Look: limit, Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_create"},

@@ -9,7 +9,7 @@ import (
 	"github.com/zcbench/zcbench/internal/remedy"
 )
 
-// attempt is what a refused call wanted, as far as the state of the interface can explain the refusal.
+// attempt is what a refused call wanted, as far as the state of the interface can explain that.
 type attempt struct {
 	queue    int      // noQueue: none
 	ring     string   // of SetRing

@@ -27,8 +27,8 @@ import (
 // replies are what a family answers to its commands; nil is an acknowledgement.
 type replies map[uint8]func(*netlink.AttributeEncoder)
 
-// scripted is lo, whose netlink of ethtool and netdev has canned replies. Other commands are refused
-// with errno.
+// scripted is lo, whose netlink of ethtool and netdev has canned replies. Other commands are
+// refused with errno.
 func scripted(t *testing.T, errno unix.Errno, answers replies) *Device {
 	t.Helper()
 	d, err := Open("lo")
@@ -250,6 +250,7 @@ func TestRefusedFiles(t *testing.T) {
 		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { _, err := IRQAffinity(1); return err }},
 		{remedy.FileQueue, "rx-0/rps_cpus", func() error { return d.writeQueueFile("rx-0/rps_cpus", "1") }},
 		{remedy.FileQueue, "rx-0/rps_cpus of lo", func() error { _, err := d.readQueueFile("rx-0/rps_cpus"); return err }},
+		{remedy.File, "/proc/interrupts", func() error { _, err := ReadInterrupts(); return err }},
 		{remedy.FileSys, "speed of lo", func() error { _, err := d.SysFile("speed"); return err }},
 		{remedy.FilePktgen, "pgctrl", func() error { return WritePktgen("pgctrl", "stop") }},
 		{remedy.FilePktgen, "pgctrl", func() error { _, err := ReadPktgen("pgctrl"); return err }},

@@ -163,8 +163,9 @@ const otherhostEnd = 25 * 8
 // CountsOtherhost tells that the kernel has RxOtherhostDropped.
 func (s *Stats) CountsOtherhost() bool { return s.Size >= otherhostEnd }
 
-// Change sets attributes of the interface with an index. What changes something returns the kernel's
-// error as it is: who calls knows what the interface is called, and what it means (package remedy).
+// Change sets attributes of the interface with an index. What changes something returns
+// the kernel's error as it is: who calls knows what the interface is called, and what the error
+// means (package remedy).
 func (c *Conn) Change(index int, fill func(*netlink.AttributeEncoder)) error {
 	_, err := c.ask(unix.RTM_SETLINK, netlink.Acknowledge, ifinfo(index, 0, 0), fill)
 	return err

@@ -5,11 +5,11 @@ package remedy
 import (
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/privilege"
-
 	"golang.org/x/sys/unix"
 )
 
@@ -122,6 +122,8 @@ func TestHugePages(t *testing.T) {
 }
 
 func TestRingElsewhere(t *testing.T) {
+	runtime.LockOSThread() // whose number is asked for
+	defer runtime.UnlockOSThread()
 	if got := How(UringBufRing, unix.EEXIST, On{Thread: 1}); !strings.Contains(got, "the ring is thread 1's") {
 		t.Error(got)
 	}

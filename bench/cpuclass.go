@@ -10,16 +10,12 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// FlagMixedClasses marks a run whose CPUs are of several classes of a hybrid processor: its
-// figures are of none of them.
-const FlagMixedClasses = "mixed-cpu-classes"
-
 // markClasses says in a record that the CPUs of an end, or those of both ends of one machine, are
 // fast and small ones together.
 func (r *Runner) markClasses(rec *results.Record) {
 	mark := func(end, classes, why string) {
-		if !slices.Contains(rec.Flags, FlagMixedClasses) {
-			rec.Flags = append(rec.Flags, FlagMixedClasses)
+		if !slices.Contains(rec.Flags, results.FlagMixedClasses) {
+			rec.Flags = append(rec.Flags, results.FlagMixedClasses)
 		}
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: the CPUs are of several classes (%s)%s: the figures are of none of them", end, classes, why))
 	}

@@ -98,7 +98,7 @@ func TestMixedClasses(t *testing.T) {
 		rec.SUT.Env.AppCPU, rec.TG.Env.AppCPU = x.app, x.app
 		r.markClasses(&rec)
 		says := strings.Join(rec.Warnings, "; ")
-		if slices.Contains(rec.Flags, FlagMixedClasses) != (x.says != "") || !strings.Contains(says, x.says) || x.says == "" && says != "" {
+		if slices.Contains(rec.Flags, results.FlagMixedClasses) != (x.says != "") || !strings.Contains(says, x.says) || x.says == "" && says != "" {
 			t.Errorf("%s: flags %q, %q; want %q", name, rec.Flags, says, x.says)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // figures are the folders whose code makes figures, or decides, by files of the kernel's. They open
 // them by internal/kernelfile, which refuses what a container has put at their place.
-var figures = regexp.MustCompile(`^(machine/(counter|place|survey|tune|tally|ledger|nic|kallsyms)|bench/(doctor|endpoint|agent)|bpf|profile|packet|cmd/versus)/.*\.go$`)
+var figures = regexp.MustCompile(`^(machine/(counter|place|survey|tune|tally|ledger|nic|kallsyms)|bench/(doctor|endpoint|agent)|bpf|profile|packet|power|cmd/versus)/.*\.go$`)
 
 // openers are the calls that do not look. What a library reads is looked at before
 // (kernelfile.Check).
@@ -33,6 +33,10 @@ var otherwise = map[string]string{
 	"packet/xdp/kernelpktgen.go":  "is written to",
 	"bpf/latency.go":              "a cgroup's folder, for the kernel",
 	"bpf/internal/sysnum/main.go": "sources, to generate",
+	"power/csv.go":                "a log of another program's",
+	"power/ipmi_uapi.go":          "a device",
+	"power/redfish.go":            "a certificate",
+	"power/secret.go":             "a file of secrets",
 	"profile/symbol/symbol.go":    "a program that was mapped",
 }
 

@@ -424,7 +424,7 @@ func raplZoneError(entry string, err error) error {
 }
 
 func zoneName(dir string) string {
-	b, err := os.ReadFile(filepath.Join(dir, "name"))
+	b, err := kernelfile.ReadFile(filepath.Join(dir, "name"))
 	if err != nil {
 		return filepath.Base(dir)
 	}

@@ -96,6 +96,7 @@ func (r *Record) Caveats() (out []Caveat) {
 	}{
 		{FlagSharedPower, OfPower, "one instrument sees both ends: the power of both together"},
 		{FlagIdleDrift, OfNetPower, "idle power drifted"},
+		{FlagMixedClasses, OfSUTCPU | OfTGCPU | OfAllCPU, "fast and small CPUs served one run"},
 		{FlagBusySibling, OfSUTCPU | OfTGCPU | OfAllCPU, "the other thread of a core was busy"},
 		{FlagSuperPackets, OfPackets, "a packet of the link carried several datagrams"},
 	} {

@@ -37,6 +37,7 @@ func TestCaveats(t *testing.T) {
 		"late trips":    {warn("TG: 5 of 9 transactions per second: the rate was not kept, and times count from when each request was due, so they grow"), []Caveat{{OfTrips, "the rate was not kept, and times include the wait since requests were due"}}},
 		"one meter":     {flag(FlagSharedPower), []Caveat{{OfPower, "one instrument sees both ends: the power of both together"}}},
 		"idle drifted":  {flag(FlagIdleDrift), []Caveat{{OfNetPower, "idle power drifted"}}},
+		"mixed classes": {flag(FlagMixedClasses), []Caveat{{OfSUTCPU | OfTGCPU | OfAllCPU, "fast and small CPUs served one run"}}},
 		"a busy thread": {flag(FlagBusySibling), []Caveat{{OfSUTCPU | OfTGCPU | OfAllCPU, "the other thread of a core was busy"}}},
 		"big packets":   {flag(FlagSuperPackets), []Caveat{{OfPackets, "a packet of the link carried several datagrams"}}},
 		"the same twice": {func(r *Record) {

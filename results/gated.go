@@ -43,6 +43,10 @@ const FlagNotQuiet = "not-quiet"
 // the flow's CPUs was busy.
 const FlagBusySibling = "busy-sibling"
 
+// FlagMixedClasses marks a run whose CPUs are of several classes of a hybrid processor: its
+// figures are of none of them.
+const FlagMixedClasses = "mixed-cpu-classes"
+
 // DefaultReplace is how often a run is made again in its place that something else spoilt.
 const DefaultReplace = 2
 

@@ -16,6 +16,10 @@ import (
 func (fs FS) classes() wire.Check {
 	c := wire.Check{Name: "classes of CPUs", Needed: "one for a run: what work costs on one says nothing of another", Status: "ok", Found: "one"}
 	all := cpuclass.Read(fs.Sys)
+	if why := cpuclass.Unknown(fs.Sys); why != "" {
+		c.Status, c.Found = "warn", "not known: "+why
+		c.Fix = "measure on the host, or name the CPUs of one kind: --sut-cpu, --tg-cpu"
+	}
 	if all == nil {
 		return c
 	}

@@ -26,6 +26,8 @@ var without = []struct{ file, what string }{
 	{"/proc/stat", "CPU time is not measured, so neither what a flow costs nor the load of others is known"},
 	{"/proc/meminfo", "free huge pages and the size of the memory are not known"},
 	{"/proc/cpuinfo", "the processor's model is not known"},
+	{"/proc/interrupts", "which interrupts serve the queues of an interface is not known, so they are not placed (--layout)"},
+	{"/sys", "interfaces, CPUs, interrupts and sensors are not known"},
 	{"/sys/devices/system/cpu", "which CPUs share a core, their idle states, frequencies and throttling are not known"},
 	{"/proc/loadavg", "the load before a comparison of tools is not known"},
 }

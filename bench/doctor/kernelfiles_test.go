@@ -23,6 +23,8 @@ func TestKernelFiles(t *testing.T) {
 		{map[string]string{"/proc/stat": "cpu0 1 1 1 1\n"}, []string{"/proc/stat: CPU time is not measured"}},
 		{map[string]string{"/proc/meminfo": "HugePages_Total: 64\nHugePages_Free: 64\nHugepagesize: 2048 kB\n", "/proc/uptime": "1 1\n"},
 			[]string{"/proc/meminfo, /proc/uptime: free huge pages"}},
+		{map[string]string{"/proc/interrupts": ""}, []string{"/proc/interrupts: which interrupts serve"}},
+		{map[string]string{"/sys": ""}, []string{"/sys: interfaces, CPUs"}},
 		{map[string]string{"/proc/swaps": ""}, []string{"/proc/swaps: no figure is made of these"}},
 		{map[string]string{"/sys/devices/system/cpu/online": "0\n"}, []string{"/sys/devices/system/cpu/online: no figure"}},
 	} {

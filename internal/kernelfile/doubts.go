@@ -11,11 +11,12 @@ import (
 	"strconv"
 )
 
-// InContainers are the files, and a folder of them, that lxcfs and its like put at the place of
-// the kernel's (lxcfs: src/proc_fuse.c, src/sysfs_fuse.c).
+// InContainers are the files, and folders of them, that lxcfs and its like put at the place of
+// the kernel's (lxcfs: src/proc_fuse.c, src/sysfs_fuse.c), or that container runtimes hide
+// (moby: oci/defaults.go, MaskedPaths), or do not mount.
 var InContainers = []string{"/proc/stat", "/proc/cpuinfo", "/proc/meminfo", "/proc/uptime", "/proc/loadavg",
 	"/proc/diskstats", "/proc/swaps", "/proc/slabinfo", "/proc/pressure/cpu", "/proc/pressure/io",
-	"/proc/pressure/memory", "/sys/devices/system/cpu", "/sys/devices/system/cpu/online"}
+	"/proc/pressure/memory", "/proc/interrupts", "/sys", "/sys/devices/system/cpu", "/sys/devices/system/cpu/online"}
 
 // Covered lists those of InContainers that are not the kernel's here. One that is not there
 // is not among them.

@@ -134,7 +134,7 @@ var (
 func fileSystems(path string) []int64 {
 	path = filepath.Clean(path)
 	for root, types := range below {
-		if strings.HasPrefix(path, root+"/") {
+		if path == root || strings.HasPrefix(path, root+"/") {
 			return types
 		}
 	}

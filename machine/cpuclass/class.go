@@ -58,14 +58,16 @@ func megahertz(khz int) string { return fmt.Sprintf("%d MHz", khz/1000) }
 type source struct{ sys string }
 
 // online are the CPUs that are; where a container covers the kernel's list, those whose topology
-// the kernel shows, which it does of CPUs that are online alone (drivers/base/topology.c).
+// the kernel shows, which it does of CPUs that are online alone (drivers/base/topology.c); nil where
+// the folder of CPUs is the container's, too: it lists others, by other numbers.
 func (s *source) online() (cpus []int) {
 	if cpus = s.list("devices/system/cpu/online"); cpus != nil {
 		return cpus
 	}
 	dirs, _ := filepath.Glob(filepath.Join(s.sys, "devices/system/cpu/cpu[0-9]*/topology"))
 	for _, d := range dirs {
-		if n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(d)), "cpu")); err == nil {
+		n, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(filepath.Dir(d)), "cpu"))
+		if err == nil && !kernelfile.IsNotKernels(kernelfile.Check(d)) {
 			cpus = append(cpus, n)
 		}
 	}
@@ -103,11 +105,15 @@ func (s *source) values(cpus []int, file string) map[int]int {
 }
 
 // byPMU are the classes that have counters of their own; of one whose CPUs are of several speeds,
-// such as E-cores on a chip of their own, each speed is a class. Nil: not every CPU is in one.
+// such as E-cores on a chip of their own, each speed is a class. Nil: not every CPU is in one. The
+// counters' own lists have CPUs that are online alone (arch/x86/events/intel/core.c:
+// intel_pmu_cpu_dead): where no other list is known, they are believed.
 func (s *source) byPMU(cpus []int, frequency map[int]int) (all []Class) {
 	n := 0
 	for _, name := range pmus {
-		of := slices.DeleteFunc(s.list("bus/event_source/devices", name, "cpus"), func(c int) bool { return !slices.Contains(cpus, c) })
+		of := slices.DeleteFunc(s.list("bus/event_source/devices", name, "cpus"), func(c int) bool {
+			return cpus != nil && !slices.Contains(cpus, c)
+		})
 		if len(of) == 0 {
 			continue
 		}
@@ -120,10 +126,19 @@ func (s *source) byPMU(cpus []int, frequency map[int]int) (all []Class) {
 		}
 		all = append(all, Class{name, of})
 	}
-	if len(all) < 2 || n != len(cpus) {
+	if len(all) < 2 || cpus != nil && n != len(cpus) {
 		return nil
 	}
 	return all
+}
+
+// Unknown says why nothing is known of classes; "": it is, or there are none.
+func Unknown(sys string) string {
+	root := filepath.Join(cmp.Or(sys, "/sys"), "devices/system/cpu")
+	if err := kernelfile.Check(root); kernelfile.IsNotKernels(err) && Read(sys) == nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // parted parts CPUs by their values where these have a gap; nil: they have none.

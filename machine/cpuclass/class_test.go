@@ -96,6 +96,7 @@ func TestRead(t *testing.T) {
 		"nothing said":             {map[string]string{"devices/system/cpu/online": "0-3\n"}, ""},
 		"nothing there":            {nil, ""},
 		"no list of online CPUs":   {without, "capacity 1024 0, capacity 424 1"},
+		"only counters":            {map[string]string{"bus/event_source/devices/cpu_core/cpus": "0-15\n", "bus/event_source/devices/cpu_atom/cpus": "16-19\n"}, "cpu_core 0-15, cpu_atom 16-19"},
 		"a virtual machine's kind": {map[string]string{"devices/system/cpu/online": "0-3\n", "bus/event_source/devices/cpu_core/cpus": "0-3\n"}, ""},
 	} {
 		if got := String(Read(sys(t, c.files))); got != c.want {
@@ -150,6 +151,27 @@ func TestIntegrationCovered(t *testing.T) {
 	covered.Run(t, map[string]string{"/sys/devices/system/cpu/online": "0-1023\n"}, func() {
 		if got := String(Read("")); got != want {
 			t.Errorf("%q, and %q beside a file of lxcfs", want, got)
+		}
+	})
+}
+
+// A folder of CPUs that is a container's tells neither which there are nor that all are alike.
+func TestIntegrationCoveredFolder(t *testing.T) {
+	if why := Unknown(""); why != "" {
+		t.Skip(why)
+	}
+	covered.Run(t, map[string]string{"/sys/devices/system/cpu": ""}, func() {
+		for _, dir := range []string{"cpu0/topology", "cpu1/topology"} {
+			if err := os.MkdirAll(filepath.Join("/sys/devices/system/cpu", dir), 0o755); err != nil {
+				t.Error(err)
+			}
+		}
+		s := source{sys: "/sys"}
+		if cpus := s.online(); cpus != nil {
+			t.Errorf("a container's CPUs are online: %v", cpus)
+		}
+		if why := Unknown(""); Read("") == nil && why == "" {
+			t.Error("nothing is known of classes, and nobody hears of it")
 		}
 	})
 }

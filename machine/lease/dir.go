@@ -122,7 +122,7 @@ func ownsDir(dir string) bool {
 func bootID() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
-		return "", fmt.Errorf("identify this boot: %w: mount /proc", err)
+		return "", fmt.Errorf("identify this boot: %w: mount -t proc proc /proc, without subset=pid", err)
 	}
 	return strings.TrimSpace(string(b)), nil
 }

@@ -18,6 +18,7 @@ type redfishMeter struct {
 	path    string // of its resource
 	part    string // the JSON pointer of one of several in it; "": the resource is one
 	label   string // what the BMC calls it
+	ofPart  bool   // the BMC says that it is of a part of the machine
 	parse   func([]byte) (redfishReading, error)
 	reading redfishReading
 }
@@ -73,6 +74,7 @@ type redfishLink struct {
 // redfishChassis is a chassis with its readings and its relations.
 type redfishChassis struct {
 	ID                        string `json:"@odata.id"`
+	ChassisType               string
 	EnvironmentMetrics, Power redfishLink
 	Links                     struct {
 		ContainedBy               redfishLink
@@ -125,10 +127,27 @@ func (r *redfish) find(ctx context.Context, want, meter string) (redfishMeter, e
 	if len(with) > 1 {
 		whole = outermost(all, with)
 	}
-	if whole != nil && len(whole.meters) == 1 {
+	if whole != nil && (want != "" || !whole.shared(all)) && len(whole.meters) == 1 && !whole.meters[0].ofPart {
 		return whole.meters[0], nil
 	}
 	return redfishMeter{}, several(with)
+}
+
+// node are the kinds of chassis that are one of several systems in another chassis
+// (Chassis.ChassisType of DSP8010).
+var node = []string{"Blade", "Sled", "Cartridge"}
+
+// shared reports whether a chassis has others' machines in it, so that its reading is of all of
+// them, though a node's BMC lists its own system alone: a rack, or the enclosure of a blade.
+func (c *redfishChassis) shared(all []*redfishChassis) bool {
+	switch c.ChassisType {
+	case "Rack", "RackGroup", "Row", "Pod", "PowerStrip":
+		return true
+	}
+	in := containers(all)
+	return slices.ContainsFunc(all, func(o *redfishChassis) bool {
+		return o != c && slices.Contains(node, o.ChassisType) && isInside(in, o, c)
+	})
 }
 
 // several lists the meters of which none is known to be the machine's.
@@ -143,7 +162,11 @@ func several(with []*redfishChassis) *Unavailable {
 			}
 		}
 	}
-	return &Unavailable{fmt.Sprintf("%d power readings, and the BMC does not say which is the whole machine's: %s", len(all), listed(all)),
+	why := fmt.Sprintf("%d power readings, and the BMC does not say which is the whole machine's: %s", len(all), listed(all))
+	if len(all) == 1 {
+		why = "one power reading, and the BMC says that it is not of this machine as a whole, or of others, too: " + all[0]
+	}
+	return &Unavailable{why,
 		"name one: redfish=ADDRESS?meter=" + shortened(first, mostName)}
 }
 
@@ -223,7 +246,20 @@ func (r *redfish) read(ctx context.Context, m *redfishMeter) error {
 // outermost is the chassis with a meter in which all the others with one are; nil where
 // none is, or where it has several machines in it.
 func outermost(all, with []*redfishChassis) *redfishChassis {
-	in := map[string]string{} // chassis to that which it is in
+	in := containers(all)
+	for _, o := range with {
+		has := func(c *redfishChassis) bool { return c == o || isInside(in, c, o) }
+		if !slices.ContainsFunc(with, func(c *redfishChassis) bool { return !has(c) }) &&
+			len(o.Links.ComputerSystems) <= 1 {
+			return o
+		}
+	}
+	return nil
+}
+
+// containers are the chassis that each chassis is in, by their paths.
+func containers(all []*redfishChassis) map[string]string {
+	in := map[string]string{}
 	for _, c := range all {
 		if up := c.Links.ContainedBy.ID; up != "" {
 			in[plainPath(c.ID)] = plainPath(up)
@@ -232,22 +268,18 @@ func outermost(all, with []*redfishChassis) *redfishChassis {
 			in[plainPath(x.ID)] = plainPath(c.ID)
 		}
 	}
-	inside := func(c, outer string) bool {
-		for range mostChassis {
-			if c = in[c]; c == outer {
-				return true
-			}
-		}
-		return false
-	}
-	for _, o := range with {
-		has := func(c *redfishChassis) bool { return c == o || inside(plainPath(c.ID), plainPath(o.ID)) }
-		if !slices.ContainsFunc(with, func(c *redfishChassis) bool { return !has(c) }) &&
-			len(o.Links.ComputerSystems) <= 1 {
-			return o
+	return in
+}
+
+// isInside reports whether a chassis is in another, by any number of steps.
+func isInside(in map[string]string, c, outer *redfishChassis) bool {
+	at := plainPath(c.ID)
+	for range mostChassis {
+		if at = in[at]; at == plainPath(outer.ID) {
+			return true
 		}
 	}
-	return nil
+	return false
 }
 
 func plainPath(p string) string { return strings.TrimRight(p, "/") }
@@ -384,6 +416,22 @@ func (c powerControl) isWhole(chassis string) bool {
 	})
 }
 
+// ofPart reports whether the control says that it is of a part alone: by its context, or by links
+// to nothing but what a system has.
+func (c powerControl) ofPart() bool {
+	switch c.PhysicalContext {
+	case "CPU", "CPUSubsystem", "GPU", "GPUSubsystem", "Memory", "MemorySubsystem", "Accelerator", "ASIC", "FPGA",
+		"Fan", "NetworkingDevice", "StorageDevice", "StorageSubsystem", "PCIeDevice":
+		return true
+	}
+	var items []redfishLink
+	return json.Unmarshal(c.RelatedItem, &items) == nil && len(items) > 0 &&
+		!slices.ContainsFunc(items, func(l redfishLink) bool {
+			system, ok := strings.CutPrefix(plainPath(l.ID), "/redfish/v1/Systems/")
+			return !ok || !strings.Contains(system, "/")
+		})
+}
+
 // powerMeters are the controls of a Power resource that have a reading: only that of the
 // whole if one, and no other, says that it is.
 func powerMeters(b []byte, path, chassis string) ([]redfishMeter, error) {
@@ -397,7 +445,7 @@ func powerMeters(b []byte, path, chassis string) ([]redfishMeter, error) {
 			continue
 		}
 		m := redfishMeter{path: path, part: fmt.Sprintf("/PowerControl/%d", i), label: c.Name,
-			parse: parsePowerAt(i), reading: c.reading(i)}
+			parse: parsePowerAt(i), reading: c.reading(i), ofPart: c.ofPart()}
 		meters = append(meters, m)
 		if c.isWhole(chassis) {
 			whole = append(whole, m)

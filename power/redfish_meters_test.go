@@ -80,6 +80,26 @@ func TestRedfishMeters(t *testing.T) {
 			"Node": chassis("Node", withEnv, `"ComputerSystems": [{"@odata.id": "/redfish/v1/Systems/1"}]`), "Node/Env": env("900")}, "", 900, "Node/Env"},
 		"one has several machines in it": {map[string]string{"A": chassis("A", withEnv, inside("Rack")), "A/Env": env("300"), "B": chassis("B", withEnv, inside("Rack")), "B/Env": env("310"),
 			"Rack": chassis("Rack", withEnv, `"ComputerSystems": [{"@odata.id": "/redfish/v1/Systems/1"}, {"@odata.id": "/redfish/v1/Systems/2"}]`), "Rack/Env": env("640")}, "", 0, "3 power readings"},
+		"a blade's BMC lists the enclosure of all blades": {map[string]string{
+			"Blade": chassis("Blade", `"ChassisType": "Blade", `+withEnv, inside("Box")+`, "ComputerSystems": [{"@odata.id": "/redfish/v1/Systems/1"}]`), "Blade/Env": env("310"),
+			"Box": chassis("Box", `"ChassisType": "Enclosure", `+withEnv, `"ComputerSystems": [{"@odata.id": "/redfish/v1/Systems/1"}]`), "Box/Env": env("2400")}, "", 0,
+			"2 power readings, and the BMC does not say"},
+		"only the enclosure of a sled has a reading": {map[string]string{
+			"Sled": chassis("Sled", `"ChassisType": "Sled"`, inside("Box")),
+			"Box":  chassis("Box", `"ChassisType": "Enclosure", `+withEnv, ""), "Box/Env": env("2400")}, "", 0,
+			"not of this machine as a whole, or of others, too: /redfish/v1/Chassis/Box/Env (2400 W)"},
+		"a blade of which the enclosure is not listed": {map[string]string{
+			"1": chassis("1", `"ChassisType": "Blade", `+withEnv, inside("Box")), "1/Env": env("310")}, "", 310, "1/Env"},
+		"a rack's own reading": {map[string]string{"R": chassis("R", `"ChassisType": "Rack", `+withEnv, ""), "R/Env": env("9000")}, "", 0, "or of others, too"},
+		"a rack that is named": {map[string]string{"R": chassis("R", `"ChassisType": "Rack", `+withEnv, ""), "R/Env": env("9000")}, "&chassis=R", 9000, "R/Env"},
+		"an enclosure with trays": {map[string]string{
+			"Tray": chassis("Tray", `"ChassisType": "Module", `+withEnv, inside("Box")), "Tray/Env": env("700"),
+			"Box": chassis("Box", `"ChassisType": "Enclosure", `+withEnv, ""), "Box/Env": env("2400")}, "", 2400, "Box/Env"},
+		"the only reading is of the processors": {map[string]string{"1": chassis("1", withPower, ""),
+			"1/Power": `{"PowerControl": [{"Name": "CPU Sub-system Power", "PowerConsumedWatts": 150, "RelatedItem": [{"@odata.id": "/redfish/v1/Systems/1/Processors/1"}]}]}`},
+			"", 0, `not of this machine as a whole, or of others, too: /redfish/v1/Chassis/1/Power#/PowerControl/0 ("CPU Sub-system Power", 150 W)`},
+		"by its context, it is of the memory": {map[string]string{"1": chassis("1", withPower, ""),
+			"1/Power": `{"PowerControl": [{"PhysicalContext": "Memory", "PowerConsumedWatts": 40}]}`}, "", 0, "not of this machine as a whole"},
 		"a sensor":             {map[string]string{"1": chassis("1", `"Id": "1"`, ""), "1/S": `{"Reading": 222.5, "ReadingUnits": "W", "Name": "Total"}`}, "&meter=/redfish/v1/Chassis/1/S", 222.5, "Total"},
 		"a sensor of volts":    {map[string]string{"1": chassis("1", `"Id": "1"`, ""), "1/S": `{"Reading": 222.5, "ReadingUnits": "V"}`}, "&meter=/redfish/v1/Chassis/1/S", 0, `"V", and not in W`},
 		"no such chassis":      {map[string]string{"A": chassis("A", withEnv, ""), "A/Env": env("300")}, "&chassis=Q", 0, "no such chassis"},

@@ -20,7 +20,11 @@ type runningChannel struct {
 	overNs    int64
 	now, most float64 // watts
 	any       bool
+	counts    bool // it is a counter
 }
+
+// still tells a counter that has never moved: it counts nothing, and 0 W is no reading.
+func (ch *runningChannel) still() bool { return ch.counts && ch.joule == 0 }
 
 // Reading is one value of one channel; a counter's is the mean since the reading
 // before.
@@ -68,7 +72,7 @@ func (r *Running) Take(t Trace) []Reading {
 // unless it was silent for longer than mostNs; a counter loses nothing.
 func (ch *runningChannel) take(v, ns int64, kind Kind, mostNs int64) (w float64, ok bool) {
 	before, passed, known := ch.v, ns-ch.ns, ch.known
-	ch.v, ch.ns, ch.known = v, ns, true
+	ch.v, ch.ns, ch.known, ch.counts = v, ns, true, kind == Energy
 	switch {
 	case kind == Energy && !known:
 		return 0, false
@@ -89,18 +93,19 @@ func (ch *runningChannel) take(v, ns int64, kind Kind, mostNs int64) (w float64,
 }
 
 // Mean is a channel's mean over the time that its readings cover, and the
-// largest; not ok before the second reading.
+// largest; not ok before the second reading, nor of a counter that stands still.
 func (r *Running) Mean(c int) (mean, most float64, ok bool) {
-	if c >= len(r.channels) || r.channels[c].overNs == 0 {
+	if c >= len(r.channels) || r.channels[c].overNs == 0 || r.channels[c].still() {
 		return 0, 0, false
 	}
 	ch := r.channels[c]
 	return ch.joule / (float64(ch.overNs) / 1e9), ch.most, true
 }
 
-// Newest is a channel's last value, watts, and when it was read.
+// Newest is a channel's last value, watts, and when it was read; not ok of a counter that stands
+// still.
 func (r *Running) Newest(c int) (w float64, atNs int64, ok bool) {
-	if c >= len(r.channels) || !r.channels[c].any {
+	if c >= len(r.channels) || !r.channels[c].any || r.channels[c].still() {
 		return 0, 0, false
 	}
 	return r.channels[c].now, r.channels[c].ns, true

@@ -51,6 +51,16 @@ func TestRunningSilence(t *testing.T) {
 	if mean, most, ok := r.Mean(0); !ok || mean != 150 || most != 200 || len(got) != 2 {
 		t.Errorf("mean %v, most %v, %v", mean, most, got)
 	}
+	still := meter(7000, 7000, 7000)
+	still.Info.Channels[0].Kind = Energy
+	r = Running{}
+	r.Take(still)
+	if mean, _, ok := r.Mean(0); ok {
+		t.Errorf("a counter that stands still has a mean of %v", mean)
+	}
+	if w, _, ok := r.Newest(0); ok {
+		t.Errorf("a counter that stands still reads %v W", w)
+	}
 	if _, _, ok := (&Running{}).Mean(0); ok {
 		t.Error("a mean of nothing")
 	}

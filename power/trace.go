@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -91,8 +92,8 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 	if in = clip(in, c, fromNs, toNs); counts {
 		m := energyMean(in, c)
 		if m.Watts == 0 {
-			return Mean{}, &Missing{fmt.Sprintf("the counter %s did not move in %s: it does not count",
-				t.Info.Channels[c].Name, seconds(int64(m.Covered)))}
+			return Mean{}, &Missing{fmt.Sprintf("the counter %s did not move in %s: it does not count%s",
+				t.Info.Channels[c].Name, seconds(int64(m.Covered)), withoutMemory(t.Info.Channels[c].Name))}
 		}
 		m.U, m.Effective = t.edges(c, m), float64(m.N)
 		return m, nil
@@ -101,6 +102,19 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 	m.U, m.Effective = scatter(wattsOf(in, c))
 	return m, nil
 }
+
+// withoutMemory says how to measure without a zone of memory that firmware has switched off; ""
+// of any other.
+func withoutMemory(channel string) string {
+	if strings.HasSuffix(channel, "_dram") {
+		return "; measure only the packages, on both hosts: rapl?scope=package"
+	}
+	return ""
+}
+
+// leastWatts is less than a running machine can draw: the meter has another unit, or measures
+// something else. A board of the smallest kind draws half a watt.
+const leastWatts = 0.1
 
 // edges is what a counter that grows in steps, and at its own times, leaves of the
 // power between two readings: at each edge anything between none and all of a step
@@ -148,8 +162,11 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		sum.Equal = (n == 0 || sum.Equal) && m.Equal
 		n++
 	}
-	if n == 0 {
+	switch whole := rank[t.Info.Scope] >= rank[ScopeBoard]; {
+	case n == 0:
 		return Mean{}, &Missing{"none of its channels stands for it"}
+	case whole && sum.Watts < leastWatts:
+		return Mean{}, &Missing{fmt.Sprintf("it reads %s W, and no machine that runs draws so little: its unit is another, or it is no meter of the whole", formatWatts(sum.Watts))}
 	}
 	return sum, nil
 }

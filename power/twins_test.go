@@ -144,6 +144,11 @@ func TestRAPLImplausible(t *testing.T) {
 	if m, err := tr.Sum(0, 5*second); err == nil || !strings.Contains(err.Error(), "package_0 did not move in 5s") {
 		t.Errorf("it stands still: %v W, %v", m.Watts, err)
 	}
+	memory := meter(7000, 7000, 7000)
+	memory.Info.Channels[0] = Channel{Name: "package_0_dram", Kind: Energy, Scope: ScopeMemory}
+	if m, err := memory.Sum(0, 2*second); err == nil || !strings.Contains(err.Error(), "rapl?scope=package") {
+		t.Errorf("memory that is not counted: %v W, %v", m.Watts, err)
+	}
 	write(t, filepath.Join(root, "intel-rapl:0", "max_energy_range_uj"), "65536\n")
 	if _, err := open(t, "rapl?root="+root); err == nil || !strings.Contains(err.Error(), "no counter has so little") {
 		t.Errorf("a range of 65 mJ: %v", err)
@@ -154,6 +159,23 @@ func TestRAPLImplausible(t *testing.T) {
 	}
 	if err := z.add(dieRange+5, second); err == nil || !strings.Contains(err.Error(), "more than its range") {
 		t.Errorf("beyond its range: %v", err)
+	}
+}
+
+// A whole machine does not draw milliwatts: firmware that has another unit than it says.
+func TestWholeMachineOfMilliwatts(t *testing.T) {
+	x := meter(.2, .21, .19)
+	for i := range x.Samples { // what a meter of 200 W reads in thousandths
+		x.Samples[i].V[0] /= 10
+	}
+	x.Info.Scope = ScopeBoard
+	if m, err := x.Sum(0, 2*second); err == nil || !strings.Contains(err.Error(), "no machine that runs draws so little") {
+		t.Errorf("%v W, %v", m.Watts, err)
+	}
+	if x.Info.Scope = ScopeDevice; true {
+		if m, err := x.Sum(0, 2*second); err != nil || m.Watts <= 0 {
+			t.Errorf("a device: %v W, %v", m.Watts, err)
+		}
 	}
 }
 

@@ -105,7 +105,7 @@ func (fs FS) irqbalance() wire.Check {
 		c.Found, err = s.Get()
 	}
 	if err != nil {
-		c.Status, c.Found = "warn", err.Error()
+		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
 	}
 	if c.Found == tune.None && fs.Proc == "" && inPIDNamespace() {
 		c.Status, c.Found, c.Fix = "warn", "not seen: the host's processes are not, from this PID namespace", "look on the host: systemctl stop irqbalance"

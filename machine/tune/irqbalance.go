@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
@@ -26,6 +27,9 @@ const (
 // SIGSTOP and goes on by SIGCONT: that needs no service manager, loses nothing of
 // its state, and any process can undo it.
 func (fs FS) irqbalance() (string, error) {
+	if err := fs.ownPIDs(); err != nil {
+		return "", err
+	}
 	state := None
 	for _, p := range fs.balancers() {
 		switch {
@@ -38,7 +42,22 @@ func (fs FS) irqbalance() (string, error) {
 	return state, nil
 }
 
+// ownPIDs refuses a /proc of another PID namespace: its numbers would be those of other processes
+// here, which a signal must not reach.
+func (fs FS) ownPIDs() error {
+	if fs.Proc != "" {
+		return nil // a fixture
+	}
+	if err := kernelfile.CheckPIDs("/proc"); err != nil {
+		return &fault.Error{Op: "look for irqbalance", Err: err, How: fault.Fix(err)}
+	}
+	return nil
+}
+
 func (fs FS) setIRQBalance(v string) error {
+	if err := fs.ownPIDs(); err != nil {
+		return err
+	}
 	sig := unix.SIGCONT
 	switch v {
 	case Stopped:
@@ -57,10 +76,11 @@ func (fs FS) setIRQBalance(v string) error {
 	return nil
 }
 
-// Balancing reports whether there is an irqbalance to stop.
+// Balancing reports whether there is an irqbalance to stop, or may be: where nobody can look,
+// whoever stops it finds out why.
 func (fs FS) Balancing() bool {
 	s, err := fs.irqbalance()
-	return err == nil && s != None
+	return err != nil || s != None
 }
 
 type balancer struct {

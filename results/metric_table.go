@@ -247,6 +247,11 @@ var MetricSections = []MetricSection{
 				"which it throttled, how many, of how many, and for how long, its CPUs added up. N is how " +
 				"many levels the cgroup is above that of zcbench on this host, 0 its own; the quality " +
 				"column names it. Missing where there is no limit"},
+		{Names: "cgroup_unseen_held_share", Units: "1",
+			Source: "/proc/PID/task/TID/schedstat; /proc/stat",
+			Meaning: "in a container from which the cgroups above are not seen: the share of the window " +
+				"in which a thread of zcbench could run and did not, while its CPU was idle, which is " +
+				"what a CPU limit above does; missing below 0.05"},
 		{Names: "cgroup_N_memory_high cgroup_N_memory_max",
 			Units: "1", Source: "cgroup memory.events.local; cgroup memory.failcnt",
 			Meaning: "times that memory.high, or memory.max (version 1: memory.limit_in_bytes), made " +

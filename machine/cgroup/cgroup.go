@@ -20,6 +20,7 @@ type Groups struct {
 	tree        chain // of version 2, which has the pressure of each group
 	at          string
 	unseen      []string
+	unseenCPU   bool // of cpu
 	file        func(string) ([]byte, error)
 	proc        string
 }
@@ -76,6 +77,8 @@ func (g *Groups) chain(controller string, all []hierarchy, seen []mounted) chain
 		return chain{} // a kernel without the controller limits nothing by it
 	}
 	c := g.find(&all[i], seen)
+	before := len(g.unseen)
+	defer func() { g.unseenCPU = g.unseenCPU || controller == "cpu" && len(g.unseen) > before }()
 	switch {
 	case c.places == nil:
 		g.unseen = append(g.unseen, fmt.Sprintf("no mount shows the control group of %s", controller))
@@ -178,6 +181,9 @@ func (g *Groups) text(c chain, p place, name string) []byte {
 
 // Unseen says what of the groups that limit this process cannot be seen; none: all can.
 func (g *Groups) Unseen() []string { return g.unseen }
+
+// UnseenCPU tells that limits of CPU time may be set by groups that cannot be seen.
+func (g *Groups) UnseenCPU() bool { return g != nil && g.unseenCPU }
 
 // Close gives back what Open took. The groups of nil are none.
 func (g *Groups) Close() {

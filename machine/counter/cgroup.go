@@ -4,6 +4,7 @@ package counter
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/zcbench/zcbench/machine/cgroup"
@@ -14,6 +15,7 @@ const (
 	cpuStatSource  = "cgroup cpu.stat"
 	memoryEvents   = "cgroup memory.events.local"
 	memoryFailures = "cgroup memory.failcnt"
+	unseenSource   = "/proc/PID/task/TID/schedstat; /proc/stat"
 	pressureSource = "cgroup cpu.pressure, memory.pressure"
 )
 
@@ -66,6 +68,44 @@ func (c *Change) cgroups(r *rows, before, after *cgroup.Reading) {
 			r.add("cgroup_pressure_"+x.name+"_us", "us", float64(*x.us), pressureSource, "")
 		}
 	}
+}
+
+// wakeNs is allowed for one wake of a thread: how long it waits for its CPU to leave an idle state.
+// The deepest states of processors take 0.1 to 0.2 ms (drivers/idle/intel_idle.c: exit_latency).
+const wakeNs = 200_000
+
+// leastHeld is from which share of the window on a thread's waiting shows a limit.
+const leastHeld = .05
+
+// heldUnseen finds a CPU limit of a group that cannot be seen, as of those above a container. A
+// thread that can run waits while another has its CPU, and else for as long only as that takes to
+// wake; one that waits while its CPU is idle is throttled: it stays in the run queue of its group,
+// which is out of that of the CPU (kernel/sched/fair.c: throttle_cfs_rq; stats.h:
+// sched_info_depart).
+func (c *Change) heldUnseen(r *rows, slackS float64) {
+	if r.seconds <= 0 {
+		return
+	}
+	held := 0.
+	for _, t := range c.Threads {
+		if !t.HasWait || t.New || t.CPU < 0 {
+			continue
+		}
+		i := slices.IndexFunc(c.CPU.PerCPU, func(u OneCPUUsage) bool { return u.CPU == t.CPU && u.BusyCores != nil })
+		if i < 0 {
+			continue
+		}
+		u := c.CPU.PerCPU[i]
+		others := max(*u.BusyCores-float64(t.RunNs)/1e9/r.seconds, 0) + *u.StealCores // the hypervisor's may be in idle time, too
+		doubt := u.UncertaintyCores + slackS/r.seconds + float64(t.Voluntary)*wakeNs/1e9/r.seconds
+		held = max(held, float64(t.WaitNs)/1e9/r.seconds-others-doubt)
+	}
+	if held < leastHeld {
+		return
+	}
+	words := fmt.Sprintf("a thread of its own could run and did not for %.0f %% of the window, while its CPU was idle: a CPU limit (cpu.max) of a cgroup above this container, which is not seen from here", 100*held)
+	r.add(results.MetricUnseenLimit, "1", held, unseenSource, words)
+	c.warnOf(words)
 }
 
 func (c *Change) warnOf(held string) {

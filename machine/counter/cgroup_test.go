@@ -65,3 +65,35 @@ func TestCgroupRows(t *testing.T) {
 		t.Errorf("of one reading: %s", strings.TrimSpace(r.out[0].Name))
 	}
 }
+
+// A limit above a container is not seen, and shows by a thread that waits while its CPU is idle.
+func TestHeldByALimitThatIsNotSeen(t *testing.T) {
+	for name, x := range map[string]struct {
+		busy, run, wait, steal float64 // cores
+		switches               uint64
+		want                   float64 // 0: no figure
+	}{
+		"throttled":                   {.3, .3, .69, 0, 100, .69 - .002 - .01},
+		"others had its CPU":          {1, .3, .69, 0, 100, 0},
+		"the hypervisor had its CPU":  {.4, .3, .69, .6, 100, 0},
+		"it slept and woke":           {.3, .3, .3, 0, 20_000, 0},
+		"it had what it wanted":       {.9, .9, .01, 0, 100, 0},
+		"throttled and often asleep":  {.3, .3, .69, 0, 10_000, .69 - .2 - .01},
+		"an edge of the window, only": {.5, .5, .04, 0, 0, 0},
+	} {
+		c, r := Change{}, rows{seconds: 10}
+		c.CPU.PerCPU = []OneCPUUsage{{CPU: 3, CPUFigures: CPUFigures{BusyCores: &x.busy, StealCores: &x.steal, UncertaintyCores: .01}}}
+		c.Threads = []ThreadDelta{{CPU: 3, RunNs: int64(x.run * 1e10), WaitNs: uint64(x.wait * 1e10), HasWait: true, Voluntary: x.switches},
+			{CPU: -1, WaitNs: 1e10, HasWait: true}, {CPU: 3, WaitNs: 1e10}, {CPU: 3, WaitNs: 1e10, HasWait: true, New: true}}
+		c.heldUnseen(&r, 0)
+		h := results.Host{Metrics: r.out}
+		for _, m := range h.Rows() {
+			if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+				t.Error(err)
+			}
+		}
+		if share, words := h.HeldBack(); share < x.want-1e-6 || share > x.want+1e-6 || (words != "") != (x.want > 0) || len(c.Warnings) != len(r.out) {
+			t.Errorf("%s: %v, %q; want %v", name, share, words, x.want)
+		}
+	}
+}

@@ -90,6 +90,9 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 		rows.netstat(c.Netstat, before.Netstat, after.Netstat)
 	}
 	c.cgroups(&rows, before.Groups, after.Groups)
+	if cfg.Groups.UnseenCPU() {
+		c.heldUnseen(&rows, float64(before.TookNs+after.TookNs)/1e9)
+	}
 	rows.cost(before, after)
 	c.Idle = rows.idle
 	c.Unjudged = c.unjudged()

@@ -82,7 +82,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	if len(h.sensors) == 0 {
 		if refused != nil {
-			return nil, &Unavailable{fmt.Sprintf("no power sensor can be read: %v", refused), privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)}
+			return nil, hwmonRefused(refused)
 		}
 		return nil, noSensor(root, s.Target, others)
 	}
@@ -92,6 +92,18 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	h.info.Device = h.device()
 	return h, nil
+}
+
+// hwmonRefused says why sensors that are there cannot be read.
+func hwmonRefused(err error) *Unavailable {
+	fix := "dmesg shows what their driver says of it; ipmi or redfish may read the machine"
+	switch {
+	case kernelfile.IsNotKernels(err):
+		fix = "measure on the host: another file stands at the place of the kernel's"
+	case errors.Is(err, os.ErrPermission):
+		fix = privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)
+	}
+	return &Unavailable{fmt.Sprintf("no power sensor can be read: %v", err), fix}
 }
 
 // hwmonPlace is a device's name and the folder of its files. Drivers that register

@@ -3,11 +3,16 @@
 package power
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/privilege"
+	"golang.org/x/sys/unix"
 )
 
 // The ACPI meter's driver of before 2025 has all its files, name too, in the device's
@@ -117,5 +122,18 @@ func TestSeveralACPIMeters(t *testing.T) {
 	found, err := openHwmon(Spec{Name: "hwmon", Options: map[string][]string{"root": {root}}})
 	if err != nil || found.info.NoSum == nil {
 		t.Errorf("%v, %+v", err, found)
+	}
+}
+
+// The fix for sensors that are there follows from why they cannot be read.
+func TestHwmonRefused(t *testing.T) {
+	for fix, err := range map[string]error{
+		"measure on the host": errors.Join(&kernelfile.NotKernels{Path: "/sys/class/hwmon/hwmon0/power1_average"}),
+		"dmesg shows":         &os.PathError{Op: "open", Path: "power1_average", Err: unix.ENXIO},
+		privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH): &os.PathError{Op: "open", Path: "power1_average", Err: unix.EACCES},
+	} {
+		if u := hwmonRefused(err); !strings.Contains(u.How, fix) || !strings.Contains(u.Why, "power1_average") {
+			t.Errorf("%v: %q, fix %q; want %q", err, u.Why, u.How, fix)
+		}
 	}
 }

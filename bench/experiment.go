@@ -144,8 +144,10 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 // follows.
 func (e *Experiment) noteNotKernels(ends ...*host.Host) {
 	for i, h := range ends {
-		// Docker hides /proc/interrupts always: who needs it, to place interrupts, hears of it then.
-		files := slices.DeleteFunc(slices.Clone(h.Info.NotKernels), func(f string) bool { return f == "/proc/interrupts" })
+		// Docker hides /proc/interrupts always: who needs it, to place them, hears of it then.
+		files := slices.DeleteFunc(slices.Clone(h.Info.NotKernels), func(f string) bool {
+			return f == "/proc/interrupts"
+		})
 		lost := doctor.WithoutKernels(files)
 		if lost == "" || i > 0 && h.SameMachine(ends[0]) && slices.Equal(files, ends[0].Info.NotKernels) {
 			continue

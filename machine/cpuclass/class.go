@@ -58,8 +58,8 @@ func megahertz(khz int) string { return fmt.Sprintf("%d MHz", khz/1000) }
 type source struct{ sys string }
 
 // online are the CPUs that are; where a container covers the kernel's list, those whose topology
-// the kernel shows, which it does of CPUs that are online alone (drivers/base/topology.c); nil where
-// the folder of CPUs is the container's, too: it lists others, by other numbers.
+// the kernel shows, which it does of CPUs that are online alone (drivers/base/topology.c); nil
+// where the folder of CPUs is the container's, too: it lists others, by other numbers.
 func (s *source) online() (cpus []int) {
 	if cpus = s.list("devices/system/cpu/online"); cpus != nil {
 		return cpus

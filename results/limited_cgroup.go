@@ -10,8 +10,8 @@ const heldByCgroups = .05
 // HeldBack is the largest share of the periods of a CPU limit in which it throttled, of all of an
 // end's control groups, or of the window in which tasks waited for memory because memory.high was
 // met, or in which a thread was held back by a group that is not seen. The words say which limit
-// that was; empty: none held the end back, or nobody knows. A share of 1 stands for memory.high where
-// nobody counts how long tasks waited.
+// that was; empty: none held the end back, or nobody knows. A share of 1 stands for memory.high
+// where nobody counts how long tasks waited.
 func (h *Host) HeldBack() (share float64, words string) {
 	stall, known, high := 0., false, ""
 	for i := range h.Metrics {

@@ -17,7 +17,9 @@ type Heat struct {
 }
 
 // cpuSensors are the names of hwmon devices that are CPUs, whose temp1 is the
-// package or die (Documentation/hwmon of the kernel).
+// package or die (Documentation/hwmon of the kernel). On some of AMD's processors temp1, Tctl, is
+// 10 to 27 K more than that, so that fans turn faster; there temp2 is Tdie
+// (drivers/hwmon/k10temp.c: tctl_offset_table).
 var cpuSensors = []string{"coretemp", "k10temp", "zenpower", "cpu_thermal"}
 
 // ReadHeat reads the frequency of cpus (nil: all online ones) and the temperature
@@ -41,7 +43,11 @@ func ReadHeat(fs FS, cpus []int) Heat {
 		if !slices.Contains(cpuSensors, line(filepath.Join(d, "name"))) {
 			continue
 		}
-		if milli, err := strconv.ParseFloat(line(filepath.Join(d, "temp1_input")), 64); err == nil {
+		sensor := "temp1"
+		if line(filepath.Join(d, "temp2_label")) == "Tdie" {
+			sensor = "temp2"
+		}
+		if milli, err := strconv.ParseFloat(line(filepath.Join(d, sensor+"_input")), 64); err == nil {
 			if t := milli / 1000; h.TempC == nil || t > *h.TempC {
 				h.TempC = &t
 			}

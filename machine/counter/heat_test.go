@@ -38,6 +38,18 @@ func TestReadHeat(t *testing.T) {
 	if h := ReadHeat(fs, nil); *h.MHz != 2500 || *h.TempC != 55 {
 		t.Errorf("%v MHz, %v C", *h.MHz, *h.TempC)
 	}
+	// A Threadripper 1950X: Tctl is 27 K above Tdie. Later ones have Tctl alone, and dies beside it.
+	put("class/hwmon/hwmon2/name", "k10temp\n")
+	put("class/hwmon/hwmon2/temp1_input", "88000\n")
+	put("class/hwmon/hwmon2/temp2_input", "61000\n")
+	put("class/hwmon/hwmon2/temp2_label", "Tdie\n")
+	if h := ReadHeat(fs, nil); *h.TempC != 61 {
+		t.Errorf("%v C of the die, want 61", *h.TempC)
+	}
+	put("class/hwmon/hwmon2/temp2_label", "Tccd1\n")
+	if h := ReadHeat(fs, nil); *h.TempC != 88 {
+		t.Errorf("%v C, want 88", *h.TempC)
+	}
 	if h := ReadHeat(fs, []int{1}); *h.MHz != 2000 {
 		t.Errorf("%v MHz", *h.MHz)
 	}

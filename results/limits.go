@@ -40,7 +40,7 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Coverage }},
 	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is certainly not the benchmark's, beyond the tick uncertainty of the window",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
-	{"throttled", ByEnvironment, "held back by a cgroup", .001, true, "", "run: share of the periods of a cgroup's CPU limit (cpu.max; version 1: cpu.cfs_quota_us) in which it throttled, of the cgroups of either end and all above them; where memory.high was met, share of the window in which tasks waited for memory, and where the kernel does not count that (PSI), any",
+	{"throttled", ByEnvironment, "held back by a cgroup", .001, true, "", "run: share of the periods of a cgroup's CPU limit (cpu.max; version 1: cpu.cfs_quota_us) in which it throttled, of the cgroups of either end and all above them; where memory.high was met, share of the window in which tasks waited for memory, and where the kernel does not count that (PSI), any; where cgroups above a container are not seen, share of the window in which a thread could run and its CPU was idle (`cgroup_unseen_held_share`)",
 		func(g *Gates) **float64 { return &g.Throttled }},
 	{IdleDriftGate, ByEnvironment, "drift of the idle power", .02, true, "", "run: difference of idle power before and after the run, relative to their mean (docs/power.md); a run beyond it is flagged; if the limit is set explicitly, the run is invalid and repeated",
 		func(g *Gates) **float64 { return &g.IdleDrift }},

@@ -38,7 +38,7 @@ func TestReadHeat(t *testing.T) {
 	if h := ReadHeat(fs, nil); *h.MHz != 2500 || *h.TempC != 55 {
 		t.Errorf("%v MHz, %v C", *h.MHz, *h.TempC)
 	}
-	// A Threadripper 1950X: Tctl is 27 K above Tdie. Later ones have Tctl alone, and dies beside it.
+	// Of a Threadripper 1950X, Tctl is 27 K above Tdie. Later ones have Tctl, and dies beside it.
 	put("class/hwmon/hwmon2/name", "k10temp\n")
 	put("class/hwmon/hwmon2/temp1_input", "88000\n")
 	put("class/hwmon/hwmon2/temp2_input", "61000\n")

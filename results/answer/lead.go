@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/results/compare"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // contests says of each figure which cell leads. Of the first it says so even where there is
@@ -29,6 +30,41 @@ func (w *writer) contests() {
 			first[i] = true
 		}
 	}
+	w.alone(groups)
+}
+
+// alone says what was measured where no cell can be ranked and one has runs: the answer of who
+// measures one rung of a ladder, or a control, is its figure.
+func (w *writer) alone(groups [][]*compare.Cell) {
+	var with []*compare.Cell
+	for i := range w.Set.Cells {
+		if c := &w.Set.Cells[i]; len(c.Runs) > 0 && !c.Runs[0].Calibrates() {
+			with = append(with, c)
+		}
+	}
+	if len(groups) > 0 || len(with) != 1 {
+		return
+	}
+	c := with[0]
+	for _, name := range slices.Concat(w.Figures...) {
+		m, err := compare.Lookup([]string{name})
+		if err != nil || !fits(&c.Cell, name) {
+			continue
+		}
+		if sum := stat.Summarize(figuresOf(m[0], c.Runs)); sum != nil {
+			w.say(Sentence{Section: Shown, Kind: Alone, Figure: name, Cells: []string{c.Cell.ID}, StandsOn: []Verdict{w.ofCell(c, name)},
+				Text: fmt.Sprintf("%s: %s by %s, which is not ranked: %s%s.", head(name), figure(sum, m[0]), c.Cell.ID, outside(c), w.heldUp(c))})
+			return
+		}
+	}
+}
+
+// heldUp says what else than the receiver kept most runs from being faster; "": nothing.
+func (w *writer) heldUp(c *compare.Cell) string {
+	if by := c.Held(); by != "" {
+		return "; it was " + compare.AtLimit(by)
+	}
+	return ""
 }
 
 // mostGroups is of how many groups of cells more than the first figure is told.

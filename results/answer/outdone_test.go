@@ -34,6 +34,26 @@ func TestOutdone(t *testing.T) {
 	}
 }
 
+// Who measures one rung of a ladder, or a control, alone has its figure for an answer, in the unit
+// of the table.
+func TestAloneAndNotRanked(t *testing.T) {
+	frames := made("xdp-x", "frames-x", 1, 1)
+	frames.MessageBytes = 64
+	j := plan.Journal(7, 1, frames)
+	for i := range j.Records {
+		j.Records[i].SUT.PacketsPerS = new(2173.8e3)
+		j.Records[i].Limit = results.BySender
+	}
+	s := sentence(t, report.Summarize(j).Answer, answer.Alone, "packets_per_s")
+	wants(t, "frames", s.Text, "Packets per second: 2174 kpps (1 run) by xdp-x/frames-x, which is not ranked: frames, which no application receives",
+		"; it was at the sender's limit.")
+	if s.Section != answer.Shown || len(s.StandsOn) != 1 {
+		t.Errorf("%+v", s)
+	}
+	s = sentence(t, of(1, made("tcp-trunc", "tcp", 60, 1)), answer.Alone, "throughput_gbps")
+	wants(t, "discarded", s.Text, "Gbit/s (1 run) by tcp-trunc/tcp, which is not ranked: its application never gets the payload")
+}
+
 // Power that was asked for and has no figure has a cause, which is not that nobody asked.
 func TestWattsThatAreMissing(t *testing.T) {
 	answered := func(change func(*results.Record)) answer.Sentence {

@@ -43,6 +43,10 @@ func head(metric string) string {
 
 // figure is a median with its interval.
 func figure(s *stat.Summary, m compare.Metric) string {
+	number := numberOf
+	if strings.HasSuffix(m.Name, "packets_per_s") { // as the tables and the progress have it
+		number, m.Unit = func(v float64) string { return numberOf(v / 1e3) }, "kpps"
+	}
 	text := number(s.Median)
 	if !strings.HasPrefix(m.Name, "roi_") && m.Unit != "1/s" { // whose heading says what it is
 		text += " " + m.Unit
@@ -57,7 +61,7 @@ func figure(s *stat.Summary, m compare.Metric) string {
 }
 
 // number shows about three digits, and never an exponent.
-func number(v float64) string {
+func numberOf(v float64) string {
 	decimals := 2
 	switch {
 	case v >= 999.5:

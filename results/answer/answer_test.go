@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	plan "github.com/zcbench/zcbench/results/plantest"
@@ -186,7 +187,7 @@ func TestText(t *testing.T) {
 		t.Errorf("%q", b.String())
 	}
 	for line := range strings.Lines(b.String()) {
-		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > answer.Width {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > plaintext.Width {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(line), line)
 		}
 	}

@@ -7,13 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
-
-// Width is how many columns the text of an answer keeps to.
-const Width = 80
 
 // Text writes an answer for a terminal: a heading per section, a sentence an item. Of none it
 // writes nothing.
@@ -26,7 +22,7 @@ func Text(w io.Writer, a *Answer) error {
 		}
 		fmt.Fprintln(b, s.Heading)
 		for i := range sentences {
-			wrap(b, plaintext.Line(sentences[i].Text+cites(&sentences[i])))
+			b.WriteString(plaintext.Wrap("  - ", "    ", plaintext.Line(sentences[i].Text+cites(&sentences[i]))))
 		}
 	}
 	return b.Flush()
@@ -54,20 +50,4 @@ func cites(s *Sentence) string {
 		numbers, more = numbers[:most], " ..."
 	}
 	return " " + strings.TrimSuffix(fmt.Sprint(numbers), "]") + more + "]"
-}
-
-// wrap writes an item in lines of at most Width columns where its words allow it.
-func wrap(b *bufio.Writer, text string) {
-	line, empty := "  - ", true
-	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width {
-			b.WriteString(line + "\n")
-			line, empty = "    ", true
-		}
-		if !empty {
-			line += " "
-		}
-		line, empty = line+word, false
-	}
-	b.WriteString(line + "\n")
 }

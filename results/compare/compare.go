@@ -207,6 +207,7 @@ type Result struct {
 	whole [][]Row // of each figure, those of all runs, where gates left any out
 
 	couples []Couple
+	within  bool // of cells of one source
 }
 
 // Alone is a cell that only one of the two has.
@@ -227,7 +228,10 @@ var ErrNothing = errors.New("they have no cell in common")
 func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	pairs, onlyA, onlyB := match(a, b)
 	if len(pairs) == 0 && !a.published() && !b.published() {
-		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, ErrNothing)
+		return nil, fmt.Errorf("%s and %s: %w: %s", a.Name, b.Name, ErrNothing, nearest(a, b))
+	}
+	if a.place != "" && a.place == b.place && sameRuns(pairs) {
+		return nil, fmt.Errorf("%s and %s: A and B are the same runs: name the results of two experiments, or choose cells of one by a factor, such as %s@rx=tcp %[3]s@rx=uring", a.Name, b.Name, cmp.Or(a.Dir, a.Name))
 	}
 	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
 	r.couples = couples(pairs, a, b)
@@ -252,7 +256,7 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
 	}
 	r := result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between)
-	r.couples = couples(pairs, s, s)
+	r.couples, r.within = couples(pairs, s, s), true
 	return r, nil
 }
 

@@ -95,7 +95,7 @@ func TestJointlySays(t *testing.T) {
 		t.Errorf("of three: %+v, %+v", d, all[0].Rows[0].Reach)
 	}
 	var b bytes.Buffer
-	if err := all[2].Table(&b); err != nil || !strings.Contains(b.String(), "over all rows of a figure and a factor and all 3 sources that A is compared with (Holm)") {
+	if err := all[2].Table(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "over all rows of a figure and a factor and all 3 sources that A is compared with (Holm)") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 	WithinAll(all, .05)

@@ -3,7 +3,9 @@
 package compare
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/results"
 )
@@ -114,4 +116,68 @@ func (s *Set) Like(c *Cell, chosen []string) *Cell {
 		}
 	}
 	return nil
+}
+
+// sameRuns tells whether all pairs are of one and the same runs.
+func sameRuns(pairs []pairing) bool {
+	for _, p := range pairs {
+		if len(p.a.Runs) == 0 || len(p.a.Runs) != len(p.b.Runs) {
+			return false
+		}
+		for i, r := range p.a.Runs {
+			if r.RunID == "" || r.RunID != p.b.Runs[i].RunID {
+				return false
+			}
+		}
+	}
+	return len(pairs) > 0
+}
+
+// nearest says which cells two sets have that match in none, and how to compare the two that differ
+// least.
+func nearest(a, b *Set) string {
+	var least []string
+	var x, y *results.Cell
+	for i := range a.Cells {
+		for k := range b.Cells {
+			var differ []string
+			for _, name := range factorNames() {
+				if factorOf(&a.Cells[i].Cell, name) != factorOf(&b.Cells[k].Cell, name) {
+					differ = append(differ, name)
+				}
+			}
+			if x == nil || len(differ) < len(least) {
+				least, x, y = differ, &a.Cells[i].Cell, &b.Cells[k].Cell
+			}
+		}
+	}
+	if x == nil {
+		return "one of them has no runs"
+	}
+	text := fmt.Sprintf("A has %s; B has %s", idsOf(a), idsOf(b))
+	if len(a.Chosen)+len(b.Chosen) == 0 {
+		text += fmt.Sprintf(". These two differ least: %s@%s %s@%s", a.Name, selectorOf(x, least), b.Name, selectorOf(y, least))
+	}
+	return text
+}
+
+func selectorOf(c *results.Cell, factors []string) string {
+	var of []string
+	for _, name := range factors {
+		of = append(of, name+"="+factorOf(c, name))
+	}
+	return strings.Join(of, ",")
+}
+
+// idsOf names the cells of a set: a few, and how many more there are.
+func idsOf(s *Set) string {
+	const most = 4
+	var ids []string
+	for i := range s.Cells {
+		ids = append(ids, s.Cells[i].Cell.ID)
+	}
+	if n := len(ids); n > most+1 {
+		return strings.Join(ids[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(ids, ", ")
 }

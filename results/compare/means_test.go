@@ -3,7 +3,9 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/results"
@@ -71,5 +73,75 @@ func TestVerdictOfMeanings(t *testing.T) {
 		if text := row.VerdictText(); text != x.want {
 			t.Errorf("%s, %d and %d runs with %q: %q, want %q", x.metric, x.runsA, x.runsB, x.warning, text, x.want)
 		}
+	}
+}
+
+// Where there is no verdict, the two medians are still read: what changes their meaning stands below.
+func TestMeaningsWithoutVerdict(t *testing.T) {
+	var j results.Journal
+	for rep := range 6 {
+		for _, c := range []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}} {
+			r := results.Record{RunID: fmt.Sprint(c.ID, rep), SessionID: "s", Cell: c, Rep: rep, Block: rep, Verdict: results.OK, Warnings: []string{results.WarnSoftirqElsewhere("0-1", "1")}}
+			r.SUT.Env.IRQCPU, r.SUT.Env.CPUsMeasured, r.TG.Env.CPUsMeasured = "0-1", "1", "0"
+			gbps := 10.
+			if c.ID == "b" {
+				gbps = 20 // another rate: costs have no verdict
+			}
+			for _, h := range []*results.Host{&r.SUT, &r.TG} {
+				h.ThroughputGbps, h.DurationS, h.Bytes, h.CPUBusyCores = new(gbps), new(1.), new(uint64(gbps*1e9/8)), new(1+.001*float64(rep))
+			}
+			j.Records = append(j.Records, r)
+		}
+	}
+	s := NewSet("x", j)
+	r, err := Within(&s, s.Cells[0].Cell, metrics(t, "ns_per_kb", "throughput_gbps"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := errors.Join(r.Sources(&b), r.Table(&b)); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(b.String(), "the SUT was not charged for all of its own softirq"); n != 1 || !strings.Contains(b.String(), "at saturation\nin b : a: the SUT was not charged for all of its own softirq\n") {
+		t.Errorf("%d times: %s", n, b.String())
+	}
+	if !strings.HasPrefix(b.String(), "B : A = two cells of x, which differ in one factor; baseline a\n") {
+		t.Error(b.String())
+	}
+}
+
+// The same runs twice, and results without a cell in common, are refused with what can be compared.
+func TestNothingToCompare(t *testing.T) {
+	set := func(name string, cells ...results.Cell) *Set {
+		var j results.Journal
+		for _, c := range cells {
+			for rep := range 2 {
+				r := results.Record{RunID: fmt.Sprint(name, c.ID, rep), SessionID: name, Cell: c, Rep: rep, Block: rep, Verdict: results.OK}
+				r.SUT.ThroughputGbps = new(1.)
+				j.Records = append(j.Records, r)
+			}
+		}
+		s := NewSet(name, j)
+		s.place = "/" + name
+		return &s
+	}
+	tcp, uring := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile"}
+	ms := metrics(t, "throughput_gbps")
+	_, err := Compare(set("x", tcp, uring), set("x", tcp, uring), ms)
+	if err == nil || !strings.Contains(err.Error(), "A and B are the same runs: name the results of two experiments") || !strings.Contains(err.Error(), "x@rx=tcp x@rx=uring") {
+		t.Error(err)
+	}
+	if _, err := Compare(set("x", tcp), set("y", tcp), ms); err != nil {
+		t.Error(err)
+	}
+	_, err = Compare(set("x", tcp), set("y", uring), ms)
+	if err == nil || !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "A has tcp/tcp; B has uring/sendfile. These two differ least: x@rx=tcp,tx=tcp y@rx=uring,tx=sendfile") {
+		t.Error(err)
+	}
+	if err := set("x", tcp, uring).choose("rx=zcrx"); err == nil || err.Error() != `selector "rx=zcrx" matches no cell; there are tcp/tcp, uring/sendfile` {
+		t.Error(err)
+	}
+	if err := set("x", tcp, uring).choose("foo=1"); err == nil || err.Error() != `selector "foo=1": "foo=1" is not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by rx, tx` {
+		t.Error(err)
 	}
 }

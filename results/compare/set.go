@@ -36,6 +36,7 @@ type Set struct {
 	Table   bool   // of a CSV file, which has figures alone
 
 	folder *environment.Folder // nil: there are no snapshots
+	place  string              // the absolute path of the folder that they are from; "": not known
 }
 
 // Cell is one cell and its runs that count: ok, and no warm-up.
@@ -147,7 +148,7 @@ func loadSource(source string, read func(journal string) (results.Journal, error
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		s.Dir = path
 	}
-	s.folder = snapshotsBeside(path, s.Dir != "")
+	s.folder, s.place = snapshotsBeside(path, s.Dir != ""), placeOf(path)
 	s.Table = j.Header.Kind == "" // a journal says what it is
 	if len(s.Cells) == 0 {
 		return s, fmt.Errorf("%s has no runs", path)
@@ -156,6 +157,21 @@ func loadSource(source string, read func(journal string) (results.Journal, error
 		return s, nil
 	}
 	return s, s.choose(selector)
+}
+
+// placeOf is the absolute path of a results folder, also where its table was named; "": not known.
+func placeOf(path string) string {
+	if filepath.Base(path) == results.RunsFile {
+		path = filepath.Dir(path)
+	}
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		return real
+	}
+	return abs
 }
 
 // snapshotsBeside are the snapshots of hosts that go with a source: those of a results folder, also
@@ -209,11 +225,12 @@ func (s *Set) choose(selector string) error {
 	for _, kv := range strings.Split(selector, ",") {
 		name, v, ok := strings.Cut(kv, "=")
 		if !ok || !slices.Contains(factorNames(), name) {
-			return fmt.Errorf("selector %q: want FACTOR=VALUE, with a factor of %s", selector, strings.Join(factorNames(), ", "))
+			return fmt.Errorf("selector %q: %q is not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by %s", selector, kv, s.factors())
 		}
 		want[name] = v
 		s.Chosen = append(s.Chosen, name)
 	}
+	has := idsOf(s)
 	s.Cells = slices.DeleteFunc(s.Cells, func(c Cell) bool {
 		for name, v := range want {
 			if factorOf(&c.Cell, name) != v {
@@ -223,9 +240,21 @@ func (s *Set) choose(selector string) error {
 		return false
 	})
 	if len(s.Cells) == 0 {
-		return fmt.Errorf("selector %q matches no cell", selector)
+		return fmt.Errorf("selector %q matches no cell; there are %s", selector, has)
 	}
 	return nil
+}
+
+// factors names what tells the cells of a set from each other, rx and tx first.
+func (s *Set) factors() string {
+	names := []string{"rx", "tx"}
+	for _, name := range factorNames() {
+		first := factorOf(&s.Cells[0].Cell, name)
+		if !slices.Contains(names, name) && slices.ContainsFunc(s.Cells, func(c Cell) bool { return factorOf(&c.Cell, name) != first }) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 func factorNames() (names []string) {

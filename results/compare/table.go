@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -17,7 +18,11 @@ import (
 
 // Sources writes what is compared with what.
 func (r *Result) Sources(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
+	text := fmt.Sprintf("A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
+	if r.within {
+		text = fmt.Sprintf("B : A = two cells of %s, which differ in one factor; baseline %s\n", plaintext.Line(r.NameB), plaintext.Line(r.NameA))
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -49,21 +54,26 @@ func (r *Result) Table(w io.Writer) error {
 		if i == 0 {
 			fmt.Fprintln(w)
 		}
-		fmt.Fprintln(w, plaintext.Line(line))
+		io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(line)))
 	}
 	for i, s := range r.sources() {
-		fmt.Fprintf(w, "\n[%d] published: %s\n", i+1, plaintext.Line(s))
+		io.WriteString(w, "\n"+plaintext.Wrap(fmt.Sprintf("[%d] ", i+1), "    ", "published: "+plaintext.Line(s)))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
-	if err == nil && r.AtRates() {
-		_, err = fmt.Fprintln(w, "at saturation, at another pace: the two did not deliver the same rate (within 2 %), so their costs are not for equal work; measure at one pace (--pace).")
+	lines := r.Method()
+	if r.AtRates() {
+		lines = append(lines, "at saturation, at another pace: the two did not deliver the same rate (within 2 %), so their costs are not for equal work; measure at one pace (--pace).")
 	}
-	if err == nil && r.LeftOut() {
-		_, err = fmt.Fprintln(w, "with all runs: the verdict if the runs that gates left out were included (B/A, runs); k of n: k of the n repetitions made count.")
+	if r.LeftOut() {
+		lines = append(lines, "with all runs: the verdict if the runs that gates left out were included (B/A, runs); k of n: k of the n repetitions made count.")
 	}
-	if err == nil && r.Exploratory() {
-		_, err = fmt.Fprintln(w, "exploratory: the plan did not declare it as primary. Such comparisons are corrected among themselves; repeat the measurements that matter.")
+	if r.Exploratory() {
+		lines = append(lines, "exploratory: the plan did not declare it as primary. Such comparisons are corrected among themselves; repeat the measurements that matter.")
 	}
+	text := "\n"
+	for _, line := range lines {
+		text += plaintext.Wrap("", "  ", line)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -154,7 +164,40 @@ func metricTable(w io.Writer, rows []Row) error {
 		}
 		fmt.Fprintln(tw)
 	}
-	return tw.Flush()
+	err := tw.Flush()
+	for _, line := range untold(rows) {
+		_, werr := io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(line)))
+		err = errors.Join(err, werr)
+	}
+	return err
+}
+
+// untold are what changes the meaning of figures whose rows have no verdict beside which it would
+// stand: who reads the two medians needs it as well.
+func untold(rows []Row) (lines []string) {
+	of := map[string][]string{}
+	var texts []string
+	for i := range rows {
+		r := &rows[i]
+		_, beside := r.verdict("A", "B")
+		for _, text := range r.meansOf("A", "B") {
+			if slices.Contains(beside, text) {
+				continue
+			}
+			if of[text] == nil {
+				texts = append(texts, text)
+			}
+			of[text] = append(of[text], r.Label())
+		}
+	}
+	for _, text := range texts {
+		where := strings.Join(of[text], ", ")
+		if len(of[text]) == len(rows) && len(rows) > 1 {
+			where = "all rows"
+		}
+		lines = append(lines, "in "+where+": "+text)
+	}
+	return lines
 }
 
 // by names the question of a row's table.

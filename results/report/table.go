@@ -319,17 +319,5 @@ func noteLines(s *Summary) []string {
 
 // wrap writes text in lines of at most Width columns where its words allow it.
 func wrap(b *bufio.Writer, first, rest, text string) {
-	line, empty := first, true
-	for _, word := range strings.Fields(text) {
-		if !empty && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > Width {
-			b.WriteString(line + "\n")
-			line, empty = rest, true
-		}
-		if !empty {
-			line += " "
-		}
-		line += word
-		empty = false
-	}
-	b.WriteString(line + "\n")
+	b.WriteString(plaintext.Wrap(first, rest, text))
 }

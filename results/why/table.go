@@ -30,9 +30,13 @@ func (r *Result) Table(w io.Writer) error {
 		}
 	}
 	for _, line := range r.Remarks {
-		fmt.Fprintf(w, "note: %s\n", plaintext.Line(line))
+		io.WriteString(w, plaintext.Wrap("note: ", "  ", plaintext.Line(line)))
 	}
-	_, err := fmt.Fprintf(w, "\n%s\n", strings.Join(r.Method(), "\n"))
+	text := "\n"
+	for _, line := range r.Method() {
+		text += plaintext.Wrap("", "  ", line)
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 

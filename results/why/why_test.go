@@ -374,7 +374,7 @@ func TestNotes(t *testing.T) {
 			}
 		}
 	}}.explain(t)
-	text := table(t, r)
+	text := strings.Join(strings.Fields(table(t, r)), " ")
 	for _, want := range []string{"8 of 9 runs of A have a profile", "samples and the CPUs' accounting differ in 9 runs of B (profile-differs)", "more than 1 % of the samples of a run of B were lost",
 		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per kB depends on the rate", "note: TG: neither cell has a profile: run again with --probe profile"} {
 		if !strings.Contains(text, want) {

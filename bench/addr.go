@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -86,7 +87,7 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 			err = isDown(iface)
 		}
 		if err != nil {
-			err = inputErrorf("%s has %w", sut.Spec.Name, err)
+			err = inputErrorf("%s has %s%s", sut.Spec.Name, thereBy(sut, err), ofTheOther(ctx, tg, given))
 		}
 		if ip, perr := netip.ParseAddr(given); perr == nil && onOneLink(ip) {
 			given = ip.WithZone(iface.Name).String()
@@ -103,9 +104,34 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 	}
 	addr, iface, err = chooseAddr(all, same, dev, ipv6)
 	if err != nil {
-		err = inputErrorf("%s has %w", sut.Spec.Name, err)
+		err = inputErrorf("%s has %s", sut.Spec.Name, thereBy(sut, err))
 	}
 	return addr, iface, err
+}
+
+// thereBy is an error with its ip commands as they must be typed here for a host that is a network
+// namespace of this machine.
+func thereBy(h *host.Host, err error) string {
+	ns := h.Spec.Netns
+	ip := ""
+	switch {
+	case ns == "":
+		return err.Error()
+	case filepath.Base(filepath.Dir(ns)) == "netns":
+		ip = "ip -n " + filepath.Base(ns) + " link set "
+	default:
+		ip = "nsenter --net=" + ns + " ip link set "
+	}
+	return strings.ReplaceAll(err.Error(), "ip link set ", ip)
+}
+
+// ofTheOther says that an address which the SUT does not have is one of the TG's; "": it is not.
+func ofTheOther(ctx context.Context, tg *host.Host, addr string) string {
+	all, err := interfacesOf(ctx, tg)
+	if err != nil || !slices.ContainsFunc(all, func(i wire.Interface) bool { return has(i, addr) }) {
+		return ""
+	}
+	return fmt.Sprintf("; %s is of the TG, %s: --addr is the receiver's address, which the sender connects to", addr, tg.Spec.Name)
 }
 
 // spare leaves out the interfaces that ssh needs: none of them is chosen by itself. Its
@@ -155,7 +181,7 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	if dev != "" {
 		where += " " + dev
 	}
-	return wire.Interface{}, fmt.Errorf("no %s with the address %s; the interfaces are: %s", where, addr, names(all))
+	return wire.Interface{}, fmt.Errorf("no %s with the address %s; the interfaces are: %s", where, addr, addrsOf(all))
 }
 
 // chooseAddr is findAddr among all interfaces of the SUT; its error goes on
@@ -243,6 +269,22 @@ func pick(addrs []string, ipv6 bool) string {
 		}
 	}
 	return ""
+}
+
+// addrsOf names interfaces with their addresses.
+func addrsOf(is []wire.Interface) string {
+	var out []string
+	for _, i := range is {
+		s := names([]wire.Interface{i})
+		if len(i.Addrs) > 0 {
+			s += " with " + strings.Join(i.Addrs, " and ")
+		}
+		out = append(out, s)
+	}
+	if out == nil {
+		return "none"
+	}
+	return strings.Join(out, ", ")
 }
 
 func names(is []wire.Interface) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
@@ -195,7 +196,7 @@ func TestOwnerOf(t *testing.T) {
 		{addr: "fd00:0:0::1", want: "eth0"},
 		{addr: "10.1.0.1", dev: "eth1", want: "eth1"},
 		{addr: "10.1.0.1", dev: "eth0", err: "no interface eth0 with the address 10.1.0.1"},
-		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo, eth0, eth1"},
+		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo with 127.0.0.1 and ::1, eth0 with 10.0.0.1 and fd00::1, eth1 with 10.1.0.1"},
 		{addr: "127.0.0.1"},
 		{addr: "127.0.0.5"},
 		{addr: "::1", dev: "lo", want: "lo"},
@@ -206,6 +207,21 @@ func TestOwnerOf(t *testing.T) {
 		i, err := ownerOf(all, x.addr, x.dev)
 		if i.Name != x.want || (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
 			t.Errorf("%s on %q: %q, %v; want %q, %q", x.addr, x.dev, i.Name, err, x.want, x.err)
+		}
+	}
+}
+
+// A command that is to be typed is the one that works: in the namespace of the host.
+func TestCommandsOfTheNamespace(t *testing.T) {
+	down := isDown(wire.Interface{Name: "eth3"})
+	for netns, want := range map[string]string{
+		"":                   "the interface eth3 down: ip link set eth3 up",
+		"/run/netns/a":       "the interface eth3 down: ip -n a link set eth3 up",
+		"/proc/self/ns/net":  "the interface eth3 down: nsenter --net=/proc/self/ns/net ip link set eth3 up",
+		"/var/run/netns/b-1": "the interface eth3 down: ip -n b-1 link set eth3 up",
+	} {
+		if got := thereBy(&host.Host{Spec: host.Spec{Netns: netns}}, down); got != want {
+			t.Errorf("%s: %q, want %q", netns, got, want)
 		}
 	}
 }

@@ -227,10 +227,18 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), which, ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
 			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs busy; a longer --ramp-up hides it"
 	case got < asked-asked/4, got > asked+asked/4:
-		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %.1f ms and %.1f ms late", asked.Round(time.Millisecond),
-			ms(int64(got)), ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs)), how
+		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %s and %s", asked.Round(time.Millisecond),
+			ms(int64(got)), offBy(ms(res.FromNs-r.sch.FromNs)), offBy(ms(res.ToNs-r.sch.ToNs))), how
 	}
 	return "", ""
+}
+
+// offBy says by how many ms an edge was read late, or early.
+func offBy(ms float64) string {
+	if ms < 0 {
+		return fmt.Sprintf("%.1f ms early", -ms)
+	}
+	return fmt.Sprintf("%.1f ms late", ms)
 }
 
 // gateZeroCopy: a mode that claims zero copy has the kernel's word for it.

@@ -96,7 +96,8 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "lasted 740.0 ms, its edges read 260.0 ms and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "lasted 740.0 ms, its edges read 260.0 ms late and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 740 * ms, 2001 * ms, 1, "lasted 1261.0 ms, its edges read 260.0 ms early and 1.0 ms late"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload was transferred in the window"},
 	} {

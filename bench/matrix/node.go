@@ -131,6 +131,14 @@ type pair struct {
 	node, value ast.Node
 }
 
+// likes are examples of mappings that many write as one value.
+var likes = map[string]string{
+	"sut":     `sut: {host: "netns:a"}`,
+	"tg":      `tg: {host: "netns:b"}`,
+	"factors": "factors: {rx: [tcp, uring], tx: [tcp]}",
+	"gates":   "gates: {foreign_cores: 0.1}",
+}
+
 func mapping(n ast.Node, what string) ([]pair, error) {
 	var values []*ast.MappingValueNode
 	switch m := n.(type) {
@@ -139,7 +147,11 @@ func mapping(n ast.Node, what string) ([]pair, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{m}
 	default:
-		return nil, at(n, "%s must be a mapping (key: value), this is %s", what, shape(n))
+		like := "key: value"
+		if example, ok := likes[what]; ok {
+			like = "such as " + example
+		}
+		return nil, at(n, "%s must be a mapping (%s), this is %s", what, like, shape(n))
 	}
 	seen := map[string]bool{}
 	var out []pair

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
@@ -155,7 +157,21 @@ func folderName(dir string) string {
 
 func journalError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
-		return cli.Usagef("%s holds no results: %w", dir, err)
+		if _, serr := os.Stat(dir); serr != nil {
+			return cli.Usagef("there is no folder %s: %w", dir, serr)
+		}
+		below, _ := filepath.Glob(filepath.Join(dir, "*", results.JournalFile))
+		if len(below) == 0 {
+			return cli.Usagef("%s holds no results: %w", dir, err)
+		}
+		for i := range below {
+			below[i] = filepath.Dir(below[i])
+		}
+		more := ""
+		if n := len(below) - 5; n > 0 {
+			below, more = below[:5], fmt.Sprintf(" and %d more", n)
+		}
+		return cli.Usagef("%s holds no results itself, but folders with results: name one of %s%s", dir, strings.Join(below, ", "), more)
 	}
 	return cli.UsageError(err)
 }

@@ -277,11 +277,15 @@ func (w *writer) unsupported(stops []Stop) {
 			s.Cells, s.StandsOn = append(s.Cells, stop.Cells...), append(s.StandsOn, ofStop(stop)...)
 		}
 		s.Text = fmt.Sprintf("Cannot run here: %s.", few(g.names))
+		them := "them"
+		if len(g.names) == 1 {
+			them = "it"
+		}
 		switch {
 		case g.command == LabDemo:
-			s.Text += " " + LabDemo + " shows them, with proof, on this machine, without a special NIC."
+			s.Text += " " + LabDemo + " shows " + them + ", with proof, on this machine, without a special NIC."
 		case g.command == LabAll:
-			s.Text += " " + LabAll + " runs them on a newer kernel, on this machine."
+			s.Text += " " + LabAll + " runs " + them + " on a newer kernel, on this machine."
 		default:
 			if g.stops[0].Blocked {
 				s.Text = fmt.Sprintf("Cannot run as things stand: %s.", few(g.names))

@@ -60,7 +60,7 @@ func TestUnsupported(t *testing.T) {
 	}
 	want := []string{
 		"zcbench lab demo; Cannot run here: receiver zcrx, receiver devmem and sender devmem. zcbench lab demo shows them, with proof, on this machine, without a special NIC.[1 2]",
-		"zcbench lab demo --all; Cannot run here: receiver zcrx-nodev. zcbench lab demo --all runs them on a newer kernel, on this machine.[3]",
+		"zcbench lab demo --all; Cannot run here: receiver zcrx-nodev. zcbench lab demo --all runs it on a newer kernel, on this machine.[3]",
 		"; Cannot run here: receiver odd: it is odd. Fix: get one.[4]",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -68,6 +68,11 @@ func copied(p *Proof) string {
 	}
 }
 
+// Word is the verdict as people read it.
+func (s Stop) Word() results.Verdict {
+	return (&results.Record{Verdict: s.Verdict, Blocked: s.Blocked}).Word()
+}
+
 // verdict counts a cell's runs: "6 ok"; "5 of 6 ok, 1 invalid"; "6 ok, 2 replaced".
 func verdict(c *Cell) string {
 	var parts []string
@@ -83,12 +88,13 @@ func verdict(c *Cell) string {
 	add(c.Invalid-c.Replaced, results.Invalid)
 	add(c.Replaced, "replaced")
 	add(c.Failed, results.Failed)
-	add(c.Unsupported, results.Unsupported)
+	add(c.Unsupported-c.Blocked, results.Unsupported)
+	add(c.Blocked, results.WordBlocked)
 	switch {
 	case len(parts) == 0:
 		return "not run"
 	case c.Unsupported > 0 && len(parts) == 1:
-		return string(results.Unsupported) // how often it was tried says nothing
+		return strings.TrimLeft(parts[0], "0123456789 ") // how often it was tried says nothing
 	}
 	if off := c.Pace.offPace(); off != "" {
 		parts = append(parts, off)

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -98,5 +99,19 @@ func TestTableWithoutShares(t *testing.T) {
 	wide.SUT.Proof = &Proof{ZeroCopy: 1}
 	if got := head(wide); !strings.Contains(got, "copied") {
 		t.Errorf("something is known of copies, and the head is %q", got)
+	}
+}
+
+// What lacks nothing but its fix is not called unsupported, neither in its row nor in the reasons.
+func TestBlockedRows(t *testing.T) {
+	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3", Fix: "choose one of them (--queue)", Blocked: true}
+	s := Summarize(plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20}, c))
+	var b strings.Builder
+	if err := Table(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.Join(strings.Fields(b.String()), " ")
+	if !strings.Contains(text, "blocked [1]") || !strings.Contains(text, "[1] blocked: eth0: find RX queue 99: it has 0-3 fix: choose one of them (--queue)") || strings.Contains(text, "unsupported") {
+		t.Error(b.String())
 	}
 }

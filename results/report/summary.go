@@ -75,6 +75,9 @@ type Cell struct {
 	Invalid     int `json:"invalid"`
 	Failed      int `json:"failed"`
 	Unsupported int `json:"unsupported"`
+	// Blocked are those of Unsupported that lack nothing: what was asked for, or a host's state, is in
+	// the way.
+	Blocked int `json:"blocked,omitempty"`
 	// Expected are the invalid ones that could not be anything else where they were made.
 	Expected int `json:"expected,omitempty"`
 
@@ -305,6 +308,9 @@ func (c *Cell) count(r *results.Record) {
 		c.Failed++
 	case results.Unsupported:
 		c.Unsupported++
+		if r.Blocked {
+			c.Blocked++
+		}
 	}
 }
 

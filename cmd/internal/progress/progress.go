@@ -53,7 +53,7 @@ func how(r results.Record) string {
 	if r.Expected {
 		return "copied, as always on this path"
 	}
-	return plaintext.Line(string(r.Verdict))
+	return plaintext.Line(string(r.Word()))
 }
 
 type lineProgress struct {

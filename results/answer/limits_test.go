@@ -92,7 +92,7 @@ func TestDatagramsByPackets(t *testing.T) {
 	if diff := cmp.Diff(want, said(a)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	wants(t, "datagrams", a.Sentences[0].Text, "Packets per second, datagrams of 64 bytes: udp-y 64 leads with ", "more than the next and baseline, udp-x 64 [")
+	wants(t, "datagrams", a.Sentences[0].Text, "Packet rate, datagrams of 64 bytes: udp-y 64 leads with ", "more than the next and baseline, udp-x 64 [")
 	if strings.Contains(a.Sentences[0].Text, "1400") || len(a.Sentences[0].StandsOn) != 1 {
 		t.Error(a.Sentences[0])
 	}

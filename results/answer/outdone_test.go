@@ -45,7 +45,7 @@ func TestAloneAndNotRanked(t *testing.T) {
 		j.Records[i].Limit = results.BySender
 	}
 	s := sentence(t, report.Summarize(j).Answer, answer.Alone, "packets_per_s")
-	wants(t, "frames", s.Text, "Packets per second: 2174 kpps (1 run) by xdp-x/frames-x, which is not ranked: frames, which no application receives",
+	wants(t, "frames", s.Text, "Packet rate: 2174 kpps (1 run) by xdp-x/frames-x, which is not ranked: frames, which no application receives",
 		"; it was at the sender's limit.")
 	if s.Section != answer.Shown || len(s.StandsOn) != 1 {
 		t.Errorf("%+v", s)

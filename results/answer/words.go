@@ -19,7 +19,7 @@ var heads = map[string]string{
 	"roi_cpu":                "Per core (throughput^2 / busy cores of the receiver)",
 	"roi_power_total":        "Per watt (throughput^2 / watts of both hosts)",
 	"roi_power":              "Per watt (throughput^2 / watts of the receiver)",
-	"packets_per_s":          "Packets per second",
+	"packets_per_s":          "Packet rate",
 	"transactions_per_s":     "Round trips per second",
 	"ns_per_kb":              "CPU time per kB, receiver",
 	"tg_ns_per_kb":           "CPU time per kB, sender",

@@ -7,6 +7,8 @@ import (
 	_ "embed"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
@@ -27,6 +29,8 @@ type Costs struct {
 	Joule   Uncertain `json:"joule_per_gb"`
 	NetJ    Uncertain `json:"net_joule_per_gb"`
 	Pollers Uncertain `json:"cpu_poller_cores"`
+	// Means is what is said of the runs that changes what these figures mean.
+	Means []string `json:"caveats,omitempty"`
 }
 
 // Uncertain is the median of a figure over a cell's runs, and of its standard uncertainty
@@ -75,6 +79,14 @@ func (g *cellRuns) costs(role results.Role) Costs {
 		return Uncertain{g.medianOf(role, value), g.medianOf(role, u)}
 	}
 	unknown := func(*results.Host) *float64 { return nil }
+	on := results.OfSUTCPU
+	if role == results.RoleTG {
+		on = results.OfTGCPU
+	}
+	var means []string
+	if g.set != nil { // it has runs that count
+		means = g.set.Means(on | results.OfPower | results.OfNetPower)
+	}
 	return Costs{Cell: g.cell.ID, Role: role,
 		Busy:    of(func(h *results.Host) *float64 { return h.CPUBusyCores }, func(h *results.Host) *float64 { return h.CPUBusyU }),
 		Idle:    of(func(h *results.Host) *float64 { return h.CPUIdleCores }, func(h *results.Host) *float64 { return h.CPUIdleU }),
@@ -82,6 +94,7 @@ func (g *cellRuns) costs(role results.Role) Costs {
 		Joule:   of((*results.Host).JoulePerGB, (*results.Host).JoulePerGBU),
 		NetJ:    of((*results.Host).NetJoulePerGB, (*results.Host).NetJoulePerGBU),
 		Pollers: of(func(h *results.Host) *float64 { return h.CPUPollerCores }, unknown),
+		Means:   means,
 	}
 }
 
@@ -117,11 +130,21 @@ func writeCosts(b *bufio.Writer, all []Costs) {
 	wrap(b, "", "", "Costs, gross and net of what the hosts do at rest: medians, ± the standard uncertainty of one run (docs/power.md)")
 	const format = "%-25.25s %-4s %15s %15s %8s %15s %12s\n"
 	fmt.Fprintf(b, format, "cell", "end", "busy cores", "net cores", "NAPI", "J/GB", "net J/GB")
+	var words []string
 	for i, c := range all {
 		if i == maxCosts {
 			fmt.Fprintf(b, "... and %d more in the report\n", len(all)-i)
 			break
 		}
 		fmt.Fprintf(b, format, plaintext.Line(c.Cell), c.Role.Label(), c.Busy, c.Net, c.Pollers, c.Joule, c.NetJ)
+		for _, text := range c.Means {
+			if !slices.Contains(words, text) {
+				words = append(words, text)
+			}
+		}
+		if last := i+1 == len(all) || all[i+1].Cell != c.Cell; last && words != nil {
+			wrap(b, "  ", "  ", plaintext.Line(strings.Join(words, "; ")))
+			words = nil
+		}
 	}
 }

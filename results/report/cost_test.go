@@ -48,6 +48,26 @@ func TestCostsGrossAndNet(t *testing.T) {
 	}
 }
 
+// Watts of one instrument for both ends are those of both in each row: who adds the rows reads so
+// there.
+func TestCostsOfOneInstrument(t *testing.T) {
+	var j results.Journal
+	for n := range 2 {
+		h := results.Host{ThroughputGbps: new(50.), CPUBusyCores: new(1.5), DurationS: new(10.), Bytes: new(uint64(20e9)), PowerW: new(200.), PowerIdleW: new(150.), PowerU: new(5.), PowerNetU: new(3.), PowerSource: "meter", PowerScope: "wall"}
+		j.Records = append(j.Records, results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: h, Flags: []string{results.FlagSharedPower}})
+	}
+	s := Summarize(j)
+	table := string(render(t, func(b *bytes.Buffer) error { return Table(b, s) }))
+	_, costs, _ := strings.Cut(table, "net J/GB\n")
+	lines := strings.Split(costs, "\n")
+	if len(lines) < 3 || !strings.Contains(lines[1], "TG") || lines[2] != "  one instrument sees both ends: the power of both together (2 of 2 runs)" {
+		t.Error(table)
+	}
+	if data := string(render(t, func(b *bytes.Buffer) error { return JSON(b, s) })); strings.Count(data, "the power of both together (2 of 2 runs)") < 2 {
+		t.Error(data)
+	}
+}
+
 func TestUncertainText(t *testing.T) {
 	for _, x := range []struct {
 		v, u *float64

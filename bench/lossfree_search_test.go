@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -356,5 +357,13 @@ func TestConcludeAtAnotherRate(t *testing.T) {
 	}
 	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp || !strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
 		t.Errorf("%s, %q, %+v at %d", r.Verdict, r.Reason, r.LossFree, r.Cell.PaceBitsPS)
+	}
+}
+
+// A trial that is invalid ends the search with what to do about it.
+func TestTrialThatIsInvalid(t *testing.T) {
+	_, err := trialOf(2, 1000, []results.Record{{Verdict: results.Invalid, Reason: "SUT: foreign load", Fix: "end other work"}})
+	if err == nil || err.Error() != "trial 2 of the search, at 1000 packets/s, is invalid, so its loss is unknown: SUT: foreign load" || fault.Fix(err) != "end other work" {
+		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 }

@@ -4,6 +4,8 @@ package main
 
 import (
 	"errors"
+	"io/fs"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
@@ -22,6 +24,13 @@ func openNetns(name string) (*veth.Netns, error) {
 		return nil, cli.UsageError(err)
 	}
 	ns, err := veth.OpenNetns(spec.Netns)
+	if errors.Is(err, fs.ErrNotExist) {
+		have := "ip netns list has none"
+		if names := netnsNames(); names != nil {
+			have = "there are " + strings.Join(names, ", ")
+		}
+		return nil, cli.Usagef("--netns: no such network namespace: %s; %s", spec.Netns, have)
+	}
 	if err != nil {
 		return nil, cli.Usagef("--netns: %w", err)
 	}

@@ -76,7 +76,8 @@ func TestVerdictOfMeanings(t *testing.T) {
 	}
 }
 
-// Where there is no verdict, the two medians are still read: what changes their meaning stands below.
+// Where there is no verdict, the two medians are still read: what changes their meaning stands
+// below.
 func TestMeaningsWithoutVerdict(t *testing.T) {
 	var j results.Journal
 	for rep := range 6 {

@@ -75,8 +75,8 @@ type Cell struct {
 	Invalid     int `json:"invalid"`
 	Failed      int `json:"failed"`
 	Unsupported int `json:"unsupported"`
-	// Blocked are those of Unsupported that lack nothing: what was asked for, or a host's state, is in
-	// the way.
+	// Blocked are those of Unsupported that lack nothing: what was asked for, or a host's state,
+	// is in the way.
 	Blocked int `json:"blocked,omitempty"`
 	// Expected are the invalid ones that could not be anything else where they were made.
 	Expected int `json:"expected,omitempty"`

@@ -65,7 +65,7 @@ func NewPayload(size int) (*Payload, error) {
 	n := (period + size + hugePage - 1) &^ (hugePage - 1)
 	fd, err := unix.MemfdCreate("zcbench-payload", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, remedy.Error(remedy.MapPages, "memfd_create for the payload", err, remedy.On{})
+		return nil, remedy.Error(remedy.Memfd, "memfd_create for the payload", err, remedy.On{})
 	}
 	if err = unix.Ftruncate(fd, int64(n)); err == nil {
 		var m *sharedMap
@@ -77,7 +77,7 @@ func NewPayload(size int) (*Payload, error) {
 		}
 	}
 	unix.Close(fd)
-	return nil, remedy.Error(remedy.MapPages, fmt.Sprintf("map %d bytes of payload", n), err, remedy.On{Bytes: int64(n)})
+	return nil, remedy.Error(remedy.Mmap, fmt.Sprintf("map %d bytes of payload", n), err, remedy.On{Bytes: int64(n)})
 }
 
 // fillPattern writes the pattern for flow positions 0..len(mem).

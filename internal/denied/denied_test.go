@@ -26,3 +26,17 @@ func TestRun(t *testing.T) {
 		}
 	}
 }
+
+// Only the call with that argument fails.
+func TestRunIf(t *testing.T) {
+	var denied, other error
+	if err := RunIf(unix.SYS_GETPRIORITY, 0, unix.PRIO_USER, unix.EDEADLK, func() {
+		_, denied = unix.Getpriority(unix.PRIO_USER, 0)
+		_, other = unix.Getpriority(unix.PRIO_PROCESS, 0)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if denied != unix.EDEADLK || other != nil {
+		t.Errorf("%v, and with another argument: %v", denied, other)
+	}
+}

@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 // Calls that give memory.
 const (
-	Mmap     Call = "mmap: memory"
+	Mmap     Call = "mmap, ftruncate: memory"
 	MmapHuge Call = "mmap: huge pages"
 	Memfd    Call = "memfd_create"
 )
@@ -77,7 +77,7 @@ func short(call Call, t takes, less, kernel string) []Row {
 }
 
 func memoryRows() []Row {
-	const fewer = "ask for fewer or smaller buffers"
+	const fewer = "choose smaller buffers (--message-size, --read-size, --area-size)"
 	rows := []Row{
 		{Call: Mmap, Errno: unix.ENOMEM, Kernel: "mm/mmap.c: may_expand_vm",
 			Cause: "a limit on mapped memory", Look: "ulimit -v",
@@ -92,7 +92,11 @@ func memoryRows() []Row {
 		Row{Call: Mmap, Errno: unix.EPERM, Kernel: "security/security.c: security_mmap_file",
 			Cause: "a security module or a seccomp filter forbids it",
 			Look:  "journalctl -k", Do: "allow it there, or run on another host"},
-		Row{Call: Mmap, Kernel: "mm/mmap.c: do_mmap", Cause: "the kernel refuses to map memory"},
+		Row{Call: Mmap, Errno: unix.EFBIG, Kernel: "fs/attr.c: inode_newsize_ok",
+			Cause: "the memory is longer than a file may be here",
+			Look:  "ulimit -f", Do: "raise it (ulimit -f unlimited), or " + fewer},
+		Row{Call: Mmap, Kernel: "mm/mmap.c: do_mmap", Cause: "the kernel does not give that memory",
+			Look: "free -m, or dmesg,", Do: fewer},
 
 		Row{Call: MmapHuge, Errno: unix.ENOMEM, Kernel: "mm/hugetlb.c: hugetlb_acct_memory",
 			Cause:  "too few huge pages are free",

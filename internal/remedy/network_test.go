@@ -39,7 +39,8 @@ var errnos = map[Call][]unix.Errno{
 	GetOption:     {unix.ENOPROTOOPT, unix.EPERM},
 	Shutdown:      {unix.ENOTCONN, unix.EINVAL},
 	MapTCP:        {unix.ENODEV, unix.ENOMEM},
-	MapPages:      {unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EPERM, unix.EAGAIN, unix.EACCES, unix.ENOSPC},
+	Mmap:          {unix.ENOMEM, unix.EPERM, unix.EAGAIN, unix.EACCES, unix.EFBIG, unix.ENOSPC},
+	Memfd:         {unix.ENOMEM, unix.EMFILE, unix.ENFILE, unix.EPERM, unix.EACCES},
 	Progress:      {unix.ETIMEDOUT},
 }
 
@@ -162,7 +163,7 @@ func TestLinkLocalWords(t *testing.T) {
 
 // Few rows have no fix, and none of these calls is without a row.
 func TestFewNetworkRowsWithoutAFix(t *testing.T) {
-	rows := slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows())
+	rows := slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows(), memoryRows())
 	none, calls := 0, map[Call]bool{}
 	for _, r := range rows {
 		if calls[r.Call] = true; r.Do == "" {

@@ -15,7 +15,6 @@ const (
 	Shutdown Call = "shutdown"
 	Progress Call = "a flow that moves no payload"
 	MapTCP   Call = "mmap: a window for payload of TCP"
-	MapPages Call = "mmap, memfd_create, ftruncate: memory of a flow"
 )
 
 const (
@@ -26,7 +25,7 @@ const (
 
 // Of a flow under way, the peer's end and the way there are the same in both directions.
 func transferRows() []Row {
-	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), mappedRows())
+	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), windowRows())
 }
 
 func progressRows() []Row {
@@ -108,7 +107,8 @@ func recvRows() []Row {
 	}
 }
 
-func mappedRows() []Row {
+// windowRows are those of the end of a flow, and of a window that its payload is mapped into.
+func windowRows() []Row {
 	return []Row{
 		{Call: Shutdown, Errno: unix.ENOTCONN, Cause: "the receiver has ended the connection", Look: "its own message", Do: "see the receiver's own message",
 			Kernel: "net/ipv4/af_inet.c: inet_shutdown"},
@@ -119,17 +119,5 @@ func mappedRows() []Row {
 		{Call: MapTCP, Errno: unix.EPERM, Cause: "a window that can be written or run is not mapped", Kernel: "net/ipv4/tcp.c: tcp_mmap"},
 		{Call: MapTCP, Errno: unix.ENOMEM, Cause: "the process has no address space for it", Look: "ulimit -v; sysctl vm.max_map_count", Do: "choose a smaller --read-size",
 			Kernel: "mm/mmap.c: do_mmap"},
-		{Call: MapPages, Errno: unix.ENOMEM, Cause: "the host, or the cgroup, has no memory for it", Look: "free -m; cat /sys/fs/cgroup/memory.max; ulimit -v",
-			Do: "choose a smaller --message-size or --read-size", Kernel: "mm/mmap.c: do_mmap"},
-		{Call: MapPages, Errno: unix.EMFILE, Cause: "the process has as many files open as it may", Look: "ulimit -n", Do: moreFiles, Kernel: "fs/file.c: alloc_fd"},
-		{Call: MapPages, Errno: unix.ENFILE, Cause: "the host has as many files open as it may", Look: "cat /proc/sys/fs/file-nr",
-			Do: "end what has them open (lsof), or raise fs.file-max", Kernel: "fs/file_table.c: alloc_empty_file"},
-		{Call: MapPages, Errno: unix.EPERM, Cause: "a seal, or a limit of the locked memory, forbids it", Look: "ulimit -l; sysctl vm.memfd_noexec", Do: "raise the limit (ulimit -l)",
-			Kernel: "mm/memfd.c: check_sysctl_memfd_noexec; mm/mmap.c: mlock_future_ok"},
-		{Call: MapPages, Errno: unix.EAGAIN, Cause: "the locked memory of the process is at its limit", Look: "ulimit -l", Do: "raise the limit (ulimit -l)",
-			Kernel: "mm/mmap.c: do_mmap"},
-		{Call: MapPages, Errno: unix.EACCES, Cause: "a security module forbids it (memfd_noexec, SELinux)", Look: "sysctl vm.memfd_noexec; ausearch -m avc",
-			Do: "let it allow that", Kernel: "mm/memfd.c: check_sysctl_memfd_noexec"},
-		{Call: MapPages, Cause: "the kernel does not give that memory", Look: "free -m; dmesg", Do: "choose a smaller --message-size or --read-size", Kernel: "mm/mmap.c: do_mmap"},
 	}
 }

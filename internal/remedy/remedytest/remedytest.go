@@ -91,5 +91,16 @@ func Denied(nr uint32, f func() error) func(unix.Errno) error {
 	}
 }
 
+// DeniedIf is [Denied] of calls whose argument arg, from 0 on, is value: see [denied.RunIf].
+func DeniedIf(nr uint32, arg int, value uint32, f func() error) func(unix.Errno) error {
+	return func(errno unix.Errno) error {
+		var got error
+		if err := denied.RunIf(nr, arg, value, errno, func() { got = f() }); err != nil {
+			return err
+		}
+		return got
+	}
+}
+
 // Repeated are errnos after which Go, or a library, makes a call again by itself.
 var Repeated = []unix.Errno{unix.EINTR, unix.EAGAIN}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -130,20 +131,22 @@ func (e *Short) Busy() bool { return e.Read == nil && e.Pool.Holds(e.Need) }
 // Fix says what to do. A pool is never made smaller than it is.
 func (e *Short) Fix() string {
 	need := max(e.Pool.Total, e.Pool.Total-e.Pool.Available()+e.Need)
-	reserve := fmt.Sprintf("%s (before: %d), or use transparent ones", reserving(need), e.Pool.Total)
-	switch {
-	case errors.Is(e.Read, os.ErrNotExist):
-		return "use transparent ones, or a kernel with CONFIG_HUGETLBFS"
-	case e.Read != nil:
-		return fmt.Sprintf("see that %d more are free (cat /sys/kernel/mm/%s/free_hugepages), or use transparent ones", e.Need, folder)
-	case e.Busy() && e.Pool.Available() >= e.Need:
-		return "they are free, but not for this process: look at the limit of its cgroup (hugetlb.2MB.max, " +
-			"hugetlb.2MB.rsvd.max), and at its CPUs' and memory's nodes (cpuset.mems, numactl)"
-	case e.Busy():
-		return "end what has them (grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup shows whose they are), " +
-			"or reserve more: " + reserve
+	on := remedy.On{Value: fmt.Sprintf("%s (before: %d)", reserving(need), e.Pool.Total), Facts: e.fact}
+	if e.Read != nil {
+		on.Value = strconv.Itoa(e.Need)
 	}
-	return "reserve them: " + reserve
+	return remedy.How(remedy.MmapHuge, unix.ENOMEM, on)
+}
+
+// fact answers what the table of errnos asks.
+func (e *Short) fact(f remedy.Fact) (words string, holds bool) {
+	none := errors.Is(e.Read, os.ErrNotExist)
+	return "", map[remedy.Fact]bool{
+		remedy.HugeNone:      none,
+		remedy.HugeUnknown:   e.Read != nil && !none,
+		remedy.HugeElsewhere: e.Busy() && e.Pool.Available() >= e.Need,
+		remedy.HugeHeld:      e.Busy() && e.Pool.Available() < e.Need,
+	}[f]
 }
 
 // meminfo names the size of the pages that vm.nr_hugepages counts. Tests have another.

@@ -17,6 +17,34 @@ const (
 	compact     = "echo 1 > /proc/sys/vm/compact_memory"
 )
 
+// Facts of the machine's huge pages of 2 MiB, of which package hugepages has a look.
+const (
+	HugeNone      Fact = "the kernel has no huge pages of 2 MiB"
+	HugeUnknown   Fact = "how many huge pages there are cannot be read"
+	HugeElsewhere Fact = "enough huge pages are free"
+	HugeHeld      Fact = "the machine has enough huge pages, and others have them"
+)
+
+// hugeRows are why there are too few huge pages. VALUE is the command that reserves them.
+func hugeRows() []Row {
+	const pool, acct = "/sys/kernel/mm/hugepages/hugepages-2048kB", "mm/hugetlb.c: hugetlb_acct_memory"
+	const back = "sysctl -w vm.nr_hugepages= what it was"
+	row := func(r Row) Row { r.Call, r.Errno = MmapHuge, unix.ENOMEM; return r }
+	return []Row{
+		row(Row{If: told(HugeNone, pool), Cause: "the kernel has none of 2 MiB", Look: "ls /sys/kernel/mm/hugepages",
+			Do: "use transparent ones, or a kernel with CONFIG_HUGETLBFS", Kernel: "mm/hugetlb.c: hugetlb_init"}),
+		row(Row{If: told(HugeUnknown, pool), Cause: "how many are free cannot be read", Look: "cat " + pool + "/free_hugepages",
+			Do: "see that VALUE more are free, or use transparent ones", Kernel: acct}),
+		row(Row{If: told(HugeElsewhere, pool), Cause: "enough are free, but not for this process", Look: "cat /proc/self/cgroup, and numastat -m,",
+			Do:     "look at the limit of its cgroup (hugetlb.2MB.max, hugetlb.2MB.rsvd.max), and at its CPUs' and memory's nodes (cpuset.mems, numactl)",
+			Kernel: acct}),
+		row(Row{If: told(HugeHeld, pool), Cause: "others have them", Look: "grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup",
+			Do: "end what has them, or reserve more: VALUE, or use transparent ones", Effect: Undoable, Undo: back, Kernel: acct}),
+		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo", Do: "reserve them: VALUE, or use transparent ones",
+			Effect: Undoable, Undo: back, Kernel: acct}),
+	}
+}
+
 // takes is what a call does with the memory that it is asked for.
 type takes struct {
 	locked bool // it is charged to the limit on locked memory
@@ -98,18 +126,6 @@ func memoryRows() []Row {
 		Row{Call: Mmap, Kernel: "mm/mmap.c: do_mmap", Cause: "the kernel does not give that memory",
 			Look: "free -m, or dmesg,", Do: fewer},
 
-		Row{Call: MmapHuge, Errno: unix.ENOMEM, Kernel: "mm/hugetlb.c: hugetlb_acct_memory",
-			Cause:  "too few huge pages are free",
-			Look:   "grep Huge /proc/meminfo",
-			Do:     "reserve more: sysctl vm.nr_hugepages=N, or use transparent ones",
-			Effect: Undoable, Undo: "sysctl vm.nr_hugepages= what it was",
-			If: &State{Name: "too few huge pages are free", From: "/" + hugePages + "free_hugepages",
-				Holds: memory.hugeShort}},
-		Row{Call: MmapHuge, Errno: unix.ENOMEM, Kernel: "mm/hugetlb.c: hugetlb_reserve_pages",
-			Cause: "enough huge pages are free, so they are of other NUMA nodes than this process may use, the control group limits them " +
-				"(hugetlb.2MB.max), or those of the run before were still on their way back",
-			Look: "grep Huge /proc/meminfo, and /sys/devices/system/node/node*/hugepages/hugepages-2048kB/free_hugepages,",
-			Do:   "try again, or use transparent ones"},
 		Row{Call: MmapHuge, Errno: unix.EINVAL, Kernel: "mm/mmap.c: ksys_mmap_pgoff",
 			Cause: "this kernel has no huge pages of 2 MiB",
 			Look:  "ls /sys/kernel/mm/hugepages",
@@ -142,5 +158,6 @@ func memoryRows() []Row {
 			Do:   "use transparent ones",
 			Look: "journalctl -k"},
 	)
+	rows = append(rows, hugeRows()...)
 	return append(rows, short(Memfd, takes{}, fewer, "mm/memfd.c: memfd_create")...)
 }

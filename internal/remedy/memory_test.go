@@ -107,20 +107,6 @@ func TestMemoryShort(t *testing.T) {
 	}
 }
 
-func TestHugePages(t *testing.T) {
-	files := map[string]string{hugePages + "nr_hugepages": "32", hugePages + "free_hugepages": "3", hugePages + "resv_hugepages": "1"}
-	with(t, host(t, 0, privilege.Granted, files))
-	if got := How(MmapHuge, unix.ENOMEM, On{Bytes: 64 << 20}); !strings.Contains(got, "2 of 32 huge pages of 2 MiB are free, and 32 are asked for (vm.nr_hugepages=62 gives them): reserve more") {
-		t.Error(got)
-	}
-	// All are free: to reserve more is no cure.
-	files[hugePages+"free_hugepages"], files[hugePages+"resv_hugepages"] = "32", "0"
-	with(t, host(t, 0, privilege.Granted, files))
-	if got := How(MmapHuge, unix.ENOMEM, On{Bytes: 64 << 20}); !strings.Contains(got, "enough huge pages are free") || strings.Contains(got, "nr_hugepages=") {
-		t.Error(got)
-	}
-}
-
 func TestRingElsewhere(t *testing.T) {
 	runtime.LockOSThread() // whose number is asked for
 	defer runtime.UnlockOSThread()

@@ -163,8 +163,6 @@ func (m memoryLook) fragmented(on On) (string, bool) {
 	return fmt.Sprintf("no memory of %s in one piece is free (/proc/buddyinfo)", size(page<<order)), true
 }
 
-const hugePages = "sys/kernel/mm/hugepages/hugepages-2048kB/"
-
 // MemoryShort says who leaves less memory than that to this process: its control group, or the
 // machine. It is empty where nobody does.
 func MemoryShort(bytes int64) string {
@@ -174,19 +172,6 @@ func MemoryShort(bytes int64) string {
 		}
 	}
 	return ""
-}
-
-// hugeShort says that fewer huge pages are free than are asked for.
-func (m memoryLook) hugeShort(on On) (string, bool) {
-	total, ok := m.number(hugePages + "nr_hugepages")
-	free, known := m.number(hugePages + "free_hugepages")
-	promised, _ := m.number(hugePages + "resv_hugepages")
-	want := (on.Bytes + 2<<20 - 1) / (2 << 20)
-	if !ok || !known || free-promised >= max(want, 1) {
-		return "", false
-	}
-	has := max(0, free-promised)
-	return fmt.Sprintf("%d of %d huge pages of 2 MiB are free, and %d are asked for (vm.nr_hugepages=%d gives them)", has, total, want, total+want-has), true
 }
 
 // addressSpace says that the limit on mapped memory is set (ulimit -v).

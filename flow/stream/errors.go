@@ -31,10 +31,9 @@ func flowError(c *Conn, call remedy.Call, op string, err error, peer string) err
 	if aborted := c.Aborted(); aborted != nil {
 		return aborted
 	}
-	if errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED) {
-		return &fault.Error{Op: op, Err: err, How: "the " + peer + " broke off: see its own message", Peer: true}
-	}
-	return remedy.Error(call, op, err, remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD})
+	e := remedy.Error(call, op, err, remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD, Value: peer})
+	e.Peer = errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNREFUSED)
+	return e
 }
 
 // AnswerError names what a failed call that sends an answer on c means.

@@ -62,6 +62,7 @@ type Port struct {
 	left    int    // flows that have not come
 	closed  bool
 	pending []pending // oldest first
+	refused error     // why the last connection could not be taken; nil: it was
 }
 
 type pending struct {
@@ -82,15 +83,23 @@ func Listen(addr string, cookie Cookie, o sock.Options) (*Port, error) {
 // ListenFor opens the data port at addr ("10.0.0.1:5201", "[::1]:0") for so many flows, with o
 // on the listening socket, from which the flows' sockets inherit it.
 func ListenFor(addr string, cookie Cookie, flows int, o sock.Options) (*Port, error) {
+	p, err := openPort(addr, cookie, flows, o)
+	if err != nil {
+		return nil, err
+	}
+	go p.acceptLoop()
+	return p, nil
+}
+
+// openPort is a port that does not take connections yet.
+func openPort(addr string, cookie Cookie, flows int, o sock.Options) (*Port, error) {
 	lc := net.ListenConfig{Control: control(o)}
 	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
 		return nil, listenError(addr, err)
 	}
-	p := &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}
-	go p.acceptLoop()
-	return p, nil
+	return &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}, nil
 }
 
 func control(o sock.Options) func(string, string, syscall.RawConn) error {
@@ -127,7 +136,7 @@ func (p *Port) Strangers() uint64 { return p.strangers.Load() }
 
 func (p *Port) acceptLoop() {
 	for {
-		c, err := p.ln.Accept()
+		c, err := p.take()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
@@ -139,6 +148,15 @@ func (p *Port) acceptLoop() {
 			time.Sleep(5 * time.Millisecond)
 		}
 	}
+}
+
+// take takes the next connection, and keeps why it could not.
+func (p *Port) take() (net.Conn, error) {
+	c, err := p.ln.Accept()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.refused = err
+	return c, err
 }
 
 // admit begins the handshake of c, or closes it where none is wanted. It reports
@@ -225,7 +243,14 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 // nobody is the error of a flow that did not come in time.
 func (p *Port) nobody(ctx context.Context) error {
 	at, _ := netip.ParseAddrPort(p.Addr().String())
-	how := remedy.How(remedy.Accept, unix.ETIMEDOUT, remedy.On{Local: at, Together: isTogether(ctx)})
+	on := remedy.On{Local: at, Together: isTogether(ctx)}
+	p.mu.Lock()
+	refused := p.refused
+	p.mu.Unlock()
+	if refused != nil {
+		return remedy.Error(remedy.Accept, "wait for the sender on "+p.Addr().String(), refused, on)
+	}
+	how := remedy.How(remedy.Accept, unix.ETIMEDOUT, on)
 	return &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,
 		How: fmt.Sprintf("%s; %sconnections refused so far: %d", how, p.missing(), p.Strangers())}
 }

@@ -23,7 +23,7 @@ const (
 	dropsMTU = "give both interfaces the MTU that the way carries (zcbench run --mtu 1500 tries it), or raise it at the switch"
 )
 
-// Of a flow under way, the peer's end and the way there are the same in both directions.
+// VALUE is the other end: sender, receiver. Of a flow under way, the peer's end and the way there are the same in both directions.
 func transferRows() []Row {
 	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), windowRows())
 }
@@ -60,8 +60,8 @@ func flowRows(call Call) []Row {
 			Do: "let it pass the data port, and name one with --port N (in files port: N)", Kernel: "net/netfilter/core.c: nf_hook_slow"}),
 		c(Row{Errno: unix.EACCES, Cause: "a security module or a firewall (ICMPv6 admin-prohibited) forbids it", Look: "ausearch -m avc; nft list ruleset",
 			Do: "let it pass the data port", Kernel: "security/security.c: security_socket_sendmsg; net/ipv6/icmp.c: icmpv6_err_convert"}),
-		c(Row{Errno: unix.ECONNRESET, Cause: "the other end broke off", Look: "its own message", Do: "see its own message", Kernel: "net/ipv4/tcp_input.c: tcp_reset"}),
-		c(Row{Errno: unix.ECONNREFUSED, Cause: "nothing has the other end's port any more", Look: "its own message", Do: "see the other end's own message",
+		c(Row{Errno: unix.ECONNRESET, Cause: "the VALUE broke off", Do: "see its own message", Kernel: "net/ipv4/tcp_input.c: tcp_reset"}),
+		c(Row{Errno: unix.ECONNREFUSED, Cause: "the VALUE broke off: nothing has its port any more", Do: "see its own message",
 			Kernel: "net/ipv4/udp.c: __udp4_lib_err"}),
 		c(Row{Errno: unix.ENOTCONN, Cause: "the connection is closed", Look: "the other end's own message", Do: "see the other end's own message",
 			Kernel: "net/ipv4/tcp.c: tcp_sendmsg_locked, tcp_recvmsg_locked"}),
@@ -80,7 +80,7 @@ func flowRows(call Call) []Row {
 func sendRows() []Row {
 	c := func(r Row) Row { r.Call = Send; return r }
 	return []Row{
-		c(Row{Errno: unix.EPIPE, Cause: "the other end broke off", Look: "its own message", Do: "see its own message", Kernel: "net/ipv4/tcp.c: tcp_sendmsg_locked"}),
+		c(Row{Errno: unix.EPIPE, Cause: "the VALUE broke off", Do: "see its own message", Kernel: "net/ipv4/tcp.c: tcp_sendmsg_locked"}),
 		c(Row{Errno: unix.EMSGSIZE, Cause: "the datagram is longer than a socket or the way carries", Look: "ip -br link; tracepath ADDRESS",
 			Do: "choose a smaller --message-size", Kernel: "net/ipv4/ip_output.c: __ip_append_data"}),
 		c(Row{Errno: unix.EDESTADDRREQ, Cause: "the socket has no peer", Kernel: "net/ipv4/udp.c: udp_sendmsg"}),

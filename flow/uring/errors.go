@@ -25,3 +25,8 @@ func opError(call remedy.Call, op string, errno unix.Errno, on remedy.On) error 
 func (r *Ring) failed(call remedy.Call, op string, errno unix.Errno, bytes int) error {
 	return opError(call, op, errno, remedy.On{Thread: r.issuer, Bytes: int64(bytes)})
 }
+
+// failed is opError of a request, by its completion.
+func (c CQE) failed(call remedy.Call, op string) error {
+	return opError(call, op, c.Errno(), remedy.On{})
+}

@@ -214,8 +214,8 @@ func tryRecv(bundle, incremental bool) error {
 		if err != nil {
 			return err
 		}
-		if e := c.Errno(); e != 0 {
-			return opError(remedy.UringRecv, "multishot recv", e, remedy.On{})
+		if err := c.failed(remedy.UringRecv, "multishot recv"); err != nil {
+			return err
 		}
 		for s := b.Spans(c); s.Next(); {
 			got += len(s.Bytes())
@@ -246,8 +246,8 @@ func trySendZC(report bool) error {
 	defer unix.Close(b)
 	r.GetSQE().SendZC(a, m.Bytes(), unix.MSG_NOSIGNAL, report, 1)
 	c, err := r.await()
-	if err == nil && c.Errno() != 0 {
-		err = opError(remedy.UringSendZC, "zero-copy send", c.Errno(), remedy.On{})
+	if err == nil {
+		err = c.failed(remedy.UringSendZC, "zero-copy send")
 	}
 	// Reading the bytes frees them, and with them comes the notification.
 	_ = unix.Close(a)

@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/denied"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 
 	"golang.org/x/sys/unix"
 )
@@ -28,49 +28,56 @@ var errnos = map[uint32][]unix.Errno{
 		unix.EOVERFLOW, unix.EPERM, unix.ERANGE, unix.ENETDOWN},
 }
 
-// calls are what this package asks of a ring, by the system call that is denied.
-var calls = map[uint32]map[string]func(*Ring, *Memory) error{
-	unix.SYS_IO_URING_SETUP: {
-		"setup": func(*Ring, *Memory) error { return makeAndClose(Options{CQEntries: 65536, SQEntries: 8}) },
-	},
-	unix.SYS_IO_URING_ENTER: {
-		"enter": func(r *Ring, _ *Memory) error {
+// asked is what this package asks of a ring: by which system call, and what the error names.
+var asked = map[remedy.Call][]struct {
+	nr     uint32
+	object string
+	do     func(*Ring, *Memory) error
+}{
+	remedy.UringSetup: {{unix.SYS_IO_URING_SETUP, "io_uring_setup", func(*Ring, *Memory) error { return makeAndClose(Options{CQEntries: 65536, SQEntries: 8}) }}},
+	remedy.UringEnter: {
+		{unix.SYS_IO_URING_ENTER, "io_uring_enter", func(r *Ring, _ *Memory) error {
 			if s := r.GetSQE(); s != nil { // none is taken: the queue fills
 				s.Nop(1)
 			}
 			_, err := r.Submit()
 			return err
-		},
-		"wait": func(r *Ring, _ *Memory) error { _, err := r.SubmitAndWait(1, -1); return err },
+		}},
+		{unix.SYS_IO_URING_ENTER, "io_uring_enter", func(r *Ring, _ *Memory) error { _, err := r.SubmitAndWait(1, -1); return err }},
 	},
-	unix.SYS_IO_URING_REGISTER: {
-		"ring":       func(r *Ring, _ *Memory) error { return r.registerRingFD() },
-		"enable":     func(r *Ring, _ *Memory) error { return r.Enable() },
-		"buffers":    func(r *Ring, m *Memory) error { return r.RegisterBuffers([][]byte{m.Bytes()}) },
-		"no buffers": func(r *Ring, _ *Memory) error { return r.UnregisterBuffers() },
-		"files":      func(r *Ring, _ *Memory) error { return r.RegisterFiles([]int{-1}) },
-		"file":       func(r *Ring, _ *Memory) error { return r.UpdateFile(0, -1) },
-		"no files":   func(r *Ring, _ *Memory) error { return r.UnregisterFiles() },
-		"group": func(r *Ring, _ *Memory) error {
-			_, err := r.NewBufRing(BufRingOptions{Entries: 8, Size: 64})
-			return err
-		},
-		"incremental": func(r *Ring, _ *Memory) error {
-			_, err := r.NewBufRing(BufRingOptions{Entries: 8, Size: 64, Incremental: true})
-			return err
-		},
-		"poll":       func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(BusyPoll{Time: 1000}) },
-		"no poll":    func(r *Ring, _ *Memory) error { return r.UnregisterBusyPoll() },
-		"resize":     func(r *Ring, _ *Memory) error { return r.Resize(16, 0) },
-		"zcrx":       registered(ZcrxOptions{IfIndex: 1}),
-		"long":       registered(ZcrxOptions{IfIndex: 1, BufLen: 2 * unix.Getpagesize()}),
-		"no NIC":     registered(ZcrxOptions{NoDevice: true}),
-		"statistics": registered(ZcrxOptions{IfIndex: 1, Stats: true}),
-		"query":      func(*Ring, *Memory) error { return query(queryZcrx, new(zcrxQuery)) },
-		"flush":      func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).Flush() },
-		"export":     func(r *Ring, _ *Memory) error { _, err := (&Zcrx{ring: r}).Export(); return err },
-		"arm":        func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).ArmEvent(0) },
+	remedy.UringRingFD: {{unix.SYS_IO_URING_REGISTER, "ring descriptor", func(r *Ring, _ *Memory) error { return r.registerRingFD() }}},
+	remedy.UringEnable: {{unix.SYS_IO_URING_REGISTER, "enable ring", func(r *Ring, _ *Memory) error { return r.Enable() }}},
+	remedy.UringBuffers: {
+		{unix.SYS_IO_URING_REGISTER, "1 buffers of", func(r *Ring, m *Memory) error { return r.RegisterBuffers([][]byte{m.Bytes()}) }},
+		{unix.SYS_IO_URING_REGISTER, "unregister buffers", func(r *Ring, _ *Memory) error { return r.UnregisterBuffers() }},
 	},
+	remedy.UringFiles: {
+		{unix.SYS_IO_URING_REGISTER, "register 1 files", func(r *Ring, _ *Memory) error { return r.RegisterFiles([]int{-1}) }},
+		{unix.SYS_IO_URING_REGISTER, "update file 0", func(r *Ring, _ *Memory) error { return r.UpdateFile(0, -1) }},
+		{unix.SYS_IO_URING_REGISTER, "unregister files", func(r *Ring, _ *Memory) error { return r.UnregisterFiles() }},
+	},
+	remedy.UringBufRing: {{unix.SYS_IO_URING_REGISTER, "pbuf ring", func(r *Ring, _ *Memory) error {
+		_, err := r.NewBufRing(BufRingOptions{Entries: 8, Size: 64})
+		return err
+	}}},
+	remedy.UringBufInc: {{unix.SYS_IO_URING_REGISTER, "pbuf ring", func(r *Ring, _ *Memory) error {
+		_, err := r.NewBufRing(BufRingOptions{Entries: 8, Size: 64, Incremental: true})
+		return err
+	}}},
+	remedy.UringNAPI: {
+		{unix.SYS_IO_URING_REGISTER, "register busy polling", func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(BusyPoll{Time: 1000}) }},
+		{unix.SYS_IO_URING_REGISTER, "unregister busy polling", func(r *Ring, _ *Memory) error { return r.UnregisterBusyPoll() }},
+	},
+	remedy.UringResize: {{unix.SYS_IO_URING_REGISTER, "resize", func(r *Ring, _ *Memory) error { return r.Resize(16, 0) }}},
+	remedy.UringQuery:  {{unix.SYS_IO_URING_REGISTER, "IORING_REGISTER_QUERY", func(*Ring, *Memory) error { return query(queryZcrx, new(zcrxQuery)) }}},
+	remedy.Zcrx:        {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1})}},
+	remedy.ZcrxLong:    {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1, BufLen: 2 * unix.Getpagesize()})}},
+	remedy.ZcrxNoNIC:   {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{NoDevice: true})}},
+	remedy.ZcrxStats:   {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1, Stats: true})}},
+	remedy.ZcrxProbe:   {{unix.SYS_IO_URING_REGISTER, "zcrx", func(*Ring, *Memory) error { return tryZcrx() }}},
+	remedy.ZcrxFlush:   {{unix.SYS_IO_URING_REGISTER, "flush the zcrx", func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).Flush() }}},
+	remedy.ZcrxExport:  {{unix.SYS_IO_URING_REGISTER, "export the zcrx", func(r *Ring, _ *Memory) error { _, err := (&Zcrx{ring: r}).Export(); return err }}},
+	remedy.ZcrxArm:     {{unix.SYS_IO_URING_REGISTER, "arm a zcrx event", func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).ArmEvent(0) }}},
 }
 
 func registered(o ZcrxOptions) func(*Ring, *Memory) error {
@@ -96,25 +103,47 @@ func TestEachErrnoHasWords(t *testing.T) {
 		t.Skipf("needs root of the machine: others are told other things: %+v", s)
 	}
 	m := newMemory(t, 16*unix.Getpagesize())
-	for nr, byName := range calls {
-		r := newRing(t, Options{SQEntries: 8, CQE32: true, NoSQArray: true})
-		for _, errno := range errnos[nr] {
-			if err := denied.Run(nr, errno, func() {
-				for name, call := range byName {
-					checkWords(t, name, errno, call(r, m))
+	for call, all := range asked {
+		for _, x := range all {
+			r := newRing(t, Options{SQEntries: 8, CQE32: true, NoSQArray: true})
+			injected := remedytest.Denied(x.nr, func() error { return x.do(r, m) })
+			but := []unix.Errno{unix.EINTR} // after which a call is made again
+			if call == remedy.ZcrxProbe {
+				but = append(but, unix.EFAULT) // which says that there is zcrx
+			}
+			remedytest.Try(t, call, x.object, injected, but...)
+			for _, errno := range errnos[x.nr] {
+				if !slices.Contains(but, errno) {
+					checkWords(t, call, errno, injected(errno))
 				}
-			}); err != nil {
-				t.Fatal(err)
 			}
 		}
 	}
+}
+
+// Each errno of a completion, and of a mapping of a ring, has the table's words.
+func TestEachAnswerHasWords(t *testing.T) {
+	for call, op := range map[remedy.Call]string{remedy.UringRecv: "multishot recv", remedy.UringSendZC: "zero-copy send"} {
+		remedytest.Try(t, call, op, func(errno unix.Errno) error { return CQE{Res: -int32(errno)}.failed(call, op) })
+	}
+	ring := func() error { return makeAndClose(Options{Engine: Native, SQEntries: 8}) }
+	remedytest.Try(t, remedy.UringMap, "of the ring", remedytest.DeniedIf(unix.SYS_MMAP, 5, offSQEs, ring))
+	const size = 117 * 4096 // as nobody else maps
+	memory := func(bytes int, pages Pages) func() error {
+		return func() error {
+			m, err := NewMemory(bytes, pages)
+			return errors.Join(err, m.Close())
+		}
+	}
+	remedytest.Try(t, remedy.Mmap, "mmap of 479232 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, size, memory(size, PagesBase)))
+	remedytest.Try(t, remedy.MmapHuge, "mmap of 6291456 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, 3*hugePage, memory(3*hugePage, PagesHuge)))
 }
 
 // met are errnos that users meet, whatever is asked for: no fix known is none.
 var met = []unix.Errno{unix.EACCES, unix.EAGAIN, unix.EBADFD, unix.EBADR, unix.EEXIST, unix.EINVAL, unix.EMFILE, unix.ENFILE,
 	unix.ENOMEM, unix.ENOSYS, unix.EPERM}
 
-func checkWords(t *testing.T, name string, errno unix.Errno, err error) {
+func checkWords(t *testing.T, name remedy.Call, errno unix.Errno, err error) {
 	t.Helper()
 	how := fault.Fix(err)
 	switch {
@@ -124,7 +153,7 @@ func checkWords(t *testing.T, name string, errno unix.Errno, err error) {
 		t.Errorf("%s, %s: no fix in %v", name, fault.ErrnoName(errno), err)
 	case strings.Contains(how, "run as root") || errno == unix.ENOMEM && strings.Contains(how, "CAP_IPC_LOCK"):
 		t.Errorf("%s, %s: root that has all capabilities is told: %s", name, fault.ErrnoName(errno), how)
-	case errno == unix.ENOMEM && name == "setup" && !strings.Contains(how, "--cq-entries"):
+	case errno == unix.ENOMEM && name == remedy.UringSetup && !strings.Contains(how, "--cq-entries"):
 		t.Errorf("%s: %s", name, how)
 	}
 	if strings.Contains(how, remedy.NoFix) && slices.Contains(met, errno) {

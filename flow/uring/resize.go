@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
@@ -52,9 +51,8 @@ func (r *Ring) Resize(sq, cq uint32) error {
 
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {
 	op := fmt.Sprintf("resize the ring to %d and %d entries", sq, cq)
-	if errno == unix.EINVAL && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray {
-		return &fault.Error{Op: op, Err: errno, How: "make the ring with Options.DeferTaskrun and NoSQArray"}
-	}
 	bytes := Options{SQEntries: sq, CQEntries: cq, CQE32: r.setup&setupCQE32 != 0}.bytes()
-	return r.failed(remedy.UringResize, op, errno, bytes)
+	return opError(remedy.UringResize, op, errno, remedy.On{Thread: r.issuer, Bytes: int64(bytes), Facts: func(f remedy.Fact) (string, bool) {
+		return "", f == remedy.UringFixed && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray
+	}})
 }

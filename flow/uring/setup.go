@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unsafe"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 
@@ -143,10 +142,14 @@ func (r *Ring) open(p *params) error {
 
 // setupError explains why there is no ring.
 func setupError(o Options, errno unix.Errno) error {
-	if errno == unix.EINVAL {
-		return &fault.Error{Op: "io_uring_setup", Err: errno, How: o.fixInvalid()}
-	}
-	return opError(remedy.UringSetup, "io_uring_setup", errno, remedy.On{Bytes: int64(o.bytes())})
+	return opError(remedy.UringSetup, "io_uring_setup", errno, remedy.On{Bytes: int64(o.bytes()),
+		Facts: func(f remedy.Fact) (string, bool) {
+			words := ""
+			if f == remedy.UringOption {
+				words = o.atFault()
+			}
+			return words, words != ""
+		}})
 }
 
 // bytes is the memory of the queues, as the kernel rounds them (io_uring/io_uring.c: rings_size).
@@ -163,22 +166,22 @@ func (o Options) bytes() int {
 	return sq*(int(unsafe.Sizeof(SQE{}))+4) + cq*cqe
 }
 
-// fixInvalid finds the option at fault: first by the rules that all kernels
-// share, then by asking the kernel for each flag alone.
-func (o Options) fixInvalid() string {
+// atFault finds the option at fault: first by the rules that all kernels
+// share, then by asking the kernel for each flag alone. It is empty where there is none.
+func (o Options) atFault() string {
 	const maxSQ, maxCQ = 32768, 65536
 	cq := o.CQEntries
 	switch {
 	case !o.Clamp && o.SQEntries > maxSQ:
-		return fmt.Sprintf("SQEntries %d is above %d: lower it or set Clamp", o.SQEntries, maxSQ)
+		return fmt.Sprintf("SQEntries %d is above %d, without Clamp", o.SQEntries, maxSQ)
 	case !o.Clamp && cq > maxCQ:
-		return fmt.Sprintf("CQEntries %d is above %d: lower it or set Clamp", cq, maxCQ)
+		return fmt.Sprintf("CQEntries %d is above %d, without Clamp", cq, maxCQ)
 	case cq != 0 && cq < o.SQEntries:
-		return fmt.Sprintf("CQEntries %d is below SQEntries %d: raise it", cq, o.SQEntries)
+		return fmt.Sprintf("CQEntries %d is below SQEntries %d", cq, o.SQEntries)
 	case o.DeferTaskrun && !o.SingleIssuer:
-		return "DeferTaskrun needs SingleIssuer: set both"
+		return "DeferTaskrun needs SingleIssuer"
 	case o.CQE32 && o.CQEMixed:
-		return "CQE32 and CQEMixed exclude each other: set one"
+		return "CQE32 and CQEMixed exclude each other"
 	}
 	var missing []string
 	flags := o.params().flags
@@ -188,9 +191,9 @@ func (o Options) fixInvalid() string {
 		}
 	}
 	if len(missing) == 0 {
-		return "the kernel refuses this combination of options"
+		return ""
 	}
-	return "this kernel does not know " + strings.Join(missing, ", ") + ": use a newer kernel or leave it out"
+	return "this kernel does not know " + strings.Join(missing, ", ")
 }
 
 // trySetup makes a ring of one entry with flags and drops it.

@@ -97,7 +97,7 @@ func TestFixInvalidNamesFlag(t *testing.T) {
 	saved := setupFlags
 	defer func() { setupFlags = saved }()
 	setupFlags = []setupFlag{{setupCQE32, 1 << 30, "IORING_SETUP_FUTURE", "9.9"}}
-	if s := (Options{SQEntries: 8, CQE32: true}).fixInvalid(); !strings.Contains(s, "IORING_SETUP_FUTURE (Linux 9.9)") {
+	if s := (Options{SQEntries: 8, CQE32: true}).atFault(); !strings.Contains(s, "IORING_SETUP_FUTURE (Linux 9.9)") {
 		t.Errorf("fix %q", s)
 	}
 }

@@ -30,6 +30,12 @@ const (
 	UringSendZC Call = "io_uring: send_zc"
 )
 
+// Facts of a ring.
+const (
+	UringOption Fact = "an option is at fault"
+	UringFixed  Fact = "the ring was made without DeferTaskrun or NoSQArray"
+)
+
 const (
 	seccompUring = "allow io_uring_setup, io_uring_enter and io_uring_register in the container's seccomp profile"
 	lessRing     = "use a smaller completion queue (--cq-entries), fewer flows"
@@ -75,6 +81,10 @@ func uringSetupRows() []Row {
 			Cause: "a security module (SELinux: io_uring { allowed }) forbids it",
 			Look:  "journalctl -k, or ausearch -m avc",
 			Do:    "allow it there, or run on another host"},
+		{Call: UringSetup, Errno: unix.EINVAL, Kernel: "io_uring/io_uring.c: io_uring_sanitise_params",
+			If:    told(UringOption, "io_uring_setup with each option by itself"),
+			Cause: "this kernel does not know an option, or others forbid it", Look: "zcbench doctor",
+			Do: "set what is named otherwise, leave it out, or use a newer kernel"},
 		{Call: UringSetup, Errno: unix.EINVAL, Kernel: "io_uring/io_uring.c: io_uring_sanitise_params",
 			Cause: "this kernel does not know an option, or refuses them together", Look: "zcbench doctor",
 			Do: "use a newer kernel, or leave the option out"},
@@ -249,6 +259,9 @@ func uringResourceRows() []Row {
 		{Call: UringResize, Errno: unix.EOVERFLOW, Kernel: "io_uring/register.c: io_register_resize_rings",
 			Cause: "completions came that do not fit",
 			Do:    "take the completions and try again, or choose a larger completion queue"},
+		{Call: UringResize, Errno: unix.EINVAL, Kernel: "io_uring/register.c: io_register_resize_rings",
+			If:    told(UringFixed, "the ring's options"),
+			Cause: "the ring has queues of fixed sizes", Do: "make the ring with Options.DeferTaskrun and NoSQArray"},
 		{Call: UringResize, Errno: unix.EINVAL, Kernel: "io_uring/register.c: io_register_resize_rings",
 			Cause: "this kernel does not resize rings, or not to these sizes", Look: "zcbench doctor",
 			Do: "use Linux 6.13 or later, and sizes within the limits of Options"},

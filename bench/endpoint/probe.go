@@ -13,14 +13,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/internal/privilege"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // probes are the eBPF probes of one end; nil is none.
@@ -54,7 +52,7 @@ func openProbes(e *End) (*probes, error) {
 		err = p.openFlow()
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: cmp.Or(fault.Fix(err), privilege.Fix(privilege.Machine, unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN)+", or leave out --probe")}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: cmp.Or(fault.Fix(err), "leave out --probe")}
 	}
 	return p, nil
 }

@@ -4,7 +4,7 @@ package endpoint
 
 import (
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
 )
 
@@ -17,7 +17,7 @@ func exactSleeps(o stream.Options) error {
 		return nil
 	}
 	if err := unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0); err != nil {
-		return &fault.Error{Op: "prctl PR_SET_TIMERSLACK", Err: err, How: "leave out --gather"}
+		return remedy.Error(remedy.Slack, "prctl PR_SET_TIMERSLACK", err, remedy.On{})
 	}
 	return nil
 }

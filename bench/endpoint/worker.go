@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"strconv"
 	"sync"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -26,8 +27,7 @@ func pin(cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("pin the data-path thread to CPU %d", cpu), Err: err,
-			How: "choose a CPU that this process may use (taskset -p shows them)"}
+		return remedy.Error(remedy.Pin, fmt.Sprintf("pin the data-path thread to CPU %d", cpu), err, remedy.On{Value: strconv.Itoa(cpu)})
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 // Sampling (kernel/events/core.c).
 const (
 	PerfOpen   Call = "perf_event_open"
+	PerfCount  Call = "perf_event_open: to count"
 	PerfMap    Call = "mmap: a ring of samples"
 	PerfOutput Call = "ioctl PERF_EVENT_IOC_SET_OUTPUT"
 )
@@ -71,6 +72,15 @@ func perfRows() []Row {
 				Effect: Undoable, Undo: "start them again", Kernel: "kernel/events/hw_breakpoint.c: __reserve_bp_slot"},
 			Row{Errno: unix.EOVERFLOW, Cause: "call chains are deeper than other programs that sample allow", Do: "end other profilers", Look: "sysctl kernel.perf_event_max_stack",
 				Effect: Undoable, Undo: "start them again", Kernel: "kernel/events/callchain.c: get_callchain_buffers"}),
+		of(PerfCount,
+			Row{Errno: unix.ENOENT, Cause: "this processor, or the virtual machine, has no such counter", Do: "count on the host, or on another one",
+				Look: "ls /sys/bus/event_source/devices", Kernel: "kernel/events/core.c: perf_init_event"},
+			Row{Errno: unix.ENODEV, Cause: "the CPU is offline, or the virtual machine has no such counter", Do: "count on the host, or on another one",
+				Look: "cat /sys/devices/system/cpu/online", Kernel: open},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "this processor, or the virtual machine, has no such counter", Do: "count on the host, or on another one",
+				Look: "ls /sys/bus/event_source/devices", Kernel: open},
+			Row{Errno: unix.EBUSY, Cause: "another program has the counters to itself", Do: "end it, and run again", Look: "ps -C perf",
+				Effect: Undoable, Undo: "start it again", Kernel: open}),
 		need{call: PerfMap, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_IPC_LOCK}, undo: "sysctl -w kernel.perf_event_mlock_kb= what it was",
 			or: "sysctl -w kernel.perf_event_mlock_kb=2048, or raise ulimit -l", kernel: "kernel/events/core.c: perf_mmap"}.rows(),
 		of(PerfMap,

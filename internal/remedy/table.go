@@ -8,5 +8,5 @@ import "slices"
 func table() []Row {
 	return judged(slices.Concat(socketRows(), sockoptRows(), connectRows(), transferRows(), memoryRows(), uringRows(),
 		netlinkRows(), ethtoolRows(), ioctlRows(), netdevRows(), rtnetlinkRows(), routeRows(), fileRows(),
-		bpfRows(), perfRows(), dmabufRows(), anyRows()))
+		bpfRows(), perfRows(), dmabufRows(), devmemRows(), threadRows(), anyRows()))
 }

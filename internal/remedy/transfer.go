@@ -14,7 +14,7 @@ const (
 	Recv     Call = "receive: recv, recvfrom, recvmsg, recvmmsg, splice"
 	Shutdown Call = "shutdown"
 	Progress Call = "a flow that moves no payload"
-	MapTCP   Call = "mmap: a window for payload of TCP"
+	MapTCP   Call = "mmap, madvise: a window for payload of TCP"
 )
 
 const (
@@ -116,6 +116,7 @@ func windowRows() []Row {
 			Kernel: "net/ipv4/af_inet.c: inet_shutdown"},
 		{Call: MapTCP, Errno: unix.ENODEV, Cause: "the kernel does not map payload of TCP", Look: "uname -r", Do: "use --rx tcp: it needs kernel 4.18 or later, built with CONFIG_MMU",
 			Kernel: "net/socket.c: sock_mmap"},
+		{Call: MapTCP, Errno: unix.EINVAL, Cause: "the window is not mapped, or its memory is locked", Kernel: "mm/madvise.c: madvise_dontneed_free"},
 		{Call: MapTCP, Errno: unix.EPERM, Cause: "a window that can be written or run is not mapped", Kernel: "net/ipv4/tcp.c: tcp_mmap"},
 		{Call: MapTCP, Errno: unix.ENOMEM, Cause: "the process has no address space for it", Look: "ulimit -v; sysctl vm.max_map_count", Do: "choose a smaller --read-size",
 			Kernel: "mm/mmap.c: do_mmap"},

@@ -28,16 +28,20 @@ const (
 
 func zcrxRows() (rows []Row) {
 	const register, open = "io_uring/zcrx.c: io_register_zcrx_ifq", "net/core/netdev_rx_queue.c: __net_mp_open_rxq"
+	const refused = "header split is off, or the kernel is too old, or the ring is of another kind"
+	const lookSplit = "ethtool -g DEV"
 	for _, x := range []struct {
 		call                         Call
+		refused, look                string // by EINVAL
 		invalid, unsupported, ranged string // what to do; empty where there is nothing special
 	}{
-		{call: Zcrx, invalid: zcrxSplit + ", give the ring SingleIssuer, DeferTaskrun and CQE32; or " + zcrxKernel},
-		{call: ZcrxLong, invalid: zcrxSplit + "; buffers of another length than a page need Linux 7.0",
+		{call: Zcrx, refused: refused, look: lookSplit, invalid: zcrxSplit + ", give the ring SingleIssuer, DeferTaskrun and CQE32; or " + zcrxKernel},
+		{call: ZcrxLong, refused: refused, look: lookSplit, invalid: zcrxSplit + "; buffers of another length than a page need Linux 7.0",
 			unsupported: "the driver cannot use buffers longer than a page: leave BufLen at 0, or ",
 			ranged:      ", or the memory is not contiguous in pieces of BufLen: use huge pages"},
-		{call: ZcrxNoNIC, invalid: "use Linux 7.1 or later (ZCRX_REG_NODEV)"},
-		{call: ZcrxStats, invalid: zcrxSplit + "; statistics and events need Linux 7.2"},
+		{call: ZcrxNoNIC, refused: "the kernel is too old for a ring without a NIC, or the ring is of another kind", look: "uname -r",
+			invalid: "use Linux 7.1 or later (ZCRX_REG_NODEV)"},
+		{call: ZcrxStats, refused: refused, look: lookSplit, invalid: zcrxSplit + "; statistics and events need Linux 7.2"},
 	} {
 		rows = append(rows, need{call: x.call, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: register}.rows()...)
 		rows = append(rows,
@@ -73,8 +77,7 @@ func zcrxRows() (rows []Row) {
 				Look: "ip link show DEV", Do: "ip link set DEV up",
 				Effect: Undoable, Undo: "ip link set DEV down"},
 			Row{Call: x.call, Errno: unix.EINVAL, Kernel: open,
-				Cause: "header split is off, or the kernel is too old, or the ring is of another kind",
-				Look:  "ethtool -g DEV", Do: x.invalid})
+				Cause: x.refused, Look: x.look, Do: x.invalid})
 		rows = append(rows, short(x.call, takes{locked: true, pinned: true}, "use a smaller area or fewer buffers (--area-size), fewer refill entries", register)...)
 		rows = append(rows, Row{Call: x.call, Kernel: "net/core/netdev_rx_queue.c: netdev_rx_queue_restart",
 			Cause: "the driver could not start the queue anew with the new memory", Look: "journalctl -k",

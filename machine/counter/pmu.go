@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
@@ -103,15 +103,10 @@ func (p *PMU) open(name string, attr unix.PerfEventAttr) {
 	p.events = append(p.events, e)
 }
 
+// perfReason says why a counter cannot be had, and what to do.
 func perfReason(err error) string {
-	switch {
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENODEV), errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Sprintf("perf_event_open: %v: this processor, or the virtual machine, has no such counter", err)
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return fmt.Sprintf("perf_event_open: %v: %s, or sysctl -w kernel.perf_event_paranoid=0", err,
-			privilege.Fix(privilege.Machine, unix.CAP_PERFMON))
-	}
-	return fmt.Sprintf("perf_event_open: %v", err)
+	e := remedy.Error(remedy.PerfCount, "perf_event_open", err, remedy.On{})
+	return strings.TrimSuffix(e.Error()+": "+e.How, ": ")
 }
 
 // Read reads all counters.

@@ -5,13 +5,11 @@ package lease
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/tune"
 	"golang.org/x/sys/unix"
 )
@@ -46,7 +44,7 @@ func inNetns(cookie uint64, f func() error) error {
 			return err
 		}
 		if errors.Is(err, unix.EPERM) {
-			return fmt.Errorf("enter network namespace %s: setns: %w: %s", path, err, privilege.Fix(privilege.Own, unix.CAP_SYS_ADMIN))
+			return err
 		}
 	}
 	return errNoNetns

@@ -6,9 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -112,20 +113,23 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 			return err
 		}
 	}
-	op := fmt.Sprintf("bind the thread that polls queue %d of %s to CPU %d", q.ID, p.Dev, cpu)
-	if n.PID == 0 {
-		return &fault.Error{Op: op, Err: unix.ESRCH, How: "the thread is not in this PID namespace: run the agent in the host's (docker --pid=host)"}
-	}
+	return p.bind(n.PID, q.ID, cpu)
+}
+
+// bind has thread pid, which polls a queue, run on a CPU. Without a number it is in none of this
+// process's namespaces.
+func (p *Placement) bind(pid, queue, cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
-	if err := unix.SchedSetaffinity(n.PID, &set); err != nil {
-		how := "choose a CPU that is online, and in the machine's cpuset"
-		if errors.Is(err, unix.EPERM) { // of a thread of the kernel's (kernel/sched/syscalls.c: check_same_owner)
-			how = privilege.Fix(privilege.Machine, unix.CAP_SYS_NICE)
-		}
-		return &fault.Error{Op: op, Err: err, How: how}
+	err := error(unix.ESRCH)
+	if pid != 0 {
+		err = unix.SchedSetaffinity(pid, &set)
 	}
-	p.threads = append(p.threads, threadOn{n.PID, cpu})
+	if err != nil {
+		return remedy.Error(remedy.PinKernel, fmt.Sprintf("bind the thread that polls queue %d of %s to CPU %d", queue, p.Dev, cpu), err,
+			remedy.On{Dev: p.Dev, Value: strconv.Itoa(cpu)})
+	}
+	p.threads = append(p.threads, threadOn{pid, cpu})
 	return nil
 }
 
@@ -137,7 +141,7 @@ func (p *Placement) checkThreads() error {
 	for _, t := range p.threads {
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(t.pid, &set); err != nil {
-			return &fault.Error{Op: fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), Err: err, How: "something has switched threaded NAPI off since"}
+			return remedy.Error(remedy.PinnedWhere, fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), err, remedy.On{Dev: p.Dev})
 		}
 		if set.Count() != 1 || !set.IsSet(t.cpu) {
 			return &fault.Error{Op: fmt.Sprintf("the thread %d that polls %s was bound to CPU %d, but may now run on %s", t.pid, p.Dev, t.cpu, counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or taskset"}

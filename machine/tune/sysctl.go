@@ -140,11 +140,11 @@ func InNetns(path string, f func() error) error {
 			c <- err
 			return
 		}
-		err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
-		if err == nil {
-			err = f()
+		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
+			c <- remedy.Error(remedy.NetnsEnter, "enter network namespace "+path, err, remedy.On{Path: path})
+			return
 		}
-		c <- err
+		c <- f()
 	}()
 	return <-c
 }

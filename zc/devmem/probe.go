@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
 
 	"github.com/zcbench/zcbench/flow/sock"
@@ -16,9 +17,6 @@ import (
 	"github.com/zcbench/zcbench/zc/nicqueue"
 	"golang.org/x/sys/unix"
 )
-
-// needNet is the fix for a kernel without.
-const needNet = "use Linux 6.12 or later with CONFIG_NET_DEVMEM, which 64-bit kernels with CONFIG_DMA_SHARED_BUFFER and CONFIG_PAGE_POOL have"
 
 // Probe tries what receiving needs of the kernel; ProbeDevice says whether a NIC
 // can.
@@ -55,7 +53,7 @@ func probeSocket() error {
 	}
 	defer unix.Close(fd)
 	if _, errno := sock.ReleaseTokens(fd, []sock.TokenRange{{}}); errno != 0 {
-		return &fault.Unsupported{Mode: Mode, Op: "setsockopt SO_DEVMEM_DONTNEED", Err: errno, How: needNet}
+		return nicqueue.Unsupported(Mode, remedy.Error(remedy.DontNeed, "setsockopt SO_DEVMEM_DONTNEED", errno, remedy.On{FD: fd}))
 	}
 	return nil
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"net"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -77,10 +77,13 @@ func (s *Sender) explain(c *stream.Conn, errno unix.Errno) error {
 		return nil
 	}
 	op := s.flow.Op + ": the memory is bound to " + s.dev.Name
-	if by, err := nic.RouteDev(net.IP(c.Remote.Addr().AsSlice())); err == nil && by != s.dev.Name {
+	by, err := nic.RouteDev(net.IP(c.Remote.Addr().AsSlice()))
+	other := err == nil && by != s.dev.Name
+	if other {
 		op += fmt.Sprintf(", but the route to %v leaves by %s", c.Remote.Addr(), by)
 	}
-	return &fault.Error{Op: op, Err: errno, How: "name the interface that the route leaves by (ip route get " + c.Remote.Addr().String() + "), or change the route"}
+	return remedy.Error(remedy.SendDevmem, op, errno, remedy.On{Dev: s.dev.Name, Remote: c.Remote,
+		Facts: func(f remedy.Fact) (string, bool) { return "", other && f == remedy.OtherRoute }})
 }
 
 // Send sends until c.Stopping, then waits for all notifications.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -115,7 +116,7 @@ func (t *tokens) giveSome(fd int, m *stream.Meter) error {
 	t.calls++
 	t.ranges += uint64(ranges)
 	if errno != 0 {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), Err: errno, How: "the kernel accepts this many: please report it"}
+		return remedy.Error(remedy.DontNeed, fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), errno, remedy.On{FD: fd})
 	}
 	t.freed += uint64(max(freed, 0))
 	if freed != n {

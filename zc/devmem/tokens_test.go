@@ -4,11 +4,16 @@ package devmem
 
 import (
 	"math/rand/v2"
+	"net/netip"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/held"
 	"golang.org/x/sys/unix"
@@ -174,9 +179,23 @@ func TestFreedIsChecked(t *testing.T) {
 	if err := tk.give(0, m); err == nil || !strings.Contains(err.Error(), "freed 1 of 2 fragments") {
 		t.Error(err)
 	}
-	tk.release = func(int, []sock.TokenRange) (int, unix.Errno) { return 0, unix.EINVAL }
-	if err := tk.giveAll(0, m); err == nil || !strings.Contains(err.Error(), "SO_DEVMEM_DONTNEED") {
+	remedytest.Try(t, remedy.DontNeed, "SO_DEVMEM_DONTNEED", func(errno unix.Errno) error {
+		tk.release = func(int, []sock.TokenRange) (int, unix.Errno) { return 0, errno }
+		return tk.giveAll(0, m)
+	})
+	remedytest.Try(t, remedy.DontNeed, "SO_DEVMEM_DONTNEED", remedytest.Denied(unix.SYS_SETSOCKOPT, probeSocket))
+}
+
+// A sender is told which way its flow goes.
+func TestRefusedSender(t *testing.T) {
+	s := &Sender{dev: &nic.Device{Name: "eth9"}}
+	s.flow.Op = "sendmsg"
+	err := s.explain(&stream.Conn{Remote: netip.MustParseAddrPort("127.0.0.1:9")}, unix.ENODEV)
+	if err := remedytest.Check(remedy.SendDevmem, "by lo", unix.ENODEV, err); err != nil {
 		t.Error(err)
+	}
+	if fix := fault.Fix(err); !strings.Contains(fix, "the route to 127.0.0.1 leaves by another interface than eth9") {
+		t.Error(fix)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -95,8 +95,7 @@ func (f *Flow) sendOne(c *stream.Conn, off, want int, m *stream.Meter) (int, err
 		if f.pending > 0 {
 			return 0, f.await(c, unix.POLLERR, m)
 		}
-		return 0, &fault.Error{Op: f.Op, Err: errno,
-			How: "no memory for a notification, or no permission to pin pages: sysctl -w net.core.optmem_max=4194304, raise ulimit -l, or run as root"}
+		return 0, remedy.Error(remedy.SendZeroCopy, f.Op, errno, remedy.On{FD: c.FD})
 	}
 	if f.Explain != nil {
 		if err := f.Explain(c, errno); err != nil {
@@ -124,7 +123,7 @@ func (f *Flow) reap(c *stream.Conn, m *stream.Meter) error {
 			return nil
 		case errno == unix.EINTR:
 		case errno != 0:
-			return &fault.Error{Op: "read the error queue", Err: errno}
+			return stream.SendError(c, "read the error queue", errno)
 		case ok:
 			if err := f.account(n, m); err != nil {
 				return err

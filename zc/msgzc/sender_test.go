@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 
@@ -88,5 +89,17 @@ func TestProbe(t *testing.T) {
 	}
 	if !errors.Is(err, unix.EMFILE) {
 		t.Errorf("without a socket: %v", err)
+	}
+}
+
+// A call that finds no memory for its notification, and none in flight to wait for, says so.
+func TestNoBuffers(t *testing.T) {
+	f := Flow{Op: "send with MSG_ZEROCOPY", Call: func(int, int, int) (int, unix.Errno) { return 0, unix.ENOBUFS }}
+	_, err := f.sendOne(&stream.Conn{FD: -1}, 0, 1, new(stream.Meter))
+	if err := remedytest.Check(remedy.SendZeroCopy, f.Op, unix.ENOBUFS, err); err != nil {
+		t.Error(err)
+	}
+	if s := privilege.Look(); s.Lacks(privilege.Machine, unix.CAP_IPC_LOCK) == privilege.Granted && !strings.Contains(fault.Fix(err), "net.core.optmem_max") {
+		t.Errorf("root is told: %s", fault.Fix(err))
 	}
 }

@@ -9,7 +9,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/internal/denied"
+	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -54,12 +55,16 @@ func TestProbe(t *testing.T) {
 	if err := Probe(); err != nil {
 		t.Error(err)
 	}
-	var err error
-	if derr := denied.Run(unix.SYS_GETSOCKOPT, unix.ENOPROTOOPT, func() { err = Probe() }); derr != nil {
-		t.Fatal(derr)
+	refused := func(errno unix.Errno) error {
+		err := remedytest.Denied(unix.SYS_GETSOCKOPT, Probe)(errno)
+		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != Mode {
+			t.Errorf("%v", err)
+		}
+		return err
 	}
-	u := (*fault.Unsupported)(nil)
-	if !errors.As(err, &u) || u.Mode != Mode || !errors.Is(err, unix.ENOPROTOOPT) || !strings.Contains(err.Error(), "getsockopt TCP_ZEROCOPY_RECEIVE") || !strings.Contains(fault.Fix(err), "4.18") {
-		t.Errorf("%v; fix: %s", err, fault.Fix(err))
+	remedytest.Try(t, remedy.MapReceive, "getsockopt TCP_ZEROCOPY_RECEIVE", refused, unix.EINTR)
+	if fix := fault.Fix(refused(unix.ENOPROTOOPT)); !strings.Contains(fix, "4.18") {
+		t.Error(fix)
 	}
+	remedytest.Try(t, remedy.MapTCP, "mmap of a TCP socket", remedytest.DeniedIf(unix.SYS_MMAP, 1, uint32(pageBytes), Probe), unix.EINTR)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
@@ -19,17 +20,17 @@ func Probe() error {
 		return fmt.Errorf("make a TCP socket: %w", err)
 	}
 	defer unix.Close(fd)
-	lacking := func(op string, err error) error {
-		return &fault.Unsupported{Mode: Mode, Op: op, Err: err, How: "use Linux 4.18 or later, with CONFIG_MMU"}
+	lacking := func(call remedy.Call, op string, err error) error {
+		return &fault.Unsupported{Mode: Mode, Op: op, Err: err, How: remedy.Error(call, op, err, remedy.On{FD: fd}).How}
 	}
 	window, err := sock.MapWindow(fd, pageBytes)
 	if err != nil {
-		return lacking("mmap of a TCP socket", err)
+		return lacking(remedy.MapTCP, "mmap of a TCP socket", err)
 	}
 	var m sock.Mapper
 	_, errno := m.Receive(fd, window, true)
 	if errno != 0 {
-		err = lacking("getsockopt TCP_ZEROCOPY_RECEIVE", errno)
+		err = lacking(remedy.MapReceive, "getsockopt TCP_ZEROCOPY_RECEIVE", errno)
 	}
 	return errors.Join(err, unix.Munmap(window))
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"os"
 
-	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/remedy"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -96,7 +96,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	r.conn, r.touch = c, stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
 	n := 2 * r.read
 	if r.window, err = sock.MapWindow(c.FD, n); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("map a window of %d bytes on the socket", n), Err: err, How: "choose a smaller --read-size"}
+		return remedy.Error(remedy.MapTCP, fmt.Sprintf("map a window of %d bytes on the socket", n), err, remedy.On{FD: c.FD, Bytes: int64(n)})
 	}
 	return nil
 }
@@ -154,7 +154,7 @@ func (r *Receiver) take(got sock.Mapped, window []byte, m *stream.Meter) error {
 	m.Call()
 	r.stats.unmaps++
 	if errno != 0 {
-		return &fault.Error{Op: "madvise MADV_DONTNEED of the window", Err: errno, How: "this is a bug: please report it"}
+		return remedy.Error(remedy.MapTCP, "madvise MADV_DONTNEED of the window", errno, remedy.On{})
 	}
 	r.at = 0
 	return nil

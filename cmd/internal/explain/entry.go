@@ -56,11 +56,14 @@ func entries(flags []Flag) (out []Entry) {
 	out = append(out, verdicts...)
 	for n := 1; n < 200; n++ {
 		for _, name := range errnoNames(unix.Errno(n)) {
-			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))}, []string{"zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
+			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))}, []string{errorsPage, "zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
 		}
 	}
 	return out
 }
+
+// errorsPage has what each error number means, by call.
+const errorsPage = "errors.md"
 
 // errnoNames are the names of an error number: two have a second one, which the docs use.
 func errnoNames(e unix.Errno) []string {

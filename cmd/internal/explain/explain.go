@@ -29,8 +29,9 @@ type Answer struct {
 	More     int // passages that are left out
 }
 
-// most passages are shown that are about an entry, and fewer of those that only mention it.
-const most, mostMentions = 6, 3
+// most passages are shown that are about an entry, more of an errno, which many calls may give, and
+// fewer of those that only mention it.
+const most, mostErrno, mostMentions = 6, 12, 3
 
 // Lookup is everything that has the name, or the one that kind:name picks.
 func (b *Book) Lookup(name string) (out []Answer) {
@@ -86,6 +87,9 @@ func (b *Book) answer(e Entry) Answer {
 		return slices.ContainsFunc(p.defines, func(w string) bool { return same(w, e.Name) }) || same(p.Section, e.Name)
 	}
 	found, limit := b.find(e, about), most
+	if e.Kind == "errno" {
+		limit = mostErrno
+	}
 	if len(found) == 0 {
 		limit = mostMentions
 		found = b.find(e, func(p Passage) bool { return strings.Contains(p.Text, "`"+e.Name+"`") })

@@ -117,6 +117,25 @@ func TestRealPages(t *testing.T) {
 	}
 }
 
+// Of an errno, the rows of the table of errors come first, each with the call that gives it.
+func TestErrnoRowsFirst(t *testing.T) {
+	b, err := New(docs.Pages, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"ENOBUFS": "errno: ENOBUFS", "EINVAL": "errno: EINVAL", "ERANGE": "errno: ERANGE", "EOPNOTSUPP": "errno: EOPNOTSUPP"} {
+		a := b.Lookup(name)
+		if len(a) != 1 || len(a[0].Passages) == 0 {
+			t.Fatalf("%s: %+v", name, a)
+		}
+		for i, p := range a[0].Passages[:min(3, len(a[0].Passages))] {
+			if p.Page != "errors.md" || !strings.Contains(p.Text, "; "+want) {
+				t.Errorf("%s, %d: %s: %s", name, i, p, p.Text)
+			}
+		}
+	}
+}
+
 func TestFits(t *testing.T) {
 	for _, x := range []struct {
 		form, name string

@@ -41,6 +41,7 @@ type parser struct {
 	page, section string
 	block         []string // lines of the passage under way
 	head          []string // of the table under way; nil: none
+	first         string   // the first cell of a row above, for rows that leave it out
 	out           []Passage
 }
 
@@ -89,7 +90,7 @@ func (p *parser) end() {
 		text := strings.Join(p.block, " ")
 		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: text, defines: beginning(text)})
 	}
-	p.block, p.head = nil, nil
+	p.block, p.head, p.first = nil, nil, ""
 }
 
 // row takes a line of a table: its heads, what parts them from the rest, or a row.
@@ -105,6 +106,14 @@ func (p *parser) row(line string) {
 	case strings.Trim(line, "|-: ") == "":
 		return
 	}
+	if cells[0] == "" && p.head[0] != "" {
+		cells[0] = p.first
+	}
+	p.first = cells[0]
+	defines := named(cells[0])
+	if len(cells) > 1 && len(p.head) > 1 && p.head[1] == "errno" { // of errors.md
+		defines = named(cells[1])
+	}
 	var parts []string
 	for i, c := range cells {
 		if c == "" {
@@ -116,7 +125,7 @@ func (p *parser) row(line string) {
 		parts = append(parts, c)
 	}
 	if len(parts) > 0 {
-		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "), defines: named(cells[0])})
+		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "), defines: defines})
 	}
 }
 

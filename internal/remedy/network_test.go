@@ -161,6 +161,20 @@ func TestLinkLocalWords(t *testing.T) {
 	}
 }
 
+// A registration without a NIC is not refused for what only a NIC has.
+func TestZcrxWithoutNIC(t *testing.T) {
+	for _, r := range Rows(ZcrxNoNIC) {
+		for _, word := range []string{"header split", "interface", "the driver", "another queue"} {
+			if r.Call == ZcrxNoNIC && strings.Contains(r.text(r.Cause), word) {
+				t.Errorf("%s: %s", unix.ErrnoName(r.Errno), r.text(r.Cause))
+			}
+		}
+	}
+	if how := How(ZcrxNoNIC, unix.EINVAL, On{}); !strings.Contains(how, "Linux 7.1 or later") {
+		t.Error(how)
+	}
+}
+
 // Few rows have no fix, and none of these calls is without a row.
 func TestFewNetworkRowsWithoutAFix(t *testing.T) {
 	rows := once(slices.Concat(socketRows(), sockoptRows(), connectRows(), routeRows(), transferRows(), memoryRows()))

@@ -3,6 +3,8 @@
 package remedy
 
 import (
+	"slices"
+
 	"github.com/zcbench/zcbench/internal/privilege"
 
 	"golang.org/x/sys/unix"
@@ -83,6 +85,14 @@ func zcrxRows() (rows []Row) {
 			Cause: "the driver could not start the queue anew with the new memory", Look: "journalctl -k",
 			Do: "zcbench restore, then choose another queue or a smaller area"})
 	}
+	// Without a NIC there is none that could refuse, or be refused.
+	rows = slices.DeleteFunc(rows, func(r Row) bool {
+		ofNIC := []unix.Errno{unix.ENODEV, unix.EOPNOTSUPP, unix.ERANGE, unix.EBUSY, unix.ENODATA, unix.ENETDOWN, 0}
+		return r.Call == ZcrxNoNIC && (slices.Contains(ofNIC, r.Errno) || r.Errno == unix.EEXIST && r.Kernel == open)
+	})
+	rows = append(rows, Row{Call: ZcrxNoNIC, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/zcrx.c: io_zcrx_create_area",
+		Cause: "this kernel has no zero-copy receive in io_uring, or gives no longer buffers without a NIC", Look: "zcbench doctor",
+		Do: "leave out --rx-buf-len, or " + zcrxKernel})
 	rows = append(rows, need{call: ZcrxProbe, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: register}.rows()...)
 	for _, errno := range []unix.Errno{unix.EINVAL, unix.EOPNOTSUPP} {
 		rows = append(rows, Row{Call: ZcrxProbe, Errno: errno,

@@ -24,8 +24,8 @@ func RoomForRules(mode, dev string, flows int) error {
 		room, known, err := d.RuleRoom()
 		switch {
 		case errors.Is(err, unix.EOPNOTSUPP):
-			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s: the driver has no ntuple rules", flows, dev), Err: unix.EOPNOTSUPP,
-				How: "use a NIC with them; RSS contexts do not help, since a flow enters one by a rule"}
+			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s", flows, dev), Err: unix.EOPNOTSUPP,
+				How: fault.Fix(err) + "; RSS contexts do not help, since a flow enters one by a rule"}
 		case err != nil:
 			return Unsupported(mode, err)
 		case known:

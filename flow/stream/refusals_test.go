@@ -65,7 +65,8 @@ func TestRefusedAccept(t *testing.T) {
 	}
 }
 
-// Each errno that the kernel may give to a flow under way has the table's words, and names the call.
+// Each errno that the kernel may give to a flow under way has the table's words, and names the
+// call.
 func TestRefusedTransfers(t *testing.T) {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

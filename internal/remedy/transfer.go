@@ -23,7 +23,8 @@ const (
 	dropsMTU = "give both interfaces the MTU that the way carries (zcbench run --mtu 1500 tries it), or raise it at the switch"
 )
 
-// VALUE is the other end: sender, receiver. Of a flow under way, the peer's end and the way there are the same in both directions.
+// VALUE is the other end: sender, receiver. Of a flow under way, the peer's end and the way there
+// are the same in both directions.
 func transferRows() []Row {
 	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), windowRows())
 }

@@ -190,7 +190,7 @@ func TestDRAMMissing(t *testing.T) {
 			files["uncore_imc_0/events/cas_count_read"] = "../type=1"
 		}, "has a malformed term"},
 		{"HBM beside it", func(files map[string]string, _ map[string]error) { files["uncore_hbm_3/type"] = "50" }, "uncore_hbm_3"},
-		{"refused", func(_ map[string]string, f map[string]error) { f["21:0xc04 on 24"] = unix.EACCES }, "perf_event_paranoid"},
+		{"refused", func(_ map[string]string, f map[string]error) { f["21:0xc04 on 24"] = unix.EACCES }, "CAP_PERFMON"},
 		{"no counter", func(_ map[string]string, f map[string]error) { f["20:0x304 on 0"] = unix.ENODEV }, "no such counter"},
 	} {
 		files := imc(imc(nil, 0, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"), 1, "event=0x04,umask=0x03", "event=0x04,umask=0x0c")

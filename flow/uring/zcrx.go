@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"net"
 	"sync/atomic"
 	"unsafe"
 
@@ -201,7 +202,11 @@ func (o ZcrxOptions) explain(r *Ring, errno unix.Errno) error {
 	case o.Stats || len(o.Events) > 0:
 		call = remedy.ZcrxStats
 	}
-	return r.failed(call, "register zcrx interface queue", errno, len(o.Area.Bytes))
+	on := remedy.On{Thread: r.issuer, Bytes: int64(len(o.Area.Bytes))}
+	if i, err := net.InterfaceByIndex(o.IfIndex); err == nil {
+		on.Dev = i.Name
+	}
+	return opError(call, "register zcrx interface queue", errno, on)
 }
 
 // ID is the interface queue's number on its ring, for SQE.RecvZC.

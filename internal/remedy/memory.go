@@ -2,13 +2,15 @@
 
 package remedy
 
-import "golang.org/x/sys/unix"
+import (
+	"golang.org/x/sys/unix"
+)
 
 // Calls that give memory.
 const (
 	Mmap     Call = "mmap, ftruncate: memory"
-	MmapHuge Call = "mmap: huge pages"
 	Memfd    Call = "memfd_create"
+	MmapHuge Call = "mmap: huge pages"
 )
 
 const (
@@ -32,15 +34,15 @@ func hugeRows() []Row {
 	row := func(r Row) Row { r.Call, r.Errno = MmapHuge, unix.ENOMEM; return r }
 	return []Row{
 		row(Row{If: told(HugeNone, pool), Cause: "the kernel has none of 2 MiB", Look: "ls /sys/kernel/mm/hugepages",
-			Do: "use transparent ones, or a kernel with CONFIG_HUGETLBFS", Kernel: "mm/hugetlb.c: hugetlb_init"}),
+			Do: "use transparent huge pages (--area thp), or a kernel with CONFIG_HUGETLBFS", Kernel: "mm/hugetlb.c: hugetlb_init"}),
 		row(Row{If: told(HugeUnknown, pool), Cause: "how many are free cannot be read", Look: "cat " + pool + "/free_hugepages",
-			Do: "see that VALUE more are free, or use transparent ones", Kernel: acct}),
+			Do: "see that VALUE more are free, or use transparent huge pages (--area thp)", Kernel: acct}),
 		row(Row{If: told(HugeElsewhere, pool), Cause: "enough are free, but not for this process", Look: "cat /proc/self/cgroup, and numastat -m,",
 			Do:     "look at the limit of its cgroup (hugetlb.2MB.max, hugetlb.2MB.rsvd.max), and at its CPUs' and memory's nodes (cpuset.mems, numactl)",
 			Kernel: acct}),
 		row(Row{If: told(HugeHeld, pool), Cause: "others have them", Look: "grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup",
-			Do: "end what has them, or reserve more: VALUE, or use transparent ones", Effect: Undoable, Undo: back, Kernel: acct}),
-		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo", Do: "reserve them: VALUE, or use transparent ones",
+			Do: "end what has them, or reserve more: VALUE, or use transparent huge pages (--area thp)", Effect: Undoable, Undo: back, Kernel: acct}),
+		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo", Do: "reserve them: VALUE, or use transparent huge pages (--area thp)",
 			Effect: Undoable, Undo: back, Kernel: acct}),
 	}
 }
@@ -48,6 +50,7 @@ func hugeRows() []Row {
 // takes is what a call does with the memory that it is asked for.
 type takes struct {
 	locked bool // it is charged to the limit on locked memory
+	ring   bool // it is a ring's: not all kernels charge it
 	pinned bool // it is there already, and only held
 	pieces bool // the kernel wants it in one piece, or in large ones
 }
@@ -68,15 +71,9 @@ func short(call Call, t takes, less, kernel string) []Row {
 			If: &State{Name: name, From: from, Holds: holds}}
 	}
 	const charge = "io_uring/rsrc.c: __io_account_mem"
-	outside := "raise the limit outside (ulimit -l unlimited, LimitMEMLOCK=infinity), or run on the host"
-	raise := "raise it (ulimit -l unlimited, LimitMEMLOCK=infinity), or run with CAP_IPC_LOCK (root on the host has it)"
 	var rows []Row
 	if t.locked {
-		rows = append(rows,
-			row("the limit on locked memory is lower, and CAP_IPC_LOCK of a user namespace does not lift it", fromMemlock,
-				memory.limited(true, true), outside, "ulimit -l", charge),
-			row("the limit on locked memory is lower, and there is no CAP_IPC_LOCK", fromMemlock,
-				memory.limited(false, true), raise, "ulimit -l", charge))
+		rows = append(rows, locked(call, unix.ENOMEM, t.ring, true, charge)...)
 	}
 	group := row("the control group's memory is used up", fromGroup, of(memory.crowded),
 		less+", or give the container or service more memory (--memory, MemoryMax=)", "cat /sys/fs/cgroup/memory.max",
@@ -87,39 +84,84 @@ func short(call Call, t takes, less, kernel string) []Row {
 	pieces.Effect, pieces.Undo = Undoable, "nothing to undo: pages are moved, and stay in use"
 	rows = append(rows, group,
 		row("the machine's memory is used up", "/proc/meminfo: MemAvailable", of(memory.scarce),
-			less+", or end what uses it", "free -m", kernel))
+			less+", or end what uses memory", "free -m", kernel))
 	if t.pieces {
 		rows = append(rows, pieces)
 	}
 	if t.locked {
-		rows = append(rows,
-			row("the limit on locked memory may be used up, and CAP_IPC_LOCK of a user namespace does not lift it", fromMemlock,
-				memory.limited(true, false), outside, "ulimit -l", charge),
-			row("the limit on locked memory may be used up, and there is no CAP_IPC_LOCK", fromMemlock,
-				memory.limited(false, false), raise, "ulimit -l", charge))
+		rows = append(rows, locked(call, unix.ENOMEM, t.ring, false, charge)...)
 	}
 	return append(rows, Row{Call: call, Errno: unix.ENOMEM, Kernel: kernel,
 		Cause: "the kernel found no memory for it, perhaps none in one piece; the control group may limit it, too",
-		Do:    less + ", or wait until memory is free",
+		Do:    less + ", or wait until other programs have given memory back",
 		Look:  "cat /proc/buddyinfo, and memory.max of the control group,"})
 }
+
+// locked are that the limit on locked memory is lower than what a call is asked for, or (where
+// surely is false) that it may be used up.
+func locked(call Call, errno unix.Errno, ring, surely bool, kernel string) []Row {
+	how := "may be used up"
+	if surely {
+		how = "is lower"
+	}
+	row := func(users bool, why, do string) Row {
+		name := "the limit on locked memory " + how + ", and " + why
+		return Row{Call: call, Errno: errno, Cause: name, Do: do, Look: "ulimit -l", Kernel: kernel,
+			If: &State{Name: name, From: fromMemlock, Holds: func(on On) (string, bool) {
+				if ring && !memory.charged() {
+					return "", false
+				}
+				return memory.limited(users, surely)(on)
+			}}}
+	}
+	return []Row{
+		row(true, "CAP_IPC_LOCK of a user namespace does not lift it",
+			"raise the limit outside of the user namespace (ulimit -l unlimited, LimitMEMLOCK=infinity), or run on the host"),
+		row(false, "there is no CAP_IPC_LOCK",
+			"raise the limit on locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity), or run with CAP_IPC_LOCK (root on the host has it)"),
+	}
+}
+
+// pinned are [locked] of payload that is sent without a copy by a socket of which something holds.
+func pinned(call Call, errno unix.Errno, of func(fd int) bool, kernel string) []Row {
+	rows := locked(call, errno, false, false, kernel)
+	for i := range rows {
+		is := *rows[i].If
+		holds := is.Holds
+		is.Holds = func(on On) (string, bool) {
+			if on.FD <= 0 || !of(on.FD) {
+				return "", false
+			}
+			return holds(on)
+		}
+		rows[i].If = &is
+	}
+	return rows
+}
+
+// mappedLimit and overcommit are why address space is not given.
+var (
+	mappedLimit = &State{Name: "a limit on mapped memory", From: "getrlimit: RLIMIT_AS", Holds: addressSpace}
+	overcommit  = &State{Name: "vm.overcommit_memory is 2", From: "/proc/sys/vm/overcommit_memory, /proc/meminfo: Committed_AS",
+		Holds: func(on On) (string, bool) { return memory.overcommits(on) }}
+)
 
 func memoryRows() []Row {
 	const fewer = "choose smaller buffers (--message-size, --read-size, --area-size)"
 	rows := []Row{
 		{Call: Mmap, Errno: unix.ENOMEM, Kernel: "mm/mmap.c: may_expand_vm",
 			Cause: "a limit on mapped memory", Look: "ulimit -v",
-			If: &State{Name: "a limit on mapped memory", From: "getrlimit: RLIMIT_AS", Holds: addressSpace},
-			Do: "raise it (ulimit -v unlimited), or " + fewer},
+			If: mappedLimit, Do: "raise the limit (ulimit -v unlimited), or " + fewer},
+		{Call: Mmap, Errno: unix.ENOMEM, Kernel: "mm/util.c: __vm_enough_memory", If: overcommit,
+			Cause: "the kernel promises no more memory than it has", Look: "grep Commit /proc/meminfo",
+			Do: fewer + ", or: sysctl -w vm.overcommit_memory=0"},
 	}
+	const transparent = "use transparent huge pages (--area thp)"
 	rows = append(rows, short(Mmap, takes{}, fewer, "mm/mmap.c: do_mmap")...)
 	rows = append(rows,
-		Row{Call: Mmap, Errno: unix.EAGAIN, Kernel: "mm/mmap.c: mlock_future_ok",
-			Cause: "more locked memory than the limit allows",
-			Look:  "ulimit -l", Do: "raise it (ulimit -l unlimited), or " + fewer},
 		Row{Call: Mmap, Errno: unix.EPERM, Kernel: "security/security.c: security_mmap_file",
-			Cause: "a security module or a seccomp filter forbids it",
-			Look:  "journalctl -k", Do: "allow it there, or run on another host"},
+			Cause: "a security module or a seccomp filter forbids to map memory",
+			Look:  "journalctl -k; grep Seccomp /proc/self/status", Do: "allow it there, or run on another host"},
 		Row{Call: Mmap, Errno: unix.EFBIG, Kernel: "fs/attr.c: inode_newsize_ok",
 			Cause: "the memory is longer than a file may be here",
 			Look:  "ulimit -f", Do: "raise it (ulimit -f unlimited), or " + fewer},
@@ -129,11 +171,10 @@ func memoryRows() []Row {
 		Row{Call: MmapHuge, Errno: unix.EINVAL, Kernel: "mm/mmap.c: ksys_mmap_pgoff",
 			Cause: "this kernel has no huge pages of 2 MiB",
 			Look:  "ls /sys/kernel/mm/hugepages",
-			Do:    "use transparent ones, or a kernel with CONFIG_HUGETLBFS"},
-		Row{Call: MmapHuge, Errno: unix.ENOSYS, Kernel: "include/linux/hugetlb.h: hugetlb_file_setup",
-			Cause: "this kernel has no huge pages",
-			Look:  "ls /sys/kernel/mm/hugepages",
-			Do:    "use transparent ones, or a kernel with CONFIG_HUGETLBFS"},
+			Do:    transparent + ", or a kernel with CONFIG_HUGETLBFS"},
+		Row{Call: MmapHuge, Kernel: "mm/mmap.c: ksys_mmap_pgoff", Cause: "the kernel gives no huge pages",
+			Do:   transparent,
+			Look: "journalctl -k"},
 		Row{Call: Memfd, Errno: unix.ENOSYS, Kernel: "mm/memfd.c: memfd_create",
 			Cause: "this kernel has no memfd_create, or a seccomp filter hides it",
 			Look:  "grep Seccomp /proc/self/status",
@@ -154,9 +195,6 @@ func memoryRows() []Row {
 			Look:  "sysctl fs.file-max fs.file-nr", Do: "end what holds files open, or raise fs.file-max",
 			Effect: Undoable,
 			Undo:   "sysctl -w fs.file-max= what it was"},
-		Row{Call: MmapHuge, Kernel: "mm/mmap.c: ksys_mmap_pgoff", Cause: "the kernel gives no huge pages",
-			Do:   "use transparent ones",
-			Look: "journalctl -k"},
 	)
 	rows = append(rows, hugeRows()...)
 	return append(rows, short(Memfd, takes{}, fewer, "mm/memfd.c: memfd_create")...)

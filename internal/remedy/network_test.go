@@ -9,24 +9,26 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/privilege"
+
 	"golang.org/x/sys/unix"
 )
 
 // errnos are those that socket(2), bind(2), ..., ip(7), ipv6(7), tcp(7) and udp(7) give, and
 // net/ipv4/icmp.c: icmp_err_convert and net/ipv6/icmp.c: icmpv6_err_convert make of ICMP messages.
 var errnos = map[Call][]unix.Errno{
-	Socket: {unix.EACCES, unix.EAFNOSUPPORT, unix.EINVAL, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM, unix.EPROTONOSUPPORT},
+	Socket: {unix.EACCES, unix.EAFNOSUPPORT, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM},
 	Bind:   {unix.EACCES, unix.EADDRINUSE, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EINVAL, unix.ENODEV, unix.ENOMEM, unix.EPERM},
 	Listen: {unix.EADDRINUSE, unix.EACCES, unix.ENOMEM},
 	Accept: {unix.ECONNABORTED, unix.EINVAL, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM, unix.ETIMEDOUT},
 	Fcntl:  {unix.EMFILE, unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
-	Connect: {unix.EACCES, unix.EPERM, unix.EADDRINUSE, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EAGAIN, unix.ECONNREFUSED, unix.ECONNRESET,
-		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINTR, unix.EINVAL, unix.EMSGSIZE, unix.ENETDOWN, unix.ENETUNREACH, unix.ENODEV, unix.ENONET,
+	Connect: {unix.EACCES, unix.EPERM, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EAGAIN, unix.ECONNREFUSED, unix.ECONNRESET,
+		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINTR, unix.EINVAL, unix.ENETUNREACH, unix.ENOBUFS, unix.ENODEV, unix.ENONET,
 		unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.ETIMEDOUT},
-	Route: {unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL, unix.EAFNOSUPPORT, unix.EOPNOTSUPP},
+	Route: {unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL, unix.EOPNOTSUPP},
 	Send: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO, unix.EMSGSIZE, unix.ENETDOWN,
-		unix.ENETUNREACH, unix.ENOBUFS, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EOPNOTSUPP, unix.EPERM, unix.EPIPE, unix.EPROTO, unix.ETIMEDOUT},
-	Recv: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO, unix.EMSGSIZE, unix.ENETDOWN,
+		unix.ENETUNREACH, unix.ENOBUFS, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPIPE, unix.EPROTO, unix.ETIMEDOUT},
+	Recv: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO, unix.EMSGSIZE,
 		unix.ENETUNREACH, unix.ENODEV, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPROTO, unix.ETIMEDOUT},
 	SetBuffer:     {unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
 	SetBusyPoll:   {unix.EINVAL, unix.EPERM, unix.ENOPROTOOPT, unix.EOPNOTSUPP},
@@ -191,5 +193,73 @@ func TestFewNetworkRowsWithoutAFix(t *testing.T) {
 		if !calls[call] {
 			t.Errorf("%s has no row", call)
 		}
+	}
+}
+
+// TestErrnosOfSeveralCauses: the state tells which it is, as the kernel answered on a host of 6.18.
+func TestErrnosOfSeveralCauses(t *testing.T) {
+	socket := func(kind, zeroCopy int) int {
+		fd, err := unix.Socket(unix.AF_INET, kind|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { unix.Close(fd) })
+		if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY, zeroCopy); err != nil {
+			t.Fatal(err)
+		}
+		return fd
+	}
+	at := netip.MustParseAddrPort
+	user := host(t, 64<<10, privilege.NotRoot, map[string]string{})
+	root := host(t, 64<<10, privilege.Granted, map[string]string{})
+	strict := host(t, 0, privilege.Granted, map[string]string{"proc/sys/vm/overcommit_memory": "2\n",
+		"proc/meminfo": "CommitLimit:     1048576 kB\nCommitted_AS:    1040384 kB\n"})
+	for _, x := range []struct {
+		what       string
+		host       memoryLook
+		call       Call
+		errno      unix.Errno
+		on         On
+		want, none string
+	}{
+		{"a broadcast address", root, Connect, unix.ENETUNREACH, On{Remote: at("255.255.255.255:5201")}, "broadcast", "no route"},
+		{"that of loopback's network", root, Connect, unix.EACCES, On{Remote: at("127.255.255.255:5201")}, "broadcast", "a route of this host"},
+		{"a multicast address", root, Connect, unix.ENETUNREACH, On{Remote: at("[ff02::1]:5201")}, "multicast", "no route"},
+		{"the number of no interface", root, Connect, unix.ENETUNREACH, On{Remote: at("[fe80::1%99999]:5201")}, "no interface 99999", "no route"},
+		{"the number of an interface", root, Connect, unix.EINVAL, On{Remote: at("[fe80::1%1]:5201")}, "none that a connection", "no interface"},
+		{"0.0.0.0/8", root, Connect, unix.EINVAL, On{Remote: at("0.1.2.3:5201")}, "none that a connection", "a route of this host"},
+		{"all ports taken", root, Bind, unix.EADDRINUSE, On{Local: at("127.0.0.1:0")}, "ip_local_port_range", "port 0"},
+		{"one port taken", root, Bind, unix.EADDRINUSE, On{Local: at("127.0.0.1:5201")}, "another program has port 5201", "ip_local_port_range"},
+		{"zero copy", root, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_STREAM, 1)}, "optmem_max", "queue"},
+		{"zero copy of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_STREAM, 1)}, "ulimit -l", "optmem_max"},
+		{"datagrams of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_DGRAM, 0)}, "the interface's queue", "ulimit -l"},
+		{"a ring's zero copy of a user", user, Send, unix.ENOMEM, On{FD: socket(unix.SOCK_STREAM, 0)}, "ulimit -l", "cgroup"},
+		{"no overcommit, of an area", strict, Mmap, unix.ENOMEM, On{Bytes: 1 << 30}, "vm.overcommit_memory is 2|--area-size", "one piece"},
+	} {
+		t.Run(x.what, func(t *testing.T) {
+			with(t, x.host)
+			how := How(x.call, x.errno, x.on)
+			for w := range strings.SplitSeq(x.want, "|") {
+				if !strings.Contains(how, w) {
+					t.Errorf("%q lacks %q", how, w)
+				}
+			}
+			if strings.Contains(how, x.none) {
+				t.Errorf("%q says %q", how, x.none)
+			}
+		})
+	}
+}
+
+// TestRingsAreNotCharged: a kernel that does not charge rings does not run out of what may be locked.
+func TestRingsAreNotCharged(t *testing.T) {
+	m := host(t, 64<<10, privilege.NotRoot, map[string]string{})
+	m.charged = func() bool { return false }
+	with(t, m)
+	if how := How(UringSetup, unix.ENOMEM, On{Bytes: 2 << 20}); strings.Contains(how, "ulimit -l") {
+		t.Error(how)
+	}
+	if how := How(UringBuffers, unix.ENOMEM, On{Bytes: 2 << 20}); !strings.Contains(how, "ulimit -l") {
+		t.Error(how)
 	}
 }

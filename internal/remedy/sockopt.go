@@ -26,12 +26,12 @@ const (
 // forbidden are what a filter says of any option.
 func forbidden(call Call, without string) []Row {
 	return []Row{
-		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids the option",
 			Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: without + ", or run outside of the container",
 			Kernel: "net/socket.c: do_sock_setsockopt"},
-		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids it", Look: "ausearch -m avc", Do: without + ", or let it allow that",
+		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids the option", Look: "ausearch -m avc", Do: without + ", or let the module allow setsockopt",
 			Kernel: "security/security.c: security_socket_setsockopt"},
-		{Call: call, Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Look: "free -m", Do: lessNeed, Kernel: "net/socket.c: do_sock_setsockopt"},
+		{Call: call, Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Look: "free -m", Do: lessNeed, Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_run_filter_setsockopt"},
 	}
 }
 
@@ -41,15 +41,11 @@ func sockoptRows() []Row {
 		need{call: SetBusyPoll, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, or: "leave out --busy-poll",
 			kernel: "net/core/sock.c: sk_setsockopt"}.rows(),
 		[]Row{
-			{Call: SetBuffer, Errno: unix.EINVAL, Cause: "VALUE is no size of a buffer", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
-				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetBuffer, Cause: "the kernel does not take that size", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another size",
+			{Call: SetBuffer, Cause: "the kernel does not take that size", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another --rcvbuf or --sndbuf",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 
-			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r; grep BUSY_POLL /boot/config-*",
+			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_PREFER_BUSY_POLL", Look: "uname -r; grep BUSY_POLL /boot/config-*",
 				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
-				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetBusyPoll, Errno: unix.EINVAL, Cause: "VALUE is no time", Do: "choose another --busy-poll", Look: "sysctl net.core.busy_read",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 			{Call: SetBusyPoll, Cause: "the kernel cannot poll for this socket", Look: "uname -r",
 				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
@@ -57,28 +53,27 @@ func sockoptRows() []Row {
 		},
 		forbidden(SetZeroCopy, "use --tx tcp"),
 		[]Row{
-			{Call: SetZeroCopy, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r",
+			{Call: SetZeroCopy, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_ZEROCOPY", Look: "uname -r",
 				Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later", Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetZeroCopy, Errno: unix.EOPNOTSUPP, Cause: "the kernel has no zero copy for this kind of socket", Look: "uname -r", Do: "use --tx tcp",
+			{Call: SetZeroCopy, Errno: unix.EOPNOTSUPP, Cause: "the kernel has no zero copy for this kind of socket (it has for TCP, and since 5.0 for UDP)", Look: "uname -r", Do: "use --tx tcp",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetZeroCopy, Cause: "the kernel does not take it", Look: "uname -r", Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
+			{Call: SetZeroCopy, Cause: "the kernel does not take SO_ZEROCOPY", Look: "uname -r", Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetTimeout, Errno: unix.EDOM, Cause: "VALUE is no time", Kernel: "net/core/sock.c: sock_set_timeout"},
-			{Call: SetTimeout, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+			{Call: SetTimeout, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids time limits of sockets",
 				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_setsockopt"},
 		},
 		forbidden(SetLowat, "leave out --pace"),
 		[]Row{
-			{Call: SetLowat, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know it", Look: "uname -r",
+			{Call: SetLowat, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know TCP_NOTSENT_LOWAT", Look: "uname -r",
 				Do: "leave out --pace: paced flows need kernel 3.12 or later", Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
-			{Call: SetLowat, Cause: "the kernel does not take it", Look: "uname -r", Do: "leave out --pace: paced flows need kernel 3.12 or later",
+			{Call: SetLowat, Cause: "the kernel does not take TCP_NOTSENT_LOWAT", Look: "uname -r", Do: "leave out --pace: paced flows need kernel 3.12 or later",
 				Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
 		},
 		congestionRows(), datagramRows(),
 		[]Row{
-			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r", Do: "use a newer kernel, or leave out what asks for it",
+			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r", Do: "use a newer kernel",
 				Kernel: "net/core/sock.c: sk_getsockopt"},
-			{Call: GetOption, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids it",
+			{Call: GetOption, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids to read the option",
 				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_getsockopt"},
 		})
 }
@@ -86,14 +81,12 @@ func sockoptRows() []Row {
 func congestionRows() []Row {
 	c := func(r Row) Row { r.Call = SetCongestion; return r }
 	return append(need{call: SetCongestion, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
-		or:     "choose one of net.ipv4.tcp_allowed_congestion_control",
+		or:     "choose a --congestion that net.ipv4.tcp_allowed_congestion_control lists",
 		kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}.rows(),
 		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module", Look: "sysctl net.ipv4.tcp_available_congestion_control",
-			Do: "modprobe tcp_VALUE, or choose one that is there", Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-		c(Row{Errno: unix.EBUSY, Cause: "its module is being removed", Look: "lsmod", Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-		c(Row{Errno: unix.EINVAL, Cause: "VALUE is no name", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
-			Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"}),
-		c(Row{Cause: "the kernel does not take it", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose one that is there",
+			Do: "modprobe tcp_VALUE, or choose another --congestion", Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Errno: unix.EBUSY, Cause: "the module of that congestion control is being removed", Look: "lsmod", Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Cause: "the kernel does not take that congestion control", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose another --congestion",
 			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
 	)
 }
@@ -102,7 +95,7 @@ func datagramRows() []Row {
 	return []Row{
 		{Call: SetSegment, Errno: unix.EINVAL, Cause: "VALUE is no length of a datagram", Look: "ip -br link", Do: "choose another --message-size",
 			Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
-		{Call: SetSegment, Cause: "the kernel does not know it", Look: "uname -r", Do: "needs kernel 4.18 or later: use --tx udp", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
-		{Call: SetGather, Cause: "the kernel does not know it", Look: "uname -r", Do: "needs kernel 5.0 or later: use --rx udp", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetSegment, Cause: "the kernel does not know UDP_SEGMENT", Look: "uname -r", Do: "use --tx udp: UDP_SEGMENT needs kernel 4.18 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetGather, Cause: "the kernel does not know UDP_GRO", Look: "uname -r", Do: "use --rx udp: UDP_GRO needs kernel 5.0 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
 	}
 }

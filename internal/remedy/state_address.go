@@ -7,7 +7,10 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/privilege"
 
 	"golang.org/x/sys/unix"
 )
@@ -33,15 +36,32 @@ var (
 			if _, err := net.InterfaceByName(zone); zone == "" || err == nil {
 				return "", false
 			}
+			if n, err := strconv.Atoi(zone); err == nil {
+				if _, err := net.InterfaceByIndex(n); err == nil {
+					return "", false
+				}
+			}
 			return "this host has no interface " + zone, true
 		}}
 	otherFamily = &State{Name: "this host has addresses of the other family alone", From: "rtnetlink: RTM_GETADDR",
 		Holds: func(on On) (string, bool) { return otherFamilyAlone(about(on)) }}
+	// withoutIPv6: it was not built in, or ipv6.disable=1. Where only the sysctl is set sockets can
+	// be made, but no interface has an address.
+	withoutIPv6 = &State{Name: "the kernel runs without IPv6", From: "/proc/sys/net/ipv6",
+		Holds: func(on On) (string, bool) {
+			_, err := os.Stat("/proc/sys/net/ipv6")
+			return "", ipv6(about(on)) && os.IsNotExist(err)
+		}}
 	noIPv6 = &State{Name: "IPv6 is off", From: "/proc/sys/net/ipv6/conf/all/disable_ipv6",
 		Holds: func(on On) (string, bool) {
 			b, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
-			return "", about(on).Is6() && (err != nil || strings.TrimSpace(string(b)) != "0")
+			return "", ipv6(about(on)) && (err != nil || strings.TrimSpace(string(b)) != "0")
 		}}
+	// broadcast: TCP has no way to it (net/ipv4/tcp_ipv4.c: tcp_v4_connect).
+	broadcast = &State{Name: "a broadcast or multicast address", From: "the address; rtnetlink: RTM_GETADDR",
+		Holds: func(on On) (string, bool) { return "", isBroadcast(about(on)) }}
+	anyPort = &State{Name: "any free port was asked for", From: "the address",
+		Holds: func(on On) (string, bool) { return "", on.Local.IsValid() && on.Local.Port() == 0 }}
 	tentative = &State{Name: "IPv6 still looks for others with the address", From: "/proc/thread-self/net/if_inet6: IFA_F_TENTATIVE",
 		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_TENTATIVE) }}
 	duplicate = &State{Name: "another host has the address", From: "/proc/thread-self/net/if_inet6: IFA_F_DADFAILED",
@@ -52,9 +72,44 @@ var (
 			if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err == nil {
 				fmt.Sscan(string(b), &first)
 			}
-			return "", on.Local.IsValid() && on.Local.Port() != 0 && int(on.Local.Port()) < first
+			may := privilege.Look().Lacks(privilege.Net, unix.CAP_NET_BIND_SERVICE) == privilege.Granted
+			return fmt.Sprintf("ports below %d need CAP_NET_BIND_SERVICE", first),
+				!may && on.Local.IsValid() && on.Local.Port() != 0 && int(on.Local.Port()) < first
 		}}
 )
+
+func ipv6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
+
+// isBroadcast tells that no single host has the address.
+func isBroadcast(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return true
+	}
+	all, err := net.InterfaceAddrs()
+	if err != nil || !a.Is4() {
+		return false
+	}
+	for _, x := range all {
+		n, ok := x.(*net.IPNet)
+		if !ok || len(n.Mask) != net.IPv4len && n.IP.To4() == nil {
+			continue
+		}
+		ones, bits := n.Mask.Size()
+		own, ok := netip.AddrFromSlice(n.IP)
+		if !ok || bits-ones < 2 { // of two addresses, or one, none is a broadcast address
+			continue
+		}
+		last, host := own.Unmap().As4(), bits-ones
+		for i := 3; host > 0; i, host = i-1, host-8 {
+			last[i] |= byte(1<<min(host, 8) - 1)
+		}
+		if a.As4() == last {
+			return true
+		}
+	}
+	return false
+}
 
 // otherFamilyAlone tells that this host has no address of a's family, but others.
 func otherFamilyAlone(a netip.Addr) (words string, holds bool) {

@@ -20,10 +20,11 @@ import (
 type memoryLook struct {
 	root    string // of a fixture's /proc and /sys; "" is the running host
 	memlock func() uint64
+	charged func() bool             // the kernel charges rings to the limit on locked memory
 	lacks   func() privilege.Reason // why the limit on locked memory holds; Granted: it does not
 }
 
-var memory = memoryLook{memlock: lockedLimit,
+var memory = memoryLook{memlock: lockedLimit, charged: chargesRings,
 	lacks: func() privilege.Reason { return privilege.Look().Lacks(privilege.Machine, unix.CAP_IPC_LOCK) }}
 
 func lockedLimit() uint64 {
@@ -32,6 +33,18 @@ func lockedLimit() uint64 {
 		return unix.RLIM_INFINITY
 	}
 	return l.Cur
+}
+
+// chargesRings tells whether this kernel charges the memory of rings to the limit on locked memory:
+// that of 7.2 does not (io_uring/io_uring.c: io_allocate_scq_urings).
+func chargesRings() bool {
+	var u unix.Utsname
+	var major, minor int
+	if unix.Uname(&u) != nil {
+		return true
+	}
+	_, err := fmt.Sscanf(unix.ByteSliceToString(u.Release[:]), "%d.%d", &major, &minor)
+	return err != nil || major < 7 || major == 7 && minor < 2
 }
 
 func (m memoryLook) read(path string) string {
@@ -48,8 +61,8 @@ func (m memoryLook) number(path string) (int64, bool) {
 }
 
 // limited says that the limit on locked memory is below what is asked for (or, where surely is
-// false, might be used up), and that CAP_IPC_LOCK does not lift it: io_uring charges it since
-// 6.14 for a ring, else for buffers (io_uring/rsrc.c: __io_account_mem). users asks for a
+// false, might be used up), and that CAP_IPC_LOCK does not lift it (io_uring/rsrc.c:
+// __io_account_mem, net/core/skbuff.c: mm_account_pinned_pages). users asks for a
 // capability that is there, but of a user namespace only.
 func (m memoryLook) limited(users, surely bool) func(On) (string, bool) {
 	return func(on On) (string, bool) {
@@ -172,6 +185,22 @@ func MemoryShort(bytes int64) string {
 		}
 	}
 	return ""
+}
+
+// overcommits says that the kernel promises no more memory than it has, and how much it has
+// promised (mm/util.c: __vm_enough_memory).
+func (m memoryLook) overcommits(On) (string, bool) {
+	if mode, ok := m.number("proc/sys/vm/overcommit_memory"); !ok || mode != 2 {
+		return "", false
+	}
+	kib := map[string]int64{}
+	for line := range strings.Lines(m.read("proc/meminfo")) {
+		if f := strings.Fields(line); len(f) > 1 {
+			kib[f[0]], _ = strconv.ParseInt(f[1], 10, 64)
+		}
+	}
+	return fmt.Sprintf("the kernel promises no more memory than it has (vm.overcommit_memory is 2): %s of %s are promised",
+		size(kib["Committed_AS:"]<<10), size(kib["CommitLimit:"]<<10)), true
 }
 
 // addressSpace says that the limit on mapped memory is set (ulimit -v).

@@ -18,12 +18,23 @@ import (
 var (
 	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier", From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
 		Holds: func(on On) (string, bool) { return linkTo(about(on)) }}
-	unroutable = &State{Name: "a route of this host refuses the address (unreachable, prohibit, blackhole)", From: "connect of a UDP socket",
-		Holds: func(on On) (string, bool) {
-			err := routeTo(on.Remote)
-			return "", errors.Is(err, unix.EHOSTUNREACH) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.EINVAL)
-		}}
+	unreachableWay = refusing("unreachable", unix.EHOSTUNREACH)
+	prohibited     = refusing("prohibit", unix.EACCES)
+	swallowed      = refusing("blackhole", unix.EINVAL)
 )
+
+// refusing is that a route of a type refuses the address, with an errno (net/ipv4/fib_trie.c:
+// fib_table_lookup, net/ipv6/route.c: ip6_rt_type_to_error).
+func refusing(kind string, errno unix.Errno) *State {
+	return &State{Name: "a route of this host refuses the address (" + kind + ")", From: "connect of a UDP socket",
+		Holds: func(on On) (string, bool) {
+			a := on.Remote.Addr().Unmap()
+			if a.Is4() && a.As4()[0] == 0 || isBroadcast(a) { // refused whatever the routes are
+				return "", false
+			}
+			return "", errors.Is(routeTo(on.Remote), errno)
+		}}
+}
 
 // routeTo is what the kernel says of the way to an address: a UDP socket that connects looks it
 // up and sends nothing (net/ipv4/datagram.c: __ip4_datagram_connect).
@@ -49,7 +60,8 @@ func routeTo(to netip.AddrPort) error {
 	return unix.Connect(fd, sa)
 }
 
-// linkTo tells that an interface whose network has the address cannot send.
+// linkTo tells that an interface whose network has the address cannot send, and that no other one
+// in that network can.
 func linkTo(to netip.Addr) (words string, holds bool) {
 	all, err := net.Interfaces()
 	if err != nil || !to.IsValid() {
@@ -62,15 +74,17 @@ func linkTo(to netip.Addr) (words string, holds bool) {
 			if !ok || !n.Contains(to.WithZone("").AsSlice()) || to.Zone() != "" && to.Zone() != i.Name {
 				continue
 			}
-			if i.Flags&net.FlagUp == 0 {
-				return fmt.Sprintf("the interface %s, in whose network ADDRESS is, is down: ip link set %s up", i.Name, i.Name), true
-			}
-			if i.Flags&net.FlagRunning == 0 {
-				return fmt.Sprintf("the interface %s, in whose network ADDRESS is, has no carrier: cable, switch, or the other end is down", i.Name), true
+			switch {
+			case i.Flags&net.FlagUp == 0:
+				words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, is down: ip link set %s up", i.Name, i.Name)
+			case i.Flags&net.FlagRunning == 0:
+				words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, has no carrier: cable, switch, or the other end is down", i.Name)
+			default:
+				return "", false
 			}
 		}
 	}
-	return "", false
+	return words, words != ""
 }
 
 func sorted(names map[string]bool) string {

@@ -62,7 +62,7 @@ func TestZcrxExplain(t *testing.T) {
 		{ZcrxOptions{}, unix.EPERM, "CAP_NET_ADMIN"},
 		{ZcrxOptions{}, unix.ENODEV, "no such interface"},
 		{ZcrxOptions{}, unix.EOPNOTSUPP, "driver"},
-		{ZcrxOptions{BufLen: 16384}, unix.EOPNOTSUPP, "leave BufLen"},
+		{ZcrxOptions{BufLen: 16384}, unix.EOPNOTSUPP, "leave out --rx-buf-len"},
 		{ZcrxOptions{BufLen: 16384}, unix.ERANGE, "huge pages"},
 		{ZcrxOptions{}, unix.ERANGE, "no such queue"},
 		{ZcrxOptions{}, unix.EINVAL, "tcp-data-split"},

@@ -137,7 +137,7 @@ func addressRows() []Row {
 		c(Row{Errno: unix.EAFNOSUPPORT, Cause: "ADDRESS is of another family than the socket", Look: "ip -br addr",
 			Do: "give both ends addresses of one family: IPv6 with --ipv6, IPv4 without it", Kernel: "net/ipv4/tcp_ipv4.c: tcp_v4_connect"}),
 		c(Row{Errno: unix.ENODEV, Cause: "the interface, or the VRF, that the program is bound to is gone", Look: "ip -br link; ip vrf",
-			Do: "start the program again once it is back", Kernel: route4}),
+			Do: "start the program again once the interface is back", Kernel: route4}),
 		c(Row{Errno: unix.ENOBUFS, Cause: "the kernel has no memory for a packet", Look: "free -m; cat /proc/net/sockstat", Do: lessNeed,
 			Kernel: "net/ipv4/tcp_output.c: tcp_connect"}),
 	}

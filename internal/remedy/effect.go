@@ -8,6 +8,7 @@ import "strings"
 // say so themselves. The first that is found counts.
 var changes = []struct{ words, undo string }{
 	{"modprobe tcp_", "modprobe -r it"},
+	{"end what has the most files open", "start it again, or sysctl -w fs.file-max= what it was"},
 	{"sysctl -w", "sysctl -w what it was"},
 	{"ulimit", "it goes with the shell"},
 	{"raise fs.file-max", "sysctl -w fs.file-max= what it was"},

@@ -76,7 +76,7 @@ func short(call Call, t takes, less, kernel string) []Row {
 		rows = append(rows, locked(call, unix.ENOMEM, t.ring, true, charge)...)
 	}
 	group := row("the control group's memory is used up", fromGroup, of(memory.crowded),
-		less+", or give the container or service more memory (--memory, MemoryMax=)", "cat /sys/fs/cgroup/memory.max",
+		less+", or give the container or service more memory (docker --memory, systemd MemoryMax=)", "cat /sys/fs/cgroup/memory.max",
 		"mm/memcontrol.c: try_charge_memcg")
 	group.Effect, group.Undo = Undoable, "the limit that it had"
 	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo", memory.fragmented,

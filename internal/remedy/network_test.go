@@ -251,7 +251,7 @@ func TestErrnosOfSeveralCauses(t *testing.T) {
 	}
 }
 
-// TestRingsAreNotCharged: a kernel that does not charge rings does not run out of what may be locked.
+// TestRingsAreNotCharged: where rings are not charged, the limit on locked memory is no cause.
 func TestRingsAreNotCharged(t *testing.T) {
 	m := host(t, 64<<10, privilege.NotRoot, map[string]string{})
 	m.charged = func() bool { return false }

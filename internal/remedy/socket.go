@@ -119,7 +119,7 @@ func acceptRows() []Row {
 		{Call: Accept, Errno: unix.EINVAL, Cause: "the data port is closed", Look: "the receiver's own message", Do: "start the receiver again",
 			Kernel: "net/ipv4/inet_connection_sock.c: inet_csk_accept"},
 		{Call: Accept, Errno: unix.ETIMEDOUT, If: together, Cause: "the sender did not get here, though its agent started it", Look: "the sender's own message",
-			Do:     "if it says nothing, look at firewalls between the hosts, and " + openOne,
+			Do:     "if the sender says nothing, look at firewalls between the hosts, and " + openOne,
 			Kernel: "none: the time that the controller gave was up"},
 		{Call: Accept, Errno: unix.ETIMEDOUT, Cause: "no sender that knows the cookie got here", Look: "the sender's own message; nft list ruleset; iptables -S",
 			Do:     "start the sender with the same cookie, and let firewalls pass port PORT",

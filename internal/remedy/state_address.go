@@ -33,13 +33,8 @@ var (
 	wrongZone = &State{Name: "a link-local address with the zone of an interface that this host lacks", From: "rtnetlink: RTM_GETLINK",
 		Holds: func(on On) (string, bool) {
 			zone := about(on).Zone()
-			if _, err := net.InterfaceByName(zone); zone == "" || err == nil {
+			if zone == "" || zoneIndex(zone) != 0 {
 				return "", false
-			}
-			if n, err := strconv.Atoi(zone); err == nil {
-				if _, err := net.InterfaceByIndex(n); err == nil {
-					return "", false
-				}
 			}
 			return "this host has no interface " + zone, true
 		}}
@@ -77,6 +72,18 @@ var (
 				!may && on.Local.IsValid() && on.Local.Port() != 0 && int(on.Local.Port()) < first
 		}}
 )
+
+// zoneIndex is the number of the interface that a zone names, by its name or number; 0: none.
+func zoneIndex(zone string) uint32 {
+	i, err := net.InterfaceByName(zone)
+	if n, bad := strconv.Atoi(zone); err != nil && bad == nil {
+		i, err = net.InterfaceByIndex(n)
+	}
+	if err != nil {
+		return 0
+	}
+	return uint32(i.Index)
+}
 
 func ipv6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 

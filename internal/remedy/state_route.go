@@ -47,9 +47,7 @@ func routeTo(to netip.AddrPort) error {
 		family, sa = unix.AF_INET, &unix.SockaddrInet4{Port: int(to.Port()), Addr: a.As4()}
 	} else {
 		v6 := &unix.SockaddrInet6{Port: int(to.Port()), Addr: a.As16()}
-		if i, err := net.InterfaceByName(a.Zone()); err == nil {
-			v6.ZoneId = uint32(i.Index)
-		}
+		v6.ZoneId = zoneIndex(a.Zone())
 		sa = v6
 	}
 	fd, err := unix.Socket(family, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)

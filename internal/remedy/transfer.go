@@ -105,6 +105,9 @@ func recvRows() []Row {
 	return []Row{
 		c(Row{Errno: unix.EINVAL, Cause: "the kernel does not take those flags or that length", Look: "uname -r", Do: "use --rx tcp",
 			Kernel: "net/ipv4/tcp.c: tcp_zerocopy_receive, tcp_recvmsg_locked"}),
+		c(Row{Errno: unix.EFAULT, Cause: "the payload came by a queue that another program has bound to memory of its own (devmem, zcrx), which no copy reads",
+			Look: "zcbench doctor --dev DEV", Do: "end the program that has it bound, or steer the flow to another queue (ethtool -N)",
+			Kernel: "net/ipv4/tcp.c: tcp_recvmsg_locked"}),
 		c(Row{Errno: unix.EPERM, Cause: "a seccomp filter, or a security module, forbids to receive", Look: "grep Seccomp /proc/self/status; journalctl -k",
 			Do: "run outside of the container", Kernel: "security/security.c: security_socket_recvmsg"}),
 		c(Row{Errno: unix.ENOMEM, Cause: "the kernel, or the cgroup, has no memory left", Look: "cat /proc/net/sockstat; cat /sys/fs/cgroup/memory.events",
@@ -133,5 +136,7 @@ func windowRows() []Row {
 		{Call: MapTCP, Errno: unix.EINVAL, Cause: "the window is not mapped, or its memory is locked",
 			Kernel: "mm/madvise.c: madvise_dontneed_free"},
 		{Call: MapTCP, Errno: unix.EPERM, Cause: "a window that can be written or run is not mapped", Kernel: "net/ipv4/tcp.c: tcp_mmap"},
+		{Call: MapTCP, Cause: "the kernel does not map a window", Look: "journalctl -k", Do: "choose a smaller --read-size, or --rx tcp",
+			Kernel: "mm/mmap.c: do_mmap"},
 	}
 }

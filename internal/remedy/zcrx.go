@@ -31,7 +31,7 @@ const (
 func zcrxRows() []Row {
 	rows := nicZcrxRows(Zcrx, zcrxSplit+", "+zcrxRing+"; or "+zcrxKernel, "", "", "")
 	rows = append(rows, nicZcrxRows(ZcrxLong, zcrxSplit+"; buffers of another length than a page need Linux 7.0",
-		"the driver cannot use buffers longer than a page, or ", "leave BufLen at 0 (--rx-buf-len), or ",
+		"the driver cannot use buffers longer than a page, or ", "leave out --rx-buf-len (BufLen 0), or ",
 		", or the memory is not contiguous in pieces of BufLen, or the driver cannot use buffers of that length")...)
 	rows = append(rows, nicZcrxRows(ZcrxStats, zcrxSplit+"; statistics and events need Linux 7.2", "", "", "")...)
 	rows = append(rows, anyZcrxRows(ZcrxNoNIC, zcrxRing+"; a queue of no NIC needs Linux 7.1 or later (ZCRX_REG_NODEV)", zcrxKernel)...)

@@ -48,6 +48,9 @@ func ErrnoName(e unix.Errno) string {
 	if e == unix.EOPNOTSUPP {
 		return "EOPNOTSUPP"
 	}
+	if e == 524 { // the kernel's own, which eBPF lets out
+		return "ENOTSUPP"
+	}
 	if name := unix.ErrnoName(e); name != "" {
 		return name
 	}

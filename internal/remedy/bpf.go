@@ -34,7 +34,12 @@ const (
 // Facts of what is attached, which the caller knows.
 const (
 	ZeroCopyAsked Fact = "zero copy was asked for"
+	NativeXDP     Fact = "the driver of DEV has native XDP"
 )
+
+// enotsupp is the kernel's own ENOTSUPP (include/linux/errno.h), which eBPF lets out to programs.
+// It is not EOPNOTSUPP, which C libraries call ENOTSUP, too.
+const enotsupp = unix.Errno(524)
 
 // lockedDown: lockdown=confidentiality lets nobody read the kernel's memory by eBPF.
 var lockedDown = &State{Name: "the kernel is locked down", From: "/sys/kernel/security/lockdown",
@@ -49,96 +54,111 @@ var noBTF = &State{Name: "the kernel does not describe its types", From: "stat /
 		return "", os.IsNotExist(err)
 	}}
 
-// bpfRefused are EPERM and EACCES of a call.
-func bpfRefused(call Call, errno unix.Errno, kernel string, caps ...privilege.Cap) []Row {
-	return slices.Concat(
-		of(call, Row{Errno: errno, If: lockedDown, Cause: "the kernel is locked down, and lets nobody trace it by eBPF",
-			Do: "boot without lockdown=confidentiality", Look: "cat /sys/kernel/security/lockdown", Effect: Undoable, Undo: "boot with it again",
-			Kernel: "security/lockdown/lockdown.c: lockdown_is_locked_down"}),
-		need{call: call, errno: errno, over: privilege.Machine, caps: caps, kernel: kernel}.rows())
-}
-
 func bpfRows() []Row {
 	const bootBack = "boot the kernel of before"
-	types := Row{Errno: unix.ENOENT, If: noBTF, Cause: "the kernel does not describe its types", Do: "boot one with CONFIG_DEBUG_INFO_BTF=y",
-		Look: "ls /sys/kernel/btf/vmlinux", Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/btf.c: bpf_get_btf_vmlinux"}
+	types := Row{Errno: unix.ENOENT, If: noBTF, Cause: "the kernel does not describe its types", Do: "boot a kernel with CONFIG_DEBUG_INFO_BTF=y",
+		Look: "ls /sys/kernel/btf/vmlinux", Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/sysfs_btf.c: btf_vmlinux_init"}
 	return slices.Concat(
 		of(BPF,
 			Row{Errno: unix.ENOSYS, If: filtered, Cause: "the seccomp filter of a container or service hides eBPF", Do: "allow bpf in its seccomp profile, or run on the host",
 				Look: "grep Seccomp /proc/self/status", Kernel: "kernel/seccomp.c: __seccomp_filter"},
-			Row{Errno: unix.ENOSYS, Cause: "the kernel was built without CONFIG_BPF_SYSCALL", Do: "boot one that has it", Look: "zcat /proc/config.gz", Effect: Undoable,
-				Undo: bootBack, Kernel: "kernel/sys_ni.c: sys_ni_syscall"},
-			Row{Errno: unix.EBUSY, Cause: "somebody else's program is there already", Do: "see whose it is, and stop what holds it", Look: "bpftool link", Effect: Undoable,
-				Undo: "start it again", Kernel: "kernel/bpf/trampoline.c: __bpf_trampoline_link_prog"},
-			Row{Errno: unix.ENOSPC, Cause: "a limit of the kernel's on eBPF is reached", Do: "end what has most programs and maps", Look: "bpftool prog, or bpftool map,",
-				Effect: Undoable, Undo: "start it again", Kernel: "kernel/bpf/syscall.c: bpf_map_alloc_id"}),
-		bpfRefused(BPFLoad, unix.EPERM, "kernel/bpf/syscall.c: bpf_prog_load", unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN),
-		bpfRefused(BPFLoad, unix.EACCES, "kernel/bpf/verifier.c: bpf_check", unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN),
-		of(BPFLoad, types,
-			Row{Errno: unix.EINVAL, Cause: "this kernel is older than the program (VALUE)", Do: "use that kernel or a newer one", Look: "uname -r", Effect: Undoable,
+			Row{Errno: unix.ENOSYS, Cause: "the kernel was built without CONFIG_BPF_SYSCALL", Do: "boot a kernel with CONFIG_BPF_SYSCALL", Look: "zcat /proc/config.gz",
+				Effect: Undoable, Undo: bootBack, Kernel: "kernel/sys_ni.c: sys_ni_syscall"},
+			Row{Errno: unix.EBUSY, Cause: "another program's eBPF is there already", Do: "see whose it is, and end that program", Look: "bpftool link", Effect: Undoable,
+				Undo: "start the program again", Kernel: "kernel/bpf/trampoline.c: __bpf_trampoline_link_prog"},
+			Row{Errno: unix.ENOSPC, Cause: "a limit of the kernel's on eBPF is reached", Do: "end the program that has most eBPF programs and maps",
+				Look: "bpftool prog, or bpftool map,", Effect: Undoable, Undo: "start the program again", Kernel: "kernel/bpf/syscall.c: bpf_map_alloc_id"}),
+		need{call: BPFLoad, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN},
+			kernel: "kernel/bpf/syscall.c: bpf_prog_load"}.rows(),
+		lacking(need{call: BPFLoad, errno: unix.EACCES, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON},
+			kernel: "kernel/bpf/verifier.c: bpf_check"}),
+		of(BPFLoad,
+			Row{Errno: unix.EACCES, Cause: "this kernel's verifier takes the program for unsafe", Kernel: "kernel/bpf/verifier.c: bpf_check"},
+			types,
+			Row{Errno: unix.EINVAL, If: lockedDown, Cause: "the kernel is locked down, and lets nobody read its memory by eBPF",
+				Do: "boot without lockdown=confidentiality", Look: "cat /sys/kernel/security/lockdown", Effect: Undoable,
+				Undo: "boot with lockdown=confidentiality again", Kernel: "kernel/bpf/helpers.c: bpf_base_func_proto"},
+			Row{Errno: unix.EINVAL, Cause: "this kernel is older than the program (VALUE)", Do: "use VALUE or later", Look: "uname -r", Effect: Undoable,
 				Undo: bootBack, Kernel: "kernel/bpf/verifier.c: bpf_check"},
-			Row{Errno: unix.E2BIG, Cause: "this kernel is older than the form of the request, or the map is too large", Do: "use a newer kernel, or fewer tuples", Look: "uname -r",
-				Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/syscall.c: bpf_check_uarg_tail_zero"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or its processor, does not have it", Do: "use a newer kernel", Look: "uname -r", Effect: Undoable,
-				Undo: bootBack, Kernel: "kernel/bpf/core.c: bpf_prog_select_runtime"},
+			Row{Errno: unix.E2BIG, Cause: "this kernel is older than the form of the request, or the map is too large", Do: "use a newer kernel, or fewer flows",
+				Look: "uname -r", Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/syscall.c: bpf_check_uarg_tail_zero"},
+			Row{Errno: enotsupp, Cause: "this kernel has no compiler for eBPF on this processor, or it is switched off",
+				Do: "sysctl -w net.core.bpf_jit_enable=1, or boot a kernel with CONFIG_BPF_JIT", Look: "sysctl net.core.bpf_jit_enable", Effect: Undoable,
+				Undo: "sysctl -w net.core.bpf_jit_enable= with what it was", Kernel: "kernel/bpf/core.c: __bpf_prog_select_runtime"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or its processor, lacks something that the program is made for", Do: "use a newer kernel", Look: "uname -rm",
+				Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/verifier.c: bpf_check_attach_target"},
 			Row{Errno: unix.ENOENT, Cause: "this kernel lacks a function or type that the program is made for", Do: "use a newer kernel", Look: "uname -r", Effect: Undoable,
 				Undo: bootBack, Kernel: "kernel/bpf/btf.c: btf_find_by_name_kind"}),
-		bpfRefused(BPFAttach, unix.EPERM, "kernel/bpf/syscall.c: bpf_tracing_prog_attach", unix.CAP_BPF, unix.CAP_PERFMON, unix.CAP_NET_ADMIN),
 		of(BPFAttach,
 			Row{Errno: unix.EINVAL, Cause: "this kernel cannot attach a program there", Do: "use a newer kernel", Look: "uname -r", Effect: Undoable, Undo: bootBack,
 				Kernel: "kernel/bpf/syscall.c: bpf_tracing_prog_attach"},
-			Row{Errno: unix.E2BIG, Cause: "as many programs are attached there as may be", Do: "end other probes", Look: "bpftool link", Effect: Undoable, Undo: "start them again",
-				Kernel: "kernel/bpf/trampoline.c: __bpf_trampoline_link_prog"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel cannot attach programs to its functions", Do: "boot one with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS, or 6.0 and later on arm64",
+			Row{Errno: unix.E2BIG, Cause: "as many programs are attached there as may be", Do: "end other programs that trace the kernel", Look: "bpftool link",
+				Effect: Undoable, Undo: "start them again", Kernel: "kernel/bpf/trampoline.c: bpf_trampoline_add_prog"},
+			Row{Errno: enotsupp, Cause: "this kernel cannot attach programs to its functions",
+				Do:   "boot a kernel with CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS and CONFIG_BPF_JIT; on arm64, 6.0 or later",
 				Look: "uname -rm", Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/trampoline.c: arch_prepare_bpf_trampoline"},
-			Row{Errno: unix.ENOENT, Cause: "this kernel has no such place to attach to", Do: "use another kernel", Look: "uname -r", Effect: Undoable, Undo: bootBack,
-				Kernel: "kernel/bpf/verifier.c: bpf_check_attach_target"}),
+			Row{Errno: unix.ENOENT, Cause: "this kernel has no such place to attach to", Do: "use a newer kernel", Look: "uname -r", Effect: Undoable, Undo: bootBack,
+				Kernel: "kernel/bpf/syscall.c: bpf_raw_tp_link_attach"}),
 		need{call: Memlock, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_SYS_RESOURCE}, or: "use Linux 5.11 or later, which needs none",
 			kernel: "kernel/sys.c: do_prlimit"}.rows(),
 		need{call: BPFStats, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_SYS_ADMIN}, kernel: "kernel/bpf/syscall.c: bpf_enable_stats"}.rows(),
-		of(BPFStats, Row{Errno: unix.EINVAL, Cause: "this kernel does not time programs for who asks (5.8)", Do: "use a newer kernel", Look: "uname -r", Effect: Undoable,
-			Undo: bootBack, Kernel: "kernel/bpf/syscall.c: bpf_enable_stats"}),
+		of(BPFStats, Row{Errno: unix.EINVAL, Cause: "this kernel does not time programs for who asks (5.8)", Do: "use Linux 5.8 or later", Look: "uname -r",
+			Effect: Undoable, Undo: bootBack, Kernel: "kernel/bpf/syscall.c: bpf_enable_stats"}),
 		xdpRows(), xskRows())
 }
 
 func xdpRows() []Row {
-	const attach = "net/core/dev.c: dev_xdp_attach"
-	taken := func(errno unix.Errno) Row {
-		return Row{Errno: errno, Cause: "another XDP program is attached, and zcbench does not replace it",
-			Do: "see whose it is, and stop what holds it, or use another interface", Look: "bpftool net show dev DEV", Effect: Undoable,
-			Undo: "start it again", Kernel: attach}
-	}
+	const (
+		attach  = "net/core/dev.c: dev_xdp_attach"
+		generic = "use --xdp-attach generic, which works on any interface, or make settings that the driver allows XDP with: " +
+			"a smaller MTU (--mtu), header split, LRO and rx-gro-hw off, rx-buf-len 2048 (gve), combined channels, fewer of them"
+	)
 	return slices.Concat(
-		need{call: XDPAttach, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN, unix.CAP_BPF}, kernel: "kernel/bpf/syscall.c: link_create"}.rows(),
-		of(XDPAttach, taken(unix.EBUSY), taken(unix.EEXIST),
-			Row{Errno: unix.EOPNOTSUPP, Cause: "its driver has no native XDP", Do: "--xdp-attach generic works on any interface", Look: "ethtool -i DEV", Kernel: attach},
-			Row{Errno: unix.EINVAL, Cause: "its driver cannot do it with the present MTU, rings or features",
-				Do: "set a smaller MTU (--mtu), turn header split and LRO off, or use --xdp-attach generic", Look: "ip link show DEV, ethtool -k DEV, or dmesg,",
-				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_xdp.c: bnxt_xdp_set"},
-			Row{Errno: unix.ERANGE, Cause: "the MTU of the interface (on veth, of its peer) is too large for its driver", Do: "set a smaller one (--mtu), or use --xdp-attach generic",
-				Look: "ip link show DEV", Kernel: "drivers/net/veth.c: veth_xdp_set"},
-			Row{Errno: unix.ENOSPC, Cause: "the peer of a veth must not have more TX queues than it has RX queues", Do: "give it fewer: ethtool -L", Look: "ethtool -l DEV",
-				Effect: Undoable, Undo: "ethtool -L with what ethtool -l showed", Kernel: "drivers/net/veth.c: veth_xdp_set"},
-			Row{Errno: unix.ENOMEM, Cause: "the driver had no memory for its rings", Do: "set smaller ones, or fewer channels", Look: "dmesg",
-				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_xdp.c: bnxt_xdp_set"},
-			Row{Errno: unix.ENODEV, Cause: "the interface has gone meanwhile", Do: "name one that is there", Look: "ip link", Kernel: "net/core/dev.c: bpf_xdp_link_attach"}),
-		need{call: XDPLive, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_BPF, unix.CAP_NET_ADMIN}, kernel: "kernel/bpf/syscall.c: bpf_prog_test_run"}.rows(),
+		of(XDPAttach,
+			Row{Errno: unix.EBUSY, Cause: "another XDP program is attached, and zcbench does not replace it",
+				Do: "see whose it is, and end that program, or use another interface", Look: xdpLook, Effect: Undoable,
+				Undo: "start the program again", Kernel: attach},
+			Row{Errno: unix.EEXIST, Cause: "another XDP program is attached to an interface above DEV (a bond, a team)",
+				Do: "end the program that attached it, or use that interface above", Look: "bpftool net, or ip -d link show,", Effect: Undoable,
+				Undo: "start the program again", Kernel: attach},
+			Row{Errno: unix.EOPNOTSUPP, If: told(NativeXDP, "netdev netlink: dev-get"), Cause: "the driver has native XDP, but not with its present settings",
+				Do: generic + linkFalls, Look: "ip -d link show DEV, ethtool -g, -k, -l DEV, or dmesg,", Effect: Undoable,
+				Undo: "ip link, ethtool -G, -K, -L with what they showed before", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_xdp.c: bnxt_xdp_set"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no native XDP", Do: "use --xdp-attach generic, which works on any interface",
+				Look: "ethtool -i DEV", Kernel: attach},
+			Row{Errno: unix.EINVAL, If: noDev, Cause: "there is no such interface in this network namespace", Do: "name an interface that is there, or its namespace (--netns)",
+				Look: "ip link", Kernel: "net/core/dev.c: bpf_xdp_link_attach"},
+			Row{Errno: unix.EINVAL, Cause: "the driver cannot do XDP with the present MTU, rings or features",
+				Do: generic + linkFalls, Look: "ip -d link show DEV, ethtool -g, -k, -l DEV, or dmesg,", Effect: Undoable,
+				Undo: "ip link, ethtool -G, -K, -L with what they showed before", Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_xdp_allowed"},
+			Row{Errno: unix.ERANGE, Cause: "the MTU of the interface (on veth, of its peer) is too large for its driver",
+				Do: "set a smaller MTU (--mtu)" + linkFalls + "; or use --xdp-attach generic", Look: "ip link show DEV", Effect: Undoable,
+				Undo: "ip link set DEV mtu with what it was", Kernel: "drivers/net/veth.c: veth_xdp_set"},
+			Row{Errno: unix.ENOSPC, Cause: "no TX queue is left for XDP (idpf), or the peer of a veth has more TX queues than DEV has RX queues",
+				Do: "use fewer channels: ethtool -L DEV combined N; of veth's peer: ethtool -L PEER tx 1" + linkFalls, Look: "ethtool -l DEV",
+				Effect: Undoable, Undo: backL, Kernel: "drivers/net/veth.c: veth_xdp_set"},
+			Row{Errno: unix.ENOMEM, Cause: "the NIC has too few TX rings for XDP beside the present ones, or the driver no memory",
+				Do: "use fewer channels (--channels), or smaller rings (--rx-ring)" + linkFalls, Look: "ethtool -l DEV, or dmesg,", Effect: Undoable,
+				Undo: "ethtool -L, -G with what ethtool -l, -g showed before", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_xdp.c: bnxt_xdp_set"}),
 		of(XDPLive,
-			Row{Errno: unix.EINVAL, Cause: "this kernel runs no programs on live frames (5.18), or the frames do not fit into a page", Do: "use a newer kernel, or smaller frames",
-				Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/bpf/test_run.c: bpf_prog_test_run_xdp"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel runs no programs of this kind for tests", Do: "use Linux 5.18 or later", Look: "uname -r", Effect: Undoable,
-				Undo: "boot the kernel of before", Kernel: "kernel/bpf/syscall.c: bpf_prog_test_run"},
-			Row{Errno: unix.ENOMEM, Cause: "the kernel had no memory for the frames", Do: "use a smaller --burst, or end what holds memory", Look: "free -m", Effect: Undoable,
-				Undo: "start it again", Kernel: "net/bpf/test_run.c: xdp_test_run_setup"}),
+			Row{Errno: unix.EINVAL, Cause: "this kernel runs no programs on live frames (5.18), or the frames do not fit into a page",
+				Do: "use Linux 5.18 or later, or smaller frames", Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before",
+				Kernel: "net/bpf/test_run.c: bpf_prog_test_run_xdp"},
+			Row{Errno: unix.E2BIG, Cause: "a batch is at most 256 frames", Do: "use a --burst of at most 256", Kernel: "net/bpf/test_run.c: bpf_prog_test_run_xdp"},
+			Row{Errno: unix.ENOMEM, Cause: "the kernel had no memory for the frames", Do: "use a smaller --burst, or end programs that hold much memory",
+				Look: "free -m", Effect: Undoable, Undo: "start them again", Kernel: "net/bpf/test_run.c: xdp_test_run_setup"}),
 		of(XDPSocket,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the socket is none of AF_XDP", Kernel: "net/xdp/xskmap.c: xsk_map_update_elem"},
-			Row{Errno: unix.E2BIG, Cause: "the queue's number is above the map's", Do: "use a queue below 64", Kernel: "net/xdp/xskmap.c: xsk_map_update_elem"},
-			Row{Errno: unix.EINVAL, Cause: "it wants an AF_XDP socket bound to that queue", Do: "bind it first; at most 64 queues can have one", Kernel: "net/xdp/xskmap.c: xsk_map_update_elem"}),
+			Row{Errno: unix.E2BIG, Cause: "the queue's number is above the map's", Do: "use a queue below 64 (--queue)", Kernel: "net/xdp/xskmap.c: xsk_map_update_elem"},
+			Row{Errno: unix.ENOBUFS, Cause: "the AF_XDP socket has no RX ring", Kernel: "net/xdp/xskmap.c: xsk_map_update_elem"}),
 	)
 }
 
 func xskRows() []Row {
-	const others = "end that program"
+	const (
+		moreLocked = "raise the limit of locked memory for this shell: ulimit -l unlimited"
+		older      = "this kernel's AF_XDP is older than the option"
+	)
 	return slices.Concat(
 		need{call: XSKSocket, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_RAW}, kernel: "net/xdp/xsk.c: xsk_create"}.rows(),
 		of(XSKSocket,
@@ -146,47 +166,52 @@ func xskRows() []Row {
 				Do:     "allow AF_XDP there (RestrictAddressFamilies= of systemd, the seccomp profile of a container), or run on the host",
 				Look:   "grep Seccomp /proc/self/status",
 				Kernel: "kernel/seccomp.c: __seccomp_filter"},
-			Row{Errno: unix.EAFNOSUPPORT, Cause: "the kernel was built without CONFIG_XDP_SOCKETS", Do: "boot one that has it, or use another mode", Look: "zcat /proc/config.gz",
-				Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/socket.c: __sock_create"},
+			Row{Errno: unix.EAFNOSUPPORT, Cause: "the kernel was built without CONFIG_XDP_SOCKETS", Do: "boot a kernel with CONFIG_XDP_SOCKETS, or use a mode without AF_XDP",
+				Look: "zcat /proc/config.gz", Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/socket.c: __sock_create"},
 			Row{Errno: unix.ESOCKTNOSUPPORT, Cause: "the kernel knows no such socket of AF_XDP", Kernel: "net/xdp/xsk.c: xsk_create"},
 			Row{Errno: unix.EPROTONOSUPPORT, Cause: "the kernel knows no such protocol of AF_XDP", Kernel: "net/xdp/xsk.c: xsk_create"},
-			Row{Errno: unix.ENOBUFS, Cause: "the kernel has no memory for a socket", Do: "end what holds memory", Look: "free -m", Effect: Undoable, Undo: "start it again",
-				Kernel: "net/core/sock.c: sk_alloc"}),
+			Row{Errno: unix.ENOBUFS, Cause: "the kernel has no memory for a socket", Do: "end programs that hold much memory", Look: "free -m", Effect: Undoable,
+				Undo: "start them again", Kernel: "net/xdp/xsk.c: xsk_create"}),
 		of(XSKMemory,
-			Row{Errno: unix.ENOBUFS, Cause: "more memory would be locked than the process may", Do: "raise the limit of locked memory (ulimit -l), or give it CAP_IPC_LOCK",
+			Row{Errno: unix.ENOBUFS, Cause: "more memory would be locked than the process may", Do: moreLocked + ", or run with CAP_IPC_LOCK",
 				Look: "ulimit -l", Effect: Undoable, Undo: "it goes with the shell", Kernel: "net/xdp/xdp_umem.c: xdp_umem_account_pages"},
-			Row{Errno: unix.EINVAL, Cause: "the kernel does not take frames of this size", Do: "use a smaller message, or a smaller MTU (--mtu)", Look: "getconf PAGESIZE",
-				Kernel: "net/xdp/xdp_umem.c: xdp_umem_reg"},
+			Row{Errno: unix.EINVAL, Cause: "the kernel does not take frames of this size", Do: "use a smaller message, or a smaller MTU (--mtu)" + linkFalls,
+				Look: "getconf PAGESIZE", Effect: Undoable, Undo: "ip link set DEV mtu with what it was", Kernel: "net/xdp/xdp_umem.c: xdp_umem_reg"},
 			Row{Errno: unix.EBUSY, Cause: "the socket has its memory already", Kernel: "net/xdp/xsk.c: xsk_setsockopt"}),
 		of(XSKRing,
 			Row{Errno: unix.EINVAL, Cause: "the kernel does not take a ring of this length", Kernel: "net/xdp/xsk.c: xsk_init_queue"},
 			Row{Errno: unix.EBUSY, Cause: "the socket is bound already", Kernel: "net/xdp/xsk.c: xsk_setsockopt"},
-			Row{Errno: unix.ENOPROTOOPT, Cause: "this kernel's AF_XDP is older than the option", Do: "use Linux 5.4 or later", Look: "uname -r", Effect: Undoable,
+			Row{Errno: unix.ENOPROTOOPT, Cause: older, Do: "use Linux 5.4 or later", Look: "uname -r", Effect: Undoable,
 				Undo: "boot the kernel of before", Kernel: "net/xdp/xsk.c: xsk_setsockopt"}),
 		of(XSKMap, Row{Errno: unix.EINVAL, Cause: "the ring is not where the kernel said that it is", Kernel: "net/xdp/xsk.c: xsk_mmap"}),
 		of(XSKAsk,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel's AF_XDP is older than the option", Do: "use Linux 5.4 or later", Look: "uname -r", Effect: Undoable,
+			Row{Errno: unix.EOPNOTSUPP, Cause: older, Do: "use Linux 5.9 or later", Look: "uname -r", Effect: Undoable,
 				Undo: "boot the kernel of before", Kernel: "net/xdp/xsk.c: xsk_getsockopt"},
-			Row{Errno: unix.EINVAL, Cause: "this kernel tells less of it", Do: "use Linux 5.9 or later", Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before",
-				Kernel: "net/xdp/xsk.c: xsk_getsockopt"}),
-		of(XSKBind,
-			Row{Errno: unix.EBUSY, Cause: "another AF_XDP socket, or a memory provider, has the queue", Do: others, Look: "ss --xdp -ap", Effect: Undoable, Undo: "start it again",
-				Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
-			Row{Errno: unix.EINVAL, If: told(NoSuchQueue, fromQueues), Cause: "the interface has no such RX queue", Do: "choose another with --queue", Look: "ethtool -l DEV",
-				Kernel: "net/core/dev.c: xsk_reg_pool_at_qid"},
-			Row{Errno: unix.EINVAL, If: told(ZeroCopyAsked, "the mode"), Cause: "the driver cannot do it with this MTU, these rings or these features; virtio_net does it " +
-				"only behind an IOMMU (QEMU: iommu_platform=on)", Do: "set a smaller MTU (--mtu) or other rings, or take copy mode (udp-xsk)",
-				Look: "ethtool -l DEV, ethtool -g DEV, or dmesg,", Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
-			Row{Errno: unix.EINVAL, Cause: "the interface has no such RX queue, or the driver cannot do it with this MTU, these rings or these features",
-				Do: "choose another with --queue, or set a smaller MTU (--mtu)", Look: "ethtool -l DEV, or dmesg,", Kernel: "net/xdp/xsk.c: xsk_bind"},
-			Row{Errno: unix.EOPNOTSUPP, If: told(ZeroCopyAsked, "the mode"), Cause: "its driver has no zero copy for AF_XDP", Do: "take copy mode (udp-xsk, xdp_redirect xsk)",
-				Look: "ethtool -i DEV", Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "its driver has no queues for AF_XDP", Do: "use another interface", Look: "ethtool -i DEV", Kernel: "net/xdp/xsk.c: xsk_bind"},
-			Row{Errno: unix.ENETDOWN, Cause: "the interface is down", Do: "bring it up: ip link set DEV up", Look: "ip link show DEV", Effect: Undoable,
-				Undo: "ip link set DEV down", Kernel: "net/xdp/xsk.c: xsk_bind"},
-			Row{Errno: unix.ENODEV, Cause: "the interface has gone meanwhile", Do: "name one that is there", Look: "ip link", Kernel: "net/xdp/xsk.c: xsk_bind"},
-			Row{Errno: unix.ENOMEM, Cause: "the driver found no memory", Do: "set smaller rings, or fewer channels", Look: "dmesg", Kernel: "net/xdp/xsk_buff_pool.c: xp_dma_map"},
-			Row{Errno: unix.ENOBUFS, Cause: "more memory would be locked than the process may", Do: "raise the limit of locked memory (ulimit -l)", Look: "ulimit -l",
-				Effect: Undoable, Undo: "it goes with the shell", Kernel: "net/xdp/xdp_umem.c: xdp_umem_account_pages"}),
+			Row{Errno: unix.EINVAL, Cause: "the kernel wants more room for its answer than zcbench gives", Kernel: "net/xdp/xsk.c: xsk_getsockopt"}),
+		xskBindRows())
+}
+
+func xskBindRows() []Row {
+	return of(XSKBind,
+		Row{Errno: unix.EBUSY, Cause: "another AF_XDP socket has the queue, it is leased to a virtual interface, or, for zero copy, a queue of DEV has a memory provider",
+			Do: "end the program that has the queue, or choose another queue with --queue", Look: "ss --xdp -ap, or ynl --family netdev --dump queue-get,",
+			Effect: Undoable, Undo: "start the program again", Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
+		Row{Errno: unix.EINVAL, If: told(NoSuchQueue, fromQueues), Cause: "the interface has no such RX queue", Do: "choose another queue with --queue",
+			Look: "ethtool -l DEV", Kernel: "net/xdp/xsk.c: xsk_reg_pool_at_qid"},
+		Row{Errno: unix.EINVAL, If: told(ZeroCopyAsked, "the mode"), Cause: "the driver cannot do zero copy with this MTU, these rings or these features; virtio_net does it " +
+			"only behind an IOMMU (QEMU: iommu_platform=on)", Do: "take copy mode (udp-xsk), or set a smaller MTU (--mtu) or other rings" + linkFalls,
+			Look: "ethtool -g DEV, or dmesg,", Effect: Undoable, Undo: "ip link set DEV mtu, ethtool -G with what they showed before",
+			Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
+		Row{Errno: unix.EINVAL, Cause: "the interface has no such queue", Do: "choose another queue with --queue", Look: "ethtool -l DEV",
+			Kernel: "net/xdp/xsk.c: xsk_reg_pool_at_qid"},
+		Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no zero copy for AF_XDP, or not with its present settings (gve: header split, rx-gro-hw, MTU)",
+			Do: "take copy mode (udp-xsk, xdp_redirect xsk)", Look: "ethtool -i DEV, or dmesg,", Kernel: "net/xdp/xsk_buff_pool.c: xp_assign_dev"},
+		Row{Errno: unix.ENOENT, Cause: "virtio_net has no AF_XDP with large packets and without mergeable buffers",
+			Do: "take copy mode (udp-xsk, xdp_redirect xsk), or give the virtual NIC mrg_rxbuf=on", Look: "ethtool -k DEV",
+			Effect: Undoable, Undo: "give the virtual NIC mrg_rxbuf=off again", Kernel: "drivers/net/virtio_net.c: virtnet_xsk_pool_enable"},
+		Row{Errno: unix.ENODEV, Cause: "there is no such interface in this network namespace any more", Do: "name an interface that is there", Look: "ip link",
+			Kernel: "net/xdp/xsk.c: xsk_bind"},
+		Row{Errno: unix.ENOMEM, Cause: "the driver found no memory", Do: "use smaller rings (--rx-ring), or fewer channels (--channels)" + linkFalls, Look: "dmesg",
+			Effect: Undoable, Undo: "ethtool -G, -L with what ethtool -g, -l showed before", Kernel: "net/xdp/xsk_buff_pool.c: xp_dma_map"},
 	)
 }

@@ -22,7 +22,7 @@ var changes = []struct{ words, undo string }{
 	{"let it allow", "take it out of the policy again"},
 	{"overcommit_memory=0", "sysctl -w vm.overcommit_memory=2"},
 	{"let the module allow", "take it out of the policy again"},
-	{"in the module's policy", "take it out of the policy again"},
+	{"module's policy", "take it out of the policy again"},
 	{"allow it there", "take it out of the policy again"},
 	{"let the firewall pass", "delete the rule again"},
 	{"host's firewall pass", "delete the rule again"},

@@ -38,113 +38,188 @@ const (
 	ProviderSet  Fact = "a queue has a memory provider"
 	AdaptiveOn   Fact = "adaptive moderation is on"
 	FeatureFixed Fact = "the driver has the feature fixed"
+	NoCoalesce   Fact = "the driver has no such parameter of interrupt moderation"
+	XSKSet       Fact = "an AF_XDP socket has a queue"
 )
 
 const (
 	fromRings    = "ethtool netlink: rings-get"
 	fromFeatures = "ethtool netlink: features-get"
 	fromQueues   = "netdev netlink: queue-get"
-	xdpOff       = "detach it: ip link set dev DEV xdp off"
-	xdpOnAgain   = "start what attached it again"
+	fromXDP      = "rtnetlink: IFLA_XDP"
+	fromRules    = "ioctl ETHTOOL_GRXCLSRLCNT"
+	xdpOff       = "stop the program that attached it; one that ip attached goes by ip link set dev DEV xdp off " +
+		"(or xdpgeneric off)"
+	xdpLook    = "bpftool net show dev DEV"
+	xdpOnAgain = "start what attached it again"
+
+	// linkFalls is said of fixes by which drivers stop all queues, and many the link.
+	linkFalls = "; DEV may lose its link for a moment, so do not do it through the ssh session that uses DEV"
+	ringsBack = "ethtool -G DEV with what ethtool -g showed before"
+	backL     = "ethtool -L DEV with what ethtool -l showed before"
 )
 
 func ethtoolRows() []Row {
 	return slices.Concat(
-		netAdmin("net/netlink/genetlink.c: genl_family_rcv_msg_doit", Ethtool),
-		of(RingsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no ring parameters", Do: "leave them out",
-			Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: rings_prepare_data"}),
+		netAdmin("net/netlink/genetlink.c: genl_family_rcv_msg", Ethtool),
+		of(Ethtool, Row{Errno: unix.EBUSY, Cause: "the driver is resetting the NIC, or another program is setting up DEV",
+			Do:   "wait until the reset is over, or end the program that sets up DEV, and run zcbench again",
+			Look: "dmesg", Effect: Undoable, Undo: "start the program again",
+			Kernel: "drivers/net/ethernet/pensando/ionic/ionic_ethtool.c: ionic_set_channels"}),
+		ringRows(), channelRows(), coalesceRows(), featureRows(),
+		of(PrivateFlagsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no private flags",
+			Do: "do without private flags: ask for none of them", Look: "ethtool --show-priv-flags DEV",
+			Kernel: "net/ethtool/privflags.c: ethnl_get_priv_flags_info"}),
+		of(RSSContextsGet,
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no RSS contexts, or the kernel does not list them",
+				Do:   "use Linux 6.12 or later, and a NIC whose driver has RSS contexts (bnxt, mlx5, fbnic, sfc)",
+				Look: "uname -r, or ethtool -i DEV,", Effect: Undoable, Undo: "boot the kernel of before",
+				Kernel: "net/ethtool/rss.c: rss_prepare_data"}),
+	)
+}
+
+func ringRows() []Row {
+	xskHas := Row{Errno: unix.EBUSY, If: told(XSKSet, fromQueues), Cause: "an AF_XDP socket has a queue of DEV (ice)",
+		Do: "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: Undoable,
+		Undo: "start the program again", Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_ringparam"}
+	return slices.Concat(
+		of(RingsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no ring parameters",
+			Do: "leave out --rx-ring and --tx-ring", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: rings_prepare_data"}),
 		of(RingSet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no such ring", Do: "leave it out", Look: "ethtool -g DEV",
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot change the size of its rings",
+				Do: "leave out --rx-ring and --tx-ring", Look: "ethtool -g DEV",
 				Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
 			Row{Errno: unix.EINVAL, If: told(RingMax, fromRings), Cause: "the driver's present maximum is smaller",
-				Do: "request that or less, or leave it out", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
-			Row{Errno: unix.EINVAL, Cause: "the driver does not accept the size", Look: "ethtool -g DEV",
-				Do: "use a power of two up to its maximum, or leave it out", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_ringparam"},
+				Do: "request that size or less, or leave the size of the ring out", Look: "ethtool -g DEV",
+				Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
+			Row{Errno: unix.EINVAL, Cause: "the driver does not accept this size of a ring: it is too small, the NIC has no such ring, " +
+				"or it is no power of two (gve)", Look: "ethtool -g DEV, or dmesg,",
+				Do:     "use a power of two up to the ring's maximum, or leave the size of the ring out",
+				Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_validate_req_ring_size"},
+			xskHas,
 			Row{Errno: unix.ENOMEM, Cause: "the driver found no memory for its rings", Do: "use smaller rings, or fewer channels",
 				Look: "dmesg", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_ringparam"}),
 		of(SplitGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no ring parameters, so no header split",
-			Do: "use a NIC and driver that have them", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: rings_prepare_data"}),
+			Do: "use a NIC and driver that split headers (bnxt, mlx5, gve DQO-RDA, fbnic)", Look: "ethtool -g DEV",
+			Kernel: "net/ethtool/rings.c: rings_prepare_data"}),
 		of(SplitSet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot split headers from payload",
-				Do: "use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic)", Look: "ethtool -g DEV",
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot split headers from payload, or has no threshold for it",
+				Do: "use a NIC and driver that can (bnxt, mlx5, gve DQO-RDA, fbnic), or leave the threshold out", Look: "ethtool -g DEV",
 				Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
-			Row{Errno: unix.EINVAL, If: told(XDPAttached, "rtnetlink: IFLA_XDP"),
-				Cause: "an XDP program is attached to DEV, and takes whole frames", Do: xdpOff, Look: "ip link show DEV",
+			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
+				Cause: "an XDP program is attached to DEV, and takes whole frames", Do: xdpOff, Look: xdpLook,
 				Effect: Undoable, Undo: xdpOnAgain, Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
 			Row{Errno: unix.EINVAL, If: told(ProviderSet, fromQueues),
-				Cause: "a queue of DEV has a memory provider, which needs header split", Do: "close what holds the queue",
-				Effect: Undoable, Undo: "start it again", Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
-			Row{Errno: unix.EINVAL, If: told(HWGROOff, fromFeatures), Cause: "mlx5 needs rx-gro-hw on first",
-				Do: "--hw-gro on, or ethtool -K DEV rx-gro-hw on", Effect: Undoable, Undo: "ethtool -K DEV rx-gro-hw off",
-				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c: mlx5e_set_ringparam"},
-			Row{Errno: unix.EINVAL, Cause: "the driver does not accept this state of header split",
-				Do: "use auto instead of off (bnxt knows no off), or another hds-thresh", Look: "ethtool -g DEV",
-				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_ringparam"}),
+				Cause: "a queue of DEV has a memory provider, which needs header split without a threshold",
+				Do:    "end the program that has the queue (another zcbench, or one that receives by io_uring zcrx or devmem)",
+				Look:  queuesLook, Effect: Undoable, Undo: "start the program again", Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
+			Row{Errno: unix.EINVAL, If: told(HWGROOff, fromFeatures), Cause: "mlx5 splits headers only with rx-gro-hw on",
+				Do: "turn rx-gro-hw on first: --hw-gro on, or ethtool -K DEV rx-gro-hw on", Look: "ethtool -k DEV", Effect: Undoable,
+				Undo: "ethtool -K DEV rx-gro-hw off", Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c: mlx5e_ethtool_set_tcp_data_split"},
+			Row{Errno: unix.EINVAL, Cause: "the driver does not accept this state of header split (bnxt and fbnic have no off), " +
+				"or the threshold is above its maximum",
+				Do: "ask for header split auto instead of off, or for another hds-thresh", Look: "ethtool -g DEV",
+				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_ringparam"},
+			xskHas),
 		of(RXBufLenGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not report the length of its receive buffers",
-			Do: "leave it out", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: rings_fill_reply"}),
+			Do: "leave out the setting rx-buf-len", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: rings_fill_reply"}),
 		of(RXBufLenSet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver fixes the length of its receive buffers", Do: "leave it out",
-				Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
-			Row{Errno: unix.EINVAL, If: told(XDPAttached, "rtnetlink: IFLA_XDP"),
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver fixes the length of its receive buffers (gve: unless the host offers 4096)",
+				Do: "leave out the setting rx-buf-len", Look: "ethtool -g DEV", Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
+			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
 				Cause: "an XDP program is attached to DEV: gve supports only 2048 with one", Do: xdpOff,
-				Look: "ip link show DEV", Effect: Undoable, Undo: xdpOnAgain,
-				Kernel: "drivers/net/ethernet/google/gve/gve_main.c: gve_set_rx_buf_len_config"},
+				Look: xdpLook, Effect: Undoable, Undo: xdpOnAgain, Kernel: "drivers/net/ethernet/google/gve/gve_main.c: gve_set_rx_buf_len_config"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not accept the length: gve supports 2048 and 4096",
-				Do: "use one of its lengths, or leave it out", Look: "ethtool -g DEV",
+				Do: "set rx-buf-len to a length that the driver has, or leave it out", Look: "ethtool -g DEV",
 				Kernel: "drivers/net/ethernet/google/gve/gve_main.c: gve_set_rx_buf_len_config"}),
+	)
+}
+
+// queuesLook shows who has the queues: ynl is in the kernel's tools/net/ynl.
+const queuesLook = "ynl --family netdev --dump queue-get"
+
+func channelRows() []Row {
+	return slices.Concat(
 		of(ChannelsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot report or change its number of queues",
-			Do: "leave it out", Look: "ethtool -l DEV", Kernel: "net/ethtool/channels.c: channels_prepare_data"}),
+			Do: "leave out --channels", Look: "ethtool -l DEV", Kernel: "net/ethtool/channels.c: channels_prepare_data"}),
 		of(ChannelsSet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot change its number of queues", Do: "leave it out",
-				Look: "ethtool -l DEV", Kernel: "net/ethtool/channels.c: ethnl_set_channels_validate"},
+			Row{Errno: unix.EOPNOTSUPP, If: told(RulesSet, fromRules), Cause: "ice does not change its queues as long as there are ntuple rules",
+				Do: "delete the rules that nobody needs: ethtool -N DEV delete N", Look: "ethtool -n DEV", Effect: Undoable,
+				Undo: "add the rules again, as ethtool -n showed them", Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_channels"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot change its number of queues, or not in its present state (ice: ADQ, safe mode)",
+				Do: "leave out --channels", Look: "ethtool -l DEV, or dmesg,", Kernel: "net/ethtool/channels.c: ethnl_set_channels_validate"},
 			Row{Errno: unix.EINVAL, If: told(ChannelsMax, "ethtool netlink: channels-get"),
-				Cause: "the driver's maximum is smaller", Do: "request that or fewer", Look: "ethtool -l DEV",
+				Cause: "the driver's maximum is smaller", Do: "request that number of channels or fewer", Look: "ethtool -l DEV",
 				Kernel: "net/ethtool/channels.c: ethnl_set_channels"},
-			Row{Errno: unix.EINVAL, If: told(ProviderSet, fromQueues), Cause: "a queue that would go has a memory provider",
-				Do: "close what holds the queue", Effect: Undoable, Undo: "start it again",
-				Kernel: "net/ethtool/channels.c: ethnl_set_channels"},
-			Row{Errno: unix.EINVAL, If: told(RulesSet, "ioctl ETHTOOL_GRXCLSRLCNT"), Cause: "an ntuple rule may use a queue that would go",
+			Row{Errno: unix.EINVAL, If: told(ProviderSet, fromQueues), Cause: "a queue that would go may have a memory provider",
+				Do:   "end the program that has the queue (another zcbench, or one that receives by io_uring zcrx or devmem)",
+				Look: queuesLook, Effect: Undoable, Undo: "start the program again", Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
+			Row{Errno: unix.EINVAL, If: told(XSKSet, fromQueues), Cause: "a queue that would go may have an AF_XDP socket",
+				Do: "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: Undoable,
+				Undo: "start the program again", Kernel: "net/core/netdev_queues.c: netdev_queue_busy"},
+			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP), Cause: "an XDP program is attached to DEV: virtio_net changes no queues " +
+				"with one, and gve, bnxt and veth not to such numbers", Do: xdpOff, Look: xdpLook, Effect: Undoable,
+				Undo: xdpOnAgain, Kernel: "drivers/net/virtio_net.c: virtnet_set_channels"},
+			Row{Errno: unix.EINVAL, If: told(RulesSet, fromRules), Cause: "an ntuple rule may use a queue that would go",
 				Do: "delete the rule: ethtool -N DEV delete N", Look: "ethtool -n DEV", Effect: Undoable,
-				Undo: "add the rule again", Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
+				Undo: "add the rule again, as ethtool -n showed it", Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
 			Row{Errno: unix.EINVAL, If: told(RSSSet, "ioctl ETHTOOL_GRXFHINDIR"), Cause: "the RSS table of DEV may use a queue that would go",
-				Do: "give it back to the driver: ethtool -X DEV default", Look: "ethtool -x DEV", Effect: Undoable,
-				Undo: "ethtool -X DEV with what ethtool -x showed", Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
-			Row{Errno: unix.EINVAL, Cause: "the driver does not accept these numbers",
-				Do: "set only the kinds of channels that it has", Look: "ethtool -l DEV", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_channels"},
-			Row{Errno: unix.EBUSY, Cause: "the driver has no interrupt left for a queue, or is resetting the NIC",
-				Do: "ask for fewer queues, or try again", Look: "dmesg", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_channels"},
-			Row{Errno: unix.ENOSPC, Cause: "there are no interrupt vectors left for so many queues", Do: "ask for fewer queues",
-				Look: "dmesg", Kernel: "drivers/pci/msi/api.c: pci_alloc_irq_vectors"},
-			Row{Errno: unix.ENOMEM, Cause: "the driver found no memory for so many queues", Do: "ask for fewer, or set smaller rings",
-				Look: "dmesg", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_channels"}),
-		of(CoalesceGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not support it", Do: "leave it out",
-			Look: "ethtool -c DEV", Kernel: "net/ethtool/coalesce.c: coalesce_prepare_data"}),
+				Do: "give the table back to the driver: ethtool -X DEV default", Look: "ethtool -x DEV", Effect: Undoable,
+				Undo: "ethtool -X DEV weight with what ethtool -x showed before", Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
+			Row{Errno: unix.EINVAL, Cause: "the driver does not accept these numbers of channels together (many have only combined ones, gve only rx and tx)",
+				Do: "set only the kinds of channels that ethtool -l DEV shows a maximum for", Look: "ethtool -l DEV, or dmesg,",
+				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_channels"},
+			Row{Errno: unix.EBUSY, Cause: "the driver is resetting the NIC, or RDMA is in use (ice)",
+				Do:   "wait until the reset is over and run zcbench again, or, with ice, where nobody uses RDMA: modprobe -r irdma",
+				Look: "dmesg, or rdma resource show,", Effect: Undoable, Undo: "modprobe irdma", Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_channels"},
+			Row{Errno: unix.ENOSPC, Cause: "there are no interrupt vectors left for so many queues", Do: "ask for fewer channels (--channels)",
+				Look: "dmesg", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt.c: bnxt_reserve_rings"},
+			Row{Errno: unix.ENOMEM, Cause: "the NIC or its driver has not enough rings or memory for so many queues",
+				Do: "ask for fewer channels (--channels), or for smaller rings (--rx-ring)", Look: "dmesg",
+				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt.c: bnxt_check_rings"}),
+	)
+}
+
+func coalesceRows() []Row {
+	const leave = "leave out this coalesce setting"
+	return slices.Concat(
+		of(CoalesceGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not report its interrupt moderation",
+			Do: "leave out coalesce settings", Look: "ethtool -c DEV", Kernel: "net/ethtool/coalesce.c: coalesce_prepare_data"}),
 		of(CoalesceSet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not have this parameter", Do: "leave it out",
-				Look: "ethtool -c DEV", Kernel: "net/ethtool/coalesce.c: ethnl_set_coalesce_validate"},
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver or the NIC has no interrupt moderation, or not of this kind (cqe-mode)",
+				Do: leave, Look: "ethtool -c DEV", Kernel: "net/ethtool/coalesce.c: ethnl_set_coalesce_validate"},
+			Row{Errno: unix.EINVAL, If: told(NoCoalesce, "ethtool netlink: coalesce-get"),
+				Cause: "the driver has no such parameter of interrupt moderation", Do: leave, Look: "ethtool -c DEV",
+				Kernel: "net/ethtool/coalesce.c: ethnl_set_coalesce_validate"},
 			Row{Errno: unix.EINVAL, If: told(AdaptiveOn, "ethtool netlink: coalesce-get"),
-				Cause: "adaptive moderation is on, and sets the value itself",
-				Do:    "switch it off: ethtool -C DEV adaptive-rx off adaptive-tx off", Look: "ethtool -c DEV", Effect: Undoable,
-				Undo: "ethtool -C DEV adaptive-rx on adaptive-tx on", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_coalesce"},
-			Row{Errno: unix.EINVAL, Cause: "the driver refuses the value", Do: "choose one near the present value",
-				Look: "ethtool -c DEV", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_coalesce"},
-			Row{Errno: unix.ERANGE, Cause: "the driver's maximum is smaller", Do: "choose a smaller value", Look: "ethtool -c DEV",
-				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_set_coalesce"}),
+				Cause: "adaptive moderation is on, and sets the value itself (ice, idpf)",
+				Do:    "switch off the one that is on: ethtool -C DEV adaptive-rx off, or ethtool -C DEV adaptive-tx off", Look: "ethtool -c DEV",
+				Effect: Undoable, Undo: "ethtool -C DEV adaptive-rx on, or adaptive-tx on",
+				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_rc_coalesce"},
+			Row{Errno: unix.EINVAL, Cause: "the driver refuses the value: it is above its maximum, or (ionic) tx-usecs goes with rx-usecs",
+				Do: "set a smaller value, near the present one", Look: "ethtool -c DEV, or dmesg,",
+				Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_set_coalesce"},
+			Row{Errno: unix.ERANGE, Cause: "the value is above the driver's maximum", Do: "set a smaller value", Look: "ethtool -c DEV, or dmesg,",
+				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c: mlx5e_ethtool_set_coalesce"},
+			Row{Errno: unix.EBUSY, Cause: "virtio_net changes tx-frames between 0 and 1 only while DEV is down",
+				Do: "leave out the setting of tx-frames", Look: "ethtool -c DEV",
+				Kernel: "drivers/net/virtio_net.c: virtnet_should_update_vq_weight"}),
+	)
+}
+
+func featureRows() []Row {
+	return slices.Concat(
 		of(FeaturesGet, Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel does not tell features by netlink", Do: "use Linux 5.7 or later",
-			Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/ethtool/features.c: features_prepare_data"}),
+			Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/netlink/genetlink.c: genl_family_rcv_msg"}),
 		of(FeaturesSet,
-			Row{Errno: unix.EINVAL, If: told(FeatureFixed, fromFeatures), Cause: "the driver cannot", Do: "leave it out: it is marked [fixed]",
-				Look: "ethtool -k DEV", Kernel: "net/ethtool/features.c: ethnl_set_features"},
+			Row{Errno: unix.EINVAL, If: told(FeatureFixed, fromFeatures), Cause: "the driver cannot change the feature",
+				Do: "leave the feature as it is: ethtool -k DEV marks it [fixed]", Look: "ethtool -k DEV",
+				Kernel: "net/core/dev.c: __netdev_update_features"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no feature of this name", Do: "use a name that ethtool -k DEV lists",
-				Kernel: "net/ethtool/bitset.c: ethnl_string_to_idx"},
-			Row{Errno: unix.EINVAL, Cause: "the feature cannot be changed", Do: "leave it out", Look: "ethtool -k DEV",
+				Kernel: "net/ethtool/bitset.c: ethnl_parse_bit"},
+			Row{Errno: unix.EINVAL, Cause: "the feature cannot be changed by ethtool", Do: "leave the feature as it is", Look: "ethtool -k DEV",
 				Kernel: "net/ethtool/features.c: ethnl_set_features"},
-			Row{Cause: "the driver cannot", Do: "leave it out", Look: "ethtool -k DEV, or dmesg,", Kernel: "net/core/dev.c: __netdev_update_features"}),
-		of(PrivateFlagsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no switches of its own", Do: "leave them out",
-			Look: "ethtool --show-priv-flags DEV", Kernel: "net/ethtool/privflags.c: ethnl_get_priv_flags_info"}),
-		of(RSSContextsGet,
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver or the kernel has no RSS contexts",
-				Do: "use Linux 6.12 or later, and a driver with RSS contexts", Look: "ethtool -x DEV", Effect: Undoable,
-				Undo: "boot the kernel of before", Kernel: "net/ethtool/rss.c: rss_prepare_data"}),
+			Row{Cause: "the driver cannot change the feature, or not with its present settings", Do: "leave the feature as it is",
+				Look: "ethtool -k DEV, or dmesg,", Kernel: "net/core/dev.c: __netdev_update_features"}),
 	)
 }

@@ -48,7 +48,7 @@ func (n need) rows() []Row {
 			Look:  "grep Seccomp /proc/self/status"},
 		Row{Call: n.call, Errno: n.errno, Kernel: "security/security.c: call_int_hook",
 			Cause: has + " is there, so a security module, or a kernel that is locked down, may forbid the call",
-			Do:    "allow it there, or run on another host",
+			Do:    "allow the call in the security module's policy, or run on another host",
 			Look:  "journalctl -k, or cat /sys/kernel/security/lockdown"})
 	for i := range rows {
 		if rows[i].Look == lookPrivilege && n.undo != "" {

@@ -87,7 +87,7 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 	})
 	if err != nil {
 		return failed(remedy.CoalesceSet, d.op("set coalescing %s to %d", name, v), err,
-			d.on(attempt{queue: noQueue, value: strconv.FormatUint(uint64(v), 10)}))
+			d.on(attempt{queue: noQueue, coalesce: name, value: strconv.FormatUint(uint64(v), 10)}))
 	}
 	return nil
 }

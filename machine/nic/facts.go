@@ -16,6 +16,7 @@ type attempt struct {
 	size     int      // its size
 	channels Channels // of SetChannels
 	feature  string
+	coalesce string // parameter of interrupt moderation
 	value    string
 }
 
@@ -51,11 +52,20 @@ func init() { // the looks are made by what refers to them
 		},
 		remedy.RulesSet: func(d *Device, _ attempt) (string, bool) {
 			n, err := d.HasRules()
-			return fmt.Sprintf("there are %d ntuple rules, which may use a queue that would go", n), err == nil && n > 0
+			return "", err == nil && n > 0
 		},
 		remedy.ProviderSet: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Queues()
-			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider != ProviderNone })
+			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider != ProviderNone && q.Provider != ProviderXSK })
+		},
+		remedy.XSKSet: func(d *Device, _ attempt) (string, bool) {
+			all, err := d.Queues()
+			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider == ProviderXSK })
+		},
+		remedy.NoCoalesce: func(d *Device, a attempt) (string, bool) {
+			all, err := d.Coalescing()
+			_, has := all[a.coalesce]
+			return "the driver has no " + a.coalesce, err == nil && a.coalesce != "" && !has
 		},
 		remedy.AdaptiveOn: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Coalescing()

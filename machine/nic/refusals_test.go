@@ -322,19 +322,24 @@ func TestRefusalFollowsTheState(t *testing.T) {
 		want string
 	}{
 		{"a ring too long", replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512, unix.ETHTOOL_A_RINGS_RX_MAX: 4096})}, setRing,
-			"4096 is the present maximum, --rx-ring 4096: request that or less"},
+			"4096 is the present maximum, --rx-ring 4096: request that size or less"},
 		{"a ring of an odd size", replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512, unix.ETHTOOL_A_RINGS_RX_MAX: 16384})}, setRing,
 			"use a power of two"},
 		{"too many channels", replies{channels: words32(map[uint16]uint32{unix.ETHTOOL_A_CHANNELS_COMBINED_MAX: 8})},
 			func(d *Device) error { return d.SetChannels(Channels{Combined: 16}) }, "the driver's maximum is rx 0 tx 0 other 0 combined 8"},
 		{"a queue that is held", replies{channels: words32(map[uint16]uint32{unix.ETHTOOL_A_CHANNELS_COMBINED_MAX: 8}), cmdQueueGet: rxQueue(3, attrQueueIOUring)},
-			func(d *Device) error { return d.SetChannels(Channels{Combined: 2}) }, "close what holds the queue"},
-		{"adaptive moderation", replies{coalesce: func(ae *netlink.AttributeEncoder) { ae.Uint8(unix.ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 1) }}, moderate,
+			func(d *Device) error { return d.SetChannels(Channels{Combined: 2}) }, "end the program that has the queue"},
+		{"adaptive moderation", replies{coalesce: func(ae *netlink.AttributeEncoder) {
+			ae.Uint8(unix.ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 1)
+			ae.Uint32(unix.ETHTOOL_A_COALESCE_RX_USECS, 8)
+		}}, moderate,
 			"ethtool -C lo adaptive-rx off"},
-		{"moderation", replies{coalesce: nil}, moderate, "the driver refuses the value"},
+		{"no such moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_TX_USECS: 8})}, moderate,
+			"the driver has no rx-usecs: leave out this coalesce setting"},
+		{"moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_RX_USECS: 8})}, moderate, "the driver refuses the value"},
 		{"a fixed feature", replies{feats: features(FeatureGRO, false, false, false)}, offload, "the driver has it fixed"},
 		{"a feature", replies{feats: features(FeatureGRO, true, false, false)}, offload, "the feature cannot be changed"},
-		{"no such queue", replies{cmdQueueGet: rxQueue(0, 0)}, bindRX, "lo has 1 RX queues, counted from 0: choose another with --queue"},
+		{"no such queue", replies{cmdQueueGet: rxQueue(0, 0)}, bindRX, "lo has 1 RX queues, counted from 0: choose another queue with --queue"},
 		{"headers not split", replies{rings: split(SplitOff, 0)}, bindRX, "(tcp-data-split off, hds-thresh 0): ethtool -G lo tcp-data-split on"},
 		{"a threshold", replies{rings: split(SplitOn, 256)}, bindRX, "the header split threshold is 256, and must be 0: ethtool -G lo hds-thresh 0"},
 		{"odd memory", replies{rings: split(SplitOn, 0)}, bindRX, "leave out --rx-buf-len"},

@@ -11,6 +11,7 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
 )
@@ -190,5 +191,18 @@ func refused(dev string, a Attach, err error) error {
 	if errno == unix.EBUSY || errno == unix.EEXIST {
 		return Taken(dev, errno)
 	}
-	return remedy.Error(remedy.XDPAttach, op, errno, remedy.On{Dev: dev})
+	return remedy.Error(remedy.XDPAttach, op, errno, remedy.On{Dev: dev, Facts: func(f remedy.Fact) (string, bool) {
+		return "", f == remedy.NativeXDP && native(dev)
+	}})
+}
+
+// native reports whether the driver of an interface says that it has XDP.
+func native(dev string) bool {
+	d, err := nic.Open(dev)
+	if err != nil {
+		return false
+	}
+	defer d.Close()
+	f, err := d.XDPFeatures()
+	return err == nil && f&nic.XDPBasic != 0
 }

@@ -26,7 +26,7 @@ func anyRows() []Row {
 			Do:    "allow the call in its seccomp profile, or run on the host", Look: "grep Seccomp /proc/self/status",
 			Kernel: "kernel/seccomp.c: __seccomp_filter"},
 		Row{Errno: unix.EPERM, If: unprivileged,
-			Cause: "the kernel wants a capability for it", Do: "start it as the machine's root",
+			Cause: "the kernel wants a capability for it", Do: "start zcbench as the machine's root",
 			Look: "grep Cap /proc/self/status", Kernel: "kernel/capability.c: ns_capable"},
 		Row{Errno: unix.EPERM, Cause: "a security module, or a kernel that is locked down, may forbid the call",
 			Do: "allow the call in the security module's policy, or run on another host", Look: "journalctl -k, or cat /sys/kernel/security/lockdown",

@@ -9,9 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestXDPRefusals: bnxt, gve, ice and virtio_net say EOPNOTSUPP where it is a setting that forbids
-// XDP, and the kernel where the driver has none. The interface that has gone is EINVAL.
-func TestXDPRefusals(t *testing.T) {
+// TestRefusalsAsTheKernelMeansThem: what the source of Linux 7.2 says of an errno, and memory does
+// not. bnxt, gve, ice and virtio_net say EOPNOTSUPP where it is a setting that forbids XDP, and the
+// kernel where the driver has none; an interface that has gone is EINVAL.
+func TestRefusalsAsTheKernelMeansThem(t *testing.T) {
 	has := func(f Fact) On { return On{Dev: "eth0", Facts: func(x Fact) (string, bool) { return "", x == f }} }
 	for name, x := range map[string]struct {
 		call  Call
@@ -25,7 +26,6 @@ func TestXDPRefusals(t *testing.T) {
 		"gone":              {XDPAttach, unix.EINVAL, On{Dev: "nosuch0"}, "name an interface that is there"},
 		"no compiler":       {BPFLoad, enotsupp, On{}, "bpf_jit_enable"},
 		"no trampoline":     {BPFAttach, enotsupp, On{}, "CONFIG_DYNAMIC_FTRACE_WITH_DIRECT_CALLS"},
-		"a batch":           {XDPLive, unix.E2BIG, On{}, "256"},
 		"no such queue":     {XSKBind, unix.EINVAL, has(NoSuchQueue), "choose another queue with --queue"},
 		"no huge pages":     {UdmabufMemory, unix.ENODEV, On{}, "2 MiB"},
 		"udmabuf missing":   {UdmabufOpen, unix.ENODEV, On{}, "modprobe udmabuf"},
@@ -34,7 +34,7 @@ func TestXDPRefusals(t *testing.T) {
 		"XDP and channels":  {ChannelsSet, unix.EINVAL, has(XDPAttached), "virtio_net"},
 		"contexts used up":  {ContextNew, unix.EBUSY, On{Dev: "eth0"}, "no RSS context left"},
 		"a rule, full":      {RuleInsert, unix.ENOMEM, On{Dev: "eth0"}, "no room for another rule"},
-		"gso below headers": {LinkGSO, unix.ERANGE, On{Dev: "eth0"}, "set a value above 256"},
+		"gso below headers": {LinkGSO, unix.ERANGE, On{Dev: "eth0"}, "set gso-max-size above 256"},
 	} {
 		if got := How(x.call, x.errno, x.on); !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q, want %q", name, got, x.want)

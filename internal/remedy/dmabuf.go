@@ -29,7 +29,7 @@ func dmabufRows() []Row {
 				Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
 			Row{Errno: unix.ENOENT, Cause: "there is no /dev/udmabuf", Do: "modprobe udmabuf (CONFIG_UDMABUF), or give the container the device (--device)", Look: "ls -l /dev/udmabuf",
 				Effect: Undoable, Undo: "modprobe -r udmabuf", Kernel: "drivers/dma-buf/udmabuf.c: udmabuf_dev_init"},
-			Row{Errno: unix.EPERM, Cause: "the container's devices do not include it", Do: "give it the device (--device /dev/udmabuf), or run on the host", Look: "ls -l /dev/udmabuf",
+			Row{Errno: unix.EPERM, Cause: "the container's devices do not include it", Do: "give the container the device (--device /dev/udmabuf), or run on the host", Look: "ls -l /dev/udmabuf",
 				Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_check_dev_permission"},
 			Row{Errno: unix.ENODEV, Cause: "the file /dev/udmabuf is there, and the kernel's udmabuf is not loaded", Do: "modprobe udmabuf (CONFIG_UDMABUF)",
 				Look: "modinfo udmabuf", Effect: Undoable, Undo: "modprobe -r udmabuf", Kernel: "drivers/char/misc.c: misc_open"}),

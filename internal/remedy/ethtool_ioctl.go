@@ -61,11 +61,11 @@ func ioctlRows() []Row {
 				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_fs_ethtool.c: mlx5e_ethtool_get_all_flows"},
 			Row{Errno: unix.EMSGSIZE, Cause: "another program is adding ntuple rules to DEV", Do: "run zcbench again when that program is done", Look: "ethtool -n DEV",
 				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool_fdir.c: ice_get_fdir_fltr_ids"},
-			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not list its rules", Do: "use a NIC whose driver does (bnxt, mlx5, gve, ice, idpf, fbnic)",
+			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not list its rules", Do: "use a NIC whose driver lists them (bnxt, mlx5, gve, ice, idpf, fbnic)",
 				Look: "ethtool -n DEV", Kernel: "net/ethtool/ioctl.c: ethtool_get_rxnfc"}),
 		ruleRows(),
 		of(DriverStats, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no counters of its own",
-			Do: "do without them: those of the interface are counted all the same", Look: "ethtool -S DEV, or ip -s link show DEV,",
+			Do: "do without the driver's counters: those of the interface are counted all the same", Look: "ethtool -S DEV, or ip -s link show DEV,",
 			Kernel: "net/ethtool/ioctl.c: ethtool_get_sset_info"}),
 	)
 }
@@ -125,14 +125,14 @@ func rssRows() []Row {
 	const kernel = "net/ethtool/ioctl.c: ethtool_set_rxfh"
 	return slices.Concat(
 		of(RSSGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no RSS table: other flows cannot be kept off a queue",
-			Do: "use a NIC that has one, or a mode that needs no queue of its own", Look: "ethtool -x DEV",
+			Do: "use a NIC with an RSS table, or a mode that needs no queue of its own", Look: "ethtool -x DEV",
 			Kernel: "net/ethtool/ioctl.c: ethtool_get_rxfh_indir"}),
 		of(RSSSetTable,
 			Row{Errno: unix.EINVAL, Cause: "the table names a queue that is not there, or its length has changed",
 				Do: "put only queues into the table that ethtool -l DEV counts", Look: "ethtool -l DEV, or ethtool -x DEV,",
 				Kernel: "net/ethtool/ioctl.c: ethtool_copy_validate_indir"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot set the RSS table: other flows cannot be kept off a queue",
-				Do: "use a NIC that can, or a mode that needs no queue of its own", Look: "ethtool -x DEV",
+				Do: "use a NIC whose RSS table can be set, or a mode that needs no queue of its own", Look: "ethtool -x DEV",
 				Kernel: "net/ethtool/ioctl.c: ethtool_set_rxfh_indir"}),
 		of(ContextNew,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no RSS contexts", Do: "leave out the setting rss-context; " +
@@ -145,7 +145,7 @@ func rssRows() []Row {
 				Look: "ethtool -x DEV context N", Effect: Undoable, Undo: "make the context again: ethtool -X DEV context new",
 				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en/rx_res.c: mlx5e_rx_res_rss_init"}),
 		of(ContextDelete,
-			Row{Errno: unix.EBUSY, Cause: "a rule sends flows to the context", Do: "delete the rule first: ethtool -N DEV delete N", Look: "ethtool -n DEV",
+			Row{Errno: unix.EBUSY, Cause: "a rule sends flows to the context", Do: "delete that rule first, if nobody needs it: ethtool -N DEV delete N", Look: "ethtool -n DEV",
 				Effect: Undoable, Undo: "add the rule again, as ethtool -n showed it", Kernel: "net/ethtool/common.c: ethtool_check_rss_ctx_busy"},
 			Row{Errno: unix.ENOENT, Cause: "the context is not there: another program has deleted it", Do: "nothing is left to be done: the context is gone",
 				Look: "ethtool -x DEV context N", Kernel: kernel}),

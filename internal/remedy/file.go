@@ -35,7 +35,8 @@ func needAdmin(call Call, kernel string) []Row {
 	return need{call: call, over: privilege.Own, caps: []privilege.Cap{unix.CAP_SYS_ADMIN}, kernel: kernel}.rows()
 }
 
-// mountedReadOnly: the owner's bits are looked at before the mount, so who is not root is refused so.
+// mountedReadOnly: the owner's bits are looked at before the mount, so who is not root is
+// refused so.
 var mountedReadOnly = Row{Errno: unix.EACCES, If: readOnly, Cause: "the file is mounted read-only, as in a container", Do: "run on the host",
 	Look: "findmnt -T PATH", Kernel: "fs/namei.c: may_open"}
 
@@ -113,7 +114,7 @@ func fileRows() []Row {
 				Kernel: "fs/fuse/file.c: fuse_file_write_iter"},
 			Row{Errno: unix.EINVAL, Cause: "the kernel refuses the value", Do: "set a value within the range of the sysctl", Look: "cat PATH",
 				Kernel: "kernel/sysctl.c: proc_dointvec_minmax"},
-			Row{Errno: unix.ERANGE, Cause: "the value is out of the range of the sysctl", Do: "set a smaller value", Look: "cat PATH",
+			Row{Errno: unix.ERANGE, Cause: "the value is out of the range of the sysctl", Do: "set the sysctl to a smaller value", Look: "cat PATH",
 				Kernel: "kernel/sysctl.c: strtoul_lenient"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no huge pages, or not of this size", Do: "leave out the setting of huge pages", Look: "grep Huge /proc/meminfo",
 				Kernel: "mm/hugetlb_sysctl.c: hugetlb_sysctl_handler_common"}),
@@ -138,7 +139,7 @@ func fileRows() []Row {
 			Row{Errno: unix.EINVAL, Cause: "pktgen does not know the command, or refuses its value", Do: "read what pktgen says of the last command",
 				Look: "grep Result PATH", Kernel: "net/core/pktgen.c: pktgen_if_write"},
 			Row{Errno: unix.EBUSY, Cause: "a thread of pktgen has the interface already",
-				Do:   "take it off that thread, if nobody needs it there: echo rem_device_all > /proc/net/pktgen/kpktgend_N",
+				Do:   "take the interface off that thread, if nobody needs it there: echo rem_device_all > /proc/net/pktgen/kpktgend_N",
 				Look: "grep -H Running /proc/net/pktgen/kpktgend_*", Effect: Undoable, Undo: "echo add_device with the interface to the same file", Kernel: "net/core/pktgen.c: pktgen_add_device"},
 			Row{Errno: unix.ENODEV, Cause: "there is no such interface in the network namespace", Do: "name an interface that is there", Look: "ip link",
 				Kernel: "net/core/pktgen.c: pktgen_setup_dev"},

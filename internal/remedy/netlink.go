@@ -34,7 +34,7 @@ func netlinkRows() []Row {
 			Kernel: "net/netlink/af_netlink.c: netlink_overrun"},
 		Row{Errno: unix.EMSGSIZE, Cause: "the kernel's answer does not fit into one message", Kernel: "lib/nlattr.c: nla_put"},
 		Row{Errno: unix.ECONNREFUSED, Cause: "nobody answers netlink of this kind: the kernel was built without it",
-			Do: "boot a kernel that was built with it", Effect: Undoable, Undo: "boot the kernel of before",
+			Do: "boot a kernel with CONFIG_NET", Effect: Undoable, Undo: "boot the kernel of before",
 			Kernel: "net/netlink/af_netlink.c: netlink_getsockbyportid"},
 		Row{Errno: unix.ETIMEDOUT, Cause: "the NIC's firmware did not answer in time", Do: "read what the driver says of it in the kernel's log", Look: "dmesg",
 			Kernel: "drivers/net/ethernet/mellanox/mlx5/core/cmd.c: wait_func"},
@@ -48,7 +48,7 @@ func netlinkRows() []Row {
 			Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/netlink/af_netlink.c: netlink_create"},
 	)...), append(of(NetlinkFamily,
 		Row{Errno: unix.ENOENT, Cause: "the kernel does not have this family of generic netlink: ethtool needs CONFIG_ETHTOOL_NETLINK, " +
-			"netdev Linux 6.3 or later", Do: "boot a newer kernel, or one that was built with it", Look: "genl ctrl list",
+			"netdev Linux 6.3 or later", Do: "boot Linux 6.3 or later with CONFIG_ETHTOOL_NETLINK", Look: "genl ctrl list",
 			Effect: Undoable, Undo: "boot the kernel of before", Kernel: "net/netlink/genetlink.c: ctrl_getfamily"},
 	), of(NetnsCookie,
 		Row{Errno: unix.ENOPROTOOPT, Cause: "this kernel does not number network namespaces", Do: "use Linux 5.14 or later",

@@ -117,9 +117,7 @@ func remarks(c *Cell) string {
 	if c.HeldBy != "" {
 		words = append(words, compare.AtLimit(c.HeldBy))
 	}
-	for _, text := range c.Means {
-		words = append(words, text)
-	}
+	words = append(words, c.Means...)
 	if text := flagged(c); text != "" {
 		words = append(words, text)
 	}

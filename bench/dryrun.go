@@ -56,16 +56,26 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	p.reached(w)
 	p.order(w)
 	p.time(w)
-	first := "\nwhat the comparisons can show\n"
-	if err := e.foretell(uncompared, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" }); err != nil {
+	if hostErr == nil {
+		st.foretellShared(p.missing, paragraph(w, "what the CPU figures can show"))
+	}
+	if err := e.foretell(uncompared, paragraph(w, "what the comparisons can show")); err != nil {
 		return err
 	}
-	first = "\nwhat power and profiles can show\n"
-	e.foretellFew(st, uncompared, func(line string) { fmt.Fprintf(w, "%s  %s\n", first, line); first = "" })
+	e.foretellFew(st, uncompared, paragraph(w, "what power and profiles can show"))
 	if hostErr != nil {
 		return nil
 	}
 	return st.checkCPUs()
+}
+
+// paragraph prints lines below a title, which comes with the first, broken where they are long.
+func paragraph(w io.Writer, title string) func(line string) {
+	title = "\n" + title + "\n"
+	return func(line string) {
+		fmt.Fprint(w, title, plaintext.Wrap("  ", "    ", line))
+		title = ""
+	}
 }
 
 // look reaches the hosts, unless a program of the file's would have to run for that which

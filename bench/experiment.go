@@ -309,10 +309,10 @@ func (e *Experiment) note(line string) {
 	}
 }
 
-// warns begins what is wrong with what comparisons can show.
+// warns begins what is wrong with what the runs can show.
 const warns = "warning: "
 
-// foretold tells the user what comparisons can show; of a demo only what is wrong with that.
+// foretold tells the user what the runs can show; of a demo only what is wrong with that.
 func (e *Experiment) foretold(line string) {
 	if !e.Fit || strings.HasPrefix(line, warns) {
 		e.note(line)
@@ -340,6 +340,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	plan := e.plan(p.stage)
+	p.foretellShared(p.missing, e.foretold)
 	if err := e.foretell(e.uncompared(p.stage), e.foretold); err != nil {
 		return nil, err
 	}

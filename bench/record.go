@@ -153,14 +153,14 @@ func (r *Runner) markSharing(rec *results.Record) {
 		return
 	}
 	rec.Flags = append(rec.Flags, FlagSharedMachine)
-	sut, tg := r.threadCPUs(stream.RX, rec.Cell), r.threadCPUs(stream.TX, rec.Cell)
-	if slices.Contains(sut, -1) || slices.Contains(tg, -1) || slices.ContainsFunc(sut, func(n int) bool { return slices.Contains(tg, n) }) {
+	if _, shares := r.sharesCPU(rec.Cell); shares {
 		rec.Flags = append(rec.Flags, FlagSharedCPU)
 		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: their CPU figures cannot be separated and are left out")
 		dropCPU(&rec.SUT)
 		dropCPU(&rec.TG)
 		return
 	}
+	sut := r.threadCPUs(stream.RX, rec.Cell)
 	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.SUT.CPUBusyCores != nil && rec.Cell.CPULayout == "" && irq != counter.FormatCPUList(sut) {
 		rec.Warnings = append(rec.Warnings, results.WarnSoftirqElsewhere(irq, counter.FormatCPUList(sut)))
 	}

@@ -98,7 +98,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
 		Fit: true, Fold: true, FoldCopied: true, NoteMTU: true,
 		SayFolded: cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx"),
-		Note:      func(format string, args ...any) { fmt.Fprintf(beside, "zcbench: "+format+"\n", args...) }}
+		Note:      cli.NoteTo(beside)}
 	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, f.out, recs, err, f.json, true)

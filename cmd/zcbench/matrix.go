@@ -5,6 +5,7 @@ package main
 import (
 	"cmp"
 	"errors"
+	"fmt"
 	"os"
 	"time"
 
@@ -96,7 +97,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	}
 	err = finish(cmd, f.out, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
-		e.Note("to continue: zcbench matrix %s --out %s --resume", path, f.out)
+		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s --out %s --resume\n", path, f.out) // to be copied: in one line
 	}
 	return err
 }

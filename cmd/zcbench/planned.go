@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/bench"
@@ -35,15 +34,8 @@ func plan(cmd *cobra.Command, spec *matrix.Spec, source, out string, p *powerfla
 		return planned{}, err
 	}
 	return planned{source: source, Experiment: &bench.Experiment{Spec: spec, Dir: out, ToolVersion: version.Tool(),
-		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Note: noteTo(cmd), Power: watts,
+		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Note: cli.NoteTo(cmd.ErrOrStderr()), Power: watts,
 		StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return p.Start(cmd, r) }}}, nil
-}
-
-// noteTo tells the user one thing.
-func noteTo(cmd *cobra.Command) func(string, ...any) {
-	return func(format string, args ...any) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...)
-	}
 }
 
 // preview prints what playing it would do.

@@ -87,7 +87,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if f.dry && f.json {
 		return cli.Usagef("--json prints the comparison, and --dry-run makes none: leave one of them out")
 	}
-	played, err := f.played(dir, noteTo(cmd))
+	played, err := f.played(dir, cli.NoteTo(cmd.ErrOrStderr()))
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
 		AbortOnCancel: true, NoteMTU: true,
-		Note: func(format string, args ...any) { fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: "+format+"\n", args...) }}
+		Note: cli.NoteTo(cmd.ErrOrStderr())}
 	recs, err := e.Run(cmd.Context())
 	if err != nil && len(recs) == 0 {
 		return folderError(err)

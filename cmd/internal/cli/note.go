@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+)
+
+// NoteTo writes what is worth knowing and no error: "note: ", or "warning: " where the words begin
+// so themselves, in lines that fit a terminal.
+func NoteTo(w io.Writer) func(format string, args ...any) {
+	return func(format string, args ...any) {
+		text, first := fmt.Sprintf(format, args...), "note: "
+		if strings.HasPrefix(text, "warning: ") {
+			first = ""
+		}
+		io.WriteString(w, plaintext.Wrap(first, "  ", text))
+	}
+}

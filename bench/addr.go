@@ -5,6 +5,7 @@ package bench
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/netip"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/lazy"
 )
 
 // InputError is what was asked for and these hosts do not have: an interface, an
@@ -111,18 +113,37 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 
 // thereBy is an error with its ip commands as they must be typed here for a host that is a network
 // namespace of this machine.
-func thereBy(h *host.Host, err error) string {
+func thereBy(h *host.Host, err error) string { return typedFor(h, err.Error()) }
+
+// ipCommand is what is done to, or looked at in, a network namespace.
+var ipCommand = lazy.Regexp(`\bip (-br |-6 )?(link|addr|route|neigh)\b[^;,()]*`)
+
+// typedFor is a text with its ip commands as they must be typed here for a host that is a network
+// namespace of this machine. One that names a namespace is typed elsewhere.
+func typedFor(h *host.Host, text string) string {
 	ns := h.Spec.Netns
-	ip := ""
+	ip := "nsenter --net=" + ns + " ip "
 	switch {
 	case ns == "":
-		return err.Error()
+		return text
 	case filepath.Base(filepath.Dir(ns)) == "netns":
-		ip = "ip -n " + filepath.Base(ns) + " link set "
-	default:
-		ip = "nsenter --net=" + ns + " ip link set "
+		ip = "ip -n " + filepath.Base(ns) + " "
 	}
-	return strings.ReplaceAll(err.Error(), "ip link set ", ip)
+	return ipCommand().ReplaceAllStringFunc(text, func(c string) string {
+		if strings.Contains(c, " netns ") {
+			return c
+		}
+		return ip + strings.TrimPrefix(c, "ip ")
+	})
+}
+
+// unreached is what a host answered that has no route to the other: a mistake of the caller's,
+// or of the host's state, before anything ran. An agent that is gone is neither.
+func unreached(h *host.Host, err error) error {
+	if answer := (*wire.Error)(nil); !errors.As(err, &answer) {
+		return fmt.Errorf("%s: %w", h.Spec.Name, err)
+	}
+	return &InputError{&fault.Error{Op: h.Spec.Name + ": " + thereBy(h, err), How: typedFor(h, fault.Fix(err))}}
 }
 
 // ofTheOther says that an address which the SUT does not have is one of the TG's; "": it is not.

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -223,5 +224,20 @@ func TestCommandsOfTheNamespace(t *testing.T) {
 		if got := thereBy(&host.Host{Spec: host.Spec{Netns: netns}}, down); got != want {
 			t.Errorf("%s: %q, want %q", netns, got, want)
 		}
+	}
+}
+
+// A host without a route to the other is an input error, with the commands of its namespace; an
+// agent that is gone is none.
+func TestUnreached(t *testing.T) {
+	h := &host.Host{Spec: host.Spec{Name: "netns:a", Netns: "/run/netns/a"}}
+	err := unreached(h, &wire.Error{Message: "find the route to 10.0.0.1: network is unreachable",
+		How: "the interface eth3, in whose network 10.0.0.1 is, is down: ip link set eth3 up (ip -br link shows it); ip link set eth4 netns NAME"})
+	const want = "the interface eth3, in whose network 10.0.0.1 is, is down: ip -n a link set eth3 up (ip -n a -br link shows it); ip link set eth4 netns NAME"
+	if wrong := (*InputError)(nil); !errors.As(err, &wrong) || fault.Fix(err) != want || !strings.HasPrefix(err.Error(), "netns:a: find the route") {
+		t.Errorf("%v, fix %q", err, fault.Fix(err))
+	}
+	if wrong := (*InputError)(nil); errors.As(unreached(h, errors.New("the agent ended")), &wrong) {
+		t.Error("an agent that ended is no mistake of the caller's")
 	}
 }

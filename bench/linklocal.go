@@ -109,14 +109,14 @@ func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interfa
 			return t, o.neverLeaves(tg, i)
 		}
 		if t, err = linkTo(all, ip.WithZone("").String(), tgDev, o.SharedWithSSH); err != nil {
-			return t, inputErrorf("%s has %w", tg.Spec.Name, err)
+			return t, inputErrorf("%s has %s", tg.Spec.Name, thereBy(tg, err))
 		}
 		o.TGZone = t.Name
 		return t, nil
 	}
 	var route wire.Route
 	if err := tg.Call(ctx, wire.OpRoute, wire.RouteParams{Addr: o.Addr}, &route); err != nil {
-		return t, fmt.Errorf("%s: %w", tg.Spec.Name, err)
+		return t, unreached(tg, err)
 	}
 	t = wire.Interface{Name: route.Dev}
 	if at := slices.IndexFunc(all, func(x wire.Interface) bool { return x.Name == route.Dev }); at >= 0 {

@@ -57,7 +57,7 @@ func TestIntegrationNoRoute(t *testing.T) {
 		t.Errorf("up, and no address: %q", got)
 	}
 	up(false)
-	if got, want := fix(other), " is down: ip link set "+dev+" up"; !strings.Contains(got, dev) || !strings.Contains(got, want) {
+	if got, want := fix(other), "the interface "+dev+", in whose network "+other+" is, is down: ip link set "+dev+" up (ip -br link shows it)"; got != want {
 		t.Errorf("down: %q, want %q", got, want)
 	}
 	if got := fix("203.0.113.1"); !strings.HasPrefix(got, "no interface is up; down: "+dev+": ip link set DEV up; then") {

@@ -8,6 +8,7 @@
 package remedy
 
 import (
+	"cmp"
 	"errors"
 	"os"
 	"slices"
@@ -64,6 +65,9 @@ type State struct {
 	// Holds looks. words are what it found, and take the place of the row's Cause where they
 	// are not empty. What cannot be looked at does not hold.
 	Holds func(On) (words string, holds bool)
+	// Do says what to do about what was found, where that is more than the row can know; nil, or
+	// "": what the row says.
+	Do func(On) string
 
 	fact Fact // that the caller is asked for; "": none
 }
@@ -82,6 +86,9 @@ func How(call Call, errno unix.Errno, on On) string {
 			}
 			if words != "" {
 				cause = words
+			}
+			if r.If.Do != nil {
+				r.Do = cmp.Or(r.If.Do(on), r.Do)
 			}
 		}
 		return on.fill(r.text(cause))

@@ -39,7 +39,13 @@ var (
 			return "this host has no interface " + zone, true
 		}}
 	otherFamily = &State{Name: "this host has addresses of the other family alone", From: "rtnetlink: RTM_GETADDR",
-		Holds: func(on On) (string, bool) { return otherFamilyAlone(about(on)) }}
+		Holds: func(on On) (string, bool) { return otherFamilyAlone(about(on)) },
+		Do: func(on On) string {
+			if about(on).Unmap().Is4() {
+				return "use IPv6 at both ends: --ipv6 (in files ipv6: true), or give the interface an IPv4 address"
+			}
+			return "use IPv4 at both ends: leave out --ipv6, or give the interface an IPv6 address"
+		}}
 	// withoutIPv6: it was not built in, or ipv6.disable=1. Where only the sysctl is set sockets can
 	// be made, but no interface has an address.
 	withoutIPv6 = &State{Name: "the kernel runs without IPv6", From: "/proc/sys/net/ipv6",

@@ -17,7 +17,14 @@ import (
 // Looks at links and routes.
 var (
 	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier", From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
-		Holds: func(on On) (string, bool) { return linkTo(about(on)) }}
+		Holds: func(on On) (string, bool) {
+			words, _ := linkTo(about(on))
+			return words, words != ""
+		},
+		Do: func(on On) string {
+			_, do := linkTo(about(on))
+			return do
+		}}
 	unreachableWay = refusing("unreachable", unix.EHOSTUNREACH)
 	prohibited     = refusing("prohibit", unix.EACCES)
 	swallowed      = refusing("blackhole", unix.EINVAL)
@@ -59,11 +66,11 @@ func routeTo(to netip.AddrPort) error {
 }
 
 // linkTo tells that an interface whose network has the address cannot send, and that no other one
-// in that network can.
-func linkTo(to netip.Addr) (words string, holds bool) {
+// in that network can, and what to do; words are empty where one can.
+func linkTo(to netip.Addr) (words, do string) {
 	all, err := net.Interfaces()
 	if err != nil || !to.IsValid() {
-		return "", false
+		return "", ""
 	}
 	for _, i := range all {
 		at, _ := i.Addrs()
@@ -72,17 +79,18 @@ func linkTo(to netip.Addr) (words string, holds bool) {
 			if !ok || !n.Contains(to.WithZone("").AsSlice()) || to.Zone() != "" && to.Zone() != i.Name {
 				continue
 			}
+			words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, ", i.Name)
 			switch {
 			case i.Flags&net.FlagUp == 0:
-				words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, is down: ip link set %s up", i.Name, i.Name)
+				words, do = words+"is down", "ip link set "+i.Name+" up"
 			case i.Flags&net.FlagRunning == 0:
-				words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, has no carrier: cable, switch, or the other end is down", i.Name)
+				words, do = words+"has no carrier", "check the cable and the switch, and that the other end is up"
 			default:
-				return "", false
+				return "", ""
 			}
 		}
 	}
-	return words, words != ""
+	return words, do
 }
 
 func sorted(names map[string]bool) string {

@@ -79,6 +79,10 @@ func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
 
 func (fs FS) governor() wire.Check {
 	c := wire.Check{Name: "frequency governor", Needed: "performance: with others, short runs depend on what ran before", Status: "ok", Found: "none (a virtual machine, or fixed in the firmware)"}
+	if err := notTheCPUs(); err != nil && fs.Sys == "" {
+		c.Status, c.Found, c.Fix = "warn", "not known: "+err.Error(), fault.Fix(err)
+		return c
+	}
 	names := map[string]int{}
 	for _, cpu := range (tune.FS{Proc: fs.Proc, Sys: fs.Sys}).Governed() {
 		names[fs.sysLine("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")]++

@@ -70,6 +70,17 @@ func kernelFiles() wire.Check {
 	return c
 }
 
+// notTheCPUs says that the folder of CPUs, or all of /sys, is not the kernel's: what is not in it says nothing of
+// this machine.
+func notTheCPUs() error {
+	for _, path := range []string{"/sys", "/sys/devices/system/cpu"} {
+		if err := kernelfile.Check(path); kernelfile.IsNotKernels(err) {
+			return err
+		}
+	}
+	return nil
+}
+
 // hiddenProcesses finds what mount options of proc hide (fs/proc/root.c: hidepid, subset):
 // whoever measures sees the files of all processes, and those that are of none.
 func hiddenProcesses() (fix, what string) {

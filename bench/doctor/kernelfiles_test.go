@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/covered"
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 func TestKernelFiles(t *testing.T) {
@@ -39,6 +40,21 @@ func TestKernelFiles(t *testing.T) {
 			if _, ok := x.files["/proc/meminfo"]; ok {
 				if h := (FS{}).hugePages(); h.Status != "warn" || !strings.Contains(h.Found, "is not the kernel's") {
 					t.Errorf("huge pages of a container: %+v", h)
+				}
+			}
+		})
+	}
+}
+
+// Where a container's folder stands in the place of that of CPUs, what it lacks is not told to be
+// lacking in the machine, or the machine to be a virtual one.
+func TestNotTheCPUs(t *testing.T) {
+	for _, path := range []string{"/sys/devices/system/cpu", "/sys"} {
+		covered.Run(t, map[string]string{path: ""}, func() {
+			checks := append(idleChecks(counter.FS{}), FS{}.governor())
+			for _, c := range checks {
+				if c.Status == "ok" || !strings.Contains(c.Found, "is not the kernel's") || strings.Contains(c.Found, "virtual machine") || !strings.Contains(c.Fix, "measure on the host") {
+					t.Errorf("%s: %+v", path, c)
 				}
 			}
 		})

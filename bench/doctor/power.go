@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 )
@@ -86,6 +87,11 @@ func idleChecks(fs counter.FS) []wire.Check {
 		heat.Found = err.Error()
 	case len(t) > 0:
 		heat.Status, heat.Found = "ok", "counted"
+	}
+	if err := notTheCPUs(); err != nil && fs == (counter.FS{}) {
+		for _, c := range []*wire.Check{&idle, &heat} {
+			c.Status, c.Found, c.Fix = "lacking", err.Error(), fault.Fix(err)
+		}
 	}
 	return []wire.Check{idle, heat}
 }

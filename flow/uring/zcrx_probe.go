@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
 	"golang.org/x/sys/unix"
@@ -50,10 +51,30 @@ func tryNoDevice(flush, stats bool) error {
 	}
 	defer m.Close()
 	z, err := r.NewZcrx(ZcrxOptions{NoDevice: true, Area: ZcrxArea{Bytes: m.Bytes()}, RefillEntries: 16, Stats: stats})
-	if err != nil || !flush {
-		return err
+	if err != nil {
+		return notWithoutNIC(err, flush, stats)
+	}
+	if !flush {
+		return nil
 	}
 	return z.Flush()
+}
+
+// notWithoutNIC says of a registration without a NIC that a kernel refused what that means for
+// what was to be tried by it: that may be there without such registrations.
+func notWithoutNIC(err error, flush, stats bool) error {
+	e := (*fault.Error)(nil)
+	if !errors.As(err, &e) || !errors.Is(e.Err, unix.EINVAL) && !errors.Is(e.Err, unix.EOPNOTSUPP) {
+		return err
+	}
+	how := e.How
+	switch {
+	case flush:
+		how = "use Linux 6.19 or later; whether it is there can be tried without a NIC from Linux 7.1 on (ZCRX_REG_NODEV)"
+	case stats:
+		how = "use Linux 7.2 or later"
+	}
+	return &fault.Error{Op: e.Op, Err: e.Err, Ack: e.Ack, How: how}
 }
 
 func tryBusyPoll() error {

@@ -145,7 +145,7 @@ type Stop struct {
 type Note struct {
 	Text  string `json:"text"`
 	Count int    `json:"count"`
-	Unit  string `json:"unit"` // "run" or "cell"
+	Unit  string `json:"unit"` // "run", "cell", or "warm-up": no run that counts had it
 }
 
 // Summarize sums up a journal.
@@ -374,7 +374,8 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 }
 
 // notes lists flags and warnings in the order they came up, then what the
-// statistics have to say about the throughput, which leads the table.
+// statistics have to say about the throughput, which leads the table. It counts runs as the rows
+// do: a warm-up is none.
 func notes(recs []results.Record, cells []Cell) []Note {
 	var out []Note
 	var blends []*blend
@@ -389,11 +390,19 @@ func notes(recs []results.Record, cells []Cell) []Note {
 		out[at[k]].Count++
 		blends[at[k]].add(text)
 	}
-	for i := range recs {
-		for _, text := range distinct(slices.Concat(recs[i].Flags, recs[i].Warnings)) {
-			add(text, "run")
+	runs := func(unit string) {
+		for i := range recs {
+			if recs[i].Warmup != (unit == warmUp) {
+				continue
+			}
+			for _, text := range distinct(slices.Concat(recs[i].Flags, recs[i].Warnings)) {
+				if _, counted := at[Note{Text: mask(text), Unit: "run"}]; unit == "run" || !counted {
+					add(text, unit)
+				}
+			}
 		}
 	}
+	runs("run")
 	for i := range cells {
 		if s := cells[i].SUT.ThroughputGbps; s != nil {
 			for _, text := range s.Warnings {
@@ -401,11 +410,14 @@ func notes(recs []results.Record, cells []Cell) []Note {
 			}
 		}
 	}
+	runs(warmUp)
 	for i := range out {
 		out[i].Text = blends[i].String()
 	}
 	return out
 }
+
+const warmUp = "warm-up"
 
 func distinct(words []string) []string {
 	var out []string

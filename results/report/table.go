@@ -312,7 +312,7 @@ func noteLines(s *Summary) []string {
 		out = append(out, text)
 	}
 	for _, n := range s.Notes {
-		out = append(out, fmt.Sprintf("%s (%s)", n.Text, plural(n.Count, n.Unit)))
+		out = append(out, fmt.Sprintf("%s (%s)", worded(n.Text), plural(n.Count, n.Unit)))
 	}
 	return out
 }

@@ -181,7 +181,7 @@ func reason(h Hook, err error) string {
 	case errors.Is(err, btf.ErrNotFound):
 		return "this kernel has no " + h.Function + " to attach to (built without it, or inlined)"
 	case errors.Is(err, unix.EPERM) && h.Backend != "tp_btf":
-		return "the kernel refuses " + h.Backend + ": " + unix.EPERM.Error()
+		return refuses + h.Backend + ": " + unix.EPERM.Error()
 	case lockedDown(err):
 		return lockdownReason
 	}

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // PrintLatency writes a table of the stages that saw packets, times in us.
@@ -110,7 +112,7 @@ func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) err
 	fmt.Fprintln(t, "syscall\tcalls\terrors\ttotal ms\tmin ms\tavg ms\tmax ms\tstddev %\tper second\tper MB\t")
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	for _, c := range calls {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%.4f\t%.4f\t%.4f\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), ms(c.Min), ms(c.Mean()), ms(c.Max),
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%s\t%.4f\t%s\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), cell(c.Max > 0, "%.4f", ms(c.Min)), ms(c.Mean()), cell(c.Max > 0, "%.4f", ms(c.Max)),
 			cell(c.Calls > 1, "%.2f", 100*c.Stddev()), float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
 			fmt.Fprintf(t, "%.3f", float64(c.Calls)/(float64(bytes)/1e6))
@@ -148,15 +150,32 @@ func cell(there bool, format string, v ...any) string {
 	return fmt.Sprintf(format, v...)
 }
 
-// PrintHooks writes what could not be loaded, a line for each reason.
+// PrintHooks writes what could not be loaded, and why, for each reason, with what to do about it
+// where something is known, in lines that fit a terminal. It belongs below the figures.
 func PrintHooks(w io.Writer, hooks []Hook) error {
-	for _, line := range Absent(hooks) {
-		if _, err := fmt.Fprintf(w, "missing: %s\n", line); err != nil {
-			return err
+	lines := Absent(hooks)
+	if lines == nil {
+		return nil
+	}
+	text, fix := "\nmissing\n", ""
+	for _, line := range lines {
+		text += plaintext.Wrap("  - ", "    ", line)
+		if strings.HasPrefix(line, refuses) {
+			fix = plaintext.Wrap("  fix: ", "       ", refusedFix)
 		}
 	}
-	return nil
+	text += fix
+	_, err := io.WriteString(w, text)
+	return err
 }
+
+// refuses begins the reason of a program that the kernel does not let its user load in this way,
+// though it takes others. Linux itself has no such answer: the owner of the machine has decided so.
+const (
+	refuses    = "the kernel refuses "
+	refusedFix = "where the kernel refuses, leave these stages out (the others are right without them), or use another kernel: " +
+		"those of distributions take such programs, as does that of zcbench lab"
+)
 
 // Absent names the hooks whose program is missing and that no other replaces, with
 // the reason: a line for each.

@@ -5,13 +5,16 @@ package bpf
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -101,4 +104,19 @@ func TestPrintHooks(t *testing.T) {
 		{Stage: "ip-receive", Reason: "runs in softirq"},
 	}
 	golden(t, "hooks.golden", func(w io.Writer) error { return PrintHooks(w, hooks) })
+	for i := range 20 {
+		hooks = append(hooks, Hook{Stage: "tcp-receive", Backend: "fentry", Function: fmt.Sprintf("tcp_function_%d", i), Reason: "the kernel refuses fentry"})
+	}
+	var b bytes.Buffer
+	if err := PrintHooks(&b, hooks); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(b.String()) {
+		if len(line) > plaintext.Width+1 {
+			t.Errorf("%d columns: %s", len(line)-1, line)
+		}
+	}
+	if err := PrintHooks(&b, hooks[:2]); err != nil || strings.Count(b.String(), "missing\n") != 1 {
+		t.Errorf("nothing is missing: %v, %s", err, &b)
+	}
 }

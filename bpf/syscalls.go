@@ -61,9 +61,9 @@ func OpenSyscalls(tgid int) (*Syscalls, error) {
 type Call struct {
 	Name          string
 	Calls, Errors uint64
-	Sum, Min, Max time.Duration
-	squares       float64 // sum of ns^2
-	last          extreme // since the reading before
+	Sum, Min, Max time.Duration // Min and Max: 0 where they are not known
+	squares       float64       // sum of ns^2
+	last          extreme       // since the reading before
 	reading       uint32
 }
 
@@ -159,8 +159,8 @@ func SortCalls(calls []Call) {
 	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(b.Sum, a.Sum) })
 }
 
-// SubCalls is what came between two readings. Min and Max are exact if no reading
-// lies between them, else they are those since the beginning.
+// SubCalls is what came between two readings. Min and Max are exact if no reading lies between
+// them, else they are those since the beginning; both are 0 where they are not known.
 func SubCalls(now, earlier []Call) []Call {
 	before := map[string]Call{}
 	for _, c := range earlier {
@@ -173,13 +173,30 @@ func SubCalls(now, earlier []Call) []Call {
 		if c.Calls == 0 {
 			continue
 		}
-		if len(earlier) > 0 && c.reading == earlier[0].reading+1 && c.last.max > 0 {
+		if len(earlier) > 0 && c.reading == earlier[0].reading+1 {
 			c.Min, c.Max = c.last.min, c.last.max
 		}
+		c.settle()
 		out = append(out, c)
 	}
 	SortCalls(out)
 	return out
+}
+
+// settle leaves out least and most times that cannot be those of the calls. A call that ended
+// between a reading and the beginning of the next window is in the sums of the one and in the
+// extremes of the other: such is each that a reading makes itself, where it reads its own process.
+// No time is outside of its extremes, so the sum of (t-min)(max-t) is not negative.
+func (c *Call) settle() {
+	if c.Calls == 1 {
+		c.Min, c.Max = c.Sum, c.Sum
+		return
+	}
+	n, sum, least, most := float64(c.Calls), float64(c.Sum), float64(c.Min), float64(c.Max)
+	const rounding = 1e-9
+	if c.Max == 0 || sum < n*least || sum > n*most || (least+most)*sum-n*least*most-c.squares < -rounding*(least+most)*sum {
+		c.Min, c.Max = 0, 0
+	}
 }
 
 func syscallName(id int) string {

@@ -205,8 +205,11 @@ func stageFigures(stage, hook string, h *bpf.Hist) (s results.Stage, ok bool) {
 func callFigures(calls []bpf.Call, wall time.Duration, bytes uint64) (out []results.Syscall) {
 	for _, c := range calls {
 		s := results.Syscall{Name: c.Name, Calls: new(float64(c.Calls)), Errors: new(float64(c.Errors)),
-			Total: new(float64(c.Sum) / 1e6), Min: new(float64(c.Min) / 1e6), Avg: new(float64(c.Mean()) / 1e6), Max: new(float64(c.Max) / 1e6),
+			Total: new(float64(c.Sum) / 1e6), Avg: new(float64(c.Mean()) / 1e6),
 			PerSecond: new(float64(c.Calls) / wall.Seconds())}
+		if c.Max > 0 {
+			s.Min, s.Max = new(float64(c.Min)/1e6), new(float64(c.Max)/1e6)
+		}
 		if c.Calls > 1 {
 			s.Stddev = new(100 * c.Stddev())
 		}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -21,6 +22,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/bpf/prom"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -252,14 +254,18 @@ func (p *prober) run(ctx context.Context) error {
 	return p.watch(ctx, first)
 }
 
-// printHead says where the clock starts and what is missing; JSON has both in every
-// object.
+// printHead says where the clock starts, printFoot what is missing; JSON has both in every object.
 func (p *prober) printHead() error {
 	if p.flags.json {
 		return nil
 	}
-	if _, err := fmt.Fprintf(p.out, "t0: %s\n", p.probes.Latency.T0); err != nil {
-		return err
+	_, err := fmt.Fprintf(p.out, "t0: %s\n", p.probes.Latency.T0)
+	return err
+}
+
+func (p *prober) printFoot() error {
+	if p.flags.json {
+		return nil
 	}
 	return bpf.PrintHooks(p.out, p.probes.Hooks())
 }
@@ -291,7 +297,7 @@ func (p *prober) watch(ctx context.Context, first reading) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return p.print("total", first, now)
+			return cmp.Or(p.print("total", first, now), p.printFoot())
 		}
 		if err := p.print("interval", last, now); err != nil {
 			return err
@@ -376,7 +382,7 @@ func (p *prober) printStages(what string, stages []bpf.StageHist) error {
 	}
 	f := p.flags
 	filtered := f.addr != "" || f.cgroup != "" || f.pid != 0 || f.port != 0 || f.localPort != 0 || f.peerPort != 0
-	_, err := fmt.Fprintf(p.out, "no packets: %s\n", quiet(f.dev, f.netns, filtered))
+	_, err := io.WriteString(p.out, plaintext.Wrap("no packets: ", "  ", quiet(f.dev, f.netns, filtered)))
 	return err
 }
 
@@ -427,7 +433,7 @@ func (p *prober) overhead(ctx context.Context) error {
 	if p.flags.json {
 		return json.NewEncoder(p.out).Encode(costReport(p, costs))
 	}
-	return bpf.PrintCosts(p.out, costs)
+	return cmp.Or(bpf.PrintCosts(p.out, costs), p.printFoot())
 }
 
 func (p *prober) close() error {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -83,11 +84,6 @@ func (d *dropper) run(ctx context.Context) error {
 		ctx, cancel = context.WithTimeout(ctx, d.flags.duration)
 		defer cancel()
 	}
-	if !d.flags.json {
-		if err := bpf.PrintHooks(d.out, d.drops.Hooks); err != nil {
-			return err
-		}
-	}
 	first, err := d.read()
 	if err != nil {
 		return err
@@ -104,13 +100,21 @@ func (d *dropper) run(ctx context.Context) error {
 			return err
 		}
 		if ctx.Err() != nil {
-			return d.print("total", first, now)
+			return cmp.Or(d.print("total", first, now), d.printFoot())
 		}
 		if err := d.print("interval", last, now); err != nil {
 			return err
 		}
 		last = now
 	}
+}
+
+// printFoot says what is missing; JSON has it in every object.
+func (d *dropper) printFoot() error {
+	if d.flags.json {
+		return nil
+	}
+	return bpf.PrintHooks(d.out, d.drops.Hooks)
 }
 
 func (d *dropper) read() (s dropState, err error) {

@@ -43,9 +43,9 @@ type probeCall struct {
 	Calls   uint64   `json:"calls"`
 	Errors  uint64   `json:"errors"`
 	TotalNs int64    `json:"total_ns"`
-	MinNs   int64    `json:"min_ns"`
+	MinNs   *int64   `json:"min_ns,omitempty"` // nil: not known
 	MeanNs  int64    `json:"mean_ns"`
-	MaxNs   int64    `json:"max_ns"`
+	MaxNs   *int64   `json:"max_ns,omitempty"`
 	Stddev  *float64 `json:"stddev_percent,omitempty"` // of the mean; a single call has none
 }
 
@@ -93,7 +93,10 @@ func probeReport(what string, wall time.Duration, p *prober, d reading) probeOut
 		o.Stages = append(o.Stages, stageReport(s))
 	}
 	for _, c := range d.calls {
-		call := probeCall{Syscall: c.Name, Calls: c.Calls, Errors: c.Errors, TotalNs: int64(c.Sum), MinNs: int64(c.Min), MeanNs: int64(c.Mean()), MaxNs: int64(c.Max)}
+		call := probeCall{Syscall: c.Name, Calls: c.Calls, Errors: c.Errors, TotalNs: int64(c.Sum), MeanNs: int64(c.Mean())}
+		if c.Max > 0 {
+			call.MinNs, call.MaxNs = new(int64(c.Min)), new(int64(c.Max))
+		}
 		if c.Calls > 1 {
 			call.Stddev = new(100 * c.Stddev())
 		}

@@ -58,6 +58,14 @@ func (c *Counter) Figures() []results.ProbeFigure {
 	return []results.ProbeFigure{{Value: &c.Value}, {Value: &c.PerMB}}
 }
 
+// bounded leaves out medians of least and most times that are of other runs than that of the
+// average, because some runs do not know theirs, where that shows.
+func bounded(c *results.Syscall) {
+	if c.Avg != nil && (c.Min != nil && *c.Min > *c.Avg || c.Max != nil && *c.Max < *c.Avg) {
+		c.Min, c.Max = nil, nil
+	}
+}
+
 // probed joins what the probes saw of one end; nil if there were none.
 func probed(runs []*results.Record, host func(*results.Record) *results.Host) *Probed {
 	var p Probed
@@ -84,6 +92,9 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	}
 	p.Stages = medians(p.Stages, func(s results.Stage) string { return s.Name })
 	p.Calls = medians(p.Calls, func(c results.Syscall) string { return c.Name })
+	for i := range p.Calls {
+		bounded(&p.Calls[i])
+	}
 	p.Counters = medians(p.Counters, func(c Counter) string { return c.Name })
 	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { // the data path's first
 		switch {

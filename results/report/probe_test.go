@@ -132,3 +132,16 @@ func TestProbedCellsInTerminal(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// Medians of extremes that are of other runs than that of the average are left out.
+func TestBounded(t *testing.T) {
+	for _, x := range []struct {
+		min, avg, max float64
+		known         bool
+	}{{.1, .2, .3, true}, {.0008, .185, .165, false}, {.2, .1, .3, false}} {
+		c := results.Syscall{Name: "bpf", Min: &x.min, Avg: &x.avg, Max: &x.max}
+		if bounded(&c); (c.Min != nil) != x.known || (c.Max != nil) != x.known || *c.Avg != x.avg {
+			t.Errorf("%+v: %+v", x, c)
+		}
+	}
+}

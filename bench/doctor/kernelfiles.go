@@ -70,8 +70,8 @@ func kernelFiles() wire.Check {
 	return c
 }
 
-// notTheCPUs says that the folder of CPUs, or all of /sys, is not the kernel's: what is not in it says nothing of
-// this machine.
+// notTheCPUs says that the folder of CPUs, or all of /sys, is not the kernel's: what is not in it
+// says nothing of this machine.
 func notTheCPUs() error {
 	for _, path := range []string{"/sys", "/sys/devices/system/cpu"} {
 		if err := kernelfile.Check(path); kernelfile.IsNotKernels(err) {

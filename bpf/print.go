@@ -170,7 +170,7 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 }
 
 // refuses begins the reason of a program that the kernel does not let its user load in this way,
-// though it takes others. Linux itself has no such answer: the owner of the machine has decided so.
+// though it takes others.
 const (
 	refuses    = "the kernel refuses "
 	refusedFix = "where the kernel refuses, leave these stages out (the others are right without them), or use another kernel: " +

@@ -60,10 +60,10 @@ func flowRows(call Call) []Row {
 		c(Row{Errno: unix.EACCES, Cause: "a security module forbids it, or a firewall rejects our packets (ICMPv6 admin-prohibited)",
 			Look: "ausearch -m avc; " + rules, Do: "let the firewall pass the data port, or let the module allow it",
 			Kernel: "security/security.c: security_socket_sendmsg, security_socket_recvmsg; " + hard6}),
-		c(Row{Errno: unix.ECONNRESET, Cause: "the other end broke off", Look: "the other end's own message", Do: "see the other end's own message",
+		c(Row{Errno: unix.ECONNRESET, Cause: "the VALUE broke off", Do: "see the VALUE's own message",
 			Kernel: "net/ipv4/tcp_input.c: tcp_reset"}),
-		c(Row{Errno: unix.ECONNREFUSED, Cause: "nothing has the other end's port any more", Look: "the other end's own message",
-			Do: "see the other end's own message", Kernel: hard4}),
+		c(Row{Errno: unix.ECONNREFUSED, Cause: "the VALUE broke off: nothing has its port any more",
+			Do: "see the VALUE's own message", Kernel: hard4}),
 		c(Row{Errno: unix.ENOTCONN, Cause: "the connection is closed", Look: "the other end's own message", Do: "see the other end's own message",
 			Kernel: "net/ipv4/tcp.c: tcp_recvmsg_locked"}),
 		c(Row{Errno: unix.EPROTO, Cause: "something on the way does not understand our packets (ICMP parameter problem)", Look: "tcpdump -n icmp or icmp6",
@@ -78,8 +78,8 @@ func flowRows(call Call) []Row {
 func sendRows() []Row {
 	c := func(r Row) Row { r.Call = Send; return r }
 	return slices.Concat([]Row{
-		c(Row{Errno: unix.EPIPE, Cause: "the other end broke off, or has closed the connection", Look: "the other end's own message",
-			Do: "see the other end's own message", Kernel: "net/ipv4/tcp.c: tcp_sendmsg_locked"}),
+		c(Row{Errno: unix.EPIPE, Cause: "the VALUE broke off, or has closed the connection",
+			Do: "see the VALUE's own message", Kernel: "net/ipv4/tcp.c: tcp_sendmsg_locked"}),
 		c(Row{Errno: unix.ENETDOWN, Cause: "the interface went down", Look: "ip -br link; dmesg", Do: "set the interface up, and start the run again",
 			Kernel: "net/core/dev.c: __dev_queue_xmit"}),
 		c(Row{Errno: unix.EPERM, Cause: "a firewall of this host, or a BPF program of the cgroup, drops the packets",

@@ -99,7 +99,7 @@ func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
 	lost := r.SUT.Packets.LostShare()
 	switch {
 	case r.Verdict != results.OK:
-		return t, &fault.Error{Op: fmt.Sprintf("trial %d of the search, %s, is %s, so its loss is unknown: %s", n, asked, r.Word(), r.Reason), How: r.Fix}
+		return t, &fault.Error{Op: fmt.Sprintf("trial %d of the search, %s, is %s, so its loss is unknown: %s", n, asked, r.Verdict, r.Reason), How: r.Fix}
 	case lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil:
 		return t, fmt.Errorf("trial %d of the search, %s, does not say what was sent, received and lost", n, asked)
 	}

@@ -209,15 +209,3 @@ type Env struct {
 	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none
 	Environment  string `json:"environment,omitempty"`  // hash of the host's snapshot in the results folder (package environment)
 }
-
-// WordBlocked is what people read in place of "unsupported" of a run that lacked nothing: no other
-// kernel or NIC is needed, only the fix.
-const WordBlocked Verdict = "blocked"
-
-// Word is the verdict as people read it.
-func (r *Record) Word() Verdict {
-	if r.Blocked && r.Verdict == Unsupported {
-		return WordBlocked
-	}
-	return r.Verdict
-}

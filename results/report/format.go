@@ -68,9 +68,12 @@ func copied(p *Proof) string {
 	}
 }
 
-// Word is the verdict as people read it.
-func (s Stop) Word() results.Verdict {
-	return (&results.Record{Verdict: s.Verdict, Blocked: s.Blocked}).Word()
+// Said is the verdict of a stop; of one that lacks nothing but its fix, "as things stand".
+func (s Stop) Said() string {
+	if s.Blocked {
+		return string(s.Verdict) + " as things stand"
+	}
+	return string(s.Verdict)
 }
 
 // verdict counts a cell's runs: "6 ok"; "5 of 6 ok, 1 invalid"; "6 ok, 2 replaced".
@@ -88,8 +91,7 @@ func verdict(c *Cell) string {
 	add(c.Invalid-c.Replaced, results.Invalid)
 	add(c.Replaced, "replaced")
 	add(c.Failed, results.Failed)
-	add(c.Unsupported-c.Blocked, results.Unsupported)
-	add(c.Blocked, results.WordBlocked)
+	add(c.Unsupported, results.Unsupported)
 	switch {
 	case len(parts) == 0:
 		return "not run"

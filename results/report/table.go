@@ -264,7 +264,7 @@ func writeStops(b *bufio.Writer, stops []Stop) {
 		if reason == "" {
 			reason = "no reason given"
 		}
-		wrap(b, number, indent, fmt.Sprintf("%s: %s", s.Word(), plaintext.Line(reason)))
+		wrap(b, number, indent, fmt.Sprintf("%s: %s", s.Said(), plaintext.Line(reason)))
 		if s.Fix != "" {
 			wrap(b, indent+"fix: ", indent+"     ", plaintext.Line(s.Fix))
 		}

@@ -188,7 +188,7 @@ func (r *cellRow) add(rec *results.Record) {
 		r.verdict, r.remark = results.Invalid, "copied, as always on this path"
 	default:
 		r.bad++
-		r.verdict, r.remark = rec.Verdict, fmt.Sprintf("%d %s", r.bad, plaintext.Line(string(rec.Word())))
+		r.verdict, r.remark = rec.Verdict, fmt.Sprintf("%d %s", r.bad, plaintext.Line(string(rec.Verdict)))
 	}
 }
 

@@ -53,7 +53,7 @@ func how(r results.Record) string {
 	if r.Expected {
 		return "copied, as always on this path"
 	}
-	return plaintext.Line(string(r.Word()))
+	return plaintext.Line(string(r.Verdict))
 }
 
 type lineProgress struct {

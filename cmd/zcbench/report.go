@@ -158,7 +158,7 @@ func folderName(dir string) string {
 func journalError(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, serr := os.Stat(dir); serr != nil {
-			return cli.Usagef("there is no folder %s (%w)", dir, errors.Unwrap(serr))
+			return cli.Usagef("%s holds no results: there is no such folder (%w)", dir, errors.Unwrap(serr))
 		}
 		below, _ := filepath.Glob(filepath.Join(dir, "*", results.JournalFile))
 		if len(below) == 0 {

@@ -29,7 +29,7 @@ func TestReportOfAFolderOfResults(t *testing.T) {
 	if err := journalError(dir, fs.ErrNotExist); err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
-	if err := journalError(filepath.Join(dir, "nope"), fs.ErrNotExist); !strings.HasPrefix(err.Error(), "there is no folder "+filepath.Join(dir, "nope")) {
+	if err := journalError(filepath.Join(dir, "nope"), fs.ErrNotExist); !strings.HasPrefix(err.Error(), filepath.Join(dir, "nope")+" holds no results: there is no such folder") {
 		t.Error(err)
 	}
 	if err := journalError(filepath.Join(dir, "none"), fs.ErrNotExist); !strings.Contains(err.Error(), " holds no results: ") {

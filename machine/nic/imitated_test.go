@@ -126,7 +126,7 @@ func asked(t *testing.T, d *Device, model string, first Rule) {
 	_, ours, _ := d.FindRule(local, remote, 1)
 	switch model {
 	case "bnxt_en":
-		if !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete it") || !ours {
+		if !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete that rule") || !ours {
 			t.Errorf("%v; fix: %s; the first is there: %v", err, fault.Fix(err), ours)
 		}
 	case "softnic":
@@ -137,7 +137,7 @@ func asked(t *testing.T, d *Device, model string, first Rule) {
 		if err != nil || second == first || !ours {
 			t.Errorf("at %d, then at %d, %v; the first is there: %v", first, second, err, ours)
 		}
-		if third, err := ask(3); !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete it") {
+		if third, err := ask(3); !errors.Is(err, unix.EEXIST) || !strings.Contains(fault.Fix(err), "delete that rule") {
 			d.DeleteRule(third)
 			t.Errorf("a third: %v; fix: %s", err, fault.Fix(err))
 		}
@@ -227,7 +227,7 @@ func TestLabImitatedRXBufLen(t *testing.T) {
 		before, err := s.Get()
 		if model(t, d) != "gve" {
 			serr := s.Set("2048")
-			if !errors.Is(err, unix.EOPNOTSUPP) || !errors.Is(serr, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err)+fault.Fix(serr), "leave it out") {
+			if !errors.Is(err, unix.EOPNOTSUPP) || !errors.Is(serr, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err)+fault.Fix(serr), "leave out") {
 				t.Errorf("%v, %v", err, serr)
 			}
 			return

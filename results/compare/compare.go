@@ -194,7 +194,8 @@ type Row struct {
 type Result struct {
 	NameA string  `json:"name_a"`
 	NameB string  `json:"name_b"`
-	Rows  []Row   `json:"rows"` // by metric, then in the order of A's cells
+	Rows  []Row   `json:"rows"`                // by metric, then in the order of A's cells
+	Same  string  `json:"same_runs,omitempty"` // what to do where A and B are the same runs
 	OnlyA []Alone `json:"only_a,omitempty"`
 	OnlyB []Alone `json:"only_b,omitempty"`
 
@@ -230,11 +231,13 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w: %s", a.Name, b.Name, ErrNothing, nearest(a, b))
 	}
-	if a.place != "" && a.place == b.place && sameRuns(pairs) {
-		return nil, fmt.Errorf("%s and %s: A and B are the same runs: name the results of two experiments, or choose cells of one by a factor, such as %s@rx=tcp %[3]s@rx=uring", a.Name, b.Name, cmp.Or(a.Dir, a.Name))
-	}
 	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
 	r.couples = couples(pairs, a, b)
+	if a.place != "" && a.place == b.place && sameRuns(pairs) {
+		from := cmp.Or(a.Dir, a.Name)
+		r.Same = fmt.Sprintf("A and B are the same runs, so nothing can differ: name the results of two experiments, "+
+			"or choose cells of one by a factor, such as %s@rx=tcp %s@rx=uring", from, from)
+	}
 	r.OnlyA, r.OnlyB = alone(onlyA, metrics[0]), alone(onlyB, metrics[0])
 	r.Hosts = a.surroundings(b)
 	return r, nil

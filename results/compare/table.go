@@ -29,6 +29,9 @@ func (r *Result) Sources(w io.Writer) error {
 // Table writes a comparison for a terminal: a table per metric, then what is only
 // in one of the two, warnings and the sources of published figures.
 func (r *Result) Table(w io.Writer) error {
+	if r.Same != "" {
+		io.WriteString(w, plaintext.Wrap("", "  ", plaintext.Line(r.Same))+"\n")
+	}
 	for from := 0; from < len(r.Rows); {
 		to := from
 		for to < len(r.Rows) && r.Rows[to].Metric == r.Rows[from].Metric && r.Rows[to].Factor == r.Rows[from].Factor {

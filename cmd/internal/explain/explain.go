@@ -100,8 +100,15 @@ func (b *Book) answer(e Entry) Answer {
 	if own := e.own(found); len(own) > 0 && (e.Kind == "rx" || e.Kind == "tx") {
 		found = own // on other pages, the word means a probe, a class of functions or a row of a table
 	}
+	if e.Kind == "errno" { // what the other pages say is not to drown in the table's rows
+		n := slices.IndexFunc(found, func(p Passage) bool { return p.Page != errorsPage })
+		if n > limit {
+			a.More, found = n-limit, slices.Concat(found[:limit], found[n:])
+		}
+		limit += most
+	}
 	if len(found) > limit {
-		a.More, found = len(found)-limit, found[:limit]
+		a.More, found = a.More+len(found)-limit, found[:limit]
 	}
 	a.Passages = found
 	return a

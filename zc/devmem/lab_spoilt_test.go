@@ -86,7 +86,7 @@ func TestLabHeaderSplitOff(t *testing.T) {
 		_, err = d.BindRX(mem.FD(), 3)
 		return struct{}{}, err
 	})
-	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") || !strings.Contains(fault.Fix(err), "HDS thresh 0") {
+	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") || !strings.Contains(fault.Fix(err), " tcp-data-split on") {
 		t.Errorf("bind without header split: %v; fix: %s", err, fault.Fix(err))
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // InputError is what was asked for and these hosts do not have: an interface, an
@@ -122,12 +123,12 @@ var ipCommand = lazy.Regexp(`\bip (-br |-6 )?(link|addr|route|neigh)\b[^;,()]*`)
 // namespace of this machine. One that names a namespace is typed elsewhere.
 func typedFor(h *host.Host, text string) string {
 	ns := h.Spec.Netns
-	ip := "nsenter --net=" + ns + " ip "
+	ip := "nsenter --net=" + plaintext.Word(ns) + " ip "
 	switch {
 	case ns == "":
 		return text
 	case filepath.Base(filepath.Dir(ns)) == "netns":
-		ip = "ip -n " + filepath.Base(ns) + " "
+		ip = "ip -n " + plaintext.Word(filepath.Base(ns)) + " "
 	}
 	return ipCommand().ReplaceAllStringFunc(text, func(c string) string {
 		if strings.Contains(c, " netns ") {
@@ -240,7 +241,7 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 }
 
 func isDown(i wire.Interface) error {
-	return fmt.Errorf("the interface %s down: ip link set %s up", i.Name, i.Name)
+	return fmt.Errorf("the interface %s down: ip link set %s up", i.Name, plaintext.Word(i.Name))
 }
 
 // bringUp is what to do where some of the interfaces are down.
@@ -249,7 +250,7 @@ func bringUp(all []wire.Interface) string {
 	if i < 0 {
 		return ""
 	}
-	return fmt.Sprintf("; ip link set %s up brings one up", all[i].Name)
+	return fmt.Sprintf("; ip link set %s up brings one up", plaintext.Word(all[i].Name))
 }
 
 // instead names the flag that takes what there is instead of an address of the family that was

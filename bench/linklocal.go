@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // onOneLink tells that an address holds on one link alone, so that each end needs the name of its
@@ -60,7 +61,7 @@ func linkLocals(all []wire.Interface) string {
 	for _, i := range all {
 		for _, a := range i.LinkLocal {
 			if ip, err := netip.ParseAddr(a); err == nil && onOneLink(ip) {
-				out = append(out, a+"%"+i.Name)
+				out = append(out, plaintext.Word(a+"%"+i.Name))
 			}
 		}
 	}
@@ -92,7 +93,7 @@ func linkTo(all []wire.Interface, addr, tgDev string, sharedWithSSH bool) (wire.
 			"name the one on that link with --tg-dev: %s", addr, names(found))
 	case tgDev != "":
 		return wire.Interface{}, fmt.Errorf("no link-local address on %s, by which %s would be reached: set it up, and IPv6 on "+
-			"(sysctl net.ipv6.conf.%s.disable_ipv6)", tgDev, addr, tgDev)
+			"(sysctl net/ipv6/conf/%s/disable_ipv6)", tgDev, addr, plaintext.Word(tgDev))
 	}
 	return wire.Interface{}, fmt.Errorf("no interface that is up with a link-local address, by which %s would be reached; "+
 		"the interfaces are: %s", addr, names(all))
@@ -127,7 +128,7 @@ func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interfa
 	}
 	if tgDev != "" && !t.StandsOn(tgDev) {
 		return t, inputErrorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)",
-			tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, o.Addr)
+			tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, plaintext.Word(o.Addr))
 	}
 	return t, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -65,7 +66,7 @@ func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 	switch {
 	case tgMTU > 0 && carries < tgMTU: // an ICMP message said so, or a route
 		c.Status, c.Found = "warn", fmt.Sprintf("%d bytes, of the %d of %s: something on the way, or a route, has less", carries, tgMTU, r.TG.Spec.Name)
-		c.Fix = fmt.Sprintf("tracepath -n %s shows where; raise it there, or give both interfaces that MTU (--mtu %d for the run only)", r.Opt.Addr, carries)
+		c.Fix = fmt.Sprintf("tracepath -n %s shows where; raise it there, or give both interfaces that MTU (--mtu %d for the run only)", plaintext.Word(r.Opt.Addr), carries)
 	case tgMTU > 0 && tgMTU != r.Opt.MTU:
 		c.Status = "warn"
 		c.Found = fmt.Sprintf("%d bytes of %s, %d of %s: TCP takes the smaller one", r.Opt.MTU, r.SUT.Spec.Name, tgMTU, r.TG.Spec.Name)

@@ -275,8 +275,8 @@ func (h *hwmon) named(names []string) (out []int, err error) {
 // several says why none of some sensors stands for the source.
 func (h *hwmon) several(sum []int) *Unavailable {
 	return &Unavailable{fmt.Sprintf("%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum), h.list(sum)),
-		fmt.Sprintf("name one: hwmon?sensor=%s; several that are known to be apart are joined by a semicolon",
-			h.sensors[sum[0]].id())}
+		fmt.Sprintf("name one: %s; several that are known to be apart are joined by a semicolon, in quotes: 'hwmon?sensor=A;B'",
+			given("hwmon?sensor="+h.sensors[sum[0]].id()))}
 }
 
 // mostListed is how many meters a message lists.

@@ -259,7 +259,7 @@ func (r *rapl) settle() {
 	for _, t := range r.twins {
 		if t.kin && t.state == twinsUnknown && !repeated[t.a] && !repeated[t.b] && r.info.NoSum == nil {
 			r.info.NoSum = &Unavailable{t.unknown(channels[t.a].Name, channels[t.b].Name),
-				fmt.Sprintf("wait until they have differed, or name what counts: rapl?zone=%s, or zone=%[1]s;%s", r.zones[t.a].entry, r.zones[t.b].entry)}
+				fmt.Sprintf("wait until they have differed, or name what counts: rapl?zone=%s, or 'rapl?zone=%[1]s;%s', in quotes", r.zones[t.a].entry, r.zones[t.b].entry)}
 		}
 	}
 	r.info.Channels = channels

@@ -167,7 +167,7 @@ func several(with []*redfishChassis) *Unavailable {
 		why = "one power reading, and the BMC says that it is not of this machine as a whole, or of others, too: " + all[0]
 	}
 	return &Unavailable{why,
-		"name one: redfish=ADDRESS?meter=" + shortened(first, mostName)}
+		"name one: " + given("redfish=ADDRESS?meter="+shortened(first, mostName))}
 }
 
 // members are the paths of the chassis, or of the one that is wanted.

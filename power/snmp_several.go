@@ -83,7 +83,7 @@ func (p *snmp) checkSeveral(ctx context.Context, s Spec) error {
 	}
 	return &Unavailable{fmt.Sprintf("the unit has %d of them, and which is meant is not known: %s", len(all),
 		listed(all)),
-		fmt.Sprintf("name one: snmp=%s@ADDRESS?%s", p.plan.vendor, first[0])}
+		"name one: " + given(fmt.Sprintf("snmp=%s@ADDRESS?%s", p.plan.vendor, first[0]))}
 }
 
 // snmpRow is one meter of a unit's table.

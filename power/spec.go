@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -79,6 +80,16 @@ func (s Spec) full() string {
 		out = append(out, k+"="+s.Options.Get(k))
 	}
 	return text + "?" + strings.Join(out, "&")
+}
+
+// given is a spec as a shell takes it after --power: meters and instruments name themselves, and
+// options are joined by what a shell acts on. A question mark and a number sign within a word are
+// as they are.
+func given(spec string) string {
+	if plain := strings.NewReplacer("?", "", "#", "").Replace(spec); plaintext.Word(plain) == plain {
+		return spec
+	}
+	return plaintext.Word(spec)
 }
 
 // Public is the spec as it was given, with its host and options, but of a command

@@ -160,10 +160,5 @@ func parseCommand(s string) ([]string, error) {
 
 // Shell is a host as a shell takes it for one word.
 func Shell(spec string) string {
-	if spec != "" && harmless().MatchString(spec) {
-		return spec
-	}
-	return "'" + strings.ReplaceAll(spec, "'", `'\''`) + "'"
+	return plaintext.Word(spec)
 }
-
-var harmless = lazy.Regexp(`^[A-Za-z0-9_./:@%+=,-]+$`)

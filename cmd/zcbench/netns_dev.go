@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
@@ -54,7 +55,7 @@ func havingDevice(name string) string {
 		}
 		_ = n.Do(func() error {
 			if _, err := net.InterfaceByName(name); err == nil {
-				have = append(have, "--netns "+ns)
+				have = append(have, "--netns "+plaintext.Word(ns))
 			}
 			return nil
 		})

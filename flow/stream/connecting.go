@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/netip"
 	"os"
+	"sync"
 	"syscall"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -15,51 +16,82 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connecting keeps a descriptor of a socket that Go connects, and closes where it fails: what an
-// ICMP message said of the connection is in the socket's error queue.
+// connecting keeps descriptors of the sockets that Go connects, and closes where it fails: what an
+// ICMP message said of a connection is in its socket's error queue. Of a name with addresses of
+// both families Go tries two at once.
 type connecting struct {
-	fd int // -1: none
+	mu      sync.Mutex
+	sockets []watched
+	over    bool
+}
+
+// watched is one of them.
+type watched struct {
+	fd int
 	v6 bool
 }
 
-// watch is called before the socket connects.
+// watch is called before a socket connects.
 func (w *connecting) watch(c syscall.RawConn) error {
-	w.close() // of the address that was tried before
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over { // another was faster
+		return nil
+	}
 	return c.Control(func(fd uintptr) {
-		if dup, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0); err == nil {
-			w.fd = dup // else nothing is known of ICMP
+		dup, err := unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+		if err != nil {
+			return // nothing is known of ICMP
 		}
-		family, err := unix.GetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_DOMAIN)
-		w.v6 = err == nil && family == unix.AF_INET6
-		w.hear(1)
+		family, err := unix.GetsockoptInt(dup, unix.SOL_SOCKET, unix.SO_DOMAIN)
+		s := watched{fd: dup, v6: err == nil && family == unix.AF_INET6}
+		s.hear(1)
+		w.sockets = append(w.sockets, s)
 	})
 }
 
 // hear lets IPv6 put ICMP messages into the error queue (net/ipv6/datagram.c: ipv6_icmp_error). A
 // flow that is open must not: they would end it.
-func (w *connecting) hear(on int) {
-	if w.v6 && w.fd >= 0 {
-		_ = unix.SetsockoptInt(w.fd, unix.SOL_IPV6, unix.IPV6_RECVERR, on) // without it less is known
+func (s watched) hear(on int) {
+	if s.v6 {
+		_ = unix.SetsockoptInt(s.fd, unix.SOL_IPV6, unix.IPV6_RECVERR, on) // without it less is known
 	}
 }
 
-// opened is called when the socket is connected.
-func (w *connecting) opened() { w.hear(0) }
+// opened is called when one of the sockets is connected.
+func (w *connecting) opened() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.sockets {
+		s.hear(0)
+	}
+}
 
 func (w *connecting) close() {
-	if w.fd >= 0 {
-		unix.Close(w.fd)
-		w.fd = -1
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.sockets {
+		unix.Close(s.fd)
 	}
+	w.sockets, w.over = nil, true
+}
+
+// answer is the first ICMP message that came; nil: none.
+func (w *connecting) answer() *remedy.Answer {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, s := range w.sockets {
+		if a := remedy.AnswerOf(s.fd); a != nil {
+			return a
+		}
+	}
+	return nil
 }
 
 // failed says what may be the cause of a connection that could not be made.
 func (w *connecting) failed(ctx context.Context, addr string, err error) error {
-	on := remedy.On{Together: isTogether(ctx)}
+	on := remedy.On{Together: isTogether(ctx), Answer: w.answer()}
 	on.Remote, _ = netip.ParseAddrPort(addr)
-	if w.fd >= 0 {
-		on.Answer = remedy.AnswerOf(w.fd)
-	}
 	call := remedy.Connect
 	var sys *os.SyscallError
 	if errors.As(err, &sys) && sys.Syscall == "socket" {

@@ -70,7 +70,7 @@ func connect(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
 }
 
 func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error) {
-	w := &connecting{fd: -1}
+	w := &connecting{}
 	defer w.close()
 	d := net.Dialer{Control: func(network, address string, c syscall.RawConn) error {
 		return errors.Join(w.watch(c), control(o)(network, address, c))

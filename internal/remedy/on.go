@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // On is what a call was about, as far as it is known. Looks at the state are made in the
@@ -49,9 +50,13 @@ func (on On) fill(s string) string {
 		if at.IsValid() && word == "PORT" {
 			is = strconv.Itoa(int(at.Port()))
 		}
-		if is == "" {
+		prefix := strings.TrimSuffix(whole, word)
+		switch {
+		case is == "":
 			return whole
+		case word == "VALUE" && prefix == "": // words of the caller's own, perhaps a command
+			return is
 		}
-		return strings.TrimSuffix(whole, word) + is
+		return plaintext.Word(prefix + is) // a name from elsewhere, perhaps in a command
 	})
 }

@@ -5,6 +5,8 @@ package remedy
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -45,5 +47,5 @@ func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
 		headers = 48
 	}
 	return fmt.Sprintf("the connection was made, but nothing of full size came through: no packet of the MTU of %d bytes "+
-		"(ping -M do -s %d %v shows it, where ping -s 56 is answered)", mtu, int(mtu)-headers, on.Remote.Addr()), true
+		"(ping -M do -s %d %s shows it, where ping -s 56 is answered)", mtu, int(mtu)-headers, plaintext.Word(on.Remote.Addr().String())), true
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/plaintext"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -82,7 +84,7 @@ func linkTo(to netip.Addr) (words, do string) {
 			words = fmt.Sprintf("the interface %s, in whose network ADDRESS is, ", i.Name)
 			switch {
 			case i.Flags&net.FlagUp == 0:
-				words, do = words+"is down", "ip link set "+i.Name+" up"
+				words, do = words+"is down", "ip link set "+plaintext.Word(i.Name)+" up"
 			case i.Flags&net.FlagRunning == 0:
 				words, do = words+"has no carrier", "check the cable and the switch, and that the other end is up"
 			default:

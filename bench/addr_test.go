@@ -227,6 +227,19 @@ func TestCommandsOfTheNamespace(t *testing.T) {
 	}
 }
 
+// A far host's interface may be called what a shell would run.
+func TestNamesInCommands(t *testing.T) {
+	odd := wire.Interface{Name: "$(reboot)", LinkLocal: []string{"fe80::1"}}
+	for _, got := range []string{isDown(odd).Error(), bringUp([]wire.Interface{odd})} {
+		if !strings.Contains(got, "ip link set '$(reboot)' up") {
+			t.Error(got)
+		}
+	}
+	if got := linkLocals([]wire.Interface{odd}); !strings.Contains(got, "'fe80::1%$(reboot)'") {
+		t.Error(got)
+	}
+}
+
 // A host without a route to the other is an input error, with the commands of its namespace; an
 // agent that is gone is none.
 func TestUnreached(t *testing.T) {

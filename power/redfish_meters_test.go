@@ -147,3 +147,20 @@ func TestRedfishIntervals(t *testing.T) {
 		}
 	}
 }
+
+// What is to be given to --power stands as a shell takes it: a BMC chooses the paths of its meters.
+func TestSpecsToBeGiven(t *testing.T) {
+	for spec, want := range map[string]string{
+		"redfish=ADDRESS?meter=/redfish/v1/Chassis/1/Power#/PowerControl/0": "redfish=ADDRESS?meter=/redfish/v1/Chassis/1/Power#/PowerControl/0",
+		"snmp=raritan@ADDRESS?pdu=1&inlet=2":                                "'snmp=raritan@ADDRESS?pdu=1&inlet=2'",
+		"hwmon?sensor=a/power1;b/power1":                                    "'hwmon?sensor=a/power1;b/power1'",
+	} {
+		if got := given(spec); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	hostile := &redfishChassis{meters: []redfishMeter{{path: "/a;$(reboot)"}}}
+	if got := several([]*redfishChassis{hostile, hostile}).How; got != "name one: 'redfish=ADDRESS?meter=/a;$(reboot)'" {
+		t.Error(got)
+	}
+}

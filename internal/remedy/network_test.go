@@ -111,7 +111,8 @@ func TestAnswers(t *testing.T) {
 
 func TestSmallOnly(t *testing.T) {
 	on := On{Remote: netip.MustParseAddrPort("192.0.2.1:5201")}
-	stuck := unix.TCPInfo{State: 1, Snd_mss: 8948, Pmtu: 9000, Unacked: 10, Backoff: 3, Bytes_acked: 121}
+	stuck := unix.TCPInfo{State: 1, Snd_mss: 8948, Pmtu: 9000, Unacked: 10, Backoff: 3, Bytes_acked: 121,
+		Bytes_sent: 121 + 13*8948, Bytes_retrans: 3 * 8948}
 	words, holds := smallOnlyIn(&stuck, on)
 	if !holds || !strings.Contains(words, "MTU of 9000 bytes") || !strings.Contains(words, "ping -M do -s 8972 192.0.2.1") {
 		t.Errorf("%v: %q", holds, words)
@@ -124,6 +125,9 @@ func TestSmallOnly(t *testing.T) {
 		"it moves":             func(i *unix.TCPInfo) { i.Bytes_acked = 1 << 20 },
 		"nothing was lost":     func(i *unix.TCPInfo) { i.Backoff = 0 },
 		"nothing is in flight": func(i *unix.TCPInfo) { i.Unacked = 0 },
+		"small requests, of which one was lost": func(i *unix.TCPInfo) {
+			i.Unacked, i.Total_retrans, i.Bytes_acked, i.Bytes_sent, i.Bytes_retrans = 1, 1, 761, 889, 64
+		},
 	} {
 		i := stuck
 		if change(&i); i.Bytes_acked == stuck.Bytes_acked && i == stuck {

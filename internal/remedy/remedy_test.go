@@ -5,6 +5,7 @@ package remedy
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
 	"strings"
@@ -71,5 +72,28 @@ func TestErrorKeepsAFix(t *testing.T) {
 	}
 	if err := Error(Connect, "connect to a", unix.EXDEV, On{}); err.How != NoFix {
 		t.Errorf("%v: %q", err, err.How)
+	}
+}
+
+// Names from elsewhere may stand in commands that somebody pastes.
+func TestNamesInCommands(t *testing.T) {
+	dev := On{Dev: "$(reboot)"}
+	if got := dev.fill("ip link set DEV up"); got != "ip link set '$(reboot)' up" {
+		t.Error(got)
+	}
+	zone := On{Remote: netip.MustParseAddrPort("[fe80::1%`id`]:5201")}
+	if got := zone.fill("ip route get ADDRESS, port PORT"); got != "ip route get 'fe80::1%`id`', port 5201" {
+		t.Error(got)
+	}
+	if words, _ := smallOnlyIn(&unix.TCPInfo{State: 1, Snd_mss: 1448, Pmtu: 1500, Unacked: 1, Backoff: 1, Bytes_sent: 9999}, zone); !strings.Contains(words, "-s 1452 'fe80::1%`id`' shows") {
+		t.Error(words)
+	}
+	name := On{Value: "a;b", Path: "/sys/fs/cgroup/a b/cpu.max"}
+	if got := name.fill("modprobe tcp_VALUE; cat PATH"); got != "modprobe 'tcp_a;b'; cat '/sys/fs/cgroup/a b/cpu.max'" {
+		t.Error(got)
+	}
+	command := On{Value: "sysctl -w vm.nr_hugepages=3 (before: 1)"}
+	if got := command.fill("reserve them: VALUE"); got != "reserve them: "+command.Value {
+		t.Error(got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // smallOnly: the handshake and small segments pass, full ones do not. That is so where something
 // between the hosts carries smaller packets than both ends think, and no ICMP message says so.
-var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked",
+var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked, bytes_sent, bytes_retrans",
 	Holds: func(on On) (string, bool) {
 		if on.FD <= 0 {
 			return "", false
@@ -39,7 +39,10 @@ func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
 	// (net/ipv4/tcp_output.c: tcp_send_probe0).
 	lost := t.Retransmits > 0 || t.Backoff > 0 || t.Total_retrans > 0 || t.Probes > 0
 	waits := t.Unacked > 0 || t.Notsent_bytes > 0 || t.State == closed
-	if !lost || !waits || t.Bytes_acked >= uint64(t.Snd_mss) {
+	// A request now and then never fills a segment, and says nothing of the way
+	// (net/ipv4/tcp_output.c: __tcp_transmit_skb counts what is sent before anything can drop it).
+	filled := t.Bytes_sent >= t.Bytes_retrans+uint64(t.Snd_mss)
+	if !lost || !waits || !filled || t.Bytes_acked >= uint64(t.Snd_mss) {
 		return "", false
 	}
 	headers, mtu := 28, t.Pmtu // of IPv4 and ICMP

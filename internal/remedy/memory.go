@@ -75,15 +75,15 @@ func short(call Call, t takes, less, kernel string) []Row {
 	if t.locked {
 		rows = append(rows, locked(call, unix.ENOMEM, t.ring, true, charge)...)
 	}
-	group := row("the control group's memory is used up", fromGroup, of(memory.crowded),
+	group := row("the control group's memory is used up", fromGroup, of(func(on On) (string, bool) { return memory.crowded(on) }),
 		less+", or give the container or service more memory (docker --memory, systemd MemoryMax=)", "cat /sys/fs/cgroup/memory.max",
 		"mm/memcontrol.c: try_charge_memcg")
 	group.Effect, group.Undo = Undoable, "the limit that it had"
-	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo", memory.fragmented,
+	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo", func(on On) (string, bool) { return memory.fragmented(on) },
 		less+", or join the pieces: "+compact, "cat /proc/buddyinfo", "io_uring/memmap.c: io_mem_alloc_compound")
 	pieces.Effect, pieces.Undo = Undoable, "nothing to undo: pages are moved, and stay in use"
 	rows = append(rows, group,
-		row("the machine's memory is used up", "/proc/meminfo: MemAvailable", of(memory.scarce),
+		row("the machine's memory is used up", "/proc/meminfo: MemAvailable", of(func(on On) (string, bool) { return memory.scarce(on) }),
 			less+", or end what uses memory", "free -m", kernel))
 	if t.pieces {
 		rows = append(rows, pieces)

@@ -97,3 +97,19 @@ func TestNamesInCommands(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// The table is made once: a sender that waits for its receiver asks it 50 times a second and flow.
+// Who is given rows cannot change it.
+func TestTableIsMadeOnce(t *testing.T) {
+	if &table()[0] != &table()[0] {
+		t.Error("it is made again for each question")
+	}
+	want := How(Connect, unix.ECONNREFUSED, On{})
+	rows := Rows(Connect)
+	for i := range rows {
+		rows[i].Cause, rows[i].Do = "changed", "changed"
+	}
+	if got := How(Connect, unix.ECONNREFUSED, On{}); got != want {
+		t.Errorf("%q, was %q", got, want)
+	}
+}

@@ -5,6 +5,8 @@ package plaintext
 import (
 	"os/exec"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
 
 func TestWord(t *testing.T) {
@@ -20,6 +22,7 @@ func TestWord(t *testing.T) {
 
 // A shell takes each for the word that it is.
 func TestWordInAShell(t *testing.T) {
+	kind.Kernel(t)
 	for _, s := range []string{"$(echo x)", "`id`", "a&b;c|d", "'", `"\`, "*?[a]", "~", "#", "a\nb", "!x", "{a,b}"} {
 		out, err := exec.Command("/bin/sh", "-c", "printf %s "+Word(s)).Output()
 		if err != nil || string(out) != s {

@@ -12,7 +12,6 @@ import (
 
 // Generic netlink of the family netdev (net/core/netdev-genl.c).
 const (
-	Netdev       Call = "netlink: netdev"
 	DevGet       Call = "netlink: netdev: dev-get"
 	QueueGet     Call = "netlink: netdev: queue-get"
 	NAPIGet      Call = "netlink: netdev: napi-get"

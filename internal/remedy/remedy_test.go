@@ -101,7 +101,7 @@ func TestNamesInCommands(t *testing.T) {
 // The table is made once: a sender that waits for its receiver asks it 50 times a second and flow.
 // Who is given rows cannot change it.
 func TestTableIsMadeOnce(t *testing.T) {
-	if &table()[0] != &table()[0] {
+	if first, again := &table()[0], &table()[0]; first != again {
 		t.Error("it is made again for each question")
 	}
 	want := How(Connect, unix.ECONNREFUSED, On{})

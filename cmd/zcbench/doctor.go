@@ -147,7 +147,11 @@ func interfaceOf(ctx context.Context, h *host.Host, spec, dev string) (*wire.Int
 			return &i, nil
 		}
 	}
-	return nil, cli.Usagef("%s has no interface %s", spec, dev)
+	names := make([]string, len(all))
+	for i := range all {
+		names[i] = all[i].Name
+	}
+	return nil, cli.Usagef("%s has no interface %s; there are: %s", spec, dev, strings.Join(names, ", "))
 }
 
 func (d *diagnosis) print(w io.Writer) {

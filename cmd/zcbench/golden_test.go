@@ -53,7 +53,7 @@ func golden(t *testing.T, name string, got []byte) {
 // steady replaces what differs between machines.
 func steady(text []byte, dirs ...string) []byte {
 	for _, x := range [][2]string{
-		{`(online are|there are:|CPUs of this host are) [^\n;]*`, "$1 THOSE"},
+		{`(online are|there are:|interfaces are:|CPUs of this host are) [^\n;]*`, "$1 THOSE"},
 		{`native, giouring`, "native"}, // which engines are built in
 		{`available now: [^\n]*`, "available now: THOSE"},
 		{`zcbench version \S+`, "zcbench version V"},

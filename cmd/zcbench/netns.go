@@ -29,7 +29,7 @@ func openNetns(name string) (*veth.Netns, error) {
 		if names := netnsNames(); names != nil {
 			have = "there are " + strings.Join(names, ", ")
 		}
-		return nil, cli.Usagef("--netns: %w: no such network namespace; %s", err, have)
+		return nil, cli.Usagef("--netns: %w; %s", err, have)
 	}
 	if err != nil {
 		return nil, cli.Usagef("--netns: %w", err)

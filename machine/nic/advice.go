@@ -14,6 +14,16 @@ func (d *Device) MoreQueues(n string) string {
 	return fmt.Sprintf("ethtool -L %s combined %s", d.Name, n)
 }
 
+// orMore goes on after the advice to take one of the queues that there are: how to make more, unless
+// the driver has no channels that can be set, or has as many already as it can.
+func (d *Device) orMore(have int) string {
+	c, err := d.Channels()
+	if err != nil || max(c.CombinedMax, c.RXMax) <= have {
+		return ""
+	}
+	return fmt.Sprintf(", or make more (%s)", d.MoreQueues("N"))
+}
+
 // SplitCommand is the command that splits headers from payload in packets of every size,
 // with a threshold only where the driver has one: gve refuses the word.
 func (h HeaderSplit) SplitCommand(dev string) string {

@@ -72,7 +72,7 @@ func (d *Device) Queue(id int) (Queue, error) {
 		}
 	}
 	return Queue{}, &fault.Error{Op: fmt.Sprintf("find RX queue %d of %s", id, d.Name), Err: unix.ENOENT,
-		How: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them, or make more (%s)", d.Name, len(all), d.MoreQueues("N"))}
+		How: fmt.Sprintf("%s has %d RX queues, from 0: choose one of them%s", d.Name, len(all), d.orMore(len(all)))}
 }
 
 func decodeQueue(b []byte) (q Queue, rx bool, err error) {

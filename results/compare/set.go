@@ -189,6 +189,9 @@ func snapshotsBeside(path string, isFolder bool) *environment.Folder {
 
 func load(path string, read func(journal string) (results.Journal, error)) (j results.Journal, err error) {
 	st, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return j, fmt.Errorf("%w: name a results folder, or its runs.csv", err)
+	}
 	if err != nil {
 		return j, err
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -424,6 +425,9 @@ func TestIntegrationDropFilters(t *testing.T) {
 		table, err := p.d.Named(r)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if p.name == "all" { // tests beside this one may use the port in namespaces of their own
+			table.Drops = slices.DeleteFunc(table.Drops, func(d bpf.Drop) bool { return d.Netns != fmt.Sprint(sut) && d.Netns != fmt.Sprint(tg) })
 		}
 		if got := table.Packets(); got != p.want {
 			t.Errorf("%s: %d packets, want %d: %+v", p.name, got, p.want, table.Drops)

@@ -14,8 +14,8 @@ func (d *Device) MoreQueues(n string) string {
 	return fmt.Sprintf("ethtool -L %s combined %s", d.Name, n)
 }
 
-// orMore goes on after the advice to take one of the queues that there are: how to make more, unless
-// the driver has no channels that can be set, or has as many already as it can.
+// orMore follows the advice to take one of the queues that there are: how to make more, unless the
+// driver has no channels that can be set, or has as many already as it can.
 func (d *Device) orMore(have int) string {
 	c, err := d.Channels()
 	if err != nil || max(c.CombinedMax, c.RXMax) <= have {

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: MIT
+
+package driver
+
+// virtio is the driver of QEMU's and most clouds' NIC (drivers/net/virtio_net.c).
+var virtio = Driver{
+	Name: "virtio_net", NIC: "QEMU, most clouds", Labs: []string{"virtio-like"},
+
+	resets: []string{"ring"}, // virtnet_set_ringparam, one queue after the other
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -20,28 +21,8 @@ import (
 // of it. A nil one has nothing to look up.
 type nicWatch struct {
 	rx    bool
-	split *splitCounters // nil: not asked for, or not counted
+	split *driver.SplitCounters // nil: not asked for, or not counted
 }
-
-// splitCounters are the driver's own of packets whose headers it split off, as ethtool -S
-// names them, with a queue's number at *: share gives them as a share of all.
-type splitCounters struct {
-	driver string
-	of     []string
-	share  func(n []uint64) (float64, bool)
-}
-
-// splitting are those of drivers that count it. mlx5 counts, of packets that its HW GRO
-// takes, those that it could not split (en_rx.c: mlx5e_handle_rx_cqe_mpwrq_shampo, Linux 7.3.4).
-var splitting = []splitCounters{
-	{"softnic", []string{"rx*_packets", "rx*_split_packets"}, func(n []uint64) (float64, bool) { return ratio(n[1], n[0]) }},
-	{"mlx5_core", []string{"rx_gro_packets", "rx_hds_nosplit_packets"}, func(n []uint64) (float64, bool) {
-		v, ok := ratio(n[1], n[0])
-		return 1 - v, ok
-	}},
-}
-
-func ratio(a, b uint64) (float64, bool) { return float64(a) / float64(max(b, 1)), b > 0 }
 
 // watchNIC finds what there is to be read of the end's interface; nil: it cannot be asked. That
 // nothing can be is no failure of the run: what was not measured is not judged.
@@ -52,12 +33,7 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 	w := &nicWatch{rx: s.Role == stream.RX}
 	asked := slices.ContainsFunc(s.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
 	if drv, err := d.Driver(); w.rx && asked && err == nil {
-		name, _, _ := strings.Cut(drv.Name, "(") // of the soft NIC, whomever it imitates
-		for i := range splitting {
-			if splitting[i].driver == name {
-				w.split = &splitting[i]
-			}
-		}
+		w.split = driver.Own(drv.Name).SplitCounters
 	}
 	return w
 }
@@ -84,7 +60,7 @@ func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
 		for _, s := range t.Stats {
 			all[s.Name] = s.Value
 		}
-		r.split, r.splitCounts = summed(all, w.split.of), true
+		r.split, r.splitCounts = summed(all, w.split.Names), true
 	}
 	return r
 }
@@ -134,7 +110,7 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.M
 			}
 			n[i] = to.split[i] - from.split[i]
 		}
-		if v, ok := w.split.share(n); ok {
+		if v, ok := w.split.Share(n); ok {
 			ms = append(ms, results.Metric{Name: results.MetricSplitShare, Unit: "1", Value: v, Source: "ethtool -S"})
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -21,7 +22,7 @@ func TestNICFigures(t *testing.T) {
 	gro := func(made, wire uint64) nic.QueueStats {
 		return nic.QueueStats{HWGRO: made, HWGROWire: wire, CountsGRO: true}
 	}
-	w := &nicWatch{split: &splitting[0]}
+	w := &nicWatch{split: driver.Own("softnic(mlx5)").SplitCounters}
 	from := nicReading{queues: map[int]nic.QueueStats{0: gro(10, 100), 1: gro(1, 2)}, irqs: map[int]uint64{24: 100, 25: 1000}, split: []uint64{50, 40}, splitCounts: true}
 	to := nicReading{queues: map[int]nic.QueueStats{0: gro(20, 300), 1: gro(1, 2)}, irqs: map[int]uint64{24: 120, 25: 7000}, split: []uint64{150, 139}, splitCounts: true}
 	want := map[string]float64{"nic_hw_gro_packets": 10, "nic_hw_gro_wire_packets": 200, "nic_interrupts": 6020, "nic_busiest_interrupt_per_second": 3000, "nic_split_share": .99}
@@ -40,7 +41,7 @@ func TestNICFigures(t *testing.T) {
 	if got := (*nicWatch)(nil).figures(from, to, 2); got != nil {
 		t.Errorf("%v", got)
 	}
-	mlx5 := &nicWatch{split: &splitting[1]}
+	mlx5 := &nicWatch{split: driver.Of("mlx5_core").SplitCounters}
 	if got := figures(mlx5, nicReading{split: []uint64{0, 0}, splitCounts: true}, nicReading{split: []uint64{1000, 10}, splitCounts: true}); got["nic_split_share"] != .99 {
 		t.Errorf("%v", got)
 	}

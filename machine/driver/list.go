@@ -2,5 +2,7 @@
 
 package driver
 
+import "slices"
+
 // all are the drivers of which something is known.
-var all = []*Driver{&bnxt, &fbnic, &gve, &mlx5, &netkit, &softNIC, &ice, &idpf, &ionic, &virtio, &veth}
+var all = slices.Concat([]*Driver{&mlx5, &bnxt, &fbnic, &gve, &virtio, &idpf, &ice, &ionic, &netkit, &softNIC, &veth}, others)

@@ -4,7 +4,13 @@ package driver
 
 // softNIC is the lab's NIC (lab/softnic).
 var softNIC = Driver{
-	Name: "softnic", NIC: "the lab's",
+	Name: "softnic", NIC: "the lab's", HWGRO: "yes",
 
-	resets: []string{"channels", "ring", "header-split"}, // sn_reopen
+	Memory: Memory{Receives: "7.2", Sends: "7.2", Buffers: "2 MiB"},
+	Splitting: Splitting{Split: "yes", Threshold: "yes", SplitCounters: &SplitCounters{
+		[]string{"rx*_packets", "rx*_split_packets"}, func(n []uint64) (float64, bool) { return ratio(n[1], n[0]) }}},
+	Interrupts: Interrupts{Virtual: true},
+	Notes:      []string{"the lab's: it tests data paths; its speeds mean nothing"},
+
+	resets: []string{"channels", "ring", "header-split"}, // sn_reconfigure of netdev.c
 }

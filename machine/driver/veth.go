@@ -2,5 +2,11 @@
 
 package driver
 
-// veth is a pair of network namespaces' ends (drivers/net/veth.c).
-var veth = Driver{Name: "veth", NIC: "a pair of namespaces", resets: []string{"channels"}}
+// veth is the end of a pair in network namespaces (drivers/net/veth.c).
+var veth = Driver{
+	Name: "veth", NIC: "a pair of namespaces", Channels: "rx, tx",
+	Interrupts: Interrupts{Virtual: true},
+	Notes:      []string{"has no hardware; it copies payload that was sent with zero copy when it delivers it"},
+
+	resets: []string{"channels"}, // veth_set_channels
+}

@@ -243,9 +243,7 @@ func (l *Lease) keeps(steps []Step) []Step {
 		if shrinks(s.Name) {
 			keep(s, ringRX)
 		}
-		if reopens(s.Name) { // also what reads so already may not have been asked for
-			keep(s, l.where.forgotten(s)...)
-		}
+		keep(s, l.where.forgotten(s)...)
 	}
 	return out
 }

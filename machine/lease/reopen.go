@@ -4,32 +4,28 @@ package lease
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
-// gve opens all queues anew for what others do without, and much of it shows only there
-// (drivers/net/ethernet/google/gve of Linux 7.3.4): the link is back some time after the
-// call (gve_queues_start, gve_service_task), and what was set of NAPI is forgotten, since
-// its instances are not registered with a place for their settings (gve_add_napi).
+// Some drivers (gve) open all queues anew for what others do without, and much of it shows only
+// there: the link is back some time after the call, and what was set of NAPI is forgotten.
 
-// reopens reports whether setting it opens gve's queues anew, other than restarts
-// (gve_set_ringparam, gve_set_features).
-func reopens(name string) bool {
-	return name == "header-split" || name == "feature "+nic.FeatureHWGRO
-}
-
-// forgotten are the names of what such a step makes the driver forget.
+// forgotten are the names of what such a step makes the driver forget, also where what it sets
+// reads so already: it may not have been asked for.
 func (p *places) forgotten(s Step) (names []string) {
-	if p.fake != nil {
+	if p.fake != nil || !reopens(s.Name) {
 		return nil
 	}
 	d, err := p.device(s.Dev)
 	if err != nil {
 		return nil
 	}
-	if drv, _ := d.Driver(); drv.Model() != "gve" { // one without a name is not gve
+	drv, _ := d.Driver() // one without a name forgets nothing that is known
+	words := drv.Ways().Forgets(s.Name)
+	if len(words) == 0 {
 		return nil
 	}
 	queues, err := d.Queues()
@@ -37,9 +33,16 @@ func (p *places) forgotten(s Step) (names []string) {
 		return nil
 	}
 	for _, q := range queues {
-		names = append(names, fmt.Sprintf("napi %d", q.ID))
+		for _, word := range words {
+			names = append(names, fmt.Sprintf("%s %d", word, q.ID))
+		}
 	}
 	return names
+}
+
+// reopens reports whether a driver of any kind forgets something when it is set.
+func reopens(name string) bool {
+	return slices.ContainsFunc(driver.All(), func(d driver.Driver) bool { return len(d.Forgets(name)) > 0 })
 }
 
 // renew sets again what a driver forgot of NAPI while steps were set: others may have set it

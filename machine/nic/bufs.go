@@ -8,6 +8,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -42,8 +43,8 @@ func (d *Device) rxBufLenSetting(s *setting.Setting) {
 // PageBufs is the command that makes receive buffers as long as a page, where they are
 // shorter and the driver can; else it is empty.
 func (r Rings) PageBufs(dev string) string {
-	if r.RXBufLen == 0 || r.RXBufLen >= pageBytes {
+	if r.RXBufLen == 0 || r.RXBufLen >= driver.PageBytes {
 		return ""
 	}
-	return fmt.Sprintf("ethtool -G %s rx-buf-len %d", dev, pageBytes)
+	return fmt.Sprintf("ethtool -G %s rx-buf-len %d", dev, driver.PageBytes)
 }

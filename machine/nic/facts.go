@@ -44,7 +44,7 @@ func init() { // the looks are made by what refers to them
 		remedy.ChannelsMax: (*Device).aboveChannelsMax,
 		remedy.HWGROOff: func(d *Device, _ attempt) (string, bool) {
 			c := d.circumstances()
-			return "", c.model == "mlx5_core" && c.off(FeatureHWGRO)
+			return "", c.driver.SplitNeedsHWGRO && c.off(FeatureHWGRO)
 		},
 		remedy.RSSSet: func(d *Device, _ attempt) (string, bool) {
 			text, err := d.rssText()
@@ -82,7 +82,7 @@ func init() { // the looks are made by what refers to them
 		remedy.NTupleDenied: func(d *Device, _ attempt) (string, bool) {
 			c := d.circumstances()
 			f := c.features[FeatureNTuple]
-			why, _ := c.whyNoRules()
+			why := c.driver.WhyNoRules(c.setup()).Why
 			return why, f.Known && f.Wanted && !f.Active && why != ""
 		},
 		remedy.NoSuchQueue: func(d *Device, a attempt) (string, bool) {
@@ -115,8 +115,8 @@ func (d *Device) aboveRingMax(a attempt) (string, bool) {
 		return "", false
 	}
 	words := fmt.Sprintf("%d is the present maximum", most)
-	if drv, _ := d.Driver(); drv.Model() == "bnxt_en" && a.ring == "rx" && most == bnxtMaxRX {
-		words += " (" + bnxtRingReason + ")"
+	if drv := d.ways(); a.ring == "rx" && most == drv.CutRX {
+		words += " (" + drv.CutRXWhy + ")"
 	}
 	if a.ring != "rx-jumbo" {
 		words += fmt.Sprintf(", --%s-ring %d", a.ring, most)

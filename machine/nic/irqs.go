@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/driver"
 	"golang.org/x/sys/unix"
 )
 
@@ -313,7 +314,7 @@ func findFunction(classNet, dev string, drv Driver) (*function, error) {
 	at := filepath.Join(classNet, dev, "device")
 	bus, err := os.Readlink(filepath.Join(at, "subsystem"))
 	switch {
-	case errors.Is(err, os.ErrNotExist), slices.Contains(softBuses, filepath.Base(bus)), strings.HasPrefix(drv.Name, "softnic"):
+	case errors.Is(err, os.ErrNotExist), slices.Contains(softBuses, filepath.Base(bus)), driver.IsLab(drv.Name):
 		return nil, nil
 	case err != nil:
 		return nil, fileError("read", at+"/subsystem", err)

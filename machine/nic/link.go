@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/tape"
+	"github.com/zcbench/zcbench/machine/driver"
 	"golang.org/x/sys/unix"
 )
 
@@ -90,12 +91,27 @@ type Driver struct {
 
 // Model is the driver whose ways it has: the lab's soft NIC can imitate others, and says
 // so in brackets.
-func (d Driver) Model() string {
-	inner, ok := strings.CutPrefix(d.Name, "softnic(")
-	if !ok {
-		return d.Name
-	}
-	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic", "gve": "gve", "virtio-like": "virtio_net"}[strings.TrimSuffix(inner, ")")]
+func (d Driver) Model() string { return driver.Model(d.Name) }
+
+// Ways returns what is known of the driver whose ways it has.
+func (d Driver) Ways() driver.Driver { return driver.Of(d.Name) }
+
+// ways returns what is known of the device's driver; of one without a name, nothing.
+func (d *Device) ways() driver.Driver {
+	drv, _ := d.Driver()
+	return drv.Ways()
+}
+
+// Kernel returns what of the kernel bears on the device's driver: its release, and whether the
+// driver's module did not come with it (the taint O of /sys/module).
+func (d *Device) Kernel() driver.Kernel {
+	release, _ := tape.Ask("host: kernel release", func() (string, error) {
+		var u unix.Utsname
+		err := unix.Uname(&u)
+		return unix.ByteSliceToString(u.Release[:]), err
+	})
+	taint, _ := d.SysFile("device/driver/module/taint") // a driver that is built in has no module
+	return driver.Kernel{Release: release, Foreign: strings.Contains(taint, "O")}
 }
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).

@@ -2,7 +2,11 @@
 
 package nic
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/driver"
+)
 
 func TestPayloadRing(t *testing.T) {
 	for _, x := range []struct {
@@ -35,7 +39,7 @@ func TestPayloadRing(t *testing.T) {
 		{"gve", Rings{RX: 1024, RXBufLen: 2048}, 1500, 4096, 512, 128, "ethtool -G e rx 256"},
 		{"bnxt_en", Rings{RX: 511, RXJumbo: 2044}, 1500, 32768, 255, 63, "ethtool -G e rx 126"},
 	} {
-		got := payloadRing(x.model, x.r, x.mtu, x.buf)
+		got := payloadRing(driver.Of(x.model), x.r, x.mtu, x.buf)
 		if got.Buffers != x.want {
 			t.Errorf("%s %+v MTU %d: %d buffers of %d, want %d", x.model, x.r, x.mtu, got.Buffers, x.buf, x.want)
 		}

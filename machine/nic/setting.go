@@ -167,10 +167,9 @@ func (d *Device) ringSetting(s *setting.Setting, which string) error {
 	}
 	s.Set = parsed(strconv.Atoi, func(n int) error { return d.SetRing(which, n) })
 	s.Why = func(want, now string) (why, fix string) {
-		drv, _ := d.Driver()
 		w, _ := strconv.Atoi(want) // both were read as numbers before
 		n, _ := strconv.Atoi(now)
-		return whyRing(drv.Model(), which, w, n)
+		return whyRing(d.ways(), which, w, n)
 	}
 	s.Canon = number(1)
 	return nil

@@ -5,14 +5,12 @@ package nic
 import (
 	"errors"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"golang.org/x/sys/unix"
 )
 
 // SplitSetting is the header split setting that has the headers of all packets split off, or of
 // none; "" where there is nothing to set, because the driver splits none.
-//
-// bnxt refuses off (bnxt_set_ringparam of bnxt_ethtool.c, Linux 7.3.4): left to itself it does
-// not split, and says on all the same where it aggregates.
 func (d *Device) SplitSetting(on bool) (string, error) {
 	before, err := d.HeaderSplit()
 	switch {
@@ -24,13 +22,13 @@ func (d *Device) SplitSetting(on bool) (string, error) {
 	if on {
 		return SplitAll(before).String(), nil
 	}
-	drv, _ := d.Driver() // one without a name is not bnxt
-	return splitNone(drv.Model()), nil
+	return splitNone(d.ways()), nil
 }
 
-func splitNone(model string) string {
+// splitNone is off, or what stands for it with drivers that refuse off.
+func splitNone(drv driver.Driver) string {
 	h := HeaderSplit{State: SplitOff, Threshold: -1}
-	if model == "bnxt_en" {
+	if drv.OffIsAuto {
 		h.State = SplitUnknown
 	}
 	return h.String()

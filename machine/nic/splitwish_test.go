@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"golang.org/x/sys/unix"
 )
 
@@ -26,7 +27,7 @@ func TestSplitSettingOfLoopback(t *testing.T) {
 
 func TestSplitNone(t *testing.T) {
 	for model, want := range map[string]string{"bnxt_en": "tcp-data-split auto", "mlx5_core": "tcp-data-split off", "": "tcp-data-split off"} {
-		got := splitNone(model)
+		got := splitNone(driver.Of(model))
 		if got != want {
 			t.Errorf("%s: %s, want %s", model, got, want)
 		}

@@ -71,7 +71,7 @@ func TestZcrxExplain(t *testing.T) {
 		{ZcrxOptions{BufLen: 16384}, unix.EINVAL, "7.0"},
 		{ZcrxOptions{}, unix.EEXIST, "provider"},
 		{ZcrxOptions{}, unix.EBUSY, "AF_XDP"},
-		{ZcrxOptions{}, unix.ENODATA, "driver ignored"},
+		{ZcrxOptions{}, unix.ENODATA, "does not hand the provider"},
 		{ZcrxOptions{}, unix.ENOMEM, "memory"},
 	} {
 		if err := c.o.explain(&Ring{}, c.errno); !strings.Contains(told(err), c.want) || !errors.Is(err, c.errno) {

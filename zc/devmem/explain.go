@@ -44,8 +44,11 @@ func (r *Receiver) explain(err error) error {
 	}
 	why, fix := r.longBuffers(refused)
 	if why == "" && fix == "" && refused.Ack == "" {
-		if errors.Is(err, unix.EOPNOTSUPP) {
+		switch {
+		case errors.Is(err, unix.EOPNOTSUPP):
 			why, fix = r.queue.Dev.WhyNotRestarted()
+		case errors.Is(err, unix.ENODATA):
+			why, fix = r.queue.Ignored()
 		}
 		if why == "" {
 			why, fix = r.queue.Cause()

@@ -124,7 +124,7 @@ func onPage(f func(dmabuf.Memory) error) error {
 	}
 	defer mem.Close()
 	err = f(mem)
-	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) {
+	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) || fault.Doubtful(err) != nil {
 		return err
 	}
 	return nicqueue.Unsupported(Mode, err)

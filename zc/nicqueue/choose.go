@@ -30,7 +30,7 @@ func chooseQueue(mode string, d *nic.Device, want *int) (nic.Queue, error) {
 			return q, blocked(Unsupported(mode, err))
 		}
 	}
-	if err := firstOfGve(mode, d, q.ID); err != nil {
+	if err := firstQueue(mode, d, q.ID); err != nil {
 		return q, err
 	}
 	return awaitFree(mode, d, q)

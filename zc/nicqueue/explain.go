@@ -62,3 +62,11 @@ func (q *Queue) Cause() (why, fix string) {
 	}
 	return "", ""
 }
+
+// Ignored explains a registration that was refused with ENODATA: the driver restarts queues, and
+// gives their page pools none of the memory.
+func (q *Queue) Ignored() (why, fix string) {
+	drv, _ := q.Dev.Driver() // of one without a name nothing is known
+	t := drv.Ways().Ignored(q.Dev.Name, q.Dev.Kernel())
+	return t.Why, t.Fix
+}

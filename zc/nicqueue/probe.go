@@ -14,8 +14,9 @@ import (
 
 // Probe goes through all that taking over a queue of interface dev asks for and
 // changes nothing there: the first thing that is missing, in the order in which a
-// run would meet it. registers says whether the driver lets queues have memory of
-// the mode. It cannot tell what a driver does with a setting until it is set.
+// run would meet it; or an [*fault.Doubt], if only a run can tell. registers says whether the
+// driver lets queues have memory of the mode. It cannot tell what a driver does with a setting until
+// it is set.
 func Probe(mode, dev string, registers func(*nic.Device) error) error {
 	return On(mode, dev, func(d *nic.Device) error { return probe(mode, d, registers) })
 }
@@ -46,8 +47,9 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	if d.HasXDP() {
 		return xdpAttached(mode, d)
 	}
-	if err := registers(d); err != nil {
-		return err
+	doubt := registers(d) // which is no reason to leave a run out: it is told last
+	if doubt != nil && fault.Doubtful(doubt) == nil {
+		return doubt
 	}
 	h, err := d.HeaderSplit()
 	if err == nil && h.State == nic.SplitUnknown && h.Threshold < 0 {
@@ -65,7 +67,7 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	if _, err := d.HasRules(); err != nil {
 		return Unsupported(mode, err)
 	}
-	return nil
+	return doubt
 }
 
 // ProbeRegister finds out whether the driver lets queues have memory of io_uring.

@@ -9,18 +9,29 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"golang.org/x/sys/unix"
 )
 
 // What the kernel says of a queue makes a driver able only where another one would have
-// been refused in another way; else it is its name that counts, or the answer is that there
-// is none.
+// been refused in another way; else it is the driver and the kernel that count, or the answer is
+// that only a run can tell: a warning, and no refusal.
 func TestProviderAnswer(t *testing.T) {
 	const (
-		able         = ""
-		cannot       = "no queue operations"
-		inconclusive = "inconclusive"
+		able   = ""
+		cannot = "no queue operations"
+		doubt  = "only a run can tell"
 	)
+	q := func(name, release string) question {
+		return question{driver: driver.Of(name), kernel: driver.Kernel{Release: release}}
+	}
+	blind := func(q question) question { q.blind = true; return q }
+	split := func(q question, says word) question {
+		q.split, q.blind, q.absurd = true, true, func() word { return says }
+		return q
+	}
+	virtual := func(q question) question { q.virtual = true; return q }
+	foreign := func(q question) question { q.kernel.Foreign = true; return q }
 	for name, x := range map[string]struct {
 		q    question
 		err  error
@@ -28,40 +39,83 @@ func TestProviderAnswer(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"virtio_net":                        {question{model: "virtio_net", release: "7.3.4"}, unix.EOPNOTSUPP, true, cannot, NoQueueOps},
-		"virtio_net, split":                 {question{model: "virtio_net", split: true, blind: true}, unix.EOPNOTSUPP, false, cannot, NoQueueOps},
-		"a new driver":                      {question{model: "new", release: "7.3.4"}, unix.EINVAL, true, able, ""},
-		"a new driver, before 7.0":          {question{model: "new", release: "6.18.5"}, unix.EINVAL, true, inconclusive, "use Linux 7.0"},
-		"a new driver, before 6.15":         {question{model: "new", release: "6.12.9", blind: true}, unix.EINVAL, true, inconclusive, "use Linux 7.0"},
-		"a new driver, split":               {question{model: "new", release: "7.3.4", split: true, blind: true}, unix.ERANGE, true, inconclusive, "tcp-data-split off"},
-		"a new driver, split, devmem":       {question{model: "new", release: "7.3.4", split: true, blind: true}, unix.EINVAL, true, inconclusive, "tcp-data-split off"},
-		"no name, split":                    {question{split: true, blind: true}, unix.ERANGE, true, inconclusive, "its driver"},
-		"mlx5":                              {question{model: "mlx5_core", release: "7.3.4"}, unix.EINVAL, true, able, ""},
-		"mlx5, split":                       {question{model: "mlx5_core", release: "7.3.4", split: true, blind: true}, unix.EOPNOTSUPP, true, able, ""},
-		"mlx5, split, without a device":     {question{model: "mlx5_core", release: "7.3.4", split: true, blind: true}, unix.EOPNOTSUPP, false, cannot, NoQueueOps},
-		"bnxt, before 7.0":                  {question{model: "bnxt_en", release: "6.18"}, unix.EINVAL, true, able, ""},
-		"bnxt's virtual function":           {question{model: "bnxt_en", release: "7.3.4", virtual: true}, unix.EINVAL, true, "only on physical functions", NoQueueOps},
-		"bnxt's virtual function, split":    {question{model: "bnxt_en", release: "7.3.4", virtual: true, split: true, blind: true}, unix.ERANGE, true, "only on physical functions", NoQueueOps},
-		"an XDP program":                    {question{model: "gve", release: "7.3.4"}, unix.EEXIST, true, able, ""},
-		"given, and let go":                 {question{model: "gve", release: "7.3.4"}, nil, true, able, ""},
-		"not root":                          {question{model: "gve", release: "7.3.4"}, unix.EPERM, true, "operation not permitted", ""},
-		"a release that nobody understands": {question{model: "new", release: "x"}, unix.EINVAL, true, able, ""},
+		"virtio_net":                          {q("virtio_net", "7.3.4"), unix.EOPNOTSUPP, true, cannot, NoQueueOps},
+		"virtio_net, split":                   {split(q("virtio_net", ""), untold), unix.EOPNOTSUPP, false, cannot, NoQueueOps},
+		"a new driver":                        {q("new", "7.3.4"), unix.EINVAL, true, able, ""},
+		"a new driver, before 7.0":            {q("new", "6.18.5"), unix.EINVAL, true, doubt, "run it"},
+		"a new driver, before 6.15":           {blind(q("new", "6.12.9")), unix.EINVAL, true, doubt, "run it"},
+		"a new driver, with backports":        {q("new", "5.14.0-503.11.1.el9_5.x86_64"), unix.EINVAL, true, doubt, "run it"},
+		"a new driver, split":                 {split(q("new", "7.3.4"), untold), unix.ERANGE, true, doubt, "run it"},
+		"a new driver, split, has operations": {split(q("new", "7.3.4"), yes), unix.ERANGE, true, able, ""},
+		"a new driver, split, has none":       {split(q("new", "7.3.4"), no), unix.ERANGE, true, cannot, NoQueueOps},
+		"no name, split":                      {split(q("", ""), untold), unix.ERANGE, true, doubt, "run it"},
+		"a patched idpf":                      {q("idpf", "7.3.4"), unix.EINVAL, true, doubt, "ENODATA"},
+		"a patched idpf, split":               {split(q("idpf", "7.3.4"), yes), unix.ERANGE, true, doubt, "ENODATA"},
+		"a patched idpf, split, untold":       {split(q("idpf", "7.3.4"), untold), unix.ERANGE, true, doubt, "run it"},
+		"the imitated idpf":                   {q("softnic(idpf)", "7.3.4"), unix.EINVAL, true, doubt, "ENODATA"},
+		"mlx5":                                {q("mlx5_core", "7.3.4"), unix.EINVAL, true, able, ""},
+		"mlx5, split":                         {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, true, able, ""},
+		"mlx5, split, without a device":       {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, false, cannot, NoQueueOps},
+		"bnxt, before 7.0":                    {q("bnxt_en", "6.18"), unix.EINVAL, true, able, ""},
+		"bnxt, 6.15":                          {q("bnxt_en", "6.15.2"), unix.EINVAL, true, "does not hand provider memory on before Linux 6.16", "use Linux 6.16"},
+		"bnxt, 6.15, not the kernel's":        {foreign(q("bnxt_en", "6.15.2")), unix.EINVAL, true, doubt, "6.16"},
+		"bnxt, el9":                           {blind(q("bnxt_en", "5.14.0-503.11.1.el9_5.x86_64")), unix.EINVAL, true, doubt, "6.16"},
+		"gve, 6.17":                           {q("gve", "6.17.3"), unix.EINVAL, true, "(gve) does not hand provider memory on before Linux 6.18", "use Linux 6.18"},
+		"gve, 6.15, Debian's":                 {q("gve", "6.15.4+deb13-amd64"), unix.EINVAL, true, "before Linux 6.18", "use Linux 6.18"},
+		"gve, 6.17, split":                    {split(q("gve", "6.17.3"), untold), unix.ERANGE, true, "before Linux 6.18", "use Linux 6.18"},
+		"gve, 6.17 of Ubuntu for its cloud":   {q("gve", "6.17.0-1004-gcp"), unix.EINVAL, true, doubt, "6.18"},
+		"gve, 6.18":                           {q("gve", "6.18.0"), unix.EINVAL, true, able, ""},
+		"bnxt's virtual function":             {virtual(q("bnxt_en", "7.3.4")), unix.EINVAL, true, "only on physical functions", NoQueueOps},
+		"bnxt's virtual function, split":      {virtual(split(q("bnxt_en", "7.3.4"), untold)), unix.ERANGE, true, "only on physical functions", NoQueueOps},
+		"an XDP program":                      {q("gve", "7.3.4"), unix.EEXIST, true, able, ""},
+		"given, and let go":                   {q("gve", "7.3.4"), nil, true, able, ""},
+		"not root":                            {q("gve", "7.3.4"), unix.EPERM, true, "operation not permitted", ""},
+		"a release that nobody understands":   {q("new", "x"), unix.EINVAL, true, able, ""},
 	} {
 		x.q.mode, x.q.dev, x.q.takesDMA = "zcrx", "eth0", func() bool { return x.dma }
 		err := x.q.answer(x.err)
 		if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || !strings.Contains(fault.Fix(err)+err.Error(), x.fix)) {
 			t.Errorf("%s: %v (fix: %s), want %q, %q", name, err, fault.Fix(err), x.want, x.fix)
 		}
-		if u := (*fault.Unsupported)(nil); err != nil && !errors.As(err, &u) {
+		u := (*fault.Unsupported)(nil)
+		if (fault.Doubtful(err) != nil) != (x.want == doubt) || err != nil && x.want != doubt && !errors.As(err, &u) {
 			t.Errorf("%s: %T", name, err)
 		}
 	}
 }
 
-func TestBefore(t *testing.T) {
-	for release, want := range map[string]bool{"6.14.2": true, "6.15.0-rc1": false, "5.10": true, "7.3.4+deb13-amd64": false, "10.0": false, "": false} {
-		if got := before(release, 6, 15); got != want {
-			t.Errorf("%s: %v", release, got)
+// What is said of buffers that no NIC takes tells of queue operations by the kernel's order.
+func TestAbsurd(t *testing.T) {
+	said := func(errno unix.Errno, ack string) error { return &fault.Error{Op: "bind", Err: errno, Ack: ack} }
+	for _, x := range []struct {
+		err  error
+		want word
+	}{
+		{said(unix.EOPNOTSUPP, "device does not support: rx_page_size"), yes},
+		{said(unix.EOPNOTSUPP, ""), no},
+		{said(unix.EOPNOTSUPP, "Device doesn't support DMA"), untold},
+		{said(unix.ERANGE, ""), yes},
+		{said(unix.EINVAL, "tcp-data-split is disabled"), yes},
+		{said(unix.EINVAL, "hds-thresh is not zero"), yes},
+		{said(unix.EINVAL, "dma-buf SG length not aligned to niov"), untold},
+		{said(unix.EBUSY, "designated queue already in use by AF_XDP"), yes},
+		{said(unix.EPERM, ""), untold},
+		{unix.ENOMEM, untold},
+	} {
+		if got := boundWord(x.err); got != x.want {
+			t.Errorf("netlink, %v: %v, want %v", x.err, got, x.want)
+		}
+	}
+	for _, x := range []struct {
+		errno error
+		whole bool
+		want  word
+	}{
+		{unix.EOPNOTSUPP, true, untold}, // of pages alone, or of none: the ring has no text
+		{unix.ERANGE, true, yes}, {unix.ERANGE, false, untold}, {unix.EINVAL, false, yes}, {unix.EEXIST, true, yes}, {unix.ENOMEM, true, untold},
+	} {
+		if got := ringWord(x.errno, x.whole); got != x.want {
+			t.Errorf("ring, %v, %v: %v, want %v", x.errno, x.whole, got, x.want)
 		}
 	}
 }

@@ -75,7 +75,7 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 	}
 	if q.Provider != by {
 		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s accepted the registration, but its %v does not use it", q.Dev.Name, q.Queue),
-			How: "this is a driver bug: please report it"}
+			How: "look at the kernel's log (dmesg), and report it with driver and kernel: ethtool -i " + q.Dev.Name + "; uname -r"}
 	}
 	p, _ := q.findPool()
 	q.pool = p.ID

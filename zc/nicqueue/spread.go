@@ -36,7 +36,7 @@ func Spread(mode, dev string, first *int, queues, flows int) ([]int, error) {
 			return nil
 		}
 		for _, id := range out {
-			if err := firstOfGve(mode, d, id); err != nil {
+			if err := firstQueue(mode, d, id); err != nil {
 				return err
 			}
 		}

@@ -33,8 +33,10 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 // cause looks at the device for what the kernel checks of such a registration.
 func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
 	switch errno {
-	case unix.EPERM, unix.ENOMEM, unix.ENODATA:
+	case unix.EPERM, unix.ENOMEM:
 		return "", "" // these say it all
+	case unix.ENODATA:
+		return r.queue.Ignored()
 	case unix.EOPNOTSUPP:
 		return r.notSupported(o)
 	case unix.ERANGE, unix.EINVAL:

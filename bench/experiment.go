@@ -124,6 +124,9 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
 		return nil, err
 	}
+	for _, line := range st.support.doubts(h.SUT.Spec.Name, h.TG.Spec.Name) {
+		e.note(line)
+	}
 	if e.Fold {
 		s.Cells = st.support.fold(s.Cells, st.prepared)
 	}

@@ -77,6 +77,21 @@ func lacking(modes []wire.ModeSupport, name string) *Missing {
 	return nil
 }
 
+// doubts are what only a run can tell of the modes, a line each.
+func (s Support) doubts(sut, tg string) (lines []string) {
+	for _, x := range []struct {
+		host  string
+		modes []wire.ModeSupport
+	}{{sut, s.RX}, {tg, s.TX}} {
+		for _, m := range x.modes {
+			if m.Doubt != "" {
+				lines = append(lines, fmt.Sprintf("%s%s: %s: %s; %s", warns, x.host, m.Name, m.Doubt, m.Fix))
+			}
+		}
+	}
+	return lines
+}
+
 // Missing says why a cell cannot run.
 func (s Support) Missing(c results.Cell) *Missing {
 	return cmp.Or(lacking(s.RX, c.RX), lacking(s.TX, c.TX))

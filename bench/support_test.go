@@ -68,6 +68,18 @@ func TestSupportMissing(t *testing.T) {
 	}
 }
 
+// A mode of which only a run can tell whether it can run is run, with a warning.
+func TestDoubtIsRun(t *testing.T) {
+	s := someSupport()
+	s.RX = append(s.RX, wire.ModeSupport{Role: stream.RX, Name: "zcrx", Supported: true, Doubt: "it cannot be known", Fix: "run it"})
+	if m := s.Missing(results.Cell{RX: "zcrx", TX: "tcp"}); m != nil {
+		t.Errorf("missing: %+v", m)
+	}
+	if d := cmp.Diff([]string{"warning: sut: zcrx: it cannot be known; run it"}, s.doubts("sut", "tg")); d != "" {
+		t.Errorf("-want +got\n%s", d)
+	}
+}
+
 // What a cell asks for and the hosts do not have is told from a mode that cannot run there.
 func TestBlockedCells(t *testing.T) {
 	two := Options{may: [2][]int{{0, 1}, {0, 1}}, SUTFlows: []place.CPUs{{App: 1, Softirq: 0}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}

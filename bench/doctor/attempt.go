@@ -16,7 +16,7 @@ import (
 // the first rung below it that is lacking for the same reason does.
 func attempt(err error, below []wire.Check) wire.Check {
 	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "the mode itself, tried just now"}, err)
-	if err == nil {
+	if c.Status != "lacking" {
 		return c
 	}
 	for _, b := range below {
@@ -35,6 +35,10 @@ func attempt(err error, below []wire.Check) wire.Check {
 func answered(c wire.Check, err error) wire.Check {
 	if c.Status = "ok"; err == nil {
 		c.Command = ""
+		return c
+	}
+	if d := fault.Doubtful(err); d != nil {
+		c.Status, c.Found, c.Fix, c.Command = "warn", d.Why, d.How, ""
 		return c
 	}
 	c.Status, c.Found = "lacking", fault.Reason(err)

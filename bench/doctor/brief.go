@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/privilege"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
@@ -34,6 +35,8 @@ type Card struct {
 	Known  bool   // in the table of drivers
 	Since  string // the first kernel in which its queues take an application's memory; "": none
 	Takes  bool   // they do so in this one, as far as the table knows
+
+	Perhaps bool // this kernel is older, but may have parts of later ones
 }
 
 // Look finds it out.
@@ -46,7 +49,7 @@ func Look() Brief {
 	} else {
 		b.Ring = r.Close()
 	}
-	b.Cards = cards(b.Kernel)
+	b.Cards = cards()
 	if reports, err := lease.Finish(lease.FinishOptions{DryRun: true, All: true}); err == nil {
 		b.Left = left(reports)
 	}
@@ -66,7 +69,7 @@ func left(reports []lease.Report) (n int) {
 }
 
 // cards are the interfaces with hardware, or a hypervisor's, behind them.
-func cards(kernel string) (out []Card) {
+func cards() (out []Card) {
 	all, err := net.Interfaces()
 	if err != nil {
 		return nil
@@ -77,9 +80,9 @@ func cards(kernel string) (out []Card) {
 		}
 		c := Card{Dev: i.Name}
 		if d, err := nic.Open(i.Name); err == nil {
-			driver, _ := d.Driver()
-			c.Driver = driver.Name
-			c.judge(driver.Model(), kernel)
+			drv, _ := d.Driver()
+			c.Driver = drv.Name
+			c.judge(drv.Name, d.Kernel())
 			_ = d.Close()
 		}
 		out = append(out, c)
@@ -88,8 +91,9 @@ func cards(kernel string) (out []Card) {
 }
 
 // judge looks a driver up in the table.
-func (c *Card) judge(model, kernel string) {
-	d, known := drivers[model]
-	c.Known, c.Since = known, d.receives
-	c.Takes = d.receives != "" && !older(kernel, d.receives)
+func (c *Card) judge(name string, k driver.Kernel) {
+	d := driver.Of(name)
+	c.Known, c.Since = d.Known(), d.Receives
+	a := d.Takes(k)
+	c.Takes, c.Perhaps = a == driver.Can, a == driver.Perhaps
 }

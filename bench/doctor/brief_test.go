@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/lease"
 )
 
@@ -52,12 +53,13 @@ func TestCardIsJudged(t *testing.T) {
 		want          Card
 	}{
 		{"bnxt_en", "6.18.5", Card{Known: true, Since: "6.16", Takes: true}},
-		{"mlx5_core", "6.12.1-cloud", Card{Known: true, Since: "6.17"}},
+		{"mlx5_core", "6.12.1-cloud-amd64", Card{Known: true, Since: "6.17"}},
+		{"gve", "6.12.0-124.8.1.el10_1.x86_64", Card{Known: true, Since: "6.18", Perhaps: true}},
 		{"virtio_net", "7.3.4", Card{Known: true}},
 		{"nobody", "7.3.4", Card{}},
 	} {
 		var c Card
-		if c.judge(x.model, x.kernel); c != x.want {
+		if c.judge(x.model, driver.Kernel{Release: x.kernel}); c != x.want {
 			t.Errorf("%s in %s: %+v, want %+v", x.model, x.kernel, c, x.want)
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -17,75 +16,96 @@ import (
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
-var update = flag.Bool("update", false, "write the table of drivers into docs/nics.md")
+var update = flag.Bool("update", false, "write the tables of drivers into docs/nics.md")
 
 // row is a driver's line of the table.
-func (d driver) row(name string) string {
+func row(d driver.Driver) string {
 	yes := func(version string) string {
 		if version == "" {
 			return "no"
 		}
 		return version
 	}
-	receives := yes(d.receives)
-	if d.onlyIf != "" {
-		receives += ": " + d.onlyIf
+	receives := yes(d.Receives)
+	if d.ReceivesIf != "" {
+		receives += ": " + d.ReceivesIf
 	}
 	buffers := "-"
-	if d.receives != "" {
-		buffers = cmp.Or(d.buffers, "a page")
+	if d.Receives != "" {
+		buffers = cmp.Or(d.Buffers, "a page")
 	}
 	irqs := "yes"
 	switch {
-	case d.virtual:
+	case d.Virtual:
 		irqs = "has none"
-	case d.untold:
+	case d.Untold:
 		irqs = "no"
 	}
-	return fmt.Sprintf("| `%s` (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", name, d.nic, receives, yes(d.sends), buffers,
-		yes(d.split), cmp.Or(d.threshold, "none"), yes(d.hwGRO), irqs, cmp.Or(d.channels, "combined"))
+	return fmt.Sprintf("| `%s` (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", d.Name, d.NIC, receives, yes(d.Sends), buffers,
+		yes(d.Split), cmp.Or(d.Threshold, "none"), yes(d.HWGRO), irqs, cmp.Or(d.Channels, "combined"))
 }
 
-// docs/nics.md has the table, and a section for each driver whose queues take memory.
-func TestDriverDocs(t *testing.T) {
-	const path, mark, end = "../../docs/nics.md", "<!-- drivers -->\n", "<!-- end -->"
-	var want strings.Builder
-	want.WriteString("| driver, Linux " + readIn + " | zcrx, devmem RX since | devmem TX since | receive buffers up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
-		strings.Repeat("|---", 9) + "|\n")
-	order := func(a, b string) int { // those that can before those that cannot
-		return cmp.Or(cmp.Compare(can(b), can(a)), cmp.Compare(a, b))
+// ways is its line of the second table.
+func ways(d driver.Driver) string {
+	all := map[string]string{"ring": "rings", "header-split": "header split", "mtu": "MTU", "rss": "RSS table", "rx-buf-len": "receive buffers"}
+	var by []string
+	for _, s := range d.ResetBy() {
+		by = append(by, cmp.Or(all[s], strings.TrimPrefix(s, "feature ")))
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(drivers), order) {
-		want.WriteString(drivers[name].row(name))
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", d.Name, cmp.Or(strings.Join(by, ", "), "nothing"), cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"))
+}
+
+// docs/nics.md has the tables, and a section for each driver whose queues take memory.
+func TestDriverDocs(t *testing.T) {
+	const path, end = "../../docs/nics.md", "<!-- end -->"
+	order := func(a, b driver.Driver) int { // those that can before those that cannot
+		return cmp.Or(cmp.Compare(can(b), can(a)), cmp.Compare(a.Name, b.Name))
+	}
+	drivers := slices.SortedFunc(slices.Values(driver.All()), order)
+	table := "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
+		strings.Repeat("|---", 9) + "|\n"
+	second := "| driver | changing these restarts all queues | rules | who picks a rule's place |\n|---|---|---|---|\n"
+	for _, d := range drivers {
+		table += row(d)
+		if d.Rules != "" || d.Receives != "" && len(d.ResetBy()) > 0 {
+			second += ways(d)
+		}
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, rest, ok := strings.Cut(string(b), mark)
-	got, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		t.Fatalf("%s has no table of drivers", path)
+	was := string(b)
+	page := was
+	for mark, want := range map[string]string{"<!-- drivers -->\n": table, "<!-- restarts -->\n": second} {
+		before, rest, ok := strings.Cut(page, mark)
+		got, after, ok2 := strings.Cut(rest, end)
+		if !ok || !ok2 {
+			t.Fatalf("%s has no %q", path, mark)
+		}
+		if d := gocmp.Diff(got, want); d != "" && !*update {
+			t.Errorf("the table of %s (-is +made of machine/driver; -update writes it):\n%s", path, d)
+		}
+		page = before + mark + want + end + after
 	}
-	if d := gocmp.Diff(got, want.String()); d != "" && *update {
-		err = os.WriteFile(path, []byte(before+mark+want.String()+end+after), 0o644)
-	} else if d != "" {
-		t.Errorf("the table of %s (-is +made of drivers.go; -update writes it):\n%s", path, d)
+	if *update && page != was {
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, d := range drivers {
-		if d.receives != "" && !strings.Contains(after, "\n## "+name+"\n") {
-			t.Errorf("%s has no section %s", path, name)
+	for _, d := range drivers {
+		if d.Receives != "" && !strings.Contains(page, "\n## "+d.Name+"\n") {
+			t.Errorf("%s has no section %s", path, d.Name)
 		}
 	}
 }
 
-func can(name string) int {
-	if drivers[name].receives != "" {
+func can(d driver.Driver) int {
+	if d.Receives != "" {
 		return 1
 	}
 	return 0
@@ -104,6 +124,7 @@ func TestDriverOfSender(t *testing.T) {
 		{"ice", "7.2.0", "lacking", "lacking"},
 		{"ice", "7.4.0", "warn", "warn"}, // later than what was read
 		{"mlx5_core", "6.17.0", "ok", "ok"},
+		{"gve", "6.12.0-124.8.1.el10_1.x86_64", "warn", "warn"}, // which has parts of later ones
 	} {
 		f := good(x.name)
 		f.kernel = x.kernel
@@ -114,6 +135,33 @@ func TestDriverOfSender(t *testing.T) {
 		i := slices.IndexFunc(rungs, func(c wire.Check) bool { return c.Name == "driver" })
 		if i < 0 || rungs[i].Status != x.tx {
 			t.Errorf("%s of %s sends: %+v", x.name, x.kernel, rungs)
+		}
+	}
+}
+
+// A driver that could not when it was read may be patched: what the kernel answers counts.
+func TestPatchedDriver(t *testing.T) {
+	for name, x := range map[string]struct {
+		provider       error
+		rung, attempts string
+	}{
+		"has queue operations": {&fault.Doubt{Mode: "zcrx", Why: "only a run can tell", How: "run it"}, "warn", "warn"},
+		"has none":             {&fault.Unsupported{Mode: "zcrx", Op: "register", How: "another NIC"}, "lacking", "lacking"},
+	} {
+		f := good("idpf")
+		f.takes["zcrx"] = takes{provider: x.provider}
+		if c := find(t, f, "zcrx", "driver"); c.Status != x.rung {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if c := find(t, f, "zcrx", "memory providers"); c.Status != x.rung {
+			t.Errorf("%s: %+v", name, c)
+		}
+		if c := attempt(x.provider, nil); c.Status != x.attempts {
+			t.Errorf("%s: %+v", name, c)
+		}
+		m := receive(t, "zcrx")
+		if got := support(m, x.provider); got.Supported != (x.attempts == "warn") || (got.Doubt != "") != got.Supported {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -41,7 +41,8 @@ type facts struct {
 	dropped   map[string]dropped // features that the driver does not follow, or would not
 	blocked   dropped            // with which it would not restart a queue
 	slot      slot
-	tph       bool             // the driver has switched processing hints on
+	tph       bool             // the driver has switched processing hints on, which tells
+	foreign   bool             // its module did not come with the kernel
 	iommu     string           // of the device: DMA, DMA-FQ, identity; "": none
 	takes     map[string]takes // by mode
 	bufLen    map[string]bool  // by mode: the kernel knows buffers of other lengths than a page
@@ -112,7 +113,8 @@ func gather(dev string) *facts {
 	f.slot.width, _ = d.SysFile("device/current_link_width")
 	f.slot.maxWidth, _ = d.SysFile("device/max_link_width")
 	f.iommu, _ = d.SysFile("device/iommu_group/type")
-	f.tph = f.driver.Model() == "bnxt_en" && d.TPH()
+	f.tph = f.driver.Ways().TPHTells && d.TPH()
+	f.foreign = d.Kernel().Foreign
 	if s, err := d.SysFile("speed"); err == nil {
 		f.slot.mbits, _ = strconv.Atoi(s)
 	}

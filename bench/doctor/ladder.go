@@ -25,7 +25,10 @@ func Modes(p wire.ModesParams) []wire.ModeSupport {
 // support is what a mode's own attempt said.
 func support(p stream.Mode, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
-	if err != nil {
+	switch doubt := fault.Doubtful(err); {
+	case doubt != nil:
+		m.Doubt, m.Fix = doubt.Why, doubt.How
+	case err != nil:
 		m.Supported, m.Blocked, m.Reason, m.Fix = false, fault.IsBlocked(err), fault.Reason(err), fault.Fix(err)
 	}
 	return m
@@ -40,7 +43,7 @@ func Ladders(dev string) []wire.Ladder {
 		err := p.Support(dev)
 		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p)}
 		if p.NeedsDev && p.Kind == stream.Stream || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
-			l.Impossible = drivers[f.driver.Model()].impossible
+			l.Impossible = f.driver.Ways().Impossible
 		}
 		l.Rungs = append(l.Rungs, attempt(err, l.Rungs))
 		out = append(out, l)

@@ -3,9 +3,8 @@
 package doctor
 
 import (
-	"fmt"
-
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
 func (f *facts) kernelFrom(version string) wire.Check {
@@ -13,21 +12,19 @@ func (f *facts) kernelFrom(version string) wire.Check {
 	if version == "" {
 		return c
 	}
-	if c.Needed = "Linux " + version; older(f.kernel, version) {
+	c.Needed = "Linux " + version
+	switch {
+	case older(f.kernel, version) && driver.Upstream(f.kernel):
 		c.Status, c.Fix = "lacking", "use Linux "+version+" or later"
+	case older(f.kernel, version):
+		c.Status, c.Found = "warn", f.kernel+", which may have parts of later ones: the attempt tells"
+		c.Fix = "where the attempt fails, use Linux " + version + " or later"
 	}
 	return c
 }
 
 // older compares a release such as 6.1.0-13-amd64 with a version such as 6.15.
-func older(release, version string) bool {
-	var a, b, c, d int
-	if n, _ := fmt.Sscanf(release, "%d.%d", &a, &b); n < 2 {
-		return false // unknown
-	}
-	fmt.Sscanf(version, "%d.%d", &c, &d)
-	return a < c || a == c && b < d
-}
+func older(release, version string) bool { return driver.Before(release, version) }
 
 func (f *facts) capable() wire.Check {
 	c := f.caps

@@ -9,6 +9,8 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -34,28 +36,37 @@ func (f *facts) device() wire.Check {
 }
 
 func (f *facts) driverTable() wire.Check {
-	d, known := drivers[f.driver.Model()]
-	since, can := d.receives, "whose queues take memory"
+	d := f.driver.Ways()
+	since, can := d.Receives, "whose queues take memory"
 	if f.role == stream.TX {
-		since, can = d.sends, "that sends from a dmabuf"
+		since, can = d.Sends, "that sends from a dmabuf"
 	}
 	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
+	upstream := driver.Upstream(f.kernel) && !f.foreign
 	switch {
 	case f.driver.Name == "":
 		c.Status, c.Found = "warn", "the driver does not give its name"
-	case !known:
+	case !d.Known():
 		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see the memory provider check"
-	case since == "" && older(readIn, f.kernel):
-		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+readIn+": the rungs above decide"
+	case since == "" && (older(driver.ReadIn, f.kernel) || f.unrefused()):
+		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+driver.ReadIn+": the rungs above decide"
 	case since == "":
 		c.Status, c.Fix = "lacking", "use a NIC with a driver "+can+" (docs/nics.md)"
-	case older(f.kernel, since):
+	case older(f.kernel, since) && upstream:
 		c.Status, c.Fix = "lacking", "use Linux "+since+" or later: since then this driver can"
+	case older(f.kernel, since):
+		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but this kernel, or this driver, may have parts of later ones: a run tells"
 	}
-	if len(d.notes) > 0 {
-		c.Found += " (" + strings.Join(d.notes, "; ") + ")"
+	if len(d.Notes) > 0 {
+		c.Found += " (" + strings.Join(d.Notes, "; ") + ")"
 	}
 	return c
+}
+
+// unrefused reports whether the driver was asked for its queues, and has not refused.
+func (f *facts) unrefused() bool {
+	t, asked := f.takes[f.mode]
+	return asked && f.role == stream.RX && (t.provider == nil || fault.Doubtful(t.provider) != nil)
 }
 
 func (f *facts) firmware() wire.Check {
@@ -87,14 +98,14 @@ func (f *facts) headerSplit() wire.Check {
 		c.Status, c.Found, c.Fix = "lacking", "the driver does not report it", "use a NIC and driver that can split headers from payload"
 		return c
 	}
-	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && drivers[f.driver.Model()].splitBy != "" {
+	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && f.driver.Ways().SplitBy != "" {
 		c.Status, c.Found, c.Fix = "lacking", "it needs rx-gro-hw, which does not stay on: "+x.why, x.fix
 		return c
 	}
 	if f.split.State != nic.SplitOn {
 		c.Found += ": a run switches it on and back"
 		c.Command = f.splitCommand()
-		if s := drivers[f.driver.Model()].splitBy; s != "" {
+		if s := f.driver.Ways().SplitBy; s != "" {
 			c.Command = strings.ReplaceAll(s, "DEV", f.dev)
 		}
 	}

@@ -57,8 +57,8 @@ func (f *facts) provider() wire.Check {
 		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue", Errno: "EOPNOTSUPP", Fix: x.fix}
 	}
 	c := answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
-	if x := drivers[f.driver.Model()].bindTells; c.Status == "ok" && x.why != "" && !f.tph {
-		c.Status, c.Found, c.Fix = "warn", x.why, strings.ReplaceAll(x.fix, "DEV", f.dev)
+	if x := f.driver.Ways().BindTells; c.Status == "ok" && x.Why != "" && !f.tph {
+		c.Status, c.Found, c.Fix = "warn", x.Why, strings.ReplaceAll(x.Fix, "DEV", f.dev)
 	}
 	return c
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -83,15 +84,16 @@ func TestTheBindTells(t *testing.T) {
 }
 
 func TestGoodNICHasNothingLacking(t *testing.T) {
-	for name, d := range drivers {
+	for _, d := range driver.All() {
+		name := d.Name
 		for _, mode := range []string{"zcrx", "devmem"} {
 			for _, c := range good(name).climb(receive(t, mode)) {
-				if c.Status == "lacking" && (d.receives != "" || c.Name != "driver") {
+				if c.Status == "lacking" && (d.Receives != "" || c.Name != "driver") {
 					t.Errorf("%s on %s: %+v", mode, name, c)
 				}
 			}
 		}
-		if c := find(t, good(name), "zcrx", "driver"); (c.Status == "lacking") == (d.receives != "") {
+		if c := find(t, good(name), "zcrx", "driver"); (c.Status == "lacking") == (d.Receives != "") {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -104,6 +106,7 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		spoil                    func(*facts)
 	}{
 		"old kernel":         {"kernel", "lacking", "", "use Linux 6.15", func(f *facts) { f.kernel = "6.14.9" }},
+		"old, of a vendor":   {"kernel", "warn", "", "use Linux 6.15", func(f *facts) { f.kernel = "5.14.0-503.11.1.el9_5.x86_64" }},
 		"old for the driver": {"driver", "lacking", "", "use Linux 6.17", func(f *facts) { f.kernel = "6.16.0"; f.driver.Name = "mlx5_core" }},
 		"unknown driver":     {"driver", "warn", "", "", func(f *facts) { f.driver.Name = "new_nic" }},
 		"no capability":      {"capability", "lacking", "EPERM", "run as root", func(f *facts) { f.caps = wire.Check{Status: "warn", Found: "none", Fix: "run as root"} }},
@@ -166,7 +169,7 @@ func TestWhatARunSetsIsNoObstacle(t *testing.T) {
 }
 
 func TestImpossibleCells(t *testing.T) {
-	if d := drivers["mlx5_core"].impossible; len(d) != 1 || !strings.Contains(d[0], "software GRO") {
+	if d := driver.Of("mlx5_core").Impossible; len(d) != 1 || !strings.Contains(d[0], "software GRO") {
 		t.Errorf("mlx5: %q", d)
 	}
 }

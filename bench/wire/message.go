@@ -190,6 +190,7 @@ type ModeSupport struct {
 	Supported bool        `json:"supported"`
 	Blocked   bool        `json:"blocked,omitempty"` // see [fault.Unsupported]
 	Reason    string      `json:"reason,omitempty"`
+	Doubt     string      `json:"doubt,omitempty"` // only a run can tell, see [fault.Doubt]
 	Fix       string      `json:"fix,omitempty"`
 }
 

@@ -84,6 +84,8 @@ func aboutCards(cards []doctor.Card) string {
 		switch {
 		case c.Takes:
 			what = "can do zcrx and devmem, judging by its driver's name"
+		case c.Perhaps:
+			what = "may do zcrx and devmem, which its driver does from Linux " + c.Since + " on: this kernel may have parts of later ones"
 		case c.Since != "":
 			what = "could do zcrx and devmem from Linux " + c.Since + " on"
 		case c.Known:

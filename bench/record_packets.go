@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -139,7 +140,7 @@ func metric(h *results.Host, name string) float64 {
 // untold tells a run whose sender's interface need not count the frames that it did not send.
 func untold(rec *results.Record) bool {
 	m, err := stream.LookupMode(stream.TX, rec.Cell.TX)
-	return err == nil && m.Kind == stream.Frame && rec.TG.Env.Driver != "veth"
+	return err == nil && m.Kind == stream.Frame && !driver.Of(rec.TG.Env.Driver).CountsUnsent
 }
 
 // takeReturned holds the frames that the receiver has sent back against those that came back to
@@ -196,7 +197,7 @@ func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []lossLine)
 	}
 	for _, c := range rec.TG.Packets.Counted {
 		n := *c.Value
-		if c.Name == "tx_dropped" && oneMachine && rec.TG.Env.Driver == "veth" {
+		if c.Name == "tx_dropped" && oneMachine && driver.Of(rec.TG.Env.Driver).CountsUnsent {
 			n -= min(n, backlog)
 		}
 		all = append(all, lossLine{int64(n), mostInOne(rec, c.Name)})

@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/zcbench/zcbench/machine/driver"
 )
 
 // Defaults of MachineOptions and ExecOptions.
@@ -48,7 +50,7 @@ type MachineOptions struct {
 }
 
 // Imitated are the drivers whose control plane the soft NIC can imitate.
-var Imitated = []string{"mlx5", "bnxt", "fbnic", "gve", "virtio-like"}
+var Imitated = driver.Imitated()
 
 // module is what the soft NIC is loaded with.
 func (o *MachineOptions) module() string {

@@ -10,7 +10,20 @@ import (
 	"testing"
 )
 
-// The drivers that the soft NIC imitates are the same in the module, in the flag, in the
+// labs are the personalities that the files of machine/driver name, from which the flag follows.
+func labs(t *testing.T) (all []string) {
+	for _, text := range driverFiles(t) {
+		for _, m := range regexp.MustCompile(`Labs: \[\]string\{([^}]*)\}`).FindAllStringSubmatch(text, -1) {
+			for _, n := range regexp.MustCompile(`"([\w-]+)"`).FindAllStringSubmatch(m[1], -1) {
+				all = append(all, n[1])
+			}
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// The drivers that the soft NIC imitates are the same in the module, in the drivers' files, in the
 // tests of a long run, and in docs/lab.md.
 func TestImitatedEverywhere(t *testing.T) {
 	names := func(path, list, name string) (all []string) {
@@ -32,7 +45,7 @@ func TestImitatedEverywhere(t *testing.T) {
 		t.Fatalf("only %v", want)
 	}
 	for path, got := range map[string][]string{
-		"lab/options.go": names("../lab/options.go", `Imitated = \[\]string\{(.*)\}`, `"([\w-]+)"`),
+		"machine/driver": labs(t),
 		"mk/lane.sh":     names("lane.sh", `(?m)^\t\*\) echo (mlx.*fbnic.*) ;;$`, `([\w-]+)`),
 		"docs/lab.md":    names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n", "(?m)^\\| `([\\w-]+)`"),
 	} {

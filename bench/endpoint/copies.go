@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/results"
 )
@@ -14,7 +15,7 @@ import (
 // An end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to
 // the flow's other end. What cannot be found out excuses nothing.
 func (r *run) copiesHere(f *flow, env results.Env) bool {
-	dev, driver := r.end.spec.Dev, env.Driver
+	dev, name := r.end.spec.Dev, env.Driver
 	if dev == "" {
 		if f.Conn == nil {
 			return false
@@ -23,9 +24,9 @@ func (r *run) copiesHere(f *flow, env results.Env) bool {
 		if dev, err = devTo(f.Conn.Remote.Addr()); err != nil {
 			return false
 		}
-		driver, _, _ = counter.DriverInfo(dev) // loopback has no ethtool
+		name, _, _ = counter.DriverInfo(dev) // loopback has no ethtool
 	}
-	return driver == "veth" || driver == "" && dev == "lo"
+	return driver.Of(name).CopiesSent || name == "" && dev == "lo"
 }
 
 // devTo is the interface by which an address is reached.

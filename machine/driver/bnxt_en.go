@@ -19,9 +19,10 @@ var bnxt = Driver{
 		NotVirtual: "bnxt has queue operations for memory providers only on physical functions",
 		// Firmware that cannot has bnxt_queue_mgmt_ops_unsupp (bnxt_init_one, bnxt.c), for which
 		// __netif_mp_open_rxq looks at header split first, as it does for all. That it has no
-		// operation to restart a queue netdev_rx_queue_reconfig finds (net/core/netdev_rx_queue.c),
-		// before it does anything. What else depends on both capabilities (BNXT_SUPPORTS_QUEUE_API)
-		// is TPH alone, which bnxt_request_irq switches on where the platform can, too.
+		// operation to restart a queue netdev_rx_queue_reconfig finds
+		// (net/core/netdev_rx_queue.c), before it does anything. What else depends on both
+		// capabilities (BNXT_SUPPORTS_QUEUE_API) is TPH alone, which bnxt_request_irq switches on
+		// where the platform can, too.
 		BindTells: Told{"the kernel cannot tell: bnxt with older firmware answers the same until a queue is given memory",
 			"run it once: firmware that cannot do it answers EOPNOTSUPP, with no queue touched; then install newer firmware than ethtool -i DEV shows"},
 		TPHTells: true,
@@ -41,8 +42,8 @@ var bnxt = Driver{
 	Steering: Steering{
 		Rules: "TCP and UDP, IPv4 and IPv6; as long as the firmware can steer to each RX ring", // bnxt_add_ntuple_cls_rule
 		Place: "the driver",
-		// bnxt keeps rules as long as its firmware has a VNIC, or a context, for each RX ring and one
-		// more (bnxt_rfs_capable), and drops them without an error (bnxt_fix_features).
+		// bnxt keeps rules as long as its firmware has a VNIC, or a context, for each RX ring and
+		// one more (bnxt_rfs_capable), and drops them without an error (bnxt_fix_features).
 		NoRules: func(s Setup) Told {
 			return Told{fmt.Sprintf("bnxt has no rules with %d RX rings: its firmware can steer to fewer only (bnxt_rfs_capable)", s.Queues),
 				fmt.Sprintf("fewer queues: --channels N, or ethtool -L %s combined N; the kernel's log (dmesg) says how many it supports: up to N rx rings", s.Dev)}
@@ -58,8 +59,8 @@ var bnxt = Driver{
 		"hardware GRO makes packets of at most MAX_SKB_FRAGS pages", "2047 RX descriptors at most with header split or hardware GRO",
 		"with more rings than its firmware can steer to, it drops ntuple without an error"},
 
-	// bnxt_set_channels, bnxt_set_ringparam, bnxt_change_mtu, bnxt_set_features (bnxt_reinit_features),
-	// bnxt_set_rxfh: each closes and opens the NIC.
+	// bnxt_set_channels, bnxt_set_ringparam, bnxt_change_mtu, bnxt_set_features
+	// (bnxt_reinit_features), bnxt_set_rxfh: each closes and opens the NIC.
 	resets: []string{"channels", "ring", "header-split", "mtu", "rss", "feature rx-gro-hw", "feature rx-lro", "feature rx-ntuple-filter",
 		"feature rx-vlan-hw-parse", "feature rx-vlan-stag-hw-parse"},
 }

@@ -2,7 +2,8 @@
 
 // Package driver holds what is known of the drivers of NICs beyond what they say themselves: one
 // file a driver, with all facts and hooks of it. Everybody else asks here, and never compares the
-// name of a driver. Facts were read in the drivers of Linux [ReadIn]; a comment names the function.
+// name of a driver. Facts were read in the drivers of Linux [ReadIn]; a comment names the
+// function.
 //
 // The package stands below machine/nic: hooks take plain values.
 package driver
@@ -26,6 +27,10 @@ type Driver struct {
 	Rings
 	Steering
 	Interrupts
+
+	// CopiesSent: payload that was sent without a copy is copied when it is delivered.
+	// CountsUnsent: tx_dropped counts each frame that it dropped instead of sending it.
+	CopiesSent, CountsUnsent bool
 
 	HWGRO      string   // rx-gro-hw; "": no; "?": not looked at
 	Channels   string   // how queues are counted (ethtool -L); "": combined
@@ -267,8 +272,8 @@ func (d Driver) Resets(setting string) bool {
 // alone all settings that begin with it do.
 func (d Driver) ResetBy() []string { return slices.Clone(d.resets) }
 
-// Forgets returns the first words of the settings of queues ("napi") that the driver forgets when a
-// setting is set, even to what it reads already.
+// Forgets returns the first words of the settings of queues ("napi") that the driver forgets when
+// a setting is set, even to what it reads already.
 func (d Driver) Forgets(setting string) []string {
 	if !slices.Contains(d.forgetsBy, setting) {
 		return nil

@@ -2,8 +2,8 @@
 
 package driver
 
-// fbnic is Meta's driver (drivers/net/ethernet/meta/fbnic). Queue i is served by NAPI i modulo their
-// number, so several queues can share one (fbnic_alloc_napi_vectors).
+// fbnic is Meta's driver (drivers/net/ethernet/meta/fbnic). Queue i is served by NAPI i modulo
+// their number, so several queues can share one (fbnic_alloc_napi_vectors).
 var fbnic = Driver{
 	Name: "fbnic", NIC: "Meta", Labs: []string{"fbnic"},
 

@@ -33,6 +33,7 @@ var gve = Driver{
 	// gve_adjust_config, gve_adjust_queues: gve_set_ringparam, gve_set_channels, gve_set_features.
 	resets: []string{"channels", "ring", "rx-buf-len", "header-split", "feature rx-gro-hw", "feature rx-lro"},
 	// Its NAPI instances are not registered with a place for their settings (gve_add_napi).
-	// Setting header split or rx-gro-hw opens all queues anew (gve_set_ringparam, gve_set_features).
+	// Setting header split or rx-gro-hw opens all queues anew (gve_set_ringparam,
+	// gve_set_features).
 	forgets: []string{"napi"}, forgetsBy: []string{"header-split", "feature rx-gro-hw"},
 }

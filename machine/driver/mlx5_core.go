@@ -64,14 +64,16 @@ var mlx5 = Driver{
 		"rx_cqe_compress on, or rx_striding_rq off (private flags), drop rx-gro-hw; tx_port_ts on, or an HTB qdisc, and queues are not restarted"},
 	Impossible: []string{"zero copy with software GRO (--hw-gro off)"},
 
-	// mlx5e_safe_switch_params with reset: mlx5e_ethtool_set_ringparam, mlx5e_ethtool_set_channels,
-	// mlx5e_change_mtu, set_feature_hw_gro, set_feature_lro, set_feature_rx_fcs (en_main.c).
+	// mlx5e_safe_switch_params with reset: mlx5e_ethtool_set_ringparam,
+	// mlx5e_ethtool_set_channels, mlx5e_change_mtu, set_feature_hw_gro, set_feature_lro,
+	// set_feature_rx_fcs (en_main.c).
 	resets: []string{"channels", "ring", "header-split", "mtu", "feature rx-gro-hw", "feature rx-lro", "feature rx-fcs"},
 }
 
 // mlx5Payload is the memory of a ring, which counts frames: each has a stride of the next power of
 // two above headroom, frame and the kernel's end of it (mlx5e_rx_get_linear_stride_sz of
-// en/params.c), and the ring has 4 entries of 256 KiB at least (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
+// en/params.c), and the ring has 4 entries of 256 KiB at least
+// (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
 func mlx5Payload(r Sizes, mtu, bufLen int) (Payload, bool) {
 	const (
 		headroom, hard = 64, 22 // NET_SKB_PAD; Ethernet, VLAN and checksum

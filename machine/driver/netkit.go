@@ -2,7 +2,8 @@
 
 package driver
 
-// netkit is a container's end of a NIC's queue (drivers/net/netkit.c): it has no queues to restart.
+// netkit is a container's end of a NIC's queue (drivers/net/netkit.c): it has no queues to
+// restart.
 var netkit = Driver{
 	Name: "netkit", NIC: "a container's end of a NIC's queue", Channels: "none",
 	Memory:     Memory{Receives: "7.1", Sends: "7.2", ReceivesIf: "a queue leased from a physical NIC"},

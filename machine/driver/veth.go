@@ -6,7 +6,8 @@ package driver
 var veth = Driver{
 	Name: "veth", NIC: "a pair of namespaces", Channels: "rx, tx",
 	Interrupts: Interrupts{Virtual: true},
-	Notes:      []string{"has no hardware; it copies payload that was sent with zero copy when it delivers it"},
+	CopiesSent: true, CountsUnsent: true, // veth_xmit
+	Notes: []string{"has no hardware; it copies payload that was sent with zero copy when it delivers it"},
 
 	resets: []string{"channels"}, // veth_set_channels
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -271,8 +272,8 @@ func (g *KernelGenerator) link() linkCounts {
 // too, is the driver's choice. veth counts each that it drops there, and newer kernels' veth_xmit
 // also returns NET_XMIT_DROP; that of older ones returns NETDEV_TX_OK, so that pktgen has no error
 // and nothing is taken off. Of other drivers it is not known: nothing is taken off, either.
-func droppedOfSent(driver string, dropped, refused uint64) uint64 {
-	if driver != "veth" {
+func droppedOfSent(name string, dropped, refused uint64) uint64 {
+	if !driver.Of(name).CountsUnsent {
 		return dropped
 	}
 	return dropped - min(dropped, refused)

@@ -29,11 +29,12 @@ const (
 const absurdLen = 2 << 20
 
 // absurd asks for an RX queue that exists, all of whose headers may be split, with buffers of
-// [absurdLen] (7.0), and so finds out whether the driver has queue operations, without touching the
-// queue: the kernel looks for them first, and whether the driver sizes buffers, and lets it look at
-// the length, before it restarts anything (__netif_mp_open_rxq of net/core/netdev_rx_queue.c). A
-// driver with queue operations that takes pages only is refused with EOPNOTSUPP, as one without
-// is: the text alone tells them apart, which netlink gives (bind-rx, 7.3), and io_uring does not.
+// [absurdLen] (7.0), and so finds out whether the driver has queue operations, without touching
+// the queue: the kernel looks for them first, and whether the driver sizes buffers, and lets it
+// look at the length, before it restarts anything (__netif_mp_open_rxq of
+// net/core/netdev_rx_queue.c). A driver with queue operations that takes pages only is refused
+// with EOPNOTSUPP, as one without is: the text alone tells them apart, which netlink gives
+// (bind-rx, 7.3), and io_uring does not.
 func absurd(d *nic.Device, queue int) word {
 	w, _ := tape.Ask(fmt.Sprintf("queue %d of %s in buffers of %d bytes", queue, d.Name, absurdLen), func() (word, error) {
 		if w := absurdBind(d, queue); w != untold {

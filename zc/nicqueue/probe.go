@@ -12,11 +12,10 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// Probe goes through all that taking over a queue of interface dev asks for and
-// changes nothing there: the first thing that is missing, in the order in which a
-// run would meet it; or an [*fault.Doubt], if only a run can tell. registers says whether the
-// driver lets queues have memory of the mode. It cannot tell what a driver does with a setting until
-// it is set.
+// Probe goes through all that taking over a queue of interface dev asks for and changes nothing
+// there: the first thing that is missing, in the order in which a run would meet it; or an
+// [*fault.Doubt], if only a run can tell. registers says whether the driver lets queues have
+// memory of the mode. It cannot tell what a driver does with a setting until it is set.
 func Probe(mode, dev string, registers func(*nic.Device) error) error {
 	return On(mode, dev, func(d *nic.Device) error { return probe(mode, d, registers) })
 }

@@ -92,8 +92,8 @@ func (q question) answer(err error) error {
 	return q.unknown()
 }
 
-// unknown is of a driver of which nothing is known, or which could not when it was read: whether it
-// has queue operations is all that the kernel says.
+// unknown is of a driver of which nothing is known, or which could not when it was read: whether
+// it has queue operations is all that the kernel says.
 func (q question) unknown() error {
 	has := word(untold)
 	switch {

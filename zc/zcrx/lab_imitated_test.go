@@ -81,6 +81,19 @@ func TestLabImitatedProbeSplit(t *testing.T) {
 	}
 }
 
+// Whether a driver of which nothing is known can is told with a split of its own, too: it has queue
+// operations, which the kernel says of buffers that no NIC takes, and the run is the last word.
+func TestLabImitatedDoubt(t *testing.T) {
+	labtest.Need(t)
+	if labtest.Model(t) != "idpf" {
+		t.Skip("idpf alone could not when it was read")
+	}
+	_, err := labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeDevice(labtest.RXDev) })
+	if d := fault.Doubtful(err); d == nil || !strings.Contains(d.Why, "has queue operations") {
+		t.Errorf("%v", err)
+	}
+}
+
 // Queue 0 of gve cannot be had: that is said before the kernel says ERANGE. Of others it can.
 func TestLabImitatedFirstQueue(t *testing.T) {
 	labtest.Need(t)

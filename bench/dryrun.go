@@ -35,7 +35,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	uncompared := p.missing
 	if hostErr == nil {
 		p.once, uncompared = e.triedOnce(st), e.uncompared(st)
-		p.stage, p.oneMachine = st, st.SUT.SameMachine(st.TG)
+		p.stage, p.found, p.oneMachine = st, st.opt.found, st.SUT.SameMachine(st.TG)
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
 	if hostErr != nil {
@@ -51,6 +51,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	}
 	p.cells(w)
 	p.settings(w)
+	p.foretellResets(paragraph(w, "what this does to the rules that are there"))
 	p.threads(w)
 	p.programs(w)
 	p.reached(w)
@@ -103,8 +104,9 @@ type preview struct {
 	trusted bool // the file, by the user
 
 	stage      *stage // nil: the hosts were not asked
-	oneMachine bool   // both ends are one, as far as is known
-	loopback   bool   // and have one interface
+	found      [2]port
+	oneMachine bool // both ends are one, as far as is known
+	loopback   bool // and have one interface
 }
 
 // nearby tells of hosts, by their names alone, that they are one machine, and one network

@@ -34,7 +34,7 @@ func (p preview) settings(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s:\n", end.name)
 		for _, name := range s.names {
-			fmt.Fprintf(w, "    %s = %s\n", name, s.text(name))
+			fmt.Fprintf(w, "    %s = %s%s\n", name, s.text(name), p.resets(end.role, name))
 		}
 	}
 }

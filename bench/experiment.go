@@ -343,6 +343,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	plan := e.plan(p.stage)
+	preview{spec: e.Spec, missing: remembered(p.missing), stage: p.stage, found: p.stage.opt.found}.foretellResets(e.foretold)
 	p.foretellShared(p.missing, e.foretold)
 	if err := e.foretell(e.uncompared(p.stage), e.foretold); err != nil {
 		return nil, err

@@ -54,6 +54,7 @@ func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Inter
 			near = cpus
 		}
 		o.rxQueues[end] = f.RXQueues
+		o.found[end] = port{f.Name, f.Driver, f.Rules}
 	}
 	o.near[end] = near
 	if node := o.nodes[end]; node != nil && *node >= 0 {

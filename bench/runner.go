@@ -61,6 +61,7 @@ type Options struct {
 	layoutNamed [2]bool
 	nodes       [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
 	rxQueues    [2][]int // those of the interfaces, as they were found; nil: not known
+	found       [2]port  // the interfaces themselves
 
 	// SUTSettings and TGSettings are set on the hosts while they measure; see
 	// Runner.Settings for what a cell adds.

@@ -70,7 +70,7 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	for _, l := range s {
 		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
 		stand(&i, s, l)
-		if i.NearCPUs, i.RXQueues, err = parts(l.Name); err != nil {
+		if err = parts(&i); err != nil {
 			return nil, err
 		}
 		i.Driver, i.Firmware, _ = counter.DriverInfo(l.Name) // not every interface has ethtool
@@ -88,24 +88,25 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	return out, nil
 }
 
-// parts are the CPUs near an interface, and the numbers of its RX queues, nil where they are not
-// known.
-func parts(dev string) (near, queues []int, err error) {
-	d, err := nic.Open(dev)
+// parts finds the CPUs near an interface, the numbers of its RX queues, none where they are not
+// known, and how many rules steer flows to them.
+func parts(i *wire.Interface) error {
+	d, err := nic.Open(i.Name)
 	if err != nil {
-		near, err = place.Near(nil)
-		return near, nil, err
+		i.NearCPUs, err = place.Near(nil)
+		return err
 	}
 	defer d.Close()
-	if near, err = place.Near(d); err != nil {
-		return nil, nil, err
+	if i.NearCPUs, err = place.Near(d); err != nil {
+		return err
 	}
 	all, _ := d.Queues() // a kernel before 6.8 does not tell
 	for _, q := range all {
-		queues = append(queues, q.ID)
+		i.RXQueues = append(i.RXQueues, q.ID)
 	}
-	slices.Sort(queues)
-	return near, queues, nil
+	slices.Sort(i.RXQueues)
+	i.Rules, _ = d.HasRules() // not every driver has rules
+	return nil
 }
 
 // stand says what an interface stands on.

@@ -3,11 +3,13 @@
 package doctor
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/nic"
+	"golang.org/x/sys/unix"
 )
 
 func (f *facts) enoughQueues() wire.Check {
@@ -23,7 +25,12 @@ func (f *facts) enoughQueues() wire.Check {
 }
 
 func (f *facts) rss() wire.Check {
-	return answered(wire.Check{Found: "an indirection table", Needed: "to keep other flows off the queue"}, f.rssErr)
+	c := answered(wire.Check{Found: "an indirection table", Needed: "to keep other flows off the queue"}, f.rssErr)
+	if errors.Is(f.rssErr, unix.EOPNOTSUPP) {
+		c.Status, c.Found = "warn", "no indirection table: a run takes the queue all the same; other flows may come by it, and who receives these cannot read them (EFAULT)"
+		c.Fix = "let nothing else use " + f.dev
+	}
+	return c
 }
 
 func (f *facts) ntuple() wire.Check {

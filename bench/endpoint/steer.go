@@ -32,6 +32,7 @@ type queue interface {
 	OtherDev() string
 	ID() int
 	Release() error
+	Notes() []string
 }
 
 // shared is a queue of a NIC.
@@ -97,6 +98,7 @@ func (s *steered) Evidence() (e stream.Evidence) {
 		e = w.Evidence()
 	}
 	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
+	e.Notes = append(e.Notes, s.queue.Notes()...)
 	on, ok := s.landed()
 	if !ok {
 		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came (SO_INCOMING_NAPI_ID names none that the driver tells)", s.queue.ID()))

@@ -77,6 +77,8 @@ func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {
 func (q fakeQueue) Landed(int) (int, bool)    { return q.landed, q.landed != notTold }
 func (q fakeQueue) SeenOn(fd int) (int, bool) { return q.Landed(fd) }
 func (q fakeQueue) ID() int                   { return 2 }
+func (q fakeQueue) Notes() []string           { return nil }
+
 func (q fakeQueue) OtherDev() string {
 	if q.landed == nicqueue.Elsewhere {
 		return "eth1"

@@ -127,6 +127,9 @@ func (i *Interface) Check() error {
 	if i.MTU < 0 || i.MTU > math.MaxInt32 {
 		return fmt.Errorf("interface %s: MTU %d", i.Name, i.MTU)
 	}
+	if i.Rules < 0 || i.Rules > math.MaxInt32 {
+		return fmt.Errorf("interface %s: %d rules", i.Name, i.Rules)
+	}
 	for _, a := range slices.Concat(i.Addrs, i.LinkLocal) {
 		if ip, err := netip.ParseAddr(a); err != nil || ip.Zone() != "" {
 			return fmt.Errorf("interface %s: %q is not an address", i.Name, a)

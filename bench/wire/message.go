@@ -231,6 +231,7 @@ type Interface struct {
 	Port  string   `json:"port,omitempty"`  // the one of them that a flow uses; "": not known
 
 	RXQueues []int `json:"rx_queues,omitempty"` // their numbers; none: not known
+	Rules    int   `json:"rules,omitempty"`     // ntuple rules that it has; 0: none, or not known
 }
 
 // RouteParams asks how a peer is reached.

@@ -56,6 +56,7 @@ type Port struct {
 	room      int // for pending ones
 	flow      chan accepted
 	strangers atomic.Uint64
+	unread    atomic.Uint64 // of them, those whose first bytes could not be read
 
 	mu      sync.Mutex
 	taken   []bool // by their numbers
@@ -186,6 +187,9 @@ func (p *Port) handshake(c net.Conn) {
 	var b [helloSize]byte
 	_, err := io.ReadFull(c, b[:])
 	h, perr := ParseHello(b[:])
+	if errors.Is(err, unix.EFAULT) { // tcp_recvmsg, of payload in a queue's foreign memory
+		p.unread.Add(1)
+	}
 	ok := err == nil && perr == nil && subtle.ConstantTimeCompare(h.Cookie[:], p.cookie[:]) == 1
 	if !p.settle(c, h, ok) {
 		p.strangers.Add(1)
@@ -249,6 +253,10 @@ func (p *Port) nobody(ctx context.Context) error {
 	p.mu.Unlock()
 	if refused != nil {
 		return remedy.Error(remedy.Accept, "wait for the sender on "+p.Addr().String(), refused, on)
+	}
+	if n := p.unread.Load(); n > 0 {
+		return &fault.Error{Op: fmt.Sprintf("wait for the sender on %s: what %d connections sent first came by a queue whose memory recv cannot read", p.Addr(), n), Err: unix.EFAULT,
+			How: "run it again: by which queue a flow comes first depends on its ports, where the NIC has no RSS table; more queues make it rarer (ethtool -L)"}
 	}
 	how := remedy.How(remedy.Accept, unix.ETIMEDOUT, on)
 	return &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,

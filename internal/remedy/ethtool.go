@@ -40,6 +40,7 @@ const (
 	FeatureFixed Fact = "the driver has the feature fixed"
 	NoCoalesce   Fact = "the driver has no such parameter of interrupt moderation"
 	XSKSet       Fact = "an AF_XDP socket has a queue"
+	IonicTX      Fact = "the driver is ionic, and the parameter is of TX"
 )
 
 const (
@@ -143,8 +144,8 @@ func channelRows() []Row {
 		of(ChannelsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot report or change its number of queues",
 			Do: "leave out --channels", Look: "ethtool -l DEV", Kernel: "net/ethtool/channels.c: channels_prepare_data"}),
 		of(ChannelsSet,
-			Row{Errno: unix.EOPNOTSUPP, If: told(RulesSet, fromRules), Cause: "ice does not change its queues as long as there are ntuple rules",
-				Do: "delete the rules that nobody needs: ethtool -N DEV delete N", Look: "ethtool -n DEV", Effect: Undoable,
+			Row{Errno: unix.EOPNOTSUPP, If: told(RulesSet, fromRules), Cause: "ntuple rules may be in the way: ice changes no queues while there are any",
+				Do: "delete them: ethtool -N DEV delete N; or leave out --channels", Look: "ethtool -n DEV, or dmesg,", Effect: Undoable,
 				Undo: "add the rules again, as ethtool -n showed them", Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_channels"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver cannot change its number of queues, or not in its present state (ice: ADQ, safe mode)",
 				Do: "leave out --channels", Look: "ethtool -l DEV, or dmesg,", Kernel: "net/ethtool/channels.c: ethnl_set_channels_validate"},
@@ -196,7 +197,12 @@ func coalesceRows() []Row {
 				Do:    "switch adaptive moderation off: ethtool -C DEV adaptive-rx off, or adaptive-tx off where that is on", Look: "ethtool -c DEV",
 				Effect: Undoable, Undo: "ethtool -C DEV adaptive-rx on, or adaptive-tx on where that was",
 				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_rc_coalesce"},
-			Row{Errno: unix.EINVAL, Cause: "the driver refuses the value: it is above its maximum, or (ionic) tx-usecs goes with rx-usecs",
+			Row{Errno: unix.EINVAL, If: told(IonicTX, "ioctl SIOCETHTOOL: GDRVINFO"),
+				Cause: "RX and TX of a queue of ionic share an interrupt: tx-usecs must be the rx-usecs that is set, and adaptive-tx off",
+				Do:    "set rx-usecs alone, which tx-usecs follows; or give TX interrupts of its own: ethtool -L DEV combined 0 rx N tx N",
+				Look:  "only the kernel's log, dmesg,", Effect: Undoable, Undo: "ethtool -L DEV rx 0 tx 0 combined N",
+				Kernel: "drivers/net/ethernet/pensando/ionic/ionic_ethtool.c: ionic_set_coalesce"},
+			Row{Errno: unix.EINVAL, Cause: "the driver refuses the value: it is above its maximum",
 				Do: "set this coalesce parameter to a smaller value, near the present one", Look: "ethtool -c DEV, or dmesg,",
 				Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_set_coalesce"},
 			Row{Errno: unix.ERANGE, Cause: "the value is above the driver's maximum", Do: "set this coalesce parameter to a smaller value", Look: "ethtool -c DEV, or dmesg,",

@@ -130,12 +130,17 @@ type Steering struct {
 	HidesRSS bool
 	// RulesHoldChannels: the number of channels cannot be changed while there is any rule.
 	RulesHoldChannels bool
+	// LosesRules: when all queues are restarted, rules stay listed and apply no longer.
+	LosesRules bool
 }
 
 // Interrupts is what is known of them.
 type Interrupts struct {
 	Untold  bool // napi-get does not tell them
 	Virtual bool // there are none
+	// TXFollows: moderation of TX is that of RX, and takes no other value, unless either has
+	// interrupts of its own.
+	TXFollows bool
 }
 
 // Setup is what drivers go by: what is on, and what is set, of an interface.

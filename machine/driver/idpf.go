@@ -14,7 +14,8 @@ var idpf = Driver{
 		// idpf_sideband_flow_type_ena, VIRTCHNL2_CAP_FLOW_STEER; idpf_add_flow_steer. The rule
 		// read back is whole from 6.19 on: before, idpf_get_rxnfc gave the queue alone.
 		Rules: "since 6.17, TCP and UDP over IPv4, if the device can", Place: "the user",
-		HidesRSS: true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
+		HidesRSS:   true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
+		LosesRules: true, // nothing sends flow_steer_list to the device again
 	},
 	Notes: []string{"splits headers from the start, and auto means on; no hds-thresh", "its queues take no memory providers (the reference experiment patched it)",
 		"rules since Linux 6.17, for IPv4 only, if the device can (VIRTCHNL2_CAP_FLOW_STEER)",
@@ -22,6 +23,6 @@ var idpf = Driver{
 		"the RSS table reads as zeros while rx-hashing is off"},
 
 	// idpf_initiate_soft_reset: idpf_set_ringparam, idpf_set_channels, idpf_change_mtu,
-	// idpf_set_features. Nothing sends the rules of flow_steer_list to the device again.
+	// idpf_set_features.
 	resets: []string{"channels", "ring", "header-split", "mtu", "feature rx-gro-hw"},
 }

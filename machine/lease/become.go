@@ -28,9 +28,7 @@ func (l *Lease) Verify() error {
 // standing are the steps that are set, in the order of dependency.
 func (l *Lease) standing() []int {
 	which := slices.DeleteFunc(l.journal.owed(false), func(i int) bool { return l.journal.Steps[i].Keep })
-	slices.SortStableFunc(which, func(a, b int) int {
-		return cmp.Compare(rank(l.journal.Steps[a].Name), rank(l.journal.Steps[b].Name))
-	})
+	slices.SortStableFunc(which, func(a, b int) int { return inOrder(l.journal.Steps[a], l.journal.Steps[b]) })
 	return which
 }
 
@@ -158,15 +156,16 @@ func (l *Lease) move(d difference) error {
 			return err
 		}
 	}
-	add, err := l.plan(d.add)
-	if err != nil {
-		return err
-	}
 	first := len(l.journal.Steps)
-	if len(add) > 0 {
-		if err := l.record(add); err != nil {
-			return err
-		}
+	add, err := l.reveal(d.add)
+	if err == nil {
+		add, err = l.plan(add)
+	}
+	if err == nil && len(add) > 0 {
+		err = l.record(add)
+	}
+	if err != nil {
+		return errors.Join(err, l.undoFrom(first))
 	}
 	if err = errors.Join(l.rewrite(d.reset), l.unsettle()); err == nil {
 		err = l.set(l.standing())

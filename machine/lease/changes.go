@@ -49,9 +49,14 @@ func (c *Changes) SplitHeaders(d *nic.Device) error {
 func (c *Changes) AllowRules(d *nic.Device) error {
 	all, err := d.Features()
 	if f := all[nic.FeatureNTuple]; err == nil && f.Known && !f.Active && !f.Hard {
-		return &fault.Error{Op: "turn on ntuple rules of " + d.Name + " on: they are off, and fixed so", Err: unix.EOPNOTSUPP, How: "use a NIC with ntuple rules"}
+		return rulesFixed(d.Name)
 	}
 	return c.Set(d, "feature "+nic.FeatureNTuple, "on")
+}
+
+func rulesFixed(dev string) error {
+	return &fault.Error{Op: "turn on ntuple rules of " + dev + ": they are off, and its driver does not let them be turned on", Err: unix.EOPNOTSUPP,
+		How: "use a NIC whose driver steers flows by ntuple rules (bnxt, mlx5, gve, ice, idpf, fbnic)"}
 }
 
 // KeepFree takes RX queues out of receive-side scaling, so that only flows steered to them arrive

@@ -49,7 +49,7 @@ func join(d *nic.Device) (*common, error) {
 		commons.Lock()
 		c := commons.at[at]
 		if c == nil {
-			c = &common{at: at, lease: New(Options{})}
+			c = &common{at: at, lease: New(Options{Bind: true})}
 			commons.at[at] = c
 		}
 		commons.Unlock()
@@ -131,6 +131,11 @@ func (c *common) keepFree(d *nic.Device, queues []int) error {
 	all = slices.Compact(all)
 	err := c.add(func() ([]Want, error) {
 		table, err := d.TableWithout(all...)
+		if errors.Is(err, nic.ErrTableHidden) {
+			if err = c.lease.Add(Want{d.Name, hashing, "on"}); err == nil {
+				table, err = d.TableWithout(all...)
+			}
+		}
 		return []Want{{d.Name, "rss", table}}, err
 	})
 	if err == nil {

@@ -3,7 +3,6 @@
 package lease
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,6 +26,10 @@ type Want struct {
 type Options struct {
 	Dir     string // of journals and locks; "": [Dir]
 	Session string // what others are told of this lease; "": that of [ServeSession]
+
+	// Bind: queues will get foreign memory, for which the kernel wants header split to have been
+	// asked for, also where it reads on (netif_mp_open_rxq of netdev_rx_queue.c, Linux 7.2).
+	Bind bool
 }
 
 // served is the session that this process works for.
@@ -85,15 +88,21 @@ func (l *Lease) Apply(wants ...Want) error {
 
 func (l *Lease) apply(wants []Want) error {
 	steps, err := l.locate(wants)
-	if err == nil {
-		steps, err = l.plan(steps)
-	}
 	if err != nil || len(steps) == 0 {
 		return err
 	}
 	first := len(l.journal.Steps)
-	if err := l.record(steps); err != nil {
-		return err
+	if steps, err = l.reveal(steps); err == nil {
+		steps, err = l.plan(steps)
+	}
+	if err == nil && len(steps) == 0 && len(l.journal.Steps) == first {
+		return nil
+	}
+	if err == nil {
+		err = l.record(steps)
+	}
+	if err != nil {
+		return errors.Join(err, l.undoFrom(first))
 	}
 	if err = l.unsettle(); err == nil {
 		err = l.set(numbers(first, len(l.journal.Steps)))
@@ -103,10 +112,18 @@ func (l *Lease) apply(wants []Want) error {
 	}
 	if err != nil {
 		// Restore knows more of what went wrong only if it fails too.
-		return errors.Join(err, l.undo(func(i int) bool { return i >= first }, true))
+		return errors.Join(err, l.undoFrom(first))
 	}
 	l.renew()
 	return l.keepAfter()
+}
+
+// undoFrom restores the steps of a call that failed, which begin at first.
+func (l *Lease) undoFrom(first int) error {
+	if len(l.journal.Steps) == first {
+		return nil
+	}
+	return l.undo(func(i int) bool { return i >= first }, true)
 }
 
 // numbers are those from first up to end.
@@ -176,7 +193,7 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 		}
 		steps = append(steps, s)
 	}
-	return steps, nil
+	return l.withTables(steps)
 }
 
 // found reads how a setting was before this lease set it.
@@ -196,8 +213,24 @@ func (l *Lease) plan(steps []Step) ([]Step, error) {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int { return cmp.Compare(rank(a.Name), rank(b.Name)) })
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return l.enough(s, steps) })
+	slices.SortStableFunc(steps, inOrder)
 	return append(l.keeps(steps), steps...), nil
+}
+
+// enough reports whether a step, of those that are to be set, changes nothing for this lease: each
+// setting of the rings resets all queues of many drivers.
+func (l *Lease) enough(s Step, steps []Step) bool {
+	if l.opt.Bind || s.Before != s.Set {
+		return false
+	}
+	set, err := l.where.setting(s)
+	if err != nil || set.Enough == nil || !set.Enough(s.Set) {
+		return false
+	}
+	return !slices.ContainsFunc(steps, func(o Step) bool {
+		return o.Dev == s.Dev && o.Before != o.Set && (restarts(o.Name) || dependsOn(s.Name, o.Name))
+	})
 }
 
 // find reads what a setting is before it is set.

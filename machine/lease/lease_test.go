@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -36,7 +37,12 @@ func (m *machine) setting(s Step) (setting.Setting, error) {
 		return setting.Setting{}, fmt.Errorf("unknown setting %q", s.Name)
 	}
 	return setting.Setting{Name: s.Name,
-		Get: func() (string, error) { return m.values[s.Name], nil },
+		Get: func() (string, error) {
+			if s.Name == "rss" && m.values[hashing] == "off" { // as idpf has it
+				return "", nic.ErrTableHidden
+			}
+			return m.values[s.Name], nil
+		},
 		Set: func(v string) error {
 			m.log = append(m.log, s.Name+"="+v)
 			if err := m.refuse[s.Name]; err != nil {

@@ -3,6 +3,7 @@
 package lease
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -21,6 +22,17 @@ func rank(name string) int {
 		return i
 	}
 	return len(order)
+}
+
+// inOrder compares steps by when they are set. Parameters of coalescing go by their names: ice
+// takes no rx-usecs while adaptive-rx is on, and ionic no tx-usecs but what rx-usecs is
+// (ice_set_rc_coalesce, ionic_set_coalesce, Linux 7.2).
+func inOrder(a, b Step) int {
+	byRank := cmp.Compare(rank(a.Name), rank(b.Name))
+	if byRank == 0 && strings.HasPrefix(a.Name, "coalesce ") && strings.HasPrefix(b.Name, "coalesce ") {
+		return cmp.Compare(a.Name, b.Name)
+	}
+	return byRank
 }
 
 // ringRX is the ring that some settings cut.

@@ -96,6 +96,8 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		}
 	}
 	reports := map[int]*StepReport{}
+	shows := u.reveals(which)
+	u.show(shows)
 	for _, i := range which { // before any of it changes
 		if u.journal.Steps[i].Keep {
 			reports[i] = u.look(i)
@@ -103,7 +105,7 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 	}
 	u.begin(which, reports)
 	for _, i := range slices.Backward(which) {
-		if s := u.journal.Steps[i]; !s.Keep {
+		if s := u.journal.Steps[i]; !s.Keep && !slices.Contains(shows, i) {
 			r := u.look(i)
 			reports[i] = r
 			u.leave(s, r)
@@ -113,11 +115,13 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 	for rank := range ranks {
 		for _, i := range which {
 			s, r := u.journal.Steps[i], reports[i]
-			if s.rank() == rank && (r.Result == Already || r.Result == Restored) {
+			if r != nil && s.rank() == rank && (r.Result == Already || r.Result == Restored) {
 				u.back(s, r)
 			}
 		}
 	}
+	u.again(which, reports)
+	u.hide(shows, which, reports)
 	u.note(which, reports)
 	u.settle(which, reports)
 	var out []StepReport
@@ -127,6 +131,24 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		}
 	}
 	return out
+}
+
+// again tries once more what could not be restored: what was restored after it may have been in
+// the way. ionic takes no tx-usecs but the rx-usecs that is set (ionic_set_coalesce of
+// ionic_ethtool.c), ice no channels while there is a rule (ice_set_channels of ice_ethtool.c,
+// Linux 7.2).
+func (u *undoing) again(which []int, reports map[int]*StepReport) {
+	for _, i := range slices.Backward(which) {
+		if reports[i] == nil || reports[i].Result != Failure || u.dry {
+			continue
+		}
+		r := u.look(i)
+		u.back(u.journal.Steps[i], r)
+		if r.Result == Already || r.Result == Restored {
+			r.Result, r.Now = Restored, reports[i].Now
+			reports[i] = r
+		}
+	}
 }
 
 // begin notes that what is to be kept may from now on read anything: the undoing of what

@@ -3,10 +3,14 @@
 package nic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/driver"
+	"golang.org/x/sys/unix"
 )
 
 // attempt is what a refused call wanted, as far as the state of the interface can explain that.
@@ -50,10 +54,7 @@ func init() { // the looks are made by what refers to them
 			text, err := d.rssText()
 			return "", err == nil && text != rssDefault
 		},
-		remedy.RulesSet: func(d *Device, _ attempt) (string, bool) {
-			n, err := d.HasRules()
-			return "", err == nil && n > 0
-		},
+		remedy.RulesSet: (*Device).rulesInTheWay,
 		remedy.ProviderSet: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Queues()
 			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider != ProviderNone && q.Provider != ProviderXSK })
@@ -66,6 +67,9 @@ func init() { // the looks are made by what refers to them
 			all, err := d.Coalescing()
 			_, has := all[a.coalesce]
 			return "the driver has no " + a.coalesce, err == nil && a.coalesce != "" && !has
+		},
+		remedy.IonicTX: func(d *Device, a attempt) (string, bool) {
+			return "", followsRX(d.ways(), a.coalesce)
 		},
 		remedy.AdaptiveOn: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Coalescing()
@@ -128,4 +132,41 @@ func (d *Device) aboveChannelsMax(a attempt) (string, bool) {
 	c, err := d.Channels()
 	above := a.channels.RX > c.RXMax || a.channels.TX > c.TXMax || a.channels.Other > c.OtherMax || a.channels.Combined > c.CombinedMax
 	return fmt.Sprintf("the driver's maximum is %v", Channels{RX: c.RXMax, TX: c.TXMax, Other: c.OtherMax, Combined: c.CombinedMax}), err == nil && above
+}
+
+func (d *Device) rulesInTheWay(attempt) (string, bool) {
+	n, err := d.HasRules()
+	return fmt.Sprintf("ntuple rules may be in the way: %s has %d", d.Name, n), err == nil && n > 0
+}
+
+// heldByRules adds to the error of a number of channels what ice tells the kernel's log only: it
+// changes none while there is a rule, of those too that it makes for aRFS (ice_set_channels of
+// ice_ethtool.c, Linux 7.2).
+func (d *Device) heldByRules(err error) error {
+	var e *fault.Error
+	if !errors.As(err, &e) || !errors.Is(err, unix.EOPNOTSUPP) || !d.ways().RulesHoldChannels {
+		return err
+	}
+	if n, cerr := d.HasRules(); cerr == nil {
+		e.Ack = withRules(e.Ack, d.Name, n)
+	}
+	return err
+}
+
+// withRules are the kernel's own words, if there are any, and what the driver does not say.
+func withRules(ack, dev string, n int) string {
+	if n == 0 {
+		return ack
+	}
+	words := fmt.Sprintf("ntuple rules are in the way: %s has %d", dev, n)
+	if ack != "" {
+		words = ack + ": " + words
+	}
+	return words
+}
+
+// followsRX: as long as RX and TX of a queue share an interrupt, ionic changes only what is of RX
+// (ionic_set_coalesce of ionic_ethtool.c, Linux 7.2).
+func followsRX(drv driver.Driver, coalesce string) bool {
+	return drv.TXFollows && (coalesce == "tx-usecs" || coalesce == "adaptive-tx")
 }

@@ -17,6 +17,7 @@ const (
 	FeatureTSO    = "tx-tcp-segmentation"
 	FeatureSG     = "tx-scatter-gather"
 	FeatureNTuple = "rx-ntuple-filter"
+	FeatureRXHash = "rx-hashing"
 )
 
 // Feature is an offload of an interface.

@@ -34,7 +34,7 @@ func (d *Device) TableWithout(out ...int) (string, error) {
 		return "", &fault.Error{Op: d.op("keep RX queues %s free of other flows", listed(out)), Err: fmt.Errorf("these are all its %d RX queues, and none would be left for other flows", n),
 			How: fmt.Sprintf("make more: %s; or use fewer: --queues, or --flows", d.MoreQueues(fmt.Sprint(n+1)))}
 	}
-	before, err := d.Indirection()
+	before, err := d.Table()
 	if err != nil {
 		return "", err
 	}

@@ -166,7 +166,7 @@ func (d *Device) SetChannels(c Channels) error {
 		}
 	})
 	if err != nil {
-		return failed(remedy.ChannelsSet, d.op("set the channels %v", c), err, d.on(attempt{queue: noQueue, channels: c, value: c.String()}))
+		return d.heldByRules(failed(remedy.ChannelsSet, d.op("set the channels %v", c), err, d.on(attempt{queue: noQueue, channels: c, value: c.String()})))
 	}
 	return nil
 }

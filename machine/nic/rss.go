@@ -3,6 +3,7 @@
 package nic
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,6 +29,39 @@ func (d *Device) Indirection() ([]uint32, error) {
 		c.cmd = unix.ETHTOOL_GRXFHINDIR
 	}
 	return append([]uint32(nil), c.ring[:c.size]...), nil
+}
+
+// ErrTableHidden is why the RSS table cannot be told: what reads is not what was set.
+var ErrTableHidden = errors.New("the driver shows zeros while rx-hashing is off, whatever is set")
+
+// Table reads the indirection table as it was set. A driver that shows zeros instead is an
+// [ErrTableHidden]: written back, they would be the table.
+//
+// With rx-hashing off idpf shows zeros in the place of the table that it has, and stores what it
+// is given (idpf_get_rxfh, idpf_set_rxfh of idpf_ethtool.c, Linux 7.2). ice and i40e write zeros
+// to the NIC, which is what they then read (ice_vsi_manage_rss_lut of ice_lib.c, ice_get_rxfh of
+// ice_ethtool.c; i40e_clear_rss_lut of i40e_main.c).
+func (d *Device) Table() ([]uint32, error) {
+	table, err := d.Indirection()
+	if err != nil || slices.ContainsFunc(table, func(q uint32) bool { return q != 0 }) {
+		return table, err
+	}
+	queues, err := d.Queues()
+	if err != nil {
+		return nil, err
+	}
+	all, err := d.Features()
+	if err == nil && tableHidden(table, len(queues), all[FeatureRXHash]) {
+		err = &fault.Error{Op: d.op("read the RSS indirection table"), Err: ErrTableHidden, How: "turn rx-hashing on: ethtool -K " + d.Name + " rxhash on"}
+	}
+	return table, err
+}
+
+// tableHidden reports whether a table may be another one than it reads. Where rx-hashing is off for
+// good, or the driver does without it (mlx5, with compressed completions), zeros are zeros.
+func tableHidden(table []uint32, queues int, hashing Feature) bool {
+	zeros := !slices.ContainsFunc(table, func(q uint32) bool { return q != 0 })
+	return zeros && queues > 1 && hashing.Known && hashing.Hard && !hashing.Wanted && !hashing.Active
 }
 
 // SetIndirection writes the table (ETHTOOL_SRXFHINDIR, ioctl); an empty one
@@ -105,7 +139,7 @@ func canonicalTable(v string) (string, error) {
 // rssText is the indirection table. One that is the kernel's default is called
 // so: set as a table it would no longer follow the number of queues.
 func (d *Device) rssText() (string, error) {
-	table, err := d.Indirection()
+	table, err := d.Table()
 	if err != nil {
 		return "", err
 	}

@@ -38,3 +38,27 @@ func TestIsDefault(t *testing.T) {
 		t.Error("wrong")
 	}
 }
+
+// Zeros are not the table where rx-hashing was switched off; in all other cases they are.
+func TestTableHidden(t *testing.T) {
+	zeros := make([]uint32, 8)
+	off := Feature{Known: true, Hard: true}
+	for name, x := range map[string]struct {
+		table   []uint32
+		queues  int
+		hashing Feature
+		want    bool
+	}{
+		"off":                 {zeros, 4, off, true},
+		"on":                  {zeros, 4, Feature{Known: true, Hard: true, Wanted: true, Active: true}, false},
+		"off, and shown":      {[]uint32{0, 0, 1, 0}, 4, off, false},
+		"one queue":           {zeros, 1, off, false},
+		"never on":            {zeros, 4, Feature{Known: true}, false},
+		"the driver's choice": {zeros, 4, Feature{Known: true, Hard: true, Wanted: true}, false},
+		"an old kernel":       {zeros, 4, Feature{}, false},
+	} {
+		if got := tableHidden(x.table, x.queues, x.hashing); got != x.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

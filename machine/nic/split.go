@@ -10,6 +10,7 @@ import (
 
 	"github.com/mdlayher/netlink"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -124,7 +125,17 @@ func (d *Device) splitSetting(s *setting.Setting) {
 		return d.askSplit(h)
 	}
 	s.Leave = parsed(parseSplit, d.leaveSplit)
+	s.Enough = func(v string) bool {
+		h, err := parseSplit(v)
+		return err == nil && splitTells(d.ways(), h.State)
+	}
 	s.Canon, s.Complete, s.Follows = rewritten(parseSplit), completeSplit, splitFollows
+}
+
+// splitTells reports whether a state that reads so is so for whoever receives, asked for or not:
+// off, and on where the driver splits when nobody asks. bnxt says on where it aggregates.
+func splitTells(drv driver.Driver, s Split) bool {
+	return s == SplitOff || s == SplitOn && drv.AutoIsOn
 }
 
 // askSplit is SetHeaderSplit that reports whether the kernel had anything to change: it

@@ -36,3 +36,12 @@ func TestSplitNone(t *testing.T) {
 		}
 	}
 }
+
+// Only where a driver splits when nobody asks does reading on tell that it is on.
+func TestSplitTells(t *testing.T) {
+	for model, want := range map[string]bool{"idpf": true, "fbnic": true, "bnxt_en": false, "gve": false, "nobody knows": false, "": false} {
+		if splitTells(driver.Of(model), SplitOn) != want || !splitTells(driver.Of(model), SplitOff) || splitTells(driver.Of(model), SplitUnknown) {
+			t.Error(model)
+		}
+	}
+}

@@ -19,6 +19,9 @@ type Setting struct {
 	// again; if it does not, Set sets it. nil: reading tells.
 	Ask   func(string) (changed bool, err error)
 	Leave func(string) error
+	// Enough reports that a text need not be asked for where it reads so already, unless for what
+	// looks at what was asked for. nil: each must be.
+	Enough func(text string) bool
 	// Canon makes a text that somebody typed canonical, or refuses it, without
 	// looking at the host; nil: it is.
 	Canon func(typed string) (string, error)
@@ -107,7 +110,7 @@ func Apply(s Setting, where, want string) error {
 	if err != nil {
 		return err
 	}
-	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || now == want && s.Ask == nil {
+	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || s.Ask == nil && s.Reads(want, now) {
 		return err
 	}
 	_, err = s.ask(where, want)

@@ -78,3 +78,11 @@ func TestApplyRefuses(t *testing.T) {
 		t.Errorf("nonsense: %v, set %q", err, d.log)
 	}
 }
+
+// What reads as it does when a text was set is not set again, though the text is another.
+func TestApplyFollows(t *testing.T) {
+	d := &device{now: "a 7, b 1"}
+	if err := setting.Apply(d.setting(), "eth0", "a 0"); err != nil || len(d.log) > 0 {
+		t.Errorf("%v, set %q", err, d.log)
+	}
+}

@@ -42,6 +42,7 @@ func (r *Receiver) Evidence() stream.Evidence {
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64)) {
 	q := r.queue
 	figure("devmem_queue", "1", float64(q.ID))
+	e.Notes = append(e.Notes, q.Notes()...)
 	if on, ok := q.Landed(r.fd); ok && on.ID != nicqueue.Elsewhere {
 		figure("devmem_flow_queue", "1", float64(on.ID))
 	}

@@ -60,7 +60,7 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
 		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("%s has %d RX queue, but the flow needs one to itself", d.Name, len(all)), How: "make more: " + d.MoreQueues("2")}
 	}
-	if _, err := d.Indirection(); err != nil {
+	if _, err := d.Indirection(); err != nil && !noTable(err, err) {
 		return Unsupported(mode, err)
 	}
 	if _, err := d.HasRules(); err != nil {

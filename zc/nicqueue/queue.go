@@ -26,6 +26,7 @@ type Queue struct {
 	pool    uint64 // the page pool that it got with our memory; 0: not known
 
 	stranger stranger
+	unfenced bool // others may use it
 }
 
 // Take prepares a queue of o.Dev. A NIC that cannot is an [*fault.Unsupported]
@@ -56,10 +57,7 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if err := q.changes.KeepFree(q.Dev, append([]int{q.ID}, o.Beside...)...); err != nil {
-		return Unsupported(q.mode, err)
-	}
-	return nil
+	return q.keepFree(o.Beside)
 }
 
 // Bound is called when the queue's memory is bound: it must show in the queue.

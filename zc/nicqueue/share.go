@@ -33,8 +33,5 @@ func (q *Queue) share(o stream.NICQueue) (err error) {
 	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	if err := q.changes.KeepFree(q.Dev, append([]int{q.ID}, o.Beside...)...); err != nil {
-		return Unsupported(q.mode, err)
-	}
-	return nil
+	return q.keepFree(o.Beside)
 }

@@ -132,6 +132,7 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 // testify adds what the device says.
 func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v float64), m *member) {
 	figure("zcrx_queue", "1", float64(r.queue.ID))
+	e.Notes = append(e.Notes, r.queue.Notes()...)
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
 	if q, ok := r.queue.Landed(r.fd); ok && q.ID != nicqueue.Elsewhere {
 		figure("zcrx_flow_queue", "1", float64(q.ID))

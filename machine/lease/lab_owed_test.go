@@ -56,6 +56,7 @@ func (o *owing) beside() (nic.Rule, error) {
 	return at, err
 }
 
+// withOwing calls f with the receiver's interface, and demands that it leaves no rule.
 func withOwing(t *testing.T, f func(o *owing) error) {
 	t.Helper()
 	needLab(t)

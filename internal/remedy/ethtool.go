@@ -47,6 +47,7 @@ const (
 	fromRings    = "ethtool netlink: rings-get"
 	fromFeatures = "ethtool netlink: features-get"
 	fromQueues   = "netdev netlink: queue-get"
+	fromDriver   = "ioctl SIOCETHTOOL: GDRVINFO"
 	fromXDP      = "rtnetlink: IFLA_XDP"
 	fromRules    = "ioctl ETHTOOL_GRXCLSRLCNT"
 	xdpOff       = "stop the program that attached it; one that ip attached goes by ip link set dev DEV xdp off " +

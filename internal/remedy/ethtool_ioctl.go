@@ -16,6 +16,7 @@ const (
 	RSSSetTable   Call = "ioctl SIOCETHTOOL: SRXFHINDIR"
 	RulesCount    Call = "ioctl SIOCETHTOOL: GRXCLSRLCNT"
 	RulesList     Call = "ioctl SIOCETHTOOL: GRXCLSRLALL"
+	RuleGet       Call = "ioctl SIOCETHTOOL: GRXCLSRULE"
 	RuleInsert    Call = "ioctl SIOCETHTOOL: SRXCLSRLINS"
 	RuleDelete    Call = "ioctl SIOCETHTOOL: SRXCLSRLDEL"
 	ContextNew    Call = "ioctl SIOCETHTOOL: SRSSH of a new context"
@@ -29,6 +30,8 @@ const (
 	NTupleOff    Fact = "the feature rx-ntuple-filter of DEV is off"
 	NTupleDenied Fact = "bnxt has dropped the feature rx-ntuple-filter"
 	NoSuchQueue  Fact = "DEV has no such RX queue"
+	NoIPv6Rules  Fact = "the rule is for IPv6, of which idpf has none"
+	RuleIPv6     Fact = "the rule is for IPv6"
 )
 
 func ioctlRows() []Row {
@@ -72,13 +75,23 @@ func ioctlRows() []Row {
 
 func ruleRows() []Row {
 	const (
+		fromRule = "the rule's addresses"
 		ntupleOn = "ethtool -K DEV ntuple on"
 		noNTuple = "ethtool -K DEV ntuple off"
 		oneSet   = "delete the rules that nobody needs (ethtool -N DEV delete N), or use another NIC: " +
 			"some drivers accept only one set of fields, so a rule that is there may be in the way"
 		addBack = "add the rules again, as ethtool -n showed them"
+		useIPv4 = "use IPv4: leave out --ipv6, or name an IPv4 address"
+		mayIPv4 = useIPv4 + "; if that is refused too, " + oneSet
 	)
 	return slices.Concat(
+		of(RuleGet,
+			Row{Errno: unix.EAGAIN, Cause: "the device has no time for the driver's question", Do: "run zcbench again in a moment", Look: "dmesg",
+				Kernel: "drivers/net/ethernet/google/gve/gve_adminq.c: gve_adminq_parse_err"},
+			Row{Errno: unix.ENOENT, Cause: "the driver lists the rule, and does not know it", Do: "read what the driver says of it in the kernel's log",
+				Look: "ethtool -n DEV, or dmesg,", Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_get_rxnfc"},
+			Row{Errno: unix.EINVAL, Cause: "the driver lists the rule, and does not tell what it is for", Do: "read what the driver says of it in the kernel's log",
+				Look: "ethtool -n DEV, or dmesg,", Kernel: "drivers/net/ethernet/meta/fbnic/fbnic_ethtool.c: fbnic_get_cls_rule"}),
 		of(RuleInsert,
 			Row{Errno: unix.EPERM, If: told(NTupleDenied, fromFeatures), Cause: "bnxt has no rules with so many RX rings",
 				Do: "use fewer queues: --channels N, or ethtool -L DEV combined N; the kernel's log (dmesg) says how many it " +
@@ -93,13 +106,19 @@ func ruleRows() []Row {
 				Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_srxclsrlins"},
 			Row{Errno: unix.EAGAIN, Cause: "the driver is resetting the NIC", Do: "run zcbench again when DEV is back", Look: "dmesg",
 				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_add_ntuple_cls_rule"},
+			Row{Errno: unix.EOPNOTSUPP, If: told(NoIPv6Rules, fromDriver), Cause: "idpf has rules for IPv4 only", Do: useIPv4, Look: "ethtool -i DEV",
+				Kernel: "drivers/net/ethernet/intel/idpf/idpf_virtchnl.c: idpf_sideband_flow_type_ena"},
 			Row{Errno: unix.EOPNOTSUPP, If: told(NTupleOff, fromFeatures), Cause: "the driver takes no rules without ntuple",
 				Do: "turn ntuple on: " + ntupleOn, Look: "ethtool -k DEV", Effect: Undoable, Undo: noNTuple,
 				Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_set_rxnfc"},
+			Row{Errno: unix.EOPNOTSUPP, If: told(RuleIPv6, fromRule), Cause: "the driver may have no rules for IPv6, or none that match addresses and ports in full",
+				Do: mayIPv4, Look: "ethtool -n DEV", Effect: Undoable, Undo: addBack, Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_add_flow_steer"},
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver does not accept rules that match addresses and ports in full, and zcbench makes no others",
 				Do: oneSet, Look: "ethtool -n DEV", Effect: Undoable, Undo: addBack, Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_add_flow_steer"},
 			Row{Errno: unix.EINVAL, If: told(NoSuchQueue, fromQueues), Cause: "there is no such queue", Do: "choose another queue with --queue",
 				Look: "ethtool -l DEV", Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_fs_ethtool.c: validate_flow"},
+			Row{Errno: unix.EINVAL, If: told(RuleIPv6, fromRule), Cause: "the driver may have no rules for IPv6, or does not accept such a rule, or has it already (ice)",
+				Do: mayIPv4, Look: "ethtool -n DEV, or dmesg,", Effect: Undoable, Undo: addBack, Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool_fdir.c: ice_add_fdir_ethtool"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not accept such a rule, or has it already (ice)", Do: oneSet, Look: "ethtool -n DEV, or dmesg,",
 				Effect: Undoable, Undo: addBack, Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool_fdir.c: ice_add_fdir_ethtool"},
 			Row{Errno: unix.ENOSPC, Cause: "the NIC's table of rules is full", Do: "delete rules that nobody needs (ethtool -N DEV delete N)",

@@ -49,7 +49,7 @@ func (l *Lease) missing(wants []Want) (fresh []Want, reset map[int]string, err e
 			continue
 		}
 		s := l.journal.Steps[which[at]]
-		set, err := l.where.setting(s)
+		set, err := l.setting(which[at])
 		if err != nil {
 			return nil, nil, err
 		}

@@ -63,11 +63,14 @@ func (f *file) rewrite(j *Journal) error {
 		return err
 	}
 	steps := line{}
-	rest := line{Reset: map[int]string{}, Became: map[int]string{}}
+	rest := line{Reset: map[int]string{}, Where: map[int]string{}, Became: map[int]string{}}
 	for i, s := range j.Steps {
 		if s.was != "" {
 			rest.Reset[i] = s.Set
 			s.Set = s.was
+		}
+		if s.note != "" {
+			rest.Where[i] = s.note
 		}
 		if s.became != "" {
 			rest.Became[i] = s.became

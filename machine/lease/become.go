@@ -36,7 +36,7 @@ func (l *Lease) standing() []int {
 func (l *Lease) verify(may func(s Step, now string) bool) (lost bool, err error) {
 	for _, i := range l.standing() {
 		s := l.journal.Steps[i]
-		set, err := l.where.setting(s)
+		set, err := l.setting(i)
 		if err != nil {
 			return lost, err
 		}

@@ -12,14 +12,21 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
 
 // finishFake is finishOne on the machine that is a table.
 func finishFake(t *testing.T, path, boot string, m *machine, o FinishOptions) *Report {
 	t.Helper()
+	return finishWith(t, path, boot, m.setting, o)
+}
+
+// finishWith is the same on other settings.
+func finishWith(t *testing.T, path, boot string, fake func(Step) (setting.Setting, error), o FinishOptions) *Report {
+	t.Helper()
 	defer func(f func() *places) { newPlaces = f }(newPlaces)
-	newPlaces = func() *places { return &places{opened: map[string]*nic.Device{}, fake: m.setting} }
+	newPlaces = func() *places { return &places{opened: map[string]*nic.Device{}, fake: fake} }
 	defer func(f func(uint64, func() error) error) { enterNetns = f }(enterNetns)
 	enterNetns = func(_ uint64, f func() error) error { return f() }
 	return finishOne(path, boot, o)

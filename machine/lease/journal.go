@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/cmdline"
+	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
 
 // Version of the journal's format. A reader refuses newer ones. 2 has Reset, 3 a
-// checksum in every line.
-const Version = 3
+// checksum in every line, 4 has Where.
+const Version = 4
 
 const (
 	journalKind = "zcbench-lease"
@@ -45,6 +46,7 @@ type Step struct {
 	became string // of a Keep, when all was set
 	fresh  bool   // it was never set yet
 	was    string // what Set was before it was last changed; "": it was not
+	note   string // where what was made is, see [setting.Setting].Noted
 }
 
 func (s Step) where() string {
@@ -69,7 +71,7 @@ func (s Step) same(t Step) bool {
 }
 
 // line is a line of the journal. The first has Kind and what describes the lease;
-// the others one of Steps, Reset, Became, Undone, Left.
+// the others one of Steps, Reset, Where, Became, Undone, Left.
 type line struct {
 	Kind    string `json:"kind,omitempty"` // "zcbench-lease"
 	Version int    `json:"version,omitempty"`
@@ -79,6 +81,7 @@ type line struct {
 
 	Steps  []Step         `json:"steps,omitempty"`  // are about to be set; numbered from 0 through the file
 	Reset  map[int]string `json:"reset,omitempty"`  // steps that are about to be set to something else
+	Where  map[int]string `json:"where,omitempty"`  // where a step is about to make something, or has
 	Became map[int]string `json:"became,omitempty"` // what was to be kept, after all was set
 	Undone []int          `json:"undone,omitempty"` // are as before
 	Left   []int          `json:"left,omitempty"`   // were changed by others, and left
@@ -215,7 +218,15 @@ func (j *Journal) add(l line) error {
 	if err := j.fits(l); err != nil {
 		return err
 	}
-	j.Steps = append(j.Steps, l.Steps...)
+	for _, s := range l.Steps {
+		if j.Version < 4 && noted(s.Name) { // or there is no first line that says it
+			s.note = setting.Unnoted
+		}
+		j.Steps = append(j.Steps, s)
+	}
+	for i, v := range l.Where {
+		j.Steps[i].note = v
+	}
 	for i, v := range l.Reset {
 		j.Steps[i].reset(v)
 	}
@@ -242,7 +253,7 @@ func (j *Journal) fits(l line) error {
 		}
 	}
 	steps := len(j.Steps) + len(l.Steps)
-	for _, which := range [][]int{slices.Collect(maps.Keys(l.Reset)), slices.Collect(maps.Keys(l.Became)), l.Undone, l.Left} {
+	for _, which := range [][]int{slices.Collect(maps.Keys(l.Reset)), slices.Collect(maps.Keys(l.Where)), slices.Collect(maps.Keys(l.Became)), l.Undone, l.Left} {
 		for _, i := range which {
 			if i < 0 || i >= steps {
 				return fmt.Errorf("step %d of %d", i, steps)
@@ -250,6 +261,24 @@ func (j *Journal) fits(l line) error {
 		}
 	}
 	return nil
+}
+
+// setting reaches the setting of a step, and writes down what is noted of it; f nil: nowhere.
+func (j *Journal) setting(p *places, f *file, i int) (setting.Setting, error) {
+	set, err := p.setting(j.Steps[i])
+	if err != nil || set.Noted == nil {
+		return set, err
+	}
+	return set.Noted(j.Steps[i].note, func(note string) error {
+		j.Steps[i].note = note
+		if f == nil {
+			return nil
+		}
+		if err := f.write(line{Where: map[int]string{i: note}}); err != nil {
+			return fmt.Errorf("write the journal of a lease: %w", err)
+		}
+		return nil
+	}), nil
 }
 
 // file is a journal that is being written. It is locked while it is open.

@@ -215,7 +215,8 @@ func (l *Lease) plan(steps []Step) ([]Step, error) {
 	}
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return l.enough(s, steps) })
 	slices.SortStableFunc(steps, inOrder)
-	return append(l.keeps(steps), steps...), nil
+	keeps, err := l.keeps(steps)
+	return append(keeps, steps...), err
 }
 
 // enough reports whether a step, of those that are to be set, changes nothing for this lease: each
@@ -237,9 +238,14 @@ func (l *Lease) enough(s Step, steps []Step) bool {
 func (l *Lease) find(s *Step) error {
 	set, err := l.where.setting(*s)
 	if err == nil {
-		s.Before, err = set.Get()
+		s.Before, err = patientGet(set)
 	}
 	return err
+}
+
+// setting reaches the setting of a step of the lease.
+func (l *Lease) setting(i int) (setting.Setting, error) {
+	return l.journal.setting(&l.where, l.file, i)
 }
 
 func (l *Lease) lock(s scope) error {
@@ -254,8 +260,8 @@ func (l *Lease) lock(s scope) error {
 }
 
 // keeps are the settings that the steps may take with them.
-func (l *Lease) keeps(steps []Step) []Step {
-	var out, has []Step
+func (l *Lease) keeps(steps []Step) (out []Step, err error) {
+	var has []Step
 	for _, i := range l.journal.owed(false) { // what the lease has found, it restores
 		has = append(has, l.journal.Steps[i])
 	}
@@ -263,10 +269,15 @@ func (l *Lease) keeps(steps []Step) []Step {
 		for _, name := range names {
 			k := s
 			k.Name, k.Set, k.Keep = name, "", true
-			known := slices.ContainsFunc(slices.Concat(steps, out, has), k.same)
-			if !known && l.find(&k) == nil { // what cannot be read cannot be kept
-				out = append(out, k)
+			if slices.ContainsFunc(slices.Concat(steps, out, has), k.same) {
+				continue
 			}
+			switch ferr := l.find(&k); {
+			case ferr == nil:
+				out = append(out, k)
+			case busy(ferr): // it could be read at another time, and is not to be lost
+				err = errors.Join(err, ferr)
+			} // what cannot be read cannot be kept
 		}
 	}
 	for _, s := range steps {
@@ -278,7 +289,7 @@ func (l *Lease) keeps(steps []Step) []Step {
 		}
 		keep(s, l.where.forgotten(s)...)
 	}
-	return out
+	return out, err
 }
 
 // record writes the steps down, and makes them the last ones of the lease.
@@ -325,7 +336,7 @@ func (l *Lease) set(which []int) error {
 // asked for before by somebody else owes nothing.
 func (l *Lease) setOne(i int, s Step) error {
 	l.journal.Steps[i].fresh = false
-	set, err := l.where.setting(s)
+	set, err := l.setting(i)
 	if err != nil {
 		return err
 	}

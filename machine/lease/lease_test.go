@@ -24,12 +24,14 @@ type machine struct {
 	values map[string]string
 	log    []string
 	refuse map[string]error          // by setting: what Set answers
+	unread map[string]error          // by setting: what Get answers
+	asked  map[string]int            // by setting: how often Get was asked
 	after  map[string]func(*machine) // by setting: what else Set does
 }
 
 func newMachine() *machine {
 	return &machine{values: map[string]string{"mtu": "1500", "channels": "4", "rss": "default", "header-split": "off", "feature rx-gro": "on", "irqbalance": "running"},
-		refuse: map[string]error{}, after: map[string]func(*machine){}}
+		refuse: map[string]error{}, unread: map[string]error{}, asked: map[string]int{}, after: map[string]func(*machine){}}
 }
 
 func (m *machine) setting(s Step) (setting.Setting, error) {
@@ -38,10 +40,11 @@ func (m *machine) setting(s Step) (setting.Setting, error) {
 	}
 	return setting.Setting{Name: s.Name,
 		Get: func() (string, error) {
+			m.asked[s.Name]++
 			if s.Name == "rss" && m.values[hashing] == "off" { // as idpf has it
 				return "", nic.ErrTableHidden
 			}
-			return m.values[s.Name], nil
+			return m.values[s.Name], m.unread[s.Name]
 		},
 		Set: func(v string) error {
 			m.log = append(m.log, s.Name+"="+v)
@@ -398,6 +401,7 @@ func FuzzJournal(f *testing.F) {
 `
 	f.Add([]byte(old))
 	f.Add(sealed(strings.Replace(old, `"version":1`, `"version":3`, 1)))
+	f.Add(sealed(strings.Replace(old, `"version":1`, `"version":4`, 1) + `{"where":{"0":"at 7"}}` + "\n"))
 	f.Add([]byte(`{"kind":"zcbench-lease","version":1}`))
 	f.Add([]byte("{}\n{}\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -17,6 +17,13 @@ import (
 // errNoNetns is a network namespace that does not exist any more.
 var errNoNetns = errors.New("the network namespace is gone, and its settings with it")
 
+// notOne are what a path answers that leads to no network namespace any more, or to none that
+// this process may look at.
+var notOne = []unix.Errno{unix.ENOENT, unix.ESRCH, unix.ENOTDIR, unix.EINVAL, unix.EACCES}
+
+// listNamespaces is namespaces; tests list others.
+var listNamespaces = namespaces
+
 // inNetns does f in the network namespace with a cookie: on this thread if that is
 // in it, or cookie is 0, else on one of its own.
 func inNetns(cookie uint64, f func() error) error {
@@ -30,7 +37,8 @@ func inNetns(cookie uint64, f func() error) error {
 	if here == cookie {
 		return f()
 	}
-	for _, path := range namespaces() {
+	var unseen error
+	for _, path := range listNamespaces() {
 		found := false
 		err := tune.InNetns(path, func() error {
 			there, err := netnsCookie()
@@ -46,6 +54,12 @@ func inNetns(cookie uint64, f func() error) error {
 		if errors.Is(err, unix.EPERM) {
 			return err
 		}
+		if err != nil && !slices.ContainsFunc(notOne, func(e unix.Errno) bool { return errors.Is(err, e) }) {
+			unseen = err
+		}
+	}
+	if unseen != nil { // it may be the one
+		return unseen
 	}
 	return errNoNetns
 }

@@ -68,3 +68,10 @@ func restarts(name string) bool {
 	word, _, _ := strings.Cut(name, " ")
 	return word == "channels" || word == "ring" || word == "rx-buf-len"
 }
+
+// noted reports whether setting it makes something that is found again by what was written down,
+// see [setting.Setting].Noted.
+func noted(name string) bool {
+	word, _, _ := strings.Cut(name, " ")
+	return word == "rule" || word == "rss-context"
+}

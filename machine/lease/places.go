@@ -103,10 +103,26 @@ func (p *places) setting(s Step) (setting.Setting, error) {
 // nameOf is what an interface is called now: it may have been renamed.
 func nameOf(index int) (string, error) {
 	i, err := net.InterfaceByIndex(index)
+	if errno := unix.Errno(0); errors.As(err, &errno) { // the kernel was not asked, or gave no list
+		return "", fmt.Errorf("find interface %d: %w", index, err)
+	}
 	if err != nil {
 		return "", errGone
 	}
 	return i.Name, nil
+}
+
+// gone reports whether an error of a step's setting says that what had it is no more. Drivers
+// answer ENODEV also while they reset their NIC (net/ethtool/netlink.c: ethnl_ops_begin).
+func (p *places) gone(s Step, err error) bool {
+	if past := (*setting.Gone)(nil); errors.Is(err, errGone) || errors.As(err, &past) {
+		return true
+	}
+	if !errors.Is(err, unix.ENODEV) || s.Dev == "" || p.fake != nil {
+		return false
+	}
+	_, nerr := nameOf(s.Index)
+	return errors.Is(nerr, errGone)
 }
 
 // queueSettings are the names of what a restart of the queues may disturb.

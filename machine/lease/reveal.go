@@ -120,6 +120,6 @@ func (u *undoing) hide(shows, which []int, reports map[int]*StepReport) {
 				r.fail(&fault.Error{Op: "it stays on until the RSS table of " + s.Dev + " is restored", How: reports[t].Fix})
 			}
 		}
-		u.back(s, r)
+		u.back(i, r)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -31,7 +32,7 @@ func older(t *testing.T, b []byte) []byte {
 	for l := range bytes.Lines(b) {
 		out = append(append(out, l[:len(l)-1-sumLen]...), "}\n"...)
 	}
-	out = bytes.Replace(out, []byte(`"version":3`), []byte(`"version":2`), 1)
+	out = bytes.Replace(out, fmt.Appendf(nil, `"version":%d`, Version), []byte(`"version":2`), 1)
 	if j, err := parse(out); err != nil || j.trusted || j.Version != 2 {
 		t.Fatalf("%+v, %v: %s", j, err, out)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -108,15 +109,15 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 		if s := u.journal.Steps[i]; !s.Keep && !slices.Contains(shows, i) {
 			r := u.look(i)
 			reports[i] = r
-			u.leave(s, r)
-			u.back(s, r)
+			u.leave(i, r)
+			u.back(i, r)
 		}
 	}
 	for rank := range ranks {
 		for _, i := range which {
 			s, r := u.journal.Steps[i], reports[i]
 			if r != nil && s.rank() == rank && (r.Result == Already || r.Result == Restored) {
-				u.back(s, r)
+				u.back(i, r)
 			}
 		}
 	}
@@ -143,7 +144,7 @@ func (u *undoing) again(which []int, reports map[int]*StepReport) {
 			continue
 		}
 		r := u.look(i)
-		u.back(u.journal.Steps[i], r)
+		u.back(i, r)
 		if r.Result == Already || r.Result == Restored {
 			r.Result, r.Now = Restored, reports[i].Now
 			reports[i] = r
@@ -185,9 +186,9 @@ func (s Step) rank() int {
 func (u *undoing) look(i int) *StepReport {
 	s := u.journal.Steps[i]
 	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
-	set, err := u.where.setting(s)
+	set, err := u.setting(i)
 	if err == nil {
-		r.Now, err = set.Get()
+		r.Now, err = patientGet(set)
 	}
 	ours := set.Reads(s.Set, r.Now) || s.was != "" && set.Reads(s.was, r.Now)
 	if s.Keep {
@@ -202,7 +203,7 @@ func (u *undoing) look(i int) *StepReport {
 		r.fail(err)
 		r.Fix = u.byHand(s)
 	case err != nil:
-		r.fail(err)
+		u.fail(s, r, err)
 	case r.Now == s.Before, ours, u.force, s.onlyRead() && set.Ask == nil:
 		// back does the rest.
 	default:
@@ -224,29 +225,55 @@ func (u *undoing) byHand(s Step) string {
 	return "if the journal is right, set it by hand" + command + "; then, if nothing else in it is left: rm " + cmdline.Word(u.journal.Path)
 }
 
+// setting reaches the setting of a step.
+func (u *undoing) setting(i int) (setting.Setting, error) {
+	return u.journal.setting(u.where, u.file, i)
+}
+
 // fail notes an error, unless what had the setting is gone.
-func (r *StepReport) fail(err error) {
-	if errors.Is(err, unix.ENODEV) || errors.Is(err, errGone) {
+func (u *undoing) fail(s Step, r *StepReport, err error) {
+	if u.where.gone(s, err) {
 		r.Result = Gone
 		return
 	}
+	r.fail(err)
+}
+
+// fail notes an error. What was not restored for it stays owed.
+func (r *StepReport) fail(err error) {
 	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), fault.Fix(err)
 }
 
 // freeWithin is how long a queue may take to lose the memory of a process that
-// has died.
+// has died, and a driver to reset its NIC.
 const freeWithin = 5 * time.Second
+
+// again is after how long something that is busy is tried again.
+const again = 20 * time.Millisecond
+
+// busy reports whether it helps to try again.
+func busy(err error) bool { return errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EAGAIN) }
+
+// patientGet reads a setting that may be busy.
+func patientGet(set setting.Setting) (now string, err error) {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(again) {
+		if now, err = set.Get(); !busy(err) || time.Now().After(end) {
+			return now, err
+		}
+	}
+}
 
 // leave takes back what was asked for, where reading does not tell it. What then reads is
 // looked at when all else is restored, on which it may depend.
-func (u *undoing) leave(s Step, r *StepReport) {
+func (u *undoing) leave(i int, r *StepReport) {
 	if r.Result != Already && r.Result != Restored {
 		return
 	}
-	set, err := u.where.setting(s)
+	s := u.journal.Steps[i]
+	set, err := u.setting(i)
 	switch {
 	case err != nil:
-		r.fail(err)
+		u.fail(s, r, err)
 		return
 	case set.Leave == nil:
 		return
@@ -255,40 +282,42 @@ func (u *undoing) leave(s Step, r *StepReport) {
 		return
 	}
 	if err := u.patiently(s, func() error { return set.Leave(s.Before) }); err != nil {
-		r.fail(err)
+		u.fail(s, r, err)
 		return
 	}
 	r.Result, r.left = Restored, true
 }
 
-// patiently tries again while a queue has memory of a process that has died.
+// patiently tries again while the setting is busy, and while a queue has memory of a process that
+// has died.
 func (u *undoing) patiently(s Step, f func() error) error {
-	for end := time.Now().Add(freeWithin); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(freeWithin); ; time.Sleep(again) {
 		err := f()
-		busy := errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EBUSY)
-		if !busy || time.Now().After(end) || !u.where.bound(s) {
+		may := busy(err) || errors.Is(err, unix.EINVAL) && u.where.bound(s)
+		if !may || time.Now().After(end) {
 			return err
 		}
 	}
 }
 
 // back restores a step that may be, and must not be left.
-func (u *undoing) back(s Step, r *StepReport) {
+func (u *undoing) back(i int, r *StepReport) {
 	if r.Result != Already && r.Result != Restored || r.left {
 		r.left = false // the first time only
 		return
 	}
-	set, err := u.where.setting(s)
+	s := u.journal.Steps[i]
+	set, err := u.setting(i)
 	if err != nil {
-		r.fail(err)
+		u.fail(s, r, err)
 		return
 	}
 	if s.onlyRead() && set.Ask == nil {
 		return // it was so, and was only looked at
 	}
-	now, err := set.Get()
+	now, err := patientGet(set)
 	if err != nil {
-		r.fail(err)
+		u.fail(s, r, err)
 		return
 	}
 	if now == s.Before {
@@ -300,13 +329,13 @@ func (u *undoing) back(s Step, r *StepReport) {
 	}
 	err = u.patiently(s, func() error { return set.Set(s.Before) })
 	if err == nil {
-		now, err = set.Get()
+		now, err = patientGet(set)
 	}
 	if err == nil && !set.Reads(s.Before, now) {
 		err = fmt.Errorf("it was accepted without an error, but reads back %s", now)
 	}
 	if err != nil {
-		r.fail(err)
+		u.fail(s, r, err)
 		return
 	}
 	r.Result = Restored

@@ -4,13 +4,16 @@ package nic
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mdlayher/netlink"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
+	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
 
@@ -98,46 +101,98 @@ func (d *Device) tableOver(queues []uint32) ([]uint32, error) {
 	return table, nil
 }
 
+// isOver reports whether a table, however long it is, has some queues in turn.
+func isOver(table, queues []uint32) bool {
+	for i, q := range table {
+		if q != queues[i%len(queues)] {
+			return false
+		}
+	}
+	return len(table) > 0
+}
+
 // contextSetting is a context over the queues of arg, such as 2,3: it is present
 // or absent.
-func (d *Device) contextSetting(arg string) (get func() (string, error), set func(string) error, err error) {
+func (d *Device) contextSetting(s *setting.Setting, arg string) error {
 	var queues []uint32
 	for _, f := range strings.Split(arg, ",") {
 		q, err := parse32(f)
 		if err != nil || strconv.Itoa(int(q)) != f {
-			return nil, nil, fmt.Errorf("RSS context %q: want queues such as 2,3", arg)
+			return fmt.Errorf("RSS context %q: want queues such as 2,3", arg)
 		}
 		queues = append(queues, q)
 	}
-	find := func() (id uint32, ok bool, err error) {
-		want, err := d.tableOver(queues)
-		if err != nil {
-			return 0, false, err
-		}
-		all, err := d.Contexts()
-		i := slices.IndexFunc(all, func(c Context) bool { return slices.Equal(c.Table, want) })
-		if i < 0 {
-			return 0, false, err
-		}
-		return all[i].ID, true, err
+	hold(s, &placedContext{d, queues})
+	return nil
+}
+
+// placedContext is a context over some queues in turn; its place is its number.
+type placedContext struct {
+	d      *Device
+	queues []uint32
+}
+
+func (c *placedContext) make(write func(placeNote) error) error {
+	all, err := c.d.Contexts()
+	if err != nil {
+		return err
 	}
-	get = func() (string, error) {
-		_, ok, err := find()
-		if ok {
-			return present, err
-		}
-		return absent, err
+	note := placeNote{word: noteMaking}
+	for _, x := range all {
+		note.places = append(note.places, x.ID)
 	}
-	set = func(v string) error {
-		if v == present {
-			_, err := d.NewContext(queues)
-			return err
-		}
-		id, ok, err := find()
-		if err != nil || !ok {
-			return err
-		}
-		return d.DeleteContext(id)
+	if err := write(note); err != nil {
+		return err
 	}
-	return get, set, nil
+	id, err := c.d.NewContext(c.queues)
+	if err != nil {
+		return err
+	}
+	return write(placeNote{noteAt, []uint32{id}})
+}
+
+func (c *placedContext) look(but []uint32) (l placeLook, err error) {
+	all, err := c.d.Contexts()
+	for _, x := range all {
+		switch {
+		case slices.Contains(but, x.ID):
+		case isOver(x.Table, c.queues):
+			return placeLook{at: x.ID, found: true}, err
+		case len(x.Table) == 0:
+			l.unsure = append(l.unsure, x.ID)
+		}
+	}
+	return l, err
+}
+
+func (c *placedContext) holds(at uint32) (bool, error) {
+	all, err := c.d.Contexts()
+	return slices.ContainsFunc(all, func(x Context) bool {
+		return x.ID == at && (len(x.Table) == 0 || isOver(x.Table, c.queues))
+	}), err
+}
+
+func (c *placedContext) remove(at uint32) error {
+	err := c.d.DeleteContext(at)
+	if !errors.Is(err, unix.ENOENT) && !errors.Is(err, unix.EINVAL) {
+		return err
+	}
+	all, lerr := c.d.Contexts()
+	if lerr != nil {
+		return lerr
+	}
+	if slices.ContainsFunc(all, func(x Context) bool { return x.ID == at }) {
+		return err
+	}
+	return nil
+}
+
+func (c *placedContext) unsure(l placeLook) error {
+	var show, del []string
+	for _, at := range l.unsure {
+		show = append(show, fmt.Sprintf("ethtool -x %s context %d", c.d.Name, at))
+		del = append(del, fmt.Sprintf("ethtool -X %s context %d delete", c.d.Name, at))
+	}
+	return &fault.Error{Op: c.d.op("find the RSS context over the queues %v", c.queues) + ": it may be " + orList(l.unsure) + ", whose table the driver does not tell",
+		How: lookAndDelete(show, del)}
 }

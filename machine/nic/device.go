@@ -29,12 +29,19 @@ type Device struct {
 	ioctlFD int
 	netns   *os.File // where it was opened
 	sysfs   *os.File // of that namespace; nil until it is needed
+
+	hung bool // its driver was too busy to read a rule back, the last time
+
+	driver func(cmd []byte) error // of tests: answers SIOCETHTOOL in the kernel's place
 }
 
 // Open finds the interface name in the calling thread's network namespace.
 func Open(name string) (*Device, error) {
 	index, err := tape.Ask("interface", func() (int, error) {
 		i, err := net.InterfaceByName(name)
+		if errno := unix.Errno(0); errors.As(err, &errno) { // there was no list to look at
+			return 0, errno
+		}
 		if err != nil {
 			return 0, unix.ENODEV
 		}
@@ -44,7 +51,7 @@ func Open(name string) (*Device, error) {
 		return nil, err
 	}
 	if err != nil {
-		return nil, failed(remedy.LinkGet, "find interface "+name, unix.ENODEV, remedy.On{Dev: name})
+		return nil, failed(remedy.LinkGet, "find interface "+name, err, remedy.On{Dev: name})
 	}
 	d := &Device{Name: name, Index: index, ioctlFD: -1}
 	if err := tape.Note("netlink of ethtool and netdev", d.open()); err != nil {

@@ -16,6 +16,7 @@ import (
 // attempt is what a refused call wanted, as far as the state of the interface can explain that.
 type attempt struct {
 	queue    int      // noQueue: none
+	ipv6     bool     // a rule for such a flow
 	ring     string   // of SetRing
 	size     int      // its size
 	channels Channels // of SetChannels
@@ -93,6 +94,11 @@ func init() { // the looks are made by what refers to them
 			all, err := d.Queues()
 			return fmt.Sprintf("%s has %d RX queues, counted from 0", d.Name, len(all)), err == nil && len(all) > 0 && a.queue >= len(all)
 		},
+		remedy.NoIPv6Rules: func(d *Device, a attempt) (string, bool) {
+			drv, _ := d.Driver()
+			return "", a.ipv6 && drv.Model() == "idpf"
+		},
+		remedy.RuleIPv6: func(_ *Device, a attempt) (string, bool) { return "", a.ipv6 },
 		remedy.SplitOff: func(d *Device, _ attempt) (string, bool) {
 			h, err := d.HeaderSplit()
 			return fmt.Sprintf("header split is not on (%v)", h), err == nil && h.State != SplitOn

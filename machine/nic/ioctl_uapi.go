@@ -134,6 +134,9 @@ func bytesOf[T tcp4Spec | tcp6Spec](s *T) []byte {
 
 // ioctl passes cmd, a structure above, to the driver, which may write to it.
 func ioctl[T any](d *Device, cmd *T) error {
+	if d.driver != nil {
+		return d.driver(unsafe.Slice((*byte)(unsafe.Pointer(cmd)), unsafe.Sizeof(*cmd)))
+	}
 	if tape.Off() {
 		return d.siocethtool(unsafe.Pointer(cmd))
 	}
@@ -142,6 +145,9 @@ func ioctl[T any](d *Device, cmd *T) error {
 
 // ioctlBytes is ioctl for structures that end in an array.
 func ioctlBytes(d *Device, cmd []byte) error {
+	if d.driver != nil {
+		return d.driver(cmd)
+	}
 	if tape.Off() {
 		return d.siocethtool(unsafe.Pointer(&cmd[0]))
 	}

@@ -35,3 +35,6 @@ func TestSizes(t *testing.T) {
 func unsafeBytes[T rxnfc | rxfhIndir](c *T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(c)), unsafe.Sizeof(*c))
 }
+
+// rxnfcIn shows bytes of a command as the structure that they begin with.
+func rxnfcIn(cmd []byte) *rxnfc { return (*rxnfc)(unsafe.Pointer(&cmd[0])) }

@@ -162,7 +162,7 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 func (d *Device) vethNAPI(queue int, all []NAPI) (NAPI, error) {
 	op := d.op("find the NAPI instance of RX queue %d", queue)
 	if len(all) == 0 {
-		return NAPI{}, &fault.Error{Op: op + ": a veth has none without GRO or XDP", Err: unix.ENODEV, How: "ethtool -K " + d.Name + " gro on"}
+		return NAPI{}, &setting.Gone{Err: &fault.Error{Op: op + ": a veth has none without GRO or XDP", Err: unix.ENODEV, How: "ethtool -K " + d.Name + " gro on"}}
 	}
 	queues, err := d.Queues()
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mdlayher/genetlink"
 	"github.com/mdlayher/netlink"
@@ -146,6 +147,7 @@ func TestRefusedCalls(t *testing.T) {
 			_, err := d.insert("steer to RX queue 1 of lo", spec(local, remote))
 			return err
 		}},
+		{remedy.RuleGet, unix.SYS_IOCTL, "rule 5 of lo", func() error { _, err := d.readRule(5, time.Time{}); return err }},
 		{remedy.RuleDelete, unix.SYS_IOCTL, "rule 5 of lo", func() error { return d.DeleteRule(5) }},
 		{remedy.ContextDelete, unix.SYS_IOCTL, "context 3 of lo", func() error { return d.DeleteContext(3) }},
 		{remedy.DriverInfo, unix.SYS_IOCTL, "name of lo", func() error { _, err := d.Driver(); return err }},

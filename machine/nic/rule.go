@@ -3,11 +3,9 @@
 package nic
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"iter"
 	"net/netip"
 	"slices"
 
@@ -23,6 +21,11 @@ type Rule uint32
 // ntuple must be on. Addresses are both IPv4 or both IPv6; mapped ones count as
 // IPv4.
 func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
+	return d.steer(local, remote, queue, func(placeNote) error { return nil })
+}
+
+// steer is Steer for who writes down what is about to be made, and where it is.
+func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(placeNote) error) (Rule, error) {
 	op := fmt.Sprintf("steer %v -> %v to RX queue %d of %s", remote, local, queue, d.Name)
 	t, err := d.rules()
 	if err != nil {
@@ -37,14 +40,28 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 		return 0, d.failed(remedy.RuleInsert, op, unix.ENOSPC)
 	}
 	fs.cookie, fs.location = uint64(queue), at
-	return d.insert(op, fs)
+	if err := write(placeNote{noteMaking, t.places}); err != nil {
+		return 0, err
+	}
+	made, err := d.insert(op, fs)
+	if err == nil && made == ruleAnyPlace { // the driver does not tell where
+		var l placeLook
+		if l, err = d.lookForRule(fs, t.places); err != nil || !l.found {
+			return made, err
+		}
+		made = Rule(l.at)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return made, write(placeNote{noteAt, []uint32{uint32(made)}})
 }
 
 // insert adds a rule, and says where it is.
 func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
 	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
 	if err := ioctl(d, &c); err != nil {
-		return 0, failed(remedy.RuleInsert, op, err, d.on(attempt{queue: int(fs.cookie)}))
+		return 0, failed(remedy.RuleInsert, op, err, d.on(attempt{queue: int(fs.cookie), ipv6: fs.flowType == tcpV6Flow}))
 	}
 	return Rule(c.fs.location), nil
 }
@@ -104,35 +121,6 @@ func bigEndian(port uint16) (b [2]byte) {
 	return b
 }
 
-// FindRule finds a rule that [Device.Steer] made with the same arguments: the
-// driver's list is searched (ETHTOOL_GRXCLSRLALL, ioctl).
-func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok bool, err error) {
-	table, err := d.rules()
-	if err != nil {
-		return 0, false, err
-	}
-	want := spec(local, remote)
-	for at, fs := range d.specs(table) {
-		if fs.flowType == want.flowType && fs.cookie == uint64(queue) && bytes.Equal(fs.tuple(fs.want), want.tuple(want.want)) {
-			return at, true, nil
-		}
-	}
-	return 0, false, nil
-}
-
-// specs are what the rules of a table are for and do.
-func (d *Device) specs(t ruleTable) iter.Seq2[Rule, flowSpec] {
-	return func(yield func(Rule, flowSpec) bool) {
-		for _, at := range t.places {
-			g := rxnfc{cmd: unix.ETHTOOL_GRXCLSRULE}
-			g.fs.location = at
-			if ioctl(d, &g) == nil && !yield(Rule(at), g.fs) { // it may have gone meanwhile
-				return
-			}
-		}
-	}
-}
-
 // ruleSpecial is RX_CLS_LOC_SPECIAL: the driver finds places itself.
 const ruleSpecial uint64 = 1 << 31
 
@@ -164,7 +152,7 @@ func (d *Device) listRules() (t ruleTable, err error) {
 	buf, ne := make([]byte, ruleListHead+4*n), binary.NativeEndian
 	ne.PutUint32(buf, unix.ETHTOOL_GRXCLSRLALL)
 	ne.PutUint32(buf[ruleCountAt:], uint32(n))
-	if err := ioctlBytes(d, buf); err != nil && n == 0 {
+	if err := ioctlBytes(d, buf); err != nil && n == 0 && !busy(err) {
 		return t, nil // nothing to list, and no word on the table's size
 	} else if err != nil {
 		return t, d.failed(remedy.RulesList, d.op("list the ntuple rules"), err)

@@ -4,8 +4,15 @@ package nic
 
 import (
 	"bytes"
+	"encoding/json"
+	"errors"
 	"net/netip"
+	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/tape"
+	"golang.org/x/sys/unix"
 )
 
 // A rule is for one flow alone, both addresses and both ports of it: with less, a driver that
@@ -26,5 +33,42 @@ func TestRuleIsForOneFlow(t *testing.T) {
 		if !bytes.Equal(fs.tuple(fs.mask), full) || len(bytes.Trim(fs.mask[len(full):], "\x00")) > 0 {
 			t.Errorf("%s: masks %x", local, fs.mask)
 		}
+	}
+}
+
+// A rule for IPv6 that is refused is told so: as a fact of idpf, and as what may be of the others.
+func TestRefusedIPv6Rule(t *testing.T) {
+	six, four := spec(netip.MustParseAddrPort("[fd00::1]:1"), netip.MustParseAddrPort("[fd00::2]:2")), spec(ruleLocal, ruleRemote)
+	for _, c := range []struct {
+		driver string
+		fs     flowSpec
+		errno  unix.Errno
+		want   string
+		not    string
+	}{
+		{"idpf", six, unix.EOPNOTSUPP, "idpf has rules for IPv4 only: use IPv4: leave out --ipv6", " may "},
+		{"idpf", four, unix.EOPNOTSUPP, "match addresses and ports in full", "IPv4"},
+		{"ice", six, unix.EOPNOTSUPP, "the driver may have no rules for IPv6", "IPv4 only"},
+		{"ice", six, unix.EINVAL, "the driver may have no rules for IPv6", "IPv4 only"},
+		{"ice", four, unix.EINVAL, "does not accept such a rule", "IPv6"},
+	} {
+		r := &ruler{fails: map[uint32]unix.Errno{unix.ETHTOOL_SRXCLSRLINS: c.errno}, times: map[uint32]int{}}
+		info, err := json.Marshal(drvinfo{Driver: c.driver})
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := &tape.File{Format: "zcbench-record", Version: 1, Dev: "lo", Answers: []tape.Answer{{Asked: "ioctl ETHTOOL_GDRVINFO", Got: info}}}
+		_ = file.Replay(func() error {
+			d := &Device{Name: "lo", Index: 1, ioctlFD: -1, driver: r.answer}
+			if err := d.openReplay(); err != nil {
+				t.Error(err)
+			}
+			defer d.Close()
+			_, err := d.insert("steer on "+c.driver, c.fs)
+			if fix := fault.Fix(err); !errors.Is(err, c.errno) || !strings.Contains(fix, c.want) || strings.Contains(fix, c.not) {
+				t.Errorf("%s, %v: %v; fix: %s", c.driver, c.errno, err, fix)
+			}
+			return nil
+		})
 	}
 }

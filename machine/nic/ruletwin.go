@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
@@ -15,10 +16,13 @@ import (
 // Drivers differ in what they make of a second one (Linux 7.3.4): bnxt refuses it, with mlx5 it
 // waits until the first is deleted, with fbnic it counts instead, and sfc puts it into the place
 // of the first without a word, so that taking ours back would leave nothing. A rule that is made
-// after this look is not seen.
+// after this look is not seen, nor one that does not read back: whether that is for these packets
+// is not known, and the driver is asked.
 func (d *Device) refuseTwin(op string, t ruleTable, fs flowSpec) error {
-	for at, other := range d.specs(t) {
-		if !other.sameMatch(fs) {
+	end := time.Now().Add(ruleWithin)
+	for _, at := range t.places {
+		other, err := d.readRule(at, end)
+		if err != nil || !other.sameMatch(fs) {
 			continue
 		}
 		return &fault.Error{Op: fmt.Sprintf("%s: rule %d %s", op, at, other.does()), Err: unix.EEXIST,

@@ -71,8 +71,7 @@ func (d *Device) Setting(name string) (setting.Setting, error) {
 	case "rss":
 		d.rssSetting(&s)
 	case "rss-context":
-		s.Get, s.Set, err = d.contextSetting(arg)
-		s.Canon = oneOf(present, absent)
+		err = d.contextSetting(&s, arg)
 	case "rule":
 		err = d.ruleSetting(&s, arg)
 	case "pktgen":
@@ -275,24 +274,6 @@ func (d *Device) ruleSetting(s *setting.Setting, arg string) error {
 	if err != nil {
 		return err
 	}
-	s.Get = func() (string, error) {
-		_, ok, err := d.FindRule(local, remote, queue)
-		if ok {
-			return present, err
-		}
-		return absent, err
-	}
-	s.Set = func(v string) error {
-		if v == present {
-			_, err := d.Steer(local, remote, queue)
-			return err
-		}
-		at, ok, err := d.FindRule(local, remote, queue)
-		if err != nil || !ok {
-			return err
-		}
-		return d.DeleteRule(at)
-	}
-	s.Canon = oneOf(present, absent)
+	hold(s, &placedRule{d, local, remote, queue})
 	return nil
 }

@@ -31,10 +31,26 @@ type Setting struct {
 	// Follows reports whether now is what may read back once a canonical text was
 	// set, where the kernel can tell it by another text; nil: by none.
 	Follows func(text, now string) bool
+	// Noted, where what is set is a thing that reading may not tell from others of its kind, is the
+	// setting for whoever writes down what is known of that thing. note is what was written last;
+	// "": nothing was made, [Unnoted]: nobody wrote it down. write gets the next note: before the
+	// thing is made, when its place is known, and when it is gone. A note must be safe from a crash
+	// when write returns. nil: reading tells.
+	Noted func(note string, write func(note string) error) Setting
 	// Why says why now reads back though want was taken without an error, and what to do
 	// about it; empty where it is not known. nil: it never is.
 	Why func(want, now string) (why, fix string)
 }
+
+// Unnoted is the note of what was made by a program that wrote none: see [Setting].Noted.
+const Unnoted = "unknown"
+
+// Gone is the error of a setting that went with what had it, such as a queue's NAPI instance:
+// nothing of it is left to be restored.
+type Gone struct{ Err error }
+
+func (e *Gone) Error() string { return e.Err.Error() }
+func (e *Gone) Unwrap() error { return e.Err }
 
 // Canonical is the text to be set when v was typed, all but what it leaves open.
 func (s Setting) Canonical(v string) (string, error) {

@@ -3,9 +3,11 @@
 package tune
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,8 +32,12 @@ func (fs FS) irqbalance() (string, error) {
 	if err := fs.ownPIDs(); err != nil {
 		return "", err
 	}
+	all, err := fs.balancers()
+	if err != nil {
+		return "", err
+	}
 	state := None
-	for _, p := range fs.balancers() {
+	for _, p := range all {
 		switch {
 		case p.stopped && state == None:
 			state = Stopped
@@ -68,7 +74,11 @@ func (fs FS) setIRQBalance(v string) error {
 	default:
 		return fmt.Errorf("irqbalance: %q is not %s or %s", v, Running, Stopped)
 	}
-	for _, p := range fs.balancers() {
+	all, err := fs.balancers()
+	if err != nil {
+		return err
+	}
+	for _, p := range all {
 		if err := unix.Kill(p.pid, sig); err != nil && err != unix.ESRCH {
 			return remedy.Error(remedy.Kill, fmt.Sprintf("%s irqbalance, process %d", v, p.pid), err, remedy.On{})
 		}
@@ -90,11 +100,21 @@ type balancer struct {
 
 // balancers finds the processes called irqbalance (/proc/PID/stat, fs/proc/array.c).
 // Any user can start one by that name, and stop it and let it go on during a run: the
-// real one is root's, or was started by who runs this.
-func (fs FS) balancers() (out []balancer) {
-	for _, dir := range fs.processes() {
+// real one is root's, or was started by who runs this. Where a process cannot be looked at for
+// want of something, it may be one.
+func (fs FS) balancers() (out []balancer, err error) {
+	dirs := fs.processes()
+	if len(dirs) == 0 { // this one is, at least
+		if _, err := os.ReadDir(fs.proc()); err != nil {
+			return nil, failed(remedy.File, "look for irqbalance in "+fs.proc(), fs.proc(), "", err)
+		}
+	}
+	for _, dir := range dirs {
 		b, err := kernelfile.ReadFile(dir + "/stat")
-		if err != nil {
+		switch {
+		case slices.ContainsFunc([]unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EIO}, func(e unix.Errno) bool { return errors.Is(err, e) }):
+			return nil, failed(remedy.File, "look for irqbalance in "+dir+"/stat", dir+"/stat", "", err)
+		case err != nil:
 			continue // it has ended
 		}
 		name, state, ok := parseStat(string(b))
@@ -105,7 +125,7 @@ func (fs FS) balancers() (out []balancer) {
 			out = append(out, balancer{pid, state == "T"})
 		}
 	}
-	return out
+	return out, nil
 }
 
 // strangers reports whether the process of a folder of /proc is of a user who is neither

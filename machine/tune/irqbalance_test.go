@@ -3,12 +3,14 @@
 package tune
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 	"golang.org/x/sys/unix"
 )
 
@@ -39,5 +41,19 @@ func TestIntegrationIRQBalanceOfOtherPIDs(t *testing.T) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWPID}
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v:\n%s", err, out)
+	}
+}
+
+// Where no process can be looked at, irqbalance may run all the same.
+func TestIRQBalanceUnseen(t *testing.T) {
+	look := func() error {
+		state, err := FS{}.irqbalance()
+		if err == nil {
+			t.Errorf("it is taken for %s", state)
+		}
+		return err
+	}
+	if err := remedytest.Denied(unix.SYS_OPENAT, look)(unix.EMFILE); !errors.Is(err, unix.EMFILE) {
+		t.Error(err)
 	}
 }

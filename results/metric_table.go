@@ -163,7 +163,7 @@ var MetricSections = []MetricSection{
 			Meaning: "what the kernel counted as copied (7.2)"},
 		{Names: "zcrx_pool_buffers",
 			Units: "1", Source: "data path, whole flow",
-			Meaning: "at most how many buffers the queue's page pool handed out (docs/zcrx.md)"},
+			Meaning: "at most how many buffers the queue's page pools handed out, all together (docs/zcrx.md)"},
 		{Names: "zcrx_uncounted_copied_bytes",
 			Units: "bytes", Source: "data path, whole flow",
 			Meaning: "at least how much more was copied than the kernel counted"},

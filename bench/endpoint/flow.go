@@ -25,8 +25,8 @@ type flow struct {
 	result flowResult  // when done
 	looks  map[int]int // how often its socket named each CPU
 
-	steered *steered    // its path, where that takes no queue over and yet has one
-	seenOn  map[int]int // then, how often its socket named each queue in the window
+	steered *steered  // its path, where that takes no queue over and yet has one
+	seen    sightings // then, what its socket named in the window
 }
 
 // flowsOf are the flows of a spec, with the options of their paths. Each keeps to its part of

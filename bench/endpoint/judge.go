@@ -256,7 +256,7 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 	}
 	frac := float64(c.CopiedBytes+c.LinearBytes+f.result.evidence.Uncounted) / float64(known)
 	if frac <= limit {
-		return "", ""
+		return gateTold(f, float64(known), limit, r.end.spec.Mode())
 	}
 	res.Expected = r.end.path.CopiedHere && r.copiesHere(f, res.Host.Env)
 	how, why := "allow it with --max-copied, or find out what makes the kernel copy", ""
@@ -270,6 +270,16 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 		why, how = why+results.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
 	}
 	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(), 100*limit, why), how
+}
+
+// gateTold: what claims zero copy, and what may have been copied without anybody knowing, are told
+// apart. That is no proof of a copy, nor of none.
+func gateTold(f *flow, known, limit float64, mode string) (reason, fix string) {
+	e := &f.result.evidence
+	if frac := float64(e.Untold) / known; frac > limit {
+		return fmt.Sprintf("whether %.1f %% of the payload of %s were copied cannot be told (limit %g %%): %s", 100*frac, mode, 100*limit, e.Why), e.Fix
+	}
+	return "", ""
 }
 
 // astray tells a flow that is steered to another queue than its memory's on purpose: the last one

@@ -144,6 +144,27 @@ func TestZeroCopyGate(t *testing.T) {
 	}
 }
 
+// What nobody can tell is neither proof of a copy nor of none: it has words of its own, with the
+// reason that the path gave.
+func TestUntoldGate(t *testing.T) {
+	for _, c := range []struct {
+		copied, untold uint64
+		say            string
+	}{
+		{0, 0, ""},
+		{0, 1, ""},
+		{0, 60, "whether 60.0 % of the payload of zcrx were copied cannot be told (limit 1 %): no NAPI"},
+		{5, 60, "the kernel copied 5.0 % of the payload of zcrx (limit 1 %): no NAPI"},
+	} {
+		r := &run{end: &End{path: stream.Mode{Name: "zcrx", ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
+		f := &flow{result: flowResult{evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI", Fix: "use Linux 7.2"}}}
+		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied}, new(wire.EndResult))
+		if reason != c.say || (fix == "use Linux 7.2") != (reason != "") {
+			t.Errorf("%+v: %q; fix %q", c, reason, fix)
+		}
+	}
+}
+
 func TestVerdictOf(t *testing.T) {
 	u := fmt.Errorf("wrapped: %w", &fault.Unsupported{Mode: "m", Op: "o"})
 	if verdictOf(u) != results.Unsupported || verdictOf(stream.ErrAborted) != results.Failed {

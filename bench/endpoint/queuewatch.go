@@ -38,7 +38,7 @@ func (r *run) newQueueWatch() *rounds.Watch {
 	var flows []*flow
 	for _, f := range r.end.flows {
 		if f.steered != nil {
-			f.seenOn = map[int]int{}
+			f.seen = sightings{}
 			flows = append(flows, f)
 		}
 	}
@@ -51,7 +51,7 @@ func (r *run) newQueueWatch() *rounds.Watch {
 			return
 		}
 		if on, ok := f.steered.on(); ok {
-			f.seenOn[on]++
+			f.seen.add(on, queueOf(f))
 		}
 	})
 }
@@ -65,50 +65,65 @@ func (r *run) unwatchQueues() {
 	r.queues = nil
 }
 
-// queueLooksOf is how often a flow was looked at, and how often it was found on its queue.
-func queueLooksOf(f *flow) (all, own int) {
-	for on, n := range f.seenOn {
-		if all += n; on == queueOf(f) {
-			own += n
-		}
+// sightings are what the looks at a flow's socket found. Those that cannot tell its own queue from
+// others, with which that shares a NAPI instance, are no evidence, and left out.
+type sightings struct {
+	all, own int
+	others   map[int]bool    // queues that it came by
+	places   map[string]bool // and other places: one of several queues, another interface
+}
+
+func (s *sightings) add(p nicqueue.Place, own int) {
+	on, sure := p.On(own)
+	if !sure {
+		return
 	}
-	return all, own
+	if s.all++; on {
+		s.own++
+		return
+	}
+	if s.others == nil {
+		s.others, s.places = map[int]bool{}, map[string]bool{}
+	}
+	id, single := p.Queue()
+	switch {
+	case single:
+		s.others[id] = true
+	case p.Elsewhere():
+		s.places["another interface"] = true
+	default:
+		s.places[p.String()] = true
+	}
 }
 
 // strayed says of a steered flow that it was seen on another queue; "" where it was not.
 func strayed(f *flow) string {
-	all, own := queueLooksOf(f)
-	if own == all {
+	s := &f.seen
+	if s.own == s.all {
 		return ""
 	}
-	return fmt.Sprintf("the flow was seen on %s in %d of %d looks, and was to come by queue %d", elsewhere(f), all-own, all, queueOf(f))
+	return fmt.Sprintf("the flow was seen on %s in %d of %d looks, and was to come by queue %d", s.elsewhere(), s.all-s.own, s.all, queueOf(f))
 }
 
-// elsewhere are the queues other than its own that a flow was seen on.
-func elsewhere(f *flow) string {
-	var others, where []string
-	for _, on := range slices.Sorted(maps.Keys(f.seenOn)) {
-		if on != queueOf(f) && on != nicqueue.Elsewhere {
-			others = append(others, fmt.Sprint(on))
-		}
+// elsewhere are the places other than its own queue that a flow was seen on.
+func (s *sightings) elsewhere() string {
+	var where []string
+	if len(s.others) == 1 {
+		where = append(where, fmt.Sprintf("queue %d", slices.Collect(maps.Keys(s.others))[0]))
+	} else if len(s.others) > 1 {
+		ids := strings.Trim(fmt.Sprint(slices.Sorted(maps.Keys(s.others))), "[]")
+		where = append(where, "queues "+strings.ReplaceAll(ids, " ", ", "))
 	}
-	switch ids := strings.Join(others, ", "); len(others) {
-	case 0:
-	case 1:
-		where = []string{"queue " + ids}
-	default:
-		where = []string{"queues " + ids}
-	}
-	if f.seenOn[nicqueue.Elsewhere] > 0 {
-		where = append(where, "another interface")
-	}
+	places := slices.Sorted(maps.Keys(s.places))
+	slices.Reverse(places) // queues first
+	where = append(where, places...)
 	return strings.Join(where, " and on ")
 }
 
 // queueShares are how much of the looks at each steered flow found it on its queue.
 func (e *End) queueShares() (ms []results.Metric) {
 	for _, f := range e.flows {
-		all, own := queueLooksOf(f)
+		all, own := f.seen.all, f.seen.own
 		if all == 0 {
 			continue
 		}

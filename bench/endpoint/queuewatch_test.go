@@ -12,7 +12,6 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // steeredFlows is a run of flows that are steered to queue 2, whose payload has begun, and which
@@ -50,8 +49,11 @@ func TestFlowStrays(t *testing.T) {
 		{"never", []int{2, 2}, "", 1},
 		{"once", []int{2, 0, 2}, "flow 1: the flow was seen on queue 0 in 4 of 12 looks, and was to come by queue 2", 2. / 3},
 		{"twice", []int{3, 2, 0, 2}, "flow 1: the flow was seen on queues 0, 3 in 8 of 16 looks, and was to come by queue 2", .5},
-		{"by another interface", []int{2, nicqueue.Elsewhere, 2, 2}, "flow 1: the flow was seen on another interface in 4 of 16 looks, and was to come by queue 2", .75},
-		{"all over", []int{3, nicqueue.Elsewhere, 0, 2}, "flow 1: the flow was seen on queues 0, 3 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
+		{"by another interface", []int{2, elsewhere, 2, 2}, "flow 1: the flow was seen on another interface in 4 of 16 looks, and was to come by queue 2", .75},
+		{"not told from another", []int{sharing, notTold, 2, sharing}, "", 1},
+		{"by one of others", []int{othersShare, 2}, "flow 1: the flow was seen on one of queues 0, 4 in 4 of 8 looks, and was to come by queue 2", .5},
+		{"by several", []int{othersShare, 0, elsewhere, 2}, "flow 1: the flow was seen on queue 0 and on one of queues 0, 4 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
+		{"all over", []int{3, elsewhere, 0, 2}, "flow 1: the flow was seen on queues 0, 3 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
 		{"not told for a while", []int{2, notTold, 2}, "", 1},
 	} {
 		r, queues := steeredFlows(2)
@@ -143,8 +145,8 @@ func TestHelloIsNotLookedAt(t *testing.T) {
 	f.Meter = stream.Meter{}
 	queues[0].landed = 0
 	r.looks(5)
-	if len(f.seenOn) > 0 || strayed(f) != "" || len(r.end.queueShares()) > 0 {
-		t.Errorf("seen on %v", f.seenOn)
+	if f.seen.all > 0 || strayed(f) != "" || len(r.end.queueShares()) > 0 {
+		t.Errorf("seen on %v", f.seen)
 	}
 }
 
@@ -163,8 +165,8 @@ func TestQueueWatch(t *testing.T) {
 		r.unwatchQueues()
 		r.unwatchQueues()
 		for i, f := range r.end.flows {
-			if i < queueLooks && f.seenOn[2] == 0 || strayed(f) != "" {
-				t.Errorf("flow %d: seen on %v", i, f.seenOn)
+			if i < queueLooks && f.seen.own == 0 || strayed(f) != "" {
+				t.Errorf("flow %d: seen on %v", i, f.seen)
 			}
 		}
 	})
@@ -172,10 +174,10 @@ func TestQueueWatch(t *testing.T) {
 	r.looks(2)
 	total := 0
 	for i, f := range r.end.flows {
-		if f.seenOn[2] < 1 || f.seenOn[2] > 2 {
-			t.Errorf("flow %d: seen on %v", i, f.seenOn)
+		if f.seen.own < 1 || f.seen.own > 2 {
+			t.Errorf("flow %d: seen on %v", i, f.seen)
 		}
-		total += f.seenOn[2]
+		total += f.seen.own
 	}
 	if total != 2*queueLooks {
 		t.Errorf("%d looks in two rounds", total)

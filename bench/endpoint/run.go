@@ -71,6 +71,7 @@ func (e *End) Run(ctx context.Context, sch wire.Schedule) wire.EndResult {
 	err := e.begin(cancel)
 	if err == nil {
 		err = r.do(ctx)
+		err = r.stall.because(err) // it is made by do
 	}
 	return r.judge(err)
 }
@@ -108,6 +109,7 @@ func (r *run) do(ctx context.Context) error {
 		r.end.abort()
 	}
 	r.awaitEnd()
+	r.noteUnsplit()
 	r.end.probes.endFlow(r.end.streams())
 	r.endLedger()
 	r.unwatch()

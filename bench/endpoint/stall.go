@@ -19,6 +19,8 @@ type stallWatch struct {
 	limit time.Duration
 	began time.Time
 	seen  []progress // by the flows' numbers
+
+	unsplit unsplitWatch
 }
 
 // progress is how far a flow had come, and when it came so far.
@@ -29,7 +31,7 @@ type progress struct {
 }
 
 func newStallWatch(e *End, limit time.Duration) *stallWatch {
-	s := &stallWatch{end: e, limit: limit, began: time.Now()}
+	s := &stallWatch{end: e, limit: limit, began: time.Now(), unsplit: watchUnsplit(e)}
 	for _, f := range e.flows {
 		s.seen = append(s.seen, progress{bytes: f.Meter.Snapshot().Bytes, since: time.Now()})
 	}
@@ -43,11 +45,38 @@ func (s *stallWatch) check() error {
 			p.bytes, p.since = b, time.Now()
 		}
 		if time.Since(p.since) > s.limit {
-			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("no payload for %v, after %d bytes", s.limit, p.bytes),
-				How: remedy.How(remedy.Progress, unix.ETIMEDOUT, s.on(f))})
+			op, how := stood(s.limit, p), remedy.How(remedy.Progress, unix.ETIMEDOUT, s.on(f))
+			if what, fix := s.unsplit.grown(); what != "" {
+				op, how = op+"; "+what, fix+"; or "+how
+			}
+			return s.end.named(f, &fault.Error{Op: op, How: how})
 		}
 	}
 	return s.small()
+}
+
+func stood(still time.Duration, p *progress) string {
+	return fmt.Sprintf("no payload for %v, after %d bytes", still, p.bytes)
+}
+
+// because is err, but of a receiver that only knows that its sender broke off while a flow stood
+// still, and whose NIC did not split packets: then the cause is here. A sender may lose patience
+// first.
+func (s *stallWatch) because(err error) error {
+	if s == nil || !stream.BlamesPeer(err) {
+		return err
+	}
+	for i, f := range s.end.flows {
+		p := &s.seen[i]
+		still := time.Since(p.since)
+		if still <= s.limit/2 || f.Meter.Snapshot().Bytes != p.bytes {
+			continue
+		}
+		if what, fix := s.unsplit.grown(); what != "" {
+			return s.end.named(f, &fault.Error{Op: stood(still.Round(time.Millisecond), p) + "; " + what, How: fix})
+		}
+	}
+	return err
 }
 
 // small is the error of a flow of which small segments alone come through.

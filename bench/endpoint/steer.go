@@ -27,8 +27,9 @@ type steered struct {
 // queue is what is asked of a [nicqueue.Queue].
 type queue interface {
 	Steer(c *stream.Conn, to *int) error
-	Landed(fd int) (id int, ok bool)
-	SeenOn(fd int) (id int, ok bool)
+	Landed(fd int) (p nicqueue.Place, ok bool)
+	SeenOn(fd int) (p nicqueue.Place, ok bool)
+	Unknown(fd int) string
 	OtherDev() string
 	ID() int
 	Release() error
@@ -39,11 +40,6 @@ type queue interface {
 type shared struct{ *nicqueue.Queue }
 
 func (s shared) ID() int { return s.Queue.ID }
-
-func (s shared) Landed(fd int) (id int, ok bool) {
-	on, ok := s.Queue.Landed(fd)
-	return on.ID, ok
-}
 
 // newReceiver makes the path of one flow, steered where the cell wants it.
 func newReceiver(m stream.Mode, o stream.Options, steer bool) (stream.Receiver, error) {
@@ -70,18 +66,23 @@ func (s *steered) Attach(c *stream.Conn, h stream.Hello) error {
 	return s.queue.Steer(c, nil)
 }
 
-// on is the queue that the flow was last seen on. It costs little: see [nicqueue.Queue.SeenOn].
-func (s *steered) on() (id int, ok bool) {
+// on is where the flow was last seen. It costs little: see [nicqueue.Queue.SeenOn].
+func (s *steered) on() (p nicqueue.Place, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.SeenOn(s.fd)
 }
 
-// landed is the same at the end of the flow, for which all queues are read once more.
-func (s *steered) landed() (id int, ok bool) {
+// landed is the same at the end of the flow, for which all queues are read once more; or why it
+// cannot be told whether that is its queue.
+func (s *steered) landed() (p nicqueue.Place, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queue.Landed(s.fd)
+	p, ok := s.queue.Landed(s.fd)
+	if _, sure := p.On(s.queue.ID()); !ok || !sure {
+		return nicqueue.Place{}, s.queue.Unknown(s.fd)
+	}
+	return p, ""
 }
 
 // Memory is the path's: what is embedded has only what every receiver has.
@@ -99,18 +100,20 @@ func (s *steered) Evidence() (e stream.Evidence) {
 	}
 	e.Figures = append(e.Figures, stream.Figure{Name: "steered_queue", Unit: "1", Value: float64(s.queue.ID())})
 	e.Notes = append(e.Notes, s.queue.Notes()...)
-	on, ok := s.landed()
-	if !ok {
-		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came (SO_INCOMING_NAPI_ID names none that the driver tells)", s.queue.ID()))
+	on, why := s.landed()
+	if why != "" {
+		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came: %s", s.queue.ID(), why))
 		return e
 	}
-	if on == nicqueue.Elsewhere {
-		e.Astray = fmt.Sprintf("the flow came by interface %s, and was to come by RX queue %d of another", s.queue.OtherDev(), s.queue.ID())
+	if on.Elsewhere() {
+		e.Astray = fmt.Sprintf("the flow came by %v, and was to come by RX queue %d of another", on, s.queue.ID())
 		return e
 	}
-	e.Figures = append(e.Figures, stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(on)})
-	if on != s.queue.ID() {
-		e.Astray = fmt.Sprintf("the flow landed on queue %d instead of queue %d", on, s.queue.ID())
+	if id, ok := on.Queue(); ok {
+		e.Figures = append(e.Figures, stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(id)})
+	}
+	if here, _ := on.On(s.queue.ID()); !here {
+		e.Astray = fmt.Sprintf("the flow landed on %v instead of queue %d", on, s.queue.ID())
 	}
 	return e
 }

@@ -20,10 +20,16 @@ import (
 // calls is a path and a queue that write down what is asked of them.
 type calls struct {
 	all    []string
-	landed int // or notTold
+	landed int // or one of these
 }
 
-const notTold = nicqueue.Elsewhere - 1
+// Where a flow may land beside one queue.
+const (
+	elsewhere   = -1 - iota // by another interface
+	notTold                 // no queue is linked with a NAPI instance
+	sharing                 // by the NAPI instance of its queue 2, and of 6
+	othersShare             // by one that 0 and 4 share
+)
 
 func (c *calls) say(s string) error { c.all = append(c.all, s); return nil }
 
@@ -74,13 +80,25 @@ func (q fakeQueue) Steer(_ *stream.Conn, to *int) error {
 	}
 	return q.say("steer")
 }
-func (q fakeQueue) Landed(int) (int, bool)    { return q.landed, q.landed != notTold }
-func (q fakeQueue) SeenOn(fd int) (int, bool) { return q.Landed(fd) }
-func (q fakeQueue) ID() int                   { return 2 }
-func (q fakeQueue) Notes() []string           { return nil }
-
+func (q fakeQueue) Landed(int) (p nicqueue.Place, ok bool) {
+	switch q.landed {
+	case elsewhere:
+		return nicqueue.Place{Dev: "eth1"}, true
+	case notTold:
+		return p, false
+	case sharing:
+		return nicqueue.Place{Queues: []int{2, 6}}, true
+	case othersShare:
+		return nicqueue.Place{Queues: []int{0, 4}}, true
+	}
+	return nicqueue.Place{Queues: []int{q.landed}}, true
+}
+func (q fakeQueue) SeenOn(fd int) (nicqueue.Place, bool) { return q.Landed(fd) }
+func (q fakeQueue) Unknown(int) string                   { return "why" }
+func (q fakeQueue) ID() int                              { return 2 }
+func (q fakeQueue) Notes() []string                      { return nil }
 func (q fakeQueue) OtherDev() string {
-	if q.landed == nicqueue.Elsewhere {
+	if q.landed == elsewhere {
 		return "eth1"
 	}
 	return ""
@@ -90,8 +108,8 @@ func (q fakeQueue) Release() error { return q.say("release") }
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.
 func TestSteered(t *testing.T) {
-	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", notTold: "",
-		nicqueue.Elsewhere: "the flow came by interface eth1, and was to come by RX queue 2 of another"} {
+	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", notTold: "", sharing: "", othersShare: "the flow landed on one of queues 0, 4 instead of queue 2",
+		elsewhere: "the flow came by interface eth1, and was to come by RX queue 2 of another"} {
 		c := &calls{landed: landed}
 		s := &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
 		conn := &stream.Conn{FD: 7}
@@ -104,12 +122,12 @@ func TestSteered(t *testing.T) {
 		e := s.Evidence()
 		r := &run{end: &End{}}
 		reason, fix := r.gateQueue(&flow{steered: s, result: flowResult{evidence: e}}, stream.Counters{}, nil)
-		if reason != want || (fix == "") != (want == "") || strings.Contains(fix, "eth1") != (landed == nicqueue.Elsewhere) {
+		if reason != want || (fix == "") != (want == "") || strings.Contains(fix, "eth1") != (landed == elsewhere) {
 			t.Errorf("%d: %q, fix %q", landed, reason, fix)
 		}
 		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {
 			return f == stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(landed)}
-		}); told != (landed >= 0) || (len(e.Notes) > 0) != (landed == notTold) || e.Figures[0].Name != "own" {
+		}); told != (landed >= 0) || (len(e.Notes) > 0) != (landed == notTold || landed == sharing) || e.Figures[0].Name != "own" {
 			t.Errorf("%d: %+v", landed, e)
 		}
 	}

@@ -27,6 +27,10 @@ type Evidence struct {
 	// counters call them zero copied: the kernel did not count those copies.
 	Uncounted uint64
 
+	// Untold is how many bytes of the flow, which the counters call zero copied, may have been
+	// copied: nothing tells, and Why says so.
+	Untold uint64
+
 	// MostInOne is how many packets of the flow GSO or GRO may have put into one, which the
 	// kernel's counters then count once; 0: each is one.
 	MostInOne uint64

@@ -18,6 +18,34 @@ type PagePool struct {
 	Detached      bool // its queue is gone; it waits for the buffers that are out
 }
 
+// Queue finds the RX queue that the pool serves, among all of the interface. The kernel tells of a
+// pool no queue, only its provider, a dmabuf's number, and the NAPI instance, each where there is
+// one (page_pool_nl_fill of net/core/page_pool_user.c, Linux 7.2). A queue has several pools where
+// its driver has several rings of buffers for it (idpf: IDPF_MAX_BUFQS_PER_RXQ_GRP), and no NAPI
+// instance where its driver links none (idpf before 6.19); one instance may serve several queues
+// (fbnic). ok is false where more than one could be meant.
+func (p PagePool) Queue(all []Queue) (id int, ok bool) {
+	for _, q := range all {
+		if !p.mayServe(q) {
+			continue
+		}
+		if ok {
+			return 0, false
+		}
+		id, ok = q.ID, true
+	}
+	return id, ok
+}
+
+// mayServe: nothing that is known of pool and queue contradicts, and something agrees. Pools of the
+// kernel's memory, such as those of headers, are also those of queues with a provider.
+func (p PagePool) mayServe(q Queue) bool {
+	if p.Provider == ProviderNone {
+		return p.NAPI != 0 && p.NAPI == q.NAPI
+	}
+	return p.Provider == q.Provider && p.DMABuf == q.DMABuf && (p.NAPI == 0 || q.NAPI == 0 || p.NAPI == q.NAPI)
+}
+
 // PagePools lists the interface's pools (netdev page-pool-get, 6.8).
 func (d *Device) PagePools() ([]PagePool, error) {
 	msgs, err := d.ask(d.netdev, cmdPagePoolGet, netlink.Dump, func(*netlink.AttributeEncoder) {})

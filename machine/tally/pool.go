@@ -33,17 +33,10 @@ func (r *Reader) readPools(x *Reading) {
 	if err != nil {
 		x.gap(PagePool, err)
 	}
-	of := map[uint32]int{}
-	if queues, err := r.dev.Queues(); err == nil {
-		for _, q := range queues {
-			if q.NAPI != 0 {
-				of[q.NAPI] = q.ID
-			}
-		}
-	}
+	queues, _ := r.dev.Queues() // without them no pool's is known
 	for _, p := range pools {
 		out := Pool{ID: p.ID, Queue: -1, Inflight: p.Inflight, InflightBytes: p.InflightBytes}
-		if q, ok := of[p.NAPI]; ok && p.NAPI != 0 && !p.Detached {
+		if q, ok := p.Queue(queues); ok && !p.Detached {
 			out.Queue = q
 		}
 		out.Stats, out.Counted = stats[p.ID]

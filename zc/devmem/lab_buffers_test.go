@@ -104,6 +104,7 @@ func mustRefuseBuffers(t *testing.T, q stream.NICQueue) {
 // What memory or driver does not allow says so: memory in pieces, and what the driver that
 // the soft NIC imitates refuses, with an errno and no text, or with the core's.
 func TestLabImitatedBuffers(t *testing.T) {
+	labtest.Need(t)
 	if incapable(t) {
 		return
 	}

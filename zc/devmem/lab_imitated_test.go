@@ -53,3 +53,25 @@ func TestLabImitatedHalfPages(t *testing.T) {
 	}
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Setup: labtest.RXBufLen(t, 2048)})
 }
+
+// A driver need not link its queues with NAPI instances: that is no evidence of a copy.
+func TestLabImitatedNoNAPI(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.NotLinked(t, devmem.Mode)
+}
+
+// Packets that the NIC does not split are dropped where memory is of a provider, and counted.
+func TestLabImitatedUnsplit(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	counter := "rx*_unsplit"
+	if labtest.Model(t) == "idpf" {
+		counter = "rx-hsplit_hbo"
+	}
+	labtest.NotSplit(t, devmem.Mode, counter)
+}

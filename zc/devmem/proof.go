@@ -8,7 +8,6 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
-	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // Evidence tells what was seen of the flow, its reads and its queue.
@@ -43,8 +42,9 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	q := r.queue
 	figure("devmem_queue", "1", float64(q.ID))
 	e.Notes = append(e.Notes, q.Notes()...)
-	if on, ok := q.Landed(r.fd); ok && on.ID != nicqueue.Elsewhere {
-		figure("devmem_flow_queue", "1", float64(on.ID))
+	on, _ := q.Landed(r.fd)
+	if id, ok := on.Queue(); ok {
+		figure("devmem_flow_queue", "1", float64(id))
 	}
 	bound := 0.0
 	if now, err := q.Dev.Queue(q.ID); err == nil && now.Provider == nic.ProviderDMABuf && now.DMABuf == r.binding.ID {

@@ -44,11 +44,15 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	pieces, bytes := r.heldAll()
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of %d bytes of memory",
 		r.queue.ID, pieces, bytes, r.mem.Size())
+	how := "hold less (--hold), or give the NIC more memory (--area-size)"
 	if pieces == 0 {
-		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
-			How: "give the NIC more memory (--area-size), or allow less data in flight (--rcvbuf)"}
+		op += "; the rest is in the socket, behind packets that were lost"
+		how = "give the NIC more memory (--area-size), or allow less data in flight (--rcvbuf)"
 	}
-	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC more memory (--area-size)"}
+	if what, fix := r.queue.Unsplit(); what != "" {
+		op, how = op+"; "+what, fix+"; or "+how
+	}
+	return &fault.Error{Op: op, How: how}
 }
 
 // spare is how many buffers may be left, in the pool's own cache and in pieces,

@@ -36,10 +36,15 @@ func TestIntegrationElsewhere(t *testing.T) {
 	for dev, ok := range map[string]bool{"zcsut2": true, "zcsut": false} {
 		q := opened(t, pair, dev)
 		for range 2 { // the second time the number is a known stranger's
-			id, seen := q.SeenOn(fd)
+			at, seen := q.SeenOn(fd)
 			on, landed := q.Landed(fd)
-			if seen != ok || landed != ok || ok && (id != Elsewhere || on.ID != Elsewhere || q.OtherDev() != "zcsut") || !ok && q.OtherDev() != "" {
-				t.Errorf("%s: seen on %d (%v), landed on %d (%v), other %q", dev, id, seen, on.ID, landed, q.OtherDev())
+			if seen != ok || landed != ok || ok && (at.Dev != "zcsut" || on.Dev != "zcsut") || at.Elsewhere() != ok || q.OtherDev() != on.Dev {
+				t.Errorf("%s: seen on %v (%v), landed on %v (%v), other %q", dev, at, seen, on, landed, q.OtherDev())
+			}
+			if napi, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err != nil {
+				t.Error(err)
+			} else if serves, told := q.Serves(uint32(napi)); serves || told != ok {
+				t.Errorf("%s: serves the flow: %v, %v", dev, serves, told)
 			}
 		}
 		where, fix := q.Whereabouts(fd)

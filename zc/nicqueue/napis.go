@@ -15,41 +15,72 @@ import (
 // its last packet came by (SO_INCOMING_NAPI_ID), which no queue may have any more when it is asked
 // for. So what any flow of this process saw is kept for all of them.
 
-// napis are the numbers that NAPI instances were seen with, and which RX queue each served. The
+// napis are the numbers that NAPI instances were seen with, and which RX queues each served. The
 // kernel counts them for all namespaces together, and gives none a second time (napi_hash_add of
-// net/core/dev.c) but to the same queue.
+// net/core/dev.c) but to the same queues.
 type napis struct {
 	mu     sync.Mutex
 	served map[uint32]served
 }
 
-// served is an RX queue of the interface with that index.
-type served struct{ index, queue int }
+// served are RX queues of the interface with that index, in order: of fbnic, which has fewer
+// instances than queues may be, several share one (fbnic_alloc_napi_vectors of fbnic_txrx.c,
+// Linux 7.2).
+type served struct {
+	index  int
+	queues []int
+}
 
 // seen are those of this process.
 var seen napis
 
-// keep notes the numbers that all queues of an interface have now.
+// keep notes the numbers that all queues of an interface have now. A driver that restarts queues
+// takes their numbers from them meanwhile: then those that an instance served before may be its
+// still.
 func (n *napis) keep(index int, all []nic.Queue) {
+	now, whole := map[uint32][]int{}, true
+	for _, q := range all {
+		if q.NAPI == 0 {
+			whole = false
+			continue
+		}
+		now[q.NAPI] = append(now[q.NAPI], q.ID)
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.served == nil {
 		n.served = map[uint32]served{}
 	}
-	for _, q := range slices.Backward(all) { // the first of those that one NAPI instance serves
-		if q.NAPI != 0 {
-			n.served[q.NAPI] = served{index, q.ID}
+	for napi, ids := range now {
+		if before := n.served[napi]; !whole && before.index == index {
+			ids = append(ids, before.queues...)
 		}
+		slices.Sort(ids)
+		n.served[napi] = served{index, slices.Compact(ids)}
 	}
 }
 
-// queue is the one of an interface that the NAPI instance with that number served when it was
-// last seen.
-func (n *napis) queue(index int, napi uint32) (id int, ok bool) {
+// queues are those of an interface that the NAPI instance with that number served when it was last
+// seen; nil: it is not known.
+func (n *napis) queues(index int, napi uint32) []int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s, ok := n.served[napi]
-	return s.queue, ok && s.index == index
+	if s := n.served[napi]; s.index == index {
+		return s.queues
+	}
+	return nil
+}
+
+// link tells whether a queue of an interface was ever seen with a NAPI instance.
+func (n *napis) link(index, queue int) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, s := range n.served {
+		if s.index == index && slices.Contains(s.queues, queue) {
+			return true
+		}
+	}
+	return false
 }
 
 // lookAgain reads all queues, and keeps the numbers of their NAPI instances. That of q is renewed.
@@ -74,16 +105,15 @@ func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
 	return all[i], true
 }
 
-// Serves reports whether the NAPI instance with that number is, or was, the queue's. That of
-// another interface is not. ok is false where it could not be found out. Only a number that is seen
-// for the first time costs more than a look at a table.
+// Serves reports whether a packet that came by the NAPI instance with that number came by the
+// queue. By another interface it did not. ok is false where that cannot be told: the instance
+// serves other queues beside it, none is known to have it, or the driver does not link the queue
+// with one. Only a number that is seen for the first time costs more than a look at a table.
 func (q *Queue) Serves(napi uint32) (serves, ok bool) {
-	id, known, err := q.served(napi)
-	return known && id == q.ID, err == nil
+	p, known := q.place(napi)
+	on, sure := p.On(q.ID)
+	return on && sure, known && sure
 }
-
-// Elsewhere stands for the RX queue of a flow that came by another interface.
-const Elsewhere = -1
 
 // stranger is the last NAPI instance that was seen and served none of the interface's queues.
 type stranger struct {
@@ -91,47 +121,45 @@ type stranger struct {
 	dev  string // the interface that has it, which is another one; "": not known
 }
 
-// SeenOn is the RX queue that the last packet of socket fd came by, as [Queue.Landed] has it, for
-// who asks again and again: it costs a system call and a look at a table, and more only when the
-// socket names a NAPI instance for the first time. [Elsewhere]: by another interface. ok is false
-// when it cannot be told.
-func (q *Queue) SeenOn(fd int) (id int, ok bool) {
+// SeenOn is where the last packet of socket fd came in, as [Queue.Landed] has it, for who asks
+// again and again: it costs a system call and a look at a table, and more only when the socket
+// names a NAPI instance for the first time. ok is false when it cannot be told.
+func (q *Queue) SeenOn(fd int) (p Place, ok bool) {
 	napi, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
-	if err != nil || napi == 0 {
-		return 0, false
+	if err != nil {
+		return p, false
 	}
-	id, known, err := q.served(uint32(napi))
-	if err == nil && !known && q.OtherDev() != "" {
-		return Elsewhere, true
-	}
-	return id, known && err == nil
+	return q.place(uint32(napi))
 }
 
-// OtherDev is the interface by which a flow came that was last seen [Elsewhere].
+// OtherDev is the interface by which a flow came that was last seen elsewhere.
 func (q *Queue) OtherDev() string { return q.stranger.dev }
 
-// served is the queue that the NAPI instance with that number serves, or did: q where it serves
-// that among others. Of another one it is not known: q.stranger is that.
-func (q *Queue) served(napi uint32) (id int, known bool, err error) {
-	switch napi {
-	case q.NAPI:
-		return q.ID, true, nil
-	case q.stranger.napi:
-		return 0, false, nil
+// place is where packets come in that the NAPI instance with that number brings.
+func (q *Queue) place(napi uint32) (p Place, ok bool) {
+	if napi == 0 { // of no instance, and of all queues that none is linked with
+		return p, false
 	}
-	if id, known = seen.queue(q.Dev.Index, napi); known {
-		return id, true, nil
+	known := func() bool {
+		p.Queues = seen.queues(q.Dev.Index, napi)
+		return p.Queues != nil
 	}
-	if _, err := q.lookAgain(); err != nil {
-		return 0, false, err
+	if !known() && napi != q.stranger.napi {
+		if _, err := q.lookAgain(); err != nil {
+			return p, false
+		}
+		if !known() {
+			q.stranger = q.strange(napi)
+		}
 	}
-	if napi == q.NAPI { // as it is now
-		return q.ID, true, nil
+	switch {
+	case p.Queues == nil:
+		p.Dev = q.stranger.dev
+		return p, p.Dev != ""
+	case !slices.Contains(p.Queues, q.ID) && !seen.link(q.Dev.Index, q.ID):
+		return Place{}, false // it may be q's all the same, of which nothing is known
 	}
-	if id, known = seen.queue(q.Dev.Index, napi); !known {
-		q.stranger = q.strange(napi)
-	}
-	return id, known, nil
+	return p, true
 }
 
 // strange finds out whose a NAPI instance is that serves none of the interface's queues, as far as

@@ -5,7 +5,6 @@ package nicqueue
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
@@ -22,8 +21,10 @@ type Queue struct {
 
 	mode    string
 	changes lease.Changes
-	bound   bool   // it is ours
-	pool    uint64 // the page pool that it got with our memory; 0: not known
+	bound   bool        // it is ours
+	old     bindings    // of the interface, before that
+	pools   []uint64    // the page pools that it got with our memory, in order; nil: not known
+	unsplit nic.Unsplit // the driver's counters when our memory was bound
 
 	stranger stranger
 	unfenced bool // others may use it
@@ -57,7 +58,11 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	if err := q.changes.AllowRules(q.Dev); err != nil {
 		return Unsupported(q.mode, err)
 	}
-	return q.keepFree(o.Beside)
+	if err := q.keepFree(o.Beside); err != nil {
+		return err
+	}
+	q.old = q.bindings()
+	return nil
 }
 
 // Bound is called when the queue's memory is bound: it must show in the queue.
@@ -75,8 +80,8 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s accepted the registration, but its %v does not use it", q.Dev.Name, q.Queue),
 			How: "look at the kernel's log (dmesg), and report it with driver and kernel: ethtool -i " + q.Dev.Name + "; uname -r"}
 	}
-	p, _ := q.findPool()
-	q.pool = p.ID
+	q.pools = q.firstPools()
+	q.unsplit, _ = q.Dev.Unsplit() // a driver without such counters has none to name
 	return nil
 }
 
@@ -101,63 +106,14 @@ func (q *Queue) Lost() (n uint64, known bool) {
 	return s.AllocFail + s.Drops, err == nil && ok
 }
 
-// Buffers is at most how many buffers the queue's page pool has handed out to the
-// driver since the memory was bound. ok is false where that is not told: before
-// Linux 6.8, without CONFIG_PAGE_POOL_STATS, when the queue is another interface's,
-// or when it got another pool meanwhile.
-func (q *Queue) Buffers() (n uint64, ok bool) {
-	p, ok := q.findPool()
-	if !ok || p.ID != q.pool {
-		return 0, false
+// Unsplit says of packets that the NIC did not split since the memory was bound what becomes of
+// them, and what to do about that; "": the driver counted none.
+func (q *Queue) Unsplit() (what, fix string) {
+	now, err := q.Dev.Unsplit()
+	if err != nil {
+		return "", ""
 	}
-	all, err := q.Dev.PoolStats()
-	s, ok := all[p.ID]
-	return s.Buffers(), err == nil && ok
-}
-
-// Inflight is how many buffers are out of the queue's page pool: in the NIC's
-// ring, in packets, with the application, and given back but not fetched yet.
-func (q *Queue) Inflight() (n uint64, ok bool) {
-	p, ok := q.findPool()
-	return p.Inflight, ok
-}
-
-// findPool finds the page pool of the queue's provider: the one that it had at first, while that is
-// in use, or else that of its NAPI instance.
-func (q *Queue) findPool() (p nic.PagePool, ok bool) {
-	for range renewals {
-		_, _ = q.lookAgain() // what cannot be read has not changed
-		before := q.NAPI
-		pools, err := q.Dev.PagePools()
-		if err != nil {
-			return p, false
-		}
-		if p, ok = poolOf(pools, q.Queue, q.pool); ok {
-			return p, true
-		}
-		if _, err = q.lookAgain(); err != nil || q.NAPI == before {
-			return p, false
-		}
-	}
-	return p, false
-}
-
-// renewals is how often in a row the numbers of NAPI instances are looked at, where others renew
-// them between one look and the next (see [napis]).
-const renewals = 10
-
-// poolOf is the page pool of q's provider: number id, or where that is gone, q's by its NAPI
-// instance.
-func poolOf(pools []nic.PagePool, q nic.Queue, id uint64) (p nic.PagePool, ok bool) {
-	for _, is := range []func(nic.PagePool) bool{
-		func(p nic.PagePool) bool { return id != 0 && p.ID == id },
-		func(p nic.PagePool) bool { return p.NAPI == q.NAPI },
-	} {
-		if i := slices.IndexFunc(pools, func(p nic.PagePool) bool { return p.Provider == q.Provider && !p.Detached && is(p) }); i >= 0 {
-			return pools[i], true
-		}
-	}
-	return p, false
+	return nic.Unsplitting(q.Dev.Name, now.Grown(q.unsplit))
 }
 
 // StarvedAfter is how long a flow may bring nothing while the NIC finds no

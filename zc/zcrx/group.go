@@ -10,7 +10,6 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
-	"golang.org/x/sys/unix"
 )
 
 // member is one of the flows of a queue: they share its memory, ring and counters.
@@ -26,6 +25,8 @@ type member struct {
 	came      bool   // it has brought something: before that it was seen on its hello's queue
 	ended     bool   // by its sender
 	elsewhere bool   // it was last seen on another queue
+	seenOn    bool   // it was last seen on its queue, or on another
+	untold    uint64 // bytes taken while neither was known, where the kernel does not count
 	due       uint64 // of got: bytes that were copied, where the kernel counts them
 	taken     uint64 // bytes, in all
 	copied    uint64 // of them
@@ -268,8 +269,13 @@ func part(what, upTo, n, whole uint64) uint64 {
 // book is [proof.account] of what a flow has brought.
 func (m *member) book(p *proof) {
 	n, copied := uint64(m.got), m.due
-	if !p.counts && (p.copiesAll || m.elsewhere) {
+	switch {
+	case p.counts:
+	case p.copiesAll, m.elsewhere:
 		copied = n
+	case !m.seenOn:
+		m.untold += n
+		p.untold += n
 	}
 	p.book(n, copied, m.meter)
 	m.taken += n
@@ -288,11 +294,7 @@ func (r *Receiver) lookAll(shared *stream.Meter) {
 			continue
 		}
 		shared.Call()
-		if id, err := unix.GetsockoptInt(m.conn.FD, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
-			if serves, ok := r.queue.Serves(uint32(id)); ok {
-				m.elsewhere = !serves
-			}
-		}
+		m.elsewhere, m.seenOn = sees(m.conn.FD, r.queue)
 		r.proof.elsewhere = r.proof.elsewhere || m.elsewhere
 	}
 }
@@ -324,7 +326,7 @@ func (r *Receiver) sharing() (notes []string) {
 			r.proof.copied, r.queue.ID, len(r.members)))
 	}
 	if r.pool.unseen > 0 {
-		notes = append(notes, fmt.Sprintf("by its page pool, at least %d bytes of RX queue %d were copied without being counted, for the queue's %d flows together: they are divided by bytes that were not counted as copied",
+		notes = append(notes, fmt.Sprintf("by its page pools, at least %d bytes of RX queue %d were copied without being counted, for the queue's %d flows together: they are divided by bytes that were not counted as copied",
 			r.pool.unseen, r.queue.ID, len(r.members)))
 	}
 	return notes

@@ -4,10 +4,12 @@ package zcrx_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/long"
@@ -163,4 +165,56 @@ func TestLabImitatedArea(t *testing.T) {
 	}
 	x.NIC.AreaBytes = 2 * ring.Buffers * 4096
 	mustBeZeroCopy(t, x)
+}
+
+// A driver need not link its queues with NAPI instances: that is no evidence of a copy.
+func TestLabImitatedNoNAPI(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.NotLinked(t, zcrx.Mode)
+}
+
+// Where the kernel does not count its copies either (6.15 to 7.1), the queue's page pools tell: all
+// of a flow came without a copy, or hardly any of one that was steered elsewhere.
+func TestLabImitatedNoNAPINoCounter(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.Unlink(t)
+	defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
+	const bytes = 8 << 20
+	for name, to := range map[string]*int{"its queue": nil, "another": new(1)} {
+		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: to, NIC: stream.NICQueue{AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)}
+		o, err := run(t, x)
+		if err = errors.Join(err, o.Err); err != nil {
+			t.Fatalf("%s: %v\nfix: %s", name, err, fault.Fix(err))
+		}
+		c, e := o.Counters, o.Evidence
+		if found := c.CopiedBytes + e.Uncounted; c.Bytes != bytes || c.Mismatches != 0 || e.Untold != 0 || (found > bytes/2) != (to != nil) || (found > 0) != (to != nil) {
+			t.Errorf("%s: %+v, uncounted %d, untold %d: %s", name, c, e.Uncounted, e.Untold, e.Why)
+		}
+		if o.Figure("zcrx_flow_queue") != -1 {
+			continue // what an earlier test saw is remembered
+		}
+		noted := func(n string) bool { return strings.Contains(n, "it is not known by which queue") }
+		if !slices.ContainsFunc(e.Notes, noted) || strings.Contains(e.Why, "linear part") {
+			t.Errorf("%s: %s; notes %q", name, e.Why, e.Notes)
+		}
+	}
+}
+
+// Packets that the NIC does not split are dropped where memory is of a provider, and counted.
+func TestLabImitatedUnsplit(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	counter := "rx*_unsplit"
+	if labtest.Model(t) == "idpf" {
+		counter = "rx-hsplit_hbo"
+	}
+	labtest.NotSplit(t, zcrx.Mode, counter)
 }

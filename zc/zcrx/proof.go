@@ -21,7 +21,9 @@ type proof struct {
 	owed      uint64 // bytes counted by it that have not been taken yet
 	copied    uint64 // bytes taken so far that were copied
 	taken     uint64
-	elsewhere bool // without a counter: the flow was last seen on another queue
+	elsewhere bool   // without a counter: the flow was last seen on another queue
+	seenOn    bool   // without one: it was last seen on the queue, or on another
+	untold    uint64 // bytes taken while neither was known
 }
 
 // account sorts n bytes that were taken; counter is what the kernel's stands at.
@@ -37,6 +39,8 @@ func (p *proof) account(n, counter uint64, m *stream.Meter) {
 		p.owed -= copied
 	case p.copiesAll, p.elsewhere:
 		copied = n
+	case !p.seenOn:
+		p.untold += n
 	}
 	p.book(n, copied, m)
 }
@@ -54,17 +58,17 @@ func (p *proof) book(n, copied uint64, m *stream.Meter) {
 }
 
 // unseen is at least how many of the bytes that nothing counted as copied were:
-// those that do not fit into the buffers of n bytes each that the queue's pool has
+// those that do not fit into the buffers of n bytes each that the queue's pools have
 // handed out.
 func (p *proof) unseen(buffers uint64, n int) uint64 {
 	claimed, most := p.taken-p.copied, buffers*uint64(n)
 	return claimed - min(claimed, most)
 }
 
-// pool is what the queue's page pool told when the flow had ended.
+// pool is what the queue's page pools told when the flow had ended, all together.
 type pool struct {
 	looked, known bool
-	buffers       uint64 // that it had handed out
+	buffers       uint64 // that they had handed out
 	unseen        uint64 // bytes, see [proof.unseen]
 }
 
@@ -77,12 +81,18 @@ func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
 
 // look finds out, where the kernel does not count, whether the flow comes by the
 // queue that is taken over. It is a system call, made before a sleep.
-func (p *proof) look(fd int, q *nicqueue.Queue) {
-	if id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err == nil && id != 0 {
-		if serves, ok := q.Serves(uint32(id)); ok {
-			p.elsewhere = !serves
-		}
+func (p *proof) look(fd int, q *nicqueue.Queue) { p.elsewhere, p.seenOn = sees(fd, q) }
+
+// sees tells whether the flow of a socket was last seen elsewhere than on its queue; known: or on
+// it. A driver need not link its queues with NAPI instances, and several may share one: where it
+// cannot be told, it is no evidence of a copy.
+func sees(fd int, q *nicqueue.Queue) (elsewhere, known bool) {
+	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
+	if err != nil {
+		return false, false
 	}
+	serves, ok := q.Serves(uint32(id))
+	return ok && !serves, ok
 }
 
 // look is [proof.look] at the receiver's flow, or its flows.
@@ -134,8 +144,9 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	figure("zcrx_queue", "1", float64(r.queue.ID))
 	e.Notes = append(e.Notes, r.queue.Notes()...)
 	figure("zcrx_alloc_fail_events", "1", float64(r.stats.allocFails))
-	if q, ok := r.queue.Landed(r.fd); ok && q.ID != nicqueue.Elsewhere {
-		figure("zcrx_flow_queue", "1", float64(q.ID))
+	on, _ := r.queue.Landed(r.fd)
+	if id, ok := on.Queue(); ok {
+		figure("zcrx_flow_queue", "1", float64(id))
 	}
 	bound := 0.0
 	if q, err := r.queue.Dev.Queue(r.queue.ID); err == nil && q.Provider == nic.ProviderIOUring {
@@ -148,6 +159,7 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are classified by the queue that the flow was seen on")
 	}
 	r.countBuffers(e, figure, m)
+	r.admit(e, m)
 	if r.pool.unseen == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
 		e.Notes = append(e.Notes, fmt.Sprintf("the kernel lacked a buffer to copy to %d times but counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts it", r.stats.noMemory))
 	}
@@ -165,17 +177,46 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 
 // sayWhy tells why payload was copied, as far as that shows.
 func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
-	e.Why, e.Fix = r.queue.Whereabouts(r.fd)
-	if on, ok := r.queue.Landed(r.fd); e.Uncounted <= copied || ok && on.ID != r.queue.ID {
+	where, fix := r.queue.Whereabouts(r.fd)
+	e.Why, e.Fix = where, fix
+	on, ok := r.queue.Landed(r.fd)
+	here, sure := on.On(r.queue.ID)
+	if e.Uncounted <= copied || ok && !here {
 		return
 	}
 	of := ""
 	if r.grouped {
 		of = fmt.Sprintf(" of its %d flows", len(r.members))
 	}
-	e.Why = fmt.Sprintf("the page pool of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s were copied without being counted, as happens with payload in packets' linear part",
+	e.Why = fmt.Sprintf("the page pools of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s were copied without being counted",
 		r.queue.ID, r.proof.taken-r.proof.copied-r.pool.unseen, r.pool.unseen, of)
+	if !ok || !sure {
+		e.Why += "; " + where
+		return
+	}
+	e.Why += ", as happens with payload in packets' linear part"
 	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or its private flags), and header split on with threshold 0", r.queue.Dev.Name)
+}
+
+// admit tells of what came while it was not known by which queue. The buffers that the queue's page
+// pools handed out bound what of it was not copied; where they do not tell either, nobody knows.
+func (r *Receiver) admit(e *stream.Evidence, m *member) {
+	untold := r.proof.untold
+	if m != nil {
+		untold = m.untold
+	}
+	if untold == 0 {
+		return
+	}
+	why := r.queue.Unknown(r.fd)
+	figure := "nothing tells whether they were copied"
+	if r.pool.known {
+		figure = "those of them count as copied that do not fit into the buffers which the queue's page pools handed out"
+	} else {
+		e.Untold, e.Why = untold, "nothing tells by which queue they came: "+why
+		e.Fix = "use Linux 7.2 or later, which counts what it copies, or one with CONFIG_PAGE_POOL_STATS; or a driver that links its queues with NAPI instances"
+	}
+	e.Notes = append(e.Notes, fmt.Sprintf("it is not known by which queue %d bytes came (%s): %s", untold, why, figure))
 }
 
 // countBuffers compares what is said to have come without a copy with the buffers
@@ -191,7 +232,7 @@ func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit strin
 		}
 	}
 	if !p.known {
-		e.Notes = append(e.Notes, "the queue's page pool does not report how many buffers it handed out (CONFIG_PAGE_POOL_STATS), or was replaced during the flow: payload copied from packets' linear part would go unnoticed")
+		e.Notes = append(e.Notes, "the queue's page pools do not report how many buffers they handed out (CONFIG_PAGE_POOL_STATS), cannot be told from other queues', or were replaced during the flow: payload copied from packets' linear part would go unnoticed")
 		return
 	}
 	if e.Uncounted = p.unseen; m != nil {

@@ -55,11 +55,15 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	}
 	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of an area of %d buffers of %d bytes",
 		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
+	how := "hold less (--hold), or give the NIC a larger area (--area-size)"
 	if r.held.Count() == 0 {
-		return &fault.Error{Op: op + "; the rest is in the socket, behind packets that were lost",
-			How: "give the NIC a larger area (--area-size), or allow less data in flight (--rcvbuf)"}
+		op += "; the rest is in the socket, behind packets that were lost"
+		how = "give the NIC a larger area (--area-size), or allow less data in flight (--rcvbuf)"
 	}
-	return &fault.Error{Op: op, How: "hold less (--hold), or give the NIC a larger area (--area-size)"}
+	if what, fix := r.queue.Unsplit(); what != "" {
+		op, how = op+"; "+what, fix+"; or "+how
+	}
+	return &fault.Error{Op: op, How: how}
 }
 
 // spare is how many buffers may be left, in the page pool's cache and in pieces,

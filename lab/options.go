@@ -48,7 +48,7 @@ type MachineOptions struct {
 }
 
 // Imitated are the drivers whose control plane the soft NIC can imitate.
-var Imitated = []string{"mlx5", "bnxt", "fbnic", "gve", "virtio-like"}
+var Imitated = []string{"mlx5", "bnxt", "fbnic", "gve", "virtio-like", "idpf", "ice", "gve-old", "bnxt-old"}
 
 // module is what the soft NIC is loaded with.
 func (o *MachineOptions) module() string {

@@ -291,7 +291,13 @@ static int rules_list(struct sn_dev *sn, struct ethtool_rxnfc *c, u32 *locs)
 static int rule_get(struct sn_dev *sn, struct ethtool_rxnfc *c)
 {
 	struct sn_steer *s = sn_steer_get(sn);
+	unsigned int busy = READ_ONCE(sn_rule_busy);
 
+	/* As of a driver that is being reset, or whose admin queue is full. */
+	if (busy) {
+		WRITE_ONCE(sn_rule_busy, busy - 1);
+		return -EBUSY;
+	}
 	if (c->fs.location >= SN_RULES || !s->rule[c->fs.location].used)
 		return -ENOENT;
 	c->fs = s->rule[c->fs.location].fs;

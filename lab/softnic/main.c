@@ -21,7 +21,7 @@ MODULE_PARM_DESC(channels, "queues in use at start (default 4)");
 
 static char *imitate = "";
 module_param(imitate, charp, 0444);
-MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt, fbnic, gve or virtio-like (default none)");
+MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt, fbnic, gve, virtio-like, idpf, ice, gve-old or bnxt-old (default none)");
 
 bool sn_inline;
 module_param_named(inline_dma, sn_inline, bool, 0644);
@@ -36,6 +36,9 @@ MODULE_PARM_DESC(burn_ns, "burn so many nanoseconds of CPU time for each packet 
 
 module_param_named(carrier_ms, sn_carrier_ms, uint, 0644);
 MODULE_PARM_DESC(carrier_ms, "gve: milliseconds until the carrier is back after queues were opened anew (default 100)");
+
+module_param_named(rule_busy, sn_rule_busy, uint, 0644);
+MODULE_PARM_DESC(rule_busy, "how many times reading a rule back fails with EBUSY from now on (default 0)");
 
 static struct net_device *ports[2];
 static struct platform_device *card;
@@ -231,7 +234,7 @@ static int __init softnic_init(void)
 	}
 	err = sn_model_parse(imitate);
 	if (err) {
-		pr_err("softnic: imitate=%s must be mlx5, bnxt, fbnic, gve or virtio-like\n", imitate);
+		pr_err("softnic: imitate=%s must be mlx5, bnxt, fbnic, gve, virtio-like, idpf, ice, gve-old or bnxt-old\n", imitate);
 		return err;
 	}
 	err = create_card();

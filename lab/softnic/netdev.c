@@ -87,7 +87,7 @@ static void channel_up(struct sn_channel *ch)
 {
 	struct net_device *dev = ch->sn->netdev;
 
-	if (sn_model == SN_GVE)	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
+	if (sn_is_gve())	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
 		netif_napi_add_locked(dev, &ch->napi, sn_poll);
 	else
 		netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
@@ -224,7 +224,7 @@ static int sn_open(struct net_device *dev)
 	rings_free(r);
 	sn_up(sn);
 	sn->up = true;
-	if (sn_model == SN_GVE) {	/* gve_queues_start */
+	if (sn_is_gve()) {	/* gve_queues_start */
 		sn->link_lost = true;
 		sn_link_return(sn, sn_carrier_ms);
 	}

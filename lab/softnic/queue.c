@@ -29,6 +29,9 @@ static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 b
 		.flags		= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV | PP_FLAG_ALLOW_UNREADABLE_NETMEM,
 	};
 
+	/* gve_rx_create_page_pool before 6.18, bnxt_alloc_rx_page_pool before 6.16 */
+	if (sn_model == SN_GVE_OLD || sn_model == SN_BNXT_OLD)
+		pp.flags &= ~PP_FLAG_ALLOW_UNREADABLE_NETMEM;
 	return page_pool_create(&pp);
 }
 
@@ -119,7 +122,7 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 
 	ch->rx.mem = *(struct sn_rx_mem *)mem;
 	memset(mem, 0, sizeof(struct sn_rx_mem));
-	if (sn_model == SN_GVE)
+	if (sn_is_gve())
 		sn_gve_turnup(sn);
 	else
 		sn_rx_start(ch);
@@ -130,7 +133,7 @@ static int queue_stop(struct net_device *dev, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
-	int err = sn_model == SN_GVE ? sn_gve_turndown(sn, idx) : 0;
+	int err = sn_is_gve() ? sn_gve_turndown(sn, idx) : 0;
 
 	if (err)
 		return err;
@@ -151,7 +154,8 @@ static u32 rx_page_max(void)
 	switch (sn_model) {
 	case SN_MLX5:	/* mlx5e_mpwrq_max_page_size, mellanox/mlx5/core/en/params.c:498 */
 		return SZ_128K;
-	case SN_BNXT:	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
+	case SN_BNXT:
+	case SN_BNXT_OLD:	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
 		return SZ_32K;
 	default:
 		return SN_RX_PAGE_MAX;
@@ -215,9 +219,11 @@ const struct netdev_queue_mgmt_ops *sn_queue_ops(void)
 {
 	switch (sn_model) {
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return &queue_ops_parent;
 	case SN_FBNIC:
 	case SN_GVE:
+	case SN_GVE_OLD:
 		return &queue_ops_pages;
 	case SN_VIRTIO:
 		return NULL;

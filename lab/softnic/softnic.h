@@ -290,8 +290,23 @@ void sn_rx_start(struct sn_channel *ch);
 void sn_rx_stop(struct sn_channel *ch);
 
 /* imitate.c */
-enum sn_model { SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC, SN_GVE, SN_VIRTIO };
+enum sn_model {
+	SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC, SN_GVE, SN_VIRTIO, SN_IDPF, SN_ICE, SN_GVE_OLD, SN_BNXT_OLD
+};
 extern enum sn_model sn_model;
+extern unsigned int sn_rule_busy;
+
+/* The older ones differ in one thing: their page pools know of no provider (queue.c). */
+static inline bool sn_is_gve(void)
+{
+	return sn_model == SN_GVE || sn_model == SN_GVE_OLD;
+}
+
+static inline bool sn_is_bnxt(void)
+{
+	return sn_model == SN_BNXT || sn_model == SN_BNXT_OLD;
+}
+
 int sn_model_parse(const char *name);
 void sn_model_driver(char *to, size_t size);
 void sn_model_init(struct sn_dev *sn);
@@ -365,6 +380,20 @@ void sn_virtio_init(struct sn_dev *sn);
 void sn_virtio_get_rings(struct kernel_ethtool_ringparam *k);
 int sn_virtio_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct netlink_ext_ack *extack);
 const struct ethtool_ops *sn_virtio_ethtool_ops(void);
+
+/* imitate_idpf.c */
+void sn_idpf_init(struct sn_dev *sn);
+void sn_idpf_get_rings(struct sn_dev *sn, struct kernel_ethtool_ringparam *k);
+int sn_idpf_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+const struct ethtool_ops *sn_idpf_ethtool_ops(void);
+
+/* imitate_ice.c */
+void sn_ice_init(struct sn_dev *sn);
+void sn_ice_get_rings(struct sn_dev *sn, struct kernel_ethtool_ringparam *k);
+int sn_ice_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+const struct ethtool_ops *sn_ice_ethtool_ops(void);
 
 /* steer.c */
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);

@@ -95,7 +95,8 @@ func (d Driver) Model() string {
 	if !ok {
 		return d.Name
 	}
-	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic", "gve": "gve", "virtio-like": "virtio_net"}[strings.TrimSuffix(inner, ")")]
+	return map[string]string{"mlx5": "mlx5_core", "bnxt": "bnxt_en", "fbnic": "fbnic", "gve": "gve", "virtio-like": "virtio_net",
+		"idpf": "idpf", "ice": "ice", "gve-old": "gve", "bnxt-old": "bnxt_en"}[strings.TrimSuffix(inner, ")")]
 }
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).

@@ -122,7 +122,7 @@ void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct k
 		sn_virtio_get_rings(k);
 		break;
 	case SN_IDPF:
-		sn_idpf_get_rings(sn, k);
+		sn_idpf_get_rings(sn, r, k);
 		break;
 	case SN_ICE:
 		sn_ice_get_rings(sn, k);
@@ -168,9 +168,12 @@ int sn_rule_anywhere(const struct sn_steer *s)
 	return -ENOSPC;
 }
 
-/* Where a rule goes that asks for @loc and has the match of that at @twin, or an error. */
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin)
+/* Where a rule goes that asks for a place and has the match of that at @twin, or an error. */
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs,
+			int twin)
 {
+	u32 loc = fs->location;
+
 	switch (sn_model) {
 	case SN_MLX5:
 		return sn_mlx5_rule_place(loc);
@@ -182,6 +185,8 @@ int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, in
 	case SN_GVE:
 	case SN_GVE_OLD:
 		return sn_gve_rule_place(sn, s, loc);
+	case SN_IDPF:
+		return sn_idpf_rule_place(sn, s, fs);
 	default:
 		/* efx_ethtool_set_class_rule, sfc/ethtool_common.c: an equal one is replaced */
 		if (loc & RX_CLS_LOC_SPECIAL)
@@ -225,6 +230,10 @@ int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
 		/* gve_get_rxnfc, gve_get_flow_rule_ids: the user finds a place */
 		c->data = SN_RULES;
 		return 0;
+	case SN_IDPF:
+		/* idpf_get_rxnfc, idpf_fsteer_max_rules: the same */
+		c->data = SN_RULES;
+		return 0;
 	default:
 		/* fbnic_get_rxnfc, and the soft NIC's own: any place will do */
 		c->data = c->cmd == ETHTOOL_GRXCLSRLALL ? SN_RULES : SN_RULES | RX_CLS_LOC_SPECIAL;
@@ -265,6 +274,22 @@ int sn_model_queue_alloc(struct sn_dev *sn)
 	return sn_model == SN_MLX5 ? sn_mlx5_queue_alloc(sn) : 0;
 }
 
+/*
+ * Page pools for the payload of a queue. idpf has a buffer queue and with it a pool for each of
+ * two (IDPF_MAX_BUFQS_PER_RXQ_GRP, idpf_txrx.h; idpf_rx_bufs_init), served by one NAPI.
+ */
+u32 sn_model_pools(void)
+{
+	return sn_model == SN_IDPF ? 2 : 1;
+}
+
+/* Whether a carrier comes later than the call that opens the device. */
+bool sn_model_link_late(void)
+{
+	/* gve_queues_start; idpf_up_complete, whose link_up is false until an event comes */
+	return sn_is_gve() || sn_model == SN_IDPF;
+}
+
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features)
 {
 	switch (sn_model) {
@@ -294,6 +319,8 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 	case SN_GVE:
 	case SN_GVE_OLD:
 		return sn_gve_set_features(dev, features);
+	case SN_IDPF:
+		return sn_idpf_set_features(dev, features);
 	default:
 		return 0;
 	}

@@ -299,7 +299,7 @@ static int rule_get(struct sn_dev *sn, struct ethtool_rxnfc *c)
 		return -EBUSY;
 	}
 	if (c->fs.location >= SN_RULES || !s->rule[c->fs.location].used)
-		return -ENOENT;
+		return sn_model == SN_ICE ? -EINVAL : -ENOENT;	/* ice_get_ethtool_fdir_entry */
 	c->fs = s->rule[c->fs.location].fs;
 	c->rss_context = s->rule[c->fs.location].context;
 	c->data = SN_RULES;

@@ -125,7 +125,7 @@ void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct k
 		sn_idpf_get_rings(sn, r, k);
 		break;
 	case SN_ICE:
-		sn_ice_get_rings(sn, k);
+		sn_ice_get_rings(sn, r, k);
 		break;
 	}
 }
@@ -187,6 +187,8 @@ int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struc
 		return sn_gve_rule_place(sn, s, loc);
 	case SN_IDPF:
 		return sn_idpf_rule_place(sn, s, fs);
+	case SN_ICE:
+		return sn_ice_rule_place(sn, s, fs);
 	default:
 		/* efx_ethtool_set_class_rule, sfc/ethtool_common.c: an equal one is replaced */
 		if (loc & RX_CLS_LOC_SPECIAL)
@@ -207,6 +209,8 @@ int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_s
 	case SN_BNXT:
 	case SN_BNXT_OLD:
 		return -EEXIST;	/* bnxt_add_ntuple_cls_rule, bnxt_ethtool.c */
+	case SN_ICE:
+		return sn_ice_rule_twice(s, fs, loc);
 	default:
 		return 0;
 	}
@@ -227,7 +231,8 @@ int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
 		return 0;
 	case SN_GVE:
 	case SN_GVE_OLD:
-		/* gve_get_rxnfc, gve_get_flow_rule_ids: the user finds a place */
+	case SN_ICE:
+		/* gve_get_rxnfc, gve_get_flow_rule_ids, ice_get_rxnfc: the user finds a place */
 		c->data = SN_RULES;
 		return 0;
 	case SN_IDPF:
@@ -321,6 +326,8 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 		return sn_gve_set_features(dev, features);
 	case SN_IDPF:
 		return sn_idpf_set_features(dev, features);
+	case SN_ICE:
+		return sn_ice_set_features(dev, features);
 	default:
 		return 0;
 	}

@@ -270,6 +270,8 @@ static int sn_change_mtu(struct net_device *dev, int mtu)
 {
 	if (sn_model == SN_IDPF)
 		return sn_idpf_change_mtu(dev, mtu);
+	if (sn_model == SN_ICE)
+		return sn_ice_change_mtu(dev, mtu);
 	WRITE_ONCE(dev->mtu, mtu);
 	return 0;
 }

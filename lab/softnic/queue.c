@@ -179,8 +179,7 @@ static u32 rx_page_max(void)
 	switch (sn_model) {
 	case SN_MLX5:	/* mlx5e_mpwrq_max_page_size, mellanox/mlx5/core/en/params.c:498 */
 		return SZ_128K;
-	case SN_BNXT:
-	case SN_BNXT_OLD:	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
+	case SN_BNXT:	/* BNXT_MAX_RX_PAGE_SIZE, broadcom/bnxt/bnxt.h */
 		return SZ_32K;
 	default:
 		return SN_RX_PAGE_MAX;
@@ -235,7 +234,7 @@ static const struct netdev_queue_mgmt_ops queue_ops_parent = {
 	QUEUE_PAGE_OPS,
 };
 
-/* fbnic_queue_mgmt_ops, gve_queue_mgmt_ops: and buffers are pages */
+/* fbnic_queue_mgmt_ops, gve_queue_mgmt_ops, and bnxt's before 7.0: and buffers are pages */
 static const struct netdev_queue_mgmt_ops queue_ops_pages = {
 	QUEUE_OPS,
 };
@@ -244,14 +243,15 @@ const struct netdev_queue_mgmt_ops *sn_queue_ops(void)
 {
 	switch (sn_model) {
 	case SN_BNXT:
-	case SN_BNXT_OLD:
 		return &queue_ops_parent;
 	case SN_FBNIC:
 	case SN_GVE:
 	case SN_GVE_OLD:
 	case SN_IDPF:
+	case SN_BNXT_OLD:
 		return &queue_ops_pages;
 	case SN_VIRTIO:
+	case SN_ICE:
 		return NULL;
 	default:
 		return &queue_ops;

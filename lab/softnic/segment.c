@@ -235,7 +235,7 @@ static u32 chunk_max(const struct sn_rx_pkt *p)
 	struct net_device *dev = p->to->netdev;
 	u32 mss = p->d->mss, room, gro;
 
-	if (!(dev->features & NETIF_F_GRO_HW))
+	if (!(dev->features & (NETIF_F_GRO_HW | NETIF_F_LRO)))
 		return mss;
 	gro = p->f->v6 ? READ_ONCE(dev->gro_max_size) : READ_ONCE(dev->gro_ipv4_max_size);
 	room = min_t(u32, MAX_SKB_FRAGS, p->rxq->mem.nbufs) * p->rxq->mem.buf_size;

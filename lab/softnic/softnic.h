@@ -208,9 +208,11 @@ struct sn_dev {
 	u32		rx_ring, tx_ring;
 	u32		rx_mini, rx_jumbo;	/* fbnic's other rings */
 	u32		rx_buf_len;	/* gve's buffers; 0: a page, or as a provider wants */
-	bool		link_lost;	/* gve: until the device is asked for its link again */
+	bool		link_lost;	/* gve, ice: until the device is asked for its link again */
 	struct delayed_work link_work;
 	u32		pflags;			/* mlx5's private flags */
+	bool		lut_set;	/* ice: the user has made the table of RSS, */
+	u8		lut[SN_INDIR];	/* which this is: it is in force while rx-hashing is on */
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
@@ -382,6 +384,7 @@ int sn_fbnic_rule_place(const struct sn_steer *s, u32 loc);
 
 /* imitate_gve.c */
 extern unsigned int sn_carrier_ms;
+extern bool sn_no_rss;
 void sn_gve_init(struct sn_dev *sn);
 int sn_gve_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring);
 void sn_gve_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
@@ -411,15 +414,20 @@ const struct ethtool_ops *sn_idpf_ethtool_ops(void);
 
 /* imitate_ice.c */
 void sn_ice_init(struct sn_dev *sn);
-void sn_ice_get_rings(struct sn_dev *sn, struct kernel_ethtool_ringparam *k);
+int sn_ice_change_mtu(struct net_device *dev, int mtu);
+void sn_ice_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_ice_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_ice_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
+int sn_ice_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
+int sn_ice_set_features(struct net_device *dev, netdev_features_t features);
 const struct ethtool_ops *sn_ice_ethtool_ops(void);
 
 /* steer.c */
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
+int sn_steer_drop_rules(struct sn_dev *sn);
 bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b);
 int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
 void sn_rule_drop(struct sn_steer *s, int loc);

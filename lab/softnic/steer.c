@@ -201,6 +201,20 @@ void sn_steer_spread(struct sn_dev *sn, unsigned int queues)
 	sn_steer_commit(sn, s);
 }
 
+/* All rules go, as with ntuple on drivers that have none without it. */
+int sn_steer_drop_rules(struct sn_dev *sn)
+{
+	struct sn_steer *s = sn_steer_edit(sn);
+	int i;
+
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < SN_RULES; i++)
+		s->rule[i].used = false;
+	sn_steer_commit(sn, s);
+	return 0;
+}
+
 int sn_steer_init(struct sn_dev *sn, unsigned int queues)
 {
 	struct sn_steer *s = kzalloc(sizeof(*s), GFP_KERNEL);

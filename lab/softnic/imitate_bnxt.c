@@ -18,6 +18,8 @@
 void sn_bnxt_init(struct sn_dev *sn)
 {
 	sn->rx_ring = BNXT_RX_DEF;
+	if (sn_model == SN_BNXT_OLD)
+		sn->netdev->netmem_tx = NETMEM_TX_NONE;	/* since 6.17 */
 	/* bnxt_init_ring_params, bnxt.c:4881 */
 	sn->hds_thresh = max_t(u32, 256, SZ_1K - NET_SKB_PAD - SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
 }

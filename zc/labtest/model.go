@@ -36,8 +36,8 @@ func Older(t testing.TB) bool {
 	return strings.HasSuffix(drv.Name, "-old)")
 }
 
-// Copies reports whether it imitates a driver that takes no memory of others for its queues.
-func Copies(t testing.TB) bool {
+// CannotTake reports whether it imitates a driver that takes no memory of others for its queues.
+func CannotTake(t testing.TB) bool {
 	t.Helper()
 	return Older(t) || slices.Contains([]string{"virtio_net", "ice"}, Model(t))
 }
@@ -54,7 +54,7 @@ func Families(t testing.TB) []string {
 // Why a mode cannot be had, and what is there to do.
 var (
 	noSplit    = refusal{unix.EOPNOTSUPP, "set tcp-data-split on", "setting TCP data split is not supported", "use a NIC and driver that can"}
-	noQueueOps = refusal{unix.EOPNOTSUPP, "", "the driver has no queue operations for memory providers", "use a NIC and driver that have them"}
+	noQueueOps = refusal{unix.EOPNOTSUPP, "", "the driver has no queue operations for memory providers", "use a NIC and driver that have "}
 	tooOld     = refusal{unix.ENODATA, "", "does not hand provider memory on before Linux ", "ethtool -i " + RXDev}
 )
 
@@ -64,7 +64,7 @@ var (
 // nothing, and no queue is stopped for the memory that it does not get.
 func Incapable(t *testing.T, x Transfer, probes ...func(dev string) error) bool {
 	t.Helper()
-	if !Copies(t) {
+	if !CannotTake(t) {
 		return false
 	}
 	before, starts := DeviceState(t), queueStarts(t)
@@ -105,7 +105,8 @@ func (r refusal) check(t *testing.T, err error, op string) {
 	t.Helper()
 	var u *fault.Unsupported
 	op += r.op
-	if !errors.As(err, &u) || !errors.Is(err, r.errno) || !strings.Contains(u.Op, op) || !strings.Contains(u.Err.Error(), r.why) || !strings.Contains(u.How, r.fix) {
+	if !errors.As(err, &u) || !errors.Is(err, r.errno) || !strings.Contains(u.Op, op) ||
+		!strings.Contains(err.Error()+fault.Fix(err), r.why) || !strings.Contains(fault.Fix(err), r.fix) {
 		t.Errorf("%v\nfix: %s\nwant %s, %v, %s, %s", err, fault.Fix(err), op, r.errno, r.why, r.fix)
 	}
 }

@@ -116,7 +116,7 @@ func TestLabImitatedHalfPages(t *testing.T) {
 // driver may say that it does.
 func TestLabImitatedThreshold(t *testing.T) {
 	labtest.Need(t)
-	if m := labtest.Model(t); labtest.Copies(t) || m == "gve" || m == "idpf" {
+	if m := labtest.Model(t); labtest.CannotTake(t) || m == "gve" || m == "idpf" {
 		t.Skip(m + " has no threshold, or takes no queue over")
 	}
 	_, err := labtest.OnDevice(func(d *nic.Device) (struct{}, error) {

@@ -32,7 +32,7 @@ func imitates(t testing.TB, names ...string) string {
 	}
 	name := strings.TrimSpace(string(b))
 	if len(names) > 0 && !slices.Contains(names, name) {
-		t.Skipf("it is about the driver %s, this is %q", strings.Join(names, " or "), name)
+		t.Skipf("it is about %q of what the soft NIC imitates, which is %q here", names, name)
 	}
 	return name
 }

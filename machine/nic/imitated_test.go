@@ -40,6 +40,10 @@ func older(t *testing.T, d *Device) bool {
 	return strings.HasSuffix(drv.Name, "-old)")
 }
 
+// silent tells that the driver says of a rule where it is and which queue it has, and not which
+// packets it is for.
+func silent(t *testing.T, d *Device) bool { return model(t, d) == "idpf" }
+
 // flows are two of which rules can be made.
 func flow(port uint16) (local, remote netip.AddrPort) {
 	return netip.MustParseAddrPort("10.77.0.1:7799"), netip.AddrPortFrom(netip.MustParseAddr("10.77.0.2"), port)
@@ -66,6 +70,9 @@ func TestLabImitatedSteer(t *testing.T) {
 				t.Errorf("rule %d is at the place of another: %v", at, made)
 			}
 			made = append(made, at)
+			if silent(t, d) {
+				continue
+			}
 			found, ok, err := d.FindRule(local, remote, 1)
 			if err != nil || !ok || found != at {
 				t.Errorf("rule at %d: found at %d, %v, %v", at, found, ok, err)
@@ -94,6 +101,9 @@ func TestLabImitatedSteerTwice(t *testing.T) {
 		m := model(t, d)
 		if m == "virtio_net" {
 			return // it has no rules
+		}
+		if silent(t, d) {
+			return // nobody can see that there is one
 		}
 		if err := d.SetFeature(FeatureNTuple, true); err != nil {
 			t.Fatal(err)
@@ -399,14 +409,17 @@ func TestLabImitatedSplit(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := SplitAll(h).String()
+		want, back := SplitAll(h).String(), s.Set
+		if want == before { // idpf: that it is on at first is nobody's wish, and reads the same
+			back = s.Leave
+		}
 		for i, first := range []bool{true, false} {
 			changed, err := setting.Ask(s, d.Name, want)
 			if err != nil || changed != first {
 				t.Errorf("time %d: changed %v, %v", i+1, changed, err)
 			}
 		}
-		if err := s.Set(before); err != nil {
+		if err := back(before); err != nil {
 			t.Error(err)
 		}
 		if now, err := s.Get(); now != before || err != nil {
@@ -415,14 +428,14 @@ func TestLabImitatedSplit(t *testing.T) {
 		if changed, err := setting.Ask(s, d.Name, want); !changed || err != nil {
 			t.Errorf("it was still asked for: %v, %v", changed, err)
 		}
-		if err := s.Set(before); err != nil {
+		if err := back(before); err != nil {
 			t.Error(err)
 		}
 	})
 }
 
 // The payload ring has as many buffers as the driver fills it with: those that its page
-// pool has out.
+// pools have out, of which idpf has two for each queue, with one NAPI.
 func TestLabImitatedPayloadRing(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
 		r, err := d.PayloadRing(4096)
@@ -434,12 +447,18 @@ func TestLabImitatedPayloadRing(t *testing.T) {
 			t.Fatalf("%d pools, %v", len(pools), err)
 		}
 		drv, _ := d.Driver()
+		out := map[uint32]uint64{}
+		for _, p := range pools {
+			if !p.Detached {
+				out[p.NAPI] += p.Inflight
+			}
+		}
 		for _, p := range pools {
 			if p.Detached || drv.Model() == "bnxt_en" || drv.Model() == "gve" && older(t, d) { // which fill it when headers are split
 				continue
 			}
-			if p.Inflight != uint64(r.Buffers) {
-				t.Errorf("%s: %d buffers are out of a pool, %d expected", drv.Name, p.Inflight, r.Buffers)
+			if n := out[p.NAPI]; n != uint64(r.Buffers) {
+				t.Errorf("%s: %d buffers are out of a queue's pools, %d expected", drv.Name, n, r.Buffers)
 			}
 		}
 	})

@@ -24,6 +24,7 @@ func TestLabImitated(t *testing.T) {
 		}
 	}
 	labtest.AwaitFree(t, 3)
+	labtest.NoIPv6Rules(t, open)
 	if after := labtest.DeviceState(t); after != before {
 		t.Errorf("before: %s\nafter:  %s", before, after)
 	}

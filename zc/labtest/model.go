@@ -111,6 +111,21 @@ func (r refusal) check(t *testing.T, err error, op string) {
 	}
 }
 
+// NoIPv6Rules sees that where the driver has rules for IPv4 alone, a transfer over IPv6 is refused
+// for that reason, and leaves nothing behind.
+func NoIPv6Rules(t *testing.T, open Open) {
+	t.Helper()
+	if len(Families(t)) > 1 {
+		return
+	}
+	before := DeviceState(t)
+	_, err := Transfer{Family: "ipv6", Bytes: 1 << 20, Open: open}.Run(t)
+	MustSay(t, err, unix.EOPNOTSUPP, "steer", "use IPv4")
+	if after := DeviceState(t); after != before {
+		t.Errorf("before: %s\nafter:  %s", before, after)
+	}
+}
+
 // RXBufLen sets the length of the receive buffers for a transfer, where the driver has one.
 func RXBufLen(t *testing.T, n int) func(*nic.Device) func() {
 	return func(d *nic.Device) func() {

@@ -32,6 +32,7 @@ func TestLabImitated(t *testing.T) {
 		}
 	}
 	labtest.AwaitFree(t, 3)
+	labtest.NoIPv6Rules(t, labtest.Opener(zcrx.New))
 	if after := labtest.DeviceState(t); after != before {
 		t.Errorf("before: %s\nafter:  %s", before, after)
 	}

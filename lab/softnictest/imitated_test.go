@@ -130,7 +130,8 @@ func number(ad *netlink.AttributeDecoder) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// queueNAPIs are the NAPI instances that the kernel knows to serve the receiver's RX queues, 0: none.
+// queueNAPIs are the NAPI instances that the kernel knows to serve the receiver's RX queues; 0:
+// none.
 func queueNAPIs(t testing.TB) (napis []uint32) {
 	t.Helper()
 	return in(t, rx.NS, func() ([]uint32, error) {
@@ -241,7 +242,8 @@ func TestLabImitatedUnsplit(t *testing.T) {
 	}
 }
 
-// In memory of a provider their headers cannot be read: they are lost, and TCP sends them once more.
+// In memory of a provider their headers cannot be read: they are lost, and TCP sends them once
+// more.
 func TestLabImitatedUnsplitLost(t *testing.T) {
 	imitates(t, "", "idpf")
 	split(t, splitOn)

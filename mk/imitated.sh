@@ -20,7 +20,7 @@ for nic; do
 	if [ -n "${ZCBENCH_TEST_LONG-}" ] && [[ " ${ZCBENCH_LAB_KILLED-$nic} " == *" $nic "* ]]; then
 		all+='|^TestLabKill$|^TestLabRunRestores$'
 	fi
-	packages=(./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
+	packages=(./lab/softnictest ./machine/nic ./machine/lease ./zc/zcrx ./zc/devmem ./bench/doctor)
 	mk/linked.sh "$PWD/bin/zcbench lab exec --nic $nic --timeout $limit --" run="$all" timeout=80m -- "${packages[@]}" |
 		sed -u 's/"Package":"\([^"]*\)"/"Package":"\1 as '"$nic"'"/' || status=1
 done

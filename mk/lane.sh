@@ -252,7 +252,7 @@ imitated() {
 	case $long$1 in
 	sid) ;;
 	trixie-backports) echo bnxt ;;
-	*) echo mlx5 bnxt fbnic gve virtio-like ;;
+	*) echo mlx5 bnxt fbnic gve virtio-like idpf ice gve-old bnxt-old ;;
 	esac
 }
 
@@ -260,9 +260,9 @@ imitated() {
 # they are about our leases and each driver's ways, and much less about the kernel.
 killed() {
 	case $1 in
-	sid) echo mlx5 fbnic virtio-like qemu:virtio ;;
-	trixie-backports) echo bnxt gve qemu:e1000e ;;
-	*) echo mlx5 bnxt fbnic gve virtio-like qemu:virtio qemu:e1000e ;;
+	sid) echo mlx5 fbnic virtio-like ice bnxt-old qemu:virtio ;;
+	trixie-backports) echo bnxt gve idpf gve-old qemu:e1000e ;;
+	*) echo mlx5 bnxt fbnic gve virtio-like idpf ice gve-old bnxt-old qemu:virtio qemu:e1000e ;;
 	esac
 }
 

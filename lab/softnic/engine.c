@@ -43,7 +43,7 @@ bool sn_engine_run(struct sn_channel *ch)
 
 	spin_lock(&txq->lock);
 	while (txq->running && n < ENGINE_BATCH && txq->cons != smp_load_acquire(&txq->prod)) {
-		struct sn_tx_desc *d = &txq->ring[txq->cons & (txq->size - 1)];
+		struct sn_tx_desc *d = &txq->ring[txq->cons & txq->mask];
 
 		if (!sn_deliver(sn->peer, d)) {
 			txq->paused++;

@@ -291,9 +291,15 @@ static int rules_list(struct sn_dev *sn, struct ethtool_rxnfc *c, u32 *locs)
 static int rule_get(struct sn_dev *sn, struct ethtool_rxnfc *c)
 {
 	struct sn_steer *s = sn_steer_get(sn);
+	unsigned int busy = READ_ONCE(sn_rule_busy);
 
+	/* As of a driver that is being reset, or whose admin queue is full. */
+	if (busy) {
+		WRITE_ONCE(sn_rule_busy, busy - 1);
+		return -EBUSY;
+	}
 	if (c->fs.location >= SN_RULES || !s->rule[c->fs.location].used)
-		return -ENOENT;
+		return sn_model == SN_ICE ? -EINVAL : -ENOENT;	/* ice_get_ethtool_fdir_entry */
 	c->fs = s->rule[c->fs.location].fs;
 	c->rss_context = s->rule[c->fs.location].context;
 	c->data = SN_RULES;
@@ -357,7 +363,7 @@ static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_steer *s = sn_steer_get(sn);
 	int twin = sn_rule_twin(s, &c->fs);
-	int loc = sn_model_rule_place(sn, s, c->fs.location, twin);
+	int loc = sn_model_rule_place(sn, s, &c->fs, twin);
 	int err = loc < 0 ? loc : rule_check(dev, s, c);
 
 	if (!err && twin >= 0)
@@ -371,6 +377,7 @@ static int rule_insert(struct net_device *dev, struct ethtool_rxnfc *c)
 	sn_rule_drop(s, loc);
 	s->rule[loc].waits = sn_model == SN_MLX5 && sn_rule_twin(s, &c->fs) >= 0;
 	s->rule[loc].used = true;
+	s->rule[loc].lost = false;
 	s->rule[loc].fs = c->fs;
 	s->rule[loc].context = c->fs.flow_type & FLOW_RSS ? c->rss_context : 0;
 	sn_steer_commit(sn, s);

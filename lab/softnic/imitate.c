@@ -10,6 +10,7 @@
 #include "softnic.h"
 
 enum sn_model sn_model;
+unsigned int sn_rule_busy;
 
 static const char *const models[] = {
 	[SN_SOFTNIC]	= "",
@@ -18,6 +19,10 @@ static const char *const models[] = {
 	[SN_FBNIC]	= "fbnic",
 	[SN_GVE]	= "gve",
 	[SN_VIRTIO]	= "virtio-like",
+	[SN_IDPF]	= "idpf",
+	[SN_ICE]	= "ice",
+	[SN_GVE_OLD]	= "gve-old",
+	[SN_BNXT_OLD]	= "bnxt-old",
 };
 
 int sn_model_parse(const char *name)
@@ -50,16 +55,24 @@ void sn_model_init(struct sn_dev *sn)
 		sn_mlx5_init(sn);
 		break;
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		sn_bnxt_init(sn);
 		break;
 	case SN_FBNIC:
 		sn_fbnic_init(sn);
 		break;
 	case SN_GVE:
+	case SN_GVE_OLD:
 		sn_gve_init(sn);
 		break;
 	case SN_VIRTIO:
 		sn_virtio_init(sn);
+		break;
+	case SN_IDPF:
+		sn_idpf_init(sn);
+		break;
+	case SN_ICE:
+		sn_ice_init(sn);
 		break;
 	default:
 		break;
@@ -74,6 +87,7 @@ u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size)
 	case SN_MLX5:
 		return sn_mlx5_bufs(sn, rx_ring, buf_size);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return sn_bnxt_bufs(sn, rx_ring, buf_size);
 	case SN_FBNIC:
 		return sn->rx_jumbo;
@@ -94,16 +108,24 @@ void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct k
 		sn_mlx5_get_rings(r, k);
 		break;
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		sn_bnxt_get_rings(sn, r, k);
 		break;
 	case SN_FBNIC:
 		sn_fbnic_get_rings(sn, r, k);
 		break;
 	case SN_GVE:
+	case SN_GVE_OLD:
 		sn_gve_get_rings(sn, r, k);
 		break;
 	case SN_VIRTIO:
 		sn_virtio_get_rings(k);
+		break;
+	case SN_IDPF:
+		sn_idpf_get_rings(sn, r, k);
+		break;
+	case SN_ICE:
+		sn_ice_get_rings(sn, r, k);
 		break;
 	}
 }
@@ -115,13 +137,19 @@ int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 	case SN_MLX5:
 		return sn_mlx5_set_rings(sn, r, k, extack);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return sn_bnxt_set_rings(sn, r, k, extack);
 	case SN_FBNIC:
 		return sn_fbnic_set_rings(sn, r, k, extack);
 	case SN_GVE:
+	case SN_GVE_OLD:
 		return sn_gve_set_rings(sn, r, k, extack);
 	case SN_VIRTIO:
 		return sn_virtio_set_rings(sn, r, extack);
+	case SN_IDPF:
+		return sn_idpf_set_rings(sn, r, k, extack);
+	case SN_ICE:
+		return sn_ice_set_rings(sn, r, k, extack);
 	default:
 		return -EOPNOTSUPP;
 	}
@@ -140,18 +168,27 @@ int sn_rule_anywhere(const struct sn_steer *s)
 	return -ENOSPC;
 }
 
-/* Where a rule goes that asks for @loc and has the match of that at @twin, or an error. */
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin)
+/* Where a rule goes that asks for a place and has the match of that at @twin, or an error. */
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs,
+			int twin)
 {
+	u32 loc = fs->location;
+
 	switch (sn_model) {
 	case SN_MLX5:
 		return sn_mlx5_rule_place(loc);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return sn_bnxt_rule_place(sn, s, loc, twin);
 	case SN_FBNIC:
 		return sn_fbnic_rule_place(s, loc);
 	case SN_GVE:
+	case SN_GVE_OLD:
 		return sn_gve_rule_place(sn, s, loc);
+	case SN_IDPF:
+		return sn_idpf_rule_place(sn, s, fs);
+	case SN_ICE:
+		return sn_ice_rule_place(sn, s, fs);
 	default:
 		/* efx_ethtool_set_class_rule, sfc/ethtool_common.c: an equal one is replaced */
 		if (loc & RX_CLS_LOC_SPECIAL)
@@ -170,7 +207,10 @@ int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_s
 	case SN_MLX5:
 		return sn_mlx5_rule_twice(s, fs, loc);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return -EEXIST;	/* bnxt_add_ntuple_cls_rule, bnxt_ethtool.c */
+	case SN_ICE:
+		return sn_ice_rule_twice(s, fs, loc);
 	default:
 		return 0;
 	}
@@ -186,10 +226,17 @@ int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found)
 	case SN_MLX5:
 		return sn_mlx5_rule_data(c, asked, found);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		sn_bnxt_rule_data(c, found);
 		return 0;
 	case SN_GVE:
-		/* gve_get_rxnfc, gve_get_flow_rule_ids: the user finds a place */
+	case SN_GVE_OLD:
+	case SN_ICE:
+		/* gve_get_rxnfc, gve_get_flow_rule_ids, ice_get_rxnfc: the user finds a place */
+		c->data = SN_RULES;
+		return 0;
+	case SN_IDPF:
+		/* idpf_get_rxnfc, idpf_fsteer_max_rules: the same */
 		c->data = SN_RULES;
 		return 0;
 	default:
@@ -232,12 +279,29 @@ int sn_model_queue_alloc(struct sn_dev *sn)
 	return sn_model == SN_MLX5 ? sn_mlx5_queue_alloc(sn) : 0;
 }
 
+/*
+ * Page pools for the payload of a queue. idpf has a buffer queue and with it a pool for each of
+ * two (IDPF_MAX_BUFQS_PER_RXQ_GRP, idpf_txrx.h; idpf_rx_bufs_init), served by one NAPI.
+ */
+u32 sn_model_pools(void)
+{
+	return sn_model == SN_IDPF ? 2 : 1;
+}
+
+/* Whether a carrier comes later than the call that opens the device. */
+bool sn_model_link_late(void)
+{
+	/* gve_queues_start; idpf_up_complete, whose link_up is false until an event comes */
+	return sn_is_gve() || sn_model == SN_IDPF;
+}
+
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features)
 {
 	switch (sn_model) {
 	case SN_MLX5:
 		return sn_mlx5_fix_features(dev, features);
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return sn_bnxt_fix_features(dev, features);
 	default:
 		return features;
@@ -247,7 +311,7 @@ netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t feat
 /* The number of queues is another: bnxt_set_channels, bnxt_ethtool.c:1055. */
 void sn_model_channels_set(struct net_device *dev)
 {
-	if (sn_model == SN_BNXT)
+	if (sn_is_bnxt())
 		netdev_update_features(dev);
 }
 
@@ -255,9 +319,15 @@ int sn_set_features(struct net_device *dev, netdev_features_t features)
 {
 	switch (sn_model) {
 	case SN_BNXT:
+	case SN_BNXT_OLD:
 		return sn_bnxt_set_features(dev, features);
 	case SN_GVE:
+	case SN_GVE_OLD:
 		return sn_gve_set_features(dev, features);
+	case SN_IDPF:
+		return sn_idpf_set_features(dev, features);
+	case SN_ICE:
+		return sn_ice_set_features(dev, features);
 	default:
 		return 0;
 	}
@@ -280,9 +350,14 @@ const struct ethtool_ops *sn_model_ethtool_ops(void)
 	case SN_SOFTNIC:
 		return &sn_ethtool_ops;
 	case SN_GVE:
+	case SN_GVE_OLD:
 		return sn_gve_ethtool_ops();
 	case SN_VIRTIO:
 		return sn_virtio_ethtool_ops();
+	case SN_IDPF:
+		return sn_idpf_ethtool_ops();
+	case SN_ICE:
+		return sn_ice_ethtool_ops();
 	default:
 		return imitated_ethtool_ops();
 	}

@@ -18,6 +18,8 @@
 void sn_bnxt_init(struct sn_dev *sn)
 {
 	sn->rx_ring = BNXT_RX_DEF;
+	if (sn_model == SN_BNXT_OLD)
+		sn->netdev->netmem_tx = NETMEM_TX_NONE;	/* since 6.17 */
 	/* bnxt_init_ring_params, bnxt.c:4881 */
 	sn->hds_thresh = max_t(u32, 256, SZ_1K - NET_SKB_PAD - SKB_DATA_ALIGN(sizeof(struct skb_shared_info)));
 }
@@ -136,19 +138,6 @@ netdev_features_t sn_bnxt_fix_features(struct net_device *dev, netdev_features_t
 	return features;
 }
 
-/* bnxt_clear_usr_fltrs, as bnxt_set_features calls it: without ntuple there are no rules */
-static void bnxt_clear_rules(struct sn_dev *sn)
-{
-	struct sn_steer *s = sn_steer_edit(sn);
-	int i;
-
-	if (!s)
-		return;
-	for (i = 0; i < SN_RULES; i++)
-		s->rule[i].used = false;
-	sn_steer_commit(sn, s);
-}
-
 /* bnxt_set_features, bnxt.c: rules or aggregation open all queues anew */
 int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features)
 {
@@ -158,8 +147,9 @@ int sn_bnxt_set_features(struct net_device *dev, netdev_features_t features)
 
 	if (!((was ^ features) & (NETIF_F_NTUPLE | NETIF_F_GRO_HW)))
 		return 0;
-	if (!(features & NETIF_F_NTUPLE))
-		bnxt_clear_rules(sn);
+	/* bnxt_clear_usr_fltrs: without ntuple there are no rules */
+	if (!(features & NETIF_F_NTUPLE) && sn_steer_drop_rules(sn))
+		return -ENOMEM;
 	dev->features = features;	/* the payload ring depends on them */
 	err = sn_reconfigure(sn, dev->real_num_rx_queues, bnxt_cap(sn, sn->rx_ring), sn->tx_ring);
 	if (err)

@@ -15,6 +15,22 @@
 
 unsigned int sn_carrier_ms = 100;
 
+bool sn_no_rss;
+
+/*
+ * gve of 6.11 to 6.17: no rx-gro-hw, which came with 7.1, but LRO, off at first
+ * (gve_adminq_describe_device), and no say in the size of buffers: 2048, and 4096 where headers
+ * are split (gve_get_pkt_buf_size, gve_main.c of 6.12).
+ */
+static void old_init(struct sn_dev *sn)
+{
+	struct net_device *dev = sn->netdev;
+
+	sn->rx_buf_len = SZ_2K;
+	dev->hw_features = (dev->hw_features & ~NETIF_F_GRO_HW) | NETIF_F_LRO;
+	dev->features &= ~NETIF_F_GRO_HW;
+}
+
 /*
  * A device that has the option of buffer sizes starts with its longest buffers
  * (gve_enable_supported_features, gve_adminq.c): 4096. 2048 is what a user may ask for, and
@@ -25,6 +41,8 @@ void sn_gve_init(struct sn_dev *sn)
 	sn->rx_buf_len = SZ_4K;
 	sn->netdev->features |= NETIF_F_GRO_HW;		/* gve_init_priv, gve_main.c:2498 */
 	sn->netdev->features &= ~NETIF_F_NTUPLE;	/* hw_features alone: gve_adminq.c:998 */
+	if (sn_model == SN_GVE_OLD)
+		old_init(sn);
 	netif_set_tso_max_size(sn->netdev, GVE_TSO_MAX);
 }
 
@@ -55,7 +73,8 @@ static int rebuild_same(struct sn_dev *sn)
 /* gve_get_ringparam, gve_ethtool.c: of a threshold it knows nothing, nor does the core tell one. */
 void sn_gve_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k)
 {
-	k->rx_buf_len = sn->rx_buf_len;
+	if (sn_model == SN_GVE)
+		k->rx_buf_len = sn->rx_buf_len;
 	k->tcp_data_split = sn->hds ? ETHTOOL_TCP_DATA_SPLIT_ENABLED : ETHTOOL_TCP_DATA_SPLIT_DISABLED;
 }
 
@@ -84,17 +103,17 @@ int sn_gve_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 	int err;
 
 	/* gve_set_rx_buf_len_config, gve_main.c */
-	if (k->rx_buf_len != SZ_2K && k->rx_buf_len != SZ_4K) {
+	if (sn_model == SN_GVE && k->rx_buf_len != SZ_2K && k->rx_buf_len != SZ_4K) {
 		NL_SET_ERR_MSG_MOD(extack, "Rx buf len can only be 2048 or 4096");
 		return -EINVAL;
 	}
 	err = check_rings(sn, r->rx_pending, r->tx_pending);
 	if (err)
 		return err;
-	sn->rx_buf_len = k->rx_buf_len;
 	/* gve_set_hsplit_config, gve_main.c: auto leaves it as it is */
 	if (k->tcp_data_split != ETHTOOL_TCP_DATA_SPLIT_UNKNOWN)
 		WRITE_ONCE(sn->hds, k->tcp_data_split == ETHTOOL_TCP_DATA_SPLIT_ENABLED);
+	sn->rx_buf_len = sn_model == SN_GVE ? k->rx_buf_len : sn->hds ? SZ_4K : SZ_2K;
 	err = sn_gve_rebuild(sn, sn->netdev->real_num_rx_queues, sn->netdev->real_num_tx_queues,
 			     r->rx_pending, r->tx_pending);
 	if (err) {
@@ -144,34 +163,20 @@ int sn_gve_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc)
 	return loc >= SN_RULES || s->rule[loc].used ? -EINVAL : (int)loc;
 }
 
-/* gve_flow_rules_reset: rules go when ntuple does */
-static int drop_rules(struct sn_dev *sn)
-{
-	struct sn_steer *s = sn_steer_edit(sn);
-	int i;
-
-	if (!s)
-		return -ENOMEM;
-	for (i = 0; i < SN_RULES; i++)
-		s->rule[i].used = false;
-	sn_steer_commit(sn, s);
-	return 0;
-}
-
 /* gve_set_features, gve_main.c */
 int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
 {
 	struct sn_dev *sn = netdev_priv(dev);
-	netdev_features_t was = dev->features;
+	netdev_features_t was = dev->features, joins = sn_model == SN_GVE ? NETIF_F_GRO_HW : NETIF_F_LRO;
 	int err = 0;
 
-	if ((was ^ features) & NETIF_F_GRO_HW) {
-		dev->features ^= NETIF_F_GRO_HW;
+	if ((was ^ features) & joins) {
+		dev->features ^= joins;
 		if (sn->up)
 			err = rebuild_same(sn);
 	}
 	if (!err && (was & NETIF_F_NTUPLE) && !(features & NETIF_F_NTUPLE))
-		err = drop_rules(sn);
+		err = sn_steer_drop_rules(sn);	/* gve_flow_rules_reset */
 	if (err)
 		dev->features = was;
 	return err;
@@ -208,13 +213,42 @@ void sn_gve_turnup(struct sn_dev *sn)
 	sn_link_return(sn, 0);
 }
 
+/* ---- RSS ---- */
+
+/*
+ * Without the option of RSS the device has a table and a key of no entries, none of which can be
+ * read or set (gve_get_rxfh, gve_set_rxfh, gve_ethtool.c). So it is of GQI formats, and was of
+ * all before the driver kept a table of its own (gve_set_default_rss_sizes, gve_adminq.c).
+ */
+static u32 get_rxfh_indir_size(struct net_device *dev)
+{
+	return READ_ONCE(sn_no_rss) ? 0 : SN_INDIR;
+}
+
+static u32 get_rxfh_key_size(struct net_device *dev)
+{
+	return READ_ONCE(sn_no_rss) ? 0 : SN_KEY;
+}
+
+static int get_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p)
+{
+	return READ_ONCE(sn_no_rss) ? -EOPNOTSUPP : sn_ethtool_ops.get_rxfh(dev, p);
+}
+
+static int set_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p, struct netlink_ext_ack *extack)
+{
+	return READ_ONCE(sn_no_rss) ? -EOPNOTSUPP : sn_ethtool_ops.set_rxfh(dev, p, extack);
+}
+
 static struct ethtool_ops gve_ops;
 
 /* gve_ethtool_ops, gve_ethtool.c: no RSS contexts, hash fields or flow control */
 const struct ethtool_ops *sn_gve_ethtool_ops(void)
 {
 	gve_ops = sn_ethtool_ops;
-	gve_ops.supported_ring_params = ETHTOOL_RING_USE_TCP_DATA_SPLIT | ETHTOOL_RING_USE_RX_BUF_LEN;
+	gve_ops.supported_ring_params = ETHTOOL_RING_USE_TCP_DATA_SPLIT;
+	if (sn_model == SN_GVE)
+		gve_ops.supported_ring_params |= ETHTOOL_RING_USE_RX_BUF_LEN;
 	gve_ops.rxfh_max_num_contexts = 0;
 	gve_ops.create_rxfh_context = NULL;
 	gve_ops.modify_rxfh_context = NULL;
@@ -225,5 +259,9 @@ const struct ethtool_ops *sn_gve_ethtool_ops(void)
 	gve_ops.set_pauseparam = NULL;
 	gve_ops.get_channels = get_channels;
 	gve_ops.set_channels = set_channels;
+	gve_ops.get_rxfh_indir_size = get_rxfh_indir_size;
+	gve_ops.get_rxfh_key_size = get_rxfh_key_size;
+	gve_ops.get_rxfh = get_rxfh;
+	gve_ops.set_rxfh = set_rxfh;
 	return &gve_ops;
 }

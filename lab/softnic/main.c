@@ -21,7 +21,7 @@ MODULE_PARM_DESC(channels, "queues in use at start (default 4)");
 
 static char *imitate = "";
 module_param(imitate, charp, 0444);
-MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt, fbnic, gve or virtio-like (default none)");
+MODULE_PARM_DESC(imitate, "whose control plane to imitate: mlx5, bnxt, fbnic, gve, virtio-like, idpf, ice, gve-old or bnxt-old (default none)");
 
 bool sn_inline;
 module_param_named(inline_dma, sn_inline, bool, 0644);
@@ -35,7 +35,21 @@ module_param_named(burn_ns, sn_burn_ns, uint, 0644);
 MODULE_PARM_DESC(burn_ns, "burn so many nanoseconds of CPU time for each packet that a poll takes, at most 1000000 (default 0)");
 
 module_param_named(carrier_ms, sn_carrier_ms, uint, 0644);
-MODULE_PARM_DESC(carrier_ms, "gve: milliseconds until the carrier is back after queues were opened anew (default 100)");
+MODULE_PARM_DESC(carrier_ms, "gve, idpf: milliseconds until the carrier is back after queues were opened anew (default 100)");
+
+bool sn_no_napi;
+module_param_named(no_napi, sn_no_napi, bool, 0644);
+MODULE_PARM_DESC(no_napi, "do not tell which NAPI serves queues that are opened from now on (default off)");
+
+unsigned int sn_unsplit;
+module_param_named(unsplit, sn_unsplit, uint, 0644);
+MODULE_PARM_DESC(unsplit, "leave headers in front of the payload of every so many TCP packets in spite of header split; with memory of a provider they are lost (default 0: none)");
+
+module_param_named(no_rss, sn_no_rss, bool, 0644);
+MODULE_PARM_DESC(no_rss, "gve: a device without the option of RSS: no table and no key (default off)");
+
+module_param_named(rule_busy, sn_rule_busy, uint, 0644);
+MODULE_PARM_DESC(rule_busy, "how many times reading a rule back fails with EBUSY from now on (default 0)");
 
 static struct net_device *ports[2];
 static struct platform_device *card;
@@ -231,7 +245,7 @@ static int __init softnic_init(void)
 	}
 	err = sn_model_parse(imitate);
 	if (err) {
-		pr_err("softnic: imitate=%s must be mlx5, bnxt, fbnic, gve or virtio-like\n", imitate);
+		pr_err("softnic: imitate=%s must be mlx5, bnxt, fbnic, gve, virtio-like, idpf, ice, gve-old or bnxt-old\n", imitate);
 		return err;
 	}
 	err = create_card();

@@ -59,6 +59,7 @@ static void rings_swap(struct sn_dev *sn, struct sn_rings *r)
 		spin_lock_bh(&tx->lock);
 		swap(tx->ring, new->ring);
 		swap(tx->size, new->size);
+		swap(tx->mask, new->mask);
 		swap(tx->prod, new->prod);
 		swap(tx->cons, new->cons);
 		swap(tx->clean, new->clean);
@@ -72,11 +73,16 @@ static unsigned int channels(const struct sn_dev *sn)
 	return max(sn->netdev->real_num_rx_queues, sn->netdev->real_num_tx_queues);
 }
 
-/* Which NAPI serves the channel's queues, as far as they are in use. */
+/*
+ * Which NAPI serves the channel's queues, as far as they are in use. With no_napi nobody is told,
+ * as drivers do that do not call netif_queue_set_napi: idpf before 6.19, virtio_net.
+ */
 static void set_napi(struct sn_channel *ch, struct napi_struct *napi)
 {
 	struct net_device *dev = ch->sn->netdev;
 
+	if (READ_ONCE(sn_no_napi))
+		napi = NULL;
 	if (ch->idx < dev->real_num_rx_queues)
 		netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_RX, napi);
 	if (ch->idx < dev->real_num_tx_queues)
@@ -87,7 +93,7 @@ static void channel_up(struct sn_channel *ch)
 {
 	struct net_device *dev = ch->sn->netdev;
 
-	if (sn_model == SN_GVE)	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
+	if (sn_is_gve())	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
 		netif_napi_add_locked(dev, &ch->napi, sn_poll);
 	else
 		netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
@@ -224,7 +230,7 @@ static int sn_open(struct net_device *dev)
 	rings_free(r);
 	sn_up(sn);
 	sn->up = true;
-	if (sn_model == SN_GVE) {	/* gve_queues_start */
+	if (sn_model_link_late()) {
 		sn->link_lost = true;
 		sn_link_return(sn, sn_carrier_ms);
 	}
@@ -259,6 +265,17 @@ static netdev_features_t sn_features_check(struct sk_buff *skb, struct net_devic
 	return features;
 }
 
+/* Buffers are pages, whatever the MTU: the driver has nothing to do. */
+static int sn_change_mtu(struct net_device *dev, int mtu)
+{
+	if (sn_model == SN_IDPF)
+		return sn_idpf_change_mtu(dev, mtu);
+	if (sn_model == SN_ICE)
+		return sn_ice_change_mtu(dev, mtu);
+	WRITE_ONCE(dev->mtu, mtu);
+	return 0;
+}
+
 static const struct net_device_ops sn_netdev_ops = {
 	.ndo_open		= sn_open,
 	.ndo_stop		= sn_stop,
@@ -266,6 +283,7 @@ static const struct net_device_ops sn_netdev_ops = {
 	.ndo_features_check	= sn_features_check,
 	.ndo_fix_features	= sn_fix_features,
 	.ndo_set_features	= sn_set_features,
+	.ndo_change_mtu		= sn_change_mtu,
 	.ndo_get_stats64	= sn_get_stats64,
 	.ndo_set_mac_address	= eth_mac_addr,
 	.ndo_validate_addr	= eth_validate_addr,

@@ -29,43 +29,65 @@ static struct page_pool *create_pool(struct sn_dev *sn, int idx, u32 size, u32 b
 		.flags		= PP_FLAG_DMA_MAP | PP_FLAG_DMA_SYNC_DEV | PP_FLAG_ALLOW_UNREADABLE_NETMEM,
 	};
 
+	/* gve_rx_create_page_pool before 6.18, bnxt_alloc_rx_page_pool before 6.16 */
+	if (sn_model == SN_GVE_OLD || sn_model == SN_BNXT_OLD)
+		pp.flags &= ~PP_FLAG_ALLOW_UNREADABLE_NETMEM;
 	return page_pool_create(&pp);
+}
+
+static int create_pools(struct sn_dev *sn, int idx, struct sn_rx_mem *m)
+{
+	u32 i;
+	int err;
+
+	for (i = 0; i < m->npools; i++) {
+		m->pp[i] = create_pool(sn, idx, m->nbufs / m->npools, m->buf_size);
+		if (!IS_ERR(m->pp[i]))
+			continue;
+		err = PTR_ERR(m->pp[i]);
+		while (i-- > 0)
+			page_pool_destroy(m->pp[i]);
+		return err;
+	}
+	return 0;
 }
 
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size)
 {
+	int err;
+
 	memset(m, 0, sizeof(*m));
 	m->buf_size = sn->rx_buf_len ?: qcfg->rx_page_size ?: PAGE_SIZE;
 	m->ncqes = size;
 	m->cqe_mask = roundup_pow_of_two(size) - 1;
 	m->nbufs = sn_model_bufs(sn, size, m->buf_size);
 	m->buf_mask = roundup_pow_of_two(m->nbufs) - 1;
+	m->npools = sn_model_pools();
 	m->bufs = kvcalloc(m->buf_mask + 1, sizeof(*m->bufs), GFP_KERNEL);
 	m->cqes = kvcalloc(m->cqe_mask + 1, sizeof(*m->cqes), GFP_KERNEL);
 	m->hdrs = kvcalloc(m->cqe_mask + 1, sizeof(*m->hdrs), GFP_KERNEL);
-	if (m->bufs && m->cqes && m->hdrs) {
-		m->pp = create_pool(sn, idx, m->nbufs, m->buf_size);
-		if (!IS_ERR(m->pp))
-			return 0;
-	} else {
-		m->pp = ERR_PTR(-ENOMEM);
-	}
+	err = m->bufs && m->cqes && m->hdrs ? create_pools(sn, idx, m) : -ENOMEM;
+	if (!err)
+		return 0;
 	kvfree(m->bufs);
 	kvfree(m->cqes);
 	kvfree(m->hdrs);
-	return PTR_ERR(m->pp);
+	return err;
 }
 
 /* The queue does not run: every buffer between give and post is ours. */
 void sn_rx_mem_free(struct sn_rx_mem *m)
 {
-	if (!m->pp)
+	u32 i;
+
+	if (!m->npools)
 		return;
 	for (; m->cq_cons != m->cq_prod; m->cq_cons++)
 		kfree(m->cqes[m->cq_cons & m->cqe_mask].big);
 	for (; m->give != m->post; m->give++)
-		page_pool_put_full_netmem(m->pp, m->bufs[m->give & m->buf_mask].netmem, false);
-	page_pool_destroy(m->pp);
+		page_pool_put_full_netmem(sn_pool(m, m->give), m->bufs[m->give & m->buf_mask].netmem, false);
+	for (i = 0; i < m->npools; i++)
+		page_pool_destroy(m->pp[i]);
 	kvfree(m->bufs);
 	kvfree(m->cqes);
 	kvfree(m->hdrs);
@@ -78,7 +100,10 @@ void sn_rx_mem_free(struct sn_rx_mem *m)
  */
 void sn_rx_start(struct sn_channel *ch)
 {
-	page_pool_enable_direct_recycling(ch->rx.mem.pp, &ch->napi);
+	u32 i;
+
+	for (i = 0; i < ch->rx.mem.npools; i++)
+		page_pool_enable_direct_recycling(ch->rx.mem.pp[i], &ch->napi);
 	napi_enable_locked(&ch->napi);
 	spin_lock_bh(&ch->rx.lock);
 	ch->rx.starts++;
@@ -90,13 +115,16 @@ void sn_rx_start(struct sn_channel *ch)
 
 void sn_rx_stop(struct sn_channel *ch)
 {
+	u32 i;
+
 	spin_lock_bh(&ch->rx.lock);
 	ch->rx.stops++;
 	ch->rx.running = false;
 	spin_unlock_bh(&ch->rx.lock);
 	napi_disable_locked(&ch->napi);
 	sn_irq_mask(ch);	/* nobody is left who would unmask it */
-	page_pool_disable_direct_recycling(ch->rx.mem.pp);
+	for (i = 0; i < ch->rx.mem.npools; i++)
+		page_pool_disable_direct_recycling(ch->rx.mem.pp[i]);
 }
 
 static int queue_mem_alloc(struct net_device *dev, struct netdev_queue_config *qcfg, void *mem, int idx)
@@ -119,7 +147,7 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 
 	ch->rx.mem = *(struct sn_rx_mem *)mem;
 	memset(mem, 0, sizeof(struct sn_rx_mem));
-	if (sn_model == SN_GVE)
+	if (sn_is_gve())
 		sn_gve_turnup(sn);
 	else
 		sn_rx_start(ch);
@@ -130,7 +158,7 @@ static int queue_stop(struct net_device *dev, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
-	int err = sn_model == SN_GVE ? sn_gve_turndown(sn, idx) : 0;
+	int err = sn_is_gve() ? sn_gve_turndown(sn, idx) : 0;
 
 	if (err)
 		return err;
@@ -206,7 +234,7 @@ static const struct netdev_queue_mgmt_ops queue_ops_parent = {
 	QUEUE_PAGE_OPS,
 };
 
-/* fbnic_queue_mgmt_ops, gve_queue_mgmt_ops: and buffers are pages */
+/* fbnic_queue_mgmt_ops, gve_queue_mgmt_ops, and bnxt's before 7.0: and buffers are pages */
 static const struct netdev_queue_mgmt_ops queue_ops_pages = {
 	QUEUE_OPS,
 };
@@ -218,8 +246,12 @@ const struct netdev_queue_mgmt_ops *sn_queue_ops(void)
 		return &queue_ops_parent;
 	case SN_FBNIC:
 	case SN_GVE:
+	case SN_GVE_OLD:
+	case SN_IDPF:
+	case SN_BNXT_OLD:
 		return &queue_ops_pages;
 	case SN_VIRTIO:
+	case SN_ICE:
 		return NULL;
 	default:
 		return &queue_ops;

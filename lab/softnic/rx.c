@@ -3,15 +3,15 @@
 #include "softnic.h"
 
 /* A buffer from the pool: pages, or pieces of them (gve_alloc_from_page_pool of gve). */
-static netmem_ref alloc_buf(struct sn_rx_mem *m, u32 *off)
+static netmem_ref alloc_buf(const struct sn_rx_mem *m, struct page_pool *pp, u32 *off)
 {
 	unsigned int at, size = m->buf_size;
 	netmem_ref netmem;
 
 	*off = 0;
 	if (size >= PAGE_SIZE)
-		return page_pool_dev_alloc_netmems(m->pp);
-	netmem = page_pool_alloc_netmem(m->pp, &at, &size, GFP_ATOMIC | __GFP_NOWARN);
+		return page_pool_dev_alloc_netmems(pp);
+	netmem = page_pool_alloc_netmem(pp, &at, &size, GFP_ATOMIC | __GFP_NOWARN);
 	if (netmem)
 		*off = at;
 	return netmem;
@@ -25,7 +25,8 @@ void sn_rx_refill(struct sn_channel *ch)
 
 	while (post - m->give < m->nbufs) {
 		struct sn_rx_buf *b = &m->bufs[post & m->buf_mask];
-		netmem_ref netmem = alloc_buf(m, &b->off);
+		struct page_pool *pp = sn_pool(m, post);
+		netmem_ref netmem = alloc_buf(m, pp, &b->off);
 
 		if (netmem) {
 			b->netmem = netmem;
@@ -34,7 +35,7 @@ void sn_rx_refill(struct sn_channel *ch)
 		if (!netmem || !sn_reachable(ch->sn, b->dma)) {
 			WRITE_ONCE(ch->rx.alloc_fail, ch->rx.alloc_fail + 1);
 			if (netmem)
-				page_pool_recycle_direct_netmem(m->pp, netmem);
+				page_pool_recycle_direct_netmem(pp, netmem);
 			break;
 		}
 		post++;
@@ -42,11 +43,12 @@ void sn_rx_refill(struct sn_channel *ch)
 	smp_store_release(&m->post, post);
 }
 
-/* The next buffer the engine has filled, or given up. */
-static netmem_ref take_buf(struct sn_rx_mem *m, u32 *off)
+/* The next buffer the engine has filled, or given up, and its pool. */
+static netmem_ref take_buf(struct sn_rx_mem *m, struct page_pool **pp, u32 *off)
 {
-	struct sn_rx_buf *b = &m->bufs[m->give++ & m->buf_mask];
+	struct sn_rx_buf *b = &m->bufs[m->give & m->buf_mask];
 
+	*pp = sn_pool(m, m->give++);
 	*off = b->off;
 	return b->netmem;
 }
@@ -59,13 +61,14 @@ static void add_frags(struct sn_rx_mem *m, struct sk_buff *skb, const struct sn_
 
 	for (i = 0; i < cqe->bufs; i++) {
 		u32 n = min(left, m->buf_size), off;
-		netmem_ref netmem = take_buf(m, &off);
+		struct page_pool *pp;
+		netmem_ref netmem = take_buf(m, &pp, &off);
 
 		left -= n;
-		page_pool_dma_sync_netmem_for_cpu(m->pp, netmem, off, n);
+		page_pool_dma_sync_netmem_for_cpu(pp, netmem, off, n);
 		if (n <= skip) {
 			/* Nothing left of it: all of it was pulled. */
-			page_pool_recycle_direct_netmem(m->pp, netmem);
+			page_pool_recycle_direct_netmem(pp, netmem);
 			skip -= n;
 			continue;
 		}
@@ -77,11 +80,29 @@ static void add_frags(struct sn_rx_mem *m, struct sk_buff *skb, const struct sn_
 
 static void drop_bufs(struct sn_rx_mem *m, const struct sn_rx_cqe *cqe)
 {
+	struct page_pool *pp;
+	netmem_ref netmem;
 	u32 off;
 	int i;
 
-	for (i = 0; i < cqe->bufs; i++)
-		page_pool_recycle_direct_netmem(m->pp, take_buf(m, &off));
+	for (i = 0; i < cqe->bufs; i++) {
+		netmem = take_buf(m, &pp, &off);
+		page_pool_recycle_direct_netmem(pp, netmem);
+	}
+}
+
+/*
+ * A packet that the hardware should have split. From pages the headers are copied as of one
+ * that is never split; memory of a provider cannot be read, so it is lost
+ * (idpf_rx_hsplit_wa, intel/idpf/idpf_txrx.c). Both count.
+ */
+static bool drop_unsplit(struct sn_channel *ch, struct sn_rx_mem *m, const struct sn_rx_cqe *cqe)
+{
+	WRITE_ONCE(ch->rx.unsplit, ch->rx.unsplit + 1);
+	if (!netmem_is_net_iov(m->bufs[m->give & m->buf_mask].netmem))
+		return false;
+	drop_bufs(m, cqe);
+	return true;
 }
 
 /* An skb with the completion's bytes, or NULL with its buffers given back. */
@@ -89,12 +110,15 @@ static struct sk_buff *build(struct sn_channel *ch, struct sn_rx_mem *m, struct 
 {
 	const void *head = cqe->big ?: slot;
 	u32 head_len = cqe->big ? cqe->big_len : cqe->hdr_len;
-	struct sk_buff *skb = napi_alloc_skb(&ch->napi, head_len);
+	struct sk_buff *skb;
 
+	if (unlikely(cqe->unsplit) && drop_unsplit(ch, m, cqe))
+		return NULL;
+	skb = napi_alloc_skb(&ch->napi, head_len);
 	if (skb && cqe->bufs && !cqe->split) {
 		struct sn_rx_buf *b = &m->bufs[m->give & m->buf_mask];
 
-		page_pool_dma_sync_netmem_for_cpu(m->pp, b->netmem, b->off, head_len);
+		page_pool_dma_sync_netmem_for_cpu(sn_pool(m, m->give), b->netmem, b->off, head_len);
 		head = netmem_address(b->netmem) + b->off;
 	}
 	if (skb) {

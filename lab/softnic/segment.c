@@ -124,7 +124,7 @@ static bool post_split(struct sn_rx_pkt *p)
 }
 
 /* Headers and payload together in buffers the kernel can read. */
-static bool post_whole(struct sn_rx_pkt *p)
+static bool post_whole(struct sn_rx_pkt *p, bool unsplit)
 {
 	struct sn_rx_mem *m = &p->rxq->mem;
 	struct sn_rx_cqe *cqe = cqe_get(m);
@@ -134,6 +134,7 @@ static bool post_whole(struct sn_rx_pkt *p)
 	cqe_fill(cqe, p);
 	cqe->hdr_len = p->f->hdr_len ?: ETH_HLEN;
 	cqe->data_len = p->hdr_len + p->len;
+	cqe->unsplit = unsplit;
 	cqe->bufs = write_bufs(p, p->hdr_len);
 	cqe_post(p->rxq, cqe, p);
 	return true;
@@ -172,14 +173,31 @@ static bool hds_applies(const struct sn_rx_pkt *p)
 	       p->hdr_len + p->len > READ_ONCE(p->to->hds_thresh) && p->csum;
 }
 
+/* Every so many TCP packets (sn_unsplit) there is one that the hardware cannot split. */
+static bool unsplit_next(struct sn_rx_pkt *p)
+{
+	u32 every = READ_ONCE(sn_unsplit);
+
+	return unlikely(every) && ++p->rxq->unsplit_next >= every;
+}
+
+/* All of it is in the buffers then, of whatever kind they are. */
+static bool post_unsplit(struct sn_rx_pkt *p)
+{
+	if (!post_whole(p, true))
+		return false;
+	p->rxq->unsplit_next = 0;
+	return true;
+}
+
 static bool post(struct sn_rx_pkt *p)
 {
 	if (hds_applies(p))
-		return post_split(p);
+		return unsplit_next(p) ? post_unsplit(p) : post_split(p);
 	/* Memory of a provider is for TCP payload alone. */
-	if (p->hdr_len + p->len <= SN_HDR_MAX || page_pool_is_unreadable(p->rxq->mem.pp))
+	if (p->hdr_len + p->len <= SN_HDR_MAX || page_pool_is_unreadable(p->rxq->mem.pp[0]))
 		return post_linear(p);
-	return post_whole(p);
+	return post_whole(p, false);
 }
 
 /* Headers of the piece of a large send that starts at payload byte @p->off. */
@@ -217,7 +235,7 @@ static u32 chunk_max(const struct sn_rx_pkt *p)
 	struct net_device *dev = p->to->netdev;
 	u32 mss = p->d->mss, room, gro;
 
-	if (!(dev->features & NETIF_F_GRO_HW))
+	if (!(dev->features & (NETIF_F_GRO_HW | NETIF_F_LRO)))
 		return mss;
 	gro = p->f->v6 ? READ_ONCE(dev->gro_max_size) : READ_ONCE(dev->gro_ipv4_max_size);
 	room = min_t(u32, MAX_SKB_FRAGS, p->rxq->mem.nbufs) * p->rxq->mem.buf_size;

@@ -39,6 +39,7 @@
 #define SN_KEY			40
 #define SN_CONTEXTS		16	/* including the default, 0 */
 #define SN_RULES		64
+#define SN_POOLS		2	/* most page pools of a queue's payload */
 #define SN_PAUSE_MS		250	/* longest a paused packet waits for a buffer: longer than an emulated CPU waits for its turn */
 
 /* ---- TX ---- */
@@ -68,7 +69,7 @@ struct sn_tx_desc {
  */
 struct sn_txq {
 	struct sn_tx_desc *ring;
-	u32		size;		/* a power of two */
+	u32		size, mask;	/* descriptors, and the mask of their indexes */
 	u32		prod;
 	u32		cons;		/* engine */
 	u32		clean;
@@ -106,6 +107,7 @@ struct sn_rx_cqe {
 	u16		csum_offset;
 	u8		flags;
 	bool		split;		/* headers are in the slot, payload in the buffers */
+	bool		unsplit;	/* they should be, and are not */
 };
 
 /*
@@ -114,7 +116,8 @@ struct sn_rx_cqe {
  * taken by the engine, handed up by NAPI.
  */
 struct sn_rx_mem {
-	struct page_pool *pp;
+	struct page_pool *pp[SN_POOLS];
+	u32		npools;
 	struct sn_rx_buf *bufs;
 	struct sn_rx_cqe *cqes;
 	u8		(*hdrs)[SN_HDR_MAX];
@@ -129,6 +132,7 @@ struct sn_rxq {
 	struct sn_rx_mem mem;
 	spinlock_t	lock;		/* the engine's side */
 	bool		running;
+	u32		unsplit_next;		/* TCP packets since one that was not split */
 	/* counted by the engine */
 	u64		packets, bytes, wire_packets;
 	u64		kernel_bytes, kernel_bufs;	/* payload written to kernel pages */
@@ -138,6 +142,7 @@ struct sn_rxq {
 	u64		no_buffer, csum_bad;
 	/* counted by NAPI */
 	u64		alloc_fail, interrupts;
+	u64		unsplit;		/* emulated or dropped: sn_unsplit */
 	u64		burnt_packets, burnt_ns;	/* burn.c */
 	u64		starts, stops;	/* of the queue */
 };
@@ -166,6 +171,7 @@ struct sn_flow {			/* what the parser found */
 struct sn_rule {
 	bool	used;
 	bool	waits;	/* mlx5: for the rule to go that it is a duplicate of */
+	bool	lost;	/* idpf: listed, but the hardware has it no more */
 	struct ethtool_rx_flow_spec fs;
 	u32	context;
 };
@@ -202,9 +208,11 @@ struct sn_dev {
 	u32		rx_ring, tx_ring;
 	u32		rx_mini, rx_jumbo;	/* fbnic's other rings */
 	u32		rx_buf_len;	/* gve's buffers; 0: a page, or as a provider wants */
-	bool		link_lost;	/* gve: until the device is asked for its link again */
+	bool		link_lost;	/* gve, ice: until the device is asked for its link again */
 	struct delayed_work link_work;
 	u32		pflags;			/* mlx5's private flags */
+	bool		lut_set;	/* ice: the user has made the table of RSS, */
+	u8		lut[SN_INDIR];	/* which this is: it is in force while rx-hashing is on */
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
@@ -222,6 +230,8 @@ static inline bool sn_reachable(const struct sn_dev *sn, dma_addr_t addr)
 
 /* main.c: module parameters */
 extern bool sn_inline;
+extern bool sn_no_napi;
+extern unsigned int sn_unsplit;
 extern unsigned int sn_copybreak;
 int sn_irq_cpu(unsigned int queue);
 int sn_engine_cpu(unsigned int port);
@@ -283,6 +293,13 @@ extern unsigned int sn_burn_ns;
 void sn_burn(struct sn_rxq *rxq);
 
 /* queue.c */
+
+/* The pool of buffer @i of the ring: where there are two, they take turns. */
+static inline struct page_pool *sn_pool(const struct sn_rx_mem *m, u32 i)
+{
+	return m->pp[m->npools > 1 ? i & 1 : 0];
+}
+
 const struct netdev_queue_mgmt_ops *sn_queue_ops(void);
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size);
 void sn_rx_mem_free(struct sn_rx_mem *m);
@@ -290,8 +307,23 @@ void sn_rx_start(struct sn_channel *ch);
 void sn_rx_stop(struct sn_channel *ch);
 
 /* imitate.c */
-enum sn_model { SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC, SN_GVE, SN_VIRTIO };
+enum sn_model {
+	SN_SOFTNIC, SN_MLX5, SN_BNXT, SN_FBNIC, SN_GVE, SN_VIRTIO, SN_IDPF, SN_ICE, SN_GVE_OLD, SN_BNXT_OLD
+};
 extern enum sn_model sn_model;
+extern unsigned int sn_rule_busy;
+
+/* The older ones differ in one thing: their page pools know of no provider (queue.c). */
+static inline bool sn_is_gve(void)
+{
+	return sn_model == SN_GVE || sn_model == SN_GVE_OLD;
+}
+
+static inline bool sn_is_bnxt(void)
+{
+	return sn_model == SN_BNXT || sn_model == SN_BNXT_OLD;
+}
+
 int sn_model_parse(const char *name);
 void sn_model_driver(char *to, size_t size);
 void sn_model_init(struct sn_dev *sn);
@@ -299,7 +331,8 @@ u32 sn_model_bufs(const struct sn_dev *sn, u32 rx_ring, u32 buf_size);
 void sn_model_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
 int sn_model_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
 		       struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
-int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, u32 loc, int twin);
+int sn_model_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs,
+			int twin);
 int sn_model_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
 int sn_model_rule_data(struct ethtool_rxnfc *c, u32 asked, u32 found);
 int sn_model_pflags(void);
@@ -307,6 +340,8 @@ void sn_model_pflag_strings(u8 *p);
 u32 sn_get_priv_flags(struct net_device *dev);
 int sn_set_priv_flags(struct net_device *dev, u32 flags);
 int sn_model_queue_alloc(struct sn_dev *sn);
+u32 sn_model_pools(void);
+bool sn_model_link_late(void);
 void sn_model_channels_set(struct net_device *dev);
 netdev_features_t sn_fix_features(struct net_device *dev, netdev_features_t features);
 int sn_set_features(struct net_device *dev, netdev_features_t features);
@@ -349,6 +384,7 @@ int sn_fbnic_rule_place(const struct sn_steer *s, u32 loc);
 
 /* imitate_gve.c */
 extern unsigned int sn_carrier_ms;
+extern bool sn_no_rss;
 void sn_gve_init(struct sn_dev *sn);
 int sn_gve_rebuild(struct sn_dev *sn, unsigned int rxqs, unsigned int txqs, u32 rx_ring, u32 tx_ring);
 void sn_gve_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
@@ -366,10 +402,32 @@ void sn_virtio_get_rings(struct kernel_ethtool_ringparam *k);
 int sn_virtio_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct netlink_ext_ack *extack);
 const struct ethtool_ops *sn_virtio_ethtool_ops(void);
 
+/* imitate_idpf.c */
+void sn_idpf_init(struct sn_dev *sn);
+void sn_idpf_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_idpf_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		      struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_idpf_change_mtu(struct net_device *dev, int mtu);
+int sn_idpf_set_features(struct net_device *dev, netdev_features_t features);
+int sn_idpf_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
+const struct ethtool_ops *sn_idpf_ethtool_ops(void);
+
+/* imitate_ice.c */
+void sn_ice_init(struct sn_dev *sn);
+int sn_ice_change_mtu(struct net_device *dev, int mtu);
+void sn_ice_get_rings(struct sn_dev *sn, struct ethtool_ringparam *r, struct kernel_ethtool_ringparam *k);
+int sn_ice_set_rings(struct sn_dev *sn, struct ethtool_ringparam *r,
+		     struct kernel_ethtool_ringparam *k, struct netlink_ext_ack *extack);
+int sn_ice_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
+int sn_ice_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc);
+int sn_ice_set_features(struct net_device *dev, netdev_features_t features);
+const struct ethtool_ops *sn_ice_ethtool_ops(void);
+
 /* steer.c */
 int sn_steer_init(struct sn_dev *sn, unsigned int queues);
 void sn_steer_destroy(struct sn_dev *sn);
 void sn_steer_spread(struct sn_dev *sn, unsigned int queues);
+int sn_steer_drop_rules(struct sn_dev *sn);
 bool sn_same_match(const struct ethtool_rx_flow_spec *a, const struct ethtool_rx_flow_spec *b);
 int sn_rule_twin(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs);
 void sn_rule_drop(struct sn_steer *s, int loc);

@@ -21,7 +21,7 @@ static const struct sn_stat rx_stats[] = {
 	RX(packets), RX(bytes), RX(wire_packets), RX(split_packets), RX(hw_gro_packets),
 	RX(kernel_bytes), RX(kernel_bufs), RX(provider_bytes), RX(provider_bufs), RX(linear_bytes),
 	RX(no_buffer), RX(csum_bad), RX(alloc_fail), RX(interrupts), RX(starts), RX(stops),
-	RX(burnt_packets), RX(burnt_ns),
+	RX(burnt_packets), RX(burnt_ns), RX(unsplit),
 };
 
 static const struct sn_stat tx_stats[] = {
@@ -32,14 +32,36 @@ static const struct sn_stat dev_stats[] = {
 	DEV(engine_sleeps), DEV(steer_drops), DEV(link_drops),
 };
 
+/* idpf_gstrings_port_stats, intel/idpf/idpf_ethtool.c: sums over all queues */
+static const struct sn_stat idpf_stats[] = {
+	{ "rx-hsplit", offsetof(struct sn_rxq, split_packets) },
+	{ "rx-hsplit_hbo", offsetof(struct sn_rxq, unsplit) },
+};
+
+static unsigned int idpf_count(void)
+{
+	return sn_model == SN_IDPF ? ARRAY_SIZE(idpf_stats) : 0;
+}
+
 static u64 value(const void *base, const struct sn_stat *s)
 {
 	return READ_ONCE(*(const u64 *)(base + s->off));
 }
 
+static u64 sum(struct sn_dev *sn, const struct sn_stat *s)
+{
+	unsigned int q;
+	u64 n = 0;
+
+	for (q = 0; q < SN_QUEUES_MAX; q++)
+		n += value(&sn->ch[q].rx, s);
+	return n;
+}
+
 int sn_stats_count(struct net_device *dev)
 {
-	return ARRAY_SIZE(dev_stats) + dev->num_rx_queues * (ARRAY_SIZE(rx_stats) + ARRAY_SIZE(tx_stats));
+	return ARRAY_SIZE(dev_stats) + idpf_count() +
+	       dev->num_rx_queues * (ARRAY_SIZE(rx_stats) + ARRAY_SIZE(tx_stats));
 }
 
 void sn_stats_strings(struct net_device *dev, u8 *p)
@@ -48,6 +70,8 @@ void sn_stats_strings(struct net_device *dev, u8 *p)
 
 	for (i = 0; i < ARRAY_SIZE(dev_stats); i++)
 		ethtool_puts(&p, dev_stats[i].name);
+	for (i = 0; i < idpf_count(); i++)
+		ethtool_puts(&p, idpf_stats[i].name);
 	for (q = 0; q < dev->num_rx_queues; q++) {
 		for (i = 0; i < ARRAY_SIZE(rx_stats); i++)
 			ethtool_sprintf(&p, "rx%u_%s", q, rx_stats[i].name);
@@ -63,6 +87,8 @@ void sn_stats_values(struct net_device *dev, u64 *p)
 
 	for (i = 0; i < ARRAY_SIZE(dev_stats); i++)
 		*p++ = value(sn, &dev_stats[i]);
+	for (i = 0; i < idpf_count(); i++)
+		*p++ = sum(sn, &idpf_stats[i]);
 	for (q = 0; q < dev->num_rx_queues; q++) {
 		for (i = 0; i < ARRAY_SIZE(rx_stats); i++)
 			*p++ = value(&sn->ch[q].rx, &rx_stats[i]);

@@ -73,7 +73,7 @@ static bool rule_matches(const struct sn_rule *r, const struct sn_flow *f)
 	bool v6 = type == TCP_V6_FLOW || type == UDP_V6_FLOW;
 	u8 l4 = type == TCP_V4_FLOW || type == TCP_V6_FLOW ? IPPROTO_TCP : IPPROTO_UDP;
 
-	if (!r->used || r->waits || f->l4 != l4 || f->v6 != v6)
+	if (!r->used || r->waits || r->lost || f->l4 != l4 || f->v6 != v6)
 		return false;
 	if (v6) {
 		const struct ethtool_tcpip6_spec *h = &fs->h_u.tcp_ip6_spec, *m = &fs->m_u.tcp_ip6_spec;
@@ -142,7 +142,8 @@ int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *
 	fields = hash_fields(s, f);
 	*hash = flow_hash(s, f, fields);
 	*ports = fields & SN_HASH_PORTS;
-	if (f->l4 && (sn->netdev->features & NETIF_F_NTUPLE))
+	/* idpf_set_features does nothing with ntuple. */
+	if (f->l4 && (sn->netdev->features & NETIF_F_NTUPLE || sn_model == SN_IDPF))
 		for (i = 0; i < SN_RULES && !r; i++)
 			if (rule_matches(&s->rule[i], f))
 				r = &s->rule[i];
@@ -159,6 +160,9 @@ int sn_steer_queue(struct sn_dev *sn, const struct sn_flow *f, u32 *hash, bool *
 		add = r->fs.ring_cookie;
 	}
 	queue = s->indir[ctx][*hash % SN_INDIR] + add;
+	/* idpf_send_get_set_rss_lut_msg, idpf_virtchnl.c: a table of zeros */
+	if (sn_model == SN_IDPF && !(sn->netdev->features & NETIF_F_RXHASH))
+		queue = 0;
 out:
 	rcu_read_unlock();
 	return queue;
@@ -195,6 +199,20 @@ void sn_steer_spread(struct sn_dev *sn, unsigned int queues)
 	for (i = 0; i < SN_INDIR; i++)
 		s->indir[0][i] = ethtool_rxfh_indir_default(i, queues);
 	sn_steer_commit(sn, s);
+}
+
+/* All rules go, as with ntuple on drivers that have none without it. */
+int sn_steer_drop_rules(struct sn_dev *sn)
+{
+	struct sn_steer *s = sn_steer_edit(sn);
+	int i;
+
+	if (!s)
+		return -ENOMEM;
+	for (i = 0; i < SN_RULES; i++)
+		s->rule[i].used = false;
+	sn_steer_commit(sn, s);
+	return 0;
 }
 
 int sn_steer_init(struct sn_dev *sn, unsigned int queues)

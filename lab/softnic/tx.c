@@ -91,7 +91,7 @@ netdev_tx_t sn_start_xmit(struct sk_buff *skb, struct net_device *dev)
 		netif_tx_stop_queue(nq);
 		return NETDEV_TX_BUSY;
 	}
-	d = &txq->ring[txq->prod & (txq->size - 1)];
+	d = &txq->ring[txq->prod & txq->mask];
 	if (tx_map(sn, d, skb)) {
 		WRITE_ONCE(txq->drops, txq->drops + 1);
 		dev_kfree_skb_any(skb);
@@ -125,7 +125,7 @@ void sn_tx_clean(struct sn_channel *ch, int budget)
 	unsigned int packets = 0, bytes = 0;
 
 	for (; clean != cons; clean++) {
-		struct sn_tx_desc *d = &txq->ring[clean & (txq->size - 1)];
+		struct sn_tx_desc *d = &txq->ring[clean & txq->mask];
 
 		tx_unmap(ch->sn, d);
 		packets++;
@@ -154,8 +154,9 @@ void sn_tx_flush(struct sn_channel *ch)
 
 int sn_tx_alloc(struct sn_txq *txq, u32 size)
 {
-	txq->ring = kvcalloc(size, sizeof(*txq->ring), GFP_KERNEL);
 	txq->size = size;
+	txq->mask = roundup_pow_of_two(size) - 1;
+	txq->ring = kvcalloc(txq->mask + 1, sizeof(*txq->ring), GFP_KERNEL);
 	txq->prod = 0;
 	txq->cons = 0;
 	txq->clean = 0;

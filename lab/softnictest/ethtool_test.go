@@ -118,11 +118,37 @@ func setRings(dev string, r rings) error {
 	return err
 }
 
-// split turns header split of the receiver on or off, and off again at the end.
+// split turns header split of the receiver on or off, and at the end to what it was: off, unless
+// the soft NIC imitates a driver that has it on at first.
 func split(t testing.TB, state uint8) {
 	t.Helper()
+	was := in(t, rx.NS, func() (rings, error) { return getRings(rx.Dev) }).Split
+	if was == 0 {
+		was = splitOff
+	}
 	do(t, rx.NS, func() error { return setRings(rx.Dev, rings{Split: state}) })
-	t.Cleanup(func() { do(t, rx.NS, func() error { return setRings(rx.Dev, rings{Split: splitOff}) }) })
+	t.Cleanup(func() { do(t, rx.NS, func() error { return setRings(rx.Dev, rings{Split: was}) }) })
+}
+
+// getRSS is the table of the default context.
+func getRSS(dev string) (table []uint32, err error) {
+	msgs, err := ethtool(dev, msgRSSGet, 0, nil)
+	if err != nil {
+		return nil, err
+	}
+	ad, err := netlink.NewAttributeDecoder(msgs[0].Data)
+	if err != nil {
+		return nil, err
+	}
+	for ad.Next() {
+		if ad.Type() != aRSSIndir {
+			continue
+		}
+		for b := ad.Bytes(); len(b) >= 4; b = b[4:] {
+			table = append(table, binary.NativeEndian.Uint32(b))
+		}
+	}
+	return table, ad.Err()
 }
 
 func setChannels(dev string, n uint32) error {
@@ -155,6 +181,7 @@ const (
 	aRSSContext = 2
 	aRSSIndir   = 4
 
+	msgRSSGet    = 38 // ETHTOOL_MSG_RSS_GET
 	msgRSSSet    = 48 // ETHTOOL_MSG_RSS_SET
 	msgRSSCreate = 49 // ETHTOOL_MSG_RSS_CREATE_ACT
 	msgRSSDelete = 50 // ETHTOOL_MSG_RSS_DELETE_ACT

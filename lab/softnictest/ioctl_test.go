@@ -116,9 +116,12 @@ const (
 	anyPlace   = 1<<32 - 1 // RX_CLS_LOC_ANY
 )
 
-// insert puts the rule anywhere and returns where: struct ethtool_rxnfc with a
+// insert puts the rule anywhere and returns where.
+func (r rule) insert(dev string) (location uint32, err error) { return r.insertAt(dev, anyPlace) }
+
+// insertAt asks for a place, and returns where the rule is: struct ethtool_rxnfc with a
 // struct ethtool_rx_flow_spec of 168 bytes at offset 16.
-func (r rule) insert(dev string) (location uint32, err error) {
+func (r rule) insertAt(dev string, place uint32) (location uint32, err error) {
 	b := make([]byte, 192)
 	ne := binary.NativeEndian
 	ne.PutUint32(b, unix.ETHTOOL_SRXCLSRLINS)
@@ -142,9 +145,40 @@ func (r rule) insert(dev string) (location uint32, err error) {
 	}
 	ne.PutUint32(spec, flow)
 	ne.PutUint64(spec[152:], r.queue)
-	ne.PutUint32(spec[160:], anyPlace)
+	ne.PutUint32(spec[160:], place)
 	err = ethtoolIoctl(dev, b)
 	return ne.Uint32(spec[160:]), err
+}
+
+// readRule returns the struct ethtool_rx_flow_spec that the driver has of a rule.
+func readRule(dev string, location uint32) ([]byte, error) {
+	b := make([]byte, 192)
+	binary.NativeEndian.PutUint32(b, unix.ETHTOOL_GRXCLSRULE)
+	binary.NativeEndian.PutUint32(b[16+160:], location)
+	err := ethtoolIoctl(dev, b)
+	return b[16:184], err
+}
+
+// rules returns the places of all rules, and what the driver says of the table with their
+// number: its size, and RX_CLS_LOC_SPECIAL where it finds a place itself.
+func rules(dev string) (places []uint32, table uint64, err error) {
+	ne := binary.NativeEndian
+	b := make([]byte, 192)
+	ne.PutUint32(b, unix.ETHTOOL_GRXCLSRLCNT)
+	if err := ethtoolIoctl(dev, b); err != nil {
+		return nil, 0, err
+	}
+	n := ne.Uint32(b[184:])
+	all := make([]byte, 192+4*n) // rule_locs begins at 188
+	ne.PutUint32(all, unix.ETHTOOL_GRXCLSRLALL)
+	ne.PutUint32(all[184:], n)
+	if err := ethtoolIoctl(dev, all); err != nil {
+		return nil, 0, err
+	}
+	for i := range ne.Uint32(all[184:]) {
+		places = append(places, ne.Uint32(all[188+4*i:]))
+	}
+	return places, ne.Uint64(b[8:]), nil
 }
 
 func deleteRule(dev string, location uint32) error {

@@ -148,7 +148,10 @@ func TestLabImitatedTogether(t *testing.T) {
 		}
 		// bnxt has room for more without payload rings.
 		err = errors.Join(setting.Apply(mtu, d.Name, "1500"), setting.Apply(ring, d.Name, "4096"))
-		wants := []lease.Want{{Dev: d.Name, Name: "feature " + nic.FeatureHWGRO, Value: "on"}, {Dev: d.Name, Name: "mtu", Value: "4148"}}
+		wants := []lease.Want{{Dev: d.Name, Name: "mtu", Value: "4148"}}
+		if gro, gerr := d.Feature(nic.FeatureHWGRO); gro.Hard {
+			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "feature " + nic.FeatureHWGRO, Value: "on"}), errors.Join(err, gerr)
+		}
 		if h, herr := d.HeaderSplit(); model(t) != "virtio_net" { // it has none
 			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(h).String()}), errors.Join(err, herr)
 		}
@@ -261,17 +264,26 @@ func TestLabImitatedForeignRule(t *testing.T) {
 			return err
 		}
 		defer func() { err = errors.Join(err, d.DeleteRule(theirs)) }()
+		silent := model(t) == "idpf" // of theirs the queue and the place can be read, and nothing else
 		var c lease.Changes
 		for queue, refused := range map[int]bool{1: false, 2: true} {
 			serr := c.Steer(d, local, remote, queue)
 			right := serr == nil
-			if refused {
+			if refused && !silent {
 				right = errors.Is(serr, unix.EEXIST) && strings.Contains(serr.Error(), fmt.Sprintf("rule %d sends it to RX queue 1", theirs))
 			}
 			if !right {
 				err = errors.Join(err, fmt.Errorf("ours, to queue %d: %v", queue, serr))
 			}
 			err = errors.Join(err, c.Undo())
+			if silent {
+				n, nerr := d.HasRules()
+				if n != 1 {
+					nerr = errors.Join(nerr, fmt.Errorf("after ours, to queue %d, there are %d rules", queue, n))
+				}
+				err = errors.Join(err, nerr)
+				continue
+			}
 			at, ok, ferr := d.FindRule(local, remote, 1)
 			if !ok || at != theirs {
 				ferr = errors.Join(ferr, fmt.Errorf("after ours, to queue %d, theirs is at %d, was at %d: %v", queue, at, theirs, ok))

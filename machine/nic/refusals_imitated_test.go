@@ -4,6 +4,8 @@ package nic
 
 import (
 	"errors"
+	"net/netip"
+	"slices"
 	"strings"
 	"testing"
 
@@ -121,6 +123,52 @@ func TestLabImitatedRulesDropped(t *testing.T) {
 	})
 }
 
+// ice changes no queues while there is a rule, and tells the reason to the kernel's log alone.
+func TestLabImitatedRulesHoldQueues(t *testing.T) {
+	imitating(t, "ice", func(t *testing.T, d *Device) {
+		local, remote := flow(40000)
+		at, err := d.Steer(local, remote, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const fewer = "rx 0 tx 0 other 1 combined 3"
+		err = apply(t, d, "channels", fewer)
+		if !errors.Is(err, unix.EOPNOTSUPP) {
+			t.Error(err)
+		}
+		mustSay(t, err, "rules are in the way", "ethtool -N "+d.Name+" delete")
+		before, err := d.Channels()
+		if err := errors.Join(err, d.DeleteRule(at), apply(t, d, "channels", fewer), d.SetChannels(before)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// All rules of ice for one kind of flow have the same fields.
+func TestLabImitatedSameFields(t *testing.T) {
+	imitating(t, "ice", func(t *testing.T, d *Device) {
+		local, remote := flow(40000)
+		theirs := spec(local, netip.AddrPortFrom(remote.Addr(), 0))
+		theirs.cookie, theirs.location, theirs.mask = 1, 5, [52]byte{}
+		mask := tcp4Spec{src: ones4, dst: ones4, dport: ones2}
+		copy(theirs.mask[:], bytesOf(&mask))
+		at, err := d.insert("a rule without the remote port", theirs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, err := d.Steer(local, remote, 2); !errors.Is(err, unix.EINVAL) {
+			t.Errorf("ours is at %d: %v", ours, err)
+		}
+		if err := d.DeleteRule(at); err != nil {
+			t.Error(err)
+		}
+		ours, err := d.Steer(local, remote, 2)
+		if err := errors.Join(err, d.DeleteRule(ours)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A ring above the most is refused with the most, and one that is rounded up with what it
 // becomes.
 func TestLabImitatedRingTooLong(t *testing.T) {
@@ -141,7 +189,7 @@ func TestLabImitatedRingTooLong(t *testing.T) {
 		if drv.Model() == "bnxt_en" {
 			mustSay(t, apply(t, d, "ring rx", "4096"), "set the ring rx to 4096", "--rx-ring 2047")
 		}
-		if drv.Model() == "mlx5_core" {
+		if slices.Contains([]string{"mlx5_core", "idpf", "ice"}, drv.Model()) {
 			r, err := d.Rings()
 			if err != nil {
 				t.Fatal(err)

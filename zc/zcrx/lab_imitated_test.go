@@ -28,12 +28,13 @@ func TestLabImitated(t *testing.T) {
 		return
 	}
 	before := labtest.DeviceState(t)
-	for _, family := range []string{"ipv4", "ipv6"} {
+	for _, family := range labtest.Families(t) {
 		for range long.Rounds(1, 2) { // the next finds what the last has left
 			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 4 << 20, Setup: labtest.HWGRO(t, true)})
 		}
 	}
 	labtest.AwaitFree(t, 3)
+	labtest.NoIPv6Rules(t, labtest.Opener(zcrx.New))
 	if after := labtest.DeviceState(t); after != before {
 		t.Errorf("before: %s\nafter:  %s", before, after)
 	}
@@ -117,7 +118,7 @@ func TestLabImitatedFirstQueue(t *testing.T) {
 // Buffers of half a page hold half as much each, and all of it comes without a copy.
 func TestLabImitatedHalfPages(t *testing.T) {
 	labtest.Need(t)
-	if labtest.Model(t) != "gve" {
+	if labtest.Model(t) != "gve" || labtest.Older(t) {
 		t.Skip("only gve lets the length of its buffers be chosen")
 	}
 	before := labtest.DeviceState(t)
@@ -131,8 +132,8 @@ func TestLabImitatedHalfPages(t *testing.T) {
 // driver may say that it does.
 func TestLabImitatedThreshold(t *testing.T) {
 	labtest.Need(t)
-	if m := labtest.Model(t); m == "gve" || m == "virtio_net" {
-		t.Skip(m + " has no threshold")
+	if m := labtest.Model(t); labtest.CannotTake(t) || m == "gve" || m == "idpf" {
+		t.Skip(m + " has no threshold, or takes no queue over")
 	}
 	_, err := labtest.OnDevice(func(d *nic.Device) (struct{}, error) {
 		return struct{}{}, d.SetHeaderSplit(nic.HeaderSplit{State: nic.SplitUnknown})

@@ -29,7 +29,7 @@ func TestLabImitatedNotRestarted(t *testing.T) {
 func TestLabImitatedTooLong(t *testing.T) {
 	labtest.Need(t)
 	most := map[string]int{"bnxt_en": 32 << 10, "mlx5_core": 128 << 10}[labtest.Model(t)]
-	if most == 0 {
+	if most == 0 || labtest.Older(t) {
 		t.Log("it takes pages, or all that a huge page holds")
 		return
 	}
@@ -42,7 +42,7 @@ func TestLabImitatedTooLong(t *testing.T) {
 // one that nobody asked for has its length back afterwards.
 func TestLabImitatedRingCut(t *testing.T) {
 	labtest.Need(t)
-	if labtest.Model(t) != "bnxt_en" {
+	if labtest.Model(t) != "bnxt_en" || labtest.Older(t) {
 		t.Log("bnxt alone")
 		return
 	}

@@ -155,8 +155,9 @@ func splitting(t testing.TB) (flags []string) {
 
 // suited are the flags of a run as the driver can have them. Without zero copy it is a run of tcp
 // that sets as much of the NIC: a rule for each flow, RSS and header split. bnxt gives rx-gro-hw up
-// with rx-gro, virtio_net has no rules, split and large sends, ice and the older gve no rx-gro-hw,
-// and the newer gve a length of its buffers, to be set with everything else.
+// with rx-gro, virtio_net has no rules, split and large sends, idpf no large sends, ice and the
+// older gve no rx-gro-hw, and the newer gve a length of its buffers, to be set with everything
+// else.
 func suited(t testing.TB, args []string) []string {
 	t.Helper()
 	args = slices.Clone(args)
@@ -180,6 +181,8 @@ func suited(t testing.TB, args []string) []string {
 		without("--gro")
 	case m == "virtio_net":
 		without("--queues")
+		without("--big-tcp")
+	case m == "idpf": // which sends no more than 64 KiB
 		without("--big-tcp")
 	case m == "ice", m == "gve" && older(t):
 		without("--hw-gro")

@@ -122,8 +122,9 @@ const PageBytes = 4096
 
 // Steering is what is known of rules and of RSS.
 type Steering struct {
-	Rules string // which flows rules can be for, and since when; "": not looked at
-	Place string // who picks a rule's place in the table; "": not looked at
+	Rules         string // which flows rules can be for, and since when; "": not looked at
+	Place         string // who picks a rule's place in the table; "": not looked at
+	OnlyIPv4Rules bool   // it refuses rules for IPv6
 	// NoRules says why ntuple does not come on; nil: nothing is known.
 	NoRules func(Setup) Told
 	// HidesRSS: without rx-hashing the table reads as zeros, and is kept all the same.

@@ -14,8 +14,9 @@ var idpf = Driver{
 		// idpf_sideband_flow_type_ena, VIRTCHNL2_CAP_FLOW_STEER; idpf_add_flow_steer. The rule
 		// read back is whole from 6.19 on: before, idpf_get_rxnfc gave the queue alone.
 		Rules: "since 6.17, TCP and UDP over IPv4, if the device can", Place: "the user",
-		HidesRSS:   true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
-		LosesRules: true, // nothing sends flow_steer_list to the device again
+		OnlyIPv4Rules: true,
+		HidesRSS:      true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
+		LosesRules:    true, // nothing sends flow_steer_list to the device again
 	},
 	Notes: []string{"splits headers from the start, and auto means on; no hds-thresh", "its queues take no memory providers (the reference experiment patched it)",
 		"rules since Linux 6.17, for IPv4 only, if the device can (VIRTCHNL2_CAP_FLOW_STEER)",

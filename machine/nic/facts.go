@@ -95,8 +95,7 @@ func init() { // the looks are made by what refers to them
 			return fmt.Sprintf("%s has %d RX queues, counted from 0", d.Name, len(all)), err == nil && len(all) > 0 && a.queue >= len(all)
 		},
 		remedy.NoIPv6Rules: func(d *Device, a attempt) (string, bool) {
-			drv, _ := d.Driver()
-			return "", a.ipv6 && drv.Model() == "idpf"
+			return "", a.ipv6 && d.ways().OnlyIPv4Rules
 		},
 		remedy.RuleIPv6: func(_ *Device, a attempt) (string, bool) { return "", a.ipv6 },
 		remedy.SplitOff: func(d *Device, _ attempt) (string, bool) {

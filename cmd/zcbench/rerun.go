@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -110,8 +111,11 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	if ours { // now, before somebody puts a link there
-		if _, err := results.Subfolder(".", f.out); err != nil {
+		if err := os.Mkdir(f.out, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return cli.UsageError(err)
+		}
+		if _, err := outAgain(dir); err != nil {
+			return err
 		}
 	}
 	recs, err := e.play(cmd)

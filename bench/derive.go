@@ -5,7 +5,6 @@ package bench
 import (
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -17,56 +16,67 @@ import (
 // plots and the HTML report. It replaces what is there. Where files cannot be written,
 // the journal and its summary are returned all the same, with the errors.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
-	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return results.Journal{}, nil, err
+	}
+	defer in.Close()
+	j, err := gate.Read(in)
 	if err != nil {
 		return j, nil, err
 	}
-	err = results.WriteCSV(dir, j.Records)
-	s := summarize(dir, &j)
-	return j, s, errors.Join(err, render(dir, s))
+	err = in.WriteCSV(j.Records)
+	s := summarize(in, &j)
+	return j, s, errors.Join(err, render(in, s))
 }
 
 // Report is [Derive] without metrics.csv and samples.csv, which are most of a
 // folder and which no report needs.
 func Report(dir string) (*report.Summary, error) {
-	j, err := gate.ReadFigures(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	j, err := gate.ReadFigures(in)
 	if err != nil {
 		return nil, err
 	}
 	written := make(chan error, 1)
 	go func() {
 		write := func(name string, of func(io.Writer, []results.Record) error) error {
-			return results.WriteFile(filepath.Join(dir, name), func(w io.Writer) error { return of(w, j.Records) })
+			return in.Write(name, func(w io.Writer) error { return of(w, j.Records) })
 		}
 		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
 	}()
-	s := summarize(dir, &j)
-	err = render(dir, s)
+	s := summarize(in, &j)
+	err = render(in, s)
 	return s, errors.Join(<-written, err)
 }
 
 // summarize sums up a folder: its journal, and what is beside it.
-func summarize(dir string, j *results.Journal) *report.Summary {
+func summarize(in *results.Folder, j *results.Journal) *report.Summary {
 	s := report.Summarize(*j)
-	s.Environment = compare.AcrossCells(dir, j)
-	addFlames(dir, s)
+	s.Environment = compare.AcrossCells(in, j)
+	addFlames(in, s)
 	return s
 }
 
-// render writes the report and the plots.
-func render(dir string, s *report.Summary) error {
+// render writes the report and the plots. What was refused in the folder, and is left out of them,
+// is an error at their end.
+func render(in *results.Folder, s *report.Summary) error {
 	figures, err := report.Figures(s)
 	if err != nil {
 		return err
 	}
-	plots, err := results.Subfolder(dir, results.PlotsDir)
-	if err != nil {
+	if err := in.Subfolder(results.PlotsDir); err != nil {
 		return err
 	}
 	for _, f := range figures {
-		if err := results.WriteFile(filepath.Join(plots, f.Name+".svg"), func(w io.Writer) error { return report.WritePlot(w, f) }); err != nil {
+		if err := in.Write(results.PlotsDir+"/"+f.Name+".svg", func(w io.Writer) error { return report.WritePlot(w, f) }); err != nil {
 			return err
 		}
 	}
-	return results.WriteFile(filepath.Join(dir, results.ReportFile), func(w io.Writer) error { return report.HTML(w, s, figures) })
+	err = in.Write(results.ReportFile, func(w io.Writer) error { return report.HTML(w, s, figures) })
+	return errors.Join(err, in.Refused())
 }

@@ -45,29 +45,39 @@ func (p preview) reached(w io.Writer) {
 	}
 }
 
+// takes says of what stands at a place in the file that the user must vouch for it.
+func (p preview) takes(place string) string {
+	if p.trusted {
+		return fmt.Sprintf("   (%s, allowed by --trust-file)", place)
+	}
+	return fmt.Sprintf("   (%s, needs --trust-file)", place)
+}
+
 // word says of a host that the file has a program lead to what that takes.
 func (p preview) word(e matrix.End) string {
-	switch {
-	case !e.RunsProgram():
+	if !e.RunsProgram() {
 		return ""
-	case p.trusted:
-		return fmt.Sprintf("   (%s, allowed by --trust-file)", p.spec.PlaceOfHost(e))
 	}
-	return fmt.Sprintf("   (%s, needs --trust-file)", p.spec.PlaceOfHost(e))
+	return p.takes(p.spec.PlaceOfHost(e))
+}
+
+// wordOfSysctl says of a sysctl that measuring does not need what setting it takes.
+func (p preview) wordOfSysctl(of *matrix.Settings, setting string) string {
+	name, ok := strings.CutPrefix(setting, "sysctl ")
+	if !ok || of.Unneeded(name) == nil {
+		return ""
+	}
+	return p.takes(p.spec.PlaceOfSysctl(of, name))
 }
 
 // reaches are the lines of what the file's power sources do of some deeds.
 func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
-	state := "needs --trust-file"
-	if p.trusted {
-		state = "allowed by --trust-file"
-	}
 	var lines []string
 	for _, s := range p.spec.Power.Sources {
 		for _, r := range s.Reaches() {
 			for _, d := range deeds {
 				if r.Does == d {
-					lines = append(lines, fmt.Sprintf("%s%s   (%s, %s)", prefix, of(s.Spec.Host, r), p.spec.Place(s), state))
+					lines = append(lines, prefix+of(s.Spec.Host, r)+p.takes(p.spec.Place(s)))
 				}
 			}
 		}

@@ -26,7 +26,8 @@ func (p preview) settings(w io.Writer) {
 	for _, end := range []struct {
 		name string
 		role stream.Role
-	}{{"SUT", stream.RX}, {"TG", stream.TX}} {
+		of   *matrix.Settings
+	}{{"SUT", stream.RX, &p.spec.SUT.Settings}, {"TG", stream.TX, &p.spec.TG.Settings}} {
 		s := p.collect(end.role)
 		if len(s.names) == 0 {
 			fmt.Fprintf(w, "  %s: nothing\n", end.name)
@@ -34,7 +35,7 @@ func (p preview) settings(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s:\n", end.name)
 		for _, name := range s.names {
-			fmt.Fprintf(w, "    %s = %s%s\n", name, s.text(name), p.resets(end.role, name))
+			fmt.Fprintf(w, "    %s = %s%s%s\n", name, s.text(name), p.resets(end.role, name), p.wordOfSysctl(end.of, name))
 		}
 	}
 }

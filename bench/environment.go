@@ -15,7 +15,7 @@ import (
 // surroundings are what both hosts are like: as they were found when the session began, and how
 // each cell found them, with what it had set.
 type surroundings struct {
-	dir   string // the results folder; "": nothing is kept
+	in    *results.Folder // where they are kept; nil: nowhere
 	found map[results.Role]*environment.Snapshot
 	names map[results.Role]string                     // their hashes
 	cells map[results.CellKey]map[results.Role]string // hashes
@@ -62,14 +62,15 @@ func (st *stage) survey(ctx context.Context) (*surroundings, error) {
 	return s, nil
 }
 
-// keep writes the snapshots of the hosts as they were found into a results folder, and those of
-// cells later.
-func (s *surroundings) keep(dir string) error {
-	if s.dir = dir; dir == "" {
+// keep writes the snapshots of the hosts as they were found beside the journal, if there is one,
+// and those of cells later.
+func (s *surroundings) keep(w *results.Writer) error {
+	if w == nil {
 		return nil
 	}
+	s.in = w.Folder()
 	for _, role := range results.Roles {
-		if _, err := environment.Write(dir, s.found[role]); err != nil {
+		if _, err := environment.Write(s.in, s.found[role]); err != nil {
 			return &FolderError{err}
 		}
 	}
@@ -98,10 +99,10 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 			continue
 		}
 		hashes[role] = change.Hash()
-		if s.dir == "" {
+		if s.in == nil {
 			continue
 		}
-		if _, err := environment.Write(s.dir, change); err != nil {
+		if _, err := environment.Write(s.in, change); err != nil {
 			warnings = append(warnings, fmt.Sprintf("no snapshot of the host: %v", err))
 		}
 	}

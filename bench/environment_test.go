@@ -55,7 +55,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 		t.Errorf("%v", seen)
 	}
 	mustKnowNodes(t, j)
-	lines := strings.Join(compare.AcrossCells(e.Dir, &j), "\n")
+	lines := strings.Join(compare.AcrossCells(folderOf(t, e.Dir), &j), "\n")
 	if !strings.Contains(lines, "SUT nic/feature rx-gro: ") {
 		t.Errorf("%s", lines)
 	}

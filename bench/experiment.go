@@ -384,7 +384,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		} else if err := e.anew(ctx, p); err != nil {
 			return recs, err
 		}
-		if err := p.around.keep(e.Dir); err != nil {
+		if err := p.around.keep(s.Journal); err != nil {
 			return recs, err
 		}
 		if n := e.Spec.Replays(); n > 1 && len(part) > 0 {

@@ -22,7 +22,7 @@ const (
 )
 
 // addFlames draws the flame graphs of a folder's report.
-func addFlames(dir string, s *report.Summary) {
+func addFlames(in *results.Folder, s *report.Summary) {
 	ends := s.ProfiledEnds()
 	if len(ends) == 0 {
 		return
@@ -30,7 +30,7 @@ func addFlames(dir string, s *report.Summary) {
 	s.Flames = &report.Flames{Style: profile.FlameStyle, Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
-		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(dir, e, mostProfiles/shown, mostProfileBytes/shown, min(mostBoxes/shown, mostBoxesOfGraph)))
+		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(in, e, mostProfiles/shown, mostProfileBytes/shown, min(mostBoxes/shown, mostBoxesOfGraph)))
 	}
 	if left := len(ends) - shown; left > 0 {
 		last := &s.Flames.Graphs[shown-1]
@@ -40,12 +40,12 @@ func addFlames(dir string, s *report.Summary) {
 
 // flameOf adds up the profiles of an end's runs, in their order, so many at most and as far as
 // there is room for their bytes, and draws them.
-func flameOf(dir string, e report.ProfiledEnd, files, room, boxes int) report.Flame {
+func flameOf(in *results.Folder, e report.ProfiledEnd, files, room, boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
 	kept := KeptProfiles{files, room}
 	for _, run := range e.Runs {
-		p, err := kept.Read(dir, run, results.Role(strings.ToLower(e.End)))
+		p, err := kept.Read(in, run, results.Role(strings.ToLower(e.End)))
 		if err == nil {
 			err = sum.Add(p)
 		}

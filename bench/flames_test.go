@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -58,6 +59,17 @@ func profiledFolder(t *testing.T, cells, runs int, function func(cell, run int) 
 		}
 	}
 	return dir
+}
+
+// folderOf is a results folder, open until the test ends.
+func folderOf(t testing.TB, dir string) *results.Folder {
+	t.Helper()
+	f, err := results.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 func reportOf(t *testing.T, dir string) string {
@@ -120,7 +132,14 @@ func TestFlamesOfStranger(t *testing.T) {
 	if err := os.Mkdir(pipe, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	page := reportOf(t, dir)
+	if _, err := Report(dir); !errors.As(err, new(*results.Refused)) {
+		t.Errorf("a folder in the place of a profile: %v", err)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(b)
 	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") || !strings.Contains(page, "From 1 of 4 runs.") {
 		t.Error("a name got through unescaped, or is missing")
 	}
@@ -164,7 +183,7 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	one := max(len(plain), len(packed))
 	draw := func(files, room int) report.Flame {
 		e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
-		return flameOf(dir, e, files, room, 100)
+		return flameOf(folderOf(t, dir), e, files, room, 100)
 	}
 	says := func(what string, f report.Flame, want string) {
 		t.Helper()

@@ -5,7 +5,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -30,7 +29,12 @@ var ErrApart = errors.New("the logs cover no run")
 // logs' figures into a new folder. It returns how many runs got a figure and
 // what was not used of the journal. If no run did, nothing is written.
 func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem, err error) {
-	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer in.Close()
+	j, err := in.Read()
 	if err != nil {
 		return 0, nil, err
 	}
@@ -65,7 +69,7 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 	if err != nil {
 		return 0, nil, err
 	}
-	if err := environment.Copy(dir, out); err != nil {
+	if err := environment.Copy(in, w.Folder()); err != nil {
 		return 0, nil, errors.Join(err, w.Close())
 	}
 	for _, r := range j.Records {

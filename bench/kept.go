@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"path/filepath"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/zcbench/zcbench/internal/units"
@@ -47,9 +46,16 @@ func (n notKept) Error() string { return "there is no " + string(n) }
 // Is says that it is [fs.ErrNotExist].
 func (notKept) Is(err error) bool { return err == fs.ErrNotExist }
 
+// refusedKept is a file that is refused, without where the folder lies.
+type refusedKept struct{ *results.Refused }
+
+func (r *refusedKept) Error() string { return r.Inside() }
+
+func (r *refusedKept) Unwrap() error { return r.Refused }
+
 // Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
 // which is [fs.ErrNotExist].
-func (k *KeptProfiles) Read(dir, run string, role results.Role) (*pprof.Profile, error) {
+func (k *KeptProfiles) Read(in *results.Folder, run string, role results.Role) (*pprof.Profile, error) {
 	name, err := results.ProfileFile(run, string(role))
 	if err != nil {
 		return nil, err
@@ -58,9 +64,12 @@ func (k *KeptProfiles) Read(dir, run string, role results.Role) (*pprof.Profile,
 		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
 	}
 	k.Files--
-	f, err := results.Open(filepath.Join(dir, name))
+	f, err := in.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, notKept(name)
+	}
+	if r := (*results.Refused)(nil); errors.As(err, &r) {
+		return nil, &refusedKept{r}
 	}
 	if err != nil {
 		return nil, err

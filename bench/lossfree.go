@@ -39,7 +39,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 			return nil, &FolderError{err}
 		}
 		defer func() { err = errors.Join(err, play.Journal.Close()) }()
-		if err := p.around.keep(e.Dir); err != nil {
+		if err := p.around.keep(play.Journal); err != nil {
 			return nil, err
 		}
 	}

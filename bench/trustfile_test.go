@@ -54,6 +54,38 @@ addresses and paths used to read power
 	}
 }
 
+// The dry run marks the sysctls that measuring does not need, and a file with one is not run: no
+// host is reached, and nothing is written.
+func TestSysctlsOfAFile(t *testing.T) {
+	const text = "name: x\nfactors: {rx: tcp, tx: tcp}\nsut:\n  host: netns:zcbench-no-such\n  settings:\n    sysctl:\n" +
+		"      net.core.rmem_max: 1000000\n      net.ipv4.conf.all.rp_filter: 0\ntg: {host: \"netns:zcbench-no-such\"}\n"
+	for _, trusted := range []bool{false, true} {
+		e := experiment(t, text)
+		e.TrustFile = trusted
+		state, end := "needs --trust-file", "\nrunning this needs --trust-file, because the file names what is marked so\n"
+		if trusted {
+			state, end = "allowed by --trust-file", ""
+		}
+		want := "\nset on the hosts for the runs, and restored\n  SUT:\n    sysctl net.core.rmem_max = 1000000\n" +
+			"    sysctl net.ipv4.conf.all.rp_filter = 0   (x.yaml:8:7, " + state + ")\n  TG: nothing\n" + end
+		var b bytes.Buffer
+		p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, trusted: trusted}
+		p.settings(&b)
+		p.reached(&b)
+		if d := cmp.Diff(want, b.String()); d != "" {
+			t.Errorf("-want +got\n%s", d)
+		}
+		_, err := e.Run(t.Context())
+		var at *matrix.Error
+		if refused := errors.As(err, &at) && at.Line == 8 && errors.As(err, new(*InputError)); refused == trusted || err == nil {
+			t.Errorf("trusted %v: %v", trusted, err)
+		}
+		if _, err := os.Stat(e.Dir); err == nil {
+			t.Error("there are results")
+		}
+	}
+}
+
 // A file's sensors need nobody's leave, and nothing is said of it. A helper that a flag
 // names is a program that is started.
 func TestDryRunOfHarmlessPower(t *testing.T) {

@@ -8,26 +8,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
 )
 
-// WriteFile makes or replaces the file at path with what write produces, all
+// WriteFile makes or replaces the file at path, which the user named, with what write produces, all
 // or nothing: readers see the old file or the new one, also after a crash. It
 // goes through a temporary file in the same folder. Who may read it is the user's
 // umask to say, as with any tool. It is text, and harmless to the terminal or the browser
-// that shows it: see [plaintext].
+// that shows it: see [plaintext]. Files of a results folder are written by [Folder.Write].
 func WriteFile(path string, write func(io.Writer) error) error {
-	return replace(path, func(w io.Writer) error {
-		text := plaintext.NewWriter(w)
-		if err := write(text); err != nil {
-			return err
-		}
-		return text.Flush()
-	})
+	return replace(path, func(w io.Writer) error { return plainly(w, write) })
 }
 
 // WriteBinary is [WriteFile] of what is no text: bytes as they are.
@@ -38,14 +31,36 @@ func WriteBinary(path string, data []byte) error {
 	})
 }
 
-func replace(path string, write func(io.Writer) error) (err error) {
-	d, err := newDraft(path)
+func plainly(w io.Writer, write func(io.Writer) error) error {
+	text := plaintext.NewWriter(w)
+	if err := write(text); err != nil {
+		return err
+	}
+	return text.Flush()
+}
+
+func replace(path string, write func(io.Writer) error) error {
+	dir, name := filepath.Split(path)
+	if plainName(name) != nil {
+		return fmt.Errorf("write %s: %w", path, &fs.PathError{Op: "create", Path: path, Err: unix.EISDIR})
+	}
+	f, err := OpenFolder(filepath.Clean(dir))
 	if err != nil {
 		return fmt.Errorf("write %s: %w", path, err)
 	}
+	defer f.Close()
+	return f.put(name, write)
+}
+
+// put makes or replaces a file in the folder itself.
+func (f *Folder) put(name string, write func(io.Writer) error) (err error) {
+	d, err := newDraft(f, name)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", f.path(name), err)
+	}
 	defer func() {
 		if err = errors.Join(err, d.drop()); err != nil {
-			err = fmt.Errorf("write %s: %w", path, err)
+			err = fmt.Errorf("write %s: %w", f.path(name), err)
 		}
 	}()
 	b := bufio.NewWriterSize(d.f, 256<<10)
@@ -58,44 +73,23 @@ func replace(path string, write func(io.Writer) error) (err error) {
 	if err := d.f.Sync(); err != nil {
 		return err
 	}
-	if err := d.publish(path); err != nil {
+	if err := d.publish(name); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return f.sync(".")
 }
 
-// Subfolder makes the folder name in dir, if it is missing. A link by that name is
-// refused: results that came from somebody else do not say where files are written.
-func Subfolder(dir, name string) (string, error) {
-	path := filepath.Join(dir, name)
-	if err := os.Mkdir(path, 0o777); !errors.Is(err, fs.ErrExist) {
-		return path, err
-	}
-	st, err := os.Lstat(path)
-	if err == nil && !st.IsDir() {
-		err = fmt.Errorf("write into %s: it is not a folder: remove it", path)
-	}
-	return path, err
-}
-
-// Open opens a file of a results folder to read it. One that came from somebody else has
-// nothing in it that is waited for.
-func Open(path string) (*os.File, error) { return openFile(path, os.O_RDONLY) }
-
-// openFile opens a file as it was stored: not what would wait for a writer, or never
-// end.
-func openFile(path string, flags int) (*os.File, error) {
-	f, err := os.OpenFile(path, flags|unix.O_NONBLOCK, 0)
+// sync puts the names in the folder on the disk, or those beside its own ("..").
+func (f *Folder) sync(which string) error {
+	d, err := f.step(which)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = fmt.Errorf("open %s: it is not a regular file", path)
+	defer d.Close()
+	// Some file systems (9p, some FUSE) cannot sync a folder: there is nothing
+	// more to do there, and the run must not fail for it.
+	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
+		return err
 	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return nil
 }

@@ -46,11 +46,7 @@ func (w *Writer) Attach(r *Record) error {
 		if err != nil {
 			return err
 		}
-		dir := filepath.Dir(w.Path())
-		if _, err := Subfolder(dir, ProfilesDir); err != nil {
-			return fmt.Errorf("keep the profile of run %s: %w", r.RunID, err)
-		}
-		if err := WriteBinary(filepath.Join(dir, name), e.profile); err != nil {
+		if err := w.in.WriteBinary(name, e.profile); err != nil {
 			return fmt.Errorf("keep the profile of run %s: %w", r.RunID, err)
 		}
 	}

@@ -48,7 +48,7 @@ func TestAttachKilled(t *testing.T) {
 	if dir := os.Getenv(attachEnv); dir != "" {
 		attachUntilKilled(t, dir)
 	}
-	if f, err := openUnnamed(t.TempDir()); err != nil {
+	if f, err := openUnnamed(folderOf(t, t.TempDir())); err != nil {
 		t.Skipf("this file system has no files without names: %v", err)
 	} else {
 		f.Close()

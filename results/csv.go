@@ -5,13 +5,12 @@ package results
 import (
 	"encoding/csv"
 	"io"
-	"path/filepath"
 	"strconv"
 )
 
-// WriteCSV makes runs.csv, metrics.csv, samples.csv and flows.csv in dir from the records
+// WriteCSV makes runs.csv, metrics.csv, samples.csv and flows.csv in the folder from the records
 // of a journal, each file all or nothing. It replaces older ones.
-func WriteCSV(dir string, recs []Record) error {
+func (f *Folder) WriteCSV(recs []Record) error {
 	files := []struct {
 		name  string
 		write func(io.Writer, []Record) error
@@ -21,8 +20,8 @@ func WriteCSV(dir string, recs []Record) error {
 		{SamplesFile, WriteSamples},
 		{FlowsFile, WriteFlows},
 	}
-	for _, f := range files {
-		err := WriteFile(filepath.Join(dir, f.name), func(w io.Writer) error { return f.write(w, recs) })
+	for _, x := range files {
+		err := f.Write(x.name, func(w io.Writer) error { return x.write(w, recs) })
 		if err != nil {
 			return err
 		}

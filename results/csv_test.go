@@ -45,7 +45,7 @@ func stopped(seq int) Record {
 func TestWriteCSV(t *testing.T) {
 	dir := t.TempDir()
 	recs := []Record{sample(0), sample(1), stopped(2)}
-	if err := WriteCSV(dir, recs); err != nil {
+	if err := folderOf(t, dir).WriteCSV(recs); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{RunsFile, MetricsFile, SamplesFile} {
@@ -207,7 +207,7 @@ func TestFormulas(t *testing.T) {
 		s.Name, s.Unit, s.V[0] = "=a", "+b", -2e-9
 	}
 	dir := t.TempDir()
-	if err := WriteCSV(dir, []Record{r}); err != nil {
+	if err := folderOf(t, dir).WriteCSV([]Record{r}); err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{RunsFile, MetricsFile, SamplesFile} {

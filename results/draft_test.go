@@ -26,11 +26,22 @@ func entries(t *testing.T, dir string) (names []string) {
 	return names
 }
 
+// folderOf is a results folder, open until the test ends.
+func folderOf(t testing.TB, dir string) *Folder {
+	t.Helper()
+	f, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // withoutUnnamed is a file system that has no files without names, for the length of the test.
 func withoutUnnamed(t *testing.T) {
 	t.Helper()
 	was := openUnnamed
-	openUnnamed = func(string) (*os.File, error) { return nil, unix.EOPNOTSUPP }
+	openUnnamed = func(*Folder) (*os.File, error) { return nil, unix.EOPNOTSUPP }
 	t.Cleanup(func() { openUnnamed = was })
 }
 
@@ -38,7 +49,7 @@ func withoutUnnamed(t *testing.T) {
 func withoutLinks(t *testing.T) {
 	t.Helper()
 	was := linkDraft
-	linkDraft = func(*os.File, string) error { return unix.EACCES }
+	linkDraft = func(*os.File, *Folder, string) error { return unix.EACCES }
 	t.Cleanup(func() { linkDraft = was })
 }
 
@@ -46,14 +57,15 @@ func withoutLinks(t *testing.T) {
 // that to close it fails.
 func closedEarly(t *testing.T, path string) *draft {
 	t.Helper()
-	f, err := createTemp(path)
+	in := folderOf(t, filepath.Dir(path))
+	f, temp, err := createTemp(in, filepath.Base(path))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := f.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &draft{f: f, name: f.Name()}
+	return &draft{in: in, f: f, name: temp}
 }
 
 // What a file system says only when a file is closed comes before the old one is gone.
@@ -63,7 +75,7 @@ func TestDraftThatDoesNotClose(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := closedEarly(t, path)
-	if err := d.publish(path); err == nil {
+	if err := d.publish(filepath.Base(path)); err == nil {
 		t.Error("a file that could not be closed took the old one's place")
 	}
 	if err := d.drop(); err != nil {
@@ -78,7 +90,7 @@ func TestDraftThatDoesNotClose(t *testing.T) {
 func TestDraftWithoutDescriptors(t *testing.T) {
 	was := openUnnamed
 	t.Cleanup(func() { openUnnamed = was })
-	openUnnamed = func(dir string) (*os.File, error) {
+	openUnnamed = func(*Folder) (*os.File, error) {
 		f, err := os.CreateTemp(t.TempDir(), "")
 		if err == nil {
 			err = f.Close() // its descriptor leads nowhere, as without /proc
@@ -105,7 +117,7 @@ func TestDraft(t *testing.T) {
 	}{{"unnamed", 0, func(*testing.T) {}}, {"named", 1, withoutUnnamed}, {"not linked", 0, withoutLinks}} {
 		t.Run(x.name, func(t *testing.T) {
 			dir := t.TempDir()
-			if f, err := openUnnamed(dir); err != nil {
+			if f, err := openUnnamed(folderOf(t, dir)); err != nil {
 				t.Skipf("this file system has no files without names: %v", err)
 			} else {
 				f.Close()

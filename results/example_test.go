@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log"
 	"os"
-	"path/filepath"
 
 	"github.com/zcbench/zcbench/results"
 )
@@ -33,7 +32,12 @@ func Example() {
 		log.Fatal(err)
 	}
 
-	j, err := results.Read(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer in.Close()
+	j, err := in.Read()
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -41,7 +45,7 @@ func Example() {
 		fmt.Println(r.Cell.ID, *r.SUT.ThroughputGbps, r.Verdict)
 		fmt.Println("power was measured:", r.SUT.PowerW != nil)
 	}
-	if err := results.WriteCSV(dir, j.Records); err != nil {
+	if err := in.WriteCSV(j.Records); err != nil {
 		log.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)

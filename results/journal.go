@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
@@ -61,6 +60,7 @@ type Header struct {
 // until Close. It is not safe for concurrent use: runs come one at a time.
 type Writer struct {
 	f     *os.File
+	in    *Folder
 	order order
 	size  int64 // up to the end of the last run
 	err   error // set when the file's end is not known to be sound
@@ -73,25 +73,34 @@ type Writer struct {
 // [ErrExists], or [ErrLocked] while another process is writing there. Other
 // errors are *[fs.PathError] with the path and the errno.
 func Create(dir string, h Header) (*Writer, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	in, err := makeFolder(dir)
+	if err != nil {
 		return nil, fmt.Errorf("create results folder: %w", err)
 	}
-	if err := vacant(dir, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile); err != nil {
+	w, err := in.begin(h)
+	if err != nil {
+		in.Close()
+	}
+	return w, err
+}
+
+// begin starts a journal in the folder, which is the writer's then.
+func (f *Folder) begin(h Header) (*Writer, error) {
+	if err := f.vacant(RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile); err != nil {
 		return nil, err
 	}
-	path := filepath.Join(dir, JournalFile)
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_EXCL|os.O_APPEND, 0o666)
+	file, err := f.create(JournalFile, os.O_RDWR|os.O_APPEND)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, existsError(path)
+		return nil, f.existsError(JournalFile)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
-	w := &Writer{f: f, order: newOrder()}
-	if err := w.start(dir, h); err != nil {
+	w := &Writer{f: file, in: f, order: newOrder()}
+	if err := w.start(h); err != nil {
 		// The file is ours (O_EXCL): a journal without header helps nobody.
-		f.Close()
-		os.Remove(path)
+		file.Close()
+		_ = f.remove(JournalFile) // what went wrong is told
 		return nil, fmt.Errorf("create journal: %w", err)
 	}
 	return w, nil
@@ -100,19 +109,24 @@ func Create(dir string, h Header) (*Writer, error) {
 // Vacant returns [ErrExists] for a folder that has results. A folder that does
 // not exist has none. It is for looking before long work; Create looks again.
 func Vacant(dir string) error {
-	return vacant(dir, JournalFile, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile)
+	f, err := OpenFolder(dir)
+	if err != nil {
+		return nil // Create says what is wrong with it
+	}
+	defer f.Close()
+	return f.vacant(JournalFile, RunsFile, MetricsFile, SamplesFile, FlowsFile, ReportFile)
 }
 
-func vacant(dir string, names ...string) error {
+func (f *Folder) vacant(names ...string) error {
 	for _, name := range names {
-		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			return existsError(filepath.Join(dir, name))
+		if f.Has(name) {
+			return f.existsError(name)
 		}
 	}
 	return nil
 }
 
-func (w *Writer) start(dir string, h Header) error {
+func (w *Writer) start(h Header) error {
 	if err := lock(w.f); err != nil {
 		return err
 	}
@@ -129,10 +143,10 @@ func (w *Writer) start(dir string, h Header) error {
 	}
 	// The folder's own name lives in its parent, which we may not be allowed to
 	// open: then the folder is not ours to make safe.
-	if err := syncDir(filepath.Dir(filepath.Clean(dir))); err != nil && !errors.Is(err, fs.ErrPermission) {
+	if err := w.in.sync(".."); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	return syncDir(dir)
+	return w.in.sync(".")
 }
 
 // Append writes one record and returns when it is on the disk. A zero
@@ -206,38 +220,26 @@ func (w *Writer) write(lines []byte) error {
 // Path returns the journal's path.
 func (w *Writer) Path() string { return w.f.Name() }
 
-// Close releases the lock. Records are on the disk already.
-func (w *Writer) Close() error { return w.f.Close() }
+// Folder is the folder that the journal is in, open until [Writer.Close].
+func (w *Writer) Folder() *Folder { return w.in }
 
-func existsError(path string) error {
-	if filepath.Base(path) == JournalFile && locked(path) {
+// Close releases the lock, and closes the folder. Records are on the disk already.
+func (w *Writer) Close() error { return errors.Join(w.f.Close(), w.in.Close()) }
+
+func (f *Folder) existsError(name string) error {
+	path := f.path(name)
+	if name == JournalFile && f.Live() {
 		return fmt.Errorf("%w: %s; wait for it to end or choose another folder", ErrLocked, path)
 	}
 	return fmt.Errorf("%w: %s; choose another folder or move this one away", ErrExists, path)
 }
 
-// Live tells whether a process is writing the journal of the folder dir.
-func Live(dir string) bool { return locked(filepath.Join(dir, JournalFile)) }
-
-func locked(path string) bool {
-	f, err := Open(path)
+// Live tells whether a process is writing the folder's journal.
+func (f *Folder) Live() bool {
+	file, err := f.Open(JournalFile)
 	if err != nil {
 		return false
 	}
-	defer f.Close()
-	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	// Some file systems (9p, some FUSE) cannot sync a folder: there is nothing
-	// more to do there, and the run must not fail for it.
-	if err := d.Sync(); err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOTSUP) {
-		return err
-	}
-	return nil
+	defer file.Close()
+	return errors.Is(unix.Flock(int(file.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }

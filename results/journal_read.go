@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -50,17 +49,33 @@ func (p Problem) String() string {
 func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
 func read(path string, how reading) (Journal, error) {
-	f, err := openFile(path, os.O_RDONLY)
-	if dir := filepath.Dir(path); errors.Is(err, unix.ENOTDIR) {
+	dir := filepath.Dir(path)
+	f, err := OpenFolder(dir)
+	if errors.Is(err, unix.ENOTDIR) {
 		return Journal{}, fmt.Errorf("read journal: %s is a file: name the results folder, %s", dir, filepath.Dir(dir))
 	}
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
 	}
 	defer f.Close()
-	j, err := decode(f, MaxLine, how)
+	return f.read(filepath.Base(path), how)
+}
+
+// Read is [Read] of the folder's journal.
+func (f *Folder) Read() (Journal, error) { return f.read(JournalFile, wholeRecords) }
+
+// ReadFigures is [ReadFigures] of the folder's journal.
+func (f *Folder) ReadFigures() (Journal, error) { return f.read(JournalFile, figuresOnly) }
+
+func (f *Folder) read(name string, how reading) (Journal, error) {
+	file, err := f.Open(name)
 	if err != nil {
-		return Journal{}, fmt.Errorf("read journal %s: %w", path, err)
+		return Journal{}, fmt.Errorf("read journal: %w", err)
+	}
+	defer file.Close()
+	j, err := decode(file, MaxLine, how)
+	if err != nil {
+		return Journal{}, fmt.Errorf("read journal %s: %w", f.path(name), err)
 	}
 	return j, nil
 }
@@ -70,12 +85,12 @@ func read(path string, how reading) (Journal, error) {
 // a look: unsound ones are not noticed.
 func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) }
 
-// ReadFiguresUpTo is [ReadFigures] of a journal that may be anybody's: one with more than so many
-// runs is an error, found before they fill the memory.
-func ReadFiguresUpTo(path string, runs int) (Journal, error) {
+// ReadFiguresUpTo is [Folder.ReadFigures] of a journal that may be anybody's: one with more than so
+// many runs is an error, found before they fill the memory.
+func (f *Folder) ReadFiguresUpTo(runs int) (Journal, error) {
 	how := figuresOnly
 	how.most = runs
-	return read(path, how)
+	return f.read(JournalFile, how)
 }
 
 // Decode is [Read] on a stream.

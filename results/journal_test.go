@@ -430,9 +430,8 @@ func TestReadFiguresUpTo(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, JournalFile)
 	for most, want := range map[int]string{2: "the journal has more than 2 runs", 3: "", 4: ""} {
-		j, err := ReadFiguresUpTo(path, most)
+		j, err := folderOf(t, dir).ReadFiguresUpTo(most)
 		switch {
 		case want == "" && (err != nil || len(j.Records) != 3 || len(j.Skipped) != 0):
 			t.Errorf("at most %d: %d records, skipped %v, %v", most, len(j.Records), j.Skipped, err)

@@ -32,7 +32,7 @@ func toPlot(t *testing.T) (dir string) {
 		}
 		recs = append(recs, r)
 	}
-	if err := WriteCSV(dir, recs); err != nil {
+	if err := folderOf(t, dir).WriteCSV(recs); err != nil {
 		t.Fatal(err)
 	}
 	return dir

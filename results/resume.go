@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -18,28 +17,32 @@ import (
 // are cut: no reader ever used them. While another process is writing the journal
 // the error is [ErrLocked].
 func Resume(dir string) (w *Writer, j Journal, torn int64, err error) {
-	path := filepath.Join(dir, JournalFile)
-	// The folder may be somebody else's: what is written must not go elsewhere.
-	f, err := openFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW)
+	in, err := OpenFolder(dir)
 	if err != nil {
 		return nil, j, 0, fmt.Errorf("resume: %w", err)
 	}
-	w = &Writer{f: f, order: newOrder()}
-	if j, torn, err = w.reopen(path); err != nil {
-		f.Close()
+	// The folder may be somebody else's: what is written must not go elsewhere.
+	f, err := in.open(JournalFile, os.O_RDWR|os.O_APPEND, mayChange)
+	if err != nil {
+		in.Close()
+		return nil, j, 0, fmt.Errorf("resume: %w", err)
+	}
+	w = &Writer{f: f, in: in, order: newOrder()}
+	if j, torn, err = w.reopen(); err != nil {
+		w.Close()
 		return nil, j, 0, err
 	}
 	return w, j, torn, nil
 }
 
-func (w *Writer) reopen(path string) (j Journal, torn int64, err error) {
+func (w *Writer) reopen() (j Journal, torn int64, err error) {
 	if err := lock(w.f); err != nil {
 		if errors.Is(err, ErrLocked) {
-			return j, 0, fmt.Errorf("resume: %w: %s; wait for it to end", ErrLocked, path)
+			return j, 0, fmt.Errorf("resume: %w: %s; wait for it to end", ErrLocked, w.Path())
 		}
 		return j, 0, fmt.Errorf("resume: %w", err)
 	}
-	if j, err = Read(path); err != nil {
+	if j, err = w.in.Read(); err != nil {
 		return j, 0, err
 	}
 	for i := range j.Records {

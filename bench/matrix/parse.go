@@ -278,7 +278,7 @@ func (l Layout) check(name string) error {
 // sysctls are those of the list that package tune keeps: whoever runs a file is often
 // not who wrote it, and runs it as root.
 func (s *Settings) sysctls(n ast.Node) error {
-	s.Sysctl = map[string]string{}
+	s.Sysctl, s.sysctlAt = map[string]string{}, map[string]At{}
 	pairs, err := mapping(n, "sysctl")
 	if err != nil {
 		return err
@@ -294,7 +294,8 @@ func (s *Settings) sysctls(n ast.Node) error {
 		if err := tune.CheckSetting("sysctl "+p.key, v); err != nil {
 			return at(p.value, "%v", err)
 		}
-		s.Sysctl[p.key] = v
+		line, column := position(p.node.GetToken())
+		s.Sysctl[p.key], s.sysctlAt[p.key] = v, At{line, column}
 	}
 	return nil
 }

@@ -191,6 +191,17 @@ func TestReplayPower(t *testing.T) {
 	if err := p.Spec.Untrusted(); err == nil || !strings.Contains(err.Error(), "runs a program") {
 		t.Errorf("a program of somebody else's would run: %v", err)
 	}
+	protects, err := Parse("x.yaml", []byte(replayed+"sut: {host: local}\ntg: {host: local, settings: {sysctl: {net.ipv4.tcp_syncookies: 0}}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err = Replay("j", recorded(t, protects))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Spec.Untrusted(); err == nil || !strings.HasPrefix(err.Error(), "j: tg.settings: sysctl net.ipv4.tcp_syncookies") {
+		t.Errorf("protection would be switched off for somebody else: %v", err)
+	}
 	plan.Power.Sources = []string{"no-such-source"}
 	if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
 		t.Error(err)

@@ -87,6 +87,8 @@ type Layout struct {
 type Settings struct {
 	Host   results.Cell      // its options of hosts
 	Sysctl map[string]string `json:",omitempty"`
+
+	sysctlAt map[string]At // where the file names each
 }
 
 // Plan is in which order and how often cells run.

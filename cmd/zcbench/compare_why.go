@@ -153,9 +153,14 @@ func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.D
 		dir  string
 		runs []*results.Record
 	}{{x.couple.DirA, end.RunsA}, {x.couple.DirB, end.RunsB}} {
+		in, err := results.OpenFolder(of.dir)
+		if err != nil {
+			return nil, 0, fmt.Errorf("--flame: %w", err)
+		}
+		defer in.Close()
 		n := 0
 		for _, r := range of.runs {
-			err := addKept(d, side, of.dir, r, end.Role, kept)
+			err := addKept(d, side, in, r, end.Role, kept)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				lacking++
@@ -175,8 +180,8 @@ func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.D
 }
 
 // addKept adds the profile that a results folder keeps of a run's end.
-func addKept(d *profile.Delta, side int, dir string, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
-	p, err := kept.Read(dir, r.RunID, role)
+func addKept(d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
+	p, err := kept.Read(in, r.RunID, role)
 	if err != nil {
 		return err
 	}

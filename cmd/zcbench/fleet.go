@@ -71,11 +71,11 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.Usagef("--fail-if-off: %w", err)
 	}
-	dirs, err := fleet.Find(args)
+	found, err := fleet.Find(args)
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	all := fleet.Read(dirs, metrics[0])
+	all := fleet.Read(found, metrics[0])
 	if !all.Readable() {
 		return cli.Usagef("%s holds no results: %s", all.Pairs[0].Dir, all.Pairs[0].Problem)
 	}

@@ -31,9 +31,10 @@ block in reverse order, so that slow drift affects all cells alike. Each run is 
 DIR/journal.jsonl before the next one starts.
 
 Flags override the keys of the file; --power '' measures no power. A file from
-somebody else is not trusted blindly: hosts in it that are commands (exec:), and power
-sources that run a program, contact an address or open a path need --trust-file.
---dry-run prints them and everything that would be set, and runs nothing.
+somebody else is not trusted blindly: hosts in it that are commands (exec:), power
+sources that run a program, contact an address or open a path, and sysctls that
+measuring does not need (docs/settings.md) need --trust-file. --dry-run prints them and
+everything that would be set, and runs nothing.
 
 Ctrl-C stops after the current run; --resume continues later, even after kill -9.
 
@@ -56,7 +57,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the file's")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, contact an address or open a path: read the file first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, contact an address or open a path, and all its sysctls: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
 	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")

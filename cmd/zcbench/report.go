@@ -56,7 +56,12 @@ states of the CPUs instead and writes nothing.`,
 }
 
 func idleStates(cmd *cobra.Command, dir string) error {
-	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return journalError(dir, err)
+	}
+	defer in.Close()
+	j, err := gate.Read(in)
 	if err != nil {
 		return journalError(dir, err)
 	}
@@ -108,7 +113,12 @@ func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
 	if x.csv {
 		read = gate.Read
 	}
-	j, err := read(filepath.Join(dir, results.JournalFile))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		return journalError(dir, err)
+	}
+	defer in.Close()
+	j, err := read(in)
 	if err != nil {
 		return journalError(dir, err)
 	}
@@ -117,7 +127,7 @@ func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	var paths []string
 	if x.csv {
-		if err := results.WriteCSV(dir, j.Records); err != nil {
+		if err := in.WriteCSV(j.Records); err != nil {
 			return err
 		}
 		for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile} {
@@ -126,20 +136,25 @@ func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
 	}
 	for _, file := range []struct {
 		wanted bool
-		path   string
+		to     string // a file that the user named
+		name   string // else this one of the folder
 		write  func(io.Writer) error
 	}{
-		{x.json, filepath.Join(dir, results.SummaryFile), func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
-		{x.bench, filepath.Join(dir, gobench.File), func(w io.Writer) error { return gobench.Write(w, j.Records) }},
-		{x.prometheus, cmp.Or(x.to, filepath.Join(dir, promtext.File)), func(w io.Writer) error { return promtext.Write(w, folderName(dir), j) }},
+		{x.json, "", results.SummaryFile, func(w io.Writer) error { return report.JSON(w, report.Summarize(j)) }},
+		{x.bench, "", gobench.File, func(w io.Writer) error { return gobench.Write(w, j.Records) }},
+		{x.prometheus, x.to, promtext.File, func(w io.Writer) error { return promtext.Write(w, folderName(dir), j) }},
 	} {
 		if !file.wanted {
 			continue
 		}
-		if err := results.WriteFile(file.path, file.write); err != nil {
+		write := in.Write
+		if file.to != "" {
+			write = results.WriteFile
+		}
+		if err := write(cmp.Or(file.to, file.name), file.write); err != nil {
 			return err
 		}
-		paths = append(paths, file.path)
+		paths = append(paths, cmp.Or(file.to, filepath.Join(dir, file.name)))
 	}
 	for _, path := range paths {
 		fmt.Fprintln(cmd.OutOrStdout(), path)
@@ -156,6 +171,9 @@ func folderName(dir string) string {
 }
 
 func journalError(dir string, err error) error {
+	if st, serr := os.Stat(dir); serr == nil && !st.IsDir() {
+		return cli.Usagef("%s is a file: name the results folder, %s", dir, filepath.Dir(dir))
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, serr := os.Stat(dir); serr != nil {
 			return cli.Usagef("%s holds no results: there is no such folder (%w)", dir, errors.Unwrap(serr))

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -44,9 +45,10 @@ figures: A is DIR, B is the new results.
 
 A folder from somebody else is not trusted blindly: it names hosts, and settings to
 change there. --dry-run prints them and runs nothing. Hosts in it that are commands
-(exec:), and power sources that run a program, contact an address or open a path need
---trust-file. Passwords and commands of power sources are never stored: name sources
-that need them with --power, which replaces those of the folder.
+(exec:), power sources that run a program, contact an address or open a path, and
+sysctls that measuring does not need (docs/settings.md) need --trust-file. Passwords and
+commands of power sources are never stored: name sources that need them with --power,
+which replaces those of the folder.
 
 With --sut or --tg, that end's interface, address, CPUs and NUMA node are not taken
 from the folder, but chosen as zcbench run does, unless --dev, --tg-dev, --addr,
@@ -80,7 +82,7 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
-	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, contact an address or open a path: look at them first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, contact an address or open a path, and all its sysctls: look at them first")
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
@@ -109,8 +111,11 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 		return err
 	}
 	if ours { // now, before somebody puts a link there
-		if _, err := results.Subfolder(".", f.out); err != nil {
+		if err := os.Mkdir(f.out, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 			return cli.UsageError(err)
+		}
+		if _, err := outAgain(dir); err != nil {
+			return err
 		}
 	}
 	recs, err := e.play(cmd)

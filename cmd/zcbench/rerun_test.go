@@ -240,7 +240,12 @@ func differently(t *testing.T, dir string, j *results.Journal) {
 		}
 		facts = append(facts, f)
 	}
-	now, err := environment.Write(dir, environment.New(facts))
+	in, err := results.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	now, err := environment.Write(in, environment.New(facts))
 	if err != nil {
 		t.Fatal(err)
 	}

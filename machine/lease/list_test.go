@@ -3,8 +3,10 @@
 package lease
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/tune"
@@ -37,6 +39,30 @@ func TestRestoreKeepsToTheList(t *testing.T) {
 					t.Fatalf("%s: %q, %v", name, b, err)
 				}
 			}
+		}
+	}
+}
+
+// A journal of a version that let files set more is restored: what was set is put back.
+func TestRestoreOfWhatFilesMayNotSet(t *testing.T) {
+	defer func(fs tune.FS) { tuneFS = fs }(tuneFS)
+	tuneFS = tune.FS{Proc: t.TempDir()}
+	for name, value := range map[string]string{"net.ipv4.conf.all.rp_filter": "0", "net.ipv4.tcp_syncookies": "0"} {
+		if tune.ForMeasuring(name, value) == nil {
+			t.Errorf("a file may set %s", name)
+		}
+		file := filepath.Join(tuneFS.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(value+"\n"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		u := undoing{journal: &Journal{Steps: []Step{{Name: "sysctl " + name, Before: "1", Set: value}}}, where: newPlaces()}
+		for _, r := range u.run(func(int) bool { return true }) {
+			if r.Result != Restored {
+				t.Errorf("%+v", r)
+			}
+		}
+		if b, err := os.ReadFile(file); err != nil || string(b) != "1\n" {
+			t.Errorf("%s is %q, %v", name, b, err)
 		}
 	}
 }

@@ -18,16 +18,7 @@ import (
 // somebody else may have written, and root sets them: a sysctl outside the list may
 // name a program that the kernel runs (kernel.core_pattern, kernel.modprobe).
 
-// vmSysctls are those of vm.* that may be set: numbers that decide which memory a
-// process gets, and how often the CPUs are bothered for it.
-var vmSysctls = []string{
-	"vm.max_map_count",           // of the profile reference
-	"vm.nr_hugepages",            // of --huge-pages
-	"vm.nr_overcommit_hugepages", // the same pages, on demand
-	"vm.stat_interval",           // a timer on the measured CPUs
-	"vm.swappiness",
-	"vm.zone_reclaim_mode",
-}
+// What a file that nobody has vouched for may set is less, see [ForMeasuring].
 
 // never are the exceptions from net.*, as patterns of their files.
 var never = []struct{ file, why string }{
@@ -48,9 +39,20 @@ var never = []struct{ file, why string }{
 	{"net/ipv[46]/route/flush", "is an action, not a setting"},
 }
 
+// beyondNet are the few that may be set and are not of net.*: numbers that decide which memory a
+// process gets, how often the CPUs are bothered for it, and whether programs of BPF are timed.
+func beyondNet() (names []string) {
+	for _, x := range measuring {
+		if !strings.HasPrefix(x.name, "net.") {
+			names = append(names, x.name)
+		}
+	}
+	return names
+}
+
 // SysctlRule says in words which sysctls may be set.
 func SysctlRule() string {
-	return "net.* except what protects, leaks or cannot be restored, and " + strings.Join(vmSysctls, ", ")
+	return "net.* except what protects, leaks or cannot be restored, and " + strings.Join(beyondNet(), ", ")
 }
 
 // Refused is a sysctl that zcbench does not set, whoever asks.
@@ -96,7 +98,7 @@ func CheckSysctl(name string) error {
 	if err != nil {
 		return err
 	}
-	if slices.Contains(vmSysctls, name) {
+	if slices.Contains(beyondNet(), name) {
 		return nil
 	}
 	if !strings.HasPrefix(file, "net/") {

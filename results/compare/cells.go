@@ -3,6 +3,7 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -10,11 +11,11 @@ import (
 	"github.com/zcbench/zcbench/results/environment"
 )
 
-// AcrossCells says in what the hosts differed between the cells of the results folder dir, a
+// AcrossCells says in what the hosts differed between the cells of a results folder, a
 // fact a line: what the cells had set, and whatever else followed from that, or came from
 // elsewhere. Sessions differ too, where the folder has several.
-func AcrossCells(dir string, j *results.Journal) (lines []string) {
-	folder := environment.Open(dir)
+func AcrossCells(in *results.Folder, j *results.Journal) (lines []string) {
+	folder := environment.Of(in)
 	for _, role := range results.Roles {
 		found, bad := snapshotsOf(folder, j, role)
 		lines = append(lines, bad.lines(role)...)
@@ -55,7 +56,11 @@ func (u *unread) add(err error) {
 
 func (u *unread) lines(role results.Role) (lines []string) {
 	if u.n > 0 {
-		lines = append(lines, fmt.Sprintf("%s: a snapshot cannot be read: %v", role.Label(), u.first))
+		why := u.first.Error()
+		if r := (*results.Refused)(nil); errors.As(u.first, &r) {
+			why = r.Inside() // a report goes to others
+		}
+		lines = append(lines, fmt.Sprintf("%s: a snapshot cannot be read: %s", role.Label(), why))
 	}
 	if u.n > 1 {
 		lines = append(lines, fmt.Sprintf("%s: nor can %d more snapshots", role.Label(), u.n-1))

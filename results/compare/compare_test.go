@@ -168,7 +168,7 @@ func TestLoad(t *testing.T) {
 		t.Errorf("a folder's journal: %+v, %v", s, err)
 	}
 	j, _ := results.Read(filepath.Join(dir, results.JournalFile))
-	if err := results.WriteCSV(dir, j.Records); err != nil {
+	if err := folderOf(t, dir).WriteCSV(j.Records); err != nil {
 		t.Fatal(err)
 	}
 	if s, err := Load(filepath.Join(dir, results.RunsFile)); err != nil || len(s.Cells) != 2 {

@@ -4,6 +4,7 @@ package compare
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,17 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
+
+// folderOf is a results folder, open until the test ends.
+func folderOf(t testing.TB, dir string) *results.Folder {
+	t.Helper()
+	f, err := results.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
 
 // played makes a results folder: two cells, the second of which finds another ring.
 func played(t *testing.T, boot, kernel, mtu string) string {
@@ -27,7 +39,7 @@ func played(t *testing.T, boot, kernel, mtu string) string {
 	other := base.Now(environment.New([]environment.Fact{{Name: "nic/MTU", Value: mtu}, {Name: "nic/ring rx", Value: "4096"}})).Since(base)
 	hashes := map[string]string{}
 	for cell, s := range map[string]*environment.Snapshot{"tcp": base, "uring": other} {
-		if hashes[cell], err = environment.Write(dir, s); err != nil {
+		if hashes[cell], err = environment.Write(w.Folder(), s); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -113,7 +125,7 @@ func TestHostsOfFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := results.WriteCSV(dir, j.Records); err != nil {
+		if err := folderOf(t, dir).WriteCSV(j.Records); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, filepath.Join(dir, results.RunsFile))
@@ -136,6 +148,34 @@ func TestHostsOfFiles(t *testing.T) {
 	}
 }
 
+// Links do not lead a comparison to what is elsewhere, nor does a link in the place of a journal or
+// a table; one to the folder itself is the user's word.
+func TestLoadFollowsNoLink(t *testing.T) {
+	for _, name := range []string{environment.Dir, results.JournalFile, results.RunsFile} {
+		dir, other := played(t, "boot1", "7.3.4", "1500"), t.TempDir()
+		if name == results.RunsFile {
+			j, err := results.Read(filepath.Join(dir, results.JournalFile))
+			if err := errors.Join(err, folderOf(t, dir).WriteCSV(j.Records), os.Remove(filepath.Join(dir, results.JournalFile))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		link := filepath.Join(other, "link")
+		if err := os.Symlink(dir, link); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := Load(link); err != nil || len(s.Cells) != 2 {
+			t.Errorf("%s: a link to the folder: %v", name, err)
+		}
+		to := filepath.Join(other, "x")
+		if err := errors.Join(os.Rename(filepath.Join(dir, name), to), os.Symlink(to, filepath.Join(dir, name))); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Load(dir); !errors.As(err, new(*results.Refused)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
 // Cells of one folder that found other rings are told apart, and nothing else is said.
 func TestAcrossCells(t *testing.T) {
 	dir := played(t, "boot1", "7.3.4", "1500")
@@ -143,7 +183,7 @@ func TestAcrossCells(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := AcrossCells(dir, &j)
+	got := AcrossCells(folderOf(t, dir), &j)
 	if !slices.Equal(got, []string{"SUT nic/ring rx: 1024 with tcp/tcp; 4096 with uring/tcp"}) {
 		t.Errorf("%q", got)
 	}
@@ -151,7 +191,7 @@ func TestAcrossCells(t *testing.T) {
 	for i := range j.Records {
 		j.Records[i].SUT.Env.Environment = ""
 	}
-	if got := AcrossCells(dir, &j); got != nil {
+	if got := AcrossCells(folderOf(t, dir), &j); got != nil {
 		t.Errorf("%q", got)
 	}
 }

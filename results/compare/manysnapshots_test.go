@@ -26,7 +26,7 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 	base := environment.New(facts)
 	change := *base
 	var err error
-	if change.Base, err = environment.Write(dir, base); err != nil {
+	if change.Base, err = environment.Write(folderOf(t, dir), base); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
@@ -35,7 +35,7 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 		for k := range ownFacts {
 			own.Facts = append(own.Facts, environment.Fact{Name: fmt.Sprintf("sysctl/net.%04d", ownFacts*i+k), Value: "1"})
 		}
-		hash, err := environment.Write(dir, &own)
+		hash, err := environment.Write(folderOf(t, dir), &own)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -53,7 +53,7 @@ func TestManySnapshotsAreNoWholes(t *testing.T) {
 	dir, j := crowded(t, cells)
 	lines, text := 0, ""
 	got := allocated(func() {
-		all := AcrossCells(dir, &j)
+		all := AcrossCells(folderOf(t, dir), &j)
 		lines, text = len(all), strings.Join(all, "\n")
 	})
 	if lines != mostVarying+1 || !strings.HasSuffix(text, fmt.Sprintf("SUT: and %d more facts", ownFacts*cells-mostVarying)) {
@@ -95,7 +95,7 @@ func TestManyProblemsAreFew(t *testing.T) {
 		r.SUT.Env.Environment = fmt.Sprintf("%064x", i)
 		j.Records = append(j.Records, r)
 	}
-	got := AcrossCells(t.TempDir(), &j)
+	got := AcrossCells(folderOf(t, t.TempDir()), &j)
 	if len(got) != 2 || !strings.HasPrefix(got[0], "SUT: a snapshot cannot be read: ") || got[1] != "SUT: nor can 99 more snapshots" {
 		t.Errorf("%q", got)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 	"github.com/zcbench/zcbench/results/gate"
+	"golang.org/x/sys/unix"
 )
 
 // Set is the runs of one source, by cell.
@@ -130,7 +131,7 @@ func Load(source string) (Set, error) { return loadSource(source, gate.ReadFigur
 // LoadWhole is [Load] with the metrics of the runs, which are most of a journal's bytes.
 func LoadWhole(source string) (Set, error) { return loadSource(source, gate.Read) }
 
-func loadSource(source string, read func(journal string) (results.Journal, error)) (Set, error) {
+func loadSource(source string, read func(*results.Folder) (results.Journal, error)) (Set, error) {
 	path, selector, chosen := source, "", false
 	if _, err := os.Stat(source); err != nil {
 		if i := strings.LastIndexByte(source, '@'); i >= 0 {
@@ -140,15 +141,16 @@ func loadSource(source string, read func(journal string) (results.Journal, error
 	if filepath.Base(path) == results.JournalFile { // a folder has one
 		path = filepath.Dir(path)
 	}
-	j, err := load(path, read)
+	j, in, err := load(path, read)
 	if err != nil {
 		return Set{}, err
 	}
 	s := NewSet(source, j)
-	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		s.Dir = path
+	if s.place = placeOf(path); in != nil {
+		s.Dir, s.folder = path, environment.Of(in)
+	} else {
+		s.folder = snapshotsBeside(path)
 	}
-	s.folder, s.place = snapshotsBeside(path, s.Dir != ""), placeOf(path)
 	s.Table = j.Header.Kind == "" // a journal says what it is
 	if len(s.Cells) == 0 {
 		return s, fmt.Errorf("%s has no runs", path)
@@ -174,45 +176,45 @@ func placeOf(path string) string {
 	return abs
 }
 
-// snapshotsBeside are the snapshots of hosts that go with a source: those of a results folder, also
-// where one of its files was named; nil: it has none.
-func snapshotsBeside(path string, isFolder bool) *environment.Folder {
-	if isFolder {
-		return environment.Open(path)
-	}
-	dir := filepath.Dir(path)
-	if st, err := os.Stat(filepath.Join(dir, environment.Dir)); err != nil || !st.IsDir() {
+// snapshotsBeside are the snapshots of hosts that lie beside a file of a results folder; nil: there
+// are none.
+func snapshotsBeside(path string) *environment.Folder {
+	in, err := results.OpenFolder(filepath.Dir(path))
+	if err != nil || !in.Has(environment.Dir) {
 		return nil
 	}
-	return environment.Open(dir)
+	return environment.Of(in)
 }
 
-func load(path string, read func(journal string) (results.Journal, error)) (j results.Journal, err error) {
-	st, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return j, fmt.Errorf("%w: name a results folder, or its runs.csv", err)
+// load reads a results folder, which stays open, or a file of figures, which is in none.
+func load(path string, read func(*results.Folder) (results.Journal, error)) (j results.Journal, in *results.Folder, err error) {
+	in, err = results.OpenFolder(path)
+	switch {
+	case errors.Is(err, unix.ENOTDIR):
+		j, err = loadCSV(os.Open(path)) // the user's word; that may be a pipe
+		return j, nil, err
+	case errors.Is(err, fs.ErrNotExist):
+		return j, nil, fmt.Errorf("%w: name a results folder, or its runs.csv", err)
+	case err != nil:
+		return j, nil, err
 	}
-	if err != nil {
-		return j, err
+	if j, err = read(in); errors.Is(err, fs.ErrNotExist) { // a folder of CSVs alone
+		j, err = loadCSV(in.Open(results.RunsFile))
 	}
-	if !st.IsDir() {
-		return loadCSV(path, os.Open) // that may be a pipe
+	if err == nil {
+		err = environment.Check(in)
 	}
-	j, err = read(filepath.Join(path, results.JournalFile))
-	if errors.Is(err, fs.ErrNotExist) { // a folder of CSVs alone
-		return loadCSV(filepath.Join(path, results.RunsFile), results.Open)
-	}
-	return j, err
+	return j, in, err
 }
 
-func loadCSV(path string, open func(string) (*os.File, error)) (j results.Journal, err error) {
-	f, err := open(path)
+func loadCSV(f *os.File, err error) (results.Journal, error) {
+	var j results.Journal
 	if err != nil {
 		return j, err
 	}
 	defer f.Close()
 	if j.Records, err = results.ReadRuns(f); err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
+		err = fmt.Errorf("%s: %w", f.Name(), err)
 	}
 	return j, err
 }

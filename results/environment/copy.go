@@ -5,23 +5,23 @@ package environment
 import (
 	"errors"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
+
+	"github.com/zcbench/zcbench/results"
 )
 
 // Copy puts the snapshots of a results folder into another one. What is no snapshot there, or
 // not the one that its name says, is left.
-func Copy(from, to string) error {
-	entries, err := os.ReadDir(filepath.Join(from, Dir))
+func Copy(from, to *results.Folder) error {
+	names, err := from.Names(Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	for _, e := range entries {
-		hash, ok := strings.CutSuffix(e.Name(), ".json")
+	for _, name := range names {
+		hash, ok := strings.CutSuffix(name, ".json")
 		if !ok {
 			continue
 		}

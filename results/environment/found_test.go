@@ -12,15 +12,27 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/results"
 )
 
 const _ = kind.Pure
+
+// folderOf is a results folder, open until the test ends.
+func folderOf(t testing.TB, dir string) *results.Folder {
+	t.Helper()
+	f, err := results.OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
 
 // written puts snapshots into a folder.
 func written(t *testing.T, dir string, all ...*Snapshot) (hashes []string) {
 	t.Helper()
 	for _, s := range all {
-		hash, err := Write(dir, s)
+		hash, err := Write(folderOf(t, dir), s)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +110,7 @@ func TestBaseIsReadOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, Dir, fileOf(hashes[0]))); err != nil {
+	if err := os.Remove(filepath.Join(dir, fileOf(hashes[0]))); err != nil {
 		t.Fatal(err)
 	}
 	for _, hash := range hashes[2:] {
@@ -132,7 +144,7 @@ func TestFolderIsBounded(t *testing.T) {
 		}
 	}
 	to := t.TempDir()
-	if err := Copy(dir, to); err != nil {
+	if err := Copy(folderOf(t, dir), folderOf(t, to)); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := os.ReadDir(filepath.Join(to, Dir)); err != nil || len(all) != 3 {

@@ -133,15 +133,15 @@ func TestStore(t *testing.T) {
 	dir := t.TempDir()
 	base := sample()
 	whole := base.Now(New([]Fact{{"nic/ring rx", "4096"}}))
-	first, err := Write(dir, base)
+	first, err := Write(folderOf(t, dir), base)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := Write(dir, whole.Since(base))
+	second, err := Write(folderOf(t, dir), whole.Since(base))
 	if err != nil || first == second {
 		t.Fatal(err)
 	}
-	if _, err := Write(dir, base); err != nil {
+	if _, err := Write(folderOf(t, dir), base); err != nil {
 		t.Fatal("once more: ", err)
 	}
 	f := Open(dir)

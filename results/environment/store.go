@@ -6,9 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/zcbench/zcbench/results"
 )
@@ -16,23 +13,18 @@ import (
 // Dir is the folder of a results folder where the snapshots are, each named by its hash.
 const Dir = "environment"
 
-func fileOf(hash string) string { return hash + ".json" }
+func fileOf(hash string) string { return Dir + "/" + hash + ".json" }
 
 // Write puts a snapshot into a results folder, where it stays as it is.
-func Write(dir string, s *Snapshot) (hash string, err error) {
+func Write(in *results.Folder, s *Snapshot) (hash string, err error) {
 	if _, err := Parse(s.Encode()); err != nil {
 		return "", fmt.Errorf("write the snapshot of a host: %w", err)
 	}
 	hash = s.Hash()
-	at, err := results.Subfolder(dir, Dir)
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(at, fileOf(hash))
-	if _, err := os.Lstat(path); err == nil {
+	if in.Has(fileOf(hash)) {
 		return hash, nil
 	}
-	return hash, results.WriteFile(path, func(w io.Writer) error {
+	return hash, in.Write(fileOf(hash), func(w io.Writer) error {
 		_, err := w.Write(s.Encode())
 		return err
 	})
@@ -47,7 +39,8 @@ const (
 
 // Folder reads the snapshots of a results folder, each file once.
 type Folder struct {
-	dir   string
+	in    *results.Folder
+	err   error              // why it could not be opened
 	read  map[string]outcome // by hash
 	files int                // that may still be read
 	bytes int                // that may still be read
@@ -59,9 +52,25 @@ type outcome struct {
 	err      error
 }
 
-// Open is the results folder dir, of which nothing is read yet.
+// Of is a results folder, of which nothing is read yet.
+func Of(in *results.Folder) *Folder {
+	return &Folder{in: in, read: map[string]outcome{}, files: mostFiles, bytes: mostBytes}
+}
+
+// Open is [Of] the results folder dir. If that cannot be opened, nothing of it can be read.
 func Open(dir string) *Folder {
-	return &Folder{dir: dir, read: map[string]outcome{}, files: mostFiles, bytes: mostBytes}
+	in, err := results.OpenFolder(dir)
+	f := Of(in)
+	f.err = err
+	return f
+}
+
+// Check refuses a results folder whose snapshots are somewhere else, by a link.
+func Check(in *results.Folder) error {
+	if !in.Has(Dir) {
+		return nil
+	}
+	return in.Subfolder(Dir)
 }
 
 // ErrChanged is a file that is not the one that the records name.
@@ -100,31 +109,33 @@ func (f *Folder) file(hash string) (*Snapshot, error) {
 	if o, known := f.read[hash]; known {
 		return o.snapshot, o.err
 	}
+	if f.err != nil {
+		return nil, f.err
+	}
 	if f.files <= 0 || f.bytes <= 0 {
 		return nil, ErrMany
 	}
-	s, n, err := readFile(f.dir, hash)
+	s, n, err := readFile(f.in, hash)
 	f.files, f.bytes = f.files-1, f.bytes-n
 	f.read[hash] = outcome{s, err}
 	return s, err
 }
 
 // readFile reads the snapshot of a folder that a hash names, a file of n bytes.
-func readFile(dir, hash string) (s *Snapshot, n int, err error) {
+func readFile(in *results.Folder, hash string) (s *Snapshot, n int, err error) {
 	if !IsHash(hash) {
 		return nil, 0, fmt.Errorf("%.80q is not a hash of a snapshot", hash)
 	}
-	path := filepath.Join(dir, Dir, fileOf(hash))
-	defer func() {
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			err = fmt.Errorf("%s: %w", path, err)
-		}
-	}()
-	file, err := results.Open(path)
+	file, err := in.Open(fileOf(hash))
 	if err != nil {
 		return nil, 0, err
 	}
 	defer file.Close()
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", file.Name(), err)
+		}
+	}()
 	text, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
 	if err != nil {
 		return nil, len(text), err

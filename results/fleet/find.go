@@ -20,13 +20,30 @@ const (
 	MaxFigures = 2_000_000 // cells with figures, over all folders
 )
 
+// Place is where a results folder is.
+type Place struct {
+	Dir   string
+	found bool // in a folder that was named, and not named itself
+}
+
+// Named is the place of a folder that the user named: it may be a link.
+func Named(dir string) Place { return Place{Dir: dir} }
+
+// open opens the folder.
+func (p Place) open() (*results.Folder, error) {
+	if p.found {
+		return results.OpenFolderBelow(filepath.Split(p.Dir))
+	}
+	return results.OpenFolder(p.Dir)
+}
+
 // Find lists the results folders that arguments name: each is one, or a folder of such. What has a
 // journal is a results folder, and so is an argument that has neither a journal nor folders: that
 // nothing is there is a result too.
-func Find(args []string) ([]string, error) {
-	var out []string
+func Find(args []string) ([]Place, error) {
+	var out []Place
 	seen := map[string]bool{}
-	add := func(dir string) {
+	add := func(dir string, found bool) {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			real = dir
@@ -36,7 +53,7 @@ func Find(args []string) ([]string, error) {
 		}
 		if !seen[real] {
 			seen[real] = true
-			out = append(out, filepath.Clean(dir))
+			out = append(out, Place{filepath.Clean(dir), found})
 		}
 	}
 	for _, arg := range args {
@@ -52,10 +69,10 @@ func Find(args []string) ([]string, error) {
 			return nil, err
 		}
 		if len(below) == 0 {
-			add(arg)
+			add(arg, false)
 		}
 		for _, dir := range below {
-			add(dir)
+			add(dir, true)
 		}
 		if len(out) > MaxFolders {
 			return nil, fmt.Errorf("more than %d folders", MaxFolders)

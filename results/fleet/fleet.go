@@ -43,19 +43,19 @@ type Column struct {
 }
 
 // Read reads results folders and sums them up by a figure.
-func Read(dirs []string, m compare.Metric) *Fleet {
+func Read(at []Place, m compare.Metric) *Fleet {
 	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{}, Factors: []Common{}}
-	f.Pairs = make([]*Pair, len(dirs))
+	f.Pairs = make([]*Pair, len(at))
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(dirs)) {
+	for range min(runtime.GOMAXPROCS(0), len(at)) {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(dirs) {
+				if i >= len(at) {
 					return
 				}
-				f.Pairs[i] = f.read(i, dirs[i])
+				f.Pairs[i] = f.read(i, at[i])
 			}
 		})
 	}

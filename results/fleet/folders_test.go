@@ -93,7 +93,12 @@ func (m madeFolders) host(t testing.TB, out string, i int, kind string) results.
 	for k := range m.facts {
 		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/CONFIG_EXAMPLE_OPTION_%d", k), Value: "y"})
 	}
-	hash, err := environment.Write(out, environment.New(facts))
+	in, err := results.OpenFolder(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	hash, err := environment.Write(in, environment.New(facts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,13 +146,13 @@ func TestFind(t *testing.T) {
 	}
 	for _, arg := range []string{file, filepath.Join(dir, "none")} {
 		if got, err := Find([]string{arg}); err == nil {
-			t.Errorf("%s: %q", arg, got)
+			t.Errorf("%s: %v", arg, got)
 		}
 	}
-	if got, err := Find([]string{dir}); err != nil || len(got) != 1 || got[0] != dir {
-		t.Errorf("an empty folder: %q, %v", got, err)
+	if got, err := Find([]string{dir}); err != nil || len(got) != 1 || got[0] != Named(dir) {
+		t.Errorf("an empty folder: %v, %v", got, err)
 	}
-	f := Read([]string{dir}, throughput(t))
+	f := Read([]Place{Named(dir)}, throughput(t))
 	if f.Readable() || !f.Pairs[0].Failed() {
 		t.Errorf("%+v", f.Pairs[0])
 	}
@@ -191,15 +191,16 @@ func FuzzRead(f *testing.F) {
 	f.Add(bytes.ReplaceAll(good, []byte(`"repetitions":6`), []byte(`"repetitions":-9223372036854775808`)))
 	f.Add(bytes.ReplaceAll(good, []byte(`"throughput_gbps":`), []byte(`"throughput_gbps":-`)))
 	f.Add(bytes.ReplaceAll(good, []byte(`"throughput_gbps":`), []byte(`"throughput_gbps":1e300,"x":`)))
-	dirs := []string{filepath.Join(dir, "strange")}
+	strange := filepath.Join(dir, "strange")
+	dirs := []Place{Named(strange)}
 	for i := range 8 {
-		dirs = append(dirs, filepath.Join(dir, fmt.Sprintf("pair%04d", i)))
+		dirs = append(dirs, Named(filepath.Join(dir, fmt.Sprintf("pair%04d", i))))
 	}
-	if err := os.Mkdir(dirs[0], 0o755); err != nil {
+	if err := os.Mkdir(strange, 0o755); err != nil {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(filepath.Join(dirs[0], "journal.jsonl"), text, 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(strange, "journal.jsonl"), text, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		fleet := Read(dirs, throughput(t))

@@ -21,11 +21,16 @@ import (
 )
 
 // read makes a pair of a results folder, that of this number. What cannot be read is a pair too.
-func (f *Fleet) read(number int, dir string) *Pair {
-	p := &Pair{Dir: dir, Name: short(filepath.Base(filepath.Clean(dir)), 80), State: Complete}
-	path := filepath.Join(dir, results.JournalFile)
-	live := results.Live(dir) // asked before it is read: a run that ends meanwhile is whole
-	j, err := results.ReadFiguresUpTo(path, MaxRuns)
+func (f *Fleet) read(number int, at Place) *Pair {
+	p := &Pair{Dir: at.Dir, Name: short(filepath.Base(filepath.Clean(at.Dir)), 80), State: Complete}
+	in, err := at.open()
+	var j results.Journal
+	live := false
+	if err == nil {
+		defer in.Close()
+		live = in.Live() // asked before it is read: a run that ends meanwhile is whole
+		j, err = in.ReadFiguresUpTo(MaxRuns)
+	}
 	if err != nil {
 		p.State, p.Problem = Unreadable, short(err.Error(), 300)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -39,7 +44,7 @@ func (f *Fleet) read(number int, dir string) *Pair {
 	p.ends(&j)
 	f.sumUp(p, number, &j)
 	p.state(&j, live)
-	f.facts(p, &j)
+	f.facts(p, in, &j)
 	return p
 }
 
@@ -226,8 +231,8 @@ func planned(c results.Cell) results.Cell {
 var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firmware": true, "cpu/model name": true, "cpufreq/governor": true}
 
 // facts collects what the journal says of the hosts.
-func (f *Fleet) facts(p *Pair, j *results.Journal) {
-	folder := environment.Open(p.Dir)
+func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
+	folder := environment.Of(in)
 	for i, role := range results.Roles {
 		values := map[string][]string{}
 		seen := map[results.Env]bool{}

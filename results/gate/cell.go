@@ -51,9 +51,9 @@ func Apply(j *results.Journal) {
 	}
 }
 
-// Read reads a journal and applies its gates.
-func Read(path string) (results.Journal, error) {
-	j, err := results.Read(path)
+// Read reads the journal of a folder and applies its gates.
+func Read(in *results.Folder) (results.Journal, error) {
+	j, err := in.Read()
 	if err == nil {
 		Apply(&j)
 	}
@@ -62,8 +62,8 @@ func Read(path string) (results.Journal, error) {
 
 // ReadFigures is [Read] without the metrics and series of the hosts, which no
 // table needs.
-func ReadFigures(path string) (results.Journal, error) {
-	j, err := results.ReadFigures(path)
+func ReadFigures(in *results.Folder) (results.Journal, error) {
+	j, err := in.ReadFigures()
 	if err == nil {
 		Apply(&j)
 	}

@@ -23,7 +23,7 @@ import (
 func fleetPage(t *testing.T, pairs, cells int) string {
 	t.Helper()
 	dir := t.TempDir()
-	var dirs []string
+	var dirs []fleet.Place
 	for i := range pairs {
 		var made []plan.Cell
 		for k := range cells {
@@ -40,7 +40,7 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 		}
 		j := plan.Journal(uint64(i), 6, made...)
 		out := filepath.Join(dir, fmt.Sprintf("rack17-node%02d-rack18-node%02d", i, i))
-		dirs = append(dirs, out)
+		dirs = append(dirs, fleet.Named(out))
 		if i == 3 {
 			j.Records = nil
 		}

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -15,20 +16,22 @@ import (
 
 // Derive makes all that can be made of a folder's journal: the CSV files, the
 // plots and the HTML report. It replaces what is there. Where files cannot be written,
-// the journal and its summary are returned all the same, with the errors.
+// the journal and its summary are returned all the same, with the errors. It is the end of runs that
+// may have been interrupted, and so no signal ends it: it takes no longer than its bounds allow.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return j, nil, err
 	}
 	err = results.WriteCSV(dir, j.Records)
-	s := summarize(dir, &j)
+	s := summarize(context.Background(), dir, &j)
 	return j, s, errors.Join(err, render(dir, s))
 }
 
 // Report is [Derive] without metrics.csv and samples.csv, which are most of a
-// folder and which no report needs.
-func Report(dir string) (*report.Summary, error) {
+// folder and which no report needs. When the context ends it leaves the files that are not written
+// yet as they are.
+func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	j, err := gate.ReadFigures(filepath.Join(dir, results.JournalFile))
 	if err != nil {
 		return nil, err
@@ -40,16 +43,19 @@ func Report(dir string) (*report.Summary, error) {
 		}
 		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
 	}()
-	s := summarize(dir, &j)
+	s := summarize(ctx, dir, &j)
+	if err := context.Cause(ctx); err != nil {
+		return nil, errors.Join(err, <-written)
+	}
 	err = render(dir, s)
 	return s, errors.Join(<-written, err)
 }
 
 // summarize sums up a folder: its journal, and what is beside it.
-func summarize(dir string, j *results.Journal) *report.Summary {
+func summarize(ctx context.Context, dir string, j *results.Journal) *report.Summary {
 	s := report.Summarize(*j)
 	s.Environment = compare.AcrossCells(dir, j)
-	addFlames(dir, s)
+	addFlames(ctx, dir, s)
 	return s
 }
 

@@ -5,8 +5,10 @@ package bench
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"html"
 	"io"
@@ -62,7 +64,7 @@ func profiledFolder(t *testing.T, cells, runs int, function func(cell, run int) 
 
 func reportOf(t *testing.T, dir string) string {
 	t.Helper()
-	if _, err := Report(dir); err != nil {
+	if _, err := Report(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
@@ -164,7 +166,7 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	one := max(len(plain), len(packed))
 	draw := func(files, room int) report.Flame {
 		e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
-		return flameOf(dir, e, files, room, 100)
+		return flameOf(t.Context(), dir, e, KeptProfiles{files, room, 1000}, 100)
 	}
 	says := func(what string, f report.Flame, want string) {
 		t.Helper()
@@ -192,4 +194,31 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	}
 	says("a bomb", draw(5, 8*one), "From 0 of 5 runs.")
 	says("a bomb with room beside it", draw(5, 10*one+one/2), "From 2 of 5 runs.")
+}
+
+// Profiles whose stacks have more functions than a report may follow are left out, which is said,
+// and none is read for somebody who has left.
+func TestFlamesOfManySteps(t *testing.T) {
+	dir := profiledFolder(t, 1, 6, func(_, i int) string { return fmt.Sprintf("f%d", i) })
+	const of = 1 + 3*2 // a sample of three places with a function each
+	e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
+	for steps, want := range map[int]string{5 * of: "From 5 of 5 runs.", 5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrKeptBound.Error(),
+		of: "From 1 of 5 runs.", of - 1: "From 0 of 5 runs."} {
+		f := flameOf(t.Context(), dir, e, KeptProfiles{5, 1 << 20, steps}, 100)
+		if got := strings.Join(f.Notes, " "); !strings.Contains(got, want) {
+			t.Errorf("%d steps: %q, not %q", steps, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f := flameOf(ctx, dir, e, *NewKeptProfiles(), 100); !strings.Contains(strings.Join(f.Notes, " "), "From 0 of 5 runs. The others: profiles/s-0-0-sut.pb.gz: context canceled") {
+		t.Errorf("%q", f.Notes)
+	}
+	was := reportOf(t, dir)
+	if _, err := Report(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("a report for nobody: %v", err)
+	}
+	if is, err := os.ReadFile(filepath.Join(dir, results.ReportFile)); err != nil || string(is) != was {
+		t.Errorf("%v: the report is another", err)
+	}
 }

@@ -40,7 +40,7 @@ states of the CPUs instead and writes nothing.`,
 			if cmd.Flags().Changed("top") && top < 1 {
 				return cli.Usagef("--top %d: must be at least 1", top)
 			}
-			s, err := bench.Report(args[0])
+			s, err := bench.Report(cmd.Context(), args[0])
 			if s == nil {
 				return journalError(args[0], err)
 			}

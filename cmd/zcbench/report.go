@@ -33,7 +33,7 @@ skipped and reported. It rewrites report.html, plots/*.svg, runs.csv and flows.c
 DIR; zcbench export --csv writes the other CSV files. With --idle it prints the idle
 states of the CPUs instead and writes nothing.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if idle {
 				return idleStates(cmd, args[0])
 			}
@@ -46,7 +46,7 @@ states of the CPUs instead and writes nothing.`,
 			}
 			s.Top = top
 			return errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0]))
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
@@ -78,7 +78,7 @@ their names:
                 collector (docs/fleet.md); --to writes elsewhere`,
 		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if !x.csv && !x.json && !x.bench && !x.prometheus {
 				return cli.Usagef("choose what to export: --csv, --json, --benchfmt, --prometheus")
 			}
@@ -86,7 +86,7 @@ their names:
 				return cli.Usagef("--to is for --prometheus; the other files are written to DIR")
 			}
 			return x.run(cmd, args[0])
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&x.csv, "csv", false, "write runs.csv, metrics.csv, samples.csv and flows.csv")

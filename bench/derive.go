@@ -16,8 +16,8 @@ import (
 
 // Derive makes all that can be made of a folder's journal: the CSV files, the
 // plots and the HTML report. It replaces what is there. Where files cannot be written,
-// the journal and its summary are returned all the same, with the errors. It is the end of runs that
-// may have been interrupted, and so no signal ends it: it takes no longer than its bounds allow.
+// the journal and its summary are returned all the same, with the errors. It is the end of runs
+// that may have been interrupted, and so no signal ends it: its bounds do.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	j, err := gate.Read(filepath.Join(dir, results.JournalFile))
 	if err != nil {

@@ -23,8 +23,8 @@ const (
 	mostHeaderCells = 20_000
 	mostBad         = 100_000 // lines that are no runs
 
-	// Records may take leastRoom bytes in memory, and more in a longer journal: roomPerByte for each
-	// byte of their lines. As we write them they take 2 to 5.
+	// Records may take leastRoom bytes in memory, and more in a longer journal: roomPerByte for
+	// each byte of their lines. As we write them they take 2 to 5.
 	leastRoom, roomPerByte = 64 << 20, 8
 	// elementBytes is what an element of a record takes: those of flows have most, with some of
 	// their figures, which are pointers.

@@ -29,8 +29,8 @@ func (e *TooManyError) Error() string {
 	return fmt.Sprintf("lists of more than %d elements", e.Most)
 }
 
-// Count counts what is in the lists of a text, and stops with a *[TooManyError] as soon as there are more
-// than there may be. Text that is no JSON has some number, which no decoder gets to see.
+// Count counts what is in the lists of a text, and stops with a *[TooManyError] as soon as there is
+// more than there may be. Text that is no JSON has some number, which no decoder gets to see.
 func Count(b []byte, most Bounds) (has Bounds, err error) {
 	const object, list, points = '{', '[', 'p'
 	within := []byte{object} // of each that is open

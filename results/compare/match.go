@@ -20,8 +20,8 @@ type pairing struct {
 	forced []Forced
 }
 
-// match pairs the cells of two sets that are alike. onlyA and onlyB found nothing. Cells of which all
-// is known are found by their values; those of published rows and of older records, which match
+// match pairs the cells of two sets that are alike. onlyA and onlyB found nothing. Cells of which
+// all is known are found by their values; those of published rows and of older records, which match
 // what they leave out, are held against every other.
 func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell, err error) {
 	chosen := slices.Concat(a.Chosen, b.Chosen)

@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"io"
 
@@ -14,7 +15,8 @@ import (
 
 // Derive makes all that can be made of a folder's journal: the CSV files, the
 // plots and the HTML report. It replaces what is there. Where files cannot be written,
-// the journal and its summary are returned all the same, with the errors.
+// the journal and its summary are returned all the same, with the errors. It is the end of runs
+// that may have been interrupted, and so no signal ends it: its bounds do.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
@@ -26,13 +28,14 @@ func Derive(dir string) (results.Journal, *report.Summary, error) {
 		return j, nil, err
 	}
 	err = in.WriteCSV(j.Records)
-	s := summarize(in, &j)
+	s := summarize(context.Background(), in, &j)
 	return j, s, errors.Join(err, render(in, s))
 }
 
 // Report is [Derive] without metrics.csv and samples.csv, which are most of a
-// folder and which no report needs.
-func Report(dir string) (*report.Summary, error) {
+// folder and which no report needs. When the context ends it leaves the files that are not written
+// yet as they are.
+func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
 		return nil, err
@@ -49,16 +52,19 @@ func Report(dir string) (*report.Summary, error) {
 		}
 		written <- errors.Join(write(results.RunsFile, results.WriteRuns), write(results.FlowsFile, results.WriteFlows))
 	}()
-	s := summarize(in, &j)
+	s := summarize(ctx, in, &j)
+	if err := context.Cause(ctx); err != nil {
+		return nil, errors.Join(err, <-written)
+	}
 	err = render(in, s)
 	return s, errors.Join(<-written, err)
 }
 
 // summarize sums up a folder: its journal, and what is beside it.
-func summarize(in *results.Folder, j *results.Journal) *report.Summary {
+func summarize(ctx context.Context, in *results.Folder, j *results.Journal) *report.Summary {
 	s := report.Summarize(*j)
 	s.Environment = compare.AcrossCells(in, j)
-	addFlames(in, s)
+	addFlames(ctx, in, s)
 	return s
 }
 

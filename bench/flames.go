@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -22,7 +23,7 @@ const (
 )
 
 // addFlames draws the flame graphs of a folder's report.
-func addFlames(in *results.Folder, s *report.Summary) {
+func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 	ends := s.ProfiledEnds()
 	if len(ends) == 0 {
 		return
@@ -30,7 +31,8 @@ func addFlames(in *results.Folder, s *report.Summary) {
 	s.Flames = &report.Flames{Style: profile.FlameStyle, Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
-		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(in, e, mostProfiles/shown, mostProfileBytes/shown, min(mostBoxes/shown, mostBoxesOfGraph)))
+		kept := KeptProfiles{mostProfiles / shown, mostProfileBytes / shown, mostProfileSteps / shown}
+		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(ctx, in, e, kept, min(mostBoxes/shown, mostBoxesOfGraph)))
 	}
 	if left := len(ends) - shown; left > 0 {
 		last := &s.Flames.Graphs[shown-1]
@@ -38,23 +40,22 @@ func addFlames(in *results.Folder, s *report.Summary) {
 	}
 }
 
-// flameOf adds up the profiles of an end's runs, in their order, so many at most and as far as
-// there is room for their bytes, and draws them.
-func flameOf(in *results.Folder, e report.ProfiledEnd, files, room, boxes int) report.Flame {
+// flameOf adds up the profiles of an end's runs, in their order, as many as may be read, and draws
+// them.
+func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept KeptProfiles, boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
-	kept := KeptProfiles{files, room}
 	for _, run := range e.Runs {
-		p, err := kept.Read(in, run, results.Role(strings.ToLower(e.End)))
+		p, err := kept.Read(ctx, in, run, results.Role(strings.ToLower(e.End)))
 		if err == nil {
-			err = sum.Add(p)
+			err = sum.Add(ctx, p)
 		}
 		if err != nil {
 			lacking = err
 		} else {
 			added++
 		}
-		if errors.Is(err, ErrKeptBound) {
+		if errors.Is(err, ErrKeptBound) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -5,6 +5,7 @@ package bench
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
@@ -74,7 +75,7 @@ func folderOf(t testing.TB, dir string) *results.Folder {
 
 func reportOf(t *testing.T, dir string) string {
 	t.Helper()
-	if _, err := Report(dir); err != nil {
+	if _, err := Report(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
@@ -132,7 +133,7 @@ func TestFlamesOfStranger(t *testing.T) {
 	if err := os.Mkdir(pipe, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Report(dir); !errors.As(err, new(*results.Refused)) {
+	if _, err := Report(t.Context(), dir); !errors.As(err, new(*results.Refused)) {
 		t.Errorf("a folder in the place of a profile: %v", err)
 	}
 	b, err := os.ReadFile(filepath.Join(dir, results.ReportFile))
@@ -183,7 +184,7 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	one := max(len(plain), len(packed))
 	draw := func(files, room int) report.Flame {
 		e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
-		return flameOf(folderOf(t, dir), e, files, room, 100)
+		return flameOf(t.Context(), folderOf(t, dir), e, KeptProfiles{files, room, 1000}, 100)
 	}
 	says := func(what string, f report.Flame, want string) {
 		t.Helper()
@@ -211,4 +212,31 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	}
 	says("a bomb", draw(5, 8*one), "From 0 of 5 runs.")
 	says("a bomb with room beside it", draw(5, 10*one+one/2), "From 2 of 5 runs.")
+}
+
+// Profiles whose stacks have more functions than a report may follow are left out, which is said,
+// and none is read for somebody who has left.
+func TestFlamesOfManySteps(t *testing.T) {
+	dir := profiledFolder(t, 1, 6, func(_, i int) string { return fmt.Sprintf("f%d", i) })
+	const of = 1 + 3*2 // a sample of three places with a function each
+	e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
+	for steps, want := range map[int]string{5 * of: "From 5 of 5 runs.", 5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrKeptBound.Error(),
+		of: "From 1 of 5 runs.", of - 1: "From 0 of 5 runs."} {
+		f := flameOf(t.Context(), folderOf(t, dir), e, KeptProfiles{5, 1 << 20, steps}, 100)
+		if got := strings.Join(f.Notes, " "); !strings.Contains(got, want) {
+			t.Errorf("%d steps: %q, not %q", steps, got, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if f := flameOf(ctx, folderOf(t, dir), e, *NewKeptProfiles(), 100); !strings.Contains(strings.Join(f.Notes, " "), "From 0 of 5 runs. The others: profiles/s-0-0-sut.pb.gz: context canceled") {
+		t.Errorf("%q", f.Notes)
+	}
+	was := reportOf(t, dir)
+	if _, err := Report(ctx, dir); !errors.Is(err, context.Canceled) {
+		t.Errorf("a report for nobody: %v", err)
+	}
+	if is, err := os.ReadFile(filepath.Join(dir, results.ReportFile)); err != nil || string(is) != was {
+		t.Errorf("%v: the report is another", err)
+	}
 }

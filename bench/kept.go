@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,24 +15,29 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Bounds of the profiles that one graph, or one report, is made of: how many are looked for, and
-// the bytes that they have unpacked: few packed ones may be a great many.
+// Bounds of the profiles that one graph, or one report, is made of: how many are looked for, the
+// bytes that they have unpacked, since few packed ones may be a great many, and the functions in
+// their stacks, since few bytes may have a great many of them.
 const (
 	mostProfiles     = 4000
 	mostProfileBytes = 256 << 20
+	mostProfileSteps = 1 << 27
 )
 
 // KeptProfiles reads the profiles that results folders keep, within bounds.
 type KeptProfiles struct {
-	Files, Bytes int // that may still be read
+	Files, Bytes, Steps int // that may still be read
 }
 
 // NewKeptProfiles may read as much as a graph is made of.
-func NewKeptProfiles() *KeptProfiles { return &KeptProfiles{mostProfiles, mostProfileBytes} }
+func NewKeptProfiles() *KeptProfiles {
+	return &KeptProfiles{mostProfiles, mostProfileBytes, mostProfileSteps}
+}
 
 // KeptBounds says how much that is.
 func KeptBounds() string {
-	return fmt.Sprintf("%d profiles, of %v unpacked", mostProfiles, units.Bytes(mostProfileBytes))
+	return fmt.Sprintf("%d profiles, of %v unpacked, with %d million functions in their stacks",
+		mostProfiles, units.Bytes(mostProfileBytes), mostProfileSteps/1_000_000)
 }
 
 // ErrKeptBound says that a profile was not read because so many were before.
@@ -54,13 +60,16 @@ func (r *refusedKept) Error() string { return r.Inside() }
 func (r *refusedKept) Unwrap() error { return r.Refused }
 
 // Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
-// which is [fs.ErrNotExist].
-func (k *KeptProfiles) Read(in *results.Folder, run string, role results.Role) (*pprof.Profile, error) {
+// which is [fs.ErrNotExist]. Nothing is read once the context has ended.
+func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role results.Role) (*pprof.Profile, error) {
 	name, err := results.ProfileFile(run, string(role))
 	if err != nil {
 		return nil, err
 	}
-	if k.Files <= 0 || k.Bytes <= 0 {
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("%s: %w", name, context.Cause(ctx))
+	}
+	if k.Files <= 0 || k.Bytes <= 0 || k.Steps <= 0 {
 		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
 	}
 	k.Files--
@@ -88,6 +97,9 @@ func (k *KeptProfiles) Read(in *results.Folder, run string, role results.Role) (
 		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	if k.Steps -= profile.Steps(p); k.Steps < 0 {
+		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
 	}
 	return p, nil
 }

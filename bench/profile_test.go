@@ -78,7 +78,7 @@ func TestClassColors(t *testing.T) {
 // The classes that explain nothing are classes that there are.
 func TestVagueClasses(t *testing.T) {
 	for _, name := range why.Vague {
-		if !slices.ContainsFunc(profile.Classes, func(c struct {
+		if !slices.ContainsFunc(profile.Classes[:], func(c struct {
 			Class profile.Class
 			Is    string
 		}) bool {

@@ -131,7 +131,7 @@ func benchmarkReport(b *testing.B, schema int) {
 			dir := bigJournal(b, x.cells, x.reps, schema)
 			defer perCPU(b, cpuTime(b))
 			for b.Loop() {
-				s, err := Report(dir)
+				s, err := Report(b.Context(), dir)
 				if err != nil || s.Runs != x.cells*x.reps || len(s.Cells) != x.cells {
 					b.Fatal(s.Runs, err)
 				}

@@ -20,7 +20,7 @@ func TestReportWork(t *testing.T) {
 		dir := bigJournal(t, 4, reps, results.SchemaVersion)
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		s, err := Report(dir)
+		s, err := Report(t.Context(), dir)
 		runtime.ReadMemStats(&after)
 		if err != nil || s.Runs != 4*reps {
 			t.Fatal(s.Runs, err)

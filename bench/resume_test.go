@@ -298,7 +298,7 @@ func TestReportFollowsNoLink(t *testing.T) {
 	if err := os.Symlink(other, filepath.Join(dir, results.PlotsDir)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Report(dir); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
+	if _, err := Report(t.Context(), dir); err == nil || !strings.Contains(err.Error(), "is a symbolic link") {
 		t.Errorf("%v", err)
 	}
 	if files, err := os.ReadDir(other); err != nil || len(files) != 1 {

@@ -21,7 +21,7 @@ func TestReportBesideASwap(t *testing.T) {
 	kind.Kernel(t)
 	dir, other := profiledFolder(t, 1, 4, func(int, int) string { return "f" }), t.TempDir()
 	plots, link := filepath.Join(dir, results.PlotsDir), filepath.Join(dir, "link")
-	if _, err := Report(dir); err != nil {
+	if _, err := Report(t.Context(), dir); err != nil {
 		t.Fatal(err)
 	}
 	if n, err := os.ReadDir(plots); err != nil || len(n) == 0 {
@@ -47,7 +47,7 @@ func TestReportBesideASwap(t *testing.T) {
 	}()
 	refused := 0
 	for range 60 {
-		if _, err := Report(dir); errors.As(err, new(*results.Refused)) {
+		if _, err := Report(t.Context(), dir); errors.As(err, new(*results.Refused)) {
 			refused++
 		} else if err != nil {
 			t.Error(err)
@@ -115,7 +115,7 @@ func TestReportReadsThroughNoLink(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, err = Report(dir)
+		_, err = Report(t.Context(), dir)
 		var refused *results.Refused
 		if !errors.As(err, &refused) || !strings.Contains(err.Error(), "is a symbolic link") || refused.Fix() == "" {
 			t.Errorf("%s: %v", name, err)

@@ -32,7 +32,7 @@ const (
 )
 
 // Classes are all of them, in the order of a packet's way, with what they are.
-var Classes = []struct {
+var Classes = [...]struct {
 	Class Class
 	Is    string
 }{

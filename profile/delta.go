@@ -3,11 +3,10 @@
 package profile
 
 import (
-	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -33,11 +32,11 @@ const (
 func NewDelta() *Delta { return &Delta{sides: [2]*Sum{NewSum(), NewSum()}} }
 
 // Add adds the profile of a run, as [Parse] returns it, that moved kb of payload.
-func (d *Delta) Add(side int, p *profile.Profile, kb float64) error {
+func (d *Delta) Add(ctx context.Context, side int, p *profile.Profile, kb float64) error {
 	if !(kb > 0) {
 		return errors.New("the payload that the profile covers is unknown")
 	}
-	if err := d.sides[side].add(p, 1/kb); err != nil {
+	if err := d.sides[side].add(ctx, p, 1/kb); err != nil {
 		return err
 	}
 	d.runs[side]++
@@ -56,20 +55,22 @@ type deltaBox struct {
 	calls      []*deltaBox
 }
 
-// box sums up a function and those below it, in the order of their names; nil is a side that does
+// box sums up a function and those below it, in the order of their names; none is a side that does
 // not have it.
-func (d *Delta) box(a, b *node) *deltaBox {
-	x := &deltaBox{name: cmp.Or(a, b).name, class: mostly(a, b), a: d.mean(SideA, a), b: d.mean(SideB, b)}
+func (d *Delta) box(a, b place) *deltaBox {
+	ta, tb := d.sides[SideA].tree, d.sides[SideB].tree
+	x := &deltaBox{name: d.name(a, b), class: mostly(d.classes(a, b)), a: d.mean(SideA, a), b: d.mean(SideB, b)}
 	var names []string
-	for _, n := range [2]*node{a, b} {
-		if n != nil {
-			names = slices.AppendSeq(names, maps.Keys(n.calls))
-		}
+	for _, c := range ta.calls(a) {
+		names = append(names, ta.name(c))
+	}
+	for _, c := range tb.calls(b) {
+		names = append(names, tb.name(c))
 	}
 	slices.Sort(names)
 	ownA, ownB := x.a, x.b
 	for _, name := range slices.Compact(names) {
-		k := d.box(a.called(name), b.called(name))
+		k := d.box(ta.known(a, name), tb.known(b, name))
 		x.calls = append(x.calls, k)
 		ownA, ownB, x.wide = ownA-k.a, ownB-k.b, x.wide+k.wide
 	}
@@ -77,12 +78,32 @@ func (d *Delta) box(a, b *node) *deltaBox {
 	return x
 }
 
+func (d *Delta) name(a, b place) string {
+	if a != none {
+		return d.sides[SideA].tree.name(a)
+	}
+	return d.sides[SideB].tree.name(b)
+}
+
+// classes are the times of both sides together.
+func (d *Delta) classes(a, b place) (all [len(Classes)]float64) {
+	for side, at := range [2]place{a, b} {
+		if at == none {
+			continue
+		}
+		for i, v := range d.sides[side].tree.nodes[at].classes {
+			all[i] += v
+		}
+	}
+	return all
+}
+
 // mean is a function's time in a run of a side.
-func (d *Delta) mean(side int, n *node) float64 {
-	if n == nil || d.runs[side] == 0 {
+func (d *Delta) mean(side int, at place) float64 {
+	if at == none || d.runs[side] == 0 {
 		return 0
 	}
-	return n.total / float64(d.runs[side])
+	return d.sides[side].tree.nodes[at].total / float64(d.runs[side])
 }
 
 // prune leaves boxes out that are too narrow to be seen, and returns how deep the rest is and the
@@ -101,7 +122,7 @@ func (x *deltaBox) prune(least float64) (depth int, most float64) {
 // wide as the larger of its times in A and in B, or as that in one of them; it is the redder the
 // more it costs in B, and the bluer the less.
 func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
-	root := d.box(d.sides[SideA].root, d.sides[SideB].root)
+	root := d.box(top, top)
 	depth, most := root.prune(root.wide * flameLeast)
 	return writeFlamePage(w, title, notes, deltaStyle, func(w io.Writer) {
 		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per kB of payload</p>

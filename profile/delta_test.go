@@ -44,7 +44,7 @@ func TestDelta(t *testing.T) {
 		{SideA, 4e6, 4e4, []string{"7 40 | copy read main", "7 60 | work main"}},
 		{SideB, 8e5, 1e4, []string{"7 300 | work main"}},
 	} {
-		if err := d.Add(x.side, keptOf(t, x.busyNs, x.stacks...), x.kb); err != nil {
+		if err := d.Add(t.Context(), x.side, keptOf(t, x.busyNs, x.stacks...), x.kb); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -94,10 +94,10 @@ func TestDeltaOfNothing(t *testing.T) {
 	if err := d.Flame(&b, "nothing", nil); err != nil || strings.Contains(b.String(), "<g ") {
 		t.Errorf("%v: a graph of nothing", err)
 	}
-	if err := d.Add(SideA, keptOf(t, 1e6, "7 1 | work main"), 0); err == nil {
+	if err := d.Add(t.Context(), SideA, keptOf(t, 1e6, "7 1 | work main"), 0); err == nil {
 		t.Error("a run without payload was added")
 	}
-	if err := d.Add(SideA, &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}}, 1); err == nil {
+	if err := d.Add(t.Context(), SideA, &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}}, 1); err == nil {
 		t.Error("a profile of memory was added")
 	}
 	deep := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
@@ -106,8 +106,8 @@ func TestDeltaOfNothing(t *testing.T) {
 		s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f" + strconv.Itoa(i)}}}})
 	}
 	deep.Sample = []*profile.Sample{s}
-	if err := d.Add(SideB, deep, 1); err != nil || d.sides[SideB].nodes > deepest {
-		t.Errorf("%v, %d functions of a stack without end", err, d.sides[SideB].nodes)
+	if err := d.Add(t.Context(), SideB, deep, 1); err != nil || len(d.sides[SideB].tree.nodes) > 1+deepest {
+		t.Errorf("%v, %d functions of a stack without end", err, len(d.sides[SideB].tree.nodes))
 	}
 }
 
@@ -122,10 +122,16 @@ func TestDeltaOfStranger(t *testing.T) {
 		p.Sample = append(p.Sample, &s)
 	}
 	d := NewDelta()
-	if err := d.Add(SideA, p, 1); err != nil {
+	if err := d.Add(t.Context(), SideA, p, 1); err != nil {
 		t.Fatal(err)
 	}
-	if all := d.sides[SideA].root.classes; len(all) != 2 || all[Other] == 0 || all[Application] == 0 {
+	all := map[Class]float64{}
+	for i, v := range d.sides[SideA].tree.nodes[top].classes {
+		if v > 0 {
+			all[Classes[i].Class] = v
+		}
+	}
+	if len(all) != 2 || all[Other] == 0 || all[Application] == 0 {
 		t.Errorf("%d classes: %v", len(all), all)
 	}
 	var b strings.Builder

@@ -4,8 +4,12 @@ package profile
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
+	"io"
 	"math"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -55,7 +59,7 @@ func TestSum(t *testing.T) {
 		kept(t, built(clock, "7 100 | copy main", "7 100 | work main", "0 900 default_idle do_idle"), 2000),
 		kept(t, built(clock, "7 300 | copy main", "8 100 tcp_v4_rcv handle_softirqs | main"), 2000),
 	} {
-		if err := s.Add(p); err != nil {
+		if err := s.Add(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,7 +85,7 @@ func TestSum(t *testing.T) {
 // Functions without names are one box, however deep they call each other; those with names are not.
 func TestSumJoinsNameless(t *testing.T) {
 	s := NewSum()
-	if err := s.Add(kept(t, built(clock, "7 100 | [ended] [ended] [ended]", "7 100 | again again main"), 0)); err != nil {
+	if err := s.Add(t.Context(), kept(t, built(clock, "7 100 | [ended] [ended] [ended]", "7 100 | again again main"), 0)); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -101,7 +105,7 @@ func TestSumFolds(t *testing.T) {
 		stacks = append(stacks, fmt.Sprintf("7 %d | leaf%d mid%d main", 100+i, i, i))
 	}
 	s := NewSum()
-	if err := s.Add(kept(t, built(clock, stacks...), 0)); err != nil {
+	if err := s.Add(t.Context(), kept(t, built(clock, stacks...), 0)); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -135,21 +139,21 @@ func TestSumOfStranger(t *testing.T) {
 	deep := strings.Repeat("f ", deepest+50)
 	p := built(clock, "7 100 | "+evil+" main", "7 100 | "+strings.Repeat("x", 5000)+" main")
 	s := NewSum()
-	if err := s.Add(kept(t, p, 0)); err != nil {
+	if err := s.Add(t.Context(), kept(t, p, 0)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Add(kept(t, built(clock, "7 200 | "+deep+" main"), 0)); err != nil {
+	if err := s.Add(t.Context(), kept(t, built(clock, "7 200 | "+deep+" main"), 0)); err != nil {
 		t.Fatal(err)
 	}
 	odd := kept(t, p, 0)
 	odd.Sample[0].Label = map[string][]string{"class": {"<class>"}}
 	odd.Location[0].Line[0].Function = nil
 	odd.Sample[1].Value[1] = -5
-	if err := s.Add(odd); err != nil {
+	if err := s.Add(t.Context(), odd); err != nil {
 		t.Fatal(err)
 	}
 	odd.SampleType = odd.SampleType[:1]
-	if err := s.Add(odd); err == nil {
+	if err := s.Add(t.Context(), odd); err == nil {
 		t.Error("a profile without nanoseconds is added")
 	}
 	var b strings.Builder
@@ -174,5 +178,125 @@ func TestSumOfStranger(t *testing.T) {
 		if d, err := s.Draw(&b, c); err != nil || d.Functions != 0 {
 			t.Errorf("at most %d: %+v, %v", c, d, err)
 		}
+	}
+}
+
+// nameless is a profile of a few kB whose stacks have more functions than anybody could look at: so
+// many samples of one place, in which a function without a name is inlined over and over, and in it
+// one that has a name.
+func nameless(lines, samples int) *profile.Profile {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	ended, work := &profile.Function{ID: 1, Name: "[ended]"}, &profile.Function{ID: 2, Name: "work"}
+	l := &profile.Location{ID: 1, Line: make([]profile.Line, 1+lines)}
+	l.Line[0].Function = work
+	for i := range lines {
+		l.Line[1+i].Function = ended
+	}
+	p.Function, p.Location = []*profile.Function{ended, work}, []*profile.Location{l}
+	for range samples {
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1}})
+	}
+	return p
+}
+
+// What is passed over is counted, too: whatever stands in a stack, a graph looks at so many of its
+// functions. What is below counts as the last one's.
+func TestSumPassesOverNoMore(t *testing.T) {
+	for _, x := range []struct {
+		lines int
+		deep  bool
+	}{{longest - 1, true}, {longest, false}, {400_000, false}} {
+		s := NewSum()
+		if err := s.Add(t.Context(), nameless(x.lines, 3)); err != nil {
+			t.Fatal(err)
+		}
+		at := s.tree.known(top, "[ended]")
+		if deep := s.tree.known(at, "work") != none; deep != x.deep || s.cut[at] != map[bool]float64{false: 3}[deep] {
+			t.Errorf("%d functions without a name: what is below them is drawn: %v, and %g is cut", x.lines, deep, s.cut[at])
+		}
+	}
+	odd := nameless(400_000, 1)
+	for i := range odd.Location[0].Line[1:] {
+		odd.Location[0].Line[1+i].Function = nil
+	}
+	s := NewSum()
+	if err := s.Add(t.Context(), odd); err != nil || s.tree.known(top, "work") != none || s.cut[top] != 1 {
+		t.Errorf("%v: lines without functions have no end", err)
+	}
+}
+
+// A profile that is short and has stacks without end is refused before anybody follows them: in a
+// folder, and by who gets it from an agent.
+func TestStepsAreBounded(t *testing.T) {
+	if n := Steps(nameless(9, 7)); n != 7*(1+1+10) {
+		t.Errorf("%d steps", n)
+	}
+	for samples, ok := range map[int]bool{mostSteps / longest: true, mostSteps/longest + 1: false} {
+		var b bytes.Buffer
+		if err := nameless(100_000, samples).Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Parse(b.Bytes()); (err == nil) != ok || !ok && !strings.Contains(err.Error(), "functions in all") {
+			t.Errorf("%d samples in %d bytes: %v", samples, b.Len(), err)
+		}
+	}
+}
+
+// Whoever waits for a graph may leave.
+func TestSumEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	s := NewSum()
+	if err := s.Add(ctx, nameless(1, 10)); err == nil || !strings.Contains(err.Error(), "enough") || !s.Empty() {
+		t.Errorf("%v, empty %v", err, s.Empty())
+	}
+}
+
+// manyPlaces is a profile of few functions that call each other in as many ways as are asked for.
+func manyPlaces(ways int) *profile.Profile {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	for i := range 100 {
+		f := &profile.Function{ID: uint64(i + 1), Name: "f" + strconv.Itoa(i)}
+		p.Function = append(p.Function, f)
+		p.Location = append(p.Location, &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}})
+	}
+	for i := range ways {
+		s := &profile.Sample{Value: []int64{1}}
+		for range 4 {
+			s.Location, i = append(s.Location, p.Location[i%100]), i/100
+		}
+		p.Sample = append(p.Sample, s)
+	}
+	return p
+}
+
+// A graph takes no more memory than it may, whatever a profile asks for: here some 100 MB, in which
+// is all that was thrown away meanwhile.
+func TestSumTakesLittleMemory(t *testing.T) {
+	p := manyPlaces(600_000)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	s := NewSum()
+	if err := s.Add(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Draw(io.Discard, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.ReadMemStats(&after)
+	if mb := (after.TotalAlloc - before.TotalAlloc) >> 20; mb > 160 {
+		t.Errorf("%d MiB", mb)
+	}
+	if n := len(s.tree.nodes); n != mostNodes || d.Functions+d.Hidden != n-1 {
+		t.Errorf("%d places, %+v", n, d)
+	}
+	long := manyPlaces(1)
+	for i := range long.Function[:2] {
+		long.Function[i].Name = strings.Repeat("x", mostNames-100*i)
+	}
+	s = NewSum()
+	if err := s.Add(t.Context(), long); err != nil || s.tree.length > mostNames {
+		t.Errorf("%v: %d bytes of names", err, s.tree.length)
 	}
 }

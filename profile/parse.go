@@ -17,8 +17,9 @@ import (
 // Bounds of a profile that is read.
 const (
 	MaxPacked   = 16 << 20
-	maxUnpacked = 64 << 20
-	mostParts   = 1 << 20 // see [parts]: each takes some 200 bytes in memory
+	maxUnpacked = 32 << 20
+	mostParts   = 3 << 18 // see [parts]: each takes some 200 bytes in memory
+	mostSteps   = 1 << 25 // see [Steps]
 )
 
 // Parse reads what Pprof wrote, from wherever it came: sizes are bounded, its parts fit each
@@ -67,6 +68,9 @@ func parse(data []byte) (*profile.Profile, error) {
 	}
 	if err := p.CheckValid(); err != nil {
 		return nil, fmt.Errorf("read profile: %w", err)
+	}
+	if n := Steps(p); n > mostSteps {
+		return nil, fmt.Errorf("read profile: its stacks have %d functions in all, more than %d", n, mostSteps)
 	}
 	for _, text := range texts(p) {
 		if plaintext.Clean(text) != text || strings.ContainsRune(text, '\n') {

@@ -9,6 +9,8 @@ import (
 	"io"
 	"runtime"
 	"sync"
+
+	"github.com/zcbench/zcbench/internal/elements"
 )
 
 // records reads all lines behind the header. One goroutine reads them, as many as
@@ -40,7 +42,11 @@ func (d *decoder) records(lines *lineReader, parse func() parser) error {
 			err = b.read(lines)
 			select {
 			case inOrder <- b:
+				long := len(b.text) > longBatch
 				work <- b
+				if long { // one at a time
+					<-b.parsed
+				}
 			case <-stop:
 				return
 			}
@@ -77,22 +83,24 @@ type batch struct {
 }
 
 // batchBytes is small enough for a CPU's cache and large enough that handing it
-// over costs nothing beside.
-const batchBytes = 512 << 10
+// over costs nothing beside. Each of its lines has a record, which may be all of its bytes a
+// thousand times: batchLines are as many as are in so many bytes of ours.
+const (
+	batchBytes = 512 << 10
+	batchLines = 256
+	longBatch  = 4 * batchBytes // has a line that must not stay in memory
+)
 
 var batches = sync.Pool{New: func() any { return new(batch) }}
 
 func newBatch() *batch {
 	b := batches.Get().(*batch)
 	*b = batch{text: b.text[:0], lines: b.lines[:0], parsed: make(chan struct{})}
-	if cap(b.text) > 4*batchBytes {
-		b.text = nil // one long line must not stay in memory
-	}
 	return b
 }
 
 func (b *batch) read(lines *lineReader) error {
-	for len(b.text) < batchBytes {
+	for len(b.text) < batchBytes && len(b.lines) < batchLines {
 		var l line
 		if l, b.text, b.err = lines.next(b.text); b.err != nil {
 			if b.err != io.EOF {
@@ -111,9 +119,17 @@ func (b *batch) parse(p parser) {
 		if l.problem != "" {
 			continue
 		}
-		if err := p(b.text[l.from:l.to], l); err != nil {
+		text := b.text[l.from:l.to]
+		err := l.count(text)
+		if err == nil {
+			err = p(text, l)
+		}
+		if err != nil {
 			l.problem = fmt.Sprintf("not a record: %v", err)
 		}
+	}
+	if cap(b.text) > longBatch {
+		b.text = nil
 	}
 }
 
@@ -126,8 +142,9 @@ type line struct {
 	problem    string // why it is not to be used
 
 	rec      Record
-	details  bool // it has but the metrics and series of the next line's record, and may not be kept
-	detailed bool // it has a record whose metrics and series are on the line before
+	has      elements.Bounds // what is in its lists
+	details  bool            // it has but the metrics and series of the next line's record, and may not be kept
+	detailed bool            // it has a record whose metrics and series are on the line before
 }
 
 // lineReader splits a stream into lines without ever holding more than max

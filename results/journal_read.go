@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/elements"
 	"golang.org/x/sys/unix"
 )
 
@@ -120,6 +121,7 @@ type decoder struct {
 	j     Journal
 	more  int // problems beyond maxProblems
 	most  int // records that are read; 0: all
+	room  room
 
 	before *line // the line before, where that has a record's details
 }
@@ -142,6 +144,9 @@ func (d *decoder) header(lines *lineReader) error {
 		return fmt.Errorf("line 1: no header: %s", l.problem)
 	}
 	h := &d.j.Header
+	if _, err := elements.Count(data[l.from:l.to], headerBounds); err != nil {
+		return fmt.Errorf("line 1: not the header of a zcbench journal: %w", err)
+	}
 	if err := json.Unmarshal(data[l.from:l.to], h); err != nil {
 		return fmt.Errorf("line 1: not the header of a zcbench journal: %w", err)
 	}
@@ -150,6 +155,9 @@ func (d *decoder) header(lines *lineReader) error {
 	}
 	if err := checkSchema(h.Schema); err != nil {
 		return fmt.Errorf("line 1: %w", err)
+	}
+	if n := len(h.Cells); n > mostHeaderCells {
+		return fmt.Errorf("line 1: a plan of %d cells, more than %d", n, mostHeaderCells)
 	}
 	d.j.End = l.end
 	return nil
@@ -160,6 +168,9 @@ func (d *decoder) header(lines *lineReader) error {
 func (d *decoder) record(l *line) error {
 	before := d.before
 	d.before = nil
+	if len(d.j.Skipped)+d.more > mostBad {
+		return fmt.Errorf("more than %d lines before it are no runs: zcbench did not write them", mostBad)
+	}
 	switch {
 	case before != nil && !l.complete:
 		d.skip(before, tornRun)
@@ -199,6 +210,9 @@ func (d *decoder) record(l *line) error {
 	}
 	if d.most > 0 && len(d.j.Records) == d.most {
 		return fmt.Errorf("the journal has more than %d runs", d.most)
+	}
+	if err := d.room.take(l, before); err != nil {
+		return err
 	}
 	d.order.add(&l.rec)
 	d.j.Records = append(d.j.Records, l.rec)

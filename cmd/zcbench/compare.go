@@ -76,7 +76,7 @@ Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input, o
 and B have no cell in common; with --ktap see there.`,
 		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE:    cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
 	}
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, as columns of runs.csv; the prefix tg_ means the sender's")

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +110,7 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 	if err != nil {
 		return err
 	}
-	d, lacking, err := addSides(x, end, bench.NewKeptProfiles())
+	d, lacking, err := addSides(cmd.Context(), x, end, bench.NewKeptProfiles())
 	if err != nil {
 		return err
 	}
@@ -147,7 +148,7 @@ func (f *whyFlags) endOf(x explained) (*why.End, error) {
 
 // addSides adds up the profiles of an end's runs, each side's, as far as they may be read, and
 // counts the runs that have none.
-func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int, err error) {
+func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int, err error) {
 	d = profile.NewDelta()
 	for side, of := range []struct {
 		dir  string
@@ -160,7 +161,7 @@ func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.D
 		defer in.Close()
 		n := 0
 		for _, r := range of.runs {
-			err := addKept(d, side, in, r, end.Role, kept)
+			err := addKept(ctx, d, side, in, r, end.Role, kept)
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				lacking++
@@ -180,8 +181,8 @@ func addSides(x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.D
 }
 
 // addKept adds the profile that a results folder keeps of a run's end.
-func addKept(d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
-	p, err := kept.Read(in, r.RunID, role)
+func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
+	p, err := kept.Read(ctx, in, r.RunID, role)
 	if err != nil {
 		return err
 	}
@@ -189,7 +190,7 @@ func addKept(d *profile.Delta, side int, in *results.Folder, r *results.Record, 
 	if bytes := r.Host(role).Bytes; bytes != nil {
 		kb = float64(*bytes) / 1000
 	}
-	if err := d.Add(side, p, kb); err != nil {
+	if err := d.Add(ctx, side, p, kb); err != nil {
 		return fmt.Errorf("the profile of %s: %w", r.RunID, err)
 	}
 	return nil

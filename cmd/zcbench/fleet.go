@@ -42,7 +42,7 @@ Exit status: 0 done, 1 a pair or a cell of one is off beyond doubt, with its who
 interval, by more than --fail-if-off, 2 wrong usage, or no DIR holds results.`,
 		Example: "  zcbench fleet out/\n  zcbench fleet --html fleet.html --fail-if-off 3% out/rack1 out/rack2\n  zcbench fleet --metric ns_per_kb --json out/ | jq '.hosts'",
 		Args:    cobra.MinimumNArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE:    cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.metric, "metric", "throughput_gbps", "figure to compare, as a column of runs.csv; tg_ in front means the sender's")

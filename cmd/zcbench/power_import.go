@@ -34,9 +34,9 @@ Exit status: 0 done, 1 the logs cover no run, 2 wrong usage or input.`,
 		Example: "  zcbench run --sut netns:a --tg netns:b --power later --out out/run\n" +
 			"  zcbench power import out/run --out out/run-watts \\\n      --log 'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%'",
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			return importPower(cmd, args[0], out, logs, lead, asJSON)
-		},
+		}),
 	}
 	fs := cmd.Flags()
 	fs.StringArrayVar(&logs, "log", nil, "log of a meter (repeatable): [sut:|tg:]csv=FILE[?OPTIONS]")

@@ -33,20 +33,20 @@ skipped and reported. It rewrites report.html, plots/*.svg, runs.csv and flows.c
 DIR; zcbench export --csv writes the other CSV files. With --idle it prints the idle
 states of the CPUs instead and writes nothing.`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if idle {
 				return idleStates(cmd, args[0])
 			}
 			if cmd.Flags().Changed("top") && top < 1 {
 				return cli.Usagef("--top %d: must be at least 1", top)
 			}
-			s, err := bench.Report(args[0])
+			s, err := bench.Report(cmd.Context(), args[0])
 			if s == nil {
 				return journalError(args[0], err)
 			}
 			s.Top = top
 			return errors.Join(printSummary(cmd, s, asJSON), noRoom(err, args[0]))
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
@@ -83,7 +83,7 @@ their names:
                 collector (docs/fleet.md); --to writes elsewhere`,
 		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if !x.csv && !x.json && !x.bench && !x.prometheus {
 				return cli.Usagef("choose what to export: --csv, --json, --benchfmt, --prometheus")
 			}
@@ -91,7 +91,7 @@ their names:
 				return cli.Usagef("--to is for --prometheus; the other files are written to DIR")
 			}
 			return x.run(cmd, args[0])
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&x.csv, "csv", false, "write runs.csv, metrics.csv, samples.csv and flows.csv")

@@ -72,16 +72,24 @@ func fits(c *results.Cell, figure string) bool {
 	return !slices.Contains(ofTrips, figure) && !strings.Contains(figure, "packet")
 }
 
-// groupsOf groups cells by their work. Frames are in none: no step of a ladder leads. Nor are round
-// trips at a rate, which is what they were told to do.
+// grouped tells whether a cell is in a group of [groupsOf]. Frames are in none: no step of a ladder
+// leads. Nor are round trips at a rate, which is what they were told to do.
+func grouped(c *results.Cell) bool {
+	return kindOfFlow(c) != stream.Frame && !(c.RoundTrips() && c.RRRate > 0)
+}
+
+// groupsOf groups cells by their work.
 func groupsOf(cells []*compare.Cell) (groups [][]*compare.Cell) {
+	at := map[work]int{}
 	for _, c := range cells {
-		if kindOfFlow(&c.Cell) == stream.Frame || c.Cell.RoundTrips() && c.Cell.RRRate > 0 {
+		if !grouped(&c.Cell) {
 			continue
 		}
-		i := slices.IndexFunc(groups, func(g []*compare.Cell) bool { return workOf(&g[0].Cell) == workOf(&c.Cell) })
-		if i < 0 {
+		w := workOf(&c.Cell)
+		i, ok := at[w]
+		if !ok {
 			i = len(groups)
+			at[w] = i
 			groups = append(groups, nil)
 		}
 		groups[i] = append(groups[i], c)

@@ -19,9 +19,10 @@ func (w *writer) outdone(c *compare.Contest) string {
 		median float64
 	}
 	var all []better
+	contend := w.contend(c)
 	for i := range w.Set.Cells {
 		x := &w.Set.Cells[i]
-		if !fits(&x.Cell, c.Metric.Name) || w.contends(c, x) {
+		if !fits(&x.Cell, c.Metric.Name) || len(x.Runs) == 0 || contend[x] {
 			continue
 		}
 		sum := stat.Summarize(figuresOf(c.Metric, x.Runs))
@@ -50,17 +51,18 @@ func (w *writer) outdone(c *compare.Contest) string {
 	return " " + word + ", but not ranked: " + few(names) + "."
 }
 
-// contends tells whether a cell has a part in this contest, or in that of other work.
-func (w *writer) contends(c *compare.Contest, x *compare.Cell) bool {
-	if len(x.Runs) == 0 || x == c.First || slices.ContainsFunc(c.Short, func(m compare.Measured) bool { return m.Cell == x }) {
-		return true
+// contend are the cells that have a part in this contest, or in that of other work.
+func (w *writer) contend(c *compare.Contest) map[*compare.Cell]bool {
+	of := map[*compare.Cell]bool{c.First: true}
+	for _, m := range c.Short {
+		of[m.Cell] = true
 	}
-	for _, group := range groupsOf(w.Set.Contestants()) {
-		if slices.Contains(group, x) {
-			return true
+	for _, x := range w.Set.Contestants() {
+		if grouped(&x.Cell) {
+			of[x] = true
 		}
 	}
-	return false
+	return of
 }
 
 func figuresOf(m compare.Metric, runs []*results.Record) (out []float64) {

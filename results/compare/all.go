@@ -29,10 +29,20 @@ func (c *Cell) leftOut() bool {
 	return slices.ContainsFunc(c.All, func(r *results.Record) bool { return r.Verdict != results.OK })
 }
 
+// try is a repetition.
+type try struct {
+	session string
+	rep     int
+}
+
 // addTry adds a run to those that there would be without gates: of a repetition that was made
 // again the first try alone, so that each still stands in its place of a block.
 func (c *Cell) addTry(r *results.Record) {
-	if !slices.ContainsFunc(c.All, func(o *results.Record) bool { return o.SessionID == r.SessionID && o.Rep == r.Rep }) {
+	if c.tried == nil {
+		c.tried = map[try]bool{}
+	}
+	if t := (try{r.SessionID, r.Rep}); !c.tried[t] {
+		c.tried[t] = true
 		c.All = append(c.All, r)
 	}
 }

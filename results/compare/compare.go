@@ -227,7 +227,10 @@ var ErrNothing = errors.New("they have no cell in common")
 // is [ErrNothing], unless one of the two is published figures, which are worth
 // seeing beside one's own even so.
 func Compare(a, b *Set, metrics []Metric) (*Result, error) {
-	pairs, onlyA, onlyB := match(a, b)
+	pairs, onlyA, onlyB, err := match(a, b)
+	if err != nil {
+		return nil, err
+	}
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w: %s", a.Name, b.Name, ErrNothing, nearest(a, b))
 	}

@@ -20,19 +20,26 @@ type pairing struct {
 	forced []Forced
 }
 
-// match pairs the cells of two sets that are alike. onlyA and onlyB found nothing.
-func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
+// match pairs the cells of two sets that are alike. onlyA and onlyB found nothing. Cells of which
+// all is known are found by their values; those of published rows and of older records, which match
+// what they leave out, are held against every other.
+func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell, err error) {
 	chosen := slices.Concat(a.Chosen, b.Chosen)
+	like := newLikes(b, chosen)
 	usedB := make([]bool, len(b.Cells))
 	for i := range a.Cells {
-		found := false
-		for k := range b.Cells {
-			if alike(&a.Cells[i], &b.Cells[k], chosen) {
-				pairs = append(pairs, chosenPair(&a.Cells[i], &b.Cells[k]))
-				found, usedB[k] = true, true
-			}
+		found, err := like.of(&a.Cells[i])
+		if err != nil {
+			return nil, nil, nil, err
 		}
-		if !found {
+		if len(pairs)+len(found) > mostPairs {
+			return nil, nil, nil, fmt.Errorf("%s and %s have more than %d pairs of cells that are alike: choose fewer by a factor, such as @rx=tcp", a.Name, b.Name, mostPairs)
+		}
+		for _, k := range found {
+			pairs = append(pairs, chosenPair(&a.Cells[i], &b.Cells[k]))
+			usedB[k] = true
+		}
+		if len(found) == 0 {
 			onlyA = append(onlyA, &a.Cells[i])
 		}
 	}
@@ -41,7 +48,76 @@ func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
 			onlyB = append(onlyB, &b.Cells[k])
 		}
 	}
-	return pairs, onlyA, onlyB
+	return pairs, onlyA, onlyB, nil
+}
+
+// Bounds of a comparison: cells that are alike, and those that are looked at one by one.
+const (
+	mostPairs = 50_000
+	mostHeld  = 2_000_000
+)
+
+// likes finds the cells of a set that are like another.
+type likes struct {
+	set    *Set
+	chosen []string // factors that are not compared
+	exact  map[string][]int
+	loose  []int // cells that are held against every other
+	held   int   // so often was one
+}
+
+func newLikes(s *Set, chosen []string) *likes {
+	l := &likes{set: s, chosen: chosen, exact: map[string][]int{}}
+	for k := range s.Cells {
+		if c := &s.Cells[k]; c.exact() {
+			key := l.key(c)
+			l.exact[key] = append(l.exact[key], k)
+		} else {
+			l.loose = append(l.loose, k)
+		}
+	}
+	return l
+}
+
+// exact tells whether all of a cell's factors are known: [alike] then wants them to be equal.
+func (c *Cell) exact() bool {
+	oldest := c.schema()
+	return c.Source == "" && !slices.ContainsFunc(results.Options, func(o results.Option) bool { return oldest < o.Since })
+}
+
+// key has all factors that are compared.
+func (l *likes) key(c *Cell) string {
+	var b strings.Builder
+	for _, name := range factorNames() {
+		if !slices.Contains(l.chosen, name) {
+			b.WriteString(factorOf(&c.Cell, name))
+			b.WriteByte(0)
+		}
+	}
+	return b.String()
+}
+
+// of are the places of the cells that are like one, in their order.
+func (l *likes) of(c *Cell) (found []int, err error) {
+	held := l.loose
+	if c.exact() {
+		found = slices.Clone(l.exact[l.key(c)])
+	} else {
+		held = make([]int, len(l.set.Cells))
+		for k := range held {
+			held[k] = k
+		}
+	}
+	if l.held += len(held); l.held > mostHeld {
+		return nil, fmt.Errorf("%s has too many published or older cells to hold them against all others: choose fewer by a factor, such as @rx=tcp", l.set.Name)
+	}
+	for _, k := range held {
+		if alike(c, &l.set.Cells[k], l.chosen) {
+			found = append(found, k)
+		}
+	}
+	slices.Sort(found)
+	return found, nil
 }
 
 // alike: all factors are equal that were not chosen apart. A published row does
@@ -49,10 +125,11 @@ func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell) {
 // records of an older schema could not say.
 func alike(a, b *Cell, chosen []string) bool {
 	loose := a.Source != "" || b.Source != ""
-	for _, name := range factorNames() {
-		x, y := factorOf(&a.Cell, name), factorOf(&b.Cell, name)
-		since := results.LookupOption(name).Since
-		if x == y || slices.Contains(chosen, name) || a.schema() < since || b.schema() < since {
+	oldest := min(a.schema(), b.schema())
+	for i := range results.Options {
+		o := &results.Options[i]
+		x, y := o.Value(&a.Cell), o.Value(&b.Cell)
+		if x == y || slices.Contains(chosen, o.Name) || oldest < o.Since {
 			continue
 		}
 		if !loose || !unknown(x) && !unknown(y) {
@@ -136,10 +213,11 @@ func sameRuns(pairs []pairing) bool {
 // nearest says which cells two sets have that match in none, and how to compare the two that differ
 // least.
 func nearest(a, b *Set) string {
+	const most = 100 // of each that are looked at
 	var least []string
 	var x, y *results.Cell
-	for i := range a.Cells {
-		for k := range b.Cells {
+	for i := range a.Cells[:min(len(a.Cells), most)] {
+		for k := range b.Cells[:min(len(b.Cells), most)] {
 			var differ []string
 			for _, name := range factorNames() {
 				if factorOf(&a.Cells[i].Cell, name) != factorOf(&b.Cells[k].Cell, name) {

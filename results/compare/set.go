@@ -57,6 +57,7 @@ type Cell struct {
 	Refused *results.Record
 
 	session string // that the journal began with
+	tried   map[try]bool
 
 	frequency *float64 // how far the CPUs' frequencies may be apart, fraction; nil: nobody asks
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -238,5 +239,12 @@ func TestProofLinear(t *testing.T) {
 	}
 	if p := proof([]*results.Record{{}}, sut); p != nil {
 		t.Errorf("of nothing: %+v", p)
+	}
+}
+
+// Flags of a record are each told once, in their order.
+func TestDistinct(t *testing.T) {
+	if got := distinct([]string{"b", "", "a", "b", "a", "c"}); !slices.Equal(got, []string{"b", "a", "c"}) {
+		t.Error(got)
 	}
 }

@@ -421,8 +421,10 @@ const warmUp = "warm-up"
 
 func distinct(words []string) []string {
 	var out []string
+	seen := make(map[string]bool, len(words))
 	for _, w := range words {
-		if w != "" && !slices.Contains(out, w) {
+		if w != "" && !seen[w] {
+			seen[w] = true
 			out = append(out, w)
 		}
 	}

@@ -86,7 +86,7 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 		}
 		status = max(status, Failed)
 	}
-	errs.text.Flush()
+	errs.flush()
 	return status
 }
 

@@ -18,22 +18,33 @@ import (
 // output is standard output or standard error as all commands write to it. Text goes
 // through the filter: names, reasons and readings come from other machines.
 type output struct {
+	mu   sync.Mutex        // a command that was left may still write ([Leave])
 	text *plaintext.Writer // to raw
 	raw  *descriptor
 }
 
 func newOutput(f *os.File) *output {
 	raw := &descriptor{file: f}
-	return &output{plaintext.NewWriter(raw), raw}
+	return &output{text: plaintext.NewWriter(raw), raw: raw}
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) { return o.text.Write(p) }
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) flush() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text.Flush()
+}
 
 // close writes what is held back and returns the first error of all that was written.
 // Some file systems say only when a file is closed that there was no room.
 func (o *output) close() error {
-	o.text.Flush()
+	o.flush()
 	if err := o.raw.file.Close(); !errors.Is(err, os.ErrClosed) {
 		o.raw.keep(err)
 	}

@@ -158,7 +158,7 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 	if f.power.Given() && plan != nil && plan.Power != nil {
 		plan.Power.Sources = nil // which may be of a kind that no folder can name
 	}
-	p, err := matrix.Replay(path, plan)
+	p, err := matrix.Replay(path+", line 1", plan)
 	if err != nil {
 		return nil, cli.UsageError(err)
 	}

@@ -5,7 +5,7 @@
 # --nic takes; soft: the soft NIC as it is. Without any, all. Needs make build.
 set -euo pipefail
 
-[ $# -gt 0 ] || set -- soft mlx5 bnxt fbnic gve virtio-like qemu:e1000e qemu:virtio
+[ $# -gt 0 ] || set -- soft mlx5 bnxt fbnic gve virtio-like idpf ice gve-old bnxt-old qemu:e1000e qemu:virtio
 records=bench/doctor/testdata/records
 out=$(mktemp -d)
 trap 'rm -rf "$out"' EXIT

@@ -265,7 +265,8 @@ static int fields(const struct ethtool_rx_flow_spec *fs)
 
 /*
  * ice_add_fdir_ethtool and ice_fdir_set_hw_fltr_rule, ice_ethtool_fdir.c: while there are rules
- * of its kind of flow a rule has the fields of those, and be it the one that it replaces. The user picks the place.
+ * of its kind of flow a rule must have the fields of those, even if it is to replace the only one.
+ * The user picks the place.
  */
 int sn_ice_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs)
 {
@@ -284,7 +285,7 @@ int sn_ice_rule_place(struct sn_dev *sn, const struct sn_steer *s, const struct 
 	return fs->location >= SN_RULES ? -ENOSPC : (int)fs->location;
 }
 
-/* ice_fdir_is_dup_fltr, ice_fdir.c: the same again is right only in its own place, for another queue */
+/* ice_fdir_is_dup_fltr, ice_fdir.c: the same rule again only in its own place, for another queue */
 int sn_ice_rule_twice(const struct sn_steer *s, const struct ethtool_rx_flow_spec *fs, int loc)
 {
 	const struct sn_rule *r = &s->rule[loc];

@@ -220,19 +220,24 @@ void sn_gve_turnup(struct sn_dev *sn)
  * read or set (gve_get_rxfh, gve_set_rxfh, gve_ethtool.c). So it is of GQI formats, and was of
  * all before the driver kept a table of its own (gve_set_default_rss_sizes, gve_adminq.c).
  */
-static u32 no_size(struct net_device *dev)
+static u32 get_rxfh_indir_size(struct net_device *dev)
 {
-	return 0;
+	return READ_ONCE(sn_no_rss) ? 0 : SN_INDIR;
 }
 
-static int no_get_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p)
+static u32 get_rxfh_key_size(struct net_device *dev)
 {
-	return -EOPNOTSUPP;
+	return READ_ONCE(sn_no_rss) ? 0 : SN_KEY;
 }
 
-static int no_set_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p, struct netlink_ext_ack *extack)
+static int get_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p)
 {
-	return -EOPNOTSUPP;
+	return READ_ONCE(sn_no_rss) ? -EOPNOTSUPP : sn_ethtool_ops.get_rxfh(dev, p);
+}
+
+static int set_rxfh(struct net_device *dev, struct ethtool_rxfh_param *p, struct netlink_ext_ack *extack)
+{
+	return READ_ONCE(sn_no_rss) ? -EOPNOTSUPP : sn_ethtool_ops.set_rxfh(dev, p, extack);
 }
 
 static struct ethtool_ops gve_ops;
@@ -254,11 +259,9 @@ const struct ethtool_ops *sn_gve_ethtool_ops(void)
 	gve_ops.set_pauseparam = NULL;
 	gve_ops.get_channels = get_channels;
 	gve_ops.set_channels = set_channels;
-	if (sn_no_rss) {
-		gve_ops.get_rxfh_indir_size = no_size;
-		gve_ops.get_rxfh_key_size = no_size;
-		gve_ops.get_rxfh = no_get_rxfh;
-		gve_ops.set_rxfh = no_set_rxfh;
-	}
+	gve_ops.get_rxfh_indir_size = get_rxfh_indir_size;
+	gve_ops.get_rxfh_key_size = get_rxfh_key_size;
+	gve_ops.get_rxfh = get_rxfh;
+	gve_ops.set_rxfh = set_rxfh;
 	return &gve_ops;
 }

@@ -45,7 +45,7 @@ unsigned int sn_unsplit;
 module_param_named(unsplit, sn_unsplit, uint, 0644);
 MODULE_PARM_DESC(unsplit, "leave headers in front of the payload of every so many TCP packets in spite of header split; with memory of a provider they are lost (default 0: none)");
 
-module_param_named(no_rss, sn_no_rss, bool, 0444);
+module_param_named(no_rss, sn_no_rss, bool, 0644);
 MODULE_PARM_DESC(no_rss, "gve: a device without the option of RSS: no table and no key (default off)");
 
 module_param_named(rule_busy, sn_rule_busy, uint, 0644);

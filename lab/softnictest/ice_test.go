@@ -3,6 +3,7 @@
 package softnictest
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -178,6 +179,19 @@ func TestLabImitatedOlderBind(t *testing.T) {
 	if n := c.grown(fmt.Sprintf("rx%d_provider_bytes", boundQueue)); n != 0 {
 		t.Errorf("%d bytes went to memory of a provider", n)
 	}
+}
+
+// gve without the device's option of RSS has no table to read or set, and sends flows to queues as
+// before.
+func TestLabImitatedGveNoRSS(t *testing.T) {
+	imitates(t, "gve", "gve-old")
+	param(t, "no_rss", "Y")
+	set := func() error { return setRSS(rx.Dev, 1) }
+	table := make([]byte, 12) // struct ethtool_rxfh_indir
+	binary.NativeEndian.PutUint32(table, unix.ETHTOOL_GRXFHINDIR)
+	errnos(t, map[string]func() error{"read": func() error { return ethtoolIoctl(rx.Dev, table) }, "set": set},
+		map[string]error{"read": unix.EOPNOTSUPP, "set": unix.EOPNOTSUPP})
+	transfer(t, listen(t, v4, 5106), 1<<20)
 }
 
 // ice has no queue operations.

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,7 @@ func CannotTake(t testing.TB) bool {
 // Families are those of addresses for whose flows the driver has rules.
 func Families(t testing.TB) []string {
 	t.Helper()
-	if Model(t) == "idpf" {
+	if driver.Of(Model(t)).OnlyIPv4Rules {
 		return families[:1]
 	}
 	return families

@@ -298,6 +298,7 @@ func sharersRestart(t *testing.T, m string, l net.Listener) {
 		hwGRO(t, true) // split depends on it
 	}
 	split(t, splitOn)
+	thresholdZero(t)
 	awaitCarrier(t)
 	do(t, rx.NS, func() error { return setRSS(rx.Dev, 1) })
 	rests := func(what string, c *counters) {

@@ -58,7 +58,7 @@ func SharedNAPI(t *testing.T, rx string) {
 }
 
 // SharedNAPISteered is of a receive mode that takes no queue over: by which of two queues its flow
-// came is not known where it may be the right one, and where it may be none it is astray.
+// came is not known, which is no reason to say that it went astray.
 func SharedNAPISteered(t *testing.T, rx string) {
 	Need(t)
 	Share(t)
@@ -66,10 +66,6 @@ func SharedNAPISteered(t *testing.T, rx string) {
 	r := measured(t, rx, "--queue", "3")
 	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, sharing) }) || metric(r.SUT, "flow_queue") != -1 {
 		t.Errorf("queue %v; notes %q, want one with %q", metric(r.SUT, "flow_queue"), r.Warnings, sharing)
-	}
-	const astray = "the flow landed on one of queues 0, 2 instead of queue 3"
-	if r, status := program(t, rx, "", "--queue", "3", "--steer-queue", "2"); r.Verdict != results.Invalid || !strings.Contains(r.Reason, astray) || status != 1 {
-		t.Errorf("%s, status %d: %s\nwant %q", r.Verdict, status, r.Reason, astray)
 	}
 }
 

@@ -135,6 +135,9 @@ func ruleRows() []Row {
 				Do: "nothing is left to be done: the rule is gone", Look: "ethtool -n DEV", Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_fs_ethtool.c: mlx5e_ethtool_flow_remove"},
 			Row{Errno: unix.EINVAL, Cause: "the rule is not there (fbnic, gve), or the driver made it itself, for aRFS (bnxt)",
 				Do: "nothing is left to be done: zcbench has no rule there", Look: "ethtool -n DEV", Kernel: "drivers/net/ethernet/meta/fbnic/fbnic_ethtool.c: fbnic_set_cls_rule_del"},
+			Row{Errno: unix.EIO, Cause: "the device, which is the hypervisor's, does not delete the rule (idpf): it may have none any more, since all queues were reset",
+				Do: "run zcbench restore later; a rule that stays listed goes when the driver is loaded anew", Look: "ethtool -n DEV, or dmesg,",
+				Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_del_flow_steer"},
 			Row{Errno: unix.EOPNOTSUPP, If: told(NTupleOff, fromFeatures), Cause: "somebody has turned ntuple off, and with it the rule",
 				Do: "nothing is left to be done as long as ntuple is off", Look: "ethtool -k DEV", Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_set_rxnfc"}),
 	)

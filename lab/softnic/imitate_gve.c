@@ -18,7 +18,7 @@ unsigned int sn_carrier_ms = 100;
 bool sn_no_rss;
 
 /*
- * gve of 6.11 to 6.17: no rx-gro-hw, which came with 7.1, but LRO, off at first
+ * gve of 6.10 to 6.17: no rx-gro-hw, which came with 7.1, but LRO, off at first
  * (gve_adminq_describe_device), and no say in the size of buffers: 2048, and 4096 where headers
  * are split (gve_get_pkt_buf_size, gve_main.c of 6.12).
  */

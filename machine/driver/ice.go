@@ -5,7 +5,7 @@ package driver
 // ice is Intel's driver of the E800 (drivers/net/ethernet/intel/ice). A queue's restart takes the
 // carrier down for a moment (ice_qp_dis, ice_qp_ena).
 var ice = Driver{
-	Name: "ice", NIC: "Intel E800", Labs: []string{"ice"}, HWGRO: "?",
+	Name: "ice", NIC: "Intel E800", Labs: []string{"ice"}, HWGRO: "no",
 
 	Splitting: Splitting{Split: "yes"},
 	Steering: Steering{

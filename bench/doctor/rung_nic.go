@@ -47,9 +47,9 @@ func (f *facts) driverTable() wire.Check {
 	case f.driver.Name == "":
 		c.Status, c.Found = "warn", "the driver does not give its name"
 	case !d.Known():
-		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see the memory provider check"
+		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see memory providers"
 	case since == "" && (older(driver.ReadIn, f.kernel) || f.unrefused()):
-		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+driver.ReadIn+": the rungs above decide"
+		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+driver.ReadIn+": see memory providers"
 	case since == "":
 		c.Status, c.Fix = "lacking", "use a NIC with a driver "+can+" (docs/nics.md)"
 	case f.foreign:

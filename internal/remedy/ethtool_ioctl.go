@@ -106,7 +106,7 @@ func ruleRows() []Row {
 				Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_srxclsrlins"},
 			Row{Errno: unix.EAGAIN, Cause: "the driver is resetting the NIC", Do: "run zcbench again when DEV is back", Look: "dmesg",
 				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_add_ntuple_cls_rule"},
-			Row{Errno: unix.EOPNOTSUPP, If: told(NoIPv6Rules, fromDriver), Cause: "idpf has rules for IPv4 only", Do: useIPv4, Look: "ethtool -i DEV",
+			Row{Errno: unix.EOPNOTSUPP, If: told(NoIPv6Rules, fromDriver), Cause: "idpf has rules for IPv4 only", Do: useIPv4,
 				Kernel: "drivers/net/ethernet/intel/idpf/idpf_virtchnl.c: idpf_sideband_flow_type_ena"},
 			Row{Errno: unix.EOPNOTSUPP, If: told(NTupleOff, fromFeatures), Cause: "the driver takes no rules without ntuple",
 				Do: "turn ntuple on: " + ntupleOn, Look: "ethtool -k DEV", Effect: Undoable, Undo: noNTuple,

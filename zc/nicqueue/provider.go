@@ -96,7 +96,7 @@ func (q question) answer(err error) error {
 		return Unsupported(q.mode, err)
 	}
 	if q.virtual && q.driver.NotVirtual != "" {
-		return q.unsupported(fmt.Errorf("%w: %s", unix.EOPNOTSUPP, q.driver.NotVirtual), NoQueueOps)
+		return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): %s", unix.EOPNOTSUPP, q.driver.NotVirtual), NoQueueOps)
 	}
 	switch q.driver.Takes(q.kernel) {
 	case driver.Can:
@@ -133,7 +133,7 @@ func (q question) unknown() error {
 }
 
 func (q question) noQueueOps() error {
-	return q.unsupported(fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
+	return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
 }
 
 func (q question) unsupported(err error, how string) error {

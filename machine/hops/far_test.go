@@ -67,7 +67,7 @@ func (h *worldHost) Read() (r Reading, err error) {
 }
 
 // open is a path from the one end to the other, each with its reader.
-func (w *world) open(t *testing.T, a, b *worldHost) *Path {
+func (w *world) open(t *testing.T, a, b Far) *Path {
 	t.Helper()
 	places, err := ifpath.ParseRun("tg:eth0,sut:eth0")
 	if err != nil {

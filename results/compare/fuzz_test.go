@@ -45,7 +45,7 @@ func FuzzCompare(f *testing.F) {
 		}
 		gate.Apply(&j)
 		set := NewSet("any", j)
-		metrics, err := Lookup(nil)
+		metrics, err := Lookup(DefaultMetrics)
 		if err != nil {
 			t.Fatal(err)
 		}

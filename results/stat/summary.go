@@ -48,7 +48,7 @@ func Summarize(values []float64) *Summary {
 	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
 	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
 	s := &Summary{
-		N: len(values), Median: sum.Center,
+		N: len(values), Median: median(values, sum.Center),
 		Mean: mean(values), Min: slices.Min(values), Max: slices.Max(values),
 		Values: slices.Clone(values),
 	}
@@ -74,7 +74,7 @@ func SeedTrimMean(values []float64) *float64 {
 }
 
 // CV is the coefficient of variation, standard deviation / |mean|: 0.01 = 1 %.
-// It is nil below 2 values and at mean 0.
+// It is nil below 2 values, at mean 0, and where it is too large for a number.
 func CV(values []float64) *float64 {
 	m := mean(values)
 	if len(values) < 2 || m == 0 {
@@ -85,6 +85,9 @@ func CV(values []float64) *float64 {
 		ss += (x - m) * (x - m)
 	}
 	c := math.Sqrt(ss/float64(len(values)-1)) / math.Abs(m)
+	if math.IsInf(c, 0) || math.IsNaN(c) {
+		return nil
+	}
 	return &c
 }
 
@@ -96,6 +99,9 @@ func (s *Summary) RelativeWidth() *float64 {
 		return nil
 	}
 	w := (*s.Hi - *s.Lo) / 2 / math.Abs(s.Median)
+	if math.IsInf(w, 0) {
+		return nil
+	}
 	return &w
 }
 
@@ -104,5 +110,21 @@ func mean(v []float64) float64 {
 	for _, x := range v {
 		sum += x
 	}
-	return sum / float64(len(v))
+	if !math.IsInf(sum, 0) {
+		return sum / float64(len(v))
+	}
+	sum = 0 // a stranger's figures may be of any size
+	for _, x := range v {
+		sum += x / float64(len(v))
+	}
+	return sum
+}
+
+// median is center, which is of these values, also where the two in the middle have no sum.
+func median(v []float64, center float64) float64 {
+	if !math.IsInf(center, 0) {
+		return center
+	}
+	v = slices.Sorted(slices.Values(v))
+	return v[(len(v)-1)/2]/2 + v[len(v)/2]/2
 }

@@ -3,6 +3,7 @@
 package stat
 
 import (
+	"encoding/json"
 	"math"
 	"testing"
 )
@@ -52,5 +53,16 @@ func TestSummarizeFewRuns(t *testing.T) {
 	}
 	if s := Summarize([]float64{0, 0}); s.CV != nil {
 		t.Errorf("CV around 0: %v", *s.CV)
+	}
+}
+
+// Figures of any size have a summary of finite numbers, or none: a journal may be anybody's.
+func TestSummaryOfTheLargest(t *testing.T) {
+	const most = math.MaxFloat64
+	for _, v := range [][]float64{{most, most}, {most, -most, most, -most, most, most}, {-most, -most, -most}, {5e-324, most}, {5e-324, -5e-324}} {
+		s := Summarize(v)
+		if _, err := json.Marshal(s); err != nil {
+			t.Errorf("%g: %v", v, err)
+		}
 	}
 }

@@ -117,7 +117,7 @@ func mean(v []float64) float64 {
 	for _, x := range v {
 		sum += x / float64(len(v))
 	}
-	return sum
+	return max(slices.Min(v), min(sum, slices.Max(v))) // each quotient may be rounded up
 }
 
 // median is center, which is of these values, also where the two in the middle have no sum.

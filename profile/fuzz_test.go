@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
@@ -22,29 +23,31 @@ func FuzzGraphs(f *testing.F) {
 		f.Add(b.Bytes(), 12.5)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, kb float64) {
-		p, err := parse(data)
-		if err != nil {
-			return
-		}
-		s := NewSum()
-		if s.Add(t.Context(), p) != nil {
-			return
-		}
-		var page bytes.Buffer
-		if _, err := s.Draw(&page, 100); err != nil {
-			t.Fatal(err)
-		}
-		if text := page.String(); plaintext.Clean(text) != text {
-			t.Fatalf("%+q", text)
-		}
-		d := NewDelta()
-		for side, kb := range []float64{SideA: kb, SideB: 1} {
-			if d.Add(t.Context(), side, p, kb) != nil {
+		frugal.Do(t, func() {
+			p, err := parse(data)
+			if err != nil {
 				return
 			}
-		}
-		if err := d.Flame(io.Discard, "a", nil); err != nil {
-			t.Fatal(err)
-		}
+			s := NewSum()
+			if s.Add(t.Context(), p) != nil {
+				return
+			}
+			var page bytes.Buffer
+			if _, err := s.Draw(&page, 100); err != nil {
+				t.Fatal(err)
+			}
+			if text := page.String(); plaintext.Clean(text) != text {
+				t.Fatalf("%+q", text)
+			}
+			d := NewDelta()
+			for side, kb := range []float64{SideA: kb, SideB: 1} {
+				if d.Add(t.Context(), side, p, kb) != nil {
+					return
+				}
+			}
+			if err := d.Flame(io.Discard, "a", nil); err != nil {
+				t.Fatal(err)
+			}
+		})
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"io"
 	"os"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/frugal"
 )
 
 // fuzzHead is the header of a journal, with its end of line.
@@ -22,6 +24,11 @@ func fuzzHead(f *testing.F) []byte {
 
 // readAny reads a journal. What is read of it can be written again, and into tables.
 func readAny(t *testing.T, text []byte) {
+	t.Helper()
+	frugal.Do(t, func() { readAndWrite(t, text) })
+}
+
+func readAndWrite(t *testing.T, text []byte) {
 	t.Helper()
 	j, err := Decode(bytes.NewReader(text))
 	if err != nil {

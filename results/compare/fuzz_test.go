@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -35,35 +36,37 @@ func FuzzCompare(f *testing.F) {
 	f.Add(5, bytes.ReplaceAll(lines[5], []byte(`"throughput_gbps":`), []byte(`"throughput_gbps":1e308,"x":`)))
 	good := NewSet("good", made)
 	f.Fuzz(func(t *testing.T, at int, line []byte) {
-		if at < 0 || at >= len(lines) {
-			return
-		}
-		text := bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...), []byte("\n"))
-		j, err := results.Decode(bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		gate.Apply(&j)
-		set := NewSet("any", j)
-		metrics, err := Lookup(DefaultMetrics)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, compare := range []func() (*Result, error){
-			func() (*Result, error) { return Compare(&good, &set, metrics) },
-			func() (*Result, error) { return Within(&set, made.Header.Cells[0], metrics) },
-		} {
-			r, err := compare()
-			if err != nil {
-				if said := err.Error(); plaintext.Line(said) != said {
-					t.Fatalf("%+q", said)
-				}
-				continue
+		frugal.Do(t, func() {
+			if at < 0 || at >= len(lines) {
+				return
 			}
-			var b bytes.Buffer
-			if err := r.Table(&b); err != nil {
+			text := bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...), []byte("\n"))
+			j, err := results.Decode(bytes.NewReader(text))
+			if err != nil {
+				return
+			}
+			gate.Apply(&j)
+			set := NewSet("any", j)
+			metrics, err := Lookup(DefaultMetrics)
+			if err != nil {
 				t.Fatal(err)
 			}
-		}
+			for _, compare := range []func() (*Result, error){
+				func() (*Result, error) { return Compare(&good, &set, metrics) },
+				func() (*Result, error) { return Within(&set, made.Header.Cells[0], metrics) },
+			} {
+				r, err := compare()
+				if err != nil {
+					if said := err.Error(); plaintext.Line(said) != said {
+						t.Fatalf("%+q", said)
+					}
+					continue
+				}
+				var b bytes.Buffer
+				if err := r.Table(&b); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
 	})
 }

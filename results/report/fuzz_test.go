@@ -8,6 +8,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -28,38 +29,40 @@ func FuzzReport(f *testing.F) {
 	f.Add(3, bytes.ReplaceAll(lines[3], []byte(`"throughput_gbps":`), []byte(`"throughput_gbps":1e308,"x":`)))
 	f.Add(4, bytes.ReplaceAll(lines[4], []byte(`"rx_mode":"`), []byte(`"rx_mode":"\u001b=`)))
 	f.Fuzz(func(t *testing.T, at int, line []byte) {
-		if at < 0 || at >= len(lines) {
-			return
-		}
-		text := bytes.Clone(bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...), []byte("\n")))
-		j, err := results.Decode(bytes.NewReader(text))
-		if err != nil {
-			return
-		}
-		gate.Apply(&j)
-		s := Summarize(j)
-		var b bytes.Buffer
-		if err := Table(&b, s); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.String(); plaintext.Clean(got) != got {
-			t.Fatalf("%+q", got)
-		}
-		figures, err := Figures(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, x := range figures {
-			if err := WritePlot(io.Discard, x); err != nil {
+		frugal.Do(t, func() {
+			if at < 0 || at >= len(lines) {
+				return
+			}
+			text := bytes.Clone(bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...), []byte("\n")))
+			j, err := results.Decode(bytes.NewReader(text))
+			if err != nil {
+				return
+			}
+			gate.Apply(&j)
+			s := Summarize(j)
+			var b bytes.Buffer
+			if err := Table(&b, s); err != nil {
 				t.Fatal(err)
 			}
-		}
-		if err := HTML(io.Discard, s, figures); err != nil {
-			t.Fatal(err)
-		}
-		if err := JSON(io.Discard, s); err != nil {
-			t.Fatal(err)
-		}
+			if got := b.String(); plaintext.Clean(got) != got {
+				t.Fatalf("%+q", got)
+			}
+			figures, err := Figures(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, x := range figures {
+				if err := WritePlot(io.Discard, x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := HTML(io.Discard, s, figures); err != nil {
+				t.Fatal(err)
+			}
+			if err := JSON(io.Discard, s); err != nil {
+				t.Fatal(err)
+			}
+		})
 	})
 }
 

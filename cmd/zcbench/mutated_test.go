@@ -18,6 +18,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
@@ -55,8 +56,8 @@ var readers = []reader{
 // mutation is something that a stranger did to a results folder.
 type mutation struct {
 	name string
-	line int    // of the journal; 0: of no line, or of several
-	plan bool   // of what was played, which few commands look at
+	line int  // of the journal; 0: of no line, or of several
+	plan bool // of what was played, which few commands look at
 	do   func(dir string) error
 }
 
@@ -277,7 +278,9 @@ func changesOf(at spot, t reflect.Type) (out []change) {
 			return append(b, `"x":null}`...)
 		}, false})
 	case reflect.String:
-		return []change{{"a MB", func([]byte) []byte { return []byte(`"` + strings.Repeat(pick(at, "x", `<\n, `, `=\u001b`).name, 1<<18) + `"`) }, true}}
+		return []change{{"a MB", func([]byte) []byte {
+			return []byte(`"` + strings.Repeat(pick(at, "x", `<\n, `, `=\u001b`).name, 1<<18) + `"`)
+		}, true}}
 	case reflect.Bool:
 		return nil
 	case reflect.Struct, reflect.Interface:
@@ -425,10 +428,13 @@ func once(all []mutation) (out []mutation) {
 	return out
 }
 
-// few picks so many of the mutations, from all of them.
+// few picks so many of the mutations, from all of them: others each day, so that all have their turn.
 func few(all []mutation, n int) (out []mutation) {
+	n = min(n, len(all))
+	day := int(time.Now().Unix() / 86400)
 	for i := range n {
-		out = append(out, all[i*len(all)/n])
+		from, to := i*len(all)/n, (i+1)*len(all)/n
+		out = append(out, all[from+day%(to-from)])
 	}
 	return out
 }
@@ -444,8 +450,8 @@ func TestMutatedFolder(t *testing.T) {
 	all := append(once(inLines(text)), ofFiles(t, whole)...)
 	if only := os.Getenv("ZCBENCH_TEST_MUTATION"); only != "" {
 		all = slices.DeleteFunc(all, func(m mutation) bool { return !strings.Contains(m.name, only) })
-	} else if !long.Wanted() {
-		all = few(all, 30)
+	} else {
+		all = few(all, long.Rounds(12, 400))
 	}
 	t.Logf("%d mutations", len(all))
 	for _, m := range all {
@@ -488,7 +494,6 @@ func tryMutation(t *testing.T, m mutation, whole, plan string) {
 		p := built.Shell(t, fmt.Sprintf("ulimit -t %d; ulimit -d 2000000; exec ", mostCPU)+r.line, dir, whole, plan, out)
 		peak := peakOf(p.Process.Pid)
 		status := p.Wait(await.Hang)
-		t.Logf("TIMING %v %d kB: %s", p.ProcessState.UserTime()+p.ProcessState.SystemTime(), peak, r.line)
 		m.judge(t, r.line, dir, status, peak, p)
 		if os.RemoveAll(out); r.writes {
 			os.RemoveAll(dir)

@@ -7,6 +7,7 @@
 #            where they have goroutines, but for simulations and what is large; what has passed
 #            before is not run again
 #   host     all other packages, on this machine, two at a time
+#   fuzz     each fuzz target of what reads files of others, for a minute
 #   lab      the lab's own tests, and those that need a machine of their own
 #   KERNEL   the soft NIC's and the data paths' tests, in one boot of the lab's KERNEL
 #            (sid, trixie-backports)
@@ -140,6 +141,19 @@ no_lab() {
 	fi
 	# shellcheck disable=SC2086
 	sh mk/lab-need.sh ${LAB_PACKAGES-} 2>/dev/null
+}
+
+# What reads files that others wrote: its fuzz targets.
+readers=(./results:FuzzJournal ./results:FuzzDetails ./results:FuzzRecord ./results:FuzzRunsCSV
+	./results/environment:FuzzParse ./results/fleet:FuzzRead ./results/compare:FuzzCompare ./results/report:FuzzReport
+	./profile:FuzzParse ./profile:FuzzUnpacked ./profile:FuzzGraphs ./bench/matrix:FuzzReplay ./bench/doctor:FuzzReplay)
+
+fuzz() {
+	local x
+	for x in "${readers[@]}"; do # what fails becomes a seed below testdata/fuzz
+		CGO_ENABLED=0 go test "${engines[@]}" -json -parallel 1 -timeout 20m -run '^$' \
+			-fuzz "^${x#*:}\$" -fuzztime 1m "${x%:*}" </dev/null || status=1
+	done
 }
 
 vet() {
@@ -335,7 +349,7 @@ nics() {
 }
 
 case $1 in
-vet | pure | host | lab | timed) "$1" ;;
+vet | pure | fuzz | host | lab | timed) "$1" ;;
 nics:*) nics "${1#nics:}" ;;
 timed:*) timed_lab "${1#timed:}" ;;
 *) kernel "$1" ;;

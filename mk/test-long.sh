@@ -15,4 +15,4 @@ echo "of what runs on one of the lab's kernels, this is half $ZCBENCH_TEST_HALF 
 read -ra kernels <<<"${LAB_KERNELS:-sid trixie-backports}"
 mapfile -t nics < <(printf '+nics:%s\n' "${kernels[@]}")
 mapfile -t timed < <(printf 'timed:%s\n' "${kernels[@]}")
-lanes -name test-long mk/lane.sh host vet,pure,lab "${kernels[@]}" "${nics[@]}" -- timed "${timed[@]}"
+lanes -name test-long mk/lane.sh host vet,pure,lab,fuzz "${kernels[@]}" "${nics[@]}" -- timed "${timed[@]}"

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/profile/perf"
 )
@@ -307,9 +308,11 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		if p, err := Parse(data); err == nil && p == nil {
-			t.Fatal("no profile and no error")
-		}
+		frugal.Do(t, func() {
+			if p, err := Parse(data); err == nil && p == nil {
+				t.Fatal("no profile and no error")
+			}
+		})
 	})
 }
 
@@ -323,18 +326,20 @@ func FuzzUnpacked(f *testing.F) {
 		f.Add(b.Bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		p, err := parse(data)
-		if err != nil {
-			return
-		}
-		if n := parts(data); len(p.Sample)+len(p.Location)+len(p.Function) > n {
-			t.Fatalf("%d samples, %d locations, %d functions of %d parts", len(p.Sample), len(p.Location), len(p.Function), n)
-		}
-		for _, text := range texts(p) {
-			if plaintext.Clean(text) != text {
-				t.Fatalf("%+q", text)
+		frugal.Do(t, func() {
+			p, err := parse(data)
+			if err != nil {
+				return
 			}
-		}
+			if n := parts(data); len(p.Sample)+len(p.Location)+len(p.Function) > n {
+				t.Fatalf("%d samples, %d locations, %d functions of %d parts", len(p.Sample), len(p.Location), len(p.Function), n)
+			}
+			for _, text := range texts(p) {
+				if plaintext.Clean(text) != text {
+					t.Fatalf("%+q", text)
+				}
+			}
+		})
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/frugal"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -270,31 +271,33 @@ func FuzzRunsCSV(f *testing.F) {
 	f.Add([]byte("schema_version,run_id,cell_id,role,verdict,flags,host\n1,r,c,tg,ok,a;b\\;c,h#tg\n"))
 	f.Add([]byte("schema_version,run_id,cell_id,role,verdict,flags,host\n1,'=r,''-c,tg,ok,'=a;' +b,@h#tg\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		recs, err := ReadRuns(bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		var once, twice bytes.Buffer
-		if err := WriteRuns(&once, recs); err != nil {
-			t.Fatal(err)
-		}
-		again, err := ReadRuns(bytes.NewReader(once.Bytes()))
-		if err != nil {
-			// Control characters become spaces: that can make two ids equal.
-			if strings.Contains(err.Error(), "second") || strings.Contains(err.Error(), "differs") {
+		frugal.Do(t, func() {
+			recs, err := ReadRuns(bytes.NewReader(data))
+			if err != nil {
 				return
 			}
-			t.Fatalf("what was written cannot be read: %v\n%s", err, once.Bytes())
-		}
-		if err := WriteRuns(&twice, again); err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(once.String(), twice.String()); diff != "" {
-			t.Fatal(diff)
-		}
-		rows, err := csv.NewReader(&once).ReadAll()
-		if err != nil || len(rows) != 1+2*len(recs) {
-			t.Fatalf("%d rows for %d runs, %v", len(rows), len(recs), err)
-		}
+			var once, twice bytes.Buffer
+			if err := WriteRuns(&once, recs); err != nil {
+				t.Fatal(err)
+			}
+			again, err := ReadRuns(bytes.NewReader(once.Bytes()))
+			if err != nil {
+				// Control characters become spaces: that can make two ids equal.
+				if strings.Contains(err.Error(), "second") || strings.Contains(err.Error(), "differs") {
+					return
+				}
+				t.Fatalf("what was written cannot be read: %v\n%s", err, once.Bytes())
+			}
+			if err := WriteRuns(&twice, again); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(once.String(), twice.String()); diff != "" {
+				t.Fatal(diff)
+			}
+			rows, err := csv.NewReader(&once).ReadAll()
+			if err != nil || len(rows) != 1+2*len(recs) {
+				t.Fatalf("%d rows for %d runs, %v", len(rows), len(recs), err)
+			}
+		})
 	})
 }

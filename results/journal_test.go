@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/frugal"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -387,29 +388,31 @@ func FuzzJournal(f *testing.F) {
 	}
 	f.Add(append(append(head[:len(head):len(head)], '\n'), flows...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		_, ferr := decode(bytes.NewReader(data), 1<<16, figuresOnly)
-		j, err := decode(bytes.NewReader(data), 1<<16, wholeRecords)
-		if err == nil && ferr != nil { // may notice less
-			t.Fatalf("the figures alone cannot be read: %v", ferr)
-		}
-		if err != nil {
-			return
-		}
-		if n := bytes.Count(data, []byte("\n")) + 1; len(j.Records)+len(j.Skipped) > n {
-			t.Fatalf("%d records and %d problems from %d lines", len(j.Records), len(j.Skipped), n)
-		}
-		o := newOrder()
-		for i := range j.Records {
-			if err := errors.Join(j.Records[i].validate(), o.check(&j.Records[i])); err != nil {
+		frugal.Do(t, func() {
+			_, ferr := decode(bytes.NewReader(data), 1<<16, figuresOnly)
+			j, err := decode(bytes.NewReader(data), 1<<16, wholeRecords)
+			if err == nil && ferr != nil { // may notice less
+				t.Fatalf("the figures alone cannot be read: %v", ferr)
+			}
+			if err != nil {
+				return
+			}
+			if n := bytes.Count(data, []byte("\n")) + 1; len(j.Records)+len(j.Skipped) > n {
+				t.Fatalf("%d records and %d problems from %d lines", len(j.Records), len(j.Skipped), n)
+			}
+			o := newOrder()
+			for i := range j.Records {
+				if err := errors.Join(j.Records[i].validate(), o.check(&j.Records[i])); err != nil {
+					t.Fatal(err)
+				}
+				o.add(&j.Records[i])
+			}
+			// What one can read, one can derive the CSVs from.
+			var b bytes.Buffer
+			if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records), WriteFlows(&b, j.Records)); err != nil {
 				t.Fatal(err)
 			}
-			o.add(&j.Records[i])
-		}
-		// What one can read, one can derive the CSVs from.
-		var b bytes.Buffer
-		if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records), WriteFlows(&b, j.Records)); err != nil {
-			t.Fatal(err)
-		}
+		})
 	})
 }
 

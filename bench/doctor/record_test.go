@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/tape"
 	"golang.org/x/sys/unix"
@@ -174,16 +175,18 @@ func FuzzReplay(f *testing.F) {
 		f.Add(b)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		r, err := tape.Parse("f", text)
-		if err != nil {
-			return
-		}
-		d, err := Replay(r)
-		if err != nil {
-			return
-		}
-		if _, err := json.Marshal(d); err != nil {
-			t.Error(err)
-		}
+		frugal.Do(t, func() {
+			r, err := tape.Parse("f", text)
+			if err != nil {
+				return
+			}
+			d, err := Replay(r)
+			if err != nil {
+				return
+			}
+			if _, err := json.Marshal(d); err != nil {
+				t.Error(err)
+			}
+		})
 	})
 }

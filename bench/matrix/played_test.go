@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -243,13 +244,15 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(b))
 	f.Add([]byte(`{"spec":{"Cells":[{}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		plan := &results.Plan{Played: b}
-		if p, err := decodePlayed("j", plan); err == nil && p.Spec != nil {
-			plan.Hash = p.Spec.Hash()
-		}
-		p, err := Replay("j", plan)
-		if err == nil && len(p.Spec.Cells) == 0 {
-			t.Fatal("a plan of nothing")
-		}
+		frugal.Do(t, func() {
+			plan := &results.Plan{Played: b}
+			if p, err := decodePlayed("j", plan); err == nil && p.Spec != nil {
+				plan.Hash = p.Spec.Hash()
+			}
+			p, err := Replay("j", plan)
+			if err == nil && len(p.Spec.Cells) == 0 {
+				t.Fatal("a plan of nothing")
+			}
+		})
 	})
 }

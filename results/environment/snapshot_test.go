@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"github.com/zcbench/zcbench/internal/frugal"
 	"os"
 	"path/filepath"
 	"slices"
@@ -178,22 +179,24 @@ func FuzzParse(f *testing.F) {
 	f.Add(base.Now(New([]Fact{{"nic/ring rx", "1"}})).Since(base).Encode())
 	f.Add([]byte(`{"format":"zcbench-environment","version":1,"facts":[{"name":"a/b","value":"\u001b"}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		s, err := Parse(text)
-		if err != nil {
-			if !oneLine(err.Error()) {
-				t.Fatalf("%q", err)
+		frugal.Do(t, func() {
+			s, err := Parse(text)
+			if err != nil {
+				if !oneLine(err.Error()) {
+					t.Fatalf("%q", err)
+				}
+				return
 			}
-			return
-		}
-		b := s.Encode()
-		again, err := Parse(b)
-		if err != nil || again.Hash() != s.Hash() {
-			t.Fatalf("%v\n%s", err, b)
-		}
-		for _, x := range s.Facts {
-			if !oneLine(x.Name + x.Value) {
-				t.Fatalf("%q", x)
+			b := s.Encode()
+			again, err := Parse(b)
+			if err != nil || again.Hash() != s.Hash() {
+				t.Fatalf("%v\n%s", err, b)
 			}
-		}
+			for _, x := range s.Facts {
+				if !oneLine(x.Name + x.Value) {
+					t.Fatalf("%q", x)
+				}
+			}
+		})
 	})
 }

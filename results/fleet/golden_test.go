@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
@@ -200,21 +201,23 @@ func FuzzRead(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if err := os.WriteFile(filepath.Join(strange, "journal.jsonl"), text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		fleet := Read(dirs, throughput(t))
-		var b bytes.Buffer
-		if err := fleet.Table(&b, true); err != nil {
-			t.Fatal(err)
-		}
-		if got := b.String(); plaintext.Clean(got) != got {
-			t.Errorf("%q", got)
-		}
-		for name, write := range map[string]func(io.Writer) error{"json": fleet.JSON, "csv": fleet.CSV, "html": fleet.HTML} {
-			if err := write(io.Discard); err != nil {
-				t.Errorf("%s: %v", name, err)
+		frugal.Do(t, func() {
+			if err := os.WriteFile(filepath.Join(strange, "journal.jsonl"), text, 0o644); err != nil {
+				t.Fatal(err)
 			}
-		}
+			fleet := Read(dirs, throughput(t))
+			var b bytes.Buffer
+			if err := fleet.Table(&b, true); err != nil {
+				t.Fatal(err)
+			}
+			if got := b.String(); plaintext.Clean(got) != got {
+				t.Errorf("%q", got)
+			}
+			for name, write := range map[string]func(io.Writer) error{"json": fleet.JSON, "csv": fleet.CSV, "html": fleet.HTML} {
+				if err := write(io.Discard); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		})
 	})
 }

@@ -10,7 +10,9 @@ import (
 // A spreadsheet runs what begins like a formula, and =HYPERLINK or a DDE link in a text
 // from a far host would send the reader's data away or start a program. So such texts
 // stand behind a single quote, which spreadsheets take for "this is text", and which
-// reading takes off again. Numbers are left alone: they may begin with a minus.
+// reading takes off again. So does what follows a semicolon, which begins another field where
+// the semicolon separates them: in much of Europe, and in LibreOffice unless it is told otherwise.
+// Numbers are left alone: they may begin with a minus.
 
 // formulaSigns begin a formula in some spreadsheet; the wide ones where East Asian text is
 // typed.
@@ -39,18 +41,34 @@ func firstRune(s string) rune {
 
 // asText makes a text safe to open in a spreadsheet.
 func asText(s string) string {
-	if isFormula(s) {
-		return "'" + s
-	}
-	return s
+	return inFields(s, func(part string) string {
+		if isFormula(part) {
+			return "'" + part
+		}
+		return part
+	})
 }
 
 // asIs takes off what asText has added, and nothing else.
 func asIs(s string) string {
-	if strings.HasPrefix(s, "'") && isFormula(s) {
-		return s[1:]
+	return inFields(s, func(part string) string {
+		if strings.HasPrefix(part, "'") && isFormula(part) {
+			return part[1:]
+		}
+		return part
+	})
+}
+
+// inFields changes what semicolons part.
+func inFields(s string, change func(string) string) string {
+	if !strings.Contains(s, ";") {
+		return change(s)
 	}
-	return s
+	parts := strings.Split(s, ";")
+	for i := range parts {
+		parts[i] = change(parts[i])
+	}
+	return strings.Join(parts, ";")
 }
 
 // CSVText is a text as a field of a CSV file: on one line, with nothing in it that a

@@ -6,6 +6,6 @@ time=$1
 grep -rlE '^func Fuzz' --include='*_test.go' . | xargs -r -n1 dirname | sort -u | while read -r dir; do
 	grep -hoE '^func Fuzz[A-Za-z0-9_]+' "$dir"/*_test.go | sed 's/^func //' | sort -u | while read -r target; do
 		echo "== $dir $target"
-		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" "$dir" </dev/null
+		go test -run '^$' -fuzz "^$target\$" -fuzztime "$time" -fuzzminimizetime 100x "$dir" </dev/null
 	done
 done

@@ -127,8 +127,8 @@ type spot []string
 
 func (p spot) String() string { return strings.Join(p, ".") }
 
-// placesOf gives each every place of a type, those of lists and structs before what is in them. What
-// is in a struct it gives once, where such a one is first.
+// placesOf gives each every place of a type, those of lists and structs before what is in them.
+// What is in a struct it gives once, where such a one is first.
 func placesOf(t reflect.Type, at spot, seen map[reflect.Type]bool, each func(spot, reflect.Type)) {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -428,7 +428,8 @@ func once(all []mutation) (out []mutation) {
 	return out
 }
 
-// few picks so many of the mutations, from all of them: others each day, so that all have their turn.
+// few picks so many of the mutations, from all of them: others each day, so that all have their
+// turn.
 func few(all []mutation, n int) (out []mutation) {
 	n = min(n, len(all))
 	day := int(time.Now().Unix() / 86400)

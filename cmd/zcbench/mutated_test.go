@@ -452,7 +452,7 @@ func TestMutatedFolder(t *testing.T) {
 	if only := os.Getenv("ZCBENCH_TEST_MUTATION"); only != "" {
 		all = slices.DeleteFunc(all, func(m mutation) bool { return !strings.Contains(m.name, only) })
 	} else {
-		all = few(all, long.Rounds(12, 400))
+		all = few(all, long.Rounds(12, 250))
 	}
 	t.Logf("%d mutations", len(all))
 	for _, m := range all {

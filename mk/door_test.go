@@ -63,3 +63,18 @@ func TestDoorToResults(t *testing.T) {
 		t.Errorf("only %d doors are opened: these are no longer the folders", doors)
 	}
 }
+
+// Files are made of a journal where it was written, by the folder that is open since: by its path
+// it may be another one. What the lab's guest has written is in a folder that lab.Exec has made.
+func TestDerivedWhereTheJournalIs(t *testing.T) {
+	found := 0
+	for _, f := range tracked(t, regexp.MustCompile(`^cmd/zcbench/[^/]*\.go$`)) {
+		found += strings.Count(f.text, "bench.DeriveIn(")
+		if strings.Contains(f.text, "bench.Derive(") && f.path != "cmd/zcbench/lab_demo.go" {
+			t.Errorf("%s: bench.Derive opens the folder by its path: use bench.DeriveIn", f.path)
+		}
+	}
+	if found == 0 {
+		t.Error("nothing derives any more: this is no test")
+	}
+}

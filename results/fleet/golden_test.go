@@ -137,6 +137,25 @@ func TestStates(t *testing.T) {
 	}
 }
 
+// A folder of which something is refused says what to do about it.
+func TestRefusedHasAFix(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, results.JournalFile)); err != nil {
+		t.Fatal(err)
+	}
+	f := Read([]Place{{Dir: dir}}, throughput(t))
+	var table bytes.Buffer
+	if err := f.Table(&table, false); err != nil {
+		t.Fatal(err)
+	}
+	if p := f.Pairs[0]; p.State != Unreadable || !strings.Contains(p.Problem, "symbolic link") || !strings.Contains(p.Fix, "readlink -f") {
+		t.Errorf("%q, fix %q", p.Problem, p.Fix)
+	}
+	if !strings.Contains(table.String(), "fix: look where it leads") {
+		t.Errorf("the table has no fix:\n%s", &table)
+	}
+}
+
 // Folders that are no pairs are refused, in words.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()

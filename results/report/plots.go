@@ -398,7 +398,23 @@ var namespaces = lazy.Regexp(`\s+xmlns(:xlink)?="[^"]*"`)
 func (f Figure) Inline() string {
 	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
 	head, rest, _ := strings.Cut(element, ">")
-	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + rest
+	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + withoutStyles(rest)
+}
+
+// styled is an attribute of styles, which the plot library writes, and the page's policy refuses.
+var styled = lazy.Regexp(` style="([^"]*)"`)
+
+// withoutStyles is an SVG whose elements have the same as attributes of their own.
+func withoutStyles(svg string) string {
+	return styled().ReplaceAllStringFunc(svg, func(s string) string {
+		var out strings.Builder
+		for _, d := range strings.Split(styled().FindStringSubmatch(s)[1], ";") {
+			if name, value, ok := strings.Cut(d, ":"); ok {
+				fmt.Fprintf(&out, ` %s="%s"`, strings.TrimSpace(name), strings.TrimSpace(value))
+			}
+		}
+		return out.String()
+	})
 }
 
 // WritePlot writes a plot as a file of its own.

@@ -73,8 +73,8 @@ type Experiment struct {
 
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
 
-	// Kept is the folder Dir in which the journal was written, still open, once Run has come so far:
-	// for [DeriveIn].
+	// Kept is the folder Dir in which the journal was written, still open, for [DeriveIn]; nil: Run
+	// did not come so far.
 	Kept *results.Folder
 }
 

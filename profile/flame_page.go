@@ -32,7 +32,7 @@ svg.flame rect.found { fill: #d6336c; } svg.flame.dim rect:not(.found) { opacity
 
 // FlameStyle is what a page needs besides the graphs that are in it, and [FlameScript] what makes
 // them answer: it begins with all parts of the class flamegraph that stand before it. A page's
-// policy (internal/csp) knows both by their hashes, and so nothing in a graph has a style of its own.
+// policy (internal/csp) knows both by their hashes: nothing in a graph has a style of its own.
 func FlameStyle() string {
 	s := flameStyle
 	for i, c := range Classes {

@@ -55,9 +55,9 @@ func sayFiles(cmd *cobra.Command, dir string) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "), filepath.Join(dir, results.ReportFile))
 }
 
-// derive makes the files of a folder's journal, in the folder that has been open since. Whatever cannot be written, it returns all
-// runs that were made, also those that the journal had no room for: hours of measuring
-// must at least be shown.
+// derive makes the files of a folder's journal, in the folder that has been open since. Whatever
+// cannot be written, it returns all runs that were made, also those that the journal had no room
+// for: hours of measuring must at least be shown.
 func derive(in *results.Folder, recs []results.Record) (results.Journal, *report.Summary, error) {
 	j, s, err := bench.DeriveIn(in)
 	if n := len(j.Records); s == nil || withUnsaved(&j, recs) > n {

@@ -8,12 +8,13 @@ package csp
 import (
 	"crypto/sha256"
 	"encoding/base64"
+	"slices"
 	"strings"
 )
 
 // Policy is the Content-Security-Policy of a page without network, with these styles and scripts:
 // the texts of its elements, byte by byte. Styles and handlers in attributes are not among what
-// it allows (docs/hardening.md).
+// it allows.
 func Policy(styles, scripts []string) string {
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sources(styles) + "; script-src " + sources(scripts)
 }
@@ -27,5 +28,6 @@ func sources(texts []string) string {
 		sum := sha256.Sum256([]byte(t))
 		out = append(out, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'")
 	}
-	return strings.Join(out, " ")
+	slices.Sort(out)
+	return strings.Join(slices.Compact(out), " ")
 }

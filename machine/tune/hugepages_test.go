@@ -17,7 +17,7 @@ import (
 // More huge pages than there is memory for are refused before the kernel is asked, which would take
 // all that it finds. What a host had is put back whatever its memory says.
 func TestHugePagesBeyondMemory(t *testing.T) {
-	// 16 GiB, of which 9 are available and 1 stays: 4096 pages of 2 MiB beside the 100 that are there.
+	// 16 GiB, of which 9 are available and 1 stays: 4096 pages of 2 MiB beside the 100 there are.
 	const memory = "MemTotal:       16777216 kB\nMemFree:  1 kB\nMemAvailable:    9437184 kB\nHugePages_Total:     100\nHugepagesize:       2048 kB\n"
 	for _, x := range []struct {
 		name, memory, want string

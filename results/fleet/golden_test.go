@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/csp/csptest"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 )
@@ -102,6 +103,13 @@ func TestGolden(t *testing.T) {
 	golden(t, "fleet.json.golden", f.JSON)
 	golden(t, "fleet.csv.golden", f.CSV)
 	html := golden(t, "fleet.html.golden", f.HTML)
+	var page bytes.Buffer
+	if err := f.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range csptest.Check(page.String()) {
+		t.Error(wrong)
+	}
 	for _, bad := range []string{"http://", "https://", "src=", "@import", "url("} {
 		if strings.Contains(html, bad) {
 			t.Errorf("the page needs more than itself: %s", bad)

@@ -401,20 +401,29 @@ func (f Figure) Inline() string {
 	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + withoutStyles(rest)
 }
 
-// styled is an attribute of styles, which the plot library writes, and the page's policy refuses.
-var styled = lazy.Regexp(` style="([^"]*)"`)
-
-// withoutStyles is an SVG whose elements have the same as attributes of their own.
+// withoutStyles is an SVG of the plot library's with attributes in the place of styles, which the
+// page's policy refuses. In texts its quotes are escaped.
 func withoutStyles(svg string) string {
-	return styled().ReplaceAllStringFunc(svg, func(s string) string {
-		var out strings.Builder
-		for _, d := range strings.Split(styled().FindStringSubmatch(s)[1], ";") {
-			if name, value, ok := strings.Cut(d, ":"); ok {
-				fmt.Fprintf(&out, ` %s="%s"`, strings.TrimSpace(name), strings.TrimSpace(value))
+	var out strings.Builder
+	out.Grow(len(svg))
+	for {
+		before, rest, ok := strings.Cut(svg, `style="`)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		styles, after, _ := strings.Cut(rest, `"`)
+		for between := ""; styles != ""; between = " " {
+			var style string
+			style, styles, _ = strings.Cut(styles, ";")
+			if name, value, ok := strings.Cut(style, ":"); ok {
+				for _, part := range [...]string{between, strings.TrimSpace(name), `="`, strings.TrimSpace(value), `"`} {
+					out.WriteString(part)
+				}
 			}
 		}
-		return out.String()
-	})
+		svg = after
+	}
 }
 
 // WritePlot writes a plot as a file of its own.

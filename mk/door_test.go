@@ -20,7 +20,7 @@ var ways = regexp.MustCompile(`\b(os\.(Open|OpenFile|OpenRoot|OpenInRoot|ReadFil
 var noResults = map[string]string{
 	"results/folder.go":            "the door",
 	"results/draft.go":             "the door's files, while they are written",
-	"results/compare/set.go":       "a file of figures that the user named, which may be a pipe",
+	"results/compare/set.go":       "a file of figures that the user named, or a command's pipe",
 	"results/fleet/find.go":        "a folder that the user named: what it finds there is opened by the door",
 	"bench/along_far.go":           "the kernel's",
 	"bench/header.go":              "this program",

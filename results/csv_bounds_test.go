@@ -19,8 +19,8 @@ func repeated(text string, n int) io.Reader {
 	return io.MultiReader(rs...)
 }
 
-// A field without end, in quotes and without, a row of many fields, and rows of which too much would
-// become are refused, with the line, before they fill memory.
+// A field without end, in quotes and without, a row of many fields, and rows of which too much
+// would become are refused, with the line, before they fill memory.
 func TestTablesAreBounded(t *testing.T) {
 	const head = "schema_version,run_id,cell_id,role,verdict,reason\n"
 	kib, row := strings.Repeat("x", 1<<10), "1,r,c,sut,ok,\n"

@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A FIFO that is named as a file of figures is not waited for, and a device is not read; the pipe of
-// a command is read to its end.
+// A FIFO that is named as a file of figures is not waited for, and a device is not read; the pipe
+// of a command is read to its end.
 func TestTablesThatAreNoFiles(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "runs.csv")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {

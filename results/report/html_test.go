@@ -78,7 +78,8 @@ func foreign(t *testing.T, page string) string {
 	return strings.Replace(page, own, "", 1)
 }
 
-// A browser shows and runs all of the page that is ours, by the hashes of its policy, and nothing else.
+// A browser shows and runs all of the page that is ours, by the hashes of its policy, and nothing
+// else.
 func TestPolicy(t *testing.T) {
 	for _, j := range []results.Journal{demo(), {}} {
 		for _, wrong := range csptest.Check(htmlPage(t, j)) {

@@ -13,15 +13,21 @@ import (
 	"github.com/zcbench/zcbench/results/report"
 )
 
-// Derive makes all that can be made of a folder's journal: the CSV files, the
-// plots and the HTML report. It replaces what is there. Where files cannot be written,
-// the journal and its summary are returned all the same, with the errors. It is the end of runs
-// that may have been interrupted, and so no signal ends it: its bounds do.
+// Derive is [DeriveIn] of the folder that dir names now. Whoever has one open since its journal was
+// made derives there: dir may be a link to another one meanwhile.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
 		return results.Journal{}, nil, err
 	}
+	return DeriveIn(in)
+}
+
+// DeriveIn makes all that can be made of a folder's journal: the CSV files, the plots and the HTML
+// report. It replaces what is there, and closes the folder. Where files cannot be written, the
+// journal and its summary are returned all the same, with the errors. It is the end of runs that
+// may have been interrupted, and so no signal ends it: its bounds do.
+func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 	defer in.Close()
 	j, err := gate.Read(in)
 	if err != nil {

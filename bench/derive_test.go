@@ -76,3 +76,29 @@ func TestDeriveNothing(t *testing.T) {
 		t.Errorf("files were made of nothing: %v", es)
 	}
 }
+
+// The owner of the folder above exchanges the results folder for a link at the end of the runs: the
+// files are made where the journal was written, and nowhere else.
+func TestDeriveWhereTheJournalIs(t *testing.T) {
+	in := t.TempDir()
+	dir, moved, other := filepath.Join(in, "out"), filepath.Join(in, "moved"), t.TempDir()
+	e := &Experiment{Dir: dir}
+	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: []results.Cell{cell("tcp", "tcp")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := results.Record{RunID: "r", SessionID: "s", Cell: cell("tcp", "tcp"), Verdict: results.OK}
+	if err := errors.Join(w.Append(run), e.leave(w), os.Rename(dir, moved), os.Symlink(other, dir)); err != nil {
+		t.Fatal(err)
+	}
+	j, _, err := DeriveIn(e.Kept)
+	if err != nil || len(j.Records) != 1 {
+		t.Errorf("%d runs, %v", len(j.Records), err)
+	}
+	if es, _ := os.ReadDir(other); len(es) != 0 {
+		t.Errorf("where the link leads there are %v", es)
+	}
+	if _, err := os.Stat(filepath.Join(moved, results.ReportFile)); err != nil {
+		t.Error(err)
+	}
+}

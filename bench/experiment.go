@@ -72,6 +72,16 @@ type Experiment struct {
 	TGAddr string
 
 	Notices io.Writer // what agents say of leases that they finished; nil: nowhere
+
+	// Kept is the folder Dir in which the journal was written, still open, for [DeriveIn]; nil: Run
+	// did not come so far.
+	Kept *results.Folder
+}
+
+// leave closes a journal and keeps its folder.
+func (e *Experiment) leave(w *results.Writer) error {
+	e.Kept = w.Folder()
+	return w.Leave()
 }
 
 // FolderError is a folder that does not take results.
@@ -376,7 +386,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		}
 	}
 	if s.Journal != nil {
-		defer func() { err = errors.Join(err, s.Journal.Close()) }()
+		defer func() { err = errors.Join(err, e.leave(s.Journal)) }()
 	}
 	for i, part := range replays(plan) {
 		if i == 0 {

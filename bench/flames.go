@@ -28,7 +28,7 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 	if len(ends) == 0 {
 		return
 	}
-	s.Flames = &report.Flames{Style: profile.FlameStyle, Script: template.JS("\n" + profile.FlameScript())}
+	s.Flames = &report.Flames{Style: template.CSS(profile.FlameStyle()), Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
 		kept := KeptProfiles{mostProfiles / shown, mostProfileBytes / shown, mostProfileSteps / shown}

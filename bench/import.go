@@ -25,36 +25,43 @@ type PowerImport struct {
 // ErrApart is that the logs cover no run.
 var ErrApart = errors.New("the logs cover no run")
 
+// Imported is what came of a [PowerImport].
+type Imported struct {
+	Joined  int               // runs that got a figure
+	Skipped []results.Problem // what was not used of the journal
+	In      *results.Folder   // the new folder, still open, for [DeriveIn]
+}
+
 // Run reads the runs of dir, which stay as they are, and writes them with the
-// logs' figures into a new folder. It returns how many runs got a figure and
-// what was not used of the journal. If no run did, nothing is written.
-func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem, err error) {
+// logs' figures into a new folder. If no run got one, nothing is written.
+func (p PowerImport) Run(dir, out string) (Imported, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
-		return 0, nil, err
+		return Imported{}, err
 	}
 	defer in.Close()
 	j, err := in.Read()
 	if err != nil {
-		return 0, nil, err
+		return Imported{}, err
 	}
 	if err := results.Vacant(out); err != nil {
-		return 0, nil, err
+		return Imported{}, err
 	}
 	logs := make([]power.Trace, len(p.Logs))
 	for i, s := range p.Logs {
 		if logs[i], err = power.ReadLog(s); err != nil {
-			return 0, nil, err
+			return Imported{}, err
 		}
 	}
 	g := results.DefaultGates()
 	if plan := j.Header.Plan; plan != nil {
 		g = plan.Gates
 	}
+	joined := 0
 	for i := range j.Records {
 		ok, err := p.join(&j.Records[i], logs, g.IdleDrift)
 		if err != nil {
-			return 0, nil, err
+			return Imported{}, err
 		}
 		if ok {
 			joined++
@@ -63,21 +70,21 @@ func (p PowerImport) Run(dir, out string) (joined int, skipped []results.Problem
 		}
 	}
 	if joined == 0 {
-		return 0, nil, p.apart(j.Records, logs)
+		return Imported{}, p.apart(j.Records, logs)
 	}
 	w, err := results.Create(out, j.Header)
 	if err != nil {
-		return 0, nil, err
+		return Imported{}, err
 	}
 	if err := environment.Copy(in, w.Folder()); err != nil {
-		return 0, nil, errors.Join(err, w.Close())
+		return Imported{}, errors.Join(err, w.Close())
 	}
 	for _, r := range j.Records {
 		if err := w.Append(r); err != nil {
-			return 0, nil, errors.Join(err, w.Close())
+			return Imported{}, errors.Join(err, w.Close())
 		}
 	}
-	return joined, j.Skipped, w.Close()
+	return Imported{joined, j.Skipped, w.Folder()}, w.Leave()
 }
 
 // join enters the logs' figures into one run. mostDrift is the limit of its gate for the drift of

@@ -53,7 +53,7 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 		if err := errors.Join(w.Append(rec), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if n, _, err := (PowerImport{Logs: []power.Spec{spec}}).Run(filepath.Join(dir, "raw"), filepath.Join(dir, "out")); err != nil || n != 1 {
+		if n, err := (PowerImport{Logs: []power.Spec{spec}}).Run(filepath.Join(dir, "raw"), filepath.Join(dir, "out")); err != nil || n.Joined != 1 {
 			t.Fatal(n, err)
 		}
 		j, err := results.Read(filepath.Join(dir, "out", results.JournalFile))

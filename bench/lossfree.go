@@ -38,7 +38,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 		if play.Journal, err = results.Create(e.Dir, p.head); err != nil {
 			return nil, &FolderError{err}
 		}
-		defer func() { err = errors.Join(err, play.Journal.Close()) }()
+		defer func() { err = errors.Join(err, e.leave(play.Journal)) }()
 		if err := p.around.keep(play.Journal); err != nil {
 			return nil, err
 		}

@@ -308,9 +308,9 @@ func TestIntegrationPowerLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	joined, _, err := PowerImport{Logs: []power.Spec{spec}}.Run(filepath.Join(dir, "raw"), filepath.Join(dir, "joined"))
-	if err != nil || joined == 0 {
-		t.Fatalf("%d runs joined, %v", joined, err)
+	done, err := PowerImport{Logs: []power.Spec{spec}}.Run(filepath.Join(dir, "raw"), filepath.Join(dir, "joined"))
+	if err != nil || done.Joined == 0 {
+		t.Fatalf("%d runs joined, %v", done.Joined, err)
 	}
 	j, err := results.Read(filepath.Join(dir, "joined", results.JournalFile))
 	if err != nil || len(j.Records) != len(recs) {
@@ -338,7 +338,7 @@ func TestIntegrationPowerLater(t *testing.T) {
 			}
 			p.Logs = append(p.Logs, s)
 		}
-		if _, _, err := p.Run(filepath.Join(dir, "joined"), filepath.Join(dir, name)); err != nil {
+		if _, err := p.Run(filepath.Join(dir, "joined"), filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}
 		j, err := results.Read(filepath.Join(dir, name, results.JournalFile))

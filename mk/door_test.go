@@ -20,7 +20,7 @@ var ways = regexp.MustCompile(`\b(os\.(Open|OpenFile|OpenRoot|OpenInRoot|ReadFil
 var noResults = map[string]string{
 	"results/folder.go":            "the door",
 	"results/draft.go":             "the door's files, while they are written",
-	"results/compare/set.go":       "a file of figures that the user named, which may be a pipe",
+	"results/compare/set.go":       "a file of figures that the user named, or a command's pipe",
 	"results/fleet/find.go":        "a folder that the user named: what it finds there is opened by the door",
 	"bench/along_far.go":           "the kernel's",
 	"bench/header.go":              "this program",
@@ -61,5 +61,20 @@ func TestDoorToResults(t *testing.T) {
 	}
 	if doors < 8 {
 		t.Errorf("only %d doors are opened: these are no longer the folders", doors)
+	}
+}
+
+// Files are made of a journal where it was written, by the folder that is open since: by its path
+// it may be another one. What the lab's guest has written is in a folder that lab.Exec has made.
+func TestDerivedWhereTheJournalIs(t *testing.T) {
+	found := 0
+	for _, f := range tracked(t, regexp.MustCompile(`^cmd/zcbench/[^/]*\.go$`)) {
+		found += strings.Count(f.text, "bench.DeriveIn(")
+		if strings.Contains(f.text, "bench.Derive(") && f.path != "cmd/zcbench/lab_demo.go" {
+			t.Errorf("%s: bench.Derive opens the folder by its path: use bench.DeriveIn", f.path)
+		}
+	}
+	if found == 0 {
+		t.Error("nothing derives any more: this is no test")
 	}
 }

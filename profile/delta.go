@@ -124,11 +124,11 @@ func (x *deltaBox) prune(least float64) (depth int, most float64) {
 func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
 	root := d.box(top, top)
 	depth, most := root.prune(root.wide * flameLeast)
-	return writeFlamePage(w, title, notes, deltaStyle, func(w io.Writer) {
+	return writeFlamePage(w, title, notes, deltaStyle(), func(w io.Writer) {
 		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per kB of payload</p>
-<div class="flamegraph"><p class="key"><span><i style="background:%s"></i>costs more in B</span><span><i style="background:%s"></i>costs less in B</span><span><i style="background:%s"></i>no difference</span></p>
+<div class="flamegraph"><p class="key"><span><i class="more"></i>costs more in B</span><span><i class="less"></i>costs less in B</span><span><i class="same"></i>no difference</span></p>
 <p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> <button data-by="b">B</button></p>
-`, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a), deltaFill(1), deltaFill(-1), deltaFill(0))
+`, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a))
 		writeFlameHead(w, depth)
 		if root.wide > 0 {
 			f := deltaFlame{w, root.wide, most}
@@ -139,7 +139,10 @@ func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
 }
 
 // deltaStyle: what was found has a colour that no difference has.
-const deltaStyle = `svg.flame rect.found { fill: #e8b100; }`
+func deltaStyle() string {
+	return fmt.Sprintf("svg.flame rect.found { fill: #e8b100; } .key .more { background: %s; } .key .less { background: %s; } .key .same { background: %s; }",
+		deltaFill(1), deltaFill(-1), deltaFill(0))
+}
 
 type deltaFlame struct {
 	w    io.Writer

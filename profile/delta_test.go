@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/pprof/profile"
+	"github.com/zcbench/zcbench/internal/csp/csptest"
 )
 
 var deltaBoxes = regexp.MustCompile(`<g data-a="([0-9.]+)" data-b="([0-9.]+)" data-u="([0-9.]+)" data-n="([^"]*)"><rect x="([0-9.]+)" y="\d+" width="([0-9.]+)" height="\d+" fill="(#[0-9a-f]{6})"><title>([^<]*)</title>`)
@@ -53,6 +54,9 @@ func TestDelta(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
+	for _, wrong := range csptest.Check(page) {
+		t.Error(wrong)
+	}
 	got := map[string][3]float64{}
 	fills, says := map[string]string{}, map[string]string{}
 	for _, m := range deltaBoxes.FindAllStringSubmatch(page, -1) {

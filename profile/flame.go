@@ -50,7 +50,7 @@ func drawGraph(w io.Writer, t *tree, shown func(place) bool) {
 	fmt.Fprint(w, `<div class="flamegraph"><p class="key">`)
 	for i, c := range Classes {
 		if fill := flameColors[c.Class]; fill != "" && root.classes[i] > 0 {
-			fmt.Fprintf(w, `<span><i style="background:%s"></i>%s</span>`, fill, c.Class)
+			fmt.Fprintf(w, `<span><i class="k%d"></i>%s</span>`, i, c.Class)
 		}
 	}
 	fmt.Fprint(w, "</p>\n")

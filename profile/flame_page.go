@@ -10,6 +10,8 @@ import (
 	"io"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/csp"
 )
 
 //go:embed flame.js
@@ -23,11 +25,23 @@ const (
 	flameChar  = 6.6 // of the 11 px font
 )
 
-// FlameStyle is what a page needs besides the graphs that are in it, and FlameScript what makes
-// them answer: it begins with all parts of the class flamegraph that stand before it.
-const FlameStyle = `svg.flame text { font: 11px monospace; pointer-events: none; } svg.flame rect { stroke: #fff; stroke-width: .5; cursor: pointer; }
+// flameStyle is what a page needs besides the graphs that are in it, but for the colours of keys.
+const flameStyle = `svg.flame text { font: 11px monospace; pointer-events: none; } svg.flame rect { stroke: #fff; stroke-width: .5; cursor: pointer; }
 svg.flame rect.found { fill: #d6336c; } svg.flame.dim rect:not(.found) { opacity: .45; } .key span { display: inline-block; margin-right: .8rem; } .key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .2rem; }
 .flamegraph .wide { overflow-x: auto; } .flamegraph input { max-width: 60vw; }`
+
+// FlameStyle is what a page needs besides the graphs that are in it, and [FlameScript] what makes
+// them answer: it begins with all parts of the class flamegraph that stand before it. A page's
+// policy (internal/csp) knows both by their hashes: nothing in a graph has a style of its own.
+func FlameStyle() string {
+	s := flameStyle
+	for i, c := range Classes {
+		if fill := flameColors[c.Class]; fill != "" {
+			s += fmt.Sprintf("\n.key .k%d { background: %s; }", i, fill)
+		}
+	}
+	return s
+}
 
 // FlameScript is the script: see [FlameStyle].
 func FlameScript() string { return flameScript }
@@ -36,18 +50,20 @@ func FlameScript() string { return flameScript }
 func writeFlamePage(w io.Writer, title string, notes []string, style string, graph func(io.Writer)) error {
 	b := bufio.NewWriter(w)
 	title = html.EscapeString(title)
+	style = "body { font: 13px system-ui, sans-serif; margin: 1rem; } " + FlameStyle() + " " + style
+	script := "\n" + flameScript
 	fmt.Fprintf(b, `<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<meta http-equiv="Content-Security-Policy" content="%s">
 <title>%s</title>
-<style>body { font: 13px system-ui, sans-serif; margin: 1rem; } %s %s</style></head>
-<body><h1>%s</h1><p>`, title, FlameStyle, style, title)
+<style>%s</style></head>
+<body><h1>%s</h1><p>`, html.EscapeString(csp.Policy([]string{style}, []string{script})), title, style, title)
 	for _, line := range notes {
 		fmt.Fprintf(b, "%s<br>", html.EscapeString(line))
 	}
 	fmt.Fprint(b, "</p>\n")
 	graph(b)
-	fmt.Fprintf(b, "<script>\n%s</script></body></html>\n", flameScript)
+	fmt.Fprintf(b, "<script>%s</script></body></html>\n", script)
 	return b.Flush()
 }
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/csp/csptest"
 )
 
 var flameBox = regexp.MustCompile(`<g data-x="([0-9.]+)" data-w="([0-9.]+)" data-n="([^"]*)">`)
@@ -19,6 +21,9 @@ func TestFlame(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
+	for _, wrong := range csptest.Check(page) {
+		t.Error(wrong)
+	}
 	type box struct{ x, w float64 }
 	got := map[string]box{}
 	for _, m := range flameBox.FindAllStringSubmatch(page, -1) {

@@ -4,7 +4,6 @@ package results
 
 import (
 	"bufio"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -28,8 +27,7 @@ var required = []string{"schema_version", "run_id", "cell_id", "role", "verdict"
 // Errors name the line and the column, both from 1, the column in bytes. A
 // file of a newer zcbench is a *[VersionError].
 func ReadRuns(r io.Reader) ([]Record, error) {
-	c := csv.NewReader(withoutBOM(r))
-	c.ReuseRecord = true
+	c := newRowReader(r)
 	cols, err := readHeader(c)
 	if err != nil {
 		return nil, err
@@ -48,7 +46,12 @@ func ReadRuns(r io.Reader) ([]Record, error) {
 			return nil, err
 		}
 		line, _ := c.FieldPos(0)
-		if err := t.add(e, line); err != nil {
+		runs := len(t.order)
+		err = t.add(e, line)
+		if err == nil && len(t.order) > runs {
+			err = c.room.take(nil, nil)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", line, err)
 		}
 	}
@@ -63,7 +66,7 @@ func withoutBOM(r io.Reader) io.Reader {
 	return b
 }
 
-func readHeader(c *csv.Reader) ([]*column, error) {
+func readHeader(c *rowReader) ([]*column, error) {
 	names, err := c.Read()
 	if err == io.EOF {
 		return nil, errors.New("line 1: empty file: no header")
@@ -96,7 +99,7 @@ func readHeader(c *csv.Reader) ([]*column, error) {
 	return cols, nil
 }
 
-func readRow(c *csv.Reader, cols []*column, fields []string) (row, error) {
+func readRow(c *rowReader, cols []*column, fields []string) (row, error) {
 	e := row{rec: new(Record), host: new(Host)}
 	for i, s := range fields {
 		err := cols[i].set(&e, strings.Clone(s)) // a line's fields share one string
@@ -113,7 +116,7 @@ func readRow(c *csv.Reader, cols []*column, fields []string) (row, error) {
 	return e, e.check(c)
 }
 
-func (e *row) check(c *csv.Reader) error {
+func (e *row) check(c *rowReader) error {
 	if err := e.rec.validate(); err != nil {
 		line, _ := c.FieldPos(0)
 		return fmt.Errorf("line %d: %w", line, err)

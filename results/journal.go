@@ -220,11 +220,15 @@ func (w *Writer) write(lines []byte) error {
 // Path returns the journal's path.
 func (w *Writer) Path() string { return w.f.Name() }
 
-// Folder is the folder that the journal is in, open until [Writer.Close].
+// Folder is the folder that the journal is in, open until [Writer.Close], and after [Writer.Leave].
 func (w *Writer) Folder() *Folder { return w.in }
 
 // Close releases the lock, and closes the folder. Records are on the disk already.
-func (w *Writer) Close() error { return errors.Join(w.f.Close(), w.in.Close()) }
+func (w *Writer) Close() error { return errors.Join(w.Leave(), w.in.Close()) }
+
+// Leave is [Writer.Close] that leaves the folder open, for whoever makes files of the journal: by
+// its path it may be another one meanwhile.
+func (w *Writer) Leave() error { return w.f.Close() }
 
 func (f *Folder) existsError(name string) error {
 	path := f.path(name)

@@ -17,6 +17,9 @@ func sshDest(s string) (dest string, port int, err error) {
 	s = strings.TrimPrefix(s, "//")
 	at, host := "", s
 	if user, rest, has := strings.Cut(s, "@"); has {
+		if name, _, password := strings.Cut(user, ":"); password {
+			return "", 0, fmt.Errorf("a password after user %.40q: ssh takes none there; use a key, or an agent of ssh's", name)
+		}
 		if !plainWord(user, `\`) || strings.HasSuffix(user, `\`) {
 			return "", 0, fmt.Errorf("%q is not a user name", user)
 		}

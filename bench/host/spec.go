@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/plaintext"
@@ -54,6 +55,9 @@ const Forms = "local, netns:NAME, ssh:[USER@]HOST, ssh+sudo:[USER@]HOST, exec:CO
 // port after it, or //[USER@]HOST[:PORT].
 func ParseSpec(s string) (Spec, error) {
 	kind, rest, has := strings.Cut(s, ":")
+	if what := cmdline.SecretIn(kind + " " + rest); what != "" && !strings.HasPrefix(s, Exec) {
+		return Spec{}, specErrorf("a host with a secret in it (%s), where none belongs: want one of %s", what, Forms)
+	}
 	switch {
 	case s == "local":
 		return Spec{Kind: "local", Name: "local"}, nil
@@ -66,20 +70,25 @@ func ParseSpec(s string) (Spec, error) {
 	case (kind == "ssh" || kind == "ssh+sudo") && has:
 		dest, port, err := sshDest(rest)
 		if err != nil {
-			return Spec{}, specErrorf("host %q: %w; known: %s", s, err, Forms)
+			return Spec{}, specErrorf("host %q: %w; known: %s", shown(s), err, Forms)
 		}
 		return Spec{Kind: "ssh", Dest: dest, Port: port, Sudo: kind == "ssh+sudo", Name: s}, nil
 	case strings.HasPrefix(s, Exec):
 		command, err := parseCommand(rest)
-		if secret := (*secretError)(nil); errors.As(err, &secret) {
-			return Spec{}, specErrorf("host exec:...: %w", err)
-		}
-		if err != nil {
-			return Spec{}, specErrorf("host %.200q: exec: %w; known are %s", s, err, Forms)
+		if err != nil { // without the command: what is wrong with it may stand beside a secret
+			return Spec{}, specErrorf("host exec:...: %w; known are %s", err, Forms)
 		}
 		return Spec{Kind: "exec", Command: command, Name: s}, nil
 	}
-	return Spec{}, specErrorf("host %q: want one of %s", s, Forms)
+	return Spec{}, specErrorf("host %q: want one of %s", shown(s), Forms)
+}
+
+// shown is a host that cannot be read, without the password that may stand before an @.
+func shown(s string) string {
+	if kind, rest, _ := strings.Cut(s, ":"); strings.ContainsAny(rest[:strings.LastIndexByte(rest, '@')+1], ":") {
+		s = kind + ":" + cmdline.Hidden + rest[strings.LastIndexByte(rest, '@'):]
+	}
+	return s
 }
 
 // Far reports whether the agent is reached by a connection that may be lost, and its program

@@ -4,9 +4,9 @@ package host
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
@@ -111,20 +111,7 @@ func (w *splitter) quoted(from int) error {
 	return w.errorf(from, "\" without another one after it")
 }
 
-var (
-	assignment = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
-	// secretFlag is a flag whose value is a secret, with the value or before it.
-	secretFlag = lazy.Regexp(`(?i)^--?(.*-)?(token|password|passwd|passphrase|secret|api-?key|credentials?)(=|$)`)
-	// secretVariable is one of env(1), or of sh -c.
-	secretVariable = lazy.Regexp(`(?i)^[a-z0-9_]*(token|password|passwd|passphrase|secret|api_?key|credentials?)=.`)
-	// secretURL has a user's password in it.
-	secretURL = lazy.Regexp(`://[^/@]*:[^/@]*@`)
-)
-
-// secretError is a command that has a secret in it: nobody prints it.
-type secretError struct{ why string }
-
-func (e *secretError) Error() string { return e.why }
+var assignment = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // parseCommand reads the command of an exec host.
 func parseCommand(s string) ([]string, error) {
@@ -140,20 +127,17 @@ func parseCommand(s string) ([]string, error) {
 		return nil, err
 	case len(words) == 0:
 		return nil, fmt.Errorf("no command, such as srun -w NODE -N1 -n1 --overlap -u")
+	}
+	if i, what := cmdline.Secret(words); what != "" {
+		return nil, fmt.Errorf("word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
+			"put it into a file or the environment, where the program reads it", i+1, what)
+	}
+	switch {
 	case assignment().MatchString(words[0]):
-		return nil, fmt.Errorf("column 1: %q is no program: write env %s PROGRAM ARGUMENTS", words[0], words[0])
+		name, _, _ := strings.Cut(words[0], "=")
+		return nil, fmt.Errorf("column 1: %s=... is no program: write env %s=... PROGRAM ARGUMENTS", name, name)
 	case words[0] == "" || words[0][0] == '-':
 		return nil, fmt.Errorf("column 1: %q is no program", words[0])
-	}
-	if i := slices.IndexFunc(words, func(w string) bool {
-		return secretFlag().MatchString(w) || secretVariable().MatchString(w) || secretURL().MatchString(w)
-	}); i >= 0 {
-		name, _, _ := strings.Cut(words[i], "=")
-		if secretURL().MatchString(words[i]) {
-			name = "the password in a URL"
-		}
-		return nil, &secretError{fmt.Sprintf("word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
-			"put it into a file or the environment, where the program reads it", i+1, name)}
 	}
 	return words, nil
 }

@@ -30,31 +30,42 @@ func TestParseCommand(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"":                            "no command",
-		"   ":                         "no command",
-		"''":                          "is no program",
-		"-x":                          "is no program",
-		"A=b srun":                    "env A=b",
-		"a 'b":                        "column 3: ' without",
-		"ä \"b":                       "column 3: \" without",
-		`a b\`:                        "column 4: nothing after",
-		"a | b":                       "column 3: | means",
-		"a b>c":                       "column 4: > means",
-		"a; b":                        "column 2: ; means",
-		"kubectl exec $POD":           "column 14: $ means",
-		"a \"$b\"":                    "column 4: $ means something to a shell, also in double quotes",
-		"a `b`":                       "column 3: ` means",
-		"a *":                         "column 3: * means",
-		"a ~/x":                       "column 3: ~ means",
-		"a #x":                        "column 3: # means",
-		"a\nb":                        "column 2: a character that is no plain text",
-		"a \x1b[2J":                   "column 3: a character",
-		"a \xff":                      "column 3: a character",
-		"kubectl --token=SECRET exec": "word 2: --token: results folders and ps show the whole command",
-		"x --db-password SECRET":      "word 2: --db-password:",
-		"x http://me:SECRET@host/":    "word 2: the password in a URL",
-		"env KUBE_TOKEN=SECRET x":     "word 2: KUBE_TOKEN:",
-		strings.Repeat("x", 2049):     "too long",
+		"":                                       "no command",
+		"   ":                                    "no command",
+		"''":                                     "is no program",
+		"-x":                                     "is no program",
+		"A=b srun":                               "env A=...",
+		"a 'b":                                   "column 3: ' without",
+		"ä \"b":                                  "column 3: \" without",
+		`a b\`:                                   "column 4: nothing after",
+		"a | b":                                  "column 3: | means",
+		"a b>c":                                  "column 4: > means",
+		"a; b":                                   "column 2: ; means",
+		"kubectl exec $POD":                      "column 14: $ means",
+		"a \"$b\"":                               "column 4: $ means something to a shell, also in double quotes",
+		"a `b`":                                  "column 3: ` means",
+		"a *":                                    "column 3: * means",
+		"a ~/x":                                  "column 3: ~ means",
+		"a #x":                                   "column 3: # means",
+		"a\nb":                                   "column 2: a character that is no plain text",
+		"a \x1b[2J":                              "column 3: a character",
+		"a \xff":                                 "column 3: a character",
+		"kubectl --token=SECRET exec":            "word 2: --token: results folders and ps show the whole command",
+		"x --db-password SECRET":                 "word 2: --db-password:",
+		"x http://me:SECRET@host/":               "word 2: the password in a URL",
+		"env KUBE_TOKEN=SECRET x":                "word 2: KUBE_TOKEN:",
+		"env SSHPASS=SECRET sshpass -e ssh h":    "word 2: SSHPASS: ",
+		"env AUTH=SECRET x":                      "word 2: AUTH: ",
+		"AUTH=SECRET x":                          "word 1: AUTH: ",
+		"sshpass -p SECRET ssh h":                "word 2: what sshpass takes for a password",
+		"curl -u me:SECRET h":                    "word 2: what curl takes for a password",
+		"curl -H 'Authorization: Bearer SECRET'": "word 3: a header",
+		"curl https://h/x?token=SECRET":          "column 17: ? means",
+		"curl 'https://h/x?token=SECRET'":        "word 2: a parameter of a URL",
+		"sh -c 'sshpass -p SECRET ssh h'":        "word 3: what sshpass takes",
+		"sshpass -p SECRET ssh h | x":            "column 25: | means",
+		"A=SECRET srun":                          "env A=... PROGRAM",
+		strings.Repeat("x", 2049):                "too long",
 	} {
 		got, err := parseCommand(in)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\n") {
@@ -104,6 +115,16 @@ func TestShell(t *testing.T) {
 	for in, want := range map[string]string{"ssh:root@a": "ssh:root@a", "exec:srun -w n1": "'exec:srun -w n1'", "exec:sh -c 'a'": `'exec:sh -c '\''a'\'''`, "": "''"} {
 		if got := Shell(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}
+
+// What is no host at all is not repeated where it may have a secret.
+func TestHostsNotRepeated(t *testing.T) {
+	for _, in := range []string{"exex:curl -u me:SECRET h", "ssh:root:SECRET@h", "ssh://root:SECRET@h:22", "ssh+sudo:a:SECRET@", "https://me:SECRET@h/", "sshpass -p SECRET ssh h",
+		"exec:sshpass -p SECRET ssh h > x"} {
+		if _, err := ParseSpec(in); err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", in, err)
 		}
 	}
 }

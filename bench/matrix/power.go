@@ -3,11 +3,13 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/power"
 )
 
@@ -110,11 +112,15 @@ func (p *Power) sources(n ast.Node) error {
 
 func parsePower(text string, before []power.Spec) (power.Spec, error) {
 	if strings.Contains(text, "\n") {
-		return power.Spec{}, fmt.Errorf("power source %.40q has a line break: put longer commands into a script", text)
+		return power.Spec{}, errors.New("a power source has a line break: put longer commands into a script")
 	}
 	s, err := power.ParseSpec(text)
 	if err == nil {
 		err = s.CheckTwice(before)
+	}
+	if what := cmdline.SecretIn(s.Target); err == nil && s.Name == "command" && what != "" {
+		err = fmt.Errorf("the command has a secret in it (%s), and the journal keeps the file's text: "+
+			"put it into a file or the environment, where the program reads it, or name the command with --power", what)
 	}
 	return s, err
 }

@@ -101,7 +101,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		Note:      cli.NoteTo(beside)}
 	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
-	err = finish(cmd, f.out, recs, err, f.json, true)
+	err = finish(cmd, e, recs, err, f.json, true)
 	if len(recs) > 0 && f.Spec.SUT.Host == "" {
 		f.sayNext(cmd, comparable(recs), cardOf(doctor.Look().Cards))
 	}

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,10 @@ import (
 // manifest is what the test reads of a Kubernetes object.
 type manifest struct {
 	Kind, APIVersion string
+	Metadata         struct{ Name, Namespace string }
+	Rules            []struct{ Resources, Verbs []string }
+	Subjects         []struct{ Kind, Name, Namespace string }
+	Automount        *bool `json:"automountServiceAccountToken"`
 	Spec             struct {
 		SuccessPolicy  struct{ TargetReplicatedJobs []string }
 		ReplicatedJobs []struct {
@@ -32,6 +37,7 @@ type manifest struct {
 						Spec struct {
 							HostNetwork        bool
 							ServiceAccountName string
+							Automount          *bool `json:"automountServiceAccountToken"`
 							Containers         []struct {
 								Name          string
 								Command, Args []string
@@ -72,7 +78,7 @@ func readManifests(t *testing.T, path string) (all []manifest) {
 func TestJobSet(t *testing.T) {
 	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
 	set := all[len(all)-1]
-	if len(all) != 4 || set.Kind != "JobSet" || set.APIVersion != "jobset.x-k8s.io/v1alpha2" || len(set.Spec.ReplicatedJobs) != 3 {
+	if len(all) != 5 || set.Kind != "JobSet" || set.APIVersion != "jobset.x-k8s.io/v1alpha2" || len(set.Spec.ReplicatedJobs) != 3 {
 		t.Fatalf("%+v", all)
 	}
 	jobs := set.Spec.ReplicatedJobs
@@ -127,6 +133,36 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	}
 	if d := cmp.Diff(want, string(b)); d != "" {
 		t.Errorf("-want +got\n%s", d)
+	}
+}
+
+// The token that may start commands in pods does so in a namespace that has nothing else, and only
+// the driver gets it.
+func TestJobSetToken(t *testing.T) {
+	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
+	for i, m := range all {
+		if want := map[bool]string{true: "", false: "zcbench"}[i == 0]; m.Metadata.Namespace != want || m.Kind == "Namespace" != (i == 0) || strings.HasPrefix(m.Kind, "Cluster") {
+			t.Errorf("%s %s is in namespace %q", m.Kind, m.Metadata.Name, m.Metadata.Namespace)
+		}
+		for _, s := range m.Subjects {
+			if s.Namespace != "zcbench" {
+				t.Errorf("%s is bound to %+v", m.Kind, s)
+			}
+		}
+		for _, r := range m.Rules {
+			if text := fmt.Sprint(r.Resources, r.Verbs); text != "[pods] [get list]" && text != "[pods/exec] [create get]" {
+				t.Errorf("the role may also %s", text)
+			}
+		}
+		if m.Kind == "ServiceAccount" && (m.Automount == nil || *m.Automount) {
+			t.Error("each pod of the account gets its token")
+		}
+		for _, job := range m.Spec.ReplicatedJobs {
+			pod := job.Template.Spec.Template.Spec
+			if driver := job.Name == "driver"; pod.Automount == nil || *pod.Automount != driver || !driver && pod.ServiceAccountName != "" {
+				t.Errorf("%s: token %v, account %q", job.Name, pod.Automount, pod.ServiceAccountName)
+			}
+		}
 	}
 }
 

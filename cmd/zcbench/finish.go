@@ -23,11 +23,12 @@ import (
 // failed or is invalid, or none could be made. A demo has runs that cannot be anything
 // else on veth, and may be on a machine that has other work: those that were expected to be
 // invalid, or spoilt, do not count there.
-func finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, asJSON, demo bool) error {
+func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runErr error, asJSON, demo bool) error {
 	if runErr != nil && len(recs) == 0 {
 		return folderError(runErr)
 	}
-	j, summary, err := derive(dir, recs)
+	j, summary, err := derive(e.Kept, recs)
+	dir := e.Dir
 	printed := printSummary(cmd, summary, asJSON)
 	if err == nil && printed == nil {
 		sayFiles(cmd, dir)
@@ -54,11 +55,11 @@ func sayFiles(cmd *cobra.Command, dir string) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "), filepath.Join(dir, results.ReportFile))
 }
 
-// derive makes the files of a folder's journal. Whatever cannot be written, it returns all
-// runs that were made, also those that the journal had no room for: hours of measuring
-// must at least be shown.
-func derive(dir string, recs []results.Record) (results.Journal, *report.Summary, error) {
-	j, s, err := bench.Derive(dir)
+// derive makes the files of a folder's journal, in the folder that has been open since. Whatever
+// cannot be written, it returns all runs that were made, also those that the journal had no room
+// for: hours of measuring must at least be shown.
+func derive(in *results.Folder, recs []results.Record) (results.Journal, *report.Summary, error) {
+	j, s, err := bench.DeriveIn(in)
 	if n := len(j.Records); s == nil || withUnsaved(&j, recs) > n {
 		s = report.Summarize(j)
 	}

@@ -169,8 +169,8 @@ func (k *ksft) play(ctx context.Context, c *ksftCourse) {
 	}
 	c.ctx = ctx
 	recs, err := e.Run(ctx)
-	if k.out != "" && len(recs) > 0 {
-		if _, _, derr := derive(k.out, recs); derr != nil {
+	if e.Kept != nil && len(recs) > 0 {
+		if _, _, derr := derive(e.Kept, recs); derr != nil {
 			c.t.Note("the results' files: " + derr.Error())
 		}
 	}

@@ -104,8 +104,8 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 	if err != nil && len(recs) == 0 {
 		return folderError(err)
 	}
-	if f.out != "" {
-		_, _, derived := derive(f.out, recs)
+	if e.Kept != nil {
+		_, _, derived := derive(e.Kept, recs)
 		err = noRoomOr(err, derived, nil, f.out)
 	}
 	if err != nil {

@@ -96,7 +96,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil && len(recs) == 0 {
 		return f.refused(err)
 	}
-	err = finish(cmd, f.out, recs, err, f.json, false)
+	err = finish(cmd, e.Experiment, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
 		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s --out %s --resume\n", path, f.out) // to be copied: in one line
 	}

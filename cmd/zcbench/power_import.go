@@ -60,7 +60,7 @@ func importPower(cmd *cobra.Command, dir, out string, logs []string, lead, asJSO
 	if auto {
 		return cli.Usagef("--log: only csv=FILE can be added afterwards")
 	}
-	joined, skipped, err := bench.PowerImport{Logs: specs, Lead: lead}.Run(dir, out)
+	done, err := bench.PowerImport{Logs: specs, Lead: lead}.Run(dir, out)
 	switch {
 	case errors.Is(err, bench.ErrApart):
 		return err
@@ -69,13 +69,13 @@ func importPower(cmd *cobra.Command, dir, out string, logs []string, lead, asJSO
 	case err != nil:
 		return journalError(dir, err)
 	}
-	for _, p := range skipped {
+	for _, p := range done.Skipped {
 		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: journal line %d (byte %d) not used: %s\n", p.Line, p.Offset, p.Why)
 	}
-	_, summary, err := derive(out, nil)
+	_, summary, err := derive(done.In, nil)
 	if err = errors.Join(noRoom(err, out), printSummary(cmd, summary, asJSON)); err != nil {
 		return err
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\n%d runs have power of the log; results: %s\n", joined, out)
+	fmt.Fprintf(cmd.ErrOrStderr(), "\n%d runs have power of the log; results: %s\n", done.Joined, out)
 	return nil
 }

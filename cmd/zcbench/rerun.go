@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
@@ -126,7 +127,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 		return folderError(err)
 	}
 	f.moved = e.InterruptsLeft
-	return f.finish(cmd, dir, recs, err, played.Fold)
+	return f.finish(cmd, dir, e.Experiment, recs, err)
 }
 
 // outAgain is the folder for the results where none is named: in the working folder, for DIR
@@ -193,12 +194,12 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 }
 
 // finish prints the new table, and how the two compare.
-func (f *rerunFlags) finish(cmd *cobra.Command, dir string, recs []results.Record, runErr error, demo bool) error {
+func (f *rerunFlags) finish(cmd *cobra.Command, dir string, e *bench.Experiment, recs []results.Record, runErr error) error {
 	out := cmd.OutOrStdout()
 	if f.json { // one object alone
 		cmd.SetOut(cmd.ErrOrStderr())
 	}
-	ended := finish(cmd, f.out, recs, runErr, false, demo)
+	ended := finish(cmd, e, recs, runErr, false, e.Fold)
 	cmd.SetOut(out)
 	err := f.compare(cmd, dir)
 	if errors.Is(err, compare.ErrNothing) { // the table says why

@@ -108,17 +108,17 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil && len(recs) == 0 {
 		return folderError(err)
 	}
-	return f.finish(cmd, recs, err)
+	return f.finish(cmd, e.Kept, recs, err)
 }
 
-func (f *runFlags) finish(cmd *cobra.Command, recs []results.Record, runErr error) error {
+func (f *runFlags) finish(cmd *cobra.Command, in *results.Folder, recs []results.Record, runErr error) error {
 	j := results.Journal{Records: recs, Header: results.Header{Plan: &results.Plan{Gates: f.Spec.Gates}}}
 	gate.Apply(&j)
 	j.Header.Plan = nil // nothing else of it is known
 	summary := report.Summarize(j)
 	var err error
-	if f.out != "" {
-		j, summary, err = derive(f.out, recs)
+	if in != nil {
+		j, summary, err = derive(in, recs)
 	}
 	printed := f.print(cmd, j.Records, summary)
 	if err = noRoomOr(runErr, err, printed, f.out); err != nil {

@@ -48,6 +48,12 @@ func NewMemory(size int, pages Pages) (*Memory, error) {
 	default:
 		flags |= unix.MAP_POPULATE
 	}
+	if pages != PagesHuge { // those have a pool of their own
+		err := remedy.Room(remedy.Mmap, fmt.Sprintf("mmap of %d bytes", size), remedy.On{Bytes: int64(length)})
+		if err != nil {
+			return nil, err
+		}
+	}
 	var b []byte
 	mmap := func() (err error) {
 		b, err = unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, flags)

@@ -55,7 +55,7 @@ func TestSysctlsAreBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range []string{"a", "b"} {
-			if err := os.WriteFile(filepath.Join(dir, name), []byte("1\n"), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, name), []byte("1\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -44,7 +44,8 @@ func (f *facts) sysctls(devs Devs) {
 }
 
 // sysctlsIn are those in a folder below /proc/sys, and in its folders. What cannot be read is
-// missing.
+// missing, and so is what only root may read: results are for others, too. In Linux 7.2 these are
+// vm.mmap_rnd_bits, vm.mmap_rnd_compat_bits and net.core.bpf_jit_harden, _kallsyms and _limit.
 func (f *facts) sysctlsIn(rel string, devs Devs, left *int) {
 	at := f.fs.proc("sys", rel)
 	entries, _ := os.ReadDir(at)                                              // those up to an error
@@ -62,9 +63,17 @@ func (f *facts) sysctlsIn(rel string, devs Devs, left *int) {
 			f.sysctlsIn(below, devs, left)
 		case e.Type().IsRegular():
 			*left--
-			f.add("sysctl/"+name, textAt(dir, e.Name(), at+"/"+e.Name()))
+			if forAll(dir, e.Name()) {
+				f.add("sysctl/"+name, textAt(dir, e.Name(), at+"/"+e.Name()))
+			}
 		}
 	}
+}
+
+// forAll tells that everybody may read a file of an open folder.
+func forAll(dir int, name string) bool {
+	var st unix.Stat_t
+	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&0o004 != 0
 }
 
 // nameOf is the name of the sysctl in a file below /proc/sys; false: it is left out.

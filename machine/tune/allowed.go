@@ -185,6 +185,9 @@ func (fs FS) sysctlSetting(name string) (setting.Setting, error) {
 		}
 		return v, err
 	}
+	if name == hugePages || name == overPages {
+		s.Complete = func(text, found string) (string, error) { return text, fs.room(name, text, found) }
+	}
 	return s, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 	"github.com/zcbench/zcbench/results/gate"
@@ -192,7 +193,7 @@ func load(path string, read func(*results.Folder) (results.Journal, error)) (j r
 	in, err = results.OpenFolder(path)
 	switch {
 	case errors.Is(err, unix.ENOTDIR):
-		j, err = loadCSV(os.Open(path)) // the user's word; that may be a pipe
+		j, err = loadCSV(openTable(path))
 		return j, nil, err
 	case errors.Is(err, fs.ErrNotExist):
 		return j, nil, fmt.Errorf("%w: name a results folder, or its runs.csv", err)
@@ -206,6 +207,39 @@ func load(path string, read func(*results.Folder) (results.Journal, error)) (j r
 		err = environment.Check(in)
 	}
 	return j, in, err
+}
+
+// openTable opens a file of figures that the user named: a regular file, or the pipe of a command,
+// as <(zstdcat runs.csv.zst) is one. A FIFO of the file system would be waited for, and a device
+// may have no end.
+func openTable(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	var in unix.Statfs_t
+	if err == nil {
+		err = unix.Fstatfs(int(f.Fd()), &in)
+	}
+	if mode := st.Mode(); err == nil && !mode.IsRegular() && (mode.Type() != fs.ModeNamedPipe || in.Type != unix.PIPEFS_MAGIC) {
+		err = &fault.Error{Op: "read " + path, Err: fmt.Errorf("it is %s, not a regular file", kindOf(mode)), How: "name a results folder, or its runs.csv"}
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// kindOf names what is no regular file.
+func kindOf(mode fs.FileMode) string {
+	switch mode.Type() {
+	case fs.ModeNamedPipe:
+		return "a FIFO"
+	case fs.ModeSocket:
+		return "a socket"
+	}
+	return "a device"
 }
 
 func loadCSV(f *os.File, err error) (results.Journal, error) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/csp/csptest"
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
@@ -103,6 +104,13 @@ func TestGolden(t *testing.T) {
 	golden(t, "fleet.json.golden", f.JSON)
 	golden(t, "fleet.csv.golden", f.CSV)
 	html := golden(t, "fleet.html.golden", f.HTML)
+	var page bytes.Buffer
+	if err := f.HTML(&page); err != nil {
+		t.Fatal(err)
+	}
+	for _, wrong := range csptest.Check(page.String()) {
+		t.Error(wrong)
+	}
 	for _, bad := range []string{"http://", "https://", "src=", "@import", "url("} {
 		if strings.Contains(html, bad) {
 			t.Errorf("the page needs more than itself: %s", bad)
@@ -135,6 +143,25 @@ func TestStates(t *testing.T) {
 	}
 	if o := f.Pairs[7].Overall; o.Verdict != TooFewRuns {
 		t.Errorf("two runs of each cell: %+v", o)
+	}
+}
+
+// A folder of which something is refused says what to do about it.
+func TestRefusedHasAFix(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/etc/hostname", filepath.Join(dir, results.JournalFile)); err != nil {
+		t.Fatal(err)
+	}
+	f := Read([]Place{{Dir: dir}}, throughput(t))
+	var table bytes.Buffer
+	if err := f.Table(&table, false); err != nil {
+		t.Fatal(err)
+	}
+	if p := f.Pairs[0]; p.State != Unreadable || !strings.Contains(p.Problem, "symbolic link") || !strings.Contains(p.Fix, "readlink -f") {
+		t.Errorf("%q, fix %q", p.Problem, p.Fix)
+	}
+	if !strings.Contains(table.String(), "fix: look where it leads") {
+		t.Errorf("the table has no fix:\n%s", &table)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/csp"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -35,7 +36,7 @@ type view struct {
 	*Fleet
 	Style   template.CSS
 	Script  template.JS
-	Hash    string
+	Policy  string
 	Created string
 	Line    string
 	Named   []namedView
@@ -75,7 +76,7 @@ type cellView struct {
 
 func newView(f *Fleet) view {
 	v := view{Fleet: f, Style: report.PageStyle() + template.CSS(pageStyle), Script: report.PageScript(), Line: f.Summary()}
-	v.Hash = report.ScriptHash(v.Script)
+	v.Policy = csp.Policy([]string{string(v.Style)}, []string{string(v.Script)})
 	for _, x := range []struct {
 		title string
 		all   []Common

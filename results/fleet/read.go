@@ -13,6 +13,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -32,7 +33,7 @@ func (f *Fleet) read(number int, at Place) *Pair {
 		j, err = in.ReadFiguresUpTo(MaxRuns)
 	}
 	if err != nil {
-		p.State, p.Problem = Unreadable, short(err.Error(), 300)
+		p.State, p.Problem, p.Fix = Unreadable, short(err.Error(), 300), short(fault.Fix(err), 300)
 		if errors.Is(err, fs.ErrNotExist) {
 			p.Problem = "there is no journal: no run was begun, or it is elsewhere"
 		}

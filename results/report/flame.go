@@ -3,9 +3,7 @@
 package report
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"html/template"
 )
 
@@ -16,7 +14,7 @@ var flameText string
 // and escapes every name; whoever makes a report of a folder hands them over.
 type Flames struct {
 	Style  template.CSS
-	Script template.JS // makes them answer; nothing else of the page may run
+	Script template.JS // makes them answer
 	Graphs []Flame
 }
 
@@ -28,10 +26,9 @@ type Flame struct {
 	Notes     []string
 }
 
-// scriptHash is a script's, as a Content-Security-Policy names it.
-func scriptHash(script template.JS) string {
-	h := sha256.Sum256([]byte(script))
-	return "sha256-" + base64.StdEncoding.EncodeToString(h[:])
+// InPage is the style that the report needs for its graphs.
+func (f *Flames) InPage() template.CSS {
+	return f.Style + " .flamegraph svg { width: 100%; min-width: 50rem; height: auto; background: #fff; } .flamegraph input { font: inherit; }"
 }
 
 // ProfiledEnd is an end of a cell whose runs have profiles.

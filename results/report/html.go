@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/csp"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -211,13 +212,13 @@ const fewRows = 24
 // FewAgainst tells whether the comparisons are few enough to be shown at once.
 func (v view) FewAgainst() bool { return len(v.Against) <= fewRows }
 
-// Hashes are those of the scripts that may run in the page: its own, and that of flame graphs.
-func (v view) Hashes() []string {
-	out := []string{scriptHash(v.Script)}
+// Policy is what the page may load and run: its own style and script, and those of flame graphs.
+func (v view) Policy() string {
+	styles, scripts := []string{string(v.Style)}, []string{string(v.Script)}
 	if v.Flames != nil {
-		out = append(out, scriptHash(v.Flames.Script))
+		styles, scripts = append(styles, string(v.Flames.InPage())), append(scripts, string(v.Flames.Script))
 	}
-	return out
+	return csp.Policy(styles, scripts)
 }
 
 // Power tells whether any cell has a power figure: the columns are left out

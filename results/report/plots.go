@@ -398,7 +398,32 @@ var namespaces = lazy.Regexp(`\s+xmlns(:xlink)?="[^"]*"`)
 func (f Figure) Inline() string {
 	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
 	head, rest, _ := strings.Cut(element, ">")
-	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + rest
+	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + withoutStyles(rest)
+}
+
+// withoutStyles is an SVG of the plot library's with attributes in the place of styles, which the
+// page's policy refuses. In texts its quotes are escaped.
+func withoutStyles(svg string) string {
+	var out strings.Builder
+	out.Grow(len(svg))
+	for {
+		before, rest, ok := strings.Cut(svg, `style="`)
+		out.WriteString(before)
+		if !ok {
+			return out.String()
+		}
+		styles, after, _ := strings.Cut(rest, `"`)
+		for between := ""; styles != ""; between = " " {
+			var style string
+			style, styles, _ = strings.Cut(styles, ";")
+			if name, value, ok := strings.Cut(style, ":"); ok {
+				for _, part := range [...]string{between, strings.TrimSpace(name), `="`, strings.TrimSpace(value), `"`} {
+					out.WriteString(part)
+				}
+			}
+		}
+		svg = after
+	}
 }
 
 // WritePlot writes a plot as a file of its own.

@@ -66,6 +66,11 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	if huge {
 		flags |= unix.MFD_HUGETLB | unix.MFD_HUGE_2MB
 	}
+	if !huge { // those have a pool of their own
+		if err := remedy.Room(remedy.UdmabufMemory, op, remedy.On{Bytes: int64(size)}); err != nil {
+			return err
+		}
+	}
 	failed := func(what string, err error) error {
 		return remedy.Error(remedy.UdmabufMemory, op+": "+what, err, remedy.On{Bytes: int64(size), Value: strconv.Itoa(hugepages.Pages(size)),
 			Facts: func(f remedy.Fact) (string, bool) { return "", huge && f == remedy.HugeAsked }})

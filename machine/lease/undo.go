@@ -144,9 +144,9 @@ func (u *undoing) afterwards(which []int, reports map[int]*StepReport) {
 }
 
 // again tries once more what could not be restored, and reports whether some of it could: what was
-// restored after it may have been in the way. ionic takes no tx-usecs but the rx-usecs that is set (ionic_set_coalesce of
-// ionic_ethtool.c), ice no channels while there is a rule (ice_set_channels of ice_ethtool.c,
-// Linux 7.2).
+// restored after it may have been in the way. ionic takes no tx-usecs but the rx-usecs that is set
+// (ionic_set_coalesce of ionic_ethtool.c), ice no channels while there is a rule (ice_set_channels
+// of ice_ethtool.c, Linux 7.2).
 func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 	for _, i := range slices.Backward(which) {
 		if reports[i] == nil || reports[i].Result != Failure || u.dry {

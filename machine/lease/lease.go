@@ -275,7 +275,8 @@ func (l *Lease) keeps(steps []Step) (out []Step, err error) {
 			switch ferr := l.find(&k); {
 			case ferr == nil:
 				out = append(out, k)
-			case busy(ferr): // it could be read at another time, and is not to be lost
+			case s.Name == hashing && errors.Is(ferr, nic.ErrTableHidden): // it is to be read next
+			case passing(ferr): // it could be read at another time, and is not to be lost
 				err = ferr
 			} // what cannot be read cannot be kept
 		}
@@ -367,7 +368,7 @@ func (l *Lease) unsettle() error {
 		switch now, err := patientGet(set); {
 		case err == nil && (now == s.became || now == s.Before):
 			s.became, n.Became[i] = "", ""
-		case busy(err): // whose it is must be known before it changes
+		case passing(err): // whose it is must be known before it changes
 			return err
 		}
 	}
@@ -393,7 +394,7 @@ func (l *Lease) keepAfter() error {
 		switch now, err := patientGet(set); {
 		case err == nil:
 			s.became, became[i] = now, now
-		case busy(err): // for all of them: what they become may be anything
+		case passing(err): // for all of them: what they become may be anything
 			return l.writeBecame(became)
 		}
 	}

@@ -32,10 +32,18 @@ func (l *Lease) withTables(steps []Step) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
+		if slices.ContainsFunc(out, show.same) {
+			continue
+		}
 		standing := l.standing()
 		at := slices.IndexFunc(standing, func(i int) bool { return l.journal.Steps[i].same(show) })
-		if slices.ContainsFunc(out, show.same) || (at < 0 || l.journal.Steps[standing[at]].Set != "on") && !l.where.tableHidden(s) {
-			continue
+		if at < 0 || l.journal.Steps[standing[at]].Set != "on" {
+			switch hidden, err := l.where.tableHidden(s); {
+			case err != nil:
+				return nil, err
+			case !hidden:
+				continue
+			}
 		}
 		if l.wantedOff(show) {
 			return nil, wantsOff(s.Dev)
@@ -76,14 +84,19 @@ func (l *Lease) unhide(dev string) error {
 	return l.Add(Want{dev, hashing, "on"})
 }
 
-// tableHidden reports whether the RSS table of a step's interface does not show.
-func (p *places) tableHidden(s Step) bool {
+// tableHidden reports whether the RSS table of a step's interface does not show. Its error is one
+// that may pass: who goes on without knowing may lose the table.
+func (p *places) tableHidden(s Step) (bool, error) {
 	s.Name = "rss"
 	set, err := p.setting(s)
 	if err == nil {
-		_, err = set.Get()
+		_, err = patientGet(set)
 	}
-	return errors.Is(err, nic.ErrTableHidden)
+	hidden := errors.Is(err, nic.ErrTableHidden)
+	if !hidden && passing(err) {
+		return false, err
+	}
+	return hidden, nil
 }
 
 // reveal turns rx-hashing on before the steps that need to know the table are planned, and
@@ -134,7 +147,11 @@ func (u *undoing) tables(s Step, which []int) []int {
 func (u *undoing) show(shows []int) {
 	for _, i := range shows {
 		s := u.journal.Steps[i]
-		if set, err := u.where.setting(s); err == nil && !u.dry && u.where.tableHidden(s) {
+		set, err := u.where.setting(s)
+		if err != nil || u.dry {
+			continue
+		}
+		if hidden, _ := u.where.tableHidden(s); hidden { // an error is met again by who reads the table
 			_ = set.Set(s.Set)
 		}
 	}

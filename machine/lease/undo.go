@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/cmdline"
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/setting"
 	"golang.org/x/sys/unix"
 )
@@ -144,8 +145,8 @@ func (u *undoing) afterwards(which []int, reports map[int]*StepReport) {
 
 // again tries once more what could not be restored, and reports whether some of it could: what was
 // restored after it may have been in the way. ionic takes no tx-usecs but the rx-usecs that is set
-// (ionic_set_coalesce of ionic_ethtool.c), ice no channels while there is a rule
-// (ice_set_channels of ice_ethtool.c, Linux 7.2).
+// (ionic_set_coalesce of ionic_ethtool.c), ice no channels while there is a rule (ice_set_channels
+// of ice_ethtool.c, Linux 7.2).
 func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 	for _, i := range slices.Backward(which) {
 		if reports[i] == nil || reports[i].Result != Failure || u.dry {
@@ -266,6 +267,15 @@ const again = 20 * time.Millisecond
 // busy reports whether it helps to try again.
 func busy(err error) bool { return errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EAGAIN) }
 
+// passing reports whether another time may give another answer: unlike of a driver that cannot.
+func passing(err error) bool {
+	var errno unix.Errno
+	if errors.Is(err, nic.ErrTableHidden) {
+		return true
+	}
+	return errors.As(err, &errno) && !slices.Contains([]unix.Errno{unix.EOPNOTSUPP, unix.EINVAL, unix.ENOENT, unix.EPERM, unix.ENODEV}, errno)
+}
+
 // patience is how long one undoing waits in all for what is busy: a driver that hangs is busy for
 // each of its settings, of which there are some for each queue.
 var patience = 4 * freeWithin
@@ -385,18 +395,30 @@ func (u *undoing) note(which []int, reports map[int]*StepReport) {
 	if u.dry {
 		return
 	}
-	var l line
+	l := line{Became: map[int]string{}}
 	for _, i := range which {
-		switch reports[i].Result {
-		case Restored, Already, Gone:
-			u.journal.Steps[i].state = undone
+		s := &u.journal.Steps[i]
+		switch r := reports[i].Result; {
+		case s.Keep && (r == Restored || r == Already) && u.owesDisturber(*s, which, reports):
+			s.became, l.Became[i] = s.Before, s.Before
+		case r == Restored, r == Already, r == Gone:
+			s.state = undone
 			l.Undone = append(l.Undone, i)
-		case Changed:
-			u.journal.Steps[i].state = left
+		case r == Changed:
+			s.state = left
 			l.Left = append(l.Left, i)
 		}
 	}
 	if u.file != nil {
 		_ = u.file.write(l)
 	}
+}
+
+// owesDisturber reports whether something is still to be undone that may then disturb a setting
+// that is kept: this is owed as long.
+func (u *undoing) owesDisturber(kept Step, which []int, reports map[int]*StepReport) bool {
+	return slices.ContainsFunc(which, func(i int) bool {
+		s := u.journal.Steps[i]
+		return !s.Keep && s.Dev == kept.Dev && disturbs(s.Name) && reports[i].Result == Failure
+	})
 }

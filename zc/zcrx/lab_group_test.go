@@ -45,4 +45,6 @@ func TestLabGroupLinear(t *testing.T) {
 }
 
 // groups are the flows of one queue.
-func groups(t testing.TB, mib int) []labtest.Transfer { return labtest.Groups(t, mib, labtest.Opener(zcrx.New)) }
+func groups(t testing.TB, mib int) []labtest.Transfer {
+	return labtest.Groups(t, mib, labtest.Opener(zcrx.New))
+}

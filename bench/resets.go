@@ -62,7 +62,7 @@ func (f port) foretell(names []string) string {
 		has = fmt.Sprintf("%s has an ntuple rule of others", plaintext.Line(f.dev))
 	}
 	list := strings.Join(resets, ", ")
-	const look = "ethtool -n shows them now; "
+	look := "note them first (ethtool -n " + plaintext.Word(f.dev) + ", which shows the rules of some drivers in part only); "
 	switch {
 	case len(resets) == 0:
 		return ""

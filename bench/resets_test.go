@@ -39,7 +39,7 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 		rules  int
 		want   string
 	}{
-		"idpf":     {"idpf", 2, "warning: SUT: eth0 has 2 ntuple rules of others: these settings reset all queues (ring rx), and idpf then lists the rules but no longer applies them: ethtool -n"},
+		"idpf":     {"idpf", 2, "warning: SUT: eth0 has 2 ntuple rules of others: these settings reset all queues (ring rx), and idpf then lists the rules but no longer applies them: note them first (ethtool -n eth0, "},
 		"the lab":  {"softnic(idpf)", 1, "warning: SUT: eth0 has an ntuple rule of others: these settings reset all queues (ring rx), and"},
 		"no rules": {"idpf", 0, ""},
 		"ice":      {"ice", 2, ""}, // which holds channels only
@@ -52,7 +52,7 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if got := (port{"eth0", "ice", 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got, "eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: ethtool -n") {
+	if got := (port{"eth0", "ice", 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got, "eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: note them first (ethtool -n eth0, ") {
 		t.Error(got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -85,7 +86,8 @@ func (s Support) doubts(sut, tg string) (lines []string) {
 	}{{sut, s.RX}, {tg, s.TX}} {
 		for _, m := range x.modes {
 			if m.Doubt != "" {
-				lines = append(lines, fmt.Sprintf("%s%s: %s: %s; %s", warns, x.host, m.Name, m.Doubt, m.Fix))
+				do := strings.TrimPrefix(m.Fix, "run it: ") // which is what happens
+				lines = append(lines, fmt.Sprintf("%s%s: %s: %s; %s", warns, x.host, m.Name, m.Doubt, do))
 			}
 		}
 	}

@@ -38,3 +38,28 @@ func TestAttempt(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A doubt is told once: the attempt says where.
+func TestDoubtIsToldOnce(t *testing.T) {
+	doubt := &fault.Doubt{Mode: "zcrx", Why: "nobody knows", How: "run it"}
+	got := attempt(doubt, []wire.Check{{Name: "kernel", Status: "ok"}, {Name: "memory providers", Status: "warn", Found: "nobody knows", Fix: "run it"}})
+	if got.Status != "warn" || got.Found != "only a run can tell: see memory providers" || got.Fix != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := attempt(doubt, nil); got.Status != "warn" || got.Found != "nobody knows" || got.Fix != "run it" {
+		t.Errorf("told nowhere else: %+v", got)
+	}
+}
+
+// What works is not lacking for the table of drivers.
+func TestAttemptOverrulesTable(t *testing.T) {
+	table := func() []wire.Check {
+		return []wire.Check{{Name: "driver", Status: "lacking", Found: "idpf", Fix: "another NIC"}}
+	}
+	if got := overruled(nil, table())[0]; got.Status != "warn" || got.Fix != "" || got.Found != "idpf: not known to do it, but the attempt works" {
+		t.Errorf("%+v", got)
+	}
+	if got := overruled(unix.EOPNOTSUPP, table())[0]; got != table()[0] {
+		t.Errorf("%+v", got)
+	}
+}

@@ -36,7 +36,7 @@ type Card struct {
 	Since  string // the first kernel in which its queues take an application's memory; "": none
 	Takes  bool   // they do so in this one, as far as the table knows
 
-	Perhaps bool // this kernel is older, but may have parts of later ones
+	Perhaps bool // this kernel is older, but may have parts of later ones, or the driver is not its own
 }
 
 // Look finds it out.

@@ -42,20 +42,22 @@ func (f *facts) driverTable() wire.Check {
 		since, can = d.Sends, "that sends from a dmabuf"
 	}
 	c := wire.Check{Found: f.driver.Name, Needed: "bnxt_en, mlx5_core, gve (DQO-RDA), fbnic or netkit", Status: "ok"}
-	upstream := driver.Upstream(f.kernel) && !f.foreign
+	upstream := driver.Upstream(f.kernel)
 	switch {
 	case f.driver.Name == "":
 		c.Status, c.Found = "warn", "the driver does not give its name"
 	case !d.Known():
-		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see the memory provider check"
+		c.Status, c.Found = "warn", f.driver.Name+", which is not in the table: see memory providers"
 	case since == "" && (older(driver.ReadIn, f.kernel) || f.unrefused()):
-		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+driver.ReadIn+": the rungs above decide"
+		c.Status, c.Found = "warn", f.driver.Name+", which could not in Linux "+driver.ReadIn+": see memory providers"
 	case since == "":
 		c.Status, c.Fix = "lacking", "use a NIC with a driver "+can+" (docs/nics.md)"
+	case f.foreign:
+		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but its module did not come with this kernel: a run tells"
 	case older(f.kernel, since) && upstream:
 		c.Status, c.Fix = "lacking", "use Linux "+since+" or later: since then this driver can"
 	case older(f.kernel, since):
-		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but this kernel, or this driver, may have parts of later ones: a run tells"
+		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but this kernel may have parts of later ones: a run tells"
 	}
 	if len(d.Notes) > 0 {
 		c.Found += " (" + strings.Join(d.Notes, "; ") + ")"

@@ -108,6 +108,7 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		"old kernel":         {"kernel", "lacking", "", "use Linux 6.15", func(f *facts) { f.kernel = "6.14.9" }},
 		"old, of a vendor":   {"kernel", "warn", "", "use Linux 6.15", func(f *facts) { f.kernel = "5.14.0-503.11.1.el9_5.x86_64" }},
 		"old for the driver": {"driver", "lacking", "", "use Linux 6.17", func(f *facts) { f.kernel = "6.16.0"; f.driver.Name = "mlx5_core" }},
+		"of its maker":       {"driver", "warn", "", "", func(f *facts) { f.driver.Name, f.foreign = "mlx5_core", true }},
 		"unknown driver":     {"driver", "warn", "", "", func(f *facts) { f.driver.Name = "new_nic" }},
 		"no capability":      {"capability", "lacking", "EPERM", "run as root", func(f *facts) { f.caps = wire.Check{Status: "warn", Found: "none", Fix: "run as root"} }},
 		"no split":           {"header split", "lacking", "EOPNOTSUPP", "another NIC", func(f *facts) { f.splitErr = refused(unix.EOPNOTSUPP, "use another NIC") }},

@@ -177,7 +177,10 @@ func (d *diagnosis) print(w io.Writer) {
 	for _, m := range d.Modes {
 		d.printLadder(w, m)
 	}
-	fmt.Fprintf(w, "\ncan run here: rx %s; tx %s\n", d.running(stream.RX), d.running(stream.TX))
+	fmt.Fprintf(w, "\ncan run here: rx %s; tx %s\n", d.running(stream.RX, false), d.running(stream.TX, false))
+	if rx, tx := d.running(stream.RX, true), d.running(stream.TX, true); rx != "none" || tx != "none" {
+		fmt.Fprintf(w, "only a run can tell: rx %s; tx %s\n", rx, tx)
+	}
 }
 
 // printCheck prints a check, and what to do about one that is not ok.
@@ -197,8 +200,11 @@ func printCheck(w io.Writer, indent string, c wire.Check) {
 // not there.
 func (d *diagnosis) printLadder(w io.Writer, m wire.Ladder) {
 	verdict := "supported"
-	if !m.Supported {
+	switch {
+	case !m.Supported:
 		verdict = "unsupported"
+	case m.Doubt != "":
+		verdict = "in doubt"
 	}
 	fmt.Fprintf(w, "\n%s %-12s %-11s  %s\n", m.Role, m.Name, verdict, m.Summary)
 	for _, c := range m.Rungs {
@@ -211,11 +217,11 @@ func (d *diagnosis) printLadder(w io.Writer, m wire.Ladder) {
 	}
 }
 
-// running lists the modes of a role that can run.
-func (d *diagnosis) running(role stream.Role) string {
+// running lists the modes of a role that can run, or of which only a run can tell.
+func (d *diagnosis) running(role stream.Role, doubtful bool) string {
 	var names []string
 	for _, m := range d.Modes {
-		if m.Role == role && m.Supported {
+		if m.Role == role && m.Supported && (m.Doubt != "") == doubtful {
 			names = append(names, m.Name)
 		}
 	}

@@ -85,7 +85,7 @@ func aboutCards(cards []doctor.Card) string {
 		case c.Takes:
 			what = "can do zcrx and devmem, judging by its driver's name"
 		case c.Perhaps:
-			what = "may do zcrx and devmem, which its driver does from Linux " + c.Since + " on: this kernel may have parts of later ones"
+			what = "may do zcrx and devmem, which its driver does from Linux " + c.Since + " on: this kernel, or this driver, is not Linux's own"
 		case c.Since != "":
 			what = "could do zcrx and devmem from Linux " + c.Since + " on"
 		case c.Known:

@@ -30,6 +30,7 @@ func TestRefusalsAsTheKernelMeansThem(t *testing.T) {
 		"no huge pages":     {UdmabufMemory, unix.ENODEV, On{}, "2 MiB"},
 		"udmabuf missing":   {UdmabufOpen, unix.ENODEV, On{}, "modprobe udmabuf"},
 		"a sysctl of root":  {FileSysctl, unix.EACCES, On{}, "user 0 of the host"},
+		"idpf keeps a rule": {RuleDelete, unix.EIO, On{}, "zcbench restore"},
 		"ionic's TX":        {CoalesceSet, unix.EINVAL, has(IonicTX), "dmesg"},
 		"rules and ice":     {ChannelsSet, unix.EOPNOTSUPP, has(RulesSet), "ethtool -N eth0 delete N"},
 		"XDP and channels":  {ChannelsSet, unix.EINVAL, has(XDPAttached), "virtio_net"},

@@ -106,7 +106,7 @@ func ruleRows() []Row {
 				Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down", Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_srxclsrlins"},
 			Row{Errno: unix.EAGAIN, Cause: "the driver is resetting the NIC", Do: "run zcbench again when DEV is back", Look: "dmesg",
 				Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt_ethtool.c: bnxt_add_ntuple_cls_rule"},
-			Row{Errno: unix.EOPNOTSUPP, If: told(NoIPv6Rules, fromDriver), Cause: "idpf has rules for IPv4 only", Do: useIPv4, Look: "ethtool -i DEV",
+			Row{Errno: unix.EOPNOTSUPP, If: told(NoIPv6Rules, fromDriver), Cause: "idpf has rules for IPv4 only", Do: useIPv4,
 				Kernel: "drivers/net/ethernet/intel/idpf/idpf_virtchnl.c: idpf_sideband_flow_type_ena"},
 			Row{Errno: unix.EOPNOTSUPP, If: told(NTupleOff, fromFeatures), Cause: "the driver takes no rules without ntuple",
 				Do: "turn ntuple on: " + ntupleOn, Look: "ethtool -k DEV", Effect: Undoable, Undo: noNTuple,
@@ -135,6 +135,9 @@ func ruleRows() []Row {
 				Do: "nothing is left to be done: the rule is gone", Look: "ethtool -n DEV", Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_fs_ethtool.c: mlx5e_ethtool_flow_remove"},
 			Row{Errno: unix.EINVAL, Cause: "the rule is not there (fbnic, gve), or the driver made it itself, for aRFS (bnxt)",
 				Do: "nothing is left to be done: zcbench has no rule there", Look: "ethtool -n DEV", Kernel: "drivers/net/ethernet/meta/fbnic/fbnic_ethtool.c: fbnic_set_cls_rule_del"},
+			Row{Errno: unix.EIO, Cause: "the device, which is the hypervisor's, does not delete the rule (idpf): it may have none any more, since all queues were reset",
+				Do: "run zcbench restore later; a rule that stays listed goes when the driver is loaded anew", Look: "ethtool -n DEV, or dmesg,",
+				Kernel: "drivers/net/ethernet/intel/idpf/idpf_ethtool.c: idpf_del_flow_steer"},
 			Row{Errno: unix.EOPNOTSUPP, If: told(NTupleOff, fromFeatures), Cause: "somebody has turned ntuple off, and with it the rule",
 				Do: "nothing is left to be done as long as ntuple is off", Look: "ethtool -k DEV", Kernel: "drivers/net/ethernet/google/gve/gve_ethtool.c: gve_set_rxnfc"}),
 	)

@@ -61,7 +61,7 @@ bool sn_engine_run(struct sn_channel *ch)
 		n++;
 	}
 	if (n && txq->running)
-		sn_raise(ch);
+		sn_raise(ch->nv);
 	spin_unlock(&txq->lock);
 	return n;
 }

@@ -18,7 +18,7 @@ unsigned int sn_carrier_ms = 100;
 bool sn_no_rss;
 
 /*
- * gve of 6.11 to 6.17: no rx-gro-hw, which came with 7.1, but LRO, off at first
+ * gve of 6.10 to 6.17: no rx-gro-hw, which came with 7.1, but LRO, off at first
  * (gve_adminq_describe_device), and no say in the size of buffers: 2048, and 4096 where headers
  * are split (gve_get_pkt_buf_size, gve_main.c of 6.12).
  */
@@ -184,6 +184,12 @@ int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
 
 /* ---- queues ---- */
 
+/* NAPIs of queues that receive. */
+static unsigned int rx_napis(const struct sn_dev *sn)
+{
+	return min(sn->napis, sn->netdev->real_num_rx_queues);
+}
+
 /*
  * gve_rx_queue_stop and gve_rx_queue_start, gve_main.c: to stop or start one queue all must
  * rest, without a carrier (gve_turndown, gve_turnup_and_check_status). The driver has all but
@@ -192,24 +198,23 @@ int sn_gve_set_features(struct net_device *dev, netdev_features_t features)
  */
 int sn_gve_turndown(struct sn_dev *sn, int idx)
 {
-	int i;
+	unsigned int i;
 
 	if (idx == 0)
 		return -ERANGE;
 	sn_link_lose(sn);
-	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
-		if (i != idx)
-			sn_rx_stop(&sn->ch[i]);
+	for (i = 0; i < rx_napis(sn); i++)
+		sn_napi_stop(&sn->nv[i]);
 	return 0;
 }
 
 /* In the order of queues, whose NAPIs have other numbers from then on, that of @idx too. */
 void sn_gve_turnup(struct sn_dev *sn)
 {
-	int i;
+	unsigned int i;
 
-	for (i = 0; i < sn->netdev->real_num_rx_queues; i++)
-		sn_rx_start(&sn->ch[i]);
+	for (i = 0; i < rx_napis(sn); i++)
+		sn_napi_start(&sn->nv[i]);
 	sn_link_return(sn, 0);
 }
 

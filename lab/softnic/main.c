@@ -41,6 +41,10 @@ bool sn_no_napi;
 module_param_named(no_napi, sn_no_napi, bool, 0644);
 MODULE_PARM_DESC(no_napi, "do not tell which NAPI serves queues that are opened from now on (default off)");
 
+unsigned int sn_napis;
+module_param_named(napis, sn_napis, uint, 0644);
+MODULE_PARM_DESC(napis, "NAPI instances that queues share which are opened from now on, queue i at i % napis (default 0: one each)");
+
 unsigned int sn_unsplit;
 module_param_named(unsplit, sn_unsplit, uint, 0644);
 MODULE_PARM_DESC(unsplit, "leave headers in front of the payload of every so many TCP packets in spite of header split; with memory of a provider they are lost (default 0: none)");

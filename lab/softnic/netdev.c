@@ -89,19 +89,41 @@ static void set_napi(struct sn_channel *ch, struct napi_struct *napi)
 		netif_queue_set_napi(dev, ch->idx, NETDEV_QUEUE_TYPE_TX, napi);
 }
 
-static void channel_up(struct sn_channel *ch)
+/* NAPI @nv, and the channels that it serves. */
+static void napi_up(struct sn_napi *nv)
 {
-	struct net_device *dev = ch->sn->netdev;
+	struct net_device *dev = nv->sn->netdev;
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
 
 	if (sn_is_gve())	/* gve_add_napi of gve_utils.c: what was set of it is forgotten */
-		netif_napi_add_locked(dev, &ch->napi, sn_poll);
+		netif_napi_add_locked(dev, &nv->napi, sn_poll);
 	else
-		netif_napi_add_config_locked(dev, &ch->napi, sn_poll, ch->idx);
-	set_napi(ch, &ch->napi);
-	sn_rx_start(ch);
-	spin_lock_bh(&ch->tx.lock);
-	WRITE_ONCE(ch->tx.running, true);
-	spin_unlock_bh(&ch->tx.lock);
+		netif_napi_add_config_locked(dev, &nv->napi, sn_poll, nv->idx);
+	sn_each_channel(nv, i) {
+		ch[i].nv = nv;
+		set_napi(&ch[i], &nv->napi);
+	}
+	sn_napi_start(nv);
+	sn_each_channel(nv, i) {
+		spin_lock_bh(&ch[i].tx.lock);
+		WRITE_ONCE(ch[i].tx.running, true);
+		spin_unlock_bh(&ch[i].tx.lock);
+	}
+}
+
+static void napi_down(struct sn_napi *nv)
+{
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
+
+	sn_napi_stop(nv);
+	sn_each_channel(nv, i) {
+		sn_rx_detach(&ch[i]);
+		sn_tx_flush(&ch[i]);
+		set_napi(&ch[i], NULL);
+	}
+	__netif_napi_del_locked(&nv->napi);
 }
 
 /* The engine takes nothing more, and NAPI wakes nobody who would send more. */
@@ -112,20 +134,14 @@ static void channel_halt(struct sn_channel *ch)
 	spin_unlock_bh(&ch->tx.lock);
 }
 
-static void channel_down(struct sn_channel *ch)
-{
-	sn_rx_stop(ch);
-	sn_tx_flush(ch);
-	set_napi(ch, NULL);
-	__netif_napi_del_locked(&ch->napi);
-}
-
 static void sn_up(struct sn_dev *sn)
 {
-	unsigned int i;
+	unsigned int i, napis = READ_ONCE(sn_napis);
 
-	for (i = 0; i < channels(sn); i++)
-		channel_up(&sn->ch[i]);
+	sn->open = channels(sn);
+	sn->napis = napis ? min(napis, sn->open) : sn->open;
+	for (i = 0; i < sn->napis; i++)
+		napi_up(&sn->nv[i]);
 	/* Not merely started: packets may have waited since a ring was full (bnxt_tx_enable). */
 	netif_tx_wake_all_queues(sn->netdev);
 }
@@ -134,12 +150,12 @@ static void sn_down(struct sn_dev *sn)
 {
 	unsigned int i;
 
-	for (i = 0; i < channels(sn); i++)
+	for (i = 0; i < sn->open; i++)
 		channel_halt(&sn->ch[i]);
 	synchronize_net();	/* a poll that has not seen it (bnxt_tx_disable) */
 	netif_tx_disable(sn->netdev);
-	for (i = 0; i < channels(sn); i++)
-		channel_down(&sn->ch[i]);
+	for (i = 0; i < sn->napis; i++)
+		napi_down(&sn->nv[i]);
 	synchronize_net();
 }
 
@@ -310,7 +326,9 @@ static void init_channel(struct sn_dev *sn, unsigned int idx)
 	ch->idx = idx;
 	spin_lock_init(&ch->rx.lock);
 	spin_lock_init(&ch->tx.lock);
-	sn_irq_init(ch);
+	sn->nv[idx].sn = sn;
+	sn->nv[idx].idx = idx;
+	sn_irq_init(&sn->nv[idx]);
 }
 
 /* Create a device that is not yet registered. */

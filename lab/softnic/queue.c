@@ -95,34 +95,52 @@ void sn_rx_mem_free(struct sn_rx_mem *m)
 }
 
 /*
- * The channel's memory is in place and its NAPI added: let it run. The interrupt is masked
- * until the first poll is done.
+ * The memory of the channels that @nv serves is in place and its NAPI added: let them run. The
+ * interrupt is masked until the first poll is done.
  */
-void sn_rx_start(struct sn_channel *ch)
+void sn_napi_start(struct sn_napi *nv)
 {
-	u32 i;
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
+	u32 p;
 
-	for (i = 0; i < ch->rx.mem.npools; i++)
-		page_pool_enable_direct_recycling(ch->rx.mem.pp[i], &ch->napi);
-	napi_enable_locked(&ch->napi);
-	spin_lock_bh(&ch->rx.lock);
-	ch->rx.starts++;
-	ch->rx.running = true;
-	/* Fills the ring, and cleans up what was sent while NAPI was off. */
-	napi_schedule(&ch->napi);
-	spin_unlock_bh(&ch->rx.lock);
+	sn_each_channel(nv, i)
+		for (p = 0; p < ch[i].rx.mem.npools; p++)
+			page_pool_enable_direct_recycling(ch[i].rx.mem.pp[p], &nv->napi);
+	napi_enable_locked(&nv->napi);
+	sn_each_channel(nv, i) {
+		spin_lock_bh(&ch[i].rx.lock);
+		ch[i].rx.starts++;
+		ch[i].rx.running = true;
+		spin_unlock_bh(&ch[i].rx.lock);
+	}
+	/* Fills the rings, and cleans up what was sent while NAPI was off. */
+	local_bh_disable();
+	napi_schedule(&nv->napi);
+	local_bh_enable();
 }
 
-void sn_rx_stop(struct sn_channel *ch)
+/* All channels that @nv serves rest, with their memory. */
+void sn_napi_stop(struct sn_napi *nv)
+{
+	struct sn_channel *ch = nv->sn->ch;
+	unsigned int i;
+
+	sn_each_channel(nv, i) {
+		spin_lock_bh(&ch[i].rx.lock);
+		ch[i].rx.stops++;
+		ch[i].rx.running = false;
+		spin_unlock_bh(&ch[i].rx.lock);
+	}
+	napi_disable_locked(&nv->napi);
+	sn_irq_mask(nv);	/* nobody is left who would unmask it */
+}
+
+/* The channel rests, and its memory is to go. */
+void sn_rx_detach(struct sn_channel *ch)
 {
 	u32 i;
 
-	spin_lock_bh(&ch->rx.lock);
-	ch->rx.stops++;
-	ch->rx.running = false;
-	spin_unlock_bh(&ch->rx.lock);
-	napi_disable_locked(&ch->napi);
-	sn_irq_mask(ch);	/* nobody is left who would unmask it */
 	for (i = 0; i < ch->rx.mem.npools; i++)
 		page_pool_disable_direct_recycling(ch->rx.mem.pp[i]);
 }
@@ -140,6 +158,10 @@ static void queue_mem_free(struct net_device *dev, void *mem)
 	sn_rx_mem_free(mem);
 }
 
+/*
+ * Queues that share the NAPI rest from stop to start, as fbnic_queue_stop and fbnic_queue_start
+ * have it of a vector (meta/fbnic/fbnic_txrx.c). What they hold stays; fbnic throws it away.
+ */
 static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
@@ -150,7 +172,7 @@ static int queue_start(struct net_device *dev, struct netdev_queue_config *qcfg,
 	if (sn_is_gve())
 		sn_gve_turnup(sn);
 	else
-		sn_rx_start(ch);
+		sn_napi_start(ch->nv);
 	return 0;
 }
 
@@ -158,11 +180,15 @@ static int queue_stop(struct net_device *dev, void *mem, int idx)
 {
 	struct sn_dev *sn = netdev_priv(dev);
 	struct sn_channel *ch = &sn->ch[idx];
-	int err = sn_is_gve() ? sn_gve_turndown(sn, idx) : 0;
+	int err = 0;
 
+	if (sn_is_gve())
+		err = sn_gve_turndown(sn, idx);
+	else
+		sn_napi_stop(ch->nv);
 	if (err)
 		return err;
-	sn_rx_stop(ch);
+	sn_rx_detach(ch);
 	*(struct sn_rx_mem *)mem = ch->rx.mem;
 	memset(&ch->rx.mem, 0, sizeof(ch->rx.mem));
 	return 0;

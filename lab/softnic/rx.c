@@ -114,7 +114,7 @@ static struct sk_buff *build(struct sn_channel *ch, struct sn_rx_mem *m, struct 
 
 	if (unlikely(cqe->unsplit) && drop_unsplit(ch, m, cqe))
 		return NULL;
-	skb = napi_alloc_skb(&ch->napi, head_len);
+	skb = napi_alloc_skb(&ch->nv->napi, head_len);
 	if (skb && cqe->bufs && !cqe->split) {
 		struct sn_rx_buf *b = &m->bufs[m->give & m->buf_mask];
 
@@ -160,14 +160,12 @@ static void describe(struct sn_channel *ch, struct sk_buff *skb, const struct sn
 	skb->protocol = eth_type_trans(skb, dev);
 }
 
-int sn_poll(struct napi_struct *napi, int budget)
+/* Hand up to @budget packets up, and post new buffers. Returns how many there were. */
+static int poll_rx(struct sn_channel *ch, int budget)
 {
-	struct sn_channel *ch = container_of(napi, struct sn_channel, napi);
 	struct sn_rx_mem *m = &ch->rx.mem;
-	struct sn_dev *peer = ch->sn->peer;
 	int work = 0;
 
-	sn_tx_clean(ch, budget);
 	while (work < budget && m->cq_cons != smp_load_acquire(&m->cq_prod)) {
 		u32 i = m->cq_cons & m->cqe_mask;
 		struct sn_rx_cqe *cqe = &m->cqes[i];
@@ -177,7 +175,7 @@ int sn_poll(struct napi_struct *napi, int budget)
 			sn_burn(&ch->rx);
 		if (skb) {
 			describe(ch, skb, cqe);
-			napi_gro_receive(napi, skb);
+			napi_gro_receive(&ch->nv->napi, skb);
 		}
 		/* The slot's contents have been copied: the engine may have it again. */
 		smp_store_release(&m->cq_cons, m->cq_cons + 1);
@@ -185,9 +183,26 @@ int sn_poll(struct napi_struct *napi, int budget)
 	}
 	if (budget)
 		sn_rx_refill(ch);
+	return work;
+}
+
+/* Each queue has the whole budget, as with fbnic_poll, meta/fbnic/fbnic_txrx.c. */
+int sn_poll(struct napi_struct *napi, int budget)
+{
+	struct sn_napi *nv = container_of(napi, struct sn_napi, napi);
+	struct sn_dev *peer = nv->sn->peer;
+	unsigned int i;
+	int work = 0;
+
+	sn_each_channel(nv, i) {
+		sn_tx_clean(&nv->sn->ch[i], budget);
+		work += poll_rx(&nv->sn->ch[i], budget);
+	}
 	if (READ_ONCE(peer->stalled))
 		sn_engine_kick(peer);
-	if (work < budget && napi_complete_done(napi, work))
-		sn_irq_unmask(ch);
+	if (work >= budget)
+		return budget;
+	if (napi_complete_done(napi, work))
+		sn_irq_unmask(nv);
 	return work;
 }

@@ -399,7 +399,7 @@ bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d)
 	if (ch->rx.running) {
 		done = deliver_locked(to, &ch->rx, d, &f, hdr, hash, ports);
 		/* Also when it waits: NAPI may find new buffers. */
-		sn_raise(ch);
+		sn_raise(ch->nv);
 	} else {
 		WRITE_ONCE(to->link_drops, to->link_drops + 1);
 	}

@@ -147,16 +147,29 @@ struct sn_rxq {
 	u64		starts, stops;	/* of the queue */
 };
 
-/* One channel: an RX queue, a TX queue and the NAPI that serves both. */
+/* One channel: an RX queue and a TX queue, which one NAPI serves. */
 struct sn_channel {
 	struct sn_dev	*sn;
 	unsigned int	idx;
 	struct sn_rxq	rx;
 	struct sn_txq	tx;
+	struct sn_napi	*nv;		/* who polls both: changes while they are closed */
+} ____cacheline_aligned;
+
+/*
+ * A NAPI and its interrupt, of one channel or of several: those of its number, and of every
+ * sn_dev.napis from there (fbnic_alloc_napi_vectors, meta/fbnic/fbnic_txrx.c).
+ */
+struct sn_napi {
+	struct sn_dev	*sn;
+	unsigned int	idx;
 	struct napi_struct napi;
 	call_single_data_t irq;
 	unsigned long	irq_state;	/* irq.c */
 } ____cacheline_aligned;
+
+/* Each channel that @nv serves, by its number. */
+#define sn_each_channel(nv, i) for (i = (nv)->idx; i < (nv)->sn->open; i += (nv)->sn->napis)
 
 /* ---- steering: one immutable snapshot, replaced as a whole (steer.c) ---- */
 
@@ -216,7 +229,9 @@ struct sn_dev {
 	u64		engine_packets, engine_sleeps;
 	u64		steer_drops, link_drops;
 	struct sn_steer __rcu *steer;
+	unsigned int	open, napis;	/* channels when they were opened, NAPIs that serve them */
 	struct sn_channel ch[SN_QUEUES_MAX];
+	struct sn_napi	nv[SN_QUEUES_MAX];
 };
 
 /*
@@ -231,6 +246,7 @@ static inline bool sn_reachable(const struct sn_dev *sn, dma_addr_t addr)
 /* main.c: module parameters */
 extern bool sn_inline;
 extern bool sn_no_napi;
+extern unsigned int sn_napis;
 extern unsigned int sn_unsplit;
 extern unsigned int sn_copybreak;
 int sn_irq_cpu(unsigned int queue);
@@ -267,10 +283,10 @@ void sn_engine_set_cpu(struct sn_dev *sn);
 void sn_dma_read(const struct sn_dev *sn, const struct sn_tx_desc *d, u32 off, void *to, u32 len);
 
 /* irq.c */
-void sn_irq_init(struct sn_channel *ch);
-void sn_raise(struct sn_channel *ch);
-void sn_irq_mask(struct sn_channel *ch);
-void sn_irq_unmask(struct sn_channel *ch);
+void sn_irq_init(struct sn_napi *nv);
+void sn_raise(struct sn_napi *nv);
+void sn_irq_mask(struct sn_napi *nv);
+void sn_irq_unmask(struct sn_napi *nv);
 
 /* segment.c */
 bool sn_deliver(struct sn_dev *to, struct sn_tx_desc *d);
@@ -303,8 +319,9 @@ static inline struct page_pool *sn_pool(const struct sn_rx_mem *m, u32 i)
 const struct netdev_queue_mgmt_ops *sn_queue_ops(void);
 int sn_rx_mem_alloc(struct sn_dev *sn, struct netdev_queue_config *qcfg, struct sn_rx_mem *m, int idx, u32 size);
 void sn_rx_mem_free(struct sn_rx_mem *m);
-void sn_rx_start(struct sn_channel *ch);
-void sn_rx_stop(struct sn_channel *ch);
+void sn_napi_start(struct sn_napi *nv);
+void sn_napi_stop(struct sn_napi *nv);
+void sn_rx_detach(struct sn_channel *ch);
 
 /* imitate.c */
 enum sn_model {

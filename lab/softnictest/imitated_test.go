@@ -185,14 +185,9 @@ func incomingNAPI(t testing.TB, c net.Conn) (id int) {
 // packets still tell its number.
 func TestLabImitatedNoNAPI(t *testing.T) {
 	imitates(t)
-	reopen := func() {
-		setLink(t, false)
-		setLink(t, true)
-		awaitCarrier(t)
-	}
-	t.Cleanup(reopen) // once the parameter is what it was: see below
+	t.Cleanup(func() { reopen(t) }) // once the parameter is what it was: see below
 	param(t, "no_napi", "Y")
-	reopen()
+	reopen(t)
 	if got := queueNAPIs(t); len(got) == 0 || slices.ContainsFunc(got, func(id uint32) bool { return id != 0 }) {
 		t.Errorf("the kernel tells NAPI instances %v of the RX queues", got)
 	}
@@ -213,9 +208,123 @@ func TestLabImitatedNoNAPI(t *testing.T) {
 		t.Error("SO_INCOMING_NAPI_ID is 0")
 	}
 	param(t, "no_napi", "N")
-	reopen()
+	reopen(t)
 	if got := queueNAPIs(t); slices.Contains(got, 0) {
 		t.Errorf("without the parameter: %v", got)
+	}
+}
+
+// reopen opens all queues of the receiver anew.
+func reopen(t testing.TB) {
+	t.Helper()
+	setLink(t, false)
+	setLink(t, true)
+	awaitCarrier(t)
+}
+
+// Two queues share a NAPI instance each: the kernel tells it of both and of their page pools, their
+// packets have its number, and one of them does not restart without the other.
+func TestLabImitatedSharedNAPI(t *testing.T) {
+	m := imitates(t)
+	t.Cleanup(func() { reopen(t) }) // once the parameter is what it was
+	param(t, "napis", "2")
+	reopen(t)
+	q := sharing(t)
+	t.Cleanup(func() { do(t, rx.NS, func() error { return setRSS(rx.Dev) }) })
+	l := listen(t, v4, 5084)
+	for queue := range uint32(4) {
+		do(t, rx.NS, func() error { return setRSS(rx.Dev, queue) })
+		arrives(t, l, queue, q[queue])
+	}
+	if slices.Contains([]string{"virtio-like", "ice", "gve-old", "bnxt-old"}, m) {
+		t.Logf("%s: a queue cannot be given memory", m)
+	} else {
+		sharersRestart(t, m, l)
+	}
+	param(t, "napis", "0")
+	reopen(t)
+	if q = queueNAPIs(t); len(q) != 4 || len(slices.Compact(slices.Sorted(slices.Values(q)))) != 4 {
+		t.Errorf("without the parameter: %v", q)
+	}
+}
+
+// sharing are the NAPI instances of the four RX queues, of which each second one has the same, and
+// so have their page pools.
+func sharing(t *testing.T) []uint32 {
+	t.Helper()
+	q := queueNAPIs(t)
+	if len(q) != 4 || q[0] == 0 || q[1] == 0 || q[0] == q[1] || q[2] != q[0] || q[3] != q[1] {
+		t.Fatalf("the RX queues' NAPI instances are %v", q)
+	}
+	had := map[uint64]int{}
+	for _, p := range pools(t) {
+		had[p.napi]++
+	}
+	if len(had) != 2 || had[uint64(q[0])] != had[uint64(q[1])] || had[uint64(q[0])] < 2 {
+		t.Errorf("page pools of NAPI instances %v, of RX queues %v", had, q)
+	}
+	return q
+}
+
+// arrives transfers to the listener by a queue, whose NAPI instance the socket must name.
+func arrives(t *testing.T, l net.Listener, queue, napi uint32) {
+	t.Helper()
+	before := count(t)
+	transfer(t, l, 4<<20)
+	if n := before.grown(fmt.Sprintf("rx%d_bytes", queue)); n < 4<<20 {
+		t.Errorf("queue %d: %d bytes came by it", queue, n)
+	}
+	c := dial(t, l)
+	r, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, err = c.Write([]byte("x")); err == nil {
+		_, err = r.Read(make([]byte, 1))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id := incomingNAPI(t, r); id != int(napi) {
+		t.Errorf("queue %d: SO_INCOMING_NAPI_ID is %d, want %d", queue, id, napi)
+	}
+}
+
+// sharersRestart gives queue 3 other memory: queue 1 rests with it (with gve all do), and goes on.
+func sharersRestart(t *testing.T, m string, l net.Listener) {
+	t.Helper()
+	if m == "mlx5" {
+		hwGRO(t, true) // split depends on it
+	}
+	split(t, splitOn)
+	thresholdZero(t)
+	awaitCarrier(t)
+	do(t, rx.NS, func() error { return setRSS(rx.Dev, 1) })
+	rests := func(what string, c *counters) {
+		t.Helper()
+		awaitCarrier(t)
+		for queue, want := range []uint64{0, 1, 0, 1} {
+			if m == "gve" {
+				want = 1
+			}
+			stops, starts := c.grown(fmt.Sprintf("rx%d_stops", queue)), c.grown(fmt.Sprintf("rx%d_starts", queue))
+			if stops != want || starts != want {
+				t.Errorf("%s: queue %d stopped %d times, started %d times, want %d", what, queue, stops, starts, want)
+			}
+		}
+	}
+	c := count(t)
+	b := mustBind(t, newUdmabuf(t, devmemSize), boundQueue)
+	rests("bound", c)
+	arrives(t, l, 1, sharing(t)[1])
+	c = count(t)
+	b.Close()
+	rests("let go", c)
+	q := sharing(t)
+	for _, queue := range []uint32{1, 3} {
+		do(t, rx.NS, func() error { return setRSS(rx.Dev, queue) })
+		arrives(t, l, queue, q[queue])
 	}
 }
 

@@ -51,7 +51,7 @@ func TestLabImitatedGveNoRSS(t *testing.T) {
 	transfer(t, listen(t, v4, 5106), 1<<20)
 }
 
-// thresholdZero has bnxt split all packets; others have no threshold.
+// thresholdZero has bnxt and fbnic split all packets; others have no threshold, or 0.
 func thresholdZero(t *testing.T) {
 	t.Helper()
 	was := in(t, rx.NS, func() (rings, error) { return getRings(rx.Dev) }).Threshold

@@ -10,7 +10,7 @@ var bnxt = Driver{
 	Channels: "combined, or rx, tx", HWGRO: "yes",
 
 	Memory: Memory{
-		// Queue operations since 6.10; PP_FLAG_ALLOW_UNREADABLE_NETMEM since 6.16
+		// Queue operations since 6.11; PP_FLAG_ALLOW_UNREADABLE_NETMEM since 6.16
 		// (bnxt_alloc_rx_page_pool).
 		Receives: "6.16", Sends: "6.17", ReceivesIf: "physical function, firmware with rules by VNIC and VNIC flush",
 		// bnxt_validate_qcfg; chips before P5 (Thor) take a page alone, and say EINVAL

@@ -60,6 +60,8 @@ type Memory struct {
 	Buffers       string // longest receive buffers, in words; "": a page
 	LongestBuffer int    // the same in bytes; 0: not known
 
+	// Lent: its queues are another interface's, which alone says whether headers are split.
+	Lent bool
 	// NotVirtual says why virtual functions cannot; "": they can, or there are none.
 	NotVirtual string
 	// NotQueue0 says why queue 0 is refused, with ERANGE; "": it is not.

@@ -36,7 +36,8 @@ func TestTakes(t *testing.T) {
 	}{
 		{"gve", "6.18.0", false, Can}, {"gve", "6.17.12", false, NotYet}, {"gve", "6.15.0-rc3", false, NotYet}, {"gve", "6.16.9", false, NotYet},
 		{"bnxt_en", "6.16.0", false, Can}, {"bnxt_en", "6.15.11", false, NotYet}, {"mlx5_core", "6.16.0", false, NotYet}, {"fbnic", "6.17.0", false, NotYet},
-		{"softnic(gve-old)", "7.2.0", false, Can}, {"gve", "6.17.0", true, Perhaps}, {"gve", "6.17.0-1004-gcp", false, Perhaps},
+		{"softnic(gve-old)", "7.2.0", false, Can}, {"gve", "6.17.0", true, Perhaps}, {"gve", "6.18.0", true, Perhaps}, {"mlx5_core", "7.2.0", true, Perhaps}, {"idpf", "7.2.0", true, Unknown},
+		{"gve", "6.17.0-1004-gcp", false, Perhaps},
 		{"mlx5_core", "5.14.0-503.11.1.el9_5.x86_64", false, Perhaps}, {"mlx5_core", "6.12.0-124.8.1.el10_1.x86_64", false, Perhaps},
 		{"idpf", "7.3.4", false, Unknown}, {"new", "7.3.4", false, Unknown}, {"gve", "weird", false, Can},
 	} {

@@ -8,7 +8,7 @@ var gve = Driver{
 	Channels: "rx, tx", HWGRO: "7.1, DQO",
 
 	Memory: Memory{
-		// Queue operations since 6.11; PP_FLAG_ALLOW_UNREADABLE_NETMEM since 6.18
+		// Queue operations since 6.10; PP_FLAG_ALLOW_UNREADABLE_NETMEM since 6.18
 		// (gve_rx_create_page_pool of gve_buffer_mgmt_dqo.c): before, ENODATA.
 		Receives: "6.18", Sends: "6.16", ReceivesIf: "queue format DQO-RDA, not queue 0",
 		LongestBuffer: PageBytes,

@@ -18,10 +18,7 @@ var idpf = Driver{
 		HidesRSS:      true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
 		LosesRules:    true, // nothing sends flow_steer_list to the device again
 	},
-	Notes: []string{"splits headers from the start, and auto means on; no hds-thresh", "its queues take no memory providers (the reference experiment patched it)",
-		"rules since Linux 6.17, for IPv4 only, if the device can (VIRTCHNL2_CAP_FLOW_STEER)",
-		"a change of rings, header split, channels, MTU or rx-gro-hw restarts all queues, and rules are not sent to the device again",
-		"the RSS table reads as zeros while rx-hashing is off"},
+	Notes: []string{"its queues take no memory providers, unless it is patched, as for the reference experiment", "splits headers from the start"},
 
 	// idpf_initiate_soft_reset: idpf_set_ringparam, idpf_set_channels, idpf_change_mtu,
 	// idpf_set_features.

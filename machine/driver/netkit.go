@@ -6,7 +6,7 @@ package driver
 // restart.
 var netkit = Driver{
 	Name: "netkit", NIC: "a container's end of a NIC's queue", Channels: "none",
-	Memory:     Memory{Receives: "7.1", Sends: "7.2", ReceivesIf: "a queue leased from a physical NIC"},
+	Memory:     Memory{Receives: "7.1", Sends: "7.2", ReceivesIf: "a queue leased from a physical NIC", Lent: true},
 	Interrupts: Interrupts{Virtual: true},
 	Notes:      []string{"through a queue leased from a physical NIC"},
 }

@@ -28,9 +28,11 @@ func (d Driver) Takes(k Kernel) Answer {
 	switch {
 	case d.Receives == "":
 		return Unknown
+	case k.Foreign:
+		return Perhaps
 	case !Before(k.Release, d.Receives):
 		return Can
-	case Upstream(k.Release) && !k.Foreign:
+	case Upstream(k.Release):
 		return NotYet
 	}
 	return Perhaps

@@ -132,7 +132,7 @@ func (c *common) keepFree(d *nic.Device, queues []int) error {
 	err := c.add(func() ([]Want, error) {
 		table, err := d.TableWithout(all...)
 		if errors.Is(err, nic.ErrTableHidden) {
-			if err = c.lease.Add(Want{d.Name, hashing, "on"}); err == nil {
+			if err = c.lease.unhide(d.Name); err == nil {
 				table, err = d.TableWithout(all...)
 			}
 		}

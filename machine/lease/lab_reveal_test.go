@@ -62,6 +62,36 @@ func TestLabImitatedHiddenTable(t *testing.T) {
 	})
 }
 
+// Who asked for rx-hashing off does not get it turned on by a mode.
+func TestLabImitatedHiddenTableWanted(t *testing.T) {
+	needLab(t)
+	if m := model(t); m != "idpf" && m != "ice" {
+		t.Skip("of idpf and ice")
+	}
+	inNS(t, guest.NSReceiver, func() (err error) {
+		d, err := nic.Open(guest.Ends[0].Dev)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		plan := lease.New(lease.Options{})
+		plan.Use(d)
+		defer func() { err = errors.Join(err, plan.Restore()) }()
+		if err := plan.Apply(lease.Want{Dev: d.Name, Name: "feature " + nic.FeatureRXHash, Value: "off"}); err != nil {
+			return err
+		}
+		var c lease.Changes
+		if kerr := c.KeepFree(d, 1); !errors.Is(kerr, nic.ErrTableHidden) {
+			err = fmt.Errorf("queue 1 was taken out of the table: %v", kerr)
+		}
+		f, ferr := d.Feature(nic.FeatureRXHash)
+		if f.Active {
+			err = errors.Join(err, errors.New("rx-hashing was turned on"))
+		}
+		return errors.Join(err, ferr, c.Undo())
+	})
+}
+
 // Header split that is on when nobody asks is not asked for, which would reset all queues (idpf).
 func TestLabImitatedSplitAsItIs(t *testing.T) {
 	needLab(t)

@@ -225,7 +225,7 @@ func TestLabRunRestores(t *testing.T) {
 	}{
 		"works":    {},
 		"refused":  {more: []string{"--tx-ring", "1000"}, say: refused},
-		"unknown":  {more: []string{"--set", "sut:coalesce rx-usecs=5"}, say: "the driver does not support it", long: true},
+		"unknown":  {more: []string{"--set", "sut:coalesce rx-usecs=5"}, say: "the driver does not report its interrupt moderation", long: true},
 		"too long": {more: []string{"--mtu", "9601"}, say: "maxmtu", long: true},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -269,14 +269,14 @@ func (l *Lease) keeps(steps []Step) (out []Step, err error) {
 		for _, name := range names {
 			k := s
 			k.Name, k.Set, k.Keep = name, "", true
-			if slices.ContainsFunc(slices.Concat(steps, out, has), k.same) {
+			if err != nil || slices.ContainsFunc(slices.Concat(steps, out, has), k.same) {
 				continue
 			}
 			switch ferr := l.find(&k); {
 			case ferr == nil:
 				out = append(out, k)
 			case busy(ferr): // it could be read at another time, and is not to be lost
-				err = errors.Join(err, ferr)
+				err = ferr
 			} // what cannot be read cannot be kept
 		}
 	}
@@ -364,8 +364,11 @@ func (l *Lease) unsettle() error {
 		if err != nil {
 			continue
 		}
-		if now, err := set.Get(); err == nil && (now == s.became || now == s.Before) {
+		switch now, err := patientGet(set); {
+		case err == nil && (now == s.became || now == s.Before):
 			s.became, n.Became[i] = "", ""
+		case busy(err): // whose it is must be known before it changes
+			return err
 		}
 	}
 	if len(n.Became) == 0 {
@@ -383,12 +386,21 @@ func (l *Lease) keepAfter() error {
 		if !s.Keep || s.state != "" || s.became != "" {
 			continue
 		}
-		if set, err := l.where.setting(*s); err == nil {
-			if s.became, err = set.Get(); err == nil {
-				became[i] = s.became
-			}
+		set, err := l.where.setting(*s)
+		if err != nil {
+			continue
+		}
+		switch now, err := patientGet(set); {
+		case err == nil:
+			s.became, became[i] = now, now
+		case busy(err): // for all of them: what they become may be anything
+			return l.writeBecame(became)
 		}
 	}
+	return l.writeBecame(became)
+}
+
+func (l *Lease) writeBecame(became map[int]string) error {
 	if len(became) == 0 {
 		return nil
 	}

@@ -20,7 +20,8 @@ const hashing = "feature " + nic.FeatureRXHash
 func needsTable(name string) bool { return name == "rss" || restarts(name) }
 
 // withTables adds rx-hashing to steps that need to know a table that is hidden, or was until this
-// lease turned rx-hashing on. Who wants rx-hashing one way or the other has the last word.
+// lease turned rx-hashing on. Who wants rx-hashing one way or the other has the last word, also
+// who said so before.
 func (l *Lease) withTables(steps []Step) ([]Step, error) {
 	out := slices.Clone(steps)
 	for _, s := range steps {
@@ -31,14 +32,48 @@ func (l *Lease) withTables(steps []Step) ([]Step, error) {
 		if err != nil {
 			return nil, err
 		}
-		stands := slices.ContainsFunc(l.standing(), func(i int) bool { return l.journal.Steps[i].same(show) })
-		if slices.ContainsFunc(out, show.same) || !stands && !l.where.tableHidden(s) {
+		standing := l.standing()
+		at := slices.IndexFunc(standing, func(i int) bool { return l.journal.Steps[i].same(show) })
+		if slices.ContainsFunc(out, show.same) || (at < 0 || l.journal.Steps[standing[at]].Set != "on") && !l.where.tableHidden(s) {
 			continue
+		}
+		if l.wantedOff(show) {
+			return nil, wantsOff(s.Dev)
 		}
 		show.Set = "on"
 		out = append(out, show)
 	}
 	return out, nil
+}
+
+// wantedOff reports whether rx-hashing is off because this lease, or another of this process, was
+// to set it so.
+func (l *Lease) wantedOff(show Step) bool {
+	show.Before = "off"
+	return live.asked(l, show) || slices.ContainsFunc(l.standing(), func(i int) bool {
+		return l.journal.Steps[i].same(show) && l.journal.Steps[i].Set == show.Before
+	})
+}
+
+// wantsOff is why the RSS table of an interface cannot be changed then.
+func wantsOff(dev string) error {
+	return &fault.Error{Op: "change the RSS table of " + dev + ": " + hashing + "=off was requested", Err: nic.ErrTableHidden,
+		How: `leave out "` + hashing + `=off": the table can be read and put back only while it is on`}
+}
+
+// unhide turns rx-hashing on, for a table that does not show.
+func (l *Lease) unhide(dev string) error {
+	l.mu.Lock()
+	show, err := l.where.step(dev, hashing)
+	off := err == nil && l.wantedOff(show)
+	l.mu.Unlock()
+	switch {
+	case err != nil:
+		return err
+	case off:
+		return wantsOff(dev)
+	}
+	return l.Add(Want{dev, hashing, "on"})
 }
 
 // tableHidden reports whether the RSS table of a step's interface does not show.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -91,6 +92,53 @@ func TestHiddenTableRefused(t *testing.T) {
 	}
 	m.refuse[hashing] = errors.New("no")
 	if err := l.Apply(Want{"eth0", "rss", "0 1 0 1"}); err == nil || !cmp.Equal(before, m.values) {
+		t.Errorf("%v, %v", err, m.values)
+	}
+}
+
+// Nor does one who said so before: not in the words of a mode that sets the table later, and not
+// with a driver whose table shows.
+func TestHiddenTableRefusedLater(t *testing.T) {
+	off, table := Want{"eth0", hashing, "off"}, Want{"eth0", "rss", "0 1 0 1"}
+	for _, first := range []string{"on", "off"} {
+		for name, add := range map[string]func(*Lease) error{
+			"apply":  func(l *Lease) error { return errors.Join(l.Apply(off), l.Apply(table)) },
+			"add":    func(l *Lease) error { return errors.Join(l.Add(off), l.Add(table)) },
+			"unhide": func(l *Lease) error { return errors.Join(l.Add(off), l.unhide("eth0")) },
+		} {
+			t.Run(name+" "+first, func(t *testing.T) {
+				m := hidden()
+				m.values[hashing] = first
+				before := clone(m.values)
+				l := m.lease(t)
+				if err := add(l); !errors.Is(err, nic.ErrTableHidden) || m.values[hashing] != "off" {
+					t.Errorf("%v, %v", err, m.values)
+				}
+				if err := l.Restore(); err != nil || !cmp.Equal(before, m.values) {
+					t.Errorf("%v, %v", err, m.values)
+				}
+			})
+		}
+	}
+}
+
+// Nor does another lease of the process, as those of modes are.
+func TestHiddenTableRefusedBeside(t *testing.T) {
+	m := hidden()
+	before := clone(m.values)
+	dir := t.TempDir()
+	plan, mode := New(Options{Dir: dir, Session: "test"}), New(Options{Dir: dir, Session: "test", Bind: true})
+	plan.where.fake, mode.where.fake = m.setting, m.setting
+	t.Cleanup(func() { mode.Restore(); plan.Restore() })
+	if err := plan.Apply(Want{"eth0", hashing, "off"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{mode.Add(Want{"eth0", "rss", "0 1 0 1"}), mode.unhide("eth0")} {
+		if !errors.Is(err, nic.ErrTableHidden) || !strings.Contains(fault.Fix(err), `leave out "feature rx-hashing=off"`) || !cmp.Equal(before, m.values) {
+			t.Errorf("%v, %v", err, m.values)
+		}
+	}
+	if err := errors.Join(plan.Restore(), mode.Add(Want{"eth0", "rss", "0 1 0 1"}), mode.Restore()); err != nil || !cmp.Equal(before, m.values) {
 		t.Errorf("%v, %v", err, m.values)
 	}
 }

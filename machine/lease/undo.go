@@ -85,6 +85,7 @@ type undoing struct {
 	where   *places
 	force   bool // also what somebody else changed
 	dry     bool
+	waited  time.Duration // for what was busy
 }
 
 // run restores the chosen steps, the last first, and looks at all again at the
@@ -113,15 +114,10 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 			u.back(i, r)
 		}
 	}
-	for rank := range ranks {
-		for _, i := range which {
-			s, r := u.journal.Steps[i], reports[i]
-			if r != nil && s.rank() == rank && (r.Result == Already || r.Result == Restored) {
-				u.back(i, r)
-			}
-		}
+	u.afterwards(which, reports)
+	if u.again(which, reports) { // which may have disturbed others
+		u.afterwards(which, reports)
 	}
-	u.again(which, reports)
 	u.hide(shows, which, reports)
 	u.note(which, reports)
 	u.settle(which, reports)
@@ -134,22 +130,38 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 	return out
 }
 
-// again tries once more what could not be restored: what was restored after it may have been in
+// afterwards looks at all again, and restores what was disturbed.
+func (u *undoing) afterwards(which []int, reports map[int]*StepReport) {
+	for rank := range ranks {
+		for _, i := range which {
+			s, r := u.journal.Steps[i], reports[i]
+			if r != nil && s.rank() == rank && (r.Result == Already || r.Result == Restored) {
+				u.back(i, r)
+			}
+		}
+	}
+}
+
+// again tries once more what could not be restored, and reports whether some of it could: what was restored after it may have been in
 // the way. ionic takes no tx-usecs but the rx-usecs that is set (ionic_set_coalesce of
 // ionic_ethtool.c), ice no channels while there is a rule (ice_set_channels of ice_ethtool.c,
 // Linux 7.2).
-func (u *undoing) again(which []int, reports map[int]*StepReport) {
+func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 	for _, i := range slices.Backward(which) {
 		if reports[i] == nil || reports[i].Result != Failure || u.dry {
 			continue
 		}
 		r := u.look(i)
+		if !u.journal.Steps[i].Keep {
+			u.leave(i, r)
+		}
 		u.back(i, r)
 		if r.Result == Already || r.Result == Restored {
 			r.Result, r.Now = Restored, reports[i].Now
-			reports[i] = r
+			reports[i], some = r, true
 		}
 	}
+	return some
 }
 
 // begin notes that what is to be kept may from now on read anything: the undoing of what
@@ -188,7 +200,7 @@ func (u *undoing) look(i int) *StepReport {
 	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
 	set, err := u.setting(i)
 	if err == nil {
-		r.Now, err = patientGet(set)
+		r.Now, err = u.get(set)
 	}
 	ours := set.Reads(s.Set, r.Now) || s.was != "" && set.Reads(s.was, r.Now)
 	if s.Keep {
@@ -246,7 +258,7 @@ func (r *StepReport) fail(err error) {
 
 // freeWithin is how long a queue may take to lose the memory of a process that
 // has died, and a driver to reset its NIC.
-const freeWithin = 5 * time.Second
+var freeWithin = 5 * time.Second // tests have less
 
 // again is after how long something that is busy is tried again.
 const again = 20 * time.Millisecond
@@ -254,13 +266,36 @@ const again = 20 * time.Millisecond
 // busy reports whether it helps to try again.
 func busy(err error) bool { return errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EAGAIN) }
 
+// patience is how long one undoing waits in all for what is busy: a driver that hangs is busy for
+// each of its settings, of which there are some for each queue.
+var patience = 4 * freeWithin
+
 // patientGet reads a setting that may be busy.
 func patientGet(set setting.Setting) (now string, err error) {
-	for end := time.Now().Add(freeWithin); ; time.Sleep(again) {
+	return patientGetWithin(set, freeWithin)
+}
+
+func patientGetWithin(set setting.Setting, most time.Duration) (now string, err error) {
+	for end := time.Now().Add(most); ; time.Sleep(again) {
 		if now, err = set.Get(); !busy(err) || time.Now().After(end) {
 			return now, err
 		}
 	}
+}
+
+// wait does f with the time that there is for what is busy.
+func (u *undoing) wait(f func(most time.Duration)) {
+	begin := time.Now()
+	f(min(freeWithin, max(patience-u.waited, 0)))
+	if took := time.Since(begin); took > again {
+		u.waited += took
+	}
+}
+
+// get reads a setting that may be busy.
+func (u *undoing) get(set setting.Setting) (now string, err error) {
+	u.wait(func(most time.Duration) { now, err = patientGetWithin(set, most) })
+	return now, err
 }
 
 // leave takes back what was asked for, where reading does not tell it. What then reads is
@@ -290,14 +325,17 @@ func (u *undoing) leave(i int, r *StepReport) {
 
 // patiently tries again while the setting is busy, and while a queue has memory of a process that
 // has died.
-func (u *undoing) patiently(s Step, f func() error) error {
-	for end := time.Now().Add(freeWithin); ; time.Sleep(again) {
-		err := f()
-		may := busy(err) || errors.Is(err, unix.EINVAL) && u.where.bound(s)
-		if !may || time.Now().After(end) {
-			return err
+func (u *undoing) patiently(s Step, f func() error) (err error) {
+	u.wait(func(most time.Duration) {
+		for end := time.Now().Add(most); ; time.Sleep(again) {
+			err = f()
+			may := busy(err) || errors.Is(err, unix.EINVAL) && u.where.bound(s)
+			if !may || time.Now().After(end) {
+				return
+			}
 		}
-	}
+	})
+	return err
 }
 
 // back restores a step that may be, and must not be left.
@@ -315,7 +353,7 @@ func (u *undoing) back(i int, r *StepReport) {
 	if s.onlyRead() && set.Ask == nil {
 		return // it was so, and was only looked at
 	}
-	now, err := patientGet(set)
+	now, err := u.get(set)
 	if err != nil {
 		u.fail(s, r, err)
 		return
@@ -329,7 +367,7 @@ func (u *undoing) back(i int, r *StepReport) {
 	}
 	err = u.patiently(s, func() error { return set.Set(s.Before) })
 	if err == nil {
-		now, err = patientGet(set)
+		now, err = u.get(set)
 	}
 	if err == nil && !set.Reads(s.Before, now) {
 		err = fmt.Errorf("it was accepted without an error, but reads back %s", now)

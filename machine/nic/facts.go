@@ -141,7 +141,11 @@ func (d *Device) aboveChannelsMax(a attempt) (string, bool) {
 
 func (d *Device) rulesInTheWay(attempt) (string, bool) {
 	n, err := d.HasRules()
-	return fmt.Sprintf("ntuple rules may be in the way: %s has %d", d.Name, n), err == nil && n > 0
+	words := fmt.Sprintf("ntuple rules may be in the way: %s has %d", d.Name, n)
+	if drv := d.ways(); drv.RulesHoldChannels { // how many there are is in the error: see heldByRules
+		words = drv.Name + " changes no channels while there are rules"
+	}
+	return words, err == nil && n > 0
 }
 
 // heldByRules adds to the error of a number of channels what ice tells the kernel's log only: it

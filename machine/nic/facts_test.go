@@ -3,6 +3,7 @@
 package nic
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/driver"
@@ -33,5 +34,15 @@ func TestFollowsRX(t *testing.T) {
 	}
 	if followsRX(driver.Of("ionic"), "rx-usecs") {
 		t.Error("rx-usecs can be set alone")
+	}
+}
+
+// An interface that is up is not said to be down.
+func TestNAPIUntold(t *testing.T) {
+	if got := napiUntold("eth0", true); strings.Contains(got, "ip link set") || !strings.Contains(got, "use a kernel") {
+		t.Error(got)
+	}
+	if got := napiUntold("eth0", false); got != "bring the interface up: ip link set eth0 up" {
+		t.Error(got)
 	}
 }

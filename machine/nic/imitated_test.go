@@ -400,7 +400,7 @@ func TestLabImitatedSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if model(t, d) == "virtio_net" {
-			if _, err := setting.Ask(s, d.Name, "tcp-data-split on"); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC and driver that can") {
+			if _, err := setting.Ask(s, d.Name, "tcp-data-split on"); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC and driver that split headers") {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}
 			return

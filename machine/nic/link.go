@@ -103,7 +103,8 @@ func (d *Device) ways() driver.Driver {
 }
 
 // Kernel returns what of the kernel bears on the device's driver: its release, and whether the
-// driver's module did not come with it (the taint O of /sys/module).
+// driver's module did not come with it (the taint O of /sys/module). That the lab's did not says
+// nothing of the driver that it imitates.
 func (d *Device) Kernel() driver.Kernel {
 	release, _ := tape.Ask("host: kernel release", func() (string, error) {
 		var u unix.Utsname
@@ -111,7 +112,8 @@ func (d *Device) Kernel() driver.Kernel {
 		return unix.ByteSliceToString(u.Release[:]), err
 	})
 	taint, _ := d.SysFile("device/driver/module/taint") // a driver that is built in has no module
-	return driver.Kernel{Release: release, Foreign: strings.Contains(taint, "O")}
+	drv, _ := d.Driver()
+	return driver.Kernel{Release: release, Foreign: strings.Contains(taint, "O") && !driver.IsLab(drv.Name)}
 }
 
 // Driver asks the driver for its name (ETHTOOL_GDRVINFO, ioctl).

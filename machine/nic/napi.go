@@ -151,10 +151,11 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 			return n, nil
 		}
 	}
-	if l, err := d.route.Link(d.Index); err == nil && l.Kind == "veth" {
+	l, err := d.route.Link(d.Index)
+	if err == nil && l.Kind == "veth" {
 		return d.vethNAPI(queue, all)
 	}
-	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: "bring the interface up: ip link set " + d.Name + " up; some drivers do not report it"}
+	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: napiUntold(d.Name, err == nil && l.Flags&unix.IFF_UP != 0)}
 }
 
 // vethNAPI finds that of a veth, which does not tell it: it adds one for each of its RX queues, in
@@ -227,4 +228,12 @@ func completeNAPI(text, found string) (string, error) {
 	was, err := ParseNAPISettings(found)
 	v.Threaded = was.Threaded
 	return v.String(), err
+}
+
+// napiUntold says what to do where a queue has no NAPI instance that is told.
+func napiUntold(dev string, up bool) string {
+	if !up {
+		return "bring the interface up: ip link set " + dev + " up"
+	}
+	return "use a kernel whose driver tells it (idpf: Linux 6.19 or later), or leave out what is set by queue"
 }

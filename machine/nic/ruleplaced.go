@@ -56,7 +56,13 @@ func (r *placedRule) remove(at uint32) error {
 		return lerr
 	}
 	if slices.Contains(t.places, at) {
-		return err
+		e := &fault.Error{Op: fmt.Sprintf("delete ntuple rule %d of %s, which its driver lists and does not delete", at, r.d.Name),
+			How: fmt.Sprintf("look at it: ethtool -n %s rule %d, and at the kernel's log (dmesg); then: zcbench restore", r.d.Name, at)}
+		var errno unix.Errno
+		if errors.As(err, &errno) {
+			e.Err = errno
+		}
+		return e
 	}
 	return nil
 }

@@ -251,6 +251,9 @@ func TestGoneRule(t *testing.T) {
 		if is, gerr := get(); (err != nil) != fails || is != present || gerr != nil || len(*notes) != 0 {
 			t.Errorf("%v: %v, then %s, %v, %q", errno, err, is, gerr, *notes)
 		}
+		if fix := fault.Fix(err); strings.Contains(fix, "nothing is left") {
+			t.Errorf("%v: the rule is listed, and the user is told: %s", errno, fix)
+		}
 	}
 	r := &ruler{rules: map[uint32]flowSpec{9: rule(40000, 3)}}
 	d := rulesOf(t, r)

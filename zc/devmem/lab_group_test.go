@@ -13,15 +13,15 @@ import (
 func TestLabGroup(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		labtest.GroupArrives(t, devmem.Mode, groups(4))
+		labtest.GroupArrives(t, devmem.Mode, groups(t, 4))
 	}
 }
 
 // One flow of a group is steered elsewhere, and the others are not.
 func TestLabGroupWrongQueue(t *testing.T) {
 	labtest.Need(t)
-	labtest.GroupWrongQueue(t, groups(6))
+	labtest.GroupWrongQueue(t, groups(t, 6))
 }
 
 // groups are the flows of one queue.
-func groups(mib int) []labtest.Transfer { return labtest.Groups(mib, open) }
+func groups(t testing.TB, mib int) []labtest.Transfer { return labtest.Groups(t, mib, open) }

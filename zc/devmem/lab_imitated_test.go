@@ -64,6 +64,15 @@ func TestLabImitatedNoNAPI(t *testing.T) {
 	labtest.NotLinked(t, devmem.Mode)
 }
 
+// Queues that share a NAPI instance cannot be told from each other by it: what else tells does.
+func TestLabImitatedSharedNAPI(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.SharedNAPI(t, devmem.Mode)
+}
+
 // Packets that the NIC does not split are dropped where memory is of a provider, and counted.
 func TestLabImitatedUnsplit(t *testing.T) {
 	labtest.Need(t)

@@ -58,6 +58,7 @@ func (f Flows) transfers(t *testing.T) (all []Transfer) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	families := Families(t)
 	for i, q := range queues {
 		x := Transfer{Family: families[i%len(families)], Bytes: (i + 1) * f.Bytes, NIC: f.NIC, Open: f.Open}
 		x.NIC.Queue, x.NIC.Beside = &q, queues

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
@@ -45,7 +46,7 @@ func CannotTake(t testing.TB) bool {
 // Families are those of addresses for whose flows the driver has rules.
 func Families(t testing.TB) []string {
 	t.Helper()
-	if Model(t) == "idpf" {
+	if driver.Of(Model(t)).OnlyIPv4Rules {
 		return families[:1]
 	}
 	return families
@@ -53,7 +54,7 @@ func Families(t testing.TB) []string {
 
 // Why a mode cannot be had, and what is there to do.
 var (
-	noSplit    = refusal{unix.EOPNOTSUPP, "set tcp-data-split on", "setting TCP data split is not supported", "use a NIC and driver that can"}
+	noSplit    = refusal{unix.EOPNOTSUPP, "set tcp-data-split on", "setting TCP data split is not supported", "use a NIC and driver that split headers"}
 	noQueueOps = refusal{unix.EOPNOTSUPP, "", "the driver has no queue operations for memory providers", "use a NIC and driver that have "}
 	tooOld     = refusal{unix.ENODATA, "", "does not hand provider memory on before Linux ", "ethtool -i " + RXDev}
 )

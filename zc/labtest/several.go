@@ -55,7 +55,8 @@ func (f Flows) WrongQueue(t *testing.T, isZeroCopy func(*testing.T, Transfer, Ou
 }
 
 // Groups are flows of one queue, of which the first has so many MiB and each next one as many more.
-func Groups(mib int, open func(stream.Options) (stream.Receiver, error)) (all []Transfer) {
+func Groups(t testing.TB, mib int, open func(stream.Options) (stream.Receiver, error)) (all []Transfer) {
+	families := Families(t)
 	for i := range long.Rounds(2, 4) {
 		all = append(all, Transfer{Family: families[i%len(families)], Bytes: (i + 1) * mib << 20, Open: open})
 	}

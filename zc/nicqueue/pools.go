@@ -21,9 +21,10 @@ type bindings struct {
 	queues []int
 }
 
+// The pools are read first: of who gets memory meanwhile the queue shows.
 func (q *Queue) bindings() (b bindings) {
-	queues, qerr := q.Dev.Queues()
 	pools, perr := q.Dev.PagePools()
+	queues, qerr := q.Dev.Queues()
 	return bound(queues, pools, qerr == nil && perr == nil)
 }
 
@@ -67,9 +68,11 @@ func (b bindings) since(before bindings, id int) (pools []uint64) {
 	return pools
 }
 
-// firstPools are those that the queue has as soon as its memory is bound.
+// firstPools are those that the queue has as soon as its memory is bound. Where its driver links it
+// with no NAPI instance, they may be another's that got memory of such a provider just now.
 func (q *Queue) firstPools() []uint64 {
-	if own, ok := q.ownPools(); ok {
+	own, ok := q.ownPools()
+	if ok && (q.NAPI != 0 || !q.old.known) {
 		return ids(own)
 	}
 	return q.bindings().since(q.old, q.ID)

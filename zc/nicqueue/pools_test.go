@@ -108,3 +108,27 @@ func TestPoolsSince(t *testing.T) {
 		t.Errorf("what was before is not known: %v", got)
 	}
 }
+
+// Of a queue without a NAPI instance the pools are not taken for its own that were there before it
+// had any, though it seems to be the only one with such memory.
+func TestFirstPools(t *testing.T) {
+	pools := []nic.PagePool{{ID: 5, Provider: io}, {ID: 6, Provider: io}}
+	for name, x := range map[string]struct {
+		napi uint32
+		old  bindings
+		want []uint64
+	}{
+		"linked":                       {502, bindings{known: true, pools: []uint64{5}}, []uint64{5, 6}},
+		"not linked":                   {0, bindings{known: true}, []uint64{5, 6}},
+		"not linked, one was there":    {0, bindings{known: true, pools: []uint64{5}}, []uint64{6}},
+		"not linked, what was unknown": {0, bindings{}, []uint64{5, 6}},
+	} {
+		k := kernel{queues: []nic.Queue{{ID: 0}, {ID: 1, NAPI: x.napi, Provider: io}}, pools: pools}
+		k.replay(t, func(d *nic.Device) {
+			q := &Queue{Dev: d, Queue: k.queues[1], old: x.old}
+			if got := q.firstPools(); !slices.Equal(got, x.want) {
+				t.Errorf("%s: %v, want %v", name, got, x.want)
+			}
+		})
+	}
+}

@@ -25,7 +25,8 @@ import (
 // while headers are not split, or not of all packets: that the kernel refuses for every
 // driver, but for one without queue operations before it looks at the split
 // (__netif_mp_open_rxq). Where all headers are split, it could give the queue the memory, and
-// restart it: then it is asked for buffers of a length that no NIC takes ([absurd]).
+// restart it: then it is asked for buffers of a length that no NIC takes ([absurd]). So it could
+// where the split is that of the interface that has lent the queue.
 func ProbeProvider(mode string, d *nic.Device, ask func(queue int) error) error {
 	all, err := d.Queues()
 	if err != nil {
@@ -39,16 +40,32 @@ func ProbeProvider(mode string, d *nic.Device, ask func(queue int) error) error 
 	if _, err := d.SysFile("device/physfn/vendor"); err == nil {
 		q.virtual = true
 	}
-	last := all[len(all)-1].ID
 	h, err := d.HeaderSplit()
 	q.split = err == nil && h.State == nic.SplitOn && h.Threshold <= 0
-	if q.split || driver.Before(q.kernel.Release, "6.15") { // which do not look at the split at all, for devmem
+	last, at := asked(all, q.split || q.driver.Lent || driver.Before(q.kernel.Release, "6.15")) // which do not look at the split at all, for devmem
+	if at != last {
 		q.blind = true
 		q.takesDMA = func() bool { return d.TakesMemory(last) == nil }
 		q.absurd = func() word { return absurd(d, last) }
-		return q.answer(ask(last + 1))
 	}
-	return q.answer(ask(last))
+	return q.answer(ask(at))
+}
+
+// asked are the last queue that can be asked for, and the number that is: where the queue could be
+// given memory (blind), one that is not there. One that is leased has no DMA device
+// (netdev_queue_get_dma_dev): io_uring is refused with EOPNOTSUPP, as of a driver that cannot.
+func asked(all []nic.Queue, blind bool) (last, at int) {
+	last = all[len(all)-1].ID
+	at = last + 1
+	for _, q := range all {
+		if !q.Leased {
+			last = q.ID
+		}
+	}
+	if !blind {
+		at = last
+	}
+	return last, at
 }
 
 func takenOver(q nic.Queue) bool {
@@ -79,7 +96,7 @@ func (q question) answer(err error) error {
 		return Unsupported(q.mode, err)
 	}
 	if q.virtual && q.driver.NotVirtual != "" {
-		return q.unsupported(fmt.Errorf("%w: %s", unix.EOPNOTSUPP, q.driver.NotVirtual), NoQueueOps)
+		return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): %s", unix.EOPNOTSUPP, q.driver.NotVirtual), NoQueueOps)
 	}
 	switch q.driver.Takes(q.kernel) {
 	case driver.Can:
@@ -116,7 +133,7 @@ func (q question) unknown() error {
 }
 
 func (q question) noQueueOps() error {
-	return q.unsupported(fmt.Errorf("%w: the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
+	return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
 }
 
 func (q question) unsupported(err error, how string) error {
@@ -125,12 +142,12 @@ func (q question) unsupported(err error, how string) error {
 
 // perhaps is of a kernel, or a driver's module, whose version does not tell what is in it.
 func (q question) perhaps() error {
-	from := "this kernel's release (" + q.kernel.Release + ") is not one of kernel.org's, and may have parts of later ones"
+	from, or := "this kernel's release ("+q.kernel.Release+") is not one of kernel.org's, and may have parts of later ones", "use Linux "+q.driver.Receives+" or later"
 	if q.kernel.Foreign {
-		from = "the driver's module did not come with this kernel (" + q.kernel.Release + ")"
+		from, or = "the driver's module did not come with this kernel ("+q.kernel.Release+")", "use the driver that comes with Linux "+q.driver.Receives+" or later"
 	}
 	return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("%s hands provider memory on from Linux %s, but %s: only a run can tell", q.driver.Name, q.driver.Receives, from),
-		How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed; or use Linux " + q.driver.Receives + " or later"}
+		How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed; or " + or}
 }
 
 // inconclusive is of a driver whose answer another one could have given too.

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/nic"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,6 +60,7 @@ func TestProviderAnswer(t *testing.T) {
 		"bnxt, before 7.0":                    {q("bnxt_en", "6.18"), unix.EINVAL, true, able, ""},
 		"bnxt, 6.15":                          {q("bnxt_en", "6.15.2"), unix.EINVAL, true, "does not hand provider memory on before Linux 6.16", "use Linux 6.16"},
 		"bnxt, 6.15, not the kernel's":        {foreign(q("bnxt_en", "6.15.2")), unix.EINVAL, true, doubt, "6.16"},
+		"mlx5 of its maker, 7.2":              {foreign(q("mlx5_core", "7.2.1")), unix.EINVAL, true, doubt, "the driver that comes with Linux 6.17"},
 		"bnxt, el9":                           {blind(q("bnxt_en", "5.14.0-503.11.1.el9_5.x86_64")), unix.EINVAL, true, doubt, "6.16"},
 		"gve, 6.17":                           {q("gve", "6.17.3"), unix.EINVAL, true, "(gve) does not hand provider memory on before Linux 6.18", "use Linux 6.18"},
 		"gve, 6.15, Debian's":                 {q("gve", "6.15.4+deb13-amd64"), unix.EINVAL, true, "before Linux 6.18", "use Linux 6.18"},
@@ -81,6 +83,26 @@ func TestProviderAnswer(t *testing.T) {
 		if (fault.Doubtful(err) != nil) != (x.want == doubt) || err != nil && x.want != doubt && !errors.As(err, &u) {
 			t.Errorf("%s: %T", name, err)
 		}
+	}
+}
+
+// A queue that is leased is not asked for, as long as there is another; where it could be given
+// memory, one is asked for that is not there.
+func TestAsked(t *testing.T) {
+	one := []nic.Queue{{ID: 0}, {ID: 1}, {ID: 2, Leased: true}}
+	for _, x := range []struct {
+		all      []nic.Queue
+		blind    bool
+		last, at int
+	}{
+		{one[:2], false, 1, 1}, {one[:2], true, 1, 2}, {one, false, 1, 1}, {one, true, 1, 3}, {one[2:], false, 2, 2}, {one[2:], true, 2, 3},
+	} {
+		if last, at := asked(x.all, x.blind); last != x.last || at != x.at {
+			t.Errorf("%v, %v: %d, %d", x.all, x.blind, last, at)
+		}
+	}
+	if !driver.Of("netkit").Lent {
+		t.Error("netkit's queues are given memory by asking: nobody sees whether headers are split")
 	}
 }
 

@@ -15,6 +15,9 @@ func TestLabSteered(t *testing.T) {
 	labtest.Steered(t, "tcp")
 }
 
+// Nor can they tell queues that share a NAPI instance from each other by it.
+func TestLabImitatedSharedNAPI(t *testing.T) { labtest.SharedNAPISteered(t, "tcp") }
+
 // One of two flows that comes by another queue for a while is not where it should be.
 func TestLabWanders(t *testing.T) {
 	long.Test(t) // what is judged is in the short run, of queues that are none

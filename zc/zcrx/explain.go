@@ -25,7 +25,7 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	}
 	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name), Err: errno, How: op.How}
 	if why, fix := r.cause(o, errno); why != "" {
-		u.Err, u.How = fmt.Errorf("%w: %s", errno, why), fix
+		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix
 	}
 	return u
 }

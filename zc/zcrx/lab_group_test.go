@@ -15,14 +15,14 @@ import (
 func TestLabGroup(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		labtest.GroupArrives(t, zcrx.Mode, groups(4))
+		labtest.GroupArrives(t, zcrx.Mode, groups(t, 4))
 	}
 }
 
 // One flow of a group is steered elsewhere, and the others are not.
 func TestLabGroupWrongQueue(t *testing.T) {
 	labtest.Need(t)
-	labtest.GroupWrongQueue(t, groups(6))
+	labtest.GroupWrongQueue(t, groups(t, 6))
 }
 
 // A NIC that leaves all payload in linear parts is given away by the queue's page pool: every flow
@@ -30,7 +30,7 @@ func TestLabGroupWrongQueue(t *testing.T) {
 func TestLabGroupLinear(t *testing.T) {
 	labtest.Need(t)
 	defer labtest.CopySmall(t, 8192)(nil)()
-	all := groups(8)
+	all := groups(t, 8)
 	all[0].NIC.AreaBytes = 8 << 20
 	labtest.Grouped(t, all, func(x labtest.Transfer, o labtest.Outcome) {
 		c, e := o.Counters, o.Evidence
@@ -45,4 +45,4 @@ func TestLabGroupLinear(t *testing.T) {
 }
 
 // groups are the flows of one queue.
-func groups(mib int) []labtest.Transfer { return labtest.Groups(mib, labtest.Opener(zcrx.New)) }
+func groups(t testing.TB, mib int) []labtest.Transfer { return labtest.Groups(t, mib, labtest.Opener(zcrx.New)) }

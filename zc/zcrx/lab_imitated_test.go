@@ -207,6 +207,45 @@ func TestLabImitatedNoNAPINoCounter(t *testing.T) {
 	}
 }
 
+// Queues that share a NAPI instance cannot be told from each other by it: what else tells does.
+func TestLabImitatedSharedNAPI(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.SharedNAPI(t, zcrx.Mode)
+}
+
+// Where the kernel does not count its copies, the queue's page pools tell, although another queue's
+// have the same NAPI instance.
+func TestLabImitatedSharedNAPINoCounter(t *testing.T) {
+	labtest.Need(t)
+	if incapable(t) {
+		return
+	}
+	labtest.Share(t)
+	defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
+	const bytes, shared = 8 << 20, "one of queues 1, 3, which share a NAPI instance"
+	for _, c := range []struct {
+		to    *int
+		where string // of the flow, if it was copied
+	}{{nil, ""}, {new(1), shared}, {new(2), "the flow landed on one of queues 0, 2, but the provider is on queue 3"}} {
+		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: c.to, NIC: stream.NICQueue{AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)}
+		o, err := run(t, x)
+		if err = errors.Join(err, o.Err); err != nil {
+			t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
+		}
+		n, e := o.Counters, o.Evidence
+		if found := n.CopiedBytes + e.Uncounted; n.Bytes != bytes || n.Mismatches != 0 || e.Untold != 0 || (found > bytes/2) != (c.to != nil) || (found > 0) != (c.to != nil) {
+			t.Errorf("%+v, uncounted %d, untold %d: %s", n, e.Uncounted, e.Untold, e.Why)
+		}
+		noted := slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, shared) })
+		if !strings.Contains(e.Why, c.where) || strings.Contains(e.Why, "linear part") || noted == (c.where != "" && c.where != shared) {
+			t.Errorf("%s; notes %q", e.Why, e.Notes)
+		}
+	}
+}
+
 // Packets that the NIC does not split are dropped where memory is of a provider, and counted.
 func TestLabImitatedUnsplit(t *testing.T) {
 	labtest.Need(t)

@@ -181,8 +181,8 @@ func GiveUp() { over.Store(true) }
 
 // Await calls try, which asks the kernel for so many bytes of huge pages, again while it fails with
 // ENOMEM and the machine has enough pages: those of a ring that was closed come back in the
-// kernel's own time. Where they do not, or there are too few, or with [GiveUp], it fails with a [*Short]; what else
-// try fails with is returned as it is.
+// kernel's own time. Where they do not, or there are too few, or with [GiveUp], it fails with a
+// [*Short]; what else try fails with is returned as it is.
 func Await(bytes int, try func() error) error {
 	begun := time.Now()
 	for {

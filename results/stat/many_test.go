@@ -40,7 +40,8 @@ func TestAveragesOfMany(t *testing.T) {
 	}
 }
 
-// Where the distribution is taken for normal, the interval is as the counted one was, or a step wider.
+// Where the distribution is taken for normal, the interval is as the counted one was, or a step
+// wider.
 func TestSignedRankOfMany(t *testing.T) {
 	k, conf := countSignedRank(mostListed)
 	near, nearly := normalSignedRank(mostListed)

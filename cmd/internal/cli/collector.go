@@ -17,8 +17,8 @@ const (
 	// usualShare of the heap, in percent, is what the collector waits for by itself (GOGC).
 	usualShare = 100
 
-	// mostGarbage is what a large heap may hold besides, unless leastShare of it, in percent, is more,
-	// with what the collector gives back late: a report of 50,000 runs has 200 MB by itself.
+	// mostGarbage is what a large heap may hold besides, unless leastShare of it, in percent, is
+	// more, with what the collector gives back late: a report of 50,000 runs has 200 MB by itself.
 	mostGarbage, leastShare = 64 << 20, 25
 
 	// mostShare lets the smallest heap have as much garbage: with 100 % the collector waits

@@ -111,19 +111,17 @@ func (r *Record) Caveats() (out []Caveat) {
 // the TG, where it ran on its CPUs, and the sum of both, where it ran on CPUs of neither.
 func (r *Record) elsewhere() Kinds {
 	on := OfSUTCPU
-	ran, err := cpulist.Parse(r.SUT.Env.IRQCPU)
-	sut, errSUT := cpulist.Parse(r.SUT.Env.CPUsMeasured)
-	tg, errTG := cpulist.Parse(r.TG.Env.CPUsMeasured)
-	if err != nil || errSUT != nil || errTG != nil || len(ran)*len(sut)*len(tg) == 0 {
+	ran, err := cpulist.ParseRanges(r.SUT.Env.IRQCPU)
+	sut, errSUT := cpulist.ParseRanges(r.SUT.Env.CPUsMeasured)
+	tg, errTG := cpulist.ParseRanges(r.TG.Env.CPUsMeasured)
+	if err != nil || errSUT != nil || errTG != nil || len(ran) == 0 || len(sut) == 0 || len(tg) == 0 {
 		return on | OfTGCPU | OfAllCPU // it is not known
 	}
-	for _, n := range ran {
-		switch {
-		case slices.Contains(tg, n):
-			on |= OfTGCPU
-		case !slices.Contains(sut, n):
-			on |= OfAllCPU
-		}
+	if ran.Meet(tg) {
+		on |= OfTGCPU
+	}
+	if !ran.Within(slices.Concat(sut, tg)) {
+		on |= OfAllCPU
 	}
 	return on
 }

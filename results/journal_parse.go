@@ -15,6 +15,7 @@ type reading struct {
 	parser func() parser // makes one
 	over   []byte        // see [lineReader]
 	most   int           // records that are read; of a file with more nothing is used. 0: all
+	size   int64         // of the file, bytes; 0: not known
 }
 
 var (

@@ -74,6 +74,9 @@ func (f *Folder) read(name string, how reading) (Journal, error) {
 		return Journal{}, fmt.Errorf("read journal: %w", err)
 	}
 	defer file.Close()
+	if st, err := file.Stat(); err == nil {
+		how.size = st.Size()
+	}
 	j, err := decode(file, MaxLine, how)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal %s: %w", f.path(name), err)
@@ -99,7 +102,7 @@ func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecor
 
 func decode(r io.Reader, maxLine int, how reading) (Journal, error) {
 	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, over: how.over}
-	d := decoder{order: newOrder(), most: how.most}
+	d := decoder{order: newOrder(), most: how.most, size: how.size}
 	if err := d.header(&lines); err != nil {
 		return Journal{}, err
 	}
@@ -122,6 +125,7 @@ type decoder struct {
 	more  int // problems beyond maxProblems
 	most  int // records that are read; 0: all
 	room  room
+	size  int64 // of the file, bytes; 0: not known
 
 	before *line // the line before, where that has a record's details
 }
@@ -215,6 +219,7 @@ func (d *decoder) record(l *line) error {
 		return err
 	}
 	d.order.add(&l.rec)
+	d.makeRoom(l.end)
 	d.j.Records = append(d.j.Records, l.rec)
 	return nil
 }

@@ -63,3 +63,19 @@ func (r *room) take(l, before *line) error {
 	}
 	return nil
 }
+
+// makeRoom makes room for another record, whose line ends at a place of the file. Records are
+// large, and there may be 100,000: where those up to here say how many there will be, that is how
+// many get room, instead of twice as many, beside half as many in what they were copied from.
+func (d *decoder) makeRoom(end int64) {
+	n := len(d.j.Records)
+	if n < cap(d.j.Records) {
+		return
+	}
+	want := n + n/4
+	if d.size > 0 && end > 0 {
+		want = int(float64(n+1) * float64(d.size) / float64(end) * 1.01)
+	}
+	want = min(max(want, n+n/4, n+16), 4*n+64)
+	d.j.Records = append(make([]Record, 0, want), d.j.Records...)
+}

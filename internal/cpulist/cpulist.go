@@ -4,6 +4,7 @@
 package cpulist
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -34,44 +35,100 @@ func Format(cpus []int) string {
 // become a gigabyte. The kernel's own limit is 8192.
 const maxCPUs = 1 << 16
 
-// Parse reads the kernel's list format, "0,2-3"; "" is none
-// (lib/bitmap-str.c, without the rarely used ":" strides).
-func Parse(s string) ([]int, error) {
+// Ranges are CPUs by their first and last, in order and apart from each other: of what somebody
+// else wrote, they are no more than it is long.
+type Ranges [][2]int
+
+// ParseRanges reads what [Parse] reads.
+func ParseRanges(s string) (Ranges, error) {
 	s = strings.TrimSpace(s)
 	if s == "" {
 		return nil, nil
 	}
-	var out []int
+	var out Ranges
 	for part := range strings.SplitSeq(s, ",") {
 		from, to, isRange := strings.Cut(strings.TrimSpace(part), "-")
 		lo, err := parseCPU(from)
 		if err != nil {
-			return nil, fmt.Errorf("parse cpu list %q: %w", s, err)
+			return nil, fmt.Errorf("parse cpu list %.200q: %w", s, err)
 		}
 		hi := lo
 		if isRange {
 			if hi, err = parseCPU(to); err != nil {
-				return nil, fmt.Errorf("parse cpu list %q: %w", s, err)
+				return nil, fmt.Errorf("parse cpu list %.200q: %w", s, err)
 			}
 		}
 		if hi < lo {
-			return nil, fmt.Errorf("parse cpu list %q: %d-%d runs backwards: write the lower CPU first", s, lo, hi)
+			return nil, fmt.Errorf("parse cpu list %.200q: %d-%d runs backwards: write the lower CPU first", s, lo, hi)
 		}
-		for c := lo; c <= hi; c++ {
-			out = append(out, c)
-		}
-		if len(out) > maxCPUs {
-			return nil, fmt.Errorf("parse cpu list %q: more than %d CPUs: name fewer", s, maxCPUs)
+		out = append(out, [2]int{lo, hi})
+	}
+	return out.joined(), nil
+}
+
+// joined are the same CPUs, in order, without what is there twice.
+func (r Ranges) joined() Ranges {
+	out := Ranges{}
+	for _, x := range slices.SortedFunc(slices.Values(r), func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) }) {
+		if n := len(out); n > 0 && x[0] <= out[n-1][1]+1 {
+			out[n-1][1] = max(out[n-1][1], x[1])
+		} else {
+			out = append(out, x)
 		}
 	}
-	slices.Sort(out)
-	return slices.Compact(out), nil
+	return out
+}
+
+// Meet tells whether the two have a CPU in common.
+func (r Ranges) Meet(o Ranges) bool {
+	for i, k := 0, 0; i < len(r) && k < len(o); {
+		switch {
+		case r[i][1] < o[k][0]:
+			i++
+		case o[k][1] < r[i][0]:
+			k++
+		default:
+			return true
+		}
+	}
+	return false
+}
+
+// Within tells whether all CPUs are among others, whose ranges may be in any order.
+func (r Ranges) Within(o Ranges) bool {
+	o = o.joined()
+	k := 0
+	for _, x := range r {
+		for k < len(o) && o[k][1] < x[0] {
+			k++
+		}
+		if k == len(o) || x[0] < o[k][0] || x[1] > o[k][1] {
+			return false
+		}
+	}
+	return true
+}
+
+// Parse reads the kernel's list format, "0,2-3"; "" is none
+// (lib/bitmap-str.c, without the rarely used ":" strides).
+func Parse(s string) ([]int, error) {
+	ranges, err := ParseRanges(s)
+	if len(ranges) == 0 {
+		return nil, err
+	}
+	var out []int
+	for _, r := range ranges {
+		for c := r[0]; c <= r[1]; c++ {
+			out = append(out, c)
+		}
+	}
+	return out, nil
 }
 
 func parseCPU(s string) (int, error) {
 	n, err := strconv.ParseUint(s, 10, 31)
 	if err != nil || n >= maxCPUs {
-		return 0, fmt.Errorf("%q is not a CPU number: write lists such as 0,2-3", s)
+		return 0, fmt.Errorf("%.40q is not a CPU number: write lists such as 0,2-3", s)
 	}
 	return int(n), nil
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
@@ -172,10 +173,16 @@ const again = 20 * time.Millisecond
 // read reads this machine's pool. Tests have another.
 var read = func() (Pool, error) { return Read("/sys") }
 
+// over tells that the process is to end.
+var over atomic.Bool
+
+// GiveUp ends all waits, now and later, as if their time were over: the process is to end.
+func GiveUp() { over.Store(true) }
+
 // Await calls try, which asks the kernel for so many bytes of huge pages, again while it fails with
 // ENOMEM and the machine has enough pages: those of a ring that was closed come back in the
-// kernel's own time. Where they do not, or there are too few, it fails with a [*Short]; what else
-// try fails with is returned as it is.
+// kernel's own time. Where they do not, or there are too few, or with [GiveUp], it fails with a
+// [*Short]; what else try fails with is returned as it is.
 func Await(bytes int, try func() error) error {
 	begun := time.Now()
 	for {
@@ -188,7 +195,7 @@ func Await(bytes int, try func() error) error {
 		if !e.Busy() {
 			return e
 		}
-		if e.Waited = time.Since(begun).Round(time.Second); time.Since(begun) >= within {
+		if e.Waited = time.Since(begun).Round(time.Second); time.Since(begun) >= within || over.Load() {
 			return e
 		}
 		time.Sleep(again)

@@ -62,6 +62,20 @@ func TestAwait(t *testing.T) {
 	})
 }
 
+// A process that is to end waits no longer.
+func TestGiveUp(t *testing.T) {
+	defer over.Store(false)
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		of(t, func() (Pool, error) { return Pool{Total: 32, Free: 15}, nil })
+		time.AfterFunc(time.Second, GiveUp)
+		var short *Short
+		if err := Await(17*Size, func() error { return unix.ENOMEM }); !errors.As(err, &short) || time.Since(begun) > time.Second+again {
+			t.Errorf("%v after %v", err, time.Since(begun))
+		}
+	})
+}
+
 // Nobody waits for what cannot come.
 func TestAwaitInVain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -234,6 +234,9 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if len(pairs) == 0 && !a.published() && !b.published() {
 		return nil, fmt.Errorf("%s and %s: %w: %s", a.Name, b.Name, ErrNothing, nearest(a, b))
 	}
+	if err := checkWork(pairs); err != nil {
+		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, err)
+	}
 	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
 	r.couples = couples(pairs, a, b)
 	if a.place != "" && a.place == b.place && sameRuns(pairs) {
@@ -257,9 +260,20 @@ func alone(cells []*Cell, m Metric) []Alone {
 // Within compares the cells of a set that differ in one factor alone; base is the cell whose
 // values of the factors the others are compared with ([Contrasts]).
 func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
+	return WithinUpTo(s, base, metrics, mostPairs)
+}
+
+// WithinUpTo is [Within] where there are no more than so many pairs, and else a *[ManyError].
+func WithinUpTo(s *Set, base results.Cell, metrics []Metric, most int) (*Result, error) {
 	pairs := against(s, base)
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
+	}
+	if len(pairs) > most {
+		return nil, &ManyError{Is: len(pairs), Most: most, What: "pairs of cells"}
+	}
+	if err := checkWork(pairs); err != nil {
+		return nil, err
 	}
 	r := result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between)
 	r.couples, r.within = couples(pairs, s, s), true
@@ -280,8 +294,12 @@ func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []st
 
 func judged(pairs []pairing, m Metric, primary []string, between float64) []Row {
 	rows := rowsOf(pairs, m, between)
+	declared := make(map[string]bool, len(primary))
+	for _, id := range primary {
+		declared[id] = true
+	}
 	for i := range rows {
-		rows[i].Exploratory = len(primary) > 0 && !slices.Contains(primary, rows[i].B.ID)
+		rows[i].Exploratory = len(primary) > 0 && !declared[rows[i].B.ID]
 	}
 	for _, family := range families(pointers(rows)) {
 		judge(family, m)
@@ -317,13 +335,15 @@ func judge(rows []*Row, m Metric) {
 // rowsOf sets the figures of pairs beside each other, as far as one has any.
 func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 	var rows []Row
+	sums := sums{of: m, known: map[*Cell]*summed{}}
 	for _, p := range pairs {
 		if m.ofReturn() && (paced(&p.a.Cell) || paced(&p.b.Cell)) {
 			continue // it would say how fast the pace was
 		}
+		a, b := sums.cell(p.a), sums.cell(p.b)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
-			SumA: stat.Summarize(values(p.a, m)), SumB: stat.Summarize(values(p.b, m)), LimitA: p.a.limit(), LimitB: p.b.limit(), Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
-			runsA: runsOf(p.a, m), runsB: runsOf(p.b, m), between: between}
+			SumA: a.sum, SumB: b.sum, LimitA: a.limit, LimitB: b.limit, Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
+			runsA: a.runs, runsB: b.runs, between: between}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)
 		for _, c := range []*Cell{p.a, p.b} {
 			if c.Source != "" {
@@ -332,7 +352,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		}
 		row.OfA, row.OfB, row.Inert, row.ClockUs = p.a.of(), p.b.of(), inertBetween(p.a, p.b), clockUs(p, m)
 		row.Means = means(p.a, p.b, "A", "B", m)
-		if len(values(p.a.whole(), m))+len(values(p.b.whole(), m)) == 0 {
+		if a.whole+b.whole == 0 {
 			continue
 		}
 		row.Other = otherInstrument(p, m)

@@ -42,13 +42,19 @@ func AtLimit(l results.LimitedBy) string { return "at " + l.Whose() + " limit" }
 // didNotAct says of options that they made no difference.
 func didNotAct(names []string) string { return strings.Join(names, ", ") + " had no effect" }
 
-// Idle says which options of a cell that not all of some cells have alike did not act in it; ""
-// where all did.
-func (c *Cell) Idle(among []*Cell) string {
-	names := slices.DeleteFunc(c.inert(), func(name string) bool {
-		o := results.LookupOption(name)
-		return !slices.ContainsFunc(among, func(other *Cell) bool { return o.Value(&other.Cell) != o.Value(&c.Cell) })
-	})
+// Varied are the names of the options that not all of some cells have alike.
+func Varied(among []*Cell) map[string]bool {
+	names := map[string]bool{}
+	for i := range results.Options {
+		o := &results.Options[i]
+		names[o.Name] = slices.ContainsFunc(among, func(c *Cell) bool { return o.Value(&c.Cell) != o.Value(&among[0].Cell) })
+	}
+	return names
+}
+
+// Idle says which of some options did not act in a cell; "" where all did.
+func (c *Cell) Idle(varied map[string]bool) string {
+	names := slices.DeleteFunc(c.inert(), func(name string) bool { return !varied[name] })
 	if len(names) == 0 {
 		return ""
 	}

@@ -113,10 +113,12 @@ func (r *Result) Method() (lines []string) {
 
 // ForcedLines say what the hardware left no choice of, each once.
 func (r *Result) ForcedLines() (lines []string) {
+	seen := map[string]bool{}
 	for i := range r.Rows {
 		for _, f := range r.Rows[i].Forced {
 			line := fmt.Sprintf("%s=%s of %s is forced: %s cannot run: %s", f.Factor, f.Value, r.Rows[i].B.ID, f.Cell, f.Reason)
-			if !slices.Contains(lines, line) {
+			if !seen[line] {
+				seen[line] = true
 				lines = append(lines, line)
 			}
 		}

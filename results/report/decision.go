@@ -21,6 +21,7 @@ type decision struct {
 	// costless are cells without this cost, and others those whose flows are no plain streams:
 	// neither has a mark.
 	costless, others []string
+	more             int // cells whose marks are left out: there are too many
 }
 
 // mark is a cell in it.
@@ -74,6 +75,7 @@ func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 	}
 	best.name(cells)
 	best.find()
+	best.leave()
 	return best
 }
 
@@ -144,6 +146,25 @@ func (d *decision) find() {
 			fastest, m.frontier = m.y.Median, true
 		}
 	}
+}
+
+// leave leaves marks out where there are too many: those beyond the frontier first.
+func (d *decision) leave() {
+	d.more = max(0, len(d.marks)-mostDrawn)
+	if d.more == 0 {
+		return
+	}
+	slices.SortStableFunc(d.marks, func(a, b mark) int {
+		switch {
+		case a.frontier == b.frontier:
+			return 0
+		case a.frontier:
+			return -1
+		}
+		return 1
+	})
+	d.marks = slices.Clone(d.marks[:mostDrawn])
+	slices.SortFunc(d.marks, func(a, b mark) int { return cmp.Compare(a.number, b.number) })
 }
 
 // best are the marks of the frontier, the cheapest first.

@@ -26,6 +26,9 @@ func (c *canvas) caption() string {
 	if slices.ContainsFunc(c.marks, func(m mark) bool { return m.discards }) {
 		text += " Dotted outline: the application never gets the payload, so a bound, not a choice."
 	}
+	if c.more > 0 {
+		text += fmt.Sprintf(" %s more are not drawn.", plural(c.more, "cell"))
+	}
 	return text + c.left()
 }
 

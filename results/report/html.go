@@ -43,6 +43,7 @@ type view struct {
 	*Summary
 	Title   string
 	Created string
+	Left    string // which cells are not shown
 	Rows    []rowView
 	Notes   []string
 	Facts   []factView
@@ -94,7 +95,9 @@ type factView struct {
 }
 
 func newView(s *Summary, figures []Figure) view {
-	v := view{Summary: s, Title: "zcbench: zero-copy receive benchmark", Notes: noteLines(s)}
+	left := firstOf(mostShown, len(s.Cells))
+	s = s.first(mostShown)
+	v := view{Summary: s, Left: left, Title: "zcbench: zero-copy receive benchmark", Notes: noteLines(s)}
 	if s.Header.CreatedUTCNs != 0 {
 		v.Created = time.Unix(0, s.Header.CreatedUTCNs).UTC().Format("2006-01-02 15:04 UTC")
 	}

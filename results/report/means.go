@@ -87,6 +87,10 @@ func (s *Summary) mean(groups []*cellRuns) {
 
 // mean gives the returns by each cost what changes their meaning.
 func (r *ROI) mean(groups []*cellRuns) {
+	known := make(map[string]*compare.Cell, len(groups))
+	for _, g := range slices.Backward(groups) { // the first of a name
+		known[g.cell.ID] = g.set
+	}
 	for _, cost := range costs {
 		var sets []*compare.Cell
 		var of []int
@@ -94,8 +98,7 @@ func (r *ROI) mean(groups []*cellRuns) {
 			if len(*r.Cells[i].of(cost)) == 0 {
 				continue
 			}
-			at := slices.IndexFunc(groups, func(g *cellRuns) bool { return g.cell.ID == r.Cells[i].Cell })
-			sets, of = append(sets, groups[at].set), append(of, i)
+			sets, of = append(sets, known[r.Cells[i].Cell]), append(of, i)
 		}
 		all, each := meanings(sets, ofCosts[cost])
 		if all != nil {

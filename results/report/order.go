@@ -54,6 +54,9 @@ func (r Ranked) Unranked() []int {
 // has the ranks. The rest stand in the order of their medians, and the report says so.
 const mostRanked = 30
 
+// mostHeld is how many runs are held beside those of another cell, for a ranking.
+const mostHeld = 1_000_000
+
 // candidate is a cell's runs that have a throughput and a cost.
 type candidate struct {
 	cell        string
@@ -149,7 +152,14 @@ func rank(all []*candidate, n, m, between float64, most int) Ranked {
 func (r *Ranked) rank(all []*candidate, between float64, most int) {
 	said := caveats{}
 	first, place, ranked := 0, 1, 0 // of the rank: its first, its number; cells that have one
+	held := 0                       // runs beside those of another cell
 	for at, i := range r.Order {
+		if at > 0 && at < most {
+			top := r.Order[first]
+			if held += len(all[i].runs) + len(all[top].runs); held > mostHeld {
+				most, r.Tested = at, at
+			}
+		}
 		if at > 0 && at < most {
 			top := r.Order[first]
 			s := all[i].standing(all[top])
@@ -249,9 +259,10 @@ func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out [
 			among = append(among, c.of)
 		}
 	}
+	varied := compare.Varied(among)
 	for _, c := range out {
 		if c.of != nil {
-			c.inert = c.of.Idle(among)
+			c.inert = c.of.Idle(varied)
 		}
 	}
 	return out

@@ -46,7 +46,23 @@ var (
 
 // Figures draws what was measured: a plot of which no cell has a figure is left
 // out. The decision's chart comes first; the page has it in another form.
+//
+// Of more than 1,000 cells the first are drawn, and the captions say so.
 func Figures(s *Summary) ([]Figure, error) {
+	all := len(s.Cells)
+	s = s.first(mostDrawn)
+	out, err := figures(s)
+	if text := firstOf(mostDrawn, all); text != "" {
+		for i := range out {
+			if out[i].Name != decisionName { // which says it by itself
+				out[i].Caption += " " + text
+			}
+		}
+	}
+	return out, err
+}
+
+func figures(s *Summary) ([]Figure, error) {
 	labels, letters := plotLabels(s.Cells), newLettering(plot.DefaultTextHandler)
 	var out []Figure
 	if d := s.decision; d != nil {

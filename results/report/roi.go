@@ -122,14 +122,18 @@ func (r *ROI) takeRanks(s *Sensitivity) {
 	for _, k := range base.Rank {
 		n[k]++
 	}
+	at := make(map[string]int, len(s.Cells))
 	for i, name := range s.Cells {
-		for k := range r.Cells {
-			if r.Cells[k].Cell == name {
-				r.Cells[k].Rank, r.Cells[k].Tied = base.Rank[i], base.Rank[i] > 0 && n[base.Rank[i]] > 1
-				if base.Caveats != nil {
-					r.Cells[k].Caveat = base.Caveats[i]
-				}
-			}
+		at[name] = i
+	}
+	for k := range r.Cells {
+		i, ok := at[r.Cells[k].Cell]
+		if !ok {
+			continue
+		}
+		r.Cells[k].Rank, r.Cells[k].Tied = base.Rank[i], base.Rank[i] > 0 && n[base.Rank[i]] > 1
+		if base.Caveats != nil {
+			r.Cells[k].Caveat = base.Caveats[i]
 		}
 	}
 }

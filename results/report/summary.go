@@ -4,6 +4,8 @@ package report
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/zcbench/zcbench/results"
@@ -31,6 +33,8 @@ type Summary struct {
 
 	// Compared is every cell beside the baseline; nil without a second cell.
 	Compared *compare.Result `json:"compared,omitempty"`
+	// Uncompared is why they are not, where they are too many.
+	Uncompared string `json:"uncompared,omitempty"`
 	// Why is what makes the difference in CPU time, of each two of these that were profiled.
 	Why []*why.Result `json:"why,omitempty"`
 	// WhyMore is how many such comparisons are left out, beyond the first 40.
@@ -154,11 +158,12 @@ func Summarize(j results.Journal) *Summary {
 	set := compare.NewSet("all cells", j)
 	groups := group(j)
 	known(groups, &set)
-	stops := stopList{numbers: map[stopKey]int{}}
+	stops := stopList{numbers: map[stopKey]int{}, named: map[stopCell]bool{}}
+	s.Cells = make([]Cell, 0, len(groups))
 	for _, g := range groups {
 		s.Cells = append(s.Cells, stops.cell(g))
 	}
-	s.Stops = stops.list
+	s.Stops = stops.all()
 	s.mean(groups)
 	between := 0.0
 	if j.Header.Plan != nil {
@@ -177,7 +182,7 @@ func Summarize(j results.Journal) *Summary {
 		}
 	}
 	s.Notes = notes(j.Records, s.Cells)
-	s.Compared = compared(&set)
+	s.Compared, s.Uncompared = compared(&set)
 	s.Why, s.WhyMore = whyOf(s.Compared)
 	s.Answer, s.decision = answerOf(&set, s), decisionOf(groups, s.Cells)
 	s.SUT = machine(j.Records, func(r *results.Record) *results.Host { return &r.SUT })
@@ -185,8 +190,9 @@ func Summarize(j results.Journal) *Summary {
 	return s
 }
 
-// compared sets the cells beside the plan's baseline, or the first that has runs.
-func compared(set *compare.Set) *compare.Result {
+// compared sets the cells beside the plan's baseline, or the first that has runs; many says that
+// they are too many for that.
+func compared(set *compare.Set) (r *compare.Result, many string) {
 	var base *results.Cell
 	for i := range set.Cells {
 		if len(set.Cells[i].Runs) > 0 {
@@ -198,17 +204,17 @@ func compared(set *compare.Set) *compare.Result {
 		base = set.Base
 	}
 	if base == nil {
-		return nil
+		return nil, ""
 	}
 	metrics, err := compare.Lookup(compare.ReportMetrics)
 	if err != nil {
-		return nil
+		return nil, ""
 	}
-	r, err := compare.Within(set, *base, metrics)
-	if err != nil {
-		return nil
+	r, err = compare.WithinUpTo(set, *base, metrics, mostCompared)
+	if e := (*compare.ManyError)(nil); errors.As(err, &e) {
+		return nil, fmt.Sprintf("cells are not compared: %v, with zcbench compare", e)
 	}
-	return r
+	return r, "" // none where nothing can be compared
 }
 
 type cellRuns struct {
@@ -266,10 +272,18 @@ type stopList struct {
 	list    []Stop
 	reasons []*blend
 	numbers map[stopKey]int
+	named   map[stopCell]bool
+	own     map[int]bool // of the cell at hand
+}
+
+type stopCell struct {
+	number int
+	cell   string
 }
 
 func (l *stopList) cell(g *cellRuns) Cell {
 	c := Cell{Cell: g.cell}
+	l.own = map[int]bool{}
 	var ok []*results.Record
 	measured := slices.ContainsFunc(g.runs, func(r *results.Record) bool { return !r.Warmup })
 	for _, r := range g.runs {
@@ -325,14 +339,23 @@ func (l *stopList) add(c *Cell, r *results.Record) {
 	}
 	s := &l.list[n-1]
 	l.reasons[n-1].add(r.Reason)
-	s.Reason = l.reasons[n-1].String()
 	s.Runs++
-	if !slices.Contains(c.Stops, n) {
+	if !l.own[n] {
+		l.own[n] = true
 		c.Stops = append(c.Stops, n)
-		if !slices.Contains(s.Cells, c.Cell.ID) {
+		if at := (stopCell{n, c.Cell.ID}); !l.named[at] {
+			l.named[at] = true
 			s.Cells = append(s.Cells, c.Cell.ID)
 		}
 	}
+}
+
+// all are the reasons, with the ranges of their figures.
+func (l *stopList) all() []Stop {
+	for i := range l.list {
+		l.list[i].Reason = l.reasons[i].String()
+	}
+	return l.list
 }
 
 func end(runs []*results.Record, host func(*results.Record) *results.Host) End {

@@ -305,6 +305,9 @@ func noteLines(s *Summary) []string {
 			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role, name))
 		}
 	}
+	if s.Uncompared != "" {
+		out = append(out, s.Uncompared)
+	}
 	for _, c := range s.Calibrations {
 		out = append(out, c.String())
 	}

@@ -77,7 +77,7 @@ func Contrast(a, b []Run, between float64) Difference {
 // bootsOfBoth are the boots of each, and those that both have.
 func bootsOfBoth(a, b []Run) (boots [2][]string, both []string) {
 	boots = [2][]string{bootsOf(a), bootsOf(b)}
-	return boots, slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { return !slices.Contains(boots[1], s) })
+	return boots, slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { _, found := slices.BinarySearch(boots[1], s); return !found })
 }
 
 func fewBoots(boots [2][]string) []string {
@@ -300,12 +300,9 @@ func declared(a, b []Run, between float64) Difference {
 func openWithin(runs []Run) (variance float64, df int) {
 	boots := bootsOf(runs)
 	var squares, share float64
-	for _, boot := range boots {
-		var v []float64
-		for _, r := range runs {
-			if r.boot() == boot {
-				v = append(v, math.Log(r.Value))
-			}
+	for _, v := range perBoot(runs, boots) {
+		for i, x := range v {
+			v[i] = math.Log(x)
 		}
 		m := mean(v)
 		for _, x := range v {
@@ -344,8 +341,23 @@ func deviation(v []float64) float64 {
 
 // bootMedians are the medians of each boot, by the boots' names.
 func bootMedians(runs []Run) (out []float64) {
-	for _, boot := range bootsOf(runs) {
-		out = append(out, Median(valuesOf(only(runs, []string{boot}))))
+	for _, v := range perBoot(runs, bootsOf(runs)) {
+		out = append(out, Median(v))
+	}
+	return out
+}
+
+// perBoot are the values of each of some boots: there may be as many boots as runs.
+func perBoot(runs []Run, boots []string) [][]float64 {
+	at := make(map[string]int, len(boots))
+	for i, boot := range boots {
+		at[boot] = i
+	}
+	out := make([][]float64, len(boots))
+	for _, r := range runs {
+		if i, ok := at[r.boot()]; ok {
+			out[i] = append(out[i], r.Value)
+		}
 	}
 	return out
 }
@@ -361,11 +373,12 @@ func bootsOf(runs []Run) (out []string) {
 	return slices.Compact(out)
 }
 
+// only are the runs of some boots, which are sorted.
 func only(runs []Run, boots []string) []Run {
 	if all := bootsOf(runs); slices.Equal(all, boots) {
 		return runs
 	}
-	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { return !slices.Contains(boots, r.boot()) })
+	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { _, found := slices.BinarySearch(boots, r.boot()); return !found })
 }
 
 func valuesOf(runs []Run) (out []float64) {

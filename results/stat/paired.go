@@ -5,6 +5,7 @@ package stat
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -33,11 +34,11 @@ func Pairs(ours, theirs []float64) Paired {
 	if p.N == 0 {
 		return p
 	}
-	walsh := walshAverages(ours, theirs)
-	low, high := (len(walsh)-1)/2, len(walsh)/2
-	p.Estimate = math.Exp((at(walsh, low) + at(walsh, high)) / 2)
+	walsh := averagesOf(ours, theirs)
+	low, high := (walsh.n-1)/2, walsh.n/2
+	p.Estimate = math.Exp((walsh.at(low) + walsh.at(high)) / 2)
 	if k, conf := signedRank(p.N); k > 0 {
-		p.Lo, p.Hi, p.Confidence = math.Exp(at(walsh, k-1)), math.Exp(at(walsh, len(walsh)-k)), conf
+		p.Lo, p.Hi, p.Confidence = math.Exp(walsh.at(k-1)), math.Exp(walsh.at(walsh.n-k)), conf
 	}
 	return p
 }
@@ -48,20 +49,71 @@ func at(v []float64, k int) float64 {
 	return v[k]
 }
 
-// walshAverages are the averages of all pairs of the ratios' logarithms, every
-// one with itself too.
-func walshAverages(ours, theirs []float64) []float64 {
-	out := make([]float64, 0, len(ours)*(len(ours)+1)/2)
+// averages are those of all pairs of the ratios' logarithms, every one with itself too (Walsh's).
+// Those of many are looked for, not listed: of 50,000 runs they would take 10 GB.
+type averages struct {
+	n      int
+	listed []float64 // of up to mostListed
+	sorted []float64 // else the logarithms
+}
+
+func averagesOf(ours, theirs []float64) *averages {
 	logs := make([]float64, len(ours))
 	for i := range ours {
 		logs[i] = math.Log(ours[i] / theirs[i])
 	}
+	a := &averages{n: len(logs) * (len(logs) + 1) / 2}
+	if len(logs) > mostListed {
+		slices.Sort(logs)
+		a.sorted = logs
+		return a
+	}
+	a.listed = make([]float64, 0, a.n)
 	for i, x := range logs {
 		for _, y := range logs[i:] {
-			out = append(out, (x+y)/2)
+			a.listed = append(a.listed, (x+y)/2)
 		}
 	}
-	return out
+	return a
+}
+
+// at is the average at a position, from 0, of all in order.
+func (a *averages) at(k int) float64 {
+	if a.sorted == nil {
+		return at(a.listed, k)
+	}
+	lo, hi := a.sorted[0], a.sorted[len(a.sorted)-1]
+	for {
+		mid := lo + (hi-lo)/2
+		if !(lo < mid && mid < hi) { // no number is between them
+			break
+		}
+		if a.upTo(mid) > k {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	if a.upTo(lo) > k {
+		return lo
+	}
+	return hi
+}
+
+// upTo is how many averages are no more than x: the larger one of a pair, the smaller the other has
+// to be.
+func (a *averages) upTo(x float64) (n int) {
+	s := a.sorted
+	for i, k := 0, len(s)-1; i < len(s); i++ {
+		for k >= i && (s[i]+s[k])/2 > x {
+			k--
+		}
+		if k < i {
+			break
+		}
+		n += k - i + 1
+	}
+	return n
 }
 
 // signedRank finds the interval that the Wilcoxon signed-rank distribution of n
@@ -83,9 +135,12 @@ type rankInterval struct {
 	conf float64
 }
 
-var signedRanks sync.Map // by n; counting takes n^3
+var signedRanks sync.Map // by n; counting takes n^3, and half of n^2 in memory
 
 func countSignedRank(n int) (k int, conf float64) {
+	if n > mostListed {
+		return normalSignedRank(float64(n))
+	}
 	most := n * (n + 1) / 2
 	ways := make([]float64, most+1) // ways[s]: P(T = s)
 	ways[0] = 1
@@ -102,6 +157,13 @@ func countSignedRank(n int) (k int, conf float64) {
 		conf = 1 - 2*tail
 	}
 	return k, conf
+}
+
+// normalSignedRank takes the distribution for normal, corrected for its steps.
+func normalSignedRank(n float64) (k int, conf float64) {
+	mean, sd := n*(n+1)/4, math.Sqrt(n*(n+1)*(2*n+1)/24)
+	k = int(mean - math.Sqrt2*math.Erfinv(Confidence)*sd + .5)
+	return k, math.Erf((mean - float64(k) + .5) / (math.Sqrt2 * sd))
 }
 
 // String is the ratio with its interval.

@@ -185,8 +185,7 @@ func shiftDeclared(a, b []Run, between float64) Shift {
 func openMean(runs []Run) (variance float64, df int) {
 	boots := bootsOf(runs)
 	squares, share := 0.0, 0.0
-	for _, boot := range boots {
-		v := valuesOf(only(runs, []string{boot}))
+	for _, v := range perBoot(runs, boots) {
 		squares += squareOf(deviation(v)) * float64(len(v)-1)
 		df += len(v) - 1
 		share += 1 / float64(len(v))
@@ -224,8 +223,8 @@ func scaleOf(a, b []float64) float64 {
 
 // bootMeans are the means of each of some boots.
 func bootMeans(runs []Run, boots []string) (out []float64) {
-	for _, boot := range boots {
-		out = append(out, mean(valuesOf(only(runs, []string{boot}))))
+	for _, v := range perBoot(runs, boots) {
+		out = append(out, mean(v))
 	}
 	return out
 }

@@ -5,6 +5,7 @@ package stat
 import (
 	"math"
 	"slices"
+	"sort"
 
 	"github.com/aclements/go-moremath/stats"
 )
@@ -47,10 +48,7 @@ func ranksOf(values []float64) []float64 {
 	ranks := make([]float64, len(values))
 	for i, v := range values {
 		lo, _ := slices.BinarySearch(sorted, v)
-		hi := lo
-		for hi < len(sorted) && sorted[hi] == v {
-			hi++
-		}
+		hi := lo + sort.Search(len(sorted)-lo, func(k int) bool { return sorted[lo+k] != v })
 		ranks[i] = float64(lo+1+hi) / 2
 	}
 	return ranks

@@ -17,6 +17,10 @@ const (
 	// usualShare of the heap, in percent, is what the collector waits for by itself (GOGC).
 	usualShare = 100
 
+	// mostGarbage is what a large heap may hold besides, unless leastShare of it, in percent, is
+	// more, with what the collector gives back late: a report of 50,000 runs has 200 MB by itself.
+	mostGarbage, leastShare = 64 << 20, 25
+
 	// mostShare lets the smallest heap have as much garbage: with 100 % the collector waits
 	// for a heap of 4 MB, and in proportion (runtime/mgcpacer.go: gcControllerState.init).
 	mostShare = usualShare * leastGarbage / (4 << 20)
@@ -27,8 +31,8 @@ var calm sync.Once
 // calmCollector lets the collector run when there is much to be collected. It runs whenever the
 // heap has doubled, and that of an agent is a few MB: it ran after every few answers, for a tenth
 // of the CPU time of a short run, and now and then while flows were measured. So small heaps may
-// grow by a larger share than large ones, such as a report's. Who sets GOGC or GOMEMLIMIT has the
-// last word.
+// grow by a larger share than large ones, such as a report's, and the process is held to what they
+// need. Who sets GOGC or GOMEMLIMIT has the last word.
 func calmCollector() {
 	if leftAlone() {
 		return
@@ -49,6 +53,7 @@ func afterCollection() {
 		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(live)
 		debug.SetGCPercent(shareOf(live[0].Value.Uint64()))
+		debug.SetMemoryLimit(limitOf(live[0].Value.Uint64()))
 		afterCollection()
 	}, 0)
 }
@@ -56,4 +61,10 @@ func afterCollection() {
 // shareOf is the share of a heap that is leastGarbage, and no less than is usual.
 func shareOf(live uint64) int {
 	return int(min(max(usualShare, usualShare*leastGarbage/max(live, 1)), mostShare))
+}
+
+// limitOf is what the process may take with such a heap: near it memory is collected, and given
+// back, at once.
+func limitOf(live uint64) int64 {
+	return int64(live + max(mostGarbage, live*leastShare/100))
 }

@@ -17,7 +17,15 @@ func TestShareOf(t *testing.T) {
 	}
 }
 
-// A small heap may have much garbage, and a large one no more than by itself.
+func TestLimitOf(t *testing.T) {
+	for live, want := range map[uint64]int64{0: 64 << 20, 100 << 20: 164 << 20, 256 << 20: 320 << 20, 400 << 20: 500 << 20} {
+		if got := limitOf(live); got != want {
+			t.Errorf("%d bytes: %d, want %d", live, got, want)
+		}
+	}
+}
+
+// A small heap may have much garbage, and a large one less than by itself.
 func TestCalmCollector(t *testing.T) {
 	calmCollector()
 	for _, x := range []struct {
@@ -25,7 +33,7 @@ func TestCalmCollector(t *testing.T) {
 		least, most uint64 // of the heap that is collected next
 	}{
 		{0, leastGarbage, 3 * leastGarbage},
-		{8 * leastGarbage, 15 * leastGarbage, 20 * leastGarbage}, // 40 of 400 %
+		{8 * leastGarbage, 10 * leastGarbage, 14 * leastGarbage}, // 8 + 4 more, not 40 by 400 %
 		{0, leastGarbage, 3 * leastGarbage},
 	} {
 		held := make([]byte, x.bytes)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/internal/hugepages"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/machine/lease"
 )
@@ -63,6 +64,7 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	ctx, stop := interrupt.Context(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop)
+	context.AfterFunc(ctx, hugepages.GiveUp)
 	out, errs := newOutput(stdout), newOutput(stderr)
 	cmd.SetOut(out)
 	cmd.SetErr(errs)

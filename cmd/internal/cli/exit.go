@@ -66,6 +66,8 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	context.AfterFunc(ctx, stop)
 	context.AfterFunc(ctx, hugepages.GiveUp)
 	out, errs := newOutput(stdout), newOutput(stderr)
+	context.AfterFunc(ctx, out.leave)
+	context.AfterFunc(ctx, errs.leave)
 	cmd.SetOut(out)
 	cmd.SetErr(errs)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -24,7 +26,7 @@ type output struct {
 }
 
 func newOutput(f *os.File) *output {
-	raw := &descriptor{file: f}
+	raw := &descriptor{file: f, pipe: isPipe(f)}
 	return &output{text: plaintext.NewWriter(raw), raw: raw}
 }
 
@@ -54,17 +56,63 @@ func (o *output) close() error {
 // descriptor remembers the first error of writing to it.
 type descriptor struct {
 	file *os.File
+	pipe bool
+	left atomic.Int64 // when the command was interrupted, Unix ns; 0: it was not
 	mu   sync.Mutex
 	err  error
 }
 
 // Write implements io.Writer.
-func (d *descriptor) Write(p []byte) (int, error) {
-	n, err := d.file.Write(p)
+func (d *descriptor) Write(p []byte) (n int, err error) {
+	for first := true; err == nil && (first || n < len(p)); first = false {
+		piece := p[n:]
+		if d.pipe {
+			piece = piece[:min(len(piece), pipeBuf)]
+			err = d.awaitRoom()
+		}
+		m := 0
+		if err == nil {
+			m, err = d.file.Write(piece)
+		}
+		n += m
+	}
 	if err != nil {
 		return n, d.keep(err)
 	}
 	return n, nil
+}
+
+// pipeBuf is what a pipe that can be written to takes without blocking (PIPE_BUF, pipe(7)).
+const pipeBuf = 4096
+
+// awaitRoom waits until the reader of the pipe has made room. A reader that has stopped to read
+// must not hold a command that was interrupted: after [grace] it waits no longer.
+func (d *descriptor) awaitRoom() error {
+	c, err := d.file.SyscallConn()
+	for err == nil {
+		n := 0
+		err = c.Control(func(fd uintptr) {
+			n, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLOUT}}, int(grace.Milliseconds()/5))
+		})
+		if n > 0 {
+			return err
+		}
+		if left := d.left.Load(); left != 0 && time.Since(time.Unix(0, left)) > grace {
+			return errNotRead
+		}
+	}
+	return err
+}
+
+// errNotRead is of a reader that takes nothing, when the command was interrupted.
+var errNotRead = errors.New("interrupted, and nobody reads the pipe")
+
+// leave notes that the command was interrupted.
+func (o *output) leave() { o.raw.left.CompareAndSwap(0, time.Now().UnixNano()) }
+
+func isPipe(f *os.File) bool {
+	st, err := f.Stat()
+	return err == nil && st.Mode()&os.ModeNamedPipe != 0
 }
 
 func (d *descriptor) first() error {

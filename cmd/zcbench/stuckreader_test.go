@@ -20,7 +20,7 @@ import (
 // A command whose reader has stopped to read, as a pager does, ends by the first signal all the
 // same.
 func TestStuckReader(t *testing.T) {
-	lines := [][]string{{"explain"}, {"explain", "ENOBUFS"}, {"doctor"}, {"power", "list"}, {}}
+	lines := [][]string{{"explain"}, {"explain", "ENOBUFS"}, {"doctor"}, {}}
 	var add func(c *cobra.Command, path []string)
 	add = func(c *cobra.Command, path []string) {
 		lines = append(lines, append(path[:len(path):len(path)], "--help"))

@@ -5,9 +5,12 @@ package results
 import (
 	"bytes"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/internal/kind"
 )
@@ -49,5 +52,35 @@ func TestOneRowAddsAColumn(t *testing.T) {
 	}
 	if recs, err := ReadRuns(&older); err != nil || len(recs) != 1 {
 		t.Errorf("without the column: %v, %v", recs, err)
+	}
+}
+
+// The columns of testdata/columns.txt keep their places for good, and new ones come at the end: there
+// and in the file, which a new column is added to by hand.
+func TestColumnsKeepTheirPlaces(t *testing.T) {
+	b, err := os.ReadFile("testdata/columns.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Fields(string(b))
+	var got []string
+	for _, c := range columns {
+		got = append(got, c.name)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("the header of runs.csv (-testdata/columns.txt +columns):\n%s", d)
+	}
+}
+
+// An option that has no column yet gets one behind all others.
+func TestAnOptionAddsAColumn(t *testing.T) {
+	before := Options
+	defer func() { Options = before }()
+	o := before[0]
+	o.Name, o.Column = "colour", ""
+	Options = append(before[:len(before):len(before)], o)
+	all := withOptions(columns)
+	if n := len(columns); len(all) != n+1 || all[n].name != "colour" {
+		t.Errorf("%d columns before, then %d, the last %q", n, len(all), all[len(all)-1].name)
 	}
 }

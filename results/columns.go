@@ -39,7 +39,7 @@ type column struct {
 
 // columns are those of runs.csv in their order. The order up to tool_version
 // is a contract: new columns go to the end.
-var columns = withOptions([]column{
+var columns = withOptions(slices.Concat([]column{
 	intCol("schema_version", func(r *row) *int { return &r.rec.Schema }),
 	textCol("run_id", func(r *row) *string { return &r.rec.RunID }),
 	textCol("cell_id", func(r *row) *string { return &r.rec.Cell.ID }),
@@ -121,36 +121,55 @@ var columns = withOptions([]column{
 	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
 	chosen("control"),
 	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
-},
-	slices.Concat([]column{
-		{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
-		{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
-		chosen("tg_cpu_layout"),
-		chosen("rx_buffer_bytes"),
-		textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
-	}, uncertaintyColumns(), []column{paceAsked, chosen("header_split"),
-		floatCol("flow_mhz", func(r *row) **float64 { return &r.host.FlowMHz }),
-		floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
-		deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999"), chosen("flows"), chosen("queues"),
-		textCol("upper", func(r *row) *string { return &r.host.Env.Upper }), deliveryClockCol(),
-		floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }), computedCol("ns_per_packet", (*Host).NsPerPacket),
-		chosen("udp_batch"), chosen("udp_segmentation"),
-		chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")}, tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
-		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
-		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })})...,
-)
+	chosen("probe_sample"),
+	chosen("rcvbuf_bytes"),
+	chosen("sndbuf_bytes"),
+	chosen("pace_bits_ps"),
+	chosen("uring_engine_asked"),
+	chosen("gather_us"),
+	chosen("queue"),
+	chosen("steer_queue"),
+	chosen("area"),
+	chosen("area_bytes"),
+	chosen("refill_entries"),
+	chosen("cq_entries"),
+	chosen("hold_bytes"),
+	chosen("rx_ring"),
+	chosen("tx_ring"),
+	chosen("channels"),
+	chosen("set"),
+	chosen("sysctl_profile"),
+	chosen("hugepages"),
+	chosen("governor_asked"),
+	chosen("max_idle_us"),
+	chosen("stop_irqbalance"),
+}, []column{
+	{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
+	{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
+	chosen("tg_cpu_layout"),
+	chosen("rx_buffer_bytes"),
+	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
+}, uncertaintyColumns(), []column{paceAsked, chosen("header_split"),
+	floatCol("flow_mhz", func(r *row) **float64 { return &r.host.FlowMHz }),
+	floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
+	deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999"), chosen("flows"), chosen("queues"),
+	textCol("upper", func(r *row) *string { return &r.host.Env.Upper }), deliveryClockCol(),
+	floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }), computedCol("ns_per_packet", (*Host).NsPerPacket),
+	chosen("udp_batch"), chosen("udp_segmentation"),
+	chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")}, tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
+	foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
+	textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })}))
 
-// withOptions adds the columns of the options that have none yet, in their order, and those
-// that came later.
-func withOptions(all []column, later ...column) []column {
+// withOptions adds the columns of options that have none yet, at the end: the places of those before
+// are a contract.
+func withOptions(all []column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()
-		is := func(c column) bool { return c.name == name }
-		if !slices.ContainsFunc(all, is) && !slices.ContainsFunc(later, is) {
+		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
 			all = append(all, chosen(name))
 		}
 	}
-	return append(all, later...)
+	return all
 }
 
 // chosen is the column of an option: empty where nothing was chosen.

@@ -14,9 +14,9 @@
 // 6.6 on. `go generate ./bpf` makes them again, with clang 14.
 package bpf
 
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" latency latency.bpf.c
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" syscalls syscalls.bpf.c
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" path path.bpf.c
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" overhead overhead.bpf.c
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" drops drops.bpf.c
+//go:generate ../mk/bpf2go.sh latency latency.bpf.c
+//go:generate ../mk/bpf2go.sh syscalls syscalls.bpf.c
+//go:generate ../mk/bpf2go.sh path path.bpf.c
+//go:generate ../mk/bpf2go.sh overhead overhead.bpf.c
+//go:generate ../mk/bpf2go.sh drops drops.bpf.c
 //go:generate go run ./internal/sysnum

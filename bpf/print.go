@@ -56,7 +56,8 @@ func (s StageHist) Seen() bool { return s.Hist.Count()+s.Hist.Negative+s.Hist.Un
 func (s StageHist) SeenPackets() bool { return s.Seen() && s.Stage != "softirq-run" }
 
 // AgesAndDurations says what the two kinds of stages are, where a table has both.
-const AgesAndDurations = "age: of a packet, from t0 to the stage. duration: of what happens there, from an event of its own:\n" +
+const AgesAndDurations = "" +
+	"age: of a packet, from t0 to the stage. duration: of what happens there, from an event of its own:\n" +
 	"softirq-run since the softirq was raised, wake-return since data arrived. They do not add up."
 
 // ownEvent tells a stage whose times begin with an event of its own, not with the receive stamp.

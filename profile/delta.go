@@ -126,8 +126,10 @@ func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
 	depth, most := root.prune(root.wide * flameLeast)
 	return writeFlamePage(w, title, notes, deltaStyle(), func(w io.Writer) {
 		fmt.Fprintf(w, `<p>all: A %s, B %s, B - A %s ns of CPU per kB of payload</p>
-<div class="flamegraph"><p class="key"><span><i class="more"></i>costs more in B</span><span><i class="less"></i>costs less in B</span><span><i class="same"></i>no difference</span></p>
-<p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> <button data-by="b">B</button></p>
+<div class="flamegraph"><p class="key"><span><i class="more"></i>costs more in B</span>`+
+			`<span><i class="less"></i>costs less in B</span><span><i class="same"></i>no difference</span></p>
+<p>width: <button data-by="u" disabled>the larger of A and B</button> <button data-by="a">A</button> `+
+			`<button data-by="b">B</button></p>
 `, perKB(root.a), perKB(root.b), signedPerKB(root.b-root.a))
 		writeFlameHead(w, depth)
 		if root.wide > 0 {

@@ -26,8 +26,11 @@ const (
 )
 
 // flameStyle is what a page needs besides the graphs that are in it, but for the colours of keys.
-const flameStyle = `svg.flame text { font: 11px monospace; pointer-events: none; } svg.flame rect { stroke: #fff; stroke-width: .5; cursor: pointer; }
-svg.flame rect.found { fill: #d6336c; } svg.flame.dim rect:not(.found) { opacity: .45; } .key span { display: inline-block; margin-right: .8rem; } .key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .2rem; }
+const flameStyle = `svg.flame text { font: 11px monospace; pointer-events: none; } ` +
+	`svg.flame rect { stroke: #fff; stroke-width: .5; cursor: pointer; }
+svg.flame rect.found { fill: #d6336c; } svg.flame.dim rect:not(.found) { opacity: .45; } ` +
+	`.key span { display: inline-block; margin-right: .8rem; } ` +
+	`.key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .2rem; }
 .flamegraph .wide { overflow-x: auto; } .flamegraph input { max-width: 60vw; }`
 
 // FlameStyle is what a page needs besides the graphs that are in it, and [FlameScript] what makes
@@ -71,7 +74,8 @@ func writeFlamePage(w io.Writer, title string, notes []string, style string, gra
 // is wider than the screen, it alone moves.
 func writeFlameHead(w io.Writer, depth int) {
 	height := (depth + 1) * flameLine
-	fmt.Fprintf(w, `<p><label>find <input class="find" size="30"></label> <span class="told"></span> <button class="reset" type="button">all</button></p>
+	fmt.Fprintf(w, `<p><label>find <input class="find" size="30"></label> <span class="told"></span> `+
+		`<button class="reset" type="button">all</button></p>
 <div class="wide"><svg class="flame" width="%d" height="%d" viewBox="0 0 %d %d">
 `, flameWidth, height, flameWidth, height)
 }
@@ -90,7 +94,8 @@ func (b graphBox) write(w io.Writer) {
 	short := shortened(b.name)
 	name := html.EscapeString(short)
 	px := func(v float64) string { return strconv.FormatFloat(v*flameWidth, 'f', 1, 64) }
-	fmt.Fprintf(w, `<g %s data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: %s</title></rect><text x="%s" y="%d">%s</text></g>
+	fmt.Fprintf(w, `<g %s data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: %s</title></rect>`+
+		`<text x="%s" y="%d">%s</text></g>
 `, b.data, name, px(b.x), b.depth*flameLine, px(b.width), flameLine-1, b.fill, name, html.EscapeString(b.says), px(b.x+.0025), b.depth*flameLine+12, html.EscapeString(fit(short, b.width)))
 }
 

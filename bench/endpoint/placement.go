@@ -172,7 +172,8 @@ func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
 		return "", ""
 	}
 	res.Flags = append(res.Flags, results.FlagDisturbed)
-	if fix = "something else steers packets: sysctl -w net.core.rps_sock_flow_entries=0 (RFS), and no busy polling"; p.By == "irq" {
+	fix = "something else steers packets: sysctl -w net.core.rps_sock_flow_entries=0 (RFS), and no busy polling"
+	if p.By == "irq" {
 		fix = "something else moves the work: systemctl stop irqbalance, no busy polling, no threaded NAPI, ethtool -K " + p.Dev + " ntuple off if accelerated RFS is on"
 	}
 	return "the CPU layout was not obtained: " + fault + " (" + p.String() + ")", fix

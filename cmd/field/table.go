@@ -49,8 +49,9 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate
 [exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].
 PROCESS is the time of the receiving process and its children, RX CPU that and of the thread that
-polls its queue (softirq), ALL CPU that of the whole machine, sender and NIC included. With --count-time and one CPU a nanosecond is an instruction of the
-emulated processor; speeds mean nothing, ratios of neighbouring runs do.
+polls its queue (softirq), ALL CPU that of the whole machine, sender and NIC included. With
+--count-time and one CPU a nanosecond is an instruction of the emulated processor; speeds mean
+nothing, ratios of neighbouring runs do.
 `)
 	return err
 }

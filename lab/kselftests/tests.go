@@ -117,7 +117,8 @@ for m in %s; do modprobe -q "$m" || true; done
 echo 1 >/proc/sys/net/ipv6/conf/all/keep_addr_on_down
 cd %s && exec python3 %s`
 
-const hashKey = "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:ca:2b:cb:ae:7b:30:b4:77:cb:2d:a3:80:30:f2:0c:6a:42:b7:3b:be:ac:01:fa"
+const hashKey = "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:" +
+	"ca:2b:cb:ae:7b:30:b4:77:cb:2d:a3:80:30:f2:0c:6a:42:b7:3b:be:ac:01:fa"
 
 // Args is the command line of the test on the disk, behind that of the guest.
 func (t Test) Args() []string {

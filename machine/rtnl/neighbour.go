@@ -15,7 +15,8 @@ import (
 
 // usable are the states of a neighbour whose address on the link is known (NUD_VALID of
 // include/net/neighbour.h).
-const usable = unix.NUD_PERMANENT | unix.NUD_NOARP | unix.NUD_REACHABLE | unix.NUD_PROBE | unix.NUD_STALE | unix.NUD_DELAY
+const usable = unix.NUD_PERMANENT | unix.NUD_NOARP | unix.NUD_REACHABLE | unix.NUD_PROBE |
+	unix.NUD_STALE | unix.NUD_DELAY
 
 // Neighbour is the address on its link of a host that an interface reaches without a router;
 // unix.ENOENT where the kernel does not know it, or not yet: who sends something there makes it

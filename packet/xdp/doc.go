@@ -14,4 +14,4 @@
 // clang 14.
 package xdp
 
-//go:generate go tool bpf2go -cc clang-14 -strip llvm-strip-14 -target bpfel -no-global-types -cflags "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror" frames frames.bpf.c
+//go:generate ../../mk/bpf2go.sh frames frames.bpf.c

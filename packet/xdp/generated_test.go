@@ -18,8 +18,7 @@ func TestGenerated(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	cmd := exec.Command("go", "tool", "bpf2go", "-cc", "clang-14", "-strip", "llvm-strip-14", "-target", "bpfel", "-no-global-types",
-		"-cflags", "-O2 -mcpu=v3 -Wall -Wno-unused-function -Werror", "-output-dir", dir, "frames", "frames.bpf.c")
+	cmd := exec.Command("../../mk/bpf2go.sh", "-output-dir", dir, "frames", "frames.bpf.c")
 	cmd.Env = append(os.Environ(), "GOPACKAGE=xdp")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", cmd, err, out)

@@ -118,7 +118,8 @@ type barProgress struct {
 	last string
 }
 
-const barTemplate pb.ProgressBarTemplate = `{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
+const barTemplate pb.ProgressBarTemplate = "" +
+	`{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
 
 func (p *barProgress) Plan(runs int, estimate time.Duration) {
 	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs), estimate.Round(time.Second))

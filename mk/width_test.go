@@ -59,6 +59,22 @@ func TestWidth(t *testing.T) {
 	}
 }
 
+// widestCode is how many columns a line of Go has at most. Tests may quote what others write.
+const widestCode = 120
+
+func TestCodeWidth(t *testing.T) {
+	for _, f := range tracked(t, regexp.MustCompile(`\.go$`)) {
+		if strings.HasSuffix(f.path, "_test.go") || strings.Contains(f.text, "\n// Code generated ") {
+			continue
+		}
+		for i, line := range strings.Split(f.text, "\n") {
+			if n := utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")); n > widestCode {
+				t.Errorf("%s:%d: a line of %d columns, more than %d", f.path, i+1, n, widestCode)
+			}
+		}
+	}
+}
+
 func TestWide(t *testing.T) {
 	long := strings.Repeat("word ", 20) + "."
 	for _, x := range []struct {

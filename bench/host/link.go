@@ -303,7 +303,8 @@ func (l *link) nonsense(err error) error {
 	if stderr := l.proc.stderr.String(); stderr != "" {
 		err = fmt.Errorf("%w; its last words: %s", err, stderr)
 	}
-	return &wire.NonsenseError{Err: err, How: "find out what answers there before you trust its host again; to restore what it has not:  " + l.restore()}
+	return &wire.NonsenseError{Err: err, How: "find out what answers there before you trust its host again; to restore what it has not: " +
+		l.restore()}
 }
 
 // lost is an agent that says nothing, or not what it was asked.
@@ -311,7 +312,8 @@ func (l *link) lost(words string) error {
 	if l.by != "" {
 		return lostError(words, l.limits.Silence, l.restore())
 	}
-	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not:  " + l.restore()}
+	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not: " +
+		l.restore()}
 }
 
 // restore is the command that finishes what an agent left on its host.

@@ -119,7 +119,8 @@ func (c *canvas) file() []byte {
 	key, height := c.key()
 	return fmt.Appendf(nil, `<?xml version="1.0"?>
 <svg xmlns="http://www.w3.org/2000/svg" class="decision" viewBox="0 0 %g %g" width="%g" height="%g" `+
-		`font-family="system-ui, sans-serif"><style>%s</style><rect class="paper" width="100%%" height="100%%"/>%s%s</svg>
+		`font-family="system-ui, sans-serif"><style>%s</style>`+
+		`<rect class="paper" width="100%%" height="100%%"/>%s%s</svg>
 `, c.width, c.height+height, c.width, c.height+height, chartStyle, c.b, key)
 }
 

@@ -76,7 +76,7 @@ func (r *Record) validate() error {
 		}
 		for i := range h.Series {
 			if s := &h.Series[i]; len(s.T) != len(s.V) {
-				return fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name, len(s.T), len(s.V))
+				return detailsError{fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name, len(s.T), len(s.V))}
 			}
 		}
 	}
@@ -85,6 +85,9 @@ func (r *Record) validate() error {
 	}
 	return r.checkFlows()
 }
+
+// detailsError is of what may stand on a line of its own, before that of the run.
+type detailsError struct{ error }
 
 func (v Verdict) validate() error {
 	switch v {

@@ -209,7 +209,11 @@ func (d *decoder) record(l *line) error {
 		err = fmt.Errorf("the metrics and series of run %q are not on the line before", l.rec.RunID)
 	}
 	if err != nil {
-		d.skip(l, err.Error())
+		why := err.Error()
+		if before != nil && errors.As(err, new(detailsError)) {
+			why += fmt.Sprintf(" (line %d)", before.number)
+		}
+		d.skip(l, why)
 		return nil
 	}
 	if d.most > 0 && len(d.j.Records) == d.most {

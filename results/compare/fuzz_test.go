@@ -63,6 +63,9 @@ func FuzzCompare(f *testing.F) {
 					continue
 				}
 				var b bytes.Buffer
+				if err := json.NewEncoder(&b).Encode(r); err != nil { // compare --json
+					t.Fatal(err)
+				}
 				if err := r.Table(&b); err != nil {
 					t.Fatal(err)
 				}

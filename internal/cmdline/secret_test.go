@@ -20,6 +20,7 @@ func split(s string) []string {
 func TestSecret(t *testing.T) {
 	for _, c := range []string{
 		"env SSHPASS=S3CRET sshpass -e ssh h", "env AUTH=S3CRET x", "env DB-x TOKEN=S3CRET", "env DBPWD=S3CRET x", "x --auth-header S3CRET",
+		"docker exec -i --env=API_TOKEN=S3CRET c", "ssh -o ProxyCommand=sshpass_-p_S3CRET_ssh_jump h",
 		"sshpass -p S3CRET ssh h", "sshpass -pS3CRET ssh h", "sudo /usr/bin/sshpass -v -p S3CRET ssh h",
 		"curl -u me:S3CRET https://h", "curl -sume:S3CRET -u me:S3CRET h", "curl --user me:S3CRET h", "curl --user=me:S3CRET h", "curl --proxy-user me:S3CRET h",
 		"curl -H Authorization:_Bearer_S3CRET h", "curl -H X-Auth-Token:_S3CRET h", "curl --header=Authorization:_S3CRET h", "curl -HCookie:_a=S3CRET h",
@@ -50,7 +51,7 @@ func TestNoSecret(t *testing.T) {
 		"sshpass -P prompt -d 3 ssh -p 22 h", "ssh -o PasswordAuthentication=no -o StrictHostKeyChecking=no -p 2222 h", "curl -u me h", "curl --netrc-file /x h",
 		"curl -H @/root/header h", "curl -H Accept:_text/plain h", "curl http://a:80/x@y", "curl https://h/?key-id=1", "env TOKEN_FILE=/x y", "env PASS= x",
 		"snmpget -v2c -c public h o", "ipmitool -f /root/pw -E dcmi power reading", "sh -c curl_-u_\"$USER:$PW\"_h;exec_x_-p_22", "x keyboard=us monkey=1 bypass",
-		"docker exec -e MODE=basic c", "env AUTH=@/x y", "sh -c TOKEN=$(cat_/x)_y", "ssh -i /root/.ssh/id_rsa h", "srun --export=ALL -w n1", "nsenter -t 1 -a", "x compass", "",
+		"docker exec -e MODE=basic c", "docker exec --env=MODE=basic --env=AUTH=@/x c", "env AUTH=@/x y", "sh -c TOKEN=$(cat_/x)_y", "ssh -i /root/.ssh/id_rsa h", "srun --export=ALL -w n1", "nsenter -t 1 -a", "x compass", "",
 	} {
 		words := split(c)
 		if strings.Contains(c, "SOCK") || strings.Contains(c, "TOKEN_FILE") || strings.Contains(c, "id_rsa") {

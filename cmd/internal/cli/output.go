@@ -82,8 +82,8 @@ func (d *descriptor) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// pipeBuf is what a pipe that can be written to takes without blocking (PIPE_BUF, pipe(7)). A socket
-// that can be written to has room for more.
+// pipeBuf is what a pipe that can be written to takes without blocking (PIPE_BUF, pipe(7)). A
+// socket that can be written to has room for more.
 const pipeBuf = 4096
 
 // awaitRoom waits until the reader has made room. A reader that has stopped to read

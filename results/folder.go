@@ -74,9 +74,11 @@ func makeFolder(dir string) (*Folder, error) {
 	return OpenFolder(dir)
 }
 
-func (f *Folder) look() error {
+func (f *Folder) look() error { return f.lookAt(f.fd()) }
+
+func (f *Folder) lookAt(fd int) error {
 	var st unix.Stat_t
-	if err := unix.Fstat(f.fd(), &st); err != nil {
+	if err := unix.Fstat(fd, &st); err != nil {
 		return &fs.PathError{Op: "stat", Path: f.dir, Err: err}
 	}
 	f.owner, f.alone = st.Uid, st.Mode&0o022 == 0
@@ -137,7 +139,7 @@ func (f *Folder) open(name string, flags int, may func(*Folder, *unix.Stat_t) (w
 	}
 	why, how := "is not a regular file", "remove it"
 	if st.Mode&unix.S_IFMT == unix.S_IFREG {
-		why, how = may(f, &st)
+		why, how = may(in.judging(f), &st)
 	}
 	if why != "" {
 		file.Close()
@@ -188,6 +190,20 @@ func (f *Folder) sub(name string, create bool) (*Folder, error) {
 		return nil, f.explain(f, name, name, err)
 	}
 	return &Folder{at: os.NewFile(uintptr(fd), f.path(name)), dir: f.path(name), owner: f.owner, alone: f.alone}, nil
+}
+
+// judging is what files in a folder of f are judged by. A folder of root's may have one of somebody
+// else in it, as archives have them: what is there is that one's.
+func (f *Folder) judging(of *Folder) *Folder {
+	own := &Folder{dir: f.dir}
+	if f == of || !of.alone || own.lookAt(f.fd()) != nil || own.owner == of.owner && own.alone {
+		return of
+	}
+	if of.owner != 0 { // root may have made it
+		own.owner = of.owner
+	}
+	own.alone = false
+	return own
 }
 
 // Subfolder makes a folder in the folder, if it is missing.

@@ -160,3 +160,25 @@ func TestRootInFoldersOfOthers(t *testing.T) {
 		}
 	}
 }
+
+// A folder in root's folder that is another's, as archives have them, is not root's: what its owner
+// puts there is judged as a stranger's.
+func TestFolderOfAnotherInRoots(t *testing.T) {
+	kind.Kernel(t)
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to give files to others")
+	}
+	dir, other := t.TempDir(), t.TempDir()
+	secret, sub := filepath.Join(other, "secret"), filepath.Join(dir, "sub")
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600), os.Chmod(dir, 0o755), os.Mkdir(sub, 0o755), os.Link(secret, filepath.Join(sub, "x")))
+	r, err := folderOf(t, dir).Open("sub/x")
+	must(t, err, r.Close(), os.Chown(sub, 1234, 1234))
+	if r, err := folderOf(t, dir).Open("sub/x"); !errors.As(err, new(*Refused)) {
+		t.Errorf("a second name of root's file was opened: %v", err)
+		r.Close()
+	}
+	// What is the owner's own is shown, as before.
+	must(t, os.Chown(secret, 1234, 1234))
+	r, err = folderOf(t, dir).Open("sub/x")
+	must(t, err, r.Close())
+}

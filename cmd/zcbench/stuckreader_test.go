@@ -20,7 +20,7 @@ import (
 // A command whose reader has stopped to read, as a pager does, ends by the first signal all the
 // same.
 func TestStuckReader(t *testing.T) {
-	lines := [][]string{{"explain"}, {"explain", "ENOBUFS"}, {"doctor"}, {}}
+	lines := [][]string{{"explain"}, {"explain", "ENOBUFS"}, {"doctor"}, {"power", "--source", "list"}, {}}
 	var add func(c *cobra.Command, path []string)
 	add = func(c *cobra.Command, path []string) {
 		lines = append(lines, append(path[:len(path):len(path)], "--help"))
@@ -36,11 +36,11 @@ func TestStuckReader(t *testing.T) {
 		t.Run(strings.Join(args, " "), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), args...)
-			cmd.Stdout = fullPipe(t)
+			cmd.Stdout = []func(*testing.T) *os.File{fullPipe, fullSocket}[i/2%2](t)
 			p := built.StartCommand(t, cmd)
 			await.Until(t, "a command that waits for its reader", func() bool { return polls(p.Process.Pid) })
 			p.Signal([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[i%2])
-			if status := p.Wait(await.Hang); status != 1 || !strings.Contains(p.Err.String(), "interrupted, and nobody reads the pipe") {
+			if status := p.Wait(await.Hang); status != 1 || !strings.Contains(p.Err.String(), "interrupted, and nobody reads it") {
 				t.Errorf("exit status %d: %s", status, p.Err.String())
 			}
 		})
@@ -59,6 +59,23 @@ func fullPipe(t *testing.T) *os.File {
 		t.Fatal(err)
 	}
 	if _, err := w.Write(make([]byte, room)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// fullSocket is [fullPipe] of a socket: programs that start others pass those too.
+func fullSocket(t *testing.T) *os.File {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, w := os.NewFile(uintptr(fds[0]), "reader"), os.NewFile(uintptr(fds[1]), "writer")
+	t.Cleanup(func() { r.Close(); w.Close() })
+	for err == nil {
+		err = unix.Sendto(fds[1], make([]byte, 4096), unix.MSG_DONTWAIT, nil)
+	}
+	if err != unix.EAGAIN {
 		t.Fatal(err)
 	}
 	return w

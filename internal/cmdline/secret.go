@@ -16,7 +16,8 @@ const called = `(token|password|passwd|passphrase|pass|pwd|secret|credentials?|a
 
 var (
 	secretFlag     = lazy.Regexp(`(?i)^--?([a-z0-9_-]*[-_])?` + called + `(=|$)`)
-	secretVariable = lazy.Regexp(`(?i)^[a-z0-9_]*` + called + `=`)
+	secretVariable = lazy.Regexp(`(?i)^(--[a-z-]+=|-e)?[a-z0-9_]*` + called + `=`) // --env=API_TOKEN=... of docker
+	otherPass      = lazy.Regexp(`(?i)^[a-z0-9_]*(com|by|tres)pass=`)
 	// secretURL has a user's password in it, or a token among its parameters.
 	secretURL   = lazy.Regexp(`://[^/@]*:[^/@]*@`)
 	secretQuery = lazy.Regexp(`(?i)://[^ ]*[?&;#]([a-z0-9_-]*[-_])?(` + called + `|sig|signature)=[^&]`)
@@ -56,7 +57,7 @@ func Secret(words []string) (at int, what string) {
 		if what := ofWord(w); what != "" {
 			return i, what
 		}
-		base := filepath.Base(w)
+		base := filepath.Base(w[strings.LastIndexByte(w, '=')+1:]) // ProxyCommand=sshpass
 		switch {
 		case letters[base] != "" || users[base] != nil:
 			program = base
@@ -82,11 +83,12 @@ func SecretIn(script string) (what string) {
 
 // ofWord says what in a word looks like a secret.
 func ofWord(w string) string {
-	name, value, _ := strings.Cut(w, "=")
+	given := strings.TrimPrefix(w, "--env=") // docker exec --env=API_TOKEN=...
+	name, value, _ := strings.Cut(given, "=")
 	switch {
 	case secretFlag().MatchString(w):
 		return name
-	case secretVariable().MatchString(w) && !reference().MatchString(value):
+	case secretVariable().MatchString(given) && !otherPass().MatchString(given) && !reference().MatchString(value):
 		return name
 	case secretURL().MatchString(w):
 		return "the password in a URL"

@@ -20,6 +20,7 @@ func split(s string) []string {
 func TestSecret(t *testing.T) {
 	for _, c := range []string{
 		"env SSHPASS=S3CRET sshpass -e ssh h", "env AUTH=S3CRET x", "env DB-x TOKEN=S3CRET", "env DBPWD=S3CRET x", "x --auth-header S3CRET",
+		"docker exec -i --env=API_TOKEN=S3CRET c", "ssh -o ProxyCommand=sshpass_-p_S3CRET_ssh_jump h",
 		"sshpass -p S3CRET ssh h", "sshpass -pS3CRET ssh h", "sudo /usr/bin/sshpass -v -p S3CRET ssh h",
 		"curl -u me:S3CRET https://h", "curl -sume:S3CRET -u me:S3CRET h", "curl --user me:S3CRET h", "curl --user=me:S3CRET h", "curl --proxy-user me:S3CRET h",
 		"curl -H Authorization:_Bearer_S3CRET h", "curl -H X-Auth-Token:_S3CRET h", "curl --header=Authorization:_S3CRET h", "curl -HCookie:_a=S3CRET h",
@@ -45,12 +46,12 @@ func TestSecret(t *testing.T) {
 // What only looks alike is none: names of files and variables, flags of other programs.
 func TestNoSecret(t *testing.T) {
 	for _, c := range []string{
-		"srun -w n1 -N1 -n1 --overlap -u", "kubectl exec -i POD -c zcbench --", "podman exec -u 0:0 -i C", "sudo -u me:us x", "ip vrf exec red",
+		"env COMPASS=1 ByPass=abc x", "srun -w n1 -N1 -n1 --overlap -u", "kubectl exec -i POD -c zcbench --", "podman exec -u 0:0 -i C", "sudo -u me:us x", "ip vrf exec red",
 		"env SSH_AUTH_SOCK=/run/a ssh h", "kubectl --token-file=/x exec", "env KUBECONFIG=/x kubectl", "sshpass -e ssh -p 22 h", "sshpass -f /root/pw ssh -p 22 h",
 		"sshpass -P prompt -d 3 ssh -p 22 h", "ssh -o PasswordAuthentication=no -o StrictHostKeyChecking=no -p 2222 h", "curl -u me h", "curl --netrc-file /x h",
 		"curl -H @/root/header h", "curl -H Accept:_text/plain h", "curl http://a:80/x@y", "curl https://h/?key-id=1", "env TOKEN_FILE=/x y", "env PASS= x",
 		"snmpget -v2c -c public h o", "ipmitool -f /root/pw -E dcmi power reading", "sh -c curl_-u_\"$USER:$PW\"_h;exec_x_-p_22", "x keyboard=us monkey=1 bypass",
-		"docker exec -e MODE=basic c", "env AUTH=@/x y", "sh -c TOKEN=$(cat_/x)_y", "ssh -i /root/.ssh/id_rsa h", "srun --export=ALL -w n1", "nsenter -t 1 -a", "x compass", "",
+		"docker exec -e MODE=basic c", "docker exec --env=MODE=basic --env=AUTH=@/x c", "env AUTH=@/x y", "sh -c TOKEN=$(cat_/x)_y", "ssh -i /root/.ssh/id_rsa h", "srun --export=ALL -w n1", "nsenter -t 1 -a", "x compass", "",
 	} {
 		words := split(c)
 		if strings.Contains(c, "SOCK") || strings.Contains(c, "TOKEN_FILE") || strings.Contains(c, "id_rsa") {

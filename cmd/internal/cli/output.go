@@ -26,7 +26,7 @@ type output struct {
 }
 
 func newOutput(f *os.File) *output {
-	raw := &descriptor{file: f, pipe: isPipe(f)}
+	raw := &descriptor{file: f, read: hasReader(f)}
 	return &output{text: plaintext.NewWriter(raw), raw: raw}
 }
 
@@ -56,7 +56,7 @@ func (o *output) close() error {
 // descriptor remembers the first error of writing to it.
 type descriptor struct {
 	file *os.File
-	pipe bool
+	read bool         // by somebody who may stop: a pipe, or a socket, as ssh and services have it
 	left atomic.Int64 // when the command was interrupted, Unix ns; 0: it was not
 	mu   sync.Mutex
 	err  error
@@ -66,7 +66,7 @@ type descriptor struct {
 func (d *descriptor) Write(p []byte) (n int, err error) {
 	for first := true; err == nil && (first || n < len(p)); first = false {
 		piece := p[n:]
-		if d.pipe {
+		if d.read {
 			piece = piece[:min(len(piece), pipeBuf)]
 			err = d.awaitRoom()
 		}
@@ -82,10 +82,11 @@ func (d *descriptor) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// pipeBuf is what a pipe that can be written to takes without blocking (PIPE_BUF, pipe(7)).
+// pipeBuf is what a pipe that can be written to takes without blocking (PIPE_BUF, pipe(7)). A
+// socket that can be written to has room for more.
 const pipeBuf = 4096
 
-// awaitRoom waits until the reader of the pipe has made room. A reader that has stopped to read
+// awaitRoom waits until the reader has made room. A reader that has stopped to read
 // must not hold a command that was interrupted: after [grace] it waits no longer.
 func (d *descriptor) awaitRoom() error {
 	c, err := d.file.SyscallConn()
@@ -105,14 +106,14 @@ func (d *descriptor) awaitRoom() error {
 }
 
 // errNotRead is of a reader that takes nothing, when the command was interrupted.
-var errNotRead = errors.New("interrupted, and nobody reads the pipe")
+var errNotRead = errors.New("interrupted, and nobody reads it")
 
 // leave notes that the command was interrupted.
 func (o *output) leave() { o.raw.left.CompareAndSwap(0, time.Now().UnixNano()) }
 
-func isPipe(f *os.File) bool {
+func hasReader(f *os.File) bool {
 	st, err := f.Stat()
-	return err == nil && st.Mode()&os.ModeNamedPipe != 0
+	return err == nil && st.Mode()&(os.ModeNamedPipe|os.ModeSocket) != 0
 }
 
 func (d *descriptor) first() error {

@@ -37,7 +37,8 @@ func TestGather(t *testing.T) {
 			p, m := streamtest.Payload(t, message), new(stream.Meter)
 			rx, tx, h := streamtest.Flow(t, p, sock.Options{})
 			send := func() {
-				if n, errno := sock.Send(tx.FD, p.Message(0), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); n != message || errno != 0 {
+				if n, errno := sock.Send(tx.FD, p.Message(0), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); n != message ||
+					errno != 0 {
 					t.Fatalf("%s: sent %d: %v", name, n, errno)
 				}
 			}

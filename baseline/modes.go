@@ -8,15 +8,18 @@ import "github.com/zcbench/zcbench/flow/stream"
 var (
 	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer", Buffered: true,
 		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
-	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX, Summary: "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy", NoPayload: true,
+	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
+		Summary: "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy", NoPayload: true,
 		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
-	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring", Ring: true, Buffered: true,
+	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring",
+		Ring: true, Buffered: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
 
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
 		NewSender: stream.MakesSender(NewTCPSender)}
-	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX, Summary: "round trips: requests by send, and the receiver's answers", RoundTrips: true,
+	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX,
+		Summary: "round trips: requests by send, and the receiver's answers", RoundTrips: true,
 		NewSender: stream.MakesSender(NewRRSender)}
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}

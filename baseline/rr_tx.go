@@ -132,7 +132,8 @@ func (s *RRSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 		if err := c.Aborted(); err != nil {
 			return err
 		}
-		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true, How: "see its own message"}
+		return &fault.Error{Op: "wait for answers", Err: errors.New("the receiver ended the flow"), Peer: true,
+			How: "see its own message"}
 	case errno != unix.EINTR && errno != unix.EAGAIN:
 		return stream.SendError(c, "wait for answers", errno)
 	default:

@@ -18,7 +18,8 @@ import (
 )
 
 // roundTrips begins a flow of round trips over loopback. The receiver's path answers.
-func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*stream.Conn)) (tx *stream.Conn, asks, answers *stream.Meter, sent, received <-chan error) {
+func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*stream.Conn)) (tx *stream.Conn, asks,
+	answers *stream.Meter, sent, received <-chan error) {
 	t.Helper()
 	payload := streamtest.Payload(t, request*o.InFlight)
 	rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
@@ -84,20 +85,24 @@ func TestRoundTrips(t *testing.T) {
 		inFlight int
 		rate     float64
 		least    uint64
-	}{{1, 1, 1, 0, 2000}, {1, 1, 64, 0, 20000}, {100, 7, 3, 0, 1000}, {7, 1000, 16, 0, 1000}, {stream.MaxTripBytes, stream.MaxTripBytes, 16, 0, 40},
+	}{{1, 1, 1, 0, 2000}, {1, 1, 64, 0, 20000}, {100, 7, 3, 0, 1000}, {7, 1000, 16, 0, 1000},
+		{stream.MaxTripBytes, stream.MaxTripBytes, 16, 0, 40},
 		{1, stream.MaxTripBytes, 64, 0, 100}, {1, 1, 8, 5000, 500}} {
 		t.Run(fmt.Sprintf("%d-%d-%d-%g", x.request, x.response, x.inFlight, x.rate), func(t *testing.T) {
-			tx, asks, answers, sent, received := roundTrips(t, x.request, stream.TripOptions{ResponseBytes: x.response, InFlight: x.inFlight, PerSecond: x.rate}, nil)
+			tx, asks, answers, sent, received := roundTrips(t, x.request, stream.TripOptions{ResponseBytes: x.response,
+				InFlight: x.inFlight, PerSecond: x.rate}, nil)
 			reached(t, asks, x.least)
 			tx.Stop()
 			if err := errors.Join(over(t, sent), over(t, received)); err != nil {
 				t.Fatal(err)
 			}
 			a, b := asks.Snapshot(), answers.Snapshot()
-			if a.Transactions != b.Transactions || a.Bytes != b.Bytes || a.Bytes != a.Transactions*uint64(x.request) || a.Mismatches+b.Mismatches != 0 {
+			if a.Transactions != b.Transactions || a.Bytes != b.Bytes ||
+				a.Bytes != a.Transactions*uint64(x.request) || a.Mismatches+b.Mismatches != 0 {
 				t.Errorf("asked %+v, answered %+v", a, b)
 			}
-			if w := asks.Times(); w.Count() != a.Transactions || w.QuantileUs(1) < w.QuantileUs(.5) || w.QuantileUs(.5) <= 0 {
+			if w := asks.Times(); w.Count() != a.Transactions || w.QuantileUs(1) < w.QuantileUs(.5) ||
+				w.QuantileUs(.5) <= 0 {
 				t.Errorf("%d times of %d", w.Count(), a.Transactions)
 			}
 			if (a.PacePieces > 0) != (x.rate > 0) {
@@ -111,7 +116,8 @@ func TestRoundTrips(t *testing.T) {
 func TestRoundTripsKeepTheirRate(t *testing.T) {
 	kind.Timed(t)
 	begun := time.Now()
-	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4, PerSecond: 1000}, nil)
+	tx, asks, _, sent, received := roundTrips(t, 1, stream.TripOptions{ResponseBytes: 1, InFlight: 4, PerSecond: 1000},
+		nil)
 	reached(t, asks, 300)
 	took := time.Since(begun)
 	tx.Stop()
@@ -137,7 +143,8 @@ func TestRoundTripsWithALiar(t *testing.T) {
 	}
 	over(t, received)
 
-	_, _, _, sent, received = roundTrips(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: 1}, func(c *stream.Conn) { unix.Shutdown(c.FD, unix.SHUT_WR) })
+	_, _, _, sent, received = roundTrips(t, 8, stream.TripOptions{ResponseBytes: 8, InFlight: 1},
+		func(c *stream.Conn) { unix.Shutdown(c.FD, unix.SHUT_WR) })
 	if err := over(t, sent); err == nil || !stream.BlamesPeer(err) {
 		t.Errorf("a receiver that went: %v", err)
 	}

@@ -26,7 +26,8 @@ func TestReadBytes(t *testing.T) {
 // and all payload goes through it.
 func TestReceiveBuffer(t *testing.T) {
 	const message, buffer = 100_000, 16 << 10
-	for _, c := range []struct{ message, buffer, want int }{{message, buffer, buffer}, {1000, 1 << 20, 1 << 20}, {message, 0, message}} {
+	for _, c := range []struct{ message, buffer, want int }{{message, buffer, buffer}, {1000, 1 << 20, 1 << 20},
+		{message, 0, message}} {
 		r, err := NewTCPReceiver(stream.Options{MessageBytes: c.message, BufferBytes: c.buffer})
 		if err != nil {
 			t.Fatal(err)

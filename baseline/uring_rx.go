@@ -48,7 +48,8 @@ func newUringReceiver(o stream.Options, s uringShape) (*UringReceiver, error) {
 		ring.Close()
 		return nil, &fault.Unsupported{Mode: "uring", Op: "busy polling", Err: err, How: fault.Fix(err)}
 	}
-	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: s.buffers, Size: s.size, Incremental: s.incremental, Pages: uring.PagesTransparent})
+	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: uringGroup, Entries: s.buffers, Size: s.size,
+		Incremental: s.incremental, Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()
 		return nil, &fault.Unsupported{Mode: "uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}

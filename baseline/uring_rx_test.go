@@ -48,7 +48,8 @@ func testUringBuffers(t *testing.T, engine string) {
 			t.Fatal(err)
 		}
 		if r.bufs.Entries() != c.n || r.bufs.Size() != c.size {
-			t.Errorf("message %d, read %d: %d buffers of %d, not %d of %d", c.message, c.read, r.bufs.Entries(), r.bufs.Size(), c.n, c.size)
+			t.Errorf("message %d, read %d: %d buffers of %d, not %d of %d", c.message, c.read, r.bufs.Entries(),
+				r.bufs.Size(), c.n, c.size)
 		}
 		for range 2 {
 			if err := r.Close(); err != nil {
@@ -96,11 +97,13 @@ func testUringRunsOutOfBuffers(t *testing.T, engine string) {
 		for _, size := range []int{1, 7, 100, 4096} {
 			p, m := streamtest.Payload(t, total), new(stream.Meter)
 			rx, tx, h := streamtest.Flow(t, p, sock.Options{})
-			if n, errno := sock.Send(tx.FD, p.Message(0), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); n != total || errno != 0 {
+			if n, errno := sock.Send(tx.FD, p.Message(0), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL); n != total ||
+				errno != 0 {
 				t.Fatalf("sent %d: %v", n, errno)
 			}
 			tx.EndOfSend()
-			o := stream.Options{UringEngine: engine, MessageBytes: size, Touch: stream.TouchVerify, Gather: time.Microsecond}
+			o := stream.Options{UringEngine: engine, MessageBytes: size, Touch: stream.TouchVerify,
+				Gather: time.Microsecond}
 			shape := shapeOf(o)
 			shape.buffers, shape.size, shape.bundle = minUringBuffers, size, bundle
 			r, err := newUringReceiver(o, shape)

@@ -29,7 +29,8 @@ const (
 // buffers for one as there are (docs/versus.md). That it ends the request when it could have taken
 // the last one, needed or not (REQ_F_BL_EMPTY of io_uring/kbuf.c, 6.18), costs less.
 func shapeOf(o stream.Options) uringShape {
-	s := uringShape{bundle: true, ring: uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: maxUringBuffers,
+	s := uringShape{bundle: true, ring: uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8,
+		CQEntries:    maxUringBuffers,
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true}}
 	s.buffers, s.size = uringLayout(o)
 	return s

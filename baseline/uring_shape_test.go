@@ -17,7 +17,8 @@ func TestUringBuffersAsked(t *testing.T) {
 		{3 << 20, 64 << 20, 0, 16, 192 << 10},
 		{1 << 20, 64 << 20, 4096, 256, 4096},
 	} {
-		if n, size := uringLayout(stream.Options{BufferBytes: c.buffer, MessageBytes: c.message, ReadBytes: c.read}); n != c.n || size != c.size {
+		if n, size := uringLayout(stream.Options{BufferBytes: c.buffer, MessageBytes: c.message,
+			ReadBytes: c.read}); n != c.n || size != c.size {
 			t.Errorf("a buffer of %d: %d of %d, not %d of %d", c.buffer, n, size, c.n, c.size)
 		}
 	}

@@ -18,7 +18,8 @@ type UringSender struct{ ring *uring.Ring }
 
 // NewUringSender makes the ring, owned by the calling thread.
 func NewUringSender(o stream.Options) (*UringSender, error) {
-	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, SingleIssuer: true,
+		DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}

@@ -260,8 +260,10 @@ func (a *passage) note(r stream.Receiver, m *stream.Meter) {
 }
 
 // meetOver opens a flow over a pair.
-func meetOver(ctx context.Context, pair *veth.Pair, p *stream.Payload) (rx, tx *stream.Conn, h stream.Hello, err error) {
-	h = stream.Hello{Cookie: stream.NewCookie(), TXMode: "tcp", MessageBytes: uint64(p.MessageBytes()), PeriodBytes: uint64(p.PeriodBytes())}
+func meetOver(ctx context.Context, pair *veth.Pair, p *stream.Payload) (rx, tx *stream.Conn, h stream.Hello,
+	err error) {
+	h = stream.Hello{Cookie: stream.NewCookie(), TXMode: "tcp", MessageBytes: uint64(p.MessageBytes()),
+		PeriodBytes: uint64(p.PeriodBytes())}
 	o := sock.Options{Congestion: "cubic"}
 	var port *stream.Port
 	if err := pair.SUT.Netns.Do(func() (err error) {

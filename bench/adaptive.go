@@ -32,8 +32,9 @@ var precise = [3]func(*results.Record) *float64{
 // even number: pairs of blocks.
 func NewAdaptive(a matrix.Adaptive) *Adaptive {
 	pilot := max(a.Min, stat.MinRuns)
-	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval, values: map[results.CellKey]*[len(precise)][]float64{},
-		runs: map[results.CellKey]int{}, need: map[results.CellKey]int{}, over: map[results.CellKey]bool{}}
+	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval,
+		values: map[results.CellKey]*[len(precise)][]float64{},
+		runs:   map[results.CellKey]int{}, need: map[results.CellKey]int{}, over: map[results.CellKey]bool{}}
 }
 
 // Add takes a run into account.

@@ -48,7 +48,8 @@ func TestAdaptiveCoverage(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d plans %d end early; throughput, CPU and ROI are held in %v, and narrow in %v", rounds, ended, held, narrow)
+	t.Logf("of %d plans %d end early; throughput, CPU and ROI are held in %v, and narrow in %v", rounds, ended, held,
+		narrow)
 	least := .95 - 2*math.Sqrt(.95*.05/float64(rounds)) // two standard errors
 	for i := range held {
 		if float64(held[i]) < least*float64(rounds) || narrow[i] < rounds*70/100 {

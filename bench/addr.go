@@ -79,7 +79,8 @@ func interfacesOf(ctx context.Context, h *host.Host) (all []wire.Interface, err 
 // the loopback address if both ends are in one namespace; else that of the only
 // interface that is up. With ipv6 it takes an IPv6 address. It returns the
 // interface too, without a name for loopback.
-func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, sharedWithSSH bool) (addr string, iface wire.Interface, err error) {
+func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, sharedWithSSH bool) (addr string,
+	iface wire.Interface, err error) {
 	all, err := interfacesOf(ctx, sut)
 	if err != nil {
 		return "", wire.Interface{}, err
@@ -153,7 +154,8 @@ func ofTheOther(ctx context.Context, tg *host.Host, addr string) string {
 	if err != nil || !slices.ContainsFunc(all, func(i wire.Interface) bool { return has(i, addr) }) {
 		return ""
 	}
-	return fmt.Sprintf("; %s is of the TG, %s: --addr is the receiver's address, which the sender connects to", addr, tg.Spec.Name)
+	return fmt.Sprintf("; %s is of the TG, %s: --addr is the receiver's address, which the sender connects to", addr,
+		tg.Spec.Name)
 }
 
 // spare leaves out the interfaces that ssh needs: none of them is chosen by itself. Its
@@ -195,7 +197,8 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 		case dev != "" && !i.StandsOn(dev):
 		case ip.IsLoopback() && i.Loopback && dev == "":
 			return wire.Interface{}, nil
-		case slices.Contains(i.Addrs, ip.Unmap().String()), slices.Contains(i.LinkLocal, ip.Unmap().String()), ip.IsLoopback() && i.Loopback:
+		case slices.Contains(i.Addrs, ip.Unmap().String()), slices.Contains(i.LinkLocal, ip.Unmap().String()),
+			ip.IsLoopback() && i.Loopback:
 			return i, nil
 		}
 	}
@@ -208,7 +211,8 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 
 // chooseAddr is findAddr among all interfaces of the SUT; its error goes on
 // after "HOST has".
-func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (addr string, iface wire.Interface, err error) {
+func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (addr string, iface wire.Interface,
+	err error) {
 	none := wire.Interface{}
 	if dev == "" && sameNetns {
 		if ipv6 {
@@ -233,11 +237,14 @@ func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (ad
 	case len(found) > 1 && dev == "":
 		return "", none, fmt.Errorf("several interfaces with addresses: choose one with --dev: %s", names(found))
 	case len(found) > 1 && dev != "":
-		return "", none, fmt.Errorf("several interfaces with addresses on top of %s: choose one with --dev, or --addr: %s", dev, names(found))
+		return "", none, fmt.Errorf(
+			"several interfaces with addresses on top of %s: choose one with --dev, or --addr: %s", dev, names(found))
 	case dev != "":
-		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s%s", dev, family(ipv6), names(all), instead(all, dev, ipv6))
+		return "", none, fmt.Errorf("no interface %s with %s address; the interfaces are: %s%s", dev, family(ipv6),
+			names(all), instead(all, dev, ipv6))
 	}
-	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s%s", family(ipv6), names(all), cmp.Or(instead(all, dev, ipv6), bringUp(all)))
+	return "", none, fmt.Errorf("no interface that is up with %s address; the interfaces are: %s%s", family(ipv6),
+		names(all), cmp.Or(instead(all, dev, ipv6), bringUp(all)))
 }
 
 func isDown(i wire.Interface) error {

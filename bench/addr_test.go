@@ -37,16 +37,20 @@ func TestChooseAddr(t *testing.T) {
 		{name: "down does not count", all: []wire.Interface{lo, down, b}, addr: "10.1.0.1", ifc: "eth1"},
 		{name: "one namespace", all: []wire.Interface{lo, a, b}, same: true, addr: "127.0.0.1"},
 		{name: "one namespace, IPv6", all: []wire.Interface{lo, a, b}, same: true, ipv6: true, addr: "::1"},
-		{name: "one namespace, named", all: []wire.Interface{lo, a, b}, same: true, dev: "eth1", addr: "10.1.0.1", ifc: "eth1"},
+		{name: "one namespace, named", all: []wire.Interface{lo, a, b}, same: true, dev: "eth1", addr: "10.1.0.1",
+			ifc: "eth1"},
 		{name: "named loopback", all: []wire.Interface{lo, a}, dev: "lo", addr: "127.0.0.1", ifc: "lo"},
 		{name: "several", all: []wire.Interface{lo, a, b}, err: []string{"several", "--dev", "eth0, eth1"}},
 		{name: "named", all: []wire.Interface{lo, a, b}, dev: "eth1", addr: "10.1.0.1", ifc: "eth1"},
 		{name: "named, down", all: []wire.Interface{lo, a, down}, dev: "eth3", err: []string{"eth3", "down", "up"}},
 		{name: "named, no address", all: []wire.Interface{lo, bare}, dev: "eth2", err: []string{"eth2", "IPv4", "lo"}},
-		{name: "named, no IPv6", all: []wire.Interface{lo, a, b}, dev: "eth1", ipv6: true, err: []string{"eth1", "IPv6"}},
-		{name: "unknown", all: []wire.Interface{lo, a, down}, dev: "nope", err: []string{"nope", "lo, eth0, eth3 (down)"}},
+		{name: "named, no IPv6", all: []wire.Interface{lo, a, b}, dev: "eth1", ipv6: true,
+			err: []string{"eth1", "IPv6"}},
+		{name: "unknown", all: []wire.Interface{lo, a, down}, dev: "nope",
+			err: []string{"nope", "lo, eth0, eth3 (down)"}},
 		{name: "IPv6 only", all: []wire.Interface{lo, six}, err: []string{"IPv4", "eth4: add --ipv6"}},
-		{name: "named, IPv6 only", all: []wire.Interface{lo, six, a}, dev: "eth4", err: []string{"IPv4", "eth4: add --ipv6"}},
+		{name: "named, IPv6 only", all: []wire.Interface{lo, six, a}, dev: "eth4",
+			err: []string{"IPv4", "eth4: add --ipv6"}},
 		{name: "IPv4 only", all: []wire.Interface{lo, b}, ipv6: true, err: []string{"IPv6", "eth1: leave out --ipv6"}},
 		{name: "link-local only", all: []wire.Interface{lo, link}, err: []string{"IPv4", "fe80::5%eth5", "--addr"}},
 		{name: "only loopback", all: []wire.Interface{lo}, err: []string{"no interface that is up", "IPv4", "lo"}},
@@ -69,11 +73,16 @@ func TestChooseAddr(t *testing.T) {
 // A flow's address may be on what stands on the interface that is named.
 func TestChooseAddrAbove(t *testing.T) {
 	port := wire.Interface{Name: "eth0", Up: true}
-	vlan := wire.Interface{Name: "eth0.7", Kind: "vlan 7", Up: true, Addrs: []string{"10.0.7.1"}, Below: []string{"eth0"}, Ports: []string{"eth0"}, Port: "eth0"}
-	lacp := wire.Interface{Name: "bond0", Kind: "bond 802.3ad", Up: true, Addrs: []string{"10.0.0.1"}, Below: []string{"eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
-	onBond := wire.Interface{Name: "bond0.9", Kind: "vlan 9", Up: true, Addrs: []string{"10.0.9.1"}, Below: []string{"bond0", "eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
-	down := wire.Interface{Name: "br0", Kind: "bridge", Addrs: []string{"10.0.5.1"}, Below: []string{"eth5"}, Ports: []string{"eth5"}, Port: "eth5"}
-	all := []wire.Interface{port, vlan, {Name: "eth1", Up: true}, {Name: "eth2", Up: true}, lacp, down, {Name: "eth5", Up: true}}
+	vlan := wire.Interface{Name: "eth0.7", Kind: "vlan 7", Up: true, Addrs: []string{"10.0.7.1"},
+		Below: []string{"eth0"}, Ports: []string{"eth0"}, Port: "eth0"}
+	lacp := wire.Interface{Name: "bond0", Kind: "bond 802.3ad", Up: true, Addrs: []string{"10.0.0.1"},
+		Below: []string{"eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
+	onBond := wire.Interface{Name: "bond0.9", Kind: "vlan 9", Up: true, Addrs: []string{"10.0.9.1"},
+		Below: []string{"bond0", "eth1", "eth2"}, Ports: []string{"eth1", "eth2"}}
+	down := wire.Interface{Name: "br0", Kind: "bridge", Addrs: []string{"10.0.5.1"}, Below: []string{"eth5"},
+		Ports: []string{"eth5"}, Port: "eth5"}
+	all := []wire.Interface{port, vlan, {Name: "eth1", Up: true}, {Name: "eth2", Up: true}, lacp, down,
+		{Name: "eth5", Up: true}}
 	for _, x := range []struct{ dev, addr, upper, port, err string }{
 		{"eth0", "10.0.7.1", "eth0.7", "eth0", ""},
 		{"eth0.7", "10.0.7.1", "eth0.7", "eth0", ""},
@@ -94,7 +103,8 @@ func TestChooseAddrAbove(t *testing.T) {
 			t.Errorf("%s: port %s below %+v, want %s below %s", x.dev, p, u, x.port, x.upper)
 		}
 	}
-	if _, _, err := chooseAddr(append(all, onBond), false, "eth1", false); err == nil || !strings.Contains(err.Error(), "on top of eth1") || !strings.Contains(err.Error(), "bond0, bond0.9") {
+	if _, _, err := chooseAddr(append(all, onBond), false, "eth1", false); err == nil ||
+		!strings.Contains(err.Error(), "on top of eth1") || !strings.Contains(err.Error(), "bond0, bond0.9") {
 		t.Errorf("two with addresses: %v", err)
 	}
 	if i, err := ownerOf(append(all, onBond), "10.0.9.1", "eth1"); err != nil || i.Name != "bond0.9" {
@@ -113,11 +123,13 @@ func TestSpare(t *testing.T) {
 	if got, err := spare([]wire.Interface{lo, ssh, other}, false); err != nil || len(got) != 2 {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := spare([]wire.Interface{lo, ssh}, false); err == nil || !strings.Contains(err.Error(), "eth0") || !strings.Contains(fault.Fix(err), "--shared-with-ssh") {
+	if _, err := spare([]wire.Interface{lo, ssh}, false); err == nil || !strings.Contains(err.Error(), "eth0") ||
+		!strings.Contains(fault.Fix(err), "--shared-with-ssh") {
 		t.Errorf("only ssh's: %v, %s", err, fault.Fix(err))
 	}
 	six := wire.Interface{Name: "eth2", Up: true, Addrs: []string{"fd00::2"}}
-	if _, err := spare([]wire.Interface{lo, ssh, six}, false); err == nil || !strings.Contains(err.Error(), "eth2: add --ipv6") {
+	if _, err := spare([]wire.Interface{lo, ssh, six}, false); err == nil ||
+		!strings.Contains(err.Error(), "eth2: add --ipv6") {
 		t.Errorf("the other has IPv6 alone: %v", err)
 	}
 	other.Up = false
@@ -134,7 +146,8 @@ func TestPortless(t *testing.T) {
 	lacp := &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}
 	vlan := &Upper{Name: "eth0.7", Kind: "vlan 7"}
 	ring := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "ring rx", Value: "512"}}}
-	mtu := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "mtu", Value: "4148"}, {Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
+	mtu := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "mtu", Value: "4148"},
+		{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
 	none := wire.Settings{}
 	for _, x := range []struct {
 		sut, tg      *Upper
@@ -143,9 +156,11 @@ func TestPortless(t *testing.T) {
 	}{
 		{nil, nil, "zcrx", "devmem", "", ""},
 		{vlan, vlan, "zcrx", "tcp", "ring", ""},
-		{vlan, vlan, "tcp", "devmem", "", "devmem sends from the NIC itself, but the route to the receiver leaves by eth0.7 (vlan 7)"},
+		{vlan, vlan, "tcp", "devmem", "",
+			"devmem sends from the NIC itself, but the route to the receiver leaves by eth0.7 (vlan 7)"},
 		{lacp, nil, "tcp", "tcp", "mtu", ""},
-		{lacp, nil, "zcrx", "tcp", "", "zcrx takes a queue over, which belongs to a port, and bond0 (bond 802.3ad) has several"},
+		{lacp, nil, "zcrx", "tcp", "",
+			"zcrx takes a queue over, which belongs to a port, and bond0 (bond 802.3ad) has several"},
 		{lacp, nil, "devmem", "tcp", "", "--dev eth1"},
 		{lacp, nil, "tcp", "tcp", "ring", "the setting ring rx belongs to a port"},
 	} {
@@ -157,7 +172,8 @@ func TestPortless(t *testing.T) {
 		}
 	}
 	o := Options{SUTUpper: lacp}
-	if m := o.portless(results.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil || !strings.Contains(m.Reason, "the flow is steered to a queue, which belongs to a port") {
+	if m := o.portless(results.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil ||
+		!strings.Contains(m.Reason, "the flow is steered to a queue, which belongs to a port") {
 		t.Errorf("a flow that is steered: %+v", m)
 	}
 }
@@ -168,7 +184,8 @@ func TestMarkUpper(t *testing.T) {
 		TGDev: "bond0", TGUpper: &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}}}
 	var rec results.Record
 	r.markUpper(&rec)
-	if rec.SUT.Env.Upper != "eth0.7" || rec.TG.Env.Upper != "bond0" || !slices.Equal(rec.Flags, []string{"over-vlan", "over-bond"}) {
+	if rec.SUT.Env.Upper != "eth0.7" || rec.TG.Env.Upper != "bond0" ||
+		!slices.Equal(rec.Flags, []string{"over-vlan", "over-bond"}) {
 		t.Errorf("%q, %q, flags %q", rec.SUT.Env.Upper, rec.TG.Env.Upper, rec.Flags)
 	}
 	want := []string{
@@ -197,7 +214,8 @@ func TestOwnerOf(t *testing.T) {
 		{addr: "fd00:0:0::1", want: "eth0"},
 		{addr: "10.1.0.1", dev: "eth1", want: "eth1"},
 		{addr: "10.1.0.1", dev: "eth0", err: "no interface eth0 with the address 10.1.0.1"},
-		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo with 127.0.0.1 and ::1, eth0 with 10.0.0.1 and fd00::1, eth1 with 10.1.0.1"},
+		{addr: "10.9.0.1", err: "no interface with the address 10.9.0.1; the interfaces are: lo with 127.0.0.1 " +
+			"and ::1, eth0 with 10.0.0.1 and fd00::1, eth1 with 10.1.0.1"},
 		{addr: "127.0.0.1"},
 		{addr: "127.0.0.5"},
 		{addr: "::1", dev: "lo", want: "lo"},
@@ -245,9 +263,12 @@ func TestNamesInCommands(t *testing.T) {
 func TestUnreached(t *testing.T) {
 	h := &host.Host{Spec: host.Spec{Name: "netns:a", Netns: "/run/netns/a"}}
 	err := unreached(h, &wire.Error{Message: "find the route to 10.0.0.1: network is unreachable",
-		How: "the interface eth3, in whose network 10.0.0.1 is, is down: ip link set eth3 up (ip -br link shows it); ip link set eth4 netns NAME"})
-	const want = "the interface eth3, in whose network 10.0.0.1 is, is down: ip -n a link set eth3 up (ip -n a -br link shows it); ip link set eth4 netns NAME"
-	if wrong := (*InputError)(nil); !errors.As(err, &wrong) || fault.Fix(err) != want || !strings.HasPrefix(err.Error(), "netns:a: find the route") {
+		How: "the interface eth3, in whose network 10.0.0.1 is, is down: ip link set eth3 up (ip -br link shows " +
+			"it); ip link set eth4 netns NAME"})
+	const want = "the interface eth3, in whose network 10.0.0.1 is, is down: ip -n a link set eth3 up (ip -n a " +
+		"-br link shows it); ip link set eth4 netns NAME"
+	if wrong := (*InputError)(nil); !errors.As(err, &wrong) || fault.Fix(err) != want ||
+		!strings.HasPrefix(err.Error(), "netns:a: find the route") {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 	if wrong := (*InputError)(nil); errors.As(unreached(h, errors.New("the agent ended")), &wrong) {

@@ -63,7 +63,8 @@ func (st *stage) checkPaths(ctx context.Context) error {
 		if err == nil {
 			continue
 		}
-		if lost := errors.Join(st.SUT.Err(), st.TG.Err()); lost != nil || ctx.Err() != nil || errors.Is(err, unix.EPERM) {
+		if lost := errors.Join(st.SUT.Err(), st.TG.Err()); lost != nil || ctx.Err() != nil ||
+			errors.Is(err, unix.EPERM) {
 			return fmt.Errorf("%s: %w", st.spec.Called("path"), err)
 		}
 		return inputErrorf("%s: %w", st.spec.Called("path"), err)
@@ -170,10 +171,12 @@ func alongOf(p *hops.Path, d *hops.Diff) *results.AlongPath {
 	}
 	for i := range d.Crossings {
 		c := &d.Crossings[i]
-		s := results.PathStep{From: c.From + 1, To: c.To + 1, Left: c.Left, Came: c.Came, Assumed: !p.Links[i%len(p.Links)].Sure}
+		s := results.PathStep{From: c.From + 1, To: c.To + 1, Left: c.Left, Came: c.Came,
+			Assumed: !p.Links[i%len(p.Links)].Sure}
 		if !d.Hops[c.From].Reset && !d.Hops[c.To].Reset {
 			s.Sent, s.Arrived, s.Skew = &c.Sent, &c.Arrived, &c.Skew
-			s.Lost, s.LostLeast, s.LostMost, s.UntoldLeast, s.UntoldMost = new(c.Lost()), &c.LostLeast, &c.LostMost, &c.UntoldLeast, &c.UntoldMost
+			s.Lost, s.LostLeast, s.LostMost, s.UntoldLeast, s.UntoldMost = new(c.Lost()), &c.LostLeast, &c.LostMost,
+				&c.UntoldLeast, &c.UntoldMost
 			s.Told, s.Unknown = toldOf(&c.Account), c.Unknown
 		}
 		out.Between = append(out.Between, s)

@@ -68,7 +68,8 @@ func (f *farPath) all(op wire.Op, told, asked int) error {
 	if told == asked {
 		return nil
 	}
-	f.h.Distrust(fmt.Errorf("%s: it was asked for %s, and told of %d", op, counted(asked, "interface", "interfaces"), told))
+	f.h.Distrust(fmt.Errorf("%s: it was asked for %s, and told of %d", op, counted(asked, "interface", "interfaces"),
+		told))
 	return f.h.Err()
 }
 

@@ -131,7 +131,8 @@ func TestIntegrationAlongThePathOfExec(t *testing.T) {
 			t.Fatalf("%s: %s (%s), %v: %+v", rec.Verdict, rec.Reason, rec.Fix, rec.Warnings, rec.SUT.Path)
 		}
 		for _, s := range rec.SUT.Path.Between {
-			t.Logf("%s: %d sent, skew %d, lost %d, %d to %d, told %+v", rec.SUT.Path.Step(&s), *s.Sent, *s.Skew, *s.Lost, *s.LostLeast, *s.LostMost, s.Told)
+			t.Logf("%s: %d sent, skew %d, lost %d, %d to %d, told %+v", rec.SUT.Path.Step(&s), *s.Sent, *s.Skew,
+				*s.Lost, *s.LostLeast, *s.LostMost, s.Told)
 		}
 		return &rec
 	}
@@ -147,12 +148,14 @@ func TestIntegrationAlongThePathOfExec(t *testing.T) {
 	}
 	inNetns(t, between, "tc qdisc add dev p2 root tbf rate 8mbit burst 4k limit 8k")
 	rec = run("tg:eth0,sut:eth0")
-	if s := step(t, rec.SUT.Path, ends); *s.UntoldLeast < 150 || *s.LostMost-*s.LostLeast > *s.LostMost || uint64(*s.LostLeast) > *rec.SUT.Packets.Lost {
+	if s := step(t, rec.SUT.Path, ends); *s.UntoldLeast < 150 || *s.LostMost-*s.LostLeast > *s.LostMost ||
+		uint64(*s.LostLeast) > *rec.SUT.Packets.Lost {
 		t.Errorf("%+v where half is lost; the ends lost %d", s, *rec.SUT.Packets.Lost)
 	}
 	rec = run("tg:eth0,netns:between/p1,netns:between/br0,netns:between/p2,sut:eth0")
 	s := step(t, rec.SUT.Path, port)
-	if len(s.Told) != 1 || s.Told[0].Name != "qdisc drops" || s.Told[0].Packets < 150 || *s.UntoldLeast > 0 || *s.UntoldMost < 0 {
+	if len(s.Told) != 1 || s.Told[0].Name != "qdisc drops" || s.Told[0].Packets < 150 || *s.UntoldLeast > 0 ||
+		*s.UntoldMost < 0 {
 		t.Errorf("%+v", s)
 	}
 	for _, name := range []string{"tg:eth0 tx -> netns:between/p1 rx", "netns:between/p2 tx -> sut:eth0 rx"} {
@@ -166,8 +169,10 @@ func TestIntegrationAlongThePathOfExec(t *testing.T) {
 func TestIntegrationFarPathsThatCannotBe(t *testing.T) {
 	r, _ := bridgedRigOf(t, func(ns *veth.Netns, _ string) string { return byCommand(t, ns, 0, 0) })
 	for list, want := range map[string]string{
-		"tg:eth0,sut:nosuch9": `host sut: interface 2, "sut:nosuch9", at byte 9: no such interface there: ip link lists them`,
-		"tg:eth0,netns:tg/lo": `interface 2, "netns:tg/lo", at byte 9: it is in the network namespace of the host tg, as tg:eth0 is: write tg:lo`,
+		"tg:eth0,sut:nosuch9": `host sut: interface 2, "sut:nosuch9", at byte 9: no such interface there: ip ` +
+			`link lists them`,
+		"tg:eth0,netns:tg/lo": `interface 2, "netns:tg/lo", at byte 9: it is in the network namespace of the ` +
+			`host tg, as tg:eth0 is: write tg:lo`,
 	} {
 		tg := r.TG.Spec.Command[1][len("--net="):]
 		openThat(t, "tg", tg)
@@ -199,11 +204,15 @@ func TestIntegrationAlongThePathOfALiar(t *testing.T) {
 		op       wire.Op
 		how, say string
 	}{
-		"other interfaces": {wire.OpPathOpen, `"result":{"hops":[{"index":1},{"index":2}]}`, "path-open: it was asked for 1 interface, and told of 2"},
-		"no interface":     {wire.OpPathOpen, `"result":{"hops":[{"index":-1}]}`, "an index that none has"},
-		"huge counters":    {wire.OpPathRead, `"result":{"hops":[{"first":{"rx_packets":18446744073709551615}}]}`, "a counter of"},
-		"no counters":      {wire.OpPathRead, `"result":{"hops":[]}`, "path-read: it was asked for 1 interface, and told of 0"},
-		"an older agent":   {wire.OpPathOpen, `"error":{"message":"unknown request \"path-open\"","verdict":"failed"}`, `host sut: unknown request "path-open"`},
+		"other interfaces": {wire.OpPathOpen, `"result":{"hops":[{"index":1},{"index":2}]}`,
+			"path-open: it was asked for 1 interface, and told of 2"},
+		"no interface": {wire.OpPathOpen, `"result":{"hops":[{"index":-1}]}`, "an index that none has"},
+		"huge counters": {wire.OpPathRead, `"result":{"hops":[{"first":{"rx_packets":18446744073709551615}}]}`,
+			"a counter of"},
+		"no counters": {wire.OpPathRead, `"result":{"hops":[]}`,
+			"path-read: it was asked for 1 interface, and told of 0"},
+		"an older agent": {wire.OpPathOpen, `"error":{"message":"unknown request \"path-open\"","verdict":"failed"}`,
+			`host sut: unknown request "path-open"`},
 	} {
 		r.restartBad(t, x.how, x.op)
 		f := &farPath{ctx: t.Context(), h: r.sut}
@@ -260,7 +269,8 @@ func TestAlongOfMutatedReadings(t *testing.T) {
 	taken := 0
 	for range 700 {
 		f := &madeUp{rnd: rnd, hops: hop, well: well}
-		p, err := hops.OpenFar([]hops.Place{{Host: "tg", Dev: "a"}, {Host: "tg", Dev: "b"}, {Dev: "lo"}}, nil, func(name string) hops.Far { return f })
+		p, err := hops.OpenFar([]hops.Place{{Host: "tg", Dev: "a"}, {Host: "tg", Dev: "b"}, {Dev: "lo"}}, nil,
+			func(name string) hops.Far { return f })
 		if err != nil {
 			continue
 		}
@@ -312,7 +322,8 @@ func (f *madeUp) Read() (hops.Reading, error) {
 // Two far hosts in one namespace have one reader, and others their own.
 func TestFarPaths(t *testing.T) {
 	at := func(kind, boot, netns string) *host.Host {
-		return &host.Host{Spec: host.Spec{Kind: kind}, Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: boot, ToolVersion: version.Tool()}}}
+		return &host.Host{Spec: host.Spec{Kind: kind}, Info: wire.HelloResult{NetNS: netns,
+			Env: results.Env{BootID: boot, ToolVersion: version.Tool()}}}
 	}
 	for name, x := range map[string]struct {
 		sut, tg       *host.Host
@@ -349,7 +360,8 @@ func TestFarPaths(t *testing.T) {
 	for _, x := range []struct {
 		boot, netns string
 		want        uint64
-	}{{here, "4:4026531840", 4026531840}, {"another", "4:4026531840", 0}, {"", "4:1", 0}, {here, "nonsense", 0}, {here, "", 0}} {
+	}{{here, "4:4026531840", 4026531840}, {"another", "4:4026531840", 0}, {"", "4:1", 0}, {here, "nonsense", 0},
+		{here, "", 0}} {
 		if got := (&farPath{h: at("exec", x.boot, x.netns)}).Inode(); got != x.want {
 			t.Errorf("%+v: %d", x, got)
 		}

@@ -51,7 +51,8 @@ func bridgedRigOf(t *testing.T, hostOf func(ns *veth.Netns, name string) string)
 		port := fmt.Sprintf("p%d", i+1)
 		inNetns(t, all[1], "ip link add "+port+" type veth peer name eth0 netns "+all[at].Path())
 		inNetns(t, all[1], "ip link set "+port+" master br0 up")
-		inNetns(t, all[at], "ip link set lo up", fmt.Sprintf("ip address add 10.77.0.%d/24 dev eth0", i+1), "ip link set eth0 up")
+		inNetns(t, all[at], "ip link set lo up", fmt.Sprintf("ip address add 10.77.0.%d/24 dev eth0", i+1),
+			"ip link set eth0 up")
 	}
 	dial := func(ns *veth.Netns, name string) *host.Host {
 		h, err := host.Dial(t.Context(), hostOf(ns, name), host.Options{ToolVersion: version.Tool(), Name: name})
@@ -61,8 +62,9 @@ func bridgedRigOf(t *testing.T, hostOf func(ns *veth.Netns, name string) string)
 		t.Cleanup(func() { h.Close() })
 		return h
 	}
-	r = &Runner{TG: dial(all[0], "tg"), SUT: dial(all[2], "sut"), Session: NewSession(), Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond,
-		Addr: "10.77.0.2", MTU: veth.DefaultMTU, SUTDev: "eth0", TGDev: "eth0"}}
+	r = &Runner{TG: dial(all[0], "tg"), SUT: dial(all[2], "sut"), Session: NewSession(),
+		Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond,
+			Addr: "10.77.0.2", MTU: veth.DefaultMTU, SUTDev: "eth0", TGDev: "eth0"}}
 	if err := r.Opt.PlaceCPUs(t.Context(), r.SUT, r.TG); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,11 @@ func inNetns(t *testing.T, ns *veth.Netns, commands ...string) {
 	for _, c := range commands {
 		words := strings.Fields(c)
 		var out []byte
-		err := ns.Do(func() (err error) { out, err = exec.Command(words[0], words[1:]...).CombinedOutput(); return err })
+		err := ns.Do(func() (err error) {
+			out,
+				err = exec.Command(words[0], words[1:]...).CombinedOutput()
+			return err
+		})
 		if strings.Contains(string(out), "qdisc kind is unknown") { // ENOENT of a kernel without sch_tbf
 			t.Skipf("this kernel has no tbf: %s", out)
 		}
@@ -112,7 +118,8 @@ func step(t *testing.T, p *results.AlongPath, name string) *results.PathStep {
 func TestIntegrationAlongThePath(t *testing.T) {
 	kind.Timed(t)
 	r, between := bridgedRig(t)
-	c := results.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6, Path: "tg:eth0,netns:between/p1,netns:between/br0,netns:between/p2,sut:eth0"}
+	c := results.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6,
+		Path: "tg:eth0,netns:between/p1,netns:between/br0,netns:between/p2,sut:eth0"}
 	namedNetns(t, "between", between)
 	run := func() *results.Record {
 		rec := r.Run(t.Context(), matrix.Run{Cell: c})
@@ -128,7 +135,8 @@ func TestIntegrationAlongThePath(t *testing.T) {
 		}
 		return &rec
 	}
-	const port, out, in = "netns:between/p1 rx -> netns:between/p2 tx", "tg:eth0 tx -> netns:between/p1 rx", "netns:between/p2 tx -> sut:eth0 rx"
+	const port, out, in = "netns:between/p1 rx -> netns:between/p2 tx", "tg:eth0 tx -> netns:between/p1 rx",
+		"netns:between/p2 tx -> sut:eth0 rx"
 	rec := run()
 	for _, name := range []string{out, port, in} {
 		s := step(t, rec.SUT.Path, name)
@@ -140,12 +148,14 @@ func TestIntegrationAlongThePath(t *testing.T) {
 	inNetns(t, between, "tc qdisc add dev p2 root tbf rate 8mbit burst 4k limit 8k")
 	rec = run()
 	s := step(t, rec.SUT.Path, port)
-	t.Logf("%d sent, lost %d, %d to %d, told %+v; the ends lost %d", *s.Sent, *s.Lost, *s.LostLeast, *s.LostMost, s.Told, *rec.SUT.Packets.Lost)
+	t.Logf("%d sent, lost %d, %d to %d, told %+v; the ends lost %d", *s.Sent, *s.Lost, *s.LostLeast, *s.LostMost,
+		s.Told, *rec.SUT.Packets.Lost)
 	if len(s.Told) != 1 || s.Told[0].Name != "qdisc drops" || s.Told[0].Packets < 300 {
 		t.Fatalf("told by %+v", s.Told)
 	}
 	drops := int64(s.Told[0].Packets)
-	if *s.UntoldLeast > 0 || *s.UntoldMost < 0 || *s.LostMost-*s.LostLeast > drops/2 || *rec.SUT.Packets.Lost < s.Told[0].Packets*9/10 {
+	if *s.UntoldLeast > 0 || *s.UntoldMost < 0 || *s.LostMost-*s.LostLeast > drops/2 ||
+		*rec.SUT.Packets.Lost < s.Told[0].Packets*9/10 {
 		t.Errorf("%d dropped: %+v; the ends lost %d", drops, s, *rec.SUT.Packets.Lost)
 	}
 	for _, name := range []string{out, in} {

@@ -23,10 +23,13 @@ import (
 // wellEnd is what a well end answers.
 func wellEnd() wire.EndResult {
 	seconds, gbps, window, total := 1.0, 8.0, uint64(1e9), uint64(2e9)
-	return wire.EndResult{Verdict: results.OK, FlowNs: 2e9, FromNs: 1e9, ToNs: 2e9, Total: stream.Counters{Bytes: total}, Window: stream.Counters{Bytes: window},
+	return wire.EndResult{Verdict: results.OK, FlowNs: 2e9, FromNs: 1e9, ToNs: 2e9,
+		Total: stream.Counters{Bytes: total}, Window: stream.Counters{Bytes: window},
 		Host: results.Host{DurationS: &seconds, Bytes: &window, TotalBytes: &total, ThroughputGbps: &gbps,
-			Flows:   []results.Flow{{CPU: new(1), Queue: new(3), Bytes: &window, ThroughputGbps: &gbps, CPUS: new(.5), Verdict: results.OK, ThreadCores: new(.6)}},
-			Metrics: []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}}, Series: []results.Series{{Name: "flow_bytes", Unit: "bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
+			Flows: []results.Flow{{CPU: new(1), Queue: new(3), Bytes: &window, ThroughputGbps: &gbps, CPUS: new(.5),
+				Verdict: results.OK, ThreadCores: new(.6)}},
+			Metrics: []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
+			Series:  []results.Series{{Name: "flow_bytes", Unit: "bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
 }
 
 // FuzzAgentAnswers: whatever two agents answer, the controller makes a record of it
@@ -39,8 +42,10 @@ func FuzzAgentAnswers(f *testing.F) {
 	}
 	hello, ifaces, watts := []byte(wellHello), []byte(wellIfaces), []byte(wellWatts)
 	f.Add(well, well, hello, ifaces, watts)
-	f.Add(well, []byte(`{"verdict":"failed","reason":"r","host":{"env":{}},"total":{},"window":{}}`), []byte(`{"online_cpus":[]}`), []byte(`[]`), []byte(`{}`))
-	f.Add([]byte(`{"verdict":"ok"}`), []byte(`null`), []byte(`{"pid":1,"netns":"a","online_cpus":[-1]}`), []byte(`[{"near_cpus":[9]}]`), []byte(`{"figures":[{"gross_w":1e308}]}`))
+	f.Add(well, []byte(`{"verdict":"failed","reason":"r","host":{"env":{}},"total":{},"window":{}}`),
+		[]byte(`{"online_cpus":[]}`), []byte(`[]`), []byte(`{}`))
+	f.Add([]byte(`{"verdict":"ok"}`), []byte(`null`), []byte(`{"pid":1,"netns":"a","online_cpus":[-1]}`),
+		[]byte(`[{"near_cpus":[9]}]`), []byte(`{"figures":[{"gross_w":1e308}]}`))
 	f.Add(well, well, hello, []byte(`null`), []byte(`{"figures":[{"source":"\u001b[2J","series":[{"t_ns":[1]}]}]}`))
 	f.Fuzz(tryAnswers)
 }
@@ -50,13 +55,15 @@ func TestMutatedAgentAnswers(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	well, _ := json.Marshal(wellEnd())
 	for range 3000 {
-		tryAnswers(t, mutate(rnd, string(well)), mutate(rnd, string(well)), mutate(rnd, wellHello), mutate(rnd, wellIfaces), mutate(rnd, wellWatts))
+		tryAnswers(t, mutate(rnd, string(well)), mutate(rnd, string(well)), mutate(rnd, wellHello),
+			mutate(rnd, wellIfaces), mutate(rnd, wellWatts))
 	}
 }
 
 // odd is a value that somebody may have forgotten.
 func odd(rnd *rand.Rand) any {
-	all := []any{nil, -1, 0, 1e300, -1e300, math.MaxInt64, math.MinInt64, 1.5, "", "\x1b[2J\u202e", "ok", "failed", "invalid", []any{}, []any{nil}, []any{-1}, map[string]any{}, true}
+	all := []any{nil, -1, 0, 1e300, -1e300, math.MaxInt64, math.MinInt64, 1.5, "", "\x1b[2J\u202e", "ok", "failed",
+		"invalid", []any{}, []any{nil}, []any{-1}, map[string]any{}, true}
 	return all[rnd.IntN(len(all))]
 }
 
@@ -98,9 +105,11 @@ func mutated(rnd *rand.Rand, v any) any {
 }
 
 const (
-	wellHello  = `{"version":1,"tool_version":"v","pid":1,"netns":"4:1","online_cpus":[0,1],"env":{"boot_id":"b","cpus":2}}`
+	wellHello = `{"version":1,"tool_version":"v","pid":1,"netns":"4:1","online_cpus":[0,1],"env":{"boot_id":"b",` +
+		`"cpus":2}}`
 	wellIfaces = `[{"name":"eth0","up":true,"loopback":false,"mtu":1500,"addrs":["10.0.0.1"],"near_cpus":[1]}]`
-	wellWatts  = `{"figures":[{"source":"rapl","scope":"package","gross_w":50,"idle_w":20,"series":[{"metric":"m","unit":"W","t_ns":[1],"v":[2]}]}]}`
+	wellWatts  = `{"figures":[{"source":"rapl","scope":"package","gross_w":50,"idle_w":20,` +
+		`"series":[{"metric":"m","unit":"W","t_ns":[1],"v":[2]}]}]}`
 )
 
 func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
@@ -140,7 +149,8 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	gate.Run(results.DefaultGates(), &rec)
 	if rec.Verdict == results.OK {
 		for _, h := range []results.Host{rec.SUT, rec.TG} {
-			if h.DurationS == nil || h.Bytes == nil || h.ThroughputGbps == nil || out.sutErr != nil || out.tgErr != nil || rec.Reason != "" {
+			if h.DurationS == nil || h.Bytes == nil || h.ThroughputGbps == nil || out.sutErr != nil ||
+				out.tgErr != nil || rec.Reason != "" {
 				t.Fatalf("well: %+v", rec)
 			}
 		}

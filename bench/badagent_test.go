@@ -45,7 +45,8 @@ func (r *rig) bad(t *testing.T, how string, op wire.Op) (once string) {
 	var file string
 	err := r.pair.SUT.Netns.Do(func() (err error) { file, err = badFile(); return err })
 	once = file + ".once"
-	if err := errors.Join(err, os.WriteFile(file, []byte(string(op)+" "+how), 0o600), os.WriteFile(once, nil, 0o600)); err != nil {
+	if err := errors.Join(err, os.WriteFile(file, []byte(string(op)+" "+how), 0o600),
+		os.WriteFile(once, nil, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.Remove(file); os.Remove(once) })
@@ -118,8 +119,9 @@ func beBadAgent(file, spec string) {
 
 // impatient are limits for tests: more than a good agent needs on a busy machine,
 // for there is one after each bad one.
-var impatient = host.Limits{Silence: 8 * time.Second, Alive: 100 * time.Millisecond, Answer: 8 * time.Second, Change: 8 * time.Second,
-	Abort: 8 * time.Second, Close: 8 * time.Second, End: 500 * time.Millisecond}
+var impatient = host.Limits{Silence: 8 * time.Second, Alive: 100 * time.Millisecond, Answer: 8 * time.Second,
+	Change: 8 * time.Second,
+	Abort:  8 * time.Second, Close: 8 * time.Second, End: 500 * time.Millisecond}
 
 // hurry shortens what is waited for, until the test and those below it have ended.
 func hurry(t *testing.T) {
@@ -159,7 +161,9 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 				if op == wire.OpClose && first.Verdict == results.OK {
 					t.Error("a run whose end was not freed is well")
 				}
-				if first.Verdict != results.Failed || !strings.Contains(first.Reason, "host sut: the agent is lost: ") || !strings.Contains(first.Fix, "zcbench restore") {
+				if first.Verdict != results.Failed ||
+					!strings.Contains(first.Reason, "host sut: the agent is lost: ") ||
+					!strings.Contains(first.Fix, "zcbench restore") {
 					t.Errorf("%s: %q, fix %q", first.Verdict, first.Reason, first.Fix)
 				}
 				if recs[1].Verdict == results.Failed {
@@ -211,7 +215,8 @@ func (r *rig) restartBad(t *testing.T, how string, op wire.Op) (once string) {
 // One interrupt ends it all soon, although both agents are frozen: not only when an agent has been
 // silent for too long, or an end has waited for the other.
 func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
-	brisk := host.Limits{Silence: time.Hour, Alive: 100 * time.Millisecond, Abort: time.Second, Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
+	brisk := host.Limits{Silence: time.Hour, Alive: 100 * time.Millisecond, Abort: time.Second,
+		Close: 1500 * time.Millisecond, End: 500 * time.Millisecond}
 	r := newRigOf(t, brisk, brisk)
 	hurry(t)
 	peerWait, endGrace = time.Hour, time.Hour
@@ -270,22 +275,33 @@ func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 // the session.
 func TestIntegrationPlayNonsense(t *testing.T) {
 	hurry(t)
-	const figures = `"total":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,"linear_bytes":0,"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,"overflows":0},` +
-		`"window":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,"linear_bytes":0,"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,"overflows":0},` +
+	const figures = `"total":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,` +
+		`"linear_bytes":0,"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,` +
+		`"overflows":0},` +
+		`"window":{"bytes":5,"calls":1,"waits":1,"zero_copy_bytes":0,"copied_bytes":0,"linear_bytes":0,` +
+		`"mismatches":0,"first_mismatch":0,"completions":0,"copied_completions":0,"rearms":0,"overflows":0},` +
 		`"flow_ns":5,"from_ns":5,"to_ns":9,"strangers":0,"proc_user_s":0,"proc_sys_s":0`
 	for name, x := range map[string]struct {
 		op       wire.Op
 		how, say string
 	}{
-		"no verdict":      {wire.OpRun, `"result":{"verdict":"","host":{"env":{}},` + figures + `}`, "is not a verdict"},
-		"another verdict": {wire.OpRun, `"result":{"verdict":"splendid","host":{"env":{}},` + figures + `}`, "is not a verdict"},
-		"ok, no figures":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{}},` + figures + `}`, "no duration"},
-		"ok, a reason":    {wire.OpRun, `"result":{"verdict":"ok","reason":"it broke","host":{"env":{}},` + figures + `}`, "it broke"},
-		"ok as an error":  {wire.OpRun, `"error":{"message":"m","verdict":"ok"}`, "an error with the verdict"},
-		"both":            {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`, "both a result and an error"},
-		"another window":  {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "a window of"},
-		"a bad series":    {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"series":[{"metric":"m","unit":"1","t_ns":[1,2],"v":[1]}]},` + figures + `}`, "2 times and 1 values"},
-		"a huge figure":   {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`, "is not a valid figure"},
+		"no verdict": {wire.OpRun, `"result":{"verdict":"","host":{"env":{}},` + figures + `}`,
+			"is not a verdict"},
+		"another verdict": {wire.OpRun, `"result":{"verdict":"splendid","host":{"env":{}},` + figures + `}`,
+			"is not a verdict"},
+		"ok, no figures": {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{}},` + figures + `}`, "no duration"},
+		"ok, a reason": {wire.OpRun, `"result":{"verdict":"ok","reason":"it broke","host":{"env":{}},` +
+			figures + `}`, "it broke"},
+		"ok as an error": {wire.OpRun, `"error":{"message":"m","verdict":"ok"}`, "an error with the verdict"},
+		"both": {wire.OpRun, `"result":{},"error":{"message":"m","verdict":"failed"}`,
+			"both a result and an error"},
+		"another window": {wire.OpRun, `"result":{"verdict":"ok","host":{"env":{},"duration_s":4e-9,"bytes":5,` +
+			`"total_bytes":5,"throughput_gbps":10},` + figures + `}`, "a window of"},
+		"a bad series": {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},` +
+			`"series":[{"metric":"m","unit":"1","t_ns":[1,2],"v":[1]}]},` + figures + `}`, "2 times and 1 values"},
+		"a huge figure": {wire.OpRun, `"result":{"verdict":"failed","reason":"r","host":{"env":{},` +
+			`"metrics":[{"metric":"m","unit":"1","value":1e308,"source":"s"}]},` + figures + `}`,
+			"is not a valid figure"},
 		"another address": {wire.OpOpen, `"result":{"addr":"192.0.2.1:80"}`, "192.0.2.1:80"},
 		"no port":         {wire.OpOpen, `"result":{}`, `""`},
 	} {
@@ -303,7 +319,9 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
 			first := recs[0]
-			if first.Verdict != results.Failed || !strings.Contains(first.Reason, "SUT: host sut: the agent answered nonsense: ") || !strings.Contains(first.Reason, x.say) || first.Fix == "" {
+			if first.Verdict != results.Failed ||
+				!strings.Contains(first.Reason, "SUT: host sut: the agent answered nonsense: ") ||
+				!strings.Contains(first.Reason, x.say) || first.Fix == "" {
 				t.Errorf("%s: %q, fix %q; want %q", first.Verdict, first.Reason, first.Fix, x.say)
 			}
 			if recs[1].Verdict == results.Failed {

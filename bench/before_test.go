@@ -17,11 +17,15 @@ func TestChangedFacts(t *testing.T) {
 	of := func(more ...environment.Fact) *environment.Snapshot {
 		return environment.New(append(more, environment.Fact{Name: "kernel/tainted", Value: "0"}))
 	}
-	before := of(environment.Fact{Name: "sysctl/vm.swappiness", Value: "60"}, environment.Fact{Name: "boot/id", Value: "a"},
+	before := of(environment.Fact{Name: "sysctl/vm.swappiness", Value: "60"}, environment.Fact{Name: "boot/id",
+		Value: "a"},
 		environment.Fact{Name: "kernel/release", Value: "7.2"}, environment.Fact{Name: "dimm/00", Value: "A1"})
-	now := of(environment.Fact{Name: "sysctl/vm.swappiness", Value: "10"}, environment.Fact{Name: "boot/id", Value: "b"},
-		environment.Fact{Name: "kernel/release", Value: "7.3"}, environment.Fact{Name: "nic/MTU", Value: strings.Repeat("9", 200)})
-	want := []string{`boot/id was "a", now "b"`, `nic/MTU was nothing, now "` + strings.Repeat("9", 80) + `"...`, `dimm/00 was "A1", now nothing`, `sysctl/vm.swappiness was "60", now "10"`}
+	now := of(environment.Fact{Name: "sysctl/vm.swappiness", Value: "10"}, environment.Fact{Name: "boot/id",
+		Value: "b"},
+		environment.Fact{Name: "kernel/release", Value: "7.3"}, environment.Fact{Name: "nic/MTU",
+			Value: strings.Repeat("9", 200)})
+	want := []string{`boot/id was "a", now "b"`, `nic/MTU was nothing, now "` + strings.Repeat("9", 80) + `"...`,
+		`dimm/00 was "A1", now nothing`, `sysctl/vm.swappiness was "60", now "10"`}
 	if got := changedFacts(before, now); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

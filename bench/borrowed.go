@@ -28,7 +28,10 @@ func (r *Runner) borrowed(role stream.Role, cell results.Cell) (out []int) {
 		if n < 0 || slices.ContainsFunc(own, func(o place.CPUs) bool { return o.App == n }) {
 			continue // a thread's of this end, too, is its own
 		}
-		if slices.ContainsFunc(other, func(o place.CPUs) bool { return o.App == n || role == stream.RX && o.SoftirqOf(theirs) == n }) {
+		if slices.ContainsFunc(other, func(o place.CPUs) bool {
+			return o.App == n || role == stream.RX &&
+				o.SoftirqOf(theirs) == n
+		}) {
 			out = append(out, n)
 		}
 	}
@@ -55,6 +58,7 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		if !slices.Contains(rec.Flags, FlagCrowded) {
 			rec.Flags = append(rec.Flags, FlagCrowded)
 		}
-		rec.Warnings = append(rec.Warnings, results.WarnSoftirqShared(x.end, counter.FormatCPUList(cpus), x.other, x.layout, x.key))
+		rec.Warnings = append(rec.Warnings, results.WarnSoftirqShared(x.end, counter.FormatCPUList(cpus), x.other,
+			x.layout, x.key))
 	}
 }

@@ -24,14 +24,19 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 		rx, tx        []int // measured
 		warns         []string
 	}{
-		{"apart", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 1}}, place.TwoCPU, place.TwoCPU, []int{3, 2}, []int{0, 1}, nil},
-		{"softirq on the TG's thread", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 0}}, place.TwoCPU, "", []int{3}, []int{0},
+		{"apart", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 1}}, place.TwoCPU, place.TwoCPU,
+			[]int{3, 2}, []int{0, 1}, nil},
+		{"softirq on the TG's thread", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 0}},
+			place.TwoCPU, "", []int{3}, []int{0},
 			[]string{"the SUT's softirq shares CPU 0 with the TG, and is counted in the TG's CPU figures: 2cpu"}},
-		{"one CPU for both softirqs", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 2}}, place.TwoCPU, place.TwoCPU, []int{3}, []int{0, 2},
+		{"one CPU for both softirqs", []place.CPUs{{App: 3, Softirq: 2}}, []place.CPUs{{App: 0, Softirq: 2}},
+			place.TwoCPU, place.TwoCPU, []int{3}, []int{0, 2},
 			[]string{"the SUT's softirq shares CPU 2 with the TG"}},
-		{"the TG's softirq on the SUT's thread", []place.CPUs{{App: 3, Softirq: 3}}, []place.CPUs{{App: 0, Softirq: 3}}, place.OneCPU, place.TwoCPU, []int{3}, []int{0},
+		{"the TG's softirq on the SUT's thread", []place.CPUs{{App: 3, Softirq: 3}}, []place.CPUs{{App: 0, Softirq: 3}},
+			place.OneCPU, place.TwoCPU, []int{3}, []int{0},
 			[]string{"the TG's softirq shares CPU 3 with the SUT, and is counted in the SUT's CPU figures: 2cpu"}},
-		{"crosswise", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 3}}, place.TwoCPU, place.TwoCPU, []int{3}, []int{0},
+		{"crosswise", []place.CPUs{{App: 3, Softirq: 0}}, []place.CPUs{{App: 0, Softirq: 3}}, place.TwoCPU,
+			place.TwoCPU, []int{3}, []int{0},
 			[]string{"the SUT's softirq shares CPU 0", "the TG's softirq shares CPU 3"}},
 	} {
 		on := func(netns string) *host.Host {
@@ -43,11 +48,13 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 		r.placeEnd(&rx)
 		r.placeEnd(&tx)
 		if !slices.Equal(rx.MeasureCPUs, x.rx) || !slices.Equal(tx.MeasureCPUs, x.tx) {
-			t.Errorf("%s: measured are %v of the SUT and %v of the TG, want %v and %v", x.name, rx.MeasureCPUs, tx.MeasureCPUs, x.rx, x.tx)
+			t.Errorf("%s: measured are %v of the SUT and %v of the TG, want %v and %v", x.name, rx.MeasureCPUs,
+				tx.MeasureCPUs, x.rx, x.tx)
 		}
 		rec := results.Record{Cell: cell}
 		r.markPlacement(&rec)
-		if len(rec.Warnings) != len(x.warns) || slices.Contains(rec.Flags, FlagCrowded) != (x.warns != nil) || len(rec.Flags) > 1 {
+		if len(rec.Warnings) != len(x.warns) || slices.Contains(rec.Flags, FlagCrowded) != (x.warns != nil) ||
+			len(rec.Flags) > 1 {
 			t.Errorf("%s: flags %q, warnings %q", x.name, rec.Flags, rec.Warnings)
 			continue
 		}
@@ -65,12 +72,14 @@ func TestBorrowedOfSeveralFlows(t *testing.T) {
 	at := func(netns string) *host.Host {
 		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: "a"}}}
 	}
-	r := &Runner{SUT: at("n"), TG: at("m"), Opt: Options{SUTFlows: []place.CPUs{{App: 6, Softirq: 6}}, TGFlows: []place.CPUs{{App: 1, Softirq: 1}},
-		named: [2][]int{{6, 7}, {1, 2}}, may: [2][]int{{0, 1, 6, 7}, {0, 1, 2}}}}
+	r := &Runner{SUT: at("n"), TG: at("m"), Opt: Options{SUTFlows: []place.CPUs{{App: 6, Softirq: 6}},
+		TGFlows: []place.CPUs{{App: 1, Softirq: 1}},
+		named:   [2][]int{{6, 7}, {1, 2}}, may: [2][]int{{0, 1, 6, 7}, {0, 1, 2}}}}
 	cell := results.Cell{CPULayout: string(place.TwoCPU), Flows: 2}
 	rx := wire.EndSpec{Role: stream.RX, Cell: cell}
 	r.placeEnd(&rx)
-	if got := r.borrowed(stream.RX, cell); !slices.Equal(got, []int{1}) || !slices.Equal(slices.Sorted(slices.Values(rx.MeasureCPUs)), []int{0, 6, 7}) {
+	if got := r.borrowed(stream.RX, cell); !slices.Equal(got, []int{1}) ||
+		!slices.Equal(slices.Sorted(slices.Values(rx.MeasureCPUs)), []int{0, 6, 7}) {
 		t.Errorf("softirq goes to %v; borrowed is %v, measured %v", rx.Flows, got, rx.MeasureCPUs)
 	}
 }

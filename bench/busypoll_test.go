@@ -34,11 +34,13 @@ func TestIntegrationBusyPoll(t *testing.T) {
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s: %s", rx, rec.Verdict, rec.Reason)
 		}
-		t.Logf("%s: %d round trips, p50 %.1f us; %.0f packets were polled at the SUT, and %.0f at the TG", rx, *rec.TG.Transactions, *rec.TG.RoundTrip.P50Us, polled(&rec.SUT), polled(&rec.TG))
+		t.Logf("%s: %d round trips, p50 %.1f us; %.0f packets were polled at the SUT, and %.0f at the TG", rx,
+			*rec.TG.Transactions, *rec.TG.RoundTrip.P50Us, polled(&rec.SUT), polled(&rec.TG))
 		return &rec
 	}
 	inert := func(rec *results.Record, where string) {
-		if i := rec.Inert(); len(i) != 1 || !strings.Contains(i[0].Reason, where) || !strings.Contains(i[0].Fix, "TSO off") {
+		if i := rec.Inert(); len(i) != 1 || !strings.Contains(i[0].Reason, where) ||
+			!strings.Contains(i[0].Fix, "TSO off") {
 			t.Errorf("%+v, want one %s", i, where)
 		}
 	}

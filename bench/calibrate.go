@@ -124,7 +124,8 @@ func (r *rates) add(rec results.Record) {
 // want takes note of the cells that shares are of: those of a plan's calibration runs.
 func (r *rates) want(plan []matrix.Run) {
 	for _, p := range plan {
-		if c := r.asNoted(p.Cell); p.Calibrates && !slices.ContainsFunc(r.wanted, func(o results.Cell) bool { return o.Key() == c.Key() }) {
+		if c := r.asNoted(p.Cell); p.Calibrates &&
+			!slices.ContainsFunc(r.wanted, func(o results.Cell) bool { return o.Key() == c.Key() }) {
 			r.wanted = append(r.wanted, c)
 		}
 	}
@@ -187,23 +188,28 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 	if c.PacePercent == 0 {
 		return nil, ""
 	}
-	const fix = "look at the calibration runs in the journal, and resume (--resume makes those that are left); or ask for a rate, such as pace: 10G"
+	const fix = "look at the calibration runs in the journal, and resume (--resume makes those that are left); " +
+		"or ask for a rate, such as pace: 10G"
 	of := share{r.familyOf(*c), c.PacePercent}
 	if r.used[of] == 0 {
 		if cell, last := r.lacking(of.family); cell != nil {
-			return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run of %s was ok%s", c.PacePercent, cell.ID, lastly(last)), Fix: fix}, results.Failed
+			return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run of %s was ok%s",
+				c.PacePercent, cell.ID, lastly(last)), Fix: fix}, results.Failed
 		}
 	}
 	if c.PaceBitsPS = r.rate(of); c.PaceBitsPS != 0 {
 		return nil, ""
 	}
 	if calibrated := r.calibrated(of.family); calibrated != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix, true}, results.Unsupported
+		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix,
+			true}, results.Unsupported
 	}
 	if last := r.lastOf(of.family); last != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s", c.PacePercent, lastly(last)), fix, last.Blocked}, results.Unsupported
+		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s",
+			c.PacePercent, lastly(last)), fix, last.Blocked}, results.Unsupported
 	}
-	return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent), Fix: fix}, results.Failed
+	return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent),
+		Fix: fix}, results.Failed
 }
 
 // lastly is why a calibration run was not ok.
@@ -229,7 +235,8 @@ func (r *rates) recall(recs []results.Record) error {
 			continue
 		}
 		if of := r.calibrated(r.familyOf(c)); of == nil || of.Share(c.PacePercent) != c.PaceBitsPS {
-			return fmt.Errorf("%w: %d%% was %d bit/s; a line was lost or changed, the comparisons changed, or an older zcbench took its percentages of all cells: start over in another folder",
+			return fmt.Errorf("%w: %d%% was %d bit/s; a line was lost or changed, the comparisons changed, or an "+
+				"older zcbench took its percentages of all cells: start over in another folder",
 				ErrOtherRates, c.PacePercent, c.PaceBitsPS)
 		}
 	}
@@ -270,6 +277,8 @@ func markPace(rec *results.Record, p matrix.Run) {
 	}
 	if rec.Verdict == results.OK && rec.OffPace() {
 		rec.Flags = append(rec.Flags, results.FlagOffPace)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the pace was missed by %+.1f %%: %.4g of %.4g Gbit/s were delivered", 100**rec.PaceError(), *rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf("the pace was missed by %+.1f %%: %.4g of %.4g Gbit/s were delivered", 100**rec.PaceError(),
+				*rec.SUT.ThroughputGbps, float64(rec.Cell.PaceBitsPS)/1e9))
 	}
 }

@@ -18,7 +18,8 @@ func calibrated(runs []matrix.Run, o Options) (recs []results.Record) {
 		if p.Cell.MessageBytes == 1<<20 {
 			gbps *= 3
 		}
-		r := results.Record{Cell: o.noted(p.Cell), Rep: p.Rep, Warmup: true, Verdict: results.OK, Flags: []string{results.FlagCalibration}}
+		r := results.Record{Cell: o.noted(p.Cell), Rep: p.Rep, Warmup: true, Verdict: results.OK,
+			Flags: []string{results.FlagCalibration}}
 		r.SUT.ThroughputGbps = &gbps
 		recs = append(recs, r)
 	}
@@ -42,7 +43,8 @@ func TestSharesOfWhatIsCompared(t *testing.T) {
 				t.Helper()
 				for _, c := range s.Cells {
 					if m, v := r.settle(&c); m != nil || c.PaceBitsPS != want[c.MessageBytes] {
-						t.Errorf("%q, noted %v: %s is paced to %d, want %d (%s %+v)", about, note.NoteMTU, c.ID, c.PaceBitsPS, want[c.MessageBytes], v, m)
+						t.Errorf("%q, noted %v: %s is paced to %d, want %d (%s %+v)", about, note.NoteMTU, c.ID,
+							c.PaceBitsPS, want[c.MessageBytes], v, m)
 					}
 				}
 			}
@@ -66,7 +68,8 @@ func TestSharesOfWhatIsCompared(t *testing.T) {
 			}
 			again := ratesOf(s, &note)
 			again.want(first)
-			if err := again.recall(append(recs, results.Record{Cell: note.noted(paced), Verdict: results.OK})); err != nil {
+			if err := again.recall(append(recs, results.Record{Cell: note.noted(paced),
+				Verdict: results.OK})); err != nil {
 				t.Fatal(err)
 			}
 			settled(&again)
@@ -76,7 +79,8 @@ func TestSharesOfWhatIsCompared(t *testing.T) {
 
 // What one family lacks keeps no other from its pace.
 func TestFamilyWithoutCalibration(t *testing.T) {
-	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, message: [4K, 1M], pace: 50%}\nrepetitions: 2\ncompare: {about: [rx]}\n")
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring], tx: tcp, message: [4K, 1M], pace: "+
+		"50%}\nrepetitions: 2\ncompare: {about: [rx]}\n")
 	first := calibration(s, anyCell)
 	r := ratesOf(s, &Options{})
 	r.want(first)

@@ -30,7 +30,8 @@ func anyCell(results.Cell) *Missing { return nil }
 // Each cell with a share is measured without one, once whatever shares it has; rates, cells
 // without a pace, faults and what cannot run are not.
 func TestCalibration(t *testing.T) {
-	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: tcp, pace: [none, 1G, 25%, 50%]}\ninclude:\n  - {rx: zcrx, tx: tcp, pace: 25%, control: wrong-queue}\n")
+	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: tcp, pace: [none, 1G, 25%, "+
+		"50%]}\ninclude:\n  - {rx: zcrx, tx: tcp, pace: 25%, control: wrong-queue}\n")
 	runs := calibration(s, func(c results.Cell) *Missing {
 		if c.RX == "uring" {
 			return &Missing{}
@@ -46,13 +47,15 @@ func TestCalibration(t *testing.T) {
 	if len(n) != 2 || n["tcp/tcp pace=none"] != calibrationRuns || n["zcrx/tcp pace=none"] != calibrationRuns {
 		t.Errorf("%v", n)
 	}
-	if got := calibration(sharesSpec(t, "name: x\nfactors: {rx: tcp, tx: tcp, pace: [none, 1G]}\n"), anyCell); got != nil {
+	if got := calibration(sharesSpec(t, "name: x\nfactors: {rx: tcp, tx: tcp, pace: [none, 1G]}\n"),
+		anyCell); got != nil {
 		t.Errorf("%+v", got)
 	}
 	if got := (Options{Duration: 10 * time.Second}).window(runs[0]); got != 2*time.Second {
 		t.Errorf("a window of %v", got)
 	}
-	if got := (Options{Duration: 300 * time.Millisecond, WarmupDuration: time.Second}).window(runs[0]); got != 300*time.Millisecond {
+	if got := (Options{Duration: 300 * time.Millisecond, WarmupDuration: time.Second}).window(
+		runs[0]); got != 300*time.Millisecond {
 		t.Errorf("a window of %v", got)
 	}
 }
@@ -104,7 +107,8 @@ func TestSharesAfterResume(t *testing.T) {
 	if err := resumed.recall(after); err != nil {
 		t.Fatal(err)
 	}
-	more := made([]matrix.Run{{Cell: first[0].Cell, Warmup: true, Calibrates: true}}, map[string]float64{"tcp": 1, "uring": 1}, results.OK)
+	more := made([]matrix.Run{{Cell: first[0].Cell, Warmup: true, Calibrates: true}},
+		map[string]float64{"tcp": 1, "uring": 1}, results.OK)
 	resumed.add(more[0])
 	d := c
 	if refused(&resumed, &d) || d.PaceBitsPS != c.PaceBitsPS {
@@ -114,7 +118,10 @@ func TestSharesAfterResume(t *testing.T) {
 		t.Errorf("%d calibration runs after a paced one", len(left))
 	}
 	var lost rates
-	if err := lost.recall(slices.DeleteFunc(after, func(r results.Record) bool { return r.Cell.RX == "tcp" && r.Warmup })); !errors.Is(err, ErrOtherRates) {
+	if err := lost.recall(slices.DeleteFunc(after, func(r results.Record) bool {
+		return r.Cell.RX == "tcp" &&
+			r.Warmup
+	})); !errors.Is(err, ErrOtherRates) {
 		t.Errorf("a journal that lost calibration runs: %v", err)
 	}
 }
@@ -132,7 +139,8 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		what results.Verdict
 		want results.Verdict // of the run with a share; "": it is paced
 		left int
-	}{{results.Invalid, results.Failed, 3}, {results.Failed, results.Failed, 3}, {results.Unsupported, "", 3}, {results.OK, "", 0}} {
+	}{{results.Invalid, results.Failed, 3}, {results.Failed, results.Failed, 3}, {results.Unsupported, "", 3},
+		{results.OK, "", 0}} {
 		var r rates
 		r.want(first)
 		for _, rec := range recs {
@@ -143,7 +151,9 @@ func TestShareOfSpoiltCell(t *testing.T) {
 		}
 		c := plan[0].Cell
 		m, v := r.settle(&c)
-		if v != x.want || (m != nil) != (x.want != "") || m != nil && (!strings.Contains(m.Reason, "no calibration run of tcp/tcp") || !strings.Contains(m.Reason, "foreign load")) {
+		if v != x.want || (m != nil) != (x.want != "") || m != nil &&
+			(!strings.Contains(m.Reason, "no calibration run of tcp/tcp") ||
+				!strings.Contains(m.Reason, "foreign load")) {
 			t.Errorf("%s: %s, %+v", x.what, v, m)
 		}
 		if m != nil && c.PaceBitsPS != 0 {
@@ -200,10 +210,12 @@ func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 func TestShareOfNothing(t *testing.T) {
 	var r rates
 	c := results.Cell{RX: "tcp", PacePercent: 50}
-	if m, v := r.settle(&c); m == nil || v != results.Failed || !strings.Contains(m.Reason, "no calibration run was made") || m.Fix == "" {
+	if m, v := r.settle(&c); m == nil || v != results.Failed ||
+		!strings.Contains(m.Reason, "no calibration run was made") || m.Fix == "" {
 		t.Errorf("%s: %+v", v, m)
 	}
-	r.add(results.Record{Cell: results.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK, SUT: results.Host{ThroughputGbps: new(.0015)}})
+	r.add(results.Record{Cell: results.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK,
+		SUT: results.Host{ThroughputGbps: new(.0015)}})
 	if m, v := r.settle(&c); m == nil || v != results.Unsupported || !strings.Contains(m.Reason, "below 1M") {
 		t.Errorf("%s: %+v", v, m)
 	}
@@ -246,9 +258,11 @@ func paces(t *testing.T, many bool) (asked, held int) {
 	var all []matrix.Run
 	const pace = 100e6
 	for _, tx := range []string{"tcp", "sendfile", "uring", "msg-zerocopy", "uring-zc"} {
-		all = append(all, matrix.Run{Cell: results.Cell{ID: tx, RX: "tcp", TX: tx, MessageBytes: 1 << 20, PaceBitsPS: pace}})
+		all = append(all, matrix.Run{Cell: results.Cell{ID: tx, RX: "tcp", TX: tx, MessageBytes: 1 << 20,
+			PaceBitsPS: pace}})
 	}
-	s := sharesSpec(t, fmt.Sprintf("name: x\nfactors: {rx: tcp, tx: tcp, pace: [25%%, 50%%, 75%%], message: 1M}\nrepetitions: %d\nwarmup: false\n", repetitions))
+	s := sharesSpec(t, fmt.Sprintf("name: x\nfactors: {rx: tcp, tx: tcp, pace: [25%%, 50%%, 75%%], message: "+
+		"1M}\nrepetitions: %d\nwarmup: false\n", repetitions))
 	if many {
 		r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 4*time.Second, 500*time.Millisecond
 	}
@@ -279,16 +293,19 @@ func paces(t *testing.T, many bool) (asked, held int) {
 		}
 		flagged := slices.Contains(rec.Flags, results.FlagOffPace)
 		if rec.Verdict == results.OK && flagged != rec.OffPace() {
-			t.Errorf("%s: %g Gbit/s at a pace of %d: %v", rec.Cell.ID, *rec.SUT.ThroughputGbps, rec.Cell.PaceBitsPS, rec.Flags)
+			t.Errorf("%s: %g Gbit/s at a pace of %d: %v", rec.Cell.ID, *rec.SUT.ThroughputGbps, rec.Cell.PaceBitsPS,
+				rec.Flags)
 		}
-		if d := rec.SUT.Delivery; (d != nil) != (rec.Cell.PaceBitsPS != 0) || rec.TG.Delivery != nil || d != nil && (d.Count == 0 || *d.P50Us > 1.1e6) {
+		if d := rec.SUT.Delivery; (d != nil) != (rec.Cell.PaceBitsPS != 0) || rec.TG.Delivery != nil || d != nil &&
+			(d.Count == 0 || *d.P50Us > 1.1e6) {
 			t.Errorf("%s: delivery %+v", rec.Cell.ID, d)
 		}
 		if p := rec.Cell.PacePercent; p != 0 {
 			if rec.Cell.PaceBitsPS != of.Share(p) {
 				t.Errorf("%s: paced to %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, of.Share(p))
 			}
-			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(), rec.SUT.Delivery.Metrics())
+			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(),
+				rec.SUT.Delivery.Metrics())
 			if !alone(rec) {
 				continue
 			}

@@ -98,7 +98,8 @@ func leftOut(before, after []results.Cell) string {
 	if len(ids) == 0 {
 		return ""
 	}
-	return "left out, because the payload is always copied here and one pair per such mode shows it (to run all: --max-copied 100): " + strings.Join(ids, ", ")
+	return "left out, because the payload is always copied here and one pair per such mode shows it (to run all: " +
+		"--max-copied 100): " + strings.Join(ids, ", ")
 }
 
 // planTried keeps of the cells that are tried once one run, without a warm-up.

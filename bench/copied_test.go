@@ -36,12 +36,14 @@ func TestFoldCopied(t *testing.T) {
 		{[]string{"tcp-mmap", "tcp", "uring"}, []string{"msg-zerocopy", "tcp", "uring-zc"},
 			[]string{"tcp/tcp", "uring/tcp", "tcp-mmap/tcp", "tcp/msg-zerocopy", "tcp/uring-zc"}},
 		{[]string{"tcp-mmap"}, []string{"msg-zerocopy"}, []string{"tcp-mmap/msg-zerocopy"}},
-		{[]string{"tcp-mmap"}, []string{"msg-zerocopy", "uring-zc"}, []string{"tcp-mmap/msg-zerocopy", "tcp-mmap/uring-zc"}},
+		{[]string{"tcp-mmap"}, []string{"msg-zerocopy", "uring-zc"}, []string{"tcp-mmap/msg-zerocopy",
+			"tcp-mmap/uring-zc"}},
 		{[]string{"tcp"}, []string{"tcp"}, []string{"tcp/tcp"}},
 	} {
 		got := foldCopied(pairsOf(x.rx, x.tx))
 		for name := range map[string]bool{"tcp-mmap": true, "msg-zerocopy": true, "uring-zc": true} {
-			if (slices.Contains(x.rx, name) || slices.Contains(x.tx, name)) && !slices.ContainsFunc(got, func(c results.Cell) bool { return c.RX == name || c.TX == name }) {
+			if (slices.Contains(x.rx, name) || slices.Contains(x.tx, name)) &&
+				!slices.ContainsFunc(got, func(c results.Cell) bool { return c.RX == name || c.TX == name }) {
 				t.Errorf("%v x %v: %s is gone", x.rx, x.tx, name)
 			}
 		}
@@ -86,7 +88,8 @@ func TestTriedOnce(t *testing.T) {
 		{"copies may be some", true, new(.5), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 1},
 		{"copies count", true, new(1.), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
 	} {
-		once := (&Experiment{FoldCopied: x.fold, Spec: &matrix.Spec{Gates: results.Gates{Copied: x.most}}}).triedOnce(x.st)
+		once := (&Experiment{FoldCopied: x.fold,
+			Spec: &matrix.Spec{Gates: results.Gates{Copied: x.most}}}).triedOnce(x.st)
 		n := map[string]int{}
 		for _, p := range planTried(matrix.Interleave(cells, 4, true, 1), once) {
 			if n[p.Cell.TX]++; p.Warmup && p.Cell.TX != "tcp" && x.want == 1 {

@@ -26,7 +26,8 @@ func TestDeriveCorruptions(t *testing.T) {
 	for i := range 14 {
 		gbps, cores, bytes := 10+float64(i%3), 0.5, uint64(1e9)
 		h := results.Host{ThroughputGbps: &gbps, CPUBusyCores: &cores, Bytes: &bytes}
-		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i / 2, Cell: cells[i%2], Verdict: results.OK, SUT: h, TG: h}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i / 2, Cell: cells[i%2],
+			Verdict: results.OK, SUT: h, TG: h}
 		if err := w.Append(r); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,9 @@ func (r *Runner) markClasses(rec *results.Record) {
 		if !slices.Contains(rec.Flags, results.FlagMixedClasses) {
 			rec.Flags = append(rec.Flags, results.FlagMixedClasses)
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: the CPUs are of several classes (%s)%s: the figures are of none of them", end, classes, why))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf("%s: the CPUs are of several classes (%s)%s: the figures are of none of them", end, classes,
+				why))
 	}
 	for i, role := range results.Roles {
 		h := rec.Host(role)

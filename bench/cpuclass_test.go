@@ -44,11 +44,14 @@ func TestHybridCPUs(t *testing.T) {
 		apps     []int // of the SUT
 		softirqs []int
 	}{
-		"two machines":      {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}},
-		"one machine":       {same: true, sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 0, Softirq: 0}},
-		"only E-cores":      {near: []int{16, 17, 18}, sut: place.CPUs{App: 18, Softirq: 17}, tg: place.CPUs{App: 18, Softirq: 17}},
-		"several flows":     {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}, flows: 3, apps: []int{14, 10, 6}, softirqs: []int{12, 8, 4}},
-		"more than P-cores": {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}, flows: 5, apps: []int{14, 10, 6, 2, 19}, softirqs: []int{12, 8, 4, 0, 18}},
+		"two machines": {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}},
+		"one machine":  {same: true, sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 0, Softirq: 0}},
+		"only E-cores": {near: []int{16, 17, 18}, sut: place.CPUs{App: 18, Softirq: 17},
+			tg: place.CPUs{App: 18, Softirq: 17}},
+		"several flows": {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}, flows: 3,
+			apps: []int{14, 10, 6}, softirqs: []int{12, 8, 4}},
+		"more than P-cores": {sut: place.CPUs{App: 14, Softirq: 12}, tg: place.CPUs{App: 14, Softirq: 12}, flows: 5,
+			apps: []int{14, 10, 6, 2, 19}, softirqs: []int{12, 8, 4, 0, 18}},
 	} {
 		boot := "b"
 		if x.same {
@@ -86,19 +89,22 @@ func TestMixedClasses(t *testing.T) {
 		sut, tg, app, boot string
 		says               string
 	}{
-		"one class":        {"cpu_core", "cpu_core", "1", "a", ""},
-		"alike":            {"", "", "1", "a", ""},
-		"two of an end":    {"cpu_core+cpu_atom", "cpu_core", "1", "b", "SUT: the CPUs are of several classes (cpu_core 0-15, cpu_atom 16-19): the figures"},
-		"not pinned":       {"cpu_core+cpu_atom", "cpu_core", "", "b", "because its threads are not pinned"},
-		"two of a machine": {"cpu_core", "cpu_atom", "1", "a", "both ends: the CPUs are of several classes (SUT cpu_core, TG cpu_atom)"},
-		"two machines":     {"cpu_core", "cpu_atom", "1", "b", ""},
+		"one class": {"cpu_core", "cpu_core", "1", "a", ""},
+		"alike":     {"", "", "1", "a", ""},
+		"two of an end": {"cpu_core+cpu_atom", "cpu_core", "1", "b",
+			"SUT: the CPUs are of several classes (cpu_core 0-15, cpu_atom 16-19): the figures"},
+		"not pinned": {"cpu_core+cpu_atom", "cpu_core", "", "b", "because its threads are not pinned"},
+		"two of a machine": {"cpu_core", "cpu_atom", "1", "a",
+			"both ends: the CPUs are of several classes (SUT cpu_core, TG cpu_atom)"},
+		"two machines": {"cpu_core", "cpu_atom", "1", "b", ""},
 	} {
 		r, rec := &Runner{SUT: hybrid("a"), TG: hybrid(x.boot)}, results.Record{}
 		rec.SUT.Env.CPUClass, rec.TG.Env.CPUClass = x.sut, x.tg
 		rec.SUT.Env.AppCPU, rec.TG.Env.AppCPU = x.app, x.app
 		r.markClasses(&rec)
 		says := strings.Join(rec.Warnings, "; ")
-		if slices.Contains(rec.Flags, results.FlagMixedClasses) != (x.says != "") || !strings.Contains(says, x.says) || x.says == "" && says != "" {
+		if slices.Contains(rec.Flags, results.FlagMixedClasses) != (x.says != "") ||
+			!strings.Contains(says, x.says) || x.says == "" && says != "" {
 			t.Errorf("%s: flags %q, %q; want %q", name, rec.Flags, says, x.says)
 		}
 	}

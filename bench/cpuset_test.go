@@ -24,11 +24,13 @@ func TestCPUsOutsideTheCpuset(t *testing.T) {
 	}{
 		{matrix.End{}, ""},
 		{matrix.End{CPU: &two}, "--sut-cpu: no thread can be bound to CPU 2"},
-		{matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 3, IRQ: 0}}}, "sut.layouts.2cpu.app: no thread can be bound to CPU 3"},
+		{matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 3, IRQ: 0}}},
+			"sut.layouts.2cpu.app: no thread can be bound to CPU 3"},
 		{matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 0, IRQ: 3}}}, ""},
 		{matrix.End{Layouts: map[string]matrix.Layout{"2cpu": {App: 0, IRQ: 9}}}, "CPU 9 is not online"},
 	} {
-		st := &stage{hosts: &hosts{SUT: h([]int{0, 1}), TG: h(nil)}, spec: &matrix.Spec{SUT: x.end, Flags: map[string]string{"sut.cpu": "--sut-cpu"}}}
+		st := &stage{hosts: &hosts{SUT: h([]int{0, 1}), TG: h(nil)},
+			spec: &matrix.Spec{SUT: x.end, Flags: map[string]string{"sut.cpu": "--sut-cpu"}}}
 		err := st.checkCPUs()
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%+v: %v, want %q", x.end, err, x.says)
@@ -48,11 +50,13 @@ func TestCPUsOutsideTheCpuset(t *testing.T) {
 	for cpu, says := range map[int]string{24: "", 5: "the cpuset of its cgroup allows CPUs 24"} {
 		st := &stage{hosts: &hosts{SUT: lxc, TG: h(nil)}, spec: &matrix.Spec{SUT: matrix.End{CPU: &cpu}}}
 		err := st.checkCPUs()
-		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "online")) {
+		if (err == nil) != (says == "") || err != nil && (!strings.Contains(err.Error(), says) ||
+			strings.Contains(err.Error(), "online")) {
 			t.Errorf("CPU %d of a container: %v, want %q", cpu, err, says)
 		}
 	}
-	if got, want := usable(h([]int{0, 1}).Info), "online are 0-3, and this process may use 0-1 of them"; !strings.Contains(got, want) {
+	if got, want := usable(h([]int{0, 1}).Info),
+		"online are 0-3, and this process may use 0-1 of them"; !strings.Contains(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -23,7 +23,8 @@ import (
 // an end has too few CPUs. The TG of a shared machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
-		return &Missing{Reason: "both ends share one interface, loopback: its softirq runs where the SUT's layout puts it, and tg_cpu_layout has nothing to place", Fix: "leave tg_cpu_layout out"}
+		return &Missing{Reason: "both ends share one interface, loopback: its softirq runs where the SUT's " +
+			"layout puts it, and tg_cpu_layout has nothing to place", Fix: "leave tg_cpu_layout out"}
 	}
 	if m := r.generators(c); m != nil {
 		return m
@@ -59,8 +60,11 @@ func (r *Runner) oneThreads(role stream.Role, c results.Cell) *Missing {
 	}
 	h, l := r.hostOf(role, c)
 	f := flagsOf[index(role)]
-	return &Missing{Reason: fmt.Sprintf("the CPUs that were named for the layout %s are those of one thread, but %s has %d, of %d flows", l, h.Spec.Name, n.threads, n.flows),
-		Fix: fmt.Sprintf("leave them out (%s; in files %s.layouts): then each thread gets its own; or name those of the threads instead (%s %s %s 2,3; in files %s.cpu: [2, 3])", f.cpus, f.end, f.layout, l, f.cpu, f.end)}
+	return &Missing{Reason: fmt.Sprintf(
+		"the CPUs that were named for the layout %s are those of one thread, but %s has %d, of %d flows", l,
+		h.Spec.Name, n.threads, n.flows),
+		Fix: fmt.Sprintf("leave them out (%s; in files %s.layouts): then each thread gets its own; or name those "+
+			"of the threads instead (%s %s %s 2,3; in files %s.cpu: [2, 3])", f.cpus, f.end, f.layout, l, f.cpu, f.end)}
 }
 
 // flagsOf are what the user says of the CPUs of the SUT and the TG.
@@ -80,13 +84,16 @@ func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
 		n := f.SoftirqOf(own)
 		switch {
 		case f.App < 0:
-			return &Missing{Reason: fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l, h.Spec.Name), Fix: "drop the CPU -1, or name the CPUs of the layout"}
+			return &Missing{Reason: fmt.Sprintf("the layout %s needs pinned threads, but that of %s is not", l,
+				h.Spec.Name), Fix: "drop the CPU -1, or name the CPUs of the layout"}
 		case own == place.TwoCPU && n == f.App, own != place.AsFound && n < 0:
 			fixes := []string{"name two: --cpus or --tg-cpus APP,SOFTIRQ, in files sut.layouts or tg.layouts"}
 			if i := index(role); len(r.Opt.far[i]) > len(r.Opt.beyond(i)) {
 				fixes = append(fixes, anyNode(i))
 			}
-			return &Missing{Reason: fmt.Sprintf("the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name, usable(h.Info)), Fix: strings.Join(fixes, "; or ")}
+			return &Missing{Reason: fmt.Sprintf(
+				"the layout %s needs two CPUs, but %s has no second one near its interface; %s", l, h.Spec.Name,
+				usable(h.Info)), Fix: strings.Join(fixes, "; or ")}
 		}
 	}
 	return nil
@@ -109,7 +116,8 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 		}
 		o := r.need(other, c)
 		theirs := o.threads + o.softirqs()
-		besides = fmt.Sprintf(", and the other end %d more of the same machine, %d in all", theirs, theirs+n.threads+n.softirqs())
+		besides = fmt.Sprintf(", and the other end %d more of the same machine, %d in all", theirs,
+			theirs+n.threads+n.softirqs())
 	}
 	where := "near its interface"
 	if node := r.Opt.nodes[index(role)]; node != nil && *node >= 0 {
@@ -117,7 +125,8 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 	} else if node != nil {
 		where = "for them"
 	}
-	return &Missing{Reason: fmt.Sprintf("%v%s, but %s has %d %s (%s); %s", n, besides, h.Spec.Name, len(near), where, counter.FormatCPUList(near), usable(h.Info)), Fix: r.roomier(role, c)}
+	return &Missing{Reason: fmt.Sprintf("%v%s, but %s has %d %s (%s); %s", n, besides, h.Spec.Name, len(near), where,
+		counter.FormatCPUList(near), usable(h.Info)), Fix: r.roomier(role, c)}
 }
 
 // String says what it is, for people.
@@ -193,7 +202,8 @@ func (r *Runner) roomier(role stream.Role, c results.Cell) string {
 
 // anyNode says how an end may use CPUs of all NUMA nodes.
 func anyNode(end int) string {
-	return fmt.Sprintf("allow CPUs of other NUMA nodes: %s any (in files %s.node: any)", flagsOf[end].node, flagsOf[end].end)
+	return fmt.Sprintf("allow CPUs of other NUMA nodes: %s any (in files %s.node: any)", flagsOf[end].node,
+		flagsOf[end].end)
 }
 
 func atMost(n int, one, several string) string {

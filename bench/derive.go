@@ -85,7 +85,8 @@ func render(in *results.Folder, s *report.Summary) error {
 		return err
 	}
 	for _, f := range figures {
-		if err := in.Write(results.PlotsDir+"/"+f.Name+".svg", func(w io.Writer) error { return report.WritePlot(w, f) }); err != nil {
+		if err := in.Write(results.PlotsDir+"/"+f.Name+".svg",
+			func(w io.Writer) error { return report.WritePlot(w, f) }); err != nil {
 			return err
 		}
 	}

@@ -21,7 +21,8 @@ func TestDeriveFromTornJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i := range 3 {
-		if err := w.Append(results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: cell("tcp", "tcp"), Verdict: results.OK}); err != nil {
+		if err := w.Append(results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: cell("tcp", "tcp"),
+			Verdict: results.OK}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +41,8 @@ func TestDeriveFromTornJournal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(j.Records) != 2 || len(j.Skipped) != 1 || j.Skipped[0].Line != 4 || !strings.Contains(j.Skipped[0].Why, "incomplete") {
+		if len(j.Records) != 2 || len(j.Skipped) != 1 || j.Skipped[0].Line != 4 || !strings.Contains(j.Skipped[0].Why,
+			"incomplete") {
 			t.Errorf("%d records, skipped %v", len(j.Records), j.Skipped)
 		}
 	}
@@ -49,7 +51,8 @@ func TestDeriveFromTornJournal(t *testing.T) {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	if want := []string{"flows.csv", "journal.jsonl", "metrics.csv", "plots", "report.html", "runs.csv", "samples.csv"}; !slices.Equal(names, want) {
+	if want := []string{"flows.csv", "journal.jsonl", "metrics.csv", "plots", "report.html", "runs.csv",
+		"samples.csv"}; !slices.Equal(names, want) {
 		t.Errorf("files %v, want %v", names, want)
 	}
 	if after, _ := os.ReadFile(path); string(after) != string(torn) {

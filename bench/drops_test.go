@@ -19,8 +19,10 @@ import (
 func TestMarkDrops(t *testing.T) {
 	run := func(lost, named float64) *results.Record {
 		r := &results.Record{}
-		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Sent: new(1000.0), Retransmitted: new(lost), NamedLeast: new(named), NamedMost: new(named)}}}
-		r.SUT.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Received: new(1000 - lost), NamedLeast: new(0.0), NamedMost: new(0.0)}}}
+		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Sent: new(1000.0),
+			Retransmitted: new(lost), NamedLeast: new(named), NamedMost: new(named)}}}
+		r.SUT.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Received: new(1000 - lost),
+			NamedLeast: new(0.0), NamedMost: new(0.0)}}}
 		return r
 	}
 	for _, x := range []struct {
@@ -33,7 +35,8 @@ func TestMarkDrops(t *testing.T) {
 	} {
 		markDrops(x.rec)
 		flagged := slices.Contains(x.rec.Flags, results.FlagDropsUnattributed)
-		if flagged != (x.want != "") || flagged && (len(x.rec.Warnings) != 1 || !strings.HasPrefix(x.rec.Warnings[0], x.want)) {
+		if flagged != (x.want != "") || flagged && (len(x.rec.Warnings) != 1 || !strings.HasPrefix(x.rec.Warnings[0],
+			x.want)) {
 			t.Errorf("%q: flags %q, warnings %q", x.want, x.rec.Flags, x.rec.Warnings)
 		}
 	}
@@ -48,7 +51,8 @@ func TestIntegrationDropsBalance(t *testing.T) {
 	}
 	var said []byte
 	err = r.pair.TG.Netns.Do(func() (err error) {
-		said, err = exec.Command(tc, "qdisc", "add", "dev", r.pair.TG.Dev, "root", "tbf", "rate", "400mbit", "burst", "20k", "limit", "30k").CombinedOutput()
+		said, err = exec.Command(tc, "qdisc", "add", "dev", r.pair.TG.Dev, "root", "tbf", "rate", "400mbit", "burst",
+			"20k", "limit", "30k").CombinedOutput()
 		return err
 	})
 	if strings.Contains(string(said), "qdisc kind is unknown") { // ENOENT of a kernel without sch_tbf
@@ -60,9 +64,11 @@ func TestIntegrationDropsBalance(t *testing.T) {
 	r.Runner.Opt.Duration = 500 * time.Millisecond
 	lost := func(rec *results.Record) bool {
 		d := rec.TG.Probes
-		return d != nil && d.Drops != nil && d.Drops.Segments != nil && d.Drops.Segments.Lost != nil && *d.Drops.Segments.Lost >= 10
+		return d != nil && d.Drops != nil && d.Drops.Segments != nil && d.Drops.Segments.Lost != nil &&
+			*d.Drops.Segments.Lost >= 10
 	}
-	rec := r.seen(t, matrix.Run{Cell: results.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, Probe: "drops"}}, lost)
+	rec := r.seen(t, matrix.Run{Cell: results.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20,
+		Probe: "drops"}}, lost)
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)
 	}
@@ -71,7 +77,8 @@ func TestIntegrationDropsBalance(t *testing.T) {
 	}
 	s := rec.TG.Probes.Drops.Segments
 	// A segment without data may be dropped, too: the last acknowledgement, or the end.
-	if s.Lost == nil || *s.Lost < 10 || math.Abs(*s.Unattributed) > 1 || slices.Contains(rec.Flags, results.FlagDropsUnattributed) {
+	if s.Lost == nil || *s.Lost < 10 || math.Abs(*s.Unattributed) > 1 ||
+		slices.Contains(rec.Flags, results.FlagDropsUnattributed) {
 		b, _ := json.Marshal(rec.TG.Probes.Drops)
 		t.Errorf("%s, flags %q", b, rec.Flags)
 		return

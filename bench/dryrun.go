@@ -41,9 +41,11 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 	if hostErr != nil {
 		fmt.Fprintf(w, "could not ask the hosts what they can run: %v\n", hostErr)
 	} else {
-		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr, orNone(st.opt.SUTDev), st.opt.MTU)
+		fmt.Fprintf(w, "SUT %s, TG %s, path %s, interface %s, MTU %d\n", st.SUT.Spec.Name, st.TG.Spec.Name, st.opt.Addr,
+			orNone(st.opt.SUTDev), st.opt.MTU)
 	}
-	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells, func(c results.Cell) bool { return c.Probe != probe }) {
+	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells,
+		func(c results.Cell) bool { return c.Probe != probe }) {
 		fmt.Fprintf(w, "probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
 	}
 	if e.Power.On() {
@@ -194,7 +196,8 @@ func (p preview) order(w io.Writer) {
 			len(first), options(p.spec).calibrationWindow(), calibrationRuns)
 		r := ratesOf(p.spec, &Options{})
 		if n := r.families(first); n > 1 {
-			fmt.Fprintf(w, "  a percentage refers to the slowest of the cells compared with each other (compare.about): %d such groups\n", n)
+			fmt.Fprintf(w, "  a percentage refers to the slowest of the cells compared with each other "+
+				"(compare.about): %d such groups\n", n)
 		}
 	}
 	const shown = 4
@@ -234,7 +237,8 @@ func (p preview) time(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(plan).Round(time.Second))
 	if least != nil {
-		fmt.Fprintf(w, "; at least %v, if every interval is narrow enough after %d", s.estimate(least).Round(time.Second), enough)
+		fmt.Fprintf(w, "; at least %v, if every interval is narrow enough after %d",
+			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
 	p.searches(w, s, plan)
@@ -244,12 +248,15 @@ func (p preview) time(w io.Writer) {
 		again = fmt.Sprintf("; %d more times before a run whose settings differ from the previous run's", anew)
 	}
 	if rest := runner.Power.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run that counts, and before the first%s\n", rest, again)
+		fmt.Fprintf(w, "in it, to measure idle power and what the CPUs do at rest, %v of rest after each run "+
+			"that counts, and before the first%s\n", rest, again)
 		if line := runner.Power.unusedRest(p.spec.Rest); line != "" {
 			fmt.Fprintln(w, line)
 		}
 	} else if rest := runner.restTime(); rest > 0 {
-		fmt.Fprintf(w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first%s\n", rest, again)
+		fmt.Fprintf(
+			w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first%s\n",
+			rest, again)
 	}
 	none := func(results.Cell) *Missing { return nil }
 	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
@@ -272,6 +279,8 @@ func (p preview) searches(w io.Writer, s *Session, plan []matrix.Run) {
 	l := s.LossFree
 	usual, one := l.Usual(), s.Runner.Opt.length(matrix.Run{})+overhead
 	most := s.estimateOf(plan, func(r matrix.Run) int { _, most := s.tries(r); return most })
-	fmt.Fprintf(w, "in it, %s for the highest rate at which no more than %g %% are lost: about %d trials of %v each, %v a search, if none fails by chance; at most %d trials, and then %v in all\n",
-		counted(n, "search", "searches"), 100*l.Limit, usual, one.Round(10*time.Millisecond), (time.Duration(usual) * one).Round(time.Second), l.Trials, most.Round(time.Second))
+	fmt.Fprintf(w, "in it, %s for the highest rate at which no more than %g %% are lost: about %d trials of %v "+
+		"each, %v a search, if none fails by chance; at most %d trials, and then %v in all\n",
+		counted(n, "search", "searches"), 100*l.Limit, usual, one.Round(10*time.Millisecond),
+		(time.Duration(usual) * one).Round(time.Second), l.Trials, most.Round(time.Second))
 }

@@ -35,7 +35,8 @@ func (p preview) settings(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %s:\n", end.name)
 		for _, name := range s.names {
-			fmt.Fprintf(w, "    %s = %s%s%s\n", name, s.text(name), p.resets(end.role, name), p.wordOfSysctl(end.of, name))
+			fmt.Fprintf(w, "    %s = %s%s%s\n", name, s.text(name), p.resets(end.role, name),
+				p.wordOfSysctl(end.of, name))
 		}
 	}
 }
@@ -186,7 +187,8 @@ func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
 	o.nameCPUs(p.spec.SUT.ThreadCPUs(), p.spec.TG.ThreadCPUs())
-	layouts := [2]place.Layout{layoutOf(stream.RX, c, p.oneMachine, p.loopback), layoutOf(stream.TX, c, p.oneMachine, p.loopback)}
+	layouts := [2]place.Layout{layoutOf(stream.RX, c, p.oneMachine, p.loopback), layoutOf(stream.TX, c, p.oneMachine,
+		p.loopback)}
 	all := o.allot([2]need{needOf(stream.RX, c, layouts[0]), needOf(stream.TX, c, layouts[1])}, p.oneMachine)
 	return all[index(role)], layouts[index(role)]
 }
@@ -212,7 +214,8 @@ func (p preview) programs(w io.Writer) {
 	}{{"SUT", p.spec.SUT}, {"TG", p.spec.TG}} {
 		spec, err := host.ParseSpec(x.end.Host)
 		if err == nil && spec.Kind == "exec" {
-			lines = append(lines, fmt.Sprintf("%s: %s, and zcbench's own agent where that leads%s", x.name, strings.TrimPrefix(x.end.Host, host.Exec), p.word(x.end)))
+			lines = append(lines, fmt.Sprintf("%s: %s, and zcbench's own agent where that leads%s", x.name,
+				strings.TrimPrefix(x.end.Host, host.Exec), p.word(x.end)))
 		}
 		if err != nil || spec.Kind != "ssh" {
 			continue

@@ -39,7 +39,8 @@ factors: {rx: [tcp, zcrx], tx: tcp, gro: true, hw_gro: [true, false], big_tcp: 1
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, power: PowerOptions{Sources: []power.Spec{secret}}}
+	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil },
+		power: PowerOptions{Sources: []power.Spec{secret}}}
 	p.settings(&b)
 	p.programs(&b)
 	want := `
@@ -106,7 +107,8 @@ func TestDryRunOfTGLayout(t *testing.T) {
 			}
 			return "host: '" + name + "', " + layout
 		}
-		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, "+x.layout+"}\nsut: {"+hosts(x.sut, "layouts: {1cpu: {app: 5, irq: 5}, 2cpu: {app: 5, irq: 4}}")+
+		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, "+x.layout+"}\nsut: {"+
+			hosts(x.sut, "layouts: {1cpu: {app: 5, irq: 5}, 2cpu: {app: 5, irq: 4}}")+
 			"}\ntg: {"+hosts(x.tg, "layouts: {1cpu: {app: 1, irq: 1}, 2cpu: {app: 1, irq: 3}}")+"}\n")
 		p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
 		p.oneMachine, p.loopback = nearby(e.Spec.SUT.Host, e.Spec.TG.Host)
@@ -127,34 +129,61 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 		queues  []int // of the NIC
 		want    []string
 	}{
-		"one flow": {"rx: zcrx", []int{0, 1, 2, 3}, []string{"eth0: rss = without queue 3\n", "eth0: rule = the flow to queue 3\n"}},
+		"one flow": {"rx: zcrx", []int{0, 1, 2, 3}, []string{"eth0: rss = without queue 3\n",
+			"eth0: rule = the flow to queue 3\n"}},
 		"a queue each": {"rx: devmem, flows: 2", []int{0, 1, 2, 3},
-			[]string{"eth0: rss = without queues 2-3\n", "eth0: rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n"}},
-		"two queues": {"rx: zcrx, flows: 4, queues: 2, cpu_layout: 2cpu", []int{0, 1, 2, 3}, []string{"eth0: rss = without queues 2-3\n",
-			"rule = an ntuple rule for each of 4 flows: flow 0 to queue 2, flow 1 to queue 3, flow 2 to queue 2, flow 3 to queue 3\n",
-			"eth0: interrupt or rps of all queues = 2cpu: CPUs 12,14: queue 2 to CPU 14, queue 3 to CPU 12, others in turn\n",
-			"SUT: 4 flows: 2 threads, one for each RX queue, on CPUs 13,15\n", "TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},
-		"steered": {"rx: tcp, flows: 2, queues: 2, cpu_layout: 1cpu", []int{0, 1, 2, 3}, []string{"rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n",
-			"= 1cpu: CPUs 14-15: queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n", "SUT: 2 flows: a thread each, on CPUs 14-15\n"}},
-		"by the first": {"rx: tcp, flows: 3, queues: 2, queue: 1", nil, []string{"without queues 1-2\n", "flow 0 to queue 1, flow 1 to queue 2, flow 2 to queue 1\n"}},
-		"by one":       {"rx: tcp, flows: 3, queue: 1", nil, []string{"without queue 1\n", "for each of 3 flows: all to queue 1\n"}},
-		"not known": {"rx: zcrx, flows: 4, queues: 2", nil, []string{"without the last 2 queues, whose numbers are looked up for each run\n",
-			"an ntuple rule for each of 4 flows: flow n to number n mod 2 of these\n"}},
-		"channels": {"rx: zcrx, flows: 2, channels: 8", []int{0, 1}, []string{"eth0: channels = ", "without queues 6-7\n"}},
-		"many":     {"rx: zcrx, flows: 12, queues: 3", []int{0, 1, 2, 3}, []string{"without queues 1-3\n", "for each of 12 flows: flow n to queue 1 + n mod 3\n", "SUT: 12 flows: 3 threads, one for each RX queue, on CPUs 13-15\n"}},
+			[]string{"eth0: rss = without queues 2-3\n",
+				"eth0: rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n"}},
+		"two queues": {"rx: zcrx, flows: 4, queues: 2, cpu_layout: 2cpu", []int{0, 1, 2, 3},
+			[]string{"eth0: rss = without queues 2-3\n",
+				"rule = an ntuple rule for each of 4 flows: flow 0 to queue 2, flow 1 to queue 3, flow 2 to queue 2, " +
+					"flow 3 to queue 3\n",
+				"eth0: interrupt or rps of all queues = 2cpu: CPUs 12,14: queue 2 to CPU 14, queue 3 to CPU 12, " +
+					"others in turn\n",
+				"SUT: 4 flows: 2 threads, one for each RX queue, on CPUs 13,15\n",
+				"TG: 4 flows: a thread each, on CPUs 9,11,13,15\n"}},
+		"steered": {"rx: tcp, flows: 2, queues: 2, cpu_layout: 1cpu", []int{0, 1, 2, 3},
+			[]string{"rule = an ntuple rule for each of 2 flows: flow 0 to queue 2, flow 1 to queue 3\n",
+				"= 1cpu: CPUs 14-15: queue 2 to CPU 15, queue 3 to CPU 14, others in turn\n",
+				"SUT: 2 flows: a thread each, on CPUs 14-15\n"}},
+		"by the first": {"rx: tcp, flows: 3, queues: 2, queue: 1", nil, []string{"without queues 1-2\n",
+			"flow 0 to queue 1, flow 1 to queue 2, flow 2 to queue 1\n"}},
+		"by one": {"rx: tcp, flows: 3, queue: 1", nil,
+			[]string{"without queue 1\n", "for each of 3 flows: all to queue 1\n"}},
+		"not known": {"rx: zcrx, flows: 4, queues: 2", nil,
+			[]string{"without the last 2 queues, whose numbers are looked up for each run\n",
+				"an ntuple rule for each of 4 flows: flow n to number n mod 2 of these\n"}},
+		"channels": {"rx: zcrx, flows: 2, channels: 8", []int{0, 1},
+			[]string{"eth0: channels = ", "without queues 6-7\n"}},
+		"many": {"rx: zcrx, flows: 12, queues: 3", []int{0, 1, 2, 3}, []string{"without queues 1-3\n",
+			"for each of 12 flows: flow n to queue 1 + n mod 3\n",
+			"SUT: 12 flows: 3 threads, one for each RX queue, on CPUs 13-15\n"}},
 		"a control": {"rx: zcrx, flows: 2, control: wrong-queue", []int{0, 1, 2, 3},
 			[]string{"for each of 2 flows: flow 0 to queue 2, but flow 1 to another queue, on purpose (control)\n"}},
-		"as found":    {"rx: tcp, flows: 2", []int{0, 1, 2, 3}, []string{"  SUT: nothing\n", "SUT: 2 flows: a thread each"}},
-		"not enough":  {"rx: zcrx, flows: 4", []int{0, 1, 2, 3}, []string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5"}},
-		"beyond them": {"rx: tcp, flows: 2, queues: 2, queue: 3", []int{0, 1, 2, 3}, []string{"eth0: take 2 RX queues from queue 3 on, but it has 4"}},
+		"as found": {"rx: tcp, flows: 2", []int{0, 1, 2, 3},
+			[]string{"  SUT: nothing\n", "SUT: 2 flows: a thread each"}},
+		"not enough": {"rx: zcrx, flows: 4", []int{0, 1, 2, 3},
+			[]string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows",
+				"fix: make more queues: --channels 5"}},
+		"beyond them": {"rx: tcp, flows: 2, queues: 2, queue: 3", []int{0, 1, 2, 3},
+			[]string{"eth0: take 2 RX queues from queue 3 on, but it has 4"}},
 		"not enough channels": {"rx: zcrx, flows: 4, channels: 4", []int{0, 1, 2, 3, 4, 5, 6, 7},
-			[]string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows", "fix: make more queues: --channels 5", "  SUT: nothing\n"}},
-		"enough channels": {"rx: tcp, queue: 2, channels: 4", []int{0, 1}, []string{"without queue 2\n", "the flow to queue 2\n"}},
-		"one flow beyond": {"rx: tcp, queue: 9", []int{0, 1, 2, 3}, []string{"eth0: find RX queue 9: it has 0-3", "fix: choose one of them (--queue), or make more: --channels 10", "  SUT: nothing\n"}},
-		"beyond channels": {"rx: zcrx, queue: 4, channels: 4", []int{0, 1, 2, 3, 4, 5, 6, 7}, []string{"eth0: find RX queue 4: it has 0-3", "--channels 5"}},
-		"the only queue":  {"rx: tcp, queue: 0", []int{0}, []string{"eth0: keep RX queue 0 free of other flows: it has only 1 RX queue", "fix: make more queues: --channels 2", "  SUT: nothing\n"}},
-		"not the only":    {"rx: tcp, queue: 3", []int{0}, []string{"it has only 1 RX queue", "fix: make more queues: --channels 4"}},
-		"no such host":    {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil, []string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n", "SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
+			[]string{"eth0: take 4 of its 4 RX queues, but at least one must be left for other flows",
+				"fix: make more queues: --channels 5", "  SUT: nothing\n"}},
+		"enough channels": {"rx: tcp, queue: 2, channels: 4", []int{0, 1},
+			[]string{"without queue 2\n", "the flow to queue 2\n"}},
+		"one flow beyond": {"rx: tcp, queue: 9", []int{0, 1, 2, 3}, []string{"eth0: find RX queue 9: it has 0-3",
+			"fix: choose one of them (--queue), or make more: --channels 10", "  SUT: nothing\n"}},
+		"beyond channels": {"rx: zcrx, queue: 4, channels: 4", []int{0, 1, 2, 3, 4, 5, 6, 7},
+			[]string{"eth0: find RX queue 4: it has 0-3", "--channels 5"}},
+		"the only queue": {"rx: tcp, queue: 0", []int{0},
+			[]string{"eth0: keep RX queue 0 free of other flows: it has only 1 RX queue",
+				"fix: make more queues: --channels 2", "  SUT: nothing\n"}},
+		"not the only": {"rx: tcp, queue: 3", []int{0}, []string{"it has only 1 RX queue",
+			"fix: make more queues: --channels 4"}},
+		"no such host": {"rx: tcp, flows: 2, cpu_layout: 1cpu}\nsut: {cpu: [4, 6]", nil,
+			[]string{"interface: interrupt or rps of all queues = 1cpu: CPUs 4,6, in turn\n",
+				"SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
 	} {
 		e := experiment(t, "name: x\nfactors: {tx: tcp, "+x.factors+"}\n")
 		p := preview{spec: e.Spec, missing: static}
@@ -181,10 +210,12 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 
 // What the machine has once is set by one end. A plan that sets nothing says so.
 func TestDryRunOfOneMachine(t *testing.T) {
-	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\ntg: {settings: {hugepages: 5, governor: performance, sysctl: {net.ipv4.tcp_sack: 0}}}\n")
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\ntg: {settings: {hugepages: 5, governor: "+
+		"performance, sysctl: {net.ipv4.tcp_sack: 0}}}\n")
 	var b bytes.Buffer
 	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, oneMachine: true}.settings(&b)
-	if want := "\nset on the hosts for the runs, and restored\n  SUT: nothing\n  TG:\n    sysctl net.ipv4.tcp_sack = 0\n"; b.String() != want {
+	if want := "\nset on the hosts for the runs, and restored\n  SUT: nothing\n  TG:\n    sysctl " +
+		"net.ipv4.tcp_sack = 0\n"; b.String() != want {
 		t.Errorf("%s", b.String())
 	}
 }
@@ -194,13 +225,16 @@ func TestIntegrationDryRunOfSettings(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
 	}
-	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp,", "rx: tcp, tx: tcp, mtu: 4148, gro: false, cpu_layout: 2cpu,", 1)+
+	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp,",
+		"rx: tcp, tx: tcp, mtu: 4148, gro: false, cpu_layout: 2cpu,", 1)+
 		"warmup: false\nsut: {settings: {sysctl: {net.ipv4.tcp_sack: 0}}}\n")
 	var b bytes.Buffer
 	if err := e.DryRun(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"zcsut: mtu = 4148\n", "zcsut: feature rx-gro = off\n", "    sysctl net.ipv4.tcp_sack = 0\n", "zcsut: interrupt or rps of all queues = 2cpu: CPU ", "zctg: mtu = 4148\n"} {
+	for _, want := range []string{"zcsut: mtu = 4148\n", "zcsut: feature rx-gro = off\n",
+		"    sysctl net.ipv4.tcp_sack = 0\n", "zcsut: interrupt or rps of all queues = 2cpu: CPU ",
+		"zctg: mtu = 4148\n"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -219,7 +253,8 @@ func TestDryRunOfTheReference(t *testing.T) {
 	if err := e.DryRun(context.Background(), &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"could not ask the hosts what they can run:", "sysctl net.core.optmem_max = 4194304", "sysctl vm.nr_hugepages = 16384", "eth0: ring tx = 4096", "eth0: mtu = 4148"} {
+	for _, want := range []string{"could not ask the hosts what they can run:", "sysctl net.core.optmem_max = 4194304",
+		"sysctl vm.nr_hugepages = 16384", "eth0: ring tx = 4096", "eth0: mtu = 4148"} {
 		if n := strings.Count(b.String(), want); n < 1 {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -233,7 +268,8 @@ func TestDryRunOfForgedNames(t *testing.T) {
 	var b bytes.Buffer
 	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
 	p.cells(&b)
-	if lines := strings.Split(strings.Trim(b.String(), "\n"), "\n"); len(lines) != 2 || strings.Contains(b.String(), "\x1b") {
+	if lines := strings.Split(strings.Trim(b.String(), "\n"), "\n"); len(lines) != 2 ||
+		strings.Contains(b.String(), "\x1b") {
 		t.Errorf("%q", lines)
 	}
 }

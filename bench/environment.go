@@ -23,7 +23,8 @@ type surroundings struct {
 
 // surveys takes snapshots of both hosts: one, where they are the same, so that they do not
 // differ in what was busy a moment later.
-func (o *Options) surveys(ctx context.Context, sut, tg *host.Host, live bool) (of map[results.Role]*environment.Snapshot, err error) {
+func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
+	live bool) (of map[results.Role]*environment.Snapshot, err error) {
 	of = map[results.Role]*environment.Snapshot{}
 	if of[results.RoleSUT], err = o.survey(ctx, sut, results.RoleSUT, live); err != nil {
 		return nil, err
@@ -37,7 +38,8 @@ func (o *Options) surveys(ctx context.Context, sut, tg *host.Host, live bool) (o
 }
 
 // survey takes a snapshot of a host.
-func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, live bool) (*environment.Snapshot, error) {
+func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, live bool) (*environment.Snapshot,
+	error) {
 	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
 	if role == results.RoleTG {
 		p.Dev, p.Upper = o.TGDev, o.TGUpper.name()
@@ -55,7 +57,8 @@ func (st *stage) survey(ctx context.Context) (*surroundings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &surroundings{found: found, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
+	s := &surroundings{found: found, names: map[results.Role]string{},
+		cells: map[results.CellKey]map[results.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}

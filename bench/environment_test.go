@@ -19,7 +19,8 @@ func TestIntegrationEnvironment(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
 	}
-	text := strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp, message: 1M", "rx: [tcp, uring, devmem], tx: tcp, gro: [\"on\", \"off\"]", 1)
+	text := strings.Replace(small, "rx: [tcp, uring, devmem], tx: tcp, message: 1M",
+		"rx: [tcp, uring, devmem], tx: tcp, gro: [\"on\", \"off\"]", 1)
 	e := experiment(t, text)
 	if _, err := e.Run(t.Context()); err != nil {
 		t.Fatal(err)
@@ -80,7 +81,8 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &surroundings{found: found, names: map[results.Role]string{}, cells: map[results.CellKey]map[results.Role]string{}}
+	s := &surroundings{found: found, names: map[results.Role]string{},
+		cells: map[results.CellKey]map[results.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}
@@ -94,7 +96,8 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := r.Runner.look(ctx, c)
-	if len(got) != 1 || !strings.Contains(got[0], "no snapshot of the hosts") || !strings.Contains(got[0], "no sysfs here") {
+	if len(got) != 1 || !strings.Contains(got[0], "no snapshot of the hosts") ||
+		!strings.Contains(got[0], "no sysfs here") {
 		t.Errorf("warnings %q", got)
 	}
 	for _, role := range results.Roles {
@@ -102,7 +105,8 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 			t.Errorf("%s: %q is not what the cell found: nobody looked", role, h)
 		}
 	}
-	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, results.RoleSUT) == "" || s.hash(c, results.RoleTG) == "" {
+	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, results.RoleSUT) == "" ||
+		s.hash(c, results.RoleTG) == "" {
 		t.Errorf("the next look: warnings %q, hashes %v", got, s.cells[c.Key()])
 	}
 }

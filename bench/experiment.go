@@ -44,11 +44,15 @@ type Experiment struct {
 	RequireVerdict bool
 
 	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
-	Fit           bool // windows are so short that the whole fits into [DemoTime], as far as the plan does not say; no more than a quarter of its runs is made again
-	Fold          bool // a mode that cannot run is one cell, and not one with each mode of the other end
-	FoldCopied    bool // so is a mode that cannot but copy on this path, and it is run once, unless Gates let copied payload count
-	SayFolded     bool // which cells that left out is said: the user named their modes
-	NoteMTU       bool // the records have the path's MTU, where their cells say nothing of it
+	// windows are so short that the whole fits into [DemoTime], as far as the plan does not say;
+	// no more than a quarter of its runs is made again
+	Fit  bool
+	Fold bool // a mode that cannot run is one cell, and not one with each mode of the other end
+	// so is a mode that cannot but copy on this path, and it is run once, unless Gates let copied
+	// payload count
+	FoldCopied bool
+	SayFolded  bool // which cells that left out is said: the user named their modes
+	NoteMTU    bool // the records have the path's MTU, where their cells say nothing of it
 
 	Resume bool // go on where the journal in Dir ends
 	Force  bool // also where plan, program or hosts are not those of the journal
@@ -102,7 +106,8 @@ type stage struct {
 // there.
 func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *stage, err error) {
 	s := e.Spec
-	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion, Notices: e.Notices, KeepLeases: keep, Session: session,
+	h, err := openHosts(ctx, s.SUT.Host, s.TG.Host, e.linkMTU(), host.Options{ToolVersion: e.ToolVersion,
+		Notices: e.Notices, KeepLeases: keep, Session: session,
 		SharedWithSSH: s.SharedWithSSH})
 	if err != nil {
 		return nil, err
@@ -165,7 +170,8 @@ func (e *Experiment) noteNotKernels(ends ...*host.Host) {
 		if lost == "" || i > 0 && h.SameMachine(ends[0]) && slices.Equal(files, ends[0].Info.NotKernels) {
 			continue
 		}
-		e.note(fmt.Sprintf("%s%s: %s: %s are not the kernel's, but a container's: measure on the host", warns, h.Spec.Name,
+		e.note(fmt.Sprintf("%s%s: %s: %s are not the kernel's, but a container's: measure on the host", warns,
+			h.Spec.Name,
 			lost, strings.Join(files, ", ")))
 	}
 }
@@ -181,13 +187,15 @@ func (st *stage) checkCPUs() error {
 			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) || onlineUnsure(x.h.Info) {
 				return nil
 			}
-			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu,
+				x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
 		}
 		// A thread can be bound to a CPU of the agent's cpuset; interrupts go to any.
 		pinned := func(what string, cpu int) error {
 			err := check(what, cpu)
 			if pin := x.h.Info.PinCPUs; err == nil && cpu != -1 && len(pin) > 0 && !slices.Contains(pin, cpu) {
-				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its cgroup allows CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
+				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its cgroup allows "+
+					"CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
 					st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(pin))
 			}
 			return err
@@ -235,9 +243,12 @@ func options(s *matrix.Spec) Options {
 	if s.Rest != nil {
 		rest = *s.Rest
 	}
-	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp, RampDown: s.RampDown, Port: s.Port,
-		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied, IdleDrift: s.Gates.IdleDrift,
-		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH, nodes: [2]*int{s.SUT.Node, s.TG.Node}}
+	return Options{Duration: s.Duration, Rest: rest, WarmupDuration: s.WarmupDuration, RampUp: s.RampUp,
+		RampDown: s.RampDown, Port: s.Port,
+		SampleInterval: s.Common.SampleInterval, Stall: s.Common.Stall, MaxCopied: s.Gates.Copied,
+		IdleDrift:   s.Gates.IdleDrift,
+		SUTSettings: s.SUT.Settings, TGSettings: s.TG.Settings, SharedWithSSH: s.SharedWithSSH,
+		nodes: [2]*int{s.SUT.Node, s.TG.Node}}
 }
 
 // forCell is where a cell's own wishes change the options of its runs.
@@ -285,10 +296,13 @@ func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Miss
 		return m
 	}
 	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
-		return &Missing{Reason: fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU, st.opt.MTU), Fix: "name an interface, or remove mtu from the factors"}
+		return &Missing{Reason: fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU,
+			st.opt.MTU), Fix: "name an interface, or remove mtu from the factors"}
 	}
 	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
-		return &Missing{Reason: "both ends share a machine, but tg.settings and sut.settings ask for different settings of it (governor, huge pages, idle states, irqbalance, sysctls)", Fix: "make them the same, or leave out the TG's"}
+		return &Missing{Reason: "both ends share a machine, but tg.settings and sut.settings ask for different " +
+			"settings of it (governor, huge pages, idle states, irqbalance, sysctls)",
+			Fix: "make them the same, or leave out the TG's"}
 	}
 	for _, x := range []wire.Settings{sut, tg} {
 		if err := x.Check(); err != nil {
@@ -353,7 +367,8 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 		return nil, err
 	}
 	plan := e.plan(p.stage)
-	preview{spec: e.Spec, missing: remembered(p.missing), stage: p.stage, found: p.stage.opt.found}.foretellResets(e.foretold)
+	preview{spec: e.Spec, missing: remembered(p.missing), stage: p.stage,
+		found: p.stage.opt.found}.foretellResets(e.foretold)
 	p.foretellShared(p.missing, e.foretold)
 	if err := e.foretell(e.uncompared(p.stage), e.foretold); err != nil {
 		return nil, err
@@ -365,10 +380,12 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 	if line := p.runner.Power.unusedRest(e.Spec.Rest); line != "" {
 		e.note(line)
 	}
-	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Until: e.Until, LossFree: e.Spec.Search()}
+	s := &Session{Progress: e.Progress, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true,
+		Until: e.Until, LossFree: e.Spec.Search()}
 	if e.Fit {
 		s.MostAgain = len(plan)/4 + 3 // it is to end in time
-		s.AgainFor = againFor(e.Spec.Duration, (&Session{Runner: p.runner, Missing: p.missing, LossFree: e.Spec.Search()}).estimate(plan))
+		s.AgainFor = againFor(e.Spec.Duration,
+			(&Session{Runner: p.runner, Missing: p.missing, LossFree: e.Spec.Search()}).estimate(plan))
 	}
 	if e.Spec.Adaptive != nil {
 		s.Enough = NewAdaptive(*e.Spec.Adaptive)
@@ -398,7 +415,8 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 			return recs, err
 		}
 		if n := e.Spec.Replays(); n > 1 && len(part) > 0 {
-			e.note(fmt.Sprintf("replay %d of %d", part[len(part)-1].Replay+1, n)) // a calibration's runs before it are of none
+			// a calibration's runs before it are of none
+			e.note(fmt.Sprintf("replay %d of %d", part[len(part)-1].Replay+1, n))
 		}
 		s.Runner, s.Missing = p.runner, p.missing
 		more, err := s.Play(ctx, part)

@@ -33,7 +33,8 @@ func experiment(t *testing.T, text string) *Experiment {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Experiment{Spec: spec, Dir: filepath.Join(t.TempDir(), "out"), ToolVersion: version.Tool(), Progress: &heard{}, Note: t.Logf}
+	return &Experiment{Spec: spec, Dir: filepath.Join(t.TempDir(), "out"), ToolVersion: version.Tool(),
+		Progress: &heard{}, Note: t.Logf}
 }
 
 func kept(t *testing.T, dir string) (results.Journal, map[string]int) {
@@ -68,8 +69,10 @@ func TestIntegrationExperimentResume(t *testing.T) {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
 	j, _ := kept(t, e.Dir)
-	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 || p.File != small || p.SUT.Kernel == "" ||
-		p.SUT.Dev != "zcsut" || p.TG.Dev != "zctg" || p.SUT.Driver != "veth" || p.Power == nil || len(p.Power.Sources) != 0 {
+	if p := j.Header.Plan; p == nil || p.Hash != e.Spec.Hash() || p.Seed != 1 || len(p.Binary) != 64 ||
+		p.File != small || p.SUT.Kernel == "" ||
+		p.SUT.Dev != "zcsut" || p.TG.Dev != "zctg" || p.SUT.Driver != "veth" || p.Power == nil ||
+		len(p.Power.Sources) != 0 {
 		t.Errorf("plan %+v", p)
 	}
 
@@ -80,12 +83,14 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	e.Resume = true
 	other := *e
 	other.Spec = experiment(t, strings.Replace(small, "repetitions: 2", "repetitions: 3", 1)).Spec
-	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "plan has changed") {
+	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) ||
+		!strings.Contains(err.Error(), "plan has changed") {
 		t.Errorf("another plan: %v", err)
 	}
 	measured := *e
 	measured.Power = PowerOptions{Later: true, Guard: time.Second}
-	if _, err := measured.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "power: was not measured; now later") {
+	if _, err := measured.Run(t.Context()); !errors.Is(err, ErrChanged) ||
+		!strings.Contains(err.Error(), "power: was not measured; now later") {
 		t.Errorf("with power: %v", err)
 	}
 
@@ -133,7 +138,8 @@ func TestIntegrationDryRun(t *testing.T) {
 	if err := e.DryRun(t.Context(), &b); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"experiment small, plan ", "6 cells", "unsupported [1]", "12 runs, about ", "if every cell could run: 18 runs"} {
+	for _, want := range []string{"experiment small, plan ", "6 cells", "unsupported [1]", "12 runs, about ",
+		"if every cell could run: 18 runs"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
 		}
@@ -165,11 +171,15 @@ func TestStatic(t *testing.T) {
 
 // A cell ends after an even number of repetitions, and the dry run knows it.
 func TestDryRunOfSearches(t *testing.T) {
-	e := experiment(t, "name: x\nfactors: {rx: udp, tx: udp, pace: [none, loss-free]}\nrepetitions: 4\nduration: 1s\nramp_up: 0s\nramp_down: 0s\nrest: 0s\nwarmup: false\nloss_free: {resolution: 25%, confirm: 3, trials: 30}\n")
+	e := experiment(t, "name: x\nfactors: {rx: udp, tx: udp, pace: [none, loss-free]}\nrepetitions: 4\nduration: "+
+		"1s\nramp_up: 0s\nramp_down: 0s\nrest: 0s\nwarmup: false\nloss_free: {resolution: 25%, confirm: 3, "+
+		"trials: 30}\n")
 	var b bytes.Buffer
 	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
 	// 4 runs and 4 searches of 3 + 2 + 3 trials, each of 1.17 s.
-	for _, want := range []string{"8 runs, about 42s\n", "4 searches", "no more than 0 % are lost: about 8 trials of 1.17s each, 9s a search", "at most 30 trials, and then 2m25s in all"} {
+	for _, want := range []string{"8 runs, about 42s\n", "4 searches",
+		"no more than 0 % are lost: about 8 trials of 1.17s each, 9s a search",
+		"at most 30 trials, and then 2m25s in all"} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, &b)
 		}
@@ -177,7 +187,8 @@ func TestDryRunOfSearches(t *testing.T) {
 }
 
 func TestDryRunAdaptive(t *testing.T) {
-	for text, want := range map[string]string{"min: 7": "narrow enough after 8\n", "min: 8": "narrow enough after 8\n", "min: 9": "narrow enough after 9\n"} {
+	for text, want := range map[string]string{"min: 7": "narrow enough after 8\n", "min: 8": "narrow enough after 8\n",
+		"min: 9": "narrow enough after 9\n"} {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 9\nadaptive: {interval: 1%, "+text+"}\n")
 		var b bytes.Buffer
 		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)

@@ -28,7 +28,8 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 	if len(ends) == 0 {
 		return
 	}
-	s.Flames = &report.Flames{Style: template.CSS(profile.FlameStyle()), Script: template.JS("\n" + profile.FlameScript())}
+	s.Flames = &report.Flames{Style: template.CSS(profile.FlameStyle()),
+		Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
 		kept := KeptProfiles{mostProfiles / shown, mostProfileBytes / shown, mostProfileSteps / shown}
@@ -36,7 +37,8 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 	}
 	if left := len(ends) - shown; left > 0 {
 		last := &s.Flames.Graphs[shown-1]
-		last.Notes = append(last.Notes, fmt.Sprintf("%d more ends of cells have profiles but no graph here: open them with go tool pprof.", left))
+		last.Notes = append(last.Notes,
+			fmt.Sprintf("%d more ends of cells have profiles but no graph here: open them with go tool pprof.", left))
 	}
 }
 

@@ -34,16 +34,19 @@ func profiledFolder(t *testing.T, cells, runs int, function func(cell, run int) 
 	defer w.Close()
 	for c := range cells {
 		for i := range runs {
-			p := profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Stacks: []profile.Stack{{Where: profile.SoftIRQ, Class: profile.TCP, Count: 1, Weight: 1000,
-				Frames: []profile.Frame{{Name: function(c, i), Kernel: true}, {Name: "ip_rcv", Kernel: true}}}}}
+			p := profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true},
+				Stacks: []profile.Stack{{Where: profile.SoftIRQ, Class: profile.TCP, Count: 1, Weight: 1000,
+					Frames: []profile.Frame{{Name: function(c, i), Kernel: true}, {Name: "ip_rcv", Kernel: true}}}}}
 			var b bytes.Buffer
 			if err := p.Pprof(1000, time.Unix(1, 0)).Write(&b); err != nil {
 				t.Fatal(err)
 			}
-			r := results.Record{RunID: fmt.Sprintf("s-%d-%d", c, i), SessionID: "s", Seq: c*runs + i, Rep: i, Cell: cell("tcp", "tcp"), Verdict: results.OK}
+			r := results.Record{RunID: fmt.Sprintf("s-%d-%d", c, i), SessionID: "s", Seq: c*runs + i, Rep: i,
+				Cell: cell("tcp", "tcp"), Verdict: results.OK}
 			r.Cell.MessageBytes = 4096 * (c + 1)
 			r.Cell.ID = fmt.Sprint("cell", c)
-			r.SUT.Probes = &results.Probes{Profile: &results.Profiled{Event: "cpu-clock", Busy: results.ProfiledPart{SelfPerKB: new(1.0)},
+			r.SUT.Probes = &results.Probes{Profile: &results.Profiled{Event: "cpu-clock",
+				Busy:    results.ProfiledPart{SelfPerKB: new(1.0)},
 				Classes: []results.ProfiledPart{{Name: "tcp", SelfPerKB: new(1.0)}}}}
 			if i != 2 {
 				r.Attached.SUT = b.Bytes()
@@ -87,7 +90,8 @@ func reportOf(t *testing.T, dir string) string {
 func TestReportHasFlames(t *testing.T) {
 	dir := profiledFolder(t, 2, 4, func(c, i int) string { return fmt.Sprintf("f%d_%d", c, i) })
 	page := reportOf(t, dir)
-	for _, want := range []string{`data-n="f0_0"`, `data-n="f0_3"`, `data-n="f1_1"`, "From 3 of 4 runs.", "there is no profiles/s-0-2-sut.pb.gz", "<details><summary>#2 "} {
+	for _, want := range []string{`data-n="f0_0"`, `data-n="f0_3"`, `data-n="f1_1"`, "From 3 of 4 runs.",
+		"there is no profiles/s-0-2-sut.pb.gz", "<details><summary>#2 "} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %s", want)
 		}
@@ -115,7 +119,8 @@ func TestReportHasFlames(t *testing.T) {
 func TestFlamesOfStranger(t *testing.T) {
 	evil := `"><script>alert(1)</script>`
 	dir := profiledFolder(t, 1, 4, func(_, i int) string { return map[bool]string{true: evil, false: "fine"}[i == 0] })
-	if err := os.WriteFile(filepath.Join(dir, results.ProfilesDir, "s-0-1-sut.pb.gz"), []byte("no profile"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, results.ProfilesDir, "s-0-1-sut.pb.gz"), []byte("no profile"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	pipe := filepath.Join(dir, results.ProfilesDir, "s-0-3-sut.pb.gz")
@@ -133,13 +138,15 @@ func TestFlamesOfStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(b)
-	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") || !strings.Contains(page, "From 1 of 4 runs.") {
+	if strings.Contains(page, "<script>alert") || !strings.Contains(page, "&lt;script&gt;alert") ||
+		!strings.Contains(page, "From 1 of 4 runs.") {
 		t.Error("a name got through unescaped, or is missing")
 	}
 	if err := os.RemoveAll(filepath.Join(dir, results.ProfilesDir)); err != nil {
 		t.Fatal(err)
 	}
-	if page := reportOf(t, dir); !strings.Contains(page, "Nothing to draw.") || strings.Contains(page, `class="flamegraph"`) {
+	if page := reportOf(t, dir); !strings.Contains(page, "Nothing to draw.") ||
+		strings.Contains(page, `class="flamegraph"`) {
 		t.Error("a graph of nothing")
 	}
 }
@@ -185,7 +192,8 @@ func TestFlamesOfManyBytes(t *testing.T) {
 		}
 	}
 	says("as many as there are", draw(5, 10*one), "From 5 of 5 runs.")
-	says("files", draw(3, 10*one), "From 3 of 5 runs. The others: profiles/s-0-4-sut.pb.gz: reading stops before this profile")
+	says("files", draw(3, 10*one),
+		"From 3 of 5 runs. The others: profiles/s-0-4-sut.pb.gz: reading stops before this profile")
 	says("bytes", draw(5, 2*one), "From 2 of 5 runs.")
 	says("of one too many", draw(5, one-1), "From 0 of 5 runs.")
 	var bomb bytes.Buffer
@@ -212,8 +220,9 @@ func TestFlamesOfManySteps(t *testing.T) {
 	dir := profiledFolder(t, 1, 6, func(_, i int) string { return fmt.Sprintf("f%d", i) })
 	const of = 1 + 3*2 // a sample of three places with a function each
 	e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
-	for steps, want := range map[int]string{5 * of: "From 5 of 5 runs.", 5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrKeptBound.Error(),
-		of: "From 1 of 5 runs.", of - 1: "From 0 of 5 runs."} {
+	for steps, want := range map[int]string{5 * of: "From 5 of 5 runs.",
+		5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrKeptBound.Error(),
+		of:       "From 1 of 5 runs.", of - 1: "From 0 of 5 runs."} {
 		f := flameOf(t.Context(), folderOf(t, dir), e, KeptProfiles{5, 1 << 20, steps}, 100)
 		if got := strings.Join(f.Notes, " "); !strings.Contains(got, want) {
 			t.Errorf("%d steps: %q, not %q", steps, got, want)
@@ -221,7 +230,8 @@ func TestFlamesOfManySteps(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f := flameOf(ctx, folderOf(t, dir), e, *NewKeptProfiles(), 100); !strings.Contains(strings.Join(f.Notes, " "), "From 0 of 5 runs. The others: profiles/s-0-0-sut.pb.gz: context canceled") {
+	if f := flameOf(ctx, folderOf(t, dir), e, *NewKeptProfiles(), 100); !strings.Contains(strings.Join(f.Notes, " "),
+		"From 0 of 5 runs. The others: profiles/s-0-0-sut.pb.gz: context canceled") {
 		t.Errorf("%q", f.Notes)
 	}
 	was := reportOf(t, dir)

@@ -177,7 +177,8 @@ func (p pool) softirqs(n int, own []int) (out []int) {
 	others := slices.DeleteFunc(slices.Clone(p.cpus), func(c int) bool { return slices.Contains(own, c) })
 	for len(out) < n {
 		c := p.take()
-		if left := slices.DeleteFunc(slices.Clone(others), func(c int) bool { return slices.Contains(out, c) }); c == lackingCPU && len(left) > 0 {
+		if left := slices.DeleteFunc(slices.Clone(others),
+			func(c int) bool { return slices.Contains(out, c) }); c == lackingCPU && len(left) > 0 {
 			c = left[0]
 		}
 		out = append(out, c)

@@ -44,14 +44,18 @@ func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
 	refused := &fault.Unsupported{Mode: c.RX, Blocked: true}
 	switch {
 	case len(has) < 2:
-		refused.Op = fmt.Sprintf("%s: keep RX queue %d free of other flows: it has only %d RX queue", o.SUTDev, id, len(has))
-		refused.How = fmt.Sprintf("make more queues: --channels %d, if it can have as many (ethtool -l %s)", max(id, 1)+1, o.SUTDev)
+		refused.Op = fmt.Sprintf("%s: keep RX queue %d free of other flows: it has only %d RX queue", o.SUTDev, id,
+			len(has))
+		refused.How = fmt.Sprintf("make more queues: --channels %d, if it can have as many (ethtool -l %s)",
+			max(id, 1)+1, o.SUTDev)
 		if c.Queue != nil {
 			refused.How += "; or leave out --queue (in files queue), if any queue will do"
 		}
 	case !slices.Contains(has, id):
 		refused.Op = fmt.Sprintf("%s: find RX queue %d: it has %s", o.SUTDev, id, counter.FormatCPUList(has))
-		refused.How = fmt.Sprintf("choose one of them (--queue), or make more: --channels %d, if it can have as many (ethtool -l %s)", id+1, o.SUTDev)
+		refused.How = fmt.Sprintf(
+			"choose one of them (--queue), or make more: --channels %d, if it can have as many (ethtool -l %s)", id+1,
+			o.SUTDev)
 	default:
 		return []int{id}, nil
 	}

@@ -18,21 +18,24 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) {
 	}
 	slowest := power.Spec{Name: "ipmi"} // of those that auto finds
 	if load := slowest.Holds(window, o.Guard, 2, interval); o.Auto && !load.Enough() {
-		say(warns + fmt.Sprintf("--power auto may take ipmi: %s; a window of %v does (duration)", tooFewReadings(slowest, load, window, "window"), rounded(load.Needs)))
+		say(warns + fmt.Sprintf("--power auto may take ipmi: %s; a window of %v does (duration)",
+			tooFewReadings(slowest, load, window, "window"), rounded(load.Needs)))
 	}
 	leads := map[results.Role]bool{}
 	for _, s := range o.Sources {
 		first := o.first(s, leads)
 		if load := s.Holds(window, o.Guard, 2, interval); !load.Enough() {
 			line := fmt.Sprintf("%s; a window of %v does (duration), or --power-guard %v",
-				tooFewReadings(s, load, window, "window"), rounded(load.Needs), rounded(o.Guard+(load.Needs-window+1)/2))
+				tooFewReadings(s, load, window, "window"), rounded(load.Needs),
+				rounded(o.Guard+(load.Needs-window+1)/2))
 			if first && load.Most < power.LeastReadings {
 				line += "; as it is, power_w stays empty"
 			}
 			say(warns + line)
 		}
 		if rest := s.Holds(o.Idle, o.Guard, 1, interval); o.Idle > 0 && !rest.Enough() {
-			say(warns + fmt.Sprintf("%s for idle power; --power-idle %v does", tooFewReadings(s, rest, o.Idle, "rest"), rounded(rest.Needs)))
+			say(warns + fmt.Sprintf("%s for idle power; --power-idle %v does", tooFewReadings(s, rest, o.Idle, "rest"),
+				rounded(rest.Needs)))
 		}
 	}
 }
@@ -52,13 +55,15 @@ func (o PowerOptions) first(s power.Spec, leads map[results.Role]bool) bool {
 // tooFewReadings says how many readings there may be, and how many it takes.
 func tooFewReadings(s power.Spec, h power.Holds, length time.Duration, what string) string {
 	if h.Least >= power.LeastReadings {
-		return fmt.Sprintf("power source %s is read every %v: its readings may not cover enough of the %s of %v", s, h.Every, what, length)
+		return fmt.Sprintf("power source %s is read every %v: its readings may not cover enough of the %s of %v", s,
+			h.Every, what, length)
 	}
 	most := ""
 	if h.Most >= power.LeastReadings {
 		most = "perhaps only "
 	}
-	return fmt.Sprintf("power source %s is read every %v: it needs %d readings, and the %s of %v gives %s%d", s, h.Every, power.LeastReadings, what, length, most, max(h.Least, min(h.Most, 1)))
+	return fmt.Sprintf("power source %s is read every %v: it needs %d readings, and the %s of %v gives %s%d", s,
+		h.Every, power.LeastReadings, what, length, most, max(h.Least, min(h.Most, 1)))
 }
 
 // rounded rounds up, to what people type.

@@ -38,15 +38,19 @@ func foretellProfile(s *matrix.Spec, window time.Duration, missing func(results.
 	if slices.ContainsFunc(pairs, func(p compare.Pair) bool { return p.Factor != "" }) {
 		switch tests := stat.MaxTests(runs); {
 		case runs < stat.MinRuns:
-			say(warns + fmt.Sprintf("compare --why: with %s of each cell nothing can be told apart; make %d, better %d (repetitions)", counted(runs, "run", "runs"), stat.MinRuns, why.GoodRuns))
+			say(
+				warns + fmt.Sprintf("compare --why: with %s of each cell nothing can be told apart; make %d, "+
+					"better %d (repetitions)", counted(runs, "run", "runs"), stat.MinRuns, why.GoodRuns))
 		case runs < why.GoodRuns:
-			say(warns + fmt.Sprintf("compare --why: %d runs of each cell can tell %d classes and counters apart, of some 30 that there are; %d runs can tell all (repetitions)", runs, tests, why.GoodRuns))
+			say(warns + fmt.Sprintf("compare --why: %d runs of each cell can tell %d classes and counters apart, "+
+				"of some 30 that there are; %d runs can tell all (repetitions)", runs, tests, why.GoodRuns))
 		}
 	}
 	samples := window.Seconds() * perf.DefaultHz * float64(runs)
 	if known := 1 / math.Sqrt(smallClass*samples); known > knownTo {
 		enough := time.Duration(1 / (smallClass * knownTo * knownTo) / perf.DefaultHz / float64(runs) * 1e9)
-		say(warns + fmt.Sprintf("profiles: %s of %v have some %.0f samples of a CPU that is always busy: a class with %.0f %% of the time is known to %.0f %% of itself; windows of %v make it %.0f %% (duration)",
+		say(warns + fmt.Sprintf("profiles: %s of %v have some %.0f samples of a CPU that is always busy: a class "+
+			"with %.0f %% of the time is known to %.0f %% of itself; windows of %v make it %.0f %% (duration)",
 			counted(runs, "run", "runs"), window, samples, 100*smallClass, 100*known, rounded(enough), 100*knownTo))
 	}
 }

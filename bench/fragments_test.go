@@ -29,7 +29,8 @@ func TestIntegrationFragments(t *testing.T) {
 		rx, tx string
 		v6     bool
 		taken  int32 // fragments that are lost, each of another datagram
-	}{{"udp", "udp", false, 0}, {"udp-gro", "udp-uring", false, 0}, {"udp-uring", "udp", false, 5}, {"udp", "udp", true, 5}, {"udp-gro", "udp", true, 0}, {"udp-uring", "udp-uring", true, 0}} {
+	}{{"udp", "udp", false, 0}, {"udp-gro", "udp-uring", false, 0}, {"udp-uring", "udp", false, 5},
+		{"udp", "udp", true, 5}, {"udp-gro", "udp", true, 0}, {"udp-uring", "udp-uring", true, 0}} {
 		t.Run(fmt.Sprintf("%s from %s, IPv6 %v, %d lost", x.rx, x.tx, x.v6, x.taken), func(t *testing.T) {
 			of := ipv4
 			if x.v6 {
@@ -47,8 +48,10 @@ func TestIntegrationFragments(t *testing.T) {
 				sut, tg = reassembly(t, r.pair.SUT, of), reassembly(t, r.pair.TG, of)
 			}
 			// At a pace that is no more than the receiver's memory for fragments can bear.
-			c := results.Cell{ID: fmt.Sprint(i), RX: x.rx, TX: x.tx, MTU: 1500, MessageBytes: stream.MaxDatagramBytes, Touch: "verify", RcvBuf: 8 << 20, PaceBitsPS: 200e6}
-			rec := r.seen(t, matrix.Run{Cell: c}, func(rec *results.Record) bool { return *rec.SUT.Packets.Sent >= 20 }, before)
+			c := results.Cell{ID: fmt.Sprint(i), RX: x.rx, TX: x.tx, MTU: 1500, MessageBytes: stream.MaxDatagramBytes,
+				Touch: "verify", RcvBuf: 8 << 20, PaceBitsPS: 200e6}
+			rec := r.seen(t, matrix.Run{Cell: c}, func(rec *results.Record) bool { return *rec.SUT.Packets.Sent >= 20 },
+				before)
 			if rec.Verdict == results.Unsupported {
 				t.Skip(rec.Reason)
 			}
@@ -56,20 +59,25 @@ func TestIntegrationFragments(t *testing.T) {
 				t.Fatalf("%s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 			}
 			p := rec.SUT.Packets
-			other := slices.ContainsFunc(p.Counted, func(c results.DropCounter) bool { return *c.Value > 0 }) // of a busy machine
-			if *p.Sent < 20 || *p.Received+*p.Lost != *p.Sent || *p.Corrupted+*p.Duplicated+*p.OutOfOrder != 0 || *rec.SUT.Mismatches != 0 || *rec.SUT.TotalBytes != *p.Received*stream.MaxDatagramBytes {
+			// of a busy machine
+			other := slices.ContainsFunc(p.Counted, func(c results.DropCounter) bool { return *c.Value > 0 })
+			if *p.Sent < 20 || *p.Received+*p.Lost != *p.Sent || *p.Corrupted+*p.Duplicated+*p.OutOfOrder != 0 ||
+				*rec.SUT.Mismatches != 0 || *rec.SUT.TotalBytes != *p.Received*stream.MaxDatagramBytes {
 				t.Errorf("%s: %d bytes, %d wrong", p.PacketsText(), *rec.SUT.TotalBytes, *rec.SUT.Mismatches)
 			}
 			if n := taken(); n != uint64(x.taken) || *p.Lost < n || *p.Lost > n && !other {
 				t.Errorf("%d fragments were taken away, want %d; %s, %+v", n, x.taken, p.PacketsText(), p.Counted)
 			}
-			told := slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "they travel in fragments") })
-			if closed := p.Unaccounted != nil && *p.Unaccounted == 0; slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) || !other && (told != (x.taken > 0) || closed == told) {
+			told := slices.ContainsFunc(rec.Warnings,
+				func(w string) bool { return strings.Contains(w, "they travel in fragments") })
+			if closed := p.Unaccounted != nil && *p.Unaccounted == 0; slices.Contains(rec.Flags,
+				results.FlagPacketsUnaccounted) || !other && (told != (x.taken > 0) || closed == told) {
 				t.Errorf("unaccounted %v, told %v, %q, %q", p.Unaccounted, told, rec.Flags, rec.Warnings)
 			}
 			got, sent := reassembly(t, r.pair.SUT, of), reassembly(t, r.pair.TG, of)
 			if n := got.ok - sut.ok; n != *p.Received || sent.made-tg.made != *p.Sent*of.each {
-				t.Errorf("the kernel made %d fragments, and %d datagrams of them; %s", sent.made-tg.made, n, p.PacketsText())
+				t.Errorf("the kernel made %d fragments, and %d datagrams of them; %s", sent.made-tg.made, n,
+					p.PacketsText())
 			}
 			if n := got.came - sut.came; !other && n != *p.Sent*of.each-taken() {
 				t.Errorf("%d fragments came; %s of %d each, %d taken away", n, p.PacketsText(), of.each, taken())
@@ -119,7 +127,8 @@ func TestIntegrationFragmentsFillMemory(t *testing.T) {
 			return strings.Contains(w, "ipfrag_high_thresh") && strings.Contains(w, "ReasmFails")
 		})
 	}
-	run := matrix.Run{Cell: results.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500, MessageBytes: stream.MaxDatagramBytes, RcvBuf: 8 << 20, PaceBitsPS: 400e6}}
+	run := matrix.Run{Cell: results.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500,
+		MessageBytes: stream.MaxDatagramBytes, RcvBuf: 8 << 20, PaceBitsPS: 400e6}}
 	rec := r.Runner.Run(t.Context(), run)
 	for try := 1; !warned(&rec) && try < lateTries; try++ { // it may take longer to fill the memory
 		r.longer()
@@ -141,37 +150,38 @@ func fragmentLoss(t *testing.T, e veth.End, every, most int32) (taken func() uin
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL", Instructions: asm.Instructions{
-		asm.Mov.Reg(asm.R6, asm.R1),
-		asm.LoadAbs(12, asm.Half),
-		asm.JEq.Imm(asm.R0, 0x0800, "v4"),
-		asm.JNE.Imm(asm.R0, 0x86dd, "pass"),
-		asm.LoadAbs(14+6, asm.Byte),
-		asm.JNE.Imm(asm.R0, 44, "pass"), // IPPROTO_FRAGMENT
-		asm.Ja.Label("fragment"),
-		asm.LoadAbs(14+6, asm.Half).WithSymbol("v4"),
-		asm.And.Imm(asm.R0, 0x3fff), // more fragments, or an offset
-		asm.JEq.Imm(asm.R0, 0, "pass"),
-		asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("fragment"),
-		asm.LoadMapPtr(asm.R1, m.FD()),
-		asm.Mov.Reg(asm.R2, asm.RFP),
-		asm.Add.Imm(asm.R2, -4),
-		asm.FnMapLookupElem.Call(),
-		asm.JEq.Imm(asm.R0, 0, "pass"),
-		asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), // seen
-		asm.Add.Imm(asm.R1, 1),
-		asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
-		asm.Mod.Imm(asm.R1, every),
-		asm.JNE.Imm(asm.R1, 0, "pass"),
-		asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), // taken
-		asm.JGE.Imm(asm.R1, most, "pass"),
-		asm.Add.Imm(asm.R1, 1),
-		asm.StoreMem(asm.R0, 8, asm.R1, asm.DWord),
-		asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
-		asm.Return(),
-		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
-		asm.Return(),
-	}})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL",
+		Instructions: asm.Instructions{
+			asm.Mov.Reg(asm.R6, asm.R1),
+			asm.LoadAbs(12, asm.Half),
+			asm.JEq.Imm(asm.R0, 0x0800, "v4"),
+			asm.JNE.Imm(asm.R0, 0x86dd, "pass"),
+			asm.LoadAbs(14+6, asm.Byte),
+			asm.JNE.Imm(asm.R0, 44, "pass"), // IPPROTO_FRAGMENT
+			asm.Ja.Label("fragment"),
+			asm.LoadAbs(14+6, asm.Half).WithSymbol("v4"),
+			asm.And.Imm(asm.R0, 0x3fff), // more fragments, or an offset
+			asm.JEq.Imm(asm.R0, 0, "pass"),
+			asm.StoreImm(asm.RFP, -4, 0, asm.Word).WithSymbol("fragment"),
+			asm.LoadMapPtr(asm.R1, m.FD()),
+			asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.FnMapLookupElem.Call(),
+			asm.JEq.Imm(asm.R0, 0, "pass"),
+			asm.LoadMem(asm.R1, asm.R0, 0, asm.DWord), // seen
+			asm.Add.Imm(asm.R1, 1),
+			asm.StoreMem(asm.R0, 0, asm.R1, asm.DWord),
+			asm.Mod.Imm(asm.R1, every),
+			asm.JNE.Imm(asm.R1, 0, "pass"),
+			asm.LoadMem(asm.R1, asm.R0, 8, asm.DWord), // taken
+			asm.JGE.Imm(asm.R1, most, "pass"),
+			asm.Add.Imm(asm.R1, 1),
+			asm.StoreMem(asm.R0, 8, asm.R1, asm.DWord),
+			asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
+			asm.Return(),
+			asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
+			asm.Return(),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}

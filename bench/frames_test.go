@@ -37,10 +37,15 @@ func TestIntegrationFrames(t *testing.T) {
 	}
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 200*time.Millisecond
 	generic := func(c *results.Cell) { c.XDPAttach = "generic" }
-	cells := []results.Cell{frameCell("xdp-drop", func(c *results.Cell) { c.XDPTouch, c.Tuples, c.MessageBytes = "parse", 8, 1400 }), frameCell("xdp-tx"), frameCell("udp-recv"),
+	cells := []results.Cell{frameCell("xdp-drop", func(c *results.Cell) {
+		c.XDPTouch, c.Tuples,
+			c.MessageBytes = "parse", 8, 1400
+	}), frameCell("xdp-tx"), frameCell("udp-recv"),
 		// From here on in make test-long.
-		frameCell("xdp-drop"), frameCell("xdp-drop", generic), frameCell("xdp-redirect"), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "dev" }),
-		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "xsk" }), frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
+		frameCell("xdp-drop"), frameCell("xdp-drop", generic), frameCell("xdp-redirect"),
+		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "dev" }),
+		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "xsk" }),
+		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
 		frameCell("xdp-pass"), frameCell("drop-ingress"), frameCell("drop-prerouting"), frameCell("udp-sink")}
 	for _, c := range cells[:long.Rounds(3, len(cells))] {
 		rec := r.inTime(t, matrix.Run{Cell: c})
@@ -49,7 +54,8 @@ func TestIntegrationFrames(t *testing.T) {
 			continue
 		}
 		p := rec.SUT.Packets
-		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
+		if p == nil || p.Sent == nil || p.Received == nil || *p.Received == 0 || p.Unaccounted == nil ||
+			*p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) {
 			t.Errorf("%s %s: %s, flags %q, warnings %q", c.RX, c.XDPAttach, p.PacketsText(), rec.Flags, rec.Warnings)
 		}
 		checkOnLink(t, &rec)
@@ -61,7 +67,8 @@ func TestIntegrationFrames(t *testing.T) {
 			t.Errorf("%s %s: ns per packet %v", c.RX, c.XDPAttach, ns)
 		}
 		if ns != nil {
-			t.Logf("%s %s: %s; %.0f packets/s, %.0f ns, limit %q", c.RX, c.XDPAttach, p.PacketsText(), *rec.SUT.PacketsPerS, *ns, rec.Limit)
+			t.Logf("%s %s: %s; %.0f packets/s, %.0f ns, limit %q", c.RX, c.XDPAttach, p.PacketsText(),
+				*rec.SUT.PacketsPerS, *ns, rec.Limit)
 		}
 	}
 	for _, e := range []veth.End{r.pair.SUT, r.pair.TG} {
@@ -82,7 +89,8 @@ func checkOnLink(t *testing.T, rec *results.Record) {
 		}
 	}
 	if passed+dropped != sent || passed == 0 {
-		t.Errorf("%s: %.0f frames sent; the interface counts %.0f as passed on and %.0f as not taken", rec.Cell.RX, sent, passed, dropped)
+		t.Errorf("%s: %.0f frames sent; the interface counts %.0f as passed on and %.0f as not taken", rec.Cell.RX,
+			sent, passed, dropped)
 	}
 }
 
@@ -104,7 +112,8 @@ func TestIntegrationGeneratorCPUs(t *testing.T) {
 		if m != nil {
 			refused++
 		}
-		if m == nil && len(list) > 1 || m != nil && (!strings.Contains(m.Reason, want) || !strings.Contains(m.Fix, "generator_cpus")) {
+		if m == nil && len(list) > 1 || m != nil && (!strings.Contains(m.Reason, want) ||
+			!strings.Contains(m.Fix, "generator_cpus")) {
 			t.Errorf("%s: %+v, want %q", list, m, want)
 		}
 	}
@@ -117,9 +126,13 @@ func TestIntegrationGeneratorCPUs(t *testing.T) {
 	for _, channels := range []int{1, 2} {
 		rec := r.inTime(t, matrix.Run{Cell: on("0-1", channels)})
 		p := rec.SUT.Packets
-		said := slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "veth loses counts") })
-		if rec.Verdict != results.OK || *p.Received == 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) || p.Unaccounted == nil && !said || p.Unaccounted != nil && *p.Unaccounted != 0 {
-			t.Errorf("%d queues: %s: %s, %s, %q, %q", channels, rec.Verdict, rec.Reason, p.PacketsText(), rec.Flags, rec.Warnings)
+		said := slices.ContainsFunc(rec.Warnings,
+			func(w string) bool { return strings.Contains(w, "veth loses counts") })
+		if rec.Verdict != results.OK || *p.Received == 0 ||
+			slices.Contains(rec.Flags, results.FlagPacketsUnaccounted) || p.Unaccounted == nil && !said ||
+			p.Unaccounted != nil && *p.Unaccounted != 0 {
+			t.Errorf("%d queues: %s: %s, %s, %q, %q", channels, rec.Verdict, rec.Reason, p.PacketsText(), rec.Flags,
+				rec.Warnings)
 			continue
 		}
 		if channels > 1 {
@@ -167,7 +180,8 @@ func TestIntegrationFramesLeave(t *testing.T) {
 	up(r.pair.SUT.Netns, out, func(c *rtnl.Conn) error {
 		return c.AddVeth(rtnl.VethEnd{Name: out, MTU: 1500}, rtnl.VethEnd{Name: end, MTU: 1500}, far.Fd())
 	}, func() error { return nil })
-	up(far, end, func(*rtnl.Conn) error { return nil }, func() error { // set before it is up, its peer does not hear of it
+	// set before it is up, its peer does not hear of it
+	up(far, end, func(*rtnl.Conn) error { return nil }, func() error {
 		d, err := nic.Open(end)
 		if err != nil {
 			return err
@@ -175,7 +189,10 @@ func TestIntegrationFramesLeave(t *testing.T) {
 		defer d.Close()
 		return d.SetFeature("rx-gro", true)
 	})
-	rec := r.inTime(t, matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout, c.PaceBitsPS = "dev:"+out, "", 100_000*8*18 })})
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) {
+		c.XDPRedirect, c.CPULayout,
+			c.PaceBitsPS = "dev:"+out, "", 100_000*8*18
+	})})
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 	}
@@ -185,10 +202,15 @@ func TestIntegrationFramesLeave(t *testing.T) {
 			left = m.Value
 		}
 	}
-	if *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || left < float64(*p.Received) || left > float64(*p.Received)+100 {
+	if *p.Received == 0 || p.Unaccounted == nil || *p.Unaccounted != 0 || left < float64(*p.Received) ||
+		left > float64(*p.Received)+100 {
 		t.Errorf("%s, unaccounted %v, the interface sent %g; %q", p.PacketsText(), p.Unaccounted, left, rec.Warnings)
 	}
-	rec = r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.CPULayout = "dev:nothere", "" })})
+	rec = r.Runner.Run(t.Context(),
+		matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) {
+			c.XDPRedirect, c.CPULayout = "dev:nothere",
+				""
+		})})
 	if rec.Verdict != results.Unsupported || !strings.Contains(rec.Reason, "redirect to nothere") || rec.Fix == "" {
 		t.Errorf("an interface that is not there: %s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 	}
@@ -218,14 +240,18 @@ func TestIntegrationFramesWithoutGRO(t *testing.T) {
 	if gro().Active {
 		t.Skip("a veth has GRO on here without being asked")
 	}
-	rec := r.inTime(t, matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) { c.CPULayout, c.GRO = "", nil })})
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) {
+		c.CPULayout, c.GRO = "",
+			nil
+	})})
 	if p := rec.SUT.Packets; rec.Verdict != results.OK || p == nil || p.Received == nil || *p.Received == 0 {
 		t.Errorf("as found: %s: %s, %s", rec.Verdict, rec.Reason, rec.SUT.Packets.PacketsText())
 	}
 	if gro().Active {
 		t.Error("GRO is on afterwards")
 	}
-	rec = r.Runner.Run(t.Context(), matrix.Run{Cell: frameCell("udp-sink", func(c *results.Cell) { c.CPULayout, c.GRO = "", new(false) })})
+	rec = r.Runner.Run(t.Context(),
+		matrix.Run{Cell: frameCell("udp-sink", func(c *results.Cell) { c.CPULayout, c.GRO = "", new(false) })})
 	if rec.Verdict != results.Unsupported || !strings.Contains(rec.Reason, "NAPI") || rec.Fix == "" {
 		t.Errorf("switched off: %s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 	}

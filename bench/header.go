@@ -19,7 +19,8 @@ import (
 )
 
 // header is what the journal of e says about where its runs come from.
-func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header, error) {
+func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header,
+	error) {
 	binary, err := hashFile("/proc/self/exe")
 	if err != nil {
 		return results.Header{}, err
@@ -34,13 +35,15 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	}
 	sut.Environment, tg.Environment = around.names[results.RoleSUT], around.names[results.RoleTG]
 	s := e.Spec
-	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, FoldCopied: e.FoldCopied, NoteMTU: e.NoteMTU}).Encode()
+	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, FoldCopied: e.FoldCopied,
+		NoteMTU: e.NoteMTU}).Encode()
 	if err != nil {
 		return results.Header{}, err
 	}
 	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
-		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
+		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary,
+		About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
 }
 
 // found is a host as it was found, with the interface dev of the flow; "" is

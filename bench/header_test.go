@@ -13,13 +13,16 @@ import (
 )
 
 func TestPowerPlan(t *testing.T) {
-	sources, auto, err := power.ParseSpecs([]string{"sut:command=meter --password hunter2?name=wall&scope=wall", "rapl", "auto"})
+	sources, auto, err := power.ParseSpecs([]string{"sut:command=meter --password hunter2?name=wall&scope=wall", "rapl",
+		"auto"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	on := PowerOptions{Sources: sources, Auto: auto, Interval: 200 * time.Millisecond, Idle: 2 * time.Second, Guard: time.Second}
+	on := PowerOptions{Sources: sources, Auto: auto, Interval: 200 * time.Millisecond, Idle: 2 * time.Second,
+		Guard: time.Second}
 	got := on.plan()
-	if len(got.Sources) != 3 || !strings.HasPrefix(got.Sources[0], "sut:command=meter#") || !strings.HasSuffix(got.Sources[0], "?name=wall&scope=wall") || strings.Contains(got.Sources[0], "hunter2") {
+	if len(got.Sources) != 3 || !strings.HasPrefix(got.Sources[0], "sut:command=meter#") ||
+		!strings.HasSuffix(got.Sources[0], "?name=wall&scope=wall") || strings.Contains(got.Sources[0], "hunter2") {
 		t.Errorf("%q", got.Sources)
 	}
 	want := &results.PowerPlan{Sources: []string{got.Sources[0], "rapl", "auto"}, IntervalS: .2, IdleS: 2, GuardS: 1}

@@ -107,7 +107,9 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 				continue
 			}
 			if slices.ContainsFunc(h.Metrics, func(m results.Metric) bool { return m.Source == s.String() }) {
-				return false, fmt.Errorf("run %s already has figures of power source %s: give the log another name, ?name=other", rec.RunID, s)
+				return false, fmt.Errorf(
+					"run %s already has figures of power source %s: give the log another name, ?name=other", rec.RunID,
+					s)
 			}
 			f := power.Measure(logs[k].Around(at), at)
 			joined = joined || f.GrossW != nil
@@ -120,13 +122,18 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 		}
 	}
 	if len(led) > 0 { // what was shared before is no longer both ends' figure
-		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == results.FlagSharedPower || f == results.FlagMixedScopes })
+		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool {
+			return f == results.FlagSharedPower ||
+				f == results.FlagMixedScopes
+		})
 		markMixed(rec)
 	}
-	if sut, tg := led[results.RoleSUT], led[results.RoleTG]; sut != nil && tg != nil && sut.SameInstrument(*tg) && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
+	if sut, tg := led[results.RoleSUT], led[results.RoleTG]; sut != nil && tg != nil && sut.SameInstrument(*tg) &&
+		rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)
 	}
-	if lacks := func(h *results.Host) bool { return h.PowerSource != "" && h.PowerW == nil }; !lacks(&rec.SUT) && !lacks(&rec.TG) {
+	if lacks := func(h *results.Host) bool { return h.PowerSource != "" && h.PowerW == nil }; !lacks(&rec.SUT) &&
+		!lacks(&rec.TG) {
 		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == power.FlagMissing })
 	}
 	return joined, nil
@@ -149,7 +156,8 @@ func (p PowerImport) apart(recs []results.Record, logs []power.Trace) error {
 	utc := func(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02T15:04:05.000Z") }
 	text := fmt.Sprintf("the runs' windows begin from %s to %s", utc(first), utc(last))
 	for i, l := range logs {
-		text += fmt.Sprintf("; %s has %d readings, %v apart, from %s to %s (offset applied)", p.Logs[i], len(l.Samples), l.Interval, utc(l.Samples[0].AtNs), utc(l.Samples[len(l.Samples)-1].AtNs))
+		text += fmt.Sprintf("; %s has %d readings, %v apart, from %s to %s (offset applied)", p.Logs[i], len(l.Samples),
+			l.Interval, utc(l.Samples[0].AtNs), utc(l.Samples[len(l.Samples)-1].AtNs))
 	}
 	return fmt.Errorf("%w: %s", ErrApart, text)
 }

@@ -20,8 +20,9 @@ import (
 // more than the limit flags the run, and makes it invalid where its plan names the limit.
 func TestImportJudgesIdleDrift(t *testing.T) {
 	const second, start = int64(1e9), 1_700_000_000 * int64(1e9)
-	at := power.Times{Load: power.Window{FromNs: start, ToNs: start + 10*second}, IdleBefore: power.Window{FromNs: start - 30*second, ToNs: start - 20*second},
-		IdleAfter: power.Window{FromNs: start + 30*second, ToNs: start + 40*second}, GuardNs: 10 * second}
+	at := power.Times{Load: power.Window{FromNs: start, ToNs: start + 10*second},
+		IdleBefore: power.Window{FromNs: start - 30*second, ToNs: start - 20*second},
+		IdleAfter:  power.Window{FromNs: start + 30*second, ToNs: start + 40*second}, GuardNs: 10 * second}
 	var log strings.Builder
 	for s := int64(-45); s < 60; s++ {
 		watts := 100
@@ -43,17 +44,21 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	}
 	joined := func(limit *float64, asked ...string) results.Record {
 		dir := t.TempDir()
-		w, err := results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit, Asked: asked}}})
+		w, err := results.Create(filepath.Join(dir, "raw"),
+			results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit, Asked: asked}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		rec := results.Record{Schema: results.SchemaVersion, RunID: "r", SessionID: "s", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK, StartUTCNs: start}
-		rec.SUT = results.Host{Name: "a", DurationS: new(10.), Bytes: new(uint64(20e9)), ThroughputGbps: new(16.), Metrics: at.Metrics(0)}
+		rec := results.Record{Schema: results.SchemaVersion, RunID: "r", SessionID: "s",
+			Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK, StartUTCNs: start}
+		rec.SUT = results.Host{Name: "a", DurationS: new(10.), Bytes: new(uint64(20e9)), ThroughputGbps: new(16.),
+			Metrics: at.Metrics(0)}
 		rec.TG.Name = "b"
 		if err := errors.Join(w.Append(rec), w.Close()); err != nil {
 			t.Fatal(err)
 		}
-		if n, err := (PowerImport{Logs: []power.Spec{spec}}).Run(filepath.Join(dir, "raw"), filepath.Join(dir, "out")); err != nil || n.Joined != 1 {
+		if n, err := (PowerImport{Logs: []power.Spec{spec}}).Run(filepath.Join(dir, "raw"),
+			filepath.Join(dir, "out")); err != nil || n.Joined != 1 {
 			t.Fatal(n, err)
 		}
 		j, err := results.Read(filepath.Join(dir, "out", results.JournalFile))
@@ -65,11 +70,14 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	for _, x := range []struct {
 		limit *float64
 		asked []string
-	}{{nil, nil}, {new(.1), nil}, {new(.02), nil}, {new(.1), []string{results.IdleDriftGate}}, {new(.02), []string{results.IdleDriftGate}}} {
+	}{{nil, nil}, {new(.1), nil}, {new(.02), nil}, {new(.1), []string{results.IdleDriftGate}},
+		{new(.02), []string{results.IdleDriftGate}}} {
 		limit, rec := x.limit, joined(x.limit, x.asked...)
 		beyond := limit != nil && *limit < .04
-		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 || slices.Contains(rec.Flags, results.FlagIdleDrift) != (beyond && x.asked == nil) {
-			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift), rec.Flags)
+		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 ||
+			slices.Contains(rec.Flags, results.FlagIdleDrift) != (beyond && x.asked == nil) {
+			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift),
+				rec.Flags)
 		}
 		marked := ""
 		if beyond {
@@ -80,11 +88,13 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 				t.Errorf("limit %v: %s is marked %q in metrics.csv, want %q", deref(limit), m.Name, m.Quality, marked)
 			}
 		}
-		if !slices.ContainsFunc(rec.SUT.Metrics, func(m results.Metric) bool { return m.Name == "power_csv_wt_net_w" }) {
+		if !slices.ContainsFunc(rec.SUT.Metrics,
+			func(m results.Metric) bool { return m.Name == "power_csv_wt_net_w" }) {
 			t.Errorf("no net power: %+v", rec.SUT.Metrics)
 		}
 		invalid := beyond && x.asked != nil
-		if (rec.Verdict == results.Invalid) != invalid || invalid && !strings.Contains(rec.Reason, "SUT: idle power before and after the run differs by 4.9 % (limit 2 %)") {
+		if (rec.Verdict == results.Invalid) != invalid || invalid &&
+			!strings.Contains(rec.Reason, "SUT: idle power before and after the run differs by 4.9 % (limit 2 %)") {
 			t.Errorf("limit %v: %s %q", deref(limit), rec.Verdict, rec.Reason)
 		}
 		// 300 W with a limit of 1 %, in energy, and in what is left above idle.

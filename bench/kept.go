@@ -61,7 +61,8 @@ func (r *refusedKept) Unwrap() error { return r.Refused }
 
 // Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
 // which is [fs.ErrNotExist]. Nothing is read once the context has ended.
-func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role results.Role) (*pprof.Profile, error) {
+func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role results.Role) (*pprof.Profile,
+	error) {
 	name, err := results.ProfileFile(run, string(role))
 	if err != nil {
 		return nil, err

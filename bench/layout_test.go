@@ -45,14 +45,16 @@ func TestIntegrationLayouts(t *testing.T) {
 	}
 	before := rps(t, r.pair.SUT, "")
 	opt := r.Runner.Opt
-	r.Runner.Opt.Duration, r.Runner.Opt.RampUp, r.Runner.Opt.RampDown = 600*time.Millisecond, 200*time.Millisecond, 100*time.Millisecond
+	r.Runner.Opt.Duration, r.Runner.Opt.RampUp, r.Runner.Opt.RampDown = 600*time.Millisecond, 200*time.Millisecond,
+		100*time.Millisecond
 	for layout, soft := range map[string]int{"1cpu": opt.SUTFlows[0].App, "2cpu": opt.SUTFlows[0].Softirq} {
 		rec := r.inTime(t, oneFlow(layout))
 		if rec.Verdict != results.OK {
 			t.Errorf("%s: %s: %s", layout, rec.Verdict, rec.Reason)
 			continue
 		}
-		if !slices.Contains(rec.Flags, "softirq-by-rps") || !strings.Contains(rec.SUT.Env.Placement, "RPS") || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "RPS sends") }) {
+		if !slices.Contains(rec.Flags, "softirq-by-rps") || !strings.Contains(rec.SUT.Env.Placement, "RPS") ||
+			!slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "RPS sends") }) {
 			t.Errorf("%s: flags %v, placement %q, warnings %v", layout, rec.Flags, rec.SUT.Env.Placement, rec.Warnings)
 		}
 		if share, ok := flowShare(rec); !ok || share < 0.95 {
@@ -65,7 +67,8 @@ func TestIntegrationLayouts(t *testing.T) {
 }
 
 func oneFlow(layout string) matrix.Run {
-	return matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout, PaceBitsPS: 1e9, SndBuf: 256 << 10}}
+	return matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout,
+		PaceBitsPS: 1e9, SndBuf: 256 << 10}}
 }
 
 // flowShare is how much of the flow's softirq ran where it should in the window.

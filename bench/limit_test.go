@@ -31,11 +31,14 @@ func TestIntegrationLimit(t *testing.T) {
 	copies := results.Cell{ID: "copies", RX: "tcp", TX: "tcp", MessageBytes: 1, RXBuffer: 256 << 10, Touch: "none"}
 	drops := results.Cell{ID: "drops", RX: "tcp-trunc", TX: "tcp", MessageBytes: 1, Touch: "none"}
 	cells := map[results.LimitedBy][]results.Cell{
-		results.BySender:   {copies, drops},
-		results.ByReceiver: {{ID: "looks", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, ReadBytes: 256, Touch: "verify"}},
-		results.ByPace:     {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none", PaceBitsPS: 500e6}},
+		results.BySender: {copies, drops},
+		results.ByReceiver: {{ID: "looks", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, ReadBytes: 256,
+			Touch: "verify"}},
+		results.ByPace: {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none",
+			PaceBitsPS: 500e6}},
 	}
-	recs, err := r.Play(t.Context(), slices.Concat(plan(6, cells[results.BySender]...), plan(5, cells[results.ByReceiver]...), plan(5, cells[results.ByPace]...)))
+	recs, err := r.Play(t.Context(), slices.Concat(plan(6, cells[results.BySender]...),
+		plan(5, cells[results.ByReceiver]...), plan(5, cells[results.ByPace]...)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +51,8 @@ func TestIntegrationLimit(t *testing.T) {
 		for l, of := range cells {
 			if slices.ContainsFunc(of, func(c results.Cell) bool { return c.ID == rec.Cell.ID }) {
 				n[l]++
-				missed := l == results.ByPace && *rec.PaceError() < -results.PaceTolerance // a pace that was missed is no limit
+				// a pace that was missed is no limit
+				missed := l == results.ByPace && *rec.PaceError() < -results.PaceTolerance
 				if (rec.Limit == l) != missed {
 					right[l]++
 				} else {

@@ -29,10 +29,12 @@ func linkOf(all []wire.Interface, ip netip.Addr, dev string) (wire.Interface, er
 		at := slices.IndexFunc(all, func(i wire.Interface) bool { return i.Name == zone })
 		switch {
 		case at < 0:
-			return none, fmt.Errorf("no interface %s, which --addr %v names: the name behind the %% is that of the SUT's own "+
-				"interface; they are: %s", zone, ip, names(all))
+			return none, fmt.Errorf(
+				"no interface %s, which --addr %v names: the name behind the %% is that of the SUT's own "+
+					"interface; they are: %s", zone, ip, names(all))
 		case dev != "" && !all[at].StandsOn(dev):
-			return none, fmt.Errorf("%s, which --addr %v names, apart from %s: give both the same interface", zone, ip, dev)
+			return none, fmt.Errorf("%s, which --addr %v names, apart from %s: give both the same interface", zone, ip,
+				dev)
 		case !slices.Contains(all[at].LinkLocal, bare):
 			return none, fmt.Errorf("no address %s on %s; %s", bare, zone, linkLocals(all))
 		}
@@ -48,7 +50,8 @@ func linkOf(all []wire.Interface, ip netip.Addr, dev string) (wire.Interface, er
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return none, fmt.Errorf("%s on several interfaces: name one of them: --addr %s%%DEV, with DEV one of: %s", bare, bare, names(found))
+		return none, fmt.Errorf("%s on several interfaces: name one of them: --addr %s%%DEV, with DEV one of: %s", bare,
+			bare, names(found))
 	case dev != "":
 		return none, fmt.Errorf("no address %s on %s; %s", bare, dev, linkLocals(all))
 	}
@@ -76,7 +79,8 @@ func linkLocals(all []wire.Interface) string {
 func linkTo(all []wire.Interface, addr, tgDev string, sharedWithSSH bool) (wire.Interface, error) {
 	var found []wire.Interface
 	for _, i := range all {
-		able := slices.ContainsFunc(i.LinkLocal, func(a string) bool { ip, err := netip.ParseAddr(a); return err == nil && onOneLink(ip) })
+		able := slices.ContainsFunc(i.LinkLocal,
+			func(a string) bool { ip, err := netip.ParseAddr(a); return err == nil && onOneLink(ip) })
 		switch {
 		case !able || i.Loopback:
 		case i.Name == tgDev:
@@ -89,18 +93,22 @@ func linkTo(all []wire.Interface, addr, tgDev string, sharedWithSSH bool) (wire.
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return wire.Interface{}, fmt.Errorf("several interfaces with link-local addresses, and %s holds on one link alone: "+
-			"name the one on that link with --tg-dev: %s", addr, names(found))
+		return wire.Interface{},
+			fmt.Errorf("several interfaces with link-local addresses, and %s holds on one link alone: "+
+				"name the one on that link with --tg-dev: %s", addr, names(found))
 	case tgDev != "":
-		return wire.Interface{}, fmt.Errorf("no link-local address on %s, by which %s would be reached: set it up, and IPv6 on "+
-			"(sysctl net/ipv6/conf/%s/disable_ipv6)", tgDev, addr, plaintext.Word(tgDev))
+		return wire.Interface{},
+			fmt.Errorf("no link-local address on %s, by which %s would be reached: set it up, and IPv6 on "+
+				"(sysctl net/ipv6/conf/%s/disable_ipv6)", tgDev, addr, plaintext.Word(tgDev))
 	}
-	return wire.Interface{}, fmt.Errorf("no interface that is up with a link-local address, by which %s would be reached; "+
-		"the interfaces are: %s", addr, names(all))
+	return wire.Interface{},
+		fmt.Errorf("no interface that is up with a link-local address, by which %s would be reached; "+
+			"the interfaces are: %s", addr, names(all))
 }
 
 // pathOf is the interface by which the TG reaches the SUT's address on interface i.
-func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interface, tgDev string) (t wire.Interface, err error) {
+func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interface, tgDev string) (t wire.Interface,
+	err error) {
 	all, err := interfacesOf(ctx, tg)
 	if err != nil {
 		return t, err
@@ -127,14 +135,17 @@ func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interfa
 		return t, o.neverLeaves(tg, i)
 	}
 	if tgDev != "" && !t.StandsOn(tgDev) {
-		return t, inputErrorf("%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)",
+		return t, inputErrorf(
+			"%s reaches %s by %s, not by %s: give %s an address in the same network, or a route (ip route get %s)",
 			tg.Spec.Name, o.Addr, route.Dev, tgDev, tgDev, plaintext.Word(o.Addr))
 	}
 	return t, nil
 }
 
 func (o *Options) neverLeaves(tg *host.Host, i wire.Interface) error {
-	return inputErrorf("%s itself has the address %s: packets to it never leave the machine by %s: put one of the ports into its own network namespace (ip netns add NAME, ip link set DEV netns NAME), or leave out --dev and --addr to measure loopback",
+	return inputErrorf("%s itself has the address %s: packets to it never leave the machine by %s: put one of "+
+		"the ports into its own network namespace (ip netns add NAME, ip link set DEV netns NAME), or leave out "+
+		"--dev and --addr to measure loopback",
 		tg.Spec.Name, o.Addr, i.Name)
 }
 

@@ -54,7 +54,8 @@ func TestLinkOf(t *testing.T) {
 		}
 	}
 	all[0].SSH = "ssh uses eth0"
-	if i, err := linkTo([]wire.Interface{all[0], {Name: "eth3", Up: true, LinkLocal: []string{"fe80::3"}}}, "fe80::5", "", false); err != nil || i.Name != "eth3" {
+	if i, err := linkTo([]wire.Interface{all[0], {Name: "eth3", Up: true, LinkLocal: []string{"fe80::3"}}}, "fe80::5",
+		"", false); err != nil || i.Name != "eth3" {
 		t.Errorf("the one that ssh does not need: %q, %v", i.Name, err)
 	}
 }
@@ -100,7 +101,8 @@ func withoutIPv4(t *testing.T, e veth.End) {
 			b := []byte{unix.AF_INET, byte(a.Prefix.Bits()), 0, 0}
 			b = binary.NativeEndian.AppendUint32(b, uint32(a.Index))
 			b = append(b, 8, 0, unix.IFA_LOCAL, 0)
-			m := netlink.Message{Header: netlink.Header{Type: unix.RTM_DELADDR, Flags: netlink.Request | netlink.Acknowledge}, Data: append(b, ip.AsSlice()...)}
+			m := netlink.Message{Header: netlink.Header{Type: unix.RTM_DELADDR,
+				Flags: netlink.Request | netlink.Acknowledge}, Data: append(b, ip.AsSlice()...)}
 			if _, err := c.Execute(m); err != nil {
 				return err
 			}
@@ -141,7 +143,8 @@ func TestIntegrationIPv6Only(t *testing.T) {
 	r.bounded(1 << 20)
 	withoutIPv4(t, r.pair.TG)
 	err := r.Runner.Opt.FindPath(t.Context(), r.sut, r.tg, "", r.pair.SUT.Dev, "", false)
-	if fix := fault.Fix(err); err == nil || !strings.Contains(fix, "--ipv6") || !strings.Contains(fix, "no IPv4 address, but IPv6 on "+r.pair.TG.Dev) {
+	if fix := fault.Fix(err); err == nil || !strings.Contains(fix, "--ipv6") ||
+		!strings.Contains(fix, "no IPv4 address, but IPv6 on "+r.pair.TG.Dev) {
 		t.Errorf("of the TG: %v; fix: %s", err, fix)
 	}
 	withoutIPv4(t, r.pair.SUT)

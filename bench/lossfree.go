@@ -33,7 +33,8 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 	if err := e.start(p); err != nil {
 		return nil, err
 	}
-	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true, Missing: p.missing}
+	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true,
+		Missing: p.missing}
 	if e.Dir != "" {
 		if play.Journal, err = results.Create(e.Dir, p.head); err != nil {
 			return nil, &FolderError{err}
@@ -99,7 +100,8 @@ func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
 	lost := r.SUT.Packets.LostShare()
 	switch {
 	case r.Verdict != results.OK:
-		return t, &fault.Error{Op: fmt.Sprintf("trial %d of the search, %s, is %s, so its loss is unknown: %s", n, asked, r.Verdict, r.Reason), How: r.Fix}
+		return t, &fault.Error{Op: fmt.Sprintf("trial %d of the search, %s, is %s, so its loss is unknown: %s", n,
+			asked, r.Verdict, r.Reason), How: r.Fix}
 	case lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil:
 		return t, fmt.Errorf("trial %d of the search, %s, does not say what was sent, received and lost", n, asked)
 	}
@@ -122,5 +124,6 @@ func (t *Trial) text(passed bool) string {
 	if t.Got > t.Sent {
 		early = " (with what was on its way when the window began)"
 	}
-	return fmt.Sprintf("%s: sent %.1f, received %.1f kpps%s, lost %.4f %%: %s", asked, t.Sent/1e3, t.Got/1e3, early, 100*t.Loss, how)
+	return fmt.Sprintf("%s: sent %.1f, received %.1f kpps%s, lost %.4f %%: %s", asked, t.Sent/1e3, t.Got/1e3, early,
+		100*t.Loss, how)
 }

@@ -18,7 +18,8 @@ func searches(p matrix.Run) bool { return p.Cell.LossFree && !p.Warmup && !p.Cal
 
 // newLossSearch looks for a cell's.
 func newLossSearch(l matrix.LossFree, c results.Cell) *LossSearch {
-	return &LossSearch{MaxLoss: l.Limit, Resolution: l.Resolution, Confirm: l.Confirm, MostTrials: l.Trials, Least: LeastRate(c)}
+	return &LossSearch{MaxLoss: l.Limit, Resolution: l.Resolution, Confirm: l.Confirm, MostTrials: l.Trials,
+		Least: LeastRate(c)}
 }
 
 // search makes one run of a cell that looks for its rate: trials at one rate after another, of
@@ -48,7 +49,8 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 		}
 		trials = append(trials, rec)
 		if cause := context.Cause(ctx); cause != nil {
-			return rec, trials, fmt.Errorf("stopped in the search of %s, after %d trials: %w", p.Cell.ID, len(trials), cause)
+			return rec, trials, fmt.Errorf("stopped in the search of %s, after %d trials: %w", p.Cell.ID, len(trials),
+				cause)
 		}
 		if err := s.Runner.revive(ctx); err != nil {
 			return rec, trials, err
@@ -95,7 +97,8 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	rec.LossFree = &found
 	switch {
 	case failed != nil && rec.Verdict == results.OK:
-		rec.Fail(results.ByProof, failed.Error(), "look at the run's counters and warnings, and at the other trials in the journal")
+		rec.Fail(results.ByProof, failed.Error(),
+			"look at the run's counters and warnings, and at the other trials in the journal")
 		return
 	case failed != nil: // its verdict says what it is, and whether it is made again
 		rec.Reason = failed.Error()
@@ -112,17 +115,23 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 func (s *LossSearch) unfound(f results.LossFree, short bool) (reason, fix string) {
 	switch {
 	case s.late:
-		return fmt.Sprintf("the time was up after %s of the search (%d inconclusive): %s", counted(f.Trials, "trial", "trials"), f.Inconclusive, came(f)),
+		return fmt.Sprintf("the time was up after %s of the search (%d inconclusive): %s",
+				counted(f.Trials, "trial", "trials"), f.Inconclusive, came(f)),
 			"give it more time, raise loss_free.resolution, or lower loss_free.confirm"
 	case f.PacketsPerS == 0 && f.FailedAt > 0:
-		return fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials failed at %.0f packets/s", 100*f.MaxLoss, f.Trials, f.FailedAt),
-			"allow some loss (loss_free: {limit: 0.1%}), give the receiver a larger buffer (rcvbuf), or look at the trials in the journal"
+		return fmt.Sprintf("no rate was found at which no more than %.3g %% are lost: the lowest of %d trials "+
+				"failed at %.0f packets/s", 100*f.MaxLoss, f.Trials, f.FailedAt),
+			"allow some loss (loss_free: {limit: 0.1%}), give the receiver a larger buffer (rcvbuf), or look at " +
+				"the trials in the journal"
 	case short:
-		return fmt.Sprintf("the search ended after %s, with none left for a run at the rate that was found: %s", counted(f.Trials, "trial", "trials"), came(f)),
+		return fmt.Sprintf("the search ended after %s, with none left for a run at the rate that was found: %s",
+				counted(f.Trials, "trial", "trials"), came(f)),
 			"raise loss_free.trials"
 	case f.GivenUp:
-		return fmt.Sprintf("the search gave up after %s (%d inconclusive): %s", counted(f.Trials, "trial", "trials"), f.Inconclusive, came(f)),
-			"raise loss_free.trials or loss_free.resolution, lower loss_free.confirm, or allow some loss (loss_free.limit)"
+		return fmt.Sprintf("the search gave up after %s (%d inconclusive): %s", counted(f.Trials, "trial", "trials"),
+				f.Inconclusive, came(f)),
+			"raise loss_free.trials or loss_free.resolution, lower loss_free.confirm, or allow some loss " +
+				"(loss_free.limit)"
 	}
 	return "", ""
 }

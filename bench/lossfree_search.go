@@ -13,8 +13,10 @@ import (
 // of RFC 2544, section 26.1: as fast as it can be, then between what passed and what did not. It
 // says which rate to try next, and is told what became of it.
 type LossSearch struct {
-	MaxLoss    float64 // share of the sent packets
-	Resolution float64 // how near to each other the highest rate that passed and the lowest that failed are at the end, as a share
+	MaxLoss float64 // share of the sent packets
+	// how near to each other the highest rate that passed and the lowest that failed are at the
+	// end, as a share
+	Resolution float64
 	Confirm    int     // so many times in a row the rate that is told has passed
 	Least      float64 // packets a second below which it is not looked for
 	MostTrials int     // after which it is given up
@@ -146,7 +148,8 @@ func (s *LossSearch) Add(t Trial) {
 	}
 	if t.Asked == 0 {
 		count(&s.free)
-		s.ceiling, s.slowest, s.free.rate = max(s.ceiling, t.Sent), min(cmp.Or(s.slowest, t.Sent), t.Sent), cmp.Or(t.Got, t.Sent)
+		s.ceiling, s.slowest, s.free.rate = max(s.ceiling, t.Sent), min(cmp.Or(s.slowest, t.Sent), t.Sent),
+			cmp.Or(t.Got, t.Sent)
 		return
 	}
 	i := slices.IndexFunc(s.tried, func(r triedRate) bool { return r.rate == t.Asked })

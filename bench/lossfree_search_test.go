@@ -73,13 +73,15 @@ func TestLossSearch(t *testing.T) {
 		s := newSearch()
 		s.MaxLoss = x.maxLoss
 		got := search(&x.path, s)
-		if got.PacketsPerS < x.least-1e-6 || got.PacketsPerS > x.most+1e-6 || got.BySender != x.bySender || got.GivenUp {
+		if got.PacketsPerS < x.least-1e-6 || got.PacketsPerS > x.most+1e-6 || got.BySender != x.bySender ||
+			got.GivenUp {
 			t.Errorf("%s: %+v, want %g..%g", name, got, x.least, x.most)
 		}
 		if got.PacketsPerS > 0 && got.Passed < 10 {
 			t.Errorf("%s: passed %d times", name, got.Passed)
 		}
-		if !x.bySender && got.PacketsPerS > 0 && !(got.FailedAt > got.PacketsPerS && got.FailedAt <= got.PacketsPerS*1.02+1e-6) {
+		if !x.bySender && got.PacketsPerS > 0 && !(got.FailedAt > got.PacketsPerS &&
+			got.FailedAt <= got.PacketsPerS*1.02+1e-6) {
 			t.Errorf("%s: %g passed, %g failed", name, got.PacketsPerS, got.FailedAt)
 		}
 		if got.Trials > 60 {
@@ -90,7 +92,8 @@ func TestLossSearch(t *testing.T) {
 
 // What is told is what was really sent, at the least, and no more than was asked for.
 func TestLossSearchTellsWhatWasSent(t *testing.T) {
-	for name, x := range map[string]struct{ least, most float64 }{"a little less": {.992, .998}, "about as much": {.995, 1.004}, "more": {1.001, 1.003}} {
+	for name, x := range map[string]struct{ least, most float64 }{"a little less": {.992, .998},
+		"about as much": {.995, 1.004}, "more": {1.001, 1.003}} {
 		p, s, n := &path{sender: 1e6, limit: 4e5}, newSearch(), 0
 		for rate, more := s.Next(); more; rate, more = s.Next() {
 			share := x.most
@@ -102,7 +105,8 @@ func TestLossSearchTellsWhatWasSent(t *testing.T) {
 			s.Add(try)
 		}
 		passed, failed := s.edges()
-		if f := s.Found(); math.Abs(f.PacketsPerS-passed*min(1, x.least)) > 1e-6 || f.FailedAt != failed || f.GivenUp || s.apart(passed, failed) {
+		if f := s.Found(); math.Abs(f.PacketsPerS-passed*min(1, x.least)) > 1e-6 || f.FailedAt != failed ||
+			f.GivenUp || s.apart(passed, failed) {
 			t.Errorf("%s: %+v, the paces %g and %g", name, f, passed, failed)
 		}
 	}
@@ -121,7 +125,8 @@ func TestLossSearchOfNearlyAll(t *testing.T) {
 			s.Add(x)
 		}
 		f := s.Found()
-		if f.PacketsPerS < 1e6/1.02-1e-6 || f.PacketsPerS >= 1e6 || f.FailedAt != 1e6 || f.Passed != s.Confirm || f.GivenUp || f.Trials > s.Confirm+2 {
+		if f.PacketsPerS < 1e6/1.02-1e-6 || f.PacketsPerS >= 1e6 || f.FailedAt != 1e6 || f.Passed != s.Confirm ||
+			f.GivenUp || f.Trials > s.Confirm+2 {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
@@ -141,7 +146,8 @@ func TestLossSearchOfChance(t *testing.T) {
 		p := &path{sender: 1e6, limit: 4e5, flaky: 0.7, r: r}
 		s := newSearch()
 		got := search(p, s)
-		if at := s.at(got.PacketsPerS); got.GivenUp || at.failed != 0 || at.passed != 10 || got.PacketsPerS < 0.5*p.limit || got.PacketsPerS > p.limit {
+		if at := s.at(got.PacketsPerS); got.GivenUp || at.failed != 0 || at.passed != 10 ||
+			got.PacketsPerS < 0.5*p.limit || got.PacketsPerS > p.limit {
 			t.Fatalf("%+v, %+v", got, at)
 		}
 	}
@@ -150,7 +156,8 @@ func TestLossSearchOfChance(t *testing.T) {
 // A sender that cannot keep a pace has not passed it.
 func TestLossSearchOfSlowSender(t *testing.T) {
 	s := newSearch()
-	if s.Passes(Trial{Asked: 1e5, Sent: 0.98e5}) || !s.Passes(Trial{Asked: 1e5, Sent: 0.995e5}) || s.Passes(Trial{Asked: 1e5, Sent: 1e5, Loss: 1e-9}) {
+	if s.Passes(Trial{Asked: 1e5, Sent: 0.98e5}) || !s.Passes(Trial{Asked: 1e5, Sent: 0.995e5}) ||
+		s.Passes(Trial{Asked: 1e5, Sent: 1e5, Loss: 1e-9}) {
 		t.Error("a pace that was missed, or a loss, passes")
 	}
 	// As fast as it can be it loses much; paced it is slower than what the receiver takes.
@@ -202,7 +209,8 @@ func TestLossSearchEndsAtItsRate(t *testing.T) {
 				continue
 			}
 			found := s.Found()
-			if !last || !s.Passes(x) || found.PacketsPerS == 0 || latest != found.PacketsPerS && !(latest == 0 && found.BySender) {
+			if !last || !s.Passes(x) || found.PacketsPerS == 0 || latest != found.PacketsPerS &&
+				!(latest == 0 && found.BySender) {
 				t.Fatalf("limit %g: last %v, %+v, %+v", p.limit, last, x, found)
 			}
 			break
@@ -212,7 +220,8 @@ func TestLossSearchEndsAtItsRate(t *testing.T) {
 
 // How many trials a search usually takes is what a plan's time is estimated by.
 func TestLossSearchTakesAsUsual(t *testing.T) {
-	for _, l := range []matrix.LossFree{matrix.DefaultLossFree(), {Resolution: .2, Confirm: 3, Trials: 60}, {Resolution: .5, Confirm: 1, Trials: 60}} {
+	for _, l := range []matrix.LossFree{matrix.DefaultLossFree(), {Resolution: .2, Confirm: 3, Trials: 60},
+		{Resolution: .5, Confirm: 1, Trials: 60}} {
 		for _, limit := range []float64{1e5, 4e5, 9.9e5} {
 			s := newLossSearch(l, results.Cell{RX: "udp", TX: "udp", MessageBytes: 64})
 			got := search(&path{sender: 1e6, limit: limit}, s).Trials
@@ -227,7 +236,8 @@ func TestLossSearchTakesAsUsual(t *testing.T) {
 func TestLossSearchTakes(t *testing.T) {
 	rec := func(v results.Verdict, sent, got uint64) *results.Record {
 		r := packetRun(sent, got, 0, nil, nil)
-		r.Verdict, r.SUT.PacketsPerS, r.TG.PacketsPerS, r.SUT.Packets.Lost = v, new(float64(got)), new(float64(sent)), new(sent-got)
+		r.Verdict, r.SUT.PacketsPerS, r.TG.PacketsPerS, r.SUT.Packets.Lost = v, new(float64(got)), new(float64(sent)),
+			new(sent-got)
 		return r
 	}
 	s, spoilt := newSearch(), 0
@@ -277,9 +287,13 @@ func TestConclude(t *testing.T) {
 		v    results.Verdict
 		want string
 	}{{nothing, results.Invalid, "no rate was found"}, {gaveUp, results.Invalid, "gave up after 5 trials"},
-		{late, results.Invalid, "the time was up after 1 trial of the search (0 inconclusive): no rate passed, and 1000000 packets/s failed"},
-		{slow, results.Invalid, "300000 packets/s passed 2 times, as fast as the sender can"}, {silent, results.Invalid, "(1 inconclusive): none of them said what was lost"}, {found, results.OK, ""}} {
-		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil || x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) || (x.v != results.OK) != (x.r.Fix != "") {
+		{late, results.Invalid, "the time was up after 1 trial of the search (0 inconclusive): no rate passed, " +
+			"and 1000000 packets/s failed"},
+		{slow, results.Invalid, "300000 packets/s passed 2 times, as fast as the sender can"},
+		{silent, results.Invalid, "(1 inconclusive): none of them said what was lost"}, {found, results.OK, ""}} {
+		if x.r.Verdict != x.v || x.r.Warmup || x.r.Tries() || x.r.Flags[0] != "x" || x.r.LossFree == nil ||
+			x.r.LossFree.Check() != nil || !strings.Contains(x.r.Reason, x.want) ||
+			(x.v != results.OK) != (x.r.Fix != "") {
 			t.Errorf("%s: %s (%s), %+v, %q", x.r.Verdict, x.r.Reason, x.r.Fix, x.r.LossFree, x.r.Flags)
 		}
 	}
@@ -297,15 +311,20 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 	}{
 		"a failed one": {func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "the agent is gone" }, 4e5,
 			results.Failed, "", "trial 2 of the search, at 400000 packets/s", "the agent is gone"},
-		"one that was spoilt": {func(r *results.Record) { r.Fail(results.ByEnvironment, "other work took 3 cores", "stop it") }, 4e5,
-			results.Invalid, results.ByEnvironment, "trial 2 of the search, at 400000 packets/s", "other work took 3 cores"},
+		"one that was spoilt": {func(r *results.Record) {
+			r.Fail(results.ByEnvironment, "other work took 3 cores",
+				"stop it")
+		}, 4e5,
+			results.Invalid, results.ByEnvironment, "trial 2 of the search, at 400000 packets/s",
+			"other work took 3 cores"},
 		"one that does not tell its loss": {func(r *results.Record) { r.SUT.Packets.Lost = nil }, 0,
 			results.Invalid, results.ByProof, "trial 2 of the search, as fast as possible", "lost"},
 	} {
 		s, spoilt := newSearch(), mostInvalid
 		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
 		r := packetRun(100, 100, 0, nil, nil)
-		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial}, new(uint64(0)), new(4e5), new(4e5)
+		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial},
+			new(uint64(0)), new(4e5), new(4e5)
 		x.change(r)
 		over, err := s.take(x.rate, r, &spoilt)
 		if !over || err == nil {
@@ -313,7 +332,8 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 			continue
 		}
 		(&Session{}).conclude(s, r, err)
-		if r.Verdict != x.verdict || r.FailedGate() != x.gate || r.Warmup || r.Tries() || !strings.HasPrefix(r.Reason, x.reason) || !strings.Contains(r.Reason, x.more) {
+		if r.Verdict != x.verdict || r.FailedGate() != x.gate || r.Warmup || r.Tries() ||
+			!strings.HasPrefix(r.Reason, x.reason) || !strings.Contains(r.Reason, x.more) {
 			t.Errorf("%s: %s by %q: %s", name, r.Verdict, r.FailedGate(), r.Reason)
 		}
 		if f := r.LossFree; !f.GivenUp || f.Trials != 2 || f.Inconclusive != 1 || f.Check() != nil {
@@ -355,15 +375,18 @@ func TestConcludeAtAnotherRate(t *testing.T) {
 	if f := s.Found(); f.GivenUp || f.PacketsPerS != 4e5 {
 		t.Fatalf("the trials are enough for a rate: %+v", f)
 	}
-	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp || !strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
+	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp ||
+		!strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
 		t.Errorf("%s, %q, %+v at %d", r.Verdict, r.Reason, r.LossFree, r.Cell.PaceBitsPS)
 	}
 }
 
 // A trial that is invalid ends the search with what to do about it.
 func TestTrialThatIsInvalid(t *testing.T) {
-	_, err := trialOf(2, 1000, []results.Record{{Verdict: results.Invalid, Reason: "SUT: foreign load", Fix: "end other work"}})
-	if err == nil || err.Error() != "trial 2 of the search, at 1000 packets/s, is invalid, so its loss is unknown: SUT: foreign load" || fault.Fix(err) != "end other work" {
+	_, err := trialOf(2, 1000, []results.Record{{Verdict: results.Invalid, Reason: "SUT: foreign load",
+		Fix: "end other work"}})
+	if err == nil || err.Error() != "trial 2 of the search, at 1000 packets/s, is invalid, so its loss is "+
+		"unknown: SUT: foreign load" || fault.Fix(err) != "end other work" {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 }

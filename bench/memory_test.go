@@ -32,7 +32,8 @@ func beFatAgent() {
 		var result any = struct{}{}
 		switch req.Op {
 		case wire.OpHello:
-			result = wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(), NetNS: "4:1", OnlineCPUs: []int{0}}
+			result = wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(),
+				NetNS: "4:1", OnlineCPUs: []int{0}}
 		case wire.OpFinish:
 			result = []string{}
 		case wire.OpClock:
@@ -60,7 +61,8 @@ func fatEnd(sch wire.Schedule) wire.EndResult {
 	gbps := float64(*end.Host.Bytes) * 8 / 1e9 / seconds
 	end.Host.DurationS, end.Host.ThroughputGbps = &seconds, &gbps
 	for i := range 1000 {
-		end.Host.Metrics = append(end.Host.Metrics, results.Metric{Name: fmt.Sprint("probe_latency_bucket_", i), Unit: "1", Value: float64(i), Source: "eBPF"})
+		end.Host.Metrics = append(end.Host.Metrics, results.Metric{Name: fmt.Sprint("probe_latency_bucket_", i),
+			Unit: "1", Value: float64(i), Source: "eBPF"})
 	}
 	s := results.Series{Name: "flow_bytes", Unit: "bytes"}
 	for i := range 2000 {
@@ -100,7 +102,8 @@ func TestMemoryOfALongSession(t *testing.T) {
 		}
 	}}
 	s := &Session{Journal: w, Progress: progress, Enough: NewAdaptive(matrix.Adaptive{Min: last + 1}),
-		Runner: &Runner{SUT: ends[0], TG: ends[1], Session: "s", Opt: Options{Duration: time.Second, Addr: "127.0.0.1"}}}
+		Runner: &Runner{SUT: ends[0], TG: ends[1], Session: "s", Opt: Options{Duration: time.Second,
+			Addr: "127.0.0.1"}}}
 	recs, err := s.Play(t.Context(), matrix.Interleave([]results.Cell{c}, last+1, false, 1))
 	if err != nil || len(recs) != last+1 || recs[last].Verdict != results.OK {
 		t.Fatalf("%d records, %v, the last %+v", len(recs), err, recs[len(recs)-1])

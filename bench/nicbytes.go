@@ -43,7 +43,8 @@ func openWitness(sut, tg *host.Host, o *Options) (w *nicWitness, err error) {
 
 func openNIC(h *host.Host, dev string) (d *nic.Device, err error) {
 	if h.Spec.Kind != "netns" {
-		return nil, inputErrorf("host %s: the NIC's own counters are read in a namespace of this machine: netns:NAME", h.Spec.Name)
+		return nil, inputErrorf("host %s: the NIC's own counters are read in a namespace of this machine: netns:NAME",
+			h.Spec.Name)
 	}
 	ns, err := veth.OpenNetns(h.Spec.Netns)
 	if err != nil {
@@ -76,7 +77,8 @@ func (w *nicWitness) around() func(*results.Record) {
 		add := func(h *results.Host, dev, name, prefix, suffix string, from, to map[string]uint64) {
 			n, ok := grown(from, to, prefix, suffix)
 			if ok {
-				h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: "bytes", Value: float64(n), Source: "ethtool -S " + dev + ", whole run"})
+				h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: "bytes", Value: float64(n),
+					Source: "ethtool -S " + dev + ", whole run"})
 			}
 		}
 		add(&rec.SUT, w.sut.Name, NICProviderBytes, "rx", "_provider_bytes", rx, rx2)
@@ -96,7 +98,8 @@ func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
 func grown(from, to map[string]uint64, prefix, suffix string) (n uint64, ok bool) {
 	for name, v := range to {
 		queue, is := strings.CutPrefix(name, prefix)
-		if queue, is2 := strings.CutSuffix(queue, suffix); is && is2 && queue != "" && strings.Trim(queue, "0123456789") == "" {
+		if queue, is2 := strings.CutSuffix(queue, suffix); is && is2 && queue != "" &&
+			strings.Trim(queue, "0123456789") == "" {
 			if v < from[name] {
 				return 0, false
 			}

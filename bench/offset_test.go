@@ -16,7 +16,8 @@ import (
 // than both offsets are known, on one they have one clock, unless a time namespace gives them two.
 func TestClocksOfDelivery(t *testing.T) {
 	at := func(boot string, offset, uncertain int64) *host.Host {
-		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}, OffsetNs: offset, UncertaintyNs: uncertain}
+		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}, OffsetNs: offset,
+			UncertaintyNs: uncertain}
 	}
 	for name, x := range map[string]struct {
 		tg          *host.Host
@@ -29,9 +30,12 @@ func TestClocksOfDelivery(t *testing.T) {
 	} {
 		r := &Runner{SUT: at("a", 1_000_000, 30_000), TG: x.tg}
 		var rec results.Record
-		out := outcome{sut: wire.EndResult{Verdict: results.OK, Host: results.Host{Delivery: &results.Delivery{Times: results.Times{Count: 1}, ClockUs: new(.001)}}}, tg: wire.EndResult{Verdict: results.OK}}
+		out := outcome{sut: wire.EndResult{Verdict: results.OK,
+			Host: results.Host{Delivery: &results.Delivery{Times: results.Times{Count: 1}, ClockUs: new(.001)}}},
+			tg: wire.EndResult{Verdict: results.OK}}
 		was := int64(2e6) // by the controller's clock, which no delivery time has in it
-		out.clockUs = new(r.clockUs(host.Drift{MovedNs: was, WithinNs: 40_000}, host.Drift{MovedNs: was + int64(x.moved*1e3), WithinNs: 50_000}))
+		out.clockUs = new(r.clockUs(host.Drift{MovedNs: was, WithinNs: 40_000},
+			host.Drift{MovedNs: was + int64(x.moved*1e3), WithinNs: 50_000}))
 		r.fill(&rec, out)
 		if d := rec.SUT.Delivery; d == nil || d.ClockUs == nil || *d.ClockUs != x.want {
 			t.Errorf("%s: %+v, want %g us, whatever the agent says", name, d, x.want)

@@ -26,13 +26,16 @@ func TestOutcome(t *testing.T) {
 		j    results.Journal
 		want Outcome
 	}{
-		"nothing":         {j(), Outcome{}},
-		"good":            {j(run(a, 0, results.OK, 1), run(b, 0, results.Unsupported, 0), warmup), Outcome{}},
-		"each":            {j(run(a, 0, results.Failed, 0), run(a, 1, results.Invalid, 1), run(b, 0, results.Failed, 0)), Outcome{Failed: 2, Invalid: 1}},
-		"made again":      {j(run(a, 0, results.Failed, 0), run(a, 1, results.OK, 1), run(a, 0, results.OK, 1)), Outcome{}},
-		"failed again":    {j(run(a, 0, results.Failed, 0), run(a, 0, results.Failed, 0)), Outcome{Failed: 1}},
-		"replaced":        {j(spoilt(a, 0), spoilt(a, 0), run(a, 0, results.OK, 1)), Outcome{}},
-		"spoilt":          {j(spoilt(a, 0), spoilt(a, 0), spoilt(a, 0), run(a, 1, results.OK, 1)), Outcome{Invalid: 1, Spoilt: 1}},
+		"nothing": {j(), Outcome{}},
+		"good":    {j(run(a, 0, results.OK, 1), run(b, 0, results.Unsupported, 0), warmup), Outcome{}},
+		"each": {j(run(a, 0, results.Failed, 0), run(a, 1, results.Invalid, 1),
+			run(b, 0, results.Failed, 0)), Outcome{Failed: 2, Invalid: 1}},
+		"made again": {j(run(a, 0, results.Failed, 0), run(a, 1, results.OK, 1), run(a, 0, results.OK, 1)),
+			Outcome{}},
+		"failed again": {j(run(a, 0, results.Failed, 0), run(a, 0, results.Failed, 0)), Outcome{Failed: 1}},
+		"replaced":     {j(spoilt(a, 0), spoilt(a, 0), run(a, 0, results.OK, 1)), Outcome{}},
+		"spoilt": {j(spoilt(a, 0), spoilt(a, 0), spoilt(a, 0), run(a, 1, results.OK, 1)),
+			Outcome{Invalid: 1, Spoilt: 1}},
 		"invalid at last": {j(run(a, 0, results.Failed, 0), run(a, 0, results.Invalid, 1)), Outcome{Invalid: 1}},
 	} {
 		if got := OutcomeOf(x.j); got != x.want || got.Good() != (x.want == Outcome{}) {
@@ -51,7 +54,8 @@ func TestOutcome(t *testing.T) {
 	}
 
 	// A demo is also for a machine that has other work.
-	for o, good := range map[Outcome]bool{{Invalid: 2, Spoilt: 2}: true, {Invalid: 2, Spoilt: 1}: false, {Invalid: 3, Spoilt: 2, Expected: 1}: true, {Invalid: 2, Expected: 2}: true} {
+	for o, good := range map[Outcome]bool{{Invalid: 2, Spoilt: 2}: true, {Invalid: 2, Spoilt: 1}: false,
+		{Invalid: 3, Spoilt: 2, Expected: 1}: true, {Invalid: 2, Expected: 2}: true} {
 		if o.AsDemo().Good() != good || o.Good() {
 			t.Errorf("%+v: good %v", o, !good)
 		}

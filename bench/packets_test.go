@@ -60,23 +60,39 @@ func TestMarkPackets(t *testing.T) {
 
 		oneNamespace bool
 	}{
-		"all came":                         {packetRun(100, 100, 0, nil, nil), 0, 0, "", true, false},
-		"all came, others were lost":       {packetRun(100, 100, 0, counts("udp_no_ports", 7.), nil), 0, 0, "", true, false},
-		"lost at the socket":               {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
-		"one came twice":                   {packetRun(100, 61, 1, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "", true, false},
-		"at both ends":                     {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), counts("qdisc_drops", 10.)), 40, 0, "", true, false},
-		"in between":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), 40, 10, "40 packets were lost; no counter shows where 10 of them went", true, false},
-		"others too":                       {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil), 40, -5, "40 packets were lost, but counters show 5 more", true, false},
-		"told by both ends of a veth":      {packetRun(100, 60, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 40, 0, "", true, false},
-		"told by two machines":             {packetRun(100, 20, 0, counts("softnet_dropped", 40.), counts("tx_dropped", 40.)), 80, 0, "", false, false},
-		"in one namespace":                 {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), counts("udp_rcvbuf_errors", 40.)), 40, 0, "", true, true},
-		"of several in one":                {super(packetRun(100, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 64, unknown, "", true, false},
-		"more than they can have been":     {super(packetRun(1000, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 964, unknown, "964 packets were lost; no counter shows where at least 836 of them went", true, false},
-		"fewer than there were at least":   {super(packetRun(100, 99, 0, counts("udp_rcvbuf_errors", 2.), nil), 64), 1, unknown, "1 packets were lost, but counters show at least 1 more", true, false},
-		"GSO's, one by one at the socket":  {gso(packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), false), 40, 10, "40 packets were lost; no counter shows where 10 of them went", true, false},
-		"GSO's, together in the qdisc":     {gso(packetRun(100, 36, 0, nil, counts("qdisc_drops", 2.)), true), 64, unknown, "", true, false},
-		"GSO's, together on the link":      {gso(packetRun(100, 36, 0, nil, counts("tx_dropped", 2.)), false), 64, unknown, "", true, false},
-		"GSO's, split on the link":         {gso(packetRun(100, 36, 0, nil, counts("tx_dropped", 2.)), true), 64, 62, "64 packets were lost; no counter shows where 62", true, false},
+		"all came": {packetRun(100, 100, 0, nil, nil), 0, 0, "", true, false},
+		"all came, others were lost": {packetRun(100, 100, 0, counts("udp_no_ports", 7.), nil), 0, 0, "", true,
+			false},
+		"lost at the socket": {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "",
+			true, false},
+		"one came twice": {packetRun(100, 61, 1, counts("udp_rcvbuf_errors", 40.), nil), 40, 0, "",
+			true, false},
+		"at both ends": {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.),
+			counts("qdisc_drops", 10.)), 40, 0, "", true, false},
+		"in between": {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), 40, 10,
+			"40 packets were lost; no counter shows where 10 of them went", true, false},
+		"others too": {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil), 40, -5,
+			"40 packets were lost, but counters show 5 more", true, false},
+		"told by both ends of a veth": {packetRun(100, 60, 0, counts("softnet_dropped", 40.),
+			counts("tx_dropped", 40.)), 40, 0, "", true, false},
+		"told by two machines": {packetRun(100, 20, 0, counts("softnet_dropped", 40.),
+			counts("tx_dropped", 40.)), 80, 0, "", false, false},
+		"in one namespace": {packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 40.),
+			counts("udp_rcvbuf_errors", 40.)), 40, 0, "", true, true},
+		"of several in one": {super(packetRun(100, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64),
+			64, unknown, "", true, false},
+		"more than they can have been": {super(packetRun(1000, 36, 0, counts("udp_rcvbuf_errors", 2.), nil), 64),
+			964, unknown, "964 packets were lost; no counter shows where at least 836 of them went", true, false},
+		"fewer than there were at least": {super(packetRun(100, 99, 0, counts("udp_rcvbuf_errors", 2.), nil), 64),
+			1, unknown, "1 packets were lost, but counters show at least 1 more", true, false},
+		"GSO's, one by one at the socket": {gso(packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 30.), nil), false),
+			40, 10, "40 packets were lost; no counter shows where 10 of them went", true, false},
+		"GSO's, together in the qdisc": {gso(packetRun(100, 36, 0, nil, counts("qdisc_drops", 2.)), true), 64,
+			unknown, "", true, false},
+		"GSO's, together on the link": {gso(packetRun(100, 36, 0, nil, counts("tx_dropped", 2.)), false), 64,
+			unknown, "", true, false},
+		"GSO's, split on the link": {gso(packetRun(100, 36, 0, nil, counts("tx_dropped", 2.)), true), 64, 62,
+			"64 packets were lost; no counter shows where 62", true, false},
 		"what two ends say does not agree": {packetRun(100, 101, 0, nil, nil), 0, 0, "", true, false},
 	} {
 		r := x.rec
@@ -88,30 +104,44 @@ func TestMarkPackets(t *testing.T) {
 			continue
 		}
 		p := r.SUT.Packets
-		if p.Lost == nil || *p.Lost != x.lost || (p.Unaccounted == nil) != math.IsNaN(x.left) || p.Unaccounted != nil && *p.Unaccounted != x.left {
+		if p.Lost == nil || *p.Lost != x.lost || (p.Unaccounted == nil) != math.IsNaN(x.left) ||
+			p.Unaccounted != nil && *p.Unaccounted != x.left {
 			b, _ := json.Marshal(p)
 			t.Errorf("%s: %s, want %d lost and %g unaccounted", name, b, x.lost, x.left)
 			continue
 		}
 		flagged := slices.Contains(r.Flags, results.FlagPacketsUnaccounted)
-		if flagged != (x.warns != "") || flagged && (len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], x.warns)) {
+		if flagged != (x.warns != "") || flagged &&
+			(len(r.Warnings) != 1 || !strings.HasPrefix(r.Warnings[0], x.warns)) {
 			t.Errorf("%s: %q, %q", name, r.Flags, r.Warnings)
 		}
 	}
 	long := packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil)
 	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
-	if AccountPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 || len(long.Warnings) != 1 {
+	if AccountPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 ||
+		len(long.Warnings) != 1 {
 		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
 	}
 	hidden := packetRun(100, 100, 0, nil, nil) // as many of others may have stood for lost ones
 	hidden.SUT.Metrics = []results.Metric{{Name: stream.PacketsOfOthers, Value: 7}}
-	if AccountPackets(hidden, true, false); hidden.SUT.Packets.Unaccounted != nil || len(hidden.Flags) != 0 || len(hidden.Warnings) != 1 || !strings.Contains(hidden.Warnings[0], "at least 7 packets of others") {
+	if AccountPackets(hidden, true, false); hidden.SUT.Packets.Unaccounted != nil || len(hidden.Flags) != 0 ||
+		len(hidden.Warnings) != 1 || !strings.Contains(hidden.Warnings[0], "at least 7 packets of others") {
 		t.Errorf("others' packets: %v, %q, %q", hidden.SUT.Packets.Unaccounted, hidden.Flags, hidden.Warnings)
 	}
 	for name, r := range map[string]*results.Record{
-		"no account":            {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
-		"another number told":   func() *results.Record { r := packetRun(100, 60, 0, nil, nil); *r.SUT.Packets.Sent = 99; return r }(),
-		"the receiver has none": func() *results.Record { r := packetRun(100, 60, 0, nil, nil); r.SUT.Packets = nil; return r }(),
+		"no account": {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
+		"another number told": func() *results.Record {
+			r := packetRun(100, 60, 0, nil,
+				nil)
+			*r.SUT.Packets.Sent = 99
+			return r
+		}(),
+		"the receiver has none": func() *results.Record {
+			r := packetRun(100, 60, 0, nil, nil)
+			r.SUT.Packets =
+				nil
+			return r
+		}(),
 	} {
 		if AccountPackets(r, true, false); r.Verdict != results.Failed {
 			t.Errorf("%s: %s", name, r.Verdict)
@@ -173,7 +203,10 @@ func TestIntegrationDatagrams(t *testing.T) {
 		cell("udp-uring", "udp-uring", nil),
 	} {
 		var sut, tg kernelCounts
-		recs := r.playLonger(t, matrix.Run{Cell: c}, func() { sut, tg = countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG) })
+		recs := r.playLonger(t, matrix.Run{Cell: c}, func() {
+			sut, tg = countsOf(t, r.pair.SUT),
+				countsOf(t, r.pair.TG)
+		})
 		rec := recs[len(recs)-1]
 		if rec.Verdict == results.Unsupported || late(t, rec) {
 			t.Logf("%s: %s", c.ID, rec.Reason)
@@ -185,7 +218,8 @@ func TestIntegrationDatagrams(t *testing.T) {
 		}
 		right++
 		p := rec.SUT.Packets
-		t.Logf("%s: %.0f sent, %.0f received a second, %s; limit %q, flags %q", c.ID, *rec.TG.PacketsPerS, *rec.SUT.PacketsPerS, p.PacketsText(), rec.Limit, rec.Flags)
+		t.Logf("%s: %.0f sent, %.0f received a second, %s; limit %q, flags %q", c.ID, *rec.TG.PacketsPerS,
+			*rec.SUT.PacketsPerS, p.PacketsText(), rec.Limit, rec.Flags)
 		checkDatagrams(t, c, &rec)
 		sent, received := uint64(0), uint64(0) // also of runs that were made again
 		for _, made := range recs {
@@ -196,8 +230,10 @@ func TestIntegrationDatagrams(t *testing.T) {
 		after, afterTG := countsOf(t, r.pair.SUT), countsOf(t, r.pair.TG)
 		switch split := c.TX != "udp-gso" || c.UDPSegment != nil; {
 		case c.RX == "udp-gro" || !split: // the kernel counts what it has put together once
-		case after.inDatagrams-sut.inDatagrams != received || afterTG.outDatagrams-tg.outDatagrams > sent || c.TX != "udp-gso" && afterTG.outDatagrams-tg.outDatagrams != sent:
-			t.Errorf("%s: the kernel received %d and sent %d datagrams; %s", c.ID, after.inDatagrams-sut.inDatagrams, afterTG.outDatagrams-tg.outDatagrams, p.PacketsText())
+		case after.inDatagrams-sut.inDatagrams != received || afterTG.outDatagrams-tg.outDatagrams > sent ||
+			c.TX != "udp-gso" && afterTG.outDatagrams-tg.outDatagrams != sent:
+			t.Errorf("%s: the kernel received %d and sent %d datagrams; %s", c.ID, after.inDatagrams-sut.inDatagrams,
+				afterTG.outDatagrams-tg.outDatagrams, p.PacketsText())
 		}
 		if c.TX == "udp-gso" && c.UDPSegment == nil {
 			if !slices.Contains(rec.Flags, results.FlagSuperPackets) {
@@ -207,7 +243,8 @@ func TestIntegrationDatagrams(t *testing.T) {
 		}
 		// Beside the datagrams there are TCP's few packets.
 		links := afterTG.link.TxPackets - tg.link.TxPackets + afterTG.link.TxDropped - tg.link.TxDropped
-		if in := after.link.RxPackets - sut.link.RxPackets; links < sent || links > sent+500 || in < received || in > sent+500 {
+		if in := after.link.RxPackets - sut.link.RxPackets; links < sent || links > sent+500 || in < received ||
+			in > sent+500 {
 			t.Errorf("%s: %d packets on the link, %d came; %s", c.ID, links, in, p.PacketsText())
 		}
 	}
@@ -222,11 +259,15 @@ func checkDatagrams(t *testing.T, c results.Cell, rec *results.Record) {
 	switch {
 	case *p.Sent < 1000 || *p.Received < 100:
 		t.Errorf("%s: %s", c.ID, p.PacketsText())
-	case *p.Corrupted+*p.Duplicated != 0 || *p.Sent != *p.Received+*p.Lost || rec.SUT.Mismatches == nil || *rec.SUT.Mismatches != 0:
+	case *p.Corrupted+*p.Duplicated != 0 || *p.Sent != *p.Received+*p.Lost || rec.SUT.Mismatches == nil ||
+		*rec.SUT.Mismatches != 0:
 		t.Errorf("%s: %s", c.ID, p.PacketsText())
-	case p.Unaccounted == nil && c.RX != "udp-gro" && c.TX != "udp-gso" || p.Unaccounted != nil && *p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted):
-		t.Errorf("%s: %s, unaccounted %v: %+v, %+v", c.ID, p.PacketsText(), p.Unaccounted, p.Counted, rec.TG.Packets.Counted)
-	case rec.SUT.Bytes == nil || *rec.SUT.TotalBytes != *p.Received*uint64(c.MessageBytes) || *rec.TG.TotalBytes != *p.Sent*uint64(c.MessageBytes):
+	case p.Unaccounted == nil && c.RX != "udp-gro" && c.TX != "udp-gso" || p.Unaccounted != nil &&
+		*p.Unaccounted != 0 || slices.Contains(rec.Flags, results.FlagPacketsUnaccounted):
+		t.Errorf("%s: %s, unaccounted %v: %+v, %+v", c.ID, p.PacketsText(), p.Unaccounted, p.Counted,
+			rec.TG.Packets.Counted)
+	case rec.SUT.Bytes == nil || *rec.SUT.TotalBytes != *p.Received*uint64(c.MessageBytes) ||
+		*rec.TG.TotalBytes != *p.Sent*uint64(c.MessageBytes):
 		t.Errorf("%s: %d bytes received, %d sent; %s", c.ID, *rec.SUT.TotalBytes, *rec.TG.TotalBytes, p.PacketsText())
 	}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
@@ -244,12 +285,14 @@ func TestIntegrationLossFree(t *testing.T) {
 	r := newRig(t) // for its skips; the experiment makes hosts of its own
 	r.Journal.Close()
 	spec := matrix.New()
-	spec.Name, spec.Repetitions, spec.Warmup, spec.Duration, spec.RampUp, spec.RampDown = "loss-free", 1, false, 100*time.Millisecond, 30*time.Millisecond, 10*time.Millisecond
+	spec.Name, spec.Repetitions, spec.Warmup, spec.Duration, spec.RampUp, spec.RampDown = "loss-free", 1, false,
+		100*time.Millisecond, 30*time.Millisecond, 10*time.Millisecond
 	spec.Rest, spec.Gates = new(time.Duration(0)), results.Gates{} // whatever else this machine does
 	spec.Cells = []results.Cell{{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, RcvBuf: 64 << 10}}
 	dir := filepath.Join(t.TempDir(), "out")
 	s := &LossSearch{MaxLoss: 0.05, Resolution: 0.3, Confirm: 2, MostTrials: 12, Least: LeastRate(spec.Cells[0])}
-	recs, err := (&Experiment{Spec: spec, Dir: dir, Note: t.Logf, ToolVersion: version.Tool()}).FindLossFree(t.Context(), s)
+	recs, err := (&Experiment{Spec: spec, Dir: dir, Note: t.Logf, ToolVersion: version.Tool()}).FindLossFree(
+		t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +340,8 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 		if err != nil {
 			t.Fatal(err)
 		}
-		recs, err := (&Experiment{Spec: spec, Dir: dir, Resume: resume, Note: t.Logf, ToolVersion: version.Tool()}).Run(t.Context())
+		recs, err := (&Experiment{Spec: spec, Dir: dir, Resume: resume, Note: t.Logf,
+			ToolVersion: version.Tool()}).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,7 +376,10 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 		if r.Verdict != results.OK { // what failed is made again
 			continue
 		}
-		if k := slices.IndexFunc(j.Records, func(o results.Record) bool { return !o.Warmup && o.Rep == r.Rep && o.Verdict != results.Failed }); k >= 0 && !r.Warmup {
+		if k := slices.IndexFunc(j.Records, func(o results.Record) bool {
+			return !o.Warmup && o.Rep == r.Rep &&
+				o.Verdict != results.Failed
+		}); k >= 0 && !r.Warmup {
 			t.Errorf("run #%d was made again", r.Rep)
 		}
 	}
@@ -378,16 +425,23 @@ func TestMarkFrames(t *testing.T) {
 		received, lost uint64
 		told           bool
 	}{
-		"all came back":          {frames("veth", 90), 90, 10, true},
-		"some were lost then":    {frames("veth", 70), 70, 30, true},
-		"more came than were":    {frames("veth", 95), 90, 10, true},
-		"by a NIC, all counted":  {frames("mlx5_core", 90), 90, 10, true},
-		"by a NIC, some are not": {func() *results.Record { r := frames("mlx5_core", 90); r.TG.Packets.Counted = nil; return r }(), 90, 10, false},
+		"all came back":         {frames("veth", 90), 90, 10, true},
+		"some were lost then":   {frames("veth", 70), 70, 30, true},
+		"more came than were":   {frames("veth", 95), 90, 10, true},
+		"by a NIC, all counted": {frames("mlx5_core", 90), 90, 10, true},
+		"by a NIC, some are not": {func() *results.Record {
+			r := frames("mlx5_core", 90)
+			r.TG.Packets.Counted =
+				nil
+			return r
+		}(), 90, 10, false},
 	} {
 		AccountPackets(x.rec, false, false)
 		p := x.rec.SUT.Packets
-		if *p.Received != x.received || *p.Lost != x.lost || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != 0 || x.told == (len(x.rec.Warnings) > 0) || len(x.rec.Flags) > 0 {
-			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, x.rec.Flags, x.rec.Warnings)
+		if *p.Received != x.received || *p.Lost != x.lost || (p.Unaccounted != nil) != x.told || x.told &&
+			*p.Unaccounted != 0 || x.told == (len(x.rec.Warnings) > 0) || len(x.rec.Flags) > 0 {
+			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, x.rec.Flags,
+				x.rec.Warnings)
 		}
 	}
 }
@@ -402,8 +456,9 @@ func TestMarkFramesOnLink(t *testing.T) {
 		told, flagged   bool
 		warns           string
 	}{
-		"as it was":                       {"", 90, 10, 0, true, false, ""},
-		"passed on, and not counted":      {"", 80, 10, 0, true, true, "the generator handed 100 frames to its interface, which counts 80 as passed on and 10 as not taken"},
+		"as it was": {"", 90, 10, 0, true, false, ""},
+		"passed on, and not counted": {"", 80, 10, 0, true, true,
+			"the generator handed 100 frames to its interface, which counts 80 as passed on and 10 as not taken"},
 		"more than the generator sent":    {"", 95, 10, 0, true, true, "which counts 95 as passed on"},
 		"two CPUs":                        {"0-1", 90, 10, 0, true, false, ""},
 		"two CPUs, passed on short":       {"0-1", 86, 10, 0, true, false, "veth loses counts"},
@@ -416,8 +471,10 @@ func TestMarkFramesOnLink(t *testing.T) {
 		r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: x.passed}}
 		AccountPackets(r, false, false)
 		p := r.SUT.Packets
-		if *p.Lost != 10 || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != x.left || slices.Contains(r.Flags, results.FlagPacketsUnaccounted) != x.flagged ||
-			len(slices.Compact(r.Flags)) != len(r.Flags) || (len(r.Warnings) > 0) != (x.warns != "") || x.warns != "" && !strings.Contains(r.Warnings[0], x.warns) {
+		if *p.Lost != 10 || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != x.left ||
+			slices.Contains(r.Flags, results.FlagPacketsUnaccounted) != x.flagged ||
+			len(slices.Compact(r.Flags)) != len(r.Flags) || (len(r.Warnings) > 0) != (x.warns != "") ||
+			x.warns != "" && !strings.Contains(r.Warnings[0], x.warns) {
 			t.Errorf("%s: %s, unaccounted %v, %q, %q", name, p.PacketsText(), p.Unaccounted, r.Flags, r.Warnings)
 		}
 	}
@@ -425,7 +482,8 @@ func TestMarkFramesOnLink(t *testing.T) {
 	r := packetRun(100, 50, 0, nil, counts("tx_dropped", 7.))
 	r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", "0-1"
 	r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: 90}}
-	if AccountPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 || !strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
+	if AccountPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 ||
+		!strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
 		t.Errorf("%q, %q", r.Flags, r.Warnings)
 	}
 }

@@ -175,15 +175,22 @@ func (r *Runner) generators(c results.Cell) *Missing {
 	sut, layout := r.cpus(stream.RX, c)
 	for _, n := range list {
 		if !slices.Contains(r.TG.Info.OnlineCPUs, n) {
-			return &Missing{Reason: fmt.Sprintf("frames are to be generated on CPU %d, and %s has no such CPU; %s", n, r.TG.Spec.Name, usable(r.TG.Info)), Fix: "name other ones (generator_cpus)"}
+			return &Missing{Reason: fmt.Sprintf("frames are to be generated on CPU %d, and %s has no such CPU; %s", n,
+				r.TG.Spec.Name, usable(r.TG.Info)), Fix: "name other ones (generator_cpus)"}
 		}
 		if pin := r.TG.Info.PinCPUs; len(pin) > 0 && !byKernel(c) && !slices.Contains(pin, n) {
-			return &Missing{Reason: fmt.Sprintf("frames are to be generated on CPU %d, and no thread can be bound to it on %s: "+
-				"the cpuset of its cgroup allows CPUs %s", n, r.TG.Spec.Name, counter.FormatCPUList(pin)),
+			return &Missing{Reason: fmt.Sprintf(
+				"frames are to be generated on CPU %d, and no thread can be bound to it on %s: "+
+					"the cpuset of its cgroup allows CPUs %s", n, r.TG.Spec.Name, counter.FormatCPUList(pin)),
 				Fix: "name one of these (generator_cpus), or run outside of it", Blocked: true}
 		}
-		if r.SUT.SameMachine(r.TG) && slices.ContainsFunc(sut, func(s place.CPUs) bool { return s.App == n || s.SoftirqOf(layout) == n }) {
-			return &Missing{Reason: fmt.Sprintf("frames are to be generated on CPU %d, and the receiver on this machine has it", n), Fix: "name other ones (generator_cpus), or other ones of the receiver (--sut-cpu)"}
+		if r.SUT.SameMachine(r.TG) && slices.ContainsFunc(sut, func(s place.CPUs) bool {
+			return s.App == n ||
+				s.SoftirqOf(layout) == n
+		}) {
+			return &Missing{Reason: fmt.Sprintf(
+				"frames are to be generated on CPU %d, and the receiver on this machine has it", n),
+				Fix: "name other ones (generator_cpus), or other ones of the receiver (--sut-cpu)"}
 		}
 	}
 	return nil

@@ -59,7 +59,9 @@ func TestPlaceEnd(t *testing.T) {
 		{"the TG's alone", "b", "n", 2, place.AsFound, place.OneCPU, -1, 0, nil, false},
 		{"the TG's own on one machine", "a", "m", 2, place.OneCPU, place.TwoCPU, 3, 1, []int{3}, false},
 	} {
-		r := &Runner{SUT: on("a", "n"), TG: on(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: x.sutSoft}}, TGFlows: []place.CPUs{{App: 0, Softirq: 1}}}}
+		r := &Runner{SUT: on("a", "n"), TG: on(x.tg, x.tgNet),
+			Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: x.sutSoft}},
+				TGFlows: []place.CPUs{{App: 0, Softirq: 1}}}}
 		get := func(p *int) int {
 			if p == nil {
 				return -1
@@ -67,21 +69,26 @@ func TestPlaceEnd(t *testing.T) {
 			return *p
 		}
 		cell := results.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.own)}
-		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: wire.OneFlow(3)}, wire.EndSpec{Role: stream.TX, Cell: cell, Flows: wire.OneFlow(0)}
+		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: wire.OneFlow(3)},
+			wire.EndSpec{Role: stream.TX, Cell: cell, Flows: wire.OneFlow(0)}
 		r.placeEnd(&rx)
 		r.placeEnd(&tx)
-		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx || !slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.borrowed(stream.RX, cell) != nil != x.crowded {
-			t.Errorf("%s: RX %d, TX %d, measured %v, borrowed %v", x.name, get(rx.Flows[0].SoftirqCPU), get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.borrowed(stream.RX, cell))
+		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx ||
+			!slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.borrowed(stream.RX, cell) != nil != x.crowded {
+			t.Errorf("%s: RX %d, TX %d, measured %v, borrowed %v", x.name, get(rx.Flows[0].SoftirqCPU),
+				get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.borrowed(stream.RX, cell))
 		}
 	}
 }
 
 // The CPUs of a layout are one flow's: several are not put there in silence.
 func TestLayoutOfSeveralFlows(t *testing.T) {
-	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, layoutNamed: [2]bool{true, false}}}
+	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}},
+		layoutNamed: [2]bool{true, false}}}
 	r.SUT.Info.Env.BootID, r.TG.Info.Env.BootID = "a", "b"
 	m := r.crammed(results.Cell{CPULayout: "2cpu", Flows: 2})
-	if m == nil || !strings.Contains(m.Reason, "are those of one thread, but  has 2, of 2 flows") || !strings.Contains(m.Fix, "--sut-cpu") {
+	if m == nil || !strings.Contains(m.Reason, "are those of one thread, but  has 2, of 2 flows") ||
+		!strings.Contains(m.Fix, "--sut-cpu") {
 		t.Errorf("%+v", m)
 	}
 }
@@ -97,15 +104,22 @@ func TestCrammedTG(t *testing.T) {
 		cell      results.Cell
 		want      string
 	}{
-		"fits":            {"b", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, ""},
-		"one machine":     {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{CPULayout: "2cpu"}, ""},
-		"one machine, 2":  {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
-		"too few":         {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
-		"not pinned":      {"b", "n", place.NoCPUs, results.Cell{TGCPULayout: "1cpu"}, "the layout 1cpu needs pinned threads"},
-		"loopback":        {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"}, "both ends share one interface"},
-		"the SUT's alone": {"b", "n", place.CPUs{App: 0, Softirq: -1}, results.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
+		"fits": {"b", "n", place.CPUs{App: 0, Softirq: 1},
+			results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, ""},
+		"one machine": {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{CPULayout: "2cpu"}, ""},
+		"one machine, 2": {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{TGCPULayout: "2cpu"},
+			"the layout 2cpu needs two CPUs"},
+		"too few": {"b", "n", place.CPUs{App: 0, Softirq: -1},
+			results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
+		"not pinned": {"b", "n", place.NoCPUs, results.Cell{TGCPULayout: "1cpu"},
+			"the layout 1cpu needs pinned threads"},
+		"loopback": {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"},
+			"both ends share one interface"},
+		"the SUT's alone": {"b", "n", place.CPUs{App: 0, Softirq: -1},
+			results.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
 	} {
-		r := &Runner{SUT: at("a", "n"), TG: at(x.tg, x.tgNet), Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, TGFlows: []place.CPUs{x.flow}}}
+		r := &Runner{SUT: at("a", "n"), TG: at(x.tg, x.tgNet),
+			Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, TGFlows: []place.CPUs{x.flow}}}
 		m := r.crammed(x.cell)
 		if (m == nil) != (x.want == "") || m != nil && (!strings.Contains(m.Reason, x.want) || m.Fix == "") {
 			t.Errorf("%s: %+v, want %q", name, m, x.want)

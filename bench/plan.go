@@ -34,7 +34,8 @@ func inTurn(plan []matrix.Run, cells []results.Cell) {
 		at[c.ID] = i
 	}
 	slices.SortStableFunc(plan, func(a, b matrix.Run) int {
-		return cmp.Or(cmp.Compare(a.Replay, b.Replay), cmp.Compare(a.Rep, b.Rep), cmp.Compare(at[a.Cell.ID], at[b.Cell.ID]))
+		return cmp.Or(cmp.Compare(a.Replay, b.Replay), cmp.Compare(a.Rep, b.Rep),
+			cmp.Compare(at[a.Cell.ID], at[b.Cell.ID]))
 	})
 }
 

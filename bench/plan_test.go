@@ -47,12 +47,14 @@ func TestDemoTimes(t *testing.T) {
 		asked time.Duration
 		runs  int
 		want  time.Duration
-	}{{0, 10, maxDemoWindow}, {0, 60, maxDemoWindow}, {0, 100, 300 * time.Millisecond}, {0, 10000, minDemoWindow}, {time.Second, 10000, time.Second}} {
+	}{{0, 10, maxDemoWindow}, {0, 60, maxDemoWindow}, {0, 100, 300 * time.Millisecond}, {0, 10000, minDemoWindow},
+		{time.Second, 10000, time.Second}} {
 		var o Options
 		if o.fit(x.asked, make([]matrix.Run, x.runs), none); o.Duration != x.want {
 			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)
 		}
-		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow && all > DemoTime+time.Second {
+		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow &&
+			all > DemoTime+time.Second {
 			t.Errorf("%d runs of %v take %v", x.runs, o.Duration, all)
 		}
 	}
@@ -61,7 +63,8 @@ func TestDemoTimes(t *testing.T) {
 // Runs that were spoilt are made again in a plan that takes long by its user's wish, too.
 func TestAgainFor(t *testing.T) {
 	for _, x := range []struct{ asked, estimate, want time.Duration }{
-		{0, time.Minute, DemoTime}, {0, 5 * time.Minute, 5 * time.Minute}, {400 * time.Millisecond, 10 * time.Minute, 0}, {10 * time.Second, time.Second, 0}} {
+		{0, time.Minute, DemoTime}, {0, 5 * time.Minute, 5 * time.Minute}, {400 * time.Millisecond, 10 * time.Minute,
+			0}, {10 * time.Second, time.Second, 0}} {
 		if got := againFor(x.asked, x.estimate); got != x.want {
 			t.Errorf("%v asked, an estimate of %v: %v, want %v", x.asked, x.estimate, got, x.want)
 		}

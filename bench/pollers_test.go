@@ -128,7 +128,8 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		wall := metricOf(t, h, "cpu_window_s")
 		used, outside := metricOf(t, h, "poller_cores"), metricOf(t, h, "poller_outside_cores")
 		measured := metricOf(t, h, "cpu_busy_cores")
-		t.Logf("NAPI's thread on CPU %d, measured is CPU %d: it used %.3f cores, %.3f outside; busy %.3f cores, of CPU %d %.3f; over the whole flow %.3f s", on, app, used, outside, *h.CPUBusyCores, app, measured, whole)
+		t.Logf("NAPI's thread on CPU %d, measured is CPU %d: it used %.3f cores, %.3f outside; busy %.3f cores, "+
+			"of CPU %d %.3f; over the whole flow %.3f s", on, app, used, outside, *h.CPUBusyCores, app, measured, whole)
 		// The scheduler's count does not have the interrupts that the thread was halted for.
 		if used*wall > whole*1.1+.02 || used == 0 {
 			t.Errorf("%.3f s in the window, and by the scheduler %.3f s in the whole flow", used*wall, whole)
@@ -137,7 +138,8 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		if on == app {
 			want = 0
 		}
-		if math.Abs(outside-want) > .002 || math.Abs(*h.CPUBusyCores-measured-outside) > 1e-9 || *h.CPUPollerCores != used {
+		if math.Abs(outside-want) > .002 || math.Abs(*h.CPUBusyCores-measured-outside) > 1e-9 ||
+			*h.CPUPollerCores != used {
 			t.Errorf("outside %v, want %v; busy %v, %v on the measured CPU", outside, want, *h.CPUBusyCores, measured)
 		}
 		if on != app {
@@ -146,7 +148,8 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 		// What is load of others is what neither the benchmark's threads nor NAPI's used.
 		own := metricOf(t, h, fmt.Sprintf("thread_cpu%d_run_cores", app))
 		if high := metricOf(t, h, fmt.Sprintf("foreign_cpu%d_high_cores", app)); high > max(measured-own-used, 0)+.02 {
-			t.Errorf("%.3f cores are taken for load of others; busy %.3f, own threads %.3f, NAPI's %.3f", high, measured, own, used)
+			t.Errorf("%.3f cores are taken for load of others; busy %.3f, own threads %.3f, NAPI's %.3f", high,
+				measured, own, used)
 		}
 	}
 }
@@ -175,7 +178,8 @@ func TestIntegrationBusyPollingThread(t *testing.T) {
 	if h.CPUPollerCores == nil || *h.CPUPollerCores < .1 || h.CPUIdleCores == nil {
 		t.Fatalf("pollers %v, idle %v, %q", h.CPUPollerCores, h.CPUIdleCores, rec.Warnings)
 	}
-	t.Logf("busy %.3f, net %.3f, at rest %.3f, the poller's %.3f cores", *h.CPUBusyCores, *h.CPUNetCores(), *h.CPUIdleCores, *h.CPUPollerCores)
+	t.Logf("busy %.3f, net %.3f, at rest %.3f, the poller's %.3f cores", *h.CPUBusyCores, *h.CPUNetCores(),
+		*h.CPUIdleCores, *h.CPUPollerCores)
 	// The CPU is full at rest, too, and nearly all of that is the poller's.
 	if rest := metricOf(t, h, "cpu_idle_poller_cores"); rest < .1 || *h.CPUIdleCores+rest > 1.05 {
 		t.Errorf("at rest the poller used %.3f cores, and others %.3f", rest, *h.CPUIdleCores)

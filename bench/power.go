@@ -59,7 +59,8 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 	if err := o.check(oneMachine); err != nil {
 		return nil, err
 	}
-	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: results.RoleSUT}, {host: r.TG, role: results.RoleTG}}}
+	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: results.RoleSUT},
+		{host: r.TG, role: results.RoleTG}}}
 	for i := range m.ends {
 		names, err := m.ends[i].start(ctx, o)
 		if err != nil {

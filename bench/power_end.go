@@ -82,7 +82,8 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 		var r wire.PowerReading
 		theirs := at.Add(e.host.OffsetNs)
 		// Also when the run was called off.
-		if err = e.host.CallWithin(context.Background(), powerReadTime, wire.OpPowerRead, wire.PowerRead{Times: theirs, Forget: forget(theirs)}, &r); err != nil {
+		if err = e.host.CallWithin(context.Background(), powerReadTime, wire.OpPowerRead,
+			wire.PowerRead{Times: theirs, Forget: forget(theirs)}, &r); err != nil {
 			warnings = append(warnings, "power: "+err.Error())
 		}
 		all = append(all, r.Figures...)
@@ -91,9 +92,11 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 	figures, cost := e.measureOurs(at, common)
 	all = append(all, figures...)
 	h.Metrics = append(h.Metrics, cost...)
-	slices.SortStableFunc(all, func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
+	slices.SortStableFunc(all,
+		func(a, b power.Figure) int { return slices.Index(e.order, a.Source) - slices.Index(e.order, b.Source) })
 	if len(all) == 0 || all[0].Source != e.order[0] {
-		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read", Flags: []string{power.FlagMissing}})
+		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read",
+			Flags: []string{power.FlagMissing}})
 	}
 	w, flags := power.Fill(h, all)
 	return append(warnings, w...), flags, err

@@ -85,7 +85,8 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		}
 		e := &m.ends[i]
 		h := rec.Host(e.role)
-		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}.Add(-e.host.OffsetNs), IdleBefore: idleBefore, IdleAfter: m.rested,
+		at := power.Times{Load: power.Window{FromNs: res.FromNs, ToNs: res.ToNs}.Add(-e.host.OffsetNs),
+			IdleBefore: idleBefore, IdleAfter: m.rested,
 			GuardNs: int64(m.opt.Guard), SkewNs: e.host.UncertaintyNs, MostDrift: mostDrift}
 		began := time.Now().UnixNano() - (counter.Monotonic() - at.Load.FromNs) // by the wall clock
 		h.Metrics = append(h.Metrics, at.Metrics(began-out.startUTCNs)...)
@@ -117,7 +118,9 @@ func distrust(rec *results.Record, end string, err error) {
 func (m *PowerMeter) markShared(rec *results.Record) {
 	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		rec.Flags = append(rec.Flags, results.FlagSharedPower)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("one instrument (%s) sees both ends: each row has the power of both together", rec.SUT.PowerSource))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf("one instrument (%s) sees both ends: each row has the power of both together",
+				rec.SUT.PowerSource))
 	}
 }
 
@@ -125,7 +128,8 @@ func (m *PowerMeter) markShared(rec *results.Record) {
 func markMixed(rec *results.Record) {
 	if rec.MixedScopes() {
 		flag(rec, results.FlagMixedScopes)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power differs in scope (SUT %s, TG %s): no total", rec.SUT.Instrument(), rec.TG.Instrument()))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("the ends' power differs in scope (SUT %s, TG %s): no total",
+			rec.SUT.Instrument(), rec.TG.Instrument()))
 	}
 }
 

@@ -29,7 +29,8 @@ func (r *rig) withPower(t *testing.T, sources ...string) *PowerMeter {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := StartPower(t.Context(), PowerOptions{Sources: specs, Auto: auto, Interval: 20 * time.Millisecond, Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
+	m, err := StartPower(t.Context(), PowerOptions{Sources: specs, Auto: auto, Interval: 20 * time.Millisecond,
+		Idle: 500 * time.Millisecond, Guard: 300 * time.Millisecond}, r.Runner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,14 +44,16 @@ func TestIntegrationPower(t *testing.T) {
 	r := newRig(t)
 	file := filepath.Join(t.TempDir(), "meter.csv")
 	start := time.Now()
-	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3), 0o644); err != nil {
+	if err := os.WriteFile(file, fmt.Appendf(nil, "%.3f,300\n", float64(start.UnixMilli()-1000)/1e3),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	broken := filepath.Join(t.TempDir(), "broken.csv")
 	if err := os.WriteFile(broken, []byte("time,watts\n1700000000,100\nnonsense\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50), "command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
+	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50),
+		"command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
 	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
@@ -74,17 +77,23 @@ func TestIntegrationPower(t *testing.T) {
 			h    results.Host
 			want float64
 		}{{rec.SUT, 80}, {rec.TG, 50}} {
-			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 || math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" || x.h.PowerScope != string(power.ScopePackage) {
-				t.Errorf("%s: power %v W, idle %v W, of %q; want about %v (warnings %q)", x.h.Name, deref(x.h.PowerW), deref(x.h.PowerIdleW), x.h.PowerSource, x.want, rec.Warnings)
+			if x.h.PowerW == nil || x.h.PowerIdleW == nil || math.Abs(*x.h.PowerW-x.want) > x.want/4 ||
+				math.Abs(*x.h.PowerIdleW-x.want) > x.want/4 || x.h.PowerSource != "rapl" ||
+				x.h.PowerScope != string(power.ScopePackage) {
+				t.Errorf("%s: power %v W, idle %v W, of %q; want about %v (warnings %q)", x.h.Name, deref(x.h.PowerW),
+					deref(x.h.PowerIdleW), x.h.PowerSource, x.want, rec.Warnings)
 				continue
 			}
 			if want := *x.h.PowerW * *x.h.DurationS / (float64(*x.h.Bytes) / 1e9); *x.h.JoulePerGB() != want {
 				t.Errorf("%v J/GB, want %v", *x.h.JoulePerGB(), want)
 			}
-			if i := slices.IndexFunc(x.h.Series, func(s results.Series) bool { return s.Name == "power_rapl_package_0_w" }); i < 0 || x.h.Series[i].T[0] >= 0 {
+			if i := slices.IndexFunc(x.h.Series,
+				func(s results.Series) bool { return s.Name == "power_rapl_package_0_w" }); i < 0 ||
+				x.h.Series[i].T[0] >= 0 {
 				t.Errorf("%s: no series from before the window", x.h.Name)
 			}
-			for _, name := range []string{"power_rapl_w", "power_rapl_net_w", "power_rapl_sampler_cores", "power_sampler_cores", "power_command_while_sampler_cores"} {
+			for _, name := range []string{"power_rapl_w", "power_rapl_net_w", "power_rapl_sampler_cores",
+				"power_sampler_cores", "power_command_while_sampler_cores"} {
 				if !slices.ContainsFunc(x.h.Metrics, func(m results.Metric) bool { return m.Name == name }) {
 					t.Errorf("%s: no metric %s", x.h.Name, name)
 				}
@@ -96,7 +105,8 @@ func TestIntegrationPower(t *testing.T) {
 		if !slices.Contains(rec.Flags, power.FlagShortGuard) {
 			t.Errorf("flags %q", rec.Flags)
 		}
-		if !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.HasPrefix(w, "SUT: power source csv=") }) {
+		if !slices.ContainsFunc(rec.Warnings,
+			func(w string) bool { return strings.HasPrefix(w, "SUT: power source csv=") }) {
 			t.Errorf("nothing is said of the log without readings: %q", rec.Warnings)
 		}
 		if want := broken + ":3: "; !slices.ContainsFunc(rec.Warnings, func(w string) bool {
@@ -134,7 +144,8 @@ func TestIntegrationPowerStops(t *testing.T) {
 	if last.SUT.PowerW != nil || last.SUT.PowerIdleW != nil || !slices.Contains(last.Flags, power.FlagMissing) {
 		t.Errorf("%s, power %v, flags %q", last.Verdict, deref(last.SUT.PowerW), last.Flags)
 	}
-	if !slices.ContainsFunc(last.Warnings, func(w string) bool { return strings.Contains(w, "power source command=[: no reading") }) {
+	if !slices.ContainsFunc(last.Warnings,
+		func(w string) bool { return strings.Contains(w, "power source command=[: no reading") }) {
 		t.Errorf("warnings %q", last.Warnings)
 	}
 	if last.TG.PowerSource != "" {
@@ -154,10 +165,13 @@ func TestIntegrationMixedScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	rec := recs[0]
-	if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || rec.SUT.ROIPower() == nil || rec.ROI(results.Total, results.CostPower, 2, 1) != nil {
-		t.Errorf("power %v and %v, total %v", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(rec.ROI(results.Total, results.CostPower, 2, 1)))
+	if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || rec.SUT.ROIPower() == nil ||
+		rec.ROI(results.Total, results.CostPower, 2, 1) != nil {
+		t.Errorf("power %v and %v, total %v", deref(rec.SUT.PowerW), deref(rec.TG.PowerW),
+			deref(rec.ROI(results.Total, results.CostPower, 2, 1)))
 	}
-	if !slices.Contains(rec.Flags, results.FlagMixedScopes) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "SUT rapl (package), TG scpi=") }) {
+	if !slices.Contains(rec.Flags, results.FlagMixedScopes) || !slices.ContainsFunc(rec.Warnings,
+		func(w string) bool { return strings.Contains(w, "SUT rapl (package), TG scpi=") }) {
 		t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
 	}
 }
@@ -167,8 +181,10 @@ func TestIntegrationSharedPower(t *testing.T) {
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	r.withPower(t, "rapl?root="+powertest.Powercap(t, 80))
-	rec := r.seen(t, matrix.Run{Cell: cell("tcp", "tcp")}, func(rec *results.Record) bool { return rec.SUT.PowerW != nil })
-	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil || *rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
+	rec := r.seen(t, matrix.Run{Cell: cell("tcp", "tcp")},
+		func(rec *results.Record) bool { return rec.SUT.PowerW != nil })
+	if !slices.Contains(rec.Flags, results.FlagSharedPower) || rec.SUT.PowerW == nil ||
+		*rec.ROI(results.Total, results.CostPower, 2, 1) != *rec.SUT.ROIPower() {
 		t.Errorf("flags %q, power %v, warnings %q", rec.Flags, deref(rec.SUT.PowerW), rec.Warnings)
 	}
 }
@@ -196,13 +212,17 @@ func TestIntegrationOneMeterTwoMachines(t *testing.T) {
 	}
 	for _, rec := range recs {
 		total := rec.ROI(results.Total, results.CostPower, 2, 1)
-		if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || *rec.SUT.PowerW != 150 || *rec.TG.PowerW != 150 || total == nil || *total != *rec.SUT.ROIPower() {
-			t.Errorf("power %v and %v, return on both %v (%q)", deref(rec.SUT.PowerW), deref(rec.TG.PowerW), deref(total), rec.Warnings)
+		if rec.SUT.PowerW == nil || rec.TG.PowerW == nil || *rec.SUT.PowerW != 150 || *rec.TG.PowerW != 150 ||
+			total == nil || *total != *rec.SUT.ROIPower() {
+			t.Errorf("power %v and %v, return on both %v (%q)", deref(rec.SUT.PowerW), deref(rec.TG.PowerW),
+				deref(total), rec.Warnings)
 		}
-		if !slices.Contains(rec.Flags, results.FlagSharedPower) || !slices.ContainsFunc(rec.Warnings, func(w string) bool { return strings.Contains(w, "one instrument (scpi=") }) {
+		if !slices.Contains(rec.Flags, results.FlagSharedPower) || !slices.ContainsFunc(rec.Warnings,
+			func(w string) bool { return strings.Contains(w, "one instrument (scpi=") }) {
 			t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
 		}
-		if !slices.ContainsFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
+		if !slices.ContainsFunc(rec.TG.Metrics,
+			func(m results.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
 			t.Error("nothing is said of what reading it costs")
 		}
 	}
@@ -246,14 +266,17 @@ func TestOneInstrument(t *testing.T) {
 func TestOneBMCForTwoMachines(t *testing.T) {
 	r := newRig(t).apart()
 	bmc := []power.Spec{{Name: "redfish", Target: "https://127.0.0.1:1"}}
-	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) || !strings.Contains(err.Error(), "say whose it is: sut:redfish=") {
+	if _, err := StartPower(t.Context(), PowerOptions{Sources: bmc}, r.Runner); !errors.Is(err, ErrOneMachine) ||
+		!strings.Contains(err.Error(), "say whose it is: sut:redfish=") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestPowerSourceThatIsNotThere(t *testing.T) {
 	r := newRig(t)
-	_, err := StartPower(t.Context(), PowerOptions{Sources: []power.Spec{{Name: "rapl", Options: map[string][]string{"root": {"/nonexistent"}}}}}, r.Runner)
+	_, err := StartPower(t.Context(),
+		PowerOptions{Sources: []power.Spec{{Name: "rapl", Options: map[string][]string{"root": {"/nonexistent"}}}}},
+		r.Runner)
 	if err == nil || !strings.Contains(err.Error(), "host sut") || !strings.Contains(err.Error(), "no powercap") {
 		t.Errorf("%v", err)
 	}
@@ -272,7 +295,8 @@ func TestIntegrationPowerLater(t *testing.T) {
 	long.Test(t)
 	t.Parallel() // most of it is rest
 	r := newRig(t)
-	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: time.Second}, r.Runner)
+	m, err := StartPower(t.Context(), PowerOptions{Later: true, Idle: 500 * time.Millisecond, Guard: time.Second},
+		r.Runner)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,13 +311,15 @@ func TestIntegrationPowerLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rec := range recs {
-		if rec.SUT.PowerSource != "" || rec.SUT.PowerW != nil || slices.ContainsFunc(rec.Flags, func(f string) bool { return strings.HasPrefix(f, "power-") }) {
+		if rec.SUT.PowerSource != "" || rec.SUT.PowerW != nil ||
+			slices.ContainsFunc(rec.Flags, func(f string) bool { return strings.HasPrefix(f, "power-") }) {
 			t.Errorf("power %v of %q, flags %q", deref(rec.SUT.PowerW), rec.SUT.PowerSource, rec.Flags)
 		}
 	}
 	first := recs[1] // after the warm-up
 	var log strings.Builder
-	for at := first.StartUTCNs - 10e9; at < first.StartUTCNs+3e9; at += 20e6 { // long before: the rest ends when the machine has time
+	// long before: the rest ends when the machine has time
+	for at := first.StartUTCNs - 10e9; at < first.StartUTCNs+3e9; at += 20e6 {
 		watts := 100
 		if at > first.StartUTCNs-900e6 && at < first.StartUTCNs+1400e6 { // within the guards
 			watts = 260
@@ -320,8 +346,10 @@ func TestIntegrationPowerLater(t *testing.T) {
 		t.Error("the warm-up has power")
 	}
 	for _, h := range []results.Host{j.Records[1].SUT, j.Records[1].TG} {
-		if h.PowerW == nil || h.PowerIdleW == nil || math.Abs(*h.PowerW-260) > 1e-6 || math.Abs(*h.PowerIdleW-100) > 1e-6 {
-			t.Errorf("power %v, idle %v; want 260 and 100 (%q)", deref(h.PowerW), deref(h.PowerIdleW), j.Records[1].Warnings)
+		if h.PowerW == nil || h.PowerIdleW == nil || math.Abs(*h.PowerW-260) > 1e-6 ||
+			math.Abs(*h.PowerIdleW-100) > 1e-6 {
+			t.Errorf("power %v, idle %v; want 260 and 100 (%q)", deref(h.PowerW), deref(h.PowerIdleW),
+				j.Records[1].Warnings)
 		}
 	}
 	if f := j.Records[1].Flags; !slices.Contains(f, results.FlagSharedPower) || slices.Contains(f, power.FlagMissing) {
@@ -348,11 +376,13 @@ func TestIntegrationPowerLater(t *testing.T) {
 		return j.Records[1]
 	}
 	two := relead("two", "sut:csv="+file+"?watts=2&name=a&scope=outlet", "tg:csv="+file+"?name=b&scope=outlet")
-	if slices.Contains(two.Flags, results.FlagSharedPower) || two.SUT.PowerSource != "csv=a" || two.SUT.PowerScope != "outlet" || two.ROI(results.Total, results.CostPower, 2, 1) == nil {
+	if slices.Contains(two.Flags, results.FlagSharedPower) || two.SUT.PowerSource != "csv=a" ||
+		two.SUT.PowerScope != "outlet" || two.ROI(results.Total, results.CostPower, 2, 1) == nil {
 		t.Errorf("two logs of two instruments: %+v, flags %q", two.SUT.Instrument(), two.Flags)
 	}
 	one := relead("one", "sut:csv="+file+"?name=a&scope=board")
-	if slices.Contains(one.Flags, results.FlagSharedPower) || !slices.Contains(one.Flags, results.FlagMixedScopes) || one.ROI(results.Total, results.CostPower, 2, 1) != nil {
+	if slices.Contains(one.Flags, results.FlagSharedPower) ||
+		!slices.Contains(one.Flags, results.FlagMixedScopes) || one.ROI(results.Total, results.CostPower, 2, 1) != nil {
 		t.Errorf("a board and a wall: flags %q", one.Flags)
 	}
 }

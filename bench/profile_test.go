@@ -21,7 +21,9 @@ import (
 // A profile that an agent sent is kept beside the journal if it is one, and what is none costs the
 // run a warning.
 func TestTakeProfile(t *testing.T) {
-	p := profile.Profile{Event: perf.Event{Name: "cpu-clock"}, Stacks: []profile.Stack{{Where: profile.SoftIRQ, Frames: []profile.Frame{{Name: "tcp_v4_rcv", Kernel: true}}, Count: 1, Weight: 1}}}
+	p := profile.Profile{Event: perf.Event{Name: "cpu-clock"},
+		Stacks: []profile.Stack{{Where: profile.SoftIRQ, Frames: []profile.Frame{{Name: "tcp_v4_rcv", Kernel: true}},
+			Count: 1, Weight: 1}}}
 	var b bytes.Buffer
 	if err := p.Pprof(0, time.Unix(1, 0)).Write(&b); err != nil {
 		t.Fatal(err)
@@ -32,7 +34,8 @@ func TestTakeProfile(t *testing.T) {
 		t.Errorf("%q", warnings)
 	}
 	for _, hostile := range [][]byte{[]byte("\x1b[31m"), b.Bytes()[:20], bytes.Repeat([]byte{0x1f}, 100)} {
-		if warnings := takeProfile(&rec.Attached.TG, hostile); len(warnings) != 1 || !strings.Contains(warnings[0], "is not kept") || rec.Attached.TG != nil {
+		if warnings := takeProfile(&rec.Attached.TG, hostile); len(warnings) != 1 ||
+			!strings.Contains(warnings[0], "is not kept") || rec.Attached.TG != nil {
 			t.Errorf("%q: %q", hostile, warnings)
 		}
 	}

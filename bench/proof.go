@@ -47,8 +47,9 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 		return nil, err
 	}
 	session := NewSession()
-	hosts, err := openHosts(ctx, o.SUT, o.TG, 0, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices, Session: session,
-		Limits: host.Limits{Silence: proofWait}})
+	hosts, err := openHosts(ctx, o.SUT, o.TG, 0, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices,
+		Session: session,
+		Limits:  host.Limits{Silence: proofWait}})
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,8 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 	if err != nil {
 		return nil, err
 	}
-	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait, Grace: proofWait}
+	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait,
+		Grace: proofWait}
 	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())

@@ -106,8 +106,9 @@ func JudgeProof(cases []ProofCase, recs []results.Record) (rows []ProofRow) {
 	for _, c := range cases {
 		i := slices.IndexFunc(recs, func(r results.Record) bool { return r.Cell.ID == c.Cell.ID })
 		if i < 0 {
-			rows = append(rows, ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Expected: c.verdict(),
-				Verdict: results.Failed, Reason: "it was not run", Wrong: []string{"it was not run"}})
+			rows = append(rows, ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control,
+				Expected: c.verdict(),
+				Verdict:  results.Failed, Reason: "it was not run", Wrong: []string{"it was not run"}})
 			continue
 		}
 		rows = append(rows, c.judge(&recs[i]))
@@ -128,13 +129,16 @@ func (c ProofCase) verdict() results.Verdict {
 }
 
 func (c ProofCase) judge(r *results.Record) ProofRow {
-	row := ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix, Expected: c.verdict(),
-		Provider: figure(&r.SUT, NICProviderBytes), Kernel: figure(&r.SUT, NICKernelBytes), Netmem: figure(&r.TG, NICNetmemBytes), Copied: copiedPercent(&r.SUT)}
+	row := ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Verdict: r.Verdict,
+		Reason: r.Reason, Fix: r.Fix, Expected: c.verdict(),
+		Provider: figure(&r.SUT, NICProviderBytes), Kernel: figure(&r.SUT, NICKernelBytes),
+		Netmem: figure(&r.TG, NICNetmemBytes), Copied: copiedPercent(&r.SUT)}
 	if r.SUT.TotalBytes != nil {
 		row.Bytes = *r.SUT.TotalBytes
 	}
 	// All bytes of the flow were in the window, so the mismatches are of all.
-	row.Verified = r.SUT.Mismatches != nil && *r.SUT.Mismatches == 0 && r.SUT.Bytes != nil && *r.SUT.Bytes == row.Bytes && row.Bytes > 0
+	row.Verified = r.SUT.Mismatches != nil && *r.SUT.Mismatches == 0 && r.SUT.Bytes != nil &&
+		*r.SUT.Bytes == row.Bytes && row.Bytes > 0
 	row.Wrong = c.wrong(&row)
 	row.AsExpected = len(row.Wrong) == 0
 	return row
@@ -144,7 +148,8 @@ func (c ProofCase) judge(r *results.Record) ProofRow {
 func (c ProofCase) wrong(r *ProofRow) (out []string) {
 	bad := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if r.Verdict != r.Expected {
-		if bad("verdict %s, expected %s", r.Verdict, r.Expected); r.Verdict != results.OK && r.Verdict != results.Invalid {
+		if bad("verdict %s, expected %s", r.Verdict, r.Expected); r.Verdict != results.OK &&
+			r.Verdict != results.Invalid {
 			return out // it did not run: there is nothing else to look at
 		}
 	} else if !strings.Contains(r.Reason, c.Invalid) {

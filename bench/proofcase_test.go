@@ -76,11 +76,16 @@ func TestJudgeProofFinds(t *testing.T) {
 		spoil    func(*results.Record)
 		want     string
 	}{
-		{"failed", "zcrx", func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "it broke" }, "verdict failed, expected ok"},
-		{"unsupported", "devmem", func(r *results.Record) { r.Verdict, r.Reason = results.Unsupported, "no udmabuf" }, "verdict unsupported, expected ok"},
-		{"invalid", "tcp-mmap", func(r *results.Record) { r.Verdict, r.Reason = results.Invalid, "copied" }, "verdict invalid, expected ok"},
-		{"the control is valid", "zcrx, wrong queue", func(r *results.Record) { r.Verdict, r.Reason = results.OK, "" }, "verdict ok, expected invalid"},
-		{"the control is invalid for another reason", "zcrx, wrong queue", func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "not for the reason"},
+		{"failed", "zcrx", func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "it broke" },
+			"verdict failed, expected ok"},
+		{"unsupported", "devmem", func(r *results.Record) { r.Verdict, r.Reason = results.Unsupported, "no udmabuf" },
+			"verdict unsupported, expected ok"},
+		{"invalid", "tcp-mmap", func(r *results.Record) { r.Verdict, r.Reason = results.Invalid, "copied" },
+			"verdict invalid, expected ok"},
+		{"the control is valid", "zcrx, wrong queue", func(r *results.Record) { r.Verdict, r.Reason = results.OK, "" },
+			"verdict ok, expected invalid"},
+		{"the control is invalid for another reason", "zcrx, wrong queue",
+			func(r *results.Record) { r.Reason = "payload bytes are wrong" }, "not for the reason"},
 		{"the control lost its memory", "zcrx, wrong queue", func(r *results.Record) {
 			r.Reason = "the flow landed on queue 3 as it should, but its memory is no longer bound"
 		}, "not for the reason"},
@@ -103,10 +108,13 @@ func TestJudgeProofFinds(t *testing.T) {
 			set(&r.SUT, NICProviderBytes, 0)
 			set(&r.SUT, NICKernelBytes, ProofBytes)
 		}, "only 0 of 67108864 bytes into the provider's memory"},
-		{"more than a hundredth into the kernel", "devmem", func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into the kernel's memory"},
-		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) }, "into the provider's memory"},
+		{"more than a hundredth into the kernel", "devmem",
+			func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into the kernel's memory"},
+		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) },
+			"into the provider's memory"},
 		{"no counters", "zcrx", func(r *results.Record) { r.SUT.Metrics = nil }, "does not count"},
-		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, NICNetmemBytes, 0) }, "did not read all payload from device memory"},
+		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, NICNetmemBytes, 0) },
+			"did not read all payload from device memory"},
 		{"copied", "tcp-mmap", func(r *results.Record) { r.SUT.CopiedBytes = &less }, "% was copied"},
 		{"no evidence", "zcrx", func(r *results.Record) { r.SUT.ZeroCopyBytes = nil }, "no evidence"},
 	} {
@@ -115,7 +123,8 @@ func TestJudgeProofFinds(t *testing.T) {
 			r := proofRecord(c[0])
 			x.spoil(&r)
 			rows := JudgeProof(c, []results.Record{r})
-			if len(rows) != 1 || rows[0].AsExpected || AllAsExpected(rows) || !strings.Contains(strings.Join(rows[0].Wrong, "; "), x.want) {
+			if len(rows) != 1 || rows[0].AsExpected || AllAsExpected(rows) ||
+				!strings.Contains(strings.Join(rows[0].Wrong, "; "), x.want) {
 				t.Errorf("want %q: %+v", x.want, rows)
 			}
 		})
@@ -123,8 +132,10 @@ func TestJudgeProofFinds(t *testing.T) {
 }
 
 func TestGrown(t *testing.T) {
-	from := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 7, "rx11_provider_bytes": 1, "tx0_netmem_bytes": 3}
-	to := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 10, "rx11_provider_bytes": 101, "rx_provider_bytes": 99, "rxq_provider_bytes": 98, "tx0_netmem_bytes": 3}
+	from := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 7, "rx11_provider_bytes": 1,
+		"tx0_netmem_bytes": 3}
+	to := map[string]uint64{"rx0_kernel_bytes": 5, "rx0_provider_bytes": 10, "rx11_provider_bytes": 101,
+		"rx_provider_bytes": 99, "rxq_provider_bytes": 98, "tx0_netmem_bytes": 3}
 	if n, ok := grown(from, to, "rx", "_provider_bytes"); n != 103 || !ok {
 		t.Errorf("provider: %d, %v", n, ok)
 	}
@@ -160,7 +171,8 @@ func TestAnswersKnowTheDemo(t *testing.T) {
 	for _, m := range stream.Modes {
 		name := string(m.Role) + " " + m.Name
 		if want := shown[name] && m.ZeroCopy; (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
-			t.Errorf("%s: answers say %q, the demo has it without a copy: %v", name, answer.ShownBy(m.Role, m.Name), want)
+			t.Errorf("%s: answers say %q, the demo has it without a copy: %v", name, answer.ShownBy(m.Role, m.Name),
+				want)
 		}
 	}
 }

@@ -81,9 +81,11 @@ func (c comparisons) String() string {
 	s := fmt.Sprintf("%s, %s of each cell: ", c.called(), counted(c.Runs, "run", "runs"))
 	sd, ok := c.Finds()
 	if !ok {
-		return s + fmt.Sprintf("no data can give a verdict: the smallest possible corrected p is %.3g, and a verdict needs less than %g", c.LeastP, stat.Alpha)
+		return s + fmt.Sprintf("no data can give a verdict: the smallest possible corrected p is %.3g, and a "+
+			"verdict needs less than %g", c.LeastP, stat.Alpha)
 	}
-	return s + fmt.Sprintf("the smallest possible corrected p is %.2g; a difference of %.1f %% is found with a chance of %.0f %% if runs vary by %.0f %% (CV), one of %.1f %% if by %.0f %%",
+	return s + fmt.Sprintf("the smallest possible corrected p is %.2g; a difference of %.1f %% is found with a "+
+		"chance of %.0f %% if runs vary by %.0f %% (CV), one of %.1f %% if by %.0f %%",
 		c.LeastP, 100*sd*usualCV, 100*stat.Power, 100*usualCV, 200*sd*usualCV, 200*usualCV)
 }
 
@@ -111,10 +113,12 @@ func (c comparisons) fix() string {
 		return proposed
 	}
 	if least, _ := stat.RunsFor(c.Tests, 0); least < found {
-		proposed = fmt.Sprintf("repetitions: %d makes verdicts possible, %d finds %g %% if runs vary by %g %%", least, found, 100*worthFinding, 100*usualCV)
+		proposed = fmt.Sprintf("repetitions: %d makes verdicts possible, %d finds %g %% if runs vary by %g %%", least,
+			found, 100*worthFinding, 100*usualCV)
 	}
 	if most := stat.MaxTests(c.Runs); most > 0 {
-		proposed += fmt.Sprintf("; or declare at most %s as primary: compare: {primary: [...]}", counted(most, "comparison", "comparisons"))
+		proposed += fmt.Sprintf("; or declare at most %s as primary: compare: {primary: [...]}",
+			counted(most, "comparison", "comparisons"))
 	}
 	return proposed
 }
@@ -140,7 +144,8 @@ func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(stri
 			counted(len(unmatched), "cell", "cells"), shortList(unmatched)))
 	}
 	if len(all) == 0 && e.RequireVerdict {
-		return inputErrorf("%s: no verdict is possible: no two cells that can run differ in just one factor", e.Spec.Name)
+		return inputErrorf("%s: no verdict is possible: no two cells that can run differ in just one factor",
+			e.Spec.Name)
 	}
 	for _, c := range all {
 		line := c.String()

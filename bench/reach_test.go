@@ -26,7 +26,8 @@ func measured(s *matrix.Spec) (recs []results.Record) {
 	for i, c := range s.Cells {
 		for k := range leastRuns(s) {
 			r := results.Record{Cell: c, Verdict: results.OK, Schema: results.SchemaVersion, SessionID: "s", Rep: k}
-			r.SUT = results.Host{ThroughputGbps: new(100 + float64(i) + float64(k)/1000), CPUBusyCores: new(1.0), DurationS: new(1.0), Bytes: new(uint64(1e9))}
+			r.SUT = results.Host{ThroughputGbps: new(100 + float64(i) + float64(k)/1000), CPUBusyCores: new(1.0),
+				DurationS: new(1.0), Bytes: new(uint64(1e9))}
 			recs = append(recs, r)
 		}
 	}
@@ -73,8 +74,10 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 			of := slices.IndexFunc(all, func(c comparisons) bool {
 				return c.factor == row.Factor && (c.name == "exploratory") == row.Exploratory
 			})
-			if of < 0 || row.Reach == nil || math.Abs(row.Reach.LeastP/all[of].LeastP-1) > 1e-9 || row.Reach.Tests != all[of].Tests {
-				t.Errorf("%s: %s by %s: foretold were %+v, and there are %+v", f, row.Label(), row.Factor, all, row.Reach)
+			if of < 0 || row.Reach == nil || math.Abs(row.Reach.LeastP/all[of].LeastP-1) > 1e-9 ||
+				row.Reach.Tests != all[of].Tests {
+				t.Errorf("%s: %s by %s: foretold were %+v, and there are %+v", f, row.Label(), row.Factor, all,
+					row.Reach)
 				continue
 			}
 			n[all[of].called()]++
@@ -100,7 +103,8 @@ func mustForetell(t *testing.T, s *matrix.Spec) {
 		if strings.Contains(l, "warning") {
 			t.Errorf("%s: %s", s.Name, l)
 		}
-		if strings.Contains(l, "a difference of ") && strings.Contains(l, " % is found with a chance of 80 % if runs vary by 1 % (CV)") {
+		if strings.Contains(l, "a difference of ") &&
+			strings.Contains(l, " % is found with a chance of 80 % if runs vary by 1 % (CV)") {
 			finds++
 		}
 	})
@@ -113,7 +117,9 @@ func mustForetell(t *testing.T, s *matrix.Spec) {
 // verdicts are required: before anything is begun.
 func TestForetell(t *testing.T) {
 	plan := func(reps int, more string) *matrix.Spec {
-		s, err := matrix.Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: [tcp, tcp-trunc, uring], tx: [tcp, sendfile, uring], mtu: [1500, 4148, 9000]}\nbaseline: {rx: tcp, tx: tcp, mtu: 1500}\nrepetitions: %d\n%s", reps, more))
+		s, err := matrix.Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: [tcp, tcp-trunc, uring], tx: [tcp, "+
+			"sendfile, uring], mtu: [1500, 4148, 9000]}\nbaseline: {rx: tcp, tx: tcp, mtu: 1500}\nrepetitions: %d\n%s",
+			reps, more))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,13 +132,20 @@ func TestForetell(t *testing.T) {
 		lines   []string
 		refused bool
 	}{
-		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can give a verdict: the smallest possible corrected p is 0.167, and a verdict needs less than 0.05. " +
-			"repetitions: 8 makes verdicts possible, 12 finds 2 % if runs vary by 1 %; or declare at most 5 comparisons as primary: compare: {primary: [...]}",
+		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can " +
+			"give a verdict: the smallest possible corrected p is 0.167, and a verdict needs less than 0.05. " +
+			"repetitions: 8 makes verdicts possible, 12 finds 2 % if runs vary by 1 %; or declare at most 5 " +
+			"comparisons as primary: compare: {primary: [...]}",
 			"warning: 18 comparisons by tx", "warning: 18 comparisons by mtu"}, true},
-		"one question": {plan(8, "compare: {about: [tx]}\n"), able, []string{"18 comparisons by tx, 8 runs of each cell: the smallest possible corrected p is 0.028; a difference of"}, false},
-		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs", "16 exploratory comparisons by rx, 5 runs of each cell: no data",
+		"one question": {plan(8, "compare: {about: [tx]}\n"), able,
+			[]string{"18 comparisons by tx, 8 runs of each cell: the smallest possible corrected p is 0.028; a " +
+				"difference of"}, false},
+		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs",
+			"16 exploratory comparisons by rx, 5 runs of each cell: no data",
 			"18 exploratory comparisons by tx", "18 exploratory comparisons by mtu"}, true},
-		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the smallest possible corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory", "18 exploratory"}, false},
+		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the " +
+			"smallest possible corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory",
+			"18 exploratory"}, false},
 		"fewer can run": {plan(8, ""), func(c results.Cell) *Missing {
 			if c.RX == "uring" {
 				return &Missing{Reason: "no", Fix: "yes"}
@@ -144,7 +157,8 @@ func TestForetell(t *testing.T) {
 				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
-		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
+		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: " +
+			"tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
 		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
 			if c.RX == "tcp" {
 				return &Missing{Reason: "no", Fix: "yes"}
@@ -155,7 +169,8 @@ func TestForetell(t *testing.T) {
 	} {
 		e := &Experiment{Spec: c.spec}
 		var lines []string
-		if err := e.foretell(c.missing, func(l string) { lines = append(lines, l) }); err != nil || len(lines) != len(c.lines) {
+		if err := e.foretell(c.missing, func(l string) { lines = append(lines, l) }); err != nil ||
+			len(lines) != len(c.lines) {
 			t.Errorf("%s: %v, %q", name, err, lines)
 			continue
 		}
@@ -173,7 +188,8 @@ func TestForetell(t *testing.T) {
 	var out bytes.Buffer
 	e := &Experiment{Spec: plan(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
 	e.Spec.SUT.Host, e.Spec.TG.Host = "netns:zcbench-none", "netns:zcbench-none"
-	if err := e.DryRun(context.Background(), &out); err == nil || !strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {
+	if err := e.DryRun(context.Background(), &out); err == nil ||
+		!strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {
 		t.Errorf("%v\n%s", err, out.String())
 	}
 }

@@ -44,7 +44,8 @@ func (e *Experiment) leaveInterrupts(sut, tg *host.Host) error {
 	}
 	if len(left) > 0 {
 		e.InterruptsLeft = true
-		e.note(fmt.Sprintf("not as before: interrupts are not moved, because their numbers are of another boot: %s; place what matters with --cpus and --tg-cpus, or with zcbench run --set", strings.Join(left, ", ")))
+		e.note(fmt.Sprintf("not as before: interrupts are not moved, because their numbers are of another boot: "+
+			"%s; place what matters with --cpus and --tg-cpus, or with zcbench run --set", strings.Join(left, ", ")))
 	}
 	return nil
 }

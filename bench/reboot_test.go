@@ -30,8 +30,12 @@ func TestInterruptsOfAnotherBoot(t *testing.T) {
 		{"", "later", "too", "interrupt 24=3;coalesce rx-usecs=5", ""}, // no experiment is made again
 	} {
 		var said strings.Builder
-		e := &Experiment{Before: x.before, Note: func(format string, args ...any) { fmt.Fprintf(&said, format, args...) },
-			Spec: &matrix.Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Set: "interrupt 24=3;coalesce rx-usecs=5"}}}}
+		e := &Experiment{Before: x.before, Note: func(format string, args ...any) {
+			fmt.Fprintf(&said, format,
+				args...)
+		},
+			Spec: &matrix.Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp",
+				Set: "interrupt 24=3;coalesce rx-usecs=5"}}}}
 		sut, tg := machines(x.sut, x.tg)
 		if err := e.leaveInterrupts(sut, tg); err != nil {
 			t.Fatal(err)

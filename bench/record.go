@@ -33,7 +33,8 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 		d.ClockUs = out.clockUs // whatever the agent says
 	}
 	rec.Warnings = slices.Concat(named("SUT", out.sut.Warnings), named("TG", out.tg.Warnings), out.warnings)
-	rec.Warnings = slices.Concat(rec.Warnings, named("SUT", takeProfile(&rec.Attached.SUT, out.sut.Profile)), named("TG", takeProfile(&rec.Attached.TG, out.tg.Profile)))
+	rec.Warnings = slices.Concat(rec.Warnings, named("SUT", takeProfile(&rec.Attached.SUT, out.sut.Profile)),
+		named("TG", takeProfile(&rec.Attached.TG, out.tg.Profile)))
 	rec.Flags = slices.Clone(out.sut.Flags)
 	for _, f := range out.tg.Flags {
 		if !slices.Contains(rec.Flags, f) {
@@ -69,7 +70,8 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Env.ToolVersion = agent.Info.ToolVersion
 	h.Metrics = append(h.Metrics,
 		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
-		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs), Source: "agent round trip"})
+		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs),
+			Source: "agent round trip"})
 }
 
 // markDrops holds what the receiver received against what the sender sent.
@@ -85,9 +87,11 @@ func markDrops(rec *results.Record) {
 		return
 	}
 	rec.Flags = append(rec.Flags, results.FlagDropsUnattributed)
-	why := fmt.Sprintf("%.0f segments of the flow were lost; %.0f of them have neither counter nor reason at its ends: they were lost between the hosts, or where nothing counts", *tx.Lost, *tx.Unattributed)
+	why := fmt.Sprintf("%.0f segments of the flow were lost; %.0f of them have neither counter nor reason at its "+
+		"ends: they were lost between the hosts, or where nothing counts", *tx.Lost, *tx.Unattributed)
 	if *tx.Unattributed < 0 {
-		why = fmt.Sprintf("%.0f segments of the flow were lost, but %.0f more were dropped: something was dropped or counted twice", *tx.Lost, -*tx.Unattributed)
+		why = fmt.Sprintf("%.0f segments of the flow were lost, but %.0f more were dropped: something was "+
+			"dropped or counted twice", *tx.Lost, -*tx.Unattributed)
 	}
 	rec.Warnings = append(rec.Warnings, why)
 }
@@ -155,13 +159,15 @@ func (r *Runner) markSharing(rec *results.Record) {
 	rec.Flags = append(rec.Flags, FlagSharedMachine)
 	if _, shares := r.sharesCPU(rec.Cell); shares {
 		rec.Flags = append(rec.Flags, FlagSharedCPU)
-		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: their CPU figures cannot be separated and are left out")
+		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: "+
+			"their CPU figures cannot be separated and are left out")
 		dropCPU(&rec.SUT)
 		dropCPU(&rec.TG)
 		return
 	}
 	sut := r.threadCPUs(stream.RX, rec.Cell)
-	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.SUT.CPUBusyCores != nil && rec.Cell.CPULayout == "" && irq != counter.FormatCPUList(sut) {
+	if irq := rec.SUT.Env.IRQCPU; irq != "" && rec.SUT.CPUBusyCores != nil && rec.Cell.CPULayout == "" &&
+		irq != counter.FormatCPUList(sut) {
 		rec.Warnings = append(rec.Warnings, results.WarnSoftirqElsewhere(irq, counter.FormatCPUList(sut)))
 	}
 }
@@ -176,7 +182,8 @@ func (r *Runner) threadCPUs(role stream.Role, cell results.Cell) (out []int) {
 }
 
 func dropCPU(h *results.Host) {
-	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil, nil, nil
+	h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores, h.CPUBusyCores, h.IOWaitCores, h.StatCoverage = nil, nil, nil, nil,
+		nil, nil
 	h.CPUBusyU, h.CPUPollerCores, h.CyclesPerByte = nil, nil, nil
 	if h.Probes != nil {
 		h.Probes.Profile = nil
@@ -225,7 +232,8 @@ func verdict(out outcome, packets bool) (v results.Verdict, reason, fix string) 
 			return results.Failed, "an end gave no verdict", "this is a bug of zcbench: please report it"
 		}
 		if s, t := out.sut.Total.Bytes, out.tg.Total.Bytes; s != t && !packets {
-			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s), "this is a bug of a data path, or of the kernel: please report it"
+			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s),
+				"this is a bug of a data path, or of the kernel: please report it"
 		}
 		return v, "", ""
 	}

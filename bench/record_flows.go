@@ -18,7 +18,8 @@ func countFlows(rec *results.Record) {
 		if rec.Verdict != results.OK || n == want || n == 0 && want == 1 {
 			continue
 		}
-		distrust(rec, role.Label(), &wire.NonsenseError{Err: fmt.Errorf("figures of %d flows, but %d were requested", n, want),
+		distrust(rec, role.Label(), &wire.NonsenseError{Err: fmt.Errorf("figures of %d flows, but %d were requested",
+			n, want),
 			How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
 	}
 }

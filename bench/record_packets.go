@@ -23,31 +23,39 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		return
 	}
 	if err := samePackets(rec, rx, tx); err != nil {
-		distrust(rec, "SUT", &wire.NonsenseError{Err: err, How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
+		distrust(rec, "SUT", &wire.NonsenseError{Err: err,
+			How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
 		return
 	}
 	if n := rec.PerLinkPacket(); n != nil && *n > mostPerPacket {
 		rec.Flags = append(rec.Flags, results.FlagSuperPackets)
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("a packet of the link carried %.1f datagrams: none of these was a packet; over veth, --udp-segmentation off makes the kernel segment", *n))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("a packet of the link carried %.1f datagrams: none of "+
+			"these was a packet; over veth, --udp-segmentation off makes the kernel segment", *n))
 	}
 	rx.Sent = new(*tx.Sent)
 	takeReturned(rec)
 	came := *rx.Received - orZero(rx.Duplicated)
 	rx.Lost = new(*tx.Sent - came)
-	least, most := unaccounted(*tx.Sent+orZero(rx.Answers), came+orZero(tx.Answers), lostBy(rec, oneMachine, oneNamespace))
+	least, most := unaccounted(*tx.Sent+orZero(rx.Answers), came+orZero(tx.Answers),
+		lostBy(rec, oneMachine, oneNamespace))
 	if more := holdLink(rec); most != 0 { // else the counters tell of all, as they are
 		least -= more
 	}
 	if (least != 0 || most != 0) && rec.Fragmented() {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all "+
+			"of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
 		return
 	}
 	if (least != 0 || most != 0) && untold(rec) {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and counters may not show all of them: only veth is known to count every XDP frame that it does not send, and the sender's driver is %s", *rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d frames were lost, and counters may not show all of "+
+			"them: only veth is known to count every XDP frame that it does not send, and the sender's driver is %s",
+			*rx.Lost, cmp.Or(plaintext.Line(rec.TG.Env.Driver), "not known")))
 		return
 	}
 	if n := metric(&rec.SUT, stream.PacketsOfOthers); n > 0 {
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("at least %.0f packets of others left by the interface that frames were redirected to, and its counters do not tell them from frames: as many frames may have been lost there unseen; let nothing else leave by it, or take a veth, which tells them", n))
+		rec.Warnings = append(rec.Warnings, fmt.Sprintf("at least %.0f packets of others left by the interface "+
+			"that frames were redirected to, and its counters do not tell them from frames: as many frames may "+
+			"have been lost there unseen; let nothing else leave by it, or take a veth, which tells them", n))
 		return
 	}
 	if least == most {
@@ -64,9 +72,11 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	var why string
 	switch {
 	case least > 0:
-		why = fmt.Sprintf("%d packets were lost; no counter shows where %s%d of them went: between the hosts, or where nothing counts (--probe drops shows more)", lost, atLeast, least)
+		why = fmt.Sprintf("%d packets were lost; no counter shows where %s%d of them went: between the hosts, or "+
+			"where nothing counts (--probe drops shows more)", lost, atLeast, least)
 	case most < 0:
-		why = fmt.Sprintf("%d packets were lost, but counters show %s%d more: other traffic lost some, or something is counted twice", lost, atLeast, -most)
+		why = fmt.Sprintf("%d packets were lost, but counters show %s%d more: other traffic lost some, or "+
+			"something is counted twice", lost, atLeast, -most)
 	default:
 		return
 	}
@@ -97,11 +107,14 @@ func holdLink(rec *results.Record) (more int64) {
 		}
 	}
 	short := int64(*tx.Sent) - int64(passed+dropped)
-	says := fmt.Sprintf("the generator handed %d frames to its interface, which counts %.0f as passed on and %.0f as not taken", *tx.Sent, passed, dropped)
+	says := fmt.Sprintf(
+		"the generator handed %d frames to its interface, which counts %.0f as passed on and %.0f as not taken",
+		*tx.Sent, passed, dropped)
 	switch several, _ := cpulist.Parse(rec.Cell.GenCPUs); {
 	case short == 0:
 	case short > 0 && len(several) > 1:
-		rec.Warnings = append(rec.Warnings, says+": where several CPUs send to one queue, veth loses counts; --channels, as many as CPUs, gives each its own")
+		rec.Warnings = append(rec.Warnings, says+": where several CPUs send to one queue, veth loses counts; "+
+			"--channels, as many as CPUs, gives each its own")
 		return short
 	default:
 		unaccountedFor(rec, says)
@@ -120,8 +133,11 @@ func markReassembly(rec *results.Record) {
 		for ip, x := range map[string]string{"ip": "net.ipv4.ipfrag", "ip6": "net.ipv6.ip6frag"} {
 			dropped := metric(h, "netstat_"+ip+"_reasm_fails") - metric(h, "netstat_"+ip+"_reasm_timeout")
 			if dropped > 0 {
-				rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: the kernel dropped %.0f fragments (ReasmFails): those of datagrams that lost one wait for it (%s_time, 30 s) and fill the memory of all (%s_high_thresh, 4 MB). "+
-					"Meanwhile every longer datagram is lost, in the next runs, too: use a --pace at which none is lost, or raise the limit", []string{"SUT", "TG"}[i], dropped, x, x))
+				rec.Warnings = append(rec.Warnings,
+					fmt.Sprintf("%s: the kernel dropped %.0f fragments (ReasmFails): those of datagrams that "+
+						"lost one wait for it (%s_time, 30 s) and fill the memory of all (%s_high_thresh, 4 MB). "+
+						"Meanwhile every longer datagram is lost, in the next runs, too: use a --pace at which none "+
+						"is lost, or raise the limit", []string{"SUT", "TG"}[i], dropped, x, x))
 			}
 		}
 	}
@@ -151,7 +167,8 @@ func takeReturned(rec *results.Record) {
 		return
 	}
 	rx, back := rec.SUT.Packets, uint64(max(rec.TG.Metrics[i].Value, 0))
-	rx.Counted = append(rx.Counted, results.DropCounter{Name: "frames_not_returned", Source: "data path", Value: new(float64(*rx.Received - back))})
+	rx.Counted = append(rx.Counted, results.DropCounter{Name: "frames_not_returned", Source: "data path",
+		Value: new(float64(*rx.Received - back))})
 	rx.Received = &back
 }
 
@@ -166,9 +183,11 @@ func samePackets(rec *results.Record, rx, tx *results.Packets) error {
 	case rx.Sent != nil && *rx.Sent != *tx.Sent:
 		return fmt.Errorf("the sender sent %d packets, but told the receiver %d", *tx.Sent, *rx.Sent)
 	case (rx.Answers != nil) != rec.Cell.RoundTrips(), (tx.Answers != nil) != rec.Cell.RoundTrips():
-		return fmt.Errorf("answers without round trips, or round trips without answers: %s; %s", rx.PacketsText(), tx.PacketsText())
+		return fmt.Errorf("answers without round trips, or round trips without answers: %s; %s", rx.PacketsText(),
+			tx.PacketsText())
 	case *rx.Received-orZero(rx.Duplicated) > *tx.Sent:
-		return fmt.Errorf("%d packets sent, and %d received, %d of them twice", *tx.Sent, *rx.Received, orZero(rx.Duplicated))
+		return fmt.Errorf("%d packets sent, and %d received, %d of them twice", *tx.Sent, *rx.Received,
+			orZero(rx.Duplicated))
 	}
 	return nil
 }

@@ -32,25 +32,48 @@ func TestVerdict(t *testing.T) {
 		reason string
 		fix    string
 	}{
-		{name: "both well", out: outcome{sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.OK},
-		{name: "byte counts", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.OK, "", "", 5)}, v: results.Invalid, reason: "byte counts differ: 5 sent, 4 received", fix: "report"},
-		{name: "one invalid", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid, reason: "TG: copied", fix: "a NIC"},
-		{name: "both invalid", out: outcome{sut: end(results.Invalid, "mapped nothing", "align", 4), tg: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid, reason: "SUT: mapped nothing; TG: copied", fix: "align"},
-		{name: "failed beats invalid", out: outcome{sut: end(results.Invalid, "x", "", 4), tg: end(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
-		{name: "other called off", out: outcome{sut: aborted, tg: end(results.Failed, "send: no memory", "more", 5)}, v: results.Failed, reason: "TG: send: no memory", fix: "more"},
-		{name: "unsupported while running", out: outcome{sut: blaming(end(results.Failed, "the flow ended early", "", 0)), tg: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported, reason: "TG: register buffers: no memory", fix: "ulimit"},
-		{name: "both called off", out: outcome{sut: aborted, tg: aborted}, v: results.Failed, reason: "SUT: the run was aborted; TG: the run was aborted"},
-		{name: "SUT's agent gone", out: outcome{sutErr: gone, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "SUT: host sut: the agent ended: signal: killed"},
-		{name: "TG's agent gone", out: outcome{tgErr: gone, sut: end(results.Failed, "the flow ended early", "", 5)}, v: results.Failed, reason: "TG: host sut: the agent ended: signal: killed"},
-		{name: "both agents gone", out: outcome{sutErr: gone, tgErr: gone}, v: results.Failed, reason: "SUT: " + gone.Error() + "; TG: " + gone.Error()},
-		{name: "aborted", out: outcome{calledOff: errors.New("enough"), sut: aborted, tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed, reason: "the run was aborted: enough"},
-		{name: "called off too late", out: outcome{calledOff: errors.New("enough"), sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.OK},
-		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end gave no verdict", fix: "report"},
-		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "an end gave no verdict", fix: "report"},
-		{name: "an error that is ok", out: outcome{sutErr: &wire.Error{Message: "m", How: "h", Verdict: results.OK}, tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "SUT: m", fix: "h"},
-		{name: "unsupported", out: outcome{sutErr: &wire.Error{Message: "no queue", How: "a NIC", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},
-		{name: "TG unsupported", out: outcome{tgErr: &wire.Error{Message: "no memory", How: "ulimit", Verdict: results.Unsupported}}, v: results.Unsupported, reason: "TG: no memory", fix: "ulimit"},
-		{name: "port in use", out: outcome{sutErr: &wire.Error{Message: "listen: in use", How: "another", Verdict: results.Failed}}, v: results.Failed, reason: "SUT: listen: in use", fix: "another"},
+		{name: "both well", out: outcome{sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)},
+			v: results.OK},
+		{name: "byte counts", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.OK, "", "", 5)},
+			v: results.Invalid, reason: "byte counts differ: 5 sent, 4 received", fix: "report"},
+		{name: "one invalid", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.Invalid, "copied", "a NIC",
+			5)}, v: results.Invalid, reason: "TG: copied", fix: "a NIC"},
+		{name: "both invalid", out: outcome{sut: end(results.Invalid, "mapped nothing", "align", 4),
+			tg: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid,
+			reason: "SUT: mapped nothing; TG: copied", fix: "align"},
+		{name: "failed beats invalid", out: outcome{sut: end(results.Invalid, "x", "", 4),
+			tg: end(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
+		{name: "other called off", out: outcome{sut: aborted, tg: end(results.Failed, "send: no memory", "more", 5)},
+			v: results.Failed, reason: "TG: send: no memory", fix: "more"},
+		{name: "unsupported while running",
+			out: outcome{sut: blaming(end(results.Failed, "the flow ended early", "", 0)),
+				tg: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported,
+			reason: "TG: register buffers: no memory", fix: "ulimit"},
+		{name: "both called off", out: outcome{sut: aborted, tg: aborted}, v: results.Failed,
+			reason: "SUT: the run was aborted; TG: the run was aborted"},
+		{name: "SUT's agent gone", out: outcome{sutErr: gone, tg: end(results.Failed, "send: broken pipe",
+			"the receiver broke off", 5)}, v: results.Failed, reason: "SUT: host sut: the agent ended: signal: killed"},
+		{name: "TG's agent gone", out: outcome{tgErr: gone, sut: end(results.Failed, "the flow ended early", "", 5)},
+			v: results.Failed, reason: "TG: host sut: the agent ended: signal: killed"},
+		{name: "both agents gone", out: outcome{sutErr: gone, tgErr: gone}, v: results.Failed, reason: "SUT: " +
+			gone.Error() + "; TG: " + gone.Error()},
+		{name: "aborted", out: outcome{calledOff: errors.New("enough"), sut: aborted,
+			tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed,
+			reason: "the run was aborted: enough"},
+		{name: "called off too late", out: outcome{calledOff: errors.New("enough"), sut: end(results.OK, "", "", 5),
+			tg: end(results.OK, "", "", 5)}, v: results.OK},
+		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed,
+			reason: "an end gave no verdict", fix: "report"},
+		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)},
+			v: results.Failed, reason: "an end gave no verdict", fix: "report"},
+		{name: "an error that is ok", out: outcome{sutErr: &wire.Error{Message: "m", How: "h", Verdict: results.OK},
+			tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "SUT: m", fix: "h"},
+		{name: "unsupported", out: outcome{sutErr: &wire.Error{Message: "no queue", How: "a NIC",
+			Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},
+		{name: "TG unsupported", out: outcome{tgErr: &wire.Error{Message: "no memory", How: "ulimit",
+			Verdict: results.Unsupported}}, v: results.Unsupported, reason: "TG: no memory", fix: "ulimit"},
+		{name: "port in use", out: outcome{sutErr: &wire.Error{Message: "listen: in use", How: "another",
+			Verdict: results.Failed}}, v: results.Failed, reason: "SUT: listen: in use", fix: "another"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			v, reason, fix := verdict(x.out, false)
@@ -77,12 +100,14 @@ func TestMarkSharing(t *testing.T) {
 		{"on one CPU", "m", 1, 1, true, true},
 		{"one not pinned", "m", 1, -1, true, true},
 	} {
-		r := &Runner{SUT: on("m"), TG: on(x.tg), Opt: Options{SUTFlows: []place.CPUs{{App: x.sutCPU}}, TGFlows: []place.CPUs{{App: x.tgCPU}}}}
+		r := &Runner{SUT: on("m"), TG: on(x.tg), Opt: Options{SUTFlows: []place.CPUs{{App: x.sutCPU}},
+			TGFlows: []place.CPUs{{App: x.tgCPU}}}}
 		busy := 0.5
 		rec := results.Record{SUT: results.Host{CPUBusyCores: &busy}, TG: results.Host{CPUBusyCores: &busy}}
 		r.markSharing(&rec)
 		has := func(flag string) bool { return strings.Contains(strings.Join(rec.Flags, " "), flag) }
-		if has(FlagSharedMachine) != x.machine || has(FlagSharedCPU) != x.flags || (rec.SUT.CPUBusyCores == nil) != x.flags || (rec.TG.CPUBusyCores == nil) != x.flags {
+		if has(FlagSharedMachine) != x.machine || has(FlagSharedCPU) != x.flags ||
+			(rec.SUT.CPUBusyCores == nil) != x.flags || (rec.TG.CPUBusyCores == nil) != x.flags {
 			t.Errorf("%s: flags %v, SUT busy %v", x.name, rec.Flags, rec.SUT.CPUBusyCores)
 		}
 		if x.flags && len(rec.Warnings) == 0 {
@@ -101,10 +126,14 @@ func TestKeepUnfit(t *testing.T) {
 	defer w.Close()
 	s := &Session{Journal: w}
 	watts := math.Inf(1)
-	for i, h := range []results.Host{{Name: "sut", Series: []results.Series{{Name: "m", T: []int64{1}}}}, {Name: "sut", PowerW: &watts}} {
-		rec := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i, Cell: cell("tcp", "tcp"), Verdict: results.OK, SUT: h}
+	for i, h := range []results.Host{{Name: "sut", Series: []results.Series{{Name: "m", T: []int64{1}}}},
+		{Name: "sut", PowerW: &watts}} {
+		rec := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i, Cell: cell("tcp", "tcp"),
+			Verdict: results.OK, SUT: h}
 		kept, err := s.keep(rec)
-		if err != nil || kept.Verdict != results.Failed || !strings.Contains(kept.Reason, "its figures cannot be stored:") || kept.RunID != rec.RunID || kept.SUT.Name != "sut" || kept.Rep != i {
+		if err != nil || kept.Verdict != results.Failed ||
+			!strings.Contains(kept.Reason, "its figures cannot be stored:") || kept.RunID != rec.RunID ||
+			kept.SUT.Name != "sut" || kept.Rep != i {
 			t.Errorf("%+v, %v", kept, err)
 		}
 	}

@@ -21,6 +21,8 @@ func askedTrips(rec *results.Record) {
 		if asked {
 			err = errors.New("no round trips were counted, though they were requested")
 		}
-		distrust(rec, role.Label(), &wire.NonsenseError{Err: err, How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
+		distrust(rec, role.Label(),
+			&wire.NonsenseError{Err: err,
+				How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
 	}
 }

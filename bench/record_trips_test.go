@@ -15,12 +15,18 @@ func TestAskedTrips(t *testing.T) {
 		change func(*results.Record)
 		want   results.Verdict
 	}{
-		"a stream":              {"tcp", func(*results.Record) {}, results.OK},
-		"round trips":           {"rr", func(r *results.Record) { r.SUT.Transactions, r.TG.Transactions = new(uint64(7)), new(uint64(7)) }, results.OK},
-		"told by the sender":    {"tcp", func(r *results.Record) { r.TG.Transactions = new(uint64(0)) }, results.Failed},
-		"told by the receiver":  {"tcp", func(r *results.Record) { r.SUT.Transactions = new(uint64(9)) }, results.Failed},
-		"times alone":           {"tcp", func(r *results.Record) { r.TG.RoundTrip = &results.Times{} }, results.Failed},
-		"asked for, none there": {"rr", func(r *results.Record) { r.SUT.Transactions = new(uint64(7)) }, results.Failed},
+		"a stream": {"tcp", func(*results.Record) {}, results.OK},
+		"round trips": {"rr", func(r *results.Record) {
+			r.SUT.Transactions,
+				r.TG.Transactions = new(uint64(7)), new(uint64(7))
+		}, results.OK},
+		"told by the sender": {"tcp", func(r *results.Record) { r.TG.Transactions = new(uint64(0)) },
+			results.Failed},
+		"told by the receiver": {"tcp", func(r *results.Record) { r.SUT.Transactions = new(uint64(9)) },
+			results.Failed},
+		"times alone": {"tcp", func(r *results.Record) { r.TG.RoundTrip = &results.Times{} }, results.Failed},
+		"asked for, none there": {"rr", func(r *results.Record) { r.SUT.Transactions = new(uint64(7)) },
+			results.Failed},
 	} {
 		r := results.Record{Cell: results.Cell{RX: "tcp", TX: x.tx}, Verdict: results.OK}
 		x.change(&r)

@@ -41,12 +41,15 @@ func TestIntegrationFirewall(t *testing.T) {
 		v6      bool
 		want    []string
 	}{
-		{"port-unreachable", vethtest.PortUnreachable, false, []string{"ECONNREFUSED", "answered ICMP port-unreachable"}},
+		{"port-unreachable", vethtest.PortUnreachable, false,
+			[]string{"ECONNREFUSED", "answered ICMP port-unreachable"}},
 		{"host-prohibited", vethtest.HostProhibited, false, []string{"EHOSTUNREACH", "answered ICMP host-prohibited"}},
-		{"admin-prohibited", vethtest.AdminProhibited, false, []string{"EHOSTUNREACH", "answered ICMP admin-prohibited"}},
+		{"admin-prohibited", vethtest.AdminProhibited, false,
+			[]string{"EHOSTUNREACH", "answered ICMP admin-prohibited"}},
 		{"IPv6", vethtest.AdminProhibited6, true, []string{"EACCES", "answered ICMPv6 admin-prohibited"}},
 		{"reset", vethtest.Reset, false, []string{"ECONNREFUSED", "answered with a reset", "the receiver listens"}},
-		{"reset, IPv6", vethtest.Reset, true, []string{"ECONNREFUSED", "answered with a reset", "the receiver listens"}},
+		{"reset, IPv6", vethtest.Reset, true, []string{"ECONNREFUSED", "answered with a reset",
+			"the receiver listens"}},
 		{"drop", vethtest.Drop, false, []string{"nothing answers at", "drops packets to the data port"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -71,19 +74,24 @@ func TestIntegrationMTUOfThePath(t *testing.T) {
 	vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500)
 	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
 	t.Log(rec.Reason, "; fix:", rec.Fix)
-	says(t, rec, []string{"TG: ", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String(), "--mtu"}, []string{"no longer answers", "aborted"})
+	says(t, rec, []string{"TG: ", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String(), "--mtu"},
+		[]string{"no longer answers", "aborted"})
 }
 
 // It is named as well where the kernel gives up before we do.
 func TestIntegrationMTUOfThePathByTheKernel(t *testing.T) {
 	r := newRig(t)
 	r.Runner.Opt.Stall, r.Runner.Opt.Duration = time.Minute, time.Minute
-	if err := r.pair.TG.Netns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_retries2", []byte("1"), 0o644) }); err != nil {
+	if err := r.pair.TG.Netns.Do(func() error {
+		return os.WriteFile("/proc/sys/net/ipv4/tcp_retries2", []byte("1"),
+			0o644)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500)
 	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
-	says(t, rec, []string{"ETIMEDOUT", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String()}, []string{"no longer answers", "aborted"})
+	says(t, rec, []string{"ETIMEDOUT", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String()},
+		[]string{"no longer answers", "aborted"})
 }
 
 // Nobody has the address: it is no firewall.

@@ -18,13 +18,15 @@ import (
 // it, whatever else spoilt it.
 func TestGateOfEnds(t *testing.T) {
 	ok, copied := wire.EndResult{Verdict: results.OK}, wire.EndResult{Verdict: results.Invalid, Reason: "copied"}
-	late := wire.EndResult{Verdict: results.Invalid, Reason: "late", Flags: []string{"softirq-by-rps", results.FlagDisturbed}}
+	late := wire.EndResult{Verdict: results.Invalid, Reason: "late", Flags: []string{"softirq-by-rps",
+		results.FlagDisturbed}}
 	other := ok
 	other.Total.Bytes = 1
 	for _, x := range []struct {
 		sut, tg wire.EndResult
 		want    results.GateClass
-	}{{late, ok, results.ByEnvironment}, {ok, late, results.ByEnvironment}, {late, late, results.ByEnvironment}, {copied, ok, results.ByProof},
+	}{{late, ok, results.ByEnvironment}, {ok, late, results.ByEnvironment}, {late, late, results.ByEnvironment},
+		{copied, ok, results.ByProof},
 		{late, copied, results.ByProof}, {ok, other, results.ByProof}} {
 		o := outcome{sut: x.sut, tg: x.tg}
 		if v, _, _ := verdict(o, false); v != results.Invalid || o.gate() != x.want {
@@ -42,7 +44,8 @@ func TestExpectedBesideLate(t *testing.T) {
 	for _, x := range []struct {
 		sut, tg wire.EndResult
 		want    bool
-	}{{must, ok, true}, {must, late, true}, {late, must, true}, {must, copied, false}, {late, ok, false}, {late, late, false}} {
+	}{{must, ok, true}, {must, late, true}, {late, must, true}, {must, copied, false}, {late, ok, false},
+		{late, late, false}} {
 		if o := (outcome{sut: x.sut, tg: x.tg}); o.expected() != x.want {
 			t.Errorf("%+v and %+v: %v", x.sut, x.tg, o.expected())
 		}
@@ -67,7 +70,8 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	var got, want []string
 	for i, rec := range recs {
 		got = append(got, fmt.Sprint(rec.Cell.ID, " #", rec.Rep, " block ", rec.Block))
-		if spoilt := rec.Verdict == results.Invalid && rec.Gate == results.ByEnvironment && rec.Spoilt(); rec.Seq != i || spoilt == rec.Warmup {
+		if spoilt := rec.Verdict == results.Invalid && rec.Gate == results.ByEnvironment &&
+			rec.Spoilt(); rec.Seq != i || spoilt == rec.Warmup {
 			t.Errorf("run %d: seq %d: %s by %s: %s", i, rec.Seq, rec.Verdict, rec.Gate, rec.Reason)
 		}
 	}

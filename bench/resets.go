@@ -62,16 +62,20 @@ func (f port) foretell(names []string) string {
 		has = fmt.Sprintf("%s has an ntuple rule of others", plaintext.Line(f.dev))
 	}
 	list := strings.Join(resets, ", ")
-	look := "note them first (ethtool -n " + plaintext.Word(f.dev) + ", which shows the rules of some drivers in part only); "
+	look := "note them first (ethtool -n " + plaintext.Word(f.dev) +
+		", which shows the rules of some drivers in part only); "
 	switch {
 	case len(resets) == 0:
 		return ""
 	case d.RulesHoldChannels && slices.Contains(resets, "channels"):
-		return fmt.Sprintf("%s, and %s changes no channels while there are any: %sdelete them (ethtool -N %s delete N), or leave out channels", has, is, look, plaintext.Word(f.dev))
+		return fmt.Sprintf("%s, and %s changes no channels while there are any: %sdelete them (ethtool -N %s "+
+			"delete N), or leave out channels", has, is, look, plaintext.Word(f.dev))
 	case d.LosesRules:
-		return fmt.Sprintf("%s: these settings reset all queues (%s), and %s then lists the rules but no longer applies them: %sdelete and add them again after the runs", has, list, is, look)
+		return fmt.Sprintf("%s: these settings reset all queues (%s), and %s then lists the rules but no longer "+
+			"applies them: %sdelete and add them again after the runs", has, list, is, look)
 	case !d.Known():
-		return fmt.Sprintf("%s: these settings reset all queues (%s), and the driver (%s) may no longer apply the rules then: %stest them after the runs", has, list, is, look)
+		return fmt.Sprintf("%s: these settings reset all queues (%s), and the driver (%s) may no longer apply "+
+			"the rules then: %stest them after the runs", has, list, is, look)
 	}
 	return ""
 }

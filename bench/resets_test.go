@@ -25,7 +25,8 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 	}
 	var b bytes.Buffer
 	preview("idpf", 0).settings(&b)
-	for line, want := range map[string]bool{"eth0: ring rx = 4096   (a change resets all queues)\n": true, "rx-gro = off | on   (a": false, "rx-gro = on | off   (a": false} {
+	for line, want := range map[string]bool{"eth0: ring rx = 4096   (a change resets all queues)\n": true,
+		"rx-gro = off | on   (a": false, "rx-gro = on | off   (a": false} {
 		if strings.Contains(b.String(), line) != want {
 			t.Errorf("%q: %v:\n%s", line, !want, b.String())
 		}
@@ -39,8 +40,11 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 		rules  int
 		want   string
 	}{
-		"idpf":     {"idpf", 2, "warning: SUT: eth0 has 2 ntuple rules of others: these settings reset all queues (ring rx), and idpf then lists the rules but no longer applies them: note them first (ethtool -n eth0, "},
-		"the lab":  {"softnic(idpf)", 1, "warning: SUT: eth0 has an ntuple rule of others: these settings reset all queues (ring rx), and"},
+		"idpf": {"idpf", 2, "warning: SUT: eth0 has 2 ntuple rules of others: these settings reset all " +
+			"queues (ring rx), and idpf then lists the rules but no longer applies them: note them first " +
+			"(ethtool -n eth0, "},
+		"the lab": {"softnic(idpf)", 1,
+			"warning: SUT: eth0 has an ntuple rule of others: these settings reset all queues (ring rx), and"},
 		"no rules": {"idpf", 0, ""},
 		"ice":      {"ice", 2, ""}, // which holds channels only
 		"unknown":  {"nobody-knows", 2, "the driver (nobody-knows) may no longer apply the rules then"},
@@ -48,11 +52,14 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 	} {
 		var said []string
 		preview(x.driver, x.rules).foretellResets(func(line string) { said = append(said, line) })
-		if got := strings.Join(said, "\n"); !strings.Contains(got, x.want) || (x.want == "") != (got == "") || len(said) > 1 {
+		if got := strings.Join(said, "\n"); !strings.Contains(got, x.want) || (x.want == "") != (got == "") ||
+			len(said) > 1 {
 			t.Errorf("%s: %q", name, said)
 		}
 	}
-	if got := (port{"eth0", "ice", 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got, "eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: note them first (ethtool -n eth0, ") {
+	if got := (port{"eth0", "ice", 3}).foretell([]string{"eth0: channels", "eth0: ring rx"}); !strings.Contains(got,
+		"eth0 has 3 ntuple rules of others, and ice changes no channels while there are any: note them first "+
+			"(ethtool -n eth0, ") {
 		t.Error(got)
 	}
 }

@@ -84,7 +84,8 @@ func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 	if asked == nil || m.restTime() == 0 || *asked == m.opt.Idle {
 		return ""
 	}
-	return fmt.Sprintf("rest %v is not used: CPU use at rest is measured together with idle power, for %v after %v of guard (--power-idle, --power-guard; --power-idle 0: no idle power, and the rest that you asked for)",
+	return fmt.Sprintf("rest %v is not used: CPU use at rest is measured together with idle power, for %v after "+
+		"%v of guard (--power-idle, --power-guard; --power-idle 0: no idle power, and the rest that you asked for)",
 		*asked, m.opt.Idle, m.opt.Guard)
 }
 
@@ -140,7 +141,8 @@ func (m *restMeter) during(ctx context.Context, wait func() bool) bool {
 	}
 	m.last, m.why = nil, ""
 	for i, h := range m.ends {
-		if err := h.CallWithin(context.WithoutCancel(ctx), restReplyTime, wire.OpRestBegin, wire.RestParams{Dev: m.devs[i]}, nil); err != nil {
+		if err := h.CallWithin(context.WithoutCancel(ctx), restReplyTime, wire.OpRestBegin,
+			wire.RestParams{Dev: m.devs[i]}, nil); err != nil {
 			m.why = h.Spec.Name + ": " + err.Error()
 			return wait()
 		}
@@ -193,10 +195,12 @@ func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
 		b := meanOf(rests)
 		b.enter(h, len(rests))
 		if hidden != "" {
-			rec.Warnings = append(rec.Warnings, role.Label()+": CPU use at rest may include threads that poll for the flow, if there are any: "+hidden)
+			rec.Warnings = append(rec.Warnings,
+				role.Label()+": CPU use at rest may include threads that poll for the flow, if there are any: "+hidden)
 		}
 		if b.pollers > polledAtRest && h.PowerIdleW != nil {
-			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): idle power includes that, so net power and energy do not", role.Label(), b.pollers))
+			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: NAPI threads poll at rest too (%.2f cores): "+
+				"idle power includes that, so net power and energy do not", role.Label(), b.pollers))
 		}
 	}
 }
@@ -240,7 +244,8 @@ func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
 func meanOf(rests []background) (m background) {
 	for _, b := range rests {
 		n := float64(len(rests))
-		m.others, m.pollers, m.wallS, m.u = m.others+b.others/n, m.pollers+b.pollers/n, m.wallS+b.wallS, math.Hypot(m.u, b.u/n)
+		m.others, m.pollers, m.wallS, m.u = m.others+b.others/n, m.pollers+b.pollers/n, m.wallS+b.wallS,
+			math.Hypot(m.u, b.u/n)
 	}
 	if len(rests) == 2 {
 		m.u = math.Hypot(m.u, math.Abs(rests[0].others-rests[1].others)/2/math.Sqrt(3))

@@ -30,7 +30,8 @@ const governedAgentEnv = "ZCBENCH_TEST_GOVERNED_AGENT"
 const partingClockEnv = "ZCBENCH_TEST_PARTING_CLOCK"
 
 // atRest is what such a host does under a governor; "" is as it was found.
-var atRest = map[string]struct{ cores, watts float64 }{"": {.05, 50}, "powersave": {.1, 60}, "performance": {.4, 100}, "halfway": {.7, 200}}
+var atRest = map[string]struct{ cores, watts float64 }{"": {.05, 50}, "powersave": {.1, 60}, "performance": {.4, 100},
+	"halfway": {.7, 200}}
 
 // governed is such a host: its governors since it began, the last in force.
 type governed struct {
@@ -58,8 +59,9 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 	now := g.at(math.MaxInt64)
 	switch req.Op {
 	case wire.OpHello:
-		return wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(), NetNS: "4:1", OnlineCPUs: []int{0},
-			Env: results.Env{BootID: fmt.Sprint("boot-", os.Getpid())}}, nil
+		return wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(), NetNS: "4:1",
+			OnlineCPUs: []int{0},
+			Env:        results.Env{BootID: fmt.Sprint("boot-", os.Getpid())}}, nil
 	case wire.OpFinish:
 		return []string{}, nil
 	case wire.OpClock:
@@ -71,7 +73,8 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 			return nil, &wire.Error{Message: "governor 1: no such governor", Verdict: results.Unsupported}
 		}
 	case wire.OpRestEnd:
-		return wire.Rest{WallS: .02, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: atRest[now].cores, PollerCores: new(0.)}}}, nil
+		return wire.Rest{WallS: .02,
+			CPUs: []counter.RestCPU{{CPU: 0, BusyCores: atRest[now].cores, PollerCores: new(0.)}}}, nil
 	case wire.OpOpen:
 		return wire.Opened{Addr: "127.0.0.1:5201"}, nil
 	case wire.OpRun:
@@ -99,7 +102,8 @@ func (g *governed) drawn(at power.Times) power.Figure {
 	in := func(w power.Window) float64 { return atRest[g.at((w.FromNs+w.ToNs)/2)].watts }
 	load, before, after := in(at.Load)+30, in(at.IdleBefore), in(at.IdleAfter)
 	idle := (before + after) / 2
-	return power.Figure{Source: "rapl", Scope: power.ScopePackage, GrossW: &load, IdleW: &idle, Drift: new(math.Abs(before-after) / idle)}
+	return power.Figure{Source: "rapl", Scope: power.ScopePackage, GrossW: &load, IdleW: &idle,
+		Drift: new(math.Abs(before-after) / idle)}
 }
 
 func beGovernedAgent() {
@@ -126,7 +130,8 @@ func beGovernedAgent() {
 // governedRunner runs between two such hosts.
 func governedRunner(t *testing.T) *Runner {
 	t.Helper()
-	return &Runner{Session: "s", Opt: Options{Duration: time.Second, Addr: "127.0.0.1"}, SUT: dialGoverned(t), TG: dialGoverned(t)}
+	return &Runner{Session: "s", Opt: Options{Duration: time.Second, Addr: "127.0.0.1"}, SUT: dialGoverned(t),
+		TG: dialGoverned(t)}
 }
 
 func dialGoverned(t *testing.T) *host.Host {
@@ -162,7 +167,8 @@ func TestRestHasTheSettingsOfItsRun(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r.Power, err = StartPower(t.Context(), PowerOptions{Sources: []power.Spec{rapl}, Idle: 40 * time.Millisecond, Guard: 20 * time.Millisecond}, r)
+				r.Power, err = StartPower(t.Context(), PowerOptions{Sources: []power.Spec{rapl},
+					Idle: 40 * time.Millisecond, Guard: 20 * time.Millisecond}, r)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -187,13 +193,17 @@ func TestRestHasTheSettingsOfItsRun(t *testing.T) {
 				want := atRest[rec.Cell.Governor]
 				for _, h := range []results.Host{rec.SUT, rec.TG} {
 					if got := h.CPUNetCores(); got == nil || math.Abs(*got-.5) > 1e-9 {
-						t.Errorf("run %d, %q: %v cores beyond %v at rest, want .5 (%q)", i, rec.Cell.Governor, deref(got), deref(h.CPUIdleCores), rec.Warnings)
+						t.Errorf("run %d, %q: %v cores beyond %v at rest, want .5 (%q)", i, rec.Cell.Governor,
+							deref(got), deref(h.CPUIdleCores), rec.Warnings)
 					}
-					if k := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); k < 0 || h.Metrics[k].Value != 2 {
+					if k := slices.IndexFunc(h.Metrics,
+						func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); k < 0 ||
+						h.Metrics[k].Value != 2 {
 						t.Errorf("run %d: it has not two rests", i)
 					}
 					if withPower && (h.PowerIdleW == nil || *h.PowerIdleW != want.watts || *h.PowerIdleDrift != 0) {
-						t.Errorf("run %d, %q: idle power %v W, drift %v, want %v", i, rec.Cell.Governor, deref(h.PowerIdleW), deref(h.PowerIdleDrift), want.watts)
+						t.Errorf("run %d, %q: idle power %v W, drift %v, want %v", i, rec.Cell.Governor,
+							deref(h.PowerIdleW), deref(h.PowerIdleDrift), want.watts)
 					}
 				}
 			}
@@ -223,12 +233,13 @@ func TestCountRests(t *testing.T) {
 		"one that is missed":     {governedBy("a", "missing", "a"), 3, 0},
 		"start the next replay:": {again, 4, 0},
 	} {
-		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, Rest: 100 * time.Millisecond}}, Missing: func(c results.Cell) *Missing {
-			if c.Governor == "missing" {
-				return &Missing{}
-			}
-			return nil
-		}}
+		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, Rest: 100 * time.Millisecond}},
+			Missing: func(c results.Cell) *Missing {
+				if c.Governor == "missing" {
+					return &Missing{}
+				}
+				return nil
+			}}
 		if n, anew := s.countRests(x.plan); n != x.n || anew != x.anew {
 			t.Errorf("%s: %d rests, %d of them anew, want %d and %d", name, n, anew, x.n, x.anew)
 		}
@@ -238,7 +249,8 @@ func TestCountRests(t *testing.T) {
 			t.Errorf("%s: %v of rest in the estimate, want %v", name, got, want)
 		}
 	}
-	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, governor: [performance, powersave]}\nrepetitions: 2\nwarmup: false\nrest: 1s\n")
+	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, governor: [performance, powersave]}\nrepetitions: "+
+		"2\nwarmup: false\nrest: 1s\n")
 	var b strings.Builder
 	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
 	if want := "and before the first; 2 more times before a run whose settings differ from the previous run's"; !strings.Contains(b.String(), want) {

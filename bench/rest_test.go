@@ -17,7 +17,8 @@ import (
 
 func TestAutoRest(t *testing.T) {
 	for window, want := range map[time.Duration]time.Duration{
-		time.Second: 0, 2 * time.Second: 200 * time.Millisecond, 5 * time.Second: 500 * time.Millisecond, 10 * time.Second: time.Second, time.Minute: time.Second,
+		time.Second: 0, 2 * time.Second: 200 * time.Millisecond, 5 * time.Second: 500 * time.Millisecond,
+		10 * time.Second: time.Second, time.Minute: time.Second,
 	} {
 		if got := autoRest(window); got != want {
 			t.Errorf("a window of %v: a rest of %v, want %v", window, got, want)
@@ -29,7 +30,8 @@ func TestAutoRest(t *testing.T) {
 // run measured and no others, without what polls for the flow.
 func TestBackground(t *testing.T) {
 	rest := func(busy0, busy1, polled1 float64) *[2]wire.Rest {
-		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: busy0, PollerCores: new(0.), UncertaintyCores: .01}, {CPU: 1, BusyCores: busy1, PollerCores: &polled1, UncertaintyCores: .01}}}
+		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: busy0, PollerCores: new(0.),
+			UncertaintyCores: .01}, {CPU: 1, BusyCores: busy1, PollerCores: &polled1, UncertaintyCores: .01}}}
 		return &[2]wire.Rest{r, r}
 	}
 	unknown := rest(.1, .2, 0)
@@ -42,7 +44,8 @@ func TestBackground(t *testing.T) {
 		idle, u       float64 // idle below 0: not known
 		warn          string
 	}{
-		"both":            {rest(.1, .2, 0), rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, ""},
+		"both": {rest(.1, .2, 0), rest(.1, .2, 0), "0-1", .3,
+			math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, ""},
 		"one CPU":         {rest(.1, .2, 0), rest(.1, .2, 0), "1", .2, .01 / math.Sqrt(3) / math.Sqrt2, ""},
 		"it changed":      {rest(0, .1, 0), rest(0, .3, 0), "1", .2, math.Hypot(.01/math.Sqrt2, .1) / math.Sqrt(3), ""},
 		"a poller":        {rest(0, .95, .9), rest(0, .95, .9), "1", .05, .01 / math.Sqrt(3) / math.Sqrt2, ""},
@@ -50,13 +53,15 @@ func TestBackground(t *testing.T) {
 		"another CPU":     {rest(.1, .2, 0), rest(.1, .2, 0), "1,7", -1, 0, "CPU 7 was not online"},
 		"poller anywhere": {nil, unknown, "1", -1, 0, "unknown on which CPUs the NAPI threads ran"},
 		"none":            {nil, nil, "1", -1, 0, ""},
-		"pollers hidden":  {hidden, rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2, "may include threads that poll for the flow, if there are any: napi-get: operation not supported"},
+		"pollers hidden": {hidden, rest(.1, .2, 0), "0-1", .3, math.Hypot(.01, .01) / math.Sqrt(3) / math.Sqrt2,
+			"may include threads that poll for the flow, if there are any: napi-get: operation not supported"},
 	} {
 		rec := results.Record{}
 		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores = x.cpus, new(1.)
 		m := &restMeter{last: x.after}
 		m.fill(&rec, x.before)
-		if h := rec.SUT; (h.CPUIdleCores != nil) != (x.idle >= 0) || h.CPUIdleCores != nil && (math.Abs(*h.CPUIdleCores-x.idle) > 1e-9 || math.Abs(*h.CPUIdleU-x.u) > 1e-9) {
+		if h := rec.SUT; (h.CPUIdleCores != nil) != (x.idle >= 0) || h.CPUIdleCores != nil &&
+			(math.Abs(*h.CPUIdleCores-x.idle) > 1e-9 || math.Abs(*h.CPUIdleU-x.u) > 1e-9) {
 			t.Errorf("%s: %v +- %v, want %v +- %v", name, deref(h.CPUIdleCores), deref(h.CPUIdleU), x.idle, x.u)
 		}
 		if got := strings.Join(rec.Warnings, " "); !strings.Contains(got, x.warn) || (got == "") != (x.warn == "") {
@@ -94,7 +99,8 @@ func TestUnusedRest(t *testing.T) {
 		var b strings.Builder
 		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, power: x.power}.time(&b)
 		const says = " is not used: CPU use at rest is measured together with idle power, for 10s after 4s of guard"
-		if got := strings.Contains(b.String(), strings.Replace(strings.TrimSpace(x.rest), ":", "", 1)+says); got != x.unused || !x.unused && strings.Contains(b.String(), "not used") {
+		if got := strings.Contains(b.String(), strings.Replace(strings.TrimSpace(x.rest), ":", "", 1)+
+			says); got != x.unused || !x.unused && strings.Contains(b.String(), "not used") {
 			t.Errorf("%s: told: %v\n%s", name, got, b.String())
 		}
 		if !strings.Contains(b.String(), x.taken) {
@@ -110,11 +116,13 @@ func TestUnusedRest(t *testing.T) {
 // it, and the run says so.
 func TestPollingAtRestIsInIdlePower(t *testing.T) {
 	for polled, want := range map[float64]int{0: 0, .01: 0, .9: 1} {
-		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: .95, PollerCores: &polled, UncertaintyCores: .01}}}
+		r := wire.Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 0, BusyCores: .95, PollerCores: &polled,
+			UncertaintyCores: .01}}}
 		rec := results.Record{}
 		rec.SUT.Env.CPUsMeasured, rec.SUT.CPUBusyCores, rec.SUT.PowerIdleW = "0", new(1.), new(100.)
 		(&restMeter{last: &[2]wire.Rest{r, r}}).fill(&rec, nil)
-		if len(rec.Warnings) != want || want > 0 && !strings.Contains(rec.Warnings[0], "SUT: NAPI threads poll at rest too (0.90 cores)") {
+		if len(rec.Warnings) != want || want > 0 && !strings.Contains(rec.Warnings[0],
+			"SUT: NAPI threads poll at rest too (0.90 cores)") {
 			t.Errorf("%v cores at rest: %q", polled, rec.Warnings)
 		}
 	}
@@ -143,13 +151,17 @@ func TestIntegrationRests(t *testing.T) {
 				continue
 			}
 			net := h.CPUNetCores()
-			if net == nil || *net != *h.CPUBusyCores-*h.CPUIdleCores || !(*h.CPUIdleCores >= 0) || !(*h.CPUIdleU > 0) || h.CPUNetU() == nil {
-				t.Errorf("%s: busy %v, idle %v +- %v, net %v (%q)", h.Name, deref(h.CPUBusyCores), deref(h.CPUIdleCores), deref(h.CPUIdleU), deref(net), rec.Warnings)
+			if net == nil || *net != *h.CPUBusyCores-*h.CPUIdleCores || !(*h.CPUIdleCores >= 0) ||
+				!(*h.CPUIdleU > 0) || h.CPUNetU() == nil {
+				t.Errorf("%s: busy %v, idle %v +- %v, net %v (%q)", h.Name, deref(h.CPUBusyCores),
+					deref(h.CPUIdleCores), deref(h.CPUIdleU), deref(net), rec.Warnings)
 			}
-			if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
+			if i := slices.IndexFunc(h.Metrics,
+				func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
 				t.Error("it has not two rests")
 			}
-			if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu_idle_s" }); i < 0 || h.Metrics[i].Value < .6 {
+			if i := slices.IndexFunc(h.Metrics,
+				func(m results.Metric) bool { return m.Name == "cpu_idle_s" }); i < 0 || h.Metrics[i].Value < .6 {
 				t.Errorf("%s: two rests of .3 s are shorter", h.Name)
 			}
 		}

@@ -99,7 +99,8 @@ func changes(was results.Header, now *results.Plan) []string {
 			{"mitigations", end.old.Mitigations, end.now.Mitigations},
 		}
 		if end.old.Dev != "" { // else loopback, or the journal of an older zcbench
-			fields = append(fields, field{"interface", end.old.Dev, end.now.Dev}, field{"interface's driver", end.old.Driver, end.now.Driver},
+			fields = append(fields, field{"interface", end.old.Dev, end.now.Dev},
+				field{"interface's driver", end.old.Driver, end.now.Driver},
 				field{"interface's firmware", end.old.Firmware, end.now.Firmware})
 		}
 		for _, f := range fields {
@@ -117,7 +118,8 @@ func changes(was results.Header, now *results.Plan) []string {
 // until it has been replaced so often. So are, of cells that have runs left, the warm-ups,
 // because the hosts have been idle since, and what was unsupported, because it seems not to
 // be any more.
-func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run, spared int) {
+func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run,
+	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[results.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {

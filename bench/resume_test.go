@@ -59,7 +59,8 @@ func TestRemainingSpoilt(t *testing.T) {
 	for i, x := range []struct {
 		have []results.Record
 		left int
-	}{{[]results.Record{spoilt}, 2}, {[]results.Record{spoilt, spoilt}, 2}, {[]results.Record{spoilt, spoilt, spoilt}, 1}, {[]results.Record{proof}, 1},
+	}{{[]results.Record{spoilt}, 2}, {[]results.Record{spoilt, spoilt}, 2}, {[]results.Record{spoilt, spoilt, spoilt},
+		1}, {[]results.Record{proof}, 1},
 		{[]results.Record{spoilt, {Cell: c, Verdict: results.OK}}, 1}} {
 		if left, _ := remaining(plan, x.have, nil, 2); len(left) != x.left {
 			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
@@ -84,7 +85,8 @@ func TestRemainingUnsupported(t *testing.T) {
 	if left, _ := remaining(still, unsupported, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
 	}
-	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported}, results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
+	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported},
+		results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
 	if left, _ := remaining(plan, all, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
 	}
@@ -93,9 +95,11 @@ func TestRemainingUnsupported(t *testing.T) {
 // Cells that adaptive mode had ended stay ended: neither their warm-ups nor their
 // failed runs are made again.
 func TestRemainingAdaptive(t *testing.T) {
-	steady, failed, noisy, begun := cell("tcp", "tcp"), cell("tcp", "sendfile"), cell("uring", "tcp"), cell("uring", "sendfile")
+	steady, failed, noisy, begun := cell("tcp", "tcp"), cell("tcp", "sendfile"), cell("uring", "tcp"),
+		cell("uring", "sendfile")
 	plan := matrix.Interleave([]results.Cell{steady, failed, noisy, begun}, 10, true, 1)
-	made := map[string]int{steady.ID: 6, failed.ID: 8, noisy.ID: 8, begun.ID: 7} // begun: 6 are enough, but an odd number is made
+	// begun: 6 are enough, but an odd number is made
+	made := map[string]int{steady.ID: 6, failed.ID: 8, noisy.ID: 8, begun.ID: 7}
 	var have []results.Record
 	for _, p := range plan {
 		r := results.Record{Cell: p.Cell, Rep: p.Rep, Warmup: p.Warmup, Verdict: results.OK}
@@ -129,7 +133,8 @@ func TestRemainingAdaptive(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1", Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
+	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1",
+		Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
 		Power: &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
 	power := func(change func(*results.PowerPlan)) func(*results.Plan) {
 		return func(p *results.Plan) {
@@ -152,7 +157,8 @@ func TestChanges(t *testing.T) {
 		{`SUT: the interface's driver was "mlx5_core", now ""`, func(p *results.Plan) { p.SUT.Driver = "" }},
 		{`SUT: the interface's firmware was "28.1", now "28.2"`, func(p *results.Plan) { p.SUT.Firmware = "28.2" }},
 		{"", func(p *results.Plan) { p.TG.Dev = "eth0" }}, // the journal does not name it
-		{"power: was rapl, every 0.1 s, idle 10 s, guard 10 s; now not measured", power(func(p *results.PowerPlan) { *p = results.PowerPlan{} })},
+		{"power: was rapl, every 0.1 s, idle 10 s, guard 10 s; now not measured",
+			power(func(p *results.PowerPlan) { *p = results.PowerPlan{} })},
 		{"guard 10 s; now rapl, every 0.1 s, idle 10 s, guard 1 s", power(func(p *results.PowerPlan) { p.GuardS = 1 })},
 		{"now rapl, every 0.1 s, idle 0 s", power(func(p *results.PowerPlan) { p.IdleS = 0 })},
 		{"now rapl, every 1 s", power(func(p *results.PowerPlan) { p.IntervalS = 1 })},
@@ -160,16 +166,19 @@ func TestChanges(t *testing.T) {
 	} {
 		now := base
 		x.change(&now)
-		if got := strings.Join(changes(headerOf(&base), &now), "; "); (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
+		if got := strings.Join(changes(headerOf(&base), &now), "; "); (got == "") != (x.want == "") ||
+			!strings.Contains(got, x.want) {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}
 	old := base // a journal from before power was in the header
 	old.Power = nil
-	if got := changes(headerOf(&old), &base); len(got) != 1 || !strings.Contains(got[0], "does not say how power was measured") {
+	if got := changes(headerOf(&old), &base); len(got) != 1 ||
+		!strings.Contains(got[0], "does not say how power was measured") {
 		t.Errorf("a journal that does not know of power: %q", got)
 	}
-	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File, Binary: base.Binary, Power: base.Power}}, base
+	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File,
+		Binary: base.Binary, Power: base.Power}}, base
 	if got := changes(earlier, &base); strings.Contains(strings.Join(got, "; "), "the plan has changed") {
 		t.Errorf("an older journal of the same file: %v", got)
 	}
@@ -281,7 +290,8 @@ func TestReportFollowsNoLink(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile, results.ReportFile} {
+	for _, name := range []string{results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile,
+		results.ReportFile} {
 		if err := os.Symlink(victim, filepath.Join(dir, name)); err != nil {
 			t.Fatal(err)
 		}

@@ -89,7 +89,8 @@ func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 	t.Cleanup(func() { pair.Close() })
 	said := &notices{}
 	dial := func(e veth.End, name string, limits host.Limits) *host.Host {
-		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name, Limits: limits, Notices: said})
+		h, err := host.Dial(t.Context(), "netns:"+e.Netns.Path(), host.Options{ToolVersion: version.Tool(), Name: name,
+			Limits: limits, Notices: said})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,9 +102,12 @@ func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 		})
 		return h
 	}
-	r := &rig{pair: pair, sut: dial(pair.SUT, "sut", sut), tg: dial(pair.TG, "tg", tg), dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
-	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond, RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
-		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev, SampleInterval: 20 * time.Millisecond}}
+	r := &rig{pair: pair, sut: dial(pair.SUT, "sut", sut), tg: dial(pair.TG, "tg", tg),
+		dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
+	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond,
+		RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
+		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev,
+		SampleInterval: 20 * time.Millisecond}}
 	if err := runner.Opt.PlaceCPUs(t.Context(), r.sut, r.tg); err != nil {
 		t.Fatal(err)
 	}

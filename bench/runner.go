@@ -78,10 +78,12 @@ type Runner struct {
 	// Around, unless nil, is called before each run, and what it returns after it, with
 	// the record.
 	Around func() func(*results.Record)
-	Power  *PowerMeter   // nil: power is not measured
-	Wait   time.Duration // how long an end waits for the other, and for the last of the flow; 0: [peerWait] and [endGrace]; no less than Opt.Stall, where that is long
-	Grace  time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
-	Close  time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
+	Power  *PowerMeter // nil: power is not measured
+	// how long an end waits for the other, and for the last of the flow; 0: [peerWait] and
+	// [endGrace]; no less than Opt.Stall, where that is long
+	Wait  time.Duration
+	Grace time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
+	Close time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
 	env    *surroundings // what the hosts are like; nil: nobody asks
 	rests  *restMeter
@@ -153,8 +155,9 @@ func (r *Runner) optionsOf(c results.Cell) Options {
 
 // record begins the record of a run.
 func (r *Runner) record(p matrix.Run) results.Record {
-	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq), SessionID: r.Session,
-		Cell: r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
+	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq),
+		SessionID: r.Session,
+		Cell:      r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
 	r.seq++
 	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
 	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}
@@ -219,7 +222,8 @@ func (r *Runner) dataPort(o wire.Opened) (string, error) {
 	got, err := netip.ParseAddrPort(o.Addr)
 	want, werr := netip.ParseAddr(r.Opt.Addr)
 	switch {
-	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), r.Opt.Port != 0 && int(got.Port()) != r.Opt.Port:
+	case err != nil, werr != nil, got.Addr().Unmap().WithZone("") != want.Unmap().WithZone(""), r.Opt.Port != 0 &&
+		int(got.Port()) != r.Opt.Port:
 		r.SUT.Distrust(fmt.Errorf("open: it listens on %q instead of %s port %d", o.Addr, r.Opt.Addr, r.Opt.Port))
 		return "", r.SUT.Err()
 	}
@@ -262,7 +266,8 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 
 // end is one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
-	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(), Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
+	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(),
+		Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
 		s.Dev, s.Upper = o.TGDev, o.TGUpper.name()
 	}
@@ -272,7 +277,8 @@ func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec
 // Check refuses a cell that no two hosts could run.
 func Check(c results.Cell) error {
 	var o Options
-	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")), endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
+	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")),
+		endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
 }
 
 // unpinned are flows that nobody has placed yet.
@@ -309,7 +315,8 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	startNs := host.Monotonic() + int64(delay)
 	window := r.Opt.window(p)
 	out.startUTCNs = time.Now().Add(delay + r.Opt.RampUp).UnixNano()
-	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + 2*r.hint() + r.grace()
+	limit := delay + r.Opt.RampUp + window + r.Opt.RampDown + r.wait(peerWait) + r.wait(endGrace) + 2*r.hint() +
+		r.grace()
 	type answer struct {
 		h   *host.Host
 		res wire.EndResult
@@ -422,7 +429,8 @@ func (r *Runner) schedule(h *host.Host, startNs int64, window time.Duration) wir
 	from := start + int64(r.Opt.RampUp)
 	to := from + int64(window)
 	s := wire.Schedule{StartNs: start, FromNs: from, ToNs: to, StopNs: to + int64(r.Opt.RampDown),
-		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall), MaxCopiedFrac: r.Opt.MaxCopied}
+		PeerWaitNs: int64(r.wait(peerWait)), GraceNs: int64(r.wait(endGrace)), StallNs: int64(r.Opt.Stall),
+		MaxCopiedFrac: r.Opt.MaxCopied}
 	if r.Opt.Bytes > 0 {
 		s.FromNs, s.ToNs, s.StopBytes = 0, 0, r.Opt.Bytes
 	}

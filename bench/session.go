@@ -115,7 +115,8 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 		if rec, err = s.keep(rec); err != nil {
 			return append(recs, rec), err // the user can still be shown it
 		}
-		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) && (s.AgainFor == 0 || time.Since(begun) < s.AgainFor) {
+		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) &&
+			(s.AgainFor == 0 || time.Since(begun) < s.AgainFor) {
 			i, again = i-1, again+1
 			if s.Progress != nil {
 				s.Progress.Again(p)

@@ -37,7 +37,8 @@ func TestIntegrationPlayMissing(t *testing.T) {
 			continue
 		}
 		n++
-		if rec.Verdict != results.Unsupported || rec.Reason != "no queue" || rec.Fix != "a NIC" || rec.SUT.Bytes != nil || rec.SUT.Env.Kernel == "" {
+		if rec.Verdict != results.Unsupported || rec.Reason != "no queue" || rec.Fix != "a NIC" ||
+			rec.SUT.Bytes != nil || rec.SUT.Env.Kernel == "" {
 			t.Errorf("%+v", rec)
 		}
 	}
@@ -78,12 +79,14 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 		}
 	}
 	recs, err := r.Play(ctx, plan(5, cell("tcp", "tcp")))
-	if err == nil || !strings.Contains(err.Error(), "stopped after 2 of 5 runs") || !strings.Contains(err.Error(), "enough") {
+	if err == nil || !strings.Contains(err.Error(), "stopped after 2 of 5 runs") ||
+		!strings.Contains(err.Error(), "enough") {
 		t.Errorf("error %v", err)
 	}
 	kept := r.journal(t)
 	if len(recs) != 2 || len(kept) != 2 || kept[1].Verdict == results.Failed || r.heard.ended != 1 {
-		t.Errorf("%d runs, %d kept, the last %s: %s; ended %d", len(recs), len(kept), kept[len(kept)-1].Verdict, kept[len(kept)-1].Reason, r.heard.ended)
+		t.Errorf("%d runs, %d kept, the last %s: %s; ended %d", len(recs), len(kept), kept[len(kept)-1].Verdict,
+			kept[len(kept)-1].Reason, r.heard.ended)
 	}
 	// The agents are still good.
 	if recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
@@ -150,7 +153,8 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 			}
 			rec := r.journal(t)[0] // that it was killed is seen at its end, and not by its silence
 			want := strings.ToUpper(which) + ": host " + which
-			if rec.Verdict != results.Failed || !strings.HasPrefix(rec.Reason, want) || !strings.Contains(rec.Reason, "killed") || strings.Contains(rec.Reason, ";") {
+			if rec.Verdict != results.Failed || !strings.HasPrefix(rec.Reason, want) ||
+				!strings.Contains(rec.Reason, "killed") || strings.Contains(rec.Reason, ";") {
 				t.Errorf("%s: %q, want only that of %q", rec.Verdict, rec.Reason, want)
 			}
 			for _, rec := range recs[1:] {
@@ -159,7 +163,8 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 				}
 			}
 			if victim.PID() == pid || other.PID() != otherPID || other.Err() != nil {
-				t.Errorf("agents %d and %d, before %d and %d; the other: %v", victim.PID(), other.PID(), pid, otherPID, other.Err())
+				t.Errorf("agents %d and %d, before %d and %d; the other: %v", victim.PID(), other.PID(), pid, otherPID,
+					other.Err())
 			}
 		})
 	}
@@ -194,7 +199,8 @@ func TestIntegrationPlayPortInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if rec := recs[0]; rec.Verdict != results.Failed || !strings.Contains(rec.Reason, "5201") || !strings.Contains(rec.Reason, "in use") || rec.Fix == "" {
+	if rec := recs[0]; rec.Verdict != results.Failed || !strings.Contains(rec.Reason, "5201") ||
+		!strings.Contains(rec.Reason, "in use") || rec.Fix == "" {
 		t.Errorf("%s: %q, fix %q", rec.Verdict, rec.Reason, rec.Fix)
 	}
 	l.Close()

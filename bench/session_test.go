@@ -37,7 +37,8 @@ func TestIntegrationPlay(t *testing.T) {
 			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
 			continue
 		}
-		if ids[rec.RunID] || rec.Seq != i || rec.SessionID != r.Runner.Session || rec.Warmup != (i < 3) || rec.Schema != results.SchemaVersion {
+		if ids[rec.RunID] || rec.Seq != i || rec.SessionID != r.Runner.Session || rec.Warmup != (i < 3) ||
+			rec.Schema != results.SchemaVersion {
 			t.Errorf("run %d: %+v", i, rec)
 		}
 		ids[rec.RunID] = true
@@ -48,7 +49,8 @@ func TestIntegrationPlay(t *testing.T) {
 		if *rec.SUT.TotalBytes != *rec.TG.TotalBytes || *rec.SUT.TotalBytes == 0 {
 			t.Errorf("%s: %d bytes received, %d sent", rec.Cell.ID, *rec.SUT.TotalBytes, *rec.TG.TotalBytes)
 		}
-		if (rec.SUT.Mismatches != nil) != (rec.Cell.Touch == "verify") || rec.SUT.Mismatches != nil && *rec.SUT.Mismatches != 0 {
+		if (rec.SUT.Mismatches != nil) != (rec.Cell.Touch == "verify") || rec.SUT.Mismatches != nil &&
+			*rec.SUT.Mismatches != 0 {
 			t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
 		}
 		if !slices.Contains(rec.Flags, FlagSharedMachine) {
@@ -107,7 +109,8 @@ func (r *rig) inTime(t *testing.T, run matrix.Run, before ...func()) results.Rec
 
 // seen is a run inTime in which, if it is well, so much has come that the test can tell: on a busy
 // machine that may take a longer window, too. The last one is what it is.
-func (r *rig) seen(t *testing.T, run matrix.Run, enough func(*results.Record) bool, before ...func()) (rec results.Record) {
+func (r *rig) seen(t *testing.T, run matrix.Run, enough func(*results.Record) bool,
+	before ...func()) (rec results.Record) {
 	t.Helper()
 	defer func(was Options) { r.Runner.Opt = was }(r.Runner.Opt)
 	for try := range lateTries {
@@ -181,7 +184,8 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 	// In so short a window the columns may not have ticked once: then the split
 	// is not known, all of it.
 	split := h.CPUAppCores != nil || h.CPUSysCores != nil || h.CPUSoftCores != nil
-	for what, p := range map[string]*float64{"duration": h.DurationS, "throughput": h.ThroughputGbps, "app": h.CPUAppCores, "sys": h.CPUSysCores,
+	for what, p := range map[string]*float64{"duration": h.DurationS, "throughput": h.ThroughputGbps,
+		"app": h.CPUAppCores, "sys": h.CPUSysCores,
 		"soft": h.CPUSoftCores, "busy": h.CPUBusyCores, "iowait": h.IOWaitCores, "coverage": h.StatCoverage} {
 		if p == nil && !split && (what == "app" || what == "sys" || what == "soft") {
 			continue
@@ -198,7 +202,8 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 	if h.Bytes == nil || h.TotalBytes == nil || *h.Bytes == 0 || *h.TotalBytes < *h.Bytes || h.Retrans == nil {
 		t.Errorf("%s, %s: bytes %v of %v, retrans %v", rec.Cell.ID, name, h.Bytes, h.TotalBytes, h.Retrans)
 	}
-	if e := h.Env; e.Kernel == "" || e.BootID == "" || e.Congestion == "" || e.Driver != "veth" || e.AppCPU == "" || e.ToolVersion == "" {
+	if e := h.Env; e.Kernel == "" || e.BootID == "" || e.Congestion == "" || e.Driver != "veth" || e.AppCPU == "" ||
+		e.ToolVersion == "" {
 		t.Errorf("%s, %s: environment lacks something: %+v", rec.Cell.ID, name, e)
 	}
 	if len(h.Metrics) < 10 || len(h.Series) == 0 {
@@ -212,7 +217,8 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 }
 
 func TestEstimate(t *testing.T) {
-	o := Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond, WarmupDuration: 500 * time.Millisecond}
+	o := Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond,
+		WarmupDuration: 500 * time.Millisecond}
 	s := &Session{Runner: &Runner{Opt: o}, Missing: func(c results.Cell) *Missing {
 		if c.ID == "no" {
 			return &Missing{}
@@ -225,7 +231,8 @@ func TestEstimate(t *testing.T) {
 	}
 	// A rest before the first run that counts and after both.
 	s.Runner.Power = &PowerMeter{opt: PowerOptions{Idle: 10 * time.Second, Guard: 2 * time.Second}}
-	if with := s.estimate(matrix.Interleave([]results.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+36*time.Second {
+	if with := s.estimate(matrix.Interleave([]results.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+
+		36*time.Second {
 		t.Errorf("with power %v, without %v", with, got)
 	}
 }
@@ -234,7 +241,8 @@ func TestEstimate(t *testing.T) {
 // refused then had to do with the moment, and its run is made again.
 func TestWhatRanIsSupported(t *testing.T) {
 	rec := func(tx string, v results.Verdict) results.Record {
-		return results.Record{Cell: cell("tcp", tx), Verdict: v, Reason: "mmap: cannot allocate memory (ENOMEM)", Fix: "wait"}
+		return results.Record{Cell: cell("tcp", tx), Verdict: v, Reason: "mmap: cannot allocate memory (ENOMEM)",
+			Fix: "wait"}
 	}
 	for name, before := range map[string]results.Verdict{"ok": results.OK, "invalid": results.Invalid} {
 		var s Session
@@ -246,7 +254,8 @@ func TestWhatRanIsSupported(t *testing.T) {
 			refused, other := rec("tcp", results.Unsupported), rec("sendfile", results.Unsupported)
 			s.judge(&refused)
 			s.judge(&other)
-			if refused.Verdict != results.Failed || !strings.Contains(refused.Reason, "ENOMEM") || !strings.Contains(refused.Reason, "ran here before") || refused.Fix != "wait" {
+			if refused.Verdict != results.Failed || !strings.Contains(refused.Reason, "ENOMEM") ||
+				!strings.Contains(refused.Reason, "ran here before") || refused.Fix != "wait" {
 				t.Errorf("%s, %s: %+v", name, how, refused)
 			}
 			if other.Verdict != results.Unsupported {

@@ -132,11 +132,13 @@ func (r *Runner) Restore() error {
 
 func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 	defer time.AfterFunc(slowRestore, func() {
-		h.Notice("still restoring settings there, for up to %v; another Ctrl-C stops waiting, then run: zcbench restore --host %s", restoreTime, host.Shell(h.Spec.Name))
+		h.Notice("still restoring settings there, for up to %v; another Ctrl-C stops waiting, then run: zcbench "+
+			"restore --host %s", restoreTime, host.Shell(h.Spec.Name))
 	}).Stop()
 	if h.Err() != nil {
 		if err := h.Revive(ctx); err != nil {
-			return &fault.Error{Op: fmt.Sprintf("restore host %s after losing its agent", h.Spec.Name), Err: err, How: "zcbench restore --host " + host.Shell(h.Spec.Name)}
+			return &fault.Error{Op: fmt.Sprintf("restore host %s after losing its agent", h.Spec.Name), Err: err,
+				How: "zcbench restore --host " + host.Shell(h.Spec.Name)}
 		}
 		return nil
 	}

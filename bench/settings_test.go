@@ -33,13 +33,17 @@ func machines(sut, tg string) (*host.Host, *host.Host) {
 func TestSettingsOfACell(t *testing.T) {
 	on := true
 	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
-	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: results.Cell{RXRing: 512}}, TGSettings: matrix.Settings{Host: results.Cell{Governor: "performance"}}}
+	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: results.Cell{RXRing: 512}},
+		TGSettings: matrix.Settings{Host: results.Cell{Governor: "performance"}}}
 	sizes := func(n string) []wire.Setting {
-		return []wire.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n}, {Name: "gso-ipv4-max-size", Value: n}, {Name: "gro-ipv4-max-size", Value: n}}
+		return []wire.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n},
+			{Name: "gso-ipv4-max-size", Value: n}, {Name: "gro-ipv4-max-size", Value: n}}
 	}
-	sut := wire.Settings{Dev: "a", Values: slices.Concat([]wire.Setting{{Name: "feature rx-gro", Value: "on"}, {Name: "feature rx-gro-hw", Value: "on"}}, sizes("131072"),
+	sut := wire.Settings{Dev: "a", Values: slices.Concat([]wire.Setting{{Name: "feature rx-gro", Value: "on"},
+		{Name: "feature rx-gro-hw", Value: "on"}}, sizes("131072"),
 		[]wire.Setting{{Name: "ring rx", Value: "512"}})}
-	tg := wire.Settings{Dev: "b", Values: append(sizes("65536"), wire.Setting{Name: wire.Governor, Value: "performance"})}
+	tg := wire.Settings{Dev: "b", Values: append(sizes("65536"), wire.Setting{Name: wire.Governor,
+		Value: "performance"})}
 	for _, same := range []bool{false, true} {
 		r := &Runner{Opt: opt}
 		r.SUT, r.TG = machines("x", map[bool]string{false: "y", true: "x"}[same])
@@ -48,15 +52,18 @@ func TestSettingsOfACell(t *testing.T) {
 		if d := cmp.Diff(sut, s) + cmp.Diff(tg, g); d != "" {
 			t.Errorf("same machine %v: -want +got\n%s", same, d)
 		}
-		if s, g := (&Runner{SUT: r.SUT, TG: r.TG, Opt: Options{MTU: 1500}}).Settings(results.Cell{MTU: 1500}); !s.IsZero() || !g.IsZero() {
+		if s, g := (&Runner{SUT: r.SUT, TG: r.TG, Opt: Options{MTU: 1500}}).Settings(results.Cell{
+			MTU: 1500}); !s.IsZero() || !g.IsZero() {
 			t.Errorf("as found: %+v, %+v", s, g)
 		}
 	}
 }
 
 func TestSettingsOfAFile(t *testing.T) {
-	s := matrix.Settings{Host: results.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"}, Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
-	want := wire.Settings{Values: []wire.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"}, {Name: "sysctl net.a", Value: "1"}, {Name: "sysctl net.b", Value: "2"},
+	s := matrix.Settings{Host: results.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"},
+		Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
+	want := wire.Settings{Values: []wire.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"},
+		{Name: "sysctl net.a", Value: "1"}, {Name: "sysctl net.b", Value: "2"},
 		{Name: "sysctl vm.nr_hugepages", Value: "3"}, {Name: wire.Governor, Value: "g"}}}
 	if d := cmp.Diff(want, s.Of(stream.RX, results.Cell{RXRing: 7})); d != "" { // what the cell says counts
 		t.Errorf("-want +got\n%s", d)
@@ -69,7 +76,8 @@ func TestIntegrationExperimentSettings(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: makes network namespaces")
 	}
-	e := experiment(t, strings.NewReplacer("rx: [tcp, uring, devmem]", "rx: tcp, hw_gro: [false, true], mtu: [1500, 4148], gro: true, big_tcp: 131072, tg_big_tcp: 131072",
+	e := experiment(t, strings.NewReplacer("rx: [tcp, uring, devmem]",
+		"rx: tcp, hw_gro: [false, true], mtu: [1500, 4148], gro: true, big_tcp: 131072, tg_big_tcp: 131072",
 		"repetitions: 2", "repetitions: 1\nsut: {settings: {sysctl: {net.ipv4.tcp_rmem: '4096  87380 6000000'}}}").Replace(small))
 	recs, err := e.Run(t.Context())
 	if err != nil {
@@ -78,7 +86,8 @@ func TestIntegrationExperimentSettings(t *testing.T) {
 	for _, r := range recs {
 		// A short window on a busy machine may be invalid, but it was set.
 		unsupported := r.Verdict == results.Unsupported
-		if r.Verdict == results.Failed || unsupported != *r.Cell.HWGRO || unsupported && (!strings.Contains(r.Reason, "rx-gro-hw") || r.Fix == "") {
+		if r.Verdict == results.Failed || unsupported != *r.Cell.HWGRO || unsupported &&
+			(!strings.Contains(r.Reason, "rx-gro-hw") || r.Fix == "") {
 			t.Errorf("%s: %s: %s; fix: %s", r.Cell.ID, r.Verdict, r.Reason, r.Fix) // veth has no hardware GRO
 		}
 		t.Logf("%s: %s %s", r.Cell.ID, r.Verdict, r.Reason)
@@ -108,7 +117,8 @@ func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, rec := range recs {
-		if want := map[bool]results.Verdict{true: results.Unsupported, false: results.OK}[rec.Cell.HWGRO != nil]; rec.Verdict != want {
+		if want := map[bool]results.Verdict{true: results.Unsupported,
+			false: results.OK}[rec.Cell.HWGRO != nil]; rec.Verdict != want {
 			t.Errorf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
 		}
 	}
@@ -161,7 +171,8 @@ func mtus(t *testing.T, e veth.End) func() []int {
 				return err
 			}
 			defer r.Close()
-			return r.AddVeth(rtnl.VethEnd{Name: last, MTU: 1500}, rtnl.VethEnd{Name: last + "p", MTU: 1500}, e.Netns.Fd())
+			return r.AddVeth(rtnl.VethEnd{Name: last, MTU: 1500}, rtnl.VethEnd{Name: last + "p", MTU: 1500},
+				e.Netns.Fd())
 		})
 		if err != nil {
 			t.Fatal(err)

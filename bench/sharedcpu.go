@@ -57,10 +57,14 @@ func sharedText(which string, on []int, may int) string {
 	const lost = " will have no CPU figures: "
 	switch {
 	case len(on) == 0:
-		return which + lost + "both ends share this machine, and a thread of theirs is not pinned; leave out the CPU -1 (--sut-cpu, --tg-cpu)"
+		return which + lost + "both ends share this machine, and a thread of theirs is not pinned; leave out the " +
+			"CPU -1 (--sut-cpu, --tg-cpu)"
 	case may == 1:
-		return which + lost + fmt.Sprintf("both ends share %s, the only one that they may use; rates count, but as those of one CPU that sends and receives. "+
-			"Allow a second one (taskset, cpuset, the machine's own CPUs), or run the ends on two machines", cpuList(on))
+		return which + lost + fmt.Sprintf("both ends share %s, the only one that they may use; rates count, but "+
+			"as those of one CPU that sends and receives. "+
+			"Allow a second one (taskset, cpuset, the machine's own CPUs), or run the ends on two machines",
+			cpuList(on))
 	}
-	return which + lost + fmt.Sprintf("both ends share %s; give each its own (--sut-cpu, --tg-cpu; in files sut.cpu, tg.cpu)", cpuList(on))
+	return which + lost + fmt.Sprintf(
+		"both ends share %s; give each its own (--sut-cpu, --tg-cpu; in files sut.cpu, tg.cpu)", cpuList(on))
 }

@@ -25,20 +25,26 @@ func TestForetellShared(t *testing.T) {
 		sut, tgs int
 		want     string // "": nothing
 	}{
-		"the only CPU":             {"m", []int{0}, 0, 0, "both ends share CPU 0, the only one that they may use; rates count, but as those of one CPU"},
-		"one that both were given": {"m", []int{0, 1, 2}, 2, 2, "both ends share CPU 2; give each its own (--sut-cpu, --tg-cpu"},
-		"not pinned":               {"m", []int{0, 1}, 1, -1, "a thread of theirs is not pinned; leave out the CPU -1 (--sut-cpu, --tg-cpu)"},
-		"their own":                {"m", []int{0, 1}, 1, 0, ""},
-		"their own machine":        {"n", []int{0}, 0, 0, ""},
+		"the only CPU": {"m", []int{0}, 0, 0,
+			"both ends share CPU 0, the only one that they may use; rates count, but as those of one CPU"},
+		"one that both were given": {"m", []int{0, 1, 2}, 2, 2,
+			"both ends share CPU 2; give each its own (--sut-cpu, --tg-cpu"},
+		"not pinned": {"m", []int{0, 1}, 1, -1,
+			"a thread of theirs is not pinned; leave out the CPU -1 (--sut-cpu, --tg-cpu)"},
+		"their own":         {"m", []int{0, 1}, 1, 0, ""},
+		"their own machine": {"n", []int{0}, 0, 0, ""},
 	} {
-		st := &stage{hosts: &hosts{SUT: on("m", x.own...), TG: on(x.tg, x.own...)}, spec: &matrix.Spec{Cells: []results.Cell{{RX: "tcp", TX: "tcp"}}},
-			opt: Options{SUTFlows: []place.CPUs{{App: x.sut}}, TGFlows: []place.CPUs{{App: x.tgs}}}}
+		st := &stage{hosts: &hosts{SUT: on("m", x.own...), TG: on(x.tg, x.own...)},
+			spec: &matrix.Spec{Cells: []results.Cell{{RX: "tcp", TX: "tcp"}}},
+			opt:  Options{SUTFlows: []place.CPUs{{App: x.sut}}, TGFlows: []place.CPUs{{App: x.tgs}}}}
 		var lines []string
 		st.foretellShared(able, func(l string) { lines = append(lines, l) })
 		if x.want == "" && len(lines) == 0 {
 			continue
 		}
-		if len(lines) != 1 || x.want == "" || !strings.HasPrefix(lines[0], warns+"the runs will have no CPU figures: ") || !strings.Contains(lines[0], x.want) {
+		if len(lines) != 1 || x.want == "" ||
+			!strings.HasPrefix(lines[0], warns+"the runs will have no CPU figures: ") ||
+			!strings.Contains(lines[0], x.want) {
 			t.Errorf("%s: %q, want %q", name, lines, x.want)
 		}
 	}
@@ -52,7 +58,8 @@ func TestParagraph(t *testing.T) {
 		say(strings.Repeat("1 comparison by rx, 6 runs of each cell; ", 6))
 	}
 	out := b.String()
-	if strings.Count(out, "what the comparisons can show\n  1 comparison") != 1 || strings.Count(out, "\n  1 comparison") != 2 {
+	if strings.Count(out, "what the comparisons can show\n  1 comparison") != 1 ||
+		strings.Count(out, "\n  1 comparison") != 2 {
 		t.Error(out)
 	}
 	for line := range strings.Lines(out) {

@@ -74,11 +74,13 @@ func TestReportReadsThroughNoLink(t *testing.T) {
 	function := func(int, int) string { return "secret_function" }
 	made := func() (dir string) {
 		dir = profiledFolder(t, 1, 2, function)
-		hash, err := environment.Write(folderOf(t, dir), environment.New([]environment.Fact{{Name: "kernel/release", Value: "secret-release"}}))
+		hash, err := environment.Write(folderOf(t, dir),
+			environment.New([]environment.Fact{{Name: "kernel/release", Value: "secret-release"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		other, err := environment.Write(folderOf(t, dir), environment.New([]environment.Fact{{Name: "kernel/release", Value: "another"}}))
+		other, err := environment.Write(folderOf(t, dir),
+			environment.New([]environment.Fact{{Name: "kernel/release", Value: "another"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +105,8 @@ func TestReportReadsThroughNoLink(t *testing.T) {
 			t.Fatalf("without links the report does not show %s", secret)
 		}
 	}
-	for _, name := range []string{results.JournalFile, results.ProfilesDir, environment.Dir, results.ProfilesDir + "/*", environment.Dir + "/*"} {
+	for _, name := range []string{results.JournalFile, results.ProfilesDir, environment.Dir, results.ProfilesDir + "/*",
+		environment.Dir + "/*"} {
 		dir, theirs := made(), t.TempDir()
 		found, err := filepath.Glob(filepath.Join(dir, name))
 		if err != nil || len(found) == 0 {
@@ -124,7 +127,8 @@ func TestReportReadsThroughNoLink(t *testing.T) {
 		if (err == nil) == (name == results.JournalFile) {
 			t.Errorf("%s: the report: %v", name, err)
 		}
-		for secret, of := range map[string]string{"secret_function": results.ProfilesDir, "secret-release": environment.Dir} {
+		for secret, of := range map[string]string{"secret_function": results.ProfilesDir,
+			"secret-release": environment.Dir} {
 			if strings.HasPrefix(name, of) && strings.Contains(string(page), secret) {
 				t.Errorf("%s: the report shows %s", name, secret)
 			}

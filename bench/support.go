@@ -34,7 +34,8 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, c
 				names = append(names, n)
 			}
 		}
-		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev, Role: ask.role, Names: names}, ask.into); err != nil {
+		if err := ask.h.Call(ctx, wire.OpModes, wire.ModesParams{Dev: ask.dev, Role: ask.role, Names: names},
+			ask.into); err != nil {
 			return s, fmt.Errorf("ask %s for its modes: %w", ask.h.Spec.Name, err)
 		}
 	}

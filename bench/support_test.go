@@ -15,8 +15,10 @@ import (
 
 func someSupport() Support {
 	return Support{
-		RX: []wire.ModeSupport{{Role: stream.RX, Name: "tcp", Supported: true}, {Role: stream.RX, Name: "devmem", Reason: "no rx queue", Fix: "a NIC"}, {Role: stream.RX, Name: "uring", Supported: true}},
-		TX: []wire.ModeSupport{{Role: stream.TX, Name: "tcp", Supported: true}, {Role: stream.TX, Name: "sendfile", Supported: true}, {Role: stream.TX, Name: "devmem", Reason: "no tx binding", Fix: "a kernel"}},
+		RX: []wire.ModeSupport{{Role: stream.RX, Name: "tcp", Supported: true}, {Role: stream.RX, Name: "devmem",
+			Reason: "no rx queue", Fix: "a NIC"}, {Role: stream.RX, Name: "uring", Supported: true}},
+		TX: []wire.ModeSupport{{Role: stream.TX, Name: "tcp", Supported: true}, {Role: stream.TX, Name: "sendfile",
+			Supported: true}, {Role: stream.TX, Name: "devmem", Reason: "no tx binding", Fix: "a kernel"}},
 	}
 }
 
@@ -71,7 +73,8 @@ func TestSupportMissing(t *testing.T) {
 // A mode of which only a run can tell whether it can run is run, with a warning.
 func TestDoubtIsRun(t *testing.T) {
 	s := someSupport()
-	s.RX = append(s.RX, wire.ModeSupport{Role: stream.RX, Name: "zcrx", Supported: true, Doubt: "it cannot be known", Fix: "run it"})
+	s.RX = append(s.RX, wire.ModeSupport{Role: stream.RX, Name: "zcrx", Supported: true, Doubt: "it cannot be known",
+		Fix: "run it"})
 	if m := s.Missing(results.Cell{RX: "zcrx", TX: "tcp"}); m != nil {
 		t.Errorf("missing: %+v", m)
 	}
@@ -82,7 +85,8 @@ func TestDoubtIsRun(t *testing.T) {
 
 // What a cell asks for and the hosts do not have is told from a mode that cannot run there.
 func TestBlockedCells(t *testing.T) {
-	two := Options{may: [2][]int{{0, 1}, {0, 1}}, SUTFlows: []place.CPUs{{App: 1, Softirq: 0}}, TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
+	two := Options{may: [2][]int{{0, 1}, {0, 1}}, SUTFlows: []place.CPUs{{App: 1, Softirq: 0}},
+		TGFlows: []place.CPUs{{App: 0, Softirq: 0}}}
 	r := between("a", "b", two)
 	st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{}, opt: r.Opt, support: someSupport()}
 	st.support.TX[1] = wire.ModeSupport{Role: stream.TX, Name: "sendfile", Blocked: true, Reason: "detach it"}
@@ -101,7 +105,8 @@ func TestBlockedCells(t *testing.T) {
 			t.Errorf("%s: %+v, want blocked %v", name, m, x.blocked)
 			continue
 		}
-		if rec := r.Unsupported(matrix.Run{Cell: x.cell}, m); rec.Blocked != x.blocked || rec.Reason != m.Reason || rec.Verdict != results.Unsupported {
+		if rec := r.Unsupported(matrix.Run{Cell: x.cell}, m); rec.Blocked != x.blocked || rec.Reason != m.Reason ||
+			rec.Verdict != results.Unsupported {
 			t.Errorf("%s: record %+v", name, rec)
 		}
 	}

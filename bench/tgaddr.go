@@ -25,9 +25,11 @@ func (e *Experiment) checkTGAddr(ctx context.Context, st *stage) error {
 	i := slices.IndexFunc(all, func(x wire.Interface) bool { return has(x, e.TGAddr) })
 	switch {
 	case i < 0:
-		return inputErrorf("%s has no interface with the address %s; there are: %s", st.TG.Spec.Name, e.TGAddr, names(all))
+		return inputErrorf("%s has no interface with the address %s; there are: %s", st.TG.Spec.Name, e.TGAddr,
+			names(all))
 	case all[i].Name != by:
-		return inputErrorf("%s has %s on %s, and reaches %s by %s: give its routes a look (ip route get %s)", st.TG.Spec.Name, e.TGAddr, all[i].Name, st.opt.Addr, by, st.opt.Addr)
+		return inputErrorf("%s has %s on %s, and reaches %s by %s: give its routes a look (ip route get %s)",
+			st.TG.Spec.Name, e.TGAddr, all[i].Name, st.opt.Addr, by, st.opt.Addr)
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func together(s *matrix.Spec) (notes []string) {
 		m, err := stream.LookupMode(stream.RX, c.RX)
 		return fmt.Sprint(c.MessageBytes), err == nil && m.Buffered && c.RXBuffer == 0
 	}) {
-		notes = append(notes, "message also changes the receiver's buffer, which is as long as a message: to keep it, set rx_buffer, such as hot or cold")
+		notes = append(notes, "message also changes the receiver's buffer, which is as long as a message: to "+
+			"keep it, set rx_buffer, such as hot or cold")
 	}
 	if differ(func(c results.Cell) (string, bool) { return c.CPULayout, c.TGCPULayout == "" }) {
 		notes = append(notes, "cpu_layout also changes the sender's CPUs: to keep them, set tg_cpu_layout")

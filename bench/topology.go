@@ -51,21 +51,26 @@ func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near [
 		switch {
 		case ok, node == matrix.AnyNode, len(t.Nodes) == 0 && node == 0: // a kernel without NUMA has all on one
 		case len(t.Nodes) == 0:
-			return inputErrorf("%s: %s reports no NUMA nodes, so there is no node %d: leave it out", st.spec.Called(name+".node"), h.Spec.Name, node)
+			return inputErrorf("%s: %s reports no NUMA nodes, so there is no node %d: leave it out",
+				st.spec.Called(name+".node"), h.Spec.Name, node)
 		default:
-			return inputErrorf("%s: %s has no NUMA node %d with CPUs: %v", st.spec.Called(name+".node"), h.Spec.Name, node, t)
+			return inputErrorf("%s: %s has no NUMA node %d with CPUs: %v", st.spec.Called(name+".node"), h.Spec.Name,
+				node, t)
 		}
 	}
 	for _, group := range namedCPUs(end) {
 		for i, x := range group {
 			key := st.spec.Called(name + "." + x.what)
 			if on := t.NodeOf(x.cpu); node >= 0 && on >= 0 && on != node {
-				return inputErrorf("%s: CPU %d is on NUMA node %d of %s, not on node %d: %s; %v. Name a CPU of that node, or allow others: %s",
+				return inputErrorf("%s: CPU %d is on NUMA node %d of %s, not on node %d: %s; %v. Name a CPU of "+
+					"that node, or allow others: %s",
 					key, x.cpu, on, h.Spec.Name, node, whose, t, st.saying(name+".node", "any"))
 			}
 			for _, y := range group[:i] {
 				if t.Siblings(x.cpu, y.cpu) {
-					return inputErrorf("%s: CPUs %d and %d of %s are threads of one core and slow each other down: name CPUs of two cores (/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list), or switch SMT off",
+					return inputErrorf("%s: CPUs %d and %d of %s are threads of one core and slow each other "+
+						"down: name CPUs of two cores "+
+						"(/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list), or switch SMT off",
 						key, y.cpu, x.cpu, h.Spec.Name, x.cpu)
 				}
 			}
@@ -92,7 +97,8 @@ func (st *stage) checkApart() error {
 	for _, a := range slices.Concat(namedCPUs(st.spec.SUT)...) {
 		for _, b := range slices.Concat(namedCPUs(st.spec.TG)...) {
 			if t.Siblings(a.cpu, b.cpu) {
-				return inputErrorf("%s and %s: CPUs %d and %d are threads of one core, so both ends would slow each other down: name CPUs of two cores",
+				return inputErrorf("%s and %s: CPUs %d and %d are threads of one core, so both ends would slow "+
+					"each other down: name CPUs of two cores",
 					st.spec.Called("sut."+a.what), st.spec.Called("tg."+b.what), a.cpu, b.cpu)
 			}
 		}
@@ -104,7 +110,8 @@ func (st *stage) checkApart() error {
 // of them.
 func onNode(t place.Topology, node int, cpus []int) []int {
 	here := slices.DeleteFunc(slices.Clone(cpus), func(c int) bool {
-		return !slices.Contains(t.Nodes[node], c) || slices.ContainsFunc(cpus, func(o int) bool { return o < c && t.Siblings(o, c) })
+		return !slices.Contains(t.Nodes[node], c) ||
+			slices.ContainsFunc(cpus, func(o int) bool { return o < c && t.Siblings(o, c) })
 	})
 	if len(here) == 0 {
 		return cpus
@@ -142,8 +149,10 @@ func (r *Runner) markNodes(rec *results.Record) {
 		if len(far) == 0 {
 			continue
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: its interface's NUMA node has too few CPUs, so %s of another node serve the flows (%s any): %v",
-			flagsOf[index(role)].name, cpuList(far), flagsOf[index(role)].node, h.Topology()))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf(
+				"%s: its interface's NUMA node has too few CPUs, so %s of another node serve the flows (%s any): %v",
+				flagsOf[index(role)].name, cpuList(far), flagsOf[index(role)].node, h.Topology()))
 		if !slices.Contains(rec.Flags, FlagOtherNode) {
 			rec.Flags = append(rec.Flags, FlagOtherNode)
 		}
@@ -169,7 +178,9 @@ func (r *Runner) markSiblings(rec *results.Record) {
 		t := e.h.Topology()
 		for i, c := range e.cpus {
 			if slices.ContainsFunc(e.cpus[:i], func(o int) bool { return t.Siblings(o, c) }) {
-				rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: some of the CPUs %s are threads of one core and slow each other down", e.name, counter.FormatCPUList(e.cpus)))
+				rec.Warnings = append(rec.Warnings,
+					fmt.Sprintf("%s: some of the CPUs %s are threads of one core and slow each other down", e.name,
+						counter.FormatCPUList(e.cpus)))
 				if !slices.Contains(rec.Flags, FlagSiblings) {
 					rec.Flags = append(rec.Flags, FlagSiblings)
 				}

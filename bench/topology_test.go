@@ -17,9 +17,11 @@ import (
 
 // twoSockets is a host of two nodes with two cores each, of two threads: 0 and 4 are one core.
 func twoSockets(boot string) *host.Host {
-	h := &host.Host{Spec: host.Spec{Name: "ssh:a"}, Info: wire.HelloResult{PID: 1, NetNS: "x", OnlineCPUs: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
+	h := &host.Host{Spec: host.Spec{Name: "ssh:a"}, Info: wire.HelloResult{PID: 1, NetNS: "x",
+		OnlineCPUs: []int{0, 1, 2, 3, 4, 5, 6, 7}}}
 	h.Info.Env.BootID = boot
-	h.Info.SetTopology(place.Topology{Cores: [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}}, Nodes: map[int][]int{0: {0, 1, 4, 5}, 1: {2, 3, 6, 7}}})
+	h.Info.SetTopology(place.Topology{Cores: [][]int{{0, 4}, {1, 5}, {2, 6}, {3, 7}},
+		Nodes: map[int][]int{0: {0, 1, 4, 5}, 1: {2, 3, 6, 7}}})
 	return h
 }
 
@@ -34,27 +36,34 @@ func TestCPUsThatAreRefused(t *testing.T) {
 		shared  bool // both ends are on one machine
 		says    string
 	}{
-		"chosen":                  {end: matrix.End{}},
-		"two cores of the node":   {end: matrix.End{Layouts: two(2, 3)}},
-		"one core":                {end: matrix.End{Layouts: two(6, 2)}, says: "--cpus: CPUs 6 and 2 of ssh:a are threads of one core"},
-		"the other node":          {end: matrix.End{CPU: new(1)}, says: "sut.cpu: CPU 1 is on NUMA node 0 of ssh:a, not on node 1: its interface is there; node 0 has 0-1,4-5, node 1 has 2-3,6-7"},
-		"softirq on the other":    {end: matrix.End{Layouts: two(2, 1)}, says: "--cpus: CPU 1 is on NUMA node 0"},
-		"any node":                {end: matrix.End{CPU: new(1), Node: new(matrix.AnyNode)}},
-		"any node, one core":      {end: matrix.End{Layouts: two(0, 4), Node: new(matrix.AnyNode)}, says: "threads of one core"},
+		"chosen":                {end: matrix.End{}},
+		"two cores of the node": {end: matrix.End{Layouts: two(2, 3)}},
+		"one core": {end: matrix.End{Layouts: two(6, 2)},
+			says: "--cpus: CPUs 6 and 2 of ssh:a are threads of one core"},
+		"the other node": {end: matrix.End{CPU: new(1)}, says: "sut.cpu: CPU 1 is on NUMA node 0 of " +
+			"ssh:a, not on node 1: its interface is there; node 0 has 0-1,4-5, node 1 has 2-3,6-7"},
+		"softirq on the other": {end: matrix.End{Layouts: two(2, 1)}, says: "--cpus: CPU 1 is on NUMA node 0"},
+		"any node":             {end: matrix.End{CPU: new(1), Node: new(matrix.AnyNode)}},
+		"any node, one core": {end: matrix.End{Layouts: two(0, 4), Node: new(matrix.AnyNode)},
+			says: "threads of one core"},
 		"the node that was asked": {end: matrix.End{CPU: new(1), Node: new(0)}},
-		"not that":                {end: matrix.End{CPU: new(2), Node: new(0)}, says: "not on node 0: which was requested"},
-		"no such node":            {end: matrix.End{Node: new(7)}, says: "--node: ssh:a has no NUMA node 7"},
-		"not pinned":              {end: matrix.End{CPU: new(-1)}},
-		"ends of one machine":     {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}, shared: true, says: "sut.cpu and tg.cpu: CPUs 2 and 6 are threads of one core"},
-		"of two machines":         {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}},
-		"by a flag":               {end: matrix.End{CPU: new(1)}, says: "allow others: --node any"},
+		"not that": {end: matrix.End{CPU: new(2), Node: new(0)},
+			says: "not on node 0: which was requested"},
+		"no such node": {end: matrix.End{Node: new(7)}, says: "--node: ssh:a has no NUMA node 7"},
+		"not pinned":   {end: matrix.End{CPU: new(-1)}},
+		"ends of one machine": {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)},
+			shared: true, says: "sut.cpu and tg.cpu: CPUs 2 and 6 are threads of one core"},
+		"of two machines": {end: matrix.End{CPU: new(2)}, tg: matrix.End{CPU: new(6), Node: new(1)}},
+		"by a flag":       {end: matrix.End{CPU: new(1)}, says: "allow others: --node any"},
 	} {
 		boots := [2]string{"a", "b"}
 		if x.shared {
 			boots[1] = "a"
 		}
-		st := &stage{hosts: &hosts{SUT: twoSockets(boots[0]), TG: twoSockets(boots[1])}, opt: Options{near: [2][]int{{2, 3}, {0, 1}}},
-			spec: &matrix.Spec{SUT: x.end, TG: x.tg, Flags: map[string]string{"sut.node": "--node", "sut.layouts.2cpu.app": "--cpus", "sut.layouts.2cpu.irq": "--cpus"}}}
+		st := &stage{hosts: &hosts{SUT: twoSockets(boots[0]), TG: twoSockets(boots[1])},
+			opt: Options{near: [2][]int{{2, 3}, {0, 1}}},
+			spec: &matrix.Spec{SUT: x.end, TG: x.tg, Flags: map[string]string{"sut.node": "--node",
+				"sut.layouts.2cpu.app": "--cpus", "sut.layouts.2cpu.irq": "--cpus"}}}
 		err := st.checkCPUs()
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v, want %q", name, err, x.says)
@@ -75,7 +84,8 @@ func TestCPUsOfUnknownTopology(t *testing.T) {
 		t.Error(err)
 	}
 	st.spec.SUT.Node = new(1) // what cannot be kept to is not taken in silence
-	if err := st.checkCPUs(); err == nil || !strings.Contains(err.Error(), "reports no NUMA nodes, so there is no node") {
+	if err := st.checkCPUs(); err == nil ||
+		!strings.Contains(err.Error(), "reports no NUMA nodes, so there is no node") {
 		t.Error(err)
 	}
 }
@@ -107,7 +117,8 @@ func TestMarkSiblings(t *testing.T) {
 		"not pinned":              {"a", place.NoCPUs, place.NoCPUs, "", false},
 		"both on one, its layout": {"a", place.CPUs{App: 2, Softirq: 2}, place.CPUs{App: 2, Softirq: 2}, "1cpu", false},
 	} {
-		r := &Runner{SUT: twoSockets("a"), TG: twoSockets(x.boot), Opt: Options{SUTFlows: []place.CPUs{x.sut}, TGFlows: []place.CPUs{x.tg}}}
+		r := &Runner{SUT: twoSockets("a"), TG: twoSockets(x.boot), Opt: Options{SUTFlows: []place.CPUs{x.sut},
+			TGFlows: []place.CPUs{x.tg}}}
 		rec := results.Record{Cell: results.Cell{CPULayout: x.layout}}
 		r.markSiblings(&rec)
 		if got := slices.Contains(rec.Flags, FlagSiblings); got != x.marked || (len(rec.Warnings) > 0) != x.marked {
@@ -129,13 +140,19 @@ func TestOtherNodes(t *testing.T) {
 		marked bool
 		says   string
 	}{
-		"enough":       {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1}, app: []int{3, 2}},
-		"too few":      {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, 1}, marked: true},
-		"not allowed":  {cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, lackingCPU}, says: "--node any"},
-		"another node": {node: new(0), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{2, 3}, app: []int{1, 0, lackingCPU}, says: "3 CPUs for threads, but ssh:a has 2 on NUMA node 0 (0-1)"},
-		"named":        {node: new(matrix.AnyNode), cpus: []int{0, 1}, cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1}, app: []int{0, 1}},
+		"enough": {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1},
+			app: []int{3, 2}},
+		"too few": {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1},
+			app: []int{3, 2, 1}, marked: true},
+		"not allowed": {cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, lackingCPU},
+			says: "--node any"},
+		"another node": {node: new(0), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{2, 3},
+			app: []int{1, 0, lackingCPU}, says: "3 CPUs for threads, but ssh:a has 2 on NUMA node 0 (0-1)"},
+		"named": {node: new(matrix.AnyNode), cpus: []int{0, 1}, cell: results.Cell{RX: "tcp", Flows: 2},
+			far: []int{0, 1}, app: []int{0, 1}},
 	} {
-		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b"), Opt: Options{SUTDev: "eth0", nodes: [2]*int{x.node, x.node}}}
+		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b"),
+			Opt: Options{SUTDev: "eth0", nodes: [2]*int{x.node, x.node}}}
 		for i := range 2 {
 			r.Opt.lookAround(i, twoSockets("a"), "eth0", all)
 		}
@@ -148,13 +165,16 @@ func TestOtherNodes(t *testing.T) {
 		}
 		rec := results.Record{Cell: x.cell}
 		r.markNodes(&rec)
-		if !slices.Equal(r.Opt.far[0], x.far) || !slices.Equal(app, x.app) || slices.Contains(rec.Flags, FlagOtherNode) != x.marked {
+		if !slices.Equal(r.Opt.far[0], x.far) || !slices.Equal(app, x.app) ||
+			slices.Contains(rec.Flags, FlagOtherNode) != x.marked {
 			t.Errorf("%s: beyond %v, threads on %v, flags %v", name, r.Opt.far[0], app, rec.Flags)
 		}
-		if x.marked && !(len(rec.Warnings) == 2 && strings.Contains(rec.Warnings[0], "SUT: its interface's NUMA node has too few CPUs, so CPU 1 of another node serve")) {
+		if x.marked && !(len(rec.Warnings) == 2 && strings.Contains(rec.Warnings[0],
+			"SUT: its interface's NUMA node has too few CPUs, so CPU 1 of another node serve")) {
 			t.Errorf("%s: %q", name, rec.Warnings)
 		}
-		if m := r.crammed(x.cell); (m == nil) != (x.says == "") || m != nil && !strings.Contains(m.Reason+m.Fix, x.says) {
+		if m := r.crammed(x.cell); (m == nil) != (x.says == "") || m != nil && !strings.Contains(m.Reason+m.Fix,
+			x.says) {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -175,7 +195,8 @@ func TestOneFlowOnOtherNodes(t *testing.T) {
 		s, g := chooseCPUs(r.Opt.lastFirst(0), r.Opt.candidates(1, false), false)
 		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{s}, []place.CPUs{g}
 		m := r.crammed(results.Cell{RX: "tcp", CPULayout: "2cpu", TGCPULayout: "1cpu"})
-		if allowed && (m != nil || s != place.CPUs{App: 3, Softirq: 1}) || !allowed && (m == nil || !strings.Contains(m.Fix, "--node any")) {
+		if allowed && (m != nil || s != place.CPUs{App: 3, Softirq: 1}) || !allowed &&
+			(m == nil || !strings.Contains(m.Fix, "--node any")) {
 			t.Errorf("allowed %v: %v, %+v", allowed, s, m)
 		}
 	}

@@ -55,7 +55,8 @@ func TestIntegrationRoundTripWindows(t *testing.T) {
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)
 		}
-		asked, answered, packets := float64(*rec.TG.Transactions), float64(*rec.SUT.Transactions), metric(&rec.SUT, "link_rx_packets")
+		asked, answered, packets := float64(*rec.TG.Transactions), float64(*rec.SUT.Transactions),
+			metric(&rec.SUT, "link_rx_packets")
 		if !near(answered, asked) || c.InFlight == 0 && packets < .8*answered {
 			t.Errorf("%s: %g asked, %g answered, %g packets", c.ID, asked, answered, packets)
 		}
@@ -72,12 +73,15 @@ func TestIntegrationRoundTrips(t *testing.T) {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)
 		}
 		tg, sut := &rec.TG, &rec.SUT
-		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || *tg.RoundTrip.P50Us <= 0 || sut.RoundTrip != nil {
+		if tg.Transactions == nil || sut.Transactions == nil || tg.RoundTrip == nil || *tg.RoundTrip.P50Us <= 0 ||
+			sut.RoundTrip != nil {
 			t.Fatalf("%s: %+v, %+v", c.ID, tg.RoundTrip, sut.RoundTrip)
 		}
 		if tg.Packets != nil {
-			if u := sut.Packets.Unaccounted; u == nil || *u != 0 || *tg.Packets.Sent != *sut.Packets.Received+*sut.Packets.Lost {
-				t.Errorf("%s: the account does not close: %s; %s; %v", c.ID, tg.Packets.PacketsText(), sut.Packets.PacketsText(), rec.Warnings)
+			if u := sut.Packets.Unaccounted; u == nil || *u != 0 || *tg.Packets.Sent != *sut.Packets.Received+
+				*sut.Packets.Lost {
+				t.Errorf("%s: the account does not close: %s; %s; %v", c.ID, tg.Packets.PacketsText(),
+					sut.Packets.PacketsText(), rec.Warnings)
 			}
 		}
 		if c.BusyPollUs > 0 { // see TestIntegrationBusyPoll
@@ -90,6 +94,7 @@ func TestIntegrationRoundTrips(t *testing.T) {
 				t.Errorf("%s: no cost per transaction: %+v", c.ID, h)
 			}
 		}
-		t.Logf("%s: %.0f per second, p50 %.1f us, p99 %.1f us", c.ID, *tg.TransactionsPerS(), *tg.RoundTrip.P50Us, *tg.RoundTrip.P99Us)
+		t.Logf("%s: %.0f per second, p50 %.1f us, p99 %.1f us", c.ID, *tg.TransactionsPerS(), *tg.RoundTrip.P50Us,
+			*tg.RoundTrip.P99Us)
 	}
 }

@@ -34,7 +34,9 @@ func TestDryRunOfAFilesPower(t *testing.T) {
 	for _, x := range []struct {
 		state, end string
 		trusted    bool
-	}{{state: "needs --trust-file", end: "\nrunning this needs --trust-file, because the file names what is marked so\n"}, {state: "allowed by --trust-file", trusted: true}} {
+	}{{state: "needs --trust-file",
+		end: "\nrunning this needs --trust-file, because the file names what is marked so\n"},
+		{state: "allowed by --trust-file", trusted: true}} {
 		want := strings.ReplaceAll(`
 programs to be started
   power: SUT: /bin/sh -c '/opt/meter -u admin:SECRET "$HOME"'   (x.yaml:6:5, STATE)
@@ -57,12 +59,15 @@ addresses and paths used to read power
 // The dry run marks the sysctls that measuring does not need, and a file with one is not run: no
 // host is reached, and nothing is written.
 func TestSysctlsOfAFile(t *testing.T) {
-	const text = "name: x\nfactors: {rx: tcp, tx: tcp}\nsut:\n  host: netns:zcbench-no-such\n  settings:\n    sysctl:\n" +
-		"      net.core.rmem_max: 1000000\n      net.ipv4.conf.all.rp_filter: 0\ntg: {host: \"netns:zcbench-no-such\"}\n"
+	const text = "name: x\nfactors: {rx: tcp, tx: tcp}\nsut:\n  host: netns:zcbench-no-such\n  settings:\n    " +
+		"sysctl:\n" +
+		"      net.core.rmem_max: 1000000\n      net.ipv4.conf.all.rp_filter: 0\ntg: {host: " +
+		"\"netns:zcbench-no-such\"}\n"
 	for _, trusted := range []bool{false, true} {
 		e := experiment(t, text)
 		e.TrustFile = trusted
-		state, end := "needs --trust-file", "\nrunning this needs --trust-file, because the file names what is marked so\n"
+		state, end := "needs --trust-file",
+			"\nrunning this needs --trust-file, because the file names what is marked so\n"
 		if trusted {
 			state, end = "allowed by --trust-file", ""
 		}
@@ -77,7 +82,8 @@ func TestSysctlsOfAFile(t *testing.T) {
 		}
 		_, err := e.Run(t.Context())
 		var at *matrix.Error
-		if refused := errors.As(err, &at) && at.Line == 8 && errors.As(err, new(*InputError)); refused == trusted || err == nil {
+		if refused := errors.As(err, &at) && at.Line == 8 && errors.As(err, new(*InputError)); refused == trusted ||
+			err == nil {
 			t.Errorf("trusted %v: %v", trusted, err)
 		}
 		if _, err := os.Stat(e.Dir); err == nil {
@@ -101,7 +107,8 @@ func TestDryRunOfHarmlessPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p = preview{spec: experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n").Spec, power: PowerOptions{Sources: []power.Spec{flag}}}
+	p = preview{spec: experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n").Spec,
+		power: PowerOptions{Sources: []power.Spec{flag}}}
 	p.programs(&b)
 	p.reached(&b)
 	if want := "\nprograms to be started\n  power: /opt/helper\n"; b.String() != want {
@@ -112,14 +119,17 @@ func TestDryRunOfHarmlessPower(t *testing.T) {
 // A file is refused before hosts are reached or anything is written, also when it is
 // resumed or its plan is that of another.
 func TestUntrustedFileIsNotRun(t *testing.T) {
-	for _, source := range []string{"command=touch /x", "nvml?helper=/x", "redfish=https://evil", "snmp=apc@evil", "scpi=evil", "ptdaemon=evil", "csv=/x", "ipmi?device=/x", "tg:rapl?root=/x", "hwmon?root=/x"} {
+	for _, source := range []string{"command=touch /x", "nvml?helper=/x", "redfish=https://evil", "snmp=apc@evil",
+		"scpi=evil", "ptdaemon=evil", "csv=/x", "ipmi?device=/x", "tg:rapl?root=/x", "hwmon?root=/x"} {
 		for _, resume := range []bool{false, true} {
-			e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nsut: {host: \"netns:zcbench-no-such\"}\ntg: {host: \"netns:zcbench-no-such\"}\npower:\n  - "+source+"\n")
+			e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nsut: {host: "+
+				"\"netns:zcbench-no-such\"}\ntg: {host: \"netns:zcbench-no-such\"}\npower:\n  - "+source+"\n")
 			e.Resume, e.Force = resume, resume
 			e.StartPower = func(*Runner) (*PowerMeter, error) { t.Error("power is measured"); return nil, nil }
 			_, err := e.Run(t.Context())
 			var at *matrix.Error
-			if !errors.As(err, &at) || at.Line != 6 || at.Column != 5 || !strings.Contains(err.Error(), "--trust-file") || !errors.As(err, new(*InputError)) {
+			if !errors.As(err, &at) || at.Line != 6 || at.Column != 5 ||
+				!strings.Contains(err.Error(), "--trust-file") || !errors.As(err, new(*InputError)) {
 				t.Errorf("%s: %v", source, err)
 			}
 			if _, err := os.Stat(e.Dir); err == nil {
@@ -139,8 +149,10 @@ func TestIntegrationTrustedFile(t *testing.T) {
 		t.Skip("needs root: makes network namespaces")
 	}
 	ran := filepath.Join(t.TempDir(), "ran")
-	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: tcp", 1)+"warmup: false\npower: ['command=touch "+ran+"; echo 7']\n")
-	e.Power = PowerOptions{Sources: []power.Spec{e.Spec.Power.Sources[0].Spec}, Guard: 1250 * time.Millisecond} // else its window were refused
+	e := experiment(t, strings.Replace(small, "rx: [tcp, uring, devmem]", "rx: tcp", 1)+
+		"warmup: false\npower: ['command=touch "+ran+"; echo 7']\n")
+	// else its window were refused
+	e.Power = PowerOptions{Sources: []power.Spec{e.Spec.Power.Sources[0].Spec}, Guard: 1250 * time.Millisecond}
 	e.StartPower = func(r *Runner) (*PowerMeter, error) { return StartPower(t.Context(), e.Power, r) }
 	if err := e.DryRun(t.Context(), new(bytes.Buffer)); err != nil {
 		t.Errorf("a dry run is refused: %v", err)

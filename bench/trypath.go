@@ -33,7 +33,8 @@ const pathBytes = 4 << 20
 // run, and says what it met: addresses, routes, firewalls, and an MTU that the way does not carry.
 // It sets nothing on the hosts.
 func TryPath(ctx context.Context, sut, tg *host.Host, by PathTrial) []wire.Check {
-	c := wire.Check{Name: "path between the hosts", Status: "ok", Needed: fmt.Sprintf("a flow from %s to %s", tg.Spec.Name, sut.Spec.Name)}
+	c := wire.Check{Name: "path between the hosts", Status: "ok", Needed: fmt.Sprintf("a flow from %s to %s",
+		tg.Spec.Name, sut.Spec.Name)}
 	lacks := func(found, fix string) []wire.Check {
 		c.Status, c.Found, c.Fix = "lacking", found, fix
 		return []wire.Check{c}
@@ -44,11 +45,13 @@ func TryPath(ctx context.Context, sut, tg *host.Host, by PathTrial) []wire.Check
 	if err := r.Opt.FindPath(ctx, sut, tg, "", by.Dev, "", by.IPv6); err != nil {
 		return lacks(err.Error(), fault.Fix(err))
 	}
-	rec := r.Run(ctx, matrix.Run{Cell: results.Cell{ID: "path", RX: "tcp", TX: "tcp", MessageBytes: 64 << 10, Touch: "none"}})
+	rec := r.Run(ctx, matrix.Run{Cell: results.Cell{ID: "path", RX: "tcp", TX: "tcp", MessageBytes: 64 << 10,
+		Touch: "none"}})
 	if rec.Verdict != results.OK {
 		return lacks(rec.Reason, rec.Fix)
 	}
-	c.Found = fmt.Sprintf("%d MiB came to %s (%s) from %s (%s)", pathBytes>>20, r.Opt.Addr, cmp.Or(r.Opt.SUTDev, "loopback"),
+	c.Found = fmt.Sprintf("%d MiB came to %s (%s) from %s (%s)", pathBytes>>20, r.Opt.Addr,
+		cmp.Or(r.Opt.SUTDev, "loopback"),
 		tg.Spec.Name, cmp.Or(r.Opt.TGDev, "loopback"))
 	return []wire.Check{c, r.pathMTU(ctx, &rec)}
 }
@@ -65,11 +68,14 @@ func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 	c.Found = fmt.Sprintf("%d bytes", carries)
 	switch {
 	case tgMTU > 0 && carries < tgMTU: // an ICMP message said so, or a route
-		c.Status, c.Found = "warn", fmt.Sprintf("%d bytes, of the %d of %s: something on the way, or a route, has less", carries, tgMTU, r.TG.Spec.Name)
-		c.Fix = fmt.Sprintf("tracepath -n %s shows where; raise it there, or give both interfaces that MTU (--mtu %d for the run only)", plaintext.Word(r.Opt.Addr), carries)
+		c.Status, c.Found = "warn", fmt.Sprintf("%d bytes, of the %d of %s: something on the way, or a route, has less",
+			carries, tgMTU, r.TG.Spec.Name)
+		c.Fix = fmt.Sprintf("tracepath -n %s shows where; raise it there, or give both interfaces that MTU "+
+			"(--mtu %d for the run only)", plaintext.Word(r.Opt.Addr), carries)
 	case tgMTU > 0 && tgMTU != r.Opt.MTU:
 		c.Status = "warn"
-		c.Found = fmt.Sprintf("%d bytes of %s, %d of %s: TCP takes the smaller one", r.Opt.MTU, r.SUT.Spec.Name, tgMTU, r.TG.Spec.Name)
+		c.Found = fmt.Sprintf("%d bytes of %s, %d of %s: TCP takes the smaller one", r.Opt.MTU, r.SUT.Spec.Name, tgMTU,
+			r.TG.Spec.Name)
 		c.Fix = fmt.Sprintf("give both interfaces the same MTU (--mtu %d for the run only)", min(tgMTU, r.Opt.MTU))
 	}
 	return c

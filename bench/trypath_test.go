@@ -36,11 +36,13 @@ func TestIntegrationTryPath(t *testing.T) {
 		}
 	})
 	t.Run("firewall", func(t *testing.T) {
-		all := try(t, PathTrial{Stall: time.Second}, func(r *rig) { vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 0) })
+		all := try(t, PathTrial{Stall: time.Second},
+			func(r *rig) { vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 0) })
 		found(t, all[0], "lacking", "firewall", "--port")
 	})
 	t.Run("smaller on the way", func(t *testing.T) {
-		all := try(t, PathTrial{Stall: time.Second}, func(r *rig) { vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500) })
+		all := try(t, PathTrial{Stall: time.Second},
+			func(r *rig) { vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500) })
 		found(t, all[0], "lacking", "the MTU of 4148 bytes", "ping -M do -s 4120 10.")
 	})
 	t.Run("smaller at one end", func(t *testing.T) {

@@ -18,12 +18,13 @@ import (
 // No run begins that would not be over in time: by the plan, or by the longest so far.
 func TestTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond}}, Missing: func(c results.Cell) *Missing {
-			if c.ID == "no" {
-				return &Missing{}
-			}
-			return nil
-		}}
+		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond}},
+			Missing: func(c results.Cell) *Missing {
+				if c.ID == "no" {
+					return &Missing{}
+				}
+				return nil
+			}}
 		run, no := matrix.Run{Cell: results.Cell{ID: "yes"}}, matrix.Run{Cell: results.Cell{ID: "no"}}
 		if s.tooLate(run) {
 			t.Error("too late, without a limit")
@@ -96,7 +97,9 @@ func TestIntegrationUntilSearch(t *testing.T) {
 	if f == nil || !f.GivenUp || f.Trials != len(trials)+1 || len(trials) != 2 || rec.Tries() || rec.Warmup {
 		t.Fatalf("%+v, %d trials before, %q: %s", f, len(trials), rec.Flags, rec.Reason)
 	}
-	if rec.FailedGate() != results.ByProof || !strings.HasPrefix(rec.Reason, fmt.Sprintf("the time was up after %s of the search", counted(f.Trials, "trial", "trials"))) || rec.Fix == "" {
+	if rec.FailedGate() != results.ByProof ||
+		!strings.HasPrefix(rec.Reason, fmt.Sprintf("the time was up after %s of the search",
+			counted(f.Trials, "trial", "trials"))) || rec.Fix == "" {
 		t.Errorf("%s: %s", rec.Verdict, rec.Reason)
 	}
 	if n := len(r.journal(t)); n != len(trials) {

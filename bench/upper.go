@@ -100,8 +100,10 @@ func (o *Options) portless(c results.Cell, sut, tg wire.Settings) *Missing {
 }
 
 func (u *Upper) unnamed(what, flag string) *Missing {
-	return &Missing{Reason: fmt.Sprintf("%s, and %s (%s) has several, or none here: %s", what, u.Name, u.Kind, strings.Join(u.Ports, ", ")),
-		Fix: fmt.Sprintf("name the port that the flow uses, such as %s %s: address and route stay on %s; the proof says whether it was that one", flag, first0(u.Ports), u.Name)}
+	return &Missing{Reason: fmt.Sprintf("%s, and %s (%s) has several, or none here: %s", what, u.Name, u.Kind,
+		strings.Join(u.Ports, ", ")),
+		Fix: fmt.Sprintf("name the port that the flow uses, such as %s %s: address and route stay on %s; the "+
+			"proof says whether it was that one", flag, first0(u.Ports), u.Name)}
 }
 
 func first0(all []string) string {
@@ -117,8 +119,10 @@ func first0(all []string) string {
 // netdev_nl_bind_tx_doit; dev.c: validate_xmit_unreadable_skb): bnxt, mlx5, fbnic, netkit;
 // no VLAN, bond or bridge (Linux 7.3.4).
 func (u *Upper) noNetmem(mode string) *Missing {
-	return &Missing{Reason: fmt.Sprintf("%s sends from the NIC itself, but the route to the receiver leaves by %s (%s), through which the kernel passes no dmabuf payload (netmem_tx)", mode, u.Name, u.Kind),
-		Fix: "give the port itself an address in the receiver's network, and the receiver an address reached through it: ip route get ADDRESS must name the port"}
+	return &Missing{Reason: fmt.Sprintf("%s sends from the NIC itself, but the route to the receiver leaves by "+
+		"%s (%s), through which the kernel passes no dmabuf payload (netmem_tx)", mode, u.Name, u.Kind),
+		Fix: "give the port itself an address in the receiver's network, and the receiver an address reached " +
+			"through it: ip route get ADDRESS must name the port"}
 }
 
 // markUpper says in a record by what the flow came and went.
@@ -139,9 +143,12 @@ func (r *Runner) markUpper(rec *results.Record) {
 			rec.Flags = append(rec.Flags, flag)
 		}
 		if e.upper.unknown() {
-			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: which port of %s (%s) the flow used is not known: %s", e.end, e.upper.Name, e.upper.Kind, strings.Join(e.upper.Ports, ", ")))
+			rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: which port of %s (%s) the flow used is not known: %s",
+				e.end, e.upper.Name, e.upper.Kind, strings.Join(e.upper.Ports, ", ")))
 			continue
 		}
-		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%s: the flow's address and route are on %s (%s), its queues and counters on %s", e.end, e.upper.Name, e.upper.Kind, e.dev))
+		rec.Warnings = append(rec.Warnings,
+			fmt.Sprintf("%s: the flow's address and route are on %s (%s), its queues and counters on %s", e.end,
+				e.upper.Name, e.upper.Kind, e.dev))
 	}
 }

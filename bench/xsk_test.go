@@ -31,10 +31,13 @@ func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 		}
 		return c
 	}
-	cells := []results.Cell{cell("native", "udp", 64, nil), cell("zero copy", "udp", 64, func(c *results.Cell) { c.RX = "udp-xsk-zc" }),
-		cell("fragments", "udp", 5000, nil), cell("generic", "udp", 1400, func(c *results.Cell) { c.XDPAttach = "generic" }),
+	cells := []results.Cell{cell("native", "udp", 64, nil),
+		cell("zero copy", "udp", 64, func(c *results.Cell) { c.RX = "udp-xsk-zc" }),
+		cell("fragments", "udp", 5000, nil),
+		cell("generic", "udp", 1400, func(c *results.Cell) { c.XDPAttach = "generic" }),
 		// From here on in make test-long.
-		cell("split", "udp-gso", 64, func(c *results.Cell) { c.UDPSegment = &off }), cell("io_uring", "udp-uring", 18, nil),
+		cell("split", "udp-gso", 64, func(c *results.Cell) { c.UDPSegment = &off }),
+		cell("io_uring", "udp-uring", 18, nil),
 		cell("at a pace", "udp", 64, func(c *results.Cell) { c.PaceBitsPS = 5e6 })}
 	right := 0
 	for _, c := range cells[:long.Rounds(4, len(cells))] {
@@ -59,7 +62,8 @@ func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 		}
 		right++
 		checkDatagrams(t, c, &rec)
-		t.Logf("%s: %.0f sent, %.0f received a second, %s; %+v; limit %q, flags %q", c.ID, *rec.TG.PacketsPerS, *rec.SUT.PacketsPerS, rec.SUT.Packets.PacketsText(), rec.SUT.Packets.Counted, rec.Limit, rec.Flags)
+		t.Logf("%s: %.0f sent, %.0f received a second, %s; %+v; limit %q, flags %q", c.ID, *rec.TG.PacketsPerS,
+			*rec.SUT.PacketsPerS, rec.SUT.Packets.PacketsText(), rec.SUT.Packets.Counted, rec.Limit, rec.Flags)
 		zero := 0.0
 		if c.RX == "udp-xsk-zc" {
 			zero = 1

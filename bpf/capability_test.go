@@ -12,7 +12,8 @@ import (
 )
 
 func TestCheckCapabilities(t *testing.T) {
-	const bpf, perfmon, net, sys = 1 << unix.CAP_BPF, 1 << unix.CAP_PERFMON, 1 << unix.CAP_NET_ADMIN, 1 << unix.CAP_SYS_ADMIN
+	const bpf, perfmon, net, sys = 1 << unix.CAP_BPF, 1 << unix.CAP_PERFMON, 1 << unix.CAP_NET_ADMIN,
+		1 << unix.CAP_SYS_ADMIN
 	for _, c := range []struct {
 		has    uint64
 		admin  bool
@@ -28,7 +29,8 @@ func TestCheckCapabilities(t *testing.T) {
 		{sys | net, true, false, ""},
 		{sys | net, true, true, "as root outside"},
 	} {
-		err := checkCapabilities(privilege.State{Known: true, UID: 7, Effective: c.has, Bounding: 1<<41 - 1, FirstUsers: !c.inside}, c.admin)
+		err := checkCapabilities(privilege.State{Known: true, UID: 7, Effective: c.has, Bounding: 1<<41 - 1,
+			FirstUsers: !c.inside}, c.admin)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%#x, admin %t: %v, want %q", c.has, c.admin, err, c.want)
 		}

@@ -66,7 +66,8 @@ func compareCost(t testing.TB, p *veth.Pair, window time.Duration) (both map[str
 	both = map[string][2]float64{}
 	timed := map[string]bool{}
 	for _, c := range costs {
-		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage, c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
+		t.Logf("%-13s %-24s runs %7d, %5.0f ns, floor %5.0f, reference %5.0f, %8.0f Hz, %.3f cores", c.Hook.Stage,
+			c.Hook.Function, c.Runs, c.Ns, c.FloorNs, c.Reference, c.Hz, c.Core)
 		timed[c.Hook.Function] = c.Runs > 0
 		if c.Runs > 1000 && (c.FloorNs == 0 || c.Hz == 0) {
 			t.Errorf("%s: no floor", c.Hook.Function)
@@ -75,7 +76,8 @@ func compareCost(t testing.TB, p *veth.Pair, window time.Duration) (both map[str
 			both[c.Hook.Function] = [2]float64{c.Ns, c.Reference}
 		}
 	}
-	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter", "sys_exit"} {
+	for _, f := range []string{"ingress of lo, " + p.SUT.Dev, "tcp_probe", "softirq_raise", "napi_poll", "sys_enter",
+		"sys_exit"} {
 		if !timed[f] {
 			untimed = append(untimed, f)
 		}

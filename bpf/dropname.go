@@ -97,7 +97,8 @@ func (n *dropNames) table(r DropReading) (t DropTable, err error) {
 }
 
 func (n *dropNames) drop(k dropKey, c dropCount) Drop {
-	d := Drop{Reason: n.reasons.name(k.Reason), Place: "?", Protocol: protocolName(k.Protocol), Port: k.Port, Packets: c.Packets, SKBs: c.SKBs}
+	d := Drop{Reason: n.reasons.name(k.Reason), Place: "?", Protocol: protocolName(k.Protocol), Port: k.Port,
+		Packets: c.Packets, SKBs: c.SKBs}
 	if n.symbols != nil {
 		if s, offset, ok := n.symbols.Return(k.Place); ok {
 			d.Function, _, _ = strings.Cut(s.Name, ".")
@@ -134,7 +135,8 @@ func mergeDrops(all []Drop) []Drop {
 			return cmp.Compare(a.NotLost, b.NotLost)
 		}
 		return cmp.Or(cmp.Compare(b.Packets, a.Packets), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Place, b.Place),
-			cmp.Compare(a.Netns, b.Netns), cmp.Compare(a.Interface, b.Interface), cmp.Compare(a.Protocol, b.Protocol), cmp.Compare(a.Port, b.Port))
+			cmp.Compare(a.Netns, b.Netns), cmp.Compare(a.Interface, b.Interface), cmp.Compare(a.Protocol, b.Protocol),
+			cmp.Compare(a.Port, b.Port))
 	})
 	return out
 }

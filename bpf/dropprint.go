@@ -26,18 +26,22 @@ func PrintDrops(w io.Writer, t DropTable, wall time.Duration, namespaces bool) e
 		if lost++; lost == 1 {
 			fmt.Fprintln(tab, "packets\tper s\tskbs\treason\tplace\tinterface\tto"+cell(namespaces, "%s", "\tnetns"))
 		}
-		fmt.Fprintf(tab, "%d\t%.1f\t%d\t%s\t%s\t%s\t%s%s\n", d.Packets, float64(d.Packets)/wall.Seconds(), d.SKBs, plaintext.Line(d.Reason),
-			plaintext.Line(d.Place), plaintext.Line(d.Interface), d.to(), cell(namespaces, "%s", "\t"+plaintext.Line(d.Netns)))
+		fmt.Fprintf(tab, "%d\t%.1f\t%d\t%s\t%s\t%s\t%s%s\n", d.Packets, float64(d.Packets)/wall.Seconds(), d.SKBs,
+			plaintext.Line(d.Reason),
+			plaintext.Line(d.Place), plaintext.Line(d.Interface), d.to(),
+			cell(namespaces, "%s", "\t"+plaintext.Line(d.Netns)))
 	}
 	if t.Unnamed > 0 {
-		fmt.Fprintf(tab, "%d\t%.1f\t\tfor more reasons, places and ports than fit\n", t.Unnamed, float64(t.Unnamed)/wall.Seconds())
+		fmt.Fprintf(tab, "%d\t%.1f\t\tfor more reasons, places and ports than fit\n", t.Unnamed,
+			float64(t.Unnamed)/wall.Seconds())
 	}
 	if err := tab.Flush(); err != nil {
 		return err
 	}
 	for _, d := range t.Drops {
 		if d.NotLost != "" {
-			fmt.Fprintf(w, "not lost: %d packets, %s at %s: %s\n", d.Packets, plaintext.Line(d.Reason), plaintext.Line(d.Place), d.NotLost)
+			fmt.Fprintf(w, "not lost: %d packets, %s at %s: %s\n", d.Packets, plaintext.Line(d.Reason),
+				plaintext.Line(d.Place), d.NotLost)
 		}
 	}
 	return nil

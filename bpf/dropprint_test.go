@@ -17,12 +17,15 @@ import (
 // shown with its subsystem.
 func TestDropReasonNames(t *testing.T) {
 	r := dropReasons{}
-	r.add(&btf.Enum{Values: []btf.EnumValue{{Name: "SKB_CONSUMED", Value: 1}, {Name: "SKB_DROP_REASON_NOT_SPECIFIED", Value: 2},
+	r.add(&btf.Enum{Values: []btf.EnumValue{{Name: "SKB_CONSUMED", Value: 1}, {Name: "SKB_DROP_REASON_NOT_SPECIFIED",
+		Value: 2},
 		{Name: "SKB_DROP_REASON_SUBSYS_MASK", Value: 0xffff0000}}}, "SKB_DROP_REASON_")
-	r.add(&btf.Enum{Values: []btf.EnumValue{{Name: "QDISC_DROP_UNSPEC", Value: 0}, {Name: "__QDISC_DROP_REASON", Value: 3 << 16},
+	r.add(&btf.Enum{Values: []btf.EnumValue{{Name: "QDISC_DROP_UNSPEC", Value: 0},
+		{Name: "__QDISC_DROP_REASON", Value: 3 << 16},
 		{Name: "QDISC_DROP_OVERLIMIT", Value: 3<<16 + 2}}}, "")
-	for reason, want := range map[uint32]string{2: "NOT_SPECIFIED", 3<<16 + 2: "QDISC_DROP_OVERLIMIT", 99: "reason 99", 3<<16 + 9: "reason 9 of subsystem 3",
-		3 << 16: "reason 0 of subsystem 3", 0xffff0000: "reason 0 of subsystem 65535"} {
+	for reason, want := range map[uint32]string{2: "NOT_SPECIFIED", 3<<16 + 2: "QDISC_DROP_OVERLIMIT", 99: "reason 99",
+		3<<16 + 9: "reason 9 of subsystem 3",
+		3 << 16:   "reason 0 of subsystem 3", 0xffff0000: "reason 0 of subsystem 65535"} {
 		if got := r.name(reason); got != want {
 			t.Errorf("%#x: %q, want %q", reason, got, want)
 		}
@@ -39,14 +42,16 @@ func TestDropReasonsOfKernel(t *testing.T) {
 	for _, name := range r {
 		seen[name] = true
 	}
-	for _, name := range []string{"NOT_SPECIFIED", "NO_SOCKET", "SOCKET_RCVBUFF", "QDISC_DROP", "CPU_BACKLOG", "TC_EGRESS", "TC_INGRESS"} {
+	for _, name := range []string{"NOT_SPECIFIED", "NO_SOCKET", "SOCKET_RCVBUFF", "QDISC_DROP", "CPU_BACKLOG",
+		"TC_EGRESS", "TC_INGRESS"} {
 		if !seen[name] {
 			t.Errorf("there is no %s among %d reasons", name, len(r))
 		}
 	}
 }
 
-const dropSymbols = "ffffffff81000000 T udp_queue_rcv_one_skb\nffffffff81001000 t skb_release_data.part.0\nffffffffa0000000 t tbf_enqueue\t[sch_tbf]\n"
+const dropSymbols = "ffffffff81000000 T udp_queue_rcv_one_skb\nffffffff81001000 t " +
+	"skb_release_data.part.0\nffffffffa0000000 t tbf_enqueue\t[sch_tbf]\n"
 
 func dropNamesOf(t *testing.T) *dropNames {
 	t.Helper()
@@ -75,7 +80,8 @@ func TestNotLost(t *testing.T) {
 		{dropKey{Place: 0x10, Reason: 2}, "", "?", true},
 	} {
 		d := n.drop(x.key, dropCount{5, 1})
-		if d.Function != x.function || d.Place != x.place || (d.NotLost == "") != x.lost || d.Packets != 5 || d.SKBs != 1 {
+		if d.Function != x.function || d.Place != x.place || (d.NotLost == "") != x.lost || d.Packets != 5 ||
+			d.SKBs != 1 {
 			t.Errorf("%+v: %+v", x.key, d)
 		}
 	}
@@ -86,7 +92,8 @@ func TestDropReadingSub(t *testing.T) {
 	now := DropReading{map[dropKey]dropCount{a: {10, 5}, b: {7, 7}, c: {1, 1}}, dropCount{9, 9}}
 	was := DropReading{map[dropKey]dropCount{a: {4, 2}, b: {7, 7}}, dropCount{2, 1}}
 	got := now.Sub(was)
-	if len(got.rows) != 2 || got.rows[a] != (dropCount{6, 3}) || got.rows[c] != (dropCount{1, 1}) || got.unnamed != (dropCount{7, 8}) {
+	if len(got.rows) != 2 || got.rows[a] != (dropCount{6, 3}) || got.rows[c] != (dropCount{1, 1}) ||
+		got.unnamed != (dropCount{7, 8}) {
 		t.Errorf("%+v", got)
 	}
 	if len(now.rows) != 3 {
@@ -96,10 +103,14 @@ func TestDropReadingSub(t *testing.T) {
 
 func TestPrintDrops(t *testing.T) {
 	table := DropTable{Unnamed: 4, Warning: "no \x1b[31msymbols", Drops: mergeDrops([]Drop{
-		{Reason: "NO_SOCKET", Place: "__udp4_lib_rcv+0x8", Interface: "eth0", Netns: "rx", Protocol: "udp", Port: 7, Packets: 5, SKBs: 5},
-		{Reason: "NO_SOCKET", Place: "__udp4_lib_rcv+0x8", Interface: "eth0", Netns: "rx", Protocol: "udp", Port: 7, Packets: 15, SKBs: 1},
-		{Reason: "NOT_SPECIFIED", Place: "skb_release_data+0x3", Netns: "rx", Packets: 1000, SKBs: 1000, NotLost: "delivered"},
-		{Reason: "SOCKET_RCVBUFF", Place: "udp_queue_rcv_one_skb+0x1c4", Interface: "eth0", Netns: "rx", Packets: 300, SKBs: 30},
+		{Reason: "NO_SOCKET", Place: "__udp4_lib_rcv+0x8", Interface: "eth0", Netns: "rx", Protocol: "udp", Port: 7,
+			Packets: 5, SKBs: 5},
+		{Reason: "NO_SOCKET", Place: "__udp4_lib_rcv+0x8", Interface: "eth0", Netns: "rx", Protocol: "udp", Port: 7,
+			Packets: 15, SKBs: 1},
+		{Reason: "NOT_SPECIFIED", Place: "skb_release_data+0x3", Netns: "rx", Packets: 1000, SKBs: 1000,
+			NotLost: "delivered"},
+		{Reason: "SOCKET_RCVBUFF", Place: "udp_queue_rcv_one_skb+0x1c4", Interface: "eth0", Netns: "rx", Packets: 300,
+			SKBs: 30},
 	})}
 	if got := table.Packets(); got != 324 {
 		t.Errorf("%d packets were lost", got)
@@ -119,7 +130,8 @@ not lost: 1000 packets, NOT_SPECIFIED at skb_release_data+0x3: delivered
 		t.Error(d)
 	}
 	b.Reset()
-	if err := PrintDrops(&b, DropTable{Drops: table.Drops[:1]}, time.Second, false); err != nil || strings.Contains(b.String(), "netns") {
+	if err := PrintDrops(&b, DropTable{Drops: table.Drops[:1]}, time.Second, false); err != nil ||
+		strings.Contains(b.String(), "netns") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }

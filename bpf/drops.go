@@ -59,8 +59,9 @@ var dropPrograms = []string{dropsProgDropped, dropsProgDroppedWithoutSocket}
 // OpenDrops loads the probe. Interfaces get the names that they have in the calling thread's
 // network namespace. It needs root.
 func OpenDrops(o DropsOptions) (_ *Drops, err error) {
-	s, err := newSet(loadDrops, map[string]any{dropsVarOnlyNetns: uint32(o.Netns), dropsVarOnlyIfindex: uint32(o.Ifindex),
-		dropsVarOnlyPort: o.Port, dropsVarFlowPort: o.Flow})
+	s, err := newSet(loadDrops, map[string]any{dropsVarOnlyNetns: uint32(o.Netns),
+		dropsVarOnlyIfindex: uint32(o.Ifindex),
+		dropsVarOnlyPort:    o.Port, dropsVarFlowPort: o.Flow})
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,8 @@ func (d *Drops) Read() (DropReading, error) {
 
 // Sub is what came between two readings.
 func (r DropReading) Sub(earlier DropReading) DropReading {
-	out := DropReading{rows: maps.Clone(r.rows), unnamed: dropCount{r.unnamed.Packets - earlier.unnamed.Packets, r.unnamed.SKBs - earlier.unnamed.SKBs}}
+	out := DropReading{rows: maps.Clone(r.rows), unnamed: dropCount{r.unnamed.Packets - earlier.unnamed.Packets,
+		r.unnamed.SKBs - earlier.unnamed.SKBs}}
 	for k, c := range earlier.rows {
 		now := out.rows[k]
 		now = dropCount{now.Packets - c.Packets, now.SKBs - c.SKBs}

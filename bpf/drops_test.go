@@ -72,7 +72,8 @@ func newFlood(t *testing.T, listen bool, rcvbuf, segments int) *flood {
 	f.from = socket(f.pair.TG.Netns, f.pair.TG.IPv4, 0)
 	warm := socket(f.pair.SUT.Netns, f.pair.SUT.IPv4, floodPort+1)
 	f.send(floodPort+1, 1)
-	if err := unix.SetsockoptTimeval(warm, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: int64(await.Hang / time.Second)}); err != nil {
+	if err := unix.SetsockoptTimeval(warm, unix.SOL_SOCKET, unix.SO_RCVTIMEO,
+		&unix.Timeval{Sec: int64(await.Hang / time.Second)}); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := unix.Recvfrom(warm, make([]byte, 2048), 0); err != nil {
@@ -180,7 +181,8 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 		drops = nil
 		f.drain()
 		seen, counted := f.read()
-		l := ledger.Ledger{Counted: f.lines(counted), Sent: f.sent, Received: f.received, SuperPackets: f.segments > 1 && !f.split, MaxSegments: floodSegments}
+		l := ledger.Ledger{Counted: f.lines(counted), Sent: f.sent, Received: f.received,
+			SuperPackets: f.segments > 1 && !f.split, MaxSegments: floodSegments}
 		for i := range f.probes {
 			table, err := f.probes[i].Named(seen[i].Sub(f.seen[i]))
 			if err != nil || table.Warning != "" || table.Unnamed > 0 {
@@ -188,7 +190,8 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 			}
 			for _, d := range table.Drops {
 				if d.Port == floodPort && d.NotLost == "" {
-					drops = append(drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets, SKBs: d.SKBs})
+					drops = append(drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets,
+						SKBs: d.SKBs})
 				}
 			}
 		}
@@ -205,17 +208,18 @@ func (f *flood) balance(ingress bool) (b ledger.Balance, drops []ledger.Drop) {
 // loseSome is a program for tc that drops a quarter of the IPv4 packets.
 func loseSome(t *testing.T, end veth.End, at ebpf.AttachType) {
 	t.Helper()
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL", Instructions: asm.Instructions{
-		asm.LoadMem(asm.R0, asm.R1, 16, asm.Word), // __sk_buff.protocol
-		asm.JNE.Imm(asm.R0, 8, "pass"),            // ETH_P_IP, network byte order
-		asm.FnGetPrandomU32.Call(),
-		asm.And.Imm(asm.R0, 3),
-		asm.JNE.Imm(asm.R0, 0, "pass"),
-		asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
-		asm.Return(),
-		asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
-		asm.Return(),
-	}})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.SchedCLS, License: "Dual MIT/GPL",
+		Instructions: asm.Instructions{
+			asm.LoadMem(asm.R0, asm.R1, 16, asm.Word), // __sk_buff.protocol
+			asm.JNE.Imm(asm.R0, 8, "pass"),            // ETH_P_IP, network byte order
+			asm.FnGetPrandomU32.Call(),
+			asm.And.Imm(asm.R0, 3),
+			asm.JNE.Imm(asm.R0, 0, "pass"),
+			asm.Mov.Imm(asm.R0, 2), // TC_ACT_SHOT
+			asm.Return(),
+			asm.Mov.Imm(asm.R0, -1).WithSymbol("pass"), // TCX_NEXT
+			asm.Return(),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +280,8 @@ func backlogged(t *testing.T, f *flood) {
 	f.segments, f.split, f.patient = floodSegments, true, true
 	// A packet is the sender's until IP has it: with a smaller buffer it waits for the backlog.
 	err := errors.Join(unix.SetsockoptInt(f.from, unix.IPPROTO_UDP, unix.UDP_SEGMENT, floodPayload),
-		unix.SetsockoptInt(f.from, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 64<<20), unix.SetsockoptInt(f.to, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20))
+		unix.SetsockoptInt(f.from, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 64<<20),
+		unix.SetsockoptInt(f.to, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 256<<20))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +297,8 @@ func slowly(t *testing.T, fd int) {
 		filter = append(filter, unix.SockFilter{Code: unix.BPF_ALU | unix.BPF_MUL | unix.BPF_K, K: 5})
 	}
 	filter = append(filter, unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18})
-	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, &unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
+	err := unix.SetsockoptSockFprog(fd, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
+		&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -348,10 +354,15 @@ func TestIntegrationDropLedger(t *testing.T) {
 		{name: "small receive buffer", listen: true, rcvbuf: 1, reasons: "SOCKET_RCVBUFF"},
 		{name: "super-packets", listen: true, rcvbuf: 1, segments: floodSegments, reasons: "SOCKET_RCVBUFF"},
 		{name: "no socket", reasons: "NO_SOCKET"},
-		{name: "tbf overflow", listen: true, rcvbuf: 1 << 20, prepare: func(t *testing.T, f *flood) { overflow(t, f.pair.TG) }, reasons: "QDISC_"},
+		{name: "tbf overflow", listen: true, rcvbuf: 1 << 20,
+			prepare: func(t *testing.T, f *flood) { overflow(t, f.pair.TG) }, reasons: "QDISC_"},
 		{name: "full backlog", listen: true, rcvbuf: 1 << 20, prepare: backlogged, reasons: "CPU_BACKLOG"},
-		{name: "loss at tc egress", listen: true, rcvbuf: 1 << 20, prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.TG, ebpf.AttachTCXEgress) }, reasons: "TC_EGRESS"},
-		{name: "loss at tc ingress", listen: true, rcvbuf: 1 << 20, ingress: true, prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.SUT, ebpf.AttachTCXIngress) }, reasons: "TC_INGRESS"},
+		{name: "loss at tc egress", listen: true, rcvbuf: 1 << 20,
+			prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.TG, ebpf.AttachTCXEgress) },
+			reasons: "TC_EGRESS"},
+		{name: "loss at tc ingress", listen: true, rcvbuf: 1 << 20, ingress: true,
+			prepare: func(t *testing.T, f *flood) { loseSome(t, f.pair.SUT, ebpf.AttachTCXIngress) },
+			reasons: "TC_INGRESS"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			f := newFlood(t, x.listen, x.rcvbuf, x.segments)
@@ -377,7 +388,8 @@ func (f *flood) closes(ingress bool, reasons string) {
 			most = d
 		}
 	}
-	t.Logf("%d sent, %d received, %d lost; left %d to %d; %.2f %% attributed, %d not; most %+v", f.sent, f.received, b.Lost, b.LeftLeast, b.LeftMost, 100*b.Share(), b.Unattributed, most)
+	t.Logf("%d sent, %d received, %d lost; left %d to %d; %.2f %% attributed, %d not; most %+v", f.sent, f.received,
+		b.Lost, b.LeftLeast, b.LeftMost, 100*b.Share(), b.Unattributed, most)
 	if exact := f.segments <= 1 || f.split; exact && !b.Closes() || b.LeftLeast > 0 || b.LeftMost < 0 {
 		t.Errorf("the counters leave %d to %d of %d datagrams: %+v", b.LeftLeast, b.LeftMost, f.sent, b.Rows)
 	}
@@ -411,7 +423,8 @@ func TestIntegrationDropFilters(t *testing.T) {
 		{"namespace", open(f.pair.SUT.Netns, bpf.DropsOptions{Netns: sut, Ifindex: dev.Index, Port: floodPort}), 100},
 		{"another namespace", open(f.pair.TG.Netns, bpf.DropsOptions{Netns: tg, Port: floodPort}), 0},
 		{"another port", open(f.pair.SUT.Netns, bpf.DropsOptions{Netns: sut, Port: floodPort + 2}), 0},
-		{"another interface", open(f.pair.SUT.Netns, bpf.DropsOptions{Netns: sut, Ifindex: 1 << 20, Port: floodPort}), 0},
+		{"another interface", open(f.pair.SUT.Netns, bpf.DropsOptions{Netns: sut, Ifindex: 1 << 20, Port: floodPort}),
+			0},
 	}
 	f.run(100)
 	if b, _ := f.balance(false); !b.Closes() {
@@ -427,13 +440,15 @@ func TestIntegrationDropFilters(t *testing.T) {
 			t.Fatal(err)
 		}
 		if p.name == "all" { // tests beside this one may use the port in namespaces of their own
-			table.Drops = slices.DeleteFunc(table.Drops, func(d bpf.Drop) bool { return d.Netns != fmt.Sprint(sut) && d.Netns != fmt.Sprint(tg) })
+			table.Drops = slices.DeleteFunc(table.Drops,
+				func(d bpf.Drop) bool { return d.Netns != fmt.Sprint(sut) && d.Netns != fmt.Sprint(tg) })
 		}
 		if got := table.Packets(); got != p.want {
 			t.Errorf("%s: %d packets, want %d: %+v", p.name, got, p.want, table.Drops)
 		}
 		for _, d := range table.Drops {
-			if d.Reason != "NO_SOCKET" || d.Port != floodPort || d.Protocol != "udp" || d.Interface != f.pair.SUT.Dev || d.Netns != fmt.Sprint(sut) {
+			if d.Reason != "NO_SOCKET" || d.Port != floodPort || d.Protocol != "udp" ||
+				d.Interface != f.pair.SUT.Dev || d.Netns != fmt.Sprint(sut) {
 				t.Errorf("%s: %+v", p.name, d)
 			}
 		}

@@ -57,7 +57,8 @@ func newSlowPage(delay time.Duration) (*slowPage, error) {
 // serve gives the page to the first who waits for it.
 func (p *slowPage) serve(at uint64, delay time.Duration) {
 	msg := make([]byte, 32) // struct uffd_msg
-	if n, err := unix.Read(p.fd, msg); err != nil || n < 32 || binary.NativeEndian.Uint64(msg[16:])&^(pageSize-1) != at {
+	if n, err := unix.Read(p.fd, msg); err != nil || n < 32 ||
+		binary.NativeEndian.Uint64(msg[16:])&^(pageSize-1) != at {
 		return
 	}
 	close(p.touched)

@@ -64,7 +64,8 @@ func (h *Hist) Quantile(q float64) float64 {
 // Sub is what came to h since earlier. Its Max is exact only if it is new, else
 // the upper edge of the highest bucket.
 func (h *Hist) Sub(earlier *Hist) Hist {
-	d := Hist{Sum: h.Sum - earlier.Sum, Negative: h.Negative - earlier.Negative, Unstamped: h.Unstamped - earlier.Unstamped}
+	d := Hist{Sum: h.Sum - earlier.Sum, Negative: h.Negative - earlier.Negative,
+		Unstamped: h.Unstamped - earlier.Unstamped}
 	for i := range h.Bucket {
 		if d.Bucket[i] = h.Bucket[i] - earlier.Bucket[i]; d.Bucket[i] > 0 {
 			d.Max = Edge(i+1) - 1

@@ -33,7 +33,8 @@ type Filter struct {
 }
 
 func (f Filter) vars() (map[string]any, error) {
-	v := map[string]any{"only_netns": uint32(f.Netns), "only_ifindex": uint32(f.Ifindex), "only_local_port": f.LocalPort,
+	v := map[string]any{"only_netns": uint32(f.Netns), "only_ifindex": uint32(f.Ifindex),
+		"only_local_port":  f.LocalPort,
 		"only_remote_port": f.RemotePort, "only_port": f.Port}
 	if f.TGID != 0 {
 		p, err := findProcess(f.TGID)
@@ -134,7 +135,8 @@ func OpenLatency(o LatencyOptions) (*Latency, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Latency{Sample: max(o.Sample, 1), filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)), total: make([]Hist, len(stages)), stop: make(chan struct{})}
+	l := &Latency{Sample: max(o.Sample, 1), filter: o.Filter, set: s, tai: o.tai, last: make([][]rawHist, len(stages)),
+		total: make([]Hist, len(stages)), stop: make(chan struct{})}
 	if err := l.open(o); err != nil {
 		l.Close()
 		return nil, err
@@ -172,7 +174,8 @@ func (l *Latency) open(o LatencyOptions) (err error) {
 // hooks attaches the best programs that a stage can have.
 func (l *Latency) hooks(s stage, f Filter) []Hook {
 	if f.ofProcess() && !s.process {
-		return []Hook{{Stage: s.name, Reason: "runs in softirq, not on behalf of a process: a process or cgroup filter rules it out"}}
+		return []Hook{{Stage: s.name,
+			Reason: "runs in softirq, not on behalf of a process: a process or cgroup filter rules it out"}}
 	}
 	return s.attach(func(program string) Hook { return l.hook(s.name, program) }, l.set.unhook)
 }
@@ -180,7 +183,8 @@ func (l *Latency) hooks(s stage, f Filter) []Hook {
 // hook attaches one program of a stage.
 func (l *Latency) hook(stage, program string) Hook {
 	if program == latencyProgIpReceiveTp && len(l.stamp.links) > 0 {
-		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb", Reason: "it precedes tcx ingress, where t0 is taken"}
+		return Hook{Stage: stage, Backend: "tp_btf", Function: "netif_receive_skb",
+			Reason: "it precedes tcx ingress, where t0 is taken"}
 	}
 	h := l.set.hook(stage, program)
 	if v := enables[stage]; program == latencyProgEnqueuedTp && h.there() {

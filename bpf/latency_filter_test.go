@@ -37,11 +37,14 @@ func filterCases(t *testing.T, p *veth.Pair) []filterCase {
 		// filter of an address meets the other family's as those of another flow.
 		at := func(ip net.IP) bpf.Filter { a, _ := netip.AddrFromSlice(ip); return bpf.Filter{Addr: a.Unmap()} }
 		return append(cases[:0], cases[0], cases[2],
-			filterCase{"peer address", at(p.TG.IPv4), true, "ipv4"}, filterCase{"peer address", at(p.TG.IPv6), true, "ipv6"})
+			filterCase{"peer address", at(p.TG.IPv4), true, "ipv4"}, filterCase{"peer address", at(p.TG.IPv6), true,
+				"ipv6"})
 	}
-	for family, end := range map[string][3]net.IP{"ipv4": {p.SUT.IPv4, p.TG.IPv4, net.ParseIP("192.0.2.1")}, "ipv6": {p.SUT.IPv6, p.TG.IPv6, net.ParseIP("2001:db8::1")}} {
+	for family, end := range map[string][3]net.IP{"ipv4": {p.SUT.IPv4, p.TG.IPv4, net.ParseIP("192.0.2.1")},
+		"ipv6": {p.SUT.IPv6, p.TG.IPv6, net.ParseIP("2001:db8::1")}} {
 		at := func(i int) bpf.Filter { a, _ := netip.AddrFromSlice(end[i]); return bpf.Filter{Addr: a.Unmap()} }
-		cases = append(cases, filterCase{"peer address", at(1), true, family}, filterCase{"other address", at(2), false, family})
+		cases = append(cases, filterCase{"peer address", at(1), true, family}, filterCase{"other address", at(2), false,
+			family})
 		if !inLab() {
 			cases = append(cases, filterCase{"address", at(0), true, family})
 		}
@@ -162,7 +165,8 @@ func TestIntegrationLatencyOfProcess(t *testing.T) {
 			}
 		})
 	}
-	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Cgroup: t.TempDir()}}); !errors.Is(err, bpf.ErrNoCgroup) {
+	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Cgroup: t.TempDir()}}); !errors.Is(err,
+		bpf.ErrNoCgroup) {
 		t.Errorf("a folder that is no cgroup: %v", err)
 	}
 }

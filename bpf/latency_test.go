@@ -57,7 +57,8 @@ func read(t *testing.T, l *bpf.Latency) map[string]bpf.Hist {
 	for _, s := range all {
 		m[s.Stage] = s.Hist
 		if h := s.Hist; h.Count()+h.Unstamped+h.Negative > 0 {
-			t.Logf("%-13s n %6d p50 %9.0f p99 %9.0f max %9d ns, negative %d, unstamped %d", s.Stage, h.Count(), h.Quantile(.5), h.Quantile(.99), h.Max, h.Negative, h.Unstamped)
+			t.Logf("%-13s n %6d p50 %9.0f p99 %9.0f max %9d ns, negative %d, unstamped %d", s.Stage, h.Count(),
+				h.Quantile(.5), h.Quantile(.99), h.Max, h.Negative, h.Unstamped)
 		}
 	}
 	return m
@@ -72,7 +73,8 @@ func wantCount(t *testing.T, m map[string]bpf.Hist, stage string, n int) {
 		return
 	}
 	if got := float64(h.Count()); math.Abs(got-float64(n)) > max(1, float64(n)/100) {
-		t.Errorf("%s saw %.0f packets, want %d within 1 %% (unstamped %d, negative %d)", stage, got, n, h.Unstamped, h.Negative)
+		t.Errorf("%s saw %.0f packets, want %d within 1 %% (unstamped %d, negative %d)", stage, got, n, h.Unstamped,
+			h.Negative)
 	}
 	if h.Negative > 0 {
 		t.Errorf("%s: %d packets came before they were sent", stage, h.Negative)
@@ -104,7 +106,8 @@ func TestIntegrationLatencyCounts(t *testing.T) {
 			wantCount(t, m, "tcp-read", n)
 			// Bare acknowledgements come, too: many where a busy machine has answers wait.
 			if c := m["tcp-do-rcv"]; c.Count() < uint64(n) || c.Count() > segments {
-				t.Errorf("tcp-do-rcv saw %d segments of %d, want %d and the bare acknowledgements", c.Count(), segments, n)
+				t.Errorf("tcp-do-rcv saw %d segments of %d, want %d and the bare acknowledgements", c.Count(), segments,
+					n)
 			}
 			after, was := m["udp-read"], before["udp-read"]
 			if after.Count() != was.Count() {
@@ -143,7 +146,8 @@ func segmentsOf(t *testing.T, e veth.End) (n uint64) {
 
 // One packet in eight is looked at, the same ones at all stages.
 func TestIntegrationLatencySample(t *testing.T) {
-	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Sample: 3}); err == nil || !strings.Contains(err.Error(), "power of two") {
+	if _, err := bpf.OpenLatency(bpf.LatencyOptions{Sample: 3}); err == nil ||
+		!strings.Contains(err.Error(), "power of two") {
 		t.Errorf("one packet in 3: %v", err)
 	}
 	n, sample := packets(2000, 1000), 8
@@ -190,7 +194,8 @@ func TestIntegrationLatencyOfLateReader(t *testing.T) {
 	kind.Timed(t)
 	p := newPair(t)
 	const delay = 20 * time.Millisecond
-	for proto, run := range map[string]func(*testing.T, *veth.Pair, net.IP, int, time.Duration){"udp": sendUDP, "tcp": pingTCP} {
+	for proto, run := range map[string]func(*testing.T, *veth.Pair, net.IP, int, time.Duration){"udp": sendUDP,
+		"tcp": pingTCP} {
 		t.Run(proto, func(t *testing.T) {
 			l := openLatency(t, p.SUT.Netns, bpf.Filter{LocalPort: testPort})
 			run(t, p, p.SUT.IPv4, packets(40, 24), delay)

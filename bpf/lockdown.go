@@ -19,9 +19,11 @@ func lockedDown(err error) bool {
 	var v *ebpf.VerifierError
 	return errors.As(err, &v) && slices.ContainsFunc(v.Log, func(line string) bool {
 		return (strings.Contains(line, "bpf_probe_read_kernel#") || strings.Contains(line, "bpf_probe_read#")) &&
-			(strings.Contains(line, "cannot use helper") || strings.Contains(line, "unknown func")) // before Linux 6.13 or so
+			// before Linux 6.13 or so
+			(strings.Contains(line, "cannot use helper") || strings.Contains(line, "unknown func"))
 	})
 }
 
 // lockdownReason is what is said of it.
-const lockdownReason = "the kernel is locked down (confidentiality) and forbids programs to read its memory: leave the probe out, or boot with lockdown=integrity"
+const lockdownReason = "the kernel is locked down (confidentiality) and forbids programs to read its memory: " +
+	"leave the probe out, or boot with lockdown=integrity"

@@ -19,9 +19,11 @@ func TestLockedDown(t *testing.T) {
 		err  error
 		want bool
 	}{
-		{refused("98: (85) call bpf_probe_read_kernel#113", "program of this type cannot use helper bpf_probe_read_kernel#113", ""), true},
+		{refused("98: (85) call bpf_probe_read_kernel#113",
+			"program of this type cannot use helper bpf_probe_read_kernel#113", ""), true},
 		{refused("unknown func bpf_probe_read_kernel#113"), true},
-		{refused("98: (85) call bpf_probe_read#4", "program of this type cannot use helper bpf_probe_read#4", ""), true},
+		{refused("98: (85) call bpf_probe_read#4", "program of this type cannot use helper bpf_probe_read#4", ""),
+			true},
 		{refused("98: (85) call bpf_probe_read_kernel#113", "R1 type=scalar expected=fp"), false}, // it has the helper
 		{refused("program of this type cannot use helper bpf_get_current_task#35"), false},
 		{refused(), false},

@@ -16,7 +16,8 @@ import (
 // What netem loses is in the ledger, which closes. The lab has netem where it is asked to load it.
 func TestNetemInLab(t *testing.T) {
 	if !inLab() {
-		t.Skip(`needs a kernel with netem: go test -exec "$PWD/bin/zcbench lab exec --own-boot --load sch_netem --" -run TestNetemInLab ./bpf`)
+		t.Skip(`needs a kernel with netem: go test -exec "$PWD/bin/zcbench lab exec --own-boot --load sch_netem ` +
+			`--" -run TestNetemInLab ./bpf`)
 	}
 	f := newFlood(t, true, 1<<20, 0)
 	if err := unix.SetsockoptInt(f.to, unix.SOL_SOCKET, unix.SO_RCVBUFFORCE, 64<<20); err != nil {
@@ -54,7 +55,8 @@ func netem(t *testing.T, end veth.End, loss float64) {
 		}
 		defer c.Close()
 		_, err = c.Execute(netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWQDISC,
-			Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Replace}, Data: append(body, attrs...)})
+			Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Replace},
+			Data: append(body, attrs...)})
 		if errors.Is(err, unix.ENOENT) {
 			err = errors.Join(err, errors.New("netem is not loaded: zcbench lab exec --own-boot --load sch_netem"))
 		}

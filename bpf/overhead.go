@@ -165,8 +165,9 @@ func (p Probes) places(yard *set) (groups [][]*place, err error) {
 // references are programs of the reference design that can take the place of
 // ours.
 var references = map[string]string{
-	"tcp4_do_rcv": overheadProgHashSockSkb, "tcp6_do_rcv": overheadProgHashSockSkb, "tcp_do_rcv_tp": overheadProgHashSockSkb,
-	"tcp_enqueued": overheadProgHashSockSkb, "enqueued_tp": overheadProgHashSock,
+	"tcp4_do_rcv": overheadProgHashSockSkb, "tcp6_do_rcv": overheadProgHashSockSkb,
+	"tcp_do_rcv_tp": overheadProgHashSockSkb,
+	"tcp_enqueued":  overheadProgHashSockSkb, "enqueued_tp": overheadProgHashSock,
 	"tcp_read": overheadProgHashSkb, "tcp_read_tp": overheadProgHashSkb,
 }
 
@@ -184,7 +185,10 @@ func (s *set) places(yard *set, hooks []Hook) (out []*place, err error) {
 			if name == "" {
 				continue
 			}
-			pl.progs[team], err = yard.program(name, func(p *ebpf.ProgramSpec) { p.AttachTo, p.AttachType = at.AttachTo, at.AttachType })
+			pl.progs[team], err = yard.program(name, func(p *ebpf.ProgramSpec) {
+				p.AttachTo, p.AttachType = at.AttachTo,
+					at.AttachType
+			})
 			if err != nil {
 				return nil, fmt.Errorf("load %s for %s: %w", name, h.Function, err)
 			}
@@ -203,14 +207,16 @@ func attachTracing(p *ebpf.Program) ([]link.Link, error) {
 // place is the stamping program's.
 func (st *stamper) place(yard *set) ([]*place, error) {
 	if now, err := NetnsInode(); err != nil || now != st.netns {
-		return nil, errors.Join(err, errors.New("the cost of time stamping can be measured only from the network namespace of its interfaces"))
+		return nil, errors.Join(err,
+			errors.New("the cost of time stamping can be measured only from the network namespace of its interfaces"))
 	}
 	p, err := yard.program(overheadProgEmptyTcx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("load an empty program for tcx: %w", err)
 	}
 	yard.progs[overheadProgEmptyTcx] = p
-	pl := &place{hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + strings.Join(st.names, ", ")}, stays: true, attach: st.attachToo}
+	pl := &place{hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + strings.Join(st.names, ", ")},
+		stays: true, attach: st.attachToo}
 	pl.progs[ours], pl.progs[empty] = st.prog, p
 	return []*place{pl}, nil
 }
@@ -218,7 +224,8 @@ func (st *stamper) place(yard *set) ([]*place, error) {
 // attachToo attaches another program wherever the stamping one is.
 func (st *stamper) attachToo(p *ebpf.Program) (links []link.Link, err error) {
 	for _, dev := range st.devs {
-		l, err := st.attach(link.TCXOptions{Interface: dev, Program: p, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+		l, err := st.attach(link.TCXOptions{Interface: dev, Program: p, Attach: ebpf.AttachTCXIngress,
+			Anchor: link.Head()})
 		if err != nil {
 			return links, err
 		}
@@ -280,7 +287,8 @@ func turn(ctx context.Context, places []*place, team int, d time.Duration) (err 
 
 // cost is what the turns say.
 func (p *place) cost() Cost {
-	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: p.tally[ours].perRun(), FloorNs: p.tally[empty].perRun(), Reference: p.tally[reference].perRun()}
+	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: p.tally[ours].perRun(), FloorNs: p.tally[empty].perRun(),
+		Reference: p.tally[reference].perRun()}
 	c.Hz = float64(c.Runs) / p.tally[ours].seconds
 	if c.FloorNs > 0 {
 		c.Core = max(c.Ns-c.FloorNs, 0) * c.Hz / 1e9

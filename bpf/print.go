@@ -32,7 +32,8 @@ func PrintLatency(w io.Writer, stages []StageHist) error {
 		}
 		ages = ages || what == "age"
 		fmt.Fprintf(t, "%s\t%s\t%d\t", s.Stage, what, n)
-		for _, ns := range []float64{h.Mean(), h.Quantile(.5), h.Quantile(.9), h.Quantile(.99), h.Quantile(.999), float64(h.Max)} {
+		for _, ns := range []float64{h.Mean(), h.Quantile(.5), h.Quantile(.9), h.Quantile(.99), h.Quantile(.999),
+			float64(h.Max)} {
 			if n == 0 {
 				fmt.Fprint(t, "\t")
 				continue
@@ -99,7 +100,8 @@ func PrintHistogram(w io.Writer, s StageHist) error {
 			hi = "inf" // the last bucket takes all that is longer
 		}
 		bar := int(math.Ceil(float64(octave[o]) / float64(most) * width))
-		if _, err := fmt.Fprintf(w, "[%11d, %11s) %10d |%-*s|\n", lo, hi, octave[o], width, strings.Repeat("@", bar)); err != nil {
+		if _, err := fmt.Fprintf(w, "[%11d, %11s) %10d |%-*s|\n", lo, hi, octave[o], width,
+			strings.Repeat("@", bar)); err != nil {
 			return err
 		}
 	}
@@ -113,7 +115,8 @@ func PrintCalls(w io.Writer, calls []Call, wall time.Duration, bytes uint64) err
 	fmt.Fprintln(t, "syscall\tcalls\terrors\ttotal ms\tmin ms\tavg ms\tmax ms\tstddev %\tper second\tper MB\t")
 	ms := func(d time.Duration) float64 { return float64(d) / 1e6 }
 	for _, c := range calls {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%s\t%.4f\t%s\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum), cell(c.Max > 0, "%.4f", ms(c.Min)), ms(c.Mean()), cell(c.Max > 0, "%.4f", ms(c.Max)),
+		fmt.Fprintf(t, "%s\t%d\t%d\t%.3f\t%s\t%.4f\t%s\t%s\t%.1f\t", c.Name, c.Calls, c.Errors, ms(c.Sum),
+			cell(c.Max > 0, "%.4f", ms(c.Min)), ms(c.Mean()), cell(c.Max > 0, "%.4f", ms(c.Max)),
 			cell(c.Calls > 1, "%.2f", 100*c.Stddev()), float64(c.Calls)/wall.Seconds())
 		if bytes > 0 {
 			fmt.Fprintf(t, "%.3f", float64(c.Calls)/(float64(bytes)/1e6))
@@ -138,7 +141,8 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 			net = fmt.Sprintf("\t%.0f", c.Ns)
 		}
 		fmt.Fprintf(t, "%.0f\t%s\t", c.Ns, net)
-		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz, cell(c.Whole || c.FloorNs > 0, "%.2f", 100*c.Core))
+		fmt.Fprintf(t, "%s\t%.0f\t%s\t\n", cell(c.Reference > 0, "%.0f\t%.2f", c.Reference, c.Ns/c.Reference), c.Hz,
+			cell(c.Whole || c.FloorNs > 0, "%.2f", 100*c.Core))
 	}
 	return t.Flush()
 }
@@ -174,7 +178,8 @@ func PrintHooks(w io.Writer, hooks []Hook) error {
 // though it takes others.
 const (
 	refuses    = "the kernel refuses "
-	refusedFix = "where the kernel refuses, leave these stages out (the others are right without them), or use another kernel: " +
+	refusedFix = "where the kernel refuses, leave these stages out (the others are right without them), or use " +
+		"another kernel: " +
 		"those of distributions take such programs, as does that of zcbench lab"
 )
 

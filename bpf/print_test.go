@@ -57,7 +57,8 @@ func TestPrintHistogram(t *testing.T) {
 	for range 100 {
 		values = append(values, 5000)
 	}
-	golden(t, "histogram.golden", func(w io.Writer) error { return PrintHistogram(w, StageHist{"tcp-read", *histOf(values...)}) })
+	golden(t, "histogram.golden",
+		func(w io.Writer) error { return PrintHistogram(w, StageHist{"tcp-read", *histOf(values...)}) })
 	var b bytes.Buffer
 	if err := PrintHistogram(&b, StageHist{Stage: "udp-read"}); err != nil || b.Len() > 0 {
 		t.Errorf("nothing seen: %q, %v", &b, err)
@@ -87,17 +88,21 @@ func TestPrintCalls(t *testing.T) {
 
 func TestPrintCosts(t *testing.T) {
 	costs := []Cost{
-		{Hook: Hook{Stage: "tcp-do-rcv", Backend: "tp_btf", Function: "tcp_probe"}, Runs: 9609, Ns: 168, FloorNs: 51, Reference: 391, Hz: 7195, Core: 117e-9 * 7195},
-		{Hook: Hook{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"}, Runs: 8349, Ns: 112, FloorNs: 44, Hz: 6251, Core: 68e-9 * 6251},
+		{Hook: Hook{Stage: "tcp-do-rcv", Backend: "tp_btf", Function: "tcp_probe"}, Runs: 9609, Ns: 168, FloorNs: 51,
+			Reference: 391, Hz: 7195, Core: 117e-9 * 7195},
+		{Hook: Hook{Stage: "wake-return", Backend: "tp_btf", Function: "sk_data_ready"}, Runs: 8349, Ns: 112,
+			FloorNs: 44, Hz: 6251, Core: 68e-9 * 6251},
 		{Hook: Hook{Stage: "zcrx-cqe", Backend: "fexit", Function: "io_zcrx_recv_skb"}},
-		{Hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of lo, eth0"}, Runs: 12, Ns: 60, Hz: 3}, // the empty one had no run
+		// the empty one had no run
+		{Hook: Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of lo, eth0"}, Runs: 12, Ns: 60, Hz: 3},
 	}
 	golden(t, "costs.golden", func(w io.Writer) error { return PrintCosts(w, costs) })
 }
 
 func TestPrintHooks(t *testing.T) {
 	hooks := []Hook{
-		{Stage: "tcp-read", Backend: "fentry", Function: "skb_copy_datagram_iter", Reason: "the kernel refuses fentry", Replaced: true},
+		{Stage: "tcp-read", Backend: "fentry", Function: "skb_copy_datagram_iter", Reason: "the kernel refuses fentry",
+			Replaced: true},
 		{Stage: "tcp-read", Backend: "tp_btf", Function: "skb_copy_datagram_iovec"},
 		{Stage: "tcp-receive", Backend: "fentry", Function: "tcp_v4_rcv", Reason: "the kernel refuses fentry"},
 		{Stage: "tcp-receive", Backend: "fentry", Function: "tcp_v6_rcv", Reason: "the kernel refuses fentry"},
@@ -105,7 +110,8 @@ func TestPrintHooks(t *testing.T) {
 	}
 	golden(t, "hooks.golden", func(w io.Writer) error { return PrintHooks(w, hooks) })
 	for i := range 20 {
-		hooks = append(hooks, Hook{Stage: "tcp-receive", Backend: "fentry", Function: fmt.Sprintf("tcp_function_%d", i), Reason: "the kernel refuses fentry"})
+		hooks = append(hooks, Hook{Stage: "tcp-receive", Backend: "fentry", Function: fmt.Sprintf("tcp_function_%d", i),
+			Reason: "the kernel refuses fentry"})
 	}
 	var b bytes.Buffer
 	if err := PrintHooks(&b, hooks); err != nil {

@@ -33,7 +33,8 @@ func TestIntegrationPIDNamespace(t *testing.T) {
 	tests := "^TestIntegrationSyscalls$|^TestIntegrationLatencyOfProcess$/^process$"
 	for name, args := range map[string][]string{
 		// What is measured from outside must not be over before it is looked at.
-		"its own proc": {"/bin/sh", "-c", `read _; mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`, os.Args[0]},
+		"its own proc": {"/bin/sh", "-c",
+			`read _; mount --make-rprivate / && mount -t proc proc /proc && exec "$0" "$@"`, os.Args[0]},
 		"proc of ours": {"/bin/sh", "-c", `read _; exec "$0" "$@"`, os.Args[0]},
 	} {
 		t.Run(name, func(t *testing.T) {

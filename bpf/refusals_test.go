@@ -41,7 +41,8 @@ func TestRefusedMaps(t *testing.T) {
 	}
 	// ENOSPC of a load means to the library that its log was too short, and it doubles that up to
 	// 2 GiB: only what makes a map is denied by it.
-	remedytest.Try(t, remedy.BPFLoad, "eBPF maps", remedytest.Denied(unix.SYS_BPF, maps), append(remedytest.Repeated, unix.ENOSPC)...)
+	remedytest.Try(t, remedy.BPFLoad, "eBPF maps", remedytest.Denied(unix.SYS_BPF, maps),
+		append(remedytest.Repeated, unix.ENOSPC)...)
 	full := remedytest.DeniedIf(unix.SYS_BPF, 0, unix.BPF_MAP_CREATE, maps)(unix.ENOSPC)
 	if err := remedytest.Check(remedy.BPFLoad, "eBPF maps", unix.ENOSPC, full); err != nil {
 		t.Error(err)

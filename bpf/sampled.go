@@ -50,14 +50,16 @@ const (
 // OpenSampled begins to watch samples by a clock, or by cycles.
 func OpenSampled(clock bool) (*Sampled, error) {
 	if !clock {
-		return openSampled("profile", "cycles", nmiSample, func(s *Sampled, at uint64) error { return s.attach("nmi_handler", s.nmi(at)) })
+		return openSampled("profile", "cycles", nmiSample,
+			func(s *Sampled, at uint64) error { return s.attach("nmi_handler", s.nmi(at)) })
 	}
 	return openSampled("profile", "cpu-clock", clockSample, func(s *Sampled, at uint64) error {
 		function, err := timerFunction()
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.attach("hrtimer_expire_entry", s.expire(at, function, true)), s.attach("hrtimer_expire_exit", s.end()))
+		return errors.Join(s.attach("hrtimer_expire_entry", s.expire(at, function, true)),
+			s.attach("hrtimer_expire_exit", s.end()))
 	})
 }
 
@@ -70,7 +72,8 @@ func OpenSampledInterrupt() (*Sampled, error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(s.attach("local_timer_entry", s.begin()), s.attach("hrtimer_expire_entry", s.expire(at, function, false)), s.attach("local_timer_exit", s.end()))
+		return errors.Join(s.attach("local_timer_entry", s.begin()), s.attach("hrtimer_expire_entry",
+			s.expire(at, function, false)), s.attach("local_timer_exit", s.end()))
 	})
 }
 
@@ -85,7 +88,8 @@ func openSampled(stage, event, handler string, attach func(s *Sampled, at uint64
 	if err != nil {
 		return nil, err
 	}
-	if s.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "sampled", Type: ebpf.PerCPUArray, KeySize: 4, ValueSize: atNs + 4*sampledKept, MaxEntries: 1}); err != nil {
+	if s.counts, err = ebpf.NewMap(&ebpf.MapSpec{Name: "sampled", Type: ebpf.PerCPUArray, KeySize: 4,
+		ValueSize: atNs + 4*sampledKept, MaxEntries: 1}); err != nil {
 		return nil, err
 	}
 	if err = attach(s, at); err != nil {
@@ -128,7 +132,8 @@ func timerFunction() (int16, error) {
 
 // attach loads a program and puts it at a tracepoint.
 func (s *Sampled) attach(tracepoint string, code asm.Instructions) error {
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "sampled", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp, AttachTo: tracepoint, License: "Dual MIT/GPL", Instructions: code})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Name: "sampled", Type: ebpf.Tracing, AttachType: ebpf.AttachTraceRawTp,
+		AttachTo: tracepoint, License: "Dual MIT/GPL", Instructions: code})
 	if err != nil {
 		return fmt.Errorf("load a program for the tracepoint %s: %w", tracepoint, err)
 	}

@@ -60,7 +60,8 @@ func TestIntegrationSampled(t *testing.T) {
 	t.Logf("%+v", c)
 	if whole != nil {
 		i, err := whole.Measure(t.Context(), 200*time.Millisecond, len(cpus))
-		if err != nil || i.Runs == 0 || i.Ns < c.Ns/2 || i.Hook.Stage != "profile-interrupt" { // of other samples: nearly always more
+		// of other samples: nearly always more
+		if err != nil || i.Runs == 0 || i.Ns < c.Ns/2 || i.Hook.Stage != "profile-interrupt" {
 			t.Errorf("the interrupt: %+v, %v", i, err)
 		}
 		t.Logf("%+v", i)
@@ -76,7 +77,8 @@ func TestIntegrationSampled(t *testing.T) {
 	if all := taken.Samples + taken.Lost + taken.Left; c.Runs == 0 || c.Runs > all || c.Hz > 1.2*hz {
 		t.Errorf("%d samples were taken, %d timed, %.0f a second of each CPU", all, c.Runs, c.Hz)
 	}
-	if c.Ns < 100 || c.Ns > 1e6 || !c.Whole || math.Abs(c.Core-c.Ns*c.Hz/1e9) > 1e-12 || c.Hook.Stage != "profile" || c.Hook.Function != "cpu-clock" {
+	if c.Ns < 100 || c.Ns > 1e6 || !c.Whole || math.Abs(c.Core-c.Ns*c.Hz/1e9) > 1e-12 ||
+		c.Hook.Stage != "profile" || c.Hook.Function != "cpu-clock" {
 		t.Errorf("%+v", c)
 	}
 }

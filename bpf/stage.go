@@ -30,8 +30,10 @@ var stages = []stage{
 	{name: "devmem-read", process: true, choices: [][]string{{"devmem_read"}}},
 	{name: "zcrx-read", process: true, choices: [][]string{{"zcrx_read"}}},
 	{name: "zcrx-cqe", process: true, choices: [][]string{{"zcrx_cqe"}}},
-	{name: "softirq-run", choices: [][]string{{"softirq_raised", "softirq_run"}}, needs: []string{"softirq_raised", "softirq_run"}},
-	{name: "wake-return", process: true, choices: [][]string{{"data_ready", "socket_returned", "zcrx_returned"}}, needs: []string{"data_ready"}},
+	{name: "softirq-run", choices: [][]string{{"softirq_raised", "softirq_run"}}, needs: []string{"softirq_raised",
+		"softirq_run"}},
+	{name: "wake-return", process: true, choices: [][]string{{"data_ready", "socket_returned", "zcrx_returned"}},
+		needs: []string{"data_ready"}},
 }
 
 // enables are the variables that make the one program at sk_data_ready serve a
@@ -58,7 +60,8 @@ func (s stage) attach(hook func(program string) Hook, unhook func(program string
 }
 
 // choose attaches one set of programs: as many as can be.
-func (s stage) choose(programs []string, hook func(program string) Hook, unhook func(program string) error) (hooks []Hook) {
+func (s stage) choose(programs []string, hook func(program string) Hook,
+	unhook func(program string) error) (hooks []Hook) {
 	var missing string // function that a needed program had to sit at
 	for _, p := range programs {
 		h := hook(p)

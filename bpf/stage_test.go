@@ -24,9 +24,12 @@ func TestStageAttach(t *testing.T) {
 		{"half", stage{choices: halves}, "v6", "v4 !v6"},
 		{"next", stage{choices: halves}, "v4 v6", "~v4 ~v6 both"},
 		{"none", stage{choices: halves}, "v4 v6 both", "!v4 !v6 !both"},
-		{"different", stage{choices: [][]string{{"ready", "socket", "ring"}}, needs: []string{"ready"}}, "ring", "ready socket !ring"},
-		{"useless", stage{choices: [][]string{{"ready", "socket", "ring"}}, needs: []string{"ready"}}, "ready", "!ready !socket !ring"},
-		{"useless first", stage{choices: [][]string{{"raised", "run"}}, needs: []string{"raised", "run"}}, "run", "!raised !run"},
+		{"different", stage{choices: [][]string{{"ready", "socket", "ring"}}, needs: []string{"ready"}}, "ring",
+			"ready socket !ring"},
+		{"useless", stage{choices: [][]string{{"ready", "socket", "ring"}}, needs: []string{"ready"}}, "ready",
+			"!ready !socket !ring"},
+		{"useless first", stage{choices: [][]string{{"raised", "run"}}, needs: []string{"raised", "run"}}, "run",
+			"!raised !run"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			refused := strings.Fields(c.refused)

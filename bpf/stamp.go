@@ -80,7 +80,8 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 		var l link.Link
 		aerr := err
 		if err == nil {
-			l, aerr = st.attach(link.TCXOptions{Interface: d.Index, Program: st.prog, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
+			l, aerr = st.attach(link.TCXOptions{Interface: d.Index, Program: st.prog, Attach: ebpf.AttachTCXIngress,
+				Anchor: link.Head()})
 		}
 		switch {
 		case aerr == nil:
@@ -90,7 +91,8 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"
 			st.without, st.reasons = append(st.without, name), append(st.reasons, h)
 		default:
-			return s.explain("put the stamping program at tcx ingress of "+name+" (needs Linux 6.6; --stamp socket does not)", aerr)
+			return s.explain("put the stamping program at tcx ingress of "+name+
+				" (needs Linux 6.6; --stamp socket does not)", aerr)
 		}
 	}
 	return nil
@@ -117,7 +119,8 @@ func (st *stamper) where() string {
 		w = "tcx ingress of " + strings.Join(st.names, ", ") + "; elsewhere the " + w
 	}
 	if len(st.without) > 0 {
-		w += "; on " + strings.Join(st.without, ", ") + " it may be late or the sender's, because tcx ingress was not available"
+		w += "; on " + strings.Join(st.without, ", ") +
+			" it may be late or the sender's, because tcx ingress was not available"
 	}
 	return w
 }

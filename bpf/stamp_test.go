@@ -21,7 +21,10 @@ func TestIntegrationStampWithoutTCX(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root")
 	}
-	o := LatencyOptions{attachTCX: func(link.TCXOptions) (link.Link, error) { return nil, fmt.Errorf("create tcx link: %w", unix.EINVAL) }}
+	o := LatencyOptions{attachTCX: func(link.TCXOptions) (link.Link, error) {
+		return nil,
+			fmt.Errorf("create tcx link: %w", unix.EINVAL)
+	}}
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -33,10 +36,13 @@ func TestIntegrationStampWithoutTCX(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if !strings.HasPrefix(l.T0, "software receive stamp (after GRO; its wait, and that of interrupt coalescing, are hidden); on ") || !strings.Contains(l.T0, "lo") {
+	if !strings.HasPrefix(l.T0,
+		"software receive stamp (after GRO; its wait, and that of interrupt coalescing, are hidden); on ") ||
+		!strings.Contains(l.T0, "lo") {
 		t.Errorf("t0: %s", l.T0)
 	}
-	if lines := strings.Join(Absent(l.Hooks), "\n"); !strings.Contains(lines, "create tcx link: invalid argument (tcx needs Linux 6.6): stamp (ingress of ") {
+	if lines := strings.Join(Absent(l.Hooks), "\n"); !strings.Contains(lines,
+		"create tcx link: invalid argument (tcx needs Linux 6.6): stamp (ingress of ") {
 		t.Errorf("not among what is missing: %s", lines)
 	}
 	const n = 20

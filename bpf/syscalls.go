@@ -194,7 +194,8 @@ func (c *Call) settle() {
 	}
 	n, sum, least, most := float64(c.Calls), float64(c.Sum), float64(c.Min), float64(c.Max)
 	const rounding = 1e-9
-	if c.Max == 0 || sum < n*least || sum > n*most || (least+most)*sum-n*least*most-c.squares < -rounding*(least+most)*sum {
+	if c.Max == 0 || sum < n*least || sum > n*most || (least+most)*sum-n*least*most-c.squares < -rounding*(least+
+		most)*sum {
 		c.Min, c.Max = 0, 0
 	}
 }

@@ -58,10 +58,12 @@ func TestIntegrationSyscalls(t *testing.T) {
 	all := func(got, want uint64) bool { return got <= want && got+missed() >= want }
 	seen := map[string]bpf.Call{}
 	for _, c := range calls {
-		t.Logf("%-16s %6d calls %4d errors, min %v avg %v max %v stddev %.2f %%", c.Name, c.Calls, c.Errors, c.Min, c.Mean(), c.Max, 100*c.Stddev())
+		t.Logf("%-16s %6d calls %4d errors, min %v avg %v max %v stddev %.2f %%", c.Name, c.Calls, c.Errors, c.Min,
+			c.Mean(), c.Max, 100*c.Stddev())
 		seen[c.Name] = c
 	}
-	if c := seen["clock_nanosleep"]; !all(c.Calls, n) || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() || c.Mean() > c.Max {
+	if c := seen["clock_nanosleep"]; !all(c.Calls, n) || c.Errors != 0 || c.Min < sleep || c.Min > c.Mean() ||
+		c.Mean() > c.Max {
 		t.Errorf("%d sleeps of %v: %+v", n, sleep, c)
 	}
 	if c := seen[fmt.Sprintf("syscall_%d", unnamed)]; !all(c.Calls, n) || c.Errors != c.Calls {
@@ -84,7 +86,8 @@ func TestIntegrationSyscalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range bpf.SubCalls(later, calls) {
-		if d.Name == "clock_nanosleep" && (!all(d.Calls, 2) || d.Min < 3*sleep || d.Calls == 2 && d.Max < 4*sleep || d.Min > d.Max) {
+		if d.Name == "clock_nanosleep" && (!all(d.Calls, 2) || d.Min < 3*sleep || d.Calls == 2 && d.Max < 4*sleep ||
+			d.Min > d.Max) {
 			t.Errorf("two sleeps of %v and %v: %+v, %d runs left out", 4*sleep, 3*sleep, d, missed())
 		}
 	}

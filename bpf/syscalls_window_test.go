@@ -24,11 +24,16 @@ func TestSubCallsExtremes(t *testing.T) {
 		now      Call
 		min, max time.Duration
 	}{
-		"one, of the reading":            {read(1, extreme{}, old.min, old.max, 1*us, 165*us, 185*us), 185 * us, 185 * us},
-		"two, one of the reading":        {read(1, extreme{10 * us, 10 * us}, old.min, old.max, 1*us, 165*us, 185*us, 10*us), 0, 0},
-		"many, their average within":     {read(1, extreme{100 * us, 110 * us}, old.min, old.max, 1*us, 165*us, 185*us, 100*us, 105*us, 105*us, 105*us, 110*us), 0, 0},
-		"all in the window":              {read(1, extreme{10 * us, 30 * us}, old.min, old.max, 1*us, 165*us, 10*us, 20*us, 30*us), 10 * us, 30 * us},
-		"all in the window, all alike":   {read(1, extreme{10 * us, 10 * us}, old.min, old.max, 1*us, 165*us, 10*us, 10*us, 10*us), 10 * us, 10 * us},
+		"one, of the reading": {read(1, extreme{}, old.min, old.max, 1*us, 165*us, 185*us), 185 * us,
+			185 * us},
+		"two, one of the reading": {read(1, extreme{10 * us, 10 * us}, old.min, old.max, 1*us, 165*us, 185*us,
+			10*us), 0, 0},
+		"many, their average within": {read(1, extreme{100 * us, 110 * us}, old.min, old.max, 1*us, 165*us, 185*us,
+			100*us, 105*us, 105*us, 105*us, 110*us), 0, 0},
+		"all in the window": {read(1, extreme{10 * us, 30 * us}, old.min, old.max, 1*us, 165*us, 10*us,
+			20*us, 30*us), 10 * us, 30 * us},
+		"all in the window, all alike": {read(1, extreme{10 * us, 10 * us}, old.min, old.max, 1*us, 165*us, 10*us,
+			10*us, 10*us), 10 * us, 10 * us},
 		"none of the window, two at all": {read(1, extreme{}, old.min, old.max, 1*us, 165*us, 20*us, 20*us), 0, 0},
 	} {
 		got := SubCalls([]Call{x.now}, []Call{first})

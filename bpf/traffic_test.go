@@ -66,7 +66,11 @@ func chat(t *testing.T, p *veth.Pair, ip net.IP, n int, sleep time.Duration, sto
 	defer ln.Close()
 	go func() {
 		var tx net.Conn
-		if err := p.TG.Netns.Do(func() (err error) { tx, err = net.Dial("tcp", addr(ip, testPort)); return err }); err != nil {
+		if err := p.TG.Netns.Do(func() (err error) {
+			tx,
+				err = net.Dial("tcp", addr(ip, testPort))
+			return err
+		}); err != nil {
 			ln.Close()
 			return
 		}

@@ -143,7 +143,8 @@ func TestIntegrationStagesAddUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := raw.Control(func(fd uintptr) {
-		err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPING, unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
+		err = unix.SetsockoptInt(int(fd), unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
+			unix.SOF_TIMESTAMPING_RX_SOFTWARE|unix.SOF_TIMESTAMPING_SOFTWARE)
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -175,7 +176,8 @@ func TestIntegrationStagesAddUp(t *testing.T) {
 		whole += s / float64(len(seen))
 	}
 	sum := enqueued.Mean() + wake.Mean()
-	t.Logf("enqueued %.0f + wake-up %.0f = %.0f ns, read %.0f ns, the application saw %.0f ns", enqueued.Mean(), wake.Mean(), sum, readStage.Mean(), whole)
+	t.Logf("enqueued %.0f + wake-up %.0f = %.0f ns, read %.0f ns, the application saw %.0f ns", enqueued.Mean(),
+		wake.Mean(), sum, readStage.Mean(), whole)
 	for what, v := range map[string]float64{"enqueued + wake-up": sum, "read": readStage.Mean()} {
 		if math.Abs(v-whole) > whole/16+50e3 { // a bucket, and the way back out of the call
 			t.Errorf("%s: %.0f ns; the application saw %.0f ns", what, v, whole)

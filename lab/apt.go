@@ -158,7 +158,8 @@ func (a *apt) packages(ctx context.Context) ([]debPackage, error) {
 
 // closure returns the files that installing pkgs on an empty system takes.
 func (a *apt) closure(ctx context.Context, pkgs []string) ([]archiveFile, error) {
-	args := append([]string{"install", "--print-uris", "-qq", "--yes", "-o", "Acquire::ForceHash=SHA256", "--"}, pkgs...)
+	args := append([]string{"install", "--print-uris", "-qq", "--yes", "-o", "Acquire::ForceHash=SHA256", "--"},
+		pkgs...)
 	out, err := a.run(ctx, "apt-get", args...)
 	if err != nil {
 		return nil, &Error{"resolve the packages of the module toolchain", err, "try zcbench lab build --refresh"}
@@ -249,8 +250,9 @@ func unpackDeb(ctx context.Context, deb, dir string) error {
 
 // needTools checks that programs are installed and says which package has them.
 func needTools(names ...string) error {
-	pkg := map[string]string{"apt-get": "apt", "apt-cache": "apt", "apt-config": "apt", "dpkg-deb": "dpkg", "unshare": "util-linux",
-		"chroot": "coreutils", "qemu-system-x86_64": "qemu-system-x86"}
+	pkg := map[string]string{"apt-get": "apt", "apt-cache": "apt", "apt-config": "apt", "dpkg-deb": "dpkg",
+		"unshare": "util-linux",
+		"chroot":  "coreutils", "qemu-system-x86_64": "qemu-system-x86"}
 	for _, n := range names {
 		if _, err := exec.LookPath(n); err != nil {
 			return &Error{"look for " + n, err, "install the package " + pkg[n] +

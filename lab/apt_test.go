@@ -85,11 +85,13 @@ func TestSnapshots(t *testing.T) {
 		if err != nil || m.snapshot != tc.want {
 			t.Errorf("%+v: %+v, %v", tc, m, err)
 		}
-		if got := strings.Count(m.sources("x-backports"), "check-valid-until=no"); (got == 2) != tc.want || !tc.want && got > 0 {
+		if got := strings.Count(m.sources("x-backports"), "check-valid-until=no"); (got == 2) != tc.want ||
+			!tc.want && got > 0 {
 			t.Errorf("%+v:\n%s", tc, m.sources("x-backports"))
 		}
 	}
-	for _, tc := range [][2]string{{debian, "yes please"}, {debian + " sid non-free\ndeb http://h.example", ""}, {"http://h.example/a b", ""}, {"debian", ""}} {
+	for _, tc := range [][2]string{{debian, "yes please"}, {debian + " sid non-free\ndeb http://h.example", ""},
+		{"http://h.example/a b", ""}, {"debian", ""}} {
 		t.Setenv(mirrorEnv, tc[0])
 		t.Setenv(snapshotEnv, tc[1])
 		if m, err := findMirror(t.Context()); err == nil {
@@ -213,7 +215,8 @@ func TestDownloadsAreHeldAgainstTheList(t *testing.T) {
 	if _, err := os.Stat(other); err != nil {
 		t.Error(err)
 	}
-	if _, err := a.download(context.Background(), debPackage{Name: "-oDir::Bin::dpkg=x", Version: "1"}, t.TempDir()); err == nil {
+	if _, err := a.download(context.Background(), debPackage{Name: "-oDir::Bin::dpkg=x", Version: "1"},
+		t.TempDir()); err == nil {
 		t.Error("an option was taken for a package")
 	}
 }

@@ -19,7 +19,8 @@ func TestIntegrationLabBoots(t *testing.T) {
 	for _, suite := range Suites {
 		var ready []float64
 		for i := range 10 {
-			exit, stdout, log, err := execHelper(t, "uptime", ExecOptions{MachineOptions: MachineOptions{Kernel: suite}, OwnBoot: true})
+			exit, stdout, log, err := execHelper(t, "uptime", ExecOptions{MachineOptions: MachineOptions{Kernel: suite},
+				OwnBoot: true})
 			if exit != 0 || err != nil {
 				t.Fatalf("%s, boot %d: %d, %v\n%s", suite, i+1, exit, err, log)
 			}

@@ -66,7 +66,8 @@ type Built struct {
 // any network; a second call takes milliseconds. Progress goes to log.
 func Build(ctx context.Context, o BuildOptions, log io.Writer) ([]Built, error) {
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
-		return nil, errorf("check the machine", "use an x86-64 Linux machine", "the lab does not support %s/%s", runtime.GOOS, runtime.GOARCH)
+		return nil, errorf("check the machine", "use an x86-64 Linux machine", "the lab does not support %s/%s",
+			runtime.GOOS, runtime.GOARCH)
 	}
 	c, unlock, err := lockedCache(ctx, o.Cache, log)
 	if err != nil {

@@ -47,12 +47,16 @@ func TestFindPayloadRefuses(t *testing.T) {
 		{"no boot flag", func(b []byte) []byte { b[bootFlag] = 0; return b }, "no bzImage"},
 		{"no magic", func(b []byte) []byte { b[bootMagic] = 'X'; return b }, "no bzImage"},
 		{"old", func(b []byte) []byte { le.PutUint16(b[bootVersion:], 0x207); return b }, "protocol 2.07"},
-		{"empty payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadLength:], 0); return b }, "does not fit an image"},
-		{"long payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadLength:], 1<<32-1); return b }, "does not fit an image"},
-		{"far payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadOffset:], 1<<32-1); return b }, "does not fit an image"},
+		{"empty payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadLength:], 0); return b },
+			"does not fit an image"},
+		{"long payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadLength:], 1<<32-1); return b },
+			"does not fit an image"},
+		{"far payload", func(b []byte) []byte { le.PutUint32(b[bootPayloadOffset:], 1<<32-1); return b },
+			"does not fit an image"},
 	} {
 		b := c.spoil(bzImage([]byte("packed"), 77))
-		if _, err := findPayload(bytes.NewReader(b), int64(len(b))); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := findPayload(bytes.NewReader(b), int64(len(b))); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.want)
 		}
 	}

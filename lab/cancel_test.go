@@ -23,14 +23,16 @@ func TestCancelEndsMachineAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	ram := filepath.Join(dir, "ram")
 	if err := errors.Join(os.WriteFile(ram, nil, 0o600),
-		os.WriteFile(filepath.Join(dir, "qemu-system-x86_64"), []byte("#!/bin/sh\nexec sleep 1000\n"), 0o700)); err != nil {
+		os.WriteFile(filepath.Join(dir, "qemu-system-x86_64"), []byte("#!/bin/sh\nexec sleep 1000\n"),
+			0o700)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	for what, do := range map[string]func(context.Context, *machine) error{
 		"it boots": func(_ context.Context, m *machine) error { return m.ready() },
 		"it runs a command": func(ctx context.Context, m *machine) error {
-			return m.run(ctx, &request{job: guest.Job{Args: []string{"hang"}}, timeout: time.Hour, stdout: io.Discard, stderr: io.Discard, log: io.Discard,
+			return m.run(ctx, &request{job: guest.Job{Args: []string{"hang"}}, timeout: time.Hour, stdout: io.Discard,
+				stderr: io.Discard, log: io.Discard,
 				send: func(io.Writer) error { return nil }, receive: func(io.Reader) error { return nil }}).err
 		},
 	} {

@@ -50,7 +50,8 @@ func newCommand(args []string, self, dir string) (*command, error) {
 	case args[0] == "zcbench":
 		p = "/init"
 	case !missing(err):
-		return nil, &notExecError{&Error{"look up " + args[0], err, "name a static x86-64 program; chmod +x makes a file one"}}
+		return nil, &notExecError{&Error{"look up " + args[0], err,
+			"name a static x86-64 program; chmod +x makes a file one"}}
 	default:
 		return nil, &notFoundError{args[0], err}
 	}

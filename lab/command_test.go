@@ -31,7 +31,8 @@ func static(t *testing.T) string {
 
 func TestNewCommand(t *testing.T) {
 	bin := static(t)
-	c, err := newCommand([]string{bin, "-test.testlogfile=/tmp/l", "-test.coverprofile=c.out", "-test.trace=/t/x", "a=b"}, "/nonexistent", "/src")
+	c, err := newCommand([]string{bin, "-test.testlogfile=/tmp/l", "-test.coverprofile=c.out", "-test.trace=/t/x",
+		"a=b"}, "/nonexistent", "/src")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,9 +85,11 @@ func TestExecOfWhatCannotRun(t *testing.T) {
 		what, name string
 		want       int
 	}{
-		{"dynamic", "sh", ExitNotExec}, {"dynamic, by its path", "/bin/sh", ExitNotExec}, {"a script", script, ExitNotExec},
+		{"dynamic", "sh", ExitNotExec}, {"dynamic, by its path", "/bin/sh", ExitNotExec},
+		{"a script", script, ExitNotExec},
 		{"no permission", plain, ExitNotExec}, {"a folder", dir, ExitNotExec},
-		{"not there", here, ExitNotFind}, {"not in PATH", "there-is-no-such-program", ExitNotFind}, {"in a file, as env has it", script + "/x", ExitNotExec},
+		{"not there", here, ExitNotFind}, {"not in PATH", "there-is-no-such-program", ExitNotFind},
+		{"in a file, as env has it", script + "/x", ExitNotExec},
 	} {
 		exit, err := Exec(t.Context(), ExecOptions{Args: []string{x.name}})
 		if exit != x.want || err == nil {
@@ -99,8 +102,10 @@ func TestExecOfWhatCannotRun(t *testing.T) {
 // the guest looks at.
 func TestGuestEnv(t *testing.T) {
 	for name, value := range map[string]string{
-		"ZCBENCH_REDFISH_PASSWORD": "s3cret", "ZCBENCH_SNMP_AUTH_PASSWORD": "s3cret", "ZCBENCH_SNMP_COMMUNITY": "s3cret",
-		"ZCBENCH_SSH": "ssh -F s3cret", "ZCBENCH_LEASE_DIR": "/s3cret", "ZCBENCH_OF_TOMORROW": "s3cret", "AWS_SECRET": "s3cret",
+		"ZCBENCH_REDFISH_PASSWORD": "s3cret", "ZCBENCH_SNMP_AUTH_PASSWORD": "s3cret",
+		"ZCBENCH_SNMP_COMMUNITY": "s3cret",
+		"ZCBENCH_SSH":            "ssh -F s3cret", "ZCBENCH_LEASE_DIR": "/s3cret", "ZCBENCH_OF_TOMORROW": "s3cret",
+		"AWS_SECRET":          "s3cret",
 		"ZCBENCH_LEASE_KILLS": "50", "ZCBENCH_LEASE_SEED": "1", "ZCBENCH_TEST_LONG": "1", "GOMAXPROCS": "2",
 	} {
 		t.Setenv(name, value)
@@ -109,7 +114,8 @@ func TestGuestEnv(t *testing.T) {
 	if strings.Contains(env, "s3cret") {
 		t.Errorf("the guest gets\n%s", env)
 	}
-	for _, want := range []string{"ZCBENCH_LEASE_KILLS=50", "ZCBENCH_LEASE_SEED=1", "ZCBENCH_TEST_LONG=1", "GOMAXPROCS=2", "ZCBENCH_SNMP_USER=asked for"} {
+	for _, want := range []string{"ZCBENCH_LEASE_KILLS=50", "ZCBENCH_LEASE_SEED=1", "ZCBENCH_TEST_LONG=1",
+		"GOMAXPROCS=2", "ZCBENCH_SNMP_USER=asked for"} {
 		if !strings.Contains(env, want+"\n") {
 			t.Errorf("the guest lacks %s", want)
 		}

@@ -39,10 +39,12 @@ func (m *Machine) lacks(o *MachineOptions) string {
 		flag  string
 		has   any
 	}{
-		{o.Kernel != "", m.Suite == o.Kernel || strings.HasPrefix(m.Release, o.Kernel), "kernel " + o.Kernel, m.Release},
+		{o.Kernel != "", m.Suite == o.Kernel || strings.HasPrefix(m.Release, o.Kernel), "kernel " + o.Kernel,
+			m.Release},
 		{o.CPUs != 0, m.CPUs == o.CPUs, fmt.Sprintf("cpus %d", o.CPUs), m.CPUs},
 		{o.MemMiB != 0, m.MemMiB == o.MemMiB, fmt.Sprintf("mem %d", o.MemMiB), m.MemMiB},
-		{m.NIC != "" && o.NIC+o.Module != "" || o.qemuNIC() != nil, m.NIC == o.NIC, "nic " + cmp.Or(o.NIC, "soft"), cmp.Or(m.NIC, "soft")},
+		{m.NIC != "" && o.NIC+o.Module != "" || o.qemuNIC() != nil, m.NIC == o.NIC, "nic " + cmp.Or(o.NIC, "soft"),
+			cmp.Or(m.NIC, "soft")},
 		{o.MTU != 0, m.MTU == o.MTU, fmt.Sprintf("mtu %d", o.MTU), m.MTU},
 		{len(o.QEMU) > 0, slices.Equal(m.QEMU, o.QEMU), "qemu " + strings.Join(o.QEMU, " "), m.QEMU},
 		{len(o.Load) > 0, slices.Equal(m.Load, o.Load), "load " + strings.Join(o.Load, " "), m.Load},

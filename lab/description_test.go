@@ -8,14 +8,16 @@ import (
 )
 
 func TestMachineLacks(t *testing.T) {
-	m := Machine{Cache: "/c", Suite: "sid", Release: "7.2.13+deb14-amd64", CPUs: 2, MemMiB: 2048, Module: "inline_dma=1",
-		MTU: 4148, QEMU: []string{"-device", "x"}, Load: []string{"a", "b"}, Init: identity("/proc/self/exe")}
+	m := Machine{Cache: "/c", Suite: "sid", Release: "7.2.13+deb14-amd64", CPUs: 2, MemMiB: 2048,
+		Module: "inline_dma=1",
+		MTU:    4148, QEMU: []string{"-device", "x"}, Load: []string{"a", "b"}, Init: identity("/proc/self/exe")}
 	for _, x := range []struct {
 		o    MachineOptions
 		says string // empty: it is what is asked for
 	}{
 		{MachineOptions{}, ""},
-		{MachineOptions{Kernel: "sid", CPUs: 2, MemMiB: 2048, Module: "inline_dma=1", MTU: 4148, QEMU: m.QEMU, Load: m.Load, NoKVM: true, Cache: "/c"}, ""},
+		{MachineOptions{Kernel: "sid", CPUs: 2, MemMiB: 2048, Module: "inline_dma=1", MTU: 4148, QEMU: m.QEMU,
+			Load: m.Load, NoKVM: true, Cache: "/c"}, ""},
 		{MachineOptions{Kernel: "7.2"}, ""},
 		{MachineOptions{Init: "/proc/self/exe"}, ""},
 		{MachineOptions{Kernel: "7.3"}, "kernel 7.3 was requested, it has 7.2.13+deb14-amd64"},

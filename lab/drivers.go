@@ -57,7 +57,8 @@ func (c *cache) fetchDrivers(ctx context.Context, b Built, log io.Writer) error 
 		}, "drivers", b.Release)
 		return wrap("unpack "+name, err)
 	}
-	return errorf("look for "+name, "zcbench lab build --refresh fetches the newest kernel", "Debian's package lists have none")
+	return errorf("look for "+name, "zcbench lab build --refresh fetches the newest kernel",
+		"Debian's package lists have none")
 }
 
 // findDrivers finds each module below dir; as for modprobe, - and _ are one.
@@ -77,7 +78,8 @@ func findDrivers(dir string, names []string) ([]string, error) {
 	for _, n := range names {
 		p, ok := found[plain(n)]
 		if !ok {
-			return nil, inputf("look for the kernel's module "+n, "name modules without .ko, each after its dependencies", "not among the %d modules", len(found))
+			return nil, inputf("look for the kernel's module "+n,
+				"name modules without .ko, each after its dependencies", "not among the %d modules", len(found))
 		}
 		out = append(out, p)
 	}

@@ -113,9 +113,11 @@ func judge(r *request, res *guest.Result, gone error) outcome {
 	case res.NotExec && len(res.Complaints) == 0:
 		return outcome{exit: ExitNotExec, err: errorf("run "+name, "", "%s", res.Err)}
 	case res.TimedOut:
-		return spoil(ExitTimeout, errorf("run "+name, "allow more with --timeout", "still running after %v", r.timeout), "time limit reached")
+		return spoil(ExitTimeout, errorf("run "+name, "allow more with --timeout", "still running after %v", r.timeout),
+			"time limit reached")
 	case len(res.Complaints) > 0:
-		return spoil(ExitTrouble, errorf("check the guest's kernel after "+name, fmt.Sprintf("the command itself exited with %d", res.Exit),
+		return spoil(ExitTrouble, errorf("check the guest's kernel after "+name,
+			fmt.Sprintf("the command itself exited with %d", res.Exit),
 			"%d complaints, the first: %s", len(res.Complaints), res.Complaints[0]), "the kernel complained")
 	case res.Err != "":
 		return spoil(ExitTrouble, errorf("run "+name, "", "%s", res.Err), res.Err)

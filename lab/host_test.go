@@ -23,7 +23,8 @@ func TestRunHostStatus(t *testing.T) {
 		args []string
 	}{
 		{0, []string{"true"}}, {7, []string{"sh", "-c", "exit 7"}}, {128 + 15, []string{"sh", "-c", "kill -TERM $$"}},
-		{3, []string{"sh", "-c", `test "$NAME" = value && exit 3`}}, {ExitNotFind, []string{"there-is-no-such-program"}},
+		{3, []string{"sh", "-c", `test "$NAME" = value && exit 3`}},
+		{ExitNotFind, []string{"there-is-no-such-program"}},
 		{ExitNotFind, []string{"/no/such"}}, {ExitNotExec, []string{"/etc/passwd"}},
 	} {
 		exit, err := runHost(t.Context(), x.args, "NAME=value")

@@ -24,7 +24,8 @@ func (n needs) install(ctx context.Context, log io.Writer) error {
 		return nil
 	}
 	if os.Geteuid() != 0 || !there("apt-get") {
-		return errorf("install "+strings.Join(n.packages, " "), n.command(), "--install needs root, on Debian or Ubuntu")
+		return errorf("install "+strings.Join(n.packages, " "), n.command(),
+			"--install needs root, on Debian or Ubuntu")
 	}
 	fmt.Fprintf(log, "lab: installing %s\n", strings.Join(n.packages, " "))
 	dir, err := os.MkdirTemp("", "zcbench-no-services-") // mode 0700

@@ -218,7 +218,8 @@ func TestIntegrationLabCancel(t *testing.T) {
 	needIntegration(t)
 	const after, atOnce = 3 * time.Second, 12 * time.Second
 	ctx, begun := await.Ending(t, after), time.Now()
-	exit, err := Exec(ctx, ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=hang"}, Out: t.TempDir()})
+	exit, err := Exec(ctx, ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=hang"},
+		Out: t.TempDir()})
 	var le *Error
 	if took := time.Since(begun); exit == 0 || !errors.As(err, &le) || took > after+atOnce {
 		t.Errorf("exit status %d, %v, %v after the context had ended", exit, err, took-after)
@@ -227,7 +228,8 @@ func TestIntegrationLabCancel(t *testing.T) {
 
 func TestIntegrationLabNotFound(t *testing.T) {
 	needIntegration(t)
-	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"/no/such/program"}}); exit != ExitNotFind || err == nil {
+	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"/no/such/program"}}); exit != ExitNotFind ||
+		err == nil {
 		t.Errorf("exit status %d, %v; want %d", exit, err, ExitNotFind)
 	}
 }

@@ -24,8 +24,10 @@ func TestJudge(t *testing.T) {
 		{"fine", &guest.Result{}, nil, 0, "", false},
 		{"status", &guest.Result{Exit: 42}, nil, 42, "", false},
 		{"missing", &guest.Result{NotFound: true, Err: "no such file"}, nil, ExitNotFind, "no such file", false},
-		{"no program", &guest.Result{NotExec: true, Err: "exec format error"}, nil, ExitNotExec, "exec format error", false},
-		{"missing, kernel", &guest.Result{NotFound: true, Err: "no", Complaints: bad}, nil, ExitTrouble, "WARNING: x", true},
+		{"no program", &guest.Result{NotExec: true, Err: "exec format error"}, nil, ExitNotExec, "exec format error",
+			false},
+		{"missing, kernel", &guest.Result{NotFound: true, Err: "no", Complaints: bad}, nil, ExitTrouble, "WARNING: x",
+			true},
 		{"kernel", &guest.Result{Exit: 3, Complaints: bad}, nil, ExitTrouble, "the command itself exited with 3", true},
 		{"time", &guest.Result{TimedOut: true, Complaints: bad}, nil, ExitTimeout, "still running", true},
 		{"files", &guest.Result{Err: "no space"}, nil, ExitTrouble, "no space", true},
@@ -36,7 +38,8 @@ func TestJudge(t *testing.T) {
 		if out.exit != x.exit || (out.spoiled != "") != x.spoiled || (out.err != nil) != (x.says != "") {
 			t.Errorf("%s: %+v", x.name, out)
 		}
-		if out.err != nil && (!strings.Contains(out.err.Error(), x.says) || !strings.Contains(out.err.Error(), "/a/test (command 3 of this machine)")) {
+		if out.err != nil && (!strings.Contains(out.err.Error(), x.says) || !strings.Contains(out.err.Error(),
+			"/a/test (command 3 of this machine)")) {
 			t.Errorf("%s: %v; must say %q and which command", x.name, out.err, x.says)
 		}
 	}

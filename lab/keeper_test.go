@@ -176,7 +176,8 @@ func TestKeeperQueue(t *testing.T) {
 			synctest.Wait()
 			return c
 		}
-		one, two, three, four := ask(first, "waits"), ask(t.Context(), "bb"), ask(third, "ccc"), ask(t.Context(), "dddd")
+		one, two, three, four := ask(first, "waits"), ask(t.Context(), "bb"), ask(third, "ccc"),
+			ask(t.Context(), "dddd")
 		leaveThird()
 		if out := <-three; out.err == nil {
 			t.Error("who left the queue was told that all is well")

@@ -13,7 +13,8 @@ import (
 
 func TestCopyToMark(t *testing.T) {
 	const mark = "ABABC"
-	for _, text := range []string{"", "x", "text\nmore\n", "AB", "ABAB", "ABABABAB", strings.Repeat("ABAB", 40_000), "ABABD\x00", "C"} {
+	for _, text := range []string{"", "x", "text\nmore\n", "AB", "ABAB", "ABABABAB", strings.Repeat("ABAB", 40_000),
+		"ABABD\x00", "C"} {
 		for name, r := range map[string]io.Reader{
 			"at once":    strings.NewReader(text + mark),
 			"in bytes":   iotest.OneByteReader(strings.NewReader(text + mark)),

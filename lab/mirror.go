@@ -61,7 +61,8 @@ func findMirror(ctx context.Context) (mirror, error) {
 	case "0", "1":
 		m.snapshot = v == "1"
 	default:
-		return mirror{}, errorf("read "+snapshotEnv, "set it to 1 if the mirror is a past state of the archive, else to 0", "bad value %q", v)
+		return mirror{}, errorf("read "+snapshotEnv,
+			"set it to 1 if the mirror is a past state of the archive, else to 0", "bad value %q", v)
 	}
 	return m, nil
 }
@@ -72,7 +73,8 @@ func debianMirror(ctx context.Context) (string, error) {
 	if m := os.Getenv(mirrorEnv); m != "" {
 		u, err := url.Parse(m)
 		if err != nil || u.Scheme == "" || strings.ContainsFunc(m, unicode.IsSpace) {
-			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and including /debian", "bad URL %q", m)
+			return "", errorf("read "+mirrorEnv, "give the URL of a Debian mirror, up to and including /debian",
+				"bad URL %q", m)
 		}
 		return strings.TrimSuffix(m, "/"), nil
 	}
@@ -85,7 +87,8 @@ func debianMirror(ctx context.Context) (string, error) {
 	}
 	mirror := mirrorFromTargets(targets)
 	if mirror == "" {
-		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and including /debian", "this system's package sources name none")
+		return "", errorf("find a Debian mirror", "set "+mirrorEnv+" to the URL of one, up to and including /debian",
+			"this system's package sources name none")
 	}
 	return mirror, nil
 }
@@ -95,7 +98,8 @@ func debianMirror(ctx context.Context) (string, error) {
 // has nothing to say but without what release files say.
 func indexTargets(ctx context.Context, options ...string) (string, error) {
 	args := append([]string{"indextargets"}, options...)
-	out, err := exec.CommandContext(ctx, "apt-get", append(args, "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)")...).Output()
+	out, err := exec.CommandContext(ctx, "apt-get",
+		append(args, "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)")...).Output()
 	return string(out), err
 }
 

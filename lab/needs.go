@@ -118,15 +118,18 @@ func canEnter(ctx context.Context) error {
 	if os.Geteuid() != 0 {
 		argv = append(argv, "--map-root-user")
 	}
-	out, err := exec.CommandContext(ctx, "unshare", append(argv, "/bin/sh", "-c", "mount -t proc proc /proc")...).CombinedOutput()
+	out, err := exec.CommandContext(ctx, "unshare",
+		append(argv, "/bin/sh", "-c", "mount -t proc proc /proc")...).CombinedOutput()
 	switch {
 	case err == nil:
 		return nil
 	case os.Geteuid() == 0:
-		return fmt.Errorf("root may not make mount and PID namespaces here (%s): a container needs CAP_SYS_ADMIN and an unmasked /proc "+
+		return fmt.Errorf("root may not make mount and PID namespaces here (%s): a container needs CAP_SYS_ADMIN "+
+			"and an unmasked /proc "+
 			"for that (docker run --privileged); else run this outside of it", lastLines(string(out), 1))
 	}
-	return fmt.Errorf("unprivileged user namespaces do not work here (%s): allow them, or run this as root, with root's cache",
+	return fmt.Errorf(
+		"unprivileged user namespaces do not work here (%s): allow them, or run this as root, with root's cache",
 		lastLines(string(out), 1))
 }
 
@@ -138,7 +141,8 @@ func checkSpace(dir string, want int64) error {
 	}
 	free := int64(st.Bavail) * st.Bsize
 	if free < want {
-		return fmt.Errorf("%d MB of disk space are needed at %s, but %d MB are free: free space, or name another cache with --cache",
+		return fmt.Errorf("%d MB of disk space are needed at %s, but %d MB are free: free space, or name another "+
+			"cache with --cache",
 			want>>20, dir, free>>20)
 	}
 	return nil

@@ -50,7 +50,8 @@ func TestNeedsSaysAll(t *testing.T) {
 // What is in the cache needs no apt, but a machine.
 func TestNeedsOfFullCache(t *testing.T) {
 	fakePath(t, "exit 0\n")
-	if n := (work{}).check(t.Context(), "/"); !slices.Equal(n.packages, []string{"qemu-system-x86"}) || len(n.others) > 0 {
+	if n := (work{}).check(t.Context(), "/"); !slices.Equal(n.packages, []string{"qemu-system-x86"}) ||
+		len(n.others) > 0 {
 		t.Errorf("%+v", n)
 	}
 	fakePath(t, "exit 0\n", "qemu-system-x86_64")
@@ -85,7 +86,8 @@ func TestRootWithoutNamespaces(t *testing.T) {
 	if _, err := exec.LookPath("setpriv"); err != nil {
 		t.Skip(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "setpriv", "--bounding-set", "-sys_admin", os.Args[0], "-test.run", "^TestRootWithoutNamespaces$", "-test.v")
+	cmd := exec.CommandContext(t.Context(), "setpriv", "--bounding-set", "-sys_admin", os.Args[0], "-test.run",
+		"^TestRootWithoutNamespaces$", "-test.v")
 	cmd.Env = append(os.Environ(), "ZCBENCH_BARE_ROOT=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "root may not make mount and PID namespaces here (unshare: ") {
@@ -156,7 +158,8 @@ command -v $p >>"$SAID"; done; case "$*" in *update*) >"$SAID-updated";; *) [ -e
 		t.Fatal(err)
 	}
 	calls := strings.Split(strings.TrimSpace(string(b)), "\n")
-	if len(calls) != 3*4 || !strings.Contains(calls[0], " install ") || !strings.Contains(calls[4], " update ") || !strings.Contains(calls[8], " install ") {
+	if len(calls) != 3*4 || !strings.Contains(calls[0], " install ") || !strings.Contains(calls[4], " update ") ||
+		!strings.Contains(calls[8], " install ") {
 		t.Fatalf("called\n%s", b)
 	}
 	for i := range 3 {

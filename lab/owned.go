@@ -90,9 +90,12 @@ func (c *cache) remedy(te *trust.Error) string {
 		return "root runs nothing that another user could change: use sudo -H, or set XDG_CACHE_HOME, " +
 			"or --cache, to a folder of root's, such as /var/cache"
 	case uid == me && within:
-		return fmt.Sprintf("remove %[1]s: it will be made again; or, if nobody else has written there: chmod -R go-w %[1]s", cmdline.Word(c.dir))
+		return fmt.Sprintf(
+			"remove %[1]s: it will be made again; or, if nobody else has written there: chmod -R go-w %[1]s",
+			cmdline.Word(c.dir))
 	case uid == 0 && within:
-		return fmt.Sprintf("an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it will be made again",
+		return fmt.Sprintf(
+			"an earlier run as root left it: sudo chown -R %d %[2]s, or sudo rm -r %[2]s: it will be made again",
 			me, cmdline.Word(c.dir))
 	case uid == me:
 		return te.How + ", or " + elsewhere

@@ -80,21 +80,30 @@ func TestBuildTrustsNobodyElse(t *testing.T) {
 	needRoot(t)
 	rel := "7.2.13+deb14-amd64"
 	for name, spoil := range map[string]func(dir string) string{
-		"the folder's owner":    func(dir string) string { return give(t, dir) },
-		"the folder above":      func(dir string) string { return give(t, filepath.Dir(dir)) },
-		"the folder is open":    func(dir string) string { return open(t, dir) },
-		"lock.json's owner":     func(dir string) string { return give(t, dir, "lock.json") },
-		"lock.json is open":     func(dir string) string { return open(t, dir, "lock.json") },
-		"accel.json":            func(dir string) string { return give(t, dir, "accel.json") },
-		"the kernel":            func(dir string) string { return give(t, dir, "kernels", rel, "vmlinuz") },
-		"the kernel's folder":   func(dir string) string { return open(t, dir, "kernels", rel) },
-		"the module":            func(dir string) string { return open(t, dir, "modules", rel+"-0123456789ab", "softnic.ko") },
+		"the folder's owner":  func(dir string) string { return give(t, dir) },
+		"the folder above":    func(dir string) string { return give(t, filepath.Dir(dir)) },
+		"the folder is open":  func(dir string) string { return open(t, dir) },
+		"lock.json's owner":   func(dir string) string { return give(t, dir, "lock.json") },
+		"lock.json is open":   func(dir string) string { return open(t, dir, "lock.json") },
+		"accel.json":          func(dir string) string { return give(t, dir, "accel.json") },
+		"the kernel":          func(dir string) string { return give(t, dir, "kernels", rel, "vmlinuz") },
+		"the kernel's folder": func(dir string) string { return open(t, dir, "kernels", rel) },
+		"the module": func(dir string) string {
+			return open(t, dir, "modules", rel+"-0123456789ab",
+				"softnic.ko")
+		},
 		"apt's sources":         func(dir string) string { return give(t, dir, "apt", "sid", "sources.list") },
 		"a selftest":            func(dir string) string { return give(t, dir, "selftests", rel, "ncdevmem") },
 		"the toolchain's owner": func(dir string) string { return give(t, dir, "toolchains", "sid-"+rel) },
 		"the toolchain is open": func(dir string) string { return open(t, dir, "toolchains", "sid-"+rel) },
-		"a folder of it":        func(dir string) string { return open(t, dir, "toolchains", "sid-"+rel, "usr", "bin") },
-		"the toolchain's make":  func(dir string) string { return give(t, dir, "toolchains", "sid-"+rel, "usr", "bin", "make") },
+		"a folder of it": func(dir string) string {
+			return open(t, dir, "toolchains", "sid-"+rel, "usr",
+				"bin")
+		},
+		"the toolchain's make": func(dir string) string {
+			return give(t, dir, "toolchains", "sid-"+rel, "usr", "bin",
+				"make")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filled(t)
@@ -238,7 +247,8 @@ func TestLockFileWithPaths(t *testing.T) {
 		c, err := openCache(dir)
 		must(t, err)
 		must(t, c.writeJSON(lockFile{Kernels: []*Kernel{&k}}, "lock.json"))
-		if _, err := Build(context.Background(), BuildOptions{Cache: dir}, io.Discard); err == nil || !strings.Contains(err.Error(), "bad suite or release") {
+		if _, err := Build(context.Background(), BuildOptions{Cache: dir}, io.Discard); err == nil ||
+			!strings.Contains(err.Error(), "bad suite or release") {
 			t.Errorf("%+v: error is %v", k, err)
 		}
 	}

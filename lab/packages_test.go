@@ -17,7 +17,8 @@ import (
 func index(names ...string) string {
 	var b strings.Builder
 	for _, n := range names {
-		b.WriteString("Package: " + n + "\nVersion: 1-" + n + "\nSize: 42\nDescription: x\n Package: trap\nSHA256: ab\n\n")
+		b.WriteString("Package: " + n + "\nVersion: 1-" + n +
+			"\nSize: 42\nDescription: x\n Package: trap\nSHA256: ab\n\n")
 	}
 	return b.String()
 }
@@ -32,10 +33,12 @@ func TestNewestKernel(t *testing.T) {
 			"linux-binary-7.2.9+deb13-amd64", "linux-headers-7.2.9+deb13-amd64",
 			"linux-binary-7.2.12+deb13-amd64", "linux-headers-7.2.12+deb13-amd64"), "linux-binary-7.2.12+deb13-amd64"},
 		{"no headers, no module", index(
-			"linux-binary-7.3.4+deb13-amd64", "linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"), "linux-binary-7.2.1+deb13-amd64"},
+			"linux-binary-7.3.4+deb13-amd64", "linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"),
+			"linux-binary-7.2.1+deb13-amd64"},
 		{"not yet signed", index(
 			"linux-binary-unsigned-7.3.4+deb13-amd64", "linux-headers-7.3.4+deb13-amd64",
-			"linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"), "linux-binary-unsigned-7.3.4+deb13-amd64"},
+			"linux-binary-7.2.1+deb13-amd64", "linux-headers-7.2.1+deb13-amd64"),
+			"linux-binary-unsigned-7.3.4+deb13-amd64"},
 		{"variants do not count", index(
 			"linux-binary-7.3.4+deb13-rt-amd64", "linux-headers-7.3.4+deb13-rt-amd64",
 			"linux-binary-7.3.4+deb13-cloud-amd64", "linux-headers-7.3.4+deb13-cloud-amd64"), ""},
@@ -91,7 +94,8 @@ func TestMirrorBeforeFirstUpdate(t *testing.T) {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"conf":    fmt.Sprintf("Dir::State::lists %q;\nDir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"-\";\n", dir+"/none", dir+"/sources"),
+		"conf": fmt.Sprintf("Dir::State::lists %q;\nDir::Etc::sourcelist %q;\nDir::Etc::sourceparts \"-\";\n",
+			dir+"/none", dir+"/sources"),
 		"sources": "deb http://a.example/ubuntu noble main\ndeb http://a.example/debian bookworm main\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
@@ -107,7 +111,8 @@ func TestMirrorBeforeFirstUpdate(t *testing.T) {
 
 func TestParseURIs(t *testing.T) {
 	zero, one := strings.Repeat("0", 64), strings.Repeat("1", 64)
-	got, err := parseURIs("'http://h/p/a_1.deb' a_1.deb 123 SHA256:" + zero + "\n'http://h/b%3a2.deb' b_1%3a2.deb 4 SHA256:" + one + "\n")
+	got, err := parseURIs("'http://h/p/a_1.deb' a_1.deb 123 SHA256:" + zero +
+		"\n'http://h/b%3a2.deb' b_1%3a2.deb 4 SHA256:" + one + "\n")
 	want := []archiveFile{{"a_1.deb", 123, zero}, {"b_1%3a2.deb", 4, one}}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%v\n%s", err, diff)
@@ -159,7 +164,8 @@ func TestKernelsWhoseNamesLeadElsewhere(t *testing.T) {
 }
 
 func TestPick(t *testing.T) {
-	lf := &lockFile{Kernels: []*Kernel{{Suite: "sid", Release: "7.2.13+deb14-amd64"}, {Suite: "trixie-backports", Release: "7.3.4+deb13-amd64"}}}
+	lf := &lockFile{Kernels: []*Kernel{{Suite: "sid", Release: "7.2.13+deb14-amd64"},
+		{Suite: "trixie-backports", Release: "7.3.4+deb13-amd64"}}}
 	for word, want := range map[string]string{"7.3": "trixie-backports", "7.2.13+deb14-amd64": "sid", "sid": "sid"} {
 		got, err := pick([]string{word}, lf)
 		if err != nil || !cmp.Equal(got, []string{want}) {

@@ -61,14 +61,16 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	if err := p.image(c, &o, built[0], load, spec); err != nil {
 		return nil, err
 	}
-	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus, MemMiB: p.cfg.memMiB,
+	p.what = Machine{Cache: c.dir, Suite: built[0].Suite, Release: built[0].Release, CPUs: p.cfg.cpus,
+		MemMiB: p.cfg.memMiB,
 		Module: o.module(), NIC: nic.named(), MTU: cmp.Or(o.MTU, guest.DefaultMTU), QEMU: o.QEMU, Load: o.Load,
 		KVM: p.cfg.kvm, Counts: p.cfg.counts, Init: init}
 	return p, nil
 }
 
 // load is what the machine is to load besides the soft NIC, and what it is told.
-func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (paths []string, spec *guest.Spec, err error) {
+func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (paths []string, spec *guest.Spec,
+	err error) {
 	spec = &guest.Spec{Module: o.module(), MTU: o.MTU}
 	if len(o.Load) > 0 {
 		if paths, err = drivers(ctx, BuildOptions{Cache: o.Cache}, b, o.Load, log); err != nil {

@@ -102,7 +102,8 @@ func (n *qemuNIC) wiring(log io.Writer) int {
 	}
 	t, err := newTaps(n.queues)
 	if err != nil {
-		fmt.Fprintf(log, "lab: %s has one pair of queues and no offloads here, because taps are not available: %v\n", n.name, err)
+		fmt.Fprintf(log, "lab: %s has one pair of queues and no offloads here, because taps are not available: %v\n",
+			n.name, err)
 		return 0
 	}
 	t.close()

@@ -21,7 +21,8 @@ func TestCheckNIC(t *testing.T) {
 	}
 	for _, n := range []string{"qemu", "qemu:", "e1000e", "qemu:rtl8139", "softnic"} {
 		err := (&MachineOptions{NIC: n}).check()
-		if ExitOf(err) != ExitUsage || err == nil || !strings.Contains(err.Error(), "bnxt") || !strings.Contains(err.Error(), "qemu:e1000e, qemu:virtio") {
+		if ExitOf(err) != ExitUsage || err == nil || !strings.Contains(err.Error(), "bnxt") ||
+			!strings.Contains(err.Error(), "qemu:e1000e, qemu:virtio") {
 			t.Errorf("%s: %v", n, err)
 		}
 	}

@@ -29,7 +29,8 @@ func newFakeQEMU(t *testing.T, answers ...string) (*monitor, *fakeQEMU) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { ours.Close(); theirs.Close() })
-	q := &fakeQEMU{t, theirs, append([]string{`{"return": {}}`}, answers...), make(chan string, 16), make(chan *os.File, 1)}
+	q := &fakeQEMU{t, theirs, append([]string{`{"return": {}}`}, answers...), make(chan string, 16),
+		make(chan *os.File, 1)}
 	go q.serve()
 	m, err := newMonitor(ours)
 	if err != nil {
@@ -77,7 +78,8 @@ func TestMonitorSaves(t *testing.T) {
 	ok := `{"return": {}}`
 	m, q := newFakeQEMU(t, ok, ok, `{"event": "MIGRATION"}`+"\n"+ok,
 		`{"return": {"status": "active"}}`, `{"event": "STOP"}`+"\n"+`{"return": {"status": "completed"}}`,
-		`{"return": {"status": "finish-migrate"}}`, `{"return": {"status": "postmigrate"}}`, ok, `{"return": {"status": "running"}}`)
+		`{"return": {"status": "finish-migrate"}}`, `{"return": {"status": "postmigrate"}}`, ok,
+		`{"return": {"status": "running"}}`)
 	from, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -114,8 +116,10 @@ func TestMonitorErrors(t *testing.T) {
 		answers []string
 		want    string
 	}{
-		{[]string{`{"error": {"class": "GenericError", "desc": "no such parameter"}}`}, "QEMU's migrate-set-parameters: no such parameter"},
-		{[]string{ok, ok, ok, `{"return": {"status": "failed", "error-desc": "No space left on device"}}`}, "QEMU's migrate: failed No space left on device"},
+		{[]string{`{"error": {"class": "GenericError", "desc": "no such parameter"}}`},
+			"QEMU's migrate-set-parameters: no such parameter"},
+		{[]string{ok, ok, ok, `{"return": {"status": "failed", "error-desc": "No space left on device"}}`},
+			"QEMU's migrate: failed No space left on device"},
 		{[]string{ok, "what?"}, "QEMU's getfd: invalid character"},
 		{nil, "QEMU's migrate-set-parameters: "}, // it is gone
 	} {

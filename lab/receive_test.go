@@ -16,7 +16,8 @@ func archive(t *testing.T, files map[string]string) *bytes.Buffer {
 	var b bytes.Buffer
 	tw := tar.NewWriter(&b)
 	for name, text := range files {
-		if err := tw.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o640, Size: int64(len(text))}); err != nil {
+		if err := tw.WriteHeader(&tar.Header{Name: name, Typeflag: tar.TypeReg, Mode: 0o640,
+			Size: int64(len(text))}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := tw.Write([]byte(text)); err != nil {
@@ -50,7 +51,8 @@ func TestReceiveTarUmask(t *testing.T) {
 	if err := receiveTar(archive(t, map[string]string{"out/a/b": "one"}), out, nil); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]os.FileMode{out: 0o700, filepath.Join(out, "a"): 0o700, filepath.Join(out, "a/b"): 0o600} {
+	for path, want := range map[string]os.FileMode{out: 0o700, filepath.Join(out, "a"): 0o700,
+		filepath.Join(out, "a/b"): 0o600} {
 		if i, err := os.Stat(path); err != nil || i.Mode().Perm() != want {
 			t.Errorf("%s: %v, want %v; %v", path, i.Mode().Perm(), want, err)
 		}

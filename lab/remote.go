@@ -32,7 +32,8 @@ func findUp(o *ExecOptions) (*remote, error) {
 	}
 	r, err := dialUp(path)
 	if err != nil {
-		return nil, &Error{"reach the machine of zcbench lab up at " + path, err, "unset " + UpEnv + ", or say --own-boot"}
+		return nil, &Error{"reach the machine of zcbench lab up at " + path, err, "unset " + UpEnv +
+			", or say --own-boot"}
 	}
 	if why := r.what.lacks(&o.MachineOptions); why != "" {
 		r.close()
@@ -70,7 +71,10 @@ func checkPeer(conn *net.UnixConn) error {
 		return err
 	}
 	var cred *unix.Ucred
-	cerr := raw.Control(func(fd uintptr) { cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
+	cerr := raw.Control(func(fd uintptr) {
+		cred, err = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET,
+			unix.SO_PEERCRED)
+	})
 	switch {
 	case cerr != nil:
 		return cerr

@@ -45,7 +45,8 @@ func TestIntegrationLabSaveFails(t *testing.T) {
 		t.Fatal("the machine stands still")
 	}
 	var out bytes.Buffer
-	o := ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=moment"}, Out: t.TempDir(), Stdout: &out, Stderr: io.Discard, Log: io.Discard}
+	o := ExecOptions{Args: []string{os.Args[0]}, Env: []string{helperEnv + "=moment"}, Out: t.TempDir(), Stdout: &out,
+		Stderr: io.Discard, Log: io.Discard}
 	if err := o.defaults(); err != nil {
 		t.Fatal(err)
 	}

@@ -144,7 +144,8 @@ func (s *saved) keep(write func(io.Writer) error) error {
 	if err := write(f); err != nil {
 		return err
 	}
-	err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, s.path(), unix.AT_SYMLINK_FOLLOW)
+	err = unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), unix.AT_FDCWD, s.path(),
+		unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return &fs.PathError{Op: "linkat", Path: s.path(), Err: err}
 	}

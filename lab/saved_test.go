@@ -160,7 +160,8 @@ func TestSavedElsewhere(t *testing.T) {
 		kHz  int
 		text string
 		ok   bool
-	}{{2_500_000, "", true}, {2_502_000, "", true}, {2_503_000, "", false}, {2_400_000, "", false}, {0, "short", false}, {0, strings.Repeat("x", 99), false}} {
+	}{{2_500_000, "", true}, {2_502_000, "", true}, {2_503_000, "", false}, {2_400_000, "", false}, {0, "short", false},
+		{0, strings.Repeat("x", 99), false}} {
 		text := x.text
 		if x.kHz > 0 {
 			text = (&saved{tscKHz: x.kHz}).head() + "state"
@@ -257,7 +258,8 @@ func TestIntegrationLabResume(t *testing.T) {
 		}
 		seen[uuid] = true
 	}
-	if exit, _, log, err := execHelper(t, "warn", o); exit != ExitTrouble || err == nil || !strings.Contains(log, "WARNING: made by a test") {
+	if exit, _, log, err := execHelper(t, "warn", o); exit != ExitTrouble || err == nil ||
+		!strings.Contains(log, "WARNING: made by a test") {
 		t.Errorf("a complaint: %d, %v; log:\n%s", exit, err, log)
 	}
 	if _, log, boots := moment(t, o); boots != 1 || log != "" {

@@ -24,15 +24,19 @@ const selftestSuite = "sid"
 // for iou-zcrx; for the netlink code that is generated, Python; for programs of eBPF,
 // clang; for the disk, e2fsprogs and kmod.
 var buildPackages = []string{
-	"base-files", "bash", "binutils", "clang", "coreutils", "dash", "diffutils", "e2fsprogs", "findutils", "gawk", "gcc", "grep",
-	"kmod", "libbpf-dev", "libc6-dev", "liburing-dev", "make", "perl-base", "python3", "python3-jsonschema", "python3-yaml", "rsync",
+	"base-files", "bash", "binutils", "clang", "coreutils", "dash", "diffutils", "e2fsprogs", "findutils", "gawk",
+	"gcc", "grep",
+	"kmod", "libbpf-dev", "libc6-dev", "liburing-dev", "make", "perl-base", "python3", "python3-jsonschema",
+	"python3-yaml", "rsync",
 	"sed", "tar", "xz-utils",
 }
 
 // diskPackages is what the tests in Python run with.
 var diskPackages = []string{
-	"base-files", "bash", "bpftool", "coreutils", "dash", "ethtool", "findutils", "gawk", "grep", "hostname", "iperf3", "iproute2",
-	"iputils-ping", "kmod", "libc-bin", "mount", "netbase", "procps", "python3", "python3-yaml", "sed", "socat", "tcpdump", "udev",
+	"base-files", "bash", "bpftool", "coreutils", "dash", "ethtool", "findutils", "gawk", "grep", "hostname", "iperf3",
+	"iproute2",
+	"iputils-ping", "kmod", "libc-bin", "mount", "netbase", "procps", "python3", "python3-yaml", "sed", "socat",
+	"tcpdump", "udev",
 	"util-linux",
 }
 
@@ -190,7 +194,8 @@ func (k *kit) roots(ctx context.Context, toolchain, image string) error {
 	for _, r := range []struct {
 		dir, what string
 		packages  []string
-	}{{toolchain, "the compilers for the selftests", buildPackages}, {image, "Python and what the tests run", diskPackages}} {
+	}{{toolchain, "the compilers for the selftests", buildPackages}, {image, "Python and what the tests run",
+		diskPackages}} {
 		k.say("fetching %s", r.what)
 		if err := os.Mkdir(r.dir, 0o755); err != nil {
 			return err
@@ -234,5 +239,6 @@ func findSource(ctx context.Context, a *apt, release string) (debPackage, error)
 			return p, nil
 		}
 	}
-	return debPackage{}, fmt.Errorf("%s has no package %s: zcbench lab build --refresh fetches the newest kernel", a.suite, name)
+	return debPackage{}, fmt.Errorf("%s has no package %s: zcbench lab build --refresh fetches the newest kernel",
+		a.suite, name)
 }

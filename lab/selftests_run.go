@@ -53,7 +53,8 @@ func RunSelftests(ctx context.Context, o SelftestOptions) (release string, err e
 	if err != nil {
 		return "", err
 	}
-	o.QEMU = append(o.QEMU, "-drive", "if=none,id=disk,format=raw,readonly=on,file="+qemuWord(filepath.Join(dir, selftestDisk)),
+	o.QEMU = append(o.QEMU, "-drive", "if=none,id=disk,format=raw,readonly=on,file="+
+		qemuWord(filepath.Join(dir, selftestDisk)),
 		"-device", "virtio-blk-pci,drive=disk")
 	o.Load = append(diskDrivers, o.Load...)
 	o.CountEmulated, o.disk, o.MTU = true, true, selftestMTU
@@ -101,7 +102,8 @@ func (o *SelftestOptions) one(ctx context.Context, k *keeper, t kselftests.Test)
 	said := newTail(outputKept) // both of its outputs, in the order in which they come
 	none := &cargo{}
 	r := &request{
-		job: guest.Job{Args: append([]string{"/init", "lab", "inside", "--limit=" + t.Time().String(), "--"}, t.Args()...),
+		job: guest.Job{Args: append([]string{"/init", "lab", "inside", "--limit=" + t.Time().String(), "--"},
+			t.Args()...),
 			Module: o.module()},
 		timeout: slack * t.Time(),
 		send:    none.write,

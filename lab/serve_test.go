@@ -99,13 +99,15 @@ func TestServe(t *testing.T) {
 		c := newClient(big, name)
 		out := up.run(t.Context(), &c.request)
 		up.close()
-		if c.out.String() != "out of "+name || c.errs.String() != "err" || c.logs.String() != "log" || string(c.back) != big {
+		if c.out.String() != "out of "+name || c.errs.String() != "err" || c.logs.String() != "log" ||
+			string(c.back) != big {
 			t.Errorf("%s: got %q, %q, %q and %d bytes", name, &c.out, &c.errs, &c.logs, len(c.back))
 		}
 		if name == "good" && (out.exit != 42 || out.err != nil) {
 			t.Errorf("%s: %+v", name, out)
 		}
-		if name == "bad" && (out.exit != ExitTrouble || out.err == nil || out.err.Error() != "lab: check: broken; mend it") {
+		if name == "bad" && (out.exit != ExitTrouble || out.err == nil ||
+			out.err.Error() != "lab: check: broken; mend it") {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -156,7 +158,8 @@ func TestServeNoFiles(t *testing.T) {
 	c := newClient("", "x")
 	c.send = func(w io.Writer) error { w.Write([]byte("half")); return errors.New("the disk broke") }
 	out := up.run(t.Context(), &c.request)
-	if out.exit != 3 || !strings.Contains(fmt.Sprint(out.err), "could not be read") || !strings.Contains(c.logs.String(), "the disk broke") {
+	if out.exit != 3 || !strings.Contains(fmt.Sprint(out.err), "could not be read") ||
+		!strings.Contains(c.logs.String(), "the disk broke") {
 		t.Errorf("%+v; log %q", out, &c.logs)
 	}
 }
@@ -212,7 +215,8 @@ func TestFindUp(t *testing.T) {
 	}
 	up.close()
 	o.CPUs = 3
-	if up, err := findUp(o); up != nil || err != nil || !strings.Contains(log.String(), "cpus 3 was requested, it has 2") {
+	if up, err := findUp(o); up != nil || err != nil ||
+		!strings.Contains(log.String(), "cpus 3 was requested, it has 2") {
 		t.Errorf("another machine: %v, %v; told %q", up, err, &log)
 	}
 	o.CPUs, o.OwnBoot = 0, true

@@ -29,7 +29,8 @@ func (c *cache) makeToolchain(ctx context.Context, a *apt, k *Kernel, log io.Wri
 	}
 	err := c.folder(func(tmp string) (err error) {
 		fmt.Fprintf(log, "lab: %s: fetching the module toolchain\n", k.Release)
-		k.Toolchain, err = unpackRoot(ctx, a, tmp, append([]string{"linux-headers-" + k.Release}, toolchainPackages...), log)
+		k.Toolchain, err = unpackRoot(ctx, a, tmp, append([]string{"linux-headers-" + k.Release}, toolchainPackages...),
+			log)
 		return err
 	}, "toolchains", k.toolchain())
 	return wrap("unpack the module toolchain", err)

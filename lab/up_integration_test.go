@@ -74,7 +74,8 @@ func startUp(t *testing.T, o MachineOptions) (down func() (int, string)) {
 }
 
 // leftovers are places where a command leaves something that the next must not find.
-var leftovers = []string{"/tmp/left", "/dev/shm/left", "/run/left", "/sys/fs/bpf/left", "/sys/fs/cgroup/left", "/left", "/root/left",
+var leftovers = []string{"/tmp/left", "/dev/shm/left", "/run/left", "/sys/fs/bpf/left", "/sys/fs/cgroup/left", "/left",
+	"/root/left",
 	guest.OutDir + "/left", "/dev/hugepages/left", "/tmp/mounted/left", "/run/netns/left"}
 
 // leave is a command that leaves all it can.
@@ -144,10 +145,12 @@ func TestIntegrationLabUp(t *testing.T) {
 	if exit, stdout, _, err := execHelper(t, "look", ExecOptions{}); exit != 0 || stdout != "" || err != nil {
 		t.Errorf("look: %d, %v; it found:\n%s", exit, err, stdout)
 	}
-	if exit, stdout, _, err := execHelper(t, "files", ExecOptions{}); exit != 42 || stdout != "to stdout\ncarried into the guest\n" || err != nil {
+	if exit, stdout, _, err := execHelper(t, "files", ExecOptions{}); exit != 42 ||
+		stdout != "to stdout\ncarried into the guest\n" || err != nil {
 		t.Errorf("files: %d, %q, %v", exit, stdout, err)
 	}
-	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"zcbench"}, Env: []string{helperEnv + "=look"}, Out: t.TempDir()}); exit != 0 || err != nil {
+	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"zcbench"}, Env: []string{helperEnv + "=look"},
+		Out: t.TempDir()}); exit != 0 || err != nil {
 		t.Errorf("after files: %d, %v", exit, err)
 	}
 	if exit, log := down(); exit != hostStatusWanted || log != "" {
@@ -177,12 +180,14 @@ func TestIntegrationLabUpSpoiled(t *testing.T) {
 		if exit != x.exit || err == nil || !strings.Contains(log, x.log) {
 			t.Errorf("%s: %d, %v; log:\n%s", x.what, exit, err, log)
 		}
-		if exit, stdout, log, err := execHelper(t, "look", ExecOptions{}); exit != 0 || stdout != "" || log != "" || err != nil {
+		if exit, stdout, log, err := execHelper(t, "look", ExecOptions{}); exit != 0 || stdout != "" || log != "" ||
+			err != nil {
 			t.Errorf("after %s: %d, %v\n%s%s", x.what, exit, err, stdout, log)
 		}
 	}
 	exit, log := down()
-	if n := strings.Count(log, ": discarding the machine and booting another"); exit != hostStatusWanted || n != thrown {
+	if n := strings.Count(log, ": discarding the machine and booting another"); exit != hostStatusWanted ||
+		n != thrown {
 		t.Errorf("lab up: %d; it told of %d machines:\n%s", exit, n, log)
 	}
 }
@@ -197,7 +202,8 @@ func TestIntegrationLabUpChanged(t *testing.T) {
 			t.Errorf("%s: %d, %v; %s", what, exit, err, stdout)
 		}
 	}
-	if exit, log := down(); exit != hostStatusWanted || !strings.Contains(log, "/etc/hosts has changed; booting another") {
+	if exit, log := down(); exit != hostStatusWanted ||
+		!strings.Contains(log, "/etc/hosts has changed; booting another") {
 		t.Errorf("lab up: %d; it said %q", exit, log)
 	}
 }
@@ -209,7 +215,8 @@ func TestIntegrationLabUpOwnBoot(t *testing.T) {
 	down := startUp(t, MachineOptions{})
 	o := ExecOptions{}
 	o.CPUs = 1
-	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil || !strings.Contains(log, "cpus 1 was requested, it has 2; starting another") {
+	if exit, _, log, err := execHelper(t, "look", o); exit != 0 || err != nil ||
+		!strings.Contains(log, "cpus 1 was requested, it has 2; starting another") {
 		t.Errorf("one CPU: %d, %v; log %q", exit, err, log)
 	}
 	if exit, log := down(); exit != hostStatusWanted || log != "" {

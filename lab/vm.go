@@ -199,7 +199,8 @@ func (m *vm) channels(args []string, monitored bool) (_ []string, theirs []*os.F
 			return nil, theirs, err
 		}
 		m.monitor = ours
-		args = append(args, "-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", 3+len(theirs)), "-mon", "chardev=monitor,mode=control")
+		args = append(args, "-chardev", fmt.Sprintf("socket,id=monitor,fd=%d", 3+len(theirs)), "-mon",
+			"chardev=monitor,mode=control")
 		theirs = append(theirs, their)
 	}
 	return args, theirs, nil

@@ -104,7 +104,8 @@ func TestMakeVmlinux(t *testing.T) {
 func TestMakeVmlinuxKeepsImage(t *testing.T) {
 	good := kernelELF(elf.EM_X86_64, pvhNote)
 	packed := packZstd(t, good)
-	noPVH, arm := kernelELF(elf.EM_X86_64, otherNote, note("GNU", 18, make([]byte, 8))), kernelELF(elf.EM_AARCH64, pvhNote)
+	noPVH, arm := kernelELF(elf.EM_X86_64, otherNote, note("GNU", 18, make([]byte, 8))),
+		kernelELF(elf.EM_AARCH64, pvhNote)
 	for _, c := range []struct {
 		name  string
 		image []byte

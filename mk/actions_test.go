@@ -16,7 +16,8 @@ func TestActionsByCommit(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d workflows, %v", len(files), err)
 	}
-	uses, pinned := regexp.MustCompile(`(?m)^.*\buses:.*$`), regexp.MustCompile(`uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
+	uses, pinned := regexp.MustCompile(`(?m)^.*\buses:.*$`),
+		regexp.MustCompile(`uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		if err != nil {

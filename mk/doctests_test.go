@@ -45,7 +45,8 @@ func TestNamedTestsAreThere(t *testing.T) {
 	pages, err := filepath.Glob("../docs/*.md")
 	must(t, err)
 	n := 0
-	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "imitated.sh", "real.sh", "lab.mk") {
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../SECURITY.md", "imitated.sh", "real.sh",
+		"lab.mk") {
 		b, err := os.ReadFile(page)
 		must(t, err)
 		for _, m := range named.FindAllStringSubmatch(string(b), -1) {

@@ -13,8 +13,10 @@ import (
 var besideResults = regexp.MustCompile(`^(results/(.*/)?|bench/|profile/|cmd/(zcbench|probed)/)[^/]*\.go$`)
 
 // ways are the calls that follow links, or make, move and remove by a path.
-var ways = regexp.MustCompile(`\b(os\.(Open|OpenFile|OpenRoot|OpenInRoot|ReadFile|ReadDir|DirFS|Create|CreateTemp|WriteFile|CopyFS|Rename|Mkdir|MkdirAll|MkdirTemp|` +
-	`Remove|RemoveAll|Symlink|Link|Truncate|Chmod|Chown)|filepath\.(Walk|WalkDir)|ioutil\.\w+|unix\.(Open|Openat2?|Rename|Renameat2?|Link|Linkat|Mkdir|Mkdirat|Unlink|Unlinkat|Symlink|Symlinkat))\(`)
+var ways = regexp.MustCompile(`\b(os\.(Open|OpenFile|OpenRoot|OpenInRoot|ReadFile|ReadDir|DirFS|Create|` +
+	`CreateTemp|WriteFile|CopyFS|Rename|Mkdir|MkdirAll|MkdirTemp|` +
+	`Remove|RemoveAll|Symlink|Link|Truncate|Chmod|Chown)|filepath\.(Walk|WalkDir)|ioutil\.\w+|unix\.(Open|` +
+	`Openat2?|Rename|Renameat2?|Link|Linkat|Mkdir|Mkdirat|Unlink|Unlinkat|Symlink|Symlinkat))\(`)
 
 // noResults are the files with such calls, with what they open.
 var noResults = map[string]string{
@@ -48,7 +50,8 @@ func TestDoorToResults(t *testing.T) {
 			switch {
 			case call == "" || strings.HasPrefix(strings.TrimSpace(line), "//"):
 			case noResults[f.path] == "":
-				t.Errorf("%s:%d: %s...): go through results.Folder, or say in mk/door_test.go that it is not of a results folder", f.path, i+1, call)
+				t.Errorf("%s:%d: %s...): go through results.Folder, or say in mk/door_test.go that it is not of "+
+					"a results folder", f.path, i+1, call)
 			default:
 				used[f.path] = true
 			}

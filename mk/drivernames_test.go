@@ -27,7 +27,8 @@ func driverFiles(t *testing.T) (texts []string) {
 
 // alsoOtherwise are the names of drivers that are names of something else, too, with what of.
 var alsoOtherwise = map[string]string{
-	"veth": "a kind of link (rtnetlink)", "netkit": "a kind of link (rtnetlink)", "softnic": "the lab's module, and a flag",
+	"veth": "a kind of link (rtnetlink)", "netkit": "a kind of link (rtnetlink)",
+	"softnic": "the lab's module, and a flag",
 }
 
 // mayName are the files that name drivers, with why.
@@ -52,7 +53,8 @@ func TestDriversAreNamedInOnePlace(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range tracked(t, regexp.MustCompile(`\.go$`)) {
 		path, folder := f.path, filepath.Base(filepath.Dir(f.path))
-		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(folder, "test") || strings.HasPrefix(path, "machine/driver/") {
+		if strings.HasSuffix(path, "_test.go") || strings.HasSuffix(folder, "test") ||
+			strings.HasPrefix(path, "machine/driver/") {
 			continue
 		}
 		for _, lit := range literals(t, f.text) {
@@ -60,7 +62,8 @@ func TestDriversAreNamedInOnePlace(t *testing.T) {
 				continue
 			}
 			if seen[path] = true; mayName[path] == "" {
-				t.Errorf("%s has the name of driver %s: what is known of it belongs into its file of machine/driver", path, lit)
+				t.Errorf("%s has the name of driver %s: what is known of it belongs into its file of machine/driver",
+					path, lit)
 			}
 		}
 	}

@@ -21,7 +21,8 @@ func held(t *testing.T) (rows []row) {
 	}
 	form := regexp.MustCompile("^\\| ([^|]+) \\| ((?:`[^`|]+`(?:, )?)+) \\| ([^|]+) \\|$")
 	for i, line := range strings.Split(string(b), "\n") {
-		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") || strings.HasPrefix(line, "| what was tried |") {
+		if !strings.HasPrefix(line, "|") || strings.HasPrefix(line, "|---") ||
+			strings.HasPrefix(line, "| what was tried |") {
 			continue
 		}
 		m := form.FindStringSubmatch(line)
@@ -35,7 +36,8 @@ func held(t *testing.T) (rows []row) {
 				t.Errorf("line %d: %s is not PACKAGE.TEST", i+1, name)
 				continue
 			}
-			rows = append(rows, row{what: m[1], dir: strings.Trim(name[:dot], "`"), test: strings.Trim(name[dot+1:], "`"), by: strings.Split(m[3], ", ")})
+			rows = append(rows, row{what: m[1], dir: strings.Trim(name[:dot], "`"), test: strings.Trim(name[dot+1:],
+				"`"), by: strings.Split(m[3], ", ")})
 		}
 	}
 	return rows

@@ -47,7 +47,8 @@ func TestImitatedEverywhere(t *testing.T) {
 	for path, got := range map[string][]string{
 		"machine/driver": labs(t),
 		"mk/lane.sh":     names("lane.sh", `(?m)^\t\*\) echo (mlx.*fbnic.*) ;;$`, `([\w-]+)`),
-		"docs/lab.md":    names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n", "(?m)^\\| `([\\w-]+)`"),
+		"docs/lab.md": names("../docs/lab.md", "(?s)\n\\| imitated \\|[^\n]*\n[^\n]*\n(.*?)\n\n",
+			"(?m)^\\| `([\\w-]+)`"),
 	} {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %v, the module %v", path, got, want)

@@ -171,7 +171,8 @@ func unsafeIn(t *testing.T, f file) (what string) {
 	}
 	ast.Inspect(tree, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok && what == "" {
-			if x, ok := s.X.(*ast.Ident); ok && x.Name == "unsafe" && !slices.Contains([]string{"Sizeof", "Offsetof", "Alignof"}, s.Sel.Name) {
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == "unsafe" &&
+				!slices.Contains([]string{"Sizeof", "Offsetof", "Alignof"}, s.Sel.Name) {
 				what = "unsafe." + s.Sel.Name
 			}
 		}

@@ -10,11 +10,13 @@ import (
 
 // figures are the folders whose code makes figures, or decides, by files of the kernel's. They open
 // them by internal/kernelfile, which refuses what a container has put at their place.
-var figures = regexp.MustCompile(`^(machine/(counter|place|survey|tune|tally|ledger|nic|kallsyms)|bench/(doctor|endpoint|agent)|bpf|profile|packet|power|cmd/versus)/.*\.go$`)
+var figures = regexp.MustCompile(`^(machine/(counter|place|survey|tune|tally|ledger|nic|kallsyms)|bench/(doctor|` +
+	`endpoint|agent)|bpf|profile|packet|power|cmd/versus)/.*\.go$`)
 
 // openers are the calls that do not look. What a library reads is looked at before
 // (kernelfile.Check).
-var openers = regexp.MustCompile(`\b(os\.(ReadFile|Open|OpenFile)|unix\.Open(at2?)?|procfs\.NewFS|procfs\.NewDefaultFS)\(`)
+var openers = regexp.MustCompile(
+	`\b(os\.(ReadFile|Open|OpenFile)|unix\.Open(at2?)?|procfs\.NewFS|procfs\.NewDefaultFS)\(`)
 
 // otherwise are the files with such calls, with the reason.
 var otherwise = map[string]string{
@@ -53,7 +55,8 @@ func TestKernelFiles(t *testing.T) {
 			switch {
 			case call == "" || strings.HasPrefix(strings.TrimSpace(line), "//"):
 			case otherwise[f.path] == "":
-				t.Errorf("%s:%d: %s...): open the kernel's files by internal/kernelfile, or say in mk/kernelfiles_test.go why not", f.path, i+1, call)
+				t.Errorf("%s:%d: %s...): open the kernel's files by internal/kernelfile, or say in "+
+					"mk/kernelfiles_test.go why not", f.path, i+1, call)
 			default:
 				used[f.path] = true
 			}

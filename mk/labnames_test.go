@@ -149,7 +149,8 @@ func TestHereToo(t *testing.T) {
 					}
 				}
 				for _, list := range []string{"in_lab", "not_in_lab", "host_only", "own_boot", "not_on_backports"} {
-					if slices.ContainsFunc(assigned(t, list), func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
+					if slices.ContainsFunc(assigned(t, list),
+						func(p *regexp.Regexp) bool { return p.MatchString(name) }) {
 						t.Errorf("%s: %s is in the list %s as well", dir, name, list)
 					}
 				}
@@ -243,7 +244,8 @@ func TestGiantsOnOneKernel(t *testing.T) {
 	if len(kinds) != 8 {
 		t.Errorf("%d kinds of flows of 1 GiB: %v", len(kinds), kinds)
 	}
-	left := regexp.MustCompile(`(?m)^giants_not_on_\w+='\^TestLabGiB\$/\^\(([^)]+)\)`).FindAllStringSubmatch(scripts(t), -1)
+	left := regexp.MustCompile(`(?m)^giants_not_on_\w+='\^TestLabGiB\$/\^\(([^)]+)\)`).FindAllStringSubmatch(scripts(t),
+		-1)
 	if len(left) != 2 {
 		t.Fatalf("%d lists of flows of 1 GiB: %q", len(left), left)
 	}
@@ -268,7 +270,8 @@ func TestTripsLeftOut(t *testing.T) {
 	b, err := os.ReadFile("../zc/zcrx/lab_trips_test.go")
 	must(t, err)
 	modes := regexp.MustCompile(`range \[\]string\{zcrx\.Mode, ([^}]+)\}`).FindSubmatch(b)
-	left := regexp.MustCompile(`(?m)^trips_not_on_sid='\^TestLabTrips\$/\^\(([^)]+)\)\$'$`).FindStringSubmatch(scripts(t))
+	left := regexp.MustCompile(`(?m)^trips_not_on_sid='\^TestLabTrips\$/\^\(([^)]+)\)\$'$`).FindStringSubmatch(
+		scripts(t))
 	if modes == nil || left == nil {
 		t.Fatalf("modes %q, left out %q", modes, left)
 	}
@@ -321,7 +324,8 @@ func TestScriptsNameTests(t *testing.T) {
 		if m[2] == "$" && all[m[1]] {
 			continue
 		}
-		if m[2] == "$" || !slices.ContainsFunc(slices.Collect(maps.Keys(all)), func(name string) bool { return strings.HasPrefix(name, m[1]) }) {
+		if m[2] == "$" || !slices.ContainsFunc(slices.Collect(maps.Keys(all)),
+			func(name string) bool { return strings.HasPrefix(name, m[1]) }) {
 			t.Errorf("%s%s is no test", m[1], m[2])
 		}
 	}

@@ -17,11 +17,14 @@ func TestNeedsAMirror(t *testing.T) {
 		t.Skip("the lab is of x86-64 alone")
 	}
 	for _, x := range []struct{ what, read, unread, why string }{
-		{"Debian", "Google|Google|Packages|https://p.example/apt/\nDebian|Debian|Packages|http://deb.example/debian/\n", "", ""},
+		{"Debian", "Google|Google|Packages|https://p.example/apt/\nDebian|Debian|Packages|http://deb.example/debian/\n",
+			"", ""},
 		{"Debian, by another name", "Debian|Debian|Packages|https://mirror.example/deb/\n", "", ""},
 		{"a fresh container", "", "$(ORIGIN)|$(LABEL)|Packages|http://deb.example/debian/\n", ""},
-		{"security updates alone", "", "$(ORIGIN)|$(LABEL)|Packages|http://deb.example/debian-security/\n", "needs a Debian mirror"},
-		{"Ubuntu", "Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu/\n", "$(ORIGIN)|$(LABEL)|Packages|http://other.example/debian/\n", "needs a Debian mirror"},
+		{"security updates alone", "", "$(ORIGIN)|$(LABEL)|Packages|http://deb.example/debian-security/\n",
+			"needs a Debian mirror"},
+		{"Ubuntu", "Ubuntu|Ubuntu|Packages|http://archive.example/ubuntu/\n",
+			"$(ORIGIN)|$(LABEL)|Packages|http://other.example/debian/\n", "needs a Debian mirror"},
 		{"no sources", "", "", "needs a Debian mirror"},
 	} {
 		bin := t.TempDir()

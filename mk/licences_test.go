@@ -33,7 +33,8 @@ func links(t *testing.T) map[string]*linked {
 	for _, program := range []string{"zcbench", "zcrecv", "zcsend", "zcnvml"} {
 		for _, arch := range []string{"amd64", "arm64"} {
 			cmd := exec.Command("go", "list", "-deps", "-tags", "giouring", "-f",
-				"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}", "./cmd/"+program)
+				"{{with .Module}}{{if not .Main}}{{.Path}}\t{{.Version}}\t{{.Dir}}\t{{$.Dir}}{{end}}{{end}}",
+				"./cmd/"+program)
 			cmd.Dir = ".."
 			cmd.Env = append(os.Environ(), "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0", "GOPROXY=off")
 			out, err := cmd.Output()
@@ -174,7 +175,8 @@ func list(t *testing.T) string {
 		if id == "" {
 			t.Errorf("%s: no licence that is known: say its sign in mk/licences_test.go", path)
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", path, m.version, id, strings.Join(slices.Sorted(maps.Keys(m.programs)), ", "))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", path, m.version, id,
+			strings.Join(slices.Sorted(maps.Keys(m.programs)), ", "))
 		note(path, texts)
 	}
 	for _, text := range order {

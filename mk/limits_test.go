@@ -25,28 +25,57 @@ const jsonDepth = "10,000 (encoding/json)"
 
 // readers are all that read files of others, or words of another host.
 var readers = []bounds{
-	{"journal of a results folder", "a line `results.MaxLine`; in memory `results.roomPerByte` for each that was read, besides `results.leastRoom`",
-		"the plan's lists `results.headerBounds.Elements`, cells `results.mostHeaderCells`; a run's lists `results.recordBounds.Elements`, points of series `results.recordBounds.Points`; details `results.detailsBounds.Elements` and `results.detailsBounds.Points`; lines that are no runs `results.mostBad`", "one look at each byte", jsonDepth},
-	{"CSV files of figures", "a file `results.mostTableBytes`, a row `results.mostRowBytes`; in memory as a journal", "by the bytes", "one look at each byte", "0"},
-	{"snapshots of hosts (environment)", "a file `results/environment.MaxBytes`, of a folder `results/environment.mostBytes`",
-		"facts `results/environment.MaxFacts`, files of a folder `results/environment.mostFiles`", "one look at each byte", "0"},
-	{"a profile", "packed `profile.MaxPacked`, unpacked `profile.maxUnpacked`", "parts `profile.mostParts`", "functions in its stacks `profile.mostSteps`", "by the parts"},
-	{"profiles of one graph or report", "unpacked `bench.mostProfileBytes`", "files `bench.mostProfiles`", "functions in their stacks `bench.mostProfileSteps`", "by the parts"},
-	{"a flame graph", "names `profile.mostNames`", "call sites `profile.mostNodes`; of a report `bench.mostGraphs` graphs, `bench.mostBoxes` boxes", "n log n of the sites", "by the sites"},
-	{"folders of a fleet", "facts `results/fleet.maxKnown`", "folders `results/fleet.MaxFolders`, runs of each `results/fleet.MaxRuns`, different cells `results/fleet.MaxCells`, cells with figures `results/fleet.MaxFigures`", "n log n of the cells", "as a journal"},
-	{"two folders that are compared", "as a journal", "pairs of cells `results/compare.mostPairs`", "cells looked at one by one `results/compare.mostHeld`, runs beside others `results/compare.mostBeside`", "as a journal"},
-	{"what a report draws", "as a journal", "pairs of cells `results/report.mostCompared`, cells of a plot `results/report.mostDrawn` and of a table of the page `results/report.mostShown`", "orders of cells `results/report.mostHeld`", "as a journal"},
-	{"an experiment file", "`bench/matrix.MaxFile`, lines `bench/matrix.MaxLines`", "keys `bench/matrix.MaxKeys`, keys, values and signs `bench/matrix.MaxTokens`", "cells `bench/matrix.MaxCells`, combinations `bench/matrix.MaxCombinations`, runs `bench/matrix.MaxRuns`", "`bench/matrix.MaxDepth`"},
-	{"an agent's answer", "`bench/wire.MaxLine`, a text `bench/wire.mostText`", "elements of lists `bench/wire.mostRead`, metrics `bench/wire.mostMetrics`, warnings `bench/wire.mostWarnings`", "one look at each byte", jsonDepth},
+	{"journal of a results folder", "a line `results.MaxLine`; in memory `results.roomPerByte` for each that was " +
+		"read, besides `results.leastRoom`",
+		"the plan's lists `results.headerBounds.Elements`, cells `results.mostHeaderCells`; a run's lists " +
+			"`results.recordBounds.Elements`, points of series `results.recordBounds.Points`; details " +
+			"`results.detailsBounds.Elements` and `results.detailsBounds.Points`; lines that are no runs " +
+			"`results.mostBad`", "one look at each byte", jsonDepth},
+	{"CSV files of figures", "a file `results.mostTableBytes`, a row `results.mostRowBytes`; in memory as a journal",
+		"by the bytes", "one look at each byte", "0"},
+	{"snapshots of hosts (environment)",
+		"a file `results/environment.MaxBytes`, of a folder `results/environment.mostBytes`",
+		"facts `results/environment.MaxFacts`, files of a folder `results/environment.mostFiles`",
+		"one look at each byte", "0"},
+	{"a profile", "packed `profile.MaxPacked`, unpacked `profile.maxUnpacked`", "parts `profile.mostParts`",
+		"functions in its stacks `profile.mostSteps`", "by the parts"},
+	{"profiles of one graph or report", "unpacked `bench.mostProfileBytes`", "files `bench.mostProfiles`",
+		"functions in their stacks `bench.mostProfileSteps`", "by the parts"},
+	{"a flame graph", "names `profile.mostNames`",
+		"call sites `profile.mostNodes`; of a report `bench.mostGraphs` graphs, `bench.mostBoxes` boxes",
+		"n log n of the sites", "by the sites"},
+	{"folders of a fleet", "facts `results/fleet.maxKnown`", "folders `results/fleet.MaxFolders`, runs of each " +
+		"`results/fleet.MaxRuns`, different cells `results/fleet.MaxCells`, cells with figures " +
+		"`results/fleet.MaxFigures`", "n log n of the cells", "as a journal"},
+	{"two folders that are compared", "as a journal", "pairs of cells `results/compare.mostPairs`",
+		"cells looked at one by one `results/compare.mostHeld`, runs beside others `results/compare.mostBeside`",
+		"as a journal"},
+	{"what a report draws", "as a journal", "pairs of cells `results/report.mostCompared`, cells of a plot " +
+		"`results/report.mostDrawn` and of a table of the page `results/report.mostShown`",
+		"orders of cells `results/report.mostHeld`", "as a journal"},
+	{"an experiment file", "`bench/matrix.MaxFile`, lines `bench/matrix.MaxLines`",
+		"keys `bench/matrix.MaxKeys`, keys, values and signs `bench/matrix.MaxTokens`",
+		"cells `bench/matrix.MaxCells`, combinations `bench/matrix.MaxCombinations`, runs `bench/matrix.MaxRuns`",
+		"`bench/matrix.MaxDepth`"},
+	{"an agent's answer", "`bench/wire.MaxLine`, a text `bench/wire.mostText`",
+		"elements of lists `bench/wire.mostRead`, metrics `bench/wire.mostMetrics`, warnings `bench/wire.mostWarnings`",
+		"one look at each byte", jsonDepth},
 	{"a profile that an agent sends", "`bench/wire.MaxProfile`", "as a profile", "as a profile", "by the parts"},
-	{"a journal of a host's settings", "`machine/lease.maxJournal`", "by the bytes", "one look at each byte", jsonDepth},
-	{"a record of a host", "`internal/tape.MaxBytes`, a question `internal/tape.maxAsked`", "answers `internal/tape.maxAnswers`", "one look at each byte", jsonDepth},
+	{"a journal of a host's settings", "`machine/lease.maxJournal`", "by the bytes", "one look at each byte",
+		jsonDepth},
+	{"a record of a host", "`internal/tape.MaxBytes`, a question `internal/tape.maxAsked`",
+		"answers `internal/tape.maxAnswers`", "one look at each byte", jsonDepth},
 	{"a power log", "a line `power.maxLogLine`", "samples `power.mostSamples`", "one look at each byte", "0"},
-	{"a Redfish service", "an answer `power.mostBody`", "chassis `power.mostChassis`", "one look at each byte", jsonDepth},
-	{"a command that reads power", "a line `power.mostLine`, what it says of errors `power.mostSaid`", "samples `power.mostSamples`", "one look at each byte", "0"},
-	{"files of the kernel's selftests", "`cmd/internal/netconfig.maxFile`", "by the bytes", "one look at each byte", "0"},
-	{"the kernel's symbols", "a line `machine/kallsyms.maxLine`, names `machine/kallsyms.maxNames`", "`machine/kallsyms.maxSymbols`", "n log n of the symbols", "0"},
-	{"a program's symbols (ELF)", "names `profile/elfsym.maxNames`, a table `profile/elfsym.maxTable`", "symbols `profile/elfsym.maxSymbols`, segments `profile/elfsym.maxSegments`", "n log n of the symbols", "0"},
+	{"a Redfish service", "an answer `power.mostBody`", "chassis `power.mostChassis`", "one look at each byte",
+		jsonDepth},
+	{"a command that reads power", "a line `power.mostLine`, what it says of errors `power.mostSaid`",
+		"samples `power.mostSamples`", "one look at each byte", "0"},
+	{"files of the kernel's selftests", "`cmd/internal/netconfig.maxFile`", "by the bytes", "one look at each byte",
+		"0"},
+	{"the kernel's symbols", "a line `machine/kallsyms.maxLine`, names `machine/kallsyms.maxNames`",
+		"`machine/kallsyms.maxSymbols`", "n log n of the symbols", "0"},
+	{"a program's symbols (ELF)", "names `profile/elfsym.maxNames`, a table `profile/elfsym.maxTable`",
+		"symbols `profile/elfsym.maxSymbols`, segments `profile/elfsym.maxSegments`", "n log n of the symbols", "0"},
 }
 
 // docs/limits.md is made of the list, and of the constants' values:
@@ -68,7 +97,8 @@ func TestLimits(t *testing.T) {
 			}
 		}
 		fmt.Fprintf(&b, "\n**%s**\n\n", strings.ToUpper(r.reads[:1])+r.reads[1:])
-		for _, x := range []struct{ kind, text string }{{"bytes", r.bytes}, {"items", r.items}, {"steps", r.steps}, {"depth", r.depth}} {
+		for _, x := range []struct{ kind, text string }{{"bytes", r.bytes}, {"items", r.items}, {"steps", r.steps},
+			{"depth", r.depth}} {
 			b.WriteString(wrapped("- "+x.kind+": "+valued(t, x.text, x.kind == "bytes"), 98))
 		}
 	}
@@ -113,7 +143,8 @@ func valued(t *testing.T, text string, bytes bool) string {
 			t.Errorf("there is no constant %s", s)
 		}
 		name := s[strings.LastIndex(s, "/")+1:]
-		if _, c, _ := strings.Cut(name, "."); bytes && !strings.Contains(c, "Lines") && !strings.Contains(c, "PerByte") && v >= 1<<10 {
+		if _, c, _ := strings.Cut(name, "."); bytes && !strings.Contains(c, "Lines") &&
+			!strings.Contains(c, "PerByte") && v >= 1<<10 {
 			return inBytes(v)
 		}
 		return grouped(v)

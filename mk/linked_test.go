@@ -21,7 +21,8 @@ func runLinked(t *testing.T, dir, programs string, args ...string) (status int, 
 	script, err := filepath.Abs("linked.sh")
 	must(t, err)
 	cmd, tmp := exec.Command(script, args...), t.TempDir()
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "TMPDIR="+tmp, "ZCBENCH_TEST_PROGRAMS="+programs)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOFLAGS=", "GOWORK=off", "TMPDIR="+tmp, "ZCBENCH_TEST_PROGRAMS="+
+		programs)
 	var said bytes.Buffer
 	cmd.Stderr = &said
 	out, err := cmd.Output()
@@ -49,12 +50,13 @@ func runLinked(t *testing.T, dir, programs string, args ...string) (status int, 
 func TestLinked(t *testing.T) {
 	dir, programs := filepath.Join(t.TempDir(), "m"), t.TempDir() // go takes none that is a folder for temporary files
 	for name, text := range map[string]string{
-		"go.mod":         "module m\ngo 1.24\n",
-		"good/x_test.go": "package x\nimport \"testing\"\nfunc TestGood(t *testing.T) { t.Log(\"fine\") }\nfunc TestBad(t *testing.T) { t.Fatal() }\n",
-		"bad/x_test.go":  "package x\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Fatal() }\n",
-		"end/x_test.go":  "package x\nimport (\"os\"; \"testing\")\nfunc TestGood(t *testing.T) { os.Exit(0) }\n",
-		"not/x_test.go":  "package x\nfunc TestGood(\n",
-		"trouble":        "#!/bin/sh\n\"$@\"\nexit 125\n", // as lab exec when the kernel complains
+		"go.mod": "module m\ngo 1.24\n",
+		"good/x_test.go": "package x\nimport \"testing\"\nfunc TestGood(t *testing.T) { t.Log(\"fine\") }\nfunc " +
+			"TestBad(t *testing.T) { t.Fatal() }\n",
+		"bad/x_test.go": "package x\nimport \"testing\"\nfunc TestBad(t *testing.T) { t.Fatal() }\n",
+		"end/x_test.go": "package x\nimport (\"os\"; \"testing\")\nfunc TestGood(t *testing.T) { os.Exit(0) }\n",
+		"not/x_test.go": "package x\nfunc TestGood(\n",
+		"trouble":       "#!/bin/sh\n\"$@\"\nexit 125\n", // as lab exec when the kernel complains
 	} {
 		name = filepath.Join(dir, name)
 		must(t, os.MkdirAll(filepath.Dir(name), 0o755))
@@ -81,7 +83,8 @@ func TestLinked(t *testing.T) {
 	}
 	full := t.TempDir()
 	must(t, os.Mkdir(filepath.Join(full, "bad.test.lock"), 0o755)) // where a program's lock file is to be
-	if status, ends := runLinked(t, dir, full, "env", "run=^TestNone$", "--", "./bad", "./good"); status != 1 || strings.Join(ends, "|") != "fail m/bad|pass m/good" {
+	if status, ends := runLinked(t, dir, full, "env", "run=^TestNone$", "--", "./bad", "./good"); status != 1 ||
+		strings.Join(ends, "|") != "fail m/bad|pass m/good" {
 		t.Errorf("where a program cannot be put: status %d, %v", status, ends)
 	}
 	if status, ends := runLinked(t, dir, "", "env", "run=^TestBad$", "--", "./good"); status != 1 || len(ends) != 1 {
@@ -94,7 +97,8 @@ func TestLinkedOnce(t *testing.T) {
 	dir, programs := filepath.Join(t.TempDir(), "m"), t.TempDir()
 	must(t, os.MkdirAll(filepath.Join(dir, "a/b"), 0o755))
 	must(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module m\ngo 1.24\n"), 0o644))
-	must(t, os.WriteFile(filepath.Join(dir, "a/b/x_test.go"), []byte("package x\nimport \"testing\"\nfunc TestGood(t *testing.T) {}\n"), 0o644))
+	must(t, os.WriteFile(filepath.Join(dir, "a/b/x_test.go"),
+		[]byte("package x\nimport \"testing\"\nfunc TestGood(t *testing.T) {}\n"), 0o644))
 	var before os.FileInfo
 	for range 2 {
 		if status, ends := runLinked(t, dir, programs, "env", "--", "./a/b"); status != 0 || len(ends) != 1 {

@@ -74,7 +74,8 @@ func TestKilledAptLeavesNothing(t *testing.T) {
 		write(t, 0o755, fakeApt, out, "bin", "apt-get")
 		cmd := exec.Command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", killed)
 		cmd.Dir = ".."
-		cmd.Env = append(os.Environ(), "OUT="+out, "SIGNAL="+signal, "TMPDIR="+out, "PATH="+out+"/bin:"+os.Getenv("PATH"))
+		cmd.Env = append(os.Environ(), "OUT="+out, "SIGNAL="+signal, "TMPDIR="+out, "PATH="+out+"/bin:"+
+			os.Getenv("PATH"))
 		left, err := cmd.CombinedOutput()
 		if strings.Contains(string(left), "no-mounts") {
 			t.Skip("no mounts here")
@@ -115,25 +116,31 @@ func TestTrusted(t *testing.T) {
 		{"one's own", func(string) error { return nil }, ""},
 		{"not there yet", func(dir string) error { return os.RemoveAll(dir + "/home/cache") }, ""},
 		{"below a tmp", func(dir string) error { return os.Chmod(dir, 0o777|os.ModeSticky) }, ""},
-		{"an open folder above", func(dir string) error { return os.Chmod(dir+"/home", 0o777) }, "home is writable by everybody: nothing there is run; chmod o-w '"},
+		{"an open folder above", func(dir string) error { return os.Chmod(dir+"/home", 0o777) },
+			"home is writable by everybody: nothing there is run; chmod o-w '"},
 		{"a group's folder", func(dir string) error {
 			return firstOf(os.Chown(dir+"/home", 0, stranger), os.Chmod(dir+"/home", 0o775))
 		}, "home is writable by its group: nothing there is run; chmod g-w '"},
-		{"a stranger's home", func(dir string) error { return os.Chown(dir+"/home", stranger, 0) }, "home belongs to user 4711"},
+		{"a stranger's home", func(dir string) error { return os.Chown(dir+"/home", stranger, 0) },
+			"home belongs to user 4711"},
 		{"a stranger's home, empty", func(dir string) error {
 			return firstOf(os.RemoveAll(dir+"/home/cache"), os.Chown(dir+"/home", stranger, 0))
 		}, "home belongs to user 4711"},
 		{"a stranger's link", func(dir string) error {
-			return firstOf(os.Rename(dir+"/home", dir+"/real"), os.Symlink("real", dir+"/home"), os.Lchown(dir+"/home", stranger, 0))
+			return firstOf(os.Rename(dir+"/home", dir+"/real"), os.Symlink("real", dir+"/home"),
+				os.Lchown(dir+"/home", stranger, 0))
 		}, "home belongs to user 4711"},
 		{"a link of one's own", func(dir string) error {
 			return firstOf(os.Rename(dir+"/home", dir+"/real"), os.Symlink(dir+"/real", dir+"/home"))
 		}, ""},
 		{"a link to what is open", func(dir string) error {
-			return firstOf(os.Rename(dir+"/home", dir+"/real"), os.Symlink("real", dir+"/home"), os.Chmod(dir+"/real", 0o777))
+			return firstOf(os.Rename(dir+"/home", dir+"/real"), os.Symlink("real", dir+"/home"),
+				os.Chmod(dir+"/real", 0o777))
 		}, "real is writable by everybody"},
-		{"a stranger's program", func(dir string) error { return os.Chown(dir+"/home/cache/tools/x", stranger, 0) }, "tools/x belongs to another"},
-		{"an open program", func(dir string) error { return os.Chmod(dir+"/home/cache/tools/x", 0o777) }, "tools/x belongs to another"},
+		{"a stranger's program", func(dir string) error { return os.Chown(dir+"/home/cache/tools/x", stranger, 0) },
+			"tools/x belongs to another"},
+		{"an open program", func(dir string) error { return os.Chmod(dir+"/home/cache/tools/x", 0o777) },
+			"tools/x belongs to another"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -11,7 +11,8 @@ import (
 )
 
 // concurrent is what starts goroutines, or says that there are some.
-var concurrent = regexp.MustCompile(`(?m)^\s*go [\w.\[\]]+\(|\.Go\(|AfterFunc\(|\.(Run)?Parallel\(|\.Gather\(|sync\.(RW)?Mutex|\batomic\.|\bReadFigures`)
+var concurrent = regexp.MustCompile(`(?m)^\s*go [\w.\[\]]+\(|\.Go\(|AfterFunc\(|\.(Run)?Parallel\(|\.Gather\(|` +
+	`sync\.(RW)?Mutex|\batomic\.|\bReadFigures`)
 
 // What has no race detector in make test, because it has no goroutines, has none.
 func TestSequentialPackagesAre(t *testing.T) {
@@ -29,7 +30,8 @@ func TestSequentialPackagesAre(t *testing.T) {
 			}
 		}
 	}
-	for said, want := range map[string]bool{"\tgo f(x)\n": true, "\tgo f[int](x)\n": true, "\tgo func() {\n": true, "\twg.Go(f)\n": true, "// go on\n": false, "\tx.Gone()\n": false} {
+	for said, want := range map[string]bool{"\tgo f(x)\n": true, "\tgo f[int](x)\n": true, "\tgo func() {\n": true,
+		"\twg.Go(f)\n": true, "// go on\n": false, "\tx.Gone()\n": false} {
 		if concurrent.MatchString(said) != want {
 			t.Errorf("%q starts a goroutine: want %v", said, want)
 		}

@@ -22,7 +22,8 @@ func spdx(path string) string {
 	switch {
 	case strings.HasPrefix(path, "lab/softnic/"):
 		id = "SPDX-License-Identifier: GPL-2.0-only"
-	case (strings.HasPrefix(path, "bpf/") || strings.HasPrefix(path, "packet/xdp/")) && (strings.HasSuffix(path, ".c") || strings.HasSuffix(path, ".h")):
+	case (strings.HasPrefix(path, "bpf/") || strings.HasPrefix(path, "packet/xdp/")) &&
+		(strings.HasSuffix(path, ".c") || strings.HasSuffix(path, ".h")):
 		id = "SPDX-License-Identifier: MIT OR GPL-2.0-only"
 	}
 	switch filepath.Ext(path) {
@@ -74,7 +75,8 @@ func TestSPDX(t *testing.T) {
 func TestSPDXLine(t *testing.T) {
 	for _, x := range []struct{ path, text, want string }{
 		{"a/b.go", "// Package b\npackage b\n", "// SPDX-License-Identifier: MIT\n\n// Package b\npackage b\n"},
-		{"a/b.go", "//go:build linux\n\npackage b\n", "// SPDX-License-Identifier: MIT\n\n//go:build linux\n\npackage b\n"},
+		{"a/b.go", "//go:build linux\n\npackage b\n",
+			"// SPDX-License-Identifier: MIT\n\n//go:build linux\n\npackage b\n"},
 		{"a/b.sh", "#!/bin/sh\n# b.sh\n", "#!/bin/sh\n# SPDX-License-Identifier: MIT\n# b.sh\n"},
 		{"bpf/b.h", "/* b */\n", "/* SPDX-License-Identifier: MIT OR GPL-2.0-only */\n/* b */\n"},
 		{"packet/xdp/b.bpf.c", "int b;\n", "// SPDX-License-Identifier: MIT OR GPL-2.0-only\nint b;\n"},

@@ -22,10 +22,15 @@ func TestVuln(t *testing.T) {
 	}{
 		{"none", "echo No vulnerabilities found.", 0, "no known vulnerability", "NOT CHECKED"},
 		{"some", "echo 'Vulnerability #1: GO-2026-0001'; exit 3", 3, "GO-2026-0001", "no known vulnerability"},
-		{"some with a tag", `case "$*" in *giouring*) echo GO-2026-0002; exit 3;; esac`, 3, "GO-2026-0002", "no known vulnerability"},
-		{"no such host", `echo 'govulncheck: fetching vulnerabilities: Get "https://db.example/index/modules.json.gz": dial tcp: no such host' >&2; exit 1`, 2, "NOT CHECKED", "no known vulnerability"},
-		{"refused", `echo 'govulncheck: fetching vulnerabilities: HTTP GET /index/db.json returned unexpected status: 403 Forbidden' >&2; exit 1`, 2, "GOVULNDB", "no known vulnerability"},
-		{"unreachable later", `case "$*" in *giouring*) echo 'fetching vulnerabilities: connection refused' >&2; exit 1;; esac`, 2, "NOT CHECKED", "no known vulnerability"},
+		{"some with a tag", `case "$*" in *giouring*) echo GO-2026-0002; exit 3;; esac`, 3, "GO-2026-0002",
+			"no known vulnerability"},
+		{"no such host", `echo 'govulncheck: fetching vulnerabilities: Get ` +
+			`"https://db.example/index/modules.json.gz": dial tcp: no such host' >&2; exit 1`, 2, "NOT CHECKED",
+			"no known vulnerability"},
+		{"refused", `echo 'govulncheck: fetching vulnerabilities: HTTP GET /index/db.json returned unexpected ` +
+			`status: 403 Forbidden' >&2; exit 1`, 2, "GOVULNDB", "no known vulnerability"},
+		{"unreachable later", `case "$*" in *giouring*) echo 'fetching vulnerabilities: connection refused' >&2; ` +
+			`exit 1;; esac`, 2, "NOT CHECKED", "no known vulnerability"},
 		{"another failure", "echo 'loading packages: syntax error' >&2; exit 1", 1, "syntax error", "NOT CHECKED"},
 		{"killed", "kill -9 $$", 1, "FAILED", "no known vulnerability"},
 	} {

@@ -46,7 +46,8 @@ func (h hostState) noRAPL() string {
 	case h.virtual():
 		return "measure on the host: this is a virtual machine, which has none"
 	case h.loaded("intel_rapl_msr"):
-		return "dmesg | grep -i rapl says why: intel_rapl_msr is loaded, and found no counter; ipmi or redfish may read the machine"
+		return "dmesg | grep -i rapl says why: intel_rapl_msr is loaded, and found no counter; ipmi or redfish " +
+			"may read the machine"
 	}
 	return "modprobe intel_rapl_msr (x86; CONFIG_POWERCAP, CONFIG_INTEL_RAPL)"
 }
@@ -55,9 +56,11 @@ func (h hostState) noRAPL() string {
 func (h hostState) noBMC() string {
 	switch {
 	case h.loaded("ipmi_si", "ipmi_devintf"):
-		return "dmesg | grep -i ipmi says why: ipmi_si and ipmi_devintf are loaded, and found no BMC; redfish reads one over the network"
+		return "dmesg | grep -i ipmi says why: ipmi_si and ipmi_devintf are loaded, and found no BMC; redfish " +
+			"reads one over the network"
 	case h.virtual():
-		return "measure on the host: this is a virtual machine, which rarely has a BMC; else modprobe ipmi_si ipmi_devintf"
+		return "measure on the host: this is a virtual machine, which rarely has a BMC; else modprobe ipmi_si " +
+			"ipmi_devintf"
 	}
 	return "modprobe ipmi_si ipmi_devintf"
 }

@@ -20,7 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var commandKind = sourceKind{inBand: true, summary: "any command that prints watts", example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
+var commandKind = sourceKind{inBand: true, summary: "any command that prints watts",
+	example: "command='ipmitool dcmi power reading | sed -n s/.*Inst.*:.//p'",
 	options: []string{"scope"},
 	reaches: func(s Spec) []Reach { return []Reach{{Does: Runs, What: "/bin/sh -c " + quote(s.Target)}} },
 	check: func(s Spec) error {
@@ -112,7 +113,8 @@ func openCommand(s Spec) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: Info{Name: s.String(), Scope: scope, MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
+	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: Info{Name: s.String(), Scope: scope,
+		MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
 		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
 	if err := c.try(); err != nil {
 		return nil, err

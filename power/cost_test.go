@@ -122,7 +122,8 @@ func startAll(t testing.TB) *Sampler {
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
 	t.Setenv("ZCBENCH_SNMP_COMMUNITY", "s3cretcomm")
-	specs := []string{"rapl?root=" + cap, "hwmon?root=" + dir, "ptdaemon=" + daemon.addr, "scpi=" + meter.addr, "redfish=" + bmc.URL + "?ca=" + bmc.ca,
+	specs := []string{"rapl?root=" + cap, "hwmon?root=" + dir, "ptdaemon=" + daemon.addr, "scpi=" + meter.addr,
+		"redfish=" + bmc.URL + "?ca=" + bmc.ca,
 		"command=while :; do echo 100; sleep 1; done", "snmp=apc@" + startSNMPD(t).addr + "?outlet=3"}
 	gpus := filepath.Join(dir, "zcnvml")
 	write(t, gpus, "#!/bin/sh\n[ \"$1\" = --list ] && echo GPU && exit\n"+meterCommand(t, "ticks")+"\n")

@@ -13,7 +13,8 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
-var csvKind = sourceKind{summary: "a log of time and watts that another program writes", example: "csv=meter.csv?offset=-1.5s&scope=wall",
+var csvKind = sourceKind{summary: "a log of time and watts that another program writes",
+	example: "csv=meter.csv?offset=-1.5s&scope=wall",
 	options: []string{"offset", "date", "zone", "time", "watts", "scope"},
 	reaches: func(s Spec) []Reach { return []Reach{{Does: Opens, What: s.Target}} },
 	check:   func(s Spec) error { _, err := parseCSVSpec(s); return err },

@@ -71,12 +71,14 @@ func TestScatterOfAutocorrelatedReadings(t *testing.T) {
 				}
 			}
 			share := func(n int) float64 { return float64(n) / float64(rounds) }
-			t.Logf("%.3f within 2 u; %.3f as if independent; worth %.1f of %d readings", share(within), share(naive), sum/float64(rounds), c.n)
+			t.Logf("%.3f within 2 u; %.3f as if independent; worth %.1f of %d readings", share(within), share(naive),
+				sum/float64(rounds), c.n)
 			if share(within) < c.covered {
 				t.Errorf("the truth is within 2 u in %.3f of the windows, want %.2f", share(within), c.covered)
 			}
 			if c.rho == 0 && c.hold == 1 && (share(within) > .99 || sum/float64(rounds) < .7*float64(c.n)) {
-				t.Errorf("independent readings: within 2 u in %.3f, worth %.1f of %d", share(within), sum/float64(rounds), c.n)
+				t.Errorf("independent readings: within 2 u in %.3f, worth %.1f of %d", share(within),
+					sum/float64(rounds), c.n)
 			}
 			if (c.rho > 0 || c.hold > 1) && share(naive) > .8 {
 				t.Error("this case tells nothing: readings that are taken for independent do as well")
@@ -118,7 +120,8 @@ func TestScatterOfFewAndEqual(t *testing.T) {
 func TestAutocorrelationReachesTheFigure(t *testing.T) {
 	at := Times{Load: Window{0, 100 * second}, GuardNs: 10 * second}
 	of := func(rho float64) (u, effective float64) {
-		x := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+		x := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0,
+			Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
 		for i, w := range autoregressive(rand.New(rand.NewPCG(1, 2)), 101, rho) {
 			x.Samples = append(x.Samples, Sample{AtNs: int64(i) * second, V: []int64{int64((200 + w) * 1e6)}})
 		}

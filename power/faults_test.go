@@ -145,7 +145,8 @@ done
 		{"it dies", become("die"), back, "GPU is lost"},
 	})
 	write(t, helper, "#!/bin/sh\necho 'dlopen libnvidia-ml.so.1: cannot open shared object file' >&2\nexit 1\n")
-	if _, err := open(t, "nvml?helper="+helper); err == nil || !strings.Contains(err.Error(), "libnvidia-ml") || !strings.Contains(fixOf(err), "driver") {
+	if _, err := open(t, "nvml?helper="+helper); err == nil || !strings.Contains(err.Error(), "libnvidia-ml") ||
+		!strings.Contains(fixOf(err), "driver") {
 		t.Errorf("without a driver: %v", err)
 	}
 }

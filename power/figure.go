@@ -242,7 +242,8 @@ func (f *Figure) gates(at Times) {
 func (t Trace) doubts(load Mean, at Times) string {
 	var out []string
 	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
-		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a, time.Duration(at.GuardNs)))
+		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a,
+			time.Duration(at.GuardNs)))
 	}
 	out = append(out, t.Info.Doubts...)
 	switch u := t.declared(at.Load); {
@@ -255,7 +256,9 @@ func (t Trace) doubts(load Mean, at Times) string {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
 	}
 	if load.Effective < fewEffective && load.U > 0 {
-		out = append(out, fmt.Sprintf("its %d readings are worth only %.1f independent ones: the true scatter may be larger", load.N, load.Effective))
+		out = append(
+			out, fmt.Sprintf("its %d readings are worth only %.1f independent ones: the true scatter may be larger",
+				load.N, load.Effective))
 	}
 	if load.Min >= 0 && load.Watts > 0 && load.Max > 5*load.Watts {
 		out = append(out, fmt.Sprintf("a reading jumped to %.1f W", load.Max))
@@ -267,7 +270,8 @@ func (t Trace) doubts(load Mean, at Times) string {
 func (f *Figure) slug() string { return "power_" + snake(f.Source) }
 
 func (f *Figure) add(name, unit string, v float64, quality string) {
-	f.Metrics = append(f.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: unit, Value: v, Source: f.Source, Quality: quality})
+	f.Metrics = append(f.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: unit, Value: v, Source: f.Source,
+		Quality: quality})
 }
 
 func (f *Figure) metrics(t Trace, load Mean, at Times) {
@@ -377,7 +381,8 @@ func (f *Figure) perByte(h *results.Host) {
 	}
 	perGB := *h.DurationS / (float64(*h.Bytes) / 1e9)
 	add := func(name string, w float64, quality string) {
-		h.Metrics = append(h.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB, Source: f.Source, Quality: quality})
+		h.Metrics = append(h.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB,
+			Source: f.Source, Quality: quality})
 	}
 	add("joule_per_gb", *f.GrossW, f.Quality)
 	if f.GrossU != nil {

@@ -32,8 +32,10 @@ func nvmlHelper(s Spec) (string, error) {
 	}
 	p, err := FindNVMLHelper()
 	if p == "" && err == nil {
-		err = &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in ../lib/zcbench from there nor in PATH",
-			"make build, and keep bin/" + NVMLHelper + " next to the zcbench that you start: it is copied to ssh hosts too"}
+		err = &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in " +
+			"../lib/zcbench from there nor in PATH",
+			"make build, and keep bin/" + NVMLHelper +
+				" next to the zcbench that you start: it is copied to ssh hosts too"}
 	}
 	return p, err
 }

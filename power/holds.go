@@ -7,7 +7,8 @@ import "time"
 // rates are how often each kind of source is read at the most, its [Info.MinInterval], as is known
 // before it is opened. A log has none: it is not read.
 var rates = map[string]time.Duration{
-	"rapl": 10 * time.Millisecond, "hwmon": 100 * time.Millisecond, "nvml": 100 * time.Millisecond, "scpi": 100 * time.Millisecond,
+	"rapl": 10 * time.Millisecond, "hwmon": 100 * time.Millisecond, "nvml": 100 * time.Millisecond,
+	"scpi": 100 * time.Millisecond,
 	"ipmi": time.Second, "redfish": time.Second, "snmp": time.Second, "ptdaemon": time.Second, "command": time.Second,
 }
 

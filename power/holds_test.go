@@ -79,7 +79,8 @@ func holds(t *testing.T, name string, window, guard, phase time.Duration, h Hold
 	if name == "rapl" {
 		kind = Energy
 	}
-	tr := Trace{Info: Info{Name: name, Channels: []Channel{{Name: "x", Kind: kind}}}, Interval: h.Every, before: int64(guard), after: int64(guard)}
+	tr := Trace{Info: Info{Name: name, Channels: []Channel{{Name: "x", Kind: kind}}}, Interval: h.Every,
+		before: int64(guard), after: int64(guard)}
 	const from = int64(time.Minute)
 	for at := int64(phase); at < from+int64(window)+int64(time.Minute); at += int64(h.Every) {
 		v := int64(100e6)
@@ -90,6 +91,7 @@ func holds(t *testing.T, name string, window, guard, phase time.Duration, h Hold
 	}
 	m, err := tr.Sum(from, from+int64(window))
 	if err == nil && m.N > h.Most || err != nil && h.Enough() || err == nil && h.Most < LeastReadings {
-		t.Errorf("%s, %v, guard %v, phase %v: %d readings, %v; foretold were %+v", name, window, guard, phase, m.N, err, h)
+		t.Errorf("%s, %v, guard %v, phase %v: %d readings, %v; foretold were %+v", name, window, guard, phase, m.N, err,
+			h)
 	}
 }

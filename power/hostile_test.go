@@ -105,7 +105,8 @@ func TestHostileRedfish(t *testing.T) {
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
 	members := func(n int) string {
-		return `{"Members": [` + strings.TrimSuffix(strings.Repeat(`{"@odata.id": "/redfish/v1/Chassis/x"},`, n), ",") + "]}"
+		return `{"Members": [` + strings.TrimSuffix(strings.Repeat(`{"@odata.id": "/redfish/v1/Chassis/x"},`, n),
+			",") + "]}"
 	}
 	frugal(t, func(t *testing.T) {
 		for name, handle := range map[string]http.HandlerFunc{
@@ -149,7 +150,8 @@ func TestHostileRedfish(t *testing.T) {
 				}
 			},
 			"itself": func(w http.ResponseWriter, r *http.Request) {
-				io.WriteString(w, `{"Members": [{"@odata.id": "/redfish/v1/Chassis"}], "Power": {"@odata.id": "/redfish/v1/Chassis"}}`)
+				io.WriteString(w, `{"Members": [{"@odata.id": "/redfish/v1/Chassis"}], "Power": {"@odata.id": `+
+					`"/redfish/v1/Chassis"}}`)
 			},
 			"deep": func(w http.ResponseWriter, _ *http.Request) {
 				io.WriteString(w, strings.Repeat(`{"Members":[`, 50_000))
@@ -158,7 +160,8 @@ func TestHostileRedfish(t *testing.T) {
 				io.WriteString(w, "{\"Members\": [{\"@odata.id\": \"/\xff\x00\x1b]0;x\x07\"}]}")
 			},
 			"numbers": func(w http.ResponseWriter, r *http.Request) {
-				io.WriteString(w, `{"Members": [{"@odata.id": "/c"}], "Power": {"@odata.id": "/p"}, "PowerControl": [{"PowerConsumedWatts": 1e309}]}`)
+				io.WriteString(w, `{"Members": [{"@odata.id": "/c"}], "Power": {"@odata.id": "/p"}, `+
+					`"PowerControl": [{"PowerConsumedWatts": 1e309}]}`)
 			},
 			"no HTTP": func(w http.ResponseWriter, _ *http.Request) {
 				c, rw, err := w.(http.Hijacker).Hijack()
@@ -177,7 +180,8 @@ func TestHostileRedfish(t *testing.T) {
 				defer bmc.Close()
 				defer bmc.CloseClientConnections()
 				err := bounded(t, "redfish="+bmc.URL+"?insecure=true")
-				if err == nil || strings.Contains(err.Error(), "s3cret") || strings.ContainsAny(err.Error(), "\x00\x07\x1b") {
+				if err == nil || strings.Contains(err.Error(), "s3cret") || strings.ContainsAny(err.Error(),
+					"\x00\x07\x1b") {
 					t.Errorf("%.300v", err)
 				}
 			})
@@ -191,7 +195,8 @@ func TestHostileNames(t *testing.T) {
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
 	name := "\x1b]0;x\x07" + strings.Repeat("é", 100_000)
 	bmc := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"Members": [{"@odata.id": "/c"}], "EnvironmentMetrics": {"@odata.id": "/e"}, "PowerWatts": {"Reading": 7, "DataSourceUri": "\u001b%s"}}`, strings.Repeat("é", 100_000))
+		fmt.Fprintf(w, `{"Members": [{"@odata.id": "/c"}], "EnvironmentMetrics": {"@odata.id": "/e"}, `+
+			`"PowerWatts": {"Reading": 7, "DataSourceUri": "\u001b%s"}}`, strings.Repeat("é", 100_000))
 	}))
 	defer bmc.Close()
 	meter := serveLines(t, "\n", func(line string) string {
@@ -202,7 +207,8 @@ func TestHostileNames(t *testing.T) {
 	})
 	for _, spec := range []string{"redfish=" + bmc.URL + "?insecure=true", "scpi=" + meter.addr} {
 		src := mustOpen(t, spec)
-		if d := src.Info().Device; len(d) > 3*mostName || !strings.Contains(d, "éé") || strings.ContainsAny(d, "\x07\x1b") || !utf8.ValidString(d) {
+		if d := src.Info().Device; len(d) > 3*mostName || !strings.Contains(d, "éé") ||
+			strings.ContainsAny(d, "\x07\x1b") || !utf8.ValidString(d) {
 			t.Errorf("%s: %d bytes: %.300q", spec, len(d), d)
 		}
 		if v, err := readOne(t, src); err != nil || v != 7e6 {
@@ -251,15 +257,18 @@ func TestHostileLines(t *testing.T) {
 			{"endless greeting", "ptdaemon", func(c net.Conn) { endless(c, "Hello, ") }},
 			{"slow greeting", "ptdaemon", trickle},
 			{"99999 samples", "ptdaemon", hello(say("Last 99999 samples\r\n"))},
-			{"endless samples", "ptdaemon", hello(func(c net.Conn) { io.WriteString(c, "Last 99999 samples\r\n"); endless(c, "Time,x\r\n") })},
-			{"an endless sample", "ptdaemon", hello(func(c net.Conn) { io.WriteString(c, "Last 1 samples\r\n"); endless(c, "Time,") })},
+			{"endless samples", "ptdaemon",
+				hello(func(c net.Conn) { io.WriteString(c, "Last 99999 samples\r\n"); endless(c, "Time,x\r\n") })},
+			{"an endless sample", "ptdaemon",
+				hello(func(c net.Conn) { io.WriteString(c, "Last 1 samples\r\n"); endless(c, "Time,") })},
 			{"negative samples", "ptdaemon", hello(say("Last -1 samples\r\n"))},
 			{"samples beyond counting", "ptdaemon", hello(say("Last 99999999999999999999 samples\r\n"))},
 			{"escapes", "ptdaemon", hello(say("\x1b[2J\x1b]0;x\x07\r\n"))},
 		} {
 			t.Run(x.kind+" "+x.name, func(t *testing.T) {
 				t.Parallel()
-				if err := bounded(t, x.kind+"="+listenRaw(t, x.handle)); err == nil || strings.ContainsAny(err.Error(), "\x00\x07\x1b") {
+				if err := bounded(t, x.kind+"="+listenRaw(t, x.handle)); err == nil ||
+					strings.ContainsAny(err.Error(), "\x00\x07\x1b") {
 					t.Errorf("%.300v", err)
 				}
 			})
@@ -323,7 +332,8 @@ func TestHostileSNMP(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				if err := bounded(t, "snmp=oid@"+serveUDP(t, answer)+"?oid=.1.3.6.1.4.1.1.1.1.1"); err == nil || strings.ContainsAny(err.Error(), "\x00\x07\x1b") {
+				if err := bounded(t, "snmp=oid@"+serveUDP(t, answer)+"?oid=.1.3.6.1.4.1.1.1.1.1"); err == nil ||
+					strings.ContainsAny(err.Error(), "\x00\x07\x1b") {
 					t.Errorf("%.300v", err)
 				}
 			})

@@ -19,7 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)", example: "hwmon=power_meter",
+var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)",
+	example: "hwmon=power_meter",
 	reaches: opens("root"),
 	options: []string{"root", "label", "sensor"},
 	check: func(s Spec) error {
@@ -69,7 +70,8 @@ func openHwmon(s Spec) (*hwmon, error) {
 		root = "/sys/class/hwmon"
 	}
 	dirs, _ := filepath.Glob(filepath.Join(root, "hwmon*"))
-	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond, Uncertainty: s.declared(0.05)}}
+	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond,
+		Uncertainty: s.declared(0.05)}}
 	var refused error
 	var others []string
 	for _, d := range dirs {
@@ -274,8 +276,11 @@ func (h *hwmon) named(names []string) (out []int, err error) {
 
 // several says why none of some sensors stands for the source.
 func (h *hwmon) several(sum []int) *Unavailable {
-	return &Unavailable{fmt.Sprintf("%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum), h.list(sum)),
-		fmt.Sprintf("name one: %s; several that are known to be apart are joined by a semicolon, in quotes: 'hwmon?sensor=A;B'",
+	return &Unavailable{fmt.Sprintf(
+		"%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum),
+		h.list(sum)),
+		fmt.Sprintf("name one: %s; several that are known to be apart are joined by a semicolon, in quotes: "+
+			"'hwmon?sensor=A;B'",
 			given("hwmon?sensor="+h.sensors[sum[0]].id()))}
 }
 

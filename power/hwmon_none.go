@@ -29,12 +29,16 @@ func noSensor(root, target string, others []string) *Unavailable {
 	_, err := os.Stat(filepath.Join(sys, "module", driver))
 	switch loaded := err == nil; {
 	case len(meters) == 0:
-		return &Unavailable{fmt.Sprintf("no power sensor in %s, and the firmware has no ACPI power meter (no device ACPI000D)", root),
+		return &Unavailable{fmt.Sprintf(
+			"no power sensor in %s, and the firmware has no ACPI power meter (no device ACPI000D)", root),
 			"use another source: zcbench power --source list shows what is here; a BMC has redfish or ipmi"}
 	case !loaded:
-		return &Unavailable{fmt.Sprintf("no power sensor in %s; the firmware has the ACPI power meter %s, whose driver is not loaded", root, filepath.Base(meters[0])),
+		return &Unavailable{fmt.Sprintf(
+			"no power sensor in %s; the firmware has the ACPI power meter %s, whose driver is not loaded", root,
+			filepath.Base(meters[0])),
 			"modprobe " + driver}
 	}
-	return &Unavailable{fmt.Sprintf("no power sensor in %s, though the firmware has the ACPI power meter %s and %s is loaded: it gives no reading", root, filepath.Base(meters[0]), driver),
+	return &Unavailable{fmt.Sprintf("no power sensor in %s, though the firmware has the ACPI power meter %s and "+
+		"%s is loaded: it gives no reading", root, filepath.Base(meters[0]), driver),
 		"dmesg | grep -i power_meter says why; ipmi or redfish may read what the firmware does not give"}
 }

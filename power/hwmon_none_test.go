@@ -21,8 +21,9 @@ func TestHwmonFilesOfTheDevice(t *testing.T) {
 	sys := t.TempDir()
 	device := filepath.Join(sys, "devices/LNXSYSTM:00/ACPI000D:00")
 	dir := filepath.Join(device, "hwmon/hwmon2")
-	for name, text := range map[string]string{"name": "power_meter", "power1_average": "319000000", "power1_average_interval": "1000",
-		"power1_is_battery": "0", "power1_model_number": "PM1", "power_state": "D0"} {
+	for name, text := range map[string]string{"name": "power_meter", "power1_average": "319000000",
+		"power1_average_interval": "1000",
+		"power1_is_battery":       "0", "power1_model_number": "PM1", "power_state": "D0"} {
 		write(t, filepath.Join(device, name), text+"\n")
 	}
 	write(t, filepath.Join(dir, "uevent"), "")
@@ -32,10 +33,12 @@ func TestHwmonFilesOfTheDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := src.Info(); v[0] != 319e6 || i.Scope != ScopeBoard || i.Averages != time.Second || summed(src) != "power_meter_power1" {
+	if i := src.Info(); v[0] != 319e6 || i.Scope != ScopeBoard || i.Averages != time.Second ||
+		summed(src) != "power_meter_power1" {
 		t.Errorf("%v, %+v", v, i)
 	}
-	if _, _, err := readHwmon(t, "hwmon=power_meter?sensor=ACPI000D:00/power1&root="+filepath.Join(sys, "class/hwmon")); err != nil {
+	if _, _, err := readHwmon(t, "hwmon=power_meter?sensor=ACPI000D:00/power1&root="+filepath.Join(sys,
+		"class/hwmon")); err != nil {
 		t.Error(err)
 	}
 	write(t, filepath.Join(device, "power1_average"), "0\n")
@@ -76,7 +79,8 @@ func TestNoSensorSaysWhy(t *testing.T) {
 	check := func(spec, why, fix, not string) {
 		t.Helper()
 		_, err := open(t, spec+"root="+root)
-		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(fixOf(err), fix) || strings.Contains(fixOf(err), not) {
+		if err == nil || !strings.Contains(err.Error(), why) || !strings.Contains(fixOf(err), fix) ||
+			strings.Contains(fixOf(err), not) {
 			t.Errorf("%v, fix %q; want %q, %q and not %q", err, fixOf(err), why, fix, not)
 		}
 	}
@@ -101,7 +105,9 @@ func TestSeveralACPIMeters(t *testing.T) {
 		write(t, dir+"/power1_oem_info", []string{"PSU A", "System"}[i]+"\n")
 	}
 	_, err := open(t, "hwmon?root="+root)
-	if err == nil || !strings.Contains(err.Error(), "hwmon1/power1 (power_meter, PSU A: 200 W), hwmon4/power1 (power_meter, System: 210 W)") || !strings.Contains(fixOf(err), "hwmon?sensor=hwmon1/power1") {
+	if err == nil || !strings.Contains(err.Error(),
+		"hwmon1/power1 (power_meter, PSU A: 200 W), hwmon4/power1 (power_meter, System: 210 W)") ||
+		!strings.Contains(fixOf(err), "hwmon?sensor=hwmon1/power1") {
 		t.Errorf("%v, fix %q", err, fixOf(err))
 	}
 	if src := mustOpen(t, "hwmon?sensor=hwmon4/power1&root="+root); summed(src) != "power_meter_power1_hwmon4" {
@@ -130,7 +136,8 @@ func TestHwmonRefused(t *testing.T) {
 	for fix, err := range map[string]error{
 		"measure on the host": errors.Join(&kernelfile.NotKernels{Path: "/sys/class/hwmon/hwmon0/power1_average"}),
 		"dmesg shows":         &os.PathError{Op: "open", Path: "power1_average", Err: unix.ENXIO},
-		privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH): &os.PathError{Op: "open", Path: "power1_average", Err: unix.EACCES},
+		privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH): &os.PathError{Op: "open", Path: "power1_average",
+			Err: unix.EACCES},
 	} {
 		if u := hwmonRefused(err); !strings.Contains(u.How, fix) || !strings.Contains(u.Why, "power1_average") {
 			t.Errorf("%v: %q, fix %q; want %q", err, u.Why, u.How, fix)

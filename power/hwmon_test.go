@@ -29,11 +29,13 @@ func TestHwmon(t *testing.T) {
 	write(t, root+"/hwmon2/temp1_input", "40000\n")
 	read := func(spec string) (Source, []int64, error) { return readHwmon(t, spec+"root="+root) }
 	src, v, err := read("hwmon?")
-	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != ScopeBoard || src.Info().Channels[0].Part || !src.Info().Channels[1].Part {
+	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != ScopeBoard ||
+		src.Info().Channels[0].Part || !src.Info().Channels[1].Part {
 		t.Errorf("%v %v %+v", err, v, src.Info())
 	}
 	src, v, err = read("hwmon=ina238?")
-	if err != nil || len(v) != 1 || v[0] != 2500000 || src.Info().Channels[0].Name != "ina238_nic_12v" || src.Info().Channels[0].Part {
+	if err != nil || len(v) != 1 || v[0] != 2500000 || src.Info().Channels[0].Name != "ina238_nic_12v" ||
+		src.Info().Channels[0].Part {
 		t.Errorf("%v %v", err, v)
 	}
 	if _, _, err = read("hwmon=nvme?"); err == nil || fixOf(err) == "" {
@@ -112,10 +114,12 @@ func TestHwmonLabels(t *testing.T) {
 			t.Errorf("%s: %v, fix %q", spec, err, fixOf(err))
 		}
 	}
-	if _, _, err := readHwmon(t, "hwmon?sensor=hwmon6/power1;hwmon7/power1&root="+root); err == nil || !strings.Contains(err.Error(), "in it") {
+	if _, _, err := readHwmon(t, "hwmon?sensor=hwmon6/power1;hwmon7/power1&root="+root); err == nil ||
+		!strings.Contains(err.Error(), "in it") {
 		t.Errorf("the machine and a part of it: %v", err)
 	}
-	for spec, say := range map[string]string{"hwmon?sensor=hwmon2/power1;hwmon2/power1": "twice", "hwmon?sensor=hwmon2/power9": "there are hwmon2/power1 (dps650ab, label \"pin\": 210 W)"} {
+	for spec, say := range map[string]string{"hwmon?sensor=hwmon2/power1;hwmon2/power1": "twice",
+		"hwmon?sensor=hwmon2/power9": "there are hwmon2/power1 (dps650ab, label \"pin\": 210 W)"} {
 		if _, _, err := readHwmon(t, spec+"&root="+root); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, want %q", spec, err, say)
 		}
@@ -139,7 +143,8 @@ func TestHwmonOneFails(t *testing.T) {
 		t.Errorf("a part fails: %v, %v", v, err)
 	}
 	write(t, root+"/hwmon1/power1_average", "x\n")
-	if err := src.Read(t.Context(), v); err == nil || !strings.Contains(err.Error(), "ina238_power1") || !strings.Contains(err.Error(), "power_meter_power1") {
+	if err := src.Read(t.Context(), v); err == nil || !strings.Contains(err.Error(), "ina238_power1") ||
+		!strings.Contains(err.Error(), "power_meter_power1") {
 		t.Errorf("all fail: %v", err)
 	}
 	write(t, root+"/hwmon0/power1_input", "2500000\n")

@@ -57,8 +57,9 @@ func openIPMI(s Spec) (*ipmi, error) {
 }
 
 func newIPMI(s Spec, dev bmc) (*ipmi, error) {
-	d := &ipmi{bmc: dev, info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second, Uncertainty: s.declared(0.05),
-		Channels: []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}}}
+	d := &ipmi{bmc: dev, info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second,
+		Uncertainty: s.declared(0.05),
+		Channels:    []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	r, err := d.reading(ctx)
@@ -87,7 +88,8 @@ type dcmiReading struct {
 // one that measures looks as if it did not; the reading decides.
 func (r dcmiReading) doubts() (out []string) {
 	if r.inactive {
-		out = append(out, "the BMC's answer says that it does not measure, and yet has a reading, as OpenBMC's does: compare it with another source")
+		out = append(out, "the BMC's answer says that it does not measure, and yet has a reading, as OpenBMC's "+
+			"does: compare it with another source")
 	}
 	if r.min > 0 && r.min <= r.max && (r.watts < r.min || r.watts > r.max) {
 		out = append(out, fmt.Sprintf("the BMC reads %d W and says that it was always between %d and %d W",
@@ -109,7 +111,8 @@ func (d *ipmi) reading(ctx context.Context) (dcmiReading, error) {
 // state; little-endian.
 func parseDCMI(b []byte) (dcmiReading, error) {
 	if len(b) > 0 && b[0] != 0 {
-		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s", b[0], completion(b[0])), completionFix(b[0])}
+		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s",
+			b[0], completion(b[0])), completionFix(b[0])}
 	}
 	if len(b) != 19 || b[1] != dcmiGroup {
 		return dcmiReading{}, fmt.Errorf("the BMC answers % x, which is not a DCMI power reading", b[:min(len(b), 24)])

@@ -15,7 +15,8 @@ import (
 // The sizes are those of a C compiler over include/uapi/linux/ipmi.h, 64-bit;
 // two of them are part of the ioctl numbers.
 func TestIPMISizes(t *testing.T) {
-	if a, b, c, d := unsafe.Sizeof(ipmiMsg{}), unsafe.Sizeof(ipmiReq{}), unsafe.Sizeof(ipmiRecv{}), unsafe.Sizeof(ipmiSystemAddr{}); a != 16 || b != 0x28 || c != 0x30 || d != 8 {
+	if a, b, c, d := unsafe.Sizeof(ipmiMsg{}), unsafe.Sizeof(ipmiReq{}), unsafe.Sizeof(ipmiRecv{}),
+		unsafe.Sizeof(ipmiSystemAddr{}); a != 16 || b != 0x28 || c != 0x30 || d != 8 {
 		t.Errorf("ipmi_msg %d, ipmi_req %d, ipmi_recv %d, ipmi_system_interface_addr %d", a, b, c, d)
 	}
 }
@@ -48,11 +49,13 @@ func TestDCMI(t *testing.T) {
 	if got := hex.EncodeToString(bmc.asked); got != "2c02dc010000" {
 		t.Errorf("asked %s", got)
 	}
-	if v, err := readLong(t, d); err != nil || v != 220e6 || d.Info().Averages != 5*time.Second || d.Info().Channels[0].Resolution != 1 {
+	if v, err := readLong(t, d); err != nil || v != 220e6 || d.Info().Averages != 5*time.Second ||
+		d.Info().Channels[0].Resolution != 1 {
 		t.Errorf("%v, %v, %+v", v, err, d.Info())
 	}
 	for frame, say := range map[string]string{
-		"c1": "(unknown command)", "00 dc dc 00": "not a DCMI", "": "in time", strings.Replace(dcmiFrame, "00 dc dc", "00 dd dc", 1): "not a DCMI",
+		"c1": "(unknown command)", "00 dc dc 00": "not a DCMI", "": "in time", strings.Replace(dcmiFrame, "00 dc dc",
+			"00 dd dc", 1): "not a DCMI",
 		strings.Replace(dcmiFrame, "dc dc 00", "dc ff ff", 1): "no reading",
 	} {
 		bmc.answer = frame
@@ -83,15 +86,22 @@ func TestDCMISaysOfItself(t *testing.T) {
 		averages time.Duration
 		doubt    string // in the doubts, or in the error where there are no watts
 	}{
-		"OpenBMC":                {"00 dc 3f 01 3f 01 3f 01 3f 01 40 2a 9f 65 01 00 00 00 02", 319, 0, "says that it does not measure"},
-		"OpenBMC, all zero":      {"00 dc 3f 01 3f 01 3f 01 3f 01 00 00 00 00 00 00 00 00 00", 319, 0, "says that it does not measure"},
-		"inactive, and 0":        {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0, "does not measure power"},
-		"inactive, and none":     {"00 dc ff ff 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0, "does not measure power"},
-		"active, and 0":          {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 40", 0, 0, "0 W"},
-		"statistics of 49 days":  {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 ff ff ff ff 40", 319, 0, ""},
-		"period of 5 s":          {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second, ""},
-		"beyond its own maximum": {"00 dc 3f 01 50 00 64 00 5a 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second, "always between 80 and 100 W"},
-		"a clock of 1970":        {"00 dc 3f 01 50 00 4f 01 d2 00 05 00 00 00 88 13 00 00 40", 319, 5 * time.Second, ""},
+		"OpenBMC": {"00 dc 3f 01 3f 01 3f 01 3f 01 40 2a 9f 65 01 00 00 00 02", 319, 0,
+			"says that it does not measure"},
+		"OpenBMC, all zero": {"00 dc 3f 01 3f 01 3f 01 3f 01 00 00 00 00 00 00 00 00 00", 319, 0,
+			"says that it does not measure"},
+		"inactive, and 0": {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0,
+			"does not measure power"},
+		"inactive, and none": {"00 dc ff ff 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00", 0, 0,
+			"does not measure power"},
+		"active, and 0":         {"00 dc 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 40", 0, 0, "0 W"},
+		"statistics of 49 days": {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 ff ff ff ff 40", 319, 0, ""},
+		"period of 5 s": {"00 dc 3f 01 50 00 4f 01 d2 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second,
+			""},
+		"beyond its own maximum": {"00 dc 3f 01 50 00 64 00 5a 00 40 2a 9f 65 88 13 00 00 40", 319, 5 * time.Second,
+			"always between 80 and 100 W"},
+		"a clock of 1970": {"00 dc 3f 01 50 00 4f 01 d2 00 05 00 00 00 88 13 00 00 40", 319, 5 * time.Second,
+			""},
 	} {
 		d, err := newIPMI(Spec{Name: "ipmi"}, &frames{answer: c.frame})
 		if c.watts == 0 {
@@ -105,7 +115,8 @@ func TestDCMISaysOfItself(t *testing.T) {
 			continue
 		}
 		v, err := readLong(t, d)
-		if i := d.Info(); err != nil || v != c.watts*1e6 || i.Averages != c.averages || !strings.Contains(strings.Join(i.Doubts, ";"), c.doubt) || c.doubt == "" && len(i.Doubts) > 0 {
+		if i := d.Info(); err != nil || v != c.watts*1e6 || i.Averages != c.averages ||
+			!strings.Contains(strings.Join(i.Doubts, ";"), c.doubt) || c.doubt == "" && len(i.Doubts) > 0 {
 			t.Errorf("%s: %v, %v, %+v", name, v, err, i)
 		}
 	}

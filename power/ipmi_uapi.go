@@ -72,7 +72,8 @@ func openIPMIDevice(path string) (*ipmiDevice, error) {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
 		return nil, &Unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), thisHost().noBMC()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err), privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)}
+		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err),
+			privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)}
 	case err != nil:
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}
 	}
@@ -99,7 +100,8 @@ func (d *ipmiDevice) transact(ctx context.Context, netFn, cmd byte, data []byte)
 		pin.Pin(&answer[0])
 		recv := &ipmiRecv{Addr: unsafe.Pointer(addr), AddrLen: uint32(unsafe.Sizeof(*addr)),
 			Msg: ipmiMsg{DataLen: uint16(len(answer)), Data: unsafe.Pointer(&answer[0])}}
-		if err := ioctl(d.fd, ipmictlReceiveMsgTrunc, unsafe.Pointer(recv)); err != nil && !errors.Is(err, unix.EMSGSIZE) {
+		if err := ioctl(d.fd, ipmictlReceiveMsgTrunc, unsafe.Pointer(recv)); err != nil &&
+			!errors.Is(err, unix.EMSGSIZE) {
 			return nil, fmt.Errorf("receive from the BMC: %w", err)
 		}
 		if recv.MsgID == d.seq { // else the late answer to a question that was given up

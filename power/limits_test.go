@@ -107,7 +107,8 @@ func failing(t *testing.T, fails *atomic.Bool, trickles bool) map[string]string 
 			<-r.Context().Done()
 			return
 		}
-		io.WriteString(w, `{"Members": [{"@odata.id": "/c"}], "EnvironmentMetrics": {"@odata.id": "/e"}, "PowerWatts": {"Reading": 7}}`)
+		io.WriteString(w, `{"Members": [{"@odata.id": "/c"}], "EnvironmentMetrics": {"@odata.id": "/e"}, `+
+			`"PowerWatts": {"Reading": 7}}`)
 	}))
 	t.Cleanup(bmc.Close)
 	t.Cleanup(bmc.CloseClientConnections)
@@ -125,7 +126,8 @@ func failing(t *testing.T, fails *atomic.Bool, trickles bool) map[string]string 
 			case fails.Load():
 				go drip(func() error { _, err := unit.WriteTo([]byte("1"), from); return err })
 			default:
-				unit.WriteTo(snmpResponse(b[:n], []byte("\x30\x0d\x06\x08\x2b\x06\x01\x04\x01\x01\x01\x01\x02\x01\x07")), from)
+				unit.WriteTo(snmpResponse(b[:n],
+					[]byte("\x30\x0d\x06\x08\x2b\x06\x01\x04\x01\x01\x01\x01\x02\x01\x07")), from)
 			}
 		}
 	}()
@@ -145,11 +147,12 @@ func failing(t *testing.T, fails *atomic.Bool, trickles bool) map[string]string 
 		return path
 	}
 	return map[string]string{
-		"scpi":     "scpi=" + lines("\n", map[string]string{"*I": "a meter", ":N": "7"}),
-		"ptdaemon": "ptdaemon=" + lines("\r\n", map[string]string{"He": "Hello, PTDaemon here!", "Id": "Identify,X", "Go": "Starting", "RL": "Last 0 samples"}),
-		"redfish":  "redfish=" + bmc.URL + "?insecure=true",
-		"snmp":     "snmp=oid@" + unit.LocalAddr().String() + "?oid=.1.3.6.1.4.1.1.1.1.1",
-		"command":  "command=" + program("echo 7"),
-		"nvml":     "nvml?helper=" + program(`if [ "$1" = --list ]; then echo GPU; exit; fi; echo 7000`),
+		"scpi": "scpi=" + lines("\n", map[string]string{"*I": "a meter", ":N": "7"}),
+		"ptdaemon": "ptdaemon=" + lines("\r\n", map[string]string{"He": "Hello, PTDaemon here!", "Id": "Identify,X",
+			"Go": "Starting", "RL": "Last 0 samples"}),
+		"redfish": "redfish=" + bmc.URL + "?insecure=true",
+		"snmp":    "snmp=oid@" + unit.LocalAddr().String() + "?oid=.1.3.6.1.4.1.1.1.1.1",
+		"command": "command=" + program("echo 7"),
+		"nvml":    "nvml?helper=" + program(`if [ "$1" = --list ]; then echo GPU; exit; fi; echo 7000`),
 	}
 }

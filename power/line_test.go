@@ -167,9 +167,12 @@ func TestPTDaemon(t *testing.T) {
 	if v, err := readOne(t, src); err != nil || v != 23_125_000 {
 		t.Errorf("%v, %v", v, err)
 	}
-	for answer, say := range map[string]string{"Last x samples": "Last N samples", "?": "Last N samples", "\x00": "closed", "": "no answer in time",
-		"Last 1 samples\r\nrubbish": "not a log line", "Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "-1.000000"): "no reading",
-		"Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "9e99"): "implausible", "Last 2 samples\r\n" + fmt.Sprintf(ptdLine, "1"): "no answer in time"} {
+	for answer, say := range map[string]string{"Last x samples": "Last N samples", "?": "Last N samples",
+		"\x00": "closed", "": "no answer in time",
+		"Last 1 samples\r\nrubbish": "not a log line", "Last 1 samples\r\n" + fmt.Sprintf(ptdLine,
+			"-1.000000"): "no reading",
+		"Last 1 samples\r\n" + fmt.Sprintf(ptdLine, "9e99"): "implausible", "Last 2 samples\r\n" + fmt.Sprintf(ptdLine,
+			"1"): "no answer in time"} {
 		rl.Store(answer)
 		if _, err := readWithin(t, src, patience(say)); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%q: error %v, want %q", answer, err, say)
@@ -231,11 +234,13 @@ func TestPTDaemonUncertainty(t *testing.T) {
 			if err != nil || v != 200e6 {
 				t.Errorf("%q: %v, %v", c.answers, v, err)
 			}
-			tr.Samples = append(tr.Samples, Sample{AtNs: int64(i) * second, V: []int64{v}, U: src.(Assessor).LastUncertainty()})
+			tr.Samples = append(tr.Samples, Sample{AtNs: int64(i) * second, V: []int64{v},
+				U: src.(Assessor).LastUncertainty()})
 		}
 		f := Measure(tr, Times{Load: Window{0, 2 * second}})
 		if f.GrossU == nil || math.Abs(*f.GrossU-200*c.want/math.Sqrt(3)) > 1e-9 || asked.Load() != c.asked {
-			t.Errorf("%q%s: %v W, asked %d times; want a limit of %v W, %d", c.answers, c.option, *f.GrossU, asked.Load(), 200*c.want, c.asked)
+			t.Errorf("%q%s: %v W, asked %d times; want a limit of %v W, %d", c.answers, c.option, *f.GrossU,
+				asked.Load(), 200*c.want, c.asked)
 		}
 	}
 }
@@ -265,7 +270,8 @@ func TestSCPI(t *testing.T) {
 	if i := src.Info(); i.Uncertainty != 0.001 || !strings.Contains(i.Device, "WT333E") {
 		t.Errorf("%+v", i)
 	}
-	for text, say := range map[string]string{"NAN": "no reading", "9.91E+37": "no reading", "Error": "not a number", "": "no answer in time", "\x00": "closed", "-3": "implausible",
+	for text, say := range map[string]string{"NAN": "no reading", "9.91E+37": "no reading", "Error": "not a number",
+		"": "no answer in time", "\x00": "closed", "-3": "implausible",
 		strings.Repeat("1", 5000): "the answer has a line"} {
 		answer.Store(text)
 		if _, err := readWithin(t, src, patience(say)); err == nil || !strings.Contains(err.Error(), say) {

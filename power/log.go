@@ -26,7 +26,8 @@ type logFormat struct {
 }
 
 // notWatts are words of a heading for what is not a power in watts.
-var notWatts = lazy.Regexp(`(?i)volt|amp|\bk ?w\b|kilowatt|\bm ?w\b|milliwatt|\bk?va\b|\bk?var\b|\bw ?h\b|\bk ?w ?h\b|watt ?hour|energy|joule|hz|freq|factor|\bpf\b|temp`)
+var notWatts = lazy.Regexp(`(?i)volt|amp|\bk ?w\b|kilowatt|\bm ?w\b|milliwatt|\bk?va\b|\bk?var\b|\bw ?h\b|\bk ?w ` +
+	`?h\b|watt ?hour|energy|joule|hz|freq|factor|\bpf\b|temp`)
 
 var isWattsName = lazy.Regexp(`(?i)watt|power|\bw\b`)
 
@@ -148,7 +149,10 @@ func isHeading(line string) bool {
 	}
 	field := fields(line)[0]
 	_, err := parseTime(field, time.UTC)
-	return err != nil && strings.ContainsFunc(field, func(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' })
+	return err != nil && strings.ContainsFunc(field, func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' &&
+			r <= 'Z'
+	})
 }
 
 // columns are the places of time and watts, from 0.
@@ -214,7 +218,8 @@ func (f logFormat) parseLine(line string, cols [2]int) (time.Time, float64, erro
 // parseTime reads RFC 3339, "2026-01-31 12:00:00.5" in a zone, or seconds since
 // 1970.
 func parseTime(s string, zone *time.Location) (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999", "2006-01-02T15:04:05.999999999"} {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05.999999999",
+		"2006-01-02T15:04:05.999999999"} {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
 			return t, nil
 		}
@@ -223,7 +228,8 @@ func parseTime(s string, zone *time.Location) (time.Time, error) {
 	sec, err := strconv.ParseInt(whole, 10, 64)
 	ns, err2 := strconv.ParseInt((part + "000000000")[:9], 10, 64)
 	if err != nil || err2 != nil || sec < 0 || ns < 0 || sec > 1<<33 {
-		return time.Time{}, fmt.Errorf("%q is not a time: want seconds since 1970, 2026-01-31T12:00:00.5Z, or 2026-01-31 12:00:00", short(s))
+		return time.Time{}, fmt.Errorf(
+			"%q is not a time: want seconds since 1970, 2026-01-31T12:00:00.5Z, or 2026-01-31 12:00:00", short(s))
 	}
 	return time.Unix(sec, ns), nil
 }

@@ -36,10 +36,14 @@ func TestLogLines(t *testing.T) {
 	for _, c := range []struct{ options, text, want string }{
 		{"", "1700000000.25,50\n", "2023-11-14T22:13:20.25Z 50"},
 		{"", "2026-01-31T12:00:00.5Z,7.5,extra\n", "2026-01-31T12:00:00.5Z 7.5"},
-		{"zone=UTC", "# logger\ntime,watts\n\n2026-01-31 12:00:00,7\n2026-01-31 12:00:01,8\n2026-01-31 12:00:02,8", "2026-01-31T12:00:00Z 7\n2026-01-31T12:00:01Z 8"},
+		{"zone=UTC", "# logger\ntime,watts\n\n2026-01-31 12:00:00,7\n2026-01-31 12:00:01,8\n2026-01-31 12:00:02,8",
+			"2026-01-31T12:00:00Z 7\n2026-01-31T12:00:01Z 8"},
 		{"zone=-05:00", ptdLine + "\n", "2021-01-22T20:05:14.313Z 1"},
-		{"zone=%2B01:00&time=Stamp&watts=P%20(W)", "\"No\";\"U (V)\";\"P (W)\";Stamp\n1;230,5;120,5;2026-01-31T12:00:00+00:00\n", "2026-01-31T12:00:00Z 120.5"},
-		{"zone=%2B01:00&time=Stamp&watts=P%20(W)", "\"No\";\"P (W)\";Stamp\n1;120.5;2026-01-31 12:00:00.25\n", "2026-01-31T11:00:00.25Z 120.5"},
+		{"zone=%2B01:00&time=Stamp&watts=P%20(W)",
+			"\"No\";\"U (V)\";\"P (W)\";Stamp\n1;230,5;120,5;2026-01-31T12:00:00+00:00\n",
+			"2026-01-31T12:00:00Z 120.5"},
+		{"zone=%2B01:00&time=Stamp&watts=P%20(W)", "\"No\";\"P (W)\";Stamp\n1;120.5;2026-01-31 12:00:00.25\n",
+			"2026-01-31T11:00:00.25Z 120.5"},
 		{"time=3&watts=1", "5\tx\t1700000000\n", "2023-11-14T22:13:20Z 5"},
 	} {
 		if got, err := logOf(t, c.options, c.text); got != c.want || (err != nil) != (c.want == "") {
@@ -78,7 +82,8 @@ func TestReadLog(t *testing.T) {
 	}
 	write(t, file, "time,watts\n1700000010,100\n1700000011,101\n")
 	tr, err := read("csv=" + file + "?offset=10s&uncertainty=1%&name=wt")
-	if err != nil || len(tr.Samples) != 2 || tr.Samples[0].AtNs != 1700000000e9 || tr.Interval != time.Second || tr.Info.Name != "csv=wt" || tr.Info.Uncertainty != 0.01 {
+	if err != nil || len(tr.Samples) != 2 || tr.Samples[0].AtNs != 1700000000e9 || tr.Interval != time.Second ||
+		tr.Info.Name != "csv=wt" || tr.Info.Uncertainty != 0.01 {
 		t.Errorf("%v, %+v", err, tr)
 	}
 	if _, err := read("rapl"); err == nil || !strings.Contains(err.Error(), "csv=FILE") {
@@ -99,13 +104,15 @@ func FuzzLog(f *testing.F) {
 	f.Add(fmt.Sprintf(ptdLine, "22.97")+"\n", "1", "2")
 	f.Add("P;t\n5;2026-01-31 12:00:00\n", "t", "P")
 	f.Fuzz(func(t *testing.T, s, at, watts string) {
-		parseLog(strings.NewReader(s), logFormat{date: "mdy", zone: time.UTC, time: at, watts: watts}, func(time.Time, float64) error { return nil })
+		parseLog(strings.NewReader(s), logFormat{date: "mdy", zone: time.UTC, time: at, watts: watts},
+			func(time.Time, float64) error { return nil })
 	})
 }
 
 // What a run remembers of its rests is what it was told.
 func TestTimesOf(t *testing.T) {
-	at := Times{Load: Window{100 * second, 110 * second}, IdleBefore: Window{80*second + 1, 90 * second}, IdleAfter: Window{120 * second, 130 * second}, GuardNs: 9 * second, SkewNs: 1000}
+	at := Times{Load: Window{100 * second, 110 * second}, IdleBefore: Window{80*second + 1, 90 * second},
+		IdleAfter: Window{120 * second, 130 * second}, GuardNs: 9 * second, SkewNs: 1000}
 	h := hostOf(10, at.Metrics(second/4)...)
 	got, ok := TimesOf(&h, 100*second-second/4)
 	if !ok || got != at {
@@ -133,8 +140,10 @@ func hostOf(seconds float64, m ...results.Metric) results.Host {
 func TestLogColumnsOfOtherThings(t *testing.T) {
 	for heading, say := range map[string]string{
 		"time,watts": "", "time,power_w": "", "time,W": "", "time,P": "", "time,reading": "", "time,Watts,Volts": "",
-		"time,volts,watts": "not watts", "time,kW": "not watts", "time,Power (kW)": "not watts", "time,energy_wh": "not watts", "time,VA": "not watts",
-		"time,mW": "not watts", "time,reading,watts": "may be the watts", "time,watts_in,watts_out": "name one with watts=",
+		"time,volts,watts": "not watts", "time,kW": "not watts", "time,Power (kW)": "not watts",
+		"time,energy_wh": "not watts", "time,VA": "not watts",
+		"time,mW": "not watts", "time,reading,watts": "may be the watts",
+		"time,watts_in,watts_out": "name one with watts=",
 	} {
 		path := filepath.Join(t.TempDir(), "log.csv")
 		row := "1700000000" + strings.Repeat(",200", strings.Count(heading, ",")) + "\n"

@@ -80,7 +80,8 @@ func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err er
 	}
 	for _, board := range slices.Sorted(maps.Keys(boards)) {
 		if on := boards[board]; len(on) > 1 {
-			no = &Unavailable{fmt.Sprintf("GPUs %s are on one board, and the reading of each may be that of the board", strings.Join(on, ", ")),
+			no = &Unavailable{fmt.Sprintf("GPUs %s are on one board, and the reading of each may be that of the board",
+				strings.Join(on, ", ")),
 				fmt.Sprintf("name those that are to be added: nvml?gpu=%s, or nvml?gpu=%s", on[0],
 					strings.Join(on, ";"))}
 		}

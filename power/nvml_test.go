@@ -11,12 +11,14 @@ import (
 // GPUs of one board are not added, because each may show the board.
 func TestGPUsOfOneBoard(t *testing.T) {
 	helper := t.TempDir() + "/zcnvml"
-	script := "#!/bin/sh\n[ \"$1\" = --list ] && printf 'A\\nK80\\tboard 0x100\\nK80\\tboard 0x100\\n' && exit\nwhile echo 60000 140000 150000; do sleep 0.05; done\n"
+	script := "#!/bin/sh\n[ \"$1\" = --list ] && printf 'A\\nK80\\tboard 0x100\\nK80\\tboard 0x100\\n' && " +
+		"exit\nwhile echo 60000 140000 150000; do sleep 0.05; done\n"
 	if err := os.WriteFile(helper, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	spec := "nvml?helper=" + helper
-	if _, err := open(t, spec); err == nil || !strings.Contains(err.Error(), "GPUs 1, 2 are on one board") || !strings.Contains(fixOf(err), "nvml?gpu=1;2") {
+	if _, err := open(t, spec); err == nil || !strings.Contains(err.Error(), "GPUs 1, 2 are on one board") ||
+		!strings.Contains(fixOf(err), "nvml?gpu=1;2") {
 		t.Errorf("%v, fix %q", err, fixOf(err))
 	}
 	for option, want := range map[string]string{"&gpu=0": "gpu0", "&gpu=1;2": "gpu1 gpu2", "&gpu=2;0": "gpu0 gpu2"} {
@@ -36,8 +38,10 @@ func TestGPUsOfOneBoard(t *testing.T) {
 	}
 	channels := []Channel{{}, {Part: true}}
 	v := []int64{None, None}
-	for line, say := range map[string]string{"0 60000": "gpu0: it reads 0 W", "- 60000": "no reading", "60000 -": "", "60000 0": ""} {
-		if err := parseMilliwatts(line, v, channels); say == "" && err != nil || say != "" && (err == nil || !strings.Contains(err.Error(), say)) {
+	for line, say := range map[string]string{"0 60000": "gpu0: it reads 0 W", "- 60000": "no reading", "60000 -": "",
+		"60000 0": ""} {
+		if err := parseMilliwatts(line, v, channels); say == "" && err != nil || say != "" &&
+			(err == nil || !strings.Contains(err.Error(), say)) {
 			t.Errorf("%q: %v", line, err)
 		}
 	}

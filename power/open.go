@@ -50,7 +50,10 @@ func OpenAll(specs []Spec, auto bool) (sources []Source, err error) {
 			found = append(found, src)
 		}
 	}
-	slices.SortStableFunc(found, func(a, b Source) int { return -cmp.Compare(rank[a.Info().Scope], rank[b.Info().Scope]) })
+	slices.SortStableFunc(found, func(a, b Source) int {
+		return -cmp.Compare(rank[a.Info().Scope],
+			rank[b.Info().Scope])
+	})
 	return append(sources, found...), nil
 }
 
@@ -96,7 +99,8 @@ func (s *Sampler) Measure(at Times) ([]Figure, []results.Metric) {
 	var sum float64
 	for i, c := range s.Cost() {
 		sum += c.Cores
-		cost = append(cost, results.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores, Source: costSource})
+		cost = append(cost, results.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores,
+			Source: costSource})
 	}
 	if len(out) > 0 {
 		cost = append(cost, results.Metric{Name: MetricSamplerCores, Unit: "cores", Value: sum, Source: costSource})

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-var ptdaemonKind = sourceKind{summary: "SPEC PTDaemon, which talks to a power analyzer", example: "ptdaemon=meterhost:8888",
+var ptdaemonKind = sourceKind{summary: "SPEC PTDaemon, which talks to a power analyzer",
+	example: "ptdaemon=meterhost:8888",
 	reaches: asks(func(s Spec) string { return withPort(s.Target, ptdaemonPort) }),
 	check:   needAddress("the daemon's address"),
 	open:    func(s Spec) (Source, error) { return openPTDaemon(s) }}
@@ -38,8 +39,9 @@ type ptdaemon struct {
 
 func openPTDaemon(s Spec) (*ptdaemon, error) {
 	p := &ptdaemon{asks: s.Options.Get("uncertainty") == "", mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
-		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second, Averages: time.Second, Uncertainty: s.declared(ptdaemonUncertainty),
-			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second, Averages: time.Second,
+			Uncertainty: s.declared(ptdaemonUncertainty),
+			Channels:    []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
 	p.line = lineClient{addr: withPort(s.Target, ptdaemonPort), ending: "\r\n", hello: p.hello}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
@@ -159,7 +161,8 @@ func lastSamples(s string) (int, error) {
 func parsePTDLine(s string) (float64, error) {
 	f := strings.Split(s, ",")
 	if n := len(slices.DeleteFunc(slices.Clone(f), func(w string) bool { return w != "Watts" })); n > 1 {
-		return 0, fmt.Errorf("%q has the watts of %d channels, and does not say how they relate: let the daemon use one channel of the analyzer", short(s), n)
+		return 0, fmt.Errorf("%q has the watts of %d channels, and does not say how they relate: let the daemon "+
+			"use one channel of the analyzer", short(s), n)
 	}
 	for i := 0; i+1 < len(f); i += 2 {
 		if f[i] != "Watts" {

@@ -69,7 +69,8 @@ func TestCommandsErrors(t *testing.T) {
 // No text that could be a password is repeated in an error, or accepted where it
 // would be in results.
 func TestSpecsWithSecrets(t *testing.T) {
-	for _, text := range []string{"curl -u admin:SECRET", "https://admin:SECRET@bmc", "redfish=https://admin:SECRET@bmc", "snmp=SECRET@pdu", "snmp=apc@SECRET@pdu?outlet=1",
+	for _, text := range []string{"curl -u admin:SECRET", "https://admin:SECRET@bmc",
+		"redfish=https://admin:SECRET@bmc", "snmp=SECRET@pdu", "snmp=apc@SECRET@pdu?outlet=1",
 		"ptdaemon=admin:SECRET@host", "scpi=admin:SECRET@host"} {
 		if _, err := ParseSpec(text); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", text, err)

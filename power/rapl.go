@@ -21,7 +21,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)", example: "rapl",
+var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)",
+	example: "rapl",
 	reaches: opens("root"),
 	options: []string{"root", "scope", "zone"},
 	learns:  true,
@@ -54,7 +55,8 @@ func checkRAPL(s Spec) error {
 		return errors.New("give zone or scope: the zones that are named are all that is summed")
 	}
 	if s.Options.Has("zone") && len(optionList(s.Options.Get("zone"))) == 0 {
-		return errors.New("zone is empty: it must be a zone's name, such as package-0, or several joined by a semicolon")
+		return errors.New(
+			"zone is empty: it must be a zone's name, such as package-0, or several joined by a semicolon")
 	}
 	_, err := raplScope(s)
 	return err
@@ -141,7 +143,8 @@ func openRAPL(root string, uncertainty float64, scope Scope, named ...string) (*
 	if err != nil {
 		return nil, &Unavailable{fmt.Sprintf("no powercap: %v", err), thisHost().noRAPL()}
 	}
-	r := &rapl{now: counter.Monotonic, info: Info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond, Uncertainty: uncertainty, Averages: time.Millisecond}}
+	r := &rapl{now: counter.Monotonic, info: Info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond,
+		Uncertainty: uncertainty, Averages: time.Millisecond}}
 	var names []string
 	for _, e := range entries {
 		if raplName().MatchString(e.Name()) {
@@ -206,7 +209,8 @@ func (r *rapl) choose(scope Scope, named []string) error {
 	case len(scopes) == 2 && scopes[ScopePackage] && scopes[ScopeMemory]:
 		r.info.Scope = ScopeMemory
 	default:
-		return errors.New("zones of unlike kinds are named: core, uncore and psys are parts of others, or have others in them")
+		return errors.New(
+			"zones of unlike kinds are named: core, uncore and psys are parts of others, or have others in them")
 	}
 	return nil
 }
@@ -253,13 +257,15 @@ func (r *rapl) settle() {
 	for _, t := range r.twins {
 		if t.state == twinsOne {
 			channels[t.b].Part, repeated[t.b] = true, true
-			r.info.Device += "; " + channels[t.b].Name + " shows the counter of " + channels[t.a].Name + " again and is not added"
+			r.info.Device += "; " + channels[t.b].Name + " shows the counter of " + channels[t.a].Name +
+				" again and is not added"
 		}
 	}
 	for _, t := range r.twins {
 		if t.kin && t.state == twinsUnknown && !repeated[t.a] && !repeated[t.b] && r.info.NoSum == nil {
 			r.info.NoSum = &Unavailable{t.unknown(channels[t.a].Name, channels[t.b].Name),
-				fmt.Sprintf("wait until they have differed, or name what counts: rapl?zone=%s, or 'rapl?zone=%[1]s;%s', in quotes", r.zones[t.a].entry, r.zones[t.b].entry)}
+				fmt.Sprintf("wait until they have differed, or name what counts: rapl?zone=%s, or "+
+					"'rapl?zone=%[1]s;%s', in quotes", r.zones[t.a].entry, r.zones[t.b].entry)}
 		}
 	}
 	r.info.Channels = channels
@@ -395,7 +401,8 @@ func (r *rapl) add(dir, entry string) (isPackage bool, err error) {
 		dram: ids[2] != "" && zoneName(dir) == "dram"}
 	if limit < raplLeastRange {
 		if isPackage || z.dram {
-			return false, fmt.Errorf("zone %s: max_energy_range_uj is %d: no counter has so little, and at what a package can draw it wraps in %v",
+			return false, fmt.Errorf("zone %s: max_energy_range_uj is %d: no counter has so little, and at what "+
+				"a package can draw it wraps in %v",
 				entry, limit, time.Duration(float64(limit)/raplMostWatts*1e3).Round(time.Microsecond))
 		}
 		return false, nil // a part that could not be followed
@@ -418,7 +425,9 @@ func raplZoneError(entry string, err error) error {
 		return &Unavailable{fmt.Sprintf("zone %s: only root can read energy_uj", entry),
 			privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &Unavailable{fmt.Sprintf("zone %s is listed, but its files are not there: %v; container runtimes hide them", entry, err), "measure on the host"}
+		return &Unavailable{fmt.Sprintf(
+			"zone %s is listed, but its files are not there: %v; container runtimes hide them", entry, err),
+			"measure on the host"}
 	}
 	return fmt.Errorf("zone %s: %w", entry, err)
 }

@@ -57,7 +57,8 @@ func TestRAPLWraps(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if got := strings.Join(channelNames(r.info.Channels), " "); got != "package_0 package_0_core package_0_dram package_1 package_1_core package_1_dram psys" {
+	if got := strings.Join(channelNames(r.info.Channels),
+		" "); got != "package_0 package_0_core package_0_dram package_1 package_1_core package_1_dram psys" {
 		t.Errorf("channels %q", got)
 	}
 	now := int64(0)
@@ -95,8 +96,10 @@ func TestRAPLWraps(t *testing.T) {
 		}
 	}
 	sum, err := tr.Sum(0, last)
-	if want := float64(steps*step+steps*step/2+2*(steps*step/8)) / 1e6 / 300; err != nil || math.Abs(sum.Watts-want) > 1e-9 || tr.Info.Scope != ScopeMemory {
-		t.Errorf("sum %v W of %s, %v; want %v: the packages, their memory, and nothing else", sum.Watts, tr.Info.Scope, err, want)
+	if want := float64(steps*step+steps*step/2+2*(steps*step/8)) / 1e6 / 300; err != nil ||
+		math.Abs(sum.Watts-want) > 1e-9 || tr.Info.Scope != ScopeMemory {
+		t.Errorf("sum %v W of %s, %v; want %v: the packages, their memory, and nothing else", sum.Watts, tr.Info.Scope,
+			err, want)
 	}
 }
 
@@ -111,11 +114,14 @@ func TestRAPLMemory(t *testing.T) {
 		summed string
 		say    string
 	}{
-		"each package counts it":     {nil, "", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
-		"the packages are asked":     {nil, "&scope=package", ScopePackage, "package_0 package_1", ""},
-		"both are asked":             {nil, "&scope=package-dram", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
-		"one package lacks it":       {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "", ScopePackage, "package_0 package_1", ""},
-		"one lacks it, and must not": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "&scope=package-dram", "", "", "package_1 has no memory zone"},
+		"each package counts it": {nil, "", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
+		"the packages are asked": {nil, "&scope=package", ScopePackage, "package_0 package_1", ""},
+		"both are asked": {nil, "&scope=package-dram", ScopeMemory,
+			"package_0 package_0_dram package_1 package_1_dram", ""},
+		"one package lacks it": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "",
+			ScopePackage, "package_0 package_1", ""},
+		"one lacks it, and must not": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) },
+			"&scope=package-dram", "", "", "package_1 has no memory zone"},
 		"one has never counted": {func(root string) {
 			os.WriteFile(filepath.Join(root, "intel-rapl:0:1", "energy_uj"), []byte("0\n"), 0o644)
 		}, "", ScopePackage, "package_0 package_1", ""},
@@ -134,7 +140,8 @@ func TestRAPLMemory(t *testing.T) {
 			}
 			src, err := Open(spec)
 			if c.say != "" {
-				if u := (*Unavailable)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), c.say) || !strings.Contains(u.Fix(), "scope=package") {
+				if u := (*Unavailable)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), c.say) ||
+					!strings.Contains(u.Fix(), "scope=package") {
 					t.Errorf("%v; want %q", err, c.say)
 				}
 				return
@@ -154,7 +161,8 @@ func TestRAPLMemory(t *testing.T) {
 			}
 		})
 	}
-	if _, err := ParseSpec("rapl?scope=wall"); err == nil || !strings.Contains(err.Error(), `scope "wall": want package or package-dram`) {
+	if _, err := ParseSpec("rapl?scope=wall"); err == nil ||
+		!strings.Contains(err.Error(), `scope "wall": want package or package-dram`) {
 		t.Errorf("%v", err)
 	}
 }
@@ -213,7 +221,8 @@ func TestRAPLGapInFailedReading(t *testing.T) {
 	if len(tr.Samples) != 3 || tr.Samples[0].Gap || !tr.Samples[1].Gap || tr.Samples[2].Gap {
 		t.Fatalf("%+v", tr.Samples)
 	}
-	if tr.Failed != 2 || !strings.Contains(tr.Failures[0].Why, "package_1") || !strings.Contains(tr.Failures[1].Why, "package_0: the counter jumped") {
+	if tr.Failed != 2 || !strings.Contains(tr.Failures[0].Why, "package_1") || !strings.Contains(tr.Failures[1].Why,
+		"package_0: the counter jumped") {
 		t.Errorf("%+v", tr.Failures)
 	}
 	if _, _, err := tr.energy(0, tr.Samples[0].AtNs, tr.Samples[1].AtNs); err == nil {

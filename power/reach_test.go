@@ -27,7 +27,8 @@ func TestReaches(t *testing.T) {
 		"ptdaemon=meter:9":              {"contacts meter:9"},
 		"snmp=apc@pdu":                  {"contacts pdu:161 with the secrets of ZCBENCH_SNMP_*"},
 		"redfish=bmc":                   {"contacts https://bmc with the secrets of ZCBENCH_REDFISH_*"},
-		"redfish=https://bmc?secrets=/root/bmc&ca=/ca": {"contacts https://bmc with the secrets of /root/bmc", "opens /ca", "opens /root/bmc"},
+		"redfish=https://bmc?secrets=/root/bmc&ca=/ca": {"contacts https://bmc with the secrets of /root/bmc",
+			"opens /ca", "opens /root/bmc"},
 	} {
 		s, err := ParseSpec(text)
 		if err != nil {
@@ -50,7 +51,8 @@ func TestReaches(t *testing.T) {
 // Every source says what its words lead to, and so does every option: who adds one
 // says here that it is a mere word, or has it reach.
 func TestEveryWordIsJudged(t *testing.T) {
-	words := []string{"label", "sensor", "gpu", "meter", "scope", "insecure", "chassis", "outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "item",
+	words := []string{"label", "sensor", "gpu", "meter", "scope", "insecure", "chassis", "outlet", "inlet", "pdu",
+		"oid", "scale", "version", "level", "auth", "priv", "item",
 		"offset", "date", "zone", "time", "watts", "uncertainty", "name"}
 	locals := []string{"rapl", "hwmon", "ipmi", "nvml"} // whose target, if they take one, is a mere word
 	const mark = "/a/mark"

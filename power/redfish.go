@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-var redfishKind = sourceKind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)", example: "redfish=https://bmc.example?secrets=FILE",
+var redfishKind = sourceKind{oneMachine: true, summary: "the BMC over Redfish (EnvironmentMetrics, else Power)",
+	example: "redfish=https://bmc.example?secrets=FILE",
 	options: []string{"secrets", "ca", "insecure", "chassis", "meter"},
 	reaches: asksWithSecrets(func(s Spec) string { return redfishURL(s.Target) }, "ca"),
 	check:   checkRedfish,
@@ -29,15 +30,18 @@ func checkRedfish(s Spec) error {
 	u, err := url.Parse(redfishURL(s.Target))
 	switch {
 	case err != nil || u.Host == "":
-		return errors.New("the target is not an address such as https://bmc.example") // not repeated: it may hold a password
+		// not repeated: it may hold a password
+		return errors.New("the target is not an address such as https://bmc.example")
 	case u.User != nil:
-		return errors.New("put no user or password into the address: set ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE")
+		return errors.New("put no user or password into the address: set ZCBENCH_REDFISH_USER and " +
+			"ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return fmt.Errorf("scheme %q: must be https", u.Scheme)
 	}
 	if m := s.Options.Get("meter"); s.Options.Has("meter") && (!strings.HasPrefix(m, "/") ||
 		s.Options.Has("chassis")) {
-		return errors.New("meter must be the path of a resource on the BMC, such as /redfish/v1/Chassis/1/Power#/PowerControl/0, and chassis is not given beside it")
+		return errors.New("meter must be the path of a resource on the BMC, such as " +
+			"/redfish/v1/Chassis/1/Power#/PowerControl/0, and chassis is not given beside it")
 	}
 	insecure, err := redfishInsecure(s)
 	if err == nil && u.Scheme == "http" && !insecure {
@@ -103,7 +107,8 @@ func openRedfish(s Spec) (*redfish, error) {
 		info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second, Uncertainty: s.declared(0.05),
 			Channels: []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}},
 		moved: map[string]string{},
-		client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConns: 1, Proxy: http.ProxyFromEnvironment},
+		client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConns: 1,
+			Proxy: http.ProxyFromEnvironment},
 			// A redirect could carry the password to another host.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
 	ctx, cancel := context.WithTimeout(context.Background(), 4*readTime)

@@ -92,7 +92,8 @@ func redirected(from *url.URL, resp *http.Response) (string, error) {
 		return refuse("https", "give the address with https://, or without a scheme")
 	case to.Scheme != from.Scheme || !strings.EqualFold(to.Hostname(), from.Hostname()) ||
 		portOf(to) != portOf(from) || to.User != nil:
-		return refuse("another host, scheme or port, which does not get the password: "+short(to.Scheme+"://"+to.Host), "if that is the BMC, give its address as the target")
+		return refuse("another host, scheme or port, which does not get the password: "+short(to.Scheme+"://"+to.Host),
+			"if that is the BMC, give its address as the target")
 	case !strings.HasPrefix(to.Path, "/"):
 		return refuse("no path", redfishFix(code))
 	case code != http.StatusMovedPermanently && code != http.StatusPermanentRedirect &&
@@ -114,11 +115,14 @@ func portOf(u *url.URL) string {
 func redfishFix(code int) string {
 	switch code {
 	case http.StatusUnauthorized:
-		return "set ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE; a BMC that asks for a session first is not supported"
+		return "set ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or the option secrets=FILE; a BMC that " +
+			"asks for a session first is not supported"
 	case http.StatusForbidden:
-		return "give the BMC's user a role that may log in and read (ReadOnly); an expired password, which must be changed at the BMC, gives this too"
+		return "give the BMC's user a role that may log in and read (ReadOnly); an expired password, which must " +
+			"be changed at the BMC, gives this too"
 	case http.StatusNotFound, http.StatusGone:
-		return "check that the target is the BMC's own address, without a path, and that chassis= or meter= names what it lists under /redfish/v1/Chassis"
+		return "check that the target is the BMC's own address, without a path, and that chassis= or meter= " +
+			"names what it lists under /redfish/v1/Chassis"
 	case http.StatusMethodNotAllowed, http.StatusNotAcceptable, http.StatusUnsupportedMediaType:
 		return "check that a Redfish service answers there, and no other web server: /redfish/v1/ must be JSON"
 	case http.StatusProxyAuthRequired:

@@ -67,16 +67,20 @@ func TestRedfishSendsElsewhere(t *testing.T) {
 		to   func(r *http.Request, asked int) string
 		say  string
 	}{
-		"another port":      {301, func(r *http.Request, _ int) string { return other.URL + r.URL.Path + "/" }, "does not get the password"},
-		"another port, 308": {308, func(r *http.Request, _ int) string { return other.URL + r.URL.Path + "/" }, "does not get the password"},
+		"another port": {301, func(r *http.Request, _ int) string { return other.URL + r.URL.Path + "/" },
+			"does not get the password"},
+		"another port, 308": {308, func(r *http.Request, _ int) string { return other.URL + r.URL.Path + "/" },
+			"does not get the password"},
 		"another host": {301, func(r *http.Request, _ int) string {
 			return "http://localhost" + r.Host[strings.LastIndexByte(r.Host, ':'):] + r.URL.Path + "/"
 		}, "does not get the password"},
 		"no scheme": {301, func(r *http.Request, _ int) string {
 			return "//" + strings.TrimPrefix(other.URL, "http://") + r.URL.Path + "/"
 		}, "does not get the password"},
-		"https":           {301, func(r *http.Request, _ int) string { return "https://" + r.Host + r.URL.Path + "/" }, "to https"},
-		"a user":          {301, func(r *http.Request, _ int) string { return "http://x@" + r.Host + r.URL.Path + "/" }, "does not get the password"},
+		"https": {301, func(r *http.Request, _ int) string { return "https://" + r.Host + r.URL.Path + "/" },
+			"to https"},
+		"a user": {301, func(r *http.Request, _ int) string { return "http://x@" + r.Host + r.URL.Path + "/" },
+			"does not get the password"},
 		"round and round": {301, func(r *http.Request, n int) string { return fmt.Sprintf("/x%d", n) }, "and so on"},
 		"nowhere":         {301, func(*http.Request, int) string { return "" }, "no address"},
 		"a login":         {302, func(*http.Request, int) string { return "/login.html" }, "logging in"},
@@ -85,7 +89,8 @@ func TestRedfishSendsElsewhere(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			url, asked := slashed(t, c.code, c.to)
 			_, err := open(t, "redfish="+url+"?insecure=true")
-			if err == nil || !strings.Contains(err.Error(), c.say) || fixOf(err) == "" || strings.Contains(err.Error(), "s3cret") {
+			if err == nil || !strings.Contains(err.Error(), c.say) || fixOf(err) == "" ||
+				strings.Contains(err.Error(), "s3cret") {
 				t.Errorf("%v, fix %q; want %q", err, fixOf(err), c.say)
 			}
 			if n := asked.Load(); n > 2 {
@@ -98,14 +103,20 @@ func TestRedfishSendsElsewhere(t *testing.T) {
 // Every status has a fix of its own, or is to be reported.
 func TestRedfishStatuses(t *testing.T) {
 	var status atomic.Int32
-	bmc := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(int(status.Load())) }))
+	bmc := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.WriteHeader(int(status.Load()))
+	}))
 	t.Cleanup(bmc.Close)
 	for code, want := range map[int]string{
-		300: "target", 304: "target", 400: "plain GET", 401: "ZCBENCH_REDFISH_PASSWORD", 403: "role", 404: "address", 405: "Redfish service", 406: "Redfish service",
-		407: "NO_PROXY", 408: "again", 410: "address", 412: "plain GET", 415: "Redfish service", 418: "report it", 421: "certificate", 426: "https://", 428: "plain GET",
-		429: "too often", 500: "its log", 501: "ipmi", 502: "in a minute", 503: "in a minute", 504: "in a minute", 507: "its log"} {
+		300: "target", 304: "target", 400: "plain GET", 401: "ZCBENCH_REDFISH_PASSWORD", 403: "role", 404: "address",
+		405: "Redfish service", 406: "Redfish service",
+		407: "NO_PROXY", 408: "again", 410: "address", 412: "plain GET", 415: "Redfish service", 418: "report it",
+		421: "certificate", 426: "https://", 428: "plain GET",
+		429: "too often", 500: "its log", 501: "ipmi", 502: "in a minute", 503: "in a minute", 504: "in a minute",
+		507: "its log"} {
 		status.Store(int32(code))
-		if _, err := open(t, "redfish="+bmc.URL+"?insecure=true"); err == nil || !strings.Contains(err.Error(), fmt.Sprint(code)) || !strings.Contains(fixOf(err), want) {
+		if _, err := open(t, "redfish="+bmc.URL+"?insecure=true"); err == nil ||
+			!strings.Contains(err.Error(), fmt.Sprint(code)) || !strings.Contains(fixOf(err), want) {
 			t.Errorf("%d: %v, fix %q; want %q", code, err, fixOf(err), want)
 		}
 	}

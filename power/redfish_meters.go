@@ -62,7 +62,8 @@ func (r *redfish) doubt(x redfishReading) {
 	}
 	if x.state != "" {
 		r.info.Doubts = append(r.info.Doubts,
-			"the BMC says that the meter's state is "+short(x.state)+", and yet has a reading: compare it with another source")
+			"the BMC says that the meter's state is "+short(x.state)+
+				", and yet has a reading: compare it with another source")
 	}
 }
 
@@ -111,7 +112,8 @@ func (r *redfish) find(ctx context.Context, want, meter string) (redfishMeter, e
 		why = errors.Join(why, err)
 	}
 	if ctx.Err() != nil {
-		return redfishMeter{}, &Unavailable{fmt.Sprintf("the BMC takes too long to list the meters of its %d chassis", len(paths)),
+		return redfishMeter{}, &Unavailable{fmt.Sprintf("the BMC takes too long to list the meters of its %d chassis",
+			len(paths)),
 			"choose one with chassis=ID, or a meter with meter=PATH"}
 	}
 	var with []*redfishChassis
@@ -162,9 +164,11 @@ func several(with []*redfishChassis) *Unavailable {
 			}
 		}
 	}
-	why := fmt.Sprintf("%d power readings, and the BMC does not say which is the whole machine's: %s", len(all), listed(all))
+	why := fmt.Sprintf("%d power readings, and the BMC does not say which is the whole machine's: %s", len(all),
+		listed(all))
 	if len(all) == 1 {
-		why = "one power reading, and the BMC says that it is not of this machine as a whole, or of others, too: " + all[0]
+		why = "one power reading, and the BMC says that it is not of this machine as a whole, or of others, too: " +
+			all[0]
 	}
 	return &Unavailable{why,
 		"name one: " + given("redfish=ADDRESS?meter="+shortened(first, mostName))}

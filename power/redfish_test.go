@@ -18,7 +18,8 @@ import (
 var mockups = map[string]string{
 	"/redfish/v1/Chassis": `{"@odata.id": "/redfish/v1/Chassis", "@odata.type": "#ChassisCollection.ChassisCollection", "Name": "Chassis Collection",
 		"Members@odata.count": 2, "Members": [{"@odata.id": "/redfish/v1/Chassis/Blade"}, {"@odata.id": "/redfish/v1/Chassis/1U"}]}`,
-	"/redfish/v1/Chassis/Blade": `{"@odata.id": "/redfish/v1/Chassis/Blade", "@odata.type": "#Chassis.v1_21_0.Chassis", "Id": "Blade", "Name": "no sensors", "ChassisType": "Blade"}`,
+	"/redfish/v1/Chassis/Blade": `{"@odata.id": "/redfish/v1/Chassis/Blade", "@odata.type": ` +
+		`"#Chassis.v1_21_0.Chassis", "Id": "Blade", "Name": "no sensors", "ChassisType": "Blade"}`,
 	"/redfish/v1/Chassis/1U": `{"@odata.id": "/redfish/v1/Chassis/1U", "@odata.type": "#Chassis.v1_21_0.Chassis", "Id": "1U", "Name": "Computer System Chassis",
 		"EnvironmentMetrics": {"@odata.id": "/redfish/v1/Chassis/1U/EnvironmentMetrics"}, "Power": {"@odata.id": "/redfish/v1/Chassis/1U/Power"}}`,
 	"/redfish/v1/Chassis/1U/EnvironmentMetrics": `{"@odata.type": "#EnvironmentMetrics.v1_3_0.EnvironmentMetrics", "Id": "EnvironmentMetrics", "Name": "Chassis Environment Metrics",
@@ -77,22 +78,27 @@ func TestRedfish(t *testing.T) {
 	if v, err := readOne(t, src); err != nil || v != 374_250_000 {
 		t.Errorf("%v, %v", v, err)
 	}
-	if d := src.Info().Device; !strings.Contains(d, "EnvironmentMetrics") || !strings.Contains(d, "Sensors/TotalPower") {
+	if d := src.Info().Device; !strings.Contains(d, "EnvironmentMetrics") ||
+		!strings.Contains(d, "Sensors/TotalPower") {
 		t.Errorf("device %q", d)
 	}
 	for name, tt := range map[string]struct {
 		set, reset func()
 		say        string
 	}{
-		"refuses":     {func() { b.status.Store(503) }, func() { b.status.Store(0) }, "503"},
-		"garbage":     {func() { b.replace.Store("<html>") }, func() { b.replace.Store("") }, "not JSON"},
-		"null":        {func() { b.replace.Store(`{"PowerWatts":{"Reading":null}}`) }, func() { b.replace.Store("") }, "no reading"},
-		"jumps":       {func() { b.replace.Store(`{"PowerWatts":{"Reading":1e9}}`) }, func() { b.replace.Store("") }, "implausible"},
-		"hangs":       {func() { b.hang.Store(true) }, func() { b.hang.Store(false) }, "no answer in time"},
-		"disconnects": {func() { b.CloseClientConnections(); b.status.Store(500) }, func() { b.status.Store(0) }, "500"},
+		"refuses": {func() { b.status.Store(503) }, func() { b.status.Store(0) }, "503"},
+		"garbage": {func() { b.replace.Store("<html>") }, func() { b.replace.Store("") }, "not JSON"},
+		"null": {func() { b.replace.Store(`{"PowerWatts":{"Reading":null}}`) }, func() { b.replace.Store("") },
+			"no reading"},
+		"jumps": {func() { b.replace.Store(`{"PowerWatts":{"Reading":1e9}}`) }, func() { b.replace.Store("") },
+			"implausible"},
+		"hangs": {func() { b.hang.Store(true) }, func() { b.hang.Store(false) }, "no answer in time"},
+		"disconnects": {func() { b.CloseClientConnections(); b.status.Store(500) }, func() { b.status.Store(0) },
+			"500"},
 	} {
 		tt.set()
-		if _, err := readWithin(t, src, patience(tt.say)); err == nil || !strings.Contains(err.Error(), tt.say) || strings.Contains(err.Error(), "s3cret") {
+		if _, err := readWithin(t, src, patience(tt.say)); err == nil || !strings.Contains(err.Error(), tt.say) ||
+			strings.Contains(err.Error(), "s3cret") {
 			t.Errorf("%s: %v, want %q", name, err, tt.say)
 		}
 		tt.reset()
@@ -111,17 +117,20 @@ func TestRedfishTrust(t *testing.T) {
 	b := redfishServer(t)
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
-	if _, err := open(t, "redfish="+b.URL); err == nil || !strings.Contains(err.Error(), "not trusted") || !strings.Contains(fixOf(err), "ca=") {
+	if _, err := open(t, "redfish="+b.URL); err == nil || !strings.Contains(err.Error(), "not trusted") ||
+		!strings.Contains(fixOf(err), "ca=") {
 		t.Errorf("an unknown certificate: %v", err)
 	}
 	mustOpen(t, "redfish="+b.URL+"?insecure=true")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "wrong-pass")
-	if _, err := open(t, "redfish="+b.URL+"?ca="+b.ca); err == nil || !strings.Contains(err.Error(), "401") || strings.Contains(err.Error(), "wrong-pass") {
+	if _, err := open(t, "redfish="+b.URL+"?ca="+b.ca); err == nil || !strings.Contains(err.Error(), "401") ||
+		strings.Contains(err.Error(), "wrong-pass") {
 		t.Errorf("a wrong password: %v", err)
 	}
 	file := filepath.Join(t.TempDir(), "secrets")
 	write(t, file, "# of the BMC\nuser = admin\npassword = s3cret\n")
-	if _, err := open(t, "redfish="+b.URL+"?ca="+b.ca+"&secrets="+file); err == nil || !strings.Contains(fixOf(err), "chmod 600") {
+	if _, err := open(t, "redfish="+b.URL+"?ca="+b.ca+"&secrets="+file); err == nil ||
+		!strings.Contains(fixOf(err), "chmod 600") {
 		t.Errorf("secrets that others may read: %v", err)
 	}
 	if err := os.Chmod(file, 0o600); err != nil {
@@ -143,15 +152,18 @@ func TestRedfishInTheClear(t *testing.T) {
 	t.Cleanup(plain.Close)
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", "s3cret")
-	for _, spec := range []string{"redfish=" + plain.URL, "redfish=" + plain.URL + "?insecure=false", "redfish=HTTP" + strings.TrimPrefix(plain.URL, "http")} {
-		if _, err := ParseSpec(spec); err == nil || !strings.Contains(err.Error(), "in the clear") || !strings.Contains(err.Error(), "insecure=true") {
+	for _, spec := range []string{"redfish=" + plain.URL, "redfish=" + plain.URL + "?insecure=false",
+		"redfish=HTTP" + strings.TrimPrefix(plain.URL, "http")} {
+		if _, err := ParseSpec(spec); err == nil || !strings.Contains(err.Error(), "in the clear") ||
+			!strings.Contains(err.Error(), "insecure=true") {
 			t.Errorf("%s: %v", spec, err)
 		}
 	}
 	if _, err := Open(Spec{Name: "redfish", Target: plain.URL}); err == nil || asked.Load() > 0 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
 	}
-	if _, err := ParseSpec("redfish=https://bmc?insecure=yes"); err == nil || !strings.Contains(err.Error(), `insecure="yes": must be true or false`) {
+	if _, err := ParseSpec("redfish=https://bmc?insecure=yes"); err == nil ||
+		!strings.Contains(err.Error(), `insecure="yes": must be true or false`) {
 		t.Errorf("insecure=yes: %v", err)
 	}
 	src := mustOpen(t, "redfish="+plain.URL+"?insecure=true")

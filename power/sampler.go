@@ -59,7 +59,8 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 	s := &Sampler{cancel: cancel, started: counter.Monotonic()}
 	for _, src := range sources {
 		info := src.Info()
-		r := &reader{src: src, interval: max(interval, info.MinInterval, LeastInterval), limit: readTime, most: mostSamples, done: make(chan struct{})}
+		r := &reader{src: src, interval: max(interval, info.MinInterval, LeastInterval), limit: readTime,
+			most: mostSamples, done: make(chan struct{})}
 		r.trace = Trace{Info: info, Interval: r.interval}
 		if sp, ok := src.(Spender); ok {
 			r.opened = sp.SpentNs()

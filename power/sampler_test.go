@@ -54,14 +54,17 @@ func TestSamplerHang(t *testing.T) {
 	bad.watts.Store(100)
 	s := Start([]Source{good, bad}, 10*time.Millisecond)
 	from := counter.Monotonic()
-	await.Until(t, "the other one has readings", func() bool { return len(s.Traces(from, from+int64(time.Hour))[1].Samples) >= 3 })
+	await.Until(t, "the other one has readings",
+		func() bool { return len(s.Traces(from, from+int64(time.Hour))[1].Samples) >= 3 })
 	bad.watts.Store(-2)
 	await.Until(t, "it hangs", bad.hangs.Load)
 	hung := counter.Monotonic()
-	await.Until(t, "the good source is read meanwhile", func() bool { return len(s.Traces(hung, hung+int64(time.Hour))[0].Samples) >= 5 })
+	await.Until(t, "the good source is read meanwhile",
+		func() bool { return len(s.Traces(hung, hung+int64(time.Hour))[0].Samples) >= 5 })
 	now := counter.Monotonic()
 	ts := s.Traces(hung, now)
-	if m, err := ts[0].Sum(ts[0].Samples[0].AtNs, ts[0].Samples[len(ts[0].Samples)-1].AtNs); err != nil || m.Watts != 100 {
+	if m, err := ts[0].Sum(ts[0].Samples[0].AtNs, ts[0].Samples[len(ts[0].Samples)-1].AtNs); err != nil ||
+		m.Watts != 100 {
 		t.Errorf("the good source: %v, %v", m, err)
 	}
 	if m, err := ts[1].Sum(hung, now); err == nil {
@@ -126,7 +129,8 @@ func TestSamplerFull(t *testing.T) {
 	for range 5 {
 		r.read(t.Context())
 	}
-	if tr := r.between(0, math.MaxInt64-1); len(tr.Samples) != 3 || tr.Failed != 2 || len(tr.Failures) != 2 || !strings.Contains(tr.Failures[1].Why, "3 readings are kept") {
+	if tr := r.between(0, math.MaxInt64-1); len(tr.Samples) != 3 || tr.Failed != 2 || len(tr.Failures) != 2 ||
+		!strings.Contains(tr.Failures[1].Why, "3 readings are kept") {
 		t.Errorf("%+v", tr)
 	}
 }
@@ -145,14 +149,19 @@ func TestCommand(t *testing.T) {
 	if once.(Spender).SpentNs() <= 0 {
 		t.Error("running it costs nothing?")
 	}
-	for text, say := range map[string]string{"echo hello": "not a number", "echo NaN": "no reading", "exit 3": "exit status 3", "echo why >&2; exit 1": "why", "true": "without printing anything", "echo -5": "implausible",
+	for text, say := range map[string]string{"echo hello": "not a number", "echo NaN": "no reading",
+		"exit 3": "exit status 3", "echo why >&2; exit 1": "why", "true": "without printing anything",
+		"echo -5":       "implausible",
 		"nosuchcommand": "not found"} {
 		if _, err := open(t, "command="+text); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, want %q", text, err, say)
 		}
 	}
 	dir := t.TempDir()
-	stream := mustOpen(t, fmt.Sprintf("command=echo $$ > %s/pid; while :; do cat %s/w 2>/dev/null || echo 50; sleep 0.05; done?scope=wall", dir, dir))
+	stream := mustOpen(
+		t, fmt.Sprintf(
+			"command=echo $$ > %s/pid; while :; do cat %s/w 2>/dev/null || echo 50; sleep 0.05; done?scope=wall", dir,
+			dir))
 	if v, err := readLong(t, stream); err != nil || v != 50e6 || stream.Info().Scope != ScopeWall {
 		t.Errorf("%v, %v", v, err)
 	}
@@ -184,7 +193,8 @@ func TestCSV(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("time,watts\n")
 	for i := range 11 {
-		fmt.Fprintf(&text, "%.3f,%d\n", float64(start.UnixMilli()+2000+int64(i)*100)/1000, 100+i) // the logger's clock is 2 s ahead
+		// the logger's clock is 2 s ahead
+		fmt.Fprintf(&text, "%.3f,%d\n", float64(start.UnixMilli()+2000+int64(i)*100)/1000, 100+i)
 	}
 	write(t, file, text.String()+"17")
 	src := mustOpen(t, "csv="+file+"?offset=2s&uncertainty=0.5%")
@@ -194,7 +204,8 @@ func TestCSV(t *testing.T) {
 	if len(tr.Samples) != 11 {
 		t.Fatalf("%d samples: %+v", len(tr.Samples), tr.Failures)
 	}
-	if m, err := tr.Sum(tr.Samples[0].AtNs, tr.Samples[10].AtNs); err != nil || m.Watts < 104.999 || m.Watts > 105.001 || tr.Interval.Round(time.Millisecond) != 100*time.Millisecond {
+	if m, err := tr.Sum(tr.Samples[0].AtNs, tr.Samples[10].AtNs); err != nil || m.Watts < 104.999 ||
+		m.Watts > 105.001 || tr.Interval.Round(time.Millisecond) != 100*time.Millisecond {
 		t.Errorf("%v, %v, interval %v", m, err, tr.Interval)
 	}
 	for name, tt := range map[string]struct{ text, say string }{

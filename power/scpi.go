@@ -13,7 +13,8 @@ import (
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-var scpiKind = sourceKind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)", example: "scpi=meter:10001?item=3",
+var scpiKind = sourceKind{summary: "power meter that speaks SCPI over TCP (Yokogawa WT)",
+	example: "scpi=meter:10001?item=3",
 	options: []string{"item"},
 	reaches: asks(func(s Spec) string { return withPort(s.Target, scpiPort) }),
 	check: func(s Spec) error {
@@ -54,8 +55,9 @@ func openSCPI(s Spec) (*scpi, error) {
 		return nil, err
 	}
 	m := &scpi{query: fmt.Sprintf(":NUMERIC:NORMAL:VALUE? %d", item),
-		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: 100 * time.Millisecond, Uncertainty: s.declared(math.NaN()),
-			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: 100 * time.Millisecond,
+			Uncertainty: s.declared(math.NaN()),
+			Channels:    []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
 	m.line = lineClient{addr: withPort(s.Target, scpiPort), ending: "\n"}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
@@ -89,7 +91,8 @@ func (m *scpi) checkItem(ctx context.Context, item int, named bool) error {
 	case !isWatts(what):
 		return &Unavailable{fmt.Sprintf("item %d of the meter's list is %s, and not watts (P)", item,
 			short(what)),
-			"name the item that is P with item=N, or set the list at the meter: :NUMERIC:NORMAL:ITEM" + strconv.Itoa(item) + " P,1"}
+			"name the item that is P with item=N, or set the list at the meter: :NUMERIC:NORMAL:ITEM" +
+				strconv.Itoa(item) + " P,1"}
 	}
 	m.info.Device += ", " + short(what)
 	if named {

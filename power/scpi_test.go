@@ -16,11 +16,13 @@ func TestSCPIItems(t *testing.T) {
 		say    string
 		doubt  bool
 	}{
-		"one element":        {map[string]string{"1": "U,1", "2": "I,1", "3": "P,1"}, "", "", false},
-		"volts":              {map[string]string{"3": "U,1"}, "", "item 3 of the meter's list is U,1", false},
-		"reactive power":     {map[string]string{"3": "Q,1"}, "", "and not watts", false},
-		"three elements":     {map[string]string{"1": "P,1", "2": "P,2", "3": "P,3", "4": "P,SIGMA"}, "", "item 4 (P,SIGMA)", false},
-		"one of three":       {map[string]string{"1": "P,1", "2": "P,2", "3": "P,3", "4": "P,SIGMA"}, "?item=4", "", false},
+		"one element":    {map[string]string{"1": "U,1", "2": "I,1", "3": "P,1"}, "", "", false},
+		"volts":          {map[string]string{"3": "U,1"}, "", "item 3 of the meter's list is U,1", false},
+		"reactive power": {map[string]string{"3": "Q,1"}, "", "and not watts", false},
+		"three elements": {map[string]string{"1": "P,1", "2": "P,2", "3": "P,3", "4": "P,SIGMA"}, "",
+			"item 4 (P,SIGMA)", false},
+		"one of three": {map[string]string{"1": "P,1", "2": "P,2", "3": "P,3", "4": "P,SIGMA"}, "?item=4", "",
+			false},
 		"the meter is quiet": {nil, "", "", true},
 	} {
 		srv := serveLines(t, "\n", func(line string) string {
@@ -51,7 +53,9 @@ func TestSCPIItems(t *testing.T) {
 
 // A line with the watts of several channels has none that is known to be meant.
 func TestPTDaemonChannels(t *testing.T) {
-	if w, err := parsePTDLine("Time,01-22-2021 15:05:14.313,Watts,300,Volts,230,Ch1,Watts,200,Watts,100"); err == nil || !strings.Contains(err.Error(), "channels") {
+	if w, err := parsePTDLine(
+		"Time,01-22-2021 15:05:14.313,Watts,300,Volts,230,Ch1,Watts,200,Watts,100"); err == nil ||
+		!strings.Contains(err.Error(), "channels") {
 		t.Errorf("%v, %v", w, err)
 	}
 }

@@ -42,7 +42,8 @@ func secretsOf(s Spec) (secrets, error) {
 		return out, fmt.Errorf("read secrets: %w", err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return out, &Unavailable{fmt.Sprintf("read secrets: %s can be read by others (mode %04o)", path, st.Mode().Perm()), "chmod 600 " + path}
+		return out, &Unavailable{fmt.Sprintf("read secrets: %s can be read by others (mode %04o)", path,
+			st.Mode().Perm()), "chmod 600 " + path}
 	}
 	out.file = map[string]string{}
 	lines := bufio.NewScanner(f)
@@ -53,7 +54,8 @@ func secretsOf(s Spec) (secrets, error) {
 		}
 		key, value, ok := strings.Cut(line, "=")
 		if !ok {
-			return out, fmt.Errorf("read secrets: %s:%d: not of the form key = value", path, n) // without the line: it may be a password
+			// without the line: it may be a password
+			return out, fmt.Errorf("read secrets: %s:%d: not of the form key = value", path, n)
 		}
 		out.file[strings.ToLower(strings.TrimSpace(key))] = strings.TrimSpace(value)
 	}

@@ -19,11 +19,16 @@ import (
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-var snmpKind = sourceKind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)", example: "snmp=apc@pdu.example?outlet=3",
+var snmpKind = sourceKind{summary: "power distribution unit over SNMP (APC, Raritan, any OID)",
+	example: "snmp=apc@pdu.example?outlet=3",
 	options: []string{"outlet", "inlet", "pdu", "oid", "scale", "version", "level", "auth", "priv", "secrets"},
-	reaches: asksWithSecrets(func(s Spec) string { _, addr, _ := strings.Cut(s.Target, "@"); return withPort(addr, snmpPort) }),
-	check:   func(s Spec) error { _, err := parseSNMP(s); return err },
-	open:    func(s Spec) (Source, error) { return openSNMP(s) }}
+	reaches: asksWithSecrets(func(s Spec) string {
+		_, addr, _ := strings.Cut(s.Target, "@")
+		return withPort(addr,
+			snmpPort)
+	}),
+	check: func(s Spec) error { _, err := parseSNMP(s); return err },
+	open:  func(s Spec) (Source, error) { return openSNMP(s) }}
 
 // snmpPort is where units listen unless told otherwise.
 const snmpPort = "161"
@@ -78,7 +83,8 @@ func (p *snmpPlan) checkOptions(s Spec) error {
 		}
 		known = append(known, strings.Join(set, " with "))
 	}
-	return fmt.Errorf("vendor %s has no option %s: it has %s", p.vendor, strings.Join(given, " with "), strings.Join(known, ", or "))
+	return fmt.Errorf("vendor %s has no option %s: it has %s", p.vendor, strings.Join(given, " with "),
+		strings.Join(known, ", or "))
 }
 
 func parseSNMP(s Spec) (snmpPlan, error) {
@@ -88,7 +94,8 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 		return p, fmt.Errorf("it needs VENDOR@ADDRESS, such as %s", snmpKindExample)
 	}
 	if strings.Contains(addr, "@") {
-		return p, errors.New("put no user or community into the address: set ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE")
+		return p, errors.New(
+			"put no user or community into the address: set ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE")
 	}
 	if err := p.checkOptions(s); err != nil {
 		return p, err
@@ -200,21 +207,27 @@ func snmpSecurity(s Spec, sec secrets) (*gosnmp.GoSNMP, error) {
 		return nil, fmt.Errorf("version %q: must be 1, 2c or 3", v)
 	}
 	g.SecurityModel = gosnmp.UserSecurityModel
-	u := &gosnmp.UsmSecurityParameters{UserName: sec.get("user"), AuthenticationPassphrase: sec.get("auth_password"), PrivacyPassphrase: sec.get("priv_password")}
+	u := &gosnmp.UsmSecurityParameters{UserName: sec.get("user"), AuthenticationPassphrase: sec.get("auth_password"),
+		PrivacyPassphrase: sec.get("priv_password")}
 	g.SecurityParameters = u
-	levels := map[string]gosnmp.SnmpV3MsgFlags{"": gosnmp.AuthPriv, "authPriv": gosnmp.AuthPriv, "authNoPriv": gosnmp.AuthNoPriv, "noAuthNoPriv": gosnmp.NoAuthNoPriv}
-	auths := map[string]gosnmp.SnmpV3AuthProtocol{"": gosnmp.SHA, "SHA": gosnmp.SHA, "SHA256": gosnmp.SHA256, "SHA512": gosnmp.SHA512, "MD5": gosnmp.MD5}
-	privs := map[string]gosnmp.SnmpV3PrivProtocol{"": gosnmp.AES, "AES": gosnmp.AES, "AES256": gosnmp.AES256, "DES": gosnmp.DES}
+	levels := map[string]gosnmp.SnmpV3MsgFlags{"": gosnmp.AuthPriv, "authPriv": gosnmp.AuthPriv,
+		"authNoPriv": gosnmp.AuthNoPriv, "noAuthNoPriv": gosnmp.NoAuthNoPriv}
+	auths := map[string]gosnmp.SnmpV3AuthProtocol{"": gosnmp.SHA, "SHA": gosnmp.SHA, "SHA256": gosnmp.SHA256,
+		"SHA512": gosnmp.SHA512, "MD5": gosnmp.MD5}
+	privs := map[string]gosnmp.SnmpV3PrivProtocol{"": gosnmp.AES, "AES": gosnmp.AES, "AES256": gosnmp.AES256,
+		"DES": gosnmp.DES}
 	var ok [3]bool
 	g.MsgFlags, ok[0] = levels[s.Options.Get("level")]
 	u.AuthenticationProtocol, ok[1] = auths[s.Options.Get("auth")]
 	u.PrivacyProtocol, ok[2] = privs[s.Options.Get("priv")]
 	for i, name := range []string{"level", "auth", "priv"} {
 		if !ok[i] {
-			return nil, fmt.Errorf("%s=%q: level is authPriv, authNoPriv or noAuthNoPriv; auth SHA, SHA256, SHA512 or MD5; priv AES, AES256 or DES", name, s.Options.Get(name))
+			return nil, fmt.Errorf("%s=%q: level is authPriv, authNoPriv or noAuthNoPriv; auth SHA, SHA256, "+
+				"SHA512 or MD5; priv AES, AES256 or DES", name, s.Options.Get(name))
 		}
 	}
-	if g.MsgFlags == gosnmp.NoAuthNoPriv && s.Options.Has("auth") || g.MsgFlags != gosnmp.AuthPriv && s.Options.Has("priv") {
+	if g.MsgFlags == gosnmp.NoAuthNoPriv && s.Options.Has("auth") || g.MsgFlags != gosnmp.AuthPriv &&
+		s.Options.Has("priv") {
 		return nil, fmt.Errorf("level=%s does not use auth or priv, which are given", s.Options.Get("level"))
 	}
 	if g.MsgFlags == gosnmp.NoAuthNoPriv {
@@ -256,8 +269,9 @@ func openSNMP(s Spec) (*snmp, error) {
 		return nil, fmt.Errorf("port %q: must be 1..65535", port)
 	}
 	client.Target, client.Port, client.Timeout, client.Retries = host, uint16(n), time.Second, 1
-	p := &snmp{plan: plan, client: client, info: Info{Name: s.String(), Scope: ScopeOutlet, MinInterval: time.Second, Uncertainty: s.declared(0.02),
-		Channels: []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
+	p := &snmp{plan: plan, client: client, info: Info{Name: s.String(), Scope: ScopeOutlet, MinInterval: time.Second,
+		Uncertainty: s.declared(0.02),
+		Channels:    []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	err = p.checkSeveral(ctx, s)
@@ -366,7 +380,8 @@ func snmpNumber(pdu gosnmp.SnmpPDU) (int64, error) {
 // snmpError has nothing of the request in it, which may hold the community.
 func snmpError(err error) error {
 	if strings.Contains(err.Error(), "timeout") || errors.Is(err, context.DeadlineExceeded) {
-		return &Unavailable{"no answer in time", "check the address, and the community or user (environment ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE): units do not answer wrong ones"}
+		return &Unavailable{"no answer in time", "check the address, and the community or user (environment " +
+			"ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE): units do not answer wrong ones"}
 	}
 	return err
 }

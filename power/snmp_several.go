@@ -56,7 +56,8 @@ func (p *snmp) checkSeveral(ctx context.Context, s Spec) error {
 	}
 	rows, err := p.rows(ctx, t)
 	if err != nil {
-		p.info.Doubts = []string{fmt.Sprintf("the unit does not list its meters (%v): it may have others beside the one that is read", err)}
+		p.info.Doubts = []string{
+			fmt.Sprintf("the unit does not list its meters (%v): it may have others beside the one that is read", err)}
 		return nil
 	}
 	seen := map[string]bool{}

@@ -59,7 +59,8 @@ override .1.3.6.1.4.1.99999.1.3 integer -1
 }
 
 func (d *snmpd) start() {
-	d.cmd = exec.Command("/usr/sbin/snmpd", "-f", "-C", "-c", filepath.Join(d.dir, "snmpd.conf"), "-Lf", filepath.Join(d.dir, "log"), "-p", filepath.Join(d.dir, "pid"), "udp:"+d.addr)
+	d.cmd = exec.Command("/usr/sbin/snmpd", "-f", "-C", "-c", filepath.Join(d.dir, "snmpd.conf"), "-Lf",
+		filepath.Join(d.dir, "log"), "-p", filepath.Join(d.dir, "pid"), "udp:"+d.addr)
 	d.cmd.Env = append(os.Environ(), "SNMP_PERSISTENT_DIR="+filepath.Join(d.dir, "persistent"), "MIBS=")
 	d.cmd.SysProcAttr = &unix.SysProcAttr{Pdeathsig: unix.SIGKILL}
 	if err := d.cmd.Start(); err != nil {
@@ -155,7 +156,8 @@ func TestSNMP(t *testing.T) {
 		t.Errorf("version 3: %v, %v", v, err)
 	}
 	t.Setenv("ZCBENCH_SNMP_COMMUNITY", "wrong")
-	if _, err := open(t, "snmp=apc@"+d.addr+"?outlet=3"); err == nil || strings.Contains(err.Error(), "wrong") || !strings.Contains(fixOf(err), "COMMUNITY") {
+	if _, err := open(t, "snmp=apc@"+d.addr+"?outlet=3"); err == nil || strings.Contains(err.Error(), "wrong") ||
+		!strings.Contains(fixOf(err), "COMMUNITY") {
 		t.Errorf("a wrong community: %v", err)
 	}
 	t.Setenv("ZCBENCH_SNMP_COMMUNITY", "s3cretcomm")
@@ -182,7 +184,8 @@ func readLong(t *testing.T, src Source) (int64, error) {
 }
 
 func TestSNMPSpecs(t *testing.T) {
-	for _, bad := range []string{"snmp", "snmp=apc", "snmp=cisco@x", "snmp=oid@x", "snmp=oid@x?oid=a.b", "snmp=oid@x?oid=1.2&scale=0", "snmp=apc@x?outlet=0", "snmp=apc@x?version=4",
+	for _, bad := range []string{"snmp", "snmp=apc", "snmp=cisco@x", "snmp=oid@x", "snmp=oid@x?oid=a.b",
+		"snmp=oid@x?oid=1.2&scale=0", "snmp=apc@x?outlet=0", "snmp=apc@x?version=4",
 		"snmp=apc@x?version=3&auth=ROT13", "snmp=apc@x?community=public"} {
 		if _, err := ParseSpec(bad); err == nil {
 			t.Errorf("%s was taken", bad)
@@ -210,7 +213,8 @@ func TestSNMPSpecs(t *testing.T) {
 			t.Errorf("%s: %v, want %q", bad, err, say)
 		}
 	}
-	for _, good := range []string{"snmp=apc@x", "snmp=apc@x?pdu=1;2", "snmp=raritan@x?pdu=2", "snmp=raritan@x?outlet=7&pdu=1;2", "snmp=oid@x?oid=1.2;1.3&scale=0.1&version=3&level=authNoPriv"} {
+	for _, good := range []string{"snmp=apc@x", "snmp=apc@x?pdu=1;2", "snmp=raritan@x?pdu=2",
+		"snmp=raritan@x?outlet=7&pdu=1;2", "snmp=oid@x?oid=1.2;1.3&scale=0.1&version=3&level=authNoPriv"} {
 		if _, err := ParseSpec(good); err != nil {
 			t.Errorf("%s: %v", good, err)
 		}

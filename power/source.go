@@ -27,7 +27,8 @@ const (
 )
 
 // rank orders scopes by how much they see.
-var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeMemory: 3, ScopeBoard: 4, ScopeOutlet: 5, ScopeWall: 6}
+var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeMemory: 3, ScopeBoard: 4, ScopeOutlet: 5,
+	ScopeWall: 6}
 
 // Kind is what a channel's values are.
 type Kind int

@@ -150,7 +150,8 @@ func ParseSpec(text string) (Spec, error) {
 	s.Name, s.Target, _ = strings.Cut(rest, "=")
 	k, ok := kinds[s.Name]
 	if !ok {
-		return s, fmt.Errorf("power source %s: unknown; the sources are %s", plainName(s.Name), strings.Join(Names(), ", "))
+		return s, fmt.Errorf("power source %s: unknown; the sources are %s", plainName(s.Name),
+			strings.Join(Names(), ", "))
 	}
 	if hasOptions {
 		s.Options = url.Values{}
@@ -161,7 +162,8 @@ func ParseSpec(text string) (Spec, error) {
 	}
 	for name, values := range s.Options {
 		if !slices.Contains(k.options, name) && !slices.Contains(commonOptions, name) {
-			return s, fmt.Errorf("power source %s: unknown option %q; its options are %s", s.Name, name, strings.Join(append(slices.Clone(k.options), commonOptions...), ", "))
+			return s, fmt.Errorf("power source %s: unknown option %q; its options are %s", s.Name, name,
+				strings.Join(append(slices.Clone(k.options), commonOptions...), ", "))
 		}
 		if len(values) != 1 {
 			return s, fmt.Errorf("power source %s: option %s is given %d times", s.Name, name, len(values))
@@ -211,7 +213,8 @@ func (s Spec) uncertainty(def float64) (float64, error) {
 		v /= 100
 	}
 	if err != nil || !(v >= 0 && v < 1) {
-		return 0, fmt.Errorf("power source %s: uncertainty %q: must be a fraction of the reading, such as 1%% or 0.01", s.Name, text)
+		return 0, fmt.Errorf("power source %s: uncertainty %q: must be a fraction of the reading, such as 1%% or 0.01",
+			s.Name, text)
 	}
 	return v, nil
 }

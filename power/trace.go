@@ -166,7 +166,8 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 	case n == 0:
 		return Mean{}, &Missing{"none of its channels stands for it"}
 	case whole && sum.Watts < leastWatts:
-		return Mean{}, &Missing{fmt.Sprintf("it reads %s W, and no machine that runs draws so little: its unit is another, or it is no meter of the whole", formatWatts(sum.Watts))}
+		return Mean{}, &Missing{fmt.Sprintf("it reads %s W, and no machine that runs draws so little: its unit "+
+			"is another, or it is no meter of the whole", formatWatts(sum.Watts))}
 	}
 	return sum, nil
 }
@@ -193,7 +194,8 @@ func (t *Trace) twins(fromNs, toNs int64) error {
 				same, last = same+1, s.V[a]
 			}
 			if same >= mostTwins && moved {
-				return &Missing{fmt.Sprintf("%s and %s always read the same: they are one meter, which would be counted twice; name one of them", y.Name, x.Name)}
+				return &Missing{fmt.Sprintf("%s and %s always read the same: they are one meter, which would be "+
+					"counted twice; name one of them", y.Name, x.Name)}
 			}
 		}
 	}

@@ -16,7 +16,8 @@ const second = int64(time.Second)
 
 // meter is a trace of a power channel, one reading a second from 0.
 func meter(watts ...float64) Trace {
-	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01,
+		Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
 	for i, w := range watts {
 		v := int64(None)
 		if w >= 0 {
@@ -39,7 +40,8 @@ func TestMeanOfPower(t *testing.T) {
 		}
 	}
 	// Uneven readings: 1 s at 100, then 9 s at 200.
-	y := Trace{Info: x.Info, Interval: 10 * time.Second, Samples: []Sample{{AtNs: 0, V: []int64{100e6}}, {AtNs: second, V: []int64{100e6}}, {AtNs: second, V: []int64{200e6}}, {AtNs: 10 * second, V: []int64{200e6}}}}
+	y := Trace{Info: x.Info, Interval: 10 * time.Second, Samples: []Sample{{AtNs: 0, V: []int64{100e6}},
+		{AtNs: second, V: []int64{100e6}}, {AtNs: second, V: []int64{200e6}}, {AtNs: 10 * second, V: []int64{200e6}}}}
 	if m, err := y.Sum(0, 10*second); err != nil || m.Watts != 190 {
 		t.Errorf("uneven: %v, %v", m.Watts, err)
 	}
@@ -110,7 +112,8 @@ func TestMeasure(t *testing.T) {
 			w = append(w, 100)
 		}
 	}
-	at := Times{IdleBefore: Window{5 * second, 15 * second}, Load: Window{25 * second, 35 * second}, IdleAfter: Window{45 * second, 55 * second}, GuardNs: 10 * second}
+	at := Times{IdleBefore: Window{5 * second, 15 * second}, Load: Window{25 * second, 35 * second},
+		IdleAfter: Window{45 * second, 55 * second}, GuardNs: 10 * second}
 	f := Measure(meter(w...), at)
 	if f.GrossW == nil || *f.GrossW != 300 || *f.IdleW != 100 || len(f.Flags) > 0 || f.Why != "" {
 		t.Fatalf("%+v", f)
@@ -123,11 +126,15 @@ func TestMeasure(t *testing.T) {
 	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
 		t.Errorf("%v %v", warn, flags)
 	}
-	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) || *h.JoulePerGB() != 150 {
+	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) ||
+		*h.JoulePerGB() != 150 {
 		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
 	}
-	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200, "power_meter_uncertainty_w": math.Sqrt(3), "power_meter_shared_uncertainty_w": math.Sqrt(3), "power_meter_scatter_w": 0, "power_meter_idle_drift": 0,
-		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100, "power_meter_joule_per_gb_uncertainty": math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
+	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200,
+		"power_meter_uncertainty_w": math.Sqrt(3), "power_meter_shared_uncertainty_w": math.Sqrt(3),
+		"power_meter_scatter_w": 0, "power_meter_idle_drift": 0,
+		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100,
+		"power_meter_joule_per_gb_uncertainty": math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
 	for name, v := range want {
 		if got := metric(t, h.Metrics, name); math.Abs(got.Value-v) > 1e-9 {
 			t.Errorf("%s = %v, want %v", name, got.Value, v)
@@ -140,13 +147,15 @@ func TestMeasure(t *testing.T) {
 
 func TestMeasureFlags(t *testing.T) {
 	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 110, 110, 110, 110}
-	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second}, IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
+	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second},
+		IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
 	f := Measure(meter(w...), at)
 	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+FlagSkew {
 		t.Errorf("flags %q", got)
 	}
 	// Idle went from 100 to 110 W: while the load ran it was 105, give or take 5.
-	if want := math.Hypot(.01*195, 5) / math.Sqrt(3); math.Abs(*f.NetU-want) > 1e-9 || math.Abs(*f.Drift-10./105) > 1e-9 {
+	if want := math.Hypot(.01*195, 5) / math.Sqrt(3); math.Abs(*f.NetU-want) > 1e-9 ||
+		math.Abs(*f.Drift-10./105) > 1e-9 {
 		t.Errorf("net uncertainty %v, drift %v; want %v", *f.NetU, *f.Drift, want)
 	}
 	at.IdleAfter = Window{}
@@ -165,7 +174,8 @@ func TestMeasureFlags(t *testing.T) {
 // What is above idle is marked where idle power drifted by more than the run's own gate lets it.
 func TestMeasureDriftGate(t *testing.T) {
 	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 105, 105, 105, 105} // 4.9 % apart
-	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second}, IdleAfter: Window{8 * second, 11 * second}, GuardNs: second}
+	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second},
+		IdleAfter: Window{8 * second, 11 * second}, GuardNs: second}
 	for _, x := range []struct {
 		limit       *float64
 		drift, idle string

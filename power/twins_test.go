@@ -24,7 +24,8 @@ const dieRange = 65532610987 // of a Threadripper 1950X, uJ
 func dies(t testing.TB, names ...string) (root string, put func(i int, uj int64)) {
 	root = t.TempDir()
 	put = func(i int, uj int64) {
-		write(t, filepath.Join(root, fmt.Sprintf("intel-rapl:%d", i), "energy_uj"), strconv.FormatInt(uj%dieRange, 10)+"\n")
+		write(t, filepath.Join(root, fmt.Sprintf("intel-rapl:%d", i), "energy_uj"),
+			strconv.FormatInt(uj%dieRange, 10)+"\n")
 	}
 	for i, n := range names {
 		dir := filepath.Join(root, fmt.Sprintf("intel-rapl:%d", i))
@@ -36,7 +37,8 @@ func dies(t testing.TB, names ...string) (root string, put func(i int, uj int64)
 }
 
 // play reads counters that grow as at says, microjoules at a time, ten times a second.
-func play(t testing.TB, root string, put func(int, int64), zones int, seconds int, at func(i int, ns int64) int64) (Trace, *rapl) {
+func play(t testing.TB, root string, put func(int, int64), zones int, seconds int,
+	at func(i int, ns int64) int64) (Trace, *rapl) {
 	t.Helper()
 	for i := range zones {
 		put(i, at(i, 0))
@@ -67,7 +69,8 @@ func TestRAPLDies(t *testing.T) {
 	const w = 68.0
 	uj := func(watts float64, ns int64) int64 { return int64(watts * float64(ns) / 1e3) }
 	jitter := func(ns int64) int64 { return ns/100e6*7919%3000*1000 - 1500e3 } // up to 1.5 ms either way
-	oneDie, twoSockets := []string{"package-0-die-0", "package-0-die-1"}, []string{"package-0-die-0", "package-0-die-1", "package-1-die-0", "package-1-die-1"}
+	oneDie, twoSockets := []string{"package-0-die-0", "package-0-die-1"}, []string{"package-0-die-0", "package-0-die-1",
+		"package-1-die-0", "package-1-die-1"}
 	for name, c := range map[string]struct {
 		zones   []string
 		seconds int
@@ -75,28 +78,41 @@ func TestRAPLDies(t *testing.T) {
 		want    float64 // NaN: no figure
 		say     string
 	}{
-		"both show the socket": {oneDie, 5, func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w, "package_0_die_1 shows the counter of package_0_die_0"},
+		"both show the socket": {oneDie, 5, func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w,
+			"package_0_die_1 shows the counter of package_0_die_0"},
 		"read a moment apart": {oneDie, 5, func(i int, ns int64) int64 {
 			if i == 1 {
 				ns += jitter(ns)
 			}
 			return 4e9 + uj(w, ns)
 		}, w, "again"},
-		"and wrap":   {oneDie, 5, func(i int, ns int64) int64 { return dieRange - 100e6 + uj(w, ns) }, w, "again"},
-		"a die each": {oneDie, 5, func(i int, ns int64) int64 { return []int64{4e9, 7e9}[i] + uj([]float64{40, 28}[i], ns) }, 68, ""},
+		"and wrap": {oneDie, 5, func(i int, ns int64) int64 { return dieRange - 100e6 + uj(w, ns) }, w, "again"},
+		"a die each": {oneDie, 5, func(i int, ns int64) int64 {
+			return []int64{4e9, 7e9}[i] + uj([]float64{40, 28}[i],
+				ns)
+		}, 68, ""},
 		"a die each, that began alike": {oneDie, 20, func(i int, ns int64) int64 {
 			return 4e9 + uj([]float64{40, 39}[i], ns)
 		}, 79, ""},
-		"like growth, not for long": {oneDie, 20, func(i int, ns int64) int64 { return int64(4+i)*1e9 + uj(w, ns) }, math.NaN(), "may be one counter or two"},
-		"like growth, for long":     {oneDie, 65, func(i int, ns int64) int64 { return int64(4+i)*1e9 + uj(w, ns) }, w, "again"},
-		"they stand still":          {oneDie, 5, func(i int, ns int64) int64 { return 4e9 }, math.NaN(), "have not moved"},
+		"like growth, not for long": {oneDie, 20, func(i int, ns int64) int64 { return int64(4+i)*1e9 + uj(w, ns) },
+			math.NaN(), "may be one counter or two"},
+		"like growth, for long": {oneDie, 65, func(i int, ns int64) int64 { return int64(4+i)*1e9 + uj(w, ns) },
+			w, "again"},
+		"they stand still": {oneDie, 5, func(i int, ns int64) int64 { return 4e9 }, math.NaN(),
+			"have not moved"},
 		"two sockets of two": {twoSockets, 5, func(i int, ns int64) int64 {
 			return []int64{4e9, 8e9}[i/2] + uj([]float64{68, 60}[i/2], ns)
 		}, 128, "again"},
-		"four dies":                {twoSockets, 5, func(i int, ns int64) int64 { return int64(i+1)*1e9 + uj([]float64{31, 37, 44, 53}[i], ns) }, 165, ""},
-		"two sockets, one counter": {[]string{"package-0", "package-1"}, 5, func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w, "package_1 shows the counter of package_0"},
-		"two sockets alike":        {[]string{"package-0", "package-1"}, 20, func(i int, ns int64) int64 { return int64(1+i)*4e9 + uj(w, ns) }, 2 * w, ""},
-		"two zones of one name":    {[]string{"package-0", "package-0"}, 5, func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w, "again"},
+		"four dies": {twoSockets, 5, func(i int, ns int64) int64 {
+			return int64(i+1)*1e9 +
+				uj([]float64{31, 37, 44, 53}[i], ns)
+		}, 165, ""},
+		"two sockets, one counter": {[]string{"package-0", "package-1"}, 5,
+			func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w, "package_1 shows the counter of package_0"},
+		"two sockets alike": {[]string{"package-0", "package-1"}, 20,
+			func(i int, ns int64) int64 { return int64(1+i)*4e9 + uj(w, ns) }, 2 * w, ""},
+		"two zones of one name": {[]string{"package-0", "package-0"}, 5,
+			func(i int, ns int64) int64 { return 4e9 + uj(w, ns) }, w, "again"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root, put := dies(t, c.zones...)
@@ -121,7 +137,8 @@ func TestRAPLDies(t *testing.T) {
 // Of dies that show one counter, as of a Threadripper 1950X, the sampler counts one.
 func TestRAPLDiesSampled(t *testing.T) {
 	const w = 68
-	s := Start([]Source{mustOpen(t, "rapl?root="+powertest.Mirrored(t, w, "package-0-die-0", "package-0-die-1"))}, LeastInterval)
+	s := Start([]Source{mustOpen(t, "rapl?root="+powertest.Mirrored(t, w, "package-0-die-0", "package-0-die-1"))},
+		LeastInterval)
 	t.Cleanup(func() { s.Close() })
 	await.Until(t, "there is a figure", func() bool {
 		now := counter.Monotonic()
@@ -169,7 +186,8 @@ func TestWholeMachineOfMilliwatts(t *testing.T) {
 		x.Samples[i].V[0] /= 10
 	}
 	x.Info.Scope = ScopeBoard
-	if m, err := x.Sum(0, 2*second); err == nil || !strings.Contains(err.Error(), "no machine that runs draws so little") {
+	if m, err := x.Sum(0, 2*second); err == nil ||
+		!strings.Contains(err.Error(), "no machine that runs draws so little") {
 		t.Errorf("%v W, %v", m.Watts, err)
 	}
 	if x.Info.Scope = ScopeDevice; true {
@@ -181,7 +199,8 @@ func TestWholeMachineOfMilliwatts(t *testing.T) {
 
 // Two sensors that are summed and always read the same are one meter.
 func TestTwinsAreNotAdded(t *testing.T) {
-	tr := Trace{Info: Info{Channels: []Channel{{Name: "psu1", Kind: Power}, {Name: "psu2", Kind: Power}}}, Interval: time.Second}
+	tr := Trace{Info: Info{Channels: []Channel{{Name: "psu1", Kind: Power}, {Name: "psu2", Kind: Power}}},
+		Interval: time.Second}
 	add := func(same bool) {
 		tr.Samples = nil
 		for i := range int64(30) {
@@ -194,7 +213,8 @@ func TestTwinsAreNotAdded(t *testing.T) {
 		}
 	}
 	add(true)
-	if m, err := tr.Sum(0, 29*second); err == nil || !strings.Contains(err.Error(), "psu1 and psu2 always read the same") {
+	if m, err := tr.Sum(0, 29*second); err == nil ||
+		!strings.Contains(err.Error(), "psu1 and psu2 always read the same") {
 		t.Errorf("%v, %v", m.Watts, err)
 	}
 	add(false)

@@ -11,8 +11,9 @@ import (
 func TestRAPLZones(t *testing.T) {
 	root := powercap(t, 262143328850)
 	for option, want := range map[string]string{
-		"zone=package-0": "", "zone=intel-rapl:1": "package_1", "zone=psys": "psys", "zone=package_0;package_0_dram": "package_0 package_0_dram",
-		"zone=package-0_core": "package_0_core", "zone=intel-rapl:0;intel-rapl:1": "package_0 package_1",
+		"zone=package-0": "", "zone=intel-rapl:1": "package_1", "zone=psys": "psys",
+		"zone=package_0;package_0_dram": "package_0 package_0_dram",
+		"zone=package-0_core":           "package_0_core", "zone=intel-rapl:0;intel-rapl:1": "package_0 package_1",
 	} {
 		src, err := open(t, "rapl?root="+root+"&"+option)
 		if want == "" {
@@ -22,7 +23,8 @@ func TestRAPLZones(t *testing.T) {
 			t.Errorf("%s: %v", option, err)
 			continue
 		}
-		scope := map[string]Scope{"psys": ScopeBoard, "package_0 package_0_dram": ScopeMemory, "package_0_core": ScopeDevice}[want]
+		scope := map[string]Scope{"psys": ScopeBoard, "package_0 package_0_dram": ScopeMemory,
+			"package_0_core": ScopeDevice}[want]
 		if scope == "" {
 			scope = ScopePackage
 		}
@@ -31,7 +33,8 @@ func TestRAPLZones(t *testing.T) {
 		}
 	}
 	for option, say := range map[string]string{
-		"zone=package-7": "the zones are package_0,", "zone=package-0;package_0": "twice", "zone=package-0;psys": "unlike", "zone=package-0;package_0_core": "unlike",
+		"zone=package-7": "the zones are package_0,", "zone=package-0;package_0": "twice",
+		"zone=package-0;psys": "unlike", "zone=package-0;package_0_core": "unlike",
 	} {
 		if _, err := open(t, "rapl?root="+root+"&"+option); err == nil || !strings.Contains(err.Error(), say) {
 			t.Errorf("%s: %v, want %q", option, err, say)
@@ -48,7 +51,8 @@ func TestRAPLZones(t *testing.T) {
 // are known to show one.
 func TestRAPLOfSockets(t *testing.T) {
 	for cpuinfo, want := range map[string]bool{
-		"processor\t: 0\nvendor_id\t: AuthenticAMD\n": true, "vendor_id\t: HygonGenuine\n": true, "vendor_id\t: GenuineIntel\n": false, "": false} {
+		"processor\t: 0\nvendor_id\t: AuthenticAMD\n": true, "vendor_id\t: HygonGenuine\n": true,
+		"vendor_id\t: GenuineIntel\n": false, "": false} {
 		if got := perSocket(cpuinfo); got != want {
 			t.Errorf("%q: %v", cpuinfo, got)
 		}

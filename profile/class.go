@@ -57,8 +57,10 @@ var Classes = [...]struct {
 
 // irqOffEnds are functions that switch interrupts on. What was done before, with interrupts off,
 // is found in them by samples that wait for interrupts.
-var irqOffEnds = []string{"handle_softirqs", "__do_softirq", "_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore", "_raw_read_unlock_irq", "_raw_read_unlock_irqrestore",
-	"_raw_write_unlock_irq", "_raw_write_unlock_irqrestore", "_raw_spin_unlock_irq_enable", "_local_interrupt_enable", "finish_task_switch", "__local_bh_enable_ip"}
+var irqOffEnds = []string{"handle_softirqs", "__do_softirq", "_raw_spin_unlock_irq", "_raw_spin_unlock_irqrestore",
+	"_raw_read_unlock_irq", "_raw_read_unlock_irqrestore",
+	"_raw_write_unlock_irq", "_raw_write_unlock_irqrestore", "_raw_spin_unlock_irq_enable", "_local_interrupt_enable",
+	"finish_task_switch", "__local_bh_enable_ip"}
 
 // classify gives a stack its class: that of the innermost function which has a rule. A function
 // that all use, such as memcpy, has none, and is its caller's. The rules of system calls are

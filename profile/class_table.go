@@ -104,15 +104,21 @@ var armTable = map[Class]string{
 var modules = map[string]Class{
 	"bpf": BPF, "tls": TCP, "nf_conntrack": IP, "nf_tables": IP, "ip_tables": IP, "x_tables": IP, "nf_nat": IP,
 	"sch_fq": TX, "sch_fq_codel": TX, "tcp_bbr": TCP,
-	"mlx5_core": Driver, "mlx4_core": Driver, "mlx4_en": Driver, "bnxt_en": Driver, "fbnic": Driver, "gve": Driver, "ice": Driver, "i40e": Driver, "iavf": Driver, "ixgbe": Driver,
-	"igb": Driver, "igc": Driver, "e1000": Driver, "e1000e": Driver, "virtio_net": Driver, "virtio_ring": Driver, "virtio_pci": Driver, "vmxnet3": Driver, "ena": Driver, "tg3": Driver,
-	"nfp": Driver, "qed": Driver, "qede": Driver, "sfc": Driver, "hns3": Driver, "hclge": Driver, "mana": Driver, "hv_netvsc": Driver, "ionic": Driver, "cxgb4": Driver, "be2net": Driver,
-	"atlantic": Driver, "thunderx2": Driver, "stmmac": Driver, "r8169": Driver, "idpf": Driver, "netdevsim": Driver, "veth": Driver, "softnic": Driver,
+	"mlx5_core": Driver, "mlx4_core": Driver, "mlx4_en": Driver, "bnxt_en": Driver, "fbnic": Driver, "gve": Driver,
+	"ice": Driver, "i40e": Driver, "iavf": Driver, "ixgbe": Driver,
+	"igb": Driver, "igc": Driver, "e1000": Driver, "e1000e": Driver, "virtio_net": Driver, "virtio_ring": Driver,
+	"virtio_pci": Driver, "vmxnet3": Driver, "ena": Driver, "tg3": Driver,
+	"nfp": Driver, "qed": Driver, "qede": Driver, "sfc": Driver, "hns3": Driver, "hclge": Driver, "mana": Driver,
+	"hv_netvsc": Driver, "ionic": Driver, "cxgb4": Driver, "be2net": Driver,
+	"atlantic": Driver, "thunderx2": Driver, "stmmac": Driver, "r8169": Driver, "idpf": Driver, "netdevsim": Driver,
+	"veth": Driver, "softnic": Driver,
 }
 
 // sharedNames are the beginnings of the names of functions that all use.
 var sharedNames = []string{
-	"mem", "__mem", "kmem_", "__kmem_", "kmalloc", "__kmalloc", "kvmalloc", "kfree", "__kfree", "kvfree", "slab_", "__slab", "___slab", "skb_release", "skb_free", "consume_skb",
-	"__x86_", "srso_", "copy_user", "rep_", "_copy_from_user", "_copy_to_user", "clear_user", "__check_object", "check_", "__check_heap", "__cond_resched", "__virt_addr_valid", "refill_obj", "obj_cgroup", "mod_objcg",
+	"mem", "__mem", "kmem_", "__kmem_", "kmalloc", "__kmalloc", "kvmalloc", "kfree", "__kfree", "kvfree", "slab_",
+	"__slab", "___slab", "skb_release", "skb_free", "consume_skb",
+	"__x86_", "srso_", "copy_user", "rep_", "_copy_from_user", "_copy_to_user", "clear_user", "__check_object",
+	"check_", "__check_heap", "__cond_resched", "__virt_addr_valid", "refill_obj", "obj_cgroup", "mod_objcg",
 	"get_random", "__get_user", "__put_user", "arch_", "string", "str", "ktime_", "fault_in_",
 }

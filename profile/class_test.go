@@ -20,21 +20,28 @@ import (
 // Functions that packets and the calls that read them pass have the class that they should.
 func TestRules(t *testing.T) {
 	for class, names := range map[Class]string{
-		Driver:      "veth_poll net_rx_action napi_schedule_prep dma_map_page_attrs asm_common_interrupt mlx5e_handle_rx_cqe@mlx5_core sn_burn@softnic",
-		Pool:        "page_pool_put_unrefed_netmem __page_pool_alloc_netmems_slow mp_dmabuf_devmem_release_page io_pp_zc_alloc_netmems napi_pp_put_page",
-		GRO:         "dev_gro_receive tcp4_gro_receive skb_gro_receive napi_gro_receive napi_complete_done",
-		IP:          "ip_rcv ip_local_deliver_finish ip6_input __netif_receive_skb_core.constprop.0 nf_hook_slow",
-		TCP:         "tcp_v4_rcv tcp_rcv_established tcp_ack tcp_clean_rtx_queue.constprop.0 cubictcp_cong_avoid udp_queue_rcv_one_skb",
-		Socket:      "tcp_recvmsg_locked sock_def_readable tcp_queue_rcv try_to_wake_up ep_poll_callback __release_sock udp_recvmsg",
-		Copy:        "_copy_to_iter skb_copy_datagram_iter simple_copy_to_iter",
-		ZeroCopy:    "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb __io_zcrx_unmap_area msg_zerocopy_callback tcp_zerocopy_receive io_send_zc",
-		Syscall:     "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_recvfrom io_issue_sqe syscall_exit_to_user_mode",
+		Driver: "veth_poll net_rx_action napi_schedule_prep dma_map_page_attrs asm_common_interrupt " +
+			"mlx5e_handle_rx_cqe@mlx5_core sn_burn@softnic",
+		Pool: "page_pool_put_unrefed_netmem __page_pool_alloc_netmems_slow mp_dmabuf_devmem_release_page " +
+			"io_pp_zc_alloc_netmems napi_pp_put_page",
+		GRO: "dev_gro_receive tcp4_gro_receive skb_gro_receive napi_gro_receive napi_complete_done",
+		IP:  "ip_rcv ip_local_deliver_finish ip6_input __netif_receive_skb_core.constprop.0 nf_hook_slow",
+		TCP: "tcp_v4_rcv tcp_rcv_established tcp_ack tcp_clean_rtx_queue.constprop.0 cubictcp_cong_avoid " +
+			"udp_queue_rcv_one_skb",
+		Socket: "tcp_recvmsg_locked sock_def_readable tcp_queue_rcv try_to_wake_up ep_poll_callback " +
+			"__release_sock udp_recvmsg",
+		Copy: "_copy_to_iter skb_copy_datagram_iter simple_copy_to_iter",
+		ZeroCopy: "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb __io_zcrx_unmap_area " +
+			"msg_zerocopy_callback tcp_zerocopy_receive io_send_zc",
+		Syscall: "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_recvfrom io_issue_sqe " +
+			"syscall_exit_to_user_mode",
 		Locks:       "_raw_spin_lock_bh native_queued_spin_lock_slowpath mutex_lock __local_bh_enable_ip",
 		Scheduler:   "__schedule finish_task_switch.isra.0 update_load_avg hrtimer_interrupt rcu_core",
 		TX:          "tcp_write_xmit __tcp_transmit_skb __dev_queue_xmit tcp_send_ack ip_queue_xmit tcp_sendmsg_locked",
 		BPF:         "bpf_prog_6deef7357e7b4530_drop@bpf bpf_get_smp_processor_id bpf_trampoline_6442 __bpf_prog_enter",
 		Application: "exc_page_fault",
-		"":          "memcpy kmem_cache_free rep_movs_alternative __skb_datagram_iter2 kfree_skbmem page_counter_try_charge",
+		"": "memcpy kmem_cache_free rep_movs_alternative __skb_datagram_iter2 kfree_skbmem " +
+			"page_counter_try_charge",
 	} {
 		for w := range strings.FieldsSeq(names) {
 			name, module, _ := strings.Cut(w, "@")
@@ -105,7 +112,8 @@ func record(t *testing.T) {
 	if os.Getenv(guest.Env) != "" {
 		dir = os.Getenv("OUT")
 	}
-	f, err := os.Create(filepath.Join(dir, "symbols-"+strings.Join(strings.SplitN(unix.ByteSliceToString(u.Release[:]), ".", 3)[:2], ".")+".gz"))
+	f, err := os.Create(filepath.Join(dir, "symbols-"+strings.Join(strings.SplitN(unix.ByteSliceToString(u.Release[:]),
+		".", 3)[:2], ".")+".gz"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -142,7 +142,8 @@ func (d *Delta) Flame(w io.Writer, title string, notes []string) error {
 
 // deltaStyle: what was found has a colour that no difference has.
 func deltaStyle() string {
-	return fmt.Sprintf("svg.flame rect.found { fill: #e8b100; } .key .more { background: %s; } .key .less { background: %s; } .key .same { background: %s; }",
+	return fmt.Sprintf("svg.flame rect.found { fill: #e8b100; } .key .more { background: %s; } .key .less { "+
+		"background: %s; } .key .same { background: %s; }",
 		deltaFill(1), deltaFill(-1), deltaFill(0))
 }
 
@@ -160,7 +161,8 @@ func (f *deltaFlame) draw(x *deltaBox, from float64, depth int) {
 	}
 	graphBox{name: x.name, x: from / f.all, width: x.wide / f.all, depth: depth, fill: deltaFill(share),
 		data: fmt.Sprintf(`data-a="%.4f" data-b="%.4f" data-u="%.4f"`, x.a, x.b, x.wide),
-		says: fmt.Sprintf("A %s, B %s, B - A %s ns/kB, %s", perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a), x.class)}.write(f.w)
+		says: fmt.Sprintf("A %s, B %s, B - A %s ns/kB, %s", perKB(x.a), perKB(x.b), signedPerKB(x.b-x.a),
+			x.class)}.write(f.w)
 	for _, c := range x.calls {
 		f.draw(c, from, depth+1)
 		from += c.wide

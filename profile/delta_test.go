@@ -15,7 +15,9 @@ import (
 	"github.com/zcbench/zcbench/internal/csp/csptest"
 )
 
-var deltaBoxes = regexp.MustCompile(`<g data-a="([0-9.]+)" data-b="([0-9.]+)" data-u="([0-9.]+)" data-n="([^"]*)"><rect x="([0-9.]+)" y="\d+" width="([0-9.]+)" height="\d+" fill="(#[0-9a-f]{6})"><title>([^<]*)</title>`)
+var deltaBoxes = regexp.MustCompile(`<g data-a="([0-9.]+)" data-b="([0-9.]+)" data-u="([0-9.]+)" ` +
+	`data-n="([^"]*)"><rect x="([0-9.]+)" y="\d+" width="([0-9.]+)" height="\d+" ` +
+	`fill="(#[0-9a-f]{6})"><title>([^<]*)</title>`)
 
 // kept is a profile as a results folder keeps it, of so much busy time.
 func keptOf(t *testing.T, busyNs float64, stacks ...string) *profile.Profile {
@@ -66,7 +68,8 @@ func TestDelta(t *testing.T) {
 		}
 		got[m[4]], fills[m[4]], says[m[4]] = v, m[7], m[8]
 	}
-	want := map[string][3]float64{"all": {100, 80, 120}, "app7": {100, 80, 120}, "main": {100, 80, 120}, "read": {40, 0, 40}, "copy": {40, 0, 40}, "work": {60, 80, 80}}
+	want := map[string][3]float64{"all": {100, 80, 120}, "app7": {100, 80, 120}, "main": {100, 80, 120},
+		"read": {40, 0, 40}, "copy": {40, 0, 40}, "work": {60, 80, 80}}
 	for name, w := range want {
 		for i := range w {
 			if math.Abs(got[name][i]-w[i]) > 1e-3 {
@@ -78,10 +81,12 @@ func TestDelta(t *testing.T) {
 	if len(got) != len(want) {
 		t.Errorf("%d boxes, want %d: %v", len(got), len(want), got)
 	}
-	if fills["copy"] != deltaFill(-1) || fills["work"] != deltaFill(.5) || !strings.HasPrefix(says["work"], "work: A 60.00, B 80.00, B - A +20.00 ns/kB") {
+	if fills["copy"] != deltaFill(-1) || fills["work"] != deltaFill(.5) || !strings.HasPrefix(says["work"],
+		"work: A 60.00, B 80.00, B - A +20.00 ns/kB") {
 		t.Errorf("%v, %v", fills, says)
 	}
-	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more", "A 100.00, B 80.00, B - A -20.00 ns of CPU per kB", `class="find"`} {
+	for _, want := range []string{"<title>&lt;B : A&gt;</title>", "2+1 runs &amp; more",
+		"A 100.00, B 80.00, B - A -20.00 ns of CPU per kB", `class="find"`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q", want)
 		}
@@ -101,13 +106,15 @@ func TestDeltaOfNothing(t *testing.T) {
 	if err := d.Add(t.Context(), SideA, keptOf(t, 1e6, "7 1 | work main"), 0); err == nil {
 		t.Error("a run without payload was added")
 	}
-	if err := d.Add(t.Context(), SideA, &profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}}, 1); err == nil {
+	if err := d.Add(t.Context(), SideA,
+		&profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}}, 1); err == nil {
 		t.Error("a profile of memory was added")
 	}
 	deep := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	s := &profile.Sample{Value: []int64{10}}
 	for i := range 10 * deepest {
-		s.Location = append(s.Location, &profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f" + strconv.Itoa(i)}}}})
+		s.Location = append(s.Location,
+			&profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f" + strconv.Itoa(i)}}}})
 	}
 	deep.Sample = []*profile.Sample{s}
 	if err := d.Add(t.Context(), SideB, deep, 1); err != nil || len(d.sides[SideB].tree.nodes) > 1+deepest {

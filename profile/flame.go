@@ -29,8 +29,10 @@ func (p *Profile) tree() *tree {
 }
 
 // flameColors are the classes' fills.
-var flameColors = map[Class]string{Driver: "#7f9fc4", Pool: "#a0cbe8", GRO: "#edc948", IP: "#b89b8a", TCP: "#8cc084", Socket: "#7fb8b4", Copy: "#ec8688", ZeroCopy: "#f5ad6b",
-	Syscall: "#c9a3bf", Locks: "#a39c9a", Scheduler: "#cdb96b", TX: "#b5dfae", Application: "#c3c8d0", BPF: "#fabfd2", IRQOffEnd: "#cfc7c3", Other: "#e2e5e9"}
+var flameColors = map[Class]string{Driver: "#7f9fc4", Pool: "#a0cbe8", GRO: "#edc948", IP: "#b89b8a", TCP: "#8cc084",
+	Socket: "#7fb8b4", Copy: "#ec8688", ZeroCopy: "#f5ad6b",
+	Syscall: "#c9a3bf", Locks: "#a39c9a", Scheduler: "#cdb96b", TX: "#b5dfae", Application: "#c3c8d0", BPF: "#fabfd2",
+	IRQOffEnd: "#cfc7c3", Other: "#e2e5e9"}
 
 // Flame writes a flame graph: a page of its own, without network. A function is as wide as its
 // share of the busy time with all that it called; a click widens it, and the field finds names by
@@ -77,7 +79,8 @@ func (f *flame) draw(at place, from float64, depth int) {
 	if depth == 0 {
 		fill = "#d7dbe0"
 	}
-	graphBox{name: f.t.name(at), x: x, width: width, depth: depth, fill: fill, data: fmt.Sprintf(`data-x="%.6f" data-w="%.6f"`, x, width),
+	graphBox{name: f.t.name(at), x: x, width: width, depth: depth, fill: fill,
+		data: fmt.Sprintf(`data-x="%.6f" data-w="%.6f"`, x, width),
 		says: fmt.Sprintf("%.2f %%, %s", 100*width, class)}.write(f.w)
 	for _, c := range f.t.children(at) {
 		if f.shown(c) {

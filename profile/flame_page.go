@@ -94,9 +94,11 @@ func (b graphBox) write(w io.Writer) {
 	short := shortened(b.name)
 	name := html.EscapeString(short)
 	px := func(v float64) string { return strconv.FormatFloat(v*flameWidth, 'f', 1, 64) }
-	fmt.Fprintf(w, `<g %s data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: %s</title></rect>`+
-		`<text x="%s" y="%d">%s</text></g>
-`, b.data, name, px(b.x), b.depth*flameLine, px(b.width), flameLine-1, b.fill, name, html.EscapeString(b.says), px(b.x+.0025), b.depth*flameLine+12, html.EscapeString(fit(short, b.width)))
+	fmt.Fprintf(
+		w, `<g %s data-n="%s"><rect x="%s" y="%d" width="%s" height="%d" fill="%s"><title>%s: %s</title></rect>`+
+			`<text x="%s" y="%d">%s</text></g>
+`, b.data, name, px(b.x), b.depth*flameLine, px(b.width), flameLine-1, b.fill, name, html.EscapeString(b.says),
+		px(b.x+.0025), b.depth*flameLine+12, html.EscapeString(fit(short, b.width)))
 }
 
 // longestName is how much of a name a graph has, in letters: those of templates and generic

@@ -38,7 +38,10 @@ func (s *Sum) Add(ctx context.Context, p *profile.Profile) error { return s.add(
 
 // add adds a profile whose times count for so much.
 func (s *Sum) add(ctx context.Context, p *profile.Profile, scale float64) error {
-	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == "cpu" && t.Unit == "nanoseconds" })
+	at := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool {
+		return t.Type == "cpu" &&
+			t.Unit == "nanoseconds"
+	})
 	if at < 0 {
 		return errors.New("add a profile: it has no CPU time in nanoseconds")
 	}
@@ -122,7 +125,8 @@ func (d Drawn) String() string {
 	if d.Hidden == 0 && d.Folded == 0 {
 		return fmt.Sprintf("All %d call sites are drawn.", d.Functions)
 	}
-	return fmt.Sprintf("The %d call sites with the most time are drawn; %d others, together %.1f %% of the busy time, are folded into their callers.", d.Functions, d.Hidden, 100*d.Folded)
+	return fmt.Sprintf("The %d call sites with the most time are drawn; %d others, together %.1f %% of the busy "+
+		"time, are folded into their callers.", d.Functions, d.Hidden, 100*d.Folded)
 }
 
 // Empty tells that nothing has been added that was busy.

@@ -69,7 +69,8 @@ func TestSum(t *testing.T) {
 		t.Fatal(err, s.Empty())
 	}
 	got := boxesOf(t, b.String())
-	for name, want := range map[string]float64{"all": 1, "app7": 3500. / 4000, "main": 3500. / 4000, "copy": 2500. / 4000, "work": 1000. / 4000, "[softirq]": 500. / 4000, "tcp_v4_rcv": 500. / 4000} {
+	for name, want := range map[string]float64{"all": 1, "app7": 3500. / 4000, "main": 3500. / 4000,
+		"copy": 2500. / 4000, "work": 1000. / 4000, "[softirq]": 500. / 4000, "tcp_v4_rcv": 500. / 4000} {
 		if len(got[name]) != 1 || math.Abs(got[name][0].w-want) > 1e-6 {
 			t.Errorf("%s: %+v, want %g", name, got[name], want)
 		}
@@ -85,7 +86,8 @@ func TestSum(t *testing.T) {
 // Functions without names are one box, however deep they call each other; those with names are not.
 func TestSumJoinsNameless(t *testing.T) {
 	s := NewSum()
-	if err := s.Add(t.Context(), kept(t, built(clock, "7 100 | [ended] [ended] [ended]", "7 100 | again again main"), 0)); err != nil {
+	if err := s.Add(t.Context(), kept(t, built(clock, "7 100 | [ended] [ended] [ended]", "7 100 | again again main"),
+		0)); err != nil {
 		t.Fatal(err)
 	}
 	var b strings.Builder
@@ -128,7 +130,8 @@ func TestSumFolds(t *testing.T) {
 			}
 		}
 	}
-	if math.Abs(d.Folded-(1-five/all)) > 1e-9 || !strings.Contains(d.String(), fmt.Sprintf("190 others, together %.1f %%", 100*d.Folded)) {
+	if math.Abs(d.Folded-(1-five/all)) > 1e-9 ||
+		!strings.Contains(d.String(), fmt.Sprintf("190 others, together %.1f %%", 100*d.Folded)) {
 		t.Errorf("%g folded, want %g: %s", d.Folded, 1-five/all, d)
 	}
 }
@@ -162,10 +165,12 @@ func TestSumOfStranger(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := b.String()
-	if strings.Contains(page, "<script") || strings.Contains(page, "<class>") || !strings.Contains(page, "&lt;script&gt;") {
+	if strings.Contains(page, "<script") || strings.Contains(page, "<class>") ||
+		!strings.Contains(page, "&lt;script&gt;") {
 		t.Error("a text got through unescaped")
 	}
-	if strings.Contains(page, strings.Repeat("x", longestName)) || !strings.Contains(page, strings.Repeat("x", longestName-1)+"…") {
+	if strings.Contains(page, strings.Repeat("x", longestName)) ||
+		!strings.Contains(page, strings.Repeat("x", longestName-1)+"…") {
 		t.Error("a name without end is drawn in full")
 	}
 	if d.Functions > deepest+10 || d.Folded <= 0 {
@@ -212,7 +217,8 @@ func TestSumPassesOverNoMore(t *testing.T) {
 		}
 		at := s.tree.known(top, "[ended]")
 		if deep := s.tree.known(at, "work") != none; deep != x.deep || s.cut[at] != map[bool]float64{false: 3}[deep] {
-			t.Errorf("%d functions without a name: what is below them is drawn: %v, and %g is cut", x.lines, deep, s.cut[at])
+			t.Errorf("%d functions without a name: what is below them is drawn: %v, and %g is cut", x.lines, deep,
+				s.cut[at])
 		}
 	}
 	odd := nameless(400_000, 1)

@@ -40,8 +40,10 @@ func TestParseBomb(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	inside := field(2, field(1, strings.Repeat("\x01", 20))+"\x1a\x00"+"\x1a\x00") + field(4, "\x08\x01"+"\x22\x00") + field(5, strings.Repeat("\x00", 80))
-	if n := parts([]byte(inside)); n != 10 { // a sample, its places, 16 bytes of them, 2 labels; a place, its number and line; a function
+	inside := field(2, field(1, strings.Repeat("\x01", 20))+"\x1a\x00"+"\x1a\x00") +
+		field(4, "\x08\x01"+"\x22\x00") + field(5, strings.Repeat("\x00", 80))
+	// a sample, its places, 16 bytes of them, 2 labels; a place, its number and line; a function
+	if n := parts([]byte(inside)); n != 10 {
 		t.Errorf("%d parts inside", n)
 	}
 	if n := parts([]byte("\x08\x01\x12\x02\x08\x01\x1d\x00\x00\x00\x00")); n != 4 {

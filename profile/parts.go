@@ -14,9 +14,11 @@ type within struct {
 // The fields that can be there any number of times (profile.proto of pprof). Others besides are one
 // part each, whatever is in them.
 var (
-	ofProfile = map[uint64]within{2: {fields: ofSample}, 4: {fields: ofPlace}, 13: {numbers: 1}} // comments: a text each
-	ofSample  = map[uint64]within{1: {numbers: 8}, 2: {numbers: 8}, 3: {}}                       // places, values, labels
-	ofPlace   = map[uint64]within{4: {}}                                                         // lines
+	// comments: a text each
+	ofProfile = map[uint64]within{2: {fields: ofSample}, 4: {fields: ofPlace}, 13: {numbers: 1}}
+	// places, values, labels
+	ofSample = map[uint64]within{1: {numbers: 8}, 2: {numbers: 8}, 3: {}}
+	ofPlace  = map[uint64]within{4: {}} // lines
 )
 
 // parts counts what a protobuf message would become in memory, without making anything of it:

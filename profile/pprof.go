@@ -65,17 +65,23 @@ func (p *Profile) Losses() (out []string) {
 	for _, x := range []struct {
 		n    uint64
 		what string
-	}{{p.Tally.Lost, "samples lost: a ring was full"}, {p.Tally.Left, "samples left out: no more space for them"}, {p.LeftOut, "samples left out: too many stacks"},
-		{p.Tally.Throttled, "times the kernel paused sampling because it took too long"}, {p.Tally.Odd, "records not understood"}} {
+	}{{p.Tally.Lost, "samples lost: a ring was full"}, {p.Tally.Left, "samples left out: no more space for them"},
+		{p.LeftOut, "samples left out: too many stacks"},
+		{p.Tally.Throttled, "times the kernel paused sampling because it took too long"},
+		{p.Tally.Odd, "records not understood"}} {
 		if x.n > 0 {
 			out = append(out, fmt.Sprintf("%d %s", x.n, x.what))
 		}
 	}
 	switch {
 	case p.Threads && p.Share > 0 && p.Share < .999:
-		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time that the threads ran: other events shared the counter of %s, and samples carry no times", 100*p.Share, p.Event.Name))
+		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time that the threads ran: other events shared "+
+			"the counter of %s, and samples carry no times", 100*p.Share, p.Event.Name))
 	case p.Share > 0 && p.Share < .999:
-		out = append(out, fmt.Sprintf("sampled for %.0f %% of the time on the CPU with the least: other events shared the counter of %s", 100*p.Share, p.Event.Name))
+		out = append(
+			out, fmt.Sprintf(
+				"sampled for %.0f %% of the time on the CPU with the least: other events shared the counter of %s",
+				100*p.Share, p.Event.Name))
 	case p.Share == 0 && !p.Threads && len(p.CPUs) > 0:
 		out = append(out, "a CPU was never sampled: other events held its counter of "+p.Event.Name+" all the time")
 	}
@@ -89,7 +95,8 @@ type pprofWriter struct {
 }
 
 func (w *pprofWriter) add(s *Stack, ns int64) {
-	sample := &profile.Sample{Value: []int64{int64(s.Count), ns}, Label: map[string][]string{"class": {string(s.Class)}, "where": {string(s.Where)}}}
+	sample := &profile.Sample{Value: []int64{int64(s.Count), ns}, Label: map[string][]string{"class": {string(s.Class)},
+		"where": {string(s.Where)}}}
 	if s.PID > 0 {
 		sample.NumLabel = map[string][]int64{"pid": {int64(s.PID)}}
 	}

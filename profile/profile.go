@@ -133,15 +133,20 @@ func (p *Profile) Costs(busyNs float64) Costs {
 		addFunctions(functions, s, ns)
 	}
 	for k, t := range functions {
-		c.Functions = append(c.Functions, Function{k.Frame, k.Where, cmp.Or(t.mostly(), rule(k.Frame)), t.self, t.total, t.samples})
+		c.Functions = append(c.Functions, Function{k.Frame, k.Where, cmp.Or(t.mostly(), rule(k.Frame)), t.self, t.total,
+			t.samples})
 	}
 	for _, k := range classes {
 		c.Classes = append(c.Classes, *k)
 	}
 	slices.SortFunc(c.Functions, func(a, b Function) int {
-		return cmp.Or(cmp.Compare(b.SelfNs, a.SelfNs), cmp.Compare(b.TotalNs, a.TotalNs), cmp.Compare(a.String(), b.String()), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Module, b.Module))
+		return cmp.Or(cmp.Compare(b.SelfNs, a.SelfNs), cmp.Compare(b.TotalNs, a.TotalNs),
+			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Module, b.Module))
 	})
-	slices.SortFunc(c.Classes, func(a, b ClassCost) int { return cmp.Or(cmp.Compare(b.Ns, a.Ns), cmp.Compare(a.Class, b.Class)) })
+	slices.SortFunc(c.Classes, func(a, b ClassCost) int {
+		return cmp.Or(cmp.Compare(b.Ns, a.Ns),
+			cmp.Compare(a.Class, b.Class))
+	})
 	return c
 }
 
@@ -202,7 +207,8 @@ func (p *Profile) Check(busyNs float64) error {
 		return nil
 	}
 	if off := 100 * (sampled - busyNs) / wall; math.Abs(off) > MaxIdlePoints {
-		return fmt.Errorf("samples show the CPUs busy for %.1f %% of the time, CPU accounting for %.1f %%: samples were lost, or time is accounted differently", 100*sampled/wall, 100*busyNs/wall)
+		return fmt.Errorf("samples show the CPUs busy for %.1f %% of the time, CPU accounting for %.1f %%: "+
+			"samples were lost, or time is accounted differently", 100*sampled/wall, 100*busyNs/wall)
 	}
 	return nil
 }

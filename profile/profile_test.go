@@ -75,7 +75,8 @@ func receiver() *Profile {
 	return built(clock,
 		"7 300 rep_movs_alternative _copy_to_iter __skb_datagram_iter tcp_recvmsg_locked"+syscallTail,
 		"7 100 rep_movs_alternative _copy_to_iter __skb_datagram_iter tcp_recvmsg_locked"+syscallTail,
-		"7 100 tcp_v4_rcv ip_rcv __netif_receive_skb __napi_poll net_rx_action handle_softirqs irq_exit_rcu common_interrupt asm_common_interrupt _copy_to_iter"+syscallTail,
+		"7 100 tcp_v4_rcv ip_rcv __netif_receive_skb __napi_poll net_rx_action handle_softirqs irq_exit_rcu "+
+			"common_interrupt asm_common_interrupt _copy_to_iter"+syscallTail,
 		"7 100 handle_edge_irq common_interrupt asm_common_interrupt | work main",
 		"7 100 | work main",
 		"0 900 pv_native_safe_halt default_idle do_idle cpu_startup_entry",
@@ -104,13 +105,16 @@ func TestCosts(t *testing.T) {
 	if c.BusyNs != 1600 || math.Abs(self-1600) > 1e-9 || math.Abs(classes-1600) > 1e-9 {
 		t.Errorf("busy %v, functions %v, classes %v", c.BusyNs, self, classes)
 	}
-	for class, want := range map[Class]float64{Copy: 800, TCP: 200, Driver: 200, Application: 200, TX: 100, IRQOffEnd: 100} {
+	for class, want := range map[Class]float64{Copy: 800, TCP: 200, Driver: 200, Application: 200, TX: 100,
+		IRQOffEnd: 100} {
 		if byClass[class] != want {
 			t.Errorf("%s: %v ns, want %v", class, byClass[class], want)
 		}
 	}
-	for name, want := range map[string][2]float64{"rep_movs_alternative/thread": {800, 800}, "tcp_recvmsg/thread": {0, 800}, "main/thread": {0, 1000}, "tcp_v4_rcv/softirq": {200, 200},
-		"handle_softirqs/softirq": {0, 300}, "common_interrupt/interrupt": {0, 200}, "common_interrupt/softirq": {0, 0}, "work/thread": {200, 200}} {
+	for name, want := range map[string][2]float64{"rep_movs_alternative/thread": {800, 800},
+		"tcp_recvmsg/thread": {0, 800}, "main/thread": {0, 1000}, "tcp_v4_rcv/softirq": {200, 200},
+		"handle_softirqs/softirq": {0, 300}, "common_interrupt/interrupt": {0, 200}, "common_interrupt/softirq": {0, 0},
+		"work/thread": {200, 200}} {
 		if f := byName[name]; f.SelfNs != want[0] || f.TotalNs != want[1] {
 			t.Errorf("%s: self %v, total %v, want %v", name, f.SelfNs, f.TotalNs, want)
 		}
@@ -150,7 +154,8 @@ var cycles = perf.Event{Name: "cycles", NMI: true}
 // stands for, of which the kernel takes few at first and where there is little to do; and held
 // against the accounting as the clock's samples are. Where it is not known nothing is said.
 func TestCycles(t *testing.T) {
-	p := built(cycles, "7 1 | work main", "7 60 | work main", "7 4000 | work main", "7 2999939 | work main", // 3,004,000 cycles
+	// 3,004,000 cycles
+	p := built(cycles, "7 1 | work main", "7 60 | work main", "7 4000 | work main", "7 2999939 | work main",
 		"7 996000 tcp_v4_rcv ip_rcv handle_softirqs | work main", "0 500000 intel_idle do_idle cpu_startup_entry")
 	p.Hz, p.WallNs, p.CPUs, p.Share = 999, 2e6, []int{3}, 1
 	if ns, ok := p.SampledBusyNs(); ok {
@@ -276,11 +281,13 @@ func TestPprof(t *testing.T) {
 	if count != 8 || ns != 1600 || classes["copy"] != 800 || classes["idle"] != 0 {
 		t.Errorf("%d samples, %d ns, %v", count, ns, classes)
 	}
-	if text := strings.Join(got.Comments, "\n"); !strings.Contains(text, "3 samples lost") || !strings.Contains(text, "cpu-clock") {
+	if text := strings.Join(got.Comments, "\n"); !strings.Contains(text, "3 samples lost") ||
+		!strings.Contains(text, "cpu-clock") {
 		t.Errorf("comments %q", text)
 	}
 	for _, s := range got.Sample {
-		if root := s.Location[len(s.Location)-1].Line[0].Function.Name; root != "app7" && root != "[softirq]" && root != "[interrupt]" && root != "[idle]" && root != "[outside]" {
+		if root := s.Location[len(s.Location)-1].Line[0].Function.Name; root != "app7" && root != "[softirq]" &&
+			root != "[interrupt]" && root != "[idle]" && root != "[outside]" {
 			t.Errorf("a stack stands on %q", root)
 		}
 	}
@@ -292,7 +299,8 @@ func TestParseRefuses(t *testing.T) {
 	if err := built(clock, "7 100 | \x1b[31mred").Pprof(0, time.Unix(1, 0)).Write(&hostile); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"not packed": []byte("hello"), "large": make([]byte, MaxPacked+1), "not plain": hostile.Bytes()} {
+	for name, data := range map[string][]byte{"not packed": []byte("hello"), "large": make([]byte, MaxPacked+1),
+		"not plain": hostile.Bytes()} {
 		if _, err := Parse(data); err == nil {
 			t.Errorf("%s: taken", name)
 		} else {
@@ -332,7 +340,8 @@ func FuzzUnpacked(f *testing.F) {
 				return
 			}
 			if n := parts(data); len(p.Sample)+len(p.Location)+len(p.Function) > n {
-				t.Fatalf("%d samples, %d locations, %d functions of %d parts", len(p.Sample), len(p.Location), len(p.Function), n)
+				t.Fatalf("%d samples, %d locations, %d functions of %d parts", len(p.Sample), len(p.Location),
+					len(p.Function), n)
 			}
 			for _, text := range texts(p) {
 				if plaintext.Clean(text) != text {
@@ -345,8 +354,10 @@ func FuzzUnpacked(f *testing.F) {
 
 // Whatever functions a stack has, it has an account and a class, and its time is somewhere once.
 func FuzzStacks(f *testing.F) {
-	for _, stack := range []string{"rep_movs_alternative _copy_to_iter" + syscallTail, "tcp_v4_rcv handle_softirqs irq_exit_rcu common_interrupt x", "default_idle do_idle",
-		"irqentry_exit asm_sysvec_apic_timer_interrupt", "a@softnic .isra.0 | ", "|", "schedule exit_to_user_mode_loop irqentry_exit asm_sysvec_reschedule_ipi | main"} {
+	for _, stack := range []string{"rep_movs_alternative _copy_to_iter" + syscallTail,
+		"tcp_v4_rcv handle_softirqs irq_exit_rcu common_interrupt x", "default_idle do_idle",
+		"irqentry_exit asm_sysvec_apic_timer_interrupt", "a@softnic .isra.0 | ", "|",
+		"schedule exit_to_user_mode_loop irqentry_exit asm_sysvec_reschedule_ipi | main"} {
 		f.Add(7, stack)
 		f.Add(0, stack)
 	}
@@ -382,7 +393,8 @@ func FuzzStacks(f *testing.F) {
 
 func TestFolded(t *testing.T) {
 	var b strings.Builder
-	if err := built(clock, "7 1 a@mod b | c;d main", "7 1 a@mod b | c;d main", "0 1 default_idle do_idle", "8 1 handle_softirqs x | y").Folded(&b); err != nil {
+	if err := built(clock, "7 1 a@mod b | c;d main", "7 1 a@mod b | c;d main", "0 1 default_idle do_idle",
+		"8 1 handle_softirqs x | y").Folded(&b); err != nil {
 		t.Fatal(err)
 	}
 	want := "[softirq];handle_softirqs_[k] 1\napp7;main;c:d;b_[k];a_[mod]_[k] 2\n"
@@ -398,7 +410,8 @@ func TestTerminal(t *testing.T) {
 	}
 	text := b.String()
 	for _, want := range []string{" 50.0   800.0         copy", "rep_movs_alternative", "interrupt handle_edge_irq"} {
-		if want = strings.Join(strings.Fields(want), " "); !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
+		if want = strings.Join(strings.Fields(want), " "); !strings.Contains(strings.Join(strings.Fields(text), " "),
+			want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}

@@ -56,8 +56,10 @@ var softirqs = map[string]bool{
 // arm64 (kernel/entry-common.c).
 func hardirq(name string) bool {
 	switch name {
-	case "common_interrupt", "__common_interrupt", "asm_common_interrupt", "spurious_interrupt", "asm_spurious_interrupt",
-		"el1_interrupt", "el0_interrupt", "el1h_64_irq", "el1h_64_irq_handler", "el0t_64_irq", "el0t_64_irq_handler", "__el1_irq", "call_on_irq_stack", "do_interrupt_handler", "gic_handle_irq":
+	case "common_interrupt", "__common_interrupt", "asm_common_interrupt", "spurious_interrupt",
+		"asm_spurious_interrupt",
+		"el1_interrupt", "el0_interrupt", "el1h_64_irq", "el1h_64_irq_handler", "el0t_64_irq", "el0t_64_irq_handler",
+		"__el1_irq", "call_on_irq_stack", "do_interrupt_handler", "gic_handle_irq":
 		return true
 	}
 	return hasPrefix(name, "sysvec_", "__sysvec_", "asm_sysvec_", "fred_sysvec_", "fred_extint")
@@ -80,7 +82,8 @@ func account(kernel []Frame) (Where, []Frame) {
 			w, more = HardIRQ, hardirq
 		default:
 			back = back || i > 0 && hasPrefix(name, "irqentry_exit") ||
-				hasPrefix(name, "exit_to_user_mode_loop", "preempt_schedule_irq", "arm64_preempt_schedule_irq", "do_notify_resume")
+				hasPrefix(name, "exit_to_user_mode_loop", "preempt_schedule_irq", "arm64_preempt_schedule_irq",
+					"do_notify_resume")
 			continue
 		}
 		for i+1 < len(kernel) && more(base(kernel[i+1].Name)) {
@@ -99,7 +102,8 @@ func account(kernel []Frame) (Where, []Frame) {
 // is told as number 0 too.
 func idle(kernel []Frame) bool {
 	for _, f := range kernel {
-		if f.Name == "do_idle" || f.Name == "cpu_startup_entry" || hasPrefix(f.Name, "cpuidle_", "default_idle", "pv_native_safe_halt", "intel_idle", "mwait_idle", "acpi_idle", "poll_idle", "arch_cpu_idle") {
+		if f.Name == "do_idle" || f.Name == "cpu_startup_entry" || hasPrefix(f.Name, "cpuidle_", "default_idle",
+			"pv_native_safe_halt", "intel_idle", "mwait_idle", "acpi_idle", "poll_idle", "arch_cpu_idle") {
 			return true
 		}
 	}

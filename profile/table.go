@@ -35,7 +35,8 @@ func (c Costs) Table(w io.Writer, top int) error {
 		if f.SelfNs == 0 {
 			break
 		}
-		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t\n", percent(f.SelfNs), f.SelfNs/1e6, percent(f.TotalNs), f.TotalNs/1e6, f.Class, f.Where, f.String())
+		fmt.Fprintf(t, "%.1f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t\n", percent(f.SelfNs), f.SelfNs/1e6, percent(f.TotalNs),
+			f.TotalNs/1e6, f.Class, f.Where, f.String())
 	}
 	if err := t.Flush(); err != nil {
 		return err

@@ -81,7 +81,8 @@ func (p *AlongPath) Check() error {
 	way := func(s string) bool { return s == "rx" || s == "tx" }
 	for i := range p.Between {
 		s := &p.Between[i]
-		if !at(s.From) || !at(s.To) || !way(s.Left) || !way(s.Came) || len(s.Told) > mostPathLosses || len(s.Unknown) > mostPathLosses {
+		if !at(s.From) || !at(s.To) || !way(s.Left) || !way(s.Came) || len(s.Told) > mostPathLosses ||
+			len(s.Unknown) > mostPathLosses {
 			return fmt.Errorf("a step of the path from interface %d of %d to %d", s.From, n, s.To)
 		}
 		some := (s.Arrived == nil) != (s.Sent == nil) || (s.Skew == nil) != (s.Sent == nil)
@@ -112,7 +113,8 @@ func (p *AlongPath) rows() (out []Metric) {
 		for _, x := range []struct {
 			name, unit string
 			v          *uint64
-		}{{"rx_packets", "packets", h.RxPackets}, {"tx_packets", "packets", h.TxPackets}, {"rx_bytes", "bytes", h.RxBytes}, {"tx_bytes", "bytes", h.TxBytes}} {
+		}{{"rx_packets", "packets", h.RxPackets}, {"tx_packets", "packets", h.TxPackets},
+			{"rx_bytes", "bytes", h.RxBytes}, {"tx_bytes", "bytes", h.TxBytes}} {
 			if x.v != nil {
 				add("path_N_"+x.name, x.unit, h.Name, float64(*x.v), strconv.Itoa(i+1))
 			}
@@ -127,8 +129,10 @@ func (p *AlongPath) rows() (out []Metric) {
 		for _, x := range []struct {
 			name string
 			v    float64
-		}{{"sent", float64(*s.Sent)}, {"arrived", float64(*s.Arrived)}, {"skew", float64(*s.Skew)}, {"lost", float64(*s.Lost)}, {"lost_least", float64(*s.LostLeast)},
-			{"lost_most", float64(*s.LostMost)}, {"untold_least", float64(*s.UntoldLeast)}, {"untold_most", float64(*s.UntoldMost)}} {
+		}{{"sent", float64(*s.Sent)}, {"arrived", float64(*s.Arrived)}, {"skew", float64(*s.Skew)},
+			{"lost", float64(*s.Lost)}, {"lost_least", float64(*s.LostLeast)},
+			{"lost_most", float64(*s.LostMost)}, {"untold_least", float64(*s.UntoldLeast)},
+			{"untold_most", float64(*s.UntoldMost)}} {
 			add("path_N_to_N_"+x.name+"_packets", "packets", source, x.v, from, to)
 		}
 		for _, l := range s.Told {
@@ -137,7 +141,8 @@ func (p *AlongPath) rows() (out []Metric) {
 	}
 	for _, e := range p.Ends {
 		for _, l := range e.Told {
-			add("path_N_"+e.Way+"_told_NAME_packets", "packets", l.Counter, float64(l.Packets), strconv.Itoa(e.Hop), metricWord(l.Name))
+			add("path_N_"+e.Way+"_told_NAME_packets", "packets", l.Counter, float64(l.Packets), strconv.Itoa(e.Hop),
+				metricWord(l.Name))
 		}
 	}
 	return out

@@ -13,8 +13,10 @@ func madeAlong() *AlongPath {
 		return PathHop{Name: name, RxPackets: &n, TxPackets: &n, RxBytes: &n, TxBytes: &n}
 	}
 	step := func(from, to int, lost int64, told ...PathLoss) PathStep {
-		return PathStep{From: from, To: to, Left: "tx", Came: "rx", Sent: new(uint64(100)), Arrived: new(uint64(100 - lost)), Skew: new(uint64(0)),
-			Lost: &lost, LostLeast: &lost, LostMost: &lost, UntoldLeast: new(int64(0)), UntoldMost: new(int64(0)), Told: told}
+		return PathStep{From: from, To: to, Left: "tx", Came: "rx", Sent: new(uint64(100)),
+			Arrived: new(uint64(100 - lost)), Skew: new(uint64(0)),
+			Lost: &lost, LostLeast: &lost, LostMost: &lost, UntoldLeast: new(int64(0)), UntoldMost: new(int64(0)),
+			Told: told}
 	}
 	return &AlongPath{Seconds: 1, Interfaces: []PathHop{hop("tg:eth0", 100), hop("br0", 90), hop("sut:eth0", 90)},
 		Between: []PathStep{step(1, 2, 0), step(2, 3, 10, PathLoss{"br0 qdisc drops", "qdisc drops", 10})},
@@ -30,15 +32,18 @@ func TestAlongRows(t *testing.T) {
 		}
 		got[m.Name] = m.Value
 	}
-	for name, want := range map[string]float64{"path_1_rx_packets": 100, "path_3_tx_bytes": 90, "path_1_to_2_lost_packets": 0, "path_2_to_3_lost_least_packets": 10,
-		"path_2_to_3_told_qdisc_drops_packets": 10, "path_1_tx_told_tx_dropped_packets": 3, "path_2_to_3_sent_packets": 100} {
+	for name, want := range map[string]float64{"path_1_rx_packets": 100, "path_3_tx_bytes": 90,
+		"path_1_to_2_lost_packets": 0, "path_2_to_3_lost_least_packets": 10,
+		"path_2_to_3_told_qdisc_drops_packets": 10, "path_1_tx_told_tx_dropped_packets": 3,
+		"path_2_to_3_sent_packets": 100} {
 		if v, ok := got[name]; !ok || v != want {
 			t.Errorf("%s: %v, want %v", name, v, want)
 		}
 	}
 	p := madeAlong()
 	s := &p.Between[1]
-	s.Sent, s.Arrived, s.Skew, s.Lost, s.LostLeast, s.LostMost, s.UntoldLeast, s.UntoldMost, s.Told = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	s.Sent, s.Arrived, s.Skew, s.Lost, s.LostLeast, s.LostMost, s.UntoldLeast, s.UntoldMost, s.Told = nil, nil, nil,
+		nil, nil, nil, nil, nil, nil
 	for _, m := range p.rows() {
 		if strings.HasPrefix(m.Named(), "path_2_to_3") {
 			t.Errorf("a counter was reset, and %s is told", m.Named())

@@ -47,12 +47,14 @@ const (
 // WarnSoftirqElsewhere is the warning that softirq of the SUT ran on CPUs irq, and not only on
 // those that it is measured on.
 func WarnSoftirqElsewhere(irq, measured string) string {
-	return fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, %s", irq, measured, chargedElsewhere)
+	return fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, %s", irq,
+		measured, chargedElsewhere)
 }
 
 // WarnSoftirqShared is the warning that the softirq of an end shares CPUs with the other end.
 func WarnSoftirqShared(end, cpus, other, layout, key string) string {
-	return fmt.Sprintf("the %s%s%s with the %s, and is counted in the %s's CPU figures: %s needs its own CPUs; name them with %s if this machine has any left",
+	return fmt.Sprintf("the %s%s%s with the %s, and is counted in the %s's CPU figures: %s needs its own CPUs; "+
+		"name them with %s if this machine has any left",
 		end, sharesCPU, cpus, other, other, layout, key)
 }
 

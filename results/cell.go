@@ -33,7 +33,8 @@ type Cell struct {
 	Congestion   string `json:"congestion,omitempty"`
 
 	TGBigTCPBytes int `json:"tg_big_tcp_bytes,omitempty"` // of the sender's interface; BigTCPBytes is the receiver's
-	TokenBatch    int `json:"token_batch,omitempty"`      // devmem: fragments kept until they are given back in one call
+	// devmem: fragments kept until they are given back in one call
+	TokenBatch int `json:"token_batch,omitempty"`
 
 	// Control is a fault that is made on purpose, to show that it would be noticed:
 	// [WrongQueue], or empty for none.
@@ -45,11 +46,14 @@ type Cell struct {
 	Probe       string `json:"probe,omitempty"`
 	ProbeSample int    `json:"probe_sample,omitempty"`
 
-	RcvBuf      int    `json:"rcvbuf,omitempty"`         // SO_RCVBUF, bytes
-	SndBuf      int    `json:"sndbuf,omitempty"`         // SO_SNDBUF, bytes
-	PaceBitsPS  int    `json:"pace_bits_ps,omitempty"`   // of payload; of a share, once it is known what it comes to
-	PacePercent int    `json:"pace_percent,omitempty"`   // share of what the slowest of the compared cells does without; 0: the rate was asked for
-	LossFree    bool   `json:"pace_loss_free,omitempty"` // each run looks for the highest rate without loss; PaceBitsPS is then what was found, or tried
+	RcvBuf     int `json:"rcvbuf,omitempty"`       // SO_RCVBUF, bytes
+	SndBuf     int `json:"sndbuf,omitempty"`       // SO_SNDBUF, bytes
+	PaceBitsPS int `json:"pace_bits_ps,omitempty"` // of payload; of a share, once it is known what it comes to
+	// share of what the slowest of the compared cells does without; 0: the rate was asked for
+	PacePercent int `json:"pace_percent,omitempty"`
+	// each run looks for the highest rate without loss; PaceBitsPS is then what was found, or
+	// tried
+	LossFree    bool   `json:"pace_loss_free,omitempty"`
 	UringEngine string `json:"uring_engine,omitempty"`
 	GatherUs    *int   `json:"gather_us,omitempty"`
 	BusyPollUs  int    `json:"busy_poll_us,omitempty"` // of both ends' sockets and rings
@@ -64,9 +68,11 @@ type Cell struct {
 	// By datagrams: for how long an answer is waited for, 0: [stream.DefaultTripTimeout].
 	RRTimeoutUs int `json:"rr_timeout_us,omitempty"`
 
-	XDPTouch    string `json:"xdp_touch,omitempty"`        // what an XDP program does with a frame; "": what the mode needs
-	XDPAttach   string `json:"xdp_attach,omitempty"`       // where it runs; "": native
-	XDPRedirect string `json:"xdp_redirect,omitempty"`     // where xdp-redirect sends frames, see [stream.RedirectDev]; "": cpu
+	// what an XDP program does with a frame; "": what the mode needs
+	XDPTouch  string `json:"xdp_touch,omitempty"`
+	XDPAttach string `json:"xdp_attach,omitempty"` // where it runs; "": native
+	// where xdp-redirect sends frames, see [stream.RedirectDev]; "": cpu
+	XDPRedirect string `json:"xdp_redirect,omitempty"`
 	Tuples      int    `json:"tuples,omitempty"`           // 5-tuples of generated frames; 0: one
 	Burst       int    `json:"burst,omitempty"`            // frames that leave together at a pace; 0: one
 	GenCPUs     string `json:"generator_cpus,omitempty"`   // that make frames, as a list; "": the sender's thread's
@@ -83,7 +89,8 @@ type Cell struct {
 	Flows  int `json:"flows,omitempty"`
 	Queues int `json:"queues,omitempty"`
 
-	Queue         *int   `json:"queue,omitempty"` // RX queue to take over, or to steer the flow to; nil: the last, or as found
+	// RX queue to take over, or to steer the flow to; nil: the last, or as found
+	Queue         *int   `json:"queue,omitempty"`
 	SteerTo       *int   `json:"steer_to,omitempty"`
 	Area          string `json:"area,omitempty"` // memory that the NIC writes into
 	AreaBytes     int    `json:"area_bytes,omitempty"`
@@ -217,12 +224,16 @@ func Unpaired(rx, tx []string) *Cell {
 func (c *Cell) Check() error {
 	all := c.modes()
 	if !c.OneKind() {
-		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind: with rx %s one of tx %s; with tx %s one of rx %s",
-			c.RX, all[0].Kind, c.TX, all[1].Kind, c.RX, matching(stream.TX, all[0], all[1]), c.TX, matching(stream.RX, all[1], all[0]))
+		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind: with rx %s one of "+
+			"tx %s; with tx %s one of rx %s",
+			c.RX, all[0].Kind, c.TX, all[1].Kind, c.RX, matching(stream.TX, all[0], all[1]), c.TX,
+			matching(stream.RX, all[1], all[0]))
 	}
 	if c.Queues > c.NFlows() {
 		o := LookupOption("queues")
-		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("more than the flows (%d), and a queue without a flow has nothing to do: use more flows, or fewer queues", c.NFlows())}
+		return &OptionError{Option: o, Value: o.Raw(c),
+			Err: fmt.Errorf("more than the flows (%d), and a queue without a flow has nothing to do: use more "+
+				"flows, or fewer queues", c.NFlows())}
 	}
 	for i := range Options {
 		o := &Options[i]

@@ -67,12 +67,27 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 	{"reason", "", "why the verdict is not ok"},
 	{"flags", "list",
 		"short marks: `shared-machine`; under a CPU layout `softirq-by-irq` or `softirq-by-rps`, " +
-			"and `crowded-cpu` where an end's softirq must share a CPU with the other end, which is then charged for it; " +
+			"and `crowded-cpu` where an end's softirq must share a CPU with the other end, which is then charged " +
+			"for it; " +
 			"`off-pace`: the delivered rate is more than 1 % from pace_bits_ps; " +
 			"`unfair`, `starved-flow`: of several flows (docs/matrix.md); " +
-			"`calibration`: unpaced, the base rate of paces given in percent; `trial`: made by a search for the highest rate without loss, at the pace that was tried (docs/packets.md); " +
-			"`smt-siblings` where CPUs share a core; `busy-sibling` where the other thread of the core of one of the flow's CPUs was busy; `mixed-cpu-classes` where CPUs of several classes of a hybrid processor served one run (docs/hosts.md); `other-node` where those of another NUMA node than the interface's had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of the port; " +
-			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); `drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); `packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 % or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet costs, `cpumap-thread`: cpu_poller_cores has the time of the thread behind a cpumap (docs/packets.md); `cpu-missing`: the CPU time of an end could not be read, or not surely, `foreign-unknown`: it could, but not how much of it was others' (docs/sources.md); `disturbed`: disturbed by something else on the " +
+			"`calibration`: unpaced, the base rate of paces given in percent; `trial`: made by a search for the " +
+			"highest rate without loss, at the pace that was tried (docs/packets.md); " +
+			"`smt-siblings` where CPUs share a core; `busy-sibling` where the other thread of the core of one of " +
+			"the flow's CPUs was busy; `mixed-cpu-classes` where CPUs of several classes of a hybrid processor " +
+			"served one run (docs/hosts.md); `other-node` where those of another NUMA node than the interface's " +
+			"had to do; `over-vlan`, `over-bond`, ... where the flow's address is on an interface on top of " +
+			"the port; " +
+			"`managed-link`, `arp-flux` (docs/hosts.md); `threaded-napi` (docs/power.md); `profile-differs`: its " +
+			"samples and the accounting of CPU time disagree on how busy the CPUs were (docs/profile.md); " +
+			"`drops-unattributed`: segments of the flow were lost, and nothing shows where (docs/probes.md); " +
+			"`packets-unaccounted`: datagrams or frames were lost, and no counter shows where,  `super-packets`: " +
+			"a packet of the link carried several of them, `not-quiet`: of packets, where a hypervisor took 0.5 " +
+			"% or more of a measured CPU, or other work 1 %, `unsaturated`: 1/packets_per_s is not what a packet " +
+			"costs, `cpumap-thread`: cpu_poller_cores has the time of the thread behind a cpumap " +
+			"(docs/packets.md); `cpu-missing`: the CPU time of an end could not be read, or not surely, " +
+			"`foreign-unknown`: it could, but not how much of it was others' (docs/sources.md); `disturbed`: " +
+			"disturbed by something else on the " +
 			"hosts; of a run that counts, the gates whose limits it exceeds:  `throughput_cv`, " +
 			"`drops_per_gb`, ... (docs/matrix.md)"},
 	{"kernel driver firmware", "", "of this host and its interface"},
@@ -110,56 +125,90 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"negative control, `wrong-queue`: such a run must be reported as copied; empty = none"},
 	{"expected", "bool", "`true`: invalid, as runs of such modes must be in this environment; else empty"},
 },
-	ColumnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, `window`, `link`, `pace`, `cgroup`; empty = not known"},
-	ColumnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, `outcome`; else empty"},
+	ColumnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, " +
+		"`window`, `link`, `pace`, `cgroup`; empty = not known"},
+	ColumnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, " +
+		"`outcome`; else empty"},
 	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},
-	ColumnDoc{"rx_buffer_bytes", "bytes", "size of the receiving application's buffer, for tcp and uring; empty = like message_bytes"},
-	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment (docs/environment.md), by its SHA-256; empty in files of older versions"},
-	ColumnDoc{"cpu_busy_uncertainty_cores", "cores", "standard uncertainty of cpu_busy_cores: ticks, the edges of the window"},
-	ColumnDoc{"cpu_idle_cores cpu_idle_uncertainty_cores", "cores", "load of the measured CPUs in the rests before and after the run, without pollers of the flow; its standard uncertainty"},
+	ColumnDoc{"rx_buffer_bytes", "bytes",
+		"size of the receiving application's buffer, for tcp and uring; empty = like message_bytes"},
+	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment " +
+		"(docs/environment.md), by its SHA-256; empty in files of older versions"},
+	ColumnDoc{"cpu_busy_uncertainty_cores", "cores",
+		"standard uncertainty of cpu_busy_cores: ticks, the edges of the window"},
+	ColumnDoc{"cpu_idle_cores cpu_idle_uncertainty_cores", "cores", "load of the measured CPUs in the rests " +
+		"before and after the run, without pollers of the flow; its standard uncertainty"},
 	ColumnDoc{"cpu_net_cores", "cores", "cpu_busy_cores - cpu_idle_cores"},
-	ColumnDoc{"cpu_poller_cores", "cores", "kernel threads that poll for the flow (threaded NAPI), on any CPU; included in cpu_busy_cores; empty = none"},
-	ColumnDoc{"power_uncertainty_w power_shared_uncertainty_w", "W", "standard uncertainty of power_w, and the part of it that all figures of the instrument share (docs/power.md)"},
+	ColumnDoc{"cpu_poller_cores", "cores", "kernel threads that poll for the flow (threaded NAPI), on any CPU; " +
+		"included in cpu_busy_cores; empty = none"},
+	ColumnDoc{"power_uncertainty_w power_shared_uncertainty_w", "W", "standard uncertainty of power_w, and the " +
+		"part of it that all figures of the instrument share (docs/power.md)"},
 	ColumnDoc{"power_net_uncertainty_w", "W", "standard uncertainty of power_w - power_idle_w"},
 	ColumnDoc{"power_idle_drift", "1", "difference of idle power before and after, relative to their mean"},
-	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB", "standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
-	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty", "as those", "standard uncertainty of roi_cpu, roi_power and the totals from that of the cost, each of one run"},
-	ColumnDoc{"pace", "", "as requested, a rate, a percentage such as `50%`, or `loss-free`; pace_bits_ps is the resulting rate"},
-	ColumnDoc{"header_split", "bool", "requested, for modes that do not split headers themselves; empty = left as found"},
-	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, by APERF and MPERF; empty where there are none, as in most virtual machines"},
-	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, independent of their frequency; empty where they cannot be counted"},
+	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB",
+		"standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
+	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty",
+		"as those", "standard uncertainty of roi_cpu, roi_power and the totals from that of the cost, each of one run"},
+	ColumnDoc{"pace", "", "as requested, a rate, a percentage such as `50%`, or `loss-free`; pace_bits_ps is the " +
+		"resulting rate"},
+	ColumnDoc{"header_split", "bool",
+		"requested, for modes that do not split headers themselves; empty = left as found"},
+	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, " +
+		"by APERF and MPERF; empty where there are none, as in most virtual machines"},
+	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, independent of " +
+		"their frequency; empty where they cannot be counted"},
 	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
 		"of a paced flow's receiver: from when payload was due to when the path had " +
 			"taken it, the same for all modes (docs/metrics.md)"},
-	ColumnDoc{"flows", "", "requested: flows at the same time; the figures are their sum (flows.csv has each); empty = 1"},
-	ColumnDoc{"queues", "", "requested: RX queues that the flows were spread over; empty = one per flow for modes that take queues over, for others as found"},
-	ColumnDoc{"upper", "", "the interface with the flow's address and route, if it is on top of a port: a VLAN, a bond, a bridge; dev is the port, or upper itself if it is unknown which of its ports the flow used (see warnings); empty = dev has the address"},
-	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because of the uncertain and drifting offset between the two hosts' clocks; 0 = they have one clock"},
-	ColumnDoc{"packets_per_s", "1/s", "datagrams or frames in the steady window, for modes that carry them (docs/packets.md): received intact, at the sender sent; empty for a stream"},
+	ColumnDoc{"flows", "", "requested: flows at the same time; the figures are their sum (flows.csv has each); " +
+		"empty = 1"},
+	ColumnDoc{"queues", "", "requested: RX queues that the flows were spread over; empty = one per flow for " +
+		"modes that take queues over, for others as found"},
+	ColumnDoc{"upper", "", "the interface with the flow's address and route, if it is on top of a port: a VLAN, " +
+		"a bond, a bridge; dev is the port, or upper itself if it is unknown which of its ports the flow used " +
+		"(see warnings); empty = dev has the address"},
+	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because of " +
+		"the uncertain and drifting offset between the two hosts' clocks; 0 = they have one clock"},
+	ColumnDoc{"packets_per_s", "1/s", "datagrams or frames in the steady window, for modes that carry them " +
+		"(docs/packets.md): received intact, at the sender sent; empty for a stream"},
 	ColumnDoc{"ns_per_packet", "ns", "cpu_busy_cores / packets_per_s"},
 	ColumnDoc{"udp_batch", "", "requested: most datagrams per call; empty = 64"},
 	ColumnDoc{"udp_segmentation", "bool", "requested, for the sender's interface; empty = left as found"},
-	ColumnDoc{"xdp_touch", "", "requested: what an XDP program does with a frame's bytes; empty = read, or swap-macs for frames sent back"},
+	ColumnDoc{"xdp_touch", "",
+		"requested: what an XDP program does with a frame's bytes; empty = read, or swap-macs for frames sent back"},
 	ColumnDoc{"xdp_attach", "", "requested: where an XDP program runs; empty = native"},
-	ColumnDoc{"xdp_redirect", "", "requested: where xdp-redirect sends frames: cpu, dev, dev:NAME, xsk, xsk-zc; empty = cpu"},
+	ColumnDoc{"xdp_redirect", "",
+		"requested: where xdp-redirect sends frames: cpu, dev, dev:NAME, xsk, xsk-zc; empty = cpu"},
 	ColumnDoc{"tuples", "", "requested: 5-tuples of generated frames; empty = 1"},
 	ColumnDoc{"burst", "", "requested: burst length of paced frames; empty = 1"},
-	ColumnDoc{"busy_poll_us", "us", "requested: how long a call busy-polls the queue before it sleeps, at both ends; empty = the host's net.core.busy_read"},
-	ColumnDoc{"request_bytes response_bytes", "bytes", "requested, of round trips: bytes of a request and of its answer; empty = 1"},
+	ColumnDoc{"busy_poll_us", "us", "requested: how long a call busy-polls the queue before it sleeps, at both " +
+		"ends; empty = the host's net.core.busy_read"},
+	ColumnDoc{"request_bytes response_bytes", "bytes",
+		"requested, of round trips: bytes of a request and of its answer; empty = 1"},
 	ColumnDoc{"in_flight", "", "requested: outstanding requests per flow; empty = 1"},
-	ColumnDoc{"rr_rate", "1/s", "requested: requests per second, of all flows; empty = the next one when an answer arrives"},
+	ColumnDoc{"rr_rate", "1/s",
+		"requested: requests per second, of all flows; empty = the next one when an answer arrives"},
 	ColumnDoc{"transactions", "", "round trips: requests answered in the steady window (docs/packets.md)"},
 	ColumnDoc{"transactions_per_s", "1/s", "of those"},
 	ColumnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
 	ColumnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
-		"of the requesting end: from when a request was sent, or was due by rr_rate, to when its answer had arrived; accurate to 0.8 %"},
-	ColumnDoc{"generator_cpus", "", "requested: CPUs of the sender's host that generated frames; empty = that of its thread"},
-	ColumnDoc{"rr_timeout_us", "us", "requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
-	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' order (docs/packets.md)"},
-	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues over, at the receiver one for each queue"},
-	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the highest rate without loss: that rate, as it was really sent, which is up to 1 % below the run's pace, and the lowest pace that failed; empty = none did (docs/packets.md)"},
-	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of the search, which have rows of their own, flagged `trial`"},
-	ColumnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq (docs/hosts.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
+		"of the requesting end: from when a request was sent, or was due by rr_rate, to when its answer had " +
+			"arrived; accurate to 0.8 %"},
+	ColumnDoc{"generator_cpus", "",
+		"requested: CPUs of the sender's host that generated frames; empty = that of its thread"},
+	ColumnDoc{"rr_timeout_us", "us",
+		"requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
+	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' " +
+		"order (docs/packets.md)"},
+	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues " +
+		"over, at the receiver one for each queue"},
+	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the " +
+		"highest rate without loss: that rate, as it was really sent, which is up to 1 % below the run's pace, " +
+		"and the lowest pace that failed; empty = none did (docs/packets.md)"},
+	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of " +
+		"the search, which have rows of their own, flagged `trial`"},
+	ColumnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
+		"(docs/hosts.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
@@ -172,7 +221,8 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	}
 	for i := range Options {
 		if o := &Options[i]; !known[o.ColumnName()] {
-			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(), cmp.Or(o.value.columnDoc, "asked for: "+o.Takes+"; empty = left as found")})
+			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(),
+				cmp.Or(o.value.columnDoc, "asked for: "+o.Takes+"; empty = left as found")})
 		}
 	}
 	return append(all, later...)

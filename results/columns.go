@@ -120,7 +120,8 @@ var columns = withOptions(slices.Concat([]column{
 	chosen("probe"),
 	textCol("power_scope", func(r *row) *string { return &r.host.PowerScope }),
 	chosen("control"),
-	{"expected", func(r *row) string { return yes(r.rec.Expected) }, func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
+	{"expected", func(r *row) string { return yes(r.rec.Expected) },
+		func(r *row, s string) (err error) { r.rec.Expected, err = readYes(s); return err }},
 	chosen("probe_sample"),
 	chosen("rcvbuf_bytes"),
 	chosen("sndbuf_bytes"),
@@ -144,8 +145,16 @@ var columns = withOptions(slices.Concat([]column{
 	chosen("max_idle_us"),
 	chosen("stop_irqbalance"),
 }, []column{
-	{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) { r.rec.Limit, err = readLimit(s); return err }},
-	{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) { r.rec.Gate, err = readGate(s); return err }},
+	{"limit", func(r *row) string { return string(r.rec.Limit) }, func(r *row, s string) (err error) {
+		r.rec.Limit,
+			err = readLimit(s)
+		return err
+	}},
+	{"gate", func(r *row) string { return string(r.rec.Gate) }, func(r *row, s string) (err error) {
+		r.rec.Gate,
+			err = readGate(s)
+		return err
+	}},
 	chosen("tg_cpu_layout"),
 	chosen("rx_buffer_bytes"),
 	textCol("environment", func(r *row) *string { return &r.host.Env.Environment }),
@@ -154,11 +163,13 @@ var columns = withOptions(slices.Concat([]column{
 	floatCol("cycles_per_byte", func(r *row) **float64 { return &r.host.CyclesPerByte }),
 	deliveryCol("p50"), deliveryCol("p99"), deliveryCol("p999"), chosen("flows"), chosen("queues"),
 	textCol("upper", func(r *row) *string { return &r.host.Env.Upper }), deliveryClockCol(),
-	floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }), computedCol("ns_per_packet", (*Host).NsPerPacket),
+	floatCol("packets_per_s", func(r *row) **float64 { return &r.host.PacketsPerS }),
+	computedCol("ns_per_packet", (*Host).NsPerPacket),
 	chosen("udp_batch"), chosen("udp_segmentation"),
-	chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")}, tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
-	foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
-	textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })}))
+	chosen("xdp_touch"), chosen("xdp_attach"), chosen("xdp_redirect"), chosen("tuples"), chosen("burst")},
+	tripColumns(), []column{chosen("generator_cpus"), chosen("rr_timeout_us"), chosen("path"),
+		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
+		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })}))
 
 // withOptions adds the columns of options that have none yet, at the end: the places of those before
 // are a contract.

@@ -59,7 +59,8 @@ func WriteRuns(w io.Writer, recs []Record) error {
 // holes where there is a 0; one that moved in none has no row.
 func WriteMetrics(w io.Writer, recs []Record) error {
 	c := csv.NewWriter(w)
-	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality", "per_second", "per_packet"}); err != nil {
+	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality", "per_second",
+		"per_packet"}); err != nil {
 		return err
 	}
 	moved := movedIn(recs)
@@ -68,7 +69,8 @@ func WriteMetrics(w io.Writer, recs []Record) error {
 			label := hostLabel(&e)
 			for _, m := range append(recs[i].rows(e.host), moved.zeros(e.host)...) {
 				err := c.Write([]string{CSVText(recs[i].RunID), label, CSVText(m.Name), CSVText(m.Unit),
-					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality), formatFloat(m.PerSecond), formatFloat(m.PerPacket)})
+					formatFloat(&m.Value), CSVText(m.Source), CSVText(m.Quality), formatFloat(m.PerSecond),
+					formatFloat(m.PerPacket)})
 				if err != nil {
 					return err
 				}

@@ -145,7 +145,8 @@ func (t *table) add(r row, line int) error {
 	} else if at, ok := e.line[r.role]; ok {
 		return fmt.Errorf("run %q has a second %s row; the first is on line %d", r.rec.RunID, r.role, at)
 	} else if !sameRun(e.rec, r.rec) {
-		return fmt.Errorf("run %q differs from its row on line %d in a column that both hosts share", r.rec.RunID, e.any)
+		return fmt.Errorf("run %q differs from its row on line %d in a column that both hosts share", r.rec.RunID,
+			e.any)
 	}
 	e.line[r.role] = line
 	*e.rec.Host(r.role) = *r.host

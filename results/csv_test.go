@@ -39,7 +39,8 @@ func golden(t *testing.T, name string, got []byte) {
 
 // stopped is a run that measured nothing.
 func stopped(seq int) Record {
-	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: Cell{ID: "devmem/tcp", RX: "devmem", TX: "tcp"},
+	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: Cell{ID: "devmem/tcp", RX: "devmem",
+		TX: "tcp"},
 		Verdict: Unsupported, Reason: "bind-rx: operation not supported", Fix: "use a NIC with header split"}
 }
 
@@ -87,9 +88,12 @@ func TestWriteFileKeepsOldOnError(t *testing.T) {
 
 // The columns up to tool_version are a contract with plotting scripts.
 func TestColumnContract(t *testing.T) {
-	const want = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,host,role,rx_mode,tx_mode,gro,hw_gro,big_tcp_bytes," +
-		"cpu_layout,rx_buf_len,mtu,message_bytes,start_utc_ns,duration_s,bytes,throughput_gbps,cpu_app_cores,cpu_sys_cores,cpu_soft_cores,cpu_busy_cores,iowait_cores," +
-		"stat_coverage,power_w,power_idle_w,power_source,roi_cpu,roi_power,ns_per_kb,joule_per_gb,zero_copy_bytes,copied_bytes,linear_bytes,mismatches,retrans,rx_drops," +
+	const want = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,host,role,rx_mode,tx_mode,gro," +
+		"hw_gro,big_tcp_bytes," +
+		"cpu_layout,rx_buf_len,mtu,message_bytes,start_utc_ns,duration_s,bytes,throughput_gbps,cpu_app_cores," +
+		"cpu_sys_cores,cpu_soft_cores,cpu_busy_cores,iowait_cores," +
+		"stat_coverage,power_w,power_idle_w,power_source,roi_cpu,roi_power,ns_per_kb,joule_per_gb," +
+		"zero_copy_bytes,copied_bytes,linear_bytes,mismatches,retrans,rx_drops," +
 		"verdict,reason,flags,kernel,driver,firmware,cpu_model,governor,mitigations,irq_cpu,app_cpu,tool_version,"
 	var b strings.Builder
 	if err := WriteRuns(&b, nil); err != nil {
@@ -147,15 +151,19 @@ func TestReadRunsErrors(t *testing.T) {
 		{"no version", head + ",r,c,sut,ok,,false,\n", "line 2, column 1: schema_version: empty"},
 		{"role", head + "1,r,c,dut,ok,,false,\n", "line 2, column 7: role: \"dut\" is not sut or tg"},
 		{"verdict", head + "1,r,c,sut,good,,false,\n", "line 2, column 11: verdict: unknown verdict \"good\""},
-		{"negative", head + "1,r,c,sut,ok,-1,false,\n", "line 2, column 14: bytes: \"-1\" is not a whole number from 0"},
-		{"too large", head + "1,r,c,sut,ok,99999999999999999999,false,\n", "line 2, column 14: bytes: \"99999999999999999999\" is out of range"},
+		{"negative", head + "1,r,c,sut,ok,-1,false,\n",
+			"line 2, column 14: bytes: \"-1\" is not a whole number from 0"},
+		{"too large", head + "1,r,c,sut,ok,99999999999999999999,false,\n",
+			"line 2, column 14: bytes: \"99999999999999999999\" is out of range"},
 		{"bool", head + "1,r,c,sut,ok,,yes,\n", "line 2, column 15: warmup: \"yes\" is not true or false"},
 		{"nan", head + "1,r,c,sut,ok,,false,NaN\n", "line 2, column 21: power_w: \"NaN\" is not a number"},
 		{"hex", head + "1,r,c,sut,ok,,false,0x1p4\n", "line 2, column 21: power_w"},
 		{"short row", head + "1,r\n", "record on line 2: wrong number of fields"},
 		{"no run", head + "1,,c,sut,ok,,false,\n", "line 2: no run_id"},
-		{"two sut rows", head + "1,r,c,sut,ok,,false,\n1,r,c,sut,ok,,false,\n", "line 3: run \"r\" has a second sut row; the first is on line 2"},
-		{"ends disagree", head + "1,r,c,sut,ok,,false,\n1,r,c,tg,failed,,false,\n", "line 3: run \"r\" differs from its row on line 2"},
+		{"two sut rows", head + "1,r,c,sut,ok,,false,\n1,r,c,sut,ok,,false,\n",
+			"line 3: run \"r\" has a second sut row; the first is on line 2"},
+		{"ends disagree", head + "1,r,c,sut,ok,,false,\n1,r,c,tg,failed,,false,\n",
+			"line 3: run \"r\" differs from its row on line 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := ReadRuns(strings.NewReader(tt.text))
@@ -248,7 +256,8 @@ func TestFormulas(t *testing.T) {
 }
 
 func FuzzFormula(f *testing.F) {
-	for _, s := range []string{"", "=1", "'=1", "''", "-1", "'-1", "- ", "＝", "' '+", "\xff=", "-0x1p4", "+Inf", "a;=1", ";'=1;", "-1;+x"} {
+	for _, s := range []string{"", "=1", "'=1", "''", "-1", "'-1", "- ", "＝", "' '+", "\xff=", "-0x1p4", "+Inf", "a;=1",
+		";'=1;", "-1;+x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -33,7 +33,8 @@ type Delivery struct {
 
 // figures are the times by their names.
 func (t *Times) figures() map[string]**float64 {
-	return map[string]**float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us, "max": &t.MaxUs}
+	return map[string]**float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us,
+		"max": &t.MaxUs}
 }
 
 // mostDeliveryUs is longer than any flow.

@@ -91,8 +91,9 @@ func TestLackingStaysEmpty(t *testing.T) {
 	}
 	lines := strings.Split(b.String(), "\n")
 	names, row := strings.Split(lines[0], ","), strings.Split(lines[1], ",")
-	there := map[string]string{"schema_version": "1", "run_id": "r", "cell_id": "c", "host": "#sut", "role": "sut", "verdict": "ok",
-		"block": "0", "seq": "0", "rep": "0", "warmup": "false"}
+	there := map[string]string{"schema_version": "1", "run_id": "r", "cell_id": "c", "host": "#sut", "role": "sut",
+		"verdict": "ok",
+		"block":   "0", "seq": "0", "rep": "0", "warmup": "false"}
 	for i, name := range names {
 		if row[i] != there[name] {
 			t.Errorf("%s is %q, want %q", name, row[i], there[name])

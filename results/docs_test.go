@@ -120,7 +120,8 @@ func TestCheckRow(t *testing.T) {
 		{"flow_calls", "bytes", "data path", "in bytes, described in 1"},
 		{"flow_calls", "1", "TCP_INFO", "described as of"},
 	} {
-		if err := CheckRow(x.name, x.unit, x.source); (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+		if err := CheckRow(x.name, x.unit, x.source); (err == nil) != (x.want == "") || err != nil &&
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.want)
 		}
 	}
@@ -134,7 +135,8 @@ func TestRealRowsAreDescribed(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := map[string]bool{}
-	for _, text := range [][]byte{goldenJournal(t, "journal-v2-a.jsonl.gz"), goldenJournal(t, "journal-v2-b.jsonl.gz"), probed} {
+	for _, text := range [][]byte{goldenJournal(t, "journal-v2-a.jsonl.gz"), goldenJournal(t, "journal-v2-b.jsonl.gz"),
+		probed} {
 		j, err := Decode(bytes.NewReader(text))
 		if err != nil {
 			t.Fatal(err)

@@ -81,7 +81,8 @@ func TestDraftThatDoesNotClose(t *testing.T) {
 	if err := d.drop(); err != nil {
 		t.Error(err)
 	}
-	if got, err := os.ReadFile(path); err != nil || string(got) != "old" || !slices.Equal(entries(t, filepath.Dir(path)), []string{"file"}) {
+	if got, err := os.ReadFile(path); err != nil || string(got) != "old" ||
+		!slices.Equal(entries(t, filepath.Dir(path)), []string{"file"}) {
 		t.Errorf("%q, %v, in %v", got, err, entries(t, filepath.Dir(path)))
 	}
 }
@@ -149,7 +150,8 @@ func TestDraft(t *testing.T) {
 				if err := write("x", 1, spoilt); !errors.Is(err, spoilt) {
 					t.Error(err)
 				}
-				if got, err := os.ReadFile(path); err != nil || string(got) != text || !slices.Equal(entries(t, dir), []string{"file"}) {
+				if got, err := os.ReadFile(path); err != nil || string(got) != text ||
+					!slices.Equal(entries(t, dir), []string{"file"}) {
 					t.Errorf("%q, %v, in %v", got, err, entries(t, dir))
 				}
 			}

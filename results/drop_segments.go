@@ -34,7 +34,8 @@ const FlagDropsUnattributed = "drops-unattributed"
 // are on one machine or not. It reports whether the account closes, which one that is not known
 // does.
 func (tx *DropSegments) Balance(rx *DropSegments, oneMachine bool) (closes bool) {
-	if tx == nil || rx == nil || tx.Sent == nil || tx.Retransmitted == nil || rx.Received == nil || tx.NamedMost == nil || rx.NamedMost == nil ||
+	if tx == nil || rx == nil || tx.Sent == nil || tx.Retransmitted == nil || rx.Received == nil ||
+		tx.NamedMost == nil || rx.NamedMost == nil ||
 		tx.NamedLeast == nil || rx.NamedLeast == nil {
 		return true
 	}
@@ -78,7 +79,8 @@ func (s *DropSegments) rows(probe string) (out []Metric) {
 	for _, x := range []struct {
 		name, source string
 		v            *float64
-	}{{"sent", flow, s.Sent}, {"retransmitted", flow, s.Retransmitted}, {"received", flow, s.Received}, {"lost", flow, s.Lost},
+	}{{"sent", flow, s.Sent}, {"retransmitted", flow, s.Retransmitted}, {"received", flow, s.Received},
+		{"lost", flow, s.Lost},
 		{"named", probe, s.Named}, {"unattributed", probe, s.Unattributed}} {
 		if x.v != nil {
 			out = append(out, Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v, Source: x.source})

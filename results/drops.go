@@ -45,7 +45,8 @@ func (d *Drop) place() string {
 
 // Figures are those of the drop.
 func (d *Drop) Figures() []ProbeFigure {
-	return []ProbeFigure{{"packets", "packets", &d.Packets}, {"skbs", "packets", &d.SKBs}, {"flow_packets", "packets", &d.Flow}}
+	return []ProbeFigure{{"packets", "packets", &d.Packets}, {"skbs", "packets", &d.SKBs},
+		{"flow_packets", "packets", &d.Flow}}
 }
 
 // rows are those of metrics.csv.
@@ -66,7 +67,8 @@ func (d *Drops) rows() (out []Metric) {
 	add("drop_unattributed_packets", source, d.Missing)
 	for i := range d.Places {
 		p := &d.Places[i]
-		add("drop_REASON_at_FUNCTION_packets", source+"; "+p.Where, p.Packets, metricWord(p.Reason), metricWord(p.place()))
+		add("drop_REASON_at_FUNCTION_packets", source+"; "+p.Where, p.Packets, metricWord(p.Reason),
+			metricWord(p.place()))
 	}
 	out = append(out, d.Segments.rows(source)...)
 	for _, c := range d.Counted {

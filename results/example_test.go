@@ -23,7 +23,8 @@ func Example() {
 		log.Fatal(err)
 	}
 	gbps := 94.2
-	run := results.Record{RunID: "r1", SessionID: "s1", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK}
+	run := results.Record{RunID: "r1", SessionID: "s1", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
+		Verdict: results.OK}
 	run.SUT.ThroughputGbps = &gbps
 	if err := w.Append(run); err != nil {
 		log.Fatal(err)

@@ -40,7 +40,8 @@ func TestFlowSpread(t *testing.T) {
 		return r
 	}
 	r := run(30, 10, 20, 40)
-	if s := r.FlowSpread(); s == nil || s.Min != 10 || s.Median != 25 || s.Max != 40 || math.Abs(s.Jain-10000.0/12000) > 1e-12 {
+	if s := r.FlowSpread(); s == nil || s.Min != 10 || s.Median != 25 || s.Max != 40 ||
+		math.Abs(s.Jain-10000.0/12000) > 1e-12 {
 		t.Errorf("%+v", s)
 	}
 	r.Conclude()
@@ -54,7 +55,8 @@ func TestFlowSpread(t *testing.T) {
 	}
 	unmeasured := run(1, 2)
 	unmeasured.SUT.Flows[1].ThroughputGbps = nil
-	for name, r := range map[string]Record{"one": run(7), "none": run(), "nothing moved": run(0, 0), "not measured": unmeasured} {
+	for name, r := range map[string]Record{"one": run(7), "none": run(), "nothing moved": run(0, 0),
+		"not measured": unmeasured} {
 		if r.Conclude(); r.FlowSpread() != nil || len(r.SUT.Metrics) > 0 {
 			t.Errorf("%s: %+v", name, r.FlowSpread())
 		}

@@ -49,7 +49,8 @@ func SpareCPUs(role stream.Role, cpus []int, cells ...Cell) error {
 	if shares {
 		more = "give the flows more RX queues (queues), each of which has one thread"
 	}
-	return fmt.Errorf("%d CPUs are named, but this end has at most %d %s: name no more than %d, or %s", len(cpus), most, threads, most, more)
+	return fmt.Errorf("%d CPUs are named, but this end has at most %d %s: name no more than %d, or %s", len(cpus), most,
+		threads, most, more)
 }
 
 // OneFlow is the cell with one flow, by which it is known how well c scales. Flows that are

@@ -35,7 +35,8 @@ func (f *Flow) Check() error {
 		v    *float64
 		most float64
 	}{
-		{"throughput_gbps", f.ThroughputGbps, mostFlowGbps}, {"cpu_s", f.CPUS, mostCPUTime}, {"thread_cores", f.ThreadCores, mostShare}, {"poller_cores", f.PollerCores, mostShare},
+		{"throughput_gbps", f.ThroughputGbps, mostFlowGbps}, {"cpu_s", f.CPUS, mostCPUTime},
+		{"thread_cores", f.ThreadCores, mostShare}, {"poller_cores", f.PollerCores, mostShare},
 		{"rwnd_limited", f.RwndLimited, mostShare}, {"sndbuf_limited", f.SndbufLimited, mostShare},
 	} {
 		if x.v != nil && !(*x.v >= 0 && *x.v <= x.most) {

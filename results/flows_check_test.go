@@ -18,37 +18,56 @@ func TestFlowsAreChecked(t *testing.T) {
 		spoil func(*Record)
 		want  string // "": nothing is wrong
 	}{
-		"two flows":         {func(*Record) {}, ""},
-		"not measured":      {func(r *Record) { r.SUT.Flows = []Flow{{}, {}} }, ""},
-		"none, as before":   {func(r *Record) { r.SUT.Flows, r.TG.Flows = nil, nil }, ""},
-		"one of two":        {func(r *Record) { r.TG.Flows, r.TG.Bytes = r.TG.Flows[:1], new(uint64(5)) }, "TG: verdict ok, but 1 flows where the cell has 2"},
-		"one of two, ended": {func(r *Record) { r.TG.Flows, r.TG.Bytes, r.Verdict = r.TG.Flows[:1], new(uint64(5)), Failed }, ""},
-		"three of two":      {func(r *Record) { r.SUT.Flows = append(r.SUT.Flows, Flow{}) }, "SUT: verdict ok, but 3 flows where the cell has 2"},
+		"two flows":       {func(*Record) {}, ""},
+		"not measured":    {func(r *Record) { r.SUT.Flows = []Flow{{}, {}} }, ""},
+		"none, as before": {func(r *Record) { r.SUT.Flows, r.TG.Flows = nil, nil }, ""},
+		"one of two": {func(r *Record) { r.TG.Flows, r.TG.Bytes = r.TG.Flows[:1], new(uint64(5)) },
+			"TG: verdict ok, but 1 flows where the cell has 2"},
+		"one of two, ended": {func(r *Record) {
+			r.TG.Flows, r.TG.Bytes, r.Verdict = r.TG.Flows[:1], new(uint64(5)),
+				Failed
+		}, ""},
+		"three of two": {func(r *Record) { r.SUT.Flows = append(r.SUT.Flows, Flow{}) },
+			"SUT: verdict ok, but 3 flows where the cell has 2"},
 		"too many": {func(r *Record) { r.Verdict, r.SUT.Flows = Failed, make([]Flow, stream.MaxFlows+1) },
 			"SUT: 1025 flows, but a run has at most 1024"},
-		"more bytes":          {func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(8)) }, "SUT: the 2 flows have 13 bytes together, but the host 12"},
-		"more bytes, invalid": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Bytes = Invalid, new(uint64(8)) }, "SUT: the 2 flows have 13"},
+		"more bytes": {func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(8)) },
+			"SUT: the 2 flows have 13 bytes together, but the host 12"},
+		"more bytes, invalid": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Bytes = Invalid, new(uint64(8)) },
+			"SUT: the 2 flows have 13"},
 		"bytes that wrap": {func(r *Record) {
 			r.SUT.Flows[0].Bytes, r.SUT.Flows[1].Bytes = new(uint64(math.MaxUint64)), new(uint64(13))
 		},
 			"SUT: flow 1: 13 bytes: the sum"},
-		"CPU below zero":    {func(r *Record) { r.SUT.Flows[1].CPU = new(-1) }, "SUT: flow 1: cpu: -1"},
-		"no such softirq":   {func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(1 << 16) }, "SUT: flow 1: softirq_cpu: 65536"},
-		"queue below zero":  {func(r *Record) { r.TG.Flows[0].Queue = new(-7) }, "TG: flow 0: queue: -7"},
-		"no such queue":     {func(r *Record) { r.SUT.Flows[0].Landed = new(1 << 16) }, "SUT: flow 0: landed: 65536"},
-		"CPU time":          {func(r *Record) { r.SUT.Flows[0].CPUS = new(-.1) }, "SUT: flow 0: cpu_s: -0.1"},
-		"throughput":        {func(r *Record) { r.SUT.Flows[0].ThroughputGbps = new(math.NaN()) }, "SUT: flow 0: throughput_gbps: NaN"},
-		"many CPUs at once": {func(r *Record) { r.SUT.Flows[1].ThreadCores = new(12.5) }, "SUT: flow 1: thread_cores: 12.5"},
-		"no share":          {func(r *Record) { r.TG.Flows[1].RwndLimited = new(-.5) }, "TG: flow 1: rwnd_limited: -0.5"},
-		"the other share":   {func(r *Record) { r.TG.Flows[1].SndbufLimited = new(11.0) }, "TG: flow 1: sndbuf_limited: 11"},
-		"another verdict":   {func(r *Record) { r.TG.Flows[1].Verdict = "fine" }, `TG: flow 1: unknown verdict "fine"`},
-		"another limit":     {func(r *Record) { r.SUT.Flows[1].Limit = "\x1b[2J" }, "SUT: flow 1: "},
-		"ok, and a reason":  {func(r *Record) { r.SUT.Flows[1].Reason = "copied" }, `SUT: flow 1: no fault, but a reason: "copied"`},
+		"CPU below zero": {func(r *Record) { r.SUT.Flows[1].CPU = new(-1) }, "SUT: flow 1: cpu: -1"},
+		"no such softirq": {func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(1 << 16) },
+			"SUT: flow 1: softirq_cpu: 65536"},
+		"queue below zero": {func(r *Record) { r.TG.Flows[0].Queue = new(-7) }, "TG: flow 0: queue: -7"},
+		"no such queue":    {func(r *Record) { r.SUT.Flows[0].Landed = new(1 << 16) }, "SUT: flow 0: landed: 65536"},
+		"CPU time":         {func(r *Record) { r.SUT.Flows[0].CPUS = new(-.1) }, "SUT: flow 0: cpu_s: -0.1"},
+		"throughput": {func(r *Record) { r.SUT.Flows[0].ThroughputGbps = new(math.NaN()) },
+			"SUT: flow 0: throughput_gbps: NaN"},
+		"many CPUs at once": {func(r *Record) { r.SUT.Flows[1].ThreadCores = new(12.5) },
+			"SUT: flow 1: thread_cores: 12.5"},
+		"no share": {func(r *Record) { r.TG.Flows[1].RwndLimited = new(-.5) },
+			"TG: flow 1: rwnd_limited: -0.5"},
+		"the other share": {func(r *Record) { r.TG.Flows[1].SndbufLimited = new(11.0) },
+			"TG: flow 1: sndbuf_limited: 11"},
+		"another verdict": {func(r *Record) { r.TG.Flows[1].Verdict = "fine" }, `TG: flow 1: unknown verdict "fine"`},
+		"another limit":   {func(r *Record) { r.SUT.Flows[1].Limit = "\x1b[2J" }, "SUT: flow 1: "},
+		"ok, and a reason": {func(r *Record) { r.SUT.Flows[1].Reason = "copied" },
+			`SUT: flow 1: no fault, but a reason: "copied"`},
 		"no reason": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Verdict = Invalid, Invalid },
 			"SUT: flow 1: verdict invalid without a reason"},
-		"a wrong flow of a run that is well": {func(r *Record) { r.SUT.Flows[1].Verdict, r.SUT.Flows[1].Reason = Invalid, "copied" },
+		"a wrong flow of a run that is well": {func(r *Record) {
+			r.SUT.Flows[1].Verdict,
+				r.SUT.Flows[1].Reason = Invalid, "copied"
+		},
 			"SUT: flow 1 is invalid in a run with verdict ok"},
-		"of one that is not": {func(r *Record) { r.Verdict, r.SUT.Flows[1].Verdict, r.SUT.Flows[1].Reason = Invalid, Invalid, "copied" }, ""},
+		"of one that is not": {func(r *Record) {
+			r.Verdict, r.SUT.Flows[1].Verdict, r.SUT.Flows[1].Reason = Invalid,
+				Invalid, "copied"
+		}, ""},
 	} {
 		r := flowing(0, 5, 7)
 		c.spoil(&r)
@@ -85,7 +104,8 @@ func TestThreadsOfFlows(t *testing.T) {
 	for _, x := range []struct {
 		flows, threads int
 		ok             bool
-	}{{0, 0, true}, {0, 4, true}, {0, stream.MaxFlows + 1, false}, {2, 1, true}, {2, 2, true}, {2, 3, false}, {1, -1, false}} {
+	}{{0, 0, true}, {0, 4, true}, {0, stream.MaxFlows + 1, false}, {2, 1, true}, {2, 2, true}, {2, 3, false},
+		{1, -1, false}} {
 		h := Host{Flows: make([]Flow, x.flows), Threads: x.threads}
 		if err := h.CheckFlows(); (err == nil) != x.ok {
 			t.Errorf("%d threads of %d flows: %v", x.threads, x.flows, err)
@@ -95,8 +115,10 @@ func TestThreadsOfFlows(t *testing.T) {
 		cell   Cell
 		rx, tx int
 	}{
-		{Cell{RX: "tcp", Flows: 4}, 4, 4}, {Cell{RX: "tcp", Flows: 4, Queues: 2}, 4, 4}, {Cell{RX: "zcrx", Flows: 4}, 4, 4}, {Cell{RX: "zcrx"}, 1, 1},
-		{Cell{RX: "zcrx", Flows: 4, Queues: 2}, 2, 4}, {Cell{RX: "devmem", Flows: 4, Queues: 1}, 1, 4}, {Cell{RX: "zcrx-nodev", Flows: 4, Queues: 1}, 4, 4},
+		{Cell{RX: "tcp", Flows: 4}, 4, 4}, {Cell{RX: "tcp", Flows: 4, Queues: 2}, 4, 4},
+		{Cell{RX: "zcrx", Flows: 4}, 4, 4}, {Cell{RX: "zcrx"}, 1, 1},
+		{Cell{RX: "zcrx", Flows: 4, Queues: 2}, 2, 4}, {Cell{RX: "devmem", Flows: 4, Queues: 1}, 1, 4},
+		{Cell{RX: "zcrx-nodev", Flows: 4, Queues: 1}, 4, 4},
 	} {
 		if rx, tx := x.cell.NThreads(stream.RX), x.cell.NThreads(stream.TX); rx != x.rx || tx != x.tx {
 			t.Errorf("%+v: %d and %d threads", x.cell, rx, tx)
@@ -109,7 +131,8 @@ func TestNQueues(t *testing.T) {
 	for _, x := range []struct {
 		cell Cell
 		want int
-	}{{Cell{RX: "tcp", Flows: 3}, 0}, {Cell{RX: "tcp", Flows: 3, Queue: new(2)}, 1}, {Cell{RX: "tcp", Flows: 3, Queue: new(2), Queues: 2}, 2}, {Cell{RX: "zcrx", Flows: 3, Queue: new(2)}, 3}} {
+	}{{Cell{RX: "tcp", Flows: 3}, 0}, {Cell{RX: "tcp", Flows: 3, Queue: new(2)}, 1},
+		{Cell{RX: "tcp", Flows: 3, Queue: new(2), Queues: 2}, 2}, {Cell{RX: "zcrx", Flows: 3, Queue: new(2)}, 3}} {
 		if got := x.cell.NQueues(); got != x.want {
 			t.Errorf("%+v: %d queues, want %d", x.cell, got, x.want)
 		}
@@ -124,11 +147,14 @@ func TestSpareCPUs(t *testing.T) {
 		cells []Cell
 		want  string
 	}{
-		{stream.RX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}}, "4 CPUs are named, but this end has at most 1 thread: name no more than 1, or give the flows more RX queues (queues)"},
+		{stream.RX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}},
+			"4 CPUs are named, but this end has at most 1 thread: name no more than 1, or give the flows more RX " +
+				"queues (queues)"},
 		{stream.TX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}}, ""}, // a thread each
 		{stream.RX, []int{2, 3}, []Cell{{RX: "zcrx", Flows: 4, Queues: 2}}, ""},
 		{stream.RX, []int{2, 3, 4, 5}, []Cell{{RX: "zcrx", Flows: 4, Queues: 1}, {RX: "tcp", Flows: 4, Queues: 1}}, ""},
-		{stream.RX, []int{2, 3, 4}, []Cell{{RX: "tcp"}, {RX: "tcp", Flows: 2}}, "3 CPUs are named, but this end has at most 2 threads: name no more than 2, or use more flows"},
+		{stream.RX, []int{2, 3, 4}, []Cell{{RX: "tcp"}, {RX: "tcp", Flows: 2}},
+			"3 CPUs are named, but this end has at most 2 threads: name no more than 2, or use more flows"},
 		{stream.TX, []int{2, 3}, []Cell{{RX: "tcp"}}, "name no more than 1, or use more flows"},
 		{stream.RX, []int{2}, []Cell{{RX: "tcp"}}, ""},
 		{stream.RX, nil, []Cell{{RX: "tcp"}}, ""},

@@ -17,10 +17,12 @@ func flowing(seq int, bytes ...uint64) Record {
 		h, sum := r.Host(role), uint64(0)
 		for i, n := range bytes {
 			sum += n
-			f := Flow{CPU: new(2 + i), Bytes: new(n), ThroughputGbps: new(float64(n) * 8 / 1e9 / 1.5), CPUS: new(1.25), Retrans: new(uint64(i)), Verdict: OK, ThreadCores: new(.875)}
+			f := Flow{CPU: new(2 + i), Bytes: new(n), ThroughputGbps: new(float64(n) * 8 / 1e9 / 1.5), CPUS: new(1.25),
+				Retrans: new(uint64(i)), Verdict: OK, ThreadCores: new(.875)}
 			if role == RoleSUT {
 				f.SoftirqCPU = new(12 + i)
-				f.Queue, f.Landed, f.ZeroCopyBytes, f.CopiedBytes, f.Limit = new(4+i), new(4+i), new(n), new(uint64(0)), BySender
+				f.Queue, f.Landed, f.ZeroCopyBytes, f.CopiedBytes, f.Limit = new(4+i), new(4+i), new(n), new(uint64(0)),
+					BySender
 			} else {
 				f.RwndLimited, f.SndbufLimited = new(.25), new(0.0)
 			}
@@ -33,7 +35,8 @@ func flowing(seq int, bytes ...uint64) Record {
 
 // The columns up to reason are a contract with scripts.
 func TestFlowColumnContract(t *testing.T) {
-	const want = "run_id,host,role,flow,cpu,queue,bytes,throughput_gbps,cpu_s,zero_copy_bytes,copied_bytes,retrans,verdict,reason," +
+	const want = "run_id,host,role,flow,cpu,queue,bytes,throughput_gbps,cpu_s,zero_copy_bytes,copied_bytes," +
+		"retrans,verdict,reason," +
 		"limit,landed_queue,thread_cores,rwnd_limited,sndbuf_limited,softirq_cpu,poller_cores\n"
 	var b strings.Builder
 	if err := WriteFlows(&b, []Record{stopped(0)}); err != nil {
@@ -104,7 +107,8 @@ func TestFlowsRoundTrip(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", name, j.Skipped, err)
 		}
 		got := &j.Records[0]
-		if len(got.SUT.Flows) != 2 || *got.SUT.Flows[1].Queue != 5 || *got.SUT.Flows[1].Bytes != 7 || *got.SUT.Flows[1].SoftirqCPU != 13 || *got.TG.Flows[0].RwndLimited != .25 || got.Cell.NFlows() != 2 {
+		if len(got.SUT.Flows) != 2 || *got.SUT.Flows[1].Queue != 5 || *got.SUT.Flows[1].Bytes != 7 ||
+			*got.SUT.Flows[1].SoftirqCPU != 13 || *got.TG.Flows[0].RwndLimited != .25 || got.Cell.NFlows() != 2 {
 			t.Errorf("%s: %+v", name, got.SUT.Flows)
 		}
 	}

@@ -12,9 +12,11 @@ import (
 )
 
 func TestFold(t *testing.T) {
-	in := []string{"netstat_ip_in_discards", "qstats_rx3_drops", "qstats_rx0_drops", "qstats_rx1_drops", "qstats_rx1_drops", "qstats_rx12_drops", "softnet_cpu4_dropped",
+	in := []string{"netstat_ip_in_discards", "qstats_rx3_drops", "qstats_rx0_drops", "qstats_rx1_drops",
+		"qstats_rx1_drops", "qstats_rx12_drops", "softnet_cpu4_dropped",
 		"ethtool_rx_65_to_127_bytes", "ethtool_rx_007", "ethtool_q12345678901_x", "ethtool_0", "ethtool_1"}
-	want := []string{"ethtool_[0-1]", "ethtool_q12345678901_x", "ethtool_rx_007", "ethtool_rx_65_to_127_bytes", "netstat_ip_in_discards", "qstats_rx[0-1,3,12]_drops", "softnet_cpu4_dropped"}
+	want := []string{"ethtool_[0-1]", "ethtool_q12345678901_x", "ethtool_rx_007", "ethtool_rx_65_to_127_bytes",
+		"netstat_ip_in_discards", "qstats_rx[0-1,3,12]_drops", "softnet_cpu4_dropped"}
 	got := Fold(in)
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -41,7 +43,8 @@ func TestFold(t *testing.T) {
 	if d := cmp.Diff(slices.Compact(in), back); d != "" {
 		t.Errorf("(-in +back):\n%s", d)
 	}
-	for _, bad := range []string{"", "a b", "a\x1b", "A", "a[0", "a[0]b[1]", "a[]", "a[0-]", "a[1-2-]", strings.Repeat("a", 201), "é"} {
+	for _, bad := range []string{"", "a b", "a\x1b", "A", "a[0", "a[0]b[1]", "a[]", "a[0-]", "a[1-2-]",
+		strings.Repeat("a", 201), "é"} {
 		if CheckFolded(bad) == nil {
 			t.Errorf("%q is a name", bad)
 		}

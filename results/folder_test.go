@@ -58,7 +58,8 @@ func TestFolderExchangedForALink(t *testing.T) {
 		real := filepath.Join(t.TempDir(), "out")
 		must(t, os.Mkdir(real, 0o755))
 		f = folderOf(t, real)
-		must(t, os.Rename(real, real+"-old"), os.Symlink(other, real), f.WriteBinary(ReportFile, nil), f.WriteBinary(PlotsDir+"/x.svg", nil))
+		must(t, os.Rename(real, real+"-old"), os.Symlink(other, real), f.WriteBinary(ReportFile, nil),
+			f.WriteBinary(PlotsDir+"/x.svg", nil))
 		if got := entries(t, other); len(got) != 0 {
 			t.Errorf("written to what was put in the folder's place: %v", got)
 		}
@@ -69,24 +70,30 @@ func TestFolderExchangedForALink(t *testing.T) {
 func TestNotOfTheFolder(t *testing.T) {
 	kind.Kernel(t)
 	dir, other := t.TempDir(), t.TempDir()
-	must(t, os.WriteFile(filepath.Join(other, "secret"), []byte("secret"), 0o644), os.WriteFile(filepath.Join(dir, "file"), nil, 0o644),
+	must(t, os.WriteFile(filepath.Join(other, "secret"), []byte("secret"), 0o644),
+		os.WriteFile(filepath.Join(dir, "file"), nil, 0o644),
 		os.Mkdir(filepath.Join(dir, "real"), 0o755),
-		os.Symlink(filepath.Join(other, "secret"), filepath.Join(dir, "link")), os.Symlink("file", filepath.Join(dir, "inner")),
+		os.Symlink(filepath.Join(other, "secret"), filepath.Join(dir, "link")),
+		os.Symlink("file", filepath.Join(dir, "inner")),
 		os.Symlink(other, filepath.Join(dir, "sub")), os.Symlink("nowhere", filepath.Join(dir, "real/dangling")),
 		unix.Mkfifo(filepath.Join(dir, "pipe"), 0o644), os.Symlink("/dev/zero", filepath.Join(dir, "zero")))
-	for name, why := range map[string]string{"link": "is a symbolic link", "inner": "is a symbolic link", "sub/secret": "sub is a symbolic link", "real/dangling": "is a symbolic link",
-		"pipe": "is not a regular file", "real": "is not a regular file", "file/x": "file is not a folder", "zero": "is a symbolic link"} {
+	for name, why := range map[string]string{"link": "is a symbolic link", "inner": "is a symbolic link",
+		"sub/secret": "sub is a symbolic link", "real/dangling": "is a symbolic link",
+		"pipe": "is not a regular file", "real": "is not a regular file", "file/x": "file is not a folder",
+		"zero": "is a symbolic link"} {
 		f := folderOf(t, dir)
 		r, err := f.Open(name)
 		var refused *Refused
-		if !errors.As(err, &refused) || !strings.Contains(err.Error(), why) || fault.Fix(err) == "" || !refused.WrongInput() || !errors.Is(f.Refused(), refused) {
+		if !errors.As(err, &refused) || !strings.Contains(err.Error(), why) || fault.Fix(err) == "" ||
+			!refused.WrongInput() || !errors.Is(f.Refused(), refused) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if err == nil {
 			r.Close()
 		}
 	}
-	for _, name := range []string{"", ".", "..", "../secret", "real/..", "real/../file", "/etc/passwd", "a/b/c", "real/"} {
+	for _, name := range []string{"", ".", "..", "../secret", "real/..", "real/../file", "/etc/passwd", "a/b/c",
+		"real/"} {
 		if r, err := folderOf(t, dir).Open(name); err == nil {
 			r.Close()
 			t.Errorf("%q was opened", name)
@@ -98,7 +105,8 @@ func TestNotOfTheFolder(t *testing.T) {
 	if _, err := folderOf(t, dir).Open("none"); !errors.Is(err, os.ErrNotExist) {
 		t.Error(err)
 	}
-	if err := folderOf(t, dir).WriteBinary("sub/x", nil); !errors.As(err, new(*Refused)) || len(entries(t, other)) != 1 {
+	if err := folderOf(t, dir).WriteBinary("sub/x", nil); !errors.As(err, new(*Refused)) ||
+		len(entries(t, other)) != 1 {
 		t.Errorf("%v, %v", err, entries(t, other))
 	}
 	if _, err := OpenFolderBelow(dir, "sub"); !errors.As(err, new(*Refused)) {
@@ -143,7 +151,8 @@ func TestRootInFoldersOfOthers(t *testing.T) {
 		path := filepath.Join(dir, JournalFile)
 		w, err := Create(dir, Header{SessionID: "s"})
 		must(t, err)
-		must(t, w.Close(), os.Chmod(path, x.mode), os.Chmod(dir, x.folders), os.Chown(path, x.file, x.file), os.Chown(dir, x.folder, x.folder))
+		must(t, w.Close(), os.Chmod(path, x.mode), os.Chmod(dir, x.folders), os.Chown(path, x.file, x.file),
+			os.Chown(dir, x.folder, x.folder))
 		if x.names > 1 {
 			must(t, os.Link(path, filepath.Join(other, "second")))
 		}
@@ -170,7 +179,8 @@ func TestFolderOfAnotherInRoots(t *testing.T) {
 	}
 	dir, other := t.TempDir(), t.TempDir()
 	secret, sub := filepath.Join(other, "secret"), filepath.Join(dir, "sub")
-	must(t, os.WriteFile(secret, []byte("secret"), 0o600), os.Chmod(dir, 0o755), os.Mkdir(sub, 0o755), os.Link(secret, filepath.Join(sub, "x")))
+	must(t, os.WriteFile(secret, []byte("secret"), 0o600), os.Chmod(dir, 0o755), os.Mkdir(sub, 0o755),
+		os.Link(secret, filepath.Join(sub, "x")))
 	r, err := folderOf(t, dir).Open("sub/x")
 	must(t, err, r.Close(), os.Chown(sub, 1234, 1234))
 	if r, err := folderOf(t, dir).Open("sub/x"); !errors.As(err, new(*Refused)) {

@@ -24,11 +24,15 @@ func (c *Cell) checkFrames() error {
 	}
 	switch {
 	case c.MessageBytes > stream.MaxFramePayload:
-		return refuse("message", fmt.Errorf("a generated frame's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxFramePayload))
+		return refuse("message", fmt.Errorf("a generated frame's payload has %d..%d bytes", stream.MinDatagramBytes,
+			stream.MaxFramePayload))
 	case c.XDPTouch != "" && c.XDPTouch != swapMACs && c.sendsBack(all[0]):
-		return refuse("xdp_touch", errors.New("frames sent back must be addressed to their sender: use "+swapMACs+", or leave it out"))
+		return refuse("xdp_touch", errors.New("frames sent back must be addressed to their sender: use "+swapMACs+
+			", or leave it out"))
 	case c.NFlows() > 1:
-		return refuse("flows", errors.New("an XDP program gets all frames of an interface: use one flow, and several 5-tuples (tuples)"))
+		return refuse(
+			"flows", errors.New(
+				"an XDP program gets all frames of an interface: use one flow, and several 5-tuples (tuples)"))
 	}
 	return nil
 }

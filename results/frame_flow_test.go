@@ -7,7 +7,8 @@ import "testing"
 // What receives is NAPI's threads, and the data path's where it reads; others on the CPU are not.
 func TestOwnCores(t *testing.T) {
 	pps := 2e6
-	r := Record{SUT: Host{CPUBusyCores: new(1.), CPUPollerCores: new(.2), PacketsPerS: &pps, DurationS: new(2.), Flows: []Flow{{CPUS: new(.6), ThreadCores: new(.9)}}}}
+	r := Record{SUT: Host{CPUBusyCores: new(1.), CPUPollerCores: new(.2), PacketsPerS: &pps, DurationS: new(2.),
+		Flows: []Flow{{CPUS: new(.6), ThreadCores: new(.9)}}}}
 	for rx, want := range map[string]float64{"xdp-drop": 100, "udp-recv": 250, "udp": 250} {
 		r.Cell.RX = rx
 		if got := r.OwnNsPerPacket(); got == nil || *got < want-1e-6 || *got > want+1e-6 {
@@ -40,12 +41,20 @@ func TestCheckFrames(t *testing.T) {
 		c  Cell
 		ok bool
 	}{
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp"}, true}, {Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2958, Flows: 1}, true},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2959}, false}, {Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 17}, false},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", Flows: 2}, false}, {Cell{RX: "tcp", TX: "tcp", Flows: 2, MessageBytes: 1 << 20}, true},
-		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "read"}, false}, {Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "swap-macs"}, true}, {Cell{RX: "xdp-tx", TX: "pktgen-xdp"}, true},
-		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev", XDPTouch: "none"}, false}, {Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev:eth1", XDPTouch: "none"}, true},
-		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPTouch: "none"}, true}, {Cell{RX: "tcp", TX: "tcp", XDPTouch: "read"}, false}, {Cell{RX: "xdp-drop", TX: "pktgen-xdp", XDPTouch: "read"}, true},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp"}, true},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2958, Flows: 1}, true},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2959}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 17}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", Flows: 2}, false},
+		{Cell{RX: "tcp", TX: "tcp", Flows: 2, MessageBytes: 1 << 20}, true},
+		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "read"}, false},
+		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "swap-macs"}, true}, {Cell{RX: "xdp-tx", TX: "pktgen-xdp"},
+			true},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev", XDPTouch: "none"}, false},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev:eth1", XDPTouch: "none"}, true},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPTouch: "none"}, true},
+		{Cell{RX: "tcp", TX: "tcp", XDPTouch: "read"}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", XDPTouch: "read"}, true},
 	} {
 		if err := x.c.Check(); (err == nil) != x.ok {
 			t.Errorf("%+v: %v", x.c, err)

@@ -41,7 +41,8 @@ func readAndWrite(t *testing.T, text []byte) {
 		} else if err != nil {
 			continue
 		}
-		again, err := Decode(bytes.NewReader(append(text[:bytes.IndexByte(text, '\n')+1:bytes.IndexByte(text, '\n')+1], lines...)))
+		again, err := Decode(bytes.NewReader(append(text[:bytes.IndexByte(text, '\n')+1:bytes.IndexByte(text, '\n')+1],
+			lines...)))
 		if err != nil || len(again.Records) != 1 {
 			t.Fatalf("%v, %v of %s", err, again.Skipped, lines)
 		}
@@ -62,7 +63,8 @@ func FuzzDetails(f *testing.F) {
 	}
 	line, record, _ := bytes.Cut(run, []byte("\n"))
 	f.Add(line)
-	f.Add([]byte(`{"kind":"details","run_id":"r","sut":{"metrics":[{"metric":"a_N","of":["b"],"value":-0}],"series":[{"t_ns":[1],"v":[]}],"idle":["a:N"]}}`))
+	f.Add([]byte(`{"kind":"details","run_id":"r","sut":{"metrics":[{"metric":"a_N","of":["b"],"value":-0}],` +
+		`"series":[{"t_ns":[1],"v":[]}],"idle":["a:N"]}}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
 		readAny(t, bytes.Join([][]byte{bytes.TrimSuffix(head, []byte("\n")), line, record}, []byte("\n")))
 	})

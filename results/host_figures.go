@@ -40,7 +40,8 @@ func (f *HostFigures) Sum(before, after string) *float64 {
 		}
 	}
 	if found || f.still(func(folded string) bool {
-		return numbered(folded, before, after) || strings.HasPrefix(folded, before+"[") && strings.HasSuffix(folded, "]"+after)
+		return numbered(folded, before, after) || strings.HasPrefix(folded, before+"[") &&
+			strings.HasSuffix(folded, "]"+after)
 	}) {
 		return &sum
 	}

@@ -10,16 +10,20 @@ import (
 // What did not move is 0, what nobody read is not there, and CPUs are added up.
 func TestHostFigures(t *testing.T) {
 	h := Host{Metrics: []Metric{
-		{Name: "flow_calls", Value: 7}, {Name: "softirq_cpu0_net_rx", Value: 3}, {Name: "softirq_cpu12_net_rx", Value: 4}, {Name: "softirq_cpu1_net_rx_late", Value: 100},
-		{Name: "cpuidle_cpuN_STATE_cores", Of: []string{"3", "c6"}, Value: .25}, {Name: "cpuidle_STATE_cores", Of: []string{"c6"}, Value: .5},
+		{Name: "flow_calls", Value: 7}, {Name: "softirq_cpu0_net_rx", Value: 3},
+		{Name: "softirq_cpu12_net_rx", Value: 4}, {Name: "softirq_cpu1_net_rx_late", Value: 100},
+		{Name: "cpuidle_cpuN_STATE_cores", Of: []string{"3", "c6"}, Value: .25},
+		{Name: "cpuidle_STATE_cores", Of: []string{"c6"}, Value: .5},
 	}, Idle: []string{"flow_waits", "softnet_cpu[0-3,7]_time_squeeze", "page_pool_rx1_alloc_slow"}}
 	f := h.Figures()
-	for name, want := range map[string]float64{"flow_calls": 7, "flow_waits": 0, "cpuidle_cpu3_c6_cores": .25, "cpuidle_c6_cores": .5, "softnet_cpu7_time_squeeze": 0, "page_pool_rx1_alloc_slow": 0} {
+	for name, want := range map[string]float64{"flow_calls": 7, "flow_waits": 0, "cpuidle_cpu3_c6_cores": .25,
+		"cpuidle_c6_cores": .5, "softnet_cpu7_time_squeeze": 0, "page_pool_rx1_alloc_slow": 0} {
 		if m := f.Get(name); m == nil || m.Value != want {
 			t.Errorf("%s: %+v, want %v", name, m, want)
 		}
 	}
-	for _, name := range []string{"flow", "softnet_cpu4_time_squeeze", "softnet_cpu_time_squeeze", "page_pool_rx2_alloc_slow", "", "softnet_cpu[0-3,7]_dropped"} {
+	for _, name := range []string{"flow", "softnet_cpu4_time_squeeze", "softnet_cpu_time_squeeze",
+		"page_pool_rx2_alloc_slow", "", "softnet_cpu[0-3,7]_dropped"} {
 		if m := f.Get(name); m != nil {
 			t.Errorf("%s: %+v", name, m)
 		}

@@ -39,7 +39,8 @@ func TestJournalCutAnywhere(t *testing.T) {
 			continue
 		}
 		if err != nil || len(j.Records) != whole || j.End != int64(last) || (cut > last) != (len(j.Skipped) == 1) {
-			t.Fatalf("cut at %d of %d: %d records, want %d; end %d, want %d; skipped %v; %v", cut, len(data), len(j.Records), whole, j.End, last, j.Skipped, err)
+			t.Fatalf("cut at %d of %d: %d records, want %d; end %d, want %d; skipped %v; %v", cut, len(data),
+				len(j.Records), whole, j.End, last, j.Skipped, err)
 		}
 	}
 	t.Logf("%d cuts", len(data)+1)
@@ -72,8 +73,10 @@ func TestResumeCutAnywhere(t *testing.T) {
 		err = w.Append(r)
 		w.Close()
 		after, rerr := Read(path)
-		if err := errors.Join(err, rerr); err != nil || torn != int64(cut-last) || len(after.Records) != len(j.Records)+1 || len(after.Skipped) != 0 {
-			t.Fatalf("cut at %d: %d bytes torn, want %d; %d records became %d; skipped %v; %v", cut, torn, cut-last, len(j.Records), len(after.Records), after.Skipped, err)
+		if err := errors.Join(err, rerr); err != nil || torn != int64(cut-last) ||
+			len(after.Records) != len(j.Records)+1 || len(after.Skipped) != 0 {
+			t.Fatalf("cut at %d: %d bytes torn, want %d; %d records became %d; skipped %v; %v", cut, torn, cut-last,
+				len(j.Records), len(after.Records), after.Skipped, err)
 		}
 	}
 }
@@ -121,8 +124,11 @@ func TestJournalCorruptions(t *testing.T) {
 			unread++
 			return
 		}
-		if lines := bytes.Count(b, []byte("\n")) - bytes.Count(b, append([]byte("\n"), detailsPrefix...)); len(j.Records)+len(j.Skipped) < lines-1 && len(j.Skipped) < maxProblems {
-			t.Errorf("corruption %d: %d records, %d told, of %d lines that are no details", i, len(j.Records), len(j.Skipped), lines-1)
+		if lines := bytes.Count(b, []byte("\n")) - bytes.Count(b,
+			append([]byte("\n"), detailsPrefix...)); len(j.Records)+len(j.Skipped) < lines-1 &&
+			len(j.Skipped) < maxProblems {
+			t.Errorf("corruption %d: %d records, %d told, of %d lines that are no details", i, len(j.Records),
+				len(j.Skipped), lines-1)
 		}
 		if len(j.Skipped) > 0 {
 			told++
@@ -134,7 +140,8 @@ func TestJournalCorruptions(t *testing.T) {
 			}
 			o.add(&j.Records[k])
 		}
-		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records), WriteSamples(io.Discard, j.Records), WriteFlows(io.Discard, j.Records)); err != nil {
+		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records),
+			WriteSamples(io.Discard, j.Records), WriteFlows(io.Discard, j.Records)); err != nil {
 			t.Errorf("corruption %d: %v", i, err)
 		}
 	})

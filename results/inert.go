@@ -42,7 +42,8 @@ const (
 // Inert lists the options of a run that did not act, by the evidence of its figures. What was
 // not measured is not listed.
 func (r *Record) Inert() (out []Inert) {
-	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP, (*Record).inertTGBigTCP, (*Record).inertSegmentation, (*Record).inertBusyPoll, (*Record).inertSet} {
+	for _, check := range []func(*Record) *Inert{(*Record).inertGRO, (*Record).inertHWGRO, (*Record).inertBigTCP,
+		(*Record).inertTGBigTCP, (*Record).inertSegmentation, (*Record).inertBusyPoll, (*Record).inertSet} {
 		if i := check(r); i != nil {
 			out = append(out, *i)
 		}
@@ -59,10 +60,12 @@ func (r *Record) inertGRO() *Inert {
 	case !*on && hw != nil && *hw: // which puts them together, as asked for
 		return nil
 	case *on:
-		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n), "look for what the driver cannot merge (ethtool -k: rx-checksum, rx-gro), and for tunnels"}
+		return &Inert{"gro", fmt.Sprintf("gro on had no effect: %.2f segments a packet", n),
+			"look for what the driver cannot merge (ethtool -k: rx-checksum, rx-gro), and for tunnels"}
 	}
 	return &Inert{"gro", fmt.Sprintf("gro off had no effect: %.1f segments a packet", n),
-		"the NIC merges them: --hw-gro off; or they were sent that way: veth passes on the sender's packets unchanged (ethtool -K DEV tso off there)"}
+		"the NIC merges them: --hw-gro off; or they were sent that way: veth passes on the sender's packets " +
+			"unchanged (ethtool -K DEV tso off there)"}
 }
 
 // inertHWGRO: the NIC puts segments together, or does not, as asked for.
@@ -77,10 +80,12 @@ func (r *Record) inertHWGRO() *Inert {
 	share := wire / segments
 	switch {
 	case *on && share < fewShare:
-		return &Inert{"hw_gro", fmt.Sprintf("hw_gro on had no effect: the NIC merged %.1f %% of the flow's segments", 100*share),
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro on had no effect: the NIC merged %.1f %% of the flow's segments",
+			100*share),
 			"zcbench doctor says what the driver needs; its ntuple rule or the queue may prevent it"}
 	case !*on && share > fewShare:
-		return &Inert{"hw_gro", fmt.Sprintf("hw_gro off had no effect: the NIC merged %.1f %% of the flow's segments", 100*share), "ethtool -K DEV rx-gro-hw off, lro off"}
+		return &Inert{"hw_gro", fmt.Sprintf("hw_gro off had no effect: the NIC merged %.1f %% of the flow's segments",
+			100*share), "ethtool -K DEV rx-gro-hw off, lro off"}
 	}
 	return nil
 }
@@ -92,7 +97,8 @@ func (r *Record) inertHWGROAlone(on bool) *Inert {
 	if gro == nil || *gro || math.IsNaN(n) || on == (n > fewPackets) {
 		return nil
 	}
-	return &Inert{"hw_gro", fmt.Sprintf("hw_gro %s had no effect: %.2f segments a packet, with gro off", onOffText(on), n), "zcbench doctor says what the driver needs"}
+	return &Inert{"hw_gro", fmt.Sprintf("hw_gro %s had no effect: %.2f segments a packet, with gro off", onOffText(on),
+		n), "zcbench doctor says what the driver needs"}
 }
 
 func onOffText(on bool) string {
@@ -120,7 +126,8 @@ func bigPackets(option string, asked int, h *Host, name string) *Inert {
 		if got <= 1.05*float64(asked) {
 			return nil
 		}
-		return &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f kB a packet", option, asked, got/1e3), "look at gso_max_size and gro_max_size of the interface (ip -d link)"}
+		return &Inert{option, fmt.Sprintf("%s %d had no effect: %.0f kB a packet", option, asked, got/1e3),
+			"look at gso_max_size and gro_max_size of the interface (ip -d link)"}
 	case got > legacyGSO+acts*float64(asked-legacyGSO):
 		return nil
 	}
@@ -131,7 +138,8 @@ func bigPackets(option string, asked int, h *Host, name string) *Inert {
 	// skb_zerocopy_iter_stream, skb_splice_from_iter; the NIC's receive buffers).
 	if got > 0.75*most && got < 1.05*most {
 		i.Reason += fmt.Sprintf(", MAX_SKB_FRAGS: page-sized fragments hold %.0f kB", most/1e3)
-		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, memory in huge pages, --rx-buf-len)"
+		i.Fix = "a kernel with a larger CONFIG_MAX_SKB_FRAGS (45), fragments longer than a page (--tx tcp, " +
+			"memory in huge pages, --rx-buf-len)"
 	}
 	return i
 }
@@ -143,10 +151,14 @@ func (r *Record) inertSegmentation() *Inert {
 	case on == nil, n == nil:
 		return nil
 	case !*on && *n > fewPackets:
-		return &Inert{"udp_segmentation", fmt.Sprintf("udp_segmentation off had no effect: a packet of the link carried %.1f datagrams", *n),
-			"look for what else segments or merges: ethtool -k, tx-gso-partial at the sender, rx-udp-gro-forwarding at the receiver"}
+		return &Inert{"udp_segmentation",
+			fmt.Sprintf("udp_segmentation off had no effect: a packet of the link carried %.1f datagrams", *n),
+			"look for what else segments or merges: ethtool -k, tx-gso-partial at the sender, " +
+				"rx-udp-gro-forwarding at the receiver"}
 	case *on && *n <= fewPackets && r.TG.Env.Driver == "veth":
-		return &Inert{"udp_segmentation", "udp_segmentation on had no effect: a packet of the link carried one datagram", "one call must send several: --tx udp-gso, a larger --udp-batch"}
+		return &Inert{"udp_segmentation",
+			"udp_segmentation on had no effect: a packet of the link carried one datagram",
+			"one call must send several: --tx udp-gso, a larger --udp-batch"}
 	}
 	return nil
 }
@@ -172,8 +184,11 @@ func (r *Record) inertBusyPoll() *Inert {
 	default:
 		return nil
 	}
-	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling %s", r.Cell.BusyPollUs, where),
-		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its other end (not loopback), where the two ends have a CPU each; on a NIC defer its interrupts: napi_defer_hard_irqs, gro_flush_timeout"}
+	return &Inert{"busy_poll", fmt.Sprintf("busy_poll %dus had no effect: no packet was taken by polling %s",
+		r.Cell.BusyPollUs, where),
+		"the socket must know a queue to poll: a NIC's, or that of a veth with GRO on and TSO off at its other " +
+			"end (not loopback), where the two ends have a CPU each; on a NIC defer its interrupts: " +
+			"napi_defer_hard_irqs, gro_flush_timeout"}
 }
 
 // inertSet: of the settings that say how interrupts come and headers are split.
@@ -203,7 +218,8 @@ func (r *Record) interruptsTooOften(value string) *Inert {
 	if err != nil || usecs <= 0 || math.IsNaN(rate) || rate <= tooOften*1e6/usecs {
 		return nil
 	}
-	return &Inert{"set", fmt.Sprintf("coalesce rx-usecs=%s had no effect: %.0f interrupts a second, %.0f expected", value, rate, 1e6/usecs),
+	return &Inert{"set", fmt.Sprintf("coalesce rx-usecs=%s had no effect: %.0f interrupts a second, %.0f expected",
+		value, rate, 1e6/usecs),
 		"also set what fires earlier: coalesce adaptive-rx=off, rx-frames, tx-usecs"}
 }
 
@@ -212,8 +228,10 @@ func (r *Record) notSplit(value string) *Inert {
 	share := r.SUT.value(MetricSplitShare)
 	state, _, _ := strings.Cut(strings.TrimPrefix(value, "tcp-data-split "), ",")
 	switch {
-	case math.IsNaN(share), state == "on" && share >= mostSplit, state == "off" && share < fewShare, state != "on" && state != "off":
+	case math.IsNaN(share), state == "on" && share >= mostSplit, state == "off" && share < fewShare,
+		state != "on" && state != "off":
 		return nil
 	}
-	return &Inert{"set", fmt.Sprintf("header-split %s had no effect: the NIC split %.1f %% of its packets", state, 100*share), "zcbench doctor says what the driver needs; packets shorter than hds-thresh are not split"}
+	return &Inert{"set", fmt.Sprintf("header-split %s had no effect: the NIC split %.1f %% of its packets", state,
+		100*share), "zcbench doctor says what the driver needs; packets shorter than hds-thresh are not split"}
 }

@@ -13,7 +13,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("schema version %d is newer than %d, the newest this build reads; use the zcbench that wrote it or a newer one", e.Got, e.Known)
+	return fmt.Sprintf("schema version %d is newer than %d, the newest this build reads; use the zcbench that "+
+		"wrote it or a newer one", e.Got, e.Known)
 }
 
 // UnfitError is a record that no journal takes, because no reader would use it.
@@ -33,8 +34,10 @@ func Check(r Record) error {
 
 // Without is r as a failed run, without the figures that no journal takes for why.
 func (r Record) Without(why error) Record {
-	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block, Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
-		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed, Reason: "its figures cannot be stored: " + why.Error()}
+	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block,
+		Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
+		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed,
+		Reason: "its figures cannot be stored: " + why.Error()}
 	if r.Reason != "" {
 		bare.Reason += "; " + r.Reason
 	}
@@ -76,7 +79,8 @@ func (r *Record) validate() error {
 		}
 		for i := range h.Series {
 			if s := &h.Series[i]; len(s.T) != len(s.V) {
-				return detailsError{fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name, len(s.T), len(s.V))}
+				return detailsError{fmt.Errorf("series %q of host %q has %d times and %d values", s.Name, h.Name,
+					len(s.T), len(s.V))}
 			}
 		}
 	}

@@ -189,7 +189,8 @@ func (lr *lineReader) next(text []byte) (line, []byte, error) {
 	}
 	switch {
 	case !l.complete:
-		l.problem = fmt.Sprintf(torn+"%d bytes without an end of line; the writer was stopped in the middle of it", l.end-l.start)
+		l.problem = fmt.Sprintf(torn+"%d bytes without an end of line; the writer was stopped in the middle of it",
+			l.end-l.start)
 	case l.problem == "" && !l.details:
 		l.to--
 	}

@@ -19,10 +19,13 @@ import (
 func probedSample(seq int) Record {
 	r := sample(seq)
 	r.Cell.Probe = "latency+syscalls+zc"
-	r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of veth0", Counters: []Counter{{"napi_polls", "polls", ptr(7.0)}},
-		Stages: []Stage{{Name: "softirq_run", Hook: "tp_btf/softirq_entry", Count: ptr(5.0), Negative: ptr(0.0), Unstamped: ptr(1.0), P50: ptr(900.0), P999: ptr(1e4)},
+	r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of veth0",
+		Counters: []Counter{{"napi_polls", "polls", ptr(7.0)}},
+		Stages: []Stage{{Name: "softirq_run", Hook: "tp_btf/softirq_entry", Count: ptr(5.0), Negative: ptr(0.0),
+			Unstamped: ptr(1.0), P50: ptr(900.0), P999: ptr(1e4)},
 			{Name: "tcp_read", Hook: "fentry/a fentry/b", Count: ptr(4.0), Mean: ptr(2.5), Max: ptr(3.0)}},
-		Calls: []Syscall{{Name: "io_uring_enter", Calls: ptr(3.0), Errors: ptr(0.0), Avg: ptr(.5), PerSecond: ptr(2.0)}, {Name: "read", Calls: ptr(1.0)}}}
+		Calls: []Syscall{{Name: "io_uring_enter", Calls: ptr(3.0), Errors: ptr(0.0), Avg: ptr(.5), PerSecond: ptr(2.0)},
+			{Name: "read", Calls: ptr(1.0)}}}
 	return r
 }
 
@@ -39,7 +42,8 @@ func asSchema2(r Record) Record {
 // and comes out as the new ones have it; both make the same rows.
 func TestOldNames(t *testing.T) {
 	now := probedSample(0)
-	now.SUT.Metrics = []Metric{{Name: MetricIdleState, Of: []string{"2", "c6"}, Value: .5}, {Name: MetricGHz, Of: []string{"12"}, Value: 3},
+	now.SUT.Metrics = []Metric{{Name: MetricIdleState, Of: []string{"2", "c6"}, Value: .5},
+		{Name: MetricGHz, Of: []string{"12"}, Value: 3},
 		{Name: "cpuidle_cpu2_c6_entries", Value: 4}, {Name: "pmu_cpu1_cycles_per_s", Value: 1}}
 	old := asSchema2(now)
 	rows := old.SUT.Metrics
@@ -48,7 +52,8 @@ func TestOldNames(t *testing.T) {
 			t.Errorf("row %d is %+v, want %s", i, rows[i], want)
 		}
 	}
-	if d := cmp.Diff(Metric{Name: "latency_softirq_run_count", Unit: "packets", Value: 5, Source: "eBPF tp_btf/softirq_entry"}, rows[4]); d != "" {
+	if d := cmp.Diff(Metric{Name: "latency_softirq_run_count", Unit: "packets", Value: 5,
+		Source: "eBPF tp_btf/softirq_entry"}, rows[4]); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff("eBPF fentry/a fentry/b; t0: tcx ingress of veth0", rows[len(rows)-10].Source); d != "" {
@@ -88,7 +93,8 @@ func TestOldNames(t *testing.T) {
 // Names that no probe has make nothing, whatever they look like.
 func TestOddOldNames(t *testing.T) {
 	var metrics []Metric
-	for _, name := range []string{"latency__p50", "latency_p50", "syscall_", "latency_", "probe", "latency_x_p5", "latency_sample_packets"} {
+	for _, name := range []string{"latency__p50", "latency_p50", "syscall_", "latency_", "probe", "latency_x_p5",
+		"latency_sample_packets"} {
 		metrics = append(metrics, Metric{Name: name, Source: probeSource})
 	}
 	metrics = append(metrics, Metric{Name: "latency_c_p50", Source: "elsewhere"})
@@ -99,7 +105,8 @@ func TestOddOldNames(t *testing.T) {
 	if p := probesOf(metrics[1:]); p != nil {
 		t.Errorf("%+v", p)
 	}
-	for _, m := range []Metric{{Name: "A_B", Of: []string{"x"}}, {Name: "a", Of: []string{"x", "y"}}, {Name: "", Of: []string{"A"}}} {
+	for _, m := range []Metric{{Name: "A_B", Of: []string{"x"}}, {Name: "a", Of: []string{"x", "y"}},
+		{Name: "", Of: []string{"A"}}} {
 		if got := m.Named(); got != strings.ReplaceAll(m.Name, "A", "x") {
 			t.Errorf("%+v is named %q", m, got)
 		}

@@ -43,7 +43,8 @@ func sameLine(t *testing.T, text []byte, fast, slow line, err error) {
 		t.Fatalf("a line is read that is none: %v\n%s", err, text)
 	}
 	if !reflect.DeepEqual(slow, fast) {
-		t.Fatalf("(-package json +quick), detailed %v and %v:\n%s\n%s", slow.detailed, fast.detailed, cmp.Diff(slow.rec, fast.rec), text)
+		t.Fatalf("(-package json +quick), detailed %v and %v:\n%s\n%s", slow.detailed, fast.detailed,
+			cmp.Diff(slow.rec, fast.rec), text)
 	}
 }
 
@@ -56,7 +57,8 @@ func TestQuickReadsOurLines(t *testing.T) {
 		"failed":     func(r *Record) { r.Verdict, r.Gate, r.Expected, r.Flags = Invalid, ByProof, true, []string{} },
 		"probes": func(r *Record) {
 			r.Cell.Probe = "latency"
-			r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of lo", Stages: []Stage{{Name: "tcp_read", Count: new(5.0)}}, Calls: []Syscall{{Name: "read", Calls: new(1e9)}}}
+			r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of lo",
+				Stages: []Stage{{Name: "tcp_read", Count: new(5.0)}}, Calls: []Syscall{{Name: "read", Calls: new(1e9)}}}
 		},
 	} {
 		text := plainLine(t, change)
@@ -122,7 +124,8 @@ func plain1(text []byte, at int) string { return string(text[at : at+1]) }
 
 func FuzzQuick(f *testing.F) {
 	f.Add(plainLine(f, nil))
-	f.Add([]byte(`{"schema":3,"run_id":"a","sut":{"duration_s":-0.5e+3,"flows":[{"cpu":1}]},"flags":[],"cell":{},"cell":{"mtu":5}}`))
+	f.Add([]byte(`{"schema":3,"run_id":"a","sut":{"duration_s":-0.5e+3,"flows":[{"cpu":1}]},"flags":[],"cell":{},` +
+		`"cell":{"mtu":5}}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		if fast, slow, ok, err := both(text); ok {
 			if fast.rec.SUT.DurationS != nil && math.IsNaN(*fast.rec.SUT.DurationS) {

@@ -59,7 +59,8 @@ func (r *room) take(l, before *line) error {
 		}
 	}
 	if most := leastRoom + roomPerByte*r.read; r.taken > most {
-		return fmt.Errorf("its runs would take more than %d MiB of memory, far more than their %d bytes can: zcbench did not write it", most>>20, r.read)
+		return fmt.Errorf("its runs would take more than %d MiB of memory, far more than their %d bytes can: "+
+			"zcbench did not write it", most>>20, r.read)
 	}
 	return nil
 }

@@ -26,31 +26,38 @@ func TestJournalThatFillsMemory(t *testing.T) {
 	many := func(one string) string { return strings.Repeat(one+",", 1_000_000) + one }
 	header := `{"kind":"zcbench-journal","schema":3,"session_id":"s"`
 	record := func(id string, seq int, sut string) string {
-		return fmt.Sprintf(`{"schema":3,"run_id":%q,"session_id":"s","cell":{"id":"c","rx_mode":"tcp","tx_mode":"tcp"},"seq":%d,"sut":{%s},"tg":{},"verdict":"ok"`, id, seq, sut)
+		return fmt.Sprintf(`{"schema":3,"run_id":%q,"session_id":"s","cell":{"id":"c","rx_mode":"tcp",`+
+			`"tx_mode":"tcp"},"seq":%d,"sut":{%s},"tg":{},"verdict":"ok"`, id, seq, sut)
 	}
 	whole := header + "}\n" + record("first", 0, "") + "}\n%s" + record("last", 2, "") + "}\n"
 	line := func(sut string) string { return fmt.Sprintf(whole, record("bad", 1, sut)+"}\n") }
 	details := func(sut string) string {
-		return fmt.Sprintf(whole, `{"kind":"details","run_id":"bad","sut":{`+sut+`},"tg":{}}`+"\n"+record("bad", 1, "")+`,"detailed":true}`+"\n")
+		return fmt.Sprintf(whole, `{"kind":"details","run_id":"bad","sut":{`+sut+`},"tg":{}}`+"\n"+record("bad", 1,
+			"")+`,"detailed":true}`+"\n")
 	}
 	for name, x := range map[string]struct {
 		text, says string
 		runs       int // that are used; 0: the journal is refused
 	}{
-		"cells":               {header + `,"cells":[` + many("{}") + "]}\n", "line 1: not the header of a zcbench journal: lists of more than", 0},
-		"cells of null":       {header + `,"cells":[` + many("null") + "]}\n", "line 1: ", 0},
-		"more cells than any": {header + `,"cells":[` + strings.Repeat("{},", mostHeaderCells) + "{}]}\n", "a plan of 20001 cells", 0},
-		"a plan":              {header + `,"plan":{"primary":[` + many(`""`) + "]}}\n", "line 1: ", 0},
-		"flows":               {line(`"flows":[` + many("{}") + "]"), "lists of more than", 2},
-		"flows in capitals":   {line(`"FLOWS":[` + many("{}") + "]"), "lists of more than", 2},
-		"escaped flows":       {line(`"\u0066lows":[` + many("{}") + "]"), "lists of more than", 2},
-		"classes":             {line(`"probes":{"profile":{"classes":[` + many("{}") + "]}}"), "lists of more than", 2},
-		"flags":               {fmt.Sprintf(whole, record("bad", 1, "")+`,"flags":[`+many(`""`)+"]}\n"), "lists of more than", 2},
-		"metrics":             {details(`"metrics":[` + many("{}") + "]"), "lists of more than", 2},
-		"series":              {details(`"series":[` + many("{}") + "]"), "lists of more than", 2},
-		"points":              {details(`"series":[{"metric":"a","t_ns":[` + strings.Repeat(many("0")+",", 5) + "0]}]"), "series of more than", 2},
-		"metrics of old":      {line(`"metrics":[` + many("{}") + "]"), "lists of more than", 2},
-		"empty lines":         {fmt.Sprintf(whole, strings.Repeat("{}\n", mostBad+300)), "line 100004: more than 100000 lines before it are no runs", 0},
+		"cells": {header + `,"cells":[` + many("{}") + "]}\n",
+			"line 1: not the header of a zcbench journal: lists of more than", 0},
+		"cells of null": {header + `,"cells":[` + many("null") + "]}\n", "line 1: ", 0},
+		"more cells than any": {header + `,"cells":[` + strings.Repeat("{},", mostHeaderCells) + "{}]}\n",
+			"a plan of 20001 cells", 0},
+		"a plan":            {header + `,"plan":{"primary":[` + many(`""`) + "]}}\n", "line 1: ", 0},
+		"flows":             {line(`"flows":[` + many("{}") + "]"), "lists of more than", 2},
+		"flows in capitals": {line(`"FLOWS":[` + many("{}") + "]"), "lists of more than", 2},
+		"escaped flows":     {line(`"\u0066lows":[` + many("{}") + "]"), "lists of more than", 2},
+		"classes":           {line(`"probes":{"profile":{"classes":[` + many("{}") + "]}}"), "lists of more than", 2},
+		"flags": {fmt.Sprintf(whole, record("bad", 1, "")+`,"flags":[`+many(`""`)+"]}\n"),
+			"lists of more than", 2},
+		"metrics": {details(`"metrics":[` + many("{}") + "]"), "lists of more than", 2},
+		"series":  {details(`"series":[` + many("{}") + "]"), "lists of more than", 2},
+		"points": {details(`"series":[{"metric":"a","t_ns":[` + strings.Repeat(many("0")+",", 5) + "0]}]"),
+			"series of more than", 2},
+		"metrics of old": {line(`"metrics":[` + many("{}") + "]"), "lists of more than", 2},
+		"empty lines": {fmt.Sprintf(whole, strings.Repeat("{}\n", mostBad+300)),
+			"line 100004: more than 100000 lines before it are no runs", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, how := range []reading{wholeRecords, figuresOnly} {
@@ -68,7 +75,8 @@ func TestJournalThatFillsMemory(t *testing.T) {
 					if err != nil || len(j.Records) != 3 {
 						t.Errorf("%v, %d runs", err, len(j.Records))
 					}
-				case err != nil || len(j.Records) != x.runs || len(j.Skipped) == 0 || !strings.Contains(j.Skipped[0].Why, x.says):
+				case err != nil || len(j.Records) != x.runs || len(j.Skipped) == 0 ||
+					!strings.Contains(j.Skipped[0].Why, x.says):
 					t.Errorf("%v, %d runs, %.200v", err, len(j.Records), j.Skipped)
 				}
 			}
@@ -99,7 +107,8 @@ func TestJournalOfTooManyRuns(t *testing.T) {
 func TestLargestJournal(t *testing.T) {
 	var r room
 	small := plainLine(t, func(r *Record) {
-		*r = Record{Schema: 3, RunID: "r", SessionID: "s", Cell: r.Cell, Verdict: Unsupported, Reason: "bind-rx: operation not supported"}
+		*r = Record{Schema: 3, RunID: "r", SessionID: "s", Cell: r.Cell, Verdict: Unsupported,
+			Reason: "bind-rx: operation not supported"}
 	})
 	l := line{to: len(small)}
 	if err := l.count(small); err != nil {
@@ -111,7 +120,8 @@ func TestLargestJournal(t *testing.T) {
 		}
 	}
 	large := plainLine(t, func(r *Record) {
-		part := ProfiledPart{Name: "tcp_v4_rcv", Where: "softirq", Class: "tcp", SelfPerKB: new(1.5), TotalPerKB: new(2.5)}
+		part := ProfiledPart{Name: "tcp_v4_rcv", Where: "softirq", Class: "tcp", SelfPerKB: new(1.5),
+			TotalPerKB: new(2.5)}
 		for _, h := range []*Host{&r.SUT, &r.TG} {
 			for range 1024 {
 				h.Flows = append(h.Flows, Flow{CPU: new(3), Bytes: new(uint64(1 << 40)), ThroughputGbps: new(1.25)})

@@ -26,7 +26,8 @@ func sample(seq int) Record {
 	gro := true
 	return Record{
 		Schema: SchemaVersion, RunID: fmt.Sprintf("r%03d", seq), SessionID: "s1",
-		Cell:  Cell{ID: "uring/uring-zc", RX: "uring", TX: "uring-zc", GRO: &gro, MTU: 4148, MessageBytes: 64 << 20, Touch: "verify"},
+		Cell: Cell{ID: "uring/uring-zc", RX: "uring", TX: "uring-zc", GRO: &gro, MTU: 4148, MessageBytes: 64 << 20,
+			Touch: "verify"},
 		Block: seq / 4, Seq: seq, Rep: seq, Warmup: seq == 0, StartUTCNs: 1_790_000_000_123_456_789,
 		SUT: Host{Name: "netns:a", Env: Env{Kernel: "6.18.5", CPUs: 2, IRQCPU: "0", ToolVersion: "v0.1"},
 			DurationS: ptr(1.5), Bytes: ptr(uint64(3_000_000_000)), ThroughputGbps: ptr(16.0),
@@ -35,7 +36,8 @@ func sample(seq int) Record {
 			Metrics: []Metric{{Name: "tcp_rtt", Unit: "s", Value: 1.25e-5, Source: "TCP_INFO"}},
 			Series:  []Series{{Name: "gbps", Unit: "Gbit/s", T: []int64{-1, 5}, V: []float64{15.5, 16.25}}}},
 		TG: Host{Name: "netns:b", DurationS: ptr(1.5), Bytes: ptr(uint64(3_000_000_000)), ThroughputGbps: ptr(16.0),
-			CPUBusyCores: ptr(0.5), PowerW: ptr(240.0), PowerSource: "redfish=https://bmc1", PowerScope: "board", ZeroCopyBytes: ptr(uint64(0)), CopiedBytes: ptr(uint64(3_000_000_000))},
+			CPUBusyCores: ptr(0.5), PowerW: ptr(240.0), PowerSource: "redfish=https://bmc1", PowerScope: "board",
+			ZeroCopyBytes: ptr(uint64(0)), CopiedBytes: ptr(uint64(3_000_000_000))},
 		Verdict: Invalid, Reason: "a \"zero copy\" run copied;\nall of it", Fix: "use, a NIC",
 		Warnings: []string{`odd; text with \`, "second"}, Flags: []string{"shared-machine", "tx-copied"},
 	}
@@ -70,7 +72,8 @@ func TestJournalRoundTrip(t *testing.T) {
 	if len(j.Skipped) != 0 {
 		t.Errorf("skipped %v", j.Skipped)
 	}
-	if h := j.Header; h.SessionID != "s1" || h.ToolVersion != "v0.1" || h.CreatedUTCNs == 0 || h.Schema != SchemaVersion {
+	if h := j.Header; h.SessionID != "s1" || h.ToolVersion != "v0.1" || h.CreatedUTCNs == 0 ||
+		h.Schema != SchemaVersion {
 		t.Errorf("header %+v", h)
 	}
 	if st, _ := os.Stat(path); st.Size() != j.End {
@@ -115,7 +118,8 @@ func TestJournalCutAtEveryByte(t *testing.T) {
 		if torn != (len(j.Skipped) == 1) {
 			t.Fatalf("cut at %d: skipped %v", cut, j.Skipped)
 		}
-		if torn && (j.Skipped[0].Line != 6 || j.Skipped[0].Offset != int64(last) || !strings.Contains(j.Skipped[0].Why, "incomplete")) {
+		if torn && (j.Skipped[0].Line != 6 || j.Skipped[0].Offset != int64(last) || !strings.Contains(j.Skipped[0].Why,
+			"incomplete")) {
 			t.Fatalf("cut at %d: %v", cut, j.Skipped[0])
 		}
 	}
@@ -139,21 +143,26 @@ func TestJournalBadLines(t *testing.T) {
 		{"garbage", h + a + "\x00\x00\x00\n" + b, []string{"r000", "r001"}, "4: not a record"},
 		{"empty line", h + a + "\n" + b, []string{"r000", "r001"}, "4: not a record"},
 		{"not an object", h + "[1]\n" + a, []string{"r000"}, "2: not a record"},
-		{"two lines run together", h + a + strings.TrimSuffix(b, "\n") + c + d, []string{"r000", "r003"}, "4: metrics; 5: not a record; 6: the metrics"},
+		{"two lines run together", h + a + strings.TrimSuffix(b, "\n") + c + d, []string{"r000", "r003"},
+			"4: metrics; 5: not a record; 6: the metrics"},
 		{"duplicate", h + a + b + a + c, []string{"r000", "r001", "r002"}, "7: duplicate run_id \"r000\""},
-		{"reordered", h + a + c + b + d, []string{"r000", "r002", "r003"}, "7: run \"r001\" is out of order: seq 1 after 2"},
+		{"reordered", h + a + c + b + d, []string{"r000", "r002", "r003"},
+			"7: run \"r001\" is out of order: seq 1 after 2"},
 		{"second header", h + a + h + b, []string{"r000", "r001"}, "4: no run_id"},
-		{"no verdict", h + a + strings.Replace(b, `"verdict":"invalid"`, `"verdict":"fine"`, 1), []string{"r000"}, "5: unknown verdict"},
+		{"no verdict", h + a + strings.Replace(b, `"verdict":"invalid"`, `"verdict":"fine"`, 1), []string{"r000"},
+			"5: unknown verdict"},
 		{"series", h + strings.Replace(a, `[-1,5]`, `[-1]`, 1) + b, []string{"r001"}, "3: series \"gbps\""},
 		{"torn", h + a + b[:20], []string{"r000"}, "4: incomplete"},
 		{"torn between its lines", h + a + l[3], []string{"r000"}, "4: incomplete: metrics and series"},
 		{"torn in its last line", h + a + l[3] + l[4][:20], []string{"r000"}, "4: incomplete: metrics and series"},
 		{"without metrics", h + plain, []string{"r000"}, ""},
 		{"metrics written otherwise", h + moved + l[2], []string{"r000"}, ""},
-		{"metrics of nobody", h + strings.Replace(m, `"run_id":"r000"`, `"run_id":""`, 1) + l[2], nil, "2: not a record: metrics and series without a run_id; 3: the metrics"},
+		{"metrics of nobody", h + strings.Replace(m, `"run_id":"r000"`, `"run_id":""`, 1) + l[2], nil,
+			"2: not a record: metrics and series without a run_id; 3: the metrics"},
 		{"metrics lost", h + l[2] + b, []string{"r001"}, "2: the metrics and series of run \"r000\" are not"},
 		{"metrics without their record", h + m + b, []string{"r001"}, "2: metrics and series without a record"},
-		{"metrics of another run", h + l[3] + l[2], nil, "2: metrics and series without a record; 3: the metrics and series of run \"r000\" are not"},
+		{"metrics of another run", h + l[3] + l[2], nil,
+			"2: metrics and series without a record; 3: the metrics and series of run \"r000\" are not"},
 		{"metrics that nobody misses", h + m + plain, []string{"r000"}, "2: metrics and series without a record"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -338,19 +347,22 @@ func TestOldJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(j.Records) != 2 || len(j.Skipped) != 0 || *j.Records[0].SUT.ThroughputGbps != 16 || j.Records[1].Verdict != Unsupported {
+	if len(j.Records) != 2 || len(j.Skipped) != 0 || *j.Records[0].SUT.ThroughputGbps != 16 ||
+		j.Records[1].Verdict != Unsupported {
 		t.Errorf("%+v", j)
 	}
 }
 
 // The form in which schema 3 is written is on record, for the versions to come.
 func TestJournalForm(t *testing.T) {
-	text, err := encodeLine(Header{Kind: journalKind, Schema: SchemaVersion, ToolVersion: "v0.1", SessionID: "s1", CreatedUTCNs: 1_790_000_000_000_000_000})
+	text, err := encodeLine(Header{Kind: journalKind, Schema: SchemaVersion, ToolVersion: "v0.1", SessionID: "s1",
+		CreatedUTCNs: 1_790_000_000_000_000_000})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []Record{probedSample(0), stopped(1)}
-	want[0].SUT.Metrics = append(want[0].SUT.Metrics, Metric{Name: MetricGHz, Of: []string{"3"}, Unit: "GHz", Value: 3.5, Source: "msr"})
+	want[0].SUT.Metrics = append(want[0].SUT.Metrics, Metric{Name: MetricGHz, Of: []string{"3"}, Unit: "GHz",
+		Value: 3.5, Source: "msr"})
 	want[1].Schema = SchemaVersion
 	for _, r := range want {
 		run, err := encodeRun(r)
@@ -409,7 +421,8 @@ func FuzzJournal(f *testing.F) {
 			}
 			// What one can read, one can derive the CSVs from.
 			var b bytes.Buffer
-			if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records), WriteFlows(&b, j.Records)); err != nil {
+			if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records),
+				WriteFlows(&b, j.Records)); err != nil {
 				t.Fatal(err)
 			}
 		})

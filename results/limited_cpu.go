@@ -30,7 +30,8 @@ func (h *Host) flowCPUFull(n int) bool {
 		return false
 	}
 	full := h.fullCPUs()
-	return slices.ContainsFunc(h.Flows[n].cpus(), func(cpu int) bool { return slices.Contains(full, strconv.Itoa(cpu)) })
+	return slices.ContainsFunc(h.Flows[n].cpus(),
+		func(cpu int) bool { return slices.Contains(full, strconv.Itoa(cpu)) })
 }
 
 // cpus are those that the flow is known to have used.

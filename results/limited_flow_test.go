@@ -11,12 +11,14 @@ import (
 type side struct{ thread, rwnd, sndbuf float64 }
 
 func limitedRun(sut, tg []side, metrics map[string]float64) Record {
-	r := Record{Cell: Cell{Flows: len(sut)}, SUT: Host{ThroughputGbps: new(40.0), DurationS: new(2.0)}, TG: Host{DurationS: new(2.0)}}
+	r := Record{Cell: Cell{Flows: len(sut)}, SUT: Host{ThroughputGbps: new(40.0), DurationS: new(2.0)},
+		TG: Host{DurationS: new(2.0)}}
 	for _, x := range sut {
 		r.SUT.Flows = append(r.SUT.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread)})
 	}
 	for _, x := range tg {
-		r.TG.Flows = append(r.TG.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread), RwndLimited: new(x.rwnd), SndbufLimited: new(x.sndbuf)})
+		r.TG.Flows = append(r.TG.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread),
+			RwndLimited: new(x.rwnd), SndbufLimited: new(x.sndbuf)})
 	}
 	for name, v := range metrics {
 		r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: name, Value: v})
@@ -36,21 +38,30 @@ func TestFlowLimits(t *testing.T) {
 		flows   []LimitedBy
 		sum     LimitedBy
 	}{
-		"a flow bound by its sender, a sum bound by the link": {[]side{idle, idle}, []side{busy, idle}, link, nil, []LimitedBy{BySender, ""}, ByLink},
-		"a link that is not full":                             {[]side{idle, idle}, []side{busy, busy}, map[string]float64{MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []LimitedBy{BySender, BySender}, BySender},
-		"all by their senders":                                {[]side{idle, busy}, []side{busy, busy}, nil, nil, []LimitedBy{BySender, BySender}, BySender},
-		"one of two by its sender":                            {[]side{idle, idle}, []side{busy, idle}, nil, nil, []LimitedBy{BySender, ""}, ""},
+		"a flow bound by its sender, a sum bound by the link": {[]side{idle, idle}, []side{busy, idle}, link, nil,
+			[]LimitedBy{BySender, ""}, ByLink},
+		"a link that is not full": {[]side{idle, idle}, []side{busy, busy},
+			map[string]float64{MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []LimitedBy{BySender, BySender},
+			BySender},
+		"all by their senders": {[]side{idle, busy}, []side{busy, busy}, nil, nil,
+			[]LimitedBy{BySender, BySender}, BySender},
+		"one of two by its sender": {[]side{idle, idle}, []side{busy, idle}, nil, nil,
+			[]LimitedBy{BySender, ""}, ""},
 		"a sender that the window held up": {[]side{idle, busy}, []side{{.99, .5, 0}, {.99, .5, 0}}, nil, nil,
 			[]LimitedBy{ByWindow, ByReceiver}, ""},
-		"all by their receivers": {[]side{busy, busy}, []side{{.6, .5, 0}, {.6, .3, 0}}, nil, nil, []LimitedBy{ByReceiver, ByReceiver}, ByReceiver},
-		"all by the window":      {[]side{idle, idle}, []side{{.6, .2, 0}, {.6, 0, .7}}, nil, nil, []LimitedBy{ByWindow, ByWindow}, ByWindow},
+		"all by their receivers": {[]side{busy, busy}, []side{{.6, .5, 0}, {.6, .3, 0}}, nil, nil,
+			[]LimitedBy{ByReceiver, ByReceiver}, ByReceiver},
+		"all by the window": {[]side{idle, idle}, []side{{.6, .2, 0}, {.6, 0, .7}}, nil, nil,
+			[]LimitedBy{ByWindow, ByWindow}, ByWindow},
 		"windows, and a CPU of the receivers' softirq": {[]side{idle, idle}, []side{{.6, .2, 0}, {.6, 0, .7}}, nil,
 			map[string]float64{"cpu3_busy_cores": 1}, []LimitedBy{ByWindow, ByWindow}, ByReceiver},
 		"a CPU of the receivers' softirq, and no agreement": {[]side{idle, busy}, []side{idle, idle}, nil,
 			map[string]float64{"cpu3_busy_cores": 1}, []LimitedBy{"", ByReceiver}, ByReceiver},
-		"nothing was full":        {[]side{idle, idle, idle}, []side{idle, idle, idle}, nil, nil, []LimitedBy{"", "", ""}, ""},
+		"nothing was full": {[]side{idle, idle, idle}, []side{idle, idle, idle}, nil, nil,
+			[]LimitedBy{"", "", ""}, ""},
 		"one flow, by its fields": {[]side{busy}, []side{{.5, .3, 0}}, nil, nil, []LimitedBy{ByReceiver}, ByReceiver},
-		"threads together are not one": {[]side{idle, idle}, []side{idle, idle}, map[string]float64{"thread_data_path_run_cores": 1.2}, nil,
+		"threads together are not one": {[]side{idle, idle}, []side{idle, idle},
+			map[string]float64{"thread_data_path_run_cores": 1.2}, nil,
 			[]LimitedBy{"", ""}, ""},
 	} {
 		r := limitedRun(c.sut, c.tg, c.metrics)
@@ -84,7 +95,8 @@ func TestLimitOfOldRecords(t *testing.T) {
 	for _, flows := range [][]Flow{nil, {{Bytes: new(uint64(1e9))}}} {
 		r := Record{SUT: Host{ThroughputGbps: new(10.0), Flows: flows}, TG: Host{DurationS: new(2.0), Flows: flows}}
 		r.SUT.Metrics = []Metric{{Name: "thread_data_path_run_cores", Value: .97}}
-		r.TG.Metrics = []Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us", Value: 1e6}}
+		r.TG.Metrics = []Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us",
+			Value: 1e6}}
 		if got := r.FindLimit(); got != ByReceiver {
 			t.Errorf("%d flows: %q", len(flows), got)
 		}

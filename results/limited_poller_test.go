@@ -12,13 +12,16 @@ func TestLimitedByPoller(t *testing.T) {
 		sut  []Metric
 		want LimitedBy
 	}{
-		"none":                      {nil, ""},
-		"thread full":               {[]Metric{metric(MetricBusiestPoller, .96)}, ByReceiver},
-		"thread with time left":     {[]Metric{metric(MetricBusiestPoller, .8)}, ""},
-		"busy-polls":                {[]Metric{metric(MetricBusiestPoller, 1), metric(MetricBusyPolls, 1)}, ""},
-		"busy-polls, its CPU":       {[]Metric{metric(MetricBusyPolls, 1), metric(MetricPollerCores, .99, "3"), metric("cpu3_busy_cores", 1)}, ""},
-		"busy-polls, another's CPU": {[]Metric{metric(MetricBusyPolls, 1), metric(MetricPollerCores, .99, "3"), metric("cpu2_busy_cores", 1)}, ByReceiver},
-		"its CPU":                   {[]Metric{metric(MetricPollerCores, .5, "3"), metric("cpu3_busy_cores", 1)}, ByReceiver},
+		"none":                  {nil, ""},
+		"thread full":           {[]Metric{metric(MetricBusiestPoller, .96)}, ByReceiver},
+		"thread with time left": {[]Metric{metric(MetricBusiestPoller, .8)}, ""},
+		"busy-polls":            {[]Metric{metric(MetricBusiestPoller, 1), metric(MetricBusyPolls, 1)}, ""},
+		"busy-polls, its CPU": {[]Metric{metric(MetricBusyPolls, 1), metric(MetricPollerCores, .99, "3"),
+			metric("cpu3_busy_cores", 1)}, ""},
+		"busy-polls, another's CPU": {[]Metric{metric(MetricBusyPolls, 1), metric(MetricPollerCores, .99, "3"),
+			metric("cpu2_busy_cores", 1)}, ByReceiver},
+		"its CPU": {[]Metric{metric(MetricPollerCores, .5, "3"), metric("cpu3_busy_cores", 1)},
+			ByReceiver},
 	} {
 		r := Record{SUT: Host{ThroughputGbps: new(10.), Metrics: x.sut}, TG: Host{DurationS: new(1.)}}
 		if got := r.FindLimit(); got != x.want {

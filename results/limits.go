@@ -26,29 +26,48 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.ThroughputCV }},
 	{"cpu_cv", ByOutcome, "CV of the busy cores", .03, true, "", "cell: the same for the busy cores of either end",
 		func(g *Gates) **float64 { return &g.CPUCV }},
-	{"drift", ByOutcome, "drift over the runs", .02, true, "", "cell, from 6 runs: Spearman's rank correlation with run order is significant (p < 0.05), and the medians of the first and the second half differ by more than this",
+	{"drift", ByOutcome, "drift over the runs", .02, true, "", "cell, from 6 runs: Spearman's rank correlation " +
+		"with run order is significant (p < 0.05), and the medians of the first and the second half differ by " +
+		"more than this",
 		func(g *Gates) **float64 { return &g.Drift }},
-	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "", "run, from 3 runs of the cell: distance of the flow's CPU frequency from the cell's median, where it can be read; comparison: distance between the two cells' medians, at either end",
+	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "",
+		"run, from 3 runs of the cell: distance of the flow's CPU frequency from the cell's median, where it can " +
+			"be read; comparison: distance between the two cells' medians, at either end",
 		func(g *Gates) **float64 { return &g.Frequency }},
-	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K", "cell: range of the CPU temperature in kelvin, where it can be read",
+	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K",
+		"cell: range of the CPU temperature in kelvin, where it can be read",
 		func(g *Gates) **float64 { return &g.TemperatureC }},
-	{"retrans_per_gb", ByOutcome, "retransmitted segments", 10, false, " per GB", "run: retransmitted segments per 1e9 bytes",
+	{"retrans_per_gb", ByOutcome, "retransmitted segments", 10, false, " per GB",
+		"run: retransmitted segments per 1e9 bytes",
 		func(g *Gates) **float64 { return &g.RetransPerGB }},
-	{"drops_per_gb", ByOutcome, "dropped packets", 10, false, " per GB", "run: packets dropped by the receiver's interface and softnet",
+	{"drops_per_gb", ByOutcome, "dropped packets", 10, false, " per GB",
+		"run: packets dropped by the receiver's interface and softnet",
 		func(g *Gates) **float64 { return &g.DropsPerGB }},
-	{"coverage", ByOutcome, "coverage of /proc/stat", 0, true, " from 1", "run: distance of stat_coverage from 1 (docs/schema.md)",
+	{"coverage", ByOutcome, "coverage of /proc/stat", 0, true, " from 1",
+		"run: distance of stat_coverage from 1 (docs/schema.md)",
 		func(g *Gates) **float64 { return &g.Coverage }},
-	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is certainly not the benchmark's, beyond the tick uncertainty of the window",
+	{"foreign_cores", ByEnvironment, "foreign load", .05, false, " cores", "run: load on a measured CPU that is " +
+		"certainly not the benchmark's, beyond the tick uncertainty of the window",
 		func(g *Gates) **float64 { return &g.ForeignCores }},
-	{"throttled", ByEnvironment, "held back by a cgroup", .001, true, "", "run: share of the periods of a cgroup's CPU limit (cpu.max; version 1: cpu.cfs_quota_us) in which it throttled, of the cgroups of either end and all above them; where memory.high was met, share of the window in which tasks waited for memory, and where the kernel does not count that (PSI), any; where cgroups above a container are not seen, share of the window in which a thread could run and its CPU was idle (`cgroup_unseen_held_share`)",
+	{"throttled", ByEnvironment, "held back by a cgroup", .001, true, "", "run: share of the periods of a " +
+		"cgroup's CPU limit (cpu.max; version 1: cpu.cfs_quota_us) in which it throttled, of the cgroups of " +
+		"either end and all above them; where memory.high was met, share of the window in which tasks waited for " +
+		"memory, and where the kernel does not count that (PSI), any; where cgroups above a container are not " +
+		"seen, share of the window in which a thread could run and its CPU was idle (`cgroup_unseen_held_share`)",
 		func(g *Gates) **float64 { return &g.Throttled }},
-	{IdleDriftGate, ByEnvironment, "drift of the idle power", .02, true, "", "run: difference of idle power before and after the run, relative to their mean (docs/power.md); a run beyond it is flagged; if the limit is set explicitly, the run is invalid and repeated",
+	{IdleDriftGate, ByEnvironment, "drift of the idle power", .02, true, "", "run: difference of idle power " +
+		"before and after the run, relative to their mean (docs/power.md); a run beyond it is flagged; if the " +
+		"limit is set explicitly, the run is invalid and repeated",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
-	{"counters", ByOutcome, "cost of zcbench's own counters", .01, true, "", "run: CPU time of the sampler in the window, relative to that of the measured CPUs",
+	{"counters", ByOutcome, "cost of zcbench's own counters", .01, true, "",
+		"run: CPU time of the sampler in the window, relative to that of the measured CPUs",
 		func(g *Gates) **float64 { return &g.Counters }},
-	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "", "run: share of the payload that a zero-copy mode copied",
+	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "",
+		"run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
-	{FairnessGate, ByOutcome, "Jain's index of the flows", FairJain, true, "", "run of several flows: Jain's index of their throughput is below this (`unfair`), or a flow has less than 10 % of its fair share (`starved-flow`)",
+	{FairnessGate, ByOutcome, "Jain's index of the flows", FairJain, true, "", "run of several flows: Jain's " +
+		"index of their throughput is below this (`unfair`), or a flow has less than 10 % of its fair share " +
+		"(`starved-flow`)",
 		func(g *Gates) **float64 { return &g.Fairness }},
 }
 

@@ -14,12 +14,15 @@ import (
 
 // LossFree is what a search for the highest rate without loss has come to.
 type LossFree struct {
-	PacketsPerS float64 `json:"packets_per_s,omitempty"` // that passed: the pace, or the least that was really sent; 0: none did
-	Passed      int     `json:"passed,omitempty"`        // times in a row
-	FailedAt    float64 `json:"failed_at,omitempty"`     // the lowest pace that did not, packets a second; 0: none was higher
-	BySender    bool    `json:"limit_is_sender"`         // the sender could do no more: what the receiver can is not known
-	Trials      int     `json:"trials"`
-	GivenUp     bool    `json:"given_up"` // before the rate was as sure and as exact as it had to be
+	// that passed: the pace, or the least that was really sent; 0: none did
+	PacketsPerS float64 `json:"packets_per_s,omitempty"`
+	Passed      int     `json:"passed,omitempty"` // times in a row
+	// the lowest pace that did not, packets a second; 0: none was higher
+	FailedAt float64 `json:"failed_at,omitempty"`
+	// the sender could do no more: what the receiver can is not known
+	BySender bool `json:"limit_is_sender"`
+	Trials   int  `json:"trials"`
+	GivenUp  bool `json:"given_up"` // before the rate was as sure and as exact as it had to be
 
 	MaxLoss      float64 `json:"max_loss"`               // share of a trial's packets with which it still passes
 	Inconclusive int     `json:"inconclusive,omitempty"` // of the trials: runs that say nothing of loss
@@ -80,9 +83,11 @@ func (c *Cell) CheckLossFree() error {
 	o := LookupOption("pace")
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	if err == nil && m.Kind == stream.Stream {
-		return &OptionError{Option: o, Value: PaceLossFree, Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
+		return &OptionError{Option: o, Value: PaceLossFree,
+			Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
 	}
-	return &OptionError{Option: o, Value: PaceLossFree, Err: errors.New("round trips have no rate at which they lose nothing: use rr_rate")}
+	return &OptionError{Option: o, Value: PaceLossFree,
+		Err: errors.New("round trips have no rate at which they lose nothing: use rr_rate")}
 }
 
 // lossFreeColumns are those of runs.csv.
@@ -109,8 +114,11 @@ func lossFreeColumns() []column {
 		}, func(f *LossFree, s string) (err error) { *at(f), err = parseFloat(s); return err })
 	}
 	number := func(name string, at func(*LossFree) *int) column {
-		return of(name, func(f *LossFree) string { return strconv.Itoa(*at(f)) }, func(f *LossFree, s string) (err error) { *at(f), err = parseInt(s); return err })
+		return of(name, func(f *LossFree) string { return strconv.Itoa(*at(f)) },
+			func(f *LossFree, s string) (err error) { *at(f), err = parseInt(s); return err })
 	}
-	return []column{rate("packets_per_s", func(f *LossFree) *float64 { return &f.PacketsPerS }), rate("failed_at", func(f *LossFree) *float64 { return &f.FailedAt }),
-		number("passed", func(f *LossFree) *int { return &f.Passed }), number("trials", func(f *LossFree) *int { return &f.Trials })}
+	return []column{rate("packets_per_s", func(f *LossFree) *float64 { return &f.PacketsPerS }),
+		rate("failed_at", func(f *LossFree) *float64 { return &f.FailedAt }),
+		number("passed", func(f *LossFree) *int { return &f.Passed }),
+		number("trials", func(f *LossFree) *int { return &f.Trials })}
 }

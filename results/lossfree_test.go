@@ -19,7 +19,8 @@ func TestLossyShare(t *testing.T) {
 		}
 	}
 	b, err := json.Marshal(LossFree{Trials: 3})
-	if none := (&LossFree{}).LossyShare(); none != nil || err != nil || string(b) != `{"limit_is_sender":false,"trials":3,"given_up":false,"max_loss":0}` {
+	if none := (&LossFree{}).LossyShare(); none != nil || err != nil ||
+		string(b) != `{"limit_is_sender":false,"trials":3,"given_up":false,"max_loss":0}` {
 		t.Errorf("of none that passed: %v, %s", none, b)
 	}
 }
@@ -34,7 +35,8 @@ func TestLossFreeColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := ReadRuns(bytes.NewReader(b.Bytes()))
-	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0].LossFree, r.LossFree) || !got[0].Cell.LossFree || got[0].Cell.PaceBitsPS != 512_000 {
+	if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0].LossFree, r.LossFree) || !got[0].Cell.LossFree ||
+		got[0].Cell.PaceBitsPS != 512_000 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -64,7 +66,8 @@ func TestCheckLossFree(t *testing.T) {
 			t.Errorf("%+v: %v", f, err)
 		}
 	}
-	for _, f := range []LossFree{{}, {Trials: 1, Passed: 2}, {Trials: 1, PacketsPerS: math.Inf(1)}, {Trials: 1, FailedAt: -1}, {Trials: 1, MaxLoss: 1}, {Trials: 1, Inconclusive: -1}} {
+	for _, f := range []LossFree{{}, {Trials: 1, Passed: 2}, {Trials: 1, PacketsPerS: math.Inf(1)},
+		{Trials: 1, FailedAt: -1}, {Trials: 1, MaxLoss: 1}, {Trials: 1, Inconclusive: -1}} {
 		if f.Check() == nil {
 			t.Errorf("%+v is taken", f)
 		}

@@ -259,7 +259,8 @@ var MetricSections = []MetricSection{
 		{Names: "cgroup_memory_stall",
 			Units: "1", Source: "cgroup cpu.pressure, memory.pressure",
 			Meaning: "share of the window in which some task of zcbench's own cgroup waited for memory"},
-		{Names: "cgroup_pressure_cpu_some_us cgroup_pressure_cpu_full_us cgroup_pressure_memory_some_us cgroup_pressure_memory_full_us",
+		{Names: "cgroup_pressure_cpu_some_us cgroup_pressure_cpu_full_us cgroup_pressure_memory_some_us " +
+			"cgroup_pressure_memory_full_us",
 			Units: "us", Source: "cgroup cpu.pressure, memory.pressure",
 			Meaning: "how long some tasks of zcbench's own cgroup, or all of them at once, waited for a " +
 				"CPU or for memory (PSI); missing in the root cgroup, and where the kernel does not count it"},
@@ -277,7 +278,8 @@ var MetricSections = []MetricSection{
 		{Names: "thread_data_path_run_cores thread_data_path_user_cores " +
 			"thread_data_path_sys_cores thread_data_path_wait_cores",
 			Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID; /proc/PID/task/TID",
-			Meaning: "of the thread that moves the payload, of several the first flow's; the last is time spent runnable " +
+			Meaning: "of the thread that moves the payload, of several the first flow's; the last is time spent " +
+				"runnable " +
 				"without a CPU, absent where the kernel does not count it"},
 		{Names: "thread_data_path_voluntary_switches thread_data_path_involuntary_switches",
 			Units: "1", Source: "/proc/PID/task/TID/status",
@@ -504,25 +506,26 @@ var MetricSections = []MetricSection{
 			Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
 			Meaning: "what the probe tcp took, and how often it asked"},
 	}},
-	{"Along the path", "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/packets.md).", []MetricDoc{
-		{Names: "path_N_rx_packets path_N_tx_packets path_N_rx_bytes path_N_tx_bytes",
-			Units: "packets packets bytes bytes", Source: "rtnetlink",
-			Meaning: "what the interface received and sent, of whatever traffic"},
-		{Names: "path_N_to_N_sent_packets path_N_to_N_arrived_packets path_N_to_N_lost_packets",
-			Units: "packets", Source: "rtnetlink",
-			Meaning: "what the one counted and the next one counted of the same packets, and the " +
-				"difference"},
-		{Names: "path_N_to_N_lost_least_packets path_N_to_N_lost_most_packets path_N_to_N_skew_packets",
-			Units: "packets", Source: "rtnetlink",
-			Meaning: "bounds of what was really lost between the two, by the packets that passed while " +
-				"the counters were read (the last name), and by those that waited"},
-		{Names: "path_N_to_N_untold_least_packets path_N_to_N_untold_most_packets",
-			Units: "packets", Source: "rtnetlink",
-			Meaning: "bounds of what was lost between the two and no counter tells"},
-		{Names: "path_N_to_N_told_NAME_packets path_N_rx_told_NAME_packets path_N_tx_told_NAME_packets",
-			Units: "packets", Source: "rtnetlink",
-			Meaning: "what a counter tells of a loss between two, and at the two ends of the path"},
-	}},
+	{"Along the path", "Of the interfaces of the option path, by number from 1 on; at the receiver (docs/packets.md).",
+		[]MetricDoc{
+			{Names: "path_N_rx_packets path_N_tx_packets path_N_rx_bytes path_N_tx_bytes",
+				Units: "packets packets bytes bytes", Source: "rtnetlink",
+				Meaning: "what the interface received and sent, of whatever traffic"},
+			{Names: "path_N_to_N_sent_packets path_N_to_N_arrived_packets path_N_to_N_lost_packets",
+				Units: "packets", Source: "rtnetlink",
+				Meaning: "what the one counted and the next one counted of the same packets, and the " +
+					"difference"},
+			{Names: "path_N_to_N_lost_least_packets path_N_to_N_lost_most_packets path_N_to_N_skew_packets",
+				Units: "packets", Source: "rtnetlink",
+				Meaning: "bounds of what was really lost between the two, by the packets that passed while " +
+					"the counters were read (the last name), and by those that waited"},
+			{Names: "path_N_to_N_untold_least_packets path_N_to_N_untold_most_packets",
+				Units: "packets", Source: "rtnetlink",
+				Meaning: "bounds of what was lost between the two and no counter tells"},
+			{Names: "path_N_to_N_told_NAME_packets path_N_rx_told_NAME_packets path_N_tx_told_NAME_packets",
+				Units: "packets", Source: "rtnetlink",
+				Meaning: "what a counter tells of a loss between two, and at the two ends of the path"},
+		}},
 	{"Profile", "docs/profile.md explains classes and functions.", []MetricDoc{
 		{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
 			Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
@@ -531,7 +534,8 @@ var MetricSections = []MetricSection{
 		{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
 			Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
 				"are part of what they interrupt (docs/probes.md)"},
-		{Names: "profile_wire_packets", Units: "packets", Source: "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
+		{Names: "profile_wire_packets", Units: "packets",
+			Source:  "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
 			Meaning: "packets on the wire of the flow (docs/profile.md)"},
 		{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
 			Units: "ns/kB ns ns", Source: "perf",

@@ -72,7 +72,8 @@ func (e *OptionError) Error() string { return e.Option.Name + " " + e.Reason(fal
 // Reason is the value and what is wrong with it; flags is how options are called.
 func (e *OptionError) Reason(flags bool) string {
 	if e.Whose != "" {
-		return fmt.Sprintf("%s: it applies to %s, not to %s: %s", e.Value, e.Option.Whom(), e.Whose, e.Option.Instead(flags))
+		return fmt.Sprintf("%s: it applies to %s, not to %s: %s", e.Value, e.Option.Whom(), e.Whose,
+			e.Option.Instead(flags))
 	}
 	return fmt.Sprintf("%s: %v", e.Value, e.Err)
 }

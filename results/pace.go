@@ -28,7 +28,8 @@ func setPace(c *Cell, s string) (err error) {
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		c.PacePercent, err = strconv.Atoi(strings.TrimSpace(share))
 		if err != nil || c.PacePercent < 1 || c.PacePercent > MaxPacePercent {
-			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone would miss the pace", s, MaxPacePercent)
+			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone would miss the pace",
+				s, MaxPacePercent)
 		}
 		return nil
 	}
@@ -211,7 +212,8 @@ func (c *Calibration) Share(percent int) int {
 
 // String says what the shares are of.
 func (c *Calibration) String() string {
-	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9, c.Runs, c.Cell)
+	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9,
+		c.Runs, c.Cell)
 	if c.Cells > 1 {
 		s += fmt.Sprintf(", the slowest of %d cells", c.Cells)
 	}

@@ -11,7 +11,8 @@ import (
 
 func TestPaceOption(t *testing.T) {
 	o := LookupOption("pace")
-	for s, want := range map[string][2]string{"none": {"", "none"}, "0": {"", "none"}, "10G": {"10000000000", "10G"}, "2500M": {"2500000000", "2500M"}, "50%": {"50%", "50%"}, "90 %": {"90%", "90%"}, "1M": {"1000000", "1M"}} {
+	for s, want := range map[string][2]string{"none": {"", "none"}, "0": {"", "none"}, "10G": {"10000000000", "10G"},
+		"2500M": {"2500000000", "2500M"}, "50%": {"50%", "50%"}, "90 %": {"90%", "90%"}, "1M": {"1000000", "1M"}} {
 		c := Cell{PaceBitsPS: 7, PacePercent: 8}
 		if err := o.Set(&c, s); err != nil || o.Raw(&c) != want[0] || o.Value(&c) != want[1] {
 			t.Errorf("%s: %q, %q, %v", s, o.Raw(&c), o.Value(&c), err)
@@ -63,7 +64,8 @@ func TestOffPace(t *testing.T) {
 		pace int
 		gbps float64
 		off  bool
-	}{{0, 5, false}, {5e9, 5, false}, {5e9, 4.951, false}, {5e9, 4.949, true}, {5e9, 5.049, false}, {5e9, 5.051, true}, {5e9, 0, true}} {
+	}{{0, 5, false}, {5e9, 5, false}, {5e9, 4.951, false}, {5e9, 4.949, true}, {5e9, 5.049, false}, {5e9, 5.051, true},
+		{5e9, 0, true}} {
 		r := Record{Cell: Cell{PaceBitsPS: x.pace}}
 		r.SUT.ThroughputGbps = &x.gbps
 		if r.OffPace() != x.off {
@@ -83,8 +85,10 @@ func TestCalibrate(t *testing.T) {
 		r.SUT.ThroughputGbps = &gbps
 		return r
 	}
-	recs := []Record{run("tcp", 30, OK, FlagCalibration), run("tcp", 10, OK, FlagCalibration), run("tcp", 20.04, OK, "shared-machine", FlagCalibration),
-		run("uring", 40, OK, FlagCalibration), run("uring", 42, OK, FlagCalibration), run("zcrx", 1, Invalid, FlagCalibration), run("tcp", 1, OK)}
+	recs := []Record{run("tcp", 30, OK, FlagCalibration), run("tcp", 10, OK, FlagCalibration),
+		run("tcp", 20.04, OK, "shared-machine", FlagCalibration),
+		run("uring", 40, OK, FlagCalibration), run("uring", 42, OK, FlagCalibration),
+		run("zcrx", 1, Invalid, FlagCalibration), run("tcp", 1, OK)}
 	c := Calibrate(recs)
 	if c == nil || *c != (Calibration{BitsPS: 20_040_000_000, Cell: "tcp", Runs: 3, Cells: 2}) {
 		t.Fatalf("%+v", c)

@@ -88,7 +88,8 @@ func (c *Cell) checkPackets() error {
 	}
 	if n := c.MessageBytes; n != 0 && (n < stream.MinDatagramBytes || n > stream.MaxDatagramBytes) {
 		o := LookupOption("message")
-		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
+		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes",
+			stream.MinDatagramBytes, stream.MaxDatagramBytes)}
 	}
 	if c.RoundTrips() {
 		for _, x := range []struct {
@@ -97,7 +98,8 @@ func (c *Cell) checkPackets() error {
 		}{{"request", c.Request}, {"response", c.Response}} {
 			if x.n != 0 && (x.n < stream.MinDatagramBytes || x.n > stream.MaxDatagramBytes) {
 				o := LookupOption(x.name)
-				return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a datagram has %d..%d bytes", stream.MinDatagramBytes, stream.MaxDatagramBytes)}
+				return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a datagram has %d..%d bytes",
+					stream.MinDatagramBytes, stream.MaxDatagramBytes)}
 			}
 		}
 	}
@@ -109,7 +111,8 @@ func (c *Cell) checkPackets() error {
 	}
 	for _, name := range c.Probes() {
 		if slices.Contains(streamProbes, name) {
-			return &OptionError{Option: LookupOption("probe"), Value: c.Probe, Err: fmt.Errorf("%s applies to TCP, but %s: leave it out", name, c.modeNames())}
+			return &OptionError{Option: LookupOption("probe"), Value: c.Probe,
+				Err: fmt.Errorf("%s applies to TCP, but %s: leave it out", name, c.modeNames())}
 		}
 	}
 	return nil
@@ -123,7 +126,9 @@ func (c *Cell) checkAFXDP() error {
 		return nil
 	}
 	o := LookupOption("flows")
-	return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("%s takes a whole interface for one flow, its XDP program and a socket of AF_XDP for each queue: use one flow", c.modes()[i].Name)}
+	return &OptionError{Option: o, Value: o.Raw(c),
+		Err: fmt.Errorf("%s takes a whole interface for one flow, its XDP program and a socket of AF_XDP for "+
+			"each queue: use one flow", c.modes()[i].Name)}
 }
 
 // LostShare is the share of the sent packets that were lost; nil: not known.
@@ -177,17 +182,20 @@ func (p *Packets) rows() (out []Metric) {
 	for _, x := range []struct {
 		name string
 		v    *uint64
-	}{{"sent", p.Sent}, {"received", p.Received}, {"lost", p.Lost}, {"out_of_order", p.OutOfOrder}, {"duplicated", p.Duplicated},
+	}{{"sent", p.Sent}, {"received", p.Received}, {"lost", p.Lost}, {"out_of_order", p.OutOfOrder},
+		{"duplicated", p.Duplicated},
 		{"corrupted", p.Corrupted}, {"answers", p.Answers}, {"most_in_one", p.MostInOne}} {
 		if x.v != nil {
 			out = append(out, Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
 		}
 	}
 	if p.Unaccounted != nil {
-		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted, Source: DataPath + " and counters, whole flow"})
+		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted,
+			Source: DataPath + " and counters, whole flow"})
 	}
 	for _, c := range p.Counted {
-		out = append(out, Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets", Value: *c.Value, Source: "counters: " + c.Source})
+		out = append(out, Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets",
+			Value: *c.Value, Source: "counters: " + c.Source})
 	}
 	return out
 }
@@ -195,7 +203,8 @@ func (p *Packets) rows() (out []Metric) {
 // PacketsIn reads what rows wrote, of an end's figures; nil: there are none.
 func PacketsIn(rows []Metric) *Packets {
 	p, some := &Packets{}, false
-	fields := map[string]**uint64{"sent": &p.Sent, "received": &p.Received, "lost": &p.Lost, "out_of_order": &p.OutOfOrder, "duplicated": &p.Duplicated,
+	fields := map[string]**uint64{"sent": &p.Sent, "received": &p.Received, "lost": &p.Lost,
+		"out_of_order": &p.OutOfOrder, "duplicated": &p.Duplicated,
 		"corrupted": &p.Corrupted, "answers": &p.Answers, "most_in_one": &p.MostInOne}
 	for _, m := range rows {
 		name, ok := strings.CutPrefix(m.Named(), "packets_")
@@ -205,7 +214,8 @@ func PacketsIn(rows []Metric) *Packets {
 		if at := fields[name]; at != nil {
 			*at, some = new(uint64(m.Value)), true
 		} else if name, ok := strings.CutPrefix(name, "counted_"); ok {
-			p.Counted = append(p.Counted, DropCounter{Name: name, Source: strings.TrimPrefix(m.Source, "counters: "), Value: new(m.Value)})
+			p.Counted = append(p.Counted, DropCounter{Name: name, Source: strings.TrimPrefix(m.Source, "counters: "),
+				Value: new(m.Value)})
 		}
 	}
 	if !some {
@@ -319,7 +329,9 @@ func (p *Packets) PacketsText() string {
 		name string
 		v    *uint64
 		rare bool
-	}{{"sent", p.Sent, false}, {"received", p.Received, false}, {"lost", p.Lost, false}, {"out of order", p.OutOfOrder, true}, {"twice", p.Duplicated, true}, {"corrupted", p.Corrupted, true}, {"answers", p.Answers, false}} {
+	}{{"sent", p.Sent, false}, {"received", p.Received, false}, {"lost", p.Lost, false},
+		{"out of order", p.OutOfOrder, true}, {"twice", p.Duplicated, true}, {"corrupted", p.Corrupted, true},
+		{"answers", p.Answers, false}} {
 		if x.v != nil && (!x.rare || *x.v > 0) {
 			words = append(words, fmt.Sprintf("%s %d", x.name, *x.v))
 		}

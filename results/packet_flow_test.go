@@ -13,9 +13,11 @@ import (
 // packets is a run of 64-byte datagrams.
 func packetsRun(sent, received, lost uint64) *Record {
 	r := &Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "udp", TX: "udp"}, Verdict: OK}
-	r.SUT = Host{DurationS: new(1.), ThroughputGbps: new(float64(received) * 64 * 8 / 1e9), PacketsPerS: new(float64(received)), CPUBusyCores: new(.5),
+	r.SUT = Host{DurationS: new(1.), ThroughputGbps: new(float64(received) * 64 * 8 / 1e9),
+		PacketsPerS: new(float64(received)), CPUBusyCores: new(.5),
 		Packets: &Packets{Sent: &sent, Received: &received, Lost: &lost, Corrupted: new(uint64(0))}}
-	r.TG = Host{DurationS: new(1.), ThroughputGbps: new(float64(sent) * 64 * 8 / 1e9), PacketsPerS: new(float64(sent)), Packets: &Packets{Sent: &sent}}
+	r.TG = Host{DurationS: new(1.), ThroughputGbps: new(float64(sent) * 64 * 8 / 1e9), PacketsPerS: new(float64(sent)),
+		Packets: &Packets{Sent: &sent}}
 	return r
 }
 
@@ -34,21 +36,37 @@ func TestPacketLimit(t *testing.T) {
 	}{
 		"all came, the sender's thread is full": {0, func(r *Record) { busy(&r.TG) }, BySender},
 		"both are full, all came":               {0, func(r *Record) { busy(&r.TG); busy(&r.SUT) }, BySender},
-		"hardly any was lost":                   {500, func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 500) }, BySender},
-		"the socket was full":                   {50_000, func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
-		"its end of a veth was":                 {50_000, func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "veth" }, ByReceiver},
-		"a driver refused":                      {50_000, func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "mlx5_core" }, ByLink},
-		"a queue was full":                      {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 50_000) }, ByLink},
-		"both, the queue more":                  {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 30_000); counted(&r.SUT, "udp_rcvbuf_errors", 20_000) }, ByLink},
-		"lost, and nobody knows where":          {50_000, func(r *Record) { busy(&r.TG) }, ""},
-		"nothing was full":                      {0, func(*Record) {}, ""},
-		"the receiver's CPU was":                {0, func(r *Record) { r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: "cpu1_busy_cores", Value: 1}) }, ByReceiver},
-		"the pace":                              {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 }, ByPace},
-		"the pace was not kept":                 {50_000, func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+		"hardly any was lost": {500,
+			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 500) }, BySender},
+		"the socket was full": {50_000,
+			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+		"its end of a veth was": {50_000,
+			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "veth" }, ByReceiver},
+		"a driver refused": {50_000,
+			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "mlx5_core" }, ByLink},
+		"a queue was full": {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 50_000) },
+			ByLink},
+		"both, the queue more": {50_000,
+			func(r *Record) { counted(&r.TG, "qdisc_drops", 30_000); counted(&r.SUT, "udp_rcvbuf_errors", 20_000) },
+			ByLink},
+		"lost, and nobody knows where": {50_000, func(r *Record) { busy(&r.TG) }, ""},
+		"nothing was full":             {0, func(*Record) {}, ""},
+		"the receiver's CPU was": {0,
+			func(r *Record) { r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: "cpu1_busy_cores", Value: 1}) },
+			ByReceiver},
+		"the pace": {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 },
+			ByPace},
+		"the pace was not kept": {50_000,
+			func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
 		// 64 bytes of payload are 130 on the wire.
 		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
 		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, BySender},
-		"frames on a link":   {0, func(r *Record) { r.Cell.RX, r.Cell.TX = "xdp-drop", "pktgen-xdp"; busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
+		"frames on a link": {0, func(r *Record) {
+			r.Cell.RX, r.Cell.TX = "xdp-drop",
+				"pktgen-xdp"
+			busy(&r.TG)
+			speed(r, 100_000*130*8)
+		}, ByLink},
 	} {
 		r := packetsRun(100_000, 100_000-x.lost, x.lost)
 		x.change(r)
@@ -69,7 +87,8 @@ func TestPacketColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	recs, err := ReadRuns(bytes.NewReader(b.Bytes()))
-	if err != nil || recs[0].SUT.PacketsPerS == nil || *recs[0].SUT.PacketsPerS != 900 || *recs[0].TG.PacketsPerS != 1000 {
+	if err != nil || recs[0].SUT.PacketsPerS == nil || *recs[0].SUT.PacketsPerS != 900 ||
+		*recs[0].TG.PacketsPerS != 1000 {
 		t.Fatalf("%+v, %v", recs, err)
 	}
 	rows := map[string]float64{}
@@ -82,7 +101,8 @@ func TestPacketColumns(t *testing.T) {
 	if rows["packets_sent"] != 1000 || rows["packets_lost"] != 100 || rows["packets_received"] != 900 {
 		t.Errorf("%v", rows)
 	}
-	if h := (Host{CPUBusyCores: new(1.)}); h.NsPerPacket() != nil || h.Packets.LostShare() != nil || h.Packets.rows() != nil || h.Packets.Check() != nil {
+	if h := (Host{CPUBusyCores: new(1.)}); h.NsPerPacket() != nil || h.Packets.LostShare() != nil ||
+		h.Packets.rows() != nil || h.Packets.Check() != nil {
 		t.Error("a stream has figures of packets")
 	}
 }
@@ -96,12 +116,13 @@ func TestPacketsCheck(t *testing.T) {
 		"more packets out of order or duplicated than received": {Duplicated: n(1)},
 		"a counter of lost packets":                             {Counted: []DropCounter{{Name: "x"}}},
 		"101 counters of lost packets":                          {Counted: make([]DropCounter, 101)},
-		"x counted 1e+300 packets":                              {Counted: []DropCounter{{Name: "x", Value: new(1e300)}}},
-		"x counted 0.5 packets":                                 {Counted: []DropCounter{{Name: "x", Value: new(.5)}}},
-		"x counted -1 packets":                                  {Counted: []DropCounter{{Name: "x", Value: new(-1.)}}},
-		"129 packets in one":                                    {MostInOne: n(129)},
-		"0 packets in one":                                      {MostInOne: n(0)},
-		"9223372036854775808 packets":                           {Sent: n(1 << 63)},
+		"x counted 1e+300 packets": {
+			Counted: []DropCounter{{Name: "x", Value: new(1e300)}}},
+		"x counted 0.5 packets":       {Counted: []DropCounter{{Name: "x", Value: new(.5)}}},
+		"x counted -1 packets":        {Counted: []DropCounter{{Name: "x", Value: new(-1.)}}},
+		"129 packets in one":          {MostInOne: n(129)},
+		"0 packets in one":            {MostInOne: n(0)},
+		"9223372036854775808 packets": {Sent: n(1 << 63)},
 	} {
 		if err := p.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)
@@ -116,12 +137,15 @@ func TestPacketsCheck(t *testing.T) {
 
 // What an account's rows say is read again.
 func TestPacketsIn(t *testing.T) {
-	p := &Packets{Sent: new(uint64(10)), Received: new(uint64(7)), Lost: new(uint64(3)), OutOfOrder: new(uint64(1)), Duplicated: new(uint64(0)), Corrupted: new(uint64(0)),
-		Answers: new(uint64(7)), MostInOne: new(uint64(64)), Counted: []DropCounter{{Name: "udp_rcvbuf_errors", Source: "/proc/net/snmp", Value: new(3.)}}}
+	p := &Packets{Sent: new(uint64(10)), Received: new(uint64(7)), Lost: new(uint64(3)), OutOfOrder: new(uint64(1)),
+		Duplicated: new(uint64(0)), Corrupted: new(uint64(0)),
+		Answers: new(uint64(7)), MostInOne: new(uint64(64)),
+		Counted: []DropCounter{{Name: "udp_rcvbuf_errors", Source: "/proc/net/snmp", Value: new(3.)}}}
 	if got := PacketsIn(append(p.rows(), Metric{Name: "strangers"})); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
-	if got := PacketsIn([]Metric{{Name: "strangers", Value: 1}, {Name: "packets_sent", Value: -1}, {Name: "packets_received", Value: math.NaN()}}); got != nil {
+	if got := PacketsIn([]Metric{{Name: "strangers", Value: 1}, {Name: "packets_sent", Value: -1},
+		{Name: "packets_received", Value: math.NaN()}}); got != nil {
 		t.Errorf("%+v", got)
 	}
 }

@@ -37,8 +37,10 @@ func PacketSizes(ms []Metric) (out []Metric) {
 		return v
 	}
 	const src = "/proc/net/snmp; /proc/net/netstat; /proc/net/snmp6"
-	in, sent := sum("netstat_ip_ext_in_octets", "netstat_ip6_in_octets"), sum("netstat_ip_ext_out_octets", "netstat_ip6_out_octets")
-	received, packets := sum("netstat_ip_in_receives", "netstat_ip6_in_receives"), sum("netstat_ip_out_requests", "netstat_ip6_out_requests")
+	in, sent := sum("netstat_ip_ext_in_octets", "netstat_ip6_in_octets"), sum("netstat_ip_ext_out_octets",
+		"netstat_ip6_out_octets")
+	received, packets := sum("netstat_ip_in_receives", "netstat_ip6_in_receives"),
+		sum("netstat_ip_out_requests", "netstat_ip6_out_requests")
 	switch {
 	case in > oneWay*sent && received > 0:
 		out = append(out, Metric{Name: MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
@@ -53,7 +55,8 @@ func PacketSizes(ms []Metric) (out []Metric) {
 
 // segmentsIn count what IP received in packets of the wire, by their ECN bits: one that GRO or the
 // NIC made of several counts as so many (net/ipv4/ip_input.c: ip_rcv_core).
-var segmentsIn = []string{"netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ect0_pkts", "netstat_ip_ext_in_ect1_pkts", "netstat_ip_ext_in_ce_pkts",
+var segmentsIn = []string{"netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ect0_pkts", "netstat_ip_ext_in_ect1_pkts",
+	"netstat_ip_ext_in_ce_pkts",
 	"netstat_ip6_in_no_ect_pkts", "netstat_ip6_in_ect0_pkts", "netstat_ip6_in_ect1_pkts", "netstat_ip6_in_ce_pkts"}
 
 // WirePackets are the packets of the wire that a host's flow was, and what counted them: those that

@@ -41,7 +41,9 @@ type Plan struct {
 // PowerPlan is how power is measured beside the runs. It decides about them too:
 // the guard lengthens their ramps, and the hosts rest after each.
 type PowerPlan struct {
-	Sources   []string `json:"sources,omitempty"`    // as they were asked for, without secrets; the first is the primary one; none: power is not measured
+	// as they were asked for, without secrets; the first is the primary one; none: power is not
+	// measured
+	Sources   []string `json:"sources,omitempty"`
 	IntervalS float64  `json:"interval_s,omitempty"` // between two readings
 	IdleS     float64  `json:"idle_s,omitempty"`     // of rest that is measured after each run
 	GuardS    float64  `json:"guard_s,omitempty"`    // of load on both sides of the window, and of rest before IdleS
@@ -52,7 +54,8 @@ func (p *PowerPlan) String() string {
 	if len(p.Sources) == 0 {
 		return "not measured"
 	}
-	return fmt.Sprintf("%s, every %g s, idle %g s, guard %g s", strings.Join(p.Sources, ", "), p.IntervalS, p.IdleS, p.GuardS)
+	return fmt.Sprintf("%s, every %g s, idle %g s, guard %g s", strings.Join(p.Sources, ", "), p.IntervalS, p.IdleS,
+		p.GuardS)
 }
 
 // Gates are the limits that decide whether runs are worth believing, by their class
@@ -61,8 +64,10 @@ type Gates struct {
 	// Of all runs of a cell.
 	ThroughputCV *float64 `json:"throughput_cv,omitempty"` // standard deviation / mean of the throughput
 	CPUCV        *float64 `json:"cpu_cv,omitempty"`        // of the busy cores of either end
-	Drift        *float64 `json:"drift,omitempty"`         // trend of the throughput over the runs, as a fraction of the median
-	Frequency    *float64 `json:"frequency,omitempty"`     // distance of a run's CPU frequency from the median of the cell's runs, fraction of that
+	// trend of the throughput over the runs, as a fraction of the median
+	Drift *float64 `json:"drift,omitempty"`
+	// distance of a run's CPU frequency from the median of the cell's runs, fraction of that
+	Frequency    *float64 `json:"frequency,omitempty"`
 	TemperatureC *float64 `json:"temperature_c,omitempty"` // spread of the CPU temperature over the runs, kelvin
 
 	// Of one run.
@@ -70,11 +75,14 @@ type Gates struct {
 	DropsPerGB   *float64 `json:"drops_per_gb,omitempty"`   // packets dropped by the receiver per 1e9 bytes
 	Coverage     *float64 `json:"coverage,omitempty"`       // least distance of stat_coverage from 1 that is too much
 	ForeignCores *float64 `json:"foreign_cores,omitempty"`  // load that is surely not the benchmark's, on one CPU
-	Throttled    *float64 `json:"throttled,omitempty"`      // share of a CPU limit's periods in which it throttled, or of the window spent waiting for memory
-	IdleDrift    *float64 `json:"idle_drift,omitempty"`     // of the idle power, between before and after
-	Counters     *float64 `json:"counters,omitempty"`       // share of the measured CPU time that zcbench's own sampler took
-	Copied       *float64 `json:"copied,omitempty"`         // share of the payload that a zero-copy mode may copy
-	Fairness     *float64 `json:"fairness,omitempty"`       // least that Jain's index of several flows may be
+	// share of a CPU limit's periods in which it throttled, or of the window spent waiting for
+	// memory
+	Throttled *float64 `json:"throttled,omitempty"`
+	IdleDrift *float64 `json:"idle_drift,omitempty"` // of the idle power, between before and after
+	// share of the measured CPU time that zcbench's own sampler took
+	Counters *float64 `json:"counters,omitempty"`
+	Copied   *float64 `json:"copied,omitempty"`   // share of the payload that a zero-copy mode may copy
+	Fairness *float64 `json:"fairness,omitempty"` // least that Jain's index of several flows may be
 
 	// Limit is what every run must be limited by; "" asks nothing. A run of which it is not
 	// known fails it.

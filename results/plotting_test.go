@@ -46,7 +46,8 @@ func TestPythonExamples(t *testing.T) {
 		err = exec.Command(python, "-c", "import matplotlib, pandas").Run()
 	}
 	if err != nil {
-		t.Skipf("python3 with pandas and matplotlib is not installed (Debian: python3-pandas, python3-matplotlib): %v", err)
+		t.Skipf("python3 with pandas and matplotlib is not installed (Debian: python3-pandas, python3-matplotlib): %v",
+			err)
 	}
 	dir := toPlot(t)
 	for script, figures := range map[string][]string{

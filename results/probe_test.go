@@ -8,7 +8,8 @@ import (
 )
 
 func TestProbes(t *testing.T) {
-	for text, want := range map[string]string{"none": "", "latency": "latency", "zc+latency": "latency+zc", "zc,latency": "latency+zc", "syscalls+syscalls": "syscalls"} {
+	for text, want := range map[string]string{"none": "", "latency": "latency", "zc+latency": "latency+zc",
+		"zc,latency": "latency+zc", "syscalls+syscalls": "syscalls"} {
 		if got, err := ParseProbe(text); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", text, got, err, want)
 		}

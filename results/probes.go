@@ -47,7 +47,8 @@ func (s Stage) Label() string { return strings.ReplaceAll(s.Name, "_", "-") }
 
 // runtimeCalls are those that the agent's other threads make, and no data path does: Go's threads
 // wait in them for work, for the network's events and for the time to come.
-var runtimeCalls = []string{"futex", "nanosleep", "epoll_pwait", "epoll_wait", "epoll_ctl", "sched_yield", "madvise", "tgkill", "getpid", "rt_sigreturn"}
+var runtimeCalls = []string{"futex", "nanosleep", "epoll_pwait", "epoll_wait", "epoll_ctl", "sched_yield", "madvise",
+	"tgkill", "getpid", "rt_sigreturn"}
 
 // OfRuntime tells a call of Go's runtime. Its time is of threads that wait beside the data path's,
 // of which each may wait all the time.
@@ -119,7 +120,8 @@ func (p *Probes) rows() (out []Metric) {
 		out = append(out, figureRows("latency_"+s.Name, source, s.Figures())...)
 	}
 	if p.Sample > 0 && len(out) > 0 {
-		out = append(out, Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Sample), Source: probeSource})
+		out = append(out, Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Sample),
+			Source: probeSource})
 	}
 	for i := range p.Calls {
 		out = append(out, figureRows("syscall_"+p.Calls[i].Name, probeSource, p.Calls[i].Figures())...)

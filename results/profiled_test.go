@@ -11,9 +11,12 @@ import (
 // Every row that a profile makes is a metric that docs/metrics.md has.
 func TestProfiledRows(t *testing.T) {
 	part := func(name string) ProfiledPart {
-		return ProfiledPart{Name: name, Where: "softirq", SelfPerKB: ptr(1.0), SelfPerPacket: ptr(2.0), TotalPerKB: ptr(3.0), TotalPerPacket: ptr(4.0), SelfPerWire: ptr(.5), TotalPerWire: ptr(.75)}
+		return ProfiledPart{Name: name, Where: "softirq", SelfPerKB: ptr(1.0), SelfPerPacket: ptr(2.0),
+			TotalPerKB: ptr(3.0), TotalPerPacket: ptr(4.0), SelfPerWire: ptr(.5), TotalPerWire: ptr(.75)}
 	}
-	p := &Profiled{Event: "cpu-clock", Samples: ptr(5.0), Lost: ptr(0.0), SampledBusyCores: ptr(.5), Packets: ptr(10.0), WirePackets: ptr(40.0), WireSource: "TCP_INFO", Busy: part(""), Classes: []ProfiledPart{part("page-pool"), part("copy")},
+	p := &Profiled{Event: "cpu-clock", Samples: ptr(5.0), Lost: ptr(0.0), SampledBusyCores: ptr(.5), Packets: ptr(10.0),
+		WirePackets: ptr(40.0), WireSource: "TCP_INFO", Busy: part(""), Classes: []ProfiledPart{part("page-pool"),
+			part("copy")},
 		Functions: []ProfiledPart{part("tcp_v4_rcv"), part("runtime.(*M).Go·1"), part("Tcp_v4_rcv")}}
 	h := Host{Probes: &Probes{Profile: p}}
 	seen := map[string]float64{}
@@ -26,9 +29,12 @@ func TestProfiledRows(t *testing.T) {
 		}
 		seen[m.Name] = m.Value
 	}
-	for name, want := range map[string]float64{"profile_class_page_pool_ns_per_kb": 1, "profile_function_softirq_tcp_v4_rcv_total_ns_per_packet": 4,
-		"profile_function_softirq_runtime___m__go__1_self_ns_per_kb": 1, "profile_busy_ns_per_packet": 2, "profile_lost_samples": 0,
-		"profile_wire_packets": 40, "profile_class_copy_ns_per_wire_packet": .5, "profile_function_softirq_tcp_v4_rcv_total_ns_per_wire_packet": .75} {
+	for name, want := range map[string]float64{"profile_class_page_pool_ns_per_kb": 1,
+		"profile_function_softirq_tcp_v4_rcv_total_ns_per_packet":    4,
+		"profile_function_softirq_runtime___m__go__1_self_ns_per_kb": 1, "profile_busy_ns_per_packet": 2,
+		"profile_lost_samples": 0,
+		"profile_wire_packets": 40, "profile_class_copy_ns_per_wire_packet": .5,
+		"profile_function_softirq_tcp_v4_rcv_total_ns_per_wire_packet": .75} {
 		if got, ok := seen[name]; !ok || got != want {
 			t.Errorf("%s: %v (%v), want %v", name, got, ok, want)
 		}
@@ -47,10 +53,14 @@ func TestWirePackets(t *testing.T) {
 		want   float64
 		source string
 	}{
-		{"a receiver's socket", map[string]float64{"tcp_info_segs_in": 44_000, "tcp_info_segs_out": 500, "netstat_ip_ext_in_no_ect_pkts": 50_000}, 44_000, "TCP_INFO"},
-		{"a sender's socket", map[string]float64{"tcp_info_segs_in": 500, "tcp_info_segs_out": 44_000}, 44_000, "TCP_INFO"},
-		{"several flows, receiver", map[string]float64{"netstat_ip_ext_in_no_ect_pkts": 4000, "netstat_ip6_in_ect0_pkts": 1000, "netstat_tcp_out_segs": 900}, 5000, "/proc/net/netstat; /proc/net/snmp6"},
-		{"several flows, sender", map[string]float64{"netstat_ip_ext_in_no_ect_pkts": 900, "netstat_tcp_out_segs": 5000, "netstat_tcp_retrans_segs": 7}, 5007, "/proc/net/snmp"},
+		{"a receiver's socket", map[string]float64{"tcp_info_segs_in": 44_000, "tcp_info_segs_out": 500,
+			"netstat_ip_ext_in_no_ect_pkts": 50_000}, 44_000, "TCP_INFO"},
+		{"a sender's socket", map[string]float64{"tcp_info_segs_in": 500, "tcp_info_segs_out": 44_000}, 44_000,
+			"TCP_INFO"},
+		{"several flows, receiver", map[string]float64{"netstat_ip_ext_in_no_ect_pkts": 4000,
+			"netstat_ip6_in_ect0_pkts": 1000, "netstat_tcp_out_segs": 900}, 5000, "/proc/net/netstat; /proc/net/snmp6"},
+		{"several flows, sender", map[string]float64{"netstat_ip_ext_in_no_ect_pkts": 900, "netstat_tcp_out_segs": 5000,
+			"netstat_tcp_retrans_segs": 7}, 5007, "/proc/net/snmp"},
 		{"nothing counted", map[string]float64{"netstat_ip_in_receives": 7}, 0, ""},
 	} {
 		var ms []Metric

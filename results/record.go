@@ -60,7 +60,8 @@ type Host struct {
 	Name string `json:"name,omitempty"`
 	Env  Env    `json:"env"`
 
-	DurationS      *float64 `json:"duration_s,omitempty"`      // length of the steady window on this host's clock, seconds
+	// length of the steady window on this host's clock, seconds
+	DurationS      *float64 `json:"duration_s,omitempty"`
 	Bytes          *uint64  `json:"bytes,omitempty"`           // payload bytes in the steady window
 	TotalBytes     *uint64  `json:"total_bytes,omitempty"`     // payload bytes of the whole flow
 	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"` // 1e9 bits of payload per second
@@ -89,7 +90,8 @@ type Host struct {
 	PowerW      *float64 `json:"power_w,omitempty"`
 	PowerIdleW  *float64 `json:"power_idle_w,omitempty"`
 	PowerSource string   `json:"power_source,omitempty"`
-	PowerScope  string   `json:"power_scope,omitempty"` // how much of the machine the source sees: "package", "board", "wall"...
+	// how much of the machine the source sees: "package", "board", "wall"...
+	PowerScope string `json:"power_scope,omitempty"`
 	// Standard uncertainties, watts: of PowerW; of PowerW - PowerIdleW; and the part of
 	// the first that all figures of the instrument have in common.
 	PowerU       *float64 `json:"power_uncertainty_w,omitempty"`
@@ -135,25 +137,27 @@ type Host struct {
 // Flow is one flow's part of a host's figures, in the steady window. Nil figures were not
 // measured.
 type Flow struct {
-	CPU            *int      `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
-	SoftirqCPU     *int      `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
-	Queue          *int      `json:"queue,omitempty"`       // RX queue that it was to come by
-	Landed         *int      `json:"landed,omitempty"`      // RX queue that it came by, where the driver reports it
-	Bytes          *uint64   `json:"bytes,omitempty"`
-	ThroughputGbps *float64  `json:"throughput_gbps,omitempty"`
-	CPUS           *float64  `json:"cpu_s,omitempty"` // CPU time of its thread, user and system, seconds
-	ZeroCopyBytes  *uint64   `json:"zero_copy_bytes,omitempty"`
-	CopiedBytes    *uint64   `json:"copied_bytes,omitempty"`
-	Retrans        *uint64   `json:"retrans,omitempty"` // segments, from TCP_INFO
-	Verdict        Verdict   `json:"verdict,omitempty"` // of this flow at this end
-	Reason         string    `json:"reason,omitempty"`
-	Limit          LimitedBy `json:"limit,omitempty"` // what kept this flow from being faster, see [Record].Limit; of the SUT's half
+	CPU            *int     `json:"cpu,omitempty"`         // of the thread that moved it; nil: not pinned
+	SoftirqCPU     *int     `json:"softirq_cpu,omitempty"` // that the flow's softirq ran on; nil: not known
+	Queue          *int     `json:"queue,omitempty"`       // RX queue that it was to come by
+	Landed         *int     `json:"landed,omitempty"`      // RX queue that it came by, where the driver reports it
+	Bytes          *uint64  `json:"bytes,omitempty"`
+	ThroughputGbps *float64 `json:"throughput_gbps,omitempty"`
+	CPUS           *float64 `json:"cpu_s,omitempty"` // CPU time of its thread, user and system, seconds
+	ZeroCopyBytes  *uint64  `json:"zero_copy_bytes,omitempty"`
+	CopiedBytes    *uint64  `json:"copied_bytes,omitempty"`
+	Retrans        *uint64  `json:"retrans,omitempty"` // segments, from TCP_INFO
+	Verdict        Verdict  `json:"verdict,omitempty"` // of this flow at this end
+	Reason         string   `json:"reason,omitempty"`
+	// what kept this flow from being faster, see [Record].Limit; of the SUT's half
+	Limit LimitedBy `json:"limit,omitempty"`
 
 	// What the limit is found by: how much of the window its thread ran or wanted to, of one
 	// CPU; and of a sender, the shares in which the receiver's window and its own buffer held
 	// it up.
-	ThreadCores   *float64 `json:"thread_cores,omitempty"`
-	PollerCores   *float64 `json:"poller_cores,omitempty"` // of the NAPI thread of its queue; nil: none, or one that busy-polls
+	ThreadCores *float64 `json:"thread_cores,omitempty"`
+	// of the NAPI thread of its queue; nil: none, or one that busy-polls
+	PollerCores   *float64 `json:"poller_cores,omitempty"`
 	RwndLimited   *float64 `json:"rwnd_limited,omitempty"`
 	SndbufLimited *float64 `json:"sndbuf_limited,omitempty"`
 }
@@ -187,25 +191,29 @@ type Series struct {
 
 // Env is what a number depends on besides the cell. Empty means unknown.
 type Env struct {
-	Hostname     string `json:"hostname,omitempty"`
-	BootID       string `json:"boot_id,omitempty"`
-	Kernel       string `json:"kernel,omitempty"`
-	Driver       string `json:"driver,omitempty"`
-	Firmware     string `json:"firmware,omitempty"`
-	Dev          string `json:"dev,omitempty"`
-	Upper        string `json:"upper,omitempty"` // the interface with the flow's address, where that stands on a port
-	CPUModel     string `json:"cpu_model,omitempty"`
-	CPUs         int    `json:"cpus,omitempty"` // online
-	Governor     string `json:"governor,omitempty"`
-	Mitigations  string `json:"mitigations,omitempty"`
-	Congestion   string `json:"congestion,omitempty"` // of the flow's socket, as the kernel reports it
-	IRQCPU       string `json:"irq_cpu,omitempty"`    // CPU list that ran NET_RX softirq during the run
-	AppCPU       string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
-	Placement    string `json:"placement,omitempty"`  // how the receive softirq was put where it ran; empty: left as found
+	Hostname    string `json:"hostname,omitempty"`
+	BootID      string `json:"boot_id,omitempty"`
+	Kernel      string `json:"kernel,omitempty"`
+	Driver      string `json:"driver,omitempty"`
+	Firmware    string `json:"firmware,omitempty"`
+	Dev         string `json:"dev,omitempty"`
+	Upper       string `json:"upper,omitempty"` // the interface with the flow's address, where that stands on a port
+	CPUModel    string `json:"cpu_model,omitempty"`
+	CPUs        int    `json:"cpus,omitempty"` // online
+	Governor    string `json:"governor,omitempty"`
+	Mitigations string `json:"mitigations,omitempty"`
+	Congestion  string `json:"congestion,omitempty"` // of the flow's socket, as the kernel reports it
+	IRQCPU      string `json:"irq_cpu,omitempty"`    // CPU list that ran NET_RX softirq during the run
+	AppCPU      string `json:"app_cpu,omitempty"`    // CPU list of the data-path thread
+	// how the receive softirq was put where it ran; empty: left as found
+	Placement    string `json:"placement,omitempty"`
 	CPUsMeasured string `json:"cpus_measured,omitempty"`
-	CPUClass     string `json:"cpu_class,omitempty"` // of a hybrid processor, that of the flow's CPUs, or all of theirs joined by "+"; empty: all CPUs are alike
-	ToolVersion  string `json:"tool_version,omitempty"`
-	GoVersion    string `json:"go_version,omitempty"`
-	UringEngine  string `json:"uring_engine,omitempty"` // that the data path used; empty: none
-	Environment  string `json:"environment,omitempty"`  // hash of the host's snapshot in the results folder (package environment)
+	// of a hybrid processor, that of the flow's CPUs, or all of theirs joined by "+"; empty: all
+	// CPUs are alike
+	CPUClass    string `json:"cpu_class,omitempty"`
+	ToolVersion string `json:"tool_version,omitempty"`
+	GoVersion   string `json:"go_version,omitempty"`
+	UringEngine string `json:"uring_engine,omitempty"` // that the data path used; empty: none
+	// hash of the host's snapshot in the results folder (package environment)
+	Environment string `json:"environment,omitempty"`
 }

@@ -36,19 +36,22 @@ func (e *Refused) WrongInput() bool { return true }
 // it (protected_hardlinks of sysctl fs may be off).
 func mayShow(f *Folder, st *unix.Stat_t) (why, how string) {
 	own := f.owner == 0 && f.alone // nobody but root has put anything there
-	if os.Geteuid() != 0 || own || st.Mode&0o004 != 0 || st.Uid == f.owner && st.Uid != 0 || st.Uid == 0 && st.Nlink == 1 {
+	if os.Geteuid() != 0 || own || st.Mode&0o004 != 0 || st.Uid == f.owner && st.Uid != 0 || st.Uid == 0 &&
+		st.Nlink == 1 {
 		return "", ""
 	}
 	if st.Uid == 0 {
 		return fmt.Sprintf("is root's alone and has %d names (hard links): one may be of a file elsewhere", st.Nlink),
 			"find out who put it there; if it belongs here, put a copy in its place"
 	}
-	return fmt.Sprintf("belongs to user %d and is not for all to read (mode %04o), but the folder is user %d's, who would find it in the report",
+	return fmt.Sprintf("belongs to user %d and is not for all to read (mode %04o), but the folder is user %d's, "+
+		"who would find it in the report",
 		st.Uid, st.Mode&0o7777, f.owner), asUser(f, st)
 }
 
 func asUser(f *Folder, st *unix.Stat_t) string {
-	return fmt.Sprintf("run this as a user who may read it (sudo -u '#%d'), or, if it belongs here, give it to the folder's owner: chown %d", st.Uid, f.owner)
+	return fmt.Sprintf("run this as a user who may read it (sudo -u '#%d'), or, if it belongs here, give it to "+
+		"the folder's owner: chown %d", st.Uid, f.owner)
 }
 
 // mayChange says why a file of the folder is not written to: it may be another's, under a second

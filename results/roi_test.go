@@ -27,7 +27,8 @@ func TestROI(t *testing.T) {
 }
 
 func TestDerived(t *testing.T) {
-	h := Host{DurationS: ptr(2.0), Bytes: ptr(uint64(5e9)), ThroughputGbps: ptr(20.0), CPUBusyCores: ptr(1.5), PowerW: ptr(250.0)}
+	h := Host{DurationS: ptr(2.0), Bytes: ptr(uint64(5e9)), ThroughputGbps: ptr(20.0), CPUBusyCores: ptr(1.5),
+		PowerW: ptr(250.0)}
 	for _, tt := range []struct {
 		name string
 		got  *float64
@@ -47,8 +48,10 @@ func TestDerived(t *testing.T) {
 		t.Errorf("NsPerKB from the throughput = %v, want 600", got)
 	}
 	// Not measured, or divided by zero, is nil and never 0.
-	for _, h := range []Host{{}, {DurationS: ptr(1.0), Bytes: ptr(uint64(0)), ThroughputGbps: ptr(0.0), CPUBusyCores: ptr(0.0), PowerW: ptr(0.0)}} {
-		if a, b, c, d := h.NsPerKB(), h.JoulePerGB(), h.ROICPU(), h.ROIPower(); a != nil || b != nil || c != nil || d != nil {
+	for _, h := range []Host{{}, {DurationS: ptr(1.0), Bytes: ptr(uint64(0)), ThroughputGbps: ptr(0.0),
+		CPUBusyCores: ptr(0.0), PowerW: ptr(0.0)}} {
+		if a, b, c, d := h.NsPerKB(), h.JoulePerGB(), h.ROICPU(), h.ROIPower(); a != nil || b != nil || c != nil ||
+			d != nil {
 			t.Errorf("%+v: %v %v %v %v", h, a, b, c, d)
 		}
 	}

@@ -46,7 +46,8 @@ func TestROIOfPublishedRows(t *testing.T) {
 		want string
 	}{
 		{a.ROI(Total, CostNetPower, 2, 1), "19.555558"}, {a.ROI(Receiver, CostNetPower, 2, 1), "36.560391"},
-		{a.TotalJoulePerGB(false), "75.899673"}, {a.TotalJoulePerGB(true), "37.513631"}, {a.SUT.NetJoulePerGB(), "20.065431"},
+		{a.TotalJoulePerGB(false), "75.899673"}, {a.TotalJoulePerGB(true), "37.513631"},
+		{a.SUT.NetJoulePerGB(), "20.065431"},
 	} {
 		if tt.got == nil || strconv.FormatFloat(*tt.got, 'f', 6, 64) != tt.want {
 			t.Errorf("net: %v, want %s", tt.got, tt.want)
@@ -60,7 +61,8 @@ func TestROIOfPublishedRows(t *testing.T) {
 		t.Errorf("power of one instrument was counted twice: %v", *got)
 	}
 	b.TG.PowerW = nil
-	if b.ROI(Total, CostPower, 2, 1) != nil || b.ROI(Sender, CostPower, 2, 1) != nil || b.ROI(Receiver, CostPower, 2, 1) == nil {
+	if b.ROI(Total, CostPower, 2, 1) != nil || b.ROI(Sender, CostPower, 2, 1) != nil ||
+		b.ROI(Receiver, CostPower, 2, 1) == nil {
 		t.Error("a total without one half")
 	}
 }
@@ -85,7 +87,8 @@ func TestROIOfMixedScopes(t *testing.T) {
 		{Instrument{}, Instrument{}, true}, // published
 	} {
 		end := func(i Instrument) Host {
-			return Host{ThroughputGbps: ptr(100.0), CPUBusyCores: ptr(1.0), PowerW: ptr(50.0), PowerSource: i.Source, PowerScope: i.Scope}
+			return Host{ThroughputGbps: ptr(100.0), CPUBusyCores: ptr(1.0), PowerW: ptr(50.0), PowerSource: i.Source,
+				PowerScope: i.Scope}
 		}
 		r := Record{SUT: end(c.sut), TG: end(c.tg)}
 		if got := r.ROI(Total, CostPower, 2, 1); (got != nil) != c.total || r.MixedScopes() == c.total {

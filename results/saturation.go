@@ -154,9 +154,11 @@ func (r *Record) MarkSlack() {
 		return
 	}
 	used, _ := r.received()
-	why := map[Slack]string{SlackSender: "the sender was slower than the receiver", SlackIdle: "what received had time left", SlackShared: "what received shared its CPU with others"}[s]
+	why := map[Slack]string{SlackSender: "the sender was slower than the receiver",
+		SlackIdle: "what received had time left", SlackShared: "what received shared its CPU with others"}[s]
 	if used != nil {
 		why += fmt.Sprintf(" (%.2f cores used)", *used)
 	}
-	r.Mark(FlagUnsaturated, fmt.Sprintf("1/packets_per_s, %.1f ns, is not what a packet costs: %s: %s", 1e9 / *r.SUT.PacketsPerS, s, why))
+	r.Mark(FlagUnsaturated, fmt.Sprintf("1/packets_per_s, %.1f ns, is not what a packet costs: %s: %s",
+		1e9 / *r.SUT.PacketsPerS, s, why))
 }

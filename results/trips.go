@@ -26,7 +26,9 @@ func (c *Cell) CheckRequests(window time.Duration) error {
 	if most > 0 {
 		fix += fmt.Sprintf(", or use at most %d flows", most)
 	}
-	return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("%d requests are due in %v, of all flows together, and each of %d flows needs one: %s", most, window, flows, fix)}
+	return &OptionError{Option: o, Value: o.Raw(c),
+		Err: fmt.Errorf("%d requests are due in %v, of all flows together, and each of %d flows needs one: %s", most,
+			window, flows, fix)}
 }
 
 // TransactionsPerS is how many were answered per second; nil: they were not counted.
@@ -64,7 +66,8 @@ func (h *Host) TripMetrics() (ms []Metric) {
 		ms = append(ms, Metric{Name: "transactions_per_s", Unit: "1/s", Value: *v, Source: src})
 	}
 	if v := h.CPUUsPerTransaction(); v != nil {
-		ms = append(ms, Metric{Name: "cpu_us_per_transaction", Unit: "us", Value: *v, Source: "cpu_busy_cores over the transactions"})
+		ms = append(ms, Metric{Name: "cpu_us_per_transaction", Unit: "us", Value: *v,
+			Source: "cpu_busy_cores over the transactions"})
 	}
 	if h.RoundTrip != nil {
 		ms = append(ms, h.RoundTrip.metrics("rtt", "request sent, or due by the rate, to its answer")...)
@@ -84,8 +87,10 @@ func rttCol(name string) column {
 
 // tripColumns are those of round trips.
 func tripColumns() []column {
-	return []column{chosen("busy_poll_us"), chosen("request_bytes"), chosen("response_bytes"), chosen("in_flight"), chosen("rr_rate"),
+	return []column{chosen("busy_poll_us"), chosen("request_bytes"), chosen("response_bytes"), chosen("in_flight"),
+		chosen("rr_rate"),
 		countCol("transactions", func(r *row) **uint64 { return &r.host.Transactions }),
-		computedCol("transactions_per_s", (*Host).TransactionsPerS), computedCol("cpu_us_per_transaction", (*Host).CPUUsPerTransaction),
+		computedCol("transactions_per_s", (*Host).TransactionsPerS), computedCol("cpu_us_per_transaction",
+			(*Host).CPUUsPerTransaction),
 		rttCol("p50"), rttCol("p90"), rttCol("p99"), rttCol("p999"), rttCol("max")}
 }

@@ -13,13 +13,17 @@ import (
 // Round trips have figures and columns of their own, and none of payload's.
 func TestRoundTripColumns(t *testing.T) {
 	r := Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4}, Verdict: OK}
-	r.SUT = Host{Name: "a", DurationS: new(2.0), Bytes: new(uint64(1000)), ThroughputGbps: new(4e-6), CPUBusyCores: new(.5), PowerW: new(9.0), Transactions: new(uint64(1000))}
+	r.SUT = Host{Name: "a", DurationS: new(2.0), Bytes: new(uint64(1000)), ThroughputGbps: new(4e-6),
+		CPUBusyCores: new(.5), PowerW: new(9.0), Transactions: new(uint64(1000))}
 	r.TG = r.SUT
-	r.TG.Name, r.TG.RoundTrip = "b", &Times{Count: 1000, MeanUs: new(21.), P50Us: new(20.), P90Us: new(30.), P99Us: new(40.), P999Us: new(50.), MaxUs: new(60.)}
+	r.TG.Name, r.TG.RoundTrip = "b", &Times{Count: 1000, MeanUs: new(21.), P50Us: new(20.), P90Us: new(30.),
+		P99Us: new(40.), P999Us: new(50.), MaxUs: new(60.)}
 	if v := r.SUT.CPUUsPerTransaction(); v == nil || *v != 1000 || *r.SUT.TransactionsPerS() != 500 {
 		t.Errorf("%v", v)
 	}
-	for name, v := range map[string]*float64{"ns_per_kb": r.SUT.NsPerKB(), "roi_cpu": r.SUT.ROICPU(), "roi_power": r.SUT.ROIPower(), "joule_per_gb": r.SUT.JoulePerGB(), "roi_cpu_total": r.ROI(Total, CostCPU, 2, 1)} {
+	for name, v := range map[string]*float64{"ns_per_kb": r.SUT.NsPerKB(), "roi_cpu": r.SUT.ROICPU(),
+		"roi_power": r.SUT.ROIPower(), "joule_per_gb": r.SUT.JoulePerGB(), "roi_cpu_total": r.ROI(Total, CostCPU, 2,
+			1)} {
 		if v != nil {
 			t.Errorf("%s of round trips: %g", name, *v)
 		}
@@ -34,14 +38,16 @@ func TestRoundTripColumns(t *testing.T) {
 	}
 	want := *r.TG.RoundTrip
 	want.Count, want.MeanUs = 0, nil // metrics.csv has them
-	if got := back[0]; got.TG.RoundTrip == nil || !reflect.DeepEqual(*got.TG.RoundTrip, want) || got.SUT.RoundTrip != nil || *got.SUT.Transactions != 1000 || got.Cell.InFlight != 4 {
+	if got := back[0]; got.TG.RoundTrip == nil || !reflect.DeepEqual(*got.TG.RoundTrip, want) ||
+		got.SUT.RoundTrip != nil || *got.SUT.Transactions != 1000 || got.Cell.InFlight != 4 {
 		t.Errorf("%+v, %+v", got.TG.RoundTrip, got.SUT.RoundTrip)
 	}
 	names := map[string]bool{}
 	for _, m := range r.TG.TripMetrics() {
 		names[m.Name] = m.Unit != "" && m.Source != ""
 	}
-	for _, name := range []string{"transactions", "transactions_per_s", "cpu_us_per_transaction", "rtt_count", "rtt_mean_us", "rtt_p50_us", "rtt_p90_us", "rtt_p99_us", "rtt_p999_us", "rtt_max_us"} {
+	for _, name := range []string{"transactions", "transactions_per_s", "cpu_us_per_transaction", "rtt_count",
+		"rtt_mean_us", "rtt_p50_us", "rtt_p90_us", "rtt_p99_us", "rtt_p999_us", "rtt_max_us"} {
 		if !names[name] {
 			t.Errorf("no metric %s", name)
 		}
@@ -64,13 +70,16 @@ func TestCheckRequests(t *testing.T) {
 		window time.Duration
 		want   string
 	}{
-		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 2 * time.Second, "rr_rate 10: 20 requests are due in 2s, of all flows together, and each of 64 flows needs one: " +
-			"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows"},
+		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 2 * time.Second,
+			"rr_rate 10: 20 requests are due in 2s, of all flows together, and each of 64 flows needs one: " +
+				"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows"},
 		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 32}, 2 * time.Second, ""},
 		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 6400 * time.Millisecond, ""},
 		{Cell{RX: "tcp", TX: "rr", Flows: 20, RRRate: 10}, 2 * time.Second, ""},
-		{Cell{RX: "udp", TX: "udp-rr", Flows: 3, RRRate: 10}, 100 * time.Millisecond, "ask for 30 or more, or measure for 300ms or longer, or use at most 1 flows"},
-		{Cell{RX: "tcp", TX: "rr", RRRate: 1}, 500 * time.Millisecond, "each of 1 flows needs one: ask for 2 or more, or measure for 1s or longer"},
+		{Cell{RX: "udp", TX: "udp-rr", Flows: 3, RRRate: 10}, 100 * time.Millisecond,
+			"ask for 30 or more, or measure for 300ms or longer, or use at most 1 flows"},
+		{Cell{RX: "tcp", TX: "rr", RRRate: 1}, 500 * time.Millisecond,
+			"each of 1 flows needs one: ask for 2 or more, or measure for 1s or longer"},
 		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 0, ""},
 		{Cell{RX: "tcp", TX: "rr", Flows: 64}, time.Second, ""},
 		{Cell{RX: "tcp", TX: "tcp", Flows: 64, RRRate: 10}, time.Second, ""}, // of no mode of it

@@ -52,7 +52,8 @@ func TestUncertaintyOfCosts(t *testing.T) {
 	// A numerical derivative says the same.
 	up := costly()
 	*up.SUT.CPUBusyCores += .03
-	if d := *r.ROI(Receiver, CostCPU, 2, 1) - *up.ROI(Receiver, CostCPU, 2, 1); math.Abs(d-*r.ROIU(Receiver, CostCPU)) > .02*d {
+	if d := *r.ROI(Receiver, CostCPU, 2, 1) - *up.ROI(Receiver, CostCPU, 2, 1); math.Abs(d-*r.ROIU(Receiver,
+		CostCPU)) > .02*d {
 		t.Errorf("one standard uncertainty more of cores is %v less in return, not %v", d, *r.ROIU(Receiver, CostCPU))
 	}
 }
@@ -85,7 +86,8 @@ func TestUncertaintyColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	back, err := ReadRuns(bytes.NewReader(b.Bytes()))
-	if err != nil || len(back) != 1 || *back[0].TG.CPUBusyU != .1 || *back[0].SUT.PowerSharedU != 4 || *back[0].SUT.CPUIdleCores != .5 {
+	if err != nil || len(back) != 1 || *back[0].TG.CPUBusyU != .1 || *back[0].SUT.PowerSharedU != 4 ||
+		*back[0].SUT.CPUIdleCores != .5 {
 		t.Fatalf("%+v, %v", back, err)
 	}
 	lines, err := csv.NewReader(&b).ReadAll()
@@ -107,7 +109,8 @@ func TestUncertaintyColumns(t *testing.T) {
 		sut, tg float64
 	}{
 		{"cpu_net_cores", 1.5, 3.5}, {"joule_per_gb_uncertainty", 2.5, 2.5}, {"net_joule_per_gb", 25, 25},
-		{"roi_cpu_uncertainty", 128 * .03 / 2, 64 * .1 / 4}, {"roi_cpu_total_uncertainty", 256. / 6 * math.Hypot(.03, .1) / 6, 256. / 6 * math.Hypot(.03, .1) / 6},
+		{"roi_cpu_uncertainty", 128 * .03 / 2, 64 * .1 / 4},
+		{"roi_cpu_total_uncertainty", 256. / 6 * math.Hypot(.03, .1) / 6, 256. / 6 * math.Hypot(.03, .1) / 6},
 	} {
 		if s, g := at(1, x.column), at(2, x.column); math.Abs(s-x.sut) > 1e-9 || math.Abs(g-x.tg) > 1e-9 {
 			t.Errorf("%s: %v and %v, want %v and %v", x.column, s, g, x.sut, x.tg)

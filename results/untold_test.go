@@ -13,7 +13,8 @@ func TestUntoldPercent(t *testing.T) {
 		h    Host
 		want float64
 	}{
-		{Host{}, math.NaN()}, {Host{TotalBytes: new(uint64(0)), Metrics: untold}, math.NaN()}, {Host{TotalBytes: new(uint64(40))}, math.NaN()},
+		{Host{}, math.NaN()}, {Host{TotalBytes: new(uint64(0)), Metrics: untold}, math.NaN()},
+		{Host{TotalBytes: new(uint64(40))}, math.NaN()},
 		{Host{TotalBytes: new(uint64(40)), Metrics: untold}, 75},
 	} {
 		if got := x.h.UntoldPercent(); got != x.want && !(math.IsNaN(got) && math.IsNaN(x.want)) {

@@ -254,7 +254,8 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	}
 	// First of all, because a controller of another version may say more than this one reads.
 	if h.Version != wire.Version || h.ToolVersion != version.Tool() {
-		return nil, &fault.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)", h.ToolVersion, h.Version, version.Tool(), wire.Version),
+		return nil, &fault.Error{Op: fmt.Sprintf("versions differ: controller %s (protocol %d), agent %s (protocol %d)",
+			h.ToolVersion, h.Version, version.Tool(), wire.Version),
 			How: "use the same zcbench on both hosts"}
 	}
 	if unread != nil {

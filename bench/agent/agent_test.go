@@ -18,7 +18,8 @@ import (
 )
 
 func TestHelloComesFirst(t *testing.T) {
-	for _, op := range []wire.Op{wire.OpClock, wire.OpModes, wire.OpOpen, wire.OpRun, wire.OpAbort, wire.OpClose, "nonsense", ""} {
+	for _, op := range []wire.Op{wire.OpClock, wire.OpModes, wire.OpOpen, wire.OpRun, wire.OpAbort, wire.OpClose,
+		"nonsense", ""} {
 		c := serve(t)
 		c.refused(op, `{}`, "hello must come first")
 	}
@@ -28,19 +29,23 @@ func TestHello(t *testing.T) {
 	c := serve(t)
 	var h wire.HelloResult
 	c.ok(wire.OpHello, wire.Hello{Version: wire.Version, ToolVersion: version.Tool()}, &h)
-	if h.PID != os.Getpid() || h.ToolVersion != version.Tool() || h.NetNS == "" || len(h.OnlineCPUs) == 0 || h.Env.BootID == "" || h.Env.Kernel == "" {
+	if h.PID != os.Getpid() || h.ToolVersion != version.Tool() || h.NetNS == "" || len(h.OnlineCPUs) == 0 ||
+		h.Env.BootID == "" || h.Env.Kernel == "" {
 		t.Errorf("identity lacks something: %+v", h)
 	}
 }
 
 func TestVersionsDiffer(t *testing.T) {
 	// One that says more than this version reads.
-	newer := serve(t).refused(wire.OpHello, `{"version":99,"tool_version":"v99.0","colour":"red"}`, "versions differ", "v99.0 (protocol 99)", version.Tool())
+	newer := serve(t).refused(wire.OpHello, `{"version":99,"tool_version":"v99.0","colour":"red"}`, "versions differ",
+		"v99.0 (protocol 99)", version.Tool())
 	if newer.How == "" {
 		t.Error("no fix for a newer controller")
 	}
-	serve(t).refused(wire.OpHello, fmt.Sprintf(`{"version":%d,"tool_version":%q,"colour":"red"}`, wire.Version, version.Tool()), "colour")
-	for _, h := range []wire.Hello{{Version: wire.Version + 1, ToolVersion: version.Tool()}, {Version: wire.Version, ToolVersion: "v0.0.1-other"}} {
+	serve(t).refused(wire.OpHello, fmt.Sprintf(`{"version":%d,"tool_version":%q,"colour":"red"}`, wire.Version,
+		version.Tool()), "colour")
+	for _, h := range []wire.Hello{{Version: wire.Version + 1, ToolVersion: version.Tool()},
+		{Version: wire.Version, ToolVersion: "v0.0.1-other"}} {
 		c := serve(t)
 		e := c.refused(wire.OpHello, h, h.ToolVersion, version.Tool())
 		if e.How == "" {
@@ -58,7 +63,8 @@ func TestBadRequests(t *testing.T) {
 	c.refused(wire.OpOpen, `{"role":"rx","nosuch":1}`, "open", "byte", "nosuch")
 	c.refused(wire.OpOpen, `{"role":7}`, "open", "byte")
 	c.refused(wire.OpOpen, `{}`, "unknown role")
-	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, "nosuch", "tcp-trunc")
+	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0",
+		Flows: wire.OneFlow(-1)}, "nosuch", "tcp-trunc")
 	c.refused(wire.OpRun, nil, "run", "parameters missing")
 	c.refused(wire.OpRun, `{"nosuch":1}`, "run", "nosuch")
 	c.refused(wire.OpRun, `{}`, "no open end")
@@ -81,7 +87,8 @@ func TestUnsupportedModeSaysSo(t *testing.T) {
 			t.Skip("devmem works here")
 		}
 	}
-	if e := c.refused(wire.OpOpen, s); e.Verdict != results.Unsupported || e.How == "" || strings.HasPrefix(e.Message, "devmem") {
+	if e := c.refused(wire.OpOpen, s); e.Verdict != results.Unsupported || e.How == "" ||
+		strings.HasPrefix(e.Message, "devmem") {
 		t.Errorf("open of an unsupported mode: %+v", e)
 	}
 	c.openRX() // nothing was kept
@@ -175,12 +182,14 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 	c.refused(wire.OpSet, `{"dev":"lo","values":[{"name":"mtu","value":"-1"}]}`, "-1")
 	c.refused(wire.OpSet, `{"nonsense":1}`, "nonsense")
 	c.refused(wire.OpSet, `{"dev":"no-such-if","values":[{"name":"mtu","value":"1500"}]}`, "find interface no-such-if")
-	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`, `zcbench does not set sysctl "kernel.core_pattern"`)
+	r := c.refused(wire.OpSet, `{"values":[{"name":"sysctl kernel.core_pattern","value":"|/x %p"}]}`,
+		`zcbench does not set sysctl "kernel.core_pattern"`)
 	if r.Verdict != results.Unsupported || !strings.Contains(r.Fix(), "net.*") {
 		t.Errorf("%+v", r)
 	}
 	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "not a governor's name")
 	c.ok(wire.OpSet, wire.Settings{}, nil)
 	c.openRX()
-	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}}, "close it first")
+	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}},
+		"close it first")
 }

@@ -31,7 +31,8 @@ func TestWarnAround(t *testing.T) {
 		a := &Agent{around: around{checks: x.checks}, leased: leased{ofLink: x.ofLink}}
 		var res wire.EndResult
 		a.warn(&res)
-		if strings.Join(res.Flags, " ") != x.want || len(res.Warnings) != len(res.Flags) || slices.ContainsFunc(res.Warnings, func(w string) bool { return !strings.Contains(w, "; fix: ") }) {
+		if strings.Join(res.Flags, " ") != x.want || len(res.Warnings) != len(res.Flags) ||
+			slices.ContainsFunc(res.Warnings, func(w string) bool { return !strings.Contains(w, "; fix: ") }) {
 			t.Errorf("%+v, set %v: flags %q, warnings %q", x.checks, x.ofLink, res.Flags, res.Warnings)
 		}
 	}

@@ -34,7 +34,8 @@ func serve(t *testing.T) *client {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	c := &client{t: t, enc: wire.NewEncoder(inW), in: inW, got: make(chan wire.Response, 100), ended: make(chan error, 1)}
+	c := &client{t: t, enc: wire.NewEncoder(inW), in: inW, got: make(chan wire.Response, 100),
+		ended: make(chan error, 1)}
 	c.agent = &Agent{enc: wire.NewEncoder(outW)}
 	go func() {
 		err := c.agent.serve(context.Background(), inR)
@@ -152,7 +153,8 @@ func (c *client) flows() {
 var endless = wire.Schedule{DurationNs: int64(time.Hour), PeerWaitNs: int64(time.Hour), StallNs: int64(time.Hour)}
 
 func rxSpec() wire.EndSpec {
-	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}
+	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0",
+		Flows: wire.OneFlow(-1)}
 }
 
 func (c *client) openRX() string {

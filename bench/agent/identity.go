@@ -68,7 +68,8 @@ func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	}
 	var out []wire.Interface
 	for _, l := range s {
-		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0, MTU: l.MTU}
+		i := wire.Interface{Name: l.Name, Up: l.Flags&unix.IFF_UP != 0, Loopback: l.Flags&unix.IFF_LOOPBACK != 0,
+			MTU: l.MTU}
 		stand(&i, s, l)
 		if err = parts(&i); err != nil {
 			return nil, err

@@ -24,8 +24,10 @@ func TestIdentityInAContainer(t *testing.T) {
 		if err != nil || h.Check() != nil {
 			t.Errorf("%v, %v", err, h.Check())
 		}
-		if !slices.Equal(h.OnlineCPUs, online) || !slices.Equal(h.PinCPUs, allowed.Pin) || !slices.Equal(h.NotKernels, []string{file}) || h.Env.CPUs != len(online) {
-			t.Errorf("online %v, to bind to %v, not the kernel's %q, %d CPUs", h.OnlineCPUs, h.PinCPUs, h.NotKernels, h.Env.CPUs)
+		if !slices.Equal(h.OnlineCPUs, online) || !slices.Equal(h.PinCPUs, allowed.Pin) ||
+			!slices.Equal(h.NotKernels, []string{file}) || h.Env.CPUs != len(online) {
+			t.Errorf("online %v, to bind to %v, not the kernel's %q, %d CPUs", h.OnlineCPUs, h.PinCPUs, h.NotKernels,
+				h.Env.CPUs)
 		}
 	})
 }

@@ -97,7 +97,9 @@ func (b *inbox) next(ctx context.Context) (wire.Request, error) {
 			}
 		case <-b.watch:
 			if d := time.Duration(monotonic() - b.heardNs.Load()); d > b.limit {
-				return wire.Request{}, &fault.Error{Op: fmt.Sprintf("nothing heard from the controller for %v: considered lost", d.Round(100*time.Millisecond)),
+				return wire.Request{}, &fault.Error{
+					Op: fmt.Sprintf("nothing heard from the controller for %v: considered lost",
+						d.Round(100*time.Millisecond)),
 					How: "check the connection; what was running has been stopped and its settings restored"}
 			}
 		case <-ctx.Done():

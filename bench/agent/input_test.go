@@ -32,7 +32,8 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			}
 			if state == "flowing" {
 				tx := greeted(t)
-				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16, PaceBitsPS: 200e6}, Addr: addr, Flows: wire.OneFlow(-1)}, nil)
+				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16,
+					PaceBitsPS: 200e6}, Addr: addr, Flows: wire.OneFlow(-1)}, nil)
 				run := tx.send(wire.OpRun, endless)
 				defer func() {
 					var r wire.EndResult
@@ -68,7 +69,8 @@ func TestGarbage(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			err := Serve(t.Context(), strings.NewReader(x.in), io.Discard)
-			if err == nil || !strings.Contains(err.Error(), x.want) || !strings.HasPrefix(err.Error(), "standard input: ") {
+			if err == nil || !strings.Contains(err.Error(), x.want) ||
+				!strings.HasPrefix(err.Error(), "standard input: ") {
 				t.Errorf("%v, want an error about standard input with %q", err, x.want)
 			}
 		})
@@ -109,8 +111,10 @@ func (f failing) Write([]byte) (int, error) { return 0, f.err }
 func FuzzServe(f *testing.F) {
 	f.Setenv(lease.DirEnv, f.TempDir())
 	hello := `{"id":1,"op":"hello","params":{"version":1,"tool_version":"` + version.Tool() + `"}}` + "\n"
-	for _, s := range []string{"", "\n", "null\n", "[]\n", hello, hello + `{"id":2,"op":"clock"}` + "\n", hello + `{"id":3,"op":"run","params":{"duration_ns":1}}` + "\n",
-		hello + `{"id":4,"op":"abort"}` + "\n" + `{"id":5,"op":"close"}` + "\n", hello + `{"id":6,"op":"addrs"}`, `{"id":1e99}` + "\n", `{"op":"hello","params":null}` + "\n"} {
+	for _, s := range []string{"", "\n", "null\n", "[]\n", hello, hello + `{"id":2,"op":"clock"}` + "\n",
+		hello + `{"id":3,"op":"run","params":{"duration_ns":1}}` + "\n",
+		hello + `{"id":4,"op":"abort"}` + "\n" + `{"id":5,"op":"close"}` + "\n", hello + `{"id":6,"op":"addrs"}`,
+		`{"id":1e99}` + "\n", `{"op":"hello","params":null}` + "\n"} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -118,7 +122,8 @@ func FuzzServe(f *testing.F) {
 			var r wire.Request
 			_ = json.Unmarshal([]byte(line), &r)
 			switch r.Op {
-			case wire.OpOpen, wire.OpModes, wire.OpCheck, wire.OpLadders, wire.OpRecord, wire.OpSet, wire.OpRestore, wire.OpOwed, wire.OpFinish, wire.OpPowerStart:
+			case wire.OpOpen, wire.OpModes, wire.OpCheck, wire.OpLadders, wire.OpRecord, wire.OpSet, wire.OpRestore,
+				wire.OpOwed, wire.OpFinish, wire.OpPowerStart:
 				t.Skip()
 			}
 		}

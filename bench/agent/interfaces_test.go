@@ -53,5 +53,6 @@ func TestInterfacesHaveCPUs(t *testing.T) {
 }
 
 func checkOnline(cpu int) error {
-	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(cpu)})
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0",
+		Flows: wire.OneFlow(cpu)})
 }

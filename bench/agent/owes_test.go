@@ -40,14 +40,21 @@ func TestOwesSSH(t *testing.T) {
 			left  []lease.Report
 			want  bool
 		}{
-			"ssh's interface":  {wire.Hello{SSH: true}, left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}), true},
-			"shared":           {wire.Hello{SSH: true, SharedWithSSH: true}, left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}), true},
-			"not to be done":   {wire.Hello{SSH: true}, left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Changed}), false},
-			"another":          {wire.Hello{SSH: true}, left(lease.StepReport{Dev: "lo", Setting: "mtu", Result: lease.Would}), false},
-			"one that is gone": {wire.Hello{SSH: true}, left(lease.StepReport{Dev: "none0", Setting: "mtu", Result: lease.Would}), false},
-			"of the host":      {wire.Hello{SSH: true}, left(lease.StepReport{Setting: "sysctl net.ipv4.tcp_sack", Result: lease.Would}), false},
-			"nothing":          {wire.Hello{SSH: true}, nil, false},
-			"not by ssh":       {wire.Hello{}, left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}), false},
+			"ssh's interface": {wire.Hello{SSH: true},
+				left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}), true},
+			"shared": {wire.Hello{SSH: true, SharedWithSSH: true},
+				left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}), true},
+			"not to be done": {wire.Hello{SSH: true},
+				left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Changed}), false},
+			"another": {wire.Hello{SSH: true},
+				left(lease.StepReport{Dev: "lo", Setting: "mtu", Result: lease.Would}), false},
+			"one that is gone": {wire.Hello{SSH: true},
+				left(lease.StepReport{Dev: "none0", Setting: "mtu", Result: lease.Would}), false},
+			"of the host": {wire.Hello{SSH: true},
+				left(lease.StepReport{Setting: "sysctl net.ipv4.tcp_sack", Result: lease.Would}), false},
+			"nothing": {wire.Hello{SSH: true}, nil, false},
+			"not by ssh": {wire.Hello{}, left(lease.StepReport{Dev: dev, Setting: "mtu", Result: lease.Would}),
+				false},
 		} {
 			finish = func(o lease.FinishOptions) ([]lease.Report, error) {
 				if !o.DryRun || o.All || o.Force || o.Adopt {

@@ -14,7 +14,8 @@ import (
 func TestPath(t *testing.T) {
 	c := greeted(t)
 	c.refused(wire.OpPathRead, nil, "no interfaces of a path are open")
-	c.refused(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1}, {Host: "tg", Dev: "nosuch9", Item: 3, At: 12}}},
+	c.refused(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1},
+		{Host: "tg", Dev: "nosuch9", Item: 3, At: 12}}},
 		`interface 3, "tg:nosuch9", at byte 12: no such interface there`)
 	c.refused(wire.OpPathRead, nil, "no interfaces of a path are open")
 	var o wire.PathOpened
@@ -25,12 +26,14 @@ func TestPath(t *testing.T) {
 	var a, b wire.PathReading
 	c.ok(wire.OpPathRead, nil, &a)
 	c.ok(wire.OpPathRead, nil, &b)
-	if len(a.Hops) != 1 || len(b.Hops) != 1 || b.Hops[0].First.RxPackets < a.Hops[0].Again.RxPackets || a.Hops[0].Again.RxBytes < a.Hops[0].First.RxBytes {
+	if len(a.Hops) != 1 || len(b.Hops) != 1 || b.Hops[0].First.RxPackets < a.Hops[0].Again.RxPackets ||
+		a.Hops[0].Again.RxBytes < a.Hops[0].First.RxBytes {
 		t.Errorf("%+v, and then %+v", a, b)
 	}
 	c.ok(wire.OpPathOpen, wire.PathParams{}, nil)
 	c.refused(wire.OpPathRead, nil, "no interfaces of a path are open")
-	c.ok(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1}}}, nil) // its end closes it
+	// its end closes it
+	c.ok(wire.OpPathOpen, wire.PathParams{Places: []wire.PathPlace{{Host: "tg", Dev: "lo", Item: 1, At: 1}}}, nil)
 }
 
 // A reading that the kernel holds up does not hold up an abort, nor what else is asked meanwhile.

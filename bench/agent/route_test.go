@@ -53,14 +53,17 @@ func TestIntegrationNoRoute(t *testing.T) {
 		})
 		return fix
 	}
-	if got := fix("203.0.113.1"); !strings.Contains(got, "give the interface on the wire an address") || strings.Contains(got, "down") {
+	if got := fix("203.0.113.1"); !strings.Contains(got, "give the interface on the wire an address") ||
+		strings.Contains(got, "down") {
 		t.Errorf("up, and no address: %q", got)
 	}
 	up(false)
-	if got, want := fix(other), "the interface "+dev+", in whose network "+other+" is, is down: ip link set "+dev+" up (ip -br link shows it)"; got != want {
+	if got, want := fix(other), "the interface "+dev+", in whose network "+other+" is, is down: ip link set "+dev+
+		" up (ip -br link shows it)"; got != want {
 		t.Errorf("down: %q, want %q", got, want)
 	}
-	if got := fix("203.0.113.1"); !strings.HasPrefix(got, "no interface is up; down: "+dev+": ip link set DEV up; then") {
+	if got := fix("203.0.113.1"); !strings.HasPrefix(got, "no interface is up; down: "+dev+
+		": ip link set DEV up; then") {
 		t.Errorf("down, and no address: %q", got)
 	}
 	up(true)

@@ -157,7 +157,9 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 		case x.Name == wire.Governor:
 			cpus := tune.FS{}.Governed()
 			if len(cpus) == 0 {
-				return nil, &fault.Unsupported{Mode: "this setting", Op: "governor: no CPU of this host has a frequency governor", How: "leave it out: virtual machines have none"}
+				return nil, &fault.Unsupported{Mode: "this setting",
+					Op:  "governor: no CPU of this host has a frequency governor",
+					How: "leave it out: virtual machines have none"}
 			}
 			for _, cpu := range cpus {
 				out = append(out, lease.Want{Name: "governor " + strconv.Itoa(cpu), Value: x.Value})

@@ -46,7 +46,8 @@ func TestSilentController(t *testing.T) {
 	run := c.send(wire.OpRun, endless)
 	c.refusedWhileRunning(run)
 	now.Add(int64(2 * limit))
-	if err := c.end(); err == nil || !strings.Contains(err.Error(), "nothing heard from the controller for") || fault.Fix(err) == "" {
+	if err := c.end(); err == nil || !strings.Contains(err.Error(), "nothing heard from the controller for") ||
+		fault.Fix(err) == "" {
 		t.Errorf("%v", err)
 	}
 	if !free(addr) {

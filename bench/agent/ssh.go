@@ -75,7 +75,8 @@ func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 		c.Found = "this host is reached without ssh"
 		return c
 	case a.ways[0].Err != nil:
-		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ways[0].Err.Error(), "check for yourself that "+cmp.Or(a.ways[0].By, "ssh")+" does not use "+dev+": ip route get ADDRESS"
+		c.Status, c.Found, c.Fix = "warn", "not known: "+a.ways[0].Err.Error(), "check for yourself that "+
+			cmp.Or(a.ways[0].By, "ssh")+" does not use "+dev+": ip route get ADDRESS"
 		return c
 	}
 	why, err := ssh.Shares(a.ways, s, dev)

@@ -50,21 +50,27 @@ func TestGuard(t *testing.T) {
 				x.hello.Version, x.hello.ToolVersion = wire.Version, version.Tool()
 				a.learn(x.hello)
 				mtu := wire.Settings{Dev: dev, Values: []wire.Setting{{Name: "mtu", Value: "2000"}}}
-				sysctl := wire.Settings{Dev: dev, Values: []wire.Setting{{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
+				sysctl := wire.Settings{Dev: dev,
+					Values: []wire.Setting{{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
 				for what, err := range map[string]error{
-					"a setting":               a.guardSettings(mtu),
-					"a flow":                  a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Dev: dev, Addr: addr + ":0"}),
-					"a flow without its name": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: addr + ":0"}),
-					"a flow to the peer":      a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp"}, Addr: "10.77.0.2:1"}),
+					"a setting": a.guardSettings(mtu),
+					"a flow": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+						Dev: dev, Addr: addr + ":0"}),
+					"a flow without its name": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+						Addr: addr + ":0"}),
+					"a flow to the peer": a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp"},
+						Addr: "10.77.0.2:1"}),
 				} {
-					if (err != nil) != x.refuse || err != nil && !strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 uses "+dev) {
+					if (err != nil) != x.refuse || err != nil &&
+						!strings.Contains(err.Error(), "the ssh connection to 10.77.0.2 uses "+dev) {
 						t.Errorf("%s: %v", what, err)
 					}
 				}
 				for what, err := range map[string]error{
-					"a sysctl":         a.guardSettings(sysctl),
-					"nothing":          a.guardSettings(wire.Settings{}),
-					"loopback":         a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0"}),
+					"a sysctl": a.guardSettings(sysctl),
+					"nothing":  a.guardSettings(wire.Settings{}),
+					"loopback": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+						Addr: "127.0.0.1:0"}),
 					"loopback by name": a.guard("lo"),
 				} {
 					if err != nil {

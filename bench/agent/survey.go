@@ -21,7 +21,8 @@ func (a *Agent) survey(req wire.Request) (any, error) {
 		return surveyed(survey.Live(survey.FS{}, devs)), nil
 	}
 	time.Sleep(time.Until(a.began.Add(survey.LeastGap)))
-	return surveyed(survey.Whole(survey.FS{}, devs, survey.Busy(a.processes, survey.ReadProcesses(survey.FS{}, time.Now()))...)), nil
+	return surveyed(survey.Whole(survey.FS{}, devs,
+		survey.Busy(a.processes, survey.ReadProcesses(survey.FS{}, time.Now()))...)), nil
 }
 
 func surveyed(s *environment.Snapshot) wire.Survey { return wire.Survey{Snapshot: s.Encode()} }

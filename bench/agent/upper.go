@@ -34,7 +34,8 @@ func (l *leased) devWants(s wire.Settings, x wire.Setting) ([]lease.Want, error)
 // that is large enough.
 func (l *leased) pathWants(path []rtnl.Link, s wire.Settings, x wire.Setting) (out []lease.Want, err error) {
 	if path == nil {
-		return nil, &fault.Error{Op: fmt.Sprintf("set %s: %s is no longer on top of %s", x.Name, s.Upper, s.Dev), How: "start over: the interfaces have changed"}
+		return nil, &fault.Error{Op: fmt.Sprintf("set %s: %s is no longer on top of %s", x.Name, s.Upper, s.Dev),
+			How: "start over: the interfaces have changed"}
 	}
 	for i, on := range path {
 		w := lease.Want{Dev: on.Name, Name: x.Name, Value: x.Value}

@@ -17,7 +17,10 @@ import (
 // the first rung below it that is lacking for the same reason does.
 func attempt(err error, below []wire.Check) wire.Check {
 	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "the mode itself, tried just now"}, err)
-	if i := slices.IndexFunc(below, func(b wire.Check) bool { return b.Status == "warn" && b.Found == c.Found }); c.Status == "warn" && i >= 0 {
+	if i := slices.IndexFunc(below, func(b wire.Check) bool {
+		return b.Status == "warn" &&
+			b.Found == c.Found
+	}); c.Status == "warn" && i >= 0 {
 		c.Found, c.Fix = "only a run can tell: see "+below[i].Name, "" // which says why, and what to do
 	}
 	if c.Status != "lacking" {

@@ -24,7 +24,8 @@ func TestLook(t *testing.T) {
 
 // A run that goes on is not one that was killed.
 func TestLeft(t *testing.T) {
-	for state, want := range map[lease.State]int{lease.Alive: 0, lease.Finished: 0, lease.Rebooted: 0, lease.Owing: 1, lease.Broken: 1, lease.Refused: 1} {
+	for state, want := range map[lease.State]int{lease.Alive: 0, lease.Finished: 0, lease.Rebooted: 0, lease.Owing: 1,
+		lease.Broken: 1, lease.Refused: 1} {
 		if n := left([]lease.Report{{State: state}}); n != want {
 			t.Errorf("%s: %d, want %d", state, n, want)
 		}
@@ -33,7 +34,8 @@ func TestLeft(t *testing.T) {
 
 // Nor does the check of leases warn of it.
 func TestLeasesOf(t *testing.T) {
-	for state, want := range map[lease.State]string{lease.Alive: "ok", lease.Finished: "ok", lease.Rebooted: "ok", lease.Owing: "warn", lease.Broken: "warn", lease.Refused: "warn"} {
+	for state, want := range map[lease.State]string{lease.Alive: "ok", lease.Finished: "ok", lease.Rebooted: "ok",
+		lease.Owing: "warn", lease.Broken: "warn", lease.Refused: "warn"} {
 		c := leasesOf([]lease.Report{{State: lease.Alive}, {State: state}, {State: lease.Rebooted}})
 		if c.Status != want || (c.Fix != "") != (want == "warn") {
 			t.Errorf("%s: %+v, want %s", state, c, want)

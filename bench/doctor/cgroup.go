@@ -13,7 +13,8 @@ import (
 // cgroups says what the control groups of this process may hold a flow back by. It names them, so
 // no record has it.
 func (fs FS) cgroups() wire.Check {
-	c := wire.Check{Name: "cgroup limits", Needed: "none: a flow that reaches one is held back, and its run is invalid", Status: "ok", Found: "none"}
+	c := wire.Check{Name: "cgroup limits", Needed: "none: a flow that reaches one is held back, and its run is invalid",
+		Status: "ok", Found: "none"}
 	g, err := cgroup.OpenIn(fs.Proc)
 	if err != nil {
 		c.Status, c.Found = "warn", err.Error()
@@ -37,7 +38,8 @@ func (fs FS) cgroups() wire.Check {
 		}
 	}
 	if found != nil {
-		c.Status, c.Fix = "warn", "run outside of these cgroups, or start the container, service or job without the limit"
+		c.Status, c.Fix = "warn",
+			"run outside of these cgroups, or start the container, service or job without the limit"
 	}
 	if unseen := g.Unseen(); unseen != nil {
 		found = append(found, unseen...)

@@ -32,7 +32,8 @@ func Checks() []wire.Check {
 // publicChecks are those that tell nothing of whose host it is, which a record may have:
 // of the system, and of what measures.
 func publicChecks() (system, measures []wire.Check) {
-	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock(), memory(remedy.MemoryShort)}
+	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock(),
+		memory(remedy.MemoryShort)}
 	for _, s := range []struct {
 		name string
 		want int64
@@ -54,7 +55,8 @@ func kernel() wire.Check {
 	if err := unix.Uname(&u); err != nil {
 		return wire.Check{Name: "kernel", Status: "warn", Found: "uname: " + err.Error()}
 	}
-	return wire.Check{Name: "kernel", Status: "ok", Found: unix.ByteSliceToString(u.Release[:]) + " " + unix.ByteSliceToString(u.Machine[:])}
+	return wire.Check{Name: "kernel", Status: "ok", Found: unix.ByteSliceToString(u.Release[:]) + " " +
+		unix.ByteSliceToString(u.Machine[:])}
 }
 
 const needsAdmin = "CAP_NET_ADMIN for queues, buffers and namespaces"
@@ -86,7 +88,8 @@ func capabilitiesOf(s privilege.State) wire.Check {
 // probing says whether eBPF programs and samples of whole CPUs may be had.
 func probing(s privilege.State) wire.Check {
 	caps := []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON}
-	c := wire.Check{Name: "capabilities for probes", Needed: "CAP_BPF and CAP_PERFMON for probes, profiles and XDP modes", Status: "ok",
+	c := wire.Check{Name: "capabilities for probes",
+		Needed: "CAP_BPF and CAP_PERFMON for probes, profiles and XDP modes", Status: "ok",
 		Found: "CAP_BPF and CAP_PERFMON"}
 	if why := s.Lacks(privilege.Machine, caps...); why != privilege.Granted {
 		c.Status, c.Found, c.Fix = "warn", why.Cause(caps...), why.Do(caps...)
@@ -97,7 +100,8 @@ func probing(s privilege.State) wire.Check {
 func memlock() wire.Check {
 	var l unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &l); err != nil {
-		return wire.Check{Name: "memlock limit", Status: "warn", Found: "getrlimit: " + err.Error(), Needed: "unlimited"}
+		return wire.Check{Name: "memlock limit", Status: "warn", Found: "getrlimit: " + err.Error(),
+			Needed: "unlimited"}
 	}
 	return memlockOf(l.Cur, privilege.Look())
 }
@@ -105,7 +109,8 @@ func memlock() wire.Check {
 // memlockOf judges a limit in bytes. Who has CAP_IPC_LOCK over the machine is exempt, root or not
 // (io_uring/io_uring.c: io_uring_create; mm/mlock.c).
 func memlockOf(limit uint64, s privilege.State) wire.Check {
-	c := wire.Check{Name: "memlock limit", Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
+	c := wire.Check{Name: "memlock limit",
+		Needed: "unlimited, or CAP_IPC_LOCK, for registered buffers and pinned pages", Status: "ok"}
 	if limit == unix.RLIM_INFINITY {
 		c.Found = "unlimited"
 		return c
@@ -120,7 +125,8 @@ func memlockOf(limit uint64, s privilege.State) wire.Check {
 	case privilege.Unknown:
 		c.Status, c.Found, c.Fix = "warn", c.Found+"; /proc does not tell whether CAP_IPC_LOCK lifts it", "mount /proc"
 	default:
-		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK", "ulimit -l unlimited (limits.conf: memlock), or "+why.Do(unix.CAP_IPC_LOCK)
+		c.Status, c.Found, c.Fix = "warn", c.Found+", without CAP_IPC_LOCK",
+			"ulimit -l unlimited (limits.conf: memlock), or "+why.Do(unix.CAP_IPC_LOCK)
 	}
 	return c
 }
@@ -131,7 +137,8 @@ func memory(short func(bytes int64) string) wire.Check {
 	c := wire.Check{Name: "memory", Needed: "128 MiB for rings and buffers", Status: "ok", Found: "enough"}
 	if why := short(want); why != "" {
 		c.Status, c.Found = "warn", why
-		c.Fix = "give the container or service more memory (--memory, MemoryMax=), end what uses it, or smaller --area-size and --cq-entries"
+		c.Fix = "give the container or service more memory (--memory, MemoryMax=), end what uses it, or smaller " +
+			"--area-size and --cq-entries"
 	}
 	return c
 }
@@ -140,7 +147,8 @@ func memory(short func(bytes int64) string) wire.Check {
 // in small pieces, or a low limit, refuses it where small rings work.
 func ringMemory(open func(uring.Options) (*uring.Ring, error)) wire.Check {
 	const entries = stream.DefaultZCCQEntries
-	c := wire.Check{Name: "io_uring memory", Needed: fmt.Sprintf("a completion queue of %d entries", entries), Status: "ok", Found: "works"}
+	c := wire.Check{Name: "io_uring memory", Needed: fmt.Sprintf("a completion queue of %d entries", entries),
+		Status: "ok", Found: "works"}
 	r, err := open(uring.Options{SQEntries: 8, CQEntries: entries, SingleIssuer: true, DeferTaskrun: true, CQE32: true})
 	if err != nil {
 		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
@@ -171,7 +179,8 @@ func sysctl(name string, want int64, why string) wire.Check {
 func tcpMem(name string) wire.Check {
 	const want = 32 << 20
 	full := "net.ipv4." + name
-	c := wire.Check{Name: full, Needed: "the third figure limits the window: want 2 x bandwidth x round trip", Status: "ok"}
+	c := wire.Check{Name: full, Needed: "the third figure limits the window: want 2 x bandwidth x round trip",
+		Status: "ok"}
 	v, err := readSysctl(full)
 	if err != nil {
 		c.Status, c.Found = "warn", err.Error()

@@ -26,7 +26,8 @@ const (
 func copying() wire.Check {
 	even, odd, err := copyTimes()
 	if err != nil {
-		return wire.Check{Name: copyingName, Status: "warn", Found: err.Error(), Needed: "a memfd, to see how the kernel copies"}
+		return wire.Check{Name: copyingName, Status: "warn", Found: err.Error(),
+			Needed: "a memfd, to see how the kernel copies"}
 	}
 	return judgeCopying(even, odd)
 }
@@ -36,11 +37,13 @@ const copyingName = "copies to user memory"
 // judgeCopying is told the least times of a copy to the same place of a page, and to one behind.
 func judgeCopying(even, odd time.Duration) wire.Check {
 	ratio := odd.Seconds() / max(even, 1).Seconds()
-	c := wire.Check{Name: copyingName, Status: "ok", Found: fmt.Sprintf("%.1f times as long to memory that begins %d bytes further in its page", ratio, behind)}
+	c := wire.Check{Name: copyingName, Status: "ok",
+		Found: fmt.Sprintf("%.1f times as long to memory that begins %d bytes further in its page", ratio, behind)}
 	if ratio >= dearCopy {
 		c.Status = "warn"
 		c.Needed = "copies that take the same wherever memory begins: else plain TCP may be slow by chance"
-		c.Fix = "where payload fills pages (MSS 4096, header split) let receive buffers begin at a page, as zcbench's do, also those of tools that it is compared with (netperf -a 4096,4096 -A 4096,4096)"
+		c.Fix = "where payload fills pages (MSS 4096, header split) let receive buffers begin at a page, as " +
+			"zcbench's do, also those of tools that it is compared with (netperf -a 4096,4096 -A 4096,4096)"
 	}
 	return c
 }
@@ -53,7 +56,8 @@ func copyTimes() (even, odd time.Duration, err error) {
 		return 0, 0, fmt.Errorf("memfd_create: %w", err)
 	}
 	defer unix.Close(fd)
-	mem, err := unix.Mmap(-1, 0, copyBytes+unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	mem, err := unix.Mmap(-1, 0, copyBytes+unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 	if err != nil {
 		return 0, 0, fmt.Errorf("map %d bytes: %w", copyBytes, err)
 	}

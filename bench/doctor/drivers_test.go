@@ -45,18 +45,21 @@ func row(d driver.Driver) string {
 	case d.Untold:
 		irqs = "no"
 	}
-	return fmt.Sprintf("| `%s` (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", d.Name, d.NIC, receives, yes(d.Sends), buffers,
+	return fmt.Sprintf("| `%s` (%s) | %s | %s | %s | %s | %s | %s | %s | %s |\n", d.Name, d.NIC, receives, yes(d.Sends),
+		buffers,
 		yes(d.Split), cmp.Or(d.Threshold, "none"), yes(d.HWGRO), irqs, cmp.Or(d.Channels, "combined"))
 }
 
 // ways is its line of the second table.
 func ways(d driver.Driver) string {
-	all := map[string]string{"ring": "rings", "header-split": "header split", "mtu": "MTU", "rss": "RSS table", "rx-buf-len": "receive buffers"}
+	all := map[string]string{"ring": "rings", "header-split": "header split", "mtu": "MTU", "rss": "RSS table",
+		"rx-buf-len": "receive buffers"}
 	var by []string
 	for _, s := range d.ResetBy() {
 		by = append(by, cmp.Or(all[s], strings.TrimPrefix(s, "feature ")))
 	}
-	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", d.Name, cmp.Or(strings.Join(by, ", "), "nothing"), cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"))
+	return fmt.Sprintf("| `%s` | %s | %s | %s |\n", d.Name, cmp.Or(strings.Join(by, ", "), "nothing"),
+		cmp.Or(d.Rules, "?"), cmp.Or(d.Place, "-"))
 }
 
 // docs/nics.md has the tables, and a section for each driver whose queues take memory.
@@ -66,7 +69,8 @@ func TestDriverDocs(t *testing.T) {
 		return cmp.Or(cmp.Compare(can(b), can(a)), cmp.Compare(a.Name, b.Name))
 	}
 	drivers := slices.SortedFunc(slices.Values(driver.All()), order)
-	table := "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
+	table := "| driver, Linux " + driver.ReadIn + " | zcrx, devmem RX since | devmem TX since | receive buffers " +
+		"up to | header split | hds-thresh | rx-gro-hw | tells its interrupts | channels |\n" +
 		strings.Repeat("|---", 9) + "|\n"
 	second := "| driver | changing these restarts all queues | rules | who picks a rule's place |\n|---|---|---|---|\n"
 	for _, d := range drivers {
@@ -146,7 +150,8 @@ func TestPatchedDriver(t *testing.T) {
 		rung, attempts string
 	}{
 		"has queue operations": {&fault.Doubt{Mode: "zcrx", Why: "only a run can tell", How: "run it"}, "warn", "warn"},
-		"has none":             {&fault.Unsupported{Mode: "zcrx", Op: "register", How: "another NIC"}, "lacking", "lacking"},
+		"has none": {&fault.Unsupported{Mode: "zcrx", Op: "register", How: "another NIC"}, "lacking",
+			"lacking"},
 	} {
 		f := good("idpf")
 		f.takes["zcrx"] = takes{provider: x.provider}
@@ -160,7 +165,8 @@ func TestPatchedDriver(t *testing.T) {
 			t.Errorf("%s: %+v", name, c)
 		}
 		m := receive(t, "zcrx")
-		if got := support(m, x.provider); got.Supported != (x.attempts == "warn") || (got.Doubt != "") != got.Supported {
+		if got := support(m, x.provider); got.Supported != (x.attempts == "warn") ||
+			(got.Doubt != "") != got.Supported {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

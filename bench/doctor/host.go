@@ -41,7 +41,8 @@ func (fs FS) checks() []wire.Check {
 }
 
 func (fs FS) hugePages() wire.Check {
-	c := wire.Check{Name: "huge pages", Needed: "32 free ones for --area huge and receive buffers longer than a page", Status: "ok"}
+	c := wire.Check{Name: "huge pages", Needed: "32 free ones for --area huge and receive buffers longer than a page",
+		Status: "ok"}
 	total, free, sizeKB, err := fs.readHugePages()
 	if err != nil {
 		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
@@ -78,7 +79,9 @@ func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
 }
 
 func (fs FS) governor() wire.Check {
-	c := wire.Check{Name: "frequency governor", Needed: "performance: with others, short runs depend on what ran before", Status: "ok", Found: "none (a virtual machine, or fixed in the firmware)"}
+	c := wire.Check{Name: "frequency governor",
+		Needed: "performance: with others, short runs depend on what ran before", Status: "ok",
+		Found: "none (a virtual machine, or fixed in the firmware)"}
 	if err := notTheCPUs(); err != nil && fs.Sys == "" {
 		c.Status, c.Found, c.Fix = "warn", "not known: "+err.Error(), fault.Fix(err)
 		return c
@@ -103,7 +106,8 @@ func (fs FS) governor() wire.Check {
 }
 
 func (fs FS) irqbalance() wire.Check {
-	c := wire.Check{Name: "irqbalance", Needed: "stopped: it moves interrupts that were placed on purpose", Status: "ok"}
+	c := wire.Check{Name: "irqbalance", Needed: "stopped: it moves interrupts that were placed on purpose",
+		Status: "ok"}
 	s, err := (tune.FS{Proc: fs.Proc, Sys: fs.Sys}).Setting("irqbalance")
 	if err == nil {
 		c.Found, err = s.Get()
@@ -112,7 +116,8 @@ func (fs FS) irqbalance() wire.Check {
 		c.Status, c.Found, c.Fix = "warn", err.Error(), fault.Fix(err)
 	}
 	if c.Found == tune.None && fs.Proc == "" && inPIDNamespace() {
-		c.Status, c.Found, c.Fix = "warn", "not seen: the host's processes are not, from this PID namespace", "look on the host: systemctl stop irqbalance"
+		c.Status, c.Found, c.Fix = "warn", "not seen: the host's processes are not, from this PID namespace",
+			"look on the host: systemctl stop irqbalance"
 	}
 	if c.Found == tune.Running {
 		c.Status, c.Command = "warn", "systemctl stop irqbalance"
@@ -129,7 +134,8 @@ func inPIDNamespace() bool {
 }
 
 func (fs FS) iommu() wire.Check {
-	c := wire.Check{Name: "IOMMU", Needed: "none, or passthrough: address translation costs time per buffer", Status: "ok", Found: "none"}
+	c := wire.Check{Name: "IOMMU", Needed: "none, or passthrough: address translation costs time per buffer",
+		Status: "ok", Found: "none"}
 	units, _ := filepath.Glob(fs.path(fs.Sys, "/sys", "class/iommu/*"))
 	if len(units) == 0 {
 		return c
@@ -140,6 +146,7 @@ func (fs FS) iommu() wire.Check {
 		c.Found = fmt.Sprintf("%d units, passthrough", len(units))
 		return c
 	}
-	c.Status, c.Fix = "warn", "compare with iommu=pt on the kernel's command line; doctor --dev shows a device's own mode"
+	c.Status, c.Fix = "warn",
+		"compare with iommu=pt on the kernel's command line; doctor --dev shows a device's own mode"
 	return c
 }

@@ -26,7 +26,8 @@ var without = []struct{ file, what string }{
 	{"/proc/stat", "CPU time is not measured, so neither what a flow costs nor the load of others is known"},
 	{"/proc/meminfo", "free huge pages and the size of the memory are not known"},
 	{"/proc/cpuinfo", "the processor's model is not known"},
-	{"/proc/interrupts", "which interrupts serve the queues of an interface is not known, so they are not placed (--layout)"},
+	{"/proc/interrupts", "which interrupts serve the queues of an interface is not known, so they are not placed " +
+		"(--layout)"},
 	{"/sys", "interfaces, CPUs, interrupts and sensors are not known"},
 	{"/sys/devices/system/cpu", "which CPUs share a core, their idle states, frequencies and throttling are not known"},
 	{"/proc/loadavg", "the load before a comparison of tools is not known"},
@@ -47,7 +48,8 @@ func WithoutKernels(files []string) string {
 // kernelFiles looks whether the files that figures are made of are the kernel's, and of this
 // host and process.
 func kernelFiles() wire.Check {
-	c := wire.Check{Name: "the kernel's files", Needed: "procfs and sysfs themselves, of this PID namespace: lxcfs shows a container's part (docs/sources.md)",
+	c := wire.Check{Name: "the kernel's files",
+		Needed: "procfs and sysfs themselves, of this PID namespace: lxcfs shows a container's part (docs/sources.md)",
 		Status: "ok", Found: "/proc and /sys are the kernel's"}
 	var found, fixes []string
 	doubt := func(what, fix string) { found, fixes = append(found, what), append(fixes, fix) }
@@ -56,7 +58,8 @@ func kernelFiles() wire.Check {
 		doubt("not the kernel's: "+strings.Join(files, ", ")+": "+what, "measure on the host, or umount these files")
 	}
 	if err := kernelfile.CheckPIDs("/proc"); err != nil {
-		doubt(err.Error()+": the CPU time of threads is not measured, so the load of others is not known", fault.Fix(err))
+		doubt(err.Error()+": the CPU time of threads is not measured, so the load of others is not known",
+			fault.Fix(err))
 	}
 	if fix, what := hiddenProcesses(); what != "" {
 		doubt(what, fix)
@@ -65,7 +68,8 @@ func kernelFiles() wire.Check {
 		doubt(what, "measure on the host")
 	}
 	if found != nil {
-		c.Status, c.Found, c.Fix = "warn", strings.Join(found, "; "), strings.Join(slices.Compact(slices.DeleteFunc(fixes, func(s string) bool { return s == "" })), "; ")
+		c.Status, c.Found, c.Fix = "warn", strings.Join(found, "; "),
+			strings.Join(slices.Compact(slices.DeleteFunc(fixes, func(s string) bool { return s == "" })), "; ")
 	}
 	return c
 }
@@ -85,7 +89,8 @@ func notTheCPUs() error {
 // whoever measures sees the files of all processes, and those that are of none.
 func hiddenProcesses() (fix, what string) {
 	if _, err := os.Stat("/proc/stat"); errors.Is(err, iofs.ErrNotExist) {
-		return "mount -t proc proc /proc, without subset=pid", "/proc has no /proc/stat (subset=pid, or not mounted): runs fail"
+		return "mount -t proc proc /proc, without subset=pid",
+			"/proc has no /proc/stat (subset=pid, or not mounted): runs fail"
 	}
 	if _, err := kernelfile.ReadFile("/proc/1/stat"); err != nil && !kernelfile.IsNotKernels(err) {
 		return privilege.Fix(privilege.Machine, unix.CAP_SYS_PTRACE) + ", or mount -o remount,hidepid=0 /proc",
@@ -105,7 +110,8 @@ func uncounted() string {
 		return slices.ContainsFunc(s.CPUs, func(t counter.CPUTicks) bool { return t.CPU == cpu })
 	}
 	if i := slices.IndexFunc(a.Own, func(cpu int) bool { return !has(cpu) }); i >= 0 {
-		return "/proc/stat has no line of CPUs that this process may use (" + counter.FormatCPUList(slices.DeleteFunc(slices.Clone(a.Own), has)) +
+		return "/proc/stat has no line of CPUs that this process may use (" +
+			counter.FormatCPUList(slices.DeleteFunc(slices.Clone(a.Own), has)) +
 			"): it is not of this machine"
 	}
 	return ""

@@ -22,17 +22,20 @@ func TestKernelFiles(t *testing.T) {
 		found []string
 	}{
 		{map[string]string{"/proc/stat": "cpu0 1 1 1 1\n"}, []string{"/proc/stat: CPU time is not measured"}},
-		{map[string]string{"/proc/meminfo": "HugePages_Total: 64\nHugePages_Free: 64\nHugepagesize: 2048 kB\n", "/proc/uptime": "1 1\n"},
+		{map[string]string{"/proc/meminfo": "HugePages_Total: 64\nHugePages_Free: 64\nHugepagesize: 2048 kB\n",
+			"/proc/uptime": "1 1\n"},
 			[]string{"/proc/meminfo, /proc/uptime: free huge pages"}},
 		{map[string]string{"/proc/interrupts": ""}, []string{"/proc/interrupts: which interrupts serve"}},
 		{map[string]string{"/sys": ""}, []string{"/sys: interfaces, CPUs"}},
 		{map[string]string{"/proc/swaps": ""}, []string{"/proc/swaps: no figure is made of these"}},
-		{map[string]string{"/sys/devices/system/cpu/online": "0\n"}, []string{"/sys/devices/system/cpu/online: no figure"}},
+		{map[string]string{"/sys/devices/system/cpu/online": "0\n"},
+			[]string{"/sys/devices/system/cpu/online: no figure"}},
 	} {
 		covered.Run(t, x.files, func() {
 			c := kernelFiles()
 			for _, f := range x.found {
-				if c.Status != "warn" || !strings.Contains(c.Found, f) || !strings.Contains(c.Fix, "measure on the host") {
+				if c.Status != "warn" || !strings.Contains(c.Found, f) ||
+					!strings.Contains(c.Fix, "measure on the host") {
 					t.Errorf("%+v, want %q", c, f)
 				}
 			}
@@ -53,7 +56,8 @@ func TestNotTheCPUs(t *testing.T) {
 		covered.Run(t, map[string]string{path: ""}, func() {
 			checks := append(idleChecks(counter.FS{}), FS{}.governor())
 			for _, c := range checks {
-				if c.Status == "ok" || !strings.Contains(c.Found, "is not the kernel's") || strings.Contains(c.Found, "virtual machine") || !strings.Contains(c.Fix, "measure on the host") {
+				if c.Status == "ok" || !strings.Contains(c.Found, "is not the kernel's") ||
+					strings.Contains(c.Found, "virtual machine") || !strings.Contains(c.Fix, "measure on the host") {
 					t.Errorf("%s: %+v", path, c)
 				}
 			}

@@ -89,12 +89,14 @@ func setAlias(dev, name string) error {
 func mustTellNothing(t *testing.T, text string) {
 	t.Helper()
 	text = strings.ToLower(text)
-	never := map[string]string{"alias": alias, "alias, raw": hex.EncodeToString([]byte(alias)), "name, raw": hex.EncodeToString([]byte(labtest.RXDev))}
+	never := map[string]string{"alias": alias, "alias, raw": hex.EncodeToString([]byte(alias)),
+		"name, raw": hex.EncodeToString([]byte(labtest.RXDev))}
 	_, err := labtest.In(labtest.RXNS, func() (struct{}, error) {
 		all, err := net.Interfaces()
 		for _, i := range all {
 			if len(i.HardwareAddr) > 0 && i.Flags&net.FlagLoopback == 0 {
-				never[i.Name+"'s MAC"], never[i.Name+"'s MAC, raw"] = i.HardwareAddr.String(), hex.EncodeToString(i.HardwareAddr)
+				never[i.Name+"'s MAC"], never[i.Name+"'s MAC, raw"] = i.HardwareAddr.String(),
+					hex.EncodeToString(i.HardwareAddr)
 			}
 			addrs, _ := i.Addrs()
 			for _, a := range addrs {

@@ -76,7 +76,8 @@ func (f facts) climb(m stream.Mode) []wire.Check {
 func overruled(err error, rungs []wire.Check) []wire.Check {
 	for i, r := range rungs {
 		if err == nil && r.Name == string(stream.NeedDriver) && r.Status == "lacking" {
-			rungs[i].Status, rungs[i].Found, rungs[i].Fix = "warn", r.Found+": not known to do it, but the attempt works", ""
+			rungs[i].Status, rungs[i].Found, rungs[i].Fix = "warn",
+				r.Found+": not known to do it, but the attempt works", ""
 		}
 	}
 	return rungs

@@ -18,7 +18,11 @@ func TestEveryModeHasALadder(t *testing.T) {
 			if last.Name != "attempt" || (last.Status == "ok") != l.Supported {
 				t.Errorf("%s on %q ends with %+v, supported %v", l.Name, dev, last, l.Supported)
 			}
-			if i := slices.IndexFunc(l.Rungs, func(c wire.Check) bool { return c.Name == string(stream.NeedInterface) && c.Status == "lacking" }); i >= 0 && i != len(l.Rungs)-2 {
+			if i := slices.IndexFunc(l.Rungs,
+				func(c wire.Check) bool {
+					return c.Name == string(stream.NeedInterface) &&
+						c.Status == "lacking"
+				}); i >= 0 && i != len(l.Rungs)-2 {
 				t.Errorf("%s on %q goes on without an interface: %+v", l.Name, dev, l.Rungs)
 			}
 		}

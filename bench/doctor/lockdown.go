@@ -21,9 +21,11 @@ func (fs FS) lockdown() wire.Check {
 	case "none":
 		c.Found = mode
 	case "integrity":
-		c.Found = "integrity: zcbench works; only the lab's soft NIC, an unsigned module, does not load on this machine itself"
+		c.Found = "integrity: zcbench works; only the lab's soft NIC, an unsigned module, does not load on this " +
+			"machine itself"
 	default:
-		c.Status, c.Found = "warn", mode+": those programs of --probe and zcbench probe that read kernel memory (bpf_probe_read_kernel) do not load; the rest works"
+		c.Status, c.Found = "warn", mode+": those programs of --probe and zcbench probe that read kernel memory "+
+			"(bpf_probe_read_kernel) do not load; the rest works"
 		c.Fix = "leave probes out, or boot with lockdown=integrity on the kernel's command line"
 	}
 	return c

@@ -19,7 +19,8 @@ import (
 // which nobody can open again.
 func TestLabLockdown(t *testing.T) {
 	if os.Getenv(guest.Env) == "" {
-		t.Skip(`needs a machine of its own: go test -exec "$PWD/bin/zcbench lab exec --own-boot --" -run TestLabLockdown ./bench/doctor`)
+		t.Skip(`needs a machine of its own: go test -exec "$PWD/bin/zcbench lab exec --own-boot --" -run ` +
+			`TestLabLockdown ./bench/doctor`)
 	}
 	const dir = "/sys/kernel/security"
 	if err := unix.Mount("securityfs", dir, "securityfs", 0, ""); err != nil && !errors.Is(err, unix.EBUSY) {
@@ -37,7 +38,8 @@ func TestLabLockdown(t *testing.T) {
 		if !strings.Contains(out, "zcrx-cqe") || refused != (mode == "confidentiality") {
 			t.Errorf("%s: probes refused: %v", mode, refused)
 		}
-		if out, err := exec.Command("zcbench", "profile", "--duration", "1s").CombinedOutput(); err != nil || !strings.Contains(string(out), "samples in") {
+		if out, err := exec.Command("zcbench", "profile", "--duration", "1s").CombinedOutput(); err != nil ||
+			!strings.Contains(string(out), "samples in") {
 			t.Errorf("%s: no profile: %v\n%s", mode, err, out)
 		}
 	}
@@ -45,7 +47,8 @@ func TestLabLockdown(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := exec.Command("zcbench", "profile", "--duration", "100ms").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "kernel.kptr_restrict is 2") || !strings.Contains(string(out), "sysctl -w kernel.kptr_restrict=1") {
+	if err == nil || !strings.Contains(string(out), "kernel.kptr_restrict is 2") ||
+		!strings.Contains(string(out), "sysctl -w kernel.kptr_restrict=1") {
 		t.Errorf("with hidden addresses: %v\n%s", err, out)
 	}
 }
@@ -57,9 +60,12 @@ func TestLabLockdown(t *testing.T) {
 func latencyRun(t *testing.T, mode string) string {
 	t.Helper()
 	for d := 2 * time.Second; ; d *= 4 {
-		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx", "tcp", "--pace", "80M",
-			"--stall", "1m", "--sndbuf", "256K", "--rcvbuf", "1M", "--message-size", "1M", "--ramp-up", "3s", "--duration", d.String(),
-			"--probe", "latency", "--layout", "1cpu", "--gate", "foreign_cores=off", "--gate", "replace=0").CombinedOutput()
+		out, err := exec.Command("zcbench", "run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "zcrx", "--tx",
+			"tcp", "--pace", "80M",
+			"--stall", "1m", "--sndbuf", "256K", "--rcvbuf", "1M", "--message-size", "1M", "--ramp-up", "3s",
+			"--duration", d.String(),
+			"--probe", "latency", "--layout", "1cpu", "--gate", "foreign_cores=off", "--gate",
+			"replace=0").CombinedOutput()
 		t.Logf("%s: %v\n%s", mode, err, out)
 		said := strings.Join(strings.Fields(string(out)), " ")
 		if !strings.Contains(said, "its edges") || d > 30*time.Second {

@@ -15,8 +15,10 @@ import (
 )
 
 func TestMemory(t *testing.T) {
-	ok, short := memory(func(int64) string { return "" }), memory(func(int64) string { return "the control group has too little" })
-	if ok.Status != "ok" || short.Status != "warn" || !strings.Contains(short.Found, "too little") || !strings.Contains(short.Fix, "--memory") {
+	ok, short := memory(func(int64) string { return "" }),
+		memory(func(int64) string { return "the control group has too little" })
+	if ok.Status != "ok" || short.Status != "warn" || !strings.Contains(short.Found, "too little") ||
+		!strings.Contains(short.Fix, "--memory") {
 		t.Errorf("%+v, %+v", ok, short)
 	}
 	complete(t, []wire.Check{ok, short})
@@ -32,7 +34,8 @@ func TestRingMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Status != "warn" || !strings.Contains(c.Found, "ENOMEM") || !strings.Contains(c.Fix, "--cq-entries") || strings.Contains(c.Fix, "CAP_IPC_LOCK") {
+	if c.Status != "warn" || !strings.Contains(c.Found, "ENOMEM") || !strings.Contains(c.Fix, "--cq-entries") ||
+		strings.Contains(c.Fix, "CAP_IPC_LOCK") {
 		t.Errorf("%+v", c)
 	}
 	complete(t, []wire.Check{c, ringMemory(uring.NewBest)})

@@ -35,7 +35,9 @@ const CheckManaged = "link manager"
 // managed looks for daemons that react when the link goes away, or when somebody else sets
 // it: at the interface, what stands on it, and below.
 func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
-	c := wire.Check{Name: CheckManaged, Needed: "none: a daemon may remove the addresses while a setting has the link down, or revert settings", Status: "ok"}
+	c := wire.Check{Name: CheckManaged,
+		Needed: "none: a daemon may remove the addresses while a setting has the link down, or revert settings",
+		Status: "ok"}
 	var found, fixes []string
 	var command string
 	for _, x := range append(s.Below(l), s.Above(l)[1:]...) {
@@ -47,7 +49,8 @@ func managed(fs tune.FS, s rtnl.Stack, l rtnl.Link) wire.Check {
 				fix = command
 			case m.File != "":
 				text += " by " + m.File
-				fix = "Unmanaged=yes in section [Link] of " + m.File + ", or IgnoreCarrierLoss=yes in [Network]; then networkctl reload"
+				fix = "Unmanaged=yes in section [Link] of " + m.File +
+					", or IgnoreCarrierLoss=yes in [Network]; then networkctl reload"
 			default:
 				fix = "a .network file for " + x.Name + " with Unmanaged=yes in section [Link]; then networkctl reload"
 			}
@@ -84,12 +87,14 @@ const CheckARP = "ARP of other ports"
 // arp_ignore; Documentation/networking/ip-sysctl.rst). With strict rp_filter what comes
 // in by the other port is dropped.
 func flux(s rtnl.Stack, l rtnl.Link, addrs []rtnl.Addr, sysctl func(dev, name string) int) wire.Check {
-	c := wire.Check{Name: CheckARP, Needed: "no other port in the same IPv4 network, or arp_ignore 1 and arp_announce 2", Status: "ok"}
+	c := wire.Check{Name: CheckARP,
+		Needed: "no other port in the same IPv4 network, or arp_ignore 1 and arp_announce 2", Status: "ok"}
 	related := append(s.Below(l), s.Above(l)...)
 	var others []string
 	for _, a := range networks(addrs, l.Index) {
 		for _, o := range s {
-			if o.Flags&unix.IFF_UP == 0 || o.Flags&unix.IFF_LOOPBACK != 0 || slices.ContainsFunc(related, func(x rtnl.Link) bool { return x.Index == o.Index }) {
+			if o.Flags&unix.IFF_UP == 0 || o.Flags&unix.IFF_LOOPBACK != 0 ||
+				slices.ContainsFunc(related, func(x rtnl.Link) bool { return x.Index == o.Index }) {
 				continue
 			}
 			for _, b := range networks(addrs, o.Index) {
@@ -106,12 +111,15 @@ func flux(s rtnl.Stack, l rtnl.Link, addrs []rtnl.Addr, sysctl func(dev, name st
 	// IN_DEV_MAXCONF).
 	of := func(name string) int { return max(sysctl("all", name), sysctl(l.Name, name)) }
 	ignore, announce, filter := of("arp_ignore"), of("arp_announce"), of("rp_filter")
-	c.Found = fmt.Sprintf("%s shares its network with %s; arp_ignore %d, arp_announce %d, rp_filter %d", l.Name, strings.Join(others, ", "), ignore, announce, filter)
+	c.Found = fmt.Sprintf("%s shares its network with %s; arp_ignore %d, arp_announce %d, rp_filter %d", l.Name,
+		strings.Join(others, ", "), ignore, announce, filter)
 	if ignore >= 1 && announce >= 1 && filter != 1 {
 		return c
 	}
 	c.Status = "warn"
-	c.Fix = "give each port its own network; or sysctl -w net.ipv4.conf.all.arp_ignore=1 net.ipv4.conf.all.arp_announce=2, rp_filter=2 on both, and a route for each port (ip rule, or network namespaces)"
+	c.Fix = "give each port its own network; or sysctl -w net.ipv4.conf.all.arp_ignore=1 " +
+		"net.ipv4.conf.all.arp_announce=2, rp_filter=2 on both, and a route for each port (ip rule, or network " +
+		"namespaces)"
 	return c
 }
 

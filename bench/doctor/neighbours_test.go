@@ -19,8 +19,10 @@ import (
 func TestStackCheck(t *testing.T) {
 	s := rtnl.Stack{
 		{Index: 2, Name: "eth0", Master: 5}, {Index: 3, Name: "eth1", Master: 5}, {Index: 4, Name: "eth2"},
-		{Index: 5, Name: "bond0", Kind: "bond", Bond: &rtnl.Bond{Mode: 4}}, {Index: 6, Name: "eth2.7", Kind: "vlan", VLAN: 7, Lower: 4},
-		{Index: 7, Name: "eth3", Master: 8}, {Index: 8, Name: "red", Kind: "vrf"}, {Index: 9, Name: "mv0", Kind: "macvlan", LowerElsewhere: true},
+		{Index: 5, Name: "bond0", Kind: "bond", Bond: &rtnl.Bond{Mode: 4}}, {Index: 6, Name: "eth2.7", Kind: "vlan",
+			VLAN: 7, Lower: 4},
+		{Index: 7, Name: "eth3", Master: 8}, {Index: 8, Name: "red", Kind: "vrf"},
+		{Index: 9, Name: "mv0", Kind: "macvlan", LowerElsewhere: true},
 	}
 	for dev, want := range map[string]string{
 		"eth0":   "ok eth0 is a port of bond0 (bond 802.3ad); on top of it: bond0 (bond 802.3ad)",
@@ -45,7 +47,8 @@ func TestStackCheck(t *testing.T) {
 // Two ports in one network answer for each other, unless they are told not to.
 func TestFlux(t *testing.T) {
 	s := rtnl.Stack{
-		{Index: 1, Name: "lo", Flags: unix.IFF_UP | unix.IFF_LOOPBACK}, {Index: 2, Name: "eth0", Flags: unix.IFF_UP}, {Index: 3, Name: "eth1", Flags: unix.IFF_UP},
+		{Index: 1, Name: "lo", Flags: unix.IFF_UP | unix.IFF_LOOPBACK}, {Index: 2, Name: "eth0", Flags: unix.IFF_UP},
+		{Index: 3, Name: "eth1", Flags: unix.IFF_UP},
 		{Index: 4, Name: "eth0.7", Kind: "vlan", Lower: 2, Flags: unix.IFF_UP}, {Index: 5, Name: "eth2"},
 	}
 	at := func(index int, prefix string) rtnl.Addr {
@@ -60,18 +63,22 @@ func TestFlux(t *testing.T) {
 	}{
 		{"alone", []rtnl.Addr{lo, at(2, "10.0.0.1/24")}, nil, ""},
 		{"other network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.1.1/24")}, nil, ""},
-		{"same network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, nil, "eth1 (10.0.0.2/24); arp_ignore 0, arp_announce 0, rp_filter 0"},
+		{"same network", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, nil,
+			"eth1 (10.0.0.2/24); arp_ignore 0, arp_announce 0, rp_filter 0"},
 		{"within another", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.9.0.2/8")}, nil, "eth1 (10.9.0.2/8)"},
 		{"the interface on top of it", []rtnl.Addr{at(2, "10.0.0.1/24"), at(4, "10.0.0.2/24")}, nil, ""},
 		{"down", []rtnl.Addr{at(2, "10.0.0.1/24"), at(5, "10.0.0.2/24")}, nil, ""},
 		{"single addresses", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/32")}, nil, ""},
 		{"IPv6", []rtnl.Addr{at(2, "fd00::1/64"), at(3, "fd00::2/64")}, nil, ""},
-		{"minded", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, map[string]int{"all arp_ignore": 1, "eth0 arp_announce": 2}, ""},
-		{"minded, strict filter", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, map[string]int{"all arp_ignore": 1, "all arp_announce": 2, "all rp_filter": 1}, "rp_filter 1"},
+		{"minded", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")}, map[string]int{"all arp_ignore": 1,
+			"eth0 arp_announce": 2}, ""},
+		{"minded, strict filter", []rtnl.Addr{at(2, "10.0.0.1/24"), at(3, "10.0.0.2/24")},
+			map[string]int{"all arp_ignore": 1, "all arp_announce": 2, "all rp_filter": 1}, "rp_filter 1"},
 	} {
 		l, _ := s.Named("eth0")
 		c := flux(s, l, x.addrs, func(dev, name string) int { return x.sysctl[dev+" "+name] })
-		if (c.Status == "ok") != (x.want == "") || !strings.Contains(c.Found, x.want) || c.Status != "ok" && c.Fix == "" {
+		if (c.Status == "ok") != (x.want == "") || !strings.Contains(c.Found, x.want) || c.Status != "ok" &&
+			c.Fix == "" {
 			t.Errorf("%s: %+v, want %q", x.name, c, x.want)
 		}
 	}
@@ -85,8 +92,9 @@ func TestManaged(t *testing.T) {
 		filepath.Join(fs.Proc, "14/comm"):                 "NetworkManager\n",
 		filepath.Join(fs.Proc, "15/comm"):                 "systemd-network\n",
 		filepath.Join(fs.Run, "NetworkManager/devices/2"): "[device]\nmanaged=true\n",
-		filepath.Join(fs.Run, "systemd/netif/links/3"):    "ADMIN_STATE=configured\nNETWORK_FILE=/etc/systemd/network/vlan.network\n",
-		filepath.Join(fs.Run, "systemd/netif/links/4"):    "ADMIN_STATE=unmanaged\n",
+		filepath.Join(
+			fs.Run, "systemd/netif/links/3"): "ADMIN_STATE=configured\nNETWORK_FILE=/etc/systemd/network/vlan.network\n",
+		filepath.Join(fs.Run, "systemd/netif/links/4"): "ADMIN_STATE=unmanaged\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -103,18 +111,23 @@ func TestManaged(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	s := rtnl.Stack{{Index: 2, Name: "eth0"}, {Index: 3, Name: "eth0.7", Kind: "vlan", Lower: 2}, {Index: 4, Name: "eth1"}}
+	s := rtnl.Stack{{Index: 2, Name: "eth0"}, {Index: 3, Name: "eth0.7", Kind: "vlan", Lower: 2},
+		{Index: 4, Name: "eth1"}}
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: the daemons' files must be a system user's")
 	}
 	for dev, want := range map[string]string{
-		"eth0":   "warn NetworkManager manages eth0; systemd-networkd manages eth0.7 by /etc/systemd/network/vlan.network",
-		"eth0.7": "warn systemd-networkd manages eth0.7 by /etc/systemd/network/vlan.network; NetworkManager manages eth0",
-		"eth1":   "ok no NetworkManager or systemd-networkd manages it",
+		"eth0": "warn NetworkManager manages eth0; systemd-networkd manages eth0.7 by " +
+			"/etc/systemd/network/vlan.network",
+		"eth0.7": "warn systemd-networkd manages eth0.7 by /etc/systemd/network/vlan.network; NetworkManager " +
+			"manages eth0",
+		"eth1": "ok no NetworkManager or systemd-networkd manages it",
 	} {
 		l, _ := s.Named(dev)
 		c := managed(fs, s, l)
-		if got := c.Status + " " + c.Found; got != want || c.Status == "warn" && (!strings.Contains(c.Fix, "nmcli device set eth0 managed no") || !strings.Contains(c.Fix, "of /etc/systemd/network/vlan.network")) {
+		if got := c.Status + " " + c.Found; got != want || c.Status == "warn" &&
+			(!strings.Contains(c.Fix, "nmcli device set eth0 managed no") ||
+				!strings.Contains(c.Fix, "of /etc/systemd/network/vlan.network")) {
 			t.Errorf("%s: %q, fix %q; want %q", dev, got, c.Fix, want)
 		}
 	}

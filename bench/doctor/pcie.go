@@ -54,7 +54,9 @@ func (s slot) check() (c wire.Check) {
 		}
 	}
 	if s.maxSpeed != "" && s.maxSpeed != s.speed || s.maxWidth != "" && s.maxWidth != s.width {
-		c.Status, c.Fix = "warn", fmt.Sprintf("the card supports %s with %s lanes: use such a slot, and check the firmware's settings for bifurcation", s.maxSpeed, s.maxWidth)
+		c.Status, c.Fix = "warn",
+			fmt.Sprintf("the card supports %s with %s lanes: use such a slot, and check the firmware's settings "+
+				"for bifurcation", s.maxSpeed, s.maxWidth)
 	}
 	return c
 }

@@ -57,7 +57,8 @@ func pmuChecks() []wire.Check {
 func dramCheck(fs counter.FS) wire.Check {
 	d := counter.OpenDRAM(fs)
 	defer d.Close()
-	c := wire.Check{Name: "perf DRAM", Status: "ok", Found: "counts", Needed: "PMUs of the memory controllers, for bytes of DRAM"}
+	c := wire.Check{Name: "perf DRAM", Status: "ok", Found: "counts",
+		Needed: "PMUs of the memory controllers, for bytes of DRAM"}
 	if d.Missing != "" {
 		c.Status, c.Found = "lacking", d.Missing
 	}
@@ -67,7 +68,8 @@ func dramCheck(fs counter.FS) wire.Check {
 // idleChecks are what the kernel counts of idling and of heat.
 func idleChecks(fs counter.FS) []wire.Check {
 	idle := wire.Check{Name: "idle states", Status: "lacking", Needed: "cpuidle, for the time in POLL, C1, C6...",
-		Found: "no CPU has any: a virtual machine, idle=poll, or no cpuidle driver (/sys/devices/system/cpu/cpuidle/current_driver)"}
+		Found: "no CPU has any: a virtual machine, idle=poll, or no cpuidle driver " +
+			"(/sys/devices/system/cpu/cpuidle/current_driver)"}
 	states, err := counter.ReadIdleStates(fs, nil)
 	switch {
 	case err != nil:
@@ -81,7 +83,9 @@ func idleChecks(fs counter.FS) []wire.Check {
 		}
 		idle.Status, idle.Found = "ok", strings.Join(names, " ")
 	}
-	heat := wire.Check{Name: "throttling counters", Status: "lacking", Needed: "thermal_throttle, to see CPUs that slow down", Found: "no CPU has any: a virtual machine, or not an Intel x86 CPU"}
+	heat := wire.Check{Name: "throttling counters", Status: "lacking",
+		Needed: "thermal_throttle, to see CPUs that slow down",
+		Found:  "no CPU has any: a virtual machine, or not an Intel x86 CPU"}
 	switch t, err := counter.ReadThrottle(fs, nil); {
 	case err != nil:
 		heat.Found = err.Error()

@@ -25,7 +25,8 @@ func TestPowerChecks(t *testing.T) {
 			t.Errorf("%s is not listed", name)
 			continue
 		}
-		if c := all[i]; c.Found == "" || c.Needed == "" || c.Status != "ok" && (c.Status == "lacking" && c.Fix == "" || !slices.Contains([]string{"warn", "lacking"}, c.Status)) {
+		if c := all[i]; c.Found == "" || c.Needed == "" || c.Status != "ok" &&
+			(c.Status == "lacking" && c.Fix == "" || !slices.Contains([]string{"warn", "lacking"}, c.Status)) {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -79,7 +80,8 @@ func TestPowerDoubts(t *testing.T) {
 		say    string
 	}{
 		{power.Found{Name: "ipmi", Here: "DCMI, 319 W now"}, "ok", "319 W"},
-		{power.Found{Name: "ipmi", Here: "DCMI, 319 W now", Doubt: "it does not measure"}, "warn", "319 W now; in doubt: it does not measure"},
+		{power.Found{Name: "ipmi", Here: "DCMI, 319 W now", Doubt: "it does not measure"}, "warn",
+			"319 W now; in doubt: it does not measure"},
 		{power.Found{Name: "hwmon", Doubt: "2 sensors", Fix: "name one"}, "warn", "2 sensors"},
 		{power.Found{Name: "nvml", Why: "no driver", Fix: "install it"}, "lacking", "no driver"},
 	} {

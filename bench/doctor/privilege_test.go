@@ -48,7 +48,8 @@ func TestDoctorAndRunAgree(t *testing.T) {
 				continue
 			}
 			told++
-			if !strings.Contains(words, "user namespace") || !strings.Contains(words, "run on the host, or as root outside") ||
+			if !strings.Contains(words, "user namespace") ||
+				!strings.Contains(words, "run on the host, or as root outside") ||
 				strings.Contains(words, "run as root") {
 				t.Errorf("%s: %s", what, words)
 			}
@@ -89,10 +90,13 @@ func TestCapabilities(t *testing.T) {
 	}{
 		{"root", func(*privilege.State) {}, "ok", "CAP_NET_ADMIN", ""},
 		{"root behind a filter", func(s *privilege.State) { s.Seccomp = true }, "ok", "seccomp filter is in force", ""},
-		{"user", func(s *privilege.State) { s.UID, s.Effective = 7, 0 }, "warn", "no CAP_NET_ADMIN (uid 7)", "run as root or with CAP_NET_ADMIN, or: setcap"},
+		{"user", func(s *privilege.State) { s.UID, s.Effective = 7, 0 }, "warn", "no CAP_NET_ADMIN (uid 7)",
+			"run as root or with CAP_NET_ADMIN, or: setcap"},
 		{"container", func(s *privilege.State) { s.Effective, s.Bounding = 0, 0 }, "warn", "took it away", "--cap-add"},
-		{"service", func(s *privilege.State) { s.UID, s.Effective, s.NoNewPrivs = 7, 0, true }, "warn", "no_new_privs", "without no_new_privs"},
-		{"rootless", func(s *privilege.State) { s.FirstUsers = false }, "warn", "only over this network namespace", "as root outside"},
+		{"service", func(s *privilege.State) { s.UID, s.Effective, s.NoNewPrivs = 7, 0, true }, "warn", "no_new_privs",
+			"without no_new_privs"},
+		{"rootless", func(s *privilege.State) { s.FirstUsers = false }, "warn", "only over this network namespace",
+			"as root outside"},
 		{"nothing known", func(s *privilege.State) { s.Known = false }, "warn", "/proc does not tell", "run as root"},
 	} {
 		s := all

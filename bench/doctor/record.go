@@ -126,7 +126,8 @@ func identities() ([]identity, error) {
 			out = append(out, named(i.Name))
 		}
 		if mac := i.HardwareAddr; len(mac) > 0 && len(bytes.Trim(mac, "\x00")) > 0 {
-			out = append(out, identity{what: "a MAC address", text: []string{mac.String(), strings.ReplaceAll(mac.String(), ":", "-")}, raw: distinct(mac)})
+			out = append(out, identity{what: "a MAC address",
+				text: []string{mac.String(), strings.ReplaceAll(mac.String(), ":", "-")}, raw: distinct(mac)})
 		}
 		addrs, err := i.Addrs()
 		if err != nil {
@@ -164,7 +165,9 @@ func mustBeAnonymous(f *tape.File, own []identity) error {
 	low := strings.ToLower(text.String())
 	for _, id := range own {
 		if id.in(low) {
-			return &fault.Error{Op: "make the record", Err: errors.New("it would have " + id.what + " of this host in it"), How: "report it, without a record: it is a bug of zcbench"}
+			return &fault.Error{Op: "make the record",
+				Err: errors.New("it would have " + id.what + " of this host in it"),
+				How: "report it, without a record: it is a bug of zcbench"}
 		}
 	}
 	return nil
@@ -177,7 +180,8 @@ func (id identity) in(text string) bool {
 	}
 	return slices.ContainsFunc(id.text, func(s string) bool {
 		as := strings.ToLower(s)
-		return containsWord(text, as) || id.name && strings.Contains(text, as) || strings.Contains(text, hex.EncodeToString([]byte(s)))
+		return containsWord(text, as) || id.name && strings.Contains(text, as) ||
+			strings.Contains(text, hex.EncodeToString([]byte(s)))
 	})
 }
 

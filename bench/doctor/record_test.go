@@ -65,10 +65,13 @@ func TestMustBeAnonymous(t *testing.T) {
 		}
 		return f
 	}
-	mac := identity{what: "a MAC address", text: []string{"02:42:ac:11:07:09"}, raw: distinct([]byte{2, 0x42, 0xac, 0x11, 7, 9})}
+	mac := identity{what: "a MAC address", text: []string{"02:42:ac:11:07:09"},
+		raw: distinct([]byte{2, 0x42, 0xac, 0x11, 7, 9})}
 	ip := identity{what: "an IP address", text: []string{"192.0.2.1"}}
 	for got, bad := range map[string]bool{
-		"at 02:42:AC:11:07:09": true, "ff0242ac110709ff": true, "to 192.0.2.1.": true, "to 192.0.2.1 ": true, hex.EncodeToString([]byte("02:42:ac:11:07:09")): true, hex.EncodeToString([]byte("wlx00c0ca123456\x00")): true, "open wlx00c0ca123456: no": true, "1192.0.2.1": false, "192.0.2.10": false, "nothing": false,
+		"at 02:42:AC:11:07:09": true, "ff0242ac110709ff": true, "to 192.0.2.1.": true, "to 192.0.2.1 ": true,
+		hex.EncodeToString([]byte("02:42:ac:11:07:09")): true, hex.EncodeToString([]byte("wlx00c0ca123456\x00")): true,
+		"open wlx00c0ca123456: no": true, "1192.0.2.1": false, "192.0.2.10": false, "nothing": false,
 	} {
 		if err := mustBeAnonymous(file(got), []identity{mac, ip, named("wlx00c0ca123456")}); (err != nil) != bad {
 			t.Errorf("%q: %v", got, err)
@@ -77,7 +80,8 @@ func TestMustBeAnonymous(t *testing.T) {
 	if distinct([]byte{2, 0, 0, 0, 0, 1}) != nil {
 		t.Error("an address that tables of numbers have by chance")
 	}
-	for dev, want := range map[string]string{"eth0": "eth0", "eth0.100": "eth0.100", "enp59s0f0np0": "enp59s0f0np0", "enx0242ac110709": "nic0", "br-0123456789ab": "nic0", "$(reboot)": "nic0", "-e": "nic0", "a;b": "nic0"} {
+	for dev, want := range map[string]string{"eth0": "eth0", "eth0.100": "eth0.100", "enp59s0f0np0": "enp59s0f0np0",
+		"enx0242ac110709": "nic0", "br-0123456789ab": "nic0", "$(reboot)": "nic0", "-e": "nic0", "a;b": "nic0"} {
 		if got := nameOf(dev); got != want {
 			t.Errorf("%s is called %s, want %s", dev, got, want)
 		}
@@ -124,7 +128,8 @@ func TestReplayOfNonsense(t *testing.T) {
 // nonsense is what could be answered instead.
 func nonsense(a tape.Answer) (all []tape.Answer) {
 	bytesOf := regexp.MustCompile(`[0-9a-f]{8,}`)
-	got := []string{"null", "[]", "[[]]", `""`, "0", "-1", "4294967295", "9223372036854775807", "true", "{}", `[""]`, `["ff"]`, `"ff"`}
+	got := []string{"null", "[]", "[[]]", `""`, "0", "-1", "4294967295", "9223372036854775807", "true", "{}", `[""]`,
+		`["ff"]`, `"ff"`}
 	if a.Failed == nil && bytesOf.Match(a.Got) {
 		each := func(f func(string) string) { got = append(got, bytesOf.ReplaceAllStringFunc(string(a.Got), f)) }
 		each(func(s string) string { return strings.Repeat("f", len(s)) })
@@ -138,7 +143,8 @@ func nonsense(a tape.Answer) (all []tape.Answer) {
 		all = append(all, tape.Answer{Asked: a.Asked, Got: json.RawMessage(g)})
 	}
 	for _, errno := range []unix.Errno{unix.EPERM, unix.EINVAL, unix.EOPNOTSUPP} {
-		all = append(all, tape.Answer{Asked: a.Asked, Failed: &tape.Failure{Kind: "netlink", Op: "receive", Errno: int(errno)}})
+		all = append(all, tape.Answer{Asked: a.Asked, Failed: &tape.Failure{Kind: "netlink", Op: "receive",
+			Errno: int(errno)}})
 	}
 	return append(all, tape.Answer{Asked: a.Asked}, tape.Answer{Asked: "nothing"})
 }

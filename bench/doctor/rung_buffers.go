@@ -17,7 +17,8 @@ var buffersSince = map[string]string{"zcrx": "7.0", "devmem": "7.3"}
 // longBuffers is what --rx-buf-len needs of kernel and driver.
 func (f *facts) longBuffers() wire.Check {
 	since := buffersSince[f.mode]
-	c := wire.Check{Needed: "Linux " + since + " and a driver that supports them; only needed for --rx-buf-len", Status: "ok"}
+	c := wire.Check{Needed: "Linux " + since + " and a driver that supports them; only needed for --rx-buf-len",
+		Status: "ok"}
 	most, known := f.driver.LongestBuffer()
 	switch {
 	case !f.bufLen[f.mode]:
@@ -34,5 +35,6 @@ func (f *facts) longBuffers() wire.Check {
 
 // sizesBuffers tells of the modes whether the kernel lets them choose the length of buffers.
 func sizesBuffers() map[string]bool {
-	return map[string]bool{"zcrx": recorded("zero-copy receive of io_uring", uring.QueryZcrx).BufLen, "devmem": nic.CanSizeBuffers() == nil}
+	return map[string]bool{"zcrx": recorded("zero-copy receive of io_uring", uring.QueryZcrx).BufLen,
+		"devmem": nic.CanSizeBuffers() == nil}
 }

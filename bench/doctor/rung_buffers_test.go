@@ -23,7 +23,8 @@ func TestLongBuffers(t *testing.T) {
 	} {
 		f := good(x.driver)
 		f.bufLen[x.mode] = x.kernel
-		if c := find(t, f, x.mode, "long buffers"); c.Status != x.status || !strings.Contains(c.Found, x.found) || !strings.Contains(c.Fix, x.fx) {
+		if c := find(t, f, x.mode, "long buffers"); c.Status != x.status || !strings.Contains(c.Found, x.found) ||
+			!strings.Contains(c.Fix, x.fx) {
 			t.Errorf("%s on %s: %+v", x.mode, x.driver, c)
 		}
 	}

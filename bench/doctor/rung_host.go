@@ -39,5 +39,6 @@ func (f *facts) hugePages() wire.Check     { return f.huge }
 func (f *facts) notifications() wire.Check { return f.optmem }
 
 func (f *facts) dmabuf() wire.Check {
-	return answered(wire.Check{Found: "/dev/udmabuf", Needed: "memory behind a dmabuf", Command: "modprobe udmabuf"}, f.udmabuf)
+	return answered(wire.Check{Found: "/dev/udmabuf", Needed: "memory behind a dmabuf", Command: "modprobe udmabuf"},
+		f.udmabuf)
 }

@@ -53,11 +53,13 @@ func (f *facts) driverTable() wire.Check {
 	case since == "":
 		c.Status, c.Fix = "lacking", "use a NIC with a driver "+can+" (docs/nics.md)"
 	case f.foreign:
-		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but its module did not come with this kernel: a run tells"
+		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+
+			" on, but its module did not come with this kernel: a run tells"
 	case older(f.kernel, since) && upstream:
 		c.Status, c.Fix = "lacking", "use Linux "+since+" or later: since then this driver can"
 	case older(f.kernel, since):
-		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+" on, but this kernel may have parts of later ones: a run tells"
+		c.Status, c.Found = "warn", f.driver.Name+", which can from Linux "+since+
+			" on, but this kernel may have parts of later ones: a run tells"
 	}
 	if len(d.Notes) > 0 {
 		c.Found += " (" + strings.Join(d.Notes, "; ") + ")"
@@ -75,11 +77,13 @@ func (f *facts) firmware() wire.Check {
 	if f.driver.Firmware == "" || f.driver.Firmware == "N/A" {
 		return wire.Check{}
 	}
-	return wire.Check{Status: "ok", Found: f.driver.Firmware, Needed: "no version is known to be too old; if an error remains unexplained, use the vendor's newest"}
+	return wire.Check{Status: "ok", Found: f.driver.Firmware,
+		Needed: "no version is known to be too old; if an error remains unexplained, use the vendor's newest"}
 }
 
 func (f *facts) deviceIOMMU() wire.Check {
-	c := wire.Check{Status: "ok", Found: f.iommu, Needed: "none, or identity: address translation costs time per buffer"}
+	c := wire.Check{Status: "ok", Found: f.iommu,
+		Needed: "none, or identity: address translation costs time per buffer"}
 	switch {
 	case f.iommu == "":
 		return wire.Check{}
@@ -92,12 +96,14 @@ func (f *facts) deviceIOMMU() wire.Check {
 func (f *facts) pcie() wire.Check { return f.slot.check() }
 
 func (f *facts) headerSplit() wire.Check {
-	c := wire.Check{Found: f.split.String(), Needed: "a driver that can switch it on; a run does so itself", Status: "ok"}
+	c := wire.Check{Found: f.split.String(), Needed: "a driver that can switch it on; a run does so itself",
+		Status: "ok"}
 	if f.splitErr != nil {
 		return answered(c, f.splitErr)
 	}
 	if f.split.State == nic.SplitUnknown && f.split.Threshold < 0 {
-		c.Status, c.Found, c.Fix = "lacking", "the driver does not report it", "use a NIC and driver that can split headers from payload"
+		c.Status, c.Found, c.Fix = "lacking", "the driver does not report it",
+			"use a NIC and driver that can split headers from payload"
 		return c
 	}
 	if x, ok := f.dropped[nic.FeatureHWGRO]; ok && f.split.State != nic.SplitOn && f.driver.Ways().SplitBy != "" {
@@ -118,7 +124,8 @@ func (f *facts) threshold() wire.Check {
 	if f.splitErr != nil || f.split.Threshold < 0 {
 		return wire.Check{}
 	}
-	c := wire.Check{Found: strconv.Itoa(f.split.Threshold), Needed: "0: packets of every size are split; a run sets it", Status: "ok"}
+	c := wire.Check{Found: strconv.Itoa(f.split.Threshold), Needed: "0: packets of every size are split; a run sets it",
+		Status: "ok"}
 	if f.split.Threshold > 0 {
 		c.Command = f.splitCommand()
 	}
@@ -141,7 +148,9 @@ func (f *facts) pageMTU() wire.Check {
 		return wire.Check{}
 	}
 	const want = 4096 + 52 // IPv4 and TCP headers with time stamps
-	c := wire.Check{Found: strconv.Itoa(f.link.MTU), Needed: fmt.Sprintf("%d (IPv4; 20 more for IPv6) fills a page with each segment; others work too", want), Status: "ok"}
+	c := wire.Check{Found: strconv.Itoa(f.link.MTU),
+		Needed: fmt.Sprintf("%d (IPv4; 20 more for IPv6) fills a page with each segment; others work too", want),
+		Status: "ok"}
 	if f.link.MTU < want {
 		c.Status, c.Fix = "warn", fmt.Sprintf("--mtu %d for the run only; the switch must allow it", want)
 	}

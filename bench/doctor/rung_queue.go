@@ -13,7 +13,8 @@ import (
 )
 
 func (f *facts) enoughQueues() wire.Check {
-	c := wire.Check{Found: fmt.Sprintf("%d RX queues", f.queues), Needed: "2: one for the flow, one for the rest", Status: "ok"}
+	c := wire.Check{Found: fmt.Sprintf("%d RX queues", f.queues), Needed: "2: one for the flow, one for the rest",
+		Status: "ok"}
 	if f.queuesErr != nil {
 		return answered(c, f.queuesErr)
 	}
@@ -27,7 +28,8 @@ func (f *facts) enoughQueues() wire.Check {
 func (f *facts) rss() wire.Check {
 	c := answered(wire.Check{Found: "an indirection table", Needed: "to keep other flows off the queue"}, f.rssErr)
 	if errors.Is(f.rssErr, unix.EOPNOTSUPP) {
-		c.Status, c.Found = "warn", "no indirection table: a run takes the queue all the same; other flows may come by it, and who receives these cannot read them (EFAULT)"
+		c.Status, c.Found = "warn", "no indirection table: a run takes the queue all the same; other flows may "+
+			"come by it, and who receives these cannot read them (EFAULT)"
 		c.Fix = "let nothing else use " + f.dev
 	}
 	return c
@@ -52,7 +54,8 @@ func (f *facts) ntuple() wire.Check {
 func (f *facts) noXDP() wire.Check {
 	c := wire.Check{Found: "no program attached", Status: "ok"}
 	if f.link.XDP {
-		c.Status, c.Found, c.Errno, c.Command = "lacking", "a program is attached", "EEXIST", "ip link set dev "+f.dev+" xdp off"
+		c.Status, c.Found, c.Errno, c.Command = "lacking", "a program is attached", "EEXIST", "ip link set dev "+
+			f.dev+" xdp off"
 		c.Fix = c.Command
 	}
 	return c
@@ -61,9 +64,11 @@ func (f *facts) noXDP() wire.Check {
 // provider is the driver's word on a mode's memory.
 func (f *facts) provider() wire.Check {
 	if x := f.blocked; x.why != "" {
-		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue", Errno: "EOPNOTSUPP", Fix: x.fix}
+		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue",
+			Errno: "EOPNOTSUPP", Fix: x.fix}
 	}
-	c := answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)", Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
+	c := answered(wire.Check{Found: "its queues take memory of " + f.mode + " (the kernel was asked)",
+		Needed: "queue operations of the driver"}, f.takes[f.mode].provider)
 	if x := f.driver.Ways().BindTells; c.Status == "ok" && x.Why != "" && !f.tph {
 		c.Status, c.Found, c.Fix = "warn", x.Why, strings.ReplaceAll(x.Fix, "DEV", f.dev)
 	}
@@ -71,5 +76,6 @@ func (f *facts) provider() wire.Check {
 }
 
 func (f *facts) freeQueue() wire.Check {
-	return answered(wire.Check{Found: "the last RX queue is free", Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[f.mode].queue)
+	return answered(wire.Check{Found: "the last RX queue is free",
+		Needed: "a queue without a memory provider, AF_XDP or lease"}, f.takes[f.mode].queue)
 }

@@ -22,12 +22,16 @@ import (
 // good are the facts of a host with a NIC that can do everything.
 func good(driver string) *facts {
 	yes := uring.Feature{Supported: true, Kernel: "6.15"}
-	return &facts{dev: "eth0", kernel: "7.2.13-amd64", caps: wire.Check{Status: "ok", Found: "CAP_NET_ADMIN"}, lock: wire.Check{Name: "memlock limit", Status: "ok", Found: "unlimited"},
-		huge: wire.Check{Name: "huge pages", Status: "ok", Found: "64"}, uring: uring.Features{Ring: yes, Zcrx: yes, ZcrxNoDevice: yes},
-		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148}, split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8, more: "ethtool -L eth0 combined 2",
-		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true}, nic.FeatureSG: {Known: true, Active: true}},
-		slot:     slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
-		takes:    map[string]takes{}, bufLen: map[string]bool{"zcrx": true, "devmem": true}}
+	return &facts{dev: "eth0", kernel: "7.2.13-amd64", caps: wire.Check{Status: "ok", Found: "CAP_NET_ADMIN"},
+		lock: wire.Check{Name: "memlock limit", Status: "ok", Found: "unlimited"},
+		huge: wire.Check{Name: "huge pages", Status: "ok", Found: "64"}, uring: uring.Features{Ring: yes, Zcrx: yes,
+			ZcrxNoDevice: yes},
+		driver: nic.Driver{Name: driver, Firmware: "1.2.3"}, link: nic.Link{Up: true, Carrier: true, MTU: 4148},
+		split: nic.HeaderSplit{State: nic.SplitOn}, queues: 8, more: "ethtool -L eth0 combined 2",
+		features: map[string]nic.Feature{nic.FeatureNTuple: {Known: true, Hard: true, Active: true},
+			nic.FeatureSG: {Known: true, Active: true}},
+		slot:  slot{speed: "16.0 GT/s PCIe", maxSpeed: "16.0 GT/s PCIe", width: "16", maxWidth: "16", mbits: 200000},
+		takes: map[string]takes{}, bufLen: map[string]bool{"zcrx": true, "devmem": true}}
 }
 
 func receive(t *testing.T, name string) stream.Mode {
@@ -53,7 +57,8 @@ func find(t *testing.T, f *facts, mode, rung string) wire.Check {
 // What zcrx lacks is no word on devmem.
 func TestProvidersByMode(t *testing.T) {
 	f := good("bnxt_en")
-	f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "io_uring zero-copy receive", Err: unix.EINVAL, How: "use Linux 6.15"}}
+	f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "io_uring zero-copy receive", Err: unix.EINVAL,
+		How: "use Linux 6.15"}}
 	if c := find(t, f, "zcrx", "memory providers"); c.Status != "lacking" || c.Errno != "EINVAL" {
 		t.Errorf("zcrx: %+v", c)
 	}
@@ -65,10 +70,12 @@ func TestProvidersByMode(t *testing.T) {
 // Of bnxt the kernel's answer beforehand is not the last word, which is said; a function that
 // has been refused is told so all the same.
 func TestTheBindTells(t *testing.T) {
-	for name, want := range map[string]string{"mlx5_core": "ok", "fbnic": "ok", "bnxt_en": "warn", "softnic(bnxt)": "warn"} {
+	for name, want := range map[string]string{"mlx5_core": "ok", "fbnic": "ok", "bnxt_en": "warn",
+		"softnic(bnxt)": "warn"} {
 		f := good(name)
 		c := find(t, f, "zcrx", "memory providers")
-		if c.Status != want || want == "warn" && (!strings.Contains(c.Found, "until a queue is given memory") || !strings.Contains(c.Fix, "ethtool -i "+f.dev)) {
+		if c.Status != want || want == "warn" && (!strings.Contains(c.Found, "until a queue is given memory") ||
+			!strings.Contains(c.Fix, "ethtool -i "+f.dev)) {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -105,20 +112,33 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		rung, status, errno, fix string
 		spoil                    func(*facts)
 	}{
-		"old kernel":         {"kernel", "lacking", "", "use Linux 6.15", func(f *facts) { f.kernel = "6.14.9" }},
-		"old, of a vendor":   {"kernel", "warn", "", "use Linux 6.15", func(f *facts) { f.kernel = "5.14.0-503.11.1.el9_5.x86_64" }},
-		"old for the driver": {"driver", "lacking", "", "use Linux 6.17", func(f *facts) { f.kernel = "6.16.0"; f.driver.Name = "mlx5_core" }},
-		"of its maker":       {"driver", "warn", "", "", func(f *facts) { f.driver.Name, f.foreign = "mlx5_core", true }},
-		"unknown driver":     {"driver", "warn", "", "", func(f *facts) { f.driver.Name = "new_nic" }},
-		"no capability":      {"capability", "lacking", "EPERM", "run as root", func(f *facts) { f.caps = wire.Check{Status: "warn", Found: "none", Fix: "run as root"} }},
-		"no split":           {"header split", "lacking", "EOPNOTSUPP", "another NIC", func(f *facts) { f.splitErr = refused(unix.EOPNOTSUPP, "use another NIC") }},
-		"split untold":       {"header split", "lacking", "", "use a NIC", func(f *facts) { f.split = nic.HeaderSplit{Threshold: -1} }},
-		"one queue":          {"queues", "lacking", "", "ethtool -L eth0 combined 2", func(f *facts) { f.queues, f.more = 1, "ethtool -L eth0 combined 2" }},
-		"no RSS":             {"RSS", "warn", "EOPNOTSUPP", "let nothing else use eth0", func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
-		"RSS in a reset":     {"RSS", "lacking", "EBUSY", "h", func(f *facts) { f.rssErr = refused(unix.EBUSY, "h") }},
-		"no rules":           {"ntuple rules", "lacking", "EOPNOTSUPP", "h", func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
-		"rules fixed off":    {"ntuple rules", "lacking", "", "use a NIC", func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
-		"restart blocked":    {"memory providers", "lacking", "EOPNOTSUPP", "tx_port_ts off", func(f *facts) { f.blocked = dropped{"time stamps", "tx_port_ts off"} }},
+		"old kernel": {"kernel", "lacking", "", "use Linux 6.15", func(f *facts) { f.kernel = "6.14.9" }},
+		"old, of a vendor": {"kernel", "warn", "", "use Linux 6.15",
+			func(f *facts) { f.kernel = "5.14.0-503.11.1.el9_5.x86_64" }},
+		"old for the driver": {"driver", "lacking", "", "use Linux 6.17",
+			func(f *facts) { f.kernel = "6.16.0"; f.driver.Name = "mlx5_core" }},
+		"of its maker": {"driver", "warn", "", "", func(f *facts) {
+			f.driver.Name, f.foreign = "mlx5_core",
+				true
+		}},
+		"unknown driver": {"driver", "warn", "", "", func(f *facts) { f.driver.Name = "new_nic" }},
+		"no capability": {"capability", "lacking", "EPERM", "run as root",
+			func(f *facts) { f.caps = wire.Check{Status: "warn", Found: "none", Fix: "run as root"} }},
+		"no split": {"header split", "lacking", "EOPNOTSUPP", "another NIC",
+			func(f *facts) { f.splitErr = refused(unix.EOPNOTSUPP, "use another NIC") }},
+		"split untold": {"header split", "lacking", "", "use a NIC",
+			func(f *facts) { f.split = nic.HeaderSplit{Threshold: -1} }},
+		"one queue": {"queues", "lacking", "", "ethtool -L eth0 combined 2",
+			func(f *facts) { f.queues, f.more = 1, "ethtool -L eth0 combined 2" }},
+		"no RSS": {"RSS", "warn", "EOPNOTSUPP", "let nothing else use eth0",
+			func(f *facts) { f.rssErr = refused(unix.EOPNOTSUPP, "h") }},
+		"RSS in a reset": {"RSS", "lacking", "EBUSY", "h", func(f *facts) { f.rssErr = refused(unix.EBUSY, "h") }},
+		"no rules": {"ntuple rules", "lacking", "EOPNOTSUPP", "h",
+			func(f *facts) { f.rulesErr = refused(unix.EOPNOTSUPP, "h") }},
+		"rules fixed off": {"ntuple rules", "lacking", "", "use a NIC",
+			func(f *facts) { f.features[nic.FeatureNTuple] = nic.Feature{Known: true} }},
+		"restart blocked": {"memory providers", "lacking", "EOPNOTSUPP", "tx_port_ts off",
+			func(f *facts) { f.blocked = dropped{"time stamps", "tx_port_ts off"} }},
 		"rules dropped": {"ntuple rules", "lacking", "", "fewer queues", func(f *facts) {
 			f.features[nic.FeatureNTuple] = nic.Feature{Known: true, Hard: true, Wanted: true}
 			f.dropped = map[string]dropped{nic.FeatureNTuple: {"too many", "fewer queues"}}
@@ -129,19 +149,26 @@ func TestRungsSayWhatIsLacking(t *testing.T) {
 		}},
 		"XDP": {"XDP", "lacking", "EEXIST", "ip link set dev eth0 xdp off", func(f *facts) { f.link.XDP = true }},
 		"no providers": {"memory providers", "lacking", "EOPNOTSUPP", "other", func(f *facts) {
-			f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP, How: "other NIC"}}
+			f.takes["zcrx"] = takes{provider: &fault.Unsupported{Op: "register", Err: unix.EOPNOTSUPP,
+				How: "other NIC"}}
 		}},
 		"busy queue": {"free queue", "lacking", "EEXIST", "--queue", func(f *facts) {
-			f.takes["zcrx"] = takes{queue: &fault.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST, How: "choose another with --queue"}}
+			f.takes["zcrx"] = takes{queue: &fault.Unsupported{Op: "RX queue 3 is taken", Err: unix.EEXIST,
+				How: "choose another with --queue"}}
 		}},
-		"only pages":    {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen["zcrx"] = false }},
-		"down":          {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
-		"gone":          {"interface", "lacking", "ENODEV", "h", func(f *facts) { f.err = refused(unix.ENODEV, "h") }},
-		"slow slot":     {"PCIe", "warn", "", "caps every result", func(f *facts) { f.slot.width, f.slot.maxWidth = "4", "4" }},
-		"narrow slot":   {"PCIe", "warn", "", "the card supports", func(f *facts) { f.slot.width = "8"; f.slot.mbits = 0 }},
-		"IOMMU":         {"IOMMU of the NIC", "warn", "", "iommu=pt", func(f *facts) { f.iommu = "DMA-FQ" }},
-		"MTU":           {"MTU", "warn", "", "--mtu 4148", func(f *facts) { f.link.MTU = 1500 }},
-		"no huge pages": {"huge pages", "warn", "", "sysctl", func(f *facts) { f.huge = wire.Check{Name: "huge pages", Status: "warn", Found: "0", Fix: "sysctl -w"} }},
+		"only pages": {"long buffers", "warn", "", "Linux 7.0", func(f *facts) { f.bufLen["zcrx"] = false }},
+		"down":       {"interface", "lacking", "", "ip link set eth0 up", func(f *facts) { f.link.Up = false }},
+		"gone":       {"interface", "lacking", "ENODEV", "h", func(f *facts) { f.err = refused(unix.ENODEV, "h") }},
+		"slow slot": {"PCIe", "warn", "", "caps every result", func(f *facts) {
+			f.slot.width, f.slot.maxWidth = "4",
+				"4"
+		}},
+		"narrow slot": {"PCIe", "warn", "", "the card supports",
+			func(f *facts) { f.slot.width = "8"; f.slot.mbits = 0 }},
+		"IOMMU": {"IOMMU of the NIC", "warn", "", "iommu=pt", func(f *facts) { f.iommu = "DMA-FQ" }},
+		"MTU":   {"MTU", "warn", "", "--mtu 4148", func(f *facts) { f.link.MTU = 1500 }},
+		"no huge pages": {"huge pages", "warn", "", "sysctl",
+			func(f *facts) { f.huge = wire.Check{Name: "huge pages", Status: "warn", Found: "0", Fix: "sysctl -w"} }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := good("bnxt_en")
@@ -180,7 +207,8 @@ func TestOlder(t *testing.T) {
 	for _, c := range []struct {
 		release, version string
 		want             bool
-	}{{"6.14.0-rc1", "6.15", true}, {"6.15.0", "6.15", false}, {"7.0-1-amd64", "6.18", false}, {"6.9.3", "6.15", true}, {"weird", "6.15", false}, {"5.10.0", "6.0", true}} {
+	}{{"6.14.0-rc1", "6.15", true}, {"6.15.0", "6.15", false}, {"7.0-1-amd64", "6.18", false}, {"6.9.3", "6.15", true},
+		{"weird", "6.15", false}, {"5.10.0", "6.0", true}} {
 		if got := older(c.release, c.version); got != c.want {
 			t.Errorf("%s older than %s: %v", c.release, c.version, got)
 		}

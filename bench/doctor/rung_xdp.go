@@ -21,7 +21,9 @@ func (f *facts) pktgen() wire.Check {
 var xdpWords = []struct {
 	bit  nic.XDPFeatures
 	name string
-}{{nic.XDPBasic, "basic"}, {nic.XDPRedirects, "redirect"}, {nic.XDPTransmits, "ndo-xmit"}, {nic.XDPZeroCopy, "xsk-zerocopy"}, {nic.XDPOffload, "hw-offload"}, {nic.XDPFragments, "rx-sg"}, {nic.XDPTransmitsAll, "ndo-xmit-sg"}}
+}{{nic.XDPBasic, "basic"}, {nic.XDPRedirects, "redirect"}, {nic.XDPTransmits, "ndo-xmit"},
+	{nic.XDPZeroCopy, "xsk-zerocopy"}, {nic.XDPOffload, "hw-offload"}, {nic.XDPFragments, "rx-sg"},
+	{nic.XDPTransmitsAll, "ndo-xmit-sg"}}
 
 // xdpFound is what the driver says that it can do.
 func (f *facts) xdpFound() string {
@@ -49,7 +51,8 @@ func (f *facts) nativeXDP() wire.Check {
 func (f *facts) xskZeroCopy() wire.Check {
 	c := answered(wire.Check{Found: f.xdpFound(), Needed: "xsk-zerocopy"}, f.xdpErr)
 	if c.Status == "ok" && f.xdp&nic.XDPZeroCopy == 0 {
-		c.Status, c.Errno, c.Fix = "lacking", "EOPNOTSUPP", "take --rx udp-xsk, which copies, or a NIC whose driver has it"
+		c.Status, c.Errno, c.Fix = "lacking", "EOPNOTSUPP",
+			"take --rx udp-xsk, which copies, or a NIC whose driver has it"
 	}
 	return c
 }

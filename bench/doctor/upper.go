@@ -24,7 +24,8 @@ func KindOf(l rtnl.Link) string {
 // stack says what stands on an interface, and what that stands on: which of them to name,
 // and which has to have the address.
 func stack(s rtnl.Stack, l rtnl.Link) wire.Check {
-	c := wire.Check{Name: "upper and lower interfaces", Needed: "queues belong to the port; address and route to the interface on top of it", Status: "ok"}
+	c := wire.Check{Name: "upper and lower interfaces",
+		Needed: "queues belong to the port; address and route to the interface on top of it", Status: "ok"}
 	var found []string
 	say := func(what string, links []rtnl.Link) {
 		var names []string
@@ -47,17 +48,21 @@ func stack(s rtnl.Stack, l rtnl.Link) wire.Check {
 	}
 	if vrf, ok := s.At(l.Master); ok && vrf.Kind == "vrf" {
 		c.Status, c.Found = "warn", fmt.Sprintf("%s is in the VRF %s", l.Name, vrf.Name)
-		c.Fix = "its address is known only within the VRF: start zcbench there (ip vrf exec " + vrf.Name + " zcbench ..., by ssh to an sshd in it)"
+		c.Fix = "its address is known only within the VRF: start zcbench there (ip vrf exec " + vrf.Name +
+			" zcbench ..., by ssh to an sshd in it)"
 		return c
 	}
 	port, known := s.Port(l)
 	switch ports := s.Ports(l); {
 	case l.LowerElsewhere || l.Joins() && len(ports) == 0:
-		c.Status, c.Found = "warn", strings.TrimPrefix(c.Found+"; its port is in another namespace, or there is none", "none: it is a plain port; ")
+		c.Status, c.Found = "warn", strings.TrimPrefix(c.Found+"; its port is in another namespace, or there is none",
+			"none: it is a plain port; ")
 		c.Fix = "modes that take a queue over need the port in the same namespace"
 	case !known:
-		c.Status, c.Fix = "warn", fmt.Sprintf("modes that take a queue over, and settings of queues, need the port that the flow uses: name one of %s with --dev; "+
-			"address and route stay on %s, and the run's proof says whether it was that one", strings.Join(linkNames(ports), ", "), l.Name)
+		c.Status, c.Fix = "warn", fmt.Sprintf("modes that take a queue over, and settings of queues, need the "+
+			"port that the flow uses: name one of %s with --dev; "+
+			"address and route stay on %s, and the run's proof says whether it was that one",
+			strings.Join(linkNames(ports), ", "), l.Name)
 	case port.Index != l.Index:
 		c.Found += fmt.Sprintf("; a flow uses the queues of %s", port.Name)
 	case len(s.Above(l)) > 1 && len(masters(s, l)) > 0:

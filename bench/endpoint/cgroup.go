@@ -17,6 +17,7 @@ func (m *meters) openGroups() {
 		return
 	}
 	if unseen := m.groups.Unseen(); unseen != nil {
-		m.missing = append(m.missing, "whether a cgroup held it back may not have been seen: "+strings.Join(unseen, "; "))
+		m.missing = append(m.missing, "whether a cgroup held it back may not have been seen: "+strings.Join(unseen,
+			"; "))
 	}
 }

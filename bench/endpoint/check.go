@@ -51,7 +51,8 @@ func checkFlow(f wire.FlowSpec) error {
 		return err
 	}
 	if a, err := place.AllowedCPUs(); err == nil && f.CPU >= 0 && !a.CanPin(f.CPU) {
-		return fmt.Errorf("no thread can be bound to CPU %d here: the cpuset of this process's cgroup allows CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup)", f.CPU, counter.FormatCPUList(a.Pin))
+		return fmt.Errorf("no thread can be bound to CPU %d here: the cpuset of this process's cgroup allows "+
+			"CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup)", f.CPU, counter.FormatCPUList(a.Pin))
 	}
 	if n := f.SoftirqCPU; n != nil {
 		if *n < 0 {

@@ -57,7 +57,8 @@ func TestSleepUntil(t *testing.T) {
 func TestDurationIsAgreed(t *testing.T) {
 	const long = time.Hour
 	for _, c := range []struct{ rx, tx time.Duration }{
-		{200 * time.Millisecond, 0}, {0, 200 * time.Millisecond}, {200 * time.Millisecond, long}, {long, 200 * time.Millisecond}, {200 * time.Millisecond, 200 * time.Millisecond},
+		{200 * time.Millisecond, 0}, {0, 200 * time.Millisecond}, {200 * time.Millisecond, long},
+		{long, 200 * time.Millisecond}, {200 * time.Millisecond, 200 * time.Millisecond},
 	} {
 		t.Run(fmt.Sprint(c.rx, " and ", c.tx), func(t *testing.T) {
 			t.Parallel() // it waits
@@ -95,7 +96,8 @@ func TestScheduleToTheNanosecond(t *testing.T) {
 			defer bubble()()
 			synctest.Test(t, func(t *testing.T) {
 				start := monotonic()
-				sch := wire.Schedule{StartNs: start, FromNs: start + 150*ms, ToNs: start + 450*ms, StopNs: start + 550*ms, StallNs: 3000 * ms, GraceNs: 1000 * ms}
+				sch := wire.Schedule{StartNs: start, FromNs: start + 150*ms, ToNs: start + 450*ms,
+					StopNs: start + 550*ms, StallNs: 3000 * ms, GraceNs: 1000 * ms}
 				pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 				if err != nil {
 					t.Fatal(err)
@@ -116,7 +118,8 @@ func TestScheduleToTheNanosecond(t *testing.T) {
 				if err := r.measure(t.Context()); err != nil {
 					t.Fatal(err)
 				}
-				if ahead := sch.FromNs - r.from.atNs; ahead < 0 || ahead > (sch.FromNs-start)/2 || r.to.atNs != sch.ToNs {
+				if ahead := sch.FromNs - r.from.atNs; ahead < 0 || ahead > (sch.FromNs-start)/2 ||
+					r.to.atNs != sch.ToNs {
 					t.Errorf("the window began %d ns ahead and ended %d ns late", ahead, r.to.atNs-sch.ToNs)
 				}
 				if bytes := int64(sum(r.to.flows).Sub(sum(r.from.flows)).Bytes); bytes < 298*kib || bytes > 377*kib {
@@ -126,7 +129,8 @@ func TestScheduleToTheNanosecond(t *testing.T) {
 				if role == stream.TX {
 					ends = sch.StopNs + ms // the data path looks every millisecond
 				}
-				if late := e.first().result.atNs - ends; late > 0 || late < -ms || r.end.first().Conn.Stopping() != (role == stream.TX) {
+				if late := e.first().result.atNs - ends; late > 0 || late < -ms ||
+					r.end.first().Conn.Stopping() != (role == stream.TX) {
 					t.Errorf("the flow ended %d ns late; told to stop: %v", late, r.end.first().Conn.Stopping())
 				}
 			})
@@ -137,13 +141,15 @@ func TestScheduleToTheNanosecond(t *testing.T) {
 // An end whose payload stops says so after its limit, by two of its looks at the latest: the first
 // sees the last of the payload.
 func TestStallIsNoticedInTime(t *testing.T) {
-	for limit, look := range map[time.Duration]time.Duration{400 * time.Millisecond: 100 * time.Millisecond, 10 * time.Second: 250 * time.Millisecond} {
+	for limit, look := range map[time.Duration]time.Duration{400 * time.Millisecond: 100 * time.Millisecond,
+		10 * time.Second: 250 * time.Millisecond} {
 		for _, role := range []stream.Role{stream.RX, stream.TX} {
 			t.Run(fmt.Sprint(role, " ", limit), func(t *testing.T) {
 				defer bubble()()
 				synctest.Test(t, func(t *testing.T) {
 					start := monotonic()
-					sch := wire.Schedule{StartNs: start, StopNs: start + int64(time.Hour), StallNs: int64(limit), GraceNs: 1000 * ms}
+					sch := wire.Schedule{StartNs: start, StopNs: start + int64(time.Hour), StallNs: int64(limit),
+						GraceNs: 1000 * ms}
 					e := newEnd(wire.EndSpec{Role: role, Flows: wire.OneFlow(-1)}, stream.Mode{}, stream.Options{})
 					pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 					if err != nil {
@@ -151,7 +157,8 @@ func TestStallIsNoticedInTime(t *testing.T) {
 					}
 					defer unix.Close(pair[0])
 					defer unix.Close(pair[1])
-					e.first().Conn, e.first().worker = &stream.Conn{FD: pair[0]}, &worker{tid: os.Getpid(), own: e.flows}
+					e.first().Conn, e.first().worker = &stream.Conn{FD: pair[0]},
+						&worker{tid: os.Getpid(), own: e.flows}
 					r := &run{end: e, sch: sch, startNs: start, left: 1}
 					r.stall = newStallWatch(e, limit)
 					last := start + 1234*ms
@@ -163,7 +170,8 @@ func TestStallIsNoticedInTime(t *testing.T) {
 					}()
 					err = r.measure(t.Context())
 					quiet := time.Duration(monotonic() - last)
-					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("no payload for %v, after %d bytes", limit, 1234*kib)) || quiet <= limit || quiet > limit+2*look {
+					if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("no payload for %v, after %d bytes",
+						limit, 1234*kib)) || quiet <= limit || quiet > limit+2*look {
 						t.Errorf("after %v: %v", quiet, err)
 					}
 				})
@@ -205,12 +213,14 @@ func onSchedule(t *testing.T, tx string) {
 			switch w := res.Window.Bytes; {
 			case got < asked-asked/4 || got > asked+asked/4:
 				if res.Verdict != results.Invalid || !strings.Contains(res.Reason, "edges") {
-					t.Errorf("a window of %v for one of %v: %s: %s", time.Duration(got), time.Duration(asked), res.Verdict, res.Reason)
+					t.Errorf("a window of %v for one of %v: %s: %s", time.Duration(got), time.Duration(asked),
+						res.Verdict, res.Reason)
 				}
 			case res.Verdict != results.OK && !strings.Contains(res.Reason, "before the flow was open"):
 				t.Errorf("%s: %s", res.Verdict, res.Reason)
 			case w == 0 || w > res.Total.Bytes || *res.Host.Bytes != w || deref(res.Host.DurationS) != float64(got)/1e9:
-				t.Errorf("%d bytes in the window of %d in all; the host says %d in %v s", w, res.Total.Bytes, *res.Host.Bytes, deref(res.Host.DurationS))
+				t.Errorf("%d bytes in the window of %d in all; the host says %d in %v s", w, res.Total.Bytes,
+					*res.Host.Bytes, deref(res.Host.DurationS))
 			}
 		}
 		// It began between its time and the window, and ended between its time and now.
@@ -224,15 +234,20 @@ func onSchedule(t *testing.T, tx string) {
 func TestReceiverWaitsNoLongerThanTold(t *testing.T) {
 	r := open(t, rxSpec("tcp", mib))
 	res := result(t, background(context.Background(), r, wire.Schedule{PeerWaitNs: 100 * ms})) // else for ever
-	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "wait for the sender") || !strings.Contains(res.Reason, "within 100ms") || res.Fix == "" || res.FlowNs != 0 {
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "wait for the sender") ||
+		!strings.Contains(res.Reason, "within 100ms") || res.Fix == "" || res.FlowNs != 0 {
 		t.Errorf("%+v", res)
 	}
 }
 
 func TestSenderWaitsNoLongerThanTold(t *testing.T) {
-	t.Parallel()                                                                                                          // it waits, so long that a busy machine has tried by then
-	res := result(t, background(context.Background(), open(t, txSpec("tcp", mib)), wire.Schedule{PeerWaitNs: 3000 * ms})) // else for ever
-	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "connection refused") || !strings.Contains(res.Fix, "start the receiver") {
+	// it waits, so long that a busy machine has tried by then
+	t.Parallel()
+	// else for ever
+	res := result(t, background(context.Background(), open(t, txSpec("tcp", mib)),
+		wire.Schedule{PeerWaitNs: 3000 * ms}))
+	if res.Verdict != results.Failed || !strings.Contains(res.Reason, "connection refused") ||
+		!strings.Contains(res.Fix, "start the receiver") {
 		t.Errorf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
 	}
 }
@@ -246,7 +261,8 @@ func TestGraceOfTheReceiver(t *testing.T) {
 		res := background(context.Background(), r, sch)
 		sendForEver(t, r)
 		got := result(t, res) // of 10 s
-		if got.Verdict != results.Failed || !strings.Contains(got.Reason, "did not end the flow within 200ms") || strings.Contains(got.Reason, "\n") {
+		if got.Verdict != results.Failed || !strings.Contains(got.Reason, "did not end the flow within 200ms") ||
+			strings.Contains(got.Reason, "\n") {
 			t.Errorf("%s: %s %q", rx, got.Verdict, got.Reason)
 		}
 	}
@@ -265,7 +281,8 @@ func TestGraceOfTheSender(t *testing.T) {
 			res := background(context.Background(), open(t, s), sch)
 			receiveAt(t, p, stream.Welcome{}) // and never reads
 			got := result(t, res)
-			if got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) || strings.Contains(got.Reason, "\n") || got.Fix == "" {
+			if got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) ||
+				strings.Contains(got.Reason, "\n") || got.Fix == "" {
 				t.Errorf("%s %q; fix %q", got.Verdict, got.Reason, got.Fix)
 			}
 			t.Logf("%s", fmt.Sprintf("%s; %s", got.Reason, got.Fix))
@@ -276,7 +293,8 @@ func TestGraceOfTheSender(t *testing.T) {
 // outOfGrace tells that a sender has ended for its grace: of what its socket holds, or, where all
 // was taken, of the receiver's account.
 func outOfGrace(reason string, grace time.Duration) bool {
-	return strings.Contains(reason, fmt.Sprintf("the last of the payload within %v of the stop", grace)) || strings.Contains(reason, "wait for the receiver's account of the flow: ")
+	return strings.Contains(reason, fmt.Sprintf("the last of the payload within %v of the stop", grace)) ||
+		strings.Contains(reason, "wait for the receiver's account of the flow: ")
 }
 
 // Nor does one that gives no account, although all was sent.
@@ -291,7 +309,8 @@ func TestGraceWithoutAnAccount(t *testing.T) {
 	res := background(context.Background(), open(t, s), sch)
 	receiveAt(t, p, stream.Welcome{})
 	got := result(t, res)
-	if took := time.Since(begun); got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) || got.Fix == "" || took > 3*time.Second {
+	if took := time.Since(begun); got.Verdict != results.Failed || !outOfGrace(got.Reason, 300*time.Millisecond) ||
+		got.Fix == "" || took > 3*time.Second {
 		t.Errorf("after %v: %s %q; fix %q", took, got.Verdict, got.Reason, got.Fix)
 	}
 }

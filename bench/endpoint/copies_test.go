@@ -28,7 +28,8 @@ func TestCopiesHere(t *testing.T) {
 		{"alone, by an interface that is gone", "", "", to("[fe80::1%gone0]:5201"), false},
 		{"alone, and the flow never came", "", "", nil, false},
 	} {
-		r := &run{end: newEnd(several(rxSpec("tcp", mib), 1), stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
+		r := &run{end: newEnd(several(rxSpec("tcp", mib), 1), stream.Mode{Name: "tcp", Role: stream.RX},
+			stream.Options{})}
 		r.end.spec.Dev = x.dev
 		f := &flow{}
 		f.Conn = x.conn

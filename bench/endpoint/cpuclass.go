@@ -57,8 +57,10 @@ func busySiblings(u counter.CPUUsage) (ms []results.Metric) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {
 			cpu := []string{strconv.Itoa(c.CPU)}
-			ms = append(ms, results.Metric{Name: results.MetricSiblingBusy, Of: cpu, Unit: "cores", Value: *c.BusyCores, Source: "/proc/stat", Quality: c.Quality()},
-				results.Metric{Name: results.MetricSiblingUncertainty, Of: cpu, Unit: "cores", Value: c.UncertaintyCores, Source: "/proc/stat"})
+			ms = append(ms, results.Metric{Name: results.MetricSiblingBusy, Of: cpu, Unit: "cores", Value: *c.BusyCores,
+				Source: "/proc/stat", Quality: c.Quality()},
+				results.Metric{Name: results.MetricSiblingUncertainty, Of: cpu, Unit: "cores",
+					Value: c.UncertaintyCores, Source: "/proc/stat"})
 		}
 	}
 	return ms

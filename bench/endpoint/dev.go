@@ -35,7 +35,8 @@ func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 	}
 	addr, err := netip.ParseAddr(host)
 	if err != nil || addr.IsUnspecified() {
-		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address", s.Mode())}
+		return "", &UsageError{fmt.Errorf("%s must know the interface: name it with --dev, or listen on its address",
+			s.Mode())}
 	}
 	dev, err := nic.Having(addr)
 	if errors.Is(err, nic.ErrNoInterface) {
@@ -69,7 +70,9 @@ func portOf(p stream.Mode, dev string) (string, error) {
 	for _, x := range s.Ports(l) {
 		ports = append(ports, x.Name)
 	}
-	return "", &fault.Unsupported{Mode: p.Name, Op: fmt.Sprintf("%s (%s) has several ports, or none here: %s; a queue belongs to one", dev, l.Kind, strings.Join(ports, ", ")),
+	return "", &fault.Unsupported{Mode: p.Name,
+		Op: fmt.Sprintf("%s (%s) has several ports, or none here: %s; a queue belongs to one", dev, l.Kind,
+			strings.Join(ports, ", ")),
 		How: "name the port that the flow arrives by with --dev; address and route stay on " + dev}
 }
 

@@ -27,7 +27,8 @@ func TestFlowDev(t *testing.T) {
 		{needs, ":0", "", "", "--dev"},
 		{needs, "203.0.113.77:0", "", "", "no interface of this host"},
 	} {
-		got, err := flowDev(c.path, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}, Addr: c.addr, Dev: c.dev})
+		got, err := flowDev(c.path, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}, Addr: c.addr,
+			Dev: c.dev})
 		if got != c.want || (err == nil) != (c.err == "") {
 			t.Errorf("%q, %q: %q, %v", c.addr, c.dev, got, err)
 		}
@@ -46,24 +47,32 @@ func TestFlowDevOfSender(t *testing.T) {
 		addrs["localhost:5201"] = "lo"
 	}
 	for addr, want := range addrs {
-		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"}, Addr: addr}); got != want || err != nil {
+		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"},
+			Addr: addr}); got != want || err != nil {
 			t.Errorf("%s: %q, %v", addr, got, err)
 		}
 	}
-	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"}, Addr: "no-such-host.invalid:1"}); err == nil {
+	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"},
+		Addr: "no-such-host.invalid:1"}); err == nil {
 		t.Error("found an interface to a host that there is not")
 	}
 }
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
-	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
-	f := &flow{result: flowResult{evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3", Fix: "ethtool -n"}}}
-	reason, fix := r.gateZeroCopy(f, stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10}, new(wire.EndResult))
-	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, but the provider is on queue 3") || fix != "ethtool -n" {
+	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true},
+		spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
+	f := &flow{result: flowResult{
+		evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3",
+			Fix: "ethtool -n"}}}
+	reason, fix := r.gateZeroCopy(f, stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10},
+		new(wire.EndResult))
+	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, but the provider is on queue 3") ||
+		fix != "ethtool -n" {
 		t.Errorf("reason %q, fix %q", reason, fix)
 	}
-	if reason, _ = r.gateZeroCopy(f, stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
+	if reason, _ = r.gateZeroCopy(f, stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5},
+		new(wire.EndResult)); reason != "" {
 		t.Errorf("half a percent: %q", reason)
 	}
 }

@@ -78,10 +78,14 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	if c := &s.Cell; s.Role == stream.TX && c.PacePercent != 0 && c.PaceBitsPS == 0 {
-		return nil, &UsageError{fmt.Errorf("pace %d%% refers to what zcbench measures before a plan: ask for a rate, such as 10G", c.PacePercent)}
+		return nil, &UsageError{
+			fmt.Errorf("pace %d%% refers to what zcbench measures before a plan: ask for a rate, such as 10G",
+				c.PacePercent)}
 	}
 	if s.Role == stream.TX && s.Cell.LossFree {
-		return nil, &UsageError{fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M", results.PaceLossFree)}
+		return nil, &UsageError{
+			fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M",
+				results.PaceLossFree)}
 	}
 	if err := path.Support(""); err != nil {
 		return nil, err
@@ -138,7 +142,8 @@ func (e *End) giveUp(err error) error {
 	if cerr == nil {
 		return err
 	}
-	return &fault.Error{Op: fault.Reason(err) + "; and after that", Err: cerr, How: cmp.Or(fault.Fix(cerr), fault.Fix(err))}
+	return &fault.Error{Op: fault.Reason(err) + "; and after that", Err: cerr,
+		How: cmp.Or(fault.Fix(cerr), fault.Fix(err))}
 }
 
 func (e *End) open() (err error) {

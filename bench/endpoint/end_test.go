@@ -35,7 +35,8 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 	}
 	cannot := &fault.Unsupported{Mode: "tcp", Op: "setsockopt", Err: unix.EOPNOTSUPP, How: "another kernel"}
 	err = (&End{port: port}).giveUp(cannot) // it closes the port again, which fails
-	if err == nil || !strings.Contains(err.Error(), "setsockopt: operation not supported") || !strings.Contains(err.Error(), "closed network connection") || fault.Fix(err) != "another kernel" {
+	if err == nil || !strings.Contains(err.Error(), "setsockopt: operation not supported") ||
+		!strings.Contains(err.Error(), "closed network connection") || fault.Fix(err) != "another kernel" {
 		t.Errorf("%v", err)
 	}
 	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
@@ -50,7 +51,8 @@ func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {
 		for _, s := range []wire.EndSpec{
 			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
-			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}), Addr: "host:5201", Flows: wire.OneFlow(0)},
+			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}),
+				Addr: "host:5201", Flows: wire.OneFlow(0)},
 		} {
 			if err := Check(s); err != nil {
 				t.Errorf("%+v: %v", s, err)
@@ -83,42 +85,56 @@ func cellOf(m stream.Mode, c results.Cell) results.Cell {
 }
 
 func TestCheckRefusesEachMistake(t *testing.T) {
-	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0", Flows: wire.OneFlow(-1)}); err != nil {
+	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0",
+		Flows: wire.OneFlow(-1)}); err != nil {
 		t.Errorf("a receiver on a free port: %v", err)
 	}
 	for name, c := range map[string]struct {
 		change func(*wire.EndSpec)
 		say    string
 	}{
-		"port 0 to send to":  {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", "host:0" }, "no port to connect to"},
-		"no host to send to": {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", ":5201" }, "no host to connect to"},
-		"port too large":     {func(s *wire.EndSpec) { s.Addr = ":65536" }, "0..65535"},
-		"role":               {func(s *wire.EndSpec) { s.Role = "both" }, `unknown role "both"`},
-		"mode":               {func(s *wire.EndSpec) { s.Cell.RX = "teleport" }, "the rx modes are tcp, tcp-trunc"},
-		"mode of the peer":   {func(s *wire.EndSpec) { s.Cell.RX = "sendfile" }, `unknown rx mode "sendfile"`},
-		"message":            {func(s *wire.EndSpec) { s.Cell.MessageBytes = -1 }, "message -1"},
-		"huge message":       {func(s *wire.EndSpec) { s.Cell.MessageBytes = stream.MaxMessageBytes + 1 }, "message 1073741825"},
-		"read":               {func(s *wire.EndSpec) { s.Cell.ReadBytes = -1 }, "read -1"},
-		"huge read":          {func(s *wire.EndSpec) { s.Cell.ReadBytes = stream.MaxMessageBytes + 1 }, "read 1073741825"},
-		"touch":              {func(s *wire.EndSpec) { s.Cell.Touch = "lick" }, "not one of none, read, verify"},
-		"touch of nothing":   {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" }, "tcp-trunc never gets the payload"},
-		"kind of memory":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" }, `devmem cannot use memory of kind "thp"`},
-		"dmabuf, no NIC":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "zcrx-nodev", "udmabuf" }, "zcrx-nodev has no NIC"},
-		"long buffers":       {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "uring", 8192 }, "it applies to zcrx, zcrx-nodev, devmem, not to rx uring"},
-		"token batch":        {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.TokenBatch = "devmem", 1025 }, "token_batch 1025: 1025 is outside 0..1024"},
-		"rcvbuf":             {func(s *wire.EndSpec) { s.Cell.RcvBuf = -1 }, "rcvbuf -1"},
-		"huge rcvbuf":        {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},
-		"sndbuf":             {func(s *wire.EndSpec) { s.Cell.SndBuf = -1 }, "sndbuf -1"},
-		"huge sndbuf":        {func(s *wire.EndSpec) { s.Cell.SndBuf = 1<<30 + 1 }, "sndbuf 1073741825: "},
-		"CPU":                {func(s *wire.EndSpec) { s.Flows[0].CPU = 9999 }, "CPU 9999 is not online"},
-		"negative CPU":       {func(s *wire.EndSpec) { s.Flows[0].CPU = -2 }, "CPU -2 is not online"},
-		"address":            {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
-		"no port":            {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
-		"unknown engine":     {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" }, "unknown io_uring engine"},
-		"gather too long":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) }, "gather 1000000: 1s is outside 0s..100ms"},
-		"gather negative":    {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) }, "gather -1: -1µs is outside"},
-		"engine of no use":   {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" }, "uring_engine native: it applies to uring, zcrx, zcrx-nodev, udp-uring, uring-zc, not to rx tcp"},
-		"bare IPv6":          {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
+		"port 0 to send to": {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", "host:0" },
+			"no port to connect to"},
+		"no host to send to": {func(s *wire.EndSpec) { s.Role, s.Cell.TX, s.Addr = "tx", "tcp", ":5201" },
+			"no host to connect to"},
+		"port too large":   {func(s *wire.EndSpec) { s.Addr = ":65536" }, "0..65535"},
+		"role":             {func(s *wire.EndSpec) { s.Role = "both" }, `unknown role "both"`},
+		"mode":             {func(s *wire.EndSpec) { s.Cell.RX = "teleport" }, "the rx modes are tcp, tcp-trunc"},
+		"mode of the peer": {func(s *wire.EndSpec) { s.Cell.RX = "sendfile" }, `unknown rx mode "sendfile"`},
+		"message":          {func(s *wire.EndSpec) { s.Cell.MessageBytes = -1 }, "message -1"},
+		"huge message": {func(s *wire.EndSpec) { s.Cell.MessageBytes = stream.MaxMessageBytes + 1 },
+			"message 1073741825"},
+		"read": {func(s *wire.EndSpec) { s.Cell.ReadBytes = -1 }, "read -1"},
+		"huge read": {func(s *wire.EndSpec) { s.Cell.ReadBytes = stream.MaxMessageBytes + 1 },
+			"read 1073741825"},
+		"touch": {func(s *wire.EndSpec) { s.Cell.Touch = "lick" }, "not one of none, read, verify"},
+		"touch of nothing": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Touch = "tcp-trunc", "verify" },
+			"tcp-trunc never gets the payload"},
+		"kind of memory": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "devmem", "thp" },
+			`devmem cannot use memory of kind "thp"`},
+		"dmabuf, no NIC": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.Area = "zcrx-nodev", "udmabuf" },
+			"zcrx-nodev has no NIC"},
+		"long buffers": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.RXBufLen = "uring", 8192 },
+			"it applies to zcrx, zcrx-nodev, devmem, not to rx uring"},
+		"token batch": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.TokenBatch = "devmem", 1025 },
+			"token_batch 1025: 1025 is outside 0..1024"},
+		"rcvbuf":       {func(s *wire.EndSpec) { s.Cell.RcvBuf = -1 }, "rcvbuf -1"},
+		"huge rcvbuf":  {func(s *wire.EndSpec) { s.Cell.RcvBuf = 1<<30 + 1 }, "rcvbuf 1073741825: "},
+		"sndbuf":       {func(s *wire.EndSpec) { s.Cell.SndBuf = -1 }, "sndbuf -1"},
+		"huge sndbuf":  {func(s *wire.EndSpec) { s.Cell.SndBuf = 1<<30 + 1 }, "sndbuf 1073741825: "},
+		"CPU":          {func(s *wire.EndSpec) { s.Flows[0].CPU = 9999 }, "CPU 9999 is not online"},
+		"negative CPU": {func(s *wire.EndSpec) { s.Flows[0].CPU = -2 }, "CPU -2 is not online"},
+		"address":      {func(s *wire.EndSpec) { s.Addr = "" }, "ADDR:PORT"},
+		"no port":      {func(s *wire.EndSpec) { s.Addr = "10.0.0.1" }, "ADDR:PORT"},
+		"unknown engine": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.UringEngine = "uring", "nosuch" },
+			"unknown io_uring engine"},
+		"gather too long": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(1000000) },
+			"gather 1000000: 1s is outside 0s..100ms"},
+		"gather negative": {func(s *wire.EndSpec) { s.Cell.RX, s.Cell.GatherUs = "uring", new(-1) },
+			"gather -1: -1µs is outside"},
+		"engine of no use": {func(s *wire.EndSpec) { s.Cell.UringEngine = "native" },
+			"uring_engine native: it applies to uring, zcrx, zcrx-nodev, udp-uring, uring-zc, not to rx tcp"},
+		"bare IPv6": {func(s *wire.EndSpec) { s.Addr = "fd00::1:5201" }, "IPv6 in brackets"},
 	} {
 		s := rxSpec("tcp", kib)
 		c.change(&s)
@@ -140,9 +156,19 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 		spec wire.EndSpec
 		is   error
 	}{
-		"port in use":        {func() wire.EndSpec { s := rxSpec("uring", mib); s.Addr = port.Addr().String(); return s }(), unix.EADDRINUSE},
-		"not our address":    {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Addr = "192.0.2.1:0"; return s }(), unix.EADDRNOTAVAIL},
-		"congestion control": {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Cell.Congestion = "nosuch"; return s }(), unix.ENOENT},
+		"port in use": {func() wire.EndSpec {
+			s := rxSpec("uring", mib)
+			s.Addr = port.Addr().String()
+			return s
+		}(), unix.EADDRINUSE},
+		"not our address": {func() wire.EndSpec { s := rxSpec("tcp", mib); s.Addr = "192.0.2.1:0"; return s }(),
+			unix.EADDRNOTAVAIL},
+		"congestion control": {func() wire.EndSpec {
+			s := rxSpec("tcp", mib)
+			s.Cell.Congestion =
+				"nosuch"
+			return s
+		}(), unix.ENOENT},
 	} {
 		if _, err := Open(c.spec); !errors.Is(err, c.is) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))
@@ -161,7 +187,8 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 			closeEnd(t, e)
 			continue
 		}
-		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Fix() == "" || !strings.Contains(err.Error(), m.Name) {
+		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Fix() == "" ||
+			!strings.Contains(err.Error(), m.Name) {
 			t.Errorf("%s %s: %v", m.Role, m.Name, err)
 		}
 	}
@@ -170,7 +197,8 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 
 func TestCloseWithoutRun(t *testing.T) {
 	before := streamtest.Holding(t)
-	for _, s := range []wire.EndSpec{rxSpec("tcp", mib+1), rxSpec("uring", mib+1), txSpec("msg-zerocopy", mib+1), txSpec("uring-zc", mib+1)} {
+	for _, s := range []wire.EndSpec{rxSpec("tcp", mib+1), rxSpec("uring", mib+1), txSpec("msg-zerocopy", mib+1),
+		txSpec("uring-zc", mib+1)} {
 		e, err := Open(s)
 		if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 			continue
@@ -193,7 +221,8 @@ func TestRunIsOnce(t *testing.T) {
 	first := background(context.Background(), r, lasting(50*time.Millisecond))
 	result(t, background(context.Background(), tx, lasting(50*time.Millisecond)))
 	result(t, first)
-	if again := result(t, background(context.Background(), r, lasting(time.Second))); again.Verdict != results.Failed || !strings.Contains(again.Reason, "once") {
+	if again := result(t, background(context.Background(), r,
+		lasting(time.Second))); again.Verdict != results.Failed || !strings.Contains(again.Reason, "once") {
 		t.Errorf("second run: %s %q", again.Verdict, again.Reason)
 	}
 }
@@ -246,7 +275,8 @@ func TestPinnedThreadAndItsFigures(t *testing.T) {
 	if h.StatCoverage == nil || *h.StatCoverage < 0.5 || *h.StatCoverage > 1.5 {
 		t.Errorf("coverage: %v", deref(h.StatCoverage))
 	}
-	if d := deref(h.CPUAppCores) + deref(h.CPUSysCores) + deref(h.CPUSoftCores) - deref(h.CPUBusyCores); d > 0.01 || d < -0.01 {
+	if d := deref(h.CPUAppCores) + deref(h.CPUSysCores) + deref(h.CPUSoftCores) - deref(h.CPUBusyCores); d > 0.01 ||
+		d < -0.01 {
 		t.Errorf("app, sys and soft miss busy by %v", d)
 	}
 	if len(h.Series) == 0 || len(h.Series[0].T) < 5 || len(h.Series[0].T) != len(h.Series[0].V) {
@@ -272,7 +302,8 @@ func TestFiguresOfARun(t *testing.T) {
 		t.Errorf("env %+v", e)
 	}
 	for _, res := range []wire.EndResult{r, s} {
-		if res.Host.TotalBytes == nil || *res.Host.TotalBytes != res.Total.Bytes || res.Host.Bytes == nil || *res.Host.Bytes > res.Total.Bytes {
+		if res.Host.TotalBytes == nil || *res.Host.TotalBytes != res.Total.Bytes || res.Host.Bytes == nil ||
+			*res.Host.Bytes > res.Total.Bytes {
 			t.Errorf("bytes %v of %v, counted %d", res.Host.Bytes, res.Host.TotalBytes, res.Total.Bytes)
 		}
 		want := 8 * float64(*res.Host.Bytes) / 1e9 / *res.Host.DurationS

@@ -48,8 +48,9 @@ func floodsSpareSSH(t *testing.T) {
 	}
 	defer p.Close()
 	rx := func(mode, redirect string) wire.EndSpec {
-		return wire.EndSpec{Role: stream.RX, Addr: "10.77.0.1:0", Dev: p.SUT.Dev, Cookie: stream.NewCookie(), Flows: []wire.FlowSpec{{CPU: -1}},
-			Cell: results.Cell{RX: mode, TX: "pktgen-xdp", MessageBytes: 18, XDPRedirect: redirect}}
+		return wire.EndSpec{Role: stream.RX, Addr: "10.77.0.1:0", Dev: p.SUT.Dev, Cookie: stream.NewCookie(),
+			Flows: []wire.FlowSpec{{CPU: -1}},
+			Cell:  results.Cell{RX: mode, TX: "pktgen-xdp", MessageBytes: 18, XDPRedirect: redirect}}
 	}
 	tx := rx("xdp-drop", "")
 	tx.Role, tx.Addr = stream.TX, "10.77.0.2:7719"
@@ -58,9 +59,12 @@ func floodsSpareSSH(t *testing.T) {
 		spec    wire.EndSpec
 		refused bool
 	}{
-		{"a generator", tx, true}, {"xdp-tx", rx("xdp-tx", ""), true}, {"xdp-redirect out again", rx("xdp-redirect", "dev"), true},
-		{"xdp-redirect out by another", rx("xdp-redirect", "dev:"+p.SUT.Dev), true}, {"xdp-redirect by one that ssh does not use", rx("xdp-redirect", "dev:lo"), false},
-		{"xdp-drop", rx("xdp-drop", ""), false}, {"xdp-redirect to a CPU", rx("xdp-redirect", ""), false}, {"xdp-redirect to AF_XDP", rx("xdp-redirect", "xsk"), false},
+		{"a generator", tx, true}, {"xdp-tx", rx("xdp-tx", ""), true},
+		{"xdp-redirect out again", rx("xdp-redirect", "dev"), true},
+		{"xdp-redirect out by another", rx("xdp-redirect", "dev:"+p.SUT.Dev), true},
+		{"xdp-redirect by one that ssh does not use", rx("xdp-redirect", "dev:lo"), false},
+		{"xdp-drop", rx("xdp-drop", ""), false}, {"xdp-redirect to a CPU", rx("xdp-redirect", ""), false},
+		{"xdp-redirect to AF_XDP", rx("xdp-redirect", "xsk"), false},
 	} {
 		err := p.SUT.Netns.Do(func() error {
 			e, err := Open(x.spec)

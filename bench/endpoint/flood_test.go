@@ -109,14 +109,17 @@ func TestFloodBesideARun(t *testing.T) {
 		t.Errorf("receiver: %s: %s", rres.Verdict, rres.Reason)
 	}
 	if rres.Total.Bytes == 0 || rres.Total.Bytes != sres.Total.Bytes || rres.Total.Mismatches != 0 {
-		t.Errorf("%d bytes sent, %d received, %d wrong; sender: %s: %s", sres.Total.Bytes, rres.Total.Bytes, rres.Total.Mismatches, sres.Verdict, sres.Reason)
+		t.Errorf("%d bytes sent, %d received, %d wrong; sender: %s: %s", sres.Total.Bytes, rres.Total.Bytes,
+			rres.Total.Mismatches, sres.Verdict, sres.Reason)
 	}
 	opened := f.opened.Load()
 	if opened < uint64(silent+attempts/10) || rres.Strangers > f.tried.Load() || rres.Strangers < uint64(silent)/2 {
 		t.Errorf("%d strangers were counted, %d connections made, %d tried", rres.Strangers, opened, f.tried.Load())
 	}
-	t.Logf("%d connections, %d counted when the run ended, %d bytes beside them", opened, rres.Strangers, rres.Total.Bytes)
-	until(t, fmt.Sprintf("no more than %d descriptors", before), func() bool { runtime.GC(); return descriptors(t) <= before })
+	t.Logf("%d connections, %d counted when the run ended, %d bytes beside them", opened, rres.Strangers,
+		rres.Total.Bytes)
+	until(t, fmt.Sprintf("no more than %d descriptors", before),
+		func() bool { runtime.GC(); return descriptors(t) <= before })
 }
 
 func descriptors(t *testing.T) int {

@@ -182,7 +182,10 @@ func (e *End) called(f *flow) string {
 // notes are what the data paths say to a reader of the figures: once, where all say the same.
 func (e *End) notes() (out []string) {
 	same := func(note string) bool {
-		return !slices.ContainsFunc(e.flows, func(f *flow) bool { return !slices.Contains(f.result.evidence.Notes, note) })
+		return !slices.ContainsFunc(e.flows, func(f *flow) bool {
+			return !slices.Contains(f.result.evidence.Notes,
+				note)
+		})
 	}
 	for _, f := range e.flows {
 		for _, note := range f.result.evidence.Notes {

@@ -36,7 +36,8 @@ var all = func() wire.Frac { f := 1.0; return &f }()
 
 // lasting is a schedule for a flow of d.
 func lasting(d time.Duration) wire.Schedule {
-	return wire.Schedule{DurationNs: int64(d), PeerWaitNs: patience, StallNs: patience, GraceNs: patience, MaxCopiedFrac: all}
+	return wire.Schedule{DurationNs: int64(d), PeerWaitNs: patience, StallNs: patience, GraceNs: patience,
+		MaxCopiedFrac: all}
 }
 
 // endless is a schedule for a flow that something else ends before its time.
@@ -45,7 +46,8 @@ func endless() wire.Schedule { return lasting(time.Hour) }
 var cookie = stream.NewCookie()
 
 func rxSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop, Cookie: cookie, Flows: wire.OneFlow(-1)}
+	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop,
+		Cookie: cookie, Flows: wire.OneFlow(-1)}
 	if m, err := stream.LookupMode(stream.RX, mode); err == nil && m.NoPayload {
 		s.Cell.Touch = "none"
 	}
@@ -53,7 +55,8 @@ func rxSpec(mode string, size int) wire.EndSpec {
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"}, Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
+	s := wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"},
+		Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
 	s.Cell.Drop()
 	return s
 }
@@ -127,7 +130,8 @@ func flowUntil(t testing.TB, rx, tx wire.EndSpec, far func(stream.Counters) bool
 	defer closeEnd(t, s)
 	got, sent := begin(t, r, s)
 	until(t, "payload of each flow", func() bool {
-		return len(got)+len(sent) > 0 || !slices.ContainsFunc(slices.Concat(r.flows, s.flows), func(f *flow) bool { return !far(f.Meter.Snapshot()) })
+		return len(got)+len(sent) > 0 || !slices.ContainsFunc(slices.Concat(r.flows, s.flows),
+			func(f *flow) bool { return !far(f.Meter.Snapshot()) })
 	})
 	if len(got)+len(sent) == 0 { // none has failed
 		s.stop()
@@ -206,8 +210,9 @@ func receiveAt(t testing.TB, p *stream.Port, w stream.Welcome) *stream.Conn {
 // payload p.
 func dialTo(t testing.TB, e *End, p *stream.Payload, wish time.Duration) *stream.Conn {
 	t.Helper()
-	c, _, err := stream.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: uint64(p.MessageBytes()),
-		PeriodBytes: uint64(p.PeriodBytes()), Duration: wish}, sock.Options{})
+	c, _, err := stream.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test",
+		MessageBytes: uint64(p.MessageBytes()),
+		PeriodBytes:  uint64(p.PeriodBytes()), Duration: wish}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

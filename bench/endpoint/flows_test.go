@@ -95,7 +95,8 @@ func checkSum(t *testing.T, res wire.EndResult, n int) {
 	}
 	var bytes uint64
 	for i, f := range res.Host.Flows {
-		if f.Verdict != results.OK || f.Reason != "" || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || *f.ThroughputGbps <= 0 || f.CPUS == nil || *f.CPUS <= 0 {
+		if f.Verdict != results.OK || f.Reason != "" || f.Bytes == nil || *f.Bytes == 0 ||
+			f.ThroughputGbps == nil || *f.ThroughputGbps <= 0 || f.CPUS == nil || *f.CPUS <= 0 {
 			t.Errorf("flow %d: %+v", i, f)
 		} else {
 			bytes += *f.Bytes
@@ -124,8 +125,10 @@ func needMode(t *testing.T, role stream.Role, name string) {
 // wait for the rest.
 func TestFlowsDiffer(t *testing.T) {
 	for _, x := range []struct{ rx, tx int }{{2, 1}, {1, 2}, {3, 2}} {
-		r, s := runBoth(t, several(rxSpec("tcp", mib), x.rx), several(txSpec("tcp", mib), x.tx), lasting(100*time.Millisecond), lasting(0))
-		if want := fmt.Sprintf("the sender has %d flows, but %d are expected", x.tx, x.rx); r.Verdict != results.Failed || r.Reason != want || !strings.Contains(r.Fix, "--flows") {
+		r, s := runBoth(t, several(rxSpec("tcp", mib), x.rx), several(txSpec("tcp", mib), x.tx),
+			lasting(100*time.Millisecond), lasting(0))
+		if want := fmt.Sprintf("the sender has %d flows, but %d are expected", x.tx,
+			x.rx); r.Verdict != results.Failed || r.Reason != want || !strings.Contains(r.Fix, "--flows") {
 			t.Errorf("%d for %d: %s %q; fix %q", x.tx, x.rx, r.Verdict, r.Reason, r.Fix)
 		}
 		if s.Verdict != results.Failed || !s.BlamesPeer {
@@ -137,7 +140,8 @@ func TestFlowsDiffer(t *testing.T) {
 // dial opens one of two flows, whose payload never comes.
 func dial(t *testing.T, e *End, n int) *stream.Conn {
 	t.Helper()
-	c, _, err := stream.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: n, Flows: 2}, sock.Options{})
+	c, _, err := stream.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp",
+		MessageBytes: mib, PeriodBytes: 4096, Flow: n, Flows: 2}, sock.Options{})
 	if err != nil {
 		t.Error(err)
 		return nil
@@ -152,7 +156,9 @@ func TestFlowMissing(t *testing.T) {
 	for wait := 300 * time.Millisecond; ; wait *= 2 {
 		if res := oneOfTwo(t, wait); strings.Contains(res.Fix, "0 of 2 flows arrived") && wait < time.Minute {
 			t.Logf("after %v: %s", wait, res.Fix)
-		} else if res.Verdict != results.Failed || !strings.Contains(res.Reason, fmt.Sprintf("it did not arrive within %v", wait)) || !strings.Contains(res.Fix, "1 of 2 flows arrived, flow 0 did not") {
+		} else if res.Verdict != results.Failed ||
+			!strings.Contains(res.Reason, fmt.Sprintf("it did not arrive within %v", wait)) ||
+			!strings.Contains(res.Fix, "1 of 2 flows arrived, flow 0 did not") {
 			t.Fatalf("%s %q; fix %q", res.Verdict, res.Reason, res.Fix)
 		} else {
 			return
@@ -167,7 +173,8 @@ func oneOfTwo(t *testing.T, wait time.Duration) wire.EndResult {
 	sch := endless()
 	sch.PeerWaitNs = int64(wait)
 	got := background(t.Context(), r, sch)
-	_, _, err := stream.Dial(await.Context(t), r.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: 1, Flows: 2}, sock.Options{})
+	_, _, err := stream.Dial(await.Context(t), r.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "tcp",
+		MessageBytes: mib, PeriodBytes: 4096, Flow: 1, Flows: 2}, sock.Options{})
 	if err == nil {
 		t.Error("one flow of two was welcome")
 	}
@@ -274,7 +281,8 @@ func judged(rx string, zero bool, was, is [2]stream.Counters, evidence stream.Ev
 	e := newEnd(spec, stream.Mode{Name: rx, Role: stream.RX, ZeroCopy: zero}, stream.Options{})
 	r := &run{end: e, from: edge{taken: true, flows: was[:]}, to: edge{taken: true, flows: is[:]}}
 	e.flows[1].result.evidence = evidence
-	res := &wire.EndResult{Verdict: results.OK, Host: results.Host{Flows: make([]results.Flow, 2)}, Window: sum(is[:]).Sub(sum(was[:]))}
+	res := &wire.EndResult{Verdict: results.OK, Host: results.Host{Flows: make([]results.Flow, 2)},
+		Window: sum(is[:]).Sub(sum(was[:]))}
 	return r, res
 }
 
@@ -289,10 +297,14 @@ func TestWorstFlowCounts(t *testing.T) {
 		want     string
 	}{
 		{"fine", true, moved, stream.Evidence{}, ""},
-		{"copied", true, stream.Counters{Bytes: 100, ZeroCopyBytes: 50, CopiedBytes: 50}, stream.Evidence{}, "flow 1: the kernel copied 50.0 % of the payload of zc (limit 1 %)"},
-		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0 instead of queue 3"}, "flow 1: the flow landed on queue 0 instead of queue 3"},
-		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{}, "flow 1: 1 payload bytes are wrong, the first at flow position 7"},
-		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{}, "flow 1: the path took 100 bytes, but reports for 90 whether they were copied"},
+		{"copied", true, stream.Counters{Bytes: 100, ZeroCopyBytes: 50, CopiedBytes: 50}, stream.Evidence{},
+			"flow 1: the kernel copied 50.0 % of the payload of zc (limit 1 %)"},
+		{"astray", false, moved, stream.Evidence{Astray: "the flow landed on queue 0 instead of queue 3"},
+			"flow 1: the flow landed on queue 0 instead of queue 3"},
+		{"wrong", false, stream.Counters{Bytes: 100, Mismatches: 1, FirstMismatch: 8}, stream.Evidence{},
+			"flow 1: 1 payload bytes are wrong, the first at flow position 7"},
+		{"unsorted", true, stream.Counters{Bytes: 90, ZeroCopyBytes: 90}, stream.Evidence{},
+			"flow 1: the path took 100 bytes, but reports for 90 whether they were copied"},
 		{"nothing", false, stream.Counters{}, stream.Evidence{}, "flow 1: no payload was transferred"},
 	} {
 		all := [2]stream.Counters{moved, x.is}
@@ -311,13 +323,16 @@ func TestWorstFlowCounts(t *testing.T) {
 			got = append(got, reason)
 		}
 		f := res.Host.Flows
-		if got[0] != "" || got[1] != x.want || f[0].Verdict != results.OK || (f[1].Verdict == results.OK) != (x.want == "") || "flow 1: "+f[1].Reason != x.want && x.want != "" {
+		if got[0] != "" || got[1] != x.want || f[0].Verdict != results.OK ||
+			(f[1].Verdict == results.OK) != (x.want == "") || "flow 1: "+f[1].Reason != x.want && x.want != "" {
 			t.Errorf("%s: %q; %+v", x.name, got, f)
 		}
 	}
 	// It has come, and stood still in the window.
-	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
-	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason, "flow 1: no payload was transferred in the window") || fix == "" {
+	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100},
+		{Bytes: 100}}, stream.Evidence{})
+	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason,
+		"flow 1: no payload was transferred in the window") || fix == "" {
 		t.Errorf("%q, fix %q", reason, fix)
 	}
 }
@@ -327,8 +342,10 @@ func TestFlowWithoutRequest(t *testing.T) {
 	for _, x := range []struct {
 		rate int
 		want string
-	}{{1, "flow 1: none of its requests was due in the window"}, {2, "flow 1: no payload was transferred in the window, while other flows moved"}, {0, "flow 1: no payload"}} {
-		r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
+	}{{1, "flow 1: none of its requests was due in the window"},
+		{2, "flow 1: no payload was transferred in the window, while other flows moved"}, {0, "flow 1: no payload"}} {
+		r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}},
+			[2]stream.Counters{{Bytes: 100}, {Bytes: 100}}, stream.Evidence{})
 		r.end.spec.Cell.TX, r.end.spec.Cell.Flows, r.end.spec.Cell.RRRate = "rr", 2, x.rate
 		r.sch.FromNs, r.sch.ToNs = 1, 1+int64(time.Second)
 		r.end.flows[1].Meter.Bytes(100)
@@ -347,7 +364,8 @@ func TestFlowsOf(t *testing.T) {
 		s.Flows[i].Queue = new(i + 2)
 	}
 	for i, f := range flowsOf(s, stream.Options{Socket: sock.Options{PaceBitsPS: 3e9}}) {
-		if f.N != i || *f.opts.NIC.Queue != i+2 || (f.steerTo != nil) != (i == 2) || f.opts.Socket.PaceBitsPS != 1e9 || len(f.opts.NIC.Beside) != 3 {
+		if f.N != i || *f.opts.NIC.Queue != i+2 || (f.steerTo != nil) != (i == 2) ||
+			f.opts.Socket.PaceBitsPS != 1e9 || len(f.opts.NIC.Beside) != 3 {
 			t.Errorf("flow %d: %+v", i, f)
 		}
 	}

@@ -41,8 +41,9 @@ func (r *run) startFlowSampler() {
 	length := duration(r.stopNs()-r.startNs) + time.Second
 	interval, wish := flowInterval(length, len(sockets))
 	if interval != wish {
-		r.warnings = append(r.warnings, fmt.Sprintf("the tcp probe samples every %v instead of %v: samples of %d flows over %v would not fit",
-			interval, wish, len(sockets), length))
+		r.warnings = append(r.warnings,
+			fmt.Sprintf("the tcp probe samples every %v instead of %v: samples of %d flows over %v would not fit",
+				interval, wish, len(sockets), length))
 	}
 	r.tcp = counter.StartFlowSampler(counter.FlowSamplerConfig{Sockets: sockets, Interval: interval, Expect: length})
 }

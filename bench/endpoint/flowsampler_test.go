@@ -13,7 +13,8 @@ import (
 // The record has the first flow's series alone, under their own names.
 func TestThinFlow(t *testing.T) {
 	var all []results.Series
-	for _, name := range []string{"throughput_gbps", "flow0_tcp_srtt_us", "flow1_tcp_srtt_us", "tcp_cwnd_packets", "tcp_none"} {
+	for _, name := range []string{"throughput_gbps", "flow0_tcp_srtt_us", "flow1_tcp_srtt_us", "tcp_cwnd_packets",
+		"tcp_none"} {
 		s := results.Series{Name: name}
 		for k := range int64(1000) {
 			s.T, s.V = append(s.T, k*1e6), append(s.V, float64(k))
@@ -22,7 +23,8 @@ func TestThinFlow(t *testing.T) {
 	}
 	all[4].T, all[4].V = nil, nil
 	got := thinFlow(all)
-	if len(got) != 2 || got[0].Name != "tcp_srtt_us" || got[1].Name != "tcp_cwnd_packets" || len(got[0].T) != plotPoints || len(got[0].V) != plotPoints {
+	if len(got) != 2 || got[0].Name != "tcp_srtt_us" || got[1].Name != "tcp_cwnd_packets" ||
+		len(got[0].T) != plotPoints || len(got[0].V) != plotPoints {
 		t.Errorf("%+v", got)
 	}
 	if len(all[1].T) != 1000 || all[1].Name != "flow0_tcp_srtt_us" {

@@ -87,7 +87,8 @@ func TestOneOfAThreadWasShort(t *testing.T) {
 	for i, at := range []int64{10 * second, 4 * second} {
 		r.book(flowResult{n: i, atNs: at})
 	}
-	if err := r.early(10 * second); err == nil || !strings.HasPrefix(err.Error(), "flow 1: the sender ended the flow after 4s of 10s") {
+	if err := r.early(10 * second); err == nil ||
+		!strings.HasPrefix(err.Error(), "flow 1: the sender ended the flow after 4s of 10s") {
 		t.Errorf("%v", err)
 	}
 }
@@ -99,7 +100,8 @@ func TestFiguresOfOneThread(t *testing.T) {
 	for i, w := range []*worker{{end: e, own: e.flows[:3]}, {end: e, own: e.flows[3:]}} {
 		for _, f := range w.own {
 			f.worker = w
-			f.result.evidence.Figures = []stream.Figure{{Name: "zcrx_flow_queue", Unit: "1", Value: float64(2 + i)}, {Name: "zcrx_pieces", Unit: "1", Value: 300}}
+			f.result.evidence.Figures = []stream.Figure{{Name: "zcrx_flow_queue", Unit: "1", Value: float64(2 + i)},
+				{Name: "zcrx_pieces", Unit: "1", Value: 300}}
 			if len(w.own) > 1 {
 				f.result.evidence.Share("zcrx_flow_queue")
 			}
@@ -112,7 +114,8 @@ func TestFiguresOfOneThread(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := []string{"flow0_zcrx_flow_queue 2 data path, whole flow", "flow0_zcrx_pieces 300 data path, whole flow, all flows of the queue",
+	want := []string{"flow0_zcrx_flow_queue 2 data path, whole flow",
+		"flow0_zcrx_pieces 300 data path, whole flow, all flows of the queue",
 		"flow1_zcrx_flow_queue 2 data path, whole flow", "flow2_zcrx_flow_queue 2 data path, whole flow",
 		"flow3_zcrx_flow_queue 3 data path, whole flow", "flow3_zcrx_pieces 300 data path, whole flow"}
 	if !slices.Equal(got, want) {

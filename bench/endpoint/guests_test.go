@@ -23,7 +23,8 @@ func TestFlowDiesWhileOthersAreWaitedFor(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: 1, Flows: 3}.AppendBinary(nil)
+	b, err := stream.Hello{Cookie: cookie, TXMode: "tcp", MessageBytes: mib, PeriodBytes: 4096, Flow: 1,
+		Flows: 3}.AppendBinary(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +33,9 @@ func TestFlowDiesWhileOthersAreWaitedFor(t *testing.T) {
 	}
 	c.Close() // in good order: a reset could overtake the hello
 	res := result(t, got)
-	if res.Verdict != results.Failed || !strings.HasPrefix(res.Reason, "flow 1: the sender ended the flow before it was welcomed") || !res.BlamesPeer || res.Fix == "" {
+	if res.Verdict != results.Failed ||
+		!strings.HasPrefix(res.Reason, "flow 1: the sender ended the flow before it was welcomed") ||
+		!res.BlamesPeer || res.Fix == "" {
 		t.Errorf("%s %q, blames its peer: %v; fix %q", res.Verdict, res.Reason, res.BlamesPeer, res.Fix)
 	}
 }

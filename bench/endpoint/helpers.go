@@ -46,5 +46,7 @@ func (r *run) helped(h *results.Host, p *counter.Polled) {
 	if i < 0 {
 		return
 	}
-	h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: cores, Source: h.Metrics[i].Source}) // they were counted together
+	// they were counted together
+	h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: cores,
+		Source: h.Metrics[i].Source})
 }

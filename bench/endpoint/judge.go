@@ -38,7 +38,8 @@ func (r *run) judge(err error) wire.EndResult {
 	r.profiled(&res)
 	if r.end.port != nil {
 		if res.Strangers = r.end.port.Strangers(); res.Strangers > 0 {
-			res.Warnings = append(res.Warnings, fmt.Sprintf("closed %d connections to the data port that were not the flow's", res.Strangers))
+			res.Warnings = append(res.Warnings,
+				fmt.Sprintf("closed %d connections to the data port that were not the flow's", res.Strangers))
 		}
 	}
 	res.Warnings = append(res.Warnings, r.end.notes()...)
@@ -128,7 +129,8 @@ func (r *run) judgeFlows(counters []stream.Counters, res *wire.EndResult, invali
 
 // judgeFlow gives one flow its verdict.
 func (r *run) judgeFlow(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
-	for _, gate := range []func(*flow, stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload, r.gateCorrupted, r.gateZeroCopy, r.gateQueue, r.gateMoved} {
+	for _, gate := range []func(*flow, stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload,
+		r.gateCorrupted, r.gateZeroCopy, r.gateQueue, r.gateMoved} {
 		if reason, fix = gate(f, c, res); reason != "" {
 			break
 		}
@@ -155,13 +157,15 @@ func verdictOf(err error) results.Verdict {
 // gateBytes: something flowed, and the receiver got what the sender sent.
 func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
 	if taken := f.Meter.Snapshot().Bytes; r.end.sorts() && taken != c.Bytes {
-		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", taken, c.Bytes), "this is a bug of the data path: please report it"
+		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", taken, c.Bytes),
+			"this is a bug of the data path: please report it"
 	}
 	if c.Bytes == 0 {
 		return "no payload was transferred", "check the other end's message"
 	}
 	if p := f.result.peer; p != nil && p.Bytes != c.Bytes && !r.end.path.Kind.Packets() {
-		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes), "this is a bug of the data path, or of the kernel: please report it"
+		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes),
+			"this is a bug of the data path, or of the kernel: please report it"
 	}
 	return "", ""
 }
@@ -171,9 +175,11 @@ func (r *run) gatePayload(f *flow, c stream.Counters, _ *wire.EndResult) (reason
 	if reason, fix = r.gateTrips(f, c); reason != "" {
 		return reason, fix
 	}
-	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to see whether it is the network or the mode"
+	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to see whether it is the " +
+		"network or the mode"
 	if c.Mismatches > 0 {
-		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches, c.FirstMismatch-1), how
+		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches,
+			c.FirstMismatch-1), how
 	}
 	if p := f.result.peer; p != nil && p.Mismatches > 0 {
 		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
@@ -194,18 +200,22 @@ func (r *run) gateWindow(res *wire.EndResult) (reason, fix string) {
 		return reason, fix
 	}
 	if res.Window.Bytes == 0 {
-		return fmt.Sprintf("no payload was transferred in the window of %v", duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
-			"the flow stalled, or other work kept the CPUs busy: measure longer, and repeat with --rx tcp to see whether it is the network or the mode"
+		return fmt.Sprintf("no payload was transferred in the window of %v",
+				duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
+			"the flow stalled, or other work kept the CPUs busy: measure longer, and repeat with --rx tcp to see " +
+				"whether it is the network or the mode"
 	}
 	return "", ""
 }
 
 // gateMoved: each of several flows brought something in the window.
 func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason, fix string) {
-	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 || r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
+	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 ||
+		r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
 		return "", ""
 	}
-	if err := r.end.spec.Cell.CheckRequests(duration(r.sch.ToNs - r.sch.FromNs)); err != nil { // of a warm-up, or one that was chosen
+	// of a warm-up, or one that was chosen
+	if err := r.end.spec.Cell.CheckRequests(duration(r.sch.ToNs - r.sch.FromNs)); err != nil {
 		return "none of its requests was due in the window", err.Error()
 	}
 	return "no payload was transferred in the window, while other flows moved",
@@ -223,9 +233,12 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 		if r.lastOpen != nil && len(r.end.flows) > 1 {
 			which = fmt.Sprintf("flow %d, the last one,", r.lastOpen.N)
 		}
-		return fmt.Sprintf("the window of %v began %.1f ms before %s was open, and its edges were read %.1f ms and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
-				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), which, ms(res.FromNs-r.sch.FromNs), ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
-			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other work keeps the CPUs busy; a longer --ramp-up hides it"
+		return fmt.Sprintf("the window of %v began %.1f ms before %s was open, and its edges were read %.1f ms "+
+				"and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
+				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), which, ms(res.FromNs-r.sch.FromNs),
+				ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
+			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other " +
+				"work keeps the CPUs busy; a longer --ramp-up hides it"
 	case got < asked-asked/4, got > asked+asked/4:
 		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %s and %s", asked.Round(time.Millisecond),
 			ms(int64(got)), offBy(ms(res.FromNs-r.sch.FromNs)), offBy(ms(res.ToNs-r.sch.ToNs))), how
@@ -264,12 +277,14 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 		why, how = ": "+e.Why, e.Fix
 	}
 	if r.end.spec.Role == stream.TX {
-		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
+		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without " +
+			"scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}
 	if r.end.astray(f) {
 		why, how = why+results.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
 	}
-	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(), 100*limit, why), how
+	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(),
+		100*limit, why), how
 }
 
 // gateTold: what claims zero copy, and what may have been copied without anybody knowing, are told
@@ -277,7 +292,8 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 func gateTold(f *flow, known, limit float64, mode string) (reason, fix string) {
 	e := &f.result.evidence
 	if frac := float64(e.Untold) / known; frac > limit {
-		return fmt.Sprintf("whether %.1f %% of the payload of %s were copied cannot be told (limit %g %%): %s", 100*frac, mode, 100*limit, e.Why), e.Fix
+		return fmt.Sprintf("whether %.1f %% of the payload of %s were copied cannot be told (limit %g %%): %s",
+			100*frac, mode, 100*limit, e.Why), e.Fix
 	}
 	return "", ""
 }
@@ -346,7 +362,8 @@ func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
 	if i < 0 || bytes == 0 {
 		return nil
 	}
-	return []results.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes), Source: ms[i].Source, Quality: ms[i].Quality}}
+	return []results.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes),
+		Source: ms[i].Source, Quality: ms[i].Quality}}
 }
 
 // flowMetrics are the data path's own counters over the window.
@@ -358,20 +375,24 @@ func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []results
 		{Name: "flow_calls_per_second", Unit: "1/s", Value: float64(w.Calls) / seconds, Source: src},
 	}
 	if w.Bytes > 0 {
-		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB", Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
+		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB",
+			Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
 	}
 	if w.PacePieces > 0 {
 		ms = append(ms, results.Metric{Name: "pace_waits", Unit: "1", Value: float64(w.PaceWaits), Source: src},
 			results.Metric{Name: "pace_pieces", Unit: "1", Value: float64(w.PacePieces), Source: src},
-			results.Metric{Name: "pace_late_mean_us", Unit: "us", Value: float64(w.PaceLateNs) / float64(w.PacePieces) / 1e3, Source: src})
+			results.Metric{Name: "pace_late_mean_us", Unit: "us",
+				Value: float64(w.PaceLateNs) / float64(w.PacePieces) / 1e3, Source: src})
 	}
 	if path.UsesRing() {
 		ms = append(ms, results.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
 			results.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
 	}
 	if w.Completions > 0 {
-		ms = append(ms, results.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions), Source: src},
-			results.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions), Source: src})
+		ms = append(ms, results.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions),
+			Source: src},
+			results.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions),
+				Source: src})
 	}
 	return ms
 }

@@ -53,9 +53,12 @@ func TestSenderBelievesTheReceiversAccount(t *testing.T) {
 		say  string
 	}{
 		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n} }, results.OK, ""},
-		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n - 1} }, results.Invalid, "byte counts differ"},
-		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n + 1} }, results.Invalid, "byte counts differ"},
-		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n, Mismatches: 3, Verified: true} }, results.Invalid, "the receiver found 3 wrong payload bytes"},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n - 1} }, results.Invalid,
+			"byte counts differ"},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n + 1} }, results.Invalid,
+			"byte counts differ"},
+		{func(n uint64) stream.Farewell { return stream.Farewell{Bytes: n, Mismatches: 3, Verified: true} },
+			results.Invalid, "the receiver found 3 wrong payload bytes"},
 	} {
 		p := peerPort(t)
 		s := txSpec("tcp", mib)
@@ -96,10 +99,13 @@ func TestWindowGate(t *testing.T) {
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1, "lasted 740.0 ms, its edges read 260.0 ms late and 0.0 ms late"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 740 * ms, 2001 * ms, 1, "lasted 1261.0 ms, its edges read 260.0 ms early and 1.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1260 * ms, 2000 * ms, 1,
+			"lasted 740.0 ms, its edges read 260.0 ms late and 0.0 ms late"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 740 * ms, 2001 * ms, 1,
+			"lasted 1261.0 ms, its edges read 260.0 ms early and 1.0 ms late"},
 		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
-		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0, "no payload was transferred in the window"},
+		{wire.Schedule{FromNs: 1000 * ms, ToNs: 2000 * ms}, 1000 * ms, 2000 * ms, 0,
+			"no payload was transferred in the window"},
 	} {
 		res := wire.EndResult{FromNs: c.from, ToNs: c.to, Window: stream.Counters{Bytes: c.bytes}}
 		reason, fix := (&run{sch: c.sch}).gateWindow(&res)
@@ -133,7 +139,8 @@ func TestZeroCopyGate(t *testing.T) {
 		p := stream.Mode{Name: "zc", ZeroCopy: true}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
 		f := &flow{result: flowResult{evidence: stream.Evidence{Uncounted: c.uncounted}}}
-		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}, new(wire.EndResult))
+		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied,
+			LinearBytes: c.linear}, new(wire.EndResult))
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
@@ -156,9 +163,12 @@ func TestUntoldGate(t *testing.T) {
 		{0, 60, "whether 60.0 % of the payload of zcrx were copied cannot be told (limit 1 %): no NAPI"},
 		{5, 60, "the kernel copied 5.0 % of the payload of zcrx (limit 1 %): no NAPI"},
 	} {
-		r := &run{end: &End{path: stream.Mode{Name: "zcrx", ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
-		f := &flow{result: flowResult{evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI", Fix: "use Linux 7.2"}}}
-		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied}, new(wire.EndResult))
+		r := &run{end: &End{path: stream.Mode{Name: "zcrx", ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX,
+			Cell: results.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
+		f := &flow{result: flowResult{evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI",
+			Fix: "use Linux 7.2"}}}
+		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied},
+			new(wire.EndResult))
 		if reason != c.say || (fix == "use Linux 7.2") != (reason != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}

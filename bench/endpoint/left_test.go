@@ -14,7 +14,8 @@ import (
 func TestEndsLetGoSoon(t *testing.T) {
 	kind.Timed(t)
 	for name, f := range map[string]func(*testing.T){
-		"closed while it runs": TestCloseWhileRunning, "closed before": TestCloseWithoutRun, "meters": TestMetersAreTheRuns,
+		"closed while it runs": TestCloseWhileRunning, "closed before": TestCloseWithoutRun,
+		"meters":     TestMetersAreTheRuns,
 		"called off": TestCalledOffIsPromptAndLeavesNothing,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -57,7 +57,8 @@ func checkMoved(t testing.TB, r, s wire.EndResult, tx string) {
 	}
 	c := s.Total
 	if m, _ := stream.LookupMode(stream.TX, tx); m.ZeroCopy {
-		if c.Completions == 0 || c.CopiedCompletions != c.Completions || c.CopiedBytes != c.Bytes || c.ZeroCopyBytes != 0 {
+		if c.Completions == 0 || c.CopiedCompletions != c.Completions || c.CopiedBytes != c.Bytes ||
+			c.ZeroCopyBytes != 0 {
 			t.Errorf("loopback copies all: %+v", c)
 		}
 	} else if c.ZeroCopyBytes+c.CopiedBytes+c.Completions != 0 {
@@ -68,7 +69,8 @@ func checkMoved(t testing.TB, r, s wire.EndResult, tx string) {
 // The two ends need not agree on sizes.
 func TestUnequalMessageAndReadSizes(t *testing.T) {
 	for _, rx := range runnable(t, stream.RX) {
-		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib}, {5 * kib, mib, 300 * kib}} {
+		for _, c := range []struct{ rxSize, read, txSize int }{{1 * mib, 0, 100}, {100, 0, mib}, {8 * kib, 7, 9 * kib},
+			{5 * kib, mib, 300 * kib}} {
 			spec := rxSpec(rx, c.rxSize)
 			spec.Cell.ReadBytes = c.read
 			sch := some(c.txSize)
@@ -88,7 +90,8 @@ func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
 			sch := some(mib)
 			sch.MaxCopiedFrac = limit
 			r, s := runBoth(t, rxSpec("tcp", mib), txSpec(tx, mib), some(mib), sch)
-			if s.Verdict != results.Invalid || !strings.Contains(s.Reason, "copied 100.0 %") || !strings.Contains(s.Reason, tx) || !strings.Contains(s.Fix, "--max-copied") {
+			if s.Verdict != results.Invalid || !strings.Contains(s.Reason, "copied 100.0 %") ||
+				!strings.Contains(s.Reason, tx) || !strings.Contains(s.Fix, "--max-copied") {
 				t.Errorf("%s: %s: %s; fix %q", tx, s.Verdict, s.Reason, s.Fix)
 			}
 			if r.Verdict != results.OK {

@@ -31,7 +31,10 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 		return nil
 	}
 	w := &nicWatch{rx: s.Role == stream.RX}
-	asked := slices.ContainsFunc(s.Cell.Others(), func(o results.Other) bool { return o.Name == "header-split" && o.End != "tg" })
+	asked := slices.ContainsFunc(s.Cell.Others(), func(o results.Other) bool {
+		return o.Name == "header-split" &&
+			o.End != "tg"
+	})
 	if drv, err := d.Driver(); w.rx && asked && err == nil {
 		w.split = driver.Own(drv.Name).SplitCounters
 	}
@@ -98,7 +101,8 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.M
 	}
 	if counts {
 		const src = "netdev qstats-get"
-		ms = append(ms, results.Metric{Name: results.MetricHWGROPackets, Unit: "packets", Value: float64(made), Source: src},
+		ms = append(ms, results.Metric{Name: results.MetricHWGROPackets, Unit: "packets", Value: float64(made),
+			Source: src},
 			results.Metric{Name: results.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
 	}
 	ms = append(ms, interrupts(from.irqs, to.irqs, seconds)...)

@@ -23,14 +23,18 @@ func TestNICFigures(t *testing.T) {
 		return nic.QueueStats{HWGRO: made, HWGROWire: wire, CountsGRO: true}
 	}
 	w := &nicWatch{split: driver.Own("softnic(mlx5)").SplitCounters}
-	from := nicReading{queues: map[int]nic.QueueStats{0: gro(10, 100), 1: gro(1, 2)}, irqs: map[int]uint64{24: 100, 25: 1000}, split: []uint64{50, 40}, splitCounts: true}
-	to := nicReading{queues: map[int]nic.QueueStats{0: gro(20, 300), 1: gro(1, 2)}, irqs: map[int]uint64{24: 120, 25: 7000}, split: []uint64{150, 139}, splitCounts: true}
-	want := map[string]float64{"nic_hw_gro_packets": 10, "nic_hw_gro_wire_packets": 200, "nic_interrupts": 6020, "nic_busiest_interrupt_per_second": 3000, "nic_split_share": .99}
+	from := nicReading{queues: map[int]nic.QueueStats{0: gro(10, 100), 1: gro(1, 2)},
+		irqs: map[int]uint64{24: 100, 25: 1000}, split: []uint64{50, 40}, splitCounts: true}
+	to := nicReading{queues: map[int]nic.QueueStats{0: gro(20, 300), 1: gro(1, 2)},
+		irqs: map[int]uint64{24: 120, 25: 7000}, split: []uint64{150, 139}, splitCounts: true}
+	want := map[string]float64{"nic_hw_gro_packets": 10, "nic_hw_gro_wire_packets": 200, "nic_interrupts": 6020,
+		"nic_busiest_interrupt_per_second": 3000, "nic_split_share": .99}
 	if d := cmp.Diff(want, figures(w, from, to)); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
 	anew := to
-	anew.queues, anew.irqs, anew.split = map[int]nic.QueueStats{0: gro(1, 2), 1: gro(1, 2)}, map[int]uint64{24: 1, 25: 7000}, []uint64{1, 1}
+	anew.queues, anew.irqs, anew.split = map[int]nic.QueueStats{0: gro(1, 2), 1: gro(1, 2)},
+		map[int]uint64{24: 1, 25: 7000}, []uint64{1, 1}
 	if got := figures(w, from, anew); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
@@ -42,14 +46,17 @@ func TestNICFigures(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	mlx5 := &nicWatch{split: driver.Of("mlx5_core").SplitCounters}
-	if got := figures(mlx5, nicReading{split: []uint64{0, 0}, splitCounts: true}, nicReading{split: []uint64{1000, 10}, splitCounts: true}); got["nic_split_share"] != .99 {
+	if got := figures(mlx5, nicReading{split: []uint64{0, 0}, splitCounts: true}, nicReading{split: []uint64{1000, 10},
+		splitCounts: true}); got["nic_split_share"] != .99 {
 		t.Errorf("%v", got)
 	}
 }
 
 func TestSummed(t *testing.T) {
-	all := map[string]uint64{"rx0_packets": 1, "rx1_packets": 2, "rx0_wire_packets": 100, "rx_packets": 1000, "rx0_split_packets": 4}
-	if d := cmp.Diff([]uint64{3, 4, 1000}, summed(all, []string{"rx*_packets", "rx*_split_packets", "rx_packets"})); d != "" {
+	all := map[string]uint64{"rx0_packets": 1, "rx1_packets": 2, "rx0_wire_packets": 100, "rx_packets": 1000,
+		"rx0_split_packets": 4}
+	if d := cmp.Diff([]uint64{3, 4, 1000},
+		summed(all, []string{"rx*_packets", "rx*_split_packets", "rx_packets"})); d != "" {
 		t.Error(d)
 	}
 }

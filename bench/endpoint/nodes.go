@@ -44,11 +44,14 @@ func memoryNodes(nodes map[int]int, cpu int, t place.Topology) (ms []results.Met
 		return nil, ""
 	}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
-		ms = append(ms, results.Metric{Name: "memory_nodeN_share", Of: []string{strconv.Itoa(node)}, Unit: "1", Value: float64(nodes[node]) / float64(all), Source: "move_pages"})
+		ms = append(ms, results.Metric{Name: "memory_nodeN_share", Of: []string{strconv.Itoa(node)}, Unit: "1",
+			Value: float64(nodes[node]) / float64(all), Source: "move_pages"})
 	}
 	own := t.NodeOf(cpu)
 	if far := float64(all-nodes[own]) / float64(all); own >= 0 && far > farShare {
-		warning = fmt.Sprintf("%.0f %% of the payload's memory is on another NUMA node than CPU %d, which is on node %d: that node had no memory left (numactl -H), or the process may not use it (cpuset.mems), or the kernel moved it (kernel.numa_balancing)",
+		warning = fmt.Sprintf("%.0f %% of the payload's memory is on another NUMA node than CPU %d, which is on "+
+			"node %d: that node had no memory left (numactl -H), or the process may not use it (cpuset.mems), or "+
+			"the kernel moved it (kernel.numa_balancing)",
 			100*far, cpu, own)
 	}
 	return ms, warning

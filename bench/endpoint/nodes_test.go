@@ -48,7 +48,8 @@ func TestMemoryNodes(t *testing.T) {
 			t.Errorf("%s: shares of %v", name, sum)
 		}
 	}
-	if _, warning := memoryNodes(map[int]int{0: 9}, 2, place.Topology{Nodes: map[int][]int{0: {0, 1, 2}}}); warning != "" {
+	if _, warning := memoryNodes(map[int]int{0: 9}, 2,
+		place.Topology{Nodes: map[int][]int{0: {0, 1, 2}}}); warning != "" {
 		t.Errorf("on a host of one node: %s", warning)
 	}
 }
@@ -77,14 +78,16 @@ func TestPayloadIsTheWorkers(t *testing.T) {
 	}
 	defer unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
 	const message = 8 << 20
-	e, err := Open(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: message}, Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)})
+	e, err := Open(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: message},
+		Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer e.Close()
 	pages := message / os.Getpagesize()
 	if got := faults(t, e.first().worker.tid); got < pages {
-		t.Errorf("the thread that sends has brought in %d pages, and the payload has more than %d: another thread has, wherever it ran", got, pages)
+		t.Errorf("the thread that sends has brought in %d pages, and the payload has more than %d: another "+
+			"thread has, wherever it ran", got, pages)
 	}
 }
 
@@ -93,7 +96,8 @@ func TestReceiversMemoryIsThere(t *testing.T) {
 	runtime.LockOSThread() // the contract of paths: an io_uring belongs to the thread that made it
 	defer runtime.UnlockOSThread()
 	for _, mode := range []string{"tcp", "uring"} {
-		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: 1 << 20}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)})
+		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: 1 << 20},
+			Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,7 +18,8 @@ import (
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
-		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket, BusyPollUs: c.BusyPollUs}}
+		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket,
+			BusyPollUs: c.BusyPollUs}}
 	if p.UsesRing() {
 		o.UringEngine = c.UringEngine
 	}
@@ -52,7 +53,8 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 		o.NIC.Queue = c.Queue
 	}
 	if p.NICQueue {
-		o.NIC = stream.NICQueue{Queue: c.Queue, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes, BufLen: c.RXBufLen,
+		o.NIC = stream.NICQueue{Queue: c.Queue, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes,
+			BufLen:        c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
 	}
 	return o
@@ -60,7 +62,8 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 
 // framesOf are a cell's choices of frames.
 func framesOf(c *results.Cell) stream.Frames {
-	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples, Burst: c.Burst, KeepGRO: c.GRO != nil}
+	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples,
+		Burst: c.Burst, KeepGRO: c.GRO != nil}
 	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
 	rx, err := stream.LookupMode(stream.RX, c.RX)
 	out, toDev := stream.RedirectDev(c.XDPRedirect)

@@ -56,6 +56,7 @@ func delivery(from, to *stream.Times) *results.Delivery {
 
 // times are the figures of a distribution that is not empty.
 func times(t *stream.Times) results.Times {
-	return results.Times{Count: t.Count(), MeanUs: new(t.MeanUs()), P50Us: new(t.QuantileUs(.5)), P90Us: new(t.QuantileUs(.9)),
+	return results.Times{Count: t.Count(), MeanUs: new(t.MeanUs()), P50Us: new(t.QuantileUs(.5)),
+		P90Us: new(t.QuantileUs(.9)),
 		P99Us: new(t.QuantileUs(.99)), P999Us: new(t.QuantileUs(.999)), MaxUs: new(t.QuantileUs(1))}
 }

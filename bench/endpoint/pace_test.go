@@ -13,7 +13,8 @@ import (
 // Both ends find the same beginning in their schedules, in the ramp; without a schedule in
 // common there is none.
 func TestPaceBegins(t *testing.T) {
-	for _, x := range []struct{ ramp, want time.Duration }{{40 * time.Millisecond, 10 * time.Millisecond}, {time.Second, paceLead}, {0, 0}} {
+	for _, x := range []struct{ ramp, want time.Duration }{{40 * time.Millisecond, 10 * time.Millisecond},
+		{time.Second, paceLead}, {0, 0}} {
 		for _, offset := range []int64{1e9, 7e15} { // two clocks
 			s := wire.Schedule{StartNs: offset, FromNs: offset + int64(x.ramp)}
 			want := int64(0)

@@ -47,7 +47,8 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 	if r.end.spec.Role == stream.TX {
 		p.Sent = &all.Packets
 	} else {
-		p.Received, p.OutOfOrder, p.Duplicated, p.Corrupted = &all.Packets, &all.OutOfOrder, &all.Duplicated, &all.Corrupted
+		p.Received, p.OutOfOrder, p.Duplicated, p.Corrupted = &all.Packets, &all.OutOfOrder, &all.Duplicated,
+			&all.Corrupted
 		p.Sent, p.Lost = r.told(all)
 	}
 	if r.end.first().trips() {
@@ -73,7 +74,8 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 			continue // the path knows better
 		}
 		if c.Count > 0 && ledger.OfPackets(c.Name) {
-			p.Counted = append(p.Counted, results.DropCounter{Name: c.Name, Source: c.Source, Value: new(float64(c.Count))})
+			p.Counted = append(p.Counted, results.DropCounter{Name: c.Name, Source: c.Source,
+				Value: new(float64(c.Count))})
 		}
 	}
 }
@@ -111,5 +113,6 @@ func (r *run) gateCorrupted(_ *flow, c stream.Counters, _ *wire.EndResult) (reas
 		return "", ""
 	}
 	return fmt.Sprintf("%d packets differ from what was sent: wrong length, tag or sequence number", c.Corrupted),
-		"something changed them on the way, or another host sends with the sender's address: look at checksum errors (nstat -az UdpInCsumErrors), NIC and cables"
+		"something changed them on the way, or another host sends with the sender's address: look at checksum " +
+			"errors (nstat -az UdpInCsumErrors), NIC and cables"
 }

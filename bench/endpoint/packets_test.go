@@ -44,7 +44,8 @@ func TestRunOfPackets(t *testing.T) {
 	for _, flows := range []int{1, 2} {
 		rx := results.Cell{RX: "udp", Touch: "verify", RcvBuf: 8 << 20}
 		tx := results.Cell{TX: "udp", PaceBitsPS: 20_000 * 64 * 8 * flows}
-		r, s := packetsBoth(t, rx, tx, flows, wire.Schedule{DurationNs: int64(time.Hour), StopBytes: uint64(flows) * 10_000 * 64, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
+		r, s := packetsBoth(t, rx, tx, flows, wire.Schedule{DurationNs: int64(time.Hour),
+			StopBytes: uint64(flows) * 10_000 * 64, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
 		for name, end := range map[string]*wire.EndResult{"receiver": &r, "sender": &s} {
 			if end.Verdict != results.OK {
 				t.Fatalf("%s: %s: %s", name, end.Verdict, end.Reason)
@@ -54,7 +55,8 @@ func TestRunOfPackets(t *testing.T) {
 			}
 			if h := end.Host; len(h.Flows) != flows || h.PacketsPerS == nil || end.Total.Packets < 1000 ||
 				math.Abs(*h.PacketsPerS**h.DurationS/float64(end.Total.Packets)-1) > 1e-9 {
-				t.Errorf("%s: %d flows, %v packets/s, %d packets in all", name, len(h.Flows), deref(h.PacketsPerS), end.Total.Packets)
+				t.Errorf("%s: %d flows, %v packets/s, %d packets in all", name, len(h.Flows), deref(h.PacketsPerS),
+					end.Total.Packets)
 			}
 			for _, m := range end.Host.Metrics {
 				if strings.HasPrefix(m.Name, "tcp_info") {
@@ -63,7 +65,8 @@ func TestRunOfPackets(t *testing.T) {
 			}
 		}
 		p, q := r.Host.Packets, s.Host.Packets
-		if *q.Sent != s.Total.Packets || *p.Sent != *q.Sent || *p.Received+*p.Lost != *q.Sent || *p.Corrupted+*p.Duplicated+*p.OutOfOrder != 0 {
+		if *q.Sent != s.Total.Packets || *p.Sent != *q.Sent || *p.Received+*p.Lost != *q.Sent ||
+			*p.Corrupted+*p.Duplicated+*p.OutOfOrder != 0 {
 			t.Errorf("sent %s; %s", q.PacketsText(), p.PacketsText())
 		}
 	}
@@ -74,7 +77,8 @@ func TestCorruptedPackets(t *testing.T) {
 	spec := rxSpec("udp", 64)
 	spec.Cell.RcvBuf = 8 << 20 // where others keep the receiver's CPU, they wait
 	e := open(t, spec)
-	first := background(context.Background(), e, wire.Schedule{StopBytes: 1, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
+	first := background(context.Background(), e, wire.Schedule{StopBytes: 1, PeerWaitNs: patience, StallNs: patience,
+		GraceNs: patience})
 	m, err := stream.LookupMode(stream.TX, "udp")
 	if err != nil {
 		t.Fatal(err)
@@ -83,7 +87,8 @@ func TestCorruptedPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := tr.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
+	c, _, err := tr.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test",
+		MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +124,8 @@ func TestCorruptedPackets(t *testing.T) {
 		t.Errorf("%+v, %v", f, err)
 	}
 	r := result(t, first)
-	if r.Verdict != results.Invalid || !strings.HasPrefix(r.Reason, "1 packets differ from what was sent") || r.Host.Packets == nil || *r.Host.Packets.Lost != 5 {
+	if r.Verdict != results.Invalid || !strings.HasPrefix(r.Reason, "1 packets differ from what was sent") ||
+		r.Host.Packets == nil || *r.Host.Packets.Lost != 5 {
 		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Host.Packets.PacketsText())
 	}
 }
@@ -127,9 +133,12 @@ func TestCorruptedPackets(t *testing.T) {
 // What a mode cannot do is refused before anything is opened.
 func TestPacketsRefused(t *testing.T) {
 	for want, s := range map[string]wire.EndSpec{
-		"udp-gso with one call per datagram": {Role: stream.TX, Cell: results.Cell{TX: "udp-gso", UDPBatch: 1}, Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)},
-		"a packet's payload has 18..65507":   {Role: stream.RX, Cell: results.Cell{RX: "udp", MessageBytes: 4}, Addr: loop, Flows: wire.OneFlow(-1)},
-		"it applies to TCP modes":            {Role: stream.RX, Cell: results.Cell{RX: "udp", ReadBytes: 4096}, Addr: loop, Flows: wire.OneFlow(-1)},
+		"udp-gso with one call per datagram": {Role: stream.TX, Cell: results.Cell{TX: "udp-gso", UDPBatch: 1},
+			Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)},
+		"a packet's payload has 18..65507": {Role: stream.RX, Cell: results.Cell{RX: "udp", MessageBytes: 4},
+			Addr: loop, Flows: wire.OneFlow(-1)},
+		"it applies to TCP modes": {Role: stream.RX, Cell: results.Cell{RX: "udp", ReadBytes: 4096},
+			Addr: loop, Flows: wire.OneFlow(-1)},
 	} {
 		if err := Check(s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v", want, err)

@@ -70,7 +70,8 @@ func (e *End) putSoftirq(want place.Want) (*place.Placement, error) {
 }
 
 func (e *End) noLayout(err error) error {
-	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout is not possible: " + err.Error(), How: fault.Fix(err)}
+	return &fault.Unsupported{Mode: e.spec.Mode(), Op: "the CPU layout is not possible: " + err.Error(),
+		How: fault.Fix(err)}
 }
 
 // watchSoftirq looks where the flows' softirq runs, until unwatch.
@@ -109,10 +110,12 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 		}
 	}
 	if known {
-		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_flow_share", Unit: "1", Value: least, Source: "SO_INCOMING_CPU"})
+		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_flow_share", Unit: "1", Value: least,
+			Source: "SO_INCOMING_CPU"})
 	}
 	if v, ok := (place.Evidence{CPUs: p.CPUs, Softnet: r.softnet}).HostShare(); ok {
-		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_host_share", Unit: "1", Value: v, Source: "/proc/net/softnet_stat"})
+		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_host_share", Unit: "1", Value: v,
+			Source: "/proc/net/softnet_stat"})
 	}
 }
 
@@ -165,7 +168,8 @@ func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
 		return "the CPU layout was not kept: " + err.Error(), fault.Fix(err)
 	}
 	fault := ""
-	if r.end.path.Kind != stream.Frame && !r.end.path.AFXDP { // whose packets no socket and no softnet counter tells; Check has looked at the thread
+	// whose packets no socket and no softnet counter tells; Check has looked at the thread
+	if r.end.path.Kind != stream.Frame && !r.end.path.AFXDP {
 		fault = r.misplaced()
 	}
 	if fault == "" {
@@ -174,7 +178,8 @@ func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
 	res.Flags = append(res.Flags, results.FlagDisturbed)
 	fix = "something else steers packets: sysctl -w net.core.rps_sock_flow_entries=0 (RFS), and no busy polling"
 	if p.By == "irq" {
-		fix = "something else moves the work: systemctl stop irqbalance, no busy polling, no threaded NAPI, ethtool -K " + p.Dev + " ntuple off if accelerated RFS is on"
+		fix = "something else moves the work: systemctl stop irqbalance, no busy polling, no threaded NAPI, " +
+			"ethtool -K " + p.Dev + " ntuple off if accelerated RFS is on"
 	}
 	return "the CPU layout was not obtained: " + fault + " (" + p.String() + ")", fix
 }

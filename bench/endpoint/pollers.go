@@ -64,7 +64,8 @@ func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
 	}
 	slices.Sort(t.PIDs)
 	if t.PIDs = slices.Compact(t.PIDs); hidden > 0 {
-		err = &fault.Error{Op: fmt.Sprintf("%d NAPI threads of %s are not in this PID namespace", hidden, dev), How: "run the agent in the host's (docker --pid=host)"}
+		err = &fault.Error{Op: fmt.Sprintf("%d NAPI threads of %s are not in this PID namespace", hidden, dev),
+			How: "run the agent in the host's (docker --pid=host)"}
 	}
 	return t, err
 }
@@ -83,7 +84,8 @@ func instances(d *nic.Device) map[int]uint32 {
 func (m *meters) openPollers(s wire.EndSpec) {
 	threads, err := FindNAPIThreads(s.Dev)
 	if err != nil {
-		m.missing = append(m.missing, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev, fault.Reason(err)))
+		m.missing = append(m.missing, fmt.Sprintf("busy leaves out threads that poll %s, if there are any: %s", s.Dev,
+			fault.Reason(err)))
 	}
 	if m.polledBy = threads; len(threads.PIDs) > 0 {
 		m.pollers = counter.OpenPollers(counter.FS{}, threads.PIDs, s.MeasureCPUs)
@@ -94,11 +96,14 @@ func (m *meters) openPollers(s wire.EndSpec) {
 // went while the flow was measured.
 func (r *run) polled(h *results.Host) {
 	if r.polledBy.BusyPoll {
-		h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricBusyPolls, Unit: "1", Value: 1, Source: "netdev napi-get"})
+		h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricBusyPolls, Unit: "1", Value: 1,
+			Source: "netdev napi-get"})
 	}
 	now, err := FindNAPIThreads(r.end.spec.Dev)
 	if err == nil && (now.BusyPoll != r.polledBy.BusyPoll || !slices.Equal(now.PIDs, r.polledBy.PIDs)) {
-		r.warnings = append(r.warnings, fmt.Sprintf("threaded NAPI of %s was switched since the end was opened: busy may leave some of it out", r.end.spec.Dev))
+		r.warnings = append(r.warnings,
+			fmt.Sprintf("threaded NAPI of %s was switched since the end was opened: busy may leave some of it out",
+				r.end.spec.Dev))
 	}
 }
 

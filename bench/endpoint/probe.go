@@ -52,7 +52,8 @@ func openProbes(e *End) (*probes, error) {
 		err = p.openFlow()
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()), How: cmp.Or(fault.Fix(err), "leave out --probe")}
+		return nil, &fault.Error{Op: "load the probes", Err: errors.Join(err, p.close()),
+			How: cmp.Or(fault.Fix(err), "leave out --probe")}
 	}
 	return p, nil
 }
@@ -71,7 +72,8 @@ func (p *probes) open(e *End) error {
 		switch {
 		case name == "latency" && e.spec.Role == stream.RX:
 			port := e.port.Addr().(*net.TCPAddr).Port
-			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, LocalPort: uint16(port)},
+			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode,
+				LocalPort: uint16(port)},
 				Sample: cmp.Or(e.spec.Cell.ProbeSample, results.DefaultProbeSample)})
 		case name == "syscalls":
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
@@ -140,7 +142,8 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 		f.Sample, f.T0 = p.Latency.Sample, p.Latency.T0
 	}
 	for i, c := range to.counts {
-		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit, Value: new(float64(c.Value - from.counts[i].Value))})
+		f.Counters = append(f.Counters, results.Counter{Name: c.Name, Unit: c.Unit,
+			Value: new(float64(c.Value - from.counts[i].Value))})
 	}
 	warnings = p.absent()
 	if p.Drops != nil {
@@ -184,7 +187,8 @@ func (r *run) gateBPFStats(res *wire.EndResult) (reason, fix string) {
 	}
 	res.Flags = append(res.Flags, results.FlagDisturbed)
 	return "bpf_stats was on: the kernel timed every run of an eBPF program, which slowed the flow",
-		"sysctl -w kernel.bpf_stats_enabled=0, and stop what measures programs, such as zcbench probe --overhead or bpftop"
+		"sysctl -w kernel.bpf_stats_enabled=0, and stop what measures programs, such as zcbench probe --overhead " +
+			"or bpftop"
 }
 
 // stageFigures are nothing of a stage that the mode does not have.
@@ -197,7 +201,8 @@ func stageFigures(stage, hook string, h *bpf.Hist) (s results.Stage, ok bool) {
 		Count: new(float64(n)), Unstamped: new(float64(h.Unstamped)), Negative: new(float64(h.Negative))}
 	if n > 0 {
 		s.Mean, s.Max = new(h.Mean()), new(float64(h.Max))
-		s.P50, s.P90, s.P99, s.P999 = new(h.Quantile(.5)), new(h.Quantile(.9)), new(h.Quantile(.99)), new(h.Quantile(.999))
+		s.P50, s.P90, s.P99, s.P999 = new(h.Quantile(.5)), new(h.Quantile(.9)), new(h.Quantile(.99)),
+			new(h.Quantile(.999))
 	}
 	return s, true
 }

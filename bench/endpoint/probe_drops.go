@@ -59,7 +59,8 @@ func dropFigures(d *bpf.Drops, from, to dropReading, port uint16) (*results.Drop
 
 // dropTable joins the rows of a reason and a function, and holds them against the counters.
 func dropTable(t bpf.DropTable, counted []ledger.Counted, port uint16) *results.Drops {
-	out := &results.Drops{Packets: new(float64(t.Packets())), Flow: new(0.0), Unnamed: new(float64(t.Unnamed)), NotLost: new(0.0), Missing: new(0.0)}
+	out := &results.Drops{Packets: new(float64(t.Packets())), Flow: new(0.0), Unnamed: new(float64(t.Unnamed)),
+		NotLost: new(0.0), Missing: new(0.0)}
 	if port == 0 { // the flow's are not told from others
 		out.Flow = nil
 	}
@@ -111,7 +112,8 @@ func dropTable(t bpf.DropTable, counted []ledger.Counted, port uint16) *results.
 			skbs += d.SKBs
 		}
 		*out.Missing += float64(r.Count - min(r.Count, skbs))
-		out.Counted = append(out.Counted, results.DropCounter{Name: r.Name, Source: r.Source, Value: new(float64(r.Count))})
+		out.Counted = append(out.Counted, results.DropCounter{Name: r.Name, Source: r.Source,
+			Value: new(float64(r.Count))})
 	}
 	return out
 }

@@ -28,17 +28,24 @@ func TestSegmentsOf(t *testing.T) {
 		{Reason: "TC_INGRESS", Function: "skb_release_data", Port: 7, Packets: 1000, SKBs: 1000, NotLost: "delivered"},
 	}}
 	counted := []ledger.Counted{{Name: "qdisc_drops", Count: 8, Reasons: []string{"QDISC_*"}}}
-	two := []counter.TCPInfo{info(map[string]uint64{"data_segs_out": 900, "data_segs_in": 1, "total_retrans": 40, "snd_mss": 65535, "rcv_mss": 65535}),
-		info(map[string]uint64{"data_segs_out": 100, "data_segs_in": 2, "total_retrans": 5, "snd_mss": 65535, "rcv_mss": 65535})}
+	two := []counter.TCPInfo{info(map[string]uint64{"data_segs_out": 900, "data_segs_in": 1, "total_retrans": 40,
+		"snd_mss": 65535, "rcv_mss": 65535}),
+		info(map[string]uint64{"data_segs_out": 100, "data_segs_in": 2, "total_retrans": 5, "snd_mss": 65535,
+			"rcv_mss": 65535})}
 	tx := segmentsOf(drops, ledger.Way{Sends: true, Counted: counted}, two, 7)
-	if *tx.Sent != 1000 || *tx.Retransmitted != 45 || tx.Received != nil || *tx.NamedLeast != 44 || *tx.NamedMost != 44+9 { // one was not seen, of at most 9
-		t.Errorf("sender: %g sent, %g again, %g to %g dropped", *tx.Sent, *tx.Retransmitted, *tx.NamedLeast, *tx.NamedMost)
+	// one was not seen, of at most 9
+	if *tx.Sent != 1000 || *tx.Retransmitted != 45 || tx.Received != nil || *tx.NamedLeast != 44 ||
+		*tx.NamedMost != 44+9 {
+		t.Errorf("sender: %g sent, %g again, %g to %g dropped", *tx.Sent, *tx.Retransmitted, *tx.NamedLeast,
+			*tx.NamedMost)
 	}
 	rx := segmentsOf(drops, ledger.Way{Counted: counted}, two, 7)
 	if rx.Sent != nil || *rx.Received != 3 || *rx.NamedLeast != 5 || *rx.NamedMost != 5 {
 		t.Errorf("receiver: %+v", rx)
 	}
-	if old := segmentsOf(drops, ledger.Way{Sends: true, Counted: counted}, []counter.TCPInfo{info(map[string]uint64{"total_retrans": 1})}, 7); old.Sent != nil || old.Retransmitted == nil {
+	if old := segmentsOf(drops, ledger.Way{Sends: true, Counted: counted},
+		[]counter.TCPInfo{info(map[string]uint64{"total_retrans": 1})}, 7); old.Sent != nil ||
+		old.Retransmitted == nil {
 		t.Errorf("a kernel that does not count segments: %+v", old)
 	}
 	if (*probes)(nil).segments(true) != nil {
@@ -61,7 +68,8 @@ func TestIntegrationSegments(t *testing.T) {
 		return h.Probes.Drops.Segments
 	}
 	sent, received := segments(&s.Host), segments(&r.Host)
-	if !sent.Balance(received, true) || sent.Lost == nil || *sent.Unattributed != 0 || *sent.Sent < 10 || *received.Received != *sent.Sent-*sent.Lost {
+	if !sent.Balance(received, true) || sent.Lost == nil || *sent.Unattributed != 0 || *sent.Sent < 10 ||
+		*received.Received != *sent.Sent-*sent.Lost {
 		t.Errorf("sent %+v, received %+v", sent, received)
 	}
 	for _, m := range s.Host.Rows() {

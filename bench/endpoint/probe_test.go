@@ -25,7 +25,8 @@ func TestStageFigures(t *testing.T) {
 	}
 	h.Unstamped = 3
 	s, ok := stageFigures("tcp-read", "fentry/f", &h)
-	if !ok || s.Name != "tcp_read" || s.Hook != "fentry/f" || *s.Unstamped != 3 || *s.Count != 0 || s.P50 != nil || s.Max != nil {
+	if !ok || s.Name != "tcp_read" || s.Hook != "fentry/f" || *s.Unstamped != 3 || *s.Count != 0 || s.P50 != nil ||
+		s.Max != nil {
 		t.Errorf("of unstamped packets: %+v", s)
 	}
 	h.Bucket[100], h.Sum, h.Max = 10, 10*bpf.Edge(100), bpf.Edge(100)
@@ -73,7 +74,8 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	for _, m := range res.Host.Rows() {
 		seen[m.Name] = m
 	}
-	for _, name := range []string{"latency_tcp_read_p50", "latency_tcp_enqueued_count", "latency_wake_return_p99", "syscall_recvfrom_calls", "syscall_recvfrom_min",
+	for _, name := range []string{"latency_tcp_read_p50", "latency_tcp_enqueued_count", "latency_wake_return_p99",
+		"syscall_recvfrom_calls", "syscall_recvfrom_min",
 		"syscall_recvfrom_max", "syscall_recvfrom_stddev", "syscall_recvfrom_per_mb", "probe_napi_polls"} {
 		if seen[name].Value <= 0 || !strings.HasPrefix(seen[name].Source, "eBPF") {
 			t.Errorf("%s: %+v", name, seen[name])
@@ -86,13 +88,15 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	for _, s := range res.Host.Series {
 		drawn[s.Name] = len(s.T)
 	}
-	if p := res.Host.Probes; drawn["tcp_rcv_window_bytes"] == 0 || drawn["tcp_cwnd_packets"] == 0 || p == nil || len(p.Flow) < 5 || p.FlowCores == nil {
+	if p := res.Host.Probes; drawn["tcp_rcv_window_bytes"] == 0 || drawn["tcp_cwnd_packets"] == 0 || p == nil ||
+		len(p.Flow) < 5 || p.FlowCores == nil {
 		t.Errorf("the connection over time: %v, %+v", drawn, p)
 	}
 	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
 		t.Errorf("one packet in %v", n)
 	}
-	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") || !strings.Contains(s, "; t0: tcx ingress of ") {
+	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") ||
+		!strings.Contains(s, "; t0: tcx ingress of ") {
 		t.Errorf("source %q", s)
 	}
 }
@@ -141,7 +145,8 @@ func TestIntegrationProgramsAreTimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	if res := probed(t, nil); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") || res.Fix == "" || !slices.Contains(res.Flags, results.FlagDisturbed) {
+	if res := probed(t, nil); res.Verdict != results.Invalid || !strings.Contains(res.Reason, "bpf_stats") ||
+		res.Fix == "" || !slices.Contains(res.Flags, results.FlagDisturbed) {
 		t.Errorf("with bpf_stats on: %s: %s, flags %v", res.Verdict, res.Reason, res.Flags)
 	}
 }

@@ -50,10 +50,12 @@ func openProfiler(s wire.EndSpec) (*profiler, error) {
 	}
 	p := &profiler{}
 	if p.names, err = symbol.New(); err == nil {
-		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus), mostProfileBytes)})
+		p.sampler, err = perf.Open(perf.Options{CPUs: cpus, Bytes: min(profileBytes+profileBytesOfCPU*len(cpus),
+			mostProfileBytes)})
 	}
 	if err != nil {
-		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err, How: cmp.Or(fault.Fix(err), "leave out the probe profile")}
+		return nil, &fault.Error{Op: "sample the measured CPUs", Err: err,
+			How: cmp.Or(fault.Fix(err), "leave out the probe profile")}
 	}
 	return p, nil
 }
@@ -133,7 +135,8 @@ func (r *run) profiled(res *wire.EndResult) {
 		return
 	}
 	if b.Len() > wire.MaxProfile {
-		res.Warnings = append(res.Warnings, fmt.Sprintf("the profile of %d bytes is too large to keep; its metrics are kept", b.Len()))
+		res.Warnings = append(res.Warnings,
+			fmt.Sprintf("the profile of %d bytes is too large to keep; its metrics are kept", b.Len()))
 		return
 	}
 	res.Profile = b.Bytes()
@@ -142,7 +145,8 @@ func (r *run) profiled(res *wire.EndResult) {
 // profileFigures are classes' and the top functions' nanoseconds of busy time, per kB of payload,
 // per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
-	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)), Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
+	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)),
+		Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
 	if ns, ok := p.SampledBusyNs(); ok && p.WallNs > 0 {
 		out.SampledBusyCores = new(ns / float64(p.WallNs))
 	}
@@ -164,17 +168,21 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 		}
 		return new(ns / n)
 	}
-	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets), SelfPerWire: per(costs.BusyNs, wire)}
+	out.Busy = results.ProfiledPart{SelfPerKB: per(costs.BusyNs, kb), SelfPerPacket: per(costs.BusyNs, packets),
+		SelfPerWire: per(costs.BusyNs, wire)}
 	for _, c := range costs.Classes {
-		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb), SelfPerPacket: per(c.Ns, packets), SelfPerWire: per(c.Ns, wire)})
+		out.Classes = append(out.Classes, results.ProfiledPart{Name: string(c.Class), SelfPerKB: per(c.Ns, kb),
+			SelfPerPacket: per(c.Ns, packets), SelfPerWire: per(c.Ns, wire)})
 	}
 	for _, f := range costs.Functions[:min(results.MostFunctions, len(costs.Functions))] {
 		if f.SelfNs == 0 {
 			break
 		}
-		out.Functions = append(out.Functions, results.ProfiledPart{Name: f.String(), Where: string(f.Where), Class: string(f.Class),
+		out.Functions = append(out.Functions, results.ProfiledPart{Name: f.String(), Where: string(f.Where),
+			Class:     string(f.Class),
 			SelfPerKB: per(f.SelfNs, kb), SelfPerPacket: per(f.SelfNs, packets), SelfPerWire: per(f.SelfNs, wire),
-			TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets), TotalPerWire: per(f.TotalNs, wire)})
+			TotalPerKB: per(f.TotalNs, kb), TotalPerPacket: per(f.TotalNs, packets),
+			TotalPerWire: per(f.TotalNs, wire)})
 	}
 	return out
 }

@@ -18,14 +18,20 @@ import (
 // Classes and functions are parts of the busy time, which they add up to, per kB and per packet.
 func TestProfileFigures(t *testing.T) {
 	frame := func(name string) profile.Frame { return profile.Frame{Name: name, Kernel: true} }
-	p := &profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Hz: 999, WallNs: 1000, Samples: 9, Stacks: []profile.Stack{
-		{Where: profile.SoftIRQ, Frames: []profile.Frame{frame("tcp_v4_rcv"), frame("ip_rcv")}, Count: 6, Weight: 600, Class: profile.TCP},
-		{Where: profile.Thread, Frames: []profile.Frame{frame("_copy_to_iter")}, Count: 2, Weight: 200, Class: profile.Copy},
-		{Where: profile.Idle, Count: 1, Weight: 100, Class: profile.IdleClass},
-	}}
-	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2}, {Name: "netstat_ip_out_requests", Value: 1}, {Name: "tcp_info_segs_in", Value: 8}}}
+	p := &profile.Profile{Event: perf.Event{Name: "cpu-clock", Nanoseconds: true}, Hz: 999, WallNs: 1000, Samples: 9,
+		Stacks: []profile.Stack{
+			{Where: profile.SoftIRQ, Frames: []profile.Frame{frame("tcp_v4_rcv"), frame("ip_rcv")}, Count: 6,
+				Weight: 600,
+				Class:  profile.TCP},
+			{Where: profile.Thread, Frames: []profile.Frame{frame("_copy_to_iter")}, Count: 2, Weight: 200,
+				Class: profile.Copy},
+			{Where: profile.Idle, Count: 1, Weight: 100, Class: profile.IdleClass},
+		}}
+	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2},
+		{Name: "netstat_ip_out_requests", Value: 1}, {Name: "tcp_info_segs_in", Value: 8}}}
 	got := profileFigures(p, 1600, h)
-	if *got.Busy.SelfPerKB != 400 || *got.Busy.SelfPerPacket != 800 || *got.SampledBusyCores != .8 || *got.Samples != 9 {
+	if *got.Busy.SelfPerKB != 400 || *got.Busy.SelfPerPacket != 800 || *got.SampledBusyCores != .8 ||
+		*got.Samples != 9 {
 		t.Errorf("%+v", got)
 	}
 	sum := 0.0
@@ -35,14 +41,17 @@ func TestProfileFigures(t *testing.T) {
 	if math.Abs(sum-400) > 1e-9 || got.Classes[0].Name != "tcp" || *got.Classes[0].SelfPerPacket != 600 {
 		t.Errorf("classes add up to %v: %+v", sum, got.Classes)
 	}
-	if len(got.Functions) != 2 || got.Functions[0].Name != "tcp_v4_rcv" || *got.Functions[0].TotalPerKB != 300 || got.Functions[0].Where != "softirq" {
+	if len(got.Functions) != 2 || got.Functions[0].Name != "tcp_v4_rcv" || *got.Functions[0].TotalPerKB != 300 ||
+		got.Functions[0].Where != "softirq" {
 		t.Errorf("%+v", got.Functions)
 	}
-	if *got.WirePackets != 8 || got.WireSource != "TCP_INFO" || *got.Packets != 2 || *got.Busy.SelfPerWire != 200 || *got.Classes[0].SelfPerWire != 150 ||
+	if *got.WirePackets != 8 || got.WireSource != "TCP_INFO" || *got.Packets != 2 || *got.Busy.SelfPerWire != 200 ||
+		*got.Classes[0].SelfPerWire != 150 ||
 		*got.Functions[0].SelfPerWire != 150 || *got.Functions[0].TotalPerWire != 150 {
 		t.Errorf("of the wire: %+v", got)
 	}
-	if f := profileFigures(p, 0, &results.Host{}); f.Busy.SelfPerKB != nil || f.Classes[0].SelfPerPacket != nil || f.WirePackets != nil || f.Functions[0].SelfPerWire != nil {
+	if f := profileFigures(p, 0, &results.Host{}); f.Busy.SelfPerKB != nil || f.Classes[0].SelfPerPacket != nil ||
+		f.WirePackets != nil || f.Functions[0].SelfPerWire != nil {
 		t.Errorf("nothing was moved, and it cost %+v", f.Busy)
 	}
 }
@@ -73,7 +82,10 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 	if math.Abs(sum-busy) > busy*1e-6 || math.Abs(*p.Busy.SelfPerKB-busy) > busy*1e-6 {
 		t.Errorf("classes %v, busy %v, by accounting %v ns/kB", sum, *p.Busy.SelfPerKB, busy)
 	}
-	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool { return c.Name == "copy" && *c.SelfPerKB > 0 }); i < 0 {
+	if i := slices.IndexFunc(p.Classes, func(c results.ProfiledPart) bool {
+		return c.Name == "copy" &&
+			*c.SelfPerKB > 0
+	}); i < 0 {
 		t.Errorf("nothing was copied: %+v", p.Classes)
 	}
 	if p.ReaderCores == nil || *p.ReaderCores <= 0 || *p.ReaderCores > .05 {

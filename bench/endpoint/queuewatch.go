@@ -102,7 +102,8 @@ func strayed(f *flow) string {
 	if s.own == s.all {
 		return ""
 	}
-	return fmt.Sprintf("the flow was seen on %s in %d of %d looks, and was to come by queue %d", s.elsewhere(), s.all-s.own, s.all, queueOf(f))
+	return fmt.Sprintf("the flow was seen on %s in %d of %d looks, and was to come by queue %d", s.elsewhere(),
+		s.all-s.own, s.all, queueOf(f))
 }
 
 // elsewhere are the places other than its own queue that a flow was seen on.
@@ -127,7 +128,8 @@ func (e *End) queueShares() (ms []results.Metric) {
 		if all == 0 {
 			continue
 		}
-		m := results.Metric{Name: "steered_share", Unit: "1", Value: float64(own) / float64(all), Source: "SO_INCOMING_NAPI_ID"}
+		m := results.Metric{Name: "steered_share", Unit: "1", Value: float64(own) / float64(all),
+			Source: "SO_INCOMING_NAPI_ID"}
 		if len(e.flows) > 1 {
 			m.Name = results.FlowMetric(f.N, m.Name)
 		}

@@ -17,7 +17,8 @@ import (
 // steeredFlows is a run of flows that are steered to queue 2, whose payload has begun, and which
 // come by it as long as nobody sets landed.
 func steeredFlows(n int) (r *run, queues []*calls) {
-	r = &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}}, n), stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
+	r = &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}}, n),
+		stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
 	for _, f := range r.end.flows {
 		c := &calls{landed: 2}
 		f.Queue, f.steered = new(2), &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
@@ -47,13 +48,19 @@ func TestFlowStrays(t *testing.T) {
 		share float64
 	}{
 		{"never", []int{2, 2}, "", 1},
-		{"once", []int{2, 0, 2}, "flow 1: the flow was seen on queue 0 in 4 of 12 looks, and was to come by queue 2", 2. / 3},
-		{"twice", []int{3, 2, 0, 2}, "flow 1: the flow was seen on queues 0, 3 in 8 of 16 looks, and was to come by queue 2", .5},
-		{"by another interface", []int{2, elsewhere, 2, 2}, "flow 1: the flow was seen on another interface in 4 of 16 looks, and was to come by queue 2", .75},
+		{"once", []int{2, 0, 2}, "flow 1: the flow was seen on queue 0 in 4 of 12 looks, and was to come by queue 2",
+			2. / 3},
+		{"twice", []int{3, 2, 0, 2},
+			"flow 1: the flow was seen on queues 0, 3 in 8 of 16 looks, and was to come by queue 2", .5},
+		{"by another interface", []int{2, elsewhere, 2, 2},
+			"flow 1: the flow was seen on another interface in 4 of 16 looks, and was to come by queue 2", .75},
 		{"not told from another", []int{sharing, notTold, 2, sharing}, "", 1},
-		{"by one of others", []int{othersShare, 2}, "flow 1: the flow was seen on one of queues 0, 4 in 4 of 8 looks, and was to come by queue 2", .5},
-		{"by several", []int{othersShare, 0, elsewhere, 2}, "flow 1: the flow was seen on queue 0 and on one of queues 0, 4 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
-		{"all over", []int{3, elsewhere, 0, 2}, "flow 1: the flow was seen on queues 0, 3 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
+		{"by one of others", []int{othersShare, 2},
+			"flow 1: the flow was seen on one of queues 0, 4 in 4 of 8 looks, and was to come by queue 2", .5},
+		{"by several", []int{othersShare, 0, elsewhere, 2}, "flow 1: the flow was seen on queue 0 and on one of " +
+			"queues 0, 4 and on another interface in 12 of 16 looks, and was to come by queue 2", .25},
+		{"all over", []int{3, elsewhere, 0, 2}, "flow 1: the flow was seen on queues 0, 3 and on another " +
+			"interface in 12 of 16 looks, and was to come by queue 2", .25},
 		{"not told for a while", []int{2, notTold, 2}, "", 1},
 	} {
 		r, queues := steeredFlows(2)
@@ -199,7 +206,8 @@ func TestQueueWatchBesideEnd(t *testing.T) {
 		_ = r.end.flows[0].steered.Evidence()
 	}
 	r.unwatchQueues()
-	if err := r.end.flows[0].steered.Close(); err != nil || !strings.HasSuffix(strings.Join(queues[0].all, " "), "close release") {
+	if err := r.end.flows[0].steered.Close(); err != nil || !strings.HasSuffix(strings.Join(queues[0].all, " "),
+		"close release") {
 		t.Errorf("%v, %q", err, queues[0].all)
 	}
 }

@@ -76,7 +76,9 @@ func (w *worker) attachAll(path stream.Receiver, o orders) (conns []*stream.Conn
 		if ok = ok && a.err == nil; a.err == nil {
 			f.timeArrivals(w.end, o.sch)
 		}
-		w.end.started <- flowStart{n: a.n, conn: a.conn, hello: a.hello, helps: helpersOf(path, a.err), atNs: counter.Monotonic(), err: a.err} // not after the sender's
+		// not after the sender's
+		w.end.started <- flowStart{n: a.n, conn: a.conn, hello: a.hello, helps: helpersOf(path, a.err),
+			atNs: counter.Monotonic(), err: a.err}
 	}
 	for _, f := range w.own {
 		if c := byNumber[f.N]; c != nil {
@@ -107,13 +109,15 @@ func (w *worker) receiveAll(path stream.Receiver, conns []*stream.Conn, sch wire
 	}
 	at, nodes := counter.Monotonic(), nodesOf(path, nil)
 	for i, f := range w.own {
-		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at), evidence: evidenceOf(path, f, len(w.own))}
+		all[i] = flowResult{n: f.N, err: errorOf(f, err), atNs: cmp.Or(f.EndNs(), at),
+			evidence: evidenceOf(path, f, len(w.own))}
 		if i == 0 {
 			all[i].nodes = nodes // of what all share
 		}
 		if err == nil {
 			c := f.Meter.Snapshot()
-			all[i].farewell = conns[i].SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches, Verified: w.end.opts.Touch == stream.TouchVerify})
+			all[i].farewell = conns[i].SendFarewell(stream.Farewell{Bytes: c.Bytes, Mismatches: c.Mismatches,
+				Verified: w.end.opts.Touch == stream.TouchVerify})
 		}
 	}
 	return all

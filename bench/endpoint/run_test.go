@@ -121,7 +121,8 @@ func TestSenderIsKilledMidFlow(t *testing.T) {
 		for name, sch := range map[string]wire.Schedule{
 			"receiver's wish": endless(),
 			"sender's wish":   lasting(0),
-			"window":          {FromNs: 1, ToNs: counter.Monotonic() + int64(time.Hour), StopNs: counter.Monotonic() + int64(time.Hour), PeerWaitNs: patience, StallNs: patience},
+			"window": {FromNs: 1, ToNs: counter.Monotonic() + int64(time.Hour),
+				StopNs: counter.Monotonic() + int64(time.Hour), PeerWaitNs: patience, StallNs: patience},
 		} {
 			r := open(t, rxSpec(rx, mib))
 			res := background(context.Background(), r, sch)
@@ -303,10 +304,12 @@ func TestOneWrongByteIsFoundByEveryMode(t *testing.T) {
 				}
 				continue
 			}
-			if got.Verdict != results.Invalid || got.Total.Mismatches != 1 || got.Total.FirstMismatch != uint64(bad)+1 || f.Mismatches != 1 {
+			if got.Verdict != results.Invalid || got.Total.Mismatches != 1 ||
+				got.Total.FirstMismatch != uint64(bad)+1 || f.Mismatches != 1 {
 				t.Errorf("%s: byte %d: %s %q, %+v, farewell %+v", rx, bad, got.Verdict, got.Reason, got.Total, f)
 			}
-			if want := "1 payload bytes are wrong, the first at flow position"; !strings.Contains(got.Reason, want) || got.Fix == "" {
+			if want := "1 payload bytes are wrong, the first at flow position"; !strings.Contains(got.Reason,
+				want) || got.Fix == "" {
 				t.Errorf("%s: %q; fix %q", rx, got.Reason, got.Fix)
 			}
 		}
@@ -341,7 +344,8 @@ func TestLateLookIsNoEarlyEnd(t *testing.T) {
 	// Unless it began late.
 	r = &run{sch: wire.Schedule{StartNs: 10 * ms, FromNs: 100 * ms, ToNs: 200 * ms}, startNs: 6000 * ms}
 	res = wire.EndResult{FromNs: 6001 * ms, ToNs: 6002 * ms}
-	if reason, fix := r.gateWindow(&res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") || !strings.Contains(reason, "took 5990.0 ms") || fix == "" {
+	if reason, fix := r.gateWindow(&res); !strings.Contains(reason, "began 5900.0 ms before the flow was open") ||
+		!strings.Contains(reason, "took 5990.0 ms") || fix == "" {
 		t.Errorf("%q, %q", reason, fix)
 	}
 	// Of several flows, the last one is named.

@@ -58,8 +58,9 @@ func (w *worker) connect(o orders) flowStart {
 	if err := sleepUntil(o.ctx, o.sch.StartNs); err != nil {
 		return flowStart{n: w.first().N, err: err}
 	}
-	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(), MessageBytes: uint64(w.end.opts.MessageBytes),
-		PeriodBytes: uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
+	h := stream.Hello{Cookie: w.end.spec.Cookie, TXMode: w.end.spec.Mode(),
+		MessageBytes: uint64(w.end.opts.MessageBytes),
+		PeriodBytes:  uint64(w.end.payload.PeriodBytes()), Duration: duration(o.sch.DurationNs),
 		Flow: w.first().N, Flows: len(w.end.flows), ResponseBytes: uint32(w.end.opts.Trips.ResponseBytes)}
 	w.first().beginTrips(w.end.path, w.end.opts.MessageBytes)
 	ctx, cancel := together(o.ctx, o.sch), func() {}
@@ -68,7 +69,8 @@ func (w *worker) connect(o orders) flowStart {
 	}
 	defer cancel()
 	conn, welcome, err := w.end.transport.Dial(ctx, w.end.spec.Addr, h, w.first().opts.Socket)
-	return flowStart{n: w.first().N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(), err: w.end.named(w.first(), err)}
+	return flowStart{n: w.first().N, conn: conn, atNs: counter.Monotonic(), wish: welcome.Duration.Nanoseconds(),
+		err: w.end.named(w.first(), err)}
 }
 
 func (w *worker) sendFlow(path stream.Sender, conn *stream.Conn, sch wire.Schedule) flowResult {

@@ -28,5 +28,6 @@ func linkSpeed(dev string) []results.Metric {
 	if err != nil || perr != nil || mbits <= 0 { // -1: unknown
 		return nil
 	}
-	return []results.Metric{{Name: results.MetricLinkSpeed, Unit: "bit/s", Value: mbits * 1e6, Source: "/sys/class/net/DEV/speed"}}
+	return []results.Metric{{Name: results.MetricLinkSpeed, Unit: "bit/s", Value: mbits * 1e6,
+		Source: "/sys/class/net/DEV/speed"}}
 }

@@ -84,7 +84,8 @@ func (s *stallWatch) small() error {
 	for i, f := range s.end.flows {
 		p := &s.seen[i]
 		if how := s.stuck(f, p); how != "" {
-			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("nothing of full size acknowledged for %v, of %d bytes", s.limit, p.bytes),
+			return s.end.named(f, &fault.Error{Op: fmt.Sprintf("nothing of full size acknowledged for %v, of %d bytes",
+				s.limit, p.bytes),
 				How: how})
 		}
 	}

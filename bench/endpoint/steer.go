@@ -102,7 +102,9 @@ func (s *steered) Evidence() (e stream.Evidence) {
 	e.Notes = append(e.Notes, s.queue.Notes()...)
 	on, why := s.landed()
 	if why != "" {
-		e.Notes = append(e.Notes, fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came: %s", s.queue.ID(), why))
+		e.Notes = append(e.Notes,
+			fmt.Sprintf("the flow was steered to RX queue %d; it is not known by which one it came: %s", s.queue.ID(),
+				why))
 		return e
 	}
 	if on.Elsewhere() {
@@ -141,11 +143,14 @@ func (r *run) gateQueue(f *flow, _ stream.Counters, res *wire.EndResult) (reason
 		return cmp.Or(f.result.evidence.Astray, strayed(f)), nicqueue.ByOtherDev(other, dev)
 	}
 	if f.result.evidence.Astray != "" {
-		return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + dev + "), or leave the queue out"
+		return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + dev +
+			"), or leave the queue out"
 	}
 	if reason = strayed(f); reason != "" {
 		res.Flags = append(res.Flags, results.FlagDisturbed)
-		fix = "something moved it while it flowed: look for who changes rules (ethtool -n " + dev + ") or the indirection table (ethtool -x " + dev + "), switch accelerated RFS off (sysctl -w net.core.rps_sock_flow_entries=0), or leave the queue out"
+		fix = "something moved it while it flowed: look for who changes rules (ethtool -n " + dev +
+			") or the indirection table (ethtool -x " + dev +
+			"), switch accelerated RFS off (sysctl -w net.core.rps_sock_flow_entries=0), or leave the queue out"
 	}
 	return reason, fix
 }

@@ -53,7 +53,8 @@ func (h holding) Memory() []byte { return h.mem }
 // What a path can do beyond what all can is not lost when it is steered: it is known where its
 // memory is.
 func TestSteeredMemory(t *testing.T) {
-	mem, err := unix.Mmap(-1, 0, 4*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
+	mem, err := unix.Mmap(-1, 0, 4*os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS|unix.MAP_POPULATE)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +109,8 @@ func (q fakeQueue) Release() error { return q.say("release") }
 // A flow that is steered is prepared before, and the queue is let go after the path; where it
 // came by another one, the run is invalid.
 func TestSteered(t *testing.T) {
-	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", notTold: "", sharing: "", othersShare: "the flow landed on one of queues 0, 4 instead of queue 2",
+	for landed, want := range map[int]string{2: "", 0: "the flow landed on queue 0 instead of queue 2", notTold: "",
+		sharing: "", othersShare: "the flow landed on one of queues 0, 4 instead of queue 2",
 		elsewhere: "the flow came by interface eth1, and was to come by RX queue 2 of another"} {
 		c := &calls{landed: landed}
 		s := &steered{Receiver: fakePath{c}, queue: fakeQueue{c}}
@@ -127,7 +129,8 @@ func TestSteered(t *testing.T) {
 		}
 		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {
 			return f == stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(landed)}
-		}); told != (landed >= 0) || (len(e.Notes) > 0) != (landed == notTold || landed == sharing) || e.Figures[0].Name != "own" {
+		}); told != (landed >= 0) || (len(e.Notes) > 0) != (landed == notTold || landed == sharing) ||
+			e.Figures[0].Name != "own" {
 			t.Errorf("%d: %+v", landed, e)
 		}
 	}
@@ -157,7 +160,8 @@ func TestWhoIsSteered(t *testing.T) {
 		}
 	}
 	// Loopback has no queues to steer to; an address of no interface has none at all.
-	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, Addr: ":0", Flows: wire.OneFlow(-1)}
+	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, Addr: ":0",
+		Flows: wire.OneFlow(-1)}
 	if _, err := Open(s); err == nil || !strings.Contains(err.Error(), "must know the interface") {
 		t.Errorf("%v", err)
 	}

@@ -137,7 +137,8 @@ func underAttack(t *testing.T, rx string) {
 		t.Errorf("under attack: %s %s; of %d bytes it says %+v", got.Verdict, got.Reason, bytes, account)
 	}
 	if got.Total.Bytes != bytes || got.Total.Mismatches != 0 || got.Window.Bytes == 0 {
-		t.Errorf("%d bytes sent, %d received, %d of them wrong, %d in the window", bytes, got.Total.Bytes, got.Total.Mismatches, got.Window.Bytes)
+		t.Errorf("%d bytes sent, %d received, %d of them wrong, %d in the window", bytes, got.Total.Bytes,
+			got.Total.Mismatches, got.Window.Bytes)
 	}
 	if n := c.opened.Load(); got.Strangers != n || n < 100 {
 		t.Errorf("%d strangers were counted of %d", got.Strangers, n)

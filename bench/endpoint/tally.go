@@ -43,6 +43,8 @@ func (r *run) tallied(h *results.Host, idle []string) []results.Metric {
 			r.warnings = append(r.warnings, "not measured: "+g.Err.Error())
 		}
 	}
-	return append(rows, results.Metric{Name: "counter_tally_cpu_ns", Unit: "ns", Value: float64(from.CostNs + to.CostNs), Source: "CLOCK_THREAD_CPUTIME_ID"},
-		results.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs), Source: "CLOCK_MONOTONIC"})
+	return append(rows, results.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
+		Value: float64(from.CostNs + to.CostNs), Source: "CLOCK_THREAD_CPUTIME_ID"},
+		results.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs),
+			Source: "CLOCK_MONOTONIC"})
 }

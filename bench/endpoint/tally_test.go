@@ -26,7 +26,8 @@ func TestRunHasCounters(t *testing.T) {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		for _, level := range []string{"socket_rcvbuf", "sockstat_tcp_inuse", "counter_tally_cpu_ns", "counter_tally_wall_ns"} {
+		for _, level := range []string{"socket_rcvbuf", "sockstat_tcp_inuse", "counter_tally_cpu_ns",
+			"counter_tally_wall_ns"} {
 			if m, ok := by[level]; !ok || m.Value <= 0 || m.PerSecond != nil {
 				t.Errorf("%s: %s: %+v", name, level, m)
 			}

@@ -17,7 +17,8 @@ const answeringBuffer = 256 << 10
 
 // tripOptions are a cell's choices of round trips, and the size of a request.
 func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOptions) {
-	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1), PerSecond: float64(c.RRRate)}
+	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1),
+		PerSecond: float64(c.RRRate)}
 	if k.Packets() {
 		o.Timeout = cmp.Or(time.Duration(c.RRTimeoutUs)*time.Microsecond, stream.DefaultTripTimeout)
 	}
@@ -92,7 +93,8 @@ func (e *End) asPlanned(h *stream.Hello) error {
 	}
 	request, o := tripOptions(c, e.path.Kind)
 	if uint64(request) != h.MessageBytes || uint64(o.ResponseBytes) != uint64(h.ResponseBytes) {
-		return fmt.Errorf("the sender's requests have %d bytes and want answers of %d, but the plan's have %d and want %d: start it as planned (request, response)",
+		return fmt.Errorf("the sender's requests have %d bytes and want answers of %d, but the plan's have %d "+
+			"and want %d: start it as planned (request, response)",
 			h.MessageBytes, h.ResponseBytes, request, o.ResponseBytes)
 	}
 	return nil
@@ -124,10 +126,13 @@ func (r *run) gateTrips(f *flow, c stream.Counters) (reason, fix string) {
 	case r.end.path.Kind.Packets():
 		return gatePacketTrips(f, c)
 	case f.Meter.Trips() != nil && c.Mismatches > 0:
-		return fmt.Sprintf("%d bytes of answers do not match their requests, the first in answer %d: one was lost, duplicated or overwritten", c.Mismatches, (c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
+		return fmt.Sprintf("%d bytes of answers do not match their requests, the first in answer %d: one was "+
+				"lost, duplicated or overwritten", c.Mismatches,
+				(c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
 			"repeat with --rx tcp to see whether it is the network or the mode"
 	case c.Transactions*request != c.Bytes:
-		return fmt.Sprintf("%d bytes of requests, %d bytes each, but %d answers", c.Bytes, request, c.Transactions), "this is a bug of the data path: please report it"
+		return fmt.Sprintf("%d bytes of requests, %d bytes each, but %d answers", c.Bytes, request, c.Transactions),
+			"this is a bug of the data path: please report it"
 	}
 	return "", ""
 }
@@ -138,7 +143,8 @@ func gatePacketTrips(f *flow, c stream.Counters) (reason, fix string) {
 	const how = "this is a bug of the data path: please report it"
 	switch asks := f.Meter.PacketTrips() != nil; {
 	case asks && c.Transactions+c.TripsLost != c.Packets:
-		return fmt.Sprintf("%d requests, of which %d were answered and %d given up", c.Packets, c.Transactions, c.TripsLost), how
+		return fmt.Sprintf("%d requests, of which %d were answered and %d given up", c.Packets, c.Transactions,
+			c.TripsLost), how
 	case !asks && c.Transactions > c.Packets:
 		return fmt.Sprintf("%d requests came, and %d answers went", c.Packets, c.Transactions), how
 	}
@@ -171,6 +177,8 @@ const heldRate = .99
 func (r *run) warnMissedRate(h *results.Host) {
 	rate, got := float64(r.end.spec.Cell.RRRate), h.TransactionsPerS()
 	if r.end.path.RoundTrips && rate > 0 && got != nil && *got < heldRate*rate {
-		r.warnings = append(r.warnings, fmt.Sprintf("%.0f of %.0f transactions per second: the rate was not kept, and times count from when each request was due, so they grow during the run; ask for a lower --rr-rate, or more --in-flight", *got, rate))
+		r.warnings = append(r.warnings, fmt.Sprintf("%.0f of %.0f transactions per second: the rate was not "+
+			"kept, and times count from when each request was due, so they grow during the run; ask for a lower "+
+			"--rr-rate, or more --in-flight", *got, rate))
 	}
 }

@@ -36,8 +36,10 @@ func TestEveryModeAnswers(t *testing.T) {
 		if m.NoPayload || m.Kind == stream.Frame {
 			continue
 		}
-		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
-			"flows": {Flows: 3, InFlight: 2}} {
+		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300,
+			InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2},
+			"at a rate": {RRRate: 2000, InFlight: 4},
+			"flows":     {Flows: 3, InFlight: 2}} {
 			t.Run(rx+"/"+name, func(t *testing.T) {
 				rs, ss := rrSpecs(rx, c)
 				if c.Flows > 0 {
@@ -48,15 +50,19 @@ func TestEveryModeAnswers(t *testing.T) {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
 				n := s.Total.Transactions
-				if n == 0 || n != r.Total.Transactions || r.Total.Bytes != n*uint64(max(c.Request, 1)) || r.Total.Bytes != s.Total.Bytes || r.Total.Mismatches+s.Total.Mismatches != 0 {
+				if n == 0 || n != r.Total.Transactions || r.Total.Bytes != n*uint64(max(c.Request, 1)) ||
+					r.Total.Bytes != s.Total.Bytes || r.Total.Mismatches+s.Total.Mismatches != 0 {
 					t.Errorf("asked %+v, answered %+v", s.Total, r.Total)
 				}
 				a, b := &s.Host, &r.Host
-				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil || a.Delivery != nil || b.Delivery != nil {
+				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil ||
+					a.Delivery != nil || b.Delivery != nil {
 					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
 				}
 				rtt := a.RoundTrip
-				if rtt.Count != *a.Transactions || *rtt.P50Us <= 0 || *rtt.P90Us < *rtt.P50Us || *rtt.P99Us < *rtt.P90Us || *rtt.P999Us < *rtt.P99Us || *rtt.MaxUs < *rtt.P999Us || rtt.Check() != nil {
+				if rtt.Count != *a.Transactions || *rtt.P50Us <= 0 || *rtt.P90Us < *rtt.P50Us ||
+					*rtt.P99Us < *rtt.P90Us || *rtt.P999Us < *rtt.P99Us || *rtt.MaxUs < *rtt.P999Us ||
+					rtt.Check() != nil {
 					t.Errorf("%+v of %d", rtt, *a.Transactions)
 				}
 			})
@@ -72,8 +78,11 @@ func TestDatagramModesAnswer(t *testing.T) {
 			t.Logf("without %s", rx)
 			continue
 		}
-		for name, c := range map[string]results.Cell{"shortest": {}, "many": {Request: 100, Response: 300, InFlight: 16}, "fragments": {Request: 20_000, Response: 40_000, InFlight: 2}, "at a rate": {RRRate: 2000, InFlight: 4},
-			"single calls": {UDPBatch: 1, InFlight: 3}, "flows": {Flows: 2, InFlight: 2}, "shorter": {Request: 500, Response: 18}} {
+		for name, c := range map[string]results.Cell{"shortest": {}, "many": {Request: 100, Response: 300,
+			InFlight: 16}, "fragments": {Request: 20_000, Response: 40_000, InFlight: 2},
+			"at a rate":    {RRRate: 2000, InFlight: 4},
+			"single calls": {UDPBatch: 1, InFlight: 3}, "flows": {Flows: 2, InFlight: 2},
+			"shorter": {Request: 500, Response: 18}} {
 			if rx == "udp-gro" && c.UDPBatch == 1 {
 				continue // no such plan: it takes pieces, not single datagrams
 			}
@@ -87,18 +96,23 @@ func TestDatagramModesAnswer(t *testing.T) {
 					t.Fatalf("receiver %s: %s; sender %s: %s", r.Verdict, r.Reason, s.Verdict, s.Reason)
 				}
 				asked, answered := s.Total, r.Total
-				if asked.Transactions == 0 || asked.Transactions+asked.TripsLost != asked.Packets || asked.Transactions+asked.AnswersLate > answered.Transactions ||
-					answered.Transactions > answered.Packets || answered.Packets > asked.Packets || asked.Corrupted+answered.Corrupted != 0 {
+				if asked.Transactions == 0 || asked.Transactions+asked.TripsLost != asked.Packets ||
+					asked.Transactions+asked.AnswersLate > answered.Transactions ||
+					answered.Transactions > answered.Packets || answered.Packets > asked.Packets ||
+					asked.Corrupted+answered.Corrupted != 0 {
 					t.Errorf("asked %+v, answered %+v", asked, answered)
 				}
 				a, b := &s.Host, &r.Host
-				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil || a.TransactionsLost == nil || b.TransactionsLost != nil {
+				if a.Transactions == nil || b.Transactions == nil || a.RoundTrip == nil || b.RoundTrip != nil ||
+					a.TransactionsLost == nil || b.TransactionsLost != nil {
 					t.Fatalf("asker %+v, answerer %+v", a.RoundTrip, b.RoundTrip)
 				}
-				if rtt := a.RoundTrip; rtt.Count != *a.Transactions+*a.TransactionsLost || *rtt.P50Us <= 0 || rtt.Check() != nil {
+				if rtt := a.RoundTrip; rtt.Count != *a.Transactions+*a.TransactionsLost || *rtt.P50Us <= 0 ||
+					rtt.Check() != nil {
 					t.Errorf("%+v of %d and %d", rtt, *a.Transactions, *a.TransactionsLost)
 				}
-				if *a.Packets.Answers != asked.Transactions+asked.AnswersLate || *b.Packets.Answers != answered.Transactions {
+				if *a.Packets.Answers != asked.Transactions+asked.AnswersLate ||
+					*b.Packets.Answers != answered.Transactions {
 					t.Errorf("%s; %s", a.Packets.PacketsText(), b.Packets.PacketsText())
 				}
 			})
@@ -131,7 +145,8 @@ func TestRoundTripsRefused(t *testing.T) {
 			t.Errorf("%s, %+v: %v; %v", x.rx, x.c, rerr, serr)
 		}
 	}
-	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1", Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it applies to rr") {
+	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1",
+		Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it applies to rr") {
 		t.Errorf("requests of a stream: %v", err)
 	}
 }
@@ -152,11 +167,13 @@ func TestAnswersOnItsOwn(t *testing.T) {
 		return r, s
 	}
 	r, s := alone("tcp")
-	if a, b := flowUntil(t, r, s, trips(100)); a.Verdict != results.OK || b.Verdict != results.OK || a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
+	if a, b := flowUntil(t, r, s, trips(100)); a.Verdict != results.OK || b.Verdict != results.OK ||
+		a.Total.Transactions == 0 || a.Total.Transactions != b.Total.Transactions {
 		t.Errorf("%s %s; %s %s", a.Verdict, a.Reason, b.Verdict, b.Reason)
 	}
 	r, s = alone("tcp-trunc")
-	if a, _ := runBoth(t, r, s, endless(), lasting(0)); a.Verdict != results.Failed || !strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
+	if a, _ := runBoth(t, r, s, endless(), lasting(0)); a.Verdict != results.Failed ||
+		!strings.Contains(a.Reason, "cannot answer") || a.BlamesPeer {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
 	}
 }
@@ -177,15 +194,18 @@ func kindOf(rx string) stream.Kind {
 
 // Sizes, too, are the plan's: a sender of others is refused before anything flows.
 func TestSizesOfRoundTripsAreKept(t *testing.T) {
-	for rx, c := range map[string]results.Cell{"tcp": {Request: 64, Response: 100}, "udp": {Request: 64, Response: 100}} {
-		for _, other := range []results.Cell{{Request: 64, Response: 101}, {Request: 65, Response: 100}, {Request: 64}} {
+	for rx, c := range map[string]results.Cell{"tcp": {Request: 64, Response: 100},
+		"udp": {Request: 64, Response: 100}} {
+		for _, other := range []results.Cell{{Request: 64, Response: 101}, {Request: 65, Response: 100},
+			{Request: 64}} {
 			rs, _ := rrSpecs(rx, c)
 			_, ss := rrSpecs(rx, other)
 			a, _ := runBoth(t, rs, ss, lasting(50*time.Millisecond), lasting(0))
 			_, o := tripOptions(&ss.Cell, kindOf(rx))
 			want := "sends datagrams of 65 bytes, but 64 are expected" // whose transport looks first
 			if rx == "tcp" || other.Request == 64 {
-				want = fmt.Sprintf("requests have %d bytes and want answers of %d, but the plan's have 64 and want 100", other.Request, o.ResponseBytes)
+				want = fmt.Sprintf("requests have %d bytes and want answers of %d, but the plan's have 64 and want 100",
+					other.Request, o.ResponseBytes)
 			}
 			if a.Verdict != results.Failed || !strings.Contains(a.Reason, want) {
 				t.Errorf("%s: %s %s, want %q", rx, a.Verdict, a.Reason, want)

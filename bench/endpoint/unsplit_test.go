@@ -21,7 +21,8 @@ func TestStallOfUnsplit(t *testing.T) {
 	for _, x := range []struct {
 		dropped uint64
 		want    string
-	}{{0, ""}, {14, "; the NIC did not split the headers off some packets, and drivers drop such packets where payload goes to the application's memory: ethtool -S eth0 grew in rx-hsplit_hbo by 14"}} {
+	}{{0, ""}, {14, "; the NIC did not split the headers off some packets, and drivers drop such packets where " +
+		"payload goes to the application's memory: ethtool -S eth0 grew in rx-hsplit_hbo by 14"}} {
 		synctest.Test(t, func(t *testing.T) {
 			e := newEnd(several(wire.EndSpec{Role: stream.RX}, 2), stream.Mode{}, stream.Options{})
 			s := newStallWatch(e, time.Second)
@@ -30,10 +31,12 @@ func TestStallOfUnsplit(t *testing.T) {
 			time.Sleep(time.Second + time.Nanosecond)
 			e.flows[0].Meter.Bytes(5)
 			err := s.check()
-			if err == nil || err.Error() != "flow 1: no payload for 1s, after 0 bytes"+x.want || strings.Contains(fault.Fix(err), "send what the NIC splits") != (x.want != "") {
+			if err == nil || err.Error() != "flow 1: no payload for 1s, after 0 bytes"+x.want ||
+				strings.Contains(fault.Fix(err), "send what the NIC splits") != (x.want != "") {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}
-			if err := s.because(errEndedEarly); stream.BlamesPeer(err) != (x.want == "") || x.want != "" && err.Error() != "flow 1: no payload for 1s, after 0 bytes"+x.want {
+			if err := s.because(errEndedEarly); stream.BlamesPeer(err) != (x.want == "") || x.want != "" &&
+				err.Error() != "flow 1: no payload for 1s, after 0 bytes"+x.want {
 				t.Errorf("a sender that broke off: %v", err)
 			}
 			if err := s.because(unix.EIO); err != unix.EIO {
@@ -64,7 +67,8 @@ func TestWhoWatchesUnsplit(t *testing.T) {
 		{stream.RX, stream.Mode{}, false},
 		{stream.TX, stream.Mode{NICQueue: true, NeedsDev: true}, false},
 	} {
-		e := newEnd(several(wire.EndSpec{Role: x.role}, 1), x.mode, stream.Options{NIC: stream.NICQueue{Dev: "no-such-if"}})
+		e := newEnd(several(wire.EndSpec{Role: x.role}, 1), x.mode,
+			stream.Options{NIC: stream.NICQueue{Dev: "no-such-if"}})
 		if w := watchUnsplit(e); (w.read != nil) != x.want {
 			t.Errorf("%+v: %+v", x.mode, w)
 		} else if what, fix := w.grown(); what+fix != "" {

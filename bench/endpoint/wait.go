@@ -32,8 +32,10 @@ func (r *run) finish(ctx context.Context) error {
 				return err // before the receiver's patience ends, who knows nothing of it
 			}
 		case <-timer.C:
-			return &fault.Error{Op: fmt.Sprintf("the receiver did not take and confirm the last of the payload within %v of the stop", grace),
-				How: cmp.Or(r.stall.unanswered(), "check the link and the receiver; if it is still running, see its own message")}
+			return &fault.Error{Op: fmt.Sprintf(
+				"the receiver did not take and confirm the last of the payload within %v of the stop", grace),
+				How: cmp.Or(r.stall.unanswered(),
+					"check the link and the receiver; if it is still running, see its own message")}
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -73,7 +75,8 @@ func (r *run) early(stopNs int64) error {
 		if !f.done || took >= planned-planned/20-100*time.Millisecond {
 			continue
 		}
-		return r.end.named(f, &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v", took.Round(time.Millisecond), planned.Round(time.Millisecond)),
+		return r.end.named(f, &fault.Error{Peer: true, Op: fmt.Sprintf("the sender ended the flow after %v of %v",
+			took.Round(time.Millisecond), planned.Round(time.Millisecond)),
 			How: "it was stopped or killed: see its own message"})
 	}
 	return nil
@@ -100,7 +103,8 @@ func (r *run) sentAll() bool {
 // is longer by what passes meanwhile.
 const bytesEvery = 2 * time.Millisecond
 
-var errEndedEarly = &fault.Error{Peer: true, Op: "the flow ended early", How: "the other end, usually the sender, broke off: see its own message"}
+var errEndedEarly = &fault.Error{Peer: true, Op: "the flow ended early",
+	How: "the other end, usually the sender, broke off: see its own message"}
 
 // pass waits until ns; a flow that ends before is an error. One that has ended when
 // this thread gets to look, but after ns, is none: the window's gate says how late
@@ -142,7 +146,8 @@ func (r *run) passOrEnd(ctx context.Context, ns int64, end func() bool, must boo
 			}
 		case <-timer.C:
 			if must {
-				return &fault.Error{Op: fmt.Sprintf("the sender did not end %s within %v of its end time", r.unended(), orDefault(r.sch.GraceNs, defaultGrace)),
+				return &fault.Error{Op: fmt.Sprintf("the sender did not end %s within %v of its end time", r.unended(),
+					orDefault(r.sch.GraceNs, defaultGrace)),
 					How: "check the sender; if it is still running, see its own message"}
 			}
 			return nil

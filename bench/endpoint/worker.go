@@ -27,7 +27,8 @@ func pin(cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return remedy.Error(remedy.Pin, fmt.Sprintf("pin the data-path thread to CPU %d", cpu), err, remedy.On{Value: strconv.Itoa(cpu)})
+		return remedy.Error(remedy.Pin, fmt.Sprintf("pin the data-path thread to CPU %d", cpu), err,
+			remedy.On{Value: strconv.Itoa(cpu)})
 	}
 	return nil
 }
@@ -116,7 +117,8 @@ func holdProcessors(n int) {
 // newWorker begins the thread of flows.
 func newWorker(e *End, own []*flow) *worker {
 	holdProcessors(1)
-	w := &worker{end: e, own: own, ready: make(chan error, 1), orders: make(chan orders), came: make(chan arrival, len(own)),
+	w := &worker{end: e, own: own, ready: make(chan error, 1), orders: make(chan orders),
+		came: make(chan arrival, len(own)),
 		quit: make(chan struct{}), finish: make(chan struct{}), gone: make(chan struct{})}
 	for _, f := range own {
 		f.worker, f.CPU = w, own[0].CPU // one thread
@@ -150,8 +152,9 @@ func (w *worker) run() {
 
 // role is what a thread's flows are to it: received or sent.
 type role interface {
-	build() (io.Closer, error)            // the path, and what it needs
-	open(o orders) bool                   // opens the flows, and says of each that it is open, or why not; true: all are
+	build() (io.Closer, error) // the path, and what it needs
+	// opens the flows, and says of each that it is open, or why not; true: all are
+	open(o orders) bool
 	carry(sch wire.Schedule) []flowResult // until all have ended
 	leave()                               // closes what was opened
 }

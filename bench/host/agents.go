@@ -45,7 +45,8 @@ func (p program) onMachine(machine string) (program, error) {
 	other := p
 	other.machine = machine
 	if err := other.find(p, filepath.Join("linux-"+arch, p.name)); err != nil {
-		e := &fault.Error{Op: differ + "; its program for linux/" + arch + " is not to be had", Err: err, How: fault.Fix(err)}
+		e := &fault.Error{Op: differ + "; its program for linux/" + arch + " is not to be had", Err: err,
+			How: fault.Fix(err)}
 		if e.How == "" {
 			e.How = getAgents
 		}
@@ -103,7 +104,8 @@ func (p *program) find(own program, name string) error {
 		return err
 	}
 	if p.sum != its {
-		return &fault.Error{Op: fmt.Sprintf("%s is not the one of this build: its SHA-256 is not that of %s", g.Name(), f.Name()), How: getAgents}
+		return &fault.Error{Op: fmt.Sprintf("%s is not the one of this build: its SHA-256 is not that of %s", g.Name(),
+			f.Name()), How: getAgents}
 	}
 	return nil
 }
@@ -129,7 +131,8 @@ func agentsOf(bin string) (string, error) {
 func openOurs(path string) (*os.File, error) {
 	f, err := trust.Open(path, os.O_RDONLY)
 	if foreign := (*trust.Error)(nil); errors.As(err, &foreign) {
-		return nil, &fault.Error{Op: "it could have been put there by another user: " + foreign.Error(), How: foreign.Fix()}
+		return nil, &fault.Error{Op: "it could have been put there by another user: " + foreign.Error(),
+			How: foreign.Fix()}
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, &fault.Error{Op: path + " is not there", How: getAgents}

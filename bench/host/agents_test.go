@@ -41,7 +41,8 @@ func newAgents(t *testing.T, dir string) *agents {
 	a.put(a.bin, "ours")
 	a.put(a.at("zcbench"), "theirs")
 	a.put(a.at("zcnvml"), "their helper")
-	a.sums(a.line("ours", "linux-"+runtime.GOARCH+"/zcbench"), a.line("theirs", "linux-"+arch+"/zcbench"), a.line("their helper", "linux-"+arch+"/zcnvml"))
+	a.sums(a.line("ours", "linux-"+runtime.GOARCH+"/zcbench"), a.line("theirs", "linux-"+arch+"/zcbench"),
+		a.line("their helper", "linux-"+arch+"/zcnvml"))
 	return a
 }
 
@@ -83,13 +84,15 @@ func TestAgents(t *testing.T) {
 		must(t, err)
 		_, machine := foreign()
 		want := fmt.Sprintf("%x", sha256.Sum256([]byte("theirs")))
-		if got.machine != machine || got.sum != want || got.home != want || got.name != "zcbench" || got.path != a.at("zcbench") {
+		if got.machine != machine || got.sum != want || got.home != want || got.name != "zcbench" ||
+			got.path != a.at("zcbench") {
 			t.Errorf("%s: %+v", dir, got)
 		}
 		own, err := readProgram(a.bin)
 		must(t, err)
 		helper, err := got.beside(own, "zcnvml")
-		if err != nil || helper.path != a.at("zcnvml") || helper.sum != fmt.Sprintf("%x", sha256.Sum256([]byte("their helper"))) {
+		if err != nil || helper.path != a.at("zcnvml") ||
+			helper.sum != fmt.Sprintf("%x", sha256.Sum256([]byte("their helper"))) {
 			t.Errorf("%s: helper %+v, %v", dir, helper, err)
 		}
 	}
@@ -104,25 +107,33 @@ func TestAgentsHelper(t *testing.T) {
 	a.put(a.bin, ours)
 	a.put(a.at("zcbench"), theirs)
 	a.put(a.at("zcnvml"), theirs+"helper")
-	a.sums(a.line(ours, "linux-"+runtime.GOARCH+"/zcbench"), a.line(theirs, "linux-"+arch+"/zcbench"), a.line(theirs+"helper", "linux-"+arch+"/zcnvml"))
+	a.sums(a.line(ours, "linux-"+runtime.GOARCH+"/zcbench"), a.line(theirs, "linux-"+arch+"/zcbench"),
+		a.line(theirs+"helper", "linux-"+arch+"/zcnvml"))
 	own, err := readProgram(a.bin)
 	must(t, err)
 	agent, err := own.onMachine(machine)
 	must(t, err)
-	helper, err := agent.helper(own, "zcnvml", func() (string, error) { return "", errors.New("this machine's helper is read") })
+	helper, err := agent.helper(own, "zcnvml", func() (string, error) {
+		return "",
+			errors.New("this machine's helper is read")
+	})
 	if err != nil || helper.path != a.at("zcnvml") || helper.home != agent.sum || helper.name != "zcnvml" {
 		t.Errorf("%+v, %v", helper, err)
 	}
-	if _, err := own.helper(own, "zcnvml", func() (string, error) { return a.at("zcnvml"), nil }); err == nil || !strings.Contains(err.Error(), "is built for") {
+	if _, err := own.helper(own, "zcnvml", func() (string, error) { return a.at("zcnvml"), nil }); err == nil ||
+		!strings.Contains(err.Error(), "is built for") {
 		t.Errorf("a helper for another machine: %v", err)
 	}
 }
 
 // elfHeader is as much of a program as says what machine it is for.
 func elfHeader(machine string) string {
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}[machine]), Version: 1, Ehsize: 64}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC),
+		Machine: uint16(map[string]elf.Machine{"x86_64": elf.EM_X86_64, "aarch64": elf.EM_AARCH64}[machine]),
+		Version: 1, Ehsize: 64}
 	copy(h.Ident[:], elf.ELFMAG)
-	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB), byte(elf.EV_CURRENT)
+	h.Ident[elf.EI_CLASS], h.Ident[elf.EI_DATA], h.Ident[elf.EI_VERSION] = byte(elf.ELFCLASS64), byte(elf.ELFDATA2LSB),
+		byte(elf.EV_CURRENT)
 	var b bytes.Buffer
 	binary.Write(&b, binary.LittleEndian, h)
 	return b.String()
@@ -138,14 +149,17 @@ func TestAgentsRefused(t *testing.T) {
 	}{
 		{"none", func(a *agents) { must(t, os.RemoveAll(a.dir)) }, "no SHA256SUMS in "},
 		{"no program", func(a *agents) { must(t, os.Remove(a.at("zcbench"))) }, "zcbench is not there"},
-		{"not listed", func(a *agents) { a.sums(a.line("ours", "linux-"+runtime.GOARCH+"/zcbench")) }, "has no linux-" + arch + "/zcbench"},
+		{"not listed", func(a *agents) { a.sums(a.line("ours", "linux-"+runtime.GOARCH+"/zcbench")) },
+			"has no linux-" + arch + "/zcbench"},
 		{"another build's", func(a *agents) { a.put(a.bin, "ours, a day later") }, "is of another build than"},
 		{"changed", func(a *agents) { a.put(a.at("zcbench"), "hacked") }, "is not the one of this build"},
 		{"cut off", func(a *agents) { a.put(a.at("zcbench"), "the") }, "is not the one of this build"},
 		{"open", func(a *agents) { must(t, os.Chmod(a.at("zcbench"), 0o777)) }, "put there by another user"},
-		{"an open list", func(a *agents) { must(t, os.Chmod(filepath.Join(a.dir, sumsFile), 0o666)) }, "put there by another user"},
+		{"an open list", func(a *agents) { must(t, os.Chmod(filepath.Join(a.dir, sumsFile), 0o666)) },
+			"put there by another user"},
 		{"an open folder", func(a *agents) { must(t, os.Chmod(a.dir, 0o777)) }, "put there by another user"},
-		{"a stranger's", func(a *agents) { must(t, os.Chown(a.at("zcbench"), stranger, stranger)) }, "put there by another user"},
+		{"a stranger's", func(a *agents) { must(t, os.Chown(a.at("zcbench"), stranger, stranger)) },
+			"put there by another user"},
 		{"no list", func(a *agents) { a.sums("hello\n") }, `line 1: "hello"`},
 	} {
 		if c.name == "a stranger's" && os.Geteuid() != 0 {

@@ -48,7 +48,8 @@ func (l *link) watch() {
 // it has heard nothing for quiet; restore is the command for what it left.
 func lostError(words string, quiet time.Duration, restore string) error {
 	return &fault.Error{Op: "the connection is lost: " + words,
-		How: "check network and host; what ran there stops by itself within " + quiet.String() + " and restores its settings; if not: " + restore}
+		How: "check network and host; what ran there stops by itself within " + quiet.String() +
+			" and restores its settings; if not: " + restore}
 }
 
 // farEnd is why the far end of a connection is gone, from what the program by said that leads

@@ -69,7 +69,8 @@ func sameMachine(agent, helper string) error {
 		f.Close()
 	}
 	if machines[0] != machines[1] {
-		return &fault.Error{Op: fmt.Sprintf("%s is built for %v, but %s for %v", filepath.Base(helper), machines[1], filepath.Base(agent), machines[0]), How: "make build"}
+		return &fault.Error{Op: fmt.Sprintf("%s is built for %v, but %s for %v", filepath.Base(helper), machines[1],
+			filepath.Base(agent), machines[0]), How: "make build"}
 	}
 	return nil
 }

@@ -109,7 +109,8 @@ func TestIntegrationSSHCarry(t *testing.T) {
 	if err := h.Carry(t.Context(), "zcnvml", nowhere); err != nil {
 		t.Errorf("a helper that is nowhere: %v", err)
 	}
-	if err := h.Carry(t.Context(), "bash", nowhere); err == nil || !strings.Contains(err.Error(), "bash is not a helper") {
+	if err := h.Carry(t.Context(), "bash", nowhere); err == nil ||
+		!strings.Contains(err.Error(), "bash is not a helper") {
 		t.Errorf("what is no helper: %v", err)
 	}
 	asked := func() (string, error) { t.Error("this machine's helper is looked for"); return "", nil }

@@ -51,7 +51,8 @@ func processesOf(name string) (n int) {
 // What an agent could not restore at its end is said, once.
 func TestCloseTellsLastWords(t *testing.T) {
 	h := dialBad(t, "cannot restore", patient)
-	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") || !strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
+	if err := h.Close(); err == nil || !strings.Contains(err.Error(), "host local: ") ||
+		!strings.Contains(err.Error(), "mtu of eth0: it is stuck") {
 		t.Errorf("%v", err)
 	}
 	if err := h.Close(); err != nil {
@@ -62,7 +63,8 @@ func TestCloseTellsLastWords(t *testing.T) {
 // hold lets an agent have something that it must give back.
 func hold(t *testing.T, h *host.Host) {
 	t.Helper()
-	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}
+	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+		Flows: wire.OneFlow(-1)}
 	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -71,14 +73,17 @@ func hold(t *testing.T, h *host.Host) {
 // An agent that is killed ends the calls that wait for it.
 func TestAgentKilled(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen,
+		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+			Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- h.Call(t.Context(), wire.OpRun, wire.Schedule{}, nil) }()
 	await.Pause("so that the call is under way; before, it ends the same", 50*time.Millisecond)
 	unix.Kill(h.PID(), unix.SIGKILL)
-	if err := await.Chan(t, "the call's end", ended); err == nil || !strings.Contains(err.Error(), "host local") || !strings.Contains(err.Error(), "killed") {
+	if err := await.Chan(t, "the call's end", ended); err == nil || !strings.Contains(err.Error(), "host local") ||
+		!strings.Contains(err.Error(), "killed") {
 		t.Errorf("call to a killed agent: %v", err)
 	}
 	if h.Err() == nil {
@@ -94,12 +99,15 @@ func TestAgentKilled(t *testing.T) {
 
 func TestCallGivesUpWithItsContext(t *testing.T) {
 	h := dial(t, "local")
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)}, nil); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen,
+		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+			Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("no more time"))
-	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil || !strings.Contains(err.Error(), "no more time") {
+	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "no more time") {
 		t.Errorf("%v", err)
 	}
 	// The late answer to the forgotten question does no harm.

@@ -86,7 +86,8 @@ func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error
 		return nil, farHost{}, err
 	}
 	var far farHost
-	err = p.within(ctx, answerTime, func() (err error) { far, err = readMark(p.stdout, mark, s.Kind == "exec"); return err })
+	err = p.within(ctx, answerTime,
+		func() (err error) { far, err = readMark(p.stdout, mark, s.Kind == "exec"); return err })
 	if err == nil && (far.state == "ready" || far.state == "found") {
 		return p, far, nil
 	}
@@ -106,10 +107,12 @@ func (prog program) knock(ctx context.Context, s Spec) (*process, farHost, error
 		return nil, far, explain(s.by(), p.stderr.String(), silent.said, werr)
 	}
 	if said := strings.Join(farWords(p.stderr.String()), "; "); said != "" {
-		err = &fault.Error{Op: fault.Reason(err) + "; " + s.by() + " said: " + said, How: cmp.Or(fault.Fix(err), hintFor(said))}
+		err = &fault.Error{Op: fault.Reason(err) + "; " + s.by() + " said: " + said,
+			How: cmp.Or(fault.Fix(err), hintFor(said))}
 	}
 	if s.Kind == "exec" && fault.Fix(err) == "" {
-		err = &fault.Error{Op: fault.Reason(err), How: "see whether the command waits for something, a queue or an answer: have it run hostname"}
+		err = &fault.Error{Op: fault.Reason(err),
+			How: "see whether the command waits for something, a queue or an answer: have it run hostname"}
 	}
 	return nil, far, err
 }
@@ -158,7 +161,8 @@ func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
 	}
 	e := explain(s.by(), p.stderr.String(), string(out), werr)
 	if e.How == "" {
-		e.How = "the folder is ~/.cache/zcbench/agent there, and 20 MB are needed: free space, or choose another with " + agentDirEnv + "=/PATH"
+		e.How = "the folder is ~/.cache/zcbench/agent there, and 20 MB are needed: free space, or choose " +
+			"another with " + agentDirEnv + "=/PATH"
 	}
 	e.Op = "copy the program there: " + e.Op
 	return e
@@ -166,7 +170,9 @@ func (prog program) upload(ctx context.Context, s Spec, tidy bool) error {
 
 // farHost is what the far host said of itself.
 type farHost struct {
-	state                   string // of the program there: ready, found (one of its own), missing, damaged; refused: it is not safe there
+	// of the program there: ready, found (one of its own), missing, damaged; refused: it is not
+	// safe there
+	state                   string
 	uid                     int
 	system, machine, kernel string
 }
@@ -174,7 +180,8 @@ type farHost struct {
 // check refuses a host on which no build of zcbench can run.
 func (f farHost) check() error {
 	if f.system != "Linux" {
-		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and zcbench is built for Linux", f.system, f.machine), How: "use a host with Linux"}
+		return &fault.Error{Op: fmt.Sprintf("it is %s/%s, and zcbench is built for Linux", f.system, f.machine),
+			How: "use a host with Linux"}
 	}
 	var v [2]int
 	for i, part := range strings.SplitN(f.kernel, ".", 3) {
@@ -183,7 +190,8 @@ func (f farHost) check() error {
 		}
 	}
 	if v[0] < oldestKernel[0] || v[0] == oldestKernel[0] && v[1] < oldestKernel[1] {
-		return &fault.Error{Op: fmt.Sprintf("its kernel is %s, older than %d.%d", f.kernel, oldestKernel[0], oldestKernel[1]), How: "use a newer kernel there"}
+		return &fault.Error{Op: fmt.Sprintf("its kernel is %s, older than %d.%d", f.kernel, oldestKernel[0],
+			oldestKernel[1]), How: "use a newer kernel there"}
 	}
 	return nil
 }

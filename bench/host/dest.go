@@ -18,7 +18,8 @@ func sshDest(s string) (dest string, port int, err error) {
 	at, host := "", s
 	if user, rest, has := strings.Cut(s, "@"); has {
 		if name, _, password := strings.Cut(user, ":"); password {
-			return "", 0, fmt.Errorf("a password after user %.40q: ssh takes none there; use a key, or an agent of ssh's", name)
+			return "", 0, fmt.Errorf(
+				"a password after user %.40q: ssh takes none there; use a key, or an agent of ssh's", name)
 		}
 		if !plainWord(user, `\`) || strings.HasSuffix(user, `\`) {
 			return "", 0, fmt.Errorf("%q is not a user name", user)
@@ -68,7 +69,8 @@ func checkAddr(s string) error {
 		return fmt.Errorf("%q is not an address", s)
 	}
 	if zoned && !(plainWord(zone, "") && len(zone) < ifNameSize && zone != "." && zone != "..") {
-		return fmt.Errorf("zone %q after the address is not an interface name: want 1 to %d characters from a-z, A-Z, 0-9 and ._-+",
+		return fmt.Errorf("zone %q after the address is not an interface name: want 1 to %d characters from a-z, "+
+			"A-Z, 0-9 and ._-+",
 			zone, ifNameSize-1)
 	}
 	return nil
@@ -81,6 +83,7 @@ const ifNameSize = 16
 // option, nothing that a shell behind a ProxyCommand would take apart.
 func plainWord(s, more string) bool {
 	return s != "" && s[0] != '-' && strings.IndexFunc(s, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._-+"+more, r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("._-+"+more, r))
 	}) < 0
 }

@@ -169,7 +169,8 @@ func TestCloseOfFloods(t *testing.T) {
 				if early {
 					close(now)
 					synctest.Wait()
-					if err := h.Err(); err == nil || !strings.Contains(err.Error(), "it keeps announcing its end without ending") {
+					if err := h.Err(); err == nil ||
+						!strings.Contains(err.Error(), "it keeps announcing its end without ending") {
 						t.Errorf("%v", err)
 					}
 				}

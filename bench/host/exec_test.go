@@ -87,7 +87,8 @@ func (c *command) kept() []string {
 // for a far shell, and one whose output is a terminal's, as that of srun -u is.
 func TestExec(t *testing.T) {
 	c := newCommand(t)
-	for _, script := range []string{runsWords, `shift 2; exec sh -c "$*"`, `shift 2; echo "a note of mine" >&2; "$@" | sed -u 's/$/\r/'`} {
+	for _, script := range []string{runsWords, `shift 2; exec sh -c "$*"`,
+		`shift 2; echo "a note of mine" >&2; "$@" | sed -u 's/$/\r/'`} {
 		spec := c.leads(script)
 		h := c.mustDial(spec, options())
 		if h.Spec.Name != spec || h.Info.PID == 0 {
@@ -155,25 +156,31 @@ func TestExecAgentItself(t *testing.T) {
 func TestExecRefuses(t *testing.T) {
 	c := newCommand(t).placed()
 	for script, want := range map[string][]string{
-		`echo 'Welcome to \033[31mthis host'; ` + runsWords:           {"something before our program's words", "Welcome", "that is the agent's alone"},
-		`shift 2; exec "$@" </dev/null`:                               {"the agent ended at once: it was given no input", "need -i"},
-		`echo "srun: error: Invalid node name specified" >&2; exit 1`: {"join: exit status 1: srun: error: Invalid node name", "sinfo"},
-		`printf '\033]0;x\007bad \302\233 words\n' >&2; exit 3`:       {"join: exit status 3: ]0;xbad", ""},
+		`echo 'Welcome to \033[31mthis host'; ` + runsWords: {"something before our program's words",
+			"Welcome", "that is the agent's alone"},
+		`shift 2; exec "$@" </dev/null`: {
+			"the agent ended at once: it was given no input", "need -i"},
+		`echo "srun: error: Invalid node name specified" >&2; exit 1`: {
+			"join: exit status 1: srun: error: Invalid node name", "sinfo"},
+		`printf '\033]0;x\007bad \302\233 words\n' >&2; exit 3`: {"join: exit status 3: ]0;xbad", ""},
 		`exit 0`:                     {"the remote shell exited without a message", ""},
 		`echo I am no shell; exit 0`: {"it printed: I am no shell", ""},
-		`echo 'stat /bin/sh: exec: "/bin/sh": no such file' >&2; exit 126`:    {"exit status 126", "zcbench agent"},
-		`shift 2; exec script -qec "$(printf '%s ' "$1" "$2")'$3'" /dev/null`: {"its standard input is a terminal", "--pty"},
+		`echo 'stat /bin/sh: exec: "/bin/sh": no such file' >&2; exit 126`: {"exit status 126", "zcbench agent"},
+		`shift 2; exec script -qec "$(printf '%s ' "$1" "$2")'$3'" /dev/null`: {"its standard input is a terminal",
+			"--pty"},
 	} {
 		_, err := c.dial(c.leads(script), options())
 		if err == nil {
 			t.Errorf("%s: dialled", script)
 			continue
 		}
-		if !strings.Contains(err.Error(), want[0]) || !strings.Contains(err.Error(), want[len(want)-2]) || !strings.Contains(fault.Fix(err), want[len(want)-1]) || strings.ContainsAny(err.Error(), "\n\x1b\x07") {
+		if !strings.Contains(err.Error(), want[0]) || !strings.Contains(err.Error(), want[len(want)-2]) ||
+			!strings.Contains(fault.Fix(err), want[len(want)-1]) || strings.ContainsAny(err.Error(), "\n\x1b\x07") {
 			t.Errorf("%s: %v\n  fix: %s\n  want %q", script, err, fault.Fix(err), want)
 		}
 	}
-	if _, err := c.dial("exec:no-such-program-here -x", options()); err == nil || !strings.Contains(err.Error(), "no-such-program-here") {
+	if _, err := c.dial("exec:no-such-program-here -x", options()); err == nil ||
+		!strings.Contains(err.Error(), "no-such-program-here") {
 		t.Errorf("%v", err)
 	}
 }
@@ -182,7 +189,8 @@ func TestExecRefuses(t *testing.T) {
 func TestExecCopiesNothing(t *testing.T) {
 	c := newCommand(t)
 	_, err := c.dial(c.leads(`shift 2; exec "$@" </dev/null`), options())
-	if err == nil || !strings.Contains(err.Error(), "did not arrive as it was sent") || !strings.Contains(fault.Fix(err), "need -i") || len(c.kept()) != 0 {
+	if err == nil || !strings.Contains(err.Error(), "did not arrive as it was sent") ||
+		!strings.Contains(fault.Fix(err), "need -i") || len(c.kept()) != 0 {
 		t.Errorf("%v; fix: %s; kept %v", err, fault.Fix(err), c.kept())
 	}
 }
@@ -211,11 +219,13 @@ func TestExecLost(t *testing.T) {
 				}
 				defer holder.Close()
 			}
-			spec := c.leads(`shift 2; exec 3<&0; setsid "$@" <` + in + ` >` + out + ` & p=$!; cat <&3 >` + in + ` & a=$!; cat <` + out + ` & b=$!; wait $p; s=$?; kill $a $b; exit $s`)
+			spec := c.leads(`shift 2; exec 3<&0; setsid "$@" <` + in + ` >` + out + ` & p=$!; cat <&3 >` + in +
+				` & a=$!; cat <` + out + ` & b=$!; wait $p; s=$?; kill $a $b; exit $s`)
 			h := c.mustDial(spec, o)
 			sever(h)
 			await.Until(t, "that the loss is noticed", func() bool { return h.Err() != nil })
-			if err := h.Err(); err == nil || !strings.Contains(err.Error(), "the connection is lost: join: ") || !strings.Contains(fault.Fix(err), "zcbench restore --host 'exec:") {
+			if err := h.Err(); err == nil || !strings.Contains(err.Error(), "the connection is lost: join: ") ||
+				!strings.Contains(fault.Fix(err), "zcbench restore --host 'exec:") {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}
 			gone(t, h.Info.PID)
@@ -241,8 +251,11 @@ func TestExecWaits(t *testing.T) {
 		await.So(func() bool { _, err := os.Stat(said); return err == nil })
 		cancel() // the user's patience ends
 	}()
-	_, err := host.Dial(ctx, c.leads(`echo "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)" >&2; >`+said+`; exec sleep 600`), options())
-	if err == nil || !strings.Contains(err.Error(), "join said: srun: Job 7 step creation temporarily disabled") || !strings.Contains(fault.Fix(err), "--overlap") {
+	_, err := host.Dial(ctx,
+		c.leads(`echo "srun: Job 7 step creation temporarily disabled, retrying (Requested nodes are busy)" >&2; >`+
+			said+`; exec sleep 600`), options())
+	if err == nil || !strings.Contains(err.Error(), "join said: srun: Job 7 step creation temporarily disabled") ||
+		!strings.Contains(fault.Fix(err), "--overlap") {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
@@ -251,7 +264,8 @@ func TestExecWaits(t *testing.T) {
 // controller's own, and what it does not know it says.
 func TestExecGuard(t *testing.T) {
 	c := newCommand(t).placed()
-	for script, want := range map[string]string{runsWords: "ok", `shift 2; exec 3<&0; setsid -f sh -c '"$@" <&3; echo done >&2' x "$@" ; cat /dev/null; sleep 2`: "warn"} {
+	for script, want := range map[string]string{runsWords: "ok",
+		`shift 2; exec 3<&0; setsid -f sh -c '"$@" <&3; echo done >&2' x "$@" ; cat /dev/null; sleep 2`: "warn"} {
 		h := c.mustDial(c.leads(script), options())
 		var checks []wire.Check
 		if err := h.Call(t.Context(), wire.OpCheck, wire.ModesParams{Dev: "lo"}, &checks); err != nil {

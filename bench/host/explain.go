@@ -18,21 +18,29 @@ const sshFailed = 255
 // hints are what to do about the words of ssh, sudo and the far shell, the most
 // telling first. They hold for OpenSSH 7 to 10 and sudo 1.8 to 1.9.
 var hints = []struct{ words, how string }{
-	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "if the host was reinstalled: ssh-keygen -R HOST, then log in by hand once and compare the fingerprint; if not, somebody may be intercepting the connection"},
-	{"Host key verification failed", "log in by hand once (ssh HOST) and compare the fingerprint: the key is then in known_hosts"},
-	{"Permission denied (", "ssh-copy-id HOST; for a key with a passphrase: eval $(ssh-agent) and ssh-add. zcbench cannot ask for passwords"},
+	{"REMOTE HOST IDENTIFICATION HAS CHANGED", "if the host was reinstalled: ssh-keygen -R HOST, then log in by " +
+		"hand once and compare the fingerprint; if not, somebody may be intercepting the connection"},
+	{"Host key verification failed",
+		"log in by hand once (ssh HOST) and compare the fingerprint: the key is then in known_hosts"},
+	{"Permission denied (", "ssh-copy-id HOST; for a key with a passphrase: eval $(ssh-agent) and ssh-add. " +
+		"zcbench cannot ask for passwords"},
 	{"Too many authentication failures", "name the key in ~/.ssh/config: IdentityFile and IdentitiesOnly yes"},
-	{"Could not resolve hostname", "check the name, or give it an address in /etc/hosts or a HostName in ~/.ssh/config"},
+	{"Could not resolve hostname",
+		"check the name, or give it an address in /etc/hosts or a HostName in ~/.ssh/config"},
 	{"Connection refused", "start sshd there, or check the port: systemctl start ssh"},
 	{"No route to host", "check address, cable and firewall: ip route get ADDRESS"},
 	{"Network is unreachable", "check address and routes: ip route get ADDRESS"},
 	{"Connection timed out", "the host does not answer: check its address, the firewall, and whether it is up"},
 	{"Operation timed out", "the host does not answer: check its address, the firewall, and whether it is up"},
-	{"a password is required", "allow it without one: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
-	{"a terminal is required", "allow it without a password: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"a password is required", "allow it without one: visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) " +
+		"NOPASSWD: ALL; or connect as root"},
+	{"a terminal is required", "allow it without a password: visudo -f /etc/sudoers.d/zcbench, with USER " +
+		"ALL=(root) NOPASSWD: ALL; or connect as root"},
 	{"must have a tty", "in sudoers: Defaults:USER !requiretty; or connect as root"},
-	{"is not in the sudoers file", "visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
-	{"is not allowed to execute", "visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"is not in the sudoers file",
+		"visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
+	{"is not allowed to execute",
+		"visudo -f /etc/sudoers.d/zcbench, with USER ALL=(root) NOPASSWD: ALL; or connect as root"},
 	{"sudo: not found", "install sudo there, or connect as root: ssh:root@HOST"},
 	{"sudo: command not found", "install sudo there, or connect as root: ssh:root@HOST"},
 	{"stat -c does not work", "install coreutils there"},
@@ -52,7 +60,8 @@ var hints = []struct{ words, how string }{
 }
 
 // unsafeFix is for a place where another user could change what is run.
-const unsafeFix = "another user of that host could change what runs there: chown it or chmod go-w it once you know why it " +
+const unsafeFix = "another user of that host could change what runs there: chown it or chmod go-w it once you " +
+	"know why it " +
 	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
 
 // refusal is what the far host said of a place that our program is not run from.
@@ -117,7 +126,8 @@ func farWords(s string) []string {
 	for line := range strings.Lines(s) {
 		line = strings.TrimSpace(plaintext.Line(strings.ToValidUTF8(strings.Map(printable, line), "")))
 		switch {
-		case line == "", strings.Trim(line, "@ ") == "", strings.HasPrefix(line, "Warning: Permanently added"), strings.HasPrefix(line, "debug"):
+		case line == "", strings.Trim(line, "@ ") == "", strings.HasPrefix(line, "Warning: Permanently added"),
+			strings.HasPrefix(line, "debug"):
 			continue
 		}
 		out = append(out, strings.Trim(line, "@ "))

@@ -62,7 +62,8 @@ func TestEndingFlood(t *testing.T) {
 				if how == "floods" {
 					err = h.Err()
 				}
-				if err == nil || !strings.Contains(err.Error(), "it keeps announcing its end without ending") && !strings.Contains(err.Error(), "was killed") || fault.Fix(err) == "" {
+				if err == nil || !strings.Contains(err.Error(), "it keeps announcing its end without ending") &&
+					!strings.Contains(err.Error(), "was killed") || fault.Fix(err) == "" {
 					t.Errorf("%v", err)
 				}
 			})
@@ -87,7 +88,8 @@ func TestCloseOfWhoNeverEnds(t *testing.T) {
 			if holds {
 				hold(t, h)
 			}
-			if err := closed(t, h); err == nil || !strings.Contains(err.Error(), "was killed") || !strings.Contains(fault.Fix(err), "zcbench restore") {
+			if err := closed(t, h); err == nil || !strings.Contains(err.Error(), "was killed") ||
+				!strings.Contains(fault.Fix(err), "zcbench restore") {
 				t.Error(err)
 			}
 		})
@@ -107,7 +109,8 @@ func TestFrozenAgent(t *testing.T) {
 	t.Cleanup(func() { h.Close() })
 	unix.Kill(h.PID(), unix.SIGSTOP)
 	await.Return(t, "the call's end", func() { err = h.Call(t.Context(), wire.OpModes, nil, nil) })
-	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: no answer for 10s") || !strings.Contains(fault.Fix(err), "zcbench restore") {
+	if err == nil || !strings.Contains(err.Error(), "host local: the agent is lost: no answer for 10s") ||
+		!strings.Contains(fault.Fix(err), "zcbench restore") {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
 	if err := closed(t, h); err != nil {
@@ -165,12 +168,14 @@ func TestCallLimit(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	defer cancel(nil)
 	await.Later(100*time.Millisecond, func() { cancel(errors.New("enough")) })
-	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil || !strings.Contains(err.Error(), "enough") || h.Err() != nil {
+	if err := h.Call(ctx, wire.OpRun, wire.Schedule{}, nil); err == nil ||
+		!strings.Contains(err.Error(), "enough") || h.Err() != nil {
 		t.Errorf("%v; %v", err, h.Err())
 	}
 	g := dial(t, "local")
 	hold(t, g)
-	if err := g.CallWithin(t.Context(), 200*time.Millisecond, wire.OpRun, wire.Schedule{}, nil); err == nil || !strings.Contains(err.Error(), `did not answer "run" within 200ms`) || g.Err() == nil {
+	if err := g.CallWithin(t.Context(), 200*time.Millisecond, wire.OpRun, wire.Schedule{}, nil); err == nil ||
+		!strings.Contains(err.Error(), `did not answer "run" within 200ms`) || g.Err() == nil {
 		t.Errorf("%v; %v", err, g.Err())
 	}
 }

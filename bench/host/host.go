@@ -124,7 +124,8 @@ func (h *Host) orEnd(err error) error {
 // it could not restore the usual connection does not try again, which would not bear it: it says
 // so, and whoever comes next tries, as patiently.
 func (h *Host) finishPatiently(ctx context.Context) error {
-	h.Notice("a killed run left settings on the interface that carries %s: restoring them first, and tolerating %v of silence", h.Spec.by(), silenceShared)
+	h.Notice("a killed run left settings on the interface that carries %s: restoring them first, and tolerating "+
+		"%v of silence", h.Spec.by(), silenceShared)
 	if err := h.Close(); err != nil {
 		return err
 	}
@@ -144,7 +145,9 @@ func (h *Host) finishPatiently(ctx context.Context) error {
 		return err
 	}
 	if left.SSH {
-		h.Notice("settings of the killed run are still on the interface that carries %s: they could not be restored, and this session will not try again; once what holds them is gone: %s", h.Spec.by(), h.link.Load().restore())
+		h.Notice("settings of the killed run are still on the interface that carries %s: they could not be "+
+			"restored, and this session will not try again; once what holds them is gone: %s", h.Spec.by(),
+			h.link.Load().restore())
 	}
 	return nil
 }
@@ -201,7 +204,8 @@ func (h *Host) Notice(format string, args ...any) {
 }
 
 func (h *Host) hello(ctx context.Context, o Options) error {
-	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session, Command: cmdline.Public(os.Args)}
+	hello := wire.Hello{Version: wire.Version, ToolVersion: o.ToolVersion, Session: o.Session,
+		Command: cmdline.Public(os.Args)}
 	if h.Spec.Far() {
 		hello.SilenceNs = int64(h.link.Load().limits.Silence)
 		hello.SSH, hello.SharedWithSSH = h.Spec.Kind == "ssh", o.SharedWithSSH
@@ -281,7 +285,8 @@ func (h *Host) Revive(ctx context.Context) error {
 		return err
 	}
 	if now := h.Info; now.Env.Kernel != before.Env.Kernel || !slices.Equal(now.OnlineCPUs, before.OnlineCPUs) {
-		return &fault.Error{Op: fmt.Sprintf("host %s has changed since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
+		return &fault.Error{Op: fmt.Sprintf(
+			"host %s has changed since its agent was lost: kernel %s, %d CPUs; was %s, %d", h.Spec.Name,
 			now.Env.Kernel, len(now.OnlineCPUs), before.Env.Kernel, len(before.OnlineCPUs)), How: "begin anew"}
 	}
 	return nil

@@ -121,7 +121,8 @@ func TestCallsAtOnce(t *testing.T) {
 					errs <- fmt.Errorf("clock: %+v %v", c, err)
 					return
 				}
-			} else if err := h.Call(t.Context(), wire.Op(fmt.Sprint("op", i)), nil, &c); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("op%d\"", i)) {
+			} else if err := h.Call(t.Context(), wire.Op(fmt.Sprint("op", i)), nil, &c); err == nil ||
+				!strings.Contains(err.Error(), fmt.Sprintf("op%d\"", i)) {
 				errs <- fmt.Errorf("op%d: %v", i, err)
 				return
 			}
@@ -163,7 +164,8 @@ func TestIntegrationDialNetns(t *testing.T) {
 	}
 	found := false
 	for _, i := range is {
-		found = found || i.Name == pair.SUT.Dev && i.Up && i.MTU == veth.DefaultMTU && len(i.Addrs) > 0 && i.Addrs[0] == pair.SUT.IPv4.String()
+		found = found || i.Name == pair.SUT.Dev && i.Up && i.MTU == veth.DefaultMTU && len(i.Addrs) > 0 &&
+			i.Addrs[0] == pair.SUT.IPv4.String()
 	}
 	if !found {
 		t.Errorf("%s is not among the agent's interfaces: %+v", pair.SUT.Dev, is)
@@ -218,7 +220,8 @@ func TestDialBadSpec(t *testing.T) {
 		return
 	}
 	_, err := host.Dial(t.Context(), "netns:"+file, options())
-	if err == nil || !strings.Contains(err.Error(), "is not a network namespace") || strings.Contains(err.Error(), "run as root") {
+	if err == nil || !strings.Contains(err.Error(), "is not a network namespace") ||
+		strings.Contains(err.Error(), "run as root") {
 		t.Errorf("a file that is no namespace: %v", err)
 	}
 }
@@ -226,7 +229,8 @@ func TestDialBadSpec(t *testing.T) {
 func TestDialNoSuchProgram(t *testing.T) {
 	o := options()
 	o.Binary = "/no/such/program"
-	if _, err := host.Dial(t.Context(), "local", o); err == nil || !strings.Contains(err.Error(), "start the agent") || !strings.Contains(err.Error(), o.Binary) {
+	if _, err := host.Dial(t.Context(), "local", o); err == nil ||
+		!strings.Contains(err.Error(), "start the agent") || !strings.Contains(err.Error(), o.Binary) {
 		t.Errorf("no such program: %v", err)
 	}
 }
@@ -270,7 +274,8 @@ func TestBadAgents(t *testing.T) {
 				h.Close()
 				t.Fatal("greeted")
 			}
-			if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "host box: ") || strings.Count(err.Error(), "host box") != 1 {
+			if !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "host box: ") ||
+				strings.Count(err.Error(), "host box") != 1 {
 				t.Errorf("%q; want host box once and %q", err, want)
 			}
 		})

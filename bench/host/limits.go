@@ -48,8 +48,10 @@ func (l Limits) orUsual(far, shared bool) Limits {
 	}
 	or := func(set, usual time.Duration) time.Duration { return cmp.Or(set, max(usual, least)) }
 	return Limits{
-		Silence: cmp.Or(l.Silence, quiet), Alive: cmp.Or(l.Alive, aliveEvery), Greet: or(l.Greet, greetTime), Answer: or(l.Answer, time.Minute),
-		Change: or(l.Change, restoreTime), Abort: or(l.Abort, 5*time.Second), Close: or(l.Close, 30*time.Second), End: or(l.End, endTime),
+		Silence: cmp.Or(l.Silence, quiet), Alive: cmp.Or(l.Alive, aliveEvery), Greet: or(l.Greet, greetTime),
+		Answer: or(l.Answer, time.Minute),
+		Change: or(l.Change, restoreTime), Abort: or(l.Abort, 5*time.Second), Close: or(l.Close, 30*time.Second),
+		End: or(l.End, endTime),
 	}
 }
 

@@ -48,9 +48,11 @@ func (h *Host) newLink(p *process) *link {
 	if far {
 		by = h.Spec.by()
 	}
-	l := &link{name: h.Spec.Name, spec: h.spec, by: by, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p, enc: wire.NewEncoder(p.stdin),
-		waiting: map[int]chan wire.Response{}, holds: map[wire.Op]bool{}, closing: make(chan struct{}), ending: make(chan struct{}, 1),
-		gone: make(chan struct{}), done: make(chan struct{})}
+	l := &link{name: h.Spec.Name, spec: h.spec, by: by, limits: h.opt.Limits.orUsual(far, h.Spec.Patient), proc: p,
+		enc:     wire.NewEncoder(p.stdin),
+		waiting: map[int]chan wire.Response{}, holds: map[wire.Op]bool{}, closing: make(chan struct{}),
+		ending: make(chan struct{}, 1),
+		gone:   make(chan struct{}), done: make(chan struct{})}
 	go l.read(p.stdout)
 	return l
 }
@@ -303,8 +305,9 @@ func (l *link) nonsense(err error) error {
 	if stderr := l.proc.stderr.String(); stderr != "" {
 		err = fmt.Errorf("%w; its last words: %s", err, stderr)
 	}
-	return &wire.NonsenseError{Err: err, How: "find out what answers there before you trust its host again; to restore what it has not: " +
-		l.restore()}
+	return &wire.NonsenseError{Err: err,
+		How: "find out what answers there before you trust its host again; to restore what it has not: " +
+			l.restore()}
 }
 
 // lost is an agent that says nothing, or not what it was asked.
@@ -312,8 +315,9 @@ func (l *link) lost(words string) error {
 	if l.by != "" {
 		return lostError(words, l.limits.Silence, l.restore())
 	}
-	return &fault.Error{Op: "the agent is lost: " + words, How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not: " +
-		l.restore()}
+	return &fault.Error{Op: "the agent is lost: " + words,
+		How: "was it stopped (SIGSTOP), or is the machine overloaded? it was killed; to restore what it has not: " +
+			l.restore()}
 }
 
 // restore is the command that finishes what an agent left on its host.
@@ -364,5 +368,6 @@ func (l *link) awaitEnd(silent, enough <-chan time.Time, owes bool) (ended bool,
 	}
 	l.proc.kill()
 	<-l.done
-	return true, &fault.Error{Op: fmt.Sprintf("host %s: the agent did not exit by itself and was killed", l.name), How: "to restore what it has not: " + l.restore()}
+	return true, &fault.Error{Op: fmt.Sprintf("host %s: the agent did not exit by itself and was killed", l.name),
+		How: "to restore what it has not: " + l.restore()}
 }

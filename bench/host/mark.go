@@ -36,20 +36,24 @@ func readMark(r *bufio.Reader, mark string, alone bool) (farHost, error) {
 		text := strings.TrimSpace(string(line))
 		if rest, ok := strings.CutPrefix(text, mark+" "); ok && err == nil {
 			if said := firstLines(string(noise)); alone && said != "" {
-				return farHost{}, &fault.Error{Op: fmt.Sprintf("its standard output has something before our program's words: %q", said),
-					How: "that is the agent's alone: have the command print nothing there (a banner, a profile, -v), or print to standard error"}
+				return farHost{}, &fault.Error{
+					Op: fmt.Sprintf("its standard output has something before our program's words: %q", said),
+					How: "that is the agent's alone: have the command print nothing there (a banner, a profile, " +
+						"-v), or print to standard error"}
 			}
 			return parseFar(rest)
 		}
 		if before, _, ok := strings.Cut(text, mark+" "); ok && alone {
-			return farHost{}, &fault.Error{Op: fmt.Sprintf("the command puts %q before each line of the agent's", firstLines(before)), How: "leave -l and --label away from the command"}
+			return farHost{}, &fault.Error{Op: fmt.Sprintf("the command puts %q before each line of the agent's",
+				firstLines(before)), How: "leave -l and --label away from the command"}
 		}
 		noise = append(noise, line...)
 		if err != nil && err != bufio.ErrBufferFull {
 			return farHost{}, &noMarkError{firstLines(string(noise))}
 		}
 	}
-	return farHost{}, fmt.Errorf("its login shell printed %d bytes, beginning with %q, and no end", len(noise), firstLines(string(noise)))
+	return farHost{}, fmt.Errorf("its login shell printed %d bytes, beginning with %q, and no end", len(noise),
+		firstLines(string(noise)))
 }
 
 func parseFar(s string) (farHost, error) {
@@ -63,7 +67,8 @@ func parseFar(s string) (farHost, error) {
 	}
 	switch w[0] {
 	case "terminal":
-		return farHost{}, &fault.Error{Op: "its standard input is a terminal, which changes what is sent", How: "leave -t, --tty and --pty away from the command"}
+		return farHost{}, &fault.Error{Op: "its standard input is a terminal, which changes what is sent",
+			How: "leave -t, --tty and --pty away from the command"}
 	case "ready", "found", "missing", "damaged", "refused":
 		return farHost{state: w[0], uid: uid, system: w[2], machine: w[3], kernel: w[4]}, nil
 	}

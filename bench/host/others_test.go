@@ -148,7 +148,8 @@ func TestIntegrationSSHv6(t *testing.T) {
 		f.mustDial(fmt.Sprintf(form, v6)).Close()
 	}
 	f.refused(fmt.Sprintf("ssh:root@[%s]:23", v6), "Connection refused")
-	f.refused(fmt.Sprintf("ssh:root@[%s%%%s]:22", f.linkLocal(), f.pair.TG.Dev), "Connection refused") // it listens on the other
+	// it listens on the other
+	f.refused(fmt.Sprintf("ssh:root@[%s%%%s]:22", f.linkLocal(), f.pair.TG.Dev), "Connection refused")
 }
 
 // linkLocal is the far host's address of that kind.

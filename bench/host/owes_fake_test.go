@@ -43,7 +43,8 @@ func oweSSH(in io.Reader, out io.Writer) {
 		var result any = struct{}{}
 		switch req.Op {
 		case wire.OpHello:
-			result = wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(), NetNS: "4:1", OnlineCPUs: []int{0}}
+			result = wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(),
+				NetNS: "4:1", OnlineCPUs: []int{0}}
 		case wire.OpClock:
 			result = wire.Clock{MonotonicNs: host.Monotonic()}
 		case wire.OpOwed:
@@ -76,7 +77,8 @@ func oweSSH(in io.Reader, out io.Writer) {
 // all was restored nothing is.
 func TestStuckSettingIsTriedPatientlyAlone(t *testing.T) {
 	for _, x := range []struct{ cure, finished, left string }{
-		{"", "it is stuck", "are still on the interface that carries ssh: they could not be restored, and this session will not try again; once what holds them is gone: zcbench restore --host ssh:box\n"},
+		{"", "it is stuck", "are still on the interface that carries ssh: they could not be restored, and this " +
+			"session will not try again; once what holds them is gone: zcbench restore --host ssh:box\n"},
 		{"1", "mtu of eth0: restored", ""},
 	} {
 		t.Run(x.finished, func(t *testing.T) {
@@ -85,7 +87,8 @@ func TestStuckSettingIsTriedPatientlyAlone(t *testing.T) {
 			if n := strings.Count(notices, x.finished); n != 1 {
 				t.Errorf("%q is said %d times: %s", x.finished, n, notices)
 			}
-			if got := strings.Contains(notices, "still on the interface"); got != (x.left != "") || !strings.Contains(notices, x.left) {
+			if got := strings.Contains(notices, "still on the interface"); got != (x.left != "") ||
+				!strings.Contains(notices, x.left) {
 				t.Errorf("notices: %s\nwant %q", notices, x.left)
 			}
 		})

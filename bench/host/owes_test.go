@@ -19,9 +19,11 @@ import (
 // connection that bears a silence of a minute, whoever comes next; then the usual one goes on.
 func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	dir := t.TempDir()
-	f := newFar(t, lease.DirEnv+"="+filepath.Join(dir, "leases")) // others of this machine finish what lies in the usual one
+	// others of this machine finish what lies in the usual one
+	f := newFar(t, lease.DirEnv+"="+filepath.Join(dir, "leases"))
 	calls, ssh := filepath.Join(dir, "calls"), filepath.Join(dir, "ssh")
-	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec "+f.SSH()+" \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(ssh, []byte("#!/bin/sh\necho \"$*\" | head -n 1 >>"+calls+"\nexec "+f.SSH()+" \"$@\"\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("ZCBENCH_SSH", ssh)

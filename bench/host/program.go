@@ -23,7 +23,8 @@ const agentDirEnv = "ZCBENCH_AGENT_DIR"
 const ownDir = "zcbench-agent"
 
 // machines are the names that uname -m has for the architectures of Go.
-var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "i686", "arm": "armv7l", "riscv64": "riscv64",
+var machines = map[string]string{"amd64": "x86_64", "arm64": "aarch64", "386": "i686", "arm": "armv7l",
+	"riscv64": "riscv64",
 	"ppc64le": "ppc64le", "s390x": "s390x", "loong64": "loongarch64"}
 
 // program is what the far host is to run.
@@ -74,7 +75,8 @@ func agentDir(in string) (string, error) {
 	case slices.Contains(strings.Split(in, "/"), ".."):
 		return "", specErrorf("%s=%q: must be a path without \"..\"", agentDirEnv, in)
 	case path.Clean(in) == "/":
-		return "", specErrorf("%s=%q: is the root folder; name a suitable one, such as /opt or /var/cache: %s is made in it",
+		return "", specErrorf(
+			"%s=%q: is the root folder; name a suitable one, such as /opt or /var/cache: %s is made in it",
 			agentDirEnv, in, ownDir)
 	}
 	return path.Join(in, ownDir), nil

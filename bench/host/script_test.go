@@ -230,7 +230,8 @@ func TestScriptsFolder(t *testing.T) {
 // strangersList is an access list (linux/posix_acl_xattr.h) that lets a stranger write.
 func strangersList() []byte {
 	list := binary.LittleEndian.AppendUint32(nil, 2)
-	for _, e := range [][3]uint32{{1, 7, 1<<32 - 1}, {2, 7, stranger}, {4, 0, 1<<32 - 1}, {16, 7, 1<<32 - 1}, {32, 0, 1<<32 - 1}} {
+	for _, e := range [][3]uint32{{1, 7, 1<<32 - 1}, {2, 7, stranger}, {4, 0, 1<<32 - 1}, {16, 7, 1<<32 - 1},
+		{32, 0, 1<<32 - 1}} {
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[0]))
 		list = binary.LittleEndian.AppendUint16(list, uint16(e[1]))
 		list = binary.LittleEndian.AppendUint32(list, e[2])
@@ -255,7 +256,8 @@ func TestScriptsRefuseStrangers(t *testing.T) {
 		{"as it should be", func(*farHome, string) {}, ""},
 		{"sticky parent", func(_ *farHome, s string) { must(t, os.Chmod(s, 0o777|os.ModeSticky)) }, ""},
 		{"root's group writes", func(h *farHome, _ string) { must(t, os.Chmod(h.place(), 0o770)) }, ""},
-		{"parent of a stranger", func(_ *farHome, s string) { must(t, os.Chown(s, stranger, stranger)) }, "shared belongs to user 4711"},
+		{"parent of a stranger", func(_ *farHome, s string) { must(t, os.Chown(s, stranger, stranger)) },
+			"shared belongs to user 4711"},
 		{"sticky parent of a stranger", func(_ *farHome, s string) {
 			must(t, os.Chown(s, stranger, stranger))
 			must(t, os.Chmod(s, 0o777|os.ModeSticky))
@@ -265,15 +267,22 @@ func TestScriptsRefuseStrangers(t *testing.T) {
 			must(t, os.Chown(s, 0, stranger))
 			must(t, os.Chmod(s, 0o775))
 		}, "shared is writable by group 4711"},
-		{"our folder a stranger's", func(h *farHome, _ string) { must(t, os.Chown(h.place(), stranger, stranger)) }, "zcbench-agent belongs to user 4711"},
-		{"the program's folder a stranger's", func(h *farHome, _ string) { must(t, os.Chown(h.place(h.prog.home), stranger, -1)) }, "belongs to user 4711"},
-		{"the program's folder open", func(h *farHome, _ string) { must(t, os.Chmod(h.place(h.prog.home), 0o777|os.ModeSticky)) }, "is writable by everybody"},
-		{"the program a stranger's", func(h *farHome, _ string) { must(t, os.Chown(h.file(), stranger, -1)) }, "zcbench belongs to user 4711"},
+		{"our folder a stranger's", func(h *farHome, _ string) { must(t, os.Chown(h.place(), stranger, stranger)) },
+			"zcbench-agent belongs to user 4711"},
+		{"the program's folder a stranger's",
+			func(h *farHome, _ string) { must(t, os.Chown(h.place(h.prog.home), stranger, -1)) },
+			"belongs to user 4711"},
+		{"the program's folder open",
+			func(h *farHome, _ string) { must(t, os.Chmod(h.place(h.prog.home), 0o777|os.ModeSticky)) },
+			"is writable by everybody"},
+		{"the program a stranger's", func(h *farHome, _ string) { must(t, os.Chown(h.file(), stranger, -1)) },
+			"zcbench belongs to user 4711"},
 		{"the program of a group", func(h *farHome, _ string) {
 			must(t, os.Chown(h.file(), 0, stranger))
 			must(t, os.Chmod(h.file(), 0o770))
 		}, "zcbench is writable by group 4711"},
-		{"the program open", func(h *farHome, _ string) { must(t, os.Chmod(h.file(), 0o702)) }, "zcbench is writable by everybody"},
+		{"the program open", func(h *farHome, _ string) { must(t, os.Chmod(h.file(), 0o702)) },
+			"zcbench is writable by everybody"},
 		{listCase, func(h *farHome, _ string) {
 			must(t, os.Chmod(h.place(), 0o770))
 			must(t, unix.Setxattr(h.place(), "system.posix_acl_access", strangersList(), 0))
@@ -378,12 +387,14 @@ func TestScriptsRootRunsWhatWasHashed(t *testing.T) {
 			t.Fatalf("%s, said %q: %s", state, said, complaint)
 		}
 		h.fake("sudo", sudo+"mv "+h.file()+" "+h.base+"/moved; cp "+evil+" "+h.file()+`; exec "$@"`)
-		if _, said, complaint := h.knock(true); said != "" || !strings.Contains(complaint, "was changed before root could run it") {
+		if _, said, complaint := h.knock(true); said != "" ||
+			!strings.Contains(complaint, "was changed before root could run it") {
 			t.Errorf("swapped before root opened it: said %q: %s", said, complaint)
 		}
 		must(t, os.Rename(h.base+"/moved", h.file()))
 		h.fake("sudo", sudo+`exec "$@"`)
-		h.fake("sha256sum", "REAL; cp "+evil+" "+h.base+"/new; [ -e "+h.base+"/first ] && mv "+h.base+"/new "+h.file()+"; touch "+h.base+"/first")
+		h.fake("sha256sum", "REAL; cp "+evil+" "+h.base+"/new; [ -e "+h.base+"/first ] && mv "+h.base+"/new "+
+			h.file()+"; touch "+h.base+"/first")
 		if _, said, complaint := h.knock(true); said != "agent\n" {
 			t.Errorf("swapped after root hashed it: said %q: %s", said, complaint)
 		}
@@ -400,7 +411,8 @@ func TestScriptsNeedStat(t *testing.T) {
 			return
 		}
 		h.put()
-		for _, fake := range []string{"exit 127", "exit 0", "echo stat: what is -c", `case "$*" in *%u\ *) exit 0;; *) exec REAL "$@";; esac`} {
+		for _, fake := range []string{"exit 127", "exit 0", "echo stat: what is -c",
+			`case "$*" in *%u\ *) exit 0;; *) exec REAL "$@";; esac`} {
 			h.fake("stat", fake)
 			if state, _, complaint := h.knock(false); state != "refused" || !strings.Contains(complaint, "stat ") {
 				t.Errorf("%s: %s: %s", fake, state, complaint)
@@ -412,7 +424,8 @@ func TestScriptsNeedStat(t *testing.T) {
 // The scripts are one word in single quotes for every login shell.
 func TestScriptsAreOneWord(t *testing.T) {
 	p := program{dir: "/x", home: "y", name: "z", sum: "0", machine: "x86_64"}
-	for name, s := range map[string]string{"knock": p.knockScript("mark", true), "upload": p.uploadScript(true), "root": rootScript} {
+	for name, s := range map[string]string{"knock": p.knockScript("mark", true), "upload": p.uploadScript(true),
+		"root": rootScript} {
 		if i := strings.IndexAny(s, "'!\n\\"); i >= 0 {
 			t.Errorf("%s has %q", name, s[i:i+20])
 		}
@@ -421,13 +434,15 @@ func TestScriptsAreOneWord(t *testing.T) {
 }
 
 func TestAgentDir(t *testing.T) {
-	for in, want := range map[string]string{"": "", "/opt": "/opt/zcbench-agent", "/opt/": "/opt/zcbench-agent", "//srv//a.b/": "/srv/a.b/zcbench-agent",
-		"/...": "/.../zcbench-agent", "/etc": "/etc/zcbench-agent"} {
+	for in, want := range map[string]string{"": "", "/opt": "/opt/zcbench-agent", "/opt/": "/opt/zcbench-agent",
+		"//srv//a.b/": "/srv/a.b/zcbench-agent",
+		"/...":        "/.../zcbench-agent", "/etc": "/etc/zcbench-agent"} {
 		if got, err := agentDir(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
-	for _, in := range []string{"/", "//", "/.", "/./", "/..", "/opt/..", "/opt/../..", "/opt/../etc", "opt", "./opt", "~/x", "/a b", "/a'b", "/a\"b", "/$HOME", "/`x`", "/a\n/b", "/a*"} {
+	for _, in := range []string{"/", "//", "/.", "/./", "/..", "/opt/..", "/opt/../..", "/opt/../etc", "opt", "./opt",
+		"~/x", "/a b", "/a'b", "/a\"b", "/$HOME", "/`x`", "/a\n/b", "/a*"} {
 		if got, err := agentDir(in); err == nil || !strings.Contains(err.Error(), agentDirEnv) {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}

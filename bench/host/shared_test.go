@@ -27,12 +27,14 @@ func TestSharedLimits(t *testing.T) {
 	} {
 		l := x.set.orUsual(x.far, x.shared)
 		if l.of(wire.OpOwed) != l.of(wire.OpFinish) || l.of(wire.OpOwed) < 2*time.Minute {
-			t.Errorf("a look at what is to be restored may take %v, and restoring it %v", l.of(wire.OpOwed), l.of(wire.OpFinish))
+			t.Errorf("a look at what is to be restored may take %v, and restoring it %v", l.of(wire.OpOwed),
+				l.of(wire.OpFinish))
 		}
 		if l.Silence != x.silence {
 			t.Errorf("far %v, shared %v: silence of %v, want %v", x.far, x.shared, l.Silence, x.silence)
 		}
-		if patient := x.far && x.shared; patient && (l.Abort < time.Minute || l.End < time.Minute || l.Greet < time.Minute) || !patient && (l.Abort != 5*time.Second || l.End != endTime) {
+		if patient := x.far && x.shared; patient && (l.Abort < time.Minute || l.End < time.Minute ||
+			l.Greet < time.Minute) || !patient && (l.Abort != 5*time.Second || l.End != endTime) {
 			t.Errorf("far %v, shared %v: %+v", x.far, x.shared, l)
 		}
 		if x.alive == "" {

@@ -110,7 +110,8 @@ func (s Spec) check() error {
 	}
 	_, err := os.Stat(s.Netns)
 	if errors.Is(err, os.ErrNotExist) && filepath.Dir(s.Netns) == NetnsDir {
-		return specErrorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns, filepath.Base(s.Netns))
+		return specErrorf("host %s: no such network namespace: %s (make it with: ip netns add %s)", s.Name, s.Netns,
+			filepath.Base(s.Netns))
 	}
 	if perr := kernelfile.CheckPIDs("/proc"); err != nil && perr != nil { // /proc/PID is another's
 		return specErrorf("host %s: %w: %w: %s", s.Name, err, perr, fault.Fix(perr))

@@ -42,8 +42,12 @@ func TestParseSpec(t *testing.T) {
 			t.Errorf("%q: -want +got\n%s", in, d)
 		}
 	}
-	for _, in := range []string{"", "netns", "netns:", "local:x", "Local", "remote", "ssh", "ssh:", "ssh+sudo:", "ssh:-oProxyCommand=reboot", "ssh:root@-x", "ssh:-l@b", "ssh:a b", "ssh:root@", "ssh:@b", "ssh:b:0", "ssh:b:70000", "ssh:b:x",
-		"ssh:[fd00::1", "ssh:[b]:x", "ssh://", "ssh://b/path", "ssh:a;b", "ssh:$(b)", "ssh+su:b", "SSH:b", "ssh:b%eth0", "ssh:10.0.0.1%eth0", "ssh:b:1:2", "ssh:[10.0.0.1%eth0]", `ssh:a\b`, `ssh:a\@b`, "10.0.0.1", "netns :a", ":", "netns:..", "netns:."} {
+	for _, in := range []string{"", "netns", "netns:", "local:x", "Local", "remote", "ssh", "ssh:", "ssh+sudo:",
+		"ssh:-oProxyCommand=reboot", "ssh:root@-x", "ssh:-l@b", "ssh:a b", "ssh:root@", "ssh:@b", "ssh:b:0",
+		"ssh:b:70000", "ssh:b:x",
+		"ssh:[fd00::1", "ssh:[b]:x", "ssh://", "ssh://b/path", "ssh:a;b", "ssh:$(b)", "ssh+su:b", "SSH:b", "ssh:b%eth0",
+		"ssh:10.0.0.1%eth0", "ssh:b:1:2", "ssh:[10.0.0.1%eth0]", `ssh:a\b`, `ssh:a\@b`, "10.0.0.1", "netns :a", ":",
+		"netns:..", "netns:."} {
 		got, err := ParseSpec(in)
 		if e := (*SpecError)(nil); !errors.As(err, &e) {
 			t.Errorf("%q: %+v, %v; want a SpecError", in, got, err)
@@ -57,9 +61,11 @@ func TestParseSpec(t *testing.T) {
 
 // A zone is the name of an interface and nothing that a shell would run.
 func TestParseSpecZone(t *testing.T) {
-	for _, zone := range []string{"", "$(reboot)", "`reboot`", "a b", "a;b", "a|b", "a&b", "a'b", `a"b`, "a/b", "a\nb", "a%b", "-oProxyCommand=x",
+	for _, zone := range []string{"", "$(reboot)", "`reboot`", "a b", "a;b", "a|b", "a&b", "a'b", `a"b`, "a/b", "a\nb",
+		"a%b", "-oProxyCommand=x",
 		"a@b", "a:b", "a,b", "{a}", "a]b", "a\x00b", "a\x1b[2J", "ä", ".", "..", "sixteencharacter"} {
-		for _, form := range []string{"ssh:fe80::1%Z", "ssh:me@fe80::1%Z", "ssh:[fe80::1%Z]", "ssh:me@[fe80::1%Z]:22", "ssh://[fe80::1%Z]", "ssh+sudo://me@[fe80::1%Z]:22"} {
+		for _, form := range []string{"ssh:fe80::1%Z", "ssh:me@fe80::1%Z", "ssh:[fe80::1%Z]", "ssh:me@[fe80::1%Z]:22",
+			"ssh://[fe80::1%Z]", "ssh+sudo://me@[fe80::1%Z]:22"} {
 			in := strings.Replace(form, "Z", zone, 1)
 			got, err := ParseSpec(in)
 			if e := (*SpecError)(nil); !errors.As(err, &e) {

@@ -32,7 +32,8 @@ func aliveOptions(patient bool) []string {
 	if patient {
 		quiet = silenceShared
 	}
-	return []string{"-o", fmt.Sprintf("ServerAliveInterval=%d", int(every.Seconds())), "-o", fmt.Sprintf("ServerAliveCountMax=%d", quiet/every)}
+	return []string{"-o", fmt.Sprintf("ServerAliveInterval=%d", int(every.Seconds())), "-o",
+		fmt.Sprintf("ServerAliveCountMax=%d", quiet/every)}
 }
 
 // farCommand runs script by the far host's /bin/sh; args are for ssh alone.

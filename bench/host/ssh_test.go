@@ -154,7 +154,10 @@ func gone(t *testing.T, pid int) {
 
 func TestIntegrationSSHRefuses(t *testing.T) {
 	f := newFar(t).placed()
-	t.Run("no such host", func(t *testing.T) { f.on(t).refused("ssh:no-such-host.invalid", "Could not resolve hostname") })
+	t.Run("no such host", func(t *testing.T) {
+		f.on(t).refused("ssh:no-such-host.invalid",
+			"Could not resolve hostname")
+	})
 	t.Run("nobody listens", func(t *testing.T) { f.on(t).refused("ssh:box:23", "Connection refused") })
 	t.Run("wrong host key", func(t *testing.T) {
 		f.KnowHost("other.pub")
@@ -173,7 +176,8 @@ func TestIntegrationSSHRefuses(t *testing.T) {
 	})
 	t.Run("other version", func(t *testing.T) {
 		_, err := f.on(t).dial("ssh:box", host.Options{ToolVersion: "v9.9.9"})
-		if err == nil || !strings.Contains(err.Error(), "versions differ: controller v9.9.9") || !strings.Contains(err.Error(), "agent "+version.Tool()) || fault.Fix(err) == "" {
+		if err == nil || !strings.Contains(err.Error(), "versions differ: controller v9.9.9") ||
+			!strings.Contains(err.Error(), "agent "+version.Tool()) || fault.Fix(err) == "" {
 			t.Errorf("another version: %v", err)
 		}
 	})
@@ -186,7 +190,8 @@ func TestIntegrationSSHRefuses(t *testing.T) {
 	})
 	t.Run("bad folder", func(t *testing.T) {
 		t.Setenv("ZCBENCH_AGENT_DIR", "/tmp/$(reboot)")
-		if _, err := f.on(t).dial("ssh:box", options()); err == nil || !strings.Contains(err.Error(), "ZCBENCH_AGENT_DIR") {
+		if _, err := f.on(t).dial("ssh:box", options()); err == nil ||
+			!strings.Contains(err.Error(), "ZCBENCH_AGENT_DIR") {
 			t.Errorf("%v", err)
 		}
 	})
@@ -285,7 +290,8 @@ func TestIntegrationSSHHosts(t *testing.T) {
 func TestIntegrationSSHNoisyShell(t *testing.T) {
 	f := newFar(t)
 	shell := filepath.Join(f.Dir, "shell")
-	sshtest.Program(t, f.Dir, "shell", `printf '{"id":1,"result":{}}\nzcbench-link x ready 0 Linux x86_64 6.1\nWelcome, no newline'; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`)
+	sshtest.Program(t, f.Dir, "shell", `printf '{"id":1,"result":{}}\nzcbench-link x ready 0 Linux x86_64 `+
+		`6.1\nWelcome, no newline'; exec /bin/sh -c "$SSH_ORIGINAL_COMMAND"`)
 	os.Chmod(shell, 0o755)
 	f.Write("authorized_keys", fmt.Sprintf("command=%q %s", shell, f.public()))
 	h := f.mustDial("ssh:box")
@@ -313,7 +319,8 @@ func TestIntegrationSSHShells(t *testing.T) {
 				p += " sh"
 			}
 			f := f.on(t)
-			f.Write("authorized_keys", fmt.Sprintf("command=\"exec %s -c \\\"$SSH_ORIGINAL_COMMAND\\\"\" %s", p, f.public()))
+			f.Write("authorized_keys", fmt.Sprintf("command=\"exec %s -c \\\"$SSH_ORIGINAL_COMMAND\\\"\" %s", p,
+				f.public()))
 			os.RemoveAll(f.Home + "/.cache")
 			h, err := f.dial("ssh:box", options())
 			if err != nil {
@@ -328,7 +335,9 @@ func TestIntegrationSSHShells(t *testing.T) {
 func running(t *testing.T, h *host.Host, addr string) (port string, ended chan error) {
 	t.Helper()
 	var o wire.Opened
-	if err := h.Call(t.Context(), wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr, Flows: wire.OneFlow(-1)}, &o); err != nil {
+	if err := h.Call(t.Context(), wire.OpOpen,
+		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr,
+			Flows: wire.OneFlow(-1)}, &o); err != nil {
 		t.Fatal(err)
 	}
 	ended = make(chan error, 1)
@@ -356,11 +365,17 @@ func TestIntegrationSSHLinkLost(t *testing.T) {
 		want    string
 		silence time.Duration
 	}{
-		{"ssh killed", func(_ *far, h *host.Host) { unix.Kill(h.PID(), unix.SIGKILL) }, "the connection is lost: ssh: signal: killed", hung},
-		{"sshd killed", func(_ *far, h *host.Host) { unix.Kill(parent(h.Info.PID), unix.SIGKILL) }, "the connection is lost: ssh: ", hung},
-		{"agent killed", func(_ *far, h *host.Host) { unix.Kill(h.Info.PID, unix.SIGKILL) }, "the connection is lost: ssh: ", hung},
+		{"ssh killed", func(_ *far, h *host.Host) { unix.Kill(h.PID(), unix.SIGKILL) },
+			"the connection is lost: ssh: signal: killed", hung},
+		{"sshd killed", func(_ *far, h *host.Host) { unix.Kill(parent(h.Info.PID), unix.SIGKILL) },
+			"the connection is lost: ssh: ", hung},
+		{"agent killed", func(_ *far, h *host.Host) { unix.Kill(h.Info.PID, unix.SIGKILL) },
+			"the connection is lost: ssh: ", hung},
 		{"link down", func(f *far, _ *host.Host) {
-			if err := f.pair.TG.Netns.Do(func() error { return exec.Command("ip", "link", "set", f.pair.TG.Dev, "down").Run() }); err != nil {
+			if err := f.pair.TG.Netns.Do(func() error {
+				return exec.Command("ip", "link", "set", f.pair.TG.Dev,
+					"down").Run()
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}, "the connection is lost: ", 6 * time.Second}, // the usual: before, it must not seem lost

@@ -30,10 +30,13 @@ func TestRemoveUnused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), ownDir)
 	must(t, os.Mkdir(dir, 0o700))
 	at := func(name string) string { return filepath.Join(dir, name) }
-	gone := []string{old(t, at(hex64("0"))), old(t, at(hex64("1")), "zcbench"), old(t, at(hex64("2")), "zcbench", "zcnvml", ".part.123", ".part.aBcDeF")}
+	gone := []string{old(t, at(hex64("0"))), old(t, at(hex64("1")), "zcbench"), old(t, at(hex64("2")), "zcbench",
+		"zcnvml", ".part.123", ".part.aBcDeF")}
 	stay := []string{
-		old(t, at("backup"), "zcbench"), old(t, at("data"), "zcbench"), old(t, at("amazon")), old(t, at("containerd")), old(t, at("deadbeef"), "zcbench"),
-		old(t, at(hex64("a")[1:]), "zcbench"), old(t, at(hex64("a")+"a"), "zcbench"), old(t, at(hex64("A")), "zcbench"), old(t, at(hex64("g")), "zcbench"),
+		old(t, at("backup"), "zcbench"), old(t, at("data"), "zcbench"), old(t, at("amazon")), old(t, at("containerd")),
+		old(t, at("deadbeef"), "zcbench"),
+		old(t, at(hex64("a")[1:]), "zcbench"), old(t, at(hex64("a")+"a"), "zcbench"), old(t, at(hex64("A")), "zcbench"),
+		old(t, at(hex64("g")), "zcbench"),
 		old(t, at(hex64("3")), "zcbench", "notes"), old(t, at(hex64("4")), "ZCBENCH"),
 	}
 	recent := at(hex64("5"))
@@ -47,7 +50,8 @@ func TestRemoveUnused(t *testing.T) {
 	must(t, os.Symlink(filepath.Join(outside, "zcbench"), filepath.Join(link, "zcbench")))
 	old(t, link)
 	must(t, os.WriteFile(at(hex64("9")), []byte("a file"), 0o600))
-	stay = append(stay, recent, sub, outside, filepath.Join(outside, "zcbench"), at(hex64("7")), link, filepath.Join(link, "zcbench"), at(hex64("9")))
+	stay = append(stay, recent, sub, outside, filepath.Join(outside, "zcbench"), at(hex64("7")), link,
+		filepath.Join(link, "zcbench"), at(hex64("9")))
 	if os.Geteuid() == 0 {
 		theirs := old(t, at(hex64("b")), "zcbench")
 		must(t, os.Chown(theirs, stranger, stranger))
@@ -90,7 +94,8 @@ func TestRemoveUnusedRefuses(t *testing.T) {
 	usual := filepath.Join(base, "zcbench/agent")
 	old(t, filepath.Join(usual, hex64("0")), "zcbench")
 	must(t, os.Chmod(usual, 0o777))
-	if _, err := RemoveUnused(usual, time.Now()); err == nil || !strings.Contains(err.Error(), "writable by everybody") {
+	if _, err := RemoveUnused(usual, time.Now()); err == nil ||
+		!strings.Contains(err.Error(), "writable by everybody") {
 		t.Errorf("a folder that everybody writes: %v", err)
 	}
 	must(t, os.Chmod(usual, 0o700))

@@ -118,7 +118,10 @@ func parseCommand(s string) ([]string, error) {
 	if len(s) > longestCommand {
 		return nil, fmt.Errorf("a command of %d bytes is too long (%d): put it into a script", len(s), longestCommand)
 	}
-	if at := strings.IndexFunc(s, func(r rune) bool { return r == '\n' || r == '\t' || !plaintext.Safe(r) || r == '\uFFFD' }); at >= 0 {
+	if at := strings.IndexFunc(s, func(r rune) bool {
+		return r == '\n' || r == '\t' || !plaintext.Safe(r) ||
+			r == '\uFFFD'
+	}); at >= 0 {
 		return nil, fmt.Errorf("column %d: a character that is no plain text of one line", column(s, at))
 	}
 	words, err := splitWords(s)
@@ -129,8 +132,9 @@ func parseCommand(s string) ([]string, error) {
 		return nil, fmt.Errorf("no command, such as srun -w NODE -N1 -n1 --overlap -u")
 	}
 	if i, what := cmdline.Secret(words); what != "" {
-		return nil, fmt.Errorf("word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
-			"put it into a file or the environment, where the program reads it", i+1, what)
+		return nil, fmt.Errorf(
+			"word %d: %s: results folders and ps show the whole command, so that no secret may be in it: "+
+				"put it into a file or the environment, where the program reads it", i+1, what)
 	}
 	switch {
 	case assignment().MatchString(words[0]):

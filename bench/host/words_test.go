@@ -68,10 +68,12 @@ func TestParseCommand(t *testing.T) {
 		strings.Repeat("x", 2049):                "too long",
 	} {
 		got, err := parseCommand(in)
-		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\n") {
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") ||
+			strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("%q: %q, %v; want %q", in, got, err, want)
 		}
-		if _, err := ParseSpec(Exec + in); err == nil || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\n") {
+		if _, err := ParseSpec(Exec + in); err == nil || strings.Contains(err.Error(), "SECRET") ||
+			strings.ContainsAny(err.Error(), "\x1b\n") {
 			t.Errorf("%q: the host: %v", in, err)
 		}
 	}
@@ -79,7 +81,8 @@ func TestParseCommand(t *testing.T) {
 
 // What is a word to us is the same word to a shell.
 func TestSplitWordsAsAShell(t *testing.T) {
-	for _, in := range []string{`a 'b c' "d \" \\ \x e" f\ g '' \' "" a''b`, `x~y x#y k=v "a b"c'd e'\f`, "a 'ü\"' \"'\""} {
+	for _, in := range []string{`a 'b c' "d \" \\ \x e" f\ g '' \' "" a''b`, `x~y x#y k=v "a b"c'd e'\f`,
+		"a 'ü\"' \"'\""} {
 		sameAsShell(t, in)
 	}
 }
@@ -112,7 +115,8 @@ func FuzzSplitWords(f *testing.F) {
 
 // A host is one word of the command that helps.
 func TestShell(t *testing.T) {
-	for in, want := range map[string]string{"ssh:root@a": "ssh:root@a", "exec:srun -w n1": "'exec:srun -w n1'", "exec:sh -c 'a'": `'exec:sh -c '\''a'\'''`, "": "''"} {
+	for in, want := range map[string]string{"ssh:root@a": "ssh:root@a", "exec:srun -w n1": "'exec:srun -w n1'",
+		"exec:sh -c 'a'": `'exec:sh -c '\''a'\'''`, "": "''"} {
 		if got := Shell(in); got != want {
 			t.Errorf("%q: %s, want %s", in, got, want)
 		}
@@ -121,7 +125,8 @@ func TestShell(t *testing.T) {
 
 // What is no host at all is not repeated where it may have a secret.
 func TestHostsNotRepeated(t *testing.T) {
-	for _, in := range []string{"exex:curl -u me:SECRET h", "ssh:root:SECRET@h", "ssh://root:SECRET@h:22", "ssh+sudo:a:SECRET@", "https://me:SECRET@h/", "sshpass -p SECRET ssh h",
+	for _, in := range []string{"exex:curl -u me:SECRET h", "ssh:root:SECRET@h", "ssh://root:SECRET@h:22",
+		"ssh+sudo:a:SECRET@", "https://me:SECRET@h/", "sshpass -p SECRET ssh h",
 		"exec:sshpass -p SECRET ssh h > x"} {
 		if _, err := ParseSpec(in); err == nil || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s: %v", in, err)

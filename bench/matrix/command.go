@@ -22,7 +22,8 @@ func (s *Spec) UntrustedHost() error {
 	}{{"sut", &s.SUT}, {"tg", &s.TG}} {
 		if x.end.RunsProgram() {
 			return &Error{File: s.fileName, Line: x.end.HostAt.Line, Column: x.end.HostAt.Column,
-				Msg: fmt.Sprintf("%s.host runs a program that the file names: %s (--dry-run shows what)", x.name, Trusting)}
+				Msg: fmt.Sprintf("%s.host runs a program that the file names: %s (--dry-run shows what)", x.name,
+					Trusting)}
 		}
 	}
 	return nil

@@ -13,7 +13,8 @@ import (
 
 // compare is what the file says of the comparisons that reports make.
 func (x *expansion) compare(n ast.Node) error {
-	return readMap(n, "compare", []field{{"primary", x.primary}, {"about", x.about}, {"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
+	return readMap(n, "compare", []field{{"primary", x.primary}, {"about", x.about},
+		{"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
 }
 
 // about are the factors that comparisons are about.
@@ -38,7 +39,8 @@ func (x *expansion) about(n ast.Node) error {
 func (x *expansion) checkAbout() error {
 	for i, name := range x.spec.About {
 		o := results.LookupOption(name)
-		if !slices.ContainsFunc(x.spec.Cells, func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
+		if !slices.ContainsFunc(x.spec.Cells,
+			func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
 			return at(x.abouts[i], "comparisons are about %s, which is the same in all cells", name)
 		}
 	}
@@ -67,7 +69,8 @@ func (x *expansion) choosePrimary() error {
 		return nil
 	}
 	if x.spec.Base == nil {
-		return at(x.primaries[0].node, "compare.primary names cells to compare with the baseline, but the file has none; such as baseline: {rx: tcp, tx: tcp}")
+		return at(x.primaries[0].node, "compare.primary names cells to compare with the baseline, but the file "+
+			"has none; such as baseline: {rx: tcp, tx: tcp}")
 	}
 	used := make([]bool, len(x.primaries))
 	for i := range x.spec.Cells {
@@ -110,7 +113,9 @@ const (
 
 func parsePurpose(s string) (string, error) {
 	if s != Measure && s != Check {
-		return "", fmt.Errorf("%.40q is not a purpose: want %s (comparisons should give verdicts) or %s (paths should work)", s, Measure, Check)
+		return "", fmt.Errorf(
+			"%.40q is not a purpose: want %s (comparisons should give verdicts) or %s (paths should work)", s, Measure,
+			Check)
 	}
 	return s, nil
 }

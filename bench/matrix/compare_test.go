@@ -24,7 +24,8 @@ func TestPrimary(t *testing.T) {
 	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != results.ByReceiver || *g.Copied != .01 {
 		t.Errorf("gates %+v", g)
 	}
-	if s := mustParse(t, text+"compare: {about: [tx, rx], between_boots: 0.5%}\n"); !slices.Equal(s.About, []string{"tx", "rx"}) || s.BetweenBoots != .005 {
+	if s := mustParse(t, text+"compare: {about: [tx, rx], between_boots: 0.5%}\n"); !slices.Equal(s.About,
+		[]string{"tx", "rx"}) || s.BetweenBoots != .005 {
 		t.Errorf("about %q, %v between boots", s.About, s.BetweenBoots)
 	}
 	if s.Hash() == all {
@@ -59,7 +60,8 @@ func TestPrimary(t *testing.T) {
 func TestPrimaryModes(t *testing.T) {
 	s := mustParse(t, "name: x\nfactors: {rx: [tcp, uring], tx: [tcp, sendfile]}\n")
 	s.PrimaryModes(s.Cells[0])
-	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) || s.Base.Key() != (results.Cell{RX: "tcp", TX: "tcp"}).Key() {
+	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) ||
+		s.Base.Key() != (results.Cell{RX: "tcp", TX: "tcp"}).Key() {
 		t.Errorf("primary %q, baseline %+v", s.Primary, s.Base)
 	}
 }

@@ -15,7 +15,10 @@ import (
 func (s *Spec) gates(n ast.Node) error {
 	var fields []field
 	for _, key := range GateKeys() {
-		fields = append(fields, field{key, read(new(string), func(text string) (string, error) { return text, s.SetGate(key, text) })})
+		fields = append(fields, field{key, read(new(string), func(text string) (string, error) {
+			return text,
+				s.SetGate(key, text)
+		})})
 	}
 	return readMap(n, "gates", fields)
 }

@@ -12,7 +12,10 @@ import (
 
 // MovesInterrupts tells a plan with a cell that moves interrupts by their numbers, as flags can.
 func (s *Spec) MovesInterrupts() bool {
-	return slices.ContainsFunc(s.choices(), func(c *results.Cell) bool { return slices.ContainsFunc(c.Others(), isInterrupt) })
+	return slices.ContainsFunc(s.choices(), func(c *results.Cell) bool {
+		return slices.ContainsFunc(c.Others(),
+			isInterrupt)
+	})
 }
 
 func isInterrupt(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }
@@ -46,7 +49,8 @@ func (s *Spec) LeaveInterrupts(ends ...string) (left []string, err error) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if other, twice := known[c.Key()]; twice {
-			return left, fmt.Errorf("%.80q and %.80q differ only in interrupts, whose numbers are of another boot", other, c.ID)
+			return left, fmt.Errorf("%.80q and %.80q differ only in interrupts, whose numbers are of another boot",
+				other, c.ID)
 		}
 		known[c.Key()] = c.ID
 	}

@@ -17,11 +17,13 @@ func TestLeaveInterrupts(t *testing.T) {
 		{"", set, "interrupt 24=3;coalesce rx-usecs=5;tg:interrupt 25=1;tg:rss=default", ""},
 		{"sut", set, "tg:interrupt 24=3;coalesce rx-usecs=5;tg:interrupt 25=1;tg:rss=default", "sut:interrupt 24=3"},
 		{"tg", set, "sut:interrupt 24=3;coalesce rx-usecs=5;tg:rss=default", "tg:interrupt 24=3, tg:interrupt 25=1"},
-		{"sut tg", set, "coalesce rx-usecs=5;tg:rss=default", "sut:interrupt 24=3, tg:interrupt 24=3, tg:interrupt 25=1"},
+		{"sut tg", set, "coalesce rx-usecs=5;tg:rss=default",
+			"sut:interrupt 24=3, tg:interrupt 24=3, tg:interrupt 25=1"},
 		{"sut tg", "interrupt 24=3", "", "sut:interrupt 24=3, tg:interrupt 24=3"},
 		{"sut tg", "coalesce rx-usecs=5", "coalesce rx-usecs=5", ""},
 	} {
-		s := &Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Set: x.set}, {ID: "uring/tcp", RX: "uring", TX: "tcp", Set: x.set}}}
+		s := &Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Set: x.set},
+			{ID: "uring/tcp", RX: "uring", TX: "tcp", Set: x.set}}}
 		s.Base = new(s.Cells[0])
 		if got, want := s.MovesInterrupts(), strings.Contains(x.set, "interrupt"); got != want {
 			t.Errorf("%s: it moves interrupts: %v", x.set, got)
@@ -36,8 +38,10 @@ func TestLeaveInterrupts(t *testing.T) {
 			}
 		}
 	}
-	s := &Spec{Cells: []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Set: "interrupt 24=3"}, {ID: "b", RX: "tcp", TX: "tcp", Set: "interrupt 24=2"}}}
-	if _, err := s.LeaveInterrupts("sut", "tg"); err == nil || !strings.Contains(err.Error(), "differ only in interrupts, whose numbers are of another boot") {
+	s := &Spec{Cells: []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Set: "interrupt 24=3"},
+		{ID: "b", RX: "tcp", TX: "tcp", Set: "interrupt 24=2"}}}
+	if _, err := s.LeaveInterrupts("sut", "tg"); err == nil ||
+		!strings.Contains(err.Error(), "differ only in interrupts, whose numbers are of another boot") {
 		t.Error(err)
 	}
 }

@@ -24,29 +24,43 @@ type Key struct {
 
 // Keys are all keys that have one value.
 var Keys = []Key{
-	{Name: "port", Flag: "port", Type: "int", Help: "data port; 0: any free port", set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
+	{Name: "port", Flag: "port", Type: "int", Help: "data port; 0: any free port",
+		set: parsed(func(s *Spec) *int { return &s.Port }, within(0, 65535)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Port) }},
-	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address", set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
+	{Name: "ipv6", Flag: "ipv6", Type: "bool", Help: "use the SUT's IPv6 address",
+		set: parsed(func(s *Spec) *bool { return &s.IPv6 }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.IPv6) }},
-	{Name: "shared_with_ssh", Flag: "shared-with-ssh", Type: "bool", Help: "allow the flow to use the interface that carries ssh; tolerates a minute of silence",
-		set: parsed(func(s *Spec) *bool { return &s.SharedWithSSH }, parseBool), get: func(s *Spec) string { return strconv.FormatBool(s.SharedWithSSH) }},
-	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "measured runs per cell", set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
+	{Name: "shared_with_ssh", Flag: "shared-with-ssh", Type: "bool",
+		Help: "allow the flow to use the interface that carries ssh; tolerates a minute of silence",
+		set:  parsed(func(s *Spec) *bool { return &s.SharedWithSSH }, parseBool),
+		get:  func(s *Spec) string { return strconv.FormatBool(s.SharedWithSSH) }},
+	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "measured runs per cell",
+		set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
 		say: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, 1_000_000)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},
 	replayKey(),
-	{Name: "warmup", Flag: "warmup", Type: "bool", Help: "run each cell once first and discard the result", set: parsed(func(s *Spec) *bool { return &s.Warmup }, parseBool),
+	{Name: "warmup", Flag: "warmup", Type: "bool", Help: "run each cell once first and discard the result",
+		set: parsed(func(s *Spec) *bool { return &s.Warmup }, parseBool),
 		get: func(s *Spec) string { return strconv.FormatBool(s.Warmup) }},
-	{Name: "seed", Flag: "seed", Type: "uint", Help: "seed for the order of the runs", set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),
+	{Name: "seed", Flag: "seed", Type: "uint", Help: "seed for the order of the runs",
+		set: parsed(func(s *Spec) *uint64 { return &s.Seed }, parseSeed),
 		get: func(s *Spec) string { return strconv.FormatUint(s.Seed, 10) }},
-	timeKey("duration", "duration", "length of the measured window", 100*time.Millisecond, func(s *Spec) *time.Duration { return &s.Duration }),
-	timeKey("warmup_duration", "warmup-duration", "length of a warm-up's window; 0: the same as --duration", orNone, func(s *Spec) *time.Duration { return &s.WarmupDuration }),
-	timeKey("ramp_up", "ramp-up", "unmeasured time before the window", 0, func(s *Spec) *time.Duration { return &s.RampUp }),
-	timeKey("ramp_down", "ramp-down", "unmeasured time after the window", 0, func(s *Spec) *time.Duration { return &s.RampDown }),
+	timeKey("duration", "duration", "length of the measured window", 100*time.Millisecond,
+		func(s *Spec) *time.Duration { return &s.Duration }),
+	timeKey("warmup_duration", "warmup-duration", "length of a warm-up's window; 0: the same as --duration", orNone,
+		func(s *Spec) *time.Duration { return &s.WarmupDuration }),
+	timeKey("ramp_up", "ramp-up", "unmeasured time before the window", 0,
+		func(s *Spec) *time.Duration { return &s.RampUp }),
+	timeKey("ramp_down", "ramp-down", "unmeasured time after the window", 0,
+		func(s *Spec) *time.Duration { return &s.RampDown }),
 	restKey,
 	{Name: "sample_interval", Flag: "sample-interval", Type: "duration", Help: "interval of the time series; 0: none",
 		get: func(s *Spec) string { return s.Common.SampleInterval.String() },
-		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval }, zeroOr(duration(20*time.Millisecond)))},
-	timeKey("stall", "stall", "fail if nothing comes for this long: the other end, payload, or the end of the flow; 0: 10s", orNone, func(s *Spec) *time.Duration { return &s.Common.Stall }),
+		set: parsed(func(s *Spec) *time.Duration { return &s.Common.SampleInterval },
+			zeroOr(duration(20*time.Millisecond)))},
+	timeKey("stall", "stall",
+		"fail if nothing comes for this long: the other end, payload, or the end of the flow; 0: 10s", orNone,
+		func(s *Spec) *time.Duration { return &s.Common.Stall }),
 }
 
 // orNone is the least of a time that may be 0, too.
@@ -59,7 +73,8 @@ func timeKey(name, flag, help string, least time.Duration, at func(*Spec) *time.
 		}
 		return parsed(at, durationWithin(least, most))
 	}
-	return Key{Name: name, Flag: flag, Type: "duration", Help: help, set: read(mostDuration), say: read(10_000 * time.Hour),
+	return Key{Name: name, Flag: flag, Type: "duration", Help: help, set: read(mostDuration),
+		say: read(10_000 * time.Hour),
 		get: func(s *Spec) string { return at(s).String() }}
 }
 

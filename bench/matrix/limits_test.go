@@ -84,17 +84,21 @@ func TestTooMuch(t *testing.T) {
 		bomb += fmt.Sprintf("%c: &%[1]c [*%c, *%[2]c]\n", c, c-1)
 	}
 	for what, c := range map[string]struct{ text, want string }{
-		"brackets, 60 kB":    {strings.Repeat("[", 60_000), "x.yaml:1:"},
-		"brackets, 200 kB":   {strings.Repeat("[", 200_000), "x.yaml:1:1: the file exceeds 128 KiB"},
-		"some brackets":      {"name: " + strings.Repeat("[", 33), "x.yaml:1:38: lists and mappings nested more than 32 deep"},
-		"empty lines":        {"name: x\ndescription: |\n" + strings.Repeat("\n", 120_000), "x.yaml:6002:1: more than 6000 lines"},
-		"empty lines, CRLF":  {"name: x\ndescription: |\n" + strings.Repeat("\r\n", 60_000), "more than 6000 lines"},
-		"empty lines, few":   {"name: x\ndescription: |\n" + strings.Repeat("\n", MaxLines-4), "empty"},
-		"empty lines, CR":    {"name: x\ndescription: |\n" + strings.Repeat("\r", 120_000), "more than 6000 lines"},
-		"braces":             {strings.Repeat("{", 20_000), "x.yaml:1:33: lists and mappings nested more than 32 deep"},
-		"braces with keys":   {strings.Repeat("{a: ", 10_000), "lists and mappings nested more than 32 deep"},
-		"pairs, odd":         {strings.Repeat("[}", 5_000) + strings.Repeat("]", 4_000), "lists and mappings nested more than 32 deep"},
-		"dashes":             {strings.Repeat("- ", 20_000), "x.yaml:1:65: lists and mappings nested more than 32 deep"},
+		"brackets, 60 kB":  {strings.Repeat("[", 60_000), "x.yaml:1:"},
+		"brackets, 200 kB": {strings.Repeat("[", 200_000), "x.yaml:1:1: the file exceeds 128 KiB"},
+		"some brackets": {"name: " + strings.Repeat("[", 33),
+			"x.yaml:1:38: lists and mappings nested more than 32 deep"},
+		"empty lines": {"name: x\ndescription: |\n" + strings.Repeat("\n", 120_000),
+			"x.yaml:6002:1: more than 6000 lines"},
+		"empty lines, CRLF": {"name: x\ndescription: |\n" + strings.Repeat("\r\n", 60_000), "more than 6000 lines"},
+		"empty lines, few":  {"name: x\ndescription: |\n" + strings.Repeat("\n", MaxLines-4), "empty"},
+		"empty lines, CR":   {"name: x\ndescription: |\n" + strings.Repeat("\r", 120_000), "more than 6000 lines"},
+		"braces":            {strings.Repeat("{", 20_000), "x.yaml:1:33: lists and mappings nested more than 32 deep"},
+		"braces with keys":  {strings.Repeat("{a: ", 10_000), "lists and mappings nested more than 32 deep"},
+		"pairs, odd": {strings.Repeat("[}", 5_000) + strings.Repeat("]", 4_000),
+			"lists and mappings nested more than 32 deep"},
+		"dashes": {strings.Repeat("- ", 20_000),
+			"x.yaml:1:65: lists and mappings nested more than 32 deep"},
 		"questions":          {strings.Repeat("? ", 20_000), "more than"},
 		"keys in a line":     {strings.Repeat("a: ", 9_000), "more than"},
 		"stairs":             {stairs(300, "a:"), "x.yaml:33:"},
@@ -108,22 +112,28 @@ func TestTooMuch(t *testing.T) {
 		"unknown keys":       {keys(5_001), "x.yaml:5001:8: more than 5000 keys"},
 		"fewer unknown keys": {keys(5_000), `x.yaml:1:1: unknown key "k000000"`},
 		"50,000 keys":        {keys(50_000), "exceeds 128 KiB"},
-		"values":             {"name: [" + strings.Repeat("1,", 20_000) + "1]", "more than 30000 keys, values and signs"},
+		"values": {"name: [" + strings.Repeat("1,", 20_000) + "1]",
+			"more than 30000 keys, values and signs"},
 		"documents":          {strings.Repeat("---\n", 6_000), "empty"},
 		"a long name":        {"name: " + strings.Repeat("x", 100_000), "is not a name"},
 		"a long quoted text": {"name: \"" + strings.Repeat(`\"`, 60_000) + "\"", "is not a name"},
 		"a long key":         {strings.Repeat("x", 100_000) + ": 1", "unknown key"},
-		"runs":               {head + many + "repetitions: 1000\n", "10000 cells, 1001 times each, make 10010000 runs, more than the 100000"},
-		"runs, no warm-up":   {head + "[" + numbers(1500, 101) + "]}\nrepetitions: 1000\nwarmup: false\n", "make 101000 runs"},
+		"runs": {head + many + "repetitions: 1000\n",
+			"10000 cells, 1001 times each, make 10010000 runs, more than the 100000"},
+		"runs, no warm-up": {head + "[" + numbers(1500, 101) + "]}\nrepetitions: 1000\nwarmup: false\n",
+			"make 101000 runs"},
 		"values of a factor": {head + "1500, message: [" + numbers(1, 10_001) + "]}\n", "message has 10001 values"},
-		"combinations": {"name: x\ninclude:\n" + strings.Repeat("- {rx: [tcp, uring], tx: tcp, rx_buf_len: ["+powers()+"], token_batch: ["+numbers(1, 400)+"]}\n", 20),
+		"combinations": {"name: x\ninclude:\n" + strings.Repeat("- {rx: [tcp, uring], tx: tcp, rx_buf_len: ["+
+			powers()+"], token_batch: ["+numbers(1, 400)+"]}\n", 20),
 			"more than 100000 combinations"},
 		"excludes": {head + many + "exclude:\n" + strings.Repeat("- {rx: tcp}\n", 1001), "more than 1000 excludes"},
-		"excludes that match nothing": {head + many + "repetitions: 1\nexclude:\n" + strings.Repeat("- {mtu: [1500, 1501], token_batch: 200}\n", 1000),
+		"excludes that match nothing": {head + many + "repetitions: 1\nexclude:\n" +
+			strings.Repeat("- {mtu: [1500, 1501], token_batch: 200}\n", 1000),
 			"this exclude matches no cell"},
 	} {
 		_, err := frugally(t, what, []byte(c.text))
-		if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 1200 {
+		if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), c.want) ||
+			len(err.Error()) > 1200 {
 			t.Errorf("%s: %.300v\nwant %s", what, err, c.want)
 		}
 	}
@@ -140,13 +150,16 @@ func powers() string {
 // As much as is allowed is made, and cheaply.
 func TestJustNotTooMuch(t *testing.T) {
 	kind.Timed(t)
-	deep := "name: x\nfactors: {rx: tcp, tx: tcp}\ndescription: \"" + strings.Repeat("[{", 1000) + "\" # " + strings.Repeat("[", 1000) + "\n"
+	deep := "name: x\nfactors: {rx: tcp, tx: tcp}\ndescription: \"" + strings.Repeat("[{", 1000) + "\" # " +
+		strings.Repeat("[", 1000) + "\n"
 	s, err := frugally(t, "brackets in texts", []byte(deep))
 	if err != nil || len(s.Cells) != 1 {
 		t.Errorf("brackets in texts: %v", err)
 	}
-	full := "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [" + numbers(1500, 100) + "], token_batch: [" + numbers(1, 100) + "]}\nrepetitions: 9\n"
-	if s, err = frugally(t, "a full plan", []byte(full)); err != nil || len(s.Cells) != MaxCells || len(s.Runs()) != MaxRuns {
+	full := "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [" + numbers(1500, 100) + "], token_batch: [" +
+		numbers(1, 100) + "]}\nrepetitions: 9\n"
+	if s, err = frugally(t, "a full plan", []byte(full)); err != nil || len(s.Cells) != MaxCells ||
+		len(s.Runs()) != MaxRuns {
 		t.Errorf("a full plan: %v", err)
 	}
 }
@@ -180,7 +193,8 @@ func TestNoText(t *testing.T) {
 	if marked.Hash() != mustParse(t, ok).Hash() {
 		t.Error("a byte order mark changes the plan")
 	}
-	if s := mustParse(t, strings.ReplaceAll(ok, "\n", "\r\n")+"description: |\r\n  two\r\n  lines, é\r\n"); s.Hash() == "" {
+	if s := mustParse(t, strings.ReplaceAll(ok, "\n", "\r\n")+
+		"description: |\r\n  two\r\n  lines, é\r\n"); s.Hash() == "" {
 		t.Error("lines of another system")
 	}
 }
@@ -188,9 +202,11 @@ func TestNoText(t *testing.T) {
 // The results of an experiment are in out/ and nowhere else.
 func TestNames(t *testing.T) {
 	const rest = "\nfactors: {rx: tcp, tx: tcp}\n"
-	for _, name := range []string{"..", ".", "../x", "a/b", `'a\b'`, ".hidden", "-x", `"~"`, "~root", `""`, `"a b"`, `"a\tb"`, "'a\u00a0b'", strings.Repeat("x", 101)} {
+	for _, name := range []string{"..", ".", "../x", "a/b", `'a\b'`, ".hidden", "-x", `"~"`, "~root", `""`, `"a b"`,
+		`"a\tb"`, "'a\u00a0b'", strings.Repeat("x", 101)} {
 		_, err := Parse("x.yaml", []byte("name: "+name+rest))
-		if err == nil || !strings.Contains(err.Error(), "x.yaml:1:7: ") || !strings.Contains(err.Error(), "is not a name") {
+		if err == nil || !strings.Contains(err.Error(), "x.yaml:1:7: ") ||
+			!strings.Contains(err.Error(), "is not a name") {
 			t.Errorf("name %s: %v", name, err)
 		}
 	}
@@ -198,12 +214,14 @@ func TestNames(t *testing.T) {
 		mustParse(t, "name: "+name+rest)
 	}
 	for _, dev := range []string{"..", ".", "a/b", "sixteen-letters-", "a:b", `""`} {
-		if _, err := Parse("x.yaml", []byte("name: x"+rest+"sut: {dev: "+dev+"}\n")); err == nil || !strings.Contains(err.Error(), "x.yaml:3:12: ") {
+		if _, err := Parse("x.yaml", []byte("name: x"+rest+"sut: {dev: "+dev+"}\n")); err == nil ||
+			!strings.Contains(err.Error(), "x.yaml:3:12: ") {
 			t.Errorf("dev %s: %v", dev, err)
 		}
 	}
 	for _, word := range []string{"/x", "a.b", `"a b"`, "x;y", "CUBIC", `"\u0301"`} {
-		if _, err := Parse("x.yaml", []byte("name: x\nfactors: {rx: tcp, tx: tcp, congestion: "+word+"}\n")); err == nil {
+		if _, err := Parse("x.yaml", []byte("name: x\nfactors: {rx: tcp, tx: tcp, congestion: "+word+
+			"}\n")); err == nil {
 			t.Errorf("congestion %s is a name", word)
 		}
 	}
@@ -214,12 +232,15 @@ func TestNames(t *testing.T) {
 func TestSettingsOnTheList(t *testing.T) {
 	const head = "name: x\nfactors: {rx: tcp, tx: tcp}\nsut:\n  settings:\n"
 	for text, want := range map[string]string{
-		"    sysctl:\n      kernel.core_pattern: \"|/x %p\"\n":                 `x.yaml:6:7: zcbench does not set sysctl "kernel.core_pattern": it is not on the list; `,
-		"    sysctl: {kernel.modprobe: /tmp/x}\n":                              `x.yaml:5:14: zcbench does not set sysctl "kernel.modprobe"`,
-		"    sysctl: {vm.drop_caches: 3}\n":                                    "x.yaml:5:14: ",
-		"    sysctl: {fs.suid_dumpable: 1}\n":                                  "zcbench sets net.* ",
-		"    sysctl: {net.core.bpf_jit_harden: 0}\n":                           "protects the kernel from its users",
-		"    sysctl: {net/../kernel/core_pattern: x}\n":                        "is not a name such as net.core.rmem_max",
+		"    sysctl:\n      kernel.core_pattern: \"|/x %p\"\n": `x.yaml:6:7: zcbench does not ` +
+			`set sysctl "kernel.core_pattern": it is not on the list; `,
+		"    sysctl: {kernel.modprobe: /tmp/x}\n": `x.yaml:5:14: zcbench does not ` +
+			`set sysctl "kernel.modprobe"`,
+		"    sysctl: {vm.drop_caches: 3}\n":          "x.yaml:5:14: ",
+		"    sysctl: {fs.suid_dumpable: 1}\n":        "zcbench sets net.* ",
+		"    sysctl: {net.core.bpf_jit_harden: 0}\n": "protects the kernel from its users",
+		"    sysctl: {net/../kernel/core_pattern: x}\n": "is not a name such as " +
+			"net.core.rmem_max",
 		"    sysctl: {net.//.kernel.core_pattern: x}\n":                        "is not a name",
 		"    sysctl: {net.core.rmem_max: \"|/x %p\"}\n":                        "x.yaml:5:33: ",
 		"    sysctl: {net.core.rmem_max: \"1\\n2\"}\n":                         "x.yaml:5:33: ",
@@ -235,7 +256,8 @@ func TestSettingsOnTheList(t *testing.T) {
 			t.Errorf("%s%v\nwant %s", text, err, want)
 		}
 	}
-	s := mustParse(t, head+"    governor: performance\n    sysctl: {net.core.rmem_max: 1, vm.max_map_count: 524240, net.ipv4.tcp_rmem: 1 2 3}\n")
+	s := mustParse(t, head+"    governor: performance\n    sysctl: {net.core.rmem_max: 1, vm.max_map_count: "+
+		"524240, net.ipv4.tcp_rmem: 1 2 3}\n")
 	if len(s.SUT.Settings.Sysctl) != 3 {
 		t.Errorf("%+v", s.SUT.Settings)
 	}

@@ -14,10 +14,12 @@ import (
 // LossFree is how the highest rate without loss is looked for, by cells with the pace loss-free:
 // each of their runs is a search.
 type LossFree struct {
-	Limit      float64 // share of a trial's packets that may be lost
-	Resolution float64 // the pace that passed and the lowest that failed are as near to each other at the end, as a share
-	Confirm    int     // so many times in a row the rate has passed
-	Trials     int     // after which it is given up
+	Limit float64 // share of a trial's packets that may be lost
+	// the pace that passed and the lowest that failed are as near to each other at the end, as a
+	// share
+	Resolution float64
+	Confirm    int // so many times in a row the rate has passed
+	Trials     int // after which it is given up
 }
 
 // DefaultLossFree is where nothing is said of it.
@@ -83,7 +85,8 @@ func (s *Spec) lossFree(n ast.Node) error {
 // checkLossFree refuses to say how a rate is looked for that no cell looks for.
 func (s *Spec) checkLossFree() error {
 	if s.LossFree != nil && s.searches() == 0 {
-		return placed(s.lossFreeAt, errors.New("loss_free: no cell has pace "+results.PaceLossFree+": add it to pace, or leave loss_free out"))
+		return placed(s.lossFreeAt, errors.New("loss_free: no cell has pace "+results.PaceLossFree+
+			": add it to pace, or leave loss_free out"))
 	}
 	return nil
 }

@@ -12,14 +12,18 @@ const lossFreeHead = "name: x\nfactors:\n  rx: [udp]\n  tx: [udp]\n  message: [6
 // A file says how a rate without loss is looked for, and the hash of the plan depends on it.
 func TestLossFree(t *testing.T) {
 	def, err := Parse("f", []byte(lossFreeHead+"  pace: [none, loss-free]\n"))
-	if err != nil || def.Search() != DefaultLossFree() || len(def.Cells) != 2 || !def.Cells[1].LossFree || def.Cells[1].ID != "udp/udp pace=loss-free" {
+	if err != nil || def.Search() != DefaultLossFree() || len(def.Cells) != 2 || !def.Cells[1].LossFree ||
+		def.Cells[1].ID != "udp/udp pace=loss-free" {
 		t.Fatalf("%+v, %v", def, err)
 	}
-	s, err := Parse("f", []byte(lossFreeHead+"pace: loss-free\nloss_free: {limit: 0.1%, resolution: 5%, confirm: 3, trials: 40}\n"))
-	if want := (LossFree{.001, .05, 3, 40}); err != nil || s.Search() != want || len(s.Cells) != 1 || !s.Cells[0].LossFree {
+	s, err := Parse("f", []byte(lossFreeHead+
+		"pace: loss-free\nloss_free: {limit: 0.1%, resolution: 5%, confirm: 3, trials: 40}\n"))
+	if want := (LossFree{.001, .05, 3, 40}); err != nil || s.Search() != want || len(s.Cells) != 1 ||
+		!s.Cells[0].LossFree {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	more, err := Parse("f", []byte(lossFreeHead+"pace: loss-free\nloss_free: {limit: 0.1%, resolution: 5%, confirm: 4, trials: 40}\n"))
+	more, err := Parse("f", []byte(lossFreeHead+
+		"pace: loss-free\nloss_free: {limit: 0.1%, resolution: 5%, confirm: 4, trials: 40}\n"))
 	if err != nil || more.Hash() == s.Hash() {
 		t.Errorf("another search has the same hash (%v)", err)
 	}

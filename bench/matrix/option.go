@@ -60,7 +60,9 @@ func Settable(o *results.Option, s string) error {
 			return err
 		}
 		if n, err := strconv.Atoi(x.Value); x.Name == "mtu" && err == nil && n < leastMTU {
-			return fmt.Errorf("mtu=%d: below %d the kernel removes the interface's IPv6 addresses, which nothing would restore", n, leastMTU)
+			return fmt.Errorf(
+				"mtu=%d: below %d the kernel removes the interface's IPv6 addresses, which nothing would restore", n,
+				leastMTU)
 		}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {

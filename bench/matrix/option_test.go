@@ -12,12 +12,19 @@ import (
 )
 
 // values are what files say of options, of cells that they concern.
-var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K", "tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
-	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp", "control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
-	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8", "udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8", "burst": "4", "generator_cpus": "1-2",
+var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split": "true", "big_tcp": "128K",
+	"tg_big_tcp": "off", "cpu_layout": "1cpu", "tg_cpu_layout": "2cpu", "rx_buf_len": "8K", "mtu": "9000",
+	"message": "64M", "read": "1M", "rx_buffer": "cold", "token_batch": "512", "touch": "read", "congestion": "dctcp",
+	"control": "wrong-queue", "probe": "zc+latency", "probe_sample": "4",
+	"rcvbuf": "1M", "sndbuf": "2M", "pace": "10G", "uring_engine": "native", "gather": "10us", "udp_batch": "8",
+	"udp_segmentation": "off", "xdp_touch": "parse", "xdp_attach": "generic", "xdp_redirect": "dev", "tuples": "8",
+	"burst": "4", "generator_cpus": "1-2",
 	"queue": "0", "steer_queue": "1", "area": "huge", "area_bytes": "32M",
-	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4", "set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
-	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4", "queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000", "rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`}
+	"refill_entries": "64", "cq_entries": "128", "hold": "1M", "rx_ring": "512", "tx_ring": "256", "channels": "4",
+	"set": "coalesce rx-usecs=5", "sysctl_profile": "reference",
+	"hugepages": "512", "governor": "performance", "max_idle_us": "0", "stop_irqbalance": "true", "flows": "4",
+	"queues": "1", "busy_poll": "50us", "request": "128", "response": "1K", "in_flight": "16", "rr_rate": "10000",
+	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`}
 
 // modesFor are modes of both ends that an option concerns.
 func modesFor(o *results.Option) (rx, tx string) {
@@ -55,7 +62,8 @@ func TestEveryOptionInFiles(t *testing.T) {
 		} {
 			s := mustParse(t, text)
 			var want results.Cell
-			if err := o.Set(&want, strings.Trim(v, `"`)); err != nil || len(s.Cells) != 1 || o.Raw(&s.Cells[0]) != o.Raw(&want) {
+			if err := o.Set(&want, strings.Trim(v, `"`)); err != nil || len(s.Cells) != 1 ||
+				o.Raw(&s.Cells[0]) != o.Raw(&want) {
 				t.Errorf("%s: %+v, %v", text, s.Cells, err)
 			}
 			for j := range results.Factors {
@@ -75,16 +83,20 @@ func TestEveryOptionInFiles(t *testing.T) {
 // concerns some of them is folded in the others.
 func TestOptionOfOtherModes(t *testing.T) {
 	_, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nhold: 3M\n"))
-	if err == nil || !strings.Contains(err.Error(), "f:3:7: hold applies to zcrx, zcrx-nodev, devmem, which no cell has") {
+	if err == nil || !strings.Contains(err.Error(),
+		"f:3:7: hold applies to zcrx, zcrx-nodev, devmem, which no cell has") {
 		t.Error(err)
 	}
 	for file, want := range map[string]string{
-		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, udp-rr, which no cell has: leave it out",
-		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}":  "f:2:28: message applies to all modes but tx rr, tx udp-rr, which no cell has: leave it out",
-		"factors: {rx: udp, tx: tcp}":                    "f:2:10: rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp",
-		"factors: {rx: [tcp, udp], tx: tcp}":             "f:2:10: rx udp carries datagrams, but tx tcp",
-		"factors: {rx: tcp, tx: [tcp, udp]}":             "f:2:10: rx tcp carries a stream, but tx udp",
-		"include: [{rx: [tcp, udp], tx: [tcp, udp]}]":    "rx tcp carries a stream, but tx udp",
+		"factors: {rx: udp, tx: udp, rr_rate: [10, 20]}": "f:2:29: rr_rate applies to rr, udp-rr, which no cell " +
+			"has: leave it out",
+		"factors: {rx: tcp, tx: rr, message: [4K, 8K]}": "f:2:28: message applies to all modes but tx rr, tx " +
+			"udp-rr, which no cell has: leave it out",
+		"factors: {rx: udp, tx: tcp}": "f:2:10: rx udp carries datagrams, but tx tcp carries " +
+			"a stream: choose modes of one kind: with rx udp",
+		"factors: {rx: [tcp, udp], tx: tcp}":          "f:2:10: rx udp carries datagrams, but tx tcp",
+		"factors: {rx: tcp, tx: [tcp, udp]}":          "f:2:10: rx tcp carries a stream, but tx udp",
+		"include: [{rx: [tcp, udp], tx: [tcp, udp]}]": "rx tcp carries a stream, but tx udp",
 	} {
 		if _, err := Parse("f", []byte("name: x\n"+file+"\n")); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
@@ -106,7 +118,8 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 `)
 	for i, want := range []string{"256", "512"} {
 		w := s.SUT.Settings.Of(stream.RX, s.Cells[i])
-		for name, v := range map[string]string{"ring rx": want, "channels": "4", "idle": "0", "irqbalance": "stopped", "coalesce rx-usecs": "5", "rss": "default", "sysctl net.core.rmem_max": "536870912"} {
+		for name, v := range map[string]string{"ring rx": want, "channels": "4", "idle": "0", "irqbalance": "stopped",
+			"coalesce rx-usecs": "5", "rss": "default", "sysctl net.core.rmem_max": "536870912"} {
 			if got := w.Value(name); got != v {
 				t.Errorf("%s = %q, want %q", name, got, v)
 			}
@@ -116,8 +129,9 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 		}
 	}
 	for text, want := range map[string]string{
-		"sut: {settings: {gro: true}}\n":                          `unknown key "gro" in settings`,
-		"sut: {settings: {set: \"tg:rss=default\"}}\n":            ": the host is already given: leave out sut: and tg:",
+		"sut: {settings: {gro: true}}\n": `unknown key "gro" in settings`,
+		"sut: {settings: {set: \"tg:rss=default\"}}\n": ": the host is already given: leave out sut: " +
+			"and tg:",
 		"sut: {settings: {set: nothing=1}}\n":                     `unknown setting "nothing"`,
 		"sut: {settings: {governor: ../x}}\n":                     "governor: ",
 		"set: nothing=1\n":                                        `f:3:6: set: unknown setting "nothing"`,
@@ -138,14 +152,16 @@ sut: {settings: {rx_ring: 512, channels: 4, max_idle_us: 0, stop_irqbalance: tru
 func TestQueuesOfFlows(t *testing.T) {
 	const head = "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, flows: [1, 4], queues: [1, 4]}\n"
 	_, err := Parse("f", []byte(head))
-	if err == nil || !strings.Contains(err.Error(), "f:2:10: flows and queues: ") || !strings.Contains(err.Error(), "more than the flows (1)") {
+	if err == nil || !strings.Contains(err.Error(), "f:2:10: flows and queues: ") ||
+		!strings.Contains(err.Error(), "more than the flows (1)") {
 		t.Error(err)
 	}
 	s := mustParse(t, head+"exclude: [{flows: 1, queues: 4}]\nbaseline: {rx: tcp, flows: 1}\n")
 	if len(s.Cells) != 6 || s.Base == nil || s.Base.NFlows() != 1 || s.Cells[2].Flows != 4 || s.Cells[2].Queues != 4 {
 		t.Errorf("%+v", s.Cells)
 	}
-	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueues: 2\n")); err == nil || !strings.Contains(err.Error(), "more than the flows (1)") {
+	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nqueues: 2\n")); err == nil ||
+		!strings.Contains(err.Error(), "more than the flows (1)") {
 		t.Error(err)
 	}
 }

@@ -35,7 +35,8 @@ const (
 // docs/statistics.md.
 func New() *Spec {
 	return &Spec{
-		Plan:   Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second, RampDown: 200 * time.Millisecond},
+		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second,
+			RampDown: 200 * time.Millisecond},
 		Gates:  results.DefaultGates(),
 		Common: Common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
 	}
@@ -69,7 +70,8 @@ func parse(data []byte) (*Spec, error) {
 		return nil, at(root, "the experiment has no name")
 	}
 	if (s.SUT.Host == "") != (s.TG.Host == "") {
-		return nil, at(root, "sut.host and tg.host must be given together; without them, two network namespaces of this machine are used")
+		return nil, at(root, "sut.host and tg.host must be given together; without them, two network namespaces "+
+			"of this machine are used")
 	}
 	if err := s.checkAdaptive(root); err != nil {
 		return nil, err
@@ -131,10 +133,13 @@ func (s *Spec) runsFit() error {
 	blocks *= s.Replays()
 	runs := int64(blocks) * int64(len(s.Cells))
 	if runs > MaxRuns {
-		return fmt.Errorf("%d cells, %d times each, make %d runs, more than the %d that a plan may have", len(s.Cells), blocks, runs, MaxRuns)
+		return fmt.Errorf("%d cells, %d times each, make %d runs, more than the %d that a plan may have", len(s.Cells),
+			blocks, runs, MaxRuns)
 	}
 	if more := s.searches() * int64(s.Search().Trials); runs+more > MaxRuns {
-		return fmt.Errorf("%d searches for a rate without loss of up to %d trials each, with %d runs, are more than the %d runs that a plan may have: lower loss_free.trials", s.searches(), s.Search().Trials, runs, MaxRuns)
+		return fmt.Errorf("%d searches for a rate without loss of up to %d trials each, with %d runs, are more "+
+			"than the %d runs that a plan may have: lower loss_free.trials", s.searches(), s.Search().Trials, runs,
+			MaxRuns)
 	}
 	return nil
 }
@@ -149,7 +154,8 @@ func (s *Spec) adaptiveFits() error {
 		return err
 	}
 	if s.Again > 0 {
-		return errors.New("adaptive and replays cannot be combined: a cell that ends early would have no runs in the later replays")
+		return errors.New("adaptive and replays cannot be combined: a cell that ends early would have no runs in " +
+			"the later replays")
 	}
 	if s.Adaptive.Min > s.Repetitions {
 		return fmt.Errorf("adaptive.min %d exceeds the %d repetitions", s.Adaptive.Min, s.Repetitions)
@@ -248,7 +254,8 @@ func (e *End) layouts(n ast.Node) error {
 			return at(p.node, unknownLayout, p.key)
 		}
 		l := Layout{-1, -1}
-		err := readMap(p.value, "layout "+p.key, []field{{"app", read(&l.App, within(0, mostCPU))}, {"irq", read(&l.IRQ, within(0, mostCPU))}})
+		err := readMap(p.value, "layout "+p.key, []field{{"app", read(&l.App, within(0, mostCPU))},
+			{"irq", read(&l.IRQ, within(0, mostCPU))}})
 		if err != nil {
 			return err
 		}
@@ -324,7 +331,8 @@ func (s *Spec) adaptive(n ast.Node) error {
 func (a *Adaptive) check() error {
 	switch {
 	case !(a.Interval > 0 && a.Interval <= 1):
-		return fmt.Errorf("adaptive needs interval, such as 1%%: a cell is done when its interval is within this distance of the median")
+		return fmt.Errorf("adaptive needs interval, such as 1%%: a cell is done when its interval is within this " +
+			"distance of the median")
 	case a.Min < 6:
 		return fmt.Errorf("adaptive.min %d: fewer than 6 runs give no interval", a.Min)
 	}
@@ -350,15 +358,19 @@ func parseAddr(s string) (string, error) {
 // lead elsewhere, be hidden, or look like a flag.
 func parseFileName(s string) (string, error) {
 	const most = 100
-	if s == "" || len(s) > most || strings.ContainsAny(s, "/\\") || strings.ContainsFunc(s, unicode.IsSpace) || strings.ContainsAny(s[:1], ".-~") {
-		return "", fmt.Errorf("%.*q is not a name: want one word of at most %d bytes without slashes, not starting with a dot, - or ~", most, s, most)
+	if s == "" || len(s) > most || strings.ContainsAny(s, "/\\") || strings.ContainsFunc(s, unicode.IsSpace) ||
+		strings.ContainsAny(s[:1], ".-~") {
+		return "", fmt.Errorf(
+			"%.*q is not a name: want one word of at most %d bytes without slashes, not starting with a dot, - or ~",
+			most, s, most)
 	}
 	return s, nil
 }
 
 // parseDev reads the name of an interface (dev_valid_name of net/core/dev.c).
 func parseDev(s string) (string, error) {
-	if s == "" || len(s) > 15 || s == "." || s == ".." || strings.ContainsAny(s, "/:") || strings.ContainsFunc(s, unicode.IsSpace) {
+	if s == "" || len(s) > 15 || s == "." || s == ".." || strings.ContainsAny(s, "/:") ||
+		strings.ContainsFunc(s, unicode.IsSpace) {
 		return "", fmt.Errorf("%.40q is not the name of an interface", s)
 	}
 	return s, nil

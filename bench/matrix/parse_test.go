@@ -37,7 +37,8 @@ func ids(s *Spec) []string {
 // where the sender copies and nothing is BIG TCP.
 func TestBattle(t *testing.T) {
 	s := mustParse(t, file(t, "battle-of-the-zcs"))
-	if s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 || len(s.Power.Sources) == 0 {
+	if s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 ||
+		len(s.Power.Sources) == 0 {
 		t.Errorf("%+v, %+v, %+v", s.Plan, s.All, s.Power)
 	}
 	theirs := map[string]int{}
@@ -60,7 +61,8 @@ func TestBattle(t *testing.T) {
 	}
 	// 3 senders, SW and HW GRO, BIG TCP of either end, 1 and 2 CPUs.
 	const each = 3 * 2 * 2 * 2 * 2
-	if want := map[string]int{"tcp 0": each, "zcrx 0": each, "devmem 1": each, "devmem 512": each}; !maps.Equal(theirs, want) {
+	if want := map[string]int{"tcp 0": each, "zcrx 0": each, "devmem 1": each, "devmem 512": each}; !maps.Equal(theirs,
+		want) {
 		t.Errorf("of theirs there are %v, want %v", theirs, want)
 	}
 	for _, id := range s.Primary {
@@ -72,7 +74,8 @@ func TestBattle(t *testing.T) {
 		t.Errorf("what counts are %q", s.Primary)
 	}
 	for _, e := range []End{s.SUT, s.TG} {
-		if e.Settings.Host.RXRing != 4096 || e.Settings.Host.TXRing != 4096 || e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
+		if e.Settings.Host.RXRing != 4096 || e.Settings.Host.TXRing != 4096 ||
+			e.Settings.Sysctl["net.ipv4.tcp_rmem"] != "4096 87380 536870912" ||
 			e.Settings.Sysctl["net.core.rmem_max"] != "536870912" || e.Layouts["1cpu"] != (Layout{0, 0}) {
 			t.Errorf("%+v", e)
 		}
@@ -98,20 +101,23 @@ func TestProbeSample(t *testing.T) {
 }
 
 func TestDocumentedSweep(t *testing.T) {
-	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil || s.Base.TokenBatch != 1 {
+	if s := mustParse(t, file(t, "../docs/devmem-sweep")); len(s.Cells) != 10 || s.Base == nil ||
+		s.Base.TokenBatch != 1 {
 		t.Errorf("%d cells, baseline %+v", len(s.Cells), s.Base)
 	}
 }
 
 func TestShippedExperiments(t *testing.T) {
-	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil || s.Gates.Copied == nil {
+	if s := mustParse(t, file(t, "quick")); len(s.Cells) != 6 || s.SUT.Host != "" || s.Gates.ThroughputCV != nil ||
+		s.Gates.Copied == nil {
 		t.Errorf("quick: %+v", s)
 	}
 	if s := mustParse(t, file(t, "lab")); len(s.Cells) != 6*6+1+2 {
 		t.Errorf("lab: %d cells", len(s.Cells))
 	}
 	for name, cells := range map[string]int{"probe-cost": 6, "probe-cost-lab": 3} {
-		if s := mustParse(t, file(t, name)); len(s.Cells) != cells || s.Base == nil || s.Base.Probe != "" || s.Repetitions < 10 {
+		if s := mustParse(t, file(t, name)); len(s.Cells) != cells || s.Base == nil || s.Base.Probe != "" ||
+			s.Repetitions < 10 {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
@@ -130,7 +136,8 @@ exclude:
 include:
   - {rx: uring, tx: [tcp, uring], mtu: 1500}
 `)
-	want := []string{"tcp/tcp mtu=1500", "tcp/tcp mtu=9000", "zcrx/tcp rx_buf_len=4Ki mtu=9000", "zcrx/tcp rx_buf_len=32Ki mtu=9000",
+	want := []string{"tcp/tcp mtu=1500", "tcp/tcp mtu=9000", "zcrx/tcp rx_buf_len=4Ki mtu=9000",
+		"zcrx/tcp rx_buf_len=32Ki mtu=9000",
 		"uring/tcp mtu=1500", "uring/uring mtu=1500"}
 	if d := cmp.Diff(want, ids(s)); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -170,12 +177,16 @@ func TestErrors(t *testing.T) {
 		{ok + "sut: {layouts: {3cpu: {app: 1, irq: 1}}}\n", `unknown layout "3cpu"`},
 		{ok + "sut: {layouts: {1cpu: {app: 1, irq: 2}}}\n", "app on CPU 1 and irq on CPU 2"},
 		{ok + "sut: {layouts: {1cpu: {app: 1}}}\n", "needs both"},
-		{ok + "sut: {host: local, addr: nonsense}\ntg: {host: local}\n", `x.yaml:3:26: "nonsense" is not an IP address`},
-		{ok + "ipv6: true\nsut: {host: local, addr: 127.0.0.1}\ntg: {host: local}\n", "x.yaml:3:7: ipv6 is true, and sut.addr is 127.0.0.1"},
-		{ok + "sut: {host: local, addr: \"::1\"}\nipv6: false\ntg: {host: local}\n", "x.yaml:4:7: ipv6 is false, and sut.addr is ::1"},
+		{ok + "sut: {host: local, addr: nonsense}\ntg: {host: local}\n",
+			`x.yaml:3:26: "nonsense" is not an IP address`},
+		{ok + "ipv6: true\nsut: {host: local, addr: 127.0.0.1}\ntg: {host: local}\n",
+			"x.yaml:3:7: ipv6 is true, and sut.addr is 127.0.0.1"},
+		{ok + "sut: {host: local, addr: \"::1\"}\nipv6: false\ntg: {host: local}\n",
+			"x.yaml:4:7: ipv6 is false, and sut.addr is ::1"},
 		{ok + "sut: &a {dev: x}\ntg: *a\n", "anchor"},
 		{"name: x\nfactors: {rx: nosuch, tx: tcp}\n", `x.yaml:2:15: rx: unknown rx mode "nosuch"`},
-		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n", `x.yaml:2:29: unknown factor "color"; the factors are rx, tx, gro`},
+		{"name: x\nfactors: {rx: tcp, tx: tcp, color: red}\n",
+			`x.yaml:2:29: unknown factor "color"; the factors are rx, tx, gro`},
 		{"name: x\nfactors: {rx: [tcp, tcp], tx: tcp}\n", `x.yaml:2:21: rx: "tcp" twice`},
 		{"name: x\nfactors: {rx: [], tx: tcp}\n", "rx has no value"},
 		{"name: x\nfactors: {rx: tcp}\n", "no tx"},
@@ -200,14 +211,16 @@ func TestTooManyCells(t *testing.T) {
 		mtus = append(mtus, fmt.Sprint(1500+i))
 		batches = append(batches, fmt.Sprint(1+i))
 	}
-	_, err := Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [%s], token_batch: [%s]}\n", strings.Join(mtus, ","), strings.Join(batches, ",")))
+	_, err := Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [%s], token_batch: [%s]}\n",
+		strings.Join(mtus, ","), strings.Join(batches, ",")))
 	if err == nil || !strings.Contains(err.Error(), "more than 10000 cells") {
 		t.Error(err)
 	}
 }
 
 func TestHash(t *testing.T) {
-	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {net.core.a: 1, net.core.b: 2, net.core.c: 3}}}\n"
+	const text = "name: x\nfactors: {rx: [tcp, uring], tx: tcp}\nsut: {settings: {sysctl: {net.core.a: 1, " +
+		"net.core.b: 2, net.core.c: 3}}}\n"
 	one := mustParse(t, text).Hash()
 	if again := mustParse(t, "# a comment\n\n"+text).Hash(); again != one {
 		t.Error("a comment changes the plan")
@@ -228,9 +241,12 @@ func FuzzParse(f *testing.F) {
 		f.Add(b)
 	}
 	f.Add([]byte("name: x\nfactors: {rx: tcp, tx: tcp}\nexclude: [{rx: tcp}]\n? a\n"))
-	for _, s := range []string{strings.Repeat("[", 2000), strings.Repeat("{a: ", 500), strings.Repeat("- ", 500), stairs(100, "a:"), "\ufeffname: x\n", "a: &a [*a]\n",
-		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n", keys(200),
-		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
+	for _, s := range []string{strings.Repeat("[", 2000), strings.Repeat("{a: ", 500), strings.Repeat("- ", 500),
+		stairs(100, "a:"), "\ufeffname: x\n", "a: &a [*a]\n",
+		"name: ..\n", "!!map {}", "? ? ?", "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n",
+		keys(200),
+		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, " +
+			"ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
 		plain + "power: nvml?helper=/x\npower_interval: 20ms\npower_guard: 0s\n", plain + "power: {a: b}\n"} {
 		f.Add([]byte(s))
 	}
@@ -242,25 +258,29 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if n := s.Name; strings.ContainsAny(n, "/\x00\n\x1b") || n == "." || n == ".." || filepath.Join("out", n) != "out/"+n {
+		if n := s.Name; strings.ContainsAny(n, "/\x00\n\x1b") || n == "." || n == ".." ||
+			filepath.Join("out", n) != "out/"+n {
 			t.Fatalf("name %q", n)
 		}
 		if s.Untrusted() == nil {
 			for _, p := range s.Power.Sources {
 				o := p.Spec.Options
-				if !slices.Contains([]string{"", "rapl", "ipmi", "nvml", "hwmon"}, p.Spec.Name) || o.Get("root")+o.Get("device")+o.Get("helper") != "" {
+				if !slices.Contains([]string{"", "rapl", "ipmi", "nvml", "hwmon"}, p.Spec.Name) ||
+					o.Get("root")+o.Get("device")+o.Get("helper") != "" {
 					t.Fatalf("power source %q is taken for harmless", p.Text)
 				}
 			}
 		}
 		for _, e := range []End{s.SUT, s.TG} {
 			for name, value := range e.Settings.Sysctl {
-				if !strings.HasPrefix(name, "net.") && !strings.HasPrefix(name, "vm.") || strings.ContainsAny(value, "|/\n") {
+				if !strings.HasPrefix(name, "net.") && !strings.HasPrefix(name, "vm.") ||
+					strings.ContainsAny(value, "|/\n") {
 					t.Fatalf("sysctl %q: %q", name, value)
 				}
 			}
 		}
-		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || len(s.Cells)*(s.Repetitions) > MaxRuns || s.Repetitions < 1 || s.Name == "" {
+		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || len(s.Cells)*(s.Repetitions) > MaxRuns ||
+			s.Repetitions < 1 || s.Name == "" {
 			t.Fatalf("%+v", s)
 		}
 		seen := map[string]bool{}

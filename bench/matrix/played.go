@@ -48,7 +48,8 @@ func Replay(name string, plan *results.Plan) (*Played, error) {
 		err = p.Spec.checkPlayed(p.Fit)
 	}
 	if err == nil && p.Spec.Hash() != plan.Hash {
-		err = fmt.Errorf("its plan (hash %.12s) is not the one that was run (%.12s): the file was changed, or this zcbench reads it differently", p.Spec.Hash(), plan.Hash)
+		err = fmt.Errorf("its plan (hash %.12s) is not the one that was run (%.12s): the file was changed, or "+
+			"this zcbench reads it differently", p.Spec.Hash(), plan.Hash)
 	}
 	if err == nil {
 		p.Spec.Power, err = powerOf(plan.Power)
@@ -119,7 +120,8 @@ func powerOf(plan *results.PowerPlan) (p Power, err error) {
 				err = errors.New("of a command, only the program's name and a hash are recorded")
 			}
 			if err != nil {
-				return p, fmt.Errorf("power source %.80q cannot be reopened from the record, which leaves secrets out: %w: name the sources with --power, or measure no power with --power ''", text, err)
+				return p, fmt.Errorf("power source %.80q cannot be reopened from the record, which leaves "+
+					"secrets out: %w: name the sources with --power, or measure no power with --power ''", text, err)
 			}
 			specs = append(specs, s.Spec)
 		}
@@ -129,9 +131,11 @@ func powerOf(plan *results.PowerPlan) (p Power, err error) {
 		seconds     float64
 		to          **time.Duration
 		least, most time.Duration
-	}{{plan.IntervalS, &p.Interval, power.LeastInterval, power.MostInterval}, {plan.IdleS, &p.Idle, 0, mostDuration}, {plan.GuardS, &p.Guard, 0, mostDuration}} {
+	}{{plan.IntervalS, &p.Interval, power.LeastInterval, power.MostInterval}, {plan.IdleS, &p.Idle, 0, mostDuration},
+		{plan.GuardS, &p.Guard, 0, mostDuration}} {
 		if !(x.seconds >= x.least.Seconds() && x.seconds <= x.most.Seconds()) {
-			return p, fmt.Errorf("power is measured every, or with rests of, %g s: want %v to %v", x.seconds, x.least, x.most)
+			return p, fmt.Errorf("power is measured every, or with rests of, %g s: want %v to %v", x.seconds, x.least,
+				x.most)
 		}
 		*x.to = new(time.Duration(x.seconds * float64(time.Second)))
 	}

@@ -21,7 +21,9 @@ const longest = 4096
 // checkPlayed refuses a plan that neither a file nor flags could have made. fit leaves the
 // windows to the tool.
 func (s *Spec) checkPlayed(fit bool) error {
-	for _, check := range []func() error{s.checkNames, s.SUT.checkPlayed, s.TG.checkPlayed, func() error { return s.checkKeys(fit) }, s.checkCells, s.adaptiveFits, s.runsFit, s.checkGates, s.checkQuestions} {
+	for _, check := range []func() error{s.checkNames, s.SUT.checkPlayed, s.TG.checkPlayed,
+		func() error { return s.checkKeys(fit) }, s.checkCells, s.adaptiveFits, s.runsFit, s.checkGates,
+		s.checkQuestions} {
 		if err := check(); err != nil {
 			return err
 		}

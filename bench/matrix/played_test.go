@@ -53,7 +53,8 @@ func TestReplayOfShipped(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if p.Spec.Hash() != s.Hash() || !reflect.DeepEqual(p.Spec.Runs(), s.Runs()) || p.Spec.SUT.Host != "ssh:root@a" || p.Spec.Purpose != s.Purpose || p.Spec.File != s.File {
+		if p.Spec.Hash() != s.Hash() || !reflect.DeepEqual(p.Spec.Runs(), s.Runs()) ||
+			p.Spec.SUT.Host != "ssh:root@a" || p.Spec.Purpose != s.Purpose || p.Spec.File != s.File {
 			t.Errorf("%s: it is another plan", file)
 		}
 	}
@@ -69,7 +70,8 @@ func TestReplayOfOldJournals(t *testing.T) {
 	if err != nil || p.Spec.Hash() != s.Hash() {
 		t.Error(err)
 	}
-	if _, err := Replay("j", &results.Plan{Hash: "another", File: replayed}); err == nil || !strings.Contains(err.Error(), "is not the one that was run") {
+	if _, err := Replay("j", &results.Plan{Hash: "another", File: replayed}); err == nil ||
+		!strings.Contains(err.Error(), "is not the one that was run") {
 		t.Error(err)
 	}
 	for _, plan := range []*results.Plan{nil, {}} {
@@ -81,7 +83,10 @@ func TestReplayOfOldJournals(t *testing.T) {
 
 // A folder of somebody else asks for nothing that no file could ask for.
 func TestReplayRefuses(t *testing.T) {
-	s, err := Parse("x.yaml", []byte(replayed+"sut: {host: local, settings: {sysctl: {net.core.rmem_max: 1000000}}}\ntg: {host: local}\nmtu: 1500\n"))
+	s, err := Parse("x.yaml",
+		[]byte(
+			replayed+"sut: {host: local, settings: {sysctl: {net.core.rmem_max: 1000000}}}\ntg: {host: "+
+				"local}\nmtu: 1500\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,28 +102,37 @@ func TestReplayRefuses(t *testing.T) {
 		"a word more":         {`"Cells":`, `"Command":"sh","Cells":`, "unknown field"},
 		"nothing":             {`"spec":{`, `"purpose":"","x":{`, "unknown field"},
 
-		"made again for ever":   {`"Gates":{`, `"Gates":{"replace":1000000000000000000,`, "gate replace: 1000000000000000000 is outside 0..2"},
-		"less load than none":   {`"foreign_cores":0.05`, `"foreign_cores":-5`, "gate foreign_cores"},
-		"all copied":            {`"copied":0.01`, `"copied":1000000000`, "gate copied"},
-		"is not a limit":        {`"Gates":{`, `"Gates":{"limit":"x",`, "gate limit"},
-		"off as a limit":        {`"Gates":{`, `"Gates":{"limit":"off",`, "gate limit"},
-		"unknown gate":          {`"Gates":{`, `"Gates":{"asked":["x"],`, "is not a requested gate, or out of place"},
-		"a gate twice":          {`"Gates":{`, `"Gates":{"asked":["drift","drift"],`, "is not a requested gate, or out of place"},
-		"a forged line":         {`"id":"tcp/tcp"`, `"id":"tcp/tcp\n\nset on the hosts: nothing"`, "is not the name of tcp/tcp"},
-		"another cell's name":   {`"id":"uring/tcp"`, `"id":"tcp/tcp"`, "is not the name of uring/tcp"},
-		"a factor it has not":   {`"id":"uring/tcp"`, `"id":"uring/tcp mtu=9000"`, "is not the name of uring/tcp"},
-		"a cell twice":          {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`, "occurs twice"},
-		"a layout":              {`"Dev":""`, `"Dev":"","Layouts":{"x\ny":{"App":1,"IRQ":1}}`, "unknown layout"},
-		"a layout of two":       {`"Dev":""`, `"Dev":"","Layouts":{"1cpu":{"App":1,"IRQ":2}}`, "layout 1cpu has app on CPU 1"},
-		"a setting of both":     {`"Host":{"id":""`, `"Host":{"id":"","mtu":9000`, "mtu is not a setting of one host"},
-		"a CPU":                 {`"CPU":null`, `"CPU":99999`, "CPU 99999"},
-		"a host of two lines":   {`"Host":"local"`, `"Host":"netns:a\nb"`, "not one line of plain text"},
-		"an address of two":     {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "not one line of plain text"},
-		"a missing baseline":    {`"Cells":[`, `"Base":{"id":"x","rx_mode":"tcp","tx_mode":"tcp"},"Cells":[`, "is none of the cells"},
-		"comparisons":           {`"Cells":[`, `"Base":{"id":"tcp/tcp","rx_mode":"tcp","tx_mode":"tcp"},"Primary":["x"],"Cells":[`, "is none of the cells"},
-		"questions":             {`"Cells":[`, `"About":["x"],"Cells":[`, "not a factor"},
-		"boots":                 {`"Cells":[`, `"BetweenBoots":-1,"Cells":[`, "between_boots"},
-		"adaptive, and again":   {`"Adaptive":null`, `"Adaptive":{"Min":6,"Interval":0.1},"Again":1`, "cannot be combined"},
+		"made again for ever": {`"Gates":{`, `"Gates":{"replace":1000000000000000000,`,
+			"gate replace: 1000000000000000000 is outside 0..2"},
+		"less load than none": {`"foreign_cores":0.05`, `"foreign_cores":-5`, "gate foreign_cores"},
+		"all copied":          {`"copied":0.01`, `"copied":1000000000`, "gate copied"},
+		"is not a limit":      {`"Gates":{`, `"Gates":{"limit":"x",`, "gate limit"},
+		"off as a limit":      {`"Gates":{`, `"Gates":{"limit":"off",`, "gate limit"},
+		"unknown gate":        {`"Gates":{`, `"Gates":{"asked":["x"],`, "is not a requested gate, or out of place"},
+		"a gate twice": {`"Gates":{`, `"Gates":{"asked":["drift","drift"],`,
+			"is not a requested gate, or out of place"},
+		"a forged line": {`"id":"tcp/tcp"`, `"id":"tcp/tcp\n\nset on the hosts: nothing"`,
+			"is not the name of tcp/tcp"},
+		"another cell's name": {`"id":"uring/tcp"`, `"id":"tcp/tcp"`, "is not the name of uring/tcp"},
+		"a factor it has not": {`"id":"uring/tcp"`, `"id":"uring/tcp mtu=9000"`, "is not the name of uring/tcp"},
+		"a cell twice": {`"id":"uring/tcp","rx_mode":"uring"`, `"id":"tcp/tcp","rx_mode":"tcp"`,
+			"occurs twice"},
+		"a layout": {`"Dev":""`, `"Dev":"","Layouts":{"x\ny":{"App":1,"IRQ":1}}`, "unknown layout"},
+		"a layout of two": {`"Dev":""`, `"Dev":"","Layouts":{"1cpu":{"App":1,"IRQ":2}}`,
+			"layout 1cpu has app on CPU 1"},
+		"a setting of both":   {`"Host":{"id":""`, `"Host":{"id":"","mtu":9000`, "mtu is not a setting of one host"},
+		"a CPU":               {`"CPU":null`, `"CPU":99999`, "CPU 99999"},
+		"a host of two lines": {`"Host":"local"`, `"Host":"netns:a\nb"`, "not one line of plain text"},
+		"an address of two":   {`"Addr":""`, `"Addr":"fe80::1%a\nb"`, "not one line of plain text"},
+		"a missing baseline": {`"Cells":[`, `"Base":{"id":"x","rx_mode":"tcp","tx_mode":"tcp"},"Cells":[`,
+			"is none of the cells"},
+		"comparisons": {`"Cells":[`,
+			`"Base":{"id":"tcp/tcp","rx_mode":"tcp","tx_mode":"tcp"},"Primary":["x"],"Cells":[`,
+			"is none of the cells"},
+		"questions": {`"Cells":[`, `"About":["x"],"Cells":[`, "not a factor"},
+		"boots":     {`"Cells":[`, `"BetweenBoots":-1,"Cells":[`, "between_boots"},
+		"adaptive, and again": {`"Adaptive":null`, `"Adaptive":{"Min":6,"Interval":0.1},"Again":1`,
+			"cannot be combined"},
 		"adaptive, of one run":  {`"Adaptive":null`, `"Adaptive":{"Min":1,"Interval":0.1}`, "fewer than 6 runs"},
 		"too many runs":         {`"Repetitions":4`, `"Repetitions":100000`, "more than the 100000"},
 		"a negative rest":       {`"RampUp":1000000000`, `"RampUp":-5`, "ramp_up"},
@@ -148,7 +162,8 @@ func TestReplayRefusesInFewWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	long := strings.Repeat("x", 1<<20)
-	for _, x := range []struct{ old, new string }{{`"Cells":`, `"` + long + `":1,"Cells":`}, {`"Addr":""`, `"Addr":"` + long + `"`}, {`"tx_mode":"tcp"`, `"tx_mode":"` + long + `"`}} {
+	for _, x := range []struct{ old, new string }{{`"Cells":`, `"` + long + `":1,"Cells":`},
+		{`"Addr":""`, `"Addr":"` + long + `"`}, {`"tx_mode":"tcp"`, `"tx_mode":"` + long + `"`}} {
 		plan := recorded(t, s)
 		plan.Played = bytes.Replace(plan.Played, []byte(x.old), []byte(x.new), 1)
 		if _, err := Replay("j", plan); err == nil || len(err.Error()) > 700 || strings.Contains(err.Error(), "\n") {
@@ -165,7 +180,8 @@ func TestReplayOfFlags(t *testing.T) {
 		s.Cells = append(s.Cells, results.Cell{ID: mode + "/tcp", RX: mode, TX: "tcp"})
 	}
 	s.PrimaryModes(s.Cells[0])
-	for key, text := range map[string]string{"throughput_cv": "1%", "drift": "off", "acted": "on", "replace": "0", "limit": string(results.ByReceiver)} {
+	for key, text := range map[string]string{"throughput_cv": "1%", "drift": "off", "acted": "on", "replace": "0",
+		"limit": string(results.ByReceiver)} {
 		if err := s.SetGate(key, text); err != nil {
 			t.Fatal(err)
 		}
@@ -184,7 +200,8 @@ func TestReplayPower(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := recorded(t, s)
-	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2, IdleS: 3, GuardS: 1}
+	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2,
+		IdleS: 3, GuardS: 1}
 	p, err := Replay("j", plan)
 	if err != nil || len(p.Spec.Power.Sources) != 3 || p.Spec.Power.Idle.Seconds() != 3 {
 		t.Fatalf("%+v, %v", p, err)
@@ -192,7 +209,8 @@ func TestReplayPower(t *testing.T) {
 	if err := p.Spec.Untrusted(); err == nil || !strings.Contains(err.Error(), "runs a program") {
 		t.Errorf("a program of somebody else's would run: %v", err)
 	}
-	protects, err := Parse("x.yaml", []byte(replayed+"sut: {host: local}\ntg: {host: local, settings: {sysctl: {net.ipv4.tcp_syncookies: 0}}}\n"))
+	protects, err := Parse("x.yaml",
+		[]byte(replayed+"sut: {host: local}\ntg: {host: local, settings: {sysctl: {net.ipv4.tcp_syncookies: 0}}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +218,8 @@ func TestReplayPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Spec.Untrusted(); err == nil || !strings.HasPrefix(err.Error(), "j: tg.settings: sysctl net.ipv4.tcp_syncookies") {
+	if err := p.Spec.Untrusted(); err == nil ||
+		!strings.HasPrefix(err.Error(), "j: tg.settings: sysctl net.ipv4.tcp_syncookies") {
 		t.Errorf("protection would be switched off for somebody else: %v", err)
 	}
 	plan.Power.Sources = []string{"no-such-source"}
@@ -211,9 +230,11 @@ func TestReplayPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} { // the last was never written
+	// the last was never written
+	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} {
 		plan.Power.Sources = []string{text}
-		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "leaves secrets out") || !strings.Contains(err.Error(), "name the sources with --power") {
+		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "leaves secrets out") ||
+			!strings.Contains(err.Error(), "name the sources with --power") {
 			t.Errorf("%s would be run: %v", text, err)
 		}
 	}

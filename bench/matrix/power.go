@@ -61,11 +61,13 @@ func (s *Spec) Untrusted() error {
 	if err := s.untrustedSysctl(); err != nil {
 		return err
 	}
-	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address", power.Opens: "opens a path"}
+	what := map[power.Deed]string{power.Runs: "runs a program", power.Asks: "contacts an address",
+		power.Opens: "opens a path"}
 	for _, p := range s.Power.Sources {
 		if r := p.Reaches(); len(r) > 0 {
 			return &Error{File: s.fileName, Line: p.Line, Column: p.Column,
-				Msg: fmt.Sprintf("power source %s %s named by the file: %s (--dry-run shows which)", p.Spec.Name, what[r[0].Does], Trusting)}
+				Msg: fmt.Sprintf("power source %s %s named by the file: %s (--dry-run shows which)", p.Spec.Name,
+					what[r[0].Does], Trusting)}
 		}
 	}
 	return nil

@@ -27,7 +27,8 @@ power:
 	for _, p := range s.Power.Sources {
 		got = append(got, fmt.Sprintf("%s %s %s", s.Place(p), p.Spec.Host, p.Text))
 	}
-	want := []string{"x.yaml:6:5  auto", "x.yaml:7:5 sut sut:hwmon=power_meter?label=PSU 1, left", "x.yaml:8:5 tg tg:command=cat /x | tr , . ?scope=wall", "x.yaml:9:5  later"}
+	want := []string{"x.yaml:6:5  auto", "x.yaml:7:5 sut sut:hwmon=power_meter?label=PSU 1, left",
+		"x.yaml:8:5 tg tg:command=cat /x | tr , . ?scope=wall", "x.yaml:9:5  later"}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
@@ -52,31 +53,35 @@ func TestPowerIsNotInTheHash(t *testing.T) {
 
 func TestPowerErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"power: [rapl, nosuch]\n":                        `x.yaml:3:15: power source "nosuch": unknown; the sources are command, csv, `,
-		"power: [rapl, \"rapl, SECRET\"]\n":              "x.yaml:3:15: power source of an unknown kind: unknown",
-		"power:\n  - rapl\n  - sut:rapl\n":               "x.yaml:5:5: power source rapl is named twice",
-		"power: [\"sut:auto\"]\n":                        "x.yaml:3:9: power source \"auto\"",
-		"power: rapl?rooot=/x\n":                         "x.yaml:3:8: power source rapl: unknown option \"rooot\"",
-		"power: redfish=http://bmc\n":                    "x.yaml:3:8: power source redfish: http sends user and password in the clear",
-		"power: {rapl: true}\n":                          "x.yaml:3:",
-		"power:\n":                                       "want one value, this is nothing",
-		"power: [[rapl]]\n":                              "want one value, this is a list",
-		"power: |\n  command=a\n  b\n":                   "line break",
-		"power: \"command=a\\nb\"\n":                     "x.yaml:3:8: a power source has a line break",
-		"power: \"command=\\e[2J\"\n":                    "control character",
-		"power: [" + strings.Repeat("rapl,", 50) + "]":   "named twice",
-		"power: [" + strings.Repeat("auto,", 101) + "]":  "more than 100 power sources",
-		"power: \"command=sshpass -p SECRET ssh h x\"\n": "x.yaml:3:8: the command has a secret in it (what sshpass takes for a password)",
-		"power: \"command=X_TOKEN=SECRET curl h\"\n":     "the command has a secret in it (X_TOKEN)",
-		"power: \"command=a\\n-p SECRET\"\n":             "line break",
-		"power: rapl\npower: rapl\n":                     "already defined",
-		"power_interval: 9ms\n":                          "x.yaml:3:17: 9ms is outside 10ms..1s",
-		"power_interval: 2s\n":                           "outside 10ms..1s",
-		"power_idle: -1s\n":                              "x.yaml:3:13: -1s is outside",
-		"power_guard: 25h\n":                             "x.yaml:3:14: 25h0m0s is outside",
+		"power: [rapl, nosuch]\n": `x.yaml:3:15: power source "nosuch": unknown; the ` +
+			`sources are command, csv, `,
+		"power: [rapl, \"rapl, SECRET\"]\n": "x.yaml:3:15: power source of an unknown kind: unknown",
+		"power:\n  - rapl\n  - sut:rapl\n":  "x.yaml:5:5: power source rapl is named twice",
+		"power: [\"sut:auto\"]\n":           "x.yaml:3:9: power source \"auto\"",
+		"power: rapl?rooot=/x\n":            "x.yaml:3:8: power source rapl: unknown option \"rooot\"",
+		"power: redfish=http://bmc\n": "x.yaml:3:8: power source redfish: http sends user and " +
+			"password in the clear",
+		"power: {rapl: true}\n":                         "x.yaml:3:",
+		"power:\n":                                      "want one value, this is nothing",
+		"power: [[rapl]]\n":                             "want one value, this is a list",
+		"power: |\n  command=a\n  b\n":                  "line break",
+		"power: \"command=a\\nb\"\n":                    "x.yaml:3:8: a power source has a line break",
+		"power: \"command=\\e[2J\"\n":                   "control character",
+		"power: [" + strings.Repeat("rapl,", 50) + "]":  "named twice",
+		"power: [" + strings.Repeat("auto,", 101) + "]": "more than 100 power sources",
+		"power: \"command=sshpass -p SECRET ssh h x\"\n": "x.yaml:3:8: the command has a secret in it (what " +
+			"sshpass takes for a password)",
+		"power: \"command=X_TOKEN=SECRET curl h\"\n": "the command has a secret in it (X_TOKEN)",
+		"power: \"command=a\\n-p SECRET\"\n":         "line break",
+		"power: rapl\npower: rapl\n":                 "already defined",
+		"power_interval: 9ms\n":                      "x.yaml:3:17: 9ms is outside 10ms..1s",
+		"power_interval: 2s\n":                       "outside 10ms..1s",
+		"power_idle: -1s\n":                          "x.yaml:3:13: -1s is outside",
+		"power_guard: 25h\n":                         "x.yaml:3:14: 25h0m0s is outside",
 	} {
 		_, err := Parse("x.yaml", []byte(plain+text))
-		if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "SECRET") {
+		if e := (*Error)(nil); !errors.As(err, &e) || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("%s%v\nwant %s", text, err, want)
 		}
 	}
@@ -86,12 +91,13 @@ func TestPowerErrors(t *testing.T) {
 // to allow; sensors are not.
 func TestUntrusted(t *testing.T) {
 	for text, want := range map[string]string{
-		"rapl":                             "",
-		"auto":                             "",
-		"later":                            "",
-		"[auto, sut:ipmi, tg:hwmon=x]":     "",
-		"nvml":                             "",
-		"command=true":                     "x.yaml:3:8: power source command runs a program named by the file: read the file, then allow it with --trust-file",
+		"rapl":                         "",
+		"auto":                         "",
+		"later":                        "",
+		"[auto, sut:ipmi, tg:hwmon=x]": "",
+		"nvml":                         "",
+		"command=true": "x.yaml:3:8: power source command runs a program named by the file: " +
+			"read the file, then allow it with --trust-file",
 		"[rapl, \"sut:command=x?name=a\"]": "x.yaml:3:15: power source command runs",
 		"nvml?helper=/x":                   "power source nvml runs a program",
 		"redfish=https://evil":             "power source redfish contacts an address",
@@ -113,15 +119,18 @@ func TestUntrusted(t *testing.T) {
 // No other key of a file names a program: power sources are the only way, and they
 // are asked for.
 func TestAFileNamesNoOtherProgram(t *testing.T) {
-	for _, key := range []string{"command", "exec", "hooks", "before", "after", "env", "ssh", "out", "include_file", "trust_file", "trust-file"} {
+	for _, key := range []string{"command", "exec", "hooks", "before", "after", "env", "ssh", "out", "include_file",
+		"trust_file", "trust-file"} {
 		for text, where := range map[string]string{key + ": x\n": "the experiment", "sut: {" + key + ": x}\n": "sut"} {
-			if _, err := Parse("x.yaml", []byte(plain+text)); err == nil || !strings.Contains(err.Error(), "unknown key") {
+			if _, err := Parse("x.yaml", []byte(plain+text)); err == nil ||
+				!strings.Contains(err.Error(), "unknown key") {
 				t.Errorf("%s of %s: %v", key, where, err)
 			}
 		}
 	}
 	for _, key := range []string{"power", "power_interval"} {
-		if _, err := Parse("x.yaml", []byte(plain+"sut: {"+key+": x}\n")); err == nil || !strings.Contains(err.Error(), "unknown key") {
+		if _, err := Parse("x.yaml", []byte(plain+"sut: {"+key+": x}\n")); err == nil ||
+			!strings.Contains(err.Error(), "unknown key") {
 			t.Errorf("sut.%s: %v", key, err)
 		}
 	}

@@ -39,8 +39,9 @@ func (s *Spec) replay(replay int) []Run {
 
 // replayKey is the key replays.
 func replayKey() Key {
-	return Key{Name: "replays", Type: "int", Help: "times to play the whole plan, each with fresh agents, ports and memory",
-		get: func(s *Spec) string { return strconv.Itoa(s.Replays()) },
+	return Key{Name: "replays", Type: "int",
+		Help: "times to play the whole plan, each with fresh agents, ports and memory",
+		get:  func(s *Spec) string { return strconv.Itoa(s.Replays()) },
 		set: func(s *Spec, text string) error {
 			n, err := within(1, MaxReplays)(text)
 			if err == nil {

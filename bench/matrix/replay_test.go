@@ -68,10 +68,13 @@ func TestReplaysRefused(t *testing.T) {
 	for more, want := range map[string]string{
 		"replays: 0\n":   "x.yaml:5:10",
 		"replays: 101\n": "x.yaml:5:10",
-		"replays: 2\nadaptive: {interval: 1%, min: 6}\n": "adaptive and replays cannot be combined: a cell that ends early would have no runs in the later replays",
-		"replays: 100\nrepetitions: 1000\n":              "",
+		"replays: 2\nadaptive: {interval: 1%, min: 6}\n": "adaptive and replays cannot be combined: a cell that " +
+			"ends early would have no runs in the later replays",
+		"replays: 100\nrepetitions: 1000\n": "",
 	} {
-		_, err := Parse("x.yaml", []byte(strings.Replace(replayed, "repetitions: 4\n", map[bool]string{true: "", false: "repetitions: 4\n"}[strings.Contains(more, "repetitions")], 1)+more))
+		_, err := Parse("x.yaml",
+			[]byte(strings.Replace(replayed, "repetitions: 4\n",
+				map[bool]string{true: "", false: "repetitions: 4\n"}[strings.Contains(more, "repetitions")], 1)+more))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", more, err, want)
 		}
@@ -81,7 +84,8 @@ func TestReplaysRefused(t *testing.T) {
 // Two repetitions that follow each other are a pair of blocks, whose orders are each other's
 // reverse: a replay begins a new one also after an odd number.
 func TestReplaysOfOdd(t *testing.T) {
-	s, err := Parse("x.yaml", []byte(strings.Replace(replayed, "repetitions: 4\n", "repetitions: 5\n", 1)+"replays: 2\n"))
+	s, err := Parse("x.yaml", []byte(strings.Replace(replayed, "repetitions: 4\n", "repetitions: 5\n", 1)+
+		"replays: 2\n"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,8 @@ import "time"
 // AutoRest as a rest leaves its length to the window.
 const AutoRest = "auto"
 
-var restKey = Key{Name: "rest", Flag: "rest", Type: "duration", Help: "idle time between runs, used to measure background load; auto: a tenth of the window, at most 1s",
+var restKey = Key{Name: "rest", Flag: "rest", Type: "duration",
+	Help: "idle time between runs, used to measure background load; auto: a tenth of the window, at most 1s",
 	get: func(s *Spec) string {
 		if s.Rest == nil {
 			return AutoRest

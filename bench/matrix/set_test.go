@@ -20,9 +20,12 @@ func TestFilesSetAllThatFlagsDo(t *testing.T) {
 		return s.Value(name)
 	}
 	for _, x := range [][2]string{
-		{"mtu", "4148"}, {"channels", "rx 0 tx 0 other 0 combined 4"}, {"ring rx", "512"}, {"ring tx", "512"}, {"ring rx-jumbo", "512"}, {"rx-buf-len", "4096"}, {"feature rx-gro", "off"},
-		{"header-split", "tcp-data-split on, hds-thresh 0"}, {"coalesce rx-usecs", "5"}, {"coalesce adaptive-rx", "off"}, {"coalesce rx-frames", "64"},
-		{"napi 3", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}, {"irq 3", "0-3"}, {"rps 0", "ff"}, {"xps 0", "ff"}, {"rss", "default"},
+		{"mtu", "4148"}, {"channels", "rx 0 tx 0 other 0 combined 4"}, {"ring rx", "512"}, {"ring tx", "512"},
+		{"ring rx-jumbo", "512"}, {"rx-buf-len", "4096"}, {"feature rx-gro", "off"},
+		{"header-split", "tcp-data-split on, hds-thresh 0"}, {"coalesce rx-usecs", "5"},
+		{"coalesce adaptive-rx", "off"}, {"coalesce rx-frames", "64"},
+		{"napi 3", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}, {"irq 3", "0-3"},
+		{"rps 0", "ff"}, {"xps 0", "ff"}, {"rss", "default"},
 		{"rss-context 1,2", "present"}, {"gso-max-size", "65536"},
 	} {
 		set := x[0] + "=" + x[1]
@@ -41,11 +44,14 @@ func TestFilesSetAllThatFlagsDo(t *testing.T) {
 		}
 	}
 	// What is of the hosts has keys of its own, as it has flags.
-	s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, stop_irqbalance: [true, false], max_idle_us: [0, 100], governor: performance}\n")
+	s := mustParse(t, "name: x\nfactors: {rx: tcp, tx: tcp, stop_irqbalance: [true, false], max_idle_us: [0, "+
+		"100], governor: performance}\n")
 	if len(s.Cells) != 4 {
 		t.Errorf("%d cells", len(s.Cells))
 	}
-	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nset: interrupt 24=0-3\n")); err == nil || !strings.Contains(err.Error(), "a file may move interrupts only by cpu_layout: their numbers hold for one boot of one host") {
+	if _, err := Parse("f", []byte("name: x\nfactors: {rx: tcp, tx: tcp}\nset: interrupt 24=0-3\n")); err == nil ||
+		!strings.Contains(err.Error(),
+			"a file may move interrupts only by cpu_layout: their numbers hold for one boot of one host") {
 		t.Error(err)
 	}
 }

@@ -33,7 +33,8 @@ func SharedQueues(c *results.Cell, cpus []int) error {
 		if queues > 1 {
 			of = fmt.Sprintf("%d RX queues", queues)
 		}
-		return &fault.Error{Op: fmt.Sprintf("the layout 1cpu puts a flow's softirq on its thread's CPU, but %d flows of %s share %s, whose softirq has one CPU, and %s", flows, c.RX, of, why),
+		return &fault.Error{Op: fmt.Sprintf("the layout 1cpu puts a flow's softirq on its thread's CPU, but %d "+
+			"flows of %s share %s, whose softirq has one CPU, and %s", flows, c.RX, of, why),
 			How: apart(flows, queues)}
 	}
 	return nil
@@ -47,8 +48,10 @@ func apart(flows, queues int) string {
 	}
 	name, file := "name one CPU for all threads", example[0]
 	if queues > 1 {
-		name, file = fmt.Sprintf("name %d CPUs, one for the flows of each queue", queues), "["+strings.Join(example, ", ")+"]"
+		name, file = fmt.Sprintf("name %d CPUs, one for the flows of each queue", queues),
+			"["+strings.Join(example, ", ")+"]"
 	}
-	return fmt.Sprintf("%s (such as --sut-cpu %s; in files sut.cpu: %s), or use the layout 2cpu, or a queue for each flow (--queues %d), if the NIC has %d",
+	return fmt.Sprintf("%s (such as --sut-cpu %s; in files sut.cpu: %s), or use the layout 2cpu, or a queue for "+
+		"each flow (--queues %d), if the NIC has %d",
 		name, strings.Join(example, ","), file, flows, flows+1)
 }

@@ -38,7 +38,8 @@ func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint6
 		if p.Cell.ID == "b" {
 			gbps *= effect
 		}
-		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: p.Cell, Block: p.Block, Rep: p.Rep, Warmup: p.Warmup, Verdict: results.OK}
+		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Cell: p.Cell, Block: p.Block, Rep: p.Rep,
+			Warmup: p.Warmup, Verdict: results.OK}
 		r.SUT.ThroughputGbps = &gbps
 		r.Schema = results.SchemaVersion
 		recs = append(recs, r)

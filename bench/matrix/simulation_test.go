@@ -63,15 +63,19 @@ func autocorrelated(rng *rand.Rand, plan []matrix.Run) []float64 {
 
 // noises are the machines that verdicts have to be right on.
 var noises = []noise{
-	{name: "even, CV 1 %", of: each(func(rng *rand.Rand, _ float64, _ string) float64 { return 1 + .01*rng.NormFloat64() })},
-	{name: "drift of 2 % and a wave, CV .7 %", of: drift},
-	{name: "carry-over: 2 % lost after a hot cell, CV .7 %", of: each(func(rng *rand.Rand, _ float64, before string) float64 {
-		v := 1 + .007*rng.NormFloat64()
-		if before == hot {
-			v *= .98
-		}
-		return v
+	{name: "even, CV 1 %", of: each(func(rng *rand.Rand, _ float64, _ string) float64 {
+		return 1 +
+			.01*rng.NormFloat64()
 	})},
+	{name: "drift of 2 % and a wave, CV .7 %", of: drift},
+	{name: "carry-over: 2 % lost after a hot cell, CV .7 %",
+		of: each(func(rng *rand.Rand, _ float64, before string) float64 {
+			v := 1 + .007*rng.NormFloat64()
+			if before == hot {
+				v *= .98
+			}
+			return v
+		})},
 	{name: "boots: 4 in a plan, 1 % apart, CV .3 %", boots: 4, of: func(rng *rand.Rand, plan []matrix.Run) []float64 {
 		var mean [4]float64
 		for i := range mean {
@@ -81,13 +85,15 @@ var noises = []noise{
 			return mean[int(4*at)] * (1 + .003*rng.NormFloat64())
 		})(rng, plan)
 	}},
-	{name: "heavy tails: Student's t of 2 degrees of freedom, x .5 %", of: each(func(rng *rand.Rand, _ float64, _ string) float64 {
-		chi := rng.ExpFloat64() // half of a chi square of 2 degrees of freedom
-		return max(.1, 1+.005*rng.NormFloat64()/math.Sqrt(chi))
-	})},
-	{name: "bimodal: every second run loses 5 %, by chance, CV .5 %", of: each(func(rng *rand.Rand, _ float64, _ string) float64 {
-		return (1 - .05*float64(rng.IntN(2))) * (1 + .005*rng.NormFloat64())
-	})},
+	{name: "heavy tails: Student's t of 2 degrees of freedom, x .5 %",
+		of: each(func(rng *rand.Rand, _ float64, _ string) float64 {
+			chi := rng.ExpFloat64() // half of a chi square of 2 degrees of freedom
+			return max(.1, 1+.005*rng.NormFloat64()/math.Sqrt(chi))
+		})},
+	{name: "bimodal: every second run loses 5 %, by chance, CV .5 %",
+		of: each(func(rng *rand.Rand, _ float64, _ string) float64 {
+			return (1 - .05*float64(rng.IntN(2))) * (1 + .005*rng.NormFloat64())
+		})},
 	{name: "power: AR(1), .8 from run to run, CV 1 %", of: autocorrelated},
 }
 
@@ -107,7 +113,8 @@ func (n noise) play(t *testing.T, rng *rand.Rand, reps int, effects [compared]fl
 		cells = append(cells, results.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i})
 		effect[cells[i+1].ID] = effects[i]
 	}
-	plan := matrix.Interleave(append(cells, results.Cell{ID: hot, RX: "tcp", TX: "tcp", MTU: 9000}), reps, true, rng.Uint64())
+	plan := matrix.Interleave(append(cells, results.Cell{ID: hot, RX: "tcp", TX: "tcp", MTU: 9000}), reps, true,
+		rng.Uint64())
 	j := results.Journal{Header: results.Header{Cells: cells}}
 	factors := n.of(rng, plan)
 	for i, p := range plan {
@@ -115,7 +122,8 @@ func (n noise) play(t *testing.T, rng *rand.Rand, reps int, effects [compared]fl
 			continue
 		}
 		gbps := 100 * factors[i] * effect[p.Cell.ID]
-		r := results.Record{Cell: p.Cell, Block: p.Block, Rep: p.Rep, SessionID: "s", Verdict: results.OK, Schema: results.SchemaVersion}
+		r := results.Record{Cell: p.Cell, Block: p.Block, Rep: p.Rep, SessionID: "s", Verdict: results.OK,
+			Schema: results.SchemaVersion}
 		r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 		if n.boots > 0 {
 			boot := fmt.Sprint(n.boots * i / len(plan))
@@ -164,7 +172,8 @@ func TestFalseVerdicts(t *testing.T) {
 		rounds = 4000
 	}
 	var b strings.Builder
-	b.WriteString("| noise | different, 6 runs | different, 8 runs | different, 12 runs | equal, 12 runs |\n|---|---|---|---|---|\n")
+	b.WriteString("| noise | different, 6 runs | different, 8 runs | different, 12 runs | equal, 12 runs " +
+		"|\n|---|---|---|---|---|\n")
 	for _, n := range noises {
 		fmt.Fprintf(&b, "| %s |", n.name)
 		for i, x := range []struct {
@@ -202,7 +211,8 @@ func TestFalseVerdicts(t *testing.T) {
 func (n noise) different(t *testing.T, reps, rounds int) (wrong int) {
 	rng := rand.New(rand.NewPCG(18, uint64(reps)))
 	for range rounds {
-		if slices.ContainsFunc(n.experiment(t, rng, reps, 1), func(v compare.Verdict) bool { return v != compare.Unsure }) {
+		if slices.ContainsFunc(n.experiment(t, rng, reps, 1),
+			func(v compare.Verdict) bool { return v != compare.Unsure }) {
 			wrong++
 		}
 	}
@@ -336,7 +346,8 @@ func TestPowerCurves(t *testing.T) {
 			}
 			// And what rounding hides.
 			if want := row[k] / 100; math.Abs(found-want) > apart(want, 1./1000, rounds)+.005 {
-				t.Errorf("%s, %d runs, %g %%: %.0f %% are found, published are %.0f %%", n.name, reps[k/len(effects)], 100*effects[k%len(effects)], 100*found, 100*want)
+				t.Errorf("%s, %d runs, %g %%: %.0f %% are found, published are %.0f %%", n.name, reps[k/len(effects)],
+					100*effects[k%len(effects)], 100*found, 100*want)
 			}
 		}
 		b.WriteString("\n")

@@ -26,12 +26,14 @@ type Spec struct {
 	// changes nothing of what is run.
 	SharedWithSSH bool `json:"-"`
 
-	All     results.Cell // what holds for all cells, as far as no factor says it
-	Cells   []results.Cell
-	Folded  int           // combinations that are the same cell, because a factor does not concern their mode
-	Base    *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
-	Primary []string      `json:",omitempty"` // ids of the cells whose comparisons with the baseline count, the others are exploratory; none: all count
-	About   []string      `json:",omitempty"` // factors that comparisons are about; none: all that vary
+	All    results.Cell // what holds for all cells, as far as no factor says it
+	Cells  []results.Cell
+	Folded int           // combinations that are the same cell, because a factor does not concern their mode
+	Base   *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
+	// ids of the cells whose comparisons with the baseline count, the others are exploratory;
+	// none: all count
+	Primary []string `json:",omitempty"`
+	About   []string `json:",omitempty"` // factors that comparisons are about; none: all that vary
 	// BetweenBoots is the spread of figures between boots of the hosts that the file
 	// declares, 0.01 = 1 %; 0: none.
 	BetweenBoots float64 `json:",omitempty"`
@@ -64,8 +66,9 @@ type End struct {
 	Dev  string
 	Addr string // SUT only
 	CPU  *int   // of the data-path thread where the cell says nothing of it; nil: chosen
-	CPUs []int  `json:",omitempty"` // of the threads of several flows, in turn, where more than one is named; CPU is the first
-	Node *int   `json:",omitempty"` // NUMA node of all its CPUs, [AnyNode] for any; nil: that of its interface
+	// of the threads of several flows, in turn, where more than one is named; CPU is the first
+	CPUs []int `json:",omitempty"`
+	Node *int  `json:",omitempty"` // NUMA node of all its CPUs, [AnyNode] for any; nil: that of its interface
 
 	// Layouts are the CPUs of each cpu_layout.
 	Layouts map[string]Layout `json:",omitempty"`

@@ -39,7 +39,8 @@ func ReadFile(name string) (*Spec, error) {
 // before a parser sees it.
 func clean(data []byte) (string, error) {
 	if len(data) > MaxFile {
-		return "", &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("the file exceeds %d KiB, the limit for an experiment", MaxFile>>10)}
+		return "", &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("the file exceeds %d KiB, the limit for an experiment",
+			MaxFile>>10)}
 	}
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(data, []byte(mark)) {

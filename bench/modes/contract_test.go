@@ -131,7 +131,8 @@ func receive(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m 
 }
 
 // receiveAfter is receive that calls attached when it is about to wait for payload.
-func receiveAfter(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter, attached func()) <-chan error {
+func receiveAfter(p stream.Mode, o stream.Options, c *stream.Conn, h stream.Hello, m *stream.Meter,
+	attached func()) <-chan error {
 	return onThread(func() error {
 		r, err := p.NewReceiver(o)
 		if err != nil {
@@ -199,7 +200,8 @@ func TestReceiveDoesNotAllocate(t *testing.T) {
 		payload, m := streamtest.Payload(t, messageBytes), new(stream.Meter)
 		rx, tx, h := streamtest.Flow(t, payload, sock.Options{})
 		// Small reads make many calls; the pattern is not that of the position.
-		done := receive(p, stream.Options{MessageBytes: messageBytes, ReadBytes: 4096, Touch: stream.TouchRead}, rx, h, m)
+		done := receive(p, stream.Options{MessageBytes: messageBytes, ReadBytes: 4096, Touch: stream.TouchRead}, rx,
+			h, m)
 		pumped := onThread(func() error { pump(tx, payload); return nil })
 		allocatesNothing(t, m)
 		tx.Stop()
@@ -253,7 +255,8 @@ func TestPathsEndOnAbort(t *testing.T) {
 		payload := streamtest.Payload(t, messageBytes)
 		rx, _, h := streamtest.Flow(t, payload, sock.Options{})
 		attached := make(chan struct{})
-		done := receiveAfter(p, stream.Options{MessageBytes: messageBytes}, rx, h, new(stream.Meter), func() { close(attached) })
+		done := receiveAfter(p, stream.Options{MessageBytes: messageBytes}, rx, h, new(stream.Meter),
+			func() { close(attached) })
 		select {
 		case <-attached:
 		case err := <-done:

@@ -30,10 +30,12 @@ var corruptions = []struct {
 	{"a byte dropped", func(b []byte) []byte { return slices.Delete(b, 500_000, 500_001) }, 500_000, 0},
 	{"a page dropped", func(b []byte) []byte { return slices.Delete(b, 60<<12, 61<<12) }, 60 << 12, 0},
 	{"a byte duplicated", func(b []byte) []byte { return slices.Insert(b, 70_000, b[69_999]) }, 70_000, 0},
-	{"a page duplicated", func(b []byte) []byte { return slices.Insert(b, 90<<12, slices.Clone(b[89<<12:90<<12])...) }, 90 << 12, 0},
+	{"a page duplicated", func(b []byte) []byte { return slices.Insert(b, 90<<12, slices.Clone(b[89<<12:90<<12])...) },
+		90 << 12, 0},
 	{"shifted from the beginning", func(b []byte) []byte { return append([]byte{0}, b...) }, 0, 0},
 	{"shifted by a page", func(b []byte) []byte { return b[4096:] }, 0, 0},
-	{"a page of an earlier message", func(b []byte) []byte { copy(b[200<<12:201<<12], b[72<<12:]); return b }, 200 << 12, 4096},
+	{"a page of an earlier message", func(b []byte) []byte { copy(b[200<<12:201<<12], b[72<<12:]); return b },
+		200 << 12, 4096},
 	{"zeros", func(b []byte) []byte { clear(b[120<<12 : 121<<12]); return b }, 120 << 12, 4096},
 }
 
@@ -66,8 +68,10 @@ func TestCorruptingSenderIsFoundOut(t *testing.T) {
 				t.Errorf("%s: not found", c.name)
 			case first < c.from || first > c.from+64: // one byte of 256 is right by chance
 				t.Errorf("%s: the first wrong byte is said to be %d, want %d", c.name, first, c.from)
-			case c.most > 0 && got.Mismatches > uint64(c.most), c.most == 0 && got.Mismatches < (flowBytes-uint64(c.from))/2:
-				t.Errorf("%s: %d wrong bytes, want at most %d, or most of those behind it", c.name, got.Mismatches, c.most)
+			case c.most > 0 && got.Mismatches > uint64(c.most), c.most == 0 &&
+				got.Mismatches < (flowBytes-uint64(c.from))/2:
+				t.Errorf("%s: %d wrong bytes, want at most %d, or most of those behind it", c.name, got.Mismatches,
+					c.most)
 			}
 		}
 	})

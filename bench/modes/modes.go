@@ -18,9 +18,12 @@ import (
 
 // In the order of tables.
 func init() {
-	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX, datagram.RX, datagram.GRO, datagram.Uring, datagram.XSK, datagram.XSKZeroCopy,
-		xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode, xdp.RecvMode,
-		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX, datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips, datagram.TripsTX)
+	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
+		datagram.RX, datagram.GRO, datagram.Uring, datagram.XSK, datagram.XSKZeroCopy,
+		xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode,
+		xdp.RecvMode,
+		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX,
+		datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips, datagram.TripsTX)
 }
 
 // All lists every mode in table order.

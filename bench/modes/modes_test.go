@@ -19,14 +19,17 @@ func TestEveryModeIsWhole(t *testing.T) {
 		if got, err := Find(m.Role, m.Name); err != nil || got.Summary != m.Summary {
 			t.Fatalf("%s %s: %+v, %v", m.Role, m.Name, got, err)
 		}
-		if m.Summary == "" || (m.NewReceiver != nil) == (m.NewSender != nil) || (m.Role == stream.RX) != (m.NewReceiver != nil) {
+		if m.Summary == "" || (m.NewReceiver != nil) == (m.NewSender != nil) ||
+			(m.Role == stream.RX) != (m.NewReceiver != nil) {
 			t.Errorf("%s %s: %+v", m.Role, m.Name, m)
 		}
-		if m.NeedsDev && (m.ProbeDevice == nil || m.NICQueue && m.Role == stream.RX && (m.ProbeProvider == nil || m.ProbeQueue == nil)) {
+		if m.NeedsDev && (m.ProbeDevice == nil || m.NICQueue && m.Role == stream.RX &&
+			(m.ProbeProvider == nil || m.ProbeQueue == nil)) {
 			t.Errorf("%s %s needs an interface, and cannot try one", m.Role, m.Name)
 		}
 		err := m.Support("")
-		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name || u.Fix() == "" || u.Reason() == "") {
+		if u := (*fault.Unsupported)(nil); err != nil && (!errors.As(err, &u) || u.Mode != m.Name ||
+			u.Fix() == "" || u.Reason() == "") {
 			t.Errorf("%s %s: refused without mode, reason or fix: %v", m.Role, m.Name, err)
 		}
 	}

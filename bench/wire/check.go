@@ -68,7 +68,8 @@ func (h *HelloResult) Check() error {
 	}
 	for i, path := range h.NotKernels {
 		if !slices.Contains(kernelfile.InContainers, path) || slices.Contains(h.NotKernels[:i], path) {
-			return fmt.Errorf("not_kernels: %.40q is none of the files that a container may cover, or occurs twice", path)
+			return fmt.Errorf("not_kernels: %.40q is none of the files that a container may cover, or occurs twice",
+				path)
 		}
 	}
 	_, err := h.topology()

@@ -52,7 +52,8 @@ func (r *EndResult) Check() error {
 		return errors.New("CPU time below zero")
 	}
 	h := &r.Host
-	if err := errors.Join(checkFlags(r.Flags), checkMetrics(h.Metrics), checkIdle(h.Idle), checkSeries(h.Series), checkHost(h)); err != nil {
+	if err := errors.Join(checkFlags(r.Flags), checkMetrics(h.Metrics), checkIdle(h.Idle), checkSeries(h.Series),
+		checkHost(h)); err != nil {
 		return err
 	}
 	if r.Verdict == results.OK {
@@ -86,7 +87,8 @@ func (r *EndResult) checkOK() error {
 	case *h.Bytes == 0 || !(*h.DurationS > 0) || !(*h.ThroughputGbps > 0) || r.FlowNs == 0:
 		return errors.New("verdict ok, but nothing flowed")
 	case *h.TotalBytes != r.Total.Bytes || *h.Bytes != r.Window.Bytes:
-		return fmt.Errorf("byte counts contradict each other: %d and %d, in the window %d and %d", *h.TotalBytes, r.Total.Bytes, *h.Bytes, r.Window.Bytes)
+		return fmt.Errorf("byte counts contradict each other: %d and %d, in the window %d and %d", *h.TotalBytes,
+			r.Total.Bytes, *h.Bytes, r.Window.Bytes)
 	case r.Window.Bytes > r.Total.Bytes:
 		return fmt.Errorf("%d bytes in the window of a flow of %d", r.Window.Bytes, r.Total.Bytes)
 	case !near(*h.DurationS, float64(r.ToNs-r.FromNs)/1e9):
@@ -120,7 +122,8 @@ func (r *EndResult) checkTrips() error {
 		return fmt.Errorf("%d round trips in the window of a flow of %d", told, most)
 	case h.RoundTrip == nil:
 		return nil
-	case h.RoundTrip.Count > most+r.Total.TripsLost || math.Abs(float64(h.RoundTrip.Count)-float64(told+r.Window.TripsLost)) > 0.1*float64(told)+10_000:
+	case h.RoundTrip.Count > most+r.Total.TripsLost ||
+		math.Abs(float64(h.RoundTrip.Count)-float64(told+r.Window.TripsLost)) > 0.1*float64(told)+10_000:
 		return fmt.Errorf("times of %d round trips, but %d of %d were made", h.RoundTrip.Count, told, most)
 	}
 	return nil
@@ -135,7 +138,8 @@ func (r *EndResult) checkPackets() error {
 		return errors.New("packets without a rate, or a rate without packets")
 	case p == nil:
 		return nil
-	case p.Received == nil && (p.Sent == nil || *p.Sent != r.Total.Packets), p.Received != nil && *p.Received != r.Total.Packets:
+	case p.Received == nil && (p.Sent == nil || *p.Sent != r.Total.Packets), p.Received != nil &&
+		*p.Received != r.Total.Packets:
 		return fmt.Errorf("%s, but %d counted", p.PacketsText(), r.Total.Packets)
 	case r.Window.Packets > r.Total.Packets:
 		return fmt.Errorf("%d packets in the window of a flow of %d", r.Window.Packets, r.Total.Packets)
@@ -155,7 +159,8 @@ func checkRates(h *results.Host) error {
 	for i := range h.Flows {
 		f := &h.Flows[i]
 		if !near(*f.ThroughputGbps, float64(*f.Bytes)*8/1e9 / *h.DurationS) {
-			return fmt.Errorf("flow %d: %d bytes in %g s are not %g Gbit/s", i, *f.Bytes, *h.DurationS, *f.ThroughputGbps)
+			return fmt.Errorf("flow %d: %d bytes in %g s are not %g Gbit/s", i, *f.Bytes, *h.DurationS,
+				*f.ThroughputGbps)
 		}
 	}
 	return nil
@@ -196,7 +201,8 @@ func checkHost(h *results.Host) error {
 			return fmt.Errorf("%s: %g", x.what, *x.v)
 		}
 	}
-	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Packets.Check(), h.CheckFlows(), checkProbes(h.Probes))
+	return errors.Join(h.Delivery.Check(), h.RoundTrip.Check(), h.Packets.Check(), h.CheckFlows(),
+		checkProbes(h.Probes))
 }
 
 // mostProbed are the rows of each table of what probes saw, and the points of a line: ends send

@@ -18,9 +18,13 @@ func ptr[T any](v T) *T { return &v }
 
 // good is what a well end says.
 func good() EndResult {
-	return EndResult{Verdict: results.OK, FlowNs: 2e9, FromNs: 1e9, ToNs: 2e9, Total: stream.Counters{Bytes: 2e9}, Window: stream.Counters{Bytes: 1e9},
-		Host: results.Host{DurationS: ptr(1.0), Bytes: ptr(uint64(1e9)), TotalBytes: ptr(uint64(2e9)), ThroughputGbps: ptr(8.0),
-			Metrics: []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}}, Series: []results.Series{{Name: "s", Unit: "1", T: []int64{-1, 0, 0, 7}, V: []float64{1, 2, 3, -1e9}}}},
+	return EndResult{Verdict: results.OK, FlowNs: 2e9, FromNs: 1e9, ToNs: 2e9, Total: stream.Counters{Bytes: 2e9},
+		Window: stream.Counters{Bytes: 1e9},
+		Host: results.Host{DurationS: ptr(1.0), Bytes: ptr(uint64(1e9)), TotalBytes: ptr(uint64(2e9)),
+			ThroughputGbps: ptr(8.0),
+			Metrics:        []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
+			Series: []results.Series{{Name: "s", Unit: "1", T: []int64{-1, 0, 0, 7},
+				V: []float64{1, 2, 3, -1e9}}}},
 		Flags: []string{"power-missing"}}
 }
 
@@ -95,7 +99,8 @@ func TestEndResultIsChecked(t *testing.T) {
 			r.Host.RoundTrip = &results.Times{Count: 7, P50Us: ptr(9.0), P99Us: ptr(3.0)}
 		},
 		"drops of no number": func(r *EndResult) {
-			r.Host.PacketsPerS, r.Host.Packets = ptr(7.0), &results.Packets{Sent: ptr(uint64(7)), Counted: []results.DropCounter{{Name: "x", Value: ptr(1e29)}}}
+			r.Host.PacketsPerS, r.Host.Packets = ptr(7.0), &results.Packets{Sent: ptr(uint64(7)),
+				Counted: []results.DropCounter{{Name: "x", Value: ptr(1e29)}}}
 			r.Window.Packets, r.Total.Packets = 7, 7
 		},
 	} {
@@ -124,40 +129,48 @@ func TestAnswersAreChecked(t *testing.T) {
 		}
 	}
 	for name, err := range map[string]error{
-		"no pid":            second(answered[HelloResult](t, HelloResult{NetNS: "a", OnlineCPUs: []int{0}})),
-		"no namespace":      second(answered[HelloResult](t, HelloResult{PID: 1, OnlineCPUs: []int{0}})),
-		"clock at 0":        second(answered[Clock](t, Clock{})),
-		"clock before":      second(answered[Clock](t, Clock{-5})),
-		"clock far off":     second(answered[Clock](t, Clock{1 << 62})),
-		"mode unknown":      second(answered[[]ModeSupport](t, []ModeSupport{{Role: "rx", Name: "../x"}})),
-		"role unknown":      second(answered[[]ModeSupport](t, []ModeSupport{{Role: "r", Name: "tcp"}})),
-		"ladder unknown":    second(answered[[]Ladder](t, []Ladder{{ModeSupport: ModeSupport{Role: "rx", Name: "x"}}})),
-		"rung unknown":      second(answered[[]Ladder](t, []Ladder{{ModeSupport: ModeSupport{Role: "rx", Name: "tcp"}, Rungs: []Check{{Status: "x"}}}})),
-		"interface":         second(answered[[]Interface](t, []Interface{{Name: "a/b"}})),
-		"interface's CPU":   second(answered[[]Interface](t, []Interface{{Name: "a", NearCPUs: []int{-1}}})),
-		"interface's MTU":   second(answered[[]Interface](t, []Interface{{Name: "a", MTU: -1}})),
-		"interface's addr":  second(answered[[]Interface](t, []Interface{{Name: "a", Addrs: []string{"host"}}})),
-		"route":             second(answered[Route](t, Route{})),
-		"port":              second(answered[Opened](t, Opened{"10.0.0.1:0"})),
-		"port by name":      second(answered[Opened](t, Opened{"host:80"})),
-		"power, nameless":   second(answered[[]PowerSource](t, []PowerSource{{Scope: "gpu"}})),
-		"power, scope":      second(answered[[]PowerSource](t, []PowerSource{{Name: "a", Scope: "\x1b"}})),
-		"power, huge":       second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", GrossW: ptr(1e99)}}})),
-		"power, source":     second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{}}})),
-		"power, below zero": second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", GrossU: ptr(-1.0)}}})),
-		"rest, busy":        second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{BusyCores: 3}}})),
-		"rest, below zero":  second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{PollerCores: ptr(-.5)}}})),
-		"rest, CPU twice":   second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 2}, {CPU: 2}}})),
-		"rest, CPU":         second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: -1}}})),
-		"rest, length":      second(answered[Rest](t, Rest{WallS: -1})),
-		"power, bad series": second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{Source: "a", Series: []results.Series{{Name: "s", T: []int64{1}}}}}})),
+		"no pid":         second(answered[HelloResult](t, HelloResult{NetNS: "a", OnlineCPUs: []int{0}})),
+		"no namespace":   second(answered[HelloResult](t, HelloResult{PID: 1, OnlineCPUs: []int{0}})),
+		"clock at 0":     second(answered[Clock](t, Clock{})),
+		"clock before":   second(answered[Clock](t, Clock{-5})),
+		"clock far off":  second(answered[Clock](t, Clock{1 << 62})),
+		"mode unknown":   second(answered[[]ModeSupport](t, []ModeSupport{{Role: "rx", Name: "../x"}})),
+		"role unknown":   second(answered[[]ModeSupport](t, []ModeSupport{{Role: "r", Name: "tcp"}})),
+		"ladder unknown": second(answered[[]Ladder](t, []Ladder{{ModeSupport: ModeSupport{Role: "rx", Name: "x"}}})),
+		"rung unknown": second(answered[[]Ladder](t,
+			[]Ladder{{ModeSupport: ModeSupport{Role: "rx", Name: "tcp"}, Rungs: []Check{{Status: "x"}}}})),
+		"interface":        second(answered[[]Interface](t, []Interface{{Name: "a/b"}})),
+		"interface's CPU":  second(answered[[]Interface](t, []Interface{{Name: "a", NearCPUs: []int{-1}}})),
+		"interface's MTU":  second(answered[[]Interface](t, []Interface{{Name: "a", MTU: -1}})),
+		"interface's addr": second(answered[[]Interface](t, []Interface{{Name: "a", Addrs: []string{"host"}}})),
+		"route":            second(answered[Route](t, Route{})),
+		"port":             second(answered[Opened](t, Opened{"10.0.0.1:0"})),
+		"port by name":     second(answered[Opened](t, Opened{"host:80"})),
+		"power, nameless":  second(answered[[]PowerSource](t, []PowerSource{{Scope: "gpu"}})),
+		"power, scope":     second(answered[[]PowerSource](t, []PowerSource{{Name: "a", Scope: "\x1b"}})),
+		"power, huge": second(answered[PowerReading](t,
+			PowerReading{Figures: []power.Figure{{Source: "a", GrossW: ptr(1e99)}}})),
+		"power, source": second(answered[PowerReading](t, PowerReading{Figures: []power.Figure{{}}})),
+		"power, below zero": second(answered[PowerReading](t,
+			PowerReading{Figures: []power.Figure{{Source: "a", GrossU: ptr(-1.0)}}})),
+		"rest, busy": second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{BusyCores: 3}}})),
+		"rest, below zero": second(answered[Rest](t,
+			Rest{WallS: 1, CPUs: []counter.RestCPU{{PollerCores: ptr(-.5)}}})),
+		"rest, CPU twice": second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: 2}, {CPU: 2}}})),
+		"rest, CPU":       second(answered[Rest](t, Rest{WallS: 1, CPUs: []counter.RestCPU{{CPU: -1}}})),
+		"rest, length":    second(answered[Rest](t, Rest{WallS: -1})),
+		"power, bad series": second(answered[PowerReading](t,
+			PowerReading{Figures: []power.Figure{
+				{Source: "a", Series: []results.Series{{Name: "s", T: []int64{1}}}}}})),
 	} {
 		if n := (*NonsenseError)(nil); !errors.As(err, &n) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for _, r := range []Response{{ID: 1}, {ID: 1, Result: []byte("{}"), Error: &Error{Message: "m", Verdict: results.Failed}},
-		{ID: 1, Error: &Error{Message: "m", Verdict: results.OK}}, {ID: 1, Error: &Error{Message: "m"}}, {ID: 1, Error: &Error{Verdict: results.Failed}}} {
+	for _, r := range []Response{{ID: 1},
+		{ID: 1, Result: []byte("{}"), Error: &Error{Message: "m", Verdict: results.Failed}},
+		{ID: 1, Error: &Error{Message: "m", Verdict: results.OK}}, {ID: 1, Error: &Error{Message: "m"}},
+		{ID: 1, Error: &Error{Verdict: results.Failed}}} {
 		if r.Vet() == nil {
 			t.Errorf("%+v passes", r)
 		}

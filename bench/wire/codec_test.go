@@ -139,7 +139,8 @@ func TestEncodeErrors(t *testing.T) {
 
 // FuzzDecode: what is taken encodes to what is taken as the same.
 func FuzzDecode(f *testing.F) {
-	for _, s := range []string{`{"id":1,"op":"run","params":{"start_ns":5}}`, `{"ID":2}`, `null`, ``, `{"id":1}{`, "{\"id\":\n1}"} {
+	for _, s := range []string{`{"id":1,"op":"run","params":{"start_ns":5}}`, `{"ID":2}`, `null`, ``, `{"id":1}{`,
+		"{\"id\":\n1}"} {
 		f.Add(s + "\n")
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -151,7 +152,8 @@ func FuzzDecode(f *testing.F) {
 				return
 			}
 			if err != nil {
-				if want := fmt.Sprintf("message %d: ", n); !strings.HasPrefix(err.Error(), want) || errors.Is(err, io.EOF) {
+				if want := fmt.Sprintf("message %d: ", n); !strings.HasPrefix(err.Error(), want) ||
+					errors.Is(err, io.EOF) {
 					t.Fatalf("error %q does not begin with %q, or ends the stream", err, want)
 				}
 				return
@@ -170,7 +172,8 @@ func FuzzDecode(f *testing.F) {
 // FuzzResponse: an agent's answer is taken whole or is an error, and what it
 // says of a run is taken whole or is one too.
 func FuzzResponse(f *testing.F) {
-	for _, s := range []string{`{"id":1,"result":{"verdict":"ok","host":{"env":{}},"total":{},"window":{}}}`, `{"id":1,"error":{"message":"m","verdict":"failed"}}`,
+	for _, s := range []string{`{"id":1,"result":{"verdict":"ok","host":{"env":{}},"total":{},"window":{}}}`,
+		`{"id":1,"error":{"message":"m","verdict":"failed"}}`,
 		`{"id":1,"result":{"verdict":7}}`, `{"id":-1,"result":[]}`, `{"id":1}`, `null`} {
 		f.Add(s + "\n")
 	}

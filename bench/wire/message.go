@@ -246,11 +246,12 @@ type Route struct {
 
 // EndSpec is one end of a flow.
 type EndSpec struct {
-	Role   stream.Role   `json:"role"`
-	Cell   results.Cell  `json:"cell"`            // what was chosen; the other end's mode may be missing
-	Addr   string        `json:"addr"`            // RX: where to listen; TX: the receiver's data port
-	Dev    string        `json:"dev,omitempty"`   // the interface whose queues the flow uses
-	Upper  string        `json:"upper,omitempty"` // the one with address and route, where that is another, such as a VLAN
+	Role stream.Role  `json:"role"`
+	Cell results.Cell `json:"cell"`          // what was chosen; the other end's mode may be missing
+	Addr string       `json:"addr"`          // RX: where to listen; TX: the receiver's data port
+	Dev  string       `json:"dev,omitempty"` // the interface whose queues the flow uses
+	// the one with address and route, where that is another, such as a VLAN
+	Upper  string        `json:"upper,omitempty"`
 	Cookie stream.Cookie `json:"cookie"`
 
 	Flows       []FlowSpec `json:"flows"`
@@ -327,7 +328,8 @@ type EndResult struct {
 	ProcSysS  float64         `json:"proc_sys_s"`
 	Warnings  []string        `json:"warnings,omitempty"`
 	Flags     []string        `json:"flags,omitempty"`
-	Profile   []byte          `json:"profile,omitempty"` // of the measured CPUs in the window, as pprof has it; at most MaxProfile
+	// of the measured CPUs in the window, as pprof has it; at most MaxProfile
+	Profile []byte `json:"profile,omitempty"`
 }
 
 // MaxProfile bounds a run's profile of one end, in bytes: with it and the most points of series, an

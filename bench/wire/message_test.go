@@ -56,8 +56,10 @@ func fill(v reflect.Value, n *int) {
 
 // Every field of every message arrives.
 func TestMessagesRoundTrip(t *testing.T) {
-	for _, m := range []any{&Request{}, &Response{}, &Error{}, &Hello{}, &HelloResult{}, &Owed{}, &Clock{}, &ModeSupport{}, &Check{}, &Interface{},
-		&EndSpec{}, &Opened{}, &Schedule{}, &EndResult{}, &PowerSource{}, &PowerRead{}, &PowerReading{}, &RestParams{}, &Rest{}, &PathParams{}, &PathOpened{}, &PathReading{}} {
+	for _, m := range []any{&Request{}, &Response{}, &Error{}, &Hello{}, &HelloResult{}, &Owed{}, &Clock{},
+		&ModeSupport{}, &Check{}, &Interface{},
+		&EndSpec{}, &Opened{}, &Schedule{}, &EndResult{}, &PowerSource{}, &PowerRead{}, &PowerReading{}, &RestParams{},
+		&Rest{}, &PathParams{}, &PathOpened{}, &PathReading{}} {
 		for name, full := range map[string]bool{"empty": false, "full": true} {
 			v := reflect.New(reflect.TypeOf(m).Elem())
 			if n := 0; full {
@@ -107,7 +109,8 @@ func TestParametersAreStrict(t *testing.T) {
 		}
 	}
 	var s EndSpec
-	if err := (Request{Op: OpOpen, Params: json.RawMessage(`{"role":"tx","flows":[{"cpu":3}]}`)}).Decode(&s); err != nil || s.Role != stream.TX || s.Flows[0].CPU != 3 {
+	if err := (Request{Op: OpOpen, Params: json.RawMessage(`{"role":"tx","flows":[{"cpu":3}]}`)}).Decode(
+		&s); err != nil || s.Role != stream.TX || s.Flows[0].CPU != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}
 }

@@ -110,7 +110,8 @@ func PathOpenedOf(all []hops.Hop) (o PathOpened) {
 // Found are the hops that were told of, without their places.
 func (o *PathOpened) Found() (all []hops.Hop) {
 	for _, h := range o.Hops {
-		all = append(all, hops.Hop{Index: h.Index, Kind: h.Kind, Master: h.Master, Lower: h.Lower, Peer: h.Peer, PeerNetns: h.PeerNetns})
+		all = append(all, hops.Hop{Index: h.Index, Kind: h.Kind, Master: h.Master, Lower: h.Lower, Peer: h.Peer,
+			PeerNetns: h.PeerNetns})
 	}
 	return all
 }
@@ -119,7 +120,8 @@ func (o *PathOpened) Found() (all []hops.Hop) {
 func PathReadingOf(r *hops.Reading) (out PathReading) {
 	out.Backlog, out.BacklogKnown = r.Backlog, r.BacklogKnown
 	for _, c := range r.Hops {
-		out.Hops = append(out.Hops, PathCounts{statsOf(&c.Stats), statsOf(&c.Again), c.QdiscDrops, c.QLen, uint64(c.Qdisc)})
+		out.Hops = append(out.Hops, PathCounts{statsOf(&c.Stats), statsOf(&c.Again), c.QdiscDrops, c.QLen,
+			uint64(c.Qdisc)})
 	}
 	for cpu, n := range r.Processed {
 		out.Processed = append(out.Processed, PathCPU{int(cpu), uint64(n)})
@@ -132,7 +134,8 @@ func (r *PathReading) Reading() (out hops.Reading) {
 	out.Backlog, out.BacklogKnown = r.Backlog, r.BacklogKnown
 	for i := range r.Hops {
 		c := &r.Hops[i]
-		out.Hops = append(out.Hops, hops.Counts{Stats: c.First.stats(), Again: c.Again.stats(), QdiscDrops: c.QdiscDrops, QLen: c.QLen, Qdisc: uint32(c.Qdisc)})
+		out.Hops = append(out.Hops, hops.Counts{Stats: c.First.stats(), Again: c.Again.stats(),
+			QdiscDrops: c.QdiscDrops, QLen: c.QLen, Qdisc: uint32(c.Qdisc)})
 	}
 	out.Processed = make(map[uint32]uint32, len(r.Processed))
 	for _, c := range r.Processed {
@@ -142,11 +145,13 @@ func (r *PathReading) Reading() (out hops.Reading) {
 }
 
 func statsOf(s *rtnl.Stats) PathStats {
-	return PathStats{s.RxPackets, s.TxPackets, s.RxBytes, s.TxBytes, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped, s.RxMissedErrors, s.RxNohandler}
+	return PathStats{s.RxPackets, s.TxPackets, s.RxBytes, s.TxBytes, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped,
+		s.RxMissedErrors, s.RxNohandler}
 }
 
 func (s *PathStats) stats() rtnl.Stats {
-	return rtnl.Stats{RxPackets: s.RxPackets, TxPackets: s.TxPackets, RxBytes: s.RxBytes, TxBytes: s.TxBytes, RxErrors: s.RxErrors, TxErrors: s.TxErrors,
+	return rtnl.Stats{RxPackets: s.RxPackets, TxPackets: s.TxPackets, RxBytes: s.RxBytes, TxBytes: s.TxBytes,
+		RxErrors: s.RxErrors, TxErrors: s.TxErrors,
 		RxDropped: s.RxDropped, TxDropped: s.TxDropped, RxMissedErrors: s.RxMissedErrors, RxNohandler: s.RxNohandler}
 }
 
@@ -192,7 +197,8 @@ func (r *PathReading) Check() error {
 			return fmt.Errorf("interface %d: %w", i+1, err)
 		}
 		if c.QdiscDrops > mostCounted || c.QLen > mostWaiting || c.Qdisc > math.MaxUint32 {
-			return fmt.Errorf("interface %d: queueing discipline %x with %d packets, and %d drops", i+1, c.Qdisc, c.QLen, c.QdiscDrops)
+			return fmt.Errorf("interface %d: queueing discipline %x with %d packets, and %d drops", i+1, c.Qdisc,
+				c.QLen, c.QdiscDrops)
 		}
 	}
 	cpus := make([]int, 0, len(r.Processed))
@@ -206,7 +212,8 @@ func (r *PathReading) Check() error {
 }
 
 func (s *PathStats) check() error {
-	for _, n := range []uint64{s.RxPackets, s.TxPackets, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped, s.RxMissedErrors, s.RxNohandler} {
+	for _, n := range []uint64{s.RxPackets, s.TxPackets, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped,
+		s.RxMissedErrors, s.RxNohandler} {
 		if n > mostCounted {
 			return fmt.Errorf("a counter of %d", n)
 		}

@@ -19,12 +19,14 @@ func TestPathReadingArrives(t *testing.T) {
 	n := 0
 	next := func() uint64 { n++; return uint64(n) }
 	stats := func() rtnl.Stats {
-		return rtnl.Stats{RxPackets: next(), TxPackets: next(), RxBytes: next(), TxBytes: next(), RxErrors: next(), TxErrors: next(), RxDropped: next(), TxDropped: next(),
+		return rtnl.Stats{RxPackets: next(), TxPackets: next(), RxBytes: next(), TxBytes: next(), RxErrors: next(),
+			TxErrors: next(), RxDropped: next(), TxDropped: next(),
 			RxMissedErrors: next(), RxNohandler: next()}
 	}
 	var r hops.Reading
 	for range 3 {
-		r.Hops = append(r.Hops, hops.Counts{Stats: stats(), Again: stats(), QdiscDrops: next(), QLen: next(), Qdisc: uint32(next())})
+		r.Hops = append(r.Hops, hops.Counts{Stats: stats(), Again: stats(), QdiscDrops: next(), QLen: next(),
+			Qdisc: uint32(next())})
 	}
 	r.Stack = hops.Stack{Backlog: next(), BacklogKnown: true, Processed: map[uint32]uint32{0: 5, 7: math.MaxUint32}}
 	got, err := answered[PathReading](t, PathReadingOf(&r))
@@ -51,14 +53,21 @@ func TestPathsAreChecked(t *testing.T) {
 		spoil func(*PathReading)
 		want  string
 	}{
-		"well":                    {func(r *PathReading) {}, ""},
-		"as much as can be":       {func(r *PathReading) { r.Hops[0].First.RxPackets, r.Hops[0].First.RxBytes = mostCounted, mostBytes }, ""},
-		"packets":                 {func(r *PathReading) { r.Hops[1].Again.TxPackets = mostCounted + 1 }, "interface 2: a counter of"},
-		"dropped":                 {func(r *PathReading) { r.Hops[0].First.RxNohandler = math.MaxUint64 }, "a counter of"},
-		"bytes":                   {func(r *PathReading) { r.Hops[0].First.TxBytes = mostBytes + 1 }, "bytes"},
-		"a long queue":            {func(r *PathReading) { r.Hops[0].QLen = mostWaiting + 1 }, "queueing discipline"},
-		"many drops":              {func(r *PathReading) { r.Hops[0].QdiscDrops = math.MaxUint64 }, "queueing discipline"},
-		"no handle":               {func(r *PathReading) { r.Hops[0].Qdisc = math.MaxUint32 + 1 }, "queueing discipline"},
+		"well": {func(r *PathReading) {}, ""},
+		"as much as can be": {func(r *PathReading) {
+			r.Hops[0].First.RxPackets,
+				r.Hops[0].First.RxBytes = mostCounted, mostBytes
+		}, ""},
+		"packets": {func(r *PathReading) { r.Hops[1].Again.TxPackets = mostCounted + 1 },
+			"interface 2: a counter of"},
+		"dropped": {func(r *PathReading) { r.Hops[0].First.RxNohandler = math.MaxUint64 },
+			"a counter of"},
+		"bytes":        {func(r *PathReading) { r.Hops[0].First.TxBytes = mostBytes + 1 }, "bytes"},
+		"a long queue": {func(r *PathReading) { r.Hops[0].QLen = mostWaiting + 1 }, "queueing discipline"},
+		"many drops": {func(r *PathReading) { r.Hops[0].QdiscDrops = math.MaxUint64 },
+			"queueing discipline"},
+		"no handle": {func(r *PathReading) { r.Hops[0].Qdisc = math.MaxUint32 + 1 },
+			"queueing discipline"},
 		"a long backlog":          {func(r *PathReading) { r.Backlog = math.MaxUint64 }, "a backlog"},
 		"too many":                {func(r *PathReading) { r.Hops = make([]PathCounts, mostHops+1) }, "65 interfaces"},
 		"a CPU that is not":       {func(r *PathReading) { r.Processed[0].CPU = -1 }, "CPU -1"},
@@ -68,15 +77,20 @@ func TestPathsAreChecked(t *testing.T) {
 	} {
 		r := PathReading{Hops: make([]PathCounts, 2), Processed: []PathCPU{{0, 1}, {1, 2}}}
 		x.spoil(&r)
-		if got, err := answered[PathReading](t, r); (err != nil) != (x.want != "") || err != nil && (!strings.Contains(err.Error(), x.want) || len(got.Hops) > 0) {
+		if got, err := answered[PathReading](t, r); (err != nil) != (x.want != "") || err != nil &&
+			(!strings.Contains(err.Error(), x.want) || len(got.Hops) > 0) {
 			t.Errorf("%s: %v, want %q; left %+v", name, err, x.want, got)
 		}
 	}
 	for name, h := range map[string]PathHop{
-		"no index": {}, "below": {Index: -1}, "beyond": {Index: math.MaxInt32 + 1}, "master": {Index: 1, Master: -1}, "lower": {Index: 1, Lower: math.MaxInt64},
-		"peer": {Index: 1, Peer: -3}, "namespace": {Index: 1, PeerNetns: -2}, "kind": {Index: 1, Kind: "\x1b[2J"}, "a long kind": {Index: 1, Kind: strings.Repeat("v", 33)},
+		"no index": {}, "below": {Index: -1}, "beyond": {Index: math.MaxInt32 + 1}, "master": {Index: 1, Master: -1},
+		"lower": {Index: 1, Lower: math.MaxInt64},
+		"peer":  {Index: 1, Peer: -3}, "namespace": {Index: 1, PeerNetns: -2}, "kind": {Index: 1, Kind: "\x1b[2J"},
+		"a long kind": {Index: 1, Kind: strings.Repeat("v", 33)},
 	} {
-		if _, err := answered[PathOpened](t, PathOpened{Hops: []PathHop{{Index: 1, Kind: "veth"}, h}}); err == nil || !strings.Contains(err.Error(), "interface 2: ") {
+		if _, err := answered[PathOpened](t,
+			PathOpened{Hops: []PathHop{{Index: 1, Kind: "veth"}, h}}); err == nil ||
+			!strings.Contains(err.Error(), "interface 2: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -39,7 +39,8 @@ func TestRecordIsChecked(t *testing.T) {
 	}
 	f := good()
 	f.Answers[0].Asked, f.Tool = "x\x1b[2J", "v\x1b]0;title\a"
-	if got, err := answered[tape.File](t, f); err != nil || got.Answers[0].Asked != "x\ufffd[2J" || got.Tool != "v\ufffd]0;title\ufffd" {
+	if got, err := answered[tape.File](t, f); err != nil || got.Answers[0].Asked != "x\ufffd[2J" ||
+		got.Tool != "v\ufffd]0;title\ufffd" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }

@@ -131,7 +131,8 @@ func (s Settings) IsZero() bool { return len(s.Values) == 0 }
 
 // Equal tells whether both want the same.
 func (s Settings) Equal(t Settings) bool {
-	return s.Dev == t.Dev && s.Upper == t.Upper && s.OnlyNamespace == t.OnlyNamespace && slices.Equal(s.Values, t.Values)
+	return s.Dev == t.Dev && s.Upper == t.Upper && s.OnlyNamespace == t.OnlyNamespace &&
+		slices.Equal(s.Values, t.Values)
 }
 
 // Wanted are the values but for those that the other end sets.

@@ -20,7 +20,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{Settings{}, true, true},
 		{Settings{Dev: "eth0", OnlyNamespace: true}, true, true},
 		{Settings{Values: []Setting{{"mtu", "4148"}}}, false, false}, // of what?
-		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"feature rx-gro", "on"}, {"gro-max-size", "131072"}}}, false, true},
+		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"feature rx-gro", "on"},
+			{"gro-max-size", "131072"}}}, false, true},
 		{Settings{Dev: "eth0", Values: []Setting{{"mtu", "no"}}}, false, false},
 		{Settings{Dev: "eth0", Values: []Setting{{Channels, "0"}}}, false, false},
 		{Settings{Dev: "eth0", Values: []Setting{{Channels, "4"}}}, false, true},
@@ -33,7 +34,8 @@ func TestSettingsAreChecked(t *testing.T) {
 		{Settings{Dev: "eth0", Values: []Setting{{"nothing", "1"}}}, false, false},
 		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "4096  87380"}}}, false, true},
 		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "/x"}}}, false, false},
-		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "1"}, {"sysctl kernel.core_pattern", "|/x %p"}}}, false, false},
+		{Settings{Values: []Setting{{"sysctl net.core.rmem_max", "1"}, {"sysctl kernel.core_pattern", "|/x %p"}}},
+			false, false},
 		{Settings{Values: []Setting{{"sysctl kernel.core_pattern", "core"}}, OnlyNamespace: true}, false, false},
 		{Settings{Values: []Setting{{Governor, "performance"}}}, false, true},
 		{Settings{Values: []Setting{{Governor, "../x"}}}, false, false},
@@ -49,8 +51,10 @@ func TestSettingsAreChecked(t *testing.T) {
 // Every option of hosts gets to the end that it is of, as settings that a host can have.
 func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
-	c := results.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148, RXRing: 512, TXRing: 256, Channels: 4,
-		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance", MaxIdleUs: &idle, StopBalance: &on, UDPSegment: &on}
+	c := results.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148,
+		RXRing: 512, TXRing: 256, Channels: 4,
+		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance",
+		MaxIdleUs: &idle, StopBalance: &on, UDPSegment: &on}
 	for i := range results.Options {
 		if o := &results.Options[i]; o.Kind == results.OfHost && o.Raw(&c) == "" {
 			t.Errorf("the test has no %s", o.Name)
@@ -59,14 +63,16 @@ func TestSettingsOfEveryOption(t *testing.T) {
 	sizes := func(n string) []Setting {
 		return []Setting{{"gso-max-size", n}, {"gro-max-size", n}, {"gso-ipv4-max-size", n}, {"gro-ipv4-max-size", n}}
 	}
-	tail := []Setting{{"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"}, {Idle, "5"}, {IRQBalance, tune.Stopped}}
+	tail := []Setting{{"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"},
+		{Idle, "5"}, {IRQBalance, tune.Stopped}}
 	profile := func() (out []Setting) {
 		for _, x := range tune.Reference.Sysctls {
 			out = append(out, Setting{"sysctl " + x[0], x[1]})
 		}
 		return out
 	}()
-	both := []Setting{{"mtu", "4148"}, {"ring rx", "512"}, {"ring tx", "256"}, {Channels, "4"}, {"coalesce rx-usecs", "5"}}
+	both := []Setting{{"mtu", "4148"}, {"ring rx", "512"}, {"ring tx", "256"}, {Channels, "4"},
+		{"coalesce rx-usecs", "5"}}
 	join := func(parts ...[]Setting) (out []Setting) {
 		for _, p := range parts {
 			out = append(out, p...)
@@ -74,8 +80,10 @@ func TestSettingsOfEveryOption(t *testing.T) {
 		return out
 	}
 	for role, want := range map[stream.Role][]Setting{
-		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}, {HeaderSplit, "on"}}, sizes("131072"), both, profile, tail),
-		stream.TX: join(sizes("65536"), []Setting{{"mtu", "4148"}, {"feature tx-udp-segmentation", "on"}}, both[1:], []Setting{{"rss", "default"}}, profile, tail),
+		stream.RX: join([]Setting{{"feature rx-gro", "on"}, {"feature rx-gro-hw", "on"}, {HeaderSplit, "on"}},
+			sizes("131072"), both, profile, tail),
+		stream.TX: join(sizes("65536"), []Setting{{"mtu", "4148"}, {"feature tx-udp-segmentation", "on"}}, both[1:],
+			[]Setting{{"rss", "default"}}, profile, tail),
 	} {
 		got := SettingsOf(role, c, map[string]string{"net.ipv4.tcp_sack": "0"})
 		if d := cmp.Diff(want, got.Values); d != "" {
@@ -104,7 +112,8 @@ func TestProfilesAreKnown(t *testing.T) {
 }
 
 func TestSettingsOfTwo(t *testing.T) {
-	all := Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"rss", "default"}, {"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"}}}
+	all := Settings{Dev: "eth0", Values: []Setting{{"mtu", "4148"}, {"rss", "default"},
+		{"sysctl net.ipv4.tcp_sack", "0"}, {"sysctl vm.nr_hugepages", "3"}, {Governor, "performance"}}}
 	other := Settings{Dev: "eth0", Values: []Setting{{"mtu", "1500"}, {"rss", "default"}}}
 	for _, x := range []struct{ a, b, want Settings }{
 		{all, all, all},
@@ -119,7 +128,8 @@ func TestSettingsOfTwo(t *testing.T) {
 	if d := cmp.Diff(all.Values[3:], all.Shared()); d != "" {
 		t.Errorf("of the machine: %s", d)
 	}
-	if all.OnlyNamespace = true; all.Value(Governor) != "" || all.Value("rss") != "default" || !cmp.Equal(all.Wanted(), all.Values[:3]) {
+	if all.OnlyNamespace = true; all.Value(Governor) != "" || all.Value("rss") != "default" ||
+		!cmp.Equal(all.Wanted(), all.Values[:3]) {
 		t.Errorf("in a namespace alone: %+v", all.Wanted())
 	}
 }

@@ -18,11 +18,12 @@ func TestSurvey(t *testing.T) {
 		snapshot string
 		ok       bool
 	}{
-		"whole":      {string(base.Encode()), true},
-		"a change":   {string(change.Encode()), false},
-		"nothing":    {`null`, false},
-		"a terminal": {`{"format":"zcbench-environment","version":1,"facts":[{"name":"boot/id","value":"\u001b[2J"}]}`, false},
-		"another":    {`{"format":"x","version":1,"facts":[]}`, false},
+		"whole":    {string(base.Encode()), true},
+		"a change": {string(change.Encode()), false},
+		"nothing":  {`null`, false},
+		"a terminal": {`{"format":"zcbench-environment","version":1,"facts":[{"name":"boot/id","value":"\u001b[2J"}]}`,
+			false},
+		"another": {`{"format":"x","version":1,"facts":[]}`, false},
 	} {
 		b, err := json.Marshal(Survey{Snapshot: json.RawMessage(x.snapshot)})
 		if err != nil {

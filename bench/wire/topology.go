@@ -78,7 +78,8 @@ func (h *HelloResult) classes() (all []cpuclass.Class, err error) {
 	}
 	seen := seenCPUs{}
 	for _, c := range h.Classes {
-		if len(c.Name) > mostClassName || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyzMH0123456789_ ") != "" || c.Name == "" {
+		if len(c.Name) > mostClassName || strings.Trim(c.Name, "abcdefghijklmnopqrstuvwxyzMH0123456789_ ") != "" ||
+			c.Name == "" {
 			return nil, fmt.Errorf("classes: %.60q is no class of CPUs", c.Name)
 		}
 		cpus, err := seen.list("classes", c.CPUs)

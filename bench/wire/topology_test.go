@@ -44,15 +44,17 @@ func TestTopologyIsBounded(t *testing.T) {
 		want  string // "": no error
 	}{
 		"empty lists after a huge one": {slices.Concat([]string{all}, make([]string, 300)), nil, "without CPUs"},
-		"small lists after a huge one": {slices.Concat([]string{"1000-" + strconv.Itoa(mostCPUs-1)}, singles[:300]), nil, ""},
-		"the same one again":           {[]string{all, all}, nil, "twice"},
-		"more lists than CPUs":         {make([]string, mostCPUs+1), nil, "no host has more"},
-		"more nodes than there are":    {nil, make([]CPUNode, mostNodes+1), "no host has more"},
-		"small nodes after a huge one": {nil, slices.Concat([]CPUNode{{Node: 1000, CPUs: "1000-" + strconv.Itoa(mostCPUs-1)}}, nodes[:300]), ""},
-		"an empty node":                {nil, []CPUNode{{Node: 1}}, "without CPUs"},
-		"a node twice":                 {nil, []CPUNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or occurs twice"},
-		"many cores":                   {singles, nil, ""},
-		"as many nodes as can be":      {nil, nodes, ""},
+		"small lists after a huge one": {slices.Concat([]string{"1000-" + strconv.Itoa(mostCPUs-1)}, singles[:300]),
+			nil, ""},
+		"the same one again":        {[]string{all, all}, nil, "twice"},
+		"more lists than CPUs":      {make([]string, mostCPUs+1), nil, "no host has more"},
+		"more nodes than there are": {nil, make([]CPUNode, mostNodes+1), "no host has more"},
+		"small nodes after a huge one": {nil,
+			slices.Concat([]CPUNode{{Node: 1000, CPUs: "1000-" + strconv.Itoa(mostCPUs-1)}}, nodes[:300]), ""},
+		"an empty node":           {nil, []CPUNode{{Node: 1}}, "without CPUs"},
+		"a node twice":            {nil, []CPUNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or occurs twice"},
+		"many cores":              {singles, nil, ""},
+		"as many nodes as can be": {nil, nodes, ""},
 	} {
 		h := hello
 		h.Cores, h.Nodes = x.cores, x.nodes
@@ -75,11 +77,14 @@ func TestClasses(t *testing.T) {
 	if err := hello.Check(); err != nil {
 		t.Error(err)
 	}
-	if c := hello.Topology().Classes; len(c) != 2 || c[1].Name != "cpu_atom 2500 MHz" || !slices.Equal(c[1].CPUs, []int{1}) {
+	if c := hello.Topology().Classes; len(c) != 2 || c[1].Name != "cpu_atom 2500 MHz" ||
+		!slices.Equal(c[1].CPUs, []int{1}) {
 		t.Errorf("%+v", c)
 	}
-	for name, bad := range map[string][]CPUClass{"a name with more": {{"x\x1b[2J", "0"}}, "a long name": {{strings.Repeat("x", 99), "0"}}, "no name": {{"", "0"}},
-		"a plus": {{"a+b", "0"}}, "no CPU": {{"a", ""}}, "in two": {{"a", "0-1"}, {"b", "1"}}, "no list": {{"a", "x"}}, "too many": slices.Repeat(good, 20)} {
+	for name, bad := range map[string][]CPUClass{"a name with more": {{"x\x1b[2J", "0"}},
+		"a long name": {{strings.Repeat("x", 99), "0"}}, "no name": {{"", "0"}},
+		"a plus": {{"a+b", "0"}}, "no CPU": {{"a", ""}}, "in two": {{"a", "0-1"}, {"b", "1"}}, "no list": {{"a", "x"}},
+		"too many": slices.Repeat(good, 20)} {
 		if hello.Classes = bad; hello.Check() == nil {
 			t.Errorf("%s is taken", name)
 		}

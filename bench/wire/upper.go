@@ -11,12 +11,14 @@ import (
 )
 
 // SharedFix is what to do about a flow on the interface by which the host is reached.
-const SharedFix = "name another interface with --dev or --tg-dev, or reach the host by another one; if it has only this one: --shared-with-ssh"
+const SharedFix = "name another interface with --dev or --tg-dev, or reach the host by another one; if it has " +
+	"only this one: --shared-with-ssh"
 
 // SharedError is a run on the interface by which its host is reached; why says how it is
 // shared.
 func SharedError(dev, why string) error {
-	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own connection: %s: a flow there would flood it, and a setting that takes the link down would cut it", dev, why), How: SharedFix}
+	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own connection: %s: a flow there would flood it, "+
+		"and a setting that takes the link down would cut it", dev, why), How: SharedFix}
 }
 
 // StandsOn reports whether an interface is another by name, or stands on that.

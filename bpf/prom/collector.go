@@ -31,14 +31,21 @@ type Collector struct {
 }
 
 var (
-	latencyDesc  = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.", []string{"stage"}, nil)
-	sampleDesc   = prometheus.NewDesc("zcbench_latency_sample_packets", "Sampling ratio: the histograms hold 1 in this many packets.", nil, nil)
-	lostDesc     = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.", []string{"stage", "reason"}, nil)
-	missedDesc   = prometheus.NewDesc("zcbench_missed_runs_total", "Program runs that the kernel skipped because they had interrupted themselves.", nil, nil)
-	callsDesc    = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.", []string{"syscall"}, nil)
-	errorsDesc   = prometheus.NewDesc("zcbench_syscall_errors_total", "System calls of the process that failed.", []string{"syscall"}, nil)
-	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.", []string{"syscall"}, nil)
-	pathDescs    = func() map[string]*prometheus.Desc {
+	latencyDesc = prometheus.NewDesc("zcbench_latency_seconds", "Age of received packets at each stage.",
+		[]string{"stage"}, nil)
+	sampleDesc = prometheus.NewDesc("zcbench_latency_sample_packets",
+		"Sampling ratio: the histograms hold 1 in this many packets.", nil, nil)
+	lostDesc = prometheus.NewDesc("zcbench_latency_unmeasured_total", "Packets without a usable time.",
+		[]string{"stage", "reason"}, nil)
+	missedDesc = prometheus.NewDesc("zcbench_missed_runs_total",
+		"Program runs that the kernel skipped because they had interrupted themselves.", nil, nil)
+	callsDesc = prometheus.NewDesc("zcbench_syscalls_total", "System calls of the process that returned.",
+		[]string{"syscall"}, nil)
+	errorsDesc = prometheus.NewDesc("zcbench_syscall_errors_total", "System calls of the process that failed.",
+		[]string{"syscall"}, nil)
+	callTimeDesc = prometheus.NewDesc("zcbench_syscall_seconds_total", "Time that the process spent in system calls.",
+		[]string{"syscall"}, nil)
+	pathDescs = func() map[string]*prometheus.Desc {
 		m := map[string]*prometheus.Desc{}
 		for _, c := range bpf.Counters() {
 			m[c.Name] = prometheus.NewDesc("zcbench_"+c.Name+"_total", c.Help, nil, nil)
@@ -56,7 +63,8 @@ func (c *Collector) Update(t bpf.Totals) {
 
 // Describe implements prometheus.Collector.
 func (c *Collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{latencyDesc, sampleDesc, lostDesc, missedDesc, callsDesc, errorsDesc, callTimeDesc} {
+	for _, d := range []*prometheus.Desc{latencyDesc, sampleDesc, lostDesc, missedDesc, callsDesc, errorsDesc,
+		callTimeDesc} {
 		ch <- d
 	}
 	for _, d := range pathDescs {
@@ -74,7 +82,8 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 	for _, s := range t.Stages {
 		h := &s.Hist
-		ch <- histogram{prometheus.MustNewConstHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, cumulative(h), s.Stage), native(h, s.Stage)}
+		ch <- histogram{prometheus.MustNewConstHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, cumulative(h),
+			s.Stage), native(h, s.Stage)}
 		counter(lostDesc, float64(h.Unstamped), s.Stage, "unstamped")
 		counter(lostDesc, float64(h.Negative), s.Stage, "negative")
 	}
@@ -136,5 +145,6 @@ func native(h *bpf.Hist, stage string) prometheus.Metric {
 		}
 	}
 	const zero = .5e-9 // seconds: of whole nanoseconds only 0 is below
-	return prometheus.MustNewConstNativeHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, positive, nil, h.Bucket[0], nativeSchema, zero, time.Time{}, stage)
+	return prometheus.MustNewConstNativeHistogram(latencyDesc, h.Count(), float64(h.Sum)/1e9, positive, nil,
+		h.Bucket[0], nativeSchema, zero, time.Time{}, stage)
 }

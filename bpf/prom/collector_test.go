@@ -107,8 +107,10 @@ func TestCollectorCounters(t *testing.T) {
 	for i, p := range bpf.Counters() {
 		counts = append(counts, bpf.Count{Name: p.Name, Unit: p.Unit, Value: uint64(100 + i)})
 	}
-	c.Update(bpf.Totals{Stages: []bpf.StageHist{{Stage: "tcp-read", Hist: bpf.Hist{Unstamped: 2, Negative: 3}}}, Sample: 8, Missed: 4, Counts: counts,
-		Calls: []bpf.Call{{Name: "recvfrom", Errors: 1, Calls: 2, Sum: 8 * time.Millisecond, Min: 3 * time.Millisecond, Max: 5 * time.Millisecond}}})
+	c.Update(bpf.Totals{Stages: []bpf.StageHist{{Stage: "tcp-read", Hist: bpf.Hist{Unstamped: 2, Negative: 3}}},
+		Sample: 8, Missed: 4, Counts: counts,
+		Calls: []bpf.Call{{Name: "recvfrom", Errors: 1, Calls: 2, Sum: 8 * time.Millisecond, Min: 3 * time.Millisecond,
+			Max: 5 * time.Millisecond}}})
 	families, err := gather(t, &c)
 	if err != nil {
 		t.Fatal(err)

@@ -77,10 +77,13 @@ const (
 // ours is zcrecv in a zero-copy mode.
 func ours(bin, mode, group string, copybreak int) contender {
 	recv, send := filepath.Join(bin, "zcrecv"), filepath.Join(bin, "zcsend")
-	return contender{name: "zcbench " + mode, group: group, copybreak: copybreak, needs: []string{recv, send}, listens: port,
-		receive: []string{recv, "--mode", mode, "--listen", fmt.Sprintf("%s:%d", rxAddr, port), "--dev", rxEnd.Dev, "--queue", strconv.Itoa(queue), "--cpu", strconv.Itoa(rxCPU),
+	return contender{name: "zcbench " + mode, group: group, copybreak: copybreak, needs: []string{recv, send},
+		listens: port,
+		receive: []string{recv, "--mode", mode, "--listen", fmt.Sprintf("%s:%d", rxAddr, port), "--dev", rxEnd.Dev,
+			"--queue", strconv.Itoa(queue), "--cpu", strconv.Itoa(rxCPU),
 			"--area-size", fmt.Sprintf("%dM", areaMiB), "--duration", "1m"},
-		send: [][]string{{send, "--mode", "tcp", "--cpu", strconv.Itoa(txCPU), "--duration", "1m", fmt.Sprintf("%s:%d", rxAddr, port)}}}
+		send: [][]string{{send, "--mode", "tcp", "--cpu", strconv.Itoa(txCPU), "--duration", "1m",
+			fmt.Sprintf("%s:%d", rxAddr, port)}}}
 }
 
 func zcbenchZcrx(bin string) contender   { return ours(bin, "zcrx", zcrxGroup, 0) }
@@ -99,8 +102,10 @@ func plainSender() [][]string { return [][]string{{"/proc/self/exe", "send"}} }
 // liburing is examples/zcrx.c of liburing, with an area like ours.
 func liburing(programs string) contender {
 	p := filepath.Join(programs, "zcrx")
-	return contender{name: "liburing zcrx", group: zcrxGroup, needs: []string{p}, pin: true, prepare: expectsSteered, listens: port,
-		receive: []string{p, "-p", strconv.Itoa(port), "-i", rxEnd.Dev, "-q", strconv.Itoa(queue), "-S", strconv.Itoa(areaMiB << 20)}, send: plainSender()}
+	return contender{name: "liburing zcrx", group: zcrxGroup, needs: []string{p}, pin: true, prepare: expectsSteered,
+		listens: port,
+		receive: []string{p, "-p", strconv.Itoa(port), "-i", rxEnd.Dev, "-q", strconv.Itoa(queue), "-S",
+			strconv.Itoa(areaMiB << 20)}, send: plainSender()}
 }
 
 // kperf has a server on both hosts and a client that directs them; it sets RSS and
@@ -109,19 +114,23 @@ func kperf(programs, name, group string, flags ...string) contender {
 	server, client := filepath.Join(programs, "kperf-server"), filepath.Join(programs, "kperf-client")
 	const control = 18323
 	service := strconv.Itoa(control)
-	direct := []string{client, "--src", txAddr, "--src-svc", service, "--dst", rxAddr, "--dst-svc", service, "--validate", "no", "-t", "60",
-		"--write-size", strconv.Itoa(stream.DefaultMessageBytes), "--cpu-src-wrk", strconv.Itoa(txCPU), "--cpu-dst-wrk", strconv.Itoa(rxCPU)}
+	direct := []string{client, "--src", txAddr, "--src-svc", service, "--dst", rxAddr, "--dst-svc", service,
+		"--validate", "no", "-t", "60",
+		"--write-size", strconv.Itoa(stream.DefaultMessageBytes), "--cpu-src-wrk", strconv.Itoa(txCPU), "--cpu-dst-wrk",
+		strconv.Itoa(rxCPU)}
 	return contender{name: name, group: group, needs: []string{server, client}, prepare: expectsSplit, listens: control,
 		receive: []string{server, "--no-daemon", "-a", rxAddr, "-p", service},
 		send:    [][]string{{server, "--no-daemon", "-a", txAddr, "-p", service}, append(direct, flags...)}}
 }
 
 func kperfZcrx(programs string) contender {
-	return kperf(programs, "kperf zcrx", zcrxGroup, "--iou-dst", "--zerocopy-rx", "--iou-rx-size-mb", strconv.Itoa(areaMiB))
+	return kperf(programs, "kperf zcrx", zcrxGroup, "--iou-dst", "--zerocopy-rx", "--iou-rx-size-mb",
+		strconv.Itoa(areaMiB))
 }
 
 func kperfDevmem(programs string) contender {
-	c := kperf(programs, "kperf devmem", devmemGroup, "--devmem-rx", "--devmem-rx-memory", "host", "--dmabuf-rx-size-mb", strconv.Itoa(areaMiB), "--num-rx-queues", "1")
+	c := kperf(programs, "kperf devmem", devmemGroup, "--devmem-rx", "--devmem-rx-memory", "host",
+		"--dmabuf-rx-size-mb", strconv.Itoa(areaMiB), "--num-rx-queues", "1")
 	c.copybreak = devmemCopybreak
 	return c
 }
@@ -130,6 +139,8 @@ func kperfDevmem(programs string) contender {
 // writes lines about each fragment, to /dev/null here.
 func ncdevmem(programs string) contender {
 	p := filepath.Join(programs, "ncdevmem")
-	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: expectsSteered, listens: port, mute: true, copybreak: devmemCopybreak,
-		receive: []string{p, "-l", "-n", "-f", rxEnd.Dev, "-s", rxAddr, "-p", strconv.Itoa(port), "-t", strconv.Itoa(queue), "-q", "1"}, send: plainSender()}
+	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: expectsSteered,
+		listens: port, mute: true, copybreak: devmemCopybreak,
+		receive: []string{p, "-l", "-n", "-f", rxEnd.Dev, "-s", rxAddr, "-p", strconv.Itoa(port), "-t",
+			strconv.Itoa(queue), "-q", "1"}, send: plainSender()}
 }

@@ -58,7 +58,8 @@ func command() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&b.bin, "bin", "", "folder with zcrecv and zcsend")
-	f.StringVar(&b.programs, "programs", "", "folder with the other programs: liburing's zcrx, kperf-server and kperf-client, ncdevmem; any may be missing")
+	f.StringVar(&b.programs, "programs", "", "folder with the other programs: liburing's zcrx, kperf-server and "+
+		"kperf-client, ncdevmem; any may be missing")
 	f.StringVar(&only, "only", "", "compare only this group: zcrx, devmem...")
 	f.IntVar(&b.blocks, "blocks", 3, "blocks of runs; each runs every program twice")
 	f.DurationVar(&b.window, "window", 250*time.Millisecond, "length of the measured window")

@@ -93,7 +93,9 @@ func (b *bench) play(ctx context.Context) (map[string][]measured, error) {
 		if m.err != nil {
 			fmt.Fprintf(os.Stderr, "block %d: %s: %v\n", block, c.name, m.err)
 		} else {
-			fmt.Fprintf(os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n", block, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
+			fmt.Fprintf(
+				os.Stderr, "block %d: %-22s %7.1f MB/s; ns/kB: process %6.1f, with softirq %6.1f, machine %7.1f\n",
+				block, c.name, m.mbps(), m.appPerKB(), m.rxPerKB(), m.allPerKB())
 		}
 		runs[c.name] = append(runs[c.name], m)
 	}
@@ -114,7 +116,8 @@ func (b *bench) run(ctx context.Context, c contender) (m measured) {
 	if m.err = b.prepare(c, &changes); m.err != nil {
 		return m
 	}
-	if err := os.WriteFile("/sys/module/softnic/parameters/copybreak", []byte(strconv.Itoa(c.copybreak)), 0); err != nil {
+	if err := os.WriteFile("/sys/module/softnic/parameters/copybreak", []byte(strconv.Itoa(c.copybreak)),
+		0); err != nil {
 		return measured{err: err}
 	}
 	restore, err := b.boundSockets(c.rmem)
@@ -160,9 +163,11 @@ func (b *bench) measure(rx, tx *process) measured {
 		return measured{err: err}
 	}
 	m := measured{seconds: e[1].at.Sub(e[0].at).Seconds(),
-		reading: reading{bytes: e[1].bytes - e[0].bytes, app: e[1].app - e[0].app, napi: e[1].napi - e[0].napi, all: e[1].all - e[0].all}}
+		reading: reading{bytes: e[1].bytes - e[0].bytes, app: e[1].app - e[0].app, napi: e[1].napi - e[0].napi,
+			all: e[1].all - e[0].all}}
 	if m.bytes == 0 || m.app == 0 || m.napi == 0 || rx.HasEnded() || tx.HasEnded() {
-		m.err = fmt.Errorf("%d bytes, %d ns of CPU time of the receiver and %d of its queue in %.1f s: %s%s", m.bytes, m.app, m.napi, m.seconds, &rx.err, &tx.err)
+		m.err = fmt.Errorf("%d bytes, %d ns of CPU time of the receiver and %d of its queue in %.1f s: %s%s", m.bytes,
+			m.app, m.napi, m.seconds, &rx.err, &tx.err)
 	}
 	return m
 }
@@ -185,7 +190,8 @@ func (b *bench) readTwice(rx *process) (e [2]reading, err error) {
 		if i == 1 {
 			time.Sleep(b.window)
 		}
-		e[i] = reading{at: time.Now(), bytes: b.received(), app: cpuNs(family...), napi: cpuNs(poller.PID), all: allCPUNs()}
+		e[i] = reading{at: time.Now(), bytes: b.received(), app: cpuNs(family...), napi: cpuNs(poller.PID),
+			all: allCPUNs()}
 	}
 	return e, nil
 }

@@ -13,7 +13,8 @@ import (
 // printTable compares, in each group, the first contender with the others.
 func printTable(out io.Writer, all []contender, runs map[string][]measured) error {
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, "OURS\tTHEIRS\tMB/s\tTHEIRS\tRATIO\tPROCESS ns/kB\tTHEIRS\tRATIO\tRX CPU ns/kB\tTHEIRS\tRATIO\tALL CPU ns/kB\tTHEIRS\tRATIO\tPAIRS")
+	fmt.Fprintln(w, "OURS\tTHEIRS\tMB/s\tTHEIRS\tRATIO\tPROCESS ns/kB\tTHEIRS\tRATIO\tRX CPU "+
+		"ns/kB\tTHEIRS\tRATIO\tALL CPU ns/kB\tTHEIRS\tRATIO\tPAIRS")
 	first := map[string]contender{}
 	for _, c := range all {
 		o, ok := first[c.group]
@@ -27,7 +28,8 @@ func printTable(out io.Writer, all []contender, runs map[string][]measured) erro
 			if theirs.err != nil || ours.err != nil {
 				continue
 			}
-			for k, f := range []func(measured) float64{measured.mbps, measured.appPerKB, measured.rxPerKB, measured.allPerKB} {
+			for k, f := range []func(measured) float64{measured.mbps, measured.appPerKB, measured.rxPerKB,
+				measured.allPerKB} {
 				figures[k][0], figures[k][1] = append(figures[k][0], f(ours)), append(figures[k][1], f(theirs))
 			}
 		}

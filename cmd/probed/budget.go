@@ -136,7 +136,8 @@ const bothEnds = "both ends"
 // receiver's: what probes take there is held against the CPU time of both. These have a figure
 // where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
-	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" && probe != results.ProbeProfile {
+	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
+		probe != results.ProbeProfile {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
 	}
 	return []*results.Host{r.Host(role)}, role.Label()
@@ -214,12 +215,15 @@ func (l limits) within(all []budget) error {
 	for _, b := range all {
 		known[b.Probe] = true
 		if percent, ok := l[b.Probe]; ok && 100*b.Share > percent {
-			errs = append(errs, fmt.Errorf("%s: %s takes %.2f %% of the CPU time of the %s, and may take %g %%", b.Cell, b.Probe, 100*b.Share, b.End, percent))
+			errs = append(errs, fmt.Errorf("%s: %s takes %.2f %% of the CPU time of the %s, and may take %g %%", b.Cell,
+				b.Probe, 100*b.Share, b.End, percent))
 		}
 	}
 	for probe := range l {
 		if !known[probe] {
-			errs = append(errs, fmt.Errorf("it is not known what %s takes: no run has it, or --overhead none of its programs", probe))
+			errs = append(
+				errs, fmt.Errorf("it is not known what %s takes: no run has it, or --overhead none of its programs",
+					probe))
 		}
 	}
 	return errors.Join(errs...)
@@ -236,7 +240,8 @@ func budgetRows(all []budget, l limits) string {
 				verdict = fmt.Sprintf("beyond its budget of %g %%", percent)
 			}
 		}
-		fmt.Fprintf(&b, "%s\tns x events / CPU time, %s, %s\t%d\t%.2f %%\t\t\t%s\n", x.Cell, x.Probe, x.End, x.Runs, 100*x.Share, verdict)
+		fmt.Fprintf(&b, "%s\tns x events / CPU time, %s, %s\t%d\t%.2f %%\t\t\t%s\n", x.Cell, x.Probe, x.End, x.Runs,
+			100*x.Share, verdict)
 	}
 	return b.String()
 }

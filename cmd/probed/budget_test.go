@@ -31,7 +31,8 @@ const measured = `{"what":"overhead","costs":[
 func probedRun(probe string, packets, calls float64) results.Record {
 	r := results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Verdict: results.OK}
 	r.SUT.DurationS, r.SUT.CPUBusyCores = new(2.0), new(.5)
-	r.SUT.Probes = &results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_read", Count: new(packets / 16), Unstamped: new(0.0)}, {Name: "tcp_enqueued", Count: new(packets / 16)}},
+	r.SUT.Probes = &results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_read", Count: new(packets / 16),
+		Unstamped: new(0.0)}, {Name: "tcp_enqueued", Count: new(packets / 16)}},
 		Calls: []results.Syscall{{Name: "recvfrom", Calls: &calls}}}
 	return r
 }
@@ -48,12 +49,16 @@ func TestBudgets(t *testing.T) {
 	}
 	warm := probedRun("latency+syscalls", 9e9, 9e9)
 	warm.Warmup = true
-	j := results.Journal{Records: []results.Record{warm, probedRun("latency+syscalls", 20_000, 40_000), probedRun("latency+syscalls", 20_000, 40_000)}}
+	j := results.Journal{Records: []results.Record{warm, probedRun("latency+syscalls", 20_000, 40_000),
+		probedRun("latency+syscalls", 20_000, 40_000)}}
 	all := budgets(j, p)
-	if len(all) != 2 || all[0].Runs != 2 || math.Abs(all[0].Share-.00546) > 1e-9 || math.Abs(all[1].Share-.0052) > 1e-9 || all[0].End != "SUT" {
+	if len(all) != 2 || all[0].Runs != 2 || math.Abs(all[0].Share-.00546) > 1e-9 ||
+		math.Abs(all[1].Share-.0052) > 1e-9 || all[0].End != "SUT" {
 		t.Errorf("%+v", all)
 	}
-	for text, want := range map[string]string{"latency=1,syscalls=1": "", "latency=0.4": "latency takes 0.55 % of the CPU time of the SUT, and may take 0.4 %", "zc=1": "not known what zc takes"} {
+	for text, want := range map[string]string{"latency=1,syscalls=1": "",
+		"latency=0.4": "latency takes 0.55 % of the CPU time of the SUT, and may take 0.4 %",
+		"zc=1":        "not known what zc takes"} {
 		l := limits{}
 		if err := l.Set(text); err != nil {
 			t.Fatal(err)
@@ -65,7 +70,9 @@ func TestBudgets(t *testing.T) {
 	if err := (limits{"latency": 2}).within(nil); err == nil {
 		t.Error("a probe that nobody saw is within its budget")
 	}
-	if got := budgetRows(all, limits{"latency": .4, "syscalls": 1}); !strings.Contains(got, "latency, SUT\t2\t0.55 %\t\t\tbeyond its budget of 0.4 %\n") || !strings.Contains(got, "syscalls, SUT\t2\t0.52 %\t\t\twithin") {
+	if got := budgetRows(all, limits{"latency": .4, "syscalls": 1}); !strings.Contains(got,
+		"latency, SUT\t2\t0.55 %\t\t\tbeyond its budget of 0.4 %\n") ||
+		!strings.Contains(got, "syscalls, SUT\t2\t0.52 %\t\t\twithin") {
 		t.Error(got)
 	}
 	for _, bad := range []string{"", "{}", `{"what":"total"}`} {
@@ -117,7 +124,8 @@ func TestBudgetWithoutMeasuredCPUs(t *testing.T) {
 	if len(all) != 1 || all[0].Probe != "syscalls" || all[0].End != "SUT" {
 		t.Errorf("the TG has no figure: %+v", all)
 	}
-	if err := (limits{"latency": 100}).within(all); err == nil || !strings.Contains(err.Error(), "not known what latency takes") {
+	if err := (limits{"latency": 100}).within(all); err == nil ||
+		!strings.Contains(err.Error(), "not known what latency takes") {
 		t.Errorf("latency: %v", err)
 	}
 	r.SUT.CPUBusyCores = nil
@@ -128,7 +136,8 @@ func TestBudgetWithoutMeasuredCPUs(t *testing.T) {
 
 // The programs of wake-return run for packets that find nobody waiting, too.
 func TestWakeReturnRunsMoreThanItCounts(t *testing.T) {
-	h := results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_enqueued", Count: new(1000.0)}, {Name: "wake_return", Count: new(10.0), Unstamped: new(1.0)}, {Name: "softirq_run", Count: new(5.0)}}}
+	h := results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_enqueued", Count: new(1000.0)},
+		{Name: "wake_return", Count: new(10.0), Unstamped: new(1.0)}, {Name: "softirq_run", Count: new(5.0)}}}
 	got := map[string]float64{}
 	for _, x := range runs(&h) {
 		got[x.hook] = x.runs
@@ -148,7 +157,8 @@ func TestNothingDropped(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 	r.SUT.Probes.Drops.Places = []results.Drop{{SKBs: new(100_000.0)}, {}}
-	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{"drops": 200}); len(all) != 1 || math.Abs(all[0].Share-.02) > 1e-9 {
+	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{"drops": 200}); len(all) != 1 ||
+		math.Abs(all[0].Share-.02) > 1e-9 {
 		t.Errorf("100,000 of 200 ns in a second: %+v", all)
 	}
 	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{}); len(all) != 0 {
@@ -159,7 +169,8 @@ func TestNothingDropped(t *testing.T) {
 // A sample costs whom it interrupts: 999 a second of 5 us are half a percent of each busy CPU.
 func TestProfileBudget(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "overhead.json")
-	if err := os.WriteFile(path, []byte(`{"what":"overhead","costs":[{"stage":"profile","runs":9000,"ns_per_run":5000,"cores":0.005},{"stage":"stamp","runs":9000,"ns_per_run":5000}]}`), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(`{"what":"overhead","costs":[{"stage":"profile","runs":9000,`+
+		`"ns_per_run":5000,"cores":0.005},{"stage":"stamp","runs":9000,"ns_per_run":5000}]}`), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	p, err := readPrices(path)
@@ -172,7 +183,8 @@ func TestProfileBudget(t *testing.T) {
 	r.TG.DurationS, r.TG.CPUBusyCores = new(2.0), new(1.0)
 	r.Flags = []string{bench.FlagSharedMachine}
 	all := budgets(results.Journal{Records: []results.Record{r}}, p)
-	if len(all) != 1 || all[0].End != "SUT" || math.Abs(all[0].Share-.004995) > 1e-9 || (limits{"profile": 1}).within(all) != nil || (limits{"profile": .4}).within(all) == nil {
+	if len(all) != 1 || all[0].End != "SUT" || math.Abs(all[0].Share-.004995) > 1e-9 ||
+		(limits{"profile": 1}).within(all) != nil || (limits{"profile": .4}).within(all) == nil {
 		t.Errorf("%+v", all)
 	}
 	if all := budgets(results.Journal{Records: []results.Record{r}}, prices{}); len(all) != 0 {
@@ -188,7 +200,8 @@ func TestSamplerBudget(t *testing.T) {
 	}
 	r.SUT.Probes = &results.Probes{FlowCores: new(.002)}
 	all := budgets(results.Journal{Records: []results.Record{r}}, prices{})
-	if len(all) != 1 || math.Abs(all[0].Share-.004) > 1e-9 || (limits{"tcp": .5}).within(all) != nil || (limits{"tcp": .3}).within(all) == nil {
+	if len(all) != 1 || math.Abs(all[0].Share-.004) > 1e-9 || (limits{"tcp": .5}).within(all) != nil ||
+		(limits{"tcp": .3}).within(all) == nil {
 		t.Errorf("0.002 of 0.5 cores: %+v", all)
 	}
 }
@@ -216,13 +229,15 @@ func TestRunBudget(t *testing.T) {
 	if err := os.WriteFile(path, []byte(measured), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for args, want := range map[string]int{"--overhead FILE --budget latency=1 DIR": 0, "--overhead FILE --budget latency=0.1 DIR": 1, "--budget latency=1 DIR": 2, "--overhead NOFILE DIR": 1} {
+	for args, want := range map[string]int{"--overhead FILE --budget latency=1 DIR": 0,
+		"--overhead FILE --budget latency=0.1 DIR": 1, "--budget latency=1 DIR": 2, "--overhead NOFILE DIR": 1} {
 		var out, stderr bytes.Buffer
 		args = strings.NewReplacer("NOFILE", path+"x", "FILE", path, "DIR", dir).Replace(args)
 		if got := run(strings.Fields(args), &out, &stderr); got != want {
 			t.Errorf("probed %s: exit status %d, want %d: %s", args, got, want, &stderr)
 		}
-		if want == 0 && (!strings.Contains(out.String(), "0.55 %") || !strings.Contains(out.String(), "throughput  ") || !strings.Contains(out.String(), "96.9 %")) {
+		if want == 0 && (!strings.Contains(out.String(), "0.55 %") ||
+			!strings.Contains(out.String(), "throughput  ") || !strings.Contains(out.String(), "96.9 %")) {
 			t.Errorf("the table:\n%s", &out)
 		}
 	}

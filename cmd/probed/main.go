@@ -38,10 +38,12 @@ func run(args []string, out, stderr io.Writer) (status int) {
 	fs := flag.NewFlagSet("probed", flag.ContinueOnError)
 	fs.SetOutput(stderr)
 	fs.Usage = func() {
-		fmt.Fprintln(stderr, "usage: probed [--overhead FILE [--budget PROBE=PERCENT,...]] [--limit PROBES=PERCENT,...] DIR (results of experiments/probe-cost.yaml)")
+		fmt.Fprintln(stderr, "usage: probed [--overhead FILE [--budget PROBE=PERCENT,...]] [--limit "+
+			"PROBES=PERCENT,...] DIR (results of experiments/probe-cost.yaml)")
 		fs.PrintDefaults()
 	}
-	fs.Var(limits, "limit", "fail unless a flow with these `PROBES=PERCENT,...` loses less than this share of its throughput")
+	fs.Var(limits, "limit", "fail unless a flow with these `PROBES=PERCENT,...` loses less than this share of "+
+		"its throughput")
 	fs.Var(most, "budget", "fail if one of these `PROBE=PERCENT,...` takes more than this share of the CPU time")
 	fs.StringVar(&file, "overhead", "", "what zcbench probe --overhead --json printed on this machine")
 	if err := fs.Parse(args); errors.Is(err, flag.ErrHelp) {
@@ -60,7 +62,8 @@ func run(args []string, out, stderr io.Writer) (status int) {
 			per, err = readPrices(file)
 		}
 		all, taken := costs(j), budgets(j, per)
-		err = errors.Join(err, printTable(out, all, limits, budgetRows(taken, most)), limits.check(all), most.within(taken))
+		err = errors.Join(err, printTable(out, all, limits, budgetRows(taken, most)), limits.check(all),
+			most.within(taken))
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "probed:", err)
@@ -180,7 +183,8 @@ func costs(j results.Journal) (out []cost) {
 				}
 			}
 			if len(with) > 0 {
-				out = append(out, cost{c.RX + " <- " + c.TX + ", " + c.Probe, c.Probe, f.name, stat.Pairs(with, without)})
+				out = append(out, cost{c.RX + " <- " + c.TX + ", " + c.Probe, c.Probe, f.name,
+					stat.Pairs(with, without)})
 			}
 		}
 	}
@@ -196,10 +200,12 @@ func printTable(w io.Writer, all []cost, l limits, budgets string) error {
 	for _, c := range all {
 		interval, conf := "needs 6 pairs", ""
 		if c.Ratio.HasInterval() {
-			interval, conf = fmt.Sprintf("%.4f..%.4f", c.Ratio.Lo, c.Ratio.Hi), fmt.Sprintf("%.1f %%", 100*c.Ratio.Confidence)
+			interval, conf = fmt.Sprintf("%.4f..%.4f", c.Ratio.Lo, c.Ratio.Hi),
+				fmt.Sprintf("%.1f %%", 100*c.Ratio.Confidence)
 		}
 		verdict, _ := l.verdict(c)
-		fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%s\t%s\t%s\n", c.Cell, c.Figure, c.Ratio.N, c.Ratio.Estimate, interval, conf, verdict)
+		fmt.Fprintf(t, "%s\t%s\t%d\t%.4f\t%s\t%s\t%s\n", c.Cell, c.Figure, c.Ratio.N, c.Ratio.Estimate, interval, conf,
+			verdict)
 	}
 	fmt.Fprint(t, budgets)
 	return t.Flush()

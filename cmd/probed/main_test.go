@@ -38,11 +38,13 @@ func TestCosts(t *testing.T) {
 	add("latency", 3, 1, func(r *results.Record) { r.Warmup = true })
 	add("latency", 4, 1, func(r *results.Record) { r.Verdict = results.Invalid })
 	got := costs(j)
-	if len(got) != 1 || got[0].Ratio.N != 8 || math.Abs(got[0].Ratio.Estimate-.98) > 1e-9 || !got[0].Ratio.HasInterval() {
+	if len(got) != 1 || got[0].Ratio.N != 8 || math.Abs(got[0].Ratio.Estimate-.98) > 1e-9 ||
+		!got[0].Ratio.HasInterval() {
 		t.Errorf("%+v", got)
 	}
 	var b bytes.Buffer
-	if err := printTable(&b, got, nil, ""); err != nil || !strings.Contains(b.String(), "tcp <- tcp, latency  throughput  8      0.9800") {
+	if err := printTable(&b, got, nil, ""); err != nil ||
+		!strings.Contains(b.String(), "tcp <- tcp, latency  throughput  8      0.9800") {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 	if err := printTable(&b, costs(results.Journal{}), nil, ""); err == nil {
@@ -87,7 +89,8 @@ func TestLimits(t *testing.T) {
 	if err := l.check(nil); err == nil {
 		t.Error("limits of runs that are not there are kept")
 	}
-	for _, bad := range []string{"", "latency", "latency=", "latency=0", "latency=100", "latency=NaN", "colour=1", "=1"} {
+	for _, bad := range []string{"", "latency", "latency=", "latency=0", "latency=100", "latency=NaN", "colour=1",
+		"=1"} {
 		if err := (limits{}).Set(bad); err == nil {
 			t.Errorf("%q passes", bad)
 		}
@@ -97,9 +100,11 @@ func TestLimits(t *testing.T) {
 // The exit status says what the results say of the limit.
 func TestRun(t *testing.T) {
 	dir := t.TempDir()
-	for args, want := range map[string]int{"": 2, "--limit latency=x DIR": 2, "--limit colour=1 DIR": 2, "DIR": 1, "--help": 0} {
+	for args, want := range map[string]int{"": 2, "--limit latency=x DIR": 2, "--limit colour=1 DIR": 2, "DIR": 1,
+		"--help": 0} {
 		var out, stderr bytes.Buffer
-		if got := run(strings.Fields(strings.ReplaceAll(args, "DIR", dir)), &out, &stderr); got != want || out.Len() > 0 || stderr.Len() == 0 {
+		if got := run(strings.Fields(strings.ReplaceAll(args, "DIR", dir)), &out, &stderr); got != want ||
+			out.Len() > 0 || stderr.Len() == 0 {
 			t.Errorf("probed %s: exit status %d, want %d: %s%s", args, got, want, &out, &stderr)
 		}
 	}

@@ -35,7 +35,10 @@ func hostAutotuning(p *veth.Pair) error {
 // tcp_cwnd_restart).
 func noSlowStart(p *veth.Pair) error {
 	for _, e := range []veth.End{p.SUT, p.TG} {
-		if err := e.Netns.Do(func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_slow_start_after_idle", []byte("0"), 0o644) }); err != nil {
+		if err := e.Netns.Do(func() error {
+			return os.WriteFile("/proc/sys/net/ipv4/tcp_slow_start_after_idle",
+				[]byte("0"), 0o644)
+		}); err != nil {
 			return fmt.Errorf("set tcp_slow_start_after_idle in the namespace: %w", err)
 		}
 	}

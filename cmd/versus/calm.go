@@ -47,7 +47,8 @@ type patience struct {
 
 // settle runs a turn, and again when others disturbed it: the turn says how many cores they kept
 // busy. One that stays disturbed is not calm.
-func (p *patience) settle(ctx context.Context, turn func() (foreign float64, err error)) (again int, calm bool, err error) {
+func (p *patience) settle(ctx context.Context, turn func() (foreign float64, err error)) (again int, calm bool,
+	err error) {
 	for ; ; again++ {
 		foreign, err := turn()
 		if err != nil {

@@ -36,7 +36,8 @@ func TestPatience(t *testing.T) {
 		}
 	}
 	p, broke := patience{each: 3, left: 9}, errors.New("broke")
-	if again, _, err := p.settle(ctx, func() (float64, error) { return 9, broke }); !errors.Is(err, broke) || again != 0 {
+	if again, _, err := p.settle(ctx, func() (float64, error) { return 9, broke }); !errors.Is(err, broke) ||
+		again != 0 {
 		t.Errorf("a turn that fails: %d times again, %v", again, err)
 	}
 }

@@ -69,11 +69,14 @@ func comparisons(t Tools, f Field) []Comparison {
 			}
 			theirs := t.rival(r, l)
 			cs = append(cs,
-				Comparison{Name: name("tcp", layout, l), Ours: t.zcbench("tcp", "tcp", l), Theirs: theirs, RxCPU: rxCPU(l)}.of(layout, l),
-				Comparison{Name: name("uring", layout, l), Ours: t.zcbench("uring", "tcp", l), Theirs: theirs}.of(layout, l))
+				Comparison{Name: name("tcp", layout, l), Ours: t.zcbench("tcp", "tcp", l), Theirs: theirs,
+					RxCPU: rxCPU(l)}.of(layout, l),
+				Comparison{Name: name("uring", layout, l), Ours: t.zcbench("uring", "tcp", l),
+					Theirs: theirs}.of(layout, l))
 			if r == Iperf3 {
 				cs = append(cs,
-					Comparison{Name: name("sendfile", layout, l), Ours: t.zcbench("tcp", "sendfile", l), Theirs: t.iperf3(l, "-Z")}.of(layout, l),
+					Comparison{Name: name("sendfile", layout, l), Ours: t.zcbench("tcp", "sendfile", l),
+						Theirs: t.iperf3(l, "-Z")}.of(layout, l),
 					trunc(t, layout, l))
 			}
 		}
@@ -137,7 +140,8 @@ func trunc(t Tools, layout Layout, l Load) Comparison {
 	// -Z is its fastest; with the same kind of sender, what is left between the
 	// two is the receiver.
 	c.Ours, c.Theirs = t.zcbench("tcp-trunc", "sendfile", l), t.iperf3(l, "-Z")
-	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (later versions have): sendfile to tcp-trunc is held against -Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
+	c.Note = fmt.Sprintf("%s has no --skip-rx-copy (later versions have): sendfile to tcp-trunc is held against "+
+		"-Z, the fastest that it has, which still copies at the receiver", t.IperfVersion)
 	return c
 }
 
@@ -145,8 +149,10 @@ func trunc(t Tools, layout Layout, l Load) Comparison {
 func builds(ours, theirs Tools, f Field) []Comparison {
 	var cs []Comparison
 	f.each(func(layout Layout, l Load) {
-		for _, m := range []struct{ name, rx, tx string }{{"tcp", "tcp", "tcp"}, {"sendfile", "tcp", "sendfile"}, {"uring", "uring", "tcp"}, {"tcp-trunc", "tcp-trunc", "tcp"}} {
-			c := Comparison{Name: name(m.name, layout, l), Layout: layout, Load: l, Ours: ours.zcbench(m.rx, m.tx, l), Theirs: theirs.zcbench(m.rx, m.tx, l)}
+		for _, m := range []struct{ name, rx, tx string }{{"tcp", "tcp", "tcp"}, {"sendfile", "tcp", "sendfile"},
+			{"uring", "uring", "tcp"}, {"tcp-trunc", "tcp-trunc", "tcp"}} {
+			c := Comparison{Name: name(m.name, layout, l), Layout: layout, Load: l, Ours: ours.zcbench(m.rx, m.tx, l),
+				Theirs: theirs.zcbench(m.rx, m.tx, l)}
 			c.Theirs.Name = "the other build, " + m.name // than that of ours
 			cs = append(cs, c)
 		}

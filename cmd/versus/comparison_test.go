@@ -14,7 +14,8 @@ import (
 )
 
 func tools() Tools {
-	return Tools{Iperf3: "iperf3", IperfVersion: "iperf 3.21", Neper: "tcp_stream", Netperf: "netperf", Netserver: "netserver", Zcrecv: "zcrecv", Zcsend: "zcsend",
+	return Tools{Iperf3: "iperf3", IperfVersion: "iperf 3.21", Neper: "tcp_stream", Netperf: "netperf",
+		Netserver: "netserver", Zcrecv: "zcrecv", Zcsend: "zcsend",
 		SenderCPUs: []int{0}, ReceiverCPUs: []int{1}, Congestion: "cubic", Duration: 2 * time.Second}
 }
 
@@ -28,7 +29,8 @@ func TestComparisons(t *testing.T) {
 			t.Errorf("%q does not name its layout, %s", c.Name, c.Layout)
 		}
 	}
-	if want := map[string]int{"iperf3": 2 * 2 * 2 * 4, "neper": 2 * 2 * 2 * 2, "netperf": 2 * 2 * 2}; fmt.Sprint(count) != fmt.Sprint(want) {
+	if want := map[string]int{"iperf3": 2 * 2 * 2 * 4, "neper": 2 * 2 * 2 * 2,
+		"netperf": 2 * 2 * 2}; fmt.Sprint(count) != fmt.Sprint(want) {
 		t.Errorf("comparisons by rival: %v, want %v", count, want)
 	}
 }
@@ -54,7 +56,8 @@ func TestTargets(t *testing.T) {
 func TestCPUsOfThreads(t *testing.T) {
 	all := tools()
 	all.ReceiverCPUs, all.SenderCPUs = cli.CPUList{1, 2, 3}, cli.CPUList{4, 5}
-	for flows, want := range map[int][2]string{0: {"--cpu 1 ", "--cpu 4 "}, 2: {"--cpu 1,2 ", "--cpu 4,5 "}, 8: {"--cpu 1,2,3 ", "--cpu 4,5 "}} {
+	for flows, want := range map[int][2]string{0: {"--cpu 1 ", "--cpu 4 "}, 2: {"--cpu 1,2 ", "--cpu 4,5 "},
+		8: {"--cpu 1,2,3 ", "--cpu 4,5 "}} {
 		c := all.zcbench("tcp", "tcp", Load{Size: 1, Flows: flows})
 		for i, line := range [][]string{c.Receiver("10.0.0.1", 1), c.Sender("10.0.0.1", 1)} {
 			if got := strings.Join(line, " "); !strings.Contains(got, want[i]) {
@@ -71,13 +74,19 @@ func TestCommandLines(t *testing.T) {
 		c              Contender
 		receiver, send string
 	}{
-		{tools().iperf3(l, "-Z"), "iperf3 -s -1 -B 10.0.0.1 -p 5201", "iperf3 -c 10.0.0.1 -p 5201 -J -l 131072 -C cubic -t 2 --connect-timeout 5000 -P 2 -Z"},
-		{tools().neper(l), "tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 --congestion-control cubic",
-			"tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 --congestion-control cubic -c"},
+		{tools().iperf3(l, "-Z"), "iperf3 -s -1 -B 10.0.0.1 -p 5201",
+			"iperf3 -c 10.0.0.1 -p 5201 -J -l 131072 -C cubic -t 2 --connect-timeout 5000 -P 2 -Z"},
+		{tools().neper(l), "tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 " +
+			"--congestion-control cubic",
+			"tcp_stream --nolog -4 -H 10.0.0.1 -C 5201 -P 15201 -F 2 -T 2 -B 131072 -l 2 -I 0.01 " +
+				"--congestion-control cubic -c"},
 		{tools().netperf(l), "netserver -D -f -N -4 -L 10.0.0.1 -p 5201",
-			"netperf -4 -H 10.0.0.1 -p 5201 -t TCP_STREAM -l 2 -P 0 -f m -a 4096,4096 -A 4096,4096 -- -m 131072 -M 131072 -P ,15201 -K cubic -k THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"},
-		{tools().zcbench("tcp", "sendfile", l), "zcrecv --mode tcp --json --message-size 131072 --congestion cubic --cpu 1 --duration 2s --flows 2 --read-size 131072 --accept-timeout 10s --listen 10.0.0.1:5201",
-			"zcsend --mode sendfile --json --message-size 131072 --congestion cubic --cpu 0 --duration 2s --flows 2 10.0.0.1:5201"},
+			"netperf -4 -H 10.0.0.1 -p 5201 -t TCP_STREAM -l 2 -P 0 -f m -a 4096,4096 -A 4096,4096 -- -m 131072 " +
+				"-M 131072 -P ,15201 -K cubic -k THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"},
+		{tools().zcbench("tcp", "sendfile", l), "zcrecv --mode tcp --json --message-size 131072 --congestion " +
+			"cubic --cpu 1 --duration 2s --flows 2 --read-size 131072 --accept-timeout 10s --listen 10.0.0.1:5201",
+			"zcsend --mode sendfile --json --message-size 131072 --congestion cubic --cpu 0 --duration 2s " +
+				"--flows 2 10.0.0.1:5201"},
 	} {
 		if got := strings.Join(tc.c.Receiver("10.0.0.1", 5201), " "); got != tc.receiver {
 			t.Errorf("%s: receiver\n%s, want\n%s", tc.c.Name, got, tc.receiver)

@@ -42,7 +42,8 @@ func ofThreads(all cli.CPUList, n int) string {
 // zcbench in one of its modes.
 func (t Tools) zcbench(rx, tx string, l Load) Contender {
 	common := func(program, mode, cpus string, more ...string) []string {
-		line := []string{program, "--mode", mode, "--json", "--message-size", strconv.Itoa(l.Size), "--congestion", t.Congestion,
+		line := []string{program, "--mode", mode, "--json", "--message-size", strconv.Itoa(l.Size), "--congestion",
+			t.Congestion,
 			"--cpu", cpus, "--duration", t.Duration.String()}
 		if l.Flows > 1 { // what is older than flows can be compared where there is one
 			line = append(line, "--flows", strconv.Itoa(l.Flows))
@@ -52,7 +53,8 @@ func (t Tools) zcbench(rx, tx string, l Load) Contender {
 	return Contender{
 		Name: fmt.Sprintf("zcbench %s -> %s", tx, rx),
 		Receiver: func(addr string, port int) []string {
-			own := []string{"--read-size", strconv.Itoa(l.Size), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}
+			own := []string{"--read-size", strconv.Itoa(l.Size), "--accept-timeout", "10s", "--listen",
+				fmt.Sprintf("%s:%d", addr, port)}
 			if rx == "uring" {
 				own = append(own, "--gather", "50us") // what only a ring has without one call more
 			}

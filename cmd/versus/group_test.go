@@ -31,7 +31,8 @@ func TestGrouped(t *testing.T) {
 			want = 1
 		}
 		if len(o.Ours) != want || len(o.Theirs) != want || o.Disturbed != want-1 {
-			t.Errorf("%s: %d and %d runs, %d disturbed; want %d pairs", o.Comparison.Name, len(o.Ours), len(o.Theirs), o.Disturbed, want)
+			t.Errorf("%s: %d and %d runs, %d disturbed; want %d pairs", o.Comparison.Name, len(o.Ours), len(o.Theirs),
+				o.Disturbed, want)
 		}
 		if o.Ours[0].Gbps != float64(o.ours+1) || g.ways[o.theirs].Name != o.Comparison.Theirs.Name {
 			t.Errorf("%s has the runs of another way", o.Comparison.Name)
@@ -50,7 +51,8 @@ func TestGroupedBuilds(t *testing.T) {
 }
 
 func TestUnsupportedWay(t *testing.T) {
-	_, outcomes := grouped(comparisons(tools(), Field{Layouts: []Layout{Apart}, Flows: []int{1}, Rivals: []Rival{Iperf3}}))
+	_, outcomes := grouped(comparisons(tools(), Field{Layouts: []Layout{Apart}, Flows: []int{1},
+		Rivals: []Rival{Iperf3}}))
 	for _, o := range outcomes {
 		if o.Comparison.Ours.Name == "zcbench tcp -> uring" {
 			o.group.lost[o.ours] = "no io_uring"

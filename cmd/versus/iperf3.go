@@ -22,7 +22,8 @@ func (t Tools) iperf3(l Load, extra ...string) Contender {
 			return []string{t.Iperf3, "-s", "-1", "-B", addr, "-p", strconv.Itoa(port)}
 		},
 		Sender: func(addr string, port int) []string {
-			return append([]string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-l", strconv.Itoa(l.Size), "-C", t.Congestion,
+			return append([]string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-l", strconv.Itoa(l.Size),
+				"-C", t.Congestion,
 				"-t", strconv.Itoa(int(t.Duration / time.Second)), "--connect-timeout", "5000"}, extra...)
 		},
 		Outcome:      func(_, sender []byte) (Flow, error) { return parseIperf3(sender) },
@@ -42,7 +43,8 @@ func (t Tools) threaded() error {
 	major, _ := strconv.Atoi(m[1])
 	minor, _ := strconv.Atoi(m[2])
 	if major < 3 || major == 3 && minor < 16 {
-		return fmt.Errorf("%s has one thread for all flows: build 3.16 or later, and name it with --iperf3", t.IperfVersion)
+		return fmt.Errorf("%s has one thread for all flows: build 3.16 or later, and name it with --iperf3",
+			t.IperfVersion)
 	}
 	return nil
 }

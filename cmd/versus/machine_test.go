@@ -17,7 +17,8 @@ func TestLoadOf(t *testing.T) {
 		return machine{tasks: tasks, cpu: counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{a, b}}}
 	}
 	before := at(1e9, 100*time.Second, counter.CPUTicks{Idle: 100}, counter.CPUTicks{Idle: 200, Steal: 5})
-	after := at(3e9, 102600*time.Millisecond, counter.CPUTicks{Idle: 150}, counter.CPUTicks{Idle: 210, IOWait: 20, Steal: 25})
+	after := at(3e9, 102600*time.Millisecond, counter.CPUTicks{Idle: 150}, counter.CPUTicks{Idle: 210, IOWait: 20,
+		Steal: 25})
 	if got := busyCores(counter.Usage(before.cpu, after.cpu, nil)); !near(got, 1.5) {
 		t.Errorf("busy %v cores, want 1.5", got)
 	}
@@ -33,7 +34,8 @@ func TestLoadOf(t *testing.T) {
 	} {
 		got := loadOf(before, after, tc.cpu)
 		if !near(got.total.Seconds(), tc.total) || !near(got.foreign, tc.foreign) {
-			t.Errorf("%s: total %v, foreign %v cores; want %v s, %v", tc.what, got.total, got.foreign, tc.total, tc.foreign)
+			t.Errorf("%s: total %v, foreign %v cores; want %v s, %v", tc.what, got.total, got.foreign, tc.total,
+				tc.foreign)
 		}
 	}
 	// The CPUs cannot have been busy for less than the run's own processes.

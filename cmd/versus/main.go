@@ -93,20 +93,25 @@ not met, 2 wrong usage.`,
 	}
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	o.addFlags(cmd.PersistentFlags())
-	cmd.Flags().DurationVar(&o.turns, "turns", 0, "all flows of a round are under way at once, all but one stopped, each for so long in turn, such as 60ms; 0: one run after the other")
+	cmd.Flags().DurationVar(&o.turns, "turns", 0, "all flows of a round are under way at once, all but one "+
+		"stopped, each for so long in turn, such as 60ms; 0: one run after the other")
 	cmd.AddCommand(smallCommand(&o), xdpCommand(&o))
 	return cmd
 }
 
 func (o *options) addFlags(f *pflag.FlagSet) {
-	f.StringSliceVar(&o.layouts, "layouts", []string{string(Apart), string(Together)}, "where the receive softirqs run: apart, together")
+	f.StringSliceVar(&o.layouts, "layouts", []string{string(Apart), string(Together)},
+		"where the receive softirqs run: apart, together")
 	f.IntSliceVar(&o.flows, "flows", []int{1}, "numbers of flows, each with a thread, such as 1,2,4")
-	f.StringSliceVar(&o.rivals, "rivals", []string{string(Iperf3)}, "what to compare with: iperf3, neper, netperf (one flow only)")
+	f.StringSliceVar(&o.rivals, "rivals", []string{string(Iperf3)},
+		"what to compare with: iperf3, neper, netperf (one flow only)")
 	f.StringVar(&o.programs.iperf3, "iperf3", "iperf3", "iperf3, by name or path; several flows take 3.16 or later")
 	f.StringVar(&o.programs.neper, "neper", "tcp_stream", "neper's tcp_stream, by name or path")
-	f.StringVar(&o.programs.netperf, "netperf", "netperf", "netperf, by name or path; netserver is looked for beside it")
+	f.StringVar(&o.programs.netperf, "netperf", "netperf",
+		"netperf, by name or path; netserver is looked for beside it")
 	f.StringVar(&o.bin, "bin", "bin", "folder of zcrecv and zcsend")
-	f.StringVar(&o.against, "against", "", "compare with the zcrecv and zcsend of this folder, such as those of a release, and not with other tools")
+	f.StringVar(&o.against, "against", "",
+		"compare with the zcrecv and zcsend of this folder, such as those of a release, and not with other tools")
 	f.IntVar(&o.mtu, "mtu", 1500, "MTU of the veth pair")
 	f.IntVar(&o.reps, "reps", 8, "pairs of runs per comparison, after one warm-up; 6 or more give intervals")
 	f.DurationVar(&o.duration, "duration", 2*time.Second, "length of one run, whole seconds (iperf3 has no others)")
@@ -114,10 +119,13 @@ func (o *options) addFlags(f *pflag.FlagSet) {
 	f.Var(&o.tools.ReceiverCPUs, "receiver-cpu", "CPU of the receiver's threads, or several")
 	f.StringVar(&o.tools.Congestion, "congestion", o.tools.Congestion, "congestion control of both")
 	f.Var(&o.bufMax, "tcp-buf-max", "upper end of the kernel's socket buffer auto-tuning; 0: as this host has it")
-	f.Float64Var(&o.maxForeign, "max-foreign", 0.3, "repeat a turn if other processes kept more than this many cores busy during a run")
+	f.Float64Var(&o.maxForeign, "max-foreign", 0.3,
+		"repeat a turn if other processes kept more than this many cores busy during a run")
 	f.IntVar(&o.retries, "retries", 3, "repeat a turn at most this often")
-	f.IntVar(&o.nice, "nice", -20, "nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
-	f.StringVar(&o.only, "only", "", "run only the comparisons whose name matches this regular expression, such as '^tcp '")
+	f.IntVar(&o.nice, "nice", -20,
+		"nice value of both tools' processes, so that other work disturbs them less; 0 changes nothing")
+	f.StringVar(&o.only, "only", "",
+		"run only the comparisons whose name matches this regular expression, such as '^tcp '")
 	f.BoolVar(&o.json, "json", false, "print the result as one JSON object")
 	f.BoolVar(&o.gate, "gate", false, "exit with 1 when a target is not met")
 }

@@ -19,8 +19,10 @@ func (t Tools) neper(l Load) Contender {
 		n, p := strconv.Itoa(l.Flows), strconv.Itoa
 		// A sample each 10 ms: what it received before the first and after the last is in no
 		// figure.
-		return append([]string{t.Neper, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F", n, "-T", n,
-			"-B", p(l.Size), "-l", p(int(t.Duration / time.Second)), "-I", "0.01", "--congestion-control", t.Congestion}, more...)
+		return append([]string{t.Neper, "--nolog", "-4", "-H", addr, "-C", p(port), "-P", p(port + dataPorts), "-F",
+			n, "-T", n,
+			"-B", p(l.Size), "-l", p(int(t.Duration / time.Second)), "-I", "0.01", "--congestion-control",
+			t.Congestion}, more...)
 	}
 	c := Contender{
 		Name:         "neper",

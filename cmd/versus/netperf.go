@@ -21,8 +21,10 @@ func (t Tools) netperf(l Load) Contender {
 		},
 		Sender: func(addr string, port int) []string {
 			size := strconv.Itoa(l.Size)
-			return []string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", "TCP_STREAM", "-l", strconv.Itoa(int(t.Duration / time.Second)), "-P", "0", "-f", "m",
-				"-a", aligned, "-A", aligned, "--", "-m", size, "-M", size, "-P", "," + strconv.Itoa(port+dataPorts), "-K", t.Congestion, "-k", "THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"}
+			return []string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", "TCP_STREAM", "-l",
+				strconv.Itoa(int(t.Duration / time.Second)), "-P", "0", "-f", "m",
+				"-a", aligned, "-A", aligned, "--", "-m", size, "-M", size, "-P", "," + strconv.Itoa(port+dataPorts),
+				"-K", t.Congestion, "-k", "THROUGHPUT,THROUGHPUT_UNITS,REMOTE_BYTES_RECVD"}
 		},
 		Outcome:      func(_, sender []byte) (Flow, error) { return parseNetperf(sender) },
 		ReceiverCPUs: t.ReceiverCPUs, SenderCPUs: t.SenderCPUs,

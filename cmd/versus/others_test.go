@@ -13,7 +13,8 @@ import (
 
 // statLine is a line of /proc/PID/stat with the times given.
 func statLine(pid int, name string, ppid int, utime, stime, cutime, cstime any) string {
-	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 4194304 90 0 0 0 %v %v %v %v 20 0 1 0 33 1 1\n", pid, name, ppid, utime, stime, cutime, cstime)
+	return fmt.Sprintf("%d (%s) S %d 1 1 0 -1 4194304 90 0 0 0 %v %v %v %v 20 0 1 0 33 1 1\n", pid, name, ppid, utime,
+		stime, cutime, cstime)
 }
 
 func TestTasksTime(t *testing.T) {

@@ -66,8 +66,10 @@ func (s *summary) figures() []*figure { return []*figure{&s.Throughput, &s.CPU, 
 
 func (o *Outcome) summary() summary {
 	c := o.Comparison
-	s := summary{Comparison: c.Name, Layout: c.Layout, Ours: c.Ours.Name, Theirs: c.Theirs.Name, Pairs: len(o.Ours), Repeated: o.group.repeated, Disturbed: o.Disturbed,
-		Note: c.Note, Unsupported: cmp.Or(o.group.lost[o.ours], o.group.lost[o.theirs]), OursRuns: o.Ours, TheirsRuns: o.Theirs,
+	s := summary{Comparison: c.Name, Layout: c.Layout, Ours: c.Ours.Name, Theirs: c.Theirs.Name, Pairs: len(o.Ours),
+		Repeated: o.group.repeated, Disturbed: o.Disturbed,
+		Note: c.Note, Unsupported: cmp.Or(o.group.lost[o.ours], o.group.lost[o.theirs]), OursRuns: o.Ours,
+		TheirsRuns:  o.Theirs,
 		OursSoftirq: o.softirq[0].String(), TheirsSoftirq: o.softirq[1].String()}
 	s.Throughput = o.figure(c.Throughput, func(m Measured) float64 { return m.Gbps })
 	s.CPU = o.figure(c.CPU, func(m Measured) float64 { return m.CPUPGB })

@@ -16,7 +16,8 @@ func outcome() *Outcome {
 	o := outcomeOf(Comparison{Name: "tcp 128K together"}.of(Together, Load{Flows: 1}))
 	for n := range 6 {
 		x := 1 + float64(n)/1000
-		o.add(Measured{Gbps: 51 * x, CPUPGB: 0.44 * x, RxCPUPGB: 0.1 * x, TxCPUPGB: 0.2 * x}, Measured{Gbps: 50 * x, CPUPGB: 0.4 * x, RxCPUPGB: 0.1 * x, TxCPUPGB: 0.1 * x}, n == 0)
+		o.add(Measured{Gbps: 51 * x, CPUPGB: 0.44 * x, RxCPUPGB: 0.1 * x, TxCPUPGB: 0.2 * x},
+			Measured{Gbps: 50 * x, CPUPGB: 0.4 * x, RxCPUPGB: 0.1 * x, TxCPUPGB: 0.1 * x}, n == 0)
 	}
 	return o
 }
@@ -53,7 +54,8 @@ func TestSummaryWithoutPairs(t *testing.T) {
 		t.Errorf("verdicts %v and %v of nothing", s.Throughput.Verdict, s.CPU.Verdict)
 	}
 	var out bytes.Buffer
-	if err := printTable(&out, []summary{s}, false); err != nil || !strings.Contains(out.String(), "unsupported here: no io_uring") {
+	if err := printTable(&out, []summary{s}, false); err != nil ||
+		!strings.Contains(out.String(), "unsupported here: no io_uring") {
 		t.Errorf("%v, printed\n%s", err, out.String())
 	}
 	if _, err := json.Marshal(s); err != nil {
@@ -71,7 +73,9 @@ func TestTable(t *testing.T) {
 		rows = append(rows, strings.Join(strings.Fields(line), " "))
 	}
 	text := strings.Join(rows[:4], "\n")
-	for _, want := range []string{"tcp 128K together ours theirs 1 of 6 pairs disturbed", "Gbit/s 51.1 50.1 1.020 [1.020..1.020] >= 1.00 met", "CPU s/GB 0.441 0.401 1.100 [1.100..1.100] <= 1.00 not met"} {
+	for _, want := range []string{"tcp 128K together ours theirs 1 of 6 pairs disturbed",
+		"Gbit/s 51.1 50.1 1.020 [1.020..1.020] >= 1.00 met",
+		"CPU s/GB 0.441 0.401 1.100 [1.100..1.100] <= 1.00 not met"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

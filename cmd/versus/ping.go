@@ -38,7 +38,8 @@ const (
 )
 
 func pingLine(program, addr string) []string {
-	return []string{"env", "LC_ALL=C", program, "-n", "-A", "-c", strconv.Itoa(pingEchoes), "-s", strconv.Itoa(pingBytes),
+	return []string{"env", "LC_ALL=C", program, "-n", "-A", "-c", strconv.Itoa(pingEchoes), "-s",
+		strconv.Itoa(pingBytes),
 		"-w", strconv.Itoa(int(pingLimit / time.Second)), addr}
 }
 
@@ -46,7 +47,8 @@ func pingLine(program, addr string) []string {
 func (o *options) ping(ctx context.Context, pair *veth.Pair) (e Echoes, err error) {
 	limited, cancel := context.WithTimeout(ctx, pingLimit+slack)
 	defer cancel()
-	p, err := startIn(limited, pair.TG.Netns, o.nice, o.tools.SenderCPUs, pingLine(o.tools.Ping, pair.SUT.IPv4.String()))
+	p, err := startIn(limited, pair.TG.Netns, o.nice, o.tools.SenderCPUs,
+		pingLine(o.tools.Ping, pair.SUT.IPv4.String()))
 	if err == nil {
 		err = p.Wait()
 	}
@@ -98,9 +100,11 @@ func parsePing(text []byte) (e Echoes, err error) {
 	}
 	p50 := stat.Median(ms)
 	if p50 < summary[0]-rounded || p50 > summary[2]+rounded {
-		return e, fmt.Errorf("read what ping wrote: half of the echoes took up to %g ms, but min is %g and max %g", p50, summary[0], summary[2])
+		return e, fmt.Errorf("read what ping wrote: half of the echoes took up to %g ms, but min is %g and max %g", p50,
+			summary[0], summary[2])
 	}
-	return Echoes{Count: received, MinUs: 1e3 * summary[0], AvgUs: 1e3 * summary[1], P50Us: 1e3 * p50, MaxUs: 1e3 * summary[2]}, nil
+	return Echoes{Count: received, MinUs: 1e3 * summary[0], AvgUs: 1e3 * summary[1], P50Us: 1e3 * p50,
+		MaxUs: 1e3 * summary[2]}, nil
 }
 
 func pingError(line string) error {
@@ -146,12 +150,15 @@ func medianEchoes(runs []Echoes) Echoes {
 		}
 		return stat.Median(all)
 	}
-	return Echoes{Count: pingEchoes, MinUs: of(func(e Echoes) float64 { return e.MinUs }), AvgUs: of(func(e Echoes) float64 { return e.AvgUs }),
+	return Echoes{Count: pingEchoes, MinUs: of(func(e Echoes) float64 { return e.MinUs }),
+		AvgUs: of(func(e Echoes) float64 { return e.AvgUs }),
 		P50Us: of(func(e Echoes) float64 { return e.P50Us }), MaxUs: of(func(e Echoes) float64 { return e.MaxUs })}
 }
 
 // pingNote says what the row is.
 func pingNote(w io.Writer) {
-	fmt.Fprintf(w, "\nping: echoes of %d bytes on the same link, from the sender's CPU, in turn with the pairs (medians of the runs). The kernel answers them,\n"+
-		"without a process at the far end: a reference for what the link and the stack take, and no rival.\n", pingBytes)
+	fmt.Fprintf(w, "\nping: echoes of %d bytes on the same link, from the sender's CPU, in turn with the pairs "+
+		"(medians of the runs). The kernel answers them,\n"+
+		"without a process at the far end: a reference for what the link and the stack take, and no rival.\n",
+		pingBytes)
 }

@@ -37,16 +37,18 @@ func TestParsePing(t *testing.T) {
 		return strings.Replace(pingText, old, new, 1)
 	}
 	for name, x := range map[string]struct{ text, want string }{
-		"nothing":           {"", "no summary"},
-		"no answer":         {"\n2 packets transmitted, 0 received, 100% packet loss, time 4ms\n", "no summary"},
-		"a line is missing": {change("26 bytes from 10.99.0.1: icmp_seq=3 ttl=64 time=0.028 ms\n", ""), "3 echoes, and 2 lines"},
+		"nothing":   {"", "no summary"},
+		"no answer": {"\n2 packets transmitted, 0 received, 100% packet loss, time 4ms\n", "no summary"},
+		"a line is missing": {change("26 bytes from 10.99.0.1: icmp_seq=3 ttl=64 time=0.028 ms\n", ""),
+			"3 echoes, and 2 lines"},
 		"another unit":      {change("time=0.028 ms", "time=28 us"), "time=28 us"},
 		"no number":         {change("time=0.028", "time=\x1b[2J"), "read what ping wrote"},
 		"three figures":     {change("0.015/0.025/0.032/0.007", "0.015/0.025/0.032"), "rtt min"},
 		"avg below min":     {change("/0.025/", "/0.001/"), "min 0.015, avg 0.001"},
 		"another machine's": {change("0.015/0.025/0.032/", "1.015/1.025/1.032/"), "half of the echoes"},
 	} {
-		if _, err := parsePing([]byte(x.text)); err == nil || !strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\x1b") {
+		if _, err := parsePing([]byte(x.text)); err == nil || !strings.Contains(err.Error(), x.want) ||
+			strings.Contains(err.Error(), "\x1b") {
 			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
 	}
@@ -61,7 +63,8 @@ func FuzzParsePing(f *testing.F) {
 		switch {
 		case err != nil && (e != Echoes{} || strings.ContainsAny(err.Error(), "\x1b\n")):
 			t.Errorf("%+v, %q", e, err)
-		case err == nil && (e.Count < 1 || e.MinUs < 0 || e.MinUs > e.P50Us+rounded || e.P50Us > e.MaxUs+rounded || e.MinUs > e.AvgUs+rounded || e.AvgUs > e.MaxUs+rounded):
+		case err == nil && (e.Count < 1 || e.MinUs < 0 || e.MinUs > e.P50Us+rounded || e.P50Us > e.MaxUs+rounded ||
+			e.MinUs > e.AvgUs+rounded || e.AvgUs > e.MaxUs+rounded):
 			t.Errorf("%+v", e)
 		}
 	})
@@ -107,7 +110,8 @@ func pinged(t *testing.T) Echoes {
 
 // The row of ping stands below its round trips, and is said to be no rival.
 func TestPingIsPrinted(t *testing.T) {
-	x := &smallOutcome{Comparison: "udp rr", PingRuns: []Echoes{{Count: 5000, MinUs: 4, AvgUs: 5.25, P50Us: 5, MaxUs: 79}, {Count: 5000, MinUs: 4, AvgUs: 5.75, P50Us: 6, MaxUs: 80}}}
+	x := &smallOutcome{Comparison: "udp rr", PingRuns: []Echoes{{Count: 5000, MinUs: 4, AvgUs: 5.25, P50Us: 5,
+		MaxUs: 79}, {Count: 5000, MinUs: 4, AvgUs: 5.75, P50Us: 6, MaxUs: 80}}}
 	x.judge()
 	var out bytes.Buffer
 	if err := printSmall(&out, []*smallOutcome{x}, false, ""); err != nil {
@@ -120,10 +124,12 @@ func TestPingIsPrinted(t *testing.T) {
 		}
 	}
 	out.Reset()
-	if err := printSmall(&out, []*smallOutcome{{Comparison: "udp single"}}, false, ""); err != nil || strings.Contains(out.String(), "ping") {
+	if err := printSmall(&out, []*smallOutcome{{Comparison: "udp single"}}, false, ""); err != nil ||
+		strings.Contains(out.String(), "ping") {
 		t.Errorf("%v, %s", err, &out)
 	}
-	if i := slices.IndexFunc((Tools{}).smallPairs(), func(p smallPair) bool { return p.trips != strings.HasSuffix(p.Name, " rr") }); i >= 0 {
+	if i := slices.IndexFunc((Tools{}).smallPairs(),
+		func(p smallPair) bool { return p.trips != strings.HasSuffix(p.Name, " rr") }); i >= 0 {
 		t.Errorf("comparison %d: whether it is of round trips is wrong", i)
 	}
 }

@@ -66,7 +66,8 @@ func startIn(ctx context.Context, ns *veth.Netns, nice int, cpus []int, line []s
 		return err
 	}
 	cmd.WaitDelay = askedFor
-	if p.Program, err = program.Start(ns, cmd, func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
+	if p.Program, err = program.Start(ns, cmd,
+		func() error { return errors.Join(favour(nice), confine(cpus)) }); err != nil {
 		return nil, err
 	}
 	favourGroup(cmd.Process.Pid, nice)

@@ -26,7 +26,8 @@ func (p *progress) begin(turns []turn, all time.Duration) {
 	for _, t := range turns {
 		p.all += len(t.runs)
 	}
-	fmt.Fprintf(p.w, "%d runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n", p.all, all.Round(time.Second))
+	fmt.Fprintf(p.w, "%d runs, about %v, longer when others disturb; Ctrl-C shows what there is until then\n", p.all,
+		all.Round(time.Second))
 }
 
 // together shows that n flows begin, which take turns.
@@ -48,7 +49,8 @@ func (p *progress) ran(m Measured, err error) {
 		fmt.Fprintln(p.w, " failed")
 		return
 	}
-	fmt.Fprintf(p.w, " %6.1f Gbit/s  cpu %.3f (rx %.3f  tx %.3f) s/GB  others %.2f cores\n", m.Gbps, m.CPUPGB, m.RxCPUPGB, m.TxCPUPGB, m.Foreign)
+	fmt.Fprintf(p.w, " %6.1f Gbit/s  cpu %.3f (rx %.3f  tx %.3f) s/GB  others %.2f cores\n", m.Gbps, m.CPUPGB,
+		m.RxCPUPGB, m.TxCPUPGB, m.Foreign)
 }
 
 func (p *progress) end() { fmt.Fprintln(p.w) }

@@ -143,11 +143,13 @@ func (r *racer) endedEarly() error {
 	_, err := r.c.Outcome(r.rx.stdout.Bytes(), r.tx.stdout.Bytes())
 	switch {
 	case time.Since(r.began) > r.d:
-		return fmt.Errorf("its turns took longer than the %v that it was told to last: this machine is slow now; --turns longer, or fewer tools", r.d)
+		return fmt.Errorf("its turns took longer than the %v that it was told to last: this machine is slow now; "+
+			"--turns longer, or fewer tools", r.d)
 	case err != nil && !r.c.Stays:
 		return fmt.Errorf("it ended before its turns were over: %w", err)
 	case r.stopped:
-		return errors.New("it ended before its turns were over: it must go on after it was stopped (SIGSTOP), also from the middle of a call")
+		return errors.New("it ended before its turns were over: it must go on after it was stopped (SIGSTOP), " +
+			"also from the middle of a call")
 	}
 	return errors.New("it ended before its turns began")
 }
@@ -236,7 +238,8 @@ func (r *racer) turn(each time.Duration) error {
 	}
 	u := &r.used
 	if strays := r.between(u.last, from.link); u.turns > 0 && strays > r.drained {
-		return r.failed(fmt.Errorf("%d %s came while it was stopped: is its program a wrapper around another session?", strays, r.what))
+		return r.failed(fmt.Errorf("%d %s came while it was stopped: is its program a wrapper around another session?",
+			strays, r.what))
 	}
 	if u.turns == 0 {
 		u.first = from.link

@@ -34,8 +34,10 @@ type report struct {
 
 func newReport(o *options) *report {
 	t := o.tools
-	r := &report{Kernel: kernel(), Against: o.rivalNames(), Zcbench: version.Tool(), MTU: o.mtu, DurationS: o.duration.Seconds(), TurnsS: o.turns.Seconds(),
-		Nice: o.nice, SenderCPU: t.SenderCPUs, ReceiverCPU: t.ReceiverCPUs, Congestion: t.Congestion, Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
+	r := &report{Kernel: kernel(), Against: o.rivalNames(), Zcbench: version.Tool(), MTU: o.mtu,
+		DurationS: o.duration.Seconds(), TurnsS: o.turns.Seconds(),
+		Nice: o.nice, SenderCPU: t.SenderCPUs, ReceiverCPU: t.ReceiverCPUs, Congestion: t.Congestion,
+		Buffers: "auto-tuned by the kernel, this host's tcp_rmem and tcp_wmem"}
 	if o.bufMax > 0 {
 		r.Buffers = fmt.Sprintf("auto-tuned by the kernel, up to %v", &o.bufMax)
 	}
@@ -75,8 +77,11 @@ func (r *report) missed() bool {
 
 func (r *report) print(out io.Writer) error {
 	fmt.Fprintf(out, "zcbench %s against %s over veth, MTU %d, kernel %s\n", r.Zcbench, r.Against, r.MTU, r.Kernel)
-	fmt.Fprintf(out, "sender on CPU %s, receiver on CPU %s, %s, nice %d, %s, socket buffers %s\n", counter.FormatCPUList(r.SenderCPU), counter.FormatCPUList(r.ReceiverCPU), r.Congestion, r.Nice, r.lengths(), r.Buffers)
-	fmt.Fprintf(out, "load average before %s, after %s (the comparison itself keeps two cores busy)\n\n", r.Load[0], r.Load[1])
+	fmt.Fprintf(out, "sender on CPU %s, receiver on CPU %s, %s, nice %d, %s, socket buffers %s\n",
+		counter.FormatCPUList(r.SenderCPU), counter.FormatCPUList(r.ReceiverCPU), r.Congestion, r.Nice, r.lengths(),
+		r.Buffers)
+	fmt.Fprintf(out, "load average before %s, after %s (the comparison itself keeps two cores busy)\n\n", r.Load[0],
+		r.Load[1])
 	return printTable(out, r.Comparisons, r.TurnsS > 0)
 }
 

@@ -90,7 +90,8 @@ echoes, without a process, so it is a reference and no rival. --ping '' leaves i
 			return o.small(cmd.Context(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
-	cmd.Flags().DurationVar(&o.turns, "turns", 0, "of round trips alone: both sides are under way at once, one stopped, each for so long in turn, such as 60ms; 0: one run after the other")
+	cmd.Flags().DurationVar(&o.turns, "turns", 0, "of round trips alone: both sides are under way at once, one "+
+		"stopped, each for so long in turn, such as 60ms; 0: one run after the other")
 	cmd.Flags().StringVar(&o.programs.ping, "ping", "ping", "ping of iputils, by name or path; '' leaves it out")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return cmd
@@ -117,10 +118,12 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	}
 	all = slices.DeleteFunc(all, func(p smallPair) bool { return !re.MatchString(p.Name) })
 	if len(all) == 0 {
-		return usageError{fmt.Errorf("--only %q: matches no comparison (with --turns there are those of round trips alone)", o.only)}
+		return usageError{fmt.Errorf(
+			"--only %q: matches no comparison (with --turns there are those of round trips alone)", o.only)}
 	}
 	if o.programs.ping != "" && slices.ContainsFunc(all, func(p smallPair) bool { return p.trips }) {
-		if err := find(&o.tools.Ping, o.programs.ping, "ping", "install it: apt-get install iputils-ping; --ping '' leaves it out"); err != nil {
+		if err := find(&o.tools.Ping, o.programs.ping, "ping",
+			"install it: apt-get install iputils-ping; --ping '' leaves it out"); err != nil {
 			return err
 		}
 	}
@@ -132,7 +135,8 @@ func (o *options) small(ctx context.Context, out, progress io.Writer) error {
 	load := loadavg()
 	var outcomes []*smallOutcome
 	for _, p := range all {
-		outcomes = append(outcomes, &smallOutcome{Comparison: p.Name, Ours: p.Ours.Name, Theirs: p.Theirs.Name, pair: p})
+		outcomes = append(outcomes, &smallOutcome{Comparison: p.Name, Ours: p.Ours.Name, Theirs: p.Theirs.Name,
+			pair: p})
 	}
 	runErr := o.playSmall(ctx, links, outcomes, progress)
 	for _, x := range outcomes {
@@ -160,12 +164,14 @@ func (o *options) playSmall(ctx context.Context, links []*veth.Pair, all []*smal
 	runs := 0
 	for round := range o.reps + 1 {
 		for _, x := range all {
-			got, err := o.pairOfSmall(ctx, links, x, round%2, [2]int{firstPort + runs%ports, firstPort + (runs+1)%ports})
+			got, err := o.pairOfSmall(ctx, links, x, round%2,
+				[2]int{firstPort + runs%ports, firstPort + (runs+1)%ports})
 			if err != nil {
 				return fmt.Errorf("%s: %w", x.Comparison, err)
 			}
 			runs += 2
-			fmt.Fprintf(progress, "%-22s #%d ours %.0f/s %.2f us CPU, theirs %.0f/s %.2f us CPU\n", x.Comparison, round, got[0].PerSecond, got[0].CPUUs, got[1].PerSecond, got[1].CPUUs)
+			fmt.Fprintf(progress, "%-22s #%d ours %.0f/s %.2f us CPU, theirs %.0f/s %.2f us CPU\n", x.Comparison, round,
+				got[0].PerSecond, got[0].CPUUs, got[1].PerSecond, got[1].CPUUs)
 			echoes, err := o.echoes(ctx, links[0], x)
 			if err != nil {
 				return fmt.Errorf("%s: %w", x.Comparison, err)
@@ -180,7 +186,8 @@ func (o *options) playSmall(ctx context.Context, links []*veth.Pair, all []*smal
 }
 
 // pairOfSmall is a run of each side, first of the one named.
-func (o *options) pairOfSmall(ctx context.Context, links []*veth.Pair, x *smallOutcome, first int, ports [2]int) (got [2]Sample, err error) {
+func (o *options) pairOfSmall(ctx context.Context, links []*veth.Pair, x *smallOutcome, first int,
+	ports [2]int) (got [2]Sample, err error) {
 	if o.turns > 0 {
 		return o.smallInTurns(ctx, [2]*veth.Pair(links), x, first, ports)
 	}
@@ -226,7 +233,8 @@ func (o *options) oneSmall(ctx context.Context, pair *veth.Pair, way smallWay, p
 		return s, t.failure(ctx, err, rx, tx)
 	}
 	l := loadOf(before, after, rx.cpu()+tx.cpu())
-	return Sample{PerSecond: rate, P50Us: p50, CPUUs: float64(l.total) / float64(time.Microsecond) / n, Foreign: l.foreign}, nil
+	return Sample{PerSecond: rate, P50Us: p50, CPUUs: float64(l.total) / float64(time.Microsecond) / n,
+		Foreign: l.foreign}, nil
 }
 
 // judge makes the figures.
@@ -269,7 +277,8 @@ func printSmall(out io.Writer, all []*smallOutcome, asJSON bool, before string) 
 			of   figure
 		}{{"per second", x.Rate}, {"p50 us", x.P50}, {"CPU us each", x.CPU}} {
 			if f.of.Ours > 0 {
-				fmt.Fprintf(w, "\t%s\t%.2f\t%.2f\t%s\t%s\t%s\n", f.name, f.of.Ours, f.of.Theirs, f.of.Ratio, f.of.Target, f.of.Verdict)
+				fmt.Fprintf(w, "\t%s\t%.2f\t%.2f\t%s\t%s\t%s\n", f.name, f.of.Ours, f.of.Theirs, f.of.Ratio,
+					f.of.Target, f.of.Verdict)
 			}
 		}
 		if e := x.Ping; e != nil {

@@ -20,18 +20,24 @@ func TestParseSmall(t *testing.T) {
 		p50  float64
 		want string // of the error
 	}{
-		"zcsend":       {parseTrips, `{"verdict":"ok","transactions":1000,"transactions_per_s":500,"round_trip":{"count":1000,"p50_us":20.5}}`, 1000, 500, 20.5, ""},
+		"zcsend": {parseTrips, `{"verdict":"ok","transactions":1000,"transactions_per_s":500,` +
+			`"round_trip":{"count":1000,"p50_us":20.5}}`, 1000, 500, 20.5, ""},
 		"zcsend fails": {parseTrips, `{"verdict":"failed","reason":"no route"}`, 0, 0, 0, "no route"},
 		"zcsend moved": {parseTrips, `{"verdict":"ok","bytes":1000}`, 0, 0, 0, "no round trips"},
 		"cut off":      {parseTrips, `{"verdict":`, 0, 0, 0, "JSON"},
 		"netperf": {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) },
 			"THROUGHPUT=500\nELAPSED_TIME=2.00\nP50_LATENCY=21\n", 1000, 500, 21, ""},
-		"netperf without": {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) }, "THROUGHPUT=500\nELAPSED_TIME=2.00\n", 0, 0, 0, "P50_LATENCY"},
-		"netperf stands":  {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) }, "THROUGHPUT=0.00\nELAPSED_TIME=2.00\nP50_LATENCY=1\n", 0, 0, 0, "THROUGHPUT"},
-		"UDP_STREAM":      {func(b []byte) (float64, float64, *float64, error) { return stream(nil, b) }, "REMOTE_RECV_CALLS=800\nELAPSED_TIME=2.00\n", 800, 400, 0, ""},
-		"iperf3":          {parseIperf3UDP, `{"end":{"sum":{"seconds":2,"packets":1000,"lost_packets":200}}}`, 800, 400, 0, ""},
-		"iperf3 fails":    {parseIperf3UDP, `{"error":"unable\u001b to connect"}`, 0, 0, 0, "iperf3: unable"},
-		"iperf3 lost all": {parseIperf3UDP, `{"end":{"sum":{"seconds":2,"packets":10,"lost_packets":10}}}`, 0, 0, 0, "10 datagrams less 10"},
+		"netperf without": {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) },
+			"THROUGHPUT=500\nELAPSED_TIME=2.00\n", 0, 0, 0, "P50_LATENCY"},
+		"netperf stands": {func(b []byte) (float64, float64, *float64, error) { return netperf(nil, b) },
+			"THROUGHPUT=0.00\nELAPSED_TIME=2.00\nP50_LATENCY=1\n", 0, 0, 0, "THROUGHPUT"},
+		"UDP_STREAM": {func(b []byte) (float64, float64, *float64, error) { return stream(nil, b) },
+			"REMOTE_RECV_CALLS=800\nELAPSED_TIME=2.00\n", 800, 400, 0, ""},
+		"iperf3": {parseIperf3UDP, `{"end":{"sum":{"seconds":2,"packets":1000,"lost_packets":200}}}`, 800, 400,
+			0, ""},
+		"iperf3 fails": {parseIperf3UDP, `{"error":"unable\u001b to connect"}`, 0, 0, 0, "iperf3: unable"},
+		"iperf3 lost all": {parseIperf3UDP, `{"end":{"sum":{"seconds":2,"packets":10,"lost_packets":10}}}`, 0, 0, 0,
+			"10 datagrams less 10"},
 	} {
 		n, rate, p50, err := x.read([]byte(x.text))
 		switch {
@@ -71,16 +77,21 @@ func TestSmallPairs(t *testing.T) {
 
 // Of two builds each is asked to do the same, and each comparison with a rival has its like.
 func TestSmallBuilds(t *testing.T) {
-	ours, theirs := Tools{Zcsend: "/new/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}, Tools{Zcsend: "/old/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}
+	ours, theirs := Tools{Zcsend: "/new/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}},
+		Tools{Zcsend: "/old/zcsend", ReceiverCPUs: []int{1}, SenderCPUs: []int{0}}
 	builds := smallBuilds(ours, theirs)
 	for _, p := range builds {
 		a, b := p.Ours.Sender("10.0.0.1", 5201), p.Theirs.Sender("10.0.0.1", 5201)
-		if a[0] != "/new/zcsend" || b[0] != "/old/zcsend" || !slices.Equal(a[1:], b[1:]) || p.Ours.Name == p.Theirs.Name {
+		if a[0] != "/new/zcsend" || b[0] != "/old/zcsend" || !slices.Equal(a[1:], b[1:]) ||
+			p.Ours.Name == p.Theirs.Name {
 			t.Errorf("%s: %s %q, %s %q", p.Name, p.Ours.Name, a, p.Theirs.Name, b)
 		}
 	}
 	for _, p := range ours.smallPairs() {
-		if !slices.ContainsFunc(builds, func(b smallPair) bool { return strings.HasPrefix(p.Name, b.Name) && b.Ours.Name == p.Ours.Name }) {
+		if !slices.ContainsFunc(builds, func(b smallPair) bool {
+			return strings.HasPrefix(p.Name, b.Name) &&
+				b.Ours.Name == p.Ours.Name
+		}) {
 			t.Errorf("%s: no such comparison of builds", p.Name)
 		}
 	}

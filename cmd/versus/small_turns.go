@@ -19,7 +19,8 @@ func tripsAlone(all []smallPair) []smallPair {
 // smallInTurns measures both ways of a pair while both are under way, over a veth pair each, as
 // flows are with --turns: one after the other for some milliseconds, ABBA. What starting takes is
 // in no figure. first is which of the two begins; p50 is what the tools say of all their trips.
-func (o *options) smallInTurns(ctx context.Context, links [2]*veth.Pair, x *smallOutcome, first int, ports [2]int) (got [2]Sample, err error) {
+func (o *options) smallInTurns(ctx context.Context, links [2]*veth.Pair, x *smallOutcome, first int,
+	ports [2]int) (got [2]Sample, err error) {
 	back, err := favourSelf(o.nice)
 	if err != nil {
 		return got, err
@@ -34,7 +35,8 @@ func (o *options) smallInTurns(ctx context.Context, links [2]*veth.Pair, x *smal
 	}()
 	order := []int{first, 1 - first}
 	for _, side := range order {
-		r, err := beginRacer(ctx, trial{links[side], ways[side].Contender, ports[side], o.nice, o.tools.Duration}, requests)
+		r, err := beginRacer(ctx, trial{links[side], ways[side].Contender, ports[side], o.nice, o.tools.Duration},
+			requests)
 		if err != nil {
 			return got, err
 		}

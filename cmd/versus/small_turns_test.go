@@ -30,7 +30,8 @@ func TestTripsAlone(t *testing.T) {
 // CPU time is that of all requests between the first turn and the last; their rate that of the
 // time in turns.
 func TestUsedSample(t *testing.T) {
-	u := used{first: rtnl.Stats{RxPackets: 10}, last: rtnl.Stats{RxPackets: 50_010}, rx: time.Second, tx: time.Second, pace: 40_000, paced: 2 * time.Second}
+	u := used{first: rtnl.Stats{RxPackets: 10}, last: rtnl.Stats{RxPackets: 50_010}, rx: time.Second, tx: time.Second,
+		pace: 40_000, paced: 2 * time.Second}
 	at := func(ns int64, idle uint64) counter.CPUSnapshot {
 		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0}, {CPU: 1}, {CPU: 2, Idle: idle}}}
 	}
@@ -45,7 +46,8 @@ func TestUsedSample(t *testing.T) {
 
 // tooSlow tells of a failure that it is the machine's: the tools had too little of its CPUs.
 func tooSlow(err error) bool {
-	return strings.Contains(err.Error(), "its turns took longer than") || strings.Contains(err.Error(), "nothing came in its turns")
+	return strings.Contains(err.Error(), "its turns took longer than") ||
+		strings.Contains(err.Error(), "nothing came in its turns")
 }
 
 // Both sides of a comparison have turns, their tools end as they should, and both say how long
@@ -58,7 +60,8 @@ func TestIntegrationSmallInTurns(t *testing.T) {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	o := options{duration: 240 * time.Millisecond, turns: 60 * time.Millisecond, mtu: 1500}
-	o.tools = Tools{SenderCPUs: []int{0}, ReceiverCPUs: []int{1}, Zcrecv: filepath.Join(bin, "zcrecv"), Zcsend: filepath.Join(bin, "zcsend")}
+	o.tools = Tools{SenderCPUs: []int{0}, ReceiverCPUs: []int{1}, Zcrecv: filepath.Join(bin, "zcrecv"),
+		Zcsend: filepath.Join(bin, "zcsend")}
 	o.other = o.tools
 	links, err := o.smallLinks()
 	if err != nil {

@@ -26,15 +26,19 @@ const (
 func (t Tools) smallPairs() []smallPair {
 	udp := func(tx string, batch int, what string, least float64) (ps []smallPair) {
 		for _, theirs := range []smallWay{t.netperfUDP(), t.iperf3UDP()} {
-			ps = append(ps, smallPair{Name: what + " " + theirs.Name, Ours: t.zcbenchUDP(tx, batch), Theirs: theirs, Rate: stat.AtLeast(least, least)})
+			ps = append(ps, smallPair{Name: what + " " + theirs.Name, Ours: t.zcbenchUDP(tx, batch), Theirs: theirs,
+				Rate: stat.AtLeast(least, least)})
 		}
 		return ps
 	}
 	all := []smallPair{
-		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
-		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"), P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
+		{Name: "tcp rr", Ours: t.zcbenchRR("tcp", "rr", "1"), Theirs: t.netperfRR("TCP_RR", "1"),
+			P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
+		{Name: "udp rr", Ours: t.zcbenchRR("udp", "udp-rr", "18"), Theirs: t.netperfRR("UDP_RR", "18"),
+			P50: stat.AtMost(1.05), CPU: stat.AtMost(1), trips: true},
 	}
-	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1), udp("udp-gso", 64, "udp gso", 1.3))
+	return slices.Concat(all, udp("udp", 1, "udp single", .95), udp("udp", 64, "udp sendmmsg", 1),
+		udp("udp-gso", 64, "udp gso", 1.3))
 }
 
 // smallBuilds are all ways of ours, by two builds; nothing is asked of them.
@@ -66,10 +70,13 @@ func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
 	return smallWay{Contender{
 		Name: "zcbench " + tx + " -> " + rx,
 		Receiver: func(addr string, port int) []string {
-			return append([]string{t.Zcrecv, "--mode", rx, "--json", "--cpu", ofThreads(t.ReceiverCPUs, 1), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}, own...)
+			return append([]string{t.Zcrecv, "--mode", rx, "--json", "--cpu", ofThreads(t.ReceiverCPUs, 1),
+				"--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port)}, own...)
 		},
 		Sender: func(addr string, port int) []string {
-			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", ofThreads(t.SenderCPUs, 1), "--duration", t.Duration.String(), "--request", size, "--response", size}, asks...), fmt.Sprintf("%s:%d", addr, port))
+			return append(append([]string{t.Zcsend, "--mode", tx, "--json", "--cpu", ofThreads(t.SenderCPUs, 1),
+				"--duration", t.Duration.String(), "--request", size, "--response", size}, asks...),
+				fmt.Sprintf("%s:%d", addr, port))
 		},
 		Outcome: smallRefusal,
 	}, func(receiver, sender []byte) (n, rate float64, p50 *float64, err error) {
@@ -112,7 +119,8 @@ func parseTrips(b []byte) (n, perSecond float64, p50 *float64, err error) {
 
 // netperfLine is netperf's side of a test, whose own options come behind.
 func (t Tools) netperfLine(addr string, port int, test string, own ...string) []string {
-	return append([]string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", test, "-l", strconv.Itoa(int(t.Duration / time.Second)), "-P", "0",
+	return append([]string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", test, "-l",
+		strconv.Itoa(int(t.Duration / time.Second)), "-P", "0",
 		"--", "-P", "," + strconv.Itoa(port+dataPorts)}, own...)
 }
 
@@ -146,13 +154,16 @@ func netperfFigures(text []byte, names ...string) ([]float64, error) {
 // zcbenchUDP moves datagrams, so many a call.
 func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
 	common := func(program, mode, cpus string) []string {
-		return []string{program, "--mode", mode, "--json", "--cpu", cpus, "--message-size", strconv.Itoa(smallBytes), "--udp-batch", strconv.Itoa(batch),
-			"--rcvbuf", strconv.Itoa(smallBuffer), "--sndbuf", strconv.Itoa(smallBuffer), "--duration", t.Duration.String()}
+		return []string{program, "--mode", mode, "--json", "--cpu", cpus, "--message-size", strconv.Itoa(smallBytes),
+			"--udp-batch", strconv.Itoa(batch),
+			"--rcvbuf", strconv.Itoa(smallBuffer), "--sndbuf", strconv.Itoa(smallBuffer), "--duration",
+			t.Duration.String()}
 	}
 	return smallWay{Contender{
 		Name: fmt.Sprintf("zcbench %s, %d a call", tx, batch),
 		Receiver: func(addr string, port int) []string {
-			return append(common(t.Zcrecv, "udp", ofThreads(t.ReceiverCPUs, 1)), "--accept-timeout", "10s", "--listen", fmt.Sprintf("%s:%d", addr, port))
+			return append(common(t.Zcrecv, "udp", ofThreads(t.ReceiverCPUs, 1)), "--accept-timeout", "10s", "--listen",
+				fmt.Sprintf("%s:%d", addr, port))
 		},
 		Sender: func(addr string, port int) []string {
 			return append(common(t.Zcsend, tx, ofThreads(t.SenderCPUs, 1)), fmt.Sprintf("%s:%d", addr, port))
@@ -161,7 +172,8 @@ func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
 	}, func(receiver, sender []byte) (n, rate float64, _ *float64, err error) {
 		f, err := parseZcrecv(receiver)
 		if err == nil {
-			err = checkLedger(results.Cell{RX: "udp", TX: tx, MessageBytes: smallBytes, UDPBatch: batch, UDPSegment: new(false)}, receiver, sender)
+			err = checkLedger(results.Cell{RX: "udp", TX: tx, MessageBytes: smallBytes, UDPBatch: batch,
+				UDPSegment: new(false)}, receiver, sender)
 		}
 		if err != nil {
 			return 0, 0, nil, err
@@ -177,7 +189,8 @@ func (t Tools) netperfUDP() smallWay {
 	c.Name = "netperf UDP_STREAM"
 	c.Sender = func(addr string, port int) []string {
 		buffer := strconv.Itoa(smallBuffer)
-		return t.netperfLine(addr, port, "UDP_STREAM", "-m", strconv.Itoa(smallBytes), "-s", buffer+","+buffer, "-S", buffer+","+buffer, "-k", "REMOTE_RECV_CALLS,ELAPSED_TIME")
+		return t.netperfLine(addr, port, "UDP_STREAM", "-m", strconv.Itoa(smallBytes), "-s", buffer+","+buffer, "-S",
+			buffer+","+buffer, "-k", "REMOTE_RECV_CALLS,ELAPSED_TIME")
 	}
 	return smallWay{c, func(_, sender []byte) (n, rate float64, _ *float64, err error) {
 		v, err := netperfFigures(sender, "REMOTE_RECV_CALLS", "ELAPSED_TIME")
@@ -193,10 +206,13 @@ func (t Tools) iperf3UDP() smallWay {
 	c := t.iperf3(Load{Size: smallBytes, Flows: 1})
 	c.Name = "iperf3 -u"
 	c.Sender = func(addr string, port int) []string {
-		return []string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-u", "-b", "0", "-l", strconv.Itoa(smallBytes), "-w", strconv.Itoa(smallBuffer),
+		return []string{t.Iperf3, "-c", addr, "-p", strconv.Itoa(port), "-J", "-u", "-b", "0", "-l",
+			strconv.Itoa(smallBytes), "-w", strconv.Itoa(smallBuffer),
 			"-t", strconv.Itoa(int(t.Duration / time.Second)), "--connect-timeout", "5000"}
 	}
-	return smallWay{c, func(_, sender []byte) (n, rate float64, _ *float64, err error) { return parseIperf3UDP(sender) }}
+	return smallWay{c, func(_, sender []byte) (n, rate float64, _ *float64, err error) {
+		return parseIperf3UDP(sender)
+	}}
 }
 
 // parseIperf3UDP reads what an iperf3 client wrote of datagrams: those that the server received.

@@ -21,7 +21,8 @@ func printTable(out io.Writer, sums []summary, inTurns bool) error {
 			continue
 		}
 		for n, f := range s.figures() {
-			fmt.Fprintf(w, "\t%s\t%.*f\t%.*f\t%s\t%s\t%s\n", figureNames[n].name, figureNames[n].digits, f.Ours, figureNames[n].digits, f.Theirs, f.Ratio, f.Target, f.Verdict)
+			fmt.Fprintf(w, "\t%s\t%.*f\t%.*f\t%s\t%s\t%s\n", figureNames[n].name, figureNames[n].digits, f.Ours,
+				figureNames[n].digits, f.Theirs, f.Ratio, f.Target, f.Verdict)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -53,15 +54,18 @@ func (s *summary) state() string {
 func footnotes(sums []summary, inTurns bool) string {
 	var b strings.Builder
 	fmt.Fprintln(&b)
-	fmt.Fprintln(&b, "Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate")
+	fmt.Fprintln(
+		&b, "Figures are medians. RATIO is ours / theirs over pairs of neighbouring runs: Hodges-Lehmann estimate")
 	fmt.Fprintln(&b, "[exact interval of the Wilcoxon signed-rank distribution, at least 95 %; it needs 6 pairs].")
 	when := "start to end"
 	if inTurns {
 		when = "in their turns"
 	}
-	fmt.Fprintf(&b, "CPU is the time of both processes, %s, and of the softirqs outside of them, per 1e9 bytes of\n", when)
+	fmt.Fprintf(&b, "CPU is the time of both processes, %s, and of the softirqs outside of them, per 1e9 bytes of\n",
+		when)
 	fmt.Fprintln(&b, "payload received by the receiver's interface; receiver and sender are one process each.")
-	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above its floor (0.97; 0.95 of several")
+	fmt.Fprintln(&b, "A minimum is met when the interval reaches it and stays at or above its floor (0.97; 0.95 "+
+		"of several")
 	fmt.Fprintln(&b, "flows); a maximum when the whole interval does.")
 	seen := map[string]bool{}
 	for _, s := range sums {

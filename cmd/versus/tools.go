@@ -44,7 +44,8 @@ func (t *Tools) findRival(r Rival, o rivalPrograms) error {
 			return err
 		}
 		// The two are installed beside each other.
-		return find(&t.Netserver, filepath.Join(filepath.Dir(t.Netperf), "netserver"), "netserver", "it belongs beside netperf")
+		return find(&t.Netserver, filepath.Join(filepath.Dir(t.Netperf), "netserver"), "netserver",
+			"it belongs beside netperf")
 	}
 }
 

@@ -33,14 +33,16 @@ func TestStretch(t *testing.T) {
 	for _, c := range []struct {
 		d, each time.Duration
 		turns   int
-	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 9}, {time.Second, time.Second, 1}, {2 * time.Second, 20 * time.Millisecond, 50}} {
+	}{{time.Second, 50 * time.Millisecond, 10}, {time.Second, 60 * time.Millisecond, 9}, {time.Second, time.Second, 1},
+		{2 * time.Second, 20 * time.Millisecond, 50}} {
 		if got := turnsOf(c.d, c.each); got != c.turns {
 			t.Errorf("%v in turns of %v: %d there and back, want %d", c.d, c.each, got, c.turns)
 		}
 		for _, n := range []int{1, 2, 9} {
 			least := time.Duration(n*2*c.turns) * c.each
 			if got := stretch(n, c.d, c.each); got < least || got%time.Second != 0 {
-				t.Errorf("%d ways of %v in turns of %v last %v, want whole seconds, %v or more", n, c.d, c.each, got, least)
+				t.Errorf("%d ways of %v in turns of %v last %v, want whole seconds, %v or more", n, c.d, c.each, got,
+					least)
 			}
 		}
 	}
@@ -58,9 +60,11 @@ func TestThereAndBack(t *testing.T) {
 // What others did beside is no time of the way's; that of its own processes is, at the least. The
 // payload is all from the first turn to the last.
 func TestUsedMeasured(t *testing.T) {
-	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second, tx: 2 * time.Second, pace: 1e9, paced: time.Second}
+	u := used{first: rtnl.Stats{RxBytes: 500}, last: rtnl.Stats{RxBytes: 2e9 + 500}, rx: time.Second,
+		tx: 2 * time.Second, pace: 1e9, paced: time.Second}
 	at := func(ns int64, idle uint64) counter.CPUSnapshot {
-		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0, User: uint64(ns / 1e7)}, {CPU: 1, User: uint64(ns / 1e7)}, {CPU: 2, Idle: idle}}}
+		return counter.CPUSnapshot{AtNs: ns, CPUs: []counter.CPUTicks{{CPU: 0, User: uint64(ns / 1e7)},
+			{CPU: 1, User: uint64(ns / 1e7)}, {CPU: 2, Idle: idle}}}
 	}
 	u.cpus.Add(at(0, 0), at(1e9, 100))
 	u.cpus.Add(at(3e9, 700), at(4e9, 800))
@@ -149,7 +153,10 @@ func fake(t *testing.T, name string, d time.Duration, more string) Contender {
 	at := func(addr string, port int) string { return net.JoinHostPort(addr, strconv.Itoa(port)) }
 	return Contender{Name: name,
 		Receiver: func(addr string, port int) []string { return line("rx " + at(addr, port)) },
-		Sender:   func(addr string, port int) []string { return line("tx " + at(addr, port) + " " + d.String() + more) },
+		Sender: func(addr string, port int) []string {
+			return line("tx " + at(addr, port) + " " + d.String() +
+				more)
+		},
 		Outcome: func(receiver, _ []byte) (f Flow, err error) {
 			return f, json.Unmarshal(receiver, &f)
 		}}
@@ -198,7 +205,8 @@ func TestIntegrationTurns(t *testing.T) {
 	}
 	for _, r := range rs {
 		for _, p := range []*process{r.rx, r.tx} {
-			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid)); err != nil || !strings.Contains(string(b), ") T ") {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid)); err != nil ||
+				!strings.Contains(string(b), ") T ") {
 				t.Errorf("%s is not stopped outside of its turns: %v %s", r.c.Name, err, b)
 			}
 		}
@@ -238,7 +246,8 @@ func TestIntegrationTurnsMeasured(t *testing.T) {
 		if err := r.heldAgainstLink(); err != nil {
 			t.Error(err)
 		}
-		if m := r.used.measured(foreign); m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) || m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || r.used.paced < 8*20*time.Millisecond {
+		if m := r.used.measured(foreign); m.Gbps <= 0 || m.CPUPGB < 0.999*(m.RxCPUPGB+m.TxCPUPGB) ||
+			m.RxCPUPGB <= 0 || m.TxCPUPGB <= 0 || r.used.paced < 8*20*time.Millisecond {
 			t.Errorf("%s: %+v, paced %v", r.c.Name, m, r.used.paced)
 		}
 	}

@@ -22,7 +22,8 @@ func TestPayloadBetween(t *testing.T) {
 // A tool cannot claim what the kernel did not see.
 func TestFlowCheck(t *testing.T) {
 	const saw = 10e9
-	for said, ok := range map[uint64]bool{10e9: true, 10.04e9: true, 9e9: true, 10.1e9: false, 8e9: false, 0: false, math.MaxUint64: false} {
+	for said, ok := range map[uint64]bool{10e9: true, 10.04e9: true, 9e9: true, 10.1e9: false, 8e9: false, 0: false,
+		math.MaxUint64: false} {
 		if err := (Flow{Bytes: said, Seconds: 2}).check(saw); (err == nil) != ok {
 			t.Errorf("%d of %d bytes: %v, want ok %v", said, uint64(saw), err, ok)
 		}

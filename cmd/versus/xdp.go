@@ -72,13 +72,17 @@ a quiet machine, 8 of 10 vary by a CV of at most 3 %.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&x.bench.path, "xdp-bench", "xdp-bench", "xdp-bench, by name or path")
-	f.StringVar(&x.bench.operation, "operation", operations[0], "what xdp-bench does with a frame that it drops or passes: "+strings.Join(operations, ", "))
-	f.BoolVar(&x.bench.dispatcher, "dispatcher", false, "leave libxdp's program there, which calls xdp-bench's: slower, and what xdp-bench does unless told otherwise")
+	f.StringVar(&x.bench.operation, "operation", operations[0],
+		"what xdp-bench does with a frame that it drops or passes: "+strings.Join(operations, ", "))
+	f.BoolVar(&x.bench.dispatcher, "dispatcher", false, "leave libxdp's program there, which calls xdp-bench's: "+
+		"slower, and what xdp-bench does unless told otherwise")
 	f.StringVar(&x.touch, "touch", "none", "what ours does with one: none, read, parse, as xdp_touch")
-	f.DurationVar(&x.turns, "turns", 20*time.Millisecond, "how long each program has the interface, in turns within one flood; 0: a flood each, and xdp-bench's own attachment")
+	f.DurationVar(&x.turns, "turns", 20*time.Millisecond, "how long each program has the interface, in turns "+
+		"within one flood; 0: a flood each, and xdp-bench's own attachment")
 	f.IntVar(&x.tries, "tries", 0, "measure how well ns per frame repeats, so many times")
 	f.Float64Var(&x.pace.rate, "rate", 0, "frames per second of the generator; 0: as many as it can")
-	f.BoolVar(&x.pace.lined, "at-line", false, "frames begin at a line of the cache, as those do that a NIC writes; the generator is slower then")
+	f.BoolVar(&x.pace.lined, "at-line", false,
+		"frames begin at a line of the cache, as those do that a NIC writes; the generator is slower then")
 	f.IntVar(&x.pace.burst, "burst", 64, "frames that leave together at a rate")
 	cmd.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
 	return cmd
@@ -87,7 +91,8 @@ a quiet machine, 8 of 10 vary by a CV of at most 3 %.`,
 // Flags of versus that say nothing of frames, and those of xdp that say nothing where there is no
 // other tool.
 var (
-	notOfXDP   = []string{"layouts", "rivals", "flows", "iperf3", "neper", "netperf", "bin", "tcp-buf-max", "congestion", "nice"}
+	notOfXDP = []string{"layouts", "rivals", "flows", "iperf3", "neper", "netperf", "bin", "tcp-buf-max",
+		"congestion", "nice"}
 	notOfTries = []string{"reps", "max-foreign", "retries", "xdp-bench", "operation", "dispatcher", "turns"}
 )
 
@@ -135,7 +140,8 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 	case o.against != "":
 		return usageError{fmt.Errorf("--against %s: xdp compares with xdp-bench alone: leave it out", o.against)}
 	case !slices.Contains(operations, x.bench.operation):
-		return usageError{fmt.Errorf("--operation %q: choose from %s", x.bench.operation, strings.Join(operations, ", "))}
+		return usageError{fmt.Errorf("--operation %q: choose from %s", x.bench.operation,
+			strings.Join(operations, ", "))}
 	case !(x.pace.rate >= 0 && x.pace.rate <= 1e9):
 		return usageError{fmt.Errorf("--rate %g: must be 0 to 1e9", x.pace.rate)}
 	case x.pace.burst < 1 || x.pace.burst > 256:
@@ -143,16 +149,20 @@ func (o *options) xdp(ctx context.Context, x *xdpOptions, out, progress io.Write
 	case x.turns != 0 && (x.turns < 2*time.Millisecond || x.turns > time.Second):
 		return usageError{fmt.Errorf("--turns %v: must be 0, or 2ms to 1s", x.turns)}
 	case x.turns != 0 && x.bench.dispatcher && x.tries == 0:
-		return usageError{fmt.Errorf("--turns %v: xdp-bench's dispatcher is of one interface: with --dispatcher both have a flood each (--turns 0)", x.turns)}
+		return usageError{fmt.Errorf("--turns %v: xdp-bench's dispatcher is of one interface: with --dispatcher "+
+			"both have a flood each (--turns 0)", x.turns)}
 	case x.tries < 0 || x.tries > 1000:
 		return usageError{fmt.Errorf("--tries %d: must be 0 to 1000", x.tries)}
 	case x.tries > 0 && len(all) > 1 && o.only != "":
-		return usageError{fmt.Errorf("--only %q: --tries measures one case, and that matches %d of them", o.only, len(all))}
+		return usageError{fmt.Errorf("--only %q: --tries measures one case, and that matches %d of them", o.only,
+			len(all))}
 	case len(o.tools.ReceiverCPUs) != 1:
-		return usageError{fmt.Errorf("--receiver-cpu %v: a veth has one queue, which one thread polls: name one CPU", o.tools.ReceiverCPUs)}
+		return usageError{fmt.Errorf("--receiver-cpu %v: a veth has one queue, which one thread polls: name one CPU",
+			o.tools.ReceiverCPUs)}
 	}
 	if x.tries == 0 {
-		if err := find(&x.bench.path, x.bench.path, "xdp-bench", "install xdp-tools, or build it and name it with --xdp-bench"); err != nil {
+		if err := find(&x.bench.path, x.bench.path, "xdp-bench",
+			"install xdp-tools, or build it and name it with --xdp-bench"); err != nil {
 			return err
 		}
 	}
@@ -195,7 +205,9 @@ func (o *options) playXDP(ctx context.Context, l *xdpLink, x *xdpOptions, all []
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(progress, "%-14s #%d ours %.0f/s %.1f ns, theirs %.0f/s %.1f ns, others %.2f cores\n", c.Comparison, round[0].Block, got[0].PerSecond, got[0].NsEach, got[1].PerSecond, got[1].NsEach, max(got[0].Others, got[1].Others))
+			fmt.Fprintf(progress, "%-14s #%d ours %.0f/s %.1f ns, theirs %.0f/s %.1f ns, others %.2f cores\n",
+				c.Comparison, round[0].Block, got[0].PerSecond, got[0].NsEach, got[1].PerSecond, got[1].NsEach,
+				max(got[0].Others, got[1].Others))
 			if !round[0].Warmup {
 				c.add(got, again, calm)
 			}
@@ -205,7 +217,8 @@ func (o *options) playXDP(ctx context.Context, l *xdpLink, x *xdpOptions, all []
 }
 
 // pair is a run of ours and one of theirs, in turns or one after the other.
-func (x *xdpOptions) pair(ctx context.Context, l *xdpLink, c *xdpOutcome, round []matrix.Place, d time.Duration) (got [2]xdpSample, err error) {
+func (x *xdpOptions) pair(ctx context.Context, l *xdpLink, c *xdpOutcome, round []matrix.Place,
+	d time.Duration) (got [2]xdpSample, err error) {
 	if x.turns > 0 {
 		if got, err = l.swapped(ctx, c.what, x.bench, d, x.turns); err != nil {
 			err = fmt.Errorf("%s: %w", c.Comparison, err)
@@ -267,17 +280,21 @@ func printXDP(out io.Writer, all []*xdpOutcome, asJSON bool, before string) erro
 	w := tabwriter.NewWriter(out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "COMPARISON\tFIGURE\tOURS\tTHEIRS\tRATIO\tTARGET\tVERDICT")
 	for _, c := range all {
-		fmt.Fprintf(w, "%s\t%d pairs\t%d repeated\t%d disturbed\t\t\t\n", c.Comparison, len(c.OursRuns), c.Repeated, c.Disturbed)
+		fmt.Fprintf(w, "%s\t%d pairs\t%d repeated\t%d disturbed\t\t\t\n", c.Comparison, len(c.OursRuns), c.Repeated,
+			c.Disturbed)
 		if len(c.OursRuns) == 0 {
 			continue
 		}
-		fmt.Fprintf(w, "\tper second\t%.0f\t%.0f\t%s\t%s\t%s\n", c.Rate.Ours, c.Rate.Theirs, c.Rate.Ratio, c.Rate.Target, c.Rate.Verdict)
-		fmt.Fprintf(w, "\tns each\t%.1f\t%.1f\t%s\t%s\t%s\n", c.Ns.Ours, c.Ns.Theirs, c.Ns.Ratio, c.Ns.Target, c.Ns.Verdict)
+		fmt.Fprintf(w, "\tper second\t%.0f\t%.0f\t%s\t%s\t%s\n", c.Rate.Ours, c.Rate.Theirs, c.Rate.Ratio,
+			c.Rate.Target, c.Rate.Verdict)
+		fmt.Fprintf(w, "\tns each\t%.1f\t%.1f\t%s\t%s\t%s\n", c.Ns.Ours, c.Ns.Theirs, c.Ns.Ratio, c.Ns.Target,
+			c.Ns.Verdict)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nRates are of frames that the receiver's interface counted; ns are those of the NAPI thread.\n"+
-		"The tools counted as many frames as the interface, and the generator as many as came or were dropped.\n")
+	_, err := fmt.Fprintf(out,
+		"\nRates are of frames that the receiver's interface counted; ns are those of the NAPI thread.\n"+
+			"The tools counted as many frames as the interface, and the generator as many as came or were dropped.\n")
 	return err
 }

@@ -85,7 +85,8 @@ func quiet(dev string) error {
 	if errors.Is(err, os.ErrNotExist) {
 		err = nil // a kernel without IPv6
 	}
-	for _, s := range []struct{ name, value string }{{"base_reachable_time_ms", "3600000"}, {"delay_first_probe_time", "3600"}} {
+	for _, s := range []struct{ name, value string }{{"base_reachable_time_ms", "3600000"},
+		{"delay_first_probe_time", "3600"}} {
 		err = errors.Join(err, os.WriteFile("/proc/sys/net/ipv4/neigh/"+dev+"/"+s.name, []byte(s.value), 0))
 	}
 	return err
@@ -160,7 +161,9 @@ func (l *xdpLink) close() error {
 // generator makes one that sends until it is stopped, at most for so long.
 func (l *xdpLink) generator(most time.Duration) (g *xdp.Generator, err error) {
 	err = l.pair.TG.Netns.Do(func() error {
-		g, err = xdp.NewGenerator(xdp.GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, CPUs: l.from, Rate: l.pace.rate, Burst: l.pace.burst, AtLine: l.pace.lined, Limit: most, Tag: tag})
+		g, err = xdp.NewGenerator(xdp.GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.tuples,
+			FrameBytes: xdp.MinFrameBytes, CPUs: l.from, Rate: l.pace.rate, Burst: l.pace.burst, AtLine: l.pace.lined,
+			Limit: most, Tag: tag})
 		return err
 	})
 	return g, err
@@ -174,7 +177,8 @@ func (l *xdpLink) beyond(c xdpCase) (end io.Closer, err error) {
 	switch c.action {
 	case xdp.TX:
 		err = l.pair.TG.Netns.Do(func() (err error) {
-			end, err = xdp.OpenRung(xdp.Options{Dev: l.pair.TG.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, Touch: xdp.TouchRead})
+			end, err = xdp.OpenRung(xdp.Options{Dev: l.pair.TG.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes,
+				Touch: xdp.TouchRead})
 			return err
 		})
 	case xdp.Pass:

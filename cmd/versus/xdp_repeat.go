@@ -54,7 +54,8 @@ func (o *options) repeatXDP(ctx context.Context, l *xdpLink, tries int, c xdpCas
 			break
 		}
 		all = append(all, t)
-		fmt.Fprintf(progress, "#%d %v: CV %.2f %%, of computing %.2f %%, of a line to and fro %.2f %%\n", len(all), c, 100*t.CV, 100*t.SpinCV, 100*t.LineCV)
+		fmt.Fprintf(progress, "#%d %v: CV %.2f %%, of computing %.2f %%, of a line to and fro %.2f %%\n", len(all), c,
+			100*t.CV, 100*t.SpinCV, 100*t.LineCV)
 	}
 	if ctx.Err() != nil {
 		err = errInterrupted
@@ -233,12 +234,15 @@ func printTries(out io.Writer, all []*xdpTry, asJSON bool) error {
 		if max(t.SpinCV, t.LineCV) > mostCV {
 			uneven++
 		}
-		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%.2f\t%.4f\t%.4f\t%s\t\n", i+1, s.Median, s.Min, s.Max, 100*t.CV, 100*t.SpinCV, 100*t.LineCV, t.Stolen, t.Others, word)
+		fmt.Fprintf(w, "%d\t%.1f\t%.1f\t%.1f\t%.2f\t%.2f\t%.2f\t%.4f\t%.4f\t%s\t\n", i+1, s.Median, s.Min, s.Max,
+			100*t.CV, 100*t.SpinCV, 100*t.LineCV, t.Stolen, t.Others, word)
 	}
 	if err := w.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nOf %d tries on a quiet machine, %d had a CV of at most %g %%; target: 8 of 10: %s. STOLEN by the hypervisor and OTHERS' load are in cores of the whole machine.\n"+
-		"In %d of all %d tries the machine itself varied more: a loop that only computes, or one that hands a line of the cache to and fro.\n", quiet, kept, 100*mostCV, triesJudged(all), uneven, len(all))
+	_, err := fmt.Fprintf(out, "\nOf %d tries on a quiet machine, %d had a CV of at most %g %%; target: 8 of 10: "+
+		"%s. STOLEN by the hypervisor and OTHERS' load are in cores of the whole machine.\n"+
+		"In %d of all %d tries the machine itself varied more: a loop that only computes, or one that hands a "+
+		"line of the cache to and fro.\n", quiet, kept, 100*mostCV, triesJudged(all), uneven, len(all))
 	return err
 }

@@ -48,7 +48,8 @@ const (
 
 // run has the generator send while a tool's program is there, and reads the counters at the edges
 // of a window of length d, and before and after all.
-func (l *xdpLink) run(ctx context.Context, c xdpCase, start func(context.Context, *xdpLink, xdpCase) (xdpReceiver, error), d time.Duration) (s xdpSample, err error) {
+func (l *xdpLink) run(ctx context.Context, c xdpCase, start func(context.Context, *xdpLink, xdpCase) (xdpReceiver,
+	error), d time.Duration) (s xdpSample, err error) {
 	g, err := l.generator(xdpRamp + d + xdpSlack)
 	if err != nil {
 		return s, err
@@ -112,7 +113,8 @@ func (l *xdpLink) account(g *xdp.Generator, before edges) (frames uint64, lost f
 			return came, float64(dropped) / float64(did.Sent), nil
 		}
 		if time.Now().After(end) {
-			return 0, 0, fmt.Errorf("of %d frames sent %d came and %d were dropped, %d were refused", did.Sent, came, dropped, did.Refused)
+			return 0, 0, fmt.Errorf("of %d frames sent %d came and %d were dropped, %d were refused", did.Sent, came,
+				dropped, did.Refused)
 		}
 	}
 }
@@ -188,7 +190,8 @@ func between(a, b moment) (s xdpSample, err error) {
 	}
 	u := counter.Usage(a.cpu, b.cpu, nil)
 	thread := b.thread - a.thread
-	s = xdpSample{PerSecond: frames / wall.Seconds(), NsEach: float64(thread) / frames, Cores: thread.Seconds() / wall.Seconds(),
+	s = xdpSample{PerSecond: frames / wall.Seconds(), NsEach: float64(thread) / frames,
+		Cores:  thread.Seconds() / wall.Seconds(),
 		Others: ((b.tasks - a.tasks) - (b.ours - a.ours) - thread).Seconds() / wall.Seconds()}
 	if u.StealCores != nil {
 		s.Stolen = *u.StealCores
@@ -220,7 +223,8 @@ func startOurs(_ context.Context, l *xdpLink, c xdpCase) (xdpReceiver, error) {
 func (l *xdpLink) attachOurs(c xdpCase) (*ourRung, error) {
 	r := &ourRung{}
 	return r, l.pair.SUT.Netns.Do(func() (err error) {
-		r.rung, err = xdp.OpenRung(xdp.Options{Dev: l.pair.SUT.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes, Action: c.action, Touch: c.touch, Attach: c.attach})
+		r.rung, err = xdp.OpenRung(xdp.Options{Dev: l.pair.SUT.Dev, Tuples: l.tuples, FrameBytes: xdp.MinFrameBytes,
+			Action: c.action, Touch: c.touch, Attach: c.attach})
 		return err
 	})
 }

@@ -24,7 +24,8 @@ import (
 const swapSettles = time.Millisecond
 
 // swapped runs both for d each, in turns.
-func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each time.Duration) (got [2]xdpSample, err error) {
+func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each time.Duration) (got [2]xdpSample,
+	err error) {
 	g, err := l.generator(xdpRamp + xdpSlack)
 	if err != nil {
 		return got, err
@@ -49,7 +50,11 @@ func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each ti
 	// The kernel's XDP dispatcher knows all programs that are attached anywhere: both, in all
 	// turns.
 	var also io.Closer
-	if err := l.spare.TG.Netns.Do(func() (err error) { also, err = ours.rung.Also(l.spare.TG.Dev); return err }); err != nil {
+	if err := l.spare.TG.Netns.Do(func() (err error) {
+		also,
+			err = ours.rung.Also(l.spare.TG.Dev)
+		return err
+	}); err != nil {
 		return got, err
 	}
 	defer also.Close()
@@ -80,7 +85,8 @@ func (l *xdpLink) swapped(ctx context.Context, c xdpCase, b xdpBench, d, each ti
 		got[i].Lost = lost
 	}
 	if n := got[0].Frames + got[1].Frames; n != frames {
-		err = fmt.Errorf("ours counted %d frames and xdp-bench %d, the interface %d", got[0].Frames, got[1].Frames, frames)
+		err = fmt.Errorf("ours counted %d frames and xdp-bench %d, the interface %d", got[0].Frames, got[1].Frames,
+			frames)
 	}
 	return got, err
 }
@@ -123,7 +129,8 @@ type turns struct {
 }
 
 // takeTurns measures while frames come, until both had time d, in whole ABBA.
-func (l *xdpLink) takeTurns(ctx context.Context, g *xdp.Generator, ours *ourRung, program *ebpf.Program, d, each time.Duration) (got [2]xdpSample, err error) {
+func (l *xdpLink) takeTurns(ctx context.Context, g *xdp.Generator, ours *ourRung, program *ebpf.Program, d,
+	each time.Duration) (got [2]xdpSample, err error) {
 	if err := pause(ctx, xdpRamp); err != nil {
 		return got, err
 	}
@@ -148,7 +155,8 @@ func (l *xdpLink) takeTurns(ctx context.Context, g *xdp.Generator, ours *ourRung
 	}
 	all, err := between(from, to) // what others did was beside both
 	for i, t := range sum {
-		got[i] = xdpSample{PerSecond: t.frames / t.wall.Seconds(), NsEach: float64(t.thread) / t.frames, Cores: t.thread.Seconds() / t.wall.Seconds(), Others: all.Others, Stolen: all.Stolen}
+		got[i] = xdpSample{PerSecond: t.frames / t.wall.Seconds(), NsEach: float64(t.thread) / t.frames,
+			Cores: t.thread.Seconds() / t.wall.Seconds(), Others: all.Others, Stolen: all.Stolen}
 	}
 	return got, err
 }
@@ -158,7 +166,8 @@ const starved = 50
 
 // turn gives a side its place, and measures it. A turn in which no frame came says nothing of the
 // program, and is had again.
-func (l *xdpLink) turn(ctx context.Context, g *xdp.Generator, ours *ourRung, program *ebpf.Program, side int, each time.Duration, sum *turns) error {
+func (l *xdpLink) turn(ctx context.Context, g *xdp.Generator, ours *ourRung, program *ebpf.Program, side int,
+	each time.Duration, sum *turns) error {
 	if side == 0 {
 		program = nil
 	}

@@ -35,12 +35,14 @@ func TestFakeXDPBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	const drop = 1 // XDP_DROP
-	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, AttachType: ebpf.AttachXDP, License: "MIT", Flags: unix.BPF_F_XDP_HAS_FRAGS, Instructions: asm.Instructions{
-		asm.StoreImm(asm.RFP, -4, 0, asm.Word), asm.LoadMapPtr(asm.R1, counts.FD()), asm.Mov.Reg(asm.R2, asm.RFP), asm.Add.Imm(asm.R2, -4),
-		asm.FnMapLookupElem.Call(), asm.JEq.Imm(asm.R0, 0, "out"),
-		asm.Mov.Imm(asm.R1, 1), asm.StoreXAdd(asm.R0, asm.R1, asm.DWord),
-		asm.Mov.Imm(asm.R0, drop).WithSymbol("out"), asm.Return(),
-	}})
+	p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, AttachType: ebpf.AttachXDP, License: "MIT",
+		Flags: unix.BPF_F_XDP_HAS_FRAGS, Instructions: asm.Instructions{
+			asm.StoreImm(asm.RFP, -4, 0, asm.Word), asm.LoadMapPtr(asm.R1, counts.FD()), asm.Mov.Reg(asm.R2, asm.RFP),
+			asm.Add.Imm(asm.R2, -4),
+			asm.FnMapLookupElem.Call(), asm.JEq.Imm(asm.R0, 0, "out"),
+			asm.Mov.Imm(asm.R1, 1), asm.StoreXAdd(asm.R0, asm.R1, asm.DWord),
+			asm.Mov.Imm(asm.R0, drop).WithSymbol("out"), asm.Return(),
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,8 @@ func TestIntegrationXDPTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	script := filepath.Join(t.TempDir(), "xdp-bench")
-	text := "#!/bin/sh\nfor last; do :; done\n" + fakeBench + "=\"$last\" exec " + self + " -test.run '^TestFakeXDPBench$'\n"
+	text := "#!/bin/sh\nfor last; do :; done\n" + fakeBench + "=\"$last\" exec " + self +
+		" -test.run '^TestFakeXDPBench$'\n"
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +91,8 @@ func TestIntegrationXDPTurns(t *testing.T) {
 		}
 	}()
 	const d, each = 200 * time.Millisecond, 20 * time.Millisecond
-	got, err := l.swapped(t.Context(), xdpCase{xdp.Drop, xdp.Native, xdp.TouchNone}, xdpBench{path: script, operation: operations[0]}, d, each)
+	got, err := l.swapped(t.Context(), xdpCase{xdp.Drop, xdp.Native, xdp.TouchNone},
+		xdpBench{path: script, operation: operations[0]}, d, each)
 	if err != nil {
 		t.Fatal(err)
 	}

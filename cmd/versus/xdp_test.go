@@ -39,7 +39,8 @@ func TestParseXDPBench(t *testing.T) {
 		"before the end": {"  Packets received    : 5\n  Duration : 1.0s\n", 0, ""},
 	} {
 		n, err := parseXDPBench([]byte(x.text))
-		if n != x.n || (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\x1b")) {
+		if n != x.n || (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) ||
+			strings.Contains(err.Error(), "\x1b")) {
 			t.Errorf("%s: %d, %v; want %d, %q", name, n, err, x.n, x.want)
 		}
 	}
@@ -52,10 +53,14 @@ func TestXDPBenchLine(t *testing.T) {
 		c     xdpCase
 		want  string
 	}{
-		{xdpBench{path: "/b", operation: "read-data"}, xdpCase{xdp.Drop, xdp.Native, xdp.TouchRead}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m native -p read-data -i 1 zcsut"},
-		{xdpBench{path: "/b", operation: loadIP}, xdpCase{xdp.Drop, xdp.Generic, xdp.TouchNone}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m skb -p parse-ip -l load-bytes -i 1 zcsut"},
-		{xdpBench{path: "/b", operation: "parse-ip", dispatcher: true}, xdpCase{xdp.TX, xdp.Generic, xdp.TouchSwapMACs}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=0 /b tx -m skb -p swap-macs -i 1 zcsut"},
-		{xdpBench{path: "/b", operation: "parse-ip"}, xdpCase{xdp.Pass, xdp.Native, xdp.TouchParse}, "env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b pass -m native -p parse-ip -i 1 zcsut"},
+		{xdpBench{path: "/b", operation: "read-data"}, xdpCase{xdp.Drop, xdp.Native, xdp.TouchRead},
+			"env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m native -p read-data -i 1 zcsut"},
+		{xdpBench{path: "/b", operation: loadIP}, xdpCase{xdp.Drop, xdp.Generic, xdp.TouchNone},
+			"env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b drop -m skb -p parse-ip -l load-bytes -i 1 zcsut"},
+		{xdpBench{path: "/b", operation: "parse-ip", dispatcher: true}, xdpCase{xdp.TX, xdp.Generic, xdp.TouchSwapMACs},
+			"env LC_ALL=C LIBXDP_SKIP_DISPATCHER=0 /b tx -m skb -p swap-macs -i 1 zcsut"},
+		{xdpBench{path: "/b", operation: "parse-ip"}, xdpCase{xdp.Pass, xdp.Native, xdp.TouchParse},
+			"env LC_ALL=C LIBXDP_SKIP_DISPATCHER=1 /b pass -m native -p parse-ip -i 1 zcsut"},
 	} {
 		if got := strings.Join(x.bench.line(x.c, "zcsut"), " "); got != x.want {
 			t.Errorf("%s, want %s", got, x.want)
@@ -93,7 +98,8 @@ func TestXDPJudged(t *testing.T) {
 			if i == 5 {
 				cores = .9 // one run in which others had the CPU
 			}
-			c.add([2]xdpSample{{PerSecond: x.rate * 1e6, NsEach: 100, Cores: cores}, {PerSecond: 1e6, NsEach: 100, Cores: .99}}, 0, true)
+			c.add([2]xdpSample{{PerSecond: x.rate * 1e6, NsEach: 100, Cores: cores},
+				{PerSecond: 1e6, NsEach: 100, Cores: .99}}, 0, true)
 		}
 		if c.judge(); c.Rate.Verdict != x.want {
 			t.Errorf("%s: %s", name, c.Rate.Verdict)
@@ -105,12 +111,15 @@ func TestXDPJudged(t *testing.T) {
 func TestXDPBetween(t *testing.T) {
 	at := time.Now()
 	cpus := func(idle, steal uint64) counter.CPUSnapshot {
-		return counter.CPUSnapshot{AtNs: int64(10*idle+10*steal) * 1e6, CPUs: []counter.CPUTicks{{CPU: 0, Idle: idle, Steal: steal}}}
+		return counter.CPUSnapshot{AtNs: int64(10*idle+10*steal) * 1e6,
+			CPUs: []counter.CPUTicks{{CPU: 0, Idle: idle, Steal: steal}}}
 	}
 	a := moment{at: at, frames: 1000, thread: time.Second, ours: time.Second, tasks: 10 * time.Second, cpu: cpus(0, 0)}
-	b := moment{at: at.Add(2 * time.Second), frames: 2e7 + 1000, thread: 2900 * time.Millisecond, ours: 2 * time.Second, tasks: 13 * time.Second, cpu: cpus(198, 2)}
+	b := moment{at: at.Add(2 * time.Second), frames: 2e7 + 1000, thread: 2900 * time.Millisecond, ours: 2 * time.Second,
+		tasks: 13 * time.Second, cpu: cpus(198, 2)}
 	s, err := between(a, b)
-	if err != nil || s.PerSecond != 1e7 || s.NsEach != 95 || s.Cores != .95 || s.Others < .0499 || s.Others > .0501 || s.Stolen != .01 {
+	if err != nil || s.PerSecond != 1e7 || s.NsEach != 95 || s.Cores != .95 || s.Others < .0499 ||
+		s.Others > .0501 || s.Stolen != .01 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	if _, err := between(a, moment{at: b.at, frames: 1000, cpu: b.cpu}); err == nil {
@@ -128,7 +137,8 @@ func TestXDPTry(t *testing.T) {
 		for i := range 4 {
 			y.Runs = append(y.Runs, xdpSample{NsEach: 100 + 10*float64(i%2), Stolen: x.stolen, Others: x.others})
 		}
-		if y.judge(); y.Quiet != x.quiet || y.SpinCV != 0 || y.LineCV < .0549 || y.LineCV > .0551 || y.CV < .0549 || y.CV > .0551 {
+		if y.judge(); y.Quiet != x.quiet || y.SpinCV != 0 || y.LineCV < .0549 || y.LineCV > .0551 || y.CV < .0549 ||
+			y.CV > .0551 {
 			t.Errorf("%s: %+v", name, y)
 		}
 	}
@@ -172,14 +182,18 @@ func TestToAndFro(t *testing.T) {
 
 // Wrong usage of xdp is told before anything is made.
 func TestXDPWrongUsage(t *testing.T) {
-	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --turns 1ms", "xdp --turns 2s", "xdp --turns 20ms --dispatcher", "xdp --burst 257", "xdp --rate -1", "xdp --operation x", "xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old",
-		"xdp --layouts apart", "xdp --nice 0", "xdp --netperf x", "xdp --reps 3 --tries 1", "xdp --max-foreign 1 --tries 1", "xdp --turns 20ms --tries 1", "xdp --only drop --tries 1",
+	for _, line := range []string{"xdp --touch write", "xdp --touch x", "xdp --tries -1", "xdp --turns 1ms",
+		"xdp --turns 2s", "xdp --turns 20ms --dispatcher", "xdp --burst 257", "xdp --rate -1", "xdp --operation x",
+		"xdp --only nothing", "xdp --receiver-cpu 0,1", "xdp --against old",
+		"xdp --layouts apart", "xdp --nice 0", "xdp --netperf x", "xdp --reps 3 --tries 1",
+		"xdp --max-foreign 1 --tries 1", "xdp --turns 20ms --tries 1", "xdp --only drop --tries 1",
 		"small --layouts apart", "small --rivals iperf3", "small --flows 2", "small --retries 1"} {
 		cmd := command()
 		cmd.SetArgs(strings.Fields(line))
 		cmd.SetOut(io.Discard)
 		cmd.SetErr(io.Discard)
-		if err := cmd.Execute(); err == nil || status(err) != 2 || !strings.Contains(err.Error(), strings.Fields(line)[1]) {
+		if err := cmd.Execute(); err == nil || status(err) != 2 ||
+			!strings.Contains(err.Error(), strings.Fields(line)[1]) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -204,7 +218,8 @@ func TestIntegrationXDPBenchIsAsked(t *testing.T) {
 	}{"after a run": {"1 rx/s", false}, "that never counts": {"", true}} {
 		dir := t.TempDir()
 		script, pin := filepath.Join(dir, "xdp-bench"), filepath.Join(dir, "pin")
-		if err := os.WriteFile(script, []byte("#!/bin/sh\ntrap 'sleep .1; rm "+pin+"; exit' INT TERM\n: >"+pin+"\necho "+x.says+"\nwhile :; do sleep .02; done\n"), 0o755); err != nil {
+		if err := os.WriteFile(script, []byte("#!/bin/sh\ntrap 'sleep .1; rm "+pin+"; exit' INT TERM\n: >"+pin+
+			"\necho "+x.says+"\nwhile :; do sleep .02; done\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		l := &xdpLink{pair: &veth.Pair{SUT: veth.End{Netns: ns, Dev: "lo"}}}

@@ -40,7 +40,8 @@ func (b xdpBench) line(c xdpCase, dev string) []string {
 	case b.operation == loadIP:
 		operation = []string{"-p", "parse-ip", "-l", "load-bytes"}
 	}
-	return append(append([]string{"env", "LC_ALL=C", skip, b.path, c.action.String(), "-m", mode}, operation...), "-i", "1", dev)
+	return append(append([]string{"env", "LC_ALL=C", skip, b.path, c.action.String(), "-m", mode}, operation...), "-i",
+		"1", dev)
 }
 
 // operations are its words for what a program does with a frame, and loadIP. Each program of ours
@@ -66,10 +67,12 @@ func (b xdpBench) start(ctx context.Context, l *xdpLink, c xdpCase) (xdpReceiver
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(benchCounts); !bytes.Contains(p.stdout.Bytes(), []byte("rx/s")); time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(benchCounts); !bytes.Contains(p.stdout.Bytes(),
+		[]byte("rx/s")); time.Sleep(5 * time.Millisecond) {
 		if p.HasEnded() || time.Now().After(end) || ctx.Err() != nil {
 			(&runningBench{p}).ask()
-			return nil, fmt.Errorf("xdp-bench does not count frames; it said: %s %s", p.says(), plaintext.Line(string(p.stdout.Bytes())))
+			return nil, fmt.Errorf("xdp-bench does not count frames; it said: %s %s", p.says(),
+				plaintext.Line(string(p.stdout.Bytes())))
 		}
 	}
 	return &runningBench{p}, nil
@@ -121,7 +124,8 @@ func parseXDPBench(out []byte) (uint64, error) {
 		}, strings.TrimSpace(value))
 		n, err := strconv.ParseUint(digits, 10, 64)
 		if err != nil {
-			return 0, fmt.Errorf("read what xdp-bench wrote: %q is no number of packets", plaintext.Line(strings.TrimSpace(value)))
+			return 0, fmt.Errorf("read what xdp-bench wrote: %q is no number of packets",
+				plaintext.Line(strings.TrimSpace(value)))
 		}
 		return n, nil
 	}

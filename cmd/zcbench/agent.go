@@ -46,7 +46,8 @@ controller on another host is silent for longer than it announced.`,
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&removeUnused, "remove-unused", false, "instead, remove agents from this folder that have not been started for a month")
+	f.BoolVar(&removeUnused, "remove-unused", false,
+		"instead, remove agents from this folder that have not been started for a month")
 	f.MarkHidden("remove-unused") // for the script that copies the program
 	return cmd
 }

@@ -60,11 +60,13 @@ func TestIntegrationSSHAgentDir(t *testing.T) {
 		}
 	}
 	experiment := filepath.Join(t.TempDir(), "e.yaml")
-	text := "name: look\nsut: {host: " + h.sut + "}\ntg: {host: " + h.tg + "}\nduration: 200ms\nrepetitions: 1\nfactors: {rx: [tcp], tx: [tcp]}\n"
+	text := "name: look\nsut: {host: " + h.sut + "}\ntg: {host: " + h.tg +
+		"}\nduration: 200ms\nrepetitions: 1\nfactors: {rx: [tcp], tx: [tcp]}\n"
 	if err := os.WriteFile(experiment, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"restore", "--host", h.sut, "--dry-run"}, {"doctor", "--host", h.sut}, {"matrix", experiment, "--dry-run"}} {
+	for _, args := range [][]string{{"restore", "--host", h.sut, "--dry-run"}, {"doctor", "--host", h.sut},
+		{"matrix", experiment, "--dry-run"}} {
 		p := h.start(t, args...)
 		if got := p.Wait(await.Hang); got != 0 && args[0] != "doctor" {
 			t.Errorf("%v: exit status %d\n%s%s", args, got, &p.Out, &p.Err)

@@ -39,7 +39,8 @@ exit "${STATUS:-0}"`,
 			t.Fatal(err)
 		}
 	}
-	b.env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + b.tmp, "BUILD=true", "BOOT=true", "GOOD=/good", "HOST=dut", "RUNS=7.0.0-test",
+	b.env = append([]string{"PATH=" + bin + ":" + os.Getenv("PATH"), "TMPDIR=" + b.tmp, "BUILD=true", "BOOT=true",
+		"GOOD=/good", "HOST=dut", "RUNS=7.0.0-test",
 		`RUN=mkdir -p "$NEW"; touch "$NEW/journal.jsonl"`}, env...)
 	return b
 }
@@ -132,7 +133,8 @@ func TestBisectStep(t *testing.T) {
 func TestBisectStopped(t *testing.T) {
 	for sig, want := range map[syscall.Signal]int{syscall.SIGINT: 130, syscall.SIGTERM: 143, syscall.SIGHUP: 129} {
 		for _, shell := range shells() {
-			for _, run := range []string{"sleep 60", "trap 'exit 1' INT TERM HUP; while :; do sleep .1; done"}[:long.Rounds(1, 2)] {
+			for _, run := range []string{"sleep 60",
+				"trap 'exit 1' INT TERM HUP; while :; do sleep .1; done"}[:long.Rounds(1, 2)] {
 				began := filepath.Join(t.TempDir(), "began")
 				b := newBisect(t, shell, `RUN=touch "$BEGAN"; `+run, "BEGAN="+began)
 				cmd, out := b.start(t)

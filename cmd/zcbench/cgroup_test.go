@@ -22,8 +22,10 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 	group.LimitCPU(7000, 20000)
 	_, sut, tg := named(t)
 	run := func(gates ...string) (r results.Record, status int) {
-		args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--duration", "1s", "--ramp-up", "300ms", "--message-size", "128K"}
-		p := built.StartCommand(t, group.Command(built.Dir(t)+"/zcbench", append(append(args, built.Busy...), gates...)...))
+		args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--duration", "1s",
+			"--ramp-up", "300ms", "--message-size", "128K"}
+		p := built.StartCommand(t, group.Command(built.Dir(t)+"/zcbench", append(append(args, built.Busy...),
+			gates...)...))
 		status = p.Wait(await.Hang)
 		if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil {
 			t.Fatalf("%v: %s%s", err, p.Out.String(), p.Err.String())
@@ -32,7 +34,8 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 	}
 	r, status := run("--gate", "throttled=0.001")
 	named := "cgroup " + group.Name + ": cpu.max 7000 20000"
-	if status != 1 || r.Verdict != results.Invalid || r.Gate != results.ByEnvironment || !strings.Contains(r.Reason, named) || !strings.Contains(r.Reason, " throttled it in ") ||
+	if status != 1 || r.Verdict != results.Invalid || r.Gate != results.ByEnvironment ||
+		!strings.Contains(r.Reason, named) || !strings.Contains(r.Reason, " throttled it in ") ||
 		!strings.Contains(r.Fix, "gates.throttled: off") {
 		t.Errorf("status %d: %s by %s: %s (fix: %s)", status, r.Verdict, r.Gate, r.Reason, r.Fix)
 	}

@@ -21,7 +21,8 @@ func TestFlagsThatAreShown(t *testing.T) {
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			const value = "VALUE"
 			line := cmdline.Public(append(slices.Clone(path), "--"+f.Name, value))
-			if shown := strings.Contains(line, value); shown && (slices.Contains(secret, f.Name) || f.NoOptDefVal != "") {
+			if shown := strings.Contains(line, value); shown && (slices.Contains(secret, f.Name) ||
+				f.NoOptDefVal != "") {
 				t.Errorf("%s", line)
 			}
 		})
@@ -30,7 +31,8 @@ func TestFlagsThatAreShown(t *testing.T) {
 		}
 	}
 	walk(command(), []string{"zcbench"})
-	if line := cmdline.Public([]string{"zcbench", "run", "--sut", "ssh:a", "--dev=eth0"}); line != "zcbench run --sut ssh:a --dev eth0" {
+	if line := cmdline.Public([]string{"zcbench", "run", "--sut", "ssh:a",
+		"--dev=eth0"}); line != "zcbench run --sut ssh:a --dev eth0" {
 		t.Error(line)
 	}
 }

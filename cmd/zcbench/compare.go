@@ -74,19 +74,26 @@ pass and none that is not ok, 1 if one is not ok, and 4 if all were skipped; wit
 
 Exit status: 0 done, 1 slower (with --fail-if-slower), 2 wrong usage or input, or A
 and B have no cell in common; with --ktap see there.`,
-		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare results/reference/battle-of-the-zcs.csv out/battle",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
+		Example: "  zcbench compare out/before out/after\n  zcbench compare out/x@rx=tcp out/x@rx=zcrx\n  " +
+			"zcbench compare --why --flame why.html out/x@rx=tcp out/x@rx=zcrx\n  zcbench compare " +
+			"results/reference/battle-of-the-zcs.csv out/battle",
+		Args: cobra.MinimumNArgs(1),
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
 	}
 	fs := cmd.Flags()
-	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics, "figures to compare, as columns of runs.csv; the prefix tg_ means the sender's")
+	fs.StringSliceVar(&f.metrics, "metric", compare.DefaultMetrics,
+		"figures to compare, as columns of runs.csv; the prefix tg_ means the sender's")
 	fs.StringVar(&f.failSlower, "fail-if-slower", "", "exit with 1 if a cell is worse by more than this, such as 2%")
-	fs.StringVar(&f.equivalent, "equivalent", "", "test whether cells differ by less than this, such as 2% (\"cannot tell\" alone does not mean equal)")
-	fs.IntVar(&f.ifUnsure, "if-unsure", 0, "with --fail-if-slower: exit status if the data cannot tell (125 makes git bisect run skip)")
+	fs.StringVar(&f.equivalent, "equivalent", "",
+		"test whether cells differ by less than this, such as 2% (\"cannot tell\" alone does not mean equal)")
+	fs.IntVar(&f.ifUnsure, "if-unsure", 0,
+		"with --fail-if-slower: exit status if the data cannot tell (125 makes git bisect run skip)")
 	fs.StringVar(&f.base, "base", "", "with one source: id of the reference cell")
-	fs.StringSliceVar(&f.about, "about", nil, "with one source: factors to compare by, such as rx (default: those in the experiment file, else all that vary)")
+	fs.StringSliceVar(&f.about, "about", nil, "with one source: factors to compare by, such as rx (default: "+
+		"those in the experiment file, else all that vary)")
 	fs.BoolVar(&f.json, "json", false, "print the comparisons as JSON, one object each")
-	fs.BoolVar(&f.asKTAP, "ktap", false, "print KTAP, a subtest for each cell of A: does B run it, and is it worse (--fail-if-slower)?")
+	fs.BoolVar(&f.asKTAP, "ktap", false,
+		"print KTAP, a subtest for each cell of A: does B run it, and is it worse (--fail-if-slower)?")
 	f.why.add(fs)
 	cmd.MarkFlagsMutuallyExclusive("ktap", "json")
 	cmd.MarkFlagsMutuallyExclusive("ktap", "why")
@@ -125,7 +132,8 @@ func (f *compareFlags) run(cmd *cobra.Command, args []string) error {
 			return cli.UsageError(err)
 		}
 		for _, p := range s.Skipped {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %s: journal line %d (byte %d) not used: %s\n", a, p.Line, p.Offset, p.Why)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: %s: journal line %d (byte %d) not used: %s\n", a, p.Line, p.Offset,
+				p.Why)
 		}
 		sets = append(sets, s)
 	}
@@ -228,7 +236,8 @@ func (f *compareFlags) judge(cmd *cobra.Command, all []*compare.Result, limit fl
 		fmt.Fprintf(out, "zcbench: %d figures are worse by more than %s\n", worse, f.failSlower)
 		return cli.Quiet(cli.Failed)
 	case possible > 0:
-		fmt.Fprintf(out, "zcbench: no figure is certainly worse by more than %s, but %d may be\n", f.failSlower, possible)
+		fmt.Fprintf(out, "zcbench: no figure is certainly worse by more than %s, but %d may be\n", f.failSlower,
+			possible)
 		if f.ifUnsure != 0 {
 			return cli.Quiet(f.ifUnsure)
 		}

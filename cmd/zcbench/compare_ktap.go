@@ -112,7 +112,8 @@ func (f *compareFlags) regression(a, b *compare.Cell, rows []*compare.Row, limit
 func (f *compareFlags) slower(out ktap.Result, rows []*compare.Row, limit float64) ktap.Result {
 	for _, row := range rows {
 		lo, hi := row.Interval()
-		text := fmt.Sprintf("%s: ratio %s (%s to %s), %s runs: %s", row.Metric, row.RatioText(), lo, hi, row.Runs(), row.VerdictText())
+		text := fmt.Sprintf("%s: ratio %s (%s to %s), %s runs: %s", row.Metric, row.RatioText(), lo, hi, row.Runs(),
+			row.VerdictText())
 		out.Notes = append(out.Notes, text)
 		if f.failSlower == "" || len(f.asked) == 0 && row.Metric != compare.DefaultMetrics[0] {
 			continue
@@ -121,7 +122,8 @@ func (f *compareFlags) slower(out ktap.Result, rows []*compare.Row, limit float6
 		case row.Worse(limit):
 			out.Status, out.Reason = ktap.Fail, fmt.Sprintf("%s is worse by more than %s", row.Metric, f.failSlower)
 		case row.Possible(limit) && out.Status == ktap.Pass:
-			out.Status, out.Reason = ktap.Skip, fmt.Sprintf("%s%s may be worse by more than %s", cannotTell, row.Metric, f.failSlower)
+			out.Status, out.Reason = ktap.Skip, fmt.Sprintf("%s%s may be worse by more than %s", cannotTell, row.Metric,
+				f.failSlower)
 		}
 	}
 	return out

@@ -28,8 +28,10 @@ type whyFlags struct {
 }
 
 func (f *whyFlags) add(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.asked, "why", false, "explain the difference in CPU time by classes of work, functions and counters (needs runs with --probe profile)")
-	fs.StringVar(&f.flame, "flame", "", "with --why and two cells: write a differential flame graph to this file, NAME.html")
+	fs.BoolVar(&f.asked, "why", false, "explain the difference in CPU time by classes of work, functions and "+
+		"counters (needs runs with --probe profile)")
+	fs.StringVar(&f.flame, "flame", "",
+		"with --why and two cells: write a differential flame graph to this file, NAME.html")
 	fs.StringVar(&f.end, "end", "", "with --flame: which end to draw (default: the one whose options differ)")
 }
 
@@ -87,7 +89,8 @@ func (f *whyFlags) explain(cmd *cobra.Command, all []*compare.Result) (out [][]e
 	case n == 0:
 		return nil, errors.New("--why: no pair of cells to compare")
 	case f.flame != "" && n > 1:
-		return nil, fmt.Errorf("--flame draws one pair of cells, and there are %d pairs: name two cells, such as DIR@rx=tcp DIR@rx=zcrx", n)
+		return nil, fmt.Errorf("--flame draws one pair of cells, and there are %d pairs: name two cells, such as "+
+			"DIR@rx=tcp DIR@rx=zcrx", n)
 	}
 	if f.flame != "" {
 		if _, err := f.endOf(slices.Concat(out...)[0]); err != nil {
@@ -115,7 +118,8 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 		return err
 	}
 	if lacking > 0 {
-		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --flame: %d runs have no profile in %s: they are left out\n", lacking, results.ProfilesDir)
+		fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: --flame: %d runs have no profile in %s: they are left out\n", lacking,
+			results.ProfilesDir)
 	}
 	title := fmt.Sprintf("%s, %s", x.Title(), end.Role.Label())
 	inA, inB := d.Runs()
@@ -148,7 +152,8 @@ func (f *whyFlags) endOf(x explained) (*why.End, error) {
 
 // addSides adds up the profiles of an end's runs, each side's, as far as they may be read, and
 // counts the runs that have none.
-func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int, err error) {
+func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int,
+	err error) {
 	d = profile.NewDelta()
 	for side, of := range []struct {
 		dir  string
@@ -166,7 +171,8 @@ func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptPr
 			case errors.Is(err, fs.ErrNotExist):
 				lacking++
 			case errors.Is(err, bench.ErrKeptBound):
-				return nil, 0, cli.Usagef("--flame: %w: a graph holds at most %s: compare folders with fewer runs", err, bench.KeptBounds())
+				return nil, 0, cli.Usagef("--flame: %w: a graph holds at most %s: compare folders with fewer runs", err,
+					bench.KeptBounds())
 			case err != nil:
 				return nil, 0, fmt.Errorf("--flame: %w", err)
 			default:
@@ -174,14 +180,16 @@ func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptPr
 			}
 		}
 		if n == 0 {
-			return nil, 0, cli.Usagef("--flame: %s has none of the profiles of %s: it was copied without %s", of.dir, []string{x.A.ID, x.B.ID}[side], results.ProfilesDir)
+			return nil, 0, cli.Usagef("--flame: %s has none of the profiles of %s: it was copied without %s", of.dir,
+				[]string{x.A.ID, x.B.ID}[side], results.ProfilesDir)
 		}
 	}
 	return d, lacking, nil
 }
 
 // addKept adds the profile that a results folder keeps of a run's end.
-func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role, kept *bench.KeptProfiles) error {
+func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role,
+	kept *bench.KeptProfiles) error {
 	p, err := kept.Read(ctx, in, r.RunID, role)
 	if err != nil {
 		return err

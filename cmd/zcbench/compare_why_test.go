@@ -30,7 +30,8 @@ import (
 // tcp-trunc, which does not, and makes fewer calls. Without profiled there are no profiles.
 func whyFolder(t *testing.T, dir string, reps int, profiled bool) {
 	t.Helper()
-	cells := []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc", TX: "tcp", Touch: "read"}}
+	cells := []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc",
+		TX: "tcp", Touch: "read"}}
 	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: cells})
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +39,8 @@ func whyFolder(t *testing.T, dir string, reps int, profiled bool) {
 	defer w.Close()
 	for rep := range reps {
 		for k, c := range cells {
-			r := results.Record{RunID: fmt.Sprintf("r-%02d-%d", rep, k), SessionID: "s", Cell: c, Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
+			r := results.Record{RunID: fmt.Sprintf("r-%02d-%d", rep, k), SessionID: "s", Cell: c, Rep: rep, Block: rep,
+				Seq: 2*rep + k, Verdict: results.OK}
 			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 			whyRun(t, &r, rep, k, profiled)
 			if err := w.Attach(&r); err != nil {
@@ -63,22 +65,28 @@ func whyRun(t *testing.T, r *results.Record, rep, k int, profiled bool) {
 		class    profile.Class
 		function string
 		ns       float64
-	}{{profile.Copy, "_copy_to_iter", (1 - float64(k)) * (60 + float64(rep*7%5))}, {profile.TCP, "tcp_v4_rcv", 40 + drift + float64((rep+k)*3%7)}, {profile.Socket, "sock_def_readable", 10 + drift/4 + float64((rep*2+k)%3)},
+	}{{profile.Copy, "_copy_to_iter", (1 - float64(k)) * (60 + float64(rep*7%5))},
+		{profile.TCP, "tcp_v4_rcv", 40 + drift + float64((rep+k)*3%7)}, {profile.Socket, "sock_def_readable",
+			10 + drift/4 + float64((rep*2+k)%3)},
 		{profile.Other, "do_something", 5 + float64((rep*k+rep)%4)}} {
 		if x.ns == 0 {
 			continue
 		}
 		busy += x.ns
 		figures.Classes = append(figures.Classes, results.ProfiledPart{Name: string(x.class), SelfPerKB: new(x.ns)})
-		figures.Functions = append(figures.Functions, results.ProfiledPart{Name: x.function, Where: "thread", Class: string(x.class), SelfPerKB: new(x.ns)})
-		p.Stacks = append(p.Stacks, profile.Stack{Where: profile.Thread, Comm: "zcbench", PID: 10 + i, Count: 1, Weight: uint64(x.ns * 1e6), Class: x.class,
-			Frames: []profile.Frame{{Name: x.function, Kernel: true}, {Name: "entry_SYSCALL_64_after_hwframe", Kernel: true}, {Name: "main.main"}}})
+		figures.Functions = append(figures.Functions, results.ProfiledPart{Name: x.function, Where: "thread",
+			Class: string(x.class), SelfPerKB: new(x.ns)})
+		p.Stacks = append(p.Stacks, profile.Stack{Where: profile.Thread, Comm: "zcbench", PID: 10 + i, Count: 1,
+			Weight: uint64(x.ns * 1e6), Class: x.class,
+			Frames: []profile.Frame{{Name: x.function, Kernel: true}, {Name: "entry_SYSCALL_64_after_hwframe",
+				Kernel: true}, {Name: "main.main"}}})
 	}
 	figures.Busy.SelfPerKB = new(busy)
 	h := &r.SUT
 	h.Bytes, h.TotalBytes, h.DurationS, h.ThroughputGbps = new(uint64(bytes)), new(uint64(bytes)), new(1.0), new(16.0)
 	h.CPUBusyCores = new(busy * bytes / 1000 / 1e9)
-	h.Metrics = []results.Metric{{Name: "flow_calls", Unit: "1", Value: 2 * float64(20000-8000*k+(rep*31+k*7)%40), Source: "data path"}}
+	h.Metrics = []results.Metric{{Name: "flow_calls", Unit: "1", Value: 2 * float64(20000-8000*k+(rep*31+k*7)%40),
+		Source: "data path"}}
 	if !profiled {
 		return
 	}
@@ -118,7 +126,8 @@ func TestGoldenWhy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"tcp-trunc/tcp (B) beside tcp/tcp (A), SUT", "means of 10+10 runs", "_copy_to_iter: A 62.00, B 0.00, B - A -62.00 ns/kB, copy", "payload not consumed in B"} {
+	for _, want := range []string{"tcp-trunc/tcp (B) beside tcp/tcp (A), SUT", "means of 10+10 runs",
+		"_copy_to_iter: A 62.00, B 0.00, B - A -62.00 ns/kB, copy", "payload not consumed in B"} {
 		if !bytes.Contains(page, []byte(want)) {
 			t.Errorf("no %q in the flame graph", want)
 		}
@@ -137,7 +146,8 @@ func whyOf(t *testing.T, sources ...string) why.End {
 	t.Helper()
 	status, out, stderr := zcbench(t, append([]string{"compare", "--why", "--json"}, sources...)...)
 	var shown whyShown
-	if err := json.Unmarshal([]byte(out), &shown); status != 0 || err != nil || len(shown.Why) != 1 || len(shown.Why[0].Ends) == 0 || shown.Why[0].Ends[0].Role != results.RoleSUT {
+	if err := json.Unmarshal([]byte(out), &shown); status != 0 || err != nil || len(shown.Why) != 1 ||
+		len(shown.Why[0].Ends) == 0 || shown.Why[0].Ends[0].Role != results.RoleSUT {
 		t.Fatalf("status %d, %v: %s%s", status, err, stderr, out)
 	}
 	return shown.Why[0].Ends[0]
@@ -149,17 +159,21 @@ func TestWhyJSON(t *testing.T) {
 	dir := t.TempDir()
 	whyFolder(t, filepath.Join(dir, "w"), 10, true)
 	e := whyOf(t, filepath.Join(dir, "w"))
-	if len(e.Classes) != 4 || e.Classes[0].Name != "copy" || !e.Classes[0].Differs || e.Explained == nil || e.Explained.Diff != e.Classes[0].Diff || len(e.Counters) != 1 || !e.Counters[0].Differs {
+	if len(e.Classes) != 4 || e.Classes[0].Name != "copy" || !e.Classes[0].Differs || e.Explained == nil ||
+		e.Explained.Diff != e.Classes[0].Diff || len(e.Counters) != 1 || !e.Counters[0].Differs {
 		t.Errorf("%+v", e)
 	}
-	if status, out, stderr := zcbench(t, "compare", "--why", filepath.Join(dir, "w"), "--flame", filepath.Join(dir, "no", "why.html")); status != 1 || !strings.Contains(out, "\n  copy ") || !strings.Contains(stderr, "--flame: write ") {
+	if status, out, stderr := zcbench(t, "compare", "--why", filepath.Join(dir, "w"), "--flame",
+		filepath.Join(dir, "no", "why.html")); status != 1 || !strings.Contains(out, "\n  copy ") ||
+		!strings.Contains(stderr, "--flame: write ") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if err := os.RemoveAll(filepath.Join(dir, "w", results.ProfilesDir)); err != nil {
 		t.Fatal(err)
 	}
 	flame := filepath.Join(dir, "why.html")
-	if status, _, stderr := zcbench(t, "compare", "--why", filepath.Join(dir, "w"), "--flame", flame); status != 2 || !strings.Contains(stderr, "has none of the profiles of tcp/tcp") {
+	if status, _, stderr := zcbench(t, "compare", "--why", filepath.Join(dir, "w"), "--flame",
+		flame); status != 2 || !strings.Contains(stderr, "has none of the profiles of tcp/tcp") {
 		t.Errorf("status %d: %s", status, stderr)
 	}
 	if _, err := os.Stat(flame); err == nil {
@@ -187,9 +201,12 @@ func TestWhyIsBounded(t *testing.T) {
 	}
 	end := &why.End{Role: results.RoleSUT, RunsA: lists("tcp"), RunsB: lists("tcp-trunc")}
 	x := explained{&compare.Couple{DirA: dir, DirB: dir}, nil}
-	for name, kept := range map[string]*bench.KeptProfiles{"files": {Files: 19, Bytes: 1 << 30, Steps: 1 << 30}, "bytes": {Files: 100, Bytes: 10 * len(packed), Steps: 1 << 30}} {
+	for name, kept := range map[string]*bench.KeptProfiles{"files": {Files: 19, Bytes: 1 << 30, Steps: 1 << 30},
+		"bytes": {Files: 100, Bytes: 10 * len(packed), Steps: 1 << 30}} {
 		_, _, err := addSides(t.Context(), x, end, kept)
-		if s := (*cli.StatusError)(nil); !errors.Is(err, bench.ErrKeptBound) || !errors.As(err, &s) || s.Status != cli.Usage || !strings.Contains(err.Error(), "--flame: profiles/r-0") || !strings.Contains(err.Error(), "at most 4000 profiles") {
+		if s := (*cli.StatusError)(nil); !errors.Is(err, bench.ErrKeptBound) || !errors.As(err, &s) ||
+			s.Status != cli.Usage || !strings.Contains(err.Error(), "--flame: profiles/r-0") ||
+			!strings.Contains(err.Error(), "at most 4000 profiles") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -203,7 +220,8 @@ func TestWhyIsBounded(t *testing.T) {
 	if a, b := d.Runs(); a != 9 || b != 10 {
 		t.Errorf("%d+%d runs", a, b)
 	}
-	if _, _, err := addSides(t.Context(), x, end, &bench.KeptProfiles{Files: 19, Bytes: 1 << 30, Steps: 1 << 30}); !errors.Is(err, bench.ErrKeptBound) {
+	if _, _, err := addSides(t.Context(), x, end, &bench.KeptProfiles{Files: 19, Bytes: 1 << 30,
+		Steps: 1 << 30}); !errors.Is(err, bench.ErrKeptBound) {
 		t.Errorf("19 of 20, one of which is not there: %v", err)
 	}
 }
@@ -241,7 +259,8 @@ func TestIntegrationWhy(t *testing.T) {
 	long.Test(t)
 	needRoot(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,tcp-trunc", "--tx", "tcp", "--probe", "profile", "--repetitions", "16", "--duration", "1s")
+	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,tcp-trunc", "--tx", "tcp", "--probe", "profile",
+		"--repetitions", "16", "--duration", "1s")
 	if status := p.Wait(5 * time.Minute); status != 0 {
 		t.Fatalf("status %d\n%s%s", status, &p.Out, &p.Err)
 	}
@@ -252,7 +271,8 @@ func TestIntegrationWhy(t *testing.T) {
 		}
 	}
 	if n := min(counting["tcp"], counting["tcp-trunc"]); n < 8 {
-		t.Fatalf("something else on this machine spoilt all but %d of 16 runs of a cell: nothing was tested; run it alone (mk/lane.sh quiet)", n)
+		t.Fatalf("something else on this machine spoilt all but %d of 16 runs of a cell: nothing was tested; run "+
+			"it alone (mk/lane.sh quiet)", n)
 	}
 	e := whyOf(t, out+"@rx=tcp", out+"@rx=tcp-trunc")
 	mustNameCopyFirst(t, e)
@@ -264,10 +284,12 @@ func TestIntegrationWhy(t *testing.T) {
 	t.Logf("the named classes explain %.0f %% of the difference", 100*e.Explained.Diff/e.CPU.Diff)
 	far, off := .2*max(math.Abs(*e.CPU.Lo), math.Abs(*e.CPU.Hi)), unplaced(e)
 	if *e.Unexplained.Lo-off > far || *e.Unexplained.Hi-off < -far || math.Abs(off) > .5*math.Abs(e.CPU.Diff) {
-		t.Errorf("the named classes leave %.1f [%.1f..%.1f] of %.1f ns/kB unexplained, of it %.1f without a place", e.Unexplained.Diff, *e.Unexplained.Lo, *e.Unexplained.Hi, e.CPU.Diff, off)
+		t.Errorf("the named classes leave %.1f [%.1f..%.1f] of %.1f ns/kB unexplained, of it %.1f without a place",
+			e.Unexplained.Diff, *e.Unexplained.Lo, *e.Unexplained.Hi, e.CPU.Diff, off)
 	}
 	flame := filepath.Join(out, "why.html")
-	if status, text, stderr := zcbench(t, "compare", "--why", out+"@rx=tcp", out+"@rx=tcp-trunc", "--flame", flame); status != 0 || !strings.Contains(text, "\n  copy") {
+	if status, text, stderr := zcbench(t, "compare", "--why", out+"@rx=tcp", out+"@rx=tcp-trunc", "--flame",
+		flame); status != 0 || !strings.Contains(text, "\n  copy") {
 		t.Errorf("status %d: %s%s", status, stderr, text)
 	}
 	page, err := os.ReadFile(flame)
@@ -281,7 +303,8 @@ func TestLabWhy(t *testing.T) {
 	needLabHere(t)
 	long.Test(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", "lab", "demo", "--all", "--out", out, "--", "--rx", "tcp,zcrx", "--tx", "tcp", "--probe", "profile", "--repetitions", "8", "--duration", "400ms")
+	p := built.Start(t, "zcbench", "lab", "demo", "--all", "--out", out, "--", "--rx", "tcp,zcrx", "--tx", "tcp",
+		"--probe", "profile", "--repetitions", "8", "--duration", "400ms")
 	if status := p.Wait(40 * time.Minute); status != 0 {
 		t.Fatalf("status %d\n%s%s", status, &p.Out, &p.Err)
 	}

@@ -50,14 +50,18 @@ both directions: bridges, VLANs, bonds, veths, also in other network namespaces 
 netns:NAME/IF. --why names the reasons that the kernel gives (docs/packets.md).
 
 Exit status: 0 done, 1 nothing could be read, 2 wrong usage or input.`,
-		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json\n  zcbench counters --dev eth0,br0,vif1,netns:vm1/eth0 --why",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench counters --dev eth0\n  zcbench counters --dev eth0 --interval 10s --count 1 --json\n " +
+			" zcbench counters --dev eth0,br0,vif1,netns:vm1/eth0 --why",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.dev, "dev", "", "also read this interface, or several along a path, separated by commas (default: only protocols, CPUs and sockets)")
-	fs.BoolVar(&f.why, "why", false, "for a path: also say why packets were dropped, as zcbench probe --drops does (root)")
-	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
+	fs.StringVar(&f.dev, "dev", "", "also read this interface, or several along a path, separated by commas "+
+		"(default: only protocols, CPUs and sockets)")
+	fs.BoolVar(&f.why, "why", false,
+		"for a path: also say why packets were dropped, as zcbench probe --drops does (root)")
+	fs.StringVar(&f.netns, "netns", "",
+		"network namespace to look into: a name from ip netns, or a path (default: the current one)")
 	fs.DurationVar(&f.interval, "interval", time.Second, "time between two tables, at least 100ms")
 	fs.IntVar(&f.count, "count", 0, "number of tables (default: until Ctrl-C)")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, one object per interval")
@@ -177,7 +181,10 @@ func missing(x *tally.Reading) (areas []string) {
 
 // show prints what moved, or all.
 func (c *counters) show(d *tally.Diff, now *tally.Reading) error {
-	shown := slices.DeleteFunc(slices.Clone(d.Changes), func(x tally.Change) bool { return x.Delta == 0 && !c.flags.all })
+	shown := slices.DeleteFunc(slices.Clone(d.Changes), func(x tally.Change) bool {
+		return x.Delta == 0 &&
+			!c.flags.all
+	})
 	if c.flags.json {
 		return json.NewEncoder(c.out).Encode(countersReport(c.flags, d, now, shown))
 	}
@@ -217,7 +224,8 @@ func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
 		if x.Flag != "" {
 			rate, tail = "", append(tail, x.Flag)
 		}
-		l := fmt.Sprintf("%-10s %-*s %16d %16s %s", x.Area, width, shortName(x.Name), x.Delta, rate, strings.Join(tail, ", "))
+		l := fmt.Sprintf("%-10s %-*s %16d %16s %s", x.Area, width, shortName(x.Name), x.Delta, rate,
+			strings.Join(tail, ", "))
 		fmt.Fprintln(&b, strings.TrimRight(l, " "))
 	}
 	if cut > 0 {

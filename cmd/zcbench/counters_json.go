@@ -50,13 +50,15 @@ type missingOutput struct {
 }
 
 func countersReport(f *countersFlags, d *tally.Diff, now *tally.Reading, shown []tally.Change) countersOutput {
-	o := countersOutput{At: time.Now().UTC().Format(time.RFC3339Nano), Seconds: d.Seconds, Dev: f.dev, New: d.New, Gone: d.Gone,
+	o := countersOutput{At: time.Now().UTC().Format(time.RFC3339Nano), Seconds: d.Seconds, Dev: f.dev, New: d.New,
+		Gone: d.Gone,
 		Took: readingCost{now.TookNs, now.CostNs}, Counters: []counterOutput{}, Missing: []missingOutput{}}
 	if rx, tx, ok := d.Packets(); ok {
 		o.Packets = &packetsOutput{rx, tx}
 	}
 	for _, x := range shown {
-		c := counterOutput{Area: x.Area, Counter: plaintext.Line(x.Name), Metric: x.Metric, Unit: x.Unit, Delta: x.Delta,
+		c := counterOutput{Area: x.Area, Counter: plaintext.Line(x.Name), Metric: x.Metric, Unit: x.Unit,
+			Delta: x.Delta,
 			Level: x.Kind == tally.Gauge, Value: x.Value, Doubt: x.Flag}
 		if !c.Level && c.Doubt == "" && d.Seconds > 0 {
 			c.PerSecond = new(float64(x.Delta) / d.Seconds)

@@ -124,7 +124,8 @@ func (x *follower) dropsBetween(from, to pathState) (seen hops.Seen, warning str
 	for _, of := range []struct {
 		into *hops.DropsOf
 		rows bpf.DropReading
-	}{{&seen.Least, to.before.Sub(from.seen)}, {&seen.Most, to.seen.Sub(from.before)}, {&seen.Of, to.seen.Sub(from.seen)}} {
+	}{{&seen.Least, to.before.Sub(from.seen)}, {&seen.Most, to.seen.Sub(from.before)},
+		{&seen.Of, to.seen.Sub(from.seen)}} {
 		table, err := x.drops.Named(of.rows)
 		if err != nil {
 			return seen, "", err
@@ -149,7 +150,8 @@ func (x *follower) dropsOf(table bpf.DropTable) hops.DropsOf {
 
 // of tells whether a drop was of an interface, which has a name only where the probe was loaded.
 func (x *follower) of(h *hops.Hop, d bpf.Drop) bool {
-	return bpf.SameNetns(d.Netns, h.Inode) && (d.Interface == fmt.Sprintf("#%d", h.Index) || d.Interface == h.Dev && h.Netns == "")
+	return bpf.SameNetns(d.Netns, h.Inode) && (d.Interface == fmt.Sprintf("#%d", h.Index) || d.Interface == h.Dev &&
+		h.Netns == "")
 }
 
 // pathOutput is what `zcbench counters --json` prints of a path after each interval.
@@ -254,18 +256,23 @@ type reasonOutput struct {
 }
 
 func (x *follower) report(d *hops.Diff, warning string) pathOutput {
-	o := pathOutput{At: time.Now().UTC().Format(time.RFC3339Nano), Seconds: d.Seconds, Ends: []endOutput{}, Warning: plaintext.Line(warning)}
+	o := pathOutput{At: time.Now().UTC().Format(time.RFC3339Nano), Seconds: d.Seconds, Ends: []endOutput{},
+		Warning: plaintext.Line(warning)}
 	dev := func(n int) string { return plaintext.Line(x.path.Hops[n].String()) }
 	rate := func(n uint64) float64 { return float64(n) / d.Seconds }
 	for i, t := range d.Hops {
-		o.Hops = append(o.Hops, hopOutput{dev(i), x.path.Hops[i].Kind, rate(t.RxPackets), rate(t.TxPackets), rate(t.RxBytes), rate(t.TxBytes), t})
+		o.Hops = append(o.Hops, hopOutput{dev(i), x.path.Hops[i].Kind, rate(t.RxPackets), rate(t.TxPackets),
+			rate(t.RxBytes), rate(t.TxBytes), t})
 	}
 	for i := range d.Crossings {
 		c := &d.Crossings[i]
 		told, seen, unseen := losses(&c.Account)
-		o.Crossings = append(o.Crossings, crossingOutput{From: dev(c.From), To: dev(c.To), Left: c.Left, Came: c.Came, Sent: c.Sent, Arrived: c.Arrived,
+		o.Crossings = append(o.Crossings, crossingOutput{From: dev(c.From), To: dev(c.To), Left: c.Left, Came: c.Came,
+			Sent: c.Sent, Arrived: c.Arrived,
 			Lost: c.Lost(), Skew: c.Skew, LostLeast: c.LostLeast, LostMost: c.LostMost,
-			Begin: queueOutput(c.Begin), End: queueOutput(c.End), Unknown: plainAll(c.Unknown), UntoldLeast: c.UntoldLeast, UntoldMost: c.UntoldMost, Told: told, Seen: seen, Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
+			Begin: queueOutput(c.Begin), End: queueOutput(c.End), Unknown: plainAll(c.Unknown),
+			UntoldLeast: c.UntoldLeast, UntoldMost: c.UntoldMost, Told: told, Seen: seen,
+			Untold: c.Account.LeftLeast - int64(unseen), Reset: d.Hops[c.From].Reset || d.Hops[c.To].Reset,
 			Sure: x.path.Links[i%len(x.path.Links)].Sure})
 	}
 	for _, e := range d.Ends {
@@ -320,7 +327,8 @@ func (x *follower) show(d *hops.Diff, warning string) error {
 			fmt.Fprintf(w, "%s\t\t\t\t\n", h.Dev)
 			continue
 		}
-		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", h.Dev, h.RxPacketsPerSecond, h.TxPacketsPerSecond, h.RxBytesPerSecond/1e3, h.TxBytesPerSecond/1e3)
+		fmt.Fprintf(w, "%s\t%.1f\t%.1f\t%.1f\t%.1f\n", h.Dev, h.RxPacketsPerSecond, h.TxPacketsPerSecond,
+			h.RxBytesPerSecond/1e3, h.TxBytesPerSecond/1e3)
 	}
 	w.Flush()
 	for row := range strings.Lines(rows.String()) {
@@ -390,7 +398,8 @@ func (c *crossingOutput) remarks() []string {
 	}
 	words := by(c.Told, c.Seen, c.Untold)
 	if c.UntoldLeast < c.Untold {
-		words[len(words)-1] += fmt.Sprintf(", at least %d: the others may have passed while the counters were read, or wait", c.UntoldLeast)
+		words[len(words)-1] += fmt.Sprintf(
+			", at least %d: the others may have passed while the counters were read, or wait", c.UntoldLeast)
 	}
 	for _, queue := range c.Unknown {
 		words = append(words, "unless they wait where nobody counts them: "+queue)
@@ -401,7 +410,8 @@ func (c *crossingOutput) remarks() []string {
 // withinSkew says that it may be that no packet was lost.
 func (c *crossingOutput) withinSkew() string {
 	word := fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
-	if begin, end := c.Begin.Qdisc+c.Begin.Backlog+c.Begin.InHand, c.End.Qdisc+c.End.Backlog+c.End.InHand; begin+end > 0 {
+	if begin, end := c.Begin.Qdisc+c.Begin.Backlog+c.Begin.InHand, c.End.Qdisc+c.End.Backlog+c.End.InHand; begin+
+		end > 0 {
 		word += fmt.Sprintf(", and up to %d waited between the two at the beginning, %d at the end", begin, end)
 	}
 	return word

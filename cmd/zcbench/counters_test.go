@@ -23,14 +23,18 @@ import (
 // someChanges are of all kinds, with what a driver that means ill calls its counters.
 func someChanges() tally.Diff {
 	change := func(a tally.Area, name, metric, unit string, k tally.Kind, v uint64, d int64, flag string) tally.Change {
-		return tally.Change{Count: tally.Count{Area: a, Name: name, Metric: metric, Unit: unit, Kind: k, Value: v}, Delta: d, Flag: flag}
+		return tally.Change{Count: tally.Count{Area: a, Name: name, Metric: metric, Unit: unit, Kind: k, Value: v},
+			Delta: d, Flag: flag}
 	}
 	return tally.Diff{Seconds: 2, New: 3, Gone: 1, Changes: []tally.Change{
 		change(tally.Netstat, "TcpInSegs", "netstat_tcp_in_segs", "1", tally.Counter, 5001, 5000, ""),
-		change(tally.Netstat, "TcpExtTCPAbortOnData", "netstat_tcp_ext_tcp_abort_on_data", "1", tally.Counter, 7, 0, ""),
+		change(tally.Netstat, "TcpExtTCPAbortOnData", "netstat_tcp_ext_tcp_abort_on_data", "1", tally.Counter, 7, 0,
+			""),
 		change(tally.Sockets, "sockstat tcp_mem", "sockstat_tcp_mem", "pages", tally.Gauge, 237, -12, ""),
-		change(tally.Ethtool, "\x1b[2J\x1b]0;rx\x07 bytes\n"+strings.Repeat("é", 60), "ethtool_2j_0_rx_bytes", "bytes", tally.Counter, 1, 1, ""),
-		change(tally.Ethtool, "rx_reset", "ethtool_rx_reset", "1", tally.Counter, 1, -5, "the counter fell: it was reset in the window")}}
+		change(tally.Ethtool, "\x1b[2J\x1b]0;rx\x07 bytes\n"+strings.Repeat("é", 60), "ethtool_2j_0_rx_bytes", "bytes",
+			tally.Counter, 1, 1, ""),
+		change(tally.Ethtool, "rx_reset", "ethtool_rx_reset", "1", tally.Counter, 1, -5,
+			"the counter fell: it was reset in the window")}}
 }
 
 func TestCountersTable(t *testing.T) {
@@ -61,7 +65,8 @@ func TestCountersBounded(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !js {
-			if got := strings.Count(b.String(), "\n"); got != mostLines+4 || !strings.Contains(b.String(), "\nand 5 more: --json has them\n") {
+			if got := strings.Count(b.String(), "\n"); got != mostLines+4 ||
+				!strings.Contains(b.String(), "\nand 5 more: --json has them\n") {
 				t.Errorf("%d lines", got)
 			}
 			continue
@@ -84,14 +89,17 @@ func TestCountersJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &o); err != nil {
 		t.Fatal(err)
 	}
-	if o.Dev != "eth0" || o.Seconds != 2 || o.New != 3 || o.Gone != 1 || o.Packets != nil || len(o.Counters) != 4 || len(o.Missing) != 1 || o.Missing[0].Why != "none" {
+	if o.Dev != "eth0" || o.Seconds != 2 || o.New != 3 || o.Gone != 1 || o.Packets != nil || len(o.Counters) != 4 ||
+		len(o.Missing) != 1 || o.Missing[0].Why != "none" {
 		t.Fatalf("%s", b.Bytes())
 	}
 	first, level, fell := o.Counters[0], o.Counters[1], o.Counters[3]
-	if first.Counter != "TcpInSegs" || first.Delta != 5000 || *first.PerSecond != 2500 || first.Value != 5001 || first.Level {
+	if first.Counter != "TcpInSegs" || first.Delta != 5000 || *first.PerSecond != 2500 || first.Value != 5001 ||
+		first.Level {
 		t.Errorf("%+v", first)
 	}
-	if !level.Level || level.PerSecond != nil || level.Value != 237 || level.Delta != -12 || fell.PerSecond != nil || fell.Doubt == "" {
+	if !level.Level || level.PerSecond != nil || level.Value != 237 || level.Delta != -12 ||
+		fell.PerSecond != nil || fell.Doubt == "" {
 		t.Errorf("%+v %+v", level, fell)
 	}
 }
@@ -107,7 +115,8 @@ func TestCountersInterrupted(t *testing.T) {
 	cmd.Stderr = w
 	p := built.StartCommand(t, cmd)
 	w.Close()
-	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, "not counted here: ") { // it has read once
+	// it has read once
+	if line, err := bufio.NewReader(r).ReadString('\n'); err != nil || !strings.Contains(line, "not counted here: ") {
 		t.Errorf("%q, %v", line, err)
 	}
 	p.Signal(syscall.SIGINT)

@@ -57,13 +57,15 @@ changes the limits (docs/matrix.md).`,
 	}
 	spec := matrix.New()
 	spec.Repetitions, spec.Duration = 8, 0
-	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "rest", "sample_interval", "stall")
+	f.Add(cmd, spec, true, "port", "ipv6", "shared_with_ssh", "duration", "repetitions", "seed", "rest",
+		"sample_interval", "stall")
 	f.Cell.Congestion = "cubic" // whatever the hosts' default is
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()
 	fs.Lookup("duration").DefValue = ""
 	fs.Lookup("congestion").Usage = "congestion control of the flow (default: cubic)"
-	fs.Lookup("duration").Usage = "length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
+	fs.Lookup("duration").Usage =
+		"length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "receive on this host instead of in a namespace (with --tg)")
 	fs.StringVar(&f.Spec.TG.Host, "tg", "", "send from this host instead of from a namespace (with --sut)")
 	fs.StringVar(&f.out, "out", "out/demo", "folder for the results; must not contain any yet")
@@ -82,7 +84,9 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	}
 	if spec.SUT.Host == "" {
 		if how := mayMakeNamespaces("sudo zcbench demo"); how != "" {
-			return cli.Usagef("demo makes network namespaces, %s; without root, over loopback: zcbench run --sut local --tg local", how)
+			return cli.Usagef(
+				"demo makes network namespaces, %s; without root, over loopback: zcbench run --sut local --tg local",
+				how)
 		}
 	}
 	watts, err := f.power.Options()

@@ -41,7 +41,8 @@ func demo(t *testing.T, flags ...string) (p *built.Process, out string) {
 	t.Helper()
 	needRoot(t)
 	out = filepath.Join(t.TempDir(), "out")
-	args := []string{"demo", "--out", out, "--rx", "tcp,uring", "--tx", "tcp,sendfile", "--duration", "200ms", "--message-size", "1M"}
+	args := []string{"demo", "--out", out, "--rx", "tcp,uring", "--tx", "tcp,sendfile", "--duration", "200ms",
+		"--message-size", "1M"}
 	return built.Start(t, "zcbench", append(args, flags...)...), out
 }
 
@@ -124,9 +125,12 @@ func table(t *testing.T, path string) (header []string, rows []map[string]string
 }
 
 // The columns that the tool's users rely on.
-const contract = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,host,role,rx_mode,tx_mode,gro,hw_gro,big_tcp_bytes," +
-	"cpu_layout,rx_buf_len,mtu,message_bytes,start_utc_ns,duration_s,bytes,throughput_gbps,cpu_app_cores,cpu_sys_cores,cpu_soft_cores,cpu_busy_cores,iowait_cores," +
-	"stat_coverage,power_w,power_idle_w,power_source,roi_cpu,roi_power,ns_per_kb,joule_per_gb,zero_copy_bytes,copied_bytes,linear_bytes,mismatches,retrans,rx_drops," +
+const contract = "schema_version,run_id,cell_id,session_id,block,seq,rep,warmup,host,role,rx_mode,tx_mode,gro," +
+	"hw_gro,big_tcp_bytes," +
+	"cpu_layout,rx_buf_len,mtu,message_bytes,start_utc_ns,duration_s,bytes,throughput_gbps,cpu_app_cores," +
+	"cpu_sys_cores,cpu_soft_cores,cpu_busy_cores,iowait_cores," +
+	"stat_coverage,power_w,power_idle_w,power_source,roi_cpu,roi_power,ns_per_kb,joule_per_gb,zero_copy_bytes," +
+	"copied_bytes,linear_bytes,mismatches,retrans,rx_drops," +
 	"verdict,reason,flags"
 
 func TestIntegrationDemo(t *testing.T) {
@@ -142,14 +146,16 @@ func TestIntegrationDemo(t *testing.T) {
 		t.Fatalf("exit status %d, agents %v\n%s%s", got, agents, &p.Out, &p.Err)
 	}
 	mustEnd(t, agents)
-	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp sendfile", "uring tcp"} {
+	for _, want := range []string{"RX mode", "Gbit/s", "95 % interval", "busy", "verdict", "tcp sendfile",
+		"uring tcp"} {
 		// Columns are closer where a verdict is long, as of runs that were spoilt.
 		if !strings.Contains(strings.Join(strings.Fields(p.Out.String()), " "), want) {
 			t.Errorf("the table lacks %q:\n%s", want, &p.Out)
 		}
 	}
 	const runs = 12
-	if e := p.Err.String(); !strings.Contains(e, "12 runs, about") || !strings.Contains(e, fmt.Sprintf("[ %d/%[1]d]", runs)) || !strings.Contains(e, "results: "+out) {
+	if e := p.Err.String(); !strings.Contains(e, "12 runs, about") ||
+		!strings.Contains(e, fmt.Sprintf("[ %d/%[1]d]", runs)) || !strings.Contains(e, "results: "+out) {
 		t.Errorf("progress: %s", e)
 	}
 
@@ -157,7 +163,8 @@ func TestIntegrationDemo(t *testing.T) {
 	if !strings.HasPrefix(strings.Join(header, ","), contract+",") {
 		t.Errorf("runs.csv begins with\n%s, want\n%s", strings.Join(header, ","), contract)
 	}
-	for _, name := range strings.Split("kernel,driver,firmware,cpu_model,governor,mitigations,irq_cpu,app_cpu,tool_version", ",") {
+	for _, name := range strings.Split(
+		"kernel,driver,firmware,cpu_model,governor,mitigations,irq_cpu,app_cpu,tool_version", ",") {
 		if !slices.Contains(header, name) {
 			t.Errorf("runs.csv has no column %s", name)
 		}
@@ -167,13 +174,16 @@ func TestIntegrationDemo(t *testing.T) {
 	}
 	mustHaveFigures(t, rows)
 	for _, r := range rows {
-		for _, name := range []string{"power_w", "joule_per_gb", "zero_copy_bytes", "mismatches", "gro"} { // not measured here
+		// not measured here
+		for _, name := range []string{"power_w", "joule_per_gb", "zero_copy_bytes", "mismatches", "gro"} {
 			if r[name] != "" {
 				t.Errorf("%s %s: %s is %q", r["run_id"], r["role"], name, r[name])
 			}
 		}
 	}
-	for file, want := range map[string]string{results.MetricsFile: "run_id,host,metric,unit,value,source,quality,per_second,per_packet", results.SamplesFile: "run_id,host,metric,unit,t_ns,value"} {
+	for file, want := range map[string]string{
+		results.MetricsFile: "run_id,host,metric,unit,value,source,quality,per_second,per_packet",
+		results.SamplesFile: "run_id,host,metric,unit,t_ns,value"} {
 		header, rows := table(t, filepath.Join(out, file))
 		if strings.Join(header, ",") != want || len(rows) < 24 {
 			t.Errorf("%s: %d rows, header %v, want %s", file, len(rows), header, want)
@@ -186,7 +196,8 @@ func TestIntegrationDemo(t *testing.T) {
 		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)
 	}
 	inSeedOrder(t, journal(t, out), 2)
-	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil || !strings.Contains(string(html), "</html>") {
+	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil ||
+		!strings.Contains(string(html), "</html>") {
 		t.Errorf("report.html: %d bytes, %v", len(html), err)
 	}
 	again(t, out)
@@ -196,7 +207,8 @@ func TestIntegrationDemo(t *testing.T) {
 func mustHaveFigures(t *testing.T, rows []map[string]string) {
 	t.Helper()
 	for _, r := range rows {
-		for _, name := range []string{"run_id", "session_id", "duration_s", "bytes", "throughput_gbps", "cpu_busy_cores", "stat_coverage", "kernel", "driver", "mtu"} {
+		for _, name := range []string{"run_id", "session_id", "duration_s", "bytes", "throughput_gbps",
+			"cpu_busy_cores", "stat_coverage", "kernel", "driver", "mtu"} {
 			if r[name] == "" && r["verdict"] == "ok" {
 				t.Errorf("%s %s: no %s", r["run_id"], r["role"], name)
 			}
@@ -250,7 +262,8 @@ func again(t *testing.T, out string) {
 	before := files()
 	for _, args := range [][]string{{"demo", "--out", out}, {"run", "--sut", "local", "--tg", "local", "--out", out}} {
 		p := built.Start(t, "zcbench", args...)
-		if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "--out: the folder already has results") || p.Out.Len() > 0 {
+		if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(),
+			"--out: the folder already has results") || p.Out.Len() > 0 {
 			t.Errorf("%v: exit status %d: %s%s", args[0], got, &p.Err, &p.Out)
 		}
 	}
@@ -300,7 +313,8 @@ func TestIntegrationDemoKilled(t *testing.T) {
 		t.Errorf("%d rows of %d runs", len(rows), n)
 	}
 	report := built.Start(t, "zcbench", "report", out)
-	if got := report.Wait(await.Hang); got != 0 || !strings.Contains(report.Out.String(), "incomplete") || !strings.Contains(report.Out.String(), "RX mode") {
+	if got := report.Wait(await.Hang); got != 0 || !strings.Contains(report.Out.String(), "incomplete") ||
+		!strings.Contains(report.Out.String(), "RX mode") {
 		t.Errorf("report: exit status %d: %s%s", got, &report.Out, &report.Err)
 	}
 }
@@ -317,7 +331,8 @@ func TestIntegrationDemoInterrupted(t *testing.T) {
 	mustEnd(t, agents)
 	j := journal(t, out)
 	n := len(j.Records)
-	if want := fmt.Sprintf("zcbench: stopped after %d of 124 runs", n); !strings.Contains(p.Err.String(), want) || n < 2 || n > soon {
+	if want := fmt.Sprintf("zcbench: stopped after %d of 124 runs", n); !strings.Contains(p.Err.String(), want) ||
+		n < 2 || n > soon {
 		t.Errorf("%d runs; stderr lacks %q: %s", n, want, &p.Err)
 	}
 	for _, r := range j.Records {
@@ -325,7 +340,8 @@ func TestIntegrationDemoInterrupted(t *testing.T) {
 			t.Errorf("%s: %s", r.RunID, r.Reason)
 		}
 	}
-	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n || !strings.Contains(p.Out.String(), "RX mode") {
+	if _, rows := table(t, filepath.Join(out, results.RunsFile)); len(rows) != 2*n ||
+		!strings.Contains(p.Out.String(), "RX mode") {
 		t.Errorf("%d rows of %d runs; stdout:\n%s", len(rows), n, &p.Out)
 	}
 	if _, err := os.Stat(filepath.Join(out, results.ReportFile)); err != nil {
@@ -367,11 +383,15 @@ func TestIntegrationRun(t *testing.T) {
 		want  results.Cell
 	}{
 		{"finds the path", nil, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU}},
-		{"with --dev", []string{"--dev", pair.SUT.Dev, "--tg-dev", pair.TG.Dev, "--rx", "uring", "--tx", "sendfile"}, results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile", MTU: veth.DefaultMTU}},
-		{"IPv6, --out", []string{"-6", "--out", filepath.Join(t.TempDir(), "out"), "--repetitions", "2", "--warmup", "--touch", "verify"}, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU, Touch: "verify"}},
+		{"with --dev", []string{"--dev", pair.SUT.Dev, "--tg-dev", pair.TG.Dev, "--rx", "uring", "--tx", "sendfile"},
+			results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile", MTU: veth.DefaultMTU}},
+		{"IPv6, --out", []string{"-6", "--out", filepath.Join(t.TempDir(), "out"), "--repetitions", "2", "--warmup",
+			"--touch", "verify"}, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU,
+			Touch: "verify"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--duration", "300ms", "--ramp-up", "100ms", "--ramp-down", "50ms", "--message-size", "1M"}
+			args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--duration", "300ms",
+				"--ramp-up", "100ms", "--ramp-down", "50ms", "--message-size", "1M"}
 			p := built.Start(t, "zcbench", append(args, x.flags...)...)
 			got := p.Wait(await.Hang)
 			var recs []results.Record
@@ -399,7 +419,8 @@ func TestIntegrationRun(t *testing.T) {
 					bad = 1
 					t.Logf("%s: %s", r.Verdict, r.Reason) // a busy machine
 				}
-				if r.Verdict == results.Failed || r.Cell.ID != x.want.ID || r.Cell.RX != x.want.RX || r.Cell.TX != x.want.TX || r.Cell.MTU != x.want.MTU {
+				if r.Verdict == results.Failed || r.Cell.ID != x.want.ID || r.Cell.RX != x.want.RX ||
+					r.Cell.TX != x.want.TX || r.Cell.MTU != x.want.MTU {
 					t.Errorf("%s: %s: %+v", r.Verdict, r.Reason, r.Cell)
 				}
 				if r.SUT.Env.Dev != pair.SUT.Dev || r.TG.Env.Dev != pair.TG.Dev || r.SUT.Name != "netns:"+sut {
@@ -425,7 +446,8 @@ func TestIntegrationRun(t *testing.T) {
 func TestIntegrationRunInterrupted(t *testing.T) {
 	pair, sut, tg := named(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace", "500M", "--message-size", "1M", "--out", out)
+	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace",
+		"500M", "--message-size", "1M", "--out", out)
 	waitForFlow(t, pair, 1<<20)
 	agents := agentsOf(t, p)
 	p.Signal(syscall.SIGINT)
@@ -433,7 +455,8 @@ func TestIntegrationRunInterrupted(t *testing.T) {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
 	mustEnd(t, agents)
-	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.HasPrefix(j.Records[0].Reason, "the run was aborted: interrupt") {
+	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed ||
+		!strings.HasPrefix(j.Records[0].Reason, "the run was aborted: interrupt") {
 		t.Errorf("%+v", j.Records)
 	}
 }
@@ -444,7 +467,8 @@ func TestIntegrationRunEndsSoon(t *testing.T) {
 	kind.Timed(t)
 	pair, sut, tg := named(t)
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGKILL} {
-		p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace", "500M", "--message-size", "1M", "--out", filepath.Join(t.TempDir(), "out"))
+		p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace",
+			"500M", "--message-size", "1M", "--out", filepath.Join(t.TempDir(), "out"))
 		waitForFlow(t, pair, 1<<20)
 		agents := agentsOf(t, p)
 		begun := time.Now()
@@ -461,18 +485,21 @@ func TestIntegrationRunEndsSoon(t *testing.T) {
 func TestIntegrationRunAgentKilled(t *testing.T) {
 	pair, sut, tg := named(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace", "500M", "--message-size", "1M", "--out", out)
+	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+sut, "--tg", "netns:"+tg, "--duration", "10m", "--pace",
+		"500M", "--message-size", "1M", "--out", out)
 	waitForFlow(t, pair, 1<<20)
 	agents := agentsOf(t, p)
 	if len(agents) != 2 {
 		t.Fatalf("agents %v", agents)
 	}
 	unix.Kill(agents[0], unix.SIGKILL)
-	if got := p.Wait(await.Hang); got != 1 || !strings.Contains(p.Err.String(), "killed") || !strings.Contains(p.Out.String(), "killed") {
+	if got := p.Wait(await.Hang); got != 1 || !strings.Contains(p.Err.String(), "killed") ||
+		!strings.Contains(p.Out.String(), "killed") {
 		t.Errorf("exit status %d: %s%s", got, &p.Err, &p.Out)
 	}
 	mustEnd(t, agents)
-	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed || !strings.Contains(j.Records[0].Reason, "killed") {
+	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict != results.Failed ||
+		!strings.Contains(j.Records[0].Reason, "killed") {
 		t.Errorf("%+v", j.Records)
 	}
 }
@@ -488,7 +515,8 @@ func TestDoctorJSON(t *testing.T) {
 	if err := dec.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Host != "local" || len(d.Checks) < 5 || len(d.Modes) != len(stream.Modes) || d.Dev == nil || d.Dev.Name != "lo" || d.ToolVersion == "" {
+	if d.Host != "local" || len(d.Checks) < 5 || len(d.Modes) != len(stream.Modes) || d.Dev == nil ||
+		d.Dev.Name != "lo" || d.ToolVersion == "" {
 		t.Errorf("%+v", d)
 	}
 	for _, m := range d.Modes {

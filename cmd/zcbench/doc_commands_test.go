@@ -35,12 +35,18 @@ var (
 
 // elsewhere are the programs of pages that are not this project's, and why no test runs them.
 var elsewhere = map[string]string{
-	"apt-get": "changes the host", "apt": "changes the host", "git": "asks another host", "cd": "of the shell", "install": "changes the host",
-	"ssh-copy-id": "asks another host", "ssh": "asks another host", "ip": "changes the host; TestIntegrationHostsDoc runs those of docs/hosts.md",
-	"ping": "asks another host", "ethtool": "needs a NIC", "sysctl": "changes the host", "systemctl": "changes the host", "modprobe": "changes the host",
-	"nmcli": "changes the host", "tc": "changes the host", "benchstat": "a tool of others; TestGolden has its input", "perf": "a tool of others",
-	"gunzip": "a tool of others", "zcat": "a tool of others", "jq": "a tool of others", "sha256sum": "a tool of others", "python3": "a tool of others; TestKernelsParser",
-	"sbatch": "of Slurm; TestIntegrationSlurmPairs", "cp": "of the shell", "rm": "of the shell", "mkdir": "of the shell",
+	"apt-get": "changes the host", "apt": "changes the host", "git": "asks another host", "cd": "of the shell",
+	"install":     "changes the host",
+	"ssh-copy-id": "asks another host", "ssh": "asks another host",
+	"ip":   "changes the host; TestIntegrationHostsDoc runs those of docs/hosts.md",
+	"ping": "asks another host", "ethtool": "needs a NIC", "sysctl": "changes the host",
+	"systemctl": "changes the host", "modprobe": "changes the host",
+	"nmcli": "changes the host", "tc": "changes the host", "benchstat": "a tool of others; TestGolden has its input",
+	"perf":   "a tool of others",
+	"gunzip": "a tool of others", "zcat": "a tool of others", "jq": "a tool of others", "sha256sum": "a tool of others",
+	"python3": "a tool of others; TestKernelsParser",
+	"sbatch":  "of Slurm; TestIntegrationSlurmPairs", "cp": "of the shell", "rm": "of the shell",
+	"mkdir": "of the shell",
 }
 
 func elsewhereWords() string {
@@ -57,11 +63,14 @@ var notHere = []struct {
 	match *regexp.Regexp
 	why   string
 }{
-	{regexp.MustCompile(`ssh(\+sudo)?:`), "other hosts; TestIntegrationHostsDoc runs those of docs/hosts.md, between namespaces"},
+	{regexp.MustCompile(`ssh(\+sudo)?:`),
+		"other hosts; TestIntegrationHostsDoc runs those of docs/hosts.md, between namespaces"},
 	{regexp.MustCompile(`^zcbench (demo|lab demo)`), "takes a minute or two; TestIntegrationDemo, TestLabDemo"},
 	{regexp.MustCompile(`^zcbench lab\b`), "boots a virtual machine; the lane lab"},
-	{regexp.MustCompile(`^zcbench doctor .*--(dev|record|replay|host)`), "an interface, or a record, of that name; TestGoldenReplay, TestIntegrationDoctorRecordSSH"},
-	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`), "namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
+	{regexp.MustCompile(`^zcbench doctor .*--(dev|record|replay|host)`),
+		"an interface, or a record, of that name; TestGoldenReplay, TestIntegrationDoctorRecordSSH"},
+	{regexp.MustCompile(`^zcbench (run|matrix|loss-free) .*(netns:|--dev )`),
+		"namespaces and interfaces of the user's; TestScript, TestIntegrationLossFree"},
 	{regexp.MustCompile(`exec:`), "containers and nodes of others; TestIntegrationExec, TestIntegrationExecPodman"},
 	{regexp.MustCompile(`^zcbench ksft\b`), "the environment of the kernel's selftests; TestIntegrationKsft"},
 	{regexp.MustCompile(`^zcbench compare --ktap `), "results of two kernels; TestCompareKTAP"},
@@ -69,21 +78,27 @@ var notHere = []struct {
 	{regexp.MustCompile(`^zcbench run --probe`), "an excerpt: it names no hosts"},
 	{regexp.MustCompile(`^zcbench rerun --dry-run`), "results of this build; TestIntegrationRerun"},
 	{regexp.MustCompile(`^zcbench (matrix|rerun) `), "runs for minutes to hours; TestScript has short ones"},
-	{regexp.MustCompile(`^zcbench (probe|profile|counters)\b`), "root, interfaces and traffic; TestIntegrationProbeTable, TestIntegrationProfileOutputs, TestIntegrationCountersPath"},
+	{regexp.MustCompile(`^zcbench (probe|profile|counters)\b`), "root, interfaces and traffic; " +
+		"TestIntegrationProbeTable, TestIntegrationProfileOutputs, TestIntegrationCountersPath"},
 	{regexp.MustCompile(`^zcbench restore`), "would restore what others left on this host; TestIntegrationRestore"},
-	{regexp.MustCompile(`^zcbench power (import|--source rapl)|^zcbench .*--power `), "meters and their logs; the tests of package power"},
-	{regexp.MustCompile(`^zcbench compare .*(--why|results/reference/)`), "runs with profiles, or of a whole experiment; TestGolden, TestGoldenWhy"},
+	{regexp.MustCompile(`^zcbench power (import|--source rapl)|^zcbench .*--power `),
+		"meters and their logs; the tests of package power"},
+	{regexp.MustCompile(`^zcbench compare .*(--why|results/reference/)`),
+		"runs with profiles, or of a whole experiment; TestGolden, TestGoldenWhy"},
 	{regexp.MustCompile(`^zcbench (agent|completion|man)\b`), "TestMan, the tests of package bench/agent"},
 	{regexp.MustCompile(`^(zcrecv|zcsend|zcnvml)\b`), "two hosts, or a GPU; the tests of cmd/zcrecv and cmd/zcsend"},
-	{regexp.MustCompile(`^zcbench (run|matrix|report|export|compare|rerun|loss-free) [^-]*\b(A|B|DIR|FILE|NEW)\b`), "names no real folder"},
+	{regexp.MustCompile(`^zcbench (run|matrix|report|export|compare|rerun|loss-free) [^-]*\b(A|B|DIR|FILE|NEW)\b`),
+		"names no real folder"},
 }
 
 // runHere are commands that TestDocCommandsRun runs.
-var runHere = regexp.MustCompile(`^zcbench( version| doctor| explain .*| power --source list| matrix --dry-run experiments/.*| .* --help| --help` +
-	`| run --sut local --tg local .*| (report|export --\w+) out/.*| compare out/.*)?$`)
+var runHere = regexp.MustCompile(
+	`^zcbench( version| doctor| explain .*| power --source list| matrix --dry-run experiments/.*| .* --help| --help` +
+		`| run --sut local --tg local .*| (report|export --\w+) out/.*| compare out/.*)?$`)
 
 // placeholders are words that stand for the user's own.
-var placeholders = strings.NewReplacer(" WORD", " zcrx", " COMMAND", " run", " GATE", " drift", " PID", " 1234", " -- ...", " -- CMD", "FILE.yaml", "experiments/quick.yaml", " ...", "")
+var placeholders = strings.NewReplacer(" WORD", " zcrx", " COMMAND", " run", " GATE", " drift", " PID", " 1234",
+	" -- ...", " -- CMD", "FILE.yaml", "experiments/quick.yaml", " ...", "")
 
 // docCommands are all commands of the pages and of the commands' own examples.
 func docCommands(t *testing.T) (out []docCommand) {
@@ -102,7 +117,8 @@ func docCommands(t *testing.T) (out []docCommand) {
 	for _, c := range all() {
 		for i, line := range strings.Split(strings.ReplaceAll(c.Example, "\\\n", ""), "\n") {
 			if line = strings.TrimSpace(line); line != "" {
-				out = append(out, docCommand{at: fmt.Sprintf("%s --help, example %d", c.CommandPath(), i+1), text: line})
+				out = append(out, docCommand{at: fmt.Sprintf("%s --help, example %d", c.CommandPath(), i+1),
+					text: line})
 			}
 		}
 	}
@@ -173,7 +189,8 @@ func TestDocCommands(t *testing.T) {
 
 func reason(line string) string {
 	for _, x := range notHere {
-		if x.match.MatchString(line) && !(strings.Contains(line, " --dry-run ") && runHere.MatchString(line) && !strings.Contains(line, "ssh")) {
+		if x.match.MatchString(line) && !(strings.Contains(line, " --dry-run ") && runHere.MatchString(line) &&
+			!strings.Contains(line, "ssh")) {
 			return x.why
 		}
 	}
@@ -197,7 +214,8 @@ func fits(t *testing.T, words []string, inline bool) error {
 		return madeBy(words[1:])
 	case "go":
 		for _, w := range words[1:] {
-			if dir, ok := strings.CutPrefix(strings.TrimSuffix(w, "/..."), "./"); ok && dir != "a" && dir != "b" && dir != "some/package" {
+			if dir, ok := strings.CutPrefix(strings.TrimSuffix(w, "/..."), "./"); ok && dir != "a" && dir != "b" &&
+				dir != "some/package" {
 				if _, err := os.Stat(filepath.Join("../..", dir)); err != nil {
 					return err
 				}
@@ -314,8 +332,10 @@ func shellWords(line string) (out []string) {
 // Wrong commands are found out.
 func TestWrongDocCommands(t *testing.T) {
 	for line, inline := range map[string]bool{
-		"zcbench dmeo": false, "zcbench run --duraton 1s": false, "zcbench run --flows many": false, "zcbench compare": false, "zcbench lab exce -- true": false,
-		"zcbench explain": false, "make everything": false, "go test ./nosuch": false, "zcrecv --nosuch": false, "frobnicate x": false,
+		"zcbench dmeo": false, "zcbench run --duraton 1s": false, "zcbench run --flows many": false,
+		"zcbench compare": false, "zcbench lab exce -- true": false,
+		"zcbench explain": false, "make everything": false, "go test ./nosuch": false, "zcrecv --nosuch": false,
+		"frobnicate x": false,
 		`go test -exec "zcbench lab exce --" ./bpf`: false, "zcbench run nosuch": true,
 	} {
 		if line == "zcbench explain" {
@@ -325,12 +345,15 @@ func TestWrongDocCommands(t *testing.T) {
 			t.Errorf("%s: nothing is wrong with it", line)
 		}
 	}
-	got := commandsIn("p", "text `zcbench lab demo` and `zcbench`\n\n    $ zcbench run --a \\\n        --b     what it does\n    # a comment\n    me# zcbench report x   # again\n    hosta$ odd thing\n    make demo      builds\n    key: value\n")
+	got := commandsIn("p", "text `zcbench lab demo` and `zcbench`\n\n    $ zcbench run --a \\\n        --b     "+
+		"what it does\n    # a comment\n    me# zcbench report x   # again\n    hosta$ odd thing\n    make demo  "+
+		"    builds\n    key: value\n")
 	var said []string
 	for _, c := range got {
 		said = append(said, c.at+" "+c.text)
 	}
-	if want := []string{"p:1 zcbench lab demo", "p:3 zcbench run --a --b", "p:6 zcbench report x", "p:7 odd thing", "p:8 make demo"}; !slices.Equal(said, want) {
+	if want := []string{"p:1 zcbench lab demo", "p:3 zcbench run --a --b", "p:6 zcbench report x", "p:7 odd thing",
+		"p:8 make demo"}; !slices.Equal(said, want) {
 		t.Errorf("%q, want %q", said, want)
 	}
 }

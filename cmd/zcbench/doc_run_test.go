@@ -69,12 +69,14 @@ func TestDocCommandsRun(t *testing.T) {
 			line = strings.ReplaceAll(line, "@rx=zcrx", "@rx=uring") // which the recorded results have
 			line = strings.ReplaceAll(line, "/var/lib/node_exporter/textfile/", dir+"/")
 			for _, f := range folderInDocs.FindAllString(line, -1) {
-				resultsFor(t, filepath.Join(dir, f), strings.Contains(f, "again") || strings.Contains(f, "after") || strings.Contains(f, "new"))
+				resultsFor(t, filepath.Join(dir, f), strings.Contains(f, "again") || strings.Contains(f, "after") ||
+					strings.Contains(f, "new"))
 			}
 			got := string(ran(t, dir, line))
 			switch {
 			case strings.Contains(got, "\nexit status 0\n"):
-			case strings.Contains(line, "--fail-if-slower") && !strings.Contains(got, "\nexit status 2\n"): // the status is the answer
+			// the status is the answer
+			case strings.Contains(line, "--fail-if-slower") && !strings.Contains(got, "\nexit status 2\n"):
 			default:
 				t.Errorf("%s: %s", c.at, got)
 			}
@@ -102,7 +104,8 @@ func measureAsDocs(t *testing.T, dir, at, line string) {
 		got := string(ran(t, dir, strings.Replace(line, "--duration 3s", "--duration "+d, 1)))
 		switch {
 		case strings.Contains(got, "\nexit status 0\n"):
-		case strings.Contains(got, "\nexit status 1\n") && (strings.Contains(got, " ms late") || strings.Contains(got, "no payload was transferred")):
+		case strings.Contains(got, "\nexit status 1\n") && (strings.Contains(got, " ms late") ||
+			strings.Contains(got, "no payload was transferred")):
 			return "other tests kept the CPUs: " + at + ": " + got
 		default:
 			t.Errorf("%s: %s", at, got)
@@ -131,7 +134,8 @@ func resultsFor(t *testing.T, dir string, later bool) {
 		t.Fatal(err)
 	}
 	b, err := io.ReadAll(z)
-	if err = errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "journal.jsonl"), b, 0o644)); err != nil {
+	if err = errors.Join(err, os.MkdirAll(dir, 0o755), os.WriteFile(filepath.Join(dir, "journal.jsonl"), b,
+		0o644)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -19,12 +19,13 @@ import (
 
 // diagnosis is what doctor prints with --json.
 type diagnosis struct {
-	Host        string          `json:"host"`
-	ToolVersion string          `json:"tool_version"`
-	RecordedBy  string          `json:"recorded_by,omitempty"` // version of the zcbench that made the record that is replayed
-	Dev         *wire.Interface `json:"dev,omitempty"`
-	Checks      []wire.Check    `json:"checks"`
-	Modes       []wire.Ladder   `json:"modes"`
+	Host        string `json:"host"`
+	ToolVersion string `json:"tool_version"`
+	// version of the zcbench that made the record that is replayed
+	RecordedBy string          `json:"recorded_by,omitempty"`
+	Dev        *wire.Interface `json:"dev,omitempty"`
+	Checks     []wire.Check    `json:"checks"`
+	Modes      []wire.Ladder   `json:"modes"`
 
 	replayed bool // from a record: anybody's words
 }

@@ -44,7 +44,9 @@ func record(cmd *cobra.Command, spec, dev, path string, asJSON bool) error {
 	if asJSON {
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(recordMade{path, len(f.Answers)})
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: what %s answers about %s, %d answers, without addresses, names or serial numbers.\nzcbench doctor --replay %s repeats this host's report. Read the file before you send it.\n",
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s: what %s answers about %s, %d answers, without addresses, names "+
+		"or serial numbers.\nzcbench doctor --replay %s repeats this host's report. Read the file before you "+
+		"send it.\n",
 		path, spec, dev, len(f.Answers), path)
 	return err
 }
@@ -94,7 +96,8 @@ func replay(path string) (*diagnosis, error) {
 	if err != nil {
 		return nil, cli.UsageError(fmt.Errorf("%s: %w", path, err))
 	}
-	return &diagnosis{Host: "of the record", ToolVersion: version.Tool(), RecordedBy: f.Tool, Dev: &r.Dev, Checks: r.Checks, Modes: r.Modes, replayed: true}, nil
+	return &diagnosis{Host: "of the record", ToolVersion: version.Tool(), RecordedBy: f.Tool, Dev: &r.Dev,
+		Checks: r.Checks, Modes: r.Modes, replayed: true}, nil
 }
 
 // readRecord reads a file, as much as a record may have.

@@ -43,7 +43,9 @@ func TestIntegrationDoctorRecordSSH(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.ToLower(string(b))
-	for _, s := range []string{mac.String(), hex.EncodeToString(mac), h.pair.SUT.IPv4.String(), hex.EncodeToString(h.pair.SUT.IPv4.To4()), h.pair.SUT.IPv6.String(), hex.EncodeToString(h.pair.SUT.IPv6.To16()), `"` + strings.ToLower(name), hex.EncodeToString([]byte(dev + "\x00"))} {
+	for _, s := range []string{mac.String(), hex.EncodeToString(mac), h.pair.SUT.IPv4.String(),
+		hex.EncodeToString(h.pair.SUT.IPv4.To4()), h.pair.SUT.IPv6.String(), hex.EncodeToString(h.pair.SUT.IPv6.To16()),
+		`"` + strings.ToLower(name), hex.EncodeToString([]byte(dev + "\x00"))} {
 		if strings.Contains(text, s) {
 			t.Errorf("the record has %q in it", s)
 		}

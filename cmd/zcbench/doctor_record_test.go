@@ -61,7 +61,8 @@ func TestDoctorRecord(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if said := string(ran(t, dir, "zcbench doctor --record r.json --dev lo")); !strings.Contains(said, "exit status 2\n") || !strings.Contains(said, "nothing is overwritten") {
+	if said := string(ran(t, dir, "zcbench doctor --record r.json --dev lo")); !strings.Contains(said,
+		"exit status 2\n") || !strings.Contains(said, "nothing is overwritten") {
 		t.Error(said)
 	}
 	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(before, after) {
@@ -77,7 +78,8 @@ func TestDoctorRecord(t *testing.T) {
 	}
 	live, again := modes("zcbench doctor --dev lo --json"), modes("zcbench doctor --replay r.json --json")
 	for i := range live {
-		if i >= len(again) || live[i].Supported != again[i].Supported || live[i].Reason != again[i].Reason || len(live[i].Rungs) != len(again[i].Rungs) {
+		if i >= len(again) || live[i].Supported != again[i].Supported || live[i].Reason != again[i].Reason ||
+			len(live[i].Rungs) != len(again[i].Rungs) {
 			t.Errorf("%s: %+v", live[i].Name, live[i])
 		}
 	}

@@ -78,14 +78,17 @@ func readManifests(t *testing.T, path string) (all []manifest) {
 func TestJobSet(t *testing.T) {
 	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
 	set := all[len(all)-1]
-	if len(all) != 5 || set.Kind != "JobSet" || set.APIVersion != "jobset.x-k8s.io/v1alpha2" || len(set.Spec.ReplicatedJobs) != 3 {
+	if len(all) != 5 || set.Kind != "JobSet" || set.APIVersion != "jobset.x-k8s.io/v1alpha2" ||
+		len(set.Spec.ReplicatedJobs) != 3 {
 		t.Fatalf("%+v", all)
 	}
 	jobs := set.Spec.ReplicatedJobs
 	sut, tg, driver := jobs[0], jobs[1], jobs[2]
 	pod := driver.Template.Spec.Template.Spec
-	if sut.Name != "sut" || tg.Name != "tg" || sut.Replicas != tg.Replicas || !tg.Template.Spec.Template.Spec.HostNetwork ||
-		pod.ServiceAccountName != "zcbench" || cmp.Diff(set.Spec.SuccessPolicy.TargetReplicatedJobs, []string{driver.Name}) != "" {
+	if sut.Name != "sut" || tg.Name != "tg" || sut.Replicas != tg.Replicas ||
+		!tg.Template.Spec.Template.Spec.HostNetwork ||
+		pod.ServiceAccountName != "zcbench" || cmp.Diff(set.Spec.SuccessPolicy.TargetReplicatedJobs,
+		[]string{driver.Name}) != "" {
 		t.Errorf("%+v", set.Spec)
 	}
 	c := pod.Containers[0]
@@ -129,7 +132,9 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 	want := ""
 	for _, pair := range []string{"0", "1", "3"} {
 		s, g := "zcbench-sut-"+pair+"-0-abcde", "zcbench-tg-"+pair+"-0-abcde"
-		want += "<matrix></plan/plan.yaml><--out><" + keep + "/" + s + "-" + g + "><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g + " -c zcbench -->\n"
+		want += "<matrix></plan/plan.yaml><--out><" + keep + "/" + s + "-" + g +
+			"><--dev><eth1><--sut><exec:kubectl exec -i " + s + " -c zcbench --><--tg><exec:kubectl exec -i " + g +
+			" -c zcbench -->\n"
 	}
 	if d := cmp.Diff(want, string(b)); d != "" {
 		t.Errorf("-want +got\n%s", d)
@@ -141,7 +146,8 @@ echo "$last" | sed 's/.*jobset-name=zcbench,.*name=\([a-z]*\),.*index=\([0-9]*\)
 func TestJobSetToken(t *testing.T) {
 	all := readManifests(t, "../../examples/kubernetes/zcbench-pairs.yaml")
 	for i, m := range all {
-		if want := map[bool]string{true: "", false: "zcbench"}[i == 0]; m.Metadata.Namespace != want || m.Kind == "Namespace" != (i == 0) || strings.HasPrefix(m.Kind, "Cluster") {
+		if want := map[bool]string{true: "", false: "zcbench"}[i == 0]; m.Metadata.Namespace != want ||
+			m.Kind == "Namespace" != (i == 0) || strings.HasPrefix(m.Kind, "Cluster") {
 			t.Errorf("%s %s is in namespace %q", m.Kind, m.Metadata.Name, m.Metadata.Namespace)
 		}
 		for _, s := range m.Subjects {
@@ -150,7 +156,8 @@ func TestJobSetToken(t *testing.T) {
 			}
 		}
 		for _, r := range m.Rules {
-			if text := fmt.Sprint(r.Resources, r.Verbs); text != "[pods] [get list]" && text != "[pods/exec] [create get]" {
+			if text := fmt.Sprint(r.Resources, r.Verbs); text != "[pods] [get list]" &&
+				text != "[pods/exec] [create get]" {
 				t.Errorf("the role may also %s", text)
 			}
 		}
@@ -159,7 +166,8 @@ func TestJobSetToken(t *testing.T) {
 		}
 		for _, job := range m.Spec.ReplicatedJobs {
 			pod := job.Template.Spec.Template.Spec
-			if driver := job.Name == "driver"; pod.Automount == nil || *pod.Automount != driver || !driver && pod.ServiceAccountName != "" {
+			if driver := job.Name == "driver"; pod.Automount == nil || *pod.Automount != driver || !driver &&
+				pod.ServiceAccountName != "" {
 				t.Errorf("%s: token %v, account %q", job.Name, pod.Automount, pod.ServiceAccountName)
 			}
 		}
@@ -172,17 +180,20 @@ func TestSlurmExample(t *testing.T) {
 		t.Skip("no bash here")
 	}
 	bin := t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "zcbench"), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\"\n"), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "zcbench"), []byte("#!/bin/sh\nprintf '%s\\n' \"$@\"\n"),
+		0o755); err != nil {
 		t.Fatal(err)
 	}
 	run := func(task string) (string, error) {
-		cmd := exec.Command("bash", "../../examples/slurm/zcbench-pairs.sbatch", "../../examples/slurm/pairs.txt", "plan.yaml", "out", "--dev", "eth1")
+		cmd := exec.Command("bash", "../../examples/slurm/zcbench-pairs.sbatch", "../../examples/slurm/pairs.txt",
+			"plan.yaml", "out", "--dev", "eth1")
 		cmd.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "SLURM_ARRAY_TASK_ID=" + task}
 		out, err := cmd.CombinedOutput()
 		return string(out), err
 	}
 	got, err := run("1")
-	want := "matrix\nplan.yaml\n--out\nout/n2-n1\n--sut\nexec:srun -w n2 -N1 -n1 --overlap -u\n--tg\nexec:srun -w n1 -N1 -n1 --overlap -u\n--dev\neth1\n"
+	want := "matrix\nplan.yaml\n--out\nout/n2-n1\n--sut\nexec:srun -w n2 -N1 -n1 --overlap -u\n--tg\nexec:srun " +
+		"-w n1 -N1 -n1 --overlap -u\n--dev\neth1\n"
 	if err != nil || got != want {
 		t.Errorf("%v: %s", err, got)
 	}

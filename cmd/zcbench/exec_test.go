@@ -38,7 +38,8 @@ func image(t *testing.T) string {
 	if err := os.WriteFile(root+"/bin/busybox", content, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range strings.Fields("sh cat id uname stat sha256sum mktemp mkdir chmod mv rm touch ls sleep mount") {
+	for _, name := range strings.Fields(
+		"sh cat id uname stat sha256sum mktemp mkdir chmod mv rm touch ls sleep mount") {
 		if err := os.Symlink("busybox", root+"/bin/"+name); err != nil {
 			t.Fatal(err)
 		}
@@ -78,8 +79,10 @@ func TestIntegrationExec(t *testing.T) {
 	root, home := image(t), t.TempDir()
 	sut, tg := container(t, pair.SUT.Netns, root), "exec:nsenter --net="+pair.TG.Netns.Path()+" env HOME="+home
 	args := func(out, duration string) []string {
-		return []string{"run", "--sut", sut, "--tg", tg, "--dev", pair.SUT.Dev, "--rx", "tcp", "--tx", "tcp", "--touch", "verify", "--pace", "1G", "--layout", "1cpu",
-			"--ramp-up", "200ms", "--duration", duration, "--gate", "foreign_cores=off", "--gate", "replace=0", "--out", out}
+		return []string{"run", "--sut", sut, "--tg", tg, "--dev", pair.SUT.Dev, "--rx", "tcp", "--tx", "tcp", "--touch",
+			"verify", "--pace", "1G", "--layout", "1cpu",
+			"--ramp-up", "200ms", "--duration", duration, "--gate", "foreign_cores=off", "--gate", "replace=0", "--out",
+			out}
 	}
 	found := h.settings(t)
 	out := filepath.Join(t.TempDir(), "out")
@@ -90,7 +93,8 @@ func TestIntegrationExec(t *testing.T) {
 	}
 	r := journal(t, out).Records[0]
 	followed(t, r, path)
-	if r.SUT.Name != sut || r.TG.Name != tg || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
+	if r.SUT.Name != sut || r.TG.Name != tg || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 ||
+		*r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
 		t.Errorf("%s: %s; SUT %s, TG %s", r.Verdict, r.Reason, r.SUT.Name, r.TG.Name)
 	}
 	for _, dir := range []string{root + "/root", home} {
@@ -100,7 +104,8 @@ func TestIntegrationExec(t *testing.T) {
 	}
 	out = filepath.Join(t.TempDir(), "out")
 	p = built.Start(t, "zcbench", append(args(out, "400ms"), "--path", path+",sut:nosuch9")...)
-	if got, says := p.Wait(await.Hang), p.Err.String(); got != 2 || !strings.Contains(says, `path: host exec:`) || !strings.Contains(says, `interface 3, "sut:nosuch9"`) || h.settings(t) != found {
+	if got, says := p.Wait(await.Hang), p.Err.String(); got != 2 || !strings.Contains(says, `path: host exec:`) ||
+		!strings.Contains(says, `interface 3, "sut:nosuch9"`) || h.settings(t) != found {
 		t.Errorf("exit status %d: %s; settings %s, had %s", got, says, h.settings(t), found)
 	}
 	p = built.Start(t, "zcbench", args(out, "10m")...)
@@ -136,7 +141,8 @@ func podman(t *testing.T) (command string) {
 		t.Fatal(err)
 	}
 	command = filepath.Join(dir, "podman")
-	script := fmt.Sprintf("#!/bin/sh\nexec podman --runtime %s --root %[2]s/root --runroot %[2]s/run --tmpdir %[2]s/tmp --storage-driver vfs --cgroup-manager cgroupfs \"$@\"\n", runtime, dir)
+	script := fmt.Sprintf("#!/bin/sh\nexec podman --runtime %s --root %[2]s/root --runroot %[2]s/run --tmpdir "+
+		"%[2]s/tmp --storage-driver vfs --cgroup-manager cgroupfs \"$@\"\n", runtime, dir)
 	if err := os.WriteFile(command, []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -163,7 +169,8 @@ func TestIntegrationExecPodman(t *testing.T) {
 	must(command, "import", tar, "zcbench-test")
 	var most syscall.Rlimit
 	syscall.Getrlimit(syscall.RLIMIT_NOFILE, &most)
-	out, err := exec.Command(command, "run", "-d", "--name", "box", "--network", "none", "--pull", "never", "--ulimit", fmt.Sprintf("nofile=%d:%d", most.Max, most.Max),
+	out, err := exec.Command(command, "run", "-d", "--name", "box", "--network", "none", "--pull", "never", "--ulimit",
+		fmt.Sprintf("nofile=%d:%d", most.Max, most.Max),
 		"--ulimit", "nproc=1000:1000", "zcbench-test", "sleep", "600").CombinedOutput()
 	if err != nil {
 		t.Skipf("podman starts no container on this machine: %s", out)
@@ -176,11 +183,13 @@ func TestIntegrationExecPodman(t *testing.T) {
 	} {
 		p := built.Start(t, "zcbench", "doctor", "--host", "exec:"+command+" "+args)
 		got := p.Wait(await.Hang)
-		if said := p.Out.String() + p.Err.String(); !strings.Contains(strings.Join(strings.Fields(said), " "), want) || (got == 0) != (args == "exec -i box") {
+		if said := p.Out.String() + p.Err.String(); !strings.Contains(strings.Join(strings.Fields(said), " "),
+			want) || (got == 0) != (args == "exec -i box") {
 			t.Errorf("%s: exit status %d, want %q\n%s", args, got, want, said)
 		}
 	}
-	p := built.Start(t, "zcbench", "run", "--sut", "exec:"+command+" exec -i box", "--tg", "exec:"+command+" exec -i box", "--addr", "127.0.0.1", "--rx", "tcp", "--tx", "tcp", "--duration", "400ms",
+	p := built.Start(t, "zcbench", "run", "--sut", "exec:"+command+" exec -i box", "--tg",
+		"exec:"+command+" exec -i box", "--addr", "127.0.0.1", "--rx", "tcp", "--tx", "tcp", "--duration", "400ms",
 		"--gate", "foreign_cores=off", "--gate", "replace=0", "--out", filepath.Join(t.TempDir(), "out"))
 	if got := p.Wait(await.Hang); got > 1 || !strings.Contains(p.Out.String(), "tcp") {
 		t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
@@ -197,7 +206,8 @@ func TestExecInFiles(t *testing.T) {
 	}
 	t.Setenv("HOME", dir)
 	file := filepath.Join(dir, "theirs.yaml")
-	text := "name: theirs\nsut: {host: \"exec:" + join + " env\"}\ntg: {host: local}\nfactors: {rx: tcp, tx: tcp}\nduration: 100ms\nramp_up: 50ms\nrepetitions: 1\nwarmup: false\ngates: {foreign_cores: off, replace: 0}\n"
+	text := "name: theirs\nsut: {host: \"exec:" + join + " env\"}\ntg: {host: local}\nfactors: {rx: tcp, tx: " +
+		"tcp}\nduration: 100ms\nramp_up: 50ms\nrepetitions: 1\nwarmup: false\ngates: {foreign_cores: off, replace: 0}\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -209,8 +219,11 @@ func TestExecInFiles(t *testing.T) {
 		says string
 		ran  bool
 	}{
-		{[]string{"matrix", file, "--out", out}, 2, "theirs.yaml:2:13: sut.host runs a program that the file names: read the file, then allow it with --trust-file", false},
-		{[]string{"matrix", file, "--dry-run"}, 0, "SUT: " + join + " env, and zcbench's own agent where that leads (" + file + ":2:13, needs --trust-file)", false},
+		{[]string{"matrix", file, "--out", out}, 2, "theirs.yaml:2:13: sut.host runs a program that the file " +
+			"names: read the file, then allow it with --trust-file", false},
+		{[]string{"matrix", file, "--dry-run"}, 0,
+			"SUT: " + join + " env, and zcbench's own agent where that leads (" + file + ":2:13, needs --trust-file)",
+			false},
 		{[]string{"matrix", file, "--dry-run", "--trust-file"}, 0, "allowed by --trust-file", true},
 		{[]string{"matrix", file, "--out", out + "-1", "--sut", "local"}, 0, "tcp", false},
 		{[]string{"matrix", file, "--out", out, "--trust-file"}, 0, "tcp", true},
@@ -222,7 +235,8 @@ func TestExecInFiles(t *testing.T) {
 		got := p.Wait(await.Hang)
 		said := strings.Join(strings.Fields(p.Out.String()+p.Err.String()), " ")
 		if got != x.want && !(x.want == 0 && got == 1) || !strings.Contains(said, x.says) || ran() != x.ran {
-			t.Errorf("%q: exit status %d, want %d, %q, started: %v\n%s%s", x.args, got, x.want, x.says, x.ran, &p.Out, &p.Err)
+			t.Errorf("%q: exit status %d, want %d, %q, started: %v\n%s%s", x.args, got, x.want, x.says, x.ran, &p.Out,
+				&p.Err)
 		}
 	}
 	if j := journal(t, out); len(j.Records) != 1 || j.Records[0].Verdict == results.Failed {
@@ -233,7 +247,8 @@ func TestExecInFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := built.Start(t, "zcbench", "matrix", file, "--dry-run")
-	if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "theirs.yaml:2:13: sut: ") || !strings.Contains(p.Err.String(), "column 6: | means") {
+	if got := p.Wait(await.Hang); got != 2 || !strings.Contains(p.Err.String(), "theirs.yaml:2:13: sut: ") ||
+		!strings.Contains(p.Err.String(), "column 6: | means") {
 		t.Errorf("exit status %d\n%s", got, &p.Err)
 	}
 }

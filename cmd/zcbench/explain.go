@@ -27,8 +27,9 @@ Where a word has several meanings all are shown; KIND:WORD picks one. The kinds 
 explained.
 
 Exit status: 0 done, 2 the word is unknown.`,
-		Example: "  zcbench explain zcrx\n  zcbench explain tx:uring\n  zcbench explain EOPNOTSUPP\n  zcbench explain --rx-buf-len",
-		Args:    cobra.ArbitraryArgs,
+		Example: "  zcbench explain zcrx\n  zcbench explain tx:uring\n  zcbench explain EOPNOTSUPP\n  zcbench " +
+			"explain --rx-buf-len",
+		Args: cobra.ArbitraryArgs,
 		// --rx-buf-len is a word here, and no flag.
 		DisableFlagParsing: true,
 	}

@@ -39,7 +39,8 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 	o := bench.OutcomeOf(j)
 	if demo {
 		if o.Spoilt > 0 {
-			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work disturbed %d runs at every attempt; see the table\n", o.Spoilt)
+			fmt.Fprintf(cmd.ErrOrStderr(), "zcbench: other work disturbed %d runs at every attempt; see the table\n",
+				o.Spoilt)
 		}
 		o = o.AsDemo()
 	}
@@ -51,8 +52,10 @@ func finish(cmd *cobra.Command, e *bench.Experiment, recs []results.Record, runE
 }
 
 func sayFiles(cmd *cobra.Command, dir string) {
-	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile, results.FlowsFile}
-	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "), filepath.Join(dir, results.ReportFile))
+	files := []string{results.JournalFile, results.RunsFile, results.MetricsFile, results.SamplesFile,
+		results.FlowsFile}
+	fmt.Fprintf(cmd.ErrOrStderr(), "\nresults: %s (%s)\nreport:  %s\n", dir, strings.Join(files, ", "),
+		filepath.Join(dir, results.ReportFile))
 }
 
 // derive makes the files of a folder's journal, in the folder that has been open since. Whatever

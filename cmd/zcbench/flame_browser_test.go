@@ -22,7 +22,8 @@ func TestFlamesInABrowser(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "w")
 	whyFolder(t, dir, 10, true)
 	why := filepath.Join(dir, "why.html")
-	for _, args := range [][]string{{"report", dir}, {"compare", "--why", dir + "@rx=tcp", dir + "@rx=tcp-trunc", "--flame", why}} {
+	for _, args := range [][]string{{"report", dir}, {"compare", "--why", dir + "@rx=tcp", dir + "@rx=tcp-trunc",
+		"--flame", why}} {
 		if status, out, stderr := zcbench(t, args...); status != 0 {
 			t.Fatalf("%v: status %d: %s%s", args, status, out, stderr)
 		}
@@ -57,7 +58,8 @@ func TestFlamesInABrowser(t *testing.T) {
 			t.Errorf("%s: %d boxes, %d after a click", path, seen.Boxes, seen.Zoomed)
 		}
 		found := map[bool]string{false: "rgb(214, 51, 108)", true: "rgb(232, 177, 0)"}[sides]
-		if seen.Told == "" || len(seen.Found) == 0 || slices.ContainsFunc(seen.Found, func(c string) bool { return c != found }) {
+		if seen.Told == "" || len(seen.Found) == 0 ||
+			slices.ContainsFunc(seen.Found, func(c string) bool { return c != found }) {
 			t.Errorf("%s: found %q, in %q, want %s", path, seen.Told, seen.Found, found)
 		}
 		if sides && seen.Widths[0] <= seen.Widths[1] {
@@ -67,7 +69,8 @@ func TestFlamesInABrowser(t *testing.T) {
 			t.Errorf("%s: %s", path, x)
 		}
 		if keep := os.Getenv("ZCBENCH_SCREENSHOTS"); keep != "" {
-			if err := os.WriteFile(filepath.Join(keep, filepath.Base(path)+".png"), p.Screenshot(true), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(keep, filepath.Base(path)+".png"), p.Screenshot(true),
+				0o644); err != nil {
 				t.Error(err)
 			}
 		}
@@ -76,7 +79,8 @@ func TestFlamesInABrowser(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		evil := []byte(`<script>document.title = "run"</script><style>h1 { display: none }</style><h2 id="it" style="display: none" onclick="document.title = 'run'">it</h2></body>`)
+		evil := []byte(`<script>document.title = "run"</script><style>h1 { display: none }</style><h2 id="it" ` +
+			`style="display: none" onclick="document.title = 'run'">it</h2></body>`)
 		if err := os.WriteFile(path, bytes.Replace(text, []byte("</body>"), evil, 1), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -86,9 +90,11 @@ func TestFlamesInABrowser(t *testing.T) {
 			Seen  bool
 		}
 		p.Eval(`(() => { const it = document.querySelector("#it"); it.click(); return { Title: document.title,
-			Seen: it.getClientRects().length > 0 && document.querySelector("h1").getClientRects().length > 0 }; })()`, &shown)
+			Seen: it.getClientRects().length > 0 && document.querySelector("h1").getClientRects().length > 0 }; })()`,
+			&shown)
 		if shown.Title == "run" || !shown.Seen || len(p.Problems()) < 3 {
-			t.Errorf("%s: a stranger's markup took effect: %+v; the browser refused %d parts", path, shown, len(p.Problems()))
+			t.Errorf("%s: a stranger's markup took effect: %+v; the browser refused %d parts", path, shown,
+				len(p.Problems()))
 		}
 	}
 }

@@ -40,19 +40,23 @@ See docs/fleet.md.
 
 Exit status: 0 done, 1 a pair or a cell of one is off beyond doubt, with its whole
 interval, by more than --fail-if-off, 2 wrong usage, or no DIR holds results.`,
-		Example: "  zcbench fleet out/\n  zcbench fleet --html fleet.html --fail-if-off 3% out/rack1 out/rack2\n  zcbench fleet --metric ns_per_kb --json out/ | jq '.hosts'",
-		Args:    cobra.MinimumNArgs(1),
-		RunE:    cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
+		Example: "  zcbench fleet out/\n  zcbench fleet --html fleet.html --fail-if-off 3% out/rack1 out/rack2\n " +
+			" zcbench fleet --metric ns_per_kb --json out/ | jq '.hosts'",
+		Args: cobra.MinimumNArgs(1),
+		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }),
 	}
 	fs := cmd.Flags()
-	fs.StringVar(&f.metric, "metric", "throughput_gbps", "figure to compare, as a column of runs.csv; tg_ in front means the sender's")
-	fs.StringVar(&f.failOff, "fail-if-off", "", "exit with 1 if a pair is off by more than this beyond doubt, such as 3%")
+	fs.StringVar(&f.metric, "metric", "throughput_gbps",
+		"figure to compare, as a column of runs.csv; tg_ in front means the sender's")
+	fs.StringVar(&f.failOff, "fail-if-off", "",
+		"exit with 1 if a pair is off by more than this beyond doubt, such as 3%")
 	fs.StringVar(&f.html, "html", "", "write a page of pairs and cells to this file")
 	fs.StringVar(&f.csv, "csv", "", "write a row for each cell of each pair to this file")
 	fs.BoolVar(&f.json, "json", false, "print all of it as JSON")
 	fs.BoolVar(&f.all, "all", false, "print a row for every pair, however many there are")
 	cmd.MarkFlagsMutuallyExclusive("json", "all")
-	_ = cmd.RegisterFlagCompletionFunc("metric", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	_ = cmd.RegisterFlagCompletionFunc("metric", func(*cobra.Command, []string, string) ([]string,
+		cobra.ShellCompDirective) {
 		var names []string
 		for _, m := range compare.Metrics {
 			names = append(names, m.Name)

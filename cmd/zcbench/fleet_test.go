@@ -25,7 +25,8 @@ func madePairs(t *testing.T, out string) {
 		if i == 4 {
 			gbps *= .9
 		}
-		j := plantest.Journal(uint64(i+1), 6, plantest.Cell{Cell: plantest.Modes("tcp", "sendfile"), Gbps: gbps, Cores: 1.5, TGCores: .5, CV: .01})
+		j := plantest.Journal(uint64(i+1), 6, plantest.Cell{Cell: plantest.Modes("tcp", "sendfile"), Gbps: gbps,
+			Cores: 1.5, TGCores: .5, CV: .01})
 		w, err := results.Create(filepath.Join(out, fmt.Sprint("p", i)), j.Header)
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +73,8 @@ func TestFleet(t *testing.T) {
 		{"zcbench export --prometheus out/p1 --to none/x.prom", 1, "none/x.prom"},
 	} {
 		got := string(ran(t, dir, x.line))
-		if !strings.Contains(got, fmt.Sprintf("exit status %d\n", x.status)) || !strings.Contains(strings.Join(strings.Fields(got), " "), x.says) {
+		if !strings.Contains(got, fmt.Sprintf("exit status %d\n", x.status)) ||
+			!strings.Contains(strings.Join(strings.Fields(got), " "), x.says) {
 			t.Errorf("want exit status %d and %q:\n%s", x.status, x.says, got)
 		}
 		wantPlain(t, x.line, got)
@@ -85,7 +87,8 @@ func TestFleet(t *testing.T) {
 			Overall struct{ Share, Lo, Hi float64 }
 		}
 	}
-	if err := json.Unmarshal(got[bytes.IndexByte(got, '{'):], &all); err != nil || len(all.Pairs) != 9 || all.Pairs[4].Dir != "out/p4" || all.Pairs[4].Overall.Hi > -.05 {
+	if err := json.Unmarshal(got[bytes.IndexByte(got, '{'):], &all); err != nil || len(all.Pairs) != 9 ||
+		all.Pairs[4].Dir != "out/p4" || all.Pairs[4].Overall.Hi > -.05 {
 		t.Errorf("%v: %.2000s", err, got)
 	}
 	for name, want := range map[string]string{"fleet.html": "out/p4", "fleet.csv": "\nout/p4,"} {
@@ -93,7 +96,8 @@ func TestFleet(t *testing.T) {
 		if err != nil || name == "fleet.csv" && !strings.Contains(string(text), want) {
 			t.Errorf("%s: %v: %.300s", name, err, text)
 		}
-		if strings.Contains(string(text), hostile) || name == "fleet.html" && strings.Contains(string(text), "r4<script>") {
+		if strings.Contains(string(text), hostile) || name == "fleet.html" &&
+			strings.Contains(string(text), "r4<script>") {
 			t.Errorf("%s has a stranger's words as they are", name)
 		}
 		wantPlain(t, name, string(text))

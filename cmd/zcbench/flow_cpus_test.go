@@ -43,8 +43,10 @@ func TestIntegrationFlowsOnTheirCPUs(t *testing.T) {
 		{layout: "2cpu", sut: fmt.Sprint(b), tg: fmt.Sprint(a), threads: [2][]int{{b, b}, {a, a}}, softirq: []int{a}},
 	} {
 		t.Run(x.layout, func(t *testing.T) {
-			args := []string{"run", "--json", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--flows", "2", "--layout", x.layout,
-				"--sut-cpu", x.sut, "--tg-cpu", x.tg, "--ramp-up", "300ms", "--ramp-down", "100ms", "--pace", "400M", "--sndbuf", "256K",
+			args := []string{"run", "--json", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg",
+				"netns:" + pair.TG.Netns.Path(), "--flows", "2", "--layout", x.layout,
+				"--sut-cpu", x.sut, "--tg-cpu", x.tg, "--ramp-up", "300ms", "--ramp-down", "100ms", "--pace", "400M",
+				"--sndbuf", "256K",
 				"--gate", "foreign_cores=off", "--gate", "replace=0"}
 			var r results.Record
 			longer(t, 800*time.Millisecond, func(d string) (lacking string) {

@@ -29,7 +29,8 @@ func TestIntegrationForeignLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(gates ...string) (recs []results.Record, status int) {
-		args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--sut-cpu", fmt.Sprint(cpu), "--duration", "700ms", "--ramp-up", "200ms", "--pace", "500M", "--message-size", "128K"}
+		args := []string{"run", "--sut", "netns:" + sut, "--tg", "netns:" + tg, "--json", "--sut-cpu", fmt.Sprint(cpu),
+			"--duration", "700ms", "--ramp-up", "200ms", "--pace", "500M", "--message-size", "128K"}
 		p := built.Start(t, "zcbench", append(args, gates...)...)
 		status = p.Wait(await.Hang)
 		for line := range strings.Lines(p.Out.String()) {
@@ -46,13 +47,16 @@ func TestIntegrationForeignLoad(t *testing.T) {
 		t.Errorf("%d records, exit status %d", len(recs), status)
 	}
 	for _, r := range recs {
-		seen := strings.Contains(r.Reason, "SUT: foreign load 0.") && strings.Contains(r.Reason, "on CPU 0 (limit 0.05)")
-		if r.Verdict != results.Invalid || r.Gate != results.ByEnvironment || !seen && !heldUp(r.Reason, strings.Join(r.Warnings, " ")) || r.Fix == "" {
+		seen := strings.Contains(r.Reason, "SUT: foreign load 0.") &&
+			strings.Contains(r.Reason, "on CPU 0 (limit 0.05)")
+		if r.Verdict != results.Invalid || r.Gate != results.ByEnvironment || !seen &&
+			!heldUp(r.Reason, strings.Join(r.Warnings, " ")) || r.Fix == "" {
 			t.Errorf("%s by %s: %s", r.Verdict, r.Gate, r.Reason)
 		}
 	}
 	for _, r := range first(run("--gate", "foreign_cores=off", "--gate", "replace=0")) {
-		if !strings.Contains(strings.Join(r.Warnings, "; "), "foreign load 0.") || strings.Contains(r.Reason, "foreign load") {
+		if !strings.Contains(strings.Join(r.Warnings, "; "), "foreign load 0.") ||
+			strings.Contains(r.Reason, "foreign load") {
 			t.Errorf("%s: %s; warnings %q", r.Verdict, r.Reason, r.Warnings)
 		}
 	}

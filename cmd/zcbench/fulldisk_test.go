@@ -34,13 +34,17 @@ func TestOutputLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"zcbench", "zcbench --help", "zcbench help run", "zcbench --version", "zcbench version", "zcbench version --json",
+		"zcbench", "zcbench --help", "zcbench help run", "zcbench --version", "zcbench version",
+		"zcbench version --json",
 		"zcbench completion bash", "zcbench __complete run --rx z",
 		"zcbench doctor", "zcbench doctor --json", "zcbench doctor --fix", "zcbench restore", "zcbench restore --json",
-		"zcbench matrix --dry-run " + plan, "zcbench power --source list", "zcbench report " + out, "zcbench report --json " + out,
-		"zcbench report --idle " + out, "zcbench export --csv --json --benchfmt " + out, "zcbench compare " + out + " " + out, "zcbench compare --json " + out + " " + out,
+		"zcbench matrix --dry-run " + plan, "zcbench power --source list", "zcbench report " + out,
+		"zcbench report --json " + out,
+		"zcbench report --idle " + out, "zcbench export --csv --json --benchfmt " + out, "zcbench compare " + out +
+			" " + out, "zcbench compare --json " + out + " " + out,
 		shortRun + " --duration 200ms", shortRun + " --duration 200ms --json",
-		"zcrecv --help", "zcrecv --version", "zcsend --help", "zcrecv --mode zcrx --dev lo --json --listen 127.0.0.1:0 --accept-timeout 100ms",
+		"zcrecv --help", "zcrecv --version", "zcsend --help",
+		"zcrecv --mode zcrx --dev lo --json --listen 127.0.0.1:0 --accept-timeout 100ms",
 		"zcsend --json --connect-timeout 100ms 127.0.0.1:1",
 	} {
 		t.Run(strings.ReplaceAll(line, "/", "_"), func(t *testing.T) {
@@ -104,7 +108,8 @@ func TestIntegrationFullDisk(t *testing.T) {
 			if table := p.Out.String(); !tcpRow.MatchString(table) || strings.Contains(table, "not run") {
 				t.Errorf("no table of the finished runs: %s", table)
 			}
-			for _, want := range []string{x.want, "no space left on device", "fix: free space", "zcbench export --csv"} {
+			for _, want := range []string{x.want, "no space left on device", "fix: free space",
+				"zcbench export --csv"} {
 				if !strings.Contains(p.Err.String(), want) {
 					t.Errorf("not said: %q in %s", want, &p.Err)
 				}

@@ -80,7 +80,8 @@ func ran(t *testing.T, dir, line string) []byte {
 	if x := (*exec.ExitError)(nil); err != nil && !errors.As(err, &x) {
 		t.Fatalf("%s: %v", line, err)
 	}
-	return fmt.Appendf(nil, "$ %s\nexit status %d\n%s%s\n", line, cmd.ProcessState.ExitCode(), stdout.Bytes(), stderr.Bytes())
+	return fmt.Appendf(nil, "$ %s\nexit status %d\n%s%s\n", line, cmd.ProcessState.ExitCode(), stdout.Bytes(),
+		stderr.Bytes())
 }
 
 // beginning is the first lines of a long file, and the sum of the whole.
@@ -157,7 +158,8 @@ func TestGoldenResults(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755), os.WriteFile(filepath.Join(dir, name, "journal.jsonl"), text, 0o644)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, name), 0o755),
+			os.WriteFile(filepath.Join(dir, name, "journal.jsonl"), text, 0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}

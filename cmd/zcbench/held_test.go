@@ -25,8 +25,10 @@ import (
 
 // settingArgs are those of a run that sets something on both hosts.
 func settingArgs(pair *veth.Pair, duration string) []string {
-	return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "100ms",
-		"--sample-interval", "0", "--pace", "500M", "--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set", "sut:rps 0=1"}
+	return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
+		"--duration", duration, "--ramp-up", "100ms",
+		"--sample-interval", "0", "--pace", "500M", "--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set",
+		"sut:rps 0=1"}
 }
 
 func newHosts(t *testing.T) *veth.Pair {
@@ -66,7 +68,8 @@ func withMounts(t *testing.T, f func() error) {
 			runtime.UnlockOSThread()
 			return
 		}
-		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS),
+			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""))
 		if err == nil {
 			err = f()
 		}
@@ -177,11 +180,13 @@ func TestIntegrationReadOnlyRun(t *testing.T) {
 			t.Setenv("XDG_STATE_HOME", "")
 			stop := watchLinks(t, pair, before)
 			withMounts(t, func() error {
-				if err := errors.Join(unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_RDONLY, "mode=755"), unix.Mount("tmpfs", home, "tmpfs", x.flags, "mode=700")); err != nil {
+				if err := errors.Join(unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_RDONLY, "mode=755"),
+					unix.Mount("tmpfs", home, "tmpfs", x.flags, "mode=700")); err != nil {
 					return err
 				}
 				status, out, stderr := zcbench(t, settingArgs(pair, "500ms")...)
-				if x.flags != 0 && (status != 1 || !strings.Contains(strings.Join(strings.Fields(out+stderr), " "), "read-only file system")) {
+				if x.flags != 0 && (status != 1 || !strings.Contains(strings.Join(strings.Fields(out+stderr), " "),
+					"read-only file system")) {
 					t.Errorf("exit status %d: %s%s", status, out, stderr)
 				}
 				left, _ := filepath.Glob(home + "/.local/state/zcbench/*.lease*")
@@ -244,7 +249,8 @@ func TestIntegrationRestoresAtOnce(t *testing.T) {
 			}
 			said += p.Out.String()
 		}
-		for _, what := range []string{"mtu of zcsut: restored to", "mtu of zctg: restored to", "rps 0 of zcsut: restored to"} {
+		for _, what := range []string{"mtu of zcsut: restored to", "mtu of zctg: restored to",
+			"rps 0 of zcsut: restored to"} {
 			if n := strings.Count(said, what); n != 1 {
 				t.Errorf("%q %d times:\n%s", what, n, said)
 			}
@@ -296,7 +302,8 @@ func TestIntegrationKills(t *testing.T) {
 			t.Errorf("round %d: restore: exit status %d: %s%s", i, status, out, stderr)
 		}
 		if d := cmp.Diff(before, both(t, pair)); d != "" {
-			t.Errorf("round %d, killed %d of %d after %v: the hosts are not as they were:\n%s\nrestore said: %s", i, len(victims), len(pids), moment, d, out)
+			t.Errorf("round %d, killed %d of %d after %v: the hosts are not as they were:\n%s\nrestore said: %s", i,
+				len(victims), len(pids), moment, d, out)
 			continue
 		}
 		same++
@@ -334,7 +341,8 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, retrans
 type holding struct{ files, programs, maps, mounts, namespaces, threads int }
 
 func (h holding) most(o holding) holding {
-	return holding{max(h.files, o.files), max(h.programs, o.programs), max(h.maps, o.maps), max(h.mounts, o.mounts), max(h.namespaces, o.namespaces), max(h.threads, o.threads)}
+	return holding{max(h.files, o.files), max(h.programs, o.programs), max(h.maps, o.maps), max(h.mounts, o.mounts),
+		max(h.namespaces, o.namespaces), max(h.threads, o.threads)}
 }
 
 // heldBy looks at processes through /proc. bpf and spaces collect what they hold
@@ -391,7 +399,8 @@ func TestIntegrationTwoHundredRuns(t *testing.T) {
 	bpf, spaces := map[string]bool{}, map[string]bool{}
 	var pids []int
 	done := 0
-	for end := time.Now().Add(15 * time.Minute); done < reps*cells && running(p.Process.Pid) && time.Now().Before(end); {
+	for end := time.Now().Add(15 * time.Minute); done < reps*cells && running(p.Process.Pid) &&
+		time.Now().Before(end); {
 		await.Pause("the CPUs are the runs'", 5*time.Millisecond)
 		done = runLines(out)
 		pids = append(agentsOf(t, p), p.Process.Pid)
@@ -411,11 +420,13 @@ func TestIntegrationTwoHundredRuns(t *testing.T) {
 		t.Fatalf("%d runs, exit status %d: %s", done, status, &p.Err)
 	}
 	const slack = 4 // of what comes and goes within a run
-	if early.files == 0 || early.programs == 0 || late.files > early.files+slack || late.programs > early.programs || late.maps > early.maps ||
+	if early.files == 0 || early.programs == 0 || late.files > early.files+slack ||
+		late.programs > early.programs || late.maps > early.maps ||
 		late.mounts > early.mounts || late.namespaces > early.namespaces || late.threads > early.threads+8 {
 		t.Errorf("at most %+v at the beginning, %+v at the end", early, late)
 	}
-	t.Logf("%d runs: at most %+v at the beginning, %+v at the end; %d programs and maps, %d namespaces in all", done, early, late, len(bpf), len(spaces))
+	t.Logf("%d runs: at most %+v at the beginning, %+v at the end; %d programs and maps, %d namespaces in all", done,
+		early, late, len(bpf), len(spaces))
 	mustEnd(t, pids)
 	if now := whatIsThere(t); now != there {
 		t.Errorf("left behind: %s, before %s", now, there)

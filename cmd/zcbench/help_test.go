@@ -44,7 +44,8 @@ func TestCommandsHaveGroups(t *testing.T) {
 			t.Errorf("%s is in no group", c.Name())
 		}
 	}
-	if help := cli.Help(root, false); strings.Contains(help, "\nCommands:\n") || !strings.Contains(help, "\nMeasure:\n") {
+	if help := cli.Help(root, false); strings.Contains(help, "\nCommands:\n") ||
+		!strings.Contains(help, "\nMeasure:\n") {
 		t.Errorf("help:\n%s", help)
 	}
 }
@@ -82,7 +83,8 @@ func TestFlagsHaveGroups(t *testing.T) {
 		}
 		text := cli.Help(c, true)
 		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if got := strings.Count(text, "--"+f.Name+" ") + strings.Count(text, "--"+f.Name+"\n"); !f.Hidden && got < 1 {
+			if got := strings.Count(text, "--"+f.Name+" ") + strings.Count(text, "--"+f.Name+"\n"); !f.Hidden &&
+				got < 1 {
 				t.Errorf("%s --help-all has --%s %d times", c.CommandPath(), f.Name, got)
 			}
 		})
@@ -108,7 +110,8 @@ func TestHelpWidth(t *testing.T) {
 // A slip of the finger gets a proposal.
 func TestDidYouMean(t *testing.T) {
 	for line, want := range map[string]string{
-		"dmeo": "demo", "run --duraton 1s": "did you mean --duration?", "lab exce -- true": "did you mean exec?", "explain zcxr": "did you mean zcrx", "explain nothing-of-the-kind": "explain lists",
+		"dmeo": "demo", "run --duraton 1s": "did you mean --duration?", "lab exce -- true": "did you mean exec?",
+		"explain zcxr": "did you mean zcrx", "explain nothing-of-the-kind": "explain lists",
 	} {
 		p := built.Start(t, "zcbench", strings.Fields(line)...)
 		if status := p.Wait(await.Hang); status != 2 || !strings.Contains(p.Err.String(), want) || p.Out.Len() > 0 {
@@ -154,7 +157,8 @@ func TestMan(t *testing.T) {
 	}
 	for _, c := range all() {
 		name := strings.ReplaceAll(c.CommandPath(), " ", "-") + ".1"
-		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.HasPrefix(string(page), ".TH ") || !strings.Contains(string(page), ".SH SEE ALSO\n") {
+		if page, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !strings.HasPrefix(string(page),
+			".TH ") || !strings.Contains(string(page), ".SH SEE ALSO\n") {
 			t.Errorf("%s: %v: %.200s", name, err, page)
 		}
 	}

@@ -26,7 +26,8 @@ func here(cmd *cobra.Command) {
 	}
 	fmt.Fprintln(w, "\nWhat to do here:")
 	nextHere(w, b)
-	fmt.Fprintf(w, "\n%s --help lists the commands, %s explain WORD explains a word.\n", cmd.CommandPath(), cmd.CommandPath())
+	fmt.Fprintf(w, "\n%s --help lists the commands, %s explain WORD explains a word.\n", cmd.CommandPath(),
+		cmd.CommandPath())
 }
 
 // kvm tells whether this process may use KVM. Whether that boots a guest, the lab alone finds out.
@@ -85,7 +86,8 @@ func aboutCards(cards []doctor.Card) string {
 		case c.Takes:
 			what = "can do zcrx and devmem, judging by its driver's name"
 		case c.Perhaps:
-			what = "may do zcrx and devmem, which its driver does from Linux " + c.Since + " on: this kernel, or this driver, is not Linux's own"
+			what = "may do zcrx and devmem, which its driver does from Linux " + c.Since +
+				" on: this kernel, or this driver, is not Linux's own"
 		case c.Since != "":
 			what = "could do zcrx and devmem from Linux " + c.Since + " on"
 		case c.Known:
@@ -129,7 +131,8 @@ func nextHere(w io.Writer, b doctor.Brief) {
 		}
 	}
 	if dev := cardOf(b.Cards); dev != "" {
-		steps = append(steps, step{"zcbench doctor --dev " + dev, "what this NIC can run, and what to do about the rest"})
+		steps = append(steps, step{"zcbench doctor --dev " + dev,
+			"what this NIC can run, and what to do about the rest"})
 	} else {
 		steps = append(steps, step{"zcbench doctor", "what this host can run, and what to do about the rest"})
 	}

@@ -28,12 +28,18 @@ func TestAboutHere(t *testing.T) {
 		kvm   bool
 		want  []string
 	}{
-		{"a server", doctor.Brief{Kernel: "7.0.1", CPUs: 64, Admin: true, Cards: []doctor.Card{{Dev: "eth0", Driver: "igb"}, {Dev: "eth1", Driver: "mlx5_core", Known: true, Since: "6.17", Takes: true}}},
-			true, []string{"eth1 (mlx5_core): can do zcrx", "a driver zcbench does not know", "KVM found", "  zcbench demo ", "doctor --dev eth1", "no settings left behind"}},
+		{"a server", doctor.Brief{Kernel: "7.0.1", CPUs: 64, Admin: true,
+			Cards: []doctor.Card{{Dev: "eth0", Driver: "igb"}, {Dev: "eth1", Driver: "mlx5_core", Known: true,
+				Since: "6.17", Takes: true}}},
+			true, []string{"eth1 (mlx5_core): can do zcrx", "a driver zcbench does not know", "KVM found",
+				"  zcbench demo ", "doctor --dev eth1", "no settings left behind"}},
 		{"a laptop", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Ring: unix.EPERM, Left: 2}, false,
-			[]string{"no CAP_NET_ADMIN", "operation not permitted", "none: zcrx", "emulated", "run --sut local --tg local", "sudo zcbench demo", "2 killed runs"}},
-		{"one run was killed", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Left: 1}, false, []string{"a killed run left settings behind: zcbench restore"}},
-		{"an older kernel", doctor.Brief{Kernel: "6.12.1", CPUs: 2, Admin: true, Left: -1, Cards: []doctor.Card{{Dev: "ens3", Known: true, Since: "6.16", Driver: "bnxt_en"}}}, true,
+			[]string{"no CAP_NET_ADMIN", "operation not permitted", "none: zcrx", "emulated",
+				"run --sut local --tg local", "sudo zcbench demo", "2 killed runs"}},
+		{"one run was killed", doctor.Brief{Kernel: "6.1.0", CPUs: 4, Left: 1}, false,
+			[]string{"a killed run left settings behind: zcbench restore"}},
+		{"an older kernel", doctor.Brief{Kernel: "6.12.1", CPUs: 2, Admin: true, Left: -1,
+			Cards: []doctor.Card{{Dev: "ens3", Known: true, Since: "6.16", Driver: "bnxt_en"}}}, true,
 			[]string{"from Linux 6.16 on", "cannot be read", "doctor --dev ens3"}},
 	} {
 		lines := aboutHere(x.brief, x.kvm)
@@ -58,7 +64,8 @@ func TestAboutHere(t *testing.T) {
 func TestSayNext(t *testing.T) {
 	ran := func(ids ...string) (recs []results.Record) {
 		for _, id := range ids {
-			recs = append(recs, results.Record{Cell: results.Cell{ID: id}, Verdict: results.OK}, results.Record{Cell: results.Cell{ID: "c"}, Verdict: results.Invalid},
+			recs = append(recs, results.Record{Cell: results.Cell{ID: id}, Verdict: results.OK},
+				results.Record{Cell: results.Cell{ID: "c"}, Verdict: results.Invalid},
 				results.Record{Cell: results.Cell{ID: "w"}, Verdict: results.OK, Warmup: true})
 		}
 		return recs
@@ -104,12 +111,14 @@ func nobody(t *testing.T, name string, args ...string) *exec.Cmd {
 
 // Without a command it says what to do here: anybody may ask, at once, and nothing is sent.
 func TestHere(t *testing.T) {
-	for name, cmd := range map[string]*exec.Cmd{"as root": exec.Command(filepath.Join(built.Dir(t), "zcbench")), "as nobody": nobody(t, "zcbench")} {
+	for name, cmd := range map[string]*exec.Cmd{"as root": exec.Command(filepath.Join(built.Dir(t), "zcbench")),
+		"as nobody": nobody(t, "zcbench")} {
 		p := built.StartCommand(t, cmd)
 		if status := p.Wait(await.Hang); status != 0 || p.Err.Len() > 0 {
 			t.Errorf("%s: exit status %d: %s", name, status, &p.Err)
 		}
-		for _, want := range []string{"machine ", "io_uring ", "NICs ", "lab ", "settings ", "What to do here:", "zcbench lab demo", "zcbench doctor"} {
+		for _, want := range []string{"machine ", "io_uring ", "NICs ", "lab ", "settings ", "What to do here:",
+			"zcbench lab demo", "zcbench doctor"} {
 			if !strings.Contains(p.Out.String(), want) {
 				t.Errorf("%s: no %q in\n%s", name, want, &p.Out)
 			}

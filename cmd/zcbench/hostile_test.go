@@ -107,9 +107,12 @@ func hostileFolder(t *testing.T) string {
 func TestHostileResults(t *testing.T) {
 	dir := hostileFolder(t)
 	for _, line := range []string{
-		`zcbench report "$1"`, `zcbench report --json "$1"`, `zcbench report --idle "$1"`, `zcbench export --csv --json --benchfmt "$1"`,
-		`zcbench compare "$1" "$1"`, `zcbench compare "$1"`, `zcbench compare --json "$1" "$1"`, `zcbench compare "$1/runs.csv" "$1"`,
-		`zcbench power import "$1" --log csv=/dev/null --out "$1/x"`, `echo torn >>"$1/journal.jsonl"; zcbench report "$1"`,
+		`zcbench report "$1"`, `zcbench report --json "$1"`, `zcbench report --idle "$1"`,
+		`zcbench export --csv --json --benchfmt "$1"`,
+		`zcbench compare "$1" "$1"`, `zcbench compare "$1"`, `zcbench compare --json "$1" "$1"`,
+		`zcbench compare "$1/runs.csv" "$1"`,
+		`zcbench power import "$1" --log csv=/dev/null --out "$1/x"`,
+		`echo torn >>"$1/journal.jsonl"; zcbench report "$1"`,
 	} {
 		p := built.Shell(t, line, dir)
 		p.Wait(await.Hang)
@@ -169,7 +172,8 @@ func TestHostileWords(t *testing.T) {
 	t.Setenv("HOME", dir)
 	t.Setenv("XDG_CACHE_HOME", filepath.Join(dir, "cache"))
 	plan := filepath.Join(dir, "plan.yaml")
-	if err := os.WriteFile(plan, []byte("name: \"a\\e]0;x\\a\"\nfactors: {rx: [\"tcp\\e[2J\\u009b\"]}\n"), 0o666); err != nil {
+	if err := os.WriteFile(plan, []byte("name: \"a\\e]0;x\\a\"\nfactors: {rx: [\"tcp\\e[2J\\u009b\"]}\n"),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	const first = `zcbench doctor --host ssh:far` // it copies the agent, for all
@@ -183,9 +187,12 @@ func TestHostileWords(t *testing.T) {
 		{`zcbench matrix --dry-run "$2"`, "plan.yaml"},
 		{`zcbench power --duration 600ms --every 200ms --source "command=$3"`, "power source command=printf"},
 		{`zcbench power --duration 600ms --every 200ms --csv - --source "command=$3"`, "power source command=printf"},
-		{`zcbench run --sut "$1" --tg local`, "owned"}, {`zcbench "$1"`, "owned"}, {`zcbench report "$1"`, "owned"}, {`zcbench "--$1"`, "owned"},
-		{`zcbench compare "$1"`, "owned"}, {`zcbench export --json "$1"`, "owned"}, {`zcsend "$1"`, "owned"}, {`zcrecv --mode "$1"`, "owned"},
-		{`zcrecv --json --mode "$1"`, "owned"}, {`zcbench probe --addr "$1"`, ""}, {`zcbench lab exec --kernel "$1" --cache "$1" /bin/true`, ""},
+		{`zcbench run --sut "$1" --tg local`, "owned"}, {`zcbench "$1"`, "owned"}, {`zcbench report "$1"`, "owned"},
+		{`zcbench "--$1"`, "owned"},
+		{`zcbench compare "$1"`, "owned"}, {`zcbench export --json "$1"`, "owned"}, {`zcsend "$1"`, "owned"},
+		{`zcrecv --mode "$1"`, "owned"},
+		{`zcrecv --json --mode "$1"`, "owned"}, {`zcbench probe --addr "$1"`, ""},
+		{`zcbench lab exec --kernel "$1" --cache "$1" /bin/true`, ""},
 	} {
 		t.Run(strings.ReplaceAll(x.line, "/", "_"), func(t *testing.T) {
 			if x.line != first {

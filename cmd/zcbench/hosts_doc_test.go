@@ -32,7 +32,8 @@ var quick = []struct {
 	{regexp.MustCompile(`--duration \S+`), "--duration 300ms --ramp-up 300ms"},
 	{regexp.MustCompile(`^zcbench run `), "zcbench run --pace 2G --gate foreign_cores=off --gate replace=0 "},
 	{regexp.MustCompile(`--repetitions \S+`), "--repetitions 1"},
-	{regexp.MustCompile(`^(zcbench demo .*) --ramp-up \S+(.*)$`), "$1$2 --rx tcp,uring --tx tcp --gate foreign_cores=off --gate replace=0"},
+	{regexp.MustCompile(`^(zcbench demo .*) --ramp-up \S+(.*)$`),
+		"$1$2 --rx tcp,uring --tx tcp --gate foreign_cores=off --gate replace=0"},
 }
 
 // The commands of docs/hosts.md work as they stand there, between two namespaces
@@ -48,7 +49,9 @@ func TestIntegrationHostsDoc(t *testing.T) {
 	ran := 0
 	for _, m := range prompt.FindAllStringSubmatch(string(text), -1) {
 		where, command := m[1], m[2]
-		if slices.ContainsFunc(notRun, func(s string) bool { return strings.HasPrefix(command, s) }) || strings.Contains(command, "--rx zcrx") { // veth has no queue to take
+		// veth has no queue to take
+		if slices.ContainsFunc(notRun, func(s string) bool { return strings.HasPrefix(command, s) }) ||
+			strings.Contains(command, "--rx zcrx") {
 			continue
 		}
 		for _, q := range quick {
@@ -67,7 +70,8 @@ func TestIntegrationHostsDoc(t *testing.T) {
 	if ran < 12 {
 		t.Errorf("only %d commands were found and run", ran)
 	}
-	for _, f := range []string{"out/first/report.html", "out/all/runs.csv", "out/1cpu/journal.jsonl", "out/2cpu/journal.jsonl"} {
+	for _, f := range []string{"out/first/report.html", "out/all/runs.csv", "out/1cpu/journal.jsonl",
+		"out/2cpu/journal.jsonl"} {
 		if _, err := os.Stat(filepath.Join(w.dir, f)); err != nil {
 			t.Error(err)
 		}
@@ -84,11 +88,13 @@ type docHosts struct {
 
 func newDocHosts(t *testing.T) *docHosts {
 	pair := newPair(t)
-	w := &docHosts{t, map[string]*veth.Netns{"hosta": pair.SUT.Netns, "hostb": pair.TG.Netns, "me": pair.TG.Netns}, t.TempDir()}
+	w := &docHosts{t, map[string]*veth.Netns{"hosta": pair.SUT.Netns, "hostb": pair.TG.Netns, "me": pair.TG.Netns},
+		t.TempDir()}
 	for name, e := range map[string]veth.End{"hosta": pair.SUT, "hostb": pair.TG} {
 		w.must(name, "ip link set "+e.Dev+" down && ip link set "+e.Dev+" name eth1 && ip addr flush dev eth1")
 	}
-	w.must("hosta", "ip link add eth0 type veth peer name far && ip link set far netns "+pair.TG.Netns.Path()+" && ip addr add 192.0.2.1/24 dev eth0 && ip link set eth0 up")
+	w.must("hosta", "ip link add eth0 type veth peer name far && ip link set far netns "+pair.TG.Netns.Path()+
+		" && ip addr add 192.0.2.1/24 dev eth0 && ip link set eth0 up")
 	w.must("hostb", "ip link set far name eth0 && ip addr add 192.0.2.2/24 dev eth0 && ip link set eth0 up")
 	s := sshtest.Start(t, pair.SUT.Netns, "192.0.2.1")
 	s.Also(pair.TG.Netns, "192.0.2.2")
@@ -122,7 +128,8 @@ func (w *docHosts) onlyLate(command, said string) bool {
 		return onlyLate(w.t, filepath.Join(w.dir, strings.Fields(dir)[0]))
 	}
 	said = strings.Join(strings.Fields(said), " ")
-	return strings.HasPrefix(command, "zcbench run ") && heldUp(said, said) && strings.Contains(said, "1 invalid") && !strings.Contains(said, "failed")
+	return strings.HasPrefix(command, "zcbench run ") && heldUp(said, said) &&
+		strings.Contains(said, "1 invalid") && !strings.Contains(said, "failed")
 }
 
 func (w *docHosts) must(where, command string) {

@@ -9,7 +9,8 @@ import (
 
 // everyInterval shows what happened between each reading and the one before: count times, or until
 // it is interrupted where count is 0. An interval that is cut short is shown if it is the only one.
-func everyInterval[T any](ctx context.Context, interval time.Duration, count int, first T, read func() (T, error), show func(last, now T) error) error {
+func everyInterval[T any](ctx context.Context, interval time.Duration, count int, first T, read func() (T, error),
+	show func(last, now T) error) error {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	last := first

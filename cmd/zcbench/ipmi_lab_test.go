@@ -41,7 +41,8 @@ func inLabWithBMC(t *testing.T, out string, device []string, args ...string) *bu
 func TestLabIPMIRefused(t *testing.T) {
 	long.Test(t)
 	p := inLabWithBMC(t, t.TempDir(), []string{"-device", "ipmi-bmc-sim,id=bmc"}, "power", "--source", "ipmi")
-	if got := p.Wait(5 * time.Minute); got != 2 || !strings.Contains(p.Err.String(), "completion code 0xc1") || !strings.Contains(p.Err.String(), "fix: ") {
+	if got := p.Wait(5 * time.Minute); got != 2 || !strings.Contains(p.Err.String(), "completion code 0xc1") ||
+		!strings.Contains(p.Err.String(), "fix: ") {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
 }
@@ -63,9 +64,12 @@ func TestLabIPMI(t *testing.T) {
 		return dcmiPower(200)
 	}
 	out := t.TempDir()
-	p := inLabWithBMC(t, out, []string{"-chardev", "socket,id=vm,server=on,wait=off,path=" + bmc.path, "-device", "ipmi-bmc-extern,id=bmc,chardev=vm"},
-		"run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "tcp", "--tx", "tcp", "--message-size", "1M", "--power", "sut:ipmi",
-		"--duration", "6s", "--power-guard", "2s", "--power-idle", "5s", "--out", "/out/run", "--gate", "foreign_cores=off", "--gate", "replace=0")
+	p := inLabWithBMC(t, out, []string{"-chardev", "socket,id=vm,server=on,wait=off,path=" + bmc.path, "-device",
+		"ipmi-bmc-extern,id=bmc,chardev=vm"},
+		"run", "--sut", "netns:sut", "--tg", "netns:tg", "--rx", "tcp", "--tx", "tcp", "--message-size", "1M",
+		"--power", "sut:ipmi",
+		"--duration", "6s", "--power-guard", "2s", "--power-idle", "5s", "--out", "/out/run", "--gate",
+		"foreign_cores=off", "--gate", "replace=0")
 	// 1: the run is invalid because the emulated CPUs were late, which its power is not.
 	if got := p.Wait(5 * time.Minute); got != 0 && got != 1 {
 		t.Fatalf("exit status %d: %s\n%s", got, &p.Out, &p.Err)
@@ -75,8 +79,10 @@ func TestLabIPMI(t *testing.T) {
 		t.Fatalf("%d runs, %v", len(j.Records), err)
 	}
 	h := j.Records[0].SUT
-	if h.PowerSource != "ipmi" || h.PowerW == nil || h.PowerIdleW == nil || *h.PowerW <= 160 || *h.PowerW >= 200 || *h.PowerIdleW <= 160 || *h.PowerIdleW >= 200 {
-		t.Errorf("power %v W, idle %v W, of %q; want some 180 (%q)", h.PowerW, h.PowerIdleW, h.PowerSource, j.Records[0].Warnings)
+	if h.PowerSource != "ipmi" || h.PowerW == nil || h.PowerIdleW == nil || *h.PowerW <= 160 || *h.PowerW >= 200 ||
+		*h.PowerIdleW <= 160 || *h.PowerIdleW >= 200 {
+		t.Errorf("power %v W, idle %v W, of %q; want some 180 (%q)", h.PowerW, h.PowerIdleW, h.PowerSource,
+			j.Records[0].Warnings)
 	}
 	i := slices.IndexFunc(h.Series, func(s results.Series) bool { return s.Name == "power_ipmi_board_w" })
 	if i < 0 {

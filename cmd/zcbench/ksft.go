@@ -69,7 +69,9 @@ the hosts is restored at the end, after SIGTERM and after kill -9 too
 
 Exit status: 0 passed, 1 a subtest is not ok, or the call or environment is wrong,
 4 all were skipped. See docs/ksft.md.`,
-		Example: "  NETIF=eth1 LOCAL_V4=192.0.2.1 REMOTE_V4=192.0.2.2 REMOTE_TYPE=ssh \\\n      REMOTE_ARGS=root@peer zcbench ksft\n  zcbench ksft --veth --modes tcp,uring,tcp/sendfile\n  zcbench ksft --modes zcrx,devmem --min-runs 6 --out out/new",
+		Example: "  NETIF=eth1 LOCAL_V4=192.0.2.1 REMOTE_V4=192.0.2.2 REMOTE_TYPE=ssh \\\n      " +
+			"REMOTE_ARGS=root@peer zcbench ksft\n  zcbench ksft --veth --modes tcp,uring,tcp/sendfile\n  zcbench " +
+			"ksft --modes zcrx,devmem --min-runs 6 --out out/new",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return notExit2(fmt.Errorf("%q: ksft takes flags alone", args[0]))
@@ -91,15 +93,20 @@ func notExit2(err error) error {
 
 func (k *ksft) define(cmd *cobra.Command) {
 	fs := cmd.Flags()
-	fs.StringSliceVar(&k.modes, "modes", nil, "modes to test: receive modes, send modes, or pairs such as zcrx/devmem (default: all of TCP)")
+	fs.StringSliceVar(&k.modes, "modes", nil,
+		"modes to test: receive modes, send modes, or pairs such as zcrx/devmem (default: all of TCP)")
 	fs.IntVar(&k.minRuns, "min-runs", 1, "runs that a mode needs")
 	fs.DurationVar(&k.limit, "timeout", 0, "time for everything (default: what the runner allows, or 600 s)")
-	fs.DurationVar(&k.spec.Duration, "duration", 0, "length of the measured window of a run (default: at most 2 s, less where the time is short)")
+	fs.DurationVar(&k.spec.Duration, "duration", 0,
+		"length of the measured window of a run (default: at most 2 s, less where the time is short)")
 	fs.StringVar(&k.dir, "dir", "", "folder of the test, with net.config and settings (default: the working directory)")
-	fs.StringVar(&k.netns, "netns", "", "network namespace that has NETIF, by its name or path (default: that of this process)")
-	fs.BoolVar(&k.veth, "veth", false, "test a veth link between two network namespaces, made for this, instead of NETIF")
+	fs.StringVar(&k.netns, "netns", "",
+		"network namespace that has NETIF, by its name or path (default: that of this process)")
+	fs.BoolVar(&k.veth, "veth", false,
+		"test a veth link between two network namespaces, made for this, instead of NETIF")
 	fs.BoolVar(&k.ipv4, "ipv4", false, "use LOCAL_V4 and REMOTE_V4 although there are addresses of IPv6")
-	fs.StringVar(&k.out, "out", "", "folder for the results, for zcbench compare --ktap; must not hold any yet (default: none are kept)")
+	fs.StringVar(&k.out, "out", "",
+		"folder for the results, for zcbench compare --ktap; must not hold any yet (default: none are kept)")
 	for i := range results.Limits { // whether a mode works does not depend on what else runs here
 		if l := &results.Limits[i]; l.Class == results.ByEnvironment {
 			*l.At(&k.spec.Gates) = nil
@@ -108,7 +115,10 @@ func (k *ksft) define(cmd *cobra.Command) {
 	specflag.AddGate(fs, k.spec)
 	fs.BoolVar(&k.spec.SharedWithSSH, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	k.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
-	cli.AddOptions(cmd, &k.cell, func(o *results.Option) bool { return o.Kind == results.OfPath || o.Kind == results.OfHost })
+	cli.AddOptions(cmd, &k.cell, func(o *results.Option) bool {
+		return o.Kind == results.OfPath ||
+			o.Kind == results.OfHost
+	})
 	touch := fs.Lookup("touch")
 	touch.DefValue, touch.Usage = "verify", strings.ReplaceAll(touch.Usage, " (default: none)", "")
 	cli.First(cmd, "modes", "min-runs", "timeout", "duration", "dir", "veth", "ipv4", "touch", "gate", "out")
@@ -137,7 +147,8 @@ func (k *ksft) run(cmd *cobra.Command) error {
 	c := newKsftCourse(t, k)
 	switch err := k.where(); {
 	case errors.Is(err, errWhere), errors.Is(err, errRoot):
-		t.Note("fix: as root set NETIF, LOCAL_V4, REMOTE_V4, REMOTE_TYPE and REMOTE_ARGS (tools/testing/selftests/drivers/net/README.rst of the kernel), or say --veth")
+		t.Note("fix: as root set NETIF, LOCAL_V4, REMOTE_V4, REMOTE_TYPE and REMOTE_ARGS " +
+			"(tools/testing/selftests/drivers/net/README.rst of the kernel), or say --veth")
 		c.end(ktap.Skip, err.Error())
 	case err != nil:
 		c.failAll("the environment (tools/testing/selftests/drivers/net/README.rst of the kernel)", err)
@@ -158,7 +169,8 @@ func (k *ksft) run(cmd *cobra.Command) error {
 
 // play makes the runs. Whatever ends them, each mode has its line at the end.
 func (k *ksft) play(ctx context.Context, c *ksftCourse) {
-	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c, AbortOnCancel: true, NoteMTU: true, InOrder: true,
+	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c, AbortOnCancel: true,
+		NoteMTU: true, InOrder: true,
 		TGAddr: k.remote, Notices: c, Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
 	if k.limit > 0 {
 		end := k.began.Add(k.limit - k.reserve())

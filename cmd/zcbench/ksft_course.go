@@ -112,7 +112,8 @@ func (c *ksftCourse) Done(r results.Record) {
 // of its own, and has failed; this one may be slow.
 func (c *ksftCourse) calledOff(m *ksftMode) {
 	if errors.Is(context.Cause(c.ctx), bench.ErrTime) {
-		m.end(ktap.Skip, fmt.Sprintf("no time: its run of %.1f s was not over after %.1f s, when the time of %v was up", c.length.Seconds(), time.Since(c.begun).Seconds(), c.limit))
+		m.end(ktap.Skip, fmt.Sprintf("no time: its run of %.1f s was not over after %.1f s, when the time of %v was up",
+			c.length.Seconds(), time.Since(c.begun).Seconds(), c.limit))
 	}
 }
 
@@ -158,7 +159,8 @@ func (c *ksftCourse) end(s ktap.Status, reason string) {
 func (c *ksftCourse) outOfTime() {
 	for _, m := range c.modes {
 		if !m.ended {
-			m.end(ktap.Skip, fmt.Sprintf("no time: %d of %s could be made within %v", len(m.ok), runsText(c.want), c.limit))
+			m.end(ktap.Skip, fmt.Sprintf("no time: %d of %s could be made within %v", len(m.ok), runsText(c.want),
+				c.limit))
 		}
 	}
 	c.print()

@@ -52,7 +52,8 @@ func kernelsParser(t *testing.T, output string, all []ktaptest.Subtest) {
 		dir := kunit()
 		python, err := exec.LookPath("python3")
 		if dir == "" || err != nil {
-			t.Skip("no kunit_parser.py of the kernel's source, or no python3: unpack linux-source below /usr/src, or name tools/testing/kunit of one by " + kunitEnv)
+			t.Skip("no kunit_parser.py of the kernel's source, or no python3: unpack linux-source below " +
+				"/usr/src, or name tools/testing/kunit of one by " + kunitEnv)
 		}
 		cmd := exec.Command(python, "-c", drive, dir)
 		cmd.Stdin = strings.NewReader(output)
@@ -63,7 +64,8 @@ func kernelsParser(t *testing.T, output string, all []ktaptest.Subtest) {
 		}
 		want := ""
 		for _, s := range all {
-			want += fmt.Sprintln(s.Name, map[string]string{"ok": "SUCCESS", "XFAIL": "SUCCESS", "SKIP": "SKIPPED", "not ok": "FAILURE"}[s.Status()])
+			want += fmt.Sprintln(s.Name, map[string]string{"ok": "SUCCESS", "XFAIL": "SUCCESS", "SKIP": "SKIPPED",
+				"not ok": "FAILURE"}[s.Status()])
 		}
 		if d := cmp.Diff(want+"errors 0\n", got.String()); d != "" {
 			t.Errorf("%s\n%s", d, output)
@@ -73,7 +75,8 @@ func kernelsParser(t *testing.T, output string, all []ktaptest.Subtest) {
 
 // Each status is what the kernel's parser takes it for.
 func TestKernelsParser(t *testing.T) {
-	out := "KTAP version 1\n1..4\n# zcbench\nok 1 a/b\n# c: wrong bytes\nnot ok 2 c\nok 3 d # SKIP no queue\nok 4 e # XFAIL copied\n# Totals: pass:1 fail:1 xfail:1 xpass:0 skip:1 error:0\n"
+	out := "KTAP version 1\n1..4\n# zcbench\nok 1 a/b\n# c: wrong bytes\nnot ok 2 c\nok 3 d # SKIP no queue\nok " +
+		"4 e # XFAIL copied\n# Totals: pass:1 fail:1 xfail:1 xpass:0 skip:1 error:0\n"
 	all, err := ktaptest.Parse(out)
 	if err != nil {
 		t.Fatal(err)

@@ -21,10 +21,12 @@ func ksftInLab(t *testing.T, kernel string, args ...string) (status int, all []k
 	t.Helper()
 	out := t.TempDir()
 	lab := []string{"lab", "exec", "--kernel", kernel, "--count-time", "--timeout", "20m", "--out", out}
-	for _, v := range []string{"NETIF=sn0", "LOCAL_V4=10.77.0.1", "REMOTE_V4=10.77.0.2", "REMOTE_TYPE=netns", "REMOTE_ARGS=tg"} {
+	for _, v := range []string{"NETIF=sn0", "LOCAL_V4=10.77.0.1", "REMOTE_V4=10.77.0.2", "REMOTE_TYPE=netns",
+		"REMOTE_ARGS=tg"} {
 		lab = append(lab, "--env", v)
 	}
-	lab = append(lab, "--", "zcbench", "ksft", "--netns", "sut", "--duration", "300ms", "--message-size", "256K", "--out", "/out/ksft")
+	lab = append(lab, "--", "zcbench", "ksft", "--netns", "sut", "--duration", "300ms", "--message-size", "256K",
+		"--out", "/out/ksft")
 	p := built.Start(t, "zcbench", append(lab, args...)...)
 	status = p.Wait(20 * time.Minute)
 	text := p.Out.String()
@@ -57,7 +59,8 @@ func TestLabKsft(t *testing.T) {
 		for _, s := range all {
 			names = append(names, s.Name)
 			allowed := []string{"ok", "SKIP"} // what this kernel lacks
-			if slices.Contains([]string{"tcp/tcp", "zcrx/tcp", "devmem/tcp", "tcp/devmem", "tcp/uring-zc", "tcp-mmap/tcp"}, s.Name) {
+			if slices.Contains([]string{"tcp/tcp", "zcrx/tcp", "devmem/tcp", "tcp/devmem", "tcp/uring-zc",
+				"tcp-mmap/tcp"}, s.Name) {
 				allowed = allowed[:1]
 			}
 			if !slices.Contains(allowed, s.Status()) || strings.HasPrefix(s.Reason, "no time") {

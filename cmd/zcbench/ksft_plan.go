@@ -70,8 +70,10 @@ func (k *ksft) cells() error {
 func (k *ksft) checkOptions() error {
 	for i := range results.Factors {
 		o := &results.Factors[i]
-		if v := o.Raw(&k.cell); v != "" && k.given(o) && !slices.ContainsFunc(k.spec.Cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return fmt.Errorf("--%s %s: it concerns %s, and no mode here is one of them: leave it out", o.FlagName(), v, o.Whom())
+		if v := o.Raw(&k.cell); v != "" && k.given(o) && !slices.ContainsFunc(k.spec.Cells,
+			func(c results.Cell) bool { return o.Raw(&c) == v }) {
+			return fmt.Errorf("--%s %s: it concerns %s, and no mode here is one of them: leave it out", o.FlagName(),
+				v, o.Whom())
 		}
 	}
 	return nil
@@ -82,7 +84,8 @@ func ksftModes() (names []string) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		for _, m := range stream.Modes {
 			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips && (role == stream.RX || m.Name != "tcp") {
-				names = append(names, map[stream.Role]string{stream.RX: m.Name + "/tcp", stream.TX: "tcp/" + m.Name}[role])
+				names = append(names, map[stream.Role]string{stream.RX: m.Name + "/tcp", stream.TX: "tcp/" +
+					m.Name}[role])
 			}
 		}
 	}

@@ -32,7 +32,8 @@ import (
 
 // netVariables are those of the kernel's selftests, for two named namespaces.
 func netVariables(pair *veth.Pair, tg string) []string {
-	return []string{"NETIF=" + pair.SUT.Dev, "LOCAL_V4=" + pair.SUT.IPv4.String(), "REMOTE_V4=" + pair.TG.IPv4.String(), "REMOTE_TYPE=netns", "REMOTE_ARGS=" + tg}
+	return []string{"NETIF=" + pair.SUT.Dev, "LOCAL_V4=" + pair.SUT.IPv4.String(), "REMOTE_V4=" + pair.TG.IPv4.String(),
+		"REMOTE_TYPE=netns", "REMOTE_ARGS=" + tg}
 }
 
 // called is a call of ksft within this process: what it prints, and its exit status.
@@ -56,14 +57,16 @@ func called(t *testing.T, args ...string) (out string, status int) {
 // Where nothing can be run each mode has a line all the same, and the exit status is never 2,
 // which would be an expected failure.
 func TestKsftNothingToRun(t *testing.T) {
-	for _, n := range []string{"NETIF", "LOCAL_V4", "LOCAL_V6", "REMOTE_V4", "REMOTE_V6", "REMOTE_TYPE", "REMOTE_ARGS", "kselftest_timeout"} {
+	for _, n := range []string{"NETIF", "LOCAL_V4", "LOCAL_V6", "REMOTE_V4", "REMOTE_V6", "REMOTE_TYPE", "REMOTE_ARGS",
+		"kselftest_timeout"} {
 		t.Setenv(n, "")
 	}
 	all := func(word string, args ...string) {
 		t.Helper()
 		out, status := called(t, append(args, "--dir", t.TempDir())...)
 		subtests, err := ktaptest.Parse(out)
-		if err != nil || len(subtests) != len(ksftModes()) || slices.ContainsFunc(subtests, func(s ktaptest.Subtest) bool { return s.Status() != word }) {
+		if err != nil || len(subtests) != len(ksftModes()) ||
+			slices.ContainsFunc(subtests, func(s ktaptest.Subtest) bool { return s.Status() != word }) {
 			t.Errorf("%q: %v\n%s", args, err, out)
 		}
 		if want := map[string]int{"SKIP": ktap.ExitSkip, "not ok": ktap.ExitFail}[word]; status != want {
@@ -73,7 +76,8 @@ func TestKsftNothingToRun(t *testing.T) {
 	all("SKIP")
 	t.Setenv("NETIF", "eth-none")
 	all("not ok")
-	for n, v := range map[string]string{"LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2", "REMOTE_TYPE": "netns", "REMOTE_ARGS": "zcbench-none"} {
+	for n, v := range map[string]string{"LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2", "REMOTE_TYPE": "netns",
+		"REMOTE_ARGS": "zcbench-none"} {
 		t.Setenv(n, v)
 	}
 	word := "SKIP" // needs root
@@ -81,9 +85,11 @@ func TestKsftNothingToRun(t *testing.T) {
 		word = "not ok" // there is no such namespace
 	}
 	all(word, "--ipv4=true", "--timeout", "1h", "--netns", "zcbench-none-either")
-	for _, args := range [][]string{{"--modes", "zcxr"}, {"--modes", "tcp/udp"}, {"--min-runs", "0"}, {"--timeout", "-1s"}, {"--no-such-flag"}, {"word"}, {"--rx-buf-len", "3"},
+	for _, args := range [][]string{{"--modes", "zcxr"}, {"--modes", "tcp/udp"}, {"--min-runs", "0"},
+		{"--timeout", "-1s"}, {"--no-such-flag"}, {"word"}, {"--rx-buf-len", "3"},
 		{"--modes", "tcp", "--rx-buf-len", "32K"}, {"--veth", "--netns", "x"}, {"--gate", "copied=much"}} {
-		if out, status := called(t, append(args, "--dir", t.TempDir())...); status != ktap.ExitFail || strings.Contains(out, "KTAP") {
+		if out, status := called(t, append(args, "--dir", t.TempDir())...); status != ktap.ExitFail ||
+			strings.Contains(out, "KTAP") {
 			t.Errorf("%q: exit status %d: %s", args, status, out)
 		}
 	}
@@ -98,14 +104,17 @@ func TestKsftOut(t *testing.T) {
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetErr(&stderr)
 	err := cmd.ExecuteContext(t.Context())
-	if s := (*cli.StatusError)(nil); !errors.As(err, &s) || s.Status != ktap.ExitFail || strings.Count(err.Error(), "choose another folder") != 1 {
+	if s := (*cli.StatusError)(nil); !errors.As(err, &s) || s.Status != ktap.ExitFail ||
+		strings.Count(err.Error(), "choose another folder") != 1 {
 		t.Errorf("%v\n%s", err, &stderr)
 	}
 }
 
 func TestKsftPairs(t *testing.T) {
-	for word, want := range map[string]string{"zcrx": "zcrx/tcp", "sendfile": "tcp/sendfile", "uring": "uring/tcp", "zcrx/devmem": "zcrx/devmem", "udp": "udp/udp",
-		"xdp-drop": "xdp-drop/pktgen-xdp", "rr": "tcp/rr", "tcp/udp": "", "": "", "tcp/": "", "/tcp": "", "tcp/tcp/tcp": "", "zcxr": ""} {
+	for word, want := range map[string]string{"zcrx": "zcrx/tcp", "sendfile": "tcp/sendfile", "uring": "uring/tcp",
+		"zcrx/devmem": "zcrx/devmem", "udp": "udp/udp",
+		"xdp-drop": "xdp-drop/pktgen-xdp", "rr": "tcp/rr", "tcp/udp": "", "": "", "tcp/": "", "/tcp": "",
+		"tcp/tcp/tcp": "", "zcxr": ""} {
 		got := ""
 		if rx, tx, err := pairOf(word); err == nil {
 			got = rx.Name + "/" + tx.Name
@@ -116,7 +125,8 @@ func TestKsftPairs(t *testing.T) {
 	}
 	all := ksftModes()
 	for _, m := range stream.Modes {
-		if m.Kind == stream.Stream && !m.RoundTrips && !slices.ContainsFunc(all, func(p string) bool { return strings.Contains("/"+p+"/", "/"+m.Name+"/") }) {
+		if m.Kind == stream.Stream && !m.RoundTrips &&
+			!slices.ContainsFunc(all, func(p string) bool { return strings.Contains("/"+p+"/", "/"+m.Name+"/") }) {
 			t.Errorf("%s is in none of %q", m.Name, all)
 		}
 	}
@@ -124,7 +134,8 @@ func TestKsftPairs(t *testing.T) {
 
 // What becomes of the runs of a mode.
 func TestKsftStatuses(t *testing.T) {
-	ok, hurt := results.Record{Verdict: results.OK}, results.Record{Verdict: results.Invalid, Reason: "busy", Gate: results.ByEnvironment}
+	ok, hurt := results.Record{Verdict: results.OK}, results.Record{Verdict: results.Invalid, Reason: "busy",
+		Gate: results.ByEnvironment}
 	is := func(v results.Verdict, reason string) results.Record {
 		return results.Record{Verdict: v, Reason: reason, Fix: "mend it"}
 	}
@@ -133,14 +144,19 @@ func TestKsftStatuses(t *testing.T) {
 		runs []results.Record
 		want string
 	}{
-		{[]results.Record{ok, ok}, "ok: "}, {[]results.Record{ok}, "SKIP: no time: 1 of 2 runs could be made within 1m0s"}, {nil, "SKIP: no time: 0 of 2 runs could be made within 1m0s"},
-		{[]results.Record{ok, is(results.Failed, "lost")}, "not ok: "}, {[]results.Record{is(results.Invalid, "wrong bytes")}, "not ok: "},
-		{[]results.Record{is(results.Unsupported, "no ring")}, "SKIP: no ring"}, {[]results.Record{copied}, "XFAIL: copied"},
+		{[]results.Record{ok, ok}, "ok: "},
+		{[]results.Record{ok}, "SKIP: no time: 1 of 2 runs could be made within 1m0s"},
+		{nil, "SKIP: no time: 0 of 2 runs could be made within 1m0s"},
+		{[]results.Record{ok, is(results.Failed, "lost")}, "not ok: "},
+		{[]results.Record{is(results.Invalid, "wrong bytes")}, "not ok: "},
+		{[]results.Record{is(results.Unsupported, "no ring")}, "SKIP: no ring"},
+		{[]results.Record{copied}, "XFAIL: copied"},
 		{[]results.Record{ok, hurt}, "SKIP: other work on the hosts disturbed it: busy"},
 		{[]results.Record{is(results.Failed, "lost"), ok, ok}, "not ok: "}, // not healed by what comes after
 	} {
 		var b strings.Builder
-		c := &ksftCourse{t: ktap.New(&b, 1), ctx: t.Context(), modes: []*ksftMode{{name: "m"}}, want: 2, limit: time.Minute}
+		c := &ksftCourse{t: ktap.New(&b, 1), ctx: t.Context(), modes: []*ksftMode{{name: "m"}}, want: 2,
+			limit: time.Minute}
 		for _, r := range x.runs {
 			r.Cell.ID = "m"
 			c.Done(r)
@@ -151,7 +167,8 @@ func TestKsftStatuses(t *testing.T) {
 		if err != nil || all[0].Status()+": "+all[0].Reason != x.want {
 			t.Errorf("%v: want %s:\n%s", err, x.want, &b)
 		}
-		if n := len(x.runs); n > 0 && all[0].Status() == "not ok" && !slices.ContainsFunc(all[0].Notes, func(s string) bool { return s == "m: fix: mend it" }) {
+		if n := len(x.runs); n > 0 && all[0].Status() == "not ok" && !slices.ContainsFunc(all[0].Notes,
+			func(s string) bool { return s == "m: fix: mend it" }) {
 			t.Errorf("no fix: %q", all[0].Notes)
 		}
 	}
@@ -181,12 +198,14 @@ func TestProcessStart(t *testing.T) {
 func TestKsftCalledOff(t *testing.T) { synctest.Test(t, ksftCalledOff) }
 
 func ksftCalledOff(t *testing.T) {
-	for cause, want := range map[error]string{bench.ErrTime: "no time: its run of 2.0 s was not over after 60.0 s, when the time of 1m30s was up",
+	for cause, want := range map[error]string{
+		bench.ErrTime:    "no time: its run of 2.0 s was not over after 60.0 s, when the time of 1m30s was up",
 		context.Canceled: "no time: 0 of 1 run could be made within 1m30s"} {
 		ctx, stop := context.WithCancelCause(t.Context())
 		stop(cause)
 		var b strings.Builder
-		c := &ksftCourse{t: ktap.New(&b, 1), ctx: ctx, modes: []*ksftMode{{name: "m"}}, want: 1, limit: 90 * time.Second, length: 2 * time.Second,
+		c := &ksftCourse{t: ktap.New(&b, 1), ctx: ctx, modes: []*ksftMode{{name: "m"}}, want: 1,
+			limit: 90 * time.Second, length: 2 * time.Second,
 			begun: time.Now().Add(-time.Minute)}
 		c.Done(results.Record{Cell: results.Cell{ID: "m"}, Verdict: results.Failed, Reason: "called off"})
 		c.outOfTime()
@@ -202,7 +221,8 @@ func ksftCalledOff(t *testing.T) {
 func TestIntegrationKsft(t *testing.T) {
 	pair, sut, tg := named(t)
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "net.config"), []byte(strings.Join(netVariables(pair, tg), "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "net.config"), []byte(strings.Join(netVariables(pair, tg), "\n")+"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	before := both(t, pair)
@@ -210,7 +230,8 @@ func TestIntegrationKsft(t *testing.T) {
 	var status int
 	var all []ktaptest.Subtest
 	longer(t, 250*time.Millisecond, func(d string) (lacking string) {
-		p = built.Start(t, "zcbench", "ksft", "--dir", dir, "--netns", sut, "--duration", d, "--timeout", "10m", "--message-size", "1M")
+		p = built.Start(t, "zcbench", "ksft", "--dir", dir, "--netns", sut, "--duration", d, "--timeout", "10m",
+			"--message-size", "1M")
 		status = p.Wait(11 * time.Minute)
 		var err error
 		if all, err = ktaptest.Parse(p.Out.String()); err != nil {
@@ -243,7 +264,8 @@ func TestIntegrationKsft(t *testing.T) {
 	// Others had the CPUs all the time: then all may be skipped. That a mode is ok where nobody has
 	// them is for TestIntegrationKsftTime.
 	busy := worst["ok"] == 0 && disturbed > 0
-	if d := cmp.Diff(ksftModes(), names); d != "" || status != ktap.ExitPass && !(busy && status == ktap.ExitSkip) || worst["ok"] == 0 && !busy {
+	if d := cmp.Diff(ksftModes(), names); d != "" || status != ktap.ExitPass &&
+		!(busy && status == ktap.ExitSkip) || worst["ok"] == 0 && !busy {
 		t.Errorf("exit status %d\n%s%s", status, d, &p.Out)
 	}
 	if d := cmp.Diff(before, both(t, pair)); d != "" {
@@ -267,7 +289,8 @@ func TestIntegrationKsftStopped(t *testing.T) {
 func ksftStopped(t *testing.T, signal syscall.Signal) {
 	pair, sut, tg := named(t)
 	before := both(t, pair)
-	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "4m", "--timeout", "20m", "--modes", "tcp,uring", "--mtu", "2000")
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "4m", "--timeout",
+		"20m", "--modes", "tcp,uring", "--mtu", "2000")
 	cmd.Env = append(os.Environ(), netVariables(pair, tg)...)
 	p := built.StartCommand(t, cmd)
 	await.Until(t, "what it sets", func() bool { return linkOf(t, pair.SUT)["mtu"] == "2000" })
@@ -281,7 +304,8 @@ func ksftStopped(t *testing.T, signal syscall.Signal) {
 		return
 	}
 	all, err := ktaptest.Parse(p.Out.String())
-	if err != nil || status != ktap.ExitFail || len(all) != 2 || !strings.HasPrefix(all[0].Reason, "stopped before it was done: ") || all[1].Status() != "SKIP" {
+	if err != nil || status != ktap.ExitFail || len(all) != 2 || !strings.HasPrefix(all[0].Reason,
+		"stopped before it was done: ") || all[1].Status() != "SKIP" {
 		t.Errorf("exit status %d, %v\n%s%s", status, err, &p.Out, &p.Err)
 	}
 }
@@ -291,7 +315,8 @@ func ksftStopped(t *testing.T, signal syscall.Signal) {
 func TestIntegrationKsftTime(t *testing.T) {
 	kind.Timed(t)
 	pair, sut, tg := named(t)
-	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "2s", "--modes", "zcrx,tcp,uring,tcp/sendfile,tcp/uring")
+	cmd := exec.Command(filepath.Join(built.Dir(t), "zcbench"), "ksft", "--netns", sut, "--duration", "2s", "--modes",
+		"zcrx,tcp,uring,tcp/sendfile,tcp/uring")
 	cmd.Env = append(append(os.Environ(), netVariables(pair, tg)...), "kselftest_timeout=6")
 	begun := time.Now()
 	p := built.StartCommand(t, cmd)

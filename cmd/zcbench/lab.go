@@ -20,7 +20,8 @@ func labCommand() *cobra.Command {
 		Args:  cobra.NoArgs, // an unknown command is an error
 		RunE:  func(cmd *cobra.Command, args []string) error { return cmd.Help() },
 	}
-	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labProveCommand(), labInsideCommand(), labSelftestsCommand())
+	c.AddCommand(labBuildCommand(), labExecCommand(), labUpCommand(), labDemoCommand(), labProveCommand(),
+		labInsideCommand(), labSelftestsCommand())
 	return c
 }
 
@@ -42,7 +43,8 @@ func labBuildCommand() *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringSliceVar(&o.Kernels, "kernel", nil, "Debian suite or start of a kernel release, or all (default "+lab.Suites[0]+")")
+	f.StringSliceVar(&o.Kernels, "kernel", nil, "Debian suite or start of a kernel release, or all (default "+
+		lab.Suites[0]+")")
 	f.BoolVar(&o.Refresh, "refresh", false, "look for newer versions even if the cache has some")
 	f.StringVar(&o.Cache, "cache", "", "cache folder (default: zcbench/lab in your cache folder)")
 	f.BoolVar(&o.Install, "install", false, installUsage)
@@ -60,7 +62,8 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f.IntVar(&o.CPUs, "cpus", 0, fmt.Sprintf("processors (default %d)", lab.DefaultCPUs))
 	f.IntVar(&o.MemMiB, "mem", 0, fmt.Sprintf("memory, MiB (default %d)", lab.DefaultMemMiB))
 	f.StringVar(&o.Module, "softnic", "", `module parameters of the software NIC, such as "inline_dma=1"`)
-	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC of QEMU's: "+strings.Join(lab.NICs(), ", "))
+	f.StringVar(&o.NIC, "nic", "", "imitate this driver's control plane, or use a NIC of QEMU's: "+
+		strings.Join(lab.NICs(), ", "))
 	c.RegisterFlagCompletionFunc("nic", cobra.FixedCompletions(lab.NICs(), cobra.ShellCompDirectiveNoFileComp))
 	f.IntVar(&o.MTU, "mtu", 0, "MTU of both ends (default 4148: one page of payload)")
 	f.BoolVar(&o.NoKVM, "no-kvm", false, "emulate even if KVM works")
@@ -79,9 +82,12 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 // deviceFlags are those of machines for programs of the user's own.
 func deviceFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
-	f.StringArrayVar(&o.QEMU, "qemu", nil, "extra argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
-	f.StringArrayVar(&o.Load, "load", nil, "load this module of Debian's kernel and those it depends on (repeatable; downloads 110 MB once)")
-	f.BoolVar(&o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slow)")
+	f.StringArrayVar(&o.QEMU, "qemu", nil,
+		"extra argument for QEMU (repeatable): --qemu=-device --qemu=ipmi-bmc-sim,id=bmc")
+	f.StringArrayVar(&o.Load, "load", nil,
+		"load this module of Debian's kernel and those it depends on (repeatable; downloads 110 MB once)")
+	f.BoolVar(&o.CountTime, "count-time", false,
+		"let the guest's clocks count instructions, so that times do not depend on the host's load (slow)")
 }
 
 func timeoutFlag(c *cobra.Command, o *lab.ExecOptions) {
@@ -121,7 +127,8 @@ found, 2 wrong usage or input of zcbench itself.`,
 	}
 	f := c.Flags()
 	f.SetInterspersed(false)
-	f.StringVar(&o.Out, "out", "", "folder for what the guest leaves under its $OUT (default: $OUT, else "+lab.DefaultOut+")")
+	f.StringVar(&o.Out, "out", "", "folder for what the guest leaves under its $OUT (default: $OUT, else "+
+		lab.DefaultOut+")")
 	f.StringArrayVar(&o.Files, "file", nil, "copy this file or folder to the same path in the guest (repeatable)")
 	f.StringArrayVar(&o.Env, "env", nil, "set NAME=VALUE for CMD, or pass NAME on as it is here (repeatable)")
 	f.BoolVar(&o.OwnBoot, "own-boot", false, "boot a separate machine, even if one is up (zcbench lab up) or saved")

@@ -59,8 +59,10 @@ kernel complained, 2 wrong usage or input.`,
 	}
 	f := c.Flags()
 	f.StringVar(&d.o.Out, "out", "out/lab-demo", "folder for the results; must not contain any yet")
-	f.BoolVar(&d.all, "all", false, "every receive mode of TCP with every send mode of TCP, about 130 runs (10 to 20 minutes emulated)")
-	f.BoolVar(&d.o.CountTime, "count-time", false, "let the guest's clocks count instructions, so that times do not depend on the host's load (slower)")
+	f.BoolVar(&d.all, "all", false,
+		"every receive mode of TCP with every send mode of TCP, about 130 runs (10 to 20 minutes emulated)")
+	f.BoolVar(&d.o.CountTime, "count-time", false,
+		"let the guest's clocks count instructions, so that times do not depend on the host's load (slower)")
 	f.BoolVar(&d.json, "json", false, "print the proof as JSON (with --all: the summary)")
 	f.StringArrayVar(&d.only, "only", nil, "make only this run, by its name in the table (repeatable)")
 	vmFlags(c, &d.o.MachineOptions)
@@ -71,7 +73,8 @@ kernel complained, 2 wrong usage or input.`,
 
 func (d *labDemo) run(cmd *cobra.Command, args []string) error {
 	if d.o.OfQEMU() {
-		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
+		return cli.Usagef("--nic %s: the demo shows zero-copy receive, which that NIC cannot do: leave it out, "+
+			"or choose one of %s", d.o.NIC, strings.Join(lab.Imitated, ", "))
 	}
 	switch {
 	case d.all && len(d.only) > 0:
@@ -96,7 +99,8 @@ func (d *labDemo) runAll(cmd *cobra.Command, args []string) error {
 	if !cmd.Flags().Changed("timeout") {
 		d.o.Timeout = allTimeout
 	}
-	d.o.Args = append([]string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
+	d.o.Args = append([]string{"zcbench", "demo", "--out", guest.OutDir, "--sut", "netns:" + guest.NSReceiver, "--tg",
+		"netns:" + guest.NSSender,
 		"--gate", "foreign_cores=off", // the NIC itself is a thread of the kernel
 		"--duration", "400ms", "--repetitions", "2", fmt.Sprintf("--json=%v", d.json)}, args...)
 	d.o.Stdout, d.o.Stderr = cli.Unfailing(cmd.OutOrStdout()), cli.Unfailing(cmd.ErrOrStderr())
@@ -198,7 +202,8 @@ func (s *demoShown) table() string {
 	row("", "bytes", "NIC wrote", "NIC wrote", "", "", "")
 	row("run", "received", "provider", "kernel", "copied", "verified", "verdict")
 	for _, r := range s.Runs {
-		row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified), string(r.Verdict))
+		row(r.Name, grouped(&r.Bytes), grouped(r.Provider), grouped(r.Kernel), copiedText(r), yesNo(r.Verified),
+			string(r.Verdict))
 		for _, line := range remarks(r) {
 			wrapped(&b, "  ", line)
 		}
@@ -239,14 +244,17 @@ func (s *demoShown) legend() []string {
 		how = "The guest was emulated"
 	}
 	lines := []string{
-		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; kernel: the kernel's own pages. " +
+		"verified: every byte was compared with what was sent. provider: memory that the mode gave the NIC; " +
+			"kernel: the kernel's own pages. " +
 			"Both are the NIC's own counters (ethtool -S sn0: rxN_provider_bytes, rxN_kernel_bytes). " +
 			"copied: share of the payload that the kernel says it copied; all: this mode always does.",
 		how + ": speeds would mean nothing, so none are shown.",
 	}
 	if s.AsExpected {
-		lines = append(lines, fmt.Sprintf("Linux %s: %s as expected, and the kernel had no complaint. %.0f s in all, %.1f s of them to boot%s.",
-			s.Kernel, allRuns(len(s.Runs)), s.Seconds, s.BootS, s.first()))
+		lines = append(
+			lines, fmt.Sprintf("Linux %s: %s as expected, and the kernel had no complaint. %.0f s in all, %.1f s "+
+				"of them to boot%s.",
+				s.Kernel, allRuns(len(s.Runs)), s.Seconds, s.BootS, s.first()))
 	}
 	return lines
 }

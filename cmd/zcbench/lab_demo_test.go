@@ -44,7 +44,8 @@ func TestLabDemoUsage(t *testing.T) {
 // shownRows are rows of all kinds.
 func shownRows() []bench.ProofRow {
 	n, none, hello, all, little, most := uint64(68_157_440), uint64(0), uint64(72), 100.0, 0.012, 99.95
-	good := bench.ProofRow{Bytes: n, Provider: &n, Kernel: &hello, Netmem: &none, Copied: new(0.0), Verified: true, Verdict: results.OK, AsExpected: true}
+	good := bench.ProofRow{Bytes: n, Provider: &n, Kernel: &hello, Netmem: &none, Copied: new(0.0), Verified: true,
+		Verdict: results.OK, AsExpected: true}
 	row := func(name string, change func(*bench.ProofRow)) bench.ProofRow {
 		r := good
 		r.Name = name
@@ -57,10 +58,12 @@ func shownRows() []bench.ProofRow {
 		row("devmem TX to zcrx", func(r *bench.ProofRow) { r.Netmem = &n }),
 		row("tcp-mmap", func(r *bench.ProofRow) { r.Copied = &little }),
 		row("zcrx, wrong queue", func(r *bench.ProofRow) {
-			r.Control, r.Verdict, r.Copied, r.Reason = results.WrongQueue, results.Invalid, &all, "SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %): the flow landed on queue 0"
+			r.Control, r.Verdict, r.Copied, r.Reason = results.WrongQueue, results.Invalid, &all,
+				"SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %): the flow landed on queue 0"
 		}),
 		row("bad", func(r *bench.ProofRow) {
-			r.AsExpected, r.Verified, r.Copied, r.Verdict, r.Reason, r.Fix = false, false, &most, results.Invalid, "why", "how"
+			r.AsExpected, r.Verified, r.Copied, r.Verdict, r.Reason, r.Fix = false, false, &most, results.Invalid,
+				"why", "how"
 			r.Wrong = []string{"verdict invalid, expected ok", "the payload was not all verified"}
 		}),
 		row("gone", func(r *bench.ProofRow) {
@@ -85,7 +88,8 @@ func TestLabDemoTable(t *testing.T) {
 		"the sender's NIC read 68,157,440 bytes",
 		"< 0.1 % yes ok",
 		"100 % yes invalid as expected of this control: the kernel copied 100.0 %",
-		"> 99 % NO invalid NOT AS EXPECTED: verdict invalid, expected ok; the payload was not all verified reason: why fix: how",
+		"> 99 % NO invalid NOT AS EXPECTED: verdict invalid, expected ok; the payload was not all verified " +
+			"reason: why fix: how",
 		"gone 0 - - - NO failed NOT AS EXPECTED: it was not run",
 		"emulated: speeds would mean nothing",
 	} {
@@ -97,7 +101,9 @@ func TestLabDemoTable(t *testing.T) {
 		t.Error("it says that all is well")
 	}
 	s.AsExpected, s.KVM = true, true
-	if flat = strings.Join(strings.Fields(s.table()), " "); !strings.Contains(flat, "all 7 runs are as expected, and the kernel had no complaint. 59 s in all, 11.1 s of them to boot, 20.2 s from power-on") || strings.Contains(flat, "emulated") {
+	if flat = strings.Join(strings.Fields(s.table()), " "); !strings.Contains(flat, "all 7 runs are as expected, "+
+		"and the kernel had no complaint. 59 s in all, 11.1 s of them to boot, 20.2 s from power-on") ||
+		strings.Contains(flat, "emulated") {
 		t.Errorf("all well, under KVM: %s", flat)
 	}
 }
@@ -136,8 +142,10 @@ func TestCourseLines(t *testing.T) {
 		}
 		got = append(got, line)
 	}
-	want := []string{"checking", "sid: fetching linux-binary, 14 MB", "other words", "booting Linux 7.2, emulated (no KVM)", "booting Linux 7.2, emulated (no KVM): is up",
-		"starting an agent in each namespace", "run 1 of 2: zcrx", "run 1 of 2: zcrx: ok", "run 2 of 2: wrong", "not an event", "run 2 of 2: wrong: invalid (a control)",
+	want := []string{"checking", "sid: fetching linux-binary, 14 MB", "other words",
+		"booting Linux 7.2, emulated (no KVM)", "booting Linux 7.2, emulated (no KVM): is up",
+		"starting an agent in each namespace", "run 1 of 2: zcrx", "run 1 of 2: zcrx: ok", "run 2 of 2: wrong",
+		"not an event", "run 2 of 2: wrong: invalid (a control)",
 		"looking at the kernel's messages, switching off", "lab: kernel: BUG: x"}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -206,7 +214,8 @@ func TestLabDemoFails(t *testing.T) {
 	needLabHere(t)
 	long.Test(t)
 	status, s := labDemoJSON(t, filepath.Join(t.TempDir(), "out"), "--only", "zcrx", "--softnic", "copybreak=8192")
-	if status != 1 || s.AsExpected || len(s.Runs) != 1 || s.Runs[0].AsExpected || s.Runs[0].Verdict != results.Invalid || *s.Runs[0].Provider > 1<<20 {
+	if status != 1 || s.AsExpected || len(s.Runs) != 1 || s.Runs[0].AsExpected ||
+		s.Runs[0].Verdict != results.Invalid || *s.Runs[0].Provider > 1<<20 {
 		t.Errorf("status %d: %+v", status, s)
 	}
 }

@@ -46,7 +46,8 @@ func labProveCommand() *cobra.Command {
 			}
 			p := &proveProgress{out: json.NewEncoder(cmd.OutOrStdout())}
 			p.tell(proveEvent{Up: os.Getenv(guest.Env)})
-			_, err := bench.Prove(cmd.Context(), bench.ProofOptions{SUT: "netns:" + guest.NSReceiver, TG: "netns:" + guest.NSSender,
+			_, err := bench.Prove(cmd.Context(), bench.ProofOptions{SUT: "netns:" + guest.NSReceiver,
+				TG:  "netns:" + guest.NSSender,
 				Dir: guest.OutDir, ToolVersion: version.Tool(), Only: only, Progress: p, Notices: cmd.ErrOrStderr()})
 			return err
 		},

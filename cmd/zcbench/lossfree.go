@@ -44,9 +44,10 @@ docs/packets.md explains the figures.
 
 Exit status: 0 a rate was found, 1 none was, or a run failed or is invalid, 2 wrong
 usage.`,
-		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp\n  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp --loss 0.01",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench loss-free --sut netns:a --tg netns:b --rx udp --tx udp\n  zcbench loss-free --sut " +
+			"netns:a --tg netns:b --rx udp --tx udp --loss 0.01",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	spec := matrix.New()
 	spec.Repetitions, spec.Warmup = 1, false
@@ -58,7 +59,8 @@ usage.`,
 	fs.BoolVar(&f.json, "json", false, "print the result as JSON")
 	usual := matrix.DefaultLossFree()
 	fs.Float64Var(&f.loss, "loss", 100*usual.Limit, "acceptable loss, in percent of a run's packets")
-	fs.Float64Var(&f.resolution, "resolution", 100*usual.Resolution, "stop when the pace that passed is within this percentage of one that failed")
+	fs.Float64Var(&f.resolution, "resolution", 100*usual.Resolution,
+		"stop when the pace that passed is within this percentage of one that failed")
 	cli.First(cmd, "sut", "tg", "rx", "tx", "message-size", "duration", "loss", "confirm", "out", "json")
 	fs.IntVar(&f.confirm, "confirm", usual.Confirm, "how often in a row the pace that is found must pass")
 	fs.IntVar(&f.trials, "trials", usual.Trials, "give up after this many runs")
@@ -71,7 +73,8 @@ func (f *lossFreeFlags) check() error {
 	c := f.Spec.Cells[0]
 	switch {
 	case !c.MovesPackets():
-		return cli.Usagef("--rx %s carries a stream, which loses nothing: choose modes that carry packets (docs/packets.md)", c.RX)
+		return cli.Usagef(
+			"--rx %s carries a stream, which loses nothing: choose modes that carry packets (docs/packets.md)", c.RX)
 	case c.Paced():
 		return cli.Usagef("--pace: loss-free chooses the paces: leave it out")
 	case !(f.loss >= 0 && f.loss < 100):
@@ -97,9 +100,11 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(), AbortOnCancel: true, NoteMTU: true,
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(),
+		AbortOnCancel: true, NoteMTU: true,
 		Note: cli.NoteTo(cmd.ErrOrStderr())}
-	s := &bench.LossSearch{MaxLoss: f.loss / 100, Resolution: f.resolution / 100, Confirm: f.confirm, MostTrials: f.trials, Least: bench.LeastRate(spec.Cells[0])}
+	s := &bench.LossSearch{MaxLoss: f.loss / 100, Resolution: f.resolution / 100, Confirm: f.confirm,
+		MostTrials: f.trials, Least: bench.LeastRate(spec.Cells[0])}
 	recs, err := e.FindLossFree(cmd.Context(), s)
 	if err != nil && len(recs) == 0 {
 		return folderError(err)
@@ -148,19 +153,26 @@ func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found results.LossFre
 		say("%s/%s: gave up after %d trials, none of them conclusive", c.RX, c.TX, found.Trials)
 		return err
 	case found.PacketsPerS == 0 && found.BySender:
-		say("%s/%s: none of %d trials passed, and the sender did not keep the lowest pace, %.1f kpps", c.RX, c.TX, found.Trials, found.FailedAt/1e3)
+		say("%s/%s: none of %d trials passed, and the sender did not keep the lowest pace, %.1f kpps", c.RX, c.TX,
+			found.Trials, found.FailedAt/1e3)
 		return err
 	case found.PacketsPerS == 0:
-		say("%s/%s: no rate found that loses %s: the lowest of %d trials failed at %.1f kpps", c.RX, c.TX, limit, found.Trials, found.FailedAt/1e3)
+		say("%s/%s: no rate found that loses %s: the lowest of %d trials failed at %.1f kpps", c.RX, c.TX, limit,
+			found.Trials, found.FailedAt/1e3)
 		return err
 	case found.BySender && found.FailedAt > 0:
-		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s; the sender did not keep a pace of %.1f kpps: the receiver's limit is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s; the sender did not keep a pace of %.1f kpps: the "+
+			"receiver's limit is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS),
+			found.FailedAt/1e3)
 	case found.BySender:
-		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the receiver's limit is not known", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, as fast as the sender can: the receiver's limit is not known",
+			c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS))
 	default:
-		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, and failed at %.1f kpps", c.RX, c.TX, limit, found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
+		say("%s/%s loses %s at %.1f kpps, %.3f Gbit/s, and failed at %.1f kpps", c.RX, c.TX, limit,
+			found.PacketsPerS/1e3, gbps(c, found.PacketsPerS), found.FailedAt/1e3)
 	}
-	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all", found.Passed, 100**found.LossyShare(), found.Trials)
+	say("passed %d times in a row: fewer than %.0f %% of such runs lose more, with 95 %% confidence; %d trials in all",
+		found.Passed, 100**found.LossyShare(), found.Trials)
 	if found.GivenUp {
 		say("gave up after %d trials: the rate is less exact, or passed less often, than requested", found.Trials)
 	}

@@ -43,9 +43,12 @@ or input.`,
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(), ksftCommand(), rerunCommand()}},
-		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), fleetCommand(), exportCommand()}},
-		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(), powerCommand()}},
+		{"measure", "Measure", []*cobra.Command{demoCommand(), runCommand(), matrixCommand(), lossFreeCommand(),
+			ksftCommand(), rerunCommand()}},
+		{"results", "Read results", []*cobra.Command{compareCommand(), reportCommand(), fleetCommand(),
+			exportCommand()}},
+		{"watch", "Observe any traffic and load", []*cobra.Command{probeCommand(), profileCommand(), countersCommand(),
+			powerCommand()}},
 		{"host", "Maintain hosts", []*cobra.Command{doctorCommand(), restoreCommand(), agentCommand()}},
 		{"lab", "Zero copy without a NIC", []*cobra.Command{labCommand()}},
 		{"help", "Help", []*cobra.Command{explainCommand(), versionCommand()}},

@@ -31,7 +31,8 @@ func TestMakeRemovesNothingOfOthers(t *testing.T) {
 	}
 	run := func(args ...string) {
 		t.Helper()
-		cmd := exec.Command("make", append([]string{"-I", repo, "-f", repo + "/Makefile", "-o", "build", "GO=true"}, args...)...)
+		cmd := exec.Command("make", append([]string{"-I", repo, "-f", repo + "/Makefile", "-o", "build", "GO=true"},
+			args...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("make %v: %v\n%s", args, err, out)

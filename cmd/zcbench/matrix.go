@@ -41,23 +41,27 @@ Ctrl-C stops after the current run; --resume continues later, even after kill -9
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 2 wrong usage or input. After --resume all runs of the journal count.`,
-		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Example: "  zcbench matrix --dry-run experiments/battle-of-the-zcs.yaml\n  zcbench matrix " +
+			"experiments/quick.yaml --out out/quick\n  zcbench matrix experiments/quick.yaml --out out/quick --resume",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "folder for the results (default: out/NAME, NAME from the file)")
-	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes, but run nothing")
+	fs.BoolVar(&f.dry, "dry-run", false,
+		"print the plan, what cannot run and why, and how long it takes, but run nothing")
 	fs.BoolVar(&f.resume, "resume", false, "continue where the journal in --out ends")
 	fs.BoolVar(&f.force, "resume-changed", false, "resume even if the plan, zcbench or a host has changed since")
-	fs.BoolVar(&f.verdict, "require-verdict", false, "refuse a plan whose comparisons cannot reach a verdict with any data (unless the file says purpose: check)")
+	fs.BoolVar(&f.verdict, "require-verdict", false,
+		"refuse a plan whose comparisons cannot reach a verdict with any data (unless the file says purpose: check)")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the file's")
 	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the file's")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, contact an address or open a path, and all its sysctls: read the file first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, "+
+		"contact an address or open a path, and all its sysctls: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
 	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
@@ -98,7 +102,8 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	}
 	err = finish(cmd, e.Experiment, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
-		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s --out %s --resume\n", path, f.out) // to be copied: in one line
+		// to be copied: in one line
+		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s --out %s --resume\n", path, f.out)
 	}
 	return err
 }

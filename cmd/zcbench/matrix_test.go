@@ -226,7 +226,8 @@ func matrixKilled(t *testing.T, repetitions int) (inTime bool) {
 	if got != 1 {
 		t.Errorf("exit status %d: %s", got, &p.Err)
 	}
-	for _, want := range []string{"incomplete (40 bytes) and was cut off", "duplicate run_id", fmt.Sprintf("%d of %d runs are in the journal", n, len(x.plan)+4),
+	for _, want := range []string{"incomplete (40 bytes) and was cut off", "duplicate run_id",
+		fmt.Sprintf("%d of %d runs are in the journal", n, len(x.plan)+4),
 		"stopping after the current run; interrupt again to stop at once", "to continue: zcbench matrix " + x.file} {
 		if !strings.Contains(p.Err.String(), want) {
 			t.Errorf("no %q in %s", want, &p.Err)
@@ -234,7 +235,8 @@ func matrixKilled(t *testing.T, repetitions int) (inTime bool) {
 	}
 	m, after, failed := x.mustBeOnce()
 	if m < n || after < lines || after > lines+2 || failed != failedBefore || failed != 1 {
-		t.Errorf("%d runs, before %d; %d lines at Ctrl-C, %d after it; %d failed, before %d", m, n, lines, after, failed, failedBefore)
+		t.Errorf("%d runs, before %d; %d lines at Ctrl-C, %d after it; %d failed, before %d", m, n, lines, after,
+			failed, failedBefore)
 	}
 	if _, err := os.Stat(filepath.Join(x.out, results.ReportFile)); err != nil {
 		t.Error(err)

@@ -108,7 +108,8 @@ func wholeFolder(t *testing.T) (dir, plan string) {
 	for at := j.Records[0].StartUTCNs/1e9 - 10; at < j.Records[len(j.Records)-1].StartUTCNs/1e9+10; at++ {
 		watts += fmt.Sprintf("%d,100\n", at)
 	}
-	err = errors.Join(w.Close(), os.CopyFS(filepath.Join(dir, "environment"), os.DirFS(filepath.Join(out, "environment"))),
+	err = errors.Join(w.Close(), os.CopyFS(filepath.Join(dir, "environment"),
+		os.DirFS(filepath.Join(out, "environment"))),
 		os.WriteFile(filepath.Join(dir, "watts.csv"), []byte(watts), 0o666))
 	if err != nil {
 		t.Fatal(err)
@@ -257,11 +258,13 @@ func pick(at spot, texts ...string) change {
 func changesOf(at spot, t reflect.Type) (out []change) {
 	switch t.Kind() {
 	case reflect.Slice, reflect.Array:
-		least := map[reflect.Kind]string{reflect.Struct: "{}", reflect.Pointer: "{}", reflect.Map: "{}", reflect.String: `""`, reflect.Slice: "[]", reflect.Bool: "true"}[t.Elem().Kind()]
+		least := map[reflect.Kind]string{reflect.Struct: "{}", reflect.Pointer: "{}", reflect.Map: "{}",
+			reflect.String: `""`, reflect.Slice: "[]", reflect.Bool: "true"}[t.Elem().Kind()]
 		if least == "" {
 			least = "0"
 		}
-		out = append(out, change{"a million of " + least, func([]byte) []byte { return list(million, []byte(least)) }, false},
+		out = append(out, change{"a million of " + least, func([]byte) []byte { return list(million, []byte(least)) },
+			false},
 			change{"a million of its first", func(was []byte) []byte {
 				var l []json.RawMessage
 				if json.Unmarshal(was, &l) != nil || len(l) == 0 {
@@ -285,7 +288,8 @@ func changesOf(at spot, t reflect.Type) (out []change) {
 		return nil
 	case reflect.Struct, reflect.Interface:
 	default: // numbers
-		return []change{pick(at, "-1", "0", "1e308", "5e-324", "9223372036854775807", "9223372036854775808", "-9223372036854775808", `"NaN"`)}
+		return []change{pick(at, "-1", "0", "1e308", "5e-324", "9223372036854775807", "9223372036854775808",
+			"-9223372036854775808", `"NaN"`)}
 	}
 	if other := pick(at, "deep", "null"); other.name == "null" {
 		return append(out, other)
@@ -302,13 +306,17 @@ func inLines(text []byte) (out []mutation) {
 		name string
 		of   reflect.Type
 		line int
-	}{{"header", reflect.TypeFor[results.Header](), 0}, {"details", reflect.TypeFor[details](), lineOf(lines, `{"kind":"details"`)}, {"record", reflect.TypeFor[results.Record](), lineOf(lines, `{"schema"`)}} {
-		placesOf(x.of, nil, map[reflect.Type]bool{}, func(at spot, of reflect.Type) { out = append(out, atPlace(lines, x.name, x.line, at, of)...) })
+	}{{"header", reflect.TypeFor[results.Header](), 0}, {"details", reflect.TypeFor[details](),
+		lineOf(lines, `{"kind":"details"`)}, {"record", reflect.TypeFor[results.Record](),
+		lineOf(lines, `{"schema"`)}} {
+		placesOf(x.of, nil, map[reflect.Type]bool{},
+			func(at spot, of reflect.Type) { out = append(out, atPlace(lines, x.name, x.line, at, of)...) })
 	}
 	// The plan as it was played is JSON in the header; with its hash, it is what rerun plays.
-	placesOf(reflect.TypeFor[matrix.Played](), spot{"plan", "played"}, map[reflect.Type]bool{}, func(at spot, of reflect.Type) {
-		out = append(out, atPlace(lines, "played", 0, at, of)...)
-	})
+	placesOf(reflect.TypeFor[matrix.Played](), spot{"plan", "played"}, map[reflect.Type]bool{},
+		func(at spot, of reflect.Type) {
+			out = append(out, atPlace(lines, "played", 0, at, of)...)
+		})
 	return out
 }
 
@@ -355,7 +363,8 @@ func atPlace(lines [][]byte, kind string, n int, at spot, of reflect.Type) (out 
 			if kind == "played" {
 				to[0] = rehashed(to[0])
 			}
-			return os.WriteFile(filepath.Join(dir, results.JournalFile), append(bytes.Join(to, []byte("\n")), '\n'), 0o666)
+			return os.WriteFile(filepath.Join(dir, results.JournalFile), append(bytes.Join(to, []byte("\n")), '\n'),
+				0o666)
 		}
 		out = append(out, m)
 	}
@@ -395,22 +404,29 @@ func ofFiles(t *testing.T, dir string) (out []mutation) {
 			{"a folder", func(path string) error { return os.Mkdir(path, 0o777) }},
 			{"a device", func(path string) error { return syscall.Mknod(path, syscall.S_IFCHR|0o666, 1<<8|5) }},
 			{"empty", func(path string) error { return os.WriteFile(path, nil, 0o666) }},
-			{"a MB of one line", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x"), 1<<20), 0o666) }},
-			{"a million lines", func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("x,\"y\"\n"), million), 0o666) }},
+			{"a MB of one line", func(path string) error {
+				return os.WriteFile(path, bytes.Repeat([]byte("x"), 1<<20),
+					0o666)
+			}},
+			{"a million lines", func(path string) error {
+				return os.WriteFile(path, bytes.Repeat([]byte("x,\"y\"\n"),
+					million), 0o666)
+			}},
 			{"a TB of zeros", func(path string) error {
 				return errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, 1<<40))
 			}},
 			{"closed to all", func(path string) error { return os.WriteFile(path, []byte("x"), 0) }},
 			{"gone", func(string) error { return nil }},
 		} {
-			out = append(out, mutation{name: filepath.Dir(file) + "/" + filepath.Ext(file) + ": " + x.name, do: func(dir string) error {
-				path := filepath.Join(dir, file)
-				err := errors.Join(os.RemoveAll(path), x.put(path))
-				if errors.Is(err, syscall.EPERM) { // only root makes devices
-					return nil
-				}
-				return err
-			}})
+			out = append(out, mutation{name: filepath.Dir(file) + "/" + filepath.Ext(file) + ": " + x.name,
+				do: func(dir string) error {
+					path := filepath.Join(dir, file)
+					err := errors.Join(os.RemoveAll(path), x.put(path))
+					if errors.Is(err, syscall.EPERM) { // only root makes devices
+						return nil
+					}
+					return err
+				}})
 		}
 	}
 	return once(out)
@@ -492,7 +508,8 @@ func tryMutation(t *testing.T, m mutation, whole, plan string) {
 				t.Fatalf("%s: %v", m.name, err)
 			}
 		}
-		p := built.Shell(t, fmt.Sprintf("ulimit -t %d; ulimit -d 2000000; exec ", mostCPU)+r.line, dir, whole, plan, out)
+		p := built.Shell(t, fmt.Sprintf("ulimit -t %d; ulimit -d 2000000; exec ", mostCPU)+r.line, dir, whole, plan,
+			out)
 		peak := peakOf(p.Process.Pid)
 		status := p.Wait(await.Hang)
 		m.judge(t, r.line, dir, status, peak, p)
@@ -524,7 +541,8 @@ func (m *mutation) judge(t *testing.T, line, dir string, status, peak int, p *bu
 		t.Errorf("%s: %s: %.2000s", m.name, line, said)
 	case status == 2 && !strings.Contains(said, dir) && !strings.Contains(said, "journal"):
 		t.Errorf("%s: %s: names no file: %.400s", m.name, line, said)
-	case status == 2 && m.line > 1 && !strings.Contains(said, at) || m.plan && strings.Contains(line, "rerun") && status == 2 && !strings.Contains(said, at):
+	case status == 2 && m.line > 1 && !strings.Contains(said, at) || m.plan && strings.Contains(line, "rerun") &&
+		status == 2 && !strings.Contains(said, at):
 		t.Errorf("%s: %s: does not name line %d: %.400s", m.name, line, m.line, said)
 	}
 	if cpu := p.ProcessState.UserTime() + p.ProcessState.SystemTime(); peak > mostMemory || cpu.Seconds() > mostCPU {

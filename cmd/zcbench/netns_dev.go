@@ -42,7 +42,8 @@ func deviceHere(name, netns string) (*net.Interface, error) {
 	if names == nil {
 		names = []string{"none"}
 	}
-	return nil, fmt.Errorf("there is no such interface in %s, which has: %s; %s", where, strings.Join(names, ", "), havingDevice(name))
+	return nil, fmt.Errorf("there is no such interface in %s, which has: %s; %s", where, strings.Join(names, ", "),
+		havingDevice(name))
 }
 
 // havingDevice says how to name the namespace that has an interface.

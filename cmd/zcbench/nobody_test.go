@@ -20,12 +20,15 @@ import (
 func TestIntegrationNobodyRuns(t *testing.T) {
 	for _, pair := range [][2]string{{"tcp", "tcp"}, {"tcp-trunc", "sendfile"}, {"uring", "uring"}} {
 		longer(t, 200*time.Millisecond, func(d string) (lacking string) {
-			cmd := nobody(t, "zcbench", "run", "--sut", "local", "--tg", "local", "--rx", pair[0], "--tx", pair[1], "--json",
-				"--duration", d, "--ramp-up", "50ms", "--ramp-down", "0s", "--message-size", "1M", "--gate", "foreign_cores=off", "--gate", "replace=0")
+			cmd := nobody(t, "zcbench", "run", "--sut", "local", "--tg", "local", "--rx", pair[0], "--tx", pair[1],
+				"--json",
+				"--duration", d, "--ramp-up", "50ms", "--ramp-down", "0s", "--message-size", "1M", "--gate",
+				"foreign_cores=off", "--gate", "replace=0")
 			p := built.StartCommand(t, cmd)
 			status := p.Wait(await.Hang)
 			var r results.Record
-			if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil || r.Verdict == results.Failed || r.Verdict == results.Unsupported {
+			if err := json.Unmarshal(p.Out.Bytes(), &r); err != nil || r.Verdict == results.Failed ||
+				r.Verdict == results.Unsupported {
 				t.Errorf("%v: exit status %d, %v: %s %s\n%s", pair, status, err, r.Verdict, r.Reason, &p.Err)
 				return ""
 			}
@@ -55,7 +58,8 @@ func TestIntegrationNobodyReceives(t *testing.T) {
 		return whole
 	})
 	tx := built.StartCommand(t, nobody(t, "zcsend", "--duration", "200ms", "--message-size", "1M", addr))
-	if s, r := tx.Wait(await.Hang), rx.Wait(await.Hang); s != 0 || r != 0 || !strings.Contains(rx.Out.String(), "Gbit/s") {
+	if s, r := tx.Wait(await.Hang), rx.Wait(await.Hang); s != 0 || r != 0 || !strings.Contains(rx.Out.String(),
+		"Gbit/s") {
 		said, _ := os.ReadFile(errs.Name())
 		t.Errorf("exit statuses %d and %d: %s%s%s", s, r, &tx.Err, said, &rx.Out)
 	}

@@ -25,7 +25,8 @@ func TestIntegrationInAContainer(t *testing.T) {
 	program, out := filepath.Join(built.Dir(t), "zcbench"), filepath.Join(t.TempDir(), "out")
 	var said []byte
 	covered.Run(t, map[string]string{"/proc/stat": string(stat), "/sys/devices/system/cpu/online": "4000\n"}, func() {
-		said, err = exec.Command(program, "demo", "--rx", "tcp", "--tx", "tcp", "--duration", "300ms", "--repetitions", "1", "--out", out).CombinedOutput()
+		said, err = exec.Command(program, "demo", "--rx", "tcp", "--tx", "tcp", "--duration", "300ms", "--repetitions",
+			"1", "--out", out).CombinedOutput()
 	})
 	text := strings.Join(strings.Fields(string(said)), " ")
 	for _, want := range []string{"CPU time is not measured", "flagged: cpu-missing", "measure on the host"} {
@@ -45,7 +46,8 @@ func TestIntegrationInAContainer(t *testing.T) {
 	for _, row := range rows[1:] {
 		for i, name := range rows[0] {
 			switch v := row[i]; {
-			case strings.HasPrefix(name, "cpu_") && strings.HasSuffix(name, "_cores") && v != "", name == "stat_coverage" && v != "":
+			case strings.HasPrefix(name, "cpu_") && strings.HasSuffix(name, "_cores") && v != "",
+				name == "stat_coverage" && v != "":
 				t.Errorf("%s = %s", name, v)
 			case name == "flags" && !strings.Contains(v, "cpu-missing"), name == "throughput_gbps" && v == "":
 				t.Errorf("%s = %q", name, v)

@@ -28,8 +28,10 @@ var past = map[string]string{
 // Whatever the commands print passes one writer, which makes it harmless to terminals and
 // knows when it was lost.
 func TestOneOutput(t *testing.T) {
-	list, err := exec.Command("go", "list", "-deps", "-f", "{{if not .Standard}}{{.Dir}}\t{{join .GoFiles \" \"}}{{end}}",
-		"github.com/zcbench/zcbench/cmd/zcbench", "github.com/zcbench/zcbench/cmd/zcrecv", "github.com/zcbench/zcbench/cmd/zcsend").Output()
+	list, err := exec.Command("go", "list", "-deps", "-f",
+		"{{if not .Standard}}{{.Dir}}\t{{join .GoFiles \" \"}}{{end}}",
+		"github.com/zcbench/zcbench/cmd/zcbench", "github.com/zcbench/zcbench/cmd/zcrecv",
+		"github.com/zcbench/zcbench/cmd/zcsend").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +75,8 @@ func printsPast(t *testing.T, path string) (out []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	words := []string{"os.Stdout", "os.Stderr", "fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf", "log.Println", "log.Fatal", "log.Fatalf", "log.Default", "slog.Default"}
+	words := []string{"os.Stdout", "os.Stderr", "fmt.Print", "fmt.Printf", "fmt.Println", "log.Print", "log.Printf",
+		"log.Println", "log.Fatal", "log.Fatalf", "log.Default", "slog.Default"}
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.SelectorExpr:

@@ -34,7 +34,8 @@ func plan(cmd *cobra.Command, spec *matrix.Spec, source, out string, p *powerfla
 		return planned{}, err
 	}
 	return planned{source: source, Experiment: &bench.Experiment{Spec: spec, Dir: out, ToolVersion: version.Tool(),
-		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Note: cli.NoteTo(cmd.ErrOrStderr()), Power: watts,
+		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(), Note: cli.NoteTo(cmd.ErrOrStderr()),
+		Power:      watts,
 		StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return p.Start(cmd, r) }}}, nil
 }
 
@@ -75,7 +76,8 @@ func mayMakeNamespaces(sudo string) string {
 
 // play plays it to its end, or until the user wants no more.
 func (p planned) play(cmd *cobra.Command) ([]results.Record, error) {
-	stop := context.AfterFunc(cmd.Context(), func() { p.Note("stopping after the current run; interrupt again to stop at once") })
+	stop := context.AfterFunc(cmd.Context(),
+		func() { p.Note("stopping after the current run; interrupt again to stop at once") })
 	defer stop()
 	return p.Run(cmd.Context())
 }

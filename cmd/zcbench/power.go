@@ -42,17 +42,20 @@ ZCBENCH_REDFISH_USER and ZCBENCH_REDFISH_PASSWORD, or from a file that only its
 owner can read (option secrets=FILE). See docs/power.md.
 
 Exit status: 0 done, 1 a source had no reading at all, 2 wrong usage or no such source.`,
-		Example: "  zcbench power --source list\n  zcbench power --source rapl --source 'snmp=apc@pdu.example?outlet=3' \\\n      --csv watts.csv",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench power --source list\n  zcbench power --source rapl --source " +
+			"'snmp=apc@pdu.example?outlet=3' \\\n      --csv watts.csv",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	cmd.AddCommand(powerImportCommand())
 	fs := cmd.Flags()
 	fs.StringSliceVar(&f.sources, "source", nil, "power source (repeatable), or list")
-	fs.DurationVar(&f.interval, "interval", power.DefaultInterval, "time between readings, if the source is fast enough")
+	fs.DurationVar(&f.interval, "interval", power.DefaultInterval,
+		"time between readings, if the source is fast enough")
 	fs.DurationVar(&f.every, "every", time.Second, "time between two tables, at least 100ms")
 	fs.DurationVar(&f.duration, "duration", 0, "how long to read (default: until Ctrl-C)")
-	fs.StringVar(&f.csv, "csv", "", "write every reading to this file (-: standard output), as t_ns,source,channel,watts")
+	fs.StringVar(&f.csv, "csv", "",
+		"write every reading to this file (-: standard output), as t_ns,source,channel,watts")
 	return cmd
 }
 
@@ -80,7 +83,8 @@ func (f *powerFlags) run(cmd *cobra.Command) error {
 
 // check finds times and names that are none.
 func (f *powerFlags) check(cmd *cobra.Command) error {
-	if err := cmp.Or(cli.CheckInterval("interval", f.interval, power.LeastInterval), cli.CheckInterval("every", f.every, 100*time.Millisecond), cli.CheckWatched(f.duration)); err != nil {
+	if err := cmp.Or(cli.CheckInterval("interval", f.interval, power.LeastInterval),
+		cli.CheckInterval("every", f.every, 100*time.Millisecond), cli.CheckWatched(f.duration)); err != nil {
 		return cli.UsageError(err)
 	}
 	return cli.CheckGiven(cmd, "source", "csv")
@@ -171,7 +175,9 @@ func (w *watched) take(now int64, rows *csv.Writer) ([]power.Trace, error) {
 			if rows == nil {
 				break
 			}
-			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), results.CSVText(t.Info.Name), results.CSVText(t.Info.Channels[r.Channel].Name), strconv.FormatFloat(r.Watts, 'f', -1, 64)}); err != nil {
+			if err := rows.Write([]string{strconv.FormatInt(r.AtNs-w.started, 10), results.CSVText(t.Info.Name),
+				results.CSVText(t.Info.Channels[r.Channel].Name), strconv.FormatFloat(r.Watts, 'f', -1,
+					64)}); err != nil {
 				return nil, err
 			}
 		}
@@ -204,12 +210,14 @@ func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Wri
 
 // powerTable prints a line per channel; on a terminal it takes the place of the
 // table before. It returns its number of lines.
-func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []power.Cost, now int64, every time.Duration, before int) int {
+func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []power.Cost, now int64,
+	every time.Duration, before int) int {
 	if t := cli.Terminal(w); t != nil && before > 0 && os.Getenv("TERM") != "dumb" {
 		fmt.Fprintf(t, "\x1b[%dA\x1b[J", before)
 	}
 	lines := 1
-	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed", "cores")
+	fmt.Fprintf(w, "%-32s %-18s %10s %10s %10s %7s %7s\n", "source", "channel", "W now", "W mean", "W max", "failed",
+		"cores")
 	for i, t := range traces {
 		for c, ch := range t.Info.Channels {
 			lines++
@@ -225,7 +233,8 @@ func powerTable(w io.Writer, traces []power.Trace, all []power.Running, cost []p
 			if ch.Part {
 				name += " (part)"
 			}
-			fmt.Fprintf(w, "%-32.32s %-18.18s %10s %10s %10s %7d %7.4f\n", t.Info.Name, name, current, mean, most, t.Failed, cost[i].Cores)
+			fmt.Fprintf(w, "%-32.32s %-18.18s %10s %10s %10s %7d %7.4f\n", t.Info.Name, name, current, mean, most,
+				t.Failed, cost[i].Cores)
 		}
 		if f := all[i].Failure; f != nil {
 			lines++

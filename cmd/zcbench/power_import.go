@@ -32,7 +32,8 @@ name. Runs made with --power include idle times in which the log shows idle powe
 
 Exit status: 0 done, 1 the logs cover no run, 2 wrong usage or input.`,
 		Example: "  zcbench run --sut netns:a --tg netns:b --power later --out out/run\n" +
-			"  zcbench power import out/run --out out/run-watts \\\n      --log 'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%'",
+			"  zcbench power import out/run --out out/run-watts \\\n      --log " +
+			"'sut:csv=wt310.csv?offset=-1.5s&uncertainty=0.1%'",
 		Args: cobra.ExactArgs(1),
 		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			return importPower(cmd, args[0], out, logs, lead, asJSON)

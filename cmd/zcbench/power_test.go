@@ -76,16 +76,20 @@ func TestIntegrationMatrixPower(t *testing.T) {
 	t.Setenv("ZCBENCH_REDFISH_USER", "admin")
 	t.Setenv("ZCBENCH_REDFISH_PASSWORD", secret)
 	meter := func(host string, watts int) string {
-		return fmt.Sprintf("%s:command=while :; do echo %d; sleep 0.1; done?name=meter&uncertainty=1%%&scope=wall", host, watts)
+		return fmt.Sprintf("%s:command=while :; do echo %d; sleep 0.1; done?name=meter&uncertainty=1%%&scope=wall",
+			host, watts)
 	}
-	p := built.Start(t, "zcbench", "matrix", file, "--out", out, "--power", meter("sut", 120), "--power", meter("tg", 80),
-		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca, "--power-guard", "1s", "--power-idle", "1200ms")
+	p := built.Start(t, "zcbench", "matrix", file, "--out", out, "--power", meter("sut", 120), "--power",
+		meter("tg", 80),
+		"--power", "rapl?root="+powertest.Powercap(t, 60), "--power", "sut:redfish="+bmc+"?name=bmc&ca="+ca,
+		"--power-guard", "1s", "--power-idle", "1200ms")
 	arguments := cmdlines(t, p)
 	status := p.Wait(await.Hang)
 	if status > 1 {
 		t.Fatalf("exit status %d: %s", status, &p.Err)
 	}
-	if want := "rest 5s is not used: CPU use at rest is measured together with idle power, for 1.2s after 1s of guard"; !strings.Contains(p.Err.String(), want) {
+	if want := "rest 5s is not used: CPU use at rest is measured together with idle power, for 1.2s after 1s " +
+		"of guard"; !strings.Contains(p.Err.String(), want) {
 		t.Errorf("no %q in\n%s", want, &p.Err)
 	}
 	rows := rowsOf(t, filepath.Join(out, results.RunsFile))
@@ -105,8 +109,10 @@ func TestIntegrationMatrixPower(t *testing.T) {
 			bad = 1
 			t.Logf("row %d: %s: %s", i, r["verdict"], r["reason"])
 		}
-		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) || r["power_idle_w"] != r["power_w"] || r["power_source"] != source || r["power_scope"] != "wall" {
-			t.Errorf("row %d: %s, power_w %q, idle %q, of %q; want %v", i, r["verdict"], r["power_w"], r["power_idle_w"], r["power_source"], want)
+		if r["verdict"] == "failed" || r["power_w"] != strconv.Itoa(int(want)) ||
+			r["power_idle_w"] != r["power_w"] || r["power_source"] != source || r["power_scope"] != "wall" {
+			t.Errorf("row %d: %s, power_w %q, idle %q, of %q; want %v", i, r["verdict"], r["power_w"],
+				r["power_idle_w"], r["power_source"], want)
 			continue
 		}
 		if r["throughput_gbps"] == "" && r["verdict"] != "ok" {
@@ -131,26 +137,35 @@ func TestIntegrationMatrixPower(t *testing.T) {
 		t.Errorf("exit status %d, want %d, with %d figures: %s", status, bad, counted, &p.Err)
 	}
 	metrics := rowsOf(t, filepath.Join(out, results.MetricsFile))
-	for _, name := range []string{"power_command_meter_uncertainty_w", "power_command_meter_net_joule_per_gb", "power_rapl_w", "power_idle_after_to_s", "power_window_late_s", "power_sampler_cores"} {
-		if n := len(slices.DeleteFunc(slices.Clone(metrics), func(r map[string]string) bool { return r["metric"] != name })); n != 4*reps {
+	for _, name := range []string{"power_command_meter_uncertainty_w", "power_command_meter_net_joule_per_gb",
+		"power_rapl_w", "power_idle_after_to_s", "power_window_late_s", "power_sampler_cores"} {
+		if n := len(slices.DeleteFunc(slices.Clone(metrics),
+			func(r map[string]string) bool { return r["metric"] != name })); n != 4*reps {
 			t.Errorf("%d metrics %s, want one a run and host", n, name)
 		}
 	}
 	samples := rowsOf(t, filepath.Join(out, results.SamplesFile))
-	for name, value := range map[string]string{"power_command_meter_watts_w": "120", "power_redfish_bmc_board_w": "210"} {
-		if !slices.ContainsFunc(samples, func(r map[string]string) bool { return r["metric"] == name && r["value"] == value && r["unit"] == "W" }) {
+	for name, value := range map[string]string{"power_command_meter_watts_w": "120",
+		"power_redfish_bmc_board_w": "210"} {
+		if !slices.ContainsFunc(samples, func(r map[string]string) bool {
+			return r["metric"] == name &&
+				r["value"] == value && r["unit"] == "W"
+		}) {
 			t.Errorf("samples.csv has no %s of %s W", name, value)
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(out, results.ReportFile))
-	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 && !strings.Contains(string(page), "power TG<small>W</small>") ||
+	if err != nil || len(ok) > 0 && !strings.Contains(string(page), "Return on cost") || len(ok) > 0 &&
+		!strings.Contains(string(page), "power TG<small>W</small>") ||
 		len(ok) > 0 && !strings.Contains(string(page), "command=meter (wall)") {
 		t.Errorf("the report has no power: %v", err)
 	}
-	if s := p.Out.String(); len(ok) == 2 && (!strings.Contains(s, "per watt") || !strings.Contains(s, "T^n / cost^m, total, power: ")) {
+	if s := p.Out.String(); len(ok) == 2 && (!strings.Contains(s, "per watt") ||
+		!strings.Contains(s, "T^n / cost^m, total, power: ")) {
 		t.Errorf("the table has no return on power:\n%s", s)
 	}
-	for name, text := range map[string]string{"the results": contents(t, out), "the output": p.Out.String() + p.Err.String(), "the processes' arguments": arguments} {
+	for name, text := range map[string]string{"the results": contents(t, out), "the output": p.Out.String() +
+		p.Err.String(), "the processes' arguments": arguments} {
 		if strings.Contains(text, secret) || text == "" {
 			t.Errorf("the BMC's password is in %s, or they are empty", name)
 		}
@@ -198,8 +213,9 @@ func redfishBMC(t *testing.T, user, password string) (url, ca string) {
 	t.Helper()
 	const chassis = "/redfish/v1/Chassis"
 	resources := map[string]string{
-		chassis:                            `{"Members": [{"@odata.id": "` + chassis + `/1U"}]}`,
-		chassis + "/1U":                    `{"Id": "1U", "EnvironmentMetrics": {"@odata.id": "` + chassis + `/1U/EnvironmentMetrics"}}`,
+		chassis: `{"Members": [{"@odata.id": "` + chassis + `/1U"}]}`,
+		chassis + "/1U": `{"Id": "1U", "EnvironmentMetrics": {"@odata.id": "` + chassis +
+			`/1U/EnvironmentMetrics"}}`,
 		chassis + "/1U/EnvironmentMetrics": `{"PowerWatts": {"Reading": 210}}`,
 	}
 	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -211,7 +227,8 @@ func redfishBMC(t *testing.T, user, password string) (url, ca string) {
 	}))
 	t.Cleanup(s.Close)
 	ca = filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o644); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	return s.URL, ca
@@ -269,7 +286,8 @@ func importLog(t *testing.T, dir, out string) {
 		}
 		seen := 0
 		for _, r := range rowsOf(t, filepath.Join(folder, results.MetricsFile)) {
-			for name, want := range map[string]float64{"w": 300, "idle_w": 100, "net_w": 200, "uncertainty_w": 1.5 / math.Sqrt(3), "net_uncertainty_w": 1 / math.Sqrt(3)} {
+			for name, want := range map[string]float64{"w": 300, "idle_w": 100, "net_w": 200,
+				"uncertainty_w": 1.5 / math.Sqrt(3), "net_uncertainty_w": 1 / math.Sqrt(3)} {
 				if r["metric"] != "power_csv_wt_"+name {
 					continue
 				}
@@ -284,7 +302,8 @@ func importLog(t *testing.T, dir, out string) {
 	}
 	// What cannot be joined leaves nothing.
 	none := filepath.Join(dir, "none")
-	if p := join(1, none, "--log", spec+"1h"); !strings.Contains(p.Err.String(), "the logs cover no run: the runs' windows begin from 20") {
+	if p := join(1, none, "--log", spec+"1h"); !strings.Contains(p.Err.String(),
+		"the logs cover no run: the runs' windows begin from 20") {
 		t.Errorf("an hour off: %s", &p.Err)
 	}
 	join(2, none, "--log", "rapl")

@@ -53,32 +53,43 @@ It needs root, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN (and CAP_SYS_ADMIN for
 --netns and --overhead), and leaves nothing behind. See docs/probes.md for the stages.
 
 Exit status: 0 done, 1 nothing could be probed, 2 wrong usage or input.`,
-		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus 127.0.0.1:9435 --duration 0\n  zcbench probe --drops --duration 0\n  zcbench probe --overhead",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench probe --dev eth0 --port 443 --duration 10s\n  zcbench probe --prometheus " +
+			"127.0.0.1:9435 --duration 0\n  zcbench probe --drops --duration 0\n  zcbench probe --overhead",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.dev, "dev", "", "only packets received by this interface")
-	fs.StringVar(&f.netns, "netns", "", "network namespace to look into: a name from ip netns, or a path (default: the current one)")
+	fs.StringVar(&f.netns, "netns", "",
+		"network namespace to look into: a name from ip netns, or a path (default: the current one)")
 	fs.StringVar(&f.addr, "addr", "", "only packets from or to this IP address")
 	fs.Uint16Var(&f.port, "port", 0, "only packets from or to this port")
 	fs.Uint16Var(&f.localPort, "local-port", 0, "only packets to this port of the receiving host")
 	fs.Uint16Var(&f.peerPort, "remote-port", 0, "only packets from this port")
 	fs.IntVar(&f.pid, "pid", 0, "only stages where this process reads")
-	fs.StringVar(&f.cgroup, "cgroup", "", "only stages where a process of this cgroup (a folder), or of one below it, reads")
+	fs.StringVar(&f.cgroup, "cgroup", "",
+		"only stages where a process of this cgroup (a folder), or of one below it, reads")
 	fs.IntVar(&f.syscalls, "syscalls", 0, "also time the system calls of this process")
 	fs.DurationVar(&f.duration, "duration", 10*time.Second, "how long to probe; 0: until Ctrl-C")
-	fs.DurationVar(&f.interval, "interval", 0, "also print a table per interval, at least 100ms (default: none; --drops: 1s)")
-	fs.StringVar(&f.stamp, "stamp", "", "where packets get their time stamp: socket or tcx (default: tcx on veth and lo, else socket)")
-	fs.IntVar(&f.sample, "sample", 1, "sample 1 in N packets, the same ones at every stage, to lower the cost; N is a power of two")
-	fs.StringVar(&f.prometheus, "prometheus", "", "serve histograms and counters at http://ADDR:PORT/metrics; without ADDR only on loopback")
+	fs.DurationVar(&f.interval, "interval", 0,
+		"also print a table per interval, at least 100ms (default: none; --drops: 1s)")
+	fs.StringVar(&f.stamp, "stamp", "",
+		"where packets get their time stamp: socket or tcx (default: tcx on veth and lo, else socket)")
+	fs.IntVar(&f.sample, "sample", 1,
+		"sample 1 in N packets, the same ones at every stage, to lower the cost; N is a power of two")
+	fs.StringVar(&f.prometheus, "prometheus", "",
+		"serve histograms and counters at http://ADDR:PORT/metrics; without ADDR only on loopback")
 	fs.BoolVar(&f.json, "json", false, "print as JSON, one object per interval and one for the whole")
-	fs.BoolVar(&f.overhead, "overhead", false, "measure what the eBPF programs cost, those of --syscalls too, compared with an empty program and a per-CPU hash")
-	fs.BoolVar(&f.drops, "drops", false, "show only dropped packets, by reason and place; with --overhead: measure that program, too")
-	fs.BoolVar(&f.profile, "profile", false, "with --overhead: also measure what sampling all CPUs costs, as zcbench profile does")
+	fs.BoolVar(&f.overhead, "overhead", false, "measure what the eBPF programs cost, those of --syscalls too, "+
+		"compared with an empty program and a per-CPU hash")
+	fs.BoolVar(&f.drops, "drops", false,
+		"show only dropped packets, by reason and place; with --overhead: measure that program, too")
+	fs.BoolVar(&f.profile, "profile", false,
+		"with --overhead: also measure what sampling all CPUs costs, as zcbench profile does")
 	fs.BoolVar(&f.everywhere, "all-netns", false, "with --drops: in all network namespaces")
 	fs.BoolVar(&f.plain, "no-histograms", false, "print only the table")
-	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"}, {"overhead", "no-histograms"}, {"json", "no-histograms"}} {
+	for _, nothing := range [][]string{{"overhead", "prometheus"}, {"overhead", "interval"},
+		{"overhead", "no-histograms"}, {"json", "no-histograms"}} {
 		cmd.MarkFlagsMutuallyExclusive(nothing...)
 	}
 	return cmd
@@ -88,7 +99,8 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if err := f.checkNumbers(cmd); err != nil {
 		return cli.UsageError(err)
 	}
-	if err := cli.CheckGiven(cmd, "dev", "netns", "addr", "cgroup", "port", "local-port", "remote-port", "pid", "syscalls", "prometheus", "stamp"); err != nil {
+	if err := cli.CheckGiven(cmd, "dev", "netns", "addr", "cgroup", "port", "local-port", "remote-port", "pid",
+		"syscalls", "prometheus", "stamp"); err != nil {
 		return err
 	}
 	if f.overhead && f.duration < time.Second {
@@ -210,7 +222,8 @@ func (p *prober) open() error {
 	if err != nil {
 		return err
 	}
-	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp), Sample: p.flags.sample}); errors.Is(err, bpf.ErrNoCgroup) {
+	if p.probes.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: filter, Stamp: bpf.Stamp(p.flags.stamp),
+		Sample: p.flags.sample}); errors.Is(err, bpf.ErrNoCgroup) {
 		return cli.Usagef("--cgroup: %w (such as /sys/fs/cgroup/system.slice)", err)
 	} else if err != nil {
 		return err
@@ -224,7 +237,8 @@ func (p *prober) open() error {
 		}
 	}
 	if p.flags.drops {
-		p.probes.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: filter.Netns, Ifindex: filter.Ifindex, Port: filter.Port})
+		p.probes.Drops, err = bpf.OpenDrops(bpf.DropsOptions{Netns: filter.Netns, Ifindex: filter.Ifindex,
+			Port: filter.Port})
 	}
 	return err
 }
@@ -323,7 +337,8 @@ func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r rea
 		}
 	}
 	r.missed = p.probes.Missed()
-	p.metrics.Update(bpf.Totals{Stages: r.latency, Sample: p.probes.Latency.Sample, Missed: r.missed, Counts: r.path, Calls: r.calls})
+	p.metrics.Update(bpf.Totals{Stages: r.latency, Sample: p.probes.Latency.Sample, Missed: r.missed, Counts: r.path,
+		Calls: r.calls})
 	return r, nil
 }
 

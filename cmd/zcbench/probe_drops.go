@@ -19,7 +19,8 @@ import (
 )
 
 // notOfDrops are flags of the other probes.
-var notOfDrops = []string{"addr", "local-port", "remote-port", "pid", "cgroup", "syscalls", "stamp", "sample", "prometheus", "no-histograms"}
+var notOfDrops = []string{"addr", "local-port", "remote-port", "pid", "cgroup", "syscalls", "stamp", "sample",
+	"prometheus", "no-histograms"}
 
 // checkDrops finds flags that do not go together.
 func (f *probeFlags) checkDrops(cmd *cobra.Command) error {
@@ -31,7 +32,8 @@ func (f *probeFlags) checkDrops(cmd *cobra.Command) error {
 	}
 	for _, name := range notOfDrops {
 		if cmd.Flags().Changed(name) {
-			return cli.Usagef("--%s does not apply to --drops, which shows only dropped packets: leave one of them out", name)
+			return cli.Usagef("--%s does not apply to --drops, which shows only dropped packets: leave one of them out",
+				name)
 		}
 	}
 	return nil
@@ -156,7 +158,8 @@ func dropCounters(lines []ledger.Counted, drops []bpf.Drop) (out []dropCounter) 
 	l := ledger.Ledger{Counted: lines, SuperPackets: true}
 	for _, d := range drops {
 		if d.NotLost == "" {
-			l.Drops = append(l.Drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets, SKBs: d.SKBs})
+			l.Drops = append(l.Drops, ledger.Drop{Reason: d.Reason, Function: d.Function, Packets: d.Packets,
+				SKBs: d.SKBs})
 		}
 	}
 	b := l.Add()
@@ -184,7 +187,8 @@ func (d *dropper) print(what string, was, now dropState) error {
 	}
 	missed := now.missed - was.missed
 	if d.flags.json {
-		return json.NewEncoder(d.out).Encode(dropOutput{what, wall.Seconds(), d.drops.Hooks, table.Packets(), table.Unnamed, table.Drops, counters, missed, table.Warning})
+		return json.NewEncoder(d.out).Encode(dropOutput{what, wall.Seconds(), d.drops.Hooks, table.Packets(),
+			table.Unnamed, table.Drops, counters, missed, table.Warning})
 	}
 	if what == "interval" && len(table.Drops) == 0 && table.Unnamed == 0 && len(counters) == 0 {
 		return nil

@@ -58,11 +58,13 @@ func TestIntegrationProbeDrops(t *testing.T) {
 		}
 	}()
 	longer(t, time.Second, func(d string) (lacking string) {
-		status, out, stderr := zcbench(t, "probe", "--drops", "--netns", p.SUT.Netns.Path(), "--duration", d, "--interval", "300ms")
+		status, out, stderr := zcbench(t, "probe", "--drops", "--netns", p.SUT.Netns.Path(), "--duration", d,
+			"--interval", "300ms")
 		if status != 0 {
 			t.Errorf("exit status %d, %s", status, stderr)
 		}
-		for _, want := range []string{"interval, ", "total, ", "NO_SOCKET", "_lib_rcv+0x", p.SUT.Dev, "udp 7718", "udp_no_ports"} {
+		for _, want := range []string{"interval, ", "total, ", "NO_SOCKET", "_lib_rcv+0x", p.SUT.Dev, "udp 7718",
+			"udp_no_ports"} {
 			if !strings.Contains(out, want) {
 				lacking += fmt.Sprintf("no %q in\n%s", want, out)
 			}
@@ -71,7 +73,8 @@ func TestIntegrationProbeDrops(t *testing.T) {
 	})
 	var o dropOutput
 	longer(t, 400*time.Millisecond, func(d string) (lacking string) {
-		status, out, stderr := zcbench(t, "probe", "--drops", "--all-netns", "--port", "7718", "--duration", d, "--json")
+		status, out, stderr := zcbench(t, "probe", "--drops", "--all-netns", "--port", "7718", "--duration", d,
+			"--json")
 		o = dropOutput{}
 		if err := json.Unmarshal([]byte(out), &o); status != 0 || err != nil {
 			t.Fatalf("exit status %d, %s%v: %s", status, stderr, err, out)
@@ -81,7 +84,8 @@ func TestIntegrationProbeDrops(t *testing.T) {
 		}
 		return ""
 	})
-	if o.What != "total" || o.Packets == 0 || len(o.Drops) != 1 || o.Drops[0].Reason != "NO_SOCKET" || o.Drops[0].Port != 7718 || o.Drops[0].Netns == "" || len(o.Counters) > 0 {
+	if o.What != "total" || o.Packets == 0 || len(o.Drops) != 1 || o.Drops[0].Reason != "NO_SOCKET" ||
+		o.Drops[0].Port != 7718 || o.Drops[0].Netns == "" || len(o.Counters) > 0 {
 		t.Errorf("%+v", o)
 	}
 }

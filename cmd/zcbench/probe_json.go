@@ -71,7 +71,8 @@ type probeCost struct {
 }
 
 func costReport(p *prober, costs []bpf.Cost) overheadOutput {
-	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0, Sample: p.probes.Latency.Sample, Hooks: p.probes.Hooks()}
+	o := overheadOutput{What: "overhead", DurationS: p.flags.duration.Seconds(), T0: p.probes.Latency.T0,
+		Sample: p.probes.Latency.Sample, Hooks: p.probes.Hooks()}
 	for _, c := range costs {
 		r := probeCost{Hook: c.Hook, Runs: c.Runs, Hz: c.Hz}
 		for to, v := range map[**float64]float64{&r.Ns: c.Ns, &r.EmptyNs: c.FloorNs, &r.HashDesignNs: c.Reference} {
@@ -88,12 +89,14 @@ func costReport(p *prober, costs []bpf.Cost) overheadOutput {
 }
 
 func probeReport(what string, wall time.Duration, p *prober, d reading) probeOutput {
-	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Sample: p.probes.Latency.Sample, Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
+	o := probeOutput{What: what, DurationS: wall.Seconds(), T0: p.probes.Latency.T0, Sample: p.probes.Latency.Sample,
+		Hooks: p.probes.Hooks(), Counters: d.path, Missed: d.missed}
 	for _, s := range d.latency {
 		o.Stages = append(o.Stages, stageReport(s))
 	}
 	for _, c := range d.calls {
-		call := probeCall{Syscall: c.Name, Calls: c.Calls, Errors: c.Errors, TotalNs: int64(c.Sum), MeanNs: int64(c.Mean())}
+		call := probeCall{Syscall: c.Name, Calls: c.Calls, Errors: c.Errors, TotalNs: int64(c.Sum),
+			MeanNs: int64(c.Mean())}
 		if c.Max > 0 {
 			call.MinNs, call.MaxNs = new(int64(c.Min)), new(int64(c.Max))
 		}
@@ -112,7 +115,8 @@ func stageReport(s bpf.StageHist) probeStage {
 		return p
 	}
 	figure := func(v float64) *float64 { return &v }
-	p.MeanNs, p.P50Ns, p.P90Ns, p.P99Ns, p.P999Ns = figure(h.Mean()), figure(h.Quantile(.5)), figure(h.Quantile(.9)), figure(h.Quantile(.99)), figure(h.Quantile(.999))
+	p.MeanNs, p.P50Ns, p.P90Ns, p.P99Ns, p.P999Ns = figure(h.Mean()), figure(h.Quantile(.5)), figure(h.Quantile(.9)),
+		figure(h.Quantile(.99)), figure(h.Quantile(.999))
 	p.MaxNs = &h.Max
 	for i, n := range h.Bucket {
 		if n > 0 {

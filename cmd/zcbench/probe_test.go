@@ -50,7 +50,11 @@ func pinged(t *testing.T) (p *veth.Pair, port string) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	if err := p.TG.Netns.Do(func() (err error) { ends[1], err = net.Dial("tcp", ln.Addr().String()); return err }); err != nil {
+	if err := p.TG.Netns.Do(func() (err error) {
+		ends[1],
+			err = net.Dial("tcp", ln.Addr().String())
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if ends[0], err = ln.Accept(); err != nil {
@@ -97,7 +101,8 @@ func TestIntegrationProbeTable(t *testing.T) {
 		`(?m)^ +(read|write) +[1-9]\d+ +\d+ +\d+\.\d{3}( +\d+\.\d{4}){3} +\d+\.\d\d +\d+\.\d *$`,
 	}
 	longer(t, time.Second, func(d string) (lacking string) {
-		status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", d, "--syscalls", strconv.Itoa(os.Getpid()))
+		status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration",
+			d, "--syscalls", strconv.Itoa(os.Getpid()))
 		if status != 0 || stderr != "" {
 			t.Fatalf("exit status %d: %s", status, stderr)
 		}
@@ -106,13 +111,15 @@ func TestIntegrationProbeTable(t *testing.T) {
 				lacking += fmt.Sprintf("no %s in\n%s", want, out)
 			}
 		}
-		if figures, missing := strings.Index(out, "\ntotal, "), strings.Index(out, "\nmissing\n"); missing >= 0 && missing < figures {
+		if figures, missing := strings.Index(out, "\ntotal, "), strings.Index(out, "\nmissing\n"); missing >= 0 &&
+			missing < figures {
 			t.Errorf("the figures come after what is missing:\n%s", out)
 		}
 		return lacking
 	})
 	longer(t, 300*time.Millisecond, func(d string) (lacking string) {
-		status, plain, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", d, "--no-histograms")
+		status, plain, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration",
+			d, "--no-histograms")
 		if status != 0 || strings.Contains(plain, "|@") || strings.Contains(plain, "syscall") {
 			t.Errorf("without histograms: exit status %d, %s\n%s", status, stderr, plain)
 		}
@@ -122,7 +129,8 @@ func TestIntegrationProbeTable(t *testing.T) {
 		return ""
 	})
 	// Nothing of the flow is in the namespace of this process.
-	if status, other, stderr := zcbench(t, "probe", "--local-port", port, "--duration", "300ms"); status != 0 || regexp.MustCompile(`(?m)^ +(tcp|wake)-\S+ +(age|duration)`).MatchString(other) {
+	if status, other, stderr := zcbench(t, "probe", "--local-port", port, "--duration", "300ms"); status != 0 ||
+		regexp.MustCompile(`(?m)^ +(tcp|wake)-\S+ +(age|duration)`).MatchString(other) {
 		t.Errorf("in another namespace: exit status %d, %s\n%s", status, stderr, other)
 	}
 }
@@ -131,7 +139,8 @@ func TestIntegrationProbeTable(t *testing.T) {
 func TestIntegrationProbeJSON(t *testing.T) {
 	p, port := pinged(t)
 	longer(t, time.Second, func(d string) (lacking string) {
-		status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--dev", p.SUT.Dev, "--duration", d, "--interval", "300ms", "--json",
+		status, out, stderr := zcbench(t, "probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--dev", p.SUT.Dev,
+			"--duration", d, "--interval", "300ms", "--json",
 			"--syscalls", strconv.Itoa(os.Getpid()))
 		if status != 0 || stderr != "" {
 			t.Fatalf("exit status %d: %s", status, stderr)
@@ -230,7 +239,8 @@ func checkStage(t *testing.T, s probeStage) {
 		t.Errorf("%s: %d in its buckets, count %d", s.Stage, n, s.Count)
 	case s.Count == 0 && (s.P50Ns != nil || s.MaxNs != nil || s.MeanNs != nil):
 		t.Errorf("%s saw nothing and has figures", s.Stage)
-	case s.Count > 0 && (*s.P50Ns > *s.P90Ns || *s.P90Ns > *s.P99Ns || *s.P99Ns > *s.P999Ns || *s.P999Ns > float64(*s.MaxNs)):
+	case s.Count > 0 && (*s.P50Ns > *s.P90Ns || *s.P90Ns > *s.P99Ns || *s.P99Ns > *s.P999Ns ||
+		*s.P999Ns > float64(*s.MaxNs)):
 		t.Errorf("%s: quantiles out of order: %v", s.Stage, s)
 	}
 }
@@ -240,7 +250,8 @@ func TestIntegrationProbeOverhead(t *testing.T) {
 	kind.Timed(t) // it has the kernel time eBPF programs
 	long.Test(t)
 	p, port := pinged(t)
-	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--profile", "--syscalls", strconv.Itoa(os.Getpid())}
+	args := []string{"probe", "--netns", p.SUT.Netns.Path(), "--port", port, "--overhead", "--profile", "--syscalls",
+		strconv.Itoa(os.Getpid())}
 	longer(t, time.Second, func(d string) (lacking string) {
 		status, out, stderr := zcbench(t, append(args, "--duration", d, "--json")...)
 		if status != 0 || stderr != "" {
@@ -253,7 +264,8 @@ func TestIntegrationProbeOverhead(t *testing.T) {
 		if status != 0 {
 			t.Errorf("exit status %d, %s", status, stderr)
 		}
-		if !regexp.MustCompile(`(?m)^ +tcp-read +\w+/skb_copy_datagram_\w+ +[1-9]\d* +\d+ +\d+ +\d+ +\d+ +\d\.\d\d +\d+ +\d+\.\d\d *$`).MatchString(table) {
+		if !regexp.MustCompile(
+			`(?m)^ +tcp-read +\w+/skb_copy_datagram_\w+ +[1-9]\d* +\d+ +\d+ +\d+ +\d+ +\d\.\d\d +\d+ +\d+\.\d\d *$`).MatchString(table) {
 			return "tcp-read in\n" + table
 		}
 		return ""
@@ -308,20 +320,23 @@ func TestIntegrationProbeCapabilities(t *testing.T) {
 		cmd := exec.CommandContext(t.Context(), path, append([]string{"probe", "--duration", "300ms"}, args...)...)
 		cmd.Stdout, cmd.Stderr = &o, &e
 		cmd.Dir = filepath.Dir(path)
-		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: caps}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534},
+			AmbientCaps: caps}
 		if err := cmd.Run(); err != nil && !errors.As(err, new(*exec.ExitError)) {
 			t.Fatal(err)
 		}
 		return cmd.ProcessState.ExitCode(), o.String(), e.String()
 	}
-	if status, out, stderr := as(nil); status != 2 || out != "" || !strings.Contains(stderr, "it needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN ") {
+	if status, out, stderr := as(nil); status != 2 || out != "" ||
+		!strings.Contains(stderr, "it needs CAP_BPF, CAP_PERFMON, CAP_NET_ADMIN ") {
 		t.Errorf("without any: exit status %d, %s%s", status, out, stderr)
 	}
 	caps := []uintptr{unix.CAP_BPF, unix.CAP_NET_ADMIN, unix.CAP_PERFMON}
 	if status, _, stderr := as(caps[:2]); status != 2 || !strings.Contains(stderr, "it needs CAP_PERFMON ") {
 		t.Errorf("without one: exit status %d, %s", status, stderr)
 	}
-	if status, _, stderr := as(caps, "--overhead", "--duration", "1s"); status != 2 || !strings.Contains(stderr, "it needs CAP_SYS_ADMIN ") {
+	if status, _, stderr := as(caps, "--overhead", "--duration", "1s"); status != 2 ||
+		!strings.Contains(stderr, "it needs CAP_SYS_ADMIN ") {
 		t.Errorf("--overhead: exit status %d, %s", status, stderr)
 	}
 	go func() { // this process sleeps meanwhile; it is another user's
@@ -345,7 +360,8 @@ func TestIntegrationProbeCapabilities(t *testing.T) {
 // buffers.
 func TestIntegrationProbePrometheus(t *testing.T) {
 	p, port := pinged(t)
-	cmd := exec.CommandContext(await.Context(t), filepath.Join(built.Dir(t), "zcbench"), "probe", "--netns", p.SUT.Netns.Path(), "--local-port", port, "--duration", "0", "--prometheus", ":0",
+	cmd := exec.CommandContext(await.Context(t), filepath.Join(built.Dir(t), "zcbench"), "probe", "--netns",
+		p.SUT.Netns.Path(), "--local-port", port, "--duration", "0", "--prometheus", ":0",
 		"--syscalls", strconv.Itoa(os.Getpid()))
 	var out bytes.Buffer
 	cmd.Stdout = &out
@@ -370,7 +386,8 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 	first := histogramOf(text, "tcp-read").GetSampleCount()
 	await.Until(t, "a second reading", func() bool {
 		text = scrape(t, url, expfmt.NewFormat(expfmt.TypeTextPlain))
-		return histogramOf(text, "tcp-read").GetSampleCount() > first && of(text, "zcbench_syscall_seconds_total", "write").GetCounter().GetValue() > 0
+		return histogramOf(text, "tcp-read").GetSampleCount() > first && of(text, "zcbench_syscall_seconds_total",
+			"write").GetCounter().GetValue() > 0
 	})
 	proto := scrape(t, url, expfmt.NewFormat(expfmt.TypeProtoDelim))
 	read := histogramOf(text, "tcp-read")
@@ -385,13 +402,15 @@ func TestIntegrationProbePrometheus(t *testing.T) {
 		below = b.GetCumulativeCount()
 	}
 	for _, f := range []map[string]*dto.MetricFamily{text, proto} {
-		for name, label := range map[string]string{"zcbench_napi_polls_total": "", "zcbench_syscalls_total": "write", "zcbench_syscall_seconds_total": "write"} {
+		for name, label := range map[string]string{"zcbench_napi_polls_total": "", "zcbench_syscalls_total": "write",
+			"zcbench_syscall_seconds_total": "write"} {
 			if c := of(f, name, label).GetCounter(); c.GetValue() <= 0 || f[name].GetHelp() == "" {
 				t.Errorf("%s of %q: %v", name, label, c)
 			}
 		}
 	}
-	if n := histogramOf(proto, "tcp-read"); n.GetSchema() != 3 || len(n.GetPositiveSpan()) == 0 || len(n.GetBucket()) == 0 {
+	if n := histogramOf(proto, "tcp-read"); n.GetSchema() != 3 || len(n.GetPositiveSpan()) == 0 ||
+		len(n.GetBucket()) == 0 {
 		t.Errorf("tcp-read as a protocol buffer: %v", n)
 	}
 	if err := cmd.Process.Signal(unix.SIGINT); err != nil {

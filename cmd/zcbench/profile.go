@@ -49,9 +49,10 @@ It needs root, or CAP_PERFMON, CAP_SYSLOG and, for the names of functions of
 processes, CAP_SYS_ADMIN, and changes nothing. See docs/profile.md.
 
 Exit status: 0 done, 1 nothing could be sampled, 2 wrong usage or input.`,
-		Example: "  zcbench profile --cpu 2,3 --duration 5s\n  zcbench profile --pid 1234 --out app.pb.gz && go tool pprof -http : app.pb.gz",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench profile --cpu 2,3 --duration 5s\n  zcbench profile --pid 1234 --out app.pb.gz && go " +
+			"tool pprof -http : app.pb.gz",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fs := cmd.Flags()
 	fs.StringVar(&f.cpu, "cpu", "", "sample these CPUs, such as 0,2-3 (default: all)")
@@ -244,8 +245,12 @@ func (t *takenProfile) weigh(busyNs float64, flags []string) error {
 	if t.Samples == 0 {
 		return fmt.Errorf("no samples in %v: nothing ran", time.Duration(t.WallNs).Round(time.Millisecond))
 	}
-	if t.pid > 0 && busyNs > 0 && slices.ContainsFunc(t.Stacks, func(s profile.Stack) bool { return s.PID > 0 && s.PID != t.pid }) {
-		busyNs, flags = 0, append(flags, "it started other processes, which its own CPU time leaves out: times come from the samples alone")
+	if t.pid > 0 && busyNs > 0 && slices.ContainsFunc(t.Stacks, func(s profile.Stack) bool {
+		return s.PID > 0 &&
+			s.PID != t.pid
+	}) {
+		busyNs, flags = 0, append(flags,
+			"it started other processes, which its own CPU time leaves out: times come from the samples alone")
 	}
 	t.busyNs, t.warnings = busyNs, flags
 	t.costs = t.Costs(busyNs)
@@ -275,7 +280,8 @@ func (f *profileFlags) write(t *takenProfile) error {
 		}
 	}
 	if f.flame != "" {
-		title := fmt.Sprintf("%s, %d samples by %s, %s", t.of(), t.Samples, t.Event.Name, t.at.UTC().Format("2006-01-02 15:04 UTC"))
+		title := fmt.Sprintf("%s, %d samples by %s, %s", t.of(), t.Samples, t.Event.Name,
+			t.at.UTC().Format("2006-01-02 15:04 UTC"))
 		if err := results.WriteFile(f.flame, func(w io.Writer) error { return t.Flame(w, title) }); err != nil {
 			return fmt.Errorf("--flame: %w", err)
 		}
@@ -347,8 +353,10 @@ type profileFuncOut struct {
 }
 
 func printProfileJSON(w io.Writer, t *takenProfile) error {
-	o := profileOutput{What: "profile", CPUs: t.CPUs, PID: t.pid, Event: t.Event.Name, Hz: t.Hz, DurationS: float64(t.WallNs) / 1e9,
-		Samples: t.Samples, Lost: t.Tally.Lost, LeftOut: t.Tally.Left + t.LeftOut, Throttled: t.Tally.Throttled, Notes: t.warnings,
+	o := profileOutput{What: "profile", CPUs: t.CPUs, PID: t.pid, Event: t.Event.Name, Hz: t.Hz,
+		DurationS: float64(t.WallNs) / 1e9,
+		Samples:   t.Samples, Lost: t.Tally.Lost, LeftOut: t.Tally.Left + t.LeftOut, Throttled: t.Tally.Throttled,
+		Notes:   t.warnings,
 		Classes: []profileClass{}, Functions: []profileFuncOut{}}
 	if o.Notes == nil {
 		o.Notes = []string{}
@@ -363,7 +371,8 @@ func printProfileJSON(w io.Writer, t *takenProfile) error {
 		o.Classes = append(o.Classes, profileClass{c.Class, c.Ns / t.costs.BusyNs, c.Ns / 1e9, c.Samples})
 	}
 	for _, fn := range t.costs.Functions {
-		o.Functions = append(o.Functions, profileFuncOut{fn.Name, fn.Module, fn.Kernel, fn.Where, fn.Class, fn.SelfNs / 1e9, fn.TotalNs / 1e9, fn.Samples})
+		o.Functions = append(o.Functions, profileFuncOut{fn.Name, fn.Module, fn.Kernel, fn.Where, fn.Class,
+			fn.SelfNs / 1e9, fn.TotalNs / 1e9, fn.Samples})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

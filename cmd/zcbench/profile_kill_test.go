@@ -171,7 +171,8 @@ func samplesIn(t *testing.T, path string) (n int64) {
 func noneHalfWritten(t *testing.T, out string) {
 	t.Helper()
 	err := filepath.WalkDir(out, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && strings.HasSuffix(path, ".tmp") && strangers[filepath.Base(path)] == "" && !wholeBesideOld(path) {
+		if err == nil && strings.HasSuffix(path, ".tmp") && strangers[filepath.Base(path)] == "" &&
+			!wholeBesideOld(path) {
 			t.Errorf("%s is left", path)
 		}
 		return err
@@ -199,8 +200,10 @@ func wholeBesideOld(temp string) bool {
 // What was half written is not taken for what was whole, nor is what had nothing to replace.
 func TestWholeBesideOld(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"report.html": "old", "runs.csv": "old", "x.pb.gz": "old", ".report.html.ABCDEFGH23.tmp": "<html></html>\n", ".report.html.ABCDEFGH24.tmp": "<html>\n",
-		".runs.csv.ABCDEFGH23.tmp": "a,b\n1,2\n", ".runs.csv.ABCDEFGH24.tmp": "a,b\n1", ".flows.csv.ABCDEFGH23.tmp": "a\n", ".x.pb.gz.ABCDEFGH23.tmp": "\n", "odd.tmp": "\n"} {
+	for name, text := range map[string]string{"report.html": "old", "runs.csv": "old", "x.pb.gz": "old",
+		".report.html.ABCDEFGH23.tmp": "<html></html>\n", ".report.html.ABCDEFGH24.tmp": "<html>\n",
+		".runs.csv.ABCDEFGH23.tmp": "a,b\n1,2\n", ".runs.csv.ABCDEFGH24.tmp": "a,b\n1",
+		".flows.csv.ABCDEFGH23.tmp": "a\n", ".x.pb.gz.ABCDEFGH23.tmp": "\n", "odd.tmp": "\n"} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

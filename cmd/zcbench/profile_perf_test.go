@@ -65,7 +65,8 @@ func shares(ours, theirs []map[string]int, top int) (out []share) {
 			}
 		}
 	}
-	for _, name := range slices.SortedFunc(maps.Keys(sum), func(a, b string) int { return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b)) }) {
+	for _, name := range slices.SortedFunc(maps.Keys(sum),
+		func(a, b string) int { return cmp.Or(cmp.Compare(sum[b], sum[a]), cmp.Compare(a, b)) }) {
 		if len(out) == top {
 			break
 		}
@@ -131,7 +132,8 @@ func TestShares(t *testing.T) {
 		}
 	}
 	got := shares(runs(2000, 0, .4, .3, .3), runs(2000, 0, .4, .35, .25), 3)
-	if found := slices.ContainsFunc(got, func(s share) bool { return s.name == "2" && s.z > mostZ }); !found || len(got) != 3 {
+	if found := slices.ContainsFunc(got, func(s share) bool { return s.name == "2" && s.z > mostZ }); !found ||
+		len(got) != 3 {
 		t.Errorf("a function that has 30 %% here and 25 %% there is not found: %+v", got)
 	}
 }
@@ -167,9 +169,13 @@ var cpuOf = map[string]int{"sut": 0, "tg": 1}
 func besidePerf(t *testing.T, pair *veth.Pair, event string, same aliased) map[string]bothSampled {
 	t.Helper()
 	out, data := filepath.Join(t.TempDir(), "out"), filepath.Join(t.TempDir(), "perf.data")
-	run := append([]string{filepath.Join(built.Dir(t), "zcbench"), "run", "--out", out, "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
-		"--rx", "tcp", "--tx", "tcp", "--sut-cpu", "0", "--tg-cpu", "1", "--duration", "3s", "--probe", "profile"}, built.Busy...)
-	p := built.StartCommand(t, exec.Command("perf", append([]string{"record", "-e", event, "-F", strconv.Itoa(sampling.DefaultHz), "-a", "-k", "CLOCK_MONOTONIC", "-o", data, "--"}, run...)...))
+	run := append([]string{filepath.Join(built.Dir(t), "zcbench"), "run", "--out", out, "--sut",
+		"netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
+		"--rx", "tcp", "--tx", "tcp", "--sut-cpu", "0", "--tg-cpu", "1", "--duration", "3s", "--probe", "profile"},
+		built.Busy...)
+	p := built.StartCommand(t,
+		exec.Command("perf", append([]string{"record", "-e", event, "-F", strconv.Itoa(sampling.DefaultHz), "-a", "-k",
+			"CLOCK_MONOTONIC", "-o", data, "--"}, run...)...))
 	if status := p.Wait(await.Hang); status != 0 && !onlyLate(t, out) {
 		t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
 	}
@@ -211,7 +217,8 @@ func needPerf(t *testing.T) (event string) {
 		t.Skipf("needs perf, of Debian's package linux-perf: %v", err)
 	}
 	s := perftest.Open(t, func() (*sampling.Sampler, error) { return sampling.Open(sampling.Options{CPUs: []int{0}}) })
-	cmd := exec.Command("perf", "record", "-e", s.Event.Name, "-F", "999", "-a", "-k", "CLOCK_MONOTONIC", "-o", filepath.Join(t.TempDir(), "perf.data"), "--", "true")
+	cmd := exec.Command("perf", "record", "-e", s.Event.Name, "-F", "999", "-a", "-k", "CLOCK_MONOTONIC", "-o",
+		filepath.Join(t.TempDir(), "perf.data"), "--", "true")
 	if said, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("samples by %s come here, and perf takes none: %v: %s", s.Event.Name, err, said)
 	}
@@ -238,9 +245,11 @@ func disagree(t *testing.T, title string, ours, theirs []map[string]int) {
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%%\tperf %%\tdifference\tse\tz\tfunction\t\n")
 	for _, s := range shares(ours, theirs, 10) {
-		fmt.Fprintf(w, "%.2f\t%.2f\t%+.2f\t%.2f\t%+.1f\t%s\t\n", 100*s.p[0], 100*s.p[1], 100*(s.p[0]-s.p[1]), 100*s.se, s.z, s.name)
+		fmt.Fprintf(w, "%.2f\t%.2f\t%+.2f\t%.2f\t%+.1f\t%s\t\n", 100*s.p[0], 100*s.p[1], 100*(s.p[0]-s.p[1]), 100*s.se,
+			s.z, s.name)
 		if math.Abs(s.z) > mostZ {
-			t.Errorf("%s: %s has %.2f %% of the samples, by perf %.2f %%: %.1f standard errors apart, at most %v", title, s.name, 100*s.p[0], 100*s.p[1], s.z, mostZ)
+			t.Errorf("%s: %s has %.2f %% of the samples, by perf %.2f %%: %.1f standard errors apart, at most %v",
+				title, s.name, 100*s.p[0], 100*s.p[1], s.z, mostZ)
 		}
 	}
 	if err := w.Flush(); err != nil {
@@ -344,7 +353,8 @@ func parsePerf(r io.Reader) (all []perfSample, err error) {
 }
 
 func TestParsePerf(t *testing.T) {
-	got, err := parsePerf(strings.NewReader("[001]  1234.000000007:  ffffffff81000020 rep_movs_alternative\n\n[000] 2.500000000:           46fd01 a b[...]\n"))
+	got, err := parsePerf(strings.NewReader("[001]  1234.000000007:  ffffffff81000020 " +
+		"rep_movs_alternative\n\n[000] 2.500000000:           46fd01 a b[...]\n"))
 	want := []perfSample{{1, 1234_000000007, "rep_movs_alternative"}, {0, 2_500000000, userCode}}
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%+v, %v", got, err)

@@ -50,7 +50,8 @@ states of the CPUs instead and writes nothing.`,
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the summary as JSON")
 	cmd.Flags().BoolVar(&idle, "idle", false, "print the idle states of each CPU instead")
-	cmd.Flags().IntVar(&top, "top", 0, "number of functions to show of each profile, and probe results of all cells (default: 15, of up to 4 cells)")
+	cmd.Flags().IntVar(&top, "top", 0, "number of functions to show of each profile, and probe results of all "+
+		"cells (default: 15, of up to 4 cells)")
 	cmd.MarkFlagsMutuallyExclusive("json", "idle", "top")
 	return cmd
 }
@@ -81,8 +82,9 @@ their names:
   --benchfmt    runs.bench: one line per ok run, for benchstat
   --prometheus  runs.prom: gauges of each cell for node_exporter's textfile
                 collector (docs/fleet.md); --to writes elsewhere`,
-		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
-		Args:    cobra.ExactArgs(1),
+		Example: "  zcbench export --benchfmt out/quick && \\\n      benchstat -col /rx out/quick/runs.bench\n  " +
+			"zcbench export --prometheus out/quick \\\n      --to /var/lib/node_exporter/textfile/zcbench.prom",
+		Args: cobra.ExactArgs(1),
 		RunE: cli.Reading(func(cmd *cobra.Command, args []string) error {
 			if !x.csv && !x.json && !x.bench && !x.prometheus {
 				return cli.Usagef("choose what to export: --csv, --json, --benchfmt, --prometheus")
@@ -189,7 +191,8 @@ func journalError(dir string, err error) error {
 		if n := len(below) - 5; n > 0 {
 			below, more = below[:5], fmt.Sprintf(" and %d more", n)
 		}
-		return cli.Usagef("%s holds no results itself, but folders with results: name one of %s%s", dir, strings.Join(below, ", "), more)
+		return cli.Usagef("%s holds no results itself, but folders with results: name one of %s%s", dir,
+			strings.Join(below, ", "), more)
 	}
 	return cli.UsageError(err)
 }

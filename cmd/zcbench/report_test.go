@@ -25,14 +25,17 @@ func TestReportOfAFolderOfResults(t *testing.T) {
 			}
 		}
 	}
-	want := dir + " holds no results itself, but folders with results: name one of " + filepath.Join(dir, "a") + ", " + filepath.Join(dir, "b")
+	want := dir + " holds no results itself, but folders with results: name one of " + filepath.Join(dir, "a") +
+		", " + filepath.Join(dir, "b")
 	if err := journalError(dir, fs.ErrNotExist); err.Error() != want {
 		t.Errorf("%q, want %q", err, want)
 	}
-	if err := journalError(filepath.Join(dir, "nope"), fs.ErrNotExist); !strings.HasPrefix(err.Error(), filepath.Join(dir, "nope")+" holds no results: there is no such folder") {
+	if err := journalError(filepath.Join(dir, "nope"), fs.ErrNotExist); !strings.HasPrefix(err.Error(),
+		filepath.Join(dir, "nope")+" holds no results: there is no such folder") {
 		t.Error(err)
 	}
-	if err := journalError(filepath.Join(dir, "none"), fs.ErrNotExist); !strings.Contains(err.Error(), " holds no results: ") {
+	if err := journalError(filepath.Join(dir, "none"), fs.ErrNotExist); !strings.Contains(err.Error(),
+		" holds no results: ") {
 		t.Error(err)
 	}
 }

@@ -58,9 +58,10 @@ left alone if the host has booted since: their numbers change with each boot.
 
 Exit status: 0 the plan was completed, 1 it ended early, or a run failed or is
 invalid, 2 wrong usage or input.`,
-		Example: "  zcbench rerun --dry-run out/quick\n  zcbench rerun out/quick --out out/quick-again\n  zcbench rerun out/theirs --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
+		Example: "  zcbench rerun --dry-run out/quick\n  zcbench rerun out/quick --out out/quick-again\n  " +
+			"zcbench rerun out/theirs --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args[0]) },
 	}
 	f.define(cmd)
 	return cmd
@@ -70,20 +71,23 @@ func (f *rerunFlags) define(cmd *cobra.Command) {
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.out, "out", "", "folder for the results (default: DIR-again, in the working folder)")
-	fs.BoolVar(&f.dry, "dry-run", false, "print the plan, what cannot run and why, and how long it takes, but run nothing")
+	fs.BoolVar(&f.dry, "dry-run", false,
+		"print the plan, what cannot run and why, and how long it takes, but run nothing")
 	fs.BoolVar(&f.json, "json", false, "print the comparison as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the folder's")
 	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the folder's")
 	fs.StringVar(&f.dev, "dev", "", "interface of the SUT, instead of the folder's")
 	fs.StringVar(&f.tgDev, "tg-dev", "", "interface of the TG, instead of the folder's")
 	fs.StringVar(&f.addr, "addr", "", "IP address of the SUT, instead of the folder's")
-	fs.StringArrayVar(&f.cpus, "cpus", nil, "the SUT's CPUs, instead of the folder's for that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
+	fs.StringArrayVar(&f.cpus, "cpus", nil,
+		"the SUT's CPUs, instead of the folder's for that layout: 3,3 is 1cpu, 3,2 is 2cpu (repeatable)")
 	fs.StringArrayVar(&f.tgCPUs, "tg-cpus", nil, "the TG's CPUs, like --cpus")
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any, instead of the folder's")
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	cli.First(cmd, "dry-run", "out", "sut", "tg", "dev", "tg-dev", "addr", "power", "trust-file", "json")
-	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, contact an address or open a path, and all its sysctls: look at them first")
+	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the folder that run a program, "+
+		"contact an address or open a path, and all its sysctls: look at them first")
 }
 
 func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
@@ -104,7 +108,8 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	e.Before, e.Fit, e.Fold, e.FoldCopied, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.FoldCopied, played.NoteMTU, f.trust
+	e.Before, e.Fit, e.Fold, e.FoldCopied, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.FoldCopied,
+		played.NoteMTU, f.trust
 	if f.dry {
 		return e.preview(cmd)
 	}
@@ -194,7 +199,8 @@ func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Play
 }
 
 // finish prints the new table, and how the two compare.
-func (f *rerunFlags) finish(cmd *cobra.Command, dir string, e *bench.Experiment, recs []results.Record, runErr error) error {
+func (f *rerunFlags) finish(cmd *cobra.Command, dir string, e *bench.Experiment, recs []results.Record,
+	runErr error) error {
 	out := cmd.OutOrStdout()
 	if f.json { // one object alone
 		cmd.SetOut(cmd.ErrOrStderr())

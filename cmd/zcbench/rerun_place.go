@@ -35,7 +35,8 @@ func (f *rerunFlags) place(s *matrix.Spec, note func(string, ...any)) error {
 			}
 			own := string(c.Layout())
 			if !slices.ContainsFunc(s.Cells, func(c results.Cell) bool { return x.layout(&c) == own }) {
-				return cli.Usagef("%s %s is the layout %s, which no cell of the plan has: the cells would differ from the folder's", x.cpusFlag, text, own)
+				return cli.Usagef("%s %s is the layout %s, which no cell of the plan has: the cells would differ "+
+					"from the folder's", x.cpusFlag, text, own)
 			}
 			now := matrix.Layout{App: c.App, IRQ: c.Softirq}
 			if was, ok := x.end.Layouts[own]; !ok || was != now {

@@ -56,7 +56,8 @@ func TestIntegrationRerun(t *testing.T) {
 		t.Fatal(status, stderr)
 	}
 	is := journal(t, second)
-	if is.Header.Plan.Hash != was.Header.Plan.Hash || is.Header.Plan.File != madeAgain || is.Header.SessionID == was.Header.SessionID {
+	if is.Header.Plan.Hash != was.Header.Plan.Hash || is.Header.Plan.File != madeAgain ||
+		is.Header.SessionID == was.Header.SessionID {
 		t.Errorf("plan %+v, was %+v", is.Header.Plan, was.Header.Plan)
 	}
 	if a, b := order(was), order(is); !reflect.DeepEqual(a, b) {
@@ -72,7 +73,8 @@ func TestIntegrationRerun(t *testing.T) {
 	}
 
 	// Into a folder that has results it is not made; from one that is none neither.
-	for name, args := range map[string][]string{"choose another folder": {"rerun", first, "--out", second}, "holds no results": {"rerun", dir}} {
+	for name, args := range map[string][]string{"choose another folder": {"rerun", first, "--out", second},
+		"holds no results": {"rerun", dir}} {
 		if status, _, stderr := zcbench(t, args...); status != 2 || !strings.Contains(stderr, name) {
 			t.Errorf("%v: exit status %d: %s", args, status, stderr)
 		}
@@ -83,10 +85,12 @@ func TestIntegrationRerun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, bytes.Replace(b, []byte(`"Repetitions":2`), []byte(`"Repetitions":3`), 1), 0o666); err != nil {
+	if err := os.WriteFile(path, bytes.Replace(b, []byte(`"Repetitions":2`), []byte(`"Repetitions":3`), 1),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
-	if status, _, stderr := zcbench(t, "rerun", first, "--dry-run"); status != 2 || !strings.Contains(stderr, path+": its plan") {
+	if status, _, stderr := zcbench(t, "rerun", first, "--dry-run"); status != 2 ||
+		!strings.Contains(stderr, path+": its plan") {
 		t.Errorf("exit status %d: %s", status, stderr)
 	}
 }
@@ -98,7 +102,8 @@ func TestRerunOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Chdir(filepath.Join(base, "theirs"))
-	for dir, want := range map[string]string{"quick": "quick-again", "./quick/": "quick-again", ".": "theirs-again", filepath.Join(base, "theirs", "quick"): "quick-again", "..": filepath.Base(base) + "-again"} {
+	for dir, want := range map[string]string{"quick": "quick-again", "./quick/": "quick-again", ".": "theirs-again",
+		filepath.Join(base, "theirs", "quick"): "quick-again", "..": filepath.Base(base) + "-again"} {
 		if out, err := outAgain(dir); err != nil || out != want {
 			t.Errorf("%s: %q, %v, want %q", dir, out, err, want)
 		}
@@ -171,28 +176,36 @@ tg: {host: "ssh:b", dev: eth2, cpu: 3}
 	if s := p.Spec.TG; s.Host != "ssh:b" || s.Dev != "eth2" || s.CPU == nil { // the same
 		t.Errorf("TG %+v", s)
 	}
-	if want := "--sut ssh:c: not taken from the folder: interface eth1, address 10.0.0.1, CPUs 5,4 of layout 2cpu, NUMA node 1\n"; notes != want {
+	if want := "--sut ssh:c: not taken from the folder: interface eth1, address 10.0.0.1, CPUs 5,4 of layout " +
+		"2cpu, NUMA node 1\n"; notes != want {
 		t.Errorf("%q, want %q", notes, want)
 	}
-	if p, _, err := replay("--power=", "--sut=ssh:c", "--addr=10.0.0.9", "--tg-dev=eth8"); err != nil || p.Spec.SUT.Addr != "10.0.0.9" || p.Spec.TG.Dev != "eth8" || p.Spec.SUT.Dev != "" {
+	if p, _, err := replay("--power=", "--sut=ssh:c", "--addr=10.0.0.9", "--tg-dev=eth8"); err != nil ||
+		p.Spec.SUT.Addr != "10.0.0.9" || p.Spec.TG.Dev != "eth8" || p.Spec.SUT.Dev != "" {
 		t.Errorf("%+v, %v", p, err)
 	}
 	// CPUs and nodes, where the plan has a place for them, and what is another one is said.
 	p, notes, err = replay("--power=", "--cpus=5,4", "--tg-node=1", "--node=any")
-	if want := "not as before: sut: NUMA node any, was 1\nnot as before: tg: NUMA node 1, was that of the interface\n"; err != nil || notes != want {
+	if want := "not as before: sut: NUMA node any, was 1\nnot as before: tg: NUMA node 1, was that of the " +
+		"interface\n"; err != nil || notes != want {
 		t.Errorf("%q, %v, want %q", notes, err, want)
 	}
-	if *p.Spec.SUT.Node != matrix.AnyNode || *p.Spec.TG.Node != 1 || p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 5, IRQ: 4}) {
+	if *p.Spec.SUT.Node != matrix.AnyNode || *p.Spec.TG.Node != 1 ||
+		p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 5, IRQ: 4}) {
 		t.Errorf("%+v", p.Spec)
 	}
 	p, notes, err = replay("--power=", "--cpus=7,6", "--tg-cpus=2,1")
-	if want := "not as before: sut: CPUs 7,6 of layout 2cpu, were 5,4\nnot as before: tg: CPUs 2,1 of layout 2cpu, were chosen\n"; err != nil || notes != want {
+	if want := "not as before: sut: CPUs 7,6 of layout 2cpu, were 5,4\nnot as before: tg: CPUs 2,1 of layout " +
+		"2cpu, were chosen\n"; err != nil || notes != want {
 		t.Errorf("%q, %v, want %q", notes, err, want)
 	}
-	if p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 7, IRQ: 6}) || p.Spec.TG.Layouts["2cpu"] != (matrix.Layout{App: 2, IRQ: 1}) || p.Spec.Called("tg.layouts.2cpu.app") != "--tg-cpus" {
+	if p.Spec.SUT.Layouts["2cpu"] != (matrix.Layout{App: 7, IRQ: 6}) ||
+		p.Spec.TG.Layouts["2cpu"] != (matrix.Layout{App: 2, IRQ: 1}) ||
+		p.Spec.Called("tg.layouts.2cpu.app") != "--tg-cpus" {
 		t.Errorf("%+v", p.Spec)
 	}
-	for flag, want := range map[string]string{"--cpus=3,3": "is the layout 1cpu, which no cell of the plan has", "--tg-cpus=3": "want two numbers", "--node=near": "--node"} {
+	for flag, want := range map[string]string{"--cpus=3,3": "is the layout 1cpu, which no cell of the plan has",
+		"--tg-cpus=3": "want two numbers", "--node=near": "--node"} {
 		if _, _, err := replay("--power=", flag); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", flag, err, want)
 		}
@@ -211,7 +224,8 @@ func TestRerunDryJSON(t *testing.T) {
 	cmd.SetArgs([]string{"x", "--dry-run", "--json"})
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	var status *cli.StatusError
-	if err := cmd.Execute(); !errors.As(err, &status) || status.Status != cli.Usage || !strings.Contains(err.Error(), "--json") {
+	if err := cmd.Execute(); !errors.As(err, &status) || status.Status != cli.Usage ||
+		!strings.Contains(err.Error(), "--json") {
 		t.Error(err)
 	}
 }

@@ -66,7 +66,8 @@ restored, 2 wrong usage.`,
 	f.StringVar(&hostSpec, "host", "local", "host to restore: "+host.Forms)
 	f.BoolVar(&p.DryRun, "dry-run", false, "only print what would be done")
 	f.BoolVar(&p.Force, "force", false, "also restore what something else has changed since")
-	f.BoolVar(&p.Adopt, "adopt", false, "also use journals that are refused: of older versions, damaged, or in a folder that others can write to")
+	f.BoolVar(&p.Adopt, "adopt", false,
+		"also use journals that are refused: of older versions, damaged, or in a folder that others can write to")
 	f.BoolVar(&asJSON, "json", false, "print as JSON")
 	return cmd
 }

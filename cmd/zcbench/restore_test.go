@@ -36,7 +36,8 @@ func linkOf(t *testing.T, e veth.End) map[string]string {
 			return err
 		}
 		defer d.Close()
-		for _, name := range []string{"mtu", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "feature " + nic.FeatureGRO, "rps 0"} {
+		for _, name := range []string{"mtu", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
+			"feature " + nic.FeatureGRO, "rps 0"} {
 			s, err := d.Setting(name)
 			if err == nil {
 				all[name], err = s.Get()
@@ -78,7 +79,8 @@ func TestIntegrationRestore(t *testing.T) {
 	pair := newPair(t)
 	before := linkOf(t, pair.SUT)
 	args := func(duration string, more ...string) []string {
-		return append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--pace", "500M",
+		return append([]string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg",
+			"netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--pace", "500M",
 			"--mtu", "2000", "--gro", "on", "--big-tcp", "131072", "--set", "sut:rps 0=1"}, more...)
 	}
 
@@ -98,7 +100,8 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 
 	// Refused half way.
-	if status, table, _ := zcbench(t, args("500ms", "--set", "tg:coalesce rx-usecs=5")...); status != 1 || !strings.Contains(table, "unsupported [1]") || !strings.Contains(table, "EOPNOTSUPP") {
+	if status, table, _ := zcbench(t, args("500ms", "--set", "tg:coalesce rx-usecs=5")...); status != 1 ||
+		!strings.Contains(table, "unsupported [1]") || !strings.Contains(table, "EOPNOTSUPP") {
 		t.Errorf("exit status %d: %s", status, table)
 	}
 	if d := cmp.Diff(before, linkOf(t, pair.SUT)); d != "" {
@@ -130,7 +133,8 @@ func TestIntegrationRestore(t *testing.T) {
 	if linkOf(t, pair.SUT)["mtu"] != "2000" {
 		t.Error("the MTU came back by itself: the test shows nothing")
 	}
-	if status, text, _ := zcbench(t, "restore", "--dry-run"); status != 0 || !strings.Contains(text, "mtu of zcsut: would be restored to 4148 (is 2000)") {
+	if status, text, _ := zcbench(t, "restore", "--dry-run"); status != 0 ||
+		!strings.Contains(text, "mtu of zcsut: would be restored to 4148 (is 2000)") {
 		t.Errorf("dry run: exit status %d: %s", status, text)
 	}
 	// Somebody changes one of them meanwhile.
@@ -147,7 +151,8 @@ func TestIntegrationRestore(t *testing.T) {
 	}
 	var reports []lease.Report
 	status, text, _ := zcbench(t, "restore", "--json")
-	if err := json.Unmarshal([]byte(text), &reports); err != nil || status != 1 || !strings.Contains(text, "changed by somebody else") {
+	if err := json.Unmarshal([]byte(text), &reports); err != nil || status != 1 ||
+		!strings.Contains(text, "changed by somebody else") {
 		t.Errorf("exit status %d, %v: %s", status, err, text)
 	}
 	want := map[string]string{}
@@ -185,8 +190,10 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	pair := newPair(t)
 	before := linkOf(t, pair.SUT)
 	args := func(duration string) []string {
-		return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(), "--duration", duration, "--ramp-up", "500ms", "--mtu", "2000", "--pace", "500M",
-			"--power", "sut:command=PASS=SECRET-1 echo 5 # -u admin:SECRET-2", "--power-idle", "0", "--power-guard", "0"}
+		return []string{"run", "--sut", "netns:" + pair.SUT.Netns.Path(), "--tg", "netns:" + pair.TG.Netns.Path(),
+			"--duration", duration, "--ramp-up", "500ms", "--mtu", "2000", "--pace", "500M",
+			"--power", "sut:command=PASS=SECRET-1 echo 5 # -u admin:SECRET-2", "--power-idle", "0", "--power-guard",
+			"0"}
 	}
 	run := startSet(t, pair, args("10m"))
 	agents := childrenOf(t, run.Process.Pid)
@@ -197,12 +204,15 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	for _, f := range files {
 		b, err := os.ReadFile(f)
 		st, serr := os.Stat(f)
-		if err := errors.Join(err, serr); err != nil || st.Mode().Perm() != 0o600 || strings.Contains(string(b), "SECRET") || !strings.Contains(string(b), "zcbench run --sut netns:") {
+		if err := errors.Join(err, serr); err != nil || st.Mode().Perm() != 0o600 ||
+			strings.Contains(string(b), "SECRET") || !strings.Contains(string(b), "zcbench run --sut netns:") {
 			t.Errorf("%s: %v, %v: %s", f, st.Mode(), err, b)
 		}
 	}
 	status, table, said := zcbench(t, args("500ms")...)
-	if all := strings.Join(strings.Fields(table+said), " "); status != 1 || !strings.Contains(all, "is leased to process") || !strings.Contains(all, "of: zcbench run --sut") || strings.Contains(all, "SECRET") {
+	if all := strings.Join(strings.Fields(table+said), " "); status != 1 ||
+		!strings.Contains(all, "is leased to process") || !strings.Contains(all, "of: zcbench run --sut") ||
+		strings.Contains(all, "SECRET") {
 		t.Errorf("a second run: exit status %d: %s%s", status, table, said)
 	}
 	kill9(t, append([]int{run.Process.Pid}, agents...)...)
@@ -230,7 +240,8 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 				t.Errorf("%s does not name %s: %s", what, path, text)
 			}
 		}
-		if !strings.Contains(text, "mtu of zcsut: recorded as found 4148, set 2000") || !strings.Contains(text, "zcbench restore --adopt") || linkOf(t, pair.SUT)["mtu"] != "2000" {
+		if !strings.Contains(text, "mtu of zcsut: recorded as found 4148, set 2000") ||
+			!strings.Contains(text, "zcbench restore --adopt") || linkOf(t, pair.SUT)["mtu"] != "2000" {
 			t.Errorf("%s: MTU %s: %s", what, linkOf(t, pair.SUT)["mtu"], text)
 		}
 	}
@@ -238,9 +249,11 @@ func TestIntegrationRestoreAdopt(t *testing.T) {
 	if shown("restore", text); status != 1 {
 		t.Errorf("exit status %d", status)
 	}
-	_, _, said = zcbench(t, "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "200ms", "--ramp-up", "0", "--ramp-down", "0")
+	_, _, said = zcbench(t, "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(),
+		"--duration", "200ms", "--ramp-up", "0", "--ramp-down", "0")
 	shown("a run", said)
-	if status, text, _ := zcbench(t, "restore", "--adopt", "--dry-run"); status != 0 || !strings.Contains(text, "mtu of zcsut: would be restored to 4148 (is 2000)") {
+	if status, text, _ := zcbench(t, "restore", "--adopt", "--dry-run"); status != 0 ||
+		!strings.Contains(text, "mtu of zcsut: would be restored to 4148 (is 2000)") {
 		t.Errorf("dry run: exit status %d: %s", status, text)
 	}
 	if status, text, _ := zcbench(t, "restore", "--adopt"); status != 0 {
@@ -264,7 +277,8 @@ func TestIntegrationRestoreStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now, err := tune.FS{}.Sysctl("vm.stat_interval") // it is as the journal wants it: nothing is changed whatever happens
+	// it is as the journal wants it: nothing is changed whatever happens
+	now, err := tune.FS{}.Sysctl("vm.stat_interval")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,12 +287,15 @@ func TestIntegrationRestoreStranger(t *testing.T) {
 `, strings.TrimSpace(string(boot)), now)
 	path := filepath.Join(dir, "1-1-0.lease")
 	const stranger = 4711
-	if err := errors.Join(os.WriteFile(path, []byte(journal), 0o644), os.Chown(path, stranger, stranger), os.Chown(dir, stranger, stranger)); err != nil {
+	if err := errors.Join(os.WriteFile(path, []byte(journal), 0o644), os.Chown(path, stranger, stranger),
+		os.Chown(dir, stranger, stranger)); err != nil {
 		t.Fatal(err)
 	}
 	for _, more := range []string{"--dry-run=false", "--adopt"} {
 		status, text, _ := zcbench(t, "restore", more)
-		if status != 1 || !strings.Contains(text, "belongs to user 4711") || !strings.Contains(text, "sysctl vm.stat_interval of this host: recorded as found") || !strings.Contains(text, "chown 0 ") {
+		if status != 1 || !strings.Contains(text, "belongs to user 4711") ||
+			!strings.Contains(text, "sysctl vm.stat_interval of this host: recorded as found") ||
+			!strings.Contains(text, "chown 0 ") {
 			t.Errorf("restore %s: exit status %d: %s", more, status, text)
 		}
 	}
@@ -299,7 +316,8 @@ func TestIntegrationRestoreLayout(t *testing.T) {
 	pair := newPair(t)
 	ends := []veth.End{pair.SUT, pair.TG}
 	before := []map[string]string{linkOf(t, ends[0]), linkOf(t, ends[1])}
-	run := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--duration", "10m", "--pace", "500M", "--layout", "2cpu")
+	run := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg",
+		"netns:"+pair.TG.Netns.Path(), "--duration", "10m", "--pace", "500M", "--layout", "2cpu")
 	placed := func(i int) bool { return linkOf(t, ends[i])["rps 0"] != before[i]["rps 0"] }
 	await.Until(t, "a layout on both hosts", func() bool { return placed(0) && placed(1) })
 	kill9(t, append([]int{run.Process.Pid}, childrenOf(t, run.Process.Pid)...)...)
@@ -307,7 +325,9 @@ func TestIntegrationRestoreLayout(t *testing.T) {
 	if !placed(0) || !placed(1) {
 		t.Error("RPS came back by itself: the test shows nothing")
 	}
-	if status, text, _ := zcbench(t, "restore"); status != 0 || !strings.Contains(text, "rps 0 of zcsut: restored to 0") || !strings.Contains(text, "rps 0 of zctg: restored to 0") {
+	if status, text, _ := zcbench(t, "restore"); status != 0 ||
+		!strings.Contains(text, "rps 0 of zcsut: restored to 0") ||
+		!strings.Contains(text, "rps 0 of zctg: restored to 0") {
 		t.Errorf("exit status %d: %s", status, text)
 	}
 	for i, e := range ends {

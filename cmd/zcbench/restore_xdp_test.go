@@ -67,7 +67,8 @@ func TestIntegrationRestoreXDP(t *testing.T) {
 // startFlood starts such a run, and waits until it floods.
 func startFlood(t *testing.T, pair *veth.Pair) *built.Process {
 	t.Helper()
-	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg", "netns:"+pair.TG.Netns.Path(), "--rx", "xdp-drop", "--tx", "pktgen-xdp",
+	p := built.Start(t, "zcbench", "run", "--sut", "netns:"+pair.SUT.Netns.Path(), "--tg",
+		"netns:"+pair.TG.Netns.Path(), "--rx", "xdp-drop", "--tx", "pktgen-xdp",
 		"--message-size", "18", "--duration", "10m", "--mtu", "2000")
 	await.Until(t, "a flood", func() bool {
 		xdp, _ := attached(t, pair.SUT)

@@ -64,9 +64,11 @@ Only --duration is measured, not --ramp-up before it nor --ramp-down after it.
 Ctrl-C cancels the run.
 
 Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
-		Example: "  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut netns:a --tg netns:b --rx uring --out out/first\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb --dev eth1 --rx zcrx \\\n      --repetitions 6 --out out/hosts",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  zcbench run --sut local --tg local --rx tcp --tx tcp --json\n  zcbench run --sut netns:a " +
+			"--tg netns:b --rx uring --out out/first\n  zcbench run --sut ssh:root@hosta --tg ssh:root@hostb " +
+			"--dev eth1 --rx zcrx \\\n      --repetitions 6 --out out/hosts",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	f.define(cmd)
 	return cmd
@@ -75,7 +77,8 @@ Exit status: 0 done, 1 a run failed, is invalid or unsupported, 2 wrong usage.`,
 func (f *runFlags) define(cmd *cobra.Command) {
 	spec := matrix.New()
 	spec.Repetitions, spec.Warmup = 1, false
-	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down", "repetitions", "warmup", "rest", "sample_interval", "stall")
+	f.Add(cmd, spec, false, "port", "ipv6", "shared_with_ssh", "duration", "warmup_duration", "ramp_up", "ramp_down",
+		"repetitions", "warmup", "rest", "sample_interval", "stall")
 	f.power.AddFlags(cmd, 10*time.Second, power.LeastGuard)
 	fs := cmd.Flags()
 	fs.StringVar(&f.Spec.SUT.Host, "sut", "", "host that receives")
@@ -100,7 +103,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
+	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(),
+		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
 		AbortOnCancel: true, NoteMTU: true,
 		Note: cli.NoteTo(cmd.ErrOrStderr())}

@@ -43,7 +43,8 @@ func (h *oneNIC) start(t *testing.T, args ...string) (p *built.Process) {
 }
 
 func (h *oneNIC) run(more ...string) []string {
-	return append([]string{"run", "--sut", h.sut, "--tg", "local", "--rx", "tcp", "--tx", "tcp", "--pace", "1G", "--ramp-up", "200ms", "--duration", "400ms"}, more...)
+	return append([]string{"run", "--sut", h.sut, "--tg", "local", "--rx", "tcp", "--tx", "tcp", "--pace", "1G",
+		"--ramp-up", "200ms", "--duration", "400ms"}, more...)
 }
 
 // The only interface of a host is neither chosen nor taken from ssh, in whatever way it is
@@ -59,14 +60,16 @@ func TestIntegrationSharedWithSSH(t *testing.T) {
 	} {
 		p := h.start(t, h.run(more...)...)
 		got := p.Wait(await.Hang)
-		for _, want := range []string{h.pair.SUT.Dev + " carries zcbench's own connection: the ssh connection to " + h.pair.TG.IPv4.String() + " uses " + h.pair.SUT.Dev, "--shared-with-ssh"} {
+		for _, want := range []string{h.pair.SUT.Dev + " carries zcbench's own connection: the ssh connection to " +
+			h.pair.TG.IPv4.String() + " uses " + h.pair.SUT.Dev, "--shared-with-ssh"} {
 			if got != 2 || !strings.Contains(p.Err.String(), want) {
 				t.Errorf("%v: exit status %d, lacks %q\n%s%s", more, got, want, &p.Out, &p.Err)
 			}
 		}
 	}
 	p := h.start(t, "doctor", "--host", h.sut, "--dev", h.pair.SUT.Dev)
-	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "warn     ssh's interface") || !strings.Contains(p.Out.String(), "fix: name another interface") {
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "warn     ssh's interface") ||
+		!strings.Contains(p.Out.String(), "fix: name another interface") {
 		t.Errorf("doctor: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	out := filepath.Join(t.TempDir(), "out")
@@ -74,7 +77,8 @@ func TestIntegrationSharedWithSSH(t *testing.T) {
 	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, out)) {
 		t.Errorf("shared: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
-	if recs := journal(t, out).Records; len(recs) != 1 || recs[0].SUT.Env.Dev != h.pair.SUT.Dev || recs[0].Cell.MTU != 2000 {
+	if recs := journal(t, out).Records; len(recs) != 1 || recs[0].SUT.Env.Dev != h.pair.SUT.Dev ||
+		recs[0].Cell.MTU != 2000 {
 		t.Errorf("%+v", recs)
 	}
 	if now := h.mtu(t); now != "4148" {

@@ -17,7 +17,8 @@ import (
 
 // shortRun is a run on this machine alone, which needs no rights and leaves the CPUs to
 // others.
-const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace 1G --message-size 128K --gate foreign_cores=off --gate replace=0`
+const shortRun = `zcbench run --sut local --tg local --ramp-up 100ms --ramp-down 50ms --sample-interval 0 --pace ` +
+	`1G --message-size 128K --gate foreign_cores=off --gate replace=0`
 
 // underWay waits until a session of this machine has a journal and a run of it flows: its
 // agents have sockets of the Internet that are connected. They are those that it returns; none
@@ -27,7 +28,8 @@ func underWay(t *testing.T, p *built.Process, out string) (agents []int) {
 	await.Until(t, "a run that flows", func() bool {
 		data, _ := os.ReadFile(filepath.Join(out, results.JournalFile))
 		agents = agentsOf(t, p)
-		return !running(p.Process.Pid) || len(data) > 0 && len(agents) == 2 && built.Has(agents[0], built.Established) && built.Has(agents[1], built.Established)
+		return !running(p.Process.Pid) || len(data) > 0 && len(agents) == 2 &&
+			built.Has(agents[0], built.Established) && built.Has(agents[1], built.Established)
 	})
 	if !running(p.Process.Pid) {
 		return nil
@@ -38,7 +40,8 @@ func underWay(t *testing.T, p *built.Process, out string) (agents []int) {
 // struck starts a session of two runs and does something to it and to its agents while a run flows.
 // On a busy machine the session may have made both runs by then: it is started anew, with
 // longer runs.
-func struck(t *testing.T, start func(out, duration string) *built.Process, strike func(p *built.Process, agents []int)) (p *built.Process, out string) {
+func struck(t *testing.T, start func(out, duration string) *built.Process,
+	strike func(p *built.Process, agents []int)) (p *built.Process, out string) {
 	t.Helper()
 	for d := 800 * time.Millisecond; d <= longest; d *= 2 {
 		out = filepath.Join(t.TempDir(), "out")
@@ -91,7 +94,8 @@ func TestIgnoredSignals(t *testing.T) {
 				if !x.goesOn {
 					duration = "10m"
 				}
-				return built.Shell(t, x.before+`exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+				return built.Shell(t, x.before+`exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out,
+					duration)
 			}, func(p *built.Process, agents []int) {
 				p.Process.Signal(x.signal) // which has ended if it cannot: struck sees that
 				if x.signal == syscall.SIGHUP {
@@ -122,7 +126,8 @@ func TestLostTerminal(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { f.Close() })
-		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out,
+			duration)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = term.Tty, f, term.Tty
 		cmd.SysProcAttr = term.Leader()
 		return built.StartCommand(t, cmd)
@@ -147,7 +152,8 @@ func TestLostPipe(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer w.Close()
-		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out, duration)
+		cmd := built.ShellCommand(t, `trap '' HUP; exec `+shortRun+` --duration "$2" --repetitions 2 --out "$1"`, out,
+			duration)
 		cmd.Stdout, cmd.Stderr = w, w
 		return built.StartCommand(t, cmd)
 	}, func(*built.Process, []int) { r.Close() })

@@ -28,7 +28,8 @@ func (s *inSlurm) quickPlan(t *testing.T) string {
 		t.Fatalf("quick.yaml has no line %q", last)
 	}
 	path := filepath.Join(s.Dir, "quick.yaml")
-	if err := os.WriteFile(path, []byte(strings.Replace(string(text), last, last+"  cpu_layout: 1cpu\n", 1)), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(strings.Replace(string(text), last, last+"  cpu_layout: 1cpu\n", 1)),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -106,7 +107,8 @@ func TestIntegrationSlurmQuickCancelled(t *testing.T) {
 			file := filepath.Join(out, x[0]+"-"+x[1], results.JournalFile)
 			// All runs of the first pair may come before: that is minutes, and no hang.
 			for end := time.Now().Add(15 * time.Minute); ; await.Pause("the CPUs are the runs'", 50*time.Millisecond) {
-				if j, err := results.Read(file); err == nil && len(j.Records) > i%5 && (&twoHosts{pair: s.pair}).settings(t) != found {
+				if j, err := results.Read(file); err == nil && len(j.Records) > i%5 &&
+					(&twoHosts{pair: s.pair}).settings(t) != found {
 					break
 				}
 				if time.Now().After(end) {

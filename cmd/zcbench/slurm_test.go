@@ -34,7 +34,9 @@ func newInSlurm(t *testing.T) *inSlurm {
 	pair := newPair(t)
 	manage(t, pair)
 	// As on nodes of one kind, --dev is the same name on both, whichever is the SUT.
-	inNetns(t, pair.TG.Netns, fmt.Sprintf("ip link set %[1]s down && ip link set %[1]s name %[2]s && ip link set %[2]s up", pair.TG.Dev, pair.SUT.Dev))
+	inNetns(t, pair.TG.Netns,
+		fmt.Sprintf("ip link set %[1]s down && ip link set %[1]s name %[2]s && ip link set %[2]s up", pair.TG.Dev,
+			pair.SUT.Dev))
 	pair.TG.Dev = pair.SUT.Dev
 	s := &inSlurm{pair: pair, home: t.TempDir()}
 	t.Setenv("HOME", s.home)
@@ -74,7 +76,8 @@ func (s *inSlurm) submitPlan(t *testing.T, pairs, plan, out string) (job string)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Run("sbatch", "--parsable", "--nodelist=n[1-2]", fmt.Sprintf("--array=0-%d%%1", strings.Count(pairs, "\n")-1), "--output="+s.Dir+"/job-%a.log",
+	return s.Run("sbatch", "--parsable", "--nodelist=n[1-2]",
+		fmt.Sprintf("--array=0-%d%%1", strings.Count(pairs, "\n")-1), "--output="+s.Dir+"/job-%a.log",
 		script, s.Dir+"/pairs.txt", plan, out, "--dev", s.pair.SUT.Dev)
 }
 
@@ -95,7 +98,8 @@ func (s *inSlurm) processes(word string) (out []int) {
 	for _, d := range dirs {
 		b, _ := os.ReadFile(d + "/cmdline")
 		exe, _ := os.Readlink(d + "/exe")
-		if args := bytes.Split(b, []byte{0}); len(args) > 1 && string(args[1]) == word && strings.HasPrefix(exe, commandsDir()) {
+		if args := bytes.Split(b, []byte{0}); len(args) > 1 && string(args[1]) == word &&
+			strings.HasPrefix(exe, commandsDir()) {
 			pid := 0
 			fmt.Sscan(filepath.Base(d), &pid)
 			out = append(out, pid)
@@ -127,7 +131,8 @@ func TestIntegrationSlurmPairs(t *testing.T) {
 			t.Errorf("%s: %d records\n%s", dir, len(j.Records), s.said())
 		}
 		for _, r := range j.Records {
-			if r.SUT.Name != "exec:srun -w "+x[0]+" -N1 -n1 --overlap -u" || r.SUT.TotalBytes == nil || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
+			if r.SUT.Name != "exec:srun -w "+x[0]+" -N1 -n1 --overlap -u" || r.SUT.TotalBytes == nil ||
+				*r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
 				t.Errorf("%s: SUT %s, %s %s", dir, r.SUT.Name, r.Verdict, r.Reason)
 			}
 			if r.StartUTCNs < ended {
@@ -194,7 +199,8 @@ func TestIntegrationSlurmCancelled(t *testing.T) {
 				t.Errorf("the nodes have RPS %s, had %s\n%s", now, found, s.said())
 			}
 			for _, e := range []veth.End{s.pair.SUT, s.pair.TG} {
-				if left := inNetns(t, e.Netns, "zcbench restore --dry-run"); !strings.Contains(left, "nothing to restore") {
+				if left := inNetns(t, e.Netns, "zcbench restore --dry-run"); !strings.Contains(left,
+					"nothing to restore") {
 					t.Errorf("left: %s", left)
 				}
 			}

@@ -47,7 +47,8 @@ func manage(t *testing.T, pair *veth.Pair) {
 		ns      *veth.Netns
 		command string
 	}{
-		{pair.SUT.Netns, "ip link add name ssh0 type veth peer name ssh1 && ip link set ssh1 netns " + pair.TG.Netns.Path() + " && ip addr add 192.0.2.1/24 dev ssh0 && ip link set ssh0 up"},
+		{pair.SUT.Netns, "ip link add name ssh0 type veth peer name ssh1 && ip link set ssh1 netns " +
+			pair.TG.Netns.Path() + " && ip addr add 192.0.2.1/24 dev ssh0 && ip link set ssh0 up"},
 		{pair.TG.Netns, "ip addr add 192.0.2.2/24 dev ssh1 && ip link set ssh1 up"},
 	} {
 		inNetns(t, x.ns, x.command)
@@ -91,7 +92,8 @@ func (h *twoHosts) agents() []int {
 }
 
 func (h *twoHosts) run(out, duration string) []string {
-	return []string{"run", "--sut", h.sut, "--tg", h.tg, "--rx", "uring", "--tx", "sendfile", "--touch", "verify", "--pace", "1G", "--ramp-up", "200ms", "--duration", duration, "--out", out}
+	return []string{"run", "--sut", h.sut, "--tg", h.tg, "--rx", "uring", "--tx", "sendfile", "--touch", "verify",
+		"--pace", "1G", "--ramp-up", "200ms", "--duration", duration, "--out", out}
 }
 
 func TestIntegrationRunSSH(t *testing.T) {
@@ -107,11 +109,13 @@ func TestIntegrationRunSSH(t *testing.T) {
 		t.Fatalf("%d records", len(j.Records))
 	}
 	for _, r := range j.Records {
-		if r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 || *r.SUT.TotalBytes != *r.TG.TotalBytes {
+		if r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 || *r.SUT.TotalBytes == 0 ||
+			*r.SUT.TotalBytes != *r.TG.TotalBytes {
 			t.Errorf("%s: %s", r.Verdict, r.Reason)
 		}
 		followed(t, r, path)
-		if r.SUT.Name != h.sut || r.TG.Name != h.tg || r.SUT.Env.Dev != h.pair.SUT.Dev || r.TG.Env.Dev != h.pair.TG.Dev {
+		if r.SUT.Name != h.sut || r.TG.Name != h.tg || r.SUT.Env.Dev != h.pair.SUT.Dev ||
+			r.TG.Env.Dev != h.pair.TG.Dev {
 			t.Errorf("SUT %s %s, TG %s %s", r.SUT.Name, r.SUT.Env.Dev, r.TG.Name, r.TG.Env.Dev)
 		}
 		for _, m := range r.SUT.Metrics {
@@ -123,11 +127,13 @@ func TestIntegrationRunSSH(t *testing.T) {
 	mustEnd(t, h.agents())
 
 	p = h.start(t, "doctor", "--host", h.sut, "--dev", h.pair.SUT.Dev)
-	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "host "+h.sut) || !strings.Contains(p.Out.String(), h.pair.SUT.IPv4.String()) {
+	if got := p.Wait(await.Hang); got != 0 || !strings.Contains(p.Out.String(), "host "+h.sut) ||
+		!strings.Contains(p.Out.String(), h.pair.SUT.IPv4.String()) {
 		t.Errorf("doctor: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
 	demo := filepath.Join(t.TempDir(), "demo")
-	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2", "--duration", "200ms", "--out", demo)
+	p = h.start(t, "demo", "--sut", h.sut, "--tg", h.tg, "--rx", "tcp", "--tx", "tcp", "--repetitions", "2",
+		"--duration", "200ms", "--out", demo)
 	if got := p.Wait(await.Hang); got != 0 && (got != 1 || !onlyLate(t, demo)) || len(journal(t, demo).Records) < 3 {
 		t.Errorf("demo: exit status %d\n%s%s", got, &p.Out, &p.Err)
 	}
@@ -146,7 +152,8 @@ func followed(t *testing.T, r results.Record, path string) {
 		return
 	}
 	for i := range p.Between {
-		if s := &p.Between[i]; s.Sent == nil || *s.Sent == 0 || *s.LostLeast > 0 || *s.LostMost < 0 || *s.UntoldLeast > 0 {
+		if s := &p.Between[i]; s.Sent == nil || *s.Sent == 0 || *s.LostLeast > 0 || *s.LostMost < 0 ||
+			*s.UntoldLeast > 0 {
 			t.Errorf("%s: %+v", p.Step(s), s)
 		} else {
 			t.Logf("%s: %d sent, skew %d, lost %d to %d", p.Step(s), *s.Sent, *s.Skew, *s.LostLeast, *s.LostMost)
@@ -228,7 +235,8 @@ func (h *twoHosts) waitForConnection(t *testing.T) {
 // CPUs in time: they were late, or had none of a short window and others did.
 func heldUp(reason, warnings string) bool {
 	return strings.Contains(reason, "its edges ") ||
-		strings.Contains(reason, "no payload was transferred in the window") && strings.Contains(warnings, "foreign load")
+		strings.Contains(reason, "no payload was transferred in the window") &&
+			strings.Contains(warnings, "foreign load")
 }
 
 // onlyLate reports whether all that is bad in a session's runs is that other work kept
@@ -270,7 +278,8 @@ func (h *twoHosts) settings(t *testing.T) string {
 	var both []string
 	for _, e := range []veth.End{h.pair.SUT, h.pair.TG} {
 		err := e.Netns.Do(func() error {
-			out, err := exec.Command("unshare", "-m", "sh", "-c", "mount -t sysfs sysfs /sys && cat /sys/class/net/"+e.Dev+"/queues/rx-0/rps_cpus").Output()
+			out, err := exec.Command("unshare", "-m", "sh", "-c",
+				"mount -t sysfs sysfs /sys && cat /sys/class/net/"+e.Dev+"/queues/rx-0/rps_cpus").Output()
 			both = append(both, strings.TrimSpace(string(out)))
 			return err
 		})
@@ -316,11 +325,13 @@ func TestIntegrationRunSSHKilled(t *testing.T) {
 				mustEnd(t, ssh)
 				return
 			}
-			if got != 1 || !strings.Contains(p.Err.String(), "the connection is lost") || !strings.Contains(p.Err.String(), "fix: ") {
+			if got != 1 || !strings.Contains(p.Err.String(), "the connection is lost") ||
+				!strings.Contains(p.Err.String(), "fix: ") {
 				t.Errorf("exit status %d\n%s%s", got, &p.Out, &p.Err)
 			}
 			recs := journal(t, out).Records
-			if len(recs) != 1 || recs[0].Verdict != results.Failed || !strings.Contains(recs[0].Reason, who[:strings.Index(who, "'")]+": host ssh:root@192.0.2.") {
+			if len(recs) != 1 || recs[0].Verdict != results.Failed || !strings.Contains(recs[0].Reason,
+				who[:strings.Index(who, "'")]+": host ssh:root@192.0.2.") {
 				t.Errorf("records: %+v", recs)
 			}
 		})

@@ -21,25 +21,30 @@ func TestLinkedJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := results.Record{RunID: "r", SessionID: "s", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK}
+	r := results.Record{RunID: "r", SessionID: "s", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
+		Verdict: results.OK}
 	r.SUT.ThroughputGbps = new(1.0)
 	if err := w.Append(r); err != nil {
 		t.Fatal(err)
 	}
 	w.Close()
-	for from, to := range map[string]string{filepath.Join(other, results.JournalFile): filepath.Join(dir, results.JournalFile), other: filepath.Join(dir, "whole")} {
+	for from, to := range map[string]string{filepath.Join(other, results.JournalFile): filepath.Join(dir,
+		results.JournalFile), other: filepath.Join(dir, "whole")} {
 		if err := os.Symlink(from, to); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for _, line := range []string{`zcbench report "$1"`, `zcbench report --idle "$1"`, `zcbench export --csv --json "$1"`, `zcbench compare "$1" "$2"`,
-		`zcbench rerun --dry-run "$1"`, `zcbench power import "$1" --log csv=/dev/null --out "$1/x"`, `zcbench fleet "$1"`, `zcbench matrix "$3" --out "$1" --resume`} {
+	for _, line := range []string{`zcbench report "$1"`, `zcbench report --idle "$1"`,
+		`zcbench export --csv --json "$1"`, `zcbench compare "$1" "$2"`,
+		`zcbench rerun --dry-run "$1"`, `zcbench power import "$1" --log csv=/dev/null --out "$1/x"`,
+		`zcbench fleet "$1"`, `zcbench matrix "$3" --out "$1" --resume`} {
 		plan := filepath.Join(other, "plan.yaml")
 		if err := os.WriteFile(plan, []byte(killed), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		p := built.Shell(t, line, dir, other, plan)
-		if status := p.Wait(await.Hang); status != 2 || !strings.Contains(p.Err.String(), results.JournalFile+" is a symbolic link") {
+		if status := p.Wait(await.Hang); status != 2 || !strings.Contains(p.Err.String(), results.JournalFile+
+			" is a symbolic link") {
 			t.Errorf("%s: status %d, %s", line, status, &p.Err)
 		}
 		if !strings.Contains(line, "fleet") && !strings.Contains(p.Err.String(), "fix: ") {

@@ -40,7 +40,8 @@ func TestStuckReader(t *testing.T) {
 			p := built.StartCommand(t, cmd)
 			await.Until(t, "a command that waits for its reader", func() bool { return polls(p.Process.Pid) })
 			p.Signal([]syscall.Signal{syscall.SIGTERM, syscall.SIGINT}[i%2])
-			if status := p.Wait(await.Hang); status != 1 || !strings.Contains(p.Err.String(), "interrupted, and nobody reads it") {
+			if status := p.Wait(await.Hang); status != 1 || !strings.Contains(p.Err.String(),
+				"interrupted, and nobody reads it") {
 				t.Errorf("exit status %d: %s", status, p.Err.String())
 			}
 		})

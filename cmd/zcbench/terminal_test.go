@@ -25,7 +25,8 @@ func onTerminal(t *testing.T, columns int, env []string, line string, words ...s
 	return status, term.All(t)
 }
 
-func startOnTerminal(t *testing.T, columns int, env []string, line string, words ...string) (*built.Terminal, *built.Process) {
+func startOnTerminal(t *testing.T, columns int, env []string, line string, words ...string) (*built.Terminal,
+	*built.Process) {
 	t.Helper()
 	term := built.OpenTerminal(t, columns)
 	cmd := built.ShellCommand(t, line, words...)
@@ -56,9 +57,11 @@ func TestTerminalWidths(t *testing.T) {
 			t.Parallel()
 			out := filepath.Join(t.TempDir(), "out")
 			env := []string{fmt.Sprintf("COLUMNS=%d", columns)}
-			_, shown := onTerminal(t, columns, env, `exec `+shortRun+` --duration 300ms --repetitions 2 --out "$1"`, out)
+			_, shown := onTerminal(t, columns, env, `exec `+shortRun+` --duration 300ms --repetitions 2 --out "$1"`,
+				out)
 			finished(t, out, 2)
-			if !strings.Contains(shown, "Ctrl-C ends early") || !strings.Contains(shown, "Gbit/s") || strings.Contains(shown, "panic") {
+			if !strings.Contains(shown, "Ctrl-C ends early") || !strings.Contains(shown, "Gbit/s") ||
+				strings.Contains(shown, "panic") {
 				t.Errorf("showed %q", shown)
 			}
 		})
@@ -85,7 +88,8 @@ func TestTerminalKinds(t *testing.T) {
 			if !x.moves && strings.Contains(shown, "\x1b") {
 				t.Errorf("escapes: %q", shown)
 			}
-			shown = untilShown(t, " 12.50 ", 80, env, `exec zcbench power --duration 10m --every 200ms --source "$1"`, meter)
+			shown = untilShown(t, " 12.50 ", 80, env, `exec zcbench power --duration 10m --every 200ms --source "$1"`,
+				meter)
 			if strings.Contains(shown, "\x1b[") != x.moves {
 				t.Errorf("moves the cursor: %v; showed %q", !x.moves, shown)
 			}
@@ -105,7 +109,8 @@ func TestClosedStdio(t *testing.T) {
 			}
 			finished(t, out, 2)
 			data, err := os.ReadFile(filepath.Join(out, results.JournalFile))
-			if err != nil || strings.Contains(string(data), "ROI =") || strings.Count(string(data), "\n") != 5 || runLines(out) != 2 {
+			if err != nil || strings.Contains(string(data), "ROI =") || strings.Count(string(data), "\n") != 5 ||
+				runLines(out) != 2 {
 				t.Errorf("%v: the journal is %q", err, data)
 			}
 			if p := built.Shell(t, `exec zcbench version `+closed); p.Wait(await.Hang) != 0 {
@@ -124,7 +129,8 @@ func TestUmask(t *testing.T) {
 		t.Run(x.umask, func(t *testing.T) {
 			t.Parallel()
 			dir := filepath.Join(t.TempDir(), "new", "out")
-			p := built.Shell(t, `umask `+x.umask+`; `+shortRun+` --duration 200ms --out "$1"; zcbench report "$1" && zcbench export --csv --json --benchfmt "$1" &&
+			p := built.Shell(t, `umask `+x.umask+`; `+
+				shortRun+` --duration 200ms --out "$1"; zcbench report "$1" && zcbench export --csv --json --benchfmt "$1" &&
 				zcbench power --duration 300ms --source "command=echo 1" --csv "$1/watts.csv"`, dir)
 			if status := p.Wait(await.Hang); status != 0 {
 				t.Fatalf("exit status %d: %s%s", status, &p.Out, &p.Err)
@@ -164,7 +170,8 @@ func TestIntegrationDemoOnTerminal(t *testing.T) {
 			var shown string
 			longer(t, 100*time.Millisecond, func(d string) (lacking string) {
 				out := filepath.Join(t.TempDir(), d)
-				line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration ` + d + ` --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
+				line := `exec zcbench demo --rx tcp --tx tcp,msg-zerocopy --repetitions 1 --duration ` + d +
+					` --message-size 1M ` + strings.Join(built.Busy, " ") + ` --out "$1"`
 				_, shown = onTerminal(t, 80, []string{"TERM=xterm", x.env}, line, out)
 				if strings.Contains(shown, "no payload was transferred") {
 					return "payload"
@@ -172,10 +179,13 @@ func TestIntegrationDemoOnTerminal(t *testing.T) {
 				return ""
 			})
 			if strings.Contains(shown, "\x1b[K") != x.moves || colour.MatchString(shown) != x.coloured {
-				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown), shown)
+				t.Errorf("moves %v, coloured %v: %q", strings.Contains(shown, "\x1b[K"), colour.MatchString(shown),
+					shown)
 			}
-			for _, want := range []string{"Ctrl-C ends early", "RX mode", "rx tcp with tx msg-zerocopy [", "results: ", "report: ", "next:", " lab demo ", " doctor "} {
-				if !strings.Contains(strings.Join(strings.Fields(shown), " "), strings.TrimSpace(want)) && !(want == "Ctrl-C ends early" && !x.moves) {
+			for _, want := range []string{"Ctrl-C ends early", "RX mode", "rx tcp with tx msg-zerocopy [", "results: ",
+				"report: ", "next:", " lab demo ", " doctor "} {
+				if !strings.Contains(strings.Join(strings.Fields(shown), " "), strings.TrimSpace(want)) &&
+					!(want == "Ctrl-C ends early" && !x.moves) {
 					t.Errorf("no %q in %q", want, shown)
 				}
 			}

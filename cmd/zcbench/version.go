@@ -52,7 +52,8 @@ func versionCommand() *cobra.Command {
 }
 
 func thisBuild() build {
-	b := build{ToolVersion: version.Tool(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH, MinKernel: uring.MinKernel}
+	b := build{ToolVersion: version.Tool(), GoVersion: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
+		MinKernel: uring.MinKernel}
 	for _, e := range uring.Engines() {
 		b.Engines = append(b.Engines, engine{Name: e, Version: version.Module(e.Module()), Lacks: e.Lacks()})
 	}
@@ -76,5 +77,6 @@ func (b build) print(w io.Writer) {
 		}
 		fmt.Fprintf(w, "  %-15s %s\n", name, line)
 	}
-	fmt.Fprintf(w, "  kernel          io_uring modes need Linux %s or later, zcrx 6.15; what this one can do: zcbench doctor\n", b.MinKernel)
+	fmt.Fprintf(w, "  kernel          io_uring modes need Linux %s or later, zcrx 6.15; what this one can do: "+
+		"zcbench doctor\n", b.MinKernel)
 }

@@ -41,11 +41,16 @@ func TestNothingIsWatchedForNothing(t *testing.T) {
 	intervals := append([]string{"0", "0s", "1ns", "9ms", "25h"}, spans...)
 	counts := []string{"0", "-1", "99999999999999999999", "NaN", "1.5", ""}
 	for command, flags := range map[string]map[string][]string{
-		"probe": {"duration": spans, "interval": intervals, "pid": counts, "syscalls": counts, "sample": append([]string{"3", "1152921504606846976"}, counts...),
-			"port": append([]string{"65536"}, counts...), "local-port": counts, "remote-port": counts, "dev": {""}, "netns": {""}, "addr": {""}, "cgroup": {""}},
-		"profile":  {"duration": spans, "frequency": append([]string{"1000000"}, counts...), "top": counts, "pid": append([]string{"4194305"}, counts...), "cpu": {"", "-1", "1-0", "0-99999999999", "x", "NaN", ","}, "flame": {""}},
+		"probe": {"duration": spans, "interval": intervals, "pid": counts, "syscalls": counts,
+			"sample": append([]string{"3", "1152921504606846976"}, counts...),
+			"port":   append([]string{"65536"}, counts...), "local-port": counts, "remote-port": counts, "dev": {""},
+			"netns": {""}, "addr": {""}, "cgroup": {""}},
+		"profile": {"duration": spans, "frequency": append([]string{"1000000"}, counts...), "top": counts,
+			"pid": append([]string{"4194305"}, counts...), "cpu": {"", "-1", "1-0", "0-99999999999", "x", "NaN", ","},
+			"flame": {""}},
 		"counters": {"interval": intervals, "count": counts, "dev": {""}, "netns": {""}},
-		"power":    {"duration": spans, "interval": intervals, "every": intervals, "source": {"", ",", "x", "rapl?uncertainty=NaN", "rapl?uncertainty=inf"}, "csv": {""}},
+		"power": {"duration": spans, "interval": intervals, "every": intervals,
+			"source": {"", ",", "x", "rapl?uncertainty=NaN", "rapl?uncertainty=inf"}, "csv": {""}},
 	} {
 		for flag, values := range flags {
 			for _, v := range values {
@@ -55,12 +60,14 @@ func TestNothingIsWatchedForNothing(t *testing.T) {
 			}
 		}
 	}
-	for _, args := range [][]string{{"probe", "--drops", "--interval", "0"}, {"probe", "--overhead", "--duration", "0"}, {"probe", "--overhead", "--duration", "999ms"}} {
+	for _, args := range [][]string{{"probe", "--drops", "--interval", "0"}, {"probe", "--overhead", "--duration", "0"},
+		{"probe", "--overhead", "--duration", "999ms"}} {
 		if said := refused(t, args...); !strings.Contains(said, args[2]) {
 			t.Errorf("zcbench %q: %s", args, said)
 		}
 	}
-	if status, out, stderr := zcbench(t, "probe", "--interval", "0"); status != 2 || out != "" || !strings.Contains(stderr, "zcbench: --interval 0s: must be 100ms to ") {
+	if status, out, stderr := zcbench(t, "probe", "--interval", "0"); status != 2 || out != "" ||
+		!strings.Contains(stderr, "zcbench: --interval 0s: must be 100ms to ") {
 		t.Errorf("exit status %d, %s%s", status, out, stderr)
 	}
 }

@@ -96,8 +96,11 @@ func load() (*nvml, error) {
 	}
 	var initialise func() int32
 	lib := &nvml{}
-	for name, f := range map[string]any{"nvmlInit_v2": &initialise, "nvmlShutdown": &lib.shutdown, "nvmlDeviceGetCount_v2": &lib.count,
-		"nvmlDeviceGetHandleByIndex_v2": &lib.handle, "nvmlDeviceGetName": &lib.devName, "nvmlDeviceGetPowerUsage": &lib.power, "nvmlDeviceGetMultiGpuBoard": &lib.shared, "nvmlDeviceGetBoardId": &lib.boardID, "nvmlErrorString": &lib.errText} {
+	for name, f := range map[string]any{"nvmlInit_v2": &initialise, "nvmlShutdown": &lib.shutdown,
+		"nvmlDeviceGetCount_v2":         &lib.count,
+		"nvmlDeviceGetHandleByIndex_v2": &lib.handle, "nvmlDeviceGetName": &lib.devName,
+		"nvmlDeviceGetPowerUsage": &lib.power, "nvmlDeviceGetMultiGpuBoard": &lib.shared,
+		"nvmlDeviceGetBoardId": &lib.boardID, "nvmlErrorString": &lib.errText} {
 		if _, err := purego.Dlsym(h, name); err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}

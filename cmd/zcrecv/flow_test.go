@@ -95,12 +95,15 @@ var pairs = []pair{
 	{name: "the shorter decides", ip: "127.0.0.1", recv: "--duration DD", send: "--duration D"},
 	{name: "the shorter decides 2", ip: "127.0.0.1", recv: "--duration D", send: "--duration DD"},
 	{name: "IPv6", ip: "::1", recv: "--duration D"},
-	{name: "verify", ip: "127.0.0.1", recv: "--touch verify --message-size 100000", send: "--duration D --message-size 77777 --mode sendfile --pace 2G", gbps: 2, mismatches: true},
+	{name: "verify", ip: "127.0.0.1", recv: "--touch verify --message-size 100000",
+		send: "--duration D --message-size 77777 --mode sendfile --pace 2G", gbps: 2, mismatches: true},
 	// What waits in the send buffer does not make the flow late.
 	{name: "slow", ip: "127.0.0.1", send: "--duration D --pace 4M"},
 	{name: "uring", ip: "127.0.0.1", recv: "--mode uring --touch read --cpu 0", send: "--mode uring --duration D"},
-	{name: "trunc", ip: "127.0.0.1", recv: "--mode tcp-trunc --rcvbuf 1M", send: "--sndbuf 1M --congestion cubic --duration D"},
-	{name: "cookie", ip: "127.0.0.1", recv: "--cookie " + strings.Repeat("ab", 16), send: "--duration D --cookie " + strings.Repeat("AB", 16)},
+	{name: "trunc", ip: "127.0.0.1", recv: "--mode tcp-trunc --rcvbuf 1M",
+		send: "--sndbuf 1M --congestion cubic --duration D"},
+	{name: "cookie", ip: "127.0.0.1", recv: "--cookie " + strings.Repeat("ab", 16), send: "--duration D --cookie " +
+		strings.Repeat("AB", 16)},
 }
 
 // start starts both ends. The sender may come first.
@@ -122,7 +125,8 @@ func TestPairs(t *testing.T) {
 				t.Errorf("--json said on stderr: %s%s", &recv.Err, &send.Err)
 			}
 			r, s := decode(t, recv), decode(t, send)
-			if r.Verdict != results.OK || s.Verdict != results.OK || r.Bytes == 0 || r.Bytes != s.Bytes || s.PeerBytes == nil || *s.PeerBytes != r.Bytes {
+			if r.Verdict != results.OK || s.Verdict != results.OK || r.Bytes == 0 || r.Bytes != s.Bytes ||
+				s.PeerBytes == nil || *s.PeerBytes != r.Bytes {
 				t.Errorf("%s, %d bytes; %s, %d bytes", r.Verdict, r.Bytes, s.Verdict, s.Bytes)
 			}
 			for _, e := range []cli.EndReport{r, s} {
@@ -133,7 +137,8 @@ func TestPairs(t *testing.T) {
 				if *e.CPUUserS+*e.CPUSysS <= 0 || e.Calls == 0 || e.Congestion == "" || e.Retrans == nil {
 					t.Errorf("%s lacks something: %+v", e.Tool, e)
 				}
-				if want := float64(e.Bytes) * 8 / *e.DurationS / 1e9; *e.ThroughputGbps < 0.99*want || *e.ThroughputGbps > 1.01*want {
+				if want := float64(e.Bytes) * 8 / *e.DurationS / 1e9; *e.ThroughputGbps < 0.99*want ||
+					*e.ThroughputGbps > 1.01*want {
 					t.Errorf("%s: %g Gbit/s, but %d bytes in %g s", e.Tool, *e.ThroughputGbps, e.Bytes, *e.DurationS)
 				}
 			}
@@ -185,14 +190,17 @@ func TestFlows(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			recv, send := flowed(t, func(d time.Duration) (recv, send *built.Process) {
 				addr := port(t, "127.0.0.1")
-				recv = built.Start(t, "zcrecv", append([]string{"--json", "--flows", "3", "--cpu", "0", "--listen", addr}, x.flags...)...)
-				return recv, built.Start(t, "zcsend", "--json", "--flows", "3", "--cpu", "0", "--duration", d.String(), "--message-size", "128K", addr)
+				recv = built.Start(t, "zcrecv", append([]string{"--json", "--flows", "3", "--cpu", "0", "--listen",
+					addr}, x.flags...)...)
+				return recv, built.Start(t, "zcsend", "--json", "--flows", "3", "--cpu", "0", "--duration", d.String(),
+					"--message-size", "128K", addr)
 			})
 			r, s := decode(t, recv), decode(t, send)
 			for _, e := range []cli.EndReport{r, s} {
 				sum := uint64(0)
 				for n, f := range e.Flows {
-					if f.N != n || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || f.CPU == nil || *f.CPU != 0 || f.Verdict != results.OK {
+					if f.N != n || f.Bytes == nil || *f.Bytes == 0 || f.ThroughputGbps == nil || f.CPU == nil ||
+						*f.CPU != 0 || f.Verdict != results.OK {
 						t.Errorf("%s: flow %d is %+v", e.Tool, n, f)
 						continue
 					}
@@ -206,7 +214,8 @@ func TestFlows(t *testing.T) {
 				}
 			}
 			if r.RXBufferBytes != x.buffer || s.RXBufferBytes != 0 || s.MessageBytes != 128<<10 {
-				t.Errorf("a buffer of %d, not %d; the sender's is %d, its messages %d", r.RXBufferBytes, x.buffer, s.RXBufferBytes, s.MessageBytes)
+				t.Errorf("a buffer of %d, not %d; the sender's is %d, its messages %d", r.RXBufferBytes, x.buffer,
+					s.RXBufferBytes, s.MessageBytes)
 			}
 		})
 	}
@@ -220,7 +229,8 @@ func TestFlowsDiffer(t *testing.T) {
 	if a, b := send.Wait(await.Hang), recv.Wait(await.Hang); a != 1 || b != 1 {
 		t.Errorf("exit status %d and %d", a, b)
 	}
-	if r := decode(t, recv); r.Verdict != results.Failed || !strings.Contains(r.Reason, "2 flows, but 3 are expected") || !strings.Contains(r.Fix, "--flows") {
+	if r := decode(t, recv); r.Verdict != results.Failed ||
+		!strings.Contains(r.Reason, "2 flows, but 3 are expected") || !strings.Contains(r.Fix, "--flows") {
 		t.Errorf("%s: %s; %s", r.Verdict, r.Reason, r.Fix)
 	}
 	if !strings.Contains(send.Err.String(), "--flows") {
@@ -290,7 +300,8 @@ func flowing(t *testing.T, flags ...string) (recv, send *built.Process) {
 	t.Helper()
 	addr := port(t, "127.0.0.1")
 	recv = built.Start(t, "zcrecv", append([]string{"--listen", addr}, flags...)...)
-	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "10m", addr}, flags...)...)
+	send = built.Start(t, "zcsend", append([]string{"--pace", "100M", "--message-size", "64K", "--duration", "10m",
+		addr}, flags...)...)
 	await.Until(t, "payload", func() bool { return received(t, addr) > 1<<20 })
 	return recv, send
 }
@@ -368,7 +379,8 @@ func TestPeerGoneJSON(t *testing.T) {
 		t.Errorf("exit status %d", got)
 	}
 	r := decode(t, recv)
-	if r.Verdict != results.Failed || r.Reason == "" || strings.Contains(r.Reason, "\n") || r.Fix == "" || r.Bytes == 0 {
+	if r.Verdict != results.Failed || r.Reason == "" || strings.Contains(r.Reason, "\n") || r.Fix == "" ||
+		r.Bytes == 0 {
 		t.Errorf("%+v", r)
 	}
 }
@@ -426,7 +438,8 @@ func TestTextResult(t *testing.T) {
 		return recv, built.Start(t, "zcsend", "--duration", d.String(), addr)
 	})
 	for _, p := range []*built.Process{recv, send} {
-		if out := p.Out.String(); !strings.HasPrefix(out, "tcp ") || !strings.Contains(out, "Gbit/s") || !strings.Contains(out, "s/GB") {
+		if out := p.Out.String(); !strings.HasPrefix(out, "tcp ") || !strings.Contains(out, "Gbit/s") ||
+			!strings.Contains(out, "s/GB") {
 			t.Errorf("%s: %q", p.Args[0], out)
 		}
 	}

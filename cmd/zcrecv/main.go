@@ -33,7 +33,8 @@ Connections that do not start with the flow's cookie are closed and counted. Any
 user may run it; zcrx, devmem and --queue need root, or CAP_NET_ADMIN.
 
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
-		Example: "  zcrecv --mode uring --listen 10.0.0.1:5201 --duration 10s\n  zcrecv --listen [::1]:5201 --touch verify --json",
+		Example: "  zcrecv --mode uring --listen 10.0.0.1:5201 --duration 10s\n  zcrecv --listen [::1]:5201 " +
+			"--touch verify --json",
 		Args:    cobra.NoArgs,
 		Version: version.Tool(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -63,7 +64,8 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	f := cmd.Flags()
 	f.StringVar(&listen, "listen", ":5201", "address and port to listen on; port 0: any free one")
 	f.DurationVar(&end.Duration, "duration", 0, "how long to receive (default: as long as the sender asks for)")
-	f.StringVar(&end.Dev, "dev", "", "interface that receives the flow, for its counters and for zcrx and devmem (default: the one with the address)")
+	f.StringVar(&end.Dev, "dev", "", "interface that receives the flow, for its counters and for zcrx and devmem "+
+		"(default: the one with the address)")
 	f.DurationVar(&wait, "accept-timeout", 0, "how long to wait for the sender; 0: forever")
 	return cmd
 }

@@ -15,10 +15,11 @@ import (
 // added here is downloaded, reviewed and carried to other people's hosts by
 // everybody who wants to receive a few packets.
 var linked = map[string]string{
-	"github.com/cilium/ebpf":             "eBPF probes of a run (package bpf)",
-	"github.com/google/pprof":            "profiles of a run (package profile), in the form that its tools open",
-	"github.com/gosnmp/gosnmp":           "instruments of an agent (package power), whose messages share its types",
-	"github.com/mdlayher/genetlink":      "netdev and ethtool of the kernel (package nic), links and routes (package rtnl)",
+	"github.com/cilium/ebpf":   "eBPF probes of a run (package bpf)",
+	"github.com/google/pprof":  "profiles of a run (package profile), in the form that its tools open",
+	"github.com/gosnmp/gosnmp": "instruments of an agent (package power), whose messages share its types",
+	"github.com/mdlayher/genetlink": "netdev and ethtool of the kernel (package nic), links and routes " +
+		"(package rtnl)",
 	"github.com/mdlayher/netlink":        "as above",
 	"github.com/mdlayher/socket":         "as above",
 	"github.com/pawelgaczynski/giouring": "the second io_uring engine",
@@ -34,7 +35,8 @@ var linked = map[string]string{
 // nothing of the controller, its reports and its plots.
 func TestModules(t *testing.T) {
 	for _, name := range []string{"zcrecv", "zcsend"} {
-		out, err := exec.Command("go", "list", "-tags", "giouring", "-deps", "-f", "{{if .Module}}{{.Module.Path}} {{.ImportPath}}{{end}}", "../"+name).Output()
+		out, err := exec.Command("go", "list", "-tags", "giouring", "-deps", "-f",
+			"{{if .Module}}{{.Module.Path}} {{.ImportPath}}{{end}}", "../"+name).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +62,8 @@ func TestModules(t *testing.T) {
 		}
 		slices.Sort(want)
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("the modules of %s (-want +got):\n%s\nfix: do without the new one, or name it in modules_test.go with the reason", name, d)
+			t.Errorf("the modules of %s (-want +got):\n%s\nfix: do without the new one, or name it in "+
+				"modules_test.go with the reason", name, d)
 		}
 	}
 }

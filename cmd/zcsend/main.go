@@ -29,7 +29,8 @@ CPU time, and exits. Throughput counts what the receiver has confirmed to have r
 Any user may run it; devmem needs root, or CAP_NET_ADMIN.
 
 Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
-		Example: "  zcsend --mode uring-zc 10.0.0.1:5201\n  zcsend --mode sendfile --duration 5s --pace 10G [fd00::1]:5201",
+		Example: "  zcsend --mode uring-zc 10.0.0.1:5201\n  zcsend --mode sendfile --duration 5s --pace 10G " +
+			"[fd00::1]:5201",
 		Args:    cobra.ExactArgs(1),
 		Version: version.Tool(),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -54,8 +55,11 @@ Exit status: 0 done, 1 the run failed or is invalid, 2 wrong usage.`,
 	end.AddFlags(cmd)
 	cli.First(cmd, "mode", "duration", "flows", "message-size", "pace", "congestion", "sndbuf", "dev", "cpu", "json")
 	f := cmd.Flags()
-	f.DurationVar(&end.Duration, "duration", 0, "how long to send (default: as long as the receiver asks for, else 10s)")
-	f.StringVar(&end.Dev, "dev", "", "interface that sends the flow, for its counters and for devmem (default: that of the route)")
-	f.DurationVar(&wait, "connect-timeout", 15*time.Second, "how long to wait for the receiver to listen and be ready; 0: forever")
+	f.DurationVar(&end.Duration, "duration", 0,
+		"how long to send (default: as long as the receiver asks for, else 10s)")
+	f.StringVar(&end.Dev, "dev", "",
+		"interface that sends the flow, for its counters and for devmem (default: that of the route)")
+	f.DurationVar(&wait, "connect-timeout", 15*time.Second,
+		"how long to wait for the receiver to listen and be ready; 0: forever")
 	return cmd
 }

@@ -13,7 +13,8 @@ import (
 // Recv is recvfrom(2) without an address. It sleeps as [Blocking] says, or never
 // with MSG_DONTWAIT in flags. n is valid when errno is 0; 0 means end of stream.
 func Recv(fd int, p []byte, flags int) (n int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), uintptr(flags), 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
@@ -26,14 +27,16 @@ func Discard(fd, n, flags int) (int, unix.Errno) {
 
 // Send is sendto(2) without an address.
 func Send(fd int, p []byte, flags int) (n int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))), uintptr(len(p)), uintptr(flags), 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
+		uintptr(len(p)), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
 // Sendfile is sendfile(2) from in at *off, which it advances, to the
 // non-blocking socket out.
 func Sendfile(out, in int, off *int64, n int) (int, unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_SENDFILE, uintptr(out), uintptr(in), uintptr(unsafe.Pointer(off)), uintptr(n), 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_SENDFILE, uintptr(out), uintptr(in), uintptr(unsafe.Pointer(off)), uintptr(n),
+		0, 0)
 	return int(r), e
 }
 
@@ -71,7 +74,8 @@ func (w *Waiter) Wait(fd int, events int16, timeoutMs int) (revents int16, errno
 func (w *Waiter) WaitFor(fd int, events int16, timeout time.Duration) (revents int16, errno unix.Errno) {
 	w.pfd = pollFd{fd: int32(fd), events: events}
 	w.ts = unix.NsecToTimespec(timeout.Nanoseconds())
-	_, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.pfd)), 1, uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
+	_, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&w.pfd)), 1, uintptr(unsafe.Pointer(&w.ts)), 0,
+		0, 0)
 	if e == unix.EINTR {
 		return 0, 0
 	}
@@ -116,7 +120,8 @@ type Notification struct {
 // error-queue message that is no zero-copy notification.
 func (q *ErrQueue) Next(fd int) (n Notification, ok bool, errno unix.Errno) {
 	q.msg = unix.Msghdr{Control: &q.control[0], Controllen: uint64(len(q.control))}
-	_, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&q.msg)), unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT, 0, 0, 0)
+	_, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&q.msg)),
+		unix.MSG_ERRQUEUE|unix.MSG_DONTWAIT, 0, 0, 0)
 	if e != 0 {
 		return n, false, e
 	}

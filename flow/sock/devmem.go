@@ -56,7 +56,8 @@ func (f *DevmemFrags) Next() (frag DevmemFrag, ok bool) {
 			return frag, f.bad("length %d of a fragment, want %d", n, DevmemControlBytes)
 		}
 		d := b[unix.SizeofCmsghdr:DevmemControlBytes]
-		return DevmemFrag{Linear: typ == unix.SCM_DEVMEM_LINEAR, Offset: binary.NativeEndian.Uint64(d), Size: binary.NativeEndian.Uint32(d[8:]),
+		return DevmemFrag{Linear: typ == unix.SCM_DEVMEM_LINEAR, Offset: binary.NativeEndian.Uint64(d),
+			Size:  binary.NativeEndian.Uint32(d[8:]),
 			Token: binary.NativeEndian.Uint32(d[12:]), DMABuf: binary.NativeEndian.Uint32(d[16:])}, true
 	}
 	return frag, false

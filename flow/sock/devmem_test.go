@@ -13,8 +13,10 @@ import (
 
 func TestDevmemSizes(t *testing.T) {
 	for name, c := range map[string][2]uintptr{
-		"dmabuf_token": {unsafe.Sizeof(TokenRange{}), 8}, "iovec": {unsafe.Sizeof(offsetIovec{}), unsafe.Sizeof(unix.Iovec{})},
-		"user_msghdr": {unsafe.Sizeof(msghdr{}), unsafe.Sizeof(unix.Msghdr{})}, "cmsg": {unsafe.Sizeof(idMessage{}), uintptr(unix.CmsgSpace(4))},
+		"dmabuf_token": {unsafe.Sizeof(TokenRange{}), 8}, "iovec": {unsafe.Sizeof(offsetIovec{}),
+			unsafe.Sizeof(unix.Iovec{})},
+		"user_msghdr": {unsafe.Sizeof(msghdr{}), unsafe.Sizeof(unix.Msghdr{})}, "cmsg": {unsafe.Sizeof(idMessage{}),
+			uintptr(unix.CmsgSpace(4))},
 		"msg_control": {unsafe.Offsetof(msghdr{}.control), unsafe.Offsetof(unix.Msghdr{}.Control)},
 		"fragment":    {DevmemControlBytes, uintptr(unix.CmsgSpace(dmabufCmsgLen))},
 	} {
@@ -57,7 +59,8 @@ func all(control []byte) (out []DevmemFrag, err error) {
 }
 
 func TestDevmemFrags(t *testing.T) {
-	want := []DevmemFrag{{Offset: 1 << 40, Size: 4096, Token: 7, DMABuf: 2}, {Linear: true, Size: 12}, {Offset: 4096, Size: 1, Token: 8, DMABuf: 2}}
+	want := []DevmemFrag{{Offset: 1 << 40, Size: 4096, Token: 7, DMABuf: 2}, {Linear: true, Size: 12},
+		{Offset: 4096, Size: 1, Token: 8, DMABuf: 2}}
 	var control []byte
 	for i, f := range want {
 		control = append(control, dmabufCmsg(f)...)

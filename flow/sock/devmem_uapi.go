@@ -47,8 +47,10 @@ func NewDevmemReader(linear, control []byte) *DevmemReader {
 //go:noinline
 func (r *DevmemReader) Recv(fd, flags int) (n int, frags DevmemFrags, truncated bool, errno unix.Errno) {
 	r.iov = unix.Iovec{Base: unsafe.SliceData(r.linear), Len: uint64(len(r.linear))}
-	r.msg = unix.Msghdr{Iov: &r.iov, Iovlen: 1, Control: unsafe.SliceData(r.control), Controllen: uint64(len(r.control))}
-	k, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)), uintptr(unix.MSG_SOCK_DEVMEM|flags), 0, 0, 0)
+	r.msg = unix.Msghdr{Iov: &r.iov, Iovlen: 1, Control: unsafe.SliceData(r.control),
+		Controllen: uint64(len(r.control))}
+	k, _, e := unix.RawSyscall6(unix.SYS_RECVMSG, uintptr(fd), uintptr(unsafe.Pointer(&r.msg)),
+		uintptr(unix.MSG_SOCK_DEVMEM|flags), 0, 0, 0)
 	if e != 0 {
 		return 0, DevmemFrags{}, false, e
 	}
@@ -118,6 +120,7 @@ func (w *DevmemWriter) Send(fd int, id uint32, off, n int) (int, unix.Errno) {
 	w.iov = offsetIovec{base: uintptr(off), len: uint64(n)}
 	w.id = idMessage{len: unix.SizeofCmsghdr + 4, level: unix.SOL_SOCKET, typ: unix.SCM_DEVMEM_DMABUF, id: id}
 	w.msg = msghdr{iov: &w.iov, iovLen: 1, control: &w.id, controlLen: uint64(unsafe.Sizeof(w.id))}
-	k, _, e := unix.RawSyscall6(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.msg)), unix.MSG_ZEROCOPY|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0, 0)
+	k, _, e := unix.RawSyscall6(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&w.msg)),
+		unix.MSG_ZEROCOPY|unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL, 0, 0, 0)
 	return int(k), e
 }

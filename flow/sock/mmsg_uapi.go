@@ -61,7 +61,8 @@ func (b *Batch) Send(fd, n, flags int) (sent int, errno unix.Errno) {
 
 // SendFrom is [Batch.Send] of the messages from one on, up to n.
 func (b *Batch) SendFrom(fd, from, n, flags int) (sent int, errno unix.Errno) {
-	r, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[from])), uintptr(n-from), uintptr(flags), 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[from])), uintptr(n-from),
+		uintptr(flags), 0, 0)
 	return int(r), e
 }
 
@@ -76,7 +77,8 @@ func (b *Batch) Recv(fd, n, flags int) (got int, errno unix.Errno) {
 			h.SetControllen(controlBytes)
 		}
 	}
-	r, _, e := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b.msgs))), uintptr(n), uintptr(flags), 0, 0)
+	r, _, e := unix.RawSyscall6(unix.SYS_RECVMMSG, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b.msgs))),
+		uintptr(n), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
@@ -102,7 +104,8 @@ func (b *Batch) Segment(i int) int {
 // many, but for the last one (UDP_SEGMENT, 4.18).
 func SegmentUDP(fd, size int) error {
 	if err := unix.SetsockoptInt(fd, unix.IPPROTO_UDP, unix.UDP_SEGMENT, size); err != nil {
-		return remedy.Error(remedy.SetSegment, "setsockopt UDP_SEGMENT", err, remedy.On{FD: fd, Value: strconv.Itoa(size)})
+		return remedy.Error(remedy.SetSegment, "setsockopt UDP_SEGMENT", err,
+			remedy.On{FD: fd, Value: strconv.Itoa(size)})
 	}
 	return nil
 }

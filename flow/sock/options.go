@@ -30,12 +30,14 @@ type Options struct {
 // chosen from the buffer sizes at the handshake.
 func (o Options) Apply(fd int) error {
 	if o.RcvBuf > 0 {
-		if err := setBuffer(fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, "SO_RCVBUF", "net.core.rmem_max", o.RcvBuf); err != nil {
+		if err := setBuffer(fd, unix.SO_RCVBUF, unix.SO_RCVBUFFORCE, "SO_RCVBUF", "net.core.rmem_max",
+			o.RcvBuf); err != nil {
 			return err
 		}
 	}
 	if o.SndBuf > 0 {
-		if err := setBuffer(fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, "SO_SNDBUF", "net.core.wmem_max", o.SndBuf); err != nil {
+		if err := setBuffer(fd, unix.SO_SNDBUF, unix.SO_SNDBUFFORCE, "SO_SNDBUF", "net.core.wmem_max",
+			o.SndBuf); err != nil {
 			return err
 		}
 	}
@@ -45,7 +47,8 @@ func (o Options) Apply(fd int) error {
 		}
 	}
 	if o.PaceBitsPS > 0 {
-		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, unsentBytes(o.PaceBitsPS)); err != nil {
+		if err := unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT,
+			unsentBytes(o.PaceBitsPS)); err != nil {
 			return remedy.Error(remedy.SetLowat, "setsockopt TCP_NOTSENT_LOWAT", err, remedy.On{FD: fd})
 		}
 	}
@@ -91,14 +94,16 @@ func setBuffer(fd, opt, force int, name, limit string, n int) error {
 		return nil
 	}
 	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, opt, n); err != nil {
-		return remedy.Error(remedy.SetBuffer, fmt.Sprintf("setsockopt %s %d", name, n), err, remedy.On{FD: fd, Value: strconv.Itoa(n)})
+		return remedy.Error(remedy.SetBuffer, fmt.Sprintf("setsockopt %s %d", name, n), err,
+			remedy.On{FD: fd, Value: strconv.Itoa(n)})
 	}
 	got, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, opt)
 	if err != nil {
 		return remedy.Error(remedy.GetOption, "getsockopt "+name, err, remedy.On{FD: fd})
 	}
 	if got < 2*n {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel reduced it to %d", got/2),
+		return &fault.Error{Op: fmt.Sprintf("setsockopt %s %d", name, n), Err: fmt.Errorf("the kernel reduced it to %d",
+			got/2),
 			How: fmt.Sprintf("%s, or: sysctl -w %s=%d", privilege.Fix(privilege.Machine, unix.CAP_NET_ADMIN), limit, n)}
 	}
 	return nil

@@ -62,7 +62,8 @@ func TestNoOptionsLeaveTheKernelsDefaults(t *testing.T) {
 
 func TestOptionsArrive(t *testing.T) {
 	fd := socket(t)
-	if err := (Options{RcvBuf: 100_000, SndBuf: 200_000, Congestion: "reno", PaceBitsPS: 4_000_000_000, ZeroCopy: true}).Apply(fd); err != nil {
+	if err := (Options{RcvBuf: 100_000, SndBuf: 200_000, Congestion: "reno", PaceBitsPS: 4_000_000_000,
+		ZeroCopy: true}).Apply(fd); err != nil {
 		t.Fatal(err)
 	}
 	if r, s := get(t, fd, unix.SO_RCVBUF), get(t, fd, unix.SO_SNDBUF); r != 200_000 || s != 400_000 {
@@ -125,7 +126,9 @@ func TestCutBufferIsRefused(t *testing.T) {
 		}
 		err := powerless(func() error { return c.o(limit + 1).Apply(socket(t)) })
 		e := (*fault.Error)(nil)
-		if !errors.As(err, &e) || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), strconv.Itoa(limit)) || !strings.Contains(e.Fix(), "sysctl -w net.core."+c.limit) {
+		if !errors.As(err, &e) || !strings.Contains(err.Error(), name) ||
+			!strings.Contains(err.Error(), strconv.Itoa(limit)) || !strings.Contains(e.Fix(), "sysctl -w net.core."+
+			c.limit) {
 			t.Errorf("%s past its limit: %v", name, err)
 		}
 	}
@@ -134,13 +137,15 @@ func TestCutBufferIsRefused(t *testing.T) {
 func TestUnknownCongestionListsWhatThereIs(t *testing.T) {
 	e := (*fault.Error)(nil)
 	err := Options{Congestion: "nosuch"}.Apply(socket(t))
-	if !errors.As(err, &e) || !errors.Is(err, unix.ENOENT) || !strings.Contains(e.Fix(), "modprobe tcp_nosuch") || !strings.Contains(e.Fix(), "reno") {
+	if !errors.As(err, &e) || !errors.Is(err, unix.ENOENT) || !strings.Contains(e.Fix(), "modprobe tcp_nosuch") ||
+		!strings.Contains(e.Fix(), "reno") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestOptionsOnNoSocket(t *testing.T) {
-	for _, o := range []Options{{RcvBuf: 1 << 16}, {SndBuf: 1 << 16}, {Congestion: "reno"}, {PaceBitsPS: 1e9}, {ZeroCopy: true}} {
+	for _, o := range []Options{{RcvBuf: 1 << 16}, {SndBuf: 1 << 16}, {Congestion: "reno"}, {PaceBitsPS: 1e9},
+		{ZeroCopy: true}} {
 		if err := o.Apply(-1); !errors.Is(err, unix.EBADF) {
 			t.Errorf("%+v: %v", o, err)
 		}

@@ -29,7 +29,8 @@ func (w *WaiterOfAll) Leave(i int) { w.pfds[i].fd, w.pfds[i].revents = -1, 0 }
 //go:noinline
 func (w *WaiterOfAll) Wait(limit time.Duration) (n int, errno unix.Errno) {
 	w.ts = unix.NsecToTimespec(limit.Nanoseconds())
-	k, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(w.pfds))), uintptr(len(w.pfds)), uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
+	k, _, e := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(unsafe.SliceData(w.pfds))), uintptr(len(w.pfds)),
+		uintptr(unsafe.Pointer(&w.ts)), 0, 0, 0)
 	if e == unix.EINTR {
 		k, e = 0, 0
 	}

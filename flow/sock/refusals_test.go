@@ -33,7 +33,8 @@ func TestRefusedOptions(t *testing.T) {
 		{remedy.SetTimeout, unix.SYS_SETSOCKOPT, "SO_RCVTIMEO", func() error { return Blocking(fd, time.Hour) }},
 		{remedy.SetSegment, unix.SYS_SETSOCKOPT, "UDP_SEGMENT", func() error { return SegmentUDP(fd, 1000) }},
 		{remedy.SetGather, unix.SYS_SETSOCKOPT, "UDP_GRO", func() error { return GatherUDP(fd) }},
-		{remedy.GetOption, unix.SYS_GETSOCKOPT, "TCP_CONGESTION", func() error { _, err := Congestion(fd); return err }},
+		{remedy.GetOption, unix.SYS_GETSOCKOPT, "TCP_CONGESTION",
+			func() error { _, err := Congestion(fd); return err }},
 		{remedy.Fcntl, unix.SYS_FCNTL, "fcntl F_SETFL", func() error { return Blocking(fd, time.Hour) }},
 	} {
 		remedytest.Try(t, x.call, x.object, remedytest.Denied(x.nr, x.do), unix.EINTR)

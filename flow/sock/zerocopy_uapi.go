@@ -69,7 +69,8 @@ type Mapped struct {
 // the window ends inside a packet, it would copy what the next call can map, and
 // then all the rest of the packet.
 func (m *Mapper) Receive(fd int, window []byte, clean bool) (Mapped, unix.Errno) {
-	m.zc = tcpZerocopyReceive{address: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(window)))), length: uint32(len(window))}
+	m.zc = tcpZerocopyReceive{address: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(window)))),
+		length: uint32(len(window))}
 	if clean {
 		m.zc.flags = tlbCleanHint
 	}
@@ -89,6 +90,7 @@ func (m *Mapper) Receive(fd int, window []byte, clean bool) (Mapped, unix.Errno)
 // Unmap takes out what is mapped in a window, which stays (madvise
 // MADV_DONTNEED): the kernel gets its pages back.
 func Unmap(window []byte) unix.Errno {
-	_, _, errno := unix.RawSyscall(unix.SYS_MADVISE, uintptr(unsafe.Pointer(unsafe.SliceData(window))), uintptr(len(window)), unix.MADV_DONTNEED)
+	_, _, errno := unix.RawSyscall(unix.SYS_MADVISE, uintptr(unsafe.Pointer(unsafe.SliceData(window))),
+		uintptr(len(window)), unix.MADV_DONTNEED)
 	return errno
 }

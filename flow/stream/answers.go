@@ -38,7 +38,8 @@ const answersRoom = 64 << 10
 func NewAnswers(c *Conn, h Hello) (*Answers, error) {
 	request, response := int(h.MessageBytes), int(h.ResponseBytes)
 	if request > MaxTripBytes || response < 1 || response > MaxTripBytes {
-		return nil, fmt.Errorf("the sender wants answers of %d bytes to requests of %d: both must be 1..%d", response, request, MaxTripBytes)
+		return nil, fmt.Errorf("the sender wants answers of %d bytes to requests of %d: both must be 1..%d", response,
+			request, MaxTripBytes)
 	}
 	if err := NoDelay(c); err != nil {
 		return nil, err
@@ -87,7 +88,8 @@ func (a *Answers) answer(m *Meter) {
 // count is called when n bytes were counted: they were shown, or there is no answer to them.
 func (a *Answers) count(n int, m *Meter) {
 	if a.counted += uint64(n); a.counted != a.shown && a.err == nil {
-		a.fail(&fault.Error{Op: fmt.Sprintf("the path counted %d bytes of requests but showed %d: it cannot answer", a.counted, a.shown),
+		a.fail(&fault.Error{Op: fmt.Sprintf("the path counted %d bytes of requests but showed %d: it cannot answer",
+			a.counted, a.shown),
 			How: "make the receiver look at the payload (--touch verify), with a mode that gets it"})
 	}
 	if len(a.ready) > 0 {

@@ -54,7 +54,8 @@ func pairOf(t testing.TB) (here, there *Conn) {
 func TestAnswers(t *testing.T) {
 	flow := make([]byte, 4096)
 	fillPattern(flow, len(flow))
-	for _, x := range []struct{ request, response, piece int }{{1, 1, 1}, {1, 1, 100}, {8, 3, 5}, {3, 8, 7}, {100, 1, 33}, {1, 1000, 4}, {64, 64, 4096}} {
+	for _, x := range []struct{ request, response, piece int }{{1, 1, 1}, {1, 1, 100}, {8, 3, 5}, {3, 8, 7},
+		{100, 1, 33}, {1, 1000, 4}, {64, 64, 4096}} {
 		a, fd := asked(t, Hello{MessageBytes: uint64(x.request), ResponseBytes: uint32(x.response)})
 		m := &Meter{}
 		m.Answer(a)
@@ -102,7 +103,8 @@ func TestAnswersOfAPathThatDoesNotLook(t *testing.T) {
 // Answers are made for no more than a receiver should keep.
 func TestAnswersRefused(t *testing.T) {
 	here, _ := pairOf(t)
-	for _, h := range []Hello{{MessageBytes: MaxTripBytes + 1, ResponseBytes: 1}, {MessageBytes: 1, ResponseBytes: MaxTripBytes + 1}, {MessageBytes: 1}} {
+	for _, h := range []Hello{{MessageBytes: MaxTripBytes + 1, ResponseBytes: 1},
+		{MessageBytes: 1, ResponseBytes: MaxTripBytes + 1}, {MessageBytes: 1}} {
 		if _, err := NewAnswers(here, h); err == nil {
 			t.Errorf("%+v", h)
 		}

@@ -25,7 +25,8 @@ func TestArrivals(t *testing.T) {
 		if n := w.Count(); n < 1990 || n > 2010 || w.Early != 0 {
 			t.Errorf("chunks of %d: %d steps of 500 us in 1 s, %d early", chunk, n, w.Early)
 		}
-		if p := w.QuantileUs(.5); p < lo*(1-TimesError) || p > hi*(1+TimesError) || math.Abs(w.MeanUs()-(lo+hi)/2) > hi/20+1 {
+		if p := w.QuantileUs(.5); p < lo*(1-TimesError) || p > hi*(1+TimesError) ||
+			math.Abs(w.MeanUs()-(lo+hi)/2) > hi/20+1 {
 			t.Errorf("chunks of %d: median %g us, mean %g, want %g..%g", chunk, p, w.MeanUs(), lo, hi)
 		}
 	}
@@ -63,7 +64,8 @@ func TestArrivalsOfAStall(t *testing.T) {
 
 // Every time up to nearly five hours has a bucket whose middle is as near as is said.
 func TestTimeBuckets(t *testing.T) {
-	all := []uint64{0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 1000, 123456, 1e9, 1<<44 - 1, 1 << 44, 1 << 62}
+	all := []uint64{0, 1, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 130, 1000, 123456, 1e9, 1<<44 - 1, 1 << 44,
+		1 << 62}
 	for ns := uint64(100); ns < 1<<44; ns += ns/1000 + 1 {
 		all = append(all, ns)
 	}

@@ -18,7 +18,8 @@ type Buffer struct{ mapping, mem []byte }
 func NewBuffer(n int) (*Buffer, error) {
 	mem, err := unix.Mmap(-1, 0, pageUp(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
-		return nil, remedy.Error(remedy.Mmap, fmt.Sprintf("map a buffer of %d bytes", n), err, remedy.On{Bytes: int64(n)})
+		return nil, remedy.Error(remedy.Mmap, fmt.Sprintf("map a buffer of %d bytes", n), err,
+			remedy.On{Bytes: int64(n)})
 	}
 	unix.Madvise(mem, unix.MADV_HUGEPAGE) // a wish: the buffer works without
 	// MADV_POPULATE_WRITE came with 5.14; before it the pages come on first use.

@@ -109,11 +109,13 @@ func (c *Conn) EndOfSend() error {
 			err = w.writeAll(b)
 		}
 		if err != nil {
-			return &fault.Error{Op: "tell the receiver that no more packets follow", Err: err, Peer: true, How: "the receiver broke off: see its own message"}
+			return &fault.Error{Op: "tell the receiver that no more packets follow", Err: err, Peer: true,
+				How: "the receiver broke off: see its own message"}
 		}
 	}
 	if err := unix.Shutdown(w.FD, unix.SHUT_WR); err != nil {
-		return remedy.Error(remedy.Shutdown, "shutdown the sending side", err, remedy.On{Local: c.Local, Remote: c.Remote})
+		return remedy.Error(remedy.Shutdown, "shutdown the sending side", err,
+			remedy.On{Local: c.Local, Remote: c.Remote})
 	}
 	return nil
 }

@@ -40,7 +40,8 @@ func TestRefusedTogether(t *testing.T) {
 	limit := 50 * time.Millisecond
 	await.Until(t, "there is time for an attempt", func() bool {
 		limit *= 2
-		_, _, err = stream.Dial(stream.Together(await.Ending(t, limit)), freeAddr(t), helloOf(stream.Cookie{}), sock.Options{})
+		_, _, err = stream.Dial(stream.Together(await.Ending(t, limit)), freeAddr(t), helloOf(stream.Cookie{}),
+			sock.Options{})
 		return !errors.Is(err, context.DeadlineExceeded) // in the middle of the first
 	})
 	if !errors.Is(err, unix.ECONNREFUSED) || fault.BlamesPeer(err) || !strings.Contains(fault.Fix(err), "firewall") {

@@ -18,7 +18,8 @@ type Counters struct {
 	// and says so with Evidence in its [Mode].
 	ZeroCopyBytes uint64 `json:"zero_copy_bytes"`
 	CopiedBytes   uint64 `json:"copied_bytes"`
-	LinearBytes   uint64 `json:"linear_bytes"` // in the packet's linear part: copied too, counted where [Evidence] says so
+	// in the packet's linear part: copied too, counted where [Evidence] says so
+	LinearBytes uint64 `json:"linear_bytes"`
 
 	// Mismatches counts payload bytes that differ from the pattern (touch
 	// verify); FirstMismatch is the flow position of the first, plus one.

@@ -28,7 +28,8 @@ func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Wel
 
 // DialBeside is Dial of a flow whose payload goes beside the connection: beside makes ready for
 // it, before the receiver is told of the flow.
-func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, beside func(*Conn) error) (*Conn, Welcome, error) {
+func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, beside func(*Conn) error) (*Conn, Welcome,
+	error) {
 	var w Welcome
 	c, err := connect(ctx, addr, o)
 	if err == nil {
@@ -95,9 +96,11 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	}
 	var in [welcomeSize]byte
 	if err := c.readFull(ctx, in[:]); err != nil {
-		how := "the receiver closes connections with a wrong cookie and any beyond its flows: check --cookie and --flows at both ends, and that nothing else uses that port"
+		how := "the receiver closes connections with a wrong cookie and any beyond its flows: check --cookie and " +
+			"--flows at both ends, and that nothing else uses that port"
 		if errors.Is(err, context.DeadlineExceeded) {
-			how = "a receiver welcomes its flows once the last one has arrived and is steered: allow more time (--connect-timeout); otherwise  " + how
+			how = "a receiver welcomes its flows once the last one has arrived and is steered: allow more time " +
+				"(--connect-timeout); otherwise  " + how
 		}
 		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true, How: how}
 	}
@@ -130,8 +133,9 @@ func (c *Conn) SendFarewell(f Farewell) error {
 		err = c.words().delivered(deliveryTime)
 	}
 	if err != nil {
-		return &fault.Error{Op: "the sender ended the flow without waiting for the receiver's account of it", Err: err, Peer: true,
-			How: "it was killed or gave up early: see its own message"}
+		return &fault.Error{Op: "the sender ended the flow without waiting for the receiver's account of it", Err: err,
+			Peer: true,
+			How:  "it was killed or gave up early: see its own message"}
 	}
 	return nil
 }
@@ -180,7 +184,8 @@ func (c *Conn) unaccounted(err error) error {
 	case errors.Is(err, unix.ETIMEDOUT), errors.Is(err, unix.EHOSTUNREACH), errors.Is(err, unix.ENETUNREACH):
 		return SendError(c, op, err)
 	}
-	return &fault.Error{Op: op, Err: err, Peer: true, How: "the receiver exited before it had read everything: see its own message"}
+	return &fault.Error{Op: op, Err: err, Peer: true,
+		How: "the receiver exited before it had read everything: see its own message"}
 }
 
 // writeAll sends a frame, which the socket buffer of a new connection holds.

@@ -79,7 +79,8 @@ func TestDialGivesUpWithItsContext(t *testing.T) {
 func TestDialWithTheWrongCookie(t *testing.T) {
 	p := listen(t, stream.NewCookie())
 	_, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(stream.NewCookie()), sock.Options{})
-	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(fault.Fix(err), "cookie") || errors.Is(err, context.DeadlineExceeded) {
+	if err == nil || !strings.Contains(err.Error(), "welcome") || !strings.Contains(fault.Fix(err), "cookie") ||
+		errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	strangers(t, p, 1)
@@ -122,10 +123,12 @@ func muteAt(t testing.TB, addr string, say []byte) (at net.Addr, greeted <-chan 
 
 func TestDialToSomethingElse(t *testing.T) {
 	ssh := []byte("SSH-2.0-OpenSSH_9.9 some server\r\n")
-	if _, _, err := stream.Dial(await.Context(t), mute(t, ssh).String(), helloOf(stream.Cookie{}), sock.Options{}); err == nil || !strings.Contains(err.Error(), "not a zcbench peer of this version") {
+	if _, _, err := stream.Dial(await.Context(t), mute(t, ssh).String(), helloOf(stream.Cookie{}),
+		sock.Options{}); err == nil || !strings.Contains(err.Error(), "not a zcbench peer of this version") {
 		t.Error(err)
 	}
-	if _, _, err := stream.Dial(await.Ending(t, 150*time.Millisecond), mute(t, nil).String(), helloOf(stream.Cookie{}), sock.Options{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := stream.Dial(await.Ending(t, 150*time.Millisecond), mute(t, nil).String(), helloOf(stream.Cookie{}),
+		sock.Options{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("a mute server: %v", err)
 	}
 }
@@ -204,7 +207,8 @@ func TestDialCalledOff(t *testing.T) {
 func TestDialIsPrompt(t *testing.T) {
 	kind.Timed(t)
 	p := listen(t, stream.NewCookie())
-	for what, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String(), "another cookie": p.Addr().String()} {
+	for what, addr := range map[string]string{"nobody there": freeAddr(t), "no welcome": mute(t, nil).String(),
+		"another cookie": p.Addr().String()} {
 		for _, off := range []bool{false, true} {
 			ctx, cancel := context.WithCancelCause(await.Ending(t, 100*time.Millisecond))
 			if off {
@@ -224,7 +228,8 @@ func TestDialIsPrompt(t *testing.T) {
 
 func TestDialOptionRefused(t *testing.T) {
 	p := listen(t, stream.Cookie{})
-	_, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(stream.Cookie{}), sock.Options{Congestion: "nosuch"})
+	_, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(stream.Cookie{}),
+		sock.Options{Congestion: "nosuch"})
 	if !errors.Is(err, unix.ENOENT) || !strings.Contains(fault.Fix(err), "available now") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
@@ -238,7 +243,8 @@ func TestFarewellThatDoesNotCome(t *testing.T) {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	rx.Close()
-	if _, err := tx.ReadFarewell(await.Deadline()); err == nil || !strings.Contains(err.Error(), "closed the connection") {
+	if _, err := tx.ReadFarewell(await.Deadline()); err == nil ||
+		!strings.Contains(err.Error(), "closed the connection") {
 		t.Error(err)
 	}
 }

@@ -38,7 +38,8 @@ func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 	}
 	e, err := ParseEnded(w.in[:])
 	if err != nil {
-		return false, &fault.Error{Op: "read the sender's end of the flow", Err: err, Peer: true, How: "both ends must run the same version of zcbench"}
+		return false, &fault.Error{Op: "read the sender's end of the flow", Err: err, Peer: true,
+			How: "both ends must run the same version of zcbench"}
 	}
 	c.Sent = e.Packets
 	return true, nil
@@ -53,6 +54,7 @@ func brokenOff(c *Conn) error {
 	if err := c.Aborted(); err != nil {
 		return err
 	}
-	return &fault.Error{Op: "the sender broke off before the end of the flow", Err: errors.New("it closed the connection"), Peer: true,
+	return &fault.Error{Op: "the sender broke off before the end of the flow",
+		Err: errors.New("it closed the connection"), Peer: true,
 		How: "it was stopped or killed: see its own message"}
 }

@@ -99,7 +99,8 @@ func TestPacketsBrokenOff(t *testing.T) {
 	}
 	rx, _ = besides(t)
 	rx.Abort()
-	if ended, err := look(t, new(EndWatch), rx); ended || !errors.Is(err, ErrAborted) || !errors.Is(rx.Words.Aborted(), ErrAborted) {
+	if ended, err := look(t, new(EndWatch), rx); ended || !errors.Is(err, ErrAborted) ||
+		!errors.Is(rx.Words.Aborted(), ErrAborted) {
 		t.Errorf("called off: %v, %v", ended, err)
 	}
 }

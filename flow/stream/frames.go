@@ -49,9 +49,11 @@ func CheckRedirect(redirect string) error {
 		return nil
 	}
 	if !to {
-		return fmt.Errorf("%.40q is not one of %s, nor dev:NAME, an interface", redirect, strings.Join(XDPRedirects, ", "))
+		return fmt.Errorf("%.40q is not one of %s, nor dev:NAME, an interface", redirect,
+			strings.Join(XDPRedirects, ", "))
 	}
-	if name == "" || len(name) > 15 || name == "." || name == ".." || strings.ContainsAny(name, "/:;") || strings.ContainsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }) {
+	if name == "" || len(name) > 15 || name == "." || name == ".." || strings.ContainsAny(name, "/:;") ||
+		strings.ContainsFunc(name, func(c rune) bool { return unicode.IsSpace(c) || !unicode.IsPrint(c) }) {
 		return fmt.Errorf("%.40q is not the name of an interface", name)
 	}
 	return nil

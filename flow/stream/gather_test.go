@@ -20,7 +20,8 @@ func TestGathering(t *testing.T) {
 		if c := m.Snapshot(); naps != want || int(c.Waits) != want || int(c.Calls) != want {
 			t.Errorf("%v: %d naps, %+v", d, naps, c)
 		}
-		if got := g.Figures(); !slices.Equal(got, []Figure{{"gather_us", "us", float64(d.Microseconds())}, {"gather_waits", "1", float64(want)}}) {
+		if got := g.Figures(); !slices.Equal(got, []Figure{{"gather_us", "us", float64(d.Microseconds())},
+			{"gather_waits", "1", float64(want)}}) {
 			t.Errorf("%v: %+v", d, got)
 		}
 	}

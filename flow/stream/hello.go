@@ -154,7 +154,8 @@ func ParseHello(b []byte) (Hello, error) {
 	if err != nil {
 		return Hello{}, err
 	}
-	h := Hello{Cookie: Cookie(body[:16]), ResponseBytes: binary.BigEndian.Uint32(body[16:]), MessageBytes: uint64(binary.BigEndian.Uint32(body[20:])), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
+	h := Hello{Cookie: Cookie(body[:16]), ResponseBytes: binary.BigEndian.Uint32(body[16:]),
+		MessageBytes: uint64(binary.BigEndian.Uint32(body[20:])), PeriodBytes: binary.BigEndian.Uint64(body[24:])}
 	if h.Duration, err = parseDuration(body[32:]); err != nil {
 		return Hello{}, fmt.Errorf("hello: byte 36: %w", err)
 	}
@@ -171,10 +172,12 @@ func ParseHello(b []byte) (Hello, error) {
 		return Hello{}, fmt.Errorf("hello: message size %d bytes is outside 1..%d", h.MessageBytes, MaxMessageBytes)
 	}
 	if h.ResponseBytes > 0 && (h.ResponseBytes > MaxTripBytes || h.MessageBytes > MaxTripBytes) {
-		return Hello{}, fmt.Errorf("hello: byte 20: answers of %d bytes to messages of %d: both are at most %d", h.ResponseBytes, h.MessageBytes, MaxTripBytes)
+		return Hello{}, fmt.Errorf("hello: byte 20: answers of %d bytes to messages of %d: both are at most %d",
+			h.ResponseBytes, h.MessageBytes, MaxTripBytes)
 	}
 	if h.PeriodBytes == 0 || h.PeriodBytes > MaxPeriodBytes || h.PeriodBytes%8 != 0 {
-		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is not a multiple of 8 in 8..%d", h.PeriodBytes, MaxPeriodBytes)
+		return Hello{}, fmt.Errorf("hello: payload period of %d bytes is not a multiple of 8 in 8..%d", h.PeriodBytes,
+			MaxPeriodBytes)
 	}
 	n := binary.BigEndian.Uint32(body[60:])
 	h.Flow, h.Flows = int(n&0xffff), int(n>>16)+1
@@ -254,5 +257,6 @@ func ParseFarewell(b []byte) (Farewell, error) {
 	if flags > 1 {
 		return Farewell{}, fmt.Errorf("farewell: unknown flags %#x at byte 20", flags)
 	}
-	return Farewell{Bytes: binary.BigEndian.Uint64(body), Mismatches: binary.BigEndian.Uint64(body[8:]), Verified: flags == 1}, nil
+	return Farewell{Bytes: binary.BigEndian.Uint64(body), Mismatches: binary.BigEndian.Uint64(body[8:]),
+		Verified: flags == 1}, nil
 }

@@ -11,7 +11,8 @@ import (
 )
 
 var (
-	someHello    = Hello{Cookie: Cookie{1, 2, 15: 9}, TXMode: "msg-zerocopy", MessageBytes: 64 << 20, PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1}
+	someHello = Hello{Cookie: Cookie{1, 2, 15: 9}, TXMode: "msg-zerocopy", MessageBytes: 64 << 20,
+		PeriodBytes: 251 * 4096, Duration: 1500 * time.Millisecond, Flows: 1}
 	someWelcome  = Welcome{Duration: 3 * time.Second}
 	someFarewell = Farewell{Bytes: math.MaxUint64, Mismatches: 7, Verified: true}
 )
@@ -37,8 +38,14 @@ var frames = []struct {
 }{
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
 	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseWelcome(b) }},
-	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseFarewell(b) }},
-	{"end", Ended{Packets: math.MaxUint64 - 1}, endedSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseEnded(b) }},
+	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender,
+		error) {
+		return ParseFarewell(b)
+	}},
+	{"end", Ended{Packets: math.MaxUint64 - 1}, endedSize, func(b []byte) (encoding.BinaryAppender,
+		error) {
+		return ParseEnded(b)
+	}},
 }
 
 func TestFramesRoundTrip(t *testing.T) {
@@ -107,10 +114,12 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 			t.Errorf("%+v: %v, not %q", h, err, c.say)
 		}
 	}
-	if _, err := ParseHello(reseal(encode(t, someHello), 36, 0xff)); err == nil || !strings.Contains(err.Error(), "byte 36") {
+	if _, err := ParseHello(reseal(encode(t, someHello), 36, 0xff)); err == nil ||
+		!strings.Contains(err.Error(), "byte 36") {
 		t.Errorf("endless duration: %v", err)
 	}
-	if _, err := ParseFarewell(reseal(encode(t, someFarewell), 27, 2)); err == nil || !strings.Contains(err.Error(), "flags") {
+	if _, err := ParseFarewell(reseal(encode(t, someFarewell), 27, 2)); err == nil ||
+		!strings.Contains(err.Error(), "flags") {
 		t.Errorf("unknown flag: %v", err)
 	}
 }
@@ -179,7 +188,8 @@ func fuzzFrame(f *testing.F, i int, magic [4]byte) {
 	f.Add(valid[:len(valid)-4])
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, b := range [][]byte{b, seal(append([]byte(nil), b...)), seal(append(append([]byte(nil), magic[:]...), b...))} {
+		for _, b := range [][]byte{b, seal(append([]byte(nil), b...)),
+			seal(append(append([]byte(nil), magic[:]...), b...))} {
 			v, err := frame.parse(b)
 			if err != nil {
 				continue

@@ -53,12 +53,16 @@ func malformed(t *testing.T, c stream.Cookie) map[string][]byte {
 		return b
 	}
 	all := map[string][]byte{
-		"another cookie":                   wrong,
-		"a bit flipped":                    flipped,
-		"another magic":                    mended(right, func(b []byte) { copy(b, "HTTP") }),
-		"magic of a farewell":              mended(right, func(b []byte) { f, _ := stream.Farewell{}.AppendBinary(nil); copy(b, f[:4]) }),
-		"messages of no byte":              hello(func(h *stream.Hello) { h.MessageBytes = 0 }),
-		"messages beyond the limit":        hello(func(h *stream.Hello) { h.MessageBytes = stream.MaxMessageBytes + 1 }),
+		"another cookie": wrong,
+		"a bit flipped":  flipped,
+		"another magic":  mended(right, func(b []byte) { copy(b, "HTTP") }),
+		"magic of a farewell": mended(right,
+			func(b []byte) { f, _ := stream.Farewell{}.AppendBinary(nil); copy(b, f[:4]) }),
+		"messages of no byte": hello(func(h *stream.Hello) { h.MessageBytes = 0 }),
+		"messages beyond the limit": hello(func(h *stream.Hello) {
+			h.MessageBytes = stream.MaxMessageBytes +
+				1
+		}),
 		"a period of no byte":              hello(func(h *stream.Hello) { h.PeriodBytes = 0 }),
 		"a period beyond the limit":        hello(func(h *stream.Hello) { h.PeriodBytes = stream.MaxPeriodBytes + 8 }),
 		"a period of odd bytes":            hello(func(h *stream.Hello) { h.PeriodBytes = 4097 }),

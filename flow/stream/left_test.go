@@ -57,7 +57,8 @@ func TestLeft(t *testing.T) {
 
 // A flow that we ended ourselves was not left by its sender.
 func TestLeftByUs(t *testing.T) {
-	for name, end := range map[string]func(*stream.Conn){"aborted": (*stream.Conn).Abort, "closed": func(c *stream.Conn) { c.Close() }} {
+	for name, end := range map[string]func(*stream.Conn){"aborted": (*stream.Conn).Abort,
+		"closed": func(c *stream.Conn) { c.Close() }} {
 		rx, _ := arrived(t)
 		if end(rx); rx.Left() != nil {
 			t.Errorf("%s: %v", name, rx.Left())

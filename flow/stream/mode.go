@@ -188,5 +188,6 @@ func LookupMode(role Role, name string) (Mode, error) {
 			return Modes[i], nil
 		}
 	}
-	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role, strings.Join(Names(role), ", "))
+	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role,
+		strings.Join(Names(role), ", "))
 }

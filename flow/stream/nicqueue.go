@@ -28,13 +28,19 @@ type NICQueue struct {
 	// free of flows that are not the run's before the first of them is taken over.
 	Beside []int `json:"beside,omitempty"`
 
-	Area          AreaKind `json:"area,omitempty"`           // "": pages, udmabuf of devmem; huge where BufLen is longer than a page
-	AreaBytes     int      `json:"area_bytes,omitempty"`     // of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
-	BufLen        int      `json:"buf_len,omitempty"`        // bytes of one of its buffers, a power of two; 0: a page
-	RefillEntries int      `json:"refill_entries,omitempty"` // of the ring by which buffers go back; 0: as many as there are buffers
-	CQEntries     int      `json:"cq_entries,omitempty"`     // of the completion queue; 0: DefaultZCCQEntries
-	HoldBytes     int      `json:"hold_bytes,omitempty"`     // payload that the application keeps before it gives the oldest back
-	TokenBatch    int      `json:"token_batch,omitempty"`    // of devmem: fragments that are gathered before they go back; 1: after every read; 0: DefaultTokenBatch
+	// "": pages, udmabuf of devmem; huge where BufLen is longer than a page
+	Area AreaKind `json:"area,omitempty"`
+	// of memory for payload; 0: DefaultAreaBytes, of devmem by the size of the ring
+	AreaBytes int `json:"area_bytes,omitempty"`
+	BufLen    int `json:"buf_len,omitempty"` // bytes of one of its buffers, a power of two; 0: a page
+	// of the ring by which buffers go back; 0: as many as there are buffers
+	RefillEntries int `json:"refill_entries,omitempty"`
+	CQEntries     int `json:"cq_entries,omitempty"` // of the completion queue; 0: DefaultZCCQEntries
+	// payload that the application keeps before it gives the oldest back
+	HoldBytes int `json:"hold_bytes,omitempty"`
+	// of devmem: fragments that are gathered before they go back; 1: after every read; 0:
+	// DefaultTokenBatch
+	TokenBatch int `json:"token_batch,omitempty"`
 }
 
 // Limits and defaults of [NICQueue].

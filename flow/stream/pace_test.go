@@ -173,7 +173,8 @@ func TestPaceOfPackets(t *testing.T) {
 				s.now += time.Duration(float64(n) / s.link)
 				longest = max(longest, n)
 			}
-			if got := s.rate(s.meter.Snapshot().Bytes, d); got > 1.01*float64(rate)+2*8*float64(size) || got < .99*float64(rate)-2*8*float64(size) {
+			if got := s.rate(s.meter.Snapshot().Bytes, d); got > 1.01*float64(rate)+2*8*float64(size) ||
+				got < .99*float64(rate)-2*8*float64(size) {
 				t.Errorf("%d bit/s in packets of %d: %g", rate, size, got)
 			}
 			if most := 3*int(float64(rate)/8*packetPieceTime.Seconds()) + 2*size; longest > most {

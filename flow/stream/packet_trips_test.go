@@ -168,7 +168,8 @@ func TestPacketTripsAddUp(t *testing.T) {
 			}
 		}
 		c := m.Snapshot()
-		if c.Transactions+c.TripsLost+uint64(tr.InFlight()) != tr.Sent() || c.Transactions+c.AnswersLate != came || m.Times().Count() != c.Transactions+c.TripsLost || c.TripsLost == 0 {
+		if c.Transactions+c.TripsLost+uint64(tr.InFlight()) != tr.Sent() || c.Transactions+c.AnswersLate != came ||
+			m.Times().Count() != c.Transactions+c.TripsLost || c.TripsLost == 0 {
 			t.Fatalf("%d sent, %d in flight, %d answers: %+v", tr.Sent(), tr.InFlight(), came, c)
 		}
 	}

@@ -42,7 +42,8 @@ func TestMessageHasThePatternOfItsPosition(t *testing.T) {
 		p := newPayload(t, size)
 		for _, k := range []uint64{0, 1, 2, 3, 100, 1e6 + 7} {
 			n := min(size, 3*4096)
-			if got := p.Message(k); len(got) != size || !bytes.Equal(got[:n], patternAt(k*uint64(size), n, p.PeriodBytes())) {
+			if got := p.Message(k); len(got) != size ||
+				!bytes.Equal(got[:n], patternAt(k*uint64(size), n, p.PeriodBytes())) {
 				t.Errorf("size %d: message %d does not begin with the pattern of its position", size, k)
 			} else if !bytes.Equal(got[size-n:], patternAt((k+1)*uint64(size)-uint64(n), n, p.PeriodBytes())) {
 				t.Errorf("size %d: message %d does not end with the pattern of its position", size, k)

@@ -100,7 +100,8 @@ func openPort(addr string, cookie Cookie, flows int, o sock.Options) (*Port, err
 	if err != nil {
 		return nil, listenError(addr, err)
 	}
-	return &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows), taken: make([]bool, flows), left: flows}, nil
+	return &Port{ln: ln, cookie: cookie, room: pendingRoom(), flow: make(chan accepted, flows),
+		taken: make([]bool, flows), left: flows}, nil
 }
 
 func control(o sock.Options) func(string, string, syscall.RawConn) error {
@@ -234,7 +235,8 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 	select {
 	case a := <-p.flow:
 		if got, want := a.hello.Flows, len(p.taken); got != want {
-			return nil, Hello{}, errors.Join(&fault.Error{Op: fmt.Sprintf("the sender has %d flows, but %d are expected", got, want),
+			return nil, Hello{}, errors.Join(&fault.Error{
+				Op:  fmt.Sprintf("the sender has %d flows, but %d are expected", got, want),
 				How: "give both ends the same --flows"}, a.conn.Close())
 		}
 		conn, err := Detach(a.conn)
@@ -255,8 +257,10 @@ func (p *Port) nobody(ctx context.Context) error {
 		return remedy.Error(remedy.Accept, "wait for the sender on "+p.Addr().String(), refused, on)
 	}
 	if n := p.unread.Load(); n > 0 {
-		return &fault.Error{Op: fmt.Sprintf("wait for the sender on %s: what %d connections sent first came by a queue whose memory recv cannot read", p.Addr(), n), Err: unix.EFAULT,
-			How: "run it again: by which queue a flow comes first depends on its ports, where the NIC has no RSS table; more queues make it rarer (ethtool -L)"}
+		return &fault.Error{Op: fmt.Sprintf("wait for the sender on %s: what %d connections sent first came by a "+
+			"queue whose memory recv cannot read", p.Addr(), n), Err: unix.EFAULT,
+			How: "run it again: by which queue a flow comes first depends on its ports, where the NIC has no RSS " +
+				"table; more queues make it rarer (ethtool -L)"}
 	}
 	how := remedy.How(remedy.Accept, unix.ETIMEDOUT, on)
 	return &fault.Error{Op: "wait for the sender on " + p.Addr().String(), Err: context.Cause(ctx), Peer: true,

@@ -33,7 +33,8 @@ func listen(t testing.TB, c stream.Cookie) *stream.Port {
 }
 
 func helloOf(c stream.Cookie) stream.Hello {
-	return stream.Hello{Cookie: c, TXMode: "tcp", MessageBytes: 4096, PeriodBytes: 4096, Duration: time.Second, Flows: 1}
+	return stream.Hello{Cookie: c, TXMode: "tcp", MessageBytes: 4096, PeriodBytes: 4096, Duration: time.Second,
+		Flows: 1}
 }
 
 func connect(t testing.TB, p *stream.Port) net.Conn {
@@ -258,7 +259,8 @@ func TestSecondConnectionDuringTheFlow(t *testing.T) {
 	rx, tx := meet(t, p, helloOf(cookie))
 	closed(t, connect(t, p))
 	passes(t, rx, tx)
-	if _, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(cookie), sock.Options{}); err == nil || !strings.Contains(fault.Fix(err), "cookie") {
+	if _, _, err := stream.Dial(await.Context(t), p.Addr().String(), helloOf(cookie), sock.Options{}); err == nil ||
+		!strings.Contains(fault.Fix(err), "cookie") {
 		t.Errorf("a second flow: %v, fix %q", err, fault.Fix(err))
 	}
 	strangers(t, p, 2)

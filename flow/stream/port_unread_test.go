@@ -36,7 +36,10 @@ func TestHelloThatCannotBeRead(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	_, _, err = p.Accept(ctx)
-	if !errors.Is(err, unix.EFAULT) || !strings.Contains(err.Error(), "what 1 connections sent first came by a queue whose memory recv cannot read") || !strings.Contains(fault.Fix(err), "run it again") || p.Strangers() != 1 {
+	if !errors.Is(err, unix.EFAULT) ||
+		!strings.Contains(err.Error(),
+			"what 1 connections sent first came by a queue whose memory recv cannot read") ||
+		!strings.Contains(fault.Fix(err), "run it again") || p.Strangers() != 1 {
 		t.Errorf("%v, %d strangers", err, p.Strangers())
 	}
 }

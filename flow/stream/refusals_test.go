@@ -85,9 +85,11 @@ func TestRefusedTransfers(t *testing.T) {
 	}
 	remedytest.Try(t, remedy.Send, "send an answer", remedytest.Denied(unix.SYS_SENDTO, answer))
 	remedytest.Try(t, remedy.Send, "send 8 bytes", remedytest.Denied(unix.SYS_SENDTO, send))
-	remedytest.Try(t, remedy.Recv, "receive 8 bytes", remedytest.Denied(unix.SYS_RECVFROM, recv), remedytest.Repeated...)
+	remedytest.Try(t, remedy.Recv, "receive 8 bytes", remedytest.Denied(unix.SYS_RECVFROM, recv),
+		remedytest.Repeated...)
 	remedytest.Try(t, remedy.Shutdown, "the sending side", remedytest.Denied(unix.SYS_SHUTDOWN, c.EndOfSend))
-	for err, peer := range map[error]bool{unix.EPIPE: true, unix.ECONNRESET: true, unix.ECONNREFUSED: true, unix.ENOBUFS: false} {
+	for err, peer := range map[error]bool{unix.EPIPE: true, unix.ECONNRESET: true, unix.ECONNREFUSED: true,
+		unix.ENOBUFS: false} {
 		if e := SendError(c, "send", err); BlamesPeer(e) != peer {
 			t.Errorf("%v", e)
 		}

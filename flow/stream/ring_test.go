@@ -35,10 +35,12 @@ func TestCheckGather(t *testing.T) {
 		r, o := fakeRing{c.can}, Options{Gather: c.gather}
 		err := CheckGather("uring", r, o)
 		var u *fault.Unsupported
-		if errors.As(err, &u) != c.refused || c.refused && (u.Mode != "uring" || u.Op != "gather for 500ns" || fault.Fix(err) == "") {
+		if errors.As(err, &u) != c.refused || c.refused && (u.Mode != "uring" || u.Op != "gather for 500ns" ||
+			fault.Fix(err) == "") {
 			t.Errorf("%+v: %v", c, err)
 		}
-		if f := GatherFigures(r, o); !slices.Equal(f, []Figure{{"gather_us", "us", float64(c.gather) / 1000}, {"gather_waits", "1", 5}}) {
+		if f := GatherFigures(r, o); !slices.Equal(f, []Figure{{"gather_us", "us", float64(c.gather) / 1000},
+			{"gather_waits", "1", 5}}) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}
@@ -46,7 +48,8 @@ func TestCheckGather(t *testing.T) {
 
 func TestRingFigures(t *testing.T) {
 	for can, flag := range map[bool]float64{true: 1, false: 0} {
-		want := []Figure{{"uring_no_iowait", "1", flag}, {"uring_single_issuer", "1", flag}, {"uring_defer_taskrun", "1", flag},
+		want := []Figure{{"uring_no_iowait", "1", flag}, {"uring_single_issuer", "1", flag},
+			{"uring_defer_taskrun", "1", flag},
 			{"uring_cq_lost", "1", 3}, {"uring_cq_backlogs", "1", 4}}
 		if d := cmp.Diff(want, RingFigures(fakeRing{can})); d != "" {
 			t.Errorf("can %v:\n%s", can, d)

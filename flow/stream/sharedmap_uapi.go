@@ -27,7 +27,8 @@ func mapShared(fd, n int) (*sharedMap, error) {
 		return nil, err
 	}
 	pad := -uintptr(room) & (hugePage - 1)
-	at, err := unix.MmapPtr(fd, 0, unsafe.Add(room, pad), uintptr(n), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED)
+	at, err := unix.MmapPtr(fd, 0, unsafe.Add(room, pad), uintptr(n), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_FIXED)
 	if err != nil {
 		unix.MunmapPtr(room, uintptr(n+hugePage))
 		return nil, err

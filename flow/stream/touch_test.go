@@ -26,9 +26,11 @@ func pieces(n int) func() int { return func() int { return n } }
 
 func TestVerifyAcceptsThePatternInAnyPieces(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, n := range []int{1, 7, 64, 4096, 4097, testPeriod - 1, testPeriod, testPeriod + 1, 3*testPeriod + 5, 1 << 30} {
+	for _, n := range []int{1, 7, 64, 4096, 4097, testPeriod - 1, testPeriod, testPeriod + 1, 3*testPeriod + 5,
+		1 << 30} {
 		for _, pos := range []uint64{0, 1, 4095, testPeriod - 1, 12345678901} {
-			if c := treat(TouchVerify, pos, patternAt(pos, 4*testPeriod+99, testPeriod), pieces(n)); c.Mismatches != 0 || c.FirstMismatch != 0 {
+			if c := treat(TouchVerify, pos, patternAt(pos, 4*testPeriod+99, testPeriod),
+				pieces(n)); c.Mismatches != 0 || c.FirstMismatch != 0 {
 				t.Errorf("pieces of %d from %d: %d mismatches, first %d", n, pos, c.Mismatches, c.FirstMismatch)
 			}
 		}
@@ -41,7 +43,8 @@ func TestVerifyAcceptsThePatternInAnyPieces(t *testing.T) {
 
 func TestVerifyFindsOneWrongByteAnywhere(t *testing.T) {
 	const flow = 3 * testPeriod
-	at := []int{0, 1, 7, 8, 63, 64, 4095, 4096, testPeriod - 1, testPeriod, testPeriod + 1, 2*testPeriod - 1, 2 * testPeriod, flow - 1}
+	at := []int{0, 1, 7, 8, 63, 64, 4095, 4096, testPeriod - 1, testPeriod, testPeriod + 1, 2*testPeriod - 1,
+		2 * testPeriod, flow - 1}
 	for _, n := range []int{61, 4096, testPeriod, testPeriod + 4097, flow} {
 		for _, i := range at {
 			b := patternAt(0, flow, testPeriod)
@@ -81,7 +84,8 @@ func TestVerifyFindsADisplacedPage(t *testing.T) {
 func TestVerifyFindsALostByte(t *testing.T) {
 	b := patternAt(0, testPeriod, testPeriod)
 	b = append(b[:1000:1000], b[1001:]...)
-	if c := treat(TouchVerify, 0, b, pieces(4096)); c.Mismatches < testPeriod/2 || c.FirstMismatch < 1001 || c.FirstMismatch > 1010 {
+	if c := treat(TouchVerify, 0, b, pieces(4096)); c.Mismatches < testPeriod/2 || c.FirstMismatch < 1001 ||
+		c.FirstMismatch > 1010 {
 		t.Errorf("%d mismatches, first %d", c.Mismatches, c.FirstMismatch)
 	}
 }

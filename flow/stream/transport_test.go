@@ -12,7 +12,8 @@ func TestTransportOfAKind(t *testing.T) {
 	if tr, err := (Mode{Name: "tcp", Role: RX}).Transport(); err != nil || tr != Transport(tcp{}) {
 		t.Errorf("%v, %v", tr, err)
 	}
-	if _, err := (Mode{Name: "udp", Role: TX, Kind: Datagram}).Transport(); err == nil || !strings.Contains(err.Error(), "tx udp carries datagrams") {
+	if _, err := (Mode{Name: "udp", Role: TX, Kind: Datagram}).Transport(); err == nil ||
+		!strings.Contains(err.Error(), "tx udp carries datagrams") {
 		t.Error(err)
 	}
 }

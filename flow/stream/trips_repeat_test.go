@@ -10,7 +10,8 @@ import (
 // An answer that repeats its request is right however it comes in pieces, and each byte that is
 // wrong counts once, with its place.
 func TestRepeatedAnswers(t *testing.T) {
-	for _, x := range []struct{ request, response int }{{1, 1}, {1, 7}, {3, 8}, {3, 1000}, {64, 100}, {7, 3}, {1, 5000}} {
+	for _, x := range []struct{ request, response int }{{1, 1}, {1, 7}, {3, 8}, {3, 1000}, {64, 100}, {7, 3},
+		{1, 5000}} {
 		for _, piece := range []int{1, 2, 5, 64, 10_000} {
 			tr, _, p, m := tripping(t, x.request, TripOptions{ResponseBytes: x.response, InFlight: 2})
 			tr.Due()
@@ -42,7 +43,8 @@ func TestRepeatedAnswers(t *testing.T) {
 // An answer is the request's bytes, over and over.
 func TestAnswerRepeats(t *testing.T) {
 	for _, x := range []struct{ request, response int }{{1, 7}, {3, 8}, {3, 1000}, {7, 7}} {
-		a := &Answers{request: x.request, response: x.response, head: make([]byte, min(x.request, x.response)), ready: make([]byte, 0, max(answersRoom, x.response))}
+		a := &Answers{request: x.request, response: x.response, head: make([]byte, min(x.request, x.response)),
+			ready: make([]byte, 0, max(answersRoom, x.response))}
 		want := make([]byte, x.response)
 		for n := range 3 {
 			for i := range a.head {

@@ -168,7 +168,8 @@ func FuzzTripsTake(f *testing.F) {
 			}
 		}
 		c := m.Snapshot()
-		if c.Mismatches != wrong || c.Transactions != uint64(min(len(got), len(right))/r) || tr.InFlight() != n-int(c.Transactions) {
+		if c.Mismatches != wrong || c.Transactions != uint64(min(len(got), len(right))/r) ||
+			tr.InFlight() != n-int(c.Transactions) {
 			t.Errorf("%d wrong of %d, want %d; %+v", c.Mismatches, len(got), wrong, c)
 		}
 	})

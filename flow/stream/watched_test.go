@@ -60,7 +60,10 @@ func rawConn(t *testing.T, network, addr string) syscall.RawConn {
 
 func recverr(t *testing.T, c syscall.RawConn) (v int) {
 	t.Helper()
-	if err := c.Control(func(fd uintptr) { v, _ = unix.GetsockoptInt(int(fd), unix.SOL_IPV6, unix.IPV6_RECVERR) }); err != nil {
+	if err := c.Control(func(fd uintptr) {
+		v, _ = unix.GetsockoptInt(int(fd), unix.SOL_IPV6,
+			unix.IPV6_RECVERR)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return v

@@ -12,7 +12,8 @@ import (
 )
 
 // dataPath is the ring that a data path uses.
-var dataPath = Options{SQEntries: 64, CQEntries: 4096, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, SubmitAll: true}
+var dataPath = Options{SQEntries: 64, CQEntries: 4096, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true,
+	SubmitAll: true}
 
 func BenchmarkNop(b *testing.B) { eachEngine(b, benchNop) }
 

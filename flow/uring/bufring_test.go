@@ -18,7 +18,8 @@ func TestBufRingRefused(t *testing.T) { eachEngine(t, testBufRingRefused) }
 func testBufRingRefused(t *testing.T) {
 	r := newRing(t, Options{SQEntries: 4})
 	for _, o := range []BufRingOptions{
-		{Entries: 0, Size: 1}, {Entries: 3, Size: 1}, {Entries: 65536, Size: 1}, {Entries: 4, Size: 0}, {Entries: 4, Size: 1 << 31},
+		{Entries: 0, Size: 1}, {Entries: 3, Size: 1}, {Entries: 65536, Size: 1}, {Entries: 4, Size: 0},
+		{Entries: 4, Size: 1 << 31},
 	} {
 		if _, err := r.NewBufRing(o); err == nil {
 			t.Errorf("made a group of %+v", o)
@@ -29,7 +30,8 @@ func testBufRingRefused(t *testing.T) {
 	}
 	maps := mappings(t)
 	_, err := r.NewBufRing(BufRingOptions{Group: 2, Entries: 4, Size: 64})
-	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") || !strings.Contains(told(err), "choose another") || strings.Contains(told(err), "thread") {
+	if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), "pbuf ring 2") ||
+		!strings.Contains(told(err), "choose another") || strings.Contains(told(err), "thread") {
 		t.Errorf("error %s", told(err))
 	}
 	if n := mappings(t); n > maps+2 {
@@ -51,7 +53,8 @@ func testBufRingElsewhere(t *testing.T) {
 		}
 		var err error
 		onDoomedThread(func() { _, err = r.NewBufRing(o) })
-		if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), fmt.Sprintf("the ring is thread %d's", own)) || strings.Contains(told(err), "choose another") {
+		if !errors.Is(err, unix.EEXIST) || !strings.Contains(told(err), fmt.Sprintf("the ring is thread %d's",
+			own)) || strings.Contains(told(err), "choose another") {
 			t.Errorf("%s here, and a group made elsewhere: %s", name, told(err))
 		}
 		if _, err := r.NewBufRing(o); err != nil {

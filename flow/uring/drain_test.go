@@ -125,7 +125,8 @@ func TestGiveBack(t *testing.T) {
 			const start = 1<<32 - 1 // positions run over
 			var head, tail uint32 = start, start + c.filled
 			r := &Ring{cq: completionQueue{cqes: make([]CQE, 16), mask: 7, shift: 1, wide: true, next: start}}
-			z := &Zcrx{ring: r, token: 5 << zcrxAreaShift, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4), next: tail}
+			z := &Zcrx{ring: r, token: 5 << zcrxAreaShift, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4),
+				next: tail}
 			d := Drain{r: r, at: start, cur: start, end: start + uint32(len(c.pieces))}
 			for i, p := range c.pieces {
 				e := r.cq.at(start + uint32(i))
@@ -133,8 +134,10 @@ func TestGiveBack(t *testing.T) {
 				*e.extra() = [2]uint64{9<<zcrxAreaShift | uint64(i)<<12, 0}
 			}
 			pieces, bytes := z.GiveBack(&d, user)
-			if pieces != c.want || bytes != uint64(100*c.want) || d.at-start != uint32(c.want) || z.next-tail != uint32(c.want) {
-				t.Fatalf("%d pieces of %d bytes, want %d; walk moved by %d, ring by %d", pieces, bytes, c.want, d.at-start, z.next-tail)
+			if pieces != c.want || bytes != uint64(100*c.want) || d.at-start != uint32(c.want) ||
+				z.next-tail != uint32(c.want) {
+				t.Fatalf("%d pieces of %d bytes, want %d; walk moved by %d, ring by %d", pieces, bytes, c.want,
+					d.at-start, z.next-tail)
 			}
 			for i := range c.want {
 				e := z.rqes[(tail+uint32(i))&3]

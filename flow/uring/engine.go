@@ -97,7 +97,8 @@ func (e Engine) find() (made, error) {
 		return builtIn[i], nil
 	}
 	if slices.Contains(knownEngines, e) {
-		return made{}, fmt.Errorf("io_uring engine %q is not built in: build with make build, or: go build -tags %s -ldflags=-checklinkname=0", e, e)
+		return made{}, fmt.Errorf("io_uring engine %q is not built in: build with make build, or: go build -tags "+
+			"%s -ldflags=-checklinkname=0", e, e)
 	}
 	return made{}, fmt.Errorf("unknown io_uring engine %q; the engines are %s", e, joinEngines(knownEngines))
 }
@@ -149,7 +150,8 @@ func (m made) cannot(what string) error {
 	if !slices.ContainsFunc(m.lacks, func(l lack) bool { return l.what == what }) {
 		return nil
 	}
-	return &fault.Error{Op: what + " with the engine " + string(m.name), Err: unix.EINVAL, How: "the engine does not support it: use the engine " + string(Native)}
+	return &fault.Error{Op: what + " with the engine " + string(m.name), Err: unix.EINVAL,
+		How: "the engine does not support it: use the engine " + string(Native)}
 }
 
 // cannotSetup is cannot of the flags of io_uring_setup.

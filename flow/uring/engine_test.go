@@ -67,7 +67,8 @@ func TestEngines(t *testing.T) {
 	if slices.Contains(all, Giouring) {
 		return
 	}
-	if _, err := New(Options{Engine: Giouring}); err == nil || !strings.Contains(err.Error(), "not built in") || !strings.Contains(err.Error(), "-tags giouring") {
+	if _, err := New(Options{Engine: Giouring}); err == nil || !strings.Contains(err.Error(), "not built in") ||
+		!strings.Contains(err.Error(), "-tags giouring") {
 		t.Errorf("an engine that is not built in: %v", err)
 	}
 }
@@ -94,7 +95,8 @@ func testEngineOfRing(t *testing.T) {
 	refused[lackNoSQArray] = err
 	refused[lackResize] = r.Resize(8, 0)
 	for what, err := range refused {
-		if lacks(what) && (!errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), string(testEngine)) || !strings.Contains(told(err), "use the engine native")) {
+		if lacks(what) && (!errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), string(testEngine)) ||
+			!strings.Contains(told(err), "use the engine native")) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if !lacks(what) && err != nil && strings.Contains(told(err), "the engine does not support") {
@@ -112,12 +114,14 @@ func testNewBestOfEngine(t *testing.T) {
 	}
 	runtime.LockOSThread() // its only submitter
 	defer runtime.UnlockOSThread()
-	r, err := NewBest(Options{Engine: testEngine, SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, NoSQArray: true, RegisterFD: true})
+	r, err := NewBest(Options{Engine: testEngine, SQEntries: 4, SingleIssuer: true, DeferTaskrun: true, NoSQArray: true,
+		RegisterFD: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	if r.Engine() != testEngine || !r.DeferTaskrun() || !r.registered || (r.setup&setupNoSQArray != 0) == lacks(lackNoSQArray) {
+	if r.Engine() != testEngine || !r.DeferTaskrun() || !r.registered ||
+		(r.setup&setupNoSQArray != 0) == lacks(lackNoSQArray) {
 		t.Errorf("engine %s, flags %#x, registered %v", r.Engine(), r.setup, r.registered)
 	}
 }

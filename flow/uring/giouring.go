@@ -18,17 +18,18 @@ import (
 )
 
 func init() {
-	builtIn = append(builtIn, made{name: Giouring, module: "github.com/pawelgaczynski/giouring", open: openGiouring, lacks: []lack{
-		// It writes the index array all the same, to where the offset 0 points: over
-		// the queue's head and tail. It also maps too little.
-		{setupNoSQArray, lackNoSQArray},
-		// It does not map its queues a second time and frees what it had.
-		{0, lackResize},
-		// Its waits take no flags; 6.15 came after it.
-		{0, lackNoIowait},
-		// It fills in the waits' argument itself, all but a minimum.
-		{0, lackGather},
-	}})
+	builtIn = append(builtIn, made{name: Giouring, module: "github.com/pawelgaczynski/giouring", open: openGiouring,
+		lacks: []lack{
+			// It writes the index array all the same, to where the offset 0 points: over
+			// the queue's head and tail. It also maps too little.
+			{setupNoSQArray, lackNoSQArray},
+			// It does not map its queues a second time and frees what it had.
+			{0, lackResize},
+			// Its waits take no flags; 6.15 came after it.
+			{0, lackNoIowait},
+			// It fills in the waits' argument itself, all but a minimum.
+			{0, lackGather},
+		}})
 }
 
 // gio is the engine on a ring of giouring: set up, mapped, submitted to, entered,
@@ -59,7 +60,8 @@ func openGiouring(r *Ring, entries uint32, p *params) error {
 	r.engine, r.other, r.fd = e, e, ring.RingFd()
 	r.cq.describe(p)
 	r.cq.batch = e.all[:0]
-	r.words = ringWords{sqFlags: e.word("sqRing", "flags"), sqDropped: e.word("sqRing", "dropped"), cqOverflow: e.word("cqRing", "overflow")}
+	r.words = ringWords{sqFlags: e.word("sqRing", "flags"), sqDropped: e.word("sqRing", "dropped"),
+		cqOverflow: e.word("cqRing", "overflow")}
 	return nil
 }
 

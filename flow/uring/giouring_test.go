@@ -77,8 +77,10 @@ func TestGiouringIsGiouring(t *testing.T) {
 			if n := mappings(t); n > before+8 { // two of the queues, one of the timeouts, and what the runtime maps
 				t.Errorf("mappings: %d before, %d after", before, n)
 			}
-			sqes := inside{theirs.FieldByName("sqRing").Elem().FieldByName("sqes").Pointer(), uintptr(r.SQEntries()) * unsafe.Sizeof(SQE{})}
-			cqes := inside{theirs.FieldByName("cqRing").Elem().FieldByName("cqes").Pointer(), uintptr(r.CQEntries()) * unsafe.Sizeof(CQE{})}
+			sqes := inside{theirs.FieldByName("sqRing").Elem().FieldByName("sqes").Pointer(),
+				uintptr(r.SQEntries()) * unsafe.Sizeof(SQE{})}
+			cqes := inside{theirs.FieldByName("cqRing").Elem().FieldByName("cqes").Pointer(),
+				uintptr(r.CQEntries()) * unsafe.Sizeof(CQE{})}
 			if o.CQE32 {
 				cqes.size *= 2
 			}
@@ -96,7 +98,8 @@ func TestGiouringIsGiouring(t *testing.T) {
 				}
 				// The completion that giouring shows is the one that we take.
 				theirs, err := g.ring.PeekCQE()
-				if err != nil || r.CQReady() != 1 || !cqes.has(unsafe.Pointer(r.CQEAt(0))) || unsafe.Pointer(theirs) != unsafe.Pointer(r.CQEAt(0)) || theirs.UserData != i {
+				if err != nil || r.CQReady() != 1 || !cqes.has(unsafe.Pointer(r.CQEAt(0))) ||
+					unsafe.Pointer(theirs) != unsafe.Pointer(r.CQEAt(0)) || theirs.UserData != i {
 					t.Fatalf("round %d: %+v, %v; ours %+v of %d", i, theirs, err, *r.CQEAt(0), r.CQReady())
 				}
 				r.Advance(1)
@@ -140,7 +143,9 @@ func TestGiouringEndOfWait(t *testing.T) {
 		submitted int
 		early     bool
 		want      unix.Errno
-	}{{unix.ETIME, 0, false, unix.ETIME}, {unix.ETIME, 0, true, unix.EINTR}, {unix.ETIME, 2, true, 0}, {unix.ETIME, 2, false, 0}, {0, 0, true, 0}, {unix.EINTR, 0, true, unix.EINTR}, {unix.EBADF, 0, true, unix.EBADF}} {
+	}{{unix.ETIME, 0, false, unix.ETIME}, {unix.ETIME, 0, true, unix.EINTR}, {unix.ETIME, 2, true, 0},
+		{unix.ETIME, 2, false, 0}, {0, 0, true, 0}, {unix.EINTR, 0, true, unix.EINTR},
+		{unix.EBADF, 0, true, unix.EBADF}} {
 		if got := endOfWait(c.errno, c.submitted, c.early); got != c.want {
 			t.Errorf("%v, %d submitted, early %v: %v, want %v", c.errno, c.submitted, c.early, got, c.want)
 		}

@@ -85,7 +85,8 @@ func (e *native) mapQueues(p *params) error {
 	e.sq.mask = p.sqEntries - 1
 	e.sq.sqes = unsafe.Slice((*SQE)(unsafe.Pointer(&e.entries[0])), p.sqEntries)
 	e.cqHead, e.cqTail = word(p.cqOff.head), word(p.cqOff.tail)
-	*e.words = ringWords{sqFlags: word(p.sqOff.flags), sqDropped: word(p.sqOff.dropped), cqOverflow: word(p.cqOff.overflow)}
+	*e.words = ringWords{sqFlags: word(p.sqOff.flags), sqDropped: word(p.sqOff.dropped),
+		cqOverflow: word(p.cqOff.overflow)}
 	q.mask = p.cqEntries - 1
 	q.cqes = unsafe.Slice((*CQE)(unsafe.Add(base, p.cqOff.cqes)), cqes)
 	if p.flags&setupNoSQArray == 0 {
@@ -101,7 +102,8 @@ func (e *native) mapRing(off int64, size int) ([]byte, error) {
 	b, err := unix.Mmap(e.fd, off, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
 	if err != nil {
 		errno, _ := err.(unix.Errno)
-		return nil, opError(remedy.UringMap, fmt.Sprintf("mmap of %d bytes of the ring", size), errno, remedy.On{FD: e.fd, Bytes: int64(size)})
+		return nil, opError(remedy.UringMap, fmt.Sprintf("mmap of %d bytes of the ring", size), errno,
+			remedy.On{FD: e.fd, Bytes: int64(size)})
 	}
 	return b, nil
 }
@@ -160,7 +162,8 @@ func (e *native) enterNow(getEvents bool) (int, unix.Errno) {
 // to find one at the end of every sleep. When it wants the thread, its signal ends
 // the sleep.
 func (e *native) enterWait(n int, w *waitArg) (int, unix.Errno) {
-	k, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, e.enterFD, uintptr(e.sq.flush()), uintptr(min(n, math.MaxUint32)), e.waitFlags|e.enterFlags,
+	k, _, errno := unix.RawSyscall6(unix.SYS_IO_URING_ENTER, e.enterFD, uintptr(e.sq.flush()),
+		uintptr(min(n, math.MaxUint32)), e.waitFlags|e.enterFlags,
 		uintptr(unsafe.Pointer(&w.arg)), unsafe.Sizeof(w.arg))
 	if errno != 0 {
 		return 0, errno

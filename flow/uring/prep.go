@@ -21,7 +21,8 @@ func (s *SQE) Nop(user uint64) *SQE {
 
 // Recv reads once into buf. The result is a byte count, 0 at the end of the flow.
 func (s *SQE) Recv(fd int, buf []byte, msgFlags int, user uint64) *SQE {
-	*s = SQE{Opcode: opRecv, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags), UserData: user}
+	*s = SQE{Opcode: opRecv, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
+		UserData: user}
 	return s
 }
 
@@ -44,7 +45,8 @@ func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE
 // RecvMultishot does. What it brings goes through [Datagram]. h says how much room name and control
 // have before the payload; the kernel reads it when the request is submitted.
 func (s *SQE) RecvMsgMultishot(fd int, h *unix.Msghdr, group uint16, user uint64) *SQE {
-	*s = SQE{Opcode: opRecvMsg, Flags: sqeBufferSelect, Ioprio: recvMultishot, FD: int32(fd), Addr: uint64(uintptr(unsafe.Pointer(h))), Len: 1, UserData: user, BufIndex: group}
+	*s = SQE{Opcode: opRecvMsg, Flags: sqeBufferSelect, Ioprio: recvMultishot, FD: int32(fd),
+		Addr: uint64(uintptr(unsafe.Pointer(h))), Len: 1, UserData: user, BufIndex: group}
 	return s
 }
 
@@ -75,7 +77,8 @@ func (s *SQE) RecvZC(fd int, zcrx uint32, user uint64) *SQE {
 // Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
 // it completes. The result is a byte count.
 func (s *SQE) Send(fd int, buf []byte, msgFlags int, user uint64) *SQE {
-	*s = SQE{Opcode: opSend, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags), UserData: user}
+	*s = SQE{Opcode: opSend, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
+		UserData: user}
 	return s
 }
 
@@ -133,7 +136,8 @@ func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *
 	t := &r.times[r.nextTime%uint32(len(r.times))]
 	r.nextTime++
 	*t = durationSpec(d)
-	*s = SQE{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1, UserData: user}
+	*s = SQE{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1,
+		UserData: user}
 	return s
 }
 

@@ -83,7 +83,8 @@ func TestLacking(t *testing.T) {
 		t.Error(err)
 	}
 	u := (*fault.Unsupported)(nil)
-	if err := Lacking("m", has, no, Feature{Name: "later"}); !errors.As(err, &u) || u.Mode != "m" || u.Op != "no" || u.How != no.Fix || !errors.Is(err, unix.EINVAL) {
+	if err := Lacking("m", has, no, Feature{Name: "later"}); !errors.As(err, &u) || u.Mode != "m" || u.Op != "no" ||
+		u.How != no.Fix || !errors.Is(err, unix.EINVAL) {
 		t.Errorf("%+v", err)
 	}
 }
@@ -91,14 +92,17 @@ func TestLacking(t *testing.T) {
 // A registration without a NIC that a kernel refuses says nothing of header split, and asks for the
 // release that has what was to be tried, not for that of the way to try it.
 func TestNotWithoutNIC(t *testing.T) {
-	refused := &fault.Error{Op: "register zcrx interface queue", Err: unix.EINVAL, How: "header split is off: use Linux 7.1 or later (ZCRX_REG_NODEV)"}
+	refused := &fault.Error{Op: "register zcrx interface queue", Err: unix.EINVAL,
+		How: "header split is off: use Linux 7.1 or later (ZCRX_REG_NODEV)"}
 	for _, x := range []struct {
 		flush, stats bool
 		want         string
-	}{{true, false, "use Linux 6.19 or later; whether"}, {false, true, "use Linux 7.2 or later"}, {false, false, refused.How}} {
+	}{{true, false, "use Linux 6.19 or later; whether"}, {false, true, "use Linux 7.2 or later"},
+		{false, false, refused.How}} {
 		var f Feature
 		f.judge(notWithoutNIC(refused, x.flush, x.stats))
-		if !strings.HasPrefix(f.Fix, x.want) || f.Errno != unix.EINVAL || f.Reason != "register zcrx interface queue: invalid argument" {
+		if !strings.HasPrefix(f.Fix, x.want) || f.Errno != unix.EINVAL ||
+			f.Reason != "register zcrx interface queue: invalid argument" {
 			t.Errorf("%+v: %+v", x, f)
 		}
 	}

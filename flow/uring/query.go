@@ -26,7 +26,8 @@ func query[T any](op uint32, out *T) error {
 	a := (*arg)(unsafe.Pointer(&mem.bytes[0]))
 	a.hdr = queryHdr{data: uint64(uintptr(unsafe.Pointer(&a.data))), op: op, size: uint32(unsafe.Sizeof(a.data))}
 	const noRing = ^uintptr(0)
-	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, noRing, registerQuery, uintptr(unsafe.Pointer(&a.hdr)), 0, 0, 0)
+	_, _, errno := unix.Syscall6(unix.SYS_IO_URING_REGISTER, noRing, registerQuery, uintptr(unsafe.Pointer(&a.hdr)),
+		0, 0, 0)
 	if errno == 0 && a.hdr.result < 0 {
 		errno = unix.Errno(-a.hdr.result)
 	}
@@ -53,7 +54,8 @@ func QueryZcrx() ZcrxFeatures {
 	if query(queryZcrx, &q) != nil {
 		return ZcrxFeatures{}
 	}
-	f := ZcrxFeatures{Known: true, NoDevice: q.registerFlags&zcrxRegNoDev != 0, BufLen: q.features&zcrxFeatureRxPageSize != 0,
+	f := ZcrxFeatures{Known: true, NoDevice: q.registerFlags&zcrxRegNoDev != 0,
+		BufLen: q.features&zcrxFeatureRxPageSize != 0,
 		DMABuf: q.areaFlags&zcrxAreaDMABuf != 0, Ctrl: int(q.ctrlOpcodes)}
 	if q.features&zcrxFeatureEvent != 0 {
 		var e zcrxEventQuery

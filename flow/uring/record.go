@@ -23,6 +23,7 @@ func replayedRing() (*Ring, error) {
 
 // asked is a registration as a record names it.
 func (o ZcrxOptions) asked() string {
-	return fmt.Sprintf("io_uring_register zcrx: interface %d, queue %d, %d bytes (dmabuf %v), buffers of %d, refill ring of %d",
+	return fmt.Sprintf(
+		"io_uring_register zcrx: interface %d, queue %d, %d bytes (dmabuf %v), buffers of %d, refill ring of %d",
 		o.IfIndex, o.Queue, len(o.Area.Bytes), o.Area.DMABuf, o.BufLen, o.RefillEntries)
 }

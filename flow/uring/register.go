@@ -61,7 +61,8 @@ func (r *Ring) unregisterRingFD() error {
 	}
 	r.registered = false
 	if r.owner != unix.Gettid() {
-		return errors.New("uring: ring closed on another thread than the one that registered its descriptor: the kernel keeps it until that thread ends")
+		return errors.New("uring: ring closed on another thread than the one that registered its descriptor: the " +
+			"kernel keeps it until that thread ends")
 	}
 	return r.failed(remedy.UringRingFD, "unregister ring descriptor", r.engine.unregisterFD(), 0)
 }
@@ -97,7 +98,8 @@ func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 		total += len(b)
 	}
 	if _, errno := r.register(registerBuffers, unsafe.Pointer(&iov[0]), len(iov)); errno != 0 {
-		return r.failed(remedy.UringBuffers, fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total), errno, total)
+		return r.failed(remedy.UringBuffers, fmt.Sprintf("register %d buffers of %d bytes in all", len(bufs), total),
+			errno, total)
 	}
 	r.buffers = true
 	return nil

@@ -43,7 +43,10 @@ func testSendKinds(t *testing.T) {
 		"send":         func(s *SQE, fd int, b []byte) { s.Send(fd, b, unix.MSG_WAITALL, 1) },
 		"sendzc":       func(s *SQE, fd int, b []byte) { s.SendZC(fd, b, unix.MSG_WAITALL, true, 1) },
 		"sendzc fixed": func(s *SQE, fd int, b []byte) { s.SendZCFixed(fd, index, b, unix.MSG_WAITALL, true, 1) },
-		"fixed file":   func(s *SQE, fd int, b []byte) { s.SendZCFixed(0, index, b, unix.MSG_WAITALL, true, 1).FixedFile() },
+		"fixed file": func(s *SQE, fd int, b []byte) {
+			s.SendZCFixed(0, index, b, unix.MSG_WAITALL, true,
+				1).FixedFile()
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRing(t, variants["deferred"])

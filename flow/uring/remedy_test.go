@@ -21,10 +21,13 @@ import (
 var errnos = map[uint32][]unix.Errno{
 	unix.SYS_IO_URING_SETUP: {unix.EACCES, unix.EFAULT, unix.EINVAL, unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.ENOSYS,
 		unix.EOVERFLOW, unix.EPERM},
-	unix.SYS_IO_URING_ENTER: {unix.EACCES, unix.EAGAIN, unix.EBADF, unix.EBADFD, unix.EBADR, unix.EBUSY, unix.EEXIST, unix.EFAULT,
+	unix.SYS_IO_URING_ENTER: {unix.EACCES, unix.EAGAIN, unix.EBADF, unix.EBADFD, unix.EBADR, unix.EBUSY, unix.EEXIST,
+		unix.EFAULT,
 		unix.EINVAL, unix.ENOMEM, unix.ENOSYS, unix.ENXIO, unix.EOPNOTSUPP, unix.EOWNERDEAD, unix.EPERM},
-	unix.SYS_IO_URING_REGISTER: {unix.E2BIG, unix.EACCES, unix.EBADF, unix.EBADFD, unix.EBUSY, unix.EEXIST, unix.EFAULT, unix.EINVAL,
-		unix.EMFILE, unix.ENFILE, unix.ENODATA, unix.ENODEV, unix.ENOENT, unix.ENOMEM, unix.ENOSYS, unix.ENXIO, unix.EOPNOTSUPP,
+	unix.SYS_IO_URING_REGISTER: {unix.E2BIG, unix.EACCES, unix.EBADF, unix.EBADFD, unix.EBUSY, unix.EEXIST, unix.EFAULT,
+		unix.EINVAL,
+		unix.EMFILE, unix.ENFILE, unix.ENODATA, unix.ENODEV, unix.ENOENT, unix.ENOMEM, unix.ENOSYS, unix.ENXIO,
+		unix.EOPNOTSUPP,
 		unix.EOVERFLOW, unix.EPERM, unix.ERANGE, unix.ENETDOWN},
 }
 
@@ -34,7 +37,8 @@ var asked = map[remedy.Call][]struct {
 	object string
 	do     func(*Ring, *Memory) error
 }{
-	remedy.UringSetup: {{unix.SYS_IO_URING_SETUP, "io_uring_setup", func(*Ring, *Memory) error { return makeAndClose(Options{CQEntries: 65536, SQEntries: 8}) }}},
+	remedy.UringSetup: {{unix.SYS_IO_URING_SETUP, "io_uring_setup",
+		func(*Ring, *Memory) error { return makeAndClose(Options{CQEntries: 65536, SQEntries: 8}) }}},
 	remedy.UringEnter: {
 		{unix.SYS_IO_URING_ENTER, "io_uring_enter", func(r *Ring, _ *Memory) error {
 			if s := r.GetSQE(); s != nil { // none is taken: the queue fills
@@ -43,16 +47,25 @@ var asked = map[remedy.Call][]struct {
 			_, err := r.Submit()
 			return err
 		}},
-		{unix.SYS_IO_URING_ENTER, "io_uring_enter", func(r *Ring, _ *Memory) error { _, err := r.SubmitAndWait(1, -1); return err }},
+		{unix.SYS_IO_URING_ENTER, "io_uring_enter", func(r *Ring, _ *Memory) error {
+			_,
+				err := r.SubmitAndWait(1, -1)
+			return err
+		}},
 	},
-	remedy.UringRingFD: {{unix.SYS_IO_URING_REGISTER, "ring descriptor", func(r *Ring, _ *Memory) error { return r.registerRingFD() }}},
-	remedy.UringEnable: {{unix.SYS_IO_URING_REGISTER, "enable ring", func(r *Ring, _ *Memory) error { return r.Enable() }}},
+	remedy.UringRingFD: {{unix.SYS_IO_URING_REGISTER, "ring descriptor",
+		func(r *Ring, _ *Memory) error { return r.registerRingFD() }}},
+	remedy.UringEnable: {{unix.SYS_IO_URING_REGISTER, "enable ring",
+		func(r *Ring, _ *Memory) error { return r.Enable() }}},
 	remedy.UringBuffers: {
-		{unix.SYS_IO_URING_REGISTER, "1 buffers of", func(r *Ring, m *Memory) error { return r.RegisterBuffers([][]byte{m.Bytes()}) }},
-		{unix.SYS_IO_URING_REGISTER, "unregister buffers", func(r *Ring, _ *Memory) error { return r.UnregisterBuffers() }},
+		{unix.SYS_IO_URING_REGISTER, "1 buffers of",
+			func(r *Ring, m *Memory) error { return r.RegisterBuffers([][]byte{m.Bytes()}) }},
+		{unix.SYS_IO_URING_REGISTER, "unregister buffers",
+			func(r *Ring, _ *Memory) error { return r.UnregisterBuffers() }},
 	},
 	remedy.UringFiles: {
-		{unix.SYS_IO_URING_REGISTER, "register 1 files", func(r *Ring, _ *Memory) error { return r.RegisterFiles([]int{-1}) }},
+		{unix.SYS_IO_URING_REGISTER, "register 1 files",
+			func(r *Ring, _ *Memory) error { return r.RegisterFiles([]int{-1}) }},
 		{unix.SYS_IO_URING_REGISTER, "update file 0", func(r *Ring, _ *Memory) error { return r.UpdateFile(0, -1) }},
 		{unix.SYS_IO_URING_REGISTER, "unregister files", func(r *Ring, _ *Memory) error { return r.UnregisterFiles() }},
 	},
@@ -65,19 +78,30 @@ var asked = map[remedy.Call][]struct {
 		return err
 	}}},
 	remedy.UringNAPI: {
-		{unix.SYS_IO_URING_REGISTER, "register busy polling", func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(BusyPoll{Time: 1000}) }},
-		{unix.SYS_IO_URING_REGISTER, "unregister busy polling", func(r *Ring, _ *Memory) error { return r.UnregisterBusyPoll() }},
+		{unix.SYS_IO_URING_REGISTER, "register busy polling",
+			func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(BusyPoll{Time: 1000}) }},
+		{unix.SYS_IO_URING_REGISTER, "unregister busy polling",
+			func(r *Ring, _ *Memory) error { return r.UnregisterBusyPoll() }},
 	},
-	remedy.UringResize: {{unix.SYS_IO_URING_REGISTER, "resize", func(r *Ring, _ *Memory) error { return r.Resize(16, 0) }}},
-	remedy.UringQuery:  {{unix.SYS_IO_URING_REGISTER, "IORING_REGISTER_QUERY", func(*Ring, *Memory) error { return query(queryZcrx, new(zcrxQuery)) }}},
-	remedy.Zcrx:        {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1})}},
-	remedy.ZcrxLong:    {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1, BufLen: 2 * unix.Getpagesize()})}},
-	remedy.ZcrxNoNIC:   {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{NoDevice: true})}},
-	remedy.ZcrxStats:   {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1, Stats: true})}},
-	remedy.ZcrxProbe:   {{unix.SYS_IO_URING_REGISTER, "zcrx", func(*Ring, *Memory) error { return tryZcrx() }}},
-	remedy.ZcrxFlush:   {{unix.SYS_IO_URING_REGISTER, "flush the zcrx", func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).Flush() }}},
-	remedy.ZcrxExport:  {{unix.SYS_IO_URING_REGISTER, "export the zcrx", func(r *Ring, _ *Memory) error { _, err := (&Zcrx{ring: r}).Export(); return err }}},
-	remedy.ZcrxArm:     {{unix.SYS_IO_URING_REGISTER, "arm a zcrx event", func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).ArmEvent(0) }}},
+	remedy.UringResize: {{unix.SYS_IO_URING_REGISTER, "resize",
+		func(r *Ring, _ *Memory) error { return r.Resize(16, 0) }}},
+	remedy.UringQuery: {{unix.SYS_IO_URING_REGISTER, "IORING_REGISTER_QUERY",
+		func(*Ring, *Memory) error { return query(queryZcrx, new(zcrxQuery)) }}},
+	remedy.Zcrx: {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1})}},
+	remedy.ZcrxLong: {{unix.SYS_IO_URING_REGISTER, "zcrx",
+		registered(ZcrxOptions{IfIndex: 1, BufLen: 2 * unix.Getpagesize()})}},
+	remedy.ZcrxNoNIC: {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{NoDevice: true})}},
+	remedy.ZcrxStats: {{unix.SYS_IO_URING_REGISTER, "zcrx", registered(ZcrxOptions{IfIndex: 1, Stats: true})}},
+	remedy.ZcrxProbe: {{unix.SYS_IO_URING_REGISTER, "zcrx", func(*Ring, *Memory) error { return tryZcrx() }}},
+	remedy.ZcrxFlush: {{unix.SYS_IO_URING_REGISTER, "flush the zcrx",
+		func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).Flush() }}},
+	remedy.ZcrxExport: {{unix.SYS_IO_URING_REGISTER, "export the zcrx", func(r *Ring, _ *Memory) error {
+		_,
+			err := (&Zcrx{ring: r}).Export()
+		return err
+	}}},
+	remedy.ZcrxArm: {{unix.SYS_IO_URING_REGISTER, "arm a zcrx event",
+		func(r *Ring, _ *Memory) error { return (&Zcrx{ring: r}).ArmEvent(0) }}},
 }
 
 func registered(o ZcrxOptions) func(*Ring, *Memory) error {
@@ -123,7 +147,8 @@ func TestEachErrnoHasWords(t *testing.T) {
 
 // Each errno of a completion, and of a mapping of a ring, has the table's words.
 func TestEachAnswerHasWords(t *testing.T) {
-	for call, op := range map[remedy.Call]string{remedy.UringRecv: "multishot recv", remedy.UringSendZC: "zero-copy send"} {
+	for call, op := range map[remedy.Call]string{remedy.UringRecv: "multishot recv",
+		remedy.UringSendZC: "zero-copy send"} {
 		remedytest.Try(t, call, op, func(errno unix.Errno) error { return CQE{Res: -int32(errno)}.failed(call, op) })
 	}
 	ring := func() error { return makeAndClose(Options{Engine: Native, SQEntries: 8}) }
@@ -135,8 +160,10 @@ func TestEachAnswerHasWords(t *testing.T) {
 			return errors.Join(err, m.Close())
 		}
 	}
-	remedytest.Try(t, remedy.Mmap, "mmap of 479232 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, size, memory(size, PagesBase)))
-	remedytest.Try(t, remedy.MmapHuge, "mmap of 6291456 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, 3*hugePage, memory(3*hugePage, PagesHuge)))
+	remedytest.Try(t, remedy.Mmap, "mmap of 479232 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, size,
+		memory(size, PagesBase)))
+	remedytest.Try(t, remedy.MmapHuge, "mmap of 6291456 bytes", remedytest.DeniedIf(unix.SYS_MMAP, 1, 3*hugePage,
+		memory(3*hugePage, PagesHuge)))
 }
 
 // met are errnos that users meet, whatever is asked for: no fix known is none. EBADFD is of a ring

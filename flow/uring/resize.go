@@ -52,7 +52,9 @@ func (r *Ring) Resize(sq, cq uint32) error {
 func (r *Ring) resizeError(sq, cq uint32, errno unix.Errno) error {
 	op := fmt.Sprintf("resize the ring to %d and %d entries", sq, cq)
 	bytes := Options{SQEntries: sq, CQEntries: cq, CQE32: r.setup&setupCQE32 != 0}.bytes()
-	return opError(remedy.UringResize, op, errno, remedy.On{Thread: r.issuer, Bytes: int64(bytes), Facts: func(f remedy.Fact) (string, bool) {
-		return "", f == remedy.UringFixed && r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray
-	}})
+	return opError(remedy.UringResize, op, errno, remedy.On{Thread: r.issuer, Bytes: int64(bytes),
+		Facts: func(f remedy.Fact) (string, bool) {
+			return "", f == remedy.UringFixed &&
+				r.setup&(setupDeferTaskrun|setupNoSQArray) != setupDeferTaskrun|setupNoSQArray
+		}})
 }

@@ -18,7 +18,8 @@ func testResize(t *testing.T) {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
 	if lacks(lackResize) {
-		if err := newRing(t, variants["deferred"]).Resize(32, 64); !errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), "engine") {
+		if err := newRing(t, variants["deferred"]).Resize(32, 64); !errors.Is(err, unix.EINVAL) ||
+			!strings.Contains(told(err), "engine") {
 			t.Errorf("an engine that cannot resize: %v", err)
 		}
 		return
@@ -38,7 +39,8 @@ func testResize(t *testing.T) {
 					t.Fatal(err)
 				}
 				if r.SQEntries() != int(size) || r.CQEntries() != int(2*size) || r.SQSpace() != int(size) {
-					t.Errorf("ring of %d and %d, %d free, after a resize to %d", r.SQEntries(), r.CQEntries(), r.SQSpace(), size)
+					t.Errorf("ring of %d and %d, %d free, after a resize to %d", r.SQEntries(), r.CQEntries(),
+						r.SQSpace(), size)
 				}
 				for k := range uint64(3 * size) {
 					r.GetSQE().Nop(k)

@@ -147,7 +147,8 @@ func (r *Ring) Close() error {
 	}
 	r.bufRings = nil
 	errs = append(errs, r.unregisterAll(), r.scratch.Close(), r.engine.close())
-	r.engine, r.other, r.core, r.cq, r.words, r.wait, r.times, r.fd = nil, nil, native{}, completionQueue{}, ringWords{}, nil, nil, -1
+	r.engine, r.other, r.core, r.cq, r.words, r.wait, r.times, r.fd = nil, nil, native{}, completionQueue{},
+		ringWords{}, nil, nil, -1
 	for _, z := range r.zcrx {
 		errs = append(errs, z.unmap())
 	}

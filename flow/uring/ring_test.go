@@ -17,10 +17,11 @@ import (
 
 // variants are the rings that each behaviour must hold on.
 var variants = map[string]Options{
-	"plain":    {SQEntries: 8},
-	"coop":     {SQEntries: 8, CoopTaskrun: true, SubmitAll: true},
-	"deferred": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, NoSQArray: true, SubmitAll: true},
-	"cqe32":    {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQE32: true},
+	"plain": {SQEntries: 8},
+	"coop":  {SQEntries: 8, CoopTaskrun: true, SubmitAll: true},
+	"deferred": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, RegisterFD: true, NoSQArray: true,
+		SubmitAll: true},
+	"cqe32": {SQEntries: 8, SingleIssuer: true, DeferTaskrun: true, CQE32: true},
 }
 
 func eachVariant(t *testing.T, f func(*testing.T, *Ring)) {
@@ -180,7 +181,8 @@ func testGather(t *testing.T) {
 		})
 		hangs := await.Context(t)
 		r.GetSQE().Recv(way[0], b, 0, 2)
-		if _, err := r.SubmitAndGather(30*time.Millisecond, 2*await.Hang); err != nil || r.CQReady() != 1 || hangs.Err() != nil {
+		if _, err := r.SubmitAndGather(30*time.Millisecond, 2*await.Hang); err != nil || r.CQReady() != 1 ||
+			hangs.Err() != nil {
 			t.Errorf("%v, %d ready, want 1 (%v)", err, r.CQReady(), hangs.Err())
 		}
 		r.Advance(r.CQReady())
@@ -390,8 +392,10 @@ func testCancel(t *testing.T) {
 
 // An entry holds nothing of the request before.
 func TestNoStaleFields(t *testing.T) {
-	dirty := SQE{Opcode: 255, Flags: 255, Ioprio: 0xffff, FD: -9, Off: ^uint64(0), Addr: ^uint64(0), Len: ^uint32(0), OpFlags: ^uint32(0),
-		UserData: ^uint64(0), BufIndex: 0xffff, Personality: 0xffff, FileIndex: ^uint32(0), Addr3: ^uint64(0), Pad: ^uint64(0)}
+	dirty := SQE{Opcode: 255, Flags: 255, Ioprio: 0xffff, FD: -9, Off: ^uint64(0), Addr: ^uint64(0), Len: ^uint32(0),
+		OpFlags:  ^uint32(0),
+		UserData: ^uint64(0), BufIndex: 0xffff, Personality: 0xffff, FileIndex: ^uint32(0), Addr3: ^uint64(0),
+		Pad: ^uint64(0)}
 	for name, prep := range map[string]func(*SQE){
 		"nop":    func(s *SQE) { s.Nop(1) },
 		"recv":   func(s *SQE) { s.Recv(3, nil, 0, 1) },
@@ -496,7 +500,8 @@ func testClosed(t *testing.T) {
 	_, e2 := r.SubmitAndGetEvents()
 	_, e3 := r.SubmitAndWait(1, -1)
 	_, e4 := r.NewBufRing(BufRingOptions{Entries: 1, Size: 1})
-	for i, err := range []error{e1, e2, e3, e4, r.Enable(), r.RegisterBuffers(nil), r.RegisterFiles(nil), r.UpdateFile(0, -1)} {
+	for i, err := range []error{e1, e2, e3, e4, r.Enable(), r.RegisterBuffers(nil), r.RegisterFiles(nil),
+		r.UpdateFile(0, -1)} {
 		if !errors.Is(err, ErrClosed) {
 			t.Errorf("call %d on a closed ring: %v", i, err)
 		}

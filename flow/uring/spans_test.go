@@ -76,7 +76,8 @@ func (f flow) receive(r *Ring, b *BufRing, fd int, bundle bool, slow int) (got r
 			k := 0
 			for s := b.Spans(c); s.Next(); k++ {
 				if p := s.Bytes(); !bytes.Equal(p, f.at(got.bytes, len(p))) {
-					return got, fmt.Errorf("bytes differ in %d at position %d, buffer %d", len(p), got.bytes, s.BufferID())
+					return got, fmt.Errorf("bytes differ in %d at position %d, buffer %d", len(p), got.bytes,
+						s.BufferID())
 				}
 				got.bytes += len(s.Bytes())
 				if s.Done() {

@@ -125,7 +125,8 @@ func (o ZcrxOptions) check() error {
 	case len(o.Area.Bytes) == 0:
 		return errors.New("uring: zcrx area of 0 bytes")
 	case o.BufLen != 0 && (o.BufLen&(o.BufLen-1) != 0 || o.BufLen < unix.Getpagesize()):
-		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen, unix.Getpagesize())
+		return fmt.Errorf("uring: zcrx buffers of %d bytes: must be a power of two of at least %d", o.BufLen,
+			unix.Getpagesize())
 	case len(o.Area.Bytes)%max(o.BufLen, unix.Getpagesize()) != 0:
 		return fmt.Errorf("uring: zcrx area of %d bytes is not a multiple of the buffer size", len(o.Area.Bytes))
 	case o.RefillEntries < 1 || o.RefillEntries > 1<<30:
@@ -169,13 +170,15 @@ func (z *Zcrx) open(o ZcrxOptions) (err error) {
 // fill writes the registration; addresses in it are those of mapped memory.
 func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 	at := func(p unsafe.Pointer) uint64 { return uint64(uintptr(p)) }
-	a.region = regionDesc{userAddr: address(region.bytes), size: uint64(roundUp(len(region.bytes), unix.Getpagesize())), flags: memRegionUser}
+	a.region = regionDesc{userAddr: address(region.bytes), size: uint64(roundUp(len(region.bytes), unix.Getpagesize())),
+		flags: memRegionUser}
 	a.area = zcrxAreaReg{addr: address(o.Area.Bytes), len: uint64(len(o.Area.Bytes))}
 	if o.Area.DMABuf {
 		a.area.addr, a.area.flags, a.area.dmabufFD = 0, zcrxAreaDMABuf, uint32(o.Area.FD)
 	}
-	a.reg = zcrxIfqReg{ifIdx: uint32(o.IfIndex), ifRxq: uint32(o.Queue), rqEntries: uint32(entries), rxBufLen: uint32(o.BufLen),
-		areaPtr: at(unsafe.Pointer(&a.area)), regionPtr: at(unsafe.Pointer(&a.region))}
+	a.reg = zcrxIfqReg{ifIdx: uint32(o.IfIndex), ifRxq: uint32(o.Queue), rqEntries: uint32(entries),
+		rxBufLen: uint32(o.BufLen),
+		areaPtr:  at(unsafe.Pointer(&a.area)), regionPtr: at(unsafe.Pointer(&a.region))}
 	if o.NoDevice {
 		a.reg.flags = zcrxRegNoDev
 	}

@@ -31,7 +31,8 @@ func tryZcrx() error {
 	case 0:
 		return errors.New("the kernel accepted a nonsense registration")
 	}
-	return r.failed(remedy.ZcrxProbe, "register zcrx interface queue", errno, 0) // EINVAL before 6.15, EOPNOTSUPP where it is left out
+	// EINVAL before 6.15, EOPNOTSUPP where it is left out
+	return r.failed(remedy.ZcrxProbe, "register zcrx interface queue", errno, 0)
 }
 
 // tryNoDevice registers a small interface queue that belongs to no NIC, which is
@@ -70,7 +71,8 @@ func notWithoutNIC(err error, flush, stats bool) error {
 	how := e.How
 	switch {
 	case flush:
-		how = "use Linux 6.19 or later; whether it is there can be tried without a NIC from Linux 7.1 on (ZCRX_REG_NODEV)"
+		how = "use Linux 6.19 or later; whether it is there can be tried without a NIC from Linux 7.1 on " +
+			"(ZCRX_REG_NODEV)"
 	case stats:
 		how = "use Linux 7.2 or later"
 	}

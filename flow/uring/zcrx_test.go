@@ -89,7 +89,8 @@ func testZcrxOnPlainRing(t *testing.T) {
 	}
 	fds := openFDs(t)
 	r := newRing(t, Options{SQEntries: 4})
-	_, err := r.NewZcrx(ZcrxOptions{IfIndex: 1, Area: ZcrxArea{Bytes: newMemory(t, 16*pageSize).Bytes()}, RefillEntries: 8})
+	_, err := r.NewZcrx(ZcrxOptions{IfIndex: 1, Area: ZcrxArea{Bytes: newMemory(t, 16*pageSize).Bytes()},
+		RefillEntries: 8})
 	if !errors.Is(err, unix.EINVAL) || !strings.Contains(told(err), "DeferTaskrun") {
 		t.Errorf("registered on a plain ring: %v", err)
 	}
@@ -106,7 +107,8 @@ func testZcrxOnLoopback(t *testing.T) {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
 	r := newRing(t, zcrxRing)
-	_, err := r.NewZcrx(ZcrxOptions{IfIndex: 1, Area: ZcrxArea{Bytes: newMemory(t, 16*pageSize).Bytes()}, RefillEntries: 8})
+	_, err := r.NewZcrx(ZcrxOptions{IfIndex: 1, Area: ZcrxArea{Bytes: newMemory(t, 16*pageSize).Bytes()},
+		RefillEntries: 8})
 	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(told(err), "driver") {
 		t.Errorf("registered on lo: %v", err)
 	}
@@ -115,7 +117,8 @@ func testZcrxOnLoopback(t *testing.T) {
 // noDeviceRings are the rings that zero-copy receive runs on.
 var noDeviceRings = map[string]Options{
 	"cqe32": {SQEntries: 8, CQEntries: 64, SingleIssuer: true, DeferTaskrun: true, CQE32: true, SubmitAll: true},
-	"mixed": {SQEntries: 8, CQEntries: 64, SingleIssuer: true, DeferTaskrun: true, CQEMixed: true, NoSQArray: true, RegisterFD: true},
+	"mixed": {SQEntries: 8, CQEntries: 64, SingleIssuer: true, DeferTaskrun: true, CQEMixed: true, NoSQArray: true,
+		RegisterFD: true},
 }
 
 // receiver takes a flow from an interface queue without a NIC, of which the
@@ -212,7 +215,8 @@ func testZcrxNoDevice(t *testing.T) {
 				if _, n := z.Copies(); z.Counts() && (n > uint64(total) || n < uint64(total)/100*99) {
 					t.Errorf("the kernel says that it copied %d bytes of %d", n, total)
 				}
-				t.Logf("%d pages, refill ring of %d, CQ of %d: -ENOSPC %d times, -ENOMEM %d times", size.pages, z.RefillEntries(), size.cq, v.nospc, v.nomem)
+				t.Logf("%d pages, refill ring of %d, CQ of %d: -ENOSPC %d times, -ENOMEM %d times", size.pages,
+					z.RefillEntries(), size.cq, v.nospc, v.nomem)
 			})
 		}
 	}
@@ -225,7 +229,8 @@ func testZcrxRefillFull(t *testing.T) {
 	r := newRing(t, zcrxRing)
 	z := newNoDevice(t, r, 16, 4)
 	if z.RefillEntries() != 4 || z.RefillSpace() != 4 || z.Buffers() != 16 || z.BufLen() != pageSize {
-		t.Fatalf("refill ring of %d, %d free; %d buffers of %d", z.RefillEntries(), z.RefillSpace(), z.Buffers(), z.BufLen())
+		t.Fatalf("refill ring of %d, %d free; %d buffers of %d", z.RefillEntries(), z.RefillSpace(), z.Buffers(),
+			z.BufLen())
 	}
 	for range 4 {
 		if !z.Refill(0, 1) {

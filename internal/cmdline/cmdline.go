@@ -22,8 +22,10 @@ const Hidden = "…"
 
 // open are the flags whose values are shown: who is busy with what, and for how
 // long.
-var open = []string{"--addr", "--channels", "--cpus", "--dev", "--duration", "--host", "--interval", "--layout", "--listen", "--mode", "--mtu", "--netns",
-	"--out", "--pid", "--port", "--queue", "--ramp-down", "--ramp-up", "--repetitions", "--rx", "--sut", "--tg", "--tg-cpus", "--tg-dev", "--tx"}
+var open = []string{"--addr", "--channels", "--cpus", "--dev", "--duration", "--host", "--interval", "--layout",
+	"--listen", "--mode", "--mtu", "--netns",
+	"--out", "--pid", "--port", "--queue", "--ramp-down", "--ramp-up", "--repetitions", "--rx", "--sut", "--tg",
+	"--tg-cpus", "--tg-dev", "--tx"}
 
 var (
 	// harmless are values and names of files and commands: nothing that a terminal

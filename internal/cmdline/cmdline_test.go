@@ -12,14 +12,18 @@ func TestPublic(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"/usr/bin/zcbench", "run", "--sut", "ssh:root@a", "--tg=netns:b"}, "zcbench run --sut ssh:root@a --tg netns:b"},
-		{[]string{"zcbench", "run", "--sut", "local", "--power", "command=curl -u admin:SECRET https://SECRET@bmc"}, "zcbench run --sut local --power …"},
-		{[]string{"zcbench", "run", "--power=command=curl -u admin:SECRET", "--dev", "eth0"}, "zcbench run --power … --dev eth0"},
+		{[]string{"/usr/bin/zcbench", "run", "--sut", "ssh:root@a", "--tg=netns:b"},
+			"zcbench run --sut ssh:root@a --tg netns:b"},
+		{[]string{"zcbench", "run", "--sut", "local", "--power", "command=curl -u admin:SECRET https://SECRET@bmc"},
+			"zcbench run --sut local --power …"},
+		{[]string{"zcbench", "run", "--power=command=curl -u admin:SECRET", "--dev", "eth0"},
+			"zcbench run --power … --dev eth0"},
 		{[]string{"zcsend", "--cookie", "SECRET", "--duration", "1s"}, "zcsend --cookie … --duration 1s"},
 		{[]string{"zcbench", "run", "--sut", "ssh:root:SECRET@a"}, "zcbench run --sut …"},
 		{[]string{"zcbench", "run", "--out", "https://a:SECRET@b/c"}, "zcbench run --out …"},
 		{[]string{"zcbench", "lab", "exec", "--", "login", "SECRET"}, "zcbench lab exec"},
-		{[]string{"zcbench", "matrix", "night/a.yaml", "--json", "SECRET", "-u", "SECRET"}, "zcbench matrix night/a.yaml --json …"},
+		{[]string{"zcbench", "matrix", "night/a.yaml", "--json", "SECRET", "-u", "SECRET"},
+			"zcbench matrix night/a.yaml --json …"},
 		{[]string{"zcbench", "run", "--out", "a b\x1b[31m"}, "zcbench run --out …"},
 		{[]string{"zcbench", "run", "--sut"}, "zcbench run --sut"},
 		{[]string{"\x1b]0;x\a"}, "…"},
@@ -33,7 +37,8 @@ func TestPublic(t *testing.T) {
 			t.Errorf("%q cleaned again is %q", got, again)
 		}
 	}
-	if got := Public(append([]string{"zcbench"}, strings.Split(strings.Repeat("a ", 400), " ")...)); len([]rune(got)) > 301 {
+	if got := Public(append([]string{"zcbench"}, strings.Split(strings.Repeat("a ", 400), " ")...)); len(
+		[]rune(got)) > 301 {
 		t.Errorf("%d characters", len([]rune(got)))
 	}
 }

@@ -22,11 +22,14 @@ var (
 	secretURL   = lazy.Regexp(`://[^/@]*:[^/@]*@`)
 	secretQuery = lazy.Regexp(`(?i)://[^ ]*[?&;#]([a-z0-9_-]*[-_])?(` + called + `|sig|signature)=[^&]`)
 	// secretHeader is one of HTTP, wherever the word begins.
-	secretHeader = lazy.Regexp(`(?i)(^|["'\s=]|-H)((proxy-)?authorization|(set-)?cookie|([a-z0-9]+-)*(token|api-?key|auth|secret|password)(-[a-z0-9]+)*)["']?\s*:\s*\S`)
+	secretHeader = lazy.Regexp(`(?i)(^|["'\s=]|-H)((proxy-)?authorization|(set-)?cookie|([a-z0-9]+-)*(token|` +
+		`api-?key|auth|secret|password)(-[a-z0-9]+)*)["']?\s*:\s*\S`)
 	secretScheme = lazy.Regexp(`(?i)\b(bearer|basic)\s+[a-z0-9+/._~=-]{8,}`)
 	// secretForm is what those who give tokens and keys have made known to be found by.
-	secretForm = lazy.Regexp(`\b(gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9_]{20}|glpat-[A-Za-z0-9_-]{16}|xox[abeprs]-[A-Za-z0-9-]{10}|` +
-		`A[KS]IA[0-9A-Z]{16}|sk-[A-Za-z0-9_-]{20}|hf_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})|-----BEGIN [A-Z ]*PRIVATE KEY`)
+	secretForm = lazy.Regexp(`\b(gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9_]{20}|glpat-[A-Za-z0-9_-]{16}|` +
+		`xox[abeprs]-[A-Za-z0-9-]{10}|` +
+		`A[KS]IA[0-9A-Z]{16}|sk-[A-Za-z0-9_-]{20}|hf_[A-Za-z0-9]{20}|eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,})|` +
+		`-----BEGIN [A-Z ]*PRIVATE KEY`)
 	secretPass = lazy.Regexp(`^pass:.`) // of openssl
 	reference  = lazy.Regexp(`^(|[/~@$].*|\.\.?/.*|yes|no|on|off|true|false|none|ask|public)$`)
 	operators  = lazy.Regexp("[;|&()<>`]+")
@@ -37,13 +40,15 @@ var (
 var letters = map[string]string{
 	"sshpass": "p", "plink": ",pw", "pscp": ",pw",
 	"ipmitool": "P,k,y", "ipmi-dcmi": "p", "ipmipower": "p", "ipmi-sensors": "p", "racadm": "p", "ipmiutil": "P",
-	"snmpget": "c,A,X", "snmpgetnext": "c,A,X", "snmpwalk": "c,A,X", "snmpbulkget": "c,A,X", "snmpbulkwalk": "c,A,X", "snmpset": "c,A,X",
-	"mysql": "p", "mariadb": "p", "redis-cli": "a", "ldapsearch": "w", "mosquitto_sub": "P", "mosquitto_pub": "P",
+	"snmpget": "c,A,X", "snmpgetnext": "c,A,X", "snmpwalk": "c,A,X", "snmpbulkget": "c,A,X", "snmpbulkwalk": "c,A,X",
+	"snmpset": "c,A,X",
+	"mysql":   "p", "mariadb": "p", "redis-cli": "a", "ldapsearch": "w", "mosquitto_sub": "P", "mosquitto_pub": "P",
 }
 
 // users are programs that take USER:PASSWORD, or USER%PASSWORD, by these flags.
 var users = map[string][]string{
-	"curl": {"-u", "-U", "--user", "--proxy-user"}, "http": {"-a", "--auth"}, "https": {"-a", "--auth"}, "smbclient": {"-U", "--user"}, "rpcclient": {"-U", "--user"},
+	"curl": {"-u", "-U", "--user", "--proxy-user"}, "http": {"-a", "--auth"}, "https": {"-a", "--auth"},
+	"smbclient": {"-U", "--user"}, "rpcclient": {"-U", "--user"},
 }
 
 // Secret finds what looks like a secret among the words of a command, in scripts within them too:

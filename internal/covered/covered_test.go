@@ -13,7 +13,8 @@ func TestRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	Run(t, map[string]string{"/proc/loadavg": "made up\n", "/sys/devices/system/cpu/online": "0-99\n"}, func() {
-		for path, want := range map[string]string{"/proc/loadavg": "made up\n", "/sys/devices/system/cpu/online": "0-99\n"} {
+		for path, want := range map[string]string{"/proc/loadavg": "made up\n",
+			"/sys/devices/system/cpu/online": "0-99\n"} {
 			if got, err := os.ReadFile(path); string(got) != want {
 				t.Errorf("%s: %q, %v", path, got, err)
 			}

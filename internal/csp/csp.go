@@ -16,7 +16,8 @@ import (
 // the texts of its elements, byte by byte. Styles and handlers in attributes are not among what
 // it allows.
 func Policy(styles, scripts []string) string {
-	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sources(styles) + "; script-src " + sources(scripts)
+	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sources(styles) +
+		"; script-src " + sources(scripts)
 }
 
 func sources(texts []string) string {

@@ -16,10 +16,13 @@ const _ = kind.Pure
 // Whatever stands in a list is one of it, and what stands in texts is not.
 func TestCount(t *testing.T) {
 	for text, want := range map[string]int{
-		`{}`: 0, `{"a":1,"b":{"c":2}}`: 0, `[]`: 1, `[1]`: 1, `[1,2,3]`: 3, `[{},{},{}]`: 3, `[[],[]]`: 4, `[null , null]`: 2,
-		`{"a":["x,y","[,,,]"]}`: 2, `{"a":["\"","\\",",\\\","]}`: 3, `{"a":"\\","b":[1,2]}`: 2, `{"v":[1,2,3]}`: 0, `{"t_ns":[1,2,3],"v":[0]}`: 0,
-		`{"v":[[1,2],[3]]}`: 4 - 1, `["v",[1,2]]`: 4, `{"v":1,"a":[1,2]}`: 2, `{"V":[1,2]}`: 2, `[{"v":[1]},{"v":[1]}]`: 2,
-		`[1,"`: 2, `["\`: 1, `]]]]}`: 0, ``: 0,
+		`{}`: 0, `{"a":1,"b":{"c":2}}`: 0, `[]`: 1, `[1]`: 1, `[1,2,3]`: 3, `[{},{},{}]`: 3, `[[],[]]`: 4,
+		`[null , null]`:         2,
+		`{"a":["x,y","[,,,]"]}`: 2, `{"a":["\"","\\",",\\\","]}`: 3, `{"a":"\\","b":[1,2]}`: 2, `{"v":[1,2,3]}`: 0,
+		`{"t_ns":[1,2,3],"v":[0]}`: 0,
+		`{"v":[[1,2],[3]]}`:        4 - 1, `["v",[1,2]]`: 4, `{"v":1,"a":[1,2]}`: 2, `{"V":[1,2]}`: 2,
+		`[{"v":[1]},{"v":[1]}]`: 2,
+		`[1,"`:                  2, `["\`: 1, `]]]]}`: 0, ``: 0,
 	} {
 		if got, err := Count([]byte(text), Bounds{100, 100}); got.Elements != want || err != nil {
 			t.Errorf("%s: %d, %v, want %d", text, got, err, want)
@@ -36,7 +39,8 @@ func TestCountPoints(t *testing.T) {
 
 // It stops at the bound, and says which one it is.
 func TestCountStops(t *testing.T) {
-	for text, most := range map[string]Bounds{`[1,2,3]`: {2, 9}, `[[[]]]`: {2, 9}, `{"v":[1,2,3]}`: {9, 2}, `{"v":[1],"t_ns":[1,2]}`: {9, 2}} {
+	for text, most := range map[string]Bounds{`[1,2,3]`: {2, 9}, `[[[]]]`: {2, 9}, `{"v":[1,2,3]}`: {9, 2},
+		`{"v":[1],"t_ns":[1,2]}`: {9, 2}} {
 		_, err := Count([]byte(text), most)
 		e := (*TooManyError)(nil)
 		if !errors.As(err, &e) || e.Points != (most.Points == 2) || e.Most != 2 {

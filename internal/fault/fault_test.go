@@ -21,11 +21,14 @@ func TestReason(t *testing.T) {
 	}{
 		{left, "restore: mtu of eth0: it is stuck"},
 		{cannot, "register: operation not supported (EOPNOTSUPP)"},
-		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: fmt.Errorf("register: %w (EOPNOTSUPP)", unix.EOPNOTSUPP)}, "register: operation not supported (EOPNOTSUPP)"},
+		{&fault.Unsupported{Mode: "zcrx", Op: "register", Err: fmt.Errorf("register: %w (EOPNOTSUPP)",
+			unix.EOPNOTSUPP)}, "register: operation not supported (EOPNOTSUPP)"},
 		{fmt.Errorf("open: %w", cannot), "register: operation not supported (EOPNOTSUPP)"},
 		{errors.Join(cannot, nil), "register: operation not supported (EOPNOTSUPP)"},
-		{errors.Join(cannot, left), "register: operation not supported (EOPNOTSUPP)\nrestore: mtu of eth0: it is stuck"},
-		{errors.Join(errors.Join(cannot, left), unix.EIO), "register: operation not supported (EOPNOTSUPP)\nrestore: mtu of eth0: it is stuck\ninput/output error"},
+		{errors.Join(cannot, left),
+			"register: operation not supported (EOPNOTSUPP)\nrestore: mtu of eth0: it is stuck"},
+		{errors.Join(errors.Join(cannot, left), unix.EIO),
+			"register: operation not supported (EOPNOTSUPP)\nrestore: mtu of eth0: it is stuck\ninput/output error"},
 		{fmt.Errorf("%w; and %w", left, unix.EIO), "restore: mtu of eth0: it is stuck; and input/output error"},
 	} {
 		if got := fault.Reason(c.err); got != c.want {
@@ -40,7 +43,8 @@ func TestErrorSaysAllItKnows(t *testing.T) {
 		want string
 	}{
 		{&fault.Error{Op: "no carrier"}, "no carrier"},
-		{&fault.Error{Op: "bind eth0", Err: unix.EOPNOTSUPP, Ack: "split is off"}, "bind eth0: operation not supported (EOPNOTSUPP): split is off"},
+		{&fault.Error{Op: "bind eth0", Err: unix.EOPNOTSUPP, Ack: "split is off"},
+			"bind eth0: operation not supported (EOPNOTSUPP): split is off"},
 		{&fault.Error{Op: "bind eth0", Err: fmt.Errorf("x: %w", unix.EPERM)}, "bind eth0: x: operation not permitted"},
 		{&fault.Error{Op: "bind eth0", Err: unix.Errno(4000)}, "bind eth0: errno 4000 (errno 4000)"},
 	} {

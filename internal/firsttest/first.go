@@ -17,7 +17,8 @@ import (
 func Thread(t testing.TB) {
 	t.Helper()
 	runtime.LockOSThread() // and never let go: the thread ends with the test
-	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1, Flags: unix.SCHED_FLAG_RESET_ON_FORK}
+	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1,
+		Flags: unix.SCHED_FLAG_RESET_ON_FORK}
 	if err := unix.SchedSetAttr(0, &a, 0); err != nil {
 		t.Fatalf("sched_setattr: %v", err)
 	}

@@ -50,7 +50,8 @@ func Read(sys string) (p Pool, err error) {
 	for _, x := range []struct {
 		name string
 		into *int
-	}{{"nr_hugepages", &p.Total}, {"free_hugepages", &p.Free}, {"resv_hugepages", &p.Reserved}, {"surplus_hugepages", &p.Surplus}, {"nr_overcommit_hugepages", &p.Over}} {
+	}{{"nr_hugepages", &p.Total}, {"free_hugepages", &p.Free}, {"resv_hugepages", &p.Reserved},
+		{"surplus_hugepages", &p.Surplus}, {"nr_overcommit_hugepages", &p.Over}} {
 		if *x.into, err = number(filepath.Join(dir, x.name)); err != nil {
 			return Pool{}, err
 		}
@@ -113,7 +114,8 @@ func (e *Short) Error() string {
 	case errors.Is(e.Read, os.ErrNotExist):
 		return s + ": this kernel has no huge pages of 2 MiB"
 	case e.Read != nil:
-		return fmt.Sprintf("%s: %d huge pages of 2 MiB are needed, and how many there are is not known: %v", s, e.Need, e.Read)
+		return fmt.Sprintf("%s: %d huge pages of 2 MiB are needed, and how many there are is not known: %v", s, e.Need,
+			e.Read)
 	}
 	s = fmt.Sprintf("%s: %d are needed, and %v", s, e.Need, e.Pool)
 	if e.Waited > 0 {

@@ -53,10 +53,12 @@ func TestAwait(t *testing.T) {
 		back = time.Now().Add(time.Hour)
 		err := Await(17*Size-1, try)
 		var short *Short
-		if !errors.As(err, &short) || !errors.Is(err, unix.ENOMEM) || !short.Busy() || short.Waited != within || time.Until(back) < 50*time.Minute {
+		if !errors.As(err, &short) || !errors.Is(err, unix.ENOMEM) || !short.Busy() || short.Waited != within ||
+			time.Until(back) < 50*time.Minute {
 			t.Errorf("never back: %+v", err)
 		}
-		if want := "cannot allocate memory (ENOMEM): 17 are needed, and 15 of 32 huge pages of 2 MiB are free, 10s later"; err.Error() != want {
+		if want := "cannot allocate memory (ENOMEM): 17 are needed, and 15 of 32 huge pages of 2 MiB are free, " +
+			"10s later"; err.Error() != want {
 			t.Errorf("%q, want %q", err, want)
 		}
 	})
@@ -70,7 +72,8 @@ func TestGiveUp(t *testing.T) {
 		of(t, func() (Pool, error) { return Pool{Total: 32, Free: 15}, nil })
 		time.AfterFunc(time.Second, GiveUp)
 		var short *Short
-		if err := Await(17*Size, func() error { return unix.ENOMEM }); !errors.As(err, &short) || time.Since(begun) > time.Second+again {
+		if err := Await(17*Size, func() error { return unix.ENOMEM }); !errors.As(err, &short) ||
+			time.Since(begun) > time.Second+again {
 			t.Errorf("%v after %v", err, time.Since(begun))
 		}
 	})
@@ -111,11 +114,15 @@ func TestFix(t *testing.T) {
 		err  Short
 		want []string
 	}{
-		{"2048", Short{Need: 512, Pool: Pool{Total: 32, Free: 32}}, []string{"sysctl -w vm.nr_hugepages=512 (before: 32)"}},
-		{"2048", Short{Need: 32, Pool: Pool{Total: 20, Free: 4}}, []string{"sysctl -w vm.nr_hugepages=48 (before: 20)"}},
-		{"2048", Short{Need: 17, Pool: Pool{Total: 32, Free: 16, Reserved: 1}}, []string{"end what has them", "sysctl -w vm.nr_hugepages=34 (before: 32)"}},
+		{"2048", Short{Need: 512, Pool: Pool{Total: 32, Free: 32}},
+			[]string{"sysctl -w vm.nr_hugepages=512 (before: 32)"}},
+		{"2048", Short{Need: 32, Pool: Pool{Total: 20, Free: 4}},
+			[]string{"sysctl -w vm.nr_hugepages=48 (before: 20)"}},
+		{"2048", Short{Need: 17, Pool: Pool{Total: 32, Free: 16, Reserved: 1}},
+			[]string{"end what has them", "sysctl -w vm.nr_hugepages=34 (before: 32)"}},
 		{"2048", Short{Need: 17, Pool: Pool{Total: 32, Free: 32}}, []string{"hugetlb.2MB.max", "cpuset.mems"}},
-		{"1048576", Short{Need: 16}, []string{"echo 16 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (before: 0)"}},
+		{"1048576", Short{Need: 16},
+			[]string{"echo 16 > /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages (before: 0)"}},
 		{"2048", Short{Need: 16, Read: os.ErrPermission}, []string{"see that 16 more are free"}},
 		{"2048", Short{Need: 16, Read: os.ErrNotExist}, []string{"CONFIG_HUGETLBFS"}},
 	} {
@@ -134,14 +141,16 @@ func TestRead(t *testing.T) {
 	sys := t.TempDir()
 	put := func(path, text string) {
 		path = filepath.Join(sys, path)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text+"\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text+"\n"),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if _, err := Read(sys); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("no pool: %v", err)
 	}
-	for name, text := range map[string]string{"nr_hugepages": "33", "free_hugepages": "20", "resv_hugepages": "4", "surplus_hugepages": "1", "nr_overcommit_hugepages": "3"} {
+	for name, text := range map[string]string{"nr_hugepages": "33", "free_hugepages": "20", "resv_hugepages": "4",
+		"surplus_hugepages": "1", "nr_overcommit_hugepages": "3"} {
 		put("kernel/mm/"+folder+"/"+name, text)
 	}
 	for node, text := range map[string]string{"node0": "16", "node1": "17"} {

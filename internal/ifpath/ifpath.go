@@ -75,7 +75,9 @@ func parse(list string, hosts []string) (all []Place, err error) {
 		case p.Dev == "":
 			return nil, fmt.Errorf("%s: no interface is named", p.Where())
 		case !isName(p.Dev):
-			return nil, fmt.Errorf("%s: %q is not an interface name: want at most %d characters, without blanks or slashes", p.Where(), p.Dev, mostName)
+			return nil, fmt.Errorf(
+				"%s: %q is not an interface name: want at most %d characters, without blanks or slashes", p.Where(),
+				p.Dev, mostName)
 		case len(all) == mostPlaces:
 			return nil, fmt.Errorf("%s: more than %d interfaces", p.Where(), mostPlaces)
 		}
@@ -94,5 +96,6 @@ func parse(list string, hosts []string) (all []Place, err error) {
 
 // isName tells a name that the kernel would take (net/core/dev.c: dev_valid_name).
 func isName(s string) bool {
-	return s != "." && s != ".." && len(s) <= mostName && !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })
+	return s != "." && s != ".." && len(s) <= mostName &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })
 }

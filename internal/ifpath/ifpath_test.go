@@ -12,7 +12,8 @@ func TestParse(t *testing.T) {
 	if err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}
-	for i, want := range []Place{{"", "", "eth0", 1, 1}, {"", "", "br-lan:1", 2, 6}, {"", "vm1", "eth0", 3, 15}, {"", "/proc/7/ns/net", "vif1.0", 4, 30}} {
+	for i, want := range []Place{{"", "", "eth0", 1, 1}, {"", "", "br-lan:1", 2, 6}, {"", "vm1", "eth0", 3, 15},
+		{"", "/proc/7/ns/net", "vif1.0", 4, 30}} {
 		if all[i] != want {
 			t.Errorf("%+v, want %+v", all[i], want)
 		}
@@ -45,7 +46,8 @@ func TestParseRun(t *testing.T) {
 	if err != nil || len(all) != 4 {
 		t.Fatal(all, err)
 	}
-	for i, want := range []Place{{"tg", "", "eth0", 1, 1}, {"", "", "vif1", 2, 9}, {"", "r", "br0", 3, 14}, {"sut", "", "eth0", 4, 26}} {
+	for i, want := range []Place{{"tg", "", "eth0", 1, 1}, {"", "", "vif1", 2, 9}, {"", "r", "br0", 3, 14},
+		{"sut", "", "eth0", 4, 26}} {
 		if all[i] != want {
 			t.Errorf("%+v, want %+v", all[i], want)
 		}

@@ -90,7 +90,8 @@ func TestIgnoredStaysIgnored(t *testing.T) {
 		ends    bool
 	}{
 		{"", syscall.SIGHUP, true}, {"", syscall.SIGINT, true}, {"", syscall.SIGTERM, true},
-		{"trap '' HUP; ", syscall.SIGHUP, false}, {"trap '' HUP; ", syscall.SIGINT, true}, {"trap '' HUP; ", syscall.SIGTERM, true},
+		{"trap '' HUP; ", syscall.SIGHUP, false}, {"trap '' HUP; ", syscall.SIGINT, true},
+		{"trap '' HUP; ", syscall.SIGTERM, true},
 		{"trap '' INT; ", syscall.SIGINT, false}, {"trap '' INT; ", syscall.SIGHUP, true},
 	} {
 		t.Run(strings.TrimSpace(x.ignored+x.signal.String()), func(t *testing.T) {

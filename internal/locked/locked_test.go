@@ -37,7 +37,8 @@ func TestBy(t *testing.T) {
 }
 
 func TestWords(t *testing.T) {
-	if got := Words(os.Getpid()); !strings.HasPrefix(got, fmt.Sprintf("process %d (", os.Getpid())) || strings.ContainsRune(got, 0) {
+	if got := Words(os.Getpid()); !strings.HasPrefix(got, fmt.Sprintf("process %d (", os.Getpid())) ||
+		strings.ContainsRune(got, 0) {
 		t.Errorf("%q", got)
 	}
 	if got := Words(0); !strings.Contains(got, "lslocks") {

@@ -12,7 +12,8 @@ func TestWrap(t *testing.T) {
 	for _, x := range []struct{ first, rest, text, want string }{
 		{"- ", "  ", "", "- \n"},
 		{"- ", "  ", "one  two\nthree", "- one two three\n"},
-		{"- ", "  ", strings.Repeat("é", 40) + " " + strings.Repeat("é", 37) + " x", "- " + strings.Repeat("é", 40) + " " + strings.Repeat("é", 37) + "\n  x\n"},
+		{"- ", "  ", strings.Repeat("é", 40) + " " + strings.Repeat("é", 37) + " x",
+			"- " + strings.Repeat("é", 40) + " " + strings.Repeat("é", 37) + "\n  x\n"},
 		{"", "", "a " + strings.Repeat("y", 100) + " b", "a\n" + strings.Repeat("y", 100) + "\nb\n"},
 	} {
 		got := Wrap(x.first, x.rest, x.text)

@@ -108,7 +108,8 @@ func (r Reason) Do(caps ...Cap) string {
 	case NotRoot, Unknown:
 		return "run as root or with " + c
 	case NoNewPrivs:
-		return "start it as root, or with " + c + ", and without no_new_privs (NoNewPrivileges=, allowPrivilegeEscalation)"
+		return "start it as root, or with " + c +
+			", and without no_new_privs (NoNewPrivileges=, allowPrivilegeEscalation)"
 	case Dropped:
 		return "run on the host, or give the container " + c + " (--cap-add, CapabilityBoundingSet=)"
 	case OfUsers:

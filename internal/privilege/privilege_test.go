@@ -84,7 +84,8 @@ func inside(t *testing.T, attr *syscall.SysProcAttr) string {
 // TestTheKernelAgrees tries what each half of a capability allows, in user namespaces of several
 // makes: what this package says is what the kernel does.
 func TestTheKernelAgrees(t *testing.T) {
-	if s := Look(); os.Geteuid() != 0 || s.Lacks(Machine, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW, unix.CAP_SYS_ADMIN) != Granted {
+	if s := Look(); os.Geteuid() != 0 || s.Lacks(Machine, unix.CAP_NET_ADMIN, unix.CAP_NET_RAW,
+		unix.CAP_SYS_ADMIN) != Granted {
 		t.Skipf("needs root of the machine: makes user namespaces: %+v", s)
 	}
 	root := []syscall.SysProcIDMap{{ContainerID: 0, HostID: 0, Size: 1}}
@@ -127,7 +128,8 @@ func TestTheKernelAgrees(t *testing.T) {
 
 func TestLacks(t *testing.T) {
 	const admin, all = Cap(unix.CAP_NET_ADMIN), uint64(1)<<41 - 1
-	host := State{Known: true, Effective: all, Bounding: all, FirstUsers: true, NetOurs: true, RootHere: true, RootItself: true}
+	host := State{Known: true, Effective: all, Bounding: all, FirstUsers: true, NetOurs: true, RootHere: true,
+		RootItself: true}
 	for _, x := range []struct {
 		name string
 		s    func(*State)
@@ -139,17 +141,25 @@ func TestLacks(t *testing.T) {
 		{"container that drops it", func(s *State) { s.Effective, s.Bounding = 0, 0 }, Net, []Cap{admin}, Dropped},
 		{"root that has put it down", func(s *State) { s.Effective = 0 }, Machine, []Cap{admin}, Dropped},
 		{"user", func(s *State) { s.UID, s.Effective = 7, 0 }, Machine, []Cap{admin}, NotRoot},
-		{"user in a container", func(s *State) { s.UID, s.Effective, s.Bounding = 7, 0, 0 }, Machine, []Cap{admin}, Dropped},
-		{"user with no_new_privs", func(s *State) { s.UID, s.Effective, s.NoNewPrivs = 7, 0, true }, Own, []Cap{admin}, NoNewPrivs},
+		{"user in a container", func(s *State) { s.UID, s.Effective, s.Bounding = 7, 0, 0 }, Machine, []Cap{admin},
+			Dropped},
+		{"user with no_new_privs", func(s *State) { s.UID, s.Effective, s.NoNewPrivs = 7, 0, true }, Own, []Cap{admin},
+			NoNewPrivs},
 		{"one of two", func(s *State) { s.Effective = 1 << admin }, Machine, []Cap{admin, unix.CAP_BPF}, Dropped},
-		{"the greater one", func(s *State) { s.Effective = 1 << unix.CAP_SYS_ADMIN }, Machine, []Cap{unix.CAP_BPF, unix.CAP_PERFMON}, Granted},
-		{"not the greater one", func(s *State) { s.Effective = 1 << unix.CAP_SYS_ADMIN }, Machine, []Cap{unix.CAP_SYSLOG}, Dropped},
+		{"the greater one", func(s *State) { s.Effective = 1 << unix.CAP_SYS_ADMIN }, Machine,
+			[]Cap{unix.CAP_BPF, unix.CAP_PERFMON}, Granted},
+		{"not the greater one", func(s *State) { s.Effective = 1 << unix.CAP_SYS_ADMIN }, Machine,
+			[]Cap{unix.CAP_SYSLOG}, Dropped},
 		{"users, machine", func(s *State) { s.FirstUsers = false }, Machine, []Cap{admin}, OfUsers},
 		{"users, own network", func(s *State) { s.FirstUsers = false }, Net, []Cap{admin}, Granted},
-		{"users, own network, dropped", func(s *State) { s.FirstUsers, s.Effective = false, 0 }, Net, []Cap{admin}, Dropped},
-		{"users, made by the caller", func(s *State) { s.FirstUsers, s.Effective, s.NetMade = false, 0, true }, Net, []Cap{admin}, Granted},
-		{"users, host's network", func(s *State) { s.FirstUsers, s.NetOurs = false, false }, Net, []Cap{admin}, ForeignNet},
-		{"users, files", func(s *State) { s.FirstUsers, s.RootHere, s.RootItself = false, false, false }, File, []Cap{unix.CAP_DAC_OVERRIDE}, OfUsers},
+		{"users, own network, dropped", func(s *State) { s.FirstUsers, s.Effective = false, 0 }, Net, []Cap{admin},
+			Dropped},
+		{"users, made by the caller", func(s *State) { s.FirstUsers, s.Effective, s.NetMade = false, 0, true }, Net,
+			[]Cap{admin}, Granted},
+		{"users, host's network", func(s *State) { s.FirstUsers, s.NetOurs = false, false }, Net, []Cap{admin},
+			ForeignNet},
+		{"users, files", func(s *State) { s.FirstUsers, s.RootHere, s.RootItself = false, false, false }, File,
+			[]Cap{unix.CAP_DAC_OVERRIDE}, OfUsers},
 		{"nothing known", func(s *State) { *s = State{} }, Net, []Cap{admin}, Unknown},
 	} {
 		s := host

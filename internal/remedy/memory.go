@@ -34,15 +34,22 @@ func hugeRows() []Row {
 	row := func(r Row) Row { r.Call, r.Errno = MmapHuge, unix.ENOMEM; return r }
 	return []Row{
 		row(Row{If: told(HugeNone, pool), Cause: "the kernel has none of 2 MiB", Look: "ls /sys/kernel/mm/hugepages",
-			Do: "use transparent huge pages (--area thp), or a kernel with CONFIG_HUGETLBFS", Kernel: "mm/hugetlb.c: hugetlb_init"}),
-		row(Row{If: told(HugeUnknown, pool), Cause: "how many are free cannot be read", Look: "cat " + pool + "/free_hugepages",
+			Do:     "use transparent huge pages (--area thp), or a kernel with CONFIG_HUGETLBFS",
+			Kernel: "mm/hugetlb.c: hugetlb_init"}),
+		row(Row{If: told(HugeUnknown, pool), Cause: "how many are free cannot be read", Look: "cat " + pool +
+			"/free_hugepages",
 			Do: "see that VALUE more are free, or use transparent huge pages (--area thp)", Kernel: acct}),
-		row(Row{If: told(HugeElsewhere, pool), Cause: "enough are free, but not for this process", Look: "cat /proc/self/cgroup, and numastat -m,",
-			Do:     "look at the limit of its cgroup (hugetlb.2MB.max, hugetlb.2MB.rsvd.max), and at its CPUs' and memory's nodes (cpuset.mems, numactl)",
+		row(Row{If: told(HugeElsewhere, pool), Cause: "enough are free, but not for this process",
+			Look: "cat /proc/self/cgroup, and numastat -m,",
+			Do: "look at the limit of its cgroup (hugetlb.2MB.max, hugetlb.2MB.rsvd.max), and at its CPUs' " +
+				"and memory's nodes (cpuset.mems, numactl)",
 			Kernel: acct}),
-		row(Row{If: told(HugeHeld, pool), Cause: "others have them", Look: "grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup",
-			Do: "end what has them, or reserve more: VALUE, or use transparent huge pages (--area thp)", Effect: Undoable, Undo: back, Kernel: acct}),
-		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo", Do: "reserve them: VALUE, or use transparent huge pages (--area thp)",
+		row(Row{If: told(HugeHeld, pool), Cause: "others have them",
+			Look:   "grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup",
+			Do:     "end what has them, or reserve more: VALUE, or use transparent huge pages (--area thp)",
+			Effect: Undoable, Undo: back, Kernel: acct}),
+		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo",
+			Do:     "reserve them: VALUE, or use transparent huge pages (--area thp)",
 			Effect: Undoable, Undo: back, Kernel: acct}),
 	}
 }
@@ -75,15 +82,19 @@ func short(call Call, t takes, less, kernel string) []Row {
 	if t.locked {
 		rows = append(rows, locked(call, unix.ENOMEM, t.ring, true, charge)...)
 	}
-	group := row("the control group's memory is used up", fromGroup, of(func(on On) (string, bool) { return memory.crowded(on) }),
-		less+", or give the container or service more memory (docker --memory, systemd MemoryMax=)", "cat /sys/fs/cgroup/memory.max",
+	group := row("the control group's memory is used up", fromGroup,
+		of(func(on On) (string, bool) { return memory.crowded(on) }),
+		less+", or give the container or service more memory (docker --memory, systemd MemoryMax=)",
+		"cat /sys/fs/cgroup/memory.max",
 		"mm/memcontrol.c: try_charge_memcg")
 	group.Effect, group.Undo = Undoable, "the limit that it had"
-	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo", func(on On) (string, bool) { return memory.fragmented(on) },
+	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo",
+		func(on On) (string, bool) { return memory.fragmented(on) },
 		less+", or join the pieces: "+compact, "cat /proc/buddyinfo", "io_uring/memmap.c: io_mem_alloc_compound")
 	pieces.Effect, pieces.Undo = Undoable, "nothing to undo: pages are moved, and stay in use"
 	rows = append(rows, group,
-		row("the machine's memory is used up", "/proc/meminfo: MemAvailable", of(func(on On) (string, bool) { return memory.scarce(on) }),
+		row("the machine's memory is used up", "/proc/meminfo: MemAvailable",
+			of(func(on On) (string, bool) { return memory.scarce(on) }),
 			less+", or end what uses memory", "free -m", kernel))
 	if t.pieces {
 		rows = append(rows, pieces)
@@ -116,9 +127,11 @@ func locked(call Call, errno unix.Errno, ring, surely bool, kernel string) []Row
 	}
 	return []Row{
 		row(true, "CAP_IPC_LOCK of a user namespace does not lift it",
-			"raise the limit outside of the user namespace (ulimit -l unlimited, LimitMEMLOCK=infinity), or run on the host"),
+			"raise the limit outside of the user namespace (ulimit -l unlimited, LimitMEMLOCK=infinity), or run "+
+				"on the host"),
 		row(false, "there is no CAP_IPC_LOCK",
-			"raise the limit on locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity), or run with CAP_IPC_LOCK (root on the host has it)"),
+			"raise the limit on locked memory (ulimit -l unlimited, LimitMEMLOCK=infinity), or run with "+
+				"CAP_IPC_LOCK (root on the host has it)"),
 	}
 }
 
@@ -142,7 +155,8 @@ func pinned(call Call, errno unix.Errno, of func(fd int) bool, kernel string) []
 // mappedLimit and overcommit are why address space is not given.
 var (
 	mappedLimit = &State{Name: "a limit on mapped memory", From: "getrlimit: RLIMIT_AS", Holds: addressSpace}
-	overcommit  = &State{Name: "vm.overcommit_memory is 2", From: "/proc/sys/vm/overcommit_memory, /proc/meminfo: Committed_AS",
+	overcommit  = &State{Name: "vm.overcommit_memory is 2",
+		From:  "/proc/sys/vm/overcommit_memory, /proc/meminfo: Committed_AS",
 		Holds: func(on On) (string, bool) { return memory.overcommits(on) }}
 )
 

@@ -18,18 +18,26 @@ import (
 // net/ipv4/icmp.c: icmp_err_convert and net/ipv6/icmp.c: icmpv6_err_convert make of ICMP messages.
 var errnos = map[Call][]unix.Errno{
 	Socket: {unix.EACCES, unix.EAFNOSUPPORT, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM},
-	Bind:   {unix.EACCES, unix.EADDRINUSE, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EINVAL, unix.ENODEV, unix.ENOMEM, unix.EPERM},
+	Bind: {unix.EACCES, unix.EADDRINUSE, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EINVAL, unix.ENODEV, unix.ENOMEM,
+		unix.EPERM},
 	Listen: {unix.EADDRINUSE, unix.EACCES, unix.ENOMEM},
-	Accept: {unix.ECONNABORTED, unix.EINVAL, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM, unix.ETIMEDOUT},
-	Fcntl:  {unix.EMFILE, unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
-	Connect: {unix.EACCES, unix.EPERM, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EAGAIN, unix.ECONNREFUSED, unix.ECONNRESET,
-		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINTR, unix.EINVAL, unix.ENETUNREACH, unix.ENOBUFS, unix.ENODEV, unix.ENONET,
+	Accept: {unix.ECONNABORTED, unix.EINVAL, unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM, unix.EPERM,
+		unix.ETIMEDOUT},
+	Fcntl: {unix.EMFILE, unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
+	Connect: {unix.EACCES, unix.EPERM, unix.EADDRNOTAVAIL, unix.EAFNOSUPPORT, unix.EAGAIN, unix.ECONNREFUSED,
+		unix.ECONNRESET,
+		unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINTR, unix.EINVAL, unix.ENETUNREACH, unix.ENOBUFS, unix.ENODEV,
+		unix.ENONET,
 		unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EPROTO, unix.ETIMEDOUT},
 	Route: {unix.ENETUNREACH, unix.EHOSTUNREACH, unix.EACCES, unix.EINVAL, unix.EOPNOTSUPP},
-	Send: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO, unix.EMSGSIZE, unix.ENETDOWN,
-		unix.ENETUNREACH, unix.ENOBUFS, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPIPE, unix.EPROTO, unix.ETIMEDOUT},
-	Recv: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO, unix.EMSGSIZE,
-		unix.ENETUNREACH, unix.ENODEV, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPROTO, unix.ETIMEDOUT},
+	Send: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO,
+		unix.EMSGSIZE, unix.ENETDOWN,
+		unix.ENETUNREACH, unix.ENOBUFS, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPIPE,
+		unix.EPROTO, unix.ETIMEDOUT},
+	Recv: {unix.EACCES, unix.ECONNREFUSED, unix.ECONNRESET, unix.EHOSTDOWN, unix.EHOSTUNREACH, unix.EINVAL, unix.EIO,
+		unix.EMSGSIZE,
+		unix.ENETUNREACH, unix.ENODEV, unix.ENOMEM, unix.ENOPROTOOPT, unix.ENOTCONN, unix.EPERM, unix.EPROTO,
+		unix.ETIMEDOUT},
 	SetBuffer:     {unix.EINVAL, unix.EPERM, unix.EACCES, unix.ENOMEM},
 	SetBusyPoll:   {unix.EINVAL, unix.EPERM, unix.ENOPROTOOPT, unix.EOPNOTSUPP},
 	SetZeroCopy:   {unix.ENOPROTOOPT, unix.EOPNOTSUPP, unix.EINVAL, unix.EPERM},
@@ -47,10 +55,12 @@ var errnos = map[Call][]unix.Errno{
 }
 
 func TestEveryNetworkErrnoHasAFix(t *testing.T) {
-	on := On{Remote: netip.MustParseAddrPort("192.0.2.1:5201"), Local: netip.MustParseAddrPort("192.0.2.2:5201"), Value: "x", Dev: "eth0"}
+	on := On{Remote: netip.MustParseAddrPort("192.0.2.1:5201"), Local: netip.MustParseAddrPort("192.0.2.2:5201"),
+		Value: "x", Dev: "eth0"}
 	for call, all := range errnos {
 		for _, e := range all {
-			if how := How(call, e, on); how == NoFix || strings.Contains(how, "ADDRESS") || strings.Contains(how, "VALUE") {
+			if how := How(call, e, on); how == NoFix || strings.Contains(how, "ADDRESS") ||
+				strings.Contains(how, "VALUE") {
 				t.Errorf("%s, %s: %q", call, unix.ErrnoName(e), how)
 			}
 		}
@@ -79,16 +89,24 @@ func TestAnswers(t *testing.T) {
 		together bool
 		want     []string
 	}{
-		{unix.EHOSTUNREACH, v4(3, 10, "192.0.2.1"), true, []string{"firewall", "192.0.2.1 answered ICMP host-prohibited", "--port"}},
+		{unix.EHOSTUNREACH, v4(3, 10, "192.0.2.1"), true,
+			[]string{"firewall", "192.0.2.1 answered ICMP host-prohibited", "--port"}},
 		{unix.EHOSTUNREACH, v4(3, 1, "192.0.2.1"), true, []string{"firewall", "ICMP host-unreachable", "--port"}},
-		{unix.EHOSTUNREACH, v4(3, 1, "198.51.100.1"), true, []string{"the router 198.51.100.1 answered ICMP host-unreachable"}},
-		{unix.EHOSTUNREACH, v4(3, 13, "198.51.100.1"), true, []string{"firewall", "198.51.100.1 answered ICMP admin-prohibited", "--port"}},
-		{unix.EHOSTUNREACH, v4(3, 1, "127.0.0.1"), true, []string{"nothing on the link answers to 192.0.2.1", "ip neigh"}},
+		{unix.EHOSTUNREACH, v4(3, 1, "198.51.100.1"), true,
+			[]string{"the router 198.51.100.1 answered ICMP host-unreachable"}},
+		{unix.EHOSTUNREACH, v4(3, 13, "198.51.100.1"), true,
+			[]string{"firewall", "198.51.100.1 answered ICMP admin-prohibited", "--port"}},
+		{unix.EHOSTUNREACH, v4(3, 1, "127.0.0.1"), true, []string{"nothing on the link answers to 192.0.2.1",
+			"ip neigh"}},
 		{unix.EHOSTUNREACH, v4(3, 13, "127.0.0.1"), true, []string{"a firewall of this host itself"}},
-		{unix.ENETUNREACH, v4(3, 0, "198.51.100.1"), true, []string{"the router 198.51.100.1 answered ICMP net-unreachable"}},
-		{unix.ECONNREFUSED, v4(3, 3, "192.0.2.1"), false, []string{"firewall", "ICMP port-unreachable", "let the receiver listen"}},
-		{unix.EACCES, v6(1, "2001:db8::1"), true, []string{"firewall", "2001:db8::1 answered ICMPv6 admin-prohibited", "--port"}},
-		{unix.EHOSTUNREACH, v6(3, "2001:db8::9"), true, []string{"the router 2001:db8::9 answered ICMPv6 addr-unreachable"}},
+		{unix.ENETUNREACH, v4(3, 0, "198.51.100.1"), true,
+			[]string{"the router 198.51.100.1 answered ICMP net-unreachable"}},
+		{unix.ECONNREFUSED, v4(3, 3, "192.0.2.1"), false, []string{"firewall", "ICMP port-unreachable",
+			"let the receiver listen"}},
+		{unix.EACCES, v6(1, "2001:db8::1"), true, []string{"firewall", "2001:db8::1 answered ICMPv6 admin-prohibited",
+			"--port"}},
+		{unix.EHOSTUNREACH, v6(3, "2001:db8::9"), true,
+			[]string{"the router 2001:db8::9 answered ICMPv6 addr-unreachable"}},
 		{unix.EHOSTUNREACH, v4(11, 0, "198.51.100.1"), true, []string{"198.51.100.1 answered ICMP type 11, code 0"}},
 		{unix.ECONNREFUSED, nil, true, []string{"firewall", "192.0.2.1 port 5201 answered with a reset", "--port"}},
 		{unix.ECONNREFUSED, nil, false, []string{"nothing listens at 192.0.2.1 port 5201", "start the receiver first"}},
@@ -114,7 +132,8 @@ func TestSmallOnly(t *testing.T) {
 	stuck := unix.TCPInfo{State: 1, Snd_mss: 8948, Pmtu: 9000, Unacked: 10, Backoff: 3, Bytes_acked: 121,
 		Bytes_sent: 121 + 13*8948, Bytes_retrans: 3 * 8948}
 	words, holds := smallOnlyIn(&stuck, on)
-	if !holds || !strings.Contains(words, "MTU of 9000 bytes") || !strings.Contains(words, "ping -M do -s 8972 192.0.2.1") {
+	if !holds || !strings.Contains(words, "MTU of 9000 bytes") ||
+		!strings.Contains(words, "ping -M do -s 8972 192.0.2.1") {
 		t.Errorf("%v: %q", holds, words)
 	}
 	on.Remote = netip.MustParseAddrPort("[2001:db8::1]:5201")
@@ -226,19 +245,30 @@ func TestErrnosOfSeveralCauses(t *testing.T) {
 		on         On
 		want, none string
 	}{
-		{"a broadcast address", root, Connect, unix.ENETUNREACH, On{Remote: at("255.255.255.255:5201")}, "broadcast", "no route"},
-		{"that of loopback's network", root, Connect, unix.EACCES, On{Remote: at("127.255.255.255:5201")}, "broadcast", "a route of this host"},
-		{"a multicast address", root, Connect, unix.ENETUNREACH, On{Remote: at("[ff02::1]:5201")}, "multicast", "no route"},
-		{"the number of no interface", root, Connect, unix.ENETUNREACH, On{Remote: at("[fe80::1%99999]:5201")}, "no interface 99999", "no route"},
-		{"the number of an interface", root, Connect, unix.EINVAL, On{Remote: at("[fe80::1%1]:5201")}, "none that a connection", "no interface"},
-		{"0.0.0.0/8", root, Connect, unix.EINVAL, On{Remote: at("0.1.2.3:5201")}, "none that a connection", "a route of this host"},
+		{"a broadcast address", root, Connect, unix.ENETUNREACH, On{Remote: at("255.255.255.255:5201")}, "broadcast",
+			"no route"},
+		{"that of loopback's network", root, Connect, unix.EACCES, On{Remote: at("127.255.255.255:5201")}, "broadcast",
+			"a route of this host"},
+		{"a multicast address", root, Connect, unix.ENETUNREACH, On{Remote: at("[ff02::1]:5201")}, "multicast",
+			"no route"},
+		{"the number of no interface", root, Connect, unix.ENETUNREACH, On{Remote: at("[fe80::1%99999]:5201")},
+			"no interface 99999", "no route"},
+		{"the number of an interface", root, Connect, unix.EINVAL, On{Remote: at("[fe80::1%1]:5201")},
+			"none that a connection", "no interface"},
+		{"0.0.0.0/8", root, Connect, unix.EINVAL, On{Remote: at("0.1.2.3:5201")}, "none that a connection",
+			"a route of this host"},
 		{"all ports taken", root, Bind, unix.EADDRINUSE, On{Local: at("127.0.0.1:0")}, "ip_local_port_range", "port 0"},
-		{"one port taken", root, Bind, unix.EADDRINUSE, On{Local: at("127.0.0.1:5201")}, "another program has port 5201", "ip_local_port_range"},
+		{"one port taken", root, Bind, unix.EADDRINUSE, On{Local: at("127.0.0.1:5201")},
+			"another program has port 5201", "ip_local_port_range"},
 		{"zero copy", root, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_STREAM, 1)}, "optmem_max", "queue"},
-		{"zero copy of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_STREAM, 1)}, "ulimit -l", "optmem_max"},
-		{"datagrams of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_DGRAM, 0)}, "the interface's queue", "ulimit -l"},
-		{"a ring's zero copy of a user", user, Send, unix.ENOMEM, On{FD: socket(unix.SOCK_STREAM, 0)}, "ulimit -l", "cgroup"},
-		{"no overcommit, of an area", strict, Mmap, unix.ENOMEM, On{Bytes: 1 << 30}, "vm.overcommit_memory is 2|--area-size", "one piece"},
+		{"zero copy of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_STREAM, 1)}, "ulimit -l",
+			"optmem_max"},
+		{"datagrams of a user", user, Send, unix.ENOBUFS, On{FD: socket(unix.SOCK_DGRAM, 0)}, "the interface's queue",
+			"ulimit -l"},
+		{"a ring's zero copy of a user", user, Send, unix.ENOMEM, On{FD: socket(unix.SOCK_STREAM, 0)}, "ulimit -l",
+			"cgroup"},
+		{"no overcommit, of an area", strict, Mmap, unix.ENOMEM, On{Bytes: 1 << 30},
+			"vm.overcommit_memory is 2|--area-size", "one piece"},
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			with(t, x.host)

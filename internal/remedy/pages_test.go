@@ -23,7 +23,8 @@ var update = flag.Bool("update", false, "write docs/errors.md and docs/fixes.md 
 //
 //	go test ./internal/remedy -run TestPages -update
 func TestPages(t *testing.T) {
-	for path, want := range map[string]string{"../../docs/errors.md": errorsPage(), "../../docs/fixes.md": fixesPage()} {
+	for path, want := range map[string]string{"../../docs/errors.md": errorsPage(),
+		"../../docs/fixes.md": fixesPage()} {
 		got, err := os.ReadFile(path)
 		if err == nil && string(got) == want {
 			continue
@@ -47,7 +48,8 @@ func once(rows []Row) (out []Row) {
 		if r.need != nil {
 			n := r.need
 			r.If, r.Kernel, r.Look = nil, n.kernel, ""
-			r.Cause = fmt.Sprintf("%s over %s ([who has it](#privileges))", privilege.NotRoot.Cause(n.caps...), overWord[n.over])
+			r.Cause = fmt.Sprintf("%s over %s ([who has it](#privileges))", privilege.NotRoot.Cause(n.caps...),
+				overWord[n.over])
 			r.Do = privilege.NotRoot.Do(n.caps...)
 			if n.or != "" {
 				r.Do += ", or " + n.or
@@ -119,7 +121,8 @@ func errorsPage() string {
 		if g == Any {
 			title = "Every call"
 		}
-		fmt.Fprintf(&b, "\n## %s\n\n| call | errno | cause | what to do | looked at; the kernel's place |\n|---|---|---|---|---|\n", title)
+		fmt.Fprintf(&b, "\n## %s\n\n| call | errno | cause | what to do | looked at; the kernel's place "+
+			"|\n|---|---|---|---|---|\n", title)
 		last := Call("-")
 		for _, r := range all {
 			if group(r.Call, calls) != g {
@@ -127,17 +130,21 @@ func errorsPage() string {
 			}
 			name := ""
 			if r.Call != last {
-				name, last = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(string(r.Call), string(g)), ": "), "all of them"), r.Call
+				name, last = cmp.Or(strings.TrimPrefix(strings.TrimPrefix(string(r.Call), string(g)), ": "),
+					"all of them"), r.Call
 			}
 			fmt.Fprintf(&b, "| %s | %s | %s |\n", name, errnoWord(r.Errno), r.cells())
 		}
 	}
-	b.WriteString("\n## Privileges\n\nA capability counts only in the user namespace that gave it. What zcbench says of one that is\n" +
-		"missing depends on whom it finds itself to be (`/proc/thread-self/status`, `/proc/thread-self/ns`):\n\n| found | what to do |\n|---|---|\n")
+	b.WriteString("\n## Privileges\n\nA capability counts only in the user namespace that gave it. What zcbench " +
+		"says of one that is\n" +
+		"missing depends on whom it finds itself to be (`/proc/thread-self/status`, " +
+		"`/proc/thread-self/ns`):\n\n| found | what to do |\n|---|---|\n")
 	for _, r := range privilege.Reasons {
 		fmt.Fprintf(&b, "| %s | %s |\n", cell(r.Cause(unix.CAP_NET_ADMIN)), cell(r.Do(unix.CAP_NET_ADMIN)))
 	}
-	b.WriteString("| the capability is there, and a seccomp filter is in force | allow the call in its seccomp profile, or run on the host |\n" +
+	b.WriteString("| the capability is there, and a seccomp filter is in force | allow the call in its seccomp " +
+		"profile, or run on the host |\n" +
 		"| the capability is there, and no filter | allow it in the security module, or run on another host |\n")
 	return b.String()
 }
@@ -157,7 +164,8 @@ func fixesPage() string {
 	for _, s := range []struct {
 		effect Effect
 		title  string
-	}{{Harmless, "Change nothing on the host"}, {Undoable, "Change the host until undone, or until it boots"}, {Lasting, "Change the host for good"}} {
+	}{{Harmless, "Change nothing on the host"}, {Undoable, "Change the host until undone, or until it boots"},
+		{Lasting, "Change the host for good"}} {
 		type fix struct{ do, undo string }
 		var fixes []fix
 		of := map[fix][]string{}

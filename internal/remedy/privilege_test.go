@@ -14,7 +14,8 @@ import (
 
 // TestNeeds: each reason has a row, and root that has the capability is not told to be root.
 func TestNeeds(t *testing.T) {
-	n := need{call: "x", over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, or: "leave it out", kernel: "a.c: b"}
+	n := need{call: "x", over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, or: "leave it out",
+		kernel: "a.c: b"}
 	rows := n.rows()
 	if len(rows) != len(privilege.Reasons)+2 || rows[len(rows)-1].If != nil {
 		t.Fatalf("%d rows", len(rows))

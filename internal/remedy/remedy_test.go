@@ -85,7 +85,8 @@ func TestNamesInCommands(t *testing.T) {
 	if got := zone.fill("ip route get ADDRESS, port PORT"); got != "ip route get 'fe80::1%`id`', port 5201" {
 		t.Error(got)
 	}
-	if words, _ := smallOnlyIn(&unix.TCPInfo{State: 1, Snd_mss: 1448, Pmtu: 1500, Unacked: 1, Backoff: 1, Bytes_sent: 9999}, zone); !strings.Contains(words, "-s 1452 'fe80::1%`id`' shows") {
+	if words, _ := smallOnlyIn(&unix.TCPInfo{State: 1, Snd_mss: 1448, Pmtu: 1500, Unacked: 1, Backoff: 1,
+		Bytes_sent: 9999}, zone); !strings.Contains(words, "-s 1452 'fe80::1%`id`' shows") {
 		t.Error(words)
 	}
 	name := On{Value: "a;b", Path: "/sys/fs/cgroup/a b/cpu.max"}

@@ -24,5 +24,6 @@ func Room(call Call, op string, on On) error {
 	if words == "" {
 		return nil
 	}
-	return &fault.Error{Op: op, Err: fmt.Errorf("it was not tried, since %s: %w", words, unix.ENOMEM), How: How(call, unix.ENOMEM, on)}
+	return &fault.Error{Op: op, Err: fmt.Errorf("it was not tried, since %s: %w", words, unix.ENOMEM),
+		How: How(call, unix.ENOMEM, on)}
 }

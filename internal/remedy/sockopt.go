@@ -27,24 +27,30 @@ const (
 func forbidden(call Call, without string) []Row {
 	return []Row{
 		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids the option",
-			Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: without + ", or run outside of the container",
+			Look:   "bpftool cgroup tree; grep Seccomp /proc/self/status",
+			Do:     without + ", or run outside of the container",
 			Kernel: "net/socket.c: do_sock_setsockopt"},
-		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids the option", Look: "ausearch -m avc", Do: without + ", or let the module allow setsockopt",
+		{Call: call, Errno: unix.EACCES, Cause: "a security module forbids the option", Look: "ausearch -m avc",
+			Do:     without + ", or let the module allow setsockopt",
 			Kernel: "security/security.c: security_socket_setsockopt"},
-		{Call: call, Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Look: "free -m", Do: lessNeed, Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_run_filter_setsockopt"},
+		{Call: call, Errno: unix.ENOMEM, Cause: "the kernel has no memory left", Look: "free -m", Do: lessNeed,
+			Kernel: "kernel/bpf/cgroup.c: __cgroup_bpf_run_filter_setsockopt"},
 	}
 }
 
 func sockoptRows() []Row {
 	return slices.Concat(
 		forbidden(SetBuffer, "leave out --rcvbuf and --sndbuf"),
-		need{call: SetBusyPoll, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, or: "leave out --busy-poll",
+		need{call: SetBusyPoll, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+			or:     "leave out --busy-poll",
 			kernel: "net/core/sock.c: sk_setsockopt"}.rows(),
 		[]Row{
-			{Call: SetBuffer, Cause: "the kernel does not take that size", Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another --rcvbuf or --sndbuf",
+			{Call: SetBuffer, Cause: "the kernel does not take that size",
+				Look: "sysctl net.core.rmem_max net.core.wmem_max", Do: "choose another --rcvbuf or --sndbuf",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 
-			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_PREFER_BUSY_POLL", Look: "uname -r; grep BUSY_POLL /boot/config-*",
+			{Call: SetBusyPoll, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_PREFER_BUSY_POLL",
+				Look:   "uname -r; grep BUSY_POLL /boot/config-*",
 				Do:     "leave out --busy-poll: it needs Linux 5.11 or later, built with CONFIG_NET_RX_BUSY_POLL",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
 			{Call: SetBusyPoll, Cause: "the kernel cannot poll for this socket", Look: "uname -r",
@@ -53,28 +59,41 @@ func sockoptRows() []Row {
 		},
 		forbidden(SetZeroCopy, "use --tx tcp"),
 		[]Row{
-			{Call: SetZeroCopy, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_ZEROCOPY", Look: "uname -r",
-				Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later", Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetZeroCopy, Errno: unix.EOPNOTSUPP, Cause: "the kernel has no zero copy for this kind of socket (it has for TCP, and since 5.0 for UDP)", Look: "uname -r", Do: "use --tx tcp",
+			{Call: SetZeroCopy, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know SO_ZEROCOPY",
+				Look:   "uname -r",
+				Do:     "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetZeroCopy, Cause: "the kernel does not take SO_ZEROCOPY", Look: "uname -r", Do: "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
+			{Call: SetZeroCopy, Errno: unix.EOPNOTSUPP,
+				Cause: "the kernel has no zero copy for this kind of socket (it has for TCP, and since 5.0 for UDP)",
+				Look:  "uname -r", Do: "use --tx tcp",
 				Kernel: "net/core/sock.c: sk_setsockopt"},
-			{Call: SetTimeout, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids time limits of sockets",
-				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_setsockopt"},
+			{Call: SetZeroCopy, Cause: "the kernel does not take SO_ZEROCOPY", Look: "uname -r",
+				Do:     "use --tx tcp: MSG_ZEROCOPY on TCP needs kernel 4.14 or later",
+				Kernel: "net/core/sock.c: sk_setsockopt"},
+			{Call: SetTimeout, Errno: unix.EPERM,
+				Cause: "a BPF program of the cgroup, or a seccomp filter, forbids time limits of sockets",
+				Look:  "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container",
+				Kernel: "net/socket.c: do_sock_setsockopt"},
 		},
 		forbidden(SetLowat, "leave out --pace"),
 		[]Row{
-			{Call: SetLowat, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know TCP_NOTSENT_LOWAT", Look: "uname -r",
-				Do: "leave out --pace: paced flows need kernel 3.12 or later", Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
-			{Call: SetLowat, Cause: "the kernel does not take TCP_NOTSENT_LOWAT", Look: "uname -r", Do: "leave out --pace: paced flows need kernel 3.12 or later",
+			{Call: SetLowat, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know TCP_NOTSENT_LOWAT",
+				Look:   "uname -r",
+				Do:     "leave out --pace: paced flows need kernel 3.12 or later",
+				Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
+			{Call: SetLowat, Cause: "the kernel does not take TCP_NOTSENT_LOWAT", Look: "uname -r",
+				Do:     "leave out --pace: paced flows need kernel 3.12 or later",
 				Kernel: "net/ipv4/tcp.c: do_tcp_setsockopt"},
 		},
 		congestionRows(), datagramRows(),
 		[]Row{
-			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r", Do: "use a newer kernel",
+			{Call: GetOption, Errno: unix.ENOPROTOOPT, Cause: "the kernel does not know that option", Look: "uname -r",
+				Do:     "use a newer kernel",
 				Kernel: "net/core/sock.c: sk_getsockopt"},
-			{Call: GetOption, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids to read the option",
-				Look: "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container", Kernel: "net/socket.c: do_sock_getsockopt"},
+			{Call: GetOption, Errno: unix.EPERM,
+				Cause: "a BPF program of the cgroup, or a seccomp filter, forbids to read the option",
+				Look:  "bpftool cgroup tree; grep Seccomp /proc/self/status", Do: "run outside of the container",
+				Kernel: "net/socket.c: do_sock_getsockopt"},
 		})
 }
 
@@ -83,19 +102,26 @@ func congestionRows() []Row {
 	return append(need{call: SetCongestion, over: privilege.Net, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
 		or:     "choose a --congestion that net.ipv4.tcp_allowed_congestion_control lists",
 		kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}.rows(),
-		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module", Look: "sysctl net.ipv4.tcp_available_congestion_control",
-			Do: "modprobe tcp_VALUE, or choose another --congestion", Effect: Undoable, Undo: "modprobe -r tcp_VALUE", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-		c(Row{Errno: unix.EBUSY, Cause: "the module of that congestion control is being removed", Look: "lsmod", Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
-		c(Row{Cause: "the kernel does not take that congestion control", Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose another --congestion",
+		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module",
+			Look: "sysctl net.ipv4.tcp_available_congestion_control",
+			Do:   "modprobe tcp_VALUE, or choose another --congestion", Effect: Undoable, Undo: "modprobe -r tcp_VALUE",
+			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Errno: unix.EBUSY, Cause: "the module of that congestion control is being removed", Look: "lsmod",
+			Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
+		c(Row{Cause: "the kernel does not take that congestion control",
+			Look: "sysctl net.ipv4.tcp_available_congestion_control", Do: "choose another --congestion",
 			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
 	)
 }
 
 func datagramRows() []Row {
 	return []Row{
-		{Call: SetSegment, Errno: unix.EINVAL, Cause: "VALUE is no length of a datagram", Look: "ip -br link", Do: "choose another --message-size",
+		{Call: SetSegment, Errno: unix.EINVAL, Cause: "VALUE is no length of a datagram", Look: "ip -br link",
+			Do:     "choose another --message-size",
 			Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
-		{Call: SetSegment, Cause: "the kernel does not know UDP_SEGMENT", Look: "uname -r", Do: "use --tx udp: UDP_SEGMENT needs kernel 4.18 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
-		{Call: SetGather, Cause: "the kernel does not know UDP_GRO", Look: "uname -r", Do: "use --rx udp: UDP_GRO needs kernel 5.0 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetSegment, Cause: "the kernel does not know UDP_SEGMENT", Look: "uname -r",
+			Do: "use --tx udp: UDP_SEGMENT needs kernel 4.18 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
+		{Call: SetGather, Cause: "the kernel does not know UDP_GRO", Look: "uname -r",
+			Do: "use --rx udp: UDP_GRO needs kernel 5.0 or later", Kernel: "net/ipv4/udp.c: udp_lib_setsockopt"},
 	}
 }

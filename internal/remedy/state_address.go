@@ -30,7 +30,8 @@ var (
 			a := about(on)
 			return "", a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == ""
 		}}
-	wrongZone = &State{Name: "a link-local address with the zone of an interface that this host lacks", From: "rtnetlink: RTM_GETLINK",
+	wrongZone = &State{Name: "a link-local address with the zone of an interface that this host lacks",
+		From: "rtnetlink: RTM_GETLINK",
 		Holds: func(on On) (string, bool) {
 			zone := about(on).Zone()
 			if zone == "" || zoneIndex(zone) != 0 {
@@ -63,11 +64,13 @@ var (
 		Holds: func(on On) (string, bool) { return "", isBroadcast(about(on)) }}
 	anyPort = &State{Name: "any free port was asked for", From: "the address",
 		Holds: func(on On) (string, bool) { return "", on.Local.IsValid() && on.Local.Port() == 0 }}
-	tentative = &State{Name: "IPv6 still looks for others with the address", From: "/proc/thread-self/net/if_inet6: IFA_F_TENTATIVE",
+	tentative = &State{Name: "IPv6 still looks for others with the address",
+		From:  "/proc/thread-self/net/if_inet6: IFA_F_TENTATIVE",
 		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_TENTATIVE) }}
 	duplicate = &State{Name: "another host has the address", From: "/proc/thread-self/net/if_inet6: IFA_F_DADFAILED",
 		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_DADFAILED) }}
-	lowPort = &State{Name: "the port is below net.ipv4.ip_unprivileged_port_start", From: "/proc/sys/net/ipv4/ip_unprivileged_port_start",
+	lowPort = &State{Name: "the port is below net.ipv4.ip_unprivileged_port_start",
+		From: "/proc/sys/net/ipv4/ip_unprivileged_port_start",
 		Holds: func(on On) (string, bool) {
 			first := 1024
 			if b, err := os.ReadFile("/proc/sys/net/ipv4/ip_unprivileged_port_start"); err == nil {

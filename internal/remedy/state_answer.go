@@ -65,7 +65,8 @@ func answerIn(b []byte) *Answer {
 var unreachable = [2]map[uint8]string{
 	{0: "net-unreachable", 1: "host-unreachable", 2: "prot-unreachable", 3: "port-unreachable", 9: "net-prohibited",
 		10: "host-prohibited", 13: "admin-prohibited"},
-	{0: "no-route", 1: "admin-prohibited", 3: "addr-unreachable", 4: "port-unreachable", 5: "policy-fail", 6: "reject-route"},
+	{0: "no-route", 1: "admin-prohibited", 3: "addr-unreachable", 4: "port-unreachable", 5: "policy-fail",
+		6: "reject-route"},
 }
 
 // word is what the message says.
@@ -95,18 +96,21 @@ func (a *Answer) noRoute() bool {
 
 // Looks at what an ICMP message said.
 var (
-	noNeighbour = &State{Name: "nothing on the link answers to the next hop's address", From: "recvmsg MSG_ERRQUEUE: host-unreachable of this host",
+	noNeighbour = &State{Name: "nothing on the link answers to the next hop's address",
+		From: "recvmsg MSG_ERRQUEUE: host-unreachable of this host",
 		Holds: func(on On) (string, bool) {
 			return "", on.Answer != nil && on.Answer.noNeighbour() && own(on.Answer.From)
 		}}
-	ownReject = &State{Name: "this host's own firewall rejects it", From: "recvmsg MSG_ERRQUEUE: any other message of this host",
+	ownReject = &State{Name: "this host's own firewall rejects it",
+		From: "recvmsg MSG_ERRQUEUE: any other message of this host",
 		Holds: func(on On) (string, bool) {
 			if on.Answer == nil || !own(on.Answer.From) {
 				return "", false
 			}
 			return "a firewall of this host itself rejects it: " + on.Answer.word(), true
 		}}
-	routerLost = &State{Name: "a router knows no way to the peer", From: "recvmsg MSG_ERRQUEUE: host-unreachable or no route, of neither end",
+	routerLost = &State{Name: "a router knows no way to the peer",
+		From: "recvmsg MSG_ERRQUEUE: host-unreachable or no route, of neither end",
 		Holds: func(on On) (string, bool) {
 			a := on.Answer
 			if a == nil || a.From == on.Remote.Addr().Unmap() || !a.noNeighbour() && !a.noRoute() {

@@ -20,7 +20,8 @@ var (
 			up, down := links()
 			return "no interface is up; down: " + strings.Join(down, ", "), up == nil && down != nil
 		}}
-	someDown = &State{Name: "an interface is down, and none that is up has a route", From: "rtnetlink: RTM_GETLINK: IFF_UP",
+	someDown = &State{Name: "an interface is down, and none that is up has a route",
+		From: "rtnetlink: RTM_GETLINK: IFF_UP",
 		Holds: func(On) (string, bool) {
 			_, down := links()
 			return "no interface that is up leads there; down: " + strings.Join(down, ", "), down != nil

@@ -199,7 +199,8 @@ func (m memoryLook) overcommits(On) (string, bool) {
 			kib[f[0]], _ = strconv.ParseInt(f[1], 10, 64)
 		}
 	}
-	return fmt.Sprintf("the kernel promises no more memory than it has (vm.overcommit_memory is 2): %s of %s are promised",
+	return fmt.Sprintf(
+		"the kernel promises no more memory than it has (vm.overcommit_memory is 2): %s of %s are promised",
 		size(kib["Committed_AS:"]<<10), size(kib["CommitLimit:"]<<10)), true
 }
 

@@ -12,7 +12,8 @@ import (
 
 // smallOnly: the handshake and small segments pass, full ones do not. That is so where something
 // between the hosts carries smaller packets than both ends think, and no ICMP message says so.
-var smallOnly = &State{Name: "small segments are acknowledged, and none of full size", From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked, bytes_sent, bytes_retrans",
+var smallOnly = &State{Name: "small segments are acknowledged, and none of full size",
+	From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked, bytes_sent, bytes_retrans",
 	Holds: func(on On) (string, bool) {
 		if on.FD <= 0 {
 			return "", false
@@ -49,6 +50,8 @@ func smallOnlyIn(t *unix.TCPInfo, on On) (words string, holds bool) {
 	if a := on.Remote.Addr(); a.Is6() && !a.Is4In6() {
 		headers = 48
 	}
-	return fmt.Sprintf("the connection was made, but nothing of full size came through: no packet of the MTU of %d bytes "+
-		"(ping -M do -s %d %s shows it, where ping -s 56 is answered)", mtu, int(mtu)-headers, plaintext.Word(on.Remote.Addr().String())), true
+	return fmt.Sprintf(
+		"the connection was made, but nothing of full size came through: no packet of the MTU of %d bytes "+
+			"(ping -M do -s %d %s shows it, where ping -s 56 is answered)", mtu, int(mtu)-headers,
+		plaintext.Word(on.Remote.Addr().String())), true
 }

@@ -18,7 +18,8 @@ import (
 
 // Looks at links and routes.
 var (
-	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier", From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
+	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier",
+		From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
 		Holds: func(on On) (string, bool) {
 			words, _ := linkTo(about(on))
 			return words, words != ""

@@ -17,7 +17,8 @@ import (
 var ringElsewhere = &State{Name: "the ring belongs to another thread", From: "gettid(2)",
 	Holds: func(on On) (string, bool) {
 		tid := unix.Gettid()
-		return fmt.Sprintf("this is thread %d, and the ring is thread %d's", tid, on.Thread), on.Thread != 0 && on.Thread != tid
+		return fmt.Sprintf("this is thread %d, and the ring is thread %d's", tid, on.Thread), on.Thread != 0 &&
+			on.Thread != tid
 	}}
 
 // uringDisabled is the file of sysctl kernel.io_uring_disabled (6.6): 0 all may, 1 a group and
@@ -33,7 +34,8 @@ func uringOff(value string) *State {
 				return "", false
 			}
 			// Whoever has the capability over the machine is not what 1 keeps out.
-			return "", value != "1" || privilege.Look().Lacks(privilege.Machine, unix.CAP_SYS_ADMIN) != privilege.Granted
+			return "", value != "1" || privilege.Look().Lacks(privilege.Machine,
+				unix.CAP_SYS_ADMIN) != privilege.Granted
 		}}
 }
 

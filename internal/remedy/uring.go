@@ -42,14 +42,16 @@ const (
 )
 
 func uringRows() []Row {
-	return slices.Concat(uringSetupRows(), uringEnterRows(), uringRegisterRows(), uringResourceRows(), zcrxRows(), uringRequestRows())
+	return slices.Concat(uringSetupRows(), uringEnterRows(), uringRegisterRows(), uringResourceRows(), zcrxRows(),
+		uringRequestRows())
 }
 
 func uringSetupRows() []Row {
 	const create = "io_uring/io_uring.c: io_uring_create"
 	const allowed = "io_uring/io_uring.c: io_uring_allowed"
 	rows := []Row{
-		{Call: UringSetup, Errno: unix.ENOSYS, Kernel: "kernel/seccomp.c: __seccomp_filter; kernel/sys_ni.c: sys_ni_syscall", If: filtered,
+		{Call: UringSetup, Errno: unix.ENOSYS,
+			Kernel: "kernel/seccomp.c: __seccomp_filter; kernel/sys_ni.c: sys_ni_syscall", If: filtered,
 			Cause: "a seccomp filter may hide io_uring, or this kernel has none (CONFIG_IO_URING is off)",
 			Look:  "grep Seccomp /proc/self/status, and ls /proc/sys/kernel/io_uring_disabled (6.6),",
 			Do:    seccompUring + ", or use a kernel with io_uring"},
@@ -59,16 +61,19 @@ func uringSetupRows() []Row {
 			Do:    "use a kernel with io_uring"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOff("2"),
 			Cause: "sysctl kernel.io_uring_disabled is 2",
-			Look:  "sysctl kernel.io_uring_disabled", Do: "set kernel.io_uring_disabled=0 (sysctl -w)", Effect: Undoable,
-			Undo: "sysctl -w kernel.io_uring_disabled=2"},
+			Look:  "sysctl kernel.io_uring_disabled", Do: "set kernel.io_uring_disabled=0 (sysctl -w)",
+			Effect: Undoable,
+			Undo:   "sysctl -w kernel.io_uring_disabled=2"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOffForUsers,
 			Cause: "sysctl kernel.io_uring_disabled is 1, and " + privilege.OfUsers.Cause(unix.CAP_SYS_ADMIN),
 			Look:  "sysctl kernel.io_uring_disabled",
 			Do:    "run on the host, or as root outside of the user namespace"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOff("1"),
-			Cause:  "sysctl kernel.io_uring_disabled is 1, and this is neither CAP_SYS_ADMIN nor the group kernel.io_uring_group",
-			Look:   "sysctl kernel.io_uring_disabled kernel.io_uring_group",
-			Do:     "run with CAP_SYS_ADMIN (root on the host has it), join the group kernel.io_uring_group, or set kernel.io_uring_disabled=0 (sysctl -w)",
+			Cause: "sysctl kernel.io_uring_disabled is 1, and this is neither CAP_SYS_ADMIN nor the group " +
+				"kernel.io_uring_group",
+			Look: "sysctl kernel.io_uring_disabled kernel.io_uring_group",
+			Do: "run with CAP_SYS_ADMIN (root on the host has it), join the group kernel.io_uring_group, or " +
+				"set kernel.io_uring_disabled=0 (sysctl -w)",
 			Effect: Undoable, Undo: "sysctl -w kernel.io_uring_disabled=1, or gpasswd -d USER GROUP"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
 			Cause: "a seccomp filter forbids io_uring", Look: "grep Seccomp /proc/self/status",
@@ -178,26 +183,31 @@ func uringRegisterRows() []Row {
 			Do: fixThread},
 		{Call: UringRegister, Errno: unix.EEXIST, Kernel: register, Cause: causeThread, Do: fixThread},
 		{Call: UringRegister, Errno: unix.EACCES, Kernel: register,
-			Cause: "whoever started the process has restricted its rings, or a security module forbids io_uring_register",
-			Look:  "journalctl -k", Do: "run zcbench outside of the container or service"},
+			Cause: "whoever started the process has restricted its rings, or a security module forbids " +
+				"io_uring_register",
+			Look: "journalctl -k", Do: "run zcbench outside of the container or service"},
 		{Call: UringRegister, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter",
 			Cause: "a seccomp filter forbids io_uring_register",
 			Look:  "grep Seccomp /proc/self/status", Do: seccompUring},
 		{Call: UringRegister, Errno: unix.ENOSYS, Kernel: "kernel/seccomp.c: __seccomp_filter",
 			Cause: "a seccomp filter hides io_uring_register",
 			Look:  "grep Seccomp /proc/self/status", Do: seccompUring},
-		{Call: UringRegister, Errno: unix.EBADF, Kernel: lookup, Cause: "zcbench has closed the ring, or a socket of it"},
+		{Call: UringRegister, Errno: unix.EBADF, Kernel: lookup,
+			Cause: "zcbench has closed the ring, or a socket of it"},
 		{Call: UringRegister, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/napi.h: io_register_napi",
-			Cause: "this kernel was built without what is registered", Look: "zcbench doctor", Do: "use a newer kernel"},
+			Cause: "this kernel was built without what is registered", Look: "zcbench doctor",
+			Do: "use a newer kernel"},
 		{Call: UringRegister, Errno: unix.ENXIO, Kernel: "io_uring/rsrc.c: io_sqe_files_unregister",
 			Cause: "nothing of the kind is registered"},
 		{Call: UringRegister, Errno: unix.EOVERFLOW, Kernel: "io_uring/rsrc.c: io_validate_user_buf_range",
 			Cause: "an address or a number is out of range"},
-		{Call: UringRegister, Errno: unix.EINVAL, Kernel: "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)", Cause: "this kernel does not know what is registered",
-			Look: "zcbench doctor", Do: "use a newer kernel"},
+		{Call: UringRegister, Errno: unix.EINVAL, Kernel: "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)",
+			Cause: "this kernel does not know what is registered",
+			Look:  "zcbench doctor", Do: "use a newer kernel"},
 	}
 	rows = append(rows, files(UringRegister)...)
-	rows = append(rows, short(UringRegister, takes{locked: true, pinned: true}, "register fewer or smaller buffers", "io_uring/register.c: __io_uring_register")...)
+	rows = append(rows, short(UringRegister, takes{locked: true, pinned: true}, "register fewer or smaller buffers",
+		"io_uring/register.c: __io_uring_register")...)
 	return append(rows, Row{Call: UringRegister, Kernel: register, Cause: "the kernel registers nothing",
 		Look: "journalctl -k"})
 }
@@ -215,7 +225,8 @@ func uringResourceRows() []Row {
 		{Call: UringBuffers, Errno: unix.EBUSY, Kernel: "io_uring/rsrc.c: io_sqe_buffers_register",
 			Cause: "the ring has registered buffers", Do: "unregister the buffers first"},
 		{Call: UringBuffers, Errno: unix.EINVAL, Kernel: "io_uring/rsrc.c: io_sqe_buffers_register",
-			Cause: "there are more than 16384 buffers, or one is longer than 1 TiB", Do: "register fewer or shorter buffers"},
+			Cause: "there are more than 16384 buffers, or one is longer than 1 TiB",
+			Do:    "register fewer or shorter buffers"},
 		{Call: UringBuffers, Errno: unix.EFAULT, Kernel: "io_uring/memmap.c: io_pin_pages",
 			Cause: "the memory is not mapped, or (in older kernels than 7.2) a buffer is longer than 1 GiB",
 			Do:    "register buffers of at most 1 GiB"},
@@ -274,7 +285,8 @@ func uringResourceRows() []Row {
 			Row{Call: call, Errno: unix.ENOENT, Kernel: "io_uring/kbuf.c: io_unregister_pbuf_ring",
 				Cause: "the ring has no such group"})
 	}
-	return append(rows, short(UringResize, takes{locked: true, ring: true, pieces: true}, "use smaller queues (--cq-entries)", "io_uring/register.c: io_register_resize_rings")...)
+	return append(rows, short(UringResize, takes{locked: true, ring: true, pieces: true},
+		"use smaller queues (--cq-entries)", "io_uring/register.c: io_register_resize_rings")...)
 }
 
 // uringRequestRows are those of completions.
@@ -297,5 +309,6 @@ func uringRequestRows() []Row {
 		{Call: UringSendZC, Errno: unix.EOPNOTSUPP, Kernel: send,
 			Cause: "the socket cannot send without a copy", Do: "send by TCP or UDP"},
 		{Call: UringSendZC, Kernel: send, Cause: "the socket takes no data"}},
-		short(UringSendZC, takes{locked: true, pinned: true}, "send smaller pieces (--message-size)", "io_uring/notif.h: io_notif_account_mem")...)
+		short(UringSendZC, takes{locked: true, pinned: true}, "send smaller pieces (--message-size)",
+			"io_uring/notif.h: io_notif_account_mem")...)
 }

@@ -23,9 +23,10 @@ const (
 
 const (
 	zcrxSplit  = "switch header split on (ethtool -G DEV tcp-data-split on hds-thresh 0)"
-	zcrxKernel = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL and CONFIG_NET_RX_BUSY_POLL)"
-	zcrxQueue  = "choose another queue (--queue)"
-	zcrxRing   = "give the ring SingleIssuer, DeferTaskrun and CQE32"
+	zcrxKernel = "use Linux 6.15 or later, built with CONFIG_IO_URING_ZCRX (needs CONFIG_INET, CONFIG_PAGE_POOL " +
+		"and CONFIG_NET_RX_BUSY_POLL)"
+	zcrxQueue = "choose another queue (--queue)"
+	zcrxRing  = "give the ring SingleIssuer, DeferTaskrun and CQE32"
 )
 
 func zcrxRows() []Row {
@@ -34,8 +35,10 @@ func zcrxRows() []Row {
 		"the driver cannot use buffers longer than a page, or ", "leave out --rx-buf-len (BufLen 0), or ",
 		", or the memory is not contiguous in pieces of BufLen, or the driver cannot use buffers of that length")...)
 	rows = append(rows, nicZcrxRows(ZcrxStats, zcrxSplit+"; statistics and events need Linux 7.2", "", "", "")...)
-	rows = append(rows, anyZcrxRows(ZcrxNoNIC, zcrxRing+"; a queue of no NIC needs Linux 7.1 or later (ZCRX_REG_NODEV)", zcrxKernel)...)
-	rows = append(rows, Row{Call: ZcrxNoNIC, Kernel: zcrxRegister, Cause: "the kernel registers no queue without a NIC", Look: "journalctl -k"})
+	rows = append(rows, anyZcrxRows(ZcrxNoNIC, zcrxRing+"; a queue of no NIC needs Linux 7.1 or later (ZCRX_REG_NODEV)",
+		zcrxKernel)...)
+	rows = append(rows, Row{Call: ZcrxNoNIC, Kernel: zcrxRegister, Cause: "the kernel registers no queue without a NIC",
+		Look: "journalctl -k"})
 	return append(rows, zcrxControlRows()...)
 }
 
@@ -43,7 +46,8 @@ const zcrxRegister = "io_uring/zcrx.c: io_register_zcrx"
 
 // anyZcrxRows are those of a queue of a NIC, and of none: invalid and unsupported are what to do.
 func anyZcrxRows(call Call, invalid, unsupported string) (rows []Row) {
-	rows = need{call: call, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: zcrxRegister}.rows()
+	rows = need{call: call, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+		kernel: zcrxRegister}.rows()
 	rows = append(rows,
 		Row{Call: call, Errno: unix.EEXIST, Kernel: "io_uring/register.c: __io_uring_register",
 			If: ringElsewhere, Cause: causeThread, Do: fixThread},
@@ -52,9 +56,11 @@ func anyZcrxRows(call Call, invalid, unsupported string) (rows []Row) {
 	if call == ZcrxNoNIC {
 		rows = append(rows,
 			Row{Call: call, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/zcrx.c: io_zcrx_create_area",
-				Cause: "this kernel has no zero-copy receive, or buffers longer than a page, which need a NIC", Look: "zcbench doctor", Do: unsupported},
-			Row{Call: call, Errno: unix.EINVAL, Kernel: zcrxRegister, Cause: "the kernel is too old, or the ring is of another kind",
-				Look: "uname -r", Do: invalid})
+				Cause: "this kernel has no zero-copy receive, or buffers longer than a page, which need a NIC",
+				Look:  "zcbench doctor", Do: unsupported},
+			Row{Call: call, Errno: unix.EINVAL, Kernel: zcrxRegister,
+				Cause: "the kernel is too old, or the ring is of another kind",
+				Look:  "uname -r", Do: invalid})
 	}
 	return append(rows, short(call, takes{locked: true, pinned: true},
 		"use a smaller area (--area-size), fewer --refill-entries", zcrxRegister)...)
@@ -62,7 +68,8 @@ func anyZcrxRows(call Call, invalid, unsupported string) (rows []Row) {
 
 // nicZcrxRows are those of a NIC's queue, in the order in which the kernel looks.
 func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
-	const open, inner = "net/core/netdev_rx_queue.c: netif_mp_open_rxq", "net/core/netdev_rx_queue.c: __netif_mp_open_rxq"
+	const open, inner = "net/core/netdev_rx_queue.c: netif_mp_open_rxq",
+		"net/core/netdev_rx_queue.c: __netif_mp_open_rxq"
 	isDown := func(errno unix.Errno, kernel string) Row {
 		return Row{Call: call, Errno: errno, Kernel: kernel, If: devDown, Cause: "the interface DEV is down",
 			Look: "ip link show DEV", Do: "ip link set DEV up", Effect: Undoable, Undo: "ip link set DEV down"}
@@ -73,19 +80,23 @@ func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
 			Cause: "no such interface in this network namespace", Look: "ip link",
 			Do: "name another interface (--dev), or run in its namespace (as a host: netns:NAME)"},
 		Row{Call: call, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/zcrx.c: zcrx_register_netdev; " + open,
-			Cause: lacks + "the driver has no queue operations for memory providers, or the kernel no zero-copy receive", Look: "zcbench doctor",
+			Cause: lacks + "the driver has no queue operations for memory providers, or the kernel no zero-copy " +
+				"receive", Look: "zcbench doctor",
 			Do: without + "use a NIC and driver that have them (zcbench doctor knows which); or " + zcrxKernel},
 		Row{Call: call, Errno: unix.ERANGE, Kernel: open + "; io_uring/zcrx.c: io_zcrx_create_area",
 			Cause: "the interface has no such queue" + ranged, Look: "ethtool -l DEV",
 			Do: zcrxQueue + orShorter(ranged)},
 		Row{Call: call, Errno: unix.EEXIST, Kernel: inner,
-			Cause: "the queue already has a memory provider, or an XDP program is attached to the interface", Look: "ip link show DEV",
-			Do: zcrxQueue + ", end what holds the queue, or detach the program (ip link set dev DEV xdp off)"},
+			Cause: "the queue already has a memory provider, or an XDP program is attached to the interface",
+			Look:  "ip link show DEV",
+			Do:    zcrxQueue + ", end what holds the queue, or detach the program (ip link set dev DEV xdp off)"},
 		Row{Call: call, Errno: unix.EBUSY, Kernel: open,
-			Cause: "AF_XDP uses the queue, or the queue is leased to a virtual interface", Look: "zcbench doctor", Do: zcrxQueue},
+			Cause: "AF_XDP uses the queue, or the queue is leased to a virtual interface", Look: "zcbench doctor",
+			Do: zcrxQueue},
 		Row{Call: call, Errno: unix.ENODATA, Kernel: "net/core/page_pool_user.c: page_pool_check_memory_provider",
-			Cause: "the driver has queue operations, but does not hand the provider's memory on to its page pools (gve before Linux 6.18, bnxt before 6.16)",
-			Look:  "ethtool -i DEV, uname -r and docs/nics.md,", Do: "use a kernel whose driver does"},
+			Cause: "the driver has queue operations, but does not hand the provider's memory on to its page " +
+				"pools (gve before Linux 6.18, bnxt before 6.16)",
+			Look: "ethtool -i DEV, uname -r and docs/nics.md,", Do: "use a kernel whose driver does"},
 		Row{Call: call, Errno: unix.EBADF, Kernel: "io_uring/zcrx.c: io_import_dmabuf",
 			Cause: "the area's descriptor is not open"},
 		isDown(unix.EAGAIN, "drivers/net/ethernet/google/gve/gve_main.c: gve_rx_queue_mem_alloc"),
@@ -111,7 +122,8 @@ func orShorter(ranged string) string {
 // zcrxControlRows are those of a queue that is registered, and of the look whether one can be.
 func zcrxControlRows() []Row {
 	const system = "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)"
-	rows := need{call: ZcrxProbe, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN}, kernel: zcrxRegister}.rows()
+	rows := need{call: ZcrxProbe, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
+		kernel: zcrxRegister}.rows()
 	for _, x := range []struct {
 		errno  unix.Errno
 		kernel string

@@ -16,7 +16,8 @@ func TestRound(t *testing.T) {
 		things, looks, rounds int
 		want                  string
 	}{
-		{3, 5, 2, "[2 2 2]"}, {5, 2, 1, "[1 1 0 0 0]"}, {5, 2, 3, "[2 1 1 1 1]"}, {4, 2, 4, "[2 2 2 2]"}, {0, 2, 3, "[]"},
+		{3, 5, 2, "[2 2 2]"}, {5, 2, 1, "[1 1 0 0 0]"}, {5, 2, 3, "[2 1 1 1 1]"}, {4, 2, 4, "[2 2 2 2]"},
+		{0, 2, 3, "[]"},
 	} {
 		seen := make([]int, x.things)
 		w := New(x.things, x.looks, func(i int) { seen[i]++ })

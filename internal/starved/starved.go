@@ -52,7 +52,8 @@ func (l Load) Quiet() bool { return !l.stolen() && l.Others <= mostOthers }
 func (l Load) stolen() bool { return l.Stolen > mostStolen*float64(runtime.NumCPU()) }
 
 func (l Load) String() string {
-	return fmt.Sprintf("in %.1f s others had %.2f CPUs, %.2f were stolen, %.2f idle, and %.2f of our threads waited for one",
+	return fmt.Sprintf(
+		"in %.1f s others had %.2f CPUs, %.2f were stolen, %.2f idle, and %.2f of our threads waited for one",
 		l.Wall.Seconds(), l.Others, l.Stolen, l.Idle, l.Waited)
 }
 
@@ -117,7 +118,8 @@ func look(root int) (state, error) {
 	if err != nil {
 		return state{}, err
 	}
-	s := state{at: time.Now(), stolen: stat.CPUTotal.Steal, idle: stat.CPUTotal.Idle + stat.CPUTotal.Iowait, waited: map[thread]time.Duration{}}
+	s := state{at: time.Now(), stolen: stat.CPUTotal.Steal, idle: stat.CPUTotal.Idle + stat.CPUTotal.Iowait,
+		waited: map[thread]time.Duration{}}
 	all, err := fs.AllProcs()
 	if err != nil {
 		return state{}, err

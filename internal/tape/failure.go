@@ -13,7 +13,8 @@ import (
 // Failure is an error as a record has it. Of errors that know more than their text, so much
 // is kept that what explains them explains the record's in the same way.
 type Failure struct {
-	Kind  string   `json:"kind,omitempty"`  // "error" and "unsupported": of package fault; "netlink"; "": text and errno alone
+	// "error" and "unsupported": of package fault; "netlink"; "": text and errno alone
+	Kind  string   `json:"kind,omitempty"`
 	Mode  string   `json:"mode,omitempty"`  // of unsupported
 	Op    string   `json:"op,omitempty"`    // what was attempted
 	Ack   string   `json:"ack,omitempty"`   // the kernel's own words

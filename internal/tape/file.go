@@ -101,7 +101,8 @@ func (e *SyntaxError) Unwrap() error { return e.Err }
 func Parse(name string, text []byte) (*File, error) {
 	at := func(offset int64, err error) error {
 		before := text[:max(0, min(int(offset), len(text)))]
-		return &SyntaxError{name, bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n'), err}
+		return &SyntaxError{name, bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before,
+			'\n'), err}
 	}
 	if len(text) > MaxBytes {
 		return nil, at(MaxBytes, fmt.Errorf("longer than %d bytes", MaxBytes))

@@ -127,7 +127,8 @@ func (p *player) write(asked string, v any, err error) {
 func answer[T any](p *player, asked string) (v T, err error) {
 	i, ok := p.at[asked]
 	if !ok {
-		return v, &fault.Error{Op: fmt.Sprintf("%.200s", asked), Err: ErrNoAnswer, How: "make a new record with this zcbench"}
+		return v, &fault.Error{Op: fmt.Sprintf("%.200s", asked), Err: ErrNoAnswer,
+			How: "make a new record with this zcbench"}
 	}
 	a := p.file.Answers[i]
 	if a.Failed != nil {

@@ -95,7 +95,8 @@ func TestFailures(t *testing.T) {
 	for i, err := range []error{
 		unix.EOPNOTSUPP,
 		&fault.Error{Op: "bind", Err: unix.EINVAL, Ack: "tcp-data-split is disabled", How: "switch it on"},
-		&fault.Unsupported{Mode: "zcrx", Op: "register", Err: fmt.Errorf("%w: no queue operations", unix.EOPNOTSUPP), How: "another NIC"},
+		&fault.Unsupported{Mode: "zcrx", Op: "register", Err: fmt.Errorf("%w: no queue operations", unix.EOPNOTSUPP),
+			How: "another NIC"},
 		&netlink.OpError{Op: "receive", Err: unix.EINVAL, Message: "Unknown attribute type"},
 		&os.PathError{Op: "open", Path: "/dev/x", Err: unix.ENOENT},
 		errors.New("without an errno"),
@@ -127,15 +128,20 @@ func TestParseRefuses(t *testing.T) {
 		"{\n  \"colour\": 1}":       `f:2:3: unknown field "colour"`,
 		head + "\n{\"asked\": 5}]}": "f:2:12: cannot unmarshal number",
 		head + "]} more":            "f:1:" + fmt.Sprint(len(head)+4) + ": data after the record",
-		`{"format":"zcbench-record","version":2}`:                              "the record has version 2",
-		`{"format":"other","version":1}`:                                       "not a record of zcbench doctor --record: format",
-		`{"format":"zcbench-record","version":1,"dev":"$(reboot)"}`:            `dev "$(reboot)" is not a name`,
-		`{"format":"zcbench-record","version":1,"dev":"-e"}`:                   `dev "-e" is not a name`,
-		`{"format":"zcbench-record","version":1,"dev":"sixteen-letters-"}`:     `dev "sixteen-letters-" is not a name`,
-		`{"format":"zcbench-record","version":1,"tool_version":"1\nok all"}`:   "tool_version is not plain text, or too long",
-		head + "\n{\"asked\":\"a\"},\n {\"asked\":\"a\"}]}":                    "f:3:2: answer 2: the question has already been answered",
-		head + "\n{\"asked\":\"a\\u001b[2J\"}]}":                               "f:2:1: answer 1: the question is not plain text",
-		head + "\n{\"asked\":\"a\",\"got\":[\"x\\u001b\"]}]}":                  "f:2:1: answer 1: the answer has text that is not plain",
+		`{"format":"zcbench-record","version":2}`: "the record has version 2",
+		`{"format":"other","version":1}`: "not a record of zcbench doctor " +
+			"--record: format",
+		`{"format":"zcbench-record","version":1,"dev":"$(reboot)"}`:        `dev "$(reboot)" is not a name`,
+		`{"format":"zcbench-record","version":1,"dev":"-e"}`:               `dev "-e" is not a name`,
+		`{"format":"zcbench-record","version":1,"dev":"sixteen-letters-"}`: `dev "sixteen-letters-" is not a name`,
+		`{"format":"zcbench-record","version":1,"tool_version":"1\nok all"}`: "tool_version is not plain text, " +
+			"or too long",
+		head + "\n{\"asked\":\"a\"},\n {\"asked\":\"a\"}]}": "f:3:2: answer 2: the question " +
+			"has already been answered",
+		head + "\n{\"asked\":\"a\\u001b[2J\"}]}": "f:2:1: answer 1: the question " +
+			"is not plain text",
+		head + "\n{\"asked\":\"a\",\"got\":[\"x\\u001b\"]}]}": "f:2:1: answer 1: the answer has " +
+			"text that is not plain",
 		head + "\n{\"asked\":\"a\",\"got\":1,\"failed\":{\"errno\":1}}]}":      "both a value and a failure",
 		head + "\n{\"asked\":\"a\",\"failed\":{\"errno\":99999}}]}":            "errno 99999",
 		head + "\n{\"asked\":\"a\",\"failed\":{}}]}":                           "an empty failure",
@@ -151,7 +157,8 @@ func TestParseRefuses(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte(`{"format":"zcbench-record","version":1,"tool_version":"x","dev":"eth0","answers":[{"asked":"a","got":["00ff"]},{"asked":"b","failed":{"kind":"error","op":"c","inner":{"errno":22}}}]}`))
+	f.Add([]byte(`{"format":"zcbench-record","version":1,"tool_version":"x","dev":"eth0","answers":[{"asked":"a",` +
+		`"got":["00ff"]},{"asked":"b","failed":{"kind":"error","op":"c","inner":{"errno":22}}}]}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Parse("f", text)
 		if err != nil {
@@ -172,7 +179,11 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("what was written is not read: %v\n%s", err, &b)
 		}
 		for _, a := range r.Answers {
-			_ = r.Replay(func() error { _, err := Ask(a.Asked, func() ([]Bytes, error) { return nil, nil }); return err })
+			_ = r.Replay(func() error {
+				_,
+					err := Ask(a.Asked, func() ([]Bytes, error) { return nil, nil })
+				return err
+			})
 		}
 	})
 }

@@ -225,9 +225,11 @@ func alone(path string, st fs.FileInfo) error {
 	mode := st.Mode().Perm()
 	switch {
 	case mode&0o002 != 0:
-		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode), "chmod o-w " + cmdline.Word(path)}
+		return &Error{path, fmt.Sprintf("is writable by everybody (mode %04o)", mode),
+			"chmod o-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && gid != uid:
-		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode), "chmod g-w " + cmdline.Word(path)}
+		return &Error{path, fmt.Sprintf("is writable by group %d (mode %04o)", gid, mode),
+			"chmod g-w " + cmdline.Word(path)}
 	case mode&0o020 != 0 && listed(path):
 		return &Error{path, fmt.Sprintf("is writable by others through its access list (mode %04o)", mode),
 			"setfacl -b " + cmdline.Word(path)}

@@ -19,10 +19,13 @@ func TestTree(t *testing.T) {
 		{"one's own", func(dir string) { write(t, 0o640, mkdir(t, 0o755, dir, "a"), "f") }, ""},
 		{"a tmp", func(dir string) { write(t, 0o600, mkdir(t, 0o777|os.ModeSticky, dir, "tmp"), "f") }, ""},
 		{"a link to elsewhere", func(dir string) { os.Symlink("/etc/passwd", filepath.Join(dir, "l")) }, ""},
-		{"an open file", func(dir string) { write(t, 0o666, mkdir(t, 0o755, dir, "a"), "f") }, "a/f is writable by everybody"},
+		{"an open file", func(dir string) { write(t, 0o666, mkdir(t, 0o755, dir, "a"), "f") },
+			"a/f is writable by everybody"},
 		{"an open folder", func(dir string) { mkdir(t, 0o777, dir, "a") }, "a is writable by everybody"},
-		{"a group's file", func(dir string) { chown(t, write(t, 0o664, dir, "f"), 0, stranger) }, "f is writable by group 4711"},
-		{"a stranger's file", func(dir string) { chown(t, write(t, 0o600, dir, "f"), stranger, 0) }, "f belongs to user 4711"},
+		{"a group's file", func(dir string) { chown(t, write(t, 0o664, dir, "f"), 0, stranger) },
+			"f is writable by group 4711"},
+		{"a stranger's file", func(dir string) { chown(t, write(t, 0o600, dir, "f"), stranger, 0) },
+			"f belongs to user 4711"},
 		{"a stranger's link", func(dir string) {
 			os.Symlink("x", filepath.Join(dir, "l"))
 			chown(t, filepath.Join(dir, "l"), stranger, 0)

@@ -40,7 +40,8 @@ func parse(s string, base float64) (float64, error) {
 		return 0, fmt.Errorf("%q is below 0", s)
 	}
 	if err != nil || math.IsNaN(f) || math.IsInf(f, 0) || strings.ContainsAny(number, "xXpP_+-nN") {
-		return 0, fmt.Errorf("%q is not a number with an optional suffix of %s", s, strings.Join(strings.Split(suffixes, ""), ", "))
+		return 0, fmt.Errorf("%q is not a number with an optional suffix of %s", s,
+			strings.Join(strings.Split(suffixes, ""), ", "))
 	}
 	return f * factor, nil
 }

@@ -13,8 +13,10 @@ const _ = kind.Pure
 
 func TestParseBytes(t *testing.T) {
 	for s, want := range map[string]Bytes{
-		"0": 0, "1": 1, "4096": 4096, "128K": 128 << 10, "128k": 128 << 10, "64M": 64 << 20, "64MB": 64 << 20, "64MiB": 64 << 20,
-		"1G": 1 << 30, "2T": 2 << 40, "0.5K": 512, "1.5M": 3 << 19, " 7K ": 7 << 10, "1e3": 1000, "9B": 9, "1024T": 1 << 50,
+		"0": 0, "1": 1, "4096": 4096, "128K": 128 << 10, "128k": 128 << 10, "64M": 64 << 20, "64MB": 64 << 20,
+		"64MiB": 64 << 20,
+		"1G":    1 << 30, "2T": 2 << 40, "0.5K": 512, "1.5M": 3 << 19, " 7K ": 7 << 10, "1e3": 1000, "9B": 9,
+		"1024T": 1 << 50,
 	} {
 		if got, err := ParseBytes(s); err != nil || got != want {
 			t.Errorf("%q: %d, %v", s, got, err)
@@ -35,7 +37,8 @@ func TestParseBitRate(t *testing.T) {
 
 // What is not a quantity is refused, and named.
 func TestRefused(t *testing.T) {
-	for _, s := range []string{"", " ", "K", "B", "iB", "-1", "+1", "0x10", "1_000", "NaN", "inf", "Infinity", "1P", "1KK", "1 K", "1Kb/s", "ten", "1e400", "1,5K",
+	for _, s := range []string{"", " ", "K", "B", "iB", "-1", "+1", "0x10", "1_000", "NaN", "inf", "Infinity", "1P",
+		"1KK", "1 K", "1Kb/s", "ten", "1e400", "1,5K",
 		"1.5", "0.1", "1e30", "0.0001K", "\xff", "5\x00"} {
 		if n, err := ParseBytes(s); err == nil || !strings.HasPrefix(err.Error(), "size ") {
 			t.Errorf("size %q became %d: %v", s, n, err)
@@ -60,7 +63,8 @@ func TestRefused(t *testing.T) {
 }
 
 func TestString(t *testing.T) {
-	for b, want := range map[Bytes]string{0: "0", 1: "1", 1023: "1023", 1024: "1K", 1536: "1536", 64 << 20: "64M", 3 << 30: "3G", 1 << 50: "1024T"} {
+	for b, want := range map[Bytes]string{0: "0", 1: "1", 1023: "1023", 1024: "1K", 1536: "1536", 64 << 20: "64M",
+		3 << 30: "3G", 1 << 50: "1024T"} {
 		if b.String() != want {
 			t.Errorf("%d: %q, not %q", int(b), b, want)
 		}

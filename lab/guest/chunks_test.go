@@ -56,7 +56,8 @@ func TestChunksCutOff(t *testing.T) {
 			t.Errorf("%d bytes: %v", n, err)
 		}
 	}
-	if _, err := io.ReadAll(NewChunkReader(bytes.NewReader([]byte{0, 2, 0, 0, 1}))); err == nil || err == io.ErrUnexpectedEOF {
+	if _, err := io.ReadAll(NewChunkReader(bytes.NewReader([]byte{0, 2, 0, 0, 1}))); err == nil ||
+		err == io.ErrUnexpectedEOF {
 		t.Errorf("a chunk that is too long: %v", err)
 	}
 }

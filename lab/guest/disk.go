@@ -80,7 +80,8 @@ func mountSysfs(dir string) error {
 	for _, m := range []struct{ fstype, to string }{
 		{"sysfs", "/sys"}, {"debugfs", "/sys/kernel/debug"}, {"tracefs", "/sys/kernel/tracing"}, {"bpf", "/sys/fs/bpf"},
 	} {
-		if err := unix.Mount(m.fstype, dir+m.to, m.fstype, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
+		if err := unix.Mount(m.fstype, dir+m.to, m.fstype, unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC,
+			""); err != nil {
 			return fmt.Errorf("mount %s at %s%s: %w", m.fstype, dir, m.to, err)
 		}
 	}

@@ -38,7 +38,8 @@ func (n *NIC) load() error {
 		return err
 	}
 	if len(devs) != len(Ends) {
-		return fmt.Errorf("%s drives %d interfaces, not %d: %s", n.Driver, len(devs), len(Ends), strings.Join(devs, ", "))
+		return fmt.Errorf("%s drives %d interfaces, not %d: %s", n.Driver, len(devs), len(Ends),
+			strings.Join(devs, ", "))
 	}
 	c, err := rtnl.Dial()
 	if err != nil {

@@ -42,7 +42,8 @@ func TestDriven(t *testing.T) {
 }
 
 func TestUnloadOrder(t *testing.T) {
-	n := NIC{Modules: []string{"/lab/drivers/failover.ko.xz", "/lab/drivers/net_failover.ko", "/lab/drivers/virtio-net.ko.xz"}}
+	n := NIC{Modules: []string{"/lab/drivers/failover.ko.xz", "/lab/drivers/net_failover.ko",
+		"/lab/drivers/virtio-net.ko.xz"}}
 	if got, want := n.unload(), []string{"virtio_net", "net_failover", "failover"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -34,7 +34,8 @@ func inMemory(root string) error {
 		return &fs.PathError{Op: "statfs", Path: root, Err: err}
 	}
 	if st.Type != unix.RAMFS_MAGIC && st.Type != unix.TMPFS_MAGIC {
-		return fmt.Errorf("%s is on a file system of type %#x, not in memory: this is not a guest of the lab", root, st.Type)
+		return fmt.Errorf("%s is on a file system of type %#x, not in memory: this is not a guest of the lab", root,
+			st.Type)
 	}
 	return nil
 }

@@ -59,7 +59,8 @@ func TestSnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = s.restore(dir)
-	if err == nil || !strings.Contains(err.Error(), kept+" has changed") || !strings.Contains(err.Error(), "1 files of the machine are gone") {
+	if err == nil || !strings.Contains(err.Error(), kept+" has changed") ||
+		!strings.Contains(err.Error(), "1 files of the machine are gone") {
 		t.Errorf("a changed and a missing file: %v", err)
 	}
 }

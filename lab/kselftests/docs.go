@@ -90,7 +90,8 @@ func others(test string, kernels []string, on []expectation) (words []string) {
 // caseNames lists cases: those of a kind, NAME.VARIANT, by what their names begin with, and
 // all of a test by their number.
 func caseNames(on map[string][]string, kernels []string, of int) string {
-	if len(on) == of && of > 1 && !slices.ContainsFunc(slices.Collect(maps.Values(on)), func(k []string) bool { return len(k) < len(kernels) }) {
+	if len(on) == of && of > 1 && !slices.ContainsFunc(slices.Collect(maps.Values(on)),
+		func(k []string) bool { return len(k) < len(kernels) }) {
 		return fmt.Sprintf("all %d", of)
 	}
 	type kind struct{ head, kernels string }

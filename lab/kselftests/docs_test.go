@@ -17,7 +17,8 @@ var update = flag.Bool("update", false, "write the table of docs/lab.md")
 
 // The table of docs/lab.md is what is on record.
 func TestDocs(t *testing.T) {
-	const path, begin, end = "../../docs/lab.md", "<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n", "<!-- end of selftests -->"
+	const path, begin, end = "../../docs/lab.md", "<!-- selftests: by go test ./lab/kselftests -run Docs -update -->\n",
+		"<!-- end of selftests -->"
 	b, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -58,7 +59,8 @@ func TestCaseNames(t *testing.T) {
 		{map[string][]string{"a": both, "b": {"7.3"}}, 2, "`a`, `b` (7.3)"},
 		{map[string][]string{"t.hw_v4_x": both, "t.hw_v4_y": both, "t.hw_v6_x": both}, 9, "3 `t.hw_*`"},
 		{map[string][]string{"t.hw_v4_x": both, "u.v4": both, "u.v6": both}, 9, "`t.hw_v4_x`, 2 `u.*`"},
-		{map[string][]string{"a_1": both, "a_2": both, "a_3": both, "a_4": both, "a_5": both, "a_6": both}, 9, "6 `a_*`"},
+		{map[string][]string{"a_1": both, "a_2": both, "a_3": both, "a_4": both, "a_5": both, "a_6": both}, 9,
+			"6 `a_*`"},
 		{map[string][]string{"a": both, "b": both, "c": both, "d": both, "e": both, "f": both}, 9, "6 such as `a`"},
 		{map[string][]string{"t.a": both, "t.b": {"7.2"}, "t.c": {"7.2"}}, 9, "`t.a`, 2 `t.*` (7.2)"},
 	} {

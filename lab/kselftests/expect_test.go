@@ -57,7 +57,8 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := judge(want["a.py"], "a.py", []Case{
-		{"x", Fail, "boom"}, {"y", Skip, "said"}, {"z", Pass, ""}, {"new", Pass, ""}, {"odd", Skip, "why"}, {"y", Skip, "said"},
+		{"x", Fail, "boom"}, {"y", Skip, "said"}, {"z", Pass, ""}, {"new", Pass, ""}, {"odd", Skip, "why"},
+		{"y", Skip, "said"},
 	})
 	wrong := map[string]string{}
 	for i, j := range got {
@@ -65,7 +66,8 @@ func TestJudge(t *testing.T) {
 			wrong[j.Name] = j.Wrong
 		}
 	}
-	for name, w := range map[string]string{"x": "expected pass", "y": "", "z": "expected fail (a gap)", "new": "", "odd": "not recorded", "gone": "expected pass"} {
+	for name, w := range map[string]string{"x": "expected pass", "y": "", "z": "expected fail (a gap)", "new": "",
+		"odd": "not recorded", "gone": "expected pass"} {
 		if wrong[name] != w {
 			t.Errorf("%s: %q, want %q", name, wrong[name], w)
 		}
@@ -102,12 +104,14 @@ func TestJudgeFlips(t *testing.T) {
 	}
 	for _, all := range [][]Case{{{"x", Skip, "said"}, {"y", Pass, ""}}, {{"y", Pass, ""}}} {
 		got := judge(want["a.py"], "a.py", all)
-		if AsExpected(got) || !strings.Contains(Record("7.3.4", got), " x | ") || strings.Contains(Record("7.3.4", got), "pass/fail") {
+		if AsExpected(got) || !strings.Contains(Record("7.3.4", got), " x | ") || strings.Contains(Record("7.3.4", got),
+			"pass/fail") {
 			t.Errorf("%+v", got)
 		}
 	}
 	// It is told apart in the sum, which counts what it did.
-	if got := Sum(judge(want["a.py"], "a.py", []Case{{"x", Pass, ""}, {"y", Pass, ""}})); got != "2 pass, 1 of them may pass or fail" {
+	if got := Sum(judge(want["a.py"], "a.py",
+		[]Case{{"x", Pass, ""}, {"y", Pass, ""}})); got != "2 pass, 1 of them may pass or fail" {
 		t.Error(got)
 	}
 }

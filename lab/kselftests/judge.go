@@ -64,7 +64,8 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !seen[name] {
-			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: Fail, Reason: "the test gave no reason"},
+			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: Fail,
+				Reason: "the test gave no reason"},
 				Wrong: fmt.Sprintf("expected %s", want[name].Outcome)})
 		}
 	}

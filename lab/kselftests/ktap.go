@@ -140,11 +140,13 @@ func (r *reader) short(end End) (Case, bool) {
 	}
 	switch {
 	case end.Limit > 0:
-		return Case{whole, Fail, fmt.Sprintf("not done after %v: %d of %d cases", end.Limit, len(r.cases), r.planned)}, true
+		return Case{whole, Fail, fmt.Sprintf("not done after %v: %d of %d cases", end.Limit, len(r.cases), r.planned)},
+			true
 	case end.Exit == skipStatus && len(r.cases) == 0:
 		return Case{whole, Skip, reason}, true
 	case r.planned == 0 || len(r.cases) < r.planned:
-		return Case{whole, Fail, fmt.Sprintf("exit status %d after %d of %d cases: %s", end.Exit, len(r.cases), r.planned, reason)}, true
+		return Case{whole, Fail, fmt.Sprintf("exit status %d after %d of %d cases: %s", end.Exit, len(r.cases),
+			r.planned, reason)}, true
 	}
 	return Case{}, false
 }

@@ -46,8 +46,9 @@ not ok 5 hds.ring
 			{"get", Pass, ""}, {whole, Fail, "not done after 1m0s: 1 of 3 cases"}}},
 		{"died", "TAP version 13\n1..3\nok 1 hds.get\nKilled\n", End{Exit: 137}, []Case{
 			{"get", Pass, ""}, {whole, Fail, "exit status 137 after 1 of 3 cases: Killed"}}},
-		{"no KTAP", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'\n", End{Exit: 1}, []Case{
-			{whole, Fail, "exit status 1 after 0 of 0 cases: ModuleNotFoundError: No module named 'yaml'"}}},
+		{"no KTAP", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'\n", End{Exit: 1},
+			[]Case{
+				{whole, Fail, "exit status 1 after 0 of 0 cases: ModuleNotFoundError: No module named 'yaml'"}}},
 		{"nothing", "", End{}, []Case{{whole, Fail, "exit status 0 after 0 of 0 cases: "}}},
 		{"skips as a whole", "# SKIP needs two ports\n", End{Exit: 4}, []Case{{whole, Skip, "SKIP needs two ports"}}},
 		{"kernel", "1..1\nok 1 hds.get\n", End{Kernel: "WARNING: net/core/dev.c"}, []Case{

@@ -11,7 +11,8 @@ import (
 // at. The reasons are those on record, or else what the test said.
 func Record(release string, all []Judged) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# What the kernel's test cases say about the soft NIC on Linux %s (see expect.go).\n", series(release))
+	fmt.Fprintf(&b, "# What the kernel's test cases say about the soft NIC on Linux %s (see expect.go).\n",
+		series(release))
 	test := ""
 	for _, j := range all {
 		if j.Test != test {

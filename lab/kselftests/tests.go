@@ -99,8 +99,10 @@ const Folder = "/kernel/tools/testing/selftests/drivers/net"
 // has no program that would bring them when they are needed. What a kernel does not have
 // is no error.
 var modules = []string{
-	"8021q", "act_bpf", "act_gact", "act_skbedit", "cls_bpf", "cls_flower", "cls_fw", "cls_matchall", "cls_u32", "inet_diag", "ip6_gre",
-	"ip6_tunnel", "ip_gre", "ipip", "macvlan", "pppoe", "sch_etf", "sch_fq", "sch_ingress", "sch_mqprio", "sch_prio", "sit", "tcp_diag", "tls", "udp_diag", "veth",
+	"8021q", "act_bpf", "act_gact", "act_skbedit", "cls_bpf", "cls_flower", "cls_fw", "cls_matchall", "cls_u32",
+	"inet_diag", "ip6_gre",
+	"ip6_tunnel", "ip_gre", "ipip", "macvlan", "pppoe", "sch_etf", "sch_fq", "sch_ingress", "sch_mqprio", "sch_prio",
+	"sit", "tcp_diag", "tls", "udp_diag", "veth",
 	"vxlan", "xsk_diag",
 }
 
@@ -130,8 +132,10 @@ func (t Test) Args() []string {
 // (tools/testing/selftests/drivers/net/README.rst): the host is a namespace.
 func Env(dev, netns string, local, remote [2]string) []string {
 	return []string{
-		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1", "PYTHONUNBUFFERED=1",
-		"NETIF=" + dev, "LOCAL_V4=" + local[0], "LOCAL_V6=" + local[1], "REMOTE_V4=" + remote[0], "REMOTE_V6=" + remote[1],
+		"PATH=/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root", "LC_ALL=C.UTF-8", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1",
+		"PYTHONUNBUFFERED=1",
+		"NETIF=" + dev, "LOCAL_V4=" + local[0], "LOCAL_V6=" + local[1], "REMOTE_V4=" + remote[0],
+		"REMOTE_V6=" + remote[1],
 		"REMOTE_TYPE=netns", "REMOTE_ARGS=" + netns, "LOCAL_PREFIX_V6=fd00:78::/64",
 	}
 }

@@ -34,6 +34,7 @@ func TestBurn(t *testing.T) {
 	}
 	// The delay is calibrated, and no clock.
 	if burnt, took := c.sum("burnt_packets"), c.sum("burnt_ns"); took < burnt*ns*9/10 {
-		t.Errorf("%d ns were burnt for %d packets, which are %d ns for each; asked for were %d", took, burnt, took/burnt, ns)
+		t.Errorf("%d ns were burnt for %d packets, which are %d ns for each; asked for were %d", took, burnt,
+			took/burnt, ns)
 	}
 }

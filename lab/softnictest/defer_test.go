@@ -63,7 +63,8 @@ func TestInterruptsAreDeferred(t *testing.T) {
 	after := interrupts()
 	// With it there is none where the end of the flow before is polled when it is set.
 	if before == 0 || after == 0 || 4*during > before || 4*during > after {
-		t.Errorf("%d interrupts without deferral, %d with it, %d without it again: want at least four times as many without", before, during, after)
+		t.Errorf("%d interrupts without deferral, %d with it, %d without it again: want at least four times as "+
+			"many without", before, during, after)
 	}
 }
 

@@ -291,7 +291,10 @@ func TestDevmemOnlyTCPPayload(t *testing.T) {
 	for q := range uint32(4) {
 		mustBind(t, newUdmabuf(t, 4<<20), q)
 	}
-	server := in(t, rx.NS, func() (net.PacketConn, error) { return net.ListenPacket("udp", v4.addr().String()+":5042") })
+	server := in(t, rx.NS, func() (net.PacketConn, error) {
+		return net.ListenPacket("udp", v4.addr().String()+
+			":5042")
+	})
 	defer server.Close()
 	client := in(t, tx.NS, func() (net.Conn, error) { return net.Dial("udp", server.LocalAddr().String()) })
 	defer client.Close()

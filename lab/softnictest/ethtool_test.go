@@ -16,7 +16,8 @@ import (
 // ethtool sends one request of the generic netlink family "ethtool"
 // (include/uapi/linux/ethtool_netlink.h) about a device and returns the
 // replies. The device is found in the current namespace.
-func ethtool(dev string, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+func ethtool(dev string, cmd uint8, flags netlink.HeaderFlags,
+	fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
 	return genl("ethtool", cmd, flags, func(ae *netlink.AttributeEncoder) {
 		// Every request's header is attribute 1.
 		ae.Nested(1, func(h *netlink.AttributeEncoder) error {
@@ -30,7 +31,8 @@ func ethtool(dev string, cmd uint8, flags netlink.HeaderFlags, fill func(*netlin
 }
 
 // genl sends one request of a generic netlink family and returns the replies.
-func genl(family string, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+func genl(family string, cmd uint8, flags netlink.HeaderFlags,
+	fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
 	c, err := genetlink.Dial(nil)
 	if err != nil {
 		return nil, err
@@ -39,7 +41,8 @@ func genl(family string, cmd uint8, flags netlink.HeaderFlags, fill func(*netlin
 	return genlOn(c, family, cmd, flags, fill)
 }
 
-func genlOn(c *genetlink.Conn, family string, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+func genlOn(c *genetlink.Conn, family string, cmd uint8, flags netlink.HeaderFlags,
+	fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
 	c.SetOption(netlink.ExtendedAcknowledge, true)
 	fam, err := c.GetFamily(family)
 	if err != nil {

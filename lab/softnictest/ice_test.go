@@ -40,8 +40,9 @@ func TestLabImitatedIceRules(t *testing.T) {
 		"of another kind of flow": insertion(rule{dst: v6.addr(), port: 5101}, 7),
 	}, map[string]error{
 		"read none": unix.EINVAL, "delete none": unix.ENOENT, "any place": unix.ENOSPC, "a place too many": unix.ENOSPC,
-		"other fields": unix.EINVAL, "other fields, its place": unix.EINVAL, "twice": unix.EINVAL, "twice, its place": unix.EINVAL,
-		"a context": unix.EINVAL, "a queue too many": unix.EINVAL,
+		"other fields": unix.EINVAL, "other fields, its place": unix.EINVAL, "twice": unix.EINVAL,
+		"twice, its place": unix.EINVAL,
+		"a context":        unix.EINVAL, "a queue too many": unix.EINVAL,
 	})
 	do(t, rx.NS, insertion(other, place))
 	do(t, rx.NS, func() error {
@@ -112,7 +113,8 @@ func TestLabImitatedIceRings(t *testing.T) {
 	}
 	do(t, rx.NS, set(rings{RX: 1000, TX: 97, Split: splitOn}))
 	now := in(t, rx.NS, func() (rings, error) { return getRings(rx.Dev) })
-	if now.RX != 1024 || now.TX != 128 || now.Split != splitOn || now.Threshold != 0 || !carrier(t) || c.grown("rx0_stops") != 1 {
+	if now.RX != 1024 || now.TX != 128 || now.Split != splitOn || now.Threshold != 0 || !carrier(t) ||
+		c.grown("rx0_stops") != 1 {
 		t.Errorf("%+v, carrier %v, queue 0 stopped %d times", now, carrier(t), c.grown("rx0_stops"))
 	}
 	c = count(t)

@@ -304,10 +304,11 @@ func TestLabImitatedIdpfRings(t *testing.T) {
 func TestLabImitatedIdpfChannels(t *testing.T) {
 	imitates(t, "idpf")
 	set := func(combined, more uint32) error {
-		_, err := ethtool(rx.Dev, unix.ETHTOOL_MSG_CHANNELS_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
-			ae.Uint32(unix.ETHTOOL_A_CHANNELS_COMBINED_COUNT, combined)
-			ae.Uint32(unix.ETHTOOL_A_CHANNELS_RX_COUNT, more)
-		})
+		_, err := ethtool(rx.Dev, unix.ETHTOOL_MSG_CHANNELS_SET, netlink.Acknowledge,
+			func(ae *netlink.AttributeEncoder) {
+				ae.Uint32(unix.ETHTOOL_A_CHANNELS_COMBINED_COUNT, combined)
+				ae.Uint32(unix.ETHTOOL_A_CHANNELS_RX_COUNT, more)
+			})
 		return err
 	}
 	t.Cleanup(func() { do(t, rx.NS, func() error { return set(4, 0) }) })

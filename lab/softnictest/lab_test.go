@@ -25,7 +25,10 @@ func needLab(t testing.TB) {
 	}
 	fewRetries.Do(func() {
 		for _, e := range guest.Ends {
-			do(t, e.NS, func() error { return os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", []byte("1"), 0o644) })
+			do(t, e.NS, func() error {
+				return os.WriteFile("/proc/sys/net/ipv4/tcp_orphan_retries", []byte("1"),
+					0o644)
+			})
 		}
 	})
 }

@@ -124,7 +124,8 @@ func TestSelftestZcrx(t *testing.T) {
 			steer(t, r)
 			c := count(t)
 			p := strconv.Itoa(int(port))
-			server := start(t, rx.NS, nil, append([]string{bin, "-s", "-p", p, "-i", rx.Dev, "-q", strconv.Itoa(boundQueue)}, tc.server...)...)
+			server := start(t, rx.NS, nil,
+				append([]string{bin, "-s", "-p", p, "-i", rx.Dev, "-q", strconv.Itoa(boundQueue)}, tc.server...)...)
 			waitListen(t, port, server)
 			start(t, tx.NS, nil, append([]string{bin, "-c", "-h", v6.addr().String(), "-p", p}, tc.client...)...).wait()
 			server.wait()
@@ -197,8 +198,9 @@ func TestSelftestDevmemTX(t *testing.T) {
 			l := listen(t, v6, port)
 			before := in(t, tx.NS, func() (map[string]uint64, error) { return stats(tx.Dev) })
 			const text = "hello\nworld\n"
-			p := start(t, tx.NS, strings.NewReader(text), append([]string{bin, "-n", "-f", tx.Dev, "-s", v6.addr().String(),
-				"-p", strconv.Itoa(int(port)), "-t", "0", "-q", "1"}, extra...)...)
+			p := start(t, tx.NS, strings.NewReader(text),
+				append([]string{bin, "-n", "-f", tx.Dev, "-s", v6.addr().String(),
+					"-p", strconv.Itoa(int(port)), "-t", "0", "-q", "1"}, extra...)...)
 			c, err := l.Accept()
 			if err != nil {
 				t.Fatal(err)

@@ -37,7 +37,8 @@ func TestTally(t *testing.T) {
 	perQueue := map[string]int64{}
 	for _, c := range d.Changes {
 		moved[c.Metric] = c.Delta
-		if c.Area == tally.Queue && strings.HasSuffix(c.Metric, "_bytes") && strings.HasPrefix(c.Metric, "qstats_rx") && !strings.Contains(c.Metric, "gro") {
+		if c.Area == tally.Queue && strings.HasSuffix(c.Metric, "_bytes") &&
+			strings.HasPrefix(c.Metric, "qstats_rx") && !strings.Contains(c.Metric, "gro") {
 			perQueue["bytes"] += c.Delta
 		}
 	}
@@ -49,7 +50,8 @@ func TestTally(t *testing.T) {
 	}
 	driver := int64(0)
 	for _, c := range d.Changes {
-		if c.Area == tally.Ethtool && strings.HasPrefix(c.Name, "rx") && strings.HasSuffix(c.Name, "_bytes") && strings.Count(c.Name, "_") == 1 {
+		if c.Area == tally.Ethtool && strings.HasPrefix(c.Name, "rx") && strings.HasSuffix(c.Name, "_bytes") &&
+			strings.Count(c.Name, "_") == 1 {
 			driver += c.Delta
 		}
 	}
@@ -57,7 +59,8 @@ func TestTally(t *testing.T) {
 		t.Errorf("driver: %d bytes of %d", driver, bytes)
 	}
 	if moved["page_pool_alloc_fast"]+moved["page_pool_alloc_refill"]+moved["page_pool_alloc_slow"] < bytes/(64<<10) {
-		t.Errorf("page pools: %d, %d and %d buffers", moved["page_pool_alloc_fast"], moved["page_pool_alloc_refill"], moved["page_pool_alloc_slow"])
+		t.Errorf("page pools: %d, %d and %d buffers", moved["page_pool_alloc_fast"], moved["page_pool_alloc_refill"],
+			moved["page_pool_alloc_slow"])
 	}
 	if m, ok := d.RecycleRate(); !ok || m.Value <= 0 || m.Quality != "" || m.Source != "netdev page-pool-stats-get" {
 		t.Errorf("%+v, %v", m, ok)

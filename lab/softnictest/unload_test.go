@@ -72,7 +72,8 @@ func waitDevices(t *testing.T) {
 	}) {
 		return
 	}
-	t.Fatalf("the soft NICs did not come back from their deleted namespaces; threads in namespaces other than the first:\n%s", strangers())
+	t.Fatalf("the soft NICs did not come back from their deleted namespaces; threads in namespaces other than "+
+		"the first:\n%s", strangers())
 }
 
 // strangers lists the threads of this machine that are in another network
@@ -91,7 +92,8 @@ func strangers() string {
 	}
 	fds, _ := filepath.Glob("/proc/[0-9]*/fd/*")
 	for _, p := range fds {
-		if to, err := os.Readlink(p); err == nil && (strings.HasPrefix(to, "net:") || strings.HasPrefix(to, "socket:")) {
+		if to, err := os.Readlink(p); err == nil && (strings.HasPrefix(to, "net:") ||
+			strings.HasPrefix(to, "socket:")) {
 			fmt.Fprintf(&b, "%s -> %s\n", p, to)
 		}
 	}

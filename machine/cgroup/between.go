@@ -18,8 +18,10 @@ func Between(before, after *Reading) *Reading {
 	for i, a := range after.CPU {
 		b := before.CPU[i]
 		a.Max = cmp.Or(a.Max, b.Max)
-		if a.Counted = a.Counted && b.Counted && a.Periods >= b.Periods && a.Throttled >= b.Throttled && a.ThrottledUs >= b.ThrottledUs; a.Counted {
-			a.Periods, a.Throttled, a.ThrottledUs = a.Periods-b.Periods, a.Throttled-b.Throttled, a.ThrottledUs-b.ThrottledUs
+		if a.Counted = a.Counted && b.Counted && a.Periods >= b.Periods && a.Throttled >= b.Throttled &&
+			a.ThrottledUs >= b.ThrottledUs; a.Counted {
+			a.Periods, a.Throttled, a.ThrottledUs = a.Periods-b.Periods, a.Throttled-b.Throttled,
+				a.ThrottledUs-b.ThrottledUs
 		}
 		d.CPU = append(d.CPU, a)
 	}
@@ -83,7 +85,8 @@ func (m *Memory) HeldHigh() string {
 	if m.HighEvents == nil || *m.HighEvents == 0 {
 		return ""
 	}
-	return fmt.Sprintf("cgroup %s: memory.high %s made tasks reclaim memory %s", m.Name, cmp.Or(m.High, "(lifted since)"), times(*m.HighEvents))
+	return fmt.Sprintf("cgroup %s: memory.high %s made tasks reclaim memory %s", m.Name,
+		cmp.Or(m.High, "(lifted since)"), times(*m.HighEvents))
 }
 
 // HeldMax says how often tasks met memory.max; empty: never.
@@ -95,7 +98,8 @@ func (m *Memory) HeldMax() string {
 	if m.V1 {
 		name = "memory.limit_in_bytes"
 	}
-	return fmt.Sprintf("cgroup %s: %s %s made tasks reclaim memory %s", m.Name, name, cmp.Or(m.Max, "(lifted since)"), times(*m.MaxEvents))
+	return fmt.Sprintf("cgroup %s: %s %s made tasks reclaim memory %s", m.Name, name, cmp.Or(m.Max, "(lifted since)"),
+		times(*m.MaxEvents))
 }
 
 func times(n uint64) string {

@@ -83,7 +83,8 @@ func (g *Groups) chain(controller string, all []hierarchy, seen []mounted) chain
 	case c.places == nil:
 		g.unseen = append(g.unseen, fmt.Sprintf("no mount shows the control group of %s", controller))
 	case !g.whole(c):
-		g.unseen = append(g.unseen, fmt.Sprintf("limits of %s above control group %s are not seen from this container", controller, c.top().name))
+		g.unseen = append(g.unseen, fmt.Sprintf("limits of %s above control group %s are not seen from this container",
+			controller, c.top().name))
 	}
 	return c
 }

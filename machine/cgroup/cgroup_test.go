@@ -62,28 +62,35 @@ func TestVersion2(t *testing.T) {
 		at + "cpu.stat":    "usage_usec 5\nnr_periods 0\nnr_throttled 0\nthrottled_usec 0\n",
 		at + "memory.high": "1048576\n", at + "memory.max": "max\n",
 		at + "memory.events.local": "low 0\nhigh 7\nmax 0\noom 0\n",
-		at + "memory.pressure":     "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n",
-		"cg/a.slice/cgroup.type":   "domain\n", "cg/a.slice/cpu.max": "50000 100000\n",
+		at + "memory.pressure": "some avg10=0.00 avg60=0.00 avg300=0.00 total=1234\nfull avg10=0.00 " +
+			"avg60=0.00 avg300=0.00 total=1000\n",
+		"cg/a.slice/cgroup.type": "domain\n", "cg/a.slice/cpu.max": "50000 100000\n",
 		"cg/a.slice/cpu.stat": "usage_usec 5\nnr_periods 10\nnr_throttled 4\nthrottled_usec 100\nnr_bursts 0\n",
 		"cg/cpu.stat":         "usage_usec 5\n",
 	}
-	g := host(t, "0::/a.slice/b.service\n", "30 24 0:26 / @/cg rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n", files)
+	g := host(t, "0::/a.slice/b.service\n", "30 24 0:26 / @/cg rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n",
+		files)
 	if g.Unseen() != nil {
 		t.Errorf("unseen %q: the root is there", g.Unseen())
 	}
 	before := read(t, g)
 	root := filepath.Dir(g.proc)
-	write(t, filepath.Join(root, "cg/a.slice/cpu.stat"), "usage_usec 9\nnr_periods 506\nnr_throttled 413\nthrottled_usec 900100\nnr_bursts 0\n")
+	write(t, filepath.Join(root, "cg/a.slice/cpu.stat"),
+		"usage_usec 9\nnr_periods 506\nnr_throttled 413\nthrottled_usec 900100\nnr_bursts 0\n")
 	write(t, filepath.Join(root, at+"memory.events.local"), "low 0\nhigh 19\nmax 0\noom 0\n")
-	write(t, filepath.Join(root, at+"memory.pressure"), "some avg10=0.00 avg60=0.00 avg300=0.00 total=6234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n")
+	write(t, filepath.Join(root, at+"memory.pressure"),
+		"some avg10=0.00 avg60=0.00 avg300=0.00 total=6234\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=1000\n")
 	d := Between(before, read(t, g))
 	if len(d.CPU) != 3 || d.CPU[0].Max != "" || d.CPU[0].Held() != "" || d.CPU[2].Counted {
 		t.Fatalf("own %+v, root %+v", d.CPU[0], d.CPU[2])
 	}
-	if got, want := d.CPU[1].Held(), "cgroup /a.slice: cpu.max 50000 100000 throttled it in 409 of 496 periods"; got != want || d.CPU[1].ThrottledUs != 900000 || d.CPU[1].Up != 1 {
+	if got, want := d.CPU[1].Held(),
+		"cgroup /a.slice: cpu.max 50000 100000 throttled it in 409 of 496 periods"; got != want ||
+		d.CPU[1].ThrottledUs != 900000 || d.CPU[1].Up != 1 {
 		t.Errorf("%q, want %q; %+v", got, want, d.CPU[1])
 	}
-	if got, want := d.Memory[0].HeldHigh(), "cgroup /a.slice/b.service: memory.high 1048576 made tasks reclaim memory 12 times"; got != want {
+	if got, want := d.Memory[0].HeldHigh(),
+		"cgroup /a.slice/b.service: memory.high 1048576 made tasks reclaim memory 12 times"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	if p := d.Pressure; p.MemorySome == nil || *p.MemorySome != 5000 || *p.MemoryFull != 0 || p.CPUSome != nil {
@@ -112,13 +119,16 @@ func TestVersion1(t *testing.T) {
 		"32 31 0:29 /docker/x @/cg/cpu\\040here rw - cgroup cgroup rw,cpu,cpuacct\n"+
 		"33 31 0:30 /docker/x @/cg/memory rw - cgroup cgroup rw,memory\n"+
 		"34 31 0:30 / @/cg/unified rw - cgroup2 cgroup2 rw\n", map[string]string{
-		"cg/cpu here/cgroup.procs": "", "cg/cpu here/cpu.cfs_quota_us": "150000\n", "cg/cpu here/cpu.cfs_period_us": "100000\n",
-		"cg/cpu here/cpu.stat":   "nr_periods 496\nnr_throttled 409\nthrottled_time 7000000\n",
-		"cg/memory/cgroup.procs": "", "cg/memory/memory.limit_in_bytes": "9223372036854771712\n", "cg/memory/memory.failcnt": "0\n",
-		"cg/unified/cgroup.procs": "", "cg/unified/memory.pressure": "some total=5\n",
+		"cg/cpu here/cgroup.procs": "", "cg/cpu here/cpu.cfs_quota_us": "150000\n",
+		"cg/cpu here/cpu.cfs_period_us": "100000\n",
+		"cg/cpu here/cpu.stat":          "nr_periods 496\nnr_throttled 409\nthrottled_time 7000000\n",
+		"cg/memory/cgroup.procs":        "", "cg/memory/memory.limit_in_bytes": "9223372036854771712\n",
+		"cg/memory/memory.failcnt": "0\n",
+		"cg/unified/cgroup.procs":  "", "cg/unified/memory.pressure": "some total=5\n",
 	})
 	r := read(t, g)
-	if len(r.CPU) != 1 || r.CPU[0].ThrottledUs != 7000 || r.CPU[0].Held() != "cgroup /docker/x: cpu.max 150000 100000 (cpu.cfs_quota_us, cpu.cfs_period_us) throttled it in 409 of 496 periods" {
+	if len(r.CPU) != 1 || r.CPU[0].ThrottledUs != 7000 || r.CPU[0].Held() != "cgroup /docker/x: cpu.max 150000 "+
+		"100000 (cpu.cfs_quota_us, cpu.cfs_period_us) throttled it in 409 of 496 periods" {
 		t.Errorf("%+v: %q", r.CPU, r.CPU[0].Held())
 	}
 	if len(r.Memory) != 1 || r.Memory[0].Max != "" || *r.Memory[0].MaxEvents != 0 {
@@ -140,13 +150,18 @@ func TestUnseen(t *testing.T) {
 		levels, unseen int
 	}{
 		"namespace": {"0::/\n", "30 24 0:26 / @/cg rw - cgroup2 cgroup2 rw\n",
-			map[string]string{"cg/cgroup.procs": "", "cg/cgroup.type": "domain\n", "cg/cpu.max": "50000 100000\n"}, 1, 2},
-		"another part":     {"0::/a\n", "30 24 0:26 /b @/cg rw - cgroup2 cgroup2 rw\n", map[string]string{"cg/cgroup.procs": ""}, 0, 2},
-		"a name that fits": {"0::/ab\n", "30 24 0:26 /a @/cg rw - cgroup2 cgroup2 rw\n", map[string]string{"cg/cgroup.procs": ""}, 0, 2},
-		"outside":          {"0::/../x\n", "30 24 0:26 / @/cg rw - cgroup2 cgroup2 rw\n", map[string]string{"cg/cgroup.procs": ""}, 0, 2},
-		"not mounted":      {"0::/a\n", "", nil, 0, 2},
-		"no groups":        {"", "", nil, 0, 0},
-		"covered by another": {"0::/a\n", "30 24 0:26 / @/cg rw - cgroup2 cgroup2 rw\n31 24 0:26 / @/gone rw - cgroup2 cgroup2 rw\n",
+			map[string]string{"cg/cgroup.procs": "", "cg/cgroup.type": "domain\n", "cg/cpu.max": "50000 100000\n"}, 1,
+			2},
+		"another part": {"0::/a\n", "30 24 0:26 /b @/cg rw - cgroup2 cgroup2 rw\n",
+			map[string]string{"cg/cgroup.procs": ""}, 0, 2},
+		"a name that fits": {"0::/ab\n", "30 24 0:26 /a @/cg rw - cgroup2 cgroup2 rw\n",
+			map[string]string{"cg/cgroup.procs": ""}, 0, 2},
+		"outside": {"0::/../x\n", "30 24 0:26 / @/cg rw - cgroup2 cgroup2 rw\n",
+			map[string]string{"cg/cgroup.procs": ""}, 0, 2},
+		"not mounted": {"0::/a\n", "", nil, 0, 2},
+		"no groups":   {"", "", nil, 0, 0},
+		"covered by another": {"0::/a\n",
+			"30 24 0:26 / @/cg rw - cgroup2 cgroup2 rw\n31 24 0:26 / @/gone rw - cgroup2 cgroup2 rw\n",
 			map[string]string{"cg/a/cgroup.procs": "", "cg/a/cgroup.type": "domain\n"}, 2, 0},
 	} {
 		g := host(t, c.groups, c.mounts, c.files)
@@ -180,7 +195,8 @@ func TestIntegrationThrottled(t *testing.T) {
 		c = Between(before, read(t, g)).CPU[0]
 		return c.Throttled > 3 && c.ThrottledUs > 0
 	})
-	if c.Name != group.Name || c.Max != "2000 10000" || c.Periods < c.Throttled || !strings.Contains(c.Held(), "cpu.max 2000 10000") {
+	if c.Name != group.Name || c.Max != "2000 10000" || c.Periods < c.Throttled ||
+		!strings.Contains(c.Held(), "cpu.max 2000 10000") {
 		t.Errorf("%+v: %q", c, c.Held())
 	}
 }

@@ -71,7 +71,8 @@ func (m *mounted) shows(h *hierarchy) bool {
 		return true
 	}
 	options := strings.Split(m.options, ",")
-	return !slices.ContainsFunc(strings.Split(h.controllers, ","), func(c string) bool { return !slices.Contains(options, c) })
+	return !slices.ContainsFunc(strings.Split(h.controllers, ","),
+		func(c string) bool { return !slices.Contains(options, c) })
 }
 
 // place is a group's folder, and its name.

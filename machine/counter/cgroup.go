@@ -63,7 +63,8 @@ func (c *Change) cgroups(r *rows, before, after *cgroup.Reading) {
 	for _, x := range []struct {
 		name string
 		us   *uint64
-	}{{"cpu_some", d.Pressure.CPUSome}, {"cpu_full", d.Pressure.CPUFull}, {"memory_some", d.Pressure.MemorySome}, {"memory_full", d.Pressure.MemoryFull}} {
+	}{{"cpu_some", d.Pressure.CPUSome}, {"cpu_full", d.Pressure.CPUFull}, {"memory_some", d.Pressure.MemorySome},
+		{"memory_full", d.Pressure.MemoryFull}} {
 		if x.us != nil {
 			r.add("cgroup_pressure_"+x.name+"_us", "us", float64(*x.us), pressureSource, "")
 		}
@@ -96,14 +97,16 @@ func (c *Change) heldUnseen(r *rows, slackS float64) {
 			continue
 		}
 		u := c.CPU.PerCPU[i]
-		others := max(*u.BusyCores-float64(t.RunNs)/1e9/r.seconds, 0) + *u.StealCores // the hypervisor's may be in idle time, too
+		// the hypervisor's may be in idle time, too
+		others := max(*u.BusyCores-float64(t.RunNs)/1e9/r.seconds, 0) + *u.StealCores
 		doubt := u.UncertaintyCores + slackS/r.seconds + float64(t.Voluntary)*wakeNs/1e9/r.seconds
 		held = max(held, float64(t.WaitNs)/1e9/r.seconds-others-doubt)
 	}
 	if held < leastHeld {
 		return
 	}
-	words := fmt.Sprintf("a thread of its own could run and did not for %.0f %% of the window, while its CPU was idle: a CPU limit (cpu.max) of a cgroup above this container, which is not seen from here", 100*held)
+	words := fmt.Sprintf("a thread of its own could run and did not for %.0f %% of the window, while its CPU was "+
+		"idle: a CPU limit (cpu.max) of a cgroup above this container, which is not seen from here", 100*held)
 	r.add(results.MetricUnseenLimit, "1", held, unseenSource, words)
 	c.warnOf(words)
 }

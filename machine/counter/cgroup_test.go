@@ -16,11 +16,13 @@ import (
 func TestCgroupRows(t *testing.T) {
 	n := func(v uint64) *uint64 { return &v }
 	before := &cgroup.Reading{
-		CPU:      []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 10, Throttled: 4}},
+		CPU: []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 10,
+			Throttled: 4}},
 		Memory:   []cgroup.Memory{{Name: "/a/b", High: "1048576", HighEvents: n(7), MaxEvents: n(3)}},
 		Pressure: cgroup.Pressure{MemorySome: n(1000)}}
 	after := &cgroup.Reading{
-		CPU:      []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 506, Throttled: 413, ThrottledUs: 9}},
+		CPU: []cgroup.CPU{{Name: "/a/b"}, {Name: "/a", Up: 1, Max: "50000 100000", Counted: true, Periods: 506,
+			Throttled: 413, ThrottledUs: 9}},
 		Memory:   []cgroup.Memory{{Name: "/a/b", High: "1048576", HighEvents: n(8), MaxEvents: n(3)}},
 		Pressure: cgroup.Pressure{MemorySome: n(501000)}}
 	c, r := Change{}, rows{seconds: 10}
@@ -39,8 +41,10 @@ func TestCgroupRows(t *testing.T) {
 		}
 		return nil
 	}
-	for name, want := range map[string]float64{"cgroup_1_periods": 496, "cgroup_1_throttled_periods": 409, "cgroup_1_throttled_us": 9,
-		"cgroup_1_throttled_share": 409. / 496, "cgroup_0_memory_high": 1, "cgroup_memory_stall": .05, "cgroup_pressure_memory_some_us": 500000} {
+	for name, want := range map[string]float64{"cgroup_1_periods": 496, "cgroup_1_throttled_periods": 409,
+		"cgroup_1_throttled_us":    9,
+		"cgroup_1_throttled_share": 409. / 496, "cgroup_0_memory_high": 1, "cgroup_memory_stall": .05,
+		"cgroup_pressure_memory_some_us": 500000} {
 		if v := value(name); v == nil || *v != want {
 			t.Errorf("%s is %v, want %v", name, v, want)
 		}
@@ -51,7 +55,8 @@ func TestCgroupRows(t *testing.T) {
 		}
 	}
 	want := []string{"cgroup /a: cpu.max 50000 100000 throttled it in 409 of 496 periods",
-		"cgroup /a/b: memory.high 1048576 made tasks reclaim memory once; tasks of its own cgroup waited for memory for 5.0 % of the window"}
+		"cgroup /a/b: memory.high 1048576 made tasks reclaim memory once; tasks of its own cgroup waited for " +
+			"memory for 5.0 % of the window"}
 	if !slices.Equal(c.Warnings, want) {
 		t.Errorf("warnings %q, want %q", c.Warnings, want)
 	}
@@ -82,9 +87,12 @@ func TestHeldByALimitThatIsNotSeen(t *testing.T) {
 		"an edge of the window, only": {.5, .5, .04, 0, 0, 0},
 	} {
 		c, r := Change{}, rows{seconds: 10}
-		c.CPU.PerCPU = []OneCPUUsage{{CPU: 3, CPUFigures: CPUFigures{BusyCores: &x.busy, StealCores: &x.steal, UncertaintyCores: .01}}}
-		c.Threads = []ThreadDelta{{CPU: 3, RunNs: int64(x.run * 1e10), WaitNs: uint64(x.wait * 1e10), HasWait: true, Voluntary: x.switches},
-			{CPU: -1, WaitNs: 1e10, HasWait: true}, {CPU: 3, WaitNs: 1e10}, {CPU: 3, WaitNs: 1e10, HasWait: true, New: true}}
+		c.CPU.PerCPU = []OneCPUUsage{{CPU: 3, CPUFigures: CPUFigures{BusyCores: &x.busy, StealCores: &x.steal,
+			UncertaintyCores: .01}}}
+		c.Threads = []ThreadDelta{{CPU: 3, RunNs: int64(x.run * 1e10), WaitNs: uint64(x.wait * 1e10), HasWait: true,
+			Voluntary: x.switches},
+			{CPU: -1, WaitNs: 1e10, HasWait: true}, {CPU: 3, WaitNs: 1e10}, {CPU: 3, WaitNs: 1e10, HasWait: true,
+				New: true}}
 		c.heldUnseen(&r, 0)
 		h := results.Host{Metrics: r.out}
 		for _, m := range h.Rows() {
@@ -92,7 +100,8 @@ func TestHeldByALimitThatIsNotSeen(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if share, words := h.HeldBack(); share < x.want-1e-6 || share > x.want+1e-6 || (words != "") != (x.want > 0) || len(c.Warnings) != len(r.out) {
+		if share, words := h.HeldBack(); share < x.want-1e-6 || share > x.want+1e-6 ||
+			(words != "") != (x.want > 0) || len(c.Warnings) != len(r.out) {
 			t.Errorf("%s: %v, %q; want %v", name, share, words, x.want)
 		}
 	}

@@ -41,7 +41,8 @@ func TestOneSlowCPUOf48(t *testing.T) {
 	}
 	all, one := c.FlowMHz(cpus), c.FlowMHz([]int{7})
 	if 1-*all/3000 > .02 || 1-*one/3000 < .5 {
-		t.Errorf("all at %v, the flow's at %v MHz: a gate of 2 %% must see the one and cannot see the other", *all, *one)
+		t.Errorf("all at %v, the flow's at %v MHz: a gate of 2 %% must see the one and cannot see the other", *all,
+			*one)
 	}
 }
 
@@ -49,9 +50,10 @@ func TestOneSlowCPUOf48(t *testing.T) {
 func TestFlowMHzUnknown(t *testing.T) {
 	cpus, b, a := fortyEight(7)
 	for name, c := range map[string]Change{
-		"no counter":      {},
-		"no MPERF":        {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: a[pmuAPERF], pmuTSC: a[pmuTSC]}, 1)},
-		"never awake":     {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: b[pmuAPERF], pmuMPERF: b[pmuMPERF], pmuTSC: a[pmuTSC]}, 1)},
+		"no counter": {},
+		"no MPERF":   {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: a[pmuAPERF], pmuTSC: a[pmuTSC]}, 1)},
+		"never awake": {clocks: clocksOf(cpus, b, PMUCounts{pmuAPERF: b[pmuAPERF], pmuMPERF: b[pmuMPERF],
+			pmuTSC: a[pmuTSC]}, 1)},
 		"no time":         {clocks: clocksOf(cpus, b, a, 0)},
 		"counters reset":  {clocks: clocksOf(cpus, a, b, 1)},
 		"of another host": {clocks: clocksOf(cpus[:4], b, a, 1)},

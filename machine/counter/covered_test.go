@@ -27,7 +27,8 @@ func stale(t *testing.T, path string) string {
 // all else is measured.
 func TestNoCPUFiguresOfAContainer(t *testing.T) {
 	covered.Run(t, map[string]string{"/proc/stat": stale(t, "/proc/stat")}, func() {
-		if _, err := ReadCPU(FS{}); !kernelfile.IsNotKernels(err) || !strings.Contains(err.Error(), "measure on the host") {
+		if _, err := ReadCPU(FS{}); !kernelfile.IsNotKernels(err) ||
+			!strings.Contains(err.Error(), "measure on the host") {
 			t.Errorf("%v", err)
 		}
 		before, err := Take(Config{CPUs: []int{0}})
@@ -39,7 +40,8 @@ func TestNoCPUFiguresOfAContainer(t *testing.T) {
 		rows, c := Delta(before, after)
 		var h results.Host
 		c.Fill(&h)
-		if h.CPUBusyCores != nil || h.CPUSoftCores != nil || h.CPUAppCores != nil || h.StatCoverage != nil || h.CPUBusyU != nil || h.Env.CPUsMeasured != "" {
+		if h.CPUBusyCores != nil || h.CPUSoftCores != nil || h.CPUAppCores != nil || h.StatCoverage != nil ||
+			h.CPUBusyU != nil || h.Env.CPUsMeasured != "" {
 			t.Errorf("figures: %+v", h)
 		}
 		for _, m := range rows {
@@ -47,11 +49,13 @@ func TestNoCPUFiguresOfAContainer(t *testing.T) {
 				t.Errorf("%s = %v", m.Name, m.Value)
 			}
 		}
-		if !slices.ContainsFunc(rows, func(m results.Metric) bool { return m.Source == "/proc/softirqs" }) || c.CPU.WallS <= 0 || c.Threads == nil {
+		if !slices.ContainsFunc(rows, func(m results.Metric) bool { return m.Source == "/proc/softirqs" }) ||
+			c.CPU.WallS <= 0 || c.Threads == nil {
 			t.Errorf("what is the kernel's is not measured: %+v", rows)
 		}
 		for _, text := range []string{c.Unjudged, strings.Join(c.Warnings, "\n")} {
-			if !strings.Contains(text, "/proc/stat is not the kernel's file") || !strings.Contains(text, "measure on the host") {
+			if !strings.Contains(text, "/proc/stat is not the kernel's file") ||
+				!strings.Contains(text, "measure on the host") {
 				t.Errorf("no reason: %q", text)
 			}
 		}
@@ -60,7 +64,8 @@ func TestNoCPUFiguresOfAContainer(t *testing.T) {
 
 // Of each other file that such a container may cover there is nothing, and the reason.
 func TestNothingOfACoveredFile(t *testing.T) {
-	covered.Run(t, map[string]string{"/proc/softirqs": stale(t, "/proc/softirqs"), "/proc/cpuinfo": "model name : made up\n"}, func() {
+	covered.Run(t, map[string]string{"/proc/softirqs": stale(t, "/proc/softirqs"),
+		"/proc/cpuinfo": "model name : made up\n"}, func() {
 		s, err := Take(Config{})
 		if err != nil {
 			t.Error(err)
@@ -132,7 +137,8 @@ func TestColumnsThatAreNotTheCPUs(t *testing.T) {
 		sampled bool
 		want    string
 	}{
-		{"the container's idle", 81, ThreadDelta{CPU: 3, RunNs: 98e7}, false, "busy for 0.19 cores, and own threads ran there for 0.98"},
+		{"the container's idle", 81, ThreadDelta{CPU: 3, RunNs: 98e7}, false,
+			"busy for 0.19 cores, and own threads ran there for 0.98"},
 		{"right", 2, ThreadDelta{CPU: 3, RunNs: 98e7}, false, ""},
 		{"others too", 2, ThreadDelta{CPU: 3, RunNs: 10e7}, false, ""},
 		{"another CPU", 81, ThreadDelta{CPU: 4, RunNs: 98e7}, false, ""},
@@ -144,7 +150,8 @@ func TestColumnsThatAreNotTheCPUs(t *testing.T) {
 		u := Usage(CPUSnapshot{AtNs: 0, SampledIdle: x.sampled, CPUs: []CPUTicks{{CPU: 3}}},
 			CPUSnapshot{AtNs: 1e9, CPUs: []CPUTicks{{CPU: 3, Idle: x.idle, User: 100 - x.idle}}}, nil)
 		u.disbelieve([]ThreadDelta{x.thread}, 0.06)
-		if (u.BusyCores == nil) != (x.want != "") || (u.PerCPU[0].BusyCores == nil) != (x.want != "") || !strings.Contains(u.Quality(), x.want) {
+		if (u.BusyCores == nil) != (x.want != "") || (u.PerCPU[0].BusyCores == nil) != (x.want != "") ||
+			!strings.Contains(u.Quality(), x.want) {
 			t.Errorf("%s: %+v", x.name, u)
 		}
 		if c := (Change{CPU: u, Foreign: Foreign(u, nil, 0)}); (c.unjudged() != "") != (x.want != "") {

@@ -186,14 +186,16 @@ func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
 	// The idle counter may step back by a rounding; a real fall is a counter
 	// that started again.
 	case a.Idle+2 < b.Idle:
-		u.Flags = []string{fmt.Sprintf("CPU %d: idle fell by %d ticks: it was offline in the window", cpu, b.Idle-a.Idle)}
+		u.Flags = []string{fmt.Sprintf("CPU %d: idle fell by %d ticks: it was offline in the window", cpu,
+			b.Idle-a.Idle)}
 	// The columns of a CPU that is online count all of its time. Those of a sandbox that
 	// imitates the file are all 0 (gVisor: pkg/sentry/fsimpl/proc, statData.Generate), and what
 	// is not idle would be busy.
 	case a.sum() == b.sum() && wall > stillS:
 		u.disbelieve("no column moved in %.2f s: they do not count this CPU's time", wall)
 	case cores(a.Idle, b.Idle, wall) > 1+coverageLimit+slack/wall+1.0/userHZ/wall:
-		u.disbelieve("idle time is %.3f cores longer than the wall clock: it is not this CPU's alone", cores(a.Idle, b.Idle, wall)-1)
+		u.disbelieve("idle time is %.3f cores longer than the wall clock: it is not this CPU's alone",
+			cores(a.Idle, b.Idle, wall)-1)
 	default:
 		u.fill(*b, *a, wall, slack)
 	}
@@ -248,7 +250,8 @@ func (u *OneCPUUsage) split(b, a CPUTicks) {
 	switch {
 	case u.SplitTicks > 0:
 		share := busy / float64(u.SplitTicks)
-		u.AppCores, u.SysCores, u.SoftCores = ptr(share*float64(user)), ptr(share*float64(sys)), ptr(share*float64(soft))
+		u.AppCores, u.SysCores, u.SoftCores = ptr(share*float64(user)), ptr(share*float64(sys)),
+			ptr(share*float64(soft))
 	case busy == 0:
 		u.AppCores, u.SysCores, u.SoftCores = ptr(0.0), ptr(0.0), ptr(0.0)
 	case busy > u.UncertaintyCores+1e-6: // less is rounding, not a load
@@ -297,7 +300,9 @@ func (u *CPUUsage) disbelieve(threads []ThreadDelta, slackS float64) {
 		if c.BusyCores == nil || ran[c.CPU] <= *c.BusyCores+c.UncertaintyCores+coverageLimit+slackS/u.WallS {
 			continue
 		}
-		c.disbelieve("/proc/stat shows it busy for %.2f cores, and own threads ran there for %.2f: these are not its columns", *c.BusyCores, ran[c.CPU])
+		c.disbelieve(
+			"/proc/stat shows it busy for %.2f cores, and own threads ran there for %.2f: these are not its columns",
+			*c.BusyCores, ran[c.CPU])
 	}
 	if slices.ContainsFunc(u.PerCPU, func(c OneCPUUsage) bool { return c.Disbelieved }) {
 		*u = CPUUsage{WallS: u.WallS, PerCPU: u.PerCPU, SampledIdle: u.SampledIdle}
@@ -310,7 +315,8 @@ func (u *CPUUsage) disbelieve(threads []ThreadDelta, slackS float64) {
 func (u *CPUUsage) addUp() {
 	var busy, split, app, sys, soft, iowait, steal, coverage float64
 	if u.SampledIdle {
-		u.Flags = append(u.Flags, "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns")
+		u.Flags = append(u.Flags,
+			"idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns")
 	}
 	n, doubt := 0, false
 	for _, c := range u.PerCPU {

@@ -67,7 +67,8 @@ func TestUsageHotplug(t *testing.T) {
 		t.Fatalf("%d CPUs, want 5", len(u.PerCPU))
 	}
 	for _, c := range u.PerCPU {
-		if want, bad := flags[c.CPU]; bad && (c.Quality() != want || c.BusyCores != nil || c.AppCores != nil || c.Coverage != nil) {
+		if want, bad := flags[c.CPU]; bad && (c.Quality() != want || c.BusyCores != nil || c.AppCores != nil ||
+			c.Coverage != nil) {
 			t.Errorf("CPU %d: %q %+v, want no figures and %q", c.CPU, c.Quality(), c.CPUFigures, want)
 		}
 	}
@@ -96,10 +97,13 @@ func TestUsageTable(t *testing.T) {
 		{"no tick saw it", func(c *CPUTicks) { c.Idle += 60 }, 0.4, unknown, unknown, unknown, "app/sys/soft unknown"},
 		{"rounding is not a load", func(c *CPUTicks) { c.Idle += 99 }, 0.01, unknown, unknown, unknown, ""},
 		{"columns over-count", func(c *CPUTicks) { c.Idle += 50; c.User += 100 }, 0.5, 0.5, 0, 0, "columns cover 1.50"},
-		{"idle too long", func(c *CPUTicks) { c.Idle += 120 }, unknown, unknown, unknown, unknown, "longer than the wall clock"},
+		{"idle too long", func(c *CPUTicks) { c.Idle += 120 }, unknown, unknown, unknown, unknown,
+			"longer than the wall clock"},
 		{"nothing moves", func(*CPUTicks) {}, unknown, unknown, unknown, unknown, "no column moved"},
-		{"stolen", func(c *CPUTicks) { c.Idle += 50; c.User += 30; c.Steal += 20 }, 0.5, 0.5, 0, 0, "stolen by the hypervisor"},
-		{"a column fell", func(c *CPUTicks) { c.Idle += 50; c.User -= 10; c.System += 50 }, 0.5, 0, 0.5, 0, "column fell"},
+		{"stolen", func(c *CPUTicks) { c.Idle += 50; c.User += 30; c.Steal += 20 }, 0.5, 0.5, 0, 0,
+			"stolen by the hypervisor"},
+		{"a column fell", func(c *CPUTicks) { c.Idle += 50; c.User -= 10; c.System += 50 }, 0.5, 0, 0.5, 0,
+			"column fell"},
 		{"irq is soft", func(c *CPUTicks) { c.Idle += 50; c.IRQ += 10; c.SoftIRQ += 40 }, 0.5, 0, 0, 0.5, ""},
 		{"idle steps back a little", func(c *CPUTicks) { c.Idle -= 2; c.User += 100 }, 1, 1, 0, 0, ""},
 	}
@@ -107,12 +111,14 @@ func TestUsageTable(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			after := base
 			tt.change(&after)
-			u := Usage(CPUSnapshot{AtNs: 1, CPUs: []CPUTicks{base}}, CPUSnapshot{AtNs: 1e9 + 1, CPUs: []CPUTicks{after}}, nil)
+			u := Usage(CPUSnapshot{AtNs: 1, CPUs: []CPUTicks{base}},
+				CPUSnapshot{AtNs: 1e9 + 1, CPUs: []CPUTicks{after}}, nil)
 			for _, f := range []struct {
 				what string
 				got  *float64
 				want float64
-			}{{"busy", u.BusyCores, tt.busy}, {"app", u.AppCores, tt.app}, {"sys", u.SysCores, tt.sys}, {"soft", u.SoftCores, tt.soft}} {
+			}{{"busy", u.BusyCores, tt.busy}, {"app", u.AppCores, tt.app}, {"sys", u.SysCores, tt.sys},
+				{"soft", u.SoftCores, tt.soft}} {
 				if f.want == unknown {
 					if f.got != nil {
 						t.Errorf("%s = %v, want not measured", f.what, *f.got)
@@ -174,7 +180,8 @@ func TestReadCPU(t *testing.T) {
 	if s, err = ReadCPU(fixture(t, "after")); err != nil || !s.SampledIdle {
 		t.Errorf("nohz=off was not seen (%v)", err)
 	}
-	if u := Usage(s, CPUSnapshot{AtNs: s.AtNs + 1e9, CPUs: s.CPUs}, nil); !strings.Contains(u.Quality(), "idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns") {
+	if u := Usage(s, CPUSnapshot{AtNs: s.AtNs + 1e9, CPUs: s.CPUs}, nil); !strings.Contains(u.Quality(),
+		"idle time is sampled by ticks (nohz or highres is off): busy is no more exact than the columns") {
 		t.Errorf("quality %q", u.Quality())
 	}
 	if _, err := ReadCPU(FS{proc: "testdata", sys: "testdata"}); err == nil {
@@ -205,7 +212,8 @@ func TestParseStatRefuses(t *testing.T) {
 			t.Errorf("%q gave %+v", s, got)
 		}
 	}
-	if got, err := parseStat([]byte("cpu0 1 2 3 4 5 6 7 18446744073709551615 9 9\nintr 1"), nil); err != nil || got[0].Steal != 1<<64-1 {
+	if got, err := parseStat([]byte("cpu0 1 2 3 4 5 6 7 18446744073709551615 9 9\nintr 1"), nil); err != nil ||
+		got[0].Steal != 1<<64-1 {
 		t.Errorf("largest number: %+v %v", got, err)
 	}
 }

@@ -57,7 +57,8 @@ func TestIdleStates(t *testing.T) {
 	}
 	var r rows
 	r.idleStates(IdleStatesBetween(before, after), 2)
-	for name, want := range map[string]float64{"cpuidle_cpu0_poll_cores": 0.025, "cpuidle_cpu0_poll_entries": 5, "cpuidle_cpu0_c6_cores": 0.75, "cpuidle_cpu1_c6_cores": 1.25,
+	for name, want := range map[string]float64{"cpuidle_cpu0_poll_cores": 0.025, "cpuidle_cpu0_poll_entries": 5,
+		"cpuidle_cpu0_c6_cores": 0.75, "cpuidle_cpu1_c6_cores": 1.25,
 		"cpuidle_c6_cores": 2, "cpuidle_c1e_cores": 0, "cpuidle_cpu0_c6_entries": 20} {
 		found := false
 		for _, m := range r.out {
@@ -103,7 +104,8 @@ func TestThrottle(t *testing.T) {
 	}
 	// The times, which this processor does not have, are no rows of 0.
 	var calm rows
-	if w := calm.throttle(before, before); w != "" || len(calm.out) != 2 || calm.out[0].Name != "throttle_core_events" || calm.out[1].Name != "throttle_package_events" {
+	if w := calm.throttle(before, before); w != "" || len(calm.out) != 2 ||
+		calm.out[0].Name != "throttle_core_events" || calm.out[1].Name != "throttle_package_events" {
 		t.Errorf("%q %v", w, calm.out)
 	}
 	for cpu := range 2 {
@@ -114,7 +116,8 @@ func TestThrottle(t *testing.T) {
 	}
 	after, _ := ReadThrottle(fs, nil)
 	var hot rows
-	if w := hot.throttle(before, after); !strings.Contains(w, "too hot") || len(hot.out) != 2 || hot.out[0].Value != 4 || hot.out[1].Value != 1 {
+	if w := hot.throttle(before, after); !strings.Contains(w, "too hot") || len(hot.out) != 2 ||
+		hot.out[0].Value != 4 || hot.out[1].Value != 1 {
 		t.Errorf("%q %v", w, hot.out)
 	}
 	var reset rows
@@ -122,7 +125,8 @@ func TestThrottle(t *testing.T) {
 		t.Errorf("counters that fell: %q %v", w, reset.out)
 	}
 	put(t, sys+"/devices/system/cpu/cpu1/thermal_throttle/package_throttle_count", "x\n")
-	if _, err := ReadThrottle(fs, nil); err == nil || !strings.Contains(err.Error(), "cpu1/thermal_throttle/package_throttle_count") {
+	if _, err := ReadThrottle(fs, nil); err == nil ||
+		!strings.Contains(err.Error(), "cpu1/thermal_throttle/package_throttle_count") {
 		t.Errorf("garbage: %v", err)
 	}
 }
@@ -160,9 +164,12 @@ func TestPMU(t *testing.T) {
 
 func TestPMUFigures(t *testing.T) {
 	var r rows
-	r.pmu([]int{4, 5}, PMUCounts{"cycles": alwaysCounted(0, 0, 100), "aperf": alwaysCounted(0, 0, 0), "mperf": alwaysCounted(0, 0, 0), "tsc": alwaysCounted(0, 0, 0)},
-		PMUCounts{"cycles": alwaysCounted(1e9, 3e9, 1e9+100), "aperf": alwaysCounted(1e9, 3e9, 1e9), "mperf": alwaysCounted(1e9, 2e9, 1e9), "tsc": alwaysCounted(1e9, 2e9, 2e9)}, 1)
-	want := map[string]float64{"pmu_cpu4_cycles_per_s": 3e9, "pmu_cpu5_cycles_per_s": 1e9, "pmu_cycles": 4e9, "pmu_cpu4_ghz": 3, "pmu_cpu5_ghz": 2, "pmu_ghz": 4. / 3 * 2}
+	r.pmu([]int{4, 5}, PMUCounts{"cycles": alwaysCounted(0, 0, 100), "aperf": alwaysCounted(0, 0, 0),
+		"mperf": alwaysCounted(0, 0, 0), "tsc": alwaysCounted(0, 0, 0)},
+		PMUCounts{"cycles": alwaysCounted(1e9, 3e9, 1e9+100), "aperf": alwaysCounted(1e9, 3e9, 1e9),
+			"mperf": alwaysCounted(1e9, 2e9, 1e9), "tsc": alwaysCounted(1e9, 2e9, 2e9)}, 1)
+	want := map[string]float64{"pmu_cpu4_cycles_per_s": 3e9, "pmu_cpu5_cycles_per_s": 1e9, "pmu_cycles": 4e9,
+		"pmu_cpu4_ghz": 3, "pmu_cpu5_ghz": 2, "pmu_ghz": 4. / 3 * 2}
 	for _, m := range r.out {
 		name := m.Named()
 		if math.Abs(m.Value-want[name]) > 1e-6*want[name] {

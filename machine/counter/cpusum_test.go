@@ -15,7 +15,8 @@ func TestCPUSumRoundsOnce(t *testing.T) {
 	var each float64
 	var now int64
 	at := func() CPUSnapshot { // CPU 0 idles, CPU 1 never does
-		return CPUSnapshot{AtNs: now, CPUs: []CPUTicks{{CPU: 0, Idle: uint64(now / 1e7)}, {CPU: 1, User: uint64(now / 1e7)}}}
+		return CPUSnapshot{AtNs: now, CPUs: []CPUTicks{{CPU: 0, Idle: uint64(now / 1e7)},
+			{CPU: 1, User: uint64(now / 1e7)}}}
 	}
 	for range windows {
 		before := at()

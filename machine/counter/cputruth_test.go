@@ -55,7 +55,8 @@ func TestCPUTruth(t *testing.T) {
 				r := measureTruth(t, load.duty, load.across, window)
 				t.Logf("%v", r)
 				switch d := r.off(r.busy); {
-				case r.blind || r.background <= calm && r.steal <= calm && r.burner+r.background+r.steal < 0.9*load.duty:
+				case r.blind || r.background <= calm && r.steal <= calm && r.burner+r.background+
+					r.steal < 0.9*load.duty:
 					t.Log("this attempt has compared nothing")
 					blind++
 				case !r.usable || r.background > calm || r.steal > calm || r.idles > manyIdles:
@@ -69,7 +70,8 @@ func TestCPUTruth(t *testing.T) {
 			switch {
 			case good > wrong:
 			case wrong == most || wrong > good:
-				t.Errorf("busy is not within %.2f cores of the thread clock plus the background in %d attempts of %d", tolerance, wrong, good+wrong)
+				t.Errorf("busy is not within %.2f cores of the thread clock plus the background in %d attempts of %d",
+					tolerance, wrong, good+wrong)
 			case blind > 0:
 				t.Fatalf("%d attempts have compared nothing", blind)
 			default:
@@ -105,8 +107,10 @@ func (r truth) off(v float64) float64 {
 }
 
 func (r truth) String() string {
-	return fmt.Sprintf("burner %.3f + background %.3f = %.3f cores, stolen %.3f; busy %.3f (off by %+.3f); columns say %.3f (off by %+.3f), coverage %.2f; idle %.0f times/s %s",
-		r.burner, r.background, r.truth(), r.steal, r.busy, r.off(r.busy), r.columns, r.off(r.columns), r.coverage, r.idles, r.note)
+	return fmt.Sprintf("burner %.3f + background %.3f = %.3f cores, stolen %.3f; busy %.3f (off by %+.3f); "+
+		"columns say %.3f (off by %+.3f), coverage %.2f; idle %.0f times/s %s",
+		r.burner, r.background, r.truth(), r.steal, r.busy, r.off(r.busy), r.columns, r.off(r.columns), r.coverage,
+		r.idles, r.note)
 }
 
 func measureTruth(t *testing.T, duty float64, across bool, window time.Duration) truth {

@@ -48,7 +48,8 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev, heat: after.Heat}
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev,
+		heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
 	rows.idleStates(IdleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
@@ -276,7 +277,8 @@ func (r *rows) threads(ts []ThreadDelta, names map[string]int, wall float64) {
 		}
 	}
 	for _, c := range slices.Sorted(maps.Keys(pinned)) {
-		r.add(fmt.Sprintf("thread_cpu%d_run_cores", c), "cores", float64(pinned[c])/1e9/wall, "CLOCK_THREAD_CPUTIME_ID", "")
+		r.add(fmt.Sprintf("thread_cpu%d_run_cores", c), "cores", float64(pinned[c])/1e9/wall, "CLOCK_THREAD_CPUTIME_ID",
+			"")
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		i := slices.IndexFunc(ts, func(t ThreadDelta) bool { return t.TID == names[name] })
@@ -347,7 +349,9 @@ func (r *rows) softnet(ds []SoftnetDelta, cpus []int) {
 		for _, x := range []struct {
 			name, unit string
 			n          uint64
-		}{{"processed", "packets", d.Processed}, {"dropped", "packets", d.Dropped}, {"time_squeeze", "1", d.TimeSqueeze}, {"received_rps", "1", d.ReceivedRPS}, {"flow_limit", "1", d.FlowLimit}} {
+		}{{"processed", "packets", d.Processed}, {"dropped", "packets", d.Dropped},
+			{"time_squeeze", "1", d.TimeSqueeze}, {"received_rps", "1", d.ReceivedRPS},
+			{"flow_limit", "1", d.FlowLimit}} {
 			if d.Processed+d.Dropped == 0 && !slices.Contains(cpus, d.CPU) {
 				r.moved(prefix+x.name, x.unit, float64(x.n), source)
 			} else {
@@ -374,7 +378,8 @@ func (c *Change) addLink(r *rows, b, a *LinkStats) {
 	for _, k := range countersOf(&a.Counters) {
 		switch d, fell := since(k.of(&b.Counters), k.of(&a.Counters)); {
 		case fell:
-			c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
+			c.Warnings = append(c.Warnings,
+				fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
 		case k.always:
 			r.count("link_"+k.name, k.unit, float64(d), source, "")
 		default:
@@ -420,7 +425,8 @@ func (r *rows) netstat(ds []NetstatDelta, before, after Netstat) {
 	moved := map[string]bool{}
 	for _, d := range ds {
 		moved[d.Name] = true
-		m := results.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta), Source: d.Source, Quality: d.Flag}
+		m := results.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta),
+			Source: d.Source, Quality: d.Flag}
 		if !netstatGauges[d.Name] {
 			m = m.Over(r.seconds, r.packets)
 		}

@@ -59,7 +59,8 @@ func TestTakeDelta(t *testing.T) {
 	if v := metric(t, ms, "link_rx_bytes"); v.Value < n {
 		t.Errorf("%+v, want at least %d", v, n)
 	}
-	for _, name := range []string{"cpu_busy_cores", "cpu_window_s", "process_run_cores", "thread_main_run_cores", "netstat_tcp_in_segs", "counter_snapshot_cpu_ns", "link_mtu"} {
+	for _, name := range []string{"cpu_busy_cores", "cpu_window_s", "process_run_cores", "thread_main_run_cores",
+		"netstat_tcp_in_segs", "counter_snapshot_cpu_ns", "link_mtu"} {
 		metric(t, ms, name)
 	}
 	cost := metric(t, ms, "counter_snapshot_cpu_ns").Value
@@ -69,7 +70,8 @@ func TestTakeDelta(t *testing.T) {
 	}
 	var h results.Host
 	ch.Fill(&h)
-	if h.CPUBusyCores == nil || h.Retrans == nil || h.RXDrops == nil || h.StatCoverage == nil || h.Env.Congestion == "" || h.Env.CPUsMeasured == "" || h.Env.IRQCPU == "" {
+	if h.CPUBusyCores == nil || h.Retrans == nil || h.RXDrops == nil || h.StatCoverage == nil ||
+		h.Env.Congestion == "" || h.Env.CPUsMeasured == "" || h.Env.IRQCPU == "" {
 		t.Errorf("host not filled: %+v", h)
 	}
 }
@@ -107,7 +109,8 @@ func TestDeltaMissingParts(t *testing.T) {
 		}
 	}
 	all := strings.Join(ch.Warnings, "\n")
-	for _, want := range []string{"interface nosuchdev0", "TCP_INFO", "softnet", "softirqs", "protocol counters", "threads"} {
+	for _, want := range []string{"interface nosuchdev0", "TCP_INFO", "softnet", "softirqs", "protocol counters",
+		"threads"} {
 		if n := strings.Count(all, "not measured: read "+want); n != 1 {
 			t.Errorf("%d warnings name %s, want one:\n%s", n, want, all)
 		}
@@ -139,7 +142,8 @@ func TestDropsReset(t *testing.T) {
 	}{
 		{"counted", snapshot("eth0", 10, 5, 1), snapshot("eth0", 12, 6, 9), ptr(uint64(3)), ""},
 		{"reset", snapshot("eth0", 10, 5, 1), snapshot("eth0", 2, 6, 9), nil, "rx_dropped of interface eth0 fell"},
-		{"one reset, the other grown", snapshot("eth0", 10, 5, 1), snapshot("eth0", 90, 0, 9), nil, "rx_missed_errors of interface eth0 fell"},
+		{"one reset, the other grown", snapshot("eth0", 10, 5, 1), snapshot("eth0", 90, 0, 9), nil,
+			"rx_missed_errors of interface eth0 fell"},
 		{"no interface", snapshot("", 0, 0, 1), snapshot("", 0, 0, 9), ptr(uint64(8)), ""},
 	} {
 		ms, ch := Delta(x.before, x.after)
@@ -148,11 +152,13 @@ func TestDropsReset(t *testing.T) {
 		if (h.RXDrops == nil) != (x.want == nil) || x.want != nil && *h.RXDrops != *x.want {
 			t.Errorf("%s: %v drops", x.name, h.RXDrops)
 		}
-		if all := strings.Join(ch.Warnings, "\n"); (x.warning == "") == strings.Contains(all, "interface") || !strings.Contains(all, x.warning) {
+		if all := strings.Join(ch.Warnings, "\n"); (x.warning == "") == strings.Contains(all, "interface") ||
+			!strings.Contains(all, x.warning) {
 			t.Errorf("%s: warnings %q", x.name, all)
 		}
 		for _, m := range ms {
-			if x.warning != "" && strings.Contains(x.warning, strings.TrimPrefix(m.Name, "link_")) && m.Name != "link_mtu" {
+			if x.warning != "" && strings.Contains(x.warning, strings.TrimPrefix(m.Name, "link_")) &&
+				m.Name != "link_mtu" {
 				t.Errorf("%s: %+v was not measured", x.name, m)
 			}
 		}

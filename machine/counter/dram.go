@@ -55,7 +55,8 @@ var dramKinds = []struct {
 	pmu    func() *regexp.Regexp
 	events []dramEvents // one of them
 }{
-	{lazy.Regexp(`^uncore_imc(_[0-9]+)?$`), []dramEvents{{"cas_count_read", "cas_count_write", 0}, {"data_reads", "data_writes", 0}}},
+	{lazy.Regexp(`^uncore_imc(_[0-9]+)?$`), []dramEvents{{"cas_count_read", "cas_count_write", 0},
+		{"data_reads", "data_writes", 0}}},
 	{lazy.Regexp(`^uncore_imc_free_running(_[0-9]+)?$`), []dramEvents{{"data_read", "data_write", 0}}},
 	{lazy.Regexp(`^amd_umc_[0-9]+$`), []dramEvents{{"event=0x0a,rdwrmask=0x1", "event=0x0a,rdwrmask=0x2", 64}}},
 }
@@ -101,7 +102,8 @@ func (d *DRAM) open(root string) error {
 		}
 		for _, e := range k.events {
 			if err = d.openAll(root, boxes, e); err == nil {
-				d.source = fmt.Sprintf("perf_event %s: %s, %s", strings.TrimRight(boxes[0], "_0123456789"), e.read, e.write)
+				d.source = fmt.Sprintf("perf_event %s: %s, %s", strings.TrimRight(boxes[0], "_0123456789"), e.read,
+					e.write)
 				return nil
 			}
 			d.Close()
@@ -165,7 +167,8 @@ func dramEvent(dir, event string, bytes float64) (attr unix.PerfEventAttr, _ flo
 		bytes = scale * mebibyte
 	}
 	config, err := eventConfig(filepath.Join(dir, "format"), terms)
-	return unix.PerfEventAttr{Type: uint32(kind), Config: config, Size: unix.PERF_ATTR_SIZE_VER0, Read_format: CountedFor}, bytes, err
+	return unix.PerfEventAttr{Type: uint32(kind), Config: config, Size: unix.PERF_ATTR_SIZE_VER0,
+		Read_format: CountedFor}, bytes, err
 }
 
 // eventConfig puts the terms of an event, "event=0x04,umask=0x03", where the formats of its PMU

@@ -60,9 +60,12 @@ func imc(files map[string]string, n int, read, write string) map[string]string {
 	if files == nil {
 		files = map[string]string{}
 	}
-	for name, text := range map[string]string{"type": fmt.Sprint(20 + n), "cpumask": "0,24", "format/event": "config:0-7", "format/umask": "config:8-15",
-		"events/cas_count_read": read, "events/cas_count_read.scale": "6.103515625e-5", "events/cas_count_read.unit": "MiB",
-		"events/cas_count_write": write, "events/cas_count_write.scale": "6.103515625e-5", "events/cas_count_write.unit": "MiB"} {
+	for name, text := range map[string]string{"type": fmt.Sprint(20 + n), "cpumask": "0,24",
+		"format/event": "config:0-7", "format/umask": "config:8-15",
+		"events/cas_count_read": read, "events/cas_count_read.scale": "6.103515625e-5",
+		"events/cas_count_read.unit": "MiB",
+		"events/cas_count_write":     write, "events/cas_count_write.scale": "6.103515625e-5",
+		"events/cas_count_write.unit": "MiB"} {
 		files[fmt.Sprintf("uncore_imc_%d/%s", n, name)] = text
 	}
 	return files
@@ -93,7 +96,8 @@ func dramOf(t *testing.T, d *DRAM, f *fakeEvents, before, after map[string]Event
 // Both sockets' controllers are added up, each by its own scale; one that was counted in turn with
 // other events is scaled up, and says so.
 func TestDRAMOfIntel(t *testing.T) {
-	fs, f := pmuTree(t, imc(imc(nil, 0, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"), 1, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"))
+	fs, f := pmuTree(t, imc(imc(nil, 0, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"), 1, "event=0x04,umask=0x03",
+		"event=0x04,umask=0x0c"))
 	d := openDRAM(fs, f.calls())
 	if d.Missing != "" || len(f.opened) != 8 {
 		t.Fatalf("%q, %q", d.Missing, f.opened)
@@ -108,7 +112,9 @@ func TestDRAMOfIntel(t *testing.T) {
 	after["21:0x304 on 24"] = EventCount{1000, 2e9, 1.5e9} // half of the time
 	const src = "bytes perf_event uncore_imc: cas_count_read, cas_count_write;"
 	got := dramOf(t, d, f, before, after)
-	want := map[string]string{"dram_read_bytes": "256000 " + src + " scaled up: other events used the counter 50 % of the time", "dram_write_bytes": fmt.Sprintf("%d %s", 64*(2+3+6+7), src)}
+	want := map[string]string{"dram_read_bytes": "256000 " + src +
+		" scaled up: other events used the counter 50 % of the time", "dram_write_bytes": fmt.Sprintf("%d %s",
+		64*(2+3+6+7), src)}
 	for name, text := range want {
 		if got[name] != text {
 			t.Errorf("%s: %q, want %q", name, got[name], text)
@@ -127,9 +133,12 @@ func TestDRAMOfIntel(t *testing.T) {
 // Other machines name them otherwise; where two PMUs count the same, it counts once.
 func TestDRAMOfOthers(t *testing.T) {
 	free := func(name string, more map[string]string) map[string]string {
-		for file, text := range map[string]string{"type": "30", "cpumask": "0", "format/event": "config:0-7", "format/umask": "config:8-15",
-			"events/data_read": "event=0xff,umask=0x20", "events/data_read.scale": "6.103515625e-5", "events/data_read.unit": "MiB",
-			"events/data_write": "event=0xff,umask=0x30", "events/data_write.scale": "6.103515625e-5", "events/data_write.unit": "MiB"} {
+		for file, text := range map[string]string{"type": "30", "cpumask": "0", "format/event": "config:0-7",
+			"format/umask":     "config:8-15",
+			"events/data_read": "event=0xff,umask=0x20", "events/data_read.scale": "6.103515625e-5",
+			"events/data_read.unit": "MiB",
+			"events/data_write":     "event=0xff,umask=0x30", "events/data_write.scale": "6.103515625e-5",
+			"events/data_write.unit": "MiB"} {
 			more[name+"/"+file] = text
 		}
 		return more
@@ -139,12 +148,20 @@ func TestDRAMOfOthers(t *testing.T) {
 		files  map[string]string
 		opened string
 	}{
-		{"client", map[string]string{"uncore_imc/type": "11", "uncore_imc/cpumask": "0", "uncore_imc/format/event": "config:0-7",
-			"uncore_imc/events/data_reads": "event=0x01", "uncore_imc/events/data_reads.scale": "6.103515625e-5", "uncore_imc/events/data_reads.unit": "MiB",
-			"uncore_imc/events/data_writes": "event=0x02", "uncore_imc/events/data_writes.scale": "6.103515625e-5", "uncore_imc/events/data_writes.unit": "MiB"}, "[11:0x1 on 0 11:0x2 on 0]"},
-		{"a later client, whose controllers export no events", free("uncore_imc_free_running_0", map[string]string{"uncore_imc_0/type": "12", "uncore_imc_0/cpumask": "0"}), "[30:0x20ff on 0 30:0x30ff on 0]"},
-		{"a server with both", free("uncore_imc_free_running_0", imc(nil, 0, "event=0x05,umask=0xcf", "event=0x05,umask=0xf0")), "[20:0xcf05 on 0 20:0xcf05 on 24 20:0xf005 on 0 20:0xf005 on 24]"},
-		{"AMD", map[string]string{"amd_umc_0/type": "40", "amd_umc_0/cpumask": "0", "amd_umc_0/format/event": "config:0-7", "amd_umc_0/format/rdwrmask": "config:8-9"}, "[40:0x10a on 0 40:0x20a on 0]"},
+		{"client", map[string]string{"uncore_imc/type": "11", "uncore_imc/cpumask": "0",
+			"uncore_imc/format/event":      "config:0-7",
+			"uncore_imc/events/data_reads": "event=0x01", "uncore_imc/events/data_reads.scale": "6.103515625e-5",
+			"uncore_imc/events/data_reads.unit": "MiB",
+			"uncore_imc/events/data_writes":     "event=0x02", "uncore_imc/events/data_writes.scale": "6.103515625e-5",
+			"uncore_imc/events/data_writes.unit": "MiB"}, "[11:0x1 on 0 11:0x2 on 0]"},
+		{"a later client, whose controllers export no events", free("uncore_imc_free_running_0",
+			map[string]string{"uncore_imc_0/type": "12", "uncore_imc_0/cpumask": "0"}),
+			"[30:0x20ff on 0 30:0x30ff on 0]"},
+		{"a server with both", free("uncore_imc_free_running_0", imc(nil, 0, "event=0x05,umask=0xcf",
+			"event=0x05,umask=0xf0")), "[20:0xcf05 on 0 20:0xcf05 on 24 20:0xf005 on 0 20:0xf005 on 24]"},
+		{"AMD", map[string]string{"amd_umc_0/type": "40", "amd_umc_0/cpumask": "0",
+			"amd_umc_0/format/event": "config:0-7", "amd_umc_0/format/rdwrmask": "config:8-9"},
+			"[40:0x10a on 0 40:0x20a on 0]"},
 	} {
 		fs, f := pmuTree(t, x.files)
 		d := openDRAM(fs, f.calls())
@@ -171,7 +188,8 @@ func TestDRAMMissing(t *testing.T) {
 		change func(files map[string]string, f map[string]error)
 		want   string
 	}{
-		{"no memory controller PMU", func(files map[string]string, _ map[string]error) { clear(files) }, "most virtual machines"},
+		{"no memory controller PMU", func(files map[string]string, _ map[string]error) { clear(files) },
+			"most virtual machines"},
 		{"no scale", func(files map[string]string, _ map[string]error) {
 			delete(files, "uncore_imc_1/events/cas_count_read.scale")
 		}, ": unknown number of bytes per count: unit"},
@@ -181,19 +199,25 @@ func TestDRAMMissing(t *testing.T) {
 		{"another unit", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read.unit"] = "Joules"
 		}, `unit "Joules"`},
-		{"no CPU", func(files map[string]string, _ map[string]error) { files["uncore_imc_1/cpumask"] = "" }, "cpumask: it is empty"},
-		{"a term without a format", func(files map[string]string, _ map[string]error) { delete(files, "uncore_imc_0/format/umask") }, `format of umask is ""`},
+		{"no CPU", func(files map[string]string, _ map[string]error) { files["uncore_imc_1/cpumask"] = "" },
+			"cpumask: it is empty"},
+		{"a term without a format", func(files map[string]string, _ map[string]error) {
+			delete(files, "uncore_imc_0/format/umask")
+		}, `format of umask is ""`},
 		{"a term too large", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read"] = "event=0x104,umask=0x03"
 		}, "event does not fit"},
 		{"a path for a term", func(files map[string]string, _ map[string]error) {
 			files["uncore_imc_0/events/cas_count_read"] = "../type=1"
 		}, "has a malformed term"},
-		{"HBM beside it", func(files map[string]string, _ map[string]error) { files["uncore_hbm_3/type"] = "50" }, "uncore_hbm_3"},
+		{"HBM beside it", func(files map[string]string, _ map[string]error) { files["uncore_hbm_3/type"] = "50" },
+			"uncore_hbm_3"},
 		{"refused", func(_ map[string]string, f map[string]error) { f["21:0xc04 on 24"] = unix.EACCES }, "CAP_PERFMON"},
-		{"no counter", func(_ map[string]string, f map[string]error) { f["20:0x304 on 0"] = unix.ENODEV }, "no such counter"},
+		{"no counter", func(_ map[string]string, f map[string]error) { f["20:0x304 on 0"] = unix.ENODEV },
+			"no such counter"},
 	} {
-		files := imc(imc(nil, 0, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"), 1, "event=0x04,umask=0x03", "event=0x04,umask=0x0c")
+		files := imc(imc(nil, 0, "event=0x04,umask=0x03", "event=0x04,umask=0x0c"), 1, "event=0x04,umask=0x03",
+			"event=0x04,umask=0x0c")
 		refuse := map[string]error{}
 		x.change(files, refuse)
 		fs, f := pmuTree(t, files)

@@ -36,7 +36,8 @@ func ReadEvent(fd int) (c EventCount, err error) {
 	if err == nil && n != len(b) {
 		err = fmt.Errorf("%d bytes, not %d", n, len(b))
 	}
-	return EventCount{binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:]), binary.NativeEndian.Uint64(b[16:])}, err
+	return EventCount{binary.NativeEndian.Uint64(b[:]), binary.NativeEndian.Uint64(b[8:]),
+		binary.NativeEndian.Uint64(b[16:])}, err
 }
 
 // since is what the event counted after b, as if it had had a counter all the time, and the share

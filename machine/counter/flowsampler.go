@@ -26,7 +26,10 @@ var flowFigures = []struct {
 	name, unit string
 	of         func(r *flowReading) (float64, bool)
 }{
-	{"tcp_cwnd_packets", "packets", func(r *flowReading) (float64, bool) { return float64(r.info.SndCwnd), told(r, &r.info.SndCwnd) }},
+	{"tcp_cwnd_packets", "packets", func(r *flowReading) (float64, bool) {
+		return float64(r.info.SndCwnd),
+			told(r, &r.info.SndCwnd)
+	}},
 	// include/net/tcp.h: TCP_INFINITE_SSTHRESH, until a loss has set one.
 	{"tcp_ssthresh_packets", "packets", func(r *flowReading) (float64, bool) {
 		return float64(r.info.SndSsthresh), told(r, &r.info.SndSsthresh) && r.info.SndSsthresh < math.MaxInt32
@@ -45,8 +48,14 @@ var flowFigures = []struct {
 	{"tcp_delivery_rate_bytes_ps", "bytes/s", func(r *flowReading) (float64, bool) {
 		return float64(r.info.DeliveryRate), told(r, &r.info.DeliveryRate) && r.info.DeliveryRate > 0
 	}},
-	{"tcp_rcv_window_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.info.RcvWnd), told(r, &r.info.RcvWnd) }},
-	{"tcp_snd_window_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.info.SndWnd), told(r, &r.info.SndWnd) }},
+	{"tcp_rcv_window_bytes", "bytes", func(r *flowReading) (float64, bool) {
+		return float64(r.info.RcvWnd),
+			told(r, &r.info.RcvWnd)
+	}},
+	{"tcp_snd_window_bytes", "bytes", func(r *flowReading) (float64, bool) {
+		return float64(r.info.SndWnd),
+			told(r, &r.info.SndWnd)
+	}},
 	// include/net/tcp.h: tcp_packets_in_flight, of segments that are taken for full.
 	{"tcp_in_flight_bytes", "bytes", func(r *flowReading) (float64, bool) {
 		packets := float64(r.info.Unacked) + float64(r.info.Retrans) - float64(r.info.Sacked) - float64(r.info.Lost)
@@ -57,7 +66,10 @@ var flowFigures = []struct {
 	}},
 	{"tcp_app_limited", "1", func(r *flowReading) (float64, bool) { return float64(r.info.Bits & 1), r.n > 7 }},
 	// What waits here for the application leaves the cache, where it is more than the cache holds.
-	{"tcp_rmem_alloc_bytes", "bytes", func(r *flowReading) (float64, bool) { return float64(r.mem.RmemAlloc), r.hasMem }},
+	{"tcp_rmem_alloc_bytes", "bytes", func(r *flowReading) (float64, bool) {
+		return float64(r.mem.RmemAlloc),
+			r.hasMem
+	}},
 }
 
 // told reports whether the kernel's answer reached as far as a field of TCP_INFO.
@@ -194,11 +206,13 @@ func (s *FlowSampler) Samples(startNs int64) (out Samples) {
 	}
 	wall := float64(max(s.toNs-s.fromNs, 1)) / 1e9
 	out.Metrics = []results.Metric{
-		{Name: "tcp_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall, Source: "CLOCK_THREAD_CPUTIME_ID"},
+		{Name: "tcp_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall,
+			Source: "CLOCK_THREAD_CPUTIME_ID"},
 		{Name: "tcp_sampler_samples", Unit: "1", Value: float64(len(s.at)), Source: "sampler"},
 	}
 	if s.over {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("samples of TCP_INFO end after %d: the run was longer than expected", len(s.at)))
+		out.Warnings = append(out.Warnings,
+			fmt.Sprintf("samples of TCP_INFO end after %d: the run was longer than expected", len(s.at)))
 	}
 	if s.failed > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d samples of TCP_INFO missing", s.failed))

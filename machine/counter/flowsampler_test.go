@@ -19,7 +19,8 @@ import (
 // What the kernel does not know yet is a gap, and no figure.
 func TestFlowFigures(t *testing.T) {
 	figures := func(info tcpInfo, n uintptr, mem ...MemInfo) map[string]float64 {
-		s := &FlowSampler{cfg: FlowSamplerConfig{Sockets: []int{-1}}, v: make([][]float64, len(flowFigures)), at: []int64{0}, quit: make(chan struct{})}
+		s := &FlowSampler{cfg: FlowSamplerConfig{Sockets: []int{-1}}, v: make([][]float64, len(flowFigures)),
+			at: []int64{0}, quit: make(chan struct{})}
 		r := flowReading{info: info, n: n, hasMem: len(mem) > 0}
 		if r.hasMem {
 			r.mem = mem[0]
@@ -32,8 +33,10 @@ func TestFlowFigures(t *testing.T) {
 		return got
 	}
 	all := unsafe.Sizeof(tcpInfo{})
-	fresh := figures(tcpInfo{SndCwnd: 10, SndSsthresh: math.MaxInt32, MinRTT: math.MaxUint32, PacingRate: math.MaxUint64}, all)
-	for _, name := range []string{"tcp_ssthresh_packets", "tcp_srtt_us", "tcp_min_rtt_us", "tcp_pacing_rate_bytes_ps", "tcp_delivery_rate_bytes_ps"} {
+	fresh := figures(tcpInfo{SndCwnd: 10, SndSsthresh: math.MaxInt32, MinRTT: math.MaxUint32,
+		PacingRate: math.MaxUint64}, all)
+	for _, name := range []string{"tcp_ssthresh_packets", "tcp_srtt_us", "tcp_min_rtt_us", "tcp_pacing_rate_bytes_ps",
+		"tcp_delivery_rate_bytes_ps"} {
 		if v, ok := fresh[name]; ok {
 			t.Errorf("%s of a new connection is %g", name, v)
 		}
@@ -41,16 +44,20 @@ func TestFlowFigures(t *testing.T) {
 	if v, ok := fresh["tcp_retrans_packets"]; !ok || v != 0 || fresh["tcp_cwnd_packets"] != 10 {
 		t.Errorf("%v", fresh)
 	}
-	busy := figures(tcpInfo{Bits: 1, SndSsthresh: 7, RTT: 90, MinRTT: 80, PacingRate: 1e9, DeliveryRate: 2e9, RcvWnd: 65536, SndWnd: 4096,
+	busy := figures(tcpInfo{Bits: 1, SndSsthresh: 7, RTT: 90, MinRTT: 80, PacingRate: 1e9, DeliveryRate: 2e9,
+		RcvWnd: 65536, SndWnd: 4096,
 		Unacked: 20, Retrans: 2, Sacked: 5, Lost: 1, SndMSS: 1000, TotalRetrans: 3}, all, MemInfo{RmemAlloc: 5000})
-	for name, want := range map[string]float64{"tcp_ssthresh_packets": 7, "tcp_srtt_us": 90, "tcp_min_rtt_us": 80, "tcp_pacing_rate_bytes_ps": 1e9,
-		"tcp_delivery_rate_bytes_ps": 2e9, "tcp_rcv_window_bytes": 65536, "tcp_snd_window_bytes": 4096, "tcp_in_flight_bytes": 16_000, "tcp_retrans_packets": 3, "tcp_app_limited": 1, "tcp_rmem_alloc_bytes": 5000} {
+	for name, want := range map[string]float64{"tcp_ssthresh_packets": 7, "tcp_srtt_us": 90, "tcp_min_rtt_us": 80,
+		"tcp_pacing_rate_bytes_ps":   1e9,
+		"tcp_delivery_rate_bytes_ps": 2e9, "tcp_rcv_window_bytes": 65536, "tcp_snd_window_bytes": 4096,
+		"tcp_in_flight_bytes": 16_000, "tcp_retrans_packets": 3, "tcp_app_limited": 1, "tcp_rmem_alloc_bytes": 5000} {
 		if busy[name] != want {
 			t.Errorf("%s is %g, want %g", name, busy[name], want)
 		}
 	}
 	// A kernel from before some fields, and a call that failed.
-	if old := figures(tcpInfo{RcvWnd: 65536, RTT: 9}, unsafe.Offsetof(tcpInfo{}.SndWnd)); old["tcp_srtt_us"] != 9 || len(old) == 0 {
+	if old := figures(tcpInfo{RcvWnd: 65536, RTT: 9}, unsafe.Offsetof(tcpInfo{}.SndWnd)); old["tcp_srtt_us"] != 9 ||
+		len(old) == 0 {
 		t.Errorf("%v", old)
 	} else if _, ok := old["tcp_rcv_window_bytes"]; ok {
 		t.Errorf("the kernel did not answer so far: %v", old)
@@ -122,7 +129,8 @@ func TestFlowSampler(t *testing.T) {
 		if len(one.T) != len(one.V) || one.T[0] < 0 {
 			t.Errorf("%s: %d times, %d values, from %d", one.Name, len(one.T), len(one.V), one.T[0])
 		}
-		if d, unit := results.DescribeMetric(one.Name); d == nil || unit != one.Unit || !strings.Contains(d.Names, "tcp_cwnd_packets") {
+		if d, unit := results.DescribeMetric(one.Name); d == nil || unit != one.Unit ||
+			!strings.Contains(d.Names, "tcp_cwnd_packets") {
 			t.Errorf("%s in %s is not described: %+v", one.Name, one.Unit, d)
 		}
 	}
@@ -131,7 +139,8 @@ func TestFlowSampler(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, name := range []string{"flow0_tcp_cwnd_packets", "flow1_tcp_rcv_window_bytes", "flow0_tcp_srtt_us", "flow1_tcp_app_limited", "flow1_tcp_rmem_alloc_bytes"} {
+	for _, name := range []string{"flow0_tcp_cwnd_packets", "flow1_tcp_rcv_window_bytes", "flow0_tcp_srtt_us",
+		"flow1_tcp_app_limited", "flow1_tcp_rmem_alloc_bytes"} {
 		if !seen[name] {
 			t.Errorf("there is no %s: %v", name, seen)
 		}

@@ -31,7 +31,8 @@ func ReadHeat(fs FS, cpus []int) Heat {
 	var h Heat
 	var sum, n float64
 	for _, c := range cpus {
-		if khz, err := strconv.ParseFloat(line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c), "cpufreq/scaling_cur_freq")), 64); err == nil && khz > 0 {
+		if khz, err := strconv.ParseFloat(line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c),
+			"cpufreq/scaling_cur_freq")), 64); err == nil && khz > 0 {
 			sum, n = sum+khz/1000, n+1
 		}
 	}

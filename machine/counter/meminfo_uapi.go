@@ -36,7 +36,8 @@ func ReadMemInfo(fd int) (m MemInfo, err error) {
 	case e != 0:
 		return m, fmt.Errorf("read the memory of a socket: getsockopt(SO_MEMINFO): %w", e)
 	case size < uint32(unsafe.Sizeof(m)):
-		return m, fmt.Errorf("read the memory of a socket: the kernel reports %d bytes of %d: use Linux 4.12 or later", size, unsafe.Sizeof(m))
+		return m, fmt.Errorf("read the memory of a socket: the kernel reports %d bytes of %d: use Linux 4.12 or later",
+			size, unsafe.Sizeof(m))
 	}
 	return m, nil
 }

@@ -75,7 +75,8 @@ func OpenPollers(fs FS, pids, cpus []int) *Pollers {
 }
 
 func (t *poller) open(cpus []int) (err error) {
-	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK, Size: unix.PERF_ATTR_SIZE_VER0}
+	attr := unix.PerfEventAttr{Type: unix.PERF_TYPE_SOFTWARE, Config: unix.PERF_COUNT_SW_TASK_CLOCK,
+		Size: unix.PERF_ATTR_SIZE_VER0}
 	if t.total, err = unix.PerfEventOpen(&attr, t.pid, -1, -1, unix.PERF_FLAG_FD_CLOEXEC); err != nil {
 		return err
 	}
@@ -310,8 +311,10 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 		}
 	}
 	if c.Polled.Unknown > DefaultForeignThreshold {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("busy may be up to %.3f cores too low: unknown on which CPUs the interface's NAPI threads (%s) ran: %s",
-			c.Polled.Unknown, pollerNames(uses), p.missing))
+		c.Warnings = append(c.Warnings,
+			fmt.Sprintf("busy may be up to %.3f cores too low: unknown on which CPUs the interface's NAPI "+
+				"threads (%s) ran: %s",
+				c.Polled.Unknown, pollerNames(uses), p.missing))
 	}
 	return asOwn(uses)
 }

@@ -13,9 +13,12 @@ import (
 // .6 cores, all of it counted as system time.
 func pollerSnapshots(measured []int, p *Pollers, before, after PollerTimes) (Snapshot, Snapshot) {
 	cfg := Config{CPUs: measured, Pollers: p}
-	b := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 0, CPUs: []CPUTicks{{CPU: 0}, {CPU: 1}}}, Threads: []ThreadTimes{{TID: 1, Pinned: 1}}, Pollers: []PollerTimes{before}}
-	a := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 1e9, CPUs: []CPUTicks{{CPU: 0, Idle: 50, System: 50}, {CPU: 1, Idle: 40, System: 60}}},
-		Threads: []ThreadTimes{{TID: 1, Pinned: 1, RunNs: .2e9}}, Rusage: Rusage{RunNs: .2e9}, Pollers: []PollerTimes{after}}
+	b := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 0, CPUs: []CPUTicks{{CPU: 0}, {CPU: 1}}},
+		Threads: []ThreadTimes{{TID: 1, Pinned: 1}}, Pollers: []PollerTimes{before}}
+	a := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 1e9, CPUs: []CPUTicks{{CPU: 0, Idle: 50, System: 50},
+		{CPU: 1, Idle: 40, System: 60}}},
+		Threads: []ThreadTimes{{TID: 1, Pinned: 1, RunNs: .2e9}}, Rusage: Rusage{RunNs: .2e9},
+		Pollers: []PollerTimes{after}}
 	return b, a
 }
 
@@ -23,7 +26,8 @@ func pollerSnapshots(measured []int, p *Pollers, before, after PollerTimes) (Sna
 // is in busy already, elsewhere it is added; on neither is it load of others.
 func TestPollersAreTheFlows(t *testing.T) {
 	thread := func(ns int64, on []int64, allowed ...int) PollerTimes {
-		return PollerTimes{ThreadTimes: ThreadTimes{PID: 9, TID: 9, Name: "napi/eth0-8193", RunNs: ns, Pinned: -1}, OnNs: on, Allowed: allowed}
+		return PollerTimes{ThreadTimes: ThreadTimes{PID: 9, TID: 9, Name: "napi/eth0-8193", RunNs: ns, Pinned: -1},
+			OnNs: on, Allowed: allowed}
 	}
 	for name, x := range map[string]struct {
 		measured      []int
@@ -31,15 +35,20 @@ func TestPollersAreTheFlows(t *testing.T) {
 		busy, foreign float64 // foreign is of CPU 1, at the least
 		warned        bool
 	}{
-		"on the measured CPU":           {[]int{1}, thread(0, []int64{0}, 0, 1), thread(.4e9, []int64{.4e9}, 0, 1), .6, 0, false},
-		"on another":                    {[]int{1}, thread(0, []int64{0}, 0, 1), thread(.3e9, []int64{0}, 0, 1), .9, .4, false},
-		"on both":                       {[]int{1}, thread(1e9, []int64{.5e9}, 0, 1), thread(1.5e9, []int64{.7e9}, 0, 1), .9, .2, false},
-		"all CPUs are measured":         {nil, thread(0, []int64{0, 0}, 0, 1), thread(.7e9, []int64{.3e9, .4e9}, 0, 1), 1.1, 0, false},
-		"perf says nothing, kept in":    {[]int{1}, thread(0, nil, 1), thread(.4e9, nil, 1), .6, 0, false},
-		"perf says nothing, kept out":   {[]int{1}, thread(0, nil, 0), thread(.4e9, nil, 0), 1.0, 0, false},
-		"perf says nothing, anywhere":   {[]int{1}, thread(0, nil, 0, 1), thread(.4e9, nil, 0, 1), .6, 0, true},
-		"perf says nothing, was moved":  {[]int{1}, thread(0, nil, 0), thread(.4e9, nil, 1), .6, 0, true},
-		"it is there, and does nothing": {[]int{1}, thread(5, []int64{5}, 0, 1), thread(5, []int64{5}, 0, 1), .6, .4, false},
+		"on the measured CPU": {[]int{1}, thread(0, []int64{0}, 0, 1), thread(.4e9, []int64{.4e9}, 0, 1), .6,
+			0, false},
+		"on another": {[]int{1}, thread(0, []int64{0}, 0, 1), thread(.3e9, []int64{0}, 0, 1), .9,
+			.4, false},
+		"on both": {[]int{1}, thread(1e9, []int64{.5e9}, 0, 1),
+			thread(1.5e9, []int64{.7e9}, 0, 1), .9, .2, false},
+		"all CPUs are measured": {nil, thread(0, []int64{0, 0}, 0, 1), thread(.7e9, []int64{.3e9, .4e9}, 0, 1),
+			1.1, 0, false},
+		"perf says nothing, kept in":   {[]int{1}, thread(0, nil, 1), thread(.4e9, nil, 1), .6, 0, false},
+		"perf says nothing, kept out":  {[]int{1}, thread(0, nil, 0), thread(.4e9, nil, 0), 1.0, 0, false},
+		"perf says nothing, anywhere":  {[]int{1}, thread(0, nil, 0, 1), thread(.4e9, nil, 0, 1), .6, 0, true},
+		"perf says nothing, was moved": {[]int{1}, thread(0, nil, 0), thread(.4e9, nil, 1), .6, 0, true},
+		"it is there, and does nothing": {[]int{1}, thread(5, []int64{5}, 0, 1), thread(5, []int64{5}, 0, 1), .6, .4,
+			false},
 	} {
 		p := &Pollers{cpus: x.measured, threads: make([]poller, 1), missing: "perf may not"}
 		if x.measured == nil {
@@ -49,8 +58,10 @@ func TestPollersAreTheFlows(t *testing.T) {
 		var h results.Host
 		c.Fill(&h)
 		used := float64(x.after.RunNs-x.before.RunNs) / 1e9
-		if math.Abs(*h.CPUBusyCores-x.busy) > 1e-9 || math.Abs(*h.CPUPollerCores-used) > 1e-9 || math.Abs(*h.CPUSysCores-x.busy) > 1e-9 {
-			t.Errorf("%s: busy %v, system %v, pollers %v; want %v, the same, %v", name, *h.CPUBusyCores, *h.CPUSysCores, *h.CPUPollerCores, x.busy, used)
+		if math.Abs(*h.CPUBusyCores-x.busy) > 1e-9 || math.Abs(*h.CPUPollerCores-used) > 1e-9 ||
+			math.Abs(*h.CPUSysCores-x.busy) > 1e-9 {
+			t.Errorf("%s: busy %v, system %v, pollers %v; want %v, the same, %v", name, *h.CPUBusyCores, *h.CPUSysCores,
+				*h.CPUPollerCores, x.busy, used)
 		}
 		last := c.Foreign[len(c.Foreign)-1]
 		if math.Abs(*last.LowCores-x.foreign) > 1e-9 {
@@ -113,7 +124,8 @@ func TestPollersCountOnEachCPU(t *testing.T) {
 			want = 0
 		}
 		if off := uses[0].OutsideNs - want; off < -1e6 || off > 1e6 {
-			t.Errorf("measured CPU %d, the thread is on %d: %d of its %d ns were outside", measured[0], last, uses[0].OutsideNs, uses[0].RunNs)
+			t.Errorf("measured CPU %d, the thread is on %d: %d of its %d ns were outside", measured[0], last,
+				uses[0].OutsideNs, uses[0].RunNs)
 		}
 	}
 	gone := OpenPollers(FS{}, []int{1 << 22}, []int{first}) // no thread has such a number

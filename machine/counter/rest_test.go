@@ -62,7 +62,8 @@ func TestRestOfFixture(t *testing.T) {
 		t.Fatalf("%v s: %+v, %v", wall, cpus, err)
 	}
 	for i, want := range []float64{.5, 0} {
-		if c := cpus[i]; c.CPU != i || c.BusyCores < want || c.BusyCores > want+.01 || c.PollerCores == nil || *c.PollerCores != 0 || c.UncertaintyCores <= 0 {
+		if c := cpus[i]; c.CPU != i || c.BusyCores < want || c.BusyCores > want+.01 || c.PollerCores == nil ||
+			*c.PollerCores != 0 || c.UncertaintyCores <= 0 {
 			t.Errorf("%+v, want %v busy", c, want)
 		}
 	}

@@ -73,7 +73,9 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 		cfg.Interval = DefaultInterval
 	}
 	if cfg.Interval < MinInterval {
-		return nil, fmt.Errorf("start sampler: interval %v is shorter than the resolution of the kernel's columns: use %v or more", cfg.Interval, MinInterval)
+		return nil, fmt.Errorf(
+			"start sampler: interval %v is shorter than the resolution of the kernel's columns: use %v or more",
+			cfg.Interval, MinInterval)
 	}
 	if cfg.Expect <= 0 {
 		cfg.Expect = time.Minute
@@ -92,7 +94,8 @@ func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 	}
 	for _, c := range cfg.CPUs {
 		if find(first.CPUs, c) == nil {
-			return nil, fmt.Errorf("start sampler: CPU %d is not online: choose among %s", c, FormatCPUList(union(first.CPUs, nil)))
+			return nil, fmt.Errorf("start sampler: CPU %d is not online: choose among %s", c,
+				FormatCPUList(union(first.CPUs, nil)))
 		}
 	}
 	s := &Sampler{cfg: cfg, quit: make(chan struct{}), warnings: unsure}
@@ -158,7 +161,8 @@ func (s *Sampler) pin() {
 		set.Set(c)
 	}
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		s.warnings = append(s.warnings, fmt.Sprintf("sampler not pinned to CPU %s: %v", FormatCPUList(s.cfg.RunOn), err))
+		s.warnings = append(s.warnings, fmt.Sprintf("sampler not pinned to CPU %s: %v", FormatCPUList(s.cfg.RunOn),
+			err))
 	}
 }
 
@@ -244,7 +248,8 @@ func (s *Sampler) Stop(startNs int64) Samples {
 	}
 	wall := float64(max(s.last()-s.fromNs, 1)) / 1e9
 	out.Metrics = []results.Metric{
-		{Name: "counter_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall, Source: "CLOCK_THREAD_CPUTIME_ID"},
+		{Name: "counter_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall,
+			Source: "CLOCK_THREAD_CPUTIME_ID"},
 		{Name: "counter_sampler_samples", Unit: "1", Value: float64(s.n), Source: "sampler"},
 	}
 	return out

@@ -15,7 +15,8 @@ import (
 func TestSampler(t *testing.T) {
 	var bytes atomic.Uint64
 	cpu := lastAllowedCPU(t)
-	s, err := StartSampler(SamplerConfig{Interval: 50 * time.Millisecond, CPUs: []int{cpu}, Bytes: func() uint64 { return bytes.Add(1000) }})
+	s, err := StartSampler(SamplerConfig{Interval: 50 * time.Millisecond, CPUs: []int{cpu},
+		Bytes: func() uint64 { return bytes.Add(1000) }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,8 @@ func TestSamplerHotplug(t *testing.T) {
 
 func TestSamplerOverflow(t *testing.T) {
 	var taken atomic.Int32
-	s, err := StartSampler(SamplerConfig{Interval: 20 * time.Millisecond, Expect: time.Millisecond, RunOn: []int{lastAllowedCPU(t)},
+	s, err := StartSampler(SamplerConfig{Interval: 20 * time.Millisecond, Expect: time.Millisecond,
+		RunOn: []int{lastAllowedCPU(t)},
 		Bytes: func() uint64 { return uint64(taken.Add(1)) }})
 	if err != nil {
 		t.Fatal(err)
@@ -124,7 +126,8 @@ func TestSamplerOverflow(t *testing.T) {
 }
 
 func TestSamplerRefuses(t *testing.T) {
-	for _, cfg := range []SamplerConfig{{Interval: time.Millisecond}, {CPUs: []int{99999}}, {FS: FS{proc: "testdata"}}} {
+	for _, cfg := range []SamplerConfig{{Interval: time.Millisecond}, {CPUs: []int{99999}},
+		{FS: FS{proc: "testdata"}}} {
 		if s, err := StartSampler(cfg); err == nil {
 			s.Stop(0)
 			t.Errorf("%+v did not fail", cfg)

@@ -19,15 +19,18 @@ func TestReadSockstat(t *testing.T) {
 	}
 	const four, six = "/proc/net/sockstat", "/proc/net/sockstat6"
 	want := []Level{{"sockets_used", "1", 290, four},
-		{"tcp_inuse", "1", 5, four}, {"tcp_orphan", "1", 0, four}, {"tcp_tw", "1", 3, four}, {"tcp_alloc", "1", 9, four}, {"tcp_mem", "pages", 5000000000, four},
-		{"udp_inuse", "1", 2, four}, {"udp_mem", "pages", 1, four}, {"frag_inuse", "1", 0, four}, {"frag_memory", "bytes", 4096, four},
+		{"tcp_inuse", "1", 5, four}, {"tcp_orphan", "1", 0, four}, {"tcp_tw", "1", 3, four},
+		{"tcp_alloc", "1", 9, four}, {"tcp_mem", "pages", 5000000000, four},
+		{"udp_inuse", "1", 2, four}, {"udp_mem", "pages", 1, four}, {"frag_inuse", "1", 0, four},
+		{"frag_memory", "bytes", 4096, four},
 		{"tcp6_inuse", "1", 7, six}, {"frag6_memory", "bytes", 0, six}}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	mem, err := ReadTCPMem(fixture(t, "after"))
 	const file = "/proc/sys/net/ipv4/tcp_mem"
-	if d := cmp.Diff([]Level{{"low", "pages", 287901, file}, {"pressure", "pages", 383868, file}, {"high", "pages", 575802, file}}, mem); err != nil || d != "" {
+	if d := cmp.Diff([]Level{{"low", "pages", 287901, file}, {"pressure", "pages", 383868, file},
+		{"high", "pages", 575802, file}}, mem); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
 	}
 	if _, err := ReadTCPMem(fixture(t, "before")); !errors.Is(err, os.ErrNotExist) {
@@ -52,7 +55,8 @@ func TestReadSockstatHere(t *testing.T) {
 }
 
 func TestParseSockstatRefuses(t *testing.T) {
-	for _, s := range []string{"TCP inuse 1\n", "TCP: inuse\n", "TCP: inuse x\n", ": a 1\n", "TCP: in\x1bse 1\n", "TCP: inuse 99999999999999999999999\n",
+	for _, s := range []string{"TCP inuse 1\n", "TCP: inuse\n", "TCP: inuse x\n", ": a 1\n", "TCP: in\x1bse 1\n",
+		"TCP: inuse 99999999999999999999999\n",
 		"TCP:" + strings.Repeat(" a 1", mostLevels+1) + "\n"} {
 		if got, err := parseSockstat(strings.NewReader(s), "f"); err == nil {
 			t.Errorf("%.60q: %d levels", s, len(got))
@@ -63,7 +67,8 @@ func TestParseSockstatRefuses(t *testing.T) {
 			t.Errorf("%q: %v", s, got)
 		}
 	}
-	if got, err := parseSockstat(strings.NewReader("TCP: inuse -1\n"), "f"); err != nil || len(got) != 1 || got[0].Value != 0 {
+	if got, err := parseSockstat(strings.NewReader("TCP: inuse -1\n"), "f"); err != nil || len(got) != 1 ||
+		got[0].Value != 0 {
 		t.Errorf("%v, %v", got, err)
 	}
 }

@@ -18,7 +18,8 @@ type tcpInfo struct {
 
 	State, CAState, Retransmits, Probes, Backoff, Options uint8
 	Wscale                                                uint8 // snd : 4, rcv : 4
-	Bits                                                  uint8 // delivery_rate_app_limited : 1, fastopen_client_fail : 2
+	// delivery_rate_app_limited : 1, fastopen_client_fail : 2
+	Bits uint8
 
 	RTO, ATO, SndMSS, RcvMSS                          uint32
 	Unacked, Sacked, Lost, Retrans, Fackets           uint32

@@ -159,7 +159,8 @@ func threadDelta(b, a ThreadTimes, known bool) ThreadDelta {
 	return ThreadDelta{
 		PID: a.PID, TID: a.TID, Name: a.Name, CPU: cpu, New: !known,
 		RunNs: max(a.RunNs-b.RunNs, 0), UserNs: max(a.UserNs-b.UserNs, 0), SysNs: max(a.SysNs-b.SysNs, 0),
-		WaitNs: wait, Timeslices: turns, HasWait: a.HasWait && (!known || b.HasWait), Voluntary: vol, Involuntary: invol,
+		WaitNs: wait, Timeslices: turns, HasWait: a.HasWait && (!known || b.HasWait), Voluntary: vol,
+		Involuntary: invol,
 	}
 }
 

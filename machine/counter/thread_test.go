@@ -20,8 +20,9 @@ func TestReadThreads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []ThreadTimes{{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1505000000, WaitNs: 75272, Timeslices: 20, HasWait: true,
-		UserNs: 1e9, SysNs: 5e8, LastCPU: 0, Pinned: -1, Voluntary: 30, Involuntary: 4}}
+	want := []ThreadTimes{{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1505000000, WaitNs: 75272, Timeslices: 20,
+		HasWait: true,
+		UserNs:  1e9, SysNs: 5e8, LastCPU: 0, Pinned: -1, Voluntary: 30, Involuntary: 4}}
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -31,7 +32,8 @@ func TestReadThreads(t *testing.T) {
 	}
 	// The second thread is new, and its kernel has no schedstat.
 	deltas := []ThreadDelta{
-		{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1e9, UserNs: 5e8, SysNs: 5e8, WaitNs: 20000, Timeslices: 20, HasWait: true, Voluntary: 20, Involuntary: 1, CPU: -1},
+		{PID: 4711, TID: 4711, Name: "a (b) c", RunNs: 1e9, UserNs: 5e8, SysNs: 5e8, WaitNs: 20000, Timeslices: 20,
+			HasWait: true, Voluntary: 20, Involuntary: 1, CPU: -1},
 		{PID: 4711, TID: 4712, Name: "worker", RunNs: 5e7, UserNs: 3e7, SysNs: 2e7, Voluntary: 1, CPU: -1, New: true},
 	}
 	if diff := cmp.Diff(deltas, ThreadsBetween(before, after)); diff != "" {
@@ -44,7 +46,8 @@ func TestReadThreads(t *testing.T) {
 	for i, want := range []bool{true, false} {
 		var r rows
 		r.thread("t", deltas[i], 1)
-		if got := slices.ContainsFunc(r.out, func(m results.Metric) bool { return m.Name == "t_wait_cores" }); got != want {
+		if got := slices.ContainsFunc(r.out,
+			func(m results.Metric) bool { return m.Name == "t_wait_cores" }); got != want {
 			t.Errorf("thread %d: waiting time in the rows: %v, want %v", i, got, want)
 		}
 	}
@@ -98,7 +101,8 @@ func TestThreadClock(t *testing.T) {
 			continue
 		}
 		if d.CPU != cpu || d.RunNs < int64(50*time.Millisecond) || d.RunNs > clock {
-			t.Errorf("thread ran %v on CPU %d, want 50ms to %v on CPU %d", time.Duration(d.RunNs), d.CPU, time.Duration(clock), cpu)
+			t.Errorf("thread ran %v on CPU %d, want 50ms to %v on CPU %d", time.Duration(d.RunNs), d.CPU,
+				time.Duration(clock), cpu)
 		}
 		return
 	}

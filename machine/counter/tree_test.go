@@ -22,7 +22,8 @@ func TestTreeClock(t *testing.T) {
 	const burn = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; "
 	// A shell gives a background child /dev/null to read: it is told where the
 	// input is.
-	cmd := exec.Command("/bin/sh", "-c", burn+"sh -c '"+burn+"'; exec 3<&0; { sh -c '"+burn+"echo; read x' <&3; :; } & wait")
+	cmd := exec.Command("/bin/sh", "-c", burn+"sh -c '"+burn+"'; exec 3<&0; { sh -c '"+burn+
+		"echo; read x' <&3; :; } & wait")
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -53,7 +54,8 @@ func TestTreeClock(t *testing.T) {
 	t.Logf("living %d ms, of which its own %d ms; in the end %d ms", living/1e6, own/1e6, all/1e6)
 	// What is counted in ticks may lack two of each process.
 	if living > all+20e6 || living < all-60e6 || living < 2*own {
-		t.Errorf("the tree has %d ms, its first process %d ms; in the end the kernel says %d ms", living/1e6, own/1e6, all/1e6)
+		t.Errorf("the tree has %d ms, its first process %d ms; in the end the kernel says %d ms", living/1e6, own/1e6,
+			all/1e6)
 	}
 	if ns, err := TreeClock(cmd.Process.Pid); err == nil {
 		t.Errorf("a process that is gone has %d ns", ns)

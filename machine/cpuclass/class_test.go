@@ -45,8 +45,10 @@ func i712700KF(pmu bool) map[string]string {
 	each(files, "8-11", "cpufreq/cpuinfo_max_freq", "5000000")
 	each(files, "16-19", "cpufreq/cpuinfo_max_freq", "3800000")
 	if pmu {
-		files["bus/event_source/devices/cpu_core/cpus"], files["bus/event_source/devices/cpu_core/type"] = "0-15\n", "4\n"
-		files["bus/event_source/devices/cpu_atom/cpus"], files["bus/event_source/devices/cpu_atom/type"] = "16-19\n", "10\n"
+		files["bus/event_source/devices/cpu_core/cpus"], files["bus/event_source/devices/cpu_core/type"] = "0-15\n",
+			"4\n"
+		files["bus/event_source/devices/cpu_atom/cpus"], files["bus/event_source/devices/cpu_atom/type"] = "16-19\n",
+			"10\n"
 	}
 	return files
 }
@@ -84,20 +86,25 @@ func TestRead(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"i7-12700KF":               {i712700KF(true), "cpu_core 0-15, cpu_atom 16-19"},
-		"by frequency":             {i712700KF(false), "5000 MHz 0-15, 3800 MHz 16-19"},
-		"three kinds":              {ultra, "cpu_core 0-11, cpu_atom 3800 MHz 12-19, cpu_atom 2500 MHz 20-21"},
-		"big.LITTLE":               {capacities(map[string]string{"0-3": "446", "4-7": "1024"}), "capacity 1024 4-7, capacity 446 0-3"},
-		"one prime core":           {capacities(map[string]string{"0-3": "300", "4-6": "800", "7": "1024"}), "capacity 1024 7, capacity 800 4-6, capacity 300 0-3"},
-		"capacity, favoured ones":  {capacities(map[string]string{"0-1": "1009", "2-3": "1024", "4-7": "623"}), "capacity 1024 0-3, capacity 623 4-7"},
-		"a server with turbo":      {same, ""},
-		"a row of small steps":     {steps, ""},
-		"one without a frequency":  {partly, ""},
-		"nothing said":             {map[string]string{"devices/system/cpu/online": "0-3\n"}, ""},
-		"nothing there":            {nil, ""},
-		"no list of online CPUs":   {without, "capacity 1024 0, capacity 424 1"},
-		"only counters":            {map[string]string{"bus/event_source/devices/cpu_core/cpus": "0-15\n", "bus/event_source/devices/cpu_atom/cpus": "16-19\n"}, "cpu_core 0-15, cpu_atom 16-19"},
-		"a virtual machine's kind": {map[string]string{"devices/system/cpu/online": "0-3\n", "bus/event_source/devices/cpu_core/cpus": "0-3\n"}, ""},
+		"i7-12700KF":   {i712700KF(true), "cpu_core 0-15, cpu_atom 16-19"},
+		"by frequency": {i712700KF(false), "5000 MHz 0-15, 3800 MHz 16-19"},
+		"three kinds":  {ultra, "cpu_core 0-11, cpu_atom 3800 MHz 12-19, cpu_atom 2500 MHz 20-21"},
+		"big.LITTLE": {capacities(map[string]string{"0-3": "446", "4-7": "1024"}),
+			"capacity 1024 4-7, capacity 446 0-3"},
+		"one prime core": {capacities(map[string]string{"0-3": "300", "4-6": "800", "7": "1024"}),
+			"capacity 1024 7, capacity 800 4-6, capacity 300 0-3"},
+		"capacity, favoured ones": {capacities(map[string]string{"0-1": "1009", "2-3": "1024", "4-7": "623"}),
+			"capacity 1024 0-3, capacity 623 4-7"},
+		"a server with turbo":     {same, ""},
+		"a row of small steps":    {steps, ""},
+		"one without a frequency": {partly, ""},
+		"nothing said":            {map[string]string{"devices/system/cpu/online": "0-3\n"}, ""},
+		"nothing there":           {nil, ""},
+		"no list of online CPUs":  {without, "capacity 1024 0, capacity 424 1"},
+		"only counters": {map[string]string{"bus/event_source/devices/cpu_core/cpus": "0-15\n",
+			"bus/event_source/devices/cpu_atom/cpus": "16-19\n"}, "cpu_core 0-15, cpu_atom 16-19"},
+		"a virtual machine's kind": {map[string]string{"devices/system/cpu/online": "0-3\n",
+			"bus/event_source/devices/cpu_core/cpus": "0-3\n"}, ""},
 	} {
 		if got := String(Read(sys(t, c.files))); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
@@ -123,7 +130,8 @@ func TestPrefer(t *testing.T) {
 		{classes, nil, nil, nil, ""},
 	} {
 		use, rest := Prefer(c.classes, c.cpus)
-		if of := Of(c.classes, c.cpus); !slices.Equal(use, c.use) || !slices.Equal(rest, c.rest) || of != c.of || Mixed(of) != (of != "" && of != "cpu_atom") {
+		if of := Of(c.classes, c.cpus); !slices.Equal(use, c.use) || !slices.Equal(rest, c.rest) || of != c.of ||
+			Mixed(of) != (of != "" && of != "cpu_atom") {
 			t.Errorf("%v: %v and %v, of %q; want %v and %v, of %q", c.cpus, use, rest, of, c.use, c.rest, c.of)
 		}
 	}

@@ -18,7 +18,8 @@ import "slices"
 //	eth0:ch0:rx_be                  ravb_main.c: ravb_hook_irq
 //	eth0-rx0, eth0-tx0              hns_enet.c: hns_nic_init_irq
 //	eth0-TxRx-0                     xgbe-drv.c: xgbe_request_irqs
-var byInterface = []string{"vif", "macb", "mvneta", "mvpp2", "mv643xx_eth", "bcmgenet", "bcmsysport", "sh-eth", "smsc911x", "xaxienet",
+var byInterface = []string{"vif", "macb", "mvneta", "mvpp2", "mv643xx_eth", "bcmgenet", "bcmsysport", "sh-eth",
+	"smsc911x", "xaxienet",
 	"st_gmac", "st_xgmac", "st_mac100", "ravb", "hns", "amd-xgbe"}
 
 // AsksByInterface reports whether a driver off PCI asks for its interrupts by the name of the

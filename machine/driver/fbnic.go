@@ -7,10 +7,12 @@ package driver
 var fbnic = Driver{
 	Name: "fbnic", NIC: "Meta", Labs: []string{"fbnic"},
 
-	Memory:     Memory{Receives: "6.18", Sends: "6.18", LongestBuffer: PageBytes},
-	Splitting:  Splitting{Split: "always", Threshold: "yes", AutoIsOn: true},
-	Steering:   Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the driver, from the table's end"}, // fbnic_set_cls_rule_ins
-	Notes:      []string{"header split is always on; hds-thresh must be 0 (default: 1536)", "no hardware GRO", "payload goes to the rx-jumbo ring"},
+	Memory:    Memory{Receives: "6.18", Sends: "6.18", LongestBuffer: PageBytes},
+	Splitting: Splitting{Split: "always", Threshold: "yes", AutoIsOn: true},
+	// fbnic_set_cls_rule_ins
+	Steering: Steering{Rules: "TCP and UDP, IPv4 and IPv6", Place: "the driver, from the table's end"},
+	Notes: []string{"header split is always on; hds-thresh must be 0 (default: 1536)", "no hardware GRO",
+		"payload goes to the rx-jumbo ring"},
 	Impossible: []string{"zero copy with hardware GRO (--hw-gro on)"},
 
 	// fbnic_set_channels, fbnic_set_ringparam: fbnic_down_noidle, fbnic_up. Not fbnic_change_mtu.

@@ -27,7 +27,8 @@ var gve = Driver{
 		// gve_generate_flow_rule; gve_get_rxfh_indir_size is 0 without the device's option of RSS
 		Rules: "TCP, UDP and SCTP, IPv4 and IPv6; if the device has the option of flow steering", Place: "the user",
 	},
-	Notes:      []string{"only the queue format DQO-RDA can", "queue 0 is refused (ERANGE)", "receive buffers of 4096 or 2048 bytes (ethtool -G rx-buf-len)", "no hds-thresh"},
+	Notes: []string{"only the queue format DQO-RDA can", "queue 0 is refused (ERANGE)",
+		"receive buffers of 4096 or 2048 bytes (ethtool -G rx-buf-len)", "no hds-thresh"},
 	Impossible: []string{"zero copy on queue 0 (--queue 0)"},
 
 	// gve_adjust_config, gve_adjust_queues: gve_set_ringparam, gve_set_channels, gve_set_features.

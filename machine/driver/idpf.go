@@ -18,7 +18,8 @@ var idpf = Driver{
 		HidesRSS:      true, // idpf_get_rxfh; idpf_set_rxfh stores what it is given
 		LosesRules:    true, // nothing sends flow_steer_list to the device again
 	},
-	Notes: []string{"its queues take no memory providers, unless it is patched, as for the reference experiment", "splits headers from the start"},
+	Notes: []string{"its queues take no memory providers, unless it is patched, as for the reference experiment",
+		"splits headers from the start"},
 
 	// idpf_initiate_soft_reset: idpf_set_ringparam, idpf_set_channels, idpf_change_mtu,
 	// idpf_set_features.

@@ -14,6 +14,7 @@ var others = []*Driver{
 	{Name: "sfc", NIC: "AMD Solarflare", HWGRO: "?", Interrupts: Interrupts{Untold: true}, resets: unknownResets},
 	{Name: "enic", NIC: "Cisco VIC", HWGRO: "?", Interrupts: Interrupts{Untold: true}, resets: unknownResets},
 	{Name: "hns3", NIC: "HiSilicon", HWGRO: "yes", Interrupts: Interrupts{Untold: true}, resets: unknownResets},
-	{Name: "netdevsim", NIC: "the kernel's test device", Splitting: Splitting{Split: "yes", Threshold: "yes"}, Interrupts: Interrupts{Virtual: true},
-		Notes: []string{"its page pools take no memory providers"}},
+	{Name: "netdevsim", NIC: "the kernel's test device", Splitting: Splitting{Split: "yes", Threshold: "yes"},
+		Interrupts: Interrupts{Virtual: true},
+		Notes:      []string{"its page pools take no memory providers"}},
 }

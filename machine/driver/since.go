@@ -58,7 +58,8 @@ func (d Driver) Ignored(dev string, k Kernel) Told {
 		return Told{since, "use Linux " + d.Receives + " or later"}
 	default:
 		return Told{fmt.Sprintf("%s, and the driver of this kernel (%s) does not either", since, k.Release),
-			"ethtool -i " + dev + " shows which driver it is: use the one that comes with Linux " + d.Receives + " or later"}
+			"ethtool -i " + dev + " shows which driver it is: use the one that comes with Linux " + d.Receives +
+				" or later"}
 	}
 }
 
@@ -77,7 +78,8 @@ func Before(release, version string) bool {
 
 // followers are releases of those who add no drivers' features to the kernel that they follow:
 // kernel.org's own, and those of Debian, Arch Linux and Fedora.
-var followers = regexp.MustCompile(`^\d+\.\d+(\.\d+)*(-rc\d+)?([+~]deb\d+\S*|-(cloud-|rt-)?(amd64|arm64)|(-\d+)?-(cloud-|rt-)?(amd64|arm64)|[.-]arch\d\S*|-\d+\.fc\d+\.\w+)?$`)
+var followers = regexp.MustCompile(`^\d+\.\d+(\.\d+)*(-rc\d+)?([+~]deb\d+\S*|-(cloud-|rt-)?(amd64|arm64)|` +
+	`(-\d+)?-(cloud-|rt-)?(amd64|arm64)|[.-]arch\d\S*|-\d+\.fc\d+\.\w+)?$`)
 
 // Upstream reports whether a kernel's version tells what is in it. Others take parts of later
 // kernels into older ones, and keep the number (el9, Ubuntu, SLES, Container-Optimized OS).

@@ -96,10 +96,12 @@ func (p *Path) Between(from, to Reading, seen Seen) (d Diff) {
 		sends bool
 	}{{0, true}, {last, false}, {last, true}, {0, false}} {
 		if !d.accounted(e.hop, e.sends) {
-			l := ledger.Ledger{Counted: d.own[e.hop].told(p.Hops[e.hop].String(), e.sends), Drops: seen.Of(&p.Hops[e.hop], e.sends)}
+			l := ledger.Ledger{Counted: d.own[e.hop].told(p.Hops[e.hop].String(), e.sends),
+				Drops: seen.Of(&p.Hops[e.hop], e.sends)}
 			if b := l.Add(); len(b.Rows) > 0 || b.Attributed > 0 {
 				h := &p.Hops[e.hop]
-				d.Ends = append(d.Ends, End{e.hop, e.sends, b, uint64(total(seen.Least(h, e.sends))), uint64(total(seen.Most(h, e.sends)))})
+				d.Ends = append(d.Ends, End{e.hop, e.sends, b, uint64(total(seen.Least(h, e.sends))),
+					uint64(total(seen.Most(h, e.sends)))})
 			}
 		}
 	}
@@ -170,7 +172,8 @@ func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
 		l.Drops = append(l.Drops, drops(&p.Hops[y], true)...)
 	}
 	if r == Wire && p.Hops[y].Kind != "veth" {
-		l.Counted = append(l.Counted, counted(p.Hops[y].String(), "rx_missed_errors", b.RxMissed), counted(p.Hops[y].String(), "rx_errors", b.RxErrors))
+		l.Counted = append(l.Counted, counted(p.Hops[y].String(), "rx_missed_errors", b.RxMissed),
+			counted(p.Hops[y].String(), "rx_errors", b.RxErrors))
 	}
 	c.Account = l.Add()
 	return c
@@ -184,9 +187,11 @@ func counted(dev, name string, n uint64, reasons ...string) ledger.Counted {
 func (t *Traffic) told(dev string, sends bool) []ledger.Counted {
 	if sends {
 		return []ledger.Counted{counted(dev, "qdisc drops", t.QdiscDrops, "QDISC_*"),
-			counted(dev, "tx_dropped", t.TxDropped, "*@veth_xmit", "FULL_RING", "DEV_READY"), counted(dev, "tx_errors", t.TxErrors)}
+			counted(dev, "tx_dropped", t.TxDropped, "*@veth_xmit", "FULL_RING", "DEV_READY"),
+			counted(dev, "tx_errors", t.TxErrors)}
 	}
-	return []ledger.Counted{counted(dev, "rx_dropped", t.RxDropped, "CPU_BACKLOG", "UNHANDLED_PROTO"), counted(dev, "rx_nohandler", t.RxNohandler)}
+	return []ledger.Counted{counted(dev, "rx_dropped", t.RxDropped, "CPU_BACKLOG", "UNHANDLED_PROTO"),
+		counted(dev, "rx_nohandler", t.RxNohandler)}
 }
 
 func (t *Traffic) packets(way string) uint64 {
@@ -208,8 +213,10 @@ func traffic(from, to *Counts) (t Traffic) {
 	a, b := &from.Stats, &to.Stats
 	t.RxPackets, t.RxBytes = grew(a.RxPackets, b.RxPackets), grew(a.RxBytes, b.RxBytes)
 	t.TxPackets, t.TxBytes = grew(a.TxPackets, b.TxPackets), grew(a.TxBytes, b.TxBytes)
-	t.RxDropped, t.RxErrors, t.RxMissed = grew(a.RxDropped, b.RxDropped), grew(a.RxErrors, b.RxErrors), grew(a.RxMissedErrors, b.RxMissedErrors)
-	t.TxDropped, t.TxErrors, t.RxNohandler = grew(a.TxDropped, b.TxDropped), grew(a.TxErrors, b.TxErrors), grew(a.RxNohandler, b.RxNohandler)
+	t.RxDropped, t.RxErrors, t.RxMissed = grew(a.RxDropped, b.RxDropped), grew(a.RxErrors, b.RxErrors),
+		grew(a.RxMissedErrors, b.RxMissedErrors)
+	t.TxDropped, t.TxErrors, t.RxNohandler = grew(a.TxDropped, b.TxDropped), grew(a.TxErrors, b.TxErrors),
+		grew(a.RxNohandler, b.RxNohandler)
 	for _, c := range []*Counts{from, to} { // also while it was read
 		grew(c.RxPackets, c.Again.RxPackets)
 		grew(c.TxPackets, c.Again.TxPackets)

@@ -30,7 +30,8 @@ func TestRelate(t *testing.T) {
 	there := in(b, Hop{Index: 9, Kind: "veth", Peer: 5, PeerNetns: 0})
 	stranger := in(b, Hop{Index: 9, Kind: "veth", Peer: 5, PeerNetns: 7})
 	far := in(b, Hop{Index: 2})
-	one, two := in(a, Hop{Index: 7, Kind: "veth", Peer: 8, PeerNetns: -1}), in(a, Hop{Index: 8, Kind: "veth", Peer: 7, PeerNetns: -1})
+	one, two := in(a, Hop{Index: 7, Kind: "veth", Peer: 8, PeerNetns: -1}),
+		in(a, Hop{Index: 8, Kind: "veth", Peer: 7, PeerNetns: -1})
 	for name, x := range map[string]struct {
 		x, y Hop
 		want Relation
@@ -57,7 +58,8 @@ func TestRelate(t *testing.T) {
 
 // What vanishes is found where it does, in both directions, and no packet is told twice.
 func TestBetween(t *testing.T) {
-	p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}, Kind: "veth"}, {Place: Place{Dev: "pa"}, Kind: "veth"}, {Place: Place{Dev: "pb"}}, {Place: Place{Dev: "b"}}},
+	p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}, Kind: "veth"}, {Place: Place{Dev: "pa"}, Kind: "veth"},
+		{Place: Place{Dev: "pb"}}, {Place: Place{Dev: "b"}}},
 		Links: []Link{{0, 1, Wire, true}, {1, 2, Across, true}, {2, 3, Wire, false}}}
 	var from, to Reading
 	from.Hops = make([]Counts, 4)
@@ -87,7 +89,8 @@ func TestBetween(t *testing.T) {
 	}{{"a tx -> pa rx", 0, 0, 0}, {"pa rx -> pb tx", 100, 45, 3}, {"pb tx -> b rx", 20, 0, 1},
 		{"pa tx -> a rx", 0, 0, 0}, {"pb rx -> pa tx", 10, 7, 1}, {"b tx -> pb rx", 0, 0, 0}} {
 		c := &d.Crossings[i]
-		if p.Name(c) != want.name || c.Lost() != want.lost || c.Account.LeftLeast != want.left || len(c.Account.Rows) != want.rows {
+		if p.Name(c) != want.name || c.Lost() != want.lost || c.Account.LeftLeast != want.left ||
+			len(c.Account.Rows) != want.rows {
 			t.Errorf("%s: lost %d, left %d, %+v; want %+v", p.Name(c), c.Lost(), c.Account.LeftLeast, c.Account, want)
 		}
 	}
@@ -103,8 +106,10 @@ func TestBetween(t *testing.T) {
 		t.Errorf("%+v, %+v", r, d.Hops[1])
 	}
 	alone := &Path{Hops: p.Hops[:2], Links: []Link{{0, 1, Across, false}}}
-	if d := alone.Between(Reading{Hops: from.Hops[:2]}, Reading{AtNs: 2e9, Hops: to.Hops[:2]}, Seen{}); slices.ContainsFunc(d.Crossings, func(c Crossing) bool {
-		return slices.ContainsFunc(c.Account.Rows, func(r ledger.Row) bool { return strings.HasSuffix(r.Name, "rx_dropped") })
+	if d := alone.Between(Reading{Hops: from.Hops[:2]}, Reading{AtNs: 2e9, Hops: to.Hops[:2]},
+		Seen{}); slices.ContainsFunc(d.Crossings, func(c Crossing) bool {
+		return slices.ContainsFunc(c.Account.Rows,
+			func(r ledger.Row) bool { return strings.HasSuffix(r.Name, "rx_dropped") })
 	}) {
 		t.Errorf("%+v", d.Crossings)
 	}

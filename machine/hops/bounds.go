@@ -91,7 +91,8 @@ func (c *Crossing) bound(p *Path, r Relation, sure bool, from, to *Reading, seen
 		look(c.To, true)
 	}
 	if r == Wire && p.Hops[c.To].Kind != "veth" {
-		for _, of := range []func(*rtnl.Stats) uint64{func(s *rtnl.Stats) uint64 { return s.RxMissedErrors }, func(s *rtnl.Stats) uint64 { return s.RxErrors }} {
+		for _, of := range []func(*rtnl.Stats) uint64{func(s *rtnl.Stats) uint64 { return s.RxMissedErrors },
+			func(s *rtnl.Stats) uint64 { return s.RxErrors }} {
 			off += grown(from.of(c.To, apart), to.of(c.To, apart), of).width()
 		}
 	}
@@ -161,7 +162,8 @@ func (p *Path) lossWidth(hop int, sends bool, from, to *Reading) (w int64) {
 	add(hop, func(s *rtnl.Stats) uint64 { return s.RxDropped })
 	add(hop, func(s *rtnl.Stats) uint64 { return s.RxNohandler })
 	for _, l := range p.Links {
-		if l.Relation == Wire && (l.From == hop || l.To == hop) && p.Hops[hop].Kind == "veth" && !p.apart(l.From, l.To) {
+		if l.Relation == Wire && (l.From == hop || l.To == hop) && p.Hops[hop].Kind == "veth" &&
+			!p.apart(l.From, l.To) {
 			add(l.From+l.To-hop, dropped)
 		}
 	}
@@ -186,7 +188,8 @@ func (p *Path) unknown(c *Crossing, r Relation, sure, backlog bool) (out []strin
 	case r == Wire && to.Kind != "veth":
 		out = append(out, fmt.Sprintf("the rings of %s and %s, and what their drivers count late", from, to))
 	case c.Came == "tx" && to.Kind == "veth":
-		out = append(out, fmt.Sprintf("the ring of %s's other end (if it has GRO or XDP on: 256 packets for each queue)", to))
+		out = append(
+			out, fmt.Sprintf("the ring of %s's other end (if it has GRO or XDP on: 256 packets for each queue)", to))
 	case c.Came == "tx" && to.Kind == "":
 		out = append(out, fmt.Sprintf("the transmit ring of %s", to))
 	}

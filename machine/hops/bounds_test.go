@@ -23,7 +23,8 @@ func TestBoundsHold(t *testing.T) {
 		if try%2 == 1 {
 			kind, r = "vlan", Across // of a NIC a whole poll may be on its way
 		}
-		p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}, Kind: kind}, {Place: Place{Dev: "b"}, Kind: kind}}, Links: []Link{{0, 1, r, true}}}
+		p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}, Kind: kind}, {Place: Place{Dev: "b"}, Kind: kind}},
+			Links: []Link{{0, 1, r, true}}}
 		// What one and the other counted, in each direction, what of it waits, and what was lost.
 		var a, b rtnl.Stats
 		var waits, backlog, hand, lost [2]uint64
@@ -81,10 +82,12 @@ func TestBoundsHold(t *testing.T) {
 		for way := range d.Crossings {
 			c := &d.Crossings[way]
 			really := int64(lost[way] - was[way])
-			if really < c.LostLeast || really > c.LostMost || c.UntoldLeast != c.LostLeast || c.UntoldMost != c.LostMost {
+			if really < c.LostLeast || really > c.LostMost || c.UntoldLeast != c.LostLeast ||
+				c.UntoldMost != c.LostMost {
 				t.Fatalf("try %d, %s: %d were lost: %+v", try, p.Name(c), really, c)
 			}
-			if r == Wire && (c.LostMost-c.LostLeast != int64(c.Skew) || c.Lost() < c.LostLeast || c.Lost() > c.LostMost) {
+			if r == Wire && (c.LostMost-c.LostLeast != int64(c.Skew) || c.Lost() < c.LostLeast ||
+				c.Lost() > c.LostMost) {
 				t.Fatalf("try %d, %s: %+v", try, p.Name(c), c)
 			}
 			if c.LostLeast > 0 {
@@ -100,7 +103,8 @@ func TestBoundsHold(t *testing.T) {
 // What a counter of losses grew by while it was read, and what was seen to be dropped before and
 // after the counters were read, is no loss that nobody tells.
 func TestBoundsOfTheUntold(t *testing.T) {
-	p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}}, {Place: Place{Dev: "v"}, Kind: "veth"}}, Links: []Link{{0, 1, Across, false}}}
+	p := &Path{Hops: []Hop{{Place: Place{Dev: "a"}}, {Place: Place{Dev: "v"}, Kind: "veth"}},
+		Links: []Link{{0, 1, Across, false}}}
 	from, to := Reading{Hops: make([]Counts, 2)}, Reading{AtNs: 1e9, Hops: make([]Counts, 2)}
 	to.Hops[0].Stats = rtnl.Stats{RxPackets: 1000, RxDropped: 10}
 	to.Hops[1].Stats = rtnl.Stats{TxPackets: 800}
@@ -115,10 +119,12 @@ func TestBoundsOfTheUntold(t *testing.T) {
 		}
 	}
 	c := p.Between(from, to, Seen{of(150), of(140), of(155)}).Crossings[0]
-	if c.LostLeast != 200-pollWeight || c.LostMost != 200+pollWeight || c.UntoldLeast != 200-pollWeight-10-7-155 || c.UntoldMost != 200+pollWeight-10+7-140 {
+	if c.LostLeast != 200-pollWeight || c.LostMost != 200+pollWeight || c.UntoldLeast != 200-pollWeight-10-7-155 ||
+		c.UntoldMost != 200+pollWeight-10+7-140 {
 		t.Errorf("%+v", c)
 	}
-	if w := strings.Join(c.Unknown, "; "); !strings.Contains(w, "the ring of v's other end") || !strings.Contains(w, "the CPUs' backlogs") {
+	if w := strings.Join(c.Unknown, "; "); !strings.Contains(w, "the ring of v's other end") ||
+		!strings.Contains(w, "the CPUs' backlogs") {
 		t.Error(w)
 	}
 	if w := p.Between(from, to, Seen{}).Crossings[1].Unknown; len(w) != 2 || w[0] != "the transmit ring of a" {
@@ -136,7 +142,8 @@ func TestInHand(t *testing.T) {
 		r          Relation
 		want       uint64
 	}{
-		{"veth", "rx", Across, 1}, {"veth", "rx", Up, 1}, {"", "rx", Across, pollWeight}, {"vlan", "tx", Down, 4}, {"", "tx", Wire, 0}, {"veth", "tx", Wire, 0},
+		{"veth", "rx", Across, 1}, {"veth", "rx", Up, 1}, {"", "rx", Across, pollWeight}, {"vlan", "tx", Down, 4},
+		{"", "tx", Wire, 0}, {"veth", "tx", Wire, 0},
 	} {
 		p := &Path{Hops: []Hop{{Kind: x.kind}, {}}}
 		if got := p.inHand(&Crossing{To: 1, Left: x.left}, x.r, &from, &to); got != x.want {

@@ -79,7 +79,9 @@ func (p *Path) openFar() error {
 func (p *Path) oneReader(inode uint64, far Place) error {
 	for i := range p.Hops {
 		if h := &p.Hops[i]; inode != 0 && h.reader == 0 && h.Inode == inode {
-			return &PlaceError{h.Place, fmt.Errorf("it is in the network namespace of the host %s, as %s is: write %s:%s", far.Host, far.String(), far.Host, h.Dev)}
+			return &PlaceError{h.Place,
+				fmt.Errorf("it is in the network namespace of the host %s, as %s is: write %s:%s", far.Host,
+					far.String(), far.Host, h.Dev)}
 		}
 	}
 	return nil
@@ -93,7 +95,8 @@ func (p *Path) askFar() ([]Reading, error) {
 		all.Go(func() {
 			out[i], errs[i] = p.far[i].by.Read()
 			if n := len(p.far[i].hops); errs[i] == nil && len(out[i].Hops) != n {
-				errs[i] = fmt.Errorf("the counters of %d interfaces were asked for, and those of %d are told", n, len(out[i].Hops))
+				errs[i] = fmt.Errorf("the counters of %d interfaces were asked for, and those of %d are told", n,
+					len(out[i].Hops))
 			}
 		})
 	}
@@ -145,7 +148,8 @@ func fellMeanwhile(from, to *Reading, hop int) bool {
 	last := a.Stats
 	for _, s := range []*Counts{a, b} {
 		for _, now := range []*rtnl.Stats{&s.Stats, &s.Again} {
-			fell = fell || now.RxPackets < last.RxPackets || now.TxPackets < last.TxPackets || now.RxMissedErrors < last.RxMissedErrors || now.RxErrors < last.RxErrors
+			fell = fell || now.RxPackets < last.RxPackets || now.TxPackets < last.TxPackets ||
+				now.RxMissedErrors < last.RxMissedErrors || now.RxErrors < last.RxErrors
 			last = *now
 		}
 	}

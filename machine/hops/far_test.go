@@ -136,7 +136,8 @@ func (w *world) holds(t *testing.T, p *Path, read func() (Reading, error)) (beyo
 		d := p.Between(from, to, Seen{})
 		for way := range d.Crossings {
 			c, really := &d.Crossings[way], int64(lost[way]-was[way])
-			if really < c.LostLeast || really > c.LostMost || c.LostMost-c.LostLeast != int64(c.Skew) || c.Lost() < c.LostLeast || c.Lost() > c.LostMost || d.Hops[0].Reset || d.Hops[1].Reset {
+			if really < c.LostLeast || really > c.LostMost || c.LostMost-c.LostLeast != int64(c.Skew) ||
+				c.Lost() < c.LostLeast || c.Lost() > c.LostMost || d.Hops[0].Reset || d.Hops[1].Reset {
 				t.Fatalf("try %d, %s: %d were lost: %+v", try, p.Name(c), really, c)
 			}
 			if c.LostLeast > 0 {
@@ -158,7 +159,9 @@ func (w *world) holds(t *testing.T, p *Path, read func() (Reading, error)) (beyo
 // another host has what passed meanwhile.
 func TestFarNeighbours(t *testing.T) {
 	f := &worldHost{}
-	p := &Path{Hops: []Hop{{Place: Place{Host: "tg", Dev: "p1"}, Index: 1, Kind: "veth", reader: 1}, {Place: Place{Host: "tg", Dev: "p2"}, Index: 2, Kind: "veth", reader: 1}, {Place: Place{Dev: "p3"}, Index: 3, Kind: "veth"}},
+	p := &Path{Hops: []Hop{{Place: Place{Host: "tg", Dev: "p1"}, Index: 1, Kind: "veth", reader: 1},
+		{Place: Place{Host: "tg", Dev: "p2"}, Index: 2, Kind: "veth", reader: 1}, {Place: Place{Dev: "p3"}, Index: 3,
+			Kind: "veth"}},
 		far: []farHops{{f, []int{0, 1}}}}
 	p.Links = links(p.Hops)
 	if !slices.Equal(p.Links, []Link{{0, 1, Across, false}, {1, 2, Wire, false}}) {
@@ -169,21 +172,25 @@ func TestFarNeighbours(t *testing.T) {
 		return Counts{Stats: s, Again: s}
 	}
 	edge := func(base, backlog uint64) Reading {
-		first := Reading{Hops: []Counts{hop(base, 0), hop(0, base-backlog)}, Stack: Stack{Backlog: backlog, BacklogKnown: true, Processed: map[uint32]uint32{1: uint32(base)}}}
+		first := Reading{Hops: []Counts{hop(base, 0), hop(0, base-backlog)},
+			Stack: Stack{Backlog: backlog, BacklogKnown: true, Processed: map[uint32]uint32{1: uint32(base)}}}
 		first.Hops[1].QLen = 2
 		first.Hops[0].RxDropped, first.Hops[0].Again.RxDropped = base/100, base/100
-		again := Reading{Hops: []Counts{hop(base+300, 0), hop(0, base+300)}, Stack: Stack{Backlog: 99, BacklogKnown: true}}
+		again := Reading{Hops: []Counts{hop(base+300, 0), hop(0, base+300)},
+			Stack: Stack{Backlog: 99, BacklogKnown: true}}
 		r := Reading{Hops: []Counts{{}, {}, hop(base+100, 0)}, Stack: Stack{Backlog: 1 << 30}}
 		p.join(&r, []Reading{first}, []Reading{again})
 		return r
 	}
 	d := p.Between(edge(1000, 0), edge(5000, 7), Seen{})
 	c := &d.Crossings[0] // 7 did not come out: 7 are in the backlog, and 1 can be in hand
-	if c.Skew != 0 || c.End.Backlog != 7 || c.End.InHand != 1 || c.End.Qdisc != 2 || c.LostLeast != -1 || c.LostMost != 7+1 || len(c.Unknown) != 1 {
+	if c.Skew != 0 || c.End.Backlog != 7 || c.End.InHand != 1 || c.End.Qdisc != 2 || c.LostLeast != -1 ||
+		c.LostMost != 7+1 || len(c.Unknown) != 1 {
 		t.Errorf("%+v", c)
 	}
 	c = &d.Crossings[1]
-	if c.Skew != 600+7 || c.LostLeast > 0 || c.LostMost < 0 || !slices.Equal(c.Unknown, []string{"what is between tg:p2 and p3"}) {
+	if c.Skew != 600+7 || c.LostLeast > 0 || c.LostMost < 0 ||
+		!slices.Equal(c.Unknown, []string{"what is between tg:p2 and p3"}) {
 		t.Errorf("%+v", c)
 	}
 	// p1's other end is not in the path: what p1 tells it dropped may be the other's.
@@ -207,12 +214,13 @@ func TestFarRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return OpenFar(places, func(string) (*veth.Netns, error) { return nil, errors.New("no such namespace") }, func(name string) Far {
-			if name == "tg" {
-				return f
-			}
-			return nil
-		})
+		return OpenFar(places, func(string) (*veth.Netns, error) { return nil, errors.New("no such namespace") },
+			func(name string) Far {
+				if name == "tg" {
+					return f
+				}
+				return nil
+			})
 	}
 	p, err := open("lo,tg:eth0", far)
 	if err != nil {
@@ -227,7 +235,8 @@ func TestFarRefused(t *testing.T) {
 		far  *worldHost
 		want string
 	}{
-		"lo,tg:eth0":      {&worldHost{world: w, inode: inode}, `interface 1, "lo", at byte 1: it is in the network namespace of the host tg, as tg:eth0 is: write tg:lo`},
+		"lo,tg:eth0": {&worldHost{world: w, inode: inode}, `interface 1, "lo", at byte 1: it is in the ` +
+			`network namespace of the host tg, as tg:eth0 is: write tg:lo`},
 		"tg:eth0,lo":      {&worldHost{world: w, err: broken}, "it is on fire"},
 		"tg:a,lo":         {&worldHost{world: w, tells: 1}, "1 interfaces were asked for, and 2 are told of"},
 		"tg:a,netns:x/lo": {far, "no such namespace"},
@@ -240,7 +249,8 @@ func TestFarRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	if _, err := p.Read(); err == nil || !strings.Contains(err.Error(), "the counters of 2 interfaces were asked for, and those of 1") {
+	if _, err := p.Read(); err == nil ||
+		!strings.Contains(err.Error(), "the counters of 2 interfaces were asked for, and those of 1") {
 		t.Error(err)
 	}
 	p.far[0].by.(*worldHost).err = broken

@@ -71,7 +71,8 @@ func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (*Path,
 
 // OpenFar is Open of a path that leads through other hosts: of places whose host has a Far, that
 // reads them. Nil: none has.
-func OpenFar(places []Place, enter func(netns string) (*veth.Netns, error), farOf func(host string) Far) (p *Path, err error) {
+func OpenFar(places []Place, enter func(netns string) (*veth.Netns, error), farOf func(host string) Far) (p *Path,
+	err error) {
 	p = &Path{}
 	defer func() {
 		if err != nil {
@@ -114,7 +115,8 @@ func (p *Path) find(at Place, enter func(netns string) (*veth.Netns, error)) (Ho
 	if err != nil {
 		return Hop{}, err
 	}
-	return Hop{Place: at, Index: l.Index, Kind: l.Kind, Inode: s.inode, Master: l.Master, Lower: l.Lower, Peer: l.Peer, PeerNetns: l.PeerNetns, space: s}, nil
+	return Hop{Place: at, Index: l.Index, Kind: l.Kind, Inode: s.inode, Master: l.Master, Lower: l.Lower, Peer: l.Peer,
+		PeerNetns: l.PeerNetns, space: s}, nil
 }
 
 // enter opens a namespace, each once: also one that has two names.

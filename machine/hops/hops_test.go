@@ -47,8 +47,10 @@ func newBridged(t *testing.T) *bridged {
 			return err
 		}
 		defer c.Close()
-		return errors.Join(c.AddBridge("br0"), c.AddVeth(rtnl.VethEnd{Name: "pa", MTU: 1500}, rtnl.VethEnd{Name: "a0", MTU: 1500}, x.a.Fd()),
-			c.AddVeth(rtnl.VethEnd{Name: "pb", MTU: 1500}, rtnl.VethEnd{Name: "b0", MTU: 1500}, x.b.Fd()), enslave(c, "br0", "pa", "pb"))
+		return errors.Join(c.AddBridge("br0"), c.AddVeth(rtnl.VethEnd{Name: "pa", MTU: 1500},
+			rtnl.VethEnd{Name: "a0", MTU: 1500}, x.a.Fd()),
+			c.AddVeth(rtnl.VethEnd{Name: "pb", MTU: 1500}, rtnl.VethEnd{Name: "b0", MTU: 1500}, x.b.Fd()),
+			enslave(c, "br0", "pa", "pb"))
 	})
 	for ns, dev := range map[*veth.Netns]string{x.a: "a0", x.b: "b0"} {
 		err = errors.Join(err, ns.Do(func() error { return raise(dev) }))
@@ -114,7 +116,8 @@ func (x *bridged) send(t *testing.T, n, size int) {
 		}
 		defer unix.Close(fd)
 		frame := make([]byte, size)
-		copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}) // of no protocol (IEEE 802: local experiments)
+		// of no protocol (IEEE 802: local experiments)
+		copy(frame, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2, 0, 0, 0, 0, 1, 0x88, 0xb5})
 		for range n {
 			if err := unix.Sendto(fd, frame, 0, &unix.SockaddrLinklayer{Ifindex: l.Index, Halen: 6}); err != nil {
 				return err
@@ -215,7 +218,8 @@ func TestIntegrationPathThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	enter := func(name string) (*veth.Netns, error) { return veth.OpenNetns(x.names[name].Path()) }
-	if _, err := Open(places, enter); !errors.Is(err, unix.ENODEV) || !strings.Contains(err.Error(), `interface 2, "netns:r/nosuch", at byte 12: no such interface there`) {
+	if _, err := Open(places, enter); !errors.Is(err, unix.ENODEV) ||
+		!strings.Contains(err.Error(), `interface 2, "netns:r/nosuch", at byte 12: no such interface there`) {
 		t.Error(err)
 	}
 	p := x.open(t, "netns:a/a0,netns:r/pa")

@@ -18,7 +18,8 @@ type liar struct {
 
 func (l *liar) Open(places []Place) ([]Hop, error) {
 	kind := []string{"", "veth", "vlan", "bond", "bridge"}[l.rng.IntN(5)]
-	return []Hop{{Index: l.rng.IntN(3), Kind: kind, Master: l.rng.IntN(3), Lower: l.rng.IntN(3), Peer: l.rng.IntN(3), PeerNetns: l.rng.IntN(3) - 1}}, nil
+	return []Hop{{Index: l.rng.IntN(3), Kind: kind, Master: l.rng.IntN(3), Lower: l.rng.IntN(3), Peer: l.rng.IntN(3),
+		PeerNetns: l.rng.IntN(3) - 1}}, nil
 }
 func (l *liar) Inode() uint64 { return 0 }
 func (l *liar) Close() error  { return nil }
@@ -27,7 +28,8 @@ func (l *liar) Read() (r Reading, err error) {
 	number := func() uint64 { return []uint64{0, 1, 1<<32 - 1, 1 << 57, l.rng.Uint64N(1 << 57)}[l.rng.IntN(5)] }
 	stats := func() rtnl.Stats { // most counters that fall are seen to have been reset
 		s := &l.last
-		for _, n := range []*uint64{&s.RxPackets, &s.TxPackets, &s.RxBytes, &s.TxBytes, &s.RxErrors, &s.TxErrors, &s.RxDropped, &s.TxDropped, &s.RxMissedErrors, &s.RxNohandler} {
+		for _, n := range []*uint64{&s.RxPackets, &s.TxPackets, &s.RxBytes, &s.TxBytes, &s.RxErrors, &s.TxErrors,
+			&s.RxDropped, &s.TxDropped, &s.RxMissedErrors, &s.RxNohandler} {
 			*n += number()
 		}
 		if l.rng.IntN(30) == 0 {
@@ -35,7 +37,8 @@ func (l *liar) Read() (r Reading, err error) {
 		}
 		return *s
 	}
-	r.Hops = []Counts{{Stats: stats(), Again: stats(), QdiscDrops: number(), QLen: number() >> 20, Qdisc: uint32(l.rng.IntN(2))}}
+	r.Hops = []Counts{{Stats: stats(), Again: stats(), QdiscDrops: number(), QLen: number() >> 20,
+		Qdisc: uint32(l.rng.IntN(2))}}
 	r.Backlog, r.BacklogKnown = number()>>20, l.rng.IntN(2) == 0
 	r.Processed = map[uint32]uint32{}
 	for range l.rng.IntN(3) {

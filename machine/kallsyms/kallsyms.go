@@ -175,7 +175,8 @@ func (p *parser) add(addr uint64, name, module string) error {
 func (p *parser) table() *Table {
 	slices.SortStableFunc(p.all, func(a, b entry) int { return cmp.Compare(a.addr, b.addr) })
 	p.all = slices.CompactFunc(p.all, func(a, b entry) bool { return a.addr == b.addr })
-	t := &Table{modules: p.t.modules, Skipped: p.t.Skipped, addrs: make([]uint64, len(p.all)), at: make([]uint32, len(p.all)+1),
+	t := &Table{modules: p.t.modules, Skipped: p.t.Skipped, addrs: make([]uint64, len(p.all)),
+		at:     make([]uint32, len(p.all)+1),
 		module: make([]uint16, len(p.all))}
 	for i, e := range p.all {
 		t.addrs[i], t.module[i], t.at[i] = e.addr, e.module, uint32(len(t.names))

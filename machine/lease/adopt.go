@@ -59,7 +59,8 @@ func keep(path, kept string) error {
 
 // rewrite writes all that a journal says.
 func (f *file) rewrite(j *Journal) error {
-	if err := f.write(line{Kind: journalKind, Version: Version, Tool: j.Tool, BootID: j.BootID, Owner: &j.Owner}); err != nil {
+	if err := f.write(line{Kind: journalKind, Version: Version, Tool: j.Tool, BootID: j.BootID,
+		Owner: &j.Owner}); err != nil {
 		return err
 	}
 	steps := line{}

@@ -14,7 +14,8 @@ import (
 type Moved struct{ What, Set, Now string }
 
 func (e *Moved) Error() string {
-	return fmt.Sprintf("%s was set to %s but is now %s: something else has changed it", e.What, short(e.Set), short(e.Now))
+	return fmt.Sprintf("%s was set to %s but is now %s: something else has changed it", e.What, short(e.Set),
+		short(e.Now))
 }
 
 // Verify reads again what was set. The first that is no longer so is a *[Moved].

@@ -40,8 +40,10 @@ func TestBecomeSetsOnlyTheDifference(t *testing.T) {
 		{[]Want{mtu, gro("off"), balance}, []string{"feature rx-gro=off"}},
 		{[]Want{mtu}, []string{"feature rx-gro=on", "irqbalance=running"}},
 		{[]Want{mtu, split}, []string{"header-split=on"}},
-		{[]Want{{"eth0", "mtu", "9000"}, split}, []string{"header-split=off", "mtu=9000", "header-split=on"}}, // which depends on the MTU
-		{[]Want{mtu, {"eth0", "mtu", "3000"}}, []string{"header-split=off", "mtu=3000"}},                      // the last one counts
+		// which depends on the MTU
+		{[]Want{{"eth0", "mtu", "9000"}, split}, []string{"header-split=off", "mtu=9000", "header-split=on"}},
+		// the last one counts
+		{[]Want{mtu, {"eth0", "mtu", "3000"}}, []string{"header-split=off", "mtu=3000"}},
 	} {
 		if d := cmp.Diff(x.log, become(t, m, l, x.wants...)); d != "" {
 			t.Errorf("step %d: -want +got\n%s", i, d)
@@ -92,11 +94,13 @@ func TestBecomeFails(t *testing.T) {
 	become(t, m, l, mtu, Want{"eth0", "feature rx-gro", "off"})
 	m.refuse["header-split"] = unix.EOPNOTSUPP
 	m.log = nil
-	err := l.Become(mtu, Want{"eth0", "feature rx-gro", "on"}, Want{"", "irqbalance", "stopped"}, Want{"eth0", "header-split", "on"})
+	err := l.Become(mtu, Want{"eth0", "feature rx-gro", "on"}, Want{"", "irqbalance", "stopped"},
+		Want{"eth0", "header-split", "on"})
 	if !errors.Is(err, unix.EOPNOTSUPP) {
 		t.Errorf("%v", err)
 	}
-	want := []string{"irqbalance=stopped", "feature rx-gro=on", "header-split=on", "irqbalance=running", "feature rx-gro=off"}
+	want := []string{"irqbalance=stopped", "feature rx-gro=on", "header-split=on", "irqbalance=running",
+		"feature rx-gro=off"}
 	if d := cmp.Diff(want, m.log); d != "" {
 		t.Errorf("-want +got\n%s", d)
 	}
@@ -119,7 +123,8 @@ func TestBecomeAfterSomebodyElse(t *testing.T) {
 	if m := (*Moved)(nil); !errors.As(l.Verify(), &m) || m.Now != "9000" {
 		t.Errorf("%v", l.Verify())
 	}
-	if err := l.Become(wants...); err == nil || !strings.Contains(err.Error(), "left at 9000") || m.values["mtu"] != "9000" || m.values["feature rx-gro"] != "on" {
+	if err := l.Become(wants...); err == nil || !strings.Contains(err.Error(), "left at 9000") ||
+		m.values["mtu"] != "9000" || m.values["feature rx-gro"] != "on" {
 		t.Errorf("%v, %v", err, m.values)
 	}
 	become(t, m, l, wants...)

@@ -55,7 +55,8 @@ func (c *Changes) AllowRules(d *nic.Device) error {
 }
 
 func rulesFixed(dev string) error {
-	return &fault.Error{Op: "turn on ntuple rules of " + dev + ": they are off, and its driver does not let them be turned on", Err: unix.EOPNOTSUPP,
+	return &fault.Error{Op: "turn on ntuple rules of " + dev +
+		": they are off, and its driver does not let them be turned on", Err: unix.EOPNOTSUPP,
 		How: "use a NIC whose driver steers flows by ntuple rules (bnxt, mlx5, gve, ice, idpf, fbnic)"}
 }
 
@@ -75,7 +76,10 @@ func (c *Changes) KeepFree(d *nic.Device, queues ...int) error {
 func (c *Changes) Steer(d *nic.Device, local, remote netip.AddrPort, queue int) error {
 	rule := Want{d.Name, nic.RuleName(local, remote, queue), "present"}
 	err := c.apply(d, func(in *common) error {
-		return in.add(func() ([]Want, error) { return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, rule}, nil })
+		return in.add(func() ([]Want, error) {
+			return []Want{{d.Name, "feature " + nic.FeatureNTuple, "on"}, rule},
+				nil
+		})
 	})
 	if err == nil {
 		c.rules = append(c.rules, rule)

@@ -42,7 +42,8 @@ func (c *Changes) wants(w ...Want) error {
 // cannot stop splitting headers while a queue is bound.
 func ruled() *machine {
 	m := newMachine()
-	m.values["feature ntuple"], m.values["rule 0"], m.values["rule 1"], m.values["rule 2"] = "off", "absent", "absent", "absent"
+	m.values["feature ntuple"], m.values["rule 0"], m.values["rule 1"], m.values["rule 2"] = "off", "absent", "absent",
+		"absent"
 	m.after["feature ntuple"] = func(m *machine) {
 		for i := range 3 {
 			if m.values["feature ntuple"] == "off" {
@@ -58,12 +59,14 @@ func takeAll(t *testing.T, all []*Changes) {
 	t.Helper()
 	tables := []string{"0 1 2 0", "0 1 0 1", "0 0 0 0"}
 	for i, c := range all {
-		if err := errors.Join(c.wants(Want{"eth0", "header-split", "on"}), c.wants(Want{"eth0", "feature ntuple", "on"}), c.wants(Want{"eth0", "rss", tables[i]})); err != nil {
+		if err := errors.Join(c.wants(Want{"eth0", "header-split", "on"}),
+			c.wants(Want{"eth0", "feature ntuple", "on"}), c.wants(Want{"eth0", "rss", tables[i]})); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for i, c := range all {
-		if err := c.wants(Want{"eth0", "feature ntuple", "on"}, Want{"eth0", fmt.Sprint("rule ", i), "present"}); err != nil {
+		if err := c.wants(Want{"eth0", "feature ntuple", "on"}, Want{"eth0", fmt.Sprint("rule ", i),
+			"present"}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -79,7 +82,8 @@ func TestCommonUndoneInAnyOrder(t *testing.T) {
 		all := paths(t, m, 3)
 		in := all[0].common
 		takeAll(t, all)
-		want := []string{"header-split=on", "feature ntuple=on", "rss=0 1 2 0", "rss=0 1 0 1", "rss=0 0 0 0", "rule 0=present", "rule 1=present", "rule 2=present"}
+		want := []string{"header-split=on", "feature ntuple=on", "rss=0 1 2 0", "rss=0 1 0 1", "rss=0 0 0 0",
+			"rule 0=present", "rule 1=present", "rule 2=present"}
 		if d := cmp.Diff(want, m.log); d != "" {
 			t.Error(d)
 		}
@@ -94,7 +98,9 @@ func TestCommonUndoneInAnyOrder(t *testing.T) {
 			if k == 2 {
 				break
 			}
-			if m.values["header-split"] != "on" || m.values["rss"] != "0 0 0 0" || m.values["feature ntuple"] != "on" || m.values[fmt.Sprint("rule ", i)] != "absent" || m.values[fmt.Sprint("rule ", order[2])] != "present" {
+			if m.values["header-split"] != "on" || m.values["rss"] != "0 0 0 0" ||
+				m.values["feature ntuple"] != "on" || m.values[fmt.Sprint("rule ", i)] != "absent" ||
+				m.values[fmt.Sprint("rule ", order[2])] != "present" {
 				t.Errorf("%v: after %d: %v", order, i, m.values)
 			}
 			if d := cmp.Diff([]string{fmt.Sprintf("rule %d=absent", i)}, m.log); d != "" {
@@ -119,7 +125,8 @@ func TestCommonFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.after["rss"] = func(m *machine) { delete(m.after, "rss"); m.values["rss"] = "half" }
-	if err := all[1].wants(Want{"eth0", "mtu", "4148"}, Want{"eth0", "rss", "0 1 0 1"}); err == nil || !strings.Contains(err.Error(), "reads back half") {
+	if err := all[1].wants(Want{"eth0", "mtu", "4148"}, Want{"eth0", "rss", "0 1 0 1"}); err == nil ||
+		!strings.Contains(err.Error(), "reads back half") {
 		t.Error(err)
 	}
 	if m.values["rss"] != "0 1 2 0" || m.values["mtu"] != "1500" {
@@ -191,7 +198,8 @@ func TestCommonKilled(t *testing.T) {
 			if len(left) != 1 {
 				t.Fatalf("journals %q", left)
 			}
-			if r := finishFake(t, left[0], all[0].common.lease.journal.BootID, m, FinishOptions{}); r == nil || r.State != Finished {
+			if r := finishFake(t, left[0], all[0].common.lease.journal.BootID, m, FinishOptions{}); r == nil ||
+				r.State != Finished {
 				t.Errorf("%+v", r)
 			}
 			if d := cmp.Diff(before, m.values); d != "" || len(journals(t, dir)) != 0 {
@@ -214,7 +222,8 @@ func TestCommonConcurrent(t *testing.T) {
 	var threads sync.WaitGroup
 	for i, c := range all {
 		threads.Go(func() {
-			for _, w := range []Want{{"eth0", "header-split", "on"}, {"eth0", "rss", "0 1 2 0"}, {"eth0", fmt.Sprint("rule ", i), "present"}} {
+			for _, w := range []Want{{"eth0", "header-split", "on"}, {"eth0", "rss", "0 1 2 0"},
+				{"eth0", fmt.Sprint("rule ", i), "present"}} {
 				if err := c.wants(w); err != nil {
 					t.Error(err)
 				}

@@ -26,7 +26,8 @@ func (l *Lease) uncut(first int) error {
 		if err != nil || now == s.Before {
 			return err
 		}
-		e := &fault.Error{Op: fmt.Sprintf("set %s of %s: it cuts the %s to %s, but %s was requested", l.shrinker(first), s.where(), ringRX, now, s.Before)}
+		e := &fault.Error{Op: fmt.Sprintf("set %s of %s: it cuts the %s to %s, but %s was requested", l.shrinker(first),
+			s.where(), ringRX, now, s.Before)}
 		if set.Why != nil {
 			why, fix := set.Why(s.Before, now)
 			e.Op, e.How = e.Op+": "+why, fix
@@ -57,6 +58,9 @@ func (r *registry) asked(except *Lease, s Step) bool {
 			return false
 		}
 		defer x.mu.Unlock()
-		return slices.ContainsFunc(x.standing(), func(i int) bool { return x.journal.Steps[i].same(s) && x.journal.Steps[i].Set == s.Before })
+		return slices.ContainsFunc(x.standing(), func(i int) bool {
+			return x.journal.Steps[i].same(s) &&
+				x.journal.Steps[i].Set == s.Before
+		})
 	})
 }

@@ -40,7 +40,9 @@ func TestRingAskedForIsNotCut(t *testing.T) {
 		switch {
 		case !asked && (err != nil || m.values["ring rx"] != "2047"):
 			t.Errorf("nobody asked for it: %v, %v", err, m.values)
-		case asked && (err == nil || !strings.Contains(err.Error(), "cuts the ring rx to 2047, but 4096 was requested: of 4096") || fault.Fix(err) != "ask for 2047"):
+		case asked && (err == nil ||
+			!strings.Contains(err.Error(), "cuts the ring rx to 2047, but 4096 was requested: of 4096") ||
+			fault.Fix(err) != "ask for 2047"):
 			t.Errorf("asked for: %v, fix %q", err, fault.Fix(err))
 		case asked && (m.values["ring rx"] != "4096" || m.values["header-split"] != "off"):
 			t.Errorf("it was not taken back: %v", m.values)

@@ -29,7 +29,8 @@ func Dir() (string, error) {
 	dirs, why := folders()
 	fix := "name a folder that nobody else can write to, for zcbench restore too: " + DirEnv + "=/PATH"
 	if os.Geteuid() != 0 {
-		fix = "changing a host's settings needs root: " + privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE) + ", or leave the setting out; or " + fix
+		fix = "changing a host's settings needs root: " + privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE) +
+			", or leave the setting out; or " + fix
 	}
 	if len(dirs) > 1 {
 		fix = "mount a tmpfs on /run, or use root's own HOME (sudo -H); or " + fix
@@ -47,7 +48,8 @@ func Dir() (string, error) {
 		}
 		why = err
 	}
-	return "", &fault.Error{Op: "prepare the folder of journals and locks", Err: fmt.Errorf("%w: nothing was changed", why), How: fix}
+	return "", &fault.Error{Op: "prepare the folder of journals and locks", Err: fmt.Errorf("%w: nothing was changed",
+		why), How: fix}
 }
 
 // folders are where journals may lie, the preferred one first. Root looks also

@@ -56,7 +56,9 @@ func TestDirIsOurs(t *testing.T) {
 	}
 	for _, d := range []string{open, filepath.Join(open, "below")} {
 		t.Setenv(DirEnv, d)
-		if _, err := Dir(); err == nil || !trust.Untrusted(err) || !strings.Contains(err.Error(), "writable by everybody") || !strings.Contains(err.Error(), "nothing was changed") {
+		if _, err := Dir(); err == nil || !trust.Untrusted(err) ||
+			!strings.Contains(err.Error(), "writable by everybody") ||
+			!strings.Contains(err.Error(), "nothing was changed") {
 			t.Errorf("%s: %v", d, err)
 		}
 		l := New(Options{})
@@ -73,7 +75,8 @@ func TestIntegrationDirOfAnotherUser(t *testing.T) {
 	needRoot(t)
 	base := t.TempDir()
 	home := filepath.Join(base, "home")
-	if err := errors.Join(os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(home, 0o755), os.Chown(home, stranger4711, stranger4711)); err != nil {
+	if err := errors.Join(os.Chmod(filepath.Dir(base), 0o755), os.Mkdir(home, 0o755),
+		os.Chown(home, stranger4711, stranger4711)); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv(DirEnv, "")
@@ -81,10 +84,12 @@ func TestIntegrationDirOfAnotherUser(t *testing.T) {
 	t.Setenv("HOME", home)
 	withoutRun(t, func() error {
 		_, err := Dir()
-		if err == nil || !strings.Contains(err.Error(), "belongs to user 4711") || !strings.Contains(err.Error(), "read-only") {
+		if err == nil || !strings.Contains(err.Error(), "belongs to user 4711") ||
+			!strings.Contains(err.Error(), "read-only") {
 			return fmt.Errorf("another's home: %w", err)
 		}
-		if how := fault.Fix(err); strings.Contains(how, "chown") || !strings.Contains(how, "sudo -H") || !strings.Contains(how, DirEnv) {
+		if how := fault.Fix(err); strings.Contains(how, "chown") || !strings.Contains(how, "sudo -H") ||
+			!strings.Contains(how, DirEnv) {
 			return fmt.Errorf("the fix is %q", how)
 		}
 		if e, _ := os.ReadDir(home); len(e) != 0 {
@@ -93,13 +98,17 @@ func TestIntegrationDirOfAnotherUser(t *testing.T) {
 		// What an older zcbench put there is shown, and nothing else that is there.
 		state := filepath.Join(home, ".local/state/zcbench")
 		ours, theirs := filepath.Join(state, "2-1-0.lease"), filepath.Join(state, "1-1-0.lease")
-		const journal = "{\"kind\":\"zcbench-lease\",\"version\":2,\"boot_id\":\"b\",\"owner\":{\"pid\":1}}\n{\"steps\":[{\"setting\":\"irqbalance\",\"before\":\"running\",\"set\":\"stopped\"}]}\n"
-		if err := errors.Join(os.MkdirAll(state, 0o755), os.WriteFile(ours, []byte(journal), 0o600), os.WriteFile(theirs, []byte(journal), 0o600), os.Chown(theirs, stranger4711, stranger4711)); err != nil {
+		const journal = "{\"kind\":\"zcbench-lease\",\"version\":2,\"boot_id\":\"b\"," +
+			"\"owner\":{\"pid\":1}}\n{\"steps\":[{\"setting\":\"irqbalance\",\"before\":\"running\"," +
+			"\"set\":\"stopped\"}]}\n"
+		if err := errors.Join(os.MkdirAll(state, 0o755), os.WriteFile(ours, []byte(journal), 0o600),
+			os.WriteFile(theirs, []byte(journal), 0o600), os.Chown(theirs, stranger4711, stranger4711)); err != nil {
 			return err
 		}
 		for _, o := range []FinishOptions{{}, {All: true}, {All: true, Adopt: true}} {
 			r, err := Finish(o)
-			if err != nil || len(r) != 1 || r[0].Journal != ours || r[0].State != Refused || len(r[0].Steps) != 1 || !strings.Contains(r[0].Fix, "cp -- "+ours) {
+			if err != nil || len(r) != 1 || r[0].Journal != ours || r[0].State != Refused || len(r[0].Steps) != 1 ||
+				!strings.Contains(r[0].Fix, "cp -- "+ours) {
 				return fmt.Errorf("%+v: %+v, %w", o, r, err)
 			}
 		}
@@ -126,7 +135,9 @@ func withoutRun(t *testing.T, f func() error) {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // ends with the goroutine: its mounts are its own
-		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", "/run", "tmpfs", unix.MS_RDONLY, ""))
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS),
+			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", "/run", "tmpfs",
+				unix.MS_RDONLY, ""))
 		if err == nil {
 			err = f()
 		}

@@ -40,7 +40,8 @@ const hostRule, hostTheirs = "rule 1", "rule 0"
 
 func newHost() *host {
 	return &host{at: -1, last: -1, rules: map[int]string{3: hostTheirs},
-		values: map[string]string{"mtu": "1500", "channels": "4", "ring rx": "511", "rss": "3 1 2 0", hashing: "off", "header-split": "auto",
+		values: map[string]string{"mtu": "1500", "channels": "4", "ring rx": "511", "rss": "3 1 2 0", hashing: "off",
+			"header-split":      "auto",
 			"coalesce rx-usecs": "64", "coalesce tx-usecs": "64", "feature rx-gro": "on", "irqbalance": "running"}}
 }
 
@@ -117,7 +118,10 @@ func (h *host) setting(s Step) (setting.Setting, error) {
 			err = out.Set(v)
 			return true, err
 		}
-		out.Leave = func(string) error { return h.call("leave "+name, func() error { h.values[name] = "auto"; return nil }) }
+		out.Leave = func(string) error {
+			return h.call("leave "+name,
+				func() error { h.values[name] = "auto"; return nil })
+		}
 	}
 	if noted(name) {
 		of := func(note string, write func(string) error) setting.Setting {
@@ -256,15 +260,18 @@ func TestEveryCallFails(t *testing.T) {
 					name := fmt.Sprintf("call %d to %d (%s), %v, late %v", at, last, h.log[at], errno, late)
 					is, left := h.state(), journals(t, dir)
 					if restored == nil && (is != before || len(left) != 0) {
-						t.Fatalf("%s: restored, after %v; left %q\n%s\n%s", name, worked, left, cmp.Diff(before, is), strings.Join(h.log[at:], "; "))
+						t.Fatalf("%s: restored, after %v; left %q\n%s\n%s", name, worked, left, cmp.Diff(before, is),
+							strings.Join(h.log[at:], "; "))
 					}
 					if restored != nil && is != before && len(left) == 0 {
 						t.Fatalf("%s: %v; left %q", name, restored, left)
 					}
 					h.at, h.last = -1, -1
 					for _, path := range left {
-						if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r == nil || r.State != Finished || h.state() != before || len(journals(t, dir)) != 0 {
-							t.Errorf("%s: work %v\nrestored: %v\nfinished: %+v\n%s", name, worked, restored, r, cmp.Diff(before, h.state()))
+						if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r == nil ||
+							r.State != Finished || h.state() != before || len(journals(t, dir)) != 0 {
+							t.Errorf("%s: work %v\nrestored: %v\nfinished: %+v\n%s", name, worked, restored, r,
+								cmp.Diff(before, h.state()))
 						}
 					}
 				}
@@ -354,7 +361,8 @@ func TestEveryKill(t *testing.T) {
 					}
 				}
 				if second < 0 || !ended {
-					if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r != nil && r.State != Finished || h.state() != before || len(journals(t, again)) != 0 {
+					if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r != nil &&
+						r.State != Finished || h.state() != before || len(journals(t, again)) != 0 {
 						t.Fatalf("%s: %+v\n%s\n%s", name, r, cmp.Diff(before, h.state()), strings.Join(h.log, "\n"))
 					}
 				}
@@ -411,7 +419,8 @@ func TestEveryCallDiskFull(t *testing.T) {
 			if dead && l.file != nil {
 				room()
 				path := l.kill2(t)
-				if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r != nil && r.State != Finished || h.state() != before || len(journals(t, filepath.Dir(path))) != 0 {
+				if r := finishWith(t, path, boot, h.setting, FinishOptions{}); r != nil && r.State != Finished ||
+					h.state() != before || len(journals(t, filepath.Dir(path))) != 0 {
 					t.Fatalf("%s: %+v\n%s", name, r, cmp.Diff(before, h.state()))
 				}
 				continue

@@ -52,7 +52,8 @@ func (r Report) Lines() []string {
 	case Alive:
 		return []string{fmt.Sprintf("the lease of %v: it is running and will restore what it set", r.Owner)}
 	case Rebooted:
-		return []string{fmt.Sprintf("the lease of %v: the machine has rebooted since, so its settings are gone", r.Owner)}
+		return []string{fmt.Sprintf("the lease of %v: the machine has rebooted since, so its settings are gone",
+			r.Owner)}
 	case Broken, Refused:
 		return r.refusal()
 	}
@@ -81,7 +82,8 @@ func (r Report) refusal() []string {
 	if r.State == Broken {
 		how = "cannot be used"
 	}
-	out := []string{fmt.Sprintf("the %s %s %s, and nothing in it was restored: %s", what, cmdline.Printable(r.Journal), how, cmdline.Printable(r.Error))}
+	out := []string{fmt.Sprintf("the %s %s %s, and nothing in it was restored: %s", what, cmdline.Printable(r.Journal),
+		how, cmdline.Printable(r.Error))}
 	if r.Owner.PID > 0 {
 		out = append(out, fmt.Sprintf("  it claims to be of %v", r.Owner))
 	}
@@ -96,7 +98,8 @@ func (r Report) refusal() []string {
 
 // Failed reports whether something could not be restored.
 func (r Report) Failed() bool {
-	return r.State == Broken || r.State == Refused || slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure })
+	return r.State == Broken || r.State == Refused ||
+		slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure })
 }
 
 // FinishOptions say how thorough [Finish] is.
@@ -148,7 +151,8 @@ func Finish(o FinishOptions) ([]Report, error) {
 // noFolder says what to do where there is no folder of journals, or it cannot be
 // looked into.
 func noFolder(op string, err error) error {
-	return &fault.Error{Op: op, Err: err, How: "set HOME to a folder of yours, or name one that nobody else can write to:  " + DirEnv + "=/PATH"}
+	return &fault.Error{Op: op, Err: err,
+		How: "set HOME to a folder of yours, or name one that nobody else can write to:  " + DirEnv + "=/PATH"}
 }
 
 // finishIn works off one folder, if it is there and ours.
@@ -292,7 +296,10 @@ func (j *Journal) finish(r *Report, f *file, o FinishOptions) *Report {
 	}
 	r.Steps = j.restore(todo, f, o)
 	r.State = Finished
-	if slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure || s.Result == Changed || s.Result == Would }) {
+	if slices.ContainsFunc(r.Steps, func(s StepReport) bool {
+		return s.Result == Failure || s.Result == Changed ||
+			s.Result == Would
+	}) {
 		r.State = Owing
 	}
 	if len(j.owed(true)) == 0 && !o.DryRun {

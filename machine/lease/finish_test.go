@@ -131,7 +131,8 @@ func TestFinishAfterKill(t *testing.T) {
 		m := newMachine()
 		before := clone(m.values)
 		r := finishFake(t, killed(t, m, wants...), boot, m, FinishOptions{})
-		if r == nil || r.State != Finished || len(r.Steps) != 3 || !strings.Contains(strings.Join(r.Lines(), "\n"), "mtu of eth0: restored to 1500 (was set to 4148)") {
+		if r == nil || r.State != Finished || len(r.Steps) != 3 || !strings.Contains(strings.Join(r.Lines(), "\n"),
+			"mtu of eth0: restored to 1500 (was set to 4148)") {
 			t.Errorf("%+v", r)
 		}
 		if d := cmp.Diff(before, m.values); d != "" {
@@ -205,7 +206,8 @@ func TestFinishAfterKill(t *testing.T) {
 	})
 	t.Run("garbage", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "1-2-0"+journalExt)
-		for text, want := range map[string]string{"hello\n": "line 1", "": "", `{"kind":"zcbench-lease","version":99,"boot_id":"x","owner":{}}` + "\n": "version 99"} {
+		for text, want := range map[string]string{"hello\n": "line 1", "": "",
+			`{"kind":"zcbench-lease","version":99,"boot_id":"x","owner":{}}` + "\n": "version 99"} {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

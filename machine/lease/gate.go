@@ -49,7 +49,8 @@ func gated(dir string, f func() error) error {
 		case err != nil && !errors.Is(err, unix.EWOULDBLOCK):
 			return fmt.Errorf("flock %s: %w", path, err)
 		case err != nil && time.Now().After(end):
-			return &fault.Error{Op: fmt.Sprintf("%s has been locked for %v by %s", path, gateTime, who), How: "if that process is stopped, continue it: kill -CONT (lslocks shows which it is)"}
+			return &fault.Error{Op: fmt.Sprintf("%s has been locked for %v by %s", path, gateTime, who),
+				How: "if that process is stopped, continue it: kill -CONT (lslocks shows which it is)"}
 		}
 	}
 }

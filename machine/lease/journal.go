@@ -204,7 +204,8 @@ func (j *Journal) head(l line) error {
 	case l.Kind != journalKind:
 		return fmt.Errorf("kind %q is not %q: not a lease's journal", l.Kind, journalKind)
 	case l.Version < 1 || l.Version > Version:
-		return fmt.Errorf("version %d: this zcbench reads up to %d: use the one that wrote it (%s)", l.Version, Version, cmdline.Printable(l.Tool))
+		return fmt.Errorf("version %d: this zcbench reads up to %d: use the one that wrote it (%s)", l.Version, Version,
+			cmdline.Printable(l.Tool))
 	case l.Owner == nil || l.BootID == "":
 		return errors.New("owner or boot_id is missing")
 	}
@@ -253,7 +254,8 @@ func (j *Journal) fits(l line) error {
 		}
 	}
 	steps := len(j.Steps) + len(l.Steps)
-	for _, which := range [][]int{slices.Collect(maps.Keys(l.Reset)), slices.Collect(maps.Keys(l.Where)), slices.Collect(maps.Keys(l.Became)), l.Undone, l.Left} {
+	for _, which := range [][]int{slices.Collect(maps.Keys(l.Reset)), slices.Collect(maps.Keys(l.Where)),
+		slices.Collect(maps.Keys(l.Became)), l.Undone, l.Left} {
 		for _, i := range which {
 			if i < 0 || i >= steps {
 				return fmt.Errorf("step %d of %d", i, steps)

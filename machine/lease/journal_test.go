@@ -75,7 +75,8 @@ func TestIntegrationJournalWithoutRoom(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // ends with the goroutine: its mounts are its own
-		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS), unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"))
+		err := errors.Join(unix.Unshare(unix.CLONE_NEWNS|unix.CLONE_FS),
+			unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""), unix.Mount("tmpfs", dir, "tmpfs", 0, "size=8k"))
 		if err == nil {
 			err = fillJournal(dir)
 		}

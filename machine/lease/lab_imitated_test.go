@@ -150,10 +150,12 @@ func TestLabImitatedTogether(t *testing.T) {
 		err = errors.Join(setting.Apply(mtu, d.Name, "1500"), setting.Apply(ring, d.Name, "4096"))
 		wants := []lease.Want{{Dev: d.Name, Name: "mtu", Value: "4148"}}
 		if gro, gerr := d.Feature(nic.FeatureHWGRO); gro.Hard {
-			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "feature " + nic.FeatureHWGRO, Value: "on"}), errors.Join(err, gerr)
+			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "feature " + nic.FeatureHWGRO, Value: "on"}),
+				errors.Join(err, gerr)
 		}
 		if h, herr := d.HeaderSplit(); model(t) != "virtio_net" { // it has none
-			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(h).String()}), errors.Join(err, herr)
+			wants, err = append(wants, lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(h).String()}),
+				errors.Join(err, herr)
 		}
 		l := lease.New(lease.Options{})
 		l.Use(d)
@@ -162,7 +164,8 @@ func TestLabImitatedTogether(t *testing.T) {
 		if now != "4096" {
 			rerr = errors.Join(rerr, fmt.Errorf("the ring had 4096 descriptors, and has %s", now))
 		}
-		return errors.Join(err, rerr, setting.Apply(ring, d.Name, old), setting.Apply(mtu, d.Name, fmt.Sprint(guest.DefaultMTU)))
+		return errors.Join(err, rerr, setting.Apply(ring, d.Name, old),
+			setting.Apply(mtu, d.Name, fmt.Sprint(guest.DefaultMTU)))
 	})
 	if d := cmp.Diff(before, hosts(t)); d != "" {
 		t.Errorf("the hosts are not as they were:\n%s", d)
@@ -197,7 +200,8 @@ func TestLabImitatedCarrier(t *testing.T) {
 		}
 		l := lease.New(lease.Options{})
 		l.Use(d)
-		for _, w := range []lease.Want{{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}, {Dev: d.Name, Name: "ring rx", Value: "1024"}} {
+		for _, w := range []lease.Want{{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()},
+			{Dev: d.Name, Name: "ring rx", Value: "1024"}} {
 			err = errors.Join(err, l.Apply(w), linked(w.Name+" set"), l.Restore(), linked(w.Name+" restored"))
 		}
 		return errors.Join(err, asFound(s, was), d.AwaitCarrier(await.Hang))
@@ -230,7 +234,9 @@ func TestLabImitatedNAPI(t *testing.T) {
 		was, herr := d.HeaderSplit()
 		l := lease.New(lease.Options{})
 		l.Use(d)
-		err = errors.Join(err, herr, l.Apply(lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}), kept("split"), l.Restore(), kept("restored"))
+		err = errors.Join(err, herr,
+			l.Apply(lease.Want{Dev: d.Name, Name: "header-split", Value: nic.SplitAll(was).String()}), kept("split"),
+			l.Restore(), kept("restored"))
 		return errors.Join(err, napi.Set(old))
 	})
 }
@@ -270,7 +276,8 @@ func TestLabImitatedForeignRule(t *testing.T) {
 			serr := c.Steer(d, local, remote, queue)
 			right := serr == nil
 			if refused && !silent {
-				right = errors.Is(serr, unix.EEXIST) && strings.Contains(serr.Error(), fmt.Sprintf("rule %d sends it to RX queue 1", theirs))
+				right = errors.Is(serr, unix.EEXIST) &&
+					strings.Contains(serr.Error(), fmt.Sprintf("rule %d sends it to RX queue 1", theirs))
 			}
 			if !right {
 				err = errors.Join(err, fmt.Errorf("ours, to queue %d: %v", queue, serr))
@@ -286,7 +293,8 @@ func TestLabImitatedForeignRule(t *testing.T) {
 			}
 			at, ok, ferr := d.FindRule(local, remote, 1)
 			if !ok || at != theirs {
-				ferr = errors.Join(ferr, fmt.Errorf("after ours, to queue %d, theirs is at %d, was at %d: %v", queue, at, theirs, ok))
+				ferr = errors.Join(ferr, fmt.Errorf("after ours, to queue %d, theirs is at %d, was at %d: %v", queue,
+					at, theirs, ok))
 			}
 			_, left, lerr := d.FindRule(local, remote, 2)
 			if left {

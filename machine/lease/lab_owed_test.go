@@ -86,7 +86,8 @@ func withOwing(t *testing.T, f func(o *owing) error) {
 			}
 		}()
 		local, remote := netip.MustParseAddrPort("10.77.0.1:7799"), netip.MustParseAddrPort("10.77.0.2:41001")
-		o := &owing{t: t, d: d, dir: t.TempDir(), want: lease.Want{Dev: d.Name, Name: nic.RuleName(local, remote, 1), Value: "present"}, before: before}
+		o := &owing{t: t, d: d, dir: t.TempDir(), want: lease.Want{Dev: d.Name, Name: nic.RuleName(local, remote, 1),
+			Value: "present"}, before: before}
 		o.l = lease.New(lease.Options{Dir: o.dir})
 		o.l.Use(d)
 		defer o.l.Restore()
@@ -165,7 +166,8 @@ func TestLabRuleOwedAfterKill(t *testing.T) {
 		if ferr == nil {
 			said, ferr = finish(dead, lease.Owing)
 		}
-		if !strings.Contains(said, "it may be at ") || !strings.Contains(said, "ethtool -N "+o.d.Name+" delete ") || o.ours() != 1 {
+		if !strings.Contains(said, "it may be at ") || !strings.Contains(said, "ethtool -N "+o.d.Name+" delete ") ||
+			o.ours() != 1 {
 			ferr = errors.Join(ferr, fmt.Errorf("%d rules, and it said: %s", o.ours(), said))
 		}
 		err = errors.Join(err, kerr, ferr, writeBusy(0))

@@ -48,7 +48,8 @@ func ofNIC(t *testing.T) map[string]string {
 			if err != nil {
 				return err
 			}
-			names := []string{"mtu", "gso-max-size", "gro-max-size", "channels", "ring rx", "ring tx", "rss", "coalesce rx-usecs", "napi 0", "rps 0", "xps 0",
+			names := []string{"mtu", "gso-max-size", "gro-max-size", "channels", "ring rx", "ring tx", "rss",
+				"coalesce rx-usecs", "napi 0", "rps 0", "xps 0",
 				"feature " + nic.FeatureGRO, "feature " + nic.FeatureHWGRO, "feature " + nic.FeatureTSO}
 			for _, irq := range irqs {
 				names = append(names, fmt.Sprintf("interrupt %d", irq))
@@ -74,9 +75,12 @@ func ofNIC(t *testing.T) map[string]string {
 // driver has.
 func qemuFlags(t *testing.T, which string, unit time.Duration, layout string) []string {
 	t.Helper()
-	flags := []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "tcp", "--tx", "tcp", "--touch", "verify",
+	flags := []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "tcp",
+		"--tx", "tcp", "--touch", "verify",
 		"--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down", (2 * unit).String(),
-		"--stall", "1m", "--sample-interval", "0", "--message-size", "2M", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--mtu", "1500", "--gro", "off", "--rx-ring", "512", "--layout", layout, "--gate", "foreign_cores=off", "--gate", "replace=0"}
+		"--stall", "1m", "--sample-interval", "0", "--message-size", "2M", "--sndbuf", "256K", "--rcvbuf", "1M",
+		"--json", "--mtu", "1500", "--gro", "off", "--rx-ring", "512", "--layout", layout, "--gate",
+		"foreign_cores=off", "--gate", "replace=0"}
 	if which == "qemu:e1000e" {
 		return append(flags, "--set", "sut:coalesce rx-usecs=100")
 	}
@@ -105,7 +109,8 @@ func TestLabQEMURun(t *testing.T) {
 			// A busy machine that emulates reads a window too late: it gets more time.
 			for unit := 100 * time.Millisecond; ; unit *= 4 {
 				r = qemuRun(t, qemuFlags(t, which, unit, layout))
-				if late := strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell"); !late || unit > time.Second {
+				if late := strings.Contains(r.Reason, "its edges") ||
+					strings.Contains(r.Reason, "too few packets to tell"); !late || unit > time.Second {
 					break
 				}
 			}
@@ -113,9 +118,12 @@ func TestLabQEMURun(t *testing.T) {
 			if r.Verdict != results.OK || h.Mismatches == nil || *h.Mismatches != 0 || h.Bytes == nil || *h.Bytes == 0 {
 				t.Errorf("%s: %s; %v bytes, %v not as they should be", r.Verdict, r.Reason, h.Bytes, h.Mismatches)
 			}
-			share := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "placement_flow_share" })
-			if !strings.HasPrefix(h.Env.Placement, "the interrupts of sn0 go to CPU") || share < 0 || h.Metrics[share].Value < 0.95 {
-				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement, share, len(h.Metrics))
+			share := slices.IndexFunc(h.Metrics,
+				func(m results.Metric) bool { return m.Name == "placement_flow_share" })
+			if !strings.HasPrefix(h.Env.Placement, "the interrupts of sn0 go to CPU") || share < 0 ||
+				h.Metrics[share].Value < 0.95 {
+				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement,
+					share, len(h.Metrics))
 			}
 			if d := cmp.Diff(before, ofNIC(t)); d != "" {
 				t.Errorf("the NICs are not as they were:\n%s", d)
@@ -155,7 +163,8 @@ func TestLabQEMUKill(t *testing.T) {
 			t.Errorf("restore: %v\n%s", err, out)
 		}
 		if d := cmp.Diff(before, ofNIC(t)); d != "" {
-			t.Errorf("killed %s, %d processes: the NICs are not as they were:\n%s\nrestore said: %s", who, killed, d, out)
+			t.Errorf("killed %s, %d processes: the NICs are not as they were:\n%s\nrestore said: %s", who, killed, d,
+				out)
 		}
 	}
 	if left == 0 {

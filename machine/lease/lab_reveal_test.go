@@ -114,7 +114,8 @@ func TestLabImitatedSplitAsItIs(t *testing.T) {
 		want, err := d.SplitSetting(true)
 		l := lease.New(lease.Options{})
 		l.Use(d)
-		err = errors.Join(err, l.Apply(lease.Want{Dev: d.Name, Name: "header-split", Value: want}), l.Verify(), l.Restore(), d.AwaitCarrier(await.Hang))
+		err = errors.Join(err, l.Apply(lease.Want{Dev: d.Name, Name: "header-split", Value: want}), l.Verify(),
+			l.Restore(), d.AwaitCarrier(await.Hang))
 		after, serr := d.SysFile("carrier_changes")
 		if after != before {
 			err = errors.Join(err, fmt.Errorf("the carrier changed %s times, before it had %s", after, before))

@@ -63,8 +63,10 @@ func hosts(t testing.TB) map[string]string {
 				return err
 			}
 			defer d.Close()
-			names := []string{"mtu", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "channels", "ring rx", "ring tx", "header-split", "rss"}
-			for _, f := range []string{nic.FeatureGRO, nic.FeatureHWGRO, nic.FeatureTSO, nic.FeatureNTuple, "rx-hashing"} {
+			names := []string{"mtu", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
+				"channels", "ring rx", "ring tx", "header-split", "rss"}
+			for _, f := range []string{nic.FeatureGRO, nic.FeatureHWGRO, nic.FeatureTSO, nic.FeatureNTuple,
+				"rx-hashing"} {
 				names = append(names, "feature "+f)
 			}
 			queues, err := d.Queues()
@@ -105,16 +107,21 @@ func hosts(t testing.TB) map[string]string {
 }
 
 // everything are the flags of a run that sets all that a run can set on a soft NIC.
-var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072", "--rx-ring", "1024", "--channels", "3",
-	"--sysctl-profile", "reference", "--set", "napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0", "--set", "sut:rps 0=2", "--layout", "2cpu"})
+var everything = slices.Concat(plain, []string{"--mtu", "1500", "--gro", "off", "--hw-gro", "on", "--big-tcp", "131072",
+	"--rx-ring", "1024", "--channels", "3",
+	"--sysctl-profile", "reference", "--set",
+	"napi 1=defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0", "--set", "sut:rps 0=2", "--layout",
+	"2cpu"})
 
 // twoFlows are what makes it one of two flows, each with a queue, a ring and a rule of its own,
 // whose threads share the guest's two CPUs.
 var twoFlows = []string{"--flows", "2", "--queues", "2", "--sut-cpu", "1", "--tg-cpu", "0"}
 
 // plain are those of a run that sets what zcrx needs, and nothing else.
-var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx", "--tx", "tcp",
-	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--message-size", "2M", "--sndbuf", "256K", "--gate", "foreign_cores=off", "--gate", "replace=0",
+var plain = []string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender, "--rx", "zcrx",
+	"--tx", "tcp",
+	"--duration", "300ms", "--ramp-up", "50ms", "--ramp-down", "500ms", "--sample-interval", "0", "--message-size",
+	"2M", "--sndbuf", "256K", "--gate", "foreign_cores=off", "--gate", "replace=0",
 	"--stall", "1m"} // little to be drained on a busy machine, and time to drain it
 
 // theDriver is the receiver's.
@@ -223,9 +230,10 @@ func TestLabRunRestores(t *testing.T) {
 		say  string
 		long bool
 	}{
-		"works":    {},
-		"refused":  {more: []string{"--tx-ring", "1000"}, say: refused},
-		"unknown":  {more: []string{"--set", "sut:coalesce rx-usecs=5"}, say: "the driver does not report its interrupt moderation", long: true},
+		"works":   {},
+		"refused": {more: []string{"--tx-ring", "1000"}, say: refused},
+		"unknown": {more: []string{"--set", "sut:coalesce rx-usecs=5"},
+			say: "the driver does not report its interrupt moderation", long: true},
 		"too long": {more: []string{"--mtu", "9601"}, say: "maxmtu", long: true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,7 +241,9 @@ func TestLabRunRestores(t *testing.T) {
 				long.Test(t)
 			}
 			out, err := run(t, slices.Concat(everything, c.more)...)
-			if c.say == "" && !worked(out, err) || c.say != "" && (err == nil || !strings.Contains(out, "unsupported [1]") || !strings.Contains(strings.Join(strings.Fields(out), " "), c.say)) {
+			if c.say == "" && !worked(out, err) || c.say != "" &&
+				(err == nil || !strings.Contains(out, "unsupported [1]") ||
+					!strings.Contains(strings.Join(strings.Fields(out), " "), c.say)) {
 				t.Errorf("%v, want %q:\n%s", err, c.say, out)
 			}
 			if d := cmp.Diff(before, hosts(t)); d != "" {
@@ -263,8 +273,10 @@ func TestLabTyped(t *testing.T) {
 		case "idpf", "ice": // which have one that is neither
 			two = "rx 0 tx 0 other 1 combined 2"
 		}
-		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: two}, {Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
-			{Dev: e.Dev, Name: "header-split", Value: "tcp-data-split on"}, {Dev: e.Dev, Name: "rps 1", Value: "00000000,00000001"},
+		wants := []lease.Want{{Dev: e.Dev, Name: "channels", Value: two},
+			{Dev: e.Dev, Name: "rss", Value: strings.Repeat("0 1 ", 64)},
+			{Dev: e.Dev, Name: "header-split", Value: "tcp-data-split on"},
+			{Dev: e.Dev, Name: "rps 1", Value: "00000000,00000001"},
 			{Dev: e.Dev, Name: "napi 1", Value: "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}}
 		if err := l.Apply(wants...); err != nil {
 			return err
@@ -311,7 +323,8 @@ func TestLabKill(t *testing.T) {
 		seed = n
 	}
 	rnd := rand.New(rand.NewPCG(seed, seed))
-	kinds := []*kind{{name: "two flows", args: slices.Concat(everything, twoFlows)}, {name: "one flow", args: everything}}
+	kinds := []*kind{{name: "two flows", args: slices.Concat(everything, twoFlows)},
+		{name: "one flow", args: everything}}
 	kinds[0].undisturbed(t)
 	before := hosts(t)
 	good, left, kills := 0, 0, 0
@@ -379,7 +392,8 @@ func TestLabKill(t *testing.T) {
 			counted, dir := counters(t), filepath.Join(t.TempDir(), "out")
 			if out, err := run(t, slices.Concat(plain, splitting(t), []string{"--out", dir})...); !worked(out, err) {
 				journal, _ := os.ReadFile(filepath.Join(dir, "journal.jsonl"))
-				t.Errorf("the next run: %v\n%s\ncounters before:\n%s\nand after:\n%s\n%s", err, out, counted, counters(t), journal)
+				t.Errorf("the next run: %v\n%s\ncounters before:\n%s\nand after:\n%s\n%s", err, out, counted,
+					counters(t), journal)
 			}
 		})
 		if ok {
@@ -389,7 +403,8 @@ func TestLabKill(t *testing.T) {
 	if kills >= 10 && left == 0 {
 		t.Errorf("none of %d kills left anything to restore: they came at moments that test nothing", kills)
 	}
-	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to zcbench restore", seed, good, rounds, kills, left)
+	t.Logf("seed %d: %d of %d rounds are good, in %d something was killed, in %d of them something was left to "+
+		"zcbench restore", seed, good, rounds, kills, left)
 }
 
 // busyParam is how many times reading a rule back fails with EBUSY from now on, and busyMost how
@@ -534,7 +549,8 @@ func rules(t *testing.T) (n int) {
 func steers(t *testing.T) bool { return model(t) != "virtio_net" }
 
 // kill kills who of a run, waits for the rest of it, and returns how many processes it killed.
-func kill(t *testing.T, controller int, agents []int, who string, second bool, done <-chan struct{}, said *bytes.Buffer) (killed int) {
+func kill(t *testing.T, controller int, agents []int, who string, second bool, done <-chan struct{},
+	said *bytes.Buffer) (killed int) {
 	t.Helper()
 	var pids []int
 	switch who {
@@ -574,7 +590,8 @@ func kill(t *testing.T, controller int, agents []int, who string, second bool, d
 	if !await.So(func() bool {
 		alive = 0
 		for _, p := range agents {
-			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p)); err == nil && !strings.Contains(string(b), ") Z ") {
+			if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p)); err == nil &&
+				!strings.Contains(string(b), ") Z ") {
 				alive++
 			}
 		}
@@ -636,7 +653,8 @@ func TestLabChanges(t *testing.T) {
 		}
 		table, err := d.Indirection()
 		h, herr := d.HeaderSplit()
-		if err = errors.Join(err, herr); err == nil && (len(c.List()) != changes || h.State != nic.SplitOn || strings.Contains(fmt.Sprint(table), "1")) {
+		if err = errors.Join(err, herr); err == nil && (len(c.List()) != changes || h.State != nic.SplitOn ||
+			strings.Contains(fmt.Sprint(table), "1")) {
 			err = fmt.Errorf("changed %q: %v, %v", c.List(), h, table)
 		}
 		return errors.Join(err, c.Undo(), c.Undo())

@@ -296,7 +296,8 @@ func (l *Lease) keeps(steps []Step) (out []Step, err error) {
 // record writes the steps down, and makes them the last ones of the lease.
 func (l *Lease) record(steps []Step) (err error) {
 	if l.file == nil {
-		if l.file, err = create(l.opt.Dir, line{Kind: journalKind, Version: Version, Tool: version.Tool(), BootID: l.journal.BootID, Owner: &l.owner}); err != nil {
+		if l.file, err = create(l.opt.Dir, line{Kind: journalKind, Version: Version, Tool: version.Tool(),
+			BootID: l.journal.BootID, Owner: &l.owner}); err != nil {
 			return err
 		}
 		live.add(l)

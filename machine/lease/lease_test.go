@@ -30,8 +30,10 @@ type machine struct {
 }
 
 func newMachine() *machine {
-	return &machine{values: map[string]string{"mtu": "1500", "channels": "4", "rss": "default", "header-split": "off", "feature rx-gro": "on", "irqbalance": "running"},
-		refuse: map[string]error{}, unread: map[string]error{}, asked: map[string]int{}, after: map[string]func(*machine){}}
+	return &machine{values: map[string]string{"mtu": "1500", "channels": "4", "rss": "default", "header-split": "off",
+		"feature rx-gro": "on", "irqbalance": "running"},
+		refuse: map[string]error{}, unread: map[string]error{}, asked: map[string]int{},
+		after: map[string]func(*machine){}}
 }
 
 func (m *machine) setting(s Step) (setting.Setting, error) {
@@ -98,11 +100,13 @@ func TestApplyAndRestoreInOrder(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	err := l.Apply(Want{"eth0", "header-split", "on"}, Want{"eth0", "mtu", "4148"}, Want{"", "irqbalance", "stopped"}, Want{"eth0", "feature rx-gro", "on"})
+	err := l.Apply(Want{"eth0", "header-split", "on"}, Want{"eth0", "mtu", "4148"}, Want{"", "irqbalance", "stopped"},
+		Want{"eth0", "feature rx-gro", "on"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if onDisk == nil || len(onDisk.Steps) != 4 || onDisk.Steps[1].Before != "1500" || onDisk.Steps[1].Set != "4148" || onDisk.Owner.Session != "test" {
+	if onDisk == nil || len(onDisk.Steps) != 4 || onDisk.Steps[1].Before != "1500" ||
+		onDisk.Steps[1].Set != "4148" || onDisk.Owner.Session != "test" {
 		t.Fatalf("the journal at the first change: %+v", onDisk)
 	}
 	if got := l.Changes(); len(got) != 3 || !strings.Contains(got[1], "mtu of eth0: 4148 was 1500") {
@@ -111,7 +115,8 @@ func TestApplyAndRestoreInOrder(t *testing.T) {
 	if err := l.Restore(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"irqbalance=stopped", "mtu=4148", "header-split=on", "header-split=off", "mtu=1500", "irqbalance=running"}
+	want := []string{"irqbalance=stopped", "mtu=4148", "header-split=on", "header-split=off", "mtu=1500",
+		"irqbalance=running"}
 	if d := cmp.Diff(want, m.log); d != "" {
 		t.Error(d)
 	}
@@ -162,7 +167,8 @@ func TestKeepLeavesWhatOthersSet(t *testing.T) {
 	delete(m.after, "channels")
 	m.values["rss"] = "0 0 1"
 	err := l.Restore()
-	if err == nil || !strings.Contains(err.Error(), "rss of eth0: left at 0 0 1") || m.values["rss"] != "0 0 1" || m.values["channels"] != "4" {
+	if err == nil || !strings.Contains(err.Error(), "rss of eth0: left at 0 0 1") || m.values["rss"] != "0 0 1" ||
+		m.values["channels"] != "4" {
 		t.Errorf("%v, %v", err, m.values)
 	}
 }
@@ -172,19 +178,32 @@ func TestFailureRestoresAll(t *testing.T) {
 		break_ func(*machine)
 		want   string
 	}{
-		"refused":  {func(m *machine) { m.refuse["header-split"] = unix.EOPNOTSUPP }, "operation not supported"},
-		"reverted": {func(m *machine) { m.after["header-split"] = func(m *machine) { m.values["header-split"] = "off" } }, "set header-split of eth0 to on: it was accepted without an error, but reads back off"},
+		"refused": {func(m *machine) { m.refuse["header-split"] = unix.EOPNOTSUPP }, "operation not supported"},
+		"reverted": {func(m *machine) {
+			m.after["header-split"] = func(m *machine) {
+				m.values["header-split"] = "off"
+			}
+		}, "set header-split of eth0 to on: it was accepted without an error, but reads back off"},
 		"other": {func(m *machine) {
-			m.after["header-split"] = func(m *machine) { m.values["header-split"] = "half"; delete(m.after, "header-split") }
+			m.after["header-split"] = func(m *machine) {
+				m.values["header-split"] = "half"
+				delete(m.after,
+					"header-split")
+			}
 		}, "reads back half"},
-		"disturbs": {func(m *machine) { m.after["header-split"] = func(m *machine) { m.values["feature rx-gro"] = "on" } }, ""},
+		"disturbs": {func(m *machine) {
+			m.after["header-split"] = func(m *machine) {
+				m.values["feature rx-gro"] = "on"
+			}
+		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine()
 			before := clone(m.values)
 			c.break_(m)
 			l := m.lease(t)
-			err := l.Apply(Want{"eth0", "mtu", "4148"}, Want{"eth0", "header-split", "on"}, Want{"eth0", "feature rx-gro", "off"})
+			err := l.Apply(Want{"eth0", "mtu", "4148"}, Want{"eth0", "header-split", "on"},
+				Want{"eth0", "feature rx-gro", "off"})
 			if c.want == "" {
 				if err != nil || m.values["feature rx-gro"] != "off" {
 					t.Errorf("a setting that a later one disturbed: %v, %v", err, m.values)
@@ -211,7 +230,8 @@ func TestChangedBySomebodyElse(t *testing.T) {
 	}
 	m.values["mtu"] = "9000"
 	err := l.Restore()
-	if err == nil || !strings.Contains(err.Error(), "left at 9000") || !strings.Contains(err.Error(), "found 1500, set 4148") {
+	if err == nil || !strings.Contains(err.Error(), "left at 9000") ||
+		!strings.Contains(err.Error(), "found 1500, set 4148") {
 		t.Errorf("error %v", err)
 	}
 	if m.values["mtu"] != "9000" || m.values["header-split"] != "off" {
@@ -229,10 +249,12 @@ func TestChangedBySomebodyElse(t *testing.T) {
 	if r := one(FinishOptions{}); r != nil {
 		t.Errorf("said again: %+v", r)
 	}
-	if r := one(FinishOptions{All: true}); r == nil || r.State != Owing || r.Steps[0].Result != Changed || m.values["mtu"] != "9000" {
+	if r := one(FinishOptions{All: true}); r == nil || r.State != Owing || r.Steps[0].Result != Changed ||
+		m.values["mtu"] != "9000" {
 		t.Errorf("%+v", r)
 	}
-	if r := one(FinishOptions{All: true, Force: true, DryRun: true}); r == nil || r.Steps[0].Result != Would || m.values["mtu"] != "9000" {
+	if r := one(FinishOptions{All: true, Force: true, DryRun: true}); r == nil || r.Steps[0].Result != Would ||
+		m.values["mtu"] != "9000" {
 		t.Errorf("%+v", r)
 	}
 	if r := one(FinishOptions{All: true, Force: true}); r == nil || r.State != Finished || m.values["mtu"] != "1500" {
@@ -289,7 +311,8 @@ func TestSecondLeaseIsRefusedAndNamesTheFirst(t *testing.T) {
 	if err := second(Want{"eth0", "mtu", "9000"}); !errors.As(err, &busy) {
 		t.Fatalf("a second lease: %v", err)
 	}
-	if busy.Owner.PID != cmd.Process.Pid || busy.Owner.Session != "first" || busy.Owner.SinceNs == 0 || !strings.Contains(busy.Error(), "interface eth0 is leased to process") {
+	if busy.Owner.PID != cmd.Process.Pid || busy.Owner.Session != "first" || busy.Owner.SinceNs == 0 ||
+		!strings.Contains(busy.Error(), "interface eth0 is leased to process") {
 		t.Errorf("%v", busy)
 	}
 	if err := second(Want{"", "irqbalance", "stopped"}); err != nil {
@@ -327,7 +350,9 @@ func TestServeSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	const says = "session 20260102-030405678 of: zcbench run --sut ssh:a) since"
-	if has := ownerIn(filepath.Join(dir, Step{Dev: "eth0", Index: 1, Netns: 1}.scope().file)); has.PID != os.Getpid() || !strings.Contains(has.String(), says) {
+	if has := ownerIn(filepath.Join(dir,
+		Step{Dev: "eth0", Index: 1, Netns: 1}.scope().file)); has.PID != os.Getpid() ||
+		!strings.Contains(has.String(), says) {
 		t.Errorf("the lock says %v", has)
 	}
 	b, err := os.ReadFile(journals(t, dir)[0])
@@ -366,7 +391,8 @@ func TestLeasesOfOneProcessNest(t *testing.T) {
 	dir := t.TempDir()
 	outer, inner := New(Options{Dir: dir}), New(Options{Dir: dir})
 	outer.where.fake, inner.where.fake = m.setting, m.setting
-	if err := errors.Join(outer.Apply(Want{"eth0", "mtu", "4148"}), inner.Apply(Want{"eth0", "mtu", "9000"})); err != nil {
+	if err := errors.Join(outer.Apply(Want{"eth0", "mtu", "4148"}),
+		inner.Apply(Want{"eth0", "mtu", "9000"})); err != nil {
 		t.Fatal(err)
 	}
 	if err := inner.Restore(); err != nil || m.values["mtu"] != "4148" {
@@ -381,13 +407,16 @@ func TestLeasesOfOneProcessNest(t *testing.T) {
 }
 
 func TestEverySettingHasItsPlace(t *testing.T) {
-	for _, name := range []string{"mtu", "channels", "ring rx", "rx-buf-len", "feature rx-gro", "header-split", "coalesce rx-usecs", "napi 0", "irq 0", "interrupt 24", "rps 0", "xps 0", "rss",
-		"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "sysctl vm.nr_hugepages", "governor 0", "irqbalance"} {
+	for _, name := range []string{"mtu", "channels", "ring rx", "rx-buf-len", "feature rx-gro", "header-split",
+		"coalesce rx-usecs", "napi 0", "irq 0", "interrupt 24", "rps 0", "xps 0", "rss",
+		"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size", "sysctl vm.nr_hugepages",
+		"governor 0", "irqbalance"} {
 		if rank(name) == len(order) {
 			t.Errorf("%s has no place in the order of dependency", name)
 		}
 	}
-	if rank("channels") > rank("rss") || rank("header-split") < rank("feature rx-gro-hw") || rank("rule x") < rank("rss") {
+	if rank("channels") > rank("rss") || rank("header-split") < rank("feature rx-gro-hw") ||
+		rank("rule x") < rank("rss") {
 		t.Error("the order is wrong")
 	}
 }

@@ -25,7 +25,8 @@ func TestRestoreKeepsToTheList(t *testing.T) {
 	}
 	defer func(old tune.FS) { tuneFS = old }(tuneFS)
 	tuneFS = tune.FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
-	for _, name := range []string{"sysctl kernel.core_pattern", "sysctl net.//.kernel.core_pattern", "sysctl kernel/core_pattern", "governor 0/../../x", "file x"} {
+	for _, name := range []string{"sysctl kernel.core_pattern", "sysctl net.//.kernel.core_pattern",
+		"sysctl kernel/core_pattern", "governor 0/../../x", "file x"} {
 		for _, force := range []bool{false, true} {
 			for _, keep := range []bool{false, true} {
 				j := &Journal{Steps: []Step{{Name: name, Before: "|/x %p", Set: "core", Keep: keep}}}
@@ -52,10 +53,12 @@ func TestRestoreOfWhatFilesMayNotSet(t *testing.T) {
 			t.Errorf("a file may set %s", name)
 		}
 		file := filepath.Join(tuneFS.Proc, "sys", strings.ReplaceAll(name, ".", "/"))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(value+"\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(value+"\n"),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
-		u := undoing{journal: &Journal{Steps: []Step{{Name: "sysctl " + name, Before: "1", Set: value}}}, where: newPlaces()}
+		u := undoing{journal: &Journal{Steps: []Step{{Name: "sysctl " + name, Before: "1", Set: value}}},
+			where: newPlaces()}
 		for _, r := range u.run(func(int) bool { return true }) {
 			if r.Result != Restored {
 				t.Errorf("%+v", r)

@@ -43,13 +43,16 @@ func (e *Busy) Error() string {
 func (e *Busy) Fix() string {
 	switch {
 	case e.idle && e.Holder > 0:
-		return fmt.Sprintf("try again; process %d has the file locked (lslocks): if it is not zcbench, rm %s", e.Holder, cmdline.Word(e.Lock))
+		return fmt.Sprintf("try again; process %d has the file locked (lslocks): if it is not zcbench, rm %s", e.Holder,
+			cmdline.Word(e.Lock))
 	case e.idle:
-		return "try again; lslocks shows which process has the file locked: if it is not zcbench, rm  " + cmdline.Word(e.Lock)
+		return "try again; lslocks shows which process has the file locked: if it is not zcbench, rm  " +
+			cmdline.Word(e.Lock)
 	case e.Owner.surely() || e.Owner.StartTicks == 0 && e.Holder == e.Owner.PID:
 		return fmt.Sprintf("wait until it ends, or end it: kill %d (it restores what it set)", e.Owner.PID)
 	}
-	return "wait until it ends, or end it where it runs (it restores what it set); lslocks shows which process has the file locked"
+	return "wait until it ends, or end it where it runs (it restores what it set); lslocks shows which process " +
+		"has the file locked"
 }
 
 // scope is what one process at a time may have a lease of.
@@ -186,7 +189,8 @@ func openLock(path string) (*os.File, error) {
 // linkError says what it means that a path was not followed.
 func linkError(path string, err error) error {
 	if errors.Is(err, unix.ELOOP) {
-		return &trust.Error{Path: path, Why: "is a symbolic link", How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
+		return &trust.Error{Path: path, Why: "is a symbolic link",
+			How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
 	}
 	return err
 }

@@ -99,7 +99,8 @@ func TestLockOutlastsWhoHasNoLease(t *testing.T) {
 }
 
 func TestBusy(t *testing.T) {
-	alive, err := json.Marshal(Owner{PID: os.Getpid(), Command: "zcbench agent", Session: "night-1 of zcbench run", SinceNs: 1e18})
+	alive, err := json.Marshal(Owner{PID: os.Getpid(), Command: "zcbench agent", Session: "night-1 of zcbench run",
+		SinceNs: 1e18})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +116,8 @@ func TestBusy(t *testing.T) {
 			hold(t, path, c.says, time.Minute)
 			_, err := take(path, scope{"host.lock", "this machine"}, Owner{PID: 1})
 			var busy *Busy
-			if !errors.As(err, &busy) || !strings.Contains(err.Error(), c.err) || !strings.Contains(busy.Fix(), c.fix) || strings.Contains(busy.Fix(), "kill ") != c.kill {
+			if !errors.As(err, &busy) || !strings.Contains(err.Error(), c.err) ||
+				!strings.Contains(busy.Fix(), c.fix) || strings.Contains(busy.Fix(), "kill ") != c.kill {
 				t.Errorf("%q: %v", c.says, err)
 			}
 		})
@@ -197,7 +199,8 @@ func TestNoLock(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return
 	}
-	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600), os.Chown(path, stranger4711, stranger4711)); err != nil {
+	if err := errors.Join(os.Remove(path), os.WriteFile(path, nil, 0o600),
+		os.Chown(path, stranger4711, stranger4711)); err != nil {
 		t.Fatal(err)
 	}
 	try("belongs to user 4711")
@@ -238,7 +241,8 @@ func TestRecycledPID(t *testing.T) {
 		hold(t, path, string(says), time.Minute)
 		_, err := take(path, scope{"host.lock", "this machine"}, me)
 		var busy *Busy
-		if !errors.As(err, &busy) || !busy.idle || busy.Holder != os.Getpid() || !strings.Contains(err.Error(), "has ended") || !strings.Contains(busy.Fix(), "rm "+path) {
+		if !errors.As(err, &busy) || !busy.idle || busy.Holder != os.Getpid() ||
+			!strings.Contains(err.Error(), "has ended") || !strings.Contains(busy.Fix(), "rm "+path) {
 			t.Errorf("%v: %+v", err, busy)
 		}
 	})
@@ -299,13 +303,16 @@ func TestLockHeldByStranger(t *testing.T) {
 // What an owner says of itself, in whatever version, is not passed on as it is.
 func TestOwnerIsCleaned(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "host.lock")
-	says := fmt.Sprintf(`{"pid":%d,"command":"zcbench agent\u001b[31m","session":"a\u001b]0;x\u0007b","controller":"zcbench run --sut a --power command=curl -u admin:SECRET","since_utc_ns":1}`, os.Getpid())
+	says := fmt.Sprintf(`{"pid":%d,"command":"zcbench `+
+		`agent\u001b[31m","session":"a\u001b]0;x\u0007b","controller":"zcbench run --sut a --power command=curl `+
+		`-u admin:SECRET","since_utc_ns":1}`, os.Getpid())
 	var err error
 	bubble(t, "held", func(t *testing.T) {
 		hold(t, path, says, time.Minute)
 		_, err = take(path, scope{"host.lock", "this machine"}, self(""))
 	})
-	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\a") || !strings.Contains(err.Error(), "zcbench run --sut a --power …") {
+	if err == nil || strings.Contains(err.Error(), "SECRET") || strings.ContainsAny(err.Error(), "\x1b\a") ||
+		!strings.Contains(err.Error(), "zcbench run --sut a --power …") {
 		t.Errorf("%q", err)
 	}
 	ServeSession("s", "zcbench run --power command=curl -u admin:SECRET")

@@ -32,7 +32,8 @@ func madeForUs(dir string) bool {
 		return false
 	}
 	for _, e := range entries {
-		if n := e.Name(); !journalName().MatchString(n) && !lockName().MatchString(n) && !besideName().MatchString(n) && n != gateFile {
+		if n := e.Name(); !journalName().MatchString(n) && !lockName().MatchString(n) &&
+			!besideName().MatchString(n) && n != gateFile {
 			return filepath.Base(dir) == folderName
 		}
 	}

@@ -109,12 +109,14 @@ func TestNotedStep(t *testing.T) {
 	}
 	b.rules = then
 	b.refuse["rule 1"] = unix.EIO
-	if r := finishWith(t, left, boot, b.setting, FinishOptions{}); r.State != Owing || len(journals(t, filepath.Dir(left))) != 1 {
+	if r := finishWith(t, left, boot, b.setting, FinishOptions{}); r.State != Owing ||
+		len(journals(t, filepath.Dir(left))) != 1 {
 		t.Errorf("a refusal: %+v", r)
 	}
 	delete(b.refuse, "rule 1")
 	b.notes = nil
-	if r := finishWith(t, left, boot, b.setting, FinishOptions{}); r.State != Finished || !cmp.Equal(b.rules, []string{"at 1"}) || b.notes[0] != "at 3" {
+	if r := finishWith(t, left, boot, b.setting, FinishOptions{}); r.State != Finished ||
+		!cmp.Equal(b.rules, []string{"at 1"}) || b.notes[0] != "at 3" {
 		t.Errorf("finished: %+v, %q, %q", r, b.rules, b.notes)
 	}
 }
@@ -147,7 +149,8 @@ func TestUnnotedStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.f.Close()
-	if j, err := read(f.f); err != nil || j.Version != 4 || j.Steps[0].note != "" || j.Steps[1].note != setting.Unnoted {
+	if j, err := read(f.f); err != nil || j.Version != 4 || j.Steps[0].note != "" ||
+		j.Steps[1].note != setting.Unnoted {
 		t.Errorf("taken over: %+v, %v", j, err)
 	}
 }
@@ -186,12 +189,14 @@ func TestUnreadStaysOwed(t *testing.T) {
 			if len(left) != 1 {
 				t.Fatalf("%s, %v: journals %q", when, errno, left)
 			}
-			if r := finishFake(t, left[0], boot, m, FinishOptions{}); r == nil || r.State != Owing || r.Steps[0].Result != Failure {
+			if r := finishFake(t, left[0], boot, m, FinishOptions{}); r == nil || r.State != Owing ||
+				r.Steps[0].Result != Failure {
 				t.Errorf("%s, %v: %+v", when, errno, r)
 			}
 			clear(m.unread)
 			clear(m.after)
-			if r := finishFake(t, left[0], boot, m, FinishOptions{}); r == nil || r.State != Finished || m.values["mtu"] != "1500" || len(journals(t, l.opt.Dir)) != 0 {
+			if r := finishFake(t, left[0], boot, m, FinishOptions{}); r == nil || r.State != Finished ||
+				m.values["mtu"] != "1500" || len(journals(t, l.opt.Dir)) != 0 {
 				t.Errorf("%s, %v: then %+v, %v", when, errno, r, m.values)
 			}
 		}
@@ -247,7 +252,8 @@ func TestKeptIsGoneForAWhile(t *testing.T) {
 		}
 	}
 	l := m.lease(t)
-	if err := errors.Join(l.Apply(Want{"eth0", "channels", "2"}), l.Restore()); err != nil || !cmp.Equal(before, m.values) {
+	if err := errors.Join(l.Apply(Want{"eth0", "channels", "2"}), l.Restore()); err != nil ||
+		!cmp.Equal(before, m.values) {
 		t.Errorf("%v, %v", err, m.values)
 	}
 }

@@ -13,8 +13,10 @@ import (
 // order is that of dependency: what stands first disturbs, or is needed by, what
 // follows. Channels and rings restart queues; mlx5 wants rx-gro-hw before header
 // split; a rule needs its queue.
-var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "rx-buf-len", "mtu", "feature", "header-split", "gso-max-size", "gro-max-size",
-	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss", "rss-context", "rule", "pktgen"}
+var order = []string{"sysctl", "governor", "irqbalance", "channels", "ring", "rx-buf-len", "mtu", "feature",
+	"header-split", "gso-max-size", "gro-max-size",
+	"gso-ipv4-max-size", "gro-ipv4-max-size", "coalesce", "napi", "irq", "interrupt", "rps", "xps", "rss",
+	"rss-context", "rule", "pktgen"}
 
 func rank(name string) int {
 	word, _, _ := strings.Cut(name, " ")

@@ -67,7 +67,8 @@ func TestIceChannels(t *testing.T) {
 		return nil
 	})
 	rule, two, eight := Want{"eth0", "rule x", "present"}, Want{"eth0", "channels", "2"}, Want{"eth0", "channels", "8"}
-	if err := errors.Join(l.Apply(rule, two), l.Become(rule, eight), l.Become(rule), l.Become(two, rule), l.Restore()); err != nil || !cmp.Equal(before, m.values) {
+	if err := errors.Join(l.Apply(rule, two), l.Become(rule, eight), l.Become(rule), l.Become(two, rule),
+		l.Restore()); err != nil || !cmp.Equal(before, m.values) {
 		t.Errorf("%v, %v", err, m.values)
 	}
 	theirs, other := m.lease(t), m.lease(t)

@@ -46,7 +46,8 @@ func (o Owner) String() string {
 func self(session string) Owner {
 	served.Lock()
 	defer served.Unlock()
-	o := Owner{PID: os.Getpid(), PIDNS: pidNS(), Command: cmdline.Public(os.Args), Session: cmp.Or(session, served.session), Controller: served.controller, SinceNs: time.Now().UnixNano()}
+	o := Owner{PID: os.Getpid(), PIDNS: pidNS(), Command: cmdline.Public(os.Args),
+		Session: cmp.Or(session, served.session), Controller: served.controller, SinceNs: time.Now().UnixNano()}
 	if st, err := statOf(o.PID); err == nil {
 		o.StartTicks = st.start
 	}
@@ -57,7 +58,8 @@ func self(session string) Owner {
 // clean takes out of what an owner says of itself what others must not read, and
 // what would play with a terminal: it may have been written by another version.
 func (o *Owner) clean() {
-	o.Command, o.Session, o.Controller = cmdline.Clean(o.Command), cmdline.Printable(o.Session), cmdline.Clean(o.Controller)
+	o.Command, o.Session, o.Controller = cmdline.Clean(o.Command), cmdline.Printable(o.Session),
+		cmdline.Clean(o.Controller)
 }
 
 // gone reports whether the process has ended, or has been killed and is on its

@@ -34,7 +34,8 @@ func openJournal(path string, o FinishOptions) (*os.File, error) {
 	if st, err := os.Lstat(path); err != nil {
 		return nil, err
 	} else if !st.Mode().IsRegular() && st.Mode()&fs.ModeSymlink == 0 {
-		return nil, &trust.Error{Path: path, Why: "is not a regular file", How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
+		return nil, &trust.Error{Path: path, Why: "is not a regular file",
+			How: "find out who put it there, and remove it: rm " + cmdline.Word(path)}
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -71,7 +71,8 @@ func refuses(t *testing.T, dir string, m *machine, state State, why, fix string)
 		if r.State != state || !r.Failed() || !strings.Contains(r.Error, why) || !strings.Contains(r.Fix, fix) {
 			t.Errorf("%+v: state %s, error %q, fix %q; want %s, %q, %q", o, r.State, r.Error, r.Fix, state, why, fix)
 		}
-		for _, want := range []string{r.Journal, "mtu of eth0: recorded as found 1500, set 4148", "irqbalance of this host: recorded as found running, set stopped", "fix: "} {
+		for _, want := range []string{r.Journal, "mtu of eth0: recorded as found 1500, set 4148",
+			"irqbalance of this host: recorded as found running, set stopped", "fix: "} {
 			if !strings.Contains(said, want) {
 				t.Errorf("%q is not in\n%s", want, said)
 			}
@@ -85,7 +86,8 @@ func refuses(t *testing.T, dir string, m *machine, state State, why, fix string)
 // adopts checks that what was refused is restored on request.
 func adopts(t *testing.T, dir string, m *machine) *Report {
 	t.Helper()
-	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true, DryRun: true}); r.State != Owing || r.Steps[0].Result != Would || m.values["mtu"] != "4148" {
+	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true, DryRun: true}); r.State != Owing ||
+		r.Steps[0].Result != Would || m.values["mtu"] != "4148" {
 		t.Errorf("dry run: %+v", r)
 	}
 	r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true})
@@ -129,11 +131,13 @@ func TestAdoptedJournalFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.refuse["mtu"] = unix.EPERM
-	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Owing || !r.Failed() || m.values["irqbalance"] != "running" {
+	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Owing || !r.Failed() ||
+		m.values["irqbalance"] != "running" {
 		t.Errorf("%+v", r)
 	}
 	delete(m.refuse, "mtu")
-	if r := finishDir(t, FinishOptions{Dir: dir}); r.State != Finished || len(r.Steps) != 1 || m.values["mtu"] != "1500" {
+	if r := finishDir(t, FinishOptions{Dir: dir}); r.State != Finished || len(r.Steps) != 1 ||
+		m.values["mtu"] != "1500" {
 		t.Errorf("it is trusted now, and owes one step: %+v", r)
 	}
 }
@@ -169,7 +173,8 @@ func TestDamagedJournalIsAdopted(t *testing.T) {
 			if name != "a later one" { // step 0 is said to be undone
 				m.values["irqbalance"] = "running"
 				r := finishDir(t, FinishOptions{Dir: dir, All: true})
-				if r.State != Broken || !strings.Contains(r.Error, c.say) || !strings.Contains(r.Fix, adopt) || len(r.Steps) != 1 {
+				if r.State != Broken || !strings.Contains(r.Error, c.say) || !strings.Contains(r.Fix, adopt) ||
+					len(r.Steps) != 1 {
 					t.Fatalf("%+v", r)
 				}
 			} else {
@@ -218,13 +223,15 @@ func TestStrangersJournal(t *testing.T) {
 				t.Fatal(err)
 			}
 			refuses(t, dir, m, Refused, "belongs to user 4711", "chown 0 ")
-			if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true, Force: true}); r.State != Refused || m.values["mtu"] != "4148" {
+			if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true,
+				Force: true}); r.State != Refused || m.values["mtu"] != "4148" {
 				t.Errorf("adopted from a stranger: %+v", r)
 			}
 			if err := errors.Join(os.Chown(dir, 0, 0), os.Chown(path, 0, 0)); err != nil {
 				t.Fatal(err)
 			}
-			if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Finished || m.values["mtu"] != "1500" {
+			if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Finished ||
+				m.values["mtu"] != "1500" {
 				t.Errorf("after chown: %+v", r)
 			}
 		})
@@ -276,20 +283,23 @@ func TestNoJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true})
-	if r.State != Refused || !strings.Contains(r.Error, "is a symbolic link") || !strings.Contains(r.Fix, "rm "+path) || m.values["mtu"] != "4148" {
+	if r.State != Refused || !strings.Contains(r.Error, "is a symbolic link") ||
+		!strings.Contains(r.Fix, "rm "+path) || m.values["mtu"] != "4148" {
 		t.Errorf("a link: %+v", r)
 	}
 	if err := errors.Join(os.Remove(path), unix.Mkfifo(path, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Refused || !strings.Contains(r.Error, "is not a regular file") {
+	if r := finishDir(t, FinishOptions{Dir: dir, All: true, Adopt: true}); r.State != Refused ||
+		!strings.Contains(r.Error, "is not a regular file") {
 		t.Errorf("a pipe: %+v", r)
 	}
 }
 
 // What a file says does not reach the terminal raw.
 func TestReportIsPrintable(t *testing.T) {
-	r := Report{Journal: "/x/\x1b]0;a\a1.lease", State: Refused, Error: "b\x1b[2J", Fix: "c\u009b", Owner: Owner{PID: 7, Command: "d"},
+	r := Report{Journal: "/x/\x1b]0;a\a1.lease", State: Refused, Error: "b\x1b[2J", Fix: "c\u009b",
+		Owner: Owner{PID: 7, Command: "d"},
 		Steps: []StepReport{{Dev: "e\x1b", Setting: "f\n", Before: "g\u202e", Set: "h\x00", Result: Told}}}
 	for _, l := range r.Lines() {
 		if strings.ContainsAny(l, "\x1b\a\x00\n\u009b\u202e") {

@@ -65,7 +65,8 @@ func (l *Lease) wantedOff(show Step) bool {
 
 // wantsOff is why the RSS table of an interface cannot be changed then.
 func wantsOff(dev string) error {
-	return &fault.Error{Op: "change the RSS table of " + dev + ": " + hashing + "=off was requested", Err: nic.ErrTableHidden,
+	return &fault.Error{Op: "change the RSS table of " + dev + ": " + hashing + "=off was requested",
+		Err: nic.ErrTableHidden,
 		How: `leave out "` + hashing + `=off": the table can be read and put back only while it is on`}
 }
 
@@ -104,7 +105,10 @@ func (p *places) tableHidden(s Step) (bool, error) {
 func (l *Lease) reveal(steps []Step) (rest []Step, err error) {
 	var first []Step
 	for _, s := range steps {
-		if s.Name == hashing && slices.ContainsFunc(steps, func(o Step) bool { return o.Dev == s.Dev && needsTable(o.Name) }) {
+		if s.Name == hashing && slices.ContainsFunc(steps, func(o Step) bool {
+			return o.Dev == s.Dev &&
+				needsTable(o.Name)
+		}) {
 			first = append(first, s)
 		} else {
 			rest = append(rest, s)
@@ -166,10 +170,12 @@ func (u *undoing) hide(shows, which []int, reports map[int]*StepReport) {
 		reports[i] = r
 		for _, t := range u.tables(s, which) {
 			if table := reports[t]; u.dry && errors.Is(table.cause, nic.ErrTableHidden) {
-				*table = StepReport{Dev: table.Dev, Setting: table.Setting, Before: table.Before, Set: table.Set, Now: "hidden", Result: Would}
+				*table = StepReport{Dev: table.Dev, Setting: table.Setting, Before: table.Before, Set: table.Set,
+					Now: "hidden", Result: Would}
 			}
 			if reports[t].Result == Failure && (r.Result == Already || r.Result == Restored) {
-				r.fail(&fault.Error{Op: "it stays on until the RSS table of " + s.Dev + " is restored", How: reports[t].Fix})
+				r.fail(&fault.Error{Op: "it stays on until the RSS table of " + s.Dev + " is restored",
+					How: reports[t].Fix})
 			}
 		}
 		u.back(i, r)

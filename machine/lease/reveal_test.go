@@ -25,7 +25,8 @@ func hidden() *machine {
 // A table that does not show is read, set and put back with rx-hashing on, which goes off again
 // after it.
 func TestHiddenTable(t *testing.T) {
-	for name, want := range map[string]Want{"table": {"eth0", "rss", "0 1 0 1"}, "channels": {"eth0", "channels", "2"}} {
+	for name, want := range map[string]Want{"table": {"eth0", "rss", "0 1 0 1"}, "channels": {"eth0", "channels",
+		"2"}} {
 		t.Run(name, func(t *testing.T) {
 			m := hidden()
 			m.after["channels"] = func(m *machine) { m.values["rss"] = "1 1 1 1" }
@@ -63,7 +64,8 @@ func TestHiddenTableLater(t *testing.T) {
 	if m.values["rss"] != "0 0 0 0" || m.values[hashing] != "on" {
 		t.Error(m.values)
 	}
-	if err := l.Become(mtu); err != nil || m.values["rss"] != "3 1 2 0" || m.values[hashing] != "off" || m.values["mtu"] != "4148" {
+	if err := l.Become(mtu); err != nil || m.values["rss"] != "3 1 2 0" || m.values[hashing] != "off" ||
+		m.values["mtu"] != "4148" {
 		t.Errorf("%v, %v", err, m.values)
 	}
 	if err := errors.Join(l.Become(mtu, one), l.Restore()); err != nil || !cmp.Equal(before, m.values) {
@@ -76,7 +78,9 @@ func TestShownTable(t *testing.T) {
 	m := hidden()
 	m.values[hashing], m.values["rss"] = "on", "0 0 0 0"
 	l := m.lease(t)
-	if err := errors.Join(l.Apply(Want{"eth0", "rss", "0 1 0 1"}), l.Restore()); err != nil || slices.ContainsFunc(m.log, func(s string) bool { return strings.HasPrefix(s, hashing) }) || m.values["rss"] != "0 0 0 0" {
+	if err := errors.Join(l.Apply(Want{"eth0", "rss", "0 1 0 1"}), l.Restore()); err != nil ||
+		slices.ContainsFunc(m.log, func(s string) bool { return strings.HasPrefix(s, hashing) }) ||
+		m.values["rss"] != "0 0 0 0" {
 		t.Errorf("%v, %v, %v", err, m.log, m.values)
 	}
 }
@@ -134,11 +138,13 @@ func TestHiddenTableRefusedBeside(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{mode.Add(Want{"eth0", "rss", "0 1 0 1"}), mode.unhide("eth0")} {
-		if !errors.Is(err, nic.ErrTableHidden) || !strings.Contains(fault.Fix(err), `leave out "feature rx-hashing=off"`) || !cmp.Equal(before, m.values) {
+		if !errors.Is(err, nic.ErrTableHidden) || !strings.Contains(fault.Fix(err),
+			`leave out "feature rx-hashing=off"`) || !cmp.Equal(before, m.values) {
 			t.Errorf("%v, %v", err, m.values)
 		}
 	}
-	if err := errors.Join(plan.Restore(), mode.Add(Want{"eth0", "rss", "0 1 0 1"}), mode.Restore()); err != nil || !cmp.Equal(before, m.values) {
+	if err := errors.Join(plan.Restore(), mode.Add(Want{"eth0", "rss", "0 1 0 1"}), mode.Restore()); err != nil ||
+		!cmp.Equal(before, m.values) {
 		t.Errorf("%v, %v", err, m.values)
 	}
 }
@@ -154,11 +160,13 @@ func TestHiddenTableOwed(t *testing.T) {
 	path := killed(t, m, Want{"eth0", "rss", "0 1 0 1"})
 	m.refuse["rss"] = errors.New("busy")
 	r := finishFake(t, path, boot, m, FinishOptions{})
-	if r == nil || r.State != Owing || m.values[hashing] != "on" || !strings.Contains(strings.Join(r.Lines(), "\n"), "stays on until the RSS table of eth0 is restored") {
+	if r == nil || r.State != Owing || m.values[hashing] != "on" || !strings.Contains(strings.Join(r.Lines(), "\n"),
+		"stays on until the RSS table of eth0 is restored") {
 		t.Errorf("%+v, %v", r, m.values)
 	}
 	delete(m.refuse, "rss")
-	if r := finishFake(t, path, boot, m, FinishOptions{}); r == nil || r.State != Finished || !cmp.Equal(before, m.values) {
+	if r := finishFake(t, path, boot, m, FinishOptions{}); r == nil || r.State != Finished ||
+		!cmp.Equal(before, m.values) {
 		t.Errorf("%+v, %v", r, m.values)
 	}
 }
@@ -186,7 +194,8 @@ func TestHiddenTableKilled(t *testing.T) {
 			moments = append(moments, moment{b, clone(m.values)})
 		}
 	}
-	if err := errors.Join(l.Apply(Want{"eth0", "rss", "0 1 0 1"}, Want{"eth0", "mtu", "4148"}), l.Restore()); err != nil || len(moments) != 6 {
+	if err := errors.Join(l.Apply(Want{"eth0", "rss", "0 1 0 1"}, Want{"eth0", "mtu", "4148"}),
+		l.Restore()); err != nil || len(moments) != 6 {
 		t.Fatalf("%v, %d moments", err, len(moments))
 	}
 	clear(m.after)
@@ -196,10 +205,13 @@ func TestHiddenTableKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.values = clone(x.values)
-		if r := finishFake(t, path, boot, m, FinishOptions{DryRun: true}); r == nil || slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure }) || !cmp.Equal(x.values, m.values) {
+		if r := finishFake(t, path, boot, m, FinishOptions{DryRun: true}); r == nil ||
+			slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure }) ||
+			!cmp.Equal(x.values, m.values) {
 			t.Errorf("moment %d, dry: %+v, %v", i, r, m.values)
 		}
-		if r := finishFake(t, path, boot, m, FinishOptions{}); r == nil || r.State != Finished || !cmp.Equal(before, m.values) {
+		if r := finishFake(t, path, boot, m, FinishOptions{}); r == nil || r.State != Finished ||
+			!cmp.Equal(before, m.values) {
 			t.Errorf("moment %d: %+v, %v", i, r, m.values)
 		}
 	}

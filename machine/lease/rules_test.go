@@ -18,7 +18,8 @@ func TestJournalSetsOnlyWhatARunMay(t *testing.T) {
 	defer func(fs tune.FS) { tuneFS = fs }(tuneFS)
 	tuneFS = tune.FS{Proc: t.TempDir()}
 	file := filepath.Join(tuneFS.Proc, "sys/kernel/core_pattern")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("core\n"), 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte("core\n"),
+		0o600)); err != nil {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
@@ -29,14 +30,17 @@ func TestJournalSetsOnlyWhatARunMay(t *testing.T) {
 	owner := Owner{PID: 1 << 30, SinceNs: 1}
 	f, err := create(dir, line{Kind: journalKind, Version: Version, BootID: boot, Owner: &owner})
 	if err == nil {
-		err = errors.Join(f.write(line{Steps: []Step{{Name: "sysctl kernel.core_pattern", Before: "|/x %p", Set: "core"}}}), f.f.Close())
+		err = errors.Join(
+			f.write(line{Steps: []Step{{Name: "sysctl kernel.core_pattern", Before: "|/x %p", Set: "core"}}}),
+			f.f.Close())
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, o := range []FinishOptions{{}, {All: true, Force: true}, {All: true, Force: true, Adopt: true}} {
 		o.Dir = dir
-		if r := finishDir(t, o); r.State != Owing || r.Steps[0].Result != Failure || !strings.Contains(r.Lines()[2], "by hand; then") {
+		if r := finishDir(t, o); r.State != Owing || r.Steps[0].Result != Failure ||
+			!strings.Contains(r.Lines()[2], "by hand; then") {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -45,7 +45,8 @@ func whole(t *testing.T) []byte {
 	m := newMachine()
 	m.after["channels"] = func(m *machine) { m.values["rss"] = "0 0" }
 	l := m.lease(t)
-	if err := errors.Join(l.Become(Want{"eth0", "mtu", "4148"}, Want{"eth0", "channels", "2"}), l.Become(Want{"eth0", "mtu", "9000"}, Want{"eth0", "channels", "2"}, Want{"", "irqbalance", "stopped"}),
+	if err := errors.Join(l.Become(Want{"eth0", "mtu", "4148"}, Want{"eth0", "channels", "2"}),
+		l.Become(Want{"eth0", "mtu", "9000"}, Want{"eth0", "channels", "2"}, Want{"", "irqbalance", "stopped"}),
 		l.Become(Want{"eth0", "mtu", "9000"}, Want{"eth0", "channels", "2"})); err != nil {
 		t.Fatal(err)
 	}

@@ -50,20 +50,25 @@ type StepReport struct {
 func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
 
 func (r StepReport) String() string {
-	r.Setting, r.Dev, r.Error = cmdline.Printable(r.Setting), cmdline.Printable(r.Dev), cmdline.Printable(r.Error) // a file may say anything
+	// a file may say anything
+	r.Setting, r.Dev, r.Error = cmdline.Printable(r.Setting), cmdline.Printable(r.Dev), cmdline.Printable(r.Error)
 	switch r.Result {
 	case Restored:
-		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before),
+			short(r.Now))
 	case Would:
-		return fmt.Sprintf("%s of %s: would be restored to %s (is %s)", r.Setting, r.where(), short(r.Before), short(r.Now))
+		return fmt.Sprintf("%s of %s: would be restored to %s (is %s)", r.Setting, r.where(), short(r.Before),
+			short(r.Now))
 	case Changed:
-		return fmt.Sprintf("%s of %s: left at %s, which something else has set since (found %s, set %s)", r.Setting, r.where(), short(r.Now), short(r.Before), short(r.Set))
+		return fmt.Sprintf("%s of %s: left at %s, which something else has set since (found %s, set %s)", r.Setting,
+			r.where(), short(r.Now), short(r.Before), short(r.Set))
 	case Failure:
 		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
 	case Gone:
 		return fmt.Sprintf("%s of %s: gone together with its device", r.Setting, r.where())
 	case Told:
-		return fmt.Sprintf("%s of %s: recorded as found %s, set %s", r.Setting, r.where(), short(r.Before), short(r.Set))
+		return fmt.Sprintf("%s of %s: recorded as found %s, set %s", r.Setting, r.where(), short(r.Before),
+			short(r.Set))
 	}
 	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
 }
@@ -74,7 +79,8 @@ func (r StepReport) err() error {
 	case Changed:
 		return &fault.Error{Op: "restore: " + r.String(), How: "to restore it anyway: zcbench restore --force"}
 	case Failure:
-		return &fault.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)), Err: r.cause, How: fault.Fix(r.cause)}
+		return &fault.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)),
+			Err: r.cause, How: fault.Fix(r.cause)}
 	}
 	return nil
 }
@@ -232,10 +238,12 @@ var simple = lazy.Regexp(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
 // because zcbench does not set such: an older version may have.
 func (u *undoing) byHand(s Step) string {
 	command := ""
-	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) && simple().MatchString(s.Before) {
+	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) &&
+		simple().MatchString(s.Before) {
 		command = fmt.Sprintf(": sysctl -w %s='%s'", name, s.Before)
 	}
-	return "if the journal is right, set it by hand" + command + "; then, if nothing else in it is left: rm " + cmdline.Word(u.journal.Path)
+	return "if the journal is right, set it by hand" + command + "; then, if nothing else in it is left: rm " +
+		cmdline.Word(u.journal.Path)
 }
 
 // setting reaches the setting of a step.
@@ -273,7 +281,8 @@ func passing(err error) bool {
 	if errors.Is(err, nic.ErrTableHidden) {
 		return true
 	}
-	return errors.As(err, &errno) && !slices.Contains([]unix.Errno{unix.EOPNOTSUPP, unix.EINVAL, unix.ENOENT, unix.EPERM, unix.ENODEV}, errno)
+	return errors.As(err, &errno) && !slices.Contains([]unix.Errno{unix.EOPNOTSUPP, unix.EINVAL, unix.ENOENT,
+		unix.EPERM, unix.ENODEV}, errno)
 }
 
 // patience is how long one undoing waits in all for what is busy: a driver that hangs is busy for

@@ -44,10 +44,12 @@ var protocolLines = []struct {
 	{"udp_csum_errors", "UdpInCsumErrors Udp6InCsumErrors", "", []string{"UDP_CSUM"}},
 	// net/ipv4/udp.c: who counts one of those above counts InErrors too.
 	{"udp_in_errors", "UdpInErrors Udp6InErrors",
-		"UdpRcvbufErrors Udp6RcvbufErrors UdpMemErrors Udp6MemErrors UdpInCsumErrors Udp6InCsumErrors", []string{"SOCKET_FILTER"}},
+		"UdpRcvbufErrors Udp6RcvbufErrors UdpMemErrors Udp6MemErrors UdpInCsumErrors Udp6InCsumErrors",
+		[]string{"SOCKET_FILTER"}},
 	{"udp_no_ports", "UdpNoPorts Udp6NoPorts", "", []string{"NO_SOCKET"}},
 	{"ip_in_hdr_errors", "IpInHdrErrors Ip6InHdrErrors", "", []string{"IP_INHDR", "IP_CSUM"}},
-	{"ip_in_addr_errors", "IpInAddrErrors Ip6InAddrErrors", "", []string{"IP_INADDRERRORS", "IP_INVALID_DEST", "IP_INVALID_SOURCE"}},
+	{"ip_in_addr_errors", "IpInAddrErrors Ip6InAddrErrors", "", []string{"IP_INADDRERRORS", "IP_INVALID_DEST",
+		"IP_INVALID_SOURCE"}},
 	{"ip_in_no_routes", "IpExtInNoRoutes Ip6InNoRoutes", "", []string{"IP_INNOROUTES"}},
 	{"ip_in_truncated", "IpExtInTruncatedPkts Ip6InTruncatedPkts", "", []string{"PKT_TOO_SMALL"}},
 	{"ip_in_unknown_protos", "IpInUnknownProtos Ip6InUnknownProtos", "", []string{"IP_NOPROTO"}},
@@ -117,7 +119,8 @@ func sending(before, after Counters) []Counted {
 		// A packet that a qdisc or a program at tc egress drops is told to the socket as
 		// ENOBUFS, which UDP counts, although send succeeds (net/ipv4/udp.c: udp_send_skb). So
 		// is one that an interface without a queue refuses (net/core/dev.c: __dev_queue_xmit).
-		{"udp_sndbuf_errors", from + ", less qdisc_drops and tx_dropped", told - min(told, drops+direct), []string{"TC_EGRESS"}},
+		{"udp_sndbuf_errors", from + ", less qdisc_drops and tx_dropped", told - min(told, drops+direct),
+			[]string{"TC_EGRESS"}},
 		{"tx_dropped", "interfaces" + dev, tx, []string{"*@veth_xmit", "FULL_RING", "DEV_READY"}},
 	}
 }
@@ -198,5 +201,6 @@ func Ingress(before, after Counters) Counted {
 		}
 	}
 	ip, from := sumOf(before.protocols, after.protocols, "IpInReceives Ip6InReceives")
-	return Counted{"ingress_dropped", "rx_packets of interfaces less softnet_dropped, " + from, received - min(received, ip+dropped), []string{"TC_INGRESS"}}
+	return Counted{"ingress_dropped", "rx_packets of interfaces less softnet_dropped, " + from,
+		received - min(received, ip+dropped), []string{"TC_INGRESS"}}
 }

@@ -41,39 +41,51 @@ func TestBetween(t *testing.T) {
 		{"nothing", Counters{}, Counters{}, map[string]uint64{}},
 		{"a full receive buffer is an error, too",
 			Counters{protocols: protocols(map[string]uint64{"UdpRcvbufErrors": 5, "UdpInErrors": 6})},
-			Counters{protocols: protocols(map[string]uint64{"UdpRcvbufErrors": 105, "UdpInErrors": 109, "UdpInCsumErrors": 1})},
+			Counters{protocols: protocols(map[string]uint64{"UdpRcvbufErrors": 105, "UdpInErrors": 109,
+				"UdpInCsumErrors": 1})},
 			map[string]uint64{"udp_rcvbuf_errors": 100, "udp_csum_errors": 1, "udp_in_errors": 2}},
-		{"both address families", Counters{}, Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 3, "Udp6NoPorts": 4})},
+		{"both address families", Counters{},
+			Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 3, "Udp6NoPorts": 4})},
 			map[string]uint64{"udp_no_ports": 7}},
 		{"the socket is told what the qdisc drops",
 			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 150}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 100})},
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 150}},
+				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 100})},
 			map[string]uint64{"qdisc_drops": 100}},
 		{"and what is dropped at tc egress",
 			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 60}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 25})},
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 60}},
+				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 25})},
 			map[string]uint64{"qdisc_drops": 10, "udp_sndbuf_errors": 15}},
 		{"and what an interface without a queue refuses",
 			Counters{links: link(rtnl.Stats{TxDropped: 1})},
-			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"noqueue", 0, 0}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 30})},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"noqueue", 0, 0}},
+				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 30})},
 			map[string]uint64{"tx_dropped": 30}},
 		{"but not what one behind a queue does",
 			Counters{links: link(rtnl.Stats{TxDropped: 1}), qdiscs: qdiscDrops{2: {"fq", 1, 0}}},
-			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"fq", 1, 0}}, protocols: protocols(map[string]uint64{"UdpSndbufErrors": 5})},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"fq", 1, 0}},
+				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 5})},
 			map[string]uint64{"tx_dropped": 30, "udp_sndbuf_errors": 5}},
-		{"a qdisc that took another's place", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}}, Counters{qdiscs: qdiscDrops{2: {"fq", 2, 7}}},
+		{"a qdisc that took another's place", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
+			Counters{qdiscs: qdiscDrops{2: {"fq", 2, 7}}},
 			map[string]uint64{"qdisc_drops": 7}},
-		{"its counter has 32 bits", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 1<<32 - 1}}}, Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 4}}},
+		{"its counter has 32 bits", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 1<<32 - 1}}},
+			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 4}}},
 			map[string]uint64{"qdisc_drops": 5}},
 		{"the backlog is the interface's, too",
 			Counters{links: link(rtnl.Stats{RxDropped: 1}), softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}},
-			Counters{links: link(rtnl.Stats{RxDropped: 31, RxMissedErrors: 2}), softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}},
+			Counters{links: link(rtnl.Stats{RxDropped: 31, RxMissedErrors: 2}),
+				softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}},
 			map[string]uint64{"softnet_dropped": 20, "rx_dropped": 10, "rx_missed": 2}},
 		{"the backlog of another namespace",
-			Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}}, Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}}, map[string]uint64{}},
-		{"a counter that was reset", Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 30})}, Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 4})},
+			Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}},
+			Counters{softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 29}}}, map[string]uint64{}},
+		{"a counter that was reset", Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 30})},
+			Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 4})},
 			map[string]uint64{}},
-		{"an interface that was made meanwhile", Counters{}, Counters{links: link(rtnl.Stats{TxDropped: 3})}, map[string]uint64{"tx_dropped": 3}},
+		{"an interface that was made meanwhile", Counters{}, Counters{links: link(rtnl.Stats{TxDropped: 3})},
+			map[string]uint64{"tx_dropped": 3}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			got := counts(Between(x.before, x.after))
@@ -96,7 +108,8 @@ func TestRefused(t *testing.T) {
 		return Counters{links: []rtnl.Link{{Index: 2, Name: "a", Kind: kind, Stats: &s}}}
 	}
 	for kind, want := range map[string]uint64{"veth": 45, "": 0} {
-		if n := Refused(end(kind, rtnl.Stats{TxDropped: 1}), end(kind, rtnl.Stats{TxDropped: 44, TxErrors: 2})); n != want {
+		if n := Refused(end(kind, rtnl.Stats{TxDropped: 1}),
+			end(kind, rtnl.Stats{TxDropped: 44, TxErrors: 2})); n != want {
 			t.Errorf("%q: %d, want %d", kind, n, want)
 		}
 	}
@@ -104,8 +117,10 @@ func TestRefused(t *testing.T) {
 
 func TestIngress(t *testing.T) {
 	at := func(rx, dropped, ip uint64, softnet uint32) Counters {
-		return Counters{links: []rtnl.Link{{Index: 2, Name: "veth0", Stats: &rtnl.Stats{RxPackets: rx, RxDropped: dropped}}},
-			protocols: protocols(map[string]uint64{"IpInReceives": ip}), softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
+		return Counters{links: []rtnl.Link{{Index: 2, Name: "veth0", Stats: &rtnl.Stats{RxPackets: rx,
+			RxDropped: dropped}}},
+			protocols: protocols(map[string]uint64{"IpInReceives": ip}),
+			softnet:   []procfs.SoftnetStat{{Dropped: softnet}}}
 	}
 	if c := Ingress(at(10, 0, 10, 0), at(1010, 0, 310, 0)); c.Count != 700 {
 		t.Errorf("%+v", c)
@@ -143,7 +158,8 @@ func qdiscMessage(index, parent uint32, kind string, drops uint32) []byte {
 // Only the root is taken: it has what those below it drop.
 func TestDecodeQdisc(t *testing.T) {
 	q := qdiscDrops{}
-	for _, m := range [][]byte{qdiscMessage(3, tcRoot, "tbf", 77), qdiscMessage(3, 0x10001, "bfifo", 77), qdiscMessage(4, tcRoot, "noqueue", 0)} {
+	for _, m := range [][]byte{qdiscMessage(3, tcRoot, "tbf", 77), qdiscMessage(3, 0x10001, "bfifo", 77),
+		qdiscMessage(4, tcRoot, "noqueue", 0)} {
 		if err := q.decode(m); err != nil {
 			t.Fatal(err)
 		}

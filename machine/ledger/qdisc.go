@@ -36,7 +36,8 @@ func readQdiscs() (qdiscDrops, error) {
 		return nil, fmt.Errorf("read what queueing disciplines dropped: open a route netlink socket: %w", err)
 	}
 	defer c.Close()
-	msgs, err := c.Execute(netlink.Message{Header: netlink.Header{Type: unix.RTM_GETQDISC, Flags: netlink.Request | netlink.Dump}, Data: make([]byte, tcmsgLen)})
+	msgs, err := c.Execute(netlink.Message{Header: netlink.Header{Type: unix.RTM_GETQDISC,
+		Flags: netlink.Request | netlink.Dump}, Data: make([]byte, tcmsgLen)})
 	if err != nil {
 		return nil, fmt.Errorf("read what queueing disciplines dropped: RTM_GETQDISC: %w", err)
 	}

@@ -30,7 +30,8 @@ type Lost struct {
 // sends, are acknowledgements; what TCP itself drops has come.
 var (
 	outLines = []string{"qdisc_drops", "tx_dropped"}
-	inLines  = []string{"ip_in_hdr_errors", "ip_in_addr_errors", "ip_in_no_routes", "ip_in_truncated", "ip_in_unknown_protos", "ip_in_discards",
+	inLines  = []string{"ip_in_hdr_errors", "ip_in_addr_errors", "ip_in_no_routes", "ip_in_truncated",
+		"ip_in_unknown_protos", "ip_in_discards",
 		"tcp_csum_errors", "softnet_dropped", "rx_dropped", "rx_missed"}
 )
 
@@ -38,7 +39,8 @@ var (
 var (
 	outReasons   = []string{"QDISC_*", "TC_EGRESS", "BPF_CGROUP_EGRESS", "FULL_RING", "*@veth_xmit"}
 	inReasons    = []string{"CPU_BACKLOG", "TC_INGRESS", "XDP", "TCP_CSUM"}
-	eitherReason = []string{"NOT_SPECIFIED", "NETFILTER_DROP", "NOMEM", "IP_*", "DEV_*", "NEIGH_*", "SKB_*", "PKT_TOO_SMALL", "UNHANDLED_PROTO"}
+	eitherReason = []string{"NOT_SPECIFIED", "NETFILTER_DROP", "NOMEM", "IP_*", "DEV_*", "NEIGH_*", "SKB_*",
+		"PKT_TOO_SMALL", "UNHANDLED_PROTO"}
 )
 
 // Lost is how much of the flow's data was dropped at this end. The counters are of all packets;

@@ -73,7 +73,8 @@ func (d *Device) SysFile(name string) (string, error) {
 		return strings.TrimSpace(string(b)), err
 	})
 	if e := (*fault.Error)(nil); err != nil && !errors.As(err, &e) {
-		err = failed(remedy.FileSys, "read "+name+" of "+d.Name, err, remedy.On{Dev: d.Name, Path: "/sys/class/net/" + d.Name + "/" + name})
+		err = failed(remedy.FileSys, "read "+name+" of "+d.Name, err,
+			remedy.On{Dev: d.Name, Path: "/sys/class/net/" + d.Name + "/" + name})
 	}
 	return text, err
 }
@@ -193,7 +194,8 @@ func canonicalMask(v string) (string, error) {
 		n, err := strconv.ParseUint(word, 16, 32)
 		switch {
 		case err != nil || len(word) > 8:
-			return "", fmt.Errorf("CPU mask %q: want hexadecimal words of up to 8 digits separated by commas, such as 3 or 1,00000000", v)
+			return "", fmt.Errorf(
+				"CPU mask %q: want hexadecimal words of up to 8 digits separated by commas, such as 3 or 1,00000000", v)
 		case out == "" || out == "0":
 			out = fmt.Sprintf("%x", n)
 		default:

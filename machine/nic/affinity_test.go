@@ -49,7 +49,8 @@ func TestIntegrationLinkSettings(t *testing.T) {
 			return err
 		}
 		defer d.Close()
-		for name, value := range map[string]string{"mtu": "9000", "gso-max-size": "131072", "gro-max-size": "131072", "gso-ipv4-max-size": "70000", "gro-ipv4-max-size": "70000",
+		for name, value := range map[string]string{"mtu": "9000", "gso-max-size": "131072", "gro-max-size": "131072",
+			"gso-ipv4-max-size": "70000", "gro-ipv4-max-size": "70000",
 			"feature rx-gro": "off", "feature tx-tcp-segmentation": "off", "rps 0": "1"} {
 			s, err := d.Setting(name)
 			if err != nil {

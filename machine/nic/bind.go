@@ -93,10 +93,11 @@ func CanSizeBuffers() error {
 // Sockets that sent from it, and the binding, must be closed before the device is
 // removed: Linux 7.2 crashes otherwise.
 func (d *Device) BindTX(fd int) (*Binding, error) {
-	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), remedy.BindTX, noQueue, fd, func(ae *netlink.AttributeEncoder, fd int) {
-		ae.Uint32(attrDMABufIfindex, uint32(d.Index))
-		ae.Uint32(attrDMABufFD, uint32(fd))
-	})
+	return d.bind(cmdBindTX, fmt.Sprintf("bind a dmabuf to %s for sending (netdev bind-tx)", d.Name), remedy.BindTX,
+		noQueue, fd, func(ae *netlink.AttributeEncoder, fd int) {
+			ae.Uint32(attrDMABufIfindex, uint32(d.Index))
+			ae.Uint32(attrDMABufFD, uint32(fd))
+		})
 }
 
 // TakesMemory asks whether the driver lets RX queue id, which exists, have buffers of
@@ -144,7 +145,8 @@ func (b *Binding) decode(ad *netlink.AttributeDecoder) {
 	}
 }
 
-func (d *Device) bind(cmd uint8, op string, call remedy.Call, queue, fd int, fill func(ae *netlink.AttributeEncoder, fd int)) (*Binding, error) {
+func (d *Device) bind(cmd uint8, op string, call remedy.Call, queue, fd int, fill func(ae *netlink.AttributeEncoder,
+	fd int)) (*Binding, error) {
 	data, err := encoded(func(ae *netlink.AttributeEncoder) { fill(ae, fd) })
 	if err != nil {
 		return nil, err

@@ -28,7 +28,9 @@ func TestBindLoopback(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	for name, bind := range map[string]func() (*Binding, error){"rx": func() (*Binding, error) { return d.BindRX(0, 0) }, "tx": func() (*Binding, error) { return d.BindTX(0) }} {
+	for name, bind := range map[string]func() (*Binding,
+		error){"rx": func() (*Binding, error) { return d.BindRX(0, 0) },
+		"tx": func() (*Binding, error) { return d.BindTX(0) }} {
 		b, err := bind()
 		if e, ok := err.(interface{ Fix() string }); b != nil || !ok || e.Fix() == "" {
 			t.Errorf("%s: %v, %v", name, b, err)

@@ -75,7 +75,8 @@ func decodeCoalescing(b []byte, into map[string]uint32) error {
 func (d *Device) SetCoalescing(name string, v uint32) error {
 	c, ok := coalescing[name]
 	if !ok {
-		return &fault.Error{Op: d.op("set coalescing %s", name), Err: unix.EINVAL, How: "the parameters are " + strings.Join(slices.Sorted(maps.Keys(coalescing)), ", ")}
+		return &fault.Error{Op: d.op("set coalescing %s", name), Err: unix.EINVAL, How: "the parameters are " +
+			strings.Join(slices.Sorted(maps.Keys(coalescing)), ", ")}
 	}
 	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_COALESCE_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
 		d.header(ae)
@@ -96,7 +97,8 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 func (d *Device) coalesceSetting(s *setting.Setting, name string) error {
 	c, ok := coalescing[name]
 	if !ok {
-		return fmt.Errorf("unknown setting %q: the parameters of coalesce are %s", "coalesce "+name, strings.Join(slices.Sorted(maps.Keys(coalescing)), ", "))
+		return fmt.Errorf("unknown setting %q: the parameters of coalesce are %s", "coalesce "+name,
+			strings.Join(slices.Sorted(maps.Keys(coalescing)), ", "))
 	}
 	s.Get = func() (string, error) { return d.coalescingText(name) }
 	s.Set = parsed(parse32, func(v uint32) error { return d.SetCoalescing(name, v) })

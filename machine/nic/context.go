@@ -193,6 +193,7 @@ func (c *placedContext) unsure(l placeLook) error {
 		show = append(show, fmt.Sprintf("ethtool -x %s context %d", c.d.Name, at))
 		del = append(del, fmt.Sprintf("ethtool -X %s context %d delete", c.d.Name, at))
 	}
-	return &fault.Error{Op: c.d.op("find the RSS context over the queues %v", c.queues) + ": it may be " + orList(l.unsure) + ", whose table the driver does not tell",
+	return &fault.Error{Op: c.d.op("find the RSS context over the queues %v", c.queues) + ": it may be " +
+		orList(l.unsure) + ", whose table the driver does not tell",
 		How: lookAndDelete(show, del)}
 }

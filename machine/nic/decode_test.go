@@ -44,7 +44,8 @@ func bits(ae *netlink.AttributeEncoder, typ uint16, mask bool, bits map[string]b
 
 func featuresMessage(t testing.TB) []byte {
 	return message(t, func(ae *netlink.AttributeEncoder) {
-		bits(ae, unix.ETHTOOL_A_FEATURES_HW, true, map[string]bool{"rx-gro": true, "rx-gro-hw": true, "rx-fcs": true}, "rx-gro", "rx-gro-hw", "rx-fcs", "tx-lockless")
+		bits(ae, unix.ETHTOOL_A_FEATURES_HW, true, map[string]bool{"rx-gro": true, "rx-gro-hw": true, "rx-fcs": true},
+			"rx-gro", "rx-gro-hw", "rx-fcs", "tx-lockless")
 		bits(ae, unix.ETHTOOL_A_FEATURES_WANTED, false, nil, "rx-gro", "rx-gro-hw")
 		bits(ae, unix.ETHTOOL_A_FEATURES_ACTIVE, false, nil, "rx-gro", "rx-fcs")
 		bits(ae, unix.ETHTOOL_A_FEATURES_NOCHANGE, false, nil, "tx-lockless")
@@ -65,7 +66,8 @@ func TestFeatures(t *testing.T) {
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
-	for name, text := range map[string]string{"rx-gro": "on", "rx-gro-hw": "wanted on, is off", "rx-fcs": "wanted off, is on", "tx-lockless": "off"} {
+	for name, text := range map[string]string{"rx-gro": "on", "rx-gro-hw": "wanted on, is off",
+		"rx-fcs": "wanted off, is on", "tx-lockless": "off"} {
 		if s := got[name].String(); s != text {
 			t.Errorf("%s: %q, want %q", name, s, text)
 		}
@@ -101,19 +103,24 @@ func poolStatsMessage(t testing.TB) []byte {
 			n.Uint32(attrPoolIfindex, 4)
 			return nil
 		})
-		for typ, v := range map[uint16]uint64{attrPoolStatsFast: 630, attrPoolStatsSlow: 0, attrPoolStatsHighOrder: 11, attrPoolStatsEmpty: 10, attrPoolStatsRefill: 2,
-			attrPoolStatsWaive: 3, attrPoolStatsCached: 4, attrPoolStatsCacheFull: 5, attrPoolStatsRing: 1 << 40, attrPoolStatsRingFull: 6, attrPoolStatsReleased: 7} {
+		for typ, v := range map[uint16]uint64{attrPoolStatsFast: 630, attrPoolStatsSlow: 0, attrPoolStatsHighOrder: 11,
+			attrPoolStatsEmpty: 10, attrPoolStatsRefill: 2,
+			attrPoolStatsWaive: 3, attrPoolStatsCached: 4, attrPoolStatsCacheFull: 5, attrPoolStatsRing: 1 << 40,
+			attrPoolStatsRingFull: 6, attrPoolStatsReleased: 7} {
 			putUint(ae, typ, v)
 		}
 	})
 }
 
 func TestDecoders(t *testing.T) {
-	if id, index, s, err := decodePoolStats(poolStatsMessage(t)); err != nil || id != 17 || index != 4 || s != (PoolStats{Fast: 630, Refill: 2, Empty: 10, HighOrder: 11, Waive: 3, Cached: 4, CacheFull: 5, Ring: 1 << 40, RingFull: 6, Released: 7}) ||
+	if id, index, s, err := decodePoolStats(poolStatsMessage(t)); err != nil || id != 17 || index != 4 ||
+		s != (PoolStats{Fast: 630, Refill: 2, Empty: 10, HighOrder: 11, Waive: 3, Cached: 4, CacheFull: 5,
+			Ring: 1 << 40, RingFull: 6, Released: 7}) ||
 		s.Buffers() != 643 || s.Recycled() != 1<<40+4 {
 		t.Errorf("pool %d of %d: %+v, %v", id, index, s, err)
 	}
-	if r, err := decodeRings(ringsMessage(t)); err != nil || r != (Rings{RX: 512, TX: 1024, RXMax: 8192, HDSThreshMax: 1023}) {
+	if r, err := decodeRings(ringsMessage(t)); err != nil ||
+		r != (Rings{RX: 512, TX: 1024, RXMax: 8192, HDSThreshMax: 1023}) {
 		t.Errorf("rings %+v, %v", r, err)
 	}
 	n, err := decodeNAPI(napiMessage(t))
@@ -148,23 +155,27 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%q: %v, %v", s, c, err)
 		}
 	}
-	for _, s := range []string{"tcp-data-split on, hds-thresh 0", "tcp-data-split off, hds-thresh 256", "tcp-data-split auto"} {
+	for _, s := range []string{"tcp-data-split on, hds-thresh 0", "tcp-data-split off, hds-thresh 256",
+		"tcp-data-split auto"} {
 		if h, err := parseSplit(s); err != nil || h.String() != s {
 			t.Errorf("%q: %v, %v", s, h, err)
 		}
 	}
-	for _, s := range []string{"defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded busy-poll", "defer-hard-irqs 0, gro-flush-timeout 0, irq-suspend-timeout 1"} {
+	for _, s := range []string{"defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded busy-poll",
+		"defer-hard-irqs 0, gro-flush-timeout 0, irq-suspend-timeout 1"} {
 		if n, err := ParseNAPISettings(s); err != nil || n.String() != s {
 			t.Errorf("%q: %v, %v", s, n, err)
 		}
 	}
-	for _, s := range []string{"10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "[fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2"} {
+	for _, s := range []string{"10.77.0.2:6000 > 10.77.0.1:5000 queue 1",
+		"[fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2"} {
 		if local, remote, queue, err := parseRule(s); err != nil || RuleName(local, remote, queue) != "rule "+s {
 			t.Errorf("%q: %v, %v, %v, %v", s, local, remote, queue, err)
 		}
 	}
 	d := &Device{Name: "eth0"}
-	for name, bad := range map[string]string{"channels": "combined 4", "header-split": "on", "napi 0": "defer-hard-irqs 7", "rss": "0 x", "feature rx-gro": "maybe",
+	for name, bad := range map[string]string{"channels": "combined 4", "header-split": "on",
+		"napi 0": "defer-hard-irqs 7", "rss": "0 x", "feature rx-gro": "maybe",
 		"ring rx": "many", "coalesce rx-usecs": "-1", "mtu": "big"} {
 		s, err := d.Setting(name)
 		if err != nil {
@@ -173,7 +184,8 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s took %q", name, bad)
 		}
 	}
-	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x", "rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rss-context", "rss-context 1,x", "rss-context 01"} {
+	for _, name := range []string{"", "nothing", "ring", "ring mini", "napi", "napi -1", "rps x",
+		"rule 1.1.1.1:1 > [::1]:1 queue 0", "rule any", "rss-context", "rss-context 1,x", "rss-context 01"} {
 		if _, err := d.Setting(name); err == nil {
 			t.Errorf("there is a setting %q", name)
 		}
@@ -207,7 +219,8 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzTexts(f *testing.F) {
-	for _, s := range []string{"rx 0 tx 0 other 1 combined 4", "tcp-data-split on, hds-thresh 0", "defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded on",
+	for _, s := range []string{"rx 0 tx 0 other 1 combined 4", "tcp-data-split on, hds-thresh 0",
+		"defer-hard-irqs 7, gro-flush-timeout 30000, irq-suspend-timeout 0, threaded on",
 		"10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "0 1 0 1"} {
 		f.Add(s)
 	}

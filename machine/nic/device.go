@@ -79,7 +79,8 @@ func (d *Device) open() (err error) {
 		return d.failed(remedy.NetlinkSocket, "open a route netlink socket", err)
 	}
 	if d.netns, err = os.Open("/proc/thread-self/ns/net"); err != nil {
-		return failed(remedy.NetnsOpen, "open the network namespace /proc/thread-self/ns/net", err, remedy.On{Path: "/proc/thread-self/ns/net"})
+		return failed(remedy.NetnsOpen, "open the network namespace /proc/thread-self/ns/net", err,
+			remedy.On{Path: "/proc/thread-self/ns/net"})
 	}
 	return d.openIoctl()
 }
@@ -123,7 +124,8 @@ func encoded(fill func(*netlink.AttributeEncoder)) ([]byte, error) {
 }
 
 // ask sends one request of a family and returns the replies.
-func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
+func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags,
+	fill func(*netlink.AttributeEncoder)) ([]genetlink.Message, error) {
 	data, err := encoded(fill)
 	if err != nil {
 		return nil, err
@@ -132,12 +134,16 @@ func (d *Device) ask(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, f
 }
 
 // askRaw sends data, which a record knows as asked.
-func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, data, asked []byte) ([]genetlink.Message, error) {
+func (d *Device) askRaw(f genetlink.Family, cmd uint8, flags netlink.HeaderFlags, data,
+	asked []byte) ([]genetlink.Message, error) {
 	m := genetlink.Message{Header: genetlink.Header{Command: cmd, Version: f.Version}, Data: data}
 	if tape.Off() { // which allocates nothing more
 		return d.conn.Execute(m, f.ID, netlink.Request|flags)
 	}
-	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) { return d.conn.Execute(m, f.ID, netlink.Request|flags) })
+	return recorded(f.Name, cmd, flags, asked, func() ([]genetlink.Message, error) {
+		return d.conn.Execute(m, f.ID,
+			netlink.Request|flags)
+	})
 }
 
 // each decodes the attributes of every reply.

@@ -58,7 +58,11 @@ func init() { // the looks are made by what refers to them
 		remedy.RulesSet: (*Device).rulesInTheWay,
 		remedy.ProviderSet: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Queues()
-			return "", err == nil && slices.ContainsFunc(all, func(q Queue) bool { return q.Provider != ProviderNone && q.Provider != ProviderXSK })
+			return "", err == nil &&
+				slices.ContainsFunc(all, func(q Queue) bool {
+					return q.Provider != ProviderNone &&
+						q.Provider != ProviderXSK
+				})
 		},
 		remedy.XSKSet: func(d *Device, _ attempt) (string, bool) {
 			all, err := d.Queues()
@@ -92,7 +96,8 @@ func init() { // the looks are made by what refers to them
 		},
 		remedy.NoSuchQueue: func(d *Device, a attempt) (string, bool) {
 			all, err := d.Queues()
-			return fmt.Sprintf("%s has %d RX queues, counted from 0", d.Name, len(all)), err == nil && len(all) > 0 && a.queue >= len(all)
+			return fmt.Sprintf("%s has %d RX queues, counted from 0", d.Name, len(all)), err == nil &&
+				len(all) > 0 && a.queue >= len(all)
 		},
 		remedy.NoIPv6Rules: func(d *Device, a attempt) (string, bool) {
 			return "", a.ipv6 && d.ways().OnlyIPv4Rules
@@ -104,7 +109,8 @@ func init() { // the looks are made by what refers to them
 		},
 		remedy.ThresholdSet: func(d *Device, _ attempt) (string, bool) {
 			h, err := d.HeaderSplit()
-			return fmt.Sprintf("the header split threshold is %d, and must be 0", h.Threshold), err == nil && h.Threshold > 0
+			return fmt.Sprintf("the header split threshold is %d, and must be 0", h.Threshold), err == nil &&
+				h.Threshold > 0
 		},
 		remedy.QueueLeased: func(d *Device, a attempt) (string, bool) {
 			q, err := d.Queue(a.queue)
@@ -135,8 +141,10 @@ func (d *Device) aboveRingMax(a attempt) (string, bool) {
 
 func (d *Device) aboveChannelsMax(a attempt) (string, bool) {
 	c, err := d.Channels()
-	above := a.channels.RX > c.RXMax || a.channels.TX > c.TXMax || a.channels.Other > c.OtherMax || a.channels.Combined > c.CombinedMax
-	return fmt.Sprintf("the driver's maximum is %v", Channels{RX: c.RXMax, TX: c.TXMax, Other: c.OtherMax, Combined: c.CombinedMax}), err == nil && above
+	above := a.channels.RX > c.RXMax || a.channels.TX > c.TXMax || a.channels.Other > c.OtherMax ||
+		a.channels.Combined > c.CombinedMax
+	return fmt.Sprintf("the driver's maximum is %v", Channels{RX: c.RXMax, TX: c.TXMax, Other: c.OtherMax,
+		Combined: c.CombinedMax}), err == nil && above
 }
 
 func (d *Device) rulesInTheWay(attempt) (string, bool) {

@@ -133,7 +133,8 @@ func (d *Device) Feature(name string) (Feature, error) {
 	}
 	f := all[name]
 	if !f.Known {
-		return f, &fault.Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL, How: "the kernel has no such feature: ethtool -k " + d.Name + " lists them"}
+		return f, &fault.Error{Op: d.op("read the feature %s", name), Err: unix.EINVAL,
+			How: "the kernel has no such feature: ethtool -k " + d.Name + " lists them"}
 	}
 	return f, nil
 }
@@ -144,7 +145,8 @@ func (d *Device) SetFeature(name string, on bool) error {
 	_, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_FEATURES_SET, netlink.Acknowledge, func(ae *netlink.AttributeEncoder) {
 		ae.Nested(unix.ETHTOOL_A_FEATURES_HEADER, func(h *netlink.AttributeEncoder) error {
 			h.Uint32(unix.ETHTOOL_A_HEADER_DEV_INDEX, uint32(d.Index))
-			h.Uint32(unix.ETHTOOL_A_HEADER_FLAGS, unix.ETHTOOL_FLAG_OMIT_REPLY) // it would come beside the acknowledgement
+			// it would come beside the acknowledgement
+			h.Uint32(unix.ETHTOOL_A_HEADER_FLAGS, unix.ETHTOOL_FLAG_OMIT_REPLY)
 			return nil
 		})
 		ae.Nested(unix.ETHTOOL_A_FEATURES_WANTED, func(set *netlink.AttributeEncoder) error {

@@ -118,7 +118,8 @@ func TestLabImitatedSteerTwice(t *testing.T) {
 		if err == nil {
 			d.DeleteRule(second)
 		}
-		mustSay(t, err, fmt.Sprintf("rule %d sends it to RX queue 1: file exists", first), fmt.Sprintf("ethtool -N %s delete %d", d.Name, first))
+		mustSay(t, err, fmt.Sprintf("rule %d sends it to RX queue 1: file exists", first),
+			fmt.Sprintf("ethtool -N %s delete %d", d.Name, first))
 		if at, ok, err := d.FindRule(local, remote, 1); !ok || at != first || err != nil {
 			t.Fatalf("the first was at %d, and is at %d: %v, %v", first, at, ok, err)
 		}
@@ -219,9 +220,11 @@ func TestLabImitatedQueues(t *testing.T) {
 		want, sets := "ethtool -L sn0 combined 2", []string{"rx 0 tx 0 other 0 combined 2"}
 		switch model(t, d) {
 		case "gve":
-			want, sets = "ethtool -L sn0 rx 2 tx 2", []string{"rx 2 tx 2 other 0 combined 0", "rx 3 tx 2 other 0 combined 0", "rx 2 tx 3 other 0 combined 0"}
+			want, sets = "ethtool -L sn0 rx 2 tx 2", []string{"rx 2 tx 2 other 0 combined 0",
+				"rx 3 tx 2 other 0 combined 0", "rx 2 tx 3 other 0 combined 0"}
 		case "idpf", "ice": // one queue is neither
-			sets = []string{"rx 0 tx 0 other 1 combined 2", "rx 1 tx 0 other 1 combined 2", "rx 0 tx 1 other 1 combined 2"}
+			sets = []string{"rx 0 tx 0 other 1 combined 2", "rx 1 tx 0 other 1 combined 2",
+				"rx 0 tx 1 other 1 combined 2"}
 		}
 		if got := d.MoreQueues("2"); got != want {
 			t.Errorf("%s, want %s", got, want)
@@ -262,7 +265,8 @@ func TestLabImitatedRXBufLen(t *testing.T) {
 		before, err := s.Get()
 		if model(t, d) != "gve" || older(t, d) {
 			serr := s.Set("2048")
-			if !errors.Is(err, unix.EOPNOTSUPP) || !errors.Is(serr, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err)+fault.Fix(serr), "leave out") {
+			if !errors.Is(err, unix.EOPNOTSUPP) || !errors.Is(serr, unix.EOPNOTSUPP) ||
+				!strings.Contains(fault.Fix(err)+fault.Fix(serr), "leave out") {
 				t.Errorf("%v, %v", err, serr)
 			}
 			return
@@ -285,7 +289,9 @@ func TestLabImitatedRXBufLen(t *testing.T) {
 		if c := r.PageBufs(d.Name); c != "ethtool -G sn0 rx-buf-len 4096" || err != nil {
 			t.Errorf("%q, %v", c, err)
 		}
-		if err := s.Set("1024"); !errors.Is(err, unix.EINVAL) || !strings.Contains(err.Error(), "can only be 2048 or 4096") || !strings.Contains(fault.Fix(err), "2048 and 4096") {
+		if err := s.Set("1024"); !errors.Is(err, unix.EINVAL) ||
+			!strings.Contains(err.Error(), "can only be 2048 or 4096") || !strings.Contains(fault.Fix(err),
+			"2048 and 4096") {
 			t.Errorf("%v; fix: %s", err, fault.Fix(err))
 		}
 		if err := setting.Apply(s, d.Name, before); err != nil {
@@ -400,7 +406,8 @@ func TestLabImitatedSplit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if model(t, d) == "virtio_net" {
-			if _, err := setting.Ask(s, d.Name, "tcp-data-split on"); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(fault.Fix(err), "use a NIC and driver that split headers") {
+			if _, err := setting.Ask(s, d.Name, "tcp-data-split on"); !errors.Is(err, unix.EOPNOTSUPP) ||
+				!strings.Contains(fault.Fix(err), "use a NIC and driver that split headers") {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}
 			return
@@ -454,7 +461,8 @@ func TestLabImitatedPayloadRing(t *testing.T) {
 			}
 		}
 		for _, p := range pools {
-			if p.Detached || drv.Model() == "bnxt_en" || drv.Model() == "gve" && older(t, d) { // which fill it when headers are split
+			// which fill it when headers are split
+			if p.Detached || drv.Model() == "bnxt_en" || drv.Model() == "gve" && older(t, d) {
 				continue
 			}
 			if n := out[p.NAPI]; n != uint64(r.Buffers) {

@@ -140,7 +140,8 @@ func ioctl[T any](d *Device, cmd *T) error {
 	if tape.Off() {
 		return d.siocethtool(unsafe.Pointer(cmd))
 	}
-	return recordedIoctl(unsafe.Slice((*byte)(unsafe.Pointer(cmd)), unsafe.Sizeof(*cmd)), func() error { return d.siocethtool(unsafe.Pointer(cmd)) })
+	return recordedIoctl(unsafe.Slice((*byte)(unsafe.Pointer(cmd)), unsafe.Sizeof(*cmd)),
+		func() error { return d.siocethtool(unsafe.Pointer(cmd)) })
 }
 
 // ioctlBytes is ioctl for structures that end in an array.

@@ -43,7 +43,8 @@ type owner struct {
 //
 // What configuration, mailboxes and links are served by has other words (config, misc, err,
 // notify, event, FWeventq, mgmnt, admin), or the interface's bare name.
-var queueName = lazy.Regexp(`^(?:L\d+-)?(?i:(txrx|tx-rx|rxtx|fp|slice|qp|q|)|(rx|rxq|input|cq)|(tx|txq|txc|xdp|sq|output|txq))[-. \[]?(\d+)\]?$`)
+var queueName = lazy.Regexp(`^(?:L\d+-)?(?i:(txrx|tx-rx|rxtx|fp|slice|qp|q|)|(rx|rxq|input|cq)|(tx|txq|txc|xdp|` +
+	`sq|output|txq))[-. \[]?(\d+)\]?$`)
 
 // xenQueue matches what stands behind the device in the names of Xen's (vif0-q1-rx).
 var xenQueue = lazy.Regexp(`^q(\d+)-(rx|tx)$`)
@@ -124,7 +125,8 @@ func after(name, word string) (rest string, ok bool) {
 		}
 		i += from
 		end := i + len(word)
-		if (i == 0 || strings.ContainsRune("-_: ", rune(name[i-1]))) && (end == len(name) || strings.ContainsRune("-_:.[ ", rune(name[end]))) {
+		if (i == 0 || strings.ContainsRune("-_: ", rune(name[i-1]))) &&
+			(end == len(name) || strings.ContainsRune("-_:.[ ", rune(name[end]))) {
 			return name[end:], true
 		}
 		from = i + 1

@@ -125,9 +125,12 @@ func (f *function) queues(table map[int]ProcIRQ) ([]queueIRQ, error) {
 	case len(used) == 1 && !f.shared && used[0].bare:
 		return []queueIRQ{{used[0].irq, irqRole{rx: true, tx: true, queue: -1}}}, nil
 	case f.shared:
-		return nil, f.refuse(fmt.Sprintf("its device has other interfaces (%s), and the names of its %d interrupts do not show which belongs to which: %s", list(f.others), len(used), list(names)), unix.ENOENT, "")
+		return nil, f.refuse(fmt.Sprintf("its device has other interfaces (%s), and the names of its %d "+
+			"interrupts do not show which belongs to which: %s", list(f.others), len(used), list(names)), unix.ENOENT,
+			"")
 	}
-	return nil, f.refuse(fmt.Sprintf("the names of its device's %d interrupts do not show which belong to queues: %s", len(used), list(names)), unix.ENOENT,
+	return nil, f.refuse(fmt.Sprintf("the names of its device's %d interrupts do not show which belong to queues: %s",
+		len(used), list(names)), unix.ENOENT,
 		"if it is down, bring it up: ip link set "+f.dev+" up")
 }
 
@@ -137,7 +140,8 @@ func (f *function) notAlone(irq int, by []string) error {
 		return f.refuse(fmt.Sprintf("interrupt %d is shared by %s", irq, list(by)), unix.EBUSY, "")
 	}
 	return f.refuse(fmt.Sprintf("interrupt %d, a legacy PCI line, is shared by %s", irq, list(by)), unix.EBUSY,
-		"let the kernel give it its own interrupts (MSI): boot without pci=nomsi and "+f.driver+"'s options that turn MSI off")
+		"let the kernel give it its own interrupts (MSI): boot without pci=nomsi and "+f.driver+
+			"'s options that turn MSI off")
 }
 
 // list is names as they may be shown: drivers make them of what users have chosen.
@@ -158,9 +162,11 @@ func (f *function) refuse(why string, errno unix.Errno, how string) error {
 	if how != "" {
 		how += "; or "
 	}
-	how += fmt.Sprintf("leave out --layout and --cpus, and place its softirq by hand: find its interrupts with grep . /sys/class/net/%s/device/msi_irqs/* and /proc/interrupts, "+
+	how += fmt.Sprintf("leave out --layout and --cpus, and place its softirq by hand: find its interrupts with "+
+		"grep . /sys/class/net/%s/device/msi_irqs/* and /proc/interrupts, "+
 		"and write CPUs to /proc/irq/N/smp_affinity_list, or use RPS: --set 'rps 0=MASK'", f.dev)
-	return &fault.Error{Op: fmt.Sprintf("find the interrupts of %s's queues: %s reports none, and %s", f.dev, f.driver, why), Err: errno, How: how}
+	return &fault.Error{Op: fmt.Sprintf("find the interrupts of %s's queues: %s reports none, and %s", f.dev, f.driver,
+		why), Err: errno, How: how}
 }
 
 // IRQOf is the interrupt of an RX queue: what the driver tells napi-get, else what the names of
@@ -181,7 +187,9 @@ func (d *Device) IRQOf(queue int) (int, error) {
 	case f == nil && err != nil:
 		return 0, err
 	case f == nil:
-		return 0, &fault.Error{Op: op, Err: unix.ENOENT, How: "the driver does not report it (virtual ones have none): use RPS or threaded NAPI to place its softirq"}
+		return 0, &fault.Error{Op: op, Err: unix.ENOENT,
+			How: "the driver does not report it (virtual ones have none): use RPS or threaded NAPI to place its " +
+				"softirq"}
 	}
 	queues, err := d.Queues()
 	if err != nil {
@@ -197,7 +205,10 @@ func (d *Device) IRQOf(queue int) (int, error) {
 	}
 	irq, ok := ofQueue(all, queue, len(queues))
 	if !ok {
-		return 0, &fault.Error{Op: op, Err: unix.ENOENT, How: fmt.Sprintf("%s does not report it, and the names in /proc/interrupts do not show which one serves which queue: place them all with --layout, or one by its number with --set 'interrupt N=CPUS'", f.driver)}
+		return 0, &fault.Error{Op: op, Err: unix.ENOENT,
+			How: fmt.Sprintf("%s does not report it, and the names in /proc/interrupts do not show which one "+
+				"serves which queue: place them all with --layout, or one by its number with --set 'interrupt N=CPUS'",
+				f.driver)}
 	}
 	return irq, nil
 }
@@ -258,7 +269,8 @@ func (f *function) owns(dev string, irq int, table map[int]ProcIRQ) error {
 	case !slices.Contains(f.irqs, irq) && f.words != nil:
 		return notOurs(fmt.Sprintf("name one that carries its device's name in /proc/interrupts: %s", numbers(f.irqs)))
 	case !slices.Contains(f.irqs, irq):
-		return notOurs(fmt.Sprintf("name one of its device's (/sys/class/net/%s/device/msi_irqs): %s", dev, numbers(f.irqs)))
+		return notOurs(fmt.Sprintf("name one of its device's (/sys/class/net/%s/device/msi_irqs): %s", dev,
+			numbers(f.irqs)))
 	}
 	x := table[irq]
 	r := roleOf(strings.Join(x.Actions, ", "), f.owner)

@@ -29,33 +29,47 @@ func TestQueueIRQs(t *testing.T) {
 		of                     []int  // of each RX queue; nil: not told
 		says                   string // why there are none
 	}{
-		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26, 27, 28, 29, 30, 31, 32, 33, 34}, nil, false, 2, []int{27, 28, 29, 30, 31, 32, 33, 34}, []int{27, 29}, ""},
+		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26, 27, 28, 29, 30, 31, 32, 33, 34}, nil, false, 2,
+			[]int{27, 28, 29, 30, 31, 32, 33, 34}, []int{27, 29}, ""},
 		{"virtio", "eth0", "virtio_net", "0000:00:02.0", []int{24, 25}, nil, false, 2, []int{25}, []int{25, 25}, ""},
-		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26}, nil, false, 2, nil, nil, "do not show which belong to queues: virtio1-config"},
-		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 4, []int{102, 103, 104, 105}, []int{102, 103, 104, 105}, ""},
-		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 8, []int{102, 103, 104, 105}, nil, ""}, // two queues an interrupt
+		{"virtio", "eth0", "virtio_net", "0000:00:10.0", []int{26}, nil, false, 2, nil, nil,
+			"do not show which belong to queues: virtio1-config"},
+		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 4,
+			[]int{102, 103, 104, 105}, []int{102, 103, 104, 105}, ""},
+		// two queues an interrupt
+		{"i40e", "eth0", "i40e", "0000:3b:00.0", []int{101, 102, 103, 104, 105, 106, 107}, nil, false, 8,
+			[]int{102, 103, 104, 105}, nil, ""},
 		{"ixgbe", "eth0", "ixgbe", "0000:01:00.0", []int{55, 56, 57}, nil, false, 2, []int{55, 56}, []int{55, 56}, ""},
 		{"mana", "eth1", "mana", "7870:00:00.0", []int{30, 31, 32}, nil, false, 2, []int{31, 32}, nil, ""},
-		{"mana", "eth1", "mana", "7870:00:00.0", []int{30, 31, 32}, []string{"eth2"}, false, 2, nil, nil, "other interfaces (eth2)"},
-		{"ionic", "eth0", "ionic", "0000:b5:00.0", []int{64, 65, 66, 67, 68}, nil, false, 2, []int{65, 66, 67}, []int{65, 66}, ""},
-		{"sfc", "eth0", "sfc", "0000:b5:00.0", []int{64, 65, 66, 67}, nil, false, 2, []int{64, 65, 66}, []int{64, 65}, ""},
-		{"enic", "eth0", "enic", "0000:b5:00.0", []int{64, 65, 66, 67, 68}, nil, false, 2, []int{64, 65, 66}, []int{64, 65}, ""},
+		{"mana", "eth1", "mana", "7870:00:00.0", []int{30, 31, 32}, []string{"eth2"}, false, 2, nil, nil,
+			"other interfaces (eth2)"},
+		{"ionic", "eth0", "ionic", "0000:b5:00.0", []int{64, 65, 66, 67, 68}, nil, false, 2, []int{65, 66, 67},
+			[]int{65, 66}, ""},
+		{"sfc", "eth0", "sfc", "0000:b5:00.0", []int{64, 65, 66, 67}, nil, false, 2, []int{64, 65, 66}, []int{64, 65},
+			""},
+		{"enic", "eth0", "enic", "0000:b5:00.0", []int{64, 65, 66, 67, 68}, nil, false, 2, []int{64, 65, 66},
+			[]int{64, 65}, ""},
 		{"hns3", "eth0", "hns3", "0000:bd:00.0", []int{64, 65, 66, 67}, nil, false, 2, []int{65, 66}, nil, ""},
-		{"vmxnet3", "ens160", "vmxnet3", "0000:03:00.0", []int{56, 57, 58}, nil, false, 2, []int{56, 57}, []int{56, 57}, ""},
-		{"atlantic", "eth0", "atlantic", "0000:01:00.0", []int{64, 65, 66}, nil, false, 2, nil, nil, "do not show which belong to queues: eth0, eth0, eth0"},
+		{"vmxnet3", "ens160", "vmxnet3", "0000:03:00.0", []int{56, 57, 58}, nil, false, 2, []int{56, 57}, []int{56, 57},
+			""},
+		{"atlantic", "eth0", "atlantic", "0000:01:00.0", []int{64, 65, 66}, nil, false, 2, nil, nil,
+			"do not show which belong to queues: eth0, eth0, eth0"},
 		{"r8169", "eth0", "r8169", "0000:04:00.0", []int{35}, nil, false, 1, []int{35}, []int{35}, ""},
 		{"r8169", "eth0", "r8169", "0000:04:00.0", []int{36}, nil, false, 1, nil, nil, "its device requested none"},
 		{"intx", "eth1", "virtio_net", "0000:00:03.0", []int{10}, nil, true, 1, []int{10}, []int{10}, ""},
 		{"intx", "eth0", "8139too", "0000:00:04.0", []int{11}, nil, true, 1, nil, nil, "shared by uhci_hcd:usb1, eth0"},
-		{"twins", "port0", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, []int{64}, []int{64}, ""},
-		{"twins", "port", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, nil, nil, "interrupts do not show which belongs to which:"},
+		{"twins", "port0", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, []int{64}, []int{64},
+			""},
+		{"twins", "port", "nfp", "0000:05:00.0", []int{64, 65, 66}, []string{"port1"}, false, 1, nil, nil,
+			"interrupts do not show which belongs to which:"},
 	} {
 		t.Run(x.file+" "+x.dev, func(t *testing.T) {
 			table, err := parseInterrupts(fixture(t, x.file))
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := function{owner: owner{x.dev, x.driver, x.bus, x.others}, irqs: x.irqs, shared: len(x.others) > 0, line: x.line}
+			f := function{owner: owner{x.dev, x.driver, x.bus, x.others}, irqs: x.irqs, shared: len(x.others) > 0,
+				line: x.line}
 			all, err := f.queues(table)
 			var got []int
 			for _, q := range all {
@@ -64,7 +78,8 @@ func TestQueueIRQs(t *testing.T) {
 			if !slices.Equal(got, x.want) || (err == nil) != (x.says == "") {
 				t.Errorf("got %v, %v, want %v", got, err, x.want)
 			}
-			if err != nil && (!strings.Contains(err.Error(), x.says) || !strings.Contains(err.Error(), x.driver) || !strings.Contains(fault.Fix(err), "--layout")) {
+			if err != nil && (!strings.Contains(err.Error(), x.says) || !strings.Contains(err.Error(), x.driver) ||
+				!strings.Contains(fault.Fix(err), "--layout")) {
 				t.Errorf("%v; fix: %s\nwant %q", err, fault.Fix(err), x.says)
 			}
 			for q := range x.queues {
@@ -141,7 +156,8 @@ func (x tree) netdev(name, path string) {
 			x.t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{filepath.Join(at, "device"): filepath.Join(x.root, "devices", path), filepath.Join(class, name): at} {
+	for link, to := range map[string]string{filepath.Join(at, "device"): filepath.Join(x.root, "devices", path),
+		filepath.Join(class, name): at} {
 		if err := os.Symlink(to, link); err != nil {
 			x.t.Fatal(err)
 		}
@@ -153,7 +169,8 @@ func (x tree) netdev(name, path string) {
 func TestFindFunction(t *testing.T) {
 	x := tree{t, t.TempDir()}
 	slot := func(s string) string { return "DRIVER=x\nPCI_SLOT_NAME=" + s + "\n" }
-	x.device("pci/0000:00:10.0", "pci", map[string]string{"uevent": slot("0000:00:10.0"), "msi_irqs/27": "msix", "msi_irqs/26": "msix", "irq": "11"})
+	x.device("pci/0000:00:10.0", "pci", map[string]string{"uevent": slot("0000:00:10.0"), "msi_irqs/27": "msix",
+		"msi_irqs/26": "msix", "irq": "11"})
 	x.device("pci/0000:00:10.0/virtio1", "virtio", nil)
 	x.netdev("v0", "pci/0000:00:10.0/virtio1")
 	x.device("pci/0000:00:11.0", "pci", map[string]string{"uevent": slot("0000:00:11.0"), "irq": "11"})
@@ -161,12 +178,14 @@ func TestFindFunction(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(x.root, "drv"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for link, to := range map[string]string{"drv/0000:00:10.0": "devices/pci/0000:00:10.0", "devices/pci/0000:00:11.0/driver": "drv"} {
+	for link, to := range map[string]string{"drv/0000:00:10.0": "devices/pci/0000:00:10.0",
+		"devices/pci/0000:00:11.0/driver": "drv"} {
 		if err := os.Symlink(filepath.Join(x.root, to), filepath.Join(x.root, link)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	x.device("pci/0000:3b:00.0", "pci", map[string]string{"uevent": slot("0000:3b:00.0"), "msi_irqs/40": "msix", "msi_irqs/41": "msix"})
+	x.device("pci/0000:3b:00.0", "pci", map[string]string{"uevent": slot("0000:3b:00.0"), "msi_irqs/40": "msix",
+		"msi_irqs/41": "msix"})
 	x.device("pci/0000:3b:00.0/core.eth.0", "auxiliary", nil)
 	x.netdev("pf0", "pci/0000:3b:00.0/core.eth.0")
 	x.device("pci/0000:3b:00.0/core.sf.4", "auxiliary", nil)
@@ -207,7 +226,9 @@ func TestFindFunction(t *testing.T) {
 		{"m0", "virtio_net", "[] virtio3 [] false true [virtio3]", ""},
 		{"xen0", "vif", "[] vif0 [] false true [vif0 xen0]", ""},
 		{"hv0", "hv_netvsc", "", "the channels of Hyper-V's virtual bus have no numbered interrupts"},
-		{"usb0", "r8152", "", "a USB device has none of its own: it shares the controller's with everything plugged in there"}, // not those of the USB controller
+		// not those of the USB controller
+		{"usb0", "r8152", "", "a USB device has none of its own: it shares the controller's with everything " +
+			"plugged in there"},
 		{"nsim0", "netdevsim", "", ""},
 		{"sn0", "softnic(mlx5)", "", ""},
 		{"lo", "", "", ""},
@@ -232,12 +253,15 @@ func TestFindFunction(t *testing.T) {
 // An interrupt that is not of the interface's device is refused, whatever its name claims.
 func TestOwnsIRQ(t *testing.T) {
 	table := map[int]ProcIRQ{
-		26: {Actions: []string{"virtio1-config"}}, 27: {Actions: []string{"virtio1-input.0"}}, 30: {Actions: []string{"eth0-TxRx-0"}},
-		40: {Actions: []string{"mlx5_comp0@pci:0000:3b:00.0"}}, 41: {Actions: []string{"eth0-TxRx-1"}}, 42: {Actions: []string{"eth1-TxRx-1"}},
+		26: {Actions: []string{"virtio1-config"}}, 27: {Actions: []string{"virtio1-input.0"}},
+		30: {Actions: []string{"eth0-TxRx-0"}},
+		40: {Actions: []string{"mlx5_comp0@pci:0000:3b:00.0"}}, 41: {Actions: []string{"eth0-TxRx-1"}},
+		42: {Actions: []string{"eth1-TxRx-1"}},
 		11: {Actions: []string{"ahci", "eth0"}},
 	}
 	alone := &function{owner: owner{dev: "eth0", driver: "virtio_net"}, irqs: []int{26, 27}}
-	twin := &function{owner: owner{dev: "eth0", others: []string{"eth1"}, bus: "0000:3b:00.0"}, irqs: []int{40, 41, 42}, shared: true}
+	twin := &function{owner: owner{dev: "eth0", others: []string{"eth1"}, bus: "0000:3b:00.0"}, irqs: []int{40, 41, 42},
+		shared: true}
 	line := &function{owner: owner{dev: "eth0"}, irqs: []int{11}, line: true}
 	for _, x := range []struct {
 		f   *function

@@ -28,10 +28,12 @@ func (d *Device) TableWithout(out ...int) (string, error) {
 	left := slices.DeleteFunc(slices.Clone(queues), func(q Queue) bool { return slices.Contains(out, q.ID) })
 	switch {
 	case n < 2:
-		return "", &fault.Error{Op: d.op("keep RX queue %s free of other flows", listed(out)), Err: fmt.Errorf("it has only %d RX queue", n),
+		return "", &fault.Error{Op: d.op("keep RX queue %s free of other flows", listed(out)),
+			Err: fmt.Errorf("it has only %d RX queue", n),
 			How: "make more: " + d.MoreQueues("2")}
 	case len(left) == 0:
-		return "", &fault.Error{Op: d.op("keep RX queues %s free of other flows", listed(out)), Err: fmt.Errorf("these are all its %d RX queues, and none would be left for other flows", n),
+		return "", &fault.Error{Op: d.op("keep RX queues %s free of other flows", listed(out)),
+			Err: fmt.Errorf("these are all its %d RX queues, and none would be left for other flows", n),
 			How: fmt.Sprintf("make more: %s; or use fewer: --queues, or --flows", d.MoreQueues(fmt.Sprint(n+1)))}
 	}
 	before, err := d.Table()

@@ -32,12 +32,15 @@ func TestLabQEMUSettings(t *testing.T) {
 			{"napi 0", "defer-hard-irqs 5, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded off"}}
 		switch which {
 		case "qemu:e1000e":
-			all = append(all, [][2]string{{"ring rx", "512"}, {"ring tx", "512"}, {"coalesce rx-usecs", "100"}, {"feature tx-tcp-segmentation", "off"}}...)
+			all = append(all, [][2]string{{"ring rx", "512"}, {"ring tx", "512"}, {"coalesce rx-usecs", "100"},
+				{"feature tx-tcp-segmentation", "off"}}...)
 		case "qemu:virtio":
 			all = append(all, [2]string{"ring rx", "512"})
 			if queues, err := d.Queues(); err == nil && len(queues) > 1 { // on taps
-				all = append(all, [][2]string{{"channels", "rx 0 tx 0 other 0 combined 1"}, {"channels", "rx 0 tx 0 other 0 combined 4"},
-					{"feature rx-gro-hw", "off"}, {"feature tx-tcp-segmentation", "off"}, {"xps 1", "1"}, {"irq 1", "0"}}...)
+				all = append(all, [][2]string{{"channels", "rx 0 tx 0 other 0 combined 1"},
+					{"channels", "rx 0 tx 0 other 0 combined 4"},
+					{"feature rx-gro-hw", "off"}, {"feature tx-tcp-segmentation", "off"}, {"xps 1", "1"},
+					{"irq 1", "0"}}...)
 			}
 		}
 		for _, c := range all {
@@ -115,7 +118,8 @@ func TestLabQEMUInterrupts(t *testing.T) {
 				continue
 			}
 			// In any order, and without ranges.
-			if err := errors.Join(setting.Apply(s, d.Name, "0"), setting.Apply(s, d.Name, "1,0"), setting.Apply(s, d.Name, before)); err != nil {
+			if err := errors.Join(setting.Apply(s, d.Name, "0"), setting.Apply(s, d.Name, "1,0"),
+				setting.Apply(s, d.Name, before)); err != nil {
 				t.Errorf("interrupt %d, %v: %v", irq, table[irq].Actions, err)
 			}
 		}
@@ -126,7 +130,10 @@ func TestLabQEMUInterrupts(t *testing.T) {
 func TestLabQEMUCarrier(t *testing.T) {
 	inQEMU(t, func(t *testing.T, d *Device, which string) {
 		for what, change := range map[string]func() error{
-			"down and up":  func() error { return errors.Join(d.route.SetUp(d.Index, false), d.route.SetUp(d.Index, true)) },
+			"down and up": func() error {
+				return errors.Join(d.route.SetUp(d.Index, false),
+					d.route.SetUp(d.Index, true))
+			},
 			"another MTU":  func() error { return d.route.SetNumber(d.Index, unix.IFLA_MTU, 1600) },
 			"its MTU back": func() error { return d.route.SetNumber(d.Index, unix.IFLA_MTU, guest.DefaultMTU) },
 		} {

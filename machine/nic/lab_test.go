@@ -30,7 +30,8 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 	done := make(chan error, 2)
 	go func() {
 		defer func() { done <- errors.New("the test ended itself") }() // after t.Fatal; else nobody reads it
-		runtime.LockOSThread()                                         // ends with the goroutine: it is in another namespace
+		// ends with the goroutine: it is in another namespace
+		runtime.LockOSThread()
 		leave, err := guest.Enter(guest.NSReceiver)
 		if err != nil {
 			done <- err
@@ -60,18 +61,23 @@ func inLab(t *testing.T, f func(t *testing.T, d *Device)) {
 func TestLabSettings(t *testing.T) {
 	inLab(t, func(t *testing.T, d *Device) {
 		for _, c := range []struct{ name, value string }{
-			{"mtu", "1500"}, {"gso-max-size", "131072"}, {"gro-max-size", "131072"}, {"gso-ipv4-max-size", "131072"}, {"gro-ipv4-max-size", "131072"},
+			{"mtu", "1500"}, {"gso-max-size", "131072"}, {"gro-max-size", "131072"}, {"gso-ipv4-max-size", "131072"},
+			{"gro-ipv4-max-size", "131072"},
 			{"channels", "rx 0 tx 0 other 0 combined 2"}, {"ring rx", "1024"}, {"ring tx", "256"},
-			{"feature rx-gro", "off"}, {"feature rx-gro-hw", "on"}, {"feature tx-tcp-segmentation", "off"}, {"feature rx-ntuple-filter", "off"},
+			{"feature rx-gro", "off"}, {"feature rx-gro-hw", "on"}, {"feature tx-tcp-segmentation", "off"},
+			{"feature rx-ntuple-filter", "off"},
 			{"header-split", "tcp-data-split on, hds-thresh 0"}, {"header-split", "tcp-data-split on, hds-thresh 512"},
 			{"napi 1", "defer-hard-irqs 5, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded off"},
 			// As people shorten and write them; the kernel prints them in another way.
-			{"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"}, {"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded on"},
+			{"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0"},
+			{"napi 1", "defer-hard-irqs 2, gro-flush-timeout 20000, irq-suspend-timeout 0, threaded on"},
 			{"header-split", "tcp-data-split on"}, {"header-split", "tcp-data-split auto"}, {"ring rx", "0256"},
-			{"rps 1", "00000000,00000003"}, {"rss", strings.Repeat("0 1 2 3 ", 32)}, {"rss", strings.Repeat(" 3 1", 64)},
+			{"rps 1", "00000000,00000003"}, {"rss", strings.Repeat("0 1 2 3 ", 32)},
+			{"rss", strings.Repeat(" 3 1", 64)},
 			{"rps 1", "3"}, {"xps 1", "1"}, {"rss", strings.TrimSpace(strings.Repeat("0 2 ", 64))},
 			{"rss-context 1,2", "present"}, {"rss-context 3", "present"},
-			{"rule 10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "present"}, {"rule [fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2", "present"},
+			{"rule 10.77.0.2:6000 > 10.77.0.1:5000 queue 1", "present"},
+			{"rule [fd00:77::2]:6000 > [fd00:77::1]:5000 queue 2", "present"},
 		} {
 			if err := changeAndBack(d, c.name, c.value); err != nil {
 				t.Errorf("%s to %s: %v", c.name, c.value, err)
@@ -162,7 +168,9 @@ func TestLabTableWithout(t *testing.T) {
 		if table, err := d.TableWithout(3, 1, 2); err != nil || strings.Trim(table, "0 ") != "" {
 			t.Errorf("all but the first: table %s, %v", table, err)
 		}
-		if table, err := d.TableWithout(3, 1, 2, 0); err == nil || !strings.Contains(err.Error(), "keep RX queues 0, 1, 2, 3 free") || !strings.Contains(fault.Fix(err), "combined 5; or use fewer: --queues") {
+		if table, err := d.TableWithout(3, 1, 2, 0); err == nil ||
+			!strings.Contains(err.Error(), "keep RX queues 0, 1, 2, 3 free") || !strings.Contains(fault.Fix(err),
+			"combined 5; or use fewer: --queues") {
 			t.Errorf("all: table %s, %v; fix: %s", table, err, fault.Fix(err))
 		}
 	})

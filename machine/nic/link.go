@@ -36,8 +36,10 @@ func (d *Device) Link() (Link, error) {
 	if err != nil {
 		return Link{}, d.failed(remedy.LinkGet, d.op("read the link"), err)
 	}
-	return Link{Name: l.Name, MTU: l.MTU, Up: l.Flags&unix.IFF_UP != 0, Carrier: l.Flags&unix.IFF_LOWER_UP != 0, XDP: l.XDP,
-		GSOMaxSize: l.GSOMaxSize, GROMaxSize: l.GROMaxSize, GSOIPv4MaxSize: l.GSOIPv4MaxSize, GROIPv4MaxSize: l.GROIPv4MaxSize, TSOMaxSize: l.TSOMaxSize}, nil
+	return Link{Name: l.Name, MTU: l.MTU, Up: l.Flags&unix.IFF_UP != 0, Carrier: l.Flags&unix.IFF_LOWER_UP != 0,
+		XDP:        l.XDP,
+		GSOMaxSize: l.GSOMaxSize, GROMaxSize: l.GROMaxSize, GSOIPv4MaxSize: l.GSOIPv4MaxSize,
+		GROIPv4MaxSize: l.GROIPv4MaxSize, TSOMaxSize: l.TSOMaxSize}, nil
 }
 
 // HasXDP reports whether an XDP program is attached to the interface.
@@ -78,7 +80,8 @@ func (d *Device) AwaitCarrier(within time.Duration) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("%s has had no carrier for %v", d.Name, within), Err: unix.ENETDOWN, How: "check cable and peer: ip link show " + d.Name}
+			return &fault.Error{Op: fmt.Sprintf("%s has had no carrier for %v", d.Name, within), Err: unix.ENETDOWN,
+				How: "check cable and peer: ip link show " + d.Name}
 		}
 	}
 }

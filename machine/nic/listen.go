@@ -48,7 +48,8 @@ func (d *Device) came(conn *genetlink.Conn, command uint8) (came bool) {
 	if err != nil {
 		return true
 	}
-	asked, err := conn.Send(genetlink.Message{Header: genetlink.Header{Command: unix.ETHTOOL_MSG_RINGS_GET, Version: d.ethtool.Version}, Data: data}, d.ethtool.ID, netlink.Request)
+	asked, err := conn.Send(genetlink.Message{Header: genetlink.Header{Command: unix.ETHTOOL_MSG_RINGS_GET,
+		Version: d.ethtool.Version}, Data: data}, d.ethtool.ID, netlink.Request)
 	if err != nil || conn.SetReadDeadline(time.Now().Add(answerWithin)) != nil {
 		return true
 	}

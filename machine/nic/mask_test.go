@@ -17,7 +17,8 @@ func TestCPUMask(t *testing.T) {
 			t.Errorf("CPU %d is not canonical: %s, %v", cpu, got, err)
 		}
 	}
-	for want, cpus := range map[string][]int{"d": {0, 3, 2, 0}, "80000000,00000001": {63, 0}, "2,00000000,00000100": {65, 8}} {
+	for want, cpus := range map[string][]int{"d": {0, 3, 2, 0}, "80000000,00000001": {63, 0},
+		"2,00000000,00000100": {65, 8}} {
 		if got := CPUMask(cpus...); got != want {
 			t.Errorf("CPUs %v: %s, want %s", cpus, got, want)
 		}
@@ -26,7 +27,8 @@ func TestCPUMask(t *testing.T) {
 
 // However wide the kernel prints a mask, it is the one that was set.
 func TestCanonicalMask(t *testing.T) {
-	for in, want := range map[string]string{"0": "0", "00": "0", "00000000,00000000": "0", "00000000,0000000f": "f", "00000001,00000000": "1,00000000", "FF": "ff", "3": "3"} {
+	for in, want := range map[string]string{"0": "0", "00": "0", "00000000,00000000": "0", "00000000,0000000f": "f",
+		"00000001,00000000": "1,00000000", "FF": "ff", "3": "3"} {
 		if got, err := canonicalMask(in); err != nil || got != want {
 			t.Errorf("%s: %s, %v; want %s", in, got, err, want)
 		}

@@ -36,7 +36,8 @@ type NAPISettings struct {
 }
 
 func (s NAPISettings) String() string {
-	out := fmt.Sprintf("defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", s.DeferHardIRQs, s.GROFlushTimeoutNs, s.IRQSuspendNs)
+	out := fmt.Sprintf("defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", s.DeferHardIRQs,
+		s.GROFlushTimeoutNs, s.IRQSuspendNs)
 	if s.Threaded != "" {
 		out += ", threaded " + s.Threaded
 	}
@@ -49,10 +50,13 @@ var threading = []string{"off", "on", "busy-poll"}
 // ParseNAPISettings reads what String writes.
 func ParseNAPISettings(text string) (s NAPISettings, err error) {
 	rest, threaded, has := strings.Cut(text, ", threaded ")
-	_, err = fmt.Sscanf(rest, "defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", &s.DeferHardIRQs, &s.GROFlushTimeoutNs, &s.IRQSuspendNs)
+	_, err = fmt.Sscanf(rest, "defer-hard-irqs %d, gro-flush-timeout %d, irq-suspend-timeout %d", &s.DeferHardIRQs,
+		&s.GROFlushTimeoutNs, &s.IRQSuspendNs)
 	s.Threaded = threaded
-	if err != nil || s.String() != text || has && threadedNumber(threaded) < 0 || min(int64(s.DeferHardIRQs), s.GROFlushTimeoutNs, s.IRQSuspendNs) < 0 || s.DeferHardIRQs > math.MaxInt32 {
-		return s, fmt.Errorf("NAPI settings %q: want defer-hard-irqs N, gro-flush-timeout NS, irq-suspend-timeout NS[, threaded off|on|busy-poll]", text)
+	if err != nil || s.String() != text || has && threadedNumber(threaded) < 0 ||
+		min(int64(s.DeferHardIRQs), s.GROFlushTimeoutNs, s.IRQSuspendNs) < 0 || s.DeferHardIRQs > math.MaxInt32 {
+		return s, fmt.Errorf("NAPI settings %q: want defer-hard-irqs N, gro-flush-timeout NS, "+
+			"irq-suspend-timeout NS[, threaded off|on|busy-poll]", text)
 	}
 	return s, nil
 }
@@ -68,7 +72,8 @@ func threadedNumber(s string) int {
 
 // NAPIs lists the interface's instances (netdev napi-get, 6.8; the settings 6.13).
 func (d *Device) NAPIs() ([]NAPI, error) {
-	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
+	msgs, err := d.ask(d.netdev, cmdNAPIGet, netlink.Dump,
+		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrNAPIIfindex, uint32(d.Index)) })
 	var out []NAPI
 	for _, m := range msgs {
 		n, derr := decodeNAPI(m.Data)
@@ -155,7 +160,8 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 	if err == nil && l.Kind == "veth" {
 		return d.vethNAPI(queue, all)
 	}
-	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT, How: napiUntold(d.Name, err == nil && l.Flags&unix.IFF_UP != 0)}
+	return NAPI{}, &fault.Error{Op: d.op("find the NAPI instance of RX queue %d", queue), Err: unix.ENOENT,
+		How: napiUntold(d.Name, err == nil && l.Flags&unix.IFF_UP != 0)}
 }
 
 // vethNAPI finds that of a veth, which does not tell it: it adds one for each of its RX queues, in
@@ -163,14 +169,16 @@ func (d *Device) NAPIOf(queue int) (NAPI, error) {
 func (d *Device) vethNAPI(queue int, all []NAPI) (NAPI, error) {
 	op := d.op("find the NAPI instance of RX queue %d", queue)
 	if len(all) == 0 {
-		return NAPI{}, &setting.Gone{Err: &fault.Error{Op: op + ": a veth has none without GRO or XDP", Err: unix.ENODEV, How: "ethtool -K " + d.Name + " gro on"}}
+		return NAPI{}, &setting.Gone{Err: &fault.Error{Op: op + ": a veth has none without GRO or XDP",
+			Err: unix.ENODEV, How: "ethtool -K " + d.Name + " gro on"}}
 	}
 	queues, err := d.Queues()
 	if err != nil {
 		return NAPI{}, err
 	}
 	if len(queues) != len(all) || queue >= len(all) {
-		return NAPI{}, &fault.Error{Op: fmt.Sprintf("%s: it has %d queues, and %d instances", op, len(queues), len(all)), Err: unix.ENOENT, How: "zcbench does not know this kind of veth: please report it"}
+		return NAPI{}, &fault.Error{Op: fmt.Sprintf("%s: it has %d queues, and %d instances", op, len(queues),
+			len(all)), Err: unix.ENOENT, How: "zcbench does not know this kind of veth: please report it"}
 	}
 	return slices.SortedFunc(slices.Values(all), func(a, b NAPI) int { return cmp.Compare(a.ID, b.ID) })[queue], nil
 }

@@ -55,7 +55,8 @@ func (f *function) called(table map[int]ProcIRQ, sysfs string) error {
 	if len(f.irqs) > 0 {
 		return nil
 	}
-	return f.refuse(fmt.Sprintf("/proc/interrupts has none with its device's name (%s), which is not on PCI", list(f.words)), unix.ENOENT,
+	return f.refuse(fmt.Sprintf("/proc/interrupts has none with its device's name (%s), which is not on PCI",
+		list(f.words)), unix.ENOENT,
 		"if it is down, bring it up: ip link set "+f.dev+" up")
 }
 

@@ -26,19 +26,31 @@ func TestCalled(t *testing.T) {
 		says              string
 	}{
 		{"mmio", "eth0", "virtio_net", "virtio3", "virtio", 1, []int{6}, []int{6}, ""},
-		{"mmio", "eth0", "virtio_net", "virtio4", "virtio", 1, nil, nil, "/proc/interrupts has none with its device's name (virtio4), which is not on PCI"},
+		{"mmio", "eth0", "virtio_net", "virtio4", "virtio", 1, nil, nil,
+			"/proc/interrupts has none with its device's name (virtio4), which is not on PCI"},
 		{"xen", "eth0", "vif", "vif-0", "xen", 2, []int{72, 73, 74, 75}, []int{73, 75}, ""},
 		{"xen", "eth1", "vif", "vif-1", "xen", 1, []int{76, 77}, []int{77}, ""},
 		{"xen", "eth2", "vif", "vif-2", "xen", 1, []int{78}, []int{78}, ""},
-		{"platform", "eth0", "fec", "30be0000.ethernet", "platform", 1, nil, nil, "do not show which belong to queues: 30be0000.ethernet, 30be0000.ethernet"},
-		{"platform", "mmc1", "fec", "30be0000.ethernet", "platform", 1, nil, nil, "device's 2 interrupts do not show which belong to queues"}, // nor is the card reader's
-		{"platform", "mmc1", "am65-cpsw-nuss", "8000000.ethernet", "platform", 1, nil, nil, "none with its device's name (8000000.ethernet)"},
-		{"platform", "usb1", "macb", "ff110000.ethernet", "platform", 1, nil, nil, "/proc/interrupts has none with its device's name ("}, // nor a controller's
+		{"platform", "eth0", "fec", "30be0000.ethernet", "platform", 1, nil, nil,
+			"do not show which belong to queues: 30be0000.ethernet, 30be0000.ethernet"},
+		// nor is the card reader's
+		{"platform", "mmc1", "fec", "30be0000.ethernet", "platform", 1, nil, nil,
+			"device's 2 interrupts do not show which belong to queues"},
+		{"platform", "mmc1", "am65-cpsw-nuss", "8000000.ethernet", "platform", 1, nil, nil,
+			"none with its device's name (8000000.ethernet)"},
+		// nor a controller's
+		{"platform", "usb1", "macb", "ff110000.ethernet", "platform", 1, nil, nil,
+			"/proc/interrupts has none with its device's name ("},
 		{"platform", "eth5", "macb", "ff120000.ethernet", "platform", 1, []int{65}, []int{65}, ""},
 		{"platform", "eth1", "st_gmac", "5b050000.ethernet", "platform", 2, []int{51, 52, 53}, []int{51, 52}, ""},
-		{"platform", "eth3", "macb", "ff0e0000.ethernet", "platform", 1, nil, nil, "interrupt 61 is shared by mmc0, eth3"},
-		{"platform", "eth4", "macb", "ff0f0000.ethernet", "platform", 1, nil, nil, "/proc/interrupts has none with its device's name ("}, // a PCI device's
-		{"platform", "eth2", "macb", "ff100000.ethernet", "platform", 1, nil, nil, "/proc/interrupts has none with its device's name ("}, // and its line
+		{"platform", "eth3", "macb", "ff0e0000.ethernet", "platform", 1, nil, nil,
+			"interrupt 61 is shared by mmc0, eth3"},
+		// a PCI device's
+		{"platform", "eth4", "macb", "ff0f0000.ethernet", "platform", 1, nil, nil,
+			"/proc/interrupts has none with its device's name ("},
+		// and its line
+		{"platform", "eth2", "macb", "ff100000.ethernet", "platform", 1, nil, nil,
+			"/proc/interrupts has none with its device's name ("},
 	} {
 		t.Run(c.file+" "+c.dev, func(t *testing.T) {
 			table, err := parseInterrupts(fixture(t, c.file))
@@ -68,7 +80,8 @@ func TestCalled(t *testing.T) {
 				}
 			}
 			for irq := range table {
-				if err := f.owns(c.dev, irq, table); (err == nil) != (slices.Contains(f.irqs, irq) && len(table[irq].Actions) == 1) {
+				if err := f.owns(c.dev, irq, table); (err == nil) != (slices.Contains(f.irqs, irq) &&
+					len(table[irq].Actions) == 1) {
 					t.Errorf("interrupt %d: %v", irq, err)
 				}
 			}

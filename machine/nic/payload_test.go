@@ -50,8 +50,12 @@ func TestPayloadRing(t *testing.T) {
 }
 
 func TestModel(t *testing.T) {
-	for name, want := range map[string]string{"mlx5_core": "mlx5_core", "softnic": "softnic", "softnic(mlx5)": "mlx5_core", "softnic(bnxt)": "bnxt_en", "softnic(fbnic)": "fbnic", "softnic(gve)": "gve", "softnic(virtio-like)": "virtio_net",
-		"softnic(idpf)": "idpf", "softnic(ice)": "ice", "softnic(gve-old)": "gve", "softnic(bnxt-old)": "bnxt_en", "softnic(x)": "", "": ""} {
+	for name, want := range map[string]string{"mlx5_core": "mlx5_core", "softnic": "softnic",
+		"softnic(mlx5)": "mlx5_core", "softnic(bnxt)": "bnxt_en", "softnic(fbnic)": "fbnic", "softnic(gve)": "gve",
+		"softnic(virtio-like)": "virtio_net",
+		"softnic(idpf)":        "idpf", "softnic(ice)": "ice", "softnic(gve-old)": "gve",
+		"softnic(bnxt-old)": "bnxt_en",
+		"softnic(x)":        "", "": ""} {
 		if got := (Driver{Name: name}).Model(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}

@@ -79,8 +79,10 @@ func pktgenResult(b []byte) string {
 
 // pktgenError is one of a file of the generator's, or of what was written to it.
 func pktgenError(op, name string, err error) error {
-	return failed(remedy.FilePktgen, op, err, remedy.On{Path: PktgenFile(name), Facts: func(f remedy.Fact) (string, bool) {
-		return "", f == remedy.PktgenThread && strings.HasPrefix(name, "kpktgend_") && unix.Access(PktgenFile("pgctrl"), unix.F_OK) == nil
+	return failed(remedy.FilePktgen, op, err, remedy.On{Path: PktgenFile(name), Facts: func(f remedy.Fact) (string,
+		bool) {
+		return "", f == remedy.PktgenThread && strings.HasPrefix(name, "kpktgend_") &&
+			unix.Access(PktgenFile("pgctrl"), unix.F_OK) == nil
 	}})
 }
 
@@ -141,8 +143,11 @@ func PktgenBusy(ours ...string) error {
 		}
 		devs = slices.DeleteFunc(devs, func(dev string) bool { return slices.Contains(ours, dev) })
 		if len(devs) > 0 {
-			return &fault.Error{Op: fmt.Sprintf("use the kernel's generator pktgen: its thread of CPU %d has %.60q, which is somebody's", cpu, devs[0]), Err: unix.EBUSY,
-				How: fmt.Sprintf("see whose it is; if nobody's any more: echo rem_device_all > /proc/net/pktgen/%s", pktgenThread(cpu))}
+			return &fault.Error{Op: fmt.Sprintf(
+				"use the kernel's generator pktgen: its thread of CPU %d has %.60q, which is somebody's", cpu, devs[0]),
+				Err: unix.EBUSY,
+				How: fmt.Sprintf("see whose it is; if nobody's any more: echo rem_device_all > /proc/net/pktgen/%s",
+					pktgenThread(cpu))}
 		}
 	}
 	return nil
@@ -162,7 +167,9 @@ func takeFromPktgen(cpu int, name string) error {
 	case err != nil:
 		return err
 	case !slices.Equal(devs, []string{name}):
-		return &fault.Error{Op: fmt.Sprintf("take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs), Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
+		return &fault.Error{Op: fmt.Sprintf(
+			"take %s from pktgen: its thread has %.80q, and the kernel takes all away or none", name, devs),
+			Err: unix.EBUSY, How: "end what uses the others, then: zcbench restore"}
 	}
 	if _, err := f.Write([]byte("rem_device_all")); err != nil {
 		return pktgenError("take "+name+" from pktgen: rem_device_all", pktgenThread(cpu), err)

@@ -64,10 +64,12 @@ func TestPktgenIsSomebodys(t *testing.T) {
 	if err := PktgenBusy(); err != nil || PktgenLoaded() != nil {
 		t.Errorf("nobody uses it: %v", err)
 	}
-	if err := os.WriteFile(PktgenFile("kpktgend_1"), []byte("Running: \nStopped: eth7@1 \nResult: NA\n"), 0o600); err != nil {
+	if err := os.WriteFile(PktgenFile("kpktgend_1"), []byte("Running: \nStopped: eth7@1 \nResult: NA\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := PktgenBusy(); err == nil || !strings.Contains(err.Error(), "eth7@1") || !strings.Contains(fault.Fix(err), "kpktgend_1") {
+	if err := PktgenBusy(); err == nil || !strings.Contains(err.Error(), "eth7@1") ||
+		!strings.Contains(fault.Fix(err), "kpktgend_1") {
 		t.Errorf("somebody does: %v (%s)", err, fault.Fix(err))
 	}
 	if err := PktgenBusy(PktgenName("eth7", 1)); err != nil {
@@ -101,7 +103,8 @@ func TestPktgenSetting(t *testing.T) {
 	if b, _ := os.ReadFile(file); !strings.HasPrefix(string(b), "add_device eth0@2") {
 		t.Errorf("it was told %q", b)
 	}
-	for text, ok := range map[string]bool{"Running: \nStopped: eth0@2 \nResult: NA\n": true, "Running: \nStopped: eth0@2 eth1@2 \nResult: NA\n": false} {
+	for text, ok := range map[string]bool{"Running: \nStopped: eth0@2 \nResult: NA\n": true,
+		"Running: \nStopped: eth0@2 eth1@2 \nResult: NA\n": false} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +124,8 @@ func TestPktgenSetting(t *testing.T) {
 	if err := CheckSetting("pktgen 0", "on"); err == nil {
 		t.Error("on is taken")
 	}
-	if err := pktgenFailed("open", "pgctrl", unix.EACCES); remedytest.Check(remedy.FilePktgen, "pgctrl", unix.EACCES, err) != nil {
+	if err := pktgenFailed("open", "pgctrl", unix.EACCES); remedytest.Check(remedy.FilePktgen, "pgctrl", unix.EACCES,
+		err) != nil {
 		t.Error(err)
 	}
 }

@@ -11,7 +11,8 @@ func TestPlaceNote(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, n, err)
 		}
 	}
-	for _, text := range []string{"at", "at 1 2", "deleted 1", "deleted 1 2", "x", "not  at 1", "1 at", "at 4294967296", "3"} {
+	for _, text := range []string{"at", "at 1 2", "deleted 1", "deleted 1 2", "x", "not  at 1", "1 at", "at 4294967296",
+		"3"} {
 		if n, err := parsePlaceNote(text); err == nil {
 			t.Errorf("%q: %v", text, n)
 		}

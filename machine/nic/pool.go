@@ -146,9 +146,11 @@ func decodePoolStats(b []byte) (id uint64, index int, s PoolStats, err error) {
 	if err != nil {
 		return 0, 0, s, err
 	}
-	counts := map[uint16]*uint64{attrPoolStatsFast: &s.Fast, attrPoolStatsSlow: &s.Slow, attrPoolStatsHighOrder: &s.HighOrder, attrPoolStatsEmpty: &s.Empty,
-		attrPoolStatsRefill: &s.Refill, attrPoolStatsWaive: &s.Waive, attrPoolStatsCached: &s.Cached, attrPoolStatsCacheFull: &s.CacheFull,
-		attrPoolStatsRing: &s.Ring, attrPoolStatsRingFull: &s.RingFull, attrPoolStatsReleased: &s.Released}
+	counts := map[uint16]*uint64{attrPoolStatsFast: &s.Fast, attrPoolStatsSlow: &s.Slow,
+		attrPoolStatsHighOrder: &s.HighOrder, attrPoolStatsEmpty: &s.Empty,
+		attrPoolStatsRefill: &s.Refill, attrPoolStatsWaive: &s.Waive, attrPoolStatsCached: &s.Cached,
+		attrPoolStatsCacheFull: &s.CacheFull,
+		attrPoolStatsRing:      &s.Ring, attrPoolStatsRingFull: &s.RingFull, attrPoolStatsReleased: &s.Released}
 	for ad.Next() {
 		switch ad.Type() {
 		case attrPoolStatsInfo: // the pool: attributes of page-pool-get

@@ -8,10 +8,13 @@ import "testing"
 // where two queues could be meant, it is not known.
 func TestPoolQueue(t *testing.T) {
 	const io, dma, none = ProviderIOUring, ProviderDMABuf, -1
-	linked := []Queue{{ID: 0, NAPI: 101}, {ID: 1, NAPI: 102, Provider: io}, {ID: 2, NAPI: 103, Provider: io}, {ID: 3, NAPI: 104, Provider: dma, DMABuf: 7}}
+	linked := []Queue{{ID: 0, NAPI: 101}, {ID: 1, NAPI: 102, Provider: io}, {ID: 2, NAPI: 103, Provider: io},
+		{ID: 3, NAPI: 104, Provider: dma, DMABuf: 7}}
 	bare := []Queue{{ID: 0}, {ID: 1}, {ID: 2, Provider: io}}
-	two := []Queue{{ID: 0}, {ID: 1, Provider: io}, {ID: 2, Provider: io}, {ID: 3, Provider: dma, DMABuf: 7}, {ID: 4, Provider: dma, DMABuf: 8}}
-	shared := []Queue{{ID: 0, NAPI: 101}, {ID: 1, NAPI: 102, Provider: io}, {ID: 2, NAPI: 101, Provider: io}, {ID: 3, NAPI: 102, Provider: io}}
+	two := []Queue{{ID: 0}, {ID: 1, Provider: io}, {ID: 2, Provider: io}, {ID: 3, Provider: dma, DMABuf: 7},
+		{ID: 4, Provider: dma, DMABuf: 8}}
+	shared := []Queue{{ID: 0, NAPI: 101}, {ID: 1, NAPI: 102, Provider: io}, {ID: 2, NAPI: 101, Provider: io},
+		{ID: 3, NAPI: 102, Provider: io}}
 	for name, x := range map[string]struct {
 		of   []Queue
 		pool PagePool

@@ -60,7 +60,9 @@ func parseInterrupts(b []byte) (map[int]ProcIRQ, error) {
 			count, after, _ := strings.Cut(text, " ")
 			n, err := strconv.ParseUint(strings.TrimSpace(count), 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("read /proc/interrupts: interrupt %d has %.40q where the count of CPU %d should be", irq, count, cpu)
+				return nil, fmt.Errorf(
+					"read /proc/interrupts: interrupt %d has %.40q where the count of CPU %d should be", irq, count,
+					cpu)
 			}
 			x.Counts[cpu], text = n, after
 		}

@@ -53,10 +53,12 @@ func TestParseInterrupts(t *testing.T) {
 			t.Errorf("%s: -want +got\n%s", name, d)
 		}
 	}
-	if got, err := parseInterrupts(fixture(t, "i40e")); err != nil || got[16].Actions != nil || got[105].Counts[3] != 712345 {
+	if got, err := parseInterrupts(fixture(t, "i40e")); err != nil || got[16].Actions != nil ||
+		got[105].Counts[3] != 712345 {
 		t.Errorf("i40e: %+v, %v", got, err)
 	}
-	for _, bad := range []string{"            CPUx\n  1: 2  x  y\n", "     CPU0  CPU1\n  7:   1\n", "CPU0\n 7: -1  c  a\n"} {
+	for _, bad := range []string{"            CPUx\n  1: 2  x  y\n", "     CPU0  CPU1\n  7:   1\n",
+		"CPU0\n 7: -1  c  a\n"} {
 		if got, err := parseInterrupts([]byte(bad)); err == nil {
 			t.Errorf("%q: %+v", bad, got)
 		}

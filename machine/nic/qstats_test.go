@@ -28,7 +28,8 @@ func qstatMessage(t testing.TB) []byte {
 
 func TestQStats(t *testing.T) {
 	q, err := decodeQStat(qstatMessage(t))
-	want := QStat{Queue: 3, RX: true, Values: []QValue{{"rx-packets", 1 << 40}, {"rx-bytes", 2}, {"rx-alloc-fail", 4}, {"rx-hw-drops", 5},
+	want := QStat{Queue: 3, RX: true, Values: []QValue{{"rx-packets", 1 << 40}, {"rx-bytes", 2}, {"rx-alloc-fail", 4},
+		{"rx-hw-drops", 5},
 		{"rx-hw-gro-packets", 6}, {"rx-hw-gro-wire-packets", 7}, {"rx-hw-drop-ratelimits", 8}}}
 	if d := cmp.Diff(want, q); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
@@ -47,7 +48,8 @@ func TestQStats(t *testing.T) {
 		t.Errorf("%+v, %v", whole, err)
 	}
 	got := RXStats([]QStat{q, of, whole})
-	if d := cmp.Diff(map[int]QueueStats{3: {Packets: 1 << 40, Bytes: 2, AllocFail: 4, Drops: 5, HWGRO: 6, HWGROWire: 7, CountsGRO: true}}, got); d != "" {
+	if d := cmp.Diff(map[int]QueueStats{3: {Packets: 1 << 40, Bytes: 2, AllocFail: 4, Drops: 5, HWGRO: 6, HWGROWire: 7,
+		CountsGRO: true}}, got); d != "" {
 		t.Error(d)
 	}
 }

@@ -23,13 +23,17 @@ import (
 // families are the generic netlink requests that are written down.
 var families = map[string]map[uint8]request{
 	"netdev": {
-		cmdDevGet: {"dev-get", nil}, cmdQueueGet: {"queue-get", nil}, cmdNAPIGet: {"napi-get", nil}, cmdPagePoolGet: {"page-pool-get", nil},
-		cmdBindRX: {"bind-rx", nil}, cmdBindTX: {"bind-tx", nil},
+		cmdDevGet: {"dev-get", nil}, cmdQueueGet: {"queue-get", nil}, cmdNAPIGet: {"napi-get", nil},
+		cmdPagePoolGet: {"page-pool-get", nil},
+		cmdBindRX:      {"bind-rx", nil}, cmdBindTX: {"bind-tx", nil},
 	},
 	"ethtool": {
-		unix.ETHTOOL_MSG_RINGS_GET: {"rings-get", headerOfReply}, unix.ETHTOOL_MSG_CHANNELS_GET: {"channels-get", headerOfReply},
-		unix.ETHTOOL_MSG_COALESCE_GET: {"coalesce-get", headerOfReply}, unix.ETHTOOL_MSG_PRIVFLAGS_GET: {"privflags-get", headerOfReply}, unix.ETHTOOL_MSG_FEATURES_GET: {"features-get", headerOfReply},
-		unix.ETHTOOL_MSG_RSS_GET: {"rss-get", []uint16{unix.ETHTOOL_A_RINGS_HEADER, attrRSSKey}},
+		unix.ETHTOOL_MSG_RINGS_GET: {"rings-get", headerOfReply}, unix.ETHTOOL_MSG_CHANNELS_GET: {"channels-get",
+			headerOfReply},
+		unix.ETHTOOL_MSG_COALESCE_GET:  {"coalesce-get", headerOfReply},
+		unix.ETHTOOL_MSG_PRIVFLAGS_GET: {"privflags-get", headerOfReply},
+		unix.ETHTOOL_MSG_FEATURES_GET:  {"features-get", headerOfReply},
+		unix.ETHTOOL_MSG_RSS_GET:       {"rss-get", []uint16{unix.ETHTOOL_A_RINGS_HEADER, attrRSSKey}},
 	},
 }
 
@@ -48,10 +52,12 @@ const attrRSSKey = 5
 
 // ioctls are the commands of SIOCETHTOOL that are written down: their replies are numbers of
 // queues, rules and places.
-var ioctls = map[uint32]string{unix.ETHTOOL_GRXFHINDIR: "ETHTOOL_GRXFHINDIR", unix.ETHTOOL_GRXCLSRLCNT: "ETHTOOL_GRXCLSRLCNT", unix.ETHTOOL_GRXCLSRLALL: "ETHTOOL_GRXCLSRLALL"}
+var ioctls = map[uint32]string{unix.ETHTOOL_GRXFHINDIR: "ETHTOOL_GRXFHINDIR",
+	unix.ETHTOOL_GRXCLSRLCNT: "ETHTOOL_GRXCLSRLCNT", unix.ETHTOOL_GRXCLSRLALL: "ETHTOOL_GRXCLSRLALL"}
 
 // files are the files below /sys/class/net/DEV that are written down.
-var files = lazy.Regexp(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|physfn/vendor|vendor|device|subsystem_vendor|subsystem_device|revision|class|` +
+var files = lazy.Regexp(`^(speed|duplex|carrier|carrier_changes|operstate|device/(numa_node|physfn/vendor|vendor|` +
+	`device|subsystem_vendor|subsystem_device|revision|class|` +
 	`sriov_numvfs|sriov_totalvfs|(current|max)_link_(speed|width)|iommu_group/type))$`)
 
 // places are where a NIC sits, as PCI numbers it. Other busses may name a device by a number
@@ -59,22 +65,24 @@ var files = lazy.Regexp(`^(speed|duplex|carrier|carrier_changes|operstate|device
 var places = lazy.Regexp(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
 // recorded is the answer to a generic netlink request.
-func recorded(family string, cmd uint8, flags netlink.HeaderFlags, asked []byte, f func() ([]genetlink.Message, error)) ([]genetlink.Message, error) {
+func recorded(family string, cmd uint8, flags netlink.HeaderFlags, asked []byte,
+	f func() ([]genetlink.Message, error)) ([]genetlink.Message, error) {
 	r, known := families[family][cmd]
 	if !tape.Replaying() && !(known && tape.Recording()) {
 		return f()
 	}
-	bodies, err := tape.Ask(fmt.Sprintf("netlink %s %s, flags %#x: %x", family, r.name, int(flags), asked), func() (out []tape.Bytes, err error) {
-		msgs, err := f()
-		for _, m := range msgs {
-			if err == nil {
-				var b []byte
-				b, err = rtnl.WithoutAttrs(m.Data, r.drop)
-				out = append(out, b)
+	bodies, err := tape.Ask(fmt.Sprintf("netlink %s %s, flags %#x: %x", family, r.name, int(flags), asked),
+		func() (out []tape.Bytes, err error) {
+			msgs, err := f()
+			for _, m := range msgs {
+				if err == nil {
+					var b []byte
+					b, err = rtnl.WithoutAttrs(m.Data, r.drop)
+					out = append(out, b)
+				}
 			}
-		}
-		return out, err
-	})
+			return out, err
+		})
 	var msgs []genetlink.Message
 	for _, b := range bodies {
 		msgs = append(msgs, genetlink.Message{Header: genetlink.Header{Command: cmd}, Data: b})
@@ -164,7 +172,8 @@ func (d *Device) Survey() {
 	_, _ = d.rules()
 	_, _ = d.ask(d.ethtool, unix.ETHTOOL_MSG_COALESCE_GET, 0, d.header)
 	_, _ = d.ask(d.ethtool, unix.ETHTOOL_MSG_PRIVFLAGS_GET, 0, d.header)
-	for _, name := range []string{"numa_node", "physfn/vendor", "vendor", "device", "subsystem_vendor", "subsystem_device", "revision", "class", "sriov_numvfs", "sriov_totalvfs"} {
+	for _, name := range []string{"numa_node", "physfn/vendor", "vendor", "device", "subsystem_vendor",
+		"subsystem_device", "revision", "class", "sriov_numvfs", "sriov_totalvfs"} {
 		_, _ = d.SysFile("device/" + name)
 	}
 	for _, name := range []string{"speed", "duplex", "carrier", "operstate"} {

@@ -68,7 +68,8 @@ func TestRecordedIoctl(t *testing.T) {
 
 // Where a NIC sits is told as PCI numbers it, and in no other way.
 func TestDrvinfoOf(t *testing.T) {
-	for bus, want := range map[string]string{"0000:3b:00.0": "0000:3b:00.0", "f8615163-df3e-46c5": "", "usb-SERIAL": ""} {
+	for bus, want := range map[string]string{"0000:3b:00.0": "0000:3b:00.0", "f8615163-df3e-46c5": "",
+		"usb-SERIAL": ""} {
 		var i unix.EthtoolDrvinfo
 		copy(i.Bus_info[:], bus)
 		_, err := tape.Record(func() error {

@@ -76,13 +76,15 @@ func TestLabImitatedHWGRODropped(t *testing.T) {
 			if len(flags) != 8 || flags[name] != spoils || err != nil {
 				t.Errorf("flags %v, %v", flags, err)
 			}
-			mustSay(t, apply(t, d, "feature "+FeatureHWGRO, "on"), "reads back wanted on, is off: not w", "ethtool --set-priv-flags sn0 "+name+" "+onOff(!spoils))
+			mustSay(t, apply(t, d, "feature "+FeatureHWGRO, "on"), "reads back wanted on, is off: not w",
+				"ethtool --set-priv-flags sn0 "+name+" "+onOff(!spoils))
 			if err := d.SetFeature(FeatureHWGRO, false); err != nil {
 				t.Error(err)
 			}
 			setPrivateFlag(t, d, name, !spoils)
 		}
-		if err := errors.Join(apply(t, d, "feature "+FeatureHWGRO, "on"), d.SetFeature(FeatureHWGRO, false)); err != nil {
+		if err := errors.Join(apply(t, d, "feature "+FeatureHWGRO, "on"),
+			d.SetFeature(FeatureHWGRO, false)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -138,7 +140,8 @@ func TestLabImitatedRulesHoldQueues(t *testing.T) {
 		}
 		mustSay(t, err, "rules are in the way", "ethtool -N "+d.Name+" delete")
 		before, err := d.Channels()
-		if err := errors.Join(err, d.DeleteRule(at), apply(t, d, "channels", fewer), d.SetChannels(before)); err != nil {
+		if err := errors.Join(err, d.DeleteRule(at), apply(t, d, "channels", fewer),
+			d.SetChannels(before)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -181,7 +184,8 @@ func TestLabImitatedRingTooLong(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer d.SetFeature(FeatureHWGRO, false)
-		most := map[string]string{"bnxt_en": "2047 is the present maximum (bnxt allows", "mlx5_core": "8192 is the present maximum"}[drv.Model()]
+		most := map[string]string{"bnxt_en": "2047 is the present maximum (bnxt allows",
+			"mlx5_core": "8192 is the present maximum"}[drv.Model()]
 		if most == "" {
 			most = "is the present maximum"
 		}

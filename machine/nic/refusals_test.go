@@ -52,7 +52,8 @@ func scripted(t *testing.T, errno unix.Errno, answers replies) *Device {
 			fill(ae)
 		}
 		b, err := ae.Encode()
-		m := netlink.Message{Header: netlink.Header{Sequence: req.Header.Sequence, PID: req.Header.PID, Type: req.Header.Type}}
+		m := netlink.Message{Header: netlink.Header{Sequence: req.Header.Sequence, PID: req.Header.PID,
+			Type: req.Header.Type}}
 		m.Data = append(append(m.Data, req.Data[:unix.GENL_HDRLEN]...), b...)
 		return []netlink.Message{m}, err
 	}))
@@ -137,22 +138,28 @@ func TestRefusedCalls(t *testing.T) {
 		{remedy.BindTX, unix.SYS_SENDMSG, "dmabuf to lo", func() error { _, err := d.BindTX(0); return err }},
 		{remedy.LinkGet, unix.SYS_SENDMSG, "link of lo", func() error { _, err := d.Link(); return err }},
 		{remedy.LinkMTU, unix.SYS_SENDMSG, "mtu 9000 of lo", func() error { return d.setLink("mtu", 9000) }},
-		{remedy.LinkGSO, unix.SYS_SENDMSG, "gso-max-size 9000 of lo", func() error { return d.setLink("gso-max-size", 9000) }},
-		{remedy.LinkGRO, unix.SYS_SENDMSG, "gro-max-size 9000 of lo", func() error { return d.setLink("gro-max-size", 9000) }},
-		{remedy.Route, unix.SYS_SENDMSG, "route to 127.0.0.1", func() error { _, err := RouteDev(net.IPv4(127, 0, 0, 1)); return err }},
+		{remedy.LinkGSO, unix.SYS_SENDMSG, "gso-max-size 9000 of lo",
+			func() error { return d.setLink("gso-max-size", 9000) }},
+		{remedy.LinkGRO, unix.SYS_SENDMSG, "gro-max-size 9000 of lo",
+			func() error { return d.setLink("gro-max-size", 9000) }},
+		{remedy.Route, unix.SYS_SENDMSG, "route to 127.0.0.1",
+			func() error { _, err := RouteDev(net.IPv4(127, 0, 0, 1)); return err }},
 		{remedy.RSSGet, unix.SYS_IOCTL, "table of lo", func() error { _, err := d.Indirection(); return err }},
-		{remedy.RSSSetTable, unix.SYS_IOCTL, "RSS indirection table of lo", func() error { return d.SetIndirection(nil) }},
+		{remedy.RSSSetTable, unix.SYS_IOCTL, "RSS indirection table of lo",
+			func() error { return d.SetIndirection(nil) }},
 		{remedy.RulesCount, unix.SYS_IOCTL, "rules of lo", func() error { _, err := d.HasRules(); return err }},
 		{remedy.RuleInsert, unix.SYS_IOCTL, "RX queue 1 of lo", func() error {
 			_, err := d.insert("steer to RX queue 1 of lo", spec(local, remote))
 			return err
 		}},
-		{remedy.RuleGet, unix.SYS_IOCTL, "rule 5 of lo", func() error { _, err := d.readRule(5, time.Time{}); return err }},
+		{remedy.RuleGet, unix.SYS_IOCTL, "rule 5 of lo",
+			func() error { _, err := d.readRule(5, time.Time{}); return err }},
 		{remedy.RuleDelete, unix.SYS_IOCTL, "rule 5 of lo", func() error { return d.DeleteRule(5) }},
 		{remedy.ContextDelete, unix.SYS_IOCTL, "context 3 of lo", func() error { return d.DeleteContext(3) }},
 		{remedy.DriverInfo, unix.SYS_IOCTL, "name of lo", func() error { _, err := d.Driver(); return err }},
 		{remedy.DriverStats, unix.SYS_IOCTL, "counters of lo", func() error { _, err := d.Stats(); return err }},
-		{remedy.NetnsCookie, unix.SYS_GETSOCKOPT, "network namespace", func() error { _, err := d.Netns(); return err }},
+		{remedy.NetnsCookie, unix.SYS_GETSOCKOPT, "network namespace",
+			func() error { _, err := d.Netns(); return err }},
 	} {
 		remedytest.Try(t, x.call, x.object, remedytest.Denied(x.nr, x.do), remedytest.Repeated...)
 	}
@@ -222,7 +229,8 @@ func TestRefusedSecondIoctl(t *testing.T) {
 	binary.NativeEndian.PutUint32(list, unix.ETHTOOL_GRXCLSRLALL)
 	binary.NativeEndian.PutUint32(list[ruleCountAt:], 2)
 	remedytest.Try(t, remedy.RulesList, "rules of lo", func(errno unix.Errno) error {
-		return refusing(t, errno, []any{count, counted}, []any{list}, func(d *Device) error { _, err := d.rules(); return err })
+		return refusing(t, errno, []any{count, counted}, []any{list},
+			func(d *Device) error { _, err := d.rules(); return err })
 	})
 	length, long := &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR}, &rxfhIndir{cmd: unix.ETHTOOL_GRXFHINDIR, size: 2}
 	made := rxfh{cmd: unix.ETHTOOL_SRSSH, context: newContext, indirSize: 2}
@@ -230,7 +238,8 @@ func TestRefusedSecondIoctl(t *testing.T) {
 	binary.NativeEndian.PutUint32(order[rxfhHead:], 3)
 	binary.NativeEndian.PutUint32(order[rxfhHead+4:], 3)
 	remedytest.Try(t, remedy.ContextNew, "queues [3] of lo", func(errno unix.Errno) error {
-		return refusing(t, errno, []any{length, long, long, long}, []any{order}, func(d *Device) error { _, err := d.NewContext([]uint32{3}); return err })
+		return refusing(t, errno, []any{length, long, long, long}, []any{order},
+			func(d *Device) error { _, err := d.NewContext([]uint32{3}); return err })
 	})
 }
 
@@ -251,7 +260,8 @@ func TestRefusedFiles(t *testing.T) {
 		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { return SetIRQAffinity(1, "0") }},
 		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { _, err := IRQAffinity(1); return err }},
 		{remedy.FileQueue, "rx-0/rps_cpus", func() error { return d.writeQueueFile("rx-0/rps_cpus", "1") }},
-		{remedy.FileQueue, "rx-0/rps_cpus of lo", func() error { _, err := d.readQueueFile("rx-0/rps_cpus"); return err }},
+		{remedy.FileQueue, "rx-0/rps_cpus of lo",
+			func() error { _, err := d.readQueueFile("rx-0/rps_cpus"); return err }},
 		{remedy.File, "/proc/interrupts", func() error { _, err := ReadInterrupts(); return err }},
 		{remedy.FileSys, "speed of lo", func() error { _, err := d.SysFile("speed"); return err }},
 		{remedy.FilePktgen, "pgctrl", func() error { return WritePktgen("pgctrl", "stop") }},
@@ -265,7 +275,8 @@ func TestRefusedFiles(t *testing.T) {
 // features are a reply of features-get: one feature, by the bits that are set.
 func features(name string, hard, wanted, active bool) func(*netlink.AttributeEncoder) {
 	return func(ae *netlink.AttributeEncoder) {
-		for attr, set := range map[uint16]bool{unix.ETHTOOL_A_FEATURES_HW: hard, unix.ETHTOOL_A_FEATURES_WANTED: wanted, unix.ETHTOOL_A_FEATURES_ACTIVE: active} {
+		for attr, set := range map[uint16]bool{unix.ETHTOOL_A_FEATURES_HW: hard, unix.ETHTOOL_A_FEATURES_WANTED: wanted,
+			unix.ETHTOOL_A_FEATURES_ACTIVE: active} {
 			ae.Nested(attr, func(n *netlink.AttributeEncoder) error {
 				n.Nested(unix.ETHTOOL_A_BITSET_BITS, func(bits *netlink.AttributeEncoder) error {
 					bits.Nested(unix.ETHTOOL_A_BITSET_BITS_BIT, func(b *netlink.AttributeEncoder) error {
@@ -309,7 +320,8 @@ func rxQueue(id, provider uint16) func(*netlink.AttributeEncoder) {
 // What a refusal means follows from the state of the interface: the same errno of the same call
 // has other words where the interface is otherwise.
 func TestRefusalFollowsTheState(t *testing.T) {
-	const rings, channels, coalesce, feats = unix.ETHTOOL_MSG_RINGS_GET, unix.ETHTOOL_MSG_CHANNELS_GET, unix.ETHTOOL_MSG_COALESCE_GET, unix.ETHTOOL_MSG_FEATURES_GET
+	const rings, channels, coalesce, feats = unix.ETHTOOL_MSG_RINGS_GET, unix.ETHTOOL_MSG_CHANNELS_GET,
+		unix.ETHTOOL_MSG_COALESCE_GET, unix.ETHTOOL_MSG_FEATURES_GET
 	on := func(call remedy.Call, a attempt) func(*Device) error {
 		return func(d *Device) error { return failed(call, "x of lo", unix.EINVAL, d.on(a)) }
 	}
@@ -323,37 +335,53 @@ func TestRefusalFollowsTheState(t *testing.T) {
 		do   func(*Device) error
 		want string
 	}{
-		{"a ring too long", replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512, unix.ETHTOOL_A_RINGS_RX_MAX: 4096})}, setRing,
+		{"a ring too long", replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512,
+			unix.ETHTOOL_A_RINGS_RX_MAX: 4096})}, setRing,
 			"4096 is the present maximum, --rx-ring 4096: request that size or less"},
-		{"a ring of an odd size", replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512, unix.ETHTOOL_A_RINGS_RX_MAX: 16384})}, setRing,
+		{"a ring of an odd size",
+			replies{rings: words32(map[uint16]uint32{unix.ETHTOOL_A_RINGS_RX: 512,
+				unix.ETHTOOL_A_RINGS_RX_MAX: 16384})}, setRing,
 			"use a power of two"},
 		{"too many channels", replies{channels: words32(map[uint16]uint32{unix.ETHTOOL_A_CHANNELS_COMBINED_MAX: 8})},
-			func(d *Device) error { return d.SetChannels(Channels{Combined: 16}) }, "the driver's maximum is rx 0 tx 0 other 0 combined 8"},
-		{"a queue that is held", replies{channels: words32(map[uint16]uint32{unix.ETHTOOL_A_CHANNELS_COMBINED_MAX: 8}), cmdQueueGet: rxQueue(3, attrQueueIOUring)},
-			func(d *Device) error { return d.SetChannels(Channels{Combined: 2}) }, "end the program that has the queue"},
+			func(d *Device) error { return d.SetChannels(Channels{Combined: 16}) },
+			"the driver's maximum is rx 0 tx 0 other 0 combined 8"},
+		{"a queue that is held", replies{channels: words32(map[uint16]uint32{unix.ETHTOOL_A_CHANNELS_COMBINED_MAX: 8}),
+			cmdQueueGet: rxQueue(3, attrQueueIOUring)},
+			func(d *Device) error { return d.SetChannels(Channels{Combined: 2}) },
+			"end the program that has the queue"},
 		{"adaptive moderation", replies{coalesce: func(ae *netlink.AttributeEncoder) {
 			ae.Uint8(unix.ETHTOOL_A_COALESCE_USE_ADAPTIVE_RX, 1)
 			ae.Uint32(unix.ETHTOOL_A_COALESCE_RX_USECS, 8)
 		}}, moderate,
 			"ethtool -C lo adaptive-rx off"},
-		{"no such moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_TX_USECS: 8})}, moderate,
+		{"no such moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_TX_USECS: 8})},
+			moderate,
 			"the driver has no rx-usecs: leave out this coalesce setting"},
-		{"moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_RX_USECS: 8})}, moderate, "the driver refuses the value"},
-		{"a fixed feature", replies{feats: features(FeatureGRO, false, false, false)}, offload, "the driver has it fixed"},
-		{"a feature", replies{feats: features(FeatureGRO, true, false, false)}, offload, "the feature cannot be changed"},
-		{"no such queue", replies{cmdQueueGet: rxQueue(0, 0)}, bindRX, "lo has 1 RX queues, counted from 0: choose another queue with --queue"},
-		{"headers not split", replies{rings: split(SplitOff, 0)}, bindRX, "(tcp-data-split off, hds-thresh 0): ethtool -G lo tcp-data-split on"},
-		{"a threshold", replies{rings: split(SplitOn, 256)}, bindRX, "the header split threshold is 256, and must be 0: ethtool -G lo hds-thresh 0"},
+		{"moderation", replies{coalesce: words32(map[uint16]uint32{unix.ETHTOOL_A_COALESCE_RX_USECS: 8})}, moderate,
+			"the driver refuses the value"},
+		{"a fixed feature", replies{feats: features(FeatureGRO, false, false, false)}, offload,
+			"the driver has it fixed"},
+		{"a feature", replies{feats: features(FeatureGRO, true, false, false)}, offload,
+			"the feature cannot be changed"},
+		{"no such queue", replies{cmdQueueGet: rxQueue(0, 0)}, bindRX,
+			"lo has 1 RX queues, counted from 0: choose another queue with --queue"},
+		{"headers not split", replies{rings: split(SplitOff, 0)}, bindRX,
+			"(tcp-data-split off, hds-thresh 0): ethtool -G lo tcp-data-split on"},
+		{"a threshold", replies{rings: split(SplitOn, 256)}, bindRX,
+			"the header split threshold is 256, and must be 0: ethtool -G lo hds-thresh 0"},
 		{"odd memory", replies{rings: split(SplitOn, 0)}, bindRX, "leave out --rx-buf-len"},
-		{"a rule for a missing queue", replies{cmdQueueGet: rxQueue(0, 0)}, on(remedy.RuleInsert, attempt{queue: 9}), "lo has 1 RX queues"},
+		{"a rule for a missing queue", replies{cmdQueueGet: rxQueue(0, 0)}, on(remedy.RuleInsert, attempt{queue: 9}),
+			"lo has 1 RX queues"},
 	} {
 		if err := x.do(scripted(t, unix.EINVAL, x.is)); !strings.Contains(fault.Fix(err), x.want) {
 			t.Errorf("%s: %v; fix: %s\nwant %q", x.name, err, fault.Fix(err), x.want)
 		}
 	}
-	for active, want := range map[bool]string{true: "match addresses and ports in full", false: "turn ntuple on: ethtool -K lo ntuple on"} {
+	for active, want := range map[bool]string{true: "match addresses and ports in full",
+		false: "turn ntuple on: ethtool -K lo ntuple on"} {
 		d := scripted(t, unix.EIO, replies{feats: features(FeatureNTuple, true, active, active)})
-		if err := failed(remedy.RuleInsert, "steer on lo", unix.EOPNOTSUPP, d.on(attempt{})); !strings.Contains(fault.Fix(err), want) {
+		if err := failed(remedy.RuleInsert, "steer on lo", unix.EOPNOTSUPP,
+			d.on(attempt{})); !strings.Contains(fault.Fix(err), want) {
 			t.Errorf("ntuple %v: %s", active, fault.Fix(err))
 		}
 	}

@@ -106,7 +106,8 @@ func (c Channels) String() string {
 }
 
 func parseChannels(s string) (c Channels, err error) {
-	if _, err := fmt.Sscanf(s, "rx %d tx %d other %d combined %d", &c.RX, &c.TX, &c.Other, &c.Combined); err != nil || c.String() != s || min(c.RX, c.TX, c.Other, c.Combined) < 0 {
+	if _, err := fmt.Sscanf(s, "rx %d tx %d other %d combined %d", &c.RX, &c.TX, &c.Other,
+		&c.Combined); err != nil || c.String() != s || min(c.RX, c.TX, c.Other, c.Combined) < 0 {
 		return c, fmt.Errorf("channels %q: want rx N tx N other N combined N", s)
 	}
 	return c, nil
@@ -159,14 +160,16 @@ func (d *Device) SetChannels(c Channels) error {
 			attr     uint16
 			was, now int
 		}{{unix.ETHTOOL_A_CHANNELS_RX_COUNT, now.RX, c.RX}, {unix.ETHTOOL_A_CHANNELS_TX_COUNT, now.TX, c.TX},
-			{unix.ETHTOOL_A_CHANNELS_OTHER_COUNT, now.Other, c.Other}, {unix.ETHTOOL_A_CHANNELS_COMBINED_COUNT, now.Combined, c.Combined}} {
+			{unix.ETHTOOL_A_CHANNELS_OTHER_COUNT, now.Other, c.Other}, {unix.ETHTOOL_A_CHANNELS_COMBINED_COUNT,
+				now.Combined, c.Combined}} {
 			if x.was != x.now {
 				ae.Uint32(x.attr, uint32(x.now))
 			}
 		}
 	})
 	if err != nil {
-		return d.heldByRules(failed(remedy.ChannelsSet, d.op("set the channels %v", c), err, d.on(attempt{queue: noQueue, channels: c, value: c.String()})))
+		return d.heldByRules(failed(remedy.ChannelsSet, d.op("set the channels %v", c), err,
+			d.on(attempt{queue: noQueue, channels: c, value: c.String()})))
 	}
 	return nil
 }

@@ -24,7 +24,8 @@ func (d *Device) Indirection() ([]uint32, error) {
 			return nil, d.failed(remedy.RSSGet, op, err)
 		}
 		if c.size > maxIndirection {
-			return nil, &fault.Error{Op: op, Err: unix.E2BIG, How: fmt.Sprintf("its table has %d entries: please report it", c.size)}
+			return nil, &fault.Error{Op: op, Err: unix.E2BIG,
+				How: fmt.Sprintf("its table has %d entries: please report it", c.size)}
 		}
 		c.cmd = unix.ETHTOOL_GRXFHINDIR
 	}
@@ -52,7 +53,8 @@ func (d *Device) Table() ([]uint32, error) {
 	}
 	all, err := d.Features()
 	if err == nil && tableHidden(table, len(queues), all[FeatureRXHash]) {
-		err = &fault.Error{Op: d.op("read the RSS indirection table"), Err: ErrTableHidden, How: "turn rx-hashing on: ethtool -K " + d.Name + " rxhash on"}
+		err = &fault.Error{Op: d.op("read the RSS indirection table"), Err: ErrTableHidden,
+			How: "turn rx-hashing on: ethtool -K " + d.Name + " rxhash on"}
 	}
 	return table, err
 }
@@ -177,7 +179,8 @@ func parseTable(v string) (table []uint32, err error) {
 	for _, f := range strings.Fields(v) {
 		q, err := parse32(f)
 		if err != nil {
-			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of every entry, such as 0 1 2 3 0 1 2 3 for eight of them", f)
+			return nil, fmt.Errorf("RSS table: %q is not the number of a queue: want default, or the queue of "+
+				"every entry, such as 0 1 2 3 0 1 2 3 for eight of them", f)
 		}
 		table = append(table, q)
 	}

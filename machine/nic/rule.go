@@ -61,7 +61,8 @@ func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(place
 func (d *Device) insert(op string, fs flowSpec) (Rule, error) {
 	c := rxnfc{cmd: unix.ETHTOOL_SRXCLSRLINS, fs: fs}
 	if err := ioctl(d, &c); err != nil {
-		return 0, failed(remedy.RuleInsert, op, err, d.on(attempt{queue: int(fs.cookie), ipv6: fs.flowType == tcpV6Flow}))
+		return 0, failed(remedy.RuleInsert, op, err,
+			d.on(attempt{queue: int(fs.cookie), ipv6: fs.flowType == tcpV6Flow}))
 	}
 	return Rule(c.fs.location), nil
 }
@@ -96,7 +97,8 @@ func spec(local, remote netip.AddrPort) flowSpec {
 	src, dst := remote.Addr().Unmap(), local.Addr().Unmap()
 	if dst.Is4() {
 		fs.flowType = tcpV4Flow
-		want := tcp4Spec{src: src.As4(), dst: dst.As4(), sport: bigEndian(remote.Port()), dport: bigEndian(local.Port())}
+		want := tcp4Spec{src: src.As4(), dst: dst.As4(), sport: bigEndian(remote.Port()),
+			dport: bigEndian(local.Port())}
 		mask := tcp4Spec{src: ones4, dst: ones4, sport: ones2, dport: ones2}
 		copy(fs.want[:], bytesOf(&want))
 		copy(fs.mask[:], bytesOf(&mask))

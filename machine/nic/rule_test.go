@@ -19,7 +19,8 @@ import (
 // takes no such rule would get one that takes the flows of others too.
 func TestRuleIsForOneFlow(t *testing.T) {
 	at := netip.MustParseAddrPort
-	for local, remote := range map[string]string{"10.0.0.1:5201": "10.0.0.2:40000", "[fd00::1]:5201": "[fd00::2]:40000"} {
+	for local, remote := range map[string]string{"10.0.0.1:5201": "10.0.0.2:40000",
+		"[fd00::1]:5201": "[fd00::2]:40000"} {
 		l, r := at(local), at(remote)
 		fs := spec(l, r)
 		var want []byte
@@ -38,7 +39,8 @@ func TestRuleIsForOneFlow(t *testing.T) {
 
 // A rule for IPv6 that is refused is told so: as a fact of idpf, and as what may be of the others.
 func TestRefusedIPv6Rule(t *testing.T) {
-	six, four := spec(netip.MustParseAddrPort("[fd00::1]:1"), netip.MustParseAddrPort("[fd00::2]:2")), spec(ruleLocal, ruleRemote)
+	six, four := spec(netip.MustParseAddrPort("[fd00::1]:1"), netip.MustParseAddrPort("[fd00::2]:2")),
+		spec(ruleLocal, ruleRemote)
 	for _, c := range []struct {
 		driver string
 		fs     flowSpec
@@ -57,7 +59,8 @@ func TestRefusedIPv6Rule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		file := &tape.File{Format: "zcbench-record", Version: 1, Dev: "lo", Answers: []tape.Answer{{Asked: "ioctl ETHTOOL_GDRVINFO", Got: info}}}
+		file := &tape.File{Format: "zcbench-record", Version: 1, Dev: "lo",
+			Answers: []tape.Answer{{Asked: "ioctl ETHTOOL_GDRVINFO", Got: info}}}
 		_ = file.Replay(func() error {
 			d := &Device{Name: "lo", Index: 1, ioctlFD: -1, driver: r.answer}
 			if err := d.openReplay(); err != nil {
@@ -65,7 +68,8 @@ func TestRefusedIPv6Rule(t *testing.T) {
 			}
 			defer d.Close()
 			_, err := d.insert("steer on "+c.driver, c.fs)
-			if fix := fault.Fix(err); !errors.Is(err, c.errno) || !strings.Contains(fix, c.want) || strings.Contains(fix, c.not) {
+			if fix := fault.Fix(err); !errors.Is(err, c.errno) || !strings.Contains(fix, c.want) ||
+				strings.Contains(fix, c.not) {
 				t.Errorf("%s, %v: %v; fix: %s", c.driver, c.errno, err, fix)
 			}
 			return nil

@@ -56,8 +56,11 @@ func (r *placedRule) remove(at uint32) error {
 		return lerr
 	}
 	if slices.Contains(t.places, at) {
-		e := &fault.Error{Op: fmt.Sprintf("delete ntuple rule %d of %s, which its driver lists and does not delete", at, r.d.Name),
-			How: fmt.Sprintf("look at it: ethtool -n %s rule %d, and at the kernel's log (dmesg); then: zcbench restore", r.d.Name, at)}
+		e := &fault.Error{Op: fmt.Sprintf("delete ntuple rule %d of %s, which its driver lists and does not delete",
+			at, r.d.Name),
+			How: fmt.Sprintf(
+				"look at it: ethtool -n %s rule %d, and at the kernel's log (dmesg); then: zcbench restore", r.d.Name,
+				at)}
 		var errno unix.Errno
 		if errors.As(err, &errno) {
 			e.Err = errno
@@ -73,7 +76,8 @@ func (r *placedRule) unsure(l placeLook) error {
 		show = append(show, fmt.Sprintf("ethtool -n %s rule %d", r.d.Name, at))
 		del = append(del, fmt.Sprintf("ethtool -N %s delete %d", r.d.Name, at))
 	}
-	e := &fault.Error{Op: fmt.Sprintf("find the ntuple rule %v > %v to RX queue %d of %s: it may be at %s, where the driver does not tell what the rule is for",
+	e := &fault.Error{Op: fmt.Sprintf("find the ntuple rule %v > %v to RX queue %d of %s: it may be at %s, where "+
+		"the driver does not tell what the rule is for",
 		r.remote, r.local, r.queue, r.d.Name, orList(l.unsure)), How: lookAndDelete(show, del)}
 	var errno unix.Errno
 	if errors.As(l.err, &errno) {
@@ -90,5 +94,6 @@ func orList(places []uint32) string {
 // lookAndDelete is what a user does about what may be ours, by the commands that show it and that
 // delete it.
 func lookAndDelete(show, del []string) string {
-	return fmt.Sprintf("look at it: %s; if no other program needs it, delete it: %s; then: zcbench restore", strings.Join(show, "; "), strings.Join(del, "; "))
+	return fmt.Sprintf("look at it: %s; if no other program needs it, delete it: %s; then: zcbench restore",
+		strings.Join(show, "; "), strings.Join(del, "; "))
 }

@@ -144,7 +144,8 @@ func TestNotedRule(t *testing.T) {
 			get, set, more := noted(t, d, (*notes)[len(*notes)-1])
 			err = set(absent)
 			is, gerr = get()
-			if err = errors.Join(err, gerr); err != nil || is != absent || len(r.rules) != 2 || r.rules[2] != theirs[2] || r.rules[15] != theirs[15] {
+			if err = errors.Join(err, gerr); err != nil || is != absent || len(r.rules) != 2 ||
+				r.rules[2] != theirs[2] || r.rules[15] != theirs[15] {
 				t.Errorf("%s, %v: deleted: %s, %v; rules %v", name, errno, is, err, r.rules)
 			}
 			if d := cmp.Diff([]string{"not at 2 15", "at 14", "deleted"}, append(*notes, *more...)); d != "" {
@@ -182,7 +183,8 @@ func TestUnreadRule(t *testing.T) {
 		r.fails[c.command] = c.errno
 		get, set, _ := noted(t, d, c.note)
 		is, err := get()
-		if c.want == "" && (err != nil || is != c.is) || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+		if c.want == "" && (err != nil || is != c.is) || c.want != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.want)) {
 			t.Errorf("%s: %s, %v; want %s %s", name, is, err, c.is, c.want)
 		}
 		if c.want == "" {
@@ -230,7 +232,8 @@ func TestWhoseRule(t *testing.T) {
 		r := &ruler{rules: map[uint32]flowSpec{9: c.rule}, shape: c.shape}
 		get, set, _ := noted(t, rulesOf(t, r), c.note)
 		is, err := get()
-		if c.want != "" && (is != c.want || err != nil) || c.want == "" && (err == nil || !strings.Contains(err.Error(), "it may be at 9")) {
+		if c.want != "" && (is != c.want || err != nil) || c.want == "" &&
+			(err == nil || !strings.Contains(err.Error(), "it may be at 9")) {
 			t.Errorf("%s: %s, %v; want %s", name, is, err, c.want)
 		}
 		err = set(absent)
@@ -242,7 +245,8 @@ func TestWhoseRule(t *testing.T) {
 
 // A rule is gone when the driver says so, and does not list it any more.
 func TestGoneRule(t *testing.T) {
-	for errno, fails := range map[unix.Errno]bool{unix.ENOENT: true, unix.EINVAL: true, unix.EBUSY: true, unix.EIO: true} {
+	for errno, fails := range map[unix.Errno]bool{unix.ENOENT: true, unix.EINVAL: true, unix.EBUSY: true,
+		unix.EIO: true} {
 		r := &ruler{rules: map[uint32]flowSpec{9: rule(40000, 3)}}
 		d := rulesOf(t, r)
 		r.fails[unix.ETHTOOL_SRXCLSRLDEL] = errno
@@ -313,10 +317,12 @@ func TestRuleWithoutPlace(t *testing.T) {
 			}
 			is, err := get()
 			known := shape(rule(1, 3)).flowType != 0
-			if known && (is != present || err != nil) || !known && (err == nil || !strings.Contains(err.Error(), "it may be at 15")) {
+			if known && (is != present || err != nil) || !known &&
+				(err == nil || !strings.Contains(err.Error(), "it may be at 15")) {
 				t.Errorf("%s: %s, %v", name, is, err)
 			}
-			if err := set(absent); known && (err != nil || len(r.rules) != 1) || !known && (err == nil || len(r.rules) != 2) {
+			if err := set(absent); known && (err != nil || len(r.rules) != 1) || !known &&
+				(err == nil || len(r.rules) != 2) {
 				t.Errorf("%s: deleted: %v; rules %v", name, err, r.rules)
 			}
 		}

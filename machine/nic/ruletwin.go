@@ -26,7 +26,8 @@ func (d *Device) refuseTwin(op string, t ruleTable, fs flowSpec) error {
 			continue
 		}
 		return &fault.Error{Op: fmt.Sprintf("%s: rule %d %s", op, at, other.does()), Err: unix.EEXIST,
-			How: fmt.Sprintf("it does not belong to this run, and is kept: delete it if nobody needs it (ethtool -N %s delete %d), or use another data port (--port)", d.Name, at)}
+			How: fmt.Sprintf("it does not belong to this run, and is kept: delete it if nobody needs it (ethtool "+
+				"-N %s delete %d), or use another data port (--port)", d.Name, at)}
 	}
 	return nil
 }
@@ -47,7 +48,8 @@ func (s flowSpec) tuple(of [52]byte) []byte {
 
 // sameMatch reports whether two rules are for the same packets; t's fields are looked at in full.
 func (s flowSpec) sameMatch(t flowSpec) bool {
-	return s.flowType&^flowRSS == t.flowType&^flowRSS && bytes.Equal(s.tuple(s.mask), t.tuple(t.mask)) && bytes.Equal(s.tuple(s.want), t.tuple(t.want))
+	return s.flowType&^flowRSS == t.flowType&^flowRSS && bytes.Equal(s.tuple(s.mask), t.tuple(t.mask)) &&
+		bytes.Equal(s.tuple(s.want), t.tuple(t.want))
 }
 
 // does says what a rule does with the flow's packets.

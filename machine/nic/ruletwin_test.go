@@ -18,7 +18,8 @@ func TestSameMatch(t *testing.T) {
 		same bool
 		does string
 	}{
-		"itself":             {change(four, func(s *flowSpec) { s.cookie, s.location = 3, 7 }), four, true, "to RX queue 3"},
+		"itself": {change(four, func(s *flowSpec) { s.cookie, s.location = 3, 7 }), four, true,
+			"to RX queue 3"},
 		"itself, IPv6":       {six, six, true, "to RX queue 0"},
 		"of a context":       {change(four, func(s *flowSpec) { s.flowType |= flowRSS }), four, true, "RSS context"},
 		"of a context, IPv6": {change(six, func(s *flowSpec) { s.flowType |= flowRSS }), six, true, "RSS context"},
@@ -28,8 +29,9 @@ func TestSameMatch(t *testing.T) {
 		"another address":    {spec(at("[fd00::1]:1"), at("[fd00::3]:2")), six, false, "to RX queue 0"},
 		"the other family":   {six, four, false, "to RX queue 0"},
 		"of any port":        {change(four, func(s *flowSpec) { s.mask[11] = 0 }), four, false, "to RX queue 0"},
-		"with a MAC address": {change(four, func(s *flowSpec) { s.flowType |= 0x40000000 }), four, false, "to RX queue 0"},
-		"mapped":             {spec(at("[::ffff:10.0.0.1]:1"), at("[::ffff:10.0.0.2]:2")), four, true, "to RX queue 0"},
+		"with a MAC address": {change(four, func(s *flowSpec) { s.flowType |= 0x40000000 }), four, false,
+			"to RX queue 0"},
+		"mapped": {spec(at("[::ffff:10.0.0.1]:1"), at("[::ffff:10.0.0.2]:2")), four, true, "to RX queue 0"},
 	} {
 		if got := c.a.sameMatch(c.b); got != c.same || !strings.Contains(c.a.does(), c.does) {
 			t.Errorf("%s: %v, %s; want %v, %s", name, got, c.a.does(), c.same, c.does)

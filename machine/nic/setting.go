@@ -263,7 +263,8 @@ func parseRule(s string) (local, remote netip.AddrPort, queue int, err error) {
 	if remote, err = netip.ParseAddrPort(from); err == nil {
 		local, err = netip.ParseAddrPort(to)
 	}
-	if err == nil && (queue < 0 || local.Addr().Unmap().Is4() != remote.Addr().Unmap().Is4() || "rule "+s != RuleName(local, remote, queue)) {
+	if err == nil && (queue < 0 || local.Addr().Unmap().Is4() != remote.Addr().Unmap().Is4() ||
+		"rule "+s != RuleName(local, remote, queue)) {
 		err = fmt.Errorf("rule %q: want REMOTE > LOCAL queue N", s)
 	}
 	return local, remote, queue, err

@@ -26,7 +26,8 @@ func TestSplitSettingOfLoopback(t *testing.T) {
 }
 
 func TestSplitNone(t *testing.T) {
-	for model, want := range map[string]string{"bnxt_en": "tcp-data-split auto", "mlx5_core": "tcp-data-split off", "": "tcp-data-split off"} {
+	for model, want := range map[string]string{"bnxt_en": "tcp-data-split auto", "mlx5_core": "tcp-data-split off",
+		"": "tcp-data-split off"} {
 		got := splitNone(driver.Of(model))
 		if got != want {
 			t.Errorf("%s: %s, want %s", model, got, want)
@@ -39,8 +40,10 @@ func TestSplitNone(t *testing.T) {
 
 // Only where a driver splits when nobody asks does reading on tell that it is on.
 func TestSplitTells(t *testing.T) {
-	for model, want := range map[string]bool{"idpf": true, "fbnic": true, "bnxt_en": false, "gve": false, "nobody knows": false, "": false} {
-		if splitTells(driver.Of(model), SplitOn) != want || !splitTells(driver.Of(model), SplitOff) || splitTells(driver.Of(model), SplitUnknown) {
+	for model, want := range map[string]bool{"idpf": true, "fbnic": true, "bnxt_en": false, "gve": false,
+		"nobody knows": false, "": false} {
+		if splitTells(driver.Of(model), SplitOn) != want || !splitTells(driver.Of(model), SplitOff) ||
+			splitTells(driver.Of(model), SplitUnknown) {
 			t.Error(model)
 		}
 	}

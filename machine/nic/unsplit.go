@@ -64,7 +64,8 @@ func unsplit(name string) bool {
 		return false
 	}
 	return has("hbo", "unsplit", "nosplit") || splits.MatchString(name) &&
-		has("err", "errs", "error", "errors", "ovf", "overflow", "overflows", "drop", "drops", "dropped", "fail", "fails", "failed", "failures")
+		has("err", "errs", "error", "errors", "ovf", "overflow", "overflows", "drop", "drops", "dropped", "fail",
+			"fails", "failed", "failures")
 }
 
 // Grown names those that count more than before, and by how much, the most first; "": none. One
@@ -91,6 +92,7 @@ func Unsplitting(dev, grown string) (what, fix string) {
 	if grown == "" {
 		return "", ""
 	}
-	return "the NIC did not split the headers off some packets, and drivers drop such packets where payload goes to the application's memory: ethtool -S " + dev + " grew in " + grown,
+	return "the NIC did not split the headers off some packets, and drivers drop such packets where payload goes " +
+			"to the application's memory: ethtool -S " + dev + " grew in " + grown,
 		"send what the NIC splits: plain TCP over IPv4 or IPv6 without tunnels, VLAN tags in stacks, or long options"
 }

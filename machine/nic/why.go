@@ -43,7 +43,8 @@ func (d *Device) circumstances() (c circumstances) {
 
 // setup is what of it the driver's own reasons look at.
 func (c circumstances) setup() driver.Setup {
-	return driver.Setup{Dev: c.dev, Queues: c.queues, Flags: c.flags, Split: c.split == SplitOn, GROOff: c.off(FeatureGRO), HTB: c.htb}
+	return driver.Setup{Dev: c.dev, Queues: c.queues, Flags: c.flags, Split: c.split == SplitOn,
+		GROOff: c.off(FeatureGRO), HTB: c.htb}
 }
 
 // whyFeature says why a feature reads otherwise than it was asked for; both are empty
@@ -70,9 +71,11 @@ func (c circumstances) whyNoHWGRO() driver.Told {
 	case c.xdp:
 		return driver.Told{Why: "not with an XDP program", Fix: "detach it: ip link set dev " + c.dev + " xdp off"}
 	case c.off("rx-checksum"):
-		return driver.Told{Why: "not without receive checksums (rx-checksum is off)", Fix: "ethtool -K " + c.dev + " rx on"}
+		return driver.Told{Why: "not without receive checksums (rx-checksum is off)", Fix: "ethtool -K " + c.dev +
+			" rx on"}
 	case c.features["rx-fcs"].Active:
-		return driver.Told{Why: "not while frames keep their checksum (rx-fcs is on)", Fix: "ethtool -K " + c.dev + " rx-fcs off"}
+		return driver.Told{Why: "not while frames keep their checksum (rx-fcs is on)", Fix: "ethtool -K " + c.dev +
+			" rx-fcs off"}
 	}
 	return driver.Told{Fix: strings.ReplaceAll(c.driver.WatchHWGRO, "DEV", c.dev)}
 }

@@ -24,7 +24,8 @@ const (
 
 // XDPFeatures asks the driver (netdev dev-get, 6.3).
 func (d *Device) XDPFeatures() (f XDPFeatures, err error) {
-	msgs, err := d.ask(d.netdev, cmdDevGet, 0, func(ae *netlink.AttributeEncoder) { ae.Uint32(attrDevIfindex, uint32(d.Index)) })
+	msgs, err := d.ask(d.netdev, cmdDevGet, 0,
+		func(ae *netlink.AttributeEncoder) { ae.Uint32(attrDevIfindex, uint32(d.Index)) })
 	if err == nil {
 		err = each(msgs, func(ad *netlink.AttributeDecoder) {
 			if ad.Type() == attrDevXDPFeatures {

@@ -39,7 +39,8 @@ func TestIntegrationSeveralFlows(t *testing.T) {
 			t.Errorf("RPS is %q, was %q", now, before)
 		}
 		far := 99
-		if _, err := Softirq(dev, Want{CPUs: []int{0}, Queues: map[int]int{far: 1}}); err == nil || len(journals(t)) != 0 {
+		if _, err := Softirq(dev, Want{CPUs: []int{0}, Queues: map[int]int{far: 1}}); err == nil ||
+			len(journals(t)) != 0 {
 			t.Errorf("a queue that is not there: %v, journals %q", err, journals(t))
 		}
 	})

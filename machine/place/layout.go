@@ -24,7 +24,8 @@ type CPUs struct{ App, Softirq int }
 // ParseCPUs reads "APP,SOFTIRQ".
 func ParseCPUs(s string) (CPUs, error) {
 	var c CPUs
-	if n, err := fmt.Sscanf(s, "%d,%d", &c.App, &c.Softirq); n != 2 || err != nil || fmt.Sprintf("%d,%d", c.App, c.Softirq) != s || c.App < 0 || c.Softirq < 0 {
+	if n, err := fmt.Sscanf(s, "%d,%d", &c.App, &c.Softirq); n != 2 || err != nil ||
+		fmt.Sprintf("%d,%d", c.App, c.Softirq) != s || c.App < 0 || c.Softirq < 0 {
 		return c, fmt.Errorf("CPUs %q: want two numbers, APP,SOFTIRQ, such as 3,2", s)
 	}
 	return c, nil

@@ -27,7 +27,8 @@ func TestParseCPUs(t *testing.T) {
 
 func TestCPUsOfALayout(t *testing.T) {
 	c := CPUs{App: 3, Softirq: 2}
-	if c.Layout() != TwoCPU || (CPUs{1, 1}).Layout() != OneCPU || c.SoftirqOf(OneCPU) != 3 || c.SoftirqOf(TwoCPU) != 2 || c.SoftirqOf(AsFound) != -1 {
+	if c.Layout() != TwoCPU || (CPUs{1, 1}).Layout() != OneCPU || c.SoftirqOf(OneCPU) != 3 ||
+		c.SoftirqOf(TwoCPU) != 2 || c.SoftirqOf(AsFound) != -1 {
 		t.Error("softirq of a layout")
 	}
 	for _, x := range []struct {
@@ -64,7 +65,8 @@ func put(t *testing.T, dir string, files map[string]string) {
 func TestNear(t *testing.T) {
 	sys := t.TempDir()
 	put(t, sys, map[string]string{"devices/system/cpu/online": "0-7"})
-	for cpu, sib := range map[string]string{"0": "0,4", "1": "1,5", "2": "2,6", "3": "3,7", "4": "0,4", "5": "1,5", "6": "2,6", "7": "3,7"} {
+	for cpu, sib := range map[string]string{"0": "0,4", "1": "1,5", "2": "2,6", "3": "3,7", "4": "0,4", "5": "1,5",
+		"6": "2,6", "7": "3,7"} {
 		put(t, sys, map[string]string{"devices/system/cpu/cpu" + cpu + "/topology/thread_siblings_list": sib})
 	}
 	for node, want := range map[string][]int{"2-3,6-7,9\n": {2, 3}, "": {0, 1, 2, 3}, "2,6": {2, 6}} {

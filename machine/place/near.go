@@ -53,7 +53,8 @@ func near(root, node string, own ...int) ([]int, error) {
 		}
 	}
 	out := slices.DeleteFunc(slices.Clone(all), func(c int) bool {
-		threads, _ := readCPUs(filepath.Join(root, fmt.Sprintf("devices/system/cpu/cpu%d/topology/thread_siblings_list", c)))
+		threads, _ := readCPUs(filepath.Join(root, fmt.Sprintf("devices/system/cpu/cpu%d/topology/thread_siblings_list",
+			c)))
 		return slices.ContainsFunc(threads, func(t int) bool { return t < c && slices.Contains(all, t) })
 	})
 	if len(out) < 2 {

@@ -26,7 +26,8 @@ func PageNodes(mem []byte) (map[int]int, error) {
 	for i := range pages {
 		pages[i] = unsafe.Pointer(&mem[i*n/count*page])
 	}
-	_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, 0, uintptr(count), uintptr(unsafe.Pointer(&pages[0])), 0, uintptr(unsafe.Pointer(&status[0])), 0)
+	_, _, errno := unix.Syscall6(unix.SYS_MOVE_PAGES, 0, uintptr(count), uintptr(unsafe.Pointer(&pages[0])), 0,
+		uintptr(unsafe.Pointer(&status[0])), 0)
 	if errno != 0 {
 		return nil, fmt.Errorf("ask on which NUMA nodes memory is: move_pages: %w", errno)
 	}

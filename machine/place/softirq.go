@@ -60,7 +60,8 @@ func (p *Placement) place() error {
 		return err
 	}
 	if len(queues) == 0 {
-		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev), How: "bring it up, use another interface, or leave out the layout"}
+		return &fault.Error{Op: fmt.Sprintf("place the softirq of %s: it has no receive queues", p.Dev),
+			How: "bring it up, use another interface, or leave out the layout"}
 	}
 	for _, q := range queuesOf(p.Queues) {
 		if _, err := p.dev.Queue(q); err != nil {
@@ -158,8 +159,11 @@ func (l layout) own() (map[int]int, error) {
 		}
 		cpu := l.queues[q]
 		if was, ok := own[irq]; ok && was != cpu {
-			return nil, &fault.Error{Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d but should be on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
-				How: "use queues that share none (--queue), name one CPU for all threads, whose softirqs then share one, too (--sut-cpu), or leave out --layout"}
+			return nil, &fault.Error{
+				Op: fmt.Sprintf("place the softirq of %s: RX queues %d and %d share interrupt %d but should be "+
+					"on CPUs %d and %d", l.dev, of[irq], q, irq, was, cpu), Err: unix.EBUSY,
+				How: "use queues that share none (--queue), name one CPU for all threads, whose softirqs then " +
+					"share one, too (--sut-cpu), or leave out --layout"}
 		}
 		own[irq], of[irq] = cpu, q
 	}

@@ -30,16 +30,24 @@ func TestWanted(t *testing.T) {
 		by   string
 		out  []lease.Want
 	}{
-		{On(3), []int{24, 25, 26}, "irq", []lease.Want{want("interrupt 24", "3"), want("interrupt 25", "3"), want("interrupt 26", "3"), want("rps 1", "0")}},
+		{On(3), []int{24, 25, 26}, "irq", []lease.Want{want("interrupt 24", "3"), want("interrupt 25", "3"),
+			want("interrupt 26", "3"), want("rps 1", "0")}},
 		{On(37), nil, "rps", []lease.Want{want("rps 0", "20,00000000"), want("rps 1", "20,00000000")}},
-		{On(3, 1, 3), []int{24, 25, 26}, "irq", []lease.Want{want("interrupt 24", "1"), want("interrupt 25", "3"), want("interrupt 26", "1"), want("rps 1", "0")}},
+		{On(3, 1, 3), []int{24, 25, 26}, "irq", []lease.Want{want("interrupt 24", "1"), want("interrupt 25", "3"),
+			want("interrupt 26", "1"), want("rps 1", "0")}},
 		{Want{Queues: map[int]int{1: 2, 0: 4}}, []int{24, 25, 26, 27}, "irq",
-			[]lease.Want{want("interrupt 24", "4"), want("interrupt 25", "2"), want("interrupt 26", "2"), want("interrupt 27", "4"), want("rps 1", "0")}},
-		{Want{CPUs: []int{5}, Queues: map[int]int{1: 5}}, []int{26}, "irq", []lease.Want{want("interrupt 26", "5"), want("rps 1", "0")}},
+			[]lease.Want{want("interrupt 24", "4"), want("interrupt 25", "2"), want("interrupt 26", "2"),
+				want("interrupt 27", "4"), want("rps 1", "0")}},
+		{Want{CPUs: []int{5}, Queues: map[int]int{1: 5}}, []int{26}, "irq", []lease.Want{want("interrupt 26", "5"),
+			want("rps 1", "0")}},
 		{On(0, 35), nil, "rps", []lease.Want{want("rps 0", "8,00000001"), want("rps 1", "8,00000001")}},
-		{Want{CPUs: []int{1}, Queues: map[int]int{1: 2}}, nil, "rps", []lease.Want{want("rps 0", "6"), want("rps 1", "4")}},
+		{Want{CPUs: []int{1}, Queues: map[int]int{1: 2}}, nil, "rps", []lease.Want{want("rps 0", "6"),
+			want("rps 1", "4")}},
 	} {
-		l := layout{dev: "eth0", cpus: x.on.all(), queues: x.on.Queues, irqOf: func(q int) (int, error) { return 24 + q, nil }, steers: steers}
+		l := layout{dev: "eth0", cpus: x.on.all(), queues: x.on.Queues, irqOf: func(q int) (int, error) {
+			return 24 + q,
+				nil
+		}, steers: steers}
 		by, out, err := l.wanted(x.irqs, queues)
 		if d := cmp.Diff(x.out, out); by != x.by || d != "" || err != nil {
 			t.Errorf("%+v by %s: %v, -want +got\n%s", x.on, by, err, d)
@@ -49,9 +57,11 @@ func TestWanted(t *testing.T) {
 
 // Two queues with one interrupt cannot be served on two CPUs, nor one queue; on one they can.
 func TestSharedQueue(t *testing.T) {
-	l := layout{dev: "eth0", cpus: []int{2, 3}, queues: map[int]int{0: 2, 5: 3}, irqOf: func(int) (int, error) { return 24, nil }}
+	l := layout{dev: "eth0", cpus: []int{2, 3}, queues: map[int]int{0: 2, 5: 3},
+		irqOf: func(int) (int, error) { return 24, nil }}
 	_, _, err := l.wanted([]int{24, 25}, nil)
-	if err == nil || !strings.Contains(err.Error(), "RX queues 0 and 5 share interrupt 24 but should be on CPUs 2 and 3") || fault.Fix(err) == "" {
+	if err == nil || !strings.Contains(err.Error(),
+		"RX queues 0 and 5 share interrupt 24 but should be on CPUs 2 and 3") || fault.Fix(err) == "" {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 	l.queues[5] = 2
@@ -79,10 +89,14 @@ func TestSharedQueue(t *testing.T) {
 // What was done is told as before of one CPU, and of several with their queues.
 func TestPlacementString(t *testing.T) {
 	for want, p := range map[string]Placement{
-		"the interrupts of eth0 go to CPU 3":                                        {Dev: "eth0", CPUs: []int{3}, Queues: map[int]int{1: 3}, By: "irq"},
-		"RPS sends the packets of v0, which has no interrupts, to CPU 3":            {Dev: "v0", CPUs: []int{3}, By: "rps"},
-		"the interrupts of eth0 go to CPUs 2-4: queue 6 to CPU 2, queue 7 to CPU 4": {Dev: "eth0", CPUs: []int{2, 3, 4}, Queues: map[int]int{7: 4, 6: 2}, By: "irq"},
-		"RPS sends the packets of v0, which has no interrupts, to CPUs 0,2":         {Dev: "v0", CPUs: []int{0, 2}, By: "rps"},
+		"the interrupts of eth0 go to CPU 3": {Dev: "eth0", CPUs: []int{3},
+			Queues: map[int]int{1: 3}, By: "irq"},
+		"RPS sends the packets of v0, which has no interrupts, to CPU 3": {Dev: "v0", CPUs: []int{3},
+			By: "rps"},
+		"the interrupts of eth0 go to CPUs 2-4: queue 6 to CPU 2, queue 7 to CPU 4": {Dev: "eth0", CPUs: []int{2, 3, 4},
+			Queues: map[int]int{7: 4, 6: 2}, By: "irq"},
+		"RPS sends the packets of v0, which has no interrupts, to CPUs 0,2": {Dev: "v0", CPUs: []int{0, 2},
+			By: "rps"},
 	} {
 		if got := p.String(); got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -157,7 +171,8 @@ func TestIntegrationMovedBySomebodyElse(t *testing.T) {
 		if m := (*lease.Moved)(nil); errors.As(err, &m) {
 			t.Errorf("%v has no fix of ours", err)
 		}
-		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 but is now 0") || !strings.Contains(fault.Fix(err), "irqbalance") {
+		if err == nil || !strings.Contains(err.Error(), "rps 0 of "+dev+" was set to 1 but is now 0") ||
+			!strings.Contains(fault.Fix(err), "irqbalance") {
 			t.Errorf("%v", err)
 		}
 		rps(t, dev, "2")
@@ -224,11 +239,13 @@ func TestEvidence(t *testing.T) {
 	}{
 		{"right", Evidence{[]int{2}, map[int]int{2: 100}, map[int]uint64{2: 5000, 0: 10}}, ""},
 		{"nearly", Evidence{[]int{2}, map[int]int{2: 96, 1: 4}, nil}, ""},
-		{"elsewhere", Evidence{[]int{2}, map[int]int{1: 70, 2: 30}, nil}, "ran on CPU 2 in only 30 % of 100 samples, and on CPUs 1-2 in all"},
+		{"elsewhere", Evidence{[]int{2}, map[int]int{1: 70, 2: 30}, nil},
+			"ran on CPU 2 in only 30 % of 100 samples, and on CPUs 1-2 in all"},
 		{"nowhere", Evidence{[]int{2}, nil, nil}, "too few packets to tell"},
 		{"few", Evidence{[]int{2}, map[int]int{2: 9}, nil}, "9 samples"},
 		{"any of them", Evidence{[]int{0, 2}, map[int]int{0: 50, 2: 50}, map[int]uint64{0: 5000}}, ""},
-		{"none of them", Evidence{[]int{0, 2}, map[int]int{1: 90, 2: 10}, nil}, "ran on CPUs 0,2 in only 10 % of 100 samples, and on CPUs 1-2 in all"},
+		{"none of them", Evidence{[]int{0, 2}, map[int]int{1: 90, 2: 10}, nil},
+			"ran on CPUs 0,2 in only 10 % of 100 samples, and on CPUs 1-2 in all"},
 		{"contradicted", Evidence{[]int{2}, map[int]int{2: 100}, map[int]uint64{1: 5000}}, "processed no packet"},
 	} {
 		if got := x.e.Fault(); !strings.Contains(got, x.fault) || x.fault == "" && got != "" {

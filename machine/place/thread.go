@@ -80,11 +80,14 @@ func (p *Placement) canThread(all []nic.NAPI) error {
 	op := "have threads poll " + p.Dev
 	switch {
 	case len(all) == 0:
-		return &fault.Error{Op: op + ": it has no NAPI", Err: unix.EOPNOTSUPP, How: "set it up (ip link set " + p.Dev + " up), or leave the CPU layout out"}
+		return &fault.Error{Op: op + ": it has no NAPI", Err: unix.EOPNOTSUPP, How: "set it up (ip link set " +
+			p.Dev + " up), or leave the CPU layout out"}
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded == "" }):
 		return tooOld(p.Dev)
 	case slices.ContainsFunc(all, func(n nic.NAPI) bool { return n.Threaded != "off" }):
-		return &fault.Error{Op: op + ": threads already poll it", Err: unix.EBUSY, How: "they may be bound to CPUs on purpose: turn that off (echo 0 > /sys/class/net/" + p.Dev + "/threaded), or leave the CPU layout out"}
+		return &fault.Error{Op: op + ": threads already poll it", Err: unix.EBUSY,
+			How: "they may be bound to CPUs on purpose: turn that off (echo 0 > /sys/class/net/" + p.Dev +
+				"/threaded), or leave the CPU layout out"}
 	}
 	return nil
 }
@@ -93,8 +96,11 @@ func (p *Placement) canThread(all []nic.NAPI) error {
 func tooOld(dev string) error {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // cannot fail
-	return &fault.Error{Op: fmt.Sprintf("have threads poll %s: it has no interrupts to move, as a veth has none, so a CPU layout for frames needs threads of NAPI that are set one by one (napi-set threaded, Linux 6.17), and this is Linux %s", dev, unix.ByteSliceToString(u.Release[:])),
-		Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, leave the CPU layout out (the figures are then of both ends on one CPU), or take NICs, whose interrupts are moved"}
+	return &fault.Error{Op: fmt.Sprintf("have threads poll %s: it has no interrupts to move, as a veth has none, "+
+		"so a CPU layout for frames needs threads of NAPI that are set one by one (napi-set threaded, Linux "+
+		"6.17), and this is Linux %s", dev, unix.ByteSliceToString(u.Release[:])),
+		Err: unix.EOPNOTSUPP, How: "use Linux 6.17 or later, leave the CPU layout out (the figures are then of " +
+			"both ends on one CPU), or take NICs, whose interrupts are moved"}
 }
 
 // threadOf gives a queue its thread on a CPU.
@@ -106,7 +112,8 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 	if n.Threaded != "on" { // another queue may have the same instance
 		s := n.NAPISettings
 		s.Threaded = "on"
-		if err := p.lease.Apply(lease.Want{Dev: p.Dev, Name: fmt.Sprintf("napi %d", q.ID), Value: s.String()}); err != nil {
+		if err := p.lease.Apply(lease.Want{Dev: p.Dev, Name: fmt.Sprintf("napi %d", q.ID),
+			Value: s.String()}); err != nil {
 			return err
 		}
 		if n, err = p.dev.NAPIOf(q.ID); err != nil {
@@ -126,7 +133,8 @@ func (p *Placement) bind(pid, queue, cpu int) error {
 		err = unix.SchedSetaffinity(pid, &set)
 	}
 	if err != nil {
-		return remedy.Error(remedy.PinKernel, fmt.Sprintf("bind the thread that polls queue %d of %s to CPU %d", queue, p.Dev, cpu), err,
+		return remedy.Error(remedy.PinKernel, fmt.Sprintf("bind the thread that polls queue %d of %s to CPU %d", queue,
+			p.Dev, cpu), err,
 			remedy.On{Dev: p.Dev, Value: strconv.Itoa(cpu)})
 	}
 	p.threads = append(p.threads, threadOn{pid, cpu})
@@ -141,10 +149,13 @@ func (p *Placement) checkThreads() error {
 	for _, t := range p.threads {
 		var set unix.CPUSet
 		if err := unix.SchedGetaffinity(t.pid, &set); err != nil {
-			return remedy.Error(remedy.PinnedWhere, fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev), err, remedy.On{Dev: p.Dev})
+			return remedy.Error(remedy.PinnedWhere, fmt.Sprintf("the thread %d that polled %s is gone", t.pid, p.Dev),
+				err, remedy.On{Dev: p.Dev})
 		}
 		if set.Count() != 1 || !set.IsSet(t.cpu) {
-			return &fault.Error{Op: fmt.Sprintf("the thread %d that polls %s was bound to CPU %d, but may now run on %s", t.pid, p.Dev, t.cpu, counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or taskset"}
+			return &fault.Error{Op: fmt.Sprintf(
+				"the thread %d that polls %s was bound to CPU %d, but may now run on %s", t.pid, p.Dev, t.cpu,
+				counter.FormatCPUList(cpusOf(&set))), How: "something else moves it: tuned, irqbalance, or taskset"}
 		}
 	}
 	return nil

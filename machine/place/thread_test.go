@@ -100,7 +100,8 @@ func TestKernelWithoutThreads(t *testing.T) {
 		"6.17":    {[]nic.NAPI{{NAPISettings: nic.NAPISettings{Threaded: "off"}}}, nil, ""},
 		"older":   {[]nic.NAPI{{}}, unix.EOPNOTSUPP, "Linux 6.17"},
 		"no NAPI": {nil, unix.EOPNOTSUPP, "ip link set veth0 up"},
-		"another": {[]nic.NAPI{{NAPISettings: nic.NAPISettings{Threaded: "on"}}}, unix.EBUSY, "/sys/class/net/veth0/threaded"},
+		"another": {[]nic.NAPI{{NAPISettings: nic.NAPISettings{Threaded: "on"}}}, unix.EBUSY,
+			"/sys/class/net/veth0/threaded"},
 	} {
 		err := p.canThread(x.all)
 		if !errors.Is(err, x.want) || !strings.Contains(fault.Fix(err), x.fix) {

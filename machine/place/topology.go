@@ -29,7 +29,8 @@ func readTopology(root string) Topology {
 	files, _ := filepath.Glob(filepath.Join(root, "devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list"))
 	for _, f := range files {
 		cpus, err := readCPUs(f)
-		if err == nil && len(cpus) > 1 && !slices.ContainsFunc(t.Cores, func(c []int) bool { return slices.Equal(c, cpus) }) {
+		if err == nil && len(cpus) > 1 &&
+			!slices.ContainsFunc(t.Cores, func(c []int) bool { return slices.Equal(c, cpus) }) {
 			t.Cores = append(t.Cores, cpus)
 		}
 	}
@@ -46,7 +47,10 @@ func readTopology(root string) Topology {
 
 // Siblings tells whether two CPUs are threads of one core.
 func (t Topology) Siblings(a, b int) bool {
-	return a != b && slices.ContainsFunc(t.Cores, func(c []int) bool { return slices.Contains(c, a) && slices.Contains(c, b) })
+	return a != b && slices.ContainsFunc(t.Cores, func(c []int) bool {
+		return slices.Contains(c, a) &&
+			slices.Contains(c, b)
+	})
 }
 
 // NodeOf is the NUMA node of a CPU; -1: it is not known, or there is but one.

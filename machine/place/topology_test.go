@@ -24,7 +24,8 @@ func twoNodes(t *testing.T) string {
 		}
 	}
 	for cpu, siblings := range []string{"0,4", "1,5", "2,6", "3,7", "0,4", "1,5", "2,6", "3,7"} {
-		write(filepath.Join("devices/system/cpu", "cpu"+string(rune('0'+cpu)), "topology/thread_siblings_list"), siblings)
+		write(filepath.Join("devices/system/cpu", "cpu"+string(rune('0'+cpu)), "topology/thread_siblings_list"),
+			siblings)
 	}
 	write("devices/system/node/node0/cpulist", "0-1,4-5")
 	write("devices/system/node/node1/cpulist", "2-3,6-7")

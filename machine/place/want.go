@@ -27,8 +27,11 @@ func On(cpus ...int) Want { return Want{CPUs: cpus} }
 func (w *Want) Add(cpu int, queue *int) error {
 	if queue != nil {
 		if was, ok := w.Queues[*queue]; ok && was != cpu {
-			return &fault.Error{Op: fmt.Sprintf("RX queue %d has several flows whose softirqs should run on CPUs %d and %d, but a queue has one CPU", *queue, was, cpu),
-				How: "name one CPU for the threads of a queue's flows (--sut-cpu with as many CPUs as --queues), use the layout 2cpu, or give each flow its own queue (--queues)"}
+			return &fault.Error{Op: fmt.Sprintf(
+				"RX queue %d has several flows whose softirqs should run on CPUs %d and %d, but a queue has one CPU",
+				*queue, was, cpu),
+				How: "name one CPU for the threads of a queue's flows (--sut-cpu with as many CPUs as --queues), " +
+					"use the layout 2cpu, or give each flow its own queue (--queues)"}
 		}
 		if w.Queues == nil {
 			w.Queues = map[int]int{}

@@ -126,7 +126,8 @@ func (e Evidence) Fault() string {
 		for c := range e.Looks {
 			cpus = append(cpus, c)
 		}
-		return fmt.Sprintf("the flow's softirq ran on %s in only %.0f %% of %d samples, and on CPUs %s in all", e.asked(), 100*share, e.looks(), counter.FormatCPUList(cpus))
+		return fmt.Sprintf("the flow's softirq ran on %s in only %.0f %% of %d samples, and on CPUs %s in all",
+			e.asked(), 100*share, e.looks(), counter.FormatCPUList(cpus))
 	case counted && host == 0:
 		return fmt.Sprintf("%s processed no packet in the window (/proc/net/softnet_stat)", e.asked())
 	}

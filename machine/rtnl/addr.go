@@ -31,14 +31,15 @@ func (c *Conn) AddAddr(index int, p netip.Prefix, flags uint32) error {
 	h := make([]byte, unix.SizeofIfAddrmsg)
 	h[0], h[1], h[2] = family(a), byte(p.Bits()), byte(flags)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
-	_, err := c.ask(unix.RTM_NEWADDR, netlink.Acknowledge|netlink.Create|netlink.Excl, h, func(ae *netlink.AttributeEncoder) {
-		ae.Bytes(unix.IFA_LOCAL, a.AsSlice())
-		ae.Bytes(unix.IFA_ADDRESS, a.AsSlice())
-		ae.Uint32(unix.IFA_FLAGS, flags)
-		if a.Is4() && p.Bits() < 31 {
-			ae.Bytes(unix.IFA_BROADCAST, broadcast(p))
-		}
-	})
+	_, err := c.ask(unix.RTM_NEWADDR, netlink.Acknowledge|netlink.Create|netlink.Excl, h,
+		func(ae *netlink.AttributeEncoder) {
+			ae.Bytes(unix.IFA_LOCAL, a.AsSlice())
+			ae.Bytes(unix.IFA_ADDRESS, a.AsSlice())
+			ae.Uint32(unix.IFA_FLAGS, flags)
+			if a.Is4() && p.Bits() < 31 {
+				ae.Bytes(unix.IFA_BROADCAST, broadcast(p))
+			}
+		})
 	return err
 }
 

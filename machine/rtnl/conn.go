@@ -49,7 +49,8 @@ func once[T any](f func(*Conn) (T, error)) (v T, err error) {
 }
 
 // ask sends a request of a fixed header and attributes, and returns the answers.
-func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte, fill func(*netlink.AttributeEncoder)) ([]netlink.Message, error) {
+func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte,
+	fill func(*netlink.AttributeEncoder)) ([]netlink.Message, error) {
 	ae := netlink.NewAttributeEncoder()
 	if fill != nil {
 		fill(ae)
@@ -58,7 +59,8 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte, fill func
 	if err != nil {
 		return nil, err
 	}
-	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags}, Data: append(header, attrs...)}
+	m := netlink.Message{Header: netlink.Header{Type: netlink.HeaderType(kind), Flags: netlink.Request | flags},
+		Data: append(header, attrs...)}
 	if tape.Off() {
 		return c.c.Execute(m)
 	}

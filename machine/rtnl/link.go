@@ -21,7 +21,9 @@ type Link struct {
 	Lower          int    // the index of what it stands on, as a VLAN on its port; 0: on nothing
 	LowerElsewhere bool   // that is in another network namespace
 	Peer           int    // of a pair, such as veth: the index of the other end; 0: it is none
-	PeerNetns      int    // where that is elsewhere, the namespace's number here ([Conn.NetnsID]); -1: it is here, or none
+	// where that is elsewhere, the namespace's number here ([Conn.NetnsID]); -1: it is here, or
+	// none
+	PeerNetns      int
 	Bond           *Bond  // nil: it is none
 	VLAN           int    // of a VLAN: its number
 	Flags          uint32 // IFF_*
@@ -77,9 +79,11 @@ func (c *Conn) Link(index int) (Link, error) {
 // Named reads the interface with a name; unix.ENODEV where there is none.
 func (c *Conn) Named(name string) (Link, error) {
 	if name == "" || len(name) >= unix.IFNAMSIZ {
-		return Link{}, remedy.Error(remedy.LinkGet, fmt.Sprintf("find interface %q", name), unix.ENODEV, remedy.On{Dev: name})
+		return Link{}, remedy.Error(remedy.LinkGet, fmt.Sprintf("find interface %q", name), unix.ENODEV,
+			remedy.On{Dev: name})
 	}
-	return c.link(name, remedy.On{Dev: name}, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })
+	return c.link(name, remedy.On{Dev: name}, ifinfo(0, 0, 0),
+		func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })
 }
 
 func (c *Conn) link(what string, on remedy.On, header []byte, fill func(*netlink.AttributeEncoder)) (Link, error) {
@@ -101,13 +105,16 @@ func ParseLink(b []byte) (Link, error) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return Link{}, fmt.Errorf("the kernel's message of an interface has %d bytes", len(b))
 	}
-	l := Link{Index: int(int32(binary.NativeEndian.Uint32(b[4:]))), Flags: binary.NativeEndian.Uint32(b[8:]), PeerNetns: -1}
+	l := Link{Index: int(int32(binary.NativeEndian.Uint32(b[4:]))), Flags: binary.NativeEndian.Uint32(b[8:]),
+		PeerNetns: -1}
 	ad, err := netlink.NewAttributeDecoder(b[unix.SizeofIfInfomsg:])
 	if err != nil {
 		return l, fmt.Errorf("the kernel's message of interface %d: %w", l.Index, err)
 	}
-	numbers := map[uint16]*int{unix.IFLA_MTU: &l.MTU, unix.IFLA_MASTER: &l.Master, unix.IFLA_LINK: &l.Lower, unix.IFLA_GSO_MAX_SIZE: &l.GSOMaxSize, unix.IFLA_GRO_MAX_SIZE: &l.GROMaxSize,
-		unix.IFLA_GSO_IPV4_MAX_SIZE: &l.GSOIPv4MaxSize, unix.IFLA_GRO_IPV4_MAX_SIZE: &l.GROIPv4MaxSize, unix.IFLA_TSO_MAX_SIZE: &l.TSOMaxSize}
+	numbers := map[uint16]*int{unix.IFLA_MTU: &l.MTU, unix.IFLA_MASTER: &l.Master, unix.IFLA_LINK: &l.Lower,
+		unix.IFLA_GSO_MAX_SIZE: &l.GSOMaxSize, unix.IFLA_GRO_MAX_SIZE: &l.GROMaxSize,
+		unix.IFLA_GSO_IPV4_MAX_SIZE: &l.GSOIPv4MaxSize, unix.IFLA_GRO_IPV4_MAX_SIZE: &l.GROIPv4MaxSize,
+		unix.IFLA_TSO_MAX_SIZE: &l.TSOMaxSize}
 	for ad.Next() {
 		switch ad.Type() {
 		case unix.IFLA_IFNAME:
@@ -208,21 +215,22 @@ func (c *Conn) AddVeth(here, there VethEnd, thereNS int) error {
 		ae.String(unix.IFLA_IFNAME, e.Name)
 		ae.Uint32(unix.IFLA_MTU, uint32(e.MTU))
 	}
-	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge|netlink.Create|netlink.Excl, ifinfo(0, 0, 0), func(ae *netlink.AttributeEncoder) {
-		end(ae, here)
-		ae.Nested(unix.IFLA_LINKINFO, func(info *netlink.AttributeEncoder) error {
-			info.String(unix.IFLA_INFO_KIND, "veth")
-			info.Nested(unix.IFLA_INFO_DATA, func(data *netlink.AttributeEncoder) error {
-				peer := netlink.NewAttributeEncoder()
-				end(peer, there)
-				peer.Uint32(unix.IFLA_NET_NS_FD, uint32(thereNS))
-				attrs, err := peer.Encode()
-				data.Bytes(vethPeer, append(ifinfo(0, 0, 0), attrs...))
-				return err
+	_, err := c.ask(unix.RTM_NEWLINK, netlink.Acknowledge|netlink.Create|netlink.Excl, ifinfo(0, 0, 0),
+		func(ae *netlink.AttributeEncoder) {
+			end(ae, here)
+			ae.Nested(unix.IFLA_LINKINFO, func(info *netlink.AttributeEncoder) error {
+				info.String(unix.IFLA_INFO_KIND, "veth")
+				info.Nested(unix.IFLA_INFO_DATA, func(data *netlink.AttributeEncoder) error {
+					peer := netlink.NewAttributeEncoder()
+					end(peer, there)
+					peer.Uint32(unix.IFLA_NET_NS_FD, uint32(thereNS))
+					attrs, err := peer.Encode()
+					data.Bytes(vethPeer, append(ifinfo(0, 0, 0), attrs...))
+					return err
+				})
+				return nil
 			})
-			return nil
 		})
-	})
 	return err
 }
 

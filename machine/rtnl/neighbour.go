@@ -26,8 +26,10 @@ func (c *Conn) Neighbour(index int, ip netip.Addr) (net.HardwareAddr, error) {
 	h := make([]byte, unix.SizeofNdMsg)
 	h[0] = family(ip)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
-	msgs, err := c.ask(unix.RTM_GETNEIGH, 0, h, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.NDA_DST, ip.AsSlice()) })
-	op, on := fmt.Sprintf("find %v on the link of interface number %d", ip, index), remedy.On{Remote: netip.AddrPortFrom(ip, 0)}
+	msgs, err := c.ask(unix.RTM_GETNEIGH, 0, h,
+		func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.NDA_DST, ip.AsSlice()) })
+	op, on := fmt.Sprintf("find %v on the link of interface number %d", ip, index),
+		remedy.On{Remote: netip.AddrPortFrom(ip, 0)}
 	if err != nil {
 		return nil, remedy.Error(remedy.NeighGet, op, err, on)
 	}

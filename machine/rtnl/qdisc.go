@@ -31,7 +31,8 @@ func (c *Conn) Qdiscs(index int) ([]Qdisc, error) {
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
 	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h, nil)
 	if err != nil {
-		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d", index), err, remedy.On{})
+		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d",
+			index), err, remedy.On{})
 	}
 	var out []Qdisc
 	for _, m := range msgs {

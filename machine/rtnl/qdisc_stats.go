@@ -47,9 +47,11 @@ const (
 func (c *Conn) QdiscStats(index int) ([]QdiscStats, error) {
 	h := make([]byte, tcmsgLen)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
-	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h, func(ae *netlink.AttributeEncoder) { ae.Flag(tcaDumpInvisible, true) })
+	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h,
+		func(ae *netlink.AttributeEncoder) { ae.Flag(tcaDumpInvisible, true) })
 	if err != nil {
-		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d", index), err, remedy.On{})
+		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d",
+			index), err, remedy.On{})
 	}
 	var out []QdiscStats
 	for _, m := range msgs {

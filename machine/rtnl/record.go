@@ -16,8 +16,10 @@ import (
 // disciplines, and of that these attributes alone: none is an address, a name or an alias.
 // Interfaces are called by their number.
 var (
-	linkAttrs = []uint16{unix.IFLA_MTU, unix.IFLA_LINK, unix.IFLA_MASTER, unix.IFLA_OPERSTATE, unix.IFLA_LINK_NETNSID, unix.IFLA_NUM_TX_QUEUES, unix.IFLA_NUM_RX_QUEUES,
-		unix.IFLA_CARRIER, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE, unix.IFLA_GRO_MAX_SIZE, unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
+	linkAttrs = []uint16{unix.IFLA_MTU, unix.IFLA_LINK, unix.IFLA_MASTER, unix.IFLA_OPERSTATE, unix.IFLA_LINK_NETNSID,
+		unix.IFLA_NUM_TX_QUEUES, unix.IFLA_NUM_RX_QUEUES,
+		unix.IFLA_CARRIER, unix.IFLA_GSO_MAX_SEGS, unix.IFLA_GSO_MAX_SIZE, unix.IFLA_GRO_MAX_SIZE,
+		unix.IFLA_GSO_IPV4_MAX_SIZE, unix.IFLA_GRO_IPV4_MAX_SIZE,
 		unix.IFLA_TSO_MAX_SIZE, unix.IFLA_TSO_MAX_SEGS, unix.IFLA_MIN_MTU, unix.IFLA_MAX_MTU}
 	xdpAttrs  = []uint16{unix.IFLA_XDP_ATTACHED, unix.IFLA_XDP_FLAGS}
 	infoAttrs = []uint16{unix.IFLA_INFO_KIND, infoSlaveKind}
@@ -49,22 +51,24 @@ func anonymousQdisc(b []byte) ([]byte, error) {
 const infoSlaveKind = 4
 
 // recorded is the answer to a request.
-func recorded(kind int, flags netlink.HeaderFlags, asked []byte, f func() ([]netlink.Message, error)) ([]netlink.Message, error) {
+func recorded(kind int, flags netlink.HeaderFlags, asked []byte,
+	f func() ([]netlink.Message, error)) ([]netlink.Message, error) {
 	a, known := anonymizers[kind]
 	if !tape.Replaying() && !(known && tape.Recording()) {
 		return f()
 	}
-	bodies, err := tape.Ask(fmt.Sprintf("netlink route %s, flags %#x: %x", a.name, int(flags), asked), func() (out []tape.Bytes, err error) {
-		msgs, err := f()
-		for _, m := range msgs {
-			if err == nil {
-				var b []byte
-				b, err = a.of(m.Data)
-				out = append(out, b)
+	bodies, err := tape.Ask(fmt.Sprintf("netlink route %s, flags %#x: %x", a.name, int(flags), asked),
+		func() (out []tape.Bytes, err error) {
+			msgs, err := f()
+			for _, m := range msgs {
+				if err == nil {
+					var b []byte
+					b, err = a.of(m.Data)
+					out = append(out, b)
+				}
 			}
-		}
-		return out, err
-	})
+			return out, err
+		})
 	var msgs []netlink.Message
 	for _, b := range bodies {
 		msgs = append(msgs, netlink.Message{Data: b})

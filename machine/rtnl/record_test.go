@@ -13,9 +13,12 @@ import (
 // What a record has of a link says nothing of whose it is, and all that is read of it.
 func TestAnonymous(t *testing.T) {
 	secrets := map[uint16][]byte{
-		unix.IFLA_IFNAME: []byte("enx0123456789ab\x00"), unix.IFLA_IFALIAS: []byte("rack seven\x00"), unix.IFLA_ADDRESS: {2, 0x42, 0xac, 0x11, 7, 9},
-		unix.IFLA_PERM_ADDRESS: {2, 0x42, 0xac, 0x11, 7, 8}, unix.IFLA_PHYS_SWITCH_ID: []byte("switch-serial"), unix.IFLA_PHYS_PORT_NAME: []byte("port-name\x00"),
-		unix.IFLA_BROADCAST: {0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe}, unix.IFLA_STATS64: bytes.Repeat([]byte{0x77}, 200),
+		unix.IFLA_IFNAME: []byte("enx0123456789ab\x00"), unix.IFLA_IFALIAS: []byte("rack seven\x00"),
+		unix.IFLA_ADDRESS:      {2, 0x42, 0xac, 0x11, 7, 9},
+		unix.IFLA_PERM_ADDRESS: {2, 0x42, 0xac, 0x11, 7, 8}, unix.IFLA_PHYS_SWITCH_ID: []byte("switch-serial"),
+		unix.IFLA_PHYS_PORT_NAME: []byte("port-name\x00"),
+		unix.IFLA_BROADCAST:      {0xfe, 0xfe, 0xfe, 0xfe, 0xfe, 0xfe}, unix.IFLA_STATS64: bytes.Repeat([]byte{0x77},
+			200),
 	}
 	ae := netlink.NewAttributeEncoder()
 	for kind, b := range secrets {
@@ -48,7 +51,8 @@ func TestAnonymous(t *testing.T) {
 		}
 	}
 	l, err := ParseLink(b)
-	if err != nil || l.Index != 7 || l.Name != "if7" || l.Flags&unix.IFF_UP == 0 || l.MTU != 9000 || l.TSOMaxSize != 262144 || !l.XDP || l.Kind != "bond" || l.Stats != nil {
+	if err != nil || l.Index != 7 || l.Name != "if7" || l.Flags&unix.IFF_UP == 0 || l.MTU != 9000 ||
+		l.TSOMaxSize != 262144 || !l.XDP || l.Kind != "bond" || l.Stats != nil {
 		t.Errorf("%+v, %v", l, err)
 	}
 	for n := range whole {
@@ -93,7 +97,8 @@ func TestAnonymousQdisc(t *testing.T) {
 		t.Fatal(err)
 	}
 	b, err := anonymousQdisc(append(make([]byte, tcmsgBytes), attrs...))
-	if err != nil || len(b) != tcmsgBytes+8+8 || bytes.Contains(b, []byte("OPTIONS")) || !bytes.Contains(b, []byte("htb\x00")) {
+	if err != nil || len(b) != tcmsgBytes+8+8 || bytes.Contains(b, []byte("OPTIONS")) ||
+		!bytes.Contains(b, []byte("htb\x00")) {
 		t.Errorf("%q, %v", b, err)
 	}
 	if _, err := anonymousQdisc(make([]byte, tcmsgBytes-1)); err == nil {
@@ -113,7 +118,8 @@ func TestXDPProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for program, b := range map[uint32][]byte{77: append(ifinfo(7, unix.IFF_UP, 0), attrs...), 0: ifinfo(7, unix.IFF_UP, 0)} {
+	for program, b := range map[uint32][]byte{77: append(ifinfo(7, unix.IFF_UP, 0), attrs...),
+		0: ifinfo(7, unix.IFF_UP, 0)} {
 		if l, err := ParseLink(b); err != nil || l.XDPProgram != program || l.XDP != (program > 0) {
 			t.Errorf("program %d, not %d, %v", l.XDPProgram, program, err)
 		}

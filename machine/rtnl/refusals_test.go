@@ -45,5 +45,6 @@ func TestRefused(t *testing.T) {
 	} {
 		remedytest.Try(t, x.call, x.object, func(errno unix.Errno) error { return x.ask(refusing(errno)) })
 	}
-	remedytest.Try(t, remedy.NetlinkSocket, "route netlink socket", remedytest.Denied(unix.SYS_SOCKET, func() error { _, err := Dial(); return err }), remedytest.Repeated...)
+	remedytest.Try(t, remedy.NetlinkSocket, "route netlink socket", remedytest.Denied(unix.SYS_SOCKET,
+		func() error { _, err := Dial(); return err }), remedytest.Repeated...)
 }

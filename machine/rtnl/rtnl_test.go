@@ -33,7 +33,8 @@ func TestLinksAndAddrs(t *testing.T) {
 	}
 	for i, w := range want {
 		l := links[i]
-		if l.Name != w.Name || l.Index != w.Index || l.MTU != w.MTU || (l.Flags&unix.IFF_UP != 0) != (w.Flags&net.FlagUp != 0) || l.Stats == nil {
+		if l.Name != w.Name || l.Index != w.Index || l.MTU != w.MTU ||
+			(l.Flags&unix.IFF_UP != 0) != (w.Flags&net.FlagUp != 0) || l.Stats == nil {
 			t.Errorf("%+v, want %+v", l, w)
 		}
 		var got []string
@@ -94,7 +95,8 @@ func TestIntegrationSet(t *testing.T) {
 		if l.Kind != "veth" || l.MTU != veth.DefaultMTU || l.XDP || l.TSOMaxSize == 0 {
 			t.Errorf("%+v", l)
 		}
-		for attr, v := range map[uint16]int{unix.IFLA_MTU: 2000, unix.IFLA_GSO_MAX_SIZE: 100_000, unix.IFLA_GRO_MAX_SIZE: 110_000,
+		for attr, v := range map[uint16]int{unix.IFLA_MTU: 2000, unix.IFLA_GSO_MAX_SIZE: 100_000,
+			unix.IFLA_GRO_MAX_SIZE:      110_000,
 			unix.IFLA_GSO_IPV4_MAX_SIZE: 120_000, unix.IFLA_GRO_IPV4_MAX_SIZE: 130_000} {
 			if err := c.SetNumber(l.Index, attr, v); err != nil {
 				t.Errorf("attribute %d: %v", attr, err)
@@ -103,10 +105,12 @@ func TestIntegrationSet(t *testing.T) {
 		if l, err = c.Link(l.Index); err != nil {
 			return err
 		}
-		if l.MTU != 2000 || l.GSOMaxSize != 100_000 || l.GROMaxSize != 110_000 || l.GSOIPv4MaxSize != 120_000 || l.GROIPv4MaxSize != 130_000 {
+		if l.MTU != 2000 || l.GSOMaxSize != 100_000 || l.GROMaxSize != 110_000 || l.GSOIPv4MaxSize != 120_000 ||
+			l.GROIPv4MaxSize != 130_000 {
 			t.Errorf("%+v", l)
 		}
-		if err := c.SetNumber(l.Index, unix.IFLA_MTU, 1<<20); !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ERANGE) {
+		if err := c.SetNumber(l.Index, unix.IFLA_MTU, 1<<20); !errors.Is(err, unix.EINVAL) &&
+			!errors.Is(err, unix.ERANGE) {
 			t.Errorf("an MTU of a MiB: %v", err)
 		}
 		a := netip.MustParsePrefix("192.0.2.1/29")
@@ -116,7 +120,8 @@ func TestIntegrationSet(t *testing.T) {
 		if err := c.AddAddr(l.Index, a, 0); !errors.Is(err, unix.EEXIST) {
 			t.Errorf("an address twice: %v", err)
 		}
-		for to, want := range map[string]string{"192.0.2.3": pair.SUT.Dev, "::ffff:192.0.2.3": pair.SUT.Dev, "127.0.0.1": "lo", "192.0.2.1": "lo"} {
+		for to, want := range map[string]string{"192.0.2.3": pair.SUT.Dev, "::ffff:192.0.2.3": pair.SUT.Dev,
+			"127.0.0.1": "lo", "192.0.2.1": "lo"} {
 			if dev, err := rtnl.RouteDev(netip.MustParseAddr(to)); err != nil || dev != want {
 				t.Errorf("packets to %s leave by %q, %v; want %s", to, dev, err, want)
 			}

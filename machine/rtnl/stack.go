@@ -17,7 +17,8 @@ type Bond struct {
 }
 
 // The modes of a bond, by their numbers.
-var bondModes = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb", "balance-alb"}
+var bondModes = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb",
+	"balance-alb"}
 
 // String is the mode's name, as of ip-link(8).
 func (b Bond) String() string {
@@ -126,7 +127,8 @@ func (s Stack) first(is func(Link) bool) (Link, bool) {
 // On reports whether upper stands on lower directly. A VRF only looks packets of its
 // ports up in another table: they neither pass it nor share its address.
 func (s Stack) On(upper, lower Link) bool {
-	return upper.Index != lower.Index && (lower.Master == upper.Index && upper.Kind != "vrf" || upper.Lower == lower.Index)
+	return upper.Index != lower.Index && (lower.Master == upper.Index && upper.Kind != "vrf" ||
+		upper.Lower == lower.Index)
 }
 
 // Lowers are the interfaces that one stands on directly.

@@ -56,7 +56,8 @@ func TestStack(t *testing.T) {
 			t.Errorf("above %s: %s, want %s", x.of, got, x.above)
 		}
 	}
-	for of, want := range map[string]string{"eth0": "eth0", "bond0": "", "bond0.7": "", "br0": "", "mv0": "eth2", "red": "red"} {
+	for of, want := range map[string]string{"eth0": "eth0", "bond0": "", "bond0.7": "", "br0": "", "mv0": "eth2",
+		"red": "red"} {
 		l, _ := s.Named(of)
 		if p, ok := s.Port(l); p.Name != want || ok != (want != "") {
 			t.Errorf("the port of %s is %q, %v", of, p.Name, ok)
@@ -80,12 +81,14 @@ func TestStack(t *testing.T) {
 			t.Errorf("the active port of %s is %q", of, p.Name)
 		}
 	}
-	for _, nobody := range []rtnl.Link{{Index: 20, Name: "bond9", Kind: "bond", Bond: &rtnl.Bond{Mode: 1}}, {Index: 21, Name: "mv9", Kind: "macvlan", LowerElsewhere: true}} {
+	for _, nobody := range []rtnl.Link{{Index: 20, Name: "bond9", Kind: "bond", Bond: &rtnl.Bond{Mode: 1}},
+		{Index: 21, Name: "mv9", Kind: "macvlan", LowerElsewhere: true}} {
 		if p, ok := append(s, nobody).Port(nobody); ok || len(append(s, nobody).Ports(nobody)) != 0 {
 			t.Errorf("%s has the port %s", nobody.Name, p.Name)
 		}
 	}
-	for mode, want := range map[int]string{0: "balance-rr", 1: "active-backup", 4: "802.3ad", 6: "balance-alb", 7: "mode 7", -1: "mode -1"} {
+	for mode, want := range map[int]string{0: "balance-rr", 1: "active-backup", 4: "802.3ad", 6: "balance-alb",
+		7: "mode 7", -1: "mode -1"} {
 		if b := (rtnl.Bond{Mode: mode}); b.String() != want || b.One() != (mode == 1) {
 			t.Errorf("mode %d is %s, one port: %v", mode, b, b.One())
 		}
@@ -108,7 +111,8 @@ func TestStackOfKernel(t *testing.T) {
 	}
 	defer pair.Close()
 	err = pair.SUT.Netns.Do(func() error {
-		if out, err := exec.Command("sh", "-c", "ip link add br0 type bridge && ip link set "+pair.SUT.Dev+" master br0 && ip link add name va type veth peer name vb && ip link add link va name mv0 type macvlan").CombinedOutput(); err != nil {
+		if out, err := exec.Command("sh", "-c", "ip link add br0 type bridge && ip link set "+pair.SUT.Dev+
+			" master br0 && ip link add name va type veth peer name vb && ip link add link va name mv0 type macvlan").CombinedOutput(); err != nil {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 		s, err := rtnl.ReadStack()
@@ -121,7 +125,8 @@ func TestStackOfKernel(t *testing.T) {
 		if got := names(s.Below(br)); !slices.Equal(got, []string{"br0", pair.SUT.Dev}) || br.Kind != "bridge" {
 			t.Errorf("the bridge %+v stands on %v", br, got)
 		}
-		if got := names(s.Above(port)); !slices.Equal(got, []string{pair.SUT.Dev, "br0"}) || port.Lower != 0 || port.LowerElsewhere {
+		if got := names(s.Above(port)); !slices.Equal(got, []string{pair.SUT.Dev, "br0"}) || port.Lower != 0 ||
+			port.LowerElsewhere {
 			t.Errorf("on the port %+v stand %v", port, got)
 		}
 		if got := names(s.Below(a)); !slices.Equal(got, []string{"va"}) || a.LowerElsewhere {

@@ -100,7 +100,8 @@ type Reverted struct {
 }
 
 func (e *Reverted) Error() string {
-	s := fmt.Sprintf("set %s of %s to %s: it was accepted without an error, but reads back %s", e.Name, e.Where, e.Want, e.Got)
+	s := fmt.Sprintf("set %s of %s to %s: it was accepted without an error, but reads back %s", e.Name, e.Where, e.Want,
+		e.Got)
 	if e.Why != "" {
 		s += ": " + e.Why
 	}
@@ -126,7 +127,8 @@ func Apply(s Setting, where, want string) error {
 	if err != nil {
 		return err
 	}
-	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || s.Ask == nil && s.Reads(want, now) {
+	if want, err = s.Whole(want, func() (string, error) { return now, nil }); err != nil || s.Ask == nil &&
+		s.Reads(want, now) {
 		return err
 	}
 	_, err = s.ask(where, want)

@@ -69,12 +69,14 @@ func TestApply(t *testing.T) {
 func TestApplyRefuses(t *testing.T) {
 	d := &device{now: "a 1, b 1", lies: true}
 	var r *setting.Reverted
-	if err := setting.Apply(d.setting(), "eth0", "a 2"); !errors.As(err, &r) || r.Got != "a 1, b 1" || r.Want != "a 2, b 1" {
+	if err := setting.Apply(d.setting(), "eth0", "a 2"); !errors.As(err, &r) || r.Got != "a 1, b 1" ||
+		r.Want != "a 2, b 1" {
 		t.Errorf("a device that lies: %v", err)
 	}
 	d.log = nil
 	var i *setting.Invalid
-	if err := setting.Apply(d.setting(), "eth0", "b"); !errors.As(err, &i) || len(d.log) > 0 || !strings.Contains(err.Error(), `setting "ab": want a N`) {
+	if err := setting.Apply(d.setting(), "eth0", "b"); !errors.As(err, &i) || len(d.log) > 0 ||
+		!strings.Contains(err.Error(), `setting "ab": want a N`) {
 		t.Errorf("nonsense: %v, set %q", err, d.log)
 	}
 }

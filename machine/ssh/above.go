@@ -40,7 +40,8 @@ func numbering() (string, error) {
 }
 
 // errUnseen is a command whose connection is not seen from here.
-var errUnseen = errors.New("no process above the agent has a connection in its network namespace: the command's comes in elsewhere, as that of kubectl exec into a pod does, or it is not ours to see")
+var errUnseen = errors.New("no process above the agent has a connection in its network namespace: the command's " +
+	"comes in elsewhere, as that of kubectl exec into a pod does, or it is not ours to see")
 
 // Above are the TCP connections of the processes above this one, in its network namespace: those
 // of who serves a command that leads here, such as slurmstepd for srun. One of them carries our
@@ -90,7 +91,8 @@ func held(pid int, conns map[uint64]*Link) (links []*Link) {
 		inode, _ := strconv.ParseUint(strings.TrimSuffix(number, "]"), 10, 64)
 		if c := conns[inode]; c != nil {
 			comm, _ := os.ReadFile(at + "/comm")
-			links = append(links, &Link{Peer: c.Peer, Here: c.Here, By: fmt.Sprintf("the connection of %s (process %d)", plaintext.Line(strings.TrimSpace(string(comm))), pid)})
+			links = append(links, &Link{Peer: c.Peer, Here: c.Here, By: fmt.Sprintf("the connection of %s (process %d)",
+				plaintext.Line(strings.TrimSpace(string(comm))), pid)})
 		}
 	}
 	return links

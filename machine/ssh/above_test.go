@@ -49,7 +49,8 @@ func TestAbove(t *testing.T) {
 			}
 			return string(out)
 		}
-		if out := look("none 1 2 3"); !strings.Contains(out, "to "+addr) || !strings.Contains(out, "FOUND the connection of ") {
+		if out := look("none 1 2 3"); !strings.Contains(out, "to "+addr) ||
+			!strings.Contains(out, "FOUND the connection of ") {
 			t.Errorf("ours is not seen: %s", out)
 		}
 		if out := look(Self()); strings.Contains(out, "FOUND") {

@@ -31,7 +31,8 @@ func TestAddConnections(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	want := map[uint64][2]string{21341: {"10.77.0.1", "10.77.0.2"}, 21342: {"2001:db8::1", "2001:db8::dead:beef"}, 21343: {"127.0.0.1", "127.0.0.2"}}
+	want := map[uint64][2]string{21341: {"10.77.0.1", "10.77.0.2"}, 21342: {"2001:db8::1", "2001:db8::dead:beef"},
+		21343: {"127.0.0.1", "127.0.0.2"}}
 	if len(got) != len(want) {
 		t.Errorf("%d connections, want %d", len(got), len(want))
 	}
@@ -51,7 +52,8 @@ func TestAddConnectionsRefuses(t *testing.T) {
 		{"0: 01004D0A:0016 \x1b2004D0A:1 01 0:0 0:0 0 0 0 7", `"\x1b2004D0A:1" is no address`},
 		{"0: 01004D0A:0016 02004D0A:D2A4 01 0:0 0:0 0 0 0 seven", `"seven"`},
 	} {
-		if err := addConnections(map[uint64]*Link{}, strings.NewReader("names\n"+x.line+"\n")); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := addConnections(map[uint64]*Link{}, strings.NewReader("names\n"+x.line+"\n")); err == nil ||
+			!strings.Contains(err.Error(), x.want) {
 			t.Errorf("%q: %v, want %q", x.line, err, x.want)
 		}
 	}

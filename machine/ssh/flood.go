@@ -54,7 +54,8 @@ func refuse(dev, said string) error {
 
 func floodError(dev, why string, err error) error {
 	return &fault.Error{Op: fmt.Sprintf("generate frames on %q: they would starve ssh, and %s", dev, why), Err: err,
-		How: "name an interface that ssh does not use (ip route get ADDRESS), or reach the host by another one or by its console"}
+		How: "name an interface that ssh does not use (ip route get ADDRESS), or reach the host by another one " +
+			"or by its console"}
 }
 
 // login is what sshd said to this process, or to the first above it that was told: sudo(8) hands

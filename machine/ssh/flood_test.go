@@ -27,7 +27,8 @@ func TestRefuse(t *testing.T) {
 			"a terminal that is played with": {dev, "\x1b[2J 1 2 3", "unknown by which"},
 		} {
 			err := refuse(x.dev, x.said)
-			if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || strings.Contains(err.Error(), "\x1b")) {
+			if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) ||
+				strings.Contains(err.Error(), "\x1b")) {
 				t.Errorf("%s: %v, want %q", what, err, x.want)
 			}
 		}

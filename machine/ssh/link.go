@@ -79,7 +79,8 @@ func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 		}
 	}
 	if devs == nil {
-		return nil, &fault.Error{Op: "find the interface of " + l.What(), Err: err, How: "check the route: ip route get " + l.Peer.String()}
+		return nil, &fault.Error{Op: "find the interface of " + l.What(), Err: err,
+			How: "check the route: ip route get " + l.Peer.String()}
 	}
 	return devs, nil
 }

@@ -49,8 +49,10 @@ func TestParseConnection(t *testing.T) {
 // An interface is shared with ssh if what one of them stands on is the other's, too.
 func TestShares(t *testing.T) {
 	s := rtnl.Stack{
-		{Index: 2, Name: "eth0", Master: 4}, {Index: 3, Name: "eth1", Master: 4}, {Index: 4, Name: "bond0", Kind: "bond"},
-		{Index: 5, Name: "bond0.7", Kind: "vlan", Lower: 4}, {Index: 6, Name: "bond0.8", Kind: "vlan", Lower: 4}, {Index: 7, Name: "eth2"},
+		{Index: 2, Name: "eth0", Master: 4}, {Index: 3, Name: "eth1", Master: 4},
+		{Index: 4, Name: "bond0", Kind: "bond"},
+		{Index: 5, Name: "bond0.7", Kind: "vlan", Lower: 4}, {Index: 6, Name: "bond0.8", Kind: "vlan", Lower: 4},
+		{Index: 7, Name: "eth2"},
 		{Index: 8, Name: "eth3", Master: 9}, {Index: 9, Name: "red", Kind: "vrf"}, {Index: 10, Name: "eth4", Master: 9},
 	}
 	for _, x := range []struct{ ssh, dev, want string }{

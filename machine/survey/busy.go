@@ -87,7 +87,8 @@ func Busy(before, after Processes) []environment.Fact {
 	slices.SortFunc(names, func(a, b string) int { return int(used[b]-used[a])*1000 + strings.Compare(a, b) })
 	var out []environment.Fact
 	for _, name := range names[:min(len(names), mostNames)] {
-		out = append(out, environment.Fact{Name: "busy/" + name, Value: fmt.Sprintf("%.1f cores", float64(used[name])/ticksPerSecond/seconds)})
+		out = append(out, environment.Fact{Name: "busy/" + name, Value: fmt.Sprintf("%.1f cores",
+			float64(used[name])/ticksPerSecond/seconds)})
 	}
 	return out
 }

@@ -15,7 +15,8 @@ func TestNoFactsOfAContainer(t *testing.T) {
 		"/proc/cpuinfo": "model name\t: made up\nflags\t\t: hypervisor\n"}, func() {
 		said := ""
 		for _, f := range Whole(FS{}, Devs{}).Facts {
-			if f.Name == "ram/total" || f.Name == "cpu/online" || f.Name == "cpu/model name" || f.Name == "machine/virtual" {
+			if f.Name == "ram/total" || f.Name == "cpu/online" || f.Name == "cpu/model name" ||
+				f.Name == "machine/virtual" {
 				t.Errorf("%s: %s", f.Name, f.Value)
 			}
 			if f.Name == "kernel/files that are not its own" {

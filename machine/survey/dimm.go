@@ -27,7 +27,8 @@ const (
 const mostModules = 256
 
 // kinds of memory (DSP0134, 7.18.2) that hosts of today have.
-var memoryKinds = map[byte]string{0x18: "DDR3", 0x1a: "DDR4", 0x1e: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5", 0x23: "LPDDR5", 0x24: "HBM3", 0x07: "RAM"}
+var memoryKinds = map[byte]string{0x18: "DDR3", 0x1a: "DDR4", 0x1e: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5",
+	0x23: "LPDDR5", 0x24: "HBM3", 0x07: "RAM"}
 
 // Modules describes the memory modules of a host, from the firmware's tables: place, size,
 // kind, speeds, ranks, maker and part. Their serial numbers and asset tags are not looked at.
@@ -87,7 +88,8 @@ func module(b []byte, texts []string) string {
 	case size&0x8000 != 0: // in kilobytes
 		mb = size & 0x7fff >> 10
 	}
-	parts := []string{strings.TrimSpace(word(0x10) + " " + word(0x11)), fmt.Sprintf("%d MB", mb), memoryKinds[byte(at(0x12, 1))]}
+	parts := []string{strings.TrimSpace(word(0x10) + " " + word(0x11)), fmt.Sprintf("%d MB", mb),
+		memoryKinds[byte(at(0x12, 1))]}
 	if s := at(0x15, 2); s > 0 {
 		parts = append(parts, fmt.Sprintf("%d MT/s", s))
 	}

@@ -41,7 +41,8 @@ func (f *facts) kernel() {
 	f.file("kernel/clocksource", fs.sys("devices/system/clocksource/clocksource0/current_clocksource"))
 	f.file("kernel/isolated CPUs", fs.sys("devices/system/cpu/isolated"))
 	f.file("kernel/nohz_full CPUs", fs.sys("devices/system/cpu/nohz_full"))
-	for _, name := range []string{"sched_rt_runtime_us", "sched_autogroup_enabled", "numa_balancing", "nmi_watchdog", "timer_migration", "perf_event_paranoid",
+	for _, name := range []string{"sched_rt_runtime_us", "sched_autogroup_enabled", "numa_balancing", "nmi_watchdog",
+		"timer_migration", "perf_event_paranoid",
 		"io_uring_disabled", "bpf_stats_enabled", "unprivileged_bpf_disabled", "randomize_va_space", "panic_on_warn"} {
 		f.file("kernel/"+name, fs.proc("sys/kernel", name))
 	}
@@ -51,15 +52,24 @@ func (f *facts) kernel() {
 // shown: what decides how fast a host is, and is no name, address or password. Of all others
 // the name is.
 var shownParameters = []string{
-	"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "threadirqs", "maxcpus", "nr_cpus", "possible_cpus", "nosmt", "smt", "mem", "memmap", "numa",
-	"numa_balancing", "idle", "intel_idle.*", "processor.*", "cpuidle.*", "cpufreq.*", "intel_pstate", "amd_pstate", "amd_pstate.*", "tsc", "tsc_*", "lpj", "panic", "oops", "clocksource", "hpet", "preempt",
-	"skew_tick", "nmi_watchdog", "watchdog", "nowatchdog", "nosoftlockup", "mce", "audit", "selinux", "apparmor", "lockdown", "lsm", "mitigations", "spectre_*", "spec_*",
-	"retbleed", "l1tf", "mds", "tsx", "tsx_async_abort", "srbds", "mmio_stale_data", "gather_data_sampling", "reg_file_data_sampling", "indirect_target_selection", "tsa", "vmscape",
-	"ssbd", "pti", "kpti", "nopti", "nospectre_*", "kvm.*", "kvm-*", "iommu", "iommu.*", "intel_iommu", "amd_iommu", "arm-smmu*", "swiotlb", "pci", "pcie_*", "pcie_aspm", "hugepages",
-	"hugepagesz", "default_hugepagesz", "hugepage_alloc_threads", "transparent_hugepage", "thp_*", "cma", "init_on_alloc", "init_on_free", "slub_debug", "slab_debug", "slab_nomerge", "slub_nomerge",
-	"page_poison", "debug_pagealloc", "page_alloc.shuffle", "page_owner", "kfence.*", "kasan*", "kmemleak", "psi", "cgroup_disable", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy",
-	"randomize_kstack_offset", "nokaslr", "vsyscall", "highres", "acpi", "noapic", "x2apic_phys", "nox2apic", "efi", "console", "earlyprintk", "loglevel", "quiet", "ro", "rw",
-	"split_lock_detect", "bdev_allow_write_mounted", "net.ifnames", "biosdevname", "workqueue.*", "rcupdate.*", "rcutree.*", "tcp_*", "thash_entries", "uhash_entries", "audit_backlog_limit",
+	"isolcpus", "nohz", "nohz_full", "rcu_nocbs", "rcu_nocb_poll", "irqaffinity", "threadirqs", "maxcpus", "nr_cpus",
+	"possible_cpus", "nosmt", "smt", "mem", "memmap", "numa",
+	"numa_balancing", "idle", "intel_idle.*", "processor.*", "cpuidle.*", "cpufreq.*", "intel_pstate", "amd_pstate",
+	"amd_pstate.*", "tsc", "tsc_*", "lpj", "panic", "oops", "clocksource", "hpet", "preempt",
+	"skew_tick", "nmi_watchdog", "watchdog", "nowatchdog", "nosoftlockup", "mce", "audit", "selinux", "apparmor",
+	"lockdown", "lsm", "mitigations", "spectre_*", "spec_*",
+	"retbleed", "l1tf", "mds", "tsx", "tsx_async_abort", "srbds", "mmio_stale_data", "gather_data_sampling",
+	"reg_file_data_sampling", "indirect_target_selection", "tsa", "vmscape",
+	"ssbd", "pti", "kpti", "nopti", "nospectre_*", "kvm.*", "kvm-*", "iommu", "iommu.*", "intel_iommu", "amd_iommu",
+	"arm-smmu*", "swiotlb", "pci", "pcie_*", "pcie_aspm", "hugepages",
+	"hugepagesz", "default_hugepagesz", "hugepage_alloc_threads", "transparent_hugepage", "thp_*", "cma",
+	"init_on_alloc", "init_on_free", "slub_debug", "slab_debug", "slab_nomerge", "slub_nomerge",
+	"page_poison", "debug_pagealloc", "page_alloc.shuffle", "page_owner", "kfence.*", "kasan*", "kmemleak", "psi",
+	"cgroup_disable", "cgroup_no_v1", "systemd.unified_cgroup_hierarchy",
+	"randomize_kstack_offset", "nokaslr", "vsyscall", "highres", "acpi", "noapic", "x2apic_phys", "nox2apic", "efi",
+	"console", "earlyprintk", "loglevel", "quiet", "ro", "rw",
+	"split_lock_detect", "bdev_allow_write_mounted", "net.ifnames", "biosdevname", "workqueue.*", "rcupdate.*",
+	"rcutree.*", "tcp_*", "thash_entries", "uhash_entries", "audit_backlog_limit",
 }
 
 // shownValue is what such a parameter's value may look like: numbers, lists and words. There is
@@ -71,7 +81,8 @@ var dotted = lazy.Regexp(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 
 // moduleNumber is the value of a module's own parameter that is shown: a number, a list of them,
 // or a switch.
-var moduleNumber = lazy.Regexp(`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
+var moduleNumber = lazy.Regexp(
+	`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
 
 // CommandLine is the kernel's command line as anybody may read it. modules is the folder of the
 // modules that the kernel has: parameters of these that are numbers are shown.
@@ -86,7 +97,8 @@ func CommandLine(line, modules string) string {
 		// Where the value is nothing but "=", the word may be a key in base64.
 		bare := !has || strings.Trim(value, "=") == ""
 		switch {
-		case bare && slices.Contains(bareParameters, w), bare && !strings.Contains(w, "*") && slices.Contains(shownParameters, w):
+		case bare && slices.Contains(bareParameters, w), bare && !strings.Contains(w, "*") &&
+			slices.Contains(shownParameters, w):
 			out = append(out, w)
 		case bare || !parameterName().MatchString(name) || digits().FindString(name) != "":
 			out = append(out, Hidden)
@@ -102,11 +114,16 @@ func CommandLine(line, modules string) string {
 // bareParameters are words that stand without a value and are shown, beside those of
 // shownParameters. Any other may be a key, or the name of a host.
 var bareParameters = []string{
-	"debug", "splash", "nosplash", "rhgb", "single", "nomodeset", "noresume", "rootwait", "fastboot", "earlycon", "ignore_loglevel", "initcall_debug", "keep_bootcon",
-	"no_console_suspend", "no_hash_pointers", "nolapic", "nolapic_timer", "noapictimer", "no_timer_check", "notsc", "nohpet", "nohalt", "noefi", "nomce", "nopat", "nogbpages",
-	"nohugeiomap", "nohugevmalloc", "nosgx", "noxsave", "nosmap", "nosmep", "nofsgsbase", "noinvpcid", "nopcid", "nopku", "nopv", "nopvspin", "norandmaps", "noreplace-smp",
-	"no-kvmclock", "no-kvmapf", "no-steal-acc", "no_stf_barrier", "no_entry_flush", "no_uaccess_flush", "nospec_store_bypass_disable", "nospectre_v1", "nospectre_v2",
-	"nospectre_bhb", "noirqdebug", "irqfixup", "irqpoll", "delayacct", "nodelayacct", "schedstats", "noautogroup", "nocache", "nousb", "nomodule", "text",
+	"debug", "splash", "nosplash", "rhgb", "single", "nomodeset", "noresume", "rootwait", "fastboot", "earlycon",
+	"ignore_loglevel", "initcall_debug", "keep_bootcon",
+	"no_console_suspend", "no_hash_pointers", "nolapic", "nolapic_timer", "noapictimer", "no_timer_check", "notsc",
+	"nohpet", "nohalt", "noefi", "nomce", "nopat", "nogbpages",
+	"nohugeiomap", "nohugevmalloc", "nosgx", "noxsave", "nosmap", "nosmep", "nofsgsbase", "noinvpcid", "nopcid",
+	"nopku", "nopv", "nopvspin", "norandmaps", "noreplace-smp",
+	"no-kvmclock", "no-kvmapf", "no-steal-acc", "no_stf_barrier", "no_entry_flush", "no_uaccess_flush",
+	"nospec_store_bypass_disable", "nospectre_v1", "nospectre_v2",
+	"nospectre_bhb", "noirqdebug", "irqfixup", "irqpoll", "delayacct", "nodelayacct", "schedstats", "noautogroup",
+	"nocache", "nousb", "nomodule", "text",
 }
 
 // parameterName is what names of parameters that have a value look like. A word of 33
@@ -202,7 +219,8 @@ func (f *facts) readConfig() []byte {
 	if release == "" || strings.ContainsAny(release, "/\x00") {
 		return nil
 	}
-	for _, p := range []string{f.fs.root("boot", "config-"+release), f.fs.root("lib/modules", release, "config"), f.fs.root("usr/lib/modules", release, "config")} {
+	for _, p := range []string{f.fs.root("boot", "config-"+release), f.fs.root("lib/modules", release, "config"),
+		f.fs.root("usr/lib/modules", release, "config")} {
 		if b := read(p, mostConfig); b != nil {
 			return b
 		}

@@ -40,7 +40,8 @@ func TestLabNIC(t *testing.T) {
 func ofNIC(t *testing.T, dev string) error {
 	devs := survey.Devs{Port: dev}
 	before := survey.Whole(survey.FS{}, devs)
-	for _, name := range []string{"nic/driver", "nic/ring rx", "nic/ring tx", "nic/channels", "nic/header split", "nic/feature rx-gro", "nic/MTU", "nic/RSS", "nic/steering rules",
+	for _, name := range []string{"nic/driver", "nic/ring rx", "nic/ring tx", "nic/channels", "nic/header split",
+		"nic/feature rx-gro", "nic/MTU", "nic/RSS", "nic/steering rules",
 		"sysctl/net.ipv4.conf.DEV.rp_filter", "sysctl/net.ipv4.tcp_rmem", "boot/id", "kernel/command line"} {
 		if v, ok := before.Value(name); !ok {
 			t.Errorf("no %s", name)

@@ -12,7 +12,8 @@ import (
 )
 
 // firmware are the files of /sys/class/dmi/id that are no serial number, UUID or asset tag.
-var firmware = []string{"sys_vendor", "product_name", "product_version", "product_family", "product_sku", "board_vendor", "board_name", "board_version",
+var firmware = []string{"sys_vendor", "product_name", "product_version", "product_family", "product_sku",
+	"board_vendor", "board_name", "board_version",
 	"bios_vendor", "bios_version", "bios_date", "bios_release", "ec_firmware_release", "chassis_type"}
 
 func (f *facts) machine() {
@@ -49,7 +50,8 @@ func (f *facts) processor() {
 	for line := range strings.Lines(first) {
 		name, value, _ := strings.Cut(line, ":")
 		switch name = strings.TrimSpace(name); name {
-		case "vendor_id", "cpu family", "model", "model name", "stepping", "cache size", "CPU implementer", "CPU part", "CPU revision", "CPU variant":
+		case "vendor_id", "cpu family", "model", "model name", "stepping", "cache size", "CPU implementer", "CPU part",
+			"CPU revision", "CPU variant":
 			f.add("cpu/"+name, value)
 		case "flags", "Features":
 			if strings.Contains(" "+value+" ", " hypervisor ") {
@@ -130,7 +132,8 @@ func (f *facts) frequency() {
 func (f *facts) memory() {
 	fs := f.fs
 	mm := fs.sys("kernel/mm")
-	for _, name := range []string{"enabled", "defrag", "shmem_enabled", "use_zero_page", "khugepaged/defrag", "khugepaged/scan_sleep_millisecs"} {
+	for _, name := range []string{"enabled", "defrag", "shmem_enabled", "use_zero_page", "khugepaged/defrag",
+		"khugepaged/scan_sleep_millisecs"} {
 		f.add("memory/transparent_hugepage "+name, chosen(text(filepath.Join(mm, "transparent_hugepage", name))))
 	}
 	sizes, _ := filepath.Glob(filepath.Join(mm, "transparent_hugepage/hugepages-*kB/enabled"))

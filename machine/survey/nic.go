@@ -35,18 +35,24 @@ func (f *facts) device(d *nic.Device, area string) {
 		f.add(area+"driver's version", drv.Version)
 		f.add(area+"firmware", drv.Firmware)
 	}
-	for _, x := range [][2]string{{"speed", "speed"}, {"duplex", "duplex"}, {"transmit queue length", "tx_queue_len"}, {"threaded NAPI", "threaded"},
-		{"gro_flush_timeout", "gro_flush_timeout"}, {"napi_defer_hard_irqs", "napi_defer_hard_irqs"}, {"PCI vendor", "device/vendor"}, {"PCI device", "device/device"},
-		{"PCI subsystem vendor", "device/subsystem_vendor"}, {"PCI subsystem device", "device/subsystem_device"}, {"PCI revision", "device/revision"},
-		{"PCIe speed", "device/current_link_speed"}, {"PCIe lanes", "device/current_link_width"}, {"PCIe most speed", "device/max_link_speed"},
-		{"PCIe most lanes", "device/max_link_width"}, {"NUMA node", "device/numa_node"}, {"near CPUs", "device/local_cpulist"},
+	for _, x := range [][2]string{{"speed", "speed"}, {"duplex", "duplex"}, {"transmit queue length", "tx_queue_len"},
+		{"threaded NAPI", "threaded"},
+		{"gro_flush_timeout", "gro_flush_timeout"}, {"napi_defer_hard_irqs", "napi_defer_hard_irqs"},
+		{"PCI vendor", "device/vendor"}, {"PCI device", "device/device"},
+		{"PCI subsystem vendor", "device/subsystem_vendor"}, {"PCI subsystem device", "device/subsystem_device"},
+		{"PCI revision", "device/revision"},
+		{"PCIe speed", "device/current_link_speed"}, {"PCIe lanes", "device/current_link_width"},
+		{"PCIe most speed", "device/max_link_speed"},
+		{"PCIe most lanes", "device/max_link_width"}, {"NUMA node", "device/numa_node"},
+		{"near CPUs", "device/local_cpulist"},
 		{"IOMMU mode", "device/iommu_group/type"}, {"virtual functions", "device/sriov_numvfs"}} {
 		if v, err := d.SysFile(x[1]); err == nil {
 			f.add(area+x[0], v)
 		}
 	}
 	if l, err := d.Link(); err == nil {
-		for name, v := range map[string]int{"MTU": l.MTU, "gso-max-size": l.GSOMaxSize, "gro-max-size": l.GROMaxSize, "gso-ipv4-max-size": l.GSOIPv4MaxSize,
+		for name, v := range map[string]int{"MTU": l.MTU, "gso-max-size": l.GSOMaxSize, "gro-max-size": l.GROMaxSize,
+			"gso-ipv4-max-size": l.GSOIPv4MaxSize,
 			"gro-ipv4-max-size": l.GROIPv4MaxSize, "tso-max-size": l.TSOMaxSize} {
 			if v != 0 {
 				f.add(area+name, strconv.Itoa(v))
@@ -75,7 +81,8 @@ func (f *facts) device(d *nic.Device, area string) {
 // queues are rings, channels, header split, and which queue gets what.
 func (f *facts) queues(d *nic.Device, area string) {
 	if r, err := d.Rings(); err == nil {
-		for name, v := range map[string]int{"ring rx": r.RX, "ring tx": r.TX, "ring rx-jumbo": r.RXJumbo, "ring rx most": r.RXMax, "ring tx most": r.TXMax,
+		for name, v := range map[string]int{"ring rx": r.RX, "ring tx": r.TX, "ring rx-jumbo": r.RXJumbo,
+			"ring rx most": r.RXMax, "ring tx most": r.TXMax,
 			"ring rx-jumbo most": r.RXJumboMax, "receive buffer": r.RXBufLen, "header split most": r.HDSThreshMax} {
 			if v != 0 {
 				f.add(area+name, strconv.Itoa(v))
@@ -91,7 +98,8 @@ func (f *facts) queues(d *nic.Device, area string) {
 	if table, err := d.Indirection(); err == nil {
 		sum := sha256.Sum256([]byte(fmt.Sprint(table)))
 		used := slices.Compact(slices.Sorted(slices.Values(table)))
-		f.add(area+"RSS", fmt.Sprintf("%d entries over %d queues, %s", len(table), len(used), hex.EncodeToString(sum[:4])))
+		f.add(area+"RSS", fmt.Sprintf("%d entries over %d queues, %s", len(table), len(used),
+			hex.EncodeToString(sum[:4])))
 	}
 	if n, err := d.HasRules(); err == nil {
 		f.add(area+"steering rules", strconv.Itoa(n))

@@ -55,7 +55,8 @@ func before(text, word string) string {
 			return text
 		}
 		at += from
-		if from = at + len(word); (at == 0 || !alphanumeric(text[at-1])) && (from == len(text) || !alphanumeric(text[from])) {
+		if from = at + len(word); (at == 0 || !alphanumeric(text[at-1])) &&
+			(from == len(text) || !alphanumeric(text[from])) {
 			return text[:at]
 		}
 	}

@@ -47,7 +47,8 @@ func TestPlainName(t *testing.T) {
 
 // The interfaces are those of the host whose processes are read.
 func TestBusyNamesNoInterface(t *testing.T) {
-	files := map[string]string{"proc/10/stat": stat(10, "dhcp-uplink7", 100, 0, 5), "sys/class/net/uplink7/mtu": "1500\n"}
+	files := map[string]string{"proc/10/stat": stat(10, "dhcp-uplink7", 100, 0, 5),
+		"sys/class/net/uplink7/mtu": "1500\n"}
 	at := time.Unix(1000, 0)
 	first := ReadProcesses(fixture(t, files), at)
 	files["proc/10/stat"] = stat(10, "dhcp-uplink7", 200, 0, 5)

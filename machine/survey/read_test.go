@@ -40,8 +40,10 @@ func TestRead(t *testing.T) {
 		{"missing", mostText, nil},
 		{".", mostText, nil},
 	} {
-		if got := read(filepath.Join(dir, x.name), x.most); !bytes.Equal(got, x.want) || (got == nil) != (x.want == nil) {
-			t.Errorf("%s, %d bytes at most: %d, missing %v; want %d, missing %v", x.name, x.most, len(got), got == nil, len(x.want), x.want == nil)
+		if got := read(filepath.Join(dir, x.name), x.most); !bytes.Equal(got, x.want) ||
+			(got == nil) != (x.want == nil) {
+			t.Errorf("%s, %d bytes at most: %d, missing %v; want %d, missing %v", x.name, x.most, len(got), got == nil,
+				len(x.want), x.want == nil)
 		}
 	}
 }

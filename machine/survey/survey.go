@@ -135,7 +135,8 @@ func readAt(dir int, name, path string, most int) []byte {
 const Hidden = "…"
 
 // personal is what tells whose host it is: hardware addresses, and what is unique by its form.
-var personal = lazy.Regexp(`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
+var personal = lazy.Regexp(
+	`(?i)\b[0-9a-f]{2}([:-][0-9a-f]{2}){5,}\b|\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`)
 
 // separators are those of the shortest of these: a UUID.
 const separators = 4

@@ -31,12 +31,16 @@ func fixture(t *testing.T, files map[string]string) FS {
 
 func host() map[string]string {
 	return map[string]string{
-		"proc/sys/kernel/osrelease":                                         "7.3.4-amd64\n",
-		"proc/sys/kernel/random/boot_id":                                    "0b0e2f6a-1111-2222-3333-444455556666\n",
-		"proc/cmdline":                                                      "root=UUID=0b0e2f6a-1111-2222-3333-444455556666 isolcpus=2-7 rd.iscsi.password=geheim quiet\n",
-		"boot/config-7.3.4-amd64":                                           "# Linux 7.3.4\nCONFIG_HZ=250\nCONFIG_PREEMPT_LAZY=y\nCONFIG_MLX5_CORE=m\nCONFIG_DEFAULT_TCP_CONG=\"cubic\"\nCONFIG_MODULE_SIG_KEY=\"certs/secret.pem\"\n# CONFIG_KASAN is not set\n",
-		"proc/cpuinfo":                                                      "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n\nprocessor\t: 1\nmodel name\t: another\n",
-		"proc/meminfo":                                                      "MemTotal:       263000000 kB\nMemFree: 1 kB\n",
+		"proc/sys/kernel/osrelease":      "7.3.4-amd64\n",
+		"proc/sys/kernel/random/boot_id": "0b0e2f6a-1111-2222-3333-444455556666\n",
+		"proc/cmdline": "root=UUID=0b0e2f6a-1111-2222-3333-444455556666 isolcpus=2-7 " +
+			"rd.iscsi.password=geheim quiet\n",
+		"boot/config-7.3.4-amd64": "# Linux 7.3.4\nCONFIG_HZ=250\nCONFIG_PREEMPT_LAZY=y\nCONFIG_MLX5_CORE=m\nCONFIG_DEFAULT_TCP_CONG=\"cubic\"\nCONFIG_MODULE_SIG_KEY=\"certs/secret.pem\"\n# CONFIG_KASAN is not set\n",
+		"proc/cpuinfo": "processor\t: 0\nvendor_id\t: " +
+			"GenuineIntel\nmodel name\t: Xeon\nmicrocode\t: 0x1\nflags\t\t: fpu hypervisor sse\n\nprocessor\t: " +
+			"1\nmodel name\t: another\n",
+		"proc/meminfo": "MemTotal:       263000000 " +
+			"kB\nMemFree: 1 kB\n",
 		"sys/class/dmi/id/bios_version":                                     "2.1.3\n",
 		"sys/class/dmi/id/product_serial":                                   "SN-4711\n",
 		"sys/class/dmi/id/product_uuid":                                     "0b0e2f6a-1111-2222-3333-444455556666\n",
@@ -122,7 +126,8 @@ func TestWhole(t *testing.T) {
 		}
 	}
 	text := string(s.Encode())
-	for _, not := range []string{"4711", "geheim", "11111111", "stable_secret", "rss_key", "01:02", "0123456789ab", "secret.pem", "stat_refresh", "MLX5", "another", "root=UUID", "hash_seed", "ioam6_id", "ax25", "dl1abc"} {
+	for _, not := range []string{"4711", "geheim", "11111111", "stable_secret", "rss_key", "01:02", "0123456789ab",
+		"secret.pem", "stat_refresh", "MLX5", "another", "root=UUID", "hash_seed", "ioam6_id", "ax25", "dl1abc"} {
 		if strings.Contains(text, not) {
 			t.Errorf("it has %q", not)
 		}
@@ -177,7 +182,8 @@ func TestThisHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := Whole(FS{}, Devs{Port: "lo"})
-	for _, name := range []string{"kernel/release", "boot/id", "cpu/online", "sysctl/net.ipv4.tcp_rmem", "sysctl/vm.swappiness", "sysctl/net.ipv4.conf.DEV.rp_filter", "ram/total"} {
+	for _, name := range []string{"kernel/release", "boot/id", "cpu/online", "sysctl/net.ipv4.tcp_rmem",
+		"sysctl/vm.swappiness", "sysctl/net.ipv4.conf.DEV.rp_filter", "ram/total"} {
 		if _, ok := s.Value(name); !ok {
 			t.Errorf("no %s", name)
 		}

@@ -65,7 +65,8 @@ func Between(from, to *Reading) (d Diff) {
 	d.Gone = len(before)
 	if b, a := from.Link, to.Link; b != nil && a != nil && b.Index == a.Index {
 		d.linked = true
-		d.rx, d.tx = grown(b.Counters.RxPackets, a.Counters.RxPackets), grown(b.Counters.TxPackets, a.Counters.TxPackets)
+		d.rx, d.tx = grown(b.Counters.RxPackets, a.Counters.RxPackets),
+			grown(b.Counters.TxPackets, a.Counters.TxPackets)
 	}
 	return d
 }
@@ -122,11 +123,15 @@ func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string)
 		rows = append(rows, m)
 	}
 	if cut > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d more counters of the interface changed: metrics.csv has the first %d (docs/counters.md)", cut, mostRows))
-		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut), Source: "tally"})
+		warnings = append(warnings,
+			fmt.Sprintf("%d more counters of the interface changed: metrics.csv has the first %d (docs/counters.md)",
+				cut, mostRows))
+		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut),
+			Source: "tally"})
 	}
 	if d.Gone+d.New > 0 {
-		what := fmt.Sprintf("%d counters appeared and %d disappeared in the window: the interface's queues were recreated, or the kernel started counting", d.New, d.Gone)
+		what := fmt.Sprintf("%d counters appeared and %d disappeared in the window: the interface's queues were "+
+			"recreated, or the kernel started counting", d.New, d.Gone)
 		if d.came != "" {
 			what += " (" + d.came + ")"
 		}

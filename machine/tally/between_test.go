@@ -30,10 +30,14 @@ func TestBetween(t *testing.T) {
 	count := func(name string, k Kind, v uint64) Count {
 		return Count{Area: Ethtool, Metric: name, Kind: k, Value: v}
 	}
-	from := reading(1e9, count("grew", Counter, 10), count("wrapped", Counter32, math.MaxUint32-1), count("idle", Counter, 7), count("level", Gauge, 10),
-		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("jumped", Counter, 1), count("gone", Counter, 3))
-	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", Counter32, 3), count("idle", Counter, 7), count("level", Gauge, 4),
-		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("jumped", Counter, math.MaxUint64), count("new", Counter, 3),
+	from := reading(1e9, count("grew", Counter, 10), count("wrapped", Counter32, math.MaxUint32-1),
+		count("idle", Counter, 7), count("level", Gauge, 10),
+		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("jumped", Counter, 1),
+		count("gone", Counter, 3))
+	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", Counter32, 3), count("idle", Counter, 7),
+		count("level", Gauge, 4),
+		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("jumped", Counter, math.MaxUint64),
+		count("new", Counter, 3),
 		Count{Area: Netstat, Metric: "first", Value: 2})
 	d := Between(from, to)
 	type got struct {
@@ -44,8 +48,10 @@ func TestBetween(t *testing.T) {
 	for _, c := range d.Changes {
 		all[c.Metric] = got{c.Delta, c.Flag}
 	}
-	want := map[string]got{"grew": {1<<40 - 10, ""}, "wrapped": {5, ""}, "idle": {0, ""}, "level": {-6, ""}, "first": {2, ""},
-		"reset": {-999, "the counter fell: it was reset in the window"}, "wrapped64": {10, "wrapped at 32 bits"}, "jumped": {-2, "the counter jumped: not used"}}
+	want := map[string]got{"grew": {1<<40 - 10, ""}, "wrapped": {5, ""}, "idle": {0, ""}, "level": {-6, ""},
+		"first": {2, ""},
+		"reset": {-999, "the counter fell: it was reset in the window"}, "wrapped64": {10, "wrapped at 32 bits"},
+		"jumped": {-2, "the counter jumped: not used"}}
 	if diff := cmp.Diff(want, all); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -64,14 +70,16 @@ func TestRows(t *testing.T) {
 		return &counter.LinkStats{Index: 3, Counters: rtnl.Stats{RxPackets: rx, TxPackets: tx}}
 	}
 	counts := func(moved, level uint64) []Count {
-		return []Count{{Metric: "moved", Unit: "1", Source: "s", Value: moved}, {Metric: "still", Value: 5}, {Metric: "level", Kind: Gauge, Value: level}, {Metric: "nothing", Kind: Gauge}}
+		return []Count{{Metric: "moved", Unit: "1", Source: "s", Value: moved}, {Metric: "still", Value: 5},
+			{Metric: "level", Kind: Gauge, Value: level}, {Metric: "nothing", Kind: Gauge}}
 	}
 	from, to := reading(0, counts(10, 7)...), reading(5e8, counts(110, 7)...)
 	from.Link, to.Link = link(1000, 0), link(1000+200, 50)
 	d := Between(from, to)
 	for sends, perPacket := range map[bool]float64{false: 100. / 200, true: 100. / 50} {
 		rows, idle, warnings := d.Rows(sends)
-		want := []results.Metric{{Name: "moved", Unit: "1", Source: "s", Value: 100, PerSecond: new(200.), PerPacket: &perPacket}, {Name: "level", Value: 7}}
+		want := []results.Metric{{Name: "moved", Unit: "1", Source: "s", Value: 100, PerSecond: new(200.),
+			PerPacket: &perPacket}, {Name: "level", Value: 7}}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
@@ -109,9 +117,12 @@ func TestPools(t *testing.T) {
 		return Pool{ID: id, Queue: queue, Inflight: inflight, InflightBytes: inflight << 12, Counted: true, Stats: s}
 	}
 	from, to := reading(0), reading(1e9)
-	from.Pools = []Pool{pool(1, 0, 10, nic.PoolStats{Fast: 100, Slow: 50, Ring: 20}), pool(2, 1, 10, nic.PoolStats{Fast: 1000})}
-	to.Pools = []Pool{pool(1, 0, 12, nic.PoolStats{Fast: 700, Slow: 60, Empty: 10, Refill: 10, Ring: 300, Cached: 250, RingFull: 1}),
-		pool(3, 1, 64, nic.PoolStats{Fast: 30, Empty: 10, Cached: 8})} // queue 1 was opened anew, with a memory provider
+	from.Pools = []Pool{pool(1, 0, 10, nic.PoolStats{Fast: 100, Slow: 50, Ring: 20}),
+		pool(2, 1, 10, nic.PoolStats{Fast: 1000})}
+	to.Pools = []Pool{pool(1, 0, 12, nic.PoolStats{Fast: 700, Slow: 60, Empty: 10, Refill: 10, Ring: 300, Cached: 250,
+		RingFull: 1}),
+		// queue 1 was opened anew, with a memory provider
+		pool(3, 1, 64, nic.PoolStats{Fast: 30, Empty: 10, Cached: 8})}
 	d := Between(from, to)
 	deltas := map[string]int64{}
 	for _, c := range d.Changes {
@@ -122,11 +133,16 @@ func TestPools(t *testing.T) {
 			t.Errorf("%s: flag %q", c.Metric, c.Flag)
 		}
 	}
-	want := map[string]int64{"page_pool_alloc_fast": 630, "page_pool_alloc_slow": 10, "page_pool_alloc_empty": 20, "page_pool_alloc_refill": 10, "page_pool_recycle_ring": 280,
-		"page_pool_recycle_cached": 258, "page_pool_recycle_ring_full": 1, "page_pool_inflight": 56, "page_pool_inflight_mem": 56 << 12,
-		"page_pool_rx0_alloc_fast": 600, "page_pool_rx0_alloc_slow": 10, "page_pool_rx0_alloc_empty": 10, "page_pool_rx0_alloc_refill": 10, "page_pool_rx0_recycle_ring": 280,
-		"page_pool_rx0_recycle_cached": 250, "page_pool_rx0_recycle_ring_full": 1, "page_pool_rx0_inflight": 2, "page_pool_rx0_inflight_mem": 2 << 12,
-		"page_pool_rx1_alloc_fast": 30, "page_pool_rx1_alloc_empty": 10, "page_pool_rx1_recycle_cached": 8, "page_pool_rx1_inflight": 54, "page_pool_rx1_inflight_mem": 54 << 12}
+	want := map[string]int64{"page_pool_alloc_fast": 630, "page_pool_alloc_slow": 10, "page_pool_alloc_empty": 20,
+		"page_pool_alloc_refill": 10, "page_pool_recycle_ring": 280,
+		"page_pool_recycle_cached": 258, "page_pool_recycle_ring_full": 1, "page_pool_inflight": 56,
+		"page_pool_inflight_mem":   56 << 12,
+		"page_pool_rx0_alloc_fast": 600, "page_pool_rx0_alloc_slow": 10, "page_pool_rx0_alloc_empty": 10,
+		"page_pool_rx0_alloc_refill": 10, "page_pool_rx0_recycle_ring": 280,
+		"page_pool_rx0_recycle_cached": 250, "page_pool_rx0_recycle_ring_full": 1, "page_pool_rx0_inflight": 2,
+		"page_pool_rx0_inflight_mem": 2 << 12,
+		"page_pool_rx1_alloc_fast":   30, "page_pool_rx1_alloc_empty": 10, "page_pool_rx1_recycle_cached": 8,
+		"page_pool_rx1_inflight": 54, "page_pool_rx1_inflight_mem": 54 << 12}
 	if diff := cmp.Diff(want, deltas); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -141,7 +157,8 @@ func TestPools(t *testing.T) {
 func TestRecycleRateOfDriver(t *testing.T) {
 	stats := func(fast, ring uint64) *Reading {
 		x := reading(int64(fast))
-		x.addStats([]nic.Stat{{Name: "rx_pp_alloc_fast", Value: fast}, {Name: "rx_pp_alloc_slow", Value: 5}, {Name: "rx0_pp_alloc_fast", Value: fast},
+		x.addStats([]nic.Stat{{Name: "rx_pp_alloc_fast", Value: fast}, {Name: "rx_pp_alloc_slow", Value: 5},
+			{Name: "rx0_pp_alloc_fast", Value: fast},
 			{Name: "rx_pp_recycle_ring", Value: ring}, {Name: "rx_pp_recycle_cached", Value: 7}})
 		return x
 	}
@@ -149,7 +166,8 @@ func TestRecycleRateOfDriver(t *testing.T) {
 	if m, ok := d.RecycleRate(); !ok || m.Value != .99 || m.Source != sourceStats || m.Quality != "" {
 		t.Errorf("%+v, %v", m, ok)
 	}
-	for _, none := range []Diff{{}, Between(stats(100, 0), stats(100, 0)), Between(reading(0, Count{Metric: "x"}), reading(1, Count{Metric: "x"}))} {
+	for _, none := range []Diff{{}, Between(stats(100, 0), stats(100, 0)), Between(reading(0, Count{Metric: "x"}),
+		reading(1, Count{Metric: "x"}))} {
 		if m, ok := none.RecycleRate(); ok {
 			t.Errorf("%+v", m)
 		}
@@ -161,7 +179,8 @@ var safe = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
 // A driver's names may be anything: the rows' are not, and no two are the same.
 func TestHostileNames(t *testing.T) {
 	x := reading(0)
-	x.addStats([]nic.Stat{{Name: "\x1b]0;rx\x07bytes"}, {Name: "[0]: rx_ucast_packets"}, {Name: "rx-0.packets"}, {Name: "rx_0_packets"}, {Name: "rx 0 packets"}, {Name: ""},
+	x.addStats([]nic.Stat{{Name: "\x1b]0;rx\x07bytes"}, {Name: "[0]: rx_ucast_packets"}, {Name: "rx-0.packets"},
+		{Name: "rx_0_packets"}, {Name: "rx 0 packets"}, {Name: ""},
 		{Name: "\xff\xfe"}, {Name: strings.Repeat("é", 40)}, {Name: strings.Repeat("A", 200)}, {Name: "tx_pkts_0"}})
 	x.addQdiscs([]rtnl.QdiscStats{{Kind: "fq\n\x1b[2J", Parent: rtnl.QdiscRoot}, {Kind: "", Parent: rtnl.QdiscRoot}})
 	seen := map[string]bool{}
@@ -171,14 +190,18 @@ func TestHostileNames(t *testing.T) {
 		}
 		seen[c.Metric] = true
 	}
-	for _, want := range []string{"ethtool_0_rx_bytes", "ethtool_0_rx_ucast_packets", "ethtool_rx_0_packets", "ethtool_rx_0_packets_2", "ethtool_rx_0_packets_3", "ethtool_unnamed",
-		"ethtool_unnamed_2", "ethtool_unnamed_3", "ethtool_" + strings.Repeat("a", mostWord), "qdisc_root_fq_2j_drops", "qdisc_root_unnamed_drops"} {
+	for _, want := range []string{"ethtool_0_rx_bytes", "ethtool_0_rx_ucast_packets", "ethtool_rx_0_packets",
+		"ethtool_rx_0_packets_2", "ethtool_rx_0_packets_3", "ethtool_unnamed",
+		"ethtool_unnamed_2", "ethtool_unnamed_3", "ethtool_" + strings.Repeat("a", mostWord), "qdisc_root_fq_2j_drops",
+		"qdisc_root_unnamed_drops"} {
 		if !seen[want] {
 			t.Errorf("no %s", want)
 		}
 	}
-	for name, unit := range map[string]string{"ethtool_0_rx_bytes": "bytes", "ethtool_tx_pkts_0": "packets", "ethtool_unnamed": "1"} {
-		if i := slices.IndexFunc(x.Counts, func(c Count) bool { return c.Metric == name }); i < 0 || x.Counts[i].Unit != unit {
+	for name, unit := range map[string]string{"ethtool_0_rx_bytes": "bytes", "ethtool_tx_pkts_0": "packets",
+		"ethtool_unnamed": "1"} {
+		if i := slices.IndexFunc(x.Counts, func(c Count) bool { return c.Metric == name }); i < 0 ||
+			x.Counts[i].Unit != unit {
 			t.Errorf("%s is not in %s", name, unit)
 		}
 	}
@@ -208,10 +231,14 @@ func FuzzNames(f *testing.F) {
 
 func TestQueuesAndQdiscs(t *testing.T) {
 	x := reading(0)
-	x.addQueues([]nic.QStat{{Queue: -1, Values: []nic.QValue{{Name: "rx-packets", Value: 1}, {Name: "tx-bytes", Value: 2}}},
-		{Queue: 3, RX: true, Values: []nic.QValue{{Name: "rx-hw-drops", Value: 3}, {Name: "rx-alloc-fail", Value: 4}}}, {Queue: 0, Values: []nic.QValue{{Name: "tx-stop", Value: 5}}}})
-	x.addQdiscs([]rtnl.QdiscStats{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6}, {Kind: "fq", Handle: 0x80020000, Parent: 0x8001000a, Requeues: 7},
-		{Kind: "netem", Handle: 0x80030000, Parent: 0x00110001, Backlog: 8}, {Kind: "clsact", Handle: 0xffff0000, Parent: rtnl.QdiscIngress, Overlimits: 9}})
+	x.addQueues([]nic.QStat{{Queue: -1, Values: []nic.QValue{{Name: "rx-packets", Value: 1},
+		{Name: "tx-bytes", Value: 2}}},
+		{Queue: 3, RX: true, Values: []nic.QValue{{Name: "rx-hw-drops", Value: 3}, {Name: "rx-alloc-fail", Value: 4}}},
+		{Queue: 0, Values: []nic.QValue{{Name: "tx-stop", Value: 5}}}})
+	x.addQdiscs([]rtnl.QdiscStats{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6},
+		{Kind: "fq", Handle: 0x80020000, Parent: 0x8001000a, Requeues: 7},
+		{Kind: "netem", Handle: 0x80030000, Parent: 0x00110001, Backlog: 8}, {Kind: "clsact", Handle: 0xffff0000,
+			Parent: rtnl.QdiscIngress, Overlimits: 9}})
 	got := map[string]string{}
 	for _, c := range x.Counts {
 		if c.Value > 0 {
@@ -221,9 +248,12 @@ func TestQueuesAndQdiscs(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := map[string]string{"qstats_rx_packets": "rx-packets 1 packets 0", "qstats_tx_bytes": "tx-bytes 2 bytes 0", "qstats_rx3_hw_drops": "rx3 hw-drops 3 packets 0",
-		"qstats_rx3_alloc_fail": "rx3 alloc-fail 4 1 0", "qstats_tx0_stop": "tx0 stop 5 1 0", "qdisc_root_mq_drops": "root mq drops 6 packets 1",
-		"qdisc_10_fq_requeues": "10 fq requeues 7 1 1", "qdisc_11_1_netem_backlog": "11:1 netem backlog 8 bytes 2", "qdisc_ingress_clsact_overlimits": "ingress clsact overlimits 9 1 1"}
+	want := map[string]string{"qstats_rx_packets": "rx-packets 1 packets 0", "qstats_tx_bytes": "tx-bytes 2 bytes 0",
+		"qstats_rx3_hw_drops":   "rx3 hw-drops 3 packets 0",
+		"qstats_rx3_alloc_fail": "rx3 alloc-fail 4 1 0", "qstats_tx0_stop": "tx0 stop 5 1 0",
+		"qdisc_root_mq_drops":  "root mq drops 6 packets 1",
+		"qdisc_10_fq_requeues": "10 fq requeues 7 1 1", "qdisc_11_1_netem_backlog": "11:1 netem backlog 8 bytes 2",
+		"qdisc_ingress_clsact_overlimits": "ingress clsact overlimits 9 1 1"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

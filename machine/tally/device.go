@@ -35,7 +35,8 @@ func (r *Reader) readLink(x *Reading) {
 	x.Link = &l
 	for _, c := range l.Counts() {
 		if r.cfg.Host {
-			x.add(Count{Area: Link, Name: c.Name, Metric: "link_" + c.Name, Unit: c.Unit, Source: sourceRoute, Value: c.Value})
+			x.add(Count{Area: Link, Name: c.Name, Metric: "link_" + c.Name, Unit: c.Unit, Source: sourceRoute,
+				Value: c.Value})
 		}
 	}
 	qs, err := r.route.QdiscStats(l.Index)
@@ -50,7 +51,8 @@ const mostQdiscs = 1024
 
 func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
 	if len(qs) > mostQdiscs {
-		x.gap(Qdisc, fmt.Errorf("the interface has %d queueing disciplines: the first %d are read", len(qs), mostQdiscs))
+		x.gap(Qdisc, fmt.Errorf("the interface has %d queueing disciplines: the first %d are read", len(qs),
+			mostQdiscs))
 		qs = qs[:mostQdiscs]
 	}
 	var root uint32
@@ -65,10 +67,12 @@ func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
 			name, unit string
 			kind       Kind
 			v          uint64
-		}{{"bytes", "bytes", Counter, q.Bytes}, {"packets", "packets", Counter, q.Packets}, {"drops", "packets", Counter32, uint64(q.Drops)},
+		}{{"bytes", "bytes", Counter, q.Bytes}, {"packets", "packets", Counter, q.Packets},
+			{"drops", "packets", Counter32, uint64(q.Drops)},
 			{"overlimits", "1", Counter32, uint64(q.Overlimits)}, {"requeues", "1", Counter32, uint64(q.Requeues)},
 			{"backlog", "bytes", Gauge, uint64(q.Backlog)}, {"qlen", "packets", Gauge, uint64(q.QLen)}} {
-			x.add(Count{Area: Qdisc, Name: at + " " + kind + " " + f.name, Metric: "qdisc_" + word(at) + "_" + word(kind) + "_" + f.name,
+			x.add(Count{Area: Qdisc, Name: at + " " + kind + " " + f.name, Metric: "qdisc_" + word(at) + "_" +
+				word(kind) + "_" + f.name,
 				Unit: f.unit, Source: sourceRoute, Kind: f.kind, Value: f.v})
 		}
 	}
@@ -129,14 +133,16 @@ func (r *Reader) readIRQs(x *Reading) {
 			name = fmt.Sprintf("rx%d", q.Queue)
 		}
 		// Each CPU's count has 32 bits; so the sum's last 32 bits are right.
-		x.add(Count{Area: Interrupt, Name: name, Metric: "interrupts_" + name, Unit: "1", Source: sourceIRQ, Kind: Counter32, Value: n})
+		x.add(Count{Area: Interrupt, Name: name, Metric: "interrupts_" + name, Unit: "1", Source: sourceIRQ,
+			Kind: Counter32, Value: n})
 	}
 }
 
 func (x *Reading) addQueues(qs []nic.QStat) {
 	for _, q := range qs {
 		for _, v := range q.Values {
-			c := Count{Area: Queue, Name: v.Name, Metric: "qstats_" + word(v.Name), Unit: unitOfQueue(v.Name), Source: sourceQueue, Value: v.Value}
+			c := Count{Area: Queue, Name: v.Name, Metric: "qstats_" + word(v.Name), Unit: unitOfQueue(v.Name),
+				Source: sourceQueue, Value: v.Value}
 			if q.Queue >= 0 {
 				way, name, _ := strings.Cut(v.Name, "-") // rx-packets
 				c.Name = fmt.Sprintf("%s%d %s", way, q.Queue, name)
@@ -162,6 +168,7 @@ func unitOfQueue(name string) string {
 func (x *Reading) addStats(stats []nic.Stat) {
 	for _, s := range stats {
 		w := word(s.Name)
-		x.add(Count{Area: Ethtool, Name: s.Name, Metric: "ethtool_" + w, Unit: unitOf(w), Source: sourceStats, Value: s.Value})
+		x.add(Count{Area: Ethtool, Name: s.Name, Metric: "ethtool_" + w, Unit: unitOf(w), Source: sourceStats,
+			Value: s.Value})
 	}
 }

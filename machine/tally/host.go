@@ -25,20 +25,25 @@ func (r *Reader) readHost(x *Reading) {
 			name, unit string
 			kind       Kind
 			v          uint32
-		}{{"processed", "packets", Counter32, c.Processed}, {"dropped", "packets", Counter32, c.Dropped}, {"time_squeeze", "1", Counter32, c.TimeSqueezed},
-			{"received_rps", "1", Counter32, c.ReceivedRps}, {"flow_limit", "1", Counter32, c.FlowLimitCount}, {"backlog", "packets", Gauge, c.SoftnetBacklogLen}} {
-			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.name), Metric: fmt.Sprintf("softnet_cpu%d_%s", c.Index, f.name),
-				Unit: f.unit, Source: softnet, Kind: f.kind, Value: uint64(f.v)})
+		}{{"processed", "packets", Counter32, c.Processed}, {"dropped", "packets", Counter32, c.Dropped},
+			{"time_squeeze", "1", Counter32, c.TimeSqueezed},
+			{"received_rps", "1", Counter32, c.ReceivedRps}, {"flow_limit", "1", Counter32, c.FlowLimitCount},
+			{"backlog", "packets", Gauge, c.SoftnetBacklogLen}} {
+			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.name),
+				Metric: fmt.Sprintf("softnet_cpu%d_%s", c.Index, f.name),
+				Unit:   f.unit, Source: softnet, Kind: f.kind, Value: uint64(f.v)})
 		}
 	}
 	s, err := counter.ReadSoftirqs(r.cfg.FS)
 	if err != nil {
 		x.gap(Softirq, err)
 	}
-	for _, k := range append([]counter.SoftirqKind{{Name: "net_rx", Runs: s.NetRX}, {Name: "net_tx", Runs: s.NetTX}}, s.Others...) {
+	for _, k := range append([]counter.SoftirqKind{{Name: "net_rx", Runs: s.NetRX}, {Name: "net_tx", Runs: s.NetTX}},
+		s.Others...) {
 		for cpu, n := range k.Runs {
-			x.add(Count{Area: Softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name), Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name),
-				Unit: "1", Source: softirqs, Kind: Counter32, Value: n})
+			x.add(Count{Area: Softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
+				Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name),
+				Unit:   "1", Source: softirqs, Kind: Counter32, Value: n})
 		}
 	}
 }
@@ -63,7 +68,8 @@ func (r *Reader) readNetstat(x *Reading) {
 func (r *Reader) readMemory(x *Reading, sockets []int) {
 	levels := func(prefix string, ls []counter.Level) {
 		for _, l := range ls {
-			x.add(Count{Area: Sockets, Name: prefix + " " + l.Name, Metric: prefix + "_" + l.Name, Unit: l.Unit, Source: l.Source, Kind: Gauge, Value: l.Value})
+			x.add(Count{Area: Sockets, Name: prefix + " " + l.Name, Metric: prefix + "_" + l.Name, Unit: l.Unit,
+				Source: l.Source, Kind: Gauge, Value: l.Value})
 		}
 	}
 	all, err := counter.ReadSockstat(r.cfg.FS)
@@ -89,12 +95,15 @@ func (r *Reader) readSockets(x *Reading, sockets []int) {
 			x.gap(Socket, err)
 			return
 		}
-		for i, v := range [...]uint32{m.RmemAlloc, m.RcvBuf, m.WmemAlloc, m.SndBuf, m.FwdAlloc, m.WmemQueued, m.OptMem, m.Backlog, m.Drops} {
+		for i, v := range [...]uint32{m.RmemAlloc, m.RcvBuf, m.WmemAlloc, m.SndBuf, m.FwdAlloc, m.WmemQueued, m.OptMem,
+			m.Backlog, m.Drops} {
 			sum[i] += uint64(v)
 		}
 	}
-	for i, name := range [...]string{"rmem_alloc", "rcvbuf", "wmem_alloc", "sndbuf", "fwd_alloc", "wmem_queued", "optmem", "backlog", "drops"} {
-		c := Count{Area: Socket, Name: name, Metric: "socket_" + name, Unit: "bytes", Source: "SO_MEMINFO", Kind: Gauge, Value: sum[i]}
+	for i, name := range [...]string{"rmem_alloc", "rcvbuf", "wmem_alloc", "sndbuf", "fwd_alloc", "wmem_queued",
+		"optmem", "backlog", "drops"} {
+		c := Count{Area: Socket, Name: name, Metric: "socket_" + name, Unit: "bytes", Source: "SO_MEMINFO", Kind: Gauge,
+			Value: sum[i]}
 		if name == "drops" {
 			c.Unit, c.Kind = "packets", Counter32
 		}

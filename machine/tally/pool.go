@@ -151,7 +151,8 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 		if kind == Gauge {
 			source = "netdev page-pool-get"
 		}
-		out = append(out, Change{Count: Count{Area: PagePool, Name: shown, Metric: metric, Unit: unit, Source: source, Kind: kind, Value: v}, Delta: d, Flag: flag})
+		out = append(out, Change{Count: Count{Area: PagePool, Name: shown, Metric: metric, Unit: unit, Source: source,
+			Kind: kind, Value: v}, Delta: d, Flag: flag})
 	}
 	for i, c := range poolCounts {
 		if counted {
@@ -185,7 +186,8 @@ func (d *Diff) RecycleRate() (results.Metric, bool) {
 
 // poolStats are the counters of all pools, by what the rows of an area are called.
 func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, ok bool) {
-	to := map[string]*uint64{"alloc_fast": &s.Fast, "alloc_slow": &s.Slow, "alloc_slow_high_order": &s.HighOrder, "alloc_slow_ho": &s.HighOrder, "alloc_empty": &s.Empty, "alloc_refill": &s.Refill,
+	to := map[string]*uint64{"alloc_fast": &s.Fast, "alloc_slow": &s.Slow, "alloc_slow_high_order": &s.HighOrder,
+		"alloc_slow_ho": &s.HighOrder, "alloc_empty": &s.Empty, "alloc_refill": &s.Refill,
 		"recycle_cached": &s.Cached, "recycle_ring": &s.Ring}
 	found := map[string]bool{}
 	for _, c := range d.Changes {

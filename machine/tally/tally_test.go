@@ -51,7 +51,8 @@ func TestReadHere(t *testing.T) {
 	if x.TookNs <= 0 || x.CostNs <= 0 || x.Link == nil {
 		t.Errorf("took %d, cost %d", x.TookNs, x.CostNs)
 	}
-	t.Logf("%d counters of %v in %v, %v of CPU time", len(x.Counts), areas, time.Duration(x.TookNs), time.Duration(x.CostNs))
+	t.Logf("%d counters of %v in %v, %v of CPU time", len(x.Counts), areas, time.Duration(x.TookNs),
+		time.Duration(x.CostNs))
 	if _, err := Open(Config{Dev: "no-such"}); !errors.Is(err, unix.ENODEV) {
 		t.Errorf("no such interface: %v", err)
 	}
@@ -86,7 +87,8 @@ func TestIntegrationTally(t *testing.T) {
 	}
 	var said []byte
 	err = pair.TG.Netns.Do(func() (err error) {
-		said, err = exec.Command(tc, "qdisc", "add", "dev", pair.TG.Dev, "root", "tbf", "rate", "1mbit", "burst", "3000", "limit", "20000").CombinedOutput()
+		said, err = exec.Command(tc, "qdisc", "add", "dev", pair.TG.Dev, "root", "tbf", "rate", "1mbit", "burst",
+			"3000", "limit", "20000").CombinedOutput()
 		return err
 	})
 	if bytes.Contains(said, []byte("qdisc kind is unknown")) { // ENOENT of a kernel without sch_tbf

@@ -129,7 +129,8 @@ func canonicalWords(v string) (string, error) {
 		return "", fmt.Errorf("a value of %d bytes, more than %d", len(v), maxSysctlValue)
 	}
 	if !sysctlValue().MatchString(v) {
-		return "", fmt.Errorf("%q is not a value such as 4096 or cubic: want letters, digits, blanks and ,._:+- on one line", v)
+		return "", fmt.Errorf(
+			"%q is not a value such as 4096 or cubic: want letters, digits, blanks and ,._:+- on one line", v)
 	}
 	return strings.Join(strings.Fields(v), " "), nil
 }
@@ -177,7 +178,8 @@ func (fs FS) sysctlSetting(name string) (setting.Setting, error) {
 	if err := CheckSysctl(name); err != nil {
 		return setting.Setting{}, err
 	}
-	s := setting.Setting{Name: "sysctl " + name, Canon: canonicalWords, Set: func(v string) error { return fs.SetSysctl(name, v) }}
+	s := setting.Setting{Name: "sysctl " + name, Canon: canonicalWords,
+		Set: func(v string) error { return fs.SetSysctl(name, v) }}
 	s.Get = func() (string, error) {
 		v, err := fs.Sysctl(name)
 		if err == nil {

@@ -61,7 +61,8 @@ func (fs FS) Setting(name string) (setting.Setting, error) {
 		return guarded(fs.governor(name, cpu)), nil
 	}
 	if name == "irqbalance" {
-		return guarded(setting.Setting{Name: name, Canon: canonicalBalance, Get: fs.irqbalance, Set: fs.setIRQBalance}), nil
+		return guarded(setting.Setting{Name: name, Canon: canonicalBalance, Get: fs.irqbalance, Set: fs.setIRQBalance}),
+			nil
 	}
 	return setting.Setting{}, fmt.Errorf("unknown setting %.80q of a host", name)
 }

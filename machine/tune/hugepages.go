@@ -31,7 +31,8 @@ func (fs FS) meminfo() (m meminfo, err error) {
 		key  string
 		to   *int64
 		unit int64
-	}{{"MemTotal", &m.total, 1024}, {"MemAvailable", &m.available, 1024}, {"Hugepagesize", &m.page, 1024}, {"HugePages_Total", &m.pool, 1}} {
+	}{{"MemTotal", &m.total, 1024}, {"MemAvailable", &m.available, 1024}, {"Hugepagesize", &m.page, 1024},
+		{"HugePages_Total", &m.pool, 1}} {
 		_, after, _ := strings.Cut("\n"+string(b), "\n"+x.key+":")
 		f := strings.Fields(after)
 		if len(f) == 0 {
@@ -63,7 +64,8 @@ func (fs FS) room(name, value, found string) error {
 	}
 	switch {
 	case err != nil:
-		return &fault.Error{Op: op, Err: fmt.Errorf("how much memory there is for them is not known: %w", err), How: "leave it out, or run on the host"}
+		return &fault.Error{Op: op, Err: fmt.Errorf("how much memory there is for them is not known: %w", err),
+			How: "leave it out, or run on the host"}
 	case m.page == 0 || want <= have:
 		return nil
 	}
@@ -72,7 +74,8 @@ func (fs FS) room(name, value, found string) error {
 		return nil
 	}
 	return &fault.Error{Op: op, How: fmt.Sprintf("ask for at most %d pages, or end what uses memory", most),
-		Err: fmt.Errorf("there is memory for %d pages of %v: %d are there, %s of %s are available, and a sixteenth of all is left to others",
+		Err: fmt.Errorf("there is memory for %d pages of %v: %d are there, %s of %s are available, and a "+
+			"sixteenth of all is left to others",
 			most, units.Bytes(m.page), have, mib(m.available), mib(m.total))}
 }
 

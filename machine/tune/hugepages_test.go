@@ -18,7 +18,8 @@ import (
 // all that it finds. What a host had is put back whatever its memory says.
 func TestHugePagesBeyondMemory(t *testing.T) {
 	// 16 GiB, of which 9 are available and 1 stays: 4096 pages of 2 MiB beside the 100 there are.
-	const memory = "MemTotal:       16777216 kB\nMemFree:  1 kB\nMemAvailable:    9437184 kB\nHugePages_Total:     100\nHugepagesize:       2048 kB\n"
+	const memory = "MemTotal:       16777216 kB\nMemFree:  1 kB\nMemAvailable:    9437184 kB\nHugePages_Total:   " +
+		"  100\nHugepagesize:       2048 kB\n"
 	for _, x := range []struct {
 		name, memory, want string
 		refused            string
@@ -27,7 +28,8 @@ func TestHugePagesBeyondMemory(t *testing.T) {
 		{"vm.nr_hugepages", memory, "4196", ""},
 		{"vm.nr_hugepages", memory, "4197", "there is memory for 4196 pages of 2M"},
 		{"vm.nr_hugepages", memory, "16777216", "there is memory for 4196 pages of 2M"},
-		{"vm.nr_hugepages", strings.Replace(memory, "2048 kB", "1048576 kB", 1), "109", "there is memory for 108 pages of 1G"},
+		{"vm.nr_hugepages", strings.Replace(memory, "2048 kB", "1048576 kB", 1), "109",
+			"there is memory for 108 pages of 1G"},
 		{"vm.nr_hugepages", strings.Replace(memory, "9437184", "1024", 1), "100", ""},
 		{"vm.nr_hugepages", strings.Replace(memory, "9437184", "1024", 1), "101", "there is memory for 100 pages"},
 		{"vm.nr_hugepages", "MemTotal: 1 kB\n", "101", "is not known"},
@@ -55,7 +57,8 @@ func TestHugePagesBeyondMemory(t *testing.T) {
 			continue
 		}
 		if err == nil || !strings.Contains(fmt.Sprint(err), x.refused) || fault.Fix(err) == "" || got != had {
-			t.Errorf("%s to %s: %v (fix %q), and it is %s; want %q", x.name, x.want, err, fault.Fix(err), got, x.refused)
+			t.Errorf("%s to %s: %v (fix %q), and it is %s; want %q", x.name, x.want, err, fault.Fix(err), got,
+				x.refused)
 		}
 		if e := (*fault.Error)(nil); !errors.As(err, &e) {
 			t.Errorf("%T", err)

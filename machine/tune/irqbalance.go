@@ -112,7 +112,8 @@ func (fs FS) balancers() (out []balancer, err error) {
 	for _, dir := range dirs {
 		b, err := kernelfile.ReadFile(dir + "/stat")
 		switch {
-		case slices.ContainsFunc([]unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EIO}, func(e unix.Errno) bool { return errors.Is(err, e) }):
+		case slices.ContainsFunc([]unix.Errno{unix.EMFILE, unix.ENFILE, unix.ENOMEM, unix.EIO},
+			func(e unix.Errno) bool { return errors.Is(err, e) }):
 			return nil, failed(remedy.File, "look for irqbalance in "+dir+"/stat", dir+"/stat", "", err)
 		case err != nil:
 			continue // it has ended

@@ -29,7 +29,8 @@ func HoldLatency(us int) (*Latency, error) {
 		if f != nil {
 			f.Close()
 		}
-		return nil, failed(remedy.FileLatency, fmt.Sprintf("limit the idle states to %d us by %s", us, latencyFile), latencyFile, "", err)
+		return nil, failed(remedy.FileLatency, fmt.Sprintf("limit the idle states to %d us by %s", us, latencyFile),
+			latencyFile, "", err)
 	}
 	return &Latency{f}, nil
 }

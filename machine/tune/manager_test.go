@@ -15,7 +15,8 @@ import (
 const (
 	nmManaged   = "[device]\nmanaged=true\nconnection-uuid=5a2b\nnm-owned=0\nroute-metric-default-aspired=100\n"
 	nmUnmanaged = "[device]\nmanaged=false\nperm-hw-addr-fake=3A:11\n"
-	ndManaged   = "# This is private data. Do not parse.\nADMIN_STATE=configured\nOPER_STATE=routable\nCARRIER_STATE=carrier\nNETWORK_FILE=/run/systemd/network/10-netplan-eth1.network\nDNS=10.0.0.1\n"
+	ndManaged   = "# This is private data. Do not " +
+		"parse.\nADMIN_STATE=configured\nOPER_STATE=routable\nCARRIER_STATE=carrier\nNETWORK_FILE=/run/systemd/network/10-netplan-eth1.network\nDNS=10.0.0.1\n"
 	ndUnmanaged = "# This is private data. Do not parse.\nADMIN_STATE=unmanaged\nOPER_STATE=carrier\n"
 )
 
@@ -66,15 +67,23 @@ func TestManagers(t *testing.T) {
 		files   map[string]string
 		want    string
 	}{
-		{"NetworkManager", map[string]string{nm: "net:[1]"}, map[string]string{"NetworkManager/devices/2": nmManaged}, "NetworkManager"},
+		{"NetworkManager", map[string]string{nm: "net:[1]"}, map[string]string{"NetworkManager/devices/2": nmManaged},
+			"NetworkManager"},
 		{"unmanaged", map[string]string{nm: "net:[1]"}, map[string]string{"NetworkManager/devices/2": nmUnmanaged}, ""},
-		{"another interface", map[string]string{nm: "net:[1]"}, map[string]string{"NetworkManager/devices/3": nmManaged}, ""},
+		{"another interface", map[string]string{nm: "net:[1]"},
+			map[string]string{"NetworkManager/devices/3": nmManaged}, ""},
 		{"it has ended", nil, map[string]string{"NetworkManager/devices/2": nmManaged}, ""},
-		{"in another namespace", map[string]string{nm: "net:[7]"}, map[string]string{"NetworkManager/devices/2": nmManaged}, ""},
-		{"networkd", map[string]string{nd: "net:[1]"}, map[string]string{"systemd/netif/links/2": ndManaged}, "systemd-networkd /run/systemd/network/10-netplan-eth1.network"},
-		{"unmanaged by networkd", map[string]string{nd: "net:[1]"}, map[string]string{"systemd/netif/links/2": ndUnmanaged}, ""},
-		{"both", map[string]string{nm: "net:[1]", nd: "net:[1]"}, map[string]string{"NetworkManager/devices/2": nmManaged, "systemd/netif/links/2": ndUnmanaged}, "NetworkManager"},
-		{"another file", map[string]string{nm: "net:[1]"}, map[string]string{"NetworkManager/devices/2": "\x00\xff=\nmanaged"}, ""},
+		{"in another namespace", map[string]string{nm: "net:[7]"},
+			map[string]string{"NetworkManager/devices/2": nmManaged}, ""},
+		{"networkd", map[string]string{nd: "net:[1]"}, map[string]string{"systemd/netif/links/2": ndManaged},
+			"systemd-networkd /run/systemd/network/10-netplan-eth1.network"},
+		{"unmanaged by networkd", map[string]string{nd: "net:[1]"},
+			map[string]string{"systemd/netif/links/2": ndUnmanaged}, ""},
+		{"both", map[string]string{nm: "net:[1]", nd: "net:[1]"},
+			map[string]string{"NetworkManager/devices/2": nmManaged, "systemd/netif/links/2": ndUnmanaged},
+			"NetworkManager"},
+		{"another file", map[string]string{nm: "net:[1]"},
+			map[string]string{"NetworkManager/devices/2": "\x00\xff=\nmanaged"}, ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var got []string
@@ -96,10 +105,12 @@ func TestManagersOfStrangers(t *testing.T) {
 	}
 	const at = "NetworkManager/devices/2"
 	for name, spoil := range map[string]func(fs FS) error{
-		"a stranger's":     func(fs FS) error { return os.Chown(filepath.Join(fs.Run, at), 4711, 4711) },
-		"writable by all":  func(fs FS) error { return os.Chmod(filepath.Join(fs.Run, at), 0o666) },
-		"a link":           func(fs FS) error { return moved(fs, at, os.Symlink) },
-		"a pipe":           func(fs FS) error { return moved(fs, at, func(_, to string) error { return unix.Mkfifo(to, 0o600) }) },
+		"a stranger's":    func(fs FS) error { return os.Chown(filepath.Join(fs.Run, at), 4711, 4711) },
+		"writable by all": func(fs FS) error { return os.Chmod(filepath.Join(fs.Run, at), 0o666) },
+		"a link":          func(fs FS) error { return moved(fs, at, os.Symlink) },
+		"a pipe": func(fs FS) error {
+			return moved(fs, at, func(_, to string) error { return unix.Mkfifo(to, 0o600) })
+		},
 		"a user's process": func(fs FS) error { return os.Chown(filepath.Join(fs.Proc, "14"), 4711, 4711) },
 		"no /proc/self":    func(fs FS) error { return os.RemoveAll(filepath.Join(fs.Proc, "self")) },
 	} {

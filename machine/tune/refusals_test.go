@@ -25,7 +25,8 @@ func TestRefused(t *testing.T) {
 	}{
 		{remedy.FileSysctl, "vm.nr_hugepages", func() error { return fs.SetSysctl("vm.nr_hugepages", "1") }},
 		{remedy.FileSysctl, "vm.nr_hugepages", func() error { _, err := fs.Sysctl("vm.nr_hugepages"); return err }},
-		{remedy.FileNetctl, "net.ipv4.tcp_rmem", func() error { return fs.SetSysctl("net.ipv4.tcp_rmem", "4096 131072 6291456") }},
+		{remedy.FileNetctl, "net.ipv4.tcp_rmem",
+			func() error { return fs.SetSysctl("net.ipv4.tcp_rmem", "4096 131072 6291456") }},
 		{remedy.FileNetctl, "net.ipv4.tcp_rmem", func() error { _, err := fs.Sysctl("net.ipv4.tcp_rmem"); return err }},
 		{remedy.FileGovernor, "cpu0/cpufreq/scaling_governor", func() error { return governor.Set("performance") }},
 		{remedy.FileGovernor, "cpu0/cpufreq/scaling_governor", func() error { _, err := governor.Get(); return err }},
@@ -41,8 +42,10 @@ func TestRefusedSignal(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(strconv.Itoa(os.Getpid())+" (irqbalance) S 1"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "stat"), []byte(strconv.Itoa(os.Getpid())+" (irqbalance) S 1"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
-	remedytest.Try(t, remedy.Kill, "process "+strconv.Itoa(os.Getpid()), remedytest.Denied(unix.SYS_KILL, func() error { return fs.setIRQBalance(Running) }))
+	remedytest.Try(t, remedy.Kill, "process "+strconv.Itoa(os.Getpid()), remedytest.Denied(unix.SYS_KILL,
+		func() error { return fs.setIRQBalance(Running) }))
 }

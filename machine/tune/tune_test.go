@@ -24,7 +24,8 @@ func fixture(t *testing.T, files map[string]string) FS {
 	root := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(root, name)
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text),
+			0o644)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,15 +76,18 @@ func TestSettings(t *testing.T) {
 
 // A kernel that takes less than it is told is found out: huge pages.
 func TestReverted(t *testing.T) {
-	s := setting.Setting{Name: "sysctl vm.nr_hugepages", Get: func() (string, error) { return "9000", nil }, Set: func(string) error { return nil }}
+	s := setting.Setting{Name: "sysctl vm.nr_hugepages", Get: func() (string, error) { return "9000", nil },
+		Set: func(string) error { return nil }}
 	err := setting.Apply(s, "this host", "16384")
-	if r := (*setting.Reverted)(nil); !errors.As(err, &r) || r.Got != "9000" || r.Fix() == "" || !strings.Contains(err.Error(), "reads back 9000") {
+	if r := (*setting.Reverted)(nil); !errors.As(err, &r) || r.Got != "9000" || r.Fix() == "" ||
+		!strings.Contains(err.Error(), "reads back 9000") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestOfNetns(t *testing.T) {
-	for name, want := range map[string]bool{"net.core.rmem_max": false, "net.ipv4.tcp_rmem": true, "net.core.optmem_max": true, "vm.nr_hugepages": false} {
+	for name, want := range map[string]bool{"net.core.rmem_max": false, "net.ipv4.tcp_rmem": true,
+		"net.core.optmem_max": true, "vm.nr_hugepages": false} {
 		if OfNetns(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
@@ -96,7 +100,8 @@ func TestOfNetns(t *testing.T) {
 }
 
 func TestParseStat(t *testing.T) {
-	for s, want := range map[string]string{"1 (a b) S 0": "a b S", "2 (irqbalance) T 1 2": "irqbalance T", "3 (x) y) (z) R": "x) y) (z R", "": " ", "4 (x)": " ", ") (": " "} {
+	for s, want := range map[string]string{"1 (a b) S 0": "a b S", "2 (irqbalance) T 1 2": "irqbalance T",
+		"3 (x) y) (z) R": "x) y) (z R", "": " ", "4 (x)": " ", ") (": " "} {
 		name, state, _ := parseStat(s)
 		if name+" "+state != want {
 			t.Errorf("%q: %q", s, name+" "+state)
@@ -153,7 +158,8 @@ func TestIRQBalance(t *testing.T) {
 
 // A process of another user has that name only to disturb.
 func TestIRQBalanceOfStrangers(t *testing.T) {
-	for uids, want := range map[string]string{"0\t0\t0\t0": Running, "4711\t4711\t4711\t4711": None, "4711\t0\t0\t0": None} {
+	for uids, want := range map[string]string{"0\t0\t0\t0": Running, "4711\t4711\t4711\t4711": None,
+		"4711\t0\t0\t0": None} {
 		fs := fixture(t, map[string]string{"proc/7/stat": "7 (irqbalance) S 1 1",
 			"proc/7/status": "Name:\tirqbalance\nUid:\t" + uids + "\nGid:\t0\t0\t0\t0\n"})
 		if got, err := fs.irqbalance(); err != nil || got != want {

@@ -32,7 +32,8 @@ func NewNetns() (*Netns, error) {
 		}
 		f, err := os.Open("/proc/thread-self/ns/net")
 		if err != nil {
-			return remedy.Error(remedy.NetnsOpen, "open the new network namespace", err, remedy.On{Path: "/proc/thread-self/ns/net"})
+			return remedy.Error(remedy.NetnsOpen, "open the new network namespace", err,
+				remedy.On{Path: "/proc/thread-self/ns/net"})
 		}
 		ns = &Netns{f}
 		return nil
@@ -99,7 +100,8 @@ func onOwnThread(f func() error) error {
 func (n *Netns) Do(f func() error) error {
 	return onOwnThread(func() error {
 		if err := setns(int(n.f.Fd()), unix.CLONE_NEWNET); err != nil {
-			return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+n.f.Name()+": setns", err, remedy.On{Path: n.f.Name()})
+			return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+n.f.Name()+": setns", err,
+				remedy.On{Path: n.f.Name()})
 		}
 		return f()
 	})

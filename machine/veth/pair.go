@@ -102,7 +102,8 @@ func (e *End) passes() error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("%s is not up %v after it was set up", e.Dev, upTime), Err: unix.ENETDOWN,
+			return &fault.Error{Op: fmt.Sprintf("%s is not up %v after it was set up", e.Dev, upTime),
+				Err: unix.ENETDOWN,
 				How: "ip link show in the namespace says in which state it is"}
 		}
 	}
@@ -161,14 +162,16 @@ func setUp(c *rtnl.Conn, dev string, index int) error {
 func (e *End) address(c *rtnl.Conn, index int) error {
 	v4, _ := netip.AddrFromSlice(e.IPv4.To4())
 	if err := c.AddAddr(index, netip.PrefixFrom(v4, 24), 0); err != nil {
-		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v4, e.Dev), err, remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v4, 0)})
+		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v4, e.Dev), err,
+			remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v4, 0)})
 	}
 	v6, _ := netip.AddrFromSlice(e.IPv6)
 	switch err := c.AddAddr(index, netip.PrefixFrom(v6, 64), unix.IFA_F_NODAD); { // usable at once
 	case errors.Is(err, unix.EOPNOTSUPP):
 		e.IPv6 = nil // a kernel without IPv6
 	case err != nil:
-		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v6, e.Dev), err, remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v6, 0)})
+		return remedy.Error(remedy.AddrAdd, fmt.Sprintf("add address %v to %s", v6, e.Dev), err,
+			remedy.On{Dev: e.Dev, Local: netip.AddrPortFrom(v6, 0)})
 	}
 	return nil
 }

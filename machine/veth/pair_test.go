@@ -104,19 +104,25 @@ func TestIntegrationPairCarriesTCP(t *testing.T) {
 			t.Errorf("%v can be reached from the caller's own namespace", ip)
 		}
 		var c net.Conn
-		if err := p.TG.Netns.Do(func() (err error) { c, err = net.Dial("tcp", l.Addr().String()); return err }); err != nil {
+		if err := p.TG.Netns.Do(func() (err error) {
+			c,
+				err = net.Dial("tcp", l.Addr().String())
+			return err
+		}); err != nil {
 			t.Fatal(err)
 		}
 		defer c.Close()
 		from, err := io.ReadAll(c)
-		if err != nil || !slices.ContainsFunc([]net.IP{p.TG.IPv4, p.TG.IPv6}, func(ip net.IP) bool { return ip.String() == string(from) }) {
+		if err != nil || !slices.ContainsFunc([]net.IP{p.TG.IPv4, p.TG.IPv6},
+			func(ip net.IP) bool { return ip.String() == string(from) }) {
 			t.Errorf("the flow came from %q, %v", from, err)
 		}
 	}
 }
 
 func TestIntegrationPairOptions(t *testing.T) {
-	for _, x := range []struct{ asked, mtu, buf int }{{0, DefaultMTU, 512 << 20}, {1500, 1500, 8 << 20}, {9000, 9000, 0}} {
+	for _, x := range []struct{ asked, mtu, buf int }{{0, DefaultMTU, 512 << 20}, {1500, 1500, 8 << 20},
+		{9000, 9000, 0}} {
 		o := Options{MTU: x.asked}
 		if x.asked != 0 {
 			o.TCPBufMax = x.buf
@@ -373,7 +379,8 @@ func questions(t *testing.T, p *Pair) (n int) {
 	arp, rx, tx := -1, (*net.UDPConn)(nil), net.Conn(nil)
 	err := errors.Join(p.SUT.Netns.Do(func() (err error) {
 		const ofARP = unix.ETH_P_ARP<<8&0xff00 | unix.ETH_P_ARP>>8 // big endian
-		if arp, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, ofARP); err == nil {
+		if arp, err = unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK,
+			ofARP); err == nil {
 			rx, err = net.ListenUDP("udp4", &net.UDPAddr{IP: p.SUT.IPv4, Port: 7})
 		}
 		return err

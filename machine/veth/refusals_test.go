@@ -31,11 +31,13 @@ func TestRefused(t *testing.T) {
 		object string
 		do     func() error
 	}{
-		{remedy.VethAdd, unix.SYS_SENDMSG, "veth link zcsut", func() error { return addVeth("zcsut", "zctg", ns.Fd(), 1500) }},
+		{remedy.VethAdd, unix.SYS_SENDMSG, "veth link zcsut",
+			func() error { return addVeth("zcsut", "zctg", ns.Fd(), 1500) }},
 		{remedy.AddrAdd, unix.SYS_SENDMSG, "10.77.0.1 to zcsut", func() error { return e.address(c, 1) }},
 		{remedy.LinkUp, unix.SYS_SENDMSG, "set zcsut up", func() error { return setUp(c, "zcsut", 1) }},
 		{remedy.FileNetctl, unix.SYS_OPENAT, "net.ipv4.tcp_rmem", func() error { return e.configure(Options{}) }},
-		{remedy.NetnsOpen, unix.SYS_OPENAT, "/proc/self/ns/net", func() error { _, err := OpenNetns("/proc/self/ns/net"); return err }},
+		{remedy.NetnsOpen, unix.SYS_OPENAT, "/proc/self/ns/net",
+			func() error { _, err := OpenNetns("/proc/self/ns/net"); return err }},
 	} {
 		remedytest.Try(t, x.call, x.object, remedytest.Denied(x.nr, x.do), remedytest.Repeated...)
 	}

@@ -25,8 +25,9 @@ const least = 60 // seconds
 // empty list stands for a whole package.
 var outside = map[string][]string{
 	"exec": nil, "unix": nil, "syscall": nil, "veth": nil, "guest": nil, "built": nil, "program": nil,
-	"net": {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "Listen", "ListenTCP", "ListenUDP", "ListenUnix", "ListenPacket", "FileConn", "FileListener"},
-	"os":  {"Pipe", "StartProcess", "Geteuid", "Getuid"},
+	"net": {"Dial", "DialTimeout", "DialTCP", "DialUDP", "DialUnix", "Listen", "ListenTCP", "ListenUDP", "ListenUnix",
+		"ListenPacket", "FileConn", "FileListener"},
+	"os": {"Pipe", "StartProcess", "Geteuid", "Getuid"},
 }
 
 // forbidden says what an unmarked test may not call, "" of anything else.
@@ -53,7 +54,8 @@ func forbidden(c *ast.CallExpr) (what string, clock bool) {
 			return file, false
 		}
 	}
-	if in, ok := s.X.(*ast.CallExpr); ok && isOf(in.Fun, "time", "Now") && name == "Add" && len(c.Args) == 1 && !late(c.Args[0]) {
+	if in, ok := s.X.(*ast.CallExpr); ok && isOf(in.Fun, "time", "Now") && name == "Add" && len(c.Args) == 1 &&
+		!late(c.Args[0]) {
 		return "time.Now().Add of less than a minute", true
 	}
 	return "", false
@@ -82,7 +84,8 @@ func late(x ast.Expr) bool {
 }
 
 // units are those of package time that tests use, in seconds.
-var units = map[string]float64{"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1, "Minute": 60, "Hour": 3600}
+var units = map[string]float64{"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1, "Minute": 60,
+	"Hour": 3600}
 
 // seconds is a duration that is written as a product of numbers and units.
 func seconds(x ast.Expr) (float64, bool) {

@@ -199,7 +199,8 @@ func (a *account) endPackage(r *result, e event) {
 func complains(output []string) bool {
 	return slices.ContainsFunc(output, func(line string) bool {
 		line = strings.TrimSpace(line)
-		return !noise(line) && line != "exit status 1" && !strings.HasPrefix(line, "FAIL\t") && !strings.HasPrefix(line, "ok  \t") && !strings.HasPrefix(line, "-test.shuffle ")
+		return !noise(line) && line != "exit status 1" && !strings.HasPrefix(line, "FAIL\t") &&
+			!strings.HasPrefix(line, "ok  \t") && !strings.HasPrefix(line, "-test.shuffle ")
 	})
 }
 
@@ -223,7 +224,8 @@ func (r *result) log() string {
 }
 
 // events are lines that say what the events do.
-var events = regexp.MustCompile(`^(PASS|FAIL|testing: warning: no tests to run|coverage: .*|=== (RUN|PAUSE|CONT|NAME) .*|--- (PASS|FAIL|SKIP): .* \([\d.]+s\))$`)
+var events = regexp.MustCompile(`^(PASS|FAIL|testing: warning: no tests to run|coverage: .*|=== (RUN|PAUSE|CONT|` +
+	`NAME) .*|--- (PASS|FAIL|SKIP): .* \([\d.]+s\))$`)
 
 // noise tells of a line that it is one of them, or empty.
 func noise(line string) bool {

@@ -52,13 +52,15 @@ func says(t *testing.T, tests ...string) string {
 // The last lines have what failed with its log, then what was skipped by its reason, then the
 // counts.
 func TestSummary(t *testing.T) {
-	p := script(t, says(t, "TestGood:pass", "TestBad/a:fail it is red", "TestBad:fail", "TestOff:skip needs root", "TestAway:skip needs root", "TestLong:skip takes minutes"))
+	p := script(t, says(t, "TestGood:pass", "TestBad/a:fail it is red", "TestBad:fail", "TestOff:skip needs root",
+		"TestAway:skip needs root", "TestLong:skip takes minutes"))
 	g := ran(t, p, []string{"a"}, nil)
 	if g.ok || g.last() != "1 passed, 2 failed, 3 skipped" {
 		t.Errorf("ok %v, %q", g.ok, g.last())
 	}
 	at := 0
-	for _, want := range []string{"FAILED p [a]", "=== 2 failed\n--- p [a]: TestBad/a (0.50 s)\n", "it is red", "=== 3 skipped, by reason\n2: needs root\n    p [a]: TestAway, TestOff\n1: takes minutes\n"} {
+	for _, want := range []string{"FAILED p [a]", "=== 2 failed\n--- p [a]: TestBad/a (0.50 s)\n", "it is red",
+		"=== 3 skipped, by reason\n2: needs root\n    p [a]: TestAway, TestOff\n1: takes minutes\n"} {
 		i := strings.Index(g.out[at:], want)
 		if i < 0 {
 			t.Fatalf("%q does not follow in:\n%s", want, g.out)
@@ -83,7 +85,8 @@ func TestWrap(t *testing.T) {
 // What a compiler says of a package is the log of its failure.
 func TestBuildFails(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module m\ngo 1.24\n", "x_test.go": "package x\nvar x = y\n", "lane.sh": "#!/bin/sh\ncd " + dir + "; go test -json .\n"} {
+	for name, text := range map[string]string{"go.mod": "module m\ngo 1.24\n", "x_test.go": "package x\nvar x = y\n",
+		"lane.sh": "#!/bin/sh\ncd " + dir + "; go test -json .\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
 			t.Fatal(err)
 		}
@@ -103,7 +106,8 @@ func TestLongLog(t *testing.T) {
 		r.add(strings.Repeat("x", i%7) + "\n")
 	}
 	r.add("the end\n")
-	if len(r.output) != most || r.output[len(r.output)-1] != "the end\n" || r.output[0] != "\n" || r.output[most/2] != "    [...]\n" {
+	if len(r.output) != most || r.output[len(r.output)-1] != "the end\n" || r.output[0] != "\n" ||
+		r.output[most/2] != "    [...]\n" {
 		t.Errorf("%d lines", len(r.output))
 	}
 }
@@ -119,7 +123,8 @@ echo "again: $`+againEnv+`" >&2
 // A timed test that fails is run again, alone: passing then it is flaky, and the run passes.
 // Nothing else is run again.
 func TestFlaky(t *testing.T) {
-	p := again(t, says(t, "TestOther:pass", "TestRate/x:fail too slow", "TestRate:fail"), says(t, "TestRate/x:pass", "TestRate:pass"))
+	p := again(t, says(t, "TestOther:pass", "TestRate/x:fail too slow", "TestRate:fail"),
+		says(t, "TestRate/x:pass", "TestRate:pass"))
 	g := ran(t, p, []string{"a"}, nil)
 	if g.ok || strings.Contains(g.errs, "again") {
 		t.Errorf("a test that is not timed: ok %v: %s%s", g.ok, g.out, g.errs)
@@ -129,7 +134,8 @@ func TestFlaky(t *testing.T) {
 		t.Errorf("not ok: %s", g.out)
 	}
 	g = ran(t, timedOnly(t, p), []string{"a"}, []string{"timed"})
-	if !g.ok || g.last() != "3 passed, 0 failed, 0 skipped" || !strings.Contains(g.out, "flaky: TestRate\n") || !strings.Contains(g.out, "too slow") || !strings.Contains(g.errs, "again: ./p TestRate\n") {
+	if !g.ok || g.last() != "3 passed, 0 failed, 0 skipped" || !strings.Contains(g.out, "flaky: TestRate\n") ||
+		!strings.Contains(g.out, "too slow") || !strings.Contains(g.errs, "again: ./p TestRate\n") {
 		t.Errorf("ok %v: %s%s", g.ok, g.out, g.errs)
 	}
 }
@@ -160,9 +166,11 @@ func TestMostAgain(t *testing.T) {
 	for _, name := range []string{"A", "B", "C", "D", "E", "F"} {
 		tests = append(tests, "Test"+name+":fail too slow")
 	}
-	second := `for x; do :; done; set -- $` + againEnv + "\n" + strings.ReplaceAll(says(t, "NAME:pass"), "NAME", `'"$2"'`)
+	second := `for x; do :; done; set -- $` + againEnv + "\n" + strings.ReplaceAll(says(t, "NAME:pass"), "NAME",
+		`'"$2"'`)
 	g := ran(t, timedOnly(t, again(t, says(t, tests...), second)), []string{"a"}, []string{"timed"})
-	if g.ok || g.last() != "5 passed, 1 failed, 0 skipped" || strings.Count(g.errs, "again: ") != mostAgain || !strings.Contains(g.out, "TestF is not run again") {
+	if g.ok || g.last() != "5 passed, 1 failed, 0 skipped" || strings.Count(g.errs, "again: ") != mostAgain ||
+		!strings.Contains(g.out, "TestF is not run again") {
 		t.Errorf("ok %v: %s%s", g.ok, g.out, g.errs)
 	}
 }
@@ -174,7 +182,8 @@ func TestUndecided(t *testing.T) {
 	for n, want := range map[int]string{2: "0 passed, 0 failed, 2 skipped", 3: "0 passed, 1 failed, 3 skipped"} {
 		p := timedOnly(t, again(t, says(t, []string{"TestA" + words, "TestB" + words, "TestC" + words}[:n]...), ""))
 		g := ran(t, p, []string{"a"}, []string{"timed"})
-		if g.ok != (n == 2) || g.last() != want || strings.Contains(g.errs, "again: ") || !strings.Contains(g.out, "p [timed]: TestA: "+kind.Undecided) {
+		if g.ok != (n == 2) || g.last() != want || strings.Contains(g.errs, "again: ") ||
+			!strings.Contains(g.out, "p [timed]: TestA: "+kind.Undecided) {
 			t.Errorf("%d: ok %v: %s%s", n, g.ok, g.out, g.errs)
 		}
 	}
@@ -187,11 +196,12 @@ func TestDies(t *testing.T) {
 	begins = begins[:strings.LastIndex(strings.TrimSuffix(begins, "\n"), "\n")+1] // without the package's end
 	dies := strings.TrimSuffix(says(t, "TestRate:fail too slow"), "exit 1\n")     // and its package ends
 	for name, lane := range map[string]string{
-		"a package that ends too early":  begins + dies + "exit 1\n",
-		"a package that does not end":    dies + begins + "exit 1\n",
-		"a lane that is killed":          dies + begins + "kill -9 $$\n",
-		"a lane that ends early":         dies + "exit 3\n",
-		"a test that does not run":       `echo '{"Action":"expect","Package":"p","Test":"TestBegins"}'` + "\n" + dies + "exit 1\n",
+		"a package that ends too early": begins + dies + "exit 1\n",
+		"a package that does not end":   dies + begins + "exit 1\n",
+		"a lane that is killed":         dies + begins + "kill -9 $$\n",
+		"a lane that ends early":        dies + "exit 3\n",
+		"a test that does not run": `echo '{"Action":"expect","Package":"p","Test":"TestBegins"}'` + "\n" +
+			dies + "exit 1\n",
 		"a package that says more":       strings.Replace(dies, "PASS", "the kernel complained", 1) + "exit 1\n",
 		"a package that crashed at last": strings.Replace(dies, "PASS", "panic: at the end", 1) + "exit 1\n",
 	} {
@@ -213,7 +223,8 @@ func TestDies(t *testing.T) {
 // A rerun that ends with a failure is one, although the test has passed in it.
 func TestAgainMustEndWell(t *testing.T) {
 	p := timedOnly(t, again(t, says(t, "TestRate:fail too slow"), says(t, "TestRate:pass")+"exit 1\n"))
-	if g := ran(t, p, []string{"a"}, []string{"timed"}); g.ok || g.last() != "0 passed, 1 failed, 0 skipped" && !strings.Contains(g.last(), " failed") {
+	if g := ran(t, p, []string{"a"}, []string{"timed"}); g.ok || g.last() != "0 passed, 1 failed, 0 skipped" &&
+		!strings.Contains(g.last(), " failed") {
 		t.Errorf("ok %v: %s", g.ok, g.out)
 	}
 }
@@ -244,7 +255,8 @@ func TestUndecidedHidesNothing(t *testing.T) {
 // What a lane leaves behind is ended: nothing of ours runs beside timed tests.
 func TestLeavesNothing(t *testing.T) {
 	pids := filepath.Join(t.TempDir(), "pids")
-	g := ran(t, script(t, "sleep 600 >/dev/null 2>&1 & echo $! >"+pids+"\n"+says(t, "TestGood:pass")), []string{"a"}, nil)
+	g := ran(t, script(t, "sleep 600 >/dev/null 2>&1 & echo $! >"+pids+"\n"+says(t, "TestGood:pass")), []string{"a"},
+		nil)
 	b, err := os.ReadFile(pids)
 	if err != nil {
 		t.Fatal(err)

@@ -53,7 +53,8 @@ func runMain() int {
 		fmt.Fprintln(os.Stderr, "usage: lanes [-name NAME] PROGRAM [+]LANE[,LANE...]... [-- LANE...]")
 		return 2
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP,
+		syscall.SIGPIPE)
 	defer stop()
 	var events io.Writer = io.Discard
 	if path := os.Getenv(jsonEnv); path != "" {

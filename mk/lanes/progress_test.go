@@ -21,11 +21,13 @@ func TestProgress(t *testing.T) {
 			l := &laneRun{name: "host"}
 			r.lanes = []*laneRun{l, {name: "vet", ended: true}}
 			done := r.progress(past{Seconds: 481, Tests: 4900}, terminal)
-			r.heard(l, []byte(`{"Action":"pass","Package":"github.com/zcbench/zcbench/bench/host","Test":"TestX"}`), r.account.of("host"))
+			r.heard(l, []byte(`{"Action":"pass","Package":"github.com/zcbench/zcbench/bench/host","Test":"TestX"}`),
+				r.account.of("host"))
 			time.Sleep(2*time.Minute + time.Second/2)
 			synctest.Wait()
 			said := errs.String()
-			if want := "2m0s of about 8m0s, 1 of about 4900 tests, 0 failed: bench/host [host]"; !strings.Contains(said, want) {
+			if want := "2m0s of about 8m0s, 1 of about 4900 tests, 0 failed: bench/host [host]"; !strings.Contains(said,
+				want) {
 				t.Errorf("terminal %v: %q is not in %q", terminal, want, said)
 			}
 			if n := strings.Count(said, "\n"); terminal && n != 0 || !terminal && n != 2 {
@@ -34,14 +36,16 @@ func TestProgress(t *testing.T) {
 			r.complained(l, []byte("hello\n"))
 			before := errs.Len()
 			r.stdout.print([]byte("ok\n"))
-			if printed := errs.String()[before:]; terminal && !strings.HasPrefix(printed, wipe+"ok\n2m0s of ") || !terminal && printed != "ok\n" {
+			if printed := errs.String()[before:]; terminal && !strings.HasPrefix(printed, wipe+"ok\n2m0s of ") ||
+				!terminal && printed != "ok\n" {
 				t.Errorf("terminal %v: %q", terminal, printed)
 			}
 			time.Sleep(10 * time.Minute)
 			synctest.Wait()
 			done()
 			said = errs.String()
-			if terminal && !strings.HasSuffix(said, wipe) || !strings.Contains(said, "host: hello\n") || !strings.Contains(said, ", longer than the 8m0s of last time") {
+			if terminal && !strings.HasSuffix(said, wipe) || !strings.Contains(said, "host: hello\n") ||
+				!strings.Contains(said, ", longer than the 8m0s of last time") {
 				t.Errorf("terminal %v: %q", terminal, said[max(0, len(said)-300):])
 			}
 		})

@@ -43,7 +43,9 @@ func (r *runner) timed(ctx context.Context, names []string) {
 				r.account.undecided(failed)
 			case again == mostAgain:
 				r.account.keep(failed)
-				r.account.note(fmt.Sprintf("%s is not run again: %d have been, and a timed test that often fails for no reason is broken\n", failed.id, mostAgain))
+				r.account.note(
+					fmt.Sprintf("%s is not run again: %d have been, and a timed test that often fails for no "+
+						"reason is broken\n", failed.id, mostAgain))
 			default:
 				again++
 				r.again(ctx, failed)
@@ -54,7 +56,8 @@ func (r *runner) timed(ctx context.Context, names []string) {
 		r.load = &load
 	}
 	if undecided > mostUndecided && r.load != nil && r.load.Quiet() {
-		r.account.broken(names[0], fmt.Sprintf("%d tests are undecided although nothing else ran (%v): more than %d", undecided, r.load, mostUndecided))
+		r.account.broken(names[0], fmt.Sprintf("%d tests are undecided although nothing else ran (%v): more than %d",
+			undecided, r.load, mostUndecided))
 	}
 }
 

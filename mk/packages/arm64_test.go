@@ -43,7 +43,8 @@ func TestIntegrationARM64Programs(t *testing.T) {
 		}
 		return string(out)
 	}
-	if got := run(0, "zcbench", "version"); !strings.Contains(got, "linux/arm64") || !strings.Contains(got, "giouring") {
+	if got := run(0, "zcbench", "version"); !strings.Contains(got, "linux/arm64") ||
+		!strings.Contains(got, "giouring") {
 		t.Error(got)
 	}
 	native := command(t, filepath.Join(unpacked(t, runtime.GOARCH), "usr/bin/zcbench"), "run", "--help-all")
@@ -52,7 +53,8 @@ func TestIntegrationARM64Programs(t *testing.T) {
 	}
 	run(0, "zcbench", "explain", "zcrx")
 	run(2, "zcbench", "run", "--rx", "nonsense")
-	if got := run(1, "zcrecv", "--mode", "uring", "--listen", "127.0.0.1:0"); !strings.Contains(got, "not supported here") {
+	if got := run(1, "zcrecv", "--mode", "uring", "--listen", "127.0.0.1:0"); !strings.Contains(got,
+		"not supported here") {
 		t.Errorf("a ring that qemu-user has not: %s", got)
 	}
 	flow(t, qemu, bin)
@@ -62,7 +64,8 @@ func TestIntegrationARM64Programs(t *testing.T) {
 func flow(t *testing.T, qemu, bin string) {
 	t.Helper()
 	ctx := await.Context(t)
-	recv := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcrecv"), "--listen", "127.0.0.1:0", "--touch", "verify", "--accept-timeout", "3m", "--duration", "5s", "--verbose")
+	recv := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcrecv"), "--listen", "127.0.0.1:0", "--touch", "verify",
+		"--accept-timeout", "3m", "--duration", "5s", "--verbose")
 	stderr, err := recv.StderrPipe()
 	must(t, err)
 	var out strings.Builder
@@ -85,7 +88,8 @@ func flow(t *testing.T, qemu, bin string) {
 			}
 		}
 	}()
-	sent, err := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcsend"), "--mode", "sendfile", "--message-size", "1M", "--duration", "5s", "--json", addr).Output()
+	sent, err := exec.CommandContext(ctx, qemu, filepath.Join(bin, "zcsend"), "--mode", "sendfile", "--message-size",
+		"1M", "--duration", "5s", "--json", addr).Output()
 	if err != nil {
 		t.Errorf("zcsend: %v: %s", err, sent)
 	}
@@ -103,7 +107,8 @@ func flow(t *testing.T, qemu, bin string) {
 }
 
 // emulated are packages whose tests need no more of a kernel than qemu-user has.
-var emulated = []string{"./internal/units", "./internal/plaintext", "./results", "./results/stat", "./results/gobench", "./bench/wire", "./machine/setting", "./profile"}
+var emulated = []string{"./internal/units", "./internal/plaintext", "./results", "./results/stat", "./results/gobench",
+	"./bench/wire", "./machine/setting", "./profile"}
 
 // beyond are tests that start their binary again, without the emulator, or load eBPF programs; and
 // those that simulate experiments or cut journals by the hundred, which emulated takes minutes.
@@ -115,7 +120,8 @@ const beyond = `^TestAttachKilled$|^TestParseFindsHeaders|^TestQuickAgrees$|^Tes
 const structs = `Size|Struct|Layout|UAPI|Offset|Parse|Decode|Pattern`
 
 // ofKernel are packages with such tests.
-var ofKernel = []string{"./flow/uring", "./machine/nic", "./machine/place", "./profile/perf", "./zc/dmabuf", "./packet/xdp", "./power"}
+var ofKernel = []string{"./flow/uring", "./machine/nic", "./machine/place", "./profile/perf", "./zc/dmabuf",
+	"./packet/xdp", "./power"}
 
 // Unit tests, among them all of the kernel's structs, pass as arm64.
 func TestARM64Units(t *testing.T) {
@@ -149,7 +155,8 @@ func TestIntegrationARM64Agent(t *testing.T) {
 	long.Test(t)
 	qemu, dir := emulator(t), unpacked(t, runtime.GOARCH)
 	home := t.TempDir()
-	put(t, filepath.Join(home, "bin/uname"), "#!/bin/sh\ncase $1 in -m) echo aarch64 ;; *) exec /bin/uname \"$@\" ;; esac\n")
+	put(t, filepath.Join(home, "bin/uname"),
+		"#!/bin/sh\ncase $1 in -m) echo aarch64 ;; *) exec /bin/uname \"$@\" ;; esac\n")
 	put(t, filepath.Join(home, "bin/ssh"), `#!/bin/bash
 line=${!#}
 export HOME=`+home+`/far PATH=`+home+`/bin:/usr/sbin:/usr/bin:/sbin:/bin
@@ -182,7 +189,8 @@ exec /bin/sh -c "${line//exec \/proc\/self\/fd\/9/exec `+qemu+` \/proc\/self\/fd
 	}
 	for n := 1; ; n++ {
 		out := filepath.Join(home, fmt.Sprint("out", n))
-		said = zcbench(0, "run", "--sut", "ssh:root@arm", "--tg", "local", "--dev", "lo", "--rx", "tcp", "--tx", "tcp", "--touch", "verify", "--duration", "1s", "--gate", "foreign_cores=off", "--gate", "replace=0", "--out", out)
+		said = zcbench(0, "run", "--sut", "ssh:root@arm", "--tg", "local", "--dev", "lo", "--rx", "tcp", "--tx", "tcp",
+			"--touch", "verify", "--duration", "1s", "--gate", "foreign_cores=off", "--gate", "replace=0", "--out", out)
 		t.Log(said)
 		if !heldUp(said) {
 			break

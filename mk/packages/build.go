@@ -23,7 +23,8 @@ var carried = []string{"zcbench", "zcnvml"}
 const sumsFile = "SHA256SUMS"
 
 // goEnv has what go build takes from its environment, so that nobody's own decides.
-var goEnv = []string{"CGO_ENABLED=0", "GOOS=linux", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=", "GOWORK=off", "GOFIPS140=off"}
+var goEnv = []string{"CGO_ENABLED=0", "GOOS=linux", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=",
+	"GOWORK=off", "GOFIPS140=off"}
 
 // binary is where a program of an architecture is built.
 func (j *job) binary(arch, name string) string { return filepath.Join(j.work, "linux-"+arch, name) }
@@ -115,7 +116,8 @@ func (j *job) output(name string, args ...string) (string, error) {
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "TZ=UTC")
 	out, err := cmd.Output()
 	if err != nil {
-		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return string(out), nil
 }

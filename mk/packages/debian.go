@@ -19,7 +19,8 @@ func (j *job) addDebian(s *stage, arch string) {
 func (j *job) debianChangelog(s *stage) string {
 	v, err := sortable(j.version)
 	s.fail(err)
-	return fmt.Sprintf("zcbench (%s) unstable; urgency=medium\n\n  * Version %s:\n    see changelog.gz beside this file.\n\n -- %s  %s\n",
+	return fmt.Sprintf("zcbench (%s) unstable; urgency=medium\n\n  * Version %s:\n    see changelog.gz beside "+
+		"this file.\n\n -- %s  %s\n",
 		v+"-"+release, j.version, j.maintainer, j.built.Format(time.RFC1123Z))
 }
 

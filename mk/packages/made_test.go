@@ -158,7 +158,8 @@ func TestLintian(t *testing.T) {
 	long.Test(t)
 	need(t, "lintian")
 	for _, arch := range arches {
-		cmd := exec.Command("lintian", "--allow-root", "--fail-on", "error", "--suppress-tags", "initial-upload-closes-no-bugs", "--info", made1(t, arch, "deb"))
+		cmd := exec.Command("lintian", "--allow-root", "--fail-on", "error", "--suppress-tags",
+			"initial-upload-closes-no-bugs", "--info", made1(t, arch, "deb"))
 		said, err := cmd.CombinedOutput()
 		t.Logf("%s:\n%s", arch, said)
 		if err != nil {
@@ -180,14 +181,16 @@ func TestRPM(t *testing.T) {
 	for _, arch := range arches {
 		p := made1(t, arch, "rpm")
 		list := command(t, "rpm", "-qlp", p)
-		for _, want := range []string{"/usr/bin/zcbench", "/usr/lib/zcbench", "/usr/lib/zcbench/agents/SHA256SUMS", "/usr/share/man/man1/zcbench-matrix.1.gz"} {
+		for _, want := range []string{"/usr/bin/zcbench", "/usr/lib/zcbench", "/usr/lib/zcbench/agents/SHA256SUMS",
+			"/usr/share/man/man1/zcbench-matrix.1.gz"} {
 			if !strings.Contains(list, want+"\n") {
 				t.Errorf("%s lacks %s", p, want)
 			}
 		}
 		for line := range strings.Lines(list) { // folders of the system are not ours
 			switch strings.TrimSpace(line) {
-			case "/usr", "/usr/bin", "/usr/lib", "/usr/share", "/usr/share/man", "/usr/share/man/man1", "/usr/share/doc":
+			case "/usr", "/usr/bin", "/usr/lib", "/usr/share", "/usr/share/man", "/usr/share/man/man1",
+				"/usr/share/doc":
 				t.Errorf("%s owns %s", p, line)
 			}
 		}

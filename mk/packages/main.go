@@ -53,7 +53,8 @@ func main() {
 
 func (j *job) run(out, agents string) (err error) {
 	if j.version == "" || j.version == "devel" {
-		return fmt.Errorf("no version: packages are made from a git checkout, whose tags and commits say which one it is")
+		return fmt.Errorf(
+			"no version: packages are made from a git checkout, whose tags and commits say which one it is")
 	}
 	if j.work, err = os.MkdirTemp("", "zcbench-packages-"); err != nil {
 		return err

@@ -35,21 +35,26 @@ func fileName(version, arch, format string) string {
 // config is what nfpm is told (nfpm.goreleaser.com/configuration). JSON is YAML.
 func (j *job) config(arch, format, version string, entries []entry) map[string]any {
 	c := map[string]any{
-		"name": "zcbench", "arch": arch, "platform": "linux", "version": version, "version_schema": "none", "release": release,
+		"name": "zcbench", "arch": arch, "platform": "linux", "version": version, "version_schema": "none",
+		"release": release,
 		"section": "net", "priority": "optional", "maintainer": j.maintainer, "description": description,
 		"homepage": "https://github.com/zcbench/zcbench", "license": "MIT AND GPL-2.0-only", "disable_globbing": true,
 	}
 	switch format {
 	case "deb":
 		// zcnvml loads a library, and so is no static program.
-		c["depends"], c["recommends"], c["suggests"] = []string{"libc6"}, []string{"openssh-client"}, []string{"qemu-system-x86", "ethtool", "iproute2"}
+		c["depends"], c["recommends"], c["suggests"] = []string{"libc6"}, []string{"openssh-client"},
+			[]string{"qemu-system-x86", "ethtool", "iproute2"}
 	case "rpm":
-		c["depends"], c["recommends"], c["suggests"] = []string{"libc.so.6" + rpmBits}, []string{"openssh-clients"}, []string{"qemu-kvm", "ethtool", "iproute"}
-		c["rpm"] = map[string]any{"buildhost": "localhost", "summary": strings.SplitN(description, "\n", 2)[0], "compression": "zstd", "group": "Applications/System"}
+		c["depends"], c["recommends"], c["suggests"] = []string{"libc.so.6" + rpmBits}, []string{"openssh-clients"},
+			[]string{"qemu-kvm", "ethtool", "iproute"}
+		c["rpm"] = map[string]any{"buildhost": "localhost", "summary": strings.SplitN(description, "\n", 2)[0],
+			"compression": "zstd", "group": "Applications/System"}
 	}
 	var contents []map[string]any
 	for _, e := range entries {
-		one := map[string]any{"dst": e.dst, "file_info": map[string]any{"mode": e.mode, "owner": "root", "group": "root"}}
+		one := map[string]any{"dst": e.dst, "file_info": map[string]any{"mode": e.mode, "owner": "root",
+			"group": "root"}}
 		if e.src != "" {
 			one["src"] = e.src
 		}

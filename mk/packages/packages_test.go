@@ -30,7 +30,8 @@ func fake(t *testing.T) *job {
 	}
 	root, err := filepath.Abs("../..")
 	must(t, err)
-	j := &job{root: root, work: t.TempDir(), version: "0.1.0-rc.1+5.g0123456789ab", maintainer: "A B <a@b.example>", built: time.Unix(1700000000, 0).UTC()}
+	j := &job{root: root, work: t.TempDir(), version: "0.1.0-rc.1+5.g0123456789ab", maintainer: "A B <a@b.example>",
+		built: time.Unix(1700000000, 0).UTC()}
 	for _, arch := range arches {
 		for _, p := range programs {
 			put(t, j.binary(arch, p), p+" for "+arch)
@@ -53,7 +54,8 @@ func TestSortable(t *testing.T) {
 	for in, want := range map[string]string{
 		"0.1.0": "0.1.0", "0.1.0-rc.1": "0.1.0~rc.1", "0.1.0+5.g0123456789ab": "0.1.0+5.g0123456789ab",
 		"0.1.0-dev.1200+g0123.dirty": "0.1.0~dev.1200+g0123.dirty",
-		"":                           "", "devel": "", "v0.1.0": "", "0.1": "", "0.1.0-rc-1": "", "0.1.0 1": "", "0.1.0+a+b": "", "0.1.0/../x": "",
+		"":                           "", "devel": "", "v0.1.0": "", "0.1": "", "0.1.0-rc-1": "", "0.1.0 1": "",
+		"0.1.0+a+b": "", "0.1.0/../x": "",
 	} {
 		if got, err := sortable(in); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
@@ -66,7 +68,8 @@ func TestOrder(t *testing.T) {
 	if _, err := exec.LookPath("dpkg"); err != nil {
 		t.Skip("dpkg is not installed")
 	}
-	order := []string{"0.1.0-dev.9+gffff", "0.1.0-dev.1200+g0000", "0.1.0-rc.1", "0.1.0-rc.1+1.g0000", "0.1.0-rc.2", "0.1.0", "0.1.0+9.gffff", "0.1.0+10.g0000", "0.1.1"}
+	order := []string{"0.1.0-dev.9+gffff", "0.1.0-dev.1200+g0000", "0.1.0-rc.1", "0.1.0-rc.1+1.g0000", "0.1.0-rc.2",
+		"0.1.0", "0.1.0+9.gffff", "0.1.0+10.g0000", "0.1.1"}
 	for i := range order[1:] {
 		a, err := sortable(order[i])
 		must(t, err)
@@ -94,23 +97,30 @@ func checkContents(t *testing.T, s *stage, arch, format string) {
 	t.Helper()
 	other := arches[1-slices.Index(arches, arch)]
 	want := map[string]string{
-		"/usr/bin/zcbench": "zcbench for " + arch, "/usr/bin/zcrecv": "zcrecv for " + arch, "/usr/bin/zcsend": "zcsend for " + arch,
-		"/usr/lib/zcbench/zcnvml": "zcnvml for " + arch, "/usr/lib/zcbench/agents/linux-" + other + "/zcbench": "zcbench for " + other,
-		"/usr/lib/zcbench/agents/linux-" + other + "/zcnvml": "zcnvml for " + other, "/usr/lib/zcbench/agents/SHA256SUMS": "",
-		"/usr/share/man/man1/zcbench-run.1.gz": "", "/usr/share/bash-completion/completions/zcbench": "",
+		"/usr/bin/zcbench": "zcbench for " + arch, "/usr/bin/zcrecv": "zcrecv for " + arch,
+		"/usr/bin/zcsend":         "zcsend for " + arch,
+		"/usr/lib/zcbench/zcnvml": "zcnvml for " + arch, "/usr/lib/zcbench/agents/linux-" + other +
+			"/zcbench": "zcbench for " + other,
+		"/usr/lib/zcbench/agents/linux-" + other + "/zcnvml": "zcnvml for " + other,
+		"/usr/lib/zcbench/agents/SHA256SUMS":                 "",
+		"/usr/share/man/man1/zcbench-run.1.gz":               "", "/usr/share/bash-completion/completions/zcbench": "",
 		"/usr/share/zsh/vendor-completions/_zcbench": "", "/usr/share/fish/vendor_completions.d/zcbench.fish": "",
-		"/usr/share/zcbench/experiments/quick.yaml": "", "/usr/share/doc/zcbench/README.md": "", "/usr/share/doc/zcbench/docs/hosts.md": "",
-		"/usr/share/doc/zcbench/changelog.gz": "", "/usr/share/doc/zcbench/THIRD_PARTY.md": "",
-		"/usr/share/doc/zcbench/examples/Containerfile": "", "/usr/share/doc/zcbench/examples/udev/70-zcbench.rules": "",
-		"/usr/share/doc/zcbench/examples/sysctl/zcbench.conf": "",
+		"/usr/share/zcbench/experiments/quick.yaml": "", "/usr/share/doc/zcbench/README.md": "",
+		"/usr/share/doc/zcbench/docs/hosts.md": "",
+		"/usr/share/doc/zcbench/changelog.gz":  "", "/usr/share/doc/zcbench/THIRD_PARTY.md": "",
+		"/usr/share/doc/zcbench/examples/Containerfile":         "",
+		"/usr/share/doc/zcbench/examples/udev/70-zcbench.rules": "",
+		"/usr/share/doc/zcbench/examples/sysctl/zcbench.conf":   "",
 		"/usr/lib/zcbench/": "dir", "/usr/share/doc/zcbench/examples/udev/": "dir",
 	}
 	if format == "deb" {
-		want["/usr/share/doc/zcbench/copyright"], want["/usr/share/doc/zcbench/changelog.Debian.gz"], want["/usr/share/lintian/overrides/zcbench"] = "", "", ""
+		want["/usr/share/doc/zcbench/copyright"], want["/usr/share/doc/zcbench/changelog.Debian.gz"],
+			want["/usr/share/lintian/overrides/zcbench"] = "", "", ""
 	} else {
 		want["/usr/share/licenses/zcbench/LICENSE"] = ""
 	}
-	places := []string{"/usr/bin/", libDir + "/", shareDir + "/", docDir + "/", "/usr/share/man/man1/", "/usr/share/lintian/overrides/zcbench", licenseDir + "/"}
+	places := []string{"/usr/bin/", libDir + "/", shareDir + "/", docDir + "/", "/usr/share/man/man1/",
+		"/usr/share/lintian/overrides/zcbench", licenseDir + "/"}
 	for _, sh := range shells {
 		places = append(places, sh.file)
 	}
@@ -120,7 +130,8 @@ func checkContents(t *testing.T, s *stage, arch, format string) {
 			t.Errorf("%s twice", e.dst)
 		}
 		seen[e.dst] = true
-		if !slices.ContainsFunc(places, func(p string) bool { return strings.HasPrefix(e.dst, p) }) || strings.HasSuffix(e.dst, ".go") {
+		if !slices.ContainsFunc(places, func(p string) bool { return strings.HasPrefix(e.dst, p) }) ||
+			strings.HasSuffix(e.dst, ".go") {
 			t.Errorf("%s is nothing of a package's", e.dst)
 		}
 		if e.src == "" {
@@ -129,7 +140,8 @@ func checkContents(t *testing.T, s *stage, arch, format string) {
 		st, err := os.Stat(e.src)
 		must(t, err)
 		mode := os.FileMode(0o644)
-		if strings.HasPrefix(e.dst, "/usr/bin/") || strings.HasPrefix(e.dst, libDir) && filepath.Base(e.dst) != sumsFile {
+		if strings.HasPrefix(e.dst, "/usr/bin/") || strings.HasPrefix(e.dst, libDir) &&
+			filepath.Base(e.dst) != sumsFile {
 			mode = 0o755
 		}
 		if st.Mode() != mode || e.mode != mode || !st.ModTime().Equal(s.built) {
@@ -189,7 +201,9 @@ func TestDebianFiles(t *testing.T) {
 		t.Errorf("%.100s", log)
 	}
 	right := of(docDir + "/copyright")
-	for _, want := range []string{"\nCopyright: 2026 the zcbench authors\n", "\n Permission is hereby granted, free of charge,", "\n .\n", "\nFiles: lab/softnic/*\n", "common-licenses/GPL-2"} {
+	for _, want := range []string{"\nCopyright: 2026 the zcbench authors\n",
+		"\n Permission is hereby granted, free of charge,", "\n .\n", "\nFiles: lab/softnic/*\n",
+		"common-licenses/GPL-2"} {
 		if !strings.Contains(right, want) {
 			t.Errorf("the copyright file lacks %q:\n%s", want, right)
 		}
@@ -224,7 +238,8 @@ func TestSourceDate(t *testing.T) {
 // Without a version there are no packages.
 func TestNoVersion(t *testing.T) {
 	for _, v := range []string{"", "devel"} {
-		if err := (&job{root: t.TempDir(), version: v}).run(t.TempDir(), ""); err == nil || !strings.Contains(err.Error(), "git checkout") {
+		if err := (&job{root: t.TempDir(), version: v}).run(t.TempDir(), ""); err == nil ||
+			!strings.Contains(err.Error(), "git checkout") {
 			t.Errorf("%q: %v", v, err)
 		}
 	}

@@ -75,7 +75,8 @@ exec chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root L
 	if strings.Contains(line, "/tmp/zcbench.deb") {
 		deb = made1(t, runtime.GOARCH, "deb")
 	}
-	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child", "sh", "-c", setup, "sh", root, line, deb)
+	cmd := exec.Command("unshare", "--mount", "--propagation", "private", "--net", "--pid", "--fork", "--kill-child",
+		"sh", "-c", setup, "sh", root, line, deb)
 	cmd.WaitDelay = 5 * time.Second
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
@@ -117,7 +118,8 @@ func whatIsThere(t *testing.T, root string) map[string]string {
 }
 
 // diaries are what apt, dpkg and man-db write down of what they did.
-var diaries = regexp.MustCompile(`^/var/(lib/dpkg/|log/|lib/apt/|cache/apt/|cache/man/)|^/etc/ld\.so\.cache$|^/var/cache/(man|ldconfig)(/|$)`)
+var diaries = regexp.MustCompile(
+	`^/var/(lib/dpkg/|log/|lib/apt/|cache/apt/|cache/man/)|^/etc/ld\.so\.cache$|^/var/cache/(man|ldconfig)(/|$)`)
 
 // A package is installed by apt into a minimal Debian 12 without network, does there what it is
 // for, and leaves nothing when it is purged.
@@ -142,17 +144,23 @@ func TestIntegrationMinimalRoot(t *testing.T) {
 		}
 	}
 	do(2*time.Minute, "apt-get install -y /tmp/zcbench.deb")
-	do(time.Minute, "dpkg --verify zcbench; zcbench version; zcrecv --version; zcsend --version; /usr/lib/zcbench/zcnvml --list || [ $? = 1 ]",
+	do(time.Minute, "dpkg --verify zcbench; zcbench version; zcrecv --version; zcsend --version; "+
+		"/usr/lib/zcbench/zcnvml --list || [ $? = 1 ]",
 		`(?m)^zcbench 0\.`, `io_uring engine +native`, `giouring`, `libnvidia-ml`)
-	do(time.Minute, "cd /usr/lib/zcbench/agents && sha256sum --check --ignore-missing --strict SHA256SUMS", `linux-(arm64|amd64)/zcbench: OK`)
+	do(time.Minute, "cd /usr/lib/zcbench/agents && sha256sum --check --ignore-missing --strict SHA256SUMS",
+		`linux-(arm64|amd64)/zcbench: OK`)
 	do(time.Minute, "zcbench doctor", `(?m)^host local, zcbench 0\.`, `tcp `)
-	do(time.Minute, "man zcbench-matrix | cat; man zcrecv | head -n 4", `ZCBENCH-MATRIX\(1\)`, `--dry-run`, `ZCRECV\(1\)`)
+	do(time.Minute, "man zcbench-matrix | cat; man zcrecv | head -n 4", `ZCBENCH-MATRIX\(1\)`, `--dry-run`,
+		`ZCRECV\(1\)`)
 	do(time.Minute, "zcbench matrix --dry-run /usr/share/zcbench/experiments/quick.yaml", `runs`)
 	// Runs that other work kept off the CPUs say nothing of the package: they are made again.
-	do(20*time.Minute, "n=0; until zcbench demo --out /run/demo --duration 1s --rx tcp,uring --tx tcp,sendfile --gate foreign_cores=off --gate replace=0 >/run/said 2>&1; "+
-		"do cat /run/said; grep -q -e 'its edges ' -e 'no payload was transferred in the window' /run/said; n=$((n + 1)); [ $n -lt 20 ]; rm -rf /run/demo; done; "+
+	do(20*time.Minute, "n=0; until zcbench demo --out /run/demo --duration 1s --rx tcp,uring --tx tcp,sendfile "+
+		"--gate foreign_cores=off --gate replace=0 >/run/said 2>&1; "+
+		"do cat /run/said; grep -q -e 'its edges ' -e 'no payload was transferred in the window' /run/said; "+
+		"n=$((n + 1)); [ $n -lt 20 ]; rm -rf /run/demo; done; "+
 		"cat /run/said; ls /run/demo; zcbench restore", `(?m)^tcp +sendfile +\d`, `report\.html`)
-	do(2*time.Minute, "ls /etc/udev/rules.d /usr/lib/udev /etc/sysctl.d /usr/lib/sysctl.d /etc/systemd 2>/dev/null | grep -i zcbench || echo nothing is set up", "nothing is set up")
+	do(2*time.Minute, "ls /etc/udev/rules.d /usr/lib/udev /etc/sysctl.d /usr/lib/sysctl.d /etc/systemd "+
+		"2>/dev/null | grep -i zcbench || echo nothing is set up", "nothing is set up")
 	do(2*time.Minute, "apt-get purge -y zcbench; dpkg --audit")
 	after := whatIsThere(t, root)
 	for path, what := range after {

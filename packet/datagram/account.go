@@ -40,7 +40,8 @@ func (a *account) open(c *stream.Conn, h stream.Hello, o stream.Options) error {
 		if h.ResponseBytes > 0 {
 			how = "give this end the sender's --request as its --message-size"
 		}
-		return &fault.Error{Op: fmt.Sprintf("the sender sends datagrams of %d bytes, but %d are expected", h.MessageBytes, o.MessageBytes), How: how}
+		return &fault.Error{Op: fmt.Sprintf("the sender sends datagrams of %d bytes, but %d are expected",
+			h.MessageBytes, o.MessageBytes), How: how}
 	}
 	var err error
 	if a.reply, err = newAnswers(c, h); err != nil {

@@ -182,7 +182,8 @@ func TestSlots(t *testing.T) {
 		for _, x := range []struct{ seq, want int }{{0, 5}, {n - 5, 5}, {n - 3, 3}, {3*n - 1, 1}} {
 			p, got := s.run(uint64(x.seq), 5)
 			if got != x.want || len(p) != got*size {
-				t.Errorf("%d bytes: a run from %d on has %d datagrams and %d bytes, want %d", size, x.seq, got, len(p), x.want)
+				t.Errorf("%d bytes: a run from %d on has %d datagrams and %d bytes, want %d", size, x.seq, got, len(p),
+					x.want)
 			}
 			for i := range got {
 				if seq, ok := parse(p[i*size:], 0); !ok || seq != uint64(x.seq+i) {

@@ -73,7 +73,8 @@ func TestJunkDoesNotHideTheEnd(t *testing.T) {
 			err := ended(t, done)
 			stop()
 			c := m.Snapshot()
-			if err != nil || c.Packets-c.Duplicated != 3 || again != (c.Duplicated > 0) || again == (c.Corrupted > 0) || o.rx[0].Sent != 5 {
+			if err != nil || c.Packets-c.Duplicated != 3 || again != (c.Duplicated > 0) ||
+				again == (c.Corrupted > 0) || o.rx[0].Sent != 5 {
 				t.Errorf("%s, again %v: %v, %+v, %d sent", mode.Name, again, err, c, o.rx[0].Sent)
 			}
 		}

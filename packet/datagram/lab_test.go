@@ -26,7 +26,8 @@ import (
 func TestLabQEMUAFXDP(t *testing.T) {
 	which := os.Getenv(guest.NICEnv)
 	if which == "" {
-		t.Skip(`needs a NIC of QEMU's: go test -exec "$PWD/bin/zcbench lab exec --nic qemu:virtio --" -run TestLabQEMUAFXDP ./packet/datagram`)
+		t.Skip(`needs a NIC of QEMU's: go test -exec "$PWD/bin/zcbench lab exec --nic qemu:virtio --" -run ` +
+			`TestLabQEMUAFXDP ./packet/datagram`)
 	}
 	long.Test(t)
 	channels, most, mapped := labNIC(t)
@@ -64,7 +65,8 @@ func TestLabQEMUAFXDP(t *testing.T) {
 	}
 	t.Run("queues of the program's", func(t *testing.T) {
 		r := labRun(t, "--rx", "udp-xsk-zc")
-		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "with an XDP program it has") || !strings.Contains(r.Fix, "--channels "+all) {
+		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "with an XDP program it has") ||
+			!strings.Contains(r.Fix, "--channels "+all) {
 			t.Errorf("%s: %s (%s)", r.Verdict, r.Reason, r.Fix)
 		}
 	})
@@ -111,11 +113,13 @@ func labReceived(t *testing.T, r *results.Record, zero bool) {
 	if (said == 1) != zero || said < 0 {
 		t.Errorf("zero copy %v: the kernel says %v (XDP_OPTIONS)", zero, said)
 	}
-	if *p.Sent < 100 || *p.Received == 0 || *p.Received+*p.Lost != *p.Sent || *p.Corrupted+*p.Duplicated != 0 || *r.SUT.Mismatches != 0 {
+	if *p.Sent < 100 || *p.Received == 0 || *p.Received+*p.Lost != *p.Sent || *p.Corrupted+*p.Duplicated != 0 ||
+		*r.SUT.Mismatches != 0 {
 		t.Errorf("%s, %d bytes wrong", p.PacketsText(), *r.SUT.Mismatches)
 	}
 	if !late && (p.Unaccounted == nil || *p.Unaccounted != 0) {
-		t.Errorf("%s, unaccounted %v: %+v, %+v, %q", p.PacketsText(), p.Unaccounted, p.Counted, r.TG.Packets.Counted, r.Warnings)
+		t.Errorf("%s, unaccounted %v: %+v, %+v, %q", p.PacketsText(), p.Unaccounted, p.Counted, r.TG.Packets.Counted,
+			r.Warnings)
 	}
 	if b := r.SUT.ZeroCopyBytes; zero && (b == nil || *b != *r.SUT.Bytes) {
 		t.Errorf("%v bytes without a copy, of %d", b, *r.SUT.Bytes)
@@ -129,9 +133,12 @@ func labReceived(t *testing.T, r *results.Record, zero bool) {
 func labRun(t *testing.T, args ...string) (r results.Record) {
 	t.Helper()
 	for rampUp := 4 * time.Second; ; rampUp *= 3 {
-		cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg", "netns:" + guest.NSSender,
-			"--tx", "udp", "--message-size", "64", "--mtu", "1500", "--pace", "1M", "--ramp-up", rampUp.String(), "--duration", (rampUp / 4).String(), "--ramp-down", "300ms",
-			"--stall", "1m", "--sample-interval", "0", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"}, args...)...)
+		cmd := exec.Command("zcbench", append([]string{"run", "--sut", "netns:" + guest.NSReceiver, "--tg",
+			"netns:" + guest.NSSender,
+			"--tx", "udp", "--message-size", "64", "--mtu", "1500", "--pace", "1M", "--ramp-up", rampUp.String(),
+			"--duration", (rampUp / 4).String(), "--ramp-down", "300ms",
+			"--stall", "1m", "--sample-interval", "0", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"},
+			args...)...)
 		var stderr bytes.Buffer
 		cmd.Stderr = &stderr
 		out, err := cmd.Output()
@@ -148,5 +155,6 @@ func labRun(t *testing.T, args ...string) (r results.Record) {
 
 // labLate tells a run whose window was read too late to measure anything.
 func labLate(r *results.Record) bool {
-	return strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "no payload was transferred in the window")
+	return strings.Contains(r.Reason, "its edges") ||
+		strings.Contains(r.Reason, "no payload was transferred in the window")
 }

@@ -11,25 +11,36 @@ import (
 
 // The modes of this folder.
 var (
-	RX = stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg of datagrams", Batches: true,
+	RX = stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg of datagrams",
+		Batches:     true,
 		NewReceiver: stream.MakesReceiver(NewReceiver)}
-	GRO = stream.Mode{Name: "udp-gro", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg with UDP_GRO: many datagrams in one buffer", Batches: true,
+	GRO = stream.Mode{Name: "udp-gro", Role: stream.RX, Kind: stream.Datagram,
+		Summary: "recvmmsg with UDP_GRO: many datagrams in one buffer", Batches: true,
 		Kernel: "5.0", NewReceiver: stream.MakesReceiver(NewGROReceiver)}
-	Uring = stream.Mode{Name: "udp-uring", Role: stream.RX, Kind: stream.Datagram, Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Ring: true,
+	Uring = stream.Mode{Name: "udp-uring", Role: stream.RX, Kind: stream.Datagram,
+		Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Ring: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: probeUringReceiver}
-	XSK = xskOf(stream.Mode{Name: "udp-xsk", Summary: "sockets of AF_XDP: the kernel copies frames into the application's memory",
+	XSK = xskOf(stream.Mode{Name: "udp-xsk",
+		Summary:     "sockets of AF_XDP: the kernel copies frames into the application's memory",
 		NewReceiver: stream.MakesReceiver(NewXSKReceiver)})
-	XSKZeroCopy = xskOf(stream.Mode{Name: "udp-xsk-zc", Summary: "sockets of AF_XDP with zero copy: the NIC writes frames into the application's memory", ZeroCopy: true,
+	XSKZeroCopy = xskOf(stream.Mode{Name: "udp-xsk-zc",
+		Summary:     "sockets of AF_XDP with zero copy: the NIC writes frames into the application's memory",
+		ZeroCopy:    true,
 		NewReceiver: stream.MakesReceiver(NewXSKZeroCopyReceiver)})
 
-	TX = stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Summary: "sendmmsg of datagrams", Batches: true,
+	TX = stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Summary: "sendmmsg of datagrams",
+		Batches:   true,
 		NewSender: stream.MakesSender(NewSender)}
-	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram, Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Batches: true, Segments: true,
+	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram,
+		Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Batches: true, Segments: true,
 		Kernel: "4.18", NewSender: stream.MakesSender(NewGSOSender)}
-	TripsTX = stream.Mode{Name: "udp-rr", Role: stream.TX, Kind: stream.Datagram, Summary: "requests by datagrams, and the receiver's answers to them: round trips", Batches: true, RoundTrips: true,
-		NewSender: stream.MakesSender(NewTripSender)}
-	UringSend = stream.Mode{Name: "udp-uring", Role: stream.TX, Kind: stream.Datagram, Summary: "io_uring send of datagrams", Ring: true, Batches: true,
+	TripsTX = stream.Mode{Name: "udp-rr", Role: stream.TX, Kind: stream.Datagram,
+		Summary: "requests by datagrams, and the receiver's answers to them: round trips", Batches: true,
+		RoundTrips: true,
+		NewSender:  stream.MakesSender(NewTripSender)}
+	UringSend = stream.Mode{Name: "udp-uring", Role: stream.TX, Kind: stream.Datagram,
+		Summary: "io_uring send of datagrams", Ring: true, Batches: true,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewSender: stream.MakesSender(NewUringSender), Probe: probeUringSender}
 )

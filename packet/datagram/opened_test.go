@@ -65,7 +65,8 @@ func open(t testing.TB, addr string, flows, size int, o sock.Options) (out opene
 }
 
 func hello(c stream.Cookie, n, flows, size int) stream.Hello {
-	return stream.Hello{Cookie: c, TXMode: "test", MessageBytes: uint64(size), PeriodBytes: 31 * 4096, Flow: n, Flows: flows}
+	return stream.Hello{Cookie: c, TXMode: "test", MessageBytes: uint64(size), PeriodBytes: 31 * 4096, Flow: n,
+		Flows: flows}
 }
 
 func onThread(f func() error) <-chan error {

@@ -24,7 +24,8 @@ var (
 
 // play moves the datagrams of one flow for a while, and until some were sent, paced so that none is
 // lost.
-func play(t *testing.T, addr string, rx, tx stream.Mode, rxo, txo stream.Options, size int, pps uint64, length time.Duration) (got, sent stream.Counters, told, dropped uint64) {
+func play(t *testing.T, addr string, rx, tx stream.Mode, rxo, txo stream.Options, size int, pps uint64,
+	length time.Duration) (got, sent stream.Counters, told, dropped uint64) {
 	t.Helper()
 	rxo.MessageBytes, txo.MessageBytes, rxo.Touch = size, size, stream.TouchVerify
 	o := open(t, addr, 1, size, sock.Options{RcvBuf: 16 << 20})
@@ -136,7 +137,9 @@ func TestEveryPairOfModes(t *testing.T) {
 			size := sizes[(i+2*k)%len(sizes)]
 			t.Run(fmt.Sprintf("%s from %s of %d", r.Name, s.Name, size), func(t *testing.T) {
 				got, sent, told, dropped := play(t, addr, r, s, rxo[i], txo[k], size, 100_000, 50*time.Millisecond)
-				if sent.Packets < 100 || got.Packets > sent.Packets || got.Packets+dropped < sent.Packets || told != sent.Packets || got.Bytes != got.Packets*uint64(size) || sent.Bytes != sent.Packets*uint64(size) {
+				if sent.Packets < 100 || got.Packets > sent.Packets || got.Packets+dropped < sent.Packets ||
+					told != sent.Packets || got.Bytes != got.Packets*uint64(size) ||
+					sent.Bytes != sent.Packets*uint64(size) {
 					t.Errorf("received %+v, sent %+v, told of %d", got, sent, told)
 				}
 				if got.OutOfOrder+got.Duplicated+got.Corrupted+got.Mismatches != 0 {
@@ -153,7 +156,8 @@ func TestLongestDatagrams(t *testing.T) {
 		if r.Support("") != nil {
 			continue
 		}
-		got, sent, _, dropped := play(t, "127.0.0.1:0", r, TX, stream.Options{}, stream.Options{}, MaxBytes, 2000, 50*time.Millisecond)
+		got, sent, _, dropped := play(t, "127.0.0.1:0", r, TX, stream.Options{}, stream.Options{}, MaxBytes, 2000,
+			50*time.Millisecond)
 		if sent.Packets < 10 || got.Packets > sent.Packets || got.Packets+dropped < sent.Packets || got.Corrupted != 0 {
 			t.Errorf("%s: received %+v, sent %+v", r.Name, got, sent)
 		}

@@ -31,7 +31,8 @@ func TestOtherSizeIsRefused(t *testing.T) {
 			defer r.Close()
 			return r.Attach(o.rx[0], o.hello[0])
 		}))
-		if err == nil || !strings.Contains(err.Error(), "datagrams of 1400 bytes, but 64 are expected") || !strings.Contains(fault.Fix(err), "--message-size") {
+		if err == nil || !strings.Contains(err.Error(), "datagrams of 1400 bytes, but 64 are expected") ||
+			!strings.Contains(fault.Fix(err), "--message-size") {
 			t.Errorf("%s: %v", m.Name, err)
 		}
 	}

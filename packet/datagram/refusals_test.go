@@ -25,5 +25,6 @@ func TestRefusedSockets(t *testing.T) {
 	}
 	remedytest.Try(t, remedy.Socket, "UDP socket", remedytest.Denied(unix.SYS_SOCKET, open))
 	remedytest.Try(t, remedy.Bind, "UDP socket to 127.0.0.1", remedytest.Denied(unix.SYS_BIND, open))
-	remedytest.Try(t, remedy.Connect, "UDP socket to 127.0.0.1:9", remedytest.Denied(unix.SYS_CONNECT, func() error { return connect(-1, peer) }))
+	remedytest.Try(t, remedy.Connect, "UDP socket to 127.0.0.1:9", remedytest.Denied(unix.SYS_CONNECT,
+		func() error { return connect(-1, peer) }))
 }

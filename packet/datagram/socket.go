@@ -34,7 +34,8 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 	}
 	if err == nil {
 		if err = unix.Bind(fd, to); err != nil {
-			err = remedy.Error(remedy.Bind, fmt.Sprintf("bind a UDP socket to %v", at), err, remedy.On{Local: at, FD: fd})
+			err = remedy.Error(remedy.Bind, fmt.Sprintf("bind a UDP socket to %v", at), err,
+				remedy.On{Local: at, FD: fd})
 		}
 	}
 	if err != nil {
@@ -51,7 +52,8 @@ func connect(fd int, peer netip.AddrPort) error {
 		return err
 	}
 	if err := unix.Connect(fd, to); err != nil {
-		return remedy.Error(remedy.Connect, fmt.Sprintf("connect a UDP socket to %v", peer), err, remedy.On{Remote: peer, FD: fd})
+		return remedy.Error(remedy.Connect, fmt.Sprintf("connect a UDP socket to %v", peer), err,
+			remedy.On{Remote: peer, FD: fd})
 	}
 	return nil
 }

@@ -76,7 +76,8 @@ func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, erro
 func (l *listener) Strangers() uint64 { return l.Port.Strangers() + l.strangers.Load() }
 
 // Dial opens one flow.
-func (transport) Dial(ctx context.Context, addr string, h stream.Hello, o sock.Options) (*stream.Conn, stream.Welcome, error) {
+func (transport) Dial(ctx context.Context, addr string, h stream.Hello, o sock.Options) (*stream.Conn, stream.Welcome,
+	error) {
 	for again := 1; ; again++ {
 		var c *stream.Conn
 		words, w, err := stream.DialBeside(ctx, addr, h, sock.Options{}, func(words *stream.Conn) (err error) {

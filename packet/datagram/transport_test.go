@@ -31,7 +31,8 @@ func TestFlowsOfOnePort(t *testing.T) {
 	for i, c := range o.rx {
 		n := o.hello[i].Flow
 		if c.Key != o.tx[n].Key || c.Remote != o.tx[n].Local || c.Local != o.tx[n].Remote {
-			t.Errorf("flow %d: from %v to %v, at its sender from %v to %v", n, c.Remote, c.Local, o.tx[n].Local, o.tx[n].Remote)
+			t.Errorf("flow %d: from %v to %v, at its sender from %v to %v", n, c.Remote, c.Local, o.tx[n].Local,
+				o.tx[n].Remote)
 		}
 		a, m := newAccount(size), new(stream.Meter)
 		a.key = c.Key
@@ -105,7 +106,8 @@ func TestTakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if _, err := (transport{}).Listen(taken.LocalAddr().String(), stream.NewCookie(), 1, sock.Options{}); !errors.Is(err, unix.EADDRINUSE) {
+	if _, err := (transport{}).Listen(taken.LocalAddr().String(), stream.NewCookie(), 1,
+		sock.Options{}); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("%v", err)
 	}
 	var all []uint16

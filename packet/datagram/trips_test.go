@@ -20,7 +20,8 @@ import (
 )
 
 // tripping begins round trips of so many bytes over loopback, whose receiver's end is the test's.
-func tripping(t *testing.T, size int, o stream.TripOptions) (rx, tx *stream.Conn, h stream.Hello, m *stream.Meter, sent <-chan error) {
+func tripping(t *testing.T, size int, o stream.TripOptions) (rx, tx *stream.Conn, h stream.Hello, m *stream.Meter,
+	sent <-chan error) {
 	t.Helper()
 	all := open(t, "127.0.0.1:0", 1, size, sock.Options{})
 	p, err := stream.NewPayload(size)
@@ -112,8 +113,10 @@ func TestTripsThatAreLost(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := m.Snapshot()
-		if c.Transactions+c.TripsLost != c.Packets || c.Packets != tx.Sent || int(c.TripsLost) < unanswered+late || int(c.AnswersLate) < twice || c.Corrupted != 0 {
-			t.Errorf("%d in flight: %+v; %d answered, %d not, %d twice, %d late", inFlight, c, answered, unanswered, twice, late)
+		if c.Transactions+c.TripsLost != c.Packets || c.Packets != tx.Sent || int(c.TripsLost) < unanswered+late ||
+			int(c.AnswersLate) < twice || c.Corrupted != 0 {
+			t.Errorf("%d in flight: %+v; %d answered, %d not, %d twice, %d late", inFlight, c, answered, unanswered,
+				twice, late)
 		}
 		if w := m.Times(); w.Count() != c.Packets || w.QuantileUs(1) < 10e3*(1-stream.TimesError) {
 			t.Errorf("%d times of %d, the longest %g us", w.Count(), c.Packets, w.QuantileUs(1))
@@ -131,7 +134,8 @@ func TestTripsWithALiar(t *testing.T) {
 		func(p []byte) []byte { p[HeaderBytes] ^= 1; return p },
 		func(p []byte) []byte { p[len(p)-1] ^= 1; return p },
 	}
-	rx, tx, h, m, sent := tripping(t, 64, stream.TripOptions{ResponseBytes: 200, InFlight: 1, Timeout: 5 * time.Millisecond})
+	rx, tx, h, m, sent := tripping(t, 64, stream.TripOptions{ResponseBytes: 200, InFlight: 1,
+		Timeout: 5 * time.Millisecond})
 	var done bool
 	n := 0
 	answering(t, rx, h, &done, func(seq uint64, right []byte) {
@@ -171,7 +175,8 @@ func TestTripsAreWaitedForOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		cmd := exec.Command(self, "-test.run=^"+t.Name()+"$")
-		cmd.Env = append(os.Environ(), "GODEBUG="+off, "GOMAXPROCS=8") // so many that timers do not wait for those that sleep
+		// so many that timers do not wait for those that sleep
+		cmd.Env = append(os.Environ(), "GODEBUG="+off, "GOMAXPROCS=8")
 		if out, err := cmd.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "PASS") {
 			t.Errorf("%v: %s", err, out)
 		}
@@ -186,7 +191,8 @@ func TestTripsAreWaitedForOnce(t *testing.T) {
 			least = min(least, times)
 		}
 		if least < 1-stream.TimesError || least > 1.3 {
-			t.Errorf("%d in flight: an answer that was to be given up after %v was waited for %.2f times as long", inFlight, timeout, least)
+			t.Errorf("%d in flight: an answer that was to be given up after %v was waited for %.2f times as long",
+				inFlight, timeout, least)
 		}
 	}
 }

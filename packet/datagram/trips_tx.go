@@ -98,7 +98,8 @@ func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) er
 // while.
 func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	came := ^uint64(0)
-	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate && time.Now().Before(end); {
+	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate &&
+		time.Now().Before(end); {
 		came = m.Snapshot().AnswersLate
 		s.wait.WaitFor(c.FD, unix.POLLIN, min(waitMs*time.Millisecond, t.Timeout()))
 		if err := s.take(c, t, m, unix.MSG_DONTWAIT); err != nil {
@@ -130,7 +131,8 @@ func (s *TripSender) ask(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter)
 			s.blocked = true
 			n = 0
 		case unix.EMSGSIZE:
-			return &fault.Error{Op: fmt.Sprintf("send requests of %d bytes", s.slots.size), Err: errno, How: "choose a smaller --request: IPv4 has room for 65507 bytes"}
+			return &fault.Error{Op: fmt.Sprintf("send requests of %d bytes", s.slots.size), Err: errno,
+				How: "choose a smaller --request: IPv4 has room for 65507 bytes"}
 		default:
 			return stream.SendError(c, "send a request", errno)
 		}

@@ -105,11 +105,15 @@ func (s *Sender) refused(c *stream.Conn, errno unix.Errno) error {
 	op := fmt.Sprintf("send datagrams of %d bytes", s.size)
 	switch {
 	case s.gso && (errno == unix.EINVAL || errno == unix.EMSGSIZE):
-		return &fault.Unsupported{Mode: GSO.Name, Op: op + " by UDP_SEGMENT", Err: errno, How: "each must fit the MTU with 28 bytes of headers (IPv6: 48): choose a smaller --message-size, a larger MTU, or --tx udp"}
+		return &fault.Unsupported{Mode: GSO.Name, Op: op + " by UDP_SEGMENT", Err: errno,
+			How: "each must fit the MTU with 28 bytes of headers (IPv6: 48): choose a smaller --message-size, a " +
+				"larger MTU, or --tx udp"}
 	case s.gso && errors.Is(errno, unix.EIO):
-		return &fault.Unsupported{Mode: GSO.Name, Op: op + " by UDP_SEGMENT", Err: errno, How: "the interface must compute checksums (ethtool -K DEV tx-checksumming on), or --tx udp"}
+		return &fault.Unsupported{Mode: GSO.Name, Op: op + " by UDP_SEGMENT", Err: errno,
+			How: "the interface must compute checksums (ethtool -K DEV tx-checksumming on), or --tx udp"}
 	case errno == unix.EMSGSIZE:
-		return &fault.Error{Op: op, Err: errno, How: "choose a smaller --message-size: IPv4 has room for 65507 bytes, and what is longer than the MTU needs fragments"}
+		return &fault.Error{Op: op, Err: errno, How: "choose a smaller --message-size: IPv4 has room for 65507 " +
+			"bytes, and what is longer than the MTU needs fragments"}
 	}
 	return stream.SendError(c, op, errno)
 }

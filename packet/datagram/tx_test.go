@@ -16,7 +16,8 @@ import (
 func TestGSOThatCannotBe(t *testing.T) {
 	for _, errno := range []unix.Errno{unix.EMSGSIZE, unix.EINVAL, unix.EIO} {
 		err := (&Sender{slots: &slots{size: 4000}, gso: true}).refused(&stream.Conn{}, errno)
-		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != "udp-gso" || u.How == "" || !errors.Is(err, errno) {
+		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != "udp-gso" || u.How == "" ||
+			!errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}

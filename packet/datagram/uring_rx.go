@@ -54,10 +54,12 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "busy polling", Err: err, How: fault.Fix(err)}
 	}
 	each := uring.DatagramHeader + o.MessageBytes + 1 // one that is too long shows
-	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: datagramGroup, Entries: ringBuffers(each), Size: each, Pages: uring.PagesTransparent})
+	bufs, err := ring.NewBufRing(uring.BufRingOptions{Group: datagramGroup, Entries: ringBuffers(each), Size: each,
+		Pages: uring.PagesTransparent})
 	if err != nil {
 		ring.Close()
-		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "register provided buffers", Err: err, How: fault.Fix(err)}
+		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "register provided buffers", Err: err,
+			How: fault.Fix(err)}
 	}
 	return &UringReceiver{opt: o, ring: ring, bufs: bufs, hdr: &unix.Msghdr{}}, nil
 }

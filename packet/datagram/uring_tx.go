@@ -29,7 +29,8 @@ type UringSender struct {
 // NewUringSender makes the ring, owned by the calling thread, and the datagrams' memory.
 func NewUringSender(o stream.Options) (*UringSender, error) {
 	n := cmp.Or(o.Batch, DefaultBatch)
-	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: uint32(max(n, 8)), CQEntries: uint32(2 * max(n, 8)),
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: uint32(max(n, 8)),
+		CQEntries:    uint32(2 * max(n, 8)),
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
@@ -117,7 +118,8 @@ func (s *UringSender) enter(want int, m *stream.Meter) error {
 // Evidence says how the ring was made.
 func (s *UringSender) Evidence() stream.Evidence {
 	return stream.Evidence{UringEngine: string(s.ring.Engine()),
-		Figures: append(stream.RingFigures(s.ring), stream.Figure{Name: "udp_batch", Unit: "packets", Value: float64(s.n)})}
+		Figures: append(stream.RingFigures(s.ring), stream.Figure{Name: "udp_batch", Unit: "packets",
+			Value: float64(s.n)})}
 }
 
 // Close closes the ring and frees the memory.

@@ -20,8 +20,10 @@ var lostBeforeXSK = []string{"rx_missed", "softnet_dropped"}
 
 // xskOf is what both modes of AF_XDP have in common.
 func xskOf(m stream.Mode) stream.Mode {
-	m.Role, m.Kind, m.Kernel, m.AFXDP, m.NeedsDev, m.LostAt = stream.RX, stream.Datagram, "6.8", true, true, lostBeforeXSK
-	m.Needs = []stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedAFXDP, stream.NeedInterface, stream.NeedNoXDP, stream.NeedNativeXDP}
+	m.Role, m.Kind, m.Kernel, m.AFXDP, m.NeedsDev, m.LostAt = stream.RX, stream.Datagram, "6.8", true, true,
+		lostBeforeXSK
+	m.Needs = []stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedAFXDP, stream.NeedInterface,
+		stream.NeedNoXDP, stream.NeedNativeXDP}
 	if m.ZeroCopy {
 		m.Needs = append(m.Needs, stream.NeedXSKZeroCopy)
 	}
@@ -40,7 +42,9 @@ func xskOf(m stream.Mode) stream.Mode {
 // of its driver, without changing it.
 func probeXSK(mode string, zero bool, dev string, kernel func() error) error {
 	if dev == "lo" {
-		return &fault.Unsupported{Mode: mode, Op: "no XDP program has the loopback's packets in a driver", Err: unix.EOPNOTSUPP, How: "it needs two hosts: namespaces joined by a veth, as zcbench demo has them, or two machines"}
+		return &fault.Unsupported{Mode: mode, Op: "no XDP program has the loopback's packets in a driver",
+			Err: unix.EOPNOTSUPP, How: "it needs two hosts: namespaces joined by a veth, as zcbench demo has " +
+				"them, or two machines"}
 	}
 	d, err := nic.Open(dev)
 	if err != nil {
@@ -51,7 +55,9 @@ func probeXSK(mode string, zero bool, dev string, kernel func() error) error {
 		return lacking(mode, xdp.Taken(dev, unix.EBUSY))
 	}
 	if f, err := d.XDPFeatures(); zero && err == nil && f&nic.XDPZeroCopy == 0 {
-		return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("the driver of %s has no zero copy for AF_XDP (netdev dev-get: xdp-features)", dev), Err: unix.EOPNOTSUPP, How: "take --rx udp-xsk, which copies, or a NIC whose driver has it"}
+		return &fault.Unsupported{Mode: mode,
+			Op:  fmt.Sprintf("the driver of %s has no zero copy for AF_XDP (netdev dev-get: xdp-features)", dev),
+			Err: unix.EOPNOTSUPP, How: "take --rx udp-xsk, which copies, or a NIC whose driver has it"}
 	}
 	return tape.Try(fmt.Sprintf("kernel for rx %s", mode), kernel)
 }

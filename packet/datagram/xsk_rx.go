@@ -53,7 +53,9 @@ func newXSK(o stream.Options, zero bool) (_ *XSKReceiver, err error) {
 		}
 	}
 	if zero && r.at == xdp.Generic {
-		return nil, &fault.Unsupported{Mode: xskMode(true), Op: "zero copy behind generic XDP: the NIC's driver has to do it", How: "take --xdp-attach native, or --rx udp-xsk"}
+		return nil, &fault.Unsupported{Mode: xskMode(true),
+			Op:  "zero copy behind generic XDP: the NIC's driver has to do it",
+			How: "take --xdp-attach native, or --rx udp-xsk"}
 	}
 	if err := xsk.Probe(); err != nil {
 		return nil, lacking(xskMode(zero), err)
@@ -80,12 +82,14 @@ func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	}
 	// The match of touch read: a packet of the peer's with options, which none may take for the
 	// flow's, would be counted as corrupted.
-	rung, err := xdp.OpenRung(xdp.Options{Dev: r.opt.NIC.Dev, Tuples: t, FrameBytes: max(r.headers+r.size, xdp.MinFrameBytes), Action: xdp.ToSocket, Touch: xdp.TouchRead, Attach: r.at})
+	rung, err := xdp.OpenRung(xdp.Options{Dev: r.opt.NIC.Dev, Tuples: t, FrameBytes: max(r.headers+r.size,
+		xdp.MinFrameBytes), Action: xdp.ToSocket, Touch: xdp.TouchRead, Attach: r.at})
 	if err != nil {
 		return lacking(xskMode(r.zero), err)
 	}
 	r.rung = rung
-	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero, Longest: max(r.headers+r.size, xdp.MinFrameBytes)}, queues, rung)
+	r.sockets, err = xsk.OpenSet(xsk.Options{Dev: r.opt.NIC.Dev, ZeroCopy: r.zero,
+		Longest: max(r.headers+r.size, xdp.MinFrameBytes)}, queues, rung)
 	return lacking(xskMode(r.zero), err)
 }
 
@@ -97,7 +101,9 @@ func (r *XSKReceiver) fits() error {
 		return err
 	}
 	if most := dev.MTU - (r.headers - ethernetBytes); r.size > most {
-		return &fault.Unsupported{Mode: xskMode(r.zero), Op: fmt.Sprintf("datagrams of %d bytes come in fragments: the MTU %d of %s carries %d", r.size, dev.MTU, dev.Name, most), Err: unix.EMSGSIZE,
+		return &fault.Unsupported{Mode: xskMode(r.zero),
+			Op: fmt.Sprintf("datagrams of %d bytes come in fragments: the MTU %d of %s carries %d", r.size, dev.MTU,
+				dev.Name, most), Err: unix.EMSGSIZE,
 			How: "take a smaller --message-size, or a larger --mtu"}
 	}
 	return nil
@@ -212,10 +218,12 @@ func (r *XSKReceiver) Evidence() (e stream.Evidence) {
 	}
 	e.Figures, e.Lost = r.sockets.Figures(l), l.Lines(r.zero)
 	counts := xdp.Sum(r.rung.Read())
-	e.Figures = append(e.Figures, stream.Figure{Name: "frames_of_others", Unit: "packets", Value: float64(counts.Others)},
+	e.Figures = append(e.Figures, stream.Figure{Name: "frames_of_others", Unit: "packets",
+		Value: float64(counts.Others)},
 		stream.Figure{Name: "frames_not_redirected", Unit: "packets", Value: float64(counts.Missed)})
 	if counts.Missed > 0 {
-		e.Lost = append(e.Lost, stream.Figure{Name: "frames_not_redirected", Unit: "packets", Value: float64(counts.Missed)})
+		e.Lost = append(e.Lost, stream.Figure{Name: "frames_not_redirected", Unit: "packets",
+			Value: float64(counts.Missed)})
 	}
 	return e
 }

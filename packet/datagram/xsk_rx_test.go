@@ -46,13 +46,18 @@ func TestPayloadOfFrame(t *testing.T) {
 		}
 		whole := r.frameOf(make([]byte, 100))
 		for name, b := range map[string][]byte{
-			"nothing":           nil,
-			"half a header":     whole[:13],
-			"no payload":        whole[:r.headers-1],
-			"cut short":         whole[:len(whole)-1],
-			"a tag of a VLAN":   append(append(append([]byte(nil), whole[:12]...), 0x81, 0, 0, 5), whole[12:]...),
-			"the other family":  framed(18, !v6).frameOf(make([]byte, 100)),
-			"UDP is too short":  func() []byte { b := bytes.Clone(whole); b[r.headers-4], b[r.headers-3] = 0, 7; return b }(),
+			"nothing":          nil,
+			"half a header":    whole[:13],
+			"no payload":       whole[:r.headers-1],
+			"cut short":        whole[:len(whole)-1],
+			"a tag of a VLAN":  append(append(append([]byte(nil), whole[:12]...), 0x81, 0, 0, 5), whole[12:]...),
+			"the other family": framed(18, !v6).frameOf(make([]byte, 100)),
+			"UDP is too short": func() []byte {
+				b := bytes.Clone(whole)
+				b[r.headers-4], b[r.headers-3] = 0,
+					7
+				return b
+			}(),
 			"UDP is too long":   func() []byte { b := bytes.Clone(whole); b[r.headers-4] = 0xff; return b }(),
 			"one byte too long": func() []byte { b := bytes.Clone(whole); b[r.headers-3]++; return b }(),
 		} {
@@ -77,7 +82,8 @@ func FuzzPayloadOfFrame(f *testing.F) {
 	f.Fuzz(func(t *testing.T, v6 bool, b []byte) {
 		r, m, was := framed(18, v6), new(stream.Meter), bytes.Clone(b)
 		p, ok := r.payload(b)
-		if ok && (len(p) != int(binary.BigEndian.Uint16(b[r.headers-4:]))-udpBytes || r.headers+len(p) > len(b) || len(p) > 0 && &p[0] != &b[r.headers]) {
+		if ok && (len(p) != int(binary.BigEndian.Uint16(b[r.headers-4:]))-udpBytes || r.headers+len(p) > len(b) ||
+			len(p) > 0 && &p[0] != &b[r.headers]) {
 			t.Errorf("%d bytes of %x", len(p), b)
 		}
 		if right := r.frame(b, m); right != (m.Snapshot().Corrupted == 0) || right && len(p) != 18 {

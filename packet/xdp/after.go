@@ -74,13 +74,15 @@ func (a *after) look() error {
 	if err != nil {
 		return err
 	}
-	a.refused, a.left = s.TxDropped-min(a.before.TxDropped, s.TxDropped), s.TxPackets-min(a.before.TxPackets, s.TxPackets)
+	a.refused, a.left = s.TxDropped-min(a.before.TxDropped, s.TxDropped), s.TxPackets-min(a.before.TxPackets,
+		s.TxPackets)
 	if a.dev == nil {
 		return nil
 	}
 	now := redirectedBy(a.dev)
 	if !now.countsPassed {
-		return &fault.Error{Op: "read what " + a.dev.Name + " counts of redirected frames", Err: unix.ENODATA, How: "it was there before: leave the interface alone while a run lasts"}
+		return &fault.Error{Op: "read what " + a.dev.Name + " counts of redirected frames", Err: unix.ENODATA,
+			How: "it was there before: leave the interface alone while a run lasts"}
 	}
 	a.passed, a.refused = now.passed-min(a.frames.passed, now.passed), now.notTaken-min(a.frames.notTaken, now.notTaken)
 	return nil

@@ -31,7 +31,8 @@ func beforeLineOf(kernel *btf.Spec, err error) (int, error) {
 		err = kernel.TypeByName("xdp_page_head", &head)
 	}
 	if err != nil {
-		return 0, &fault.Error{Op: "frames that begin at a line of the cache: where this kernel begins frames is in its type information (BTF), which does not tell", Err: err,
+		return 0, &fault.Error{Op: "frames that begin at a line of the cache: where this kernel begins frames is " +
+			"in its type information (BTF), which does not tell", Err: err,
 			How: "take a kernel with CONFIG_DEBUG_INFO_BTF, or leave the frames where the kernel puts them"}
 	}
 	return toLine(int(head.Size) + headroom), nil

@@ -54,7 +54,8 @@ func TestLineOfUnknownKernels(t *testing.T) {
 func TestIntegrationAtLine(t *testing.T) {
 	for _, n := range []int{MinFrameBytes, MaxFrameBytes} {
 		l := newLadder(t)
-		s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, n, 1<<20, Tagged(0x7a6362)) })
+		s := in(t, l.pair.SUT.Netns,
+			func() (*Socket, error) { return OpenSocket(l.Tuples, n, 1<<20, Tagged(0x7a6362)) })
 		defer s.Close()
 		if n, err := beforeLine(); err != nil || n == 0 {
 			t.Skipf("they begin %d bytes before a line: %v", n, err)

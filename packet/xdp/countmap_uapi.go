@@ -43,7 +43,8 @@ func mapCounts(m *ebpf.Map) (*countMap, error) {
 	n := int(m.MaxEntries())
 	mem, err := unix.Mmap(m.FD(), 0, n*int(unsafe.Sizeof(slot{})), unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
-		return nil, &fault.Error{Op: "map the counts of an eBPF program into memory", Err: err, How: "this needs Linux 5.5 or later"}
+		return nil, &fault.Error{Op: "map the counts of an eBPF program into memory", Err: err,
+			How: "this needs Linux 5.5 or later"}
 	}
 	return &countMap{mem, unsafe.Slice((*slot)(unsafe.Pointer(unsafe.SliceData(mem))), n)}, nil
 }
@@ -62,7 +63,8 @@ func (m *countMap) read(place int) []Counts {
 // where what a CPU has stored is seen in that order; see [Counts.Redirected].
 func (s *slot) load() (c Counts) {
 	c.Missed = atomic.LoadUint64(&s.Missed)
-	c.Frames, c.Bytes, c.Others = atomic.LoadUint64(&s.Frames), atomic.LoadUint64(&s.Bytes), atomic.LoadUint64(&s.Others)
+	c.Frames, c.Bytes, c.Others = atomic.LoadUint64(&s.Frames), atomic.LoadUint64(&s.Bytes),
+		atomic.LoadUint64(&s.Others)
 	return c
 }
 

@@ -64,7 +64,8 @@ func (f *farEnd) look(now time.Time) error {
 	if f.words != nil {
 		p := []unix.PollFd{{Fd: int32(f.words.FD), Events: unix.POLLRDHUP}}
 		if n, err := unix.Poll(p, 0); err == nil && n > 0 {
-			return &fault.Error{Op: "generate frames: the receiver broke off before the end of the flow", Err: unix.ECONNRESET, Peer: true, How: "it was stopped or killed: see its own message"}
+			return &fault.Error{Op: "generate frames: the receiver broke off before the end of the flow",
+				Err: unix.ECONNRESET, Peer: true, How: "it was stopped or killed: see its own message"}
 		}
 	}
 	if now.Before(f.next) {
@@ -79,7 +80,9 @@ func (f *farEnd) look(now time.Time) error {
 // was forgotten has until the next look to answer.
 func (f *farEnd) neighbour() error {
 	gone := func(why string) error {
-		return &fault.Error{Op: fmt.Sprintf("generate frames for %v on %s: %s", f.to, f.dev.Name, why), Err: unix.EHOSTUNREACH, Peer: true, How: "check that the receiver is up and nobody else has its address: ping, ip neigh"}
+		return &fault.Error{Op: fmt.Sprintf("generate frames for %v on %s: %s", f.to, f.dev.Name, why),
+			Err: unix.EHOSTUNREACH, Peer: true,
+			How: "check that the receiver is up and nobody else has its address: ping, ip neigh"}
 	}
 	mac, err := f.route.Neighbour(f.dev.Index, f.to)
 	switch {

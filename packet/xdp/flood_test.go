@@ -39,16 +39,19 @@ func flood(paths []string) error {
 		if err != nil {
 			return err
 		}
-		t := Tuples{Source: netip.MustParseAddr("10.77.0.2"), Dest: netip.MustParseAddr("10.77.0.1"), FirstPort: 40000, DestPort: 7719}
+		t := Tuples{Source: netip.MustParseAddr("10.77.0.2"), Dest: netip.MustParseAddr("10.77.0.1"), FirstPort: 40000,
+			DestPort: 7719}
 		err = ns.Do(func() (err error) {
 			if i == 0 {
 				held, err = OpenRung(Options{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, Touch: TouchRead})
 				return err
 			}
 			if len(paths) > 2 {
-				return floodByKernel(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: await.Hang})
+				return floodByKernel(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0},
+					Limit: await.Hang})
 			}
-			if g, err = NewGenerator(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: await.Hang}); err != nil {
+			if g, err = NewGenerator(GeneratorOptions{Dev: dev, Tuples: t, FrameBytes: MinFrameBytes, CPUs: []int{0},
+				Limit: await.Hang}); err != nil {
 				return err
 			}
 			fmt.Println("floods")

@@ -19,7 +19,8 @@ func TestIntegrationForeignProgram(t *testing.T) {
 	for _, theirs := range []link.XDPAttachFlags{link.XDPDriverMode, link.XDPGenericMode} {
 		for _, ours := range []Attach{Native, Generic} {
 			l := newLadder(t)
-			p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "MIT", Flags: unix.BPF_F_XDP_HAS_FRAGS, Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
+			p, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.XDP, License: "MIT", Flags: unix.BPF_F_XDP_HAS_FRAGS,
+				Instructions: asm.Instructions{asm.Mov.Imm(asm.R0, xdpPass), asm.Return()}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -34,7 +34,9 @@ type GeneratorOptions struct {
 	Limit      time.Duration // after which nothing is sent any more, unless [Generator.Extend] puts it off
 	Frames     uint64        // to be sent by each CPU; 0: no end before Limit
 	Tag        uint32        // stands in each frame, behind its number
-	AtLine     bool          // frames begin at a line of the cache, as a NIC's do; that costs the generator a fifth of its rate
+	// frames begin at a line of the cache, as a NIC's do; that costs the generator a fifth of its
+	// rate
+	AtLine bool
 }
 
 // Limits of [GeneratorOptions].
@@ -109,7 +111,8 @@ func (o *GeneratorOptions) check() error {
 	}
 	slices.Sort(o.CPUs)
 	switch {
-	case len(o.CPUs) == 0 || o.CPUs[0] < 0 || o.CPUs[len(o.CPUs)-1] >= cpus || len(slices.Compact(slices.Clone(o.CPUs))) != len(o.CPUs):
+	case len(o.CPUs) == 0 || o.CPUs[0] < 0 || o.CPUs[len(o.CPUs)-1] >= cpus ||
+		len(slices.Compact(slices.Clone(o.CPUs))) != len(o.CPUs):
 		return fmt.Errorf("CPUs %v to generate frames: want one or more of 0 to %d, each once", o.CPUs, cpus-1)
 	case o.Batch < 1 || o.Batch > MaxBatch:
 		return fmt.Errorf("batches of %d frames: want 1 to %d", o.Batch, MaxBatch)
@@ -154,7 +157,8 @@ func (g *Generator) open() error {
 		}
 	}
 	g.frame = append(make([]byte, ahead), frame...)
-	c := map[string]any{framesVarHeader: header, framesVarBaseSum: g.Tuples.baseSum(frame), framesVarTag: binary.NativeEndian.Uint32(tag), framesVarBurst: uint32(g.Burst), framesVarAhead: uint32(ahead)}
+	c := map[string]any{framesVarHeader: header, framesVarBaseSum: g.Tuples.baseSum(frame),
+		framesVarTag: binary.NativeEndian.Uint32(tag), framesVarBurst: uint32(g.Burst), framesVarAhead: uint32(ahead)}
 	if g.Rate > 0 {
 		c[framesVarBurstNs] = max(uint64(float64(g.Burst)*1e9*float64(len(g.CPUs))/g.Rate), 1)
 	}
@@ -162,7 +166,8 @@ func (g *Generator) open() error {
 		return err
 	}
 	if err := g.c.Maps[framesMapOut].Put(uint32(0), uint32(dev.Index)); err != nil {
-		return &fault.Error{Op: "redirect frames to " + g.Dev, Err: err, How: "its driver must accept frames redirected by XDP"}
+		return &fault.Error{Op: "redirect frames to " + g.Dev, Err: err,
+			How: "its driver must accept frames redirected by XDP"}
 	}
 	return nil
 }
@@ -241,7 +246,8 @@ func (g *Generator) bind(cpu int) error {
 	var set unix.CPUSet
 	set.Set(cpu)
 	if err := unix.SchedSetaffinity(0, &set); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("generate frames on CPU %d", cpu), Err: err, How: "name a CPU that this process may use (taskset -p)"}
+		return &fault.Error{Op: fmt.Sprintf("generate frames on CPU %d", cpu), Err: err,
+			How: "name a CPU that this process may use (taskset -p)"}
 	}
 	return nil
 }
@@ -260,7 +266,8 @@ func (g *Generator) run(cpu int) error {
 		if g.Rate > 0 {
 			repeat = most // most of them are not yet due
 		}
-		switch errno := runLive(g.c.Programs[framesProgGenerate].FD(), g.frame, uint32(repeat), uint32(g.Batch)); errno {
+		switch errno := runLive(g.c.Programs[framesProgGenerate].FD(), g.frame, uint32(repeat),
+			uint32(g.Batch)); errno {
 		case 0, unix.EINTR:
 		default:
 			return liveError(errno)

@@ -38,7 +38,8 @@ func TestIntegrationGeneratorIsRefused(t *testing.T) {
 			l.mtu(1500)
 		}
 		in(t, l.pair.TG.Netns, func() (any, error) {
-			o := GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Second}
+			o := GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0},
+				Limit: time.Second}
 			change(&o)
 			g, err := NewGenerator(o)
 			if err == nil {
@@ -62,7 +63,8 @@ func TestIntegrationPeerWithoutNAPI(t *testing.T) {
 	l := newLadder(t)
 	vethtest.GRO(t, l.pair.SUT, false)
 	in(t, l.pair.TG.Netns, func() (any, error) {
-		g, err := NewGenerator(GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, CPUs: []int{0}, Limit: time.Second})
+		g, err := NewGenerator(GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes,
+			CPUs: []int{0}, Limit: time.Second})
 		if err == nil {
 			g.Close()
 		}

@@ -15,7 +15,8 @@ import (
 )
 
 func tuples6() Tuples {
-	return Tuples{Source: netip.MustParseAddr("fd00:77::2"), Dest: netip.MustParseAddr("fd00:77::1"), FirstPort: 40000, Ports: 4, DestPort: 7719}
+	return Tuples{Source: netip.MustParseAddr("fd00:77::2"), Dest: netip.MustParseAddr("fd00:77::1"), FirstPort: 40000,
+		Ports: 4, DestPort: 7719}
 }
 
 func frame6(n int) []byte {
@@ -27,7 +28,8 @@ func TestFrameOfIPv6(t *testing.T) {
 	for _, n := range []int{80, 81, 1514, MaxFrameBytes} {
 		b := frame6(n)
 		udp := b[Header6Bytes-udpBytes:]
-		if sum := tuples6().udpSum(udp); sum != 0xffff || len(b) != n || int(binary.BigEndian.Uint16(b[18:])) != len(udp) || int(binary.BigEndian.Uint16(udp[4:])) != len(udp) {
+		if sum := tuples6().udpSum(udp); sum != 0xffff || len(b) != n ||
+			int(binary.BigEndian.Uint16(b[18:])) != len(udp) || int(binary.BigEndian.Uint16(udp[4:])) != len(udp) {
 			t.Errorf("%d bytes: sum %#x, headers % x", n, sum, b[:Header6Bytes])
 		}
 		if binary.BigEndian.Uint32(b[70:]) != 0xdeadbeef {
@@ -41,20 +43,24 @@ func TestTuplesOfIPv6(t *testing.T) {
 	if err := tuples6().check(); err != nil {
 		t.Fatal(err)
 	}
-	for bad, want := range map[string]string{"10.0.0.1": "two addresses", "fe80::1": "link", "ff02::1": "two hosts", "::1": "two hosts", "fd00:77::2": "to itself"} {
+	for bad, want := range map[string]string{"10.0.0.1": "two addresses", "fe80::1": "link", "ff02::1": "two hosts",
+		"::1": "two hosts", "fd00:77::2": "to itself"} {
 		x := tuples6()
 		x.Dest = netip.MustParseAddr(bad)
 		if err := x.check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if err := (Options{Tuples: tuples6(), Action: Pass, Touch: TouchWrite}).check(); err == nil || !strings.Contains(err.Error(), "checksum") {
+	if err := (Options{Tuples: tuples6(), Action: Pass, Touch: TouchWrite}).check(); err == nil ||
+		!strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a write that spoils the checksum: %v", err)
 	}
 	for _, x := range []struct {
 		net, a string
 		want   bool
-	}{{"fd00:77::2/64", "fd00:77::", true}, {"fd00:77::2/64", "fd00:77::1", false}, {"fd00:77::2/127", "fd00:77::2", false}, {"10.77.0.2/24", "10.77.0.255", true}, {"10.77.0.2/24", "10.77.0.0", true}, {"10.77.0.2/31", "10.77.0.2", false}} {
+	}{{"fd00:77::2/64", "fd00:77::", true}, {"fd00:77::2/64", "fd00:77::1", false}, {"fd00:77::2/127", "fd00:77::2",
+		false}, {"10.77.0.2/24", "10.77.0.255", true}, {"10.77.0.2/24", "10.77.0.0", true},
+		{"10.77.0.2/31", "10.77.0.2", false}} {
 		if got := ofAll(netip.MustParsePrefix(x.net), netip.MustParseAddr(x.a)); got != x.want {
 			t.Errorf("%s in %s: %v", x.a, x.net, got)
 		}
@@ -63,7 +69,8 @@ func TestTuplesOfIPv6(t *testing.T) {
 
 func rungOf6(t *testing.T, touch Touch) func(frame []byte) (uint32, []byte) {
 	t.Helper()
-	c, err := load(with(tuples6().constants(), map[string]any{framesVarAction: uint8(Drop), framesVarTouch: uint8(touch)}), nil, framesProgRung)
+	c, err := load(with(tuples6().constants(), map[string]any{framesVarAction: uint8(Drop),
+		framesVarTouch: uint8(touch)}), nil, framesProgRung)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,9 +88,12 @@ func TestOnlyTuplesOfIPv6Match(t *testing.T) {
 		return b
 	}
 	others := map[string][]byte{
-		"IPv4": set(12, 8, 0), "TCP": set(20, 6), "a fragment": set(20, 44), "ICMP": set(20, 58), "another source": set(37, 9), "its first word": set(22, 0xfe),
-		"another dest": set(53, 9), "a port below": set(54, 0x9c, 0x3f), "a port above": set(54, 0x9c, 0x44), "another dest port": set(57, 0), "version 4": set(14, 0x45),
-		"no whole header": ours[:Header6Bytes-1], "of the other family": tuples().frame(net.HardwareAddr{2, 0, 0, 0, 0, 2}, net.HardwareAddr{2, 0, 0, 0, 0, 1}, 80, 1),
+		"IPv4": set(12, 8, 0), "TCP": set(20, 6), "a fragment": set(20, 44), "ICMP": set(20, 58),
+		"another source": set(37, 9), "its first word": set(22, 0xfe),
+		"another dest": set(53, 9), "a port below": set(54, 0x9c, 0x3f), "a port above": set(54, 0x9c, 0x44),
+		"another dest port": set(57, 0), "version 4": set(14, 0x45),
+		"no whole header": ours[:Header6Bytes-1], "of the other family": tuples().frame(net.HardwareAddr{2, 0, 0, 0,
+			0, 2}, net.HardwareAddr{2, 0, 0, 0, 0, 1}, 80, 1),
 	}
 	for _, touch := range []Touch{TouchNone, TouchRead, TouchWrite, TouchParse, TouchSwapMACs} {
 		run := rungOf6(t, touch)
@@ -119,7 +129,9 @@ func TestParseFindsHeadersOfIPv6(t *testing.T) {
 	for what, x := range map[string]struct {
 		frame []byte
 		want  uint32
-	}{"none": {behind(), xdpDrop}, "hop by hop": {behind(0), xdpDrop}, "two": {behind(0, 60), xdpDrop}, "three": {behind(0, 43, 60), xdpPass}, "a fragment": {behind(44), xdpPass}, "a VLAN": {tagged, xdpDrop}, "a wrong length": {long, xdpPass}} {
+	}{"none": {behind(), xdpDrop}, "hop by hop": {behind(0), xdpDrop}, "two": {behind(0, 60), xdpDrop},
+		"three": {behind(0, 43, 60), xdpPass}, "a fragment": {behind(44), xdpPass}, "a VLAN": {tagged, xdpDrop},
+		"a wrong length": {long, xdpPass}} {
 		if v, _ := run(x.frame); v != x.want {
 			t.Errorf("%s: verdict %d, want %d", what, v, x.want)
 		}
@@ -132,7 +144,8 @@ func TestIntegrationFramesOfIPv6(t *testing.T) {
 	for _, n := range []int{80, 81, 1400} {
 		l := newLadder6(t)
 		l.Ports = 3
-		s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, n, 4<<20, Tagged(0x7a6362)) })
+		s := in(t, l.pair.SUT.Netns,
+			func() (*Socket, error) { return OpenSocket(l.Tuples, n, 4<<20, Tagged(0x7a6362)) })
 		defer s.Close()
 		const frames, rounds = 2000, 20
 		before, _ := inSender(l)
@@ -170,7 +183,12 @@ func TestIntegrationFramesOfIPv6(t *testing.T) {
 // inSender is how many frames the sender's interface has refused.
 func inSender(l *ladder) (n uint64, ok bool) {
 	l.t.Helper()
-	_ = l.pair.TG.Netns.Do(func() error { c := redirected(l.pair.TG.Dev); n, ok = c.notTaken, c.countsNotTaken; return nil })
+	_ = l.pair.TG.Netns.Do(func() error {
+		c := redirected(l.pair.TG.Dev)
+		n, ok = c.notTaken,
+			c.countsNotTaken
+		return nil
+	})
 	return n, ok
 }
 
@@ -181,10 +199,13 @@ func TestIntegrationLedgerOfIPv6(t *testing.T) {
 		Close() error
 	}
 	for what, open := range map[string]func(l *ladder) (opened, error){
-		"native":     func(l *ladder) (opened, error) { return openRung6(l, Options{Touch: TouchRead}) },
-		"parse":      func(l *ladder) (opened, error) { return openRung6(l, Options{Touch: TouchParse}) },
-		"generic":    func(l *ladder) (opened, error) { return openRung6(l, Options{Attach: Generic}) },
-		"tx":         func(l *ladder) (opened, error) { return openRung6(l, Options{Action: TX, Touch: TouchSwapMACs}) },
+		"native":  func(l *ladder) (opened, error) { return openRung6(l, Options{Touch: TouchRead}) },
+		"parse":   func(l *ladder) (opened, error) { return openRung6(l, Options{Touch: TouchParse}) },
+		"generic": func(l *ladder) (opened, error) { return openRung6(l, Options{Attach: Generic}) },
+		"tx": func(l *ladder) (opened,
+			error) {
+			return openRung6(l, Options{Action: TX, Touch: TouchSwapMACs})
+		},
 		"ingress":    func(l *ladder) (opened, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
 		"prerouting": func(l *ladder) (opened, error) { return OpenPrerouting(l.Tuples) },
 	} {
@@ -202,7 +223,8 @@ func TestIntegrationLedgerOfIPv6(t *testing.T) {
 			after, _ := inSender(l)
 			waitFor(t, "all frames", func() bool { return framesOf(r.Read)()+after-before == someFrames })
 			l.talk() // others pass
-			if all := Sum(r.Read()); all.Frames == 0 || all.Bytes != all.Frames*uint64(l.shortest()) || all.Others == 0 {
+			if all := Sum(r.Read()); all.Frames == 0 || all.Bytes != all.Frames*uint64(l.shortest()) ||
+				all.Others == 0 {
 				t.Errorf("%s", cmp.Diff(Counts{}, all))
 			}
 		})

@@ -81,7 +81,8 @@ func (g *KernelGenerator) open() error {
 		return err
 	}
 	if int(g.Tuples.FirstPort)+g.Tuples.ports() > math.MaxUint16 {
-		return fmt.Errorf("%d 5-tuples from port %d on: pktgen has no port 65535: take fewer (tuples)", g.Tuples.ports(), g.Tuples.FirstPort)
+		return fmt.Errorf("%d 5-tuples from port %d on: pktgen has no port 65535: take fewer (tuples)",
+			g.Tuples.ports(), g.Tuples.FirstPort)
 	}
 	if err := g.checkRate(); err != nil {
 		return err
@@ -114,7 +115,9 @@ func (g *KernelGenerator) open() error {
 // checkRate refuses a rate that a thread would keep by sending less often than it is looked at.
 func (g *KernelGenerator) checkRate() error {
 	if g.Rate > 0 && g.delay() > mostDelay {
-		return &fault.Error{Op: fmt.Sprintf("pktgen at %g packets a second, by %d CPUs and in bursts of %d: each would send every %.0f s", g.Rate, len(g.CPUs), max(g.Burst, 1), float64(g.delay())/1e9),
+		return &fault.Error{Op: fmt.Sprintf(
+			"pktgen at %g packets a second, by %d CPUs and in bursts of %d: each would send every %.0f s", g.Rate,
+			len(g.CPUs), max(g.Burst, 1), float64(g.delay())/1e9),
 			How: "take a higher pace, fewer CPUs or a smaller burst"}
 	}
 	return nil
@@ -133,13 +136,16 @@ func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
 	if t.ports() > 1 {
 		last += t.ports() // the first port that is not used (mod_cur_headers)
 	}
-	out := []string{fmt.Sprintf("count %d", g.Frames), "clone_skb 0", fmt.Sprintf("pkt_size %d", g.FrameBytes), "delay 0",
+	out := []string{fmt.Sprintf("count %d", g.Frames), "clone_skb 0", fmt.Sprintf("pkt_size %d", g.FrameBytes),
+		"delay 0",
 		"src_mac " + source.String(), "dst_mac " + g.peer.String(),
-		fmt.Sprintf("udp_src_min %d", t.FirstPort), fmt.Sprintf("udp_src_max %d", last), fmt.Sprintf("udp_dst_min %d", t.DestPort), fmt.Sprintf("udp_dst_max %d", t.DestPort), "flag QUEUE_MAP_CPU"}
+		fmt.Sprintf("udp_src_min %d", t.FirstPort), fmt.Sprintf("udp_src_max %d", last),
+		fmt.Sprintf("udp_dst_min %d", t.DestPort), fmt.Sprintf("udp_dst_max %d", t.DestPort), "flag QUEUE_MAP_CPU"}
 	if t.v6() {
 		out = append(out, "flag UDPCSUM", "src6 "+t.Source.Unmap().String(), "dst6 "+t.Dest.Unmap().String())
 	} else {
-		out = append(out, "src_min "+t.Source.Unmap().String(), "src_max "+t.Source.Unmap().String(), "dst "+t.Dest.Unmap().String())
+		out = append(out, "src_min "+t.Source.Unmap().String(), "src_max "+t.Source.Unmap().String(),
+			"dst "+t.Dest.Unmap().String())
 	}
 	if g.Burst > 1 {
 		out = append(out, fmt.Sprintf("burst %d", g.Burst))
@@ -191,10 +197,12 @@ func (g *KernelGenerator) Run() error {
 	if _, err := unix.Write(int(f.Fd()), []byte("start")); err != nil && !errors.Is(err, unix.EINTR) {
 		return &fault.Error{Op: "start pktgen", Err: err}
 	}
-	if all, err := g.Read(); err != nil || g.stopping.Load() || g.Frames > 0 && all.Sent >= g.Frames*uint64(len(g.CPUs)) {
+	if all, err := g.Read(); err != nil || g.stopping.Load() || g.Frames > 0 &&
+		all.Sent >= g.Frames*uint64(len(g.CPUs)) {
 		return err
 	}
-	return &fault.Error{Op: "pktgen ended before it was told to", Err: unix.EINTR, How: "somebody stopped it (/proc/net/pktgen/pgctrl), or a signal did: run it again"}
+	return &fault.Error{Op: "pktgen ended before it was told to", Err: unix.EINTR,
+		How: "somebody stopped it (/proc/net/pktgen/pgctrl), or a signal did: run it again"}
 }
 
 // Stop ends Run. It may be called at any time, and does not wait.

@@ -34,7 +34,8 @@ func inLab(t *testing.T) *ladder {
 		addr := netip.MustParsePrefix(guest.Ends[i].V4).Addr()
 		*e = veth.End{Netns: ns, Dev: guest.Ends[i].Dev, IPv4: net.IP(addr.AsSlice())}
 	}
-	l := &ladder{t: t, pair: p, Tuples: Tuples{Source: addrOf(p.TG.IPv4), Dest: addrOf(p.SUT.IPv4), FirstPort: 40000, DestPort: 7719}}
+	l := &ladder{t: t, pair: p, Tuples: Tuples{Source: addrOf(p.TG.IPv4), Dest: addrOf(p.SUT.IPv4), FirstPort: 40000,
+		DestPort: 7719}}
 	l.talk()
 	return l
 }
@@ -47,7 +48,8 @@ const labFrames = 600
 func (l *ladder) datagrams(n int, came func() uint64) {
 	l.t.Helper()
 	in(l.t, l.pair.TG.Netns, func() (any, error) {
-		from, to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.Source, l.FirstPort)), net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.Dest, l.DestPort))
+		from, to := net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.Source, l.FirstPort)),
+			net.UDPAddrFromAddrPort(netip.AddrPortFrom(l.Dest, l.DestPort))
 		c, err := net.DialUDP("udp", from, to)
 		if err != nil {
 			return nil, err
@@ -78,9 +80,11 @@ func (l *ladder) datagrams(n int, came func() uint64) {
 // onEach tries every rung of an attachment: each counts each datagram, or hands it on.
 func (l *ladder) onEach(t *testing.T, at Attach) {
 	o := func(a Action, touch Touch) Options {
-		return Options{Dev: l.pair.SUT.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Action: a, Touch: touch, Attach: at}
+		return Options{Dev: l.pair.SUT.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Action: a, Touch: touch,
+			Attach: at}
 	}
-	for _, o := range []Options{o(Drop, TouchRead), o(Drop, TouchParse), o(Pass, TouchRead), o(TX, TouchSwapMACs), o(ToCPU, TouchRead)} {
+	for _, o := range []Options{o(Drop, TouchRead), o(Drop, TouchParse), o(Pass, TouchRead), o(TX, TouchSwapMACs),
+		o(ToCPU, TouchRead)} {
 		t.Run(fmt.Sprintf("%v %v", o.Action, o.Touch), func(t *testing.T) {
 			r := in(t, l.pair.SUT.Netns, func() (*Rung, error) { return OpenRung(o) })
 			defer r.Close()
@@ -100,7 +104,9 @@ func (l *ladder) onEach(t *testing.T, at Attach) {
 
 // bySockets has sockets of AF_XDP take them. It reports whether they could be had.
 func (l *ladder) bySockets(t *testing.T, at Attach, redirect string) bool {
-	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: stream.MinDatagramBytes, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}, Frames: stream.Frames{Redirect: redirect, Attach: at.String()}})
+	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{
+		MessageBytes: stream.MinDatagramBytes, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev},
+		Frames: stream.Frames{Redirect: redirect, Attach: at.String()}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +170,8 @@ func TestLabXDPGeneric(t *testing.T) {
 	}
 	l.onEach(t, Generic)
 	for name, open := range map[string]func() (*Filter, error){
-		"ingress": func() (*Filter, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) }, "prerouting": func() (*Filter, error) { return OpenPrerouting(l.Tuples) }} {
+		"ingress":    func() (*Filter, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
+		"prerouting": func() (*Filter, error) { return OpenPrerouting(l.Tuples) }} {
 		t.Run(name, func(t *testing.T) {
 			f := in(t, l.pair.SUT.Netns, open)
 			defer f.Close()
@@ -173,7 +180,10 @@ func TestLabXDPGeneric(t *testing.T) {
 		})
 	}
 	t.Run("socket", func(t *testing.T) {
-		s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 1<<20, Tagged(0x7a6362)) })
+		s := in(t, l.pair.SUT.Netns, func() (*Socket, error) {
+			return OpenSocket(l.Tuples, MinFrameBytes, 1<<20,
+				Tagged(0x7a6362))
+		})
 		defer s.Close()
 		var got Received
 		l.datagrams(labFrames, func() uint64 { _ = s.Drain(&got); return got.Packets })
@@ -188,7 +198,8 @@ func TestLabXDPGeneric(t *testing.T) {
 func TestLabQEMUXDP(t *testing.T) {
 	which := os.Getenv(guest.NICEnv)
 	if which == "" {
-		t.Skip(`needs a NIC of QEMU's: go test -exec "$PWD/bin/zcbench lab exec --nic qemu:virtio --" -run TestLabQEMUXDP ./packet/xdp`)
+		t.Skip(`needs a NIC of QEMU's: go test -exec "$PWD/bin/zcbench lab exec --nic qemu:virtio --" -run ` +
+			`TestLabQEMUXDP ./packet/xdp`)
 	}
 	long.Test(t)
 	l := inLab(t)

@@ -53,7 +53,8 @@ func newLadder(t testing.TB) *ladder {
 				err = nil // a kernel without IPv6
 			}
 			// Who knows the other for an hour does not ask again meanwhile.
-			return nil, errors.Join(err, os.WriteFile("/proc/sys/net/ipv4/neigh/"+e.Dev+"/base_reachable_time_ms", []byte("3600000"), 0o644))
+			return nil, errors.Join(err, os.WriteFile("/proc/sys/net/ipv4/neigh/"+e.Dev+"/base_reachable_time_ms",
+				[]byte("3600000"), 0o644))
 		})
 	}
 	return climb(t, p, addrOf(p.TG.IPv4), addrOf(p.SUT.IPv4))

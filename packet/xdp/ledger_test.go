@@ -72,7 +72,8 @@ func TestIntegrationSeveralCPUsSend(t *testing.T) {
 	for _, x := range []struct {
 		queues int
 		Options
-	}{{1, Options{Touch: TouchRead}}, {1, Options{Attach: Generic}}, {2, Options{Touch: TouchRead}}, {2, Options{Attach: Generic}}} {
+	}{{1, Options{Touch: TouchRead}}, {1, Options{Attach: Generic}}, {2, Options{Touch: TouchRead}},
+		{2, Options{Attach: Generic}}} {
 		t.Run(fmt.Sprintf("%v, %d queues", x.Attach, x.queues), func(t *testing.T) {
 			l := newLadder(t)
 			l.set(l.pair.SUT, "channels", fmt.Sprintf("rx %d tx 1 other 0 combined 0", x.queues))
@@ -106,7 +107,8 @@ func TestIntegrationSeveralCPUsSend(t *testing.T) {
 				t.Errorf("tx_dropped %d; %+v", dropped, xdp)
 			}
 			if missing := d.Sent - passed - dropped; missing > short || x.queues == len(cpus) && short != 0 {
-				t.Errorf("sent %d, passed on %d, dropped %d: %d are missing, and the counters have %d too few", d.Sent, passed, dropped, missing, short)
+				t.Errorf("sent %d, passed on %d, dropped %d: %d are missing, and the counters have %d too few", d.Sent,
+					passed, dropped, missing, short)
 			}
 			t.Logf("sent %d, passed on %d, dropped %d; the counters have %d too few", d.Sent, passed, dropped, short)
 		})
@@ -143,7 +145,8 @@ func TestIntegrationFramesComeBack(t *testing.T) {
 			l := newLadder(t)
 			r := l.rung(Options{Action: a, Touch: TouchSwapMACs})
 			back := in(t, l.pair.TG.Netns, func() (*Rung, error) {
-				return OpenRung(Options{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
+				return OpenRung(Options{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes,
+					Touch: TouchRead})
 			})
 			defer back.Close()
 			g := l.generator(GeneratorOptions{Frames: someFrames})
@@ -210,7 +213,10 @@ func TestIntegrationSockets(t *testing.T) {
 	for _, read := range []bool{false, true} {
 		t.Run(fmt.Sprintf("read %v", read), func(t *testing.T) {
 			l := newLadder(t)
-			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, l.shortest(), 0, Tagged(0x7a6362)) })
+			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) {
+				return OpenSocket(l.Tuples, l.shortest(), 0,
+					Tagged(0x7a6362))
+			})
 			defer s.Close()
 			g := l.generator(GeneratorOptions{Frames: someFrames})
 			before, beforeRX := l.stats(l.pair.TG), l.stats(l.pair.SUT).RxPackets

@@ -20,7 +20,8 @@ func (r *Rung) Lend(p *ebpf.Program) error {
 		p = r.c.Programs[framesProgRung]
 	}
 	if err := r.link.Update(p); err != nil {
-		return &fault.Error{Op: "replace the XDP program of " + r.Dev, Err: err, How: "lend a program that was loaded for XDP (BPF_XDP), and takes frames in several buffers if ours does"}
+		return &fault.Error{Op: "replace the XDP program of " + r.Dev, Err: err,
+			How: "lend a program that was loaded for XDP (BPF_XDP), and takes frames in several buffers if ours does"}
 	}
 	return nil
 }
@@ -32,7 +33,8 @@ func (r *Rung) Also(dev string) (io.Closer, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: at.Index, Flags: r.flags()})
+	l, err := link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: at.Index,
+		Flags: r.flags()})
 	if err != nil {
 		return nil, refused(dev, r.Attach, err)
 	}

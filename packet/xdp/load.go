@@ -18,7 +18,8 @@ import (
 )
 
 // since is the kernel that has what a program stands on.
-var since = map[string]string{framesProgRung: "5.18", framesProgOnCpu: "5.18", framesProgGenerate: "5.18", framesProgIngress: "6.6", framesProgPrerouting: "6.4"}
+var since = map[string]string{framesProgRung: "5.18", framesProgOnCpu: "5.18", framesProgGenerate: "5.18",
+	framesProgIngress: "6.6", framesProgPrerouting: "6.4"}
 
 // removeMemlock is the library's; tests have it refused.
 var removeMemlock = rlimit.RemoveMemlock
@@ -63,7 +64,8 @@ func explainLoad(program, kernel string, err error) error {
 	err = plainly(err)
 	_, none := os.Stat("/sys/kernel/btf/vmlinux") // the library calls much else not supported, too
 	if errors.Is(err, btf.ErrNotFound) || errors.Is(err, btf.ErrNotSupported) && none != nil {
-		return &fault.Error{Op: op, Err: err, How: "the kernel must describe its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"}
+		return &fault.Error{Op: op, Err: err,
+			How: "the kernel must describe its types: CONFIG_DEBUG_INFO_BTF=y (/sys/kernel/btf/vmlinux)"}
 	}
 	e := remedy.Error(remedy.BPFLoad, op, err, remedy.On{Value: "Linux " + kernel})
 	if e.How == "" { // the library's own: the kernel lacks something

@@ -143,7 +143,8 @@ func TestParseFindsHeaders(t *testing.T) {
 	for what, x := range map[string]struct {
 		frame []byte
 		want  uint32
-	}{"a VLAN": {tagged, xdpDrop}, "two VLANs": {twice, xdpDrop}, "three VLANs": {thrice, xdpPass}, "options": {options, xdpDrop}} {
+	}{"a VLAN": {tagged, xdpDrop}, "two VLANs": {twice, xdpDrop}, "three VLANs": {thrice, xdpPass},
+		"options": {options, xdpDrop}} {
 		if v, _ := verdictOf(t, p, x.frame); v != x.want {
 			t.Errorf("%s: verdict %d, want %d", what, v, x.want)
 		}
@@ -179,7 +180,8 @@ func TestTouches(t *testing.T) {
 
 func loadRung(t *testing.T, a Action, touch Touch) *ebpf.Collection {
 	t.Helper()
-	c, err := load(with(tuples().constants(), map[string]any{framesVarAction: uint8(a), framesVarTouch: uint8(touch)}), nil, framesProgRung)
+	c, err := load(with(tuples().constants(), map[string]any{framesVarAction: uint8(a), framesVarTouch: uint8(touch)}),
+		nil, framesProgRung)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,7 +28,8 @@ func TestIntegrationReceiverGone(t *testing.T) {
 		want string
 	}{
 		"it was killed": {func(_ *ladder, words int) error { return unix.Close(words) }, "broke off"},
-		"it is another": {func(l *ladder, _ int) error { return l.address(net.HardwareAddr{2, 0, 0, 0, 0, 9}) }, "was "},
+		"it is another": {func(l *ladder, _ int) error { return l.address(net.HardwareAddr{2, 0, 0, 0, 0, 9}) },
+			"was "},
 	} {
 		t.Run(what, func(t *testing.T) {
 			l := newLadder(t)
@@ -97,7 +98,10 @@ func (l *ladder) address(mac net.HardwareAddr) error {
 		if err != nil {
 			return err
 		}
-		if err := c.Change(dev.Index, func(ae *netlink.AttributeEncoder) { ae.Bytes(unix.IFLA_ADDRESS, mac) }); err != nil {
+		if err := c.Change(dev.Index, func(ae *netlink.AttributeEncoder) {
+			ae.Bytes(unix.IFLA_ADDRESS,
+				mac)
+		}); err != nil {
 			return err
 		}
 		// It asks for its peer, from the new address: the peer's kernel takes note.
@@ -127,11 +131,15 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 		t.Run(fmt.Sprint(ports), func(t *testing.T) {
 			l := newLadder(t)
 			l.Ports = ports
-			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) { return OpenSocket(l.Tuples, MinFrameBytes, 0, Tagged(0x7a6362)) })
+			s := in(t, l.pair.SUT.Netns, func() (*Socket, error) {
+				return OpenSocket(l.Tuples, MinFrameBytes, 0,
+					Tagged(0x7a6362))
+			})
 			defer s.Close()
 			in(t, l.pair.TG.Netns, func() (any, error) {
 				for port := int(l.FirstPort) - 1; port <= int(l.FirstPort)+ports; port++ {
-					c, err := net.DialUDP("udp4", &net.UDPAddr{Port: port}, &net.UDPAddr{IP: l.pair.SUT.IPv4, Port: int(l.DestPort)})
+					c, err := net.DialUDP("udp4", &net.UDPAddr{Port: port}, &net.UDPAddr{IP: l.pair.SUT.IPv4,
+						Port: int(l.DestPort)})
 					if err != nil {
 						return nil, err
 					}
@@ -162,7 +170,8 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 	for _, f := range []stream.Frames{{}, {Redirect: "dev"}, {Redirect: "xsk"}, {Redirect: "xsk", Attach: "generic"}} {
 		t.Run(f.Redirect+f.Attach, func(t *testing.T) {
 			l := newLadder(t)
-			r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: f, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
+			r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+				Frames: f, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,7 +179,8 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 			var back *Rung
 			if f.Redirect == "dev" {
 				back = in(t, l.pair.TG.Netns, func() (*Rung, error) {
-					return OpenRung(Options{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
+					return OpenRung(Options{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: MinFrameBytes,
+						Touch: TouchRead})
 				})
 				defer back.Close()
 			}

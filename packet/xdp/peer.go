@@ -18,14 +18,16 @@ import (
 // sourceMAC is the interface's own address.
 func sourceMAC(name string, l rtnl.Link) (net.HardwareAddr, error) {
 	if l.Flags&unix.IFF_LOOPBACK != 0 {
-		return nil, &fault.Error{Op: "generate frames on " + name + ": it is the loopback", Err: unix.EOPNOTSUPP, How: "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"}
+		return nil, &fault.Error{Op: "generate frames on " + name + ": it is the loopback", Err: unix.EOPNOTSUPP,
+			How: "frames need two hosts: namespaces joined by a veth, as zcbench demo makes them, or two machines"}
 	}
 	i, err := net.InterfaceByIndex(l.Index)
 	if err != nil {
 		return nil, fmt.Errorf("find the address of %s: %w", name, err)
 	}
 	if len(i.HardwareAddr) != 6 {
-		return nil, &fault.Error{Op: "generate frames on " + name + ": it has no Ethernet address", Err: unix.EOPNOTSUPP, How: "name the interface below, with --tg-dev"}
+		return nil, &fault.Error{Op: "generate frames on " + name + ": it has no Ethernet address",
+			Err: unix.EOPNOTSUPP, How: "name the interface below, with --tg-dev"}
 	}
 	return i.HardwareAddr, nil
 }
@@ -51,11 +53,15 @@ func resolve(dev rtnl.Link, t Tuples) (net.HardwareAddr, error) {
 		case err == nil && mac[0]&1 == 0:
 			return mac, nil
 		case err == nil:
-			return nil, &fault.Error{Op: fmt.Sprintf("generate frames for %v: its address on the link, %v, is a multicast address", to, mac), Err: unix.EINVAL, How: "see ip neigh: a flood must have a single receiver"}
+			return nil, &fault.Error{
+				Op: fmt.Sprintf("generate frames for %v: its address on the link, %v, is a multicast address", to,
+					mac),
+				Err: unix.EINVAL, How: "see ip neigh: a flood must have a single receiver"}
 		case !errors.Is(err, unix.ENOENT):
 			return nil, fmt.Errorf("find the address of %v on its link: %w", to, err)
 		case time.Now().After(end):
-			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: no answer", to, dev.Name), Err: unix.EHOSTUNREACH, How: "check that the receiver is up: ping, ip neigh"}
+			return nil, &fault.Error{Op: fmt.Sprintf("find the address of %v on the link of %s: no answer", to,
+				dev.Name), Err: unix.EHOSTUNREACH, How: "check that the receiver is up: ping, ip neigh"}
 		}
 		ask(netip.AddrPortFrom(t.Source.Unmap(), 0), netip.AddrPortFrom(to, t.DestPort))
 	}
@@ -64,8 +70,10 @@ func resolve(dev rtnl.Link, t Tuples) (net.HardwareAddr, error) {
 // onLink refuses a peer that is not on the interface's own link.
 func onLink(c *rtnl.Conn, dev rtnl.Link, to netip.Addr) error {
 	refuse := func(why string) error {
-		return &fault.Error{Op: fmt.Sprintf("generate frames for %v on %s: %s", to, dev.Name, why), Err: unix.ENETUNREACH,
-			How: "a flood may only go to a neighbour: give both hosts addresses of one network on the link that joins them"}
+		return &fault.Error{Op: fmt.Sprintf("generate frames for %v on %s: %s", to, dev.Name, why),
+			Err: unix.ENETUNREACH,
+			How: "a flood may only go to a neighbour: give both hosts addresses of one network on the link that " +
+				"joins them"}
 	}
 	index, err := c.Route(to)
 	if err != nil {
@@ -136,5 +144,6 @@ func transmits(op, name string) error {
 		return nil
 	}
 	return &fault.Error{Op: op + " " + name + ": it accepts no frames redirected by XDP", Err: unix.EOPNOTSUPP,
-		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on, when PEER is up), or a native XDP program; a NIC needs a driver with XDP redirect; some need an XDP program attached, too"}
+		How: "on veth its peer must have NAPI: GRO on (ethtool -K PEER gro on, when PEER is up), or a native XDP " +
+			"program; a NIC needs a driver with XDP redirect; some need an XDP program attached, too"}
 }

@@ -19,7 +19,8 @@ import (
 
 // kernelOptions are those of the kernel's generator at the sender.
 func (l *ladder) kernelOptions(frames uint64) GeneratorOptions {
-	return GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: l.shortest(), CPUs: []int{0, 1}, Frames: frames, Limit: await.Hang}
+	return GeneratorOptions{Dev: l.pair.TG.Dev, Tuples: l.Tuples, FrameBytes: l.shortest(), CPUs: []int{0, 1},
+		Frames: frames, Limit: await.Hang}
 }
 
 // The kernel's generator on two CPUs: its count, the interface's and the rung's agree to the last
@@ -27,7 +28,8 @@ func (l *ladder) kernelOptions(frames uint64) GeneratorOptions {
 // that somebody uses is refused.
 func TestPktgenInLab(t *testing.T) {
 	if os.Getenv(guest.Env) == "" {
-		t.Skip(`needs a kernel with pktgen: go test -exec "$PWD/bin/zcbench lab exec --own-boot --load veth --load pktgen --" -run TestPktgenInLab ./packet/xdp`)
+		t.Skip(`needs a kernel with pktgen: go test -exec "$PWD/bin/zcbench lab exec --own-boot --load veth ` +
+			`--load pktgen --" -run TestPktgenInLab ./packet/xdp`)
 	}
 	t.Setenv(lease.DirEnv, t.TempDir())
 	for name, make := range map[string]func(testing.TB) *ladder{"IPv4": newLadder, "IPv6": newLadder6} {
@@ -42,7 +44,8 @@ func TestPktgenInLab(t *testing.T) {
 					return nil, err
 				}
 				defer g.Close()
-				if _, err := NewKernelGenerator(l.kernelOptions(frames)); err == nil || !strings.Contains(err.Error(), "somebody's") || fault.Fix(err) == "" {
+				if _, err := NewKernelGenerator(l.kernelOptions(frames)); err == nil ||
+					!strings.Contains(err.Error(), "somebody's") || fault.Fix(err) == "" {
 					t.Errorf("a second one beside it: %v", err)
 				}
 				before := g.link().notTaken

@@ -53,7 +53,8 @@ func ProbeRung() error {
 
 // someones are tuples of nobody (RFC 5737).
 func someones() Tuples {
-	return Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}), FirstPort: 1, DestPort: 1}
+	return Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}),
+		FirstPort: 1, DestPort: 1}
 }
 
 // probeDevice looks whether a mode can have an interface, without changing it, and whether the
@@ -61,7 +62,8 @@ func someones() Tuples {
 func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) func(dev string) error {
 	return func(dev string) error {
 		if dev == "lo" {
-			return &fault.Unsupported{Mode: mode, Op: "no frames arrive at the loopback", Err: unix.EOPNOTSUPP, How: twoHosts}
+			return &fault.Unsupported{Mode: mode, Op: "no frames arrive at the loopback", Err: unix.EOPNOTSUPP,
+				How: twoHosts}
 		}
 		d, err := nic.Open(dev)
 		if err != nil {

@@ -34,5 +34,7 @@ func inexactOn(release, version string) string {
 	if !preempted(release, version) {
 		return ""
 	}
-	return fmt.Sprintf("counts of frames may be too few: Linux %s has PREEMPT_RT, where the program may preempt itself on one CPU if that takes frames of several queues, and loses a count then; use one queue for each CPU, a kernel with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK, or one without PREEMPT_RT", release)
+	return fmt.Sprintf("counts of frames may be too few: Linux %s has PREEMPT_RT, where the program may preempt "+
+		"itself on one CPU if that takes frames of several queues, and loses a count then; use one queue for "+
+		"each CPU, a kernel with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK, or one without PREEMPT_RT", release)
 }

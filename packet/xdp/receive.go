@@ -93,7 +93,8 @@ func (r *receiver) choose() (err error) {
 		r.out, _ = stream.RedirectDev(f.Redirect)
 	}
 	if r.out != "" && r.out == r.o.NIC.Dev {
-		return &fault.Error{Op: "redirect to " + r.out + ": that is the interface by which the frames come", How: "take xdp_redirect dev, which sends them back"}
+		return &fault.Error{Op: "redirect to " + r.out + ": that is the interface by which the frames come",
+			How: "take xdp_redirect dev, which sends them back"}
 	}
 	back := Options{Action: r.action, OutDev: r.out}.sendsBack()
 	r.touch = TouchRead
@@ -113,10 +114,13 @@ func (r *receiver) choose() (err error) {
 		err = Tuples{}.checkFrameBytes(r.o.MessageBytes+HeaderBytes, MaxFrameBytes)
 	}
 	if err == nil && r.zero && r.at == Generic {
-		err = &fault.Error{Op: "zero copy behind generic XDP: the NIC's driver has to do it", How: "take xdp_attach native, or xdp_redirect xsk"}
+		err = &fault.Error{Op: "zero copy behind generic XDP: the NIC's driver has to do it",
+			How: "take xdp_attach native, or xdp_redirect xsk"}
 	}
 	if err == nil && r.socket && !r.xdp && !r.read && f.Tuples > 1 {
-		err = &fault.Error{Op: fmt.Sprintf("%d 5-tuples to a socket that nobody reads: its drops would include other senders' datagrams", f.Tuples), How: "use one 5-tuple, or udp-recv"}
+		err = &fault.Error{Op: fmt.Sprintf(
+			"%d 5-tuples to a socket that nobody reads: its drops would include other senders' datagrams", f.Tuples),
+			How: "use one 5-tuple, or udp-recv"}
 	}
 	return err
 }
@@ -139,7 +143,8 @@ func redirectTo(word string) (a Action, zero bool) {
 // Attach puts the rung where it belongs, for this flow's frames.
 func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	if h.MessageBytes != uint64(r.o.MessageBytes) {
-		return &fault.Error{Op: fmt.Sprintf("the sender sends packets of %d bytes, but %d are expected", h.MessageBytes, r.o.MessageBytes), How: "give both ends the same --message-size"}
+		return &fault.Error{Op: fmt.Sprintf("the sender sends packets of %d bytes, but %d are expected", h.MessageBytes,
+			r.o.MessageBytes), How: "give both ends the same --message-size"}
 	}
 	t := TuplesOf(c.Remote, c.Local, r.o.Frames.Tuples)
 	r.frameBytes = r.o.MessageBytes + t.HeaderBytes()
@@ -147,7 +152,8 @@ func (r *receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 		return cannot(r.name, err)
 	}
 	if r.socket {
-		if r.sock, err = OpenSocket(t, r.frameBytes, r.o.Socket.RcvBuf, payloadOf(h.TXMode, uint32(c.Key))); err != nil {
+		if r.sock, err = OpenSocket(t, r.frameBytes, r.o.Socket.RcvBuf,
+			payloadOf(h.TXMode, uint32(c.Key))); err != nil {
 			return cannot(r.name, err)
 		}
 	}
@@ -170,7 +176,8 @@ func (r *receiver) giveNAPI() error {
 		return err
 	}
 	if r.o.Frames.KeepGRO {
-		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, so it accepts no frames", Err: unix.EOPNOTSUPP, How: "--gro on, or leave out --gro"}
+		return &fault.Error{Op: l.Name + " has no NAPI with GRO off, so it accepts no frames", Err: unix.EOPNOTSUPP,
+			How: "--gro on, or leave out --gro"}
 	}
 	r.lease = lease.New(lease.Options{})
 	return r.lease.Apply(lease.Want{Dev: l.Name, Name: "feature rx-gro", Value: "on"})
@@ -188,13 +195,15 @@ func (r *receiver) place(t Tuples) error {
 		if err != nil {
 			return err
 		}
-		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action, Touch: r.touch, Attach: r.at, CPU: cpu, OutDev: r.out})
+		r.rung, err = OpenRung(Options{Dev: r.o.NIC.Dev, Tuples: t, FrameBytes: r.frameBytes, Action: r.action,
+			Touch: r.touch, Attach: r.at, CPU: cpu, OutDev: r.out})
 		if err != nil {
 			return err
 		}
 		r.counter = r.rung
 		if r.action == ToSocket {
-			set, err := xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues, r.rung)
+			set, err := xsk.OpenSet(xsk.Options{Dev: r.o.NIC.Dev, ZeroCopy: r.zero, Longest: r.frameBytes}, queues,
+				r.rung)
 			if err != nil {
 				return err
 			}
@@ -391,7 +400,9 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 			add(stream.PacketsOfOthers, n)
 		}
 		if n := r.after.untold(sent); n > 0 {
-			e.Notes = append(e.Notes, fmt.Sprintf("%d frames that were redirected to %s are in none of its counters: it did not take them (its peer has no NAPI any more), or several CPUs sent to one of its peer's queues, where a veth loses counts", n, r.out))
+			e.Notes = append(e.Notes, fmt.Sprintf("%d frames that were redirected to %s are in none of its "+
+				"counters: it did not take them (its peer has no NAPI any more), or several CPUs sent to one of "+
+				"its peer's queues, where a veth loses counts", n, r.out))
 		}
 		lost("redirect_dev_tx_dropped", r.after.refused)
 	case r.rung.sendsBack():

@@ -37,7 +37,8 @@ func TestFramesThatDoNotCease(t *testing.T) {
 		ended := time.Now()
 		early := ended.Sub(began) < settleLimit // load makes it later
 		if err != nil || m.Snapshot().Packets == 0 || !off && early || off && r.came > readsBetween {
-			t.Errorf("called off %v: %v, too early %v, %d packets, %d frames", off, err, early, m.Snapshot().Packets, r.came)
+			t.Errorf("called off %v: %v, too early %v, %d packets, %d frames", off, err, early, m.Snapshot().Packets,
+				r.came)
 		}
 	}
 }

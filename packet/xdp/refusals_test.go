@@ -60,7 +60,8 @@ func TestRefusedCalls(t *testing.T) {
 	}
 	defer sockets.Close()
 	r := &Rung{Options: Options{Dev: "lo"}, c: &ebpf.Collection{Maps: map[string]*ebpf.Map{framesMapSockets: sockets}}}
-	remedytest.Try(t, remedy.XDPSocket, "queue 3 of lo", remedytest.Denied(unix.SYS_BPF, func() error { return r.Socket(3, 0) }), remedytest.Repeated...)
+	remedytest.Try(t, remedy.XDPSocket, "queue 3 of lo",
+		remedytest.Denied(unix.SYS_BPF, func() error { return r.Socket(3, 0) }), remedytest.Repeated...)
 	defer func(was func() error) { removeMemlock = was }(removeMemlock)
 	remedytest.Try(t, remedy.Memlock, "RLIMIT_MEMLOCK", func(errno unix.Errno) error {
 		removeMemlock = func() error { return errno }

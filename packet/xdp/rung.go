@@ -45,7 +45,8 @@ func (o Options) check() error {
 		return err
 	}
 	if o.Action == Pass && o.Touch == TouchWrite && o.Tuples.v6() {
-		return &fault.Error{Op: "XDP pass with touch write: what is written spoils the UDP checksum, without which IPv6 takes no datagram", How: "take IPv4, whose frames have none, or xdp_touch none, read or parse"}
+		return &fault.Error{Op: "XDP pass with touch write: what is written spoils the UDP checksum, without " +
+			"which IPv6 takes no datagram", How: "take IPv4, whose frames have none, or xdp_touch none, read or parse"}
 	}
 	return checkTouch(o.Action, o.Touch, o.sendsBack())
 }
@@ -59,9 +60,12 @@ func (o Options) sendsBack() bool {
 func checkTouch(a Action, t Touch, back bool) error {
 	switch {
 	case back && t != TouchSwapMACs:
-		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames sent back must be addressed to their sender", a, t), How: "use xdp_touch swap-macs"}
+		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: frames sent back must be addressed to their sender",
+			a, t), How: "use xdp_touch swap-macs"}
 	case t == TouchSwapMACs && (a == Pass || a == ToSocket):
-		return &fault.Error{Op: fmt.Sprintf("XDP %v with touch %v: the frames would be addressed to their sender and not accepted", a, t), How: "use xdp_touch none, read, write or parse"}
+		return &fault.Error{Op: fmt.Sprintf(
+			"XDP %v with touch %v: the frames would be addressed to their sender and not accepted", a, t),
+			How: "use xdp_touch none, read, write or parse"}
 	}
 	return nil
 }
@@ -102,7 +106,8 @@ func (r *Rung) open(dev int) (err error) {
 		programs = append(programs, framesProgOnCpu)
 		mend = func(s *ebpf.CollectionSpec) { s.Maps[framesMapCpus].MaxEntries = uint32(cpus) }
 	}
-	r.c, err = load(with(r.Tuples.constants(), map[string]any{framesVarAction: uint8(r.Action), framesVarTouch: uint8(r.Touch), framesVarTargetCpu: uint32(r.CPU)}), mend, programs...)
+	r.c, err = load(with(r.Tuples.constants(), map[string]any{framesVarAction: uint8(r.Action),
+		framesVarTouch: uint8(r.Touch), framesVarTargetCpu: uint32(r.CPU)}), mend, programs...)
 	if err != nil {
 		return err
 	}
@@ -112,7 +117,8 @@ func (r *Rung) open(dev int) (err error) {
 	if err := r.aim(dev); err != nil {
 		return err
 	}
-	if r.link, err = link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: dev, Flags: r.flags()}); err != nil {
+	if r.link, err = link.AttachXDP(link.XDPOptions{Program: r.c.Programs[framesProgRung], Interface: dev,
+		Flags: r.flags()}); err != nil {
 		return refused(r.Dev, r.Attach, err)
 	}
 	return nil
@@ -150,7 +156,8 @@ func (r *Rung) aim(dev int) (err error) {
 // Socket has frames of an RX queue go to an AF_XDP socket, which is bound to it.
 func (r *Rung) Socket(queue, fd int) error {
 	if err := r.c.Maps[framesMapSockets].Put(uint32(queue), uint32(fd)); err != nil {
-		return remedy.Error(remedy.XDPSocket, fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev), err, remedy.On{Dev: r.Dev, FD: fd})
+		return remedy.Error(remedy.XDPSocket, fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev),
+			err, remedy.On{Dev: r.Dev, FD: fd})
 	}
 	return nil
 }
@@ -178,7 +185,8 @@ func (r *Rung) Close() error {
 
 // Taken says that somebody else's program is there.
 func Taken(dev string, err error) error {
-	return remedy.Error(remedy.XDPAttach, "attach an XDP program to "+dev+": another one is attached, and zcbench does not replace it", err, remedy.On{Dev: dev})
+	return remedy.Error(remedy.XDPAttach, "attach an XDP program to "+dev+
+		": another one is attached, and zcbench does not replace it", err, remedy.On{Dev: dev})
 }
 
 // refused says why the kernel attached nothing.

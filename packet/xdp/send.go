@@ -74,12 +74,14 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 	n := s.o.MessageBytes + t.HeaderBytes()
 	if s.o.Frames.Returns {
 		// A veth takes frames only where a program or GRO gives it NAPI; this one also counts them.
-		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop, Touch: TouchRead}); err != nil {
+		if s.back, err = OpenRung(Options{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Action: Drop,
+			Touch: TouchRead}); err != nil {
 			return cannot(s.mode, err)
 		}
 	}
 	g, run, err := s.make(GeneratorOptions{Dev: s.o.NIC.Dev, Tuples: t, FrameBytes: n, Tag: uint32(c.Key),
-		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash}, s.o.Frames.CPUs)
+		Rate: float64(s.o.Socket.PaceBitsPS) / 8 / float64(s.o.MessageBytes), Burst: s.o.Frames.Burst, Limit: leash},
+		s.o.Frames.CPUs)
 	if err != nil {
 		return cannot(s.mode, err)
 	}
@@ -103,7 +105,8 @@ func (s *sender) Send(c *stream.Conn, _ *stream.Payload, m *stream.Meter) (err e
 		err = s.awaitReturns()
 	}
 	if err == nil && !c.Stopping() {
-		err = &fault.Error{Op: fmt.Sprintf("the generator was not attended for %v, so it stopped", leash), How: "this process got no CPU time: give its threads a CPU other than the generator's, which never rests"}
+		err = &fault.Error{Op: fmt.Sprintf("the generator was not attended for %v, so it stopped", leash),
+			How: "this process got no CPU time: give its threads a CPU other than the generator's, which never rests"}
 	}
 	return err
 }
@@ -180,7 +183,8 @@ func (s *sender) Evidence() (e stream.Evidence) {
 	}
 	after := s.g.link()
 	if after.countsNotTaken && s.before.countsNotTaken {
-		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets", Value: float64(after.notTaken - min(s.before.notTaken, after.notTaken))}}
+		e.Lost = []stream.Figure{{Name: "tx_dropped", Unit: "packets",
+			Value: float64(after.notTaken - min(s.before.notTaken, after.notTaken))}}
 	}
 	if after.countsPassed && s.before.countsPassed {
 		add(stream.FramesPassedOn, "packets", float64(after.passed-min(s.before.passed, after.passed)))

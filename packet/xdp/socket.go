@@ -76,11 +76,13 @@ func (s *Socket) open(t Tuples, rcvBuf int) error {
 	}
 	if t.ports() > 1 { // before it is bound: nothing comes unfiltered
 		if err := unix.SetsockoptSockFprog(s.FD, unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, t.filter()); err != nil {
-			return &fault.Error{Op: "limit a UDP socket to the generator's datagrams (SO_ATTACH_FILTER)", Err: err, How: "use one 5-tuple (tuples)"}
+			return &fault.Error{Op: "limit a UDP socket to the generator's datagrams (SO_ATTACH_FILTER)", Err: err,
+				How: "use one 5-tuple (tuples)"}
 		}
 	}
 	if err := unix.Bind(s.FD, sockaddr(t.Dest, t.DestPort)); err != nil {
-		return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v port %d", t.Dest, t.DestPort), Err: err, How: "another program has that UDP port (see ss -lunp): choose another with --port"}
+		return &fault.Error{Op: fmt.Sprintf("bind a UDP socket to %v port %d", t.Dest, t.DestPort), Err: err,
+			How: "another program has that UDP port (see ss -lunp): choose another with --port"}
 	}
 	if t.ports() == 1 {
 		if err := unix.Connect(s.FD, sockaddr(t.Source, t.FirstPort)); err != nil {

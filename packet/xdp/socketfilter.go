@@ -23,11 +23,13 @@ func (t Tuples) filter() *unix.SockFprog {
 	refuse := func() uint8 { return last - uint8(len(code)) - 1 }
 	for i := range words {
 		add(unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: at + uint32(4*i)})
-		add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: binary.BigEndian.Uint32(source[4*i:]), Jf: refuse()})
+		add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: binary.BigEndian.Uint32(source[4*i:]),
+			Jf: refuse()})
 	}
 	add(unix.SockFilter{Code: unix.BPF_LD | unix.BPF_H | unix.BPF_ABS, K: 0})
 	add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K, K: uint32(t.FirstPort), Jf: refuse()})
-	add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: uint32(t.FirstPort) + uint32(t.ports()) - 1, Jt: refuse()})
+	add(unix.SockFilter{Code: unix.BPF_JMP | unix.BPF_JGT | unix.BPF_K, K: uint32(t.FirstPort) + uint32(t.ports()) - 1,
+		Jt: refuse()})
 	add(unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 1 << 18}) // bytes: all of it
 	add(unix.SockFilter{Code: unix.BPF_RET | unix.BPF_K, K: 0})
 	return &unix.SockFprog{Len: uint16(len(code)), Filter: &code[0]}

@@ -27,9 +27,11 @@ func OpenIngress(dev string, t Tuples) (*Filter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openFilter(t, framesProgIngress, "put a program at tcx ingress of "+dev, "this needs Linux 6.6 with CONFIG_NET_XGRESS", func(p *ebpf.Program) (link.Link, error) {
-		return link.AttachTCX(link.TCXOptions{Interface: l.Index, Program: p, Attach: ebpf.AttachTCXIngress, Anchor: link.Head()})
-	})
+	return openFilter(t, framesProgIngress, "put a program at tcx ingress of "+dev,
+		"this needs Linux 6.6 with CONFIG_NET_XGRESS", func(p *ebpf.Program) (link.Link, error) {
+			return link.AttachTCX(link.TCXOptions{Interface: l.Index, Program: p, Attach: ebpf.AttachTCXIngress,
+				Anchor: link.Head()})
+		})
 }
 
 // OpenPrerouting drops them in netfilter's prerouting hook of the calling thread's network
@@ -39,10 +41,13 @@ func OpenPrerouting(t Tuples) (*Filter, error) {
 	if t.v6() {
 		family = link.NetfilterProtoIPv6
 	}
-	return openFilter(t, framesProgPrerouting, "put a program into netfilter's prerouting hook", "this needs Linux 6.4 with CONFIG_NETFILTER_BPF_LINK; another program of that priority may be there", func(p *ebpf.Program) (link.Link, error) {
-		// The first priorities are not for programs (net/netfilter/nf_bpf_link.c, 6.18).
-		return link.AttachNetfilter(link.NetfilterOptions{Program: p, ProtocolFamily: family, Hook: link.NetfilterInetPreRouting, Priority: math.MinInt32 + 1000})
-	})
+	return openFilter(t, framesProgPrerouting, "put a program into netfilter's prerouting hook",
+		"this needs Linux 6.4 with CONFIG_NETFILTER_BPF_LINK; another program of that priority may be there",
+		func(p *ebpf.Program) (link.Link, error) {
+			// The first priorities are not for programs (net/netfilter/nf_bpf_link.c, 6.18).
+			return link.AttachNetfilter(link.NetfilterOptions{Program: p, ProtocolFamily: family,
+				Hook: link.NetfilterInetPreRouting, Priority: math.MinInt32 + 1000})
+		})
 }
 
 func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (link.Link, error)) (*Filter, error) {

@@ -29,7 +29,9 @@ const liveFrames = 1 << 1
 // runLive runs an XDP program on so many live copies of a frame, on the calling thread's CPU.
 // Unlike [ebpf.Program.Run] it does not begin again when a signal ends it: EINTR.
 func runLive(prog int, frame []byte, repeat, batch uint32) unix.Errno {
-	at := testRun{progFD: uint32(prog), dataSizeIn: uint32(len(frame)), dataIn: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(frame)))), repeat: repeat, flags: liveFrames, batchSize: batch}
+	at := testRun{progFD: uint32(prog), dataSizeIn: uint32(len(frame)),
+		dataIn: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(frame)))), repeat: repeat, flags: liveFrames,
+		batchSize: batch}
 	// It takes seconds: the scheduler is told.
 	_, _, errno := unix.Syscall(unix.SYS_BPF, unix.BPF_PROG_TEST_RUN, uintptr(unsafe.Pointer(&at)), unsafe.Sizeof(at))
 	runtime.KeepAlive(frame)

@@ -40,7 +40,8 @@ func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, erro
 }
 
 // Dial opens one flow.
-func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.Options) (*stream.Conn, stream.Welcome, error) {
+func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.Options) (*stream.Conn, stream.Welcome,
+	error) {
 	words, w, err := stream.Dial(ctx, addr, h, sock.Options{})
 	if err != nil {
 		return nil, w, err
@@ -49,7 +50,8 @@ func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.O
 }
 
 func beside(words *stream.Conn, h stream.Hello) *stream.Conn {
-	return &stream.Conn{FD: -1, Local: plain(words.Local), Remote: plain(words.Remote), Words: words, Key: uint64(tagOf(h.Cookie))}
+	return &stream.Conn{FD: -1, Local: plain(words.Local), Remote: plain(words.Remote), Words: words,
+		Key: uint64(tagOf(h.Cookie))}
 }
 
 // plain is an address of IPv4 as that.
@@ -67,5 +69,6 @@ func tagOf(c stream.Cookie) uint32 {
 // with the sender's, or so that all have room above it.
 func TuplesOf(sender, receiver netip.AddrPort, n int) Tuples {
 	n = max(n, 1)
-	return Tuples{Source: bare(sender), Dest: bare(receiver), FirstPort: min(sender.Port(), uint16(1<<16-n)), Ports: n, DestPort: receiver.Port()}
+	return Tuples{Source: bare(sender), Dest: bare(receiver), FirstPort: min(sender.Port(), uint16(1<<16-n)), Ports: n,
+		DestPort: receiver.Port()}
 }

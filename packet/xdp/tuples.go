@@ -40,20 +40,27 @@ func (t Tuples) check() error {
 	for _, a := range []netip.Addr{t.Source, t.Dest} {
 		switch {
 		case !a.IsValid() || a.Unmap().Is4() == t.v6():
-			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want two addresses of IPv4, or two of IPv6", t.Source, t.Dest), How: "give both hosts addresses of one family"}
+			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want two addresses of IPv4, or two of IPv6",
+				t.Source, t.Dest), How: "give both hosts addresses of one family"}
 		case t.v6() && a.IsLinkLocalUnicast():
-			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: addresses of a link alone are those of any of a host's interfaces", t.Source, t.Dest), How: "give them global or unique local ones"}
-		case a.IsUnspecified(), a.IsMulticast(), a.IsLoopback(), a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
-			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want the addresses of two hosts", t.Source, t.Dest), How: twoHosts}
+			return &fault.Error{Op: fmt.Sprintf(
+				"frames from %v to %v: addresses of a link alone are those of any of a host's interfaces", t.Source,
+				t.Dest), How: "give them global or unique local ones"}
+		case a.IsUnspecified(), a.IsMulticast(), a.IsLoopback(),
+			a.Unmap() == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+			return &fault.Error{Op: fmt.Sprintf("frames from %v to %v: want the addresses of two hosts", t.Source,
+				t.Dest), How: twoHosts}
 		}
 	}
 	switch {
 	case t.Source.Unmap() == t.Dest.Unmap():
-		return &fault.Error{Op: fmt.Sprintf("frames from %v to itself would never leave the host", t.Source), How: twoHosts}
+		return &fault.Error{Op: fmt.Sprintf("frames from %v to itself would never leave the host", t.Source),
+			How: twoHosts}
 	case t.FirstPort == 0 || t.DestPort == 0:
 		return errors.New("frames from or to port 0: want another port")
 	case t.Ports < 0 || t.Ports > stream.MaxTuples || int(t.FirstPort)+t.ports()-1 > 0xffff:
-		return fmt.Errorf("%d flows from port %d on: want 1 to %d, and no port above 65535", t.Ports, t.FirstPort, stream.MaxTuples)
+		return fmt.Errorf("%d flows from port %d on: want 1 to %d, and no port above 65535", t.Ports, t.FirstPort,
+			stream.MaxTuples)
 	}
 	return nil
 }
@@ -106,9 +113,11 @@ func (t Tuples) checkFrameBytes(n, mtu int) error {
 	}
 	switch {
 	case n < least || n > MaxFrameBytes:
-		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: want %d to %d", n, least, MaxFrameBytes), How: "take another --message-size: the headers come to it"}
+		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: want %d to %d", n, least, MaxFrameBytes),
+			How: "take another --message-size: the headers come to it"}
 	case n-ethernetBytes > mtu:
-		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: the interface's MTU %d carries %d", n, mtu, mtu+ethernetBytes), How: "take a smaller --message-size, or a larger --mtu"}
+		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: the interface's MTU %d carries %d", n, mtu,
+			mtu+ethernetBytes), How: "take a smaller --message-size, or a larger --mtu"}
 	}
 	return nil
 }

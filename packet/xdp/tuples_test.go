@@ -41,7 +41,8 @@ func TestTuplesAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if strings.Contains(what, "two ") || strings.Contains(what, "itself") {
-			if u := (*fault.Unsupported)(nil); !errors.As(cannot("xdp-drop", x.check()), &u) || !strings.Contains(u.How, "hosts") {
+			if u := (*fault.Unsupported)(nil); !errors.As(cannot("xdp-drop", x.check()), &u) ||
+				!strings.Contains(u.How, "hosts") {
 				t.Errorf("%s: fix %+v", what, u)
 			}
 		}
@@ -61,7 +62,8 @@ func TestFrame(t *testing.T) {
 			t.Errorf("%d bytes: % x", n, b[:14])
 		}
 		// The sum of a whole IPv4 header is 0 (RFC 1071).
-		if onesSum(b[14:34]) != 0xffff || int(binary.BigEndian.Uint16(b[16:])) != n-14 || int(binary.BigEndian.Uint16(b[38:])) != n-34 {
+		if onesSum(b[14:34]) != 0xffff || int(binary.BigEndian.Uint16(b[16:])) != n-14 ||
+			int(binary.BigEndian.Uint16(b[38:])) != n-34 {
 			t.Errorf("%d bytes: headers % x", n, b[14:HeaderBytes])
 		}
 		if binary.BigEndian.Uint32(b[50:]) != 0xdeadbeef {
@@ -98,7 +100,8 @@ func TestWords(t *testing.T) {
 }
 
 func TestBroadcast(t *testing.T) {
-	for _, x := range [][2]string{{"10.77.0.2/24", "10.77.0.255"}, {"10.77.0.2/30", "10.77.0.3"}, {"10.1.2.3/8", "10.255.255.255"}} {
+	for _, x := range [][2]string{{"10.77.0.2/24", "10.77.0.255"}, {"10.77.0.2/30", "10.77.0.3"},
+		{"10.1.2.3/8", "10.255.255.255"}} {
 		if got := broadcast(netip.MustParsePrefix(x[0])); got.String() != x[1] {
 			t.Errorf("%s: %v, want %s", x[0], got, x[1])
 		}

@@ -27,7 +27,8 @@ func watchRung(t *testing.T, w way) *watched {
 	t.Helper()
 	x := &watched{l: newLadder(t), ended: make(chan error, 1)}
 	var err error
-	if x.receiver, err = newReceiver("a rung", w)(stream.Options{MessageBytes: 18, NIC: stream.NICQueue{Dev: x.l.pair.SUT.Dev}}); err != nil {
+	if x.receiver, err = newReceiver("a rung", w)(stream.Options{MessageBytes: 18,
+		NIC: stream.NICQueue{Dev: x.l.pair.SUT.Dev}}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { x.Close() })

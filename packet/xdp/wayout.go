@@ -14,7 +14,8 @@ func wayOut(name string) (int, error) {
 	const op = "redirect to"
 	l, err := rtnl.LinkNamed(name)
 	if err != nil {
-		return 0, &fault.Error{Op: op + " " + name, Err: err, How: "name an interface of the receiver's host, in its network namespace (ip link)"}
+		return 0, &fault.Error{Op: op + " " + name, Err: err,
+			How: "name an interface of the receiver's host, in its network namespace (ip link)"}
 	}
 	refuse := func(why, how string) error {
 		return &fault.Error{Op: op + " " + name + ": " + why, Err: unix.EOPNOTSUPP, How: how}

@@ -67,7 +67,8 @@ func (x third) up(t testing.TB, ns *veth.Netns, dev string) {
 func TestIntegrationFramesLeaveByAnother(t *testing.T) {
 	l := newLadder(t)
 	x := newThird(l)
-	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: stream.Frames{Redirect: "dev:" + x.out}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
+	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+		Frames: stream.Frames{Redirect: "dev:" + x.out}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +150,8 @@ func TestIntegrationOthersLeaveByTheSame(t *testing.T) {
 			return OpenRung(Options{Dev: x.far, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
 		})
 		defer far.Close()
-		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: stream.Frames{Redirect: "dev:" + x.out, Attach: attach}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
+		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+			Frames: stream.Frames{Redirect: "dev:" + x.out, Attach: attach}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -173,12 +175,14 @@ func TestIntegrationOthersLeaveByTheSame(t *testing.T) {
 		}
 		switch came := m.Snapshot().Packets; attach {
 		case "native":
-			if came != 0 || r.counted.Frames == 0 || r.after.left < others || told != 0 || len(e.Notes) != 1 || !strings.Contains(e.Notes[0], x.out) {
+			if came != 0 || r.counted.Frames == 0 || r.after.left < others || told != 0 || len(e.Notes) != 1 ||
+				!strings.Contains(e.Notes[0], x.out) {
 				t.Errorf("%d of %d frames came; %+v, %q", came, r.counted.Frames, r.after, e.Notes)
 			}
 		default:
 			if came == 0 || told == 0 || told > others || len(e.Notes) != 0 {
-				t.Errorf("generic: %d of %d frames came; others %g of %d; %q", came, r.counted.Frames, told, others, e.Notes)
+				t.Errorf("generic: %d of %d frames came; others %g of %d; %q", came, r.counted.Frames, told, others,
+					e.Notes)
 			}
 		}
 	}
@@ -191,15 +195,18 @@ func TestWayOutRefused(t *testing.T) {
 			t.Errorf("%s: %v (%s)", name, err, fault.Fix(err))
 		}
 	}
-	_, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: stream.Frames{Redirect: "dev:eth0"}, NIC: stream.NICQueue{Dev: "eth0"}})
+	_, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+		Frames: stream.Frames{Redirect: "dev:eth0"}, NIC: stream.NICQueue{Dev: "eth0"}})
 	if err == nil || !strings.Contains(fault.Fix(err), "xdp_redirect dev") {
 		t.Errorf("the one by which they come: %v (%s)", err, fault.Fix(err))
 	}
 	for _, x := range []struct {
 		out, touch string
 		want       Touch
-	}{{"dev", "", TouchSwapMACs}, {"dev:eth1", "", TouchRead}, {"dev:eth1", "swap-macs", TouchSwapMACs}, {"dev:eth1", "none", TouchNone}} {
-		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18, Frames: stream.Frames{Redirect: x.out, Touch: x.touch}, NIC: stream.NICQueue{Dev: "eth0"}})
+	}{{"dev", "", TouchSwapMACs}, {"dev:eth1", "", TouchRead}, {"dev:eth1", "swap-macs", TouchSwapMACs},
+		{"dev:eth1", "none", TouchNone}} {
+		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+			Frames: stream.Frames{Redirect: x.out, Touch: x.touch}, NIC: stream.NICQueue{Dev: "eth0"}})
 		if err != nil || r.touch != x.want {
 			t.Errorf("%s, touch %q: %v, want %v (%v)", x.out, x.touch, r, x.want, err)
 		}

@@ -24,7 +24,8 @@ const (
 	numActions = iota
 )
 
-var actionNames = [numActions]string{"drop", "pass", "tx", "redirect to a CPU", "redirect to an interface", "redirect to AF_XDP"}
+var actionNames = [numActions]string{"drop", "pass", "tx", "redirect to a CPU", "redirect to an interface",
+	"redirect to AF_XDP"}
 
 func (a Action) String() string { return word(actionNames[:], int(a)) }
 

@@ -24,8 +24,10 @@ func TestRefused(t *testing.T) {
 		{remedy.XSKMemory, unix.SYS_SETSOCKOPT, "queue 0 of lo: register its memory", ends},
 		{remedy.XSKRing, unix.SYS_SETSOCKOPT, "queue 0 of lo: make a ring", s.makeRings},
 		{remedy.XSKAsk, unix.SYS_GETSOCKOPT, "queue 0 of lo: ask where", s.mapRings},
-		{remedy.XSKAsk, unix.SYS_GETSOCKOPT, "queue 0 of lo: read what it lost", func() error { _, err := s.Lost(); return err }},
-		{remedy.XSKAsk, unix.SYS_GETSOCKOPT, "queue 0 of lo: ask whether it copies", func() error { _, err := s.zeroCopied(); return err }},
+		{remedy.XSKAsk, unix.SYS_GETSOCKOPT, "queue 0 of lo: read what it lost",
+			func() error { _, err := s.Lost(); return err }},
+		{remedy.XSKAsk, unix.SYS_GETSOCKOPT, "queue 0 of lo: ask whether it copies",
+			func() error { _, err := s.zeroCopied(); return err }},
 		{remedy.XSKBind, unix.SYS_BIND, "queue 0 of lo: bind it", func() error { return s.bind(1) }},
 	} {
 		if x.nr == unix.SYS_SETSOCKOPT && Probe() != nil {

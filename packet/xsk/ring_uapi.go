@@ -30,8 +30,10 @@ var mmap = unix.Mmap
 
 func mapRing(fd int, at int64, off unix.XDPRingOffset, n, each int) (r ring, err error) {
 	size := int(off.Desc) + n*each
-	if r.mapping, err = mmap(fd, at, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
-		return r, remedy.Error(remedy.XSKMap, fmt.Sprintf("map a ring of an AF_XDP socket (%d bytes)", size), err, remedy.On{Bytes: int64(size)})
+	if r.mapping, err = mmap(fd, at, size, unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_POPULATE); err != nil {
+		return r, remedy.Error(remedy.XSKMap, fmt.Sprintf("map a ring of an AF_XDP socket (%d bytes)", size), err,
+			remedy.On{Bytes: int64(size)})
 	}
 	for _, o := range []uint64{off.Producer, off.Consumer, off.Flags} {
 		if o%4 != 0 || o+4 > uint64(size) {
@@ -88,8 +90,10 @@ func (r *ring) wants() bool { return atomic.LoadUint32(r.flags)&unix.XDP_RING_NE
 
 // setUMEM registers the memory.
 func setUMEM(fd int, mem []byte, chunk int) error {
-	reg := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))), Len: uint64(len(mem)), Size: uint32(chunk)}
-	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG, uintptr(unsafe.Pointer(&reg)), unsafe.Sizeof(reg), 0)
+	reg := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(mem)))), Len: uint64(len(mem)),
+		Size: uint32(chunk)}
+	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG,
+		uintptr(unsafe.Pointer(&reg)), unsafe.Sizeof(reg), 0)
 	if errno != 0 {
 		return errno
 	}
@@ -99,12 +103,14 @@ func setUMEM(fd int, mem []byte, chunk int) error {
 // getOption reads a structure of SOL_XDP; less than all of it is an error: of an older kernel.
 func getOption[T any](fd, option int) (v T, err error) {
 	n := uint32(unsafe.Sizeof(v))
-	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_XDP, uintptr(option), uintptr(unsafe.Pointer(&v)), uintptr(unsafe.Pointer(&n)), 0)
+	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_XDP, uintptr(option),
+		uintptr(unsafe.Pointer(&v)), uintptr(unsafe.Pointer(&n)), 0)
 	switch {
 	case errno != 0:
 		return v, errno
 	case n != uint32(unsafe.Sizeof(v)):
-		return v, &fault.Error{Op: fmt.Sprintf("the kernel tells %d bytes of %d", n, unsafe.Sizeof(v)), How: "this needs Linux 5.9 or later"}
+		return v, &fault.Error{Op: fmt.Sprintf("the kernel tells %d bytes of %d", n, unsafe.Sizeof(v)),
+			How: "this needs Linux 5.9 or later"}
 	}
 	return v, nil
 }

@@ -64,7 +64,8 @@ func Queues(dev string) (int, error) {
 	}
 	n := len(all)
 	if n > MaxQueues {
-		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP sockets for %d RX queues of %s: %d can have one", n, dev, MaxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
+		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP sockets for %d RX queues of %s: %d can have one", n, dev,
+			MaxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
 	}
 	return n, nil
 }
@@ -90,9 +91,13 @@ func withProgram(o Options, before int) (int, error) {
 func moreQueues(dev string, before, now int, c nic.Channels) error {
 	how := "take copy mode (udp-xsk, xdp_redirect xsk)"
 	if c.CombinedMax > before {
-		how = fmt.Sprintf("set as many channels as it can have, which leaves none for the program: --channels %d; or %s", c.CombinedMax, how)
+		how = fmt.Sprintf(
+			"set as many channels as it can have, which leaves none for the program: --channels %d; or %s",
+			c.CombinedMax, how)
 	}
-	return &fault.Error{Op: fmt.Sprintf("AF_XDP zero copy on %s: with an XDP program it has %d RX queues, and without %d; frames may come by the others, whose memory the kernel could not take back from a socket", dev, now, before),
+	return &fault.Error{Op: fmt.Sprintf("AF_XDP zero copy on %s: with an XDP program it has %d RX queues, and "+
+		"without %d; frames may come by the others, whose memory the kernel could not take back from a socket", dev,
+		now, before),
 		Err: unix.EOPNOTSUPP, How: how}
 }
 
@@ -120,7 +125,8 @@ func (s *Set) Lost() (all Lost, err error) {
 		if err != nil {
 			return all, err
 		}
-		all.RingFull, all.FillEmpty, all.Dropped = all.RingFull+l.RingFull, all.FillEmpty+l.FillEmpty, all.Dropped+l.Dropped
+		all.RingFull, all.FillEmpty, all.Dropped = all.RingFull+l.RingFull, all.FillEmpty+l.FillEmpty,
+			all.Dropped+l.Dropped
 	}
 	return all, nil
 }
@@ -149,9 +155,12 @@ func (s *Set) Figures(l Lost) []stream.Figure {
 			zero = 1
 		}
 	}
-	return []stream.Figure{{Name: "xsk_zero_copy", Unit: "1", Value: zero}, {Name: "xsk_queues", Unit: "1", Value: float64(len(s.Sockets))},
-		{Name: "xsk_frames", Unit: "1", Value: float64(Frames * len(s.Sockets))}, {Name: "xsk_frame_bytes", Unit: "bytes", Value: float64(chunk)},
-		{Name: "xsk_rx_ring_full", Unit: "packets", Value: float64(l.RingFull)}, {Name: "xsk_fill_ring_empty", Unit: "packets", Value: float64(l.FillEmpty)},
+	return []stream.Figure{{Name: "xsk_zero_copy", Unit: "1", Value: zero},
+		{Name: "xsk_queues", Unit: "1", Value: float64(len(s.Sockets))},
+		{Name: "xsk_frames", Unit: "1", Value: float64(Frames * len(s.Sockets))},
+		{Name: "xsk_frame_bytes", Unit: "bytes", Value: float64(chunk)},
+		{Name: "xsk_rx_ring_full", Unit: "packets", Value: float64(l.RingFull)},
+		{Name: "xsk_fill_ring_empty", Unit: "packets", Value: float64(l.FillEmpty)},
 		{Name: "xsk_rx_dropped", Unit: "packets", Value: float64(l.Dropped)}}
 }
 

@@ -82,10 +82,13 @@ func chunkFor(o Options, mtu int) (int, error) {
 		}
 	}
 	if o.ZeroCopy {
-		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP zero copy on %s: frames of %d bytes, as its MTU allows, do not fit into %d", o.Dev, longest, MaxFrameBytes), Err: unix.EMSGSIZE,
+		return 0, &fault.Error{Op: fmt.Sprintf(
+			"AF_XDP zero copy on %s: frames of %d bytes, as its MTU allows, do not fit into %d", o.Dev, longest,
+			MaxFrameBytes), Err: unix.EMSGSIZE,
 			How: fmt.Sprintf("set a smaller MTU (--mtu %d), or use udp-xsk, which copies", MaxFrameBytes-18)}
 	}
-	return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP on %s: frames of %d bytes do not fit into %d", o.Dev, longest, MaxFrameBytes), Err: unix.EMSGSIZE,
+	return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP on %s: frames of %d bytes do not fit into %d", o.Dev, longest,
+		MaxFrameBytes), Err: unix.EMSGSIZE,
 		How: "use a smaller message"}
 }
 
@@ -142,12 +145,15 @@ func (s *Socket) bind(dev int) error {
 	if s.ZeroCopy {
 		how = unix.XDP_ZEROCOPY
 	}
-	if err := unix.Bind(s.FD, &unix.SockaddrXDP{Flags: how | unix.XDP_USE_NEED_WAKEUP, Ifindex: uint32(dev), QueueID: uint32(s.Queue)}); err != nil {
+	if err := unix.Bind(s.FD, &unix.SockaddrXDP{Flags: how | unix.XDP_USE_NEED_WAKEUP, Ifindex: uint32(dev),
+		QueueID: uint32(s.Queue)}); err != nil {
 		return s.failed(remedy.XSKBind, "bind it for "+copyWord(s.ZeroCopy), err)
 	}
 	zero, err := s.zeroCopied()
 	if err == nil && zero != s.ZeroCopy {
-		err = &fault.Error{Op: fmt.Sprintf("AF_XDP on queue %d of %s was asked for %s, and the kernel says that it is %s (XDP_OPTIONS)", s.Queue, s.Dev, copyWord(s.ZeroCopy), copyWord(zero)),
+		err = &fault.Error{Op: fmt.Sprintf(
+			"AF_XDP on queue %d of %s was asked for %s, and the kernel says that it is %s (XDP_OPTIONS)", s.Queue,
+			s.Dev, copyWord(s.ZeroCopy), copyWord(zero)),
 			How: "this is a bug of the kernel or of zcbench: please report it"}
 	}
 	return err

@@ -47,8 +47,10 @@ func TestChunkFor(t *testing.T) {
 		mtu  int
 		want int
 	}{
-		{Options{Longest: 60}, 9000, 2048}, {Options{Longest: 1788}, 9000, 2048}, {Options{Longest: 1789}, 9000, 4096}, {Options{Longest: 3836}, 9000, 4096}, {Options{Longest: 3837}, 9000, 0},
-		{Options{Longest: 60, ZeroCopy: true}, 1500, 2048}, {Options{Longest: 60, ZeroCopy: true}, 3000, 4096}, {Options{Longest: 60, ZeroCopy: true}, 9000, 0}, {Options{}, 1500, 2048},
+		{Options{Longest: 60}, 9000, 2048}, {Options{Longest: 1788}, 9000, 2048}, {Options{Longest: 1789}, 9000, 4096},
+		{Options{Longest: 3836}, 9000, 4096}, {Options{Longest: 3837}, 9000, 0},
+		{Options{Longest: 60, ZeroCopy: true}, 1500, 2048}, {Options{Longest: 60, ZeroCopy: true}, 3000, 4096},
+		{Options{Longest: 60, ZeroCopy: true}, 9000, 0}, {Options{}, 1500, 2048},
 	} {
 		got, err := chunkFor(x.o, x.mtu)
 		if got != x.want || (err != nil) != (x.want == 0) || err != nil && fault.Fix(err) == "" {
@@ -61,7 +63,9 @@ func TestChunkFor(t *testing.T) {
 func TestMoreQueues(t *testing.T) {
 	for most, want := range map[int]string{4: "--channels 4", 2: "copy mode", 0: "copy mode"} {
 		err := moreQueues("eth0", 2, 4, nic.Channels{Combined: 2, CombinedMax: most})
-		if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "it has 4 RX queues, and without 2") || !strings.Contains(fault.Fix(err), want) || most <= 2 && strings.Contains(fault.Fix(err), "channels") {
+		if !errors.Is(err, unix.EOPNOTSUPP) ||
+			!strings.Contains(err.Error(), "it has 4 RX queues, and without 2") || !strings.Contains(fault.Fix(err),
+			want) || most <= 2 && strings.Contains(fault.Fix(err), "channels") {
 			t.Errorf("at most %d: %v (%s)", most, err, fault.Fix(err))
 		}
 	}
@@ -73,7 +77,8 @@ func TestMoreQueues(t *testing.T) {
 // pretend is a ring in memory that both ends of are here.
 func pretend(n int) (r *ring, entries []unix.XDPDesc) {
 	entries = make([]unix.XDPDesc, n)
-	return &ring{producer: new(uint32), consumer: new(uint32), flags: new(uint32), entries: unsafe.Pointer(&entries[0]), mask: uint32(n - 1)}, entries
+	return &ring{producer: new(uint32), consumer: new(uint32), flags: new(uint32), entries: unsafe.Pointer(&entries[0]),
+		mask: uint32(n - 1)}, entries
 }
 
 // Indices only count up, also past 2^32; entries are found modulo the ring's size.
@@ -121,7 +126,8 @@ func TestRingHasRoom(t *testing.T) {
 
 // What the kernel refuses is explained.
 func TestBindError(t *testing.T) {
-	for errno, want := range map[unix.Errno]string{unix.EBUSY: "ss --xdp", unix.EOPNOTSUPP: "copy mode", unix.EINVAL: "ethtool -l"} {
+	for errno, want := range map[unix.Errno]string{unix.EBUSY: "ss --xdp", unix.EOPNOTSUPP: "copy mode",
+		unix.EINVAL: "ethtool -l"} {
 		s := &Socket{Options: Options{Dev: "eth0", Queue: 3, ZeroCopy: true}}
 		err := s.failed(remedy.XSKBind, "bind it", errno)
 		if !strings.Contains(fault.Fix(err), want) || !strings.Contains(err.Error(), "queue 3 of eth0") {
@@ -164,10 +170,13 @@ func TestTakeAndGiveDoNotAllocate(t *testing.T) {
 	}); a != 0 {
 		t.Errorf("%v allocations", a)
 	}
-	if given != at || lengths != at/3*(60+61+62) || s.Ready() != 0 || *s.rx.consumer != uint32(at) || *s.fill.producer != uint32(at) {
-		t.Errorf("%d frames: %d given back, %d bytes; consumed %d, produced %d", at, given, lengths, *s.rx.consumer, *s.fill.producer)
+	if given != at || lengths != at/3*(60+61+62) || s.Ready() != 0 || *s.rx.consumer != uint32(at) ||
+		*s.fill.producer != uint32(at) {
+		t.Errorf("%d frames: %d given back, %d bytes; consumed %d, produced %d", at, given, lengths, *s.rx.consumer,
+			*s.fill.producer)
 	}
-	for _, d := range []unix.XDPDesc{{Addr: n * chunk, Len: 1}, {Addr: 1<<64 - 1, Len: 60}, {Addr: 0, Len: n*chunk + 1}, {Addr: n*chunk - 59, Len: 60}} {
+	for _, d := range []unix.XDPDesc{{Addr: n * chunk, Len: 1}, {Addr: 1<<64 - 1, Len: 60}, {Addr: 0, Len: n*chunk + 1},
+		{Addr: n*chunk - 59, Len: 60}} {
 		if descs[at%n] = d; s.Frame(0) != nil {
 			t.Errorf("%+v is a frame", d)
 		}

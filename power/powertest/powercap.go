@@ -32,7 +32,8 @@ func Mirrored(t testing.TB, watts float64, zones ...string) string {
 		if err := os.Mkdir(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		for file, text := range map[string]string{"name": name, "max_energy_range_uj": "262143328850", "energy_uj": fmt.Sprintf("%016d", 0)} {
+		for file, text := range map[string]string{"name": name, "max_energy_range_uj": "262143328850",
+			"energy_uj": fmt.Sprintf("%016d", 0)} {
 			if err := os.WriteFile(filepath.Join(dir, file), []byte(text+"\n"), 0o644); err != nil {
 				t.Fatal(err)
 			}

@@ -64,7 +64,8 @@ func Read(r io.ReaderAt, size int64) (t *Table, err error) {
 			t.segments = append(t.segments, segment{p.Off, p.Filesz, p.Vaddr})
 		}
 	}
-	for _, read := range []func(*elf.File, int64) ([]function, error){symtab(elf.SHT_SYMTAB), gofuncs, symtab(elf.SHT_DYNSYM)} {
+	for _, read := range []func(*elf.File, int64) ([]function, error){symtab(elf.SHT_SYMTAB), gofuncs,
+		symtab(elf.SHT_DYNSYM)} {
 		if t.funcs, err = read(f, size); err != nil {
 			return nil, err
 		}
@@ -175,7 +176,8 @@ func functions(symbols, names []byte, order binary.ByteOrder) (out []function, e
 	for ; len(symbols) >= elf.Sym64Size; symbols = symbols[elf.Sym64Size:] {
 		kind, at := elf.ST_TYPE(symbols[4]), order.Uint32(symbols)
 		section, addr, size := order.Uint16(symbols[6:]), order.Uint64(symbols[8:]), order.Uint64(symbols[16:])
-		if (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC) || section == uint16(elf.SHN_UNDEF) || uint64(at) >= uint64(len(names)) {
+		if (kind != elf.STT_FUNC && kind != elf.STT_GNU_IFUNC) || section == uint16(elf.SHN_UNDEF) ||
+			uint64(at) >= uint64(len(names)) {
 			continue
 		}
 		name := names[at:]

@@ -48,7 +48,8 @@ func TestOwnProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, table := range map[string]*Table{"all": whole, ".gopclntab": {funcs: stripped, segments: whole.segments}} {
+	for name, table := range map[string]*Table{"all": whole,
+		".gopclntab": {funcs: stripped, segments: whole.segments}} {
 		for _, fn := range []any{Read, gofuncs, strings.Repeat} {
 			addr, want := whereIs(fn)
 			for _, at := range []uint64{addr, addr + 1} {
@@ -81,7 +82,8 @@ func small(t testing.TB, symbols []elf.Sym64, names string) []byte {
 		}
 	}
 	shoff := uint64(head + len(symbols)*sym + len(names))
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: head, Shoff: shoff, Shentsize: 64, Shnum: 3, Shstrndx: 2}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: head, Shoff: shoff,
+		Shentsize: 64, Shnum: 3, Shstrndx: 2}
 	copy(h.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	put(h)
 	for _, s := range symbols {
@@ -99,13 +101,15 @@ func sym(name uint32, kind elf.SymType, addr, size uint64) elf.Sym64 {
 }
 
 func TestSymbols(t *testing.T) {
-	data := small(t, []elf.Sym64{sym(3, elf.STT_FUNC, 0x2000, 0), sym(1, elf.STT_FUNC, 0x1000, 0x10), sym(1, elf.STT_OBJECT, 0x1800, 8),
+	data := small(t, []elf.Sym64{sym(3, elf.STT_FUNC, 0x2000, 0), sym(1, elf.STT_FUNC, 0x1000, 0x10),
+		sym(1, elf.STT_OBJECT, 0x1800, 8),
 		sym(999, elf.STT_FUNC, 0x1900, 8), sym(0, elf.STT_FUNC, 0x1a00, 8)}, "\x00a\x00b\x00")
 	table, err := Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "a", 0x100f: "a", 0x1010: "", 0x1804: "", 0x1904: "", 0x1a04: "", 0x2000: "b", 0x20000: "b"} {
+	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "a", 0x100f: "a", 0x1010: "", 0x1804: "", 0x1904: "",
+		0x1a04: "", 0x2000: "b", 0x20000: "b"} {
 		if got, ok := table.Find(addr); got != want || ok != (want != "") {
 			t.Errorf("%#x is %q (%v), want %q", addr, got, ok, want)
 		}
@@ -140,7 +144,8 @@ func goProgram(t testing.TB, table []byte, text uint64) []byte {
 		}
 	}
 	at := uint64(head + len(table))
-	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: head, Shoff: at + uint64(len(names)), Shentsize: 64, Shnum: 4, Shstrndx: 3}
+	h := elf.Header64{Type: uint16(elf.ET_EXEC), Machine: uint16(elf.EM_X86_64), Version: 1, Ehsize: head,
+		Shoff: at + uint64(len(names)), Shentsize: 64, Shnum: 4, Shstrndx: 3}
 	copy(h.Ident[:], elf.ELFMAG+"\x02\x01\x01")
 	put(h)
 	b.Write(table)
@@ -157,11 +162,13 @@ func goProgram(t testing.TB, table []byte, text uint64) []byte {
 func goTable() []byte {
 	const names, functions = 72, 80
 	b := []byte("\xf1\xff\xff\xff\x00\x00\x01\x08")
-	for _, v := range []uint64{1, 0, 0, names, functions, functions, functions, functions} { // functions, files, text, and where names, ... are
+	// functions, files, text, and where names, ... are
+	for _, v := range []uint64{1, 0, 0, names, functions, functions, functions, functions} {
 		b = binary.LittleEndian.AppendUint64(b, v)
 	}
 	b = append(b, "\x00main.f\x00"...)
-	for _, v := range []uint32{0, 16, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0} { // at 0 the one 16 further on, up to 0x20; its address, its name
+	// at 0 the one 16 further on, up to 0x20; its address, its name
+	for _, v := range []uint32{0, 16, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0} {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	return b

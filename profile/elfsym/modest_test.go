@@ -35,7 +35,8 @@ func TestModest(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if n := goFuncs([]byte("\xf1\xff\xff\xff\x00\x00\x01\x08\x00\x00\x00\x00\x01\x00\x00\x00"), binary.LittleEndian); n != 1<<32 {
+	if n := goFuncs([]byte("\xf1\xff\xff\xff\x00\x00\x01\x08\x00\x00\x00\x00\x01\x00\x00\x00"),
+		binary.LittleEndian); n != 1<<32 {
 		t.Errorf("%d functions", n)
 	}
 }

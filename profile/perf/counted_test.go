@@ -13,7 +13,8 @@ import (
 // Each CPU's event tells for how much of the time samples came. Of threads the events on all CPUs
 // together tell how long they ran, unless other events had counters meanwhile.
 func TestCounted(t *testing.T) {
-	counts := map[int]counter.EventCount{0: {EnabledNs: 1000, RunningNs: 1000}, 3: {EnabledNs: 1000, RunningNs: 250}, 5: {}}
+	counts := map[int]counter.EventCount{0: {EnabledNs: 1000, RunningNs: 1000}, 3: {EnabledNs: 1000, RunningNs: 250},
+		5: {}}
 	all, none := Recording{}, Recording{}
 	all.counted(counts)
 	none.counted(nil)
@@ -26,7 +27,8 @@ func TestCounted(t *testing.T) {
 		ran      int64
 	}{{750, 250, 1, 1000}, {1000, 0, 1, 1000}, {985, 0, 1, 985}, {400, 100, .5, 0}, {0, 0, 0, 0}} {
 		r := Recording{Threads: true}
-		if r.counted(map[int]counter.EventCount{0: {EnabledNs: 1000, RunningNs: x.on0}, 1: {EnabledNs: 1000, RunningNs: x.on1}}); r.Share != x.share || r.RanNs != x.ran {
+		if r.counted(map[int]counter.EventCount{0: {EnabledNs: 1000, RunningNs: x.on0},
+			1: {EnabledNs: 1000, RunningNs: x.on1}}); r.Share != x.share || r.RanNs != x.ran {
 			t.Errorf("%+v: %v, %d ns", x, r.Share, r.RanNs)
 		}
 	}

@@ -34,7 +34,8 @@ func words(v ...uint64) (b []byte) {
 
 // sampled is a sample at a time, of process 7, thread 8, on CPU 3, of period 1000.
 func sampled(atNs, ip uint64, misc uint16, chain ...uint64) []byte {
-	return record(unix.PERF_RECORD_SAMPLE, misc, words(append([]uint64{ip, 8<<32 | 7, atNs, 3, 1000, uint64(len(chain))}, chain...)...))
+	return record(unix.PERF_RECORD_SAMPLE, misc,
+		words(append([]uint64{ip, 8<<32 | 7, atNs, 3, 1000, uint64(len(chain))}, chain...)...))
 }
 
 func TestDecode(t *testing.T) {
@@ -57,9 +58,11 @@ func TestDecode(t *testing.T) {
 	if err != nil || tally != (Tally{Samples: 3, Lost: 42, Throttled: 1, Odd: 2}) {
 		t.Errorf("%+v, %v", tally, err)
 	}
-	want := []Sample{{10, 3, 7, 8, 1000, []uint64{0xa, 0xb}, []uint64{0xc}}, {20, 3, 7, 8, 1000, nil, []uint64{0xe}}, {30, 3, 7, 8, 1000, []uint64{0xf}, nil}}
+	want := []Sample{{10, 3, 7, 8, 1000, []uint64{0xa, 0xb}, []uint64{0xc}}, {20, 3, 7, 8, 1000, nil, []uint64{0xe}},
+		{30, 3, 7, 8, 1000, []uint64{0xf}, nil}}
 	if !slices.EqualFunc(got, want, func(a, b Sample) bool {
-		return a.AtNs == b.AtNs && a.CPU == b.CPU && a.PID == b.PID && a.TID == b.TID && a.Period == b.Period && slices.Equal(a.Kernel, b.Kernel) && slices.Equal(a.User, b.User)
+		return a.AtNs == b.AtNs && a.CPU == b.CPU && a.PID == b.PID && a.TID == b.TID && a.Period == b.Period &&
+			slices.Equal(a.Kernel, b.Kernel) && slices.Equal(a.User, b.User)
 	}) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -67,7 +70,8 @@ func TestDecode(t *testing.T) {
 
 // A window has the samples from its beginning to before its end.
 func TestWindow(t *testing.T) {
-	r := Recording{data: slices.Concat(sampled(10, 1, modeUser), sampled(20, 1, modeUser), sampled(30, 1, modeUser)), left: 5}
+	r := Recording{data: slices.Concat(sampled(10, 1, modeUser), sampled(20, 1, modeUser), sampled(30, 1, modeUser)),
+		left: 5}
 	for _, x := range []struct{ from, to, want int64 }{{0, 0, 3}, {10, 30, 2}, {11, 20, 0}, {20, 31, 2}} {
 		n := int64(0)
 		tally, err := r.Each(x.from, x.to, func(*Sample) { n++ })
@@ -92,7 +96,8 @@ func TestDecodeRefuses(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(slices.Concat(sampled(10, 0xa, modeKernel, markKernel, 0xa, markUser, 0xc), record(unix.PERF_RECORD_LOST, 0, words(1, 42))))
+	f.Add(slices.Concat(sampled(10, 0xa, modeKernel, markKernel, 0xa, markUser, 0xc),
+		record(unix.PERF_RECORD_LOST, 0, words(1, 42))))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		n := uint64(0)
 		tally, _ := each(data, func(s *Sample) {
@@ -109,7 +114,8 @@ func FuzzDecode(f *testing.F) {
 // The count of what there is no room for ends, wherever a ring is cut and whatever is in it, and
 // is right where the kernel's records are whole.
 func FuzzRecords(f *testing.F) {
-	whole := slices.Concat(sampled(10, 0xa, modeKernel, markKernel, 0xa), record(unix.PERF_RECORD_LOST, 0, words(1, 42)))
+	whole := slices.Concat(sampled(10, 0xa, modeKernel, markKernel, 0xa), record(unix.PERF_RECORD_LOST, 0,
+		words(1, 42)))
 	for _, cut := range []int{0, 8, 16, len(whole) - 8, len(whole)} {
 		f.Add(whole, cut)
 	}
@@ -141,7 +147,8 @@ func aligned(data []byte) bool {
 // A ring that wraps around gives its records in two pieces; the count of what there is no room
 // for is right wherever they are cut.
 func TestSpool(t *testing.T) {
-	data := slices.Concat(sampled(10, 1, modeUser), sampled(20, 1, modeKernel, markKernel, 1, 2, 3), record(unix.PERF_RECORD_LOST, 0, words(1, 42)))
+	data := slices.Concat(sampled(10, 1, modeUser), sampled(20, 1, modeKernel, markKernel, 1, 2, 3),
+		record(unix.PERF_RECORD_LOST, 0, words(1, 42)))
 	for cut := 0; cut <= len(data); cut += 8 {
 		if n := records(data[:cut], data[cut:]); n != 3 {
 			t.Errorf("cut at %d: %d records, want 3", cut, n)
@@ -163,7 +170,8 @@ func TestSpool(t *testing.T) {
 	}); n != 0 {
 		t.Errorf("keeping samples allocates (%v)", n)
 	}
-	if s.left != 3*uint64(1+2) || kept != 4096/len(data) || len(s.kept()) != kept*len(data) { // AllocsPerRun runs it twice
+	// AllocsPerRun runs it twice
+	if s.left != 3*uint64(1+2) || kept != 4096/len(data) || len(s.kept()) != kept*len(data) {
 		t.Errorf("%d left, %d kept, %d bytes", s.left, kept, len(s.kept()))
 	}
 	if err := s.free(); err != nil {
@@ -173,13 +181,15 @@ func TestSpool(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	sysctl := func(name string) string {
-		return map[string]string{"perf_event_paranoid": "3", "perf_event_mlock_kb": "516", "perf_event_max_sample_rate": "500"}[name]
+		return map[string]string{"perf_event_paranoid": "3", "perf_event_mlock_kb": "516",
+			"perf_event_max_sample_rate": "500"}[name]
 	}
 	for _, x := range []struct {
 		err  error
 		want string
 	}{{unix.EACCES, "perf_event_paranoid is 3"}, {unix.EPERM, "seccomp"}, {unix.ENOSYS, "CONFIG_PERF_EVENTS"},
-		{unix.EMFILE, "ulimit -n"}, {unix.ESRCH, "has ended"}, {unix.ENODEV, "offline"}, {unix.EINVAL, "newer kernel"}} {
+		{unix.EMFILE, "ulimit -n"}, {unix.ESRCH, "has ended"}, {unix.ENODEV, "offline"},
+		{unix.EINVAL, "newer kernel"}} {
 		err := refusal(x.err, "CPU 1", 999, sysctl)
 		text := err.Error() + "; fix: " + err.(interface{ Fix() string }).Fix()
 		if !strings.Contains(text, x.want) || !strings.Contains(text, "perf_event_open for CPU 1") {

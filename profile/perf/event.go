@@ -31,7 +31,8 @@ type kind struct {
 }
 
 // cycles come by NMI on x86; on arm64 only with pseudo-NMIs, which nothing tells reliably.
-var cycles = kind{Event{Name: "cycles", NMI: runtime.GOARCH == "amd64"}, unix.PERF_TYPE_HARDWARE, unix.PERF_COUNT_HW_CPU_CYCLES}
+var cycles = kind{Event{Name: "cycles", NMI: runtime.GOARCH == "amd64"}, unix.PERF_TYPE_HARDWARE,
+	unix.PERF_COUNT_HW_CPU_CYCLES}
 
 // cpuClock is a timer: on a CPU at whole periods, whatever runs there.
 var cpuClock = kind{Event{Name: "cpu-clock", Nanoseconds: true}, unix.PERF_TYPE_SOFTWARE, unix.PERF_COUNT_SW_CPU_CLOCK}
@@ -50,8 +51,10 @@ func absent(err error) bool {
 // attr asks for stacks of kernel and user, at hz samples a second, by the clock that the
 // windows of runs are in (CLOCK_MONOTONIC). It begins switched off.
 func (k kind) attr(hz int, inherit bool) unix.PerfEventAttr {
-	a := unix.PerfEventAttr{Type: k.typ, Config: k.conf, Size: unix.PERF_ATTR_SIZE_VER5, Sample: uint64(hz), Read_format: counter.CountedFor,
-		Sample_type: sampleType, Bits: unix.PerfBitDisabled | unix.PerfBitFreq | unix.PerfBitUseClockID, Clockid: unix.CLOCK_MONOTONIC}
+	a := unix.PerfEventAttr{Type: k.typ, Config: k.conf, Size: unix.PERF_ATTR_SIZE_VER5, Sample: uint64(hz),
+		Read_format: counter.CountedFor,
+		Sample_type: sampleType, Bits: unix.PerfBitDisabled | unix.PerfBitFreq | unix.PerfBitUseClockID,
+		Clockid: unix.CLOCK_MONOTONIC}
 	if inherit {
 		a.Bits |= unix.PerfBitInherit
 	}

@@ -19,8 +19,10 @@ func TestRefusedCalls(t *testing.T) {
 		}
 		return err
 	}
-	remedytest.Try(t, remedy.PerfOpen, "perf_event_open for CPU 0", remedytest.Denied(unix.SYS_PERF_EVENT_OPEN, open), remedytest.Repeated...)
-	remedytest.Try(t, remedy.PerfMap, "CPU 0", func(errno unix.Errno) error { return mapRefusal(errno, 0, kernelSysctl) })
+	remedytest.Try(t, remedy.PerfOpen, "perf_event_open for CPU 0", remedytest.Denied(unix.SYS_PERF_EVENT_OPEN, open),
+		remedytest.Repeated...)
+	remedytest.Try(t, remedy.PerfMap, "CPU 0",
+		func(errno unix.Errno) error { return mapRefusal(errno, 0, kernelSysctl) })
 	share := func() error {
 		fd, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 		if err != nil {

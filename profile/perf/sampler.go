@@ -118,7 +118,8 @@ func (s *Sampler) open(o Options) error {
 // share has an event write to the ring of another one.
 func share(fd, ring, tid, cpu int) error {
 	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
-		return remedy.Error(remedy.PerfOutput, fmt.Sprintf("let thread %d share the ring of CPU %d", tid, cpu), err, remedy.On{})
+		return remedy.Error(remedy.PerfOutput, fmt.Sprintf("let thread %d share the ring of CPU %d", tid, cpu), err,
+			remedy.On{})
 	}
 	return nil
 }
@@ -227,7 +228,8 @@ func (s *Sampler) Stop() (*Recording, error) {
 			counts[s.at[i]] = sum
 		}
 	}
-	r := &Recording{Event: s.Event, Hz: s.hz, CPUs: s.cpus, Threads: s.threads, Spent: s.spent, data: s.spool.kept(), left: s.spool.left}
+	r := &Recording{Event: s.Event, Hz: s.hz, CPUs: s.cpus, Threads: s.threads, Spent: s.spent, data: s.spool.kept(),
+		left: s.spool.left}
 	r.counted(counts)
 	return r, err
 }

@@ -121,7 +121,8 @@ func TestIntegrationBurntTime(t *testing.T) {
 		}
 	}
 	if application < .95*thread || own < .95*thread { // the rest is of the runtime's signals, and of reading the clock
-		t.Errorf("of %.1f ms of the thread %.1f are of class application, %.1f of the function that burnt them:\n%+v", thread/1e6, application/1e6, own/1e6, c.Functions)
+		t.Errorf("of %.1f ms of the thread %.1f are of class application, %.1f of the function that burnt them:\n%+v",
+			thread/1e6, application/1e6, own/1e6, c.Functions)
 	}
 }
 
@@ -159,7 +160,8 @@ func newDatagrams(t *testing.T) *datagrams {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { unix.Close(fds[0]); unix.Close(fds[1]) })
-		if err := unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, 4*datagramsAtOnce*datagramBytes); err != nil {
+		if err := unix.SetsockoptInt(fds[0], unix.SOL_SOCKET, unix.SO_SNDBUFFORCE,
+			4*datagramsAtOnce*datagramBytes); err != nil {
 			t.Fatal(err)
 		}
 		to, d.fds = append(to, fds[0]), append(d.fds, fds[1])
@@ -239,14 +241,16 @@ func knownWork(t *testing.T, names *Namer, d *datagrams, b []byte) map[profile.C
 		}
 		thread += float64(k.Weight)
 		// The test's own loops are of class application, too.
-		if k.Class != profile.Application || len(k.Frames) > 0 && strings.HasSuffix(k.Frames[0].Name, "symbol.touches") {
+		if k.Class != profile.Application || len(k.Frames) > 0 && strings.HasSuffix(k.Frames[0].Name,
+			"symbol.touches") {
 			got[k.Class] += float64(k.Weight)
 		}
 	}
 	of := map[profile.Class]known{}
 	for class, burnt := range map[profile.Class]int64{profile.Copy: copied, profile.Application: touched} {
 		if burnt < int64(took/10) {
-			t.Fatalf("class %s: %.1f ms of %.1f were burnt, too little to be found", class, float64(burnt)/1e6, took/1e6)
+			t.Fatalf("class %s: %.1f ms of %.1f were burnt, too little to be found", class, float64(burnt)/1e6,
+				took/1e6)
 		}
 		of[class] = known{got: got[class] * took / all, burnt: float64(burnt), irqs: took * (1 - thread/all)}
 	}

@@ -83,7 +83,10 @@ func transfer(t *testing.T, bytes, pace int) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	from, err := labtest.In(labtest.TXNS, func() (net.Conn, error) { return net.DialTimeout("tcp", l.Addr().String(), await.Hang) })
+	from, err := labtest.In(labtest.TXNS, func() (net.Conn, error) {
+		return net.DialTimeout("tcp", l.Addr().String(),
+			await.Hang)
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,12 +258,15 @@ func TestLabBurnt(t *testing.T) {
 	if least := float64(packets) * burnNs; burnt < .9*least || packets < bytes/9600 || burnt < .2*with.BusyNs {
 		t.Errorf("%.1f ms burnt of %.1f, for %d packets", burnt/1e6, with.BusyNs/1e6, packets)
 	}
-	t.Logf("class driver: %.1f ms, without %.1f", classNs(with, profile.Driver)/1e6, classNs(without, profile.Driver)/1e6)
+	t.Logf("class driver: %.1f ms, without %.1f", classNs(with, profile.Driver)/1e6,
+		classNs(without, profile.Driver)/1e6)
 	in := burntBy(p, with)
 	ns := in[profile.Driver]
-	t.Logf("sn_burn took %.1f ms in class driver, burnt for %d packets were %.1f ms (%+.1f %%)", ns/1e6, packets, burnt/1e6, 100*(ns/burnt-1))
+	t.Logf("sn_burn took %.1f ms in class driver, burnt for %d packets were %.1f ms (%+.1f %%)", ns/1e6, packets,
+		burnt/1e6, 100*(ns/burnt-1))
 	if math.Abs(ns/burnt-1) > .05 {
-		t.Errorf("sn_burn took another time; of all classes %v:\n%+v", in, with.Functions[:min(20, len(with.Functions))])
+		t.Errorf("sn_burn took another time; of all classes %v:\n%+v", in,
+			with.Functions[:min(20, len(with.Functions))])
 	}
 	for _, f := range without.Functions {
 		if f.Name == "sn_burn" {
@@ -277,7 +283,10 @@ func burntBy(p *profile.Profile, c profile.Costs) map[profile.Class]float64 {
 			continue
 		}
 		busy += float64(s.Weight)
-		if slices.ContainsFunc(s.Frames, func(f profile.Frame) bool { return f.Name == "sn_burn" && f.Module == "softnic" }) {
+		if slices.ContainsFunc(s.Frames, func(f profile.Frame) bool {
+			return f.Name == "sn_burn" &&
+				f.Module == "softnic"
+		}) {
 			in[s.Class] += float64(s.Weight)
 		}
 	}

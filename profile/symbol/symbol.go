@@ -54,7 +54,8 @@ type process struct {
 func New() (*Namer, error) {
 	t, err := kallsyms.Read()
 	if err != nil {
-		return nil, hidden(err, func() ([]byte, error) { return kernelfile.ReadFile("/proc/sys/kernel/kptr_restrict") }, privilege.Look())
+		return nil, hidden(err, func() ([]byte, error) { return kernelfile.ReadFile("/proc/sys/kernel/kptr_restrict") },
+			privilege.Look())
 	}
 	return &Namer{kernel: t, processes: map[int]*process{}, files: map[file]*elfsym.Table{}}, nil
 }
@@ -79,7 +80,8 @@ func hidden(err error, restrict func() ([]byte, error), s privilege.State) error
 			how += ", and " + may
 		}
 	}
-	return &fault.Error{Op: "name the kernel's functions (kernel.kptr_restrict is " + is + ")", Err: kallsyms.ErrHidden, How: how}
+	return &fault.Error{Op: "name the kernel's functions (kernel.kptr_restrict is " + is + ")", Err: kallsyms.ErrHidden,
+		How: how}
 }
 
 // Look notes what a process has loaded, while it lives. One that nobody looked at is looked at

@@ -29,16 +29,19 @@ func TestMaps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(all) != 3 || all[0] != (mapping{0x4a3000, 0x542000, 0xa3000, "fe:00", 1234, "/usr/bin/a program"}) || all[1].path != "" || all[2].path != "[vdso]" {
+	if len(all) != 3 || all[0] != (mapping{0x4a3000, 0x542000, 0xa3000, "fe:00", 1234, "/usr/bin/a program"}) ||
+		all[1].path != "" || all[2].path != "[vdso]" {
 		t.Errorf("%+v", all)
 	}
-	for addr, want := range map[uint64]uint64{0x4a2fff: 0, 0x4a3000: 0x4a3000, 0x541fff: 0x4a3000, 0x542000: 0, 0x7ffe8e5f7000: 0x7ffe8e5f6000} {
+	for addr, want := range map[uint64]uint64{0x4a2fff: 0, 0x4a3000: 0x4a3000, 0x541fff: 0x4a3000, 0x542000: 0,
+		0x7ffe8e5f7000: 0x7ffe8e5f6000} {
 		if m, ok := find(all, addr); m.from != want || ok != (want != 0) {
 			t.Errorf("%#x is in %+v (%v)", addr, m, ok)
 		}
 	}
 	for _, wrong := range []string{"x", "1-2 r-x 0 0:0 0", "1-2 r-xp 0 0:0 x", "1-g r-xp 0 0:0 0", "12 r-xp 0 0:0 0"} {
-		if _, err := parseMaps(strings.NewReader(wrong + "\n")); err == nil || !strings.Contains(err.Error(), "line 1") {
+		if _, err := parseMaps(strings.NewReader(wrong + "\n")); err == nil ||
+			!strings.Contains(err.Error(), "line 1") {
 			t.Errorf("%q: %v", wrong, err)
 		}
 	}
@@ -73,13 +76,15 @@ func TestHidden(t *testing.T) {
 	}{{"0\n", nil, user, "run as root or with CAP_SYSLOG"}, {"1\n", nil, user, "run as root or with CAP_SYSLOG"},
 		{"2\n", nil, user, "sysctl -w kernel.kptr_restrict=1, and run as root or with CAP_SYSLOG"},
 		{"1\n", nil, root, root.Fix(privilege.Machine, unix.CAP_SYSLOG)}, // of a user namespace
-		{"", os.ErrPermission, user, "run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"}} {
+		{"", os.ErrPermission, user,
+			"run as root or with CAP_SYSLOG; if that is so, sysctl -w kernel.kptr_restrict=1"}} {
 		err := hidden(read, func() ([]byte, error) { return []byte(x.is), x.err }, x.s)
 		is := strings.TrimSpace(x.is)
 		if is == "" {
 			is = "unknown"
 		}
-		if !errors.Is(err, kallsyms.ErrHidden) || !strings.Contains(err.Error(), "kernel.kptr_restrict is "+is) || fault.Fix(err) != x.how {
+		if !errors.Is(err, kallsyms.ErrHidden) || !strings.Contains(err.Error(), "kernel.kptr_restrict is "+is) ||
+			fault.Fix(err) != x.how {
 			t.Errorf("%q: %v; fix: %s", x.is, err, fault.Fix(err))
 		}
 	}

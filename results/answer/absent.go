@@ -51,7 +51,8 @@ func (w *writer) proofs() {
 		worst[k][name] = max(worst[k][name], p.Copied)
 		untold[name] = max(untold[name], p.Untold)
 		s[k].Cells = append(s[k].Cells, p.Cell.ID)
-		s[k].StandsOn = append(s[k].StandsOn, Verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
+		s[k].StandsOn = append(s[k].StandsOn,
+			Verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
 	}
 	for i, k := range []Kind{Proved, Copied} {
 		if names[i] == nil {
@@ -63,11 +64,13 @@ func (w *writer) proofs() {
 			if slices.Contains(names[1-i], name) { // only some cells with it are
 				text += " in " + few(in[k][name])
 			}
-			told = append(told, fmt.Sprintf("%s (%s copied%s)", text, shareText(worst[k][name]), untoldText(untold[name])))
+			told = append(told, fmt.Sprintf("%s (%s copied%s)", text, shareText(worst[k][name]),
+				untoldText(untold[name])))
 		}
 		s[k].Text = "Zero copy, by the kernel's own count of bytes: " + few(told) + "."
 		if k == Copied {
-			s[k].Text = "Not zero copy here, though the mode claims it: " + few(told) + ". These runs show how fast it is when it copies."
+			s[k].Text = "Not zero copy here, though the mode claims it: " + few(told) +
+				". These runs show how fast it is when it copies."
 		}
 		w.say(*s[k])
 	}
@@ -125,7 +128,8 @@ func (w *writer) absent() {
 		kind    Kind
 	}{{results.Invalid, Invalid}, {results.Failed, Failed}} {
 		for _, stop := range stops {
-			if stop.Verdict != k.verdict || !slices.ContainsFunc(stop.Cells, func(id string) bool { return !told[id] }) {
+			if stop.Verdict != k.verdict || !slices.ContainsFunc(stop.Cells,
+				func(id string) bool { return !told[id] }) {
 				continue // one reason will do
 			}
 			for _, id := range stop.Cells {
@@ -169,7 +173,8 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	case mode == "" && len(stop.Cells) > 1:
 		is = "are"
 	}
-	s.Text = strings.Join(strings.Fields(fmt.Sprintf("%s %s %s: %s.", name, is, kind, strings.TrimSuffix(cmp.Or(stop.Reason, "no reason given"), "."))), " ")
+	s.Text = strings.Join(strings.Fields(fmt.Sprintf("%s %s %s: %s.", name, is, kind,
+		strings.TrimSuffix(cmp.Or(stop.Reason, "no reason given"), "."))), " ")
 	if m, err := stream.LookupMode(role, mode); err == nil && m.CopiedHere && ShownBy(role, mode) != "" {
 		s.Command = ShownBy(role, mode)
 		s.Text += fmt.Sprintf(" %s shows it, with proof.", s.Command)
@@ -200,15 +205,18 @@ func (w *writer) common(stop Stop, gave map[end]bool) (role stream.Role, mode st
 
 // names tells whether a text has a mode's name as a word.
 func names(text, mode string) bool {
-	return slices.ContainsFunc(strings.Fields(text), func(word string) bool { return strings.Trim(word, ".,;:()") == mode })
+	return slices.ContainsFunc(strings.Fields(text),
+		func(word string) bool { return strings.Trim(word, ".,;:()") == mode })
 }
 
 // nothing says that no run counts at all.
 func (w *writer) nothing(stops []Stop) {
-	s := Sentence{Section: Shown, Kind: Nothing, Text: "Nothing: no run gave a number that counts, so nothing is known about any mode."}
+	s := Sentence{Section: Shown, Kind: Nothing,
+		Text: "Nothing: no run gave a number that counts, so nothing is known about any mode."}
 	if foundOut(w.Set.Cells, w.Stops) {
 		stops = w.Stops
-		s.Text = "The negative control was found out, as intended: a run that is copied does not pass for zero copy. Nothing else was run."
+		s.Text = "The negative control was found out, as intended: a run that is copied does not pass for zero " +
+			"copy. Nothing else was run."
 	}
 	for _, stop := range stops {
 		s.StandsOn = append(s.StandsOn, ofStop(stop)...)
@@ -229,7 +237,8 @@ func (w *writer) nothing(stops []Stop) {
 
 // foundOut tells that all cells are negative controls, and came to what they are to come to.
 func foundOut(cells []compare.Cell, stops []Stop) bool {
-	return len(stops) > 0 && !slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, results.AsIntended) }) &&
+	return len(stops) > 0 &&
+		!slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, results.AsIntended) }) &&
 		!slices.ContainsFunc(cells, func(c compare.Cell) bool { return c.Cell.Control == "" && c.Cell.SteerTo == nil })
 }
 
@@ -290,7 +299,8 @@ func (w *writer) unsupported(stops []Stop) {
 			if g.stops[0].Blocked {
 				s.Text = fmt.Sprintf("Cannot run as things stand: %s.", few(g.names))
 			}
-			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": %s.", strings.TrimSuffix(cmp.Or(g.stops[0].Reason, "no reason given"), "."))
+			s.Text = strings.TrimSuffix(s.Text, ".") + fmt.Sprintf(": %s.",
+				strings.TrimSuffix(cmp.Or(g.stops[0].Reason, "no reason given"), "."))
 			if fix := g.stops[0].Fix; fix != "" {
 				s.Text += " Fix: " + strings.TrimSuffix(fix, ".") + "."
 			}

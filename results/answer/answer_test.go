@@ -27,15 +27,19 @@ const _ = kind.Pure
 func init() {
 	stream.Register(
 		stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true},
-		stream.Mode{Name: "xdp-x", Role: stream.RX, Kind: stream.Frame}, stream.Mode{Name: "xdp-y", Role: stream.RX, Kind: stream.Frame},
+		stream.Mode{Name: "xdp-x", Role: stream.RX, Kind: stream.Frame}, stream.Mode{Name: "xdp-y", Role: stream.RX,
+			Kind: stream.Frame},
 		stream.Mode{Name: "frames-x", Role: stream.TX, Kind: stream.Frame},
-		stream.Mode{Name: "udp-x", Role: stream.RX, Kind: stream.Datagram}, stream.Mode{Name: "udp-y", Role: stream.RX, Kind: stream.Datagram},
-		stream.Mode{Name: "udp-z", Role: stream.TX, Kind: stream.Datagram}, stream.Mode{Name: "rr-x", Role: stream.TX, RoundTrips: true},
+		stream.Mode{Name: "udp-x", Role: stream.RX, Kind: stream.Datagram}, stream.Mode{Name: "udp-y", Role: stream.RX,
+			Kind: stream.Datagram},
+		stream.Mode{Name: "udp-z", Role: stream.TX, Kind: stream.Datagram}, stream.Mode{Name: "rr-x", Role: stream.TX,
+			RoundTrips: true},
 		stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
 		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, NICQueue: true},
 		stream.Mode{Name: "devmem", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
 		stream.Mode{Name: "devmem", Role: stream.TX, ZeroCopy: true, NeedsDev: true},
-		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true}, stream.Mode{Name: "uring-zc", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
+		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true},
+		stream.Mode{Name: "uring-zc", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
 }
 
 func made(rx, tx string, gbps, cores float64) plan.Cell {
@@ -77,7 +81,8 @@ func wants(t *testing.T, name string, text string, words ...string) {
 
 // What constructed results say, sentence by sentence.
 func TestSentences(t *testing.T) {
-	noQueue := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth", Fix: "use a NIC"}
+	noQueue := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth",
+		Fix: "use a NIC"}
 	only := func(n int, c plan.Cell) plan.Cell { c.Most = n; return c }
 	held := func(c plan.Cell, l results.LimitedBy) plan.Cell { c.Limit = l; return c }
 	for _, x := range []struct {
@@ -87,44 +92,63 @@ func TestSentences(t *testing.T) {
 		want  []string
 	}{
 		{"a clear winner", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
-			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp", "not measured roi_power_total",
+			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp",
+			"not measured roi_power_total",
 		}},
 		{"a tie", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.02, 1)}, []string{
-			"tied throughput_gbps uring/tcp tcp/tcp", "more runs throughput_gbps uring/tcp tcp/tcp", "tied roi_cpu_total uring/tcp tcp/tcp", "more runs roi_cpu_total uring/tcp tcp/tcp",
+			"tied throughput_gbps uring/tcp tcp/tcp", "more runs throughput_gbps uring/tcp tcp/tcp",
+			"tied roi_cpu_total uring/tcp tcp/tcp", "more runs roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell  uring/tcp", "not measured roi_power_total",
 		}},
 		{"not enough runs", 3, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
 			"few runs throughput_gbps uring/tcp tcp/tcp", "few runs roi_cpu_total uring/tcp tcp/tcp",
 			"unequal work ns_per_kb uring/tcp", "not measured roi_power_total",
 		}},
-		{"all invalid", 2, []plan.Cell{{Cell: plan.Modes("tcp", "tcp"), Verdict: results.Invalid, Reason: "byte counts differ"}}, []string{
+		{"all invalid", 2, []plan.Cell{{Cell: plan.Modes("tcp", "tcp"), Verdict: results.Invalid,
+			Reason: "byte counts differ"}}, []string{
 			"nothing  tcp/tcp", "invalid  tcp/tcp",
 		}},
 		{"one mode only", 8, []plan.Cell{made("tcp", "tcp", 20, 1)}, []string{"alone throughput_gbps tcp/tcp"}},
-		{"unsupported", 8, []plan.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp", "unsupported  zcrx/tcp"}},
-		{"the sender was the limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender), held(made("uring", "tcp", 30, 1), results.BySender)}, []string{
-			"unranked throughput_gbps uring/tcp tcp/tcp", "unranked roi_cpu_total uring/tcp tcp/tcp", "cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp",
+		{"unsupported", 8, []plan.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp",
+			"unsupported  zcrx/tcp"}},
+		{"the sender was the limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
+			held(made("uring", "tcp", 30, 1), results.BySender)}, []string{
+			"unranked throughput_gbps uring/tcp tcp/tcp", "unranked roi_cpu_total uring/tcp tcp/tcp",
+			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
-		{"a tie below the sender's limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender), held(made("uring", "tcp", 20.01, 1), results.BySender)}, []string{
-			"limit throughput_gbps uring/tcp tcp/tcp", "limit roi_cpu_total uring/tcp tcp/tcp", "cannot tell  uring/tcp",
+		{"a tie below the sender's limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
+			held(made("uring", "tcp", 20.01, 1), results.BySender)}, []string{
+			"limit throughput_gbps uring/tcp tcp/tcp", "limit roi_cpu_total uring/tcp tcp/tcp",
+			"cannot tell  uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
-		{"the best was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 30, 1), results.ByLink)}, []string{
-			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp", "limit  uring/tcp", "not measured roi_power_total",
-		}},
-		{"one of three was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 10, 1), results.ByWindow), made("tcp-mmap", "tcp", 30, 1)}, []string{
-			"ahead throughput_gbps tcp-mmap/tcp", "ahead roi_cpu_total tcp-mmap/tcp", "cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp tcp-mmap/tcp",
+		{"the best was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 30, 1),
+			results.ByLink)}, []string{
+			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  uring/tcp", "not measured roi_power_total",
 		}},
-		{"who discards the payload does not lead", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("tcp-trunc", "tcp", 40, 1), made("uring", "tcp", 10, 1)}, []string{
-			"leads throughput_gbps tcp/tcp", "leads roi_cpu_total tcp/tcp", "unranked  tcp-trunc/tcp", "better throughput_gbps tcp-trunc/tcp", "unequal work ns_per_kb tcp-trunc/tcp uring/tcp", "not measured roi_power_total",
+		{"one of three was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 10, 1),
+			results.ByWindow), made("tcp-mmap", "tcp", 30, 1)}, []string{
+			"ahead throughput_gbps tcp-mmap/tcp", "ahead roi_cpu_total tcp-mmap/tcp",
+			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp tcp-mmap/tcp",
+			"limit  uring/tcp", "not measured roi_power_total",
 		}},
-		{"one cell ended early", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), {Cell: plan.Modes("zcrx", "tcp"), Gbps: 25, Cores: 1, TGCores: .8, CV: .005, Most: 3}}, []string{
-			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp", "unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",
+		{"who discards the payload does not lead", 8, []plan.Cell{made("tcp", "tcp", 20, 1),
+			made("tcp-trunc", "tcp", 40, 1), made("uring", "tcp", 10, 1)}, []string{
+			"leads throughput_gbps tcp/tcp", "leads roi_cpu_total tcp/tcp", "unranked  tcp-trunc/tcp",
+			"better throughput_gbps tcp-trunc/tcp", "unequal work ns_per_kb tcp-trunc/tcp uring/tcp",
+			"not measured roi_power_total",
 		}},
-		{"one run on top", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), only(1, made("zcrx", "tcp", 40, 1))}, []string{
-			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp", "unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",
+		{"one cell ended early", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+			{Cell: plan.Modes("zcrx", "tcp"), Gbps: 25, Cores: 1, TGCores: .8, CV: .005, Most: 3}}, []string{
+			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp",
+			"unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",
+		}},
+		{"one run on top", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+			only(1, made("zcrx", "tcp", 40, 1))}, []string{
+			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp",
+			"unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",
 		}},
 		{"nothing at all", 8, nil, nil},
 	} {
@@ -170,7 +194,8 @@ func bears(t *testing.T, name string, a *answer.Answer) {
 // What nobody can tell of a cost is not left out where something else comes first.
 func TestDoubts(t *testing.T) {
 	s := sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.01, 1)), answer.Unsure, "")
-	if s.Text != "No verdict either on CPU time per kB, receiver: uring/tcp." || s.Section != answer.Open || len(s.StandsOn) != 1 || s.StandsOn[0].Figure != "ns_per_kb" {
+	if s.Text != "No verdict either on CPU time per kB, receiver: uring/tcp." || s.Section != answer.Open ||
+		len(s.StandsOn) != 1 || s.StandsOn[0].Figure != "ns_per_kb" {
 		t.Errorf("%+v", s)
 	}
 }
@@ -183,7 +208,8 @@ func TestText(t *testing.T) {
 	if err := answer.Text(&b, of(8, made("uring", "tcp", 30, 1), evil)); err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(b.String(), "\x1b") || !strings.Contains(b.String(), "what these runs show\n  - Throughput: uring/tcp leads") {
+	if strings.Contains(b.String(), "\x1b") ||
+		!strings.Contains(b.String(), "what these runs show\n  - Throughput: uring/tcp leads") {
 		t.Errorf("%q", b.String())
 	}
 	for line := range strings.Lines(b.String()) {

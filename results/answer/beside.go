@@ -16,7 +16,10 @@ import (
 func (w *writer) comparisons() {
 	rows := w.Compared.Rows
 	if w.Set != nil {
-		rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool { return !rivals(&r.A, &r.B) || !fits(&r.B, r.Metric) })
+		rows = slices.DeleteFunc(slices.Clone(rows), func(r compare.Row) bool {
+			return !rivals(&r.A, &r.B) ||
+				!fits(&r.B, r.Metric)
+		})
 	}
 	for from := 0; from < len(rows); {
 		to := from
@@ -57,7 +60,8 @@ func (w *writer) figure(rows []compare.Row) {
 	for i := range rows {
 		r := &rows[i]
 		k := kindOf(r)
-		if k == Better && w.told[[3]string{r.A.ID, r.B.ID, r.Metric}] || k == Worse && w.told[[3]string{r.B.ID, r.A.ID, r.Metric}] {
+		if k == Better && w.told[[3]string{r.A.ID, r.B.ID, r.Metric}] || k == Worse &&
+			w.told[[3]string{r.B.ID, r.A.ID, r.Metric}] {
 			continue
 		}
 		by[k] = append(by[k], r)
@@ -187,7 +191,8 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	for _, r := range rows {
 		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
 	}
-	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (within 2 %%), and a cost depends on the rate. Pace both alike for equal work (--pace).",
+	s.Text = fmt.Sprintf("%s: %s no verdict, because the two did not deliver the same rate (within 2 %%), and a "+
+		"cost depends on the rate. Pace both alike for equal work (--pace).",
 		head(rows[0].Metric), ofAll(len(rows), of, "has", "have"))
 	w.say(s)
 }
@@ -219,7 +224,8 @@ func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
 		reasons[reason(r)]++
 	}
-	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), len(all), "has", "have"), counted(reasons))
+	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), len(all), "has", "have"),
+		counted(reasons))
 	if text, runs := plainest(rows, all); runs > 0 {
 		s.Text += text
 		s.RunsNeeded = runs
@@ -313,7 +319,9 @@ func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 	case !looks:
 		return fmt.Sprintf(" That takes at least %d runs of each.", runs), runs
 	}
-	return fmt.Sprintf(" The clearest, %s, would take about %d runs of each if its difference is as large as it appears.", besideText(best), runs), runs
+	return fmt.Sprintf(
+		" The clearest, %s, would take about %d runs of each if its difference is as large as it appears.",
+		besideText(best), runs), runs
 }
 
 func besideText(r *compare.Row) string {
@@ -325,7 +333,8 @@ func besideText(r *compare.Row) string {
 
 // ofRow is the verdict of a comparison.
 func ofRow(r *compare.Row) Verdict {
-	v := Verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio, Runs: r.Runs()}
+	v := Verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio,
+		Runs: r.Runs()}
 	if r.Diff.Testable() {
 		v.Adjusted = &r.Diff.Adjusted
 	}

@@ -16,7 +16,8 @@ func OfComparison(r *compare.Result, s *compare.Set) *Answer {
 	if s != nil {
 		e.Stops = stopsOf(s)
 		for _, row := range r.Rows {
-			if m, err := compare.Lookup([]string{row.Metric}); err == nil && m[0].Ranks() && !slices.ContainsFunc(e.Figures, func(f []string) bool { return f[0] == row.Metric }) {
+			if m, err := compare.Lookup([]string{row.Metric}); err == nil && m[0].Ranks() &&
+				!slices.ContainsFunc(e.Figures, func(f []string) bool { return f[0] == row.Metric }) {
 				e.Figures = append(e.Figures, []string{row.Metric})
 			}
 		}
@@ -35,7 +36,10 @@ func stopsOf(s *compare.Set) (out []Stop) {
 		if c.Unsupported != "" {
 			stop.Verdict, stop.Reason = results.Unsupported, c.Unsupported
 		}
-		k := slices.IndexFunc(out, func(o Stop) bool { return o.Verdict == stop.Verdict && o.Reason == stop.Reason && o.Fix == stop.Fix })
+		k := slices.IndexFunc(out, func(o Stop) bool {
+			return o.Verdict == stop.Verdict &&
+				o.Reason == stop.Reason && o.Fix == stop.Fix
+		})
 		if k < 0 {
 			k = len(out)
 			out = append(out, stop)

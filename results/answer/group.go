@@ -31,7 +31,8 @@ func workOf(c *results.Cell) work {
 		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
 	}
 	if w.trips {
-		w.request, w.response, w.flight = cmp.Or(c.Request, stream.DefaultTrip(w.kind)), cmp.Or(c.Response, stream.DefaultTrip(w.kind)), max(c.InFlight, 1)
+		w.request, w.response, w.flight = cmp.Or(c.Request, stream.DefaultTrip(w.kind)),
+			cmp.Or(c.Response, stream.DefaultTrip(w.kind)), max(c.InFlight, 1)
 	}
 	return w
 }
@@ -50,13 +51,15 @@ func kindOfFlow(c *results.Cell) stream.Kind {
 func rivals(a, b *results.Cell) bool {
 	x, y := workOf(a), workOf(b)
 	x.flows, y.flows = 0, 0 // comparisons may be about it
-	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach && a.XDPTouch == b.XDPTouch && a.XDPRedirect == b.XDPRedirect)
+	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach &&
+		a.XDPTouch == b.XDPTouch && a.XDPRedirect == b.XDPRedirect)
 }
 
 // Figures that are of packets, and of round trips.
 var (
 	ofPackets = []string{"packets_per_s", "ns_per_packet", "tg_ns_per_packet", "delivery_p50_us", "delivery_p99_us"}
-	ofTrips   = []string{"transactions_per_s", "cpu_us_per_transaction", "tg_cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us", "rtt_p999_us"}
+	ofTrips   = []string{"transactions_per_s", "cpu_us_per_transaction", "tg_cpu_us_per_transaction", "rtt_p50_us",
+		"rtt_p99_us", "rtt_p999_us"}
 )
 
 // fits tells whether a figure says how well a cell did its work: bytes are not what packets and
@@ -109,7 +112,8 @@ func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
 	if differs(func(w work) any { w.flows = 0; return w }) {
 		switch {
 		case own.trips:
-			about = fmt.Sprintf("%d-byte requests, %d-byte answers, %d in flight", own.request, own.response, own.flight)
+			about = fmt.Sprintf("%d-byte requests, %d-byte answers, %d in flight", own.request, own.response,
+				own.flight)
 		case own.kind.Packets():
 			about = fmt.Sprintf("%s of %d bytes", own.kind, own.message)
 		default:

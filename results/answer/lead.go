@@ -24,7 +24,8 @@ func (w *writer) contests() {
 				continue
 			}
 			w.about, w.flows = apart(groups, i)
-			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] && len(groups) == 1) {
+			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] &&
+				len(groups) == 1) {
 				w.contest(c)
 			}
 			first[i] = true
@@ -52,8 +53,10 @@ func (w *writer) alone(groups [][]*compare.Cell) {
 			continue
 		}
 		if sum := stat.Summarize(figuresOf(m[0], c.Runs)); sum != nil {
-			w.say(Sentence{Section: Shown, Kind: Alone, Figure: name, Cells: []string{c.Cell.ID}, StandsOn: []Verdict{w.ofCell(c, name)},
-				Text: fmt.Sprintf("%s: %s by %s, which is not ranked: %s%s.", head(name), figure(sum, m[0]), c.Cell.ID, outside(c), w.heldUp(c))})
+			w.say(Sentence{Section: Shown, Kind: Alone, Figure: name, Cells: []string{c.Cell.ID},
+				StandsOn: []Verdict{w.ofCell(c, name)},
+				Text: fmt.Sprintf("%s: %s by %s, which is not ranked: %s%s.", head(name), figure(sum, m[0]), c.Cell.ID,
+					outside(c), w.heldUp(c))})
 			return
 		}
 	}
@@ -162,13 +165,15 @@ func (w *writer) contest(c *compare.Contest) {
 			return
 		}
 		s.Kind = Ahead
-		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") + ". No verdict against " + lacks(c, p.open) + "." + unranked(p) + short(c)
+		s.Text = w.lead(c, p.lower, "is ahead of "+plural(len(p.lower), "cell")+" with ") +
+			". No verdict against " + lacks(c, p.open) + "." + unranked(p) + short(c)
 	case len(p.open) > 0:
 		w.tied(c, p, s)
 		return
 	case len(p.lower) == 0:
 		s.Kind, s.Cells = Unranked, append(s.Cells, idsOf(p.unranked)...)
-		s.Text = fmt.Sprintf("%s: %s is the highest, %s, but may not be the best: something else may explain why the others are lower: %s.",
+		s.Text = fmt.Sprintf("%s: %s is the highest, %s, but may not be the best: something else may explain why "+
+			"the others are lower: %s.",
 			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), whys(p.unranked)) + short(c)
 	case len(p.unranked)+len(c.Short) > 0:
 		s.Kind = Ahead
@@ -237,10 +242,12 @@ func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
 		}
 		names = append(names, text)
 	}
-	s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s; %s cannot be told apart from it, which does not mean equal.",
+	s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s; %s cannot be told apart from it, "+
+		"which does not mean equal.",
 		w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names))
 	if n := len(p.lower); n > 0 {
-		s.Text += fmt.Sprintf(" %s %s lower beyond doubt.", plural(n, "other"), map[bool]string{true: "is", false: "are"}[n == 1])
+		s.Text += fmt.Sprintf(" %s %s lower beyond doubt.", plural(n, "other"),
+			map[bool]string{true: "is", false: "are"}[n == 1])
 	}
 	s.Text += unranked(p) + short(c) + w.outdone(c)
 	w.say(s)

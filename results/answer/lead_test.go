@@ -20,8 +20,10 @@ import (
 func TestLeadSays(t *testing.T) {
 	a := of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), made("zcrx", "tcp", 61, 1))
 	s := sentence(t, a, answer.Leads, "throughput_gbps")
-	wants(t, "lead", s.Text, "zcrx/tcp leads with 6", "Gbit/s [", "times the next, uring/tcp [", "times the baseline, tcp/tcp [", "(within this boot)")
-	if len(s.StandsOn) != 2 || s.StandsOn[0].Verdict != "lower" || s.StandsOn[0].Beside != "zcrx/tcp" || s.StandsOn[0].Adjusted == nil || *s.StandsOn[0].Adjusted >= .05 || a.Baseline != "tcp/tcp" {
+	wants(t, "lead", s.Text, "zcrx/tcp leads with 6", "Gbit/s [", "times the next, uring/tcp [",
+		"times the baseline, tcp/tcp [", "(within this boot)")
+	if len(s.StandsOn) != 2 || s.StandsOn[0].Verdict != "lower" || s.StandsOn[0].Beside != "zcrx/tcp" ||
+		s.StandsOn[0].Adjusted == nil || *s.StandsOn[0].Adjusted >= .05 || a.Baseline != "tcp/tcp" {
 		t.Errorf("%+v", s.StandsOn)
 	}
 	for _, v := range s.StandsOn {
@@ -30,7 +32,8 @@ func TestLeadSays(t *testing.T) {
 		}
 	}
 	s = sentence(t, of(8, made("tcp", "tcp", 30, 1), made("uring", "tcp", 27, 1)), answer.Leads, "throughput_gbps")
-	wants(t, "the baseline leads", s.Text, "tcp/tcp leads", "and is the baseline: 1", "% more than the next, uring/tcp [1")
+	wants(t, "the baseline leads", s.Text, "tcp/tcp leads", "and is the baseline: 1",
+		"% more than the next, uring/tcp [1")
 	held := made("uring", "tcp", 30, 1)
 	held.Limit = results.BySender
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), held), answer.Leads, "throughput_gbps")
@@ -40,7 +43,8 @@ func TestLeadSays(t *testing.T) {
 // Modes are not compared by cells with another number of flows.
 func TestFlowsApart(t *testing.T) {
 	of4 := func(c plan.Cell) plan.Cell { c.Flows, c.ID = 4, c.RX+"/"+c.TX+" flows=4"; return c }
-	a := of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), of4(made("tcp", "tcp", 80, 4)), of4(made("uring", "tcp", 70, 4)))
+	a := of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), of4(made("tcp", "tcp", 80, 4)),
+		of4(made("uring", "tcp", 70, 4)))
 	var got []string
 	for _, s := range a.Sentences {
 		if s.Kind == answer.Leads && s.Figure == "throughput_gbps" {
@@ -50,7 +54,8 @@ func TestFlowsApart(t *testing.T) {
 			}
 		}
 	}
-	if want := "1 Throughput, 1 flow: uring/tcp leads; 4 Throughput, 4 flows: tcp/tcp flows=4 leads"; strings.Join(got, "; ") != want {
+	if want := "1 Throughput, 1 flow: uring/tcp leads; 4 Throughput, 4 flows: tcp/tcp flows=4 leads"; strings.Join(got,
+		"; ") != want {
 		t.Errorf("%q, want %q", strings.Join(got, "; "), want)
 	}
 }
@@ -63,11 +68,13 @@ func TestLeadersHaveRankOne(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		var cells []plan.Cell
 		for i := range 2 + rng.IntN(5) {
-			c := made([]string{"tcp", "uring", "zcrx", "devmem", "tcp-mmap", "zcrx-nodev"}[i], "tcp", 20+3*rng.Float64(), .8+.4*rng.Float64())
+			c := made([]string{"tcp", "uring", "zcrx", "devmem", "tcp-mmap", "zcrx-nodev"}[i], "tcp",
+				20+3*rng.Float64(), .8+.4*rng.Float64())
 			c.CV = .02 * rng.Float64()
 			c.Limit = []results.LimitedBy{"", "", results.BySender, results.ByReceiver}[rng.IntN(4)]
 			if rng.IntN(8) == 0 {
-				c.Gbps, c.Verdict = 0, []results.Verdict{results.Invalid, results.Failed, results.Unsupported}[rng.IntN(3)]
+				c.Gbps, c.Verdict = 0, []results.Verdict{results.Invalid, results.Failed,
+					results.Unsupported}[rng.IntN(3)]
 			}
 			cells = append(cells, c)
 		}
@@ -112,7 +119,8 @@ func fastest(t *testing.T, seed uint64, s *report.Summary, leader string) {
 			continue
 		}
 		if x.Median >= first.Median || x.N < stat.MinRuns || c.HeldBy == results.BySender {
-			t.Errorf("%d: %s leads with %g, and %s has %g of %d runs, held by %q", seed, leader, first.Median, c.Cell.ID, x.Median, x.N, c.HeldBy)
+			t.Errorf("%d: %s leads with %g, and %s has %g of %d runs, held by %q", seed, leader, first.Median,
+				c.Cell.ID, x.Median, x.N, c.HeldBy)
 		}
 	}
 }

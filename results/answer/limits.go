@@ -36,7 +36,9 @@ func (w *writer) discarded() {
 	w.bounds = setOf(ids)
 	if ids != nil {
 		w.say(Sentence{Section: Open, Kind: Unranked, Cells: ids, StandsOn: on,
-			Text: fmt.Sprintf("Not ranked: %s, whose application never gets the payload: a control, not a way to receive.", few(ids))})
+			Text: fmt.Sprintf(
+				"Not ranked: %s, whose application never gets the payload: a control, not a way to receive.",
+				few(ids))})
 	}
 }
 
@@ -63,7 +65,8 @@ func (w *writer) limits() {
 		if len(s.Cells) == 1 {
 			whose = "it"
 		}
-		s.Text = fmt.Sprintf("%s: %s. How fast %s could receive was not measured: throughput says nothing about the receiver here. %s", upper(compare.AtLimit(l)), few(s.Cells), whose, lift[l])
+		s.Text = fmt.Sprintf("%s: %s. How fast %s could receive was not measured: throughput says nothing about "+
+			"the receiver here. %s", upper(compare.AtLimit(l)), few(s.Cells), whose, lift[l])
 		w.say(s)
 	}
 }
@@ -72,8 +75,9 @@ func (w *writer) limits() {
 var lift = map[results.LimitedBy]string{
 	results.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
 	results.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
-	results.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the runs' warnings name it.",
-	results.ByLink:   "That takes a faster link, or a comparison of costs at one pace (--pace).",
+	results.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the " +
+		"runs' warnings name it.",
+	results.ByLink: "That takes a faster link, or a comparison of costs at one pace (--pace).",
 }
 
 // lacks names rivals with what is lacking to tell them from the first.

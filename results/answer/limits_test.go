@@ -63,7 +63,8 @@ func counted(j results.Journal, packets, trips map[string]float64) results.Journ
 // No step of a ladder leads, nor is one faster than another.
 func TestFramesAreNoRivals(t *testing.T) {
 	frame := func(rx string, gbps float64) plan.Cell { return made(rx, "frames-x", gbps, 1) }
-	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), frame("xdp-x", 90), frame("xdp-y", 80)),
+	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+		frame("xdp-x", 90), frame("xdp-y", 80)),
 		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
 	bears(t, "frames", a)
 	sentence(t, a, answer.Leads, "throughput_gbps")
@@ -72,7 +73,8 @@ func TestFramesAreNoRivals(t *testing.T) {
 			t.Errorf("%s: %s", s.Kind, s.Text)
 		}
 	}
-	alone := report.Summarize(counted(plan.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)), map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
+	alone := report.Summarize(counted(plan.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)),
+		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
 	if got := said(alone); got != nil {
 		t.Errorf("of frames alone: %q", got)
 	}
@@ -86,13 +88,15 @@ func TestDatagramsByPackets(t *testing.T) {
 		return c
 	}
 	// By their bytes, those of 1400 are far ahead, and of 64 the slow one is.
-	a := report.Summarize(counted(plan.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64), datagrams("udp-x", 9, 1400), datagrams("udp-y", 8, 1400)),
+	a := report.Summarize(counted(plan.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64),
+		datagrams("udp-x", 9, 1400), datagrams("udp-y", 8, 1400)),
 		map[string]float64{"udp-x 64": 1e6, "udp-y 64": 1.2e6, "udp-x 1400": .8e6, "udp-y 1400": .7e6}, nil)).Answer
 	want := []string{"leads packets_per_s udp-y 64", "leads packets_per_s udp-x 1400"}
 	if diff := cmp.Diff(want, said(a)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	wants(t, "datagrams", a.Sentences[0].Text, "Packet rate, datagrams of 64 bytes: udp-y 64 leads with ", "more than the next and baseline, udp-x 64 [")
+	wants(t, "datagrams", a.Sentences[0].Text, "Packet rate, datagrams of 64 bytes: udp-y 64 leads with ",
+		"more than the next and baseline, udp-x 64 [")
 	if strings.Contains(a.Sentences[0].Text, "1400") || len(a.Sentences[0].StandsOn) != 1 {
 		t.Error(a.Sentences[0])
 	}
@@ -106,10 +110,14 @@ func TestTripsAmongThemselves(t *testing.T) {
 		c.Request, c.RRRate, c.ID = request, rate, fmt.Sprint(rx, "-rr ", request, " ", rate)
 		return c
 	}
-	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), trips("tcp", .02, 64, 0), trips("uring", .01, 64, 0), trips("tcp", .2, 1000, 0), trips("uring", .01, 64, 100)),
-		nil, map[string]float64{"tcp-rr 64 0": 20000, "uring-rr 64 0": 30000, "tcp-rr 1000 0": 90000, "uring-rr 64 100": 100})).Answer
+	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), trips("tcp", .02, 64, 0),
+		trips("uring", .01, 64, 0), trips("tcp", .2, 1000, 0), trips("uring", .01, 64, 100)),
+		nil, map[string]float64{"tcp-rr 64 0": 20000, "uring-rr 64 0": 30000, "tcp-rr 1000 0": 90000,
+			"uring-rr 64 100": 100})).Answer
 	if diff := cmp.Diff([]string{"leads transactions_per_s uring-rr 64 0"}, said(a)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	wants(t, "trips", a.Sentences[0].Text, "Round trips per second, 64-byte requests, 1-byte answers, 1 in flight: uring-rr 64 0 leads with 3", "more than the next, tcp-rr 64 0 [")
+	wants(t, "trips", a.Sentences[0].Text,
+		"Round trips per second, 64-byte requests, 1-byte answers, 1 in flight: uring-rr 64 0 leads with 3",
+		"more than the next, tcp-rr 64 0 [")
 }

@@ -26,15 +26,20 @@ func (w *writer) needs(c *compare.Contest, p places) {
 		if !tellable(c, r) || r.Scatter == nil || r.Diff.ByBoots() {
 			continue
 		}
-		s := Sentence{Section: Open, Kind: Needs, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []Verdict{ofRival(c, r)}}
+		s := Sentence{Section: Open, Kind: Needs, Figure: c.Metric.Name, Flows: w.flows,
+			Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []Verdict{ofRival(c, r)}}
 		apart, runs := math.Abs(1-r.Diff.Ratio.Value), runsFor(c, r) // as in [ofIt], which stands beside it
-		looks := fmt.Sprintf("if they differ by %s %%, as it appears (runs vary by %s %%)", percent(100*apart), percent(100**r.Scatter))
+		looks := fmt.Sprintf("if they differ by %s %%, as it appears (runs vary by %s %%)", percent(100*apart),
+			percent(100**r.Scatter))
 		if runs > mostRuns {
 			s.Command = "zcbench compare --equivalent 2%"
-			s.Text = fmt.Sprintf("%s: not even %d runs of each would tell %s from %s, %s. To test whether they are equal: %s.", w.brief(c), mostRuns, c.First.Cell.ID, r.Cell.Cell.ID, looks, s.Command)
+			s.Text = fmt.Sprintf(
+				"%s: not even %d runs of each would tell %s from %s, %s. To test whether they are equal: %s.",
+				w.brief(c), mostRuns, c.First.Cell.ID, r.Cell.Cell.ID, looks, s.Command)
 		} else {
 			s.RunsNeeded = runs
-			s.Text = fmt.Sprintf("%s: about %d runs of each would tell %s from %s, %s.", w.brief(c), runs, c.First.Cell.ID, r.Cell.Cell.ID, looks)
+			s.Text = fmt.Sprintf("%s: about %d runs of each would tell %s from %s, %s.", w.brief(c), runs,
+				c.First.Cell.ID, r.Cell.Cell.ID, looks)
 		}
 		w.say(s)
 		return

@@ -37,7 +37,10 @@ func TestRunsNeeded(t *testing.T) {
 	for seed := range uint64(40) {
 		wide := func(gbps float64, rx string) plan.Cell { c := made(rx, "tcp", gbps, 1); c.CV = .05; return c }
 		a := report.Summarize(plan.Journal(seed, 8, wide(20, "tcp"), wide(20*math.Exp(.05), "uring"))).Answer
-		i := slices.IndexFunc(a.Sentences, func(s answer.Sentence) bool { return s.Kind == answer.Needs && s.Figure == "throughput_gbps" })
+		i := slices.IndexFunc(a.Sentences, func(s answer.Sentence) bool {
+			return s.Kind == answer.Needs &&
+				s.Figure == "throughput_gbps"
+		})
 		if i < 0 {
 			continue // it was told
 		}
@@ -46,7 +49,8 @@ func TestRunsNeeded(t *testing.T) {
 			wants(t, "needs", s.Text, "not even 500 runs")
 			s.RunsNeeded = 501
 		} else {
-			wants(t, "needs", s.Text, "%, as it appears (runs vary by ", fmt.Sprintf("about %d runs of each would tell", s.RunsNeeded))
+			wants(t, "needs", s.Text, "%, as it appears (runs vary by ", fmt.Sprintf("about %d runs of each would tell",
+				s.RunsNeeded))
 		}
 		if s.RunsNeeded < 10 {
 			t.Errorf("%d: %d runs: 8 did not tell", seed, s.RunsNeeded)
@@ -83,7 +87,8 @@ func TestRunsOfBoots(t *testing.T) {
 			}
 		}
 		if _, few := map[string]bool{"own, few": true}[name]; few {
-			wants(t, name, sentence(t, a, answer.Few, "throughput_gbps").Text, "1 boot and 1 boot: a verdict needs 6 of each")
+			wants(t, name, sentence(t, a, answer.Few, "throughput_gbps").Text,
+				"1 boot and 1 boot: a verdict needs 6 of each")
 		}
 	}
 }
@@ -93,28 +98,35 @@ func TestRunsOfBoots(t *testing.T) {
 func TestNext(t *testing.T) {
 	held := made("zcrx", "tcp", 28, 1)
 	held.Limit = results.BySender
-	s := sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), held), answer.Ahead, "throughput_gbps")
-	wants(t, "between", s.Text, "more than the next ranked cell and baseline, tcp/tcp [", "zcrx/tcp (at the sender's limit)")
+	s := sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), held), answer.Ahead,
+		"throughput_gbps")
+	wants(t, "between", s.Text, "more than the next ranked cell and baseline, tcp/tcp [",
+		"zcrx/tcp (at the sender's limit)")
 	one := made("zcrx", "tcp", 40, 1)
 	one.Most = 1
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), one), answer.Ahead, "throughput_gbps")
-	wants(t, "one run", s.Text, "uring/tcp is ahead of 1 cell", "Left out, because a verdict takes 6 runs: zcrx/tcp (1 run).")
+	wants(t, "one run", s.Text, "uring/tcp is ahead of 1 cell",
+		"Left out, because a verdict takes 6 runs: zcrx/tcp (1 run).")
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), one), answer.Alone, "throughput_gbps")
-	wants(t, "one alone", s.Text, "by tcp/tcp. There is nothing to compare it with: a verdict takes 6 runs. Too few: zcrx/tcp (1 run).")
+	wants(t, "one alone", s.Text,
+		"by tcp/tcp. There is nothing to compare it with: a verdict takes 6 runs. Too few: zcrx/tcp (1 run).")
 	paced, trunc, control := made("uring", "tcp", 10, 1), made("tcp-trunc", "tcp", 40, 1), made("zcrx", "tcp", 5, 1)
 	paced.PaceBitsPS, control.Control = 10e9, results.WrongQueue
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), paced, trunc, control), answer.Alone, "throughput_gbps")
-	wants(t, "alone", s.Text, "No other cell can be ranked against it: uring/tcp (paced), tcp-trunc/tcp (its application never gets the payload) and zcrx/tcp (a control).")
+	wants(t, "alone", s.Text, "No other cell can be ranked against it: uring/tcp (paced), tcp-trunc/tcp (its "+
+		"application never gets the payload) and zcrx/tcp (a control).")
 	of4 := made("tcp", "tcp", 70, 4)
 	of4.Flows, of4.ID = 4, "of4"
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), one, of4), answer.Alone, "throughput_gbps")
-	wants(t, "one alone of two groups", s.Text, "Throughput, 1 flow: ", "a verdict takes 6 runs. Too few: zcrx/tcp (1 run).")
+	wants(t, "one alone of two groups", s.Text, "Throughput, 1 flow: ",
+		"a verdict takes 6 runs. Too few: zcrx/tcp (1 run).")
 	two := made("uring", "tcp", 30, 1)
 	two.Most = 2
 	four := made("tcp", "tcp", 20, 1)
 	four.Most = 4
 	s = sentence(t, of(8, four, two), answer.Few, "throughput_gbps")
-	wants(t, "who lacks runs", s.Text, "uring/tcp (2 runs) and tcp/tcp (4 runs) have too few: telling 2 cells apart takes at least 6 of each")
+	wants(t, "who lacks runs", s.Text,
+		"uring/tcp (2 runs) and tcp/tcp (4 runs) have too few: telling 2 cells apart takes at least 6 of each")
 }
 
 // More comparisons than so few boots can tell have their reason, and not the runs, which are many.
@@ -132,5 +144,6 @@ func TestFewBoots(t *testing.T) {
 		r.TG.Env.BootID = r.SUT.Env.BootID
 	}
 	s := sentence(t, report.Summarize(j).Answer, answer.Few, "throughput_gbps")
-	wants(t, "boots", s.Text, "Runs of 6 boots, in 8 comparisons, could not give a verdict whatever they measured: p is at least 0.25.")
+	wants(t, "boots", s.Text,
+		"Runs of 6 boots, in 8 comparisons, could not give a verdict whatever they measured: p is at least 0.25.")
 }

@@ -23,26 +23,30 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 			names = append(names, r.Cell.Cell.ID+" ("+heldBy(c, r)+")")
 		}
 		s.Kind = Limited
-		s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s, but cannot be told apart from %s. More runs would not help.",
+		s.Text = fmt.Sprintf("%s: no clear leader. %s has the highest median, %s, but cannot be told apart from "+
+			"%s. More runs would not help.",
 			w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric), few(names)) + unranked(p) + short(c) + w.outdone(c)
 		w.say(s)
 		return
 	}
 	r := p.open[i]
 	s.Kind = Few
-	s.Text = fmt.Sprintf("%s: no verdict on which cell leads. %s has the highest median, %s, which may be chance.", w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric))
+	s.Text = fmt.Sprintf("%s: no verdict on which cell leads. %s has the highest median, %s, which may be chance.",
+		w.head(c), c.First.Cell.ID, figure(c.Sum, c.Metric))
 	least, _ := stat.RunsFor(len(c.Rivals), 0)
 	switch lacking := tooFewRuns(c, least); {
 	case lacking != "" && r.Diff.Level != stat.TooFewBoots:
 		s.RunsNeeded = max(least, w.wanted(c, p))
-		s.Text += fmt.Sprintf(" %s too few: telling %d cells apart takes at least %d of each%s.", lacking, len(c.Rivals)+1, least, about(s.RunsNeeded, least))
+		s.Text += fmt.Sprintf(" %s too few: telling %d cells apart takes at least %d of each%s.", lacking,
+			len(c.Rivals)+1, least, about(s.RunsNeeded, least))
 		if s.RunsNeeded > mostRuns {
 			s.RunsNeeded = least
 		}
 	case len(r.Diff.Warnings) > 0:
 		s.Text += " " + upper(strings.Join(r.Diff.Warnings, "; ")) + "."
 	case !r.Reach.Attainable():
-		s.Text += fmt.Sprintf(" %s, in %s, could not give a verdict whatever they measured: p is at least %.2g.", sample(r), plural(r.Reach.Tests, "comparison"), r.Reach.LeastP)
+		s.Text += fmt.Sprintf(" %s, in %s, could not give a verdict whatever they measured: p is at least %.2g.",
+			sample(r), plural(r.Reach.Tests, "comparison"), r.Reach.LeastP)
 	}
 	s.Text += unranked(p) + short(c) + w.outdone(c)
 	w.say(s)
@@ -107,7 +111,8 @@ func shorts(c *compare.Contest) string {
 // others says why there is nothing to compare a cell with.
 func (w *writer) others(c *compare.Contest) string {
 	if len(c.Short) > 0 {
-		return fmt.Sprintf("There is nothing to compare it with: a verdict takes %d runs. Too few: %s.", stat.MinRuns, shorts(c))
+		return fmt.Sprintf("There is nothing to compare it with: a verdict takes %d runs. Too few: %s.", stat.MinRuns,
+			shorts(c))
 	}
 	var out []string
 	for i := range w.Set.Cells {

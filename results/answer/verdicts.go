@@ -11,7 +11,8 @@ import (
 
 // ofCell is the verdict of a cell's runs.
 func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
-	v := Verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok", Runs: fmt.Sprint(len(c.Runs))}
+	v := Verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok",
+		Runs: fmt.Sprint(len(c.Runs))}
 	if c.Other > 0 {
 		v.Verdict += fmt.Sprintf(", %d not", c.Other)
 	}
@@ -26,14 +27,16 @@ func lacking(r *compare.Rival) string {
 	case r.Why() != "":
 		return r.Why()
 	case !r.Reach.Attainable():
-		return fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)
+		return fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs, r.Reach.Tests,
+			r.Reach.LeastP)
 	}
 	return ""
 }
 
 // ofRival is what was found out about a rival beside the first.
 func ofRival(c *compare.Contest, r *compare.Rival) Verdict {
-	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio, Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
+	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio,
+		Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
 	switch why := lacking(r); {
 	case c.Below(r) && r.Why() == "":
 		v.Verdict = "lower"

@@ -14,7 +14,8 @@ import (
 // watts says that nothing is known per watt, and why: nobody asked for power, or the sources that
 // were asked for had no figure.
 func (w *writer) watts() {
-	cells := slices.DeleteFunc(w.Set.Contestants(), func(c *compare.Cell) bool { return !fits(&c.Cell, "roi_power_total") })
+	cells := slices.DeleteFunc(w.Set.Contestants(),
+		func(c *compare.Cell) bool { return !fits(&c.Cell, "roi_power_total") })
 	if !w.Power || len(cells) < 2 {
 		return
 	}
@@ -35,7 +36,8 @@ func (w *writer) watts() {
 		return
 	}
 	s.Command = "zcbench power --source list"
-	s.Text = "Per watt: power was not measured. zcbench power --source list shows what can measure it here; --power records it."
+	s.Text = "Per watt: power was not measured. zcbench power --source list shows what can measure it here; " +
+		"--power records it."
 	w.say(s)
 }
 

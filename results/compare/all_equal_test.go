@@ -16,7 +16,8 @@ func TestEqualWithAllRuns(t *testing.T) {
 	const reps = 14
 	play := func(left func(rep int) bool, gbps float64) *Result {
 		t.Helper()
-		cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "b", RX: "uring", TX: "tcp", Touch: "read"}}
+		cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "b", RX: "uring", TX: "tcp",
+			Touch: "read"}}
 		j := session(1, reps, cells, func(results.Cell) float64 { return 100 })
 		for i := range j.Records {
 			if r := &j.Records[i]; r.Cell.ID == "b" && left(r.Rep) {
@@ -49,7 +50,8 @@ func TestEqualWithAllRuns(t *testing.T) {
 		if !strings.HasPrefix(row.VerdictText(), "equal within 2 %") {
 			t.Errorf("%s: %s", x.name, row.VerdictText())
 		}
-		if got := row.AllText(); strings.HasPrefix(got, "equal within 2 %") != x.allEquals || row.All.Equal == nil || row.All.Equal.Holds() != x.allEquals {
+		if got := row.AllText(); strings.HasPrefix(got, "equal within 2 %") != x.allEquals ||
+			row.All.Equal == nil || row.All.Equal.Holds() != x.allEquals {
 			t.Errorf("%s: with all runs %q, %+v", x.name, got, row.All.Equal)
 		}
 	}

@@ -19,9 +19,11 @@ func clocked(mhz float64, gate *float64) Set {
 	}{{"tcp", 100, 3000, 1}, {"uring", 98.5, mhz, 1.1}} {
 		for i := range 6 {
 			near := 1 + float64(i)/1000
-			r := results.Record{Cell: results.Cell{ID: x.rx + "/tcp", RX: x.rx, TX: "tcp", Touch: "read"}, Verdict: results.OK}
-			r.SUT = results.Host{ThroughputGbps: ptr(x.gbps * near), FlowMHz: ptr(x.mhz), CPUMHz: ptr(2980.0), CyclesPerByte: ptr(.4 * near),
-				DurationS: ptr(1.0), Bytes: ptr(uint64(x.gbps * 1e9 / 8)), CPUBusyCores: ptr(x.cores)}
+			r := results.Record{Cell: results.Cell{ID: x.rx + "/tcp", RX: x.rx, TX: "tcp", Touch: "read"},
+				Verdict: results.OK}
+			r.SUT = results.Host{ThroughputGbps: ptr(x.gbps * near), FlowMHz: ptr(x.mhz), CPUMHz: ptr(2980.0),
+				CyclesPerByte: ptr(.4 * near),
+				DurationS:     ptr(1.0), Bytes: ptr(uint64(x.gbps * 1e9 / 8)), CPUBusyCores: ptr(x.cores)}
 			j.Records = append(j.Records, r)
 		}
 	}

@@ -30,35 +30,59 @@ func (m Metric) Of(r *results.Record) *float64 { return m.value(r) }
 // the sender's, a _total behind both ends'.
 var Metrics = []Metric{
 	{"throughput_gbps", "Gbit/s", true, true, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }, nil, 0},
-	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil, results.OfSUTCPU},
-	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil, results.OfTGCPU},
-	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil, results.OfSUTCPU},
-	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil, results.OfTGCPU},
-	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil, results.OfSUTCPU},
-	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil, results.OfTGCPU},
-	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil, results.OfSUTCPU},
+	{"ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerKB() }, nil,
+		results.OfSUTCPU},
+	{"tg_ns_per_kb", "ns/kB", false, false, func(r *results.Record) *float64 { return r.TG.NsPerKB() }, nil,
+		results.OfTGCPU},
+	{"cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }, nil,
+		results.OfSUTCPU},
+	{"tg_cpu_busy_cores", "cores", false, false, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }, nil,
+		results.OfTGCPU},
+	{"cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.SUT.CyclesPerByte }, nil,
+		results.OfSUTCPU},
+	{"tg_cycles_per_byte", "1/byte", false, false, func(r *results.Record) *float64 { return r.TG.CyclesPerByte }, nil,
+		results.OfTGCPU},
+	{"roi_cpu", "(Gbit/s)²/core", true, true, func(r *results.Record) *float64 { return r.SUT.ROICPU() }, nil,
+		results.OfSUTCPU},
 	{"roi_cpu_total", "(Gbit/s)²/core", true, true, totalROI(results.CostCPU), nil, results.OfAllCPU},
-	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost, results.OfPower},
+	{"roi_power", "(Gbit/s)²/W", true, true, func(r *results.Record) *float64 { return r.SUT.ROIPower() }, sutHost,
+		results.OfPower},
 	{"roi_power_total", "(Gbit/s)²/W", true, true, totalROI(results.CostPower), bothHosts, 0},
 	{"roi_power_net_total", "(Gbit/s)²/W", true, true, totalROI(results.CostNetPower), bothHosts, results.OfNetPower},
 	{"power_w", "W", false, false, func(r *results.Record) *float64 { return r.SUT.PowerW }, sutHost, results.OfPower},
 	{"tg_power_w", "W", false, false, func(r *results.Record) *float64 { return r.TG.PowerW }, tgHost, results.OfPower},
-	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil, results.OfPackets},
-	{"loss_free_packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.LossFreeRate() }, nil, results.OfPackets},
-	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil, results.OfSUTCPU | results.OfPackets},
-	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil, results.OfTGCPU | results.OfPackets},
-	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P50Us }), nil, 0},
-	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P99Us }), nil, 0},
-	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil, 0},
-	{"cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }, nil, results.OfSUTCPU},
-	{"tg_cpu_us_per_transaction", "us", false, false, func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }, nil, results.OfTGCPU},
-	{"rtt_p50_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P50Us }), nil, results.OfTrips},
-	{"rtt_p99_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P99Us }), nil, results.OfTrips},
-	{"rtt_p999_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P999Us }), nil, results.OfTrips},
-	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost, results.OfPower},
-	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() }, sutHost, results.OfPower | results.OfNetPower},
-	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) }, bothHosts, 0},
-	{"joule_per_gb_net_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts, results.OfNetPower},
+	{"packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.SUT.PacketsPerS }, nil,
+		results.OfPackets},
+	{"loss_free_packets_per_s", "1/s", true, true, func(r *results.Record) *float64 { return r.LossFreeRate() }, nil,
+		results.OfPackets},
+	{"ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.SUT.NsPerPacket() }, nil,
+		results.OfSUTCPU | results.OfPackets},
+	{"tg_ns_per_packet", "ns", false, false, func(r *results.Record) *float64 { return r.TG.NsPerPacket() }, nil,
+		results.OfTGCPU | results.OfPackets},
+	{"delivery_p50_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P50Us }), nil,
+		0},
+	{"delivery_p99_us", "us", false, false, deliveryTime(func(d *results.Delivery) *float64 { return d.P99Us }), nil,
+		0},
+	{"transactions_per_s", "1/s", true, false, func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }, nil,
+		0},
+	{"cpu_us_per_transaction", "us", false, false,
+		func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }, nil, results.OfSUTCPU},
+	{"tg_cpu_us_per_transaction", "us", false, false,
+		func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }, nil, results.OfTGCPU},
+	{"rtt_p50_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P50Us }), nil,
+		results.OfTrips},
+	{"rtt_p99_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P99Us }), nil,
+		results.OfTrips},
+	{"rtt_p999_us", "us", false, false, roundTrip(func(t *results.Times) *float64 { return t.P999Us }), nil,
+		results.OfTrips},
+	{"joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.JoulePerGB() }, sutHost,
+		results.OfPower},
+	{"net_joule_per_gb", "J/GB", false, false, func(r *results.Record) *float64 { return r.SUT.NetJoulePerGB() },
+		sutHost, results.OfPower | results.OfNetPower},
+	{"joule_per_gb_total", "J/GB", false, false, func(r *results.Record) *float64 { return r.TotalJoulePerGB(false) },
+		bothHosts, 0},
+	{"joule_per_gb_net_total", "J/GB", false, false,
+		func(r *results.Record) *float64 { return r.TotalJoulePerGB(true) }, bothHosts, results.OfNetPower},
 }
 
 func totalROI(cost results.Cost) func(*results.Record) *float64 {
@@ -70,7 +94,9 @@ func tgHost(r *results.Record) []*results.Host    { return []*results.Host{&r.TG
 func bothHosts(r *results.Record) []*results.Host { return []*results.Host{&r.SUT, &r.TG} }
 
 // ReportMetrics are compared in reports, as far as they were measured.
-var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_packets_per_s", "ns_per_kb", "ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total", "joule_per_gb_net_total",
+var ReportMetrics = []string{"throughput_gbps", "packets_per_s", "loss_free_packets_per_s", "ns_per_kb",
+	"ns_per_packet", "cycles_per_byte", "roi_cpu_total", "roi_power_total", "roi_power_net_total", "joule_per_gb_total",
+	"joule_per_gb_net_total",
 	"transactions_per_s", "cpu_us_per_transaction", "rtt_p50_us", "rtt_p99_us"}
 
 // DefaultMetrics are compared when none are asked for.
@@ -341,7 +367,9 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 			continue // it would say how fast the pace was
 		}
 		a, b := sums.cell(p.a), sums.cell(p.b)
-		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins, unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others, Whole: p.whole, Forced: p.forced,
+		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
+			unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others,
+			Whole: p.whole, Forced: p.forced,
 			SumA: a.sum, SumB: b.sum, LimitA: a.limit, LimitB: b.limit, Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
 			runsA: a.runs, runsB: b.runs, between: between}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)
@@ -379,7 +407,8 @@ func otherInstrument(p pairing, m Metric) string {
 		for _, r := range c.Runs {
 			for side, h := range m.measured(r) {
 				if i := h.Instrument(); h.PowerW != nil && !slices.Contains(of[side], i) {
-					same = same && !slices.ContainsFunc(of[side], func(o results.Instrument) bool { return !o.Comparable(i) })
+					same = same && !slices.ContainsFunc(of[side],
+						func(o results.Instrument) bool { return !o.Comparable(i) })
 					of[side] = append(of[side], i)
 				}
 			}

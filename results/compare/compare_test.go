@@ -25,7 +25,8 @@ func set(name string, cells map[results.Cell][]float64) Set {
 	for c, gbps := range cells {
 		for _, v := range gbps {
 			r := results.Record{Cell: c, Verdict: results.OK}
-			r.SUT = results.Host{ThroughputGbps: ptr(v), CPUBusyCores: ptr(1.0), DurationS: ptr(1.0), Bytes: ptr(uint64(v * 1e9 / 8))}
+			r.SUT = results.Host{ThroughputGbps: ptr(v), CPUBusyCores: ptr(1.0), DurationS: ptr(1.0),
+				Bytes: ptr(uint64(v * 1e9 / 8))}
 			j.Records = append(j.Records, r)
 		}
 	}
@@ -75,7 +76,8 @@ func TestCompareVerdicts(t *testing.T) {
 			t.Errorf("x %v: worse %v, possible %v", x.f, r.Rows[0].Worse(.02), r.Rows[0].Possible(.10))
 		}
 	}
-	few, b := set("few", map[results.Cell][]float64{tcp: base[:5]}), set("b", map[results.Cell][]float64{tcp: scaled(.5)})
+	few, b := set("few", map[results.Cell][]float64{tcp: base[:5]}),
+		set("b", map[results.Cell][]float64{tcp: scaled(.5)})
 	r, err := Compare(&few, &b, metrics(t, "throughput_gbps"))
 	if err != nil || r.Rows[0].Verdict != Unsure || r.Rows[0].Worse(0) || !r.Rows[0].Possible(.02) {
 		t.Errorf("5 runs: %+v, %v", r.Rows[0], err)
@@ -98,7 +100,8 @@ func TestOtherInstrument(t *testing.T) {
 	}{
 		{rapl, ""},
 		{results.Instrument{Source: "rapl"}, ""}, // of an older journal
-		{results.Instrument{Source: "redfish=https://bmc1", Scope: "board"}, "rapl (package), redfish=https://bmc1 (board)"},
+		{results.Instrument{Source: "redfish=https://bmc1", Scope: "board"},
+			"rapl (package), redfish=https://bmc1 (board)"},
 		{results.Instrument{Source: "rapl", Scope: "board"}, "rapl (package), rapl (board)"},
 		{results.Instrument{}, "rapl (package), unknown"},
 	} {
@@ -118,8 +121,10 @@ func TestOtherInstrument(t *testing.T) {
 				if row.Other != "" || row.Verdict == Unsure {
 					t.Errorf("%v: %s: %s", c.by, row.Metric, row.VerdictText())
 				}
-			case row.Verdict != Unsure || row.RatioText() != "-" || row.PText() != "-" || row.Worse(0) || row.VerdictText() != "cannot tell (other instrument: "+c.other+")":
-				t.Errorf("%v: %s: %s, ratio %s, p %s", c.by, row.Metric, row.VerdictText(), row.RatioText(), row.PText())
+			case row.Verdict != Unsure || row.RatioText() != "-" || row.PText() != "-" || row.Worse(0) ||
+				row.VerdictText() != "cannot tell (other instrument: "+c.other+")":
+				t.Errorf("%v: %s: %s, ratio %s, p %s", c.by, row.Metric, row.VerdictText(), row.RatioText(),
+					row.PText())
 			}
 		}
 	}
@@ -145,7 +150,8 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, rx := range []string{"tcp", "uring", "tcp"} {
-		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Cell: results.Cell{ID: rx, RX: rx, TX: "tcp"}, Verdict: results.OK, Warmup: i == 0}
+		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Cell: results.Cell{ID: rx, RX: rx,
+			TX: "tcp"}, Verdict: results.OK, Warmup: i == 0}
 		r.SUT.ThroughputGbps = ptr(10.0)
 		if err := w.Append(r); err != nil {
 			t.Fatal(err)
@@ -164,7 +170,8 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s was read", bad)
 		}
 	}
-	if s, err := Load(filepath.Join(dir, results.JournalFile)); err != nil || len(s.Cells) != 2 || s.Dir != dir || s.Table {
+	if s, err := Load(filepath.Join(dir, results.JournalFile)); err != nil || len(s.Cells) != 2 || s.Dir != dir ||
+		s.Table {
 		t.Errorf("a folder's journal: %+v, %v", s, err)
 	}
 	j, _ := results.Read(filepath.Join(dir, results.JournalFile))
@@ -202,7 +209,8 @@ func TestPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, c := range s.Cells {
-			if c.Source == "" || len(c.Runs) == 0 || c.Runs[0].SUT.ThroughputGbps == nil && c.Runs[0].SUT.PacketsPerS == nil {
+			if c.Source == "" || len(c.Runs) == 0 || c.Runs[0].SUT.ThroughputGbps == nil &&
+				c.Runs[0].SUT.PacketsPerS == nil {
 				t.Errorf("%s: %+v", f, c)
 			}
 		}
@@ -211,18 +219,21 @@ func TestPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := results.Cell{ID: "own", RX: "zcrx", TX: "msg-zerocopy", GRO: ptr(true), HWGRO: ptr(true), CPULayout: "2cpu", MTU: 4148, MessageBytes: 64 << 20,
+	own := results.Cell{ID: "own", RX: "zcrx", TX: "msg-zerocopy", GRO: ptr(true), HWGRO: ptr(true), CPULayout: "2cpu",
+		MTU: 4148, MessageBytes: 64 << 20,
 		BigTCPBytes: 65536, TGBigTCPBytes: 65536}
 	b := set("own", map[results.Cell][]float64{own: {180, 181, 182, 180, 181, 182}})
 	r, err := Compare(&ref, &b, metrics(t, "throughput_gbps"))
-	if err != nil || len(r.Rows) != 1 || r.Rows[0].SumA.Median != 190.06 || r.Rows[0].Verdict != Unsure || len(r.OnlyA) != 7 {
+	if err != nil || len(r.Rows) != 1 || r.Rows[0].SumA.Median != 190.06 || r.Rows[0].Verdict != Unsure ||
+		len(r.OnlyA) != 7 {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	var out bytes.Buffer
 	if err := r.Table(&out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"190.06", "0.95", "cannot tell (published figure)", "[1] published: \"The Battle of the ZCs\"", "118.47"} {
+	for _, want := range []string{"190.06", "0.95", "cannot tell (published figure)",
+		"[1] published: \"The Battle of the ZCs\"", "118.47"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
@@ -268,7 +279,9 @@ func TestPrimary(t *testing.T) {
 		}
 		return n
 	}
-	if got, want := verdicts(), (map[string]int{"cannot tell (with 6 runs in 24 comparisons, p is at least 0.052)": 24}); !maps.Equal(got, want) {
+	if got, want := verdicts(),
+		(map[string]int{"cannot tell (with 6 runs in 24 comparisons, p is at least 0.052)": 24}); !maps.Equal(got,
+		want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	s.Primary = []string{"c0", "c1"}

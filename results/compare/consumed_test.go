@@ -26,7 +26,8 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 		{cell("a", "tcp", "tcp", "read"), cell("b", "tcp", "tcp", "none"), fast, "faster (payload not consumed in B)"},
 		{cell("a", "tcp", "tcp", ""), cell("b", "tcp", "tcp", "read"), fast, "faster (payload not consumed in A)"},
 		{cell("a", "tcp", "tcp", "none"), cell("b", "tcp", "sendfile", "none"), fast, "faster"}, // of senders
-		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), slow, "equal within 5 % (payload not consumed)"},
+		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), slow,
+			"equal within 5 % (payload not consumed)"},
 	} {
 		s := set("s", map[results.Cell][]float64{x.a: slow, x.b: x.gbps})
 		r, err := Within(&s, x.a, metrics(t, "throughput_gbps"))

@@ -85,7 +85,8 @@ func Best(cells []*Cell, m Metric, between float64) *Contest {
 
 func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between float64, tests int) Rival {
 	runs, p := runsOf(cell, c.Metric), pairing{a: c.First, b: cell}
-	r := Rival{Cell: cell, Sum: sum, Diff: stat.Contrast(ofFirst, runs, between), Instruments: otherInstrument(p, c.Metric)}
+	r := Rival{Cell: cell, Sum: sum, Diff: stat.Contrast(ofFirst, runs, between),
+		Instruments: otherInstrument(p, c.Metric)}
 	if r.Instruments != "" {
 		r.Diff.Ratio = nil
 	}
@@ -101,7 +102,8 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 		r.Caveats = append(r.Caveats, level)
 	}
 	if u := unconsumed(&cell.Cell, &c.First.Cell); u != "" {
-		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B", "in "+c.First.Cell.ID).Replace(u))
+		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B",
+			"in "+c.First.Cell.ID).Replace(u))
 	}
 	r.Caveats = append(r.Caveats, means(c.First, cell, c.First.Cell.ID, cell.Cell.ID, c.Metric)...)
 	if inert := inertBetween(c.First, cell); inert != nil {
@@ -137,7 +139,8 @@ func (r *Rival) Why() string {
 func (s *Set) Contestants() (out []*Cell) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
-		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() && !c.Runs[0].Calibrates() {
+		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() &&
+			!c.Runs[0].Calibrates() {
 			out = append(out, c)
 		}
 	}

@@ -14,10 +14,13 @@ import (
 // Which cells may be the best: those that are lower beyond doubt are not, unless something else may
 // be why.
 func TestBest(t *testing.T) {
-	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring", RX: "uring", TX: "tcp", Touch: "read"}, {ID: "held", RX: "zcrx", TX: "tcp", Touch: "read"},
-		{ID: "near", RX: "near", TX: "tcp"}, {ID: "paced", RX: "tcp", TX: "tcp", PaceBitsPS: 1e9}, {ID: "trunc", RX: "tcp-trunc", TX: "tcp"}, {ID: "control", RX: "zcrx", TX: "tcp", Control: results.WrongQueue}}
+	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring", RX: "uring", TX: "tcp",
+		Touch: "read"}, {ID: "held", RX: "zcrx", TX: "tcp", Touch: "read"},
+		{ID: "near", RX: "near", TX: "tcp"}, {ID: "paced", RX: "tcp", TX: "tcp", PaceBitsPS: 1e9},
+		{ID: "trunc", RX: "tcp-trunc", TX: "tcp"}, {ID: "control", RX: "zcrx", TX: "tcp", Control: results.WrongQueue}}
 	j := session(2, 10, cells, func(c results.Cell) float64 {
-		return map[string]float64{"tcp": 80, "uring": 100, "held": 90, "near": 99.7, "paced": 500, "trunc": 400, "control": 300}[c.ID]
+		return map[string]float64{"tcp": 80, "uring": 100, "held": 90, "near": 99.7, "paced": 500, "trunc": 400,
+			"control": 300}[c.ID]
 	})
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Cell.ID == "held" {
@@ -52,24 +55,31 @@ func TestBest(t *testing.T) {
 // A cell with too few runs for a verdict is neither the first nor a rival, whatever it measured,
 // unless no cell has enough.
 func TestBestHasRuns(t *testing.T) {
-	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp"}, {ID: "uring", RX: "uring", TX: "tcp"}, {ID: "once", RX: "zcrx", TX: "tcp"}}
-	j := session(2, 8, cells, func(c results.Cell) float64 { return map[string]float64{"tcp": 80, "uring": 100, "once": 200}[c.ID] })
+	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp"}, {ID: "uring", RX: "uring", TX: "tcp"},
+		{ID: "once", RX: "zcrx", TX: "tcp"}}
+	j := session(2, 8, cells, func(c results.Cell) float64 {
+		return map[string]float64{"tcp": 80, "uring": 100,
+			"once": 200}[c.ID]
+	})
 	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Cell.ID == "once" && r.Rep > 0 })
 	s := NewSet("s", j)
 	c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0)
-	if c.First.Cell.ID != "uring" || len(c.Rivals) != 1 || !c.Below(&c.Rivals[0]) || c.Rivals[0].Reach.Tests != 1 || len(c.Short) != 1 || c.Short[0].Cell.Cell.ID != "once" {
+	if c.First.Cell.ID != "uring" || len(c.Rivals) != 1 || !c.Below(&c.Rivals[0]) || c.Rivals[0].Reach.Tests != 1 ||
+		len(c.Short) != 1 || c.Short[0].Cell.Cell.ID != "once" {
 		t.Errorf("%+v", c)
 	}
 	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool { return r.Rep > 3 })
 	s = NewSet("s", j)
-	if c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0); c.First.Cell.ID != "once" || len(c.Rivals) != 2 || c.Short != nil {
+	if c := Best(s.Contestants(), metrics(t, "throughput_gbps")[0], 0); c.First.Cell.ID != "once" ||
+		len(c.Rivals) != 2 || c.Short != nil {
 		t.Errorf("%+v", c)
 	}
 }
 
 // What boots cannot tell, runs would not.
 func TestRunsToTellOfBoots(t *testing.T) {
-	for level, want := range map[stat.Level]int{stat.WithinBoot: stat.MinRuns, stat.AcrossBoots: 0, stat.DeclaredBoots: 0, stat.TooFewBoots: 0} {
+	for level, want := range map[stat.Level]int{stat.WithinBoot: stat.MinRuns, stat.AcrossBoots: 0,
+		stat.DeclaredBoots: 0, stat.TooFewBoots: 0} {
 		if _, least := (&Row{Diff: stat.Difference{Level: level}}).RunsToTell(1); least != want {
 			t.Errorf("%s: %d runs, want %d", level, least, want)
 		}

@@ -165,7 +165,8 @@ func (x *contraster) forced(c *results.Cell, asked string, set []Cell) (out []Fo
 			continue
 		}
 		if i, ok := x.unable[key]; ok {
-			out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: set[i].Cell.ID, Reason: set[i].Unsupported})
+			out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: set[i].Cell.ID,
+				Reason: set[i].Unsupported})
 		}
 	}
 	return out

@@ -20,7 +20,8 @@ func session(seed uint64, reps int, cells []results.Cell, gbps func(results.Cell
 	j := results.Journal{Header: results.Header{Cells: cells, Plan: &results.Plan{Baseline: &cells[0]}}}
 	for rep := range reps {
 		for _, c := range cells {
-			r := results.Record{Cell: c, SessionID: "s", Rep: rep, Block: rep, Verdict: results.OK, Schema: results.SchemaVersion}
+			r := results.Record{Cell: c, SessionID: "s", Rep: rep, Block: rep, Verdict: results.OK,
+				Schema: results.SchemaVersion}
 			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 			if v := gbps(c); v == 0 {
 				r.Verdict, r.Reason = results.Unsupported, "mlx5 wants rx-gro-hw on before header split"
@@ -97,7 +98,8 @@ func TestMatchedContrasts(t *testing.T) {
 	}
 	s := NewSet("s", session(1, 8, all, onlyHW))
 	r, err := Within(&s, all[0], metrics(t, "throughput_gbps"))
-	const line = "hw_gro=on of zcrx/tcp hw_gro=true is forced: zcrx/tcp hw_gro=false cannot run: mlx5 wants rx-gro-hw on before header split"
+	const line = "hw_gro=on of zcrx/tcp hw_gro=true is forced: zcrx/tcp hw_gro=false cannot run: mlx5 wants " +
+		"rx-gro-hw on before header split"
 	if err != nil || !slices.Equal(r.ForcedLines(), []string{line}) {
 		t.Errorf("%q, %v", r.ForcedLines(), err)
 	}
@@ -108,14 +110,16 @@ func TestMatchedContrasts(t *testing.T) {
 		}
 		return 1.1 * onlyHW(c)
 	}))
-	if r, _ := Within(&s, all[0], metrics(t, "throughput_gbps")); r.Rows[0].VerdictText() != "faster (within this boot; hw_gro=on forced)" {
+	if r, _ := Within(&s, all[0],
+		metrics(t, "throughput_gbps")); r.Rows[0].VerdictText() != "faster (within this boot; hw_gro=on forced)" {
 		t.Errorf("%q", r.Rows[0].VerdictText())
 	}
 	// Two cells that the user chose are compared as they are, and of what it is said.
 	a, b := s, s
 	a.Cells, b.Cells = s.Cells[:1], s.Cells[3:]
 	a.Chosen, b.Chosen = []string{"rx", "hw_gro"}, []string{"rx", "hw_gro"}
-	if r, err := Compare(&a, &b, metrics(t, "throughput_gbps")); err != nil || r.Rows[0].VerdictText() != "faster (within this boot; of rx, hw_gro together)" {
+	if r, err := Compare(&a, &b, metrics(t, "throughput_gbps")); err != nil ||
+		r.Rows[0].VerdictText() != "faster (within this boot; of rx, hw_gro together)" {
 		t.Errorf("%q, %v", r.Rows[0].VerdictText(), err)
 	}
 }
@@ -134,10 +138,14 @@ func TestContrasts(t *testing.T) {
 		about []string
 		want  string
 	}{
-		{"an option of one mode", []results.Cell{tcp, zcrx(4096), zcrx(32768)}, nil, "rx: zcrx 4096 : tcp/tcp; rx: zcrx 32768 : tcp/tcp; rx_buf_len: zcrx 32768 : zcrx 4096"},
-		{"the baseline's mode has it", []results.Cell{zcrx(4096), zcrx(32768), tcp}, nil, "rx: tcp/tcp : zcrx 4096; rx_buf_len: zcrx 32768 : zcrx 4096"},
-		{"two factors", []results.Cell{tcp, tcp9000, uring, both}, nil, "rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000; mtu: tcp 9000 : tcp/tcp; mtu: uring 9000 : uring"},
-		{"one is asked about", []results.Cell{tcp, tcp9000, uring, both}, []string{"rx"}, "rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000"},
+		{"an option of one mode", []results.Cell{tcp, zcrx(4096), zcrx(32768)}, nil,
+			"rx: zcrx 4096 : tcp/tcp; rx: zcrx 32768 : tcp/tcp; rx_buf_len: zcrx 32768 : zcrx 4096"},
+		{"the baseline's mode has it", []results.Cell{zcrx(4096), zcrx(32768), tcp}, nil,
+			"rx: tcp/tcp : zcrx 4096; rx_buf_len: zcrx 32768 : zcrx 4096"},
+		{"two factors", []results.Cell{tcp, tcp9000, uring, both}, nil,
+			"rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000; mtu: tcp 9000 : tcp/tcp; mtu: uring 9000 : uring"},
+		{"one is asked about", []results.Cell{tcp, tcp9000, uring, both}, []string{"rx"},
+			"rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000"},
 		{", cells without a counterpart", []results.Cell{tcp, both}, []string{"rx"}, "[rx mtu]: uring 9000 : tcp/tcp"},
 		{"one cell", []results.Cell{tcp}, nil, ""},
 	} {
@@ -168,12 +176,14 @@ func TestContrastsOfRateAndShare(t *testing.T) {
 		for _, share := range []int{0, 5e9} {
 			cells := slices.Clone(plan)
 			cells[1].PaceBitsPS = share
-			if got := Contrasts(cells, cells[base], []string{"pace"}, func(int) bool { return true }); !reflect.DeepEqual(got, want) {
+			if got := Contrasts(cells, cells[base], []string{"pace"},
+				func(int) bool { return true }); !reflect.DeepEqual(got, want) {
 				t.Errorf("from %s, a share of %d: %+v, want %+v", cells[base].ID, share, got, want)
 			}
 		}
 	}
-	j := session(1, 8, plan, func(c results.Cell) float64 { return map[bool]float64{true: 5, false: 10}[c.PacePercent != 0] })
+	j := session(1, 8, plan,
+		func(c results.Cell) float64 { return map[bool]float64{true: 5, false: 10}[c.PacePercent != 0] })
 	for i := range j.Records {
 		if c := &j.Records[i].Cell; c.PacePercent != 0 {
 			c.PaceBitsPS = 5e9

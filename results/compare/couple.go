@@ -32,7 +32,8 @@ func (r *Result) Couples() []Couple { return r.couples }
 
 func couples(pairs []pairing, a, b *Set) (out []Couple) {
 	for _, p := range pairs {
-		out = append(out, Couple{A: p.a, B: p.b, DirA: a.Dir, DirB: b.Dir, TableA: a.Table, TableB: b.Table, Factor: p.factor, Others: p.others,
+		out = append(out, Couple{A: p.a, B: p.b, DirA: a.Dir, DirB: b.Dir, TableA: a.Table, TableB: b.Table,
+			Factor: p.factor, Others: p.others,
 			Asked: len(p.others) > 0 && !p.whole, Between: max(a.Between, b.Between), pair: p})
 	}
 	return out
@@ -48,11 +49,13 @@ func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c
 // that they were to differ in: a line each, mostly none.
 func (c *Couple) Remarks() (lines []string) {
 	if len(c.Others) > 0 {
-		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+" together: a difference cannot be attributed to one of them")
+		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+
+			" together: a difference cannot be attributed to one of them")
 	}
 	switch w := work(c.A, c.B); w {
 	case AtSaturation, AtTwoPaces:
-		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per kB depends on the rate", *c.A.rate(), *c.B.rate(), w))
+		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per kB depends on the rate",
+			*c.A.rate(), *c.B.rate(), w))
 	}
 	if !slices.Contains(setsClock, c.Factor) {
 		if clock := otherClock(c.pair, Metric{}); clock != "" {
@@ -69,7 +72,8 @@ func (c *Couple) Remarks() (lines []string) {
 		lines = append(lines, didNotAct(inert))
 	}
 	if v := versions(c.A, c.B); len(v) > 1 {
-		lines = append(lines, "the runs come from zcbench "+strings.Join(v, " and ")+": their classes of CPU time may be defined differently")
+		lines = append(lines, "the runs come from zcbench "+strings.Join(v, " and ")+
+			": their classes of CPU time may be defined differently")
 	}
 	for _, f := range c.pair.forced {
 		lines = append(lines, fmt.Sprintf("%s=%s is forced: %s cannot run: %s", f.Factor, f.Value, f.Cell, f.Reason))

@@ -35,7 +35,8 @@ func TestCouples(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Two that were chosen are compared as they are, and what they differ in is said.
-	a, b := set("a", map[results.Cell][]float64{tcp: six}), set("b", map[results.Cell][]float64{big: {2, 4, 6, 8, 10, 12}})
+	a, b := set("a", map[results.Cell][]float64{tcp: six}),
+		set("b", map[results.Cell][]float64{big: {2, 4, 6, 8, 10, 12}})
 	a.Chosen, b.Chosen, b.Dir = []string{"rx", "mtu"}, []string{"rx", "mtu"}, "out/b"
 	r, err = Compare(&a, &b, metrics(t, "throughput_gbps"))
 	if err != nil || len(r.Couples()) != 1 {
@@ -43,7 +44,9 @@ func TestCouples(t *testing.T) {
 	}
 	c := r.Couples()[0]
 	said := strings.Join(c.Remarks(), "\n")
-	for _, want := range []string{"A and B differ in rx, mtu together: a difference cannot be attributed to one of them", "A carried 3.50 Gbit/s and B 7.00, at saturation"} {
+	for _, want := range []string{
+		"A and B differ in rx, mtu together: a difference cannot be attributed to one of them",
+		"A carried 3.50 Gbit/s and B 7.00, at saturation"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
@@ -51,7 +54,9 @@ func TestCouples(t *testing.T) {
 	if c.Asked || c.DirA != "" || c.DirB != "out/b" || !slices.Equal(c.Ends(), results.Roles[:]) {
 		t.Errorf("%+v, ends %v", c, c.Ends())
 	}
-	if x := (&Couple{A: &a.Cells[0], B: &s.Cells[slices.IndexFunc(s.Cells, func(c Cell) bool { return c.Cell.ID == uring.ID })]}); !slices.Equal(x.Ends(), []results.Role{results.RoleSUT}) {
+	if x := (&Couple{A: &a.Cells[0],
+		B: &s.Cells[slices.IndexFunc(s.Cells, func(c Cell) bool { return c.Cell.ID == uring.ID })]}); !slices.Equal(
+		x.Ends(), []results.Role{results.RoleSUT}) {
 		t.Errorf("two receivers: %v", x.Ends())
 	}
 }
@@ -60,7 +65,9 @@ func TestCouples(t *testing.T) {
 // runs that do not say, nothing is.
 func TestRemarksOnVersions(t *testing.T) {
 	for _, x := range []struct{ a, b, want string }{
-		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""}, {"v0.2.0", "v0.1.0", "the runs come from zcbench v0.1.0 and v0.2.0: their classes of CPU time may be defined differently"},
+		{"v0.1.0", "v0.1.0", ""}, {"v0.1.0", "", ""},
+		{"v0.2.0", "v0.1.0", "the runs come from zcbench v0.1.0 and v0.2.0: their classes of CPU time may be " +
+			"defined differently"},
 	} {
 		six := []float64{1, 2, 3, 4, 5, 6}
 		a, b := set("a", map[results.Cell][]float64{tcp: six}), set("b", map[results.Cell][]float64{tcp: six})

@@ -12,9 +12,10 @@ func TestOtherClass(t *testing.T) {
 	for name, x := range map[string]struct {
 		a, b, says string
 	}{
-		"one class":       {"cpu_core", "cpu_core", ""},
-		"P and E-cores":   {"cpu_core", "cpu_atom", "other class of CPUs: SUT on cpu_core and cpu_atom"},
-		"mixed":           {"cpu_core", "cpu_core+cpu_atom", "other class of CPUs: SUT on cpu_core and cpu_core+cpu_atom"},
+		"one class":     {"cpu_core", "cpu_core", ""},
+		"P and E-cores": {"cpu_core", "cpu_atom", "other class of CPUs: SUT on cpu_core and cpu_atom"},
+		"mixed": {"cpu_core", "cpu_core+cpu_atom",
+			"other class of CPUs: SUT on cpu_core and cpu_core+cpu_atom"},
 		"alike":           {"", "", ""},
 		"not on record":   {"", "cpu_atom", ""},
 		"clock and class": {"cpu_core", "cpu_atom", "other class of CPUs"},
@@ -36,7 +37,8 @@ func TestOtherClass(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		for _, row := range r.Rows {
-			if text := row.VerdictText(); !strings.Contains(text, x.says) || (row.OtherClass != "") != (x.says != "") || x.says != "" && row.Verdict != Unsure {
+			if text := row.VerdictText(); !strings.Contains(text, x.says) ||
+				(row.OtherClass != "") != (x.says != "") || x.says != "" && row.Verdict != Unsure {
 				t.Errorf("%s: %s is %s (%s), want %q", name, row.Metric, row.Verdict, text, x.says)
 			}
 		}

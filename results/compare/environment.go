@@ -179,7 +179,8 @@ func (s *Set) surroundings(o *Set) *Surroundings {
 	}
 	for _, x := range []*Set{s, o} {
 		if x.Table && x.folder == nil && slices.ContainsFunc(x.runs(), snapshotted) {
-			out.Problems = append(out.Problems, x.Name+" is a file without the snapshots of its hosts: name the results folder that it comes from")
+			out.Problems = append(out.Problems,
+				x.Name+" is a file without the snapshots of its hosts: name the results folder that it comes from")
 		}
 	}
 	return out

@@ -34,9 +34,12 @@ func played(t *testing.T, boot, kernel, mtu string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := environment.New([]environment.Fact{{Name: "boot/id", Value: boot}, {Name: "kernel/release", Value: kernel}, {Name: "nic/MTU", Value: mtu},
-		{Name: "nic/ring rx", Value: "1024"}, {Name: "dimm/00", Value: "A1, 65536 MB"}, {Name: "busy/cron", Value: "0.1 cores"}})
-	other := base.Now(environment.New([]environment.Fact{{Name: "nic/MTU", Value: mtu}, {Name: "nic/ring rx", Value: "4096"}})).Since(base)
+	base := environment.New([]environment.Fact{{Name: "boot/id", Value: boot}, {Name: "kernel/release", Value: kernel},
+		{Name: "nic/MTU", Value: mtu},
+		{Name: "nic/ring rx", Value: "1024"}, {Name: "dimm/00", Value: "A1, 65536 MB"},
+		{Name: "busy/cron", Value: "0.1 cores"}})
+	other := base.Now(environment.New([]environment.Fact{{Name: "nic/MTU", Value: mtu},
+		{Name: "nic/ring rx", Value: "4096"}})).Since(base)
 	hashes := map[string]string{}
 	for cell, s := range map[string]*environment.Snapshot{"tcp": base, "uring": other} {
 		if hashes[cell], err = environment.Write(w.Folder(), s); err != nil {
@@ -44,7 +47,8 @@ func played(t *testing.T, boot, kernel, mtu string) string {
 		}
 	}
 	for i, rx := range []string{"tcp", "uring", "tcp", "uring"} {
-		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Rep: i / 2, Cell: results.Cell{ID: rx + "/tcp", RX: rx, TX: "tcp"}, Verdict: results.OK}
+		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Rep: i / 2,
+			Cell: results.Cell{ID: rx + "/tcp", RX: rx, TX: "tcp"}, Verdict: results.OK}
 		r.SUT.Env = results.Env{BootID: boot, Kernel: kernel, AppCPU: "3", Environment: hashes[rx]}
 		r.TG.Env = results.Env{BootID: "same", Kernel: "same"}
 		r.SUT.ThroughputGbps = ptr(10.0)
@@ -87,11 +91,13 @@ func TestHostsDiffer(t *testing.T) {
 	for _, d := range r.Hosts.Differ {
 		got = append(got, string(d.Role)+" "+d.String())
 	}
-	want := []string{"sut boot id: boot1 in A, boot2 in B", "sut kernel: 7.2.13 in A, 7.3.4 in B", "sut nic/MTU: 1500 in A, 9000 in B"}
+	want := []string{"sut boot id: boot1 in A, boot2 in B", "sut kernel: 7.2.13 in A, 7.3.4 in B",
+		"sut nic/MTU: 1500 in A, 9000 in B"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if !strings.Contains(text, "the hosts of A and B differ in 3 of") || !strings.Contains(text, "  SUT  kernel: 7.2.13 in A, 7.3.4 in B\n") {
+	if !strings.Contains(text, "the hosts of A and B differ in 3 of") ||
+		!strings.Contains(text, "  SUT  kernel: 7.2.13 in A, 7.3.4 in B\n") {
 		t.Error(text)
 	}
 }
@@ -111,7 +117,8 @@ func TestHostsUnknown(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, text := compared(t, a, b)
-	if len(r.Hosts.Differ) != 0 || len(r.Hosts.Problems) == 0 || !strings.Contains(text, "SUT: a snapshot cannot be read") {
+	if len(r.Hosts.Differ) != 0 || len(r.Hosts.Problems) == 0 ||
+		!strings.Contains(text, "SUT: a snapshot cannot be read") {
 		t.Errorf("%+v\n%s", r.Hosts, text)
 	}
 }
@@ -143,7 +150,9 @@ func TestHostsOfFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ = compared(t, files[0], alone)
-	if want := []string{alone + " is a file without the snapshots of its hosts: name the results folder that it comes from"}; !slices.Equal(r.Hosts.Problems, want) {
+	if want := []string{alone +
+		" is a file without the snapshots of its hosts: name the results folder that it comes from"}; !slices.Equal(
+		r.Hosts.Problems, want) {
 		t.Errorf("%q, want %q", r.Hosts.Problems, want)
 	}
 }
@@ -155,7 +164,8 @@ func TestLoadFollowsNoLink(t *testing.T) {
 		dir, other := played(t, "boot1", "7.3.4", "1500"), t.TempDir()
 		if name == results.RunsFile {
 			j, err := results.Read(filepath.Join(dir, results.JournalFile))
-			if err := errors.Join(err, folderOf(t, dir).WriteCSV(j.Records), os.Remove(filepath.Join(dir, results.JournalFile))); err != nil {
+			if err := errors.Join(err, folderOf(t, dir).WriteCSV(j.Records),
+				os.Remove(filepath.Join(dir, results.JournalFile))); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -167,7 +177,8 @@ func TestLoadFollowsNoLink(t *testing.T) {
 			t.Errorf("%s: a link to the folder: %v", name, err)
 		}
 		to := filepath.Join(other, "x")
-		if err := errors.Join(os.Rename(filepath.Join(dir, name), to), os.Symlink(to, filepath.Join(dir, name))); err != nil {
+		if err := errors.Join(os.Rename(filepath.Join(dir, name), to),
+			os.Symlink(to, filepath.Join(dir, name))); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := Load(dir); !errors.As(err, new(*results.Refused)) {

@@ -32,7 +32,8 @@ func within(rows []*Row, margin float64) {
 	var asked []*Equal
 	var ps []float64
 	for _, row := range rows {
-		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherCPUs() != "" || row.Mixed() || row.SumA == nil || row.SumB == nil {
+		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherCPUs() != "" || row.Mixed() ||
+			row.SumA == nil || row.SumB == nil {
 			continue
 		}
 		if !row.clocksTell(margin) {

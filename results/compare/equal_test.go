@@ -36,7 +36,8 @@ func TestEqual(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.Within(.1)
-	want := map[string]string{"far": "faster", "near": "faster (within 10 %)", "held": "at the link's limit", "same": "equal within 10 %"}
+	want := map[string]string{"far": "faster", "near": "faster (within 10 %)", "held": "at the link's limit",
+		"same": "equal within 10 %"}
 	for i := range r.Rows {
 		row := &r.Rows[i]
 		if got := row.VerdictText(); got != want[row.B.ID] {
@@ -60,7 +61,8 @@ func TestEqualOfTwoSpeeds(t *testing.T) {
 				if k == 1 && i%4 == 3 {
 					gbps *= slow
 				}
-				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s", Schema: results.SchemaVersion}
+				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s",
+					Schema: results.SchemaVersion}
 				r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", ptr(gbps)
 				j.Records = append(j.Records, r)
 			}
@@ -76,7 +78,8 @@ func TestEqualOfTwoSpeeds(t *testing.T) {
 		r.Within(.02)
 		row := &r.Rows[0]
 		if got := row.VerdictText(); got != want || row.Equal == nil || row.Equal.P >= .05 {
-			t.Errorf("every fourth run at %g: %q, want %q; %+v, interval %v..%v", slow, got, want, row.Equal, *row.Diff.Ratio.Lo, *row.Diff.Ratio.Hi)
+			t.Errorf("every fourth run at %g: %q, want %q; %+v, interval %v..%v", slow, got, want, row.Equal,
+				*row.Diff.Ratio.Lo, *row.Diff.Ratio.Hi)
 		}
 	}
 }
@@ -91,7 +94,8 @@ func TestEqualIsFound(t *testing.T) {
 		var j results.Journal
 		for i := range 12 {
 			for _, c := range []results.Cell{tcp, uring} {
-				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s", Schema: results.SchemaVersion}
+				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s",
+					Schema: results.SchemaVersion}
 				r.SUT.ThroughputGbps = ptr(100 * (1 + .01*rng.NormFloat64()))
 				j.Records = append(j.Records, r)
 			}

@@ -19,9 +19,13 @@ func Family(cells []results.Cell, about []string) func(results.Cell) results.Cel
 	for i := range results.Options {
 		o := &results.Options[i]
 		ofSome := func() bool {
-			return slices.ContainsFunc(cells, func(c results.Cell) bool { return c.PacePercent != 0 && !concerns(o, &c) })
+			return slices.ContainsFunc(cells, func(c results.Cell) bool {
+				return c.PacePercent != 0 &&
+					!concerns(o, &c)
+			})
 		}
-		if len(about) == 0 || o.Name == "pace" || o.Name == "control" || slices.Contains(about, o.Name) || modes && ofSome() {
+		if len(about) == 0 || o.Name == "pace" || o.Name == "control" || slices.Contains(about, o.Name) || modes &&
+			ofSome() {
 			free = append(free, o)
 		}
 	}

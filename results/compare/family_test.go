@@ -21,7 +21,8 @@ func TestFamily(t *testing.T) {
 	// 0 and 1 differ in rx, 0 and 2 in mtu; 3 and 4 are a mode with an option of its own; 5 is 0 at
 	// another share, 6 is 3 with a fault.
 	cells := []results.Cell{share("tcp", 1500, 0, 50), share("uring", 1500, 0, 50), share("tcp", 9000, 0, 50),
-		share("zcrx", 1500, 4096, 50), share("zcrx", 9000, 32768, 50), share("tcp", 1500, 0, 25), share("zcrx", 1500, 4096, 50)}
+		share("zcrx", 1500, 4096, 50), share("zcrx", 9000, 32768, 50), share("tcp", 1500, 0, 25),
+		share("zcrx", 1500, 4096, 50)}
 	cells[6].Control = results.WrongQueue
 	for _, x := range []struct {
 		about []string
@@ -40,7 +41,8 @@ func TestFamily(t *testing.T) {
 			if c.PaceBitsPS = 5e9; family(c) != family(cells[i]) {
 				t.Errorf("about %v: %s is of another family when its rate is known", x.about, c.ID)
 			}
-			got = append(got, slices.IndexFunc(cells, func(o results.Cell) bool { return family(o) == family(cells[i]) }))
+			got = append(got, slices.IndexFunc(cells,
+				func(o results.Cell) bool { return family(o) == family(cells[i]) }))
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("about %v: families %v, want %v", x.about, got, x.want)
@@ -48,7 +50,8 @@ func TestFamily(t *testing.T) {
 		// Whoever is compared at one share is of one family.
 		for _, p := range Contrasts(cells[:5], cells[0], x.about, func(int) bool { return true }) {
 			if p.Factor != "" && family(cells[p.A]) != family(cells[p.B]) {
-				t.Errorf("about %v: %s and %s are compared by %s, and not of one family", x.about, cells[p.A].ID, cells[p.B].ID, p.Factor)
+				t.Errorf("about %v: %s and %s are compared by %s, and not of one family", x.about, cells[p.A].ID,
+					cells[p.B].ID, p.Factor)
 			}
 		}
 	}

@@ -27,7 +27,8 @@ func TestFlowsAreNoModes(t *testing.T) {
 		{"matched", []results.Cell{flows("tcp", 1), flows("tcp", 4), flows("uring", 1), flows("uring", 4)}, []string{
 			"rx uring/tcp flows=1 : tcp/tcp flows=1", "rx uring/tcp flows=4 : tcp/tcp flows=4",
 			"flows tcp/tcp flows=4 : tcp/tcp flows=1", "flows uring/tcp flows=4 : uring/tcp flows=1"}},
-		{"without a partner", []results.Cell{flows("tcp", 1), flows("uring", 4)}, []string{" uring/tcp flows=4 : tcp/tcp flows=1"}},
+		{"without a partner", []results.Cell{flows("tcp", 1), flows("uring", 4)},
+			[]string{" uring/tcp flows=4 : tcp/tcp flows=1"}},
 	} {
 		for seed := range uint64(20) {
 			s := NewSet("s", session(seed, 8, c.cells, gbps))
@@ -52,11 +53,13 @@ func TestFlowsAreNoModes(t *testing.T) {
 		}
 	}
 	s := NewSet("s", session(1, 8, []results.Cell{flows("tcp", 1), flows("uring", 4)}, gbps))
-	if r, err := Within(&s, s.Cells[0].Cell, metrics(t, "throughput_gbps")); err != nil || r.Rows[0].VerdictText() != "cannot tell (differs in rx, flows)" {
+	if r, err := Within(&s, s.Cells[0].Cell, metrics(t, "throughput_gbps")); err != nil ||
+		r.Rows[0].VerdictText() != "cannot tell (differs in rx, flows)" {
 		t.Errorf("%q, %v", r.Rows[0].VerdictText(), err)
 	}
 	// Two folders: what is alike but for its flows is no pair.
-	a, b := NewSet("a", session(1, 8, []results.Cell{flows("tcp", 1)}, gbps)), NewSet("b", session(2, 8, []results.Cell{flows("tcp", 4)}, gbps))
+	a, b := NewSet("a", session(1, 8, []results.Cell{flows("tcp", 1)}, gbps)),
+		NewSet("b", session(2, 8, []results.Cell{flows("tcp", 4)}, gbps))
 	if _, err := Compare(&a, &b, metrics(t, "throughput_gbps")); err == nil {
 		t.Error("one flow beside four")
 	}

@@ -17,7 +17,8 @@ import (
 // FuzzCompare compares a journal that has a line of anybody's in place of one with a sound one, and
 // its cells with each other.
 func FuzzCompare(f *testing.F) {
-	made := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 40, Cores: 1, TGCores: 1, CV: .01},
+	made := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 40, Cores: 1, TGCores: 1,
+		CV: .01},
 		plantest.Cell{Cell: plantest.Modes("uring", "tcp"), Gbps: 50, Cores: 1, CV: .02})
 	var lines [][]byte
 	add := func(v any) {

@@ -13,7 +13,9 @@ import (
 func TestGatesReach(t *testing.T) {
 	dir := t.TempDir()
 	limit := .02
-	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
+	w, err := results.Create(dir,
+		results.Header{SessionID: "s",
+			Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +36,8 @@ func TestGatesReach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 || len(s.Cells[1].All) != 6 || s.Cells[1].Made != 6 {
+	if len(s.Cells[0].Runs) != 6 || len(s.Cells[1].Runs) != 0 || s.Cells[1].Other != 6 ||
+		len(s.Cells[1].All) != 6 || s.Cells[1].Made != 6 {
 		t.Errorf("%+v", s.Cells)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // Two cells that differ in an option which did not act say nothing of it; two that have it
 // both and differ in the mode are compared as ever.
 func TestInertFactor(t *testing.T) {
-	plain, big := results.Cell{ID: "sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}, results.Cell{ID: "sendfile big", RX: "tcp", TX: "sendfile", Touch: "read", BigTCPBytes: 131072}
+	plain, big := results.Cell{ID: "sendfile", RX: "tcp", TX: "sendfile", Touch: "read"},
+		results.Cell{ID: "sendfile big", RX: "tcp", TX: "sendfile", Touch: "read", BigTCPBytes: 131072}
 	copies := results.Cell{ID: "tcp big", RX: "tcp", TX: "tcp", Touch: "read", BigTCPBytes: 131072}
 	var j results.Journal
 	for rep := range 8 {

@@ -19,7 +19,8 @@ func folders(rng *rand.Rand, others int, effect float64) (base Set, all []Set) {
 	for k := range others + 1 {
 		var j results.Journal
 		for i := range 10 {
-			r := results.Record{Cell: tcp, Verdict: results.OK, Rep: i, SessionID: fmt.Sprint("s", k), Schema: results.SchemaVersion}
+			r := results.Record{Cell: tcp, Verdict: results.OK, Rep: i, SessionID: fmt.Sprint("s", k),
+				Schema: results.SchemaVersion}
 			gbps := 100 * (1 + .01*rng.NormFloat64())
 			if k == 1 {
 				gbps *= effect
@@ -66,9 +67,12 @@ func TestJointly(t *testing.T) {
 	apart, _ := play(1, false)
 	together, _ := play(1, true)
 	_, found := play(1.04, true)
-	t.Logf("equal folders are called different in %d of %d, each by itself in %d; 4 %% are found in %d", together, rounds, apart, found)
-	if most := rounds * (.05 + 2*math.Sqrt(.05*.95/rounds)); float64(together) > most || float64(apart) < 1.5*most || found < rounds*80/100 {
-		t.Errorf("equal folders are called different in %d of %d, each by itself in %d; 4 %% are found in %d", together, rounds, apart, found)
+	t.Logf("equal folders are called different in %d of %d, each by itself in %d; 4 %% are found in %d", together,
+		rounds, apart, found)
+	if most := rounds * (.05 + 2*math.Sqrt(.05*.95/rounds)); float64(together) > most ||
+		float64(apart) < 1.5*most || found < rounds*80/100 {
+		t.Errorf("equal folders are called different in %d of %d, each by itself in %d; 4 %% are found in %d", together,
+			rounds, apart, found)
 	}
 }
 
@@ -91,11 +95,13 @@ func TestJointlySays(t *testing.T) {
 	if err := Jointly(all); err != nil {
 		t.Fatal(err)
 	}
-	if d := all[0].Rows[0].Diff; math.Abs(d.Adjusted/(3*d.P)-1) > 1e-9 || all[0].Rows[0].Reach.Tests != 3 || all[0].Rows[0].Verdict != Faster {
+	if d := all[0].Rows[0].Diff; math.Abs(d.Adjusted/(3*d.P)-1) > 1e-9 || all[0].Rows[0].Reach.Tests != 3 ||
+		all[0].Rows[0].Verdict != Faster {
 		t.Errorf("of three: %+v, %+v", d, all[0].Rows[0].Reach)
 	}
 	var b bytes.Buffer
-	if err := all[2].Table(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "over all rows of a figure and a factor and all 3 sources that A is compared with (Holm)") {
+	if err := all[2].Table(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "),
+		"over all rows of a figure and a factor and all 3 sources that A is compared with (Holm)") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 	WithinAll(all, .05)

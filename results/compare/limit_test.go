@@ -12,7 +12,8 @@ import (
 // Who limited the runs decides what a difference of throughput says, and of whom.
 func TestUnderLimit(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}, results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
+	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"},
+		results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
 	mtu := tcp
 	mtu.ID, mtu.MTU = "mtu", 9000
 	const sender, receiver, link = results.BySender, results.ByReceiver, results.ByLink
@@ -79,8 +80,10 @@ func TestHeldUpBySeveral(t *testing.T) {
 		want   string
 	}{
 		{"half and half", []results.LimitedBy{sender, window, sender, window, sender, window}, "at the sender's limit"},
-		{"mostly the window", []results.LimitedBy{sender, window, window, window, receiver, sender}, "at the window's limit"},
-		{"half of them the receiver", []results.LimitedBy{sender, window, receiver, window, receiver, receiver}, "faster"},
+		{"mostly the window", []results.LimitedBy{sender, window, window, window, receiver, sender},
+			"at the window's limit"},
+		{"half of them the receiver", []results.LimitedBy{sender, window, receiver, window, receiver, receiver},
+			"faster"},
 		{"half of them not known", []results.LimitedBy{sender, window, "", window, "", ""}, "faster"},
 	} {
 		s := set("s", map[results.Cell][]float64{tcp: slow, uring: fast})
@@ -117,7 +120,8 @@ func TestSubjectsOfLayouts(t *testing.T) {
 		{[2]string{"1cpu", ""}, [2]string{"2cpu", ""}, both},
 		{[2]string{"1cpu", ""}, [2]string{"1cpu", "2cpu"}, both[1:]},
 	} {
-		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0], TGCPULayout: x.b[1]})
+		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0],
+			TGCPULayout: x.b[1]})
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%v and %v: about %v, want %v", x.a, x.b, got, x.want)
 		}

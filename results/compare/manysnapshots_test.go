@@ -21,7 +21,8 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 	dir = t.TempDir()
 	facts := []environment.Fact{{Name: "nic/ring rx", Value: "1024"}}
 	for i := range 8000 {
-		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/OPTION_%04d", i), Value: strings.Repeat("y", 20)})
+		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/OPTION_%04d", i),
+			Value: strings.Repeat("y", 20)})
 	}
 	base := environment.New(facts)
 	change := *base
@@ -33,7 +34,8 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 		own := change
 		own.Facts = []environment.Fact{{Name: "nic/ring rx", Value: "4096"}}
 		for k := range ownFacts {
-			own.Facts = append(own.Facts, environment.Fact{Name: fmt.Sprintf("sysctl/net.%04d", ownFacts*i+k), Value: "1"})
+			own.Facts = append(own.Facts, environment.Fact{Name: fmt.Sprintf("sysctl/net.%04d", ownFacts*i+k),
+				Value: "1"})
 		}
 		hash, err := environment.Write(folderOf(t, dir), &own)
 		if err != nil {
@@ -56,10 +58,12 @@ func TestManySnapshotsAreNoWholes(t *testing.T) {
 		all := AcrossCells(folderOf(t, dir), &j)
 		lines, text = len(all), strings.Join(all, "\n")
 	})
-	if lines != mostVarying+1 || !strings.HasSuffix(text, fmt.Sprintf("SUT: and %d more facts", ownFacts*cells-mostVarying)) {
+	if lines != mostVarying+1 ||
+		!strings.HasSuffix(text, fmt.Sprintf("SUT: and %d more facts", ownFacts*cells-mostVarying)) {
 		t.Errorf("%d lines: ...%s", lines, text[max(0, len(text)-100):])
 	}
-	if !strings.HasPrefix(text, "SUT sysctl/net.0000: 1 with cell0; nothing with 59 cells\n") || strings.Contains(text, "ring rx") {
+	if !strings.HasPrefix(text, "SUT sysctl/net.0000: 1 with cell0; nothing with 59 cells\n") ||
+		strings.Contains(text, "ring rx") {
 		t.Errorf("%.200s...", text)
 	}
 	var runs []*results.Record
@@ -69,7 +73,8 @@ func TestManySnapshotsAreNoWholes(t *testing.T) {
 	folder := environment.Open(dir)
 	var s *surroundings
 	got2 := allocated(func() { s = around(folder, runs, results.RoleSUT) })
-	if len(s.order) != 8000+1+ownFacts*cells || s.order[0] != "nic/ring rx" || fmt.Sprint(s.values["nic/ring rx"]) != "[4096]" {
+	if len(s.order) != 8000+1+ownFacts*cells || s.order[0] != "nic/ring rx" ||
+		fmt.Sprint(s.values["nic/ring rx"]) != "[4096]" {
 		t.Errorf("%d facts, %q first: %q", len(s.order), s.order[0], s.values["nic/ring rx"])
 	}
 	t.Logf("the report allocates %d KiB, a comparison %d KiB", got>>10, got2>>10)
@@ -96,7 +101,8 @@ func TestManyProblemsAreFew(t *testing.T) {
 		j.Records = append(j.Records, r)
 	}
 	got := AcrossCells(folderOf(t, t.TempDir()), &j)
-	if len(got) != 2 || !strings.HasPrefix(got[0], "SUT: a snapshot cannot be read: ") || got[1] != "SUT: nor can 99 more snapshots" {
+	if len(got) != 2 || !strings.HasPrefix(got[0], "SUT: a snapshot cannot be read: ") ||
+		got[1] != "SUT: nor can 99 more snapshots" {
 		t.Errorf("%q", got)
 	}
 	var all []found

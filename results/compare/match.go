@@ -33,7 +33,8 @@ func match(a, b *Set) (pairs []pairing, onlyA, onlyB []*Cell, err error) {
 			return nil, nil, nil, err
 		}
 		if len(pairs)+len(found) > mostPairs {
-			return nil, nil, nil, fmt.Errorf("%s and %s have more than %d pairs of cells that are alike: choose fewer by a factor, such as @rx=tcp", a.Name, b.Name, mostPairs)
+			return nil, nil, nil, fmt.Errorf("%s and %s have more than %d pairs of cells that are alike: choose "+
+				"fewer by a factor, such as @rx=tcp", a.Name, b.Name, mostPairs)
 		}
 		for _, k := range found {
 			pairs = append(pairs, chosenPair(&a.Cells[i], &b.Cells[k]))
@@ -82,7 +83,8 @@ func newLikes(s *Set, chosen []string) *likes {
 // exact tells whether all of a cell's factors are known: [alike] then wants them to be equal.
 func (c *Cell) exact() bool {
 	oldest := c.schema()
-	return c.Source == "" && !slices.ContainsFunc(results.Options, func(o results.Option) bool { return oldest < o.Since })
+	return c.Source == "" && !slices.ContainsFunc(results.Options,
+		func(o results.Option) bool { return oldest < o.Since })
 }
 
 // key has all factors that are compared.
@@ -109,7 +111,8 @@ func (l *likes) of(c *Cell) (found []int, err error) {
 		}
 	}
 	if l.held += len(held); l.held > mostHeld {
-		return nil, fmt.Errorf("%s has too many published or older cells to hold them against all others: choose fewer by a factor, such as @rx=tcp", l.set.Name)
+		return nil, fmt.Errorf("%s has too many published or older cells to hold them against all others: choose "+
+			"fewer by a factor, such as @rx=tcp", l.set.Name)
 	}
 	for _, k := range held {
 		if alike(c, &l.set.Cells[k], l.chosen) {
@@ -234,7 +237,8 @@ func nearest(a, b *Set) string {
 	}
 	text := fmt.Sprintf("A has %s; B has %s", idsOf(a), idsOf(b))
 	if len(a.Chosen)+len(b.Chosen) == 0 {
-		text += fmt.Sprintf(". These two differ least: %s@%s %s@%s", a.Name, selectorOf(x, least), b.Name, selectorOf(y, least))
+		text += fmt.Sprintf(". These two differ least: %s@%s %s@%s", a.Name, selectorOf(x, least), b.Name,
+			selectorOf(y, least))
 	}
 	return text
 }

@@ -77,7 +77,8 @@ func TestMatchIsBounded(t *testing.T) {
 	for name, x := range map[string]struct {
 		a, b *Set
 		says string
-	}{"pairs": {many(300, nil), many(300, nil), "pairs of cells"}, "published": {published, published, "published or older"}} {
+	}{"pairs": {many(300, nil), many(300, nil), "pairs of cells"}, "published": {published, published,
+		"published or older"}} {
 		x.a.Chosen = map[string][]string{"pairs": {"message"}}[name]
 		if _, err := Compare(x.a, x.b, Metrics[:1]); err == nil || !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v", name, err)

@@ -24,7 +24,10 @@ func (c *Cell) caveats(on results.Kinds) (texts []string, runs []int) {
 	for _, r := range c.Runs {
 		all := r.Caveats()
 		for k, x := range all {
-			if x.On&on == 0 || slices.ContainsFunc(all[:k], func(y results.Caveat) bool { return y.On&on != 0 && y.Text == x.Text }) {
+			if x.On&on == 0 || slices.ContainsFunc(all[:k], func(y results.Caveat) bool {
+				return y.On&on != 0 &&
+					y.Text == x.Text
+			}) {
 				continue
 			}
 			i := slices.Index(texts, x.Text)

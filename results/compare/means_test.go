@@ -47,11 +47,13 @@ func TestVerdictOfMeanings(t *testing.T) {
 				n          int
 				gbps, busy float64
 			}{{a, x.runsA, 10, 1}, {b, x.runsB, x.gbps, x.busy}} {
-				r := results.Record{RunID: fmt.Sprint(c.cell.ID, rep), SessionID: "s", Cell: c.cell, Rep: rep, Block: rep, Verdict: results.OK}
+				r := results.Record{RunID: fmt.Sprint(c.cell.ID, rep), SessionID: "s", Cell: c.cell, Rep: rep,
+					Block: rep, Verdict: results.OK}
 				vary := 1 + .001*float64((rep*7+len(j.Records))%5)
 				for _, h := range []*results.Host{&r.SUT, &r.TG} {
 					bytes := c.gbps * 1e9 / 8
-					h.ThroughputGbps, h.DurationS, h.Bytes, h.CPUBusyCores = new(c.gbps), new(1.), new(uint64(bytes)), new(c.busy*vary)
+					h.ThroughputGbps, h.DurationS, h.Bytes, h.CPUBusyCores = new(c.gbps), new(1.), new(uint64(bytes)),
+						new(c.busy*vary)
 				}
 				if x.metric == "throughput_gbps" {
 					r.SUT.ThroughputGbps = new(c.gbps * vary)
@@ -82,14 +84,16 @@ func TestMeaningsWithoutVerdict(t *testing.T) {
 	var j results.Journal
 	for rep := range 6 {
 		for _, c := range []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}} {
-			r := results.Record{RunID: fmt.Sprint(c.ID, rep), SessionID: "s", Cell: c, Rep: rep, Block: rep, Verdict: results.OK, Warnings: []string{results.WarnSoftirqElsewhere("0-1", "1")}}
+			r := results.Record{RunID: fmt.Sprint(c.ID, rep), SessionID: "s", Cell: c, Rep: rep, Block: rep,
+				Verdict: results.OK, Warnings: []string{results.WarnSoftirqElsewhere("0-1", "1")}}
 			r.SUT.Env.IRQCPU, r.SUT.Env.CPUsMeasured, r.TG.Env.CPUsMeasured = "0-1", "1", "0"
 			gbps := 10.
 			if c.ID == "b" {
 				gbps = 20 // another rate: costs have no verdict
 			}
 			for _, h := range []*results.Host{&r.SUT, &r.TG} {
-				h.ThroughputGbps, h.DurationS, h.Bytes, h.CPUBusyCores = new(gbps), new(1.), new(uint64(gbps*1e9/8)), new(1+.001*float64(rep))
+				h.ThroughputGbps, h.DurationS, h.Bytes, h.CPUBusyCores = new(gbps), new(1.), new(uint64(gbps*1e9/8)),
+					new(1+.001*float64(rep))
 			}
 			j.Records = append(j.Records, r)
 		}
@@ -103,7 +107,8 @@ func TestMeaningsWithoutVerdict(t *testing.T) {
 	if err := errors.Join(r.Sources(&b), r.Table(&b)); err != nil {
 		t.Fatal(err)
 	}
-	if n := strings.Count(b.String(), "the SUT was not charged for all of its own softirq"); n != 1 || !strings.Contains(b.String(), "at saturation\nin b : a: the SUT was not charged for all of its own softirq\n") {
+	if n := strings.Count(b.String(), "the SUT was not charged for all of its own softirq"); n != 1 ||
+		!strings.Contains(b.String(), "at saturation\nin b : a: the SUT was not charged for all of its own softirq\n") {
 		t.Errorf("%d times: %s", n, b.String())
 	}
 	if !strings.HasPrefix(b.String(), "B : A = two cells of x, which differ in one factor; baseline a\n") {
@@ -117,7 +122,8 @@ func TestNothingToCompare(t *testing.T) {
 		var j results.Journal
 		for _, c := range cells {
 			for rep := range 2 {
-				r := results.Record{RunID: fmt.Sprint(name, c.ID, rep), SessionID: name, Cell: c, Rep: rep, Block: rep, Verdict: results.OK}
+				r := results.Record{RunID: fmt.Sprint(name, c.ID, rep), SessionID: name, Cell: c, Rep: rep, Block: rep,
+					Verdict: results.OK}
 				r.SUT.ThroughputGbps = new(1.)
 				j.Records = append(j.Records, r)
 			}
@@ -126,23 +132,29 @@ func TestNothingToCompare(t *testing.T) {
 		s.place = "/" + name
 		return &s
 	}
-	tcp, uring := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile"}
+	tcp, uring := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, results.Cell{ID: "uring/sendfile", RX: "uring",
+		TX: "sendfile"}
 	ms := metrics(t, "throughput_gbps")
 	same, err := Compare(set("x", tcp, uring), set("x", tcp, uring), ms)
-	if err != nil || !strings.HasPrefix(same.Same, "A and B are the same runs") || !strings.Contains(same.Same, "x@rx=tcp x@rx=uring") {
+	if err != nil || !strings.HasPrefix(same.Same, "A and B are the same runs") ||
+		!strings.Contains(same.Same, "x@rx=tcp x@rx=uring") {
 		t.Errorf("%+v, %v", same, err)
 	}
 	if _, err := Compare(set("x", tcp), set("y", tcp), ms); err != nil {
 		t.Error(err)
 	}
 	_, err = Compare(set("x", tcp), set("y", uring), ms)
-	if err == nil || !errors.Is(err, ErrNothing) || !strings.Contains(err.Error(), "A has tcp/tcp; B has uring/sendfile. These two differ least: x@rx=tcp,tx=tcp y@rx=uring,tx=sendfile") {
+	if err == nil || !errors.Is(err, ErrNothing) ||
+		!strings.Contains(err.Error(),
+			"A has tcp/tcp; B has uring/sendfile. These two differ least: x@rx=tcp,tx=tcp y@rx=uring,tx=sendfile") {
 		t.Error(err)
 	}
-	if err := set("x", tcp, uring).choose("rx=zcrx"); err == nil || err.Error() != `selector "rx=zcrx" matches no cell; there are tcp/tcp, uring/sendfile` {
+	if err := set("x", tcp, uring).choose("rx=zcrx"); err == nil ||
+		err.Error() != `selector "rx=zcrx" matches no cell; there are tcp/tcp, uring/sendfile` {
 		t.Error(err)
 	}
-	if err := set("x", tcp, uring).choose("foo=1"); err == nil || err.Error() != `selector "foo=1": "foo=1" is not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by rx, tx` {
+	if err := set("x", tcp, uring).choose("foo=1"); err == nil || err.Error() != `selector "foo=1": "foo=1" is `+
+		`not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by rx, tx` {
 		t.Error(err)
 	}
 }

@@ -12,9 +12,11 @@ import (
 // of the clocks in them.
 func timed(session string, c results.Cell, us, spread, clock float64) (out []results.Record) {
 	for i := range 12 {
-		r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: session, Schema: results.SchemaVersion}
+		r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: session,
+			Schema: results.SchemaVersion}
 		r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", ptr(1.0)
-		r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P50Us: new(us + spread*float64(i*5%12)/10)}, ClockUs: &clock}
+		r.SUT.Delivery = &results.Delivery{Times: results.Times{Count: 1, P50Us: new(us + spread*float64(i*5%12)/10)},
+			ClockUs: &clock}
 		out = append(out, r)
 	}
 	return out
@@ -35,18 +37,25 @@ func TestDeliveryBetweenClocks(t *testing.T) {
 		one, two    string // in one session, and in two
 	}{
 		{"one clock", 100, 120, 0, "costlier (within this boot)", "costlier (within this boot, of two sessions)"},
-		{"clocks that are good enough", 100, 120, 5, "costlier (within this boot; the hosts' clocks agree to 5 us)", "costlier (within this boot, of two sessions; the hosts' clocks agree to 5 us)"},
-		{"clocks that are not", 100, 120, 15, "costlier (within this boot; the hosts' clocks agree to 15 us)", "cannot tell (the hosts' clocks agree to 15 us)"},
-		{"equal, one clock", 100, 100, 0, "equal within 5 % (within this boot)", "equal within 5 % (within this boot, of two sessions)"},
-		{"10 and 12 us, by clocks that are 1 ms apart", 1010, 1012, 1000, "costlier (within this boot; the hosts' clocks agree to 1000 us)", "cannot tell (the hosts' clocks agree to 1000 us)"},
+		{"clocks that are good enough", 100, 120, 5, "costlier (within this boot; the hosts' clocks agree to 5 us)",
+			"costlier (within this boot, of two sessions; the hosts' clocks agree to 5 us)"},
+		{"clocks that are not", 100, 120, 15, "costlier (within this boot; the hosts' clocks agree to 15 us)",
+			"cannot tell (the hosts' clocks agree to 15 us)"},
+		{"equal, one clock", 100, 100, 0, "equal within 5 % (within this boot)",
+			"equal within 5 % (within this boot, of two sessions)"},
+		{"10 and 12 us, by clocks that are 1 ms apart", 1010, 1012, 1000,
+			"costlier (within this boot; the hosts' clocks agree to 1000 us)",
+			"cannot tell (the hosts' clocks agree to 1000 us)"},
 		{"equal by such clocks", 1010, 1010, 1000, "cannot tell", "cannot tell"},
 	} {
-		in := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, 1, x.clock), timed("s", uring, x.b, 1, x.clock)...)})
+		in := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, 1, x.clock),
+			timed("s", uring, x.b, 1, x.clock)...)})
 		r, err := Within(&in, base, m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, b := NewSet("a", results.Journal{Records: timed("a", base, x.a, 1, x.clock)}), NewSet("b", results.Journal{Records: timed("b", base, x.b, 1, x.clock)})
+		a, b := NewSet("a", results.Journal{Records: timed("a", base, x.a, 1, x.clock)}),
+			NewSet("b", results.Journal{Records: timed("b", base, x.b, 1, x.clock)})
 		two, err := Compare(&a, &b, m)
 		if err != nil {
 			t.Fatal(err)
@@ -148,14 +157,16 @@ func TestLossOfTimes(t *testing.T) {
 	} {
 		uring := base
 		uring.ID, uring.RX = "uring/tcp", "uring"
-		s := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, .01, x.clock), timed("s", uring, x.b, .01, x.clock)...)})
+		s := NewSet("s", results.Journal{Records: append(timed("s", base, x.a, .01, x.clock),
+			timed("s", uring, x.b, .01, x.clock)...)})
 		r, err := Within(&s, base, metrics(t, "delivery_p50_us"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		row := &r.Rows[0]
 		if row.Verdict != Costlier || row.Worse(x.share) != x.worse || row.Possible(x.share) != x.possible {
-			t.Errorf("%s: %s, worse by %g: %v, possibly %v", x.name, row.Verdict, x.share, row.Worse(x.share), row.Possible(x.share))
+			t.Errorf("%s: %s, worse by %g: %v, possibly %v", x.name, row.Verdict, x.share, row.Worse(x.share),
+				row.Possible(x.share))
 		}
 	}
 	// Times in one bucket are equal to what a bucket hides, and no better.

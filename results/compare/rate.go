@@ -62,7 +62,8 @@ func deliveryTime(of func(*results.Delivery) *float64) func(*results.Record) *fl
 // equalWork takes the verdict on a cost back where the two delivered different rates.
 func (r *Row) equalWork(p pairing) {
 	r.Work = work(p.a, p.b)
-	if q := r.Diff.Ratio; r.Work == "" && r.Verdict != Unsure && min(math.Abs(math.Log(*q.Lo)), math.Abs(math.Log(*q.Hi))) <= rateGap(p) {
+	if q := r.Diff.Ratio; r.Work == "" && r.Verdict != Unsure &&
+		min(math.Abs(math.Log(*q.Lo)), math.Abs(math.Log(*q.Hi))) <= rateGap(p) {
 		r.Work = ByTheRates
 	}
 	if r.Work != "" {

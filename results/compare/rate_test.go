@@ -26,7 +26,8 @@ func loads(all ...measured) Set {
 			if l.cell.PaceBitsPS != 0 {
 				r.Limit = results.ByPace
 			}
-			r.SUT = results.Host{ThroughputGbps: ptr(l.gbps), CPUBusyCores: ptr(l.cores * near), DurationS: ptr(1.0), Bytes: ptr(uint64(l.gbps * 1e9 / 8)),
+			r.SUT = results.Host{ThroughputGbps: ptr(l.gbps), CPUBusyCores: ptr(l.cores * near), DurationS: ptr(1.0),
+				Bytes:  ptr(uint64(l.gbps * 1e9 / 8)),
 				PowerW: ptr(l.watts * near), PowerSource: "rapl", PowerScope: "package"}
 			r.TG = r.SUT
 			j.Records = append(j.Records, r)
@@ -41,12 +42,14 @@ func atPace(c results.Cell, percent int, rate int) results.Cell {
 	return c
 }
 
-var everyMetric = []string{"throughput_gbps", "ns_per_kb", "tg_ns_per_kb", "cpu_busy_cores", "tg_cpu_busy_cores", "roi_cpu", "roi_power", "power_w", "tg_power_w", "joule_per_gb"}
+var everyMetric = []string{"throughput_gbps", "ns_per_kb", "tg_ns_per_kb", "cpu_busy_cores", "tg_cpu_busy_cores",
+	"roi_cpu", "roi_power", "power_w", "tg_power_w", "joule_per_gb"}
 
 // One mode at two rates is one mode: whatever is asked, neither load is faster, cheaper or the
 // other's equal.
 func TestOneModeAtTwoRates(t *testing.T) {
-	free, half, quarter := measured{tcp, 40, 1, 60}, measured{atPace(tcp, 50, 20e9), 20, .6, 45}, measured{atPace(tcp, 25, 10e9), 10, .4, 40}
+	free, half, quarter := measured{tcp, 40, 1, 60}, measured{atPace(tcp, 50, 20e9), 20, .6, 45},
+		measured{atPace(tcp, 25, 10e9), 10, .4, 40}
 	other := half // where a journal has another calibration
 	other.cell.PaceBitsPS, other.gbps = 15e9, 15
 	missed := half
@@ -54,12 +57,14 @@ func TestOneModeAtTwoRates(t *testing.T) {
 	for _, x := range []struct {
 		a, b measured
 		cost string
-	}{{free, half, "at saturation"}, {half, free, "at saturation"}, {half, quarter, "at another pace"}, {half, other, "at another pace"}, {quarter, missed, "at saturation"}} {
+	}{{free, half, "at saturation"}, {half, free, "at saturation"}, {half, quarter, "at another pace"},
+		{half, other, "at another pace"}, {quarter, missed, "at saturation"}} {
 		a, b := loads(x.a), loads(x.b)
 		b.Chosen = []string{"pace"}
 		r, err := Compare(&a, &b, metrics(t, everyMetric...))
 		roi := func(name string) bool { return strings.HasPrefix(name, "roi_") } // says how fast the pace was
-		if err != nil || len(r.Rows) != len(slices.DeleteFunc(slices.Clone(everyMetric), roi)) || slices.ContainsFunc(r.Rows, func(row Row) bool { return roi(row.Metric) }) {
+		if err != nil || len(r.Rows) != len(slices.DeleteFunc(slices.Clone(everyMetric), roi)) ||
+			slices.ContainsFunc(r.Rows, func(row Row) bool { return roi(row.Metric) }) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		r.Within(.9)
@@ -116,10 +121,13 @@ func TestCostOfTheRates(t *testing.T) {
 		b    measured
 		want string // of watts, cores, and joules per gigabyte
 	}{
-		"all of it is idle power":  {measured{atPace(uring, 50, 20e9), 19.85, .6, 45}, "cannot tell; cannot tell; cannot tell (the rates differ as much)"},
-		"all of it goes with load": {measured{atPace(uring, 50, 20e9), 19.85, .591, 44.33}, "cannot tell (the rates differ as much); cannot tell (the rates differ as much); cannot tell"},
-		"more than that":           {measured{atPace(uring, 50, 20e9), 19.85, .55, 41}, "cheaper; cheaper; cheaper"},
-		"the same rate":            {measured{atPace(uring, 50, 20e9), 20.15, .591, 44.33}, "cheaper; cheaper; cheaper"},
+		"all of it is idle power": {measured{atPace(uring, 50, 20e9), 19.85, .6, 45},
+			"cannot tell; cannot tell; cannot tell (the rates differ as much)"},
+		"all of it goes with load": {measured{atPace(uring, 50, 20e9), 19.85, .591, 44.33},
+			"cannot tell (the rates differ as much); cannot tell (the rates differ as much); cannot tell"},
+		"more than that": {measured{atPace(uring, 50, 20e9), 19.85, .55, 41}, "cheaper; cheaper; cheaper"},
+		"the same rate": {measured{atPace(uring, 50, 20e9), 20.15, .591, 44.33},
+			"cheaper; cheaper; cheaper"},
 	} {
 		sa, sb := loads(a), loads(x.b)
 		sb.Chosen = []string{"rx"}
@@ -144,8 +152,10 @@ func TestCostOfTheRates(t *testing.T) {
 // Graduated loads are compared load by load; of a load that the baseline lacks nothing is said.
 func TestAgainstAtItsPace(t *testing.T) {
 	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
-	s := loads(measured{tcp, 40, 1, 60}, measured{atPace(tcp, 25, 10e9), 10, .4, 40}, measured{atPace(tcp, 50, 20e9), 20, .6, 45},
-		measured{uring, 44, 1, 60}, measured{atPace(uring, 25, 10e9), 10, .3, 38}, measured{atPace(uring, 50, 20e9), 20, .5, 41}, measured{atPace(uring, 75, 30e9), 30, .7, 50})
+	s := loads(measured{tcp, 40, 1, 60}, measured{atPace(tcp, 25, 10e9), 10, .4, 40},
+		measured{atPace(tcp, 50, 20e9), 20, .6, 45},
+		measured{uring, 44, 1, 60}, measured{atPace(uring, 25, 10e9), 10, .3, 38}, measured{atPace(uring, 50, 20e9),
+			20, .5, 41}, measured{atPace(uring, 75, 30e9), 30, .7, 50})
 	r, err := Within(&s, tcp, metrics(t, "ns_per_kb"))
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +164,8 @@ func TestAgainstAtItsPace(t *testing.T) {
 	for i := range r.Rows {
 		got = append(got, r.Rows[i].Label()+": "+r.Rows[i].VerdictText())
 	}
-	want := "uring/tcp : tcp/tcp: at saturation\nuring/tcp 25% : tcp/tcp 25%: cheaper\nuring/tcp 50% : tcp/tcp 50%: cheaper\nuring/tcp 75% : tcp/tcp: cannot tell (differs in rx, pace)"
+	want := "uring/tcp : tcp/tcp: at saturation\nuring/tcp 25% : tcp/tcp 25%: cheaper\nuring/tcp 50% : tcp/tcp " +
+		"50%: cheaper\nuring/tcp 75% : tcp/tcp: cannot tell (differs in rx, pace)"
 	if strings.Join(got, "\n") != want {
 		t.Errorf("%s\nwant\n%s", strings.Join(got, "\n"), want)
 	}

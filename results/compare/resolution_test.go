@@ -30,8 +30,10 @@ func TestEqualByACoarseInstrument(t *testing.T) {
 		var j results.Journal
 		for i := range 12 {
 			for _, c := range []results.Cell{base, uring} {
-				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s", Schema: results.SchemaVersion}
-				r.SUT = results.Host{ThroughputGbps: ptr(1.0), PowerW: ptr(200.0), PowerSource: "meter", PowerScope: "wall"}
+				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s",
+					Schema: results.SchemaVersion}
+				r.SUT = results.Host{ThroughputGbps: ptr(1.0), PowerW: ptr(200.0), PowerSource: "meter",
+					PowerScope: "wall"}
 				if x.step > 0 {
 					shared := 1.5
 					r.SUT.PowerSharedU, r.SUT.PowerU = &shared, ptr(math.Hypot(shared, x.step/math.Sqrt(12)))

@@ -79,7 +79,8 @@ func NewSet(name string, j results.Journal) Set {
 		if !ok {
 			n = len(s.Cells)
 			at[k] = n
-			s.Cells = append(s.Cells, Cell{Cell: *c, Source: source, session: j.Header.SessionID, frequency: clockLimit(j.Header.Plan)})
+			s.Cells = append(s.Cells, Cell{Cell: *c, Source: source, session: j.Header.SessionID,
+				frequency: clockLimit(j.Header.Plan)})
 		}
 		return n
 	}
@@ -189,7 +190,8 @@ func snapshotsBeside(path string) *environment.Folder {
 }
 
 // load reads a results folder, which stays open, or a file of figures, which is in none.
-func load(path string, read func(*results.Folder) (results.Journal, error)) (j results.Journal, in *results.Folder, err error) {
+func load(path string, read func(*results.Folder) (results.Journal, error)) (j results.Journal, in *results.Folder,
+	err error) {
 	in, err = results.OpenFolder(path)
 	switch {
 	case errors.Is(err, unix.ENOTDIR):
@@ -222,8 +224,10 @@ func openTable(path string) (*os.File, error) {
 	if err == nil {
 		err = unix.Fstatfs(int(f.Fd()), &in)
 	}
-	if mode := st.Mode(); err == nil && !mode.IsRegular() && (mode.Type() != fs.ModeNamedPipe || in.Type != unix.PIPEFS_MAGIC) {
-		err = &fault.Error{Op: "read " + path, Err: fmt.Errorf("it is %s, not a regular file", kindOf(mode)), How: "name a results folder, or its runs.csv"}
+	if mode := st.Mode(); err == nil && !mode.IsRegular() && (mode.Type() != fs.ModeNamedPipe ||
+		in.Type != unix.PIPEFS_MAGIC) {
+		err = &fault.Error{Op: "read " + path, Err: fmt.Errorf("it is %s, not a regular file", kindOf(mode)),
+			How: "name a results folder, or its runs.csv"}
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -265,7 +269,8 @@ func (s *Set) choose(selector string) error {
 	for _, kv := range strings.Split(selector, ",") {
 		name, v, ok := strings.Cut(kv, "=")
 		if !ok || !slices.Contains(factorNames(), name) {
-			return fmt.Errorf("selector %q: %q is not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by %s", selector, kv, s.factors())
+			return fmt.Errorf("selector %q: %q is not FACTOR=VALUE with one of the factors of docs/matrix.md; "+
+				"these cells differ by %s", selector, kv, s.factors())
 		}
 		want[name] = v
 		s.Chosen = append(s.Chosen, name)
@@ -290,7 +295,8 @@ func (s *Set) factors() string {
 	names := []string{"rx", "tx"}
 	for _, name := range factorNames() {
 		first := factorOf(&s.Cells[0].Cell, name)
-		if !slices.Contains(names, name) && slices.ContainsFunc(s.Cells, func(c Cell) bool { return factorOf(&c.Cell, name) != first }) {
+		if !slices.Contains(names, name) &&
+			slices.ContainsFunc(s.Cells, func(c Cell) bool { return factorOf(&c.Cell, name) != first }) {
 			names = append(names, name)
 		}
 	}

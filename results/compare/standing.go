@@ -47,7 +47,8 @@ func Varied(among []*Cell) map[string]bool {
 	names := map[string]bool{}
 	for i := range results.Options {
 		o := &results.Options[i]
-		names[o.Name] = slices.ContainsFunc(among, func(c *Cell) bool { return o.Value(&c.Cell) != o.Value(&among[0].Cell) })
+		names[o.Name] = slices.ContainsFunc(among,
+			func(c *Cell) bool { return o.Value(&c.Cell) != o.Value(&among[0].Cell) })
 	}
 	return names
 }

@@ -20,7 +20,8 @@ import (
 func (r *Result) Sources(w io.Writer) error {
 	text := fmt.Sprintf("A = %s\nB = %s\n", plaintext.Line(r.NameA), plaintext.Line(r.NameB))
 	if r.within {
-		text = fmt.Sprintf("B : A = two cells of %s, which differ in one factor; baseline %s\n", plaintext.Line(r.NameB), plaintext.Line(r.NameA))
+		text = fmt.Sprintf("B : A = two cells of %s, which differ in one factor; baseline %s\n",
+			plaintext.Line(r.NameB), plaintext.Line(r.NameA))
 	}
 	_, err := io.WriteString(w, text)
 	return err
@@ -64,13 +65,16 @@ func (r *Result) Table(w io.Writer) error {
 	}
 	lines := r.Method()
 	if r.AtRates() {
-		lines = append(lines, "at saturation, at another pace: the two did not deliver the same rate (within 2 %), so their costs are not for equal work; measure at one pace (--pace).")
+		lines = append(lines, "at saturation, at another pace: the two did not deliver the same rate (within 2 "+
+			"%), so their costs are not for equal work; measure at one pace (--pace).")
 	}
 	if r.LeftOut() {
-		lines = append(lines, "with all runs: the verdict if the runs that gates left out were included (B/A, runs); k of n: k of the n repetitions made count.")
+		lines = append(lines, "with all runs: the verdict if the runs that gates left out were included (B/A, "+
+			"runs); k of n: k of the n repetitions made count.")
 	}
 	if r.Exploratory() {
-		lines = append(lines, "exploratory: the plan did not declare it as primary. Such comparisons are corrected among themselves; repeat the measurements that matter.")
+		lines = append(lines, "exploratory: the plan did not declare it as primary. Such comparisons are "+
+			"corrected among themselves; repeat the measurements that matter.")
 	}
 	text := "\n"
 	for _, line := range lines {
@@ -95,7 +99,8 @@ func (r *Result) Method() (lines []string) {
 	}
 	blocked := has(func(row *Row) bool { return row.Diff.Pairs > 0 })
 	if blocked {
-		lines = append(lines, "B/A and its 95 % interval come from runs of the same block (Hodges-Lehmann; Wilcoxon's signed ranks); p comes from ranks permuted within pairs of blocks.")
+		lines = append(lines, "B/A and its 95 % interval come from runs of the same block (Hodges-Lehmann; "+
+			"Wilcoxon's signed ranks); p comes from ranks permuted within pairs of blocks.")
 	}
 	if has(func(row *Row) bool { return row.Diff.Pairs == 0 }) {
 		plain := "B/A is the ratio of medians, its 95 % interval a bootstrap; p comes from Mann-Whitney's U."
@@ -108,7 +113,8 @@ func (r *Result) Method() (lines []string) {
 	if r.With > 1 {
 		over = fmt.Sprintf(" and all %d sources that A is compared with", r.With)
 	}
-	return append(lines, "p is corrected over all rows of a figure and a factor"+over+" (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
+	return append(lines, "p is corrected over all rows of a figure and a factor"+over+
+		" (Holm). A verdict needs both, and 6 runs of each; \"cannot tell\" does not mean equal.")
 }
 
 // ForcedLines say what the hardware left no choice of, each once.
@@ -116,7 +122,8 @@ func (r *Result) ForcedLines() (lines []string) {
 	seen := map[string]bool{}
 	for i := range r.Rows {
 		for _, f := range r.Rows[i].Forced {
-			line := fmt.Sprintf("%s=%s of %s is forced: %s cannot run: %s", f.Factor, f.Value, r.Rows[i].B.ID, f.Cell, f.Reason)
+			line := fmt.Sprintf("%s=%s of %s is forced: %s cannot run: %s", f.Factor, f.Value, r.Rows[i].B.ID, f.Cell,
+				f.Reason)
 			if !seen[line] {
 				seen[line] = true
 				lines = append(lines, line)
@@ -162,7 +169,8 @@ func metricTable(w io.Writer, rows []Row) error {
 		if lo != "-" {
 			interval = lo + ".." + hi
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plaintext.Line(row.Label()), median(row, 'A'), median(row, 'B'), row.Runs(),
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s", plaintext.Line(row.Label()), median(row, 'A'),
+			median(row, 'B'), row.Runs(),
 			row.RatioText(), interval, row.PText(), row.VerdictText())
 		if all != "" {
 			fmt.Fprint(tw, "\t"+row.AllText())
@@ -298,7 +306,8 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	case r.OffClocks:
 		return v, []string{r.clockText()}
 	case r.Verdict == Unsure && r.Inert == nil && !r.Equal.Holds() && r.Reach != nil && !r.Reach.Attainable():
-		return v, []string{fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs, r.Reach.Tests, r.Reach.LeastP)}
+		return v, []string{fmt.Sprintf("with %d runs in %d comparisons, p is at least %.2g", r.Reach.Runs,
+			r.Reach.Tests, r.Reach.LeastP)}
 	}
 	if r.Equal.Holds() {
 		within := fmt.Sprintf("within %g %%", 100*r.Equal.Margin)
@@ -336,7 +345,8 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 
 // levels say what an answer holds for, and of which factors.
 func (r *Row) levels() (words []string) {
-	if r.Diff.Level == stat.WithinBoot && r.sessionsApart() { // what else differs between them counts as a difference of the cells
+	// what else differs between them counts as a difference of the cells
+	if r.Diff.Level == stat.WithinBoot && r.sessionsApart() {
 		words = append(words, "within this boot, of two sessions")
 	} else if text := LevelText(&r.Diff); text != "" {
 		words = append(words, text)

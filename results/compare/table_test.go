@@ -21,7 +21,8 @@ func TestTablesThatAreNoFiles(t *testing.T) {
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{fifo: "it is a FIFO, not a regular file", "/dev/zero": "it is a device, not a regular file"} {
+	for path, want := range map[string]string{fifo: "it is a FIFO, not a regular file",
+		"/dev/zero": "it is a device, not a regular file"} {
 		_, err := Load(path)
 		if err == nil || !strings.Contains(err.Error(), path+": "+want) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v", path, err)

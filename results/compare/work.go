@@ -20,7 +20,9 @@ type ManyError struct {
 }
 
 func (e *ManyError) Error() string {
-	return fmt.Sprintf("%d %s, more than the %d that are compared at once: choose fewer cells by a factor, such as @rx=tcp", e.Is, e.What, e.Most)
+	return fmt.Sprintf(
+		"%d %s, more than the %d that are compared at once: choose fewer cells by a factor, such as @rx=tcp", e.Is,
+		e.What, e.Most)
 }
 
 func checkWork(pairs []pairing) error {
@@ -49,7 +51,8 @@ type summed struct {
 
 func (s *sums) cell(c *Cell) *summed {
 	if s.known[c] == nil {
-		s.known[c] = &summed{sum: stat.Summarize(values(c, s.of)), runs: runsOf(c, s.of), limit: c.limit(), whole: len(values(c.whole(), s.of))}
+		s.known[c] = &summed{sum: stat.Summarize(values(c, s.of)), runs: runsOf(c, s.of), limit: c.limit(),
+			whole: len(values(c.whole(), s.of))}
 	}
 	return s.known[c]
 }

@@ -55,7 +55,8 @@ func Across(all []Found) []*Values {
 		c.group(base, groups[base])
 	}
 	out := make([]*Values, 0, len(c))
-	for _, v := range slices.SortedFunc(maps.Values(c), func(a, b *counted) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.Name, b.Name)) }) {
+	for _, v := range slices.SortedFunc(maps.Values(c),
+		func(a, b *counted) int { return cmp.Or(cmp.Compare(a.weight, b.weight), cmp.Compare(a.Name, b.Name)) }) {
 		slices.Sort(v.Values.Values)
 		v.Values.Values = slices.Compact(v.Values.Values)
 		v.Absent = v.have < len(all)

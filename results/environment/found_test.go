@@ -48,7 +48,8 @@ func TestAcrossIsOfWholes(t *testing.T) {
 	odd := change(a, Fact{"nic/ring rx", "1"})
 	odd.Gone = append([]string{"nic/ring rx"}, odd.Gone...) // there and gone at once: it is there
 	dir := t.TempDir()
-	hashes := written(t, dir, a, b, change(a, Fact{"nic/ring rx", "4096"}), change(a, Fact{"nic/ring rx", "4096"}, Fact{"sysctl/net.core.rmem_max", "1"}),
+	hashes := written(t, dir, a, b, change(a, Fact{"nic/ring rx", "4096"}), change(a, Fact{"nic/ring rx", "4096"},
+		Fact{"sysctl/net.core.rmem_max", "1"}),
 		change(b, Fact{"nic/ring rx", "1024"}), odd)
 	for _, which := range [][]int{{}, {0}, {0, 1}, {2, 3}, {2, 4}, {0, 2, 3}, {0, 5}, {5}, {0, 1, 2, 3, 4, 5}} {
 		folder := Open(dir)
@@ -128,7 +129,8 @@ func TestBaseIsReadOnce(t *testing.T) {
 func TestFolderIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	base := sample()
-	hashes := written(t, dir, base, base.Now(New([]Fact{{"nic/ring rx", "1"}})).Since(base), New([]Fact{{"boot/id", "b"}}))
+	hashes := written(t, dir, base, base.Now(New([]Fact{{"nic/ring rx", "1"}})).Since(base),
+		New([]Fact{{"boot/id", "b"}}))
 	folder := Open(dir)
 	folder.files = 2
 	for i, want := range []error{nil, nil, ErrMany} {

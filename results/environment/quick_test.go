@@ -10,7 +10,8 @@ import (
 
 // Snapshots as we write them are read quickly, but for changes of others.
 func TestQuick(t *testing.T) {
-	s := New([]Fact{{"kernel/release", "6.18.5"}, {"config/CONFIG_X", `"quoted" \ back`}, {"dmi/board", "Käse µ"}, {"nic/a\"b", "<&>"}, {"cpu/none", ""}})
+	s := New([]Fact{{"kernel/release", "6.18.5"}, {"config/CONFIG_X", `"quoted" \ back`}, {"dmi/board", "Käse µ"},
+		{"nic/a\"b", "<&>"}, {"cpu/none", ""}})
 	got := quick(string(s.Encode()))
 	if d := cmp.Diff(s, got); d != "" || len(s.Facts) != 5 {
 		t.Errorf("(-want +got)\n%s", d)

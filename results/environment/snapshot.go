@@ -97,7 +97,8 @@ func cut(s string, n int) string {
 // named tells a name that a fact can have.
 func named(name string) bool {
 	area, rest, ok := strings.Cut(name, separator)
-	return ok && area != "" && rest != "" && len(name) <= MaxName && strings.Trim(area, "abcdefghijklmnopqrstuvwxyz") == ""
+	return ok && area != "" && rest != "" && len(name) <= MaxName &&
+		strings.Trim(area, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
 // Encode writes the snapshot in its only form, a fact a line.

@@ -15,13 +15,15 @@ import (
 )
 
 func sample() *Snapshot {
-	return New([]Fact{{"sysctl/net.core.rmem_max", "212992"}, {"kernel/release", "7.3.4"}, {"nic/ring rx", "1024"}, {"boot/id", "a"}})
+	return New([]Fact{{"sysctl/net.core.rmem_max", "212992"}, {"kernel/release", "7.3.4"}, {"nic/ring rx", "1024"},
+		{"boot/id", "a"}})
 }
 
 // One form, whatever the order; the hash is of what is in the file.
 func TestCanonical(t *testing.T) {
 	a := sample()
-	b := New([]Fact{{"boot/id", "a"}, {"kernel/release", "7.3.4"}, {"nic/ring rx", "1024"}, {"sysctl/net.core.rmem_max", "212992"}, {"boot/id", "second"}})
+	b := New([]Fact{{"boot/id", "a"}, {"kernel/release", "7.3.4"}, {"nic/ring rx", "1024"},
+		{"sysctl/net.core.rmem_max", "212992"}, {"boot/id", "second"}})
 	if !bytes.Equal(a.Encode(), b.Encode()) || a.Hash() != b.Hash() || !IsHash(a.Hash()) {
 		t.Fatalf("%s\n%s", a.Encode(), b.Encode())
 	}
@@ -68,19 +70,21 @@ func TestNewBounds(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	good := string(sample().Encode())
 	for name, x := range map[string]struct{ text, want string }{
-		"nothing":        {"", "1:1: not a snapshot"},
-		"null":           {"null", "1:1: not a snapshot"},
-		"torn":           {good[:80], "it ends in the middle"},
-		"more":           {good + "{}", "7:1: data after"},
-		"unknown":        {strings.Replace(good, `"version"`, `"serial":"X","version"`, 1), `1:33: unknown field "serial"`},
-		"version":        {strings.Replace(good, `"version":1`, `"version":2`, 1), "version 2"},
-		"format":         {strings.Replace(good, format, "other", 1), "format"},
-		"order":          {strings.Replace(good, "boot/id", "zoot/id", 1), "does not come after"},
-		"escape":         {strings.Replace(good, `"a"`, `"\u001b[2J"`, 1), "not one line of plain text"},
-		"two lines":      {strings.Replace(good, `"a"`, `"a\nb"`, 1), "not one line of plain text"},
-		"name":           {strings.Replace(good, "boot/id", "id", 1), "not a name"},
-		"gone, no base":  {strings.Replace(good, "]}", `],"gone":["boot/id"]}`, 1), "no base"},
-		"base, a path":   {strings.Replace(good, `"version":1`, `"version":1,"base":"../../etc/passwd"`, 1), "not a hash"},
+		"nothing": {"", "1:1: not a snapshot"},
+		"null":    {"null", "1:1: not a snapshot"},
+		"torn":    {good[:80], "it ends in the middle"},
+		"more":    {good + "{}", "7:1: data after"},
+		"unknown": {strings.Replace(good, `"version"`, `"serial":"X","version"`, 1),
+			`1:33: unknown field "serial"`},
+		"version":       {strings.Replace(good, `"version":1`, `"version":2`, 1), "version 2"},
+		"format":        {strings.Replace(good, format, "other", 1), "format"},
+		"order":         {strings.Replace(good, "boot/id", "zoot/id", 1), "does not come after"},
+		"escape":        {strings.Replace(good, `"a"`, `"\u001b[2J"`, 1), "not one line of plain text"},
+		"two lines":     {strings.Replace(good, `"a"`, `"a\nb"`, 1), "not one line of plain text"},
+		"name":          {strings.Replace(good, "boot/id", "id", 1), "not a name"},
+		"gone, no base": {strings.Replace(good, "]}", `],"gone":["boot/id"]}`, 1), "no base"},
+		"base, a path": {strings.Replace(good, `"version":1`, `"version":1,"base":"../../etc/passwd"`, 1),
+			"not a hash"},
 		"a long value":   {strings.Replace(good, `"a"`, `"`+strings.Repeat("x", MaxValue+1)+`"`, 1), "too long"},
 		"a huge file":    {good + strings.Repeat(" ", MaxBytes), "longer than"},
 		"facts: a word":  {`{"format":"` + format + `","version":1,"facts":"x"}`, "1:"},
@@ -125,7 +129,8 @@ func TestChange(t *testing.T) {
 		t.Error("no change is a change")
 	}
 	d := Diff(base, whole)
-	if len(d) != 3 || d[0].Name != "nic/ring rx" || *d[0].A != "1024" || *d[0].B != "4096" || d[1].A != nil || d[2].B != nil {
+	if len(d) != 3 || d[0].Name != "nic/ring rx" || *d[0].A != "1024" || *d[0].B != "4096" || d[1].A != nil ||
+		d[2].B != nil {
 		t.Errorf("%+v", d)
 	}
 }

@@ -77,7 +77,8 @@ func Check(in *results.Folder) error {
 var ErrChanged = errors.New("it is not the file that the runs name: it has changed since")
 
 // ErrMany is what is left of a folder that has more than anybody looks at.
-var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles, mostBytes>>20)
+var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles,
+	mostBytes>>20)
 
 // Find is the snapshot that a hash names, as a record has it.
 func (f *Folder) Find(hash string) (Found, error) {

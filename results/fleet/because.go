@@ -50,7 +50,8 @@ func (j *judge) between(i int, in map[string][]int) string {
 		fine, alike := 0, 0
 		for _, n := range in[host] {
 			q := j.pairs[n].pair
-			other := q.SUT.Host != p.SUT.Host && q.SUT.Host != p.TG.Host || q.TG.Host != p.SUT.Host && q.TG.Host != p.TG.Host
+			other := q.SUT.Host != p.SUT.Host && q.SUT.Host != p.TG.Host || q.TG.Host != p.SUT.Host &&
+				q.TG.Host != p.TG.Host
 			switch {
 			case n == i || !other:
 			case q.Overall.Verdict == p.Overall.Verdict:
@@ -89,13 +90,15 @@ func (c *Common) Says(f *Fleet) string {
 	names := strings.Join(c.Names, " or ")
 	if c.Hosts > 0 {
 		names = strings.Join(c.Names, "; ")
-		return fmt.Sprintf("%s: %s by %s on %s (%s to %s); most others have %s", names, f.Word(c.Verdict), percent(c.Share), count(c.Hosts, "host"), percent(c.From), percent(c.To), c.Usual)
+		return fmt.Sprintf("%s: %s by %s on %s (%s to %s); most others have %s", names, f.Word(c.Verdict),
+			percent(c.Share), count(c.Hosts, "host"), percent(c.From), percent(c.To), c.Usual)
 	}
 	more := ""
 	if len(c.Names) > 1 {
 		more = "; they are in the same pairs, and cannot be told apart"
 	}
-	return fmt.Sprintf("%s: %s by %s in all of %s (%s to %s)%s", names, f.Word(c.Verdict), percent(c.Share), count(len(c.Pairs), "pair"), percent(c.From), percent(c.To), more)
+	return fmt.Sprintf("%s: %s by %s in all of %s (%s to %s)%s", names, f.Word(c.Verdict), percent(c.Share),
+		count(len(c.Pairs), "pair"), percent(c.From), percent(c.To), more)
 }
 
 // Word is a verdict of the fleet's figure.

@@ -10,9 +10,11 @@ func TestWordsOfVerdicts(t *testing.T) {
 		metric        string
 		higher        bool
 		worse, better string
-	}{{"throughput_gbps", true, "slower", "faster"}, {"roi_cpu_total", true, "lower", "higher"}, {"ns_per_kb", false, "costlier", "cheaper"}} {
+	}{{"throughput_gbps", true, "slower", "faster"}, {"roi_cpu_total", true, "lower", "higher"},
+		{"ns_per_kb", false, "costlier", "cheaper"}} {
 		f := &Fleet{Metric: x.metric, HigherWins: x.higher}
-		if worse, better := f.Word(Worse), f.Word(Better); worse != x.worse || better != x.better || f.Word(TooFewRuns) != string(TooFewRuns) {
+		if worse, better := f.Word(Worse), f.Word(Better); worse != x.worse || better != x.better ||
+			f.Word(TooFewRuns) != string(TooFewRuns) {
 			t.Errorf("%s: %s, %s", x.metric, worse, better)
 		}
 	}

@@ -19,7 +19,8 @@ func (f *Fleet) JSON(w io.Writer) error {
 }
 
 // csvColumns are those of [Fleet.CSV].
-var csvColumns = []string{"dir", "sut_host", "sut_dev", "tg_host", "tg_dev", "state", "cell_id", "rx_mode", "tx_mode", "metric", "unit",
+var csvColumns = []string{"dir", "sut_host", "sut_dev", "tg_host", "tg_dev", "state", "cell_id", "rx_mode", "tx_mode",
+	"metric", "unit",
 	"runs_ok", "runs_invalid", "runs_failed", "runs_unsupported", "median", "median_lo", "median_hi", "fleet_median",
 	"off", "off_lo", "off_hi", "p", "p_adjusted", "verdict", "reason"}
 
@@ -46,9 +47,11 @@ func (f *Fleet) CSV(w io.Writer) error {
 }
 
 func (f *Fleet) fields(p *Pair, of *Column, c *Figure) []string {
-	out := []string{results.CSVText(p.Dir), results.CSVText(p.SUT.Host), results.CSVText(p.SUT.Dev), results.CSVText(p.TG.Host), results.CSVText(p.TG.Dev),
+	out := []string{results.CSVText(p.Dir), results.CSVText(p.SUT.Host), results.CSVText(p.SUT.Dev),
+		results.CSVText(p.TG.Host), results.CSVText(p.TG.Dev),
 		string(p.State), results.CSVText(of.ID), results.CSVText(of.RX), results.CSVText(of.TX), f.Metric, f.Unit,
-		strconv.Itoa(c.Runs.OK), strconv.Itoa(c.Runs.Invalid), strconv.Itoa(c.Runs.Failed), strconv.Itoa(c.Runs.Unsupported),
+		strconv.Itoa(c.Runs.OK), strconv.Itoa(c.Runs.Invalid), strconv.Itoa(c.Runs.Failed),
+		strconv.Itoa(c.Runs.Unsupported),
 		field(c.Median), field(c.Lo), field(c.Hi), field(of.Median)}
 	if o := c.Off; o != nil {
 		out = append(out, field(&o.Share), field(o.Lo), field(o.Hi), field(o.P), field(o.Adjust), f.Word(o.Verdict))

@@ -81,7 +81,8 @@ func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 	}
 	for _, s := range lists {
 		for v, have := range s.values {
-			if n := len(s.values[s.usual]); len(have) > n || len(have) == n && f.known.texts[v] < f.known.texts[s.usual] {
+			if n := len(s.values[s.usual]); len(have) > n || len(have) == n &&
+				f.known.texts[v] < f.known.texts[s.usual] {
 				s.usual = v
 			}
 		}
@@ -122,7 +123,8 @@ func (f *Fleet) differ() {
 			var list []Fact
 			for _, x := range p.facts[role] {
 				if s := at[x.name]; s != nil && s.usual != x.value {
-					list = append(list, Fact{r, short(f.known.texts[x.name], 160), short(f.known.texts[x.value], 200), short(f.known.texts[s.usual], 200), len(s.values[s.usual]), s.hosts})
+					list = append(list, Fact{r, short(f.known.texts[x.name], 160), short(f.known.texts[x.value], 200),
+						short(f.known.texts[s.usual], 200), len(s.values[s.usual]), s.hosts})
 				}
 			}
 			slices.SortFunc(list, func(a, b Fact) int { return byWeight(a.Name, b.Name) })
@@ -167,7 +169,8 @@ func (j *judge) factors() {
 		j.hostsOf[role] = pairs
 		tested := 0
 		for _, s := range all {
-			values := slices.SortedFunc(maps.Keys(s.values), func(a, b uint32) int { return cmp.Compare(j.f.known.texts[a], j.f.known.texts[b]) })
+			values := slices.SortedFunc(maps.Keys(s.values),
+				func(a, b uint32) int { return cmp.Compare(j.f.known.texts[a], j.f.known.texts[b]) })
 			for _, v := range values {
 				if v == s.usual || tested == mostFacts {
 					continue
@@ -283,11 +286,13 @@ func (j *judge) nameFacts() {
 }
 
 func (x *fact) clearer(o *fact) bool {
-	return cmp.Or(compareFloat(x.p, o.p), compareFloat(-math.Abs(x.effect)*math.Sqrt(float64(len(x.have))), -math.Abs(o.effect)*math.Sqrt(float64(len(o.have))))) < 0
+	return cmp.Or(compareFloat(x.p, o.p), compareFloat(-math.Abs(x.effect)*math.Sqrt(float64(len(x.have))),
+		-math.Abs(o.effect)*math.Sqrt(float64(len(o.have))))) < 0
 }
 
 func (j *judge) commonFact(x *fact) Common {
-	c := Common{Names: x.names, Usual: x.usual, Hosts: len(x.have), Share: math.Expm1(x.effect), From: math.Expm1(x.from), To: math.Expm1(x.to),
+	c := Common{Names: x.names, Usual: x.usual, Hosts: len(x.have), Share: math.Expm1(x.effect),
+		From: math.Expm1(x.from), To: math.Expm1(x.to),
 		P: x.p, Adjust: min(1, x.p*float64(len(j.tests)))}
 	c.Verdict = j.verdict(c.Share)
 	if math.Abs(c.From) > math.Abs(c.To) {

@@ -44,7 +44,8 @@ type Column struct {
 
 // Read reads results folders and sums them up by a figure.
 func Read(at []Place, m compare.Metric) *Fleet {
-	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{}, Factors: []Common{}}
+	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{},
+		Factors: []Common{}}
 	f.Pairs = make([]*Pair, len(at))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -82,7 +83,8 @@ func (f *Fleet) sum() {
 	j.decide()
 	f.differ()
 	if f.known.full {
-		f.Notes = append(f.Notes, fmt.Sprintf("the hosts have more than %d MiB of different facts: some are left out", maxKnown>>20))
+		f.Notes = append(f.Notes, fmt.Sprintf("the hosts have more than %d MiB of different facts: some are left out",
+			maxKnown>>20))
 	}
 }
 

@@ -31,7 +31,8 @@ type madeFolders struct {
 
 // cells are those of every pair.
 func planOf(n int) (out []results.Cell) {
-	modes := [][2]string{{"tcp", "tcp"}, {"tcp", "sendfile"}, {"zcrx", "sendfile"}, {"uring", "uring"}, {"tcp-mmap", "sendfile"}, {"devmem", "sendfile"}}
+	modes := [][2]string{{"tcp", "tcp"}, {"tcp", "sendfile"}, {"zcrx", "sendfile"}, {"uring", "uring"},
+		{"tcp-mmap", "sendfile"}, {"devmem", "sendfile"}}
 	for i := range n {
 		m := modes[i%len(modes)]
 		c := results.Cell{ID: m[0] + "/" + m[1], RX: m[0], TX: m[1], Touch: "read"}
@@ -51,8 +52,10 @@ func (m madeFolders) write(t testing.TB, dir string) {
 	plan := planOf(m.cells)
 	for i := range m.pairs {
 		out := filepath.Join(dir, fmt.Sprintf("pair%04d", i))
-		w, err := results.Create(out, results.Header{ToolVersion: "v0.0.0-made", SessionID: fmt.Sprint("s", i), CreatedUTCNs: 1_790_000_000_000_000_000 + int64(i)*1e9, Cells: plan,
-			Plan: &results.Plan{Name: "made", Hash: "0", Repetitions: m.reps, SUT: results.Env{Hostname: fmt.Sprint("r", i)}, TG: results.Env{Hostname: fmt.Sprint("s", i)}}})
+		w, err := results.Create(out, results.Header{ToolVersion: "v0.0.0-made", SessionID: fmt.Sprint("s", i),
+			CreatedUTCNs: 1_790_000_000_000_000_000 + int64(i)*1e9, Cells: plan,
+			Plan: &results.Plan{Name: "made", Hash: "0", Repetitions: m.reps,
+				SUT: results.Env{Hostname: fmt.Sprint("r", i)}, TG: results.Env{Hostname: fmt.Sprint("s", i)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -64,7 +67,8 @@ func (m madeFolders) write(t testing.TB, dir string) {
 					continue
 				}
 				r := m.run(rng, plan[c], i, c, envs)
-				r.RunID, r.SessionID, r.Seq, r.Rep, r.Block = fmt.Sprintf("s%d-%05d", i, n), fmt.Sprint("s", i), n, rep, rep
+				r.RunID, r.SessionID, r.Seq, r.Rep, r.Block = fmt.Sprintf("s%d-%05d", i, n), fmt.Sprint("s", i), n, rep,
+					rep
 				r.StartUTCNs = 1_790_000_000_000_000_000 + int64(i)*1e9 + int64(n)*12e9
 				if err := w.Append(r); err != nil {
 					t.Fatal(err)
@@ -81,7 +85,8 @@ func (m madeFolders) write(t testing.TB, dir string) {
 // host is one as its records say it, with its snapshot in the folder.
 func (m madeFolders) host(t testing.TB, out string, i int, kind string) results.Env {
 	t.Helper()
-	e := results.Env{Hostname: fmt.Sprint(kind, i), BootID: fmt.Sprint("boot", i), Kernel: "6.18.5", Driver: "mlx5_core", Firmware: "22.36.1010", Dev: "eth0",
+	e := results.Env{Hostname: fmt.Sprint(kind, i), BootID: fmt.Sprint("boot", i), Kernel: "6.18.5",
+		Driver: "mlx5_core", Firmware: "22.36.1010", Dev: "eth0",
 		CPUModel: "Example CPU", CPUs: 64, Governor: "performance", ToolVersion: "v0.0.0-made"}
 	if i%10 == 3 {
 		e.Firmware = "22.31.1014"
@@ -89,7 +94,8 @@ func (m madeFolders) host(t testing.TB, out string, i int, kind string) results.
 	if m.facts == 0 {
 		return e
 	}
-	facts := []environment.Fact{{Name: "boot/id", Value: e.BootID}, {Name: "dmi/bios_version", Value: map[bool]string{true: "1.4", false: "1.7"}[i%7 == 1]}}
+	facts := []environment.Fact{{Name: "boot/id", Value: e.BootID},
+		{Name: "dmi/bios_version", Value: map[bool]string{true: "1.4", false: "1.7"}[i%7 == 1]}}
 	for k := range m.facts {
 		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/CONFIG_EXAMPLE_OPTION_%d", k), Value: "y"})
 	}
@@ -126,7 +132,8 @@ func (m madeFolders) run(rng *rand.Rand, cell results.Cell, pair, c int, envs [2
 			continue
 		}
 		for k := range m.metrics {
-			h.Metrics = append(h.Metrics, results.Metric{Name: fmt.Sprintf("ethtool_rx_example_counter_%d", k), Unit: "packets", Value: float64(rng.IntN(1e6)), Source: "ethtool -S"})
+			h.Metrics = append(h.Metrics, results.Metric{Name: fmt.Sprintf("ethtool_rx_example_counter_%d", k),
+				Unit: "packets", Value: float64(rng.IntN(1e6)), Source: "ethtool -S"})
 		}
 		s := results.Series{Name: "throughput_gbps", Unit: "Gbit/s"}
 		for k := range 100 {
@@ -156,7 +163,8 @@ func BenchmarkFleet(b *testing.B) {
 	from := usage(b)
 	defer func() {
 		to := usage(b)
-		b.ReportMetric(float64(to.Utime.Nano()+to.Stime.Nano()-from.Utime.Nano()-from.Stime.Nano())/1e9/float64(b.N), "cpu-s/op")
+		b.ReportMetric(float64(to.Utime.Nano()+to.Stime.Nano()-from.Utime.Nano()-from.Stime.Nano())/1e9/float64(b.N),
+			"cpu-s/op")
 		b.ReportMetric(float64(to.Maxrss), "peak-kB")
 	}()
 	for b.Loop() {

@@ -121,12 +121,14 @@ func TestGolden(t *testing.T) {
 // Each journal is shown as what it is.
 func TestStates(t *testing.T) {
 	f := sampleFleet(t)
-	for i, want := range map[int]State{0: Complete, 3: Complete, 5: Complete, 7: Killed, 8: Torn, 9: NoRuns, 10: Live, 12: Unreadable, 13: Unreadable} {
+	for i, want := range map[int]State{0: Complete, 3: Complete, 5: Complete, 7: Killed, 8: Torn, 9: NoRuns, 10: Live,
+		12: Unreadable, 13: Unreadable} {
 		if got := f.Pairs[i].State; got != want {
 			t.Errorf("%s: %s, want %s", f.Pairs[i].Dir, got, want)
 		}
 	}
-	for i, want := range map[int]string{5: "no route to host", 9: "has no run", 12: "no journal", 13: "not the header"} {
+	for i, want := range map[int]string{5: "no route to host", 9: "has no run", 12: "no journal",
+		13: "not the header"} {
 		if p := f.Pairs[i]; !p.Failed() || !strings.Contains(p.Problem, want) {
 			t.Errorf("%s: %q, want %q", p.Dir, p.Problem, want)
 		}
@@ -157,7 +159,8 @@ func TestRefusedHasAFix(t *testing.T) {
 	if err := f.Table(&table, false); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.Pairs[0]; p.State != Unreadable || !strings.Contains(p.Problem, "symbolic link") || !strings.Contains(p.Fix, "readlink -f") {
+	if p := f.Pairs[0]; p.State != Unreadable || !strings.Contains(p.Problem, "symbolic link") ||
+		!strings.Contains(p.Fix, "readlink -f") {
 		t.Errorf("%q, fix %q", p.Problem, p.Fix)
 	}
 	if !strings.Contains(table.String(), "fix: look where it leads") {
@@ -240,7 +243,8 @@ func FuzzRead(f *testing.F) {
 			if got := b.String(); plaintext.Clean(got) != got {
 				t.Errorf("%q", got)
 			}
-			for name, write := range map[string]func(io.Writer) error{"json": fleet.JSON, "csv": fleet.CSV, "html": fleet.HTML} {
+			for name, write := range map[string]func(io.Writer) error{"json": fleet.JSON, "csv": fleet.CSV,
+				"html": fleet.HTML} {
 				if err := write(io.Discard); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}

@@ -212,7 +212,8 @@ func (j *judge) nameHosts() {
 
 // clearer tells whether a says more than b: by its p, and then by how much of it there is.
 func clearer(a, b *unit) bool {
-	return cmp.Or(compareFloat(a.p, b.p), compareFloat(-math.Abs(a.effect)*math.Sqrt(float64(len(a.pairs))), -math.Abs(b.effect)*math.Sqrt(float64(len(b.pairs))))) < 0
+	return cmp.Or(compareFloat(a.p, b.p), compareFloat(-math.Abs(a.effect)*math.Sqrt(float64(len(a.pairs))),
+		-math.Abs(b.effect)*math.Sqrt(float64(len(b.pairs))))) < 0
 }
 
 // together tells whether all pairs of a unit are off by at least half of what it is off by.

@@ -75,7 +75,8 @@ type cellView struct {
 }
 
 func newView(f *Fleet) view {
-	v := view{Fleet: f, Style: report.PageStyle() + template.CSS(pageStyle), Script: report.PageScript(), Line: f.Summary()}
+	v := view{Fleet: f, Style: report.PageStyle() + template.CSS(pageStyle), Script: report.PageScript(),
+		Line: f.Summary()}
 	v.Policy = csp.Policy([]string{string(v.Style)}, []string{string(v.Script)})
 	for _, x := range []struct {
 		title string
@@ -113,8 +114,10 @@ func newView(f *Fleet) view {
 func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04 UTC") }
 
 func (f *Fleet) rowView(p *Pair, columns int) rowView {
-	r := rowView{Name: p.Name, Dir: p.Dir, SUT: p.SUT.String(), TG: p.TG.String(), Runs: fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All()),
-		Off: "-", Interval: p.Overall.Interval(), P: p.Overall.Chance(), Verdict: "no figure", Problem: p.Problem, Fix: p.Fix, Because: p.Because, Cells: make([]cellView, columns)}
+	r := rowView{Name: p.Name, Dir: p.Dir, SUT: p.SUT.String(), TG: p.TG.String(),
+		Runs: fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All()),
+		Off:  "-", Interval: p.Overall.Interval(), P: p.Overall.Chance(), Verdict: "no figure", Problem: p.Problem,
+		Fix: p.Fix, Because: p.Because, Cells: make([]cellView, columns)}
 	if p.State != Complete {
 		r.State = string(p.State) + ": " + p.State.says()
 	}

@@ -94,7 +94,8 @@ func (j *judge) columns() {
 		}
 		for _, x := range points[n] {
 			if len(points[n]) > 1 {
-				whole[x.pair] = append(whole[x.pair], stat.Part{Sorted: shifted(x.parts[0].Sorted, middles[n]), Weight: weight})
+				whole[x.pair] = append(whole[x.pair], stat.Part{Sorted: shifted(x.parts[0].Sorted, middles[n]),
+					Weight: weight})
 			}
 		}
 	}

@@ -93,7 +93,9 @@ func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
 		of := f.cells.find(c, &keys, place{number, len(p.Figures)})
 		n, ok := at[of]
 		if of == nil || !ok && !f.cells.room() {
-			p.Problem = fmt.Sprintf("some of its cells are left out: a fleet has at most %d different ones, and %d figures", MaxCells, MaxFigures)
+			p.Problem = fmt.Sprintf(
+				"some of its cells are left out: a fleet has at most %d different ones, and %d figures", MaxCells,
+				MaxFigures)
 			return -1
 		}
 		if !ok {
@@ -229,7 +231,8 @@ func planned(c results.Cell) results.Cell {
 }
 
 // said are the facts of snapshots that records say too, or that are each host's own.
-var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firmware": true, "cpu/model name": true, "cpufreq/governor": true}
+var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firmware": true, "cpu/model name": true,
+	"cpufreq/governor": true}
 
 // facts collects what the journal says of the hosts.
 func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
@@ -247,7 +250,8 @@ func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
 			}
 			seen[e] = true
 			for _, x := range compare.EnvFacts(e) {
-				if x.Value != "" && !x.PerRun && x.Name != "hostname" && x.Name != "boot id" && !slices.Contains(values[x.Name], x.Value) {
+				if x.Value != "" && !x.PerRun && x.Name != "hostname" && x.Name != "boot id" &&
+					!slices.Contains(values[x.Name], x.Value) {
 					values[x.Name] = append(values[x.Name], x.Value)
 				}
 			}

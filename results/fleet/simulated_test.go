@@ -39,7 +39,8 @@ func TestNobodyIsNamed(t *testing.T) {
 		}
 		rng := rngOf(name)
 		for range rounds {
-			f := m.make(t, rng).with("firmware", func(host string) string { return fmt.Sprint(len(host) + int(host[len(host)-1])%3) })
+			f := m.make(t, rng).with("firmware",
+				func(host string) string { return fmt.Sprint(len(host) + int(host[len(host)-1])%3) })
 			if f.sum(); f.names() {
 				named++
 			}
@@ -58,12 +59,14 @@ func TestSlowPairIsFound(t *testing.T) {
 		madeFleet
 		found float64 // at least
 	}{
-		"7 pairs":                             {madeFleet{pairs: 7, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .85},
-		"12 pairs":                            {madeFleet{pairs: 12, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .99},
-		"20 pairs, one cell":                  {madeFleet{pairs: 20, cells: 1, runs: 6, cv: .01, hosts: twoEach}, .95},
-		"20 pairs":                            {madeFleet{pairs: 20, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .99},
-		"20 pairs that are 1 % apart anyway":  {madeFleet{pairs: 20, cells: 6, runs: 6, cv: .01, between: .01, hosts: twoEach}, .4},
-		"120 pairs that are 1 % apart anyway": {madeFleet{pairs: 120, cells: 2, runs: 6, cv: .01, between: .01, hosts: twoEach}, .4},
+		"7 pairs":            {madeFleet{pairs: 7, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .85},
+		"12 pairs":           {madeFleet{pairs: 12, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .99},
+		"20 pairs, one cell": {madeFleet{pairs: 20, cells: 1, runs: 6, cv: .01, hosts: twoEach}, .95},
+		"20 pairs":           {madeFleet{pairs: 20, cells: 6, runs: 6, cv: .01, hosts: twoEach}, .99},
+		"20 pairs that are 1 % apart anyway": {madeFleet{pairs: 20, cells: 6, runs: 6, cv: .01, between: .01,
+			hosts: twoEach}, .4},
+		"120 pairs that are 1 % apart anyway": {madeFleet{pairs: 120, cells: 2, runs: 6, cv: .01, between: .01,
+			hosts: twoEach}, .4},
 	} {
 		x.slow = func(pair, _ int) float64 {
 			if pair == 3 {
@@ -88,7 +91,8 @@ func TestSlowPairIsFound(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%s: found in %.1f %% of %d fleets; %d others blamed", name, 100*float64(found)/float64(rounds), rounds, wrong)
+		t.Logf("%s: found in %.1f %% of %d fleets; %d others blamed", name, 100*float64(found)/float64(rounds), rounds,
+			wrong)
 		if share := float64(found) / float64(rounds); share < x.found {
 			t.Errorf("%s: found in %.1f %%", name, 100*share)
 		}
@@ -145,7 +149,8 @@ func TestSlowHostIsNamed(t *testing.T) {
 			f := x.make(t, rng)
 			f.sum()
 			for _, c := range f.Hosts {
-				if slices.Equal(c.Names, []string{"host " + x.slowHost}) && c.Verdict == Worse && c.Share < -.04 && c.Share > -.06 {
+				if slices.Equal(c.Names, []string{"host " + x.slowHost}) && c.Verdict == Worse && c.Share < -.04 &&
+					c.Share > -.06 {
 					named++
 				} else {
 					others++
@@ -169,9 +174,12 @@ func TestBecause(t *testing.T) {
 		return 0
 	}
 	for want, hosts := range map[string]func(int) (string, string){
-		"host, partner and what lies between cannot be told apart: a5 has no pair with another host, b5 has no pair with another host": twoEach,
-		"what lies between the two, or their ports: h5 is not in its 1 pair with others, h6 is not in its 1 pair with others":          ring(16),
-		"the other host, or what lies between: b is not in its 15 pairs with others, a5 has no pair with another host": func(pair int) (string, string) {
+		"host, partner and what lies between cannot be told apart: a5 has no pair with another host, b5 has no " +
+			"pair with another host": twoEach,
+		"what lies between the two, or their ports: h5 is not in its 1 pair with others, h6 is not in its 1 pair " +
+			"with others": ring(16),
+		"the other host, or what lies between: b is not in its 15 pairs with others, a5 has no pair with " +
+			"another host": func(pair int) (string, string) {
 			return fmt.Sprint("a", pair), "b"
 		},
 	} {
@@ -200,18 +208,23 @@ func TestFactIsNamed(t *testing.T) {
 	f := m.make(t, rngOf("facts"))
 	f.with("firmware", func(host string) string { return map[bool]string{true: "22.31", false: "22.36"}[old(host)] })
 	f.with("sysctl/net.x", func(host string) string { return map[bool]string{true: "1", false: "0"}[old(host)] })
-	f.with("governor", func(host string) string { return map[bool]string{true: "powersave", false: "performance"}[host < "a3"] })
+	f.with("governor", func(host string) string {
+		return map[bool]string{true: "powersave",
+			false: "performance"}[host < "a3"]
+	})
 	f.with("loaded", func(host string) string { return host })
 	f.sum()
 	if len(f.Factors) != 1 {
 		t.Fatalf("%+v", f.Factors)
 	}
 	c := f.Factors[0]
-	if !slices.Equal(c.Names, []string{"SUT firmware: 22.31", "SUT sysctl/net.x: 1"}) || c.Usual != "22.36" || c.Hosts != 3 || c.Verdict != Worse || c.Share > -.02 || c.Share < -.04 {
+	if !slices.Equal(c.Names, []string{"SUT firmware: 22.31", "SUT sysctl/net.x: 1"}) || c.Usual != "22.36" ||
+		c.Hosts != 3 || c.Verdict != Worse || c.Share > -.02 || c.Share < -.04 {
 		t.Errorf("%+v", c)
 	}
 	d := f.Pairs[4].Differs
-	if len(d) != 3 || d[0].Name != "firmware" || d[0].Value != "22.31" || d[0].Usual != "22.36" || d[0].Have != 17 || d[0].Of != 20 || d[2].Name != "sysctl/net.x" {
+	if len(d) != 3 || d[0].Name != "firmware" || d[0].Value != "22.31" || d[0].Usual != "22.36" ||
+		d[0].Have != 17 || d[0].Of != 20 || d[2].Name != "sysctl/net.x" {
 		t.Errorf("%+v", d)
 	}
 	if w := strings.Join(f.Pairs[4].Because, ""); !strings.Contains(w, "22.31") {

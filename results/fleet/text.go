@@ -52,7 +52,8 @@ func (f *Fleet) Summary() string {
 			untested++
 		}
 	}
-	s := fmt.Sprintf("%s: %d %s beyond doubt, %d %s, %d without a figure", count(len(f.Pairs), "pair"), worse, f.Word(Worse), better, f.Word(Better), failed)
+	s := fmt.Sprintf("%s: %d %s beyond doubt, %d %s, %d without a figure", count(len(f.Pairs), "pair"), worse,
+		f.Word(Worse), better, f.Word(Better), failed)
 	if untested > 0 {
 		s += fmt.Sprintf(", %d with too few runs or pairs for a verdict", untested)
 	}
@@ -221,7 +222,8 @@ func (f *Fleet) row(b *bufio.Writer, p *Pair) {
 	if p.State != Complete {
 		verdict += "; " + string(p.State)
 	}
-	fmt.Fprintf(b, "%-24s %-9s %8s  %-18s %7s  %s\n", cut(plaintext.Line(p.Name), 24), runs, share, interval, chance, verdict)
+	fmt.Fprintf(b, "%-24s %-9s %8s  %-18s %7s  %s\n", cut(plaintext.Line(p.Name), 24), runs, share, interval, chance,
+		verdict)
 	if p.Problem != "" {
 		wrapped(b, "    ", plaintext.Line(p.Problem))
 	}
@@ -230,7 +232,8 @@ func (f *Fleet) row(b *bufio.Writer, p *Pair) {
 	}
 	for i := range p.Figures {
 		if c := &p.Figures[i]; c.Off.Sure() {
-			fmt.Fprintf(b, "    cell %d: %s (%s), p %s, %s\n", c.Cell+1, percent(c.Off.Share), c.Off.Interval(), c.Off.Chance(), f.Word(c.Off.Verdict))
+			fmt.Fprintf(b, "    cell %d: %s (%s), p %s, %s\n", c.Cell+1, percent(c.Off.Share), c.Off.Interval(),
+				c.Off.Chance(), f.Word(c.Off.Verdict))
 		} else if c.N == 0 && c.Reason != "" && !p.Failed() {
 			wrapped(b, "    ", plaintext.Line(fmt.Sprintf("cell %d: no figure: %s", c.Cell+1, c.Reason)))
 		}
@@ -258,7 +261,8 @@ func (e End) String() string { return strings.TrimSpace(e.Host + " " + e.Dev) }
 
 // String is "SUT firmware: 22.31; 998 of 1000 hosts have 22.36".
 func (d Fact) String() string {
-	return fmt.Sprintf("%s %s: %s; %d of %s have %s", d.Role.Label(), d.Name, d.Value, d.Have, count(d.Of, "host"), d.Usual)
+	return fmt.Sprintf("%s %s: %s; %d of %s have %s", d.Role.Label(), d.Name, d.Value, d.Have, count(d.Of, "host"),
+		d.Usual)
 }
 
 // Interval is "-5.4 to -4.6 %".

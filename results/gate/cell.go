@@ -73,9 +73,12 @@ func ReadFigures(in *results.Folder) (results.Journal, error) {
 // cell are the limits that a cell's runs are beyond.
 func cell(g results.Gates, runs []*results.Record) (out []*failure) {
 	for _, f := range []*failure{
-		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
-		spreadGate(runs, "cpu_cv", "busy cores of the SUT", g.CPUCV, func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }),
-		spreadGate(runs, "cpu_cv", "busy cores of the TG", g.CPUCV, func(r *results.Record) *float64 { return r.TG.CPUBusyCores }),
+		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV,
+			func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
+		spreadGate(runs, "cpu_cv", "busy cores of the SUT", g.CPUCV,
+			func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }),
+		spreadGate(runs, "cpu_cv", "busy cores of the TG", g.CPUCV,
+			func(r *results.Record) *float64 { return r.TG.CPUBusyCores }),
 		drift(g, runs),
 		temperature(g, runs),
 	} {
@@ -102,8 +105,10 @@ func spreadGate(runs []*results.Record, key, what string, limit *float64, of fun
 		return nil
 	}
 	if cv := stat.CV(v); cv != nil && *cv > *limit {
-		return &failure{key, fmt.Sprintf("the %s of the cell's %d runs varies by %.1f %% (CV, limit %g %%)", what, len(v), 100**cv, 100**limit),
-			"quiet the hosts (governor, other load, irqbalance), measure longer, or leave the gate out: then the runs count, but are flagged"}
+		return &failure{key, fmt.Sprintf("the %s of the cell's %d runs varies by %.1f %% (CV, limit %g %%)", what,
+			len(v), 100**cv, 100**limit),
+			"quiet the hosts (governor, other load, irqbalance), measure longer, or leave the gate out: then the " +
+				"runs count, but are flagged"}
 	}
 	return nil
 }
@@ -124,8 +129,10 @@ func drift(g results.Gates, runs []*results.Record) *failure {
 	if math.Abs(change) <= *g.Drift {
 		return nil
 	}
-	return &failure{"drift", fmt.Sprintf("the throughput drifts with the order of the runs: %+.1f %% from the first to the second half (limit %g %%; Spearman %.2f, p = %.3f)",
-		100*change, 100**g.Drift, d.Rho, d.P), "let the hosts warm up, fix the CPU frequency, look for what changes over time"}
+	return &failure{"drift", fmt.Sprintf("the throughput drifts with the order of the runs: %+.1f %% from the "+
+		"first to the second half (limit %g %%; Spearman %.2f, p = %.3f)",
+		100*change, 100**g.Drift, d.Rho, d.P),
+		"let the hosts warm up, fix the CPU frequency, look for what changes over time"}
 }
 
 // temperature: the machine was as warm in all of a cell's runs.
@@ -139,7 +146,9 @@ func temperature(g results.Gates, runs []*results.Record) *failure {
 			continue
 		}
 		if lo, hi := slices.Min(v), slices.Max(v); hi-lo > *g.TemperatureC {
-			return &failure{"temperature_c", fmt.Sprintf("%s: the CPU is at %.1f to %.1f degrees C over the cell's runs (limit %g)", role.Label(), lo, hi, *g.TemperatureC),
+			return &failure{"temperature_c",
+				fmt.Sprintf("%s: the CPU is at %.1f to %.1f degrees C over the cell's runs (limit %g)", role.Label(),
+					lo, hi, *g.TemperatureC),
 				"let the hosts warm up before the first run: use a longer warmup_duration"}
 		}
 	}

@@ -22,7 +22,9 @@ func counters(g results.Gates, r *results.Record) *failure {
 			continue
 		}
 		if share := h.Metrics[i].Value / *h.CPUBusyCores; share > *g.Counters {
-			return &failure{"counters", fmt.Sprintf("%s: the time series took %.2f %% of the measured CPU time (limit %g %%)", role.Label(), 100*share, 100**g.Counters),
+			return &failure{"counters",
+				fmt.Sprintf("%s: the time series took %.2f %% of the measured CPU time (limit %g %%)", role.Label(),
+					100*share, 100**g.Counters),
 				"use a longer --sample-interval, or 0 for none"}
 		}
 	}

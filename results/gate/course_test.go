@@ -56,7 +56,8 @@ func TestFrequency(t *testing.T) {
 			t.Errorf("%s: %s, want %s", x.name, got, x.applied)
 		}
 		for _, r := range j.Records {
-			if (r.Verdict == results.Invalid) != strings.Contains(r.Reason, "TG: the CPU frequency is 2900 MHz, that of the cell's runs 3000 MHz") {
+			if (r.Verdict == results.Invalid) != strings.Contains(r.Reason,
+				"TG: the CPU frequency is 2900 MHz, that of the cell's runs 3000 MHz") {
 				t.Errorf("%s: %q", x.name, r.Reason)
 			}
 		}
@@ -93,8 +94,10 @@ func TestForeignIsSure(t *testing.T) {
 		{.3, .4, .15, false}, {.3, .4, .74, true}, {.3, 0, .1, false},
 	} {
 		r := ok(10)
-		r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: x.foreign}, {Name: "cpu_window_s", Value: x.window},
-			{Name: "cpu3_busy_cores", Value: 1}, {Name: "cpu3_soft_cores", Value: x.soft}, {Name: "cpu3_uncertainty_cores", Value: .01 / x.window}}
+		r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: x.foreign},
+			{Name: "cpu_window_s", Value: x.window},
+			{Name: "cpu3_busy_cores", Value: 1}, {Name: "cpu3_soft_cores", Value: x.soft},
+			{Name: "cpu3_uncertainty_cores", Value: .01 / x.window}}
 		if Run(g, &r); r.Spoilt() != x.spoilt {
 			t.Errorf("%+v: %s: %s", x, r.Verdict, r.Reason)
 		}
@@ -118,7 +121,8 @@ func TestForeignOfQuietWindows(t *testing.T) {
 			}
 			seen := float64(n) / float64(ticks)
 			r := ok(10)
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: max(soft-seen, 0)}, {Name: "cpu_window_s", Value: float64(ticks) / 100},
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"},
+				Value: max(soft-seen, 0)}, {Name: "cpu_window_s", Value: float64(ticks) / 100},
 				{Name: "cpu3_busy_cores", Value: 1}, {Name: "cpu3_soft_cores", Value: seen}}
 			if Run(g, &r); r.Spoilt() {
 				wrong++

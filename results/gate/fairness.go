@@ -9,7 +9,8 @@ import (
 )
 
 // howFair is what to do about flows that are not alike.
-const howFair = "see flows.csv: flows that share queues or CPUs, lost packets (retrans), or run on a distant NUMA node; or gates.fairness: off"
+const howFair = "see flows.csv: flows that share queues or CPUs, lost packets (retrans), or run on a distant " +
+	"NUMA node; or gates.fairness: off"
 
 // unfair: the flows of a run had about as much each.
 func unfair(g results.Gates, r *results.Record) *failure {
@@ -17,8 +18,9 @@ func unfair(g results.Gates, r *results.Record) *failure {
 	if g.Fairness == nil || s == nil || s.Jain >= *g.Fairness {
 		return nil
 	}
-	return &failure{results.FlagUnfair, fmt.Sprintf("the %d flows are unfair: %.2f to %.2f Gbit/s, Jain's index %.3f (limit %g)",
-		len(r.SUT.Flows), s.Min, s.Max, s.Jain, *g.Fairness), howFair}
+	return &failure{results.FlagUnfair,
+		fmt.Sprintf("the %d flows are unfair: %.2f to %.2f Gbit/s, Jain's index %.3f (limit %g)",
+			len(r.SUT.Flows), s.Min, s.Max, s.Jain, *g.Fairness), howFair}
 }
 
 // starved: each flow had a part of its share that deserves the name. Among many flows one that
@@ -38,6 +40,7 @@ func starved(g results.Gates, r *results.Record) *failure {
 	if rates[least] >= results.StarvedShare*fair {
 		return nil
 	}
-	return &failure{results.FlagStarved, fmt.Sprintf("flow %d starved: %.3f Gbit/s, while the fair share of %d flows is %.2f",
-		least, rates[least], len(rates), fair), howFair}
+	return &failure{results.FlagStarved,
+		fmt.Sprintf("flow %d starved: %.3f Gbit/s, while the fair share of %d flows is %.2f",
+			least, rates[least], len(rates), fair), howFair}
 }

@@ -40,9 +40,12 @@ func TestFairness(t *testing.T) {
 		{"even", results.DefaultGates(), []float64{10, 10.1, 9.9, 10}, nil, ""},
 		{"one flow", results.DefaultGates(), []float64{10}, nil, ""},
 		{"one has twice the other's", results.DefaultGates(), []float64{10, 20}, nil, ""},
-		{"and a little more", results.DefaultGates(), []float64{10, 20.5}, []string{"unfair"}, "the 2 flows are unfair: 10.00 to 20.50 Gbit/s, Jain's index 0.894 (limit 0.9)"},
-		{"one of two starves", results.DefaultGates(), []float64{.5, 19.5}, []string{"unfair", "starved-flow"}, "the 2 flows are unfair"},
-		{"one of sixteen starves", results.DefaultGates(), append(slices.Clone(fifteen), .9), []string{"starved-flow"}, "flow 15 starved: 0.900 Gbit/s, while the fair share of 16 flows is 9.43"},
+		{"and a little more", results.DefaultGates(), []float64{10, 20.5}, []string{"unfair"},
+			"the 2 flows are unfair: 10.00 to 20.50 Gbit/s, Jain's index 0.894 (limit 0.9)"},
+		{"one of two starves", results.DefaultGates(), []float64{.5, 19.5}, []string{"unfair", "starved-flow"},
+			"the 2 flows are unfair"},
+		{"one of sixteen starves", results.DefaultGates(), append(slices.Clone(fifteen), .9), []string{"starved-flow"},
+			"flow 15 starved: 0.900 Gbit/s, while the fair share of 16 flows is 9.43"},
 		{"it has a tenth of its share", results.DefaultGates(), append(slices.Clone(fifteen), 1), nil, ""},
 		{"asked for", asked(.9), []float64{10, 20.5}, nil, "the 2 flows are unfair"},
 		{"asked for more", asked(.99), []float64{10, 14}, nil, "Jain's index 0.973 (limit 0.99)"},
@@ -53,12 +56,14 @@ func TestFairness(t *testing.T) {
 		r := flowing(c.gbps...)
 		Run(c.gates, &r)
 		if c.gates.Asks(results.FairnessGate) {
-			if bad := c.says != ""; (r.Verdict == results.Invalid) != bad || !strings.Contains(r.Reason, c.says) || bad && (r.Fix == "" || r.Gate != results.ByOutcome) || len(r.Flags) > 0 {
+			if bad := c.says != ""; (r.Verdict == results.Invalid) != bad || !strings.Contains(r.Reason, c.says) ||
+				bad && (r.Fix == "" || r.Gate != results.ByOutcome) || len(r.Flags) > 0 {
 				t.Errorf("%s: %s %q %q, flags %q", c.name, r.Verdict, r.Reason, r.Gate, r.Flags)
 			}
 			continue
 		}
-		if r.Verdict != results.OK || !slices.Equal(r.Flags, c.flags) || !slices.Equal(r.Flagged(), c.flags) || len(r.Warnings) != len(c.flags) {
+		if r.Verdict != results.OK || !slices.Equal(r.Flags, c.flags) || !slices.Equal(r.Flagged(), c.flags) ||
+			len(r.Warnings) != len(c.flags) {
 			t.Errorf("%s: %s, flags %q of %q, warnings %q", c.name, r.Verdict, r.Flags, r.Flagged(), r.Warnings)
 		}
 		if len(c.flags) > 0 && !strings.Contains(r.Warnings[0], c.says) {

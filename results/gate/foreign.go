@@ -19,8 +19,10 @@ func foreign(g results.Gates, r *results.Record) *failure {
 	}
 	for _, flag := range []string{results.FlagCPUMissing, results.FlagForeignUnknown} {
 		if g.Asks("foreign_cores") && slices.Contains(r.Flags, flag) {
-			return &failure{"foreign_cores", "it is not known whether others used the measured CPUs (" + flag + "; the warnings say why)",
-				"measure where CPU time can be read: docs/sources.md; or leave gates.foreign_cores out: then such a run counts, and is flagged"}
+			return &failure{"foreign_cores", "it is not known whether others used the measured CPUs (" + flag +
+				"; the warnings say why)",
+				"measure where CPU time can be read: docs/sources.md; or leave gates.foreign_cores out: then " +
+					"such a run counts, and is flagged"}
 		}
 	}
 	for _, role := range results.Roles {
@@ -30,8 +32,10 @@ func foreign(g results.Gates, r *results.Record) *failure {
 				continue
 			}
 			if cpu := strings.Join(m.Of, ""); m.Value > *g.ForeignCores+unknown(h, cpu) {
-				return &failure{"foreign_cores", fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)", role.Label(), m.Value, cpu, *g.ForeignCores),
-					"end other work, or keep it off that CPU (isolcpus, cpusets); or allow more with gates.foreign_cores"}
+				return &failure{"foreign_cores", fmt.Sprintf("%s: foreign load %.2f cores on CPU %s (limit %g)",
+					role.Label(), m.Value, cpu, *g.ForeignCores),
+					"end other work, or keep it off that CPU (isolcpus, cpusets); or allow more with " +
+						"gates.foreign_cores"}
 			}
 		}
 	}

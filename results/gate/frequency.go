@@ -33,7 +33,9 @@ func (f *frequencies) apart(g results.Gates, r *results.Record) *failure {
 		}
 		median := stat.Median(f[i])
 		if math.Abs(*v-median) > *g.Frequency*median {
-			return &failure{"frequency", fmt.Sprintf("%s: the CPU frequency is %.0f MHz, that of the cell's runs %.0f MHz (median; limit %g %%)", role.Label(), *v, median, 100**g.Frequency),
+			return &failure{"frequency",
+				fmt.Sprintf("%s: the CPU frequency is %.0f MHz, that of the cell's runs %.0f MHz (median; limit %g %%)",
+					role.Label(), *v, median, 100**g.Frequency),
 				"fix it: governor performance, no turbo, enough cooling"}
 		}
 	}

@@ -38,8 +38,10 @@ func TestForeignUnknown(t *testing.T) {
 			g.Ask("foreign_cores", asked)
 			r.Flags = []string{flag}
 			Run(g, &r)
-			if (r.Verdict == results.OK) == asked || asked && (!strings.Contains(r.Reason, flag) || r.Fix == "") || !slices.Equal(r.Flagged(), []string{flag}) {
-				t.Errorf("%s, asked for %v: %s, %q (%q), flagged %q", flag, asked, r.Verdict, r.Reason, r.Fix, r.Flagged())
+			if (r.Verdict == results.OK) == asked || asked && (!strings.Contains(r.Reason, flag) || r.Fix == "") ||
+				!slices.Equal(r.Flagged(), []string{flag}) {
+				t.Errorf("%s, asked for %v: %s, %q (%q), flagged %q", flag, asked, r.Verdict, r.Reason, r.Fix,
+					r.Flagged())
 			}
 		}
 	}
@@ -52,17 +54,24 @@ func TestRun(t *testing.T) {
 		change func(*results.Record)
 		want   string
 	}{
-		{"nothing measured", results.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0), ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
-		{"retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) }, "10.50 retransmitted segments per GB (limit 10)"},
-		{"of round trips", results.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: results.ByReceiver}, func(r *results.Record) {
-			r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions, r.Cell.TX = ptr(uint64(21)), ptr(uint64(3)), ptr(uint64(100)), "rr"
-		}, ""},
+		{"nothing measured", results.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0),
+			ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
+		{"retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) },
+			"10.50 retransmitted segments per GB (limit 10)"},
+		{"of round trips", results.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: results.ByReceiver},
+			func(r *results.Record) {
+				r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions, r.Cell.TX = ptr(uint64(21)), ptr(uint64(3)),
+					ptr(uint64(100)), "rr"
+			}, ""},
 		{"of a stream that says it made round trips", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) {
 			r.TG.Retrans, r.TG.Transactions = ptr(uint64(21)), ptr(uint64(0))
 		}, "10.50 retransmitted segments per GB (limit 10)"},
-		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
-		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) }, "1.50 packets dropped"},
-		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) }, "TG: the /proc/stat columns cover 0.850"},
+		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)},
+			func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
+		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) },
+			"1.50 packets dropped"},
+		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) },
+			"TG: the /proc/stat columns cover 0.850"},
 		{"counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
 			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .02}}
 		}, "TG: the time series took 2.00 % of the measured CPU time (limit 1 %)"},
@@ -70,17 +79,23 @@ func TestRun(t *testing.T) {
 			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .0008}}
 		}, ""},
 		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .2}, {Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .2},
+				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, "SUT: foreign load 0.20 cores on CPU 3"},
 		{"possible foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .01}, {Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
+			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .01},
+				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, ""},
-		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) { r.Warmup, r.TG.Retrans = true, ptr(uint64(99)) }, ""},
+		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) {
+			r.Warmup, r.TG.Retrans = true,
+				ptr(uint64(99))
+		}, ""},
 	} {
 		r := ok(10)
 		x.change(&r)
 		Run(everyLimit(x.g), &r)
-		if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) || (r.Fix == "") != (x.want == "") {
+		if (r.Verdict == results.Invalid) != (x.want != "") || !strings.Contains(r.Reason, x.want) ||
+			(r.Fix == "") != (x.want == "") {
 			t.Errorf("%s: %s %q", x.name, r.Verdict, r.Reason)
 		}
 		flagged := ok(10)
@@ -90,8 +105,10 @@ func TestRun(t *testing.T) {
 			if flagged.Verdict != results.Invalid || flagged.Gate != r.Gate || len(flagged.Flags) > 0 {
 				t.Errorf("%s, not asked for: %+v", x.name, flagged)
 			}
-		case flagged.Verdict != results.OK || (len(flagged.Flags) > 0) != (x.want != "") || !strings.Contains(strings.Join(flagged.Warnings, ""), x.want):
-			t.Errorf("%s, not asked for: %s, flags %q, warnings %q", x.name, flagged.Verdict, flagged.Flags, flagged.Warnings)
+		case flagged.Verdict != results.OK || (len(flagged.Flags) > 0) != (x.want != "") ||
+			!strings.Contains(strings.Join(flagged.Warnings, ""), x.want):
+			t.Errorf("%s, not asked for: %s, flags %q, warnings %q", x.name, flagged.Verdict, flagged.Flags,
+				flagged.Warnings)
 		}
 	}
 	r := ok(10)
@@ -131,21 +148,26 @@ func TestApply(t *testing.T) {
 		runs []results.Record
 		want string
 	}{
-		{"steady", results.Gates{ThroughputCV: ptr(.02), CPUCV: ptr(.03), Drift: ptr(.02), Frequency: ptr(.02), TemperatureC: ptr(10.0)}, steady, ""},
+		{"steady", results.Gates{ThroughputCV: ptr(.02), CPUCV: ptr(.03), Drift: ptr(.02), Frequency: ptr(.02),
+			TemperatureC: ptr(10.0)}, steady, ""},
 		{"cv", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110, 90, 100, 105, 95), "varies by 7.1 %"},
 		{"no cv gate", results.Gates{}, series(100, 110, 90, 100, 105, 95), ""},
 		{"cv of two", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110), ""},
-		{"drift", results.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105), "drifts with the order of the runs: +2.9 %"},
+		{"drift", results.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105),
+			"drifts with the order of the runs: +2.9 %"},
 		{"a small drift", results.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
 		{"no drift but spread", results.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
-		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61), "TG: the CPU is at 50.0 to 61.0"},
+		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61),
+			"TG: the CPU is at 50.0 to 61.0"},
 		{"temperature holds", results.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
 	} {
 		j := journal(x.g, x.runs...)
 		Apply(j)
 		for _, r := range j.Records {
-			if r.Verdict != results.OK || (len(r.Flagged()) > 0) != (x.want != "") || !strings.Contains(strings.Join(r.Warnings, ""), x.want) {
-				t.Errorf("%s, not asked for: %s, flags %q, warnings %q, want %q", x.name, r.Verdict, r.Flags, r.Warnings, x.want)
+			if r.Verdict != results.OK || (len(r.Flagged()) > 0) != (x.want != "") ||
+				!strings.Contains(strings.Join(r.Warnings, ""), x.want) {
+				t.Errorf("%s, not asked for: %s, flags %q, warnings %q, want %q", x.name, r.Verdict, r.Flags,
+					r.Warnings, x.want)
 			}
 		}
 		j = journal(everyLimit(x.g), x.runs...)
@@ -184,7 +206,8 @@ func TestLimit(t *testing.T) {
 	for _, c := range []struct {
 		asked, was results.LimitedBy
 		ok         bool
-	}{{"", "", true}, {"", results.BySender, true}, {results.ByReceiver, results.ByReceiver, true}, {results.ByReceiver, results.BySender, false}, {results.ByReceiver, "", false}} {
+	}{{"", "", true}, {"", results.BySender, true}, {results.ByReceiver, results.ByReceiver, true},
+		{results.ByReceiver, results.BySender, false}, {results.ByReceiver, "", false}} {
 		r := results.Record{Verdict: results.OK, Limit: c.was}
 		Run(results.Gates{Limit: c.asked}, &r)
 		if (r.Verdict == results.OK) != c.ok || (r.Reason == "") != c.ok || (r.Fix == "") != c.ok {

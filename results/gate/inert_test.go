@@ -17,7 +17,8 @@ func TestInert(t *testing.T) {
 		Run(g, &r)
 		return r
 	}
-	if r := run(results.DefaultGates()); r.Verdict != results.OK || len(r.Flagged()) != 1 || r.Flagged()[0] != "inert-big_tcp" || len(r.Warnings) != 1 {
+	if r := run(results.DefaultGates()); r.Verdict != results.OK || len(r.Flagged()) != 1 ||
+		r.Flagged()[0] != "inert-big_tcp" || len(r.Warnings) != 1 {
 		t.Errorf("%s, flagged %q, warnings %q", r.Verdict, r.Flagged(), r.Warnings)
 	}
 	var asked results.Gates

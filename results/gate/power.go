@@ -18,7 +18,9 @@ func idleDrift(g results.Gates, r *results.Record) *failure {
 	}
 	for _, role := range results.Roles {
 		if d := r.Host(role).PowerIdleDrift; d != nil && *d > *g.IdleDrift {
-			f := &failure{results.IdleDriftGate, fmt.Sprintf("%s: idle power before and after the run differs by %.1f %% (limit %g %%)", role.Label(), 100**d, 100**g.IdleDrift),
+			f := &failure{results.IdleDriftGate,
+				fmt.Sprintf("%s: idle power before and after the run differs by %.1f %% (limit %g %%)", role.Label(),
+					100**d, 100**g.IdleDrift),
 				"let the host settle: a longer --power-guard, warm-up runs, fans at a fixed speed, no other work"}
 			if g.Asks(results.IdleDriftGate) {
 				return f

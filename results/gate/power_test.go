@@ -18,7 +18,8 @@ func TestIdleDrift(t *testing.T) {
 		want           string
 	}{
 		{nil, ptr(.5), ptr(.5), ""},
-		{results.DefaultGates().IdleDrift, ptr(.019), ptr(.021), "TG: idle power before and after the run differs by 2.1 % (limit 2 %)"},
+		{results.DefaultGates().IdleDrift, ptr(.019), ptr(.021),
+			"TG: idle power before and after the run differs by 2.1 % (limit 2 %)"},
 		{ptr(.03), nil, nil, ""},
 		{ptr(.03), ptr(.02), ptr(.03), ""},
 		{ptr(.03), ptr(.02), ptr(.041), "TG: idle power before and after the run differs by 4.1 % (limit 3 %)"},
@@ -28,11 +29,14 @@ func TestIdleDrift(t *testing.T) {
 		r.SUT.PowerIdleDrift, r.TG.PowerIdleDrift = x.sut, x.tg
 		marked := r
 		Run(results.Gates{IdleDrift: x.limit}, &marked)
-		if marked.Verdict != results.OK || slices.Contains(marked.Flags, results.FlagIdleDrift) != (x.want != "") || slices.Contains(marked.Warnings, x.want) != (x.want != "") {
-			t.Errorf("%v of %v, %v, not named: %s, %q %q", x.limit, x.sut, x.tg, marked.Verdict, marked.Flags, marked.Warnings)
+		if marked.Verdict != results.OK || slices.Contains(marked.Flags, results.FlagIdleDrift) != (x.want != "") ||
+			slices.Contains(marked.Warnings, x.want) != (x.want != "") {
+			t.Errorf("%v of %v, %v, not named: %s, %q %q", x.limit, x.sut, x.tg, marked.Verdict, marked.Flags,
+				marked.Warnings)
 		}
 		Run(results.Gates{IdleDrift: x.limit, Asked: []string{results.IdleDriftGate}}, &r)
-		if (r.Verdict == results.Invalid) != (x.want != "") || r.Reason != x.want || strings.Contains(r.Fix, "settle") != (x.want != "") {
+		if (r.Verdict == results.Invalid) != (x.want != "") || r.Reason != x.want ||
+			strings.Contains(r.Fix, "settle") != (x.want != "") {
 			t.Errorf("%v of %v, %v: %s %q", x.limit, x.sut, x.tg, r.Verdict, r.Reason)
 		}
 	}

@@ -28,9 +28,13 @@ func quiet(r *results.Record) {
 			cpu := strings.Join(m.Of, "")
 			switch {
 			case stolenFrom(m.Name) != "" && m.Value >= quietSteal+oneTick(h):
-				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: %.2f %% of CPU %s was stolen by the hypervisor (quiet: below %g %%)", role.Label(), 100*m.Value, stolenFrom(m.Name), 100*quietSteal))
+				r.Mark(results.FlagNotQuiet,
+					fmt.Sprintf("%s: not quiet: %.2f %% of CPU %s was stolen by the hypervisor (quiet: below %g %%)",
+						role.Label(), 100*m.Value, stolenFrom(m.Name), 100*quietSteal))
 			case m.Name == foreignOf(h) && m.Value >= quietForeign+inDoubt(h, cpu):
-				r.Mark(results.FlagNotQuiet, fmt.Sprintf("%s: not quiet: others kept CPU %s busy for %.2f %% of the time (quiet: below %g %%)", role.Label(), cpu, 100*m.Value, 100*quietForeign))
+				r.Mark(results.FlagNotQuiet,
+					fmt.Sprintf("%s: not quiet: others kept CPU %s busy for %.2f %% of the time (quiet: below %g %%)",
+						role.Label(), cpu, 100*m.Value, 100*quietForeign))
 			}
 		}
 	}

@@ -34,7 +34,8 @@ func Run(g results.Gates, r *results.Record) {
 	if r.Warmup {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit, unfair, starved} {
+	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit,
+		unfair, starved} {
 		if f := check(g, r); f != nil {
 			outcome(g, f, r)
 		}
@@ -90,7 +91,8 @@ func coverage(g results.Gates, r *results.Record) *failure {
 	}
 	for _, role := range results.Roles {
 		if c := r.Host(role).StatCoverage; c != nil && math.Abs(*c-1) > *g.Coverage {
-			return &failure{"coverage", fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)", role.Label(), *c, *g.Coverage),
+			return &failure{"coverage", fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)",
+				role.Label(), *c, *g.Coverage),
 				"measure longer, or boot without nohz_full; busy cores do not depend on it: gates.coverage: off"}
 		}
 	}
@@ -103,9 +105,11 @@ func limit(g results.Gates, r *results.Record) *failure {
 		return nil
 	}
 	f := &failure{results.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
-		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a layout with two CPUs; or gates.limit: off"}
+		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a " +
+			"layout with two CPUs; or gates.limit: off"}
 	if r.Limit == "" {
-		f.reason, f.fix = "unknown what limited it, but the limit must be "+string(g.Limit), "measure longer, with both ends pinned; or gates.limit: off"
+		f.reason, f.fix = "unknown what limited it, but the limit must be "+string(g.Limit),
+			"measure longer, with both ends pinned; or gates.limit: off"
 	}
 	return f
 }

@@ -29,7 +29,9 @@ func siblings(r *results.Record) {
 				doubt = h.Metrics[i].Value
 			}
 			if m.Value > busySibling+doubt {
-				r.Mark(results.FlagBusySibling, fmt.Sprintf("%s: CPU %s, which shares a core with one of the flow's CPUs, was busy for %.0f %% of the time and slowed that down: keep other work off it (cpusets, interrupts' affinities), or switch SMT off",
+				r.Mark(results.FlagBusySibling, fmt.Sprintf("%s: CPU %s, which shares a core with one of the "+
+					"flow's CPUs, was busy for %.0f %% of the time and slowed that down: keep other work off it "+
+					"(cpusets, interrupts' affinities), or switch SMT off",
 					role.Label(), m.Of[0], 100*m.Value))
 			}
 		}

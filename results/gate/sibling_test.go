@@ -17,11 +17,14 @@ func TestBusySibling(t *testing.T) {
 		flagged     bool
 	}{{0, .001, false}, {.05, .001, false}, {.06, .02, false}, {.42, .02, true}} {
 		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
-		r.TG.Metrics = []results.Metric{{Name: results.MetricSiblingBusy, Of: []string{"13"}, Value: x.busy}, {Name: results.MetricSiblingUncertainty, Of: []string{"13"}, Value: x.doubt}}
+		r.TG.Metrics = []results.Metric{{Name: results.MetricSiblingBusy, Of: []string{"13"}, Value: x.busy},
+			{Name: results.MetricSiblingUncertainty, Of: []string{"13"}, Value: x.doubt}}
 		Run(results.DefaultGates(), &r)
 		says := strings.Join(r.Warnings, "; ")
-		if flagged := slices.Contains(r.Flags, results.FlagBusySibling); flagged != x.flagged || r.Verdict != results.OK ||
-			x.flagged && !strings.Contains(says, "TG: CPU 13, which shares a core with one of the flow's CPUs, was busy for 42 % of the time") {
+		if flagged := slices.Contains(r.Flags, results.FlagBusySibling); flagged != x.flagged ||
+			r.Verdict != results.OK ||
+			x.flagged && !strings.Contains(says,
+				"TG: CPU 13, which shares a core with one of the flow's CPUs, was busy for 42 % of the time") {
 			t.Errorf("%v: %s, flags %q, %q", x, r.Verdict, r.Flags, says)
 		}
 	}

@@ -16,7 +16,8 @@ func TestThrottled(t *testing.T) {
 	share := func(v float64) results.Metric {
 		return results.Metric{Name: results.MetricThrottled, Of: []string{"0"}, Value: v, Quality: held}
 	}
-	high := results.Metric{Name: results.MetricMemoryHigh, Of: []string{"1"}, Value: 3, Quality: "cgroup /y: memory.high 9 made tasks reclaim memory 3 times"}
+	high := results.Metric{Name: results.MetricMemoryHigh, Of: []string{"1"}, Value: 3,
+		Quality: "cgroup /y: memory.high 9 made tasks reclaim memory 3 times"}
 	stall := func(v float64) results.Metric { return results.Metric{Name: results.MetricMemoryStall, Value: v} }
 	off := results.DefaultGates()
 	off.Throttled = nil
@@ -27,15 +28,19 @@ func TestThrottled(t *testing.T) {
 		reason  string
 		limit   results.LimitedBy
 	}{
-		"throttled":                  {false, []results.Metric{share(.82)}, results.DefaultGates(), "SUT: " + held, results.ByCgroup},
-		"the sender":                 {true, []results.Metric{share(.82)}, results.DefaultGates(), "TG: " + held, results.ByCgroup},
-		"allowed":                    {false, []results.Metric{share(.82)}, off, "", results.ByCgroup},
-		"once in ten seconds":        {false, []results.Metric{share(.01)}, results.DefaultGates(), "SUT: " + held, ""},
-		"a limit that did nothing":   {false, []results.Metric{share(0)}, results.DefaultGates(), "", ""},
-		"memory.high":                {false, []results.Metric{high, stall(.3)}, results.DefaultGates(), "SUT: " + high.Quality, results.ByCgroup},
+		"throttled": {false, []results.Metric{share(.82)}, results.DefaultGates(), "SUT: " + held,
+			results.ByCgroup},
+		"the sender": {true, []results.Metric{share(.82)}, results.DefaultGates(), "TG: " + held,
+			results.ByCgroup},
+		"allowed":                  {false, []results.Metric{share(.82)}, off, "", results.ByCgroup},
+		"once in ten seconds":      {false, []results.Metric{share(.01)}, results.DefaultGates(), "SUT: " + held, ""},
+		"a limit that did nothing": {false, []results.Metric{share(0)}, results.DefaultGates(), "", ""},
+		"memory.high": {false, []results.Metric{high, stall(.3)}, results.DefaultGates(),
+			"SUT: " + high.Quality, results.ByCgroup},
 		"memory.high, without waits": {false, []results.Metric{high, stall(0)}, results.DefaultGates(), "", ""},
-		"memory.high, waits unknown": {false, []results.Metric{high}, results.DefaultGates(), "SUT: " + high.Quality, results.ByCgroup},
-		"waits of another reason":    {false, []results.Metric{stall(.3)}, results.DefaultGates(), "", ""},
+		"memory.high, waits unknown": {false, []results.Metric{high}, results.DefaultGates(), "SUT: " + high.Quality,
+			results.ByCgroup},
+		"waits of another reason": {false, []results.Metric{stall(.3)}, results.DefaultGates(), "", ""},
 	} {
 		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
 		r.SUT.ThroughputGbps = new(7.5)
@@ -51,7 +56,8 @@ func TestThrottled(t *testing.T) {
 		if c.reason != "" {
 			want = results.Invalid
 		}
-		if r.Verdict != want || r.Reason != c.reason || want == results.Invalid && (r.Gate != results.ByEnvironment || !strings.Contains(r.Fix, "gates.throttled: off")) {
+		if r.Verdict != want || r.Reason != c.reason || want == results.Invalid &&
+			(r.Gate != results.ByEnvironment || !strings.Contains(r.Fix, "gates.throttled: off")) {
 			t.Errorf("%s: %s, %q by %q, fix %q; want %q", name, r.Verdict, r.Reason, r.Gate, r.Fix, c.reason)
 		}
 	}
@@ -61,10 +67,12 @@ func TestThrottled(t *testing.T) {
 func TestThrottledLate(t *testing.T) {
 	r := results.Record{}
 	r.Fail(results.ByEnvironment, "SUT: the window of 1s lasted 1400 ms", "end other work")
-	r.SUT.Metrics = []results.Metric{{Name: results.MetricThrottled, Of: []string{"0"}, Value: .9, Quality: "cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods"}}
+	r.SUT.Metrics = []results.Metric{{Name: results.MetricThrottled, Of: []string{"0"}, Value: .9,
+		Quality: "cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods"}}
 	for range 2 { // once is enough
 		Run(results.DefaultGates(), &r)
-		if want := "SUT: cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods; SUT: the window of 1s lasted 1400 ms"; r.Reason != want || !strings.Contains(r.Fix, "docker") {
+		if want := "SUT: cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods; SUT: the window of 1s lasted " +
+			"1400 ms"; r.Reason != want || !strings.Contains(r.Fix, "docker") {
 			t.Errorf("%q, fix %q", r.Reason, r.Fix)
 		}
 	}

@@ -47,7 +47,8 @@ func spread(figure func(*results.FlowSpread) *float64) func(*results.Record) *fl
 func Write(w io.Writer, recs []results.Record) error {
 	b := benchfmt.NewWriter(w)
 	for _, u := range benchUnits {
-		if err := b.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"}, OrigUnit: u.unit, Value: u.better}); err != nil {
+		if err := b.Write(&benchfmt.UnitMetadata{UnitMetadataKey: benchfmt.UnitMetadataKey{Unit: u.unit, Key: "better"},
+			OrigUnit: u.unit, Value: u.better}); err != nil {
 			return err
 		}
 	}
@@ -77,7 +78,8 @@ func benchResult(r *results.Record) *benchfmt.Result {
 		return nil
 	}
 	for _, c := range []struct{ key, value string }{
-		{"kernel", r.SUT.Env.Kernel}, {"cpu", r.SUT.Env.CPUModel}, {"driver", r.SUT.Env.Driver}, {"zcbench", r.SUT.Env.ToolVersion},
+		{"kernel", r.SUT.Env.Kernel}, {"cpu", r.SUT.Env.CPUModel}, {"driver", r.SUT.Env.Driver},
+		{"zcbench", r.SUT.Env.ToolVersion},
 	} {
 		if c.value != "" {
 			res.Config = append(res.Config, benchfmt.Config{Key: c.key, Value: []byte(oneLine(c.value)), File: true})

@@ -38,8 +38,9 @@ type Cell struct {
 func Journal(seed uint64, reps int, cells ...Cell) results.Journal {
 	rng := rand.New(rand.NewPCG(seed, 22))
 	plan := &results.Plan{Name: "made", Hash: "0", Repetitions: reps}
-	j := results.Journal{Header: results.Header{Kind: "zcbench-journal", Schema: results.SchemaVersion, ToolVersion: "v0.0.0-made",
-		SessionID: "s", CreatedUTCNs: 1_790_000_000_000_000_000, Plan: plan}}
+	j := results.Journal{Header: results.Header{Kind: "zcbench-journal", Schema: results.SchemaVersion,
+		ToolVersion: "v0.0.0-made",
+		SessionID:   "s", CreatedUTCNs: 1_790_000_000_000_000_000, Plan: plan}}
 	for i := range cells {
 		if cells[i].ID == "" {
 			cells[i].ID = cells[i].RX + "/" + cells[i].TX
@@ -63,7 +64,8 @@ func Journal(seed uint64, reps int, cells ...Cell) results.Journal {
 }
 
 func (c *Cell) run(rng *rand.Rand) results.Record {
-	r := results.Record{Schema: results.SchemaVersion, SessionID: "s", Cell: c.Cell, Verdict: results.OK, Limit: c.Limit}
+	r := results.Record{Schema: results.SchemaVersion, SessionID: "s", Cell: c.Cell, Verdict: results.OK,
+		Limit: c.Limit}
 	r.SUT.Name, r.TG.Name = "netns:a", "netns:b"
 	if c.Gbps == 0 {
 		r.Verdict, r.Reason, r.Fix, r.Blocked, r.Limit = c.Verdict, c.Reason, c.Fix, c.Blocked, ""
@@ -80,7 +82,8 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 	}
 	gbps := *vary(c.Gbps)
 	for i, h := range []*results.Host{&r.SUT, &r.TG} {
-		h.Env = results.Env{Hostname: "made", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 16, BootID: "boot", ToolVersion: "v0.0.0-made"}
+		h.Env = results.Env{Hostname: "made", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 16, BootID: "boot",
+			ToolVersion: "v0.0.0-made"}
 		h.ThroughputGbps, h.DurationS, h.Bytes = new(gbps), new(1.0), new(uint64(gbps*1e9/8))
 		h.CPUBusyCores, h.PowerW = vary([]float64{c.Cores, c.TGCores}[i]), vary(c.Watts)
 		if h.PowerW != nil {
@@ -95,7 +98,8 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		}
 		if i == 1 && c.TXUntold > 0 {
 			h.TotalBytes = h.Bytes
-			h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricUntold, Unit: "bytes", Value: float64(*h.Bytes) * c.TXUntold / 100})
+			h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricUntold, Unit: "bytes",
+				Value: float64(*h.Bytes) * c.TXUntold / 100})
 		}
 	}
 	return r

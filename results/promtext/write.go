@@ -56,7 +56,8 @@ func (e *exporter) add(name, help string, value float64, labels ...*dto.LabelPai
 		e.families = append(e.families, f)
 	}
 	labels = slices.DeleteFunc(labels, func(l *dto.LabelPair) bool { return l.GetValue() == "" }) // the same as none
-	f.Metric = append(f.Metric, &dto.Metric{Label: append([]*dto.LabelPair{e.folder}, labels...), Gauge: &dto.Gauge{Value: &value}})
+	f.Metric = append(f.Metric, &dto.Metric{Label: append([]*dto.LabelPair{e.folder}, labels...),
+		Gauge: &dto.Gauge{Value: &value}})
 }
 
 // mostLabel is how long a label's value may be, in bytes.
@@ -86,13 +87,15 @@ func (e *exporter) journal(j *results.Journal) {
 	}
 	h := &j.Header
 	e.add("zcbench_results_info", "The results that the other metrics of this folder are of; always 1.", 1,
-		label("session", h.SessionID), label("version", cmp.Or(h.ToolVersion, sut.ToolVersion)), label("sut", sut.Hostname), label("tg", tg.Hostname),
+		label("session", h.SessionID), label("version", cmp.Or(h.ToolVersion, sut.ToolVersion)),
+		label("sut", sut.Hostname), label("tg", tg.Hostname),
 		label("sut_kernel", sut.Kernel), label("sut_driver", sut.Driver), label("sut_firmware", sut.Firmware))
 	if h.CreatedUTCNs > 0 {
 		e.add("zcbench_results_created_timestamp_seconds", "When the results were begun.", float64(h.CreatedUTCNs)/1e9)
 	}
 	if last > 0 {
-		e.add("zcbench_results_last_run_timestamp_seconds", "When the steady window of the last run began.", float64(last)/1e9)
+		e.add("zcbench_results_last_run_timestamp_seconds", "When the steady window of the last run began.",
+			float64(last)/1e9)
 	}
 	if n := len(j.Skipped); n > 0 {
 		e.add("zcbench_results_unused_lines", "Lines of the journal that are torn or not to be used.", float64(n))
@@ -159,7 +162,8 @@ func (e *exporter) cell(g *group) {
 		}
 	}
 	for _, v := range []results.Verdict{results.OK, results.Invalid, results.Failed, results.Unsupported} {
-		e.add("zcbench_runs", "Runs by verdict, without warm-ups.", float64(counts[v]), append(slices.Clone(of), label("verdict", string(v)))...)
+		e.add("zcbench_runs", "Runs by verdict, without warm-ups.", float64(counts[v]),
+			append(slices.Clone(of), label("verdict", string(v)))...)
 	}
 	for i := range figures {
 		f := &figures[i]
@@ -178,7 +182,8 @@ func (e *exporter) cell(g *group) {
 			name := func(which string) string { return "zcbench_" + f.name + "_" + which + "_" + f.unit }
 			e.add(name("median"), f.help+", median of the ok runs.", s.Median, slices.Clone(labels)...)
 			if s.Lo != nil {
-				e.add(name("lower"), f.help+", lower end of the 95 % interval of the median.", *s.Lo, slices.Clone(labels)...)
+				e.add(name("lower"), f.help+", lower end of the 95 % interval of the median.", *s.Lo,
+					slices.Clone(labels)...)
 				e.add(name("upper"), f.help+", upper end of the 95 % interval of the median.", *s.Hi, labels...)
 			}
 		}

@@ -66,7 +66,8 @@ func sample(t *testing.T, families map[string]*dto.MetricFamily, name string, la
 
 func made(reps int) results.Journal {
 	j := plantest.Journal(1, reps,
-		plantest.Cell{Cell: plantest.Modes("tcp", "sendfile"), Gbps: 40, Cores: 1.5, TGCores: .5, Watts: 120, CV: .01, RXCopied: new(100.0)},
+		plantest.Cell{Cell: plantest.Modes("tcp", "sendfile"), Gbps: 40, Cores: 1.5, TGCores: .5, Watts: 120, CV: .01,
+			RXCopied: new(100.0)},
 		plantest.Cell{Cell: plantest.Modes("zcrx", "sendfile"), Reason: "no queue", Verdict: results.Unsupported})
 	for i := range j.Records {
 		j.Records[i].StartUTCNs = j.Header.CreatedUTCNs + int64(i)*1e9
@@ -103,11 +104,13 @@ func TestWrite(t *testing.T) {
 			t.Errorf("%s %v: %v, want about %v", x.name, x.labels, got, x.want)
 		}
 	}
-	if got := sample(t, families, "zcbench_results_last_run_timestamp_seconds", "folder", "quick"); got == nil || *got != 1_790_000_011 {
+	if got := sample(t, families, "zcbench_results_last_run_timestamp_seconds", "folder", "quick"); got == nil ||
+		*got != 1_790_000_011 {
 		t.Errorf("last run: %v", got)
 	}
 	for name, f := range families {
-		if strings.Contains(name, "packets") || strings.Contains(name, "round_trip") || strings.Contains(name, "frequency") {
+		if strings.Contains(name, "packets") || strings.Contains(name, "round_trip") ||
+			strings.Contains(name, "frequency") {
 			t.Errorf("%s was not measured", name)
 		}
 		for _, m := range f.GetMetric() {
@@ -119,7 +122,8 @@ func TestWrite(t *testing.T) {
 	if got := sample(t, families, "zcbench_throughput_median_bytes_per_second", "cell", "zcrx/sendfile"); got != nil {
 		t.Errorf("a cell that cannot run has a throughput of %v", *got)
 	}
-	if got := sample(t, families, "zcbench_runs", "cell", "zcrx/sendfile", "verdict", "unsupported"); got == nil || *got != 6 {
+	if got := sample(t, families, "zcbench_runs", "cell", "zcrx/sendfile", "verdict", "unsupported"); got == nil ||
+		*got != 6 {
 		t.Errorf("%v runs of it are unsupported", got)
 	}
 
@@ -141,7 +145,8 @@ func TestWrite(t *testing.T) {
 // Few runs have a median, and no interval.
 func TestFewRuns(t *testing.T) {
 	_, families := written(t, "x", made(5))
-	if families["zcbench_throughput_median_bytes_per_second"] == nil || families["zcbench_throughput_lower_bytes_per_second"] != nil {
+	if families["zcbench_throughput_median_bytes_per_second"] == nil ||
+		families["zcbench_throughput_lower_bytes_per_second"] != nil {
 		t.Error("five runs have an interval, or no median")
 	}
 	_, families = written(t, "x", results.Journal{})

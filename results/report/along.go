@@ -95,20 +95,23 @@ func alongSteps(all []*results.AlongPath) (out []AlongStep) {
 				continue
 			}
 			a.sent, a.lost = append(a.sent, float64(*s.Sent)), append(a.lost, float64(*s.Lost))
-			a.least, a.most, a.never = append(a.least, float64(*s.LostLeast)), append(a.most, float64(*s.LostMost)), append(a.never, float64(*s.UntoldLeast))
+			a.least, a.most, a.never = append(a.least, float64(*s.LostLeast)), append(a.most, float64(*s.LostMost)),
+				append(a.never, float64(*s.UntoldLeast))
 			a.step.Unknown, a.step.Assumed = s.Unknown, s.Assumed
 			a.tell(s.Told)
 		}
 	}
 	for _, p := range all {
 		for _, e := range p.Ends {
-			row(p.Interfaces[e.Hop-1].Name + map[string]string{"tx": ", before it sent", "rx": ", after it received"}[e.Way]).tell(e.Told)
+			row(p.Interfaces[e.Hop-1].Name + map[string]string{"tx": ", before it sent",
+				"rx": ", after it received"}[e.Way]).tell(e.Told)
 		}
 	}
 	for _, where := range order {
 		a := rows[where]
 		a.step.Sent, a.step.Lost = stat.Summarize(a.sent), stat.Summarize(a.lost)
-		a.step.Least, a.step.Most, a.step.Untold = stat.Summarize(a.least), stat.Summarize(a.most), stat.Summarize(a.never)
+		a.step.Least, a.step.Most, a.step.Untold = stat.Summarize(a.least), stat.Summarize(a.most),
+			stat.Summarize(a.never)
 		for _, name := range a.names {
 			a.step.Told = append(a.step.Told, AlongLoss{name, stat.Summarize(a.told[name])})
 		}
@@ -150,7 +153,8 @@ func writeAlong(b *bufio.Writer, all []AlongCell) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "Along the path: packets in the window that one interface counted; of these, those that the next one did not count; and between which numbers the real loss is. Medians over the runs")
+	wrap(b, "", "", "Along the path: packets in the window that one interface counted; of these, those that the "+
+		"next one did not count; and between which numbers the real loss is. Medians over the runs")
 	const format = "%12s %10s %10s %10s  %s\n"
 	fmt.Fprintf(b, format, "packets", "lost", "at least", "at most", "between")
 	for _, c := range all {

@@ -12,15 +12,17 @@ import (
 // (datagrams, round trips, or else streams), and told those whose comparisons
 // it tells.
 var (
-	leadBy = [][]string{{"throughput_gbps"}, {"roi_cpu_total", "roi_cpu"}, {"roi_power_total", "roi_power"}, {"packets_per_s"}, {"transactions_per_s"}}
-	told   = []string{"throughput_gbps", "ns_per_kb"}
+	leadBy = [][]string{{"throughput_gbps"}, {"roi_cpu_total", "roi_cpu"}, {"roi_power_total", "roi_power"},
+		{"packets_per_s"}, {"transactions_per_s"}}
+	told = []string{"throughput_gbps", "ns_per_kb"}
 )
 
 // answerOf is what the evidence supports, in sentences.
 func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true}
 	for _, x := range s.Stops {
-		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix, Blocked: x.Blocked, Cells: x.Cells})
+		e.Stops = append(e.Stops, answer.Stop{Number: x.Number, Verdict: x.Verdict, Reason: x.Reason, Fix: x.Fix,
+			Blocked: x.Blocked, Cells: x.Cells})
 	}
 	for i := range s.Cells {
 		c := &s.Cells[i]
@@ -29,7 +31,8 @@ func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 			proof *Proof
 		}{{stream.RX, c.SUT.Proof}, {stream.TX, c.TG.Proof}} {
 			if end.proof != nil && c.OK > 0 {
-				e.Proofs = append(e.Proofs, answer.Proof{Cell: c.Cell, Role: end.role, Copied: end.proof.CopiedPercent(), Untold: end.proof.Untold})
+				e.Proofs = append(e.Proofs, answer.Proof{Cell: c.Cell, Role: end.role,
+					Copied: end.proof.CopiedPercent(), Untold: end.proof.Untold})
 			}
 		}
 	}

@@ -38,7 +38,8 @@ func toldViews(a *answer.Answer) (out []toldView) {
 	for _, s := range answer.Sections {
 		v := toldView{Heading: s.Heading, Section: s.Section}
 		for _, x := range a.In(s.Section) {
-			v.Sentences = append(v.Sentences, sentenceView{partsOf(&x), x.Stops(), plural(len(x.StandsOn), "verdict"), standsOn(&x)})
+			v.Sentences = append(v.Sentences, sentenceView{partsOf(&x), x.Stops(), plural(len(x.StandsOn), "verdict"),
+				standsOn(&x)})
 		}
 		if v.Sentences != nil {
 			out = append(out, v)

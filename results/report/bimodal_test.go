@@ -17,11 +17,13 @@ import (
 // and with drops. A run that was spoilt has been replaced.
 func bimodal(g results.Gates) results.Journal {
 	steady, two := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, results.Cell{ID: "two", RX: "uring", TX: "tcp"}
-	j := results.Journal{Header: results.Header{Cells: []results.Cell{steady, two}, Plan: &results.Plan{Gates: g, Baseline: &steady}}}
+	j := results.Journal{Header: results.Header{Cells: []results.Cell{steady, two},
+		Plan: &results.Plan{Gates: g, Baseline: &steady}}}
 	course := gate.NewCourse(g)
 	add := func(c results.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
 		bytes := uint64(1e10)
-		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint("r", len(j.Records)), Seq: len(j.Records), Cell: c, Rep: rep, Verdict: results.OK}
+		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint("r", len(j.Records)), Seq: len(j.Records),
+			Cell: c, Rep: rep, Verdict: results.OK}
 		r.SUT.ThroughputGbps, r.SUT.Bytes, r.SUT.RXDrops = &gbps, &bytes, &drops
 		if spoilt {
 			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"1"}, Value: .7}}
@@ -50,17 +52,21 @@ func bimodal(g results.Gates) results.Journal {
 func TestBimodalStaysVisible(t *testing.T) {
 	s := Summarize(bimodal(results.DefaultGates()))
 	two := &s.Cells[1]
-	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 || verdict(two) != "10 ok, 1 replaced" || flagged(two) != "flagged: throughput_cv drops_per_gb" {
-		t.Errorf("%d ok, %d made, %d replaced, %d invalid: %s", two.OK, two.Made, two.Replaced, two.Invalid, verdict(two))
+	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 ||
+		verdict(two) != "10 ok, 1 replaced" || flagged(two) != "flagged: throughput_cv drops_per_gb" {
+		t.Errorf("%d ok, %d made, %d replaced, %d invalid: %s", two.OK, two.Made, two.Replaced, two.Invalid,
+			verdict(two))
 	}
 	if g := two.SUT.ThroughputGbps; g == nil || g.Lo == nil || *g.Lo > 61 || *g.Hi < 100 {
 		t.Errorf("the interval hides one of the modes: %+v", g)
 	}
 	var table bytes.Buffer
-	if err := Table(&table, s); err != nil || !strings.Contains(table.String(), "10 ok, 1 replaced [1]\n  flagged: throughput_cv drops_per_gb\n") {
+	if err := Table(&table, s); err != nil || !strings.Contains(table.String(),
+		"10 ok, 1 replaced [1]\n  flagged: throughput_cv drops_per_gb\n") {
 		t.Errorf("%v\n%s", err, &table)
 	}
-	if row := verdictOf(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil || row.All.NB != 10 {
+	if row := verdictOf(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil ||
+		row.All.NB != 10 {
 		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)
 	}
 }
@@ -75,7 +81,8 @@ func TestBimodalUnderGates(t *testing.T) {
 		t.Error(verdict(two))
 	}
 	row := verdictOf(t, s)
-	if row.Verdict != compare.Faster || row.Runs() != "10+6 of 10" || !strings.HasPrefix(row.AllText(), "cannot tell (") || !strings.HasSuffix(row.AllText(), ", 10+10)") {
+	if row.Verdict != compare.Faster || row.Runs() != "10+6 of 10" || !strings.HasPrefix(row.AllText(),
+		"cannot tell (") || !strings.HasSuffix(row.AllText(), ", 10+10)") {
 		t.Errorf("%s, %s, all %q", row.VerdictText(), row.Runs(), row.AllText())
 	}
 	var table, page bytes.Buffer
@@ -86,7 +93,8 @@ func TestBimodalUnderGates(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{"table": table.String(), "page": page.String()} {
-		if !strings.Contains(text, "6 of 10") || !strings.Contains(text, "with all runs") || !strings.Contains(text, "10+10") && !strings.Contains(text, "10&#43;10") {
+		if !strings.Contains(text, "6 of 10") || !strings.Contains(text, "with all runs") ||
+			!strings.Contains(text, "10+10") && !strings.Contains(text, "10&#43;10") {
 			t.Errorf("the %s does not show it:\n%s", what, text)
 		}
 	}

@@ -88,8 +88,10 @@ func (g *cellRuns) costs(role results.Role) Costs {
 		means = g.set.Means(on | results.OfPower | results.OfNetPower)
 	}
 	return Costs{Cell: g.cell.ID, Role: role,
-		Busy:    of(func(h *results.Host) *float64 { return h.CPUBusyCores }, func(h *results.Host) *float64 { return h.CPUBusyU }),
-		Idle:    of(func(h *results.Host) *float64 { return h.CPUIdleCores }, func(h *results.Host) *float64 { return h.CPUIdleU }),
+		Busy: of(func(h *results.Host) *float64 { return h.CPUBusyCores },
+			func(h *results.Host) *float64 { return h.CPUBusyU }),
+		Idle: of(func(h *results.Host) *float64 { return h.CPUIdleCores },
+			func(h *results.Host) *float64 { return h.CPUIdleU }),
 		Net:     of((*results.Host).CPUNetCores, (*results.Host).CPUNetU),
 		Joule:   of((*results.Host).JoulePerGB, (*results.Host).JoulePerGBU),
 		NetJ:    of((*results.Host).NetJoulePerGB, (*results.Host).NetJoulePerGBU),
@@ -116,7 +118,8 @@ func (g *cellRuns) medianOf(role results.Role, f func(*results.Host) *float64) *
 
 // Figures are the columns of the table, after cell and end.
 func (c Costs) Figures() []string {
-	return []string{c.Busy.String(), c.Idle.String(), c.Net.String(), c.Pollers.String(), c.Joule.String(), c.NetJ.String()}
+	return []string{c.Busy.String(), c.Idle.String(), c.Net.String(), c.Pollers.String(), c.Joule.String(),
+		c.NetJ.String()}
 }
 
 // maxCosts is how many rows a terminal shows; JSON and HTML have all.
@@ -127,7 +130,8 @@ func writeCosts(b *bufio.Writer, all []Costs) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "Costs, gross and net of what the hosts do at rest: medians, ± the standard uncertainty of one run (docs/power.md)")
+	wrap(b, "", "", "Costs, gross and net of what the hosts do at rest: medians, ± the standard uncertainty of "+
+		"one run (docs/power.md)")
 	const format = "%-25.25s %-4s %15s %15s %8s %15s %12s\n"
 	fmt.Fprintf(b, format, "cell", "end", "busy cores", "net cores", "NAPI", "J/GB", "net J/GB")
 	var words []string

@@ -15,17 +15,20 @@ import (
 // without rests and power has no such table.
 func TestCostsGrossAndNet(t *testing.T) {
 	rec := func(n int, known bool) results.Record {
-		h := results.Host{ThroughputGbps: new(50.), CPUBusyCores: new(1.5 + float64(n)/100), DurationS: new(10.), Bytes: new(uint64(20e9))}
+		h := results.Host{ThroughputGbps: new(50.), CPUBusyCores: new(1.5 + float64(n)/100), DurationS: new(10.),
+			Bytes: new(uint64(20e9))}
 		if known {
 			h.CPUBusyU, h.CPUIdleCores, h.CPUIdleU = new(.03), new(.25), new(.04)
 			h.PowerW, h.PowerIdleW, h.PowerSource, h.PowerScope = new(200.), new(150.), "rapl", "package-dram"
 			h.PowerU, h.PowerSharedU, h.PowerNetU, h.CPUPollerCores = new(5.), new(4.), new(3.), new(.75)
 		}
-		return results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: results.Host{CPUBusyCores: new(1.)}}
+		return results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: results.Cell{ID: "uring/tcp",
+			RX: "uring", TX: "tcp"}, SUT: h, TG: results.Host{CPUBusyCores: new(1.)}}
 	}
 	texts := func(known bool) (table, page, data string) {
 		s := Summarize(results.Journal{Records: []results.Record{rec(0, known), rec(1, known), rec(2, known)}})
-		return string(render(t, func(b *bytes.Buffer) error { return Table(b, s) })), string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) })),
+		return string(render(t, func(b *bytes.Buffer) error { return Table(b, s) })),
+			string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) })),
 			string(render(t, func(b *bytes.Buffer) error { return JSON(b, s) }))
 	}
 	table, page, data := texts(true)
@@ -43,7 +46,8 @@ func TestCostsGrossAndNet(t *testing.T) {
 		t.Error("the page or the JSON does not say what the CPUs did at rest")
 	}
 	table, page, data = texts(false)
-	if strings.Contains(table, "net cores") || strings.Contains(page, "gross and net") || strings.Contains(data, `"costs"`) {
+	if strings.Contains(table, "net cores") || strings.Contains(page, "gross and net") ||
+		strings.Contains(data, `"costs"`) {
 		t.Error("nothing of it was measured, and there is a table")
 	}
 }
@@ -53,17 +57,23 @@ func TestCostsGrossAndNet(t *testing.T) {
 func TestCostsOfOneInstrument(t *testing.T) {
 	var j results.Journal
 	for n := range 2 {
-		h := results.Host{ThroughputGbps: new(50.), CPUBusyCores: new(1.5), DurationS: new(10.), Bytes: new(uint64(20e9)), PowerW: new(200.), PowerIdleW: new(150.), PowerU: new(5.), PowerNetU: new(3.), PowerSource: "meter", PowerScope: "wall"}
-		j.Records = append(j.Records, results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: h, Flags: []string{results.FlagSharedPower}})
+		h := results.Host{ThroughputGbps: new(50.), CPUBusyCores: new(1.5), DurationS: new(10.),
+			Bytes: new(uint64(20e9)), PowerW: new(200.), PowerIdleW: new(150.), PowerU: new(5.), PowerNetU: new(3.),
+			PowerSource: "meter", PowerScope: "wall"}
+		j.Records = append(j.Records, results.Record{RunID: fmt.Sprint(n), Verdict: results.OK,
+			Cell: results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: h,
+			Flags: []string{results.FlagSharedPower}})
 	}
 	s := Summarize(j)
 	table := string(render(t, func(b *bytes.Buffer) error { return Table(b, s) }))
 	_, costs, _ := strings.Cut(table, "net J/GB\n")
 	lines := strings.Split(costs, "\n")
-	if len(lines) < 3 || !strings.Contains(lines[1], "TG") || lines[2] != "  one instrument sees both ends: the power of both together (2 of 2 runs)" {
+	if len(lines) < 3 || !strings.Contains(lines[1], "TG") ||
+		lines[2] != "  one instrument sees both ends: the power of both together (2 of 2 runs)" {
 		t.Error(table)
 	}
-	if data := string(render(t, func(b *bytes.Buffer) error { return JSON(b, s) })); strings.Count(data, "the power of both together (2 of 2 runs)") < 2 {
+	if data := string(render(t, func(b *bytes.Buffer) error { return JSON(b, s) })); strings.Count(data,
+		"the power of both together (2 of 2 runs)") < 2 {
 		t.Error(data)
 	}
 }
@@ -72,7 +82,8 @@ func TestUncertainText(t *testing.T) {
 	for _, x := range []struct {
 		v, u *float64
 		want string
-	}{{nil, new(1.), "-"}, {new(1.234), nil, "1.23"}, {new(123.4), new(12.3), "123 ± 12"}, {new(1.2345), new(.0004), "1.2345 ± 0.0004"}, {new(-.5), new(.25), "-0.50 ± 0.25"}} {
+	}{{nil, new(1.), "-"}, {new(1.234), nil, "1.23"}, {new(123.4), new(12.3), "123 ± 12"},
+		{new(1.2345), new(.0004), "1.2345 ± 0.0004"}, {new(-.5), new(.25), "-0.50 ± 0.25"}} {
 		if got := (Uncertain{x.v, x.u}).String(); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
 		}

@@ -138,7 +138,8 @@ func (d *decision) find() {
 		}
 	}
 	slices.SortFunc(order, func(a, b *mark) int {
-		return cmp.Or(cmp.Compare(a.x.Median, b.x.Median), cmp.Compare(b.y.Median, a.y.Median), cmp.Compare(a.number, b.number))
+		return cmp.Or(cmp.Compare(a.x.Median, b.x.Median), cmp.Compare(b.y.Median, a.y.Median),
+			cmp.Compare(a.number, b.number))
 	})
 	fastest := 0.0
 	for _, m := range order {

@@ -111,7 +111,10 @@ func (d *decision) draw(width, height float64, links bool) *canvas {
 
 // inPage is the drawing as an element of the page.
 func (c *canvas) inPage(class string) template.HTML {
-	return template.HTML(fmt.Sprintf(`<svg class="decision %s" viewBox="0 0 %g %g" role="img" aria-label="Throughput against %s">%s</svg>`, class, c.width, c.height, c.axis(), c.b))
+	return template.HTML(
+		fmt.Sprintf(
+			`<svg class="decision %s" viewBox="0 0 %g %g" role="img" aria-label="Throughput against %s">%s</svg>`,
+			class, c.width, c.height, c.axis(), c.b))
 }
 
 // file is the drawing as a file of its own, which is dark where the viewer's page is.

@@ -19,7 +19,8 @@ func (c *canvas) caption() string {
 	if slices.ContainsFunc(c.marks, func(m mark) bool { return m.y.Lo == nil }) {
 		text += " (dotted: fewer than 6 runs, from the least to the most)"
 	}
-	text += ". Dashed line: the efficient frontier; below it and to the right, another cell has more throughput for no more cost, by the medians."
+	text += ". Dashed line: the efficient frontier; below it and to the right, another cell has more throughput " +
+		"for no more cost, by the medians."
 	if slices.ContainsFunc(c.marks, func(m mark) bool { return m.cell.HeldBy != "" }) {
 		text += " Hollow: limited by something other than the receiver."
 	}
@@ -67,7 +68,8 @@ func (c *canvas) key() (svg string, height float64) {
 			continue
 		}
 		x := c.x.from
-		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="end">%s</text>`, px(x-6), px(y+4), html.EscapeString(list.Title))
+		fmt.Fprintf(&b, `<text x="%s" y="%s" text-anchor="end">%s</text>`, px(x-6), px(y+4),
+			html.EscapeString(list.Title))
 		for _, item := range list.Items {
 			w := 24 + letter*1.1*float64(len([]rune(item.Name)))
 			if x+w > c.width && x > c.x.from {
@@ -77,7 +79,8 @@ func (c *canvas) key() (svg string, height float64) {
 			if i == 0 {
 				class = "m c" + strconv.Itoa(item.Color)
 			}
-			fmt.Fprintf(&b, `<g class="%s"><path class="s" d="%s"/></g><text x="%s" y="%s">%s</text>`, class, shape(item.Shape, x+6, y), px(x+16), px(y+4), html.EscapeString(item.Name))
+			fmt.Fprintf(&b, `<g class="%s"><path class="s" d="%s"/></g><text x="%s" y="%s">%s</text>`, class,
+				shape(item.Shape, x+6, y), px(x+16), px(y+4), html.EscapeString(item.Name))
 			x += w
 		}
 		y += line
@@ -118,7 +121,10 @@ func (c *canvas) legend() (out []legendList) {
 			if i == 0 {
 				class = "c" + strconv.Itoa(item.Color)
 			}
-			item.Icon = template.HTML(fmt.Sprintf(`<svg class="icon m %s" viewBox="0 0 14 14" aria-hidden="true"><path class="s" d="%s"/></svg>`, class, shape(item.Shape, 7, 7)))
+			item.Icon = template.HTML(
+				fmt.Sprintf(
+					`<svg class="icon m %s" viewBox="0 0 14 14" aria-hidden="true"><path class="s" d="%s"/></svg>`,
+					class, shape(item.Shape, 7, 7)))
 			list.Items = append(list.Items, item)
 		}
 		out = append(out, list)

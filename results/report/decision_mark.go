@@ -28,7 +28,8 @@ func (c *canvas) front() {
 		}
 	}
 	fmt.Fprintf(&d, "H%s", px(c.x.to))
-	fmt.Fprintf(c.b, `<path class="behind" d="%sV%sZ"/><path class="front" d="%s"/>`, d.String(), px(c.y.from), d.String())
+	fmt.Fprintf(c.b, `<path class="behind" d="%sV%sZ"/><path class="front" d="%s"/>`, d.String(), px(c.y.from),
+		d.String())
 }
 
 // mark draws a cell: its runs, which are shown when it is pointed at, its intervals as a cross, and
@@ -79,7 +80,8 @@ func (c *canvas) cross(sx, sy *stat.Summary, x, y float64) {
 		return s.Min, s.Max, "x few"
 	}
 	lo, hi, class := ends(sx)
-	fmt.Fprintf(c.b, `<path class="%s" d="M%s %sH%sM%s %sV%s"/>`, class, px(c.x.at(lo)), px(y), px(c.x.at(hi)), px(x), px(c.y.at(first(ends(sy)))), px(c.y.at(second(ends(sy)))))
+	fmt.Fprintf(c.b, `<path class="%s" d="M%s %sH%sM%s %sV%s"/>`, class, px(c.x.at(lo)), px(y), px(c.x.at(hi)), px(x),
+		px(c.y.at(first(ends(sy)))), px(c.y.at(second(ends(sy)))))
 }
 
 func first(a, _ float64, _ string) float64 { return a }
@@ -100,9 +102,11 @@ func shape(kind int, x, y float64) string {
 	case 4:
 		return "M" + at(-1.1, -.85) + "L" + at(1.1, -.85) + "L" + at(0, 1.15) + "Z"
 	case 5:
-		return "M" + at(-1.1, 0) + "L" + at(-.55, -.95) + "L" + at(.55, -.95) + "L" + at(1.1, 0) + "L" + at(.55, .95) + "L" + at(-.55, .95) + "Z"
+		return "M" + at(-1.1, 0) + "L" + at(-.55, -.95) + "L" + at(.55, -.95) + "L" + at(1.1, 0) + "L" +
+			at(.55, .95) + "L" + at(-.55, .95) + "Z"
 	}
-	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0Z", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r), px(-2*r))
+	return fmt.Sprintf("M%s %sa%s %s 0 1 0 %s 0a%s %s 0 1 0 %s 0Z", px(x-r), px(y), px(r), px(r), px(2*r), px(r), px(r),
+		px(-2*r))
 }
 
 // words are what is told of a mark when it is pointed at.
@@ -112,7 +116,8 @@ func (c *canvas) words(m *mark) string {
 	if m.setting != "" {
 		b.WriteString(", " + m.setting)
 	}
-	fmt.Fprintf(&b, "\n%s Gbit/s %s, %s %s %s", fixed2(m.y.Median), bracket(m.y), digits3(m.x.Median), c.unit(), bracket(m.x))
+	fmt.Fprintf(&b, "\n%s Gbit/s %s, %s %s %s", fixed2(m.y.Median), bracket(m.y), digits3(m.x.Median), c.unit(),
+		bracket(m.x))
 	fmt.Fprintf(&b, "\n%s", strings.TrimSuffix(verdict(m.cell)+"; "+remarks(m.cell), "; "))
 	if m.discards {
 		b.WriteString("; the application never gets the payload")

@@ -48,7 +48,8 @@ func (c *canvas) label(m *mark) {
 			left -= w / 2
 		}
 		box := rect{left, at.y - h + 2, left + w, at.y + 3}
-		if box.x0 < c.x.from || box.x1 > c.x.to || box.y0 < c.y.to-12 || box.y1 > c.y.from || slices.ContainsFunc(c.taken, box.hits) {
+		if box.x0 < c.x.from || box.x1 > c.x.to || box.y0 < c.y.to-12 || box.y1 > c.y.from ||
+			slices.ContainsFunc(c.taken, box.hits) {
 			continue
 		}
 		c.taken = append(c.taken, box)
@@ -56,7 +57,8 @@ func (c *canvas) label(m *mark) {
 		if m.frontier {
 			class = ` class="best"`
 		}
-		fmt.Fprintf(c.b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, class, px(at.x), px(at.y), at.anchor, html.EscapeString(m.name))
+		fmt.Fprintf(c.b, `<text%s x="%s" y="%s" text-anchor="%s">%s</text>`, class, px(at.x), px(at.y), at.anchor,
+			html.EscapeString(m.name))
 		return
 	}
 }

@@ -74,11 +74,14 @@ func (c *canvas) grid() {
 	p.WriteString(`<g class="grid">`)
 	for _, v := range steps(c.y.lo, c.y.hi, int(c.height/55)) {
 		y := c.y.at(v)
-		fmt.Fprintf(p, `<path d="M%s %sH%s"/><text x="%s" y="%s" text-anchor="end">%s</text>`, px(c.x.from), px(y), px(c.x.to), px(c.x.from-6), px(y+3.8), short(v))
+		fmt.Fprintf(p, `<path d="M%s %sH%s"/><text x="%s" y="%s" text-anchor="end">%s</text>`, px(c.x.from), px(y),
+			px(c.x.to), px(c.x.from-6), px(y+3.8), short(v))
 	}
 	for _, v := range steps(c.x.lo, c.x.hi, int(c.width/80)) {
 		x := c.x.at(v)
-		fmt.Fprintf(p, `<path d="M%s %sV%s"/><text x="%s" y="%s" text-anchor="middle">%s</text>`, px(x), px(c.y.from), px(c.y.to), px(x), px(c.y.from+16), short(v))
+		fmt.Fprintf(p, `<path d="M%s %sV%s"/><text x="%s" y="%s" text-anchor="middle">%s</text>`, px(x), px(c.y.from),
+			px(c.y.to), px(x), px(c.y.from+16), short(v))
 	}
-	fmt.Fprintf(p, `<text class="axis" x="2" y="12">throughput, Gbit/s%s</text><text class="axis" x="%s" y="%s" text-anchor="end">%s%s</text></g>`, c.y.note(), px(c.x.to), px(c.y.from+34), c.axis(), c.x.note())
+	fmt.Fprintf(p, `<text class="axis" x="2" y="12">throughput, Gbit/s%s</text><text class="axis" x="%s" y="%s" `+
+		`text-anchor="end">%s%s</text></g>`, c.y.note(), px(c.x.to), px(c.y.from+34), c.axis(), c.x.note())
 }

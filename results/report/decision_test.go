@@ -94,13 +94,16 @@ func TestDecisionDrawing(t *testing.T) {
 		c.ID = fmt.Sprint(evil, i)
 		cells = append(cells, c)
 	}
-	one := []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Gbps: 10, Cores: 1, TGCores: 1}} // all runs are one point
-	for name, j := range map[string]results.Journal{"many": plantest.Journal(1, 7, cells...), "one": plantest.Journal(1, 1, one...)} {
+	// all runs are one point
+	one := []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Gbps: 10, Cores: 1, TGCores: 1}}
+	for name, j := range map[string]results.Journal{"many": plantest.Journal(1, 7, cells...),
+		"one": plantest.Journal(1, 1, one...)} {
 		d := Summarize(j).decision
 		for _, c := range []*canvas{d.draw(wideWidth, wideHeight, true), d.draw(narrowWidth, narrowHeight, true)} {
 			text := string(c.inPage("x"))
 			wellFormed(t, name, text)
-			if n := strings.Count(text, `<a class="m `); n != len(d.marks) || strings.Count(text, `<path class="runs"`) != n {
+			if n := strings.Count(text, `<a class="m `); n != len(d.marks) ||
+				strings.Count(text, `<path class="runs"`) != n {
 				t.Errorf("%s: %d marks of %d", name, n, len(d.marks))
 			}
 			for _, m := range d.marks {
@@ -159,7 +162,8 @@ func TestSteps(t *testing.T) {
 		lo, hi float64
 		about  int
 		want   string
-	}{{0, 10, 5, "[0 2 4 6 8 10]"}, {0, 99, 4, "[0 50]"}, {98.2, 101.3, 5, "[99 100 101]"}, {0, .013, 6, "[0 0.005 0.01]"}} {
+	}{{0, 10, 5, "[0 2 4 6 8 10]"}, {0, 99, 4, "[0 50]"}, {98.2, 101.3, 5, "[99 100 101]"},
+		{0, .013, 6, "[0 0.005 0.01]"}} {
 		if got := fmt.Sprint(steps(x.lo, x.hi, x.about)); got != x.want {
 			t.Errorf("%g..%g: %s, want %s", x.lo, x.hi, got, x.want)
 		}
@@ -188,8 +192,10 @@ func TestDecisionNamesTheRest(t *testing.T) {
 	stream.Register(stream.Mode{Name: "decision-rr", Role: stream.TX, RoundTrips: true})
 	paced, costless, trips, evil := made("paced", 10, 1), made("b", 20, 0), made("c", 1, 1), made("\u202eevil", 30, 1)
 	paced.PaceBitsPS, trips.TX, costless.TGCores = 10e9, "decision-rr", 0
-	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decision.draw(wideWidth, wideHeight, true)
-	for _, want := range []string{"1 cell has no busy cores of both hosts and is not shown: b/tcp.", "1 cell moves packets or makes round trips and is not shown: c/decision-rr."} {
+	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decision.draw(wideWidth,
+		wideHeight, true)
+	for _, want := range []string{"1 cell has no busy cores of both hosts and is not shown: b/tcp.",
+		"1 cell moves packets or makes round trips and is not shown: c/decision-rr."} {
 		if !strings.Contains(c.caption(), want) {
 			t.Errorf("no %q in %q", want, c.caption())
 		}
@@ -208,7 +214,9 @@ func TestDecisionNamesTheRest(t *testing.T) {
 func TestPageOrder(t *testing.T) {
 	page := htmlPage(t, demo())
 	at := 0
-	for _, mark := range []string{`<section class="answer">`, `<figure class="chart" id="decision">`, "<h2>Results</h2>", "<h2>Runs without a number</h2>", "<h2>Comparisons</h2>", "<h2>Plots</h2>", "<h2>Environment</h2>"} {
+	for _, mark := range []string{`<section class="answer">`, `<figure class="chart" id="decision">`,
+		"<h2>Results</h2>", "<h2>Runs without a number</h2>", "<h2>Comparisons</h2>", "<h2>Plots</h2>",
+		"<h2>Environment</h2>"} {
 		i := strings.Index(page[at:], mark)
 		if i < 0 {
 			t.Fatalf("no %s where it belongs", mark)
@@ -225,7 +233,8 @@ func TestPageOrder(t *testing.T) {
 		t.Errorf("%d details begin, %d end", n, m)
 	}
 	var b bytes.Buffer
-	if err := Table(&b, Summarize(demo())); err != nil || !strings.HasPrefix(b.String(), "what these runs show\n  - Throughput: ") {
+	if err := Table(&b, Summarize(demo())); err != nil ||
+		!strings.HasPrefix(b.String(), "what these runs show\n  - Throughput: ") {
 		t.Errorf("%v: %.80s", err, b.String())
 	}
 }

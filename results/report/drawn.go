@@ -26,7 +26,8 @@ func firstOf(most, all int) string {
 // first is the summary of the first cells.
 func (s *Summary) first(most int) *Summary {
 	p := *s
-	p.Cells, p.Costs, p.Trips, p.LossFree = upTo(s.Cells, most), upTo(s.Costs, 2*most), upTo(s.Trips, most), upTo(s.LossFree, most)
+	p.Cells, p.Costs, p.Trips, p.LossFree = upTo(s.Cells, most), upTo(s.Costs, 2*most), upTo(s.Trips, most),
+		upTo(s.LossFree, most)
 	p.Along, p.Ladders = upTo(s.Along, most), upTo(s.Ladders, most)
 	if s.ROI != nil {
 		r := *s.ROI

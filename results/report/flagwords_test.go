@@ -15,7 +15,8 @@ func TestNotesOfRuns(t *testing.T) {
 	cell := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}
 	var recs []results.Record
 	for i := range 14 {
-		r := results.Record{Cell: cell, Warmup: i < 2, Verdict: results.OK, Flags: []string{"power-guard-short"}, Warnings: []string{"foreign load 0.1 cores"}}
+		r := results.Record{Cell: cell, Warmup: i < 2, Verdict: results.OK, Flags: []string{"power-guard-short"},
+			Warnings: []string{"foreign load 0.1 cores"}}
 		if r.Warmup {
 			r.Warnings = append(r.Warnings, "cold")
 		}
@@ -23,7 +24,8 @@ func TestNotesOfRuns(t *testing.T) {
 	}
 	all := notes(recs, nil)
 	got := strings.Join(noteLines(&Summary{Notes: all}), "\n")
-	const want = "power-guard-short: --power-guard was below 10 s, so readings may still have been settling (12 runs)\n" +
+	const want = "power-guard-short: --power-guard was below 10 s, so readings may still have been settling (12 " +
+		"runs)\n" +
 		"foreign load 0.1 cores (12 runs)\ncold (2 warm-ups)"
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)

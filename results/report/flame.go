@@ -28,7 +28,8 @@ type Flame struct {
 
 // InPage is the style that the report needs for its graphs.
 func (f *Flames) InPage() template.CSS {
-	return f.Style + " .flamegraph svg { width: 100%; min-width: 50rem; height: auto; background: #fff; } .flamegraph input { font: inherit; }"
+	return f.Style + " .flamegraph svg { width: 100%; min-width: 50rem; height: auto; background: #fff; } " +
+		".flamegraph input { font: inherit; }"
 }
 
 // ProfiledEnd is an end of a cell whose runs have profiles.

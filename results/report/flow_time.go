@@ -25,19 +25,24 @@ var timeFigures = []struct {
 	{"cwnd", "Congestion window", "Packets over seconds, sender.", 1,
 		map[string]string{"tcp_cwnd_packets": "cwnd", "tcp_ssthresh_packets": "ssthresh"}, nil,
 		[]string{"tcp_cwnd_packets", "tcp_ssthresh_packets"}},
-	{"window", "Bytes in flight and windows", "10⁶ bytes over seconds: in flight and the window that the receiver gave, by the sender; the window by the receiver.", 1e6,
-		map[string]string{"tcp_in_flight_bytes": "in flight", "tcp_snd_window_bytes": "send window"}, map[string]string{"tcp_rcv_window_bytes": "receive window"},
+	{"window", "Bytes in flight and windows", "10⁶ bytes over seconds: in flight and the window that the " +
+		"receiver gave, by the sender; the window by the receiver.", 1e6,
+		map[string]string{"tcp_in_flight_bytes": "in flight", "tcp_snd_window_bytes": "send window"},
+		map[string]string{"tcp_rcv_window_bytes": "receive window"},
 		[]string{"tcp_in_flight_bytes", "tcp_snd_window_bytes", "tcp_rcv_window_bytes"}},
-	{"unread", "Received, not read yet", "10⁶ bytes of memory over seconds, receiver. A copy of more than the CPU's cache holds reads it from memory.", 1e6,
+	{"unread", "Received, not read yet", "10⁶ bytes of memory over seconds, receiver. A copy of more than the " +
+		"CPU's cache holds reads it from memory.", 1e6,
 		nil, map[string]string{"tcp_rmem_alloc_bytes": "waits for the application"}, []string{"tcp_rmem_alloc_bytes"}},
 	{"rtt", "Round trip", "µs over seconds, sender.", 1,
-		map[string]string{"tcp_srtt_us": "smoothed", "tcp_min_rtt_us": "least"}, nil, []string{"tcp_srtt_us", "tcp_min_rtt_us"}},
+		map[string]string{"tcp_srtt_us": "smoothed", "tcp_min_rtt_us": "least"}, nil,
+		[]string{"tcp_srtt_us", "tcp_min_rtt_us"}},
 	{"tcp_rate", "Pacing and delivery rate", "Gbit/s over seconds, sender.", 1e9 / 8,
 		map[string]string{"tcp_delivery_rate_bytes_ps": "delivery", "tcp_pacing_rate_bytes_ps": "pacing"}, nil,
 		[]string{"tcp_delivery_rate_bytes_ps", "tcp_pacing_rate_bytes_ps"}},
 	{"retrans", "Retransmitted", "Packets since the connection began, over seconds, sender.", 1,
 		map[string]string{"tcp_retrans_packets": "retransmitted"}, nil, []string{"tcp_retrans_packets"}},
-	{"app_limited", "Limited by the application", "1 where the newest delivery rate is what the application gave to send, over seconds, sender.", 1,
+	{"app_limited", "Limited by the application",
+		"1 where the newest delivery rate is what the application gave to send, over seconds, sender.", 1,
 		map[string]string{"tcp_app_limited": "limited"}, nil, []string{"tcp_app_limited"}},
 }
 
@@ -62,7 +67,8 @@ func timeFigureList(cells []Cell) (out []Figure, err error) {
 			if len(all) == 0 {
 				continue
 			}
-			one := Figure{Name: fmt.Sprintf("%s-%d", f.name, i+1), Title: f.title + ", #" + strconv.Itoa(i+1) + " " + names[i], Caption: f.caption + " One run."}
+			one := Figure{Name: fmt.Sprintf("%s-%d", f.name, i+1), Title: f.title + ", #" + strconv.Itoa(i+1) +
+				" " + names[i], Caption: f.caption + " One run."}
 			if one.SVG, err = curvesSVG(all); err != nil {
 				return nil, fmt.Errorf("plot %s: %w", one.Name, err)
 			}

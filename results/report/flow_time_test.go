@@ -18,7 +18,8 @@ func TestTimeFigures(t *testing.T) {
 	for i := range cells {
 		cells[i].Cell = results.Cell{RX: "tcp", TX: "tcp"}
 	}
-	cells[1].TG.Probed = &Probed{Flow: []results.Series{series("tcp_cwnd_packets"), series("tcp_in_flight_bytes"), series("tcp_rcv_window_bytes"), {Name: "tcp_srtt_us", T: []int64{0}, V: []float64{1}}}}
+	cells[1].TG.Probed = &Probed{Flow: []results.Series{series("tcp_cwnd_packets"), series("tcp_in_flight_bytes"),
+		series("tcp_rcv_window_bytes"), {Name: "tcp_srtt_us", T: []int64{0}, V: []float64{1}}}}
 	cells[1].SUT.Probed = &Probed{Flow: []results.Series{series("tcp_cwnd_packets"), series("tcp_rcv_window_bytes")}}
 	got, err := timeFigureList(cells)
 	if err != nil {
@@ -39,7 +40,9 @@ func TestTimeFigures(t *testing.T) {
 	if strings.Contains(string(got[0].SVG), "ssthresh") {
 		t.Error("what was not measured is in the legend")
 	}
-	for _, bad := range []results.Series{{T: []int64{0, 1}, V: []float64{1e300, 1}}, {T: []int64{-1, 1}, V: []float64{1, 1}}, {T: []int64{0, 1}, V: []float64{1}}, {T: []int64{0, 1 << 62}, V: []float64{1, -1}}} {
+	for _, bad := range []results.Series{{T: []int64{0, 1}, V: []float64{1e300, 1}},
+		{T: []int64{-1, 1}, V: []float64{1, 1}}, {T: []int64{0, 1}, V: []float64{1}},
+		{T: []int64{0, 1 << 62}, V: []float64{1, -1}}} {
 		if _, ok := overTime("a", bad, 1); ok {
 			t.Errorf("%+v is drawn", bad)
 		}
@@ -91,7 +94,8 @@ func TestProbedDrops(t *testing.T) {
 		d := &results.Drops{}
 		for i, n := range packets {
 			if n > 0 {
-				d.Places = append(d.Places, results.Drop{Reason: "R", Function: string(rune('a' + i)), Packets: &n, SKBs: &n})
+				d.Places = append(d.Places, results.Drop{Reason: "R", Function: string(rune('a' + i)), Packets: &n,
+					SKBs: &n})
 			}
 		}
 		r.SUT.Probes = &results.Probes{Drops: d}
@@ -99,7 +103,8 @@ func TestProbedDrops(t *testing.T) {
 	}
 	runs := []*results.Record{run(10, 0), run(30, 0), run(20, 7), {}}
 	p := probed(runs, func(r *results.Record) *results.Host { return &r.SUT })
-	if p == nil || len(p.Drops) != 2 || *p.Drops[0].Packets != 20 || *p.Drops[1].Packets != 0 || p.Drops[0].Key() != "R at a" {
+	if p == nil || len(p.Drops) != 2 || *p.Drops[0].Packets != 20 || *p.Drops[1].Packets != 0 ||
+		p.Drops[0].Key() != "R at a" {
 		t.Errorf("%+v", p)
 	}
 	v := newProbeView([]Cell{{SUT: End{Probed: p}}})
@@ -108,14 +113,17 @@ func TestProbedDrops(t *testing.T) {
 	}
 	lost := func(lost, left float64) *results.Record {
 		r := &results.Record{}
-		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Lost: &lost, Unattributed: &left}}}
+		r.TG.Probes = &results.Probes{Drops: &results.Drops{Segments: &results.DropSegments{Lost: &lost,
+			Unattributed: &left}}}
 		return r
 	}
-	p = probed([]*results.Record{lost(10, 0), lost(30, 2), lost(20, 1), {}}, func(r *results.Record) *results.Host { return &r.TG })
+	p = probed([]*results.Record{lost(10, 0), lost(30, 2), lost(20, 1), {}},
+		func(r *results.Record) *results.Host { return &r.TG })
 	if p == nil || p.Lost == nil || *p.Lost != (Lost{20, 1}) {
 		t.Fatalf("%+v", p)
 	}
-	if v := newProbeView([]Cell{{TG: End{Probed: p}}}); len(v.Drops) != 2 || v.Drops[0].Fields[2] != "20" || v.Drops[1].Fields[2] != "1" {
+	if v := newProbeView([]Cell{{TG: End{Probed: p}}}); len(v.Drops) != 2 || v.Drops[0].Fields[2] != "20" ||
+		v.Drops[1].Fields[2] != "1" {
 		t.Errorf("%+v", v.Drops)
 	}
 	if p := probed([]*results.Record{{}}, func(r *results.Record) *results.Host { return &r.SUT }); p != nil {

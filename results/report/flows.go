@@ -112,7 +112,8 @@ func flowsCell(g *cellRuns, sum *Cell) FlowsCell {
 			}
 		}
 	}
-	c.MinGbps, c.MedianGbps, c.MaxGbps, c.Jain = stat.Summarize(of[0]), stat.Summarize(of[1]), stat.Summarize(of[2]), stat.Summarize(of[3])
+	c.MinGbps, c.MedianGbps, c.MaxGbps, c.Jain = stat.Summarize(of[0]), stat.Summarize(of[1]), stat.Summarize(of[2]),
+		stat.Summarize(of[3])
 	return c
 }
 
@@ -163,7 +164,8 @@ func (c FlowsCell) QueuesText() string {
 
 // Figures are the columns of the tables between queues and scaling.
 func (c FlowsCell) Figures() []string {
-	return []string{median(c.sum.SUT.ThroughputGbps, digits3), median(c.MinGbps, digits3), median(c.MedianGbps, digits3), median(c.MaxGbps, digits3),
+	return []string{median(c.sum.SUT.ThroughputGbps, digits3), median(c.MinGbps, digits3),
+		median(c.MedianGbps, digits3), median(c.MaxGbps, digits3),
 		median(c.Jain, func(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) }),
 		median(c.sum.SUT.BusyCores, fixed2), median(c.sum.TG.BusyCores, fixed2), median(c.sum.SUT.NsPerKB, digits3)}
 }
@@ -179,10 +181,12 @@ func writeFlows(b *bufio.Writer, all []FlowCurve) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "Flows: Gbit/s of all together, with its 95 % interval, and of one the least, the median and the most; Jain's index of fairness; busy cores. "+
+	wrap(b, "", "", "Flows: Gbit/s of all together, with its 95 % interval, and of one the least, the median and "+
+		"the most; Jain's index of fairness; busy cores. "+
 		"Medians over the runs. scaling = (sum at N) / (N x sum at 1), with its 95 % interval")
 	const format = "%5s %6s %5s %14s %6s %6s %6s %5s %5s %5s %5s  %s\n"
-	fmt.Fprintf(b, format, "flows", "queues", "sum", "95 % interval", "min", "median", "max", "Jain", "SUT", "TG", "ns/kB", "scaling")
+	fmt.Fprintf(b, format, "flows", "queues", "sum", "95 % interval", "min", "median", "max", "Jain", "SUT", "TG",
+		"ns/kB", "scaling")
 	rows, left := 0, 0
 	for _, c := range all {
 		if rows+1+len(c.Cells) > maxFlowRows && rows > 0 {
@@ -193,7 +197,8 @@ func writeFlows(b *bufio.Writer, all []FlowCurve) {
 		wrap(b, "", "  ", plaintext.Line(c.Name))
 		for _, x := range c.Cells {
 			f := x.Figures()
-			fmt.Fprintf(b, format, strconv.Itoa(x.Flows), x.QueuesText(), f[0], x.Interval(), f[1], f[2], f[3], f[4], f[5], f[6], f[7], x.ScalingText())
+			fmt.Fprintf(b, format, strconv.Itoa(x.Flows), x.QueuesText(), f[0], x.Interval(), f[1], f[2], f[3], f[4],
+				f[5], f[6], f[7], x.ScalingText())
 		}
 	}
 	if left > 0 {

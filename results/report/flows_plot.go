@@ -25,9 +25,11 @@ func flowFigures(all []FlowCurve) (out []Figure, err error) {
 		y      func(*FlowsCell) *float64
 		beside []curve
 	}{
-		{Figure{Name: "flows", Title: "Throughput by flows", Caption: "Gbit/s of all flows together over how many there are; one curve per mode, medians."},
+		{Figure{Name: "flows", Title: "Throughput by flows",
+			Caption: "Gbit/s of all flows together over how many there are; one curve per mode, medians."},
 			sumOf, nil},
-		{Figure{Name: "scaling", Title: "Scaling by flows", Caption: "(sum at N) / (N × sum at 1) over N flows; one curve per mode. 1, the dashed line, is what N hosts with one flow each would do."},
+		{Figure{Name: "scaling", Title: "Scaling by flows", Caption: "(sum at N) / (N × sum at 1) over N flows; " +
+			"one curve per mode. 1, the dashed line, is what N hosts with one flow each would do."},
 			(*FlowsCell).scaling, []curve{ideal}},
 	} {
 		curves := curvesOfFlows(all, f.y)

@@ -61,7 +61,8 @@ func TestFlowCurves(t *testing.T) {
 	}
 	// 30 Gbit/s as 3, 6, 9 and 12: Jain's index is 30² / (4 × 270) = .833; medians of eight blocks.
 	x, mid := all[0].Cells[2], (math.Pow(.97, 3)+math.Pow(.97, 4))/2
-	for _, f := range []struct{ got, want float64 }{{x.MinGbps.Median, 3 * mid}, {x.MedianGbps.Median, 7.5 * mid}, {x.MaxGbps.Median, 12 * mid}, {x.Jain.Median, 900.0 / 1080}} {
+	for _, f := range []struct{ got, want float64 }{{x.MinGbps.Median, 3 * mid}, {x.MedianGbps.Median, 7.5 * mid},
+		{x.MaxGbps.Median, 12 * mid}, {x.Jain.Median, 900.0 / 1080}} {
 		if math.Abs(f.got-f.want) > 1e-9 {
 			t.Errorf("%g, want %g", f.got, f.want)
 		}
@@ -93,7 +94,8 @@ func TestFlowCurvesOfQueues(t *testing.T) {
 			got = append(got, fmt.Sprintf("%s: %d %s %s", c.Name, x.Flows, x.QueuesText(), x.ScalingText()))
 		}
 	}
-	want := []string{"zcrx/tcp (a queue each): 1 1 1", "zcrx/tcp (a queue each): 2 2 0.900", "zcrx/tcp (a queue each): 4 4 0.750",
+	want := []string{"zcrx/tcp (a queue each): 1 1 1", "zcrx/tcp (a queue each): 2 2 0.900",
+		"zcrx/tcp (a queue each): 4 4 0.750",
 		"zcrx/tcp pace=8G (a queue each): 1 1 1", "zcrx/tcp pace=8G (a queue each): 4 4 -"}
 	for i := range got {
 		got[i] = strings.Replace(got[i], " pace=none", "", 1)
@@ -103,7 +105,8 @@ func TestFlowCurvesOfQueues(t *testing.T) {
 	}
 	p = plan{}
 	add(4, 0, 0, 30)
-	if all := Summarize(p.j).Flows; len(all) != 1 || len(all[0].Cells) != 1 || all[0].Cells[0].Scaling != nil || all[0].Cells[0].ScalingText() != "-" {
+	if all := Summarize(p.j).Flows; len(all) != 1 || len(all[0].Cells) != 1 || all[0].Cells[0].Scaling != nil ||
+		all[0].Cells[0].ScalingText() != "-" {
 		t.Errorf("%+v", all)
 	}
 }
@@ -122,7 +125,8 @@ func TestFlowsAreShown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string][]string{"flows": {"tcp/tcp", "(on 1 queue)"}, "scaling": {"ideal", "stroke-dasharray"}} {
+	for name, want := range map[string][]string{"flows": {"tcp/tcp", "(on 1 queue)"},
+		"scaling": {"ideal", "stroke-dasharray"}} {
 		i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == name })
 		if i < 0 {
 			t.Errorf("no figure %s", name)
@@ -134,12 +138,14 @@ func TestFlowsAreShown(t *testing.T) {
 			}
 		}
 	}
-	if page := htmlPage(t, scaled()); !strings.Contains(page, "<h2>Flows</h2>") || !strings.Contains(page, "0.750 [0.750..0.750]") {
+	if page := htmlPage(t, scaled()); !strings.Contains(page, "<h2>Flows</h2>") ||
+		!strings.Contains(page, "0.750 [0.750..0.750]") {
 		t.Error("the page lacks them")
 	}
 	one := scaled()
 	one.Records = slices.DeleteFunc(one.Records, func(r results.Record) bool { return r.Cell.Flows > 1 })
-	if s := Summarize(one); s.Flows != nil || strings.Contains(string(table(t, s)), "scaling") || strings.Contains(htmlPage(t, one), "<h2>Flows</h2>") {
+	if s := Summarize(one); s.Flows != nil || strings.Contains(string(table(t, s)), "scaling") ||
+		strings.Contains(htmlPage(t, one), "<h2>Flows</h2>") {
 		t.Error("one flow is shown as several")
 	}
 }

@@ -18,7 +18,8 @@ import (
 // FuzzReport sums up a journal that has a line of anybody's in place of one: of the header, or of a
 // run. Nothing panics, and what is printed is plain text.
 func FuzzReport(f *testing.F) {
-	made := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 40, Cores: 1, TGCores: 1, Watts: 90, CV: .01},
+	made := plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 40, Cores: 1, TGCores: 1,
+		Watts: 90, CV: .01},
 		plantest.Cell{Cell: plantest.Modes("uring", "tcp"), Gbps: 50, Cores: 1, Watts: 80, CV: .02})
 	lines := [][]byte{mustLine(f, made.Header)}
 	for _, r := range made.Records {
@@ -33,7 +34,8 @@ func FuzzReport(f *testing.F) {
 			if at < 0 || at >= len(lines) {
 				return
 			}
-			text := bytes.Clone(bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...), []byte("\n")))
+			text := bytes.Clone(bytes.Join(append(append(append([][]byte{}, lines[:at]...), line), lines[at+1:]...),
+				[]byte("\n")))
 			j, err := results.Decode(bytes.NewReader(text))
 			if err != nil {
 				return

@@ -16,7 +16,8 @@ func TestTableSaysWhoWasTheLimit(t *testing.T) {
 	j := roiPlan(1, 8, map[string][2]float64{"a": {100, 1}, "b": {100, 1}, "c": {100, 1}, "d": {100, 1}})
 	for i := range j.Records {
 		r := &j.Records[i]
-		r.Limit = map[string]results.LimitedBy{"a": results.BySender, "b": results.ByReceiver, "c": results.ByPace, "d": results.ByLink}[r.Cell.ID]
+		r.Limit = map[string]results.LimitedBy{"a": results.BySender, "b": results.ByReceiver, "c": results.ByPace,
+			"d": results.ByLink}[r.Cell.ID]
 		if r.Cell.ID == "d" && r.Rep%2 == 0 {
 			r.Limit = results.ByWindow // half and half, and never the receiver
 		}
@@ -37,7 +38,9 @@ func TestTableSaysWhoWasTheLimit(t *testing.T) {
 		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	if n := strings.Count(text, "8 ok at the sender's limit "); n != 1 || !strings.Contains(text, "8 ok at the window's limit ") || strings.Contains(text, "at the receiver's") || strings.Contains(text, "8 ok at the pace's") || !strings.Contains(text, "whose own limit is not known") {
+	if n := strings.Count(text, "8 ok at the sender's limit "); n != 1 ||
+		!strings.Contains(text, "8 ok at the window's limit ") || strings.Contains(text, "at the receiver's") ||
+		strings.Contains(text, "8 ok at the pace's") || !strings.Contains(text, "whose own limit is not known") {
 		t.Errorf("the table:\n%s", &table)
 	}
 	if !strings.Contains(html.String(), "8 ok; at the sender&#39;s limit") {

@@ -29,7 +29,8 @@ var pageScript string
 // The template package escapes every text by where it stands: reasons and
 // names come from other machines.
 var page = sync.OnceValue(func() *template.Template {
-	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText + flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
+	return template.Must(template.New("report").Parse(pageText + packetsText + lossFreeText + ladderText + roiText +
+		flowsText + costText + probeText + flameText + whyText + tripsText + alongText))
 })
 
 // HTML writes the summary as one page that needs nothing else: no network, styles, plots and
@@ -133,7 +134,8 @@ func againstRows(r *compare.Result) []againstView {
 	var out []againstView
 	for i := range r.Rows {
 		row := &r.Rows[i]
-		v := againstView{Cell: row.B.ID, Beside: row.A.ID, About: row.Factor, Metric: row.Metric, Unit: row.Unit, A: median(row.SumA, digits3), B: median(row.SumB, digits3),
+		v := againstView{Cell: row.B.ID, Beside: row.A.ID, About: row.Factor, Metric: row.Metric, Unit: row.Unit,
+			A: median(row.SumA, digits3), B: median(row.SumB, digits3),
 			Ratio: row.RatioText(), P: row.PText(), Verdict: row.VerdictText(), Runs: row.Runs()}
 		if all := row.AllText(); all != "" {
 			v.Verdict += "; with all runs: " + all
@@ -173,7 +175,8 @@ func gateLines(p *results.Plan) []string {
 			if l.Share {
 				scale, percent = 100, " %"
 			}
-			limit = map[bool]string{false: "at most ", true: "at least "}[l.Least()] + strconv.FormatFloat(*v*scale, 'g', 4, 64) + percent + l.Unit
+			limit = map[bool]string{false: "at most ", true: "at least "}[l.Least()] + strconv.FormatFloat(*v*scale,
+				'g', 4, 64) + percent + l.Unit
 		}
 		if *l.At(&p.Gates) != nil {
 			limit += ", else " + consequence(&p.Gates, l)
@@ -205,7 +208,8 @@ func newRow(c *Cell, setting string) rowView {
 		ROISUT: median(c.SUT.ROICPU, digits3), ROITG: median(c.TG.ROICPU, digits3),
 		PowerSUT: median(c.SUT.PowerW, digits3), PowerTG: median(c.TG.PowerW, digits3),
 		BySUT: strings.Join(c.SUT.PowerBy, ", "), ByTG: strings.Join(c.TG.PowerBy, ", "),
-		Verdict: strings.TrimSuffix(verdict(c)+"; "+remarks(c), "; "), Good: c.OK > 0 && c.Invalid == c.Replaced && c.Failed+c.Unsupported == 0, Stops: c.Stops,
+		Verdict: strings.TrimSuffix(verdict(c)+"; "+remarks(c), "; "), Good: c.OK > 0 && c.Invalid == c.Replaced &&
+			c.Failed+c.Unsupported == 0, Stops: c.Stops,
 	}
 }
 

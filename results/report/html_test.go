@@ -28,7 +28,8 @@ func TestHTML(t *testing.T) {
 }
 
 func TestHTMLEmpty(t *testing.T) {
-	if got := htmlPage(t, results.Journal{}); !strings.Contains(got, "no runs") || !strings.Contains(got, "Nothing was measured") {
+	if got := htmlPage(t, results.Journal{}); !strings.Contains(got, "no runs") ||
+		!strings.Contains(got, "Nothing was measured") {
 		t.Error(got)
 	}
 }

@@ -43,7 +43,8 @@ func Idle(w io.Writer, j results.Journal) error {
 		}
 	}
 	if !any {
-		fmt.Fprintln(b, "no run has idle states: the hosts have no cpuidle, like most virtual machines, or there is no ok run")
+		fmt.Fprintln(
+			b, "no run has idle states: the hosts have no cpuidle, like most virtual machines, or there is no ok run")
 	}
 	return b.Flush()
 }
@@ -91,7 +92,8 @@ func (t idleTable) write(b *bufio.Writer, title string, hosts []*results.Host) {
 		fmt.Fprint(b, ", io_uring's waits are in it")
 	}
 	for _, name := range []string{"throttle_core_events", "throttle_package_events"} {
-		if s := medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none && s != "0.00" {
+		if s := medianText(hosts, func(h *results.Host) *float64 { return metricOf(h, name) }); s != none &&
+			s != "0.00" {
 			fmt.Fprintf(b, "; %s %s", name, s)
 		}
 	}

@@ -35,8 +35,9 @@ type Rung struct {
 	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
 	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
 	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
-	Slack       results.Slack     `json:"slack,omitempty"`   // why RateNs is not what a frame costs
-	More        *stat.Shift       `json:"more_ns,omitempty"` // what a frame costs here less what it does at the rung above
+	Slack       results.Slack     `json:"slack,omitempty"` // why RateNs is not what a frame costs
+	// what a frame costs here less what it does at the rung above
+	More *stat.Shift `json:"more_ns,omitempty"`
 	// MoreOf is what More compares: the time of threads, where both rungs have that, and else that
 	// CPUs were busy, of both.
 	MoreOf string `json:"more_of,omitempty"`
@@ -81,7 +82,8 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 }
 
 func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
-	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores, HeldBy: c.HeldBy, Slack: c.Slack, mode: m, cell: g.cell}
+	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores,
+		HeldBy: c.HeldBy, Slack: c.Slack, mode: m, cell: g.cell}
 	var rates, cores, own, busy []float64
 	threads := true // of all runs, or it says nothing of the cell
 	for _, rec := range g.runs {
@@ -157,7 +159,10 @@ func (r *Rung) level() int {
 
 // place is that of the mode in the list.
 func (r *Rung) place() int {
-	return slices.IndexFunc(stream.Modes, func(m stream.Mode) bool { return m.Role == stream.RX && m.Name == r.mode.Name })
+	return slices.IndexFunc(stream.Modes, func(m stream.Mode) bool {
+		return m.Role == stream.RX &&
+			m.Name == r.mode.Name
+	})
 }
 
 // above is the rung above one, as far as there is any: with the same touch if it can be.
@@ -205,7 +210,9 @@ func (r *Rung) Words() []string {
 			more += " " + r.MoreOf
 		}
 	}
-	return []string{plaintext.Line(r.Name), median(r.PacketsPerS, kilo), median(r.NsPerPacket, digits3), interval(r.NsPerPacket, digits3), median(r.RateNs, digits3), r.busy(), more, cmp.Or(plaintext.Line(r.Above), none)}
+	return []string{plaintext.Line(r.Name), median(r.PacketsPerS, kilo), median(r.NsPerPacket, digits3),
+		interval(r.NsPerPacket, digits3), median(r.RateNs, digits3), r.busy(), more,
+		cmp.Or(plaintext.Line(r.Above), none)}
 }
 
 // busy marks a CPU that had time left, or was others' too.
@@ -243,8 +250,11 @@ var ladderHead = []heading{
 func writeLadders(b *bufio.Writer, all []Ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
-		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much more than at the rung above, with the 95 % interval (docs/packets.md). "+
-			"cores used: by the receiving threads, where threads receive. busy: not both rungs have thread times, so the difference is of busy CPUs. 1/rate is not a frame's cost where these CPUs had time left (idle) or were shared with others (shared). sender: the generator was the limit.")
+		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much "+
+			"more than at the rung above, with the 95 % interval (docs/packets.md). "+
+			"cores used: by the receiving threads, where threads receive. busy: not both rungs have thread "+
+			"times, so the difference is of busy CPUs. 1/rate is not a frame's cost where these CPUs had time "+
+			"left (idle) or were shared with others (shared). sender: the generator was the limit.")
 		rows := [][]string{{}, {}}
 		for _, h := range ladderHead {
 			rows[0], rows[1] = append(rows[0], h.top), append(rows[1], h.unit)

@@ -25,7 +25,8 @@ func frames(rungs map[string][2]float64, of map[string]results.Cell) results.Jou
 		r.SUT.CPUBusyCores, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(busy+float64(i%3)*.001), &pps, &pps
 		r.SUT.Env.BootID, r.TG.Env.BootID = "b", "b"
 		n := uint64(pps)
-		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &n, Received: &n, Lost: new(uint64(0))}, &results.Packets{Sent: &n}
+		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &n, Received: &n, Lost: new(uint64(0))},
+			&results.Packets{Sent: &n}
 	}
 	j.Header.Cells = nil
 	return j
@@ -33,8 +34,10 @@ func frames(rungs map[string][2]float64, of map[string]results.Cell) results.Jou
 
 // Each rung is compared with the one above it, and those that are not there are left out.
 func TestLadder(t *testing.T) {
-	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1}, "f": {420, 1}, "g": {130, 1}}, map[string]results.Cell{
-		"a": {RX: "sink"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}, "d": {RX: "ingress"}, "e": {RX: "hook"}, "f": {RX: "pass"}, "g": {RX: "back", XDPAttach: "native", XDPTouch: "swap-macs"},
+	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1},
+		"f": {420, 1}, "g": {130, 1}}, map[string]results.Cell{
+		"a": {RX: "sink"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}, "d": {RX: "ingress"},
+		"e": {RX: "hook"}, "f": {RX: "pass"}, "g": {RX: "back", XDPAttach: "native", XDPTouch: "swap-macs"},
 	})
 	s := Summarize(j)
 	if len(s.Ladders) != 1 {
@@ -43,7 +46,8 @@ func TestLadder(t *testing.T) {
 	want := []struct {
 		name, above string
 		more        float64
-	}{{"drop native", "", 0}, {"back native swap-macs", "drop native", 40}, {"drop generic", "drop native", 140}, {"ingress", "drop generic", 20}, {"hook", "ingress", 150}, {"sink", "hook", 100}, {"pass native", "sink", -80}}
+	}{{"drop native", "", 0}, {"back native swap-macs", "drop native", 40}, {"drop generic", "drop native", 140},
+		{"ingress", "drop generic", 20}, {"hook", "ingress", 150}, {"sink", "hook", 100}, {"pass native", "sink", -80}}
 	for i, r := range s.Ladders[0] {
 		w := want[i]
 		if r.Name != w.name || r.Above != w.above || (r.More == nil) != (w.above == "") {
@@ -61,7 +65,8 @@ func TestLadder(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	for _, want := range []string{"drop native 11111 90.1 ", "ingress 2000 25", "0.50 idle +", "drop generic", "The ladder:"} {
+	for _, want := range []string{"drop native 11111 90.1 ", "ingress 2000 25", "0.50 idle +", "drop generic",
+		"The ladder:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &table)
 		}
@@ -71,7 +76,8 @@ func TestLadder(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if !strings.Contains(html.String(), "<h2>The ladder from the driver to the socket</h2>") || !json.Valid(data.Bytes()) || !strings.Contains(data.String(), `"more_ns"`) {
+	if !strings.Contains(html.String(), "<h2>The ladder from the driver to the socket</h2>") ||
+		!json.Valid(data.Bytes()) || !strings.Contains(data.String(), `"more_ns"`) {
 		t.Error("the page, or JSON, has no ladder")
 	}
 }
@@ -107,15 +113,18 @@ func TestLadderComparesOneMeasure(t *testing.T) {
 		marked   bool
 	}{{45, 0, "", false}, {130, 40, ofBusy, true}, {115, 70, ofThreads, false}} {
 		r := l[i]
-		if math.Abs(r.NsPerPacket.Median-want.ns) > 1 || r.MoreOf != want.of || r.More != nil && math.Abs(r.More.Diff-want.more) > 2 || strings.HasSuffix(r.Words()[6], " "+ofBusy) != want.marked {
-			t.Errorf("%s: %v ns, %+v of %q, %q; want %+v", r.Name, r.NsPerPacket.Median, r.More, r.MoreOf, r.Words(), want)
+		if math.Abs(r.NsPerPacket.Median-want.ns) > 1 || r.MoreOf != want.of || r.More != nil &&
+			math.Abs(r.More.Diff-want.more) > 2 || strings.HasSuffix(r.Words()[6], " "+ofBusy) != want.marked {
+			t.Errorf("%s: %v ns, %+v of %q, %q; want %+v", r.Name, r.NsPerPacket.Median, r.More, r.MoreOf, r.Words(),
+				want)
 		}
 	}
 }
 
 // A rung that could not run has no figure, and no difference of 0.
 func TestLadderWithoutRuns(t *testing.T) {
-	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]results.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
+	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}},
+		map[string]results.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Cell.RX == "back" {
 			r.Verdict, r.SUT, r.TG = results.Unsupported, results.Host{}, results.Host{}
@@ -131,9 +140,11 @@ func TestLadderWithoutRuns(t *testing.T) {
 // The thread behind a cpumap is none of NAPI's: what polls is not all that receives, unless that
 // one was counted, too. Of AF_XDP the application's thread is part of it.
 func TestLadderOfACPUMap(t *testing.T) {
-	for redirect, want := range map[string]float64{"": -1, "cpu": -1, "cpu counted": .3, "dev": .3, "xsk": -1, "xsk read": .5} {
+	for redirect, want := range map[string]float64{"": -1, "cpu": -1, "cpu counted": .3, "dev": .3, "xsk": -1,
+		"xsk read": .5} {
 		redirect, more, _ := strings.Cut(redirect, " ")
-		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}}, map[string]results.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
+		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}},
+			map[string]results.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
 		for i := range j.Records {
 			h := &j.Records[i].SUT
 			h.CPUPollerCores = new(.3)
@@ -147,7 +158,8 @@ func TestLadderOfACPUMap(t *testing.T) {
 			}
 		}
 		r := Summarize(j).Ladders[0][1]
-		if r.mode.Name != "elsewhere" || (r.Own != nil) != (want >= 0) || r.Own != nil && math.Abs(r.Own.Median-want) > 1e-9 {
+		if r.mode.Name != "elsewhere" || (r.Own != nil) != (want >= 0) || r.Own != nil &&
+			math.Abs(r.Own.Median-want) > 1e-9 {
 			t.Errorf("redirect %q %s: %s, threads' cores %v, want %v", redirect, more, r.Name, r.Own, want)
 		}
 	}

@@ -65,5 +65,6 @@ func (l *lettering) Draw(c vg.Canvas, s string, style text.Style, at vg.Point) {
 	width, height, depth := l.Box(s, style.Font)
 	at.Y += (height+depth)*vg.Length(style.YAlign) - l.Extents(style.Font).Ascent
 	c.SetColor(style.Color)
-	c.FillString(l.Cache().Lookup(style.Font, style.Font.Size), at.Add(vg.Point{X: vg.Length(style.XAlign) * width, Y: style.Font.Size}), s)
+	c.FillString(l.Cache().Lookup(style.Font, style.Font.Size),
+		at.Add(vg.Point{X: vg.Length(style.XAlign) * width, Y: style.Font.Size}), s)
 }

@@ -82,7 +82,8 @@ func (c LossFreeCell) Figures() []string {
 	if c.Searches > 0 {
 		sender = strconv.Itoa(c.BySender)
 	}
-	return []string{median(c.PacketsPerS, kilo), interval(c.PacketsPerS, kilo), median(c.FailedAt, kilo), strconv.FormatFloat(100*c.MaxLoss, 'g', 3, 64),
+	return []string{median(c.PacketsPerS, kilo), interval(c.PacketsPerS, kilo), median(c.FailedAt, kilo),
+		strconv.FormatFloat(100*c.MaxLoss, 'g', 3, 64),
 		searches, strconv.Itoa(c.Trials), sure, sender}
 }
 
@@ -91,8 +92,10 @@ func writeLossFree(b *bufio.Writer, all []LossFreeCell) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "The highest rates without loss: each run is a search (docs/packets.md). kpps that passed each time, the median of the searches with its 95 % interval; the lowest that failed. "+
-		"allowed: loss with which a trial passes. lossy: share of runs at that rate that lose more, with 95 % confidence. by sender: of the searches, those in which the sender could do no more.")
+	wrap(b, "", "", "The highest rates without loss: each run is a search (docs/packets.md). kpps that passed "+
+		"each time, the median of the searches with its 95 % interval; the lowest that failed. "+
+		"allowed: loss with which a trial passes. lossy: share of runs at that rate that lose more, with 95 % "+
+		"confidence. by sender: of the searches, those in which the sender could do no more.")
 	const format = "%9s %19s %9s %8s %8s %7s %6s %7s\n"
 	fmt.Fprintf(b, format, "kpps", "95 % interval", "failed at", "allowed", "searches", "trials", "lossy", "by")
 	fmt.Fprintf(b, format, "median", "kpps", "kpps", "%", "", "in all", "%", "sender")

@@ -23,12 +23,14 @@ func TestTableOfLossFree(t *testing.T) {
 		r.Cell.UDPBatch = map[string]int{"a": 64, "b": 1}[r.Cell.ID]
 		n := uint64(1000)
 		r.SUT.PacketsPerS, r.TG.PacketsPerS, r.SUT.CPUBusyCores = new(1e6+float64(i)*1e3), new(1e6), new(.5)
-		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &n, Received: &n, Lost: new(uint64(0))}, &results.Packets{Sent: &n}
+		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &n, Received: &n, Lost: new(uint64(0))},
+			&results.Packets{Sent: &n}
 		trial := r
 		trial.RunID, trial.Warmup, trial.Flags = r.RunID+"t", true, []string{results.FlagTrial}
 		trial.SUT.PacketsPerS = new(5e6)
 		if !r.Warmup {
-			r.LossFree = &results.LossFree{PacketsPerS: 1e6 + float64(i)*1e3, FailedAt: 1.1e6, Passed: 10, Trials: 20, MaxLoss: .001}
+			r.LossFree = &results.LossFree{PacketsPerS: 1e6 + float64(i)*1e3, FailedAt: 1.1e6, Passed: 10, Trials: 20,
+				MaxLoss: .001}
 			if r.Cell.ID == "b" && r.Rep == 3 {
 				r.Verdict, r.LossFree.PacketsPerS, r.LossFree.Passed = results.Invalid, 0, 0
 			}
@@ -42,7 +44,8 @@ func TestTableOfLossFree(t *testing.T) {
 	}
 	for _, c := range s.LossFree {
 		all := c.Searches + c.Unfinished
-		if c.PacketsPerS == nil || c.PacketsPerS.Lo == nil || c.PacketsPerS.Median > 1.1e6 || all != 8 || c.Trials != 160 || c.LossyShare == nil || math.Abs(*c.LossyShare-.259) > .001 {
+		if c.PacketsPerS == nil || c.PacketsPerS.Lo == nil || c.PacketsPerS.Median > 1.1e6 || all != 8 ||
+			c.Trials != 160 || c.LossyShare == nil || math.Abs(*c.LossyShare-.259) > .001 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -53,7 +56,8 @@ func TestTableOfLossFree(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	for _, want := range []string{"The highest rates without loss", "1100 0.1 8 160 <26 0", "1100 0.1 7 of 8 160 <26 0", "udp/udp udp_batch=1"} {
+	for _, want := range []string{"The highest rates without loss", "1100 0.1 8 160 <26 0", "1100 0.1 7 of 8 160 <26 0",
+		"udp/udp udp_batch=1"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &table)
 		}
@@ -63,7 +67,8 @@ func TestTableOfLossFree(t *testing.T) {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}
-	if !strings.Contains(html.String(), "<h2>The highest rates without loss</h2>") || !json.Valid(data.Bytes()) || !strings.Contains(data.String(), `"loss_free": [`) {
+	if !strings.Contains(html.String(), "<h2>The highest rates without loss</h2>") || !json.Valid(data.Bytes()) ||
+		!strings.Contains(data.String(), `"loss_free": [`) {
 		t.Error("the page, or JSON, has no such table")
 	}
 }

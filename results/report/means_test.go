@@ -62,7 +62,8 @@ func TestMeaningsStandBeside(t *testing.T) {
 		t.Errorf("not in its row: %s", roi)
 	}
 
-	if text := made(func(*results.Record) {}); strings.Contains(text, "in all rows") || strings.Contains(text, "charged") {
+	if text := made(func(*results.Record) {}); strings.Contains(text, "in all rows") ||
+		strings.Contains(text, "charged") {
 		t.Errorf("of none:\n%s", text)
 	}
 }
@@ -75,7 +76,8 @@ func TestOneRankedCellLeadsNobody(t *testing.T) {
 		r.Limit = map[string]results.LimitedBy{"best": results.ByReceiver, "held": results.BySender}[r.Cell.ID]
 	}
 	for _, s := range Summarize(j).ROI.Sensitivity {
-		want := string(s.Side) + ", " + string(s.Cost) + ": best is the highest, and nothing can be ranked against it, because something else may explain why the others are lower: held"
+		want := string(s.Side) + ", " + string(s.Cost) + ": best is the highest, and nothing can be ranked " +
+			"against it, because something else may explain why the others are lower: held"
 		if got := s.Line(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
@@ -87,7 +89,8 @@ func TestMoreReceivedThanSent(t *testing.T) {
 	for got, want := range map[float64]bool{1001e3: true, 999e3: false} {
 		c := Cell{Cell: results.Cell{RX: "udp", TX: "udp"}}
 		c.SUT.PacketsPerS, c.TG.PacketsPerS = one(got), one(1000e3)
-		if has := strings.Contains(packetLegend(&Summary{Cells: []Cell{c}}), "with what was on its way when the window began"); has != want {
+		if has := strings.Contains(packetLegend(&Summary{Cells: []Cell{c}}),
+			"with what was on its way when the window began"); has != want {
 			t.Errorf("%v of 1e6 received: %v", got, has)
 		}
 	}

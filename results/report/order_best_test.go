@@ -29,13 +29,15 @@ func TestBestIsOfRankOne(t *testing.T) {
 				any++
 			}
 		}
-		t.Logf("%d equal cells: each is out in %.1f %% of %d experiments, any in %.0f %%", n, 100*float64(out)/float64(n*rounds), rounds, 100*float64(any)/float64(rounds))
+		t.Logf("%d equal cells: each is out in %.1f %% of %d experiments, any in %.0f %%", n,
+			100*float64(out)/float64(n*rounds), rounds, 100*float64(any)/float64(rounds))
 		if out > n*rounds*5/100 {
 			t.Errorf("%d equal cells: %d of %d are not among the best", n, out, n*rounds)
 		}
 		told := map[int]float64{4: .06, 10: .09, 20: .11}[n] // by docs/statistics.md; and four standard errors
 		if most := told + 4*math.Sqrt(told*(1-told)/float64(rounds)); float64(any) > most*float64(rounds) {
-			t.Errorf("%d equal cells: in %d of %d experiments some are not among the best; published are %.0f %%", n, any, rounds, 100*told)
+			t.Errorf("%d equal cells: in %d of %d experiments some are not among the best; published are %.0f %%", n,
+				any, rounds, 100*told)
 		}
 	}
 }

@@ -33,14 +33,19 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 		want   map[string]string // rank and caveat
 		line   string
 	}{
-		{"receivers at their limits", limit(map[string]results.LimitedBy{"trunc": receiver, "copy": receiver, "slow": receiver}),
+		{"receivers at their limits", limit(map[string]results.LimitedBy{"trunc": receiver, "copy": receiver,
+			"slow": receiver}),
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"nothing is known", func(*results.Record) {}, map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
-		{"receivers at the sender's", limit(map[string]results.LimitedBy{"trunc": sender, "copy": sender, "slow": receiver}),
-			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"}, "; not ranked, because something else may explain why they are lower: copy"},
+		{"receivers at the sender's", limit(map[string]results.LimitedBy{"trunc": sender, "copy": sender,
+			"slow": receiver}),
+			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"},
+			"; not ranked, because something else may explain why they are lower: copy"},
 		{"senders at their own", func(r *results.Record) { r.Cell.RX, r.Cell.TX, r.Limit = "tcp", r.Cell.ID, sender },
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
-		{"one slow CPU", clock(""), map[string]string{"trunc": "1", "copy": "- other CPU frequency: SUT at 3000 and 1500 MHz, more than 2 % apart", "slow": "2"},
+		{"one slow CPU", clock(""),
+			map[string]string{"trunc": "1",
+				"copy": "- other CPU frequency: SUT at 3000 and 1500 MHz, more than 2 % apart", "slow": "2"},
 			"; not ranked, because something else may explain why they are lower: copy"},
 		{"by its governor", clock("powersave"), map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"it had no effect", func(r *results.Record) {
@@ -62,7 +67,9 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 			}
 		}
 		line := total(t, s).Line()
-		if !strings.Contains(line, map[bool]string{true: "trunc leads for ", false: "trunc leads the ranked cells for "}[x.line == ""]) || !strings.HasSuffix(line, x.line) || strings.Contains(line, "not ranked") != (x.line != "") {
+		if !strings.Contains(line, map[bool]string{true: "trunc leads for ",
+			false: "trunc leads the ranked cells for "}[x.line == ""]) || !strings.HasSuffix(line, x.line) ||
+			strings.Contains(line, "not ranked") != (x.line != "") {
 			t.Errorf("%s: %s", x.name, line)
 		}
 		page := render(t, func(b *bytes.Buffer) error { return HTML(b, s, nil) })
@@ -74,7 +81,8 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 			if !strings.Contains(string(table(t, s)), rank+"  "+caveat+"\n") {
 				t.Errorf("%s: the table does not say of %s %q:\n%s", x.name, cell, want, table(t, s))
 			}
-			if html := strings.ReplaceAll(caveat, "'", "&#39;"); !bytes.Contains(page, []byte("<small>"+html+"</small>")) {
+			if html := strings.ReplaceAll(caveat, "'", "&#39;"); !bytes.Contains(page,
+				[]byte("<small>"+html+"</small>")) {
 				t.Errorf("%s: the page does not say of %s %q", x.name, cell, caveat)
 			}
 		}

@@ -24,7 +24,8 @@ func TestRanksOfManyCells(t *testing.T) {
 	}
 	const said = "; only the best 30 of 36 cells by each n and m were compared"
 	for _, x := range s.ROI.Sensitivity {
-		if line := x.Line(); !strings.Contains(line, said) || strings.Contains(line, ", except for n = 2, m = 1") != (x.Side == "total") {
+		if line := x.Line(); !strings.Contains(line, said) ||
+			strings.Contains(line, ", except for n = 2, m = 1") != (x.Side == "total") {
 			t.Error(line)
 		}
 	}

@@ -48,7 +48,8 @@ func packetRow(c *Cell) []string {
 	}
 	return []string{
 		plaintext.Line(c.Cell.RX), plaintext.Line(c.Cell.TX),
-		median(c.SUT.PacketsPerS, kilo), interval(c.SUT.PacketsPerS, kilo), median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare),
+		median(c.SUT.PacketsPerS, kilo), interval(c.SUT.PacketsPerS, kilo), median(c.TG.PacketsPerS, kilo),
+		lost(c.SUT.LostShare),
 		median(c.SUT.BusyCores, fixed2), median(c.TG.BusyCores, fixed2), median(c.SUT.NsPerPacket, digits3), rateNs(c),
 		v,
 	}
@@ -87,14 +88,17 @@ func packetLegend(s *Summary) string {
 	if slices.ContainsFunc(s.Cells, moreThanSent) {
 		early = "More received than sent: with what was on its way when the window began. "
 	}
-	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, over the whole flow. " + early +
+	return " kpps = thousands of packets a second, datagrams or frames, received intact. lost = of those sent, " +
+		"over the whole flow. " + early +
 		"ns/pkt = busy CPU time of the SUT per packet. " +
-		"1/rate = time between two packets; it is not what one costs where what received had time left (idle), shared its CPU (shared), or waited for the sender (sender)."
+		"1/rate = time between two packets; it is not what one costs where what received had time left (idle), " +
+		"shared its CPU (shared), or waited for the sender (sender)."
 }
 
 // moreThanSent tells a cell that received more in its window than was sent in that of the sender.
 func moreThanSent(c Cell) bool {
-	return c.Cell.MovesPackets() && c.SUT.PacketsPerS != nil && c.TG.PacketsPerS != nil && c.SUT.PacketsPerS.Median > c.TG.PacketsPerS.Median
+	return c.Cell.MovesPackets() && c.SUT.PacketsPerS != nil && c.TG.PacketsPerS != nil &&
+		c.SUT.PacketsPerS.Median > c.TG.PacketsPerS.Median
 }
 
 // packetView is a row of the page's table of packets.
@@ -105,6 +109,8 @@ type packetView struct {
 }
 
 func newPacketView(c *Cell, r rowView) packetView {
-	return packetView{r.Number, r.RX, r.TX, r.Setting, []string{median(c.SUT.PacketsPerS, kilo), interval(c.SUT.PacketsPerS, kilo),
-		median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare), median(c.SUT.NsPerPacket, digits3), interval(c.SUT.NsPerPacket, digits3), rateNs(c)}}
+	return packetView{r.Number, r.RX, r.TX, r.Setting, []string{median(c.SUT.PacketsPerS, kilo),
+		interval(c.SUT.PacketsPerS, kilo),
+		median(c.TG.PacketsPerS, kilo), lost(c.SUT.LostShare), median(c.SUT.NsPerPacket, digits3),
+		interval(c.SUT.NsPerPacket, digits3), rateNs(c)}}
 }

@@ -28,7 +28,8 @@ func TestTableOfPackets(t *testing.T) {
 		received := sent - lost
 		r.SUT.PacketsPerS, r.TG.PacketsPerS = new(float64(received)/2), new(float64(sent)/2)
 		r.SUT.CPUBusyCores = new(.5)
-		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &sent, Received: &received, Lost: &lost}, &results.Packets{Sent: &sent}
+		r.SUT.Packets, r.TG.Packets = &results.Packets{Sent: &sent, Received: &received, Lost: &lost},
+			&results.Packets{Sent: &sent}
 	}
 	j.Header.Cells = nil
 	var table, html bytes.Buffer
@@ -40,12 +41,15 @@ func TestTableOfPackets(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	for _, want := range []string{"RX mode TX mode Gbit/s", "RX mode TX mode kpps", "udp udp 488 488..488 500 2.50 0.50", "udp udp 500 500..500 500 0 0.50", "1026 2051 idle 8 ok", "1/rate = time between two packets", "udp_batch=64", "ns/pkt = busy CPU time"} {
+	for _, want := range []string{"RX mode TX mode Gbit/s", "RX mode TX mode kpps",
+		"udp udp 488 488..488 500 2.50 0.50", "udp udp 500 500..500 500 0 0.50", "1026 2051 idle 8 ok",
+		"1/rate = time between two packets", "udp_batch=64", "ns/pkt = busy CPU time"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &table)
 		}
 	}
-	if !strings.Contains(html.String(), "<h2>Packets</h2>") || !strings.Contains(html.String(), `<td class="n">2.50</td>`) || !strings.Contains(html.String(), `<td class="n">2051 idle</td>`) {
+	if !strings.Contains(html.String(), "<h2>Packets</h2>") || !strings.Contains(html.String(),
+		`<td class="n">2.50</td>`) || !strings.Contains(html.String(), `<td class="n">2051 idle</td>`) {
 		t.Error("the page has no table of packets")
 	}
 	for _, line := range strings.Split(table.String(), "\n") {

@@ -67,25 +67,33 @@ func figures(s *Summary) ([]Figure, error) {
 	var out []Figure
 	if d := s.decision; d != nil {
 		c := d.draw(fileWidth, fileHeight, false)
-		out = append(out, Figure{Name: decisionName, Title: "Throughput against " + d.axis(), Caption: c.caption(), SVG: c.file()})
+		out = append(out, Figure{Name: decisionName, Title: "Throughput against " + d.axis(), Caption: c.caption(),
+			SVG: c.file()})
 	}
 	for _, f := range []struct {
 		Figure
 		draw func(*chart)
 	}{
-		{Figure{Name: "throughput", Title: "Throughput", Caption: "Gbit/s. A dot is a run (many are a bar, from the least to the largest), the tick the median, the line its 95 % interval."},
+		{Figure{Name: "throughput", Title: "Throughput", Caption: "Gbit/s. A dot is a run (many are a bar, from " +
+			"the least to the largest), the tick the median, the line its 95 % interval."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ThroughputGbps }) }},
-		{Figure{Name: "cpu", Title: "Busy CPU", Caption: "Cores, median: application (green), system (blue), softirq and irq (orange), not split (grey). The upper bar of a cell is the SUT's, the lower the TG's."},
+		{Figure{Name: "cpu", Title: "Busy CPU", Caption: "Cores, median: application (green), system (blue), " +
+			"softirq and irq (orange), not split (grey). The upper bar of a cell is the SUT's, the lower the TG's."},
 			(*chart).cpu},
 		{Figure{Name: "cost", Title: "CPU time per data, SUT", Caption: "Busy nanoseconds per 1000 bytes."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.NsPerKB }) }},
 		{Figure{Name: "roi_cpu", Title: "Return on CPU, SUT", Caption: "(Gbit/s)² per busy core."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROICPU }) }},
-		{Figure{Name: "roi_power", Title: "Return on power, SUT", Caption: "(Gbit/s)² per watt, as measured by " + powerBy(s.Cells) + "."},
+		{Figure{Name: "roi_power", Title: "Return on power, SUT", Caption: "(Gbit/s)² per watt, as measured by " +
+			powerBy(s.Cells) + "."},
 			func(c *chart) { c.dots(func(x *Cell) *stat.Summary { return x.SUT.ROIPower }) }},
-		{Figure{Name: "zerocopy", Title: "Proof of zero copy", Caption: "Percent of the payload of ok runs: delivered or sent without a copy (green), copied (red), in the packet's linear part, a copy too (orange). The upper bar of a cell is the receiver's, the lower the sender's."},
+		{Figure{Name: "zerocopy", Title: "Proof of zero copy", Caption: "Percent of the payload of ok runs: " +
+			"delivered or sent without a copy (green), copied (red), in the packet's linear part, a copy too " +
+			"(orange). The upper bar of a cell is the receiver's, the lower the sender's."},
 			(*chart).proof},
-		{Figure{Name: "distribution", Title: "Distribution of the runs", Caption: "Throughput in percent of the cell's median: box from the first to the third quartile, whiskers to the last run within 1.5 boxes, dots beyond."},
+		{Figure{Name: "distribution", Title: "Distribution of the runs", Caption: "Throughput in percent of the " +
+			"cell's median: box from the first to the third quartile, whiskers to the last run within 1.5 boxes, " +
+			"dots beyond."},
 			(*chart).boxes},
 		{Figure{Name: "profile", Title: "Where the busy time goes", Caption: classCaption()},
 			(*chart).classes},
@@ -402,7 +410,8 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 	half := laneHeight * 0.16
 	for _, r := range b.parts {
 		at := y(r.y)
-		c.FillPolygon(r.color, []vg.Point{{X: x(r.from), Y: at - half}, {X: x(r.to), Y: at - half}, {X: x(r.to), Y: at + half}, {X: x(r.from), Y: at + half}})
+		c.FillPolygon(r.color, []vg.Point{{X: x(r.from), Y: at - half}, {X: x(r.to), Y: at - half},
+			{X: x(r.to), Y: at + half}, {X: x(r.from), Y: at + half}})
 	}
 }
 
@@ -414,7 +423,8 @@ var namespaces = lazy.Regexp(`\s+xmlns(:xlink)?="[^"]*"`)
 func (f Figure) Inline() string {
 	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
 	head, rest, _ := strings.Cut(element, ">")
-	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head, "") + ">" + withoutStyles(rest)
+	return `<svg role="img" aria-label="` + html.EscapeString(f.Title) + `" ` + namespaces().ReplaceAllString(head,
+		"") + ">" + withoutStyles(rest)
 }
 
 // withoutStyles is an SVG of the plot library's with attributes in the place of styles, which the
@@ -433,7 +443,8 @@ func withoutStyles(svg string) string {
 			var style string
 			style, styles, _ = strings.Cut(styles, ";")
 			if name, value, ok := strings.Cut(style, ":"); ok {
-				for _, part := range [...]string{between, strings.TrimSpace(name), `="`, strings.TrimSpace(value), `"`} {
+				for _, part := range [...]string{between, strings.TrimSpace(name), `="`, strings.TrimSpace(value),
+					`"`} {
 					out.WriteString(part)
 				}
 			}

@@ -132,7 +132,8 @@ func dropMedians(runs []*results.Record, host func(*results.Record) *results.Hos
 		for _, in := range each {
 			one, dropped := in[d.Key()]
 			if !dropped {
-				one = results.Drop{Reason: d.Reason, Function: d.Function, Packets: new(0.0), SKBs: new(0.0), Flow: new(0.0)}
+				one = results.Drop{Reason: d.Reason, Function: d.Function, Packets: new(0.0), SKBs: new(0.0),
+					Flow: new(0.0)}
 			}
 			one.Where = d.Where
 			of = append(of, one)

@@ -37,7 +37,8 @@ func stageFigureList(cells []Cell) ([]Figure, error) {
 		if err != nil {
 			return nil, fmt.Errorf("plot %s: %w", name, err)
 		}
-		out = append(out, Figure{Name: name, Title: "Latency by stage, #" + strconv.Itoa(i+1) + " " + names[i], Caption: stageCaption(p), SVG: svg})
+		out = append(out, Figure{Name: name, Title: "Latency by stage, #" + strconv.Itoa(i+1) + " " + names[i],
+			Caption: stageCaption(p), SVG: svg})
 	}
 	return out, nil
 }
@@ -129,6 +130,7 @@ func (m *stageMarks) Plot(c draw.Canvas, p *plot.Plot) {
 		line := draw.LineStyle{Color: l.color, Width: vg.Points(1.8)}
 		c.StrokeLine2(line, x(l.us[0]), at, x(l.us[2]), at)
 		c.StrokeLine2(line, x(l.us[1]), at-vg.Points(4), x(l.us[1]), at+vg.Points(4))
-		c.DrawGlyph(draw.GlyphStyle{Color: l.color, Radius: vg.Points(3.2), Shape: draw.CircleGlyph{}}, vg.Point{X: x(l.us[0]), Y: at})
+		c.DrawGlyph(draw.GlyphStyle{Color: l.color, Radius: vg.Points(3.2), Shape: draw.CircleGlyph{}},
+			vg.Point{X: x(l.us[0]), Y: at})
 	}
 }

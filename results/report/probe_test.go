@@ -27,7 +27,8 @@ func TestProbed(t *testing.T) {
 	golden(t, "probed.golden", table(t, s))
 	golden(t, "probed.html.golden", bare(t, string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))))
 	p := s.Cells[0].SUT.Probed
-	if p == nil || len(p.Stages) == 0 || p.Stages[0].Name != "tcp_do_rcv" || p.Stages[0].Hook != "tp_btf/tcp_probe" || !strings.HasPrefix(p.T0, "tcx ingress of ") {
+	if p == nil || len(p.Stages) == 0 || p.Stages[0].Name != "tcp_do_rcv" ||
+		p.Stages[0].Hook != "tp_btf/tcp_probe" || !strings.HasPrefix(p.T0, "tcx ingress of ") {
 		t.Fatalf("%+v", p)
 	}
 	for i := 1; i < len(p.Calls); i++ {
@@ -37,7 +38,8 @@ func TestProbed(t *testing.T) {
 		}
 	}
 	if p.Calls[0].OfRuntime() || !p.Calls[len(p.Calls)-1].OfRuntime() {
-		t.Errorf("from %s to %s: the runs have calls of the data path, and of the other threads", p.Calls[0].Name, p.Calls[len(p.Calls)-1].Name)
+		t.Errorf("from %s to %s: the runs have calls of the data path, and of the other threads", p.Calls[0].Name,
+			p.Calls[len(p.Calls)-1].Name)
 	}
 }
 
@@ -46,19 +48,22 @@ func TestProbedTCP(t *testing.T) {
 	j := demo()
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Verdict == results.OK {
-			r.SUT.Probes = &results.Probes{Flow: []results.Series{{Name: "tcp_srtt_us", Unit: "us", T: []int64{0, 1, 2}, V: []float64{30, 10, 20}}}}
+			r.SUT.Probes = &results.Probes{Flow: []results.Series{{Name: "tcp_srtt_us", Unit: "us", T: []int64{0, 1, 2},
+				V: []float64{30, 10, 20}}}}
 		}
 	}
 	s := Summarize(j)
 	s.Top = 3
-	for what, text := range map[string]string{"terminal": string(table(t, s)), "page": string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))} {
+	for what, text := range map[string]string{"terminal": string(table(t, s)),
+		"page": string(render(t, func(b *bytes.Buffer) error { return writePage(b, s) }))} {
 		for _, want := range []string{"TCP over time", "tcp_srtt_us"} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s: no %q", what, want)
 			}
 		}
 	}
-	if text := strings.Join(strings.Fields(string(table(t, s))), " "); !strings.Contains(text, "tcp_srtt_us 10.0 20.0 30.0 20.0") {
+	if text := strings.Join(strings.Fields(string(table(t, s))), " "); !strings.Contains(text,
+		"tcp_srtt_us 10.0 20.0 30.0 20.0") {
 		t.Errorf("no figures in\n%s", text)
 	}
 }
@@ -66,7 +71,8 @@ func TestProbedTCP(t *testing.T) {
 // Each stage says whether its times are ages of packets or durations of their own.
 func TestStagesSayWhatTheyAre(t *testing.T) {
 	text := string(table(t, Summarize(probedRuns(t))))
-	for _, want := range []string{"tcp-do-rcv age ", "softirq-run duration ", "wake-return duration ", "The two do not add up"} {
+	for _, want := range []string{"tcp-do-rcv age ", "softirq-run duration ", "wake-return duration ",
+		"The two do not add up"} {
 		if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -108,8 +114,9 @@ func TestProbedEscapes(t *testing.T) {
 			*f.Value, *b.Figures()[i].Value = new(0.0), new(5e18)
 		}
 		r.SUT.Probes = &results.Probes{T0: evil, Stages: []results.Stage{a, b}}
-		r.TG.Probes = &results.Probes{Calls: []results.Syscall{{Name: evil, Total: new(1.0)}, {}}, Counters: []results.Counter{{Name: evil, Value: new(1.0)}},
-			Stages: []results.Stage{{P50: new(0.0)}}}
+		r.TG.Probes = &results.Probes{Calls: []results.Syscall{{Name: evil, Total: new(1.0)}, {}},
+			Counters: []results.Counter{{Name: evil, Value: new(1.0)}},
+			Stages:   []results.Stage{{P50: new(0.0)}}}
 	})
 	got := foreign(t, htmlPage(t, p.j))
 	for _, bad := range []string{"<script", "NaN", "Inf", "ZgotmplZ"} {
@@ -124,7 +131,8 @@ func TestProbedCellsInTerminal(t *testing.T) {
 	var p plan
 	for _, rx := range []string{"a", "b", "c", "d", "e"} {
 		p.add(rx, "tcp", results.OK, 10, func(r *results.Record) {
-			r.SUT.Probes = &results.Probes{Counters: []results.Counter{{Name: "napi_polls", Unit: "polls", Value: new(1.0)}}}
+			r.SUT.Probes = &results.Probes{Counters: []results.Counter{{Name: "napi_polls", Unit: "polls",
+				Value: new(1.0)}}}
 		})
 	}
 	got := string(table(t, Summarize(p.j)))

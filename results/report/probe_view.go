@@ -58,20 +58,24 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 				return probeRow{i + 1, names[i], e.name, name, dim, fields}
 			}
 			for _, s := range e.p.Stages {
-				v.Stages = append(v.Stages, row(s.Label(), s.Hook, ageOr(s), number(s.Count), us(s.Mean), us(s.P50), us(s.P90), us(s.P99), us(s.P999), us(s.Max), number(s.Negative), number(s.Unstamped)))
+				v.Stages = append(v.Stages, row(s.Label(), s.Hook, ageOr(s), number(s.Count), us(s.Mean), us(s.P50),
+					us(s.P90), us(s.P99), us(s.P999), us(s.Max), number(s.Negative), number(s.Unstamped)))
 			}
 			for k, c := range e.p.Calls {
 				if k == maxCalls {
 					v.Left += len(e.p.Calls) - k
 					break
 				}
-				v.Calls = append(v.Calls, row(c.Name, "", number(c.Calls), number(c.Errors), digits(c.Total), digits(c.Min), digits(c.Avg), digits(c.Max), digits(c.Stddev), digits(c.PerSecond), digits(c.PerMB)))
+				v.Calls = append(v.Calls, row(c.Name, "", number(c.Calls), number(c.Errors), digits(c.Total),
+					digits(c.Min), digits(c.Avg), digits(c.Max), digits(c.Stddev), digits(c.PerSecond),
+					digits(c.PerMB)))
 			}
 			for _, d := range e.p.Drops {
 				v.Drops = append(v.Drops, row(d.Key(), d.Where, number(d.Packets), number(d.SKBs), number(d.Flow)))
 			}
 			if l := e.p.Lost; l != nil && (l.Segments != 0 || l.Unattributed != 0) {
-				v.Drops = append(v.Drops, row("the flow's segments: sent and not received", "", none, none, number(&l.Segments)),
+				v.Drops = append(v.Drops, row("the flow's segments: sent and not received", "", none, none,
+					number(&l.Segments)),
 					row("of these, unattributed", "", none, none, number(&l.Unattributed)))
 			}
 			v.addTCP(e.p.Flow, row)
@@ -87,14 +91,16 @@ func probeViewOf(cells []Cell, functions int) (v probeView) {
 }
 
 // runtimeLegend says whose the last calls of a table are.
-const runtimeLegend = "futex, nanosleep, epoll and the like, the last ones, are of Go's other threads, which wait beside the data path: their time is no work."
+const runtimeLegend = "futex, nanosleep, epoll and the like, the last ones, are of Go's other threads, which " +
+	"wait beside the data path: their time is no work."
 
 func runtimeCalls(rows []probeRow) bool {
 	return slices.ContainsFunc(rows, func(r probeRow) bool { return results.Syscall{Name: r.Name}.OfRuntime() })
 }
 
 // stageLegend says what the two kinds of stages are.
-const stageLegend = "age: of a packet, from its receive stamp to the stage. duration: of what happens there, from an event of its own: " +
+const stageLegend = "age: of a packet, from its receive stamp to the stage. duration: of what happens there, " +
+	"from an event of its own: " +
 	"softirq-run since the softirq was raised, wake-return since data arrived. The two do not add up."
 
 // ageOr says whether a stage's times are ages of packets.
@@ -113,7 +119,8 @@ func (v *probeView) addTCP(flow []results.Series, row func(name, dim string, fie
 		}
 		of := slices.Sorted(slices.Values(s.V))
 		show := func(x float64) string { return digits(&x) }
-		v.TCP = append(v.TCP, row(s.Name, s.Unit, show(of[0]), show(of[len(of)/2]), show(of[len(of)-1]), show(s.V[len(s.V)-1])))
+		v.TCP = append(v.TCP, row(s.Name, s.Unit, show(of[0]), show(of[len(of)/2]), show(of[len(of)-1]),
+			show(s.V[len(s.V)-1])))
 	}
 }
 
@@ -200,19 +207,23 @@ func writeProbes(b *bufio.Writer, s *Summary) {
 		}
 		t.Flush()
 	}
-	write("latency by stage, us, medians over the runs", "stage\tis\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 10)
+	write("latency by stage, us, medians over the runs",
+		"stage\tis\tcount\tmean\tp50\tp90\tp99\tp99.9\tmax\tnegative\tunstamped\t", v.Stages, 10)
 	if len(v.Stages) > 0 {
 		b.WriteString("\n")
 		wrap(b, "", "", stageLegend)
 	}
 	write("TCP over time (probe tcp), of one run", "figure\tmin\tmedian\tmax\tlast\t", v.TCP, 4)
-	write("system calls, ms, medians over the runs", "syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
+	write("system calls, ms, medians over the runs",
+		"syscall\tcalls\terrors\ttotal\tmin\tavg\tmax\tstddev %\tper s\tper MB\t", v.Calls, 9)
 	if runtimeCalls(v.Calls) {
 		b.WriteString("\n")
 		wrap(b, "", "", runtimeLegend)
 	}
-	write("where the busy time goes, by class, medians over the runs", "class\tns/kB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
-	write("where the busy time goes, by function, medians over the runs", "function\tns/kB\tinterval\t%\tns/packet\twith callees ns/kB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
+	write("where the busy time goes, by class, medians over the runs",
+		"class\tns/kB\tinterval\t%\tns/packet\tns/wire packet\t", v.Classes, 5)
+	write("where the busy time goes, by function, medians over the runs",
+		"function\tns/kB\tinterval\t%\tns/packet\twith callees ns/kB\twhere\tclass\tns/wire packet\t", v.Functions, 8)
 	write("receive path, medians over the runs", "counter\tcount\tper MB\t", v.Counters, 2)
 	write("dropped packets, medians over the runs", "reason and place\tpackets\tskbs\tof the flow\t", v.Drops, 3)
 }

@@ -84,7 +84,8 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 					return f(&of(p)[i])
 				}))
 			}
-			one := ProfilePart{Name: part.Name, Where: part.Where, Class: part.Class, PerKB: figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerKB })}
+			one := ProfilePart{Name: part.Name, Where: part.Where, Class: part.Class,
+				PerKB: figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerKB })}
 			if part.SelfPerPacket != nil {
 				one.PerPacket = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerPacket })
 			}
@@ -98,7 +99,8 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 		}
 	}
 	slices.SortFunc(out, func(a, b ProfilePart) int {
-		return cmp.Or(cmp.Compare(b.PerKB.Median, a.PerKB.Median), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Where, b.Where))
+		return cmp.Or(cmp.Compare(b.PerKB.Median, a.PerKB.Median), cmp.Compare(a.Name, b.Name),
+			cmp.Compare(a.Where, b.Where))
 	})
 	return out
 }

@@ -18,7 +18,8 @@ func profiledRuns() results.Journal {
 	j := demo()
 	n := 0
 	part := func(name string, ns float64) results.ProfiledPart {
-		return results.ProfiledPart{Name: name, Where: "thread", Class: name, SelfPerKB: new(ns), TotalPerKB: new(2 * ns), SelfPerPacket: new(10 * ns), SelfPerWire: new(ns / 2)}
+		return results.ProfiledPart{Name: name, Where: "thread", Class: name, SelfPerKB: new(ns),
+			TotalPerKB: new(2 * ns), SelfPerPacket: new(10 * ns), SelfPerWire: new(ns / 2)}
 	}
 	for i := range j.Records {
 		r := &j.Records[i]
@@ -26,7 +27,8 @@ func profiledRuns() results.Journal {
 			continue
 		}
 		copied := 60 + float64(n%6)
-		p := &results.Profiled{Event: "cpu-clock", WirePackets: new(100.0), WireSource: "TCP_INFO", Busy: part("", copied+40), Classes: []results.ProfiledPart{part("copy", copied), part("tcp", 40)},
+		p := &results.Profiled{Event: "cpu-clock", WirePackets: new(100.0), WireSource: "TCP_INFO",
+			Busy: part("", copied+40), Classes: []results.ProfiledPart{part("copy", copied), part("tcp", 40)},
 			Functions: []results.ProfiledPart{part("_copy_to_iter", copied), part("tcp_v4_rcv", 40)}}
 		if n == 0 {
 			p.Classes = append(p.Classes, part("gro", 1))
@@ -56,7 +58,8 @@ func TestProfiles(t *testing.T) {
 	if c := p.Classes[2]; c.Name != "gro" || c.PerKB.N != runs || c.PerKB.Max != 1 || runs > 2 && c.PerKB.Median != 0 {
 		t.Errorf("%+v", c)
 	}
-	if f := p.Functions[1]; f.Name != "tcp_v4_rcv" || f.TotalKB.Median != 80 || f.PerPacket.Median != 400 || f.PerWire.Median != 20 {
+	if f := p.Functions[1]; f.Name != "tcp_v4_rcv" || f.TotalKB.Median != 80 || f.PerPacket.Median != 400 ||
+		f.PerWire.Median != 20 {
 		t.Errorf("%+v", f)
 	}
 	lacking := profiledRuns() // of one run nobody counted packets of the wire: there is no figure, and no 0
@@ -80,11 +83,14 @@ func TestProfiles(t *testing.T) {
 	}
 	// What was added last stands last: columns that are cut out by number stay where they were.
 	row := regexp.MustCompile(`(?m)^ *tcp_v4_rcv .*$`).FindString(string(text))
-	if f := strings.Fields(row); len(f) < 4 || !slices.Equal(f[len(f)-4:], []string{"80.0", "thread", "tcp_v4_rcv", "20.0"}) {
+	if f := strings.Fields(row); len(f) < 4 || !slices.Equal(f[len(f)-4:], []string{"80.0", "thread", "tcp_v4_rcv",
+		"20.0"}) {
 		t.Errorf("%q", row)
 	}
-	if !bytes.Contains(page, []byte(`<th>where</th><th>class</th><th class="n">alone<small>ns/wire packet</small></th></tr>`)) ||
-		!bytes.Contains(page, []byte(`<td class="n">thread</td><td class="n">tcp_v4_rcv</td><td class="n">20.0</td></tr>`)) {
+	if !bytes.Contains(page,
+		[]byte(`<th>where</th><th>class</th><th class="n">alone<small>ns/wire packet</small></th></tr>`)) ||
+		!bytes.Contains(
+			page, []byte(`<td class="n">thread</td><td class="n">tcp_v4_rcv</td><td class="n">20.0</td></tr>`)) {
 		t.Error("the page's time per packet of the wire is not the last column")
 	}
 	s.Top = 1

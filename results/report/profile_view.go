@@ -29,7 +29,8 @@ func partFields(p *Profile, x *ProfilePart) []string {
 	if p.Busy != nil && p.Busy.Median > 0 {
 		share = new(100 * x.PerKB.Median / p.Busy.Median)
 	}
-	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain), median(x.PerWire, plain)}
+	return []string{median(x.PerKB, plain), interval(x.PerKB, plain), digits(share), median(x.PerPacket, plain),
+		median(x.PerWire, plain)}
 }
 
 // plain shows about three digits.

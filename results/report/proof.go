@@ -6,9 +6,10 @@ import "github.com/zcbench/zcbench/results"
 
 // Proof is where the payload of a cell's ok runs went at one host, in bytes.
 type Proof struct {
-	ZeroCopy uint64  `json:"zero_copy_bytes"`
-	Copied   uint64  `json:"copied_bytes"`
-	Linear   *uint64 `json:"linear_bytes,omitempty"` // copied too: it came in the packet's head; nil where the kernel does not tell it apart
+	ZeroCopy uint64 `json:"zero_copy_bytes"`
+	Copied   uint64 `json:"copied_bytes"`
+	// copied too: it came in the packet's head; nil where the kernel does not tell it apart
+	Linear *uint64 `json:"linear_bytes,omitempty"`
 	// Untold is in what percent of the payload at most the kernel tells none of them, of the runs.
 	Untold float64 `json:"untold_percent,omitempty"`
 }

@@ -69,7 +69,10 @@ func (s *Summary) returnless() string {
 		}
 	}
 	add("of paced cells: it would say how fast their pace was", func(c *Cell) bool { return c.Pace != nil })
-	add("of packets and round trips: it is of bytes", func(c *Cell) bool { return c.Cell.MovesPackets() || c.Cell.RoundTrips() })
+	add("of packets and round trips: it is of bytes", func(c *Cell) bool {
+		return c.Cell.MovesPackets() ||
+			c.Cell.RoundTrips()
+	})
 	if of == nil {
 		return ""
 	}

@@ -64,13 +64,19 @@ func rateFigures(cells []Cell) (out []Figure, err error) {
 		Figure
 		cost func(*Cell) *stat.Summary
 	}{
-		{Figure{Name: "cost_rate", Title: "CPU time per data against throughput, SUT", Caption: "Busy nanoseconds per 1000 bytes over delivered Gbit/s; one curve per mode, one point per load, medians. Compare costs where both curves cover the same rate."},
+		{Figure{Name: "cost_rate", Title: "CPU time per data against throughput, SUT",
+			Caption: "Busy nanoseconds per 1000 bytes over delivered Gbit/s; one curve per mode, one point per " +
+				"load, medians. Compare costs where both curves cover the same rate."},
 			func(c *Cell) *stat.Summary { return c.SUT.NsPerKB }},
-		{Figure{Name: "tg_cost_rate", Title: "CPU time per data against throughput, TG", Caption: "The same of the sender, with the wake-ups of its pace (pace_waits)."},
+		{Figure{Name: "tg_cost_rate", Title: "CPU time per data against throughput, TG",
+			Caption: "The same of the sender, with the wake-ups of its pace (pace_waits)."},
 			func(c *Cell) *stat.Summary { return c.TG.NsPerKB }},
-		{Figure{Name: "energy_rate", Title: "Energy per data against throughput, SUT", Caption: "Joule per 1e9 bytes, gross, over delivered Gbit/s, as measured by " + powerBy(cells) + "."},
+		{Figure{Name: "energy_rate", Title: "Energy per data against throughput, SUT",
+			Caption: "Joule per 1e9 bytes, gross, over delivered Gbit/s, as measured by " + powerBy(cells) + "."},
 			func(c *Cell) *stat.Summary { return c.SUT.JoulePerGB }},
-		{Figure{Name: "delivery_rate", Title: "Delivery time against throughput", Caption: "99th percentile of the time from when payload was due at the sender to when the receiver had taken it, us, over delivered Gbit/s. Near a mode's maximum, it is queueing delay."},
+		{Figure{Name: "delivery_rate", Title: "Delivery time against throughput",
+			Caption: "99th percentile of the time from when payload was due at the sender to when the receiver " +
+				"had taken it, us, over delivered Gbit/s. Near a mode's maximum, it is queueing delay."},
 			func(c *Cell) *stat.Summary { return c.SUT.DeliveryP99Us }},
 	} {
 		all := curves(cells, f.cost)

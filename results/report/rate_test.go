@@ -17,10 +17,13 @@ import (
 func paced() results.Journal {
 	var j results.Journal
 	add := func(rx string, percent, rate int, gbps, cores float64, flags ...string) {
-		c := results.Cell{ID: fmt.Sprintf("%s/tcp %d", rx, percent), RX: rx, TX: "tcp", PacePercent: percent, PaceBitsPS: rate}
-		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(len(j.Records)), Seq: len(j.Records), Cell: c, Verdict: results.OK, Flags: flags,
+		c := results.Cell{ID: fmt.Sprintf("%s/tcp %d", rx, percent), RX: rx, TX: "tcp", PacePercent: percent,
+			PaceBitsPS: rate}
+		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(len(j.Records)), Seq: len(j.Records),
+			Cell: c, Verdict: results.OK, Flags: flags,
 			Warmup: slices.Contains(flags, results.FlagCalibration)}
-		r.SUT = results.Host{ThroughputGbps: new(gbps), CPUBusyCores: new(cores), DurationS: new(1.0), Bytes: new(uint64(gbps * 1e9 / 8))}
+		r.SUT = results.Host{ThroughputGbps: new(gbps), CPUBusyCores: new(cores), DurationS: new(1.0),
+			Bytes: new(uint64(gbps * 1e9 / 8))}
 		r.TG = r.SUT
 		j.Records = append(j.Records, r)
 	}
@@ -68,7 +71,8 @@ func TestCurves(t *testing.T) {
 	if i < 0 || !bytes.Contains(figures[i].SVG, []byte("uring")) {
 		t.Fatalf("no curves in %d figures", len(figures))
 	}
-	free := Summarize(results.Journal{Records: slices.DeleteFunc(paced().Records, func(r results.Record) bool { return r.Cell.PacePercent == 0 || r.Cell.PacePercent == 50 })})
+	free := Summarize(results.Journal{Records: slices.DeleteFunc(paced().Records,
+		func(r results.Record) bool { return r.Cell.PacePercent == 0 || r.Cell.PacePercent == 50 })})
 	for i := range free.Cells {
 		free.Cells[i].Pace = nil
 	}
@@ -80,7 +84,8 @@ func TestCurves(t *testing.T) {
 // One mode at two rates is not two efficiencies: no ROI is shown of a pace, and none is ranked.
 func TestNoROIOfAPace(t *testing.T) {
 	j := paced()
-	if s := Summarize(j); s.ROI != nil || s.Cells[0].SUT.ROICPU != nil || s.Cells[0].TG.ROICPU != nil || s.Cells[0].SUT.NsPerKB == nil {
+	if s := Summarize(j); s.ROI != nil || s.Cells[0].SUT.ROICPU != nil || s.Cells[0].TG.ROICPU != nil ||
+		s.Cells[0].SUT.NsPerKB == nil {
 		t.Errorf("%+v, %+v", s.ROI, s.Cells[0].SUT)
 	}
 	for i := range j.Records { // the calibration's runs as cells of the plan
@@ -106,7 +111,8 @@ func TestTableOfPaces(t *testing.T) {
 	if err := Table(&out, s); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"7 ok, 1 off pace", "pace=25%", "100 % of pace is 40 Gbit/s: the median of 3 unpaced runs of tcp/tcp 0, the slowest of 2 cells"} {
+	for _, want := range []string{"7 ok, 1 off pace", "pace=25%",
+		"100 % of pace is 40 Gbit/s: the median of 3 unpaced runs of tcp/tcp 0, the slowest of 2 cells"} {
 		if !strings.Contains(strings.Join(strings.Fields(out.String()), " "), want) {
 			t.Errorf("no %q in\n%s", want, &out)
 		}

@@ -55,14 +55,16 @@ func (p *plan) add(rx, tx string, verdict results.Verdict, gbps float64, change 
 	}
 	r.SUT.Name, r.TG.Name = "netns:zcb-a", "netns:zcb-b"
 	if gbps > 0 {
-		r.SUT.Env = results.Env{Hostname: "lab", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 2, IRQCPU: "0-1", ToolVersion: "v0.1.0"}
+		r.SUT.Env = results.Env{Hostname: "lab", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 2, IRQCPU: "0-1",
+			ToolVersion: "v0.1.0"}
 		r.TG.Env = r.SUT.Env
 		r.Flags = []string{"shared-machine"}
 		for i, h := range []*results.Host{&r.SUT, &r.TG} {
 			busy := 1.1 - 0.3*float64(i) + gbps/200
 			h.DurationS, h.ThroughputGbps = ptr(1.0), ptr(gbps)
 			h.Bytes = ptr(uint64(gbps * 1e9 / 8))
-			h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores = &busy, ptr(busy*.1), ptr(busy*.6), ptr(busy*.3)
+			h.CPUBusyCores, h.CPUAppCores, h.CPUSysCores, h.CPUSoftCores = &busy, ptr(busy*.1), ptr(busy*.6),
+				ptr(busy*.3)
 		}
 	}
 	for _, f := range change {
@@ -83,9 +85,11 @@ func txProof(zc, copied uint64) func(*results.Record) {
 
 func demo() results.Journal {
 	var p plan
-	p.j.Header = results.Header{Schema: 1, ToolVersion: "v0.1.0", SessionID: "s1", CreatedUTCNs: 1_790_000_000_000_000_000,
-		Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: 4148}}}
-	lost := because("byte counts differ: the sender says 1000 bytes, the receiver 900", "see the kernel log of both hosts for drops, then run it again")
+	p.j.Header = results.Header{Schema: 1, ToolVersion: "v0.1.0", SessionID: "s1",
+		CreatedUTCNs: 1_790_000_000_000_000_000,
+		Cells:        []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: 4148}}}
+	lost := because("byte counts differ: the sender says 1000 bytes, the receiver 900",
+		"see the kernel log of both hosts for drops, then run it again")
 	noDev := because("bind-rx on veth0: operation not supported (EOPNOTSUPP): no queue management in driver veth",
 		"use a NIC whose driver does memory providers: bnxt, mlx5, gve, fbnic; or the lab VM")
 	p.add("tcp", "sendfile", results.OK, 30, warmup)
@@ -101,7 +105,8 @@ func demo() results.Journal {
 	p.add("uring", "uring-zc", results.OK, 25.5, txProof(1e9, 200))
 	p.add("uring", "uring-zc", results.Invalid, 24, lost)
 	p.add("uring", "tcp", results.Failed, 0, because("dial 10.0.0.1:5201: connection refused", ""))
-	p.j.Skipped = []results.Problem{{Line: 27, Offset: 41234, Why: "torn: 120 bytes without an end of line, the writer was stopped in the middle of it"}}
+	p.j.Skipped = []results.Problem{{Line: 27, Offset: 41234,
+		Why: "torn: 120 bytes without an end of line, the writer was stopped in the middle of it"}}
 	return p.j
 }
 
@@ -217,7 +222,8 @@ func TestCopied(t *testing.T) {
 		want string
 	}{
 		{nil, "-"}, {&Proof{ZeroCopy: 5}, "0"}, {&Proof{Copied: 5}, "100"}, {&Proof{Linear: linear(5)}, "100"},
-		{&Proof{ZeroCopy: 1e12, Linear: linear(1)}, "<0.1"}, {&Proof{ZeroCopy: 1, Copied: 1e12}, ">99.9"}, {&Proof{ZeroCopy: 3, Copied: 1}, "25.0"},
+		{&Proof{ZeroCopy: 1e12, Linear: linear(1)}, "<0.1"}, {&Proof{ZeroCopy: 1, Copied: 1e12}, ">99.9"},
+		{&Proof{ZeroCopy: 3, Copied: 1}, "25.0"},
 	} {
 		if got := copied(tt.p); got != tt.want {
 			t.Errorf("%+v: %q, want %q", tt.p, got, tt.want)
@@ -228,7 +234,8 @@ func TestCopied(t *testing.T) {
 // What the kernel does not tell apart is not 0.
 func TestProofLinear(t *testing.T) {
 	some := func(n uint64) *uint64 { return &n }
-	runs := []*results.Record{{SUT: results.Host{ZeroCopyBytes: some(7), CopiedBytes: some(1)}}, {SUT: results.Host{ZeroCopyBytes: some(5), CopiedBytes: some(0)}}}
+	runs := []*results.Record{{SUT: results.Host{ZeroCopyBytes: some(7), CopiedBytes: some(1)}},
+		{SUT: results.Host{ZeroCopyBytes: some(5), CopiedBytes: some(0)}}}
 	sut := func(r *results.Record) *results.Host { return &r.SUT }
 	if p := proof(runs, sut); p == nil || p.ZeroCopy != 12 || p.Copied != 1 || p.Linear != nil {
 		t.Errorf("%+v", p)

@@ -250,7 +250,8 @@ func (s Sensitivity) Line() string {
 	}
 	line := fmt.Sprintf("%s, %s: ", s.Side, s.Cost)
 	if s.alone() {
-		return line + fmt.Sprintf("%s is the highest, and nothing can be ranked against it, because something else may explain why the others are lower: %s",
+		return line + fmt.Sprintf("%s is the highest, and nothing can be ranked against it, because something "+
+			"else may explain why the others are lower: %s",
 			s.lead(base), few(unranked))
 	}
 	switch {
@@ -262,7 +263,8 @@ func (s Sensitivity) Line() string {
 	case len(best) > 1:
 		line += fmt.Sprintf("which mode leads depends on n and m (%s)", strings.Join(best, ", "))
 	case tied > 0:
-		line += fmt.Sprintf("%s %s for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0], leads, all-tied, all)
+		line += fmt.Sprintf("%s %s for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0],
+			leads, all-tied, all)
 	default:
 		line += fmt.Sprintf("%s %s for all n in 1..3, m in 0.5..2", best[0], leads)
 	}
@@ -394,7 +396,8 @@ func writeROI(b *bufio.Writer, r *ROI) {
 	}
 }
 
-var perUnit = map[results.Cost]string{results.CostCPU: "busy core", results.CostPower: "watt, gross", results.CostNetPower: "watt beyond idle"}
+var perUnit = map[results.Cost]string{results.CostCPU: "busy core", results.CostPower: "watt, gross",
+	results.CostNetPower: "watt beyond idle"}
 
 func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
 	if !slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(*c.of(cost)) > 0 }) {

@@ -19,7 +19,8 @@ import (
 func TestPowerInstruments(t *testing.T) {
 	v := func(x float64) *float64 { return &x }
 	rec := func(id, source, scope string) results.Record {
-		h := results.Host{ThroughputGbps: v(50), CPUBusyCores: v(1), PowerW: v(100), PowerSource: source, PowerScope: scope}
+		h := results.Host{ThroughputGbps: v(50), CPUBusyCores: v(1), PowerW: v(100), PowerSource: source,
+			PowerScope: scope}
 		return results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SUT: h, TG: h}
 	}
 	ordered := func(s *Summary) (n int) {
@@ -31,15 +32,18 @@ func TestPowerInstruments(t *testing.T) {
 		return n
 	}
 	s := Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "rapl", "package")}})
-	if page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) }); bytes.Count(page, []byte(">rapl (package)<")) != 4 {
+	if page := render(t, func(b *bytes.Buffer) error { return writePage(b, s) }); bytes.Count(page,
+		[]byte(">rapl (package)<")) != 4 {
 		t.Error("the page does not say what measured the watts of two modes and two ends")
 	}
 	if n := ordered(s); n != 3 { // gross; idle was not measured
 		t.Errorf("one instrument: %d tables", n)
 	}
-	s = Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "scpi=m", "wall"), rec("b", "rapl", "package")}})
+	s = Summarize(results.Journal{Records: []results.Record{rec("a", "rapl", "package"), rec("b", "scpi=m", "wall"),
+		rec("b", "rapl", "package")}})
 	figures, err := Figures(s)
-	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "roi_power" }); err != nil || i < 0 || !strings.Contains(figures[i].Caption, "rapl (package), scpi=m (wall), which are not comparable") {
+	if i := slices.IndexFunc(figures, func(f Figure) bool { return f.Name == "roi_power" }); err != nil || i < 0 ||
+		!strings.Contains(figures[i].Caption, "rapl (package), scpi=m (wall), which are not comparable") {
 		t.Errorf("the plot does not say what it shows: %v", err)
 	}
 	if n := ordered(s); n != 0 {
@@ -59,7 +63,8 @@ func roiPlan(seed uint64, reps int, cells map[string][2]float64) results.Journal
 	for rep := -1; rep < reps; rep++ { // a warm-up first, which counts for nothing
 		for _, id := range slices.Sorted(maps.Keys(cells)) {
 			c := cells[id]
-			r := results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SessionID: "s", Rep: max(rep, 0), Warmup: rep < 0}
+			r := results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SessionID: "s",
+				Rep: max(rep, 0), Warmup: rep < 0}
 			r.SUT = results.Host{ThroughputGbps: vary(c[0]), CPUBusyCores: vary(c[1])}
 			r.TG = results.Host{ThroughputGbps: r.SUT.ThroughputGbps, CPUBusyCores: vary(c[1])}
 			if r.Warmup {
@@ -86,30 +91,37 @@ func total(t *testing.T, s *Summary) Sensitivity {
 func TestROI(t *testing.T) {
 	s := Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {100, 1}, "slow": {10, .5}}))
 	x := total(t, s)
-	if !strings.Contains(x.Line(), "no clear leader at n = 2, m = 1: frugal, fast cannot be told apart; with other n and m ") {
-		if !strings.Contains(x.Line(), "no clear leader at n = 2, m = 1: fast, frugal cannot be told apart; with other n and m ") {
+	if !strings.Contains(x.Line(),
+		"no clear leader at n = 2, m = 1: frugal, fast cannot be told apart; with other n and m ") {
+		if !strings.Contains(x.Line(),
+			"no clear leader at n = 2, m = 1: fast, frugal cannot be told apart; with other n and m ") {
 			t.Errorf("both have 10000 at n = 2, m = 1: %s", x.Line())
 		}
 	}
 	grid := x.Grid()
-	if grid[4][1] != "fast =" || grid[0][4] != "frugal =" || !strings.HasPrefix(grid[2][2], "2 tied: ") { // n = 3, m = .5; n = 1, m = 2; n = 2, m = 1
+	// n = 3, m = .5; n = 1, m = 2; n = 2, m = 1
+	if grid[4][1] != "fast =" || grid[0][4] != "frugal =" || !strings.HasPrefix(grid[2][2], "2 tied: ") {
 		t.Errorf("%v", grid)
 	}
 	s = Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {110, 1}, "slow": {10, .5}}))
-	if x = total(t, s); !strings.Contains(x.Line(), "which mode leads depends on n and m (fast, frugal); no two modes swap ranks for ") {
+	if x = total(t, s); !strings.Contains(x.Line(),
+		"which mode leads depends on n and m (fast, frugal); no two modes swap ranks for ") {
 		t.Errorf("%s", x.Line())
 	}
 	for _, c := range s.ROI.Cells {
 		want := map[string]string{"fast": "1", "frugal": "2", "slow": "3"}[c.Cell]
-		if f := c.CPU[results.Total]; c.RankText() != want || f.Lo == nil || !(*f.Lo < f.Median && f.Median < *f.Hi) || len(c.Power) != 0 {
+		if f := c.CPU[results.Total]; c.RankText() != want || f.Lo == nil ||
+			!(*f.Lo < f.Median && f.Median < *f.Hi) || len(c.Power) != 0 {
 			t.Errorf("%s: rank %s, %+v", c.Cell, c.RankText(), c)
 		}
 	}
 	for name, f := range map[string]func(*bytes.Buffer) error{
-		"table": func(b *bytes.Buffer) error { return Table(b, s) }, "HTML": func(b *bytes.Buffer) error { return HTML(b, s, nil) },
+		"table": func(b *bytes.Buffer) error { return Table(b, s) },
+		"HTML":  func(b *bytes.Buffer) error { return HTML(b, s, nil) },
 	} {
 		var b bytes.Buffer
-		if err := f(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "), "depends on n and m") {
+		if err := f(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "),
+			"depends on n and m") {
 			t.Errorf("%s: %v\n%s", name, err, b.String())
 		}
 	}
@@ -190,8 +202,10 @@ func TestCostVerdicts(t *testing.T) {
 	for _, row := range s.Compared.Rows {
 		got[row.Metric] = row.Verdict
 	}
-	want := map[string]compare.Verdict{"throughput_gbps": compare.Unsure, "ns_per_kb": compare.Cheaper, "cycles_per_byte": compare.Cheaper, "roi_cpu_total": compare.Higher,
-		"roi_power_total": compare.Higher, "roi_power_net_total": compare.Higher, "joule_per_gb_total": compare.Cheaper, "joule_per_gb_net_total": compare.Cheaper}
+	want := map[string]compare.Verdict{"throughput_gbps": compare.Unsure, "ns_per_kb": compare.Cheaper,
+		"cycles_per_byte": compare.Cheaper, "roi_cpu_total": compare.Higher,
+		"roi_power_total": compare.Higher, "roi_power_net_total": compare.Higher, "joule_per_gb_total": compare.Cheaper,
+		"joule_per_gb_net_total": compare.Cheaper}
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -38,7 +38,10 @@ func TestRowless(t *testing.T) {
 		// One run that had to copy does not speak for seven that nothing excuses; but what was made
 		// again is nobody's finding.
 		pairCell("uring", "msg-half", func(c *Cell) { c.Invalid, c.Expected, c.Made, c.Stops = 8, 1, 8, []int{1, 6} }),
-		pairCell("uring", "msg-zerocopy-again", func(c *Cell) { c.Invalid, c.Replaced, c.Expected, c.Made, c.Stops = 2, 1, 1, 1, []int{1} }),
+		pairCell("uring", "msg-zerocopy-again", func(c *Cell) {
+			c.Invalid, c.Replaced, c.Expected, c.Made, c.Stops = 2,
+				1, 1, 1, []int{1}
+		}),
 		// Zero copy that copied where it need not have is a finding, and so is a pair that cannot
 		// run with these settings.
 		pairCell("tcp-mmap", "tcp", func(c *Cell) { c.Invalid, c.Made, c.Stops = 8, 8, []int{4} }),
@@ -104,14 +107,18 @@ func TestTableWithoutShares(t *testing.T) {
 
 // What lacks nothing but its fix is told from what this host does not have, in the reasons.
 func TestBlockedRows(t *testing.T) {
-	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3", Fix: "choose one of them (--queue)", Blocked: true}
+	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3",
+		Fix: "choose one of them (--queue)", Blocked: true}
 	s := Summarize(plantest.Journal(1, 6, plantest.Cell{Cell: plantest.Modes("tcp", "tcp"), Gbps: 20}, c))
 	var b strings.Builder
 	if err := Table(&b, s); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
-	if !strings.Contains(text, "unsupported [1]") || !strings.Contains(text, "[1] unsupported as things stand: eth0: find RX queue 99: it has 0-3 fix: choose one of them (--queue)") {
+	if !strings.Contains(text, "unsupported [1]") ||
+		!strings.Contains(
+			text, "[1] unsupported as things stand: eth0: find RX queue 99: it has 0-3 fix: choose one of them "+
+				"(--queue)") {
 		t.Error(b.String())
 	}
 }

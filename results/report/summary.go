@@ -56,7 +56,8 @@ type Summary struct {
 	Environment []string `json:"environment,omitempty"`
 	// Calibrations are what shares of a pace are of, one of each family of cells that are compared.
 	Calibrations []*results.Calibration `json:"calibrations,omitempty"`
-	Costs        []Costs                `json:"costs,omitempty"` // gross and net; none where only busy cores were measured
+	// gross and net; none where only busy cores were measured
+	Costs []Costs `json:"costs,omitempty"`
 
 	Ladders []Ladder `json:"ladders,omitempty"` // of cells that move frames
 

@@ -239,8 +239,10 @@ func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, ga
 
 func writeLegend(b *bufio.Writer, s *Summary) {
 	b.WriteString("\n")
-	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 = one CPU. "+
-		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups are not."+packetLegend(s)+limitLegend(s))
+	wrap(b, "", "", "SUT = receiver, TG = sender. Gbit/s is payload, 1e9 bits. busy = wall - idle - iowait, 1.00 "+
+		"= one CPU. "+
+		"ns/kB = busy CPU time per 1000 bytes. \"-\" = not measured. Only ok runs are in the numbers, warm-ups "+
+		"are not."+packetLegend(s)+limitLegend(s))
 }
 
 // limitLegend says what it means that a cell was held up, where one was.
@@ -248,7 +250,8 @@ func limitLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy != "" }) {
 		return ""
 	}
-	return " \"at the sender's limit\" (window's, link's): that limited most runs of the cell, not the receiver, whose own limit is not known."
+	return " \"at the sender's limit\" (window's, link's): that limited most runs of the cell, not the receiver, " +
+		"whose own limit is not known."
 }
 
 func writeStops(b *bufio.Writer, stops []Stop) {
@@ -268,7 +271,8 @@ func writeStops(b *bufio.Writer, stops []Stop) {
 		if s.Fix != "" {
 			wrap(b, indent+"fix: ", indent+"     ", plaintext.Line(s.Fix))
 		}
-		wrap(b, indent+"in:  ", indent+"     ", plaintext.Line(strings.Join(s.Cells, ", "))+" ("+plural(s.Runs, "run")+")")
+		wrap(b, indent+"in:  ", indent+"     ", plaintext.Line(strings.Join(s.Cells, ", "))+" ("+
+			plural(s.Runs, "run")+")")
 	}
 }
 
@@ -302,7 +306,8 @@ func noteLines(s *Summary) []string {
 		Machine
 	}{{"SUT", s.SUT}, {"TG", s.TG}} {
 		for _, name := range m.Mixed {
-			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role, name))
+			out = append(out, fmt.Sprintf("%s: %s differs between runs: these are not numbers of one machine", m.role,
+				name))
 		}
 	}
 	if s.Uncompared != "" {

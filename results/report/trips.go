@@ -53,9 +53,11 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 			PerSecond: of(func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }),
 			SUTCPUUs:  of(func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }),
 			TGCPUUs:   of(func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }),
-			P50Us:     rtt(func(t *results.Times) *float64 { return t.P50Us }), P90Us: rtt(func(t *results.Times) *float64 { return t.P90Us }),
-			P99Us: rtt(func(t *results.Times) *float64 { return t.P99Us }), P999Us: rtt(func(t *results.Times) *float64 { return t.P999Us }),
-			MaxUs: rtt(func(t *results.Times) *float64 { return t.MaxUs })}
+			P50Us:     rtt(func(t *results.Times) *float64 { return t.P50Us }),
+			P90Us:     rtt(func(t *results.Times) *float64 { return t.P90Us }),
+			P99Us:     rtt(func(t *results.Times) *float64 { return t.P99Us }),
+			P999Us:    rtt(func(t *results.Times) *float64 { return t.P999Us }),
+			MaxUs:     rtt(func(t *results.Times) *float64 { return t.MaxUs })}
 		if c.PerSecond != nil {
 			out = append(out, c)
 		}
@@ -65,7 +67,8 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 
 // Figures are the medians as texts, in the order of the table.
 func (c TripsCell) Figures() []string {
-	return []string{median(c.PerSecond, digits3), interval(c.PerSecond, digits3), median(c.P50Us, digits3), median(c.P90Us, digits3), median(c.P99Us, digits3),
+	return []string{median(c.PerSecond, digits3), interval(c.PerSecond, digits3), median(c.P50Us, digits3),
+		median(c.P90Us, digits3), median(c.P99Us, digits3),
 		median(c.P999Us, digits3), median(c.MaxUs, digits3), median(c.SUTCPUUs, digits3), median(c.TGCPUUs, digits3)}
 }
 
@@ -74,7 +77,8 @@ func writeTrips(b *bufio.Writer, all []TripsCell) {
 		return
 	}
 	b.WriteString("\n")
-	wrap(b, "", "", "Round trips: per second, with its 95 % interval; how long they took, us, from when a request was sent, or was due by the rate; busy CPU time for each, us. Medians over the runs")
+	wrap(b, "", "", "Round trips: per second, with its 95 % interval; how long they took, us, from when a "+
+		"request was sent, or was due by the rate; busy CPU time for each, us. Medians over the runs")
 	const format = "%9s %19s %7s %7s %7s %7s %8s %7s %7s\n"
 	fmt.Fprintf(b, format, "per s", "95 % interval", "p50", "p90", "p99", "p99.9", "max", "SUT", "TG")
 	for _, c := range all {

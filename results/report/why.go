@@ -79,7 +79,8 @@ func whyViews(all []*why.Result) (out []whyView) {
 }
 
 func newWhyView(r *why.Result, e *why.End) whyView {
-	v := whyView{Title: r.Title(), End: e.Role.Label(), Event: e.Event, RunsA: len(e.RunsA), RunsB: len(e.RunsB), Sentences: e.Sentences()}
+	v := whyView{Title: r.Title(), End: e.Role.Label(), Event: e.Event, RunsA: len(e.RunsA), RunsB: len(e.RunsB),
+		Sentences: e.Sentences()}
 	add := func(name string, l *why.Line) {
 		row := whyRow{Name: name, Fields: l.Fields(true)}
 		switch {
@@ -112,7 +113,8 @@ func newWhyView(r *why.Result, e *why.End) whyView {
 	}
 	counters := why.Differing(e.Counters)
 	for i := range counters {
-		v.Counters = append(v.Counters, whyRow{Name: counters[i].Name, Dim: counters[i].Unit, Fields: counters[i].CounterFields()})
+		v.Counters = append(v.Counters, whyRow{Name: counters[i].Name, Dim: counters[i].Unit,
+			Fields: counters[i].CounterFields()})
 	}
 	return v
 }

@@ -42,7 +42,8 @@ var corruptions = []func(*rand.Rand, []byte) []byte{
 		return bytes.Join(l, nil)
 	},
 	func(r *rand.Rand, b []byte) []byte { // a value is another one
-		values := []string{"-1", "1e308", "18446744073709551616", "null", `"` + strings.Repeat("x", 70_000) + `"`, "[[[[]]]]", "{}", "true", `"\ud800"`, "1e-400"}
+		values := []string{"-1", "1e308", "18446744073709551616", "null", `"` + strings.Repeat("x", 70_000) + `"`,
+			"[[[[]]]]", "{}", "true", `"\ud800"`, "1e-400"}
 		at := colons(b)
 		i := at[r.IntN(len(at))] + 1
 		end := i + bytes.IndexAny(append(bytes.Clone(b[i:]), '}'), ",}]")

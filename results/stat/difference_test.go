@@ -100,7 +100,8 @@ func TestBring(t *testing.T) {
 		}
 		sorted, k := slices.Sorted(slices.Values(s)), rng.IntN(len(s))
 		bring(s, k)
-		if s[k] != sorted[k] || slices.Max(s[:k+1]) != s[k] || slices.Min(s[k:]) != s[k] || !slices.Equal(slices.Sorted(slices.Values(s)), sorted) {
+		if s[k] != sorted[k] || slices.Max(s[:k+1]) != s[k] || slices.Min(s[k:]) != s[k] ||
+			!slices.Equal(slices.Sorted(slices.Values(s)), sorted) {
 			t.Fatalf("k = %d: %v of %v", k, s, sorted)
 		}
 	}

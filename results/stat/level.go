@@ -77,11 +77,13 @@ func Contrast(a, b []Run, between float64) Difference {
 // bootsOfBoth are the boots of each, and those that both have.
 func bootsOfBoth(a, b []Run) (boots [2][]string, both []string) {
 	boots = [2][]string{bootsOf(a), bootsOf(b)}
-	return boots, slices.DeleteFunc(slices.Clone(boots[0]), func(s string) bool { _, found := slices.BinarySearch(boots[1], s); return !found })
+	return boots, slices.DeleteFunc(slices.Clone(boots[0]),
+		func(s string) bool { _, found := slices.BinarySearch(boots[1], s); return !found })
 }
 
 func fewBoots(boots [2][]string) []string {
-	return []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots", counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
+	return []string{fmt.Sprintf("%s and %s: a verdict needs %d of each, or a declared spread between boots",
+		counted(len(boots[0])), counted(len(boots[1])), MinRuns)}
 }
 
 func counted(boots int) string {
@@ -251,7 +253,8 @@ func logsOf(runs []Run) []float64 {
 func acrossPairs(a, b []Run) Difference {
 	ours, theirs := bootMedians(b), bootMedians(a) // of the same boots, in the same order
 	pairs := Pairs(ours, theirs)
-	d := Difference{NA: len(a), NB: len(b), Pairs: len(ours), Level: AcrossBoots, Ratio: &Ratio{Value: pairs.Estimate, Lo: &pairs.Lo, Hi: &pairs.Hi}}
+	d := Difference{NA: len(a), NB: len(b), Pairs: len(ours), Level: AcrossBoots, Ratio: &Ratio{Value: pairs.Estimate,
+		Lo: &pairs.Lo, Hi: &pairs.Hi}}
 	strata := make([]stratum, len(ours)) // of one pair each: what is permuted is its sign
 	for i := range ours {
 		strata[i] = stratum{a: []float64{math.Log(theirs[i])}, b: []float64{math.Log(ours[i])}}
@@ -378,7 +381,8 @@ func only(runs []Run, boots []string) []Run {
 	if all := bootsOf(runs); slices.Equal(all, boots) {
 		return runs
 	}
-	return slices.DeleteFunc(slices.Clone(runs), func(r Run) bool { _, found := slices.BinarySearch(boots, r.boot()); return !found })
+	return slices.DeleteFunc(slices.Clone(runs),
+		func(r Run) bool { _, found := slices.BinarySearch(boots, r.boot()); return !found })
 }
 
 func valuesOf(runs []Run) (out []float64) {

@@ -15,7 +15,8 @@ func boots(rng *rand.Rand, name string, boots, runs int, between, within, effect
 	for k := range boots {
 		mean := 100 * effect * (1 + between*rng.NormFloat64())
 		for i := range runs {
-			out = append(out, Run{Value: mean * (1 + within*rng.NormFloat64()), Boot: fmt.Sprint(name, k), Session: fmt.Sprint(name, k), Rep: i})
+			out = append(out, Run{Value: mean * (1 + within*rng.NormFloat64()), Boot: fmt.Sprint(name, k),
+				Session: fmt.Sprint(name, k), Rep: i})
 		}
 	}
 	return out
@@ -30,7 +31,8 @@ func TestBootEffects(t *testing.T) {
 	wrong := func(sideBoots, runs int, declared float64) (n int, level Level) {
 		rng := rand.New(rand.NewPCG(18, uint64(sideBoots*1000+runs)))
 		for range rounds {
-			a, b := boots(rng, "a", sideBoots, runs, between, within, 1), boots(rng, "b", sideBoots, runs, between, within, 1)
+			a, b := boots(rng, "a", sideBoots, runs, between, within, 1), boots(rng, "b", sideBoots, runs, between,
+				within, 1)
 			d := Contrast(a, b, declared)
 			if level = d.Level; d.Sign() != Unknown {
 				n++
@@ -55,14 +57,17 @@ func TestBootEffects(t *testing.T) {
 		{3, 10, .005, DeclaredBoots, rounds * 12 / 100}, // too little was declared: what is seen helps
 	} {
 		n, level := wrong(c.boots, c.runs, c.declared)
-		t.Logf("%d boots of %d runs, %g %% declared: %d of %d are called different", c.boots, c.runs, 100*c.declared, n, rounds)
+		t.Logf("%d boots of %d runs, %g %% declared: %d of %d are called different", c.boots, c.runs, 100*c.declared,
+			n, rounds)
 		if n > c.most || level != c.level {
-			t.Errorf("%d boots of %d runs, %g %% declared: %d of %d are called different, level %q", c.boots, c.runs, 100*c.declared, n, rounds, level)
+			t.Errorf("%d boots of %d runs, %g %% declared: %d of %d are called different, level %q", c.boots, c.runs,
+				100*c.declared, n, rounds, level)
 		}
 	}
 	rng, n := rand.New(rand.NewPCG(18, 1)), 0
 	for range rounds {
-		if d := Diff(valuesOf(boots(rng, "a", 1, 10, between, within, 1)), valuesOf(boots(rng, "b", 1, 10, between, within, 1))); d.Sign() != Unknown {
+		if d := Diff(valuesOf(boots(rng, "a", 1, 10, between, within, 1)),
+			valuesOf(boots(rng, "b", 1, 10, between, within, 1))); d.Sign() != Unknown {
 			n++
 		}
 	}
@@ -121,18 +126,22 @@ func TestLevels(t *testing.T) {
 		{"two sessions, boots not known", at("", "s", 6, 0), at("", "t", 6, 0), TooFewBoots, 0},
 		{"two boots", at("x", "s", 6, 0), at("y", "s", 6, 0), TooFewBoots, 0},
 		{"nothing is known", at("", "", 6, 0), at("", "", 6, 0), "", 6},
-		{"resumed after a boot", append(at("x", "s", 4, 0), at("y", "t", 4, 4)...), append(at("x", "s", 4, 0), at("y", "t", 4, 4)...), WithinBoots, 8},
-		{"one of two boots is shared", append(at("x", "s", 6, 0), at("y", "t", 6, 6)...), at("y", "t", 6, 6), WithinBoot, 6},
+		{"resumed after a boot", append(at("x", "s", 4, 0), at("y", "t", 4, 4)...),
+			append(at("x", "s", 4, 0), at("y", "t", 4, 4)...), WithinBoots, 8},
+		{"one of two boots is shared", append(at("x", "s", 6, 0), at("y", "t", 6, 6)...), at("y", "t", 6, 6),
+			WithinBoot, 6},
 		{"a repetition twice", append(at("x", "s", 6, 0), at("x", "s", 1, 0)...), at("x", "s", 6, 0), WithinBoot, 0},
 	} {
 		if d := Contrast(c.a, c.b, 0); d.Level != c.level || d.Pairs != c.pairs {
 			t.Errorf("%s: %q, %d pairs; want %q, %d", c.name, d.Level, d.Pairs, c.level, c.pairs)
 		}
 	}
-	if d := Contrast(at("x", "s", 6, 0), at("y", "t", 6, 0), 0); d.Ratio == nil || d.Ratio.Lo != nil || d.Warnings[0] != "1 boot and 1 boot: a verdict needs 6 of each, or a declared spread between boots" {
+	if d := Contrast(at("x", "s", 6, 0), at("y", "t", 6, 0), 0); d.Ratio == nil || d.Ratio.Lo != nil ||
+		d.Warnings[0] != "1 boot and 1 boot: a verdict needs 6 of each, or a declared spread between boots" {
 		t.Errorf("two boots: %+v", d)
 	}
-	if d := Contrast(at("x", "s", 6, 0), at("x", "s", 6, 3), 0); d.Testable() || d.Warnings[0] != "3 blocks have both: a verdict needs 6" {
+	if d := Contrast(at("x", "s", 6, 0), at("x", "s", 6, 3), 0); d.Testable() ||
+		d.Warnings[0] != "3 blocks have both: a verdict needs 6" {
 		t.Errorf("three blocks in common: %+v", d)
 	}
 }
@@ -161,7 +170,8 @@ func TestPermuteBlocks(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	var strata []stratum
 	for range exactBlocked / 2 {
-		strata = append(strata, stratum{[]float64{rng.NormFloat64(), rng.NormFloat64()}, []float64{.3 + rng.NormFloat64(), .3 + rng.NormFloat64()}})
+		strata = append(strata, stratum{[]float64{rng.NormFloat64(), rng.NormFloat64()},
+			[]float64{.3 + rng.NormFloat64(), .3 + rng.NormFloat64()}})
 	}
 	p, _ := permuteBlocks(strata)
 	ranks, _ := alignedRanks(strata)

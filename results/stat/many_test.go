@@ -35,7 +35,8 @@ func TestAveragesOfMany(t *testing.T) {
 			}
 		}
 	}
-	if got := Pairs(slices.Repeat([]float64{math.MaxFloat64}, 2*mostListed), slices.Repeat([]float64{1e-300}, 2*mostListed)); !math.IsInf(got.Estimate, 1) {
+	if got := Pairs(slices.Repeat([]float64{math.MaxFloat64}, 2*mostListed), slices.Repeat([]float64{1e-300},
+		2*mostListed)); !math.IsInf(got.Estimate, 1) {
 		t.Error(got)
 	}
 }

@@ -68,12 +68,15 @@ func TestCoverageAfterPilot(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %.1f %% hold the median, %.1f %% by looking; %.0f %% are narrow", c.name,
-			100*float64(held)/float64(rounds), 100*float64(heldByLooking)/float64(rounds), 100*float64(narrow)/float64(rounds))
-		if least := .94 - 2*math.Sqrt(.95*.05/float64(rounds)); float64(held) < least*float64(rounds) { // two standard errors
+			100*float64(held)/float64(rounds), 100*float64(heldByLooking)/float64(rounds),
+			100*float64(narrow)/float64(rounds))
+		// two standard errors
+		if least := .94 - 2*math.Sqrt(.95*.05/float64(rounds)); float64(held) < least*float64(rounds) {
 			t.Errorf("%s: %d of %d intervals hold the median", c.name, held, rounds)
 		}
 		if c.name == "normal" && heldByLooking > held-rounds/100 {
-			t.Errorf("looking after each run holds as well (%d and %d): this simulation shows nothing", heldByLooking, held)
+			t.Errorf("looking after each run holds as well (%d and %d): this simulation shows nothing", heldByLooking,
+				held)
 		}
 	}
 }

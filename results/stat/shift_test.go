@@ -63,8 +63,10 @@ func atLevel(rng *rand.Rand, boots, runs int, same bool, between, within, effect
 		}
 		for i := range runs {
 			drift := 3 * math.Sin(float64(i))
-			a = append(a, Run{Value: x + drift + 100*within*rng.NormFloat64(), Boot: bootName("a", k, same), Session: bootName("a", k, same), Rep: i})
-			b = append(b, Run{Value: y + drift + 100*within*rng.NormFloat64() + effect, Boot: bootName("b", k, same), Session: bootName("b", k, same), Rep: i})
+			a = append(a, Run{Value: x + drift + 100*within*rng.NormFloat64(), Boot: bootName("a", k, same),
+				Session: bootName("a", k, same), Rep: i})
+			b = append(b, Run{Value: y + drift + 100*within*rng.NormFloat64() + effect, Boot: bootName("b", k, same),
+				Session: bootName("b", k, same), Rep: i})
 		}
 	}
 	return a, b
@@ -113,12 +115,15 @@ func TestShiftLevels(t *testing.T) {
 				held++
 			}
 		}
-		t.Logf("%s: %d of %d equal cells are called different, %d intervals hold the truth", c.name, wrong, rounds, held)
+		t.Logf("%s: %d of %d equal cells are called different, %d intervals hold the truth", c.name, wrong, rounds,
+			held)
 		if wrong > rounds*5/100 || held < c.least || c.least == 0 && held > 0 {
-			t.Errorf("%s: %d of %d equal cells are called different, %d intervals hold the truth", c.name, wrong, rounds, held)
+			t.Errorf("%s: %d of %d equal cells are called different, %d intervals hold the truth", c.name, wrong,
+				rounds, held)
 		}
 		a, b := atLevel(rng, c.boots, c.runs, c.same, c.between, within, 20)
-		whole, one, other := ShiftOf(a, b, c.declare), ShiftOf(part(a, .3, 1), part(b, .3, 1), c.declare), ShiftOf(part(a, .7, -1), part(b, .7, -1), c.declare)
+		whole, one, other := ShiftOf(a, b, c.declare), ShiftOf(part(a, .3, 1), part(b, .3, 1), c.declare),
+			ShiftOf(part(a, .7, -1), part(b, .7, -1), c.declare)
 		if math.Abs(whole.Diff-one.Diff-other.Diff) > 1e-9 || math.Abs(whole.B-whole.A-whole.Diff) > 1e-9 {
 			t.Errorf("%s: %v is not %v and %v", c.name, whole.Diff, one.Diff, other.Diff)
 		}

@@ -59,7 +59,8 @@ func TestSummarizeFewRuns(t *testing.T) {
 // Figures of any size have a summary of finite numbers, or none: a journal may be anybody's.
 func TestSummaryOfTheLargest(t *testing.T) {
 	const most = math.MaxFloat64
-	for _, v := range [][]float64{{most, most}, {most, -most, most, -most, most, most}, {-most, -most, -most}, {5e-324, most}, {5e-324, -5e-324}} {
+	for _, v := range [][]float64{{most, most}, {most, -most, most, -most, most, most}, {-most, -most, -most},
+		{5e-324, most}, {5e-324, -5e-324}} {
 		s := Summarize(v)
 		if _, err := json.Marshal(s); err != nil {
 			t.Errorf("%g: %v", v, err)

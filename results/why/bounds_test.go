@@ -39,7 +39,8 @@ func TestUnfitProfiles(t *testing.T) {
 				spoil(r.SUT.Probes.Profile)
 			}
 		}}.explain(t)
-		if len(e.RunsA) != 8 || len(e.RunsB) != 9 || e.Classes[0].Name != "copy" || !strings.Contains(table(t, r), "the profiles of 1 runs of A are left out") {
+		if len(e.RunsA) != 8 || len(e.RunsB) != 9 || e.Classes[0].Name != "copy" ||
+			!strings.Contains(table(t, r), "the profiles of 1 runs of A are left out") {
 			t.Errorf("%s: %d and %d runs, %q", name, len(e.RunsA), len(e.RunsB), e.Notes)
 		}
 		if _, err := json.Marshal(r); err != nil {
@@ -70,7 +71,8 @@ func TestManyNames(t *testing.T) {
 		for range 30 {
 			n++
 			p.Classes = append(p.Classes, results.ProfiledPart{Name: fmt.Sprint("class", n), SelfPerKB: new(.5)})
-			p.Functions = append(p.Functions, results.ProfiledPart{Name: fmt.Sprint("f", n), Where: "thread", SelfPerKB: new(40.)})
+			p.Functions = append(p.Functions, results.ProfiledPart{Name: fmt.Sprint("f", n), Where: "thread",
+				SelfPerKB: new(40.)})
 		}
 		*p.Busy.SelfPerKB += 15
 		*r.SUT.CPUBusyCores += 15 * 1e6 / 1e9

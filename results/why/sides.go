@@ -45,7 +45,8 @@ func profiled(c *compare.Cell, role results.Role, metrics bool) side {
 		if h.Probes == nil || h.Probes.Profile == nil || h.Probes.Profile.Busy.SelfPerKB == nil {
 			continue
 		}
-		r := &run{rec: rec, host: h, profile: h.Probes.Profile, classes: map[string]float64{}, functions: map[function]*results.ProfiledPart{}}
+		r := &run{rec: rec, host: h, profile: h.Probes.Profile, classes: map[string]float64{},
+			functions: map[function]*results.ProfiledPart{}}
 		if metrics {
 			r.figures = h.Figures()
 		} else {
@@ -114,7 +115,8 @@ func (s *sides) comparable(c *compare.Couple, role results.Role) (event string, 
 	const again = "run again with --probe profile (where both ends share a CPU, classes are left out)"
 	for k, x := range []*side{&s.a, &s.b} {
 		if x.all == 0 {
-			return "", &lackError{role, fmt.Sprintf("%c, %s, has no run that counts", 'A'+k, x.cell.Cell.ID), "zcbench report shows what happened to them"}
+			return "", &lackError{role, fmt.Sprintf("%c, %s, has no run that counts", 'A'+k, x.cell.Cell.ID),
+				"zcbench report shows what happened to them"}
 		}
 	}
 	if len(s.a.runs)+len(s.b.runs) == 0 && !c.TableA && !c.TableB {
@@ -124,17 +126,21 @@ func (s *sides) comparable(c *compare.Couple, role results.Role) (event string, 
 		name := fmt.Sprintf("%c, %s,", 'A'+k, x.cell.Cell.ID)
 		switch {
 		case len(x.runs) == 0 && []bool{c.TableA, c.TableB}[k]:
-			return "", &lackError{role, name + " is of a file of figures, which has no profiles", "name the results folder"}
+			return "", &lackError{role, name + " is of a file of figures, which has no profiles",
+				"name the results folder"}
 		case len(x.runs) == 0:
 			return "", &lackError{role, name + " has no profile", again}
 		case len(x.runs) < leastProfiled:
-			return "", &lackError{role, fmt.Sprintf("%s has %d run with a profile", name, len(x.runs)), fmt.Sprintf("chance cannot be ruled out; make %d of each, better %d", stat.MinRuns, GoodRuns)}
+			return "", &lackError{role, fmt.Sprintf("%s has %d run with a profile", name, len(x.runs)),
+				fmt.Sprintf("chance cannot be ruled out; make %d of each, better %d", stat.MinRuns, GoodRuns)}
 		}
 	}
 	events := [2][]string{s.a.events(), s.b.events()}
 	both := slices.Concat(events[0], events[1])
 	if slices.ContainsFunc(both, func(e string) bool { return e != both[0] }) {
-		return "", &lackError{role, fmt.Sprintf("A was sampled by %s and B by %s, which differ where interrupts are off", joined(events[0]), joined(events[1])),
+		return "", &lackError{role,
+			fmt.Sprintf("A was sampled by %s and B by %s, which differ where interrupts are off", joined(events[0]),
+				joined(events[1])),
 			"profile both on hosts that sample the same way"}
 	}
 	return both[0], nil
@@ -186,10 +192,13 @@ func (s *sides) notes(c *compare.Couple) (out []string) {
 			out = append(out, fmt.Sprintf("%d of %d runs of %c have a profile", had, x.all, 'A'+k))
 		}
 		if x.unfit > 0 {
-			out = append(out, fmt.Sprintf("the profiles of %d runs of %c are left out: implausibly many names or large figures", x.unfit, 'A'+k))
+			out = append(
+				out, fmt.Sprintf("the profiles of %d runs of %c are left out: implausibly many names or large figures",
+					x.unfit, 'A'+k))
 		}
 		if n := x.flagged(); n > 0 {
-			out = append(out, fmt.Sprintf("samples and the CPUs' accounting differ in %d runs of %c (%s)", n, 'A'+k, results.FlagProfileDiffers))
+			out = append(out, fmt.Sprintf("samples and the CPUs' accounting differ in %d runs of %c (%s)", n, 'A'+k,
+				results.FlagProfileDiffers))
 		}
 		if x.lost() {
 			out = append(out, fmt.Sprintf("more than 1 %% of the samples of a run of %c were lost", 'A'+k))

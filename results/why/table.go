@@ -61,16 +61,19 @@ func MethodOf(all []*Result) []string {
 	}
 	lines := []string{"why: A, B and B-A are means, which add up: the classes to the CPU time by accounting."}
 	if paired {
-		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of all their subsets, p from ranks permuted within pairs of blocks.")
+		lines = append(lines, "They cover the blocks that both have; the 95 % interval comes from the means of "+
+			"all their subsets, p from ranks permuted within pairs of blocks.")
 	}
 	if apart {
 		lines = append(lines, "Without shared blocks: Welch's interval, p from Mann-Whitney's U.")
 	}
-	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
+	return append(lines, "p is corrected over classes and counters together, and over functions (Holm); that of "+
+		"the CPU time is not. What is named has p below 0.05 and an interval that excludes 0 (docs/why.md).")
 }
 
 func (e *End) table(w io.Writer, r *Result) error {
-	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by %s, %d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
+	fmt.Fprintf(w, "\nwhy, %s: %s\nbusy CPU time in ns per kB (1000 bytes) of payload, by class; profiled by %s, "+
+		"%d+%d runs%s\n", e.Role.Label(), plaintext.Line(r.Title()),
 		plaintext.Line(e.Event), len(e.RunsA), len(e.RunsB), levelText(&e.CPU.Shift))
 	if err := e.classTable(w); err != nil {
 		return err
@@ -144,7 +147,8 @@ func (e *End) Sentences() (out []string) {
 	}
 	switch {
 	case e.CPU.Untested && len(e.CPU.Warnings) == 0:
-		out = append(out, "so what makes the difference cannot be told. Whether there is one in the CPU time is a question of its own: the verdict on ns_per_kb answers it")
+		out = append(out, "so what makes the difference cannot be told. Whether there is one in the CPU time is "+
+			"a question of its own: the verdict on ns_per_kb answers it")
 	case !e.CPU.Differs:
 		out = append(out, "the CPU time itself: cannot tell, which does not mean equal")
 	}
@@ -152,7 +156,8 @@ func (e *End) Sentences() (out []string) {
 		out = append(out, strings.Join(e.CPU.Warnings, "; "))
 	} else if e.Untested > 0 {
 		all := len(e.Classes) + len(e.Counters)
-		text := fmt.Sprintf("%d of %d classes and counters were not tested: so few runs cannot tell more apart", e.Untested, all)
+		text := fmt.Sprintf("%d of %d classes and counters were not tested: so few runs cannot tell more apart",
+			e.Untested, all)
 		if n, ok := stat.RunsFor(all, 0); ok {
 			text += fmt.Sprintf("; %d of each can", n)
 		}
@@ -193,7 +198,8 @@ func (e *End) functionTable(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, "function, own time\tA\tB\tB-A\t95 % interval\tof the difference\tp\twhere\tclass")
 	for _, f := range shown[:min(len(shown), shownFunctions)] {
-		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", plaintext.Line(f.Name), strings.Join(f.Fields(true), "\t"), plaintext.Line(f.Where), plaintext.Line(f.Class))
+		fmt.Fprintf(tw, "%s\t%s\t%s\t%s\n", plaintext.Line(f.Name), strings.Join(f.Fields(true), "\t"),
+			plaintext.Line(f.Where), plaintext.Line(f.Class))
 	}
 	err := tw.Flush()
 	if n := len(shown) - shownFunctions; n > 0 {

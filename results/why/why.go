@@ -53,10 +53,11 @@ type Line struct {
 	stat.Shift
 	// Share is the part's share of the difference in CPU time; nil: it is no part of that, or there
 	// is no difference beyond doubt.
-	Share    *float64 `json:"share,omitempty"`
-	Differs  bool     `json:"differs"`            // beyond doubt
-	Vague    bool     `json:"vague,omitempty"`    // a class that names no cause
-	Untested bool     `json:"untested,omitempty"` // too few runs to test it among so many; of the CPU time: no part differs
+	Share   *float64 `json:"share,omitempty"`
+	Differs bool     `json:"differs"`         // beyond doubt
+	Vague   bool     `json:"vague,omitempty"` // a class that names no cause
+	// too few runs to test it among so many; of the CPU time: no part differs
+	Untested bool `json:"untested,omitempty"`
 }
 
 // Sum is what classes are together that were chosen for what they show. So it has no test and no
@@ -88,7 +89,8 @@ const leastProfiled = 2
 // of the two can be compared.
 func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	if c.Asked {
-		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, such as DIR@rx=tcp DIR@rx=zcrx", c.Label())
+		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, such as DIR@rx=tcp DIR@rx=zcrx",
+			c.Label())
 	}
 	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor}
 	var lacking []error
@@ -150,7 +152,8 @@ func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error
 	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	if n := s.fold(); n > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("the %d classes with the least time are in other: a comparison has at most %d", n, mostClasses))
+		e.Notes = append(e.Notes,
+			fmt.Sprintf("the %d classes with the least time are in other: a comparison has at most %d", n, mostClasses))
 	}
 	e.Classes = s.classes()
 	e.Counters = s.counters()
@@ -219,7 +222,8 @@ func anyDiffers(lines []Line) bool {
 // byAmount sorts parts by how much of the difference they are.
 func byAmount(lines []Line) {
 	slices.SortStableFunc(lines, func(x, y Line) int {
-		return cmp.Or(cmp.Compare(math.Abs(y.Diff), math.Abs(x.Diff)), cmp.Compare(x.Name, y.Name), cmp.Compare(x.Where, y.Where))
+		return cmp.Or(cmp.Compare(math.Abs(y.Diff), math.Abs(x.Diff)), cmp.Compare(x.Name, y.Name),
+			cmp.Compare(x.Where, y.Where))
 	})
 }
 

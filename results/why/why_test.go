@@ -32,22 +32,27 @@ type experiment struct {
 }
 
 // classesOf are what A takes, ns per kB.
-var classesOf = map[string]float64{"copy": 60, "tcp": 35, "driver": 22, "socket": 14, "ip": 9, "gro": 8, "scheduler": 7, "syscall": 6, "locks": 4, "application": 3, "irq-off-end": 12, "other": 5}
+var classesOf = map[string]float64{"copy": 60, "tcp": 35, "driver": 22, "socket": 14, "ip": 9, "gro": 8, "scheduler": 7,
+	"syscall": 6, "locks": 4, "application": 3, "irq-off-end": 12, "other": 5}
 
 // classNames are in a fixed order, so that equal seeds make equal experiments.
-var classNames = []string{"copy", "tcp", "driver", "socket", "ip", "gro", "scheduler", "syscall", "locks", "application", "irq-off-end", "other"}
+var classNames = []string{"copy", "tcp", "driver", "socket", "ip", "gro", "scheduler", "syscall", "locks",
+	"application", "irq-off-end", "other"}
 
-var cells = [2]results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}}
+var cells = [2]results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"},
+	{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}}
 
 // journal plays it: whole blocks are slower or faster than others by a fifth, runs by 3 %, and
 // classes by 5 % and by what a sampler sees of them.
 func (x experiment) journal() results.Journal {
 	rng := rand.New(rand.NewPCG(x.seed, 77))
-	j := results.Journal{Header: results.Header{SessionID: "s", Cells: cells[:], Plan: &results.Plan{Baseline: &cells[0]}}}
+	j := results.Journal{Header: results.Header{SessionID: "s", Cells: cells[:],
+		Plan: &results.Plan{Baseline: &cells[0]}}}
 	for rep := range x.reps {
 		block := 1 + .2*rng.NormFloat64()
 		for k := range cells {
-			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(k, "-", rep), SessionID: "s", Cell: cells[k], Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
+			r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(k, "-", rep), SessionID: "s",
+				Cell: cells[k], Rep: rep, Block: rep, Seq: 2*rep + k, Verdict: results.OK}
 			r.SUT.Env.BootID, r.TG.Env.BootID = "sut", "tg"
 			x.host(rng, &r.SUT, k, max(block, .3)*(1+.03*rng.NormFloat64()))
 			if x.change != nil {
@@ -74,7 +79,8 @@ func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
 		busy += ns
 		p.Classes = append(p.Classes, results.ProfiledPart{Name: name, SelfPerKB: new(ns)})
 		for i, share := range []float64{.7, .3} {
-			p.Functions = append(p.Functions, results.ProfiledPart{Name: fmt.Sprint(name, "_function", i), Where: "softirq", Class: name, SelfPerKB: new(share * ns)})
+			p.Functions = append(p.Functions, results.ProfiledPart{Name: fmt.Sprint(name, "_function", i),
+				Where: "softirq", Class: name, SelfPerKB: new(share * ns)})
 		}
 	}
 	p.Busy = results.ProfiledPart{SelfPerKB: new(busy)}
@@ -91,12 +97,16 @@ func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
 	}
 	noisy := func(v float64) float64 { return v * (1 + .05*rng.NormFloat64()) }
 	h.Metrics = []results.Metric{
-		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"}, {Name: "flow_waits", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
-		{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: noisy(3000), Source: "/proc/PID/task/TID/status"},
-		{Name: "softirq_cpu0_net_rx", Unit: "1", Value: noisy(9000), Source: "/proc/softirqs"}, {Name: "softirq_cpu1_net_rx", Unit: "1", Value: noisy(1000), Source: "/proc/softirqs"},
+		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
+		{Name: "flow_waits", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
+		{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: noisy(3000),
+			Source: "/proc/PID/task/TID/status"},
+		{Name: "softirq_cpu0_net_rx", Unit: "1", Value: noisy(9000), Source: "/proc/softirqs"},
+		{Name: "softirq_cpu1_net_rx", Unit: "1", Value: noisy(1000), Source: "/proc/softirqs"},
 		{Name: "ip_rx_packet_bytes", Unit: "bytes", Value: noisy(45000), Source: "/proc/net/snmp"},
 		{Name: "uring_rearms", Unit: "1", Value: noisy(4000), Source: "data path, whole flow"},
-		{Name: results.MetricIdleState, Of: []string{"0", "c6"}, Unit: "cores", Value: noisy(.1), Source: "/sys"}, {Name: "cpuidle_c6_cores", Unit: "cores", Value: noisy(.1), Source: "/sys"},
+		{Name: results.MetricIdleState, Of: []string{"0", "c6"}, Unit: "cores", Value: noisy(.1), Source: "/sys"},
+		{Name: "cpuidle_c6_cores", Unit: "cores", Value: noisy(.1), Source: "/sys"},
 		{Name: "cpuidle_cpu0_c6_entries", Unit: "1", Value: noisy(500), Source: "/sys"},
 	}
 	h.Idle = []string{"softnet_cpu[0-1]_time_squeeze"}
@@ -146,7 +156,8 @@ func mustAddUp(t *testing.T, e *End) {
 	if math.Abs(all-e.CPU.Diff) > tiny {
 		t.Errorf("classes add up to %v, CPU %v", all, e.CPU.Diff)
 	}
-	if math.Abs(named+e.Unexplained.Diff-e.CPU.Diff) > tiny || e.Explained != nil && math.Abs(e.Explained.Diff-named) > tiny {
+	if math.Abs(named+e.Unexplained.Diff-e.CPU.Diff) > tiny || e.Explained != nil &&
+		math.Abs(e.Explained.Diff-named) > tiny {
 		t.Errorf("%v explained and %v not, CPU %v", named, e.Unexplained.Diff, e.CPU.Diff)
 	}
 }
@@ -168,7 +179,8 @@ func TestNothingDiffers(t *testing.T) {
 		}
 		t.Logf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong, rounds)
 		if wrong > rounds*5/100 {
-			t.Errorf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong, rounds)
+			t.Errorf("%d runs of each: something is named in %d of %d experiments without a difference", reps, wrong,
+				rounds)
 		}
 	}
 }
@@ -183,12 +195,14 @@ func TestKnownDifference(t *testing.T) {
 		if first.Name != "copy" || !first.Differs || first.Diff > -40 || e.Explained == nil {
 			t.Fatalf("seed %d: %+v, explained %+v", seed, first, e.Explained)
 		}
-		if len(e.Functions) == 0 || e.Functions[0].Name != "copy_function0" || !e.Functions[0].Differs || e.Functions[0].Class != "copy" {
+		if len(e.Functions) == 0 || e.Functions[0].Name != "copy_function0" || !e.Functions[0].Differs ||
+			e.Functions[0].Class != "copy" {
 			t.Fatalf("seed %d: %+v", seed, e.Functions)
 		}
 		if e.CPU.Differs {
 			told++
-			if first.Share == nil || *first.Share < .6 || *first.Share > 1.6 || e.CPU.Share == nil || *e.CPU.Share != 1 {
+			if first.Share == nil || *first.Share < .6 || *first.Share > 1.6 || e.CPU.Share == nil ||
+				*e.CPU.Share != 1 {
 				t.Errorf("seed %d: the copy is %v of %v", seed, first.Diff, e.CPU.Diff)
 			}
 		} else if first.Share != nil {
@@ -207,12 +221,14 @@ func TestKnownDifference(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in %d; other classes are named in %d", rounds, held, left, others)
+	t.Logf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in %d; "+
+		"other classes are named in %d", rounds, held, left, others)
 	if told < rounds*90/100 {
 		t.Errorf("the CPU time is told apart in %d of %d", told, rounds)
 	}
 	if held < rounds*90/100 || left < rounds*90/100 || others > rounds*5/100 {
-		t.Errorf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in %d; other classes are named in %d", rounds, held, left, others)
+		t.Errorf("of %d experiments the interval of the copy holds it in %d, that of the unexplained part 0 in "+
+			"%d; other classes are named in %d", rounds, held, left, others)
 	}
 }
 
@@ -242,8 +258,11 @@ func TestCounters(t *testing.T) {
 	for _, c := range e.Counters {
 		got[c.Name] = c
 	}
-	for name, want := range map[string][2]float64{"system calls of the data path": {20000, 60000}, "sleeps of the data path": {3000, 3000}, "NET_RX softirqs": {10000, 10000}, "bytes a packet, after GRO": {45000, 45000},
-		"multishot requests issued again": {2000, 2000}, "idle state c6": {.1, .1}, "idle state c6: entries": {500, 500}, "frequency of the flow's CPUs": {3, 3}} {
+	for name, want := range map[string][2]float64{"system calls of the data path": {20000, 60000},
+		"sleeps of the data path": {3000, 3000}, "NET_RX softirqs": {10000, 10000}, "bytes a packet, after GRO": {45000,
+			45000},
+		"multishot requests issued again": {2000, 2000}, "idle state c6": {.1, .1},
+		"idle state c6: entries": {500, 500}, "frequency of the flow's CPUs": {3, 3}} {
 		c, ok := got[name]
 		if !ok || math.Abs(c.A/want[0]-1) > .1 || math.Abs(c.B/want[1]-1) > .1 {
 			t.Errorf("%s: %v, %+v", name, ok, c)
@@ -267,8 +286,10 @@ func TestCounters(t *testing.T) {
 			t.Errorf("without metrics: %s", c.Name)
 		}
 	}
-	for _, m := range []string{"flow_calls", "flow_waits", "thread_data_path_voluntary_switches", "thread_data_path_involuntary_switches", "nic_interrupts", "softirq_cpu0_net_rx", "ip_rx_packet_bytes",
-		"page_pool_alloc_slow", "page_pool_recycle_rate", "devmem_setsockopt_calls", "devmem_tokens_freed", "zcrx_pieces", "uring_rearms", "process_minor_faults", "softnet_cpu0_time_squeeze", "cpuidle_c6_cores",
+	for _, m := range []string{"flow_calls", "flow_waits", "thread_data_path_voluntary_switches",
+		"thread_data_path_involuntary_switches", "nic_interrupts", "softirq_cpu0_net_rx", "ip_rx_packet_bytes",
+		"page_pool_alloc_slow", "page_pool_recycle_rate", "devmem_setsockopt_calls", "devmem_tokens_freed",
+		"zcrx_pieces", "uring_rearms", "process_minor_faults", "softnet_cpu0_time_squeeze", "cpuidle_c6_cores",
 		"cpuidle_cpu0_c6_entries", "probe_napi_polls", "probe_napi_packets"} {
 		if d, _ := results.DescribeMetric(m); d == nil {
 			t.Errorf("there is no metric %s any more", m)
@@ -301,7 +322,8 @@ func TestFewRuns(t *testing.T) {
 		t.Errorf("named by 5 runs: %+v", e)
 	}
 	text := table(t, r)
-	for _, want := range []string{"no class differs beyond doubt; the largest differences are copy -", "5 and 5 runs: a verdict needs 6 of each"} {
+	for _, want := range []string{"no class differs beyond doubt; the largest differences are copy -",
+		"5 and 5 runs: a verdict needs 6 of each"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -310,7 +332,8 @@ func TestFewRuns(t *testing.T) {
 	if !e.Classes[0].Differs || e.Classes[0].Name != "copy" || e.Untested != len(e.Classes)+len(e.Counters)-5 {
 		t.Errorf("%d untested of 6 runs: %+v", e.Untested, e.Classes[0])
 	}
-	if text := table(t, r); !strings.Contains(text, "were not tested: so few runs cannot tell more apart; 8 of each can") {
+	if text := table(t, r); !strings.Contains(text,
+		"were not tested: so few runs cannot tell more apart; 8 of each can") {
 		t.Errorf("%s", text)
 	}
 }
@@ -329,27 +352,34 @@ func TestExplainRefuses(t *testing.T) {
 		change func(*results.Record)
 		want   string
 	}{
-		{"no profiles", forget(func(*results.Record) bool { return false }), "uring/tcp : tcp/tcp: neither cell has a profile: run again with --probe profile"},
-		{"none of B", forget(func(r *results.Record) bool { return r.Cell.RX == "tcp" }), "SUT: B, uring/tcp, has no profile: run again with --probe profile"},
-		{"one of A", forget(func(r *results.Record) bool { return r.Cell.RX == "uring" || r.Rep == 3 }), "A, tcp/tcp, has 1 run with a profile: chance cannot be ruled out; make 6 of each"},
+		{"no profiles", forget(func(*results.Record) bool { return false }),
+			"uring/tcp : tcp/tcp: neither cell has a profile: run again with --probe profile"},
+		{"none of B", forget(func(r *results.Record) bool { return r.Cell.RX == "tcp" }),
+			"SUT: B, uring/tcp, has no profile: run again with --probe profile"},
+		{"one of A", forget(func(r *results.Record) bool { return r.Cell.RX == "uring" || r.Rep == 3 }),
+			"A, tcp/tcp, has 1 run with a profile: chance cannot be ruled out; make 6 of each"},
 		{"other clocks", func(r *results.Record) {
 			if r.Cell.RX == "uring" {
 				r.SUT.Probes.Profile.Event = "cycles"
 			}
 		}, "A was sampled by cpu-clock and B by cycles"},
 	} {
-		if _, err := Explain(experiment{seed: 1, reps: 8, change: c.change}.couple(t), true); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := Explain(experiment{seed: 1, reps: 8, change: c.change}.couple(t), true); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 	file := experiment{seed: 1, reps: 8, change: forget(func(*results.Record) bool { return false })}.couple(t)
 	file.TableA = true
-	if _, err := Explain(file, true); err == nil || !strings.Contains(err.Error(), "is of a file of figures, which has no profiles: name the results folder") {
+	if _, err := Explain(file, true); err == nil ||
+		!strings.Contains(err.Error(), "is of a file of figures, which has no profiles: name the results folder") {
 		t.Errorf("%v", err)
 	}
 	spoilt := experiment{seed: 1, reps: 8}.couple(t)
 	spoilt.B.Runs = nil
-	if _, err := Explain(spoilt, true); err == nil || !strings.Contains(err.Error(), "B, uring/tcp, has no run that counts: zcbench report shows what happened to them") {
+	if _, err := Explain(spoilt, true); err == nil ||
+		!strings.Contains(err.Error(),
+			"B, uring/tcp, has no run that counts: zcbench report shows what happened to them") {
 		t.Errorf("%v", err)
 	}
 	asked := experiment{seed: 1, reps: 8}.couple(t)
@@ -375,8 +405,11 @@ func TestNotes(t *testing.T) {
 		}
 	}}.explain(t)
 	text := strings.Join(strings.Fields(table(t, r)), " ")
-	for _, want := range []string{"8 of 9 runs of A have a profile", "samples and the CPUs' accounting differ in 9 runs of B (profile-differs)", "more than 1 % of the samples of a run of B were lost",
-		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per kB depends on the rate", "note: TG: neither cell has a profile: run again with --probe profile"} {
+	for _, want := range []string{"8 of 9 runs of A have a profile",
+		"samples and the CPUs' accounting differ in 9 runs of B (profile-differs)",
+		"more than 1 % of the samples of a run of B were lost",
+		"note: A carried 8.00 Gbit/s and B 9.00, at saturation: a cost per kB depends on the rate",
+		"note: TG: neither cell has a profile: run again with --probe profile"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -397,7 +430,8 @@ func TestFunctionsAtTheEnd(t *testing.T) {
 			if r.Cell.RX == "uring" {
 				name += "_other"
 			}
-			p.Functions = append(p.Functions, results.ProfiledPart{Name: name, Where: "thread", Class: "other", SelfPerKB: &fill})
+			p.Functions = append(p.Functions, results.ProfiledPart{Name: name, Where: "thread", Class: "other",
+				SelfPerKB: &fill})
 		}
 	}}.explain(t)
 	if len(e.Functions) == 0 || e.Functions[0].Name != "copy_function0" {
@@ -424,8 +458,10 @@ func TestTable(t *testing.T) {
 	r, _ := experiment{seed: 4, reps: 10, b: map[string]float64{"copy": -60, "socket": 12}, calls: 2}.explain(t)
 	text := table(t, r)
 	flat := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"why, SUT: uring/tcp (B) beside tcp/tcp (A)", "profiled by cpu-clock, 10+10 runs, within this boot", "CPU, all classes", "copy", "explained", "unexplained",
-		"function, own time", "copy_function0", "softirq copy", "system calls of the data path 1/GB", "corrected over classes and counters together"} {
+	for _, want := range []string{"why, SUT: uring/tcp (B) beside tcp/tcp (A)",
+		"profiled by cpu-clock, 10+10 runs, within this boot", "CPU, all classes", "copy", "explained", "unexplained",
+		"function, own time", "copy_function0", "softirq copy", "system calls of the data path 1/GB",
+		"corrected over classes and counters together"} {
 		if !strings.Contains(flat, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
@@ -456,7 +492,8 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := back.Ends[0]
-	if e.End != "sut" || len(e.Classes) != len(classNames) || e.Classes[0].Name != "copy" || !e.Classes[0].Differs || e.Classes[0].Lo == nil || e.Classes[0].PAdjusted == nil {
+	if e.End != "sut" || len(e.Classes) != len(classNames) || e.Classes[0].Name != "copy" ||
+		!e.Classes[0].Differs || e.Classes[0].Lo == nil || e.Classes[0].PAdjusted == nil {
 		t.Errorf("%s", out)
 	}
 	for _, verdict := range []string{"p", "p_adjusted", "least_p", "differs"} {
@@ -477,7 +514,8 @@ func TestTable(t *testing.T) {
 // difference of the CPU time doubtful that a comparison of its own finds, nor is all of it then
 // "unexplained": what makes it cannot be told, and that is all.
 func TestSixRunsDoNotContradict(t *testing.T) {
-	x := experiment{seed: 11, reps: 6, b: map[string]float64{"ip": 4, "gro": 6, "scheduler": 8, "syscall": 9, "locks": 13, "application": 15, "other": 11}}
+	x := experiment{seed: 11, reps: 6, b: map[string]float64{"ip": 4, "gro": 6, "scheduler": 8, "syscall": 9,
+		"locks": 13, "application": 15, "other": 11}}
 	c := x.couple(t)
 	r, e := x.explain(t)
 	if !e.CPU.Untested || e.Untested == 0 || anyDiffers(e.Classes) || e.CPU.P >= stat.Alpha {
@@ -487,7 +525,8 @@ func TestSixRunsDoNotContradict(t *testing.T) {
 		t.Fatal(len(c.A.Runs))
 	}
 	text := table(t, r)
-	for _, want := range []string{"so what makes the difference cannot be told. Whether there is one in the CPU time is a question of its own: the verdict on ns_per_kb answers it", "8 of each can"} {
+	for _, want := range []string{"so what makes the difference cannot be told. Whether there is one in the CPU " +
+		"time is a question of its own: the verdict on ns_per_kb answers it", "8 of each can"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

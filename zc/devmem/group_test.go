@@ -30,19 +30,22 @@ func TestReceiveAll(t *testing.T) {
 		conn := sentTo(t, n)
 		defer conn.Close()
 		flows = append(flows, &stream.Flow{N: 5 + i, Conn: conn})
-		r.all = append(r.all, &own{conn: conn, fd: conn.FD, touch: stream.NewToucher(stream.TouchRead, 31*4096), tokens: newTokens(0, 512)})
+		r.all = append(r.all, &own{conn: conn, fd: conn.FD, touch: stream.NewToucher(stream.TouchRead, 31*4096),
+			tokens: newTokens(0, 512)})
 	}
 	if _, _, _, errno := r.reader.Recv(flows[2].Conn.FD, 0); errno == unix.EOPNOTSUPP || errno == unix.EINVAL {
 		t.Skipf("this kernel has no MSG_SOCK_DEVMEM: %v", errno)
 	}
-	if err := r.ReceiveAll(flows[:2]); err == nil || !strings.Contains(err.Error(), "2 flows to receive, but 3 were attached") {
+	if err := r.ReceiveAll(flows[:2]); err == nil ||
+		!strings.Contains(err.Error(), "2 flows to receive, but 3 were attached") {
 		t.Errorf("fewer flows than were attached: %v", err)
 	}
 	if err := r.ReceiveAll(flows); err != nil {
 		t.Fatal(err)
 	}
 	for i, n := range []uint64{100, 9000, 0} {
-		if c := flows[i].Meter.Snapshot(); c.Bytes != n || c.CopiedBytes != n || !r.all[i].ended || r.all[i].copied != n {
+		if c := flows[i].Meter.Snapshot(); c.Bytes != n || c.CopiedBytes != n || !r.all[i].ended ||
+			r.all[i].copied != n {
 			t.Errorf("flow %d: %+v, want %d bytes", flows[i].N, c, n)
 		}
 		if flows[i].EndNs() == 0 {

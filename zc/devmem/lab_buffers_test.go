@@ -74,14 +74,18 @@ func TestLabBuffers(t *testing.T) {
 				labtest.AwaitHugePages(t, q.AreaBytes)
 			}
 			bytes, bufs := provided(t, 3)
-			o := mustBeZeroCopy(t, labtest.Transfer{Family: x.family, Bytes: 40 << 20, NIC: q, Setup: labtest.HWGRO(t, true)})
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: x.family, Bytes: 40 << 20, NIC: q,
+				Setup: labtest.HWGRO(t, true)})
 			afterBytes, afterBufs := provided(t, 3)
 			bytes, bufs = afterBytes-bytes, afterBufs-bufs
 			filled := float64(bytes) / float64(bufs)
 			piece := float64(o.Counters.Bytes) / o.Figure("devmem_frags")
-			t.Logf("%d bytes in %d buffers of the provider, %.0f each; fragments of %.0f bytes", bytes, bufs, filled, piece)
-			if bytes < o.Counters.Bytes || filled <= float64(x.bufLen)/2 || filled > float64(x.bufLen) || piece <= float64(x.bufLen)/2 || piece > float64(x.bufLen) {
-				t.Errorf("%d bytes of a flow of %d in %d buffers, fragments of %.0f bytes; asked for buffers of %d", bytes, o.Counters.Bytes, bufs, piece, x.bufLen)
+			t.Logf("%d bytes in %d buffers of the provider, %.0f each; fragments of %.0f bytes", bytes, bufs, filled,
+				piece)
+			if bytes < o.Counters.Bytes || filled <= float64(x.bufLen)/2 || filled > float64(x.bufLen) ||
+				piece <= float64(x.bufLen)/2 || piece > float64(x.bufLen) {
+				t.Errorf("%d bytes of a flow of %d in %d buffers, fragments of %.0f bytes; asked for buffers of %d",
+					bytes, o.Counters.Bytes, bufs, piece, x.bufLen)
 			}
 			if got := o.Figure("devmem_buffer_bytes"); got != float64(x.bufLen) {
 				t.Errorf("it says %v", got)
@@ -94,7 +98,8 @@ func TestLabBuffers(t *testing.T) {
 func mustRefuseBuffers(t *testing.T, q stream.NICQueue) {
 	t.Helper()
 	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: q})
-	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, fmt.Sprintf("receive buffers of %d bytes", q.BufLen)) ||
+	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !errors.Is(err, unix.EINVAL) ||
+		!labtest.Contains(err, fmt.Sprintf("receive buffers of %d bytes", q.BufLen)) ||
 		!labtest.Contains(err, "Unknown attribute type") || !strings.Contains(fault.Fix(err), "Linux 7.3") {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
@@ -117,13 +122,16 @@ func TestLabImitatedBuffers(t *testing.T) {
 		want, fix string
 	}
 	cases := map[string]refusal{
-		"pieces too short": {stream.NICQueue{BufLen: 64 << 10, Area: stream.AreaUdmabuf, AreaBytes: 64 << 20}, "not aligned to niov", "--area huge"},
+		"pieces too short": {stream.NICQueue{BufLen: 64 << 10, Area: stream.AreaUdmabuf, AreaBytes: 64 << 20},
+			"not aligned to niov", "--area huge"},
 	}
 	switch model, _ := os.ReadFile("/sys/module/softnic/parameters/imitate"); strings.TrimSpace(string(model)) {
 	case "bnxt":
-		cases["too long"] = refusal{stream.NICQueue{BufLen: 64 << 10, AreaBytes: 64 << 20}, "the driver does not support receive buffers of 65536 bytes", "choose at most --rx-buf-len 32768"}
+		cases["too long"] = refusal{stream.NICQueue{BufLen: 64 << 10, AreaBytes: 64 << 20},
+			"the driver does not support receive buffers of 65536 bytes", "choose at most --rx-buf-len 32768"}
 	case "fbnic":
-		cases["only pages"] = refusal{stream.NICQueue{BufLen: 8 << 10, AreaBytes: 32 << 20}, "device does not support: rx_page_size", "leave out --rx-buf-len: this driver supports only pages"}
+		cases["only pages"] = refusal{stream.NICQueue{BufLen: 8 << 10, AreaBytes: 32 << 20},
+			"device does not support: rx_page_size", "leave out --rx-buf-len: this driver supports only pages"}
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -133,7 +141,8 @@ func TestLabImitatedBuffers(t *testing.T) {
 				labtest.AwaitHugePages(t, c.q.AreaBytes)
 			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q, Setup: labtest.HWGRO(t, true)})
-			if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !labtest.Contains(err, c.want) || !strings.Contains(fault.Fix(err), c.fix) {
+			if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !labtest.Contains(err, c.want) ||
+				!strings.Contains(fault.Fix(err), c.fix) {
 				t.Errorf("%v; fix: %s", err, fault.Fix(err))
 			}
 			t.Logf("%v; fix: %s", err, fault.Fix(err))

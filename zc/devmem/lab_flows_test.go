@@ -39,6 +39,7 @@ func TestLabFlowsWrongQueue(t *testing.T) {
 func TestLabFlowsKilled(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		flows(1).Killed(t, "TestKilledReceiver", killEnv+"="+severalFlows, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20, Open: open})
+		flows(1).Killed(t, "TestKilledReceiver", killEnv+"="+severalFlows, labtest.Transfer{Family: "ipv4",
+			Bytes: 8 << 20, Open: open})
 	}
 }

@@ -43,7 +43,8 @@ func TestLabImitatedProbe(t *testing.T) {
 // incapable is of a driver that cannot: it says so.
 func incapable(t *testing.T) bool {
 	t.Helper()
-	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: open}, devmem.ProbeProvider, devmem.ProbeDevice)
+	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: open}, devmem.ProbeProvider,
+		devmem.ProbeDevice)
 }
 
 // Buffers of half a page hold half as much each, and all of it comes without a copy.

@@ -24,8 +24,9 @@ func TestKilledReceiver(t *testing.T) {
 		flows(1).Flow(t)
 		return
 	}
-	x := labtest.Transfer{Family: "ipv4", Bytes: 8 << 30, Touch: stream.TouchNone, Open: open, TX: senders["devmem"], ZeroCopy: true,
-		Begun: func(stream.Receiver) { fmt.Println("flowing") }}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 8 << 30, Touch: stream.TouchNone, Open: open, TX: senders["devmem"],
+		ZeroCopy: true,
+		Begun:    func(stream.Receiver) { fmt.Println("flowing") }}
 	_, err := labtest.In(labtest.RXNS, x.Receive)
 	t.Errorf("it was not killed: %v", err)
 }
@@ -36,6 +37,7 @@ func TestKilledReceiver(t *testing.T) {
 func TestLabKilled(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		labtest.Killed(t, "TestKilledReceiver", killEnv, long.Rounds(1, 2), labtest.Transfer{Family: "ipv4", Bytes: 8 << 20, Open: open})
+		labtest.Killed(t, "TestKilledReceiver", killEnv, long.Rounds(1, 2), labtest.Transfer{Family: "ipv4",
+			Bytes: 8 << 20, Open: open})
 	}
 }

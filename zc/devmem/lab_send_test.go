@@ -24,7 +24,8 @@ import (
 // mustHaveSent checks a sender's account of its payload.
 func mustHaveSent(t *testing.T, name string, o labtest.Outcome) {
 	t.Helper()
-	if s := o.Sent; name == "devmem" && (s.ZeroCopyBytes != s.Bytes || s.CopiedBytes != 0 || s.CopiedCompletions != 0 || s.Completions == 0) {
+	if s := o.Sent; name == "devmem" && (s.ZeroCopyBytes != s.Bytes || s.CopiedBytes != 0 ||
+		s.CopiedCompletions != 0 || s.Completions == 0) {
 		t.Errorf("sent %+v", s)
 	}
 }
@@ -41,7 +42,8 @@ func TestLabSend(t *testing.T) {
 			if name == "devmem" {
 				bytes = 16 << 20
 			}
-			o := mustArrive(t, labtest.Transfer{Family: "ipv6", Bytes: bytes, Open: open, TX: senders["devmem"], ZeroCopy: true})
+			o := mustArrive(t, labtest.Transfer{Family: "ipv6", Bytes: bytes, Open: open, TX: senders["devmem"],
+				ZeroCopy: true})
 			mustHaveSent(t, "devmem", o)
 			if c := o.Counters; name != "tcp" && c.ZeroCopyBytes != c.Bytes {
 				t.Errorf("received %+v", c)
@@ -70,7 +72,9 @@ func TestLabSendElsewhere(t *testing.T) {
 		defer c.SetUp(lo.Index, false)
 		return struct{}{}, sendOverLoopback(await.Context(t))
 	})
-	if !errors.Is(err, unix.ENODEV) || !labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") || fault.Fix(err) == "" {
+	if !errors.Is(err, unix.ENODEV) ||
+		!labtest.Contains(err, "the memory is bound to sn1, but the route to 127.0.0.1 leaves by lo") ||
+		fault.Fix(err) == "" {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
@@ -101,7 +105,8 @@ func sendOverLoopback(ctx context.Context) error {
 			<-ctx.Done()
 		}
 	}()
-	c, _, err := stream.Dial(ctx, port.Addr().String(), stream.Hello{TXMode: "devmem", MessageBytes: 1 << 20, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: true})
+	c, _, err := stream.Dial(ctx, port.Addr().String(), stream.Hello{TXMode: "devmem", MessageBytes: 1 << 20,
+		PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: true})
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,8 @@ func TestLabLinear(t *testing.T) {
 		want  uint64
 	}{"small packets": {64, 40}, "all": {8192, bytes}} {
 		t.Run(name, func(t *testing.T) {
-			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40, Setup: labtest.CopySmall(t, c.small)})
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40,
+				Setup: labtest.CopySmall(t, c.small)})
 			if err = errors.Join(err, o.Err); err != nil {
 				t.Fatal(err)
 			}
@@ -51,7 +52,8 @@ func TestLabLinear(t *testing.T) {
 func TestLabWrongQueue(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, NIC: stream.NICQueue{Queue: &queue},
+		SteerTo: &other})
 	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatal(err)
 	}
@@ -86,13 +88,15 @@ func TestLabHeaderSplitOff(t *testing.T) {
 		_, err = d.BindRX(mem.FD(), 3)
 		return struct{}{}, err
 	})
-	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") || !strings.Contains(fault.Fix(err), " tcp-data-split on") {
+	if !errors.Is(err, unix.EINVAL) || !labtest.Contains(err, "tcp-data-split is disabled") ||
+		!strings.Contains(fault.Fix(err), " tcp-data-split on") {
 		t.Errorf("bind without header split: %v; fix: %s", err, fault.Fix(err))
 	}
 }
 
 // starves is of an application that never gives back.
-var starves = labtest.Transfer{Family: "ipv4", Bytes: 64 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{AreaBytes: 4 << 20, HoldBytes: 64 << 20}}
+var starves = labtest.Transfer{Family: "ipv4", Bytes: 64 << 20, Touch: stream.TouchNone,
+	NIC: stream.NICQueue{AreaBytes: 4 << 20, HoldBytes: 64 << 20}}
 
 // An application that never gives back starves the NIC: that has a name, and the queue
 // works again at once.
@@ -102,7 +106,8 @@ func TestLabStarved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer in RX queue 3: the application holds") || !strings.Contains(fault.Fix(o.Err), "--hold") {
+	if !labtest.Contains(o.Err, "starved: the NIC finds no buffer in RX queue 3: the application holds") ||
+		!strings.Contains(fault.Fix(o.Err), "--hold") {
 		t.Errorf("error %v after %d bytes; fix: %s", o.Err, o.Counters.Bytes, fault.Fix(o.Err))
 	}
 	t.Logf("%v", o.Err)
@@ -133,7 +138,8 @@ func TestLabStarvedSoon(t *testing.T) {
 func TestLabBindingKilled(t *testing.T) {
 	labtest.Need(t)
 	flow, killed := make(chan stream.Receiver, 1), make(chan error, 1)
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, Begun: func(r stream.Receiver) { flow <- r }, Half: func() { killed <- devmem.Kill(<-flow) }})
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, Begun: func(r stream.Receiver) { flow <- r },
+		Half: func() { killed <- devmem.Kill(<-flow) }})
 	kerr := errors.New("the flow ended before its half was sent")
 	select {
 	case kerr = <-killed:
@@ -143,10 +149,12 @@ func TestLabBindingKilled(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := o.Counters
-	if c.Bytes != 32<<20 || c.Mismatches != 0 || c.CopiedBytes == 0 || c.CopiedBytes+c.ZeroCopyBytes+c.LinearBytes != c.Bytes {
+	if c.Bytes != 32<<20 || c.Mismatches != 0 || c.CopiedBytes == 0 || c.CopiedBytes+c.ZeroCopyBytes+
+		c.LinearBytes != c.Bytes {
 		t.Errorf("%+v", c)
 	}
-	if !strings.Contains(o.Evidence.Why, "as it should, but its memory is no longer bound") || len(o.Evidence.Notes) == 0 || o.Figure("devmem_provider_bound") != 0 {
+	if !strings.Contains(o.Evidence.Why, "as it should, but its memory is no longer bound") ||
+		len(o.Evidence.Notes) == 0 || o.Figure("devmem_provider_bound") != 0 {
 		t.Errorf("why %q, notes %q", o.Evidence.Why, o.Evidence.Notes)
 	}
 	t.Logf("%d bytes in the memory, %d copied: %s", c.ZeroCopyBytes, c.CopiedBytes, o.Evidence.Why)
@@ -159,7 +167,8 @@ func TestLabReset(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !errors.Is(o.Err, unix.ECONNRESET) || !labtest.Contains(o.Err, "recvmsg") || o.Counters.Mismatches != 0 || o.Counters.CopiedBytes != 0 {
+	if !errors.Is(o.Err, unix.ECONNRESET) || !labtest.Contains(o.Err, "recvmsg") || o.Counters.Mismatches != 0 ||
+		o.Counters.CopiedBytes != 0 {
 		t.Errorf("error %v; %+v", o.Err, o.Counters)
 	}
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: 8 << 20})

@@ -42,16 +42,19 @@ func TestLabSweep(t *testing.T) {
 		slices.Reverse(cells)
 	}
 	slices.SortStableFunc(cells, func(a, b cell) int { return b.read - a.read })
-	fmt.Println("| --read-size | --token-batch | frags per read | recvmsg per GB | setsockopt per GB | both per GB |\n|---|---|---|---|---|---|")
+	fmt.Println("| --read-size | --token-batch | frags per read | recvmsg per GB | setsockopt per GB | both per " +
+		"GB |\n|---|---|---|---|---|---|")
 	for _, c := range cells {
 		m := middle(got[c])
-		fmt.Printf("| %dK | %d | %.1f | %.0f | %.0f | %.0f |\n", c.read>>10, c.batch, m.frags/m.recvmsg, m.recvmsg, m.setsockopt, m.recvmsg+m.setsockopt)
+		fmt.Printf("| %dK | %d | %.1f | %.0f | %.0f | %.0f |\n", c.read>>10, c.batch, m.frags/m.recvmsg, m.recvmsg,
+			m.setsockopt, m.recvmsg+m.setsockopt)
 	}
 	for _, read := range []int{64 << 20, 64 << 10} {
 		one, many := middle(got[cell{read, 1}]), middle(got[cell{read, 512}])
 		// The promise: no more calls than fragments over batch, and some for want of payload.
 		if promise := many.frags/512 + one.setsockopt/10; many.setsockopt > promise {
-			t.Errorf("--read-size %d: %.0f setsockopt per GB in batches of 512, promised %.0f; at once %.0f", read, many.setsockopt, promise, one.setsockopt)
+			t.Errorf("--read-size %d: %.0f setsockopt per GB in batches of 512, promised %.0f; at once %.0f", read,
+				many.setsockopt, promise, one.setsockopt)
 		}
 	}
 }
@@ -59,9 +62,11 @@ func TestLabSweep(t *testing.T) {
 // measure makes one transfer.
 func measure(t *testing.T, read, batch, bytes int) figures {
 	t.Helper()
-	o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, ReadBytes: read, NIC: stream.NICQueue{TokenBatch: batch}})
+	o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, ReadBytes: read,
+		NIC: stream.NICQueue{TokenBatch: batch}})
 	gb := float64(o.Counters.Bytes) / 1e9
-	return figures{frags: o.Figure("devmem_frags") / gb, recvmsg: (o.Figure("devmem_recvmsg_calls") - o.Figure("devmem_recvmsg_empty")) / gb,
+	return figures{frags: o.Figure("devmem_frags") / gb,
+		recvmsg:    (o.Figure("devmem_recvmsg_calls") - o.Figure("devmem_recvmsg_empty")) / gb,
 		setsockopt: o.Figure("devmem_setsockopt_calls") / gb}
 }
 
@@ -75,5 +80,6 @@ func middle(all []figures) figures {
 		slices.Sort(v)
 		return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
-	return figures{med(func(f figures) float64 { return f.frags }), med(func(f figures) float64 { return f.recvmsg }), med(func(f figures) float64 { return f.setsockopt })}
+	return figures{med(func(f figures) float64 { return f.frags }), med(func(f figures) float64 { return f.recvmsg }),
+		med(func(f figures) float64 { return f.setsockopt })}
 }

@@ -72,10 +72,13 @@ func wasZeroCopy(t *testing.T, o labtest.Outcome) {
 	t.Helper()
 	c := o.Counters
 	if c.ZeroCopyBytes != c.Bytes || c.CopiedBytes != 0 || c.LinearBytes != 0 {
-		t.Errorf("%d bytes without a copy, %d copied, %d linear: %s", c.ZeroCopyBytes, c.CopiedBytes, c.LinearBytes, o.Evidence.Why)
+		t.Errorf("%d bytes without a copy, %d copied, %d linear: %s", c.ZeroCopyBytes, c.CopiedBytes, c.LinearBytes,
+			o.Evidence.Why)
 	}
-	if o.Figure("devmem_provider_bound") != 1 || o.Figure("devmem_pool_bound") != 1 || o.Figure("devmem_flow_queue") != o.Figure("devmem_queue") {
-		t.Errorf("binding %v, in a pool %v, flow on queue %v of %v", o.Figure("devmem_provider_bound"), o.Figure("devmem_pool_bound"), o.Figure("devmem_flow_queue"), o.Figure("devmem_queue"))
+	if o.Figure("devmem_provider_bound") != 1 || o.Figure("devmem_pool_bound") != 1 ||
+		o.Figure("devmem_flow_queue") != o.Figure("devmem_queue") {
+		t.Errorf("binding %v, in a pool %v, flow on queue %v of %v", o.Figure("devmem_provider_bound"),
+			o.Figure("devmem_pool_bound"), o.Figure("devmem_flow_queue"), o.Figure("devmem_queue"))
 	}
 	if r, f := o.Figure("devmem_tokens_received"), o.Figure("devmem_tokens_freed"); r != f || r < 1 {
 		t.Errorf("%v tokens received, %v freed", r, f)
@@ -83,8 +86,10 @@ func wasZeroCopy(t *testing.T, o labtest.Outcome) {
 	if len(o.Evidence.Notes) > 0 {
 		t.Errorf("notes: %q", o.Evidence.Notes)
 	}
-	t.Logf("%d MiB: %v frags in %v reads, %v setsockopt, %v ranges; %d calls (%.1f per MB), %d waits", c.Bytes>>20, o.Figure("devmem_frags"), o.Figure("devmem_recvmsg_calls")-o.Figure("devmem_recvmsg_empty"),
-		o.Figure("devmem_setsockopt_calls"), o.Figure("devmem_token_ranges"), c.Calls, float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits)
+	t.Logf("%d MiB: %v frags in %v reads, %v setsockopt, %v ranges; %d calls (%.1f per MB), %d waits", c.Bytes>>20,
+		o.Figure("devmem_frags"), o.Figure("devmem_recvmsg_calls")-o.Figure("devmem_recvmsg_empty"),
+		o.Figure("devmem_setsockopt_calls"), o.Figure("devmem_token_ranges"), c.Calls,
+		float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits)
 }
 
 var senders = map[string]func(stream.Options) (stream.Sender, error){
@@ -99,7 +104,8 @@ func TestLabReceive(t *testing.T) {
 	eachSender(func(name, family string, gro bool) {
 		t.Run(fmt.Sprintf("%s/hwgro=%v/%s", family, gro, name), func(t *testing.T) {
 			tx := senders[name]
-			o := mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 16 << 20, Setup: labtest.HWGRO(t, gro), TX: tx, ZeroCopy: tx != nil})
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 16 << 20, Setup: labtest.HWGRO(t, gro),
+				TX: tx, ZeroCopy: tx != nil})
 			mustHaveSent(t, name, o)
 		})
 	})
@@ -117,11 +123,13 @@ func TestLabBatches(t *testing.T) {
 	labtest.Need(t)
 	for _, batch := range []int{1, 64, 512, 1024} {
 		t.Run(fmt.Sprint(batch), func(t *testing.T) {
-			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{TokenBatch: batch}})
+			o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20,
+				NIC: stream.NICQueue{TokenBatch: batch}})
 			// A call for every batch, one at the end, and those made for want of payload.
 			most := o.Figure("devmem_frags")/float64(batch) + 1 + o.Figure("devmem_idle_releases")
 			if calls := o.Figure("devmem_setsockopt_calls"); calls > most {
-				t.Errorf("%v calls of setsockopt for %v fragments, want at most %v", calls, o.Figure("devmem_frags"), most)
+				t.Errorf("%v calls of setsockopt for %v fragments, want at most %v", calls, o.Figure("devmem_frags"),
+					most)
 			}
 			if batch == 1 && o.Figure("devmem_setsockopt_avoided") != 0 {
 				t.Errorf("%v reads were not followed by a release", o.Figure("devmem_setsockopt_avoided"))
@@ -163,7 +171,8 @@ func TestLabGiB(t *testing.T) {
 	eachSender(func(name, family string, gro bool) {
 		t.Run(fmt.Sprintf("%s/%s/hwgro=%v", name, family, gro), func(t *testing.T) {
 			tx := senders[name]
-			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil, Setup: labtest.HWGRO(t, gro)})
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, TX: tx, ZeroCopy: tx != nil,
+				Setup: labtest.HWGRO(t, gro)})
 		})
 	})
 }
@@ -177,7 +186,8 @@ func TestLabAllocations(t *testing.T) {
 		var a, b runtime.MemStats
 		var r stream.Receiver
 		looks := 0
-		o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchRead, ReadBytes: 16 << 10, TX: senders["devmem"], ZeroCopy: true,
+		o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Touch: stream.TouchRead,
+			ReadBytes: 16 << 10, TX: senders["devmem"], ZeroCopy: true,
 			Begun: func(begun stream.Receiver) { r = begun; runtime.ReadMemStats(&a) },
 			Ended: func() { runtime.ReadMemStats(&b); looks = devmem.Looks(r) }})
 		t.Logf("%d looks", looks)

@@ -30,10 +30,14 @@ func TestLabRefused(t *testing.T) {
 		is        error
 		want, fix string
 	}{
-		"no such queue":      {q: stream.NICQueue{Queue: &far}, is: unix.ENOENT, want: "find RX queue 99", fix: "ethtool -L"},
-		"too small":          {q: stream.NICQueue{AreaBytes: 1 << 20}, is: dmabuf.ErrRing, want: "memory of 1048576 bytes for the RX ring of sn0, 512 buffers", fix: "--area-size 2097152"},
-		"size limit":         {q: stream.NICQueue{AreaBytes: 9 << 20}, limit: "8", is: dmabuf.ErrLimit, want: "above the kernel's limit of 8 MiB", fix: "echo 9 > " + file},
-		"huge pages missing": {q: stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, limit: "4096", is: unix.ENOMEM, want: "mmap", fix: "vm.nr_hugepages=512"},
+		"no such queue": {q: stream.NICQueue{Queue: &far}, is: unix.ENOENT, want: "find RX queue 99",
+			fix: "ethtool -L"},
+		"too small": {q: stream.NICQueue{AreaBytes: 1 << 20}, is: dmabuf.ErrRing,
+			want: "memory of 1048576 bytes for the RX ring of sn0, 512 buffers", fix: "--area-size 2097152"},
+		"size limit": {q: stream.NICQueue{AreaBytes: 9 << 20}, limit: "8", is: dmabuf.ErrLimit,
+			want: "above the kernel's limit of 8 MiB", fix: "echo 9 > " + file},
+		"huge pages missing": {q: stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, limit: "4096",
+			is: unix.ENOMEM, want: "mmap", fix: "vm.nr_hugepages=512"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.limit != "" {
@@ -48,7 +52,8 @@ func TestLabRefused(t *testing.T) {
 			}
 			_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: c.q})
 			var u *fault.Unsupported
-			if !errors.As(err, &u) || !errors.Is(err, c.is) || !labtest.Contains(err, c.want) || !strings.Contains(fault.Fix(err), c.fix) {
+			if !errors.As(err, &u) || !errors.Is(err, c.is) || !labtest.Contains(err, c.want) ||
+				!strings.Contains(fault.Fix(err), c.fix) {
 				t.Errorf("error %v; fix %q; want %q and %q", err, fault.Fix(err), c.want, c.fix)
 			}
 			t.Logf("%v; fix: %s", err, fault.Fix(err))
@@ -91,7 +96,10 @@ func TestLabTaken(t *testing.T) {
 	var second, ring, beside error
 	try := func(into *error, open func(stream.Options) (stream.Receiver, error), q stream.NICQueue) func() {
 		return func() {
-			_, *into = labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, labtest.TryOpen(open, q) })
+			_, *into = labtest.In(labtest.RXNS, func() (struct{}, error) {
+				return struct{}{},
+					labtest.TryOpen(open, q)
+			})
 		}
 	}
 	mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 8 << 20, Begun: func(stream.Receiver) {
@@ -102,7 +110,9 @@ func TestLabTaken(t *testing.T) {
 		try(&beside, open, stream.NICQueue{Queue: &other})()
 	}})
 	for _, err := range []error{second, ring} {
-		if !errors.Is(err, unix.EEXIST) || !labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is already taken") || !strings.Contains(fault.Fix(err), "--queue") {
+		if !errors.Is(err, unix.EEXIST) ||
+			!labtest.Contains(err, "RX queue 3 with memory of dmabuf of sn0 is already taken") ||
+			!strings.Contains(fault.Fix(err), "--queue") {
 			t.Errorf("a second receiver: %v", err)
 		}
 	}

@@ -8,10 +8,15 @@ import (
 
 // The modes.
 var (
-	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true,
-		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedLongBuffers}, stream.NeedsOfQueue...),
-		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider, ProbeQueue: ProbeQueue}
-	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true, NeedsDev: true, ZeroCopySocket: true,
-		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedInterface, stream.NeedDriver, stream.NeedScatterGather},
+	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true,
+		NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true,
+		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedLongBuffers},
+			stream.NeedsOfQueue...),
+		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
+		ProbeQueue: ProbeQueue}
+	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true,
+		NeedsDev: true, ZeroCopySocket: true,
+		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedInterface,
+			stream.NeedDriver, stream.NeedScatterGather},
 		NewSender: stream.MakesSender(NewSender), Probe: ProbeSend, ProbeDevice: ProbeSendDevice}
 )

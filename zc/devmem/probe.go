@@ -53,7 +53,8 @@ func probeSocket() error {
 	}
 	defer unix.Close(fd)
 	if _, errno := sock.ReleaseTokens(fd, []sock.TokenRange{{}}); errno != 0 {
-		return nicqueue.Unsupported(Mode, remedy.Error(remedy.DontNeed, "setsockopt SO_DEVMEM_DONTNEED", errno, remedy.On{FD: fd}))
+		return nicqueue.Unsupported(Mode, remedy.Error(remedy.DontNeed, "setsockopt SO_DEVMEM_DONTNEED", errno,
+			remedy.On{FD: fd}))
 	}
 	return nil
 }

@@ -28,10 +28,13 @@ func (r *Receiver) Evidence() stream.Evidence {
 	figure("devmem_tokens_freed", "1", float64(t.freed))
 	figure("devmem_idle_releases", "1", float64(t.idle))
 	if t.early > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held", t.early, held.Max))
+		e.Notes = append(e.Notes,
+			fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held", t.early,
+				held.Max))
 	}
 	if r.reads.truncated > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("the kernel cut control messages of %d reads (MSG_CTRUNC), none of payload", r.reads.truncated))
+		e.Notes = append(e.Notes,
+			fmt.Sprintf("the kernel cut control messages of %d reads (MSG_CTRUNC), none of payload", r.reads.truncated))
 	}
 	r.testify(&e, figure)
 	return e
@@ -58,7 +61,8 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 		pool = 1
 		figure("devmem_pool_inflight", "1", float64(n))
 	} else if bound == 1 {
-		e.Notes = append(e.Notes, "no page pool shows the binding: the driver does not report which pool its queue uses")
+		e.Notes = append(e.Notes,
+			"no page pool shows the binding: the driver does not report which pool its queue uses")
 	}
 	figure("devmem_pool_bound", "1", pool)
 	if h, err := q.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
@@ -68,7 +72,8 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	case r.copied > 0:
 		e.Why, e.Fix = q.Whereabouts(r.fd)
 	case r.linearBytes > 0:
-		e.Why = fmt.Sprintf("%d bytes came in packets' linear part: the driver does not split off all headers", r.linearBytes)
+		e.Why = fmt.Sprintf("%d bytes came in packets' linear part: the driver does not split off all headers",
+			r.linearBytes)
 		e.Fix = "ethtool -g " + q.Dev.Name + " must show TCP data split on and HDS thresh 0; or use another driver"
 	}
 }

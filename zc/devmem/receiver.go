@@ -79,7 +79,8 @@ func (r *Receiver) takeOver() (err error) {
 		return err
 	}
 	if r.queue.DMABuf != r.binding.ID {
-		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue, r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
+		return &fault.Unsupported{Mode: Mode, Op: fmt.Sprintf("RX %v of %s has binding %d, not %d", r.queue.Queue,
+			r.queue.Dev.Name, r.queue.DMABuf, r.binding.ID),
 			Err: unix.EEXIST, How: "stop the other program that binds the queue"}
 	}
 	return nil
@@ -182,7 +183,9 @@ func (r *Receiver) drained() error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("%d buffers of RX queue %d had not returned to their pool %v after the flow", n, r.queue.ID, drainedWithin),
+			return &fault.Error{Op: fmt.Sprintf(
+				"%d buffers of RX queue %d had not returned to their pool %v after the flow", n, r.queue.ID,
+				drainedWithin),
 				How: "the kernel or driver has lost them: please report it"}
 		}
 	}

@@ -93,7 +93,8 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 
 // Evidence tells where the payload was.
 func (s *Sender) Evidence() stream.Evidence {
-	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes", Value: float64(s.mem.Size())}}}
+	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes",
+		Value: float64(s.mem.Size())}}}
 }
 
 // Close ends the binding and frees the memory. It comes after the flow's socket

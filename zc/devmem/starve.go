@@ -42,7 +42,8 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 		return nil
 	}
 	pieces, bytes := r.heldAll()
-	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of %d bytes of memory",
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d "+
+		"bytes in all, of %d bytes of memory",
 		r.queue.ID, pieces, bytes, r.mem.Size())
 	how := "hold less (--hold), or give the NIC more memory (--area-size)"
 	if pieces == 0 {

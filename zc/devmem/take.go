@@ -123,7 +123,8 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 	for f, ok := frags.Next(); ok; f, ok = frags.Next() {
 		if f.Linear {
 			if at+int(f.Size) > len(r.linear.Bytes()) {
-				return got, fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at, len(r.linear.Bytes()))
+				return got, fmt.Errorf("recvmsg: %d linear bytes at %d, in a buffer of %d", f.Size, at,
+					len(r.linear.Bytes()))
 			}
 			r.touch.Next(r.linear.Bytes()[at:at+int(f.Size)], m)
 			at += int(f.Size)
@@ -150,7 +151,8 @@ func (r *Receiver) sort(n int, frags sock.DevmemFrags, m *stream.Meter) (got int
 		m.Copied(uint64(n))
 		r.copied += uint64(n)
 	case uint64(at)+inside != uint64(n):
-		return got, &fault.Error{Op: fmt.Sprintf("recvmsg returned %d bytes, but its control messages describe %d", n, uint64(at)+inside),
+		return got, &fault.Error{Op: fmt.Sprintf("recvmsg returned %d bytes, but its control messages describe %d", n,
+			uint64(at)+inside),
 			How: "control messages were lost, and payload with them: please report it"}
 	}
 	m.ZeroCopy(inside)
@@ -165,5 +167,6 @@ func (r *Receiver) stray(f sock.DevmemFrag) error {
 		return fmt.Errorf("recvmsg: fragment of %d bytes at %d, in memory of %d", f.Size, f.Offset, r.mem.Size())
 	}
 	where, fix := r.queue.Whereabouts(r.fd)
-	return &fault.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf, r.binding.ID, where), How: fix}
+	return &fault.Error{Op: fmt.Sprintf("recvmsg: payload is in the memory of binding %d, not of %d: %s", f.DMABuf,
+		r.binding.ID, where), How: fix}
 }

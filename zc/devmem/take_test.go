@@ -36,8 +36,9 @@ func inMemory(batch int) (*Receiver, *array, *stream.Meter) {
 	stream.WritePayload(mem.bytes, 4096)
 	linear, _ := stream.NewBuffer(4096)
 	copy(linear.Bytes(), mem.bytes)
-	r := &Receiver{opt: stream.Options{Touch: stream.TouchVerify}, mem: mem, binding: &nic.Binding{ID: binding}, linear: linear,
-		own: &own{touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}}
+	r := &Receiver{opt: stream.Options{Touch: stream.TouchVerify}, mem: mem, binding: &nic.Binding{ID: binding},
+		linear: linear,
+		own:    &own{touch: stream.NewToucher(stream.TouchVerify, 31*4096), tokens: newTokens(0, batch)}}
 	r.tokens.release = func(_ int, ranges []sock.TokenRange) (n int, _ unix.Errno) {
 		for _, x := range ranges {
 			n += int(x.Count)
@@ -68,7 +69,8 @@ func control(frags ...sock.DevmemFrag) (b []byte) {
 // Each byte is counted once, as what it was, and verified in flow order.
 func TestTakeCounts(t *testing.T) {
 	r, mem, m := inMemory(1)
-	b := control(sock.DevmemFrag{Linear: true, Size: 100}, sock.DevmemFrag{Offset: 100, Size: 3996, Token: 1, DMABuf: binding}, sock.DevmemFrag{Offset: 4096, Size: 4096, Token: 2, DMABuf: binding})
+	b := control(sock.DevmemFrag{Linear: true, Size: 100}, sock.DevmemFrag{Offset: 100, Size: 3996, Token: 1,
+		DMABuf: binding}, sock.DevmemFrag{Offset: 4096, Size: 4096, Token: 2, DMABuf: binding})
 	if err := r.take(8192, sock.Fragments(b), m); err != nil {
 		t.Fatal(err)
 	}
@@ -80,8 +82,10 @@ func TestTakeCounts(t *testing.T) {
 	if c.Bytes != 8692 || c.ZeroCopyBytes != 8092 || c.LinearBytes != 100 || c.CopiedBytes != 500 || c.Mismatches != 0 {
 		t.Errorf("%+v", c)
 	}
-	if r.reads.frags != 2 || r.reads.some != 1 || r.tokens.received != 2 || r.tokens.freed != 2 || mem.begins != 2 || mem.ends != 2 {
-		t.Errorf("%+v, %d of %d freed, %d accesses begun, %d ended", r.reads, r.tokens.freed, r.tokens.received, mem.begins, mem.ends)
+	if r.reads.frags != 2 || r.reads.some != 1 || r.tokens.received != 2 || r.tokens.freed != 2 ||
+		mem.begins != 2 || mem.ends != 2 {
+		t.Errorf("%+v, %d of %d freed, %d accesses begun, %d ended", r.reads, r.tokens.freed, r.tokens.received,
+			mem.begins, mem.ends)
 	}
 }
 
@@ -91,11 +95,14 @@ func TestTakeRefuses(t *testing.T) {
 		b    []byte
 		want string
 	}{
-		"lost":    {8192, control(sock.DevmemFrag{Size: 4096, DMABuf: binding}), "recvmsg returned 8192 bytes, but its control messages describe 4096"},
-		"outside": {4096, control(sock.DevmemFrag{Offset: 64<<10 - 1, Size: 4096, DMABuf: binding}), "fragment of 4096 bytes at 65535, in memory of 65536"},
-		"wrapped": {4096, control(sock.DevmemFrag{Offset: 1<<64 - 1, Size: 4096, DMABuf: binding}), "in memory of 65536"},
-		"linear":  {5000, control(sock.DevmemFrag{Linear: true, Size: 5000}), "5000 linear bytes"},
-		"broken":  {4096, control(sock.DevmemFrag{Size: 4096, DMABuf: binding})[:20], "control messages"},
+		"lost": {8192, control(sock.DevmemFrag{Size: 4096, DMABuf: binding}),
+			"recvmsg returned 8192 bytes, but its control messages describe 4096"},
+		"outside": {4096, control(sock.DevmemFrag{Offset: 64<<10 - 1, Size: 4096, DMABuf: binding}),
+			"fragment of 4096 bytes at 65535, in memory of 65536"},
+		"wrapped": {4096, control(sock.DevmemFrag{Offset: 1<<64 - 1, Size: 4096, DMABuf: binding}),
+			"in memory of 65536"},
+		"linear": {5000, control(sock.DevmemFrag{Linear: true, Size: 5000}), "5000 linear bytes"},
+		"broken": {4096, control(sock.DevmemFrag{Size: 4096, DMABuf: binding})[:20], "control messages"},
 	} {
 		r, _, m := inMemory(1)
 		if err := r.take(c.n, sock.Fragments(c.b), m); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -116,11 +116,13 @@ func (t *tokens) giveSome(fd int, m *stream.Meter) error {
 	t.calls++
 	t.ranges += uint64(ranges)
 	if errno != 0 {
-		return remedy.Error(remedy.DontNeed, fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), errno, remedy.On{FD: fd})
+		return remedy.Error(remedy.DontNeed, fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED of %d fragments", n), errno,
+			remedy.On{FD: fd})
 	}
 	t.freed += uint64(max(freed, 0))
 	if freed != n {
-		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n), How: "fragments were returned that the kernel does not know: please report it"}
+		return &fault.Error{Op: fmt.Sprintf("setsockopt SO_DEVMEM_DONTNEED freed %d of %d fragments", freed, n),
+			How: "fragments were returned that the kernel does not know: please report it"}
 	}
 	for range n {
 		t.ripeBytes -= int(t.held.Oldest().Len)

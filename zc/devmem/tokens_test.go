@@ -146,7 +146,8 @@ func TestRandomTokens(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := tk.giveAll(0, m); err != nil || len(k.out) != 0 || tk.freed != handed || tk.held.Bytes() != 0 || tk.ripe != 0 || tk.ripeBytes != 0 {
+		if err := tk.giveAll(0, m); err != nil || len(k.out) != 0 || tk.freed != handed || tk.held.Bytes() != 0 ||
+			tk.ripe != 0 || tk.ripeBytes != 0 {
 			t.Errorf("seed %d: %v; %d out, freed %d of %d", seed, err, len(k.out), tk.freed, handed)
 		}
 	}
@@ -232,9 +233,11 @@ func TestReads(t *testing.T) {
 			t.Error(results.CheckRow(name, unit, "data path, whole flow"))
 		}
 	})
-	for name, want := range map[string]float64{"devmem_frags": 1 + 511 + 512 + 1024 + 1025 + 1<<30, "devmem_frags_per_read_min": 1, "devmem_frags_per_read_max": 1 << 30,
+	for name, want := range map[string]float64{"devmem_frags": 1 + 511 + 512 + 1024 + 1025 + 1<<30,
+		"devmem_frags_per_read_min": 1, "devmem_frags_per_read_max": 1 << 30,
 		"devmem_reads_over_1024_frags": 2, "devmem_reads_512_to_1024_frags": 2, "devmem_reads_under_512_frags": 2,
-		"devmem_reads_frags_1_to_1": 1, "devmem_reads_frags_256_to_511": 1, "devmem_reads_frags_512_to_1023": 1, "devmem_reads_frags_1024_to_2047": 2, "devmem_reads_frags_524288_to_1048575": 1} {
+		"devmem_reads_frags_1_to_1": 1, "devmem_reads_frags_256_to_511": 1, "devmem_reads_frags_512_to_1023": 1,
+		"devmem_reads_frags_1024_to_2047": 2, "devmem_reads_frags_524288_to_1048575": 1} {
 		if got[name] != want {
 			t.Errorf("%s: %v, want %v", name, got[name], want)
 		}

@@ -20,13 +20,18 @@ func TestRefused(t *testing.T) {
 		}
 		return err
 	}
-	for nr, what := range map[uint32]string{unix.SYS_MEMFD_CREATE: "memfd_create", unix.SYS_FTRUNCATE: "ftruncate", unix.SYS_FCNTL: "fcntl F_ADD_SEALS"} {
-		remedytest.Try(t, remedy.UdmabufMemory, "udmabuf of 1048576 bytes: "+what, remedytest.Denied(nr, made), remedytest.Repeated...)
+	for nr, what := range map[uint32]string{unix.SYS_MEMFD_CREATE: "memfd_create", unix.SYS_FTRUNCATE: "ftruncate",
+		unix.SYS_FCNTL: "fcntl F_ADD_SEALS"} {
+		remedytest.Try(t, remedy.UdmabufMemory, "udmabuf of 1048576 bytes: "+what, remedytest.Denied(nr, made),
+			remedytest.Repeated...)
 	}
-	remedytest.Try(t, remedy.UdmabufOpen, "/dev/udmabuf", remedytest.Denied(unix.SYS_OPENAT, made), remedytest.Repeated...)
+	remedytest.Try(t, remedy.UdmabufOpen, "/dev/udmabuf", remedytest.Denied(unix.SYS_OPENAT, made),
+		remedytest.Repeated...)
 	if _, err := os.Stat("/dev/udmabuf"); err == nil {
-		remedytest.Try(t, remedy.UdmabufCreate, "UDMABUF_CREATE", remedytest.Denied(unix.SYS_IOCTL, made), remedytest.Repeated...)
+		remedytest.Try(t, remedy.UdmabufCreate, "UDMABUF_CREATE", remedytest.Denied(unix.SYS_IOCTL, made),
+			remedytest.Repeated...)
 	}
 	u := &Udmabuf{fd: -1}
-	remedytest.Try(t, remedy.UdmabufSync, "DMA_BUF_IOCTL_SYNC", remedytest.Denied(unix.SYS_IOCTL, func() error { return u.Begin(Write) }), remedytest.Repeated...)
+	remedytest.Try(t, remedy.UdmabufSync, "DMA_BUF_IOCTL_SYNC", remedytest.Denied(unix.SYS_IOCTL,
+		func() error { return u.Begin(Write) }), remedytest.Repeated...)
 }

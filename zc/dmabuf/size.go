@@ -29,6 +29,8 @@ func CheckSize(size, entries, page int, dev, smaller string) error {
 	if size >= entries*page {
 		return nil
 	}
-	return &fault.Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, %d buffers of %d bytes", size, dev, entries, page), Err: ErrRing,
-		How: fmt.Sprintf("choose --area-size %d or more (ideally %d), or leave it out; or use a smaller ring: %s", entries*page, SizeFor(entries, page, 0), smaller)}
+	return &fault.Error{Op: fmt.Sprintf("memory of %d bytes for the RX ring of %s, %d buffers of %d bytes", size, dev,
+		entries, page), Err: ErrRing,
+		How: fmt.Sprintf("choose --area-size %d or more (ideally %d), or leave it out; or use a smaller ring: %s",
+			entries*page, SizeFor(entries, page, 0), smaller)}
 }

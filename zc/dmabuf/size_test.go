@@ -30,7 +30,8 @@ func TestCheckSize(t *testing.T) {
 	}
 	err := CheckSize(2<<20-4096, 512, 4096, "eth0", "ethtool -G eth0 rx 127")
 	var e *fault.Error
-	if !errors.Is(err, ErrRing) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "--area-size 2097152") || !strings.Contains(e.Fix(), "ethtool -G eth0 rx 127") {
+	if !errors.Is(err, ErrRing) || !errors.As(err, &e) || !strings.Contains(e.Fix(), "--area-size 2097152") ||
+		!strings.Contains(e.Fix(), "ethtool -G eth0 rx 127") {
 		t.Errorf("%v", err)
 	}
 }

@@ -60,7 +60,8 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 	// Looked at first: the kernel itself says only EINVAL, after all pages were made.
 	limit, known := sizeLimit()
 	if mb := (size + 1<<20 - 1) >> 20; known && mb > limit {
-		return &fault.Error{Op: op, Err: fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile), How: fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
+		return &fault.Error{Op: op, Err: fmt.Errorf("%w of %d MiB (%s)", ErrLimit, limit, limitFile),
+			How: fmt.Sprintf("echo %d > %s, or choose a smaller --area-size", mb, limitFile)}
 	}
 	flags, huge := unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING, slices.Contains(opts, HugePages)
 	if huge {
@@ -72,8 +73,9 @@ func (u *Udmabuf) open(size int, opts []Option) (err error) {
 		}
 	}
 	failed := func(what string, err error) error {
-		return remedy.Error(remedy.UdmabufMemory, op+": "+what, err, remedy.On{Bytes: int64(size), Value: strconv.Itoa(hugepages.Pages(size)),
-			Facts: func(f remedy.Fact) (string, bool) { return "", huge && f == remedy.HugeAsked }})
+		return remedy.Error(remedy.UdmabufMemory, op+": "+what, err,
+			remedy.On{Bytes: int64(size), Value: strconv.Itoa(hugepages.Pages(size)),
+				Facts: func(f remedy.Fact) (string, bool) { return "", huge && f == remedy.HugeAsked }})
 	}
 	if u.memfd, err = unix.MemfdCreate("zcbench-udmabuf", flags); err != nil {
 		return failed("memfd_create", err)

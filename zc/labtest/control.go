@@ -14,9 +14,11 @@ import (
 // memory provider: it must find out that the kernel copies, say why, and end with status 1.
 func OnWrongQueue(t *testing.T, rx string) {
 	Need(t)
-	r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
+	r := invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+
+		" (limit 1 %): the flow landed on queue 1, but the provider is on queue 3",
 		"--queue", "3", "--steer-queue", "1")
-	if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 || *h.ZeroCopyBytes != 0 {
+	if h := r.SUT; h.Bytes == nil || h.CopiedBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes == 0 ||
+		*h.ZeroCopyBytes != 0 {
 		t.Errorf("%s bytes, %s copied, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.ZeroCopyBytes))
 	}
 }
@@ -44,8 +46,10 @@ func invalid(t *testing.T, rx, why string, args ...string) results.Record {
 func Copies(t *testing.T, rx string) {
 	Need(t)
 	h := measured(t, rx).SUT
-	if h.Bytes == nil || h.CopiedBytes == nil || h.LinearBytes == nil || h.ZeroCopyBytes == nil || *h.CopiedBytes+*h.LinearBytes != *h.Bytes || *h.ZeroCopyBytes != 0 {
-		t.Errorf("%s bytes, %s copied, %s in linear parts, %s not", count(h.Bytes), count(h.CopiedBytes), count(h.LinearBytes), count(h.ZeroCopyBytes))
+	if h.Bytes == nil || h.CopiedBytes == nil || h.LinearBytes == nil || h.ZeroCopyBytes == nil ||
+		*h.CopiedBytes+*h.LinearBytes != *h.Bytes || *h.ZeroCopyBytes != 0 {
+		t.Errorf("%s bytes, %s copied, %s in linear parts, %s not", count(h.Bytes), count(h.CopiedBytes),
+			count(h.LinearBytes), count(h.ZeroCopyBytes))
 	}
 }
 

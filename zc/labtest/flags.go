@@ -55,7 +55,8 @@ func setPrivateFlag(name string, on bool) error {
 		})
 		data, err := ae.Encode()
 		if err == nil {
-			m := genetlink.Message{Header: genetlink.Header{Command: unix.ETHTOOL_MSG_PRIVFLAGS_SET, Version: family.Version}, Data: data}
+			m := genetlink.Message{Header: genetlink.Header{Command: unix.ETHTOOL_MSG_PRIVFLAGS_SET,
+				Version: family.Version}, Data: data}
 			_, err = c.Execute(m, family.ID, netlink.Request|netlink.Acknowledge)
 		}
 		return struct{}{}, err

@@ -32,7 +32,8 @@ func FlowLayouts(t *testing.T, rx string) {
 		for _, queues := range []int{2, 1} {
 			t.Run(fmt.Sprintf("%s, queues %d", layout, queues), func(t *testing.T) {
 				threads := watchThreads()
-				r := measured(t, rx, "--flows", "2", "--pace", strconv.Itoa(paceMbps/2)+"M", "--queues", strconv.Itoa(queues), "--layout", layout)
+				r := measured(t, rx, "--flows", "2", "--pace", strconv.Itoa(paceMbps/2)+"M", "--queues",
+					strconv.Itoa(queues), "--layout", layout)
 				seen := threads()
 				checkFlows(t, r, 2, queues)
 				sut, tg := flowCPUs(t, r.SUT.Flows, queues), flowCPUs(t, r.TG.Flows, 2)
@@ -90,7 +91,8 @@ func checkApart(t *testing.T, layout string, sut, tg cpusOf) {
 	} else if !slices.Equal(sut.threads, sut.softirq) {
 		t.Errorf("threads on CPUs %v, their softirq on %v", sut.threads, sut.softirq)
 	}
-	if len(sut.softirq) != len(sut.threads) || slices.ContainsFunc(tg.softirq, func(n int) bool { return !slices.Contains(tg.threads, n) }) {
+	if len(sut.softirq) != len(sut.threads) ||
+		slices.ContainsFunc(tg.softirq, func(n int) bool { return !slices.Contains(tg.threads, n) }) {
 		t.Errorf("SUT %+v, TG %+v", sut, tg)
 	}
 	slices.Sort(used)
@@ -113,7 +115,8 @@ func watchThreads() (stop func() []string) {
 				return
 			default:
 			}
-			await.Pause("one look in many is enough: the threads are bound for as long as the run lasts", 50*time.Millisecond)
+			await.Pause("one look in many is enough: the threads are bound for as long as the run lasts",
+				50*time.Millisecond)
 			for _, child := range pinned.Children(os.Getpid()) {
 				for _, agent := range pinned.Children(child) {
 					if cpus := fmt.Sprint(pinned.Threads(agent)); cpus != "[]" && !slices.Contains(all, cpus) {

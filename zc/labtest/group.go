@@ -51,7 +51,8 @@ func checkShared(t *testing.T, e stream.Evidence) {
 			t.Errorf("%s is told of all flows together: %+v", end, e.Together)
 		}
 	}
-	if !has(e.Figures, "_queue") || has(e.Figures, "_pieces") || has(e.Figures, "_frags") || !has(e.Together, "_pieces") && !has(e.Together, "_frags") {
+	if !has(e.Figures, "_queue") || has(e.Figures, "_pieces") || has(e.Figures, "_frags") ||
+		!has(e.Together, "_pieces") && !has(e.Together, "_frags") {
 		t.Errorf("of each flow %+v, of all together %+v", e.Figures, e.Together)
 	}
 }
@@ -93,7 +94,8 @@ func serveAll(g stream.Group, all []Transfer, sent chan<- error) (out []Outcome,
 		senders++
 		go func() {
 			_, err := In(TXNS, func() (struct{}, error) {
-				return struct{}{}, x.send(port.Addr().String(), stream.Cookie{}, new(stream.Meter), new(atomic.Pointer[stream.Conn]))
+				return struct{}{}, x.send(port.Addr().String(), stream.Cookie{}, new(stream.Meter),
+					new(atomic.Pointer[stream.Conn]))
 			})
 			sent <- err
 		}()

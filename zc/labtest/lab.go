@@ -155,7 +155,8 @@ func OnDevice[T any](f func(*nic.Device) (T, error)) (T, error) {
 
 // Refusal opens a receiver that cannot be had, after prepare in its thread, and
 // checks that the device is as it was.
-func Refusal(t *testing.T, open func(stream.Options) (stream.Receiver, error), prepare func() (back func(), err error)) error {
+func Refusal(t *testing.T, open func(stream.Options) (stream.Receiver, error),
+	prepare func() (back func(), err error)) error {
 	t.Helper()
 	before := DeviceState(t)
 	_, err := In(RXNS, func() (struct{}, error) {

@@ -28,12 +28,16 @@ func Layouts(t *testing.T, rx string) {
 				args = append(args, "--message-size", "64M") // as it comes, see attempt
 			}
 			h := measured(t, rx, args...).SUT
-			if h.Mismatches == nil || *h.Mismatches != 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
-				t.Errorf("mismatches %v, %v bytes without a copy, %v copied", h.Mismatches, h.ZeroCopyBytes, h.CopiedBytes)
+			if h.Mismatches == nil || *h.Mismatches != 0 || h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 ||
+				h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+				t.Errorf("mismatches %v, %v bytes without a copy, %v copied", h.Mismatches, h.ZeroCopyBytes,
+					h.CopiedBytes)
 			}
-			share := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "placement_flow_share" })
+			share := slices.IndexFunc(h.Metrics,
+				func(m results.Metric) bool { return m.Name == "placement_flow_share" })
 			if h.Env.Placement == "" || share < 0 || h.Metrics[share].Value < 0.95 {
-				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement, share, len(h.Metrics))
+				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement,
+					share, len(h.Metrics))
 			}
 		})
 	}
@@ -130,8 +134,10 @@ func asBefore(t *testing.T, before string) {
 func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
 	t.Helper()
 	flags := []string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",
-		"--touch", "verify", "--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down", (2 * unit).String(),
-		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate", "foreign_cores=off", "--gate", "replace=0"}
+		"--touch", "verify", "--ramp-up", (8 * unit).String(), "--duration", (8 * unit).String(), "--ramp-down",
+		(2 * unit).String(),
+		"--stall", "1m", "--sample-interval", "0", "--sndbuf", "256K", "--rcvbuf", "1M", "--json", "--gate",
+		"foreign_cores=off", "--gate", "replace=0"}
 	if !slices.Contains(args, "rr") { // requests have no message
 		flags = append(flags, "--message-size", "2M")
 	}

@@ -54,9 +54,11 @@ func Families(t testing.TB) []string {
 
 // Why a mode cannot be had, and what is there to do.
 var (
-	noSplit    = refusal{unix.EOPNOTSUPP, "set tcp-data-split on", "setting TCP data split is not supported", "use a NIC and driver that split headers"}
-	noQueueOps = refusal{unix.EOPNOTSUPP, "", "the driver has no queue operations for memory providers", "use a NIC and driver that have "}
-	tooOld     = refusal{unix.ENODATA, "", "does not hand provider memory on before Linux ", "ethtool -i " + RXDev}
+	noSplit = refusal{unix.EOPNOTSUPP, "set tcp-data-split on", "setting TCP data split is not supported",
+		"use a NIC and driver that split headers"}
+	noQueueOps = refusal{unix.EOPNOTSUPP, "", "the driver has no queue operations for memory providers",
+		"use a NIC and driver that have "}
+	tooOld = refusal{unix.ENODATA, "", "does not hand provider memory on before Linux ", "ethtool -i " + RXDev}
 )
 
 // Incapable reports whether it imitates a driver that cannot let a queue have memory of

@@ -33,7 +33,8 @@ func Probed(t *testing.T, f func(read func() Probes)) {
 		if err != nil {
 			return o, err
 		}
-		if o.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode, Ifindex: dev.Index}}); err != nil {
+		if o.latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode,
+			Ifindex: dev.Index}}); err != nil {
 			return o, err
 		}
 		o.path, err = bpf.OpenPath(inode, dev.Index)
@@ -63,7 +64,8 @@ func readProbes(t *testing.T, latency *bpf.Latency, path *bpf.Path) Probes {
 	out := Probes{map[string]bpf.Hist{}, map[string]uint64{}}
 	for _, s := range stages {
 		if h := s.Hist; h.Count()+h.Unstamped+h.Negative > 0 {
-			t.Logf("%-13s n %6d p50 %9.0f p99 %9.0f max %9d ns, negative %d, unstamped %d", s.Stage, h.Count(), h.Quantile(.5), h.Quantile(.99), h.Max, h.Negative, h.Unstamped)
+			t.Logf("%-13s n %6d p50 %9.0f p99 %9.0f max %9d ns, negative %d, unstamped %d", s.Stage, h.Count(),
+				h.Quantile(.5), h.Quantile(.99), h.Max, h.Negative, h.Unstamped)
 			out.Stages[s.Stage] = h
 		}
 	}
@@ -82,10 +84,12 @@ func (p Probes) WantWay(t *testing.T, stages ...string) {
 	for _, name := range stages {
 		h := p.Stages[name]
 		if h.Count() == 0 || h.Negative > 0 || h.Unstamped > 0 {
-			t.Errorf("%s saw %d packets, %d stamped in the future, %d without a stamp", name, h.Count(), h.Negative, h.Unstamped)
+			t.Errorf("%s saw %d packets, %d stamped in the future, %d without a stamp", name, h.Count(), h.Negative,
+				h.Unstamped)
 		}
 		if h.Quantile(.5) < first.Quantile(.5) {
-			t.Errorf("packets are %.0f ns old at %s and were %.0f ns old at %s", h.Quantile(.5), name, first.Quantile(.5), stages[0])
+			t.Errorf("packets are %.0f ns old at %s and were %.0f ns old at %s", h.Quantile(.5), name,
+				first.Quantile(.5), stages[0])
 		}
 	}
 }

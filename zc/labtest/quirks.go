@@ -53,7 +53,8 @@ func SharedNAPI(t *testing.T, rx string) {
 		"1": "the flow landed on one of queues 1, 3, which share a NAPI instance, and the provider is on queue 3",
 		"2": "the flow landed on one of queues 0, 2, but the provider is on queue 3",
 	} {
-		invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): "+where, append(needs, "--steer-queue", to)...)
+		invalid(t, rx, "the kernel copied 100.0 % of the payload of "+rx+" (limit 1 %): "+where,
+			append(needs, "--steer-queue", to)...)
 	}
 }
 
@@ -64,7 +65,8 @@ func SharedNAPISteered(t *testing.T, rx string) {
 	Share(t)
 	const sharing = "it is not known by which one it came: it came by one of queues 1, 3, which share a NAPI instance"
 	r := measured(t, rx, "--queue", "3")
-	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, sharing) }) || metric(r.SUT, "flow_queue") != -1 {
+	if !slices.ContainsFunc(r.Warnings, func(w string) bool { return strings.Contains(w, sharing) }) ||
+		metric(r.SUT, "flow_queue") != -1 {
 		t.Errorf("queue %v; notes %q, want one with %q", metric(r.SUT, "flow_queue"), r.Warnings, sharing)
 	}
 }
@@ -77,7 +79,8 @@ func Share(t *testing.T) {
 	quirk(t, "napis", "2", "0")
 	reopen(t)
 	q, err := OnDevice((*nic.Device).Queues)
-	if err != nil || len(q) != 4 || q[0].NAPI == 0 || q[0].NAPI == q[1].NAPI || q[2].NAPI != q[0].NAPI || q[3].NAPI != q[1].NAPI {
+	if err != nil || len(q) != 4 || q[0].NAPI == 0 || q[0].NAPI == q[1].NAPI || q[2].NAPI != q[0].NAPI ||
+		q[3].NAPI != q[1].NAPI {
 		t.Fatalf("queues %+v, %v: want 4 of two NAPI instances in turn", q, err)
 	}
 }

@@ -49,7 +49,8 @@ func NotRestarted(t *testing.T, open Open, queues ...stream.NICQueue) {
 func MustSay(t *testing.T, err error, errno error, why, fix string) {
 	t.Helper()
 	var u *fault.Unsupported
-	if !errors.As(err, &u) || errno != nil && !errors.Is(err, errno) || !strings.Contains(err.Error(), why) || !strings.Contains(fault.Fix(err), fix) {
+	if !errors.As(err, &u) || errno != nil && !errors.Is(err, errno) || !strings.Contains(err.Error(), why) ||
+		!strings.Contains(fault.Fix(err), fix) {
 		t.Errorf("%v\nfix: %s\nwant %v, %q and %q", err, fault.Fix(err), errno, why, fix)
 	}
 }

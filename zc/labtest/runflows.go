@@ -54,7 +54,8 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 // flowArgs are the arguments of a run of so many flows, whose threads share the guest's two CPUs,
 // and that have the pace of one together.
 func flowArgs(n int) []string {
-	return []string{"--flows", strconv.Itoa(n), "--sut-cpu", "1", "--tg-cpu", "0", "--pace", strconv.Itoa(paceMbps/n) + "M"}
+	return []string{"--flows", strconv.Itoa(n), "--sut-cpu", "1", "--tg-cpu", "0", "--pace",
+		strconv.Itoa(paceMbps/n) + "M"}
 }
 
 // oneAstray makes a run of n flows, of which the last is steered away from its queue: it is named,
@@ -105,7 +106,8 @@ func notAstray(r results.Record, status, n int) error {
 func foretold(t *testing.T, rx string, n int, factors string, flows []results.Flow) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "x.yaml")
-	text := fmt.Sprintf("name: x\nsut: {host: 'netns:%s', cpu: 1}\ntg: {host: 'netns:%s', cpu: 0}\nfactors: {rx: %s, tx: tcp, flows: %d%s}\n", RXNS, TXNS, rx, n, factors)
+	text := fmt.Sprintf("name: x\nsut: {host: 'netns:%s', cpu: 1}\ntg: {host: 'netns:%s', cpu: 0}\nfactors: {rx: "+
+		"%s, tx: tcp, flows: %d%s}\n", RXNS, TXNS, rx, n, factors)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -146,8 +148,10 @@ func checkFlows(t *testing.T, r results.Record, n, queues int) {
 	}
 	seen := map[int]bool{}
 	for n, f := range all {
-		if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil || *f.CopiedBytes != 0 {
-			t.Errorf("flow %d: %s %s: %s bytes without a copy, %s copied", n, f.Verdict, f.Reason, count(f.ZeroCopyBytes), count(f.CopiedBytes))
+		if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil ||
+			*f.CopiedBytes != 0 {
+			t.Errorf("flow %d: %s %s: %s bytes without a copy, %s copied", n, f.Verdict, f.Reason,
+				count(f.ZeroCopyBytes), count(f.CopiedBytes))
 		}
 		if f.Queue == nil || f.Landed == nil || *f.Queue != *f.Landed {
 			t.Errorf("flow %d: it was to come by queue %s, and came by %s", n, place(f.Queue), place(f.Landed))
@@ -179,11 +183,14 @@ func SentFlows(t *testing.T, rx, tx string) {
 	Channels(t, n+2, func() {
 		r := measured(t, rx, append(flowArgs(n), "--tx", tx)...)
 		if len(r.TG.Flows) != n || len(r.SUT.Flows) != n || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 {
-			t.Fatalf("%d flows sent, %d received, mismatches %s", len(r.TG.Flows), len(r.SUT.Flows), count(r.SUT.Mismatches))
+			t.Fatalf("%d flows sent, %d received, mismatches %s", len(r.TG.Flows), len(r.SUT.Flows),
+				count(r.SUT.Mismatches))
 		}
 		for i, f := range r.TG.Flows {
-			if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil || *f.CopiedBytes != 0 {
-				t.Errorf("flow %d: %s %s: it sent %s bytes without a copy, and copied %s", i, f.Verdict, f.Reason, count(f.ZeroCopyBytes), count(f.CopiedBytes))
+			if f.Verdict != results.OK || f.ZeroCopyBytes == nil || *f.ZeroCopyBytes == 0 || f.CopiedBytes == nil ||
+				*f.CopiedBytes != 0 {
+				t.Errorf("flow %d: %s %s: it sent %s bytes without a copy, and copied %s", i, f.Verdict, f.Reason,
+					count(f.ZeroCopyBytes), count(f.CopiedBytes))
 			}
 			if f := r.SUT.Flows[i]; f.Verdict != results.OK || f.Bytes == nil || *f.Bytes == 0 {
 				t.Errorf("flow %d: %s %s: %s bytes arrived", i, f.Verdict, f.Reason, count(f.Bytes))

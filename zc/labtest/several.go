@@ -48,7 +48,8 @@ func (f Flows) WrongQueue(t *testing.T, isZeroCopy func(*testing.T, Transfer, Ou
 		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.CopiedBytes < c.Bytes/100*99 {
 			t.Errorf("%+v", c)
 		}
-		if want := fmt.Sprintf("the flow landed on queue 0, but the provider is on queue %d", *x.NIC.Queue); o.Evidence.Why != want || o.Evidence.Fix == "" {
+		if want := fmt.Sprintf("the flow landed on queue 0, but the provider is on queue %d",
+			*x.NIC.Queue); o.Evidence.Why != want || o.Evidence.Fix == "" {
 			t.Errorf("why %q, want %q; fix %q", o.Evidence.Why, want, o.Evidence.Fix)
 		}
 	})
@@ -68,10 +69,12 @@ func Groups(t testing.TB, mib int, open func(stream.Options) (stream.Receiver, e
 func GroupArrives(t *testing.T, mode string, all []Transfer) {
 	t.Helper()
 	Grouped(t, all, func(x Transfer, o Outcome) {
-		if c := o.Counters; c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.ZeroCopyBytes != c.Bytes || c.CopiedBytes+c.LinearBytes+o.Evidence.Uncounted != 0 {
+		if c := o.Counters; c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || c.ZeroCopyBytes != c.Bytes ||
+			c.CopiedBytes+c.LinearBytes+o.Evidence.Uncounted != 0 {
 			t.Errorf("%d bytes: %+v; %s", x.Bytes, c, o.Evidence.Why)
 		}
-		if on, want := o.Figure(mode+"_flow_queue"), o.Figure(mode+"_queue"); on != want || o.Figure(mode+"_provider_bound") != 1 || len(o.Evidence.Notes) > 0 {
+		if on, want := o.Figure(mode+"_flow_queue"), o.Figure(mode+"_queue"); on != want ||
+			o.Figure(mode+"_provider_bound") != 1 || len(o.Evidence.Notes) > 0 {
 			t.Errorf("it came by queue %v, not %v; notes %q", on, want, o.Evidence.Notes)
 		}
 	})
@@ -85,10 +88,12 @@ func GroupWrongQueue(t *testing.T, all []Transfer) {
 	all[1].SteerTo = &elsewhere
 	Grouped(t, all, func(x Transfer, o Outcome) {
 		c, astray := o.Counters, x.SteerTo != nil
-		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || astray && c.CopiedBytes < c.Bytes/100*99 || !astray && c.ZeroCopyBytes != c.Bytes {
+		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || astray && c.CopiedBytes < c.Bytes/100*99 || !astray &&
+			c.ZeroCopyBytes != c.Bytes {
 			t.Errorf("steered elsewhere: %v, %+v", astray, c)
 		}
-		if landed := strings.Contains(o.Evidence.Why, "the flow landed on queue 0, but the provider is on queue 3"); landed != astray {
+		if landed := strings.Contains(o.Evidence.Why,
+			"the flow landed on queue 0, but the provider is on queue 3"); landed != astray {
 			t.Errorf("steered elsewhere: %v, why %q", astray, o.Evidence.Why)
 		}
 	})

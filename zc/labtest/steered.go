@@ -51,7 +51,8 @@ func metric(h results.Host, name string) float64 {
 func Gathers(t *testing.T, rx string) {
 	Need(t)
 	h := measured(t, rx, "--gather", "100us").SUT
-	if h.Bytes == nil || *h.Bytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 || h.Mismatches == nil || *h.Mismatches != 0 {
+	if h.Bytes == nil || *h.Bytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 || h.Mismatches == nil ||
+		*h.Mismatches != 0 {
 		t.Errorf("%v bytes, %v copied, mismatches %v", h.Bytes, h.CopiedBytes, h.Mismatches)
 	}
 	if us, n := metric(h, "gather_us"), metric(h, "gather_waits"); us != 100 || n < 1 {

@@ -37,7 +37,8 @@ func steeredFlows(t *testing.T, rx string) []results.Flow {
 			t.Errorf("flow %d: %s %s: %s bytes", n, f.Verdict, f.Reason, count(f.Bytes))
 		}
 	}
-	for name, want := range map[string]float64{"flow0_steered_share": 1, results.FlowMetric(flows-1, "steered_share"): 1} {
+	for name, want := range map[string]float64{"flow0_steered_share": 1,
+		results.FlowMetric(flows-1, "steered_share"): 1} {
 		if got := metric(h, name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
@@ -48,8 +49,10 @@ func steeredFlows(t *testing.T, rx string) []results.Flow {
 // CopiedFlows is the same of a mode that says of every byte that it was copied.
 func CopiedFlows(t *testing.T, rx string) {
 	for n, f := range steeredFlows(t, rx) {
-		if f.ZeroCopyBytes == nil || *f.ZeroCopyBytes != 0 || f.CopiedBytes == nil || *f.CopiedBytes == 0 || *f.CopiedBytes > *f.Bytes {
-			t.Errorf("flow %d: %s bytes, %s without a copy, %s copied", n, count(f.Bytes), count(f.ZeroCopyBytes), count(f.CopiedBytes))
+		if f.ZeroCopyBytes == nil || *f.ZeroCopyBytes != 0 || f.CopiedBytes == nil || *f.CopiedBytes == 0 ||
+			*f.CopiedBytes > *f.Bytes {
+			t.Errorf("flow %d: %s bytes, %s without a copy, %s copied", n, count(f.Bytes), count(f.ZeroCopyBytes),
+				count(f.CopiedBytes))
 		}
 	}
 }

@@ -55,7 +55,8 @@ func (s *stuck) watch(c *stream.Conn, m *stream.Meter) error {
 		if time.Since(since) < s.limit {
 			continue
 		}
-		err := fmt.Errorf("nothing came for %v, after %d bytes\nreceiver %s\nsender %s", s.limit, bytes, socketState(c), socketState(s.sender.Load()))
+		err := fmt.Errorf("nothing came for %v, after %d bytes\nreceiver %s\nsender %s", s.limit, bytes, socketState(c),
+			socketState(s.sender.Load()))
 		for _, at := range [][2]string{{RXNS, RXDev}, {TXNS, TXDev}} {
 			err = fmt.Errorf("%w\n%s", err, deviceCounts(at[0], at[1]))
 		}

@@ -32,7 +32,8 @@ func TestStuck(t *testing.T) {
 	}
 	there := make(chan dialed, 1)
 	go func() {
-		c, _, err := stream.Dial(ctx, port.Addr().String(), stream.Hello{TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{})
+		c, _, err := stream.Dial(ctx, port.Addr().String(), stream.Hello{TXMode: "test", MessageBytes: messageBytes,
+			PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{})
 		there <- dialed{c, err}
 	}()
 	c, _, err := port.Accept(ctx)

@@ -129,7 +129,8 @@ func (x Transfer) Receive() (o Outcome, err error) {
 
 // options are the receiver's.
 func (x Transfer) options() stream.Options {
-	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC, UringEngine: x.Engine}
+	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC,
+		UringEngine: x.Engine}
 	if opt.Touch == "" {
 		opt.Touch = stream.TouchVerify
 	}
@@ -148,7 +149,10 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	var tx stream.Meter
 	var sender atomic.Pointer[stream.Conn]
 	go func() {
-		_, err := In(TXNS, func() (struct{}, error) { return struct{}{}, x.send(port.Addr().String(), cookie, &tx, &sender) })
+		_, err := In(TXNS, func() (struct{}, error) {
+			return struct{}{}, x.send(port.Addr().String(), cookie, &tx,
+				&sender)
+		})
 		sent <- err
 	}()
 	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline())
@@ -189,7 +193,8 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 }
 
 // send is the sending end.
-func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter, at *atomic.Pointer[stream.Conn]) (err error) {
+func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter,
+	at *atomic.Pointer[stream.Conn]) (err error) {
 	p := x.payload
 	if p == nil {
 		if p, err = stream.NewPayload(messageBytes); err != nil {
@@ -206,7 +211,8 @@ func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter, at *a
 	}
 	ctx, cancel := context.WithDeadline(context.Background(), await.Deadline())
 	defer cancel()
-	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: messageBytes, PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: x.ZeroCopy})
+	c, _, err := stream.Dial(ctx, addr, stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: messageBytes,
+		PeriodBytes: uint64(p.PeriodBytes())}, sock.Options{ZeroCopy: x.ZeroCopy})
 	if err != nil {
 		return err
 	}

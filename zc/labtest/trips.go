@@ -21,7 +21,8 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	Need(t)
 	closed := trips(t, rx, "--request", "4096")
 	if zeroCopy {
-		if h := closed.SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil || *h.CopiedBytes != 0 {
+		if h := closed.SUT; h.ZeroCopyBytes == nil || *h.ZeroCopyBytes == 0 || h.CopiedBytes == nil ||
+			*h.CopiedBytes != 0 {
 			t.Errorf("%s bytes of requests without a copy, %s copied", count(h.ZeroCopyBytes), count(h.CopiedBytes))
 		}
 	}
@@ -38,7 +39,8 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	// when it sends has the times of single round trips.
 	least := 1e6 * window / 2 * (1 - got/tooFast)
 	if rtt := r.TG.RoundTrip; *rtt.P50Us < least || *rtt.P50Us < 10**closed.TG.RoundTrip.P50Us {
-		t.Errorf("%.0f a second of %d: half of them took %.0f us at most, want %.0f at least; closed %.0f us", got, tooFast, *rtt.P50Us, least, *closed.TG.RoundTrip.P50Us)
+		t.Errorf("%.0f a second of %d: half of them took %.0f us at most, want %.0f at least; closed %.0f us", got,
+			tooFast, *rtt.P50Us, least, *closed.TG.RoundTrip.P50Us)
 	}
 	if !strings.Contains(strings.Join(r.Warnings, "\n"), "the rate was not kept") {
 		t.Errorf("nothing is said of the rate that was missed: %q", r.Warnings)
@@ -56,13 +58,17 @@ func trips(t *testing.T, rx string, args ...string) results.Record {
 	if asked == nil || answered == nil || *asked == 0 || *answered == 0 || rtt == nil || r.SUT.RoundTrip != nil {
 		t.Fatalf("asked %s, answered %s, times %+v", count(asked), count(answered), rtt)
 	}
-	if h := r.SUT; h.Mismatches == nil || *h.Mismatches != 0 || h.TotalBytes == nil || r.TG.TotalBytes == nil || *h.TotalBytes != *r.TG.TotalBytes {
-		t.Errorf("%s bytes of %s that were sent are wrong; %s received", count(h.Mismatches), count(r.TG.TotalBytes), count(h.TotalBytes))
+	if h := r.SUT; h.Mismatches == nil || *h.Mismatches != 0 || h.TotalBytes == nil || r.TG.TotalBytes == nil ||
+		*h.TotalBytes != *r.TG.TotalBytes {
+		t.Errorf("%s bytes of %s that were sent are wrong; %s received", count(h.Mismatches), count(r.TG.TotalBytes),
+			count(h.TotalBytes))
 	}
 	// Times and transactions are read one after the other, at both edges of the window.
-	if n := int64(rtt.Count - *asked); n < -2 || n > 2 || !(*rtt.P50Us > 0 && *rtt.P50Us <= *rtt.P90Us && *rtt.P90Us <= *rtt.P99Us && *rtt.P99Us <= *rtt.P999Us && *rtt.P999Us <= *rtt.MaxUs) {
+	if n := int64(rtt.Count - *asked); n < -2 || n > 2 || !(*rtt.P50Us > 0 && *rtt.P50Us <= *rtt.P90Us &&
+		*rtt.P90Us <= *rtt.P99Us && *rtt.P99Us <= *rtt.P999Us && *rtt.P999Us <= *rtt.MaxUs) {
 		t.Errorf("%d times of %d round trips: %+v", rtt.Count, *asked, rtt)
 	}
-	t.Logf("%s %q: %.0f a second, p50 %.0f us, p99 %.0f us, max %.0f us; %q", rx, args, *r.TG.TransactionsPerS(), *rtt.P50Us, *rtt.P99Us, *rtt.MaxUs, r.Warnings)
+	t.Logf("%s %q: %.0f a second, p50 %.0f us, p99 %.0f us, max %.0f us; %q", rx, args, *r.TG.TransactionsPerS(),
+		*rtt.P50Us, *rtt.P99Us, *rtt.MaxUs, r.Warnings)
 	return r
 }

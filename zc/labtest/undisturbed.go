@@ -16,7 +16,8 @@ import (
 func Undisturbed(t *testing.T, probe func(dev string) error) {
 	t.Helper()
 	before := queueStarts(t)
-	if _, err := In(RXNS, func() (struct{}, error) { return struct{}{}, probe(RXDev) }); err != nil && (Model(t) != "idpf" || fault.Doubtful(err) == nil) {
+	if _, err := In(RXNS, func() (struct{}, error) { return struct{}{}, probe(RXDev) }); err != nil &&
+		(Model(t) != "idpf" || fault.Doubtful(err) == nil) {
 		t.Errorf("%v\nfix: %s", err, fault.Fix(err))
 	}
 	before.same(t, queueStarts(t))

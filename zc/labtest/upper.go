@@ -36,7 +36,8 @@ const (
 )
 
 func vlan(lower, addr string) upper {
-	return upper{name: lower + ".100", kind: "vlan", lower: lower, addr: addr, data: func(ae *netlink.AttributeEncoder) { ae.Uint16(vlanID, 100) }}
+	return upper{name: lower + ".100", kind: "vlan", lower: lower, addr: addr,
+		data: func(ae *netlink.AttributeEncoder) { ae.Uint16(vlanID, 100) }}
 }
 
 // activeBackup is mode 1; the link is looked at every 100 ms.
@@ -53,7 +54,9 @@ func bridge(port, addr string) upper {
 
 // macvlan has mode 4, bridge.
 func macvlan(lower, addr string) upper {
-	return upper{name: "mv0", kind: "macvlan", lower: lower, addr: addr, data: func(ae *netlink.AttributeEncoder) { ae.Uint32(macvlanMode, 4) }}
+	return upper{name: "mv0", kind: "macvlan", lower: lower, addr: addr, data: func(ae *netlink.AttributeEncoder) {
+		ae.Uint32(macvlanMode, 4)
+	}}
 }
 
 // make makes the interface in the calling thread's namespace and sets it up.
@@ -130,7 +133,8 @@ func (u upper) add(c *rtnl.Conn) error {
 		return err
 	}
 	defer raw.Close()
-	_, err = raw.Execute(netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWLINK, Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl},
+	_, err = raw.Execute(netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWLINK,
+		Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl},
 		Data: append(make([]byte, unix.SizeofIfInfomsg), attrs...)})
 	return err
 }
@@ -199,14 +203,23 @@ func Upper(t *testing.T, rx string) {
 		flag   string
 		args   []string
 	}{
-		{"VLAN", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100", "over-vlan", nil},
-		{"VLAN, MTU", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100", "over-vlan", []string{"--mtu", "5000"}},
-		{"bond", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0", "over-bond", nil},
-		{"bond, its port", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, RXDev, "over-bond", []string{"--addr", "10.88.0.1"}},
-		{"bond, MTU and ring", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0", "over-bond", []string{"--mtu", "5000", "--rx-ring", "512"}},
-		{"VLAN on a bond", []upper{activeBackup(RXDev, ""), vlan("bond0", "10.88.0.1/24")}, []upper{activeBackup(TXDev, ""), vlan("bond0", "10.88.0.2/24")}, "bond0.100", "over-vlan", nil},
-		{"bridge", []upper{bridge(RXDev, "10.88.0.1/24")}, []upper{bridge(TXDev, "10.88.0.2/24")}, "br0", "over-bridge", nil},
-		{"macvlan", []upper{macvlan(RXDev, "10.88.0.1/24")}, []upper{macvlan(TXDev, "10.88.0.2/24")}, "mv0", "over-macvlan", nil},
+		{"VLAN", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100",
+			"over-vlan", nil},
+		{"VLAN, MTU", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100",
+			"over-vlan", []string{"--mtu", "5000"}},
+		{"bond", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0",
+			"over-bond", nil},
+		{"bond, its port", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")},
+			RXDev, "over-bond", []string{"--addr", "10.88.0.1"}},
+		{"bond, MTU and ring", []upper{activeBackup(RXDev, "10.88.0.1/24")},
+			[]upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0", "over-bond", []string{"--mtu", "5000", "--rx-ring",
+				"512"}},
+		{"VLAN on a bond", []upper{activeBackup(RXDev, ""), vlan("bond0", "10.88.0.1/24")},
+			[]upper{activeBackup(TXDev, ""), vlan("bond0", "10.88.0.2/24")}, "bond0.100", "over-vlan", nil},
+		{"bridge", []upper{bridge(RXDev, "10.88.0.1/24")}, []upper{bridge(TXDev, "10.88.0.2/24")}, "br0", "over-bridge",
+			nil},
+		{"macvlan", []upper{macvlan(RXDev, "10.88.0.1/24")}, []upper{macvlan(TXDev, "10.88.0.2/24")}, "mv0",
+			"over-macvlan", nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if !slices.Contains(inShort, x.name) {
@@ -219,10 +232,14 @@ func Upper(t *testing.T, rx string) {
 			if after := mtus(t); after != before {
 				t.Errorf("MTUs are %s, were %s", after, before)
 			}
-			if s := h.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.ZeroCopyBytes == nil || *s.ZeroCopyBytes == 0 || s.CopiedBytes == nil || *s.CopiedBytes != 0 || s.Env.Dev != RXDev || s.Env.Upper == "" {
-				t.Errorf("on %s, over %q: mismatches %v, %v bytes without a copy, %v copied", s.Env.Dev, s.Env.Upper, s.Mismatches, s.ZeroCopyBytes, s.CopiedBytes)
+			if s := h.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.ZeroCopyBytes == nil ||
+				*s.ZeroCopyBytes == 0 || s.CopiedBytes == nil || *s.CopiedBytes != 0 || s.Env.Dev != RXDev ||
+				s.Env.Upper == "" {
+				t.Errorf("on %s, over %q: mismatches %v, %v bytes without a copy, %v copied", s.Env.Dev, s.Env.Upper,
+					s.Mismatches, s.ZeroCopyBytes, s.CopiedBytes)
 			}
-			if !slices.Contains(h.Flags, x.flag) || !slices.ContainsFunc(h.Warnings, func(w string) bool { return strings.Contains(w, "its queues and counters on "+RXDev) }) {
+			if !slices.Contains(h.Flags, x.flag) || !slices.ContainsFunc(h.Warnings,
+				func(w string) bool { return strings.Contains(w, "its queues and counters on "+RXDev) }) {
 				t.Errorf("flags %q, warnings %q", h.Flags, h.Warnings)
 			}
 		})
@@ -231,7 +248,8 @@ func Upper(t *testing.T, rx string) {
 		within(t, RXNS, []upper{vlan(RXDev, "10.88.0.1/24")})
 		within(t, TXNS, []upper{vlan(TXDev, "10.88.0.2/24")})
 		r, status := program(t, "tcp", "", "--dev", RXDev+".100", "--tx", "devmem")
-		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "leaves by "+TXDev+".100 (vlan 100)") || status != 1 {
+		if r.Verdict != results.Unsupported || !strings.Contains(r.Reason, "leaves by "+TXDev+".100 (vlan 100)") ||
+			status != 1 {
 			t.Errorf("%s, status %d: %s", r.Verdict, status, r.Reason)
 		}
 	})
@@ -249,8 +267,10 @@ func UpperReal(t *testing.T) {
 		flag   string
 		args   []string
 	}{
-		{"VLAN", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100", "over-vlan", []string{"--mtu", "2000"}},
-		{"bond", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0", "over-bond", []string{"--mtu", "2000", "--rx-ring", "512"}},
+		{"VLAN", []upper{vlan(RXDev, "10.88.0.1/24")}, []upper{vlan(TXDev, "10.88.0.2/24")}, RXDev + ".100",
+			"over-vlan", []string{"--mtu", "2000"}},
+		{"bond", []upper{activeBackup(RXDev, "10.88.0.1/24")}, []upper{activeBackup(TXDev, "10.88.0.2/24")}, "bond0",
+			"over-bond", []string{"--mtu", "2000", "--rx-ring", "512"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			within(t, RXNS, x.rx)
@@ -260,8 +280,10 @@ func UpperReal(t *testing.T) {
 			if after := mtus(t); after != before {
 				t.Errorf("MTUs are %s, were %s", after, before)
 			}
-			if s := r.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.Bytes == nil || *s.Bytes == 0 || s.Env.Dev != RXDev || s.Env.Upper == "" || !slices.Contains(r.Flags, x.flag) {
-				t.Errorf("on %s, over %q, flags %q: %v bytes, mismatches %v", s.Env.Dev, s.Env.Upper, r.Flags, s.Bytes, s.Mismatches)
+			if s := r.SUT; s.Mismatches == nil || *s.Mismatches != 0 || s.Bytes == nil || *s.Bytes == 0 ||
+				s.Env.Dev != RXDev || s.Env.Upper == "" || !slices.Contains(r.Flags, x.flag) {
+				t.Errorf("on %s, over %q, flags %q: %v bytes, mismatches %v", s.Env.Dev, s.Env.Upper, r.Flags, s.Bytes,
+					s.Mismatches)
 			}
 		})
 	}

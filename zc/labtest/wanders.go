@@ -33,7 +33,10 @@ func Wanders(t *testing.T, rx string) {
 		moved, over := make(chan error, 1), make(chan struct{})
 		var flow [2]netip.AddrPort
 		go func() {
-			_, err := In(RXNS, func() (struct{}, error) { return struct{}{}, wander(&flow, queue, elsewhere, unit, over) })
+			_, err := In(RXNS, func() (struct{}, error) {
+				return struct{}{}, wander(&flow, queue, elsewhere, unit,
+					over)
+			})
 			moved <- err
 		}()
 		r, status := attempt(t, rx, unit, append(flowArgs(2), "--pace", "20M", "--queues", "2", "--queue", "2")...)
@@ -44,7 +47,10 @@ func Wanders(t *testing.T, rx string) {
 		n := metric(r.SUT, "flow1_steered_share")
 		inWindow := n > 0 && n < 1 && on(r.SUT.Flows, queue)
 		if !inWindow { // else the rule was the run's again, which has to remove it
-			if _, err := In(RXNS, func() (struct{}, error) { return struct{}{}, forget(flow, queue, elsewhere) }); err != nil {
+			if _, err := In(RXNS, func() (struct{}, error) {
+				return struct{}{},
+					forget(flow, queue, elsewhere)
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -65,7 +71,9 @@ func checkWandered(t *testing.T, r results.Record, status, queue, elsewhere int)
 	t.Helper()
 	// Between two rules there is none for a moment, in which the indirection table has its say.
 	why := regexp.MustCompile(fmt.Sprintf(`flow 1: the flow was seen on queues? (\d+, )*%d(, \d+)* in `, elsewhere))
-	if r.Verdict != results.Invalid || status != 1 || !why.MatchString(r.Reason) || !strings.Contains(r.Reason, fmt.Sprintf("and was to come by queue %d", queue)) || !strings.Contains(r.Fix, "ethtool -n "+RXDev) {
+	if r.Verdict != results.Invalid || status != 1 || !why.MatchString(r.Reason) ||
+		!strings.Contains(r.Reason, fmt.Sprintf("and was to come by queue %d", queue)) ||
+		!strings.Contains(r.Fix, "ethtool -n "+RXDev) {
 		t.Errorf("%s, status %d: %s; fix: %s\nwant %q", r.Verdict, status, r.Reason, r.Fix, why)
 	}
 	all := r.SUT.Flows
@@ -75,7 +83,8 @@ func checkWandered(t *testing.T, r results.Record, status, queue, elsewhere int)
 	if !on(all, queue) {
 		t.Errorf("in the end it came by queue %s, not %d", place(all[1].Landed), queue)
 	}
-	if still, gone := metric(r.SUT, "flow0_steered_share"), metric(r.SUT, "flow1_steered_share"); still != 1 || gone <= 0 || gone >= 1 {
+	if still, gone := metric(r.SUT, "flow0_steered_share"), metric(r.SUT, "flow1_steered_share"); still != 1 ||
+		gone <= 0 || gone >= 1 {
 		t.Errorf("looks that found flow 0 on its queue: %v of all; flow 1: %v", still, gone)
 	}
 }

@@ -33,7 +33,8 @@ func AttachXDP(dev string) (detach func(), err error) {
 		exit     = 0x0000000000000095
 	)
 	insns, license := [2]uint64{movR0, exit}, []byte("GPL\x00")
-	attr := bpfLoad{progType: typeXDP, insnCnt: 2, insns: unsafe.Pointer(&insns[0]), license: unsafe.Pointer(&license[0])}
+	attr := bpfLoad{progType: typeXDP, insnCnt: 2, insns: unsafe.Pointer(&insns[0]),
+		license: unsafe.Pointer(&license[0])}
 	fd, _, errno := unix.Syscall(unix.SYS_BPF, progLoad, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))
 	for try := 0; errno == unix.EAGAIN && try < 30; try++ { // the verifier ends at a signal, such as Go's to preempt
 		fd, _, errno = unix.Syscall(unix.SYS_BPF, progLoad, uintptr(unsafe.Pointer(&attr)), unsafe.Sizeof(attr))

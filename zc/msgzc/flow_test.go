@@ -25,12 +25,14 @@ func called(first uint32, n int) *Flow {
 func TestAccountBooksEachCallOnce(t *testing.T) {
 	for _, first := range []uint32{0, 12345, slots - 2, math.MaxUint32 - 1} { // where table and counter wrap
 		s, m := called(first, 5), new(stream.Meter)
-		for _, n := range []sock.Notification{{Lo: first, Hi: first}, {Lo: first + 1, Hi: first + 3, Copied: true}, {Lo: first + 4, Hi: first + 4}} {
+		for _, n := range []sock.Notification{{Lo: first, Hi: first}, {Lo: first + 1, Hi: first + 3, Copied: true},
+			{Lo: first + 4, Hi: first + 4}} {
 			if err := s.account(n, m); err != nil {
 				t.Fatal(err)
 			}
 		}
-		want := stream.Counters{ZeroCopyBytes: 100 + 104, CopiedBytes: 101 + 102 + 103, Completions: 5, CopiedCompletions: 3}
+		want := stream.Counters{ZeroCopyBytes: 100 + 104, CopiedBytes: 101 + 102 + 103, Completions: 5,
+			CopiedCompletions: 3}
 		if got := m.Snapshot(); got != want || s.pending != 0 {
 			t.Errorf("from call %d: %+v, %d pending", first, got, s.pending)
 		}

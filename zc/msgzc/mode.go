@@ -5,7 +5,8 @@ package msgzc
 import "github.com/zcbench/zcbench/flow/stream"
 
 // TX is the mode.
-var TX = stream.Mode{Name: "msg-zerocopy", Role: stream.TX, Summary: "send with MSG_ZEROCOPY, completions from the error queue",
+var TX = stream.Mode{Name: "msg-zerocopy", Role: stream.TX,
+	Summary:  "send with MSG_ZEROCOPY, completions from the error queue",
 	ZeroCopy: true, ZeroCopySocket: true, CopiedHere: true,
 	Kernel: "4.14", Needs: []stream.Need{stream.NeedNotifications, stream.NeedScatterGather},
 	NewSender: stream.MakesSender(New), Probe: Probe}

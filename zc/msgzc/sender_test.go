@@ -78,7 +78,8 @@ func TestProbe(t *testing.T) {
 	}
 	remedytest.Try(t, remedy.SetZeroCopy, "SO_ZEROCOPY", refused, unix.EINTR)
 	// An older kernel does not know the option. One that does may have it for TCP alone.
-	for errno, want := range map[unix.Errno]string{unix.ENOPROTOOPT: "4.14", unix.EOPNOTSUPP: "for this kind of socket"} {
+	for errno, want := range map[unix.Errno]string{unix.ENOPROTOOPT: "4.14",
+		unix.EOPNOTSUPP: "for this kind of socket"} {
 		if fix := fault.Fix(refused(errno)); !strings.Contains(fix, want) {
 			t.Errorf("%v: %s", errno, fix)
 		}
@@ -99,7 +100,8 @@ func TestNoBuffers(t *testing.T) {
 	if err := remedytest.Check(remedy.SendZeroCopy, f.Op, unix.ENOBUFS, err); err != nil {
 		t.Error(err)
 	}
-	if s := privilege.Look(); s.Lacks(privilege.Machine, unix.CAP_IPC_LOCK) == privilege.Granted && !strings.Contains(fault.Fix(err), "net.core.optmem_max") {
+	if s := privilege.Look(); s.Lacks(privilege.Machine, unix.CAP_IPC_LOCK) == privilege.Granted &&
+		!strings.Contains(fault.Fix(err), "net.core.optmem_max") {
 		t.Errorf("root is told: %s", fault.Fix(err))
 	}
 }

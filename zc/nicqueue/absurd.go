@@ -36,12 +36,13 @@ const absurdLen = 2 << 20
 // with EOPNOTSUPP, as one without is: the text alone tells them apart, which netlink gives
 // (bind-rx, 7.3), and io_uring does not.
 func absurd(d *nic.Device, queue int) word {
-	w, _ := tape.Ask(fmt.Sprintf("queue %d of %s in buffers of %d bytes", queue, d.Name, absurdLen), func() (word, error) {
-		if w := absurdBind(d, queue); w != untold {
-			return w, nil
-		}
-		return absurdRing(d, queue), nil
-	})
+	w, _ := tape.Ask(fmt.Sprintf("queue %d of %s in buffers of %d bytes", queue, d.Name, absurdLen),
+		func() (word, error) {
+			if w := absurdBind(d, queue); w != untold {
+				return w, nil
+			}
+			return absurdRing(d, queue), nil
+		})
 	return w
 }
 
@@ -71,7 +72,8 @@ func boundWord(err error) word {
 		return untold
 	case errors.Is(err, unix.EOPNOTSUPP) && e.Ack == "":
 		return no
-	case strings.Contains(e.Ack, "rx_page_size"), strings.Contains(e.Ack, "tcp-data-split"), strings.Contains(e.Ack, "hds-thresh"):
+	case strings.Contains(e.Ack, "rx_page_size"), strings.Contains(e.Ack, "tcp-data-split"),
+		strings.Contains(e.Ack, "hds-thresh"):
 		return yes // all of them after it has looked for queue operations
 	}
 	return untold
@@ -96,7 +98,8 @@ func absurdRing(d *nic.Device, queue int) word {
 		return untold
 	}
 	defer mem.Close()
-	_, err = ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: queue, Area: uring.ZcrxArea{Bytes: mem.Bytes()}, RefillEntries: 16, BufLen: absurdLen})
+	_, err = ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: queue, Area: uring.ZcrxArea{Bytes: mem.Bytes()},
+		RefillEntries: 16, BufLen: absurdLen})
 	return ringWord(err, whole)
 }
 

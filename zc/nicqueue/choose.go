@@ -46,7 +46,8 @@ func blocked(err error) error {
 }
 
 func noQueues(mode, dev string) error {
-	return &fault.Unsupported{Mode: mode, Op: dev + " shows no RX queues", How: "bring it up: ip link set " + dev + " up; or use a driver with queue operations"}
+	return &fault.Unsupported{Mode: mode, Op: dev + " shows no RX queues", How: "bring it up: ip link set " + dev +
+		" up; or use a driver with queue operations"}
 }
 
 // freeWithin is how long a queue that is taken may take to become free: the
@@ -70,11 +71,15 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 func available(mode string, d *nic.Device, q nic.Queue) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:
-		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
+		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is used by AF_XDP",
+			q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue, or stop the program that holds it"}
 	case q.Leased:
-		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY, How: "choose another with --queue"}
+		return &fault.Unsupported{Mode: mode, Blocked: true,
+			Op: fmt.Sprintf("RX queue %d of %s is leased to a virtual interface", q.ID, d.Name), Err: unix.EBUSY,
+			How: "choose another with --queue"}
 	case q.Provider != nic.ProviderNone:
-		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX %v of %s is already taken", q, d.Name), Err: unix.EEXIST,
+		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("RX %v of %s is already taken", q, d.Name),
+			Err: unix.EEXIST,
 			How: "choose another with --queue, or stop the program that holds it"}
 	}
 	return nil

@@ -38,7 +38,8 @@ func TestIntegrationElsewhere(t *testing.T) {
 		for range 2 { // the second time the number is a known stranger's
 			at, seen := q.SeenOn(fd)
 			on, landed := q.Landed(fd)
-			if seen != ok || landed != ok || ok && (at.Dev != "zcsut" || on.Dev != "zcsut") || at.Elsewhere() != ok || q.OtherDev() != on.Dev {
+			if seen != ok || landed != ok || ok && (at.Dev != "zcsut" || on.Dev != "zcsut") ||
+				at.Elsewhere() != ok || q.OtherDev() != on.Dev {
 				t.Errorf("%s: seen on %v (%v), landed on %v (%v), other %q", dev, at, seen, on, landed, q.OtherDev())
 			}
 			if napi, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err != nil {
@@ -48,7 +49,8 @@ func TestIntegrationElsewhere(t *testing.T) {
 			}
 		}
 		where, fix := q.Whereabouts(fd)
-		if said := strings.HasPrefix(where, "the flow came by interface zcsut, "); said != ok || fix == "" || strings.Contains(where, NotOnQueue) {
+		if said := strings.HasPrefix(where, "the flow came by interface zcsut, "); said != ok || fix == "" ||
+			strings.Contains(where, NotOnQueue) {
 			t.Errorf("%s: %s; fix: %s", dev, where, fix)
 		}
 	}
@@ -79,12 +81,20 @@ func opened(t *testing.T, p *veth.Pair, dev string) *Queue {
 func received(t *testing.T, p *veth.Pair) (fd int) {
 	t.Helper()
 	var l net.Listener
-	if err := p.SUT.Netns.Do(func() (err error) { l, err = net.Listen("tcp", net.JoinHostPort(p.SUT.IPv4.String(), "0")); return err }); err != nil {
+	if err := p.SUT.Netns.Do(func() (err error) {
+		l,
+			err = net.Listen("tcp", net.JoinHostPort(p.SUT.IPv4.String(), "0"))
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	var c net.Conn
-	if err := p.TG.Netns.Do(func() (err error) { c, err = net.Dial("tcp", l.Addr().String()); return err }); err != nil {
+	if err := p.TG.Netns.Do(func() (err error) {
+		c,
+			err = net.Dial("tcp", l.Addr().String())
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
@@ -104,7 +114,8 @@ func received(t *testing.T, p *veth.Pair) (fd int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	if napi, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err != nil || napi == 0 {
+	if napi, err := unix.GetsockoptInt(int(f.Fd()), unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID); err != nil ||
+		napi == 0 {
 		t.Fatalf("the socket names NAPI %d, %v: want that of a queue", napi, err)
 	}
 	return int(f.Fd())

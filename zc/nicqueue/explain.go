@@ -37,7 +37,8 @@ func NoMemory(mode string, err error) error {
 const NoQueueOps = "use a NIC and driver that have them: bnxt, mlx5, gve (DQO-RDA) or fbnic of a recent kernel"
 
 func xdpAttached(mode string, d *nic.Device) error {
-	return &fault.Unsupported{Mode: mode, Blocked: true, Op: "an XDP program is attached to " + d.Name, How: "detach it: ip link set dev " + d.Name + " xdp off"}
+	return &fault.Unsupported{Mode: mode, Blocked: true, Op: "an XDP program is attached to " + d.Name,
+		How: "detach it: ip link set dev " + d.Name + " xdp off"}
 }
 
 // Cause looks at the device for why a registration of queue id was refused: what

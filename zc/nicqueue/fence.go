@@ -40,9 +40,12 @@ func (q *Queue) Notes() []string {
 // Unfenced says what follows where a queue cannot be kept free of other flows; bound: its memory is
 // not the driver's.
 func Unfenced(dev string, queue int, bound bool) string {
-	s := fmt.Sprintf("RX queue %d was not kept free of other flows: %s has no RSS table; counters of the queue may be of others", queue, dev)
+	s := fmt.Sprintf(
+		"RX queue %d was not kept free of other flows: %s has no RSS table; counters of the queue may be of others",
+		queue, dev)
 	if bound {
-		s += ", and so may be buffers, so that payload copied from packets' linear part may go unnoticed; who receives from others by this queue cannot read it (EFAULT)"
+		s += ", and so may be buffers, so that payload copied from packets' linear part may go unnoticed; who " +
+			"receives from others by this queue cannot read it (EFAULT)"
 	}
 	return s
 }

@@ -35,7 +35,8 @@ func TestNoTable(t *testing.T) {
 		t.Error(got)
 	}
 	q.unfenced, q.bound = true, true
-	if got := strings.Join(q.Notes(), "\n"); !strings.Contains(got, "RX queue 3 was not kept free of other flows: eth0 has no RSS table") || !strings.Contains(got, "EFAULT") {
+	if got := strings.Join(q.Notes(), "\n"); !strings.Contains(got,
+		"RX queue 3 was not kept free of other flows: eth0 has no RSS table") || !strings.Contains(got, "EFAULT") {
 		t.Error(got)
 	}
 }

@@ -99,7 +99,8 @@ func (k *kernel) replay(t *testing.T, f func(*nic.Device)) {
 		head := make(tape.Bytes, unix.SizeofIfInfomsg)
 		binary.NativeEndian.PutUint32(head[4:], uint32(index))
 		say(fmt.Sprintf("netlink route getlink, flags 0x0: %x", []byte(head)),
-			[]tape.Bytes{append(head, attrs(t, func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })...)})
+			[]tape.Bytes{append(head,
+				attrs(t, func(ae *netlink.AttributeEncoder) { ae.String(unix.IFLA_IFNAME, name) })...)})
 	}
 	err := file.Replay(func() error {
 		d, err := nic.Open("eth0")

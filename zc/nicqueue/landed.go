@@ -69,7 +69,9 @@ const NotOnQueue = ", but the provider is on queue "
 // ByOtherDev says what to do about a flow that comes by another interface than the one whose rules
 // are to steer it.
 func ByOtherDev(came, dev string) string {
-	return fmt.Sprintf("let the flow come by %s: look at the sender's routes and neighbours (ip route get, ip neigh), and where both interfaces have addresses of one network let only one answer for each (sysctl -w net.ipv4.conf.all.arp_ignore=1); or name %s (--dev)", dev, came)
+	return fmt.Sprintf("let the flow come by %s: look at the sender's routes and neighbours (ip route get, ip "+
+		"neigh), and where both interfaces have addresses of one network let only one answer for each (sysctl -w "+
+		"net.ipv4.conf.all.arp_ignore=1); or name %s (--dev)", dev, came)
 }
 
 // Unknown says why it cannot be told by which queue the flow of socket fd came.
@@ -84,7 +86,8 @@ func (q *Queue) Unknown(fd int) string {
 		return "its socket has no SO_INCOMING_NAPI_ID"
 	}
 	if q.NAPI == 0 {
-		return fmt.Sprintf("the driver of %s does not link queue %d with a NAPI instance (queue-get without napi-id)", q.Dev.Name, q.ID)
+		return fmt.Sprintf("the driver of %s does not link queue %d with a NAPI instance (queue-get without napi-id)",
+			q.Dev.Name, q.ID)
 	}
 	return "no queue has the NAPI instance of its SO_INCOMING_NAPI_ID"
 }
@@ -94,20 +97,27 @@ func (q *Queue) Unknown(fd int) string {
 func (q *Queue) Whereabouts(fd int) (where, fix string) {
 	p, ok := q.Landed(fd)
 	if !ok {
-		return fmt.Sprintf("unknown which queue the flow landed on: %s; the provider is on queue %d", q.Unknown(fd), q.ID),
-			"look at the driver's counters (ethtool -S " + q.Dev.Name + " shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
+		return fmt.Sprintf("unknown which queue the flow landed on: %s; the provider is on queue %d", q.Unknown(fd),
+				q.ID),
+			"look at the driver's counters (ethtool -S " + q.Dev.Name +
+				" shows bytes per queue) and its ntuple rules (ethtool -n " + q.Dev.Name + ")"
 	}
 	if p.Elsewhere() {
-		return fmt.Sprintf("the flow came by %v, and the provider is on queue %d of %s", p, q.ID, q.Dev.Name), ByOtherDev(p.Dev, q.Dev.Name)
+		return fmt.Sprintf("the flow came by %v, and the provider is on queue %d of %s", p, q.ID, q.Dev.Name),
+			ByOtherDev(p.Dev, q.Dev.Name)
 	}
 	on, sure := p.On(q.ID)
 	if !on {
 		return fmt.Sprintf("the flow landed on %v%s%d", p, NotOnQueue, q.ID),
-			"look for a rule that steers it elsewhere (ethtool -n " + q.Dev.Name + "), leave out --steer-queue, or choose --queue " + fmt.Sprint(p.Queues[0])
+			"look for a rule that steers it elsewhere (ethtool -n " + q.Dev.Name +
+				"), leave out --steer-queue, or choose --queue " + fmt.Sprint(p.Queues[0])
 	}
 	if !sure {
-		return fmt.Sprintf("the flow landed on %v, which share a NAPI instance, and the provider is on queue %d", p, q.ID),
-			"look at the driver's counters of each queue (ethtool -S " + q.Dev.Name + ") and its ntuple rules (ethtool -n " + q.Dev.Name + "), or give each queue an interrupt of its own with fewer of them (ethtool -L " + q.Dev.Name + ")"
+		return fmt.Sprintf("the flow landed on %v, which share a NAPI instance, and the provider is on queue %d", p,
+				q.ID),
+			"look at the driver's counters of each queue (ethtool -S " + q.Dev.Name +
+				") and its ntuple rules (ethtool -n " + q.Dev.Name +
+				"), or give each queue an interrupt of its own with fewer of them (ethtool -L " + q.Dev.Name + ")"
 	}
 	if now, err := q.Dev.Queue(q.ID); err == nil && now.Provider != q.Provider {
 		return fmt.Sprintf("the flow landed on queue %d as it should, but its memory is no longer bound", q.ID),
@@ -118,6 +128,7 @@ func (q *Queue) Whereabouts(fd int) (where, fix string) {
 		return fmt.Sprintf("the flow landed on queue %d as it should, but headers are no longer split: %v", q.ID, h),
 			"keep others from changing the rings of " + q.Dev.Name
 	}
-	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets arrived before it was steered, or the driver pulled payload out of the provider's memory", q.ID),
+	return fmt.Sprintf("the flow landed on queue %d, where the provider is: packets arrived before it was "+
+			"steered, or the driver pulled payload out of the provider's memory", q.ID),
 		"look at the driver's counters: ethtool -S " + q.Dev.Name
 }

@@ -20,18 +20,25 @@ func TestPoolsOf(t *testing.T) {
 		pools       []nic.PagePool
 		known, want []uint64
 	}{
-		"by its number":          {[]nic.PagePool{{ID: 9, NAPI: 104, Provider: io}, {ID: 5, NAPI: 105, Provider: io}}, []uint64{5}, []uint64{5}},
-		"another one since":      {[]nic.PagePool{{ID: 9, NAPI: 102, Provider: io}, {ID: 10, NAPI: 104, Provider: io}}, []uint64{5}, []uint64{9}},
+		"by its number": {[]nic.PagePool{{ID: 9, NAPI: 104, Provider: io}, {ID: 5, NAPI: 105, Provider: io}},
+			[]uint64{5}, []uint64{5}},
+		"another one since": {[]nic.PagePool{{ID: 9, NAPI: 102, Provider: io}, {ID: 10, NAPI: 104, Provider: io}},
+			[]uint64{5}, []uint64{9}},
 		"detached":               {[]nic.PagePool{{ID: 5, NAPI: 102, Provider: io, Detached: true}}, []uint64{5}, nil},
 		"of the kernel's memory": {[]nic.PagePool{{ID: 5, NAPI: 102}, {ID: 9, NAPI: 102}}, []uint64{5}, nil},
 		"of another queue":       {[]nic.PagePool{{ID: 9, NAPI: 104, Provider: io}}, []uint64{5}, nil},
 		"not known yet":          {[]nic.PagePool{{ID: 9, NAPI: 102, Provider: io}}, nil, []uint64{9}},
-		"two of a queue":         {[]nic.PagePool{{ID: 6, NAPI: 102, Provider: io}, {ID: 5, NAPI: 102, Provider: io}, {ID: 7, NAPI: 102}}, nil, []uint64{5, 6}},
-		"two, renewed":           {[]nic.PagePool{{ID: 5, NAPI: 105, Provider: io}, {ID: 6, NAPI: 105, Provider: io}}, []uint64{5, 6}, []uint64{5, 6}},
-		"two, one made anew":     {[]nic.PagePool{{ID: 5, NAPI: 102, Provider: io}, {ID: 8, NAPI: 102, Provider: io}}, []uint64{5, 6}, []uint64{5, 8}},
-		"two, and a third":       {[]nic.PagePool{{ID: 5, NAPI: 102, Provider: io}, {ID: 6, NAPI: 102, Provider: io}, {ID: 8, NAPI: 102, Provider: io}}, []uint64{5, 6}, []uint64{5, 6, 8}},
-		"without NAPI":           {[]nic.PagePool{{ID: 5, Provider: io}, {ID: 6, Provider: io}}, nil, nil},
-		"without NAPI, known":    {[]nic.PagePool{{ID: 5, Provider: io}, {ID: 6, Provider: io}}, []uint64{5}, []uint64{5}},
+		"two of a queue": {[]nic.PagePool{{ID: 6, NAPI: 102, Provider: io}, {ID: 5, NAPI: 102, Provider: io},
+			{ID: 7, NAPI: 102}}, nil, []uint64{5, 6}},
+		"two, renewed": {[]nic.PagePool{{ID: 5, NAPI: 105, Provider: io}, {ID: 6, NAPI: 105, Provider: io}},
+			[]uint64{5, 6}, []uint64{5, 6}},
+		"two, one made anew": {[]nic.PagePool{{ID: 5, NAPI: 102, Provider: io}, {ID: 8, NAPI: 102, Provider: io}},
+			[]uint64{5, 6}, []uint64{5, 8}},
+		"two, and a third": {[]nic.PagePool{{ID: 5, NAPI: 102, Provider: io}, {ID: 6, NAPI: 102, Provider: io},
+			{ID: 8, NAPI: 102, Provider: io}}, []uint64{5, 6}, []uint64{5, 6, 8}},
+		"without NAPI": {[]nic.PagePool{{ID: 5, Provider: io}, {ID: 6, Provider: io}}, nil, nil},
+		"without NAPI, known": {[]nic.PagePool{{ID: 5, Provider: io}, {ID: 6, Provider: io}}, []uint64{5},
+			[]uint64{5}},
 	} {
 		if own := poolsOf(c.pools, all, q, c.known); !slices.Equal(ids(own), c.want) {
 			t.Errorf("%s: pools %v, want %v", name, ids(own), c.want)
@@ -42,13 +49,15 @@ func TestPoolsOf(t *testing.T) {
 // What a queue's pools handed out is that of all of them; of other queues' pools, nothing. Where
 // they are not those that it began with, or it is not known whose they are, that is not told.
 func TestBuffersOfAllPools(t *testing.T) {
-	linked := []nic.Queue{{ID: 0, NAPI: 501}, {ID: 1, NAPI: 502, Provider: io}, {ID: 2, NAPI: 503, Provider: io}, {ID: 3, NAPI: 504, Provider: dma, DMABuf: 3}}
+	linked := []nic.Queue{{ID: 0, NAPI: 501}, {ID: 1, NAPI: 502, Provider: io}, {ID: 2, NAPI: 503, Provider: io},
+		{ID: 3, NAPI: 504, Provider: dma, DMABuf: 3}}
 	bare := []nic.Queue{{ID: 0}, {ID: 1, Provider: io}}
 	two := []nic.Queue{{ID: 0}, {ID: 1, Provider: io}, {ID: 2, Provider: io}}
 	shared := []nic.Queue{{ID: 0, NAPI: 502}, {ID: 1, NAPI: 502, Provider: io}, {ID: 2, NAPI: 501}}
 	bindings := []nic.Queue{{ID: 0}, {ID: 1, Provider: dma, DMABuf: 3}, {ID: 2, Provider: dma, DMABuf: 4}}
 	pair := func(p nic.Provider, napi, dmabuf uint32) []nic.PagePool {
-		return []nic.PagePool{{ID: 11, NAPI: napi, Provider: p, DMABuf: dmabuf, Inflight: 40}, {ID: 12, NAPI: napi, Provider: p, DMABuf: dmabuf, Inflight: 60},
+		return []nic.PagePool{{ID: 11, NAPI: napi, Provider: p, DMABuf: dmabuf, Inflight: 40},
+			{ID: 12, NAPI: napi, Provider: p, DMABuf: dmabuf, Inflight: 60},
 			{ID: 13, NAPI: napi, Inflight: 5}, {ID: 14, NAPI: 503, Provider: p, DMABuf: dmabuf + 1, Inflight: 7}}
 	}
 	for name, x := range map[string]struct {
@@ -68,7 +77,8 @@ func TestBuffersOfAllPools(t *testing.T) {
 		"two queues without NAPI, unknown": {two, pair(io, 0, 0), nil, 0, 0},
 		"bindings without NAPI":            {bindings, pair(dma, 0, 3), []uint64{11, 12}, 300, 100},
 	} {
-		k := kernel{queues: x.queues, pools: x.pools, stats: map[uint64]nic.PoolStats{11: {Fast: 100}, 12: {Fast: 190, Empty: 10}, 13: {Fast: 1 << 20}, 14: {Fast: 1 << 20}}}
+		k := kernel{queues: x.queues, pools: x.pools, stats: map[uint64]nic.PoolStats{11: {Fast: 100},
+			12: {Fast: 190, Empty: 10}, 13: {Fast: 1 << 20}, 14: {Fast: 1 << 20}}}
 		k.replay(t, func(d *nic.Device) {
 			q := &Queue{Dev: d, Queue: x.queues[1], pools: x.known}
 			if n, ok := q.Buffers(); n != x.buffers || ok != (x.buffers > 0) {

@@ -52,13 +52,16 @@ func probe(mode string, d *nic.Device, registers func(*nic.Device) error) error 
 	}
 	h, err := d.HeaderSplit()
 	if err == nil && h.State == nic.SplitUnknown && h.Threshold < 0 {
-		return &fault.Unsupported{Mode: mode, Op: "the driver of " + d.Name + " does not report header split", How: "use a NIC and driver that can split headers from payload"}
+		return &fault.Unsupported{Mode: mode, Op: "the driver of " + d.Name + " does not report header split",
+			How: "use a NIC and driver that can split headers from payload"}
 	}
 	if err != nil {
 		return Unsupported(mode, err)
 	}
 	if all, err := d.Queues(); err == nil && len(all) < 2 {
-		return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("%s has %d RX queue, but the flow needs one to itself", d.Name, len(all)), How: "make more: " + d.MoreQueues("2")}
+		return &fault.Unsupported{Mode: mode, Blocked: true,
+			Op:  fmt.Sprintf("%s has %d RX queue, but the flow needs one to itself", d.Name, len(all)),
+			How: "make more: " + d.MoreQueues("2")}
 	}
 	if _, err := d.Indirection(); err != nil && !noTable(err, err) {
 		return Unsupported(mode, err)
@@ -85,7 +88,8 @@ func ProbeRegister(mode string, d *nic.Device) error {
 	}
 	defer mem.Close()
 	return ProbeProvider(mode, d, func(queue int) error {
-		_, err := ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: queue, Area: uring.ZcrxArea{Bytes: mem.Bytes()}, RefillEntries: 16})
+		_, err := ring.NewZcrx(uring.ZcrxOptions{IfIndex: d.Index, Queue: queue,
+			Area: uring.ZcrxArea{Bytes: mem.Bytes()}, RefillEntries: 16})
 		return err
 	})
 }

@@ -42,7 +42,8 @@ func ProbeProvider(mode string, d *nic.Device, ask func(queue int) error) error 
 	}
 	h, err := d.HeaderSplit()
 	q.split = err == nil && h.State == nic.SplitOn && h.Threshold <= 0
-	last, at := asked(all, q.split || q.driver.Lent || driver.Before(q.kernel.Release, "6.15")) // which do not look at the split at all, for devmem
+	// which do not look at the split at all, for devmem
+	last, at := asked(all, q.split || q.driver.Lent || driver.Before(q.kernel.Release, "6.15"))
 	if at != last {
 		q.blind = true
 		q.takesDMA = func() bool { return d.TakesMemory(last) == nil }
@@ -91,7 +92,8 @@ func (q question) answer(err error) error {
 		// mlx5 has no DMA device for a queue that is not there (mlx5e_queue_get_dma_dev).
 	case errors.Is(err, unix.EOPNOTSUPP):
 		return q.noQueueOps()
-	case errors.Is(err, unix.ERANGE), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EEXIST), errors.Is(err, unix.EBUSY):
+	case errors.Is(err, unix.ERANGE), errors.Is(err, unix.EINVAL), errors.Is(err, unix.EEXIST),
+		errors.Is(err, unix.EBUSY):
 	case err != nil:
 		return Unsupported(q.mode, err)
 	}
@@ -126,14 +128,17 @@ func (q question) unknown() error {
 	case has == untold:
 		return q.inconclusive()
 	case q.driver.Known():
-		return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("the driver of %s has queue operations, though %s of Linux %s does not hand provider memory on: only a run can tell",
-			q.dev, q.driver.Name, driver.ReadIn), How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed"}
+		return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("the driver of %s has queue operations, though %s of "+
+			"Linux %s does not hand provider memory on: only a run can tell",
+			q.dev, q.driver.Name, driver.ReadIn),
+			How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed"}
 	}
 	return nil
 }
 
 func (q question) noQueueOps() error {
-	return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): the driver has no queue operations for memory providers", unix.EOPNOTSUPP), NoQueueOps)
+	return q.unsupported(fmt.Errorf("%w (EOPNOTSUPP): the driver has no queue operations for memory providers",
+		unix.EOPNOTSUPP), NoQueueOps)
 }
 
 func (q question) unsupported(err error, how string) error {
@@ -142,11 +147,15 @@ func (q question) unsupported(err error, how string) error {
 
 // perhaps is of a kernel, or a driver's module, whose version does not tell what is in it.
 func (q question) perhaps() error {
-	from, or := "this kernel's release ("+q.kernel.Release+") is not one of kernel.org's, and may have parts of later ones", "use Linux "+q.driver.Receives+" or later"
+	from, or := "this kernel's release ("+q.kernel.Release+
+		") is not one of kernel.org's, and may have parts of later ones", "use Linux "+q.driver.Receives+" or later"
 	if q.kernel.Foreign {
-		from, or = "the driver's module did not come with this kernel ("+q.kernel.Release+")", "use the driver that comes with Linux "+q.driver.Receives+" or later"
+		from, or = "the driver's module did not come with this kernel ("+q.kernel.Release+")",
+			"use the driver that comes with Linux "+q.driver.Receives+" or later"
 	}
-	return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("%s hands provider memory on from Linux %s, but %s: only a run can tell", q.driver.Name, q.driver.Receives, from),
+	return &fault.Doubt{Mode: q.mode,
+		Why: fmt.Sprintf("%s hands provider memory on from Linux %s, but %s: only a run can tell", q.driver.Name,
+			q.driver.Receives, from),
 		How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed; or " + or}
 }
 
@@ -156,6 +165,8 @@ func (q question) inconclusive() error {
 	if q.driver.Name != "" {
 		driver = "driver " + q.driver.Name
 	}
-	return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("whether the queues of %s take memory cannot be known without giving them some, and %s is not known to do it: only a run can tell", q.dev, driver),
-		How: "run it: a driver that cannot is refused, and nothing stays changed; zcbench knows of bnxt, mlx5, gve (DQO-RDA) and fbnic"}
+	return &fault.Doubt{Mode: q.mode, Why: fmt.Sprintf("whether the queues of %s take memory cannot be known "+
+		"without giving them some, and %s is not known to do it: only a run can tell", q.dev, driver),
+		How: "run it: a driver that cannot is refused, and nothing stays changed; zcbench knows of bnxt, mlx5, " +
+			"gve (DQO-RDA) and fbnic"}
 }

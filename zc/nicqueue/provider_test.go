@@ -40,12 +40,14 @@ func TestProviderAnswer(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"virtio_net":                          {q("virtio_net", "7.3.4"), unix.EOPNOTSUPP, true, cannot, NoQueueOps},
-		"virtio_net, split":                   {split(q("virtio_net", ""), untold), unix.EOPNOTSUPP, false, cannot, NoQueueOps},
-		"a new driver":                        {q("new", "7.3.4"), unix.EINVAL, true, able, ""},
-		"a new driver, before 7.0":            {q("new", "6.18.5"), unix.EINVAL, true, doubt, "run it"},
-		"a new driver, before 6.15":           {blind(q("new", "6.12.9")), unix.EINVAL, true, doubt, "run it"},
-		"a new driver, with backports":        {q("new", "5.14.0-503.11.1.el9_5.x86_64"), unix.EINVAL, true, doubt, "run it"},
+		"virtio_net": {q("virtio_net", "7.3.4"), unix.EOPNOTSUPP, true, cannot, NoQueueOps},
+		"virtio_net, split": {split(q("virtio_net", ""), untold), unix.EOPNOTSUPP, false, cannot,
+			NoQueueOps},
+		"a new driver":              {q("new", "7.3.4"), unix.EINVAL, true, able, ""},
+		"a new driver, before 7.0":  {q("new", "6.18.5"), unix.EINVAL, true, doubt, "run it"},
+		"a new driver, before 6.15": {blind(q("new", "6.12.9")), unix.EINVAL, true, doubt, "run it"},
+		"a new driver, with backports": {q("new", "5.14.0-503.11.1.el9_5.x86_64"), unix.EINVAL, true, doubt,
+			"run it"},
 		"a new driver, split":                 {split(q("new", "7.3.4"), untold), unix.ERANGE, true, doubt, "run it"},
 		"a new driver, split, has operations": {split(q("new", "7.3.4"), yes), unix.ERANGE, true, able, ""},
 		"a new driver, split, has none":       {split(q("new", "7.3.4"), no), unix.ERANGE, true, cannot, NoQueueOps},
@@ -55,28 +57,39 @@ func TestProviderAnswer(t *testing.T) {
 		"a patched idpf, split, untold":       {split(q("idpf", "7.3.4"), untold), unix.ERANGE, true, doubt, "run it"},
 		"the imitated idpf":                   {q("softnic(idpf)", "7.3.4"), unix.EINVAL, true, doubt, "ENODATA"},
 		"mlx5":                                {q("mlx5_core", "7.3.4"), unix.EINVAL, true, able, ""},
-		"mlx5, split":                         {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, true, able, ""},
-		"mlx5, split, without a device":       {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, false, cannot, NoQueueOps},
-		"bnxt, before 7.0":                    {q("bnxt_en", "6.18"), unix.EINVAL, true, able, ""},
-		"bnxt, 6.15":                          {q("bnxt_en", "6.15.2"), unix.EINVAL, true, "does not hand provider memory on before Linux 6.16", "use Linux 6.16"},
-		"bnxt, 6.15, not the kernel's":        {foreign(q("bnxt_en", "6.15.2")), unix.EINVAL, true, doubt, "6.16"},
-		"mlx5 of its maker, 7.2":              {foreign(q("mlx5_core", "7.2.1")), unix.EINVAL, true, doubt, "the driver that comes with Linux 6.17"},
-		"bnxt, el9":                           {blind(q("bnxt_en", "5.14.0-503.11.1.el9_5.x86_64")), unix.EINVAL, true, doubt, "6.16"},
-		"gve, 6.17":                           {q("gve", "6.17.3"), unix.EINVAL, true, "(gve) does not hand provider memory on before Linux 6.18", "use Linux 6.18"},
-		"gve, 6.15, Debian's":                 {q("gve", "6.15.4+deb13-amd64"), unix.EINVAL, true, "before Linux 6.18", "use Linux 6.18"},
-		"gve, 6.17, split":                    {split(q("gve", "6.17.3"), untold), unix.ERANGE, true, "before Linux 6.18", "use Linux 6.18"},
-		"gve, 6.17 of Ubuntu for its cloud":   {q("gve", "6.17.0-1004-gcp"), unix.EINVAL, true, doubt, "6.18"},
-		"gve, 6.18":                           {q("gve", "6.18.0"), unix.EINVAL, true, able, ""},
-		"bnxt's virtual function":             {virtual(q("bnxt_en", "7.3.4")), unix.EINVAL, true, "only on physical functions", NoQueueOps},
-		"bnxt's virtual function, split":      {virtual(split(q("bnxt_en", "7.3.4"), untold)), unix.ERANGE, true, "only on physical functions", NoQueueOps},
-		"an XDP program":                      {q("gve", "7.3.4"), unix.EEXIST, true, able, ""},
-		"given, and let go":                   {q("gve", "7.3.4"), nil, true, able, ""},
-		"not root":                            {q("gve", "7.3.4"), unix.EPERM, true, "operation not permitted", ""},
-		"a release that nobody understands":   {q("new", "x"), unix.EINVAL, true, able, ""},
+		"mlx5, split": {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, true, able,
+			""},
+		"mlx5, split, without a device": {split(q("mlx5_core", "7.3.4"), untold), unix.EOPNOTSUPP, false, cannot,
+			NoQueueOps},
+		"bnxt, before 7.0": {q("bnxt_en", "6.18"), unix.EINVAL, true, able, ""},
+		"bnxt, 6.15": {q("bnxt_en", "6.15.2"), unix.EINVAL, true,
+			"does not hand provider memory on before Linux 6.16", "use Linux 6.16"},
+		"bnxt, 6.15, not the kernel's": {foreign(q("bnxt_en", "6.15.2")), unix.EINVAL, true, doubt, "6.16"},
+		"mlx5 of its maker, 7.2": {foreign(q("mlx5_core", "7.2.1")), unix.EINVAL, true, doubt,
+			"the driver that comes with Linux 6.17"},
+		"bnxt, el9": {blind(q("bnxt_en", "5.14.0-503.11.1.el9_5.x86_64")), unix.EINVAL, true,
+			doubt, "6.16"},
+		"gve, 6.17": {q("gve", "6.17.3"), unix.EINVAL, true,
+			"(gve) does not hand provider memory on before Linux 6.18", "use Linux 6.18"},
+		"gve, 6.15, Debian's": {q("gve", "6.15.4+deb13-amd64"), unix.EINVAL, true, "before Linux 6.18",
+			"use Linux 6.18"},
+		"gve, 6.17, split": {split(q("gve", "6.17.3"), untold), unix.ERANGE, true,
+			"before Linux 6.18", "use Linux 6.18"},
+		"gve, 6.17 of Ubuntu for its cloud": {q("gve", "6.17.0-1004-gcp"), unix.EINVAL, true, doubt, "6.18"},
+		"gve, 6.18":                         {q("gve", "6.18.0"), unix.EINVAL, true, able, ""},
+		"bnxt's virtual function": {virtual(q("bnxt_en", "7.3.4")), unix.EINVAL, true,
+			"only on physical functions", NoQueueOps},
+		"bnxt's virtual function, split": {virtual(split(q("bnxt_en", "7.3.4"), untold)), unix.ERANGE, true,
+			"only on physical functions", NoQueueOps},
+		"an XDP program":                    {q("gve", "7.3.4"), unix.EEXIST, true, able, ""},
+		"given, and let go":                 {q("gve", "7.3.4"), nil, true, able, ""},
+		"not root":                          {q("gve", "7.3.4"), unix.EPERM, true, "operation not permitted", ""},
+		"a release that nobody understands": {q("new", "x"), unix.EINVAL, true, able, ""},
 	} {
 		x.q.mode, x.q.dev, x.q.takesDMA = "zcrx", "eth0", func() bool { return x.dma }
 		err := x.q.answer(x.err)
-		if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) || !strings.Contains(fault.Fix(err)+err.Error(), x.fix)) {
+		if (err == nil) != (x.want == "") || err != nil && (!strings.Contains(err.Error(), x.want) ||
+			!strings.Contains(fault.Fix(err)+err.Error(), x.fix)) {
 			t.Errorf("%s: %v (fix: %s), want %q, %q", name, err, fault.Fix(err), x.want, x.fix)
 		}
 		u := (*fault.Unsupported)(nil)
@@ -95,7 +108,8 @@ func TestAsked(t *testing.T) {
 		blind    bool
 		last, at int
 	}{
-		{one[:2], false, 1, 1}, {one[:2], true, 1, 2}, {one, false, 1, 1}, {one, true, 1, 3}, {one[2:], false, 2, 2}, {one[2:], true, 2, 3},
+		{one[:2], false, 1, 1}, {one[:2], true, 1, 2}, {one, false, 1, 1}, {one, true, 1, 3}, {one[2:], false, 2, 2},
+		{one[2:], true, 2, 3},
 	} {
 		if last, at := asked(x.all, x.blind); last != x.last || at != x.at {
 			t.Errorf("%v, %v: %d, %d", x.all, x.blind, last, at)
@@ -134,7 +148,8 @@ func TestAbsurd(t *testing.T) {
 		want  word
 	}{
 		{unix.EOPNOTSUPP, true, untold}, // of pages alone, or of none: the ring has no text
-		{unix.ERANGE, true, yes}, {unix.ERANGE, false, untold}, {unix.EINVAL, false, yes}, {unix.EEXIST, true, yes}, {unix.ENOMEM, true, untold},
+		{unix.ERANGE, true, yes}, {unix.ERANGE, false, untold}, {unix.EINVAL, false, yes}, {unix.EEXIST, true, yes},
+		{unix.ENOMEM, true, untold},
 	} {
 		if got := ringWord(x.errno, x.whole); got != x.want {
 			t.Errorf("ring, %v, %v: %v, want %v", x.errno, x.whole, got, x.want)

@@ -77,8 +77,10 @@ func (q *Queue) Bound(by nic.Provider) (err error) {
 		return err
 	}
 	if q.Provider != by {
-		return &fault.Unsupported{Mode: q.mode, Op: fmt.Sprintf("%s accepted the registration, but its %v does not use it", q.Dev.Name, q.Queue),
-			How: "look at the kernel's log (dmesg), and report it with driver and kernel: ethtool -i " + q.Dev.Name + "; uname -r"}
+		return &fault.Unsupported{Mode: q.mode,
+			Op: fmt.Sprintf("%s accepted the registration, but its %v does not use it", q.Dev.Name, q.Queue),
+			How: "look at the kernel's log (dmesg), and report it with driver and kernel: ethtool -i " +
+				q.Dev.Name + "; uname -r"}
 	}
 	q.pools = q.firstPools()
 	q.unsplit, _ = q.Dev.Unsplit() // a driver without such counters has none to name
@@ -154,8 +156,10 @@ func (q *Queue) awaitUnbound() error {
 			return nil
 		}
 		if time.Now().After(end) {
-			return &fault.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was released", now, q.Dev.Name, unboundWithin),
-				How: "if no process holds it, this is a kernel bug: ip link set " + q.Dev.Name + " down and up frees it"}
+			return &fault.Error{Op: fmt.Sprintf("RX %v of %s is still bound %v after it was released", now, q.Dev.Name,
+				unboundWithin),
+				How: "if no process holds it, this is a kernel bug: ip link set " + q.Dev.Name +
+					" down and up frees it"}
 		}
 	}
 }

@@ -23,10 +23,14 @@ func TestUnsupported(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"nic":    {&fault.Error{Op: "bind", Err: unix.EINVAL, Ack: "tcp-data-split is disabled", How: "ethtool -G"}, unix.EINVAL, "devmem is not supported here: bind: invalid argument: tcp-data-split is disabled", "ethtool -G"},
-		"uring":  {&fault.Error{Op: "io_uring_register", Err: unix.EPERM, How: "run as root"}, unix.EPERM, "devmem is not supported here: io_uring_register: operation not permitted (EPERM)", "run as root"},
-		"dmabuf": {&fault.Error{Op: "make a udmabuf", Err: dmabuf.ErrLimit, How: "echo"}, dmabuf.ErrLimit, "devmem is not supported here: make a udmabuf: above the kernel's limit", "echo"},
-		"other":  {errors.New("broken"), nil, "devmem is not supported here: broken", ""},
+		"nic": {&fault.Error{Op: "bind", Err: unix.EINVAL, Ack: "tcp-data-split is disabled", How: "ethtool -G"},
+			unix.EINVAL, "devmem is not supported here: bind: invalid argument: tcp-data-split is disabled",
+			"ethtool -G"},
+		"uring": {&fault.Error{Op: "io_uring_register", Err: unix.EPERM, How: "run as root"}, unix.EPERM,
+			"devmem is not supported here: io_uring_register: operation not permitted (EPERM)", "run as root"},
+		"dmabuf": {&fault.Error{Op: "make a udmabuf", Err: dmabuf.ErrLimit, How: "echo"}, dmabuf.ErrLimit,
+			"devmem is not supported here: make a udmabuf: above the kernel's limit", "echo"},
+		"other": {errors.New("broken"), nil, "devmem is not supported here: broken", ""},
 	} {
 		err := Unsupported("devmem", c.err)
 		if c.is != nil && !errors.Is(err, c.is) || err.Error() != c.want || fault.Fix(err) != c.fix {
@@ -41,7 +45,8 @@ func TestTakeRefused(t *testing.T) {
 	for dev, want := range map[string]string{"lo": "lo", "no-such-if": "find interface no-such-if"} {
 		q, err := Take("devmem", stream.NICQueue{Dev: dev})
 		var u *fault.Unsupported
-		if q != nil || !errors.As(err, &u) || u.Mode != "devmem" || !strings.Contains(err.Error(), want) || fault.Fix(err) == "" {
+		if q != nil || !errors.As(err, &u) || u.Mode != "devmem" || !strings.Contains(err.Error(), want) ||
+			fault.Fix(err) == "" {
 			t.Errorf("%s: %+v, %v; fix: %s", dev, q, err, fault.Fix(err))
 		}
 	}

@@ -24,7 +24,8 @@ func RoomForRules(mode, dev string, flows int) error {
 		room, known, err := d.RuleRoom()
 		switch {
 		case errors.Is(err, unix.EOPNOTSUPP):
-			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s", flows, dev), Err: unix.EOPNOTSUPP,
+			return &fault.Unsupported{Mode: mode, Op: fmt.Sprintf("steer %d flows of %s", flows, dev),
+				Err: unix.EOPNOTSUPP,
 				How: fault.Fix(err) + "; RSS contexts do not help, since a flow enters one by a rule"}
 		case err != nil:
 			return Unsupported(mode, err)
@@ -40,6 +41,9 @@ func fits(mode, dev string, flows, room int) error {
 	if flows <= room {
 		return nil
 	}
-	return &fault.Unsupported{Mode: mode, Blocked: true, Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for only %d more", flows, dev, room), Err: unix.ENOSPC,
-		How: "delete rules that nobody needs (ethtool -n " + dev + " shows them; zcbench restore deletes those of a killed run), or use fewer flows: --flows"}
+	return &fault.Unsupported{Mode: mode, Blocked: true,
+		Op: fmt.Sprintf("steer %d flows of %s, each by an ntuple rule: its table has room for only %d more", flows, dev,
+			room), Err: unix.ENOSPC,
+		How: "delete rules that nobody needs (ethtool -n " + dev +
+			" shows them; zcbench restore deletes those of a killed run), or use fewer flows: --flows"}
 }

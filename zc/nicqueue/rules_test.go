@@ -24,7 +24,9 @@ func TestRoomForRules(t *testing.T) {
 	}
 	err := fits("tcp", "eth0", 17, 16)
 	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !errors.Is(err, unix.ENOSPC) ||
-		!strings.Contains(err.Error(), "steer 17 flows of eth0, each by an ntuple rule: its table has room for only 16 more") || !strings.Contains(u.How, "ethtool -n eth0") {
+		!strings.Contains(err.Error(),
+			"steer 17 flows of eth0, each by an ntuple rule: its table has room for only 16 more") ||
+		!strings.Contains(u.How, "ethtool -n eth0") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}
 	if err := RoomForRules("zcrx", "no-such-if", 2); !strings.Contains(err.Error(), "find interface no-such-if") {
@@ -35,7 +37,9 @@ func TestRoomForRules(t *testing.T) {
 // A driver without rules is refused with the reason, and without a promise of RSS contexts.
 func TestNoRules(t *testing.T) {
 	err := RoomForRules("zcrx", "lo", 2) // it has none, nor anything else
-	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "steer 2 flows of lo") || !strings.Contains(fault.Fix(err), "the driver has no ntuple rules: use a NIC whose driver steers flows by ntuple rules") ||
+	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "steer 2 flows of lo") ||
+		!strings.Contains(fault.Fix(err),
+			"the driver has no ntuple rules: use a NIC whose driver steers flows by ntuple rules") ||
 		!strings.Contains(fault.Fix(err), "; RSS contexts do not help, since a flow enters one by a rule") {
 		t.Errorf("%v; fix %q", err, fault.Fix(err))
 	}

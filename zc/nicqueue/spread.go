@@ -70,14 +70,16 @@ func (s spread) over(first *int, queues, flows int) (out []int, err error) {
 		return nil, noQueues(s.mode, s.dev)
 	}
 	if queues >= len(s.has) {
-		return nil, s.refuse(fmt.Sprintf("take %d of its %d RX queues, but at least one must be left for other flows", queues, len(s.has)), queues+1)
+		return nil, s.refuse(fmt.Sprintf("take %d of its %d RX queues, but at least one must be left for other flows",
+			queues, len(s.has)), queues+1)
 	}
 	from := len(s.has) - queues
 	if first != nil {
 		from = *first
 	}
 	if from < 0 || from+queues > len(s.has) {
-		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on, but it has %d", queues, from, len(s.has)), max(from+queues, len(s.has)))
+		return nil, s.refuse(fmt.Sprintf("take %d RX queues from queue %d on, but it has %d", queues, from, len(s.has)),
+			max(from+queues, len(s.has)))
 	}
 	for n := range flows {
 		out = append(out, s.has[from+n%queues])
@@ -91,5 +93,6 @@ func (s spread) refuse(what string, enough int) error {
 	if enough > 2 { // one flow needs a queue in any case
 		fewer = "; or use fewer: --queues, or --flows; or start at another: --queue"
 	}
-	return &fault.Unsupported{Mode: s.mode, Blocked: true, Op: s.dev + ": " + what, How: "make more queues: " + s.more(fmt.Sprint(enough)) + fewer}
+	return &fault.Unsupported{Mode: s.mode, Blocked: true, Op: s.dev + ": " + what, How: "make more queues: " +
+		s.more(fmt.Sprint(enough)) + fewer}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 func TestSpread(t *testing.T) {
-	s := spread{mode: "zcrx", dev: "eth0", has: []int{0, 1, 2, 3}, more: func(n string) string { return "ethtool -L eth0 combined " + n }}
+	s := spread{mode: "zcrx", dev: "eth0", has: []int{0, 1, 2, 3},
+		more: func(n string) string { return "ethtool -L eth0 combined " + n }}
 	at := func(n int) *int { return &n }
 	for name, x := range map[string]struct {
 		first         *int
@@ -30,10 +31,11 @@ func TestSpread(t *testing.T) {
 		"all on one":        {at(2), 1, 4, []int{2, 2, 2, 2}, "", ""},
 		"from the first on": {at(0), 3, 3, []int{0, 1, 2}, "", ""},
 		"more than flows":   {at(1), 3, 2, []int{1, 2}, "", ""},
-		"all":               {nil, 0, 4, nil, "take 4 of its 4 RX queues, but at least one must be left", "ethtool -L eth0 combined 5; or use fewer: --queues, or --flows"},
-		", but it has":      {nil, 9, 9, nil, "take 9 of its 4 RX queues", "combined 10"},
-		"beyond the last":   {at(3), 2, 2, nil, "take 2 RX queues from queue 3 on, but it has 4", "combined 5"},
-		"not there":         {at(-1), 1, 1, nil, "from queue -1 on", ""},
+		"all": {nil, 0, 4, nil, "take 4 of its 4 RX queues, but at least one must be left",
+			"ethtool -L eth0 combined 5; or use fewer: --queues, or --flows"},
+		", but it has":    {nil, 9, 9, nil, "take 9 of its 4 RX queues", "combined 10"},
+		"beyond the last": {at(3), 2, 2, nil, "take 2 RX queues from queue 3 on, but it has 4", "combined 5"},
+		"not there":       {at(-1), 1, 1, nil, "from queue -1 on", ""},
 	} {
 		got, err := s.over(x.first, x.queues, x.flows)
 		if !slices.Equal(got, x.want) || (err == nil) != (x.why == "") {
@@ -46,7 +48,8 @@ func TestSpread(t *testing.T) {
 			t.Errorf("%s: what was asked for counts as a feature that is missing", name)
 		}
 	}
-	if _, err := (spread{mode: "zcrx", dev: "eth0"}).over(nil, 0, 2); err == nil || !strings.Contains(err.Error(), "shows no RX queues") || !strings.Contains(fault.Fix(err), "bring it up") {
+	if _, err := (spread{mode: "zcrx", dev: "eth0"}).over(nil, 0, 2); err == nil ||
+		!strings.Contains(err.Error(), "shows no RX queues") || !strings.Contains(fault.Fix(err), "bring it up") {
 		t.Errorf("an interface that is down: %v; fix: %s", err, fault.Fix(err))
 	}
 	one := spread{mode: "zcrx", dev: "eth0", has: []int{0}, more: s.more}
@@ -57,7 +60,8 @@ func TestSpread(t *testing.T) {
 
 func TestSpreadRefused(t *testing.T) {
 	_, err := Spread("zcrx", "no-such-if", nil, 0, 2)
-	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), "find interface no-such-if") {
+	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) ||
+		!strings.Contains(err.Error(), "find interface no-such-if") {
 		t.Error(err)
 	}
 }
@@ -83,7 +87,8 @@ func TestSpreadOverFirstOfGve(t *testing.T) {
 			ids, err = Spread(mode, record.Dev, new(int), 1, 2)
 			return err
 		})
-		if refused != (err != nil && strings.Contains(err.Error(), "gve refuses to stop queue 0")) || !refused && !slices.Equal(ids, []int{0, 0}) {
+		if refused != (err != nil && strings.Contains(err.Error(), "gve refuses to stop queue 0")) || !refused &&
+			!slices.Equal(ids, []int{0, 0}) {
 			t.Errorf("%s: queues %v, %v", mode, ids, err)
 		}
 	}

@@ -80,26 +80,33 @@ func (o observed) mtu() int { return pageBytes + o.overhead }
 // explain says why the kernel did not map all, and what to set; mostly is set
 // where it mapped the greater part.
 func (o observed) explain(mostly bool) (why, fix string) {
-	want := fmt.Sprintf("tcp-mmap needs a NIC with header split (ethtool -G DEV tcp-data-split on) and segments of whole pages (MTU %d at both ends, or hardware GRO)", o.mtu())
+	want := fmt.Sprintf("tcp-mmap needs a NIC with header split (ethtool -G DEV tcp-data-split on) and segments "+
+		"of whole pages (MTU %d at both ends, or hardware GRO)", o.mtu())
 	split := o.link == "" // only hardware has header split
 	switch {
 	case o.link != "" && !mostly:
-		return fmt.Sprintf("%s has no hardware: payload stays in the sender's memory, and send and sendfile use blocks of several pages or the page cache, which cannot be mapped", o.link),
-			want + "; over " + o.link + " only the send modes msg-zerocopy and uring-zc fill pages, through a copy on delivery"
+		return fmt.Sprintf("%s has no hardware: payload stays in the sender's memory, and send and sendfile use "+
+				"blocks of several pages or the page cache, which cannot be mapped", o.link),
+			want + "; over " + o.link +
+				" only the send modes msg-zerocopy and uring-zc fill pages, through a copy on delivery"
 	case split && o.splitErr != nil:
 		return "headers are not split from payload: " + o.splitErr.Error(), want
 	case split && o.split.State != nic.SplitOn && !mostly:
 		return fmt.Sprintf("headers are not split from payload on %s: %v", o.dev, o.split),
 			o.split.SplitCommand(o.dev) + ", as root; or name the interface (--dev)"
 	case split && o.rings.PageBufs(o.dev) != "":
-		return fmt.Sprintf("receive buffers of %s have %d bytes, so payload does not fill pages of %d", o.dev, o.rings.RXBufLen, pageBytes),
+		return fmt.Sprintf("receive buffers of %s have %d bytes, so payload does not fill pages of %d", o.dev,
+				o.rings.RXBufLen, pageBytes),
 			o.rings.PageBufs(o.dev) + ", or --set sut:rx-buf-len=4096 for the run only"
 	case o.segment%pageBytes != 0:
 		return fmt.Sprintf("segments carry %d bytes, which does not fill pages of %d", o.segment, pageBytes),
-			fmt.Sprintf("ip link set dev %s mtu %d, at both ends; or hardware GRO: ethtool -K %s rx-gro-hw on", o.dev, o.mtu(), o.dev)
+			fmt.Sprintf("ip link set dev %s mtu %d, at both ends; or hardware GRO: ethtool -K %s rx-gro-hw on", o.dev,
+				o.mtu(), o.dev)
 	case split && o.split.Threshold > 0:
-		return fmt.Sprintf("headers of packets up to %d bytes are not split from payload on %s", o.split.Threshold, o.dev),
+		return fmt.Sprintf("headers of packets up to %d bytes are not split from payload on %s", o.split.Threshold,
+				o.dev),
 			o.split.SplitCommand(o.dev)
 	}
-	return fmt.Sprintf("part of the payload did not fill whole pages: messages end inside a page, or the buffers of %s are not single pages", o.dev), want
+	return fmt.Sprintf("part of the payload did not fill whole pages: messages end inside a page, or the buffers "+
+		"of %s are not single pages", o.dev), want
 }

@@ -68,7 +68,8 @@ func (f flow) run(t *testing.T) (o outcome) {
 	if c.Bytes != o.sent || (c.Mismatches != 0) != (f.corrupt != nil) || c.ZeroCopyBytes+c.CopiedBytes != c.Bytes {
 		t.Errorf("%d bytes sent; %+v", o.sent, c)
 	}
-	t.Logf("%d MiB: %.2f %% mapped, %d calls (%.1f per MB), %d waits; %s; fix: %s", c.Bytes>>20, 100*o.mapped(), c.Calls, float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits,
+	t.Logf("%d MiB: %.2f %% mapped, %d calls (%.1f per MB), %d waits; %s; fix: %s", c.Bytes>>20, 100*o.mapped(),
+		c.Calls, float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits,
 		o.evidence.Why, o.evidence.Fix)
 	return o
 }
@@ -116,7 +117,8 @@ func (f flow) send(ctx context.Context, addr string, cookie stream.Cookie, sent 
 		return err
 	}
 	defer s.Close()
-	h := stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: uint64(p.MessageBytes()), PeriodBytes: uint64(p.PeriodBytes())}
+	h := stream.Hello{Cookie: cookie, TXMode: "test", MessageBytes: uint64(p.MessageBytes()),
+		PeriodBytes: uint64(p.PeriodBytes())}
 	c, _, err := stream.Dial(ctx, addr, h, sock.Options{ZeroCopy: true, Congestion: "cubic"})
 	if err != nil {
 		return err

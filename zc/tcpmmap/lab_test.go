@@ -19,7 +19,8 @@ import (
 // lab's MTU gives IPv4 segments of a page, IPv6 segments a little less.
 func TestLabMapped(t *testing.T) {
 	if os.Getenv(guest.Env) == "" {
-		t.Skip(`needs the lab's guest, with a NIC that splits headers: go test -exec "$PWD/bin/zcbench lab exec --" ./zc/tcpmmap`)
+		t.Skip(`needs the lab's guest, with a NIC that splits headers: go test -exec "$PWD/bin/zcbench lab exec ` +
+			`--" ./zc/tcpmmap`)
 	}
 	rx, tx := namespace(t, guest.Ends[0].NS), namespace(t, guest.Ends[1].NS)
 	dev, v4, v6 := guest.Ends[0].Dev, address(guest.Ends[0].V4), address(guest.Ends[0].V6)
@@ -34,10 +35,12 @@ func TestLabMapped(t *testing.T) {
 	}{
 		{"split", v4, dev, uint64(long.Rounds(64, 256)) << 20, 0.999, 1, "", ""},
 		{"split, segments of 4076 bytes", v6, dev, few, 0, 0.01, "segments carry 4076 bytes", "mtu 4168"},
-		{"no split", v4, "", few, 0, 0.01, "headers are not split from payload on " + dev, "ethtool -G " + dev + " tcp-data-split on"},
+		{"no split", v4, "", few, 0, 0.01, "headers are not split from payload on " + dev, "ethtool -G " + dev +
+			" tcp-data-split on"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			f := flow{rx: rx, tx: tx, addr: x.addr, newSender: plain, bytes: x.bytes, opt: stream.Options{NIC: stream.NICQueue{Dev: x.dev}}}
+			f := flow{rx: rx, tx: tx, addr: x.addr, newSender: plain, bytes: x.bytes,
+				opt: stream.Options{NIC: stream.NICQueue{Dev: x.dev}}}
 			o := f.run(t)
 			if o.mapped() < x.low || o.mapped() > x.high {
 				t.Errorf("%.2f %% mapped, want %g..%g", 100*o.mapped(), 100*x.low, 100*x.high)

@@ -96,7 +96,8 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) (err error) {
 	r.conn, r.touch = c, stream.NewToucher(r.opt.Touch, int(h.PeriodBytes))
 	n := 2 * r.read
 	if r.window, err = sock.MapWindow(c.FD, n); err != nil {
-		return remedy.Error(remedy.MapTCP, fmt.Sprintf("map a window of %d bytes on the socket", n), err, remedy.On{FD: c.FD, Bytes: int64(n)})
+		return remedy.Error(remedy.MapTCP, fmt.Sprintf("map a window of %d bytes on the socket", n), err,
+			remedy.On{FD: c.FD, Bytes: int64(n)})
 	}
 	return nil
 }

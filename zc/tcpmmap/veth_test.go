@@ -42,17 +42,22 @@ func TestIntegrationVeth(t *testing.T) {
 		{"pages", zerocopy, pair.SUT.IPv4.String(), stream.Options{}, false, 0.97, 1, ""},
 		{"pages, interface named", zerocopy, pair.SUT.IPv4.String(), stream.Options{}, true, 0.97, 1, ""},
 		{"small windows", zerocopy, pair.SUT.IPv4.String(), stream.Options{ReadBytes: 8192}, false, 0.9, 1, ""},
-		{"segments of 4076 bytes", zerocopy, pair.SUT.IPv6.String(), stream.Options{}, false, 0.5, 0.99, "segments carry 4076 bytes"},
-		{"messages that are no pages", zerocopy, pair.SUT.IPv4.String(), stream.Options{MessageBytes: 1<<20 + 7}, false, 0.5, 1, "part of the payload did not fill whole pages: messages end inside a page, or the buffers of"},
-		{"send", plain, pair.SUT.IPv4.String(), stream.Options{}, false, 0, 0.5, "veth has no hardware"}, // where memory is in pieces, send uses single pages too
+		{"segments of 4076 bytes", zerocopy, pair.SUT.IPv6.String(), stream.Options{}, false, 0.5, 0.99,
+			"segments carry 4076 bytes"},
+		{"messages that are no pages", zerocopy, pair.SUT.IPv4.String(), stream.Options{MessageBytes: 1<<20 + 7}, false,
+			0.5, 1, "part of the payload did not fill whole pages: messages end inside a page, or the buffers of"},
+		// where memory is in pieces, send uses single pages too
+		{"send", plain, pair.SUT.IPv4.String(), stream.Options{}, false, 0, 0.5, "veth has no hardware"},
 		{"sendfile", sendfile, pair.SUT.IPv6.String(), stream.Options{}, true, 0, 0.5, "veth has no hardware"},
-		{"short messages", plain, pair.SUT.IPv6.String(), stream.Options{MessageBytes: 1000}, false, 0, 0.5, "veth has no hardware"},
+		{"short messages", plain, pair.SUT.IPv6.String(), stream.Options{MessageBytes: 1000}, false, 0, 0.5,
+			"veth has no hardware"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if x.dev {
 				x.opt.NIC.Dev = pair.SUT.Dev
 			}
-			o := flow{rx: pair.SUT.Netns.Do, tx: pair.TG.Netns.Do, addr: x.addr, opt: x.opt, newSender: x.sender, bytes: 32 << 20}.run(t)
+			o := flow{rx: pair.SUT.Netns.Do, tx: pair.TG.Netns.Do, addr: x.addr, opt: x.opt, newSender: x.sender,
+				bytes: 32 << 20}.run(t)
 			if o.mapped() < x.low || o.mapped() > x.high {
 				t.Errorf("%.2f %% mapped, want %g..%g", 100*o.mapped(), 100*x.low, 100*x.high)
 			}
@@ -92,7 +97,8 @@ func TestIntegrationVethCorrupt(t *testing.T) {
 		"a page's last byte": {func(p *stream.Payload) { page(p, 3)[4095]++ }, 4*4096 - 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			o := flow{rx: pair.SUT.Netns.Do, tx: pair.TG.Netns.Do, addr: pair.SUT.IPv4.String(), newSender: zerocopy, bytes: 16 << 20, corrupt: x.corrupt}.run(t)
+			o := flow{rx: pair.SUT.Netns.Do, tx: pair.TG.Netns.Do, addr: pair.SUT.IPv4.String(), newSender: zerocopy,
+				bytes: 16 << 20, corrupt: x.corrupt}.run(t)
 			if o.mapped() < 0.9 {
 				t.Errorf("%.2f %% mapped: this shows nothing", 100*o.mapped())
 			}

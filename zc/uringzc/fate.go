@@ -56,6 +56,7 @@ func (f *fates) notes() []string {
 	if f.untoldBytes == 0 {
 		return nil
 	}
-	return []string{fmt.Sprintf("of %.1f %% of the payload the kernel does not tell whether it was copied: messages that joined a packet of the one before",
+	return []string{fmt.Sprintf("of %.1f %% of the payload the kernel does not tell whether it was copied: "+
+		"messages that joined a packet of the one before",
 		100*float64(f.untoldBytes)/float64(f.untoldBytes+f.toldBytes))}
 }

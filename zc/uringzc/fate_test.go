@@ -20,14 +20,16 @@ func TestFates(t *testing.T) {
 		{"it begins to copy: what fits into a packet may have joined", "..C", 4096, "ssu"},
 		{"it begins to copy: this cannot have joined", "..CC", mostInPacket + 1, "sscc"},
 		{"it stops to copy", "CC.C", 4096, "ccsu"},
-		{"it begins to copy for good", "." + strings.Repeat("C", 1000), 4096, "s" + strings.Repeat("u", window-1) + strings.Repeat("c", 1000-window+1)},
+		{"it begins to copy for good", "." + strings.Repeat("C", 1000), 4096, "s" + strings.Repeat("u", window-1) +
+			strings.Repeat("c", 1000-window+1)},
 	} {
 		var f fates
 		got := ""
 		for _, c := range x.flags {
 			got += string("scu"[f.of(x.size, c == 'C')])
 		}
-		if got != x.want || f.untoldBytes != x.size*uint64(strings.Count(x.want, "u")) || f.toldBytes+f.untoldBytes != x.size*uint64(len(x.want)) {
+		if got != x.want || f.untoldBytes != x.size*uint64(strings.Count(x.want, "u")) ||
+			f.toldBytes+f.untoldBytes != x.size*uint64(len(x.want)) {
 			t.Errorf("%s: %s, want %s: %+v", x.name, got, x.want, f)
 		}
 		if (len(f.notes()) > 0) != strings.Contains(x.want, "u") {

@@ -49,7 +49,8 @@ type Sender struct {
 
 // New makes the ring, owned by the calling thread.
 func New(o stream.Options) (*Sender, error) {
-	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: 4 * window, SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
+	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: 4 * window,
+		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
@@ -63,7 +64,8 @@ func New(o stream.Options) (*Sender, error) {
 // Send sends until c.Stopping, then waits for all notifications.
 func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	if err := s.ring.RegisterBuffers(slices.Collect(slices.Chunk(p.Memory(), s.chunk))); err != nil {
-		return &fault.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())), Err: err, How: fault.Fix(err)}
+		return &fault.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())),
+			Err: err, How: fault.Fix(err)}
 	}
 	err := s.sendAll(c, p, m)
 	return errors.Join(err, s.drain(c, m, err != nil))
@@ -184,6 +186,7 @@ func (s *Sender) Close() error { return s.ring.Close() }
 
 // Evidence says how the ring was made.
 func (s *Sender) Evidence() stream.Evidence {
-	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes", Value: float64(s.fate.untoldBytes)})
+	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes",
+		Value: float64(s.fate.untoldBytes)})
 	return stream.Evidence{Figures: figures, Notes: s.fate.notes(), UringEngine: string(s.ring.Engine())}
 }

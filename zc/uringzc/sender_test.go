@@ -122,7 +122,8 @@ func testMessagesCrossRegisteredBuffers(t *testing.T, engine string) {
 		tx.EndOfSend()
 		<-done
 		if g := got.Snapshot(); g.Bytes != sent.Snapshot().Bytes || g.Mismatches != 0 {
-			t.Errorf("messages of %d in buffers of %d: %d bytes of %d, %d wrong", c.message, c.chunk, g.Bytes, sent.Snapshot().Bytes, g.Mismatches)
+			t.Errorf("messages of %d in buffers of %d: %d bytes of %d, %d wrong", c.message, c.chunk, g.Bytes,
+				sent.Snapshot().Bytes, g.Mismatches)
 		}
 	}
 }

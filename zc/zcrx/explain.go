@@ -23,7 +23,8 @@ func (r *Receiver) explain(o uring.ZcrxOptions, err error) error {
 	if r.queue == nil || !errors.As(err, &op) || !errors.As(op.Err, &errno) {
 		return nicqueue.Unsupported(r.mode, err)
 	}
-	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name), Err: errno, How: op.How}
+	u := &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("%s: RX queue %d of %s", op.Op, o.Queue, r.queue.Dev.Name),
+		Err: errno, How: op.How}
 	if why, fix := r.cause(o, errno); why != "" {
 		u.Err, u.How = fmt.Errorf("%w (%s): %s", errno, fault.ErrnoName(errno), why), fix
 	}
@@ -59,7 +60,8 @@ func (r *Receiver) notSupported(o uring.ZcrxOptions) (why, fix string) {
 		return why, fix
 	}
 	if o.BufLen > 0 && nicqueue.ProbeRegister(Mode, d) == nil {
-		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen), "leave out --rx-buf-len, or choose a smaller one"
+		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen),
+			"leave out --rx-buf-len, or choose a smaller one"
 	}
 	return "the driver has no queue operations for memory providers", nicqueue.NoQueueOps
 }
@@ -76,9 +78,12 @@ func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix strin
 	whole := r.area.kind == stream.AreaHuge && o.BufLen <= contiguous
 	switch {
 	case known && o.BufLen > most:
-		return fmt.Sprintf("the driver supports receive buffers of at most %d bytes, not %d", most, o.BufLen), fmt.Sprintf("--rx-buf-len %d, or less", most)
+		return fmt.Sprintf("the driver supports receive buffers of at most %d bytes, not %d", most, o.BufLen),
+			fmt.Sprintf("--rx-buf-len %d, or less", most)
 	case errno == unix.EINVAL || whole:
-		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen), "leave out --rx-buf-len, or choose a smaller one"
+		return fmt.Sprintf("the driver does not support receive buffers of %d bytes", o.BufLen),
+			"leave out --rx-buf-len, or choose a smaller one"
 	}
-	return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen), "use --area huge, or thp"
+	return fmt.Sprintf("the area of %s is not contiguous in pieces of %d bytes", r.area.kind, o.BufLen),
+		"use --area huge, or thp"
 }

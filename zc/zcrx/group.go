@@ -322,11 +322,15 @@ var ofEach = []string{"zcrx_queue", "zcrx_flow_queue", "zcrx_provider_bound", "z
 // sharing tells whose the queue's copies are. It is the same of all flows, so that it is told once.
 func (r *Receiver) sharing() (notes []string) {
 	if r.proof.counts && r.proof.copied > 0 {
-		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, for the queue's %d flows together: they are divided by bytes among the flows seen on another queue (SO_INCOMING_NAPI_ID), or among all if none was",
+		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, for the queue's "+
+			"%d flows together: they are divided by bytes among the flows seen on another queue "+
+			"(SO_INCOMING_NAPI_ID), or among all if none was",
 			r.proof.copied, r.queue.ID, len(r.members)))
 	}
 	if r.pool.unseen > 0 {
-		notes = append(notes, fmt.Sprintf("by its page pools, at least %d bytes of RX queue %d were copied without being counted, for the queue's %d flows together: they are divided by bytes that were not counted as copied",
+		notes = append(notes, fmt.Sprintf("by its page pools, at least %d bytes of RX queue %d were copied "+
+			"without being counted, for the queue's %d flows together: they are divided by bytes that were not "+
+			"counted as copied",
 			r.pool.unseen, r.queue.ID, len(r.members)))
 	}
 	return notes

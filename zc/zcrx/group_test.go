@@ -30,8 +30,10 @@ func TestAccountOfSeveral(t *testing.T) {
 	want := func(name string, copied, not [3]uint64) {
 		t.Helper()
 		for i := range meters {
-			if c := meters[i].Snapshot(); c.CopiedBytes != copied[i] || c.ZeroCopyBytes != not[i] || r.members[i].copied != copied[i] || r.members[i].got != 0 {
-				t.Errorf("%s: flow %d has %d copied, %d not, want %d, %d", name, i, c.CopiedBytes, c.ZeroCopyBytes, copied[i], not[i])
+			if c := meters[i].Snapshot(); c.CopiedBytes != copied[i] || c.ZeroCopyBytes != not[i] ||
+				r.members[i].copied != copied[i] || r.members[i].got != 0 {
+				t.Errorf("%s: flow %d has %d copied, %d not, want %d, %d", name, i, c.CopiedBytes, c.ZeroCopyBytes,
+					copied[i], not[i])
 			}
 		}
 	}
@@ -102,7 +104,8 @@ func TestCopiesAreShared(t *testing.T) {
 			if math.Abs(float64(k.CopiedBytes)-want) > c.off {
 				t.Errorf("%+v: flow %d has %d copied bytes, its share is %.1f", c, i, k.CopiedBytes, want)
 			}
-			if k.CopiedBytes+k.ZeroCopyBytes != uint64(c.got[i])*batches || m.copied != k.CopiedBytes || m.taken != uint64(c.got[i])*batches {
+			if k.CopiedBytes+k.ZeroCopyBytes != uint64(c.got[i])*batches || m.copied != k.CopiedBytes ||
+				m.taken != uint64(c.got[i])*batches {
 				t.Errorf("%+v: flow %d: %+v, of %d bytes", c, i, k, c.got[i]*batches)
 			}
 			sum += k.CopiedBytes
@@ -168,7 +171,8 @@ func TestSharingIsTold(t *testing.T) {
 	}
 	r.proof.copied, r.pool.unseen = 50, 60
 	notes := r.sharing()
-	if len(notes) != 2 || !strings.Contains(notes[0], "50 bytes of RX queue 3") || !strings.Contains(notes[1], "60 bytes of RX queue 3") {
+	if len(notes) != 2 || !strings.Contains(notes[0], "50 bytes of RX queue 3") ||
+		!strings.Contains(notes[1], "60 bytes of RX queue 3") {
 		t.Fatalf("%q", notes)
 	}
 	for _, note := range notes {

@@ -37,12 +37,14 @@ func holdByXDP(dev string, queue int) (release func(), err error) {
 	}
 	release = func() { unix.Close(fd); unix.Munmap(mem) }
 	umem := unix.XDPUmemReg{Addr: uint64(uintptr(unsafe.Pointer(&mem[0]))), Len: uint64(len(mem)), Size: frame}
-	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG, uintptr(unsafe.Pointer(&umem)), unsafe.Sizeof(umem), 0)
+	_, _, errno := unix.Syscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_XDP, unix.XDP_UMEM_REG,
+		uintptr(unsafe.Pointer(&umem)), unsafe.Sizeof(umem), 0)
 	if errno == 0 {
 		for _, ring := range []int{unix.XDP_UMEM_FILL_RING, unix.XDP_UMEM_COMPLETION_RING, unix.XDP_RX_RING} {
 			err = errors.Join(err, unix.SetsockoptInt(fd, unix.SOL_XDP, ring, frames))
 		}
-		err = errors.Join(err, unix.Bind(fd, &unix.SockaddrXDP{Flags: unix.XDP_COPY, Ifindex: uint32(link.Index), QueueID: uint32(queue)}))
+		err = errors.Join(err, unix.Bind(fd, &unix.SockaddrXDP{Flags: unix.XDP_COPY, Ifindex: uint32(link.Index),
+			QueueID: uint32(queue)}))
 	} else {
 		err = errno
 	}
@@ -111,7 +113,8 @@ func makeNetkit(name string) error {
 	if err != nil {
 		return err
 	}
-	m := netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWLINK, Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl},
+	m := netlink.Message{Header: netlink.Header{Type: unix.RTM_NEWLINK,
+		Flags: netlink.Request | netlink.Acknowledge | netlink.Create | netlink.Excl},
 		Data: append(make([]byte, unix.SizeofIfInfomsg), attrs...)}
 	_, err = c.Execute(m)
 	return err
@@ -152,7 +155,8 @@ func createQueue(kit, phys, queue uint32) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.Execute(genetlink.Message{Header: genetlink.Header{Command: cmdQueueCreate, Version: f.Version}, Data: b}, f.ID, netlink.Request|netlink.Acknowledge)
+	_, err = c.Execute(genetlink.Message{Header: genetlink.Header{Command: cmdQueueCreate, Version: f.Version},
+		Data: b}, f.ID, netlink.Request|netlink.Acknowledge)
 	return err
 }
 
@@ -163,8 +167,10 @@ func TestLabBusyQueue(t *testing.T) {
 		hold func() (func(), error)
 		want string
 	}{
-		"AF_XDP": {func() (func(), error) { return holdByXDP(labtest.RXDev, 3) }, "RX queue 3 of sn0 is used by AF_XDP"},
-		"leased": {func() (func(), error) { return leaseQueue(labtest.RXDev, 3) }, "RX queue 3 of sn0 is leased to a virtual interface"},
+		"AF_XDP": {func() (func(), error) { return holdByXDP(labtest.RXDev, 3) },
+			"RX queue 3 of sn0 is used by AF_XDP"},
+		"leased": {func() (func(), error) { return leaseQueue(labtest.RXDev, 3) },
+			"RX queue 3 of sn0 is leased to a virtual interface"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			probe := make(chan error, 1) // beside the attempt: each waits a moment for the queue
@@ -174,7 +180,10 @@ func TestLabBusyQueue(t *testing.T) {
 					return nil, err
 				}
 				go func() {
-					_, err := labtest.In(labtest.RXNS, func() (struct{}, error) { return struct{}{}, zcrx.ProbeDevice(labtest.RXDev) })
+					_, err := labtest.In(labtest.RXNS, func() (struct{}, error) {
+						return struct{}{},
+							zcrx.ProbeDevice(labtest.RXDev)
+					})
 					probe <- err
 				}()
 				return func() {
@@ -187,7 +196,8 @@ func TestLabBusyQueue(t *testing.T) {
 				return
 			}
 			for _, err := range []error{err, <-probe} {
-				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(fault.Fix(err), "--queue") {
+				if !errors.Is(err, unix.EBUSY) || !labtest.Contains(err, x.want) || !strings.Contains(fault.Fix(err),
+					"--queue") {
 					t.Errorf("%v; fix: %s; want %q", err, fault.Fix(err), x.want)
 				}
 			}

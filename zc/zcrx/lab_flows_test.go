@@ -16,7 +16,8 @@ const severalFlows = "flows"
 
 // flows are two flows, or four where what takes minutes is asked for, that share so many MiB.
 func flows(mib int) labtest.Flows {
-	return labtest.Flows{Mode: zcrx.Mode, N: long.Rounds(2, 4), Bytes: mib << 20, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Open: labtest.Opener(zcrx.New)}
+	return labtest.Flows{Mode: zcrx.Mode, N: long.Rounds(2, 4), Bytes: mib << 20,
+		NIC: stream.NICQueue{AreaBytes: 8 << 20}, Open: labtest.Opener(zcrx.New)}
 }
 
 // Several flows at the same time, each by a queue of its own, arrive without a copy.
@@ -42,6 +43,7 @@ func TestLabFlowsWrongQueue(t *testing.T) {
 func TestLabFlowsKilled(t *testing.T) {
 	labtest.Need(t)
 	if !incapable(t) {
-		flows(1).Killed(t, "TestKilledReceiver", killEnv+"="+severalFlows, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Open: labtest.Opener(zcrx.New)})
+		flows(1).Killed(t, "TestKilledReceiver", killEnv+"="+severalFlows, labtest.Transfer{Family: "ipv4",
+			Bytes: 16 << 20, Open: labtest.Opener(zcrx.New)})
 	}
 }

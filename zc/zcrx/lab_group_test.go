@@ -37,7 +37,8 @@ func TestLabGroupLinear(t *testing.T) {
 		if c.Bytes != uint64(x.Bytes) || c.Mismatches != 0 || e.Uncounted < c.Bytes/2 || e.Uncounted > c.ZeroCopyBytes {
 			t.Errorf("%+v; uncounted %d", c, e.Uncounted)
 		}
-		told := slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, "copied without being counted") })
+		told := slices.ContainsFunc(e.Notes,
+			func(note string) bool { return strings.Contains(note, "copied without being counted") })
 		if !told || !strings.Contains(e.Why, "linear part") || e.Fix == "" {
 			t.Errorf("why %q, fix %q, notes %q", e.Why, e.Fix, e.Notes)
 		}

@@ -53,7 +53,8 @@ func TestLabImitatedProbe(t *testing.T) {
 // incapable is of a driver that cannot: it says so.
 func incapable(t *testing.T) bool {
 	t.Helper()
-	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: labtest.Opener(zcrx.New)}, zcrx.ProbeProvider, zcrx.ProbeDevice)
+	return labtest.Incapable(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, Open: labtest.Opener(zcrx.New)},
+		zcrx.ProbeProvider, zcrx.ProbeDevice)
 }
 
 // The probe tells drivers apart also while headers are split: then the kernel would give
@@ -103,14 +104,16 @@ func TestLabImitatedFirstQueue(t *testing.T) {
 	if incapable(t) {
 		return
 	}
-	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{Queue: new(int)}, Setup: labtest.HWGRO(t, true)}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{Queue: new(int)},
+		Setup: labtest.HWGRO(t, true)}
 	if labtest.Model(t) != "gve" {
 		mustBeZeroCopy(t, x)
 		return
 	}
 	o, err := run(t, x)
 	err = errors.Join(err, o.Err)
-	if !errors.Is(err, unix.ERANGE) || !strings.Contains(err.Error(), "gve refuses to stop queue 0") || !strings.Contains(fault.Fix(err), "--queue 1") {
+	if !errors.Is(err, unix.ERANGE) || !strings.Contains(err.Error(), "gve refuses to stop queue 0") ||
+		!strings.Contains(fault.Fix(err), "--queue 1") {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
@@ -160,7 +163,8 @@ func TestLabImitatedArea(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{AreaBytes: ring.Buffers*4096 - 4096}, Setup: labtest.HWGRO(t, true)}
+	x := labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{AreaBytes: ring.Buffers*4096 - 4096},
+		Setup: labtest.HWGRO(t, true)}
 	if o, err := run(t, x); !errors.Is(errors.Join(err, o.Err), dmabuf.ErrRing) {
 		t.Errorf("a page less than %d buffers: %v, %v", ring.Buffers, err, o.Err)
 	}
@@ -188,13 +192,15 @@ func TestLabImitatedNoNAPINoCounter(t *testing.T) {
 	defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
 	const bytes = 8 << 20
 	for name, to := range map[string]*int{"its queue": nil, "another": new(1)} {
-		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: to, NIC: stream.NICQueue{AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)}
+		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: to, NIC: stream.NICQueue{AreaBytes: 16 << 20},
+			Setup: labtest.HWGRO(t, true)}
 		o, err := run(t, x)
 		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatalf("%s: %v\nfix: %s", name, err, fault.Fix(err))
 		}
 		c, e := o.Counters, o.Evidence
-		if found := c.CopiedBytes + e.Uncounted; c.Bytes != bytes || c.Mismatches != 0 || e.Untold != 0 || (found > bytes/2) != (to != nil) || (found > 0) != (to != nil) {
+		if found := c.CopiedBytes + e.Uncounted; c.Bytes != bytes || c.Mismatches != 0 || e.Untold != 0 ||
+			(found > bytes/2) != (to != nil) || (found > 0) != (to != nil) {
 			t.Errorf("%s: %+v, uncounted %d, untold %d: %s", name, c, e.Uncounted, e.Untold, e.Why)
 		}
 		if o.Figure("zcrx_flow_queue") != -1 {
@@ -230,17 +236,20 @@ func TestLabImitatedSharedNAPINoCounter(t *testing.T) {
 		to    *int
 		where string // of the flow, if it was copied
 	}{{nil, ""}, {new(1), shared}, {new(2), "the flow landed on one of queues 0, 2, but the provider is on queue 3"}} {
-		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: c.to, NIC: stream.NICQueue{AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)}
+		x := labtest.Transfer{Family: "ipv4", Bytes: bytes, SteerTo: c.to, NIC: stream.NICQueue{AreaBytes: 16 << 20},
+			Setup: labtest.HWGRO(t, true)}
 		o, err := run(t, x)
 		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 		}
 		n, e := o.Counters, o.Evidence
-		if found := n.CopiedBytes + e.Uncounted; n.Bytes != bytes || n.Mismatches != 0 || e.Untold != 0 || (found > bytes/2) != (c.to != nil) || (found > 0) != (c.to != nil) {
+		if found := n.CopiedBytes + e.Uncounted; n.Bytes != bytes || n.Mismatches != 0 || e.Untold != 0 ||
+			(found > bytes/2) != (c.to != nil) || (found > 0) != (c.to != nil) {
 			t.Errorf("%+v, uncounted %d, untold %d: %s", n, e.Uncounted, e.Untold, e.Why)
 		}
 		noted := slices.ContainsFunc(e.Notes, func(note string) bool { return strings.Contains(note, shared) })
-		if !strings.Contains(e.Why, c.where) || strings.Contains(e.Why, "linear part") || noted == (c.where != "" && c.where != shared) {
+		if !strings.Contains(e.Why, c.where) || strings.Contains(e.Why, "linear part") ||
+			noted == (c.where != "" && c.where != shared) {
 			t.Errorf("%s; notes %q", e.Why, e.Notes)
 		}
 	}

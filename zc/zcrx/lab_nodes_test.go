@@ -12,5 +12,6 @@ import (
 // Needs a guest of two NUMA nodes: mk/lane.sh has the command. The devmem modes are here because
 // one such machine is enough.
 func TestNodesInLab(t *testing.T) {
-	labtest.Nodes(t, []string{zcrx.Mode}, []string{zcrx.Mode, "--area", "udmabuf"}, []string{"devmem", "--tx", "devmem"})
+	labtest.Nodes(t, []string{zcrx.Mode}, []string{zcrx.Mode, "--area", "udmabuf"},
+		[]string{"devmem", "--tx", "devmem"})
 }

@@ -18,7 +18,8 @@ func TestLabProbes(t *testing.T) {
 		mustBeZeroCopy(t, labtest.Transfer{Family: "ipv4", Bytes: 16 << 20, Touch: stream.TouchNone})
 		wantZeroCopy(t, read())
 		queue, other := 3, 1
-		if _, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Touch: stream.TouchNone, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other}); err != nil {
+		if _, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 4 << 20, Touch: stream.TouchNone,
+			NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other}); err != nil {
 			t.Fatal(err)
 		}
 		if read().Counts["zcrx_copy_fallbacks"] == 0 {
@@ -37,7 +38,8 @@ func wantZeroCopy(t *testing.T, p labtest.Probes) {
 	if h := p.Stages["wake-return"]; h.Count() == 0 {
 		t.Error("no return of a receive that data woke")
 	}
-	if p.Counts["zcrx_pool_allocs"] == 0 || p.Counts["page_pool_allocs"] == 0 || p.Counts["napi_polls"] == 0 || p.Counts["zcrx_copy_fallbacks"] != 0 {
+	if p.Counts["zcrx_pool_allocs"] == 0 || p.Counts["page_pool_allocs"] == 0 || p.Counts["napi_polls"] == 0 ||
+		p.Counts["zcrx_copy_fallbacks"] != 0 {
 		t.Errorf("%v", p.Counts)
 	}
 	if h := p.Stages["devmem-read"]; h.Count() > 0 {

@@ -21,7 +21,8 @@ func TestLabImitatedRulesOff(t *testing.T) {
 }
 
 func TestLabImitatedNotRestarted(t *testing.T) {
-	labtest.NotRestarted(t, labtest.Opener(zcrx.New), stream.NICQueue{}, stream.NICQueue{BufLen: 16384, AreaBytes: 16 << 20})
+	labtest.NotRestarted(t, labtest.Opener(zcrx.New), stream.NICQueue{},
+		stream.NICQueue{BufLen: 16384, AreaBytes: 16 << 20})
 }
 
 // A length that the driver does not take is the driver's limit, and not said of memory that
@@ -34,8 +35,10 @@ func TestLabImitatedTooLong(t *testing.T) {
 		return
 	}
 	labtest.AwaitHugePages(t, 16<<20)
-	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most, Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
-	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of at most %d bytes, not %d", most, 2*most), fmt.Sprintf("--rx-buf-len %d", most))
+	_, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: stream.NICQueue{BufLen: 2 * most,
+		Area: stream.AreaHuge, AreaBytes: 16 << 20}, Setup: labtest.HWGRO(t, true)})
+	labtest.MustSay(t, err, unix.ERANGE, fmt.Sprintf("of at most %d bytes, not %d", most, 2*most),
+		fmt.Sprintf("--rx-buf-len %d", most))
 }
 
 // A ring that was asked for and cannot be with header split is refused with the most, and
@@ -55,7 +58,8 @@ func TestLabImitatedRingCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		return func() {
-			if err := errors.Join(setTo(d, "ring rx", fmt.Sprint(r.RX)), setTo(d, "mtu", fmt.Sprint(guest.DefaultMTU))); err != nil {
+			if err := errors.Join(setTo(d, "ring rx", fmt.Sprint(r.RX)),
+				setTo(d, "mtu", fmt.Sprint(guest.DefaultMTU))); err != nil {
 				t.Error(err)
 			}
 		}

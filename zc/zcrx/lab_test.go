@@ -52,15 +52,18 @@ func isZeroCopy(t *testing.T, x labtest.Transfer, o labtest.Outcome) {
 		t.Errorf("%d bytes without a copy, %d copied: %s", c.ZeroCopyBytes, c.CopiedBytes, o.Evidence.Why)
 	}
 	if o.Figure("zcrx_provider_bound") != 1 || o.Figure("zcrx_flow_queue") != o.Figure("zcrx_queue") {
-		t.Errorf("provider bound %v, flow on queue %v of %v", o.Figure("zcrx_provider_bound"), o.Figure("zcrx_flow_queue"), o.Figure("zcrx_queue"))
+		t.Errorf("provider bound %v, flow on queue %v of %v", o.Figure("zcrx_provider_bound"),
+			o.Figure("zcrx_flow_queue"), o.Figure("zcrx_queue"))
 	}
-	if n := o.Figure("zcrx_pool_buffers"); n*o.Figure("zcrx_buffer_bytes") < float64(c.Bytes) || o.Evidence.Uncounted != 0 {
+	if n := o.Figure("zcrx_pool_buffers"); n*o.Figure("zcrx_buffer_bytes") < float64(c.Bytes) ||
+		o.Evidence.Uncounted != 0 {
 		t.Errorf("%d bytes in %v buffers of the pool, %d bytes too many", c.Bytes, n, o.Evidence.Uncounted)
 	}
 	if len(o.Evidence.Notes) > 0 {
 		t.Errorf("notes: %q", o.Evidence.Notes)
 	}
-	t.Logf("%d MiB: %v pieces in %v buffers, %d calls (%.1f per MB), %d waits, %d rearms, %d overflows", x.Bytes>>20, o.Figure("zcrx_pieces"), o.Figure("zcrx_pool_buffers"), c.Calls,
+	t.Logf("%d MiB: %v pieces in %v buffers, %d calls (%.1f per MB), %d waits, %d rearms, %d overflows", x.Bytes>>20,
+		o.Figure("zcrx_pieces"), o.Figure("zcrx_pool_buffers"), c.Calls,
 		float64(c.Calls)/(float64(c.Bytes)/1e6), c.Waits, c.Rearms, c.Overflows)
 }
 
@@ -69,7 +72,8 @@ func isZeroCopy(t *testing.T, x labtest.Transfer, o labtest.Outcome) {
 // round it. TestLabGiB has larger ones.
 func TestLabAreas(t *testing.T) {
 	labtest.Need(t)
-	areas := []stream.NICQueue{{}, {BufLen: 4096}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge}, {Area: stream.AreaUdmabuf}, {BufLen: 16384}}
+	areas := []stream.NICQueue{{}, {BufLen: 4096}, {Area: stream.AreaTHP, BufLen: 8192}, {Area: stream.AreaHuge},
+		{Area: stream.AreaUdmabuf}, {BufLen: 16384}}
 	labtest.EachPath(len(areas), func(i int, family string, gro bool) {
 		area := areas[i]
 		area.AreaBytes = 10 << 20
@@ -77,7 +81,8 @@ func TestLabAreas(t *testing.T) {
 			if area.Area == stream.AreaHuge || area.BufLen > 8192 {
 				labtest.AwaitHugePages(t, area.AreaBytes)
 			}
-			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 20 << 20, NIC: area, Setup: labtest.HWGRO(t, gro)})
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 20 << 20, NIC: area,
+				Setup: labtest.HWGRO(t, gro)})
 		})
 	})
 }
@@ -97,7 +102,8 @@ func TestLabEngines(t *testing.T) {
 				if q.Area == stream.AreaHuge {
 					labtest.AwaitHugePages(t, q.AreaBytes)
 				}
-				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: long.Rounds(6, 12) << 20, NIC: q, Engine: engine})
+				o := mustBeZeroCopy(t, labtest.Transfer{Family: "ipv6", Bytes: long.Rounds(6, 12) << 20, NIC: q,
+					Engine: engine})
 				if o.Evidence.UringEngine != engine {
 					t.Errorf("served by %q", o.Evidence.UringEngine)
 				}
@@ -108,14 +114,16 @@ func TestLabEngines(t *testing.T) {
 		}
 		t.Run("no device", func(t *testing.T) {
 			small := stream.NICQueue{AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}
-			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 12 << 20, Open: labtest.Opener(zcrx.NewNoDevice), NIC: small, Engine: engine})
+			o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 12 << 20, Open: labtest.Opener(zcrx.NewNoDevice),
+				NIC: small, Engine: engine})
 			if u := (*fault.Unsupported)(nil); errors.As(err, &u) && zcrx.ProbeNoDevice() != nil {
 				t.Skip(err)
 			}
 			if err = errors.Join(err, o.Err); err != nil {
 				t.Fatal(err)
 			}
-			if c := o.Counters; c.Bytes != 12<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || o.Evidence.UringEngine != engine {
+			if c := o.Counters; c.Bytes != 12<<20 || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes ||
+				o.Evidence.UringEngine != engine {
 				t.Errorf("%+v by %q", c, o.Evidence.UringEngine)
 			}
 		})
@@ -128,7 +136,8 @@ func TestLabEngines(t *testing.T) {
 func TestLabWrongQueue(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
+	o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue},
+		SteerTo: &other})
 	if err = errors.Join(err, o.Err); err != nil {
 		t.Fatal(err)
 	}
@@ -150,11 +159,13 @@ func TestLabOlderKernels(t *testing.T) {
 	queue, other := 3, 1
 	t.Run("7.0", func(t *testing.T) {
 		defer zcrx.PretendKernel(uring.ZcrxFeatures{Known: true, BufLen: true, DMABuf: true, Ctrl: 2})()
-		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}, SteerTo: &other})
+		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue},
+			SteerTo: &other})
 		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatal(err)
 		}
-		if c := o.Counters; c.Bytes != 32<<20 || c.CopiedBytes != c.Bytes || !strings.Contains(o.Evidence.Why, "landed on queue 1") {
+		if c := o.Counters; c.Bytes != 32<<20 || c.CopiedBytes != c.Bytes || !strings.Contains(o.Evidence.Why,
+			"landed on queue 1") {
 			t.Errorf("%+v; %s", c, o.Evidence.Why)
 		}
 	})
@@ -162,12 +173,15 @@ func TestLabOlderKernels(t *testing.T) {
 		defer zcrx.PretendKernel(uring.ZcrxFeatures{})()
 		x := labtest.Transfer{Family: "ipv4", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue}}
 		o, err := run(t, x)
-		if err = errors.Join(err, o.Err); err != nil || o.Counters.ZeroCopyBytes != 32<<20 || len(o.Evidence.Notes) != 1 {
+		if err = errors.Join(err, o.Err); err != nil || o.Counters.ZeroCopyBytes != 32<<20 ||
+			len(o.Evidence.Notes) != 1 {
 			t.Errorf("%v: %+v, notes %q", err, o.Counters, o.Evidence.Notes)
 		}
 		// What was copied to cannot come back: the flow ends with the area.
 		x.SteerTo, x.NIC.AreaBytes = &other, 4<<20
-		if o, err = run(t, x); err != nil || !labtest.Contains(o.Err, "landed on queue 1, but the provider is on queue 3") || !labtest.Contains(o.Err, "starved") {
+		if o, err = run(t, x); err != nil ||
+			!labtest.Contains(o.Err, "landed on queue 1, but the provider is on queue 3") ||
+			!labtest.Contains(o.Err, "starved") {
 			t.Errorf("%v; %v after %d bytes", err, o.Err, o.Counters.Bytes)
 		}
 	})
@@ -177,7 +191,8 @@ func TestLabOlderKernels(t *testing.T) {
 func TestLabWrongQueueUdmabuf(t *testing.T) {
 	labtest.Need(t)
 	queue, other := 3, 1
-	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue, Area: stream.AreaUdmabuf}, SteerTo: &other})
+	o, err := run(t, labtest.Transfer{Family: "ipv6", Bytes: 32 << 20, NIC: stream.NICQueue{Queue: &queue,
+		Area: stream.AreaUdmabuf}, SteerTo: &other})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,14 +207,17 @@ func TestLabNoDevice(t *testing.T) {
 		for _, q := range []stream.NICQueue{{}, {AreaBytes: 1 << 20, RefillEntries: 8, CQEntries: 32}} {
 			t.Run(fmt.Sprint(family, q.RefillEntries), func(t *testing.T) {
 				bytes := long.Rounds(12, 64) << 20
-				o, err := run(t, labtest.Transfer{Family: family, Bytes: bytes, Open: labtest.Opener(zcrx.NewNoDevice), NIC: q})
+				o, err := run(t, labtest.Transfer{Family: family, Bytes: bytes, Open: labtest.Opener(zcrx.NewNoDevice),
+					NIC: q})
 				if err = errors.Join(err, o.Err); err != nil {
 					t.Fatal(err)
 				}
-				if c := o.Counters; c.Bytes != uint64(bytes) || c.Mismatches != 0 || c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
+				if c := o.Counters; c.Bytes != uint64(bytes) || c.Mismatches != 0 ||
+					c.CopiedBytes+c.LinearBytes != c.Bytes || c.ZeroCopyBytes != 0 {
 					t.Errorf("%+v", c)
 				}
-				t.Logf("%v flushes, %v times no memory, %d overflows", o.Figure("zcrx_flushes"), o.Figure("zcrx_no_memory"), o.Counters.Overflows)
+				t.Logf("%v flushes, %v times no memory, %d overflows", o.Figure("zcrx_flushes"),
+					o.Figure("zcrx_no_memory"), o.Counters.Overflows)
 			})
 		}
 	}
@@ -267,10 +285,13 @@ func TestLabRefused(t *testing.T) {
 		want string
 		fix  string
 	}{
-		"area too small":     {stream.NICQueue{AreaBytes: 1 << 20}, "smaller than the NIC's ring", "--area-size 2097152"},
-		"no such queue":      {stream.NICQueue{Queue: &far}, "find RX queue 99", "ethtool -L"},
-		"huge pages missing": {stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes", "vm.nr_hugepages"},
-		"buffer too long":    {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous", "--area huge"},
+		"area too small": {stream.NICQueue{AreaBytes: 1 << 20}, "smaller than the NIC's ring",
+			"--area-size 2097152"},
+		"no such queue": {stream.NICQueue{Queue: &far}, "find RX queue 99", "ethtool -L"},
+		"huge pages missing": {stream.NICQueue{Area: stream.AreaHuge, AreaBytes: 1 << 30}, "mmap of 1073741824 bytes",
+			"vm.nr_hugepages"},
+		"buffer too long": {stream.NICQueue{Area: stream.AreaUdmabuf, BufLen: 16384}, "not contiguous",
+			"--area huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if c.q.BufLen > 0 {
@@ -319,8 +340,10 @@ func TestLabUdmabufLimit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.WriteFile(file, old, 0)
-	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: stream.AreaUdmabuf, AreaBytes: 9 << 20}})
-	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(fault.Fix(err), "echo 9 > "+file) {
+	_, err = run(t, labtest.Transfer{Family: "ipv4", Bytes: 1, NIC: stream.NICQueue{Area: stream.AreaUdmabuf,
+		AreaBytes: 9 << 20}})
+	if !labtest.Contains(err, "above the kernel's limit of 8 MiB") || !strings.HasPrefix(fault.Fix(err),
+		"echo 9 > "+file) {
 		t.Errorf("%v; fix: %s", err, fault.Fix(err))
 	}
 }
@@ -397,14 +420,16 @@ func TestLabLinear(t *testing.T) {
 	labtest.Need(t)
 	const bytes = 16<<20 + 40
 	linear := func(t *testing.T, small int) labtest.Outcome {
-		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40, NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
+		o, err := run(t, labtest.Transfer{Family: "ipv4", Bytes: bytes, Alone: 40,
+			NIC: stream.NICQueue{AreaBytes: 8 << 20}, Setup: labtest.CopySmall(t, small)})
 		if err = errors.Join(err, o.Err); err != nil {
 			t.Fatalf("%v\nfix: %s", err, fault.Fix(err))
 		}
 		if k := o.Counters; k.Bytes != bytes || k.Mismatches != 0 || o.Evidence.CountsLinear {
 			t.Errorf("%+v", k)
 		}
-		t.Logf("%+v; want of memory %v times, %v flushes, %v buffers of the pool, uncounted %d", o.Counters, o.Figure("zcrx_no_memory"), o.Figure("zcrx_flushes"),
+		t.Logf("%+v; want of memory %v times, %v flushes, %v buffers of the pool, uncounted %d", o.Counters,
+			o.Figure("zcrx_no_memory"), o.Figure("zcrx_flushes"),
 			o.Figure("zcrx_pool_buffers"), o.Evidence.Uncounted)
 		return o
 	}
@@ -443,7 +468,8 @@ func TestLabGiB(t *testing.T) {
 			if c.nic.Area == stream.AreaHuge || c.nic.BufLen > 0 {
 				labtest.AwaitHugePages(t, c.nic.AreaBytes)
 			}
-			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: c.nic, Setup: labtest.HWGRO(t, gro)})
+			mustBeZeroCopy(t, labtest.Transfer{Family: family, Bytes: 1 << 30, NIC: c.nic,
+				Setup: labtest.HWGRO(t, gro)})
 		})
 	})
 }
@@ -458,7 +484,8 @@ func TestLabAllocations(t *testing.T) {
 func testLabAllocations(t *testing.T, engine string) {
 	allocs := func(bytes int) uint64 {
 		var a, b runtime.MemStats
-		x := labtest.Transfer{Engine: engine, Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone, Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }, Ended: func() { runtime.ReadMemStats(&b) }}
+		x := labtest.Transfer{Engine: engine, Family: "ipv4", Bytes: bytes, Touch: stream.TouchNone,
+			Begun: func(stream.Receiver) { runtime.ReadMemStats(&a) }, Ended: func() { runtime.ReadMemStats(&b) }}
 		mustBeZeroCopy(t, x)
 		return b.Mallocs - a.Mallocs
 	}

@@ -25,7 +25,8 @@ func Probe() error {
 // ProbeNoDevice tries what the mode zcrx-nodev needs, by registering memory.
 func ProbeNoDevice() error {
 	f := features()
-	return uring.Lacking(ModeNoDevice, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx, f.ZcrxNoDevice, f.ZcrxFlush)
+	return uring.Lacking(ModeNoDevice, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx, f.ZcrxNoDevice,
+		f.ZcrxFlush)
 }
 
 // ProbeDevice goes through all that the mode zcrx asks of interface dev and

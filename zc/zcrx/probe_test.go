@@ -14,7 +14,8 @@ import (
 
 // Each probe is either a yes, or says what is missing and what to do.
 func TestProbes(t *testing.T) {
-	for name, err := range map[string]error{"zcrx": Probe(), "zcrx-nodev": ProbeNoDevice(), "lo": ProbeDevice("lo"), "nothing": ProbeDevice("no-such-if")} {
+	for name, err := range map[string]error{"zcrx": Probe(), "zcrx-nodev": ProbeNoDevice(), "lo": ProbeDevice("lo"),
+		"nothing": ProbeDevice("no-such-if")} {
 		var u *fault.Unsupported
 		if err == nil {
 			if name == "lo" || name == "nothing" {

@@ -131,7 +131,9 @@ func (r *Receiver) evidence(m *member) stream.Evidence {
 		figure("zcrx_copied_bytes", "bytes", float64(bytes))
 	}
 	if r.stats.early > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held", r.stats.early, held.Max))
+		e.Notes = append(e.Notes,
+			fmt.Sprintf("%d fragments were returned before --hold was reached: no more than %d can be held",
+				r.stats.early, held.Max))
 	}
 	if r.queue != nil {
 		r.testify(&e, figure, m)
@@ -156,15 +158,18 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	}
 	figure("zcrx_provider_bound", "1", bound)
 	if !r.proof.counts {
-		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): bytes are classified by the queue that the flow was seen on")
+		e.Notes = append(e.Notes, "this kernel does not count what zero-copy receive copies (Linux 7.2 does): "+
+			"bytes are classified by the queue that the flow was seen on")
 	}
 	r.countBuffers(e, figure, m)
 	r.admit(e, m)
 	if r.pool.unseen == 0 && r.proof.counts && r.proof.copied == 0 && r.stats.noMemory > 0 {
-		e.Notes = append(e.Notes, fmt.Sprintf("the kernel lacked a buffer to copy to %d times but counted no copy: payload came in packets' linear part, which is not counted; --probe zc counts it", r.stats.noMemory))
+		e.Notes = append(e.Notes, fmt.Sprintf("the kernel lacked a buffer to copy to %d times but counted no "+
+			"copy: payload came in packets' linear part, which is not counted; --probe zc counts it", r.stats.noMemory))
 	}
 	if h, err := r.queue.Dev.HeaderSplit(); err == nil && (h.State != nic.SplitOn || h.Threshold > 0) {
-		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in packets' linear part was copied without being counted", h))
+		e.Notes = append(e.Notes, fmt.Sprintf("headers were not split at the end of the flow (%v): payload in "+
+			"packets' linear part was copied without being counted", h))
 	}
 	copied := r.proof.copied
 	if m != nil {
@@ -188,14 +193,16 @@ func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 	if r.grouped {
 		of = fmt.Sprintf(" of its %d flows", len(r.members))
 	}
-	e.Why = fmt.Sprintf("the page pools of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s were copied without being counted",
+	e.Why = fmt.Sprintf("the page pools of RX queue %d handed out buffers for at most %d bytes, so %d bytes%s "+
+		"were copied without being counted",
 		r.queue.ID, r.proof.taken-r.proof.copied-r.pool.unseen, r.pool.unseen, of)
 	if !ok || !sure {
 		e.Why += "; " + where
 		return
 	}
 	e.Why += ", as happens with payload in packets' linear part"
-	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or its private flags), and header split on with threshold 0", r.queue.Dev.Name)
+	e.Fix = fmt.Sprintf("keep the driver from copying small packets (ethtool --set-tunable %s rx-copybreak 0, or "+
+		"its private flags), and header split on with threshold 0", r.queue.Dev.Name)
 }
 
 // admit tells of what came while it was not known by which queue. The buffers that the queue's page
@@ -211,10 +218,12 @@ func (r *Receiver) admit(e *stream.Evidence, m *member) {
 	why := r.queue.Unknown(r.fd)
 	figure := "nothing tells whether they were copied"
 	if r.pool.known {
-		figure = "those of them count as copied that do not fit into the buffers which the queue's page pools handed out"
+		figure = "those of them count as copied that do not fit into the buffers which the queue's page pools " +
+			"handed out"
 	} else {
 		e.Untold, e.Why = untold, "nothing tells by which queue they came: "+why
-		e.Fix = "use Linux 7.2 or later, which counts what it copies, or one with CONFIG_PAGE_POOL_STATS; or a driver that links its queues with NAPI instances"
+		e.Fix = "use Linux 7.2 or later, which counts what it copies, or one with CONFIG_PAGE_POOL_STATS; or a " +
+			"driver that links its queues with NAPI instances"
 	}
 	e.Notes = append(e.Notes, fmt.Sprintf("it is not known by which queue %d bytes came (%s): %s", untold, why, figure))
 }
@@ -232,7 +241,9 @@ func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit strin
 		}
 	}
 	if !p.known {
-		e.Notes = append(e.Notes, "the queue's page pools do not report how many buffers they handed out (CONFIG_PAGE_POOL_STATS), cannot be told from other queues', or were replaced during the flow: payload copied from packets' linear part would go unnoticed")
+		e.Notes = append(e.Notes, "the queue's page pools do not report how many buffers they handed out "+
+			"(CONFIG_PAGE_POOL_STATS), cannot be told from other queues', or were replaced during the flow: "+
+			"payload copied from packets' linear part would go unnoticed")
 		return
 	}
 	if e.Uncounted = p.unseen; m != nil {

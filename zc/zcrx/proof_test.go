@@ -26,7 +26,8 @@ func TestAccountWithoutCounter(t *testing.T) {
 	} {
 		var m stream.Meter
 		x.p.account(10, 0, &m)
-		if c := m.Snapshot(); c.CopiedBytes != x.copied || x.p.copied != x.copied || x.p.untold != x.untold || c.CopiedBytes+c.ZeroCopyBytes+c.LinearBytes != 10 {
+		if c := m.Snapshot(); c.CopiedBytes != x.copied || x.p.copied != x.copied || x.p.untold != x.untold ||
+			c.CopiedBytes+c.ZeroCopyBytes+c.LinearBytes != 10 {
 			t.Errorf("%s: %+v; %+v", name, c, x.p)
 		}
 		several := member{got: 10, meter: new(stream.Meter), elsewhere: x.p.elsewhere, seenOn: x.p.seenOn}
@@ -59,18 +60,22 @@ func TestUntold(t *testing.T) {
 		note       string
 	}{
 		{0, 0, false, 0, ""},
-		{90, 90, true, 0, "it is not known by which queue 90 bytes came (its socket has no SO_INCOMING_NAPI_ID): those of them count as copied that do not fit into the buffers"},
-		{90, 90, false, 90, "it is not known by which queue 90 bytes came (its socket has no SO_INCOMING_NAPI_ID): nothing tells whether they were copied"},
+		{90, 90, true, 0, "it is not known by which queue 90 bytes came (its socket has no SO_INCOMING_NAPI_ID): " +
+			"those of them count as copied that do not fit into the buffers"},
+		{90, 90, false, 90, "it is not known by which queue 90 bytes came (its socket has no " +
+			"SO_INCOMING_NAPI_ID): nothing tells whether they were copied"},
 		{90, 40, false, 40, "it is not known by which queue 40 bytes came"},
 	} {
-		r := &Receiver{fd: -1, queue: &nicqueue.Queue{Dev: d, Queue: nic.Queue{ID: 3}}, proof: proof{untold: x.untold}, pool: pool{looked: true, known: x.pool}}
+		r := &Receiver{fd: -1, queue: &nicqueue.Queue{Dev: d, Queue: nic.Queue{ID: 3}}, proof: proof{untold: x.untold},
+			pool: pool{looked: true, known: x.pool}}
 		var e stream.Evidence
 		var m *member
 		if x.of != x.untold {
 			m = &member{untold: x.of}
 		}
 		r.admit(&e, m)
-		if e.Untold != x.want || (e.Why != "") != (x.want > 0) || (e.Fix != "") != (x.want > 0) || !strings.HasPrefix(strings.Join(e.Notes, "; "), x.note) || (x.note == "") != (len(e.Notes) == 0) {
+		if e.Untold != x.want || (e.Why != "") != (x.want > 0) || (e.Fix != "") != (x.want > 0) ||
+			!strings.HasPrefix(strings.Join(e.Notes, "; "), x.note) || (x.note == "") != (len(e.Notes) == 0) {
 			t.Errorf("%+v: %+v", x, e)
 		}
 	}

@@ -106,7 +106,8 @@ func (r *Receiver) prepare() (err error) {
 		q.BufLen = 0 // what it is if not asked for, also of drivers and kernels that know no other
 	}
 	if q.BufLen > 0 && !features.BufLen {
-		return &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen), Err: errors.ErrUnsupported,
+		return &fault.Unsupported{Mode: r.mode, Op: fmt.Sprintf("receive buffers of %d bytes", q.BufLen),
+			Err: errors.ErrUnsupported,
 			How: "leave out --rx-buf-len, or use Linux 7.0 or later"}
 	}
 	if err := r.makeArea(q); err != nil {
@@ -117,7 +118,8 @@ func (r *Receiver) prepare() (err error) {
 		cq = stream.DefaultZCCQEntries
 	}
 	// One request is in flight; the completion queue is the one that matters.
-	r.ring, err = uring.NewBest(uring.Options{Engine: uring.Engine(r.opt.UringEngine), SQEntries: min(8, uint32(cq)), CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
+	r.ring, err = uring.NewBest(uring.Options{Engine: uring.Engine(r.opt.UringEngine), SQEntries: min(8, uint32(cq)),
+		CQEntries: uint32(cq), SingleIssuer: true, DeferTaskrun: true, SubmitAll: true,
 		CQE32: true, NoSQArray: true, RegisterFD: true})
 	if err != nil {
 		return nicqueue.Unsupported(r.mode, err)
@@ -141,8 +143,9 @@ func (r *Receiver) prepare() (err error) {
 
 // registration is what the ring is asked for.
 func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) uring.ZcrxOptions {
-	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries, NoDevice: r.queue == nil,
-		Stats: features.Stats, EventUser: userEvent}
+	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries,
+		NoDevice: r.queue == nil,
+		Stats:    features.Stats, EventUser: userEvent}
 	if r.queue != nil {
 		o.IfIndex, o.Queue = r.queue.Dev.Index, r.queue.ID
 	}

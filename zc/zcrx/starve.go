@@ -53,7 +53,8 @@ func (r *Receiver) idleTick(c *stream.Conn) error {
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter || !r.wanted() {
 		return nil
 	}
-	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d bytes in all, of an area of %d buffers of %d bytes",
+	op := fmt.Sprintf("starved: the NIC finds no buffer in RX queue %d: the application holds %d fragments, %d "+
+		"bytes in all, of an area of %d buffers of %d bytes",
 		r.queue.ID, r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or give the NIC a larger area (--area-size)"
 	if r.held.Count() == 0 {
@@ -95,7 +96,8 @@ func (r *Receiver) copyStarved() error {
 	}
 	if r.area.kind == stream.AreaUdmabuf {
 		where, fix := r.queue.Whereabouts(r.fd)
-		return &fault.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where, Err: unix.ENOMEM, How: fix}
+		return &fault.Error{Op: "io_uring recv_zc: the kernel had to copy, but cannot write to a dmabuf: " + where,
+			Err: unix.ENOMEM, How: fix}
 	}
 	if time.Since(r.idle.since) < nicqueue.StarvedAfter {
 		// Nobody tells when a buffer is free again.
@@ -104,7 +106,8 @@ func (r *Receiver) copyStarved() error {
 		}
 		return nil
 	}
-	op := fmt.Sprintf("starved: the kernel copies, but finds no buffer to copy to: the application holds %d fragments, %d bytes in all, of an area of %d buffers of %d bytes",
+	op := fmt.Sprintf("starved: the kernel copies, but finds no buffer to copy to: the application holds %d "+
+		"fragments, %d bytes in all, of an area of %d buffers of %d bytes",
 		r.held.Count(), r.held.Bytes(), r.z.Buffers(), r.z.BufLen())
 	how := "hold less (--hold), or choose a larger area (--area-size)"
 	if r.queue != nil {

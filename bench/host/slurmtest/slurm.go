@@ -37,7 +37,8 @@ type daemon struct {
 }
 
 // programs and the Debian packages that have them.
-var programs = map[string]string{"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd", "srun": "slurm-client"}
+var programs = map[string]string{"munged": "munge", "slurmctld": "slurmctld", "slurmd": "slurmd",
+	"srun": "slurm-client"}
 
 // Start starts the daemons of n1 and n2, which have those addresses for Slurm in namespaces of
 // their own. The test's end stops them.
@@ -64,7 +65,8 @@ func Start(t testing.TB, n1, n2 *veth.Netns, addr1, addr2 string) *Cluster {
 	t.Cleanup(c.stop)
 	c.write("munge.key", rand.Text()+rand.Text(), 0o600)
 	c.configure(addr1, addr2)
-	c.start(n1, "", "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+c.socket(), "--pid-file="+dir+"/munged.pid", "--seed-file="+dir+"/munge.seed")
+	c.start(n1, "", "munged", "--foreground", "--force", "--key-file="+dir+"/munge.key", "--socket="+c.socket(),
+		"--pid-file="+dir+"/munged.pid", "--seed-file="+dir+"/munge.seed")
 	c.await("munged", func() bool { _, err := os.Stat(c.socket()); return err == nil })
 	c.start(n1, "ctl", "slurmctld", "-D", "-f", c.Conf())
 	c.start(n1, "n1", "slurmd", "-D", "-f", c.Conf())

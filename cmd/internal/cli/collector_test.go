@@ -10,7 +10,8 @@ import (
 )
 
 func TestShareOf(t *testing.T) {
-	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 320, 8 << 20: 200, 16 << 20: 100, 17 << 20: 100, 1 << 40: 100} {
+	for live, want := range map[uint64]int{0: 400, 1 << 20: 400, 4 << 20: 400, 5 << 20: 320, 8 << 20: 200,
+		16 << 20: 100, 17 << 20: 100, 1 << 40: 100} {
 		if got := shareOf(live); got != want {
 			t.Errorf("%d bytes: %d %%, want %d", live, got, want)
 		}
@@ -18,7 +19,8 @@ func TestShareOf(t *testing.T) {
 }
 
 func TestLimitOf(t *testing.T) {
-	for live, want := range map[uint64]int64{0: 64 << 20, 100 << 20: 164 << 20, 256 << 20: 320 << 20, 400 << 20: 500 << 20} {
+	for live, want := range map[uint64]int64{0: 64 << 20, 100 << 20: 164 << 20, 256 << 20: 320 << 20,
+		400 << 20: 500 << 20} {
 		if got := limitOf(live); got != want {
 			t.Errorf("%d bytes: %d, want %d", live, got, want)
 		}
@@ -44,7 +46,8 @@ func TestCalmCollector(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return m.NextGC >= x.least && m.NextGC <= x.most
 		}) {
-			t.Fatalf("with %d bytes the next collection comes at a heap of %d, want %d to %d", x.bytes, m.NextGC, x.least, x.most)
+			t.Fatalf("with %d bytes the next collection comes at a heap of %d, want %d to %d", x.bytes, m.NextGC,
+				x.least, x.most)
 		}
 		runtime.KeepAlive(held)
 	}

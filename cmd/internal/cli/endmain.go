@@ -21,7 +21,8 @@ import (
 // OpenEnd prepares an end. The error of a spec that no host could run is a
 // usage error; that of a mode that this host cannot run prints as a report.
 func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
-	if mode, err := stream.LookupMode(spec.Role, spec.Mode()); err == nil && (mode.NeedsDev || spec.Role == stream.RX && spec.Cell.Steers()) {
+	if mode, err := stream.LookupMode(spec.Role, spec.Mode()); err == nil &&
+		(mode.NeedsDev || spec.Role == stream.RX && spec.Cell.Steers()) {
 		tellFinished(cmd)
 	}
 	end, err := endpoint.Open(spec)

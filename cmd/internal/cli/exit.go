@@ -114,7 +114,8 @@ func refused(err error, ran *cobra.Command) error {
 	if s := (*StatusError)(nil); errors.As(err, &s) {
 		return err
 	}
-	return Usagef("%w%s\nusage: %s\nsee: %s --help", plainly(err, ran), nearCommands(ran), ran.UseLine(), ran.CommandPath())
+	return Usagef("%w%s\nusage: %s\nsee: %s --help", plainly(err, ran), nearCommands(ran), ran.UseLine(),
+		ran.CommandPath())
 }
 
 // wrongInput is an error that is the caller's mistake. Packages below, which the

@@ -51,8 +51,10 @@ func TestStatusOfMistakes(t *testing.T) {
 		err  error
 		want int
 	}{
-		{wrong, Usage}, {fmt.Errorf("more of it: %w", wrong), Usage}, {errors.Join(errors.New("other"), wrong), Usage}, {errors.New("other"), Failed},
-		{&StatusError{125, wrong}, 125}, {fmt.Errorf("more of it: %w", &StatusError{Failed, wrong}), Failed}, {errors.Join(wrong, &StatusError{125, nil}), 125},
+		{wrong, Usage}, {fmt.Errorf("more of it: %w", wrong), Usage}, {errors.Join(errors.New("other"), wrong), Usage},
+		{errors.New("other"), Failed},
+		{&StatusError{125, wrong}, 125}, {fmt.Errorf("more of it: %w", &StatusError{Failed, wrong}), Failed},
+		{errors.Join(wrong, &StatusError{125, nil}), 125},
 	} {
 		if got := report(x.err, "prog", io.Discard); got != x.want {
 			t.Errorf("%v: exit status %d, want %d", x.err, got, x.want)
@@ -67,11 +69,12 @@ func TestStatusOfRefusals(t *testing.T) {
 		status int
 		text   string
 	}{
-		"sub --need x f":         {Done, ""},
-		"sub --need x fails":     {Failed, "prog: accepts nothing\n"},
-		"sub --need x wrong":     {Usage, "prog: wrong is wrong\n"},
-		"sbu":                    {Usage, "unknown command"},
-		"sub --need x":           {Usage, "want 1 argument, got 0\nusage: prog sub FILE [flags]\nsee: prog sub --help\n"},
+		"sub --need x f":     {Done, ""},
+		"sub --need x fails": {Failed, "prog: accepts nothing\n"},
+		"sub --need x wrong": {Usage, "prog: wrong is wrong\n"},
+		"sbu":                {Usage, "unknown command"},
+		"sub --need x": {Usage,
+			"want 1 argument, got 0\nusage: prog sub FILE [flags]\nsee: prog sub --help\n"},
 		"sub f":                  {Usage, "--need is required"},
 		"sub --need x --a --b f": {Usage, "--a and --b cannot be combined"},
 		"sub --colour f":         {Usage, "unknown flag: --colour\nsee: prog sub --help\n"},
@@ -90,8 +93,10 @@ func TestStatusOfRefusals(t *testing.T) {
 		}
 		status := run(program(), strings.Fields(line), null, file)
 		said, err := os.ReadFile(file.Name())
-		if err != nil || status != want.status || !strings.Contains(string(said), want.text) || want.text == "" && len(said) > 0 {
-			t.Errorf("prog %s: exit status %d, want %d, and %q: %q, %v", line, status, want.status, want.text, said, err)
+		if err != nil || status != want.status || !strings.Contains(string(said), want.text) || want.text == "" &&
+			len(said) > 0 {
+			t.Errorf("prog %s: exit status %d, want %d, and %q: %q, %v", line, status, want.status, want.text, said,
+				err)
 		}
 		file.Close()
 		null.Close()

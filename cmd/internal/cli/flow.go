@@ -37,12 +37,15 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	mode := results.LookupOption(string(e.Role))
 	AddOptions(cmd, &e.Cell, PathOptions(e.Role))
 	f := cmd.Flags()
-	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode", "data path: "+strings.Join(mode.Choices(), ", "))
+	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode",
+		"data path: "+strings.Join(mode.Choices(), ", "))
 	_ = mode.Set(&e.Cell, mode.Default)
 	e.CPUs = CPUList{-1}
 	f.Var(&e.CPUs, "cpu", "CPU to pin the thread to, or a list for several flows; -1: not pinned")
-	f.StringVar(&e.Cookie, "cookie", "", "32 hexadecimal digits that identify the flow, the same at both ends (default: all zeros)")
-	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")
+	f.StringVar(&e.Cookie, "cookie", "",
+		"32 hexadecimal digits that identify the flow, the same at both ends (default: all zeros)")
+	f.Float64Var(&e.MaxCopied, "max-copied", 100*endpoint.DefaultMaxCopied,
+		"percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
 	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)
 	cmd.RegisterFlagCompletionFunc("mode", cobra.FixedCompletions(mode.Choices(), cobra.ShellCompDirectiveNoFileComp))

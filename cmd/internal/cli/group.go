@@ -26,7 +26,8 @@ const (
 )
 
 // Groups are all groups.
-var Groups = []Group{GroupFlow, GroupHosts, GroupSettings, GroupPlacement, GroupPower, GroupProbes, GroupRuns, GroupOutput}
+var Groups = []Group{GroupFlow, GroupHosts, GroupSettings, GroupPlacement, GroupPower, GroupProbes, GroupRuns,
+	GroupOutput}
 
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
@@ -36,7 +37,8 @@ var members = map[Group]string{
 	GroupPower:     "power power-idle power-guard power-interval",
 	GroupProbes:    "probe probe-sample path sample-interval",
 	GroupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
-		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs timeout",
+		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs " +
+		"timeout",
 	GroupOutput: "out json verbose help help-all version",
 }
 
@@ -102,20 +104,30 @@ func given(cmd *cobra.Command, name string) bool {
 // placeholders are what stands for the value of flags, by their names; all others by their types.
 var placeholders = map[string]string{
 	"rx": "MODE", "tx": "MODE", "mode": "MODE", "sut": "HOST", "tg": "HOST", "host": "HOST", "peer": "HOST",
-	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE", "source": "SOURCE",
-	"probe": "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE", "layout": "LAYOUT",
-	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "touch": "HOW", "netns": "NETNS", "record": "FILE",
-	"replay": "FILE", "flame": "FILE", "folded": "FILE", "csv": "FILE", "cache": "DIR", "kernel": "KERNEL", "metric": "COLUMN",
-	"about": "FACTOR", "base": "CELL", "end": "sut|tg", "equivalent": "PERCENT", "fail-if-slower": "PERCENT", "if-unsure": "STATUS",
-	"prometheus": "ADDR:PORT", "cgroup": "DIR", "pid": "PID", "syscalls": "PID", "log": "LOG", "only": "NAME", "env": "NAME=VALUE",
-	"file": "PATH", "load": "MODULE", "qemu": "ARG", "nic": "DRIVER", "softnic": "PARAMS", "cookie": "HEX", "uring-engine": "ENGINE",
-	"control": "FAULT", "sysctl-profile": "NAME", "max-idle-us": "US", "cpu": "CPU", "sut-cpu": "CPU", "tg-cpu": "CPU", "mem": "MIB",
-	"stamp": "WHERE", "modes": "MODES", "dir": "DIR",
+	"dev": "IF", "tg-dev": "IF", "addr": "ADDR", "out": "DIR", "listen": "ADDR:PORT", "power": "SOURCE",
+	"source": "SOURCE",
+	"probe":  "PROBE", "cpus": "APP,SOFTIRQ", "tg-cpus": "APP,SOFTIRQ", "node": "NODE", "tg-node": "NODE",
+	"layout":    "LAYOUT",
+	"tg-layout": "LAYOUT", "congestion": "CC", "governor": "NAME", "area": "KIND", "touch": "HOW", "netns": "NETNS",
+	"record": "FILE",
+	"replay": "FILE", "flame": "FILE", "folded": "FILE", "csv": "FILE", "cache": "DIR", "kernel": "KERNEL",
+	"metric": "COLUMN",
+	"about":  "FACTOR", "base": "CELL", "end": "sut|tg", "equivalent": "PERCENT", "fail-if-slower": "PERCENT",
+	"if-unsure":  "STATUS",
+	"prometheus": "ADDR:PORT", "cgroup": "DIR", "pid": "PID", "syscalls": "PID", "log": "LOG", "only": "NAME",
+	"env":  "NAME=VALUE",
+	"file": "PATH", "load": "MODULE", "qemu": "ARG", "nic": "DRIVER", "softnic": "PARAMS", "cookie": "HEX",
+	"uring-engine": "ENGINE",
+	"control":      "FAULT", "sysctl-profile": "NAME", "max-idle-us": "US", "cpu": "CPU", "sut-cpu": "CPU",
+	"tg-cpu": "CPU",
+	"mem":    "MIB",
+	"stamp":  "WHERE", "modes": "MODES", "dir": "DIR",
 }
 
 // ofTypes are what stands for values of a type.
 var ofTypes = map[string]string{
-	"string": "TEXT", "strings": "LIST", "stringArray": "TEXT", "int": "N", "uint": "N", "uint16": "PORT", "float64": "N", "float": "N",
+	"string": "TEXT", "strings": "LIST", "stringArray": "TEXT", "int": "N", "uint": "N", "uint16": "PORT",
+	"float64": "N", "float": "N",
 	"duration": "TIME", "bytes": "BYTES",
 }
 

@@ -127,7 +127,8 @@ func flags(b *strings.Builder, cmd *cobra.Command, all bool) {
 		list(b, "Flags", have)
 	case all:
 		for _, g := range Groups {
-			list(b, string(g), slices.DeleteFunc(slices.Clone(have), func(f *pflag.Flag) bool { return !slices.Contains(GroupsOf(f.Name), g) }))
+			list(b, string(g), slices.DeleteFunc(slices.Clone(have),
+				func(f *pflag.Flag) bool { return !slices.Contains(GroupsOf(f.Name), g) }))
 		}
 	default:
 		var shown []*pflag.Flag

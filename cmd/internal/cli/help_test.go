@@ -16,7 +16,8 @@ import (
 // helped is a command with many flags.
 func helped() *cobra.Command {
 	root := &cobra.Command{Use: "prog", Short: "A program"}
-	c := &cobra.Command{Use: "sub FILE", Short: "Do it", Long: "sub does something that takes more than one line of eighty\ncolumns to tell, and then\nmore.\n\n  a table    as it is", Args: cobra.ExactArgs(1),
+	c := &cobra.Command{Use: "sub FILE", Short: "Do it", Long: "sub does something that takes more than one line " +
+		"of eighty\ncolumns to tell, and then\nmore.\n\n  a table    as it is", Args: cobra.ExactArgs(1),
 		RunE: func(*cobra.Command, []string) error { return nil }}
 	f := c.Flags()
 	f.String("sut", "", "host")
@@ -51,15 +52,19 @@ func said(t *testing.T, root *cobra.Command, args ...string) (status int, text s
 
 func TestHelpShowsTheFirst(t *testing.T) {
 	status, short := said(t, helped(), "sub", "--help")
-	if status != Done || !strings.Contains(short, "--sut HOST") || strings.Contains(short, "--mtu") || !strings.Contains(short, "prog sub --help-all shows all") {
+	if status != Done || !strings.Contains(short, "--sut HOST") || strings.Contains(short, "--mtu") ||
+		!strings.Contains(short, "prog sub --help-all shows all") {
 		t.Errorf("exit status %d:\n%s", status, short)
 	}
-	if !strings.Contains(short, "eighty columns to tell, and\nthen more.\n") || !strings.Contains(short, "\n  a table    as it is\n") {
+	if !strings.Contains(short, "eighty columns to tell, and\nthen more.\n") ||
+		!strings.Contains(short, "\n  a table    as it is\n") {
 		t.Errorf("paragraphs are filled, tables stay:\n%s", short)
 	}
 	// Neither the argument nor the flag that are missing keep it from helping.
 	status, all := said(t, helped(), "sub", "--help-all")
-	if status != Done || !strings.Contains(all, "\nFlow:\n  --rx MODE") || !strings.Contains(all, "(default tcp)") || !strings.Contains(all, "\nHosts:\n") || strings.Count(all, "--mtu") != 1 {
+	if status != Done || !strings.Contains(all, "\nFlow:\n  --rx MODE") ||
+		!strings.Contains(all, "(default tcp)") || !strings.Contains(all, "\nHosts:\n") ||
+		strings.Count(all, "--mtu") != 1 {
 		t.Errorf("exit status %d:\n%s", status, all)
 	}
 	for _, text := range []string{short, all} {
@@ -74,7 +79,8 @@ func TestHelpShowsTheFirst(t *testing.T) {
 func TestManPage(t *testing.T) {
 	root := helped()
 	page := Man(root.Commands()[0])
-	for _, want := range []string{".TH PROG\\-SUB 1", ".SH NAME\nprog\\-sub \\- Do it\n", ".SS Flow\n", ".TP\n.B \\-\\-mtu N\nbytes\n", ".nf\n  a table    as it is\n.fi\n"} {
+	for _, want := range []string{".TH PROG\\-SUB 1", ".SH NAME\nprog\\-sub \\- Do it\n", ".SS Flow\n",
+		".TP\n.B \\-\\-mtu N\nbytes\n", ".nf\n  a table    as it is\n.fi\n"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
@@ -82,7 +88,8 @@ func TestManPage(t *testing.T) {
 	if got := escaped(".begins\n'so does\na\\b \"c\" `d`"); got != "\\&.begins\n\\&'so does\na\\eb \\(dqc\\(dq d" {
 		t.Errorf("escaped %q", got)
 	}
-	alone := &cobra.Command{Use: "alone ADDR", Args: cobra.ExactArgs(1), RunE: func(*cobra.Command, []string) error { return nil }}
+	alone := &cobra.Command{Use: "alone ADDR", Args: cobra.ExactArgs(1),
+		RunE: func(*cobra.Command, []string) error { return nil }}
 	if status, text := said(t, alone, "--man"); status != Done || !strings.HasPrefix(text, ".TH ALONE 1") {
 		t.Errorf("exit status %d: %s", status, text)
 	}
@@ -91,7 +98,8 @@ func TestManPage(t *testing.T) {
 func TestNear(t *testing.T) {
 	names := []string{"rx-buffer", "rx-buf-len", "duration", "channels", "sut", "tg"}
 	for word, want := range map[string][]string{
-		"durations": {"duration"}, "rx_buffer": {"rx-buffer"}, "rx-bufer": {"rx-buffer"}, "sutt": {"sut"}, "xy": nil, "dev": nil, "chan": {"channels"},
+		"durations": {"duration"}, "rx_buffer": {"rx-buffer"}, "rx-bufer": {"rx-buffer"}, "sutt": {"sut"}, "xy": nil,
+		"dev": nil, "chan": {"channels"},
 		"colour": nil, "cuts": nil, "": nil, strings.Repeat("x", 1000): nil, "SUT": {"sut"},
 	} {
 		if d := cmp.Diff(want, Near(word, names)); d != "" {
@@ -104,7 +112,8 @@ func TestDistance(t *testing.T) {
 	for _, x := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"demo", "dmo", 1}, {"demo", "dmeo", 1}, {"zcrx", "zcxr", 1}, {"nosuch", "touch", 2}} {
+	}{{"", "", 0}, {"abc", "abc", 0}, {"abc", "", 3}, {"kitten", "sitting", 3}, {"demo", "dmo", 1}, {"demo", "dmeo", 1},
+		{"zcrx", "zcxr", 1}, {"nosuch", "touch", 2}} {
 		if got := distance(x.a, x.b); got != x.want || distance(x.b, x.a) != x.want {
 			t.Errorf("%q, %q: %d, want %d", x.a, x.b, got, x.want)
 		}

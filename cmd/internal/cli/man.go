@@ -38,7 +38,8 @@ func Man(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"zcbench\"\n", strings.ToUpper(escaped(pageName(cmd))), escaped("zcbench "+version.Tool()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"%s\" \"zcbench\"\n", strings.ToUpper(escaped(pageName(cmd))),
+		escaped("zcbench "+version.Tool()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", escaped(pageName(cmd)), escaped(cmd.Short))
 	b.WriteString(".SH SYNOPSIS\n")
 	if doesItself(cmd) {
@@ -91,7 +92,10 @@ func manFlags(b *strings.Builder, cmd *cobra.Command) {
 		return
 	}
 	for _, g := range Groups {
-		of := slices.DeleteFunc(slices.Clone(have), func(f *pflag.Flag) bool { return !slices.Contains(GroupsOf(f.Name), g) })
+		of := slices.DeleteFunc(slices.Clone(have), func(f *pflag.Flag) bool {
+			return !slices.Contains(GroupsOf(f.Name),
+				g)
+		})
 		if len(of) > 0 {
 			fmt.Fprintf(b, ".SS %s\n", escaped(string(g)))
 			write(of)

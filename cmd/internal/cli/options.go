@@ -35,7 +35,8 @@ func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option
 			f.NoOptDefVal = "true"
 		}
 		if words := o.Choices(); words != nil {
-			cmd.RegisterFlagCompletionFunc(o.FlagName(), cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+			cmd.RegisterFlagCompletionFunc(o.FlagName(),
+				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 }

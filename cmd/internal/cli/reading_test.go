@@ -75,7 +75,8 @@ func TestReadingEndsWithASignal(t *testing.T) {
 		t.Errorf("status %d", status)
 	}
 	said, err := os.ReadFile(stderr.Name())
-	if printed, _ := os.ReadFile(stdout.Name()); err != nil || string(printed) != "begun" || !strings.Contains(string(said), "interrupted: no file is half written") {
+	if printed, _ := os.ReadFile(stdout.Name()); err != nil || string(printed) != "begun" ||
+		!strings.Contains(string(said), "interrupted: no file is half written") {
 		t.Errorf("%s, %v", said, err)
 	}
 }

@@ -19,15 +19,16 @@ import (
 // EndReport is what zcrecv and zcsend print with --json. Absent fields, and those
 // that are null, were not measured: an end that never had a flow has no duration.
 type EndReport struct {
-	Tool           string           `json:"tool"`
-	Version        string           `json:"tool_version"`
-	Role           stream.Role      `json:"role"`
-	Mode           string           `json:"mode"`
-	Verdict        results.Verdict  `json:"verdict"`
-	Reason         string           `json:"reason,omitempty"`
-	Fix            string           `json:"fix,omitempty"`
-	MessageBytes   int              `json:"message_bytes"`             // that the sender hands over in one call
-	RXBufferBytes  int              `json:"rx_buffer_bytes,omitempty"` // of a receiver that the kernel copies to, for each flow
+	Tool         string          `json:"tool"`
+	Version      string          `json:"tool_version"`
+	Role         stream.Role     `json:"role"`
+	Mode         string          `json:"mode"`
+	Verdict      results.Verdict `json:"verdict"`
+	Reason       string          `json:"reason,omitempty"`
+	Fix          string          `json:"fix,omitempty"`
+	MessageBytes int             `json:"message_bytes"` // that the sender hands over in one call
+	// of a receiver that the kernel copies to, for each flow
+	RXBufferBytes  int              `json:"rx_buffer_bytes,omitempty"`
 	Bytes          uint64           `json:"bytes"`
 	PeerBytes      *uint64          `json:"peer_bytes,omitempty"`
 	DurationS      *float64         `json:"duration_s"`
@@ -63,9 +64,11 @@ type EndFlow struct {
 // NewEndReport makes the report of one end that ran on its own; sorted: its bytes are
 // sorted into copied and not copied.
 func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
-	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict, Reason: r.Reason, Fix: r.Fix,
+	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict,
+		Reason: r.Reason, Fix: r.Fix,
 		MessageBytes: s.Cell.MessageBytes, Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
-		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine, Strangers: r.Strangers, Warnings: r.Warnings,
+		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine,
+		Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Threads: r.Host.Threads, Metrics: r.Host.Rows()}
 	if m, err := stream.LookupMode(s.Role, s.Mode()); err == nil && m.Buffered {
 		rep.RXBufferBytes = cmp.Or(provided(rep.Metrics), s.Cell.RXBuffer, s.Cell.MessageBytes)
@@ -83,7 +86,8 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 		rep.CPUSPerGB = &c
 	}
 	if n := r.Host.Transactions; n != nil {
-		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions, new(float64(r.Total.Transactions)/seconds), r.Host.RoundTrip
+		rep.Transactions, rep.PerSecond, rep.RoundTrip = &r.Total.Transactions,
+			new(float64(r.Total.Transactions)/seconds), r.Host.RoundTrip
 		if *n > 0 {
 			rep.CPUUsPerTrip = new((r.ProcUserS + r.ProcSysS) * 1e6 / float64(r.Total.Transactions))
 		}
@@ -165,7 +169,8 @@ func (r EndReport) text(out io.Writer) {
 	}
 	fmt.Fprintf(out, "  %s\n", r.Verdict)
 	if len(r.Flows) > 1 {
-		fmt.Fprintf(out, "  %d flows, moved by %d thread%s\n", len(r.Flows), r.Threads, map[bool]string{false: "s"}[r.Threads == 1])
+		fmt.Fprintf(out, "  %d flows, moved by %d thread%s\n", len(r.Flows), r.Threads,
+			map[bool]string{false: "s"}[r.Threads == 1])
 		for _, f := range r.Flows {
 			f.text(out)
 		}
@@ -198,9 +203,11 @@ func (f EndFlow) text(out io.Writer) {
 // trips says how many round trips there were, what they cost, and of the end that asks how long
 // they took.
 func (r EndReport) trips(out io.Writer) {
-	fmt.Fprintf(out, "%8.0f transactions/s  %d in %v", *r.PerSecond, *r.Transactions, time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
+	fmt.Fprintf(out, "%8.0f transactions/s  %d in %v", *r.PerSecond, *r.Transactions,
+		time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
 	if t := r.RoundTrip; t != nil && t.MaxUs != nil {
-		fmt.Fprintf(out, "  p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us", *t.P50Us, *t.P90Us, *t.P99Us, *t.P999Us, *t.MaxUs)
+		fmt.Fprintf(out, "  p50 %.1f us, p90 %.1f us, p99 %.1f us, p99.9 %.1f us, max %.1f us", *t.P50Us, *t.P90Us,
+			*t.P99Us, *t.P999Us, *t.MaxUs)
 	}
 	if r.CPUUsPerTrip != nil {
 		fmt.Fprintf(out, "  cpu %.2f us each", *r.CPUUsPerTrip)
@@ -216,5 +223,6 @@ func (r EndReport) speed(out io.Writer) {
 	if r.Bytes > 0 && *r.ThroughputGbps < 0.1 {
 		digits = 6 // a paced flow
 	}
-	fmt.Fprintf(out, "%8.*f Gbit/s  %.*f GB in %v", digits, *r.ThroughputGbps, digits, float64(r.Bytes)/1e9, time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
+	fmt.Fprintf(out, "%8.*f Gbit/s  %.*f GB in %v", digits, *r.ThroughputGbps, digits, float64(r.Bytes)/1e9,
+		time.Duration(*r.DurationS*1e9).Round(time.Millisecond))
 }

@@ -47,7 +47,8 @@ func TestReportWithoutFlow(t *testing.T) {
 	}
 
 	flow := read(wire.EndResult{Verdict: results.OK, FlowNs: 2e9, Total: stream.Counters{Bytes: 1e9}})
-	for k, want := range map[string]float64{"duration_s": 2, "throughput_gbps": 4, "cpu_user_s": 0, "mismatches": 0, "zero_copy_bytes": 0, "cpu_s_per_gb": 0} {
+	for k, want := range map[string]float64{"duration_s": 2, "throughput_gbps": 4, "cpu_user_s": 0, "mismatches": 0,
+		"zero_copy_bytes": 0, "cpu_s_per_gb": 0} {
 		if v, ok := flow[k].(float64); !ok || v != want {
 			t.Errorf("%s: %v, want %v", k, flow[k], want)
 		}

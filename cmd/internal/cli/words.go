@@ -47,16 +47,20 @@ var cobraWords = []struct {
 		}
 		return flagList(names, "and") + " are required"
 	}},
-	{lazy.Regexp(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`), func(m []string, _ *cobra.Command) string {
-		return flagList(strings.Fields(m[1]), "and") + " cannot be combined"
-	}},
-	{lazy.Regexp(`^if any flags in the group \[([^]]*)\] are set they must all be set; missing \[[^]]*\]$`), func(m []string, _ *cobra.Command) string {
-		return flagList(strings.Fields(m[1]), "and") + " must be given together"
-	}},
-	{lazy.Regexp(`^at least one of the flags in the group \[([^]]*)\] is required$`), func(m []string, _ *cobra.Command) string {
-		return "want " + flagList(strings.Fields(m[1]), "or")
-	}},
-	{lazy.Regexp(`(?s)^invalid argument (".*") for "(?:-\w, )?(--[\w-]+)" flag: (?:strconv\.\w+: parsing "[^"]*": (invalid syntax|value out of range)|(.*))$`), func(m []string, _ *cobra.Command) string {
+	{lazy.Regexp(`^if any flags in the group \[[^]]*\] are set none of the others can be; \[([^]]*)\] were all set$`),
+		func(m []string, _ *cobra.Command) string {
+			return flagList(strings.Fields(m[1]), "and") + " cannot be combined"
+		}},
+	{lazy.Regexp(`^if any flags in the group \[([^]]*)\] are set they must all be set; missing \[[^]]*\]$`),
+		func(m []string, _ *cobra.Command) string {
+			return flagList(strings.Fields(m[1]), "and") + " must be given together"
+		}},
+	{lazy.Regexp(`^at least one of the flags in the group \[([^]]*)\] is required$`),
+		func(m []string, _ *cobra.Command) string {
+			return "want " + flagList(strings.Fields(m[1]), "or")
+		}},
+	{lazy.Regexp(`(?s)^invalid argument (".*") for "(?:-\w, )?(--[\w-]+)" flag: (?:strconv\.\w+: parsing ` +
+		`"[^"]*": (invalid syntax|value out of range)|(.*))$`), func(m []string, _ *cobra.Command) string {
 		if m[3] != "" {
 			return m[2] + " " + m[1] + ": " + m[3]
 		}

@@ -41,22 +41,26 @@ func entries(flags []Flag) (out []Entry) {
 		for _, d := range s.Metrics {
 			units := strings.Fields(d.Units)
 			for i, name := range strings.Fields(d.Names) {
-				out = append(out, Entry{"metric", name, lines(d.Meaning, "unit", unitText(units[min(i, len(units)-1)]), "source", d.Source), []string{"metrics.md"}})
+				out = append(out, Entry{"metric", name, lines(d.Meaning, "unit", unitText(units[min(i, len(units)-1)]),
+					"source", d.Source), []string{"metrics.md"}})
 			}
 		}
 	}
 	for _, d := range results.ColumnDocs {
 		for name := range strings.FieldsSeq(d.Names) {
-			out = append(out, Entry{"column", name, lines("of runs.csv: "+d.Meaning, "unit", unitText(d.Unit)), []string{"schema.md"}})
+			out = append(out, Entry{"column", name, lines("of runs.csv: "+d.Meaning, "unit", unitText(d.Unit)),
+				[]string{"schema.md"}})
 		}
 	}
 	for _, l := range results.Limits {
-		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)), []string{"matrix.md"}})
+		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)),
+			[]string{"matrix.md"}})
 	}
 	out = append(out, verdicts...)
 	for n := 1; n < 200; n++ {
 		for _, name := range errnoNames(unix.Errno(n)) {
-			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))}, []string{errorsPage, "zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
+			out = append(out, Entry{"errno", name, []string{fmt.Sprintf("errno %d: %v", n, unix.Errno(n))},
+				[]string{errorsPage, "zcrx.md", "devmem.md", "tcp-mmap.md", "nics.md"}})
 		}
 	}
 	return out
@@ -140,7 +144,8 @@ func modes() (out []Entry) {
 
 // modePages are the pages about a mode: one that is named after it, and those that compare modes.
 func modePages(name string) []string {
-	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "nics.md", "reference.md", "metrics.md", "statistics.md", "matrix.md"}
+	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "nics.md", "reference.md",
+		"metrics.md", "statistics.md", "matrix.md"}
 }
 
 // flagEntries are flags by name, with all commands that have them.
@@ -150,9 +155,11 @@ func flagEntries(flags []Flag) (out []Entry) {
 		i, known := at[f.Name]
 		if !known {
 			i, at[f.Name] = len(out), len(out)
-			out = append(out, Entry{"flag", f.Name, nil, []string{"matrix.md", "settings.md", "hosts.md", "power.md", "probes.md", "zcrx.md", "devmem.md"}})
+			out = append(out, Entry{"flag", f.Name, nil, []string{"matrix.md", "settings.md", "hosts.md", "power.md",
+				"probes.md", "zcrx.md", "devmem.md"}})
 			if o := optionOf(f.Name); o != nil {
-				out[i].Lines = lines(o.Help, "takes", o.Takes, "default", o.Default, "modes", strings.Join(o.Modes(), ", "),
+				out[i].Lines = lines(o.Help, "takes", o.Takes, "default", o.Default, "modes",
+					strings.Join(o.Modes(), ", "),
 					"in experiment files", o.Name, "in runs.csv", o.ColumnName())
 			} else if k := keyOf(f.Name); k != nil {
 				out[i].Lines = lines(k.Help, "in experiment files", k.Name)
@@ -214,16 +221,25 @@ func keyOf(flag string) *matrix.Key {
 // verdicts are those of runs, and of comparisons.
 var verdicts = []Entry{
 	{"verdict", string(results.OK), []string{"of a run: it passed every gate, so it counts"}, verdictPages},
-	{"verdict", string(results.Unsupported), []string{"of a run: it cannot run here; the reason names the call that was refused, and the fix says what to do"}, verdictPages},
-	{"verdict", string(results.Invalid), []string{"of a run: it ran, but a gate or a proof failed, so its figures do not count; the reason says which"}, verdictPages},
-	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"}, verdictPages},
+	{"verdict", string(results.Unsupported),
+		[]string{"of a run: it cannot run here; the reason names the call that was refused, and the fix says " +
+			"what to do"}, verdictPages},
+	{"verdict", string(results.Invalid),
+		[]string{"of a run: it ran, but a gate or a proof failed, so its figures do not count; the reason says which"},
+		verdictPages},
+	{"verdict", string(results.Failed), []string{"of a run: an error ended it; the reason is that error"},
+		verdictPages},
 	{"verdict", string(compare.Faster), []string{"of a comparison: more throughput, beyond doubt"}, comparePages},
 	{"verdict", string(compare.Slower), []string{"of a comparison: less throughput, beyond doubt"}, comparePages},
-	{"verdict", string(compare.Higher), []string{"of a comparison: more return on cost (ROI), beyond doubt"}, comparePages},
-	{"verdict", string(compare.Lower), []string{"of a comparison: less return on cost (ROI), beyond doubt"}, comparePages},
-	{"verdict", string(compare.Cheaper), []string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},
+	{"verdict", string(compare.Higher), []string{"of a comparison: more return on cost (ROI), beyond doubt"},
+		comparePages},
+	{"verdict", string(compare.Lower), []string{"of a comparison: less return on cost (ROI), beyond doubt"},
+		comparePages},
+	{"verdict", string(compare.Cheaper),
+		[]string{"of a comparison: less of a cost, beyond doubt, such as CPU time per byte"}, comparePages},
 	{"verdict", string(compare.Costlier), []string{"of a comparison: more of a cost, beyond doubt"}, comparePages},
-	{"verdict", string(compare.Unsure), []string{"of a comparison: the data do not decide; it does not mean equal"}, comparePages},
+	{"verdict", string(compare.Unsure), []string{"of a comparison: the data do not decide; it does not mean equal"},
+		comparePages},
 }
 
 var (

@@ -138,7 +138,9 @@ func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
 		return len(e.pages)
 	}
 	for _, p := range b.passages {
-		if want(p) && !slices.Contains(unrelated, p.Page) && !(e.Kind == "flag" && strings.Contains(p.Text, "; flag: `--")) { // that row says what the entry says
+		// that row says what the entry says
+		if want(p) && !slices.Contains(unrelated, p.Page) &&
+			!(e.Kind == "flag" && strings.Contains(p.Text, "; flag: `--")) {
 			out = append(out, p)
 		}
 	}

@@ -15,13 +15,16 @@ import (
 
 const _ = kind.Pure
 
-const page = "# Ways\n\nIntro about `tcp` and others.\n\n## tcp\n\nPlain sockets copy.\n\n```\ncode tcp\n```\n\n| mode | what |\n|---|---|\n| `tcp`, `tcp-trunc` | copies \\| or not |\n| EINVAL | wrong |\n\n" +
+const page = "# Ways\n\nIntro about `tcp` and others.\n\n## tcp\n\nPlain sockets copy.\n\n```\ncode " +
+	"tcp\n```\n\n| mode | what |\n|---|---|\n| `tcp`, `tcp-trunc` | copies \\| or not |\n| EINVAL | wrong |\n\n" +
 	"- `--rx-buf-len`: long\n  buffers\n\n**Cell**: one combination.\n\n    $ zcbench explain tcp\n"
 
 func book(t *testing.T) *Book {
 	t.Helper()
-	b, err := New(fstest.MapFS{"ways.md": {Data: []byte(page)}, "hardening.md": {Data: []byte("**Cell**: not for users.\n")}},
-		[]Flag{{"rx-buf-len", "zcbench run", "buffers"}, {"rx-buf-len", "zcbench demo", "buffers"}, {"dev", "zcbench run", "one"}, {"dev", "zcbench doctor", "another"}})
+	b, err := New(fstest.MapFS{"ways.md": {Data: []byte(page)},
+		"hardening.md": {Data: []byte("**Cell**: not for users.\n")}},
+		[]Flag{{"rx-buf-len", "zcbench run", "buffers"}, {"rx-buf-len", "zcbench demo", "buffers"},
+			{"dev", "zcbench run", "one"}, {"dev", "zcbench doctor", "another"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,8 +41,10 @@ func titles(all []Answer) (out []string) {
 func TestLookup(t *testing.T) {
 	b := book(t)
 	for word, want := range map[string][]string{
-		"tcp": {"rx:tcp", "tx:tcp"}, "rx:tcp": {"rx:tcp"}, "--rx-buf-len": {"flag:rx-buf-len", "column:rx_buf_len"}, "rx_buf_len": {"flag:rx-buf-len", "column:rx_buf_len"},
-		"EINVAL": {"errno:EINVAL"}, "einval": {"errno:EINVAL"}, "invalid": {"verdict:invalid"}, "cannot tell": {"verdict:cannot tell"}, "throughput_cv": {"gate:throughput_cv"},
+		"tcp": {"rx:tcp", "tx:tcp"}, "rx:tcp": {"rx:tcp"}, "--rx-buf-len": {"flag:rx-buf-len", "column:rx_buf_len"},
+		"rx_buf_len": {"flag:rx-buf-len", "column:rx_buf_len"},
+		"EINVAL":     {"errno:EINVAL"}, "einval": {"errno:EINVAL"}, "invalid": {"verdict:invalid"},
+		"cannot tell": {"verdict:cannot tell"}, "throughput_cv": {"gate:throughput_cv"},
 		"flow_waits": {"metric:flow_waits"}, "cell": {":cell"}, "zzz": nil, "tx:zcrx": nil, "": nil,
 	} {
 		if got := titles(b.Lookup(word)); !slices.Equal(got, want) {
@@ -60,7 +65,8 @@ func TestPassages(t *testing.T) {
 		return strings.Join(out, "\n")
 	}
 	for word, want := range map[string]string{
-		"rx:tcp":          "docs/ways.md, tcp> Plain sockets copy.\ndocs/ways.md, tcp> `tcp`, `tcp-trunc`; what: copies | or not",
+		"rx:tcp": "docs/ways.md, tcp> Plain sockets copy.\ndocs/ways.md, tcp> `tcp`, `tcp-trunc`; what: " +
+			"copies | or not",
 		"EINVAL":          "docs/ways.md, tcp> EINVAL; what: wrong",
 		"flag:rx-buf-len": "docs/ways.md, tcp> `--rx-buf-len`: long buffers",
 		"cell":            "docs/ways.md, tcp> **Cell**: one combination.",
@@ -79,10 +85,12 @@ func TestPassages(t *testing.T) {
 // What several commands say alike is said once.
 func TestFlagsOfSeveralCommands(t *testing.T) {
 	b := book(t)
-	if got := strings.Join(b.Lookup("flag:rx-buf-len")[0].Lines, "\n"); !strings.Contains(got, "zcbench run, zcbench demo: buffers") {
+	if got := strings.Join(b.Lookup("flag:rx-buf-len")[0].Lines, "\n"); !strings.Contains(got,
+		"zcbench run, zcbench demo: buffers") {
 		t.Error(got)
 	}
-	if got := strings.Join(b.Lookup("flag:dev")[0].Lines, "\n"); !strings.Contains(got, "zcbench run: one\nzcbench doctor: another") {
+	if got := strings.Join(b.Lookup("flag:dev")[0].Lines, "\n"); !strings.Contains(got,
+		"zcbench run: one\nzcbench doctor: another") {
 		t.Error(got)
 	}
 }
@@ -123,7 +131,8 @@ func TestErrnoRowsFirst(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"ENOBUFS": "errno: ENOBUFS", "EINVAL": "errno: EINVAL", "ERANGE": "errno: ERANGE", "EOPNOTSUPP": "errno: EOPNOTSUPP"} {
+	for name, want := range map[string]string{"ENOBUFS": "errno: ENOBUFS", "EINVAL": "errno: EINVAL",
+		"ERANGE": "errno: ERANGE", "EOPNOTSUPP": "errno: EOPNOTSUPP"} {
 		a := b.Lookup(name)
 		if len(a) != 1 || len(a[0].Passages) == 0 {
 			t.Fatalf("%s: %+v", name, a)
@@ -141,7 +150,8 @@ func TestFits(t *testing.T) {
 		form, name string
 		want       bool
 	}{
-		{"cpuN_user", "cpu0_user", true}, {"cpuN_user", "cpu_user", false}, {"cpuN_user", "cpu12_users", false}, {"queue_N", "queue_7", true},
+		{"cpuN_user", "cpu0_user", true}, {"cpuN_user", "cpu_user", false}, {"cpuN_user", "cpu12_users", false},
+		{"queue_N", "queue_7", true},
 		{"NAME_x", "anything", false}, {"plain", "plain", true}, {"qstats_rxN_NAME", "qstats_rx3_packets", true},
 	} {
 		if got := fits(x.form, x.name); got != x.want {
@@ -172,9 +182,11 @@ func TestOwnPagesAndGlossary(t *testing.T) {
 	if got := pages("rx:tcp"); !slices.Equal(got, []string{"glossary.md", "matrix.md"}) {
 		t.Errorf("rx:tcp: %q", got)
 	}
-	for word, want := range map[string]string{"tcp-trunc": "", "xdp-drop": "", "zcrx": "promise: zero copy", "tcp": "promise: none"} {
+	for word, want := range map[string]string{"tcp-trunc": "", "xdp-drop": "", "zcrx": "promise: zero copy",
+		"tcp": "promise: none"} {
 		for _, a := range b.Lookup("rx:" + word) {
-			if text := strings.Join(a.Lines, "\n"); !strings.Contains(text, want) || want == "" && strings.Contains(text, "promise") {
+			if text := strings.Join(a.Lines, "\n"); !strings.Contains(text, want) || want == "" &&
+				strings.Contains(text, "promise") {
 				t.Errorf("%s: %s", word, text)
 			}
 		}

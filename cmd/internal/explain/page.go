@@ -125,7 +125,8 @@ func (p *parser) row(line string) {
 		parts = append(parts, c)
 	}
 	if len(parts) > 0 {
-		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "), defines: defines})
+		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "),
+			defines: defines})
 	}
 }
 

@@ -21,7 +21,8 @@ func TestWriter(t *testing.T) {
 	w.Note("Linux 7.3")
 	w.Write(Result{Name: "tcp/tcp", Notes: []string{"10.0 Gbit/s"}})
 	w.Write(Result{Name: "zcrx/tcp", Status: Skip, Reason: "no queue\nof eth0"})
-	w.Write(Result{Name: "devmem/tcp", Status: Fail, Reason: "all was copied # SKIP it", Notes: []string{"fix: steer it"}})
+	w.Write(Result{Name: "devmem/tcp", Status: Fail, Reason: "all was copied # SKIP it",
+		Notes: []string{"fix: steer it"}})
 	w.Write(Result{Name: "tcp/uring-zc", Status: XFail, Reason: "veth copies"})
 	status, err := w.End()
 	if status != ExitFail || err != nil {
@@ -52,7 +53,8 @@ ok 4 tcp/uring-zc # XFAIL veth copies
 func TestForged(t *testing.T) {
 	var b strings.Builder
 	w := New(&b, 3)
-	for _, s := range []string{"Subtest: x", "# Subtest: x", "Totals: pass:9 fail:0", "a\nok 1 tcp/tcp\r\nok 2 x\u0085ok 3 y"} {
+	for _, s := range []string{"Subtest: x", "# Subtest: x", "Totals: pass:9 fail:0",
+		"a\nok 1 tcp/tcp\r\nok 2 x\u0085ok 3 y"} {
 		w.Note(s)
 	}
 	w.Write(Result{Name: "a # SKIP b", Status: Fail, Reason: "x\nok 1 a"})
@@ -84,7 +86,8 @@ func TestExitStatus(t *testing.T) {
 		of      []Status
 		want    int
 	}{
-		{1, []Status{Pass}, ExitPass}, {2, []Status{Pass, Skip}, ExitPass}, {2, []Status{Skip, Skip}, ExitSkip}, {2, []Status{Skip, XFail}, ExitPass},
+		{1, []Status{Pass}, ExitPass}, {2, []Status{Pass, Skip}, ExitPass}, {2, []Status{Skip, Skip}, ExitSkip},
+		{2, []Status{Skip, XFail}, ExitPass},
 		{3, []Status{Pass, Skip, Fail}, ExitFail},
 		{2, []Status{Pass}, ExitFail}, // one is missing
 	} {
@@ -113,7 +116,8 @@ func TestUnwritten(t *testing.T) {
 
 // Whatever a reason says, a parser sees one subtest of the status that was meant.
 func FuzzReason(f *testing.F) {
-	for _, s := range []string{"plain", "a\nok 2 b", "x # SKIP y", " # XFAIL", "#", "\x1b[2J", strings.Repeat("é", most), "\xff# SKIP ", "Subtest: x"} {
+	for _, s := range []string{"plain", "a\nok 2 b", "x # SKIP y", " # XFAIL", "#", "\x1b[2J",
+		strings.Repeat("é", most), "\xff# SKIP ", "Subtest: x"} {
 		f.Add(s, 2)
 	}
 	f.Fuzz(func(t *testing.T, reason string, status int) {

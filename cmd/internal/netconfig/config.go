@@ -57,7 +57,8 @@ func Load(f Folder, getenv func(string) string) (*Config, error) {
 		break
 	}
 	v := c.variables
-	c.Dev, c.LocalV4, c.LocalV6, c.RemoteV4, c.RemoteV6 = v["NETIF"], v["LOCAL_V4"], v["LOCAL_V6"], v["REMOTE_V4"], v["REMOTE_V6"]
+	c.Dev, c.LocalV4, c.LocalV6, c.RemoteV4, c.RemoteV6 = v["NETIF"], v["LOCAL_V4"], v["LOCAL_V6"], v["REMOTE_V4"],
+		v["REMOTE_V6"]
 	c.RemoteType, c.RemoteArgs = v["REMOTE_TYPE"], v["REMOTE_ARGS"]
 	return c, nil
 }
@@ -74,7 +75,8 @@ func (c *Config) Addresses(ipv6 bool) (local, remote string) {
 // kernel's tests want all the rest.
 func (c *Config) Check() error {
 	var missing []string
-	for _, x := range [][2]string{{c.LocalV4 + c.LocalV6, "LOCAL_V4 or LOCAL_V6"}, {c.RemoteV4 + c.RemoteV6, "REMOTE_V4 or REMOTE_V6"},
+	for _, x := range [][2]string{{c.LocalV4 + c.LocalV6, "LOCAL_V4 or LOCAL_V6"},
+		{c.RemoteV4 + c.RemoteV6, "REMOTE_V4 or REMOTE_V6"},
 		{c.RemoteType, "REMOTE_TYPE"}, {c.RemoteArgs, "REMOTE_ARGS"}} {
 		if x[0] == "" {
 			missing = append(missing, x[1])
@@ -87,7 +89,8 @@ func (c *Config) Check() error {
 		name, addr, other, is string
 		v6                    bool
 	}{{"LOCAL_V4", c.LocalV4, "REMOTE_V4", c.RemoteV4, false}, {"REMOTE_V4", c.RemoteV4, "LOCAL_V4", c.LocalV4, false},
-		{"LOCAL_V6", c.LocalV6, "REMOTE_V6", c.RemoteV6, true}, {"REMOTE_V6", c.RemoteV6, "LOCAL_V6", c.LocalV6, true}} {
+		{"LOCAL_V6", c.LocalV6, "REMOTE_V6", c.RemoteV6, true}, {"REMOTE_V6", c.RemoteV6, "LOCAL_V6", c.LocalV6,
+			true}} {
 		if x.addr == "" {
 			continue
 		}
@@ -95,7 +98,8 @@ func (c *Config) Check() error {
 			return fmt.Errorf("%s is there without %s", x.name, x.other)
 		}
 		if a, err := netip.ParseAddr(x.addr); err != nil || a.Is4() == x.v6 {
-			return fmt.Errorf("%s=%.60q: want an %s address", x.name, x.addr, map[bool]string{false: "IPv4", true: "IPv6"}[x.v6])
+			return fmt.Errorf("%s=%.60q: want an %s address", x.name, x.addr,
+				map[bool]string{false: "IPv4", true: "IPv6"}[x.v6])
 		}
 	}
 	_, err := c.Remote()

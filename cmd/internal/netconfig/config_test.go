@@ -17,7 +17,8 @@ import (
 func environ(v map[string]string) func(string) string { return func(n string) string { return v[n] } }
 
 // complete is what a test needs.
-var complete = map[string]string{"NETIF": "eth1", "LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2", "LOCAL_V6": "2001:db8::1", "REMOTE_V6": "2001:db8::2",
+var complete = map[string]string{"NETIF": "eth1", "LOCAL_V4": "192.0.2.1", "REMOTE_V4": "192.0.2.2",
+	"LOCAL_V6": "2001:db8::1", "REMOTE_V6": "2001:db8::2",
 	"REMOTE_TYPE": "ssh", "REMOTE_ARGS": "root@peer"}
 
 func with(changes ...string) map[string]string {
@@ -41,10 +42,13 @@ func write(t *testing.T, path, text string) {
 
 func TestCheck(t *testing.T) {
 	for _, x := range []struct{ change, want string }{
-		{"", ""}, {"LOCAL_V6=,REMOTE_V6=", ""}, {"REMOTE_TYPE=netns,REMOTE_ARGS=peer", ""}, {"LOCAL_V4=,REMOTE_V4=", ""},
-		{"REMOTE_TYPE=", "no REMOTE_TYPE"}, {"REMOTE_ARGS=", "no REMOTE_ARGS"}, {"LOCAL_V4=,LOCAL_V6=", "no LOCAL_V4 or LOCAL_V6"},
+		{"", ""}, {"LOCAL_V6=,REMOTE_V6=", ""}, {"REMOTE_TYPE=netns,REMOTE_ARGS=peer", ""},
+		{"LOCAL_V4=,REMOTE_V4=", ""},
+		{"REMOTE_TYPE=", "no REMOTE_TYPE"}, {"REMOTE_ARGS=", "no REMOTE_ARGS"},
+		{"LOCAL_V4=,LOCAL_V6=", "no LOCAL_V4 or LOCAL_V6"},
 		{"REMOTE_V6=", "LOCAL_V6 is there without REMOTE_V6"}, {"LOCAL_V4=", "REMOTE_V4 is there without LOCAL_V4"},
-		{"LOCAL_V4=2001:db8::1", "want an IPv4 address"}, {"REMOTE_V6=192.0.2.1", "want an IPv6 address"}, {"REMOTE_V4=peer", "want an IPv4 address"},
+		{"LOCAL_V4=2001:db8::1", "want an IPv4 address"}, {"REMOTE_V6=192.0.2.1", "want an IPv6 address"},
+		{"REMOTE_V4=peer", "want an IPv4 address"},
 		{"REMOTE_TYPE=serial", "want ssh or netns"}, {"REMOTE_ARGS=-oProxyCommand=x", "REMOTE_ARGS="},
 	} {
 		c, err := Load(Folder{Path: t.TempDir(), Named: true}, environ(with(strings.Split(x.change, ",")...)))
@@ -65,12 +69,14 @@ func TestLoadFile(t *testing.T) {
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	write(t, filepath.Join(above, configFile), "# of the rack\nNETIF=eth7 # port 2\nLOCAL_V4=\"198.51.100.1\"\nREMOTE_ARGS='root@far'\n\nDISRUPTIVE=False\n")
+	write(t, filepath.Join(above, configFile), "# of the rack\nNETIF=eth7 # port "+
+		"2\nLOCAL_V4=\"198.51.100.1\"\nREMOTE_ARGS='root@far'\n\nDISRUPTIVE=False\n")
 	c, err := Load(Folder{dir, true}, environ(complete))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := []string{c.Dev, c.LocalV4, c.RemoteV4, c.RemoteArgs}; !cmp.Equal(got, []string{"eth7", "198.51.100.1", "192.0.2.2", "root@far"}) {
+	if got := []string{c.Dev, c.LocalV4, c.RemoteV4, c.RemoteArgs}; !cmp.Equal(got, []string{"eth7", "198.51.100.1",
+		"192.0.2.2", "root@far"}) {
 		t.Errorf("%q", got)
 	}
 	if h, err := c.Remote(); h != "ssh:root@far" || err != nil {
@@ -82,7 +88,8 @@ func TestLoadFile(t *testing.T) {
 	}
 	for _, bad := range []string{"NETIF", "=x", "A-B=x", `NETIF="eth0`, "NETIF=$(id)", "NETIF=`id`", `NETIF=a"b`} {
 		write(t, filepath.Join(dir, configFile), "\n"+bad+"\n")
-		if _, err := Load(Folder{dir, true}, environ(complete)); err == nil || !strings.Contains(err.Error(), "line 2") {
+		if _, err := Load(Folder{dir, true}, environ(complete)); err == nil ||
+			!strings.Contains(err.Error(), "line 2") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
@@ -117,10 +124,12 @@ func TestLoadFIFO(t *testing.T) {
 		}
 	}
 	for _, named := range []bool{true, false} {
-		if _, err := Load(Folder{dir, named}, environ(complete)); err == nil || !strings.Contains(err.Error(), "regular file") {
+		if _, err := Load(Folder{dir, named}, environ(complete)); err == nil ||
+			!strings.Contains(err.Error(), "regular file") {
 			t.Errorf("named %v: %v", named, err)
 		}
-		if _, _, err := Limit(Folder{dir, named}, environ(nil)); err == nil || !strings.Contains(err.Error(), "regular file") {
+		if _, _, err := Limit(Folder{dir, named}, environ(nil)); err == nil ||
+			!strings.Contains(err.Error(), "regular file") {
 			t.Errorf("named %v, settings: %v", named, err)
 		}
 	}
@@ -134,15 +143,20 @@ func TestLimit(t *testing.T) {
 		want           time.Duration
 		bad            bool
 	}{
-		{"", "", 0, false}, {"45", "timeout=600", 45 * time.Second, false}, {"", "# slow\ntimeout=600\n", 600 * time.Second, false}, {"", "timeout=0", 0, false},
-		{"", "args=x\ntimeout=5m", 5 * time.Minute, false}, {"", "timeout=1d", 24 * time.Hour, false}, {"", "timeout=1.5", 1500 * time.Millisecond, false},
+		{"", "", 0, false}, {"45", "timeout=600", 45 * time.Second, false},
+		{"", "# slow\ntimeout=600\n", 600 * time.Second, false}, {"", "timeout=0", 0, false},
+		{"", "args=x\ntimeout=5m", 5 * time.Minute, false}, {"", "timeout=1d", 24 * time.Hour, false},
+		{"", "timeout=1.5", 1500 * time.Millisecond, false},
 		{"", "timeout=soon", 0, true}, {"-1", "", 0, true}, {"", "timeout=", 0, true}, {"9999999999", "", 0, true},
-		{"7d", "", maxLimit, false}, {"7.1d", "", 0, true}, {"900000d", "", 0, true}, {"1d1h", "", 0, true}, {"1h1d", "", 0, true}, {"d", "", 0, true},
-		{"5ms", "", 0, true}, {"Inf", "", 0, true}, {"NaN", "", 0, true}, {"0x10", "", 0, true}, {"1e3", "", 0, true}, {".5m", "", 30 * time.Second, false},
+		{"7d", "", maxLimit, false}, {"7.1d", "", 0, true}, {"900000d", "", 0, true}, {"1d1h", "", 0, true},
+		{"1h1d", "", 0, true}, {"d", "", 0, true},
+		{"5ms", "", 0, true}, {"Inf", "", 0, true}, {"NaN", "", 0, true}, {"0x10", "", 0, true}, {"1e3", "", 0, true},
+		{".5m", "", 30 * time.Second, false},
 	} {
 		write(t, settings, x.file)
 		got, says, err := Limit(Folder{dir, true}, environ(map[string]string{"kselftest_timeout": x.variable}))
-		if got != x.want || (err != nil) != x.bad || (says != "") != (x.variable != "" || strings.Contains(x.file, "timeout=")) && !x.bad {
+		if got != x.want || (err != nil) != x.bad || (says != "") != (x.variable != "" ||
+			strings.Contains(x.file, "timeout=")) && !x.bad {
 			t.Errorf("%q, %q: %v by %q, %v", x.variable, x.file, got, says, err)
 		}
 	}

@@ -29,10 +29,13 @@ type Flags struct {
 func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 	f := cmd.Flags()
 	p.flags = f
-	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list), auto, or later (zcbench power import); the first one fills power_w; sut:SOURCE and tg:SOURCE apply to one host")
-	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval, "time between readings, if the source is fast enough")
+	f.StringSliceVar(&p.sources, "power", nil, "power sources (list them: zcbench power --source list), auto, or "+
+		"later (zcbench power import); the first one fills power_w; sut:SOURCE and tg:SOURCE apply to one host")
+	f.DurationVar(&p.interval, "power-interval", power.DefaultInterval,
+		"time between readings, if the source is fast enough")
 	f.DurationVar(&p.idle, "power-idle", idle, "idle time to measure before the runs and after each; 0: none")
-	f.DurationVar(&p.guard, "power-guard", guard, "unmeasured time: load before and after the window, and rest before --power-idle; SPEC requires 10s")
+	f.DurationVar(&p.guard, "power-guard", guard,
+		"unmeasured time: load before and after the window, and rest before --power-idle; SPEC requires 10s")
 }
 
 // Given tells whether the user named the sources, or that there are none.
@@ -51,7 +54,8 @@ func (p *Flags) Under(file *matrix.Power) {
 		flag string
 		to   *time.Duration
 		said *time.Duration
-	}{{"power-interval", &p.interval, file.Interval}, {"power-idle", &p.idle, file.Idle}, {"power-guard", &p.guard, file.Guard}} {
+	}{{"power-interval", &p.interval, file.Interval}, {"power-idle", &p.idle, file.Idle},
+		{"power-guard", &p.guard, file.Guard}} {
 		if x.said != nil && !p.flags.Changed(x.flag) {
 			*x.to = *x.said
 		}
@@ -60,13 +64,16 @@ func (p *Flags) Under(file *matrix.Power) {
 
 // Options reads the flags.
 func (p *Flags) Options() (bench.PowerOptions, error) {
-	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources, power.Later)}
+	o := bench.PowerOptions{Interval: p.interval, Idle: p.idle, Guard: p.guard, Later: slices.Contains(p.sources,
+		power.Later)}
 	var err error
-	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources), func(s string) bool { return s == power.Later })); err != nil {
+	if o.Sources, o.Auto, err = power.ParseSpecs(slices.DeleteFunc(slices.Clone(p.sources),
+		func(s string) bool { return s == power.Later })); err != nil {
 		return o, cli.UsageError(err)
 	}
 	if p.interval < power.LeastInterval || p.interval > power.MostInterval {
-		return o, cli.Usagef("--power-interval %v: must be %v to %v", p.interval, power.LeastInterval, power.MostInterval)
+		return o, cli.Usagef("--power-interval %v: must be %v to %v", p.interval, power.LeastInterval,
+			power.MostInterval)
 	}
 	if p.idle < 0 || p.guard < 0 {
 		return o, cli.Usagef("--power-idle and --power-guard must not be negative")
@@ -92,7 +99,8 @@ func (p *Flags) Start(cmd *cobra.Command, r *bench.Runner) (*bench.PowerMeter, e
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: "+s)
 	}
 	if len(m.Sources) == 0 && o.Later {
-		fmt.Fprintln(cmd.ErrOrStderr(), "power: not read now; the hosts rest between runs, for a log that zcbench power import adds later")
+		fmt.Fprintln(cmd.ErrOrStderr(),
+			"power: not read now; the hosts rest between runs, for a log that zcbench power import adds later")
 	} else if len(m.Sources) == 0 {
 		fmt.Fprintln(cmd.ErrOrStderr(), "power: no source found; zcbench doctor says why")
 	}

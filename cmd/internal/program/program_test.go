@@ -41,7 +41,8 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := p.Wait(); err != nil || strings.TrimSpace(out.String()) != "7" || cmd.ProcessState.ExitCode() != 3 || !p.HasEnded() {
+	if err := p.Wait(); err != nil || strings.TrimSpace(out.String()) != "7" || cmd.ProcessState.ExitCode() != 3 ||
+		!p.HasEnded() {
 		t.Errorf("%v, nice value %q, status %d, ended %v", err, &out, cmd.ProcessState.ExitCode(), p.HasEnded())
 	}
 }

@@ -102,7 +102,8 @@ type cellRow struct {
 }
 
 func (p *cellProgress) Plan(runs int, estimate time.Duration) {
-	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs), estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs),
+		estimate.Round(time.Second))
 	p.rows, p.at, p.now = nil, map[string]*cellRow{}, nil
 	p.n, p.runs, p.begun, p.estimate, p.drawn = 0, runs, time.Now(), estimate, 0
 	p.stop = make(chan struct{})

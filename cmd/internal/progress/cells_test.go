@@ -101,7 +101,8 @@ func TestCellsNotices(t *testing.T) {
 		})
 		fmt.Fprint(w, "after it\n")
 		got := strings.Join(screen(t, b.String(), 200), "\n")
-		if want := `(?s)^before the plan\n6 runs, [^\n]*\nhost a: [^\x1b\n]*restored\nhost b: lost\n7 runs in [^\n]*\nafter it\n$`; !regexp.MustCompile(want).MatchString(got) {
+		if want := `(?s)^before the plan\n6 runs, [^\n]*\nhost a: [^\x1b\n]*restored\nhost b: lost\n7 runs in ` +
+			`[^\n]*\nafter it\n$`; !regexp.MustCompile(want).MatchString(got) {
 			t.Errorf("the screen is\n%s", got)
 		}
 	})
@@ -130,8 +131,10 @@ func TestCells(t *testing.T) {
 			}
 			all := strings.Join(shown, "\n")
 			if size == [2]int{80, 24} {
-				for _, want := range []string{"7/6  1:15 of about 1:30  tcp from tcp, run 3", "> tcp        tcp            44.00 Gbit/s median of 2",
-					"  tcp-trunc  sendfile      104.00 Gbit/s median of 1  ########################", "  tcp        msg-zerocopy copied, as always on this path"} {
+				for _, want := range []string{"7/6  1:15 of about 1:30  tcp from tcp, run 3",
+					"> tcp        tcp            44.00 Gbit/s median of 2",
+					"  tcp-trunc  sendfile      104.00 Gbit/s median of 1  ########################",
+					"  tcp        msg-zerocopy copied, as always on this path"} {
 					if !strings.Contains(all, want) {
 						t.Errorf("no line has %q:\n%s", want, all)
 					}
@@ -172,7 +175,8 @@ func TestLinesHaveMedians(t *testing.T) {
 		p.Done(ran("tcp-trunc", "msg-zerocopy", i, v))
 	}
 	p.End()
-	want := []string{"3 runs, about 1s", "#1  ", "40.0 Gbit/s (", "#2  ", "50.0 Gbit/s, median 45.0 (", "#3  ", "60.0 Gbit/s, median 50.0\n"}
+	want := []string{"3 runs, about 1s", "#1  ", "40.0 Gbit/s (", "#2  ", "50.0 Gbit/s, median 45.0 (", "#3  ",
+		"60.0 Gbit/s, median 50.0\n"}
 	rest := out.String()
 	for _, w := range want {
 		_, after, ok := strings.Cut(rest, w)

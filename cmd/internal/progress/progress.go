@@ -72,7 +72,8 @@ func (p *lineProgress) Begin(matrix.Run) {}
 
 func (p *lineProgress) Done(r results.Record) {
 	p.n++
-	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s%s%s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r), p.median(r), p.left())
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s %s%s%s\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup), how(r), p.median(r),
+		p.left())
 }
 
 // median is that of the cell's runs so far, from the second one on.
@@ -96,7 +97,8 @@ func (p *lineProgress) median(r results.Record) string {
 
 func (p *lineProgress) Skip(r matrix.Run) {
 	p.runs--
-	fmt.Fprintf(p.w, "[%3d/%d] %-30s not needed: its interval is narrow enough\n", p.n, p.runs, what(r.Cell, r.Rep, r.Warmup))
+	fmt.Fprintf(p.w, "[%3d/%d] %-30s not needed: its interval is narrow enough\n", p.n, p.runs,
+		what(r.Cell, r.Rep, r.Warmup))
 }
 
 // left is the time left, at the pace so far.
@@ -122,7 +124,8 @@ const barTemplate pb.ProgressBarTemplate = "" +
 	`{{counters . }} {{bar . "[" "=" ">" " " "]"}} {{rtime . "%s left"}}  {{string . "what"}}`
 
 func (p *barProgress) Plan(runs int, estimate time.Duration) {
-	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs), estimate.Round(time.Second))
+	fmt.Fprintf(p.w, "%s, about %v; Ctrl-C ends early and keeps what is finished\n", count(runs),
+		estimate.Round(time.Second))
 	p.bar = barTemplate.New(runs).SetWriter(p.w).SetRefreshRate(200 * time.Millisecond).SetMaxWidth(100).Start()
 }
 

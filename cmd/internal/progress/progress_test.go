@@ -22,7 +22,8 @@ func TestReplayIsCountedAnew(t *testing.T) {
 		}
 		p.End()
 	}
-	if s := out.String(); strings.Count(s, "[  1/2]") != 2 || strings.Count(s, "[  2/2]") != 2 || strings.Contains(s, "3/2") {
+	if s := out.String(); strings.Count(s, "[  1/2]") != 2 || strings.Count(s, "[  2/2]") != 2 ||
+		strings.Contains(s, "3/2") {
 		t.Error(s)
 	}
 }

@@ -44,22 +44,27 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
-	fs.Var(&f.sutCPU, "sut-cpu", "CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")
+	fs.Var(&f.sutCPU, "sut-cpu",
+		"CPU of the receiving thread, or a list for several flows; -1: not pinned (default: chosen)")
 	fs.Var(&f.tgCPU, "tg-cpu", "CPU of the sending thread, like --sut-cpu")
-	fs.StringVar(&f.cpus, "cpus", "", "the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
+	fs.StringVar(&f.cpus, "cpus", "",
+		"the SUT's CPUs for application and softirq (default: on the NUMA node of its interface)")
 	fs.StringVar(&f.tgCPUs, "tg-cpus", "", "the TG's CPUs, like --cpus")
 	addGate(fs, &gateFlag{spec: spec, not: map[string]string{"copied": "--max-copied"}})
 	fs.StringVar(&f.node, "node", "", "NUMA node of the SUT's CPUs, or any (default: that of its interface)")
 	fs.StringVar(&f.tgNode, "tg-node", "", "NUMA node of the TG's CPUs, like --node")
-	fs.Float64Var(&f.maxCopied, "max-copied", 1, "percentage of the payload that the kernel may copy before a zero-copy run is invalid")
+	fs.Float64Var(&f.maxCopied, "max-copied", 1,
+		"percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	if many {
 		for _, x := range []struct {
 			role stream.Role
 			into *[]string
 			help string
-		}{{stream.RX, &f.manyRX, "receive modes to run (default: all of TCP)"}, {stream.TX, &f.manyTX, "send modes to run (default: all of TCP)"}} {
+		}{{stream.RX, &f.manyRX, "receive modes to run (default: all of TCP)"},
+			{stream.TX, &f.manyTX, "send modes to run (default: all of TCP)"}} {
 			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
-			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(stream.Names(x.role), cobra.ShellCompDirectiveNoFileComp))
+			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(stream.Names(x.role),
+				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
 	cli.AddOptions(cmd, &f.Cell, func(o *results.Option) bool { return o.Kind != results.OfModes || !many })
@@ -207,7 +212,8 @@ func (f *Flags) check() error {
 			v = "" // a default, which is not of all modes
 		}
 		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
-			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: %s", o.FlagName(), f.typed(o), o.Whom(), o.Instead(true))
+			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: %s", o.FlagName(), f.typed(o),
+				o.Whom(), o.Instead(true))
 		}
 		if err := matrix.Settable(o, v); v != "" && err != nil {
 			return cli.Usagef("--%s: %w", o.FlagName(), err)
@@ -221,7 +227,8 @@ func (f *Flags) check() error {
 
 // place reads the CPUs: those of the threads, or those of a layout.
 func (f *Flags) place() error {
-	f.Spec.Flags = map[string]string{"sut.cpu": "--sut-cpu", "tg.cpu": "--tg-cpu", "sut.node": "--node", "tg.node": "--tg-node"}
+	f.Spec.Flags = map[string]string{"sut.cpu": "--sut-cpu", "tg.cpu": "--tg-cpu", "sut.node": "--node",
+		"tg.node": "--tg-node"}
 	for _, x := range []struct {
 		flag, text string
 		to         **int
@@ -248,7 +255,8 @@ func (f *Flags) place() error {
 		}
 		if x.text == "" {
 			if *layout != "" && slices.Contains(x.cpus, -1) {
-				return cli.Usagef("%s %s needs pinned threads: drop the -1, or name the CPUs with %s", named, *layout, x.flag)
+				return cli.Usagef("%s %s needs pinned threads: drop the -1, or name the CPUs with %s", named, *layout,
+					x.flag)
 			}
 			continue
 		}

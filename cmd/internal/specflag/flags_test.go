@@ -16,14 +16,25 @@ const _ = kind.Pure
 // What a run cannot have is named as it was typed, with what to do instead.
 func TestWrongFlags(t *testing.T) {
 	for args, want := range map[string]string{
-		"--rx tcp --tx rr --pace 1G":                            "--pace 1G: it applies to all modes but tx rr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --rr-rate",
-		"--rx udp --tx udp-rr --message-size 4K":                "--message-size 4K: it applies to all modes but tx rr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, --response",
-		"--rx tcp --tx rr --rr-timeout 1s":                      "--rr-timeout 1s: it applies to udp-rr, and this run has no such mode: leave it out",
-		"--rx udp --rx udp-gro --tx tcp":                        "rx udp carries datagrams, but tx tcp carries a stream: choose modes of one kind: with rx udp one of tx udp, udp-gso, udp-uring, udp-rr; with tx tcp one of rx tcp, tcp-trunc, tcp-mmap, uring, zcrx, zcrx-nodev, devmem",
-		"--rx zcrx --tx tcp --flows 4 --queues 1 --sut-cpu 2,3": "--sut-cpu: 2 CPUs are named, but this end has at most 1 thread: name no more than 1, or give the flows more RX queues (queues), each of which has one thread",
-		"--rx tcp --tx tcp --flows 2 --tg-cpu 2,3,4":            "--tg-cpu: 3 CPUs are named, but this end has at most 2 threads: name no more than 2, or use more flows (flows)",
-		"--rx tcp --tx tcp --request 1K":                        "--request 1K: it applies to rr, udp-rr, and this run has no such mode: leave it out",
-		"--rx tcp --tx rr --flows 64 --rr-rate 10 --duration 2s": "--rr-rate 10: 20 requests are due in 2s, of all flows together, and each of 64 flows needs one: " +
+		"--rx tcp --tx rr --pace 1G": "--pace 1G: it applies to all modes but tx rr, " +
+			"tx udp-rr, and this run has no such mode: leave it out; for round trips there is --rr-rate",
+		"--rx udp --tx udp-rr --message-size 4K": "--message-size 4K: it applies to all modes but " +
+			"tx rr, tx udp-rr, and this run has no such mode: leave it out; for round trips there is --request, " +
+			"--response",
+		"--rx tcp --tx rr --rr-timeout 1s": "--rr-timeout 1s: it applies to udp-rr, and " +
+			"this run has no such mode: leave it out",
+		"--rx udp --rx udp-gro --tx tcp": "rx udp carries datagrams, but tx tcp carries a " +
+			"stream: choose modes of one kind: with rx udp one of tx udp, udp-gso, udp-uring, udp-rr; with tx " +
+			"tcp one of rx tcp, tcp-trunc, tcp-mmap, uring, zcrx, zcrx-nodev, devmem",
+		"--rx zcrx --tx tcp --flows 4 --queues 1 --sut-cpu 2,3": "--sut-cpu: 2 CPUs are named, but this end has " +
+			"at most 1 thread: name no more than 1, or give the flows more RX queues (queues), each of which has " +
+			"one thread",
+		"--rx tcp --tx tcp --flows 2 --tg-cpu 2,3,4": "--tg-cpu: 3 CPUs are named, but this end has " +
+			"at most 2 threads: name no more than 2, or use more flows (flows)",
+		"--rx tcp --tx tcp --request 1K": "--request 1K: it applies to rr, udp-rr, and " +
+			"this run has no such mode: leave it out",
+		"--rx tcp --tx rr --flows 64 --rr-rate 10 --duration 2s": "--rr-rate 10: 20 requests are due in 2s, of " +
+			"all flows together, and each of 64 flows needs one: " +
 			"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows",
 	} {
 		var f Flags

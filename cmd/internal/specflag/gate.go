@@ -29,7 +29,8 @@ func (f *gateFlag) Type() string   { return "KEY=LIMIT" }
 func (f *gateFlag) Set(s string) error {
 	key, limit, ok := strings.Cut(s, "=")
 	if !ok {
-		return fmt.Errorf("%.60q: want KEY=LIMIT or KEY=off, with a KEY of %s", s, strings.Join(matrix.GateKeys(), ", "))
+		return fmt.Errorf("%.60q: want KEY=LIMIT or KEY=off, with a KEY of %s", s,
+			strings.Join(matrix.GateKeys(), ", "))
 	}
 	if flag := f.not[key]; flag != "" {
 		return fmt.Errorf("%s is %s here", key, flag)

@@ -93,7 +93,8 @@ func TestLayoutOfSharedQueues(t *testing.T) {
 		}
 		_, err := f.Finish("x")
 		var s *cli.StatusError
-		if (err == nil) != (wrong == "") || err != nil && (!strings.Contains(err.Error(), wrong) || !errors.As(err, &s) || s.Status != cli.Usage) {
+		if (err == nil) != (wrong == "") || err != nil && (!strings.Contains(err.Error(), wrong) ||
+			!errors.As(err, &s) || s.Status != cli.Usage) {
 			t.Errorf("%q: %v", args, err)
 		}
 	}

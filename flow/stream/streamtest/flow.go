@@ -18,7 +18,8 @@ import (
 func Flow(t testing.TB, p *stream.Payload, o sock.Options) (rx, tx *stream.Conn, h stream.Hello) {
 	t.Helper()
 	ctx := await.Context(t)
-	h = stream.Hello{Cookie: stream.NewCookie(), TXMode: "test", MessageBytes: uint64(p.MessageBytes()), PeriodBytes: uint64(p.PeriodBytes())}
+	h = stream.Hello{Cookie: stream.NewCookie(), TXMode: "test", MessageBytes: uint64(p.MessageBytes()),
+		PeriodBytes: uint64(p.PeriodBytes())}
 	port, err := stream.Listen("127.0.0.1:0", h.Cookie, sock.Options{RcvBuf: o.RcvBuf})
 	if err != nil {
 		t.Fatal(err)

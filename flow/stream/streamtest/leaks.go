@@ -44,7 +44,8 @@ func Holding(t testing.TB) Held {
 		t.Fatal(err)
 	}
 	return Held{FDs: len(fds), Goroutines: runtime.NumGoroutine(),
-		Payloads: bytes.Count(maps, []byte("memfd:zcbench-payload")), Rings: bytes.Count(maps, []byte("anon_inode:[io_uring]")),
+		Payloads:      bytes.Count(maps, []byte("memfd:zcbench-payload")),
+		Rings:         bytes.Count(maps, []byte("anon_inode:[io_uring]")),
 		ResidentBytes: pages * os.Getpagesize()}
 }
 
@@ -56,7 +57,8 @@ func NoMore(t testing.TB, before Held, slackBytes int) {
 	if !await.So(func() bool {
 		now := Holding(t)
 		switch {
-		case now.FDs > before.FDs, now.Goroutines > before.Goroutines, now.Payloads > before.Payloads, now.Rings > before.Rings:
+		case now.FDs > before.FDs, now.Goroutines > before.Goroutines, now.Payloads > before.Payloads,
+			now.Rings > before.Rings:
 			why = fmt.Sprintf("left behind: %+v, before %+v", now, before)
 		case now.ResidentBytes > before.ResidentBytes+slackBytes:
 			why = fmt.Sprintf("resident memory grew from %d to %d bytes", before.ResidentBytes, now.ResidentBytes)

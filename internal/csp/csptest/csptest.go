@@ -69,11 +69,13 @@ func attributes(page string) (wrong []string) {
 		for _, a := range e.Attr {
 			switch name := strings.ToLower(a.Name.Local); {
 			case name == "style", strings.HasPrefix(name, "on"),
-				(name == "href" || name == "src" || name == "action" || name == "srcdoc") && !strings.HasPrefix(a.Value, "#"):
+				(name == "href" || name == "src" || name == "action" || name == "srcdoc") &&
+					!strings.HasPrefix(a.Value, "#"):
 				wrong = append(wrong, fmt.Sprintf("<%s %s=%.60q>", e.Name.Local, a.Name.Local, a.Value))
 			}
 		}
-		if slices.Contains([]string{"base", "object", "embed", "iframe", "link", "img", "foreignobject"}, strings.ToLower(e.Name.Local)) {
+		if slices.Contains([]string{"base", "object", "embed", "iframe", "link", "img", "foreignobject"},
+			strings.ToLower(e.Name.Local)) {
 			wrong = append(wrong, "<"+e.Name.Local+">")
 		}
 	}

@@ -17,8 +17,10 @@ const _ = kind.Pure
 // found out.
 func TestCheck(t *testing.T) {
 	page := func(policy, body string) string {
-		return `<!DOCTYPE html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="` + html.EscapeString(policy) +
-			`"><title>a &lt; b</title><style>x{}</style></head><body><p>a<br>b <svg viewBox="0 0 1 1"><rect x="1"/></svg></p>` + body + "<script>1<2</script></body></html>"
+		return `<!DOCTYPE html><html><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" ` +
+			`content="` + html.EscapeString(policy) +
+			`"><title>a &lt; b</title><style>x{}</style></head><body><p>a<br>b <svg viewBox="0 0 1 1"><rect ` +
+			`x="1"/></svg></p>` + body + "<script>1<2</script></body></html>"
 	}
 	right := csp.Policy([]string{"x{}"}, []string{"1<2"})
 	if wrong := Check(page(right, `<a href="#x">x</a>`)); len(wrong) > 0 {
@@ -40,7 +42,8 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%s is not found", name)
 		}
 	}
-	if got, want := csp.Policy(nil, nil), "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'none'; script-src 'none'"; got != want {
+	if got, want := csp.Policy(nil, nil),
+		"default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'none'; script-src 'none'"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -13,7 +13,8 @@ import (
 // stands in its last message (net/netlink/af_netlink.c: netlink_dump_done).
 func Refuse(req netlink.Message, errno unix.Errno) []netlink.Message {
 	code := int32(errno)
-	m := netlink.Message{Header: netlink.Header{Sequence: req.Header.Sequence, PID: req.Header.PID, Type: netlink.Error}}
+	m := netlink.Message{Header: netlink.Header{Sequence: req.Header.Sequence, PID: req.Header.PID,
+		Type: netlink.Error}}
 	m.Data = binary.NativeEndian.AppendUint32(nil, uint32(-code))
 	if req.Header.Flags&netlink.Dump == netlink.Dump {
 		m.Header.Type, m.Header.Flags = netlink.Done, netlink.Multi

@@ -41,7 +41,8 @@ func TestErrnos(t *testing.T) {
 			t.Errorf("%v", all)
 		}
 	}
-	for _, want := range []unix.Errno{unix.EOPNOTSUPP, unix.EPERM, unix.ENODEV, unix.EBADF} { // own, of ethtool, of netlink, of every call
+	// own, of ethtool, of netlink, of every call
+	for _, want := range []unix.Errno{unix.EOPNOTSUPP, unix.EPERM, unix.ENODEV, unix.EBADF} {
 		ok := false
 		for _, e := range all {
 			ok = ok || e == want

@@ -79,7 +79,8 @@ func (g *Group) find(controller string) (string, error) {
 		return "", err
 	}
 	if !slices.Contains(strings.Fields(string(have)), controller) {
-		return "", fmt.Errorf("control groups here have no controller %s, only %q", controller, strings.TrimSpace(string(have)))
+		return "", fmt.Errorf("control groups here have no controller %s, only %q", controller,
+			strings.TrimSpace(string(have)))
 	}
 	if err := os.WriteFile(filepath.Join(v2, "cgroup.subtree_control"), []byte("+"+controller), 0o644); err != nil {
 		return "", fmt.Errorf("control groups here cannot be given the controller %s: %w", controller, err)

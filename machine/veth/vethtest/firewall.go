@@ -68,7 +68,8 @@ func family(f uint8, id uint16) []byte {
 }
 
 func batchEdge(kind netlink.HeaderType) netlink.Message {
-	return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request}, Data: family(unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES)}
+	return netlink.Message{Header: netlink.Header{Type: kind, Flags: netlink.Request},
+		Data: family(unix.AF_UNSPEC, unix.NFNL_SUBSYS_NFTABLES)}
 }
 
 func message(kind netlink.HeaderType, fill func(*netlink.AttributeEncoder)) netlink.Message {
@@ -78,7 +79,8 @@ func message(kind netlink.HeaderType, fill func(*netlink.AttributeEncoder)) netl
 	if err != nil {
 		panic(err)
 	}
-	return netlink.Message{Header: netlink.Header{Type: unix.NFNL_SUBSYS_NFTABLES<<8 | kind, Flags: netlink.Request | netlink.Acknowledge | netlink.Create},
+	return netlink.Message{Header: netlink.Header{Type: unix.NFNL_SUBSYS_NFTABLES<<8 | kind,
+		Flags: netlink.Request | netlink.Acknowledge | netlink.Create},
 		Data: append(family(unix.NFPROTO_INET, 0), b...)}
 }
 
@@ -127,7 +129,8 @@ func (v Verdict) add(ae *netlink.AttributeEncoder) {
 		expression(ae, "immediate", func(ae *netlink.AttributeEncoder) {
 			ae.Uint32(unix.NFTA_IMMEDIATE_DREG, unix.NFT_REG_VERDICT)
 			nested(ae, unix.NFTA_IMMEDIATE_DATA, func(ae *netlink.AttributeEncoder) {
-				nested(ae, unix.NFTA_DATA_VERDICT, func(ae *netlink.AttributeEncoder) { ae.Uint32(unix.NFTA_VERDICT_CODE, 0) })
+				nested(ae, unix.NFTA_DATA_VERDICT,
+					func(ae *netlink.AttributeEncoder) { ae.Uint32(unix.NFTA_VERDICT_CODE, 0) })
 			})
 		})
 		return

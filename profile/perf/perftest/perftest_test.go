@@ -22,7 +22,8 @@ func TestForbidden(t *testing.T) {
 		{"nobody", "", "0000000000000000", "0", "CAP_PERFMON"},
 		{"a container", "", "000001ffffffffff", "2", "filter"},
 	} {
-		got := forbidden([]byte(x.lockdown), []byte("Name:\tgo\nCapPrm:\t0000000000000000\nCapEff:\t"+x.caps+"\nSeccomp:\t"+x.seccomp+"\nSeccomp_filters:\t2\n"))
+		got := forbidden([]byte(x.lockdown), []byte("Name:\tgo\nCapPrm:\t0000000000000000\nCapEff:\t"+x.caps+
+			"\nSeccomp:\t"+x.seccomp+"\nSeccomp_filters:\t2\n"))
 		if (got == "") != (x.want == "") || !strings.Contains(got, x.want) {
 			t.Errorf("%s: %q, want %q", x.name, got, x.want)
 		}

@@ -70,8 +70,10 @@ func Start(t testing.TB) *Browser {
 		t.Fatal(err)
 	}
 	home := t.TempDir()
-	args := []string{"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking",
-		"--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions", "--hide-scrollbars", "--user-data-dir=" + home}
+	args := []string{"--headless", "--remote-debugging-pipe", "--disable-gpu", "--disable-dev-shm-usage",
+		"--no-first-run", "--disable-background-networking",
+		"--disable-component-update", "--disable-sync", "--disable-default-apps", "--disable-extensions",
+		"--hide-scrollbars", "--user-data-dir=" + home}
 	if os.Getuid() == 0 {
 		args = append(args, "--no-sandbox")
 	}
@@ -85,7 +87,8 @@ func Start(t testing.TB) *Browser {
 	}
 	theirIn.Close()
 	theirOut.Close()
-	b := &Browser{t: t, to: to, from: bufio.NewReader(from), waiting: map[int]chan answer{}, pages: map[string]*Page{}, ended: make(chan struct{})}
+	b := &Browser{t: t, to: to, from: bufio.NewReader(from), waiting: map[int]chan answer{}, pages: map[string]*Page{},
+		ended: make(chan struct{})}
 	go b.listen()
 	t.Cleanup(func() {
 		b.tell("", "Browser.close", nil)
@@ -215,9 +218,11 @@ func (b *Browser) Open(path string, v View) *Page {
 // View has the page looked at otherwise.
 func (p *Page) View(v View) {
 	p.b.t.Helper()
-	p.b.ask(p.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": v.Height, "deviceScaleFactor": 1, "mobile": v.Phone}, nil)
+	p.b.ask(p.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": v.Height,
+		"deviceScaleFactor": 1, "mobile": v.Phone}, nil)
 	scheme := map[bool]string{false: "light", true: "dark"}[v.Dark]
-	p.b.ask(p.session, "Emulation.setEmulatedMedia", map[string]any{"media": map[bool]string{true: "print"}[v.Printed], "features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
+	p.b.ask(p.session, "Emulation.setEmulatedMedia", map[string]any{"media": map[bool]string{true: "print"}[v.Printed],
+		"features": []map[string]string{{"name": "prefers-color-scheme", "value": scheme}}}, nil)
 	p.b.ask(p.session, "Emulation.setScriptExecutionDisabled", map[string]any{"value": v.NoScript}, nil)
 }
 
@@ -263,7 +268,8 @@ func (p *Page) Eval(expression string, into any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails *struct{ Exception struct{ Description string } }
 	}
-	p.b.ask(p.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &r)
+	p.b.ask(p.session, "Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true,
+		"awaitPromise": true}, &r)
 	err := errors.New("an exception")
 	if r.ExceptionDetails == nil {
 		if err = nil; into != nil {

@@ -27,14 +27,17 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 	for i := range pairs {
 		var made []plan.Cell
 		for k := range cells {
-			c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[k%3], []string{"tcp", "sendfile"}[k/3%2]), CV: .004, Gbps: 40 + 10*float64(k), Cores: 1, TGCores: 1}
+			c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[k%3], []string{"tcp", "sendfile"}[k/3%2]),
+				CV: .004, Gbps: 40 + 10*float64(k), Cores: 1, TGCores: 1}
 			c.MessageBytes = 4096 << (k / 6)
 			c.ID = fmt.Sprintf("%s/%s message=%d rx_buf_len=32K cpu_layout=spread", c.RX, c.TX, c.MessageBytes)
 			if i%5 == 2 {
 				c.Gbps *= .9
 			}
 			if i == 1 {
-				c.Gbps, c.Verdict, c.Reason, c.Fix = 0, results.Failed, "connect to the sender at 192.0.2.17 port 40213: no route to host (EHOSTUNREACH)", "look at the cable"
+				c.Gbps, c.Verdict, c.Reason, c.Fix = 0, results.Failed,
+					"connect to the sender at 192.0.2.17 port 40213: no route to host (EHOSTUNREACH)",
+					"look at the cable"
 			}
 			made = append(made, c)
 		}
@@ -56,7 +59,8 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 			}{{&r.SUT, 17}, {&r.TG, 18}} {
 				name := fmt.Sprintf("rack%d-node%02d.zone-a.example.net", e.rack, i)
 				e.h.Name = "ssh:root@" + name
-				e.h.Env = results.Env{Hostname: name, Dev: "enp1s0f0np0", Driver: "mlx5_core", Firmware: map[bool]string{false: "28.42.1000", true: "28.39.1002"}[i%5 == 2]}
+				e.h.Env = results.Env{Hostname: name, Dev: "enp1s0f0np0", Driver: "mlx5_core",
+					Firmware: map[bool]string{false: "28.42.1000", true: "28.39.1002"}[i%5 == 2]}
 			}
 			err = errors.Join(err, w.Append(r))
 		}
@@ -88,7 +92,8 @@ func TestFleetLooks(t *testing.T) {
 			for _, dark := range []bool{false, true} {
 				v.Dark = dark
 				p.View(v.View)
-				title := fmt.Sprintf("fleet-%dx%d-%s-%s", x.pairs, x.cells, v.name, map[bool]string{false: "light", true: "dark"}[dark])
+				title := fmt.Sprintf("fleet-%dx%d-%s-%s", x.pairs, x.cells, v.name,
+					map[bool]string{false: "light", true: "dark"}[dark])
 				calm(t, title, p)
 				var seen struct {
 					Background string

@@ -34,8 +34,10 @@ func nic(reps int) results.Journal {
 	var cells []plan.Cell
 	for i, rx := range []string{"tcp", "uring", "zcrx", "devmem", "tcp-trunc"} {
 		for k, tx := range []string{"tcp", "sendfile", "msg-zerocopy"} {
-			c := plan.Cell{Cell: plan.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151, 180}[i] * []float64{1, 1.04, 1.11}[k],
-				Cores: []float64{2.4, 2.35, 1.2, 1.5, 1.0}[i], TGCores: []float64{1.9, 1.5, 1.2}[k], Watts: []float64{182, 180, 151, 158, 149}[i] - 6*float64(k)}
+			c := plan.Cell{Cell: plan.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151, 180}[i] * []float64{1,
+				1.04, 1.11}[k],
+				Cores: []float64{2.4, 2.35, 1.2, 1.5, 1.0}[i], TGCores: []float64{1.9, 1.5, 1.2}[k],
+				Watts: []float64{182, 180, 151, 158, 149}[i] - 6*float64(k)}
 			if rx == "zcrx" || rx == "devmem" {
 				c.RXCopied = new(.02)
 			}
@@ -59,9 +61,12 @@ func veth() results.Journal {
 			c := plan.Cell{Cell: plan.Modes(rx, tx), CV: .06, Gbps: 21 + float64(len(tx)), Cores: 1.1, TGCores: .9}
 			switch {
 			case rx == "zcrx" || rx == "devmem":
-				c.Gbps, c.Reason, c.Fix = 0, "bind-rx on veth0: operation not supported (EOPNOTSUPP): no queue management in driver veth", "use a NIC whose driver does memory providers: bnxt, mlx5, gve, fbnic; or the lab VM"
+				c.Gbps, c.Reason, c.Fix = 0,
+					"bind-rx on veth0: operation not supported (EOPNOTSUPP): no queue management in driver veth",
+					"use a NIC whose driver does memory providers: bnxt, mlx5, gve, fbnic; or the lab VM"
 			case tx == "msg-zerocopy":
-				c.Gbps, c.Verdict, c.Reason = 0, results.Invalid, "TG: the kernel copied 100.0 % of the payload of msg-zerocopy (limit 1 %)"
+				c.Gbps, c.Verdict, c.Reason = 0, results.Invalid,
+					"TG: the kernel copied 100.0 % of the payload of msg-zerocopy (limit 1 %)"
 			}
 			cells = append(cells, c)
 		}
@@ -74,7 +79,8 @@ func many(n int) results.Journal {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var cells []plan.Cell
 	for i := range n {
-		c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[i%3], []string{"tcp", "sendfile"}[i/3%2]), CV: .01, TGCores: 1.2,
+		c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[i%3], []string{"tcp", "sendfile"}[i/3%2]),
+			CV: .01, TGCores: 1.2,
 			Gbps: 40 + 60*rng.Float64() + 30*float64(i%3), Cores: 1 + 1.5*rng.Float64()}
 		c.MessageBytes = 4096 * (i/6 + 1)
 		c.ID = fmt.Sprintf("%s/%s message=%d", c.RX, c.TX, c.MessageBytes)
@@ -172,7 +178,8 @@ func TestLooks(t *testing.T) {
 					want = "narrow"
 				}
 				if !slices.Equal(seen.Charts, []string{want}) || seen.Letter < 9 {
-					t.Errorf("%s: charts %v are shown, want %s; letters of %.1f pixels", title, seen.Charts, want, seen.Letter)
+					t.Errorf("%s: charts %v are shown, want %s; letters of %.1f pixels", title, seen.Charts, want,
+						seen.Letter)
 				}
 				keep(t, title+".png", p.Screenshot(name != "many"))
 				if name == "nic" {
@@ -190,7 +197,8 @@ func TestLooks(t *testing.T) {
 }
 
 // column is the texts of a column of the results that are shown.
-const column = `(n => [...document.querySelectorAll("#results tbody tr:not([hidden])")].map(r => r.cells[n].textContent.trim()))`
+const column = `(n => [...document.querySelectorAll("#results tbody tr:not([hidden])")].map(r => ` +
+	`r.cells[n].textContent.trim()))`
 
 // Tables are sorted and filtered by column, with the mouse and on a phone.
 func TestSortsAndFilters(t *testing.T) {
@@ -209,7 +217,8 @@ func TestSortsAndFilters(t *testing.T) {
 	numbers := func(texts []string) (out []string) {
 		return slices.DeleteFunc(slices.Clone(texts), func(s string) bool { return s == "-" })
 	}
-	if n := numbers(falls); len(n) != 4 || !slices.IsSortedFunc(n, func(a, b string) int { return strings.Compare(b, a) }) || falls[4] != "-" {
+	if n := numbers(falls); len(n) != 4 ||
+		!slices.IsSortedFunc(n, func(a, b string) int { return strings.Compare(b, a) }) || falls[4] != "-" {
 		t.Errorf("sorted by throughput: %v", falls)
 	}
 	click("#results thead tr:first-child th:nth-child(4) button")
@@ -226,10 +235,12 @@ func TestSortsAndFilters(t *testing.T) {
 	}
 	filter := func(n int, text string) {
 		t.Helper()
-		p.Eval(fmt.Sprintf(`(f => { f.value = %q; f.dispatchEvent(new Event("input")) })(document.querySelectorAll("#results .filter input")[%d])`, text, n), nil)
+		p.Eval(fmt.Sprintf(`(f => { f.value = %q; f.dispatchEvent(new Event("input")) `+
+			`})(document.querySelectorAll("#results .filter input")[%d])`, text, n), nil)
 	}
 	frame := `#results`
-	p.Eval(`document.querySelector("`+frame+`").closest(".scroll").previousElementSibling.querySelector("button").click()`, nil)
+	p.Eval(`document.querySelector("`+frame+
+		`").closest(".scroll").previousElementSibling.querySelector("button").click()`, nil)
 	filter(3, "> 0")
 	if texts := shown(3); len(texts) != 4 || slices.Contains(texts, "-") {
 		t.Errorf("throughput > 0: %v", texts)
@@ -271,7 +282,9 @@ func TestMarks(t *testing.T) {
 		p := b.Open(path, v)
 		p.View(views[1].View) // to ask the page
 		var at struct{ X, Y float64 }
-		p.Eval(`(() => { const m = document.querySelector(".broad a.best .s"); m.scrollIntoView({ block: "center" }); const r = m.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height / 2 }; })()`, &at)
+		p.Eval(`(() => { const m = document.querySelector(".broad a.best .s"); m.scrollIntoView({ block: `+
+			`"center" }); const r = m.getBoundingClientRect(); return { X: r.x + r.width / 2, Y: r.y + r.height `+
+			`/ 2 }; })()`, &at)
 		p.Point(at.X, at.Y)
 		var seen struct {
 			Runs, Tip, Title string
@@ -283,7 +296,8 @@ func TestMarks(t *testing.T) {
 		if !script {
 			words = seen.Title
 		}
-		if seen.Runs != "visible" || seen.Dots != 8 || !strings.Contains(words, "Gbit/s [") || strings.Contains(words, "null") || script && seen.Title != "" {
+		if seen.Runs != "visible" || seen.Dots != 8 || !strings.Contains(words, "Gbit/s [") ||
+			strings.Contains(words, "null") || script && seen.Title != "" {
 			t.Errorf("with scripts %v: %+v", script, seen)
 		}
 		keep(t, fmt.Sprintf("mark-%v.png", script), p.Screenshot(false))
@@ -302,7 +316,9 @@ func TestStatic(t *testing.T) {
 	keep(t, "static.png", p.Screenshot(true))
 	p.View(views[1].View)
 	var seen struct{ Rows, Tools, Sentences int }
-	p.Eval(`({ Rows: document.querySelectorAll("#results tbody tr").length, Tools: document.querySelectorAll(".tools").length, Sentences: document.querySelectorAll(".answer .shown > li").length })`, &seen)
+	p.Eval(`({ Rows: document.querySelectorAll("#results tbody tr").length, Tools: `+
+		`document.querySelectorAll(".tools").length, Sentences: document.querySelectorAll(".answer .shown > `+
+		`li").length })`, &seen)
 	if seen.Rows != 15 || seen.Tools != 0 || seen.Sentences < 3 {
 		t.Errorf("%+v", seen)
 	}
@@ -315,13 +331,15 @@ func TestStatic(t *testing.T) {
 		Tools  int
 		Folded float64 // height of what is folded on a screen
 	}
-	p.Eval(`({ Tools: [...document.querySelectorAll(".tools, .filter")].filter(x => x.getClientRects().length > 0).length, Folded: document.querySelector("#plots .plots").getBoundingClientRect().height })`, &printed)
+	p.Eval(`({ Tools: [...document.querySelectorAll(".tools, .filter")].filter(x => x.getClientRects().length > `+
+		`0).length, Folded: document.querySelector("#plots .plots").getBoundingClientRect().height })`, &printed)
 	if printed.Tools != 0 || printed.Folded < 100 {
 		t.Errorf("on paper: %+v", printed)
 	}
 	keep(t, "paper.png", p.Screenshot(true))
 	pdf := p.PDF()
-	if !bytes.HasPrefix(pdf, []byte("%PDF")) || bytes.Count(pdf, []byte("/Type /Page\n"))+bytes.Count(pdf, []byte("/Type /Page ")) < 2 {
+	if !bytes.HasPrefix(pdf, []byte("%PDF")) || bytes.Count(pdf, []byte("/Type /Page\n"))+bytes.Count(pdf,
+		[]byte("/Type /Page ")) < 2 {
 		t.Errorf("printed: %d bytes", len(pdf))
 	}
 	keep(t, "print.pdf", pdf)

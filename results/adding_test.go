@@ -55,8 +55,8 @@ func TestOneRowAddsAColumn(t *testing.T) {
 	}
 }
 
-// The columns of testdata/columns.txt keep their places for good, and new ones come at the end: there
-// and in the file, which a new column is added to by hand.
+// The columns of testdata/columns.txt keep their places for good, and new ones come at the end:
+// there and in the file, which a new column is added to by hand.
 func TestColumnsKeepTheirPlaces(t *testing.T) {
 	b, err := os.ReadFile("testdata/columns.txt")
 	if err != nil {

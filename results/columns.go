@@ -171,8 +171,8 @@ var columns = withOptions(slices.Concat([]column{
 		foundCol("threads", func(r *row) *int { return &r.host.Threads })}, lossFreeColumns(), []column{
 		textCol("cpu_class", func(r *row) *string { return &r.host.Env.CPUClass })}))
 
-// withOptions adds the columns of options that have none yet, at the end: the places of those before
-// are a contract.
+// withOptions adds the columns of options that have none yet, at the end: the places of those
+// before are a contract.
 func withOptions(all []column) []column {
 	for i := range Options {
 		name := Options[i].ColumnName()

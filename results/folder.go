@@ -298,7 +298,11 @@ func (f *Folder) replace(name string, write func(io.Writer) error) error {
 		return err
 	}
 	defer in.leave(f)
-	return in.put(base, write)
+	err = in.put(base, write)
+	if errors.Is(err, unix.EISDIR) {
+		return f.refuse(&Refused{f.dir, name, "is a folder, in the place of a file", "move it away"})
+	}
+	return err
 }
 
 // again calls what a signal may interrupt, on a file system of a network.

@@ -109,6 +109,9 @@ func TestNotOfTheFolder(t *testing.T) {
 		len(entries(t, other)) != 1 {
 		t.Errorf("%v, %v", err, entries(t, other))
 	}
+	if err := folderOf(t, dir).WriteBinary("real", nil); !errors.As(err, new(*Refused)) || fault.Fix(err) == "" {
+		t.Errorf("a folder in the place of a file: %v", err)
+	}
 	if _, err := OpenFolderBelow(dir, "sub"); !errors.As(err, new(*Refused)) {
 		t.Errorf("a link that was found is a results folder: %v", err)
 	}

@@ -77,13 +77,19 @@ func (f *flood) end() {
 // flood of others from before its beginning to its end: the sender gets in, every
 // byte arrives, and nothing is left.
 func TestFloodBesideARun(t *testing.T) {
+	for _, n := range []int{1, 3} {
+		t.Run(fmt.Sprintf("%d flows", n), func(t *testing.T) { floodBeside(t, n) })
+	}
+}
+
+func floodBeside(t *testing.T, n int) {
 	silent, attempts := long.Rounds(700, 4000), long.Rounds(2000, 20_000)
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(3*silent) {
 		t.Skipf("needs %d descriptors: ulimit -n %d", 3*silent, 3*silent)
 	}
 	before := descriptors(t)
-	r, s := openBoth(t, rxSpec("tcp", mib), txSpec("tcp", mib))
+	r, s := openBoth(t, several(rxSpec("tcp", mib), n), several(txSpec("tcp", mib), n))
 	f := &flood{addr: r.Addr().String()}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

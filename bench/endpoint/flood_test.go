@@ -77,13 +77,13 @@ func (f *flood) end() {
 // flood of others from before its beginning to its end: the sender gets in, every
 // byte arrives, and nothing is left.
 func TestFloodBesideARun(t *testing.T) {
+	silent, attempts := long.Rounds(700, 4000), long.Rounds(2000, 20_000)
 	for _, n := range []int{1, 3} {
-		t.Run(fmt.Sprintf("%d flows", n), func(t *testing.T) { floodBeside(t, n) })
+		t.Run(fmt.Sprintf("%d flows", n), func(t *testing.T) { floodBeside(t, n, silent, attempts) })
 	}
 }
 
-func floodBeside(t *testing.T, n int) {
-	silent, attempts := long.Rounds(700, 4000), long.Rounds(2000, 20_000)
+func floodBeside(t *testing.T, n, silent, attempts int) {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil || files.Cur < uint64(3*silent) {
 		t.Skipf("needs %d descriptors: ulimit -n %d", 3*silent, 3*silent)

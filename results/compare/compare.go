@@ -514,12 +514,13 @@ func (v Verdict) Good() bool { return v == Faster || v == Higher || v == Cheaper
 // Bad tells a verdict that B is worse.
 func (v Verdict) Bad() bool { return v == Slower || v == Lower || v == Costlier }
 
-// Worse tells whether a row is worse beyond doubt, and by more than share.
+// Worse tells whether a row is worse beyond doubt, and by more than share: its whole interval is.
 func (r *Row) Worse(share float64) bool {
-	if !r.Verdict.Bad() {
+	ratio := r.Diff.Ratio
+	if !r.Verdict.Bad() || ratio == nil || ratio.Lo == nil {
 		return false
 	}
-	least, _ := r.clockBounds(r.loss(r.Diff.Ratio.Value))
+	least, _ := r.clockBounds(min(r.loss(*ratio.Lo), r.loss(*ratio.Hi)))
 	return least > share+r.unresolved
 }
 

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
 )
@@ -58,7 +60,8 @@ func TestCompareVerdicts(t *testing.T) {
 		worse2     bool
 		possibly10 bool
 	}{
-		{.95, Slower, Unsure, true, false}, // costs of unequal work
+		{.95, Slower, Unsure, true, false},   // costs of unequal work
+		{.975, Slower, Unsure, false, false}, // by 2.5 %, but perhaps by less than 2 %
 		{1.05, Faster, Unsure, false, false},
 		{1, Unsure, Unsure, false, false},
 		{.985, Slower, Unsure, false, false}, // the cost differs by what the rates do
@@ -81,6 +84,37 @@ func TestCompareVerdicts(t *testing.T) {
 	r, err := Compare(&few, &b, metrics(t, "throughput_gbps"))
 	if err != nil || r.Rows[0].Verdict != Unsure || r.Rows[0].Worse(0) || !r.Rows[0].Possible(.02) {
 		t.Errorf("5 runs: %+v, %v", r.Rows[0], err)
+	}
+}
+
+// What is worse by less than the share is rarely taken for worse by more: its interval covers. What
+// is worse by much more is found.
+func TestWorseByMoreThan(t *testing.T) {
+	rounds := long.Rounds(300, 2000)
+	found := func(loss float64) (share float64) {
+		rng, n := rand.New(rand.NewPCG(7, uint64(loss*1e6))), 0
+		for range rounds {
+			var a, b []float64
+			for range 10 {
+				a = append(a, 100*(1+.02*rng.NormFloat64()))
+				b = append(b, 100*(1-loss)*(1+.02*rng.NormFloat64()))
+			}
+			x, y := set("a", map[results.Cell][]float64{tcp: a}), set("b", map[results.Cell][]float64{tcp: b})
+			r, err := Compare(&x, &y, metrics(t, "throughput_gbps"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Rows[0].Worse(.02) {
+				n++
+			}
+		}
+		return float64(n) / float64(rounds)
+	}
+	if share := found(.019); share > .05 {
+		t.Errorf("a loss of 1.9 %% is taken for more than 2 %% in %.1f %%", 100*share)
+	}
+	if share := found(.06); share < .9 {
+		t.Errorf("a loss of 6 %% is taken for more than 2 %% in %.1f %% only", 100*share)
 	}
 }
 

@@ -275,14 +275,16 @@ const again = 20 * time.Millisecond
 // busy reports whether it helps to try again.
 func busy(err error) bool { return errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EAGAIN) }
 
-// passing reports whether another time may give another answer: unlike of a driver that cannot.
+// passingErrnos are those of a driver that is resetting its NIC, or whose firmware did not answer,
+// and of a kernel without room. All others may be what a driver says each time.
+var passingErrnos = []unix.Errno{
+	unix.EBUSY, unix.EAGAIN, unix.EINTR, unix.EIO, unix.ETIMEDOUT, unix.ENOMEM, unix.ENOBUFS, unix.EMFILE, unix.ENFILE,
+}
+
+// passing reports whether another time may give another answer.
 func passing(err error) bool {
 	var errno unix.Errno
-	if errors.Is(err, nic.ErrTableHidden) {
-		return true
-	}
-	return errors.As(err, &errno) && !slices.Contains([]unix.Errno{unix.EOPNOTSUPP, unix.EINVAL, unix.ENOENT,
-		unix.EPERM, unix.ENODEV}, errno)
+	return errors.Is(err, nic.ErrTableHidden) || errors.As(err, &errno) && slices.Contains(passingErrnos, errno)
 }
 
 // patience is how long one undoing waits in all for what is busy: a driver that hangs is busy for

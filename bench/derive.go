@@ -91,5 +91,8 @@ func render(in *results.Folder, s *report.Summary) error {
 		}
 	}
 	err = in.Write(results.ReportFile, func(w io.Writer) error { return report.HTML(w, s, figures) })
-	return errors.Join(err, in.Refused())
+	if refused := in.Refused(); !errors.Is(err, refused) { // or the user reads it twice
+		err = errors.Join(err, refused)
+	}
+	return err
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -275,6 +276,23 @@ func TestIntegrationResumeRunsNoCommandOfTheFolder(t *testing.T) {
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("the folder's command was run")
+	}
+}
+
+// What stands in the place of the report is told once.
+func TestReportIsAFolder(t *testing.T) {
+	dir := t.TempDir()
+	w, err := results.Create(dir, results.Header{SessionID: "s"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	if err := os.Mkdir(filepath.Join(dir, results.ReportFile), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Report(t.Context(), dir)
+	if err == nil || strings.Count(err.Error(), "is a folder") != 1 || fault.Fix(err) == "" {
+		t.Errorf("%v", err)
 	}
 }
 

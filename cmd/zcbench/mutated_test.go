@@ -444,14 +444,17 @@ func once(all []mutation) (out []mutation) {
 	return out
 }
 
-// few picks so many of the mutations, from all of them: others each day, so that all have their
-// turn.
+// few picks so many of the mutations, from all of them. In the long tests they are others each day,
+// so that all have their turn; in those of every change the same: what fails there is the change.
 func few(all []mutation, n int) (out []mutation) {
 	n = min(n, len(all))
-	day := int(time.Now().Unix() / 86400)
+	turn := 0
+	if long.Wanted() {
+		turn = int(time.Now().Unix() / 86400)
+	}
 	for i := range n {
 		from, to := i*len(all)/n, (i+1)*len(all)/n
-		out = append(out, all[from+day%(to-from)])
+		out = append(out, all[from+turn%(to-from)])
 	}
 	return out
 }

@@ -52,7 +52,7 @@ var readers = []bounds{
 		"as a journal"},
 	{"what a report draws", "as a journal", "pairs of cells `results/report.mostCompared`, cells of a plot " +
 		"`results/report.mostDrawn` and of a table of the page `results/report.mostShown`",
-		"orders of cells `results/report.mostHeld`", "as a journal"},
+		"runs beside those of another cell, for a ranking, `results/report.mostHeld`", "as a journal"},
 	{"an experiment file", "`bench/matrix.MaxFile`, lines `bench/matrix.MaxLines`",
 		"keys `bench/matrix.MaxKeys`, keys, values and signs `bench/matrix.MaxTokens`",
 		"cells `bench/matrix.MaxCells`, combinations `bench/matrix.MaxCombinations`, runs `bench/matrix.MaxRuns`",

@@ -2,18 +2,23 @@
 
 package stat
 
-import "github.com/aclements/go-moremath/stats"
+import (
+	"math"
+
+	"github.com/aclements/go-moremath/stats"
+)
 
 // Equivalence is the p of two samples' being no more than a margin apart, 0.02 = 2 %: the
 // larger of two one-sided Mann-Whitney U tests (TOST, Schuirmann 1987), of B against A less
 // the margin and A more the margin. Below [Alpha] the two are equal for whom the margin
 // does not matter. ok is false where it cannot be tested: too few values, or any not above 0.
+// The test never ends where a value is no number.
 func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	if min(len(a), len(b)) < MinRuns || margin <= 0 || margin >= 1 {
 		return 1, false
 	}
 	for _, v := range append(a[:len(a):len(a)], b...) {
-		if v <= 0 {
+		if !(v > 0) || math.IsInf(v, 1) {
 			return 1, false
 		}
 	}

@@ -57,3 +57,13 @@ func TestEquivalenceHolds(t *testing.T) {
 		t.Errorf("equal samples are called equal %d times of 400", n)
 	}
 }
+
+// What is no number, as the return of a negative throughput, is not tested: the test would not end.
+func TestEquivalenceOfNoNumbers(t *testing.T) {
+	good := []float64{1, 2, 3, 4, 5, 6}
+	for _, v := range []float64{math.NaN(), math.Inf(1), -1, 0} {
+		if p, ok := Equivalence(good, append([]float64{v}, good...), .02); ok || p != 1 {
+			t.Errorf("%v: %v, %v", v, p, ok)
+		}
+	}
+}

@@ -58,6 +58,14 @@ func TestEquivalenceHolds(t *testing.T) {
 	}
 }
 
+// The same holds of a difference.
+func TestDifferenceOfNoNumbers(t *testing.T) {
+	good := []float64{1, 2, 3, 4, 5, 6}
+	if p, _ := rankSum(good, append([]float64{math.NaN()}, good...)); p != 1 {
+		t.Errorf("p %v", p)
+	}
+}
+
 // What is no number, as the return of a negative throughput, is not tested: the test would not end.
 func TestEquivalenceOfNoNumbers(t *testing.T) {
 	good := []float64{1, 2, 3, 4, 5, 6}

@@ -25,7 +25,7 @@ const jsonDepth = "10,000 (encoding/json)"
 
 // readers are all that read files of others, or words of another host.
 var readers = []bounds{
-	{"journal of a results folder", "a line `results.MaxLine`; in memory `results.roomPerByte` for each that was " +
+	{"journal of a results folder", "a line `results.MaxLine`, to the end of a longer one `results.mostSkipped`; in memory `results.roomPerByte` for each that was " +
 		"read, besides `results.leastRoom`",
 		"the plan's lists `results.headerBounds.Elements`, cells `results.mostHeaderCells`; a run's lists " +
 			"`results.recordBounds.Elements`, points of series `results.recordBounds.Points`; details " +

@@ -147,6 +147,10 @@ type line struct {
 	detailed bool            // it has a record whose metrics and series are on the line before
 }
 
+// mostSkipped is how far the end of a line that is too long is looked for, in bytes: a file of
+// holes may have terabytes.
+const mostSkipped = 1 << 30
+
 // lineReader splits a stream into lines without ever holding more than max
 // bytes of one.
 type lineReader struct {
@@ -181,7 +185,9 @@ func (lr *lineReader) next(text []byte) (line, []byte, error) {
 		if err != nil && err != bufio.ErrBufferFull {
 			return l, text, err
 		}
-		l.complete = err == nil
+		if l.complete = err == nil; !l.complete && lr.off-l.start > mostSkipped {
+			return l, text, fmt.Errorf("line %d is longer than %d bytes: this is no journal", l.number, mostSkipped)
+		}
 	}
 	l.end, l.to = lr.off, len(text)
 	if l.end == l.start {

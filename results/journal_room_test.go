@@ -144,3 +144,22 @@ func TestLargestJournal(t *testing.T) {
 		}
 	}
 }
+
+// endless is a line that has no end.
+type endless struct{ read int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += int64(len(p))
+	return len(p), nil
+}
+
+// The end of a line that is too long is not looked for until the file's end, which may be far.
+func TestLineWithoutEnd(t *testing.T) {
+	var e endless
+	if _, err := Decode(&e); err == nil || !strings.Contains(err.Error(), "line 1 is longer than") {
+		t.Errorf("%v", err)
+	}
+	if e.read > 2*mostSkipped {
+		t.Errorf("%d bytes were read", e.read)
+	}
+}

@@ -101,7 +101,7 @@ func (p *AlongPath) Check() error {
 	return nil
 }
 
-// rows are its metrics; none of nil.
+// rows turns the path into rows of metrics.csv; a nil path has none.
 func (p *AlongPath) rows() (out []Metric) {
 	if p == nil {
 		return nil
@@ -148,7 +148,7 @@ func (p *AlongPath) rows() (out []Metric) {
 	return out
 }
 
-// Step is a step in words: "tg:eth0 tx -> vif1 rx".
+// Step formats a step: "tg:eth0 tx -> vif1 rx".
 func (p *AlongPath) Step(s *PathStep) string {
 	return fmt.Sprintf("%s %s -> %s %s", p.Interfaces[s.From-1].Name, s.Left, p.Interfaces[s.To-1].Name, s.Came)
 }

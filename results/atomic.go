@@ -23,7 +23,8 @@ func WriteFile(path string, write func(io.Writer) error) error {
 	return replace(path, func(w io.Writer) error { return plainly(w, write) })
 }
 
-// WriteBinary is [WriteFile] of what is no text: bytes as they are.
+// WriteBinary does what [WriteFile] does, for data that is not text: it writes the bytes as they
+// are.
 func WriteBinary(path string, data []byte) error {
 	return replace(path, func(w io.Writer) error {
 		_, err := w.Write(data)

@@ -19,7 +19,8 @@ const FlagProfileDiffers = "profile-differs"
 
 var fileWord = lazy.Regexp(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ProfileFile is where the profile of a run's end is, SUT or TG ("sut", "tg"), in a results folder.
+// ProfileFile returns the path, within a results folder, of the profile of one end ("sut" or "tg")
+// of a run.
 func ProfileFile(runID, end string) (string, error) {
 	if !fileWord().MatchString(runID) || len(runID) > 200 {
 		return "", fmt.Errorf("no file can be named after run %+.80q", runID)

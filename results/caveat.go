@@ -44,21 +44,21 @@ const (
 	latersCount      = "times count from when each request was due"
 )
 
-// WarnSoftirqElsewhere is the warning that softirq of the SUT ran on CPUs irq, and not only on
-// those that it is measured on.
+// WarnSoftirqElsewhere formats the warning that softirq of the SUT ran on CPUs irq, not only on
+// those on which the SUT is measured.
 func WarnSoftirqElsewhere(irq, measured string) string {
 	return fmt.Sprintf("the network softirqs of both ends ran on CPU %s: the SUT, measured on CPU %s, %s", irq,
 		measured, chargedElsewhere)
 }
 
-// WarnSoftirqShared is the warning that the softirq of an end shares CPUs with the other end.
+// WarnSoftirqShared formats the warning that the softirq of an end shares CPUs with the other end.
 func WarnSoftirqShared(end, cpus, other, layout, key string) string {
 	return fmt.Sprintf("the %s%s%s with the %s, and is counted in the %s's CPU figures: %s needs its own CPUs; "+
 		"name them with %s if this machine has any left",
 		end, sharesCPU, cpus, other, other, layout, key)
 }
 
-// Caveats are those of a run's figures, each once.
+// Caveats lists the caveats of a run's figures, each once.
 func (r *Record) Caveats() (out []Caveat) {
 	add := func(on Kinds, text string) {
 		if c := (Caveat{on, text}); !slices.Contains(out, c) {
@@ -109,8 +109,8 @@ func (r *Record) Caveats() (out []Caveat) {
 	return out
 }
 
-// elsewhere are the figures that softirq of the SUT on other CPUs makes wrong: its own, those of
-// the TG, where it ran on its CPUs, and the sum of both, where it ran on CPUs of neither.
+// elsewhere returns which figures are wrong because softirq of the SUT ran on other CPUs: the SUT's
+// own, the TG's if it ran on the TG's CPUs, and the sum of both if it ran on CPUs of neither.
 func (r *Record) elsewhere() Kinds {
 	on := OfSUTCPU
 	ran, err := cpulist.ParseRanges(r.SUT.Env.IRQCPU)

@@ -120,7 +120,7 @@ const AsIntended = ": as intended by this negative control"
 // CellKey tells cells apart: runs with equal keys are repetitions of one measurement.
 type CellKey string
 
-// Key is all that is chosen in a cell, as text. Its id does not count.
+// Key joins all that is chosen in a cell into one text. The cell's id does not count.
 func (c Cell) Key() CellKey {
 	var b strings.Builder
 	b.Grow(160)
@@ -143,25 +143,26 @@ func (c Cell) Over(d Cell) Cell {
 	return c
 }
 
-// TGLayout is the layout of the sender's CPUs: its own, or else the receiver's.
+// TGLayout returns the layout of the sender's CPUs: its own, or else the receiver's.
 func (c *Cell) TGLayout() string { return cmp.Or(c.TGCPULayout, c.CPULayout) }
 
-// NFlows is how many flows the cell has.
+// NFlows returns the number of flows of the cell.
 func (c *Cell) NFlows() int { return max(c.Flows, 1) }
 
-// Steers tells whether the flows are to come by queues that the receive mode does not take over.
+// Steers reports whether the flows are to arrive on RX queues that the receive mode does not take
+// over.
 func (c *Cell) Steers() bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	return (c.Queue != nil || c.Queues > 0) && err == nil && !takesQueue(m)
 }
 
-// RoundTrips tells whether its sender sends requests, and waits for answers.
+// RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {
 	m, err := stream.LookupMode(stream.TX, c.TX)
 	return err == nil && m.RoundTrips
 }
 
-// Mode is the name of the mode of an end: "" where the cell has none for it.
+// Mode returns the name of the mode of an end: "" if the cell has none for it.
 func (c *Cell) Mode(role stream.Role) string {
 	if role == stream.RX {
 		return c.RX
@@ -169,7 +170,7 @@ func (c *Cell) Mode(role stream.Role) string {
 	return c.TX
 }
 
-// modes are those of its ends, as far as they are known.
+// modes looks up the modes of both ends and leaves out unknown ones.
 func (c *Cell) modes() []stream.Mode {
 	all := make([]stream.Mode, 0, 2)
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
@@ -180,14 +181,15 @@ func (c *Cell) modes() []stream.Mode {
 	return all
 }
 
-// OneKind tells whether both ends move the same: only then can they be one flow's.
+// OneKind reports whether both ends move the same kind of data: only then can one flow connect
+// them.
 func (c *Cell) OneKind() bool {
 	all := c.modes()
 	return len(all) < 2 || all[0].Kind == all[1].Kind
 }
 
-// matching are the modes of a role that carry what m does. Where its partner so far made round
-// trips, they come first that make these, too.
+// matching lists the modes of a role that carry what m does. If m's partner so far made round
+// trips, the modes that make them, too, come first.
 func matching(role stream.Role, m, so stream.Mode) string {
 	var trips, names []string
 	for _, x := range stream.Modes {
@@ -202,8 +204,8 @@ func matching(role stream.Role, m, so stream.Mode) string {
 	return strings.Join(append(trips, names...), ", ")
 }
 
-// Unpaired is a cell of a mode that none of the other role's carries the same as; nil: each has a
-// partner. Its [Cell.Check] says which would be one.
+// Unpaired finds a mode that carries what none of the other role's modes does, and returns it in a
+// cell whose [Cell.Check] names possible partners; nil: each mode has a partner.
 func Unpaired(rx, tx []string) *Cell {
 	pair := func(r, t string) *Cell { return &Cell{RX: r, TX: t} }
 	for _, r := range rx {

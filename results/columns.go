@@ -183,7 +183,7 @@ func withOptions(all []column) []column {
 	return all
 }
 
-// chosen is the column of an option: empty where nothing was chosen.
+// chosen makes the column of an option: empty where nothing was chosen.
 func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
@@ -192,7 +192,7 @@ func chosen(name string) column {
 		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
 }
 
-// yes is true, or empty.
+// yes formats true as "true" and false as an empty field.
 func yes(b bool) string {
 	if b {
 		return "true"
@@ -220,14 +220,15 @@ func textCol(name string, at func(*row) *string) column {
 		func(r *row, s string) error { *at(r) = asIs(s); return nil }}
 }
 
-// intCol is a number that is always there.
+// intCol makes a column of a number that is always there.
 func intCol(name string, at func(*row) *int) column {
 	return column{name,
 		func(r *row) string { return strconv.Itoa(*at(r)) },
 		func(r *row, s string) (err error) { *at(r), err = parseInt(s); return err }}
 }
 
-// foundCol is a number whose zero means "left as found" or "unknown": empty.
+// foundCol makes a column of a number that is left empty at zero, which means "left as found" or
+// "unknown".
 func foundCol(name string, at func(*row) *int) column {
 	c := intCol(name, at)
 	get := c.get
@@ -272,7 +273,7 @@ func computedCol(name string, f func(*Host) *float64) column {
 		func(_ *row, s string) error { _, err := parseFloat(s); return err }})
 }
 
-// totalCol is the return on both ends' cost together, the same in both rows.
+// totalCol makes a column of the return on both ends' cost together, the same in both rows.
 func totalCol(name string, cost Cost) column {
 	return recordCol(name, func(r *row) *float64 { return r.rec.ROI(Total, cost, 2, 1) })
 }
@@ -376,7 +377,7 @@ func oneLine(s string) string {
 	}, s)
 }
 
-// plain tells ASCII that is shown, as nearly all texts are.
+// plain reports whether s is printable ASCII, as nearly all texts are.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {

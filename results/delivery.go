@@ -31,7 +31,7 @@ type Delivery struct {
 	ClockUs *float64 `json:"clock_us,omitempty"`
 }
 
-// figures are the times by their names.
+// figures maps names to the times' fields.
 func (t *Times) figures() map[string]**float64 {
 	return map[string]**float64{"mean": &t.MeanUs, "p50": &t.P50Us, "p90": &t.P90Us, "p99": &t.P99Us, "p999": &t.P999Us,
 		"max": &t.MaxUs}
@@ -63,7 +63,7 @@ func (t *Times) Check() error {
 	return nil
 }
 
-// metrics are the rows of metrics.csv of a kind of times.
+// metrics turns times of a kind into rows of metrics.csv.
 func (t *Times) metrics(kind, src string) (ms []Metric) {
 	if t.Count > 0 {
 		ms = append(ms, Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
@@ -77,7 +77,7 @@ func (t *Times) metrics(kind, src string) (ms []Metric) {
 	return ms
 }
 
-// timesCol is a column of one of the times of a kind.
+// timesCol makes a column of one of the times of a kind.
 func timesCol(kind, name string, at func(*Host) *Times, to func(*Host) *Times) column {
 	return optional(column{kind + "_" + name + "_us",
 		func(r *row) string {
@@ -111,7 +111,7 @@ func (d *Delivery) Check() error {
 	return nil
 }
 
-// Metrics are its rows of metrics.csv.
+// Metrics turns the delivery times into rows of metrics.csv.
 func (d *Delivery) Metrics() []Metric {
 	const src = "due by the pace, to the data path"
 	ms := d.metrics("delivery", src)
@@ -121,7 +121,7 @@ func (d *Delivery) Metrics() []Metric {
 	return ms
 }
 
-// timed tells whether any of its times is known.
+// timed reports whether any of the delivery times is known.
 func (d *Delivery) timed() bool {
 	for _, v := range d.figures() {
 		if *v != nil {
@@ -131,7 +131,7 @@ func (d *Delivery) timed() bool {
 	return false
 }
 
-// deliveryCol is a column of one of its times.
+// deliveryCol makes a column of one of the delivery times.
 func deliveryCol(name string) column {
 	return timesCol("delivery", name,
 		func(h *Host) *Times {
@@ -148,8 +148,8 @@ func deliveryCol(name string) column {
 		})
 }
 
-// deliveryClockCol is the column of how well the hosts' clocks agree. Alone it is no delivery: see
-// [row.dropUntimed].
+// deliveryClockCol makes the column of how well the hosts' clocks agree. That alone is no delivery:
+// see [row.dropUntimed].
 func deliveryClockCol() column {
 	return deliveryFigure("delivery_clock_us", func(d *Delivery) **float64 { return &d.ClockUs })
 }

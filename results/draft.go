@@ -48,7 +48,7 @@ func newDraft(in *Folder, name string) (*draft, error) {
 	return &draft{in: in, f: f, name: temp}, nil
 }
 
-// byDescriptor is a path to an open file, where /proc is: a chroot may have none.
+// byDescriptor returns the path of an open file below /proc, which a chroot may lack.
 func byDescriptor(f *os.File) string { return fmt.Sprintf("/proc/self/fd/%d", f.Fd()) }
 
 // publish makes the draft, which is on the disk, the file of that name, in place of what is there.

@@ -57,8 +57,8 @@ func (tx *DropSegments) Balance(rx *DropSegments, oneMachine bool) (closes bool)
 	return math.Abs(*tx.Unattributed) <= 1+lost*mostUnattributed
 }
 
-// countedTwice are the segments that both ends' counters tell of: the receiver's backlog refused
-// them, and the sender's veth counts that, too.
+// countedTwice estimates the segments that both ends' counters include: the receiver's backlog
+// refused them, and the sender's veth counts that, too.
 func (tx *DropSegments) countedTwice(rx *DropSegments) float64 {
 	if tx.Refused == nil || tx.RefusedMost == nil || rx.Backlog == nil || *tx.Refused <= 0 {
 		return 0
@@ -70,7 +70,8 @@ func (tx *DropSegments) countedTwice(rx *DropSegments) float64 {
 // for nothing and was under way at the end is no loss.
 const mostUnattributed = 1e-4
 
-// rows are those of metrics.csv; probe is the source of what was seen to be dropped.
+// rows turns the segments into rows of metrics.csv; probe is the source of the drops that were
+// seen.
 func (s *DropSegments) rows(probe string) (out []Metric) {
 	if s == nil {
 		return nil

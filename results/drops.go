@@ -33,7 +33,7 @@ type DropCounter struct {
 	Value  *float64 `json:"value"`
 }
 
-// Key is what is the same in all runs.
+// Key joins what is the same in all runs.
 func (d *Drop) Key() string { return d.Reason + " at " + d.place() }
 
 func (d *Drop) place() string {
@@ -43,13 +43,13 @@ func (d *Drop) place() string {
 	return d.Function
 }
 
-// Figures are those of the drop.
+// Figures lists the figures of the drop.
 func (d *Drop) Figures() []ProbeFigure {
 	return []ProbeFigure{{"packets", "packets", &d.Packets}, {"skbs", "packets", &d.SKBs},
 		{"flow_packets", "packets", &d.Flow}}
 }
 
-// rows are those of metrics.csv.
+// rows turns the drops into rows of metrics.csv.
 func (d *Drops) rows() (out []Metric) {
 	if d == nil {
 		return nil

@@ -7,11 +7,11 @@ import "strings"
 // Roles are those of the two ends of a flow, in the order of their rows.
 var Roles = [2]Role{RoleSUT, RoleTG}
 
-// Label is what reasons and warnings call an end: SUT or TG.
+// Label returns what reasons and warnings call an end: SUT or TG.
 func (r Role) Label() string { return strings.ToUpper(string(r)) }
 
-// MHz is how fast the flow's CPUs ran in the window; where that is not known, all measured CPUs
-// at its end; nil: not known.
+// MHz returns the frequency of the flow's CPUs in the window or, if that is not known, of all
+// measured CPUs at its end; nil: not known.
 func (h *Host) MHz() *float64 {
 	if h.FlowMHz != nil {
 		return h.FlowMHz
@@ -19,7 +19,7 @@ func (h *Host) MHz() *float64 {
 	return h.CPUMHz
 }
 
-// Host is one end's half of the run.
+// Host returns one end's half of the run.
 func (r *Record) Host(role Role) *Host {
 	if role == RoleTG {
 		return &r.TG

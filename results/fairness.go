@@ -30,7 +30,7 @@ const (
 	StarvedShare = .1
 )
 
-// FlowRates are what the flows delivered to the receiver, Gbit/s, by their numbers; nil unless
+// FlowRates returns what each flow delivered to the receiver, Gbit/s, by flow number; nil unless
 // there are several and all were measured.
 func (r *Record) FlowRates() []float64 {
 	if len(r.SUT.Flows) < 2 {
@@ -47,8 +47,8 @@ func (r *Record) FlowRates() []float64 {
 	return rates
 }
 
-// Jain is the fairness index of rates (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2). It is
-// 1 where all are equal and 1/n where one has everything; NaN where nobody has anything.
+// Jain computes the fairness index of rates (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2). It
+// is 1 if all are equal, 1/n if one has everything, and NaN if none has anything.
 func Jain(rates []float64) float64 {
 	most := 0.0
 	for _, x := range rates {
@@ -65,7 +65,8 @@ func Jain(rates []float64) float64 {
 // FlowSpread is how far the flows of a run are apart.
 type FlowSpread struct{ Jain, Min, Median, Max float64 }
 
-// FlowSpread is nil unless there are several flows, and payload.
+// FlowSpread summarizes how the flows' rates differ; nil unless there are several flows, and
+// payload.
 func (r *Record) FlowSpread() *FlowSpread {
 	rates := r.FlowRates()
 	if rates == nil || !(slices.Max(rates) > 0) {
@@ -78,7 +79,7 @@ func (r *Record) FlowSpread() *FlowSpread {
 	return &s
 }
 
-// metrics are its rows of metrics.csv.
+// metrics turns the spread into rows of metrics.csv.
 func (s *FlowSpread) metrics() []Metric {
 	const src = DataPath
 	return []Metric{{Name: MetricJain, Unit: "1", Value: s.Jain, Source: src},

@@ -8,10 +8,10 @@ import (
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-// FlowMetric is the name of a metric of one of several flows: "flow3_zcrx_pieces".
+// FlowMetric names a metric of one of several flows: "flow3_zcrx_pieces".
 func FlowMetric(flow int, name string) string { return fmt.Sprintf("flow%d_%s", flow, name) }
 
 var ofFlow = lazy.Regexp(`^flow[0-9]+_`)
 
-// withoutFlow is a metric's name as that of the only flow.
+// withoutFlow strips the flow from a metric's name, so that it reads as that of the only flow.
 func withoutFlow(name string) string { return ofFlow().ReplaceAllString(name, "") }

@@ -8,7 +8,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// NQueues is how many RX queues the cell's flows come by; 0: as found.
+// NQueues returns how many RX queues the cell's flows use; 0: as found.
 func (c *Cell) NQueues() int {
 	switch {
 	case c.Queues > 0:
@@ -21,8 +21,8 @@ func (c *Cell) NQueues() int {
 	return 0
 }
 
-// NThreads is how many threads move the flows at an end: one each, but where the receive mode
-// takes queues over one for all flows of a queue, which share its memory.
+// NThreads returns how many threads move the flows at an end: one per flow, except where the
+// receive mode takes queues over: there one for all flows of a queue, which share its memory.
 func (c *Cell) NThreads(role stream.Role) int {
 	if role == stream.RX && c.takesQueues() {
 		return min(c.NQueues(), c.NFlows())
@@ -53,8 +53,8 @@ func SpareCPUs(role stream.Role, cpus []int, cells ...Cell) error {
 		threads, most, more)
 }
 
-// OneFlow is the cell with one flow, by which it is known how well c scales. Flows that are
-// steered stay so. It has no id.
+// OneFlow reduces the cell to one flow, the baseline for how well c scales. Steered flows stay
+// steered. The result has no id.
 func (c Cell) OneFlow() Cell {
 	c.ID, c.Flows, c.Queues = "", 0, min(c.Queues, 1)
 	if c.takesQueues() {

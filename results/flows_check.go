@@ -116,7 +116,7 @@ func (r *Record) checkFlows() error {
 	return nil
 }
 
-// wrongFlow is the first with which something is wrong: a run that has one is not well.
+// wrongFlow returns an error for the first flow with a bad verdict: a run that has one is not ok.
 func (h *Host) wrongFlow() error {
 	i := slices.IndexFunc(h.Flows, func(f Flow) bool { return f.Verdict != OK && f.Verdict != "" })
 	if i < 0 {

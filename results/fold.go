@@ -92,8 +92,8 @@ func CheckFolded(s string) error {
 	return nil
 }
 
-// isPlain tells that s is the name of one metric, as most are, without a regular expression: an end
-// tells of hundreds.
+// isPlain reports whether s is the name of one metric, as most are. It does without a regular
+// expression, since an end has hundreds of names.
 func isPlain(s string) bool {
 	for _, c := range []byte(s) {
 		if c != '_' && (c < '0' || c > '9') && (c < 'a' || c > 'z') {

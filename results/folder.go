@@ -47,8 +47,8 @@ func OpenFolder(dir string) (*Folder, error) {
 	return f, nil
 }
 
-// OpenFolderBelow is [OpenFolder] of one that was found in the folder dir, and that nobody named:
-// if it is a link, that is not followed.
+// OpenFolderBelow does what [OpenFolder] does, for a folder that was found in dir and that nobody
+// named: it does not follow it if it is a link.
 func OpenFolderBelow(dir, name string) (*Folder, error) {
 	in, err := OpenFolder(dir)
 	if err != nil {
@@ -66,7 +66,7 @@ func OpenFolderBelow(dir, name string) (*Folder, error) {
 	return f, nil
 }
 
-// makeFolder is [OpenFolder] of one that is made if it is missing.
+// makeFolder does what [OpenFolder] does, and makes the folder first if it is missing.
 func makeFolder(dir string) (*Folder, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
@@ -88,15 +88,15 @@ func (f *Folder) lookAt(fd int) error {
 // Close closes the folder. Files of it that are open stay so.
 func (f *Folder) Close() error { return f.at.Close() }
 
-// Dir is the folder's path, as the user named it: to show, and not to open.
+// Dir returns the folder's path as the user named it: to show, not to open.
 func (f *Folder) Dir() string { return f.dir }
 
 func (f *Folder) fd() int { return int(f.at.Fd()) }
 
 func (f *Folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-// Refused is what was refused so far in the folder, a *[Refused]: the first such; nil: nothing was.
-// Where one of many files cannot be read a report goes on without it, and its command fails.
+// Refused returns the first refusal in the folder so far, a *[Refused]; nil: nothing was refused.
+// If one of many files cannot be read, a report goes on without it, and its command fails.
 func (f *Folder) Refused() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -192,8 +192,8 @@ func (f *Folder) sub(name string, create bool) (*Folder, error) {
 	return &Folder{at: os.NewFile(uintptr(fd), f.path(name)), dir: f.path(name), owner: f.owner, alone: f.alone}, nil
 }
 
-// judging is what files in a folder of f are judged by. A folder of root's may have one of somebody
-// else in it, as archives have them: what is there is that one's.
+// judging returns the folder by which files in f are judged. A folder of root's may contain one of
+// somebody else's, as archives do: what is there belongs to that user.
 func (f *Folder) judging(of *Folder) *Folder {
 	own := &Folder{dir: f.dir}
 	if f == of || !of.alone || own.lookAt(f.fd()) != nil || own.owner == of.owner && own.alone {
@@ -218,7 +218,8 @@ func (f *Folder) Subfolder(name string) error {
 	return in.Close()
 }
 
-// explain says what stands at the place of a file or folder that cannot be opened.
+// explain turns the error of a file or folder that cannot be opened into one that says what is in
+// its place.
 func (f *Folder) explain(in *Folder, base, name string, err error) error {
 	var st unix.Stat_t
 	if errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) {
@@ -237,7 +238,7 @@ func (f *Folder) explain(in *Folder, base, name string, err error) error {
 	return &fs.PathError{Op: "open", Path: f.path(name), Err: err}
 }
 
-// Has tells whether the folder has anything by that name, whatever it is.
+// Has reports whether the folder has anything by that name, whatever it is.
 func (f *Folder) Has(name string) bool {
 	in, base, err := f.enter(name, false)
 	if err != nil {
@@ -248,7 +249,7 @@ func (f *Folder) Has(name string) bool {
 	return unix.Fstatat(in.fd(), base, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }
 
-// Names are those in a folder of the folder, sorted.
+// Names lists the names in a folder of the folder, sorted.
 func (f *Folder) Names(sub string) ([]string, error) {
 	in, err := f.sub(sub, false)
 	if err != nil {
@@ -265,7 +266,7 @@ func (f *Folder) Names(sub string) ([]string, error) {
 	return names, err
 }
 
-// readable is the folder's own descriptor that can be read from, and synced.
+// readable opens the folder itself once more, for reading and syncing.
 func (f *Folder) readable() (*os.File, error) { return f.step(".") }
 
 func (f *Folder) step(to string) (*os.File, error) {
@@ -284,7 +285,8 @@ func (f *Folder) Write(name string, write func(io.Writer) error) error {
 	return f.replace(name, func(w io.Writer) error { return plainly(w, write) })
 }
 
-// WriteBinary is [Folder.Write] of what is no text: bytes as they are.
+// WriteBinary does what [Folder.Write] does, for data that is not text: it writes the bytes as they
+// are.
 func (f *Folder) WriteBinary(name string, data []byte) error {
 	return f.replace(name, func(w io.Writer) error {
 		_, err := w.Write(data)

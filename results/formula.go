@@ -71,6 +71,6 @@ func inFields(s string, change func(string) string) string {
 	return strings.Join(parts, ";")
 }
 
-// CSVText is a text as a field of a CSV file: on one line, with nothing in it that a
-// terminal obeys or a spreadsheet runs.
+// CSVText makes a text a field of a CSV file: on one line, with nothing in it that a terminal obeys
+// or a spreadsheet runs.
 func CSVText(s string) string { return asText(oneLine(s)) }

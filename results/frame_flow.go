@@ -40,7 +40,7 @@ func (c *Cell) checkFrames() error {
 // swapMACs is the touch that addresses frames to their sender.
 const swapMACs = "swap-macs"
 
-// sendsBack tells a cell whose receiver sends frames back by the interface by which they came.
+// sendsBack reports whether the receiver sends frames back by the interface on which they came.
 func (c *Cell) sendsBack(rx stream.Mode) bool {
 	out, to := stream.RedirectDev(c.XDPRedirect)
 	return rx.SendsBack || rx.Redirects && to && out == ""
@@ -50,20 +50,21 @@ func (c *Cell) sendsBack(rx stream.Mode) bool {
 // one behind a cpumap. They are in CPUPollerCores.
 const MetricHelperCores = "cpumap_thread_cores"
 
-// hasHelpers tells that these were counted. The flag is there where metrics were not read.
+// hasHelpers reports whether the helper threads were counted. The flag says so if metrics were not
+// read.
 func (r *Record) hasHelpers() bool {
 	return !math.IsNaN(r.SUT.value(MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
 }
 
-// ReadsFrames tells whether the data path's thread takes the frames of a cell itself, and not only
-// looks at what was counted.
+// ReadsFrames reports whether the data path's thread takes the frames of a cell itself, rather than
+// only reading what was counted.
 func (c *Cell) ReadsFrames(m stream.Mode) bool {
 	return m.Reads || m.Redirects && strings.HasPrefix(c.XDPRedirect, "xsk")
 }
 
-// OwnCores is what the threads that receive used of CPUs in the window: those of NAPI, and the
-// data paths' where these read. What others did on the same CPUs is not in it. Nil: softirq, which
-// is nobody's, received, or it was not measured.
+// OwnCores returns the CPU time, in cores, of the threads that received in the window: NAPI's and,
+// if read is set, the data paths'. It leaves out what others did on the same CPUs. Nil: softirq,
+// which is no thread's, received, or it was not measured.
 func (h *Host) OwnCores(read bool) *float64 {
 	if h.CPUPollerCores == nil {
 		return nil

@@ -50,7 +50,7 @@ const FlagMixedClasses = "mixed-cpu-classes"
 // DefaultReplace is how often a run is made again in its place that something else spoilt.
 const DefaultReplace = 2
 
-// Replacements is how often a run is made again in its place.
+// Replacements returns how often a run is repeated in its place.
 func (g *Gates) Replacements() int {
 	if g.Replace == nil {
 		return DefaultReplace
@@ -58,8 +58,8 @@ func (g *Gates) Replacements() int {
 	return *g.Replace
 }
 
-// Asks tells whether a limit was asked for by name, so that a run beyond it is left out
-// although it is an outcome. That of what limits runs is not there otherwise.
+// Asks reports whether a limit was asked for by name, so that a run beyond it is left out although
+// it is an outcome. The gate of what limits runs always counts as asked for.
 func (g *Gates) Asks(key string) bool { return key == LimitGate || slices.Contains(g.Asked, key) }
 
 // Keys of gates without a number: of what limits runs, and of options that did not act.
@@ -84,8 +84,8 @@ func (g *Gates) Ask(key string, asked bool) {
 	}
 }
 
-// FailedGate is the class of the gate that an invalid run did not pass; "" of one that is not
-// invalid. Records of older versions do not say: what was not spoilt is held for no proof.
+// FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
+// invalid. Records of older versions do not say: whatever was not spoilt then counts as [ByProof].
 func (r *Record) FailedGate() GateClass {
 	switch {
 	case r.Verdict != Invalid:
@@ -98,14 +98,14 @@ func (r *Record) FailedGate() GateClass {
 	return ByProof
 }
 
-// Spoilt tells a run that counts, or that shares of a pace are of, but for something else on the
-// hosts.
+// Spoilt reports whether something else on the hosts spoilt a run that would otherwise count, or
+// calibrate the pace.
 func (r *Record) Spoilt() bool {
 	return (!r.Warmup || r.Calibrates()) && r.FailedGate() == ByEnvironment
 }
 
-// LeftOut tells a run that was what its cell says and does not count all the same: where such
-// runs are many, they are what a reader should ask about.
+// LeftOut reports whether a run did what its cell says but does not count: if there are many, the
+// reader should ask why.
 func (r *Record) LeftOut() bool {
 	c := r.FailedGate()
 	return !r.Warmup && (c == ByEnvironment || c == ByOutcome)
@@ -126,8 +126,8 @@ func (r *Record) Mark(flag, warning string) {
 	}
 }
 
-// Flagged are the gates whose limits a run that counts is beyond, or that could not judge it, and,
-// as inert-OPTION, its options that did not act.
+// Flagged lists the gates whose limits a counted run exceeds, or that could not judge it, and, as
+// inert-OPTION, the run's options that had no effect.
 func (r *Record) Flagged() (keys []string) {
 	for _, flag := range []string{FlagCPUMissing, FlagForeignUnknown} {
 		if slices.Contains(r.Flags, flag) {

@@ -10,7 +10,7 @@ type HostFigures struct {
 	idle []string // folded
 }
 
-// Figures are those of the host. A journal that was read without metrics has none.
+// Figures indexes the host's figures by name. A journal that was read without metrics has none.
 func (h *Host) Figures() *HostFigures {
 	f := &HostFigures{rows: make(map[string]*Metric, len(h.Metrics)), idle: h.Idle}
 	for i := range h.Metrics {
@@ -19,7 +19,7 @@ func (h *Host) Figures() *HostFigures {
 	return f
 }
 
-// Get is a figure; nil: it was not measured. One that was read and did not move is 0.
+// Get looks up a figure; nil: it was not measured. One that was read and did not move is 0.
 func (f *HostFigures) Get(name string) *Metric {
 	if m := f.rows[name]; m != nil {
 		return m
@@ -48,7 +48,7 @@ func (f *HostFigures) Sum(before, after string) *float64 {
 	return nil
 }
 
-// Words are what stands between before and after in the names of figures, each once.
+// Words collects what stands between before and after in the names of figures, each once.
 func (f *HostFigures) Words(before, after string) (words []string) {
 	for name := range f.rows {
 		if w, ok := strings.CutPrefix(name, before); ok {
@@ -69,7 +69,7 @@ func (f *HostFigures) still(is func(folded string) bool) bool {
 	return false
 }
 
-// numbered tells a name that is a number between two words.
+// numbered reports whether a name is a number between before and after.
 func numbered(name, before, after string) bool {
 	n, ok := strings.CutPrefix(name, before)
 	if !ok {
@@ -79,7 +79,7 @@ func numbered(name, before, after string) bool {
 	return ok && n != "" && strings.IndexFunc(n, func(c rune) bool { return !isDigit(c) }) < 0
 }
 
-// inFolded tells whether a name is one of those that a folded one stands for.
+// inFolded reports whether a folded name stands for name, among others.
 func inFolded(folded, name string) bool {
 	k, n, ok := cutNumber(name)
 	if !ok {

@@ -16,10 +16,10 @@ type Inert struct{ Option, Reason, Fix string }
 // inertFlag begins the flag of a run with an option that did not act: inert-big_tcp.
 const inertFlag = "inert-"
 
-// Flag is the mark of such a run.
+// Flag returns the flag of a run whose option had no effect.
 func (i *Inert) Flag() string { return inertFlag + i.Option }
 
-// InertOptions are the options that a record's flags say did not act.
+// InertOptions lists the options that, by the record's flags, had no effect.
 func (r *Record) InertOptions() (names []string) {
 	for _, f := range r.Flags {
 		if name, ok := strings.CutPrefix(f, inertFlag); ok {

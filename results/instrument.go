@@ -17,7 +17,7 @@ type Instrument struct {
 	Scope  string // as power_scope: how much of the machine it sees
 }
 
-// Instrument is that of the host's PowerW, zero where there is none.
+// Instrument returns the instrument behind the host's PowerW, zero if there is none.
 func (h *Host) Instrument() Instrument {
 	if h.PowerW == nil {
 		return Instrument{}
@@ -33,8 +33,8 @@ func (i Instrument) Comparable(o Instrument) bool {
 	return i.Source == o.Source && (i.Scope == o.Scope || i.Scope == "" || o.Scope == "")
 }
 
-// scoped has the scope that RAPL's sum had while journals did not say it: that of the
-// packages alone. Now it may be that of their memory, too.
+// scoped fills in the scope of RAPL's sum in journals that do not have it yet: the packages alone.
+// Newer sums may include the packages' memory.
 func (i Instrument) scoped() Instrument {
 	if i.Scope == "" && (i.Source == "rapl" || strings.HasPrefix(i.Source, "rapl=")) {
 		i.Scope = "package"
@@ -46,7 +46,7 @@ func (i Instrument) scoped() Instrument {
 // same part of each machine.
 func (i Instrument) addable(o Instrument) bool { return i.Scope == o.Scope || i.Comparable(o) }
 
-// String is "rapl (package)".
+// String formats the instrument: "rapl (package)".
 func (i Instrument) String() string {
 	text := cmp.Or(i.Source, "unknown")
 	if i.Scope != "" {

@@ -220,14 +220,14 @@ func (w *Writer) write(lines []byte) error {
 // Path returns the journal's path.
 func (w *Writer) Path() string { return w.f.Name() }
 
-// Folder is the folder that the journal is in, open until [Writer.Close], and after [Writer.Leave].
+// Folder returns the journal's folder, open until [Writer.Close], and after [Writer.Leave].
 func (w *Writer) Folder() *Folder { return w.in }
 
 // Close releases the lock, and closes the folder. Records are on the disk already.
 func (w *Writer) Close() error { return errors.Join(w.Leave(), w.in.Close()) }
 
-// Leave is [Writer.Close] that leaves the folder open, for whoever makes files of the journal: by
-// its path it may be another one meanwhile.
+// Leave closes the journal as [Writer.Close] does, but keeps the folder open for whoever makes
+// files of the journal: its path may lead to another folder meanwhile.
 func (w *Writer) Leave() error { return w.f.Close() }
 
 func (f *Folder) existsError(name string) error {
@@ -238,7 +238,7 @@ func (f *Folder) existsError(name string) error {
 	return fmt.Errorf("%w: %s; choose another folder or move this one away", ErrExists, path)
 }
 
-// Live tells whether a process is writing the folder's journal.
+// Live reports whether a process is writing the folder's journal.
 func (f *Folder) Live() bool {
 	file, err := f.Open(JournalFile)
 	if err != nil {

@@ -23,7 +23,7 @@ type UnfitError struct{ Err error }
 func (e *UnfitError) Error() string { return e.Err.Error() }
 func (e *UnfitError) Unwrap() error { return e.Err }
 
-// Check is why no journal takes r, whatever else it has; nil: one would.
+// Check returns why no journal takes r, whatever else it has; nil: a journal would take it.
 func Check(r Record) error {
 	err := r.validate()
 	if err == nil {
@@ -32,7 +32,7 @@ func Check(r Record) error {
 	return err
 }
 
-// Without is r as a failed run, without the figures that no journal takes for why.
+// Without returns r as a failed run, without its figures, which no journal takes because of why.
 func (r Record) Without(why error) Record {
 	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block,
 		Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
@@ -54,7 +54,7 @@ func checkSchema(v int) error {
 	return nil
 }
 
-// validate says why a record is not one that can be used.
+// validate returns an error if a record cannot be used.
 func (r *Record) validate() error {
 	if err := checkSchema(r.Schema); err != nil {
 		return err

@@ -31,7 +31,7 @@ func (r *Record) upgrade() {
 	}
 }
 
-// rows are a host's rows of metrics.csv.
+// rows returns a host's rows of metrics.csv.
 func (r *Record) rows(h *Host) []Metric {
 	if r.Schema <= lastPlainSchema {
 		return (&Host{Metrics: h.Metrics}).Rows()

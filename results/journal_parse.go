@@ -103,7 +103,7 @@ func (k *known) slow(text []byte, l *line) error {
 	return err
 }
 
-// lookup is what text, which may be missing, says.
+// lookup decodes text, which may be missing, or reuses what the same text gave before.
 func lookup[T any](known map[string]T, text []byte, to *T) (err error) {
 	v, ok := known[string(text)]
 	if !ok && len(text) > 0 {

@@ -62,7 +62,7 @@ var (
 	hostFields   = fieldsOf[Host]("env", "metrics", "series")
 )
 
-// fieldsOf are the fields of a struct by their keys, but for some.
+// fieldsOf indexes the fields of a struct by JSON key, except those in but.
 func fieldsOf[T any](but ...string) map[string]int {
 	out := map[string]int{}
 	t := reflect.TypeFor[T]()
@@ -137,7 +137,7 @@ func (q *quick) object(each func(key []byte) bool) bool {
 	return true
 }
 
-// word is a string of ASCII without escapes.
+// word scans a string of ASCII without escapes.
 func (q *quick) word() ([]byte, bool) {
 	if !q.eat('"') {
 		return nil, false
@@ -187,7 +187,7 @@ func (q *quick) float() (float64, bool) {
 	return v, err == nil
 }
 
-// number is a number as JSON has it; empty where there is none.
+// number scans a JSON number; empty if there is none.
 func (q *quick) number() []byte {
 	from := q.at
 	q.eat('-')
@@ -215,7 +215,8 @@ func (q *quick) digits() (any bool) {
 	return any
 }
 
-// value is the text of an object or array, up to its end; whether it is sound, who reads it finds.
+// value scans an object or array up to its end. It leaves it to the reader to find out whether that
+// is sound.
 func (q *quick) value() ([]byte, bool) {
 	from, depth, quoted := q.at, 0, false
 	if !q.eat('{') && !q.eat('[') {

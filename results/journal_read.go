@@ -36,7 +36,7 @@ type Problem struct {
 	Why    string `json:"why"`
 }
 
-// Torn tells a line whose writer was stopped in the middle of a run.
+// Torn reports whether the line's writer was stopped in the middle of a run.
 func (p Problem) Torn() bool { return strings.HasPrefix(p.Why, torn) }
 
 func (p Problem) String() string {
@@ -62,10 +62,10 @@ func read(path string, how reading) (Journal, error) {
 	return f.read(filepath.Base(path), how)
 }
 
-// Read is [Read] of the folder's journal.
+// Read does what [Read] does, for the folder's journal.
 func (f *Folder) Read() (Journal, error) { return f.read(JournalFile, wholeRecords) }
 
-// ReadFigures is [ReadFigures] of the folder's journal.
+// ReadFigures does what [ReadFigures] does, for the folder's journal.
 func (f *Folder) ReadFigures() (Journal, error) { return f.read(JournalFile, figuresOnly) }
 
 func (f *Folder) read(name string, how reading) (Journal, error) {
@@ -84,20 +84,20 @@ func (f *Folder) read(name string, how reading) (Journal, error) {
 	return j, nil
 }
 
-// ReadFigures is [Read] without the metrics and series of the hosts, which are
-// most of a journal's bytes and which no table needs. It goes over their lines without
-// a look: unsound ones are not noticed.
+// ReadFigures reads what [Read] does, without the hosts' metrics and series, which are most of a
+// journal's bytes and which no table needs. It skips their lines unparsed and so does not notice
+// unsound ones.
 func ReadFigures(path string) (Journal, error) { return read(path, figuresOnly) }
 
-// ReadFiguresUpTo is [Folder.ReadFigures] of a journal that may be anybody's: one with more than so
-// many runs is an error, found before they fill the memory.
+// ReadFiguresUpTo does what [Folder.ReadFigures] does, for a journal that may be anybody's: it
+// fails if the journal has more than so many runs, before they fill the memory.
 func (f *Folder) ReadFiguresUpTo(runs int) (Journal, error) {
 	how := figuresOnly
 	how.most = runs
 	return f.read(JournalFile, how)
 }
 
-// Decode is [Read] on a stream.
+// Decode does what [Read] does, for a stream.
 func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecords) }
 
 func decode(r io.Reader, maxLine int, how reading) (Journal, error) {
@@ -228,8 +228,8 @@ func (d *decoder) record(l *line) error {
 	return nil
 }
 
-// belongsTo tells whether l's are the details of the record of next. Where they were not
-// looked at they have no run id.
+// belongsTo reports whether l has the details of next's record. Details that were not parsed have
+// no run id.
 func (l *line) belongsTo(next *line) bool {
 	return next.problem == "" && !next.details && next.detailed && (l.rec.RunID == "" || l.rec.RunID == next.rec.RunID)
 }

@@ -10,7 +10,7 @@ type Keys struct{ known map[Cell]CellKey }
 // each remembered apart.
 const mostKeys = 4096
 
-// Of is the cell's key.
+// Of returns the cell's key.
 func (k *Keys) Of(c *Cell) CellKey {
 	key, ok := k.known[*c]
 	if ok {

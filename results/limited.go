@@ -66,7 +66,7 @@ func (r *Record) FindLimit() LimitedBy {
 	return ""
 }
 
-// value is a metric's; NaN where it was not measured.
+// value looks up a metric's value; NaN if it was not measured.
 func (h *Host) value(name string) float64 {
 	i := slices.IndexFunc(h.Metrics, func(m Metric) bool { return m.Name == name && len(m.Of) == 0 })
 	if i < 0 {
@@ -75,8 +75,8 @@ func (h *Host) value(name string) float64 {
 	return h.Metrics[i].Value
 }
 
-// counted is the value of a counter's metric, whose name has no number; 0 where it was read and did
-// not move; NaN if it was not read.
+// counted returns the value of a counter whose name has no number; 0 if it was read and did not
+// move, NaN if it was not read.
 func (h *Host) counted(name string) float64 {
 	if v := h.value(name); !math.IsNaN(v) || !slices.Contains(h.Idle, name) {
 		return v
@@ -84,7 +84,7 @@ func (h *Host) counted(name string) float64 {
 	return 0
 }
 
-// threadFull tells a data-path thread that ran, or wanted to, all the time.
+// threadFull reports whether a data-path thread ran, or wanted to, all the time.
 func (h *Host) threadFull() bool {
 	run, wait := h.value("thread_data_path_run_cores"), h.value("thread_data_path_wait_cores")
 	if math.IsNaN(wait) {
@@ -93,7 +93,7 @@ func (h *Host) threadFull() bool {
 	return run+wait >= fullThread
 }
 
-// heldUpBy is the share of the window in which the sender's TCP waited for something.
+// heldUpBy returns the share of the window in which the sender's TCP waited for something.
 func (r *Record) heldUpBy(name string) float64 {
 	d := r.TG.DurationS
 	us := r.TG.value(name)
@@ -107,8 +107,9 @@ func (r *Record) heldUpBy(name string) float64 {
 // preamble and gap. TCP's and IP's headers are 52 bytes (IPv4 with time stamps).
 const frameBytes, headerBytes = 38, 52
 
-// linkShare is how much of the link's speed the payload takes with all its headers. Of several
-// flows no TCP_INFO is that of all: their segments are as long as the link takes.
+// linkShare computes what share of the link's speed the payload takes with all its headers. With
+// several flows no TCP_INFO covers all: their segments are then taken to be as long as the link
+// allows.
 func (r *Record) linkShare() float64 {
 	speed, mss := r.SUT.value(MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
 	if math.IsNaN(mss) && !r.alone() {

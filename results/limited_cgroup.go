@@ -7,11 +7,11 @@ package results
 // idle, as the kernel counts it: this is asked first.
 const heldByCgroups = .05
 
-// HeldBack is the largest share of the periods of a CPU limit in which it throttled, of all of an
-// end's control groups, or of the window in which tasks waited for memory because memory.high was
-// met, or in which a thread was held back by a group that is not seen. The words say which limit
-// that was; empty: none held the end back, or nobody knows. A share of 1 stands for memory.high
-// where nobody counts how long tasks waited.
+// HeldBack returns how much cgroups held an end back, and which limit did. The share is the largest
+// of: the periods of a CPU limit in which any of the end's cgroups throttled; the part of the
+// window in which tasks waited for memory because memory.high was met; that in which a cgroup that
+// is not seen held a thread back. It is 1 for memory.high if nobody counts how long tasks waited.
+// Empty words: none held the end back, or nobody knows.
 func (h *Host) HeldBack() (share float64, words string) {
 	stall, known, high := 0., false, ""
 	for i := range h.Metrics {
@@ -37,7 +37,7 @@ func (h *Host) HeldBack() (share float64, words string) {
 	return share, words
 }
 
-// heldByCgroup tells a run of which an end was held back for long.
+// heldByCgroup reports whether a cgroup held an end of the run back for long.
 func (r *Record) heldByCgroup() bool {
 	for _, role := range Roles {
 		if share, _ := r.Host(role).HeldBack(); share >= heldByCgroups {

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// fullCPUs are the measured CPUs of an end that were never idle, without those that busy polling
+// fullCPUs lists the measured CPUs of an end that were never idle, without those that busy polling
 // alone may have filled.
 func (h *Host) fullCPUs() (cpus []string) {
 	for i := range h.Metrics {
@@ -21,10 +21,10 @@ func (h *Host) fullCPUs() (cpus []string) {
 	return cpus
 }
 
-// cpuFull tells an end one of whose measured CPUs was never idle.
+// cpuFull reports whether one of an end's measured CPUs was never idle.
 func (h *Host) cpuFull() bool { return len(h.fullCPUs()) > 0 }
 
-// flowCPUFull tells a flow whose thread's CPU, or that of its softirq, was never idle.
+// flowCPUFull reports whether the CPU of a flow's thread, or of its softirq, was never idle.
 func (h *Host) flowCPUFull(n int) bool {
 	if n >= len(h.Flows) {
 		return false
@@ -34,7 +34,7 @@ func (h *Host) flowCPUFull(n int) bool {
 		func(cpu int) bool { return slices.Contains(full, strconv.Itoa(cpu)) })
 }
 
-// cpus are those that the flow is known to have used.
+// cpus lists the CPUs that the flow is known to have used.
 func (f *Flow) cpus() (cpus []int) {
 	for _, p := range []*int{f.CPU, f.SoftirqCPU} {
 		if p != nil {
@@ -44,9 +44,9 @@ func (f *Flow) cpus() (cpus []int) {
 	return cpus
 }
 
-// anyCPU tells whether any full CPU of an end speaks for the sum: there is one flow, or none says
-// which CPUs it used. Else each flow is judged by its own: a pinned thread without time left
-// fills its CPU, and the other flows may have had all the time they wanted.
+// anyCPU reports whether any full CPU of an end speaks for the sum: there is one flow, or none says
+// which CPUs it used. Otherwise each flow is judged by its own CPUs: a pinned thread without time
+// left fills its CPU, while the other flows may have had all the time they wanted.
 func (r *Record) anyCPU(h *Host) bool {
 	return r.alone() || !slices.ContainsFunc(h.Flows, func(f Flow) bool { return len(f.cpus()) > 0 })
 }

@@ -4,10 +4,10 @@ package results
 
 import "math"
 
-// FlowLimit is what kept one flow from being faster; "" is not known. That of the only flow is
-// the run's. Of several it is judged in the same order, by the evidence of the flow's two threads,
-// of their CPUs and their softirq's, of the thread that polls its queue, and of its sender's TCP;
-// the link and the pace are of all flows together.
+// FlowLimit finds what kept one flow from being faster; "" means not known. For the only flow that
+// is the run's limit. Each of several flows is judged in the same order, by the evidence of the
+// flow's two threads, of their CPUs and their softirq's, of the thread that polls its queue, and of
+// its sender's TCP; the link and the pace concern all flows together.
 func (r *Record) FlowLimit(n int) LimitedBy {
 	if r.alone() {
 		return r.FindLimit()
@@ -15,7 +15,7 @@ func (r *Record) FlowLimit(n int) LimitedBy {
 	return r.limitOfSeveral(n)
 }
 
-// limitOfSeveral is a flow's limit by what is known of it alone.
+// limitOfSeveral finds the limit of one of several flows by what is known of it alone.
 func (r *Record) limitOfSeveral(n int) LimitedBy {
 	if r.heldByCgroup() {
 		return ByCgroup // of all flows: how busy their threads were says nothing
@@ -29,8 +29,7 @@ func (r *Record) limitOfSeveral(n int) LimitedBy {
 	return ""
 }
 
-// limitBeforeSendersCPU is the same without the last thing that is asked: whether a CPU of the
-// sender was full.
+// limitBeforeSendersCPU does the same without the last check: whether a CPU of the sender was full.
 func (r *Record) limitBeforeSendersCPU(n int) LimitedBy {
 	rwnd, sndbuf := r.flowHeldUp(n)
 	switch {
@@ -44,8 +43,8 @@ func (r *Record) limitBeforeSendersCPU(n int) LimitedBy {
 	return ""
 }
 
-// agreed is the limit of all flows that moved payload; "" where theirs differ, or one's is not
-// known.
+// agreed returns the limit that all flows with payload have in common; "" if they differ, or one is
+// not known.
 func (r *Record) agreed(limit func(n int) LimitedBy) LimitedBy {
 	if r.alone() {
 		return limit(0)
@@ -64,13 +63,14 @@ func (r *Record) agreed(limit func(n int) LimitedBy) LimitedBy {
 	return agreed
 }
 
-// alone tells a run of one flow: the metrics of its hosts' data paths and sockets are that flow's.
+// alone reports whether the run has one flow: the metrics of its hosts' data paths and sockets are
+// then that flow's.
 func (r *Record) alone() bool {
 	return r.Cell.NFlows() == 1 && len(r.SUT.Flows) <= 1 && len(r.TG.Flows) <= 1
 }
 
-// flowFull tells a flow whose thread ran, or wanted to, all the time. Records of older versions
-// say so of a host's only thread alone, among its metrics.
+// flowFull reports whether a flow's thread ran, or wanted to, all the time. Records of older
+// versions say so only among the host's metrics, of its only thread.
 func (h *Host) flowFull(n int) bool {
 	if n < len(h.Flows) && h.Flows[n].ThreadCores != nil {
 		return *h.Flows[n].ThreadCores >= fullThread
@@ -78,8 +78,8 @@ func (h *Host) flowFull(n int) bool {
 	return len(h.Flows) <= 1 && h.threadFull()
 }
 
-// flowHeldUp are the shares of the window in which a flow's sender waited for the receiver's
-// window, and for its own buffer.
+// flowHeldUp returns the shares of the window in which a flow's sender waited for the receiver's
+// window, and for its own send buffer.
 func (r *Record) flowHeldUp(n int) (rwnd, sndbuf float64) {
 	if r.alone() {
 		rwnd, sndbuf = r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
@@ -91,7 +91,7 @@ func (r *Record) flowHeldUp(n int) (rwnd, sndbuf float64) {
 	return rwnd, sndbuf
 }
 
-// share is a figure, or what is known instead of it.
+// share returns a figure, or instead if it is not known.
 func share(v *float64, instead float64) float64 {
 	if v == nil || math.IsNaN(*v) {
 		return instead

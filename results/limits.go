@@ -17,7 +17,8 @@ type Limit struct {
 	At      func(*Gates) **float64
 }
 
-// Marks tells a limit that flags runs beyond it, which count, unless it was asked for by name.
+// Marks reports whether the limit only flags the runs beyond it, which then count, unless it was
+// asked for by name.
 func (l Limit) Marks() bool { return l.Class == ByOutcome || l.Key == IdleDriftGate }
 
 // Limits are those of all gates.
@@ -71,10 +72,10 @@ var Limits = []Limit{
 		func(g *Gates) **float64 { return &g.Fairness }},
 }
 
-// Least tells a limit that is the least of what is judged; all others are the most.
+// Least reports whether the limit is a minimum; all others are maxima.
 func (l *Limit) Least() bool { return l.Key == FairnessGate }
 
-// Flags are the marks of runs that count and are beyond the limit.
+// Flags lists the flags of runs that are beyond the limit and count.
 func (l *Limit) Flags() []string {
 	switch l.Key {
 	case FairnessGate:
@@ -85,7 +86,7 @@ func (l *Limit) Flags() []string {
 	return []string{l.Key}
 }
 
-// GateOf is the key of the gate whose runs that count get a flag.
+// GateOf returns the key of the gate that sets a flag on runs that count.
 func GateOf(flag string) string {
 	for i := range Limits {
 		if slices.Contains(Limits[i].Flags(), flag) {

@@ -28,8 +28,8 @@ type LossFree struct {
 	Inconclusive int     `json:"inconclusive,omitempty"` // of the trials: runs that say nothing of loss
 }
 
-// LossyShare is below which share the trials at the rate that lose too much are, with 95 %
-// confidence: none of those that were made did. Nil: none was made.
+// LossyShare bounds from above, with 95 % confidence, the share of trials at the rate that lose too
+// much: none of those that were made did. Nil: none was made.
 func (f *LossFree) LossyShare() *float64 {
 	if f.Passed == 0 {
 		return nil
@@ -63,11 +63,11 @@ func (f *LossFree) Check() error {
 // a warm-up to all statistics, with the rate that was tried.
 const FlagTrial = "trial"
 
-// Tries tells such a run.
+// Tries reports whether the run is a trial of a search.
 func (r *Record) Tries() bool { return slices.Contains(r.Flags, FlagTrial) }
 
-// LossFreeRate is the rate that a search has found, packets a second; nil: none was made, or none
-// was found.
+// LossFreeRate returns the rate that a search found, packets a second; nil: there was no search, or
+// it found none.
 func (r *Record) LossFreeRate() *float64 {
 	if r.LossFree == nil || !(r.LossFree.PacketsPerS > 0) {
 		return nil
@@ -90,7 +90,7 @@ func (c *Cell) CheckLossFree() error {
 		Err: errors.New("round trips have no rate at which they lose nothing: use rr_rate")}
 }
 
-// lossFreeColumns are those of runs.csv.
+// lossFreeColumns makes the columns of runs.csv for a search.
 func lossFreeColumns() []column {
 	of := func(name string, get func(*LossFree) string, set func(*LossFree, string) error) column {
 		return optional(column{"loss_free_" + name, func(r *row) string {

@@ -33,7 +33,7 @@ const DataPath = "data path"
 
 var capitals = lazy.Regexp("[A-Z]+")
 
-// Named is the metric's name with the words of Of in it.
+// Named returns the metric's name with the words of Of filled in.
 func (m *Metric) Named() string {
 	if len(m.Of) == 0 {
 		return m.Name
@@ -47,7 +47,7 @@ func (m *Metric) Named() string {
 	})
 }
 
-// Over is the metric of a counter with its rates.
+// Over adds to a counter's metric its rates per second and per packet.
 func (m Metric) Over(seconds, packets float64) Metric {
 	if seconds > 0 {
 		m.PerSecond = new(m.Value / seconds)
@@ -58,7 +58,7 @@ func (m Metric) Over(seconds, packets float64) Metric {
 	return m
 }
 
-// Rows are the host's rows of metrics.csv, also those of what probes saw.
+// Rows lists the host's rows of metrics.csv, including those of what probes saw.
 func (h *Host) Rows() []Metric {
 	out := make([]Metric, 0, len(h.Metrics))
 	for _, m := range slices.Concat(h.Metrics, h.Packets.rows(), h.Path.rows(), h.Probes.rows()) {

@@ -27,7 +27,7 @@ type MetricDoc struct {
 // UnitByName stands for the units of metrics that the kernel, or a probe, has named.
 const UnitByName = "*"
 
-// unit is that of the name at an index.
+// unit returns the unit of the name at an index.
 func (d *MetricDoc) unit(i int) string {
 	units := strings.Fields(d.Units)
 	return units[min(i, len(units)-1)]
@@ -60,9 +60,9 @@ var knownNames = sync.OnceValue(func() (all []knownName) {
 	return all
 })
 
-// DescribeMetric says what a row of metrics.csv or samples.csv is, by its metric: what of
-// all that fits says most; those of one of several flows are as of the only one. Nil: there is no
-// such metric.
+// DescribeMetric looks up what a row of metrics.csv or samples.csv means, by its metric: of all
+// descriptions that fit, the most specific. It treats metrics of one of several flows as the only
+// flow's. Nil: there is no such metric.
 func DescribeMetric(row string) (d *MetricDoc, unit string) {
 	row = withoutFlow(row)
 	best := -1

@@ -4,12 +4,11 @@ package results
 
 import "slices"
 
-// CPUNetCores is what the measured CPUs did beyond what they do while nothing flows; nil
-// where the rests were not measured.
+// CPUNetCores subtracts from the measured CPUs' busy cores what they use while nothing flows; nil
+// if the rests were not measured.
 func (h *Host) CPUNetCores() *float64 { return minus(h.CPUBusyCores, h.CPUIdleCores) }
 
-// NetPowerW is the power beyond that of the idle host; nil where one of the two was not
-// measured.
+// NetPowerW subtracts the idle host's power from the power; nil if one of the two was not measured.
 func (h *Host) NetPowerW() *float64 { return minus(h.PowerW, h.PowerIdleW) }
 
 func minus(a, b *float64) *float64 {
@@ -19,8 +18,8 @@ func minus(a, b *float64) *float64 {
 	return new(*a - *b)
 }
 
-// NetJoulePerGB is the energy beyond that of the idle host for each 1e9 bytes of payload; nil
-// if not measured or no byte went over.
+// NetJoulePerGB computes the energy beyond that of the idle host per 1e9 bytes of payload; nil if
+// not measured or no byte was transferred.
 func (h *Host) NetJoulePerGB() *float64 { return h.joulePerGB(h.NetPowerW()) }
 
 func (h *Host) joulePerGB(watts *float64) *float64 {
@@ -30,9 +29,8 @@ func (h *Host) joulePerGB(watts *float64) *float64 {
 	return finite(*watts * *h.DurationS / (float64(*h.Bytes) / 1e9))
 }
 
-// TotalJoulePerGB is what both hosts used, gross or net, for each 1e9 bytes that the receiver
-// got. An instrument that both ends share counts once; figures of other parts of a machine
-// have no sum.
+// TotalJoulePerGB sums what both hosts used, gross or net, per 1e9 bytes that the receiver got. An
+// instrument that both ends share counts once; figures of different parts of a machine have no sum.
 func (r *Record) TotalJoulePerGB(net bool) *float64 {
 	if r.MixedScopes() {
 		return nil

@@ -69,7 +69,7 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return e.Option.Name + " " + e.Reason(false) }
 
-// Reason is the value and what is wrong with it; flags is how options are called.
+// Reason formats the value and what is wrong with it; with flags it calls options by their flags.
 func (e *OptionError) Reason(flags bool) string {
 	if e.Whose != "" {
 		return fmt.Sprintf("%s: it applies to %s, not to %s: %s", e.Value, e.Option.Whom(), e.Whose,
@@ -96,11 +96,11 @@ func LookupOption(name string) *Option {
 	return nil
 }
 
-// Raw is what a cell has, as runs.csv has it: plain numbers, true and false; "" where nothing
-// was chosen.
+// Raw formats a cell's value as runs.csv has it: plain numbers, true and false; "" if nothing was
+// chosen.
 func (o *Option) Raw(c *Cell) string { return o.value.raw(c) }
 
-// Given tells whether a cell has another value than the one that commands choose.
+// Given reports whether a cell has another value than the one that commands choose.
 func (o *Option) Given(c *Cell) bool {
 	var d Cell
 	if o.Default != "" {
@@ -110,7 +110,7 @@ func (o *Option) Given(c *Cell) bool {
 	return v != "" && v != o.Raw(&d)
 }
 
-// Value is what a cell has, for tables: "as-found" where nothing was chosen.
+// Value formats a cell's value for tables: "as-found" if nothing was chosen.
 func (o *Option) Value(c *Cell) string {
 	v := o.value.raw(c)
 	switch {
@@ -136,7 +136,7 @@ func (o *Option) Load(c *Cell, raw string) error {
 // Clear leaves the option open.
 func (o *Option) Clear(c *Cell) { o.value.zero(c) }
 
-// FlagName is the option's flag without its dashes.
+// FlagName returns the option's flag without its dashes.
 func (o *Option) FlagName() string {
 	if o.Flag != "" {
 		return o.Flag
@@ -144,7 +144,7 @@ func (o *Option) FlagName() string {
 	return strings.ReplaceAll(o.Name, "_", "-")
 }
 
-// ColumnName is its column in runs.csv.
+// ColumnName returns the name of the option's column in runs.csv.
 func (o *Option) ColumnName() string {
 	if o.Column != "" {
 		return o.Column
@@ -152,7 +152,7 @@ func (o *Option) ColumnName() string {
 	return o.Name
 }
 
-// columnText is what its column has.
+// columnText formats what the option's column has.
 func (o *Option) columnText(c *Cell) string {
 	if o.value.column != nil {
 		return o.value.column(c)
@@ -160,7 +160,7 @@ func (o *Option) columnText(c *Cell) string {
 	return o.value.raw(c)
 }
 
-// Unit is that of its column; "" for words.
+// Unit returns the unit of the option's column; "" for words.
 func (o *Option) Unit() string {
 	name := o.ColumnName()
 	for _, x := range [][2]string{{"_bytes", "bytes"}, {"_us", "us"}, {"_bits_ps", "bit/s"}} {
@@ -171,7 +171,7 @@ func (o *Option) Unit() string {
 	return ""
 }
 
-// Concerns tells whether the option means anything to one of the cell's modes.
+// Concerns reports whether the option means anything to one of the cell's modes.
 func (o *Option) Concerns(c *Cell) bool { return o.concernsAny(c.modes()) }
 
 func (o *Option) concernsAny(all []stream.Mode) bool {
@@ -181,7 +181,7 @@ func (o *Option) concernsAny(all []stream.Mode) bool {
 	return o.concerns == nil || slices.ContainsFunc(all, o.ConcernsMode)
 }
 
-// Choices are all values, where they are few; nil where they are not.
+// Choices lists all values if they are few; nil if they are not.
 func (o *Option) Choices() []string {
 	if o.words != nil {
 		return o.words()
@@ -189,7 +189,7 @@ func (o *Option) Choices() []string {
 	return o.Words
 }
 
-// ConcernsMode tells whether the option means anything to a mode.
+// ConcernsMode reports whether the option means anything to a mode.
 func (o *Option) ConcernsMode(m stream.Mode) bool {
 	if o.besides != nil && o.besides(m) {
 		return false
@@ -197,7 +197,8 @@ func (o *Option) ConcernsMode(m stream.Mode) bool {
 	return o.concerns == nil || (o.Role == "" || o.Role == m.Role) && o.concerns(m)
 }
 
-// Modes are the names of the modes that it concerns, or all of a kind in a word; nil: all.
+// Modes lists the names of the modes that the option concerns, or sums up all of a kind in a
+// phrase; nil: all.
 func (o *Option) Modes() (names []string) {
 	if o.concerns == nil {
 		return nil
@@ -215,8 +216,8 @@ func (o *Option) Modes() (names []string) {
 	return names
 }
 
-// Instead says what to do where it concerns none of a cell's modes; flags is how options are
-// called.
+// Instead says what to do if the option concerns none of a cell's modes; with flags it calls
+// options by their flags.
 func (o *Option) Instead(flags bool) string {
 	var names []string
 	for _, name := range o.instead {
@@ -231,7 +232,7 @@ func (o *Option) Instead(flags bool) string {
 	return "leave it out; for round trips there is " + strings.Join(names, ", ")
 }
 
-// Whom says in words which modes it concerns.
+// Whom names the modes that the option concerns.
 func (o *Option) Whom() string {
 	if names := o.Modes(); names != nil {
 		return strings.Join(names, ", ")

@@ -16,7 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/units"
 )
 
-// number is a field whose zero leaves things as found.
+// number handles a numeric field whose zero leaves things as found.
 func number(at func(*Cell) *int, parse func(string) (int, error), show func(string) string) value {
 	return value{
 		raw: func(c *Cell) string {
@@ -31,7 +31,7 @@ func number(at func(*Cell) *int, parse func(string) (int, error), show func(stri
 	}
 }
 
-// optionalNumber is a number whose zero means something.
+// optionalNumber handles a number whose zero means something.
 func optionalNumber(at func(*Cell) **int, parse func(string) (int, error)) value {
 	return value{
 		raw: func(c *Cell) string {
@@ -96,7 +96,7 @@ func rxBuffer(at func(*Cell) *int) value {
 	}, shortBytes)
 }
 
-// bufLen is a power of two, or 0 for a page.
+// bufLen parses a power of two, or 0 for a page.
 func bufLen(most int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := sizeWithin(0, most)(s)
@@ -146,7 +146,7 @@ func microseconds(at func(*Cell) **int, most time.Duration) value {
 	return optionalNumber(at, parseMicroseconds(most))
 }
 
-// plainMicroseconds is such a duration whose zero leaves things as found.
+// plainMicroseconds handles a duration whose zero leaves things as found.
 func plainMicroseconds(at func(*Cell) *int, most time.Duration) value {
 	return number(at, parseMicroseconds(most), nil)
 }
@@ -169,7 +169,7 @@ func parseMicroseconds(most time.Duration) func(string) (int, error) {
 	}
 }
 
-// onOff is a switch that may be left as it is.
+// onOff handles a switch that may be left as it is.
 func onOff(at func(*Cell) **bool) value {
 	return value{
 		raw: func(c *Cell) string {
@@ -211,8 +211,8 @@ func oneOf(at func(*Cell) *string, words ...string) value {
 	})
 }
 
-// word is the name of something that the kernel knows: asked for by root, one that it does not
-// have is the name of a module that it loads.
+// word handles the name of something that the kernel knows. It checks the name: if root asks for
+// one that the kernel lacks, the kernel takes it for the name of a module, and loads that.
 func word(at func(*Cell) *string, of string) value {
 	return text(at, func(s string) error {
 		if s == "" || len(s) > 15 || strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
@@ -225,7 +225,7 @@ func word(at func(*Cell) *string, of string) value {
 // mostGenerators bounds the CPUs of a generator.
 const mostGenerators = 256
 
-// cpus is a list of CPUs, as the kernel writes it.
+// cpus handles a list of CPUs in the kernel's format.
 func cpus(at func(*Cell) *string) value {
 	return value{
 		raw: func(c *Cell) string { return *at(c) },
@@ -245,7 +245,7 @@ func cpus(at func(*Cell) *string) value {
 	}
 }
 
-// noneOr is a text that is chosen by leaving it out, too.
+// noneOr handles a text that can also be chosen by leaving it out.
 func noneOr(at func(*Cell) *string, parse func(string) (string, error), none string) value {
 	return value{
 		raw: func(c *Cell) string { return *at(c) },
@@ -297,7 +297,7 @@ func parseOthers(s string) (all []Other, err error) {
 	return all, nil
 }
 
-// Others are the settings in the cell's Set.
+// Others parses the settings in the cell's Set.
 func (c *Cell) Others() []Other {
 	if c.Set == "" {
 		return nil

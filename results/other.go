@@ -4,7 +4,8 @@ package results
 
 import "strings"
 
-// OthersByEnd are the settings in the cell's Set, those of both ends as one of each.
+// OthersByEnd lists the settings in the cell's Set, and splits those of both ends into one for
+// each.
 func (c *Cell) OthersByEnd() (out []Other) {
 	for _, x := range c.Others() {
 		if x.End != "" {
@@ -18,7 +19,8 @@ func (c *Cell) OthersByEnd() (out []Other) {
 	return out
 }
 
-// JoinOthers is the Set of such settings: what both ends have, one behind the other, is said once.
+// JoinOthers formats such settings as a Set: one that both ends have, in adjacent entries, appears
+// once.
 func JoinOthers(all []Other) string {
 	var words []string
 	for i := 0; i < len(all); i++ {

@@ -41,7 +41,8 @@ func setPace(c *Cell, s string) (err error) {
 	return err
 }
 
-// rawPace is what was asked for: what a share came to does not tell cells apart.
+// rawPace formats the pace as it was asked for: the rate that a share came to does not tell cells
+// apart.
 func rawPace(c *Cell) string {
 	if c.LossFree {
 		return PaceLossFree
@@ -52,7 +53,7 @@ func rawPace(c *Cell) string {
 	return paceRate(c)
 }
 
-// paceRate is the rate, where it is known.
+// paceRate formats the rate if it is known.
 func paceRate(c *Cell) string {
 	if c.PaceBitsPS == 0 {
 		return ""
@@ -101,13 +102,13 @@ var paceAsked = optional(column{"pace",
 	func(r *row) string { return rawPace(&r.rec.Cell) },
 	func(r *row, s string) error { return loadPace(&r.rec.Cell, s) }})
 
-// AtPaceOf is c at the pace of d.
+// AtPaceOf returns c at the pace of d.
 func (c Cell) AtPaceOf(d Cell) Cell {
 	c.PaceBitsPS, c.PacePercent, c.LossFree = d.PaceBitsPS, d.PacePercent, d.LossFree
 	return c
 }
 
-// Paced tells a cell that is to keep to a rate, or that looks for one.
+// Paced reports whether the cell is to keep to a rate, or searches for one.
 func (c *Cell) Paced() bool { return c.PaceBitsPS != 0 || c.PacePercent != 0 || c.LossFree }
 
 // Flags of records.
@@ -116,14 +117,14 @@ const (
 	FlagCalibration = "calibration" // not paced, to know what shares are of
 )
 
-// Calibrates tells a run that was made to know what shares of a pace are of. It is a warm-up to
-// statistics, and judged and replaced as a run that counts where something else spoilt it.
+// Calibrates reports whether the run was made to calibrate the pace. To statistics it is a warm-up;
+// if something else spoilt it, it is judged and replaced as a run that counts.
 func (r *Record) Calibrates() bool { return slices.Contains(r.Flags, FlagCalibration) }
 
 // PaceTolerance is how far the delivered rate may be from the pace, as a share of it.
 const PaceTolerance = 0.01
 
-// PaceError is by which share of the pace a run was faster or slower; nil where it had none,
+// PaceError computes by which share of the pace a run was faster or slower; nil if it had no pace
 // or no rate was measured.
 func (r *Record) PaceError() *float64 {
 	if r.Cell.PaceBitsPS == 0 || r.SUT.ThroughputGbps == nil {
@@ -132,7 +133,7 @@ func (r *Record) PaceError() *float64 {
 	return new(*r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceBitsPS) - 1)
 }
 
-// OffPace tells a run that missed its pace.
+// OffPace reports whether the run missed its pace.
 func (r *Record) OffPace() bool {
 	e := r.PaceError()
 	return e != nil && math.Abs(*e) > PaceTolerance
@@ -198,7 +199,8 @@ func CalibrateEach(recs []Record, family func(Cell) CellKey) (keys []CellKey, of
 	return keys, of
 }
 
-// Share is so many percent of it, cut to three digits; 0 where that is too slow for a pace.
+// Share computes a percentage of the calibrated rate, cut to three digits; 0 if that is too slow
+// for a pace.
 func (c *Calibration) Share(percent int) int {
 	n, unit := c.BitsPS/100*percent, 1
 	for n/unit >= 1000 {
@@ -210,7 +212,7 @@ func (c *Calibration) Share(percent int) int {
 	return n
 }
 
-// String says what the shares are of.
+// String says what 100 % of the pace is.
 func (c *Calibration) String() string {
 	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9,
 		c.Runs, c.Cell)

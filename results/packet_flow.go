@@ -43,8 +43,9 @@ const FlagPacketsUnaccounted = "packets-unaccounted"
 // they were never packets.
 const FlagSuperPackets = "super-packets"
 
-// PerLinkPacket is how many of the sender's packets one of the receiver's interface carried; nil:
-// not known. Those of UDP_SEGMENT are made by the NIC, or before it, but not by a veth.
+// PerLinkPacket returns how many of the sender's packets one packet of the receiver's interface
+// carried; nil: not known. The NIC, or a step before it, splits those of UDP_SEGMENT; a veth does
+// not.
 func (r *Record) PerLinkPacket() *float64 {
 	n := r.SUT.value("link_rx_packets")
 	if r.SUT.PacketsPerS == nil || r.SUT.DurationS == nil || !(n > 0) {
@@ -53,8 +54,8 @@ func (r *Record) PerLinkPacket() *float64 {
 	return new(*r.SUT.PacketsPerS * *r.SUT.DurationS / n)
 }
 
-// Fragmented tells a run whose datagrams were longer than the MTU: what counters then tell to be
-// lost are fragments, any number of one datagram.
+// Fragmented reports whether the run's datagrams were longer than the MTU: what counters then count
+// as lost are fragments, any number of them per datagram.
 func (r *Record) Fragmented() bool {
 	mtu := r.TG.value("link_mtu")
 	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
@@ -69,7 +70,7 @@ const (
 	mostPacketsOf = 1 << 60 // of a flow
 )
 
-// MovesPackets tells a cell whose modes do, and not a stream.
+// MovesPackets reports whether the cell's modes move packets rather than a stream.
 func (c *Cell) MovesPackets() bool {
 	all := c.modes()
 	return len(all) > 0 && all[0].Kind.Packets()
@@ -131,7 +132,7 @@ func (c *Cell) checkAFXDP() error {
 			"each queue: use one flow", c.modes()[i].Name)}
 }
 
-// LostShare is the share of the sent packets that were lost; nil: not known.
+// LostShare returns the share of the sent packets that were lost; nil: not known.
 func (p *Packets) LostShare() *float64 {
 	if p == nil || p.Lost == nil || p.Sent == nil || *p.Sent == 0 {
 		return nil
@@ -173,7 +174,7 @@ func (p *Packets) Check() error {
 	return nil
 }
 
-// rows are those of metrics.csv.
+// rows turns the counts into rows of metrics.csv.
 func (p *Packets) rows() (out []Metric) {
 	if p == nil {
 		return nil
@@ -224,8 +225,8 @@ func PacketsIn(rows []Metric) *Packets {
 	return p
 }
 
-// NsPerPacket is the CPU time that this host was busy for each packet, nanoseconds: of the measured
-// CPUs, whatever of it was the flow's. Nil if not measured, or no packet went over.
+// NsPerPacket computes the CPU time per packet, nanoseconds, for which this host's measured CPUs
+// were busy, for the flow or not. Nil if not measured, or no packet was transferred.
 func (h *Host) NsPerPacket() *float64 {
 	if h.CPUBusyCores == nil || h.PacketsPerS == nil {
 		return nil
@@ -233,7 +234,7 @@ func (h *Host) NsPerPacket() *float64 {
 	return finite(*h.CPUBusyCores * 1e9 / *h.PacketsPerS)
 }
 
-// RateNs is the time between two packets, nanoseconds; nil: not measured, or none came.
+// RateNs returns the time between two packets, nanoseconds; nil: not measured, or none came.
 func (h *Host) RateNs() *float64 {
 	if h.PacketsPerS == nil {
 		return nil
@@ -245,8 +246,8 @@ func (h *Host) RateNs() *float64 {
 // others had for a moment loses less.
 const lossy = 0.01
 
-// packetLimit is what kept a run of packets from bringing more of them. There is no window: a
-// sender goes on, whatever the receiver takes, so what was lost, and where, says who was slower.
+// packetLimit finds what kept a run from moving more packets. There is no window: a sender goes on
+// whatever the receiver takes, so what was lost, and where, shows which was slower.
 func (r *Record) packetLimit() LimitedBy {
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
@@ -274,8 +275,8 @@ func (r *Record) packetLimit() LimitedBy {
 	return ""
 }
 
-// lostBy is where most packets were lost: on the way out, by a link that takes no more, or where
-// they came to. A veth passes its packets on to the receiver by the sender's call: what it drops,
+// lostBy finds where most packets were lost: on the way out, by a link that takes no more, or at
+// the receiver. A veth passes its packets to the receiver within the sender's call: what it drops,
 // the receiver had no room for (drivers/net/veth.c: veth_xmit).
 func (r *Record) lostBy() LimitedBy {
 	out, in := 0.0, 0.0
@@ -308,7 +309,7 @@ func (r *Record) lostBy() LimitedBy {
 // without its checksum.
 const udpHeaders, shortestFrame = 28, 60
 
-// packetLinkShare is how much of the link's speed the packets take with all that is around them.
+// packetLinkShare computes what share of the link's speed the packets take with all their overhead.
 func (r *Record) packetLinkShare() float64 {
 	speed := r.SUT.value(MetricLinkSpeed)
 	if !(speed > 0) || r.SUT.PacketsPerS == nil || *r.SUT.PacketsPerS <= 0 {
@@ -319,7 +320,7 @@ func (r *Record) packetLinkShare() float64 {
 	return *r.SUT.PacketsPerS * (max(frame, shortestFrame) + frameBytes - ethernet) * 8 / speed
 }
 
-// PacketsText says in words what became of a run's packets: "sent 10, received 9, lost 1".
+// PacketsText formats what became of a run's packets: "sent 10, received 9, lost 1".
 func (p *Packets) PacketsText() string {
 	if p == nil {
 		return ""

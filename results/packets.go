@@ -23,10 +23,10 @@ const (
 // namespace's counters are of the flow's payload and not of its acknowledgements.
 const oneWay = 10
 
-// PacketSizes is how large the packets of a flow are for the kernel's IP, which counts a
-// packet that GRO or the sender's TCP made of many segments once, with all its bytes
-// (net/ipv4/ip_input.c: ip_rcv_core, net/ipv6/ip6_input.c: ip6_rcv_core), and segments apart
-// by their ECN bits. They are of the namespace: nothing of one whose traffic goes both ways.
+// PacketSizes computes how large a flow's packets are for the kernel's IP. It counts a packet that
+// GRO or the sender's TCP made of many segments once, with all its bytes (net/ipv4/ip_input.c:
+// ip_rcv_core, net/ipv6/ip6_input.c: ip6_rcv_core), and segments separately by their ECN bits. The
+// counters are the namespace's: there is no size if its traffic goes both ways.
 func PacketSizes(ms []Metric) (out []Metric) {
 	sum := func(names ...string) (v float64) {
 		for _, m := range ms {
@@ -59,9 +59,9 @@ var segmentsIn = []string{"netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ec
 	"netstat_ip_ext_in_ce_pkts",
 	"netstat_ip6_in_no_ect_pkts", "netstat_ip6_in_ect0_pkts", "netstat_ip6_in_ect1_pkts", "netstat_ip6_in_ce_pkts"}
 
-// WirePackets are the packets of the wire that a host's flow was, and what counted them: those that
-// its TCP sockets received or sent, whichever were more; of several flows, and where no socket says
-// it, those of the namespace: what IP received, or TCP sent. 0: nothing counted them.
+// WirePackets returns how many packets on the wire a host's flow was, and what counted them: those
+// that its TCP sockets received or sent, whichever were more; with several flows, or if no socket
+// counts them, those of the namespace: what IP received, or TCP sent. 0: nothing counted them.
 func WirePackets(ms []Metric) (n float64, source string) {
 	sum := func(names ...string) (v float64) {
 		for i := range ms {

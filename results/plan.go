@@ -49,7 +49,7 @@ type PowerPlan struct {
 	GuardS    float64  `json:"guard_s,omitempty"`    // of load on both sides of the window, and of rest before IdleS
 }
 
-// String is the plan in words, "not measured" without sources.
+// String formats the plan, "not measured" without sources.
 func (p *PowerPlan) String() string {
 	if len(p.Sources) == 0 {
 		return "not measured"

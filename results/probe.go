@@ -47,7 +47,7 @@ func CheckProbeSample(n int) error {
 	return nil
 }
 
-// JoinProbes is the value of [Cell].Probe for probes by name, in any order:
+// JoinProbes formats probes, given by name in any order, as the value of [Cell].Probe:
 // "latency+zc"; "" for none.
 func JoinProbes(names []string) (string, error) {
 	var out []string
@@ -72,7 +72,7 @@ func ParseProbe(s string) (string, error) {
 	return JoinProbes(strings.Split(strings.ReplaceAll(s, ",", "+"), "+"))
 }
 
-// Probes are the names in the cell's Probe.
+// Probes splits the cell's Probe into names.
 func (c *Cell) Probes() []string {
 	if c.Probe == "" {
 		return nil

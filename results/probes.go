@@ -38,11 +38,11 @@ type Stage struct {
 	Unstamped *float64 `json:"unstamped,omitempty"` // packets
 }
 
-// OwnEvent tells that the stage's times begin with an event of its own, not with
-// the receive stamp.
+// OwnEvent reports whether the stage's times begin with an event of its own rather than with the
+// receive stamp.
 func (s Stage) OwnEvent() bool { return s.Name == "softirq_run" || s.Name == "wake_return" }
 
-// Label is the stage's name in tables.
+// Label returns the stage's name in tables.
 func (s Stage) Label() string { return strings.ReplaceAll(s.Name, "_", "-") }
 
 // runtimeCalls are those that the agent's other threads make, and no data path does: Go's threads
@@ -50,8 +50,8 @@ func (s Stage) Label() string { return strings.ReplaceAll(s.Name, "_", "-") }
 var runtimeCalls = []string{"futex", "nanosleep", "epoll_pwait", "epoll_wait", "epoll_ctl", "sched_yield", "madvise",
 	"tgkill", "getpid", "rt_sigreturn"}
 
-// OfRuntime tells a call of Go's runtime. Its time is of threads that wait beside the data path's,
-// of which each may wait all the time.
+// OfRuntime reports whether Go's runtime makes the call. Its time is that of threads that wait
+// beside the data path's, each of which may wait all the time.
 func (c Syscall) OfRuntime() bool { return slices.Contains(runtimeCalls, c.Name) }
 
 // Syscall is what the end's process did with one system call.
@@ -81,7 +81,7 @@ type ProbeFigure struct {
 	Value      **float64
 }
 
-// Figures are those of the stage, in the order of metrics.csv.
+// Figures lists the stage's figures in the order of metrics.csv.
 func (s *Stage) Figures() []ProbeFigure {
 	return []ProbeFigure{
 		{"count", "packets", &s.Count}, {"unstamped", "packets", &s.Unstamped}, {"negative", "packets", &s.Negative},
@@ -90,7 +90,7 @@ func (s *Stage) Figures() []ProbeFigure {
 	}
 }
 
-// Figures are those of the call, in the order of metrics.csv.
+// Figures lists the call's figures in the order of metrics.csv.
 func (c *Syscall) Figures() []ProbeFigure {
 	return []ProbeFigure{
 		{"calls", "1", &c.Calls}, {"errors", "1", &c.Errors}, {"total", "ms", &c.Total}, {"min", "ms", &c.Min},
@@ -106,7 +106,7 @@ const (
 	sourceT0    = "; t0: "
 )
 
-// rows are those of metrics.csv.
+// rows turns what the probes saw into rows of metrics.csv.
 func (p *Probes) rows() (out []Metric) {
 	if p == nil {
 		return nil

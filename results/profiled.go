@@ -46,7 +46,7 @@ const MostFunctions = 60
 // profileSource is how the source of a profile's metric begins.
 const profileSource = "perf"
 
-// rows are those of metrics.csv.
+// rows turns the profile into rows of metrics.csv.
 func (p *Profiled) rows() (out []Metric) {
 	if p == nil {
 		return nil

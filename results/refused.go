@@ -21,19 +21,20 @@ type Refused struct {
 
 func (e *Refused) Error() string { return filepath.Join(e.Dir, e.Name) + " " + e.Why }
 
-// Inside is the error for a page that goes to others: where the folder lies is nobody's business.
+// Inside formats the error for a page that goes to others: where the folder lies is nobody's
+// business.
 func (e *Refused) Inside() string { return e.Name + " " + e.Why }
 
 // Fix says what the user can do about it.
 func (e *Refused) Fix() string { return e.How }
 
-// WrongInput says that the folder is at fault, and not the program or the run.
+// WrongInput marks the folder as being at fault, not the program or the run.
 func (e *Refused) WrongInput() bool { return true }
 
-// mayShow says why root does not read a file of the folder. What is in it ends up in files beside
-// it, which the folder's owner reads: it must not be more than the owner, or everybody, could read
-// anyway. A file of root's or another's gets into a folder by its owner's hand as a second name of
-// it (protected_hardlinks of sysctl fs may be off).
+// mayShow returns why root does not read a file of the folder. What is in it ends up in files
+// beside it, which the folder's owner reads: that must not be more than the owner, or everybody,
+// could read anyway. The folder's owner can bring in a file of root's or of another user as a
+// second name of it (protected_hardlinks of sysctl fs may be off).
 func mayShow(f *Folder, st *unix.Stat_t) (why, how string) {
 	own := f.owner == 0 && f.alone // nobody but root has put anything there
 	if os.Geteuid() != 0 || own || st.Mode&0o004 != 0 || st.Uid == f.owner && st.Uid != 0 || st.Uid == 0 &&
@@ -54,8 +55,8 @@ func asUser(f *Folder, st *unix.Stat_t) string {
 		"the folder's owner: chown %d", st.Uid, f.owner)
 }
 
-// mayChange says why a file of the folder is not written to: it may be another's, under a second
-// name.
+// mayChange returns why a file of the folder is not written to: it may be another user's, under a
+// second name.
 func mayChange(f *Folder, st *unix.Stat_t) (why, how string) {
 	me := uint32(os.Geteuid())
 	own := f.owner == me && f.alone

@@ -4,16 +4,14 @@ package results
 
 import "math"
 
-// ROI is the return on what a run costs: throughputGbps^n / cost^m.
+// ROI computes the return on what a run costs: throughputGbps^n / cost^m.
 //
-// throughputGbps is in Gbit/s (1e9 bits of payload per second). cost is either
-// compute, in cores summed over all CPUs (1.0 = one CPU fully busy), or power
-// in watts; for a total over both hosts it is the sum of theirs. The reference
-// experiment uses n = 2 and m = 1. With n = 2 and m = 1 the unit is
+// throughputGbps is in Gbit/s (1e9 bits of payload per second). cost is either compute, in cores
+// summed over all CPUs (1.0 = one CPU fully busy), or power in watts; for a total over both hosts
+// it is the sum of theirs. The reference experiment uses n = 2 and m = 1, which makes the unit
 // (Gbit/s)^2 per core or per watt.
 //
-// A cost that is not above 0 gives NaN: a run that costs nothing was not
-// measured.
+// A cost that is not above 0 gives NaN: a run that costs nothing was not measured.
 func ROI(throughputGbps, n, cost, m float64) float64 {
 	if !(cost > 0) {
 		return math.NaN()
@@ -21,15 +19,15 @@ func ROI(throughputGbps, n, cost, m float64) float64 {
 	return math.Pow(throughputGbps, n) / math.Pow(cost, m)
 }
 
-// ROICPU is [ROI] of this host's throughput and busy cores with n = 2, m = 1,
-// in (Gbit/s)^2 per core; nil if either was not measured.
+// ROICPU computes [ROI] from this host's throughput and busy cores with n = 2, m = 1, in (Gbit/s)^2
+// per core; nil if either was not measured.
 func (h *Host) ROICPU() *float64 { return h.roi(h.CPUBusyCores) }
 
-// ROIPower is [ROI] of this host's throughput and gross power with n = 2,
-// m = 1, in (Gbit/s)^2 per watt; nil if either was not measured.
+// ROIPower computes [ROI] from this host's throughput and gross power with n = 2, m = 1, in
+// (Gbit/s)^2 per watt; nil if either was not measured.
 func (h *Host) ROIPower() *float64 { return h.roi(h.PowerW) }
 
-// roi is of what payload is sent for: of round trips there is none.
+// roi computes the return on a cost of sending payload: round trips have none.
 func (h *Host) roi(cost *float64) *float64 {
 	t := h.ThroughputGbps
 	if t == nil || cost == nil || h.Transactions != nil {
@@ -38,10 +36,9 @@ func (h *Host) roi(cost *float64) *float64 {
 	return finite(ROI(*t, 2, *cost, 1))
 }
 
-// NsPerKB is the CPU time this host was busy for each 1000 bytes of payload,
-// in nanoseconds: busy cores x duration / bytes. Nil if not measured or no
-// byte went over, nor of round trips, which have [Host.CPUUsPerTransaction]. Where only the
-// throughput is known it is used instead.
+// NsPerKB computes the CPU time this host was busy per 1000 bytes of payload, in nanoseconds: busy
+// cores x duration / bytes. If only the throughput is known, it uses that. Nil if not measured, if
+// no byte was transferred, and for round trips, which have [Host.CPUUsPerTransaction].
 func (h *Host) NsPerKB() *float64 {
 	switch {
 	case h.CPUBusyCores == nil || h.Transactions != nil:
@@ -55,8 +52,8 @@ func (h *Host) NsPerKB() *float64 {
 	return nil
 }
 
-// JoulePerGB is the gross energy this host used for each 1e9 bytes of payload;
-// nil if not measured or no byte went over.
+// JoulePerGB computes the gross energy this host used per 1e9 bytes of payload; nil if not measured
+// or no byte was transferred.
 func (h *Host) JoulePerGB() *float64 {
 	return h.joulePerGB(h.PowerW)
 }

@@ -32,7 +32,7 @@ const FlagUnsaturated = "unsaturated"
 // Saturated is how busy a CPU or thread is that has no time left.
 const Saturated = 0.95
 
-// Slack tells it of a run; that of round trips is none: they wait for answers.
+// Slack returns the run's slack; round trips have none: they wait for answers.
 func (r *Record) Slack() Slack {
 	if r.SUT.PacketsPerS == nil || r.Cell.RoundTrips() {
 		return ""
@@ -49,8 +49,8 @@ func (r *Record) Slack() Slack {
 	return SlackIdle
 }
 
-// received is how busy the threads were that received, where threads did, and the CPUs: of several
-// CPUs the busiest, and of threads that may be on several the busiest.
+// received returns how busy the receiving threads were, if threads received, and the CPUs: of
+// several CPUs the busiest, and of threads that may be on several the busiest.
 func (r *Record) received() (used, busy *float64) {
 	h := &r.SUT
 	most, cpus := h.busiestCPU()
@@ -75,7 +75,7 @@ func (r *Record) received() (used, busy *float64) {
 	return used, busy
 }
 
-// busiestCPU is how busy that of the measured CPUs was, and how many there were told apart.
+// busiestCPU returns how busy the busiest measured CPU was, and how many were told apart.
 func (h *Host) busiestCPU() (most *float64, cpus int) {
 	for i := range h.Metrics {
 		n, ok := strings.CutSuffix(h.Metrics[i].Name, "_busy_cores")
@@ -93,9 +93,9 @@ func (h *Host) busiestCPU() (most *float64, cpus int) {
 // clocks are read one after the other.
 const overBusy = 1.02
 
-// OwnCores is [Host.OwnCores] of a run's receiver; nil also where its packets went on to a thread
-// that was not counted, and where threads are told to have run for longer than the CPUs were busy,
-// of which all of their time is a part.
+// OwnCores returns [Host.OwnCores] of a run's receiver; nil also if its packets went on to a thread
+// that was not counted, or if its threads appear to have run longer than the CPUs were busy, which
+// includes all of their time.
 func (r *Record) OwnCores() *float64 {
 	if r.Cell.leavesThreads() && !r.hasHelpers() {
 		return nil
@@ -107,7 +107,7 @@ func (r *Record) OwnCores() *float64 {
 	return own
 }
 
-// OwnNsPerPacket is OwnCores for each packet, nanoseconds.
+// OwnNsPerPacket divides OwnCores by the packet rate: nanoseconds per packet.
 func (r *Record) OwnNsPerPacket() *float64 {
 	own := r.OwnCores()
 	if own == nil || r.SUT.PacketsPerS == nil {
@@ -116,21 +116,21 @@ func (r *Record) OwnNsPerPacket() *float64 {
 	return finite(*own * 1e9 / *r.SUT.PacketsPerS)
 }
 
-// readsItself tells whether the data path's thread takes packets, and not only looks at what was
-// counted.
+// readsItself reports whether the data path's thread takes packets, rather than only reading what
+// was counted.
 func (r *Record) readsItself() bool {
 	m, err := stream.LookupMode(stream.RX, r.Cell.RX)
 	return err == nil && (m.Kind != stream.Frame || r.Cell.ReadsFrames(m))
 }
 
-// leavesThreads tells a cell whose frames go on to a thread that is none of NAPI's: the one behind
-// a cpumap.
+// leavesThreads reports whether the cell's frames go on to a thread that is not NAPI's: the one
+// behind a cpumap.
 func (c *Cell) leavesThreads() bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }
 
-// SlackOf is that of most of some runs; "": most have none.
+// SlackOf returns the slack of most of some runs; "": most have none.
 func SlackOf(runs []*Record) Slack {
 	n := map[Slack]int{}
 	for _, r := range runs {

@@ -4,7 +4,7 @@ package results
 
 import "slices"
 
-// Thin is the series of the steady window in at most n points, each the mean of the values of
+// Thin reduces the series of the steady window to at most n points, each the mean of the values in
 // an equal part of the time: what a plot needs.
 func (s *Series) Thin(n int) Series {
 	out := Series{Name: s.Name, Unit: s.Unit}

@@ -31,7 +31,7 @@ func (c *Cell) CheckRequests(window time.Duration) error {
 			window, flows, fix)}
 }
 
-// TransactionsPerS is how many were answered per second; nil: they were not counted.
+// TransactionsPerS returns how many requests were answered per second; nil: they were not counted.
 func (h *Host) TransactionsPerS() *float64 {
 	if h.Transactions == nil || h.DurationS == nil {
 		return nil
@@ -39,7 +39,7 @@ func (h *Host) TransactionsPerS() *float64 {
 	return finite(float64(*h.Transactions) / *h.DurationS)
 }
 
-// CPUUsPerTransaction is the CPU time for which this host was busy for each, microseconds; nil
+// CPUUsPerTransaction computes the CPU time this host was busy per transaction, microseconds; nil
 // if not measured, or there was none.
 func (h *Host) CPUUsPerTransaction() *float64 {
 	if h.Transactions == nil || h.DurationS == nil || h.CPUBusyCores == nil {
@@ -48,7 +48,7 @@ func (h *Host) CPUUsPerTransaction() *float64 {
 	return finite(*h.CPUBusyCores * *h.DurationS * 1e6 / float64(*h.Transactions))
 }
 
-// TripMetrics are the rows of metrics.csv of round trips; nothing where there were none.
+// TripMetrics turns round trips into rows of metrics.csv; none if there were no trips.
 func (h *Host) TripMetrics() (ms []Metric) {
 	const src = DataPath
 	if n := h.Transactions; n != nil {
@@ -75,7 +75,7 @@ func (h *Host) TripMetrics() (ms []Metric) {
 	return ms
 }
 
-// rttCol is a column of the times.
+// rttCol makes a column of one of the round-trip times.
 func rttCol(name string) column {
 	return timesCol("rtt", name, func(h *Host) *Times { return h.RoundTrip }, func(h *Host) *Times {
 		if h.RoundTrip == nil {
@@ -85,7 +85,7 @@ func rttCol(name string) column {
 	})
 }
 
-// tripColumns are those of round trips.
+// tripColumns lists the columns of round trips.
 func tripColumns() []column {
 	return []column{chosen("busy_poll_us"), chosen("request_bytes"), chosen("response_bytes"), chosen("in_flight"),
 		chosen("rr_rate"),

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// CPUNetU is its standard uncertainty.
+// CPUNetU computes the standard uncertainty of CPUNetCores.
 func (h *Host) CPUNetU() *float64 {
 	if h.CPUNetCores() == nil || h.CPUBusyU == nil || h.CPUIdleU == nil {
 		return nil
@@ -19,10 +19,10 @@ func (h *Host) CPUNetU() *float64 {
 // its bytes are exact beside the power.
 func (h *Host) JoulePerGBU() *float64 { return h.joulePerGB(h.PowerU) }
 
-// NetJoulePerGBU is that of NetJoulePerGB.
+// NetJoulePerGBU computes the standard uncertainty of NetJoulePerGB.
 func (h *Host) NetJoulePerGBU() *float64 { return h.joulePerGB(h.PowerNetU) }
 
-// costU is the standard uncertainty of a host's cost.
+// costU returns the standard uncertainty of a host's cost.
 func (h *Host) costU(c Cost) *float64 {
 	switch c {
 	case CostPower:
@@ -33,9 +33,9 @@ func (h *Host) costU(c Cost) *float64 {
 	return h.CPUBusyU
 }
 
-// ROIU is the standard uncertainty of [Record.ROI] with n = 2 and m = 1: by the share
-// by which the cost is uncertain, so is the return. Throughput is exact beside it. Nil
-// where the cost's is not known.
+// ROIU computes the standard uncertainty of [Record.ROI] with n = 2 and m = 1: the return's
+// relative uncertainty is the cost's. Throughput is exact by comparison. Nil if the cost's is not
+// known.
 func (r *Record) ROIU(side Side, cost Cost) *float64 {
 	v, c := r.ROI(side, cost, 2, 1), r.SUT.cost(cost)
 	u := r.SUT.costU(cost)
@@ -55,8 +55,8 @@ func (r *Record) ROIU(side Side, cost Cost) *float64 {
 	return finite(*v * *u / *c)
 }
 
-// sumU is the standard uncertainty of the sum of both hosts' costs. Two instruments of
-// one make are wrong alike: what each has in common with itself adds up in full.
+// sumU computes the standard uncertainty of the sum of both hosts' costs. Two instruments of one
+// make err alike: the part that each shares with its like adds up in full.
 func (r *Record) sumU(cost Cost) *float64 {
 	a, b := r.SUT.costU(cost), r.TG.costU(cost)
 	if a == nil || b == nil {
@@ -70,7 +70,7 @@ func (r *Record) sumU(cost Cost) *float64 {
 	return new(math.Hypot(*sa+*sb, math.Hypot(rest(*a, *sa), rest(*b, *sb))))
 }
 
-// uncertaintyColumns are gross and net costs with how uncertain they are.
+// uncertaintyColumns lists the columns of gross and net costs with their uncertainties.
 func uncertaintyColumns() []column {
 	total := func(name string, cost Cost) column {
 		return recordCol(name, func(r *row) *float64 { return r.rec.ROIU(Total, cost) })

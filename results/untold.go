@@ -8,7 +8,7 @@ import "math"
 // (package uringzc).
 const MetricUntold = "uring_zc_untold_bytes"
 
-// UntoldPercent is the share of that payload; NaN where nobody looked.
+// UntoldPercent computes the share of such payload; NaN if nobody looked.
 func (h *Host) UntoldPercent() float64 {
 	if h.TotalBytes == nil || *h.TotalBytes == 0 {
 		return math.NaN()

@@ -29,7 +29,7 @@ func movedIn(recs []Record) *moved {
 	return all
 }
 
-// zeros are the rows of what moved elsewhere, and of which this host says that it did not here.
+// zeros makes rows for what moved elsewhere and, as this host says, not here.
 func (all *moved) zeros(h *Host) (out []Metric) {
 	if len(all.first) == 0 {
 		return nil

@@ -27,7 +27,7 @@ const LabEnv = "ZCBENCH_LAB"
 // copying.
 const copiedLimit = 1
 
-// proofs says of modes that claim zero copy whether the runs that count were.
+// proofs writes whether the counted runs of modes that claim zero copy were zero-copy.
 func (w *writer) proofs() {
 	worst := map[Kind]map[string]float64{Proved: {}, Copied: {}}
 	untold := map[string]float64{}
@@ -104,7 +104,7 @@ func shareText(percent float64) string {
 	return fmt.Sprintf("%.1f %%", percent)
 }
 
-// absent says which cells have no number, and where they would have one.
+// absent lists the cells that have no number, and where they would have one.
 func (w *writer) absent() {
 	numbers := slices.ContainsFunc(w.Set.Cells, func(c compare.Cell) bool { return len(c.Runs) > 0 })
 	silent := map[string]bool{}
@@ -158,7 +158,7 @@ func (w *writer) never(silent map[string]bool, stops []Stop) {
 	w.say(s)
 }
 
-// gone says that runs of a mode, or of some cells, came to nothing.
+// gone writes that runs of a mode, or of some cells, came to nothing.
 func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	s := Sentence{Section: Absent, Kind: kind, Cells: stop.Cells, StandsOn: ofStop(stop)}
 	name := few(stop.Cells)
@@ -182,9 +182,9 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	w.say(s)
 }
 
-// common is the one mode that all cells of a reason have in common, that gave no number with
+// common finds the one mode that all cells of a reason have in common, that gave no number with
 // anything, and that the reason names; "": there is none. Other work on the hosts may spoil all
-// runs of a mode, and is no matter of the mode.
+// runs of a mode, which is not the mode's fault.
 func (w *writer) common(stop Stop, gave map[end]bool) (role stream.Role, mode string) {
 	of := setOf(stop.Cells)
 	for _, r := range []stream.Role{stream.RX, stream.TX} {
@@ -203,13 +203,13 @@ func (w *writer) common(stop Stop, gave map[end]bool) (role stream.Role, mode st
 	return "", ""
 }
 
-// names tells whether a text has a mode's name as a word.
+// names reports whether a text has a mode's name as a word.
 func names(text, mode string) bool {
 	return slices.ContainsFunc(strings.Fields(text),
 		func(word string) bool { return strings.Trim(word, ".,;:()") == mode })
 }
 
-// nothing says that no run counts at all.
+// nothing writes that no run counts at all.
 func (w *writer) nothing(stops []Stop) {
 	s := Sentence{Section: Shown, Kind: Nothing,
 		Text: "Nothing: no run gave a number that counts, so nothing is known about any mode."}
@@ -235,7 +235,7 @@ func (w *writer) nothing(stops []Stop) {
 	w.say(s)
 }
 
-// foundOut tells that all cells are negative controls, and came to what they are to come to.
+// foundOut reports whether all cells are negative controls with the outcome they are meant to have.
 func foundOut(cells []compare.Cell, stops []Stop) bool {
 	return len(stops) > 0 &&
 		!slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, results.AsIntended) }) &&
@@ -354,7 +354,7 @@ type end struct {
 	mode string
 }
 
-// ran are the modes of the ends that some cell could run with, of those that are not in a set.
+// ran collects the modes of the ends that some cell, other than those in a set, could run with.
 func (w *writer) ran(not map[string]bool) map[end]bool {
 	out := map[end]bool{}
 	for i := range w.Set.Cells {
@@ -373,7 +373,7 @@ func setOf(names []string) map[string]bool {
 	return out
 }
 
-// ShownBy is the command that shows a mode on any machine; "" where it is another's affair.
+// ShownBy returns the command that shows a mode on any machine; "" if no command does.
 func ShownBy(role stream.Role, mode string) string {
 	switch m, err := stream.LookupMode(role, mode); {
 	case os.Getenv(LabEnv) != "": // this is the lab, which has no other inside

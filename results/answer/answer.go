@@ -152,7 +152,7 @@ func Of(e Evidence) *Answer {
 	return w.a
 }
 
-// several tells whether there are two cells with numbers.
+// several reports whether at least two cells have numbers.
 func (w *writer) several() bool {
 	n := 0
 	for i := range w.Set.Cells {
@@ -180,7 +180,7 @@ type writer struct {
 
 func (w *writer) say(s Sentence) { w.a.Sentences = append(w.a.Sentences, s) }
 
-// In are the sentences of a section, in their order.
+// In selects the sentences of a section, in their order.
 func (a *Answer) In(s Section) (out []Sentence) {
 	if a == nil {
 		return nil

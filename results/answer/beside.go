@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// comparisons says, figure by figure, which cells differ from what they are compared with.
+// comparisons writes, figure by figure, which cells differ from what they are compared with.
 func (w *writer) comparisons() {
 	rows := w.Compared.Rows
 	if w.Set != nil {
@@ -54,7 +54,7 @@ func (w *writer) doubts() {
 	w.say(s)
 }
 
-// figure tells the comparisons of one figure.
+// figure writes up the comparisons of one figure.
 func (w *writer) figure(rows []compare.Row) {
 	by := map[Kind][]*compare.Row{}
 	for i := range rows {
@@ -80,8 +80,8 @@ func (w *writer) figure(rows []compare.Row) {
 	w.unsure(by[Unsure], rows)
 }
 
-// open tells whether a contest has said of the two that they cannot be told apart, or of all that
-// there are too few runs.
+// open reports whether a contest has already said that the two cannot be told apart, or that there
+// are too few runs of all.
 func (w *writer) open(r *compare.Row) bool {
 	if why := reason(r); (why == tooFew || why == tooMany || why == noBoots) &&
 		slices.ContainsFunc(w.a.Sentences, func(s Sentence) bool { return s.Kind == Few && s.Figure == r.Metric }) {
@@ -104,8 +104,7 @@ func kindOf(r *compare.Row) Kind {
 	return Unsure
 }
 
-// differ tells what is faster or cheaper, or the other way round, those that differ most
-// first.
+// differ writes what is faster or cheaper, or the other way round, the largest differences first.
 func (w *writer) differ(rows []*compare.Row, kind Kind) {
 	if len(rows) == 0 {
 		return
@@ -127,12 +126,12 @@ func (w *writer) differ(rows []*compare.Row, kind Kind) {
 	w.say(s)
 }
 
-// bound tells a comparison with a cell that is no way to receive.
+// bound reports whether one of the two cells is no way to receive.
 func (w *writer) bound(r *compare.Row) bool {
 	return w.bounds[r.A.ID] || w.bounds[r.B.ID]
 }
 
-// list is few with a semicolon between things that have commas.
+// list names things as few does, with semicolons between them because they have commas.
 func list(told []string) string {
 	if n := len(told); n > most+1 {
 		told = append(slices.Clone(told[:most]), fmt.Sprintf("and %d more", n-most))
@@ -152,7 +151,7 @@ func compareFar(a, b *compare.Row) int {
 	return 0
 }
 
-// pair is a comparison with its ratio: "uring/tcp, 31.2 % less than tcp/tcp [8.2..48.0 %]".
+// pair formats a comparison with its ratio: "uring/tcp, 31.2 % less than tcp/tcp [8.2..48.0 %]".
 func pair(r *compare.Row) string {
 	if r.A.ID == r.B.ID {
 		return r.B.ID + " in B, " + byHowMuch(r.Diff.Ratio, "in A")
@@ -160,7 +159,7 @@ func pair(r *compare.Row) string {
 	return r.B.ID + ", " + byHowMuch(r.Diff.Ratio, r.A.ID)
 }
 
-// caveats are what a verdict says beside itself, in brackets.
+// caveats formats a verdict's caveats, in brackets.
 func caveats(r *compare.Row) string {
 	if all := r.Caveats(); all != nil {
 		return " (" + strings.Join(all, "; ") + ")"
@@ -182,7 +181,7 @@ func (w *writer) equal(rows []*compare.Row) {
 	w.say(s)
 }
 
-// unequal tells that costs are of other rates.
+// unequal writes that costs were compared at different rates.
 func (w *writer) unequal(rows []*compare.Row, of int) {
 	if len(rows) == 0 {
 		return
@@ -197,7 +196,7 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	w.say(s)
 }
 
-// ofAll is "3 of 5 comparisons have".
+// ofAll formats a count of comparisons: "3 of 5 comparisons have".
 func ofAll(n, of int, one, many string) string {
 	switch {
 	case of == 1:
@@ -212,8 +211,8 @@ func ofAll(n, of int, one, many string) string {
 	return fmt.Sprintf("%d of %d comparisons %s", n, of, many)
 }
 
-// unsure tells how many comparisons nobody can tell, why, and how many runs would tell the one that
-// looks plainest.
+// unsure writes how many comparisons are undecided, why, and how many runs would decide the one
+// that looks plainest.
 func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 	if len(rows) == 0 {
 		return
@@ -292,7 +291,7 @@ func counted(reasons map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// plainest says how many runs would tell the comparison that looks plainest, of those that lack
+// plainest says how many runs would decide the comparison that looks plainest, of those that lack
 // nothing else; all are those of the figure.
 func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 	var best *compare.Row
@@ -331,7 +330,7 @@ func besideText(r *compare.Row) string {
 	return r.B.ID + " beside " + r.A.ID
 }
 
-// ofRow is the verdict of a comparison.
+// ofRow makes the verdict of a comparison.
 func ofRow(r *compare.Row) Verdict {
 	v := Verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio,
 		Runs: r.Runs()}

@@ -9,8 +9,7 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// OfComparison is the answer of a comparison: of the cells of a set, or, where that is nil, of two
-// sources.
+// OfComparison answers a comparison of the cells of a set or, if that is nil, of two sources.
 func OfComparison(r *compare.Result, s *compare.Set) *Answer {
 	e := Evidence{Set: s, Compared: r}
 	if s != nil {
@@ -25,7 +24,7 @@ func OfComparison(r *compare.Result, s *compare.Set) *Answer {
 	return Of(e)
 }
 
-// stopsOf are the reasons of the cells of a set that have no number.
+// stopsOf groups the cells of a set that have no number by the reasons why.
 func stopsOf(s *compare.Set) (out []Stop) {
 	for i := range s.Cells {
 		c := &s.Cells[i]

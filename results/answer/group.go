@@ -24,7 +24,7 @@ type work struct {
 	request, response, flight int // of round trips
 }
 
-// workOf is the work of a cell.
+// workOf returns the work of a cell.
 func workOf(c *results.Cell) work {
 	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips()}
 	if w.kind.Packets() {
@@ -37,7 +37,7 @@ func workOf(c *results.Cell) work {
 	return w
 }
 
-// kindOfFlow is what a cell moves: bytes of a stream, where its mode is not known.
+// kindOfFlow returns what a cell moves: bytes of a stream if its mode is not known.
 func kindOfFlow(c *results.Cell) stream.Kind {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	if err != nil {
@@ -46,8 +46,8 @@ func kindOfFlow(c *results.Cell) stream.Kind {
 	return m.Kind
 }
 
-// rivals tells whether one of two cells can be better than the other: not where their work is
-// another, nor where they are steps of a ladder, each of which does more than the one above.
+// rivals reports whether one of two cells can be better than the other: not if their work differs,
+// nor if they are steps of a ladder, each of which does more than the one above.
 func rivals(a, b *results.Cell) bool {
 	x, y := workOf(a), workOf(b)
 	x.flows, y.flows = 0, 0 // comparisons may be about it
@@ -62,7 +62,7 @@ var (
 		"rtt_p99_us", "rtt_p999_us"}
 )
 
-// fits tells whether a figure says how well a cell did its work: bytes are not what packets and
+// fits reports whether a figure says how well a cell did its work: bytes are not what packets and
 // round trips are about.
 func fits(c *results.Cell, figure string) bool {
 	general := strings.HasSuffix(figure, "cpu_busy_cores") || strings.HasSuffix(figure, "power_w")
@@ -75,8 +75,8 @@ func fits(c *results.Cell, figure string) bool {
 	return !slices.Contains(ofTrips, figure) && !strings.Contains(figure, "packet")
 }
 
-// grouped tells whether a cell is in a group of [groupsOf]. Frames are in none: no step of a ladder
-// leads. Nor are round trips at a rate, which is what they were told to do.
+// grouped reports whether a cell is in a group of [groupsOf]. Frames are in none: no step of a
+// ladder leads. Nor are round trips at a rate, which is what they were told to do.
 func grouped(c *results.Cell) bool {
 	return kindOfFlow(c) != stream.Frame && !(c.RoundTrips() && c.RRRate > 0)
 }
@@ -100,7 +100,7 @@ func groupsOf(cells []*compare.Cell) (groups [][]*compare.Cell) {
 	return groups
 }
 
-// apart is what tells the work of a group from that of others: "" and 0, where nothing does.
+// apart says how the work of a group differs from that of others: "" and 0 if it does not.
 func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
 	own := workOf(&groups[i][0].Cell)
 	differs := func(of func(work) any) bool {

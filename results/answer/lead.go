@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// contests says of each figure which cell leads. Of the first it says so even where there is
-// nothing to compare with.
+// contests writes which cell leads by each figure. By the first it does so even if there is nothing
+// to compare with.
 func (w *writer) contests() {
 	w.told, w.level = map[[3]string]bool{}, map[[3]string]bool{}
 	w.a.Baseline = w.base()
@@ -34,8 +34,8 @@ func (w *writer) contests() {
 	w.alone(groups)
 }
 
-// alone says what was measured where no cell can be ranked and one has runs: the answer of who
-// measures one rung of a ladder, or a control, is its figure.
+// alone writes what was measured if no cell can be ranked and just one has runs: to measure one
+// rung of a ladder, or a control, is to ask for its figure.
 func (w *writer) alone(groups [][]*compare.Cell) {
 	var with []*compare.Cell
 	for i := range w.Set.Cells {
@@ -62,7 +62,7 @@ func (w *writer) alone(groups [][]*compare.Cell) {
 	}
 }
 
-// heldUp says what else than the receiver kept most runs from being faster; "": nothing.
+// heldUp says what, other than the receiver, kept most runs from being faster; "": nothing.
 func (w *writer) heldUp(c *compare.Cell) string {
 	if by := c.Held(); by != "" {
 		return "; it was " + compare.AtLimit(by)
@@ -73,7 +73,7 @@ func (w *writer) heldUp(c *compare.Cell) string {
 // mostGroups is of how many groups of cells more than the first figure is told.
 const mostGroups = 3
 
-// best is the contest by the first of some figures that was measured.
+// best holds the contest by the first of some figures that was measured.
 func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
 	for _, name := range names {
 		m, err := compare.Lookup([]string{name})
@@ -87,7 +87,7 @@ func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
 	return nil
 }
 
-// head is what a contest is by, and among which cells.
+// head says by what a contest is, and among which cells.
 func (w *writer) head(c *compare.Contest) string { return head(c.Metric.Name) + w.among() }
 
 func (w *writer) brief(c *compare.Contest) string { return brief(c.Metric.Name) + w.among() }
@@ -102,8 +102,8 @@ func (w *writer) among() (text string) {
 	return text
 }
 
-// base is the id of the cell that others are compared with: that of the comparisons, or else of the
-// plan, or the first that has runs; "": there is none.
+// base returns the id of the cell that others are compared with: that of the comparisons, or else
+// of the plan, or else the first that has runs; "": there is none.
 func (w *writer) base() string {
 	switch {
 	case w.Compared != nil:
@@ -186,7 +186,7 @@ func (w *writer) contest(c *compare.Contest) {
 	w.say(s)
 }
 
-// tellable tells whether a comparison could have come out otherwise than "cannot tell".
+// tellable reports whether a comparison could have come out otherwise than "cannot tell".
 func tellable(c *compare.Contest, r *compare.Rival) bool {
 	return r.Diff.Testable() && r.Reach.Attainable() && heldBy(c, r) == ""
 }
@@ -227,7 +227,7 @@ func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) s
 	return text + inBrackets(caveats)
 }
 
-// tied says that the best cannot be told apart, and what would tell them.
+// tied writes that the best cannot be told apart, and what would tell them apart.
 func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
 	s.Kind, s.Cells = Tied, append(s.Cells, idsOf(p.open)...)
 	var names []string

@@ -11,8 +11,7 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// heldBy is what else than the two cells is why nobody can tell them apart; "": nothing is known
-// of.
+// heldBy says what, other than the two cells, keeps them from being told apart; "": nothing known.
 func heldBy(c *compare.Contest, r *compare.Rival) string {
 	if why := r.Why(); why != "" {
 		return why
@@ -23,7 +22,7 @@ func heldBy(c *compare.Contest, r *compare.Rival) string {
 	return ""
 }
 
-// discarded says which cells had no part in it.
+// discarded writes which cells were left out of the ranking because they discard the payload.
 func (w *writer) discarded() {
 	var ids []string
 	var on []Verdict
@@ -42,7 +41,7 @@ func (w *writer) discarded() {
 	}
 }
 
-// limits says of which cells the throughput says nothing of the receiver.
+// limits writes which cells' throughput says nothing about the receiver.
 func (w *writer) limits() {
 	by := map[results.LimitedBy][]*compare.Cell{}
 	for _, c := range w.Set.Contestants() {
@@ -89,7 +88,7 @@ func lacks(c *compare.Contest, rivals []*compare.Rival) string {
 	return few(out)
 }
 
-// unranked says which rivals have no place.
+// unranked lists the rivals that have no place.
 func unranked(p places) string {
 	if len(p.unranked) == 0 {
 		return ""

@@ -20,7 +20,7 @@ func about(runs, least int) string {
 // mostRuns is how many runs of a cell nobody makes.
 const mostRuns = 500
 
-// needs says how many runs would tell the first from the one that is nearest to it.
+// needs writes how many runs would tell the first from its nearest rival.
 func (w *writer) needs(c *compare.Contest, p places) {
 	for _, r := range p.open {
 		if !tellable(c, r) || r.Scatter == nil || r.Diff.ByBoots() {
@@ -46,7 +46,7 @@ func (w *writer) needs(c *compare.Contest, p places) {
 	}
 }
 
-// wanted is how many runs would tell the first from the nearest of those it is not told from.
+// wanted returns how many runs would tell the first from the nearest of those it is not told from.
 func (w *writer) wanted(c *compare.Contest, p places) int {
 	for _, r := range p.open {
 		if heldBy(c, r) == "" && r.Scatter != nil && r.Diff.Ratio != nil && !r.Diff.ByBoots() {

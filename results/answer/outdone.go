@@ -51,7 +51,7 @@ func (w *writer) outdone(c *compare.Contest) string {
 	return " " + word + ", but not ranked: " + few(names) + "."
 }
 
-// contend are the cells that have a part in this contest, or in that of other work.
+// contend collects the cells that take part in this contest, or in one of other work.
 func (w *writer) contend(c *compare.Contest) map[*compare.Cell]bool {
 	of := map[*compare.Cell]bool{c.First: true}
 	for _, m := range c.Short {

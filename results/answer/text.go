@@ -28,7 +28,7 @@ func Text(w io.Writer, a *Answer) error {
 	return b.Flush()
 }
 
-// Stops are the numbers of the reasons that a sentence stands on, as a summary cites them.
+// Stops lists the numbers of the reasons that support a sentence, as a summary cites them.
 func (s *Sentence) Stops() (numbers []int) {
 	seen := map[int]bool{}
 	for _, v := range s.StandsOn {

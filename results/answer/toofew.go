@@ -12,8 +12,8 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// few says that nothing can be told: there are too few runs, or boots, or something else than the
-// cells is why.
+// few writes that there is no verdict: there are too few runs, or boots, or something other than
+// the cells is the cause.
 func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 	s.Section, s.Cells = Open, append(s.Cells, idsOf(p.open)...)
 	i := slices.IndexFunc(p.open, func(r *compare.Rival) bool { return heldBy(c, r) == "" })
@@ -52,7 +52,7 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 	w.say(s)
 }
 
-// sample is what a rival and the first are compared by.
+// sample says by what a rival and the first are compared.
 func sample(r *compare.Rival) string {
 	switch d := &r.Diff; {
 	case d.Level == stat.AcrossBoots && d.Pairs > 0:
@@ -126,7 +126,7 @@ func (w *writer) others(c *compare.Contest) string {
 	return "No other cell can be ranked against it: " + few(out) + "."
 }
 
-// outside is why a cell that has runs is in no contest with others.
+// outside says why a cell that has runs is in no contest with others.
 func outside(c *compare.Cell) string {
 	switch {
 	case c.Source != "":

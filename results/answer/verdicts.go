@@ -9,7 +9,7 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// ofCell is the verdict of a cell's runs.
+// ofCell makes the verdict of a cell's runs.
 func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
 	v := Verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok",
 		Runs: fmt.Sprint(len(c.Runs))}
@@ -19,7 +19,7 @@ func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
 	return v
 }
 
-// lacking is why nothing could be told of a rival; "" where the two are too close.
+// lacking says why there is no verdict on a rival; "" if the two are too close.
 func lacking(r *compare.Rival) string {
 	switch {
 	case len(r.Diff.Warnings) > 0:
@@ -33,7 +33,7 @@ func lacking(r *compare.Rival) string {
 	return ""
 }
 
-// ofRival is what was found out about a rival beside the first.
+// ofRival makes the verdict on a rival compared with the first.
 func ofRival(c *compare.Contest, r *compare.Rival) Verdict {
 	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio,
 		Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}

@@ -11,7 +11,7 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// watts says that nothing is known per watt, and why: nobody asked for power, or the sources that
+// watts writes that nothing is known per watt, and why: nobody asked for power, or the sources that
 // were asked for had no figure.
 func (w *writer) watts() {
 	cells := slices.DeleteFunc(w.Set.Contestants(),
@@ -103,7 +103,7 @@ func kindOfWhy(why string) string {
 	return why
 }
 
-// text says why, the commonest reason first, and what to do about it.
+// text gives the reasons, the commonest first, and what to do about them.
 func (m *missed) text() string {
 	if m.reasons == nil {
 		return fmt.Sprintf("Source %s; the notes of the runs say why.", few(m.sources))

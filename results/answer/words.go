@@ -28,7 +28,7 @@ var heads = map[string]string{
 	"joule_per_gb_net_total": "Energy per GB beyond idle, both hosts",
 }
 
-// brief is the name alone of a figure that a sentence before has explained.
+// brief returns just the name of a figure that an earlier sentence has explained.
 func brief(metric string) string {
 	name, _, _ := strings.Cut(head(metric), " (")
 	return name
@@ -41,7 +41,7 @@ func head(metric string) string {
 	return metric
 }
 
-// figure is a median with its interval.
+// figure formats a median with its interval.
 func figure(s *stat.Summary, m compare.Metric) string {
 	number := numberOf
 	if strings.HasSuffix(m.Name, "packets_per_s") { // as the tables and the progress have it
@@ -72,7 +72,7 @@ func numberOf(v float64) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// invert is the ratio the other way round.
+// invert turns a ratio the other way round.
 func invert(q *stat.Ratio) *stat.Ratio {
 	if q == nil || !(q.Value > 0) {
 		return nil
@@ -85,8 +85,8 @@ func invert(q *stat.Ratio) *stat.Ratio {
 	return out
 }
 
-// byHowMuch is a ratio to something as a difference: "18.2 % more than x [15.1..21.0 %]", "2.04
-// times x [1.98..2.11]". Its interval leaves out 1.
+// byHowMuch formats a ratio to something as a difference: "18.2 % more than x [15.1..21.0 %]",
+// "2.04 times x [1.98..2.11]". Its interval leaves out 1.
 func byHowMuch(q *stat.Ratio, than string) string {
 	switch {
 	case q == nil:
@@ -111,7 +111,7 @@ func byHowMuch(q *stat.Ratio, than string) string {
 	return text
 }
 
-// percent has a digit more where there is little.
+// percent formats a percentage, with one more digit if it is below 1.
 func percent(v float64) string {
 	if v > -1 && v < 1 {
 		return strconv.FormatFloat(v, 'f', 2, 64)
@@ -119,7 +119,7 @@ func percent(v float64) string {
 	return strconv.FormatFloat(v, 'f', 1, 64)
 }
 
-// ofIt is a ratio of which nobody knows on which side of 1 it is.
+// ofIt formats a ratio that may be on either side of 1.
 func ofIt(q *stat.Ratio) string {
 	switch {
 	case q == nil:
@@ -154,7 +154,7 @@ func plural(n int, unit string) string {
 	return strconv.Itoa(n) + " " + unit + "s"
 }
 
-// inBrackets are words behind a statement; "" where there are none.
+// inBrackets puts words behind a statement, in brackets; "" if there are none.
 func inBrackets(words []string) string {
 	var out []string
 	for _, x := range words {

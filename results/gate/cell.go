@@ -60,8 +60,7 @@ func Read(in *results.Folder) (results.Journal, error) {
 	return j, err
 }
 
-// ReadFigures is [Read] without the metrics and series of the hosts, which no
-// table needs.
+// ReadFigures reads what [Read] does, without the hosts' metrics and series, which no table needs.
 func ReadFigures(in *results.Folder) (results.Journal, error) {
 	j, err := in.ReadFigures()
 	if err == nil {
@@ -70,7 +69,7 @@ func ReadFigures(in *results.Folder) (results.Journal, error) {
 	return j, err
 }
 
-// cell are the limits that a cell's runs are beyond.
+// cell checks the limits that concern a cell as a whole, and lists those that its runs exceed.
 func cell(g results.Gates, runs []*results.Record) (out []*failure) {
 	for _, f := range []*failure{
 		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV,

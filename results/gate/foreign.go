@@ -45,11 +45,10 @@ func foreign(g results.Gates, r *results.Record) *failure {
 // ticksPerSecond are the fewest by which the kernel may sample the columns (CONFIG_HZ).
 const ticksPerSecond = 100
 
-// unknown is by how much foreign load on a CPU may seem more than it was: what rounding
-// leaves open of the busy time, and three standard deviations of the softirq share, which is
-// of busy ticks that were sampled. In 10 s that is little, in a third of a second a tenth of a
-// core and more. (Agresti and Coull: 2 of 4 more ticks, so that a share of none is in doubt
-// too.)
+// unknown returns by how much foreign load on a CPU may seem more than it was: what rounding leaves
+// open of the busy time, and three standard deviations of the softirq share, which is sampled in
+// busy ticks. In 10 s that is little, in a third of a second a tenth of a core and more. (Agresti
+// and Coull: 2 of 4 more ticks, so that a share of none is in doubt too.)
 func unknown(h *results.Host, cpu string) float64 {
 	value := func(name string) float64 {
 		if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name }); i >= 0 {

@@ -21,7 +21,7 @@ func (f *frequencies) add(r *results.Record) {
 	}
 }
 
-// apart is a run at another frequency than most of its cell, on a host.
+// apart finds out whether a run was, on either host, at another frequency than most of its cell.
 func (f *frequencies) apart(g results.Gates, r *results.Record) *failure {
 	if g.Frequency == nil {
 		return nil

@@ -40,7 +40,7 @@ func quiet(r *results.Record) {
 	}
 }
 
-// stolenFrom is the CPU that a metric says the stolen time of; "" of others, and of the sum.
+// stolenFrom returns the CPU whose stolen time a metric is; "" for other metrics, and for the sum.
 func stolenFrom(name string) string {
 	cpu, ok := strings.CutPrefix(name, "cpu")
 	cpu, of := strings.CutSuffix(cpu, "_steal_cores")
@@ -50,9 +50,9 @@ func stolenFrom(name string) string {
 	return cpu
 }
 
-// oneTick is by how much stolen time may seem more than it was: the kernel tells it in ticks, and
-// one that ends in a window may have begun long before. In a second a tick is twice of what a quiet
-// machine has.
+// oneTick returns by how much stolen time may seem more than it was: the kernel counts it in ticks,
+// and one that ends in a window may have begun long before. In a second, one tick is twice what a
+// quiet machine has.
 func oneTick(h *results.Host) float64 {
 	for _, m := range h.Metrics {
 		if m.Name == "cpu_window_s" && m.Value > 0 {
@@ -62,9 +62,9 @@ func oneTick(h *results.Host) float64 {
 	return 0
 }
 
-// foreignOf is the metric that says most of others' load. Where threads of NAPI receive, all of the
-// flow's time is some thread's, and what is left of the busy time is others'. Else softirqs of the
-// flow may be in that, too.
+// foreignOf picks the metric that says most about others' load. If NAPI threads receive, all of the
+// flow's time is some thread's, and the rest of the busy time is others'. Otherwise softirqs of the
+// flow may be in that rest, too.
 func foreignOf(h *results.Host) string {
 	if byThreads(h) {
 		return results.MetricForeignMost
@@ -75,9 +75,9 @@ func foreignOf(h *results.Host) string {
 // scattered is how much of the threads' time, cores, may be on CPUs that nobody knows.
 const scattered = .001
 
-// byThreads tells that threads received, and how much each measured CPU gave them. Without perf
-// that is known of pinned threads alone, which no metric tells: a thread's time would be taken for
-// that of others.
+// byThreads reports whether threads received and it is known how much each measured CPU gave them.
+// Without perf that is known only of pinned threads, which no metric tells: a thread's time would
+// be taken for that of others.
 func byThreads(h *results.Host) bool {
 	if h.CPUPollerCores == nil {
 		return false
@@ -91,7 +91,7 @@ func byThreads(h *results.Host) bool {
 	return left < scattered
 }
 
-// inDoubt is by how much that may seem more than it was: of a CPU that always worked, by nothing.
+// inDoubt returns by how much that may seem more than it was: nothing for a CPU that always worked.
 func inDoubt(h *results.Host, cpu string) float64 {
 	if !byThreads(h) {
 		return unknown(h, cpu)

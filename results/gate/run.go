@@ -114,6 +114,6 @@ func limit(g results.Gates, r *results.Record) *failure {
 	return f
 }
 
-// trips tells a run of round trips, which is not made for its payload: by its cell, whatever its
-// ends say.
+// trips reports whether a run makes round trips, and so is not made for its payload: by its cell,
+// whatever its ends say.
 func trips(r *results.Record) bool { return r.Cell.RoundTrips() }

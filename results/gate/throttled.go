@@ -25,8 +25,8 @@ func throttled(g results.Gates, r *results.Record) *failure {
 	return nil
 }
 
-// blameCgroup says of a run that something else on the hosts spoilt, such as one whose window was
-// read late, that a control group held an end back: that is why.
+// blameCgroup adds to the reason of a run that something else on the hosts spoilt, such as one
+// whose window was read late, that a control group held an end back: that is why.
 func blameCgroup(g results.Gates, r *results.Record) {
 	if r.FailedGate() != results.ByEnvironment {
 		return

@@ -216,7 +216,7 @@ func (o *Option) Modes() (names []string) {
 	return names
 }
 
-// Instead says what to do if the option concerns none of a cell's modes; with flags it calls
+// Instead suggests what to do if the option concerns none of a cell's modes; with flags it calls
 // options by their flags.
 func (o *Option) Instead(flags bool) string {
 	var names []string

@@ -212,7 +212,7 @@ func (c *Calibration) Share(percent int) int {
 	return n
 }
 
-// String says what 100 % of the pace is.
+// String describes what 100 % of the pace is.
 func (c *Calibration) String() string {
 	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9,
 		c.Runs, c.Cell)

@@ -25,7 +25,7 @@ func (e *Refused) Error() string { return filepath.Join(e.Dir, e.Name) + " " + e
 // business.
 func (e *Refused) Inside() string { return e.Name + " " + e.Why }
 
-// Fix says what the user can do about it.
+// Fix returns what the user can do about it.
 func (e *Refused) Fix() string { return e.How }
 
 // WrongInput marks the folder as being at fault, not the program or the run.

@@ -291,8 +291,8 @@ func counted(reasons map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// plainest says how many runs would decide the comparison that looks plainest, of those that lack
-// nothing else; all are those of the figure.
+// plainest computes how many runs would decide the comparison that looks plainest, of those that
+// lack nothing else, and puts it in words; all are those of the figure.
 func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 	var best *compare.Row
 	looks := false // whether it is known how large its difference looks

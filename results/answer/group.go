@@ -100,7 +100,7 @@ func groupsOf(cells []*compare.Cell) (groups [][]*compare.Cell) {
 	return groups
 }
 
-// apart says how the work of a group differs from that of others: "" and 0 if it does not.
+// apart describes how the work of a group differs from that of others: "" and 0 if it does not.
 func apart(groups [][]*compare.Cell, i int) (about string, flows int) {
 	own := workOf(&groups[i][0].Cell)
 	differs := func(of func(work) any) bool {

@@ -62,7 +62,7 @@ func (w *writer) alone(groups [][]*compare.Cell) {
 	}
 }
 
-// heldUp says what, other than the receiver, kept most runs from being faster; "": nothing.
+// heldUp names what, other than the receiver, kept most runs from being faster; "": nothing.
 func (w *writer) heldUp(c *compare.Cell) string {
 	if by := c.Held(); by != "" {
 		return "; it was " + compare.AtLimit(by)
@@ -87,7 +87,7 @@ func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
 	return nil
 }
 
-// head says by what a contest is, and among which cells.
+// head names the figure of a contest, and the cells among which it is.
 func (w *writer) head(c *compare.Contest) string { return head(c.Metric.Name) + w.among() }
 
 func (w *writer) brief(c *compare.Contest) string { return brief(c.Metric.Name) + w.among() }
@@ -191,7 +191,7 @@ func tellable(c *compare.Contest, r *compare.Rival) bool {
 	return r.Diff.Testable() && r.Reach.Attainable() && heldBy(c, r) == ""
 }
 
-// lead says by how much the first is ahead of the next and of the baseline.
+// lead puts in words by how much the first is ahead of the next and of the baseline.
 func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) string {
 	first, base := c.First.Cell.ID, w.a.Baseline
 	text := fmt.Sprintf("%s: %s %s%s", w.head(c), first, verb, figure(c.Sum, c.Metric))

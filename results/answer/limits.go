@@ -11,7 +11,7 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// heldBy says what, other than the two cells, keeps them from being told apart; "": nothing known.
+// heldBy names what, other than the two cells, keeps them from being told apart; "": nothing known.
 func heldBy(c *compare.Contest, r *compare.Rival) string {
 	if why := r.Why(); why != "" {
 		return why

@@ -52,7 +52,7 @@ func (w *writer) few(c *compare.Contest, p places, s Sentence) {
 	w.say(s)
 }
 
-// sample says by what a rival and the first are compared.
+// sample describes by what a rival and the first are compared.
 func sample(r *compare.Rival) string {
 	switch d := &r.Diff; {
 	case d.Level == stat.AcrossBoots && d.Pairs > 0:
@@ -65,7 +65,8 @@ func sample(r *compare.Rival) string {
 	return fmt.Sprintf("%d and %d runs", r.Diff.NB, r.Diff.NA)
 }
 
-// tooFewRuns says which cells of a contest have fewer runs than any verdict takes; "": none has.
+// tooFewRuns lists the cells of a contest that have fewer runs than any verdict takes; "": none
+// has.
 func tooFewRuns(c *compare.Contest, least int) string {
 	counts, lacking := []int{c.Sum.N}, []string(nil)
 	add := func(id string, n int) {
@@ -108,7 +109,7 @@ func shorts(c *compare.Contest) string {
 	return few(out)
 }
 
-// others says why there is nothing to compare a cell with.
+// others explains why there is nothing to compare a cell with.
 func (w *writer) others(c *compare.Contest) string {
 	if len(c.Short) > 0 {
 		return fmt.Sprintf("There is nothing to compare it with: a verdict takes %d runs. Too few: %s.", stat.MinRuns,
@@ -126,7 +127,7 @@ func (w *writer) others(c *compare.Contest) string {
 	return "No other cell can be ranked against it: " + few(out) + "."
 }
 
-// outside says why a cell that has runs is in no contest with others.
+// outside explains why a cell that has runs is in no contest with others.
 func outside(c *compare.Cell) string {
 	switch {
 	case c.Source != "":

@@ -19,7 +19,7 @@ func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
 	return v
 }
 
-// lacking says why there is no verdict on a rival; "" if the two are too close.
+// lacking explains why there is no verdict on a rival; "" if the two are too close.
 func lacking(r *compare.Rival) string {
 	switch {
 	case len(r.Diff.Warnings) > 0:

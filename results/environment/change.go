@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Now is the snapshot s with the live facts as they are now: those of now instead of its own.
+// Now replaces the live facts of the snapshot s by those of now.
 func (s *Snapshot) Now(now *Snapshot) *Snapshot {
 	all := slices.DeleteFunc(slices.Clone(s.Facts), Fact.Live)
 	for _, f := range now.Facts {
@@ -18,10 +18,11 @@ func (s *Snapshot) Now(now *Snapshot) *Snapshot {
 	return New(all)
 }
 
-// Since is s as a change of base. Equal ones are base itself.
+// Since reduces s to a change of base. If they are equal, it returns base itself.
 func (s *Snapshot) Since(base *Snapshot) *Snapshot { return s.SinceNamed(base, base.Hash()) }
 
-// SinceNamed is [Snapshot.Since] for who knows the hash of base, which has thousands of facts.
+// SinceNamed does what [Snapshot.Since] does, for a base of known hash: base has thousands of
+// facts.
 func (s *Snapshot) SinceNamed(base *Snapshot, hash string) *Snapshot {
 	c := &Snapshot{Format: format, Version: version, Base: hash, Facts: []Fact{}}
 	for _, d := range Diff(base, s) {
@@ -37,7 +38,7 @@ func (s *Snapshot) SinceNamed(base *Snapshot, hash string) *Snapshot {
 	return c
 }
 
-// On is the whole snapshot that s, a change of base, stands for.
+// On restores the whole snapshot that s, a change of base, stands for.
 func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
 	if hash := base.Hash(); base.Base != "" || s.Base != hash {
 		return nil, noChange(s.Hash(), hash)
@@ -49,7 +50,7 @@ func noChange(hash, base string) error {
 	return fmt.Errorf("snapshot %.12s is not a change of snapshot %.12s", hash, base)
 }
 
-// over is s over its base, which the caller knows to be that.
+// over puts s over its base, which the caller knows to be that.
 func (s *Snapshot) over(base *Snapshot) *Snapshot {
 	changed := map[string]bool{}
 	for _, name := range s.Gone {
@@ -69,7 +70,7 @@ type Difference struct {
 	B    *string `json:"b"`
 }
 
-// Diff are the facts that differ, by name.
+// Diff lists the facts that differ, by name.
 func Diff(a, b *Snapshot) (out []Difference) {
 	i, k := 0, 0
 	for i < len(a.Facts) || k < len(b.Facts) {

@@ -36,7 +36,7 @@ type Values struct {
 	Absent bool     // some have no such fact
 }
 
-// Varies tells whether the fact is not the same in all.
+// Varies reports whether the fact differs between snapshots.
 func (v *Values) Varies() bool { return len(v.Values) > 1 || v.Absent && len(v.Values) > 0 }
 
 // Across collects the values of all facts over snapshots, the most telling first. Each base is

@@ -75,7 +75,7 @@ func quickFact(one string) (f Fact, ok bool) {
 	return f, ok && !strings.Contains(f.Name, `"`) && !strings.Contains(f.Value, `"`)
 }
 
-// quickNamed is a snapshot that is the one of a hash; nil: it is not, or not in our form.
+// quickNamed parses a snapshot of a given hash; nil: it has another hash, or is not in our form.
 func quickNamed(text []byte, hash string) *Snapshot {
 	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != hash {
 		return nil

@@ -44,7 +44,7 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Area is what a fact's name begins with.
+// Area returns what the fact's name begins with.
 func (f Fact) Area() string {
 	area, _, _ := strings.Cut(f.Name, separator)
 	return area
@@ -53,7 +53,7 @@ func (f Fact) Area() string {
 // The areas of facts that change while a host is up: by settings, or by anybody.
 var live = []string{"sysctl", "cpufreq", "memory", "nic", "cgroup"}
 
-// Live tells whether a fact may change while the host is up.
+// Live reports whether the fact may change while the host is up.
 func (f Fact) Live() bool { return slices.Contains(live, f.Area()) }
 
 // Snapshot are the facts of a host. With a Base it has only what differs from that one.
@@ -94,7 +94,7 @@ func cut(s string, n int) string {
 	return strings.ToValidUTF8(s[:n-len(mark)], "") + mark
 }
 
-// named tells a name that a fact can have.
+// named reports whether a fact can have that name.
 func named(name string) bool {
 	area, rest, ok := strings.Cut(name, separator)
 	return ok && area != "" && rest != "" && len(name) <= MaxName &&
@@ -174,7 +174,7 @@ func Parse(text []byte) (*Snapshot, error) {
 	return s, nil
 }
 
-// offsetOf is where a decoder met an error.
+// offsetOf finds where a decoder met an error.
 func offsetOf(text []byte, err error) int {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -231,10 +231,11 @@ func (s *Snapshot) Check() error {
 	return nil
 }
 
-// oneLine tells whether a terminal obeys nothing of s, and stays on its line.
+// oneLine reports whether s stays on its line and has nothing that a terminal obeys.
 func oneLine(s string) bool { return plaintext.Line(s) == s }
 
-// IsHash tells whether s is what [Snapshot.Hash] returns: it becomes the name of a file.
+// IsHash reports whether s has the form of what [Snapshot.Hash] returns: it becomes the name of a
+// file.
 func IsHash(s string) bool {
 	return len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }

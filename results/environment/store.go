@@ -52,12 +52,13 @@ type outcome struct {
 	err      error
 }
 
-// Of is a results folder, of which nothing is read yet.
+// Of wraps a results folder and reads nothing of it yet.
 func Of(in *results.Folder) *Folder {
 	return &Folder{in: in, read: map[string]outcome{}, files: mostFiles, bytes: mostBytes}
 }
 
-// Open is [Of] the results folder dir. If that cannot be opened, nothing of it can be read.
+// Open does what [Of] does, for the results folder dir. If that cannot be opened, nothing of it can
+// be read.
 func Open(dir string) *Folder {
 	in, err := results.OpenFolder(dir)
 	f := Of(in)
@@ -80,7 +81,7 @@ var ErrChanged = errors.New("it is not the file that the runs name: it has chang
 var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles,
 	mostBytes>>20)
 
-// Find is the snapshot that a hash names, as a record has it.
+// Find looks up the snapshot that a hash names, as a record has it.
 func (f *Folder) Find(hash string) (Found, error) {
 	s, err := f.file(hash)
 	if err != nil || s.Base == "" {
@@ -96,7 +97,7 @@ func (f *Folder) Find(hash string) (Found, error) {
 	return Found{Base: base, Change: s}, nil
 }
 
-// Get is what [Folder.Find] finds, as a snapshot of its own.
+// Get returns what [Folder.Find] finds, as a whole snapshot of its own.
 func (f *Folder) Get(hash string) (*Snapshot, error) {
 	found, err := f.Find(hash)
 	if err != nil || found.Change == nil {

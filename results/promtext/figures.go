@@ -66,7 +66,7 @@ func delivered(of func(*results.Delivery) *float64) func(*results.Record, result
 	})
 }
 
-// copied is nil where nothing was counted, or nothing moved.
+// copied returns the copied share of the payload; nil if nothing was counted, or nothing moved.
 func copied(h *results.Host) *float64 {
 	if h.CopiedBytes == nil && h.ZeroCopyBytes == nil {
 		return nil

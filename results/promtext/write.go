@@ -63,7 +63,7 @@ func (e *exporter) add(name, help string, value float64, labels ...*dto.LabelPai
 // mostLabel is how long a label's value may be, in bytes.
 const mostLabel = 256
 
-// label has plain text of one line; the format's own escapes are expfmt's.
+// label makes a label of plain text on one line; expfmt adds the format's own escapes.
 func label(name, value string) *dto.LabelPair {
 	value = plaintext.Line(value)
 	if len(value) > mostLabel {
@@ -108,7 +108,7 @@ type group struct {
 	runs []*results.Record
 }
 
-// groups are in the order of the plan, then in that of the runs.
+// groups sorts the runs by cell, in the order of the plan, then in that of the runs.
 func groups(j *results.Journal) (out []*group) {
 	at := map[results.CellKey]*group{}
 	var keys results.Keys
@@ -147,7 +147,7 @@ func (e *exporter) labels(c *results.Cell) []*dto.LabelPair {
 	return []*dto.LabelPair{id, rx, tx}
 }
 
-// keyOf is what the labels of a cell say together: none has a line feed.
+// keyOf joins the labels of a cell into a key: none has a line feed.
 func keyOf(id, rx, tx *dto.LabelPair) string {
 	return id.GetValue() + "\n" + rx.GetValue() + "\n" + tx.GetValue()
 }

@@ -16,11 +16,10 @@ type stratum struct{ a, b []float64 }
 // it is taken for normal.
 const exactBlocked = 50
 
-// permuteBlocks is the two-sided p of the aligned rank test (Hodges and Lehmann 1962): in
-// each stratum the values are taken from their median, all are ranked together, and the names
-// of the cells are dealt anew within each stratum, in every way. What hits a stratum as a
-// whole, such as drift, counts for nothing. least is the smallest p that any values could
-// have.
+// permuteBlocks computes the two-sided p of the aligned rank test (Hodges and Lehmann 1962): it
+// subtracts each stratum's median from its values, ranks all of them together, and deals the names
+// of the cells anew within each stratum, in every way. What hits a stratum as a whole, such as
+// drift, counts for nothing. least is the smallest p that any values could have.
 func permuteBlocks(strata []stratum) (p, least float64) {
 	ranks, n := alignedRanks(strata)
 	if n > exactBlocked {
@@ -55,8 +54,8 @@ func permuteBlocks(strata []stratum) (p, least float64) {
 	return min(p, 1), min(2/ways, 1)
 }
 
-// alignedRanks are the doubled ranks of all values, a's before b's in each stratum, and the
-// number of values of the cell that has more.
+// alignedRanks ranks all values, a's before b's in each stratum. It returns the doubled ranks and
+// the number of values of the cell that has more.
 func alignedRanks(strata []stratum) (ranks []int, n int) {
 	na, nb := 0, 0
 	for _, s := range strata {
@@ -154,7 +153,7 @@ func convolve(dist, out []float64, deals []deal, ways float64) []float64 {
 	return out
 }
 
-// permuteNormal is p by the mean and the variance of all dealings.
+// permuteNormal computes p from the mean and the variance of all dealings.
 func permuteNormal(strata []stratum, ranks []int) float64 {
 	var at, mean, variance float64
 	i := 0
@@ -179,8 +178,8 @@ func permuteNormal(strata []stratum, ranks []int) float64 {
 	return math.Erfc(math.Abs(at-mean) / math.Sqrt(2*variance))
 }
 
-// leastBlocked is the smallest p of n runs of each of two cells in pairs of blocks: there are
-// six ways to deal two and two, and two where the last block has no other.
+// leastBlocked returns the smallest p of n runs of each of two cells in pairs of blocks: there are
+// six ways to deal two and two, and two if the last block has no partner.
 func leastBlocked(n int) float64 {
 	p := 2 / math.Pow(6, float64(n/2))
 	if n%2 == 1 {

@@ -58,8 +58,9 @@ func Diff(a, b []float64) Difference {
 	return d
 }
 
-// rankSum is the p of Mann-Whitney's U test, and the smallest that so many values could give. The
-// test would never end where a value is no number: those have no ranks, and tell nothing.
+// rankSum computes the p of Mann-Whitney's U test, and the smallest that so many values could give.
+// It does not test samples with NaNs: these have no ranks and show nothing, and the test would
+// never end.
 func rankSum(a, b []float64) (p, least float64) {
 	if slices.ContainsFunc(a, math.IsNaN) || slices.ContainsFunc(b, math.IsNaN) {
 		return 1, leastP(len(a), len(b))
@@ -71,7 +72,7 @@ func rankSum(a, b []float64) (p, least float64) {
 	return min(c.P, 1), leastP(len(a), len(b))
 }
 
-// warnFew says that there is too little for a verdict.
+// warnFew adds warnings that there is too little data for a verdict.
 func (d *Difference) warnFew() {
 	d.Warnings = append(d.Warnings, tooFew(d.NA, d.NB, d.Pairs)...)
 }
@@ -104,13 +105,13 @@ func Family(ds []*Difference) (tests int) {
 	return len(tested)
 }
 
-// Testable tells whether there are enough values on both sides, and a ratio with its interval.
+// Testable reports whether there are enough values on both sides, and a ratio with its interval.
 func (d *Difference) Testable() bool {
 	return min(d.NA, d.NB) >= MinRuns && d.Ratio != nil && d.Ratio.Lo != nil && d.Level != TooFewBoots
 }
 
-// ByBoots tells whether boots are what is compared, or would have to be: more runs of the same
-// boots would not tell what these do not.
+// ByBoots reports whether boots are compared, or would have to be: more runs of the same boots
+// would not tell what these do not.
 func (d *Difference) ByBoots() bool {
 	return d.Level == AcrossBoots || d.Level == DeclaredBoots || d.Level == TooFewBoots
 }

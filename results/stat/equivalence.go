@@ -8,11 +8,11 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Equivalence is the p of two samples' being no more than a margin apart, 0.02 = 2 %: the
-// larger of two one-sided Mann-Whitney U tests (TOST, Schuirmann 1987), of B against A less
-// the margin and A more the margin. Below [Alpha] the two are equal for whom the margin
-// does not matter. ok is false where it cannot be tested: too few values, or any not above 0.
-// The test never ends where a value is no number.
+// Equivalence computes the p for two samples being no more than a margin apart, 0.02 = 2 %: the
+// larger of two one-sided Mann-Whitney U tests (TOST, Schuirmann 1987), of B against A less the
+// margin and A more the margin. Below [Alpha] the two are equal to anyone to whom the margin does
+// not matter. ok is false if it cannot be tested: too few values, or any not above 0. A NaN is not,
+// either: with one the test would never end.
 func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	if min(len(a), len(b)) < MinRuns || margin <= 0 || margin >= 1 {
 		return 1, false
@@ -35,8 +35,8 @@ func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	return p, true
 }
 
-// EquivalentRuns is [Equivalence] of runs at the level that [Contrast] compares them: of runs
-// of the same boots, of the medians of six boots or more a side, or with the spread between
+// EquivalentRuns tests [Equivalence] of runs at the level at which [Contrast] compares them: of
+// runs of the same boots, of the medians of six boots or more a side, or with the spread between
 // boots that was declared.
 func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
 	switch Contrast(a, b, between).Level {

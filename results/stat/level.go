@@ -34,7 +34,7 @@ const (
 	TooFewBoots   Level = "too few boots"  // there are other boots on both sides, and too few
 )
 
-// boot is what tells boots apart.
+// boot returns what tells boots apart.
 func (r Run) boot() string {
 	if r.Boot == "" {
 		return "session " + r.Session
@@ -74,7 +74,7 @@ func Contrast(a, b []Run, between float64) Difference {
 	return d
 }
 
-// bootsOfBoth are the boots of each, and those that both have.
+// bootsOfBoth lists the boots of each, and those that both have.
 func bootsOfBoth(a, b []Run) (boots [2][]string, both []string) {
 	boots = [2][]string{bootsOf(a), bootsOf(b)}
 	return boots, slices.DeleteFunc(slices.Clone(boots[0]),
@@ -115,7 +115,7 @@ func within(a, b []Run, boots int) Difference {
 	return d
 }
 
-// levelWithin is what an answer by runs of so many boots, those of both, is of.
+// levelWithin returns the level of an answer by runs of so many boots, those of both.
 func levelWithin(a []Run, boots int) Level {
 	switch {
 	case boots > 1:
@@ -128,7 +128,7 @@ func levelWithin(a []Run, boots int) Level {
 	return WithinBoot
 }
 
-// byBoot are runs in the order of their boots.
+// byBoot sorts runs by their boots.
 func byBoot(runs []Run) []Run {
 	out := slices.Clone(runs)
 	for i := range out {
@@ -149,7 +149,7 @@ func place(x, y Run) int {
 	return cmp.Compare(x.Rep, y.Rep)
 }
 
-// placed are runs in that order; ok is false where a place is there twice.
+// placed sorts runs into that order; ok is false if a place occurs twice.
 func placed(runs []Run) (sorted []Run, ok bool) {
 	sorted = slices.Clone(runs)
 	slices.SortFunc(sorted, place)
@@ -189,10 +189,10 @@ func blocks(a, b []Run) (d Difference, ok bool) {
 	return d, true
 }
 
-// pairOfBlocks is what tells pairs of blocks apart.
+// pairOfBlocks reduces a run to what tells pairs of blocks apart.
 func pairOfBlocks(r Run) Run { return Run{Boot: r.Boot, Session: r.Session, Rep: r.Rep / 2} }
 
-// paired are the values of the places that two have, which are in the order of places.
+// paired returns the values at the places that both have; both must be in the order of places.
 func paired(a, b []Run) (va, vb []float64) {
 	va, vb = make([]float64, 0, len(b)), make([]float64, 0, len(b))
 	for i, k := 0, 0; i < len(a) && k < len(b); {
@@ -215,7 +215,7 @@ func strataOf(a, b []Run, of func(Run) Run) (out []stratum) {
 	return strataBy(a, b, logsOf(a), logsOf(b), of)
 }
 
-// strataBy is [strataOf] with other figures of the runs than their logarithms.
+// strataBy does what [strataOf] does, with other figures of the runs than their logarithms.
 func strataBy(a, b []Run, la, lb []float64, of func(Run) Run) (out []stratum) {
 	out = make([]stratum, 0, max(len(a), len(b)))
 	for i, k := 0, 0; i < len(a) && k < len(b); {
@@ -298,7 +298,7 @@ func declared(a, b []Run, between float64) Difference {
 	return d
 }
 
-// openWithin is the variance of the mean of the boots' medians that runs within boots leave,
+// openWithin estimates how much variance runs within boots leave to the mean of the boots' medians,
 // of their logarithms, and its degrees of freedom. A median has pi/2 of a mean's variance.
 func openWithin(runs []Run) (variance float64, df int) {
 	boots := bootsOf(runs)
@@ -321,7 +321,7 @@ func openWithin(runs []Run) (variance float64, df int) {
 	return math.Pi / 2 * squares / float64(df) * share / (k * k), df
 }
 
-// quantileT is that of Student's t, by halving.
+// quantileT finds the quantile of Student's t by bisection.
 func quantileT(d stats.TDist, p float64) float64 {
 	lo, hi := 0.0, 1e3
 	for range 60 {
@@ -342,7 +342,7 @@ func deviation(v []float64) float64 {
 	return math.Sqrt(ss / float64(max(len(v)-1, 1)))
 }
 
-// bootMedians are the medians of each boot, by the boots' names.
+// bootMedians computes the median of each boot, in the order of the boots' names.
 func bootMedians(runs []Run) (out []float64) {
 	for _, v := range perBoot(runs, bootsOf(runs)) {
 		out = append(out, Median(v))
@@ -350,7 +350,7 @@ func bootMedians(runs []Run) (out []float64) {
 	return out
 }
 
-// perBoot are the values of each of some boots: there may be as many boots as runs.
+// perBoot groups values by boot, for some boots: there may be as many boots as runs.
 func perBoot(runs []Run, boots []string) [][]float64 {
 	at := make(map[string]int, len(boots))
 	for i, boot := range boots {
@@ -376,7 +376,7 @@ func bootsOf(runs []Run) (out []string) {
 	return slices.Compact(out)
 }
 
-// only are the runs of some boots, which are sorted.
+// only selects the runs of some boots, which are sorted.
 func only(runs []Run, boots []string) []Run {
 	if all := bootsOf(runs); slices.Equal(all, boots) {
 		return runs

@@ -4,10 +4,10 @@ package stat
 
 import "math"
 
-// Scatter is by how much runs vary as a comparison of two cells sees it: the standard deviation of
-// their logarithms. Where the two share blocks, it is that of the ratios of blocks over the square
-// root of 2, so that what hits neighbours alike has no part in it. ok is false where fewer than 3
-// of each, or blocks, are there to tell.
+// Scatter computes how much runs vary as a comparison of two cells sees it: the standard deviation
+// of their logarithms. If the two share blocks, it is that of the ratios of blocks over the square
+// root of 2, so that what hits neighbours alike has no part in it. ok is false with fewer than 3 of
+// each, or 3 blocks.
 func Scatter(a, b []Run) (sd float64, ok bool) {
 	const least = 3
 	if min(len(a), len(b)) < least || !allPositive(a, b) {
@@ -27,8 +27,9 @@ func Scatter(a, b []Run) (sd float64, ok bool) {
 	return math.Sqrt((squareOf(deviation(logsOf(a))) + squareOf(deviation(logsOf(b)))) / 2), true
 }
 
-// RunsAbout is [RunsFor] by the normal approximation alone: about how many runs of each cell find
-// a difference of sd standard deviations in a family of so many comparisons. It takes no time.
+// RunsAbout approximates [RunsFor] by the normal approximation alone: about how many runs of each
+// cell find a difference of sd standard deviations in a family of so many comparisons. It takes no
+// time.
 func RunsAbout(tests int, sd float64) (n int, ok bool) {
 	for n = MinRuns; n <= mostRuns; n += 2 {
 		if NewReach(n, tests).Attainable() && farFindable(n, Alpha/float64(tests)) <= sd {

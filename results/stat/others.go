@@ -32,8 +32,8 @@ func NewOthers(v []float64) Others {
 	return o
 }
 
-// Qn is the spread of v by the distances of all pairs of values (Rousseeuw and Croux 1993): about
-// the quarter of them that is smallest. Half of the values may be anything. 0 below 2 values.
+// Qn computes the spread of v from the distances of all pairs of values (Rousseeuw and Croux 1993):
+// about the smallest quarter of them. Half of the values may be anything. 0 below 2 values.
 func Qn(v []float64) float64 { return qnSorted(slices.Sorted(slices.Values(v))) }
 
 // qnFactor makes it the standard deviation of normal values.
@@ -42,8 +42,8 @@ const qnFactor = 2.21914
 // mostListed is of how many values all distances are listed: those of 20,000 take 1.6 GB.
 const mostListed = 500
 
-// distanceAt is the k-th smallest distance of two of the sorted values, from 1. It is looked for
-// among all numbers: those that are not negative are in the order of their bits.
+// distanceAt finds the k-th smallest distance of two of the sorted values, from 1. It searches all
+// numbers: those that are not negative are in the order of their bits.
 func distanceAt(s []float64, k int) float64 {
 	bits := sort.Search(math.MaxInt64, func(b int) bool {
 		d, n, from := math.Float64frombits(uint64(b)), 0, 0
@@ -78,9 +78,9 @@ func qnSorted(s []float64) float64 {
 	return qnFactor * distances[k-1]
 }
 
-// P is how often a figure like the others, of the same centre and spread, would be as far from
-// their middle as x is. variance is that of x, of what one of the others has: 1/k for the mean of k
-// such figures. It is exact for normal ones, of however few. 1 where nothing is known.
+// P computes how often a figure like the others, of the same centre and spread, would be as far
+// from their middle as x is. variance is x's, relative to that of one of the others: 1/k for the
+// mean of k such figures. It is exact for normal ones, however few. 1 if nothing is known.
 func (o Others) P(x, variance float64) float64 {
 	if o.N < 2 || !(o.Scale > 0) || !(variance > 0) {
 		return 1
@@ -100,7 +100,7 @@ func (o Others) P(x, variance float64) float64 {
 	return tails(draws, t, sd)
 }
 
-// tails is the mean chance, over the draws, of a figure as far off as t spreads.
+// tails averages, over the draws, the chance of a figure as far off as t spreads.
 func tails(draws []othersDraw, t, sd float64) float64 {
 	sum := 0.0
 	for _, d := range draws {
@@ -116,7 +116,7 @@ type othersDraw struct{ center, scale float64 }
 
 var othersKnown sync.Map // n -> func() []othersDraw
 
-// othersDraws are middle and spread of many samples of n normal values.
+// othersDraws draws many samples of n normal values, once, and returns their middles and spreads.
 func othersDraws(n int) []othersDraw {
 	make, _ := othersKnown.LoadOrStore(n, sync.OnceValue(func() []othersDraw {
 		rng := rand.New(rand.NewPCG(1993, uint64(n)))
@@ -139,7 +139,7 @@ type Part struct {
 	Weight float64
 }
 
-// MedianOf is the figure.
+// MedianOf computes the figure.
 func MedianOf(parts []Part) float64 {
 	sum, weights := 0.0, 0.0
 	for _, p := range parts {
@@ -148,8 +148,8 @@ func MedianOf(parts []Part) float64 {
 	return sum / weights
 }
 
-// Apart is the bootstrap interval, at [Confidence], of how far the weighted mean of the parts'
-// medians is from the median of others, which are sorted: runs and others are drawn anew from
+// Apart computes the bootstrap interval, at [Confidence], of how far the weighted mean of the
+// parts' medians is from the median of others, which are sorted: runs and others are resampled from
 // themselves. ok is false below [MinRuns] of any. Equal data gives equal intervals.
 func Apart(parts []Part, others []float64) (lo, hi float64, ok bool) {
 	if len(parts) == 0 || len(others) < MinRuns {

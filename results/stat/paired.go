@@ -43,7 +43,7 @@ func Pairs(ours, theirs []float64) Paired {
 	return p
 }
 
-// at is what stands at a position of v when it is sorted. It changes the order of v.
+// at finds the value that would be at position k of v if v were sorted. It changes the order of v.
 func at(v []float64, k int) float64 {
 	bring(v, k)
 	return v[k]
@@ -77,7 +77,7 @@ func averagesOf(ours, theirs []float64) *averages {
 	return a
 }
 
-// at is the average at a position, from 0, of all in order.
+// at finds the average at a position, from 0, of all in order.
 func (a *averages) at(k int) float64 {
 	if a.sorted == nil {
 		return at(a.listed, k)
@@ -100,8 +100,8 @@ func (a *averages) at(k int) float64 {
 	return hi
 }
 
-// upTo is how many averages are no more than x: the larger one of a pair, the smaller the other has
-// to be.
+// upTo counts the averages that are no more than x: the larger one of a pair, the smaller the other
+// has to be.
 func (a *averages) upTo(x float64) (n int) {
 	s := a.sorted
 	for i, k := 0, len(s)-1; i < len(s); i++ {
@@ -166,7 +166,7 @@ func normalSignedRank(n float64) (k int, conf float64) {
 	return k, math.Erf((mean - float64(k) + .5) / (math.Sqrt2 * sd))
 }
 
-// String is the ratio with its interval.
+// String formats the ratio with its interval.
 func (p Paired) String() string {
 	if !p.HasInterval() {
 		return fmt.Sprintf("%.3f", p.Estimate)

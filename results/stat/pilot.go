@@ -8,10 +8,10 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// RunsAfterPilot is how many runs the interval of the median needs to end within the share
-// of it on both sides (0.01 = 1 %), as the spread of a pilot says; 0 where it says nothing. It
-// is even. That the pilot may underrate the spread is allowed for as Stein did (1945), by the t
-// distribution of the pilot; a median has pi/2 of a mean's variance.
+// RunsAfterPilot computes how many runs the interval of the median needs to end within the share of
+// it on both sides (0.01 = 1 %), by the spread of a pilot; 0 if that says nothing. The number is
+// even. It allows for a pilot that underrates the spread as Stein did (1945), by the t distribution
+// of the pilot; a median has pi/2 of a mean's variance.
 func RunsAfterPilot(pilot []float64, share float64) int {
 	n := len(pilot)
 	if n < 2 || share <= 0 {

@@ -92,7 +92,7 @@ func medianDraws(n int, seed uint64) []draw {
 	return out
 }
 
-// nth is the value at position k, from 0, of a sorted resample.
+// nth returns the value at position k, from 0, of a sorted resample.
 func nth(times []int, k int) int32 {
 	for i, t := range times {
 		if k -= t; k < 0 {

@@ -22,19 +22,19 @@ type Reach struct {
 	LeastP float64 `json:"least_p"`
 }
 
-// NewReach is that of tests comparisons of two cells with so many runs each.
+// NewReach computes the reach of tests comparisons of two cells with so many runs each.
 func NewReach(runs, tests int) Reach {
 	return Reach{Runs: runs, Tests: tests, LeastP: min(1, float64(tests)*leastBlocked(runs))}
 }
 
-// ReachOf is what the runs of d could have shown among so many comparisons.
+// ReachOf computes what the runs of d could have shown among so many comparisons.
 func ReachOf(d *Difference, tests int) Reach {
 	return Reach{Runs: min(d.NA, d.NB), Tests: tests, LeastP: min(1, float64(tests)*d.Least)}
 }
 
-// Finds is the difference of one cell that is found with a chance of [Power] while no
-// other differs, in standard deviations of the runs. ok is false where even samples that do
-// not overlap get no verdict.
+// Finds computes the difference of one cell that is found with a chance of [Power] while no other
+// differs, in standard deviations of the runs. ok is false if even samples that do not overlap get
+// no verdict.
 func (r Reach) Finds() (sd float64, ok bool) {
 	if !r.Attainable() {
 		return 0, false
@@ -54,7 +54,7 @@ func (r Reach) Finds() (sd float64, ok bool) {
 	return hi, true
 }
 
-// finds tells whether a difference of sd standard deviations is found with a chance of Power.
+// finds reports whether a difference of sd standard deviations is found with a chance of Power.
 func (r Reach) finds(sd float64) bool {
 	alpha := Alpha / float64(r.Tests)
 	if r.Runs > simulatedRuns {
@@ -63,10 +63,10 @@ func (r Reach) finds(sd float64) bool {
 	return r.Attainable() && powerOf(r.Runs, sd, alpha) >= Power
 }
 
-// Attainable tells whether any data could give a verdict.
+// Attainable reports whether any data could give a verdict.
 func (r Reach) Attainable() bool { return r.Runs >= MinRuns && r.LeastP < Alpha }
 
-// MaxTests is how many comparisons at most can get verdicts together by so many runs.
+// MaxTests returns how many comparisons at most can get verdicts together from so many runs.
 func MaxTests(runs int) int {
 	if runs < MinRuns {
 		return 0
@@ -77,9 +77,9 @@ func MaxTests(runs int) int {
 // mostRuns is where a search for enough runs ends: more of a cell nobody makes.
 const mostRuns = 500
 
-// RunsFor is how many runs of each cell find a difference of sd standard deviations in a
-// family of so many comparisons; 0 asks only that a verdict is possible. It is even: a pair of
-// blocks is what runs are compared in. ok is false where even 500 do not.
+// RunsFor finds how many runs of each cell show a difference of sd standard deviations in a family
+// of so many comparisons; sd 0 asks only that a verdict is possible. The number is even: runs are
+// compared in pairs of blocks. ok is false if even 500 do not.
 func RunsFor(tests int, sd float64) (n int, ok bool) {
 	for n = MinRuns; n <= mostRuns; n += 2 {
 		r := NewReach(n, tests)
@@ -93,7 +93,7 @@ func RunsFor(tests int, sd float64) (n int, ok bool) {
 	return mostRuns + 1, false
 }
 
-// leastP is the p of the U test on two samples that do not overlap: two of all the ways to
+// leastP computes the p of the U test on two samples that do not overlap: two of all the ways to
 // deal their ranks.
 func leastP(na, nb int) float64 {
 	p := 2.0
@@ -117,8 +117,8 @@ type powerKey struct {
 
 var powers sync.Map // powerKey -> float64: a plan asks for several families alike
 
-// powerOf is the chance that a difference of so many standard deviations gets a verdict at
-// level alpha by n runs of each, without drift.
+// powerOf returns the chance that n runs of each get a verdict at level alpha on a difference of so
+// many standard deviations, without drift. It simulates each case once.
 func powerOf(n int, sd, alpha float64) float64 {
 	key := powerKey{n, sd, alpha}
 	if p, ok := powers.Load(key); ok {
@@ -152,9 +152,9 @@ func simulatePower(n int, sd, alpha float64) float64 {
 	return float64(found) / trials
 }
 
-// farFindable is what n runs find with a chance of Power, by the normal approximation of the
-// U test (Noether 1987), and a tenth more: that is what the pairs of blocks cost where there is
-// no drift to take out, by simulation.
+// farFindable computes what n runs find with a chance of Power, by the normal approximation of the
+// U test (Noether 1987), and adds a tenth: by simulation, pairs of blocks cost that if there is no
+// drift to take out.
 func farFindable(n int, alpha float64) float64 {
 	z := math.Sqrt2 * (math.Erfinv(1-alpha) + math.Erfinv(2*Power-1))
 	return 1.1 * z * math.Sqrt(2*math.Pi/(3*float64(n)))

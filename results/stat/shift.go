@@ -112,7 +112,7 @@ func shiftOfBoots(a, b []Run, boots []string) Shift {
 	return s
 }
 
-// shiftOfPairs is the shift of pairs, with its interval.
+// shiftOfPairs computes the shift of pairs, with its interval.
 func shiftOfPairs(va, vb []float64) Shift {
 	d := make([]float64, len(va))
 	for i := range va {
@@ -144,7 +144,7 @@ func shiftApart(a, b []float64) Shift {
 	return s
 }
 
-// interval is that of Student's distribution.
+// interval sets the interval by Student's distribution.
 func (s *Shift) interval(se, df float64) {
 	far := quantileT(stats.TDist{V: df}, 1-(1-Confidence)/2) * se
 	lo, hi := s.Diff-far, s.Diff+far
@@ -180,8 +180,8 @@ func shiftDeclared(a, b []Run, between float64) Shift {
 	return s
 }
 
-// openMean is the variance of the mean of the boots' means that runs within boots leave, and its
-// degrees of freedom.
+// openMean estimates how much variance runs within boots leave to the mean of the boots' means, and
+// its degrees of freedom.
 func openMean(runs []Run) (variance float64, df int) {
 	boots := bootsOf(runs)
 	squares, share := 0.0, 0.0
@@ -197,8 +197,8 @@ func openMean(runs []Run) (variance float64, df int) {
 	return squares / float64(df) * share / (k * k), df
 }
 
-// plainStrata are [strataOf] of the values themselves, as shares of the greatest: what is equal
-// but for how it was reckoned is told by its size.
+// plainStrata does what [strataOf] does, for the values themselves, as shares of the greatest:
+// their size tells values that differ only by rounding from those that really do.
 func plainStrata(a, b []Run, of func(Run) Run) []stratum {
 	va, vb := valuesOf(a), valuesOf(b)
 	scale := scaleOf(va, vb)
@@ -221,7 +221,7 @@ func scaleOf(a, b []float64) float64 {
 	return 1
 }
 
-// bootMeans are the means of each of some boots.
+// bootMeans computes the mean of each of some boots.
 func bootMeans(runs []Run, boots []string) (out []float64) {
 	for _, v := range perBoot(runs, boots) {
 		out = append(out, mean(v))
@@ -247,7 +247,7 @@ func ShiftFamily(all []*Shift) (tests int) {
 	return len(tested)
 }
 
-// Testable tells whether there are enough values on both sides, and an interval.
+// Testable reports whether there are enough values on both sides, and an interval.
 func (s *Shift) Testable() bool {
 	return min(s.NA, s.NB) >= MinRuns && s.Lo != nil && s.Level != TooFewBoots
 }
@@ -265,7 +265,7 @@ func (s *Shift) Sign() Sign {
 	return Unknown
 }
 
-// Tests is how many comparisons at most can get verdicts together by the runs of this one.
+// Tests returns how many comparisons at most can get verdicts together from the runs of this one.
 func (s *Shift) Tests() int { return mostTests(s.Least) }
 
 func mostTests(least float64) int {

@@ -54,7 +54,7 @@ func ranksOf(values []float64) []float64 {
 	return ranks
 }
 
-// orderCorrelation is Pearson's correlation of ranks with 1, 2, 3...
+// orderCorrelation computes Pearson's correlation of ranks with 1, 2, 3...
 func orderCorrelation(ranks []float64) float64 {
 	n := float64(len(ranks))
 	middle := (n + 1) / 2
@@ -66,8 +66,8 @@ func orderCorrelation(ranks []float64) float64 {
 	return sxy / math.Sqrt(sxx*syy)
 }
 
-// orderP is the share of all orders of ranks that correlate at least as
-// strongly (Heap's algorithm).
+// orderP counts the share of all orders of ranks that correlate at least as strongly (Heap's
+// algorithm).
 func orderP(ranks []float64, atLeast float64) float64 {
 	r := slices.Clone(ranks)
 	hits, all := 0, 0

@@ -73,8 +73,8 @@ func SeedTrimMean(values []float64) *float64 {
 	return &m
 }
 
-// CV is the coefficient of variation, standard deviation / |mean|: 0.01 = 1 %.
-// It is nil below 2 values, at mean 0, and where it is too large for a number.
+// CV computes the coefficient of variation, standard deviation / |mean|: 0.01 = 1 %. It returns nil
+// below 2 values, at mean 0, and if it is too large for a number.
 func CV(values []float64) *float64 {
 	m := mean(values)
 	if len(values) < 2 || m == 0 {
@@ -91,9 +91,8 @@ func CV(values []float64) *float64 {
 	return &c
 }
 
-// RelativeWidth is how wide the interval of the median is: half of it over the
-// median, 0.01 = +-1 %. It is nil where there is no interval, or no median to
-// measure by.
+// RelativeWidth computes how wide the interval of the median is: half of it over the median, 0.01 =
+// +-1 %. It returns nil if there is no interval, or no median to measure by.
 func (s *Summary) RelativeWidth() *float64 {
 	if s == nil || s.Lo == nil || s.Median == 0 {
 		return nil
@@ -120,7 +119,8 @@ func mean(v []float64) float64 {
 	return max(slices.Min(v), min(sum, slices.Max(v))) // each quotient may be rounded up
 }
 
-// median is center, which is of these values, also where the two in the middle have no sum.
+// median returns center, the median of v, and recomputes it if the two in the middle have no finite
+// sum.
 func median(v []float64, center float64) float64 {
 	if !math.IsInf(center, 0) {
 		return center

@@ -14,10 +14,10 @@ type Target struct {
 	Max float64
 }
 
-// AtLeast is a target for figures of which more is better.
+// AtLeast makes a target for figures of which more is better.
 func AtLeast(min, floor float64) Target { return Target{Min: min, Floor: floor} }
 
-// AtMost is a target for figures of which less is better.
+// AtMost makes a target for figures of which less is better.
 func AtMost(max float64) Target { return Target{Max: max} }
 
 func (t Target) String() string {

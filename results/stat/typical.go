@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 )
 
-// typicalValues is the interval of the centre of differences by their typical values (Hartigan
-// 1969): of the means of all subsets of them, those between which the centre lies with
-// [Confidence]. It is exact for whatever differences that are as likely above their centre as
-// below it, and the mean of all lies in the middle of it. ok is false below MinRuns.
+// typicalValues computes the interval of the centre of differences by their typical values
+// (Hartigan 1969): it picks, of the means of all their subsets, those between which the centre lies
+// with [Confidence]. It is exact for any differences that are as likely above their centre as below
+// it, and the mean of all lies in the middle of it. ok is false below MinRuns.
 func typicalValues(d []float64) (lo, hi float64, ok bool) {
 	if len(d) < MinRuns {
 		return 0, 0, false
@@ -24,7 +24,8 @@ func typicalValues(d []float64) (lo, hi float64, ok bool) {
 // would be, from a fixed seed: equal data gives equal intervals.
 const mostSubsets = 12
 
-// subsetMeans are the means of the subsets of d that are not empty.
+// subsetMeans computes the means of the non-empty subsets of d, or draws some of them if d is
+// large.
 func subsetMeans(d []float64) []float64 {
 	n := len(d)
 	if n > mostSubsets {

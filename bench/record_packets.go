@@ -229,8 +229,8 @@ func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []lossLine)
 // lossLine is what a counter tells to be lost, and how many packets one of these may be.
 type lossLine struct{ count, most int64 }
 
-// mostInOne returns how many packets one that a counter counts may hold. The socket has several in
-// one with UDP_GRO; without it what came so is split before it counts. With UDP_SEGMENT a call's
+// mostInOne returns how many packets one count of a counter may stand for. The socket has several
+// in one with UDP_GRO; without it what came so is split before it counts. With UDP_SEGMENT a call's
 // packets go as one through the qdisc, and over the link unless the interface has them split.
 func mostInOne(rec *results.Record, counter string) int64 {
 	gro, gso := int64(max(orZero(rec.SUT.Packets.MostInOne), 1)), int64(max(orZero(rec.TG.Packets.MostInOne), 1))

@@ -274,8 +274,8 @@ func (p product) values(name string) []string {
 	return nil
 }
 
-// count multiplies how many combinations there are; once they are too many it stops, far from where
-// an int ends.
+// count returns how many combinations there are; once they are too many it stops, far from where an
+// int ends.
 func (p product) count() int {
 	n := 1
 	for _, a := range p.axes {

@@ -62,14 +62,14 @@ func (a *Adaptive) Add(r results.Record) {
 	}
 }
 
-// done tells whether a run can be left out.
+// done reports whether a run can be left out.
 func (a *Adaptive) done(p matrix.Run) bool {
 	return !p.Warmup && a.ended(p.Cell.Key(), p.Rep)
 }
 
-// ended tells whether a cell needs no repetition rep, after all those before it. A
-// cell ends only after an even number of repetitions: half of them ran in forward
-// blocks and half in backward ones, which is what cancels a drift.
+// ended reports whether a cell needs no repetition rep, after all those before it. A cell ends only
+// after an even number of repetitions: half of them ran in forward blocks and half in backward
+// ones, which cancels a drift.
 func (a *Adaptive) ended(k results.CellKey, rep int) bool {
 	if a == nil {
 		return false

@@ -26,7 +26,7 @@ type InputError struct{ Err error }
 func (e *InputError) Error() string { return e.Err.Error() }
 func (e *InputError) Unwrap() error { return e.Err }
 
-// WrongInput tells the commands which exit status it has.
+// WrongInput marks the error as wrong input, so that the commands choose its exit status.
 func (e *InputError) WrongInput() bool { return true }
 
 func inputErrorf(format string, args ...any) error {
@@ -113,15 +113,15 @@ func findAddr(ctx context.Context, sut, tg *host.Host, given, dev string, ipv6, 
 	return addr, iface, err
 }
 
-// thereBy is an error with its ip commands as they must be typed here for a host that is a network
-// namespace of this machine.
+// thereBy formats an error as [typedFor] does, for a host that is a network namespace of this
+// machine.
 func thereBy(h *host.Host, err error) string { return typedFor(h, err.Error()) }
 
 // ipCommand is what is done to, or looked at in, a network namespace.
 var ipCommand = lazy.Regexp(`\bip (-br |-6 )?(link|addr|route|neigh)\b[^;,()]*`)
 
-// typedFor is a text with its ip commands as they must be typed here for a host that is a network
-// namespace of this machine. One that names a namespace is typed elsewhere.
+// typedFor rewrites the ip commands in a text as they must be typed here for a host that is a
+// network namespace of this machine. One that names a namespace is typed elsewhere, and stays.
 func typedFor(h *host.Host, text string) string {
 	ns := h.Spec.Netns
 	ip := "nsenter --net=" + plaintext.Word(ns) + " ip "
@@ -139,8 +139,8 @@ func typedFor(h *host.Host, text string) string {
 	})
 }
 
-// unreached is what a host answered that has no route to the other: a mistake of the caller's,
-// or of the host's state, before anything ran. An agent that is gone is neither.
+// unreached wraps what a host without a route to the other answered: a mistake of the caller's, or
+// of the host's state, before anything ran. An agent that is gone is neither.
 func unreached(h *host.Host, err error) error {
 	if answer := (*wire.Error)(nil); !errors.As(err, &answer) {
 		return fmt.Errorf("%s: %w", h.Spec.Name, err)
@@ -148,7 +148,8 @@ func unreached(h *host.Host, err error) error {
 	return &InputError{&fault.Error{Op: h.Spec.Name + ": " + thereBy(h, err), How: typedFor(h, fault.Fix(err))}}
 }
 
-// ofTheOther says that an address which the SUT does not have is one of the TG's; "": it is not.
+// ofTheOther explains that an address which the SUT does not have belongs to the TG; "": it does
+// not.
 func ofTheOther(ctx context.Context, tg *host.Host, addr string) string {
 	all, err := interfacesOf(ctx, tg)
 	if err != nil || !slices.ContainsFunc(all, func(i wire.Interface) bool { return has(i, addr) }) {
@@ -182,8 +183,8 @@ func spare(all []wire.Interface, ipv6 bool) (rest []wire.Interface, err error) {
 	return nil, err
 }
 
-// ownerOf is the interface that has an address, without a name for loopback unless
-// dev asks for it; its error goes on after "HOST has".
+// ownerOf finds the interface that has an address, without a name for loopback unless dev asks for
+// it; its error goes on after "HOST has".
 func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {
@@ -209,8 +210,8 @@ func ownerOf(all []wire.Interface, addr, dev string) (wire.Interface, error) {
 	return wire.Interface{}, fmt.Errorf("no %s with the address %s; the interfaces are: %s", where, addr, addrsOf(all))
 }
 
-// chooseAddr is findAddr among all interfaces of the SUT; its error goes on
-// after "HOST has".
+// chooseAddr does what findAddr does, among all interfaces of the SUT; its error goes on after
+// "HOST has".
 func chooseAddr(all []wire.Interface, sameNetns bool, dev string, ipv6 bool) (addr string, iface wire.Interface,
 	err error) {
 	none := wire.Interface{}
@@ -251,7 +252,7 @@ func isDown(i wire.Interface) error {
 	return fmt.Errorf("the interface %s down: ip link set %s up", i.Name, plaintext.Word(i.Name))
 }
 
-// bringUp is what to do where some of the interfaces are down.
+// bringUp suggests what to do where some of the interfaces are down.
 func bringUp(all []wire.Interface) string {
 	i := slices.IndexFunc(all, func(i wire.Interface) bool { return !i.Up && !i.Loopback })
 	if i < 0 {

@@ -159,7 +159,7 @@ func (a *along) end(out *outcome) {
 	}
 }
 
-// alongOf is a difference as records have it.
+// alongOf converts a difference to the form of records.
 func alongOf(p *hops.Path, d *hops.Diff) *results.AlongPath {
 	out := &results.AlongPath{Seconds: d.Seconds}
 	for i, t := range d.Hops {
@@ -191,7 +191,7 @@ func alongOf(p *hops.Path, d *hops.Diff) *results.AlongPath {
 	return out
 }
 
-// toldOf are the counters that tell of a loss.
+// toldOf lists the counters that account for a loss.
 func toldOf(b *ledger.Balance) (all []results.PathLoss) {
 	for _, r := range b.Rows {
 		_, name, _ := strings.Cut(r.Name, " ") // behind its interface

@@ -41,7 +41,7 @@ func farPaths(ctx context.Context, sut, tg *host.Host) func(name string) hops.Fa
 	}
 }
 
-// Open has the agent find interfaces.
+// Open makes the agent find interfaces.
 func (f *farPath) Open(places []hops.Place) ([]hops.Hop, error) {
 	var got wire.PathOpened
 	if err := f.call(wire.OpPathOpen, wire.PathOf(places), &got); err != nil {
@@ -54,7 +54,7 @@ func (f *farPath) Open(places []hops.Place) ([]hops.Hop, error) {
 	return got.Found(), nil
 }
 
-// Read has the agent read them.
+// Read makes the agent read the interfaces that Open found.
 func (f *farPath) Read() (hops.Reading, error) {
 	var got wire.PathReading
 	if err := f.call(wire.OpPathRead, nil, &got); err != nil {
@@ -73,7 +73,8 @@ func (f *farPath) all(op wire.Op, told, asked int) error {
 	return f.h.Err()
 }
 
-// Inode is that of the agent's network namespace, where it has this process's kernel.
+// Inode returns the inode of the agent's network namespace, where the agent runs on this process's
+// kernel; otherwise 0.
 func (f *farPath) Inode() uint64 {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if id := strings.TrimSpace(string(boot)); err != nil || id == "" || id != f.h.Info.Env.BootID {
@@ -84,7 +85,8 @@ func (f *farPath) Inode() uint64 {
 	return n
 }
 
-// Close has the agent let go of them. One that is gone has, and after an interrupt they go with it.
+// Close makes the agent let go of the interfaces. An agent that is gone already has, and after an
+// interrupt they go with it.
 func (f *farPath) Close() error {
 	if f.h.Err() != nil || f.ctx.Err() != nil {
 		return nil

@@ -57,7 +57,7 @@ func (e *Experiment) sayChanged(dir string, was *results.Plan, p *prepared) {
 	}
 }
 
-// changedFacts says in what a host is another, the most telling first.
+// changedFacts lists how a host differs from before, the most telling facts first.
 func changedFacts(before, now *environment.Snapshot) (lines []string) {
 	all := environment.Diff(before, now)
 	all = slices.DeleteFunc(all, func(d environment.Difference) bool { return slices.Contains(told, d.Name) })

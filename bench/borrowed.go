@@ -11,8 +11,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// borrowed are the CPUs of an end's softirq that are the other end's, on one machine: those of its
-// threads, and of the SUT's also those of the TG's softirq. Each CPU is in the figures of one end.
+// borrowed returns the CPUs of an end's softirq that are the other end's, on one machine: those of
+// its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the figures of
+// one end.
 func (r *Runner) borrowed(role stream.Role, cell results.Cell) (out []int) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil
@@ -41,7 +42,8 @@ func (r *Runner) borrowed(role stream.Role, cell results.Cell) (out []int) {
 // FlagCrowded marks a layout on a machine with too few CPUs.
 const FlagCrowded = "crowded-cpu"
 
-// markPlacement says what a layout means on this machine.
+// markPlacement flags a run in which an end's softirq runs on CPUs of the other end, and warns of
+// what the layout then means on this machine.
 func (r *Runner) markPlacement(rec *results.Record) {
 	for _, x := range []struct {
 		role        stream.Role

@@ -27,9 +27,9 @@ func (o Options) calibrationWindow() time.Duration {
 	return min(o.Duration, max(leastCalibration, min(o.Duration/5, mostCalibration)))
 }
 
-// calibration are the runs before all others that tell what shares are of: of each cell with
-// a share as it is without, each once, in an order as the plan's. Cells that cannot run, and
-// those with a fault made on purpose, have none. They are warm-ups to all statistics.
+// calibration plans the runs before all others that show what shares are of: each cell with a share
+// runs once without it, in an order like the plan's. Cells that cannot run, and those with a fault
+// made on purpose, have none. All statistics take them for warm-ups.
 func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.Run {
 	var cells []results.Cell
 	known := map[results.CellKey]bool{}
@@ -74,7 +74,7 @@ type share struct {
 	percent int
 }
 
-// ratesOf are those of a plan, none known.
+// ratesOf prepares the rates of a plan, none of them known yet.
 func ratesOf(s *matrix.Spec, o *Options) rates {
 	cells := make([]results.Cell, len(s.Cells))
 	for i, c := range s.Cells {
@@ -83,7 +83,7 @@ func ratesOf(s *matrix.Spec, o *Options) rates {
 	return rates{family: compare.Family(cells, s.About), noted: o.noted}
 }
 
-// familyOf is a cell's, of a plan or a record.
+// familyOf looks up the family of a cell, from a plan or a record.
 func (r *rates) familyOf(c results.Cell) results.CellKey {
 	if r.family == nil {
 		return ""
@@ -98,7 +98,7 @@ func (r *rates) asNoted(c results.Cell) results.Cell {
 	return r.noted(c)
 }
 
-// families is into how many the cells of a plan's calibration fall.
+// families counts the families into which the cells of a plan's calibration fall.
 func (r *rates) families(calibration []matrix.Run) int {
 	seen := map[results.CellKey]bool{}
 	for _, p := range calibration {
@@ -131,9 +131,9 @@ func (r *rates) want(plan []matrix.Run) {
 	}
 }
 
-// lacking is a cell that a family's shares are of and whose rate is not known: it may be the
-// slowest. A cell that turned out not to run here is not asked for. Last is its last calibration
-// run, nil where none was made.
+// lacking finds a cell that a family's shares are of and whose rate is not known: it may be the
+// slowest. A cell that turned out not to run here is not asked for. It also returns the cell's last
+// calibration run, nil where none was made.
 func (r *rates) lacking(family results.CellKey) (cell *results.Cell, last *results.Record) {
 	for i := range r.wanted {
 		if r.familyOf(r.wanted[i]) != family {
@@ -153,7 +153,7 @@ func (r *rates) lacking(family results.CellKey) (cell *results.Cell, last *resul
 	return nil, nil
 }
 
-// calibrated is what the shares of a family are of; nil: that is not known.
+// calibrated returns what the shares of a family are of; nil: not known.
 func (r *rates) calibrated(family results.CellKey) *results.Calibration {
 	if r.of == nil {
 		_, r.of = results.CalibrateEach(r.calibration, r.familyOf)
@@ -161,7 +161,7 @@ func (r *rates) calibrated(family results.CellKey) *results.Calibration {
 	return r.of[family]
 }
 
-// rate is what a share comes to; 0: that is not known.
+// rate converts a share to a rate; 0: not known.
 func (r *rates) rate(s share) int {
 	if n := r.used[s]; n != 0 {
 		return n
@@ -172,7 +172,7 @@ func (r *rates) rate(s share) int {
 	return 0
 }
 
-// lastOf is the last calibration run of a family; nil: none was made.
+// lastOf returns the last calibration run of a family; nil: none was made.
 func (r *rates) lastOf(family results.CellKey) (last *results.Record) {
 	for i := range r.calibration {
 		if r.familyOf(r.calibration[i].Cell) == family {
@@ -212,7 +212,7 @@ func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
 		Fix: fix}, results.Failed
 }
 
-// lastly is why a calibration run was not ok.
+// lastly explains why a calibration run was not ok.
 func lastly(rec *results.Record) string {
 	if rec == nil || rec.Reason == "" {
 		return ""
@@ -243,8 +243,8 @@ func (r *rates) recall(recs []results.Record) error {
 	return nil
 }
 
-// left are those of the calibration's runs that are still to be made for what is left of a
-// plan: of a family none once a run was paced by them, so that all have the same rates.
+// left returns those calibration runs that what is left of a plan still needs. A family needs none
+// once a run was paced by its rates, so that all have the same ones.
 func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
 	asked, settled := map[results.CellKey]bool{}, map[results.CellKey]bool{}
 	for _, p := range plan {

@@ -11,28 +11,29 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// copiesHere tells a path on which some modes cannot but copy: loopback, and the veth link that
-// was made for the experiment. Of other links the ends say so, run by run.
+// copiesHere reports whether some modes cannot but copy on the path: loopback, and the veth link
+// that was made for the experiment. Of other links the ends find out, run by run.
 func (st *stage) copiesHere() bool { return st.pair != nil || st.opt.SUTDev == "" }
 
 // allCopied is a limit that lets what copies all of the payload count.
 const allCopied = 0.99
 
-// foldsCopied tells whether one run says all there is to say of modes that cannot but copy here:
-// not where the user wants such runs to count.
+// foldsCopied reports whether a single run is enough for modes that cannot but copy here: not where
+// the user wants such runs to count.
 func (e *Experiment) foldsCopied(st *stage) bool {
 	limit := e.Spec.Gates.Copied
 	return e.FoldCopied && st.copiesHere() && (limit == nil || *limit < allCopied)
 }
 
-// triedOnce tells the cells of which one run says all there is to say: their modes promise not to
-// copy, and on this path they always do.
+// triedOnce returns a test for the cells of which a single run is enough: their modes promise not
+// to copy, and on this path they always do.
 func (e *Experiment) triedOnce(st *stage) func(results.Cell) bool {
 	folds := e.foldsCopied(st)
 	return func(c results.Cell) bool { return folds && len(copyingEnds(c)) > 0 }
 }
 
-// uncompared is why a cell is in no comparison: it cannot run, or is tried once.
+// uncompared returns a function that explains why a cell is in no comparison: it cannot run, or is
+// tried once.
 func (e *Experiment) uncompared(st *stage) func(results.Cell) *Missing {
 	once := e.triedOnce(st)
 	return remembered(func(c results.Cell) *Missing {
@@ -49,7 +50,7 @@ type copyingEnd struct {
 	mode string
 }
 
-// copyingEnds are the modes of a cell that cannot but copy over loopback and veth.
+// copyingEnds lists the modes of a cell that cannot but copy over loopback and veth.
 func copyingEnds(c results.Cell) (out []copyingEnd) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil && m.CopiedHere {
@@ -87,7 +88,7 @@ func foldCopied(cells []results.Cell) (out []results.Cell) {
 	return out
 }
 
-// leftOut says which cells folding has left out; "": none.
+// leftOut names the cells that folding has left out; "": none.
 func leftOut(before, after []results.Cell) string {
 	var ids []string
 	for _, c := range before {

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// markClasses says in a record that the CPUs of an end, or those of both ends of one machine, are
-// fast and small ones together.
+// markClasses flags a record in which the CPUs of an end, or those of both ends of one machine, mix
+// fast and small ones.
 func (r *Runner) markClasses(rec *results.Record) {
 	mark := func(end, classes, why string) {
 		if !slices.Contains(rec.Flags, results.FlagMixedClasses) {

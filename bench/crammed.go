@@ -19,8 +19,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// crammed says why a cell's layout cannot be had: what its flows ask for does not go together, or
-// an end has too few CPUs. The TG of a shared machine keeps its softirq with its thread.
+// crammed explains why a cell's layout cannot be had: its flows ask for what does not go together,
+// or an end has too few CPUs. The TG of a shared machine keeps its softirq with its thread.
 func (r *Runner) crammed(c results.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
 		return &Missing{Reason: "both ends share one interface, loopback: its softirq runs where the SUT's " +
@@ -43,7 +43,7 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 	return nil
 }
 
-// hostOf is an end's host, and the layout that the cell asks of it.
+// hostOf returns an end's host and the layout that the cell asks of it.
 func (r *Runner) hostOf(role stream.Role, c results.Cell) (*host.Host, string) {
 	if role == stream.TX {
 		return r.TG, c.TGLayout()
@@ -73,7 +73,7 @@ var flagsOf = [2]struct{ name, end, cpu, cpus, layout, node string }{
 	{"TG", "tg", "--tg-cpu", "--tg-cpus", "--tg-layout", "--tg-node"},
 }
 
-// unplaced says of a layout with a CPU for each flow why it is not what it is called.
+// unplaced explains why a layout with a CPU for each flow would not be what it is called.
 func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
 	h, l := r.hostOf(role, c)
 	if l == "" {
@@ -99,8 +99,8 @@ func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
 	return nil
 }
 
-// tooFewCPUs says that a host has too few CPUs for the threads and softirqs of several flows to
-// have each their own; nil: it has enough.
+// tooFewCPUs refuses a cell where a host has too few CPUs to give each thread and softirq of
+// several flows its own; nil: it has enough.
 func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 	if !r.lacks(role, c) {
 		return nil
@@ -129,7 +129,7 @@ func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
 		counter.FormatCPUList(near), usable(h.Info)), Fix: r.roomier(role, c)}
 }
 
-// String says what it is, for people.
+// String formats the need for people.
 func (n need) String() string {
 	s := fmt.Sprintf("%d flows need %d CPUs for threads", n.flows, n.threads)
 	if n.threads == 1 {
@@ -151,13 +151,13 @@ func (n need) String() string {
 	return s
 }
 
-// lacks tells that an end has too few CPUs for a cell.
+// lacks reports whether an end has too few CPUs for a cell.
 func (r *Runner) lacks(role stream.Role, c results.Cell) bool {
 	cpus, _ := r.cpus(role, c)
 	return slices.ContainsFunc(cpus, func(c place.CPUs) bool { return c.App == lackingCPU || c.Softirq == lackingCPU })
 }
 
-// fits tells that both ends have the CPUs of a cell, as its layout wants them.
+// fits reports whether both ends have the CPUs of a cell, as its layout wants them.
 func (r *Runner) fits(c results.Cell) bool {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if r.lacks(role, c) || r.oneThreads(role, c) != nil || r.unplaced(role, c) != nil {
@@ -167,7 +167,7 @@ func (r *Runner) fits(c results.Cell) bool {
 	return matrix.SharedQueues(&c, r.Opt.named[index(stream.RX)]) == nil
 }
 
-// roomier says with what the cell would have enough CPUs.
+// roomier suggests with what changes the cell would have enough CPUs.
 func (r *Runner) roomier(role stream.Role, c results.Cell) string {
 	var fixes []string
 	if most := mostThatFit(c.NFlows()-1, func(n int) bool {
@@ -200,7 +200,7 @@ func (r *Runner) roomier(role stream.Role, c results.Cell) string {
 	return strings.Join(append(fixes, name), "; or ")
 }
 
-// anyNode says how an end may use CPUs of all NUMA nodes.
+// anyNode explains how to allow an end CPUs of all NUMA nodes.
 func anyNode(end int) string {
 	return fmt.Sprintf("allow CPUs of other NUMA nodes: %s any (in files %s.node: any)", flagsOf[end].node,
 		flagsOf[end].end)
@@ -213,8 +213,8 @@ func atMost(n int, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// mostThatFit is the largest number up to most that fits, 0 if none does; those below one that
-// fits do.
+// mostThatFit finds the largest number up to most that fits, 0 if none does. All numbers below one
+// that fits must fit.
 func mostThatFit(most int, fits func(int) bool) int {
 	return sort.Search(max(most, 0), func(i int) bool { return !fits(i + 1) })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/zcbench/zcbench/results/report"
 )
 
-// Derive is [DeriveIn] of the folder that dir names now. Whoever has one open since its journal was
-// made derives there: dir may be a link to another one meanwhile.
+// Derive does what [DeriveIn] does, in the folder that dir names now. Whoever has one open since
+// its journal was made derives there: dir may be a link to another one meanwhile.
 func Derive(dir string) (results.Journal, *report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
@@ -38,9 +38,9 @@ func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 	return j, s, errors.Join(err, render(in, s))
 }
 
-// Report is [Derive] without metrics.csv and samples.csv, which are most of a
-// folder and which no report needs. When the context ends it leaves the files that are not written
-// yet as they are.
+// Report does what [Derive] does, without metrics.csv and samples.csv, which are most of a folder
+// and which no report needs. When the context ends it leaves the files that are not written yet as
+// they are.
 func Report(ctx context.Context, dir string) (*report.Summary, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {

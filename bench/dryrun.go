@@ -111,8 +111,8 @@ type preview struct {
 	loopback   bool // and have one interface
 }
 
-// nearby tells of hosts, by their names alone, that they are one machine, and one network
-// namespace of it. What is reached by a connection may be anywhere.
+// nearby judges by the names of hosts alone whether they are one machine, and one network namespace
+// of it. What is reached by a connection may be anywhere.
 func nearby(sut, tg string) (oneMachine, loopback bool) {
 	if sut == "" {
 		return true, false // namespaces made for the run
@@ -125,7 +125,7 @@ func nearby(sut, tg string) (oneMachine, loopback bool) {
 	return true, a.Kind == b.Kind && a.Netns == b.Netns
 }
 
-// plan are the runs that would be made.
+// plan lists the runs that would be made.
 func (p preview) plan() []matrix.Run {
 	plan := planOnce(p.spec.Runs(), p.missing)
 	if p.once == nil {

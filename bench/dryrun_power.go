@@ -12,9 +12,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// powerPrograms are the programs that power sources start: the file's in full, because
-// who runs it must read them; those of flags as results name them, because who gives
-// them knows, and screens are seen by others.
+// powerPrograms lists the programs that power sources start: the file's in full, because who runs
+// it must read them; those of flags as results name them, because who gives them knows, and screens
+// are seen by others.
 func (p preview) powerPrograms() []string {
 	if len(p.spec.Power.Sources) > 0 { // then --power was not given
 		return p.reaches("power: ", power.Runs)
@@ -45,7 +45,7 @@ func (p preview) reached(w io.Writer) {
 	}
 }
 
-// takes says of what stands at a place in the file that the user must vouch for it.
+// takes notes that the user must vouch for what stands at a place in the file.
 func (p preview) takes(place string) string {
 	if p.trusted {
 		return fmt.Sprintf("   (%s, allowed by --trust-file)", place)
@@ -53,7 +53,7 @@ func (p preview) takes(place string) string {
 	return fmt.Sprintf("   (%s, needs --trust-file)", place)
 }
 
-// word says of a host that the file has a program lead to what that takes.
+// word notes what is needed where the file has a program lead to a host.
 func (p preview) word(e matrix.End) string {
 	if !e.RunsProgram() {
 		return ""
@@ -61,7 +61,7 @@ func (p preview) word(e matrix.End) string {
 	return p.takes(p.spec.PlaceOfHost(e))
 }
 
-// wordOfSysctl says of a sysctl that measuring does not need what setting it takes.
+// wordOfSysctl notes what is needed to set a sysctl that measuring does not need.
 func (p preview) wordOfSysctl(of *matrix.Settings, setting string) string {
 	name, ok := strings.CutPrefix(setting, "sysctl ")
 	if !ok || of.Unneeded(name) == nil {
@@ -70,7 +70,7 @@ func (p preview) wordOfSysctl(of *matrix.Settings, setting string) string {
 	return p.takes(p.spec.PlaceOfSysctl(of, name))
 }
 
-// reaches are the lines of what the file's power sources do of some deeds.
+// reaches lists, a line each, what the file's power sources do of some deeds.
 func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
 	var lines []string
 	for _, s := range p.spec.Power.Sources {
@@ -85,7 +85,7 @@ func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
 	return lines
 }
 
-// of says what is done, and for which host if not for both.
+// of describes what is done, and for which host if not for both.
 func of(role results.Role, r power.Reach) string {
 	text := r.String()
 	if r.Does == power.Runs {

@@ -60,7 +60,7 @@ func (s *collected) add(name, value string) {
 	s.counts[name]++
 }
 
-// text says which values a setting gets, and in how many cells if not in all.
+// text formats the values that a setting gets, and in how many cells if not in all.
 func (s *collected) text(name string) string {
 	out := strings.Join(s.values[name], " | ")
 	if n := s.counts[name]; n < s.cells {
@@ -113,7 +113,7 @@ func (s *collected) ofEnd(of wire.Settings) {
 	}
 }
 
-// ofMode is what a receive mode sets by itself (docs/zcrx.md).
+// ofMode adds what a receive mode sets by itself (docs/zcrx.md).
 func (s *collected) ofMode(c results.Cell, o Options) {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	on := func(name string) string { return cmp.Or(o.SUTDev, "lo") + ": " + name }
@@ -142,7 +142,7 @@ type placed struct {
 	layout place.Layout
 }
 
-// ofLayout is where the receive softirq of the end goes.
+// ofLayout adds where the receive softirq of the end goes.
 func (s *collected) ofLayout(p placed, dev string, o Options) {
 	if p.layout == place.AsFound {
 		return
@@ -164,7 +164,7 @@ func (s *collected) ofLayout(p placed, dev string, o Options) {
 	s.add(cmp.Or(dev, "lo")+": interrupt or rps of all queues", string(p.layout)+": "+where)
 }
 
-// ofQueues says which queues have a CPU of their own.
+// ofQueues describes which queues have a CPU of their own.
 func (p placed) ofQueues(o Options) string {
 	n := p.cell.NQueues()
 	if p.role != stream.RX || n == 0 {
@@ -181,7 +181,7 @@ func (p placed) ofQueues(o Options) string {
 	return ": " + strings.Join(each, ", ") + ", others in turn"
 }
 
-// cpus are those of an end and its layout, see [Runner.cpus].
+// cpus allots the CPUs of an end and returns them with its layout, see [Runner.cpus].
 func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs, place.Layout) {
 	if p.stage != nil {
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
@@ -193,8 +193,8 @@ func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs
 	return all[index(role)], layouts[index(role)]
 }
 
-// forCell are the options of a cell's runs: on the hosts that were asked, else as far
-// as the file says.
+// forCell returns the options of a cell's runs: on the hosts that were asked, otherwise as far as
+// the file gives them.
 func (p preview) forCell(c results.Cell) Options {
 	if p.stage != nil {
 		return p.stage.forCell(c, p.stage.opt)

@@ -54,7 +54,7 @@ func (p preview) collectThreads(role stream.Role) *collected {
 	return s
 }
 
-// threadsText says how many threads a cell's flows have at an end, and on which CPUs.
+// threadsText describes how many threads a cell's flows have at an end, and on which CPUs.
 func threadsText(c results.Cell, role stream.Role, cpus []int) string {
 	n := c.NThreads(role)
 	text := "a thread each"

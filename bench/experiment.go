@@ -158,8 +158,8 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	return st, nil
 }
 
-// noteNotKernels says before the first run which files of the hosts are a container's, and what
-// follows.
+// noteNotKernels warns before the first run of files of the hosts that are a container's, and of
+// what follows.
 func (e *Experiment) noteNotKernels(ends ...*host.Host) {
 	for i, h := range ends {
 		// Docker hides /proc/interrupts always: who needs it, to place them, hears of it then.
@@ -218,13 +218,13 @@ func (st *stage) checkCPUs() error {
 	return st.checkApart()
 }
 
-// onlineUnsure tells that a container's list stands at the place of the one of CPUs that are
-// online: there may be others than its agent knows.
+// onlineUnsure reports whether a container's list stands in place of the list of online CPUs: there
+// may be others than its agent knows.
 func onlineUnsure(h wire.HelloResult) bool {
 	return slices.Contains(h.NotKernels, "/sys/devices/system/cpu/online")
 }
 
-// linkMTU is that of a link of our own: what all cells ask for, if they agree.
+// linkMTU chooses the MTU of a link of our own: what all cells ask for, if they agree.
 func (e *Experiment) linkMTU() int {
 	mtu := e.Spec.Cells[0].MTU
 	for _, c := range e.Spec.Cells {
@@ -251,7 +251,7 @@ func options(s *matrix.Spec) Options {
 		nodes: [2]*int{s.SUT.Node, s.TG.Node}}
 }
 
-// forCell is where a cell's own wishes change the options of its runs.
+// forCell applies a cell's own wishes to the options of its runs.
 func (st *stage) forCell(c results.Cell, o Options) Options {
 	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
 		o.SUTFlows, o.layoutNamed[0] = []place.CPUs{{App: l.App, Softirq: l.IRQ}}, true
@@ -265,15 +265,15 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 	return o
 }
 
-// prepared tells a cell that takes another queue than the attempt of its modes did, or sets
+// prepared reports whether a cell takes another queue than the attempt of its modes did, or sets
 // what they may have lacked: what it meets itself counts.
 func (st *stage) prepared(c results.Cell) bool {
 	c = c.Over(st.spec.SUT.Settings.Host).Over(st.spec.TG.Settings.Host)
 	return c.Queue != nil || c.Channels != 0 || c.Set != ""
 }
 
-// missing says why a cell cannot run on these hosts: a mode lacks something, or the cell asks for
-// what they do not have.
+// missing explains why a cell cannot run on these hosts: a mode lacks something, or the cell asks
+// for what they do not have.
 func (st *stage) missing(c results.Cell) *Missing {
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
@@ -290,7 +290,7 @@ func (st *stage) missing(c results.Cell) *Missing {
 	return m
 }
 
-// refused says what of a cell these hosts cannot do, whatever its modes.
+// refused explains what these hosts cannot do of a cell, whatever its modes.
 func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Missing {
 	if m := static(c); m != nil {
 		return m
@@ -312,7 +312,7 @@ func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Miss
 	return r.crammed(c)
 }
 
-// plan are the runs to make.
+// plan lists the runs to make.
 func (e *Experiment) plan(st *stage) []matrix.Run {
 	all := e.Spec.Runs()
 	if e.InOrder {
@@ -321,7 +321,7 @@ func (e *Experiment) plan(st *stage) []matrix.Run {
 	return planTried(planOnce(all, st.missing), e.triedOnce(st))
 }
 
-// static says why a cell cannot run, as far as that is known without the hosts.
+// static explains why a cell cannot run, as far as that is known without the hosts.
 func static(c results.Cell) *Missing {
 	if err := Check(c); err != nil {
 		return &Missing{Reason: err.Error(), Fix: fault.Fix(err)}
@@ -329,7 +329,7 @@ func static(c results.Cell) *Missing {
 	return nil
 }
 
-// note tells the user one thing.
+// note passes one line to the user.
 func (e *Experiment) note(line string) {
 	if e.Note != nil {
 		e.Note("%s", line)
@@ -339,7 +339,7 @@ func (e *Experiment) note(line string) {
 // warns begins what is wrong with what the runs can show.
 const warns = "warning: "
 
-// foretold tells the user what the runs can show; of a demo only what is wrong with that.
+// foretold notes what the runs can show; of a demo only what is wrong with that.
 func (e *Experiment) foretold(line string) {
 	if !e.Fit || strings.HasPrefix(line, warns) {
 		e.note(line)

@@ -34,8 +34,8 @@ func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(resu
 	o.RampUp, o.RampDown = max(200*time.Millisecond, window/4), 50*time.Millisecond
 }
 
-// againFor is for how long runs of such a plan are made again: as long as it would take anyway. Of
-// windows that somebody asked for nobody was told a time: 0, always.
+// againFor returns for how long runs of such a plan are made again: as long as it would take
+// anyway. Of windows that somebody asked for nobody was told a time: 0, always.
 func againFor(window, estimate time.Duration) time.Duration {
 	if window != 0 {
 		return 0

@@ -17,7 +17,7 @@ type need struct {
 	layout         place.Layout
 }
 
-// need is that of an end in a cell.
+// need works out what CPUs an end needs in a cell.
 func (r *Runner) need(role stream.Role, cell results.Cell) need {
 	return needOf(role, cell, r.layout(role, cell))
 }
@@ -30,8 +30,8 @@ func needOf(role stream.Role, cell results.Cell, l place.Layout) need {
 	return n
 }
 
-// softirqs is how many CPUs of their own softirqs are to have: one for each queue that is known,
-// else one for each thread's flow.
+// softirqs counts the CPUs that softirqs need for themselves: one for each queue that is known,
+// otherwise one for each thread's flow.
 func (n need) softirqs() int {
 	switch {
 	case n.layout != place.TwoCPU:
@@ -66,7 +66,7 @@ func (o *Options) allot(needs [2]need, sameMachine bool) (all [2][]place.CPUs) {
 	return all
 }
 
-// asked are the CPUs that the user named for an end.
+// asked lists the CPUs that the user named for an end.
 func (o *Options) asked(end int, n need) []int {
 	out := slices.Clone(o.namedFor(end, n))
 	if o.layoutNamed[end] {
@@ -76,12 +76,12 @@ func (o *Options) asked(end int, n need) []int {
 	return out
 }
 
-// namedFor are those that were named for the threads that there are: a plan may have cells of more.
+// namedFor cuts the named CPUs to the threads that there are: a plan may have cells of more.
 func (o *Options) namedFor(end int, n need) []int {
 	return o.named[end][:min(len(o.named[end]), n.threads)]
 }
 
-// chosen are the CPUs of an end's only flow.
+// chosen returns the CPUs of an end's only flow.
 func (o *Options) chosen(end int) place.CPUs {
 	if end == index(stream.TX) {
 		return first(o.TGFlows)
@@ -95,7 +95,7 @@ type pool struct {
 	taken map[int]bool // of the machine
 }
 
-// pool are an end's CPUs.
+// pool gathers an end's CPUs, in the order in which they are taken.
 func (o *Options) pool(end int, sameMachine bool) pool {
 	cpus := o.candidates(end, sameMachine)
 	if end == 0 || !sameMachine {
@@ -186,7 +186,7 @@ func (p pool) softirqs(n int, own []int) (out []int) {
 	return out
 }
 
-// index is where lists of both ends have a role.
+// index converts a role to its place in lists of both ends.
 func index(role stream.Role) int {
 	if role == stream.TX {
 		return 1

@@ -16,8 +16,8 @@ import (
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
-// flowQueues are the RX queues by which the flows of a receiver will come, flow by flow, and why
-// that cannot be; nil: that is not known before its end is opened, or they come as found. The end
+// flowQueues foresees the RX queues by which the flows of a receiver will come, flow by flow, or
+// why that cannot be; nil: not known before its end is opened, or they come as found. The end
 // chooses in the same way (package endpoint, withQueues).
 func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 	n := c.NQueues()
@@ -37,8 +37,8 @@ func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 	return nicqueue.Among(c.RX, o.SUTDev, has, c.Queue, n, c.NFlows())
 }
 
-// ofOne is the queue of a single flow, by the same rules as its path has: the one that is named, or
-// the last, and another one must be left.
+// ofOne chooses the queue of a single flow, by the same rules as its path: the one that is named,
+// or the last, and another one must be left.
 func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
 	id := *cmp.Or(c.Queue, &has[len(has)-1])
 	refused := &fault.Unsupported{Mode: c.RX, Blocked: true}
@@ -62,7 +62,7 @@ func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
 	return nil, refused
 }
 
-// from are the queues of flows that begin with the one that was named.
+// from numbers the flows' queues from the one that was named.
 func (o *Options) from(c results.Cell) (ids []int) {
 	if c.Queue == nil {
 		return nil
@@ -80,8 +80,8 @@ func upTo(n int) (ids []int) {
 	return ids
 }
 
-// tooFewQueues says that a cell asks for RX queues that the interface does not have, as it is or
-// with the channels that the cell gives it.
+// tooFewQueues refuses a cell that asks for RX queues which the interface does not have, as it is
+// or with the channels that the cell gives it.
 func (o *Options) tooFewQueues(c results.Cell) *Missing {
 	if o.SUTDev == "" {
 		return nil
@@ -92,8 +92,8 @@ func (o *Options) tooFewQueues(c results.Cell) *Missing {
 	return nil
 }
 
-// steering is what keeps queues free for flows and steers these to them, in words: the queues that
-// RSS leaves out, and the rules.
+// steering describes in words what keeps queues free for flows and steers these to them: the queues
+// that RSS leaves out, and the rules.
 func steering(c results.Cell, ids []int) (queues, rules string) {
 	flows, n := c.NFlows(), c.NQueues()
 	switch {
@@ -116,7 +116,7 @@ func steering(c results.Cell, ids []int) (queues, rules string) {
 	return queues, fmt.Sprintf("an ntuple rule for each of %d flows: %s", flows, ofFlows(c, ids))
 }
 
-// queueList is "queue 2" or "queues 2-3".
+// queueList formats "queue 2" or "queues 2-3".
 func queueList(ids []int) string {
 	one := slices.Compact(slices.Sorted(slices.Values(ids)))
 	word := "queue "
@@ -129,7 +129,7 @@ func queueList(ids []int) string {
 // mostRules is how many rules are listed one by one.
 const mostRules = 8
 
-// ofFlows says of each flow to which queue it is steered.
+// ofFlows describes to which queue each flow is steered.
 func ofFlows(c results.Cell, ids []int) string {
 	flows, n := c.NFlows(), c.NQueues()
 	elsewhere := astray(c)
@@ -159,7 +159,8 @@ func ofFlows(c results.Cell, ids []int) string {
 	return s
 }
 
-// astray is where the last flow of a control run is steered; "" where all go to their queues.
+// astray describes where the last flow of a control run is steered; "" where all go to their
+// queues.
 func astray(c results.Cell) string {
 	switch {
 	case c.Control == results.WrongQueue:

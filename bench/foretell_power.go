@@ -40,8 +40,8 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) {
 	}
 }
 
-// first tells whether power_w of a host is to come from a source: it is the first that the host
-// has. leads are the hosts that have one.
+// first reports whether power_w of a host is to come from a source: it is the first that the host
+// has. It adds such hosts to leads, those that have one.
 func (o PowerOptions) first(s power.Spec, leads map[results.Role]bool) bool {
 	is := false
 	for _, role := range results.Roles {
@@ -52,7 +52,7 @@ func (o PowerOptions) first(s power.Spec, leads map[results.Role]bool) bool {
 	return is
 }
 
-// tooFewReadings says how many readings there may be, and how many it takes.
+// tooFewReadings explains how many readings there may be, and how many are needed.
 func tooFewReadings(s power.Spec, h power.Holds, length time.Duration, what string) string {
 	if h.Least >= power.LeastReadings {
 		return fmt.Sprintf("power source %s is read every %v: its readings may not cover enough of the %s of %v", s,
@@ -72,14 +72,15 @@ func rounded(d time.Duration) time.Duration {
 	return (d + step - 1).Truncate(step)
 }
 
-// foretellFew says of what the runs will have too little: readings of power, samples of profiles.
+// foretellFew warns of what the runs will have too little of: readings of power, samples of
+// profiles.
 func (e *Experiment) foretellFew(st *stage, missing func(results.Cell) *Missing, say func(string)) {
 	window := e.window(st)
 	foretellProfile(e.Spec, window, missing, say)
 	e.Power.foretell(window, say)
 }
 
-// window is for how long the runs of an experiment are measured.
+// window returns for how long the runs of an experiment are measured.
 func (e *Experiment) window(st *stage) time.Duration {
 	if st != nil && st.opt.Duration > 0 {
 		return st.opt.Duration

@@ -22,8 +22,8 @@ const (
 	knownTo    = .1
 )
 
-// foretellProfile says what profiles of a plan's runs will be too few for: to name what makes the
-// difference between two cells, and to know a small class.
+// foretellProfile warns of what profiles of a plan's runs will be too few for: to name what makes
+// the difference between two cells, and to know a small class.
 func foretellProfile(s *matrix.Spec, window time.Duration, missing func(results.Cell) *Missing, say func(string)) {
 	profiled := func(c *results.Cell) bool { return missing(*c) == nil && slices.Contains(c.Probes(), "profile") }
 	first := slices.IndexFunc(s.Cells, func(c results.Cell) bool { return profiled(&c) })

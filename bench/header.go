@@ -18,7 +18,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// header is what the journal of e says about where its runs come from.
+// header writes down for the journal of e where its runs come from.
 func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header,
 	error) {
 	binary, err := hashFile("/proc/self/exe")
@@ -46,7 +46,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 		About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
 }
 
-// found is a host as it was found, with the interface dev of the flow; "" is
+// found asks for a host's environment as it was found, with the interface dev of the flow; "" is
 // loopback.
 func found(ctx context.Context, h *host.Host, dev string) (results.Env, error) {
 	env := h.Info.Env
@@ -65,8 +65,8 @@ func found(ctx context.Context, h *host.Host, dev string) (results.Env, error) {
 	return env, nil
 }
 
-// plan is how power is measured, for the journal's header. What is given without
-// any source changes nothing, and is left out.
+// plan describes, for the journal's header, how power is measured. What is given without any source
+// changes nothing, and is left out.
 func (o PowerOptions) plan() *results.PowerPlan {
 	p := &results.PowerPlan{}
 	if !o.On() {
@@ -99,7 +99,7 @@ func hashFile(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// base is the baseline as records have it; nil: none was chosen.
+// base returns the baseline as records have it; nil: none was chosen.
 func (st *stage) base() *results.Cell {
 	if st.spec.Base == nil {
 		return nil
@@ -107,7 +107,7 @@ func (st *stage) base() *results.Cell {
 	return new(st.opt.noted(*st.spec.Base))
 }
 
-// noted are cells as records have them.
+// noted converts cells to the form of records.
 func (st *stage) noted(cells []results.Cell) []results.Cell {
 	out := make([]results.Cell, len(cells))
 	for i, c := range cells {

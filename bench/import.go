@@ -139,7 +139,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 	return joined, nil
 }
 
-// apart says when the runs were and when the logs.
+// apart returns an error that shows when the runs were and when the logs.
 func (p PowerImport) apart(recs []results.Record, logs []power.Trace) error {
 	var first, last int64
 	for _, r := range recs {

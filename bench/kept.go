@@ -34,7 +34,7 @@ func NewKeptProfiles() *KeptProfiles {
 	return &KeptProfiles{mostProfiles, mostProfileBytes, mostProfileSteps}
 }
 
-// KeptBounds says how much that is.
+// KeptBounds describes how much a graph may read, see [NewKeptProfiles].
 func KeptBounds() string {
 	return fmt.Sprintf("%d profiles, of %v unpacked, with %d million functions in their stacks",
 		mostProfiles, units.Bytes(mostProfileBytes), mostProfileSteps/1_000_000)
@@ -49,7 +49,7 @@ type notKept string
 
 func (n notKept) Error() string { return "there is no " + string(n) }
 
-// Is says that it is [fs.ErrNotExist].
+// Is matches [fs.ErrNotExist].
 func (notKept) Is(err error) bool { return err == fs.ErrNotExist }
 
 // refusedKept is a file that is refused, without where the folder lies.

@@ -14,14 +14,14 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// onOneLink tells that an address holds on one link alone, so that each end needs the name of its
-// own interface with it: fe80::, not 169.254.0.0/16, to which routes lead.
+// onOneLink reports whether an address holds on one link alone, so that each end needs the name of
+// its own interface with it: fe80::, not 169.254.0.0/16, to which routes lead.
 func onOneLink(a netip.Addr) bool {
 	return a.Is6() && !a.Is4In6() && a.IsLinkLocalUnicast()
 }
 
-// linkOf is the SUT's interface with a link-local address: that of its zone, one that stands on
-// dev, else the only one that has it. Its error goes on after "HOST has".
+// linkOf finds the SUT's interface with a link-local address: that of its zone, one that stands on
+// dev, or the only one that has it. Its error goes on after "HOST has".
 func linkOf(all []wire.Interface, ip netip.Addr, dev string) (wire.Interface, error) {
 	none := wire.Interface{}
 	bare := ip.WithZone("").String()
@@ -58,7 +58,7 @@ func linkOf(all []wire.Interface, ip netip.Addr, dev string) (wire.Interface, er
 	return none, fmt.Errorf("no address %s; %s", bare, linkLocals(all))
 }
 
-// linkLocals says which there are, as --addr takes them.
+// linkLocals lists the link-local addresses that there are, as --addr takes them.
 func linkLocals(all []wire.Interface) string {
 	var out []string
 	for _, i := range all {
@@ -74,8 +74,8 @@ func linkLocals(all []wire.Interface) string {
 	return "its link-local addresses are: " + strings.Join(out, ", ")
 }
 
-// linkTo is the TG's interface on the link of the SUT's, which no route tells: the one that is
-// named, else the only one with a link-local address. Its error goes on after "HOST has".
+// linkTo finds the TG's interface on the link of the SUT's, which no route tells: the one that is
+// named, or the only one with a link-local address. Its error goes on after "HOST has".
 func linkTo(all []wire.Interface, addr, tgDev string, sharedWithSSH bool) (wire.Interface, error) {
 	var found []wire.Interface
 	for _, i := range all {
@@ -106,7 +106,7 @@ func linkTo(all []wire.Interface, addr, tgDev string, sharedWithSSH bool) (wire.
 			"the interfaces are: %s", addr, names(all))
 }
 
-// pathOf is the interface by which the TG reaches the SUT's address on interface i.
+// pathOf finds the interface by which the TG reaches the SUT's address on interface i.
 func (o *Options) pathOf(ctx context.Context, sut, tg *host.Host, i wire.Interface, tgDev string) (t wire.Interface,
 	err error) {
 	all, err := interfacesOf(ctx, tg)
@@ -149,7 +149,7 @@ func (o *Options) neverLeaves(tg *host.Host, i wire.Interface) error {
 		tg.Spec.Name, o.Addr, i.Name)
 }
 
-// forTG is a data port's address as the TG has it: with its own interface, where the address holds
+// forTG converts a data port's address to the TG's: with its own interface, where the address holds
 // on one link alone.
 func (o *Options) forTG(at netip.AddrPort) string {
 	if onOneLink(at.Addr()) {

@@ -70,7 +70,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 	}
 }
 
-// atRate is a cell whose sender sends so many packets a second; 0: as many as it can.
+// atRate sets a cell's pace to so many packets a second; 0: as many as its sender can.
 func atRate(c results.Cell, rate float64) results.Cell {
 	c.PaceBitsPS, c.PacePercent = int(rate*float64(messageOf(c))*8+.5), 0
 	return c
@@ -83,11 +83,10 @@ func messageOf(c results.Cell) int {
 	return stream.DefaultDatagramBytes
 }
 
-// LeastRate is that of the slowest pace there is, of a cell's packets.
+// LeastRate converts the slowest pace there is to a cell's packets a second.
 func LeastRate(c results.Cell) float64 { return results.LeastPace / 8 / float64(messageOf(c)) }
 
-// trialOf is what the last of the runs says, which those before it were spoilt for; n is the
-// trial's number.
+// trialOf reads trial n from the last of its runs; those before it were spoilt.
 func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
 	asked := "as fast as possible"
 	if rate > 0 {

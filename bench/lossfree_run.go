@@ -12,8 +12,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// searches tells a run that looks for the highest rate without loss. A warm-up is one as fast as it
-// can be.
+// searches reports whether a run looks for the highest rate without loss. A warm-up runs as fast as
+// it can.
 func searches(p matrix.Run) bool { return p.Cell.LossFree && !p.Warmup && !p.Calibrates }
 
 // newLossSearch looks for a cell's.
@@ -58,9 +58,9 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 	}
 }
 
-// take has the search hear of a trial. It is over where that said so, or with an error where the
-// trial does not say what was lost, and is counted as inconclusive; spoilt are the trials in a row
-// of which that holds, but for something else on the hosts.
+// take feeds a trial to the search and reports whether the search is over: as it decides itself, or
+// with an error where the trial does not say what was lost. Such a trial counts as inconclusive, as
+// does one that something else on the hosts spoilt; spoilt counts the latter in a row.
 func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over bool, err error) {
 	if rec.Verdict == results.Invalid && *spoilt < mostInvalid {
 		*spoilt++
@@ -78,7 +78,7 @@ func (s *LossSearch) take(rate float64, rec *results.Record, spoilt *int) (over 
 	return !more, nil
 }
 
-// noTime tells a search of p whose next trial would not be over in time.
+// noTime reports whether the next trial of a search of p would not be over in time.
 func (s *Session) noTime(p matrix.Run, l *LossSearch) bool {
 	rest := time.Duration(0)
 	if p.Trial, p.Warmup = true, !l.Last(); !p.Warmup {
@@ -111,7 +111,7 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	s.judge(rec)
 }
 
-// unfound says why what was found has no run that counts, and what to do about it; "": it has.
+// unfound explains why what was found has no run that counts, and what to do about it; "": it has.
 func (s *LossSearch) unfound(f results.LossFree, short bool) (reason, fix string) {
 	switch {
 	case s.late:
@@ -136,7 +136,7 @@ func (s *LossSearch) unfound(f results.LossFree, short bool) (reason, fix string
 	return "", ""
 }
 
-// came says what a search has come to.
+// came describes what a search has come to.
 func came(f results.LossFree) string {
 	switch {
 	case f.PacketsPerS == 0 && f.FailedAt == 0:
@@ -149,7 +149,7 @@ func came(f results.LossFree) string {
 	return fmt.Sprintf("%.0f packets/s passed %d times, and %.0f failed", f.PacketsPerS, f.Passed, f.FailedAt)
 }
 
-// tries is how many runs one of the plan usually takes, and at most.
+// tries counts how many runs one of the plan usually takes, and at most.
 func (s *Session) tries(p matrix.Run) (usual, most int) {
 	if !searches(p) {
 		return 1, 1

@@ -51,7 +51,8 @@ type Trial struct {
 // is what a search tells.
 const paceMissed = 0.01
 
-// Next is the rate to try, packets a second; 0: as fast as it can be. False: the search is over.
+// Next chooses the rate to try, in packets a second; 0: as fast as it can be. False: the search is
+// over.
 func (s *LossSearch) Next() (rate float64, more bool) {
 	if s.givenUp() {
 		return 0, false
@@ -74,21 +75,22 @@ func (s *LossSearch) Next() (rate float64, more bool) {
 	return passed, best.passed < s.Confirm || s.latest != passed // it ends with a trial of what it tells
 }
 
-// givenUp tells that there will be no more trials, whatever was found.
+// givenUp reports whether there will be no more trials, whatever was found.
 func (s *LossSearch) givenUp() bool { return s.late || s.trials >= s.MostTrials }
 
-// guess is what the receiver took of a flood, and below what failed: the receiver may have taken
-// nearly all, and by what comes at a window's edges even more.
+// guess returns what the receiver took of a flood, but below what failed: the receiver may have
+// taken nearly all, and by what comes at a window's edges even more.
 func (s *LossSearch) guess() float64 {
 	return max(min(s.free.rate, s.ceiling/(1+s.Resolution)), s.Least)
 }
 
-// apart tells rates that are not as near to each other as they are to be, but for rounding.
+// apart reports whether two rates are not yet as near to each other as they are to be, but for
+// rounding.
 func (s *LossSearch) apart(passed, failed float64) bool {
 	return failed > passed*(1+s.Resolution)*(1+1e-9)
 }
 
-// edges are the highest rate that passed each time, and the lowest that did not.
+// edges finds the highest rate that passed each time, and the lowest that did not.
 func (s *LossSearch) edges() (passed, failed float64) {
 	failed = s.ceiling
 	for _, t := range s.tried {
@@ -111,16 +113,16 @@ func (s *LossSearch) at(rate float64) triedRate {
 	return triedRate{rate: rate}
 }
 
-// Passes tells whether a trial did.
+// Passes reports whether a trial passed.
 func (s *LossSearch) Passes(t Trial) bool { return t.Loss <= s.MaxLoss && !t.missed() }
 
-// missed tells a sender that did not keep the pace.
+// missed reports whether the sender did not keep the pace.
 func (t *Trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
 
 // Spoilt takes note of a trial that says nothing.
 func (s *LossSearch) Spoilt() { s.trials, s.spoilt = s.trials+1, s.spoilt+1 }
 
-// Last tells whether the search is over if the next trial passes.
+// Last reports whether the search is over if the next trial passes.
 func (s *LossSearch) Last() bool {
 	c := *s
 	c.tried = slices.Clone(s.tried)
@@ -159,7 +161,7 @@ func (s *LossSearch) Add(t Trial) {
 	count(&s.tried[i])
 }
 
-// atFound tells whether the last trial was at the pace that was found.
+// atFound reports whether the last trial was at the pace that was found.
 func (s *LossSearch) atFound() bool {
 	if s.free.failed == 0 {
 		return true // there was no other
@@ -168,7 +170,7 @@ func (s *LossSearch) atFound() bool {
 	return s.latest == passed
 }
 
-// Found is what the search has come to.
+// Found sums up what the search has come to.
 func (s *LossSearch) Found() results.LossFree {
 	f := results.LossFree{MaxLoss: s.MaxLoss, Inconclusive: s.spoilt, Trials: s.trials, GivenUp: s.givenUp()}
 	if s.free.failed == 0 {

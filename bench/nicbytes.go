@@ -65,7 +65,7 @@ func (w *nicWitness) Close() error {
 	return err
 }
 
-// around is [Runner].Around: it adds to a record what the NICs counted meanwhile.
+// around implements [Runner].Around: it adds to a record what the NICs counted meanwhile.
 func (w *nicWitness) around() func(*results.Record) {
 	rx, tx, err := w.read()
 	return func(rec *results.Record) {
@@ -93,8 +93,8 @@ func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
 	return rx, tx, errors.Join(err, err2)
 }
 
-// grown is by how much the counters prefixNsuffix of all queues N grew; ok is false
-// where there is none, and where one was set back meanwhile.
+// grown sums by how much the counters prefixNsuffix of all queues N grew; ok is false where there
+// is none, and where one was set back meanwhile.
 func grown(from, to map[string]uint64, prefix, suffix string) (n uint64, ok bool) {
 	for name, v := range to {
 		queue, is := strings.CutPrefix(name, prefix)

@@ -8,15 +8,15 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 )
 
-// oneClock tells that both ends have one: they are on one machine, and what their offsets differ by
-// is no more than what these are known to.
+// oneClock reports whether both ends share a clock: they are on one machine, and their offsets
+// differ by no more than their uncertainty.
 func (r *Runner) oneClock() bool {
 	d := r.SUT.OffsetNs - r.TG.OffsetNs
 	return r.SUT.SameMachine(r.TG) && max(d, -d) <= r.SUT.UncertaintyNs+r.TG.UncertaintyNs
 }
 
-// offset is how far h's clock is from the controller's. Where two ends have one clock, what their
-// offsets differ by is error.
+// offset returns how far h's clock is from the controller's. Where two ends share a clock, any
+// difference of their offsets is an error.
 func (r *Runner) offset(h *host.Host) int64 {
 	if r.oneClock() {
 		return r.SUT.OffsetNs
@@ -47,8 +47,8 @@ func (r *Runner) timesClocks(ctx context.Context, out *outcome) {
 	out.clockUs = new(r.clockUs(sut, tg))
 }
 
-// clockUs is how far times may be off that begin at one end and end at the other: by what both
-// clocks are known to, and by what they moved against each other. What both moved against the
+// clockUs bounds the error of times that begin at one end and end at the other: by the uncertainty
+// of both clocks, and by what they moved against each other. What both moved against the
 // controller's is in no time.
 func (r *Runner) clockUs(sut, tg host.Drift) float64 {
 	if r.oneClock() {

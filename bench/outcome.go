@@ -50,7 +50,7 @@ func OutcomeOf(j results.Journal) (o Outcome) {
 	return o
 }
 
-// String is "2 runs failed, 1 run is invalid", without what there is none of.
+// String formats "2 runs failed, 1 run is invalid", without what there is none of.
 func (o Outcome) String() string {
 	var parts []string
 	if o.Failed > 0 {
@@ -72,7 +72,7 @@ func counted(n int, one, more string) string {
 	return fmt.Sprintf("%d %s", n, more)
 }
 
-// Good tells that nothing went wrong.
+// Good reports whether nothing went wrong.
 func (o Outcome) Good() bool { return o.Failed+o.Invalid+o.Nothing == 0 }
 
 // AsDemo leaves out the runs that were expected to be invalid, and those that were spoilt: a

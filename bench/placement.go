@@ -64,7 +64,8 @@ func (o *Options) lookAround(end int, h *host.Host, dev string, all []wire.Inter
 	o.far[end] = elsewhere(h.Topology(), near, may)
 }
 
-// candidates are the CPUs of which the TG takes the first ones on one machine, else the last.
+// candidates lists the CPUs of which the TG takes the first ones on one machine, otherwise the
+// last.
 func (o *Options) candidates(end int, sameMachine bool) []int {
 	if sameMachine {
 		return slices.Concat(o.may[end], o.other[end], o.beyond(end))
@@ -72,12 +73,12 @@ func (o *Options) candidates(end int, sameMachine bool) []int {
 	return o.lastFirst(end)
 }
 
-// lastFirst are the CPUs that an end takes the last ones of.
+// lastFirst lists the CPUs that an end takes from the last on.
 func (o *Options) lastFirst(end int) []int {
 	return slices.Concat(o.beyond(end), o.other[end], o.may[end])
 }
 
-// beyond are the CPUs on other NUMA nodes, if the end may use such.
+// beyond returns the CPUs on other NUMA nodes, if the end may use such.
 func (o *Options) beyond(end int) []int {
 	if node := o.nodes[end]; node == nil || *node != matrix.AnyNode {
 		return nil
@@ -102,20 +103,20 @@ func chooseCPUs(sut, tg []int, sameMachine bool) (s, t place.CPUs) {
 	return place.Choose(sut, 1, tg[other])[0], place.CPUs{App: tg[other], Softirq: tg[other]}
 }
 
-// cpus are the CPUs of each flow of an end, and its layout in a cell.
+// cpus allots the CPUs of each flow of an end, and returns them with its layout in a cell.
 func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.Layout) {
 	all := r.Opt.allot([2]need{r.need(stream.RX, cell), r.need(stream.TX, cell)}, r.SUT.SameMachine(r.TG))
 	return all[index(role)], r.layout(role, cell)
 }
 
-// layout is that of an end in a cell, see [layoutOf].
+// layout returns the layout of an end in a cell, see [layoutOf].
 func (r *Runner) layout(role stream.Role, cell results.Cell) place.Layout {
 	return layoutOf(role, cell, r.SUT.SameMachine(r.TG), r.loopback())
 }
 
-// layoutOf is that of an end in a cell: the TG of a shared machine keeps to one CPU a flow, out of
-// the SUT's way, unless it was given a layout of its own. Where both ends have one interface,
-// loopback, it is the SUT that says where its softirq goes.
+// layoutOf chooses the layout of an end in a cell: the TG of a shared machine keeps to one CPU a
+// flow, out of the SUT's way, unless it was given a layout of its own. Where both ends have one
+// interface, loopback, the SUT decides where its softirq goes.
 func layoutOf(role stream.Role, cell results.Cell, oneMachine, loopback bool) place.Layout {
 	if role == stream.RX {
 		return place.Layout(cell.CPULayout)
@@ -130,12 +131,13 @@ func layoutOf(role stream.Role, cell results.Cell, oneMachine, loopback bool) pl
 	return l
 }
 
-// loopback tells that both ends have one interface.
+// loopback reports whether both ends have one interface.
 func (r *Runner) loopback() bool {
 	return r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS
 }
 
-// placeEnd says where the flows of an end, and their softirq, go, and which CPUs are the end's.
+// placeEnd sets where the flows of an end, and their softirq, go, and which CPUs count as the
+// end's.
 func (r *Runner) placeEnd(s *wire.EndSpec) {
 	cpus, own := r.cpus(s.Role, s.Cell)
 	theirs := r.borrowed(s.Role, s.Cell)
@@ -159,7 +161,7 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 	s.MeasureCPUs = inOrder(measured) // the rest of the machine is not this end's alone
 }
 
-// generating are the CPUs that make an end's frames beside those of its thread.
+// generating lists the CPUs that make an end's frames beside those of its thread.
 func generating(role stream.Role, c results.Cell) []int {
 	if role != stream.TX {
 		return nil
@@ -168,7 +170,7 @@ func generating(role stream.Role, c results.Cell) []int {
 	return list
 }
 
-// generators says why a cell's generator cannot have its CPUs: the host has no such ones, or on
+// generators explains why a cell's generator cannot have its CPUs: the host has no such ones, or on
 // one machine the receiver has them.
 func (r *Runner) generators(c results.Cell) *Missing {
 	list := generating(stream.TX, c)
@@ -196,7 +198,7 @@ func (r *Runner) generators(c results.Cell) *Missing {
 	return nil
 }
 
-// byKernel tells that threads of the kernel make a cell's frames: a cpuset does not bind them.
+// byKernel reports whether threads of the kernel make a cell's frames: a cpuset does not bind them.
 func byKernel(c results.Cell) bool {
 	m, err := stream.LookupMode(stream.TX, c.TX)
 	return err == nil && slices.Contains(m.Needs, stream.NeedPktgen)
@@ -212,7 +214,7 @@ func inOrder(cpus []int) (out []int) {
 	return out
 }
 
-// usable says which CPUs a host has, and which of them may be used.
+// usable describes which CPUs a host has, and which of them may be used.
 func usable(h wire.HelloResult) string {
 	s := "online are " + counter.FormatCPUList(h.OnlineCPUs)
 	if own := online(h.OnlineCPUs, h.OwnCPUs); len(own) < len(h.OnlineCPUs) && len(own) > 0 {

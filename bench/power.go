@@ -117,7 +117,7 @@ func (o PowerOptions) open(role results.Role, label string, said *[]string) (*po
 	return power.Start(sources, o.Interval), nil
 }
 
-// again has a host's new agent sample, in the place of one that was lost.
+// again makes a host's new agent sample, in place of one that was lost.
 func (m *PowerMeter) again(ctx context.Context, h *host.Host) error {
 	if m == nil {
 		return nil

@@ -105,8 +105,7 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 // powerReadTime is how long an agent may take to tell what it has read.
 const powerReadTime = 15 * time.Second
 
-// measureOurs are the figures of the controller's own sources, and what sampling
-// them costs.
+// measureOurs returns the figures of the controller's own sources, and what sampling them costs.
 func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []results.Metric) {
 	var sum results.Metric
 	for _, s := range []*power.Sampler{e.local, common} {

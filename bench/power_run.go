@@ -15,8 +15,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// restTime is how long one rest takes: there is one after each run that counts, and
-// one before the first of them and before one that follows a warm-up or has other settings.
+// restTime returns how long one rest takes. A rest follows each run that counts, and one comes
+// before the first of them and before one that follows a warm-up or has other settings.
 func (m *PowerMeter) restTime() time.Duration {
 	if m == nil || m.opt.Idle <= 0 {
 		return 0
@@ -24,7 +24,7 @@ func (m *PowerMeter) restTime() time.Duration {
 	return m.opt.Guard + m.opt.Idle
 }
 
-// forgetRest has idle power measured again before the next run.
+// forgetRest makes idle power be measured again before the next run.
 func (m *PowerMeter) forgetRest() {
 	if m != nil {
 		m.rested = power.Window{}
@@ -114,7 +114,7 @@ func distrust(rec *results.Record, end string, err error) {
 	}
 }
 
-// markShared says that one instrument saw both ends.
+// markShared flags a record where one instrument saw both ends.
 func (m *PowerMeter) markShared(rec *results.Record) {
 	if m.shared && rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		rec.Flags = append(rec.Flags, results.FlagSharedPower)
@@ -124,7 +124,7 @@ func (m *PowerMeter) markShared(rec *results.Record) {
 	}
 }
 
-// markMixed says why the two ends' power has no sum, if so.
+// markMixed flags a record where the two ends' power has no sum, and warns why.
 func markMixed(rec *results.Record) {
 	if rec.MixedScopes() {
 		flag(rec, results.FlagMixedScopes)
@@ -133,8 +133,8 @@ func markMixed(rec *results.Record) {
 	}
 }
 
-// forget is the moment before which no later run needs readings: the rest after
-// this run is the next one's before.
+// forget returns the moment before which no later run needs readings: the rest after this run
+// serves as the rest before the next.
 func forget(at power.Times) int64 {
 	if at.IdleAfter.Zero() {
 		return at.Load.ToNs

@@ -31,8 +31,8 @@ type ProofCase struct {
 	Invalid string
 }
 
-// proofCell is a run with all payload verified, in messages that a sender can end after
-// a bounded number of bytes.
+// proofCell builds a run with all payload verified, in messages that a sender can end after a
+// bounded number of bytes.
 func proofCell(id, rx, tx string) results.Cell {
 	c := results.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
 	if rx == "zcrx" {
@@ -60,7 +60,7 @@ var ProofCases = func() []ProofCase {
 	}
 }()
 
-// ProofNames are the names of all cases.
+// ProofNames lists the names of all cases.
 func ProofNames() (names []string) {
 	for _, c := range ProofCases {
 		names = append(names, c.Cell.ID)
@@ -68,8 +68,8 @@ func ProofNames() (names []string) {
 	return names
 }
 
-// SelectProof is the cases of these names, in the order of [ProofCases]; all of them
-// where there are no names.
+// SelectProof selects the cases of these names, in the order of [ProofCases]; all of them where
+// there are no names.
 func SelectProof(names []string) (out []ProofCase) {
 	for _, c := range ProofCases {
 		if len(names) == 0 || slices.Contains(names, c.Cell.ID) {
@@ -100,8 +100,8 @@ type ProofRow struct {
 	Wrong      []string        `json:"wrong,omitempty"` // what is not as expected
 }
 
-// JudgeProof says of each case what its record shows, and whether that is what it has
-// to show. A case without a record was not run.
+// JudgeProof judges of each case what its record shows, and whether that is what it has to show. A
+// case without a record was not run.
 func JudgeProof(cases []ProofCase, recs []results.Record) (rows []ProofRow) {
 	for _, c := range cases {
 		i := slices.IndexFunc(recs, func(r results.Record) bool { return r.Cell.ID == c.Cell.ID })
@@ -116,7 +116,7 @@ func JudgeProof(cases []ProofCase, recs []results.Record) (rows []ProofRow) {
 	return rows
 }
 
-// AllAsExpected tells whether there are rows and every one is as expected.
+// AllAsExpected reports whether there are rows and every one is as expected.
 func AllAsExpected(rows []ProofRow) bool {
 	return len(rows) > 0 && !slices.ContainsFunc(rows, func(r ProofRow) bool { return !r.AsExpected })
 }
@@ -194,7 +194,7 @@ func (c ProofCase) wrongCopies(r *ProofRow) (out []string) {
 	return out
 }
 
-// figure is a metric of a host as a whole number.
+// figure looks up a metric of a host, as a whole number.
 func figure(h *results.Host, name string) *uint64 {
 	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name })
 	if i < 0 {
@@ -203,8 +203,8 @@ func figure(h *results.Host, name string) *uint64 {
 	return new(uint64(h.Metrics[i].Value))
 }
 
-// copiedPercent is the share of the payload that the kernel copied; nil where the mode
-// has no evidence.
+// copiedPercent computes the share of the payload that the kernel copied; nil where the mode has no
+// evidence.
 func copiedPercent(h *results.Host) *float64 {
 	if h.ZeroCopyBytes == nil || h.CopiedBytes == nil {
 		return nil

@@ -20,9 +20,9 @@ type comparisons struct {
 	stat.Reach
 }
 
-// reaches says what the comparisons of a plan can show, family by family, those that count
-// first. unmatched are the cells that cannot be compared in what is asked about, because no
-// cell that can run differs in that alone.
+// reaches works out what the comparisons of a plan can show, family by family, those that count
+// first. Unmatched cells cannot be compared in what is asked about, because no cell that can run
+// differs in that alone.
 func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []comparisons, unmatched []string) {
 	can := make([]bool, len(s.Cells))
 	for i, c := range s.Cells {
@@ -64,7 +64,7 @@ func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []compari
 	return out, unmatched
 }
 
-// leastRuns is how many runs of a cell count at the least.
+// leastRuns returns how many runs of a cell count at the least.
 func leastRuns(s *matrix.Spec) int {
 	if a := s.Adaptive; a != nil {
 		return min(a.Min+a.Min%2, s.Repetitions) // a cell ends after an even number
@@ -76,7 +76,7 @@ func leastRuns(s *matrix.Spec) int {
 // difference that more runs are proposed for.
 const usualCV, worthFinding = 0.01, 0.02
 
-// String is what the family can show, in a line.
+// String formats what the family can show, in a line.
 func (c comparisons) String() string {
 	s := fmt.Sprintf("%s, %s of each cell: ", c.called(), counted(c.Runs, "run", "runs"))
 	sd, ok := c.Finds()
@@ -97,8 +97,8 @@ func (c comparisons) called() string {
 	return counted(c.Tests, name, name+"s") + " by " + c.factor
 }
 
-// fix is what would make verdicts possible, or 2 % findable where they are; "" where they
-// are found.
+// fix suggests what would make verdicts possible, or 2 % findable where they are; "" where 2 % are
+// found.
 func (c comparisons) fix() string {
 	sd, ok := c.Finds()
 	if ok && sd*usualCV <= worthFinding {
@@ -132,8 +132,8 @@ func shortList(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// foretell says what the comparisons can show, a line for each family, and refuses plans
-// that can show nothing where verdicts are required.
+// foretell notes what the comparisons can show, a line for each family, and refuses plans that can
+// show nothing where verdicts are required.
 func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(string)) error {
 	if e.Spec.Purpose == matrix.Check {
 		return nil

@@ -108,7 +108,7 @@ func takeProfile(to *[]byte, packed []byte) (warnings []string) {
 	return nil
 }
 
-// gate is the class of the gates that the ends of an invalid run did not pass: where all of
+// gate returns the class of the gates that the ends of an invalid run did not pass. Where all of
 // them only found that something else spoilt it, it says nothing of the run.
 func (o *outcome) gate() results.GateClass {
 	spoilt := 0
@@ -127,7 +127,7 @@ func (o *outcome) gate() results.GateClass {
 	return results.ByEnvironment
 }
 
-// expected tells that an end is invalid because its mode is copied here, and none for another
+// expected reports whether an end is invalid because its mode is copied here, and none for another
 // reason than that, or that something else spoilt the run as well.
 func (o *outcome) expected() bool {
 	n := 0
@@ -151,7 +151,8 @@ func named(end string, warnings []string) []string {
 	return out
 }
 
-// markSharing says whose CPU time it is when both ends run on one machine.
+// markSharing flags a record whose ends both run on one machine, and drops CPU figures that cannot
+// be told apart.
 func (r *Runner) markSharing(rec *results.Record) {
 	if !r.SUT.SameMachine(r.TG) {
 		return
@@ -172,7 +173,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 	}
 }
 
-// threadCPUs are those of an end's threads; one that is not pinned has -1.
+// threadCPUs lists the CPUs of an end's threads; one that is not pinned has -1.
 func (r *Runner) threadCPUs(role stream.Role, cell results.Cell) (out []int) {
 	cpus, _ := r.cpus(role, cell)
 	for _, c := range cpus {

@@ -122,9 +122,10 @@ func holdLink(rec *results.Record) (more int64) {
 	return 0
 }
 
-// markReassembly says where datagrams were lost because fragments had no room. Those whose datagram
-// lacks one wait for it, and meanwhile hold the namespace's memory for all (net/ipv4/
-// inet_fragment.c: inet_frag_alloc): with some 40 of 64 KiB nothing is put together any more.
+// markReassembly warns where datagrams were lost because fragments had no room. Those whose
+// datagram lacks one wait for it, and meanwhile hold the namespace's memory for all
+// (net/ipv4/inet_fragment.c: inet_frag_alloc): with some 40 of 64 KiB nothing is put together any
+// more.
 func markReassembly(rec *results.Record) {
 	if !rec.Cell.MovesPackets() || !rec.Fragmented() {
 		return
@@ -143,7 +144,7 @@ func markReassembly(rec *results.Record) {
 	}
 }
 
-// metric is one of a host's; 0 where it has none.
+// metric looks up a metric of a host; 0 where it has none.
 func metric(h *results.Host, name string) float64 {
 	for _, m := range h.Metrics {
 		if m.Name == name {
@@ -153,7 +154,8 @@ func metric(h *results.Host, name string) float64 {
 	return 0
 }
 
-// untold tells a run whose sender's interface need not count the frames that it did not send.
+// untold reports whether the interface of a run's sender need not count the frames that it did not
+// send.
 func untold(rec *results.Record) bool {
 	m, err := stream.LookupMode(stream.TX, rec.Cell.TX)
 	return err == nil && m.Kind == stream.Frame && !driver.Of(rec.TG.Env.Driver).CountsUnsent
@@ -199,8 +201,8 @@ func orZero(n *uint64) uint64 {
 	return *n
 }
 
-// lostBy are the counters of both ends such that no packet is in two of them. Between two veths
-// without NAPI the receiver's backlog is filled by the sender's call: what it has no room for, the
+// lostBy picks counters of both ends such that no packet is in two of them. Between two veths
+// without NAPI the sender's call fills the receiver's backlog: what that has no room for, the
 // sender's interface counts as well (see ledger.Across). In one namespace both ends have read the
 // same counters, and the receiver longer.
 func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []lossLine) {
@@ -227,9 +229,9 @@ func lostBy(rec *results.Record, oneMachine, oneNamespace bool) (all []lossLine)
 // lossLine is what a counter tells to be lost, and how many packets one of these may be.
 type lossLine struct{ count, most int64 }
 
-// mostInOne is how many packets one of a counter's may be. The socket has several in one with
-// UDP_GRO, and else what came so is split before it counts. With UDP_SEGMENT a call's go as one
-// through the qdisc, and over the link unless the interface has them split.
+// mostInOne returns how many packets one count of a counter may stand for. The socket has several
+// in one with UDP_GRO; without it what came so is split before it counts. With UDP_SEGMENT a call's
+// packets go as one through the qdisc, and over the link unless the interface has them split.
 func mostInOne(rec *results.Record, counter string) int64 {
 	gro, gso := int64(max(orZero(rec.SUT.Packets.MostInOne), 1)), int64(max(orZero(rec.TG.Packets.MostInOne), 1))
 	out, in := gso, gso
@@ -252,8 +254,8 @@ func mostInOne(rec *results.Record, counter string) int64 {
 	return max(in, gro) // in the backlog or in IP, before or after GRO
 }
 
-// unaccounted are how many packets at least and at most were lost and no counter tells; below 0,
-// those that counters tell of beyond that.
+// unaccounted bounds how many packets were lost without any counter telling of them; below 0, those
+// that counters tell of beyond the loss.
 func unaccounted(sent, came uint64, lines []lossLine) (least, most int64) {
 	if sent == came {
 		return 0, 0 // all came: what counters tell is of others

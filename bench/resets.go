@@ -19,7 +19,7 @@ type port struct {
 	rules  int // ntuple rules: somebody else's, since none of ours outlives its run
 }
 
-// resets says of a setting, as [collected] names it, that its change resets all queues of the
+// resets notes that changing a setting, named as in [collected], resets all queues of the
 // interface; "" where it does not, or the interface is not known.
 func (p preview) resets(role stream.Role, name string) string {
 	if p.found[index(role)].resets(name) {
@@ -47,7 +47,7 @@ func (p preview) foretellResets(say func(string)) {
 	}
 }
 
-// foretell says what becomes of the rules of an interface that has some, given the settings, and
+// foretell warns what becomes of the rules of an interface that has some, given the settings, and
 // what to do; "": nothing.
 func (f port) foretell(names []string) string {
 	var resets []string

@@ -23,7 +23,7 @@ const (
 	leastRest = 200 * time.Millisecond
 )
 
-// autoRest is the rest of runs with such a window.
+// autoRest chooses the rest of runs with such a window.
 func autoRest(window time.Duration) time.Duration {
 	if rest := min(window/10, mostRest); rest >= leastRest {
 		return rest
@@ -31,15 +31,15 @@ func autoRest(window time.Duration) time.Duration {
 	return 0
 }
 
-// settle is how long hosts are left alone before a rest is measured: memory of the run
-// before is freed, and its sockets end. Settings that were just changed ask for no more than
-// that. An agent answers when the link is back ([nic.Device.AwaitCarrier]), and a link that is up
-// again is told of at once (net/core/link_watch.c: linkwatch_schedule_work, Linux 7.3.4). Rings
-// are filled while queues are opened (mlx5/core/en_main.c: mlx5e_wait_channels_min_rx_wqes), and
-// what is left of that by NAPI right after it. Page pools whose memory is still out look for it
-// each second (net/core/page_pool.c: page_pool_release_retry), for some microseconds, where a
-// tick has ten milliseconds. A governor and a limit for idle states act on CPUs, and take no time
-// of theirs; power, which falls later, has its guard.
+// settle returns how long hosts are left alone before a rest is measured: memory of the run before
+// is freed, and its sockets end. Settings that were just changed ask for no more than that. An
+// agent answers when the link is back ([nic.Device.AwaitCarrier]), and a link that is up again is
+// told of at once (net/core/link_watch.c: linkwatch_schedule_work, Linux 7.3.4). Rings are filled
+// while queues are opened (mlx5/core/en_main.c: mlx5e_wait_channels_min_rx_wqes), and NAPI does
+// what is left of that right after it. Page pools whose memory is still out look for it each second
+// (net/core/page_pool.c: page_pool_release_retry), for some microseconds, where a tick has ten
+// milliseconds. A governor and a limit for idle states act on CPUs, and take no time of theirs;
+// power, which falls later, has its guard.
 func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Millisecond) }
 
 // restMeter measures what the hosts' CPUs do between runs. The rest after a run is the one
@@ -52,7 +52,7 @@ type restMeter struct {
 	why  string        // why there is none
 }
 
-// resting has a meter where runs have rests.
+// resting returns the meter of rests, made anew for other hosts; nil where runs have no rests.
 func (r *Runner) resting() *restMeter {
 	if r.restTime() == 0 {
 		return nil
@@ -67,7 +67,7 @@ func (r *Runner) resting() *restMeter {
 	return r.rests
 }
 
-// restTime is how long one rest takes, as [PowerMeter.restTime].
+// restTime returns how long one rest takes, as [PowerMeter.restTime].
 func (r *Runner) restTime() time.Duration {
 	if t := r.Power.restTime(); t > 0 {
 		return t
@@ -78,7 +78,7 @@ func (r *Runner) restTime() time.Duration {
 	return settle(r.Opt.Rest) + r.Opt.Rest
 }
 
-// unusedRest says that the rest that the user asked for is not taken, and what is; "" where it
+// unusedRest explains that the rest that the user asked for is not taken, and what is; "" where it
 // is, or none was asked for. Idle power has rests of its own, in which the CPUs are measured, too.
 func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 	if asked == nil || m.restTime() == 0 || *asked == m.opt.Idle {
@@ -89,7 +89,7 @@ func (m *PowerMeter) unusedRest(asked *time.Duration) string {
 		*asked, m.opt.Idle, m.opt.Guard)
 }
 
-// forgetRest has the next run rest before it: other settings, such as a governor, may have
+// forgetRest makes the next run rest before it: other settings, such as a governor, may have
 // another background and another idle power.
 func (r *Runner) forgetRest() {
 	if r.rests != nil {
@@ -239,8 +239,8 @@ func backgroundOf(r wire.Rest, cpus []int) (b background, why string) {
 	return b, ""
 }
 
-// meanOf is that of one rest or two. What the background was between them lies anywhere
-// from one to the other: half of their distance is a limit of the error.
+// meanOf averages one rest or two. Between them the background lay anywhere from one to the other:
+// half of their distance limits the error.
 func meanOf(rests []background) (m background) {
 	for _, b := range rests {
 		n := float64(len(rests))

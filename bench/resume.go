@@ -65,8 +65,8 @@ func (e *Experiment) saidThen(recs []results.Record) {
 	}
 }
 
-// changes says in what a journal's plan and that of now differ. A reboot alone is no change.
-// Journals of older schemas have hashes that were made otherwise: there the file's text counts.
+// changes lists how a journal's plan and that of now differ. A reboot alone is no change. Journals
+// of older schemas have hashes that were made otherwise: there the file's text counts.
 func changes(was results.Header, now *results.Plan) []string {
 	old := was.Plan
 	if old == nil {

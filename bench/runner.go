@@ -111,7 +111,7 @@ const usualStall = 10 * time.Second
 // both agents know of it in time. A slow link adds to it, see [Runner.delay].
 const startDelay = 20 * time.Millisecond
 
-// delay is startDelay and two round trips to the farther host.
+// delay returns startDelay and two round trips to the farther host.
 func (r *Runner) delay() time.Duration {
 	return startDelay + 4*time.Duration(max(r.SUT.UncertaintyNs, r.TG.UncertaintyNs))
 }
@@ -145,7 +145,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	return rec
 }
 
-// optionsOf are those of a cell's runs.
+// optionsOf returns the options of a cell's runs.
 func (r *Runner) optionsOf(c results.Cell) Options {
 	if r.ForCell == nil {
 		return r.Opt
@@ -216,8 +216,8 @@ func (r *Runner) flow(ctx context.Context, p matrix.Run, out *outcome) {
 	r.timesClocks(ctx, out)
 }
 
-// dataPort is where the TG is to connect: to the SUT's address on the path, and to
-// nowhere else that the SUT may name.
+// dataPort returns where the TG is to connect: to the SUT's address on the path, and to nowhere
+// else that the SUT may name.
 func (r *Runner) dataPort(o wire.Opened) (string, error) {
 	got, err := netip.ParseAddrPort(o.Addr)
 	want, werr := netip.ParseAddr(r.Opt.Addr)
@@ -264,7 +264,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 	return s
 }
 
-// end is one end of a cell's flow.
+// end specifies one end of a cell's flow.
 func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
 	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(),
 		Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
@@ -281,12 +281,12 @@ func Check(c results.Cell) error {
 		endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
 }
 
-// unpinned are flows that nobody has placed yet.
+// unpinned makes flows that nobody has placed yet.
 func unpinned(flows int) []wire.FlowSpec {
 	return slices.Repeat(wire.OneFlow(place.NoCPUs.App), flows)
 }
 
-// first are the CPUs of the only flow.
+// first returns the CPUs of the only flow.
 func first(all []place.CPUs) place.CPUs {
 	if len(all) == 0 {
 		return place.NoCPUs
@@ -294,7 +294,7 @@ func first(all []place.CPUs) place.CPUs {
 	return all[0]
 }
 
-// noted is a cell as records have it.
+// noted converts a cell to the form of records.
 func (o Options) noted(c results.Cell) results.Cell {
 	if o.NoteMTU && c.MTU == 0 {
 		c.MTU = o.MTU
@@ -362,8 +362,8 @@ func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
 	}
 }
 
-// wait is how long the other end is waited for, or the last of the flow. A run whose payload may
-// stay away for longer than usual may be as late in these.
+// wait returns how long to wait for the other end, or for the last of the flow. A run whose payload
+// may stay away for longer than usual may be as late in these.
 func (r *Runner) wait(usual time.Duration) time.Duration {
 	usual = cmp.Or(r.Wait, usual)
 	if r.Opt.Stall > usualStall {
@@ -376,8 +376,8 @@ func (r *Runner) wait(usual time.Duration) time.Duration {
 // between them (what was answered, what was acknowledged), and has to be the first to give up.
 const hintTime = 2 * time.Second
 
-// hint is hintTime and what the start, the sender's answer and the receiver's calling off take on
-// the way, in whole seconds: errors tell it.
+// hint adds to hintTime what the start, the sender's answer and the receiver's calling off take on
+// the way, in whole seconds: errors show it.
 func (r *Runner) hint() time.Duration { return (hintTime + 3*r.delay()).Truncate(time.Second) }
 
 func (r *Runner) grace() time.Duration { return cmp.Or(r.Grace, runGrace) }

@@ -188,8 +188,8 @@ func (s *Session) know(recs []results.Record) {
 	}
 }
 
-// toReplace tells whether a run is to be made again in its place, because something else
-// spoilt it.
+// toReplace reports whether to make a run again in its place, because something else spoilt it. It
+// counts these.
 func (s *Session) toReplace(rec *results.Record) bool {
 	if !s.Again || !rec.Spoilt() {
 		return false
@@ -263,12 +263,12 @@ func (s *Session) missing(c results.Cell) *Missing {
 // reading counters.
 const overhead = 150 * time.Millisecond
 
-// estimate is how long a plan takes, where searches take as many trials as usual.
+// estimate returns how long a plan takes, where searches take as many trials as usual.
 func (s *Session) estimate(plan []matrix.Run) time.Duration {
 	return s.estimateOf(plan, func(p matrix.Run) int { usual, _ := s.tries(p); return usual })
 }
 
-// estimateOf is that where each run is made so many times.
+// estimateOf returns how long a plan takes where each run is made so many times.
 func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time.Duration {
 	var d time.Duration
 	for _, p := range plan {
@@ -314,7 +314,7 @@ func (s *Session) countRests(plan []matrix.Run) (n, anew int) {
 	return n, anew
 }
 
-// length is how long a flow lasts.
+// length returns how long a flow lasts.
 func (o Options) length(p matrix.Run) time.Duration {
 	return startDelay + o.RampUp + o.window(p) + o.RampDown
 }

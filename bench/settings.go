@@ -18,8 +18,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Settings are what a cell needs set on the hosts: those of the options, and the
-// cell's own factors. GRO is the receiver's.
+// Settings returns what a cell needs set on the hosts: the settings of the options, and the cell's
+// own factors. GRO is the receiver's.
 func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
 	sut, tg = settingsOf(r.Opt, c)
 	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
@@ -40,7 +40,7 @@ func settingsOf(o Options, c results.Cell) (sut, tg wire.Settings) {
 	return of(stream.RX, o.SUTSettings, o.SUTDev, o.SUTUpper), of(stream.TX, o.TGSettings, o.TGDev, o.TGUpper)
 }
 
-// common is what all runs of a plan need set that are made.
+// common returns the settings that all runs of a plan need, of those that are made.
 func (s *Session) common(plan []matrix.Run) (sut, tg wire.Settings) {
 	first := true
 	for _, p := range plan {

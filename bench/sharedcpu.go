@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// sharesCPU tells that both ends of a cell are on one machine and a CPU of theirs is the same, or
-// may be, because a thread is not pinned: whose CPU time it was cannot be told then. shared is
-// what they share, in order; none where a thread is not pinned.
+// sharesCPU reports whether both ends of a cell are on one machine and share a CPU, or may, because
+// a thread is not pinned: whose CPU time it was cannot be told then. It also returns what they
+// share, in order; none where a thread is not pinned.
 func (r *Runner) sharesCPU(cell results.Cell) (shared []int, shares bool) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil, false
@@ -25,7 +25,7 @@ func (r *Runner) sharesCPU(cell results.Cell) (shared []int, shares bool) {
 	return shared, len(shared) > 0
 }
 
-// foretellShared says before the first run that both ends will have one CPU, and so no figures of
+// foretellShared warns before the first run that both ends will have one CPU, and so no figures of
 // it: which cells, and how each end gets its own.
 func (st *stage) foretellShared(missing func(results.Cell) *Missing, say func(string)) {
 	var on []int
@@ -51,8 +51,8 @@ func (st *stage) foretellShared(missing func(results.Cell) *Missing, say func(st
 	say(warns + sharedText(which, inOrder(on), len(st.SUT.Info.OwnCPUs)))
 }
 
-// sharedText says on which CPUs both ends will be, none where a thread is not pinned, and what to
-// do about it where the ends may use so many CPUs.
+// sharedText describes on which CPUs both ends will be, none where a thread is not pinned, and what
+// to do about it where the ends may use so many CPUs.
 func sharedText(which string, on []int, may int) string {
 	const lost = " will have no CPU figures: "
 	switch {

@@ -69,7 +69,7 @@ func (s Support) fold(cells []results.Cell, prepared func(results.Cell) bool) []
 	return append(out, last...)
 }
 
-// lacking is why a mode cannot run; nil where it can.
+// lacking looks up why a mode cannot run; nil where it can.
 func lacking(modes []wire.ModeSupport, name string) *Missing {
 	for _, m := range modes {
 		if m.Name == name && !m.Supported {
@@ -79,7 +79,7 @@ func lacking(modes []wire.ModeSupport, name string) *Missing {
 	return nil
 }
 
-// doubts are what only a run can tell of the modes, a line each.
+// doubts lists what only a run can tell of the modes, a line each.
 func (s Support) doubts(sut, tg string) (lines []string) {
 	for _, x := range []struct {
 		host  string
@@ -95,7 +95,7 @@ func (s Support) doubts(sut, tg string) (lines []string) {
 	return lines
 }
 
-// Missing says why a cell cannot run.
+// Missing looks up why a cell cannot run.
 func (s Support) Missing(c results.Cell) *Missing {
 	return cmp.Or(lacking(s.RX, c.RX), lacking(s.TX, c.TX))
 }

@@ -34,7 +34,7 @@ func (e *Experiment) checkTGAddr(ctx context.Context, st *stage) error {
 	return nil
 }
 
-// has tells whether an interface has an address.
+// has reports whether an interface has an address.
 func has(i wire.Interface, addr string) bool {
 	want, err := netip.ParseAddr(addr)
 	return err == nil && slices.ContainsFunc(i.Addrs, func(a string) bool {

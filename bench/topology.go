@@ -21,7 +21,7 @@ type namedCPU struct {
 	cpu  int
 }
 
-// namedCPUs are those of an end.
+// namedCPUs groups the CPUs that were named for an end: its threads', then each layout's.
 func namedCPUs(end matrix.End) (groups [][]namedCPU) {
 	var threads []namedCPU
 	for _, c := range end.ThreadCPUs() {
@@ -79,7 +79,7 @@ func (st *stage) checkTopology(name string, end matrix.End, h *host.Host, near [
 	return nil
 }
 
-// saying is what the user writes to give a key a value, in a file or as a flag.
+// saying formats what the user writes to give a key a value, in a file or as a flag.
 func (st *stage) saying(key, value string) string {
 	if flag, ok := st.spec.Flags[key]; ok {
 		return flag + " " + value
@@ -106,7 +106,7 @@ func (st *stage) checkApart() error {
 	return nil
 }
 
-// onNode are the CPUs of a NUMA node out of some, one of each core; all where the node has none
+// onNode picks the CPUs of a NUMA node out of some, one of each core; all where the node has none
 // of them.
 func onNode(t place.Topology, node int, cpus []int) []int {
 	here := slices.DeleteFunc(slices.Clone(cpus), func(c int) bool {
@@ -119,7 +119,7 @@ func onNode(t place.Topology, node int, cpus []int) []int {
 	return here
 }
 
-// elsewhere are the CPUs on other NUMA nodes than the near ones, one of each core.
+// elsewhere picks the CPUs on other NUMA nodes than the near ones, one of each core.
 func elsewhere(t place.Topology, near, cpus []int) []int {
 	return slices.DeleteFunc(slices.Clone(cpus), func(c int) bool {
 		node := t.NodeOf(c)
@@ -128,8 +128,8 @@ func elsewhere(t place.Topology, near, cpus []int) []int {
 	})
 }
 
-// strayed are the CPUs that an end's flows have in a cell on other NUMA nodes than its interface's,
-// because that one has too few, and nobody named them.
+// strayed finds the CPUs that an end's flows have in a cell on other NUMA nodes than its
+// interface's, because that one has too few, and nobody named them.
 func (r *Runner) strayed(role stream.Role, cell results.Cell) []int {
 	i := index(role)
 	asked := r.Opt.asked(i, r.need(role, cell))
@@ -141,7 +141,7 @@ func (r *Runner) strayed(role stream.Role, cell results.Cell) []int {
 // FlagOtherNode marks a run with CPUs on another NUMA node than the interface, which nobody named.
 const FlagOtherNode = "other-node"
 
-// markNodes says in a record that an end had such CPUs.
+// markNodes flags a record where an end had CPUs that strayed finds.
 func (r *Runner) markNodes(rec *results.Record) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		h, _ := r.hostOf(role, rec.Cell)
@@ -162,7 +162,7 @@ func (r *Runner) markNodes(rec *results.Record) {
 // FlagSiblings marks a run of which two CPUs are threads of one core.
 const FlagSiblings = "smt-siblings"
 
-// markSiblings says in a record that CPUs which nobody named share a core: there were no others.
+// markSiblings flags a record in which CPUs that nobody named share a core: there were no others.
 func (r *Runner) markSiblings(rec *results.Record) {
 	type end struct {
 		h    *host.Host
@@ -190,7 +190,7 @@ func (r *Runner) markSiblings(rec *results.Record) {
 	}
 }
 
-// cpusOf are the CPUs that an end's flows use in a cell, each once.
+// cpusOf lists the CPUs that an end's flows use in a cell, each once.
 func (r *Runner) cpusOf(role stream.Role, cell results.Cell) (out []int) {
 	cpus, layout := r.cpus(role, cell)
 	for _, c := range cpus {

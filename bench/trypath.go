@@ -81,7 +81,7 @@ func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 	return c
 }
 
-// mtuOf is that of an interface; 0: not known.
+// mtuOf asks a host for the MTU of an interface; 0: not known.
 func (r *Runner) mtuOf(ctx context.Context, h *host.Host, dev string) int {
 	all, err := interfacesOf(ctx, h)
 	if err != nil {

@@ -21,7 +21,7 @@ type Upper struct {
 	Ports []string // those that a flow may use, where it is not known which
 }
 
-// standing are the interfaces with an address that stand on dev.
+// standing finds the interfaces with an address that stand on dev.
 func standing(all []wire.Interface, dev string, ipv6 bool) (out []wire.Interface) {
 	for _, i := range all {
 		if i.StandsOn(dev) && pick(i.Addrs, ipv6) != "" {
@@ -31,8 +31,9 @@ func standing(all []wire.Interface, dev string, ipv6 bool) (out []wire.Interface
 	return out
 }
 
-// ports is the port of an interface for a flow, and the interface itself where that stands
-// on it. The user has named dev. Where the port is not known, it is the interface itself.
+// ports finds the port of an interface for a flow, and returns the interface itself as upper where
+// that stands on it. The user has named dev. Where the port is not known, the interface stands for
+// it.
 func ports(i wire.Interface, dev string) (port string, upper *Upper) {
 	if len(i.Below) == 0 && i.Ports == nil && i.Kind == "" || i.PortFor(dev) == i.Name {
 		return i.Name, nil
@@ -45,7 +46,7 @@ func ports(i wire.Interface, dev string) (port string, upper *Upper) {
 	return port, upper
 }
 
-// name is the upper interface's name; "" where there is none, or it is the port itself.
+// name returns the upper interface's name; "" where there is none, or it is the port itself.
 func (u *Upper) name() string {
 	if u == nil || u.unknown() {
 		return ""
@@ -60,7 +61,7 @@ func (u *Upper) unknown() bool { return u != nil && u.Ports != nil }
 // stands on the port: over-vlan, over-bond, ...
 const FlagUpper = "over-"
 
-// portless says why a cell cannot run on interfaces that stand on others.
+// portless explains why a cell cannot run on interfaces that stand on others.
 func (o *Options) portless(c results.Cell, sut, tg wire.Settings) *Missing {
 	for _, e := range []struct {
 		role  stream.Role
@@ -113,11 +114,10 @@ func first0(all []string) string {
 	return all[0]
 }
 
-// noNetmem is why devmem cannot send over such an interface. The kernel sends such payload
-// by the bound device alone (net/core/devmem.c: net_devmem_get_binding: ENODEV), and binds
-// to, and lets it pass, only devices that declare netmem_tx (netdev-genl.c:
-// netdev_nl_bind_tx_doit; dev.c: validate_xmit_unreadable_skb): bnxt, mlx5, fbnic, netkit;
-// no VLAN, bond or bridge (Linux 7.3.4).
+// noNetmem explains why devmem cannot send over such an interface. The kernel sends such payload by
+// the bound device alone (net/core/devmem.c: net_devmem_get_binding: ENODEV), and binds to, and
+// lets it pass, only devices that declare netmem_tx (netdev-genl.c: netdev_nl_bind_tx_doit; dev.c:
+// validate_xmit_unreadable_skb): bnxt, mlx5, fbnic, netkit; no VLAN, bond or bridge (Linux 7.3.4).
 func (u *Upper) noNetmem(mode string) *Missing {
 	return &Missing{Reason: fmt.Sprintf("%s sends from the NIC itself, but the route to the receiver leaves by "+
 		"%s (%s), through which the kernel passes no dmabuf payload (netmem_tx)", mode, u.Name, u.Kind),
@@ -125,7 +125,7 @@ func (u *Upper) noNetmem(mode string) *Missing {
 			"through it: ip route get ADDRESS must name the port"}
 }
 
-// markUpper says in a record by what the flow came and went.
+// markUpper notes in a record by what the flow came and went.
 func (r *Runner) markUpper(rec *results.Record) {
 	for _, e := range []struct {
 		env   *results.Env

@@ -61,7 +61,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
 	return (&Agent{enc: wire.NewEncoder(out)}).serve(ctx, in)
 }
 
-// serve is Serve of an agent that has its output.
+// serve does what Serve does, once the agent has its output.
 func (a *Agent) serve(ctx context.Context, in io.Reader) (err error) {
 	a.inbox = openInbox(in, a.enc)
 	defer lease.OnPanic()
@@ -211,7 +211,7 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 	return doctor.Modes(p), nil
 }
 
-// checks are those of the host, and of an interface that is named.
+// checks runs the checks of the host, and of an interface that is named.
 func (a *Agent) checks(req wire.Request) (any, error) {
 	var p wire.ModesParams
 	if len(req.Params) > 0 {

@@ -36,7 +36,7 @@ func (a *Agent) look(s wire.EndSpec) {
 	}
 }
 
-// warn says in a run's result who else had to do with its interface.
+// warn adds to a run's result who else had to do with its interface.
 func (a *Agent) warn(res *wire.EndResult) {
 	for _, x := range []struct {
 		check, flag string

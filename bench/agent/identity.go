@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// identity is who and where this agent is.
+// identity describes who and where this agent is.
 func identity() (wire.HelloResult, error) {
 	h := wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid()}
 	var st unix.Stat_t
@@ -43,7 +43,7 @@ func identity() (wire.HelloResult, error) {
 	return h, nil
 }
 
-// interfaces are those of this host, with what they mean to the ssh connection.
+// interfaces lists the interfaces of this host, with what they mean to the ssh connection.
 func (a *Agent) interfaces() ([]wire.Interface, error) {
 	s, err := rtnl.ReadStack()
 	if err != nil {
@@ -110,7 +110,7 @@ func parts(i *wire.Interface) error {
 	return nil
 }
 
-// stand says what an interface stands on.
+// stand fills in what an interface stands on.
 func stand(i *wire.Interface, s rtnl.Stack, l rtnl.Link) {
 	i.Kind = doctor.KindOf(l)
 	for _, b := range s.Below(l)[1:] {

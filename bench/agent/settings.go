@@ -58,7 +58,7 @@ func (a *Agent) set(req wire.Request) (any, error) {
 	return wire.SetResult{Changed: l.lease.Changes()}, nil
 }
 
-// guardSettings is guard of an interface that is to be set.
+// guardSettings guards an interface that is to be set.
 func (a *Agent) guardSettings(s wire.Settings) error {
 	for _, x := range s.Wanted() {
 		if !x.OfHost() {
@@ -178,7 +178,8 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 	return out, nil
 }
 
-// split is header split of all packets, or none; "" where nothing is to be set.
+// split converts header split of all packets, or none, to the interface's setting; "" where nothing
+// is to be set.
 func split(dev, value string) (string, error) {
 	if value != "on" && value != "off" {
 		return value, nil // as the interface has it
@@ -191,7 +192,8 @@ func split(dev, value string) (string, error) {
 	return d.SplitSetting(value == "on")
 }
 
-// channels are n queues: combined ones, or as many of either kind.
+// channels converts a number of queues to the interface's setting: combined ones, or as many of
+// either kind.
 func channels(dev, number string) (string, error) {
 	n, err := strconv.Atoi(number)
 	if err != nil {

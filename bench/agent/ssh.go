@@ -34,8 +34,8 @@ func (a *Agent) guard(dev string) error {
 	return nil // where it cannot be told, doctor says so
 }
 
-// guardEnd is guard of the interface of an end's flow. A flood is refused where it begins, in
-// package endpoint.
+// guardEnd guards the interface of an end's flow. A flood is refused where it begins, in package
+// endpoint.
 func (a *Agent) guardEnd(s wire.EndSpec) error {
 	dev := s.Dev
 	if dev == "" && a.ways != nil && !a.shared {
@@ -44,8 +44,8 @@ func (a *Agent) guardEnd(s wire.EndSpec) error {
 	return a.guard(dev)
 }
 
-// devOf is the interface of an end that names none, by its address; "" where it cannot be
-// told: then the end says itself what is wrong with the address.
+// devOf finds by its address the interface of an end that names none; "" where it cannot be told:
+// then the end says itself what is wrong with the address.
 func devOf(s wire.EndSpec) string {
 	host, _, err := net.SplitHostPort(s.Addr)
 	if err != nil {
@@ -67,7 +67,8 @@ func devOf(s wire.EndSpec) string {
 	return dev
 }
 
-// checkSSH is what doctor says of an interface and the connection that the controller came by.
+// checkSSH checks, for doctor, whether the connection that the controller came by uses an
+// interface.
 func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 	c := wire.Check{Name: doctor.CheckSSH, Needed: "choose an interface that ssh does not use", Status: "ok"}
 	switch {

@@ -13,10 +13,10 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// devWants are what a setting means to the interfaces of a flow: to the port with the
-// queues, and, where address and route are on one that stands on it, to those between
-// them, the port first: what stands on another has no larger MTU (net/8021q/vlan_dev.c:
-// vlan_dev_change_mtu, Linux 7.3.4). A lease restores them in reverse.
+// devWants spreads a setting to the interfaces of a flow: to the port with the queues, and, where
+// address and route are on one that stands on it, to those between them, the port first: what
+// stands on another has no larger MTU (net/8021q/vlan_dev.c: vlan_dev_change_mtu, Linux 7.3.4). A
+// lease restores them in reverse.
 func (l *leased) devWants(s wire.Settings, x wire.Setting) ([]lease.Want, error) {
 	if s.Upper == "" || !nic.OfUpper(x.Name) {
 		return []lease.Want{{Dev: s.Dev, Name: x.Name, Value: x.Value}}, nil
@@ -52,7 +52,7 @@ func (l *leased) pathWants(path []rtnl.Link, s wire.Settings, x wire.Setting) (o
 	return out, nil
 }
 
-// foundMTU is the MTU of an interface before the lease set any.
+// foundMTU returns the MTU of an interface before the lease set any.
 func (l *leased) foundMTU(on rtnl.Link) int {
 	if l.mtus == nil {
 		l.mtus = map[string]int{}

@@ -30,8 +30,7 @@ func orDefault(ns int64, d time.Duration) time.Duration {
 	return d
 }
 
-// graceEnd is until when the receiver's account is waited for, seen from the
-// end of sending.
+// graceEnd returns until when to wait for the receiver's account, seen from the end of sending.
 func graceEnd(s wire.Schedule) time.Time { return time.Now().Add(orDefault(s.GraceNs, defaultGrace)) }
 
 // sleepUntil waits for a time on CLOCK_MONOTONIC; one that has passed is now.

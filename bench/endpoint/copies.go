@@ -11,9 +11,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// copiesHere tells whether a flow stays on loopback or veth, where some modes cannot but copy.
-// An end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to
-// the flow's other end. What cannot be found out excuses nothing.
+// copiesHere reports whether a flow stays on loopback or veth, where some modes cannot but copy. An
+// end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to the
+// flow's other end. What cannot be found out excuses nothing.
 func (r *run) copiesHere(f *flow, env results.Env) bool {
 	dev, name := r.end.spec.Dev, env.Driver
 	if dev == "" {
@@ -29,7 +29,7 @@ func (r *run) copiesHere(f *flow, env results.Env) bool {
 	return driver.Of(name).CopiesSent || name == "" && dev == "lo"
 }
 
-// devTo is the interface by which an address is reached.
+// devTo finds the interface by which an address is reached.
 func devTo(a netip.Addr) (string, error) {
 	if a.Zone() != "" {
 		return a.Zone(), nil

@@ -12,8 +12,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// aboutCPUs says what the CPUs of the flow are, and how busy those were that share a core with
-// one of them.
+// aboutCPUs adds what the CPUs of the flow are, and how busy those were that share a core with one
+// of them.
 func (r *run) aboutCPUs(h *results.Host, change counter.Change) {
 	t, cpus := place.ReadTopology(), r.flowCPUs(change)
 	if classed := cpus; t.Classes != nil {
@@ -27,7 +27,7 @@ func (r *run) aboutCPUs(h *results.Host, change counter.Change) {
 	}
 }
 
-// anyCPU are those that a thread of this process may run on.
+// anyCPU returns the CPUs that a thread of this process may run on.
 func (r *run) anyCPU() []int {
 	a, err := place.AllowedCPUs()
 	if err != nil {
@@ -36,7 +36,7 @@ func (r *run) anyCPU() []int {
 	return a.Own
 }
 
-// siblingsOf are the threads of the same cores that are not among some CPUs.
+// siblingsOf finds the threads of the same cores that are not among some CPUs.
 func siblingsOf(t place.Topology, cpus []int) (out []int) {
 	for _, core := range t.Cores {
 		if !slices.ContainsFunc(core, func(c int) bool { return slices.Contains(cpus, c) }) {
@@ -52,7 +52,7 @@ func siblingsOf(t place.Topology, cpus []int) (out []int) {
 	return out
 }
 
-// busySiblings are the figures of siblings. One that is offline has none.
+// busySiblings builds the figures of siblings. One that is offline has none.
 func busySiblings(u counter.CPUUsage) (ms []results.Metric) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {

@@ -16,9 +16,9 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// flowDev is the interface that the flow of an end comes in or leaves by, for a
-// mode that must know it: the one named, else the one that has the address to
-// listen on, or that the route to the receiver leaves by.
+// flowDev finds the interface that the flow of an end comes in or leaves by, for a mode that must
+// know it: the one named, otherwise the one that has the address to listen on, or that the route to
+// the receiver leaves by.
 func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 	if !p.NeedsDev {
 		return s.Dev, nil
@@ -48,9 +48,9 @@ func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
 	return portOf(p, dev)
 }
 
-// portOf is the port with the queues where dev stands on others. A sender's route must
-// leave by the port itself (net/core/devmem.c: net_devmem_get_binding, Linux 7.3.4), so
-// that there is none to be found for it.
+// portOf finds the port with the queues where dev stands on others. A sender's route must leave by
+// the port itself (net/core/devmem.c: net_devmem_get_binding, Linux 7.3.4), so that there is none
+// to be found for it.
 func portOf(p stream.Mode, dev string) (string, error) {
 	if p.Role == stream.TX {
 		return dev, nil
@@ -76,7 +76,7 @@ func portOf(p stream.Mode, dev string) (string, error) {
 		How: "name the port that the flow arrives by with --dev; address and route stay on " + dev}
 }
 
-// routeDev is the interface by which host, a name or an address, is reached.
+// routeDev finds the interface by which host, a name or an address, is reached.
 func routeDev(host string) (string, error) {
 	ip, err := net.ResolveIPAddr("ip", host)
 	if err != nil {

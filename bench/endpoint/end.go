@@ -113,8 +113,8 @@ func Open(s wire.EndSpec) (*End, error) {
 	return e, nil
 }
 
-// floods is the interface by which an end sends frames as fast as it can: that of a generator, and
-// of a receiver that sends them back, or on by another one; "": there is none.
+// floods returns the interface by which an end sends frames as fast as it can: that of a generator,
+// and of a receiver that sends them back, or on by another one; "": there is none.
 func floods(p stream.Mode, o stream.Options) string {
 	out, toDev := stream.RedirectDev(o.Frames.Redirect)
 	switch {
@@ -128,7 +128,7 @@ func floods(p stream.Mode, o stream.Options) string {
 	return ""
 }
 
-// newEnd is an end that nothing was opened of.
+// newEnd makes an end without opening anything.
 func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
 	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
@@ -172,10 +172,10 @@ func (e *End) open() (err error) {
 	return nil
 }
 
-// Addr is the data port's address, of a receiving end.
+// Addr returns the data port's address, of a receiving end.
 func (e *End) Addr() net.Addr { return e.port.Addr() }
 
-// Progress is the number of payload bytes so far.
+// Progress sums the payload bytes so far.
 func (e *End) Progress() (n uint64) {
 	for _, f := range e.flows {
 		n += f.Meter.Snapshot().Bytes

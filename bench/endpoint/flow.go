@@ -29,9 +29,9 @@ type flow struct {
 	seen    sightings // then, what its socket named in the window
 }
 
-// flowsOf are the flows of a spec, with the options of their paths. Each keeps to its part of
-// the pace. Of several flows a control run steers the last one wrongly: the others show that
-// each is judged by itself.
+// flowsOf makes the flows of a spec, with the options of their paths. Each keeps to its part of the
+// pace. Of several flows a control run steers the last one wrongly: the others show that each is
+// judged by itself.
 func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 	last := len(s.Flows) - 1
 	if last > 0 {
@@ -56,7 +56,7 @@ func flowsOf(s wire.EndSpec, o stream.Options) (all []*flow) {
 	return all
 }
 
-// err is what its data path reported.
+// err returns the error that the flow's data path reported.
 func (f *flow) err() error {
 	if f.result.err != nil {
 		return f.result.err
@@ -64,7 +64,7 @@ func (f *flow) err() error {
 	return f.result.farewell
 }
 
-// endNs is when the flow ended, also where others of its thread go on; 0: it has not.
+// endNs returns when the flow ended, also where others of its thread go on; 0: it has not.
 func (f *flow) endNs() int64 {
 	if f.done {
 		return f.result.atNs
@@ -72,7 +72,7 @@ func (f *flow) endNs() int64 {
 	return f.EndNs()
 }
 
-// over tells that the flow has ended, also where others of its thread go on.
+// over reports whether the flow has ended, also where others of its thread go on.
 func (f *flow) over() bool { return f.done || f.EndNs() != 0 }
 
 // named puts the flow's number before an error, where there are several.
@@ -83,7 +83,7 @@ func (e *End) named(f *flow, err error) error {
 	return fmt.Errorf("flow %d: %w", f.N, err)
 }
 
-// cpus are those of the threads that are pinned.
+// cpus lists the CPUs of the threads that are pinned.
 func (e *End) cpus() (cpus []int) {
 	for _, f := range e.flows {
 		if f.CPU >= 0 {
@@ -94,8 +94,8 @@ func (e *End) cpus() (cpus []int) {
 	return slices.Compact(cpus)
 }
 
-// threads are those whose figures the host's have, by their names: of several flows the flows'
-// own have them.
+// threads returns, by name, the threads whose figures go to the host; those of several flows go to
+// the flows.
 func (e *End) threads() map[string]int {
 	if len(e.flows) > 1 {
 		return nil
@@ -119,12 +119,13 @@ func (e *End) stop() {
 	}
 }
 
-// sorts tells a receiver whose path says of all its bytes whether they were copied.
+// sorts reports whether the end is a receiver whose path says of all its bytes whether they were
+// copied.
 func (e *End) sorts() bool { return e.spec.Role == stream.RX && e.path.SortsBytes() }
 
-// counters are those of all flows. A receiver's path that sorts its bytes sorts all of them, but
-// not in the moment in which it counts them: where they are read between the two, their kinds
-// say how many there were, so that a window's always add up.
+// counters reads the counters of all flows. A receiver's path that sorts its bytes sorts all of
+// them, but not in the moment in which it counts them: where they are read between the two, their
+// kinds say how many there were, so that a window's always add up.
 func (e *End) counters() []stream.Counters {
 	all := make([]stream.Counters, len(e.flows))
 	for i, f := range e.flows {
@@ -137,7 +138,7 @@ func (e *End) counters() []stream.Counters {
 	return all
 }
 
-// times are how long the payload of all flows took; nil: they are not timed.
+// times merges how long the payload of all flows took; nil: they are not timed.
 func (e *End) times() (t *stream.Times) {
 	for _, f := range e.flows {
 		t = t.Add(f.Meter.Times())
@@ -145,7 +146,7 @@ func (e *End) times() (t *stream.Times) {
 	return t
 }
 
-// sockets are those of the flows that are open.
+// sockets lists the sockets of the flows that are open.
 func (e *End) sockets() (fds []int) {
 	for _, f := range e.flows {
 		if f.Conn != nil && f.Conn.FD >= 0 {
@@ -155,7 +156,7 @@ func (e *End) sockets() (fds []int) {
 	return fds
 }
 
-// streams are the sockets of flows that are TCP's; nil of others.
+// streams lists the sockets of TCP flows; nil for others.
 func (e *End) streams() []int {
 	if e.path.Kind.Packets() {
 		return nil
@@ -179,7 +180,7 @@ func (e *End) called(f *flow) string {
 	return fmt.Sprintf("flow %d: ", f.N)
 }
 
-// notes are what the data paths say to a reader of the figures: once, where all say the same.
+// notes gathers what the data paths say to a reader of the figures: once, where all say the same.
 func (e *End) notes() (out []string) {
 	same := func(note string) bool {
 		return !slices.ContainsFunc(e.flows, func(f *flow) bool {
@@ -207,8 +208,8 @@ const (
 	ofQueue = ofPath + ", all flows of the queue"
 )
 
-// figures are those of the data paths: of several flows each flow's with its number before it, and
-// those of a queue's flows together once, with the number of the first of them.
+// figures gathers the figures of the data paths: of several flows each flow's with its number
+// before it, and those of a queue's flows together once, with the number of the first of them.
 func (e *End) figures() (ms []results.Metric) {
 	add := func(f *flow, all []stream.Figure, source string) {
 		for _, x := range all {
@@ -228,7 +229,7 @@ func (e *End) figures() (ms []results.Metric) {
 	return ms
 }
 
-// peerBytes is what the receiver says that it got of all flows; nil: it has not said so of all.
+// peerBytes sums what the receiver says that it got of all flows; nil: it has not said so of all.
 func (e *End) peerBytes() *uint64 {
 	n := uint64(0)
 	for _, f := range e.flows {
@@ -267,7 +268,7 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 	}
 }
 
-// share is a share of the window, as far as it can be one: the kernel's times and the window are
+// share keeps a share of the window, as far as it can be one: the kernel's times and the window are
 // not read in one moment. Nil: what is far beyond was of another clock (seen in machines that are
 // emulated), and says nothing.
 func share(v float64) *float64 {
@@ -296,7 +297,7 @@ func (r *run) fillTCP(out *results.Flow, t counter.TCPInfo, seconds float64) {
 	}
 }
 
-// flowFigures are a window's figures of one flow.
+// flowFigures builds a window's figures of one flow.
 func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.Flow {
 	gbps := float64(w.Bytes) * 8 / 1e9 / seconds
 	out := results.Flow{Queue: f.Queue, Bytes: &w.Bytes, ThroughputGbps: &gbps, Landed: landed(f.result.evidence)}
@@ -309,7 +310,7 @@ func (e *End) flowFigures(f *flow, w stream.Counters, seconds float64) results.F
 	return out
 }
 
-// landed is the RX queue that a flow came by, as its path found it; nil: it did not look, or
+// landed looks up the RX queue that a flow came by, as its path found it; nil: it did not look, or
 // the driver does not tell.
 func landed(e stream.Evidence) *int {
 	for _, f := range e.Figures {

@@ -8,7 +8,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
-// flowCPUs are those that the flow needs: of its thread, and of its softirq, which a layout
+// flowCPUs lists the CPUs that the flow needs: of its thread, and of its softirq, which a layout
 // names, or which processed the host's packets. Nil: a thread that is not pinned was anywhere.
 func (r *run) flowCPUs(c counter.Change) (cpus []int) {
 	var softirqs []int

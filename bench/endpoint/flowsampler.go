@@ -22,8 +22,8 @@ const (
 	flowSamplerName = "tcp"
 )
 
-// flowInterval is how often it asks in a run of a length with so many flows, and how often it
-// should.
+// flowInterval chooses how often to sample in a run of a length with so many flows, and how often
+// it should.
 func flowInterval(length time.Duration, flows int) (interval, wish time.Duration) {
 	wish = min(max(length/flowSamples, flowLeast), flowMost)
 	fits := length / mostFlowPoints * time.Duration(flows*counter.FlowFigures())
@@ -51,7 +51,7 @@ func (r *run) startFlowSampler() {
 // plotPoints are as many as a plot over time needs.
 const plotPoints = 120
 
-// thinFlow is what the record itself has of the series: those of the first flow.
+// thinFlow thins the series for the record itself, which has those of the first flow.
 func thinFlow(all []results.Series) (out []results.Series) {
 	for i := range all {
 		s := all[i].Thin(plotPoints)

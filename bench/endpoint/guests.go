@@ -32,7 +32,7 @@ func (g *guests) add(n int, c *stream.Conn) {
 	g.came = append(g.came, guest{n, c})
 }
 
-// left is the error of a flow whose sender has gone; nil: all wait.
+// left returns the error of a flow whose sender has gone; nil: all wait.
 func (g *guests) left() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// helpersOf are the kernel threads that work for a path, unless it could not be attached.
+// helpersOf lists the kernel threads that work for a path, unless it could not be attached.
 func helpersOf(path stream.Receiver, err error) []int {
 	if h, ok := path.(stream.Helped); ok && err == nil {
 		return h.Threads()
@@ -29,7 +29,7 @@ func (r *run) countHelpers() {
 	r.pollers = counter.OpenPollers(counter.FS{}, slices.Concat(r.polledBy.PIDs, r.helpers), r.end.spec.MeasureCPUs)
 }
 
-// helped says what they used, where it was counted.
+// helped adds what the helpers used, where it was counted.
 func (r *run) helped(h *results.Host, p *counter.Polled) {
 	if p == nil || len(r.helpers) == 0 {
 		return

@@ -71,8 +71,8 @@ func (r *run) judge(err error) wire.EndResult {
 	return res
 }
 
-// unjudged is the mark of an end that cannot tell whether others used its CPUs; its warnings say
-// why.
+// unjudged returns the flag of an end that cannot tell whether others used its CPUs; its warnings
+// say why.
 func unjudged(h *results.Host) string {
 	if h.CPUBusyCores == nil {
 		return results.FlagCPUMissing
@@ -80,7 +80,7 @@ func unjudged(h *results.Host) string {
 	return results.FlagForeignUnknown
 }
 
-// reason is why a run failed. Of several flows it names the one that did.
+// reason explains why a run failed. Of several flows it names the one that did.
 func (r *run) reason(err error) string {
 	why := fault.Reason(err)
 	for _, f := range r.end.flows {
@@ -92,7 +92,7 @@ func (r *run) reason(err error) string {
 	return why
 }
 
-// blame says of each flow of a run that failed whether it was the one.
+// blame marks for each flow of a run that failed whether it was the one.
 func (r *run) blame(res *wire.EndResult) {
 	if r.died == nil {
 		return
@@ -222,7 +222,7 @@ func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason
 		"its thread, queue or CPU had no time for it: give each flow its own CPU, or use fewer flows"
 }
 
-// windowFault says how the window's edges missed what was asked for.
+// windowFault explains how the window's edges missed what was asked for.
 func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 	const how = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or measure longer"
 	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
@@ -246,7 +246,7 @@ func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
 	return "", ""
 }
 
-// offBy says by how many ms an edge was read late, or early.
+// offBy formats by how many ms an edge was read late, or early.
 func offBy(ms float64) string {
 	if ms < 0 {
 		return fmt.Sprintf("%.1f ms early", -ms)
@@ -298,8 +298,8 @@ func gateTold(f *flow, known, limit float64, mode string) (reason, fix string) {
 	return "", ""
 }
 
-// astray tells a flow that is steered to another queue than its memory's on purpose: the last one
-// of a negative control.
+// astray reports whether a flow is steered to another queue than its memory's on purpose: the last
+// one of a negative control.
 func (e *End) astray(f *flow) bool {
 	c := &e.spec.Cell
 	return e.spec.Role == stream.RX && f.N == len(e.flows)-1 && (c.Control == results.WrongQueue || c.SteerTo != nil)
@@ -340,7 +340,7 @@ func (r *run) fillFlow(h *results.Host, c counter.Change) {
 	h.Metrics = append(h.Metrics, r.end.queueShares()...)
 }
 
-// fillNodes says on which NUMA nodes the payload's memory is, of all flows together, and warns of
+// fillNodes adds on which NUMA nodes the payload's memory is, of all flows together, and warns of
 // each flow whose memory is far from its thread.
 func (r *run) fillNodes(h *results.Host) {
 	t, all := place.ReadTopology(), map[int]int{}
@@ -356,7 +356,8 @@ func (r *run) fillNodes(h *results.Host) {
 	h.Metrics = append(h.Metrics, ms...)
 }
 
-// cyclesPerByte is nothing where the processor's cycles were not counted.
+// cyclesPerByte divides the processor's cycles by bytes; it returns nothing where they were not
+// counted.
 func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
 	i := slices.IndexFunc(ms, func(m results.Metric) bool { return m.Name == "pmu_cycles" })
 	if i < 0 || bytes == 0 {
@@ -366,7 +367,7 @@ func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
 		Source: ms[i].Source, Quality: ms[i].Quality}}
 }
 
-// flowMetrics are the data path's own counters over the window.
+// flowMetrics builds the metrics of the data path's own counters over the window.
 func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []results.Metric {
 	const src = "data path"
 	ms := []results.Metric{

@@ -90,7 +90,7 @@ func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) 
 	return err
 }
 
-// together says in ctx that a controller began both ends, where one did: it tells them when.
+// together marks in ctx that a controller began both ends, where one did: it tells them when.
 func together(ctx context.Context, sch wire.Schedule) context.Context {
 	if sch.StartNs == 0 {
 		return ctx

@@ -86,7 +86,7 @@ func summed(all map[string]uint64, names []string) (out []uint64) {
 	return out
 }
 
-// figures are what the NIC counted between two readings. A counter that fell, because its
+// figures computes what the NIC counted between two readings. A counter that fell, because its
 // queue began anew, is left out.
 func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.Metric) {
 	if w == nil || seconds <= 0 {
@@ -141,7 +141,7 @@ func interrupts(from, to map[int]uint64, seconds float64) []results.Metric {
 // defaultFrags is CONFIG_MAX_SKB_FRAGS where nobody changed it (net/Kconfig).
 const defaultFrags = 17
 
-// fragments is how much payload a packet has room for in fragments of a page. Only the first
+// fragments computes how much payload a packet has room for in fragments of a page. Only the first
 // network namespace shows it (net/core/sysctl_net_core.c: net_core_table, Linux 7.3.4).
 func fragments() []results.Metric {
 	const file = "/proc/sys/net/core/max_skb_frags"

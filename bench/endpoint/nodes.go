@@ -13,9 +13,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// nodesOf says on which NUMA nodes the pages are that a path has for the payload, or that it
-// sends from. It is asked when the flow has ended: the kernel may have moved some (NUMA
-// balancing). Nil: it is not known, or the path has none of its own.
+// nodesOf counts on which NUMA nodes the pages are that a path has for the payload, or that it
+// sends from. It is asked when the flow has ended: the kernel may have moved some (NUMA balancing).
+// Nil: it is not known, or the path has none of its own.
 func nodesOf(path any, payload *stream.Payload) map[int]int {
 	var mem []byte
 	if h, ok := path.(stream.Holder); ok {
@@ -33,8 +33,8 @@ func nodesOf(path any, payload *stream.Payload) map[int]int {
 // farShare is which share of the pages may be on another node than the thread's CPU.
 const farShare = 0.01
 
-// memoryNodes are the figures of where the payload's pages are, and a warning where they are
-// not on the node of the thread.
+// memoryNodes builds the figures of where the payload's pages are, and a warning where they are not
+// on the node of the thread.
 func memoryNodes(nodes map[int]int, cpu int, t place.Topology) (ms []results.Metric, warning string) {
 	all := 0
 	for _, n := range nodes {

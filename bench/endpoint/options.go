@@ -14,7 +14,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// pathOptions are a cell's choices as the data path of one end takes them.
+// pathOptions converts a cell's choices to the options of one end's data path.
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
@@ -60,7 +60,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	return o
 }
 
-// framesOf are a cell's choices of frames.
+// framesOf converts a cell's choices of frames.
 func framesOf(c *results.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples,
 		Burst: c.Burst, KeepGRO: c.GRO != nil}
@@ -71,8 +71,8 @@ func framesOf(c *results.Cell) stream.Frames {
 	return f
 }
 
-// steerTo is the queue that a control run steers a flow to, instead of the one that is taken over
-// for it; nil: none.
+// steerTo chooses the queue that a control run steers a flow to, instead of the one that is taken
+// over for it; nil: none.
 func steerTo(c *results.Cell, taken *int, beside ...int) *int {
 	if c.Control == results.WrongQueue {
 		return otherQueue(taken, beside...)
@@ -80,8 +80,8 @@ func steerTo(c *results.Cell, taken *int, beside ...int) *int {
 	return c.SteerTo
 }
 
-// otherQueue is one that is not taken over, neither for the flow nor for those beside it; nil
-// stands for the last, which is never the first: that one is left to everybody else.
+// otherQueue finds a queue that is not taken over, neither for the flow nor for those beside it;
+// nil stands for the last, which is never the first: that one is left to everybody else.
 func otherQueue(taken *int, beside ...int) *int {
 	for q := 0; ; q++ {
 		if (taken == nil || *taken != q) && !slices.Contains(beside, q) {

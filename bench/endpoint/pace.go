@@ -14,7 +14,7 @@ import (
 // a rule, and what was due before is caught up with in the ramp.
 const paceLead = 100 * time.Millisecond
 
-// paceBegins is when the payload of a paced flow begins to be due, on this host's clock. Both
+// paceBegins returns when the payload of a paced flow begins to be due, on this host's clock. Both
 // ends know it from the schedule, each in its own time; 0: they have none in common.
 func paceBegins(s wire.Schedule) int64 {
 	if s.StartNs == 0 || s.FromNs <= s.StartNs {
@@ -42,7 +42,7 @@ func (f *flow) timeArrivals(e *End, s wire.Schedule) {
 	}
 }
 
-// delivery is how long payload took in a window; nil where that was not timed.
+// delivery computes how long payload took in a window; nil where that was not timed.
 func delivery(from, to *stream.Times) *results.Delivery {
 	if from == nil || to == nil {
 		return nil
@@ -54,7 +54,7 @@ func delivery(from, to *stream.Times) *results.Delivery {
 	return &results.Delivery{Times: times(t), Early: t.Early}
 }
 
-// times are the figures of a distribution that is not empty.
+// times computes the figures of a distribution that is not empty.
 func times(t *stream.Times) results.Times {
 	return results.Times{Count: t.Count(), MeanUs: new(t.MeanUs()), P50Us: new(t.QuantileUs(.5)),
 		P90Us: new(t.QuantileUs(.9)),

@@ -80,8 +80,8 @@ func (r *run) fillPackets(h *results.Host, w stream.Counters, seconds float64) {
 	}
 }
 
-// lostByPath is what the paths know to be lost. Of counters that are also others' it stands in the
-// place.
+// lostByPath lists what the paths know to be lost. It takes the place of counters that also count
+// others' packets.
 func (r *run) lostByPath() (of []results.DropCounter) {
 	for _, f := range r.end.flows {
 		for _, x := range f.result.evidence.Lost {
@@ -91,7 +91,7 @@ func (r *run) lostByPath() (of []results.DropCounter) {
 	return of
 }
 
-// told is how many packets the senders of all flows say that they sent, and how many of them did
+// told sums how many packets the senders of all flows say that they sent, and how many of them did
 // not come; nil: one of them has not said it.
 func (r *run) told(all stream.Counters) (sent, lost *uint64) {
 	var n uint64

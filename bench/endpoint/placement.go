@@ -119,13 +119,13 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 	}
 }
 
-// evidence is where a flow's softirq ran.
+// evidence gathers where a flow's softirq ran.
 func (r *run) evidence(f *flow) place.Evidence {
 	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
 }
 
-// softirqOf is the CPU on which a flow's softirq ran; nil: not known. Where it was to run does not
-// tell: of several flows the packets of each may have come to the CPU of another.
+// softirqOf finds the CPU on which a flow's softirq ran; nil: not known. Where it was to run does
+// not tell: of several flows the packets of each may have come to the CPU of another.
 func (r *run) softirqOf(f *flow, c counter.Change) *int {
 	switch {
 	case r.end.place != nil:
@@ -142,7 +142,7 @@ func (r *run) softirqOf(f *flow, c counter.Change) *int {
 	return nil
 }
 
-// misplaced says of the flows' softirq that it ran elsewhere; "" where it did not.
+// misplaced explains that the flows' softirq ran elsewhere; "" where it did not.
 func (r *run) misplaced() string {
 	for _, f := range r.end.flows {
 		if why := r.evidence(f).Fault(); why != "" {

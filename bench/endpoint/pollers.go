@@ -70,7 +70,7 @@ func FindNAPIThreads(dev string) (t NAPIThreads, err error) {
 	return t, err
 }
 
-// instances are those of an interface's RX queues, as far as its driver tells.
+// instances maps an interface's RX queues to their NAPI instances, as far as its driver tells.
 func instances(d *nic.Device) map[int]uint32 {
 	all, _ := d.Queues() // without them sockets tell
 	of := map[int]uint32{}
@@ -92,8 +92,8 @@ func (m *meters) openPollers(s wire.EndSpec) {
 	}
 }
 
-// polled says of threads that busy-poll that they do, and warns of those that came or
-// went while the flow was measured.
+// polled adds that threads busy-poll, if they do, and warns of those that came or went while the
+// flow was measured.
 func (r *run) polled(h *results.Host) {
 	if r.polledBy.BusyPoll {
 		h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricBusyPolls, Unit: "1", Value: 1,
@@ -107,9 +107,9 @@ func (r *run) polled(h *results.Host) {
 	}
 }
 
-// napis are the NAPI instances that the flows come by, as their sockets say (SO_INCOMING_NAPI_ID),
-// and where a socket does not, that of the queue that its flow was to come by: of interest where
-// threads poll. Nil: none does.
+// napis looks up the NAPI instances that the flows come by, as their sockets say
+// (SO_INCOMING_NAPI_ID), and where a socket does not, that of the queue that its flow was to come
+// by: of interest where threads poll. Nil: none does.
 func (r *run) napis() (ids []uint32) {
 	if len(r.polledBy.of) == 0 {
 		return nil
@@ -124,9 +124,9 @@ func (r *run) napis() (ids []uint32) {
 	return ids
 }
 
-// pollerCores is what the thread that polls an instance used in the window: where it has no time
-// left, the flows of its queue have none. Nil: no thread does, or one that busy-polls, which never
-// rests and so says nothing.
+// pollerCores returns what the thread that polls an instance used in the window: where it has no
+// time left, the flows of its queue have none. Nil: no thread does, or one that busy-polls, which
+// never rests and so says nothing.
 func (t NAPIThreads) pollerCores(napi uint32, p *counter.Polled) *float64 {
 	thread, ok := t.of[napi]
 	if !ok || thread.busyPoll || p == nil {

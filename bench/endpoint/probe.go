@@ -58,7 +58,7 @@ func openProbes(e *End) (*probes, error) {
 	return p, nil
 }
 
-// programs are a cell's probes that are eBPF programs.
+// programs lists a cell's probes that are eBPF programs.
 func programs(c *results.Cell) []string {
 	return slices.DeleteFunc(c.Probes(), func(name string) bool { return name == results.ProbeProfile })
 }
@@ -123,7 +123,7 @@ func (p *probes) read(end bool) (r probeReading) {
 	return r
 }
 
-// figures are what the probes saw in the window, which moved bytes of payload.
+// figures computes what the probes saw in the window, which moved bytes of payload.
 func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes, warnings []string) {
 	if p == nil {
 		return nil, nil
@@ -158,8 +158,7 @@ func (p *probes) figures(from, to probeReading, bytes uint64) (f *results.Probes
 	return f, warnings
 }
 
-// absent says which programs are missing. A flow is of TCP: the others are none of
-// its business.
+// absent warns which programs are missing. A flow is of TCP: the others are none of its business.
 func (p *probes) absent() (warnings []string) {
 	hooks := slices.DeleteFunc(p.Hooks(), func(h bpf.Hook) bool { return strings.HasPrefix(h.Stage, "udp-") })
 	for _, line := range bpf.Absent(hooks) {
@@ -168,7 +167,7 @@ func (p *probes) absent() (warnings []string) {
 	return warnings
 }
 
-// hooks says which programs saw a stage.
+// hooks lists which programs saw a stage.
 func (p *probes) hooks(stage string) string {
 	var at []string
 	for _, h := range p.Latency.Hooks {
@@ -191,7 +190,7 @@ func (r *run) gateBPFStats(res *wire.EndResult) (reason, fix string) {
 			"or bpftop"
 }
 
-// stageFigures are nothing of a stage that the mode does not have.
+// stageFigures computes the figures of a stage; none where the mode does not have it.
 func stageFigures(stage, hook string, h *bpf.Hist) (s results.Stage, ok bool) {
 	n := h.Count()
 	if n+h.Negative+h.Unstamped == 0 {

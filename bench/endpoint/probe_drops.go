@@ -34,7 +34,7 @@ func readDrops(d *bpf.Drops) (r dropReading, err error) {
 	return r, errors.Join(e1, e2)
 }
 
-// dataPort is the receiver's data port, as either end knows it.
+// dataPort returns the receiver's data port, as either end knows it.
 func dataPort(s wire.EndSpec, port stream.Listener) uint16 {
 	if port != nil {
 		if a, ok := port.Addr().(*net.TCPAddr); ok {
@@ -48,7 +48,7 @@ func dataPort(s wire.EndSpec, port stream.Listener) uint16 {
 	return a.Port()
 }
 
-// dropFigures are the drops of a window; port is the flow's.
+// dropFigures computes the drops of a window; port is the flow's.
 func dropFigures(d *bpf.Drops, from, to dropReading, port uint16) (*results.Drops, string) {
 	t, err := d.Named(to.seen.Sub(from.seen))
 	if err != nil {

@@ -48,7 +48,7 @@ func (p *probes) endFlow(sockets []int) {
 // longestPacket is how many bytes GSO and GRO put into a packet at most (BIG TCP: GRO_MAX_SIZE).
 const longestPacket = 8 * 65535
 
-// segments are the end's part of the account of the flow's segments; nil: it is not known.
+// segments computes the end's part of the account of the flow's segments; nil: it is not known.
 func (p *probes) segments(sends bool) *results.DropSegments {
 	if p == nil || p.Drops == nil || !p.whole.known || p.port == 0 {
 		return nil

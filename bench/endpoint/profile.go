@@ -142,8 +142,8 @@ func (r *run) profiled(res *wire.EndResult) {
 	res.Profile = b.Bytes()
 }
 
-// profileFigures are classes' and the top functions' nanoseconds of busy time, per kB of payload,
-// per packet of the kernel's IP, and per packet of the wire.
+// profileFigures computes classes' and the top functions' nanoseconds of busy time, per kB of
+// payload, per packet of the kernel's IP, and per packet of the wire.
 func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *results.Profiled {
 	out := &results.Profiled{Event: p.Event.Name, Hz: p.Hz, Samples: new(float64(p.Samples)),
 		Lost: new(float64(p.Tally.Lost + p.Tally.Left + p.LeftOut))}
@@ -187,7 +187,7 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 	return out
 }
 
-// ipPackets are the packets that the kernel's IP took or sent, whichever were more: those of the
+// ipPackets sums the packets that the kernel's IP took or sent, whichever were more: those of the
 // flow, after GRO.
 func ipPackets(ms []results.Metric) float64 {
 	received, sent := 0.0, 0.0

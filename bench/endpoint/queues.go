@@ -37,7 +37,7 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 	return flows, nil
 }
 
-// shares are the flows of each thread: one each, but where the path takes a queue over all of that
+// shares groups the flows by thread: one each, but where the path takes a queue over all of that
 // queue's, which share its memory.
 func (e *End) shares() (all [][]*flow) {
 	of := map[int]int{} // queue -> index in all

@@ -96,7 +96,7 @@ func (s *sightings) add(p nicqueue.Place, own int) {
 	}
 }
 
-// strayed says of a steered flow that it was seen on another queue; "" where it was not.
+// strayed explains that a steered flow was seen on another queue; "" where it was not.
 func strayed(f *flow) string {
 	s := &f.seen
 	if s.own == s.all {
@@ -106,7 +106,7 @@ func strayed(f *flow) string {
 		s.all-s.own, s.all, queueOf(f))
 }
 
-// elsewhere are the places other than its own queue that a flow was seen on.
+// elsewhere lists the places other than its own queue that a flow was seen on.
 func (s *sightings) elsewhere() string {
 	var where []string
 	if len(s.others) == 1 {
@@ -121,7 +121,7 @@ func (s *sightings) elsewhere() string {
 	return strings.Join(where, " and on ")
 }
 
-// queueShares are how much of the looks at each steered flow found it on its queue.
+// queueShares computes how much of the looks at each steered flow found it on its queue.
 func (e *End) queueShares() (ms []results.Metric) {
 	for _, f := range e.flows {
 		all, own := f.seen.all, f.seen.own

@@ -133,7 +133,7 @@ func (w *worker) welcome(conns []*stream.Conn, sch wire.Schedule) error {
 	return nil
 }
 
-// move is the path's loop.
+// move runs the path's loop.
 func (w *worker) move(path stream.Receiver, conns []*stream.Conn) error {
 	if len(w.own) == 1 {
 		return stream.OfFlow(w.first().N, path.Receive(conns[0], &w.first().Meter))
@@ -145,7 +145,8 @@ func (w *worker) move(path stream.Receiver, conns []*stream.Conn) error {
 	return path.(stream.Group).ReceiveAll(flows)
 }
 
-// errorOf is what an error of a thread is to one of its flows: its own, or that all were ended.
+// errorOf converts an error of a thread to that of one of its flows: its own, or that all were
+// ended.
 func errorOf(f *flow, err error) error {
 	var of *stream.FlowError
 	switch {
@@ -157,7 +158,7 @@ func errorOf(f *flow, err error) error {
 	return stream.ErrAborted
 }
 
-// evidenceOf is what a path says of one of its flows.
+// evidenceOf returns what a path says of one of its flows.
 func evidenceOf(path stream.Receiver, f *flow, flows int) (e stream.Evidence) {
 	if g, ok := path.(stream.Group); ok && flows > 1 {
 		return g.EvidenceOf(&f.Flow)

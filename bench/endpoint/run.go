@@ -189,18 +189,18 @@ func (r *run) book(res flowResult) {
 	}
 }
 
-// broken tells that a flow died while payload passed, and not of its last words alone.
+// broken reports whether a flow died while payload passed, and not of its last words alone.
 func (r *run) broken() bool { return r.died != nil && r.died.result.err != nil }
 
-// over tells that all flows have ended, or end.
+// over reports whether all flows have ended, or end.
 func (r *run) over() bool { return r.left == 0 || r.died != nil }
 
-// anyEnded tells that a flow has, also where others of its thread go on.
+// anyEnded reports whether a flow has ended, also where others of its thread go on.
 func (r *run) anyEnded() bool {
 	return r.left < len(r.end.flows) || slices.ContainsFunc(r.end.flows, func(f *flow) bool { return f.EndNs() != 0 })
 }
 
-// endNs is when the last flow ended; 0: one of them has not.
+// endNs returns when the last flow ended; 0: one of them has not.
 func (r *run) endNs() (ns int64) {
 	for _, f := range r.end.flows {
 		if !f.done {
@@ -222,7 +222,8 @@ func (r *run) rehearse() int64 {
 	return min(e.host.TookNs+e.probe.tookNs+e.tallyNs(), (r.sch.FromNs-r.startNs)/2)
 }
 
-// flowError is what the data paths reported: of several, the one that ended the others.
+// flowError returns the error that the data paths reported: of several, the one that ended the
+// others.
 func (r *run) flowError() error {
 	if r.died == nil {
 		return nil

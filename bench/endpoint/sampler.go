@@ -39,7 +39,7 @@ func (r *run) startSampler() {
 // if each has 40 bytes and the run takes a quarter longer.
 const mostPoints = 300_000
 
-// sampleInterval is the one that was wished for, or longer where the series of that
+// sampleInterval returns the interval that was wished for, or a longer one where the series of that
 // many CPUs, and two of the flow, would be too long.
 func sampleInterval(wish, length time.Duration, cpus int) time.Duration {
 	least := length / mostPoints * time.Duration(cpus+2)

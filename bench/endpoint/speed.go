@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// linkSpeed is the speed that the driver of dev tells, nothing where it tells none.
-// Interfaces without hardware tell one that means nothing (veth: 10 Gbit/s).
+// linkSpeed reads the speed that the driver of dev tells, nothing where it tells none. Interfaces
+// without hardware tell one that means nothing (veth: 10 Gbit/s).
 func linkSpeed(dev string) []results.Metric {
 	if dev == "" {
 		return nil

@@ -59,8 +59,8 @@ func stood(still time.Duration, p *progress) string {
 	return fmt.Sprintf("no payload for %v, after %d bytes", still, p.bytes)
 }
 
-// because is err, but of a receiver that only knows that its sender broke off while a flow stood
-// still, and whose NIC did not split packets: then the cause is here. A sender may lose patience
+// because returns err, unless a receiver only knows that its sender broke off while a flow stood
+// still, and its NIC did not split packets: then the cause is here. A sender may lose patience
 // first.
 func (s *stallWatch) because(err error) error {
 	if s == nil || !stream.BlamesPeer(err) {
@@ -79,7 +79,7 @@ func (s *stallWatch) because(err error) error {
 	return err
 }
 
-// small is the error of a flow of which small segments alone come through.
+// small returns an error for a flow of which only small segments come through.
 func (s *stallWatch) small() error {
 	for i, f := range s.end.flows {
 		p := &s.seen[i]
@@ -92,9 +92,9 @@ func (s *stallWatch) small() error {
 	return nil
 }
 
-// stuck is what to do about a sender's flow of which small segments were acknowledged alone since
-// it was opened, however much its socket took: a large buffer, or a slow pace, would hide that for
-// longer than the receiver waits. "" where it moves, or that is not known.
+// stuck suggests what to do about a sender's flow of which only small segments were acknowledged
+// since it was opened, however much its socket took: a large buffer, or a slow pace, would hide
+// that for longer than the receiver waits. "" where it moves, or that is not known.
 func (s *stallWatch) stuck(f *flow, p *progress) (how string) {
 	if p.passed || s.end.spec.Role != stream.TX || s.end.path.Kind != stream.Stream || f.Conn == nil || f.over() {
 		return ""
@@ -110,8 +110,8 @@ func (s *stallWatch) stuck(f *flow, p *progress) (how string) {
 	return remedy.SmallOnly(s.on(f))
 }
 
-// unanswered is what to do about the first flow that goes on and of which nothing of full size was
-// acknowledged; "" where there is none.
+// unanswered suggests what to do about the first flow that goes on and of which nothing of full
+// size was acknowledged; "" where there is none.
 func (s *stallWatch) unanswered() (how string) {
 	for _, f := range s.end.flows {
 		if !f.over() && how == "" {
@@ -121,7 +121,7 @@ func (s *stallWatch) unanswered() (how string) {
 	return how
 }
 
-// on is what is known of a flow.
+// on gathers what is known of a flow.
 func (s *stallWatch) on(f *flow) remedy.On {
 	if f.Conn == nil || s.end.path.Kind != stream.Stream {
 		return remedy.On{}

@@ -66,15 +66,15 @@ func (s *steered) Attach(c *stream.Conn, h stream.Hello) error {
 	return s.queue.Steer(c, nil)
 }
 
-// on is where the flow was last seen. It costs little: see [nicqueue.Queue.SeenOn].
+// on returns where the flow was last seen. It costs little: see [nicqueue.Queue.SeenOn].
 func (s *steered) on() (p nicqueue.Place, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.queue.SeenOn(s.fd)
 }
 
-// landed is the same at the end of the flow, for which all queues are read once more; or why it
-// cannot be told whether that is its queue.
+// landed returns where the flow came in by its end, for which it reads all queues once more; or why
+// it cannot be told whether that is its queue.
 func (s *steered) landed() (p nicqueue.Place, why string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,7 +85,7 @@ func (s *steered) landed() (p nicqueue.Place, why string) {
 	return p, ""
 }
 
-// Memory is the path's: what is embedded has only what every receiver has.
+// Memory returns the path's memory: what is embedded has only what every receiver has.
 func (s *steered) Memory() []byte {
 	if h, ok := s.Receiver.(stream.Holder); ok {
 		return h.Memory()
@@ -93,7 +93,7 @@ func (s *steered) Memory() []byte {
 	return nil
 }
 
-// Evidence is the path's, and by which queue the flow came.
+// Evidence adds to the path's evidence by which queue the flow came.
 func (s *steered) Evidence() (e stream.Evidence) {
 	if w, ok := s.Receiver.(stream.Witness); ok {
 		e = w.Evidence()
@@ -123,7 +123,7 @@ func (s *steered) Evidence() (e stream.Evidence) {
 // Close frees the path, then the queue.
 func (s *steered) Close() error { return errors.Join(s.Receiver.Close(), s.queue.Release()) }
 
-// otherDev is the interface by which the flow came, or was seen to come, in the place of the one
+// otherDev returns the interface by which the flow came, or was seen to come, in place of the one
 // that was to steer it; "": none.
 func (f *flow) otherDev() string {
 	if f.steered == nil {

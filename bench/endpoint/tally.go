@@ -19,7 +19,7 @@ func (m *meters) openTally(s wire.EndSpec) {
 	}
 }
 
-// tallyNs is how long reading them took.
+// tallyNs returns how long reading the tally took.
 func (e *edge) tallyNs() int64 {
 	if e.tally == nil {
 		return 0
@@ -27,8 +27,9 @@ func (e *edge) tallyNs() int64 {
 	return e.tally.TookNs
 }
 
-// tallied are their rows. The names of those that did not move go to h, with those that the
-// snapshots have already. Both readings lie outside the snapshots, which are the window.
+// tallied computes the rows of the tallies. The names of those that did not move go to h, with
+// those that the snapshots have already. Both readings lie outside the snapshots, which are the
+// window.
 func (r *run) tallied(h *results.Host, idle []string) []results.Metric {
 	from, to := r.from.tally, r.to.tally
 	d := tally.Between(from, to)

@@ -15,7 +15,7 @@ import (
 // is told another: as much as stays in the cache.
 const answeringBuffer = 256 << 10
 
-// tripOptions are a cell's choices of round trips, and the size of a request.
+// tripOptions converts a cell's choices of round trips, and returns the size of a request.
 func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOptions) {
 	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1),
 		PerSecond: float64(c.RRRate)}
@@ -25,8 +25,8 @@ func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOpti
 	return cmp.Or(c.Request, stream.DefaultTrip(k)), o
 }
 
-// requestBytes is the size of what a receiver that answers has at once: of datagrams a request, of
-// a stream as much as stays in the cache.
+// requestBytes returns the size of what a receiver that answers takes at once: of datagrams a
+// request, of a stream as much as stays in the cache.
 func requestBytes(c *results.Cell, k stream.Kind) int {
 	if k.Packets() {
 		return cmp.Or(c.Request, stream.DefaultTrip(k))
@@ -45,7 +45,7 @@ func (f *flow) beginTrips(m stream.Mode, request int) {
 	}
 }
 
-// tripFigures are how well a sender kept its rate.
+// tripFigures returns how well a sender kept its rate.
 func (f *flow) tripFigures() []stream.Figure {
 	if t := f.Meter.Trips(); t != nil {
 		return t.Figures()
@@ -56,7 +56,8 @@ func (f *flow) tripFigures() []stream.Figure {
 	return nil
 }
 
-// messageBytes is the size of the payload's message: all requests in flight may leave by one send.
+// messageBytes computes the size of the payload's message: all requests in flight may leave by one
+// send.
 func (e *End) messageBytes() int {
 	if e.path.Kind.Packets() {
 		return e.opts.MessageBytes
@@ -100,7 +101,7 @@ func (e *End) asPlanned(h *stream.Hello) error {
 	return nil
 }
 
-// unanswered is the error of the first of the flows whose requests could not be answered.
+// unanswered returns the error of the first of the flows whose requests could not be answered.
 func (w *worker) unanswered() error {
 	for _, f := range w.own {
 		if err := f.Meter.Answers().Err(); err != nil {
@@ -110,7 +111,7 @@ func (w *worker) unanswered() error {
 	return nil
 }
 
-// trips tells that a flow is one of round trips.
+// trips reports whether a flow is one of round trips.
 func (f *flow) trips() bool {
 	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.asked
 }
@@ -172,7 +173,7 @@ func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 // heldRate is the least share of the rate that was asked for at which it counts as kept.
 const heldRate = .99
 
-// warnMissedRate says that the requests were not sent at the rate that was asked for: then they
+// warnMissedRate warns that the requests were not sent at the rate that was asked for: then they
 // waited to be sent, which their times hold.
 func (r *run) warnMissedRate(h *results.Host) {
 	rate, got := float64(r.end.spec.Cell.RRRate), h.TransactionsPerS()

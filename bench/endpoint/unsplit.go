@@ -34,7 +34,7 @@ func readUnsplit(dev string) (nic.Unsplit, error) {
 	return d.Unsplit()
 }
 
-// grown says what the driver has counted since, and what to do about it; "": nothing.
+// grown describes what the driver has counted since, and what to do about it; "": nothing.
 func (w *unsplitWatch) grown() (what, fix string) {
 	if w.read == nil || len(w.before) == 0 {
 		return "", ""

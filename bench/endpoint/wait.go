@@ -43,8 +43,8 @@ func (r *run) finish(ctx context.Context) error {
 	return nil
 }
 
-// stopNs is when the sender stops: as scheduled, or after the shorter of what
-// the two ends wish.
+// stopNs returns when the sender stops: as scheduled, or after the shorter of what the two ends
+// wish.
 func (r *run) stopNs() int64 {
 	if r.sch.StopNs > 0 {
 		return r.sch.StopNs
@@ -62,9 +62,8 @@ func (r *run) stopNs() int64 {
 	return r.startNs + mine
 }
 
-// early is the error of a receiver one of whose flows the sender ended long before
-// stopNs. A sender that is killed ends it like one that is done: the kernel
-// closes its socket.
+// early returns an error if the sender ended one of a receiver's flows long before stopNs. A sender
+// that is killed ends it like one that is done: the kernel closes its socket.
 func (r *run) early(stopNs int64) error {
 	if r.sch.StopBytes > 0 || r.broken() {
 		return nil // it ends when the bytes have passed
@@ -82,7 +81,7 @@ func (r *run) early(stopNs int64) error {
 	return nil
 }
 
-// short is the error of a flow that ended before the bytes had passed that bound it.
+// short returns an error if the flow ended before the bytes had passed that bound it.
 func (r *run) short(stopNs int64) error {
 	n := r.end.Progress()
 	if n >= r.sch.StopBytes || r.broken() {
@@ -94,7 +93,7 @@ func (r *run) short(stopNs int64) error {
 		How: "give it more time, or see the sender's message"}
 }
 
-// sentAll tells that a sender's flow has all the bytes that bound it.
+// sentAll reports whether a sender's flow has all the bytes that bound it.
 func (r *run) sentAll() bool {
 	return r.sch.StopBytes > 0 && r.end.spec.Role == stream.TX && r.end.Progress() >= r.sch.StopBytes
 }

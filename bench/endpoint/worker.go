@@ -127,12 +127,12 @@ func newWorker(e *End, own []*flow) *worker {
 	return w
 }
 
-// first is its only flow, or stands for all.
+// first returns the thread's only flow, or one that stands for all.
 func (w *worker) first() *flow { return w.own[0] }
 
 func (w *worker) prepared() error { return <-w.ready }
 
-// run is the life of the thread, which ends with its affinity.
+// run runs the thread, which ends with its affinity.
 func (w *worker) run() {
 	defer close(w.gone)
 	defer holdProcessors(-1)
@@ -159,8 +159,8 @@ type role interface {
 	leave()                               // closes what was opened
 }
 
-// live is the order in which a thread does its work: connections are closed before the path is
-// freed, and not before the last counters were read.
+// live does a thread's work in order: connections are closed before the path is freed, and not
+// before the last counters were read.
 func (w *worker) live(as role) {
 	path, err := as.build()
 	w.ready <- err

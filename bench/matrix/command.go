@@ -14,7 +14,7 @@ const execHost = "exec:"
 // leads to.
 func (e *End) RunsProgram() bool { return strings.HasPrefix(e.Host, execHost) && e.HostAt != At{} }
 
-// UntrustedHost is [Spec.Untrusted] of the hosts alone, which even a dry run reaches.
+// UntrustedHost does what [Spec.Untrusted] does, for the hosts alone, which even a dry run reaches.
 func (s *Spec) UntrustedHost() error {
 	for _, x := range []struct {
 		name string
@@ -29,7 +29,7 @@ func (s *Spec) UntrustedHost() error {
 	return nil
 }
 
-// PlaceOfHost is where the end's host stands, for people.
+// PlaceOfHost formats where in the file the end's host stands.
 func (s *Spec) PlaceOfHost(e End) string {
 	return fmt.Sprintf("%s:%d:%d", s.fileName, e.HostAt.Line, e.HostAt.Column)
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// compare is what the file says of the comparisons that reports make.
+// compare reads what the file says of the comparisons that reports make.
 func (x *expansion) compare(n ast.Node) error {
 	return readMap(n, "compare", []field{{"primary", x.primary}, {"about", x.about},
 		{"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
 }
 
-// about are the factors that comparisons are about.
+// about reads the factors that comparisons are about.
 func (x *expansion) about(n ast.Node) error {
 	for _, item := range list(n) {
 		name, err := scalar(item)

@@ -238,7 +238,7 @@ func (x *expansion) sharedQueues(p product, c results.Cell) error {
 	return at(x.optionAt(p, "cpu_layout"), "%v: %s; or leave the combination out (exclude)", err, fault.Fix(err))
 }
 
-// optionAt is where an option of a product's cells is said.
+// optionAt finds where the file sets an option of a product's cells.
 func (x *expansion) optionAt(p product, name string) ast.Node {
 	for _, a := range p.axes {
 		if a.option.Name == name {
@@ -264,7 +264,7 @@ func (x *expansion) excluded(c results.Cell, used []bool) bool {
 	return out
 }
 
-// values are those of a factor, as they are written.
+// values returns the values of a factor, as they are written.
 func (p product) values(name string) []string {
 	for _, a := range p.axes {
 		if a.option.Name == name {
@@ -274,8 +274,8 @@ func (p product) values(name string) []string {
 	return nil
 }
 
-// count is how many combinations there are; once they are too many it stops, far from
-// where an int ends.
+// count returns how many combinations there are; once they are too many it stops, far from where an
+// int ends.
 func (p product) count() int {
 	n := 1
 	for _, a := range p.axes {
@@ -286,9 +286,9 @@ func (p product) count() int {
 	return n
 }
 
-// cells are all combinations, the last factor changing fastest. A factor that
-// does not concern the modes of a cell is left as found there; what the file says for all
-// cells holds where no factor says it.
+// cells builds all combinations, the last factor changing fastest. A factor that does not concern
+// the modes of a cell is left as found there; what the file says for all cells holds where no
+// factor says it.
 func (p product) cells(all results.Cell) []results.Cell {
 	cells := []results.Cell{{}}
 	for _, a := range p.axes {
@@ -311,7 +311,7 @@ func (p product) cells(all results.Cell) []results.Cell {
 	return cells
 }
 
-// valuesOf are what a cell has of each option.
+// valuesOf lists a cell's value of each option.
 func valuesOf(c *results.Cell) []string {
 	of := make([]string, len(results.Options))
 	for i := range of {
@@ -320,7 +320,7 @@ func valuesOf(c *results.Cell) []string {
 	return of
 }
 
-// matches tells whether every factor of the product has one of its values in a cell.
+// matches reports whether every factor of the product has one of its values in a cell.
 func (p product) matches(of []string) bool {
 	for i := range p.axes {
 		if a := &p.axes[i]; !a.has[of[a.at]] {

@@ -23,7 +23,7 @@ func (s *Spec) gates(n ast.Node) error {
 	return readMap(n, "gates", fields)
 }
 
-// GateKeys are the keys of all gates.
+// GateKeys lists the keys of all gates.
 func GateKeys() (keys []string) {
 	for _, l := range results.Limits {
 		keys = append(keys, l.Key)

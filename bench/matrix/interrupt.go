@@ -10,7 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// MovesInterrupts tells a plan with a cell that moves interrupts by their numbers, as flags can.
+// MovesInterrupts reports whether a cell of the plan moves interrupts by their numbers, as flags
+// can.
 func (s *Spec) MovesInterrupts() bool {
 	return slices.ContainsFunc(s.choices(), func(c *results.Cell) bool {
 		return slices.ContainsFunc(c.Others(),
@@ -20,7 +21,7 @@ func (s *Spec) MovesInterrupts() bool {
 
 func isInterrupt(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }
 
-// choices are all cells of the plan, and what holds for several.
+// choices gathers all cells of the plan, and what holds for several.
 func (s *Spec) choices() []*results.Cell {
 	all := []*results.Cell{&s.All, &s.SUT.Settings.Host, &s.TG.Settings.Host}
 	if s.Base != nil {

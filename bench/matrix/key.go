@@ -98,7 +98,7 @@ func zeroOr(parse func(string) (time.Duration, error)) func(string) (time.Durati
 	}
 }
 
-// Get is what a spec says, as text.
+// Get formats a spec's value of the key.
 func (k *Key) Get(s *Spec) string { return k.get(s) }
 
 // Set reads a value.
@@ -123,7 +123,7 @@ func LookupKey(name string) *Key {
 	return nil
 }
 
-// keys are the fields of a file for [Keys].
+// keys makes the fields of a file for [Keys].
 func (s *Spec) keys() (out []field) {
 	for i := range Keys {
 		k := &Keys[i]

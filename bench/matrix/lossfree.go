@@ -22,7 +22,7 @@ type LossFree struct {
 	Trials     int // after which it is given up
 }
 
-// DefaultLossFree is where nothing is said of it.
+// DefaultLossFree returns what holds where a plan does not say how to search.
 func DefaultLossFree() LossFree { return LossFree{Resolution: .02, Confirm: 10, Trials: 200} }
 
 // Bounds of LossFree.
@@ -48,14 +48,14 @@ func (l LossFree) Check() error {
 	return nil
 }
 
-// Usual is about how many trials a search takes where nothing fails by chance: one as fast as it
+// Usual estimates how many trials a search takes where nothing fails by chance: one as fast as it
 // can be, one at what the receiver then took and one at half of it to begin with, those that halve
-// what is between the rates that passed and that failed, and those that confirm.
+// the gap between the rates that passed and that failed, and those that confirm.
 func (l LossFree) Usual() int {
 	return min(3+int(math.Ceil(math.Log2(1/l.Resolution)))+l.Confirm, l.Trials)
 }
 
-// Search is how cells with the pace loss-free look for it.
+// Search returns how cells with the pace loss-free look for it.
 func (s *Spec) Search() LossFree {
 	if s.LossFree == nil {
 		return DefaultLossFree()
@@ -91,7 +91,7 @@ func (s *Spec) checkLossFree() error {
 	return nil
 }
 
-// searches are the runs of the plan that are searches.
+// searches counts the runs of the plan that are searches.
 func (s *Spec) searches() (n int64) {
 	for i := range s.Cells {
 		if s.Cells[i].LossFree {

@@ -177,8 +177,8 @@ func list(n ast.Node) []ast.Node {
 	return []ast.Node{n}
 }
 
-// scalar is the text of a plain or quoted value. Quoted ones may write characters
-// that the file itself may not have.
+// scalar reads the text of a plain or quoted value. Quoted ones may write characters that the file
+// itself may not have.
 func scalar(n ast.Node) (string, error) {
 	s, err := scalarText(n)
 	if err == nil && strings.ContainsFunc(s, isControl) {

@@ -75,7 +75,7 @@ func Settable(o *results.Option, s string) error {
 	return nil
 }
 
-// forAll are the keys of the options that hold for all cells.
+// forAll makes the fields of the options that hold for all cells.
 func (s *Spec) forAll(x *expansion) (out []field) {
 	x.all = map[string]ast.Node{}
 	for i := range results.Factors {
@@ -98,12 +98,13 @@ func (x *expansion) option(o *results.Option, ofHost bool) field {
 	}}
 }
 
-// ofOneHost tells an option of one host alone: the others are of the flow, or of both its ends.
+// ofOneHost reports whether an option is one of a single host: the others are of the flow, or of
+// both its ends.
 func ofOneHost(o *results.Option) bool {
 	return o.Kind == results.OfHost && o.Role == "" && o.Name != "mtu"
 }
 
-// fields are the settings of one host.
+// fields makes the fields of one host's settings.
 func (s *Settings) fields() []field {
 	out := []field{{"sysctl", s.sysctls}}
 	for i := range results.Factors {
@@ -122,7 +123,7 @@ func (s *Settings) fields() []field {
 	return out
 }
 
-// Of are the settings of a host for a cell: the cell's, and what these say beside.
+// Of returns the settings of a host for a cell: the cell's, and what these say beside.
 func (s Settings) Of(role stream.Role, c results.Cell) wire.Settings {
 	return wire.SettingsOf(role, c.Over(s.Host), s.Sysctl)
 }

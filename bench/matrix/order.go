@@ -48,10 +48,10 @@ func Order(n, reps int, warmup bool) []Place {
 	return order
 }
 
-// Interleave is [Order] of cells. Each pair of blocks, forwards and backwards, has an order
-// of its own: a row of a Williams square with its lines shuffled and its items drawn from
-// seed (Williams 1949). So no cell follows another twice before it has followed all: what a
-// run leaves behind, heat or memory, does not meet the same cell each time.
+// Interleave puts cells in [Order]. Each pair of blocks, forwards and backwards, has an order of
+// its own: a row of a Williams square with its lines shuffled and its items drawn from seed
+// (Williams 1949). So no cell follows another twice before it has followed all: what a run leaves
+// behind, heat or memory, does not meet the same cell each time.
 func Interleave(cells []results.Cell, reps int, warmup bool, seed uint64) []Run {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var rows [][]int
@@ -66,9 +66,9 @@ func Interleave(cells []results.Cell, reps int, warmup bool, seed uint64) []Run 
 	return plan
 }
 
-// williams is at most so many of a square's rows, shuffled: with all rows and those read
-// backwards each of n items comes once (n even) or twice (odd) right after each other. Of an
-// even square the second half is the first half backwards.
+// williams returns at most so many of a square's rows, shuffled: with all rows and those read
+// backwards each of n items comes once (n even) or twice (odd) right after each other. Of an even
+// square the second half is the first half backwards.
 func williams(rng *rand.Rand, n, most int) [][]int {
 	item, lines := rng.Perm(n), n
 	if n%2 == 0 {

@@ -31,7 +31,7 @@ const (
 	mostCPU         = 65535
 )
 
-// New is what holds where a file leaves something out. The gates are those of
+// New returns what holds where a file leaves something out. The gates are those of
 // docs/statistics.md.
 func New() *Spec {
 	return &Spec{
@@ -105,7 +105,7 @@ func (s *Spec) spareCPUs(root ast.Node) error {
 	return nil
 }
 
-// under is the value of a mapping's key, which has been read.
+// under looks up the value of a mapping's key, which has been read.
 func under(n ast.Node, key string) ast.Node {
 	pairs, err := mapping(n, key)
 	if i := slices.IndexFunc(pairs, func(p pair) bool { return p.key == key }); err == nil && i >= 0 {
@@ -204,7 +204,7 @@ func (e *End) host(n ast.Node) error {
 	return read(&e.Host, parseText)(n)
 }
 
-// NameHost has a flag name the host.
+// NameHost sets the host that a flag names.
 func (e *End) NameHost(host string) { e.Host, e.HostAt = host, At{} }
 
 // cpus reads one CPU, or a list of them for the threads of several flows.
@@ -228,14 +228,14 @@ func (e *End) cpus(n ast.Node) error {
 	return nil
 }
 
-// NameCPUs says which CPUs the threads of the end's flows have, in turn.
+// NameCPUs sets the CPUs of the threads of the end's flows, in turn.
 func (e *End) NameCPUs(all []int) {
 	if e.CPU, e.CPUs = &all[0], nil; len(all) > 1 {
 		e.CPUs = all
 	}
 }
 
-// ThreadCPUs are those that were named; nil: none were.
+// ThreadCPUs returns the threads' CPUs that were named; nil: none were.
 func (e *End) ThreadCPUs() []int {
 	if len(e.CPUs) == 0 && e.CPU != nil {
 		return []int{*e.CPU}
@@ -282,8 +282,8 @@ func (l Layout) check(name string) error {
 	return nil
 }
 
-// sysctls are those of the list that package tune keeps: whoever runs a file is often
-// not who wrote it, and runs it as root.
+// sysctls reads sysctls, and takes only those of the list that package tune keeps: whoever runs a
+// file is often not who wrote it, and runs it as root.
 func (s *Settings) sysctls(n ast.Node) error {
 	s.Sysctl, s.sysctlAt = map[string]string{}, map[string]At{}
 	pairs, err := mapping(n, "sysctl")
@@ -307,7 +307,7 @@ func (s *Settings) sysctls(n ast.Node) error {
 	return nil
 }
 
-// refusal is an error with what to do about it, if it says so.
+// refusal formats an error with what to do about it, if it says so.
 func refusal(err error) string {
 	if fix := fault.Fix(err); fix != "" {
 		return err.Error() + "; " + fix

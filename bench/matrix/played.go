@@ -27,7 +27,7 @@ type Played struct {
 	NoteMTU    bool `json:"note_mtu,omitempty"`
 }
 
-// Encode is the text for the journal.
+// Encode encodes the plan for the journal.
 func (p *Played) Encode() (json.RawMessage, error) {
 	p.Purpose = p.Spec.Purpose
 	return json.Marshal(p)
@@ -82,8 +82,8 @@ func decodePlayed(name string, plan *results.Plan) (*Played, error) {
 	return p, nil
 }
 
-// short is an error of a text that somebody else wrote, and that it may quote: one line, and not
-// a long one.
+// short cuts the error of a text that somebody else wrote, and that it may quote, to one line that
+// is not long.
 func short(err error) error {
 	const most = 500
 	text := plaintext.Line(strings.TrimPrefix(err.Error(), "json: "))
@@ -103,7 +103,7 @@ func purposeOf(s *Spec) string {
 	return s.Purpose
 }
 
-// powerOf is how power was measured, as a file would say it.
+// powerOf converts how power was measured to what a file would say.
 func powerOf(plan *results.PowerPlan) (p Power, err error) {
 	if plan == nil || len(plan.Sources) == 0 && plan.IntervalS == 0 {
 		return p, nil

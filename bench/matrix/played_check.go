@@ -140,7 +140,7 @@ func (s *Spec) checkCells() error {
 	return nil
 }
 
-// named tells whether the id of a cell says its modes and then factors that it has, in their
+// named reports whether the id of a cell gives its modes and then factors that it has, in their
 // order (see [name]): a reader goes by it.
 func named(c *results.Cell) bool {
 	rest, ok := strings.CutPrefix(c.ID, c.RX+"/"+c.TX)

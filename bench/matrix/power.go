@@ -33,7 +33,7 @@ type PowerSource struct {
 	Line, Column int // in the file
 }
 
-// Reaches is what the words of the source lead to (see [power.Spec.Reaches]).
+// Reaches lists what the words of the source lead to (see [power.Spec.Reaches]).
 func (s PowerSource) Reaches() []power.Reach {
 	if s.Text == power.Auto || s.Text == power.Later {
 		return nil
@@ -41,7 +41,7 @@ func (s PowerSource) Reaches() []power.Reach {
 	return s.Spec.Reaches()
 }
 
-// Place is where the source stands, for people.
+// Place formats where in the file the source stands.
 func (s *Spec) Place(p PowerSource) string {
 	return fmt.Sprintf("%s:%d:%d", s.fileName, p.Line, p.Column)
 }
@@ -49,11 +49,11 @@ func (s *Spec) Place(p PowerSource) string {
 // Trusting is the fix of [Spec.Untrusted].
 const Trusting = "read the file, then allow it with --trust-file"
 
-// Untrusted is the first host or power source of the file that leads elsewhere than to
-// zcbench's agents and the sensors of the hosts: to a program, which would run as whoever
-// runs the file, often as root; to an address, which would get the user's passwords; or to
-// a path; or the first sysctl that measuring does not need, see [tune.ForMeasuring]. The file's
-// author is often somebody else. Nil: there is none.
+// Untrusted refuses the first host or power source of the file that leads elsewhere than to
+// zcbench's agents and the sensors of the hosts: to a program, which would run as whoever runs the
+// file, often as root; to an address, which would get the user's passwords; or to a path; or the
+// first sysctl that measuring does not need, see [tune.ForMeasuring]. The file's author is often
+// somebody else. Nil: there is none.
 func (s *Spec) Untrusted() error {
 	if err := s.UntrustedHost(); err != nil {
 		return err

@@ -10,13 +10,13 @@ import (
 // MaxReplays is how often a file may have its plan played.
 const MaxReplays = 100
 
-// Replays is how often the plan is played: each time with agents, ports and memory of its own,
-// and in an order of its own. What they leave as it was, such as where memory happened to lie,
-// is the same within a replay, and differs between them.
+// Replays returns how often the plan is played: each time with agents, ports and memory of its own,
+// and in an order of its own. What they leave as it was, such as where memory happened to lie, is
+// the same within a replay, and differs between them.
 func (s *Spec) Replays() int { return 1 + s.Again }
 
-// replay is the plan as it is played for the time replay, from 0. Repetitions and blocks are
-// counted on, from an even number: two that follow each other are a pair of blocks.
+// replay orders the plan for one replay, counted from 0. Repetitions and blocks are counted on,
+// from an even number: two that follow each other are a pair of blocks.
 func (s *Spec) replay(replay int) []Run {
 	seed := s.Seed
 	if replay > 0 {
@@ -37,7 +37,7 @@ func (s *Spec) replay(replay int) []Run {
 	return plan
 }
 
-// replayKey is the key replays.
+// replayKey defines the key replays.
 func replayKey() Key {
 	return Key{Name: "replays", Type: "int",
 		Help: "times to play the whole plan, each with fresh agents, ports and memory",

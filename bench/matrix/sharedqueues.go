@@ -40,7 +40,7 @@ func SharedQueues(c *results.Cell, cpus []int) error {
 	return nil
 }
 
-// apart says how flows can do without sharing a queue, or share its CPU, too.
+// apart suggests how flows can do without sharing a queue, or share its CPU, too.
 func apart(flows, queues int) string {
 	var example []string
 	for i := range queues {

@@ -135,7 +135,7 @@ func (s *Spec) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Called is what the user has to change where a key is wrong: the key, or the flag.
+// Called names what the user has to change where a key is wrong: the key, or the flag.
 func (s *Spec) Called(key string) string {
 	if f, ok := s.Flags[key]; ok {
 		return f
@@ -143,7 +143,7 @@ func (s *Spec) Called(key string) string {
 	return key
 }
 
-// Runs is the whole plan in its order.
+// Runs lists the whole plan in its order.
 func (s *Spec) Runs() (plan []Run) {
 	for replay := range s.Replays() {
 		plan = append(plan, s.replay(replay)...)

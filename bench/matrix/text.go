@@ -35,8 +35,8 @@ func ReadFile(name string) (*Spec, error) {
 	return Parse(name, data)
 }
 
-// clean is the text of a file without a byte order mark. It refuses what is no text,
-// before a parser sees it.
+// clean strips a file's text of a byte order mark. It refuses what is no text, before a parser sees
+// it.
 func clean(data []byte) (string, error) {
 	if len(data) > MaxFile {
 		return "", &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("the file exceeds %d KiB, the limit for an experiment",

@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/machine/tune"
 )
 
-// Unneeded is the sysctl of an end's settings, by its name, that measuring does not need; nil: it
+// Unneeded refuses the named sysctl of an end's settings if measuring does not need it; nil: it
 // needs it, or no file has named it.
 func (s *Settings) Unneeded(name string) error {
 	v, ok := s.Sysctl[name]
@@ -20,7 +20,7 @@ func (s *Settings) Unneeded(name string) error {
 	return tune.ForMeasuring(name, v)
 }
 
-// PlaceOfSysctl is where a sysctl of an end stands, for people.
+// PlaceOfSysctl formats where in the file a sysctl of an end stands.
 func (s *Spec) PlaceOfSysctl(of *Settings, name string) string {
 	at := of.sysctlAt[name]
 	if at == (At{}) { // of a plan that is played again
@@ -29,8 +29,8 @@ func (s *Spec) PlaceOfSysctl(of *Settings, name string) string {
 	return fmt.Sprintf("%s:%d:%d", s.fileName, at.Line, at.Column)
 }
 
-// untrustedSysctl is [Spec.Untrusted] of the sysctls alone: one may switch off what protects a
-// host.
+// untrustedSysctl does what [Spec.Untrusted] does, for the sysctls alone: one may switch off what
+// protects a host.
 func (s *Spec) untrustedSysctl() error {
 	for _, x := range []struct {
 		end string

@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Refuses says what of a cell's choices a mode cannot do together; nil: nothing.
+// Refuses explains which of a cell's choices a mode cannot have together; nil: nothing.
 func Refuses(p stream.Mode, c *results.Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)

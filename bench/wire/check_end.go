@@ -166,7 +166,7 @@ func checkRates(h *results.Host) error {
 	return nil
 }
 
-// near is equality but for rounding.
+// near reports whether two numbers are equal but for rounding.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-6*max(math.Abs(a), math.Abs(b)) }
 
 // checkHost refuses figures that no machine has. CPU time is a residual, and may
@@ -255,7 +255,7 @@ func checkIdle(names []string) error {
 	return nil
 }
 
-// mostFlowSeries is how many the probe tcp draws of the most flows that a run may have.
+// mostFlowSeries returns how many series the probe tcp draws of the most flows that a run may have.
 func mostFlowSeries() int { return stream.MaxFlows * counter.FlowFigures() }
 
 func checkSeries(all []results.Series) error {

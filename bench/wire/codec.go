@@ -92,8 +92,8 @@ func (e *CutError) Error() string {
 }
 func (e *CutError) Unwrap() error { return io.ErrUnexpectedEOF }
 
-// decodeObject is decodeStrict that takes objects only: to encoding/json an
-// empty line is the end of input and null is any object.
+// decodeObject decodes as decodeStrict does, but objects only: to encoding/json an empty line is
+// the end of input and null is any object.
 func decodeObject(b []byte, v any) error {
 	if rest := bytes.TrimSpace(b); len(rest) == 0 || rest[0] != '{' {
 		return errors.New("byte 0: not a JSON object")

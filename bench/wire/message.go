@@ -107,7 +107,7 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Fix says what the user can do about it.
+// Fix returns what the user can do about it.
 func (e *Error) Fix() string { return e.How }
 
 // Hello opens the conversation.
@@ -268,10 +268,10 @@ type FlowSpec struct {
 	Queue      *int `json:"queue,omitempty"` // RX queue of its own; nil: that of the cell
 }
 
-// OneFlow is a single flow, moved by a thread on a CPU; -1 does not pin it.
+// OneFlow specifies a single flow, moved by a thread on a CPU; -1 does not pin it.
 func OneFlow(cpu int) []FlowSpec { return []FlowSpec{{CPU: cpu}} }
 
-// Mode is the name of the end's mode.
+// Mode returns the name of the end's mode.
 func (s *EndSpec) Mode() string { return s.Cell.Mode(s.Role) }
 
 // Opened is an end that is ready.

@@ -39,7 +39,7 @@ func PathOf(places []hops.Place) (p PathParams) {
 	return p
 }
 
-// Here are the places as the agent has them: in its own namespace.
+// Here converts the places to the agent's view: in its own namespace.
 func (p *PathParams) Here() (out []hops.Place) {
 	for _, x := range p.Places {
 		out = append(out, hops.Place{Host: x.Host, Dev: x.Dev, Item: x.Item, At: x.At})
@@ -99,7 +99,7 @@ type PathCPU struct {
 	Packets uint64 `json:"packets"`
 }
 
-// PathOpenedOf tells of hops.
+// PathOpenedOf encodes hops for the controller.
 func PathOpenedOf(all []hops.Hop) (o PathOpened) {
 	for _, h := range all {
 		o.Hops = append(o.Hops, PathHop{h.Index, h.Kind, h.Master, h.Lower, h.Peer, h.PeerNetns})
@@ -107,7 +107,7 @@ func PathOpenedOf(all []hops.Hop) (o PathOpened) {
 	return o
 }
 
-// Found are the hops that were told of, without their places.
+// Found decodes the hops, without their places.
 func (o *PathOpened) Found() (all []hops.Hop) {
 	for _, h := range o.Hops {
 		all = append(all, hops.Hop{Index: h.Index, Kind: h.Kind, Master: h.Master, Lower: h.Lower, Peer: h.Peer,
@@ -116,7 +116,7 @@ func (o *PathOpened) Found() (all []hops.Hop) {
 	return all
 }
 
-// PathReadingOf tells of a reading.
+// PathReadingOf encodes a reading for the controller.
 func PathReadingOf(r *hops.Reading) (out PathReading) {
 	out.Backlog, out.BacklogKnown = r.Backlog, r.BacklogKnown
 	for _, c := range r.Hops {
@@ -129,7 +129,7 @@ func PathReadingOf(r *hops.Reading) (out PathReading) {
 	return out
 }
 
-// Reading is what was told, which has been checked.
+// Reading decodes a reading that has been checked.
 func (r *PathReading) Reading() (out hops.Reading) {
 	out.Backlog, out.BacklogKnown = r.Backlog, r.BacklogKnown
 	for i := range r.Hops {

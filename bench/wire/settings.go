@@ -43,19 +43,19 @@ const (
 	IRQBalance  = "irqbalance" // tune.Stopped
 )
 
-// OfHost tells the settings of a host from those of an interface.
+// OfHost reports whether a setting is the host's, not an interface's.
 func (x Setting) OfHost() bool {
 	word, _, _ := strings.Cut(x.Name, " ")
 	return slices.Contains([]string{"sysctl", Governor, Idle, IRQBalance}, word)
 }
 
-// OfMachine tells those that belong to the machine, and not to a network namespace.
+// OfMachine reports whether a setting belongs to the machine, and not to a network namespace.
 func (x Setting) OfMachine() bool {
 	name, ok := strings.CutPrefix(x.Name, "sysctl ")
 	return x.OfHost() && !(ok && tune.OfNetns(name))
 }
 
-// splits tells that it is header split of all packets, or none.
+// splits reports whether the setting is header split of all packets, or none.
 func (x Setting) splits() bool {
 	return x.Name == HeaderSplit && (x.Value == "on" || x.Value == "off")
 }
@@ -78,7 +78,7 @@ func (x Setting) check() error {
 	return err
 }
 
-// SettingsOf are the settings that a cell asks of the host of an end, and sysctls beside them:
+// SettingsOf lists the settings that a cell asks of the host of an end, and sysctls beside them:
 // those of the interface, then the sysctls, a profile's first, then the rest of the host's.
 func SettingsOf(role stream.Role, c results.Cell, sysctls map[string]string) Settings {
 	var dev, host []Setting
@@ -111,7 +111,7 @@ func SettingsOf(role stream.Role, c results.Cell, sysctls map[string]string) Set
 	return Settings{Values: append(dev, host...)}
 }
 
-// settingValue is an option's value as its setting has it; "": nothing is set.
+// settingValue converts an option's value to that of its setting; "": nothing is set.
 func settingValue(name, v string) string {
 	switch {
 	case name == IRQBalance && v == "true":
@@ -129,18 +129,18 @@ func settingValue(name, v string) string {
 // IsZero reports whether everything is left as found.
 func (s Settings) IsZero() bool { return len(s.Values) == 0 }
 
-// Equal tells whether both want the same.
+// Equal reports whether both want the same.
 func (s Settings) Equal(t Settings) bool {
 	return s.Dev == t.Dev && s.Upper == t.Upper && s.OnlyNamespace == t.OnlyNamespace &&
 		slices.Equal(s.Values, t.Values)
 }
 
-// Wanted are the values but for those that the other end sets.
+// Wanted returns the values without those that the other end sets.
 func (s Settings) Wanted() []Setting {
 	return slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return s.OnlyNamespace && x.OfMachine() })
 }
 
-// Value is that of a setting by name; "" where it is left as found.
+// Value looks up the value of a setting by name; "" where it is left as found.
 func (s Settings) Value(name string) string {
 	for _, x := range s.Wanted() {
 		if x.Name == name {
@@ -150,13 +150,13 @@ func (s Settings) Value(name string) string {
 	return ""
 }
 
-// Shared are those that belong to the machine and not to an interface or network
+// Shared picks the settings that belong to the machine and not to an interface or network
 // namespace.
 func (s Settings) Shared() []Setting {
 	return slices.DeleteFunc(slices.Clone(s.Values), func(x Setting) bool { return !x.OfMachine() })
 }
 
-// Common is what both want.
+// Common returns the settings that both want.
 func (s Settings) Common(t Settings) Settings {
 	if s.Dev != t.Dev || s.Upper != t.Upper || s.OnlyNamespace != t.OnlyNamespace {
 		return Settings{}

@@ -27,7 +27,7 @@ func (s *Survey) Check() error {
 	return err
 }
 
-// Parse is the snapshot.
+// Parse parses the snapshot.
 func (s *Survey) Parse() (*environment.Snapshot, error) {
 	got, err := environment.Parse(s.Snapshot)
 	if err == nil && got.Base != "" {

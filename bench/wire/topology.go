@@ -13,7 +13,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 )
 
-// SetTopology says how the host's CPUs share cores and memory. One node is none.
+// SetTopology records how the host's CPUs share cores and memory. A single node is left out.
 func (h *HelloResult) SetTopology(t place.Topology) {
 	for _, c := range t.Cores {
 		h.Cores = append(h.Cores, counter.FormatCPUList(c))
@@ -29,7 +29,7 @@ func (h *HelloResult) SetTopology(t place.Topology) {
 	}
 }
 
-// Topology is what the host said of its CPUs.
+// Topology returns what the host said of its CPUs.
 func (h *HelloResult) Topology() place.Topology {
 	t, _ := h.topology() // was checked
 	return t

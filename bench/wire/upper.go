@@ -14,7 +14,7 @@ import (
 const SharedFix = "name another interface with --dev or --tg-dev, or reach the host by another one; if it has " +
 	"only this one: --shared-with-ssh"
 
-// SharedError is a run on the interface by which its host is reached; why says how it is
+// SharedError refuses a run on the interface by which its host is reached; why says how it is
 // shared.
 func SharedError(dev, why string) error {
 	return &fault.Error{Op: fmt.Sprintf("%s carries zcbench's own connection: %s: a flow there would flood it, "+
@@ -26,7 +26,7 @@ func (i *Interface) StandsOn(name string) bool {
 	return i.Name == name || slices.Contains(i.Below, name)
 }
 
-// PortFor is the interface whose queues a flow of i uses; "" where several may be. The user
+// PortFor returns the interface whose queues a flow of i uses; "" where several may be. The user
 // may have named one of them.
 func (i *Interface) PortFor(named string) string {
 	switch {
@@ -38,7 +38,7 @@ func (i *Interface) PortFor(named string) string {
 	return i.Port
 }
 
-// KindWord is the kind without what is said about it.
+// KindWord strips the kind of what is said about it.
 func (i *Interface) KindWord() string {
 	word, _, _ := strings.Cut(i.Kind, " ")
 	return word

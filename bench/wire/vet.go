@@ -33,7 +33,7 @@ type NonsenseError struct {
 func (e *NonsenseError) Error() string { return "the agent answered nonsense: " + e.Err.Error() }
 func (e *NonsenseError) Unwrap() error { return e.Err }
 
-// Fix says what the user can do about it.
+// Fix returns what the user can do about it.
 func (e *NonsenseError) Fix() string { return e.How }
 
 // Plain cleans and checks what v points at, as if an agent had said it.

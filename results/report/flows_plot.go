@@ -67,7 +67,7 @@ func sumOf(c *FlowsCell) *float64 {
 	return nil
 }
 
-// scaling returns the median scaling, which for one flow is 1 by definition.
+// scaling returns the cell's scaling, which for one flow is 1 by definition; nil: it is not known.
 func (c *FlowsCell) scaling() *float64 {
 	switch {
 	case c.Flows == 1:

@@ -108,8 +108,8 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	return &p
 }
 
-// dropMedians summarizes the drops of the runs that were checked for them: one that a run does not
-// have was not dropped there.
+// dropMedians computes the median drops of the runs that were checked for them: one that a run does
+// not have was not dropped there.
 func dropMedians(runs []*results.Record, host func(*results.Record) *results.Host) []results.Drop {
 	var each []map[string]results.Drop
 	var all []results.Drop // each once, in the order in which they first came

@@ -48,8 +48,8 @@ func (c *Cell) leaveROI() {
 	}
 }
 
-// unpaced drops the cells that were paced or move packets: the sum of their flows is what was asked
-// for, or not of bytes.
+// unpaced drops the cells that were paced, whose sum of flows was asked for, and those that move
+// packets.
 func unpaced(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
 		return g.cell.Paced() || g.cell.MovesPackets()

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attempt is the last rung, which decides. Where the mode does not know what to do,
-// the first rung below it that is lacking for the same reason does.
+// attempt makes the last rung, which decides. Where the mode does not know what to do, the first
+// rung below it that is lacking for the same reason does.
 func attempt(err error, below []wire.Check) wire.Check {
 	c := answered(wire.Check{Name: "attempt", Found: "works", Needed: "the mode itself, tried just now"}, err)
 	if i := slices.IndexFunc(below, func(b wire.Check) bool {

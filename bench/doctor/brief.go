@@ -68,7 +68,7 @@ func left(reports []lease.Report) (n int) {
 	return n
 }
 
-// cards are the interfaces with hardware, or a hypervisor's, behind them.
+// cards lists the interfaces with hardware, or a hypervisor's, behind them.
 func cards() (out []Card) {
 	all, err := net.Interfaces()
 	if err != nil {

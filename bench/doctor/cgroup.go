@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/machine/cgroup"
 )
 
-// cgroups says what the control groups of this process may hold a flow back by. It names them, so
+// cgroups checks by what the control groups of this process may hold a flow back. It names them, so
 // no record has it.
 func (fs FS) cgroups() wire.Check {
 	c := wire.Check{Name: "cgroup limits", Needed: "none: a flow that reaches one is held back, and its run is invalid",
@@ -53,7 +53,7 @@ func (fs FS) cgroups() wire.Check {
 	return c
 }
 
-// cpusOf is how many CPUs "QUOTA PERIOD" gives.
+// cpusOf converts "QUOTA PERIOD" to a number of CPUs.
 func cpusOf(max string) string {
 	var quota, period float64
 	if n, _ := fmt.Sscan(max, &quota, &period); n < 2 || period <= 0 {

@@ -29,7 +29,7 @@ func Checks() []wire.Check {
 	return slices.Concat(system, []wire.Check{FS{}.cgroups(), leases(), copying()}, measures, powerChecks())
 }
 
-// publicChecks are those that tell nothing of whose host it is, which a record may have:
+// publicChecks runs the checks that do not reveal whose host it is, so that a record may have them:
 // of the system, and of what measures.
 func publicChecks() (system, measures []wire.Check) {
 	out := []wire.Check{kernel(), kernelFiles(), capabilities(), probing(privilege.Look()), memlock(),
@@ -63,8 +63,8 @@ const needsAdmin = "CAP_NET_ADMIN for queues, buffers and namespaces"
 
 func capabilities() wire.Check { return capabilitiesOf(privilege.Look()) }
 
-// capabilitiesOf says what a call that wants CAP_NET_ADMIN will say where it is refused: over the
-// machine, which zcrx, --busy-poll and buffers beyond the limit want, or over the network
+// capabilitiesOf predicts what a call that wants CAP_NET_ADMIN will say where it is refused: over
+// the machine, which zcrx, --busy-poll and buffers beyond the limit want, or over the network
 // namespace, which settings of its interfaces want.
 func capabilitiesOf(s privilege.State) wire.Check {
 	const admin = privilege.Cap(unix.CAP_NET_ADMIN)
@@ -85,7 +85,7 @@ func capabilitiesOf(s privilege.State) wire.Check {
 	return c
 }
 
-// probing says whether eBPF programs and samples of whole CPUs may be had.
+// probing checks whether eBPF programs and samples of whole CPUs are permitted.
 func probing(s privilege.State) wire.Check {
 	caps := []privilege.Cap{unix.CAP_BPF, unix.CAP_PERFMON}
 	c := wire.Check{Name: "capabilities for probes",
@@ -240,7 +240,7 @@ func leasesOf(reports []lease.Report) wire.Check {
 	return c
 }
 
-// uringChecks are io_uring's features, each attempted just now.
+// uringChecks attempts each of io_uring's features now.
 func uringChecks() []wire.Check {
 	var names []string
 	for _, e := range uring.Engines() {

@@ -34,7 +34,7 @@ func copying() wire.Check {
 
 const copyingName = "copies to user memory"
 
-// judgeCopying is told the least times of a copy to the same place of a page, and to one behind.
+// judgeCopying compares the least times of a copy to the same place of a page, and to one behind.
 func judgeCopying(even, odd time.Duration) wire.Check {
 	ratio := odd.Seconds() / max(even, 1).Seconds()
 	c := wire.Check{Name: copyingName, Status: "ok",
@@ -48,8 +48,8 @@ func judgeCopying(even, odd time.Duration) wire.Check {
 	return c
 }
 
-// copyTimes are the least times of the kernel's copy from the beginning of pages to that of
-// others, and to a little behind.
+// copyTimes measures the least times of the kernel's copy from the beginning of pages to the
+// beginning of others, and to a little behind.
 func copyTimes() (even, odd time.Duration, err error) {
 	fd, err := unix.MemfdCreate("zcbench-copy", unix.MFD_CLOEXEC)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 )
 
-// classes says of a hybrid processor which of its CPUs runs use.
+// classes checks which CPUs of a hybrid processor runs use.
 func (fs FS) classes() wire.Check {
 	c := wire.Check{Name: "classes of CPUs", Needed: "one for a run: what work costs on one says nothing of another",
 		Status: "ok", Found: "one"}

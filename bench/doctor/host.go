@@ -26,7 +26,7 @@ func (fs FS) path(root, def string, elem ...string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-// line is a small file without surrounding space, "" where there is none.
+// sysLine reads a small file without surrounding space, "" where there is none.
 func (fs FS) sysLine(elem ...string) string {
 	b, err := kernelfile.ReadFile(fs.path(fs.Sys, "/sys", elem...))
 	if err != nil {
@@ -35,7 +35,7 @@ func (fs FS) sysLine(elem ...string) string {
 	return strings.TrimSpace(string(b))
 }
 
-// checks are those of the host that bear on every figure.
+// checks runs the checks of the host that bear on every figure.
 func (fs FS) checks() []wire.Check {
 	return []wire.Check{fs.hugePages(), fs.governor(), fs.irqbalance(), fs.iommu(), fs.lockdown(), fs.classes()}
 }
@@ -126,7 +126,7 @@ func (fs FS) irqbalance() wire.Check {
 	return c
 }
 
-// inPIDNamespace tells that this process sees only those of a PID namespace, such as of a
+// inPIDNamespace reports whether this process sees only those of a PID namespace, such as of a
 // container (include/linux/nsfs.h: PID_NS_INIT_INO is the first one's inode).
 func inPIDNamespace() bool {
 	var st unix.Stat_t

@@ -33,7 +33,7 @@ var without = []struct{ file, what string }{
 	{"/proc/loadavg", "the load before a comparison of tools is not known"},
 }
 
-// WithoutKernels says what cannot be known without the kernel's own files of these names; "" for
+// WithoutKernels lists what cannot be known without the kernel's own files of these names; "" for
 // nothing.
 func WithoutKernels(files []string) string {
 	var out []string
@@ -74,8 +74,8 @@ func kernelFiles() wire.Check {
 	return c
 }
 
-// notTheCPUs says that the folder of CPUs, or all of /sys, is not the kernel's: what is not in it
-// says nothing of this machine.
+// notTheCPUs returns an error if the folder of CPUs, or all of /sys, is not the kernel's: what is
+// missing from it says nothing of this machine.
 func notTheCPUs() error {
 	for _, path := range []string{"/sys", "/sys/devices/system/cpu"} {
 		if err := kernelfile.Check(path); kernelfile.IsNotKernels(err) {

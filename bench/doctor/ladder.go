@@ -22,7 +22,7 @@ func Modes(p wire.ModesParams) []wire.ModeSupport {
 	return out
 }
 
-// support is what a mode's own attempt said.
+// support converts the outcome of a mode's own attempt.
 func support(p stream.Mode, err error) wire.ModeSupport {
 	m := wire.ModeSupport{Role: p.Role, Name: p.Name, Summary: p.Summary, Supported: true}
 	switch doubt := fault.Doubtful(err); {

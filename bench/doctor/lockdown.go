@@ -8,11 +8,11 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 )
 
-// lockdown is how far the kernel is locked down (security/lockdown/lockdown.c). Of what
-// zcbench uses, one thing is refused, and with confidentiality alone: eBPF programs that
-// read kernel memory by address (LOCKDOWN_BPF_READ_KERNEL). Counters of perf, powercap and
-// /dev/cpu_dma_latency are not asked about; kprobes, tracefs, /dev/mem and the writing of
-// MSRs, which are, zcbench does not use.
+// lockdown checks how far the kernel is locked down (security/lockdown/lockdown.c). Of what zcbench
+// uses, one thing is refused, and with confidentiality alone: eBPF programs that read kernel memory
+// by address (LOCKDOWN_BPF_READ_KERNEL). Counters of perf, powercap and /dev/cpu_dma_latency are
+// not asked about; kprobes, tracefs, /dev/mem and the writing of MSRs, which are, zcbench does not
+// use.
 func (fs FS) lockdown() wire.Check {
 	c := wire.Check{Name: "lockdown", Needed: "none or integrity, for --probe", Status: "ok"}
 	switch mode := fs.lockdownMode(); mode {
@@ -31,7 +31,7 @@ func (fs FS) lockdown() wire.Check {
 	return c
 }
 
-// lockdownMode is the word in brackets of "none [integrity] confidentiality".
+// lockdownMode extracts the word in brackets of "none [integrity] confidentiality".
 func (fs FS) lockdownMode() string {
 	_, rest, _ := strings.Cut(fs.sysLine("kernel/security/lockdown"), "[")
 	mode, _, ok := strings.Cut(rest, "]")

@@ -123,7 +123,7 @@ func flux(s rtnl.Stack, l rtnl.Link, addrs []rtnl.Addr, sysctl func(dev, name st
 	return c
 }
 
-// networks are the IPv4 networks of an interface; one of a single address is none.
+// networks selects the IPv4 networks of an interface; one of a single address does not count.
 func networks(addrs []rtnl.Addr, index int) (out []netip.Prefix) {
 	for _, a := range addrs {
 		if p := a.Prefix; a.Index == index && p.Addr().Is4() && p.Bits() < 32 && !p.Addr().IsLinkLocalUnicast() {

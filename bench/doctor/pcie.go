@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 )
 
-// pcieGbps is what a PCIe link carries of payload, in 1e9 bit/s: the line code is
-// 8b/10b up to 5 GT/s, 128b/130b above (PAM4 generations lose less), and headers
-// take a tenth with payloads of 256 bytes.
+// pcieGbps computes what a PCIe link carries of payload, in 1e9 bit/s: the line code is 8b/10b up
+// to 5 GT/s, 128b/130b above (PAM4 generations lose less), and headers take a tenth with payloads
+// of 256 bytes.
 func pcieGbps(gts float64, lanes int) float64 {
 	code := 128.0 / 130
 	if gts <= 5 {

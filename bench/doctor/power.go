@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/power"
 )
 
-// powerChecks are the power sources that need not be told where to look.
+// powerChecks checks the power sources that need not be told where to look.
 func powerChecks() []wire.Check {
 	var out []wire.Check
 	for _, f := range power.Survey() {
@@ -23,7 +23,7 @@ func powerChecks() []wire.Check {
 	return out
 }
 
-// powerCheck is one source: what is in doubt about it is a warning, before a run is.
+// powerCheck checks one source: a doubt about it is a warning here, before a run gives one.
 func powerCheck(f power.Found) wire.Check {
 	c := wire.Check{Name: "power: " + f.Name, Status: "ok", Found: f.Here, Needed: f.Summary, Fix: f.Fix}
 	switch {
@@ -35,7 +35,7 @@ func powerCheck(f power.Found) wire.Check {
 	return c
 }
 
-// pmuChecks are the processor's counters.
+// pmuChecks checks the processor's counters.
 func pmuChecks() []wire.Check {
 	p := counter.OpenPMU(counter.FS{}, []int{0})
 	defer p.Close()
@@ -53,7 +53,7 @@ func pmuChecks() []wire.Check {
 	return append(out, dramCheck(counter.FS{}))
 }
 
-// dramCheck is the memory controllers' counters.
+// dramCheck checks the memory controllers' counters.
 func dramCheck(fs counter.FS) wire.Check {
 	d := counter.OpenDRAM(fs)
 	defer d.Close()
@@ -65,7 +65,7 @@ func dramCheck(fs counter.FS) wire.Check {
 	return c
 }
 
-// idleChecks are what the kernel counts of idling and of heat.
+// idleChecks checks what the kernel counts of idling and of heat.
 func idleChecks(fs counter.FS) []wire.Check {
 	idle := wire.Check{Name: "idle states", Status: "lacking", Needed: "cpuidle, for the time in POLL, C1, C6...",
 		Found: "no CPU has any: a virtual machine, idle=poll, or no cpuidle driver " +

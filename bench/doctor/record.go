@@ -19,7 +19,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// recorded is a fact of the host, or what a record says of it.
+// recorded asks for a fact of the host, or looks up what a record says of it.
 func recorded[T any](name string, f func() T) T {
 	v, _ := tape.Ask("host: "+name, func() (T, error) { return f(), nil }) // of an old record the zero value
 	return v
@@ -54,7 +54,7 @@ func Record(dev string) (*tape.File, error) {
 	return f, mustBeAnonymous(f, own)
 }
 
-// recordedChecks are the checks that a record has.
+// recordedChecks runs or looks up the checks that a record has.
 func recordedChecks() []wire.Check {
 	return recorded("checks", func() []wire.Check {
 		system, measures := publicChecks()
@@ -69,7 +69,7 @@ type Diagnosis struct {
 	Modes  []wire.Ladder
 }
 
-// Replay says what the doctor would say on the host that a record was made on. It asks no
+// Replay diagnoses the host that a record was made on, as the doctor would there. It asks no
 // kernel.
 func Replay(f *tape.File) (*Diagnosis, error) {
 	r := &Diagnosis{Dev: wire.Interface{Name: f.Dev}}
@@ -97,7 +97,7 @@ func Replay(f *tape.File) (*Diagnosis, error) {
 // hidden is a name that has a MAC address in it, such as enx0123456789ab.
 var hidden = lazy.Regexp(`[0-9a-fA-F]{12}`)
 
-// nameOf is what a record calls an interface. One that a shell or a program would take for
+// nameOf names an interface as records do. A name that a shell or a program would take for
 // something else stands in no command.
 func nameOf(dev string) string {
 	if hidden().MatchString(dev) || !tape.PlainName(dev) {
@@ -114,7 +114,7 @@ type identity struct {
 	name bool     // it is a name, which is found in longer words too
 }
 
-// identities are the addresses of all interfaces.
+// identities collects the addresses of all interfaces, and the names that contain one.
 func identities() ([]identity, error) {
 	all, err := net.Interfaces()
 	if err != nil {
@@ -142,12 +142,12 @@ func identities() ([]identity, error) {
 	return out, nil
 }
 
-// named is an interface by a name that tells whose it is.
+// named makes an identity of an interface whose name tells whose it is.
 func named(dev string) identity {
 	return identity{what: "the name of an interface", text: []string{dev}, name: true}
 }
 
-// distinct is an address that stands nowhere by chance; nil: it may.
+// distinct returns the address if it occurs nowhere by chance; nil: it may.
 func distinct(b []byte) []byte {
 	if four := net.IP(b).To4(); len(b) == 16 && four != nil || len(b)-bytes.Count(b, []byte{0}) < 5 {
 		return nil

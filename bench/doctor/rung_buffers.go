@@ -14,7 +14,7 @@ import (
 // buffersSince is the kernel that lets a mode choose the length of the NIC's buffers.
 var buffersSince = map[string]string{"zcrx": "7.0", "devmem": "7.3"}
 
-// longBuffers is what --rx-buf-len needs of kernel and driver.
+// longBuffers checks what --rx-buf-len needs of kernel and driver.
 func (f *facts) longBuffers() wire.Check {
 	since := buffersSince[f.mode]
 	c := wire.Check{Needed: "Linux " + since + " and a driver that supports them; only needed for --rx-buf-len",
@@ -33,7 +33,7 @@ func (f *facts) longBuffers() wire.Check {
 	return c
 }
 
-// sizesBuffers tells of the modes whether the kernel lets them choose the length of buffers.
+// sizesBuffers asks the kernel which modes may choose the length of buffers.
 func sizesBuffers() map[string]bool {
 	return map[string]bool{"zcrx": recorded("zero-copy receive of io_uring", uring.QueryZcrx).BufLen,
 		"devmem": nic.CanSizeBuffers() == nil}

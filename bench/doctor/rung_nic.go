@@ -142,7 +142,7 @@ func (f *facts) splitCommand() string {
 	return c
 }
 
-// pageMTU is the MTU whose full segments carry whole pages.
+// pageMTU checks for the MTU whose full segments carry whole pages.
 func (f *facts) pageMTU() wire.Check {
 	if f.err != nil || f.dev == "" {
 		return wire.Check{}

@@ -61,7 +61,7 @@ func (f *facts) noXDP() wire.Check {
 	return c
 }
 
-// provider is the driver's word on a mode's memory.
+// provider checks whether the driver takes a mode's memory.
 func (f *facts) provider() wire.Check {
 	if x := f.blocked; x.why != "" {
 		return wire.Check{Status: "lacking", Found: x.why, Needed: "a driver that restarts the queue",

@@ -8,7 +8,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// feature is what the kernel said of a feature of io_uring.
+// feature converts what the kernel said of a feature of io_uring.
 func feature(x uring.Feature) wire.Check {
 	c := wire.Check{Status: "ok", Found: "works", Needed: "Linux " + x.Kernel}
 	if !x.Supported {

@@ -25,7 +25,7 @@ var xdpWords = []struct {
 	{nic.XDPZeroCopy, "xsk-zerocopy"}, {nic.XDPOffload, "hw-offload"}, {nic.XDPFragments, "rx-sg"},
 	{nic.XDPTransmitsAll, "ndo-xmit-sg"}}
 
-// xdpFound is what the driver says that it can do.
+// xdpFound lists what the driver says that it can do.
 func (f *facts) xdpFound() string {
 	var words []string
 	for _, x := range xdpWords {

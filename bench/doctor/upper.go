@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// KindOf is the kind of a virtual interface, and what of it matters to a flow.
+// KindOf describes the kind of a virtual interface, and what of it matters to a flow.
 func KindOf(l rtnl.Link) string {
 	switch {
 	case l.Bond != nil:
@@ -21,8 +21,8 @@ func KindOf(l rtnl.Link) string {
 	return l.Kind
 }
 
-// stack says what stands on an interface, and what that stands on: which of them to name,
-// and which has to have the address.
+// stack checks what stands on an interface, and what that stands on: which of them to name, and
+// which has to have the address.
 func stack(s rtnl.Stack, l rtnl.Link) wire.Check {
 	c := wire.Check{Name: "upper and lower interfaces",
 		Needed: "queues belong to the port; address and route to the interface on top of it", Status: "ok"}
@@ -71,7 +71,7 @@ func stack(s rtnl.Stack, l rtnl.Link) wire.Check {
 	return c
 }
 
-// masters are what an interface is a port of.
+// masters returns what an interface is a port of.
 func masters(s rtnl.Stack, l rtnl.Link) []rtnl.Link {
 	if m, ok := s.At(l.Master); ok {
 		return []rtnl.Link{m}

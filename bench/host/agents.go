@@ -30,7 +30,8 @@ const maxSums = 64 << 10
 // getAgents is what to do where they are not.
 const getAgents = "install the package zcbench, which has both (make package), or in a checkout: make build agents"
 
-// onMachine is the program of the same build for another machine, by what uname -m calls that.
+// onMachine finds the program of the same build for another machine, by the name that uname -m
+// gives that machine.
 func (p program) onMachine(machine string) (program, error) {
 	arch := ""
 	for a, m := range machines {
@@ -56,8 +57,8 @@ func (p program) onMachine(machine string) (program, error) {
 	return other, nil
 }
 
-// beside is the helper that lies beside this program, as name lies beside own, of which this is
-// another machine's.
+// beside finds the helper that lies beside this program, which is another machine's, as name lies
+// beside own.
 func (p program) beside(own program, name string) (program, error) {
 	helper := p
 	helper.name = name
@@ -110,7 +111,7 @@ func (p *program) find(own program, name string) error {
 	return nil
 }
 
-// agentsOf is the folder of the agents of the build that bin is of.
+// agentsOf finds the folder of the agents of the build that bin belongs to.
 func agentsOf(bin string) (string, error) {
 	real, err := filepath.EvalSymlinks(bin)
 	if err != nil {

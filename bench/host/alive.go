@@ -44,17 +44,17 @@ func (l *link) watch() {
 	}
 }
 
-// lostError is a link that broke, or a far agent that no longer answers, which ends when
-// it has heard nothing for quiet; restore is the command for what it left.
+// lostError describes a link that broke, or a far agent that no longer answers, which ends when it
+// has heard nothing for quiet; restore is the command for what it left.
 func lostError(words string, quiet time.Duration, restore string) error {
 	return &fault.Error{Op: "the connection is lost: " + words,
 		How: "check network and host; what ran there stops by itself within " + quiet.String() +
 			" and restores its settings; if not: " + restore}
 }
 
-// farEnd is why the far end of a connection is gone, from what the program by said that leads
-// there; restore is the command for what it left. Only ssh's exit status tells whether it was
-// ssh that failed, or the agent. An agent that ended well without a word, heard of nothing.
+// farEnd explains why the far end of a connection is gone, from what the program by, which leads
+// there, said; restore is the command for what it left. Only ssh's exit status tells whether ssh
+// failed or the agent. An agent that ended well without a word received nothing.
 func farEnd(by, stderr string, exit error, heard bool, quiet time.Duration, restore string) error {
 	e := explain(by, stderr, "", exit)
 	switch {

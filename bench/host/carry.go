@@ -34,8 +34,8 @@ func (h *Host) Carry(ctx context.Context, name string, find func() (string, erro
 	return nil
 }
 
-// helper is the one that this program, the agent, needs: this machine's, or where the agent is for
-// another machine than own what lies beside it. Its path is "" where there is none.
+// helper finds the helper that this program, the agent, needs: this machine's, or what lies beside
+// the agent where that is for another machine than own. Its path is "" where there is none.
 func (p program) helper(own program, name string, find func() (string, error)) (helper program, err error) {
 	if !ourFile(name) {
 		return helper, fmt.Errorf("%s is not a helper of zcbench", name)

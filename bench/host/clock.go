@@ -59,7 +59,7 @@ const (
 	tripsTime  = 200 * time.Millisecond
 )
 
-// moreTrips tells whether another round trip follows n of them.
+// moreTrips reports whether another round trip follows n of them.
 func moreTrips(n int, took time.Duration) bool {
 	return n < leastTrips || n < mostTrips && took < tripsTime
 }

@@ -64,7 +64,7 @@ const unsafeFix = "another user of that host could change what runs there: chown
 	"know why it " +
 	"is so, or choose a folder whose parents are yours or root's with " + agentDirEnv + "=/PATH"
 
-// refusal is what the far host said of a place that our program is not run from.
+// refusal returns what the far host said about a place that our program cannot be run from.
 func refusal(by, stderr string) error {
 	e := explain(by, stderr, "", nil)
 	if said := farWords(stderr); len(said) > 0 {
@@ -73,7 +73,7 @@ func refusal(by, stderr string) error {
 	return e
 }
 
-// hintFor is what to do about what a program said; "" where that is not known.
+// hintFor looks up what to do about a program's message; "" where that is not known.
 func hintFor(said string) string {
 	for _, h := range slices.Concat(hints, execHints) {
 		if strings.Contains(said, h.words) {
@@ -119,8 +119,8 @@ func exitedItself(by string, exit error) bool {
 	return errors.As(exit, &x) && x.ExitCode() >= 0 && (by != "ssh" || x.ExitCode() != sshFailed)
 }
 
-// farWords are the lines that matter among what ssh, or a command, and the far side printed,
-// not more than four.
+// farWords picks the lines that matter from what ssh, or a command, and the far side printed, at
+// most four.
 func farWords(s string) []string {
 	var out []string
 	for line := range strings.Lines(s) {

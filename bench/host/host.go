@@ -183,8 +183,8 @@ func startIn(s Spec, cmd *exec.Cmd) error {
 // greetTime is how long an agent may take to start and answer.
 const greetTime = 20 * time.Second
 
-// finish has restored what dead processes left. That may take longer than a hello: links
-// come back, queues are waited for.
+// finish restores what dead processes left. That may take longer than a hello: it brings links back
+// up and waits for queues.
 func (h *Host) finish(ctx context.Context) error {
 	var finished []string
 	if err := h.Call(ctx, wire.OpFinish, nil, &finished); err != nil {
@@ -196,7 +196,7 @@ func (h *Host) finish(ctx context.Context) error {
 	return nil
 }
 
-// Notice tells the user something about the host, if there is somebody to tell.
+// Notice informs the user about the host, if there is a writer for notices.
 func (h *Host) Notice(format string, args ...any) {
 	if h.opt.Notices != nil {
 		fmt.Fprintf(h.opt.Notices, "host %s: %s\n", h.Spec.Name, fmt.Sprintf(format, args...))
@@ -226,8 +226,8 @@ func (h *Host) hello(ctx context.Context, o Options) error {
 	return h.SyncClock(ctx)
 }
 
-// Topology is how its CPUs share cores and memory. It is asked for with each run, and read from
-// the agent's lists when it is greeted.
+// Topology returns how its CPUs share cores and memory. Each run asks for it; the agent's lists are
+// parsed once, when it is greeted.
 func (h *Host) Topology() place.Topology {
 	if h.cpus == nil {
 		return h.Info.Topology() // it was not dialed
@@ -242,7 +242,7 @@ func (h *Host) Call(ctx context.Context, op wire.Op, params, result any) error {
 	return h.CallWithin(ctx, 0, op, params, result)
 }
 
-// CallWithin is Call with a limit of its own; 0 is the usual one of the request.
+// CallWithin does what Call does, within a limit of its own; 0: the default limit of the request.
 func (h *Host) CallWithin(ctx context.Context, limit time.Duration, op wire.Op, params, result any) error {
 	l := h.link.Load()
 	err := l.call(ctx, cmp.Or(limit, l.limits.of(op)), op, params, result)
@@ -261,8 +261,8 @@ func (h *Host) GiveUp(why string) {
 	l.giveUp(l.lost(why), false)
 }
 
-// Distrust is GiveUp for an answer that its caller, who knows more than the wire
-// does, finds impossible.
+// Distrust does what GiveUp does, for an answer that the caller, who knows more than the wire does,
+// finds impossible.
 func (h *Host) Distrust(err error) {
 	l := h.link.Load()
 	l.giveUp(l.nonsense(err), false)
@@ -314,8 +314,8 @@ func CloseAll(hosts ...*Host) error {
 	return errors.Join(errs...)
 }
 
-// PID is the process on this machine through which the agent is reached: the
-// agent's own, or that of ssh or the command.
+// PID returns the process on this machine through which the agent is reached: the agent's own, or
+// that of ssh or the command.
 func (h *Host) PID() int { return h.link.Load().proc.cmd.Process.Pid }
 
 // SameMachine reports whether two agents share a kernel, and so its CPUs.

@@ -55,7 +55,7 @@ func (l Limits) orUsual(far, shared bool) Limits {
 	}
 }
 
-// of is how long an answer may take. A run lasts as long as it is told to: see
+// of returns how long an answer may take. A run lasts as long as it is told to: see
 // [Host.CallWithin].
 func (l Limits) of(op wire.Op) time.Duration {
 	switch op {

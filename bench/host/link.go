@@ -281,7 +281,7 @@ func (l *link) endInput() {
 	})
 }
 
-// ended is why the agent's process is gone, when nobody sent it away.
+// ended explains why the agent's process is gone, when nobody sent it away.
 func (l *link) ended(exit error) error {
 	stderr := l.proc.stderr.String()
 	if l.by != "" {
@@ -297,7 +297,7 @@ func (l *link) ended(exit error) error {
 	return err
 }
 
-// nonsense is an agent that says what none of ours does.
+// nonsense describes an agent that says what none of ours does.
 func (l *link) nonsense(err error) error {
 	if n := (*wire.NonsenseError)(nil); errors.As(err, &n) {
 		err = n.Err
@@ -310,7 +310,7 @@ func (l *link) nonsense(err error) error {
 			l.restore()}
 }
 
-// lost is an agent that says nothing, or not what it was asked.
+// lost describes an agent that says nothing, or not what it was asked.
 func (l *link) lost(words string) error {
 	if l.by != "" {
 		return lostError(words, l.limits.Silence, l.restore())
@@ -320,7 +320,7 @@ func (l *link) lost(words string) error {
 			l.restore()}
 }
 
-// restore is the command that finishes what an agent left on its host.
+// restore formats the command that finishes what an agent left on its host.
 func (l *link) restore() string {
 	if l.spec == "local" || l.spec == "" || strings.HasPrefix(l.spec, "netns:/proc/") { // which is gone by then
 		return "zcbench restore"

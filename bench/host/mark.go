@@ -75,7 +75,7 @@ func parseFar(s string) (farHost, error) {
 	return farHost{}, fmt.Errorf("it described itself as %q", s)
 }
 
-// firstLines is the beginning of what somebody printed, on one line.
+// firstLines puts the beginning of a program's output on one line.
 func firstLines(s string) string {
 	s = strings.Join(strings.Fields(strings.ToValidUTF8(s, "")), " ")
 	s = plaintext.Line(strings.Map(printable, s))

@@ -53,7 +53,7 @@ func readProgram(path string) (p program, err error) {
 	return p, nil
 }
 
-// sumOf is the SHA-256 of what is read, hexadecimal.
+// sumOf computes the hexadecimal SHA-256 of what it reads.
 func sumOf(r io.Reader) (string, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, r); err != nil {
@@ -65,7 +65,7 @@ func sumOf(r io.Reader) (string, error) {
 // plainPath is a path that is itself within double quotes of any shell.
 var plainPath = lazy.Regexp(`^/[A-Za-z0-9._/+-]*$`)
 
-// agentDir is our folder within the one that the user names; "" if they name none.
+// agentDir returns our folder within the one that the user names; "" if they name none.
 func agentDir(in string) (string, error) {
 	switch {
 	case in == "":

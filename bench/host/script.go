@@ -24,7 +24,7 @@ var rootScript = oneLine(rootSh)
 // thereWord says that the program need not be copied.
 const thereWord = "zcbench-is-there"
 
-// knockScript says what the far host is, and becomes the agent.
+// knockScript builds the script that describes the far host, and becomes the agent.
 func (p program) knockScript(mark string, sudo bool) string {
 	return p.script(knockSh, "mark", mark, "machine", p.machine, "sudo", yesNo(sudo))
 }
@@ -34,8 +34,8 @@ func (p program) uploadScript(tidy bool) string {
 	return p.script(uploadSh, "there", thereWord, "tidy", yesNo(tidy))
 }
 
-// script is one of ours with its variables. What it shares with others comes
-// before its first step, which is enter.
+// script builds one of our scripts with its variables. What it shares with others comes before its
+// first step, which is enter.
 func (p program) script(text string, vars ...string) string {
 	vars = append(vars, "dir", p.dir, "home", p.home, "name", p.name, "sum", p.sum)
 	var b strings.Builder

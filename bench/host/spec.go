@@ -38,7 +38,7 @@ type SpecError struct{ Err error }
 func (e *SpecError) Error() string { return e.Err.Error() }
 func (e *SpecError) Unwrap() error { return e.Err }
 
-// WrongInput tells the commands which exit status it has.
+// WrongInput marks the error as wrong input, which decides the exit status of commands.
 func (e *SpecError) WrongInput() bool { return true }
 
 func specErrorf(format string, args ...any) error { return &SpecError{fmt.Errorf(format, args...)} }
@@ -83,7 +83,7 @@ func ParseSpec(s string) (Spec, error) {
 	return Spec{}, specErrorf("host %q: want one of %s", shown(s), Forms)
 }
 
-// shown is a host that cannot be read, without the password that may stand before an @.
+// shown hides the password that may stand before an @ in a host that cannot be parsed.
 func shown(s string) string {
 	if kind, rest, _ := strings.Cut(s, ":"); strings.ContainsAny(rest[:strings.LastIndexByte(rest, '@')+1], ":") {
 		s = kind + ":" + cmdline.Hidden + rest[strings.LastIndexByte(rest, '@'):]
@@ -95,7 +95,7 @@ func shown(s string) string {
 // copied to where that leads.
 func (s Spec) Far() bool { return s.Kind == "ssh" || s.Kind == "exec" }
 
-// by is the program that leads to a far host, for messages.
+// by names the program that leads to a far host, for messages.
 func (s Spec) by() string {
 	if s.Kind == "exec" {
 		return plaintext.Line(filepath.Base(s.Command[0]))

@@ -14,7 +14,7 @@ import (
 // longestCommand is the most bytes of the command of an exec host.
 const longestCommand = 2048
 
-// column is a place in a command, for people: characters from 1.
+// column counts characters from 1 to a place in a command, for people.
 func column(s string, at int) int { return len([]rune(s[:at])) + 1 }
 
 // splitWords takes a command apart as a POSIX shell does, and starts none: blanks part words,
@@ -146,7 +146,7 @@ func parseCommand(s string) ([]string, error) {
 	return words, nil
 }
 
-// Shell is a host as a shell takes it for one word.
+// Shell quotes a host so that a shell takes it for one word.
 func Shell(spec string) string {
 	return plaintext.Word(spec)
 }

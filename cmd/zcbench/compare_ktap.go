@@ -56,7 +56,7 @@ func unsure(r ktap.Result) bool {
 	return r.Status == ktap.Skip && strings.HasPrefix(r.Reason, cannotTell)
 }
 
-// regressions are the subtests of two sources, in the order of A's cells.
+// regressions makes the subtests of two sources, in the order of A's cells.
 func (f *compareFlags) regressions(a, b *compare.Set, r *compare.Result, limit float64) (out []ktap.Result) {
 	taken := map[string]int{}
 	for i := range a.Cells {
@@ -70,7 +70,7 @@ func (f *compareFlags) regressions(a, b *compare.Set, r *compare.Result, limit f
 	return out
 }
 
-// rowsAbout are the comparisons of a cell of A.
+// rowsAbout selects the comparisons of a cell of A.
 func rowsAbout(r *compare.Result, c *compare.Cell) (rows []*compare.Row) {
 	for i := range r.Rows {
 		if r.Rows[i].A.Key() == c.Cell.Key() {
@@ -129,7 +129,7 @@ func (f *compareFlags) slower(out ktap.Result, rows []*compare.Row, limit float6
 	return out
 }
 
-// becauseOf is why the last run of a cell does not count.
+// becauseOf explains why the last run of a cell does not count.
 func becauseOf(c *compare.Cell) string {
 	r := c.Refused
 	if r == nil {

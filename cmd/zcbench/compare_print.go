@@ -21,7 +21,7 @@ type comparison struct {
 	of []explained
 }
 
-// newComparison has the answer of a comparison. set are the cells of the one source; nil: there
+// newComparison adds the answer to a comparison. set are the cells of the one source; nil: there
 // are two.
 func newComparison(r *compare.Result, set *compare.Set) comparison {
 	return comparison{Result: r, Answer: answer.OfComparison(r, set)}

@@ -131,7 +131,7 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 	return nil
 }
 
-// endOf is the end that is asked for, or that the comparison is about.
+// endOf finds the end that is asked for, or that the comparison is about.
 func (f *whyFlags) endOf(x explained) (*why.End, error) {
 	wanted := x.couple.Ends()
 	if f.end != "" {

@@ -169,7 +169,7 @@ func (c *counters) watch(ctx context.Context, stderr io.Writer) error {
 	})
 }
 
-// missing are the areas that are not counted, each once.
+// missing lists the areas that are not counted, each once.
 func missing(x *tally.Reading) (areas []string) {
 	for _, g := range x.Gaps {
 		if !slices.Contains(areas, string(g.Area)) {
@@ -236,7 +236,7 @@ func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
 	return err
 }
 
-// shortName is a counter's name, which a driver may have made of anything, for a table.
+// shortName cuts a counter's name for a table: a driver may have made it of anything.
 func shortName(name string) string {
 	rs := []rune(plaintext.Line(name))
 	if len(rs) > mostLetter {

@@ -72,7 +72,7 @@ func (f *countersFlags) follow(ctx context.Context, out, stderr io.Writer) error
 	return x.watch(ctx)
 }
 
-// sayHow says of which neighbours the kernel does not say how they are related.
+// sayHow prints for which neighbours the kernel does not say how they are related.
 func (x *follower) sayHow(w io.Writer) {
 	for _, l := range x.path.Links {
 		if l.Sure {
@@ -116,7 +116,7 @@ func (x *follower) watch(ctx context.Context) error {
 	})
 }
 
-// dropsBetween are those of the path's interfaces.
+// dropsBetween reads the drops at the path's interfaces between two states.
 func (x *follower) dropsBetween(from, to pathState) (seen hops.Seen, warning string, err error) {
 	if x.drops == nil {
 		return seen, "", nil
@@ -148,7 +148,7 @@ func (x *follower) dropsOf(table bpf.DropTable) hops.DropsOf {
 	}
 }
 
-// of tells whether a drop was of an interface, which has a name only where the probe was loaded.
+// of reports whether a drop was at an interface, which has a name only where the probe was loaded.
 func (x *follower) of(h *hops.Hop, d bpf.Drop) bool {
 	return bpf.SameNetns(d.Netns, h.Inode) && (d.Interface == fmt.Sprintf("#%d", h.Index) || d.Interface == h.Dev &&
 		h.Netns == "")
@@ -294,7 +294,7 @@ func plainAll(all []string) []string {
 	return out
 }
 
-// losses are those that counters tell of, and those that were seen besides.
+// losses collects the losses that counters tell of, and the drops that were seen besides.
 func losses(b *ledger.Balance) (told []lossOutput, seen []reasonOutput, unseen uint64) {
 	told, seen = []lossOutput{}, []reasonOutput{}
 	why := func(drops []ledger.Drop) (out []reasonOutput) {
@@ -350,7 +350,7 @@ func (x *follower) show(d *hops.Diff, warning string) error {
 	return err
 }
 
-// between is the table of neighbours. What tells of a loss has lines of its own.
+// between writes the table of neighbours. What explains a loss has lines of its own.
 func between(b *strings.Builder, all []crossingOutput) {
 	var rows strings.Builder
 	w := tabwriter.NewWriter(&rows, 0, 0, 2, ' ', 0)
@@ -382,7 +382,7 @@ func (c *crossingOutput) line(w io.Writer) {
 	fmt.Fprintf(w, "%s %s -> %s %s\t%d\t%d\t%d\t%s\n", c.From, c.Left, c.To, c.Came, c.Sent, c.Arrived, c.Lost, share)
 }
 
-// remarks are what is to be said of a crossing: what lost packets, each in a line.
+// remarks lists what there is to say about a crossing: what lost packets, one per line.
 func (c *crossingOutput) remarks() []string {
 	switch {
 	case c.Reset:
@@ -407,7 +407,7 @@ func (c *crossingOutput) remarks() []string {
 	return words
 }
 
-// withinSkew says that it may be that no packet was lost.
+// withinSkew words that possibly no packet was lost.
 func (c *crossingOutput) withinSkew() string {
 	word := fmt.Sprintf("within the reading's skew: up to %d packets passed while the counters were read", c.Skew)
 	if begin, end := c.Begin.Qdisc+c.Begin.Backlog+c.Begin.InHand, c.End.Qdisc+c.End.Backlog+c.End.InHand; begin+
@@ -417,7 +417,7 @@ func (c *crossingOutput) withinSkew() string {
 	return word
 }
 
-// by says in words what lost packets; nothing where none were.
+// by puts into words what lost packets; nothing where none were lost.
 func by(told []lossOutput, seen []reasonOutput, untold int64) (words []string) {
 	why := func(all []reasonOutput) (out []string) {
 		for _, r := range all {

@@ -112,7 +112,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	return err
 }
 
-// begin says what comes, before anything that takes time.
+// begin announces what comes, before anything that takes time.
 func (f *demoFlags) begin(cmd *cobra.Command) {
 	where := "between " + f.Spec.SUT.Host + " and " + f.Spec.TG.Host
 	if f.Spec.SUT.Host == "" {
@@ -121,7 +121,7 @@ func (f *demoFlags) begin(cmd *cobra.Command) {
 	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nChecking what this kernel can run ...\n", where)
 }
 
-// comparable tells whether runs of more than one cell count.
+// comparable reports whether runs of more than one cell count.
 func comparable(recs []results.Record) bool {
 	ok := map[string]bool{}
 	for i := range recs {
@@ -132,7 +132,7 @@ func comparable(recs []results.Record) bool {
 	return len(ok) > 1
 }
 
-// sayNext says what to do with the results, and with this host's NIC, where it has one.
+// sayNext prints what to do with the results, and with this host's NIC, where it has one.
 func (f *demoFlags) sayNext(cmd *cobra.Command, compare bool, dev string) {
 	w, called := cmd.ErrOrStderr(), cmd.Root().Name()
 	if strings.Contains(os.Args[0], "/") {

@@ -51,7 +51,7 @@ func record(cmd *cobra.Command, spec, dev, path string, asJSON bool) error {
 	return err
 }
 
-// recordOf has a host's agent make the record.
+// recordOf lets a host's agent make the record.
 func recordOf(cmd *cobra.Command, spec, dev string) (*tape.File, error) {
 	ctx := cmd.Context()
 	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true})
@@ -82,7 +82,7 @@ func writeRecord(path string, f *tape.File) error {
 	return err
 }
 
-// replay is the diagnosis of a record.
+// replay diagnoses from a record.
 func replay(path string) (*diagnosis, error) {
 	text, err := readRecord(path)
 	if err != nil {

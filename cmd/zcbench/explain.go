@@ -59,7 +59,7 @@ Exit status: 0 done, 2 the word is unknown.`,
 	return cmd
 }
 
-// bookOf has the docs, and the flags of a tree of commands.
+// bookOf makes a book of the docs and the flags of a tree of commands.
 func bookOf(root *cobra.Command) (*explain.Book, error) {
 	var flags []explain.Flag
 	var walk func(*cobra.Command)

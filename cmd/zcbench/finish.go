@@ -99,7 +99,7 @@ func noRoomOr(runErr, err, printed error, dir string) error {
 	return errors.Join(noRoom(errors.Join(runErr, err), dir), printed)
 }
 
-// folderError is outError of what the results' folder itself refused.
+// folderError turns what the results' folder itself refused into an outError.
 func folderError(err error) error {
 	if e := (*bench.FolderError)(nil); errors.As(err, &e) {
 		return outError(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// here says what this machine is good for, and what to do on it: zcbench without a command.
+// here prints what this machine is good for, and what to do on it: zcbench without a command.
 func here(cmd *cobra.Command) {
 	w := cmd.OutOrStdout()
 	fmt.Fprint(w, cli.Indented("", "", cmd.Short+"."))
@@ -30,7 +30,7 @@ func here(cmd *cobra.Command) {
 		cmd.CommandPath())
 }
 
-// kvm tells whether this process may use KVM. Whether that boots a guest, the lab alone finds out.
+// kvm reports whether this process may use KVM. Whether that boots a guest, only the lab finds out.
 func kvm() bool {
 	f, err := os.OpenFile("/dev/kvm", os.O_RDWR, 0)
 	if err == nil {
@@ -39,7 +39,7 @@ func kvm() bool {
 	return err == nil
 }
 
-// aboutHere are five lines about a machine.
+// aboutHere describes a machine in five lines.
 func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	user := "you have CAP_NET_ADMIN"
 	if !b.Admin {
@@ -74,7 +74,7 @@ func aboutHere(b doctor.Brief, kvm bool) [][2]string {
 	}
 }
 
-// aboutCards says which NICs could receive without a copy.
+// aboutCards lists which NICs could receive without a copy.
 func aboutCards(cards []doctor.Card) string {
 	if len(cards) == 0 {
 		return "none: zcrx and devmem have no hardware here"
@@ -108,7 +108,7 @@ func aboutCards(cards []doctor.Card) string {
 	return strings.Join(out, "; ")
 }
 
-// cardOf is the NIC to look at: the first that takes an application's memory, else the first;
+// cardOf picks the NIC to look at: the first that takes an application's memory, else the first;
 // "": there is none.
 func cardOf(cards []doctor.Card) (dev string) {
 	for _, c := range cards {

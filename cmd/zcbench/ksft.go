@@ -86,7 +86,7 @@ Exit status: 0 passed, 1 a subtest is not ok, or the call or environment is wron
 	return cmd
 }
 
-// notExit2 is wrong usage in the terms of the kernel's runners.
+// notExit2 reports wrong usage in the terms of the kernel's runners.
 func notExit2(err error) error {
 	return &cli.StatusError{Status: ktap.ExitFail, Err: fmt.Errorf("%w\nsee: zcbench ksft --help", err)}
 }

@@ -23,7 +23,7 @@ func figuresOf(r *results.Record) figures {
 	return f
 }
 
-// summary is what there is to say of a mode whose runs are ok.
+// summary sums up a mode whose runs are ok.
 func (m *ksftMode) summary() []string {
 	var rates, copied []float64
 	var flags []string

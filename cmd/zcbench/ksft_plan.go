@@ -36,7 +36,7 @@ var (
 	errRoot  = errors.New("network namespaces need root")
 )
 
-// cells are the subtests.
+// cells plans the subtests.
 func (k *ksft) cells() error {
 	names := k.modes
 	if len(names) == 0 {
@@ -79,7 +79,7 @@ func (k *ksft) checkOptions() error {
 	return nil
 }
 
-// ksftModes are all modes of TCP: those that receive, then those that send.
+// ksftModes lists all modes of TCP: those that receive, then those that send.
 func ksftModes() (names []string) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		for _, m := range stream.Modes {
@@ -92,8 +92,8 @@ func ksftModes() (names []string) {
 	return names
 }
 
-// pairOf is what a word of --modes names: a pair, a receive mode, or a send mode, each of the two
-// with the plainest mode of its kind at the other end.
+// pairOf parses a word of --modes: a pair, a receive mode or a send mode, each of the two with the
+// plainest mode of its kind at the other end.
 func pairOf(word string) (rx, tx *stream.Mode, err error) {
 	rname, tname, pair := strings.Cut(word, "/")
 	if pair {
@@ -120,7 +120,7 @@ func modeOf(role stream.Role, name string) *stream.Mode {
 	return nil
 }
 
-// plainest is the first mode of a kind.
+// plainest finds the first mode of a kind.
 func plainest(role stream.Role, kind stream.Kind) *stream.Mode {
 	i := slices.IndexFunc(stream.Modes, func(m stream.Mode) bool { return m.Role == role && m.Kind == kind })
 	if i < 0 {
@@ -159,11 +159,11 @@ func (k *ksft) allow() (err error) {
 	return nil
 }
 
-// reserve is the time that is kept for freeing and restoring.
+// reserve returns the time that is kept for freeing and restoring.
 func (k *ksft) reserve() time.Duration { return min(max(k.limit/20, time.Second), 10*time.Second) }
 
-// processStart is when the process began: a runner's time counts from then, and on a busy machine
-// a program takes a while to come to its first line.
+// processStart returns when the process began: a runner's time counts from then, and on a busy
+// machine a program takes a while to reach its first line.
 func processStart() time.Time {
 	now := time.Now()
 	var boot unix.Timespec

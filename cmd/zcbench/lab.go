@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/lab"
 )
 
-// labCommand is zcbench lab.
+// labCommand builds zcbench lab.
 func labCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "lab",
@@ -54,8 +54,8 @@ func labBuildCommand() *cobra.Command {
 // installUsage is of the flag --install.
 const installUsage = "as root on Debian or Ubuntu: install missing packages; starts no service"
 
-// vmFlags are the flags of the machine. What none asks for, a machine that is up may
-// be: hence no defaults.
+// vmFlags adds the flags of the machine. They have no defaults, because a machine that is up may be
+// anything that no flag asks about.
 func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
 	f.StringVar(&o.Kernel, "kernel", "", "Debian suite or start of a kernel release (default "+lab.Suites[0]+")")
@@ -79,7 +79,7 @@ func vmFlags(c *cobra.Command, o *lab.MachineOptions) {
 	}
 }
 
-// deviceFlags are those of machines for programs of the user's own.
+// deviceFlags adds the flags of machines for programs of the user's own.
 func deviceFlags(c *cobra.Command, o *lab.MachineOptions) {
 	f := c.Flags()
 	f.StringArrayVar(&o.QEMU, "qemu", nil,

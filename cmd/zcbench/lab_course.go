@@ -143,7 +143,7 @@ func (c *course) draw() {
 
 func (c *course) clear() { fmt.Fprint(c.term, "\r\x1b[K") }
 
-// booting is [lab.ExecOptions].Booting.
+// booting shows that the machine boots: [lab.ExecOptions].Booting.
 func (c *course) booting(release string, kvm bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -217,7 +217,7 @@ func (s *demoShown) table() string {
 
 func trimRight(line string) string { return strings.TrimRight(line, " \n") + "\n" }
 
-// remarks are what the row of a run cannot say.
+// remarks lists what the row of a run cannot say.
 func remarks(r bench.ProofRow) (out []string) {
 	if r.Control != "" && r.AsExpected {
 		out = append(out, "as expected of this control: "+strings.TrimPrefix(r.Reason, "SUT: "))
@@ -266,7 +266,7 @@ func allRuns(n int) string {
 	return fmt.Sprintf("all %d runs are", n)
 }
 
-// first says when the first run without a copy was over.
+// first formats when the first run without a copy was over.
 func (s *demoShown) first() string {
 	if s.FirstS == 0 {
 		return ""
@@ -274,7 +274,7 @@ func (s *demoShown) first() string {
 	return fmt.Sprintf(", %.1f s from power-on to the end of the first run without a copy", s.FirstS)
 }
 
-// copiedText is a share that never rounds a little to nothing, nor nearly all to all.
+// copiedText formats a share without ever rounding a little to nothing, or nearly all to all.
 func copiedText(r bench.ProofRow) string {
 	switch c := r.Copied; {
 	case r.Bytes == 0:
@@ -299,7 +299,7 @@ func yesNo(b bool) string {
 	return "NO"
 }
 
-// grouped is a number with commas; "-" for one that was not counted.
+// grouped formats a number with commas; "-" for one that was not counted.
 func grouped(n *uint64) string {
 	if n == nil {
 		return "-"

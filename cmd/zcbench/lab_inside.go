@@ -16,7 +16,7 @@ import (
 	"github.com/zcbench/zcbench/lab/kselftests"
 )
 
-// labInsideCommand is what lab selftests runs in the guest.
+// labInsideCommand builds the command that lab selftests runs in the guest.
 func labInsideCommand() *cobra.Command {
 	var limit time.Duration
 	c := &cobra.Command{
@@ -57,7 +57,7 @@ func inside(ctx context.Context, args []string) (int, error) {
 	return guest.OnDisk(ctx, root, sut.NS, p)
 }
 
-// addresses are those of an end, without the length of the prefix.
+// addresses returns the addresses of an end, without the length of the prefix.
 func addresses(e guest.End) (a [2]string) {
 	for i, s := range []string{e.V4, e.V6} {
 		a[i] = netip.MustParsePrefix(s).Addr().String()

@@ -29,7 +29,7 @@ type proveEvent struct {
 	Record *results.Record `json:"record,omitempty"` // with Done
 }
 
-// labProveCommand is what lab demo runs in the guest.
+// labProveCommand builds the command that lab demo runs in the guest.
 func labProveCommand() *cobra.Command {
 	var only []string
 	c := &cobra.Command{

@@ -99,7 +99,7 @@ func (s *labSelftests) run(cmd *cobra.Command) (err error) {
 	return nil
 }
 
-// buildAlone is for those who want the programs.
+// buildAlone builds the programs without running them, for those who want the programs.
 func (s *labSelftests) buildAlone(cmd *cobra.Command, out io.Writer) error {
 	o := lab.BuildOptions{Cache: s.o.Cache, Install: s.o.Install}
 	if s.o.Kernel != "" {

@@ -134,7 +134,7 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 	return spec, nil
 }
 
-// refused says what to do about an experiment that did not begin.
+// refused adds what to do about an experiment that did not begin.
 func (f *matrixFlags) refused(err error) error {
 	switch {
 	case errors.Is(err, bench.ErrChanged):

@@ -19,9 +19,9 @@ var namedNetns = "/run/netns"
 // mostNetns is in how many namespaces an interface is looked for.
 const mostNetns = 256
 
-// deviceHere is an interface of the calling thread's network namespace. Where there is none of the
-// name, the error says which there are, and which namespaces have it: netns is the one that was
-// asked for, "" for the process's own.
+// deviceHere looks up an interface in the calling thread's network namespace. Where none has the
+// name, the error lists those that exist, and the namespaces that have it: netns is the one that
+// was asked for, "" for the process's own.
 func deviceHere(name, netns string) (*net.Interface, error) {
 	i, err := net.InterfaceByName(name)
 	if err == nil {
@@ -46,7 +46,7 @@ func deviceHere(name, netns string) (*net.Interface, error) {
 		havingDevice(name))
 }
 
-// havingDevice says how to name the namespace that has an interface.
+// havingDevice suggests how to name the namespace that has an interface.
 func havingDevice(name string) string {
 	var have []string
 	for _, ns := range netnsNames() {
@@ -68,7 +68,7 @@ func havingDevice(name string) string {
 	return "name the namespace that has it with --netns (ip netns list)"
 }
 
-// netnsNames are the names of ip netns, the first [mostNetns].
+// netnsNames lists the names of ip netns, the first [mostNetns].
 func netnsNames() (names []string) {
 	entries, _ := os.ReadDir(namedNetns) // none is no error: nobody has made one
 	for _, e := range entries[:min(len(entries), mostNetns)] {
@@ -77,8 +77,8 @@ func netnsNames() (names []string) {
 	return names
 }
 
-// quiet says what it may mean that a probe saw nothing: traffic of another namespace is not seen
-// here.
+// quiet explains what it may mean that a probe saw nothing: traffic of another namespace is not
+// seen here.
 func quiet(dev, netns string, filtered bool) string {
 	where := "this network namespace"
 	if netns != "" {

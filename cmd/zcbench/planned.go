@@ -59,8 +59,8 @@ func (p planned) mayPlay(cmd *cobra.Command) error {
 	return nil
 }
 
-// mayMakeNamespaces says what namespaces of the network need, and what to do, where this process
-// may not make them: root of a user namespace may, root of a container may not always.
+// mayMakeNamespaces explains what network namespaces need, and what to do, where this process may
+// not make them: root of a user namespace may, root of a container not always.
 func mayMakeNamespaces(sudo string) string {
 	caps := []privilege.Cap{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN}
 	const needs = "which needs root (CAP_SYS_ADMIN and CAP_NET_ADMIN): "

@@ -190,7 +190,7 @@ func (w *watched) take(now int64, rows *csv.Writer) ([]power.Trace, error) {
 	return traces, rows.Error()
 }
 
-// outputs are where the table and the CSV go; nil where they are not wanted.
+// outputs opens where the table and the CSV go; nil where they are not wanted.
 func (f *powerFlags) outputs(cmd *cobra.Command) (table io.Writer, rows *csv.Writer, err error) {
 	switch f.csv {
 	case "":

@@ -161,7 +161,7 @@ func (f *probeFlags) inside(open func() error) error {
 	return ns.Do(open)
 }
 
-// filter is what the flags ask for, inside the namespace.
+// filter builds what the flags ask for, inside the namespace.
 func (f *probeFlags) filter() (b bpf.Filter, err error) {
 	b = bpf.Filter{LocalPort: f.localPort, RemotePort: f.peerPort, Port: f.port, TGID: f.pid}
 	if b.Netns, err = bpf.NetnsInode(); err != nil {
@@ -268,7 +268,8 @@ func (p *prober) run(ctx context.Context) error {
 	return p.watch(ctx, first)
 }
 
-// printHead says where the clock starts, printFoot what is missing; JSON has both in every object.
+// printHead prints where the clock starts, and printFoot what is missing; JSON has both in every
+// object.
 func (p *prober) printHead() error {
 	if p.flags.json {
 		return nil
@@ -342,7 +343,7 @@ func (p *prober) readCalls(calls func(*bpf.Syscalls) ([]bpf.Call, error)) (r rea
 	return r, nil
 }
 
-// since is what came between two readings.
+// since subtracts an earlier reading.
 func (now reading) since(was reading) reading {
 	d := reading{at: now.at, calls: bpf.SubCalls(now.calls, was.calls), missed: now.missed - was.missed}
 	for i, s := range now.latency {

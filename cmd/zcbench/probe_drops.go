@@ -111,7 +111,7 @@ func (d *dropper) run(ctx context.Context) error {
 	}
 }
 
-// printFoot says what is missing; JSON has it in every object.
+// printFoot prints what is missing; JSON has it in every object.
 func (d *dropper) printFoot() error {
 	if d.flags.json {
 		return nil

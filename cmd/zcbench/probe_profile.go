@@ -14,9 +14,9 @@ import (
 	"github.com/zcbench/zcbench/profile/perf"
 )
 
-// sampleCosts are what a sample of the probe profile takes the CPU that it interrupts, of all CPUs
-// at the rate of runs; and by a clock, where the kernel tells, what the timer's interrupt takes
-// that it comes by. What cannot be told is said.
+// sampleCosts measures what a sample of the probe profile costs the CPU that it interrupts, on all
+// CPUs at the rate of runs; and by a clock, where the kernel tells, what the timer interrupt that
+// brings it costs. It writes to said what it cannot tell.
 func sampleCosts(ctx context.Context, d time.Duration, said io.Writer) (costs []bpf.Cost, err error) {
 	cpus, err := counter.OnlineCPUs(counter.FS{})
 	if err != nil {

@@ -129,7 +129,7 @@ func (f *profileFlags) options(fs counter.FS) (o perf.Options, err error) {
 	return o, err
 }
 
-// threadsOf are the threads that a process has now.
+// threadsOf lists the threads that a process has now.
 func threadsOf(pid int) (tids []int, err error) {
 	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -222,7 +222,7 @@ func (f *profileFlags) busy(pmu *counter.PMU) (r busyReading, err error) {
 	return r, err
 }
 
-// since is the busy time between two readings, nanoseconds; 0: it is not known.
+// since computes the busy time between two readings, nanoseconds; 0: it is not known.
 func (r busyReading) since(b busyReading, cpus []int) (ns float64, flags []string) {
 	if why := r.cpus.Missing; why != "" {
 		return 0, []string{"times come from the samples alone: " + why}
@@ -289,7 +289,7 @@ func (f *profileFlags) write(t *takenProfile) error {
 	return nil
 }
 
-// of says what was sampled.
+// of names what was sampled.
 func (t *takenProfile) of() string {
 	if t.pid > 0 {
 		return fmt.Sprintf("process %d", t.pid)

@@ -164,7 +164,7 @@ func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
 	return nil
 }
 
-// folderName is the name of a folder, also of "." and the like.
+// folderName returns the name of a folder, also of "." and the like.
 func folderName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

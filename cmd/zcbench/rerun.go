@@ -135,7 +135,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	return f.finish(cmd, dir, e.Experiment, recs, err)
 }
 
-// outAgain is the folder for the results where none is named: in the working folder, for DIR
+// outAgain chooses the folder for the results where none is named: in the working folder, for DIR
 // may lie where others write, and have a link there that leads root elsewhere.
 func outAgain(dir string) (string, error) {
 	path, err := filepath.Abs(dir)
@@ -153,7 +153,7 @@ func outAgain(dir string) (string, error) {
 	return out, nil
 }
 
-// played is the plan of a folder, with what flags put in its place.
+// played loads the plan of a folder, with what flags put in its place.
 func (f *rerunFlags) played(dir string, note func(string, ...any)) (*matrix.Played, error) {
 	path := filepath.Join(dir, results.JournalFile)
 	j, err := results.ReadFigures(path)

@@ -24,7 +24,7 @@ type AllRuns struct {
 	row *Row // of all runs
 }
 
-// leftOut tells whether gates left runs of a cell out that were what it says.
+// leftOut reports whether the gates left out runs of the cell.
 func (c *Cell) leftOut() bool {
 	return slices.ContainsFunc(c.All, func(r *results.Record) bool { return r.Verdict != results.OK })
 }
@@ -47,14 +47,14 @@ func (c *Cell) addTry(r *results.Record) {
 	}
 }
 
-// whole is the cell with them.
+// whole returns a copy of the cell that counts the runs that the gates left out, too.
 func (c *Cell) whole() *Cell {
 	w := *c
 	w.Runs = w.All
 	return &w
 }
 
-// of is how many repetitions were made; 0: all of them count.
+// of returns how many repetitions were made; 0: all of them count.
 func (c *Cell) of() int {
 	if c.Made <= len(c.Runs) {
 		return 0
@@ -62,8 +62,7 @@ func (c *Cell) of() int {
 	return c.Made
 }
 
-// made is how many repetitions of a cell were made, by its records: those of a spoilt run
-// and of what replaced it are one.
+// made counts the repetitions in a cell's records: a spoilt run and its replacement are one.
 func made(runs []*results.Record) int {
 	seen := map[int]bool{}
 	for _, r := range runs {
@@ -110,8 +109,8 @@ func (a *AllRuns) settle() {
 	}
 }
 
-// Runs is how many runs of each count, "6+6", and of how many where not all do:
-// "5 of 6+6".
+// Runs formats how many runs of each cell count, "6+6", and out of how many where not all do: "5 of
+// 6+6".
 func (r *Row) Runs() string { return kOfN(r.Diff.NA, r.OfA) + "+" + kOfN(r.Diff.NB, r.OfB) }
 
 func kOfN(k, n int) string {
@@ -121,7 +120,7 @@ func kOfN(k, n int) string {
 	return fmt.Sprintf("%d of %d", k, n)
 }
 
-// AllText is the verdict with all runs; "" where none were left out.
+// AllText formats the verdict with all runs; "" where none were left out.
 func (r *Row) AllText() string {
 	if r.All == nil {
 		return ""

@@ -11,9 +11,9 @@ import (
 	"github.com/zcbench/zcbench/results/environment"
 )
 
-// AcrossCells says in what the hosts differed between the cells of a results folder, a
-// fact a line: what the cells had set, and whatever else followed from that, or came from
-// elsewhere. Sessions differ too, where the folder has several.
+// AcrossCells lists in what the hosts differed between the cells of a results folder, one fact per
+// line: what the cells had set, and whatever else followed from that or came from elsewhere.
+// Sessions differ too, where the folder has several.
 func AcrossCells(in *results.Folder, j *results.Journal) (lines []string) {
 	folder := environment.Of(in)
 	for _, role := range results.Roles {
@@ -81,7 +81,7 @@ func snapshots(all []found) (out []environment.Found) {
 	return out
 }
 
-// snapshotsOf are those that runs name, in the order of the runs.
+// snapshotsOf loads the snapshots that runs name, in the order of the runs.
 func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Role) (out []found, bad unread) {
 	at := map[string]int{} // -1: it cannot be read
 	type use struct {
@@ -114,7 +114,7 @@ func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Ro
 	return out, bad
 }
 
-// said is which value a fact had with which cells: "1024 with 12 cells; 4096 with zcrx/tcp".
+// said formats which cells had which value of a fact: "1024 with 12 cells; 4096 with zcrx/tcp".
 func said(all []found, name string) string {
 	var values []string
 	cells := map[string][]string{}

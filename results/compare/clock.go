@@ -12,8 +12,8 @@ import (
 // anyClock are the figures that do not depend on how fast the CPUs ran.
 var anyClock = map[string]bool{"cycles_per_byte": true, "tg_cycles_per_byte": true}
 
-// clockLimit is how far frequencies may be apart, by the gates of a plan; the usual limit where
-// there is none.
+// clockLimit returns how far apart the gates of a plan let frequencies be; without a plan, the
+// default limit.
 func clockLimit(plan *results.Plan) *float64 {
 	if plan == nil {
 		return results.DefaultGates().Frequency
@@ -21,8 +21,8 @@ func clockLimit(plan *results.Plan) *float64 {
 	return plan.Gates.Frequency
 }
 
-// otherClock says how fast the CPUs of two cells ran, where that is further apart than both
-// allow, at either end; "": it is not, or not known.
+// otherClock describes how fast the CPUs of two cells ran, where their frequencies are further
+// apart at either end than both cells allow; "": they are not, or it is not known.
 func otherClock(p pairing, m Metric) string {
 	if anyClock[m.Name] || p.a.frequency == nil || p.b.frequency == nil {
 		return ""
@@ -40,8 +40,8 @@ func otherClock(p pairing, m Metric) string {
 	return ""
 }
 
-// clock is the median frequency of the flow's CPUs of an end, by APERF and MPERF alone: what
-// scaling_cur_freq says of all CPUs at one time is no ground to take a verdict back.
+// clock computes the median frequency of the flow's CPUs at one end, by APERF and MPERF alone: what
+// scaling_cur_freq reads for all CPUs at one time is no ground to take a verdict back.
 func (c *Cell) clock(role results.Role) *float64 {
 	var v []float64
 	for _, r := range c.Runs {

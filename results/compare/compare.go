@@ -23,7 +23,7 @@ type Metric struct {
 	kinds      results.Kinds                         // what caveats it may have
 }
 
-// Of is the figure of a run; nil: it was not measured.
+// Of returns the figure of a run; nil: it was not measured.
 func (m Metric) Of(r *results.Record) *float64 { return m.value(r) }
 
 // Metrics are all of them, by their names in runs.csv, where they are there; a tg_ in front is
@@ -289,7 +289,7 @@ func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
 	return WithinUpTo(s, base, metrics, mostPairs)
 }
 
-// WithinUpTo is [Within] where there are no more than so many pairs, and else a *[ManyError].
+// WithinUpTo does what [Within] does, but fails with a *[ManyError] beyond that many pairs.
 func WithinUpTo(s *Set, base results.Cell, metrics []Metric, most int) (*Result, error) {
 	pairs := against(s, base)
 	if len(pairs) == 0 {
@@ -440,15 +440,15 @@ func values(c *Cell, m Metric) []float64 {
 // setsClock are the factors that are about the CPUs' frequency themselves.
 var setsClock = []string{"governor", "max_idle_us"}
 
-// ofReturn tells a return on cost.
+// ofReturn reports whether the metric is a return on cost.
 func (m Metric) ofReturn() bool { return strings.HasPrefix(m.Name, "roi_") }
 
 func paced(c *results.Cell) bool { return c.Paced() }
 
-// Mixed tells whether the two differ in several factors though one was asked about.
+// Mixed reports whether the two differ in several factors though only one was asked about.
 func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }
 
-// runsOf are a cell's figures with where their runs stand.
+// runsOf collects a cell's figures, each with where its run stands.
 func runsOf(c *Cell, m Metric) []stat.Run {
 	out := make([]stat.Run, 0, len(c.Runs))
 	for _, r := range c.Runs {
@@ -459,7 +459,7 @@ func runsOf(c *Cell, m Metric) []stat.Run {
 	return SameBoots(out)
 }
 
-// sessionsApart tells that the two have no session in common.
+// sessionsApart reports whether the two have no session in common.
 func (r *Row) sessionsApart() bool {
 	return !slices.ContainsFunc(r.runsA, func(a stat.Run) bool {
 		return slices.ContainsFunc(r.runsB, func(b stat.Run) bool { return a.Session == b.Session })
@@ -476,8 +476,8 @@ func SameBoots(runs []stat.Run) []stat.Run {
 	return runs
 }
 
-// RunOf is a figure of a run with where the run stands among others. journal is the session
-// that its journal began with: repetitions are counted on through those that resumed it and
+// RunOf pairs a run's figure with where the run stands among others. journal is the session that
+// its journal began with: the count of repetitions goes on through sessions that resumed it and
 // through replays, so that the blocks are the journal's. "": the run's own session counts.
 func RunOf(r *results.Record, v float64, journal string) stat.Run {
 	return stat.Run{Value: v, Boot: bootsOf(r), Session: cmp.Or(journal, r.SessionID), Rep: r.Rep}
@@ -508,13 +508,13 @@ func verdict(s stat.Sign, m Metric) Verdict {
 	return worse
 }
 
-// Good tells a verdict that B is better.
+// Good reports whether the verdict is that B is better.
 func (v Verdict) Good() bool { return v == Faster || v == Higher || v == Cheaper }
 
-// Bad tells a verdict that B is worse.
+// Bad reports whether the verdict is that B is worse.
 func (v Verdict) Bad() bool { return v == Slower || v == Lower || v == Costlier }
 
-// Worse tells whether a row is worse beyond doubt, and by more than share: its whole interval is.
+// Worse reports whether B is worse beyond doubt and by more than share: its whole interval is.
 func (r *Row) Worse(share float64) bool {
 	ratio := r.Diff.Ratio
 	if !r.Verdict.Bad() || ratio == nil || ratio.Lo == nil {
@@ -524,8 +524,8 @@ func (r *Row) Worse(share float64) bool {
 	return least > share+r.unresolved
 }
 
-// Possible tells whether a row that is not [Row.Worse] may be all the same: its
-// interval reaches beyond share, or there is none.
+// Possible reports whether B may be worse by more than share although the row is not [Row.Worse]:
+// its interval reaches beyond share, or there is none.
 func (r *Row) Possible(share float64) bool {
 	ratio := r.Diff.Ratio
 	if ratio == nil || ratio.Lo == nil {
@@ -535,8 +535,7 @@ func (r *Row) Possible(share float64) bool {
 	return most > share-r.unresolved
 }
 
-// loss is by which share B is worse than A: of the throughput lost, of the cost
-// added.
+// loss computes by which share B is worse than A: the throughput lost, or the cost added.
 func (r *Row) loss(ratio float64) float64 {
 	if r.higherWins {
 		return 1 - ratio

@@ -9,9 +9,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Unconsumed says in which cells of a comparison of receivers nobody looks at the payload.
-// Copying brings it into the reader's cache, and zero copy does not: who never reads it does
-// not see what that is worth. "" where both read it, or the comparison is of senders alone.
+// unconsumed names the cells of a comparison of receivers in which nobody looks at the payload.
+// Copying brings it into the reader's cache, and zero copy does not: an application that never
+// reads it does not see what that is worth. "" where both read it, or only senders are compared.
 func unconsumed(a, b *results.Cell) string { return unconsumedIn(a, b, "A", "B") }
 
 func unconsumedIn(a, b *results.Cell, nameA, nameB string) string {
@@ -29,7 +29,7 @@ func unconsumedIn(a, b *results.Cell, nameA, nameB string) string {
 	return ""
 }
 
-// consumed tells whether the receiving application reads the payload.
+// consumed reports whether the receiving application reads the payload.
 func consumed(c *results.Cell) bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.NoPayload)

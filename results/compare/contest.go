@@ -112,8 +112,8 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	return r
 }
 
-// Below tells whether the runs of a rival are worse than those of the first beyond doubt, whatever
-// the reason.
+// Below reports whether the runs of a rival are worse than those of the first beyond doubt,
+// whatever the reason.
 func (c *Contest) Below(r *Rival) bool {
 	worse := stat.Less
 	if !c.Metric.HigherWins {
@@ -122,7 +122,7 @@ func (c *Contest) Below(r *Rival) bool {
 	return r.Diff.Sign() == worse
 }
 
-// Why is what else than the cell may be why a rival is where it is; "": nothing is known of.
+// Why names what may explain a rival's place besides the cell itself; "": nothing known.
 func (r *Rival) Why() string {
 	switch s := r.Standing; {
 	case r.Instruments != "":
@@ -133,8 +133,8 @@ func (r *Rival) Why() string {
 	return r.Standing.OtherCPUs()
 }
 
-// Contestants are the cells of a set that can be the best at something: own runs that count, that
-// were as fast as they could be, without a fault made on purpose, and whose application gets the
+// Contestants selects the cells of a set that can be the best at something: own runs that count,
+// that ran at full speed, without a fault injected on purpose, and whose application gets the
 // payload.
 func (s *Set) Contestants() (out []*Cell) {
 	for i := range s.Cells {
@@ -147,19 +147,19 @@ func (s *Set) Contestants() (out []*Cell) {
 	return out
 }
 
-// Discards tells whether the receiving application of a cell never gets the payload.
+// Discards reports whether the cell's receiving application never gets the payload.
 func (c *Cell) Discards() bool {
 	m, err := stream.LookupMode(stream.RX, c.Cell.RX)
 	return err == nil && m.NoPayload
 }
 
-// Paced tells whether a cell was to keep to a rate.
+// Paced reports whether the cell was to keep to a rate.
 func (c *Cell) Paced() bool { return paced(&c.Cell) }
 
-// Held is what kept most runs from being faster, where that was not the receiver, nor a pace that
-// was asked for: how fast the receiver could be was not measured.
+// Held returns what kept most runs from being faster, where that was neither the receiver nor a
+// pace that was asked for: how fast the receiver could be was not measured.
 func (c *Cell) Held() results.LimitedBy { return c.HeldBy(results.ByReceiver, results.ByPace) }
 
-// Ranks tells whether cells can be the best by a figure, whatever rates they delivered: it is of
-// what they can do, and no price.
+// Ranks reports whether cells can be the best by a figure, whatever rates they delivered: it
+// measures what they can do, not a price.
 func (m Metric) Ranks() bool { return m.HigherWins && m.capacity }

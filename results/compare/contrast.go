@@ -88,7 +88,7 @@ func (x *contraster) references() {
 	}
 }
 
-// first is the first cell of which that is so; -1: of none. Cells are large: none is copied.
+// first finds the first cell for which is holds; -1: none. Cells are large, so none is copied.
 func (x *contraster) first(is func(c *results.Cell) bool) int {
 	for i := range x.cells {
 		if is(&x.cells[i]) {
@@ -98,7 +98,7 @@ func (x *contraster) first(is func(c *results.Cell) bool) int {
 	return -1
 }
 
-// with is a cell with the reference of a factor. With a mode comes what concerns it.
+// with gives a cell the reference of a factor. A mode brings the options that concern it.
 func (x *contraster) with(c results.Cell, k int) results.Cell {
 	was := c
 	give(&c, x.varied[k], x.reference[k])
@@ -113,8 +113,8 @@ func (x *contraster) with(c results.Cell, k int) results.Cell {
 	return c
 }
 
-// concerns tells whether an option means anything to a cell. Of a mode that this zcbench does
-// not know, any may.
+// concerns reports whether an option means anything to a cell. With a mode that this zcbench does
+// not know, any option may.
 func concerns(o *results.Option, c *results.Cell) bool { return !known(c) || o.Concerns(c) }
 
 func known(c *results.Cell) bool {
@@ -134,7 +134,7 @@ func give(c *results.Cell, o *results.Option, raw string) {
 	}
 }
 
-// differing are the factors in which two cells differ, of those that concern both.
+// differing lists the factors in which two cells differ, of those that concern both.
 func differing(a, b *results.Cell) (names []string) {
 	for i := range results.Options {
 		if o := &results.Options[i]; o.Raw(a) != o.Raw(b) && concerns(o, a) && concerns(o, b) {

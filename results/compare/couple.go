@@ -27,7 +27,7 @@ type Couple struct {
 	pair pairing
 }
 
-// Couples are the cells that were compared, in the order of the rows.
+// Couples returns the cells that were compared, in the order of the rows.
 func (r *Result) Couples() []Couple { return r.couples }
 
 func couples(pairs []pairing, a, b *Set) (out []Couple) {
@@ -42,7 +42,7 @@ func couples(pairs []pairing, a, b *Set) (out []Couple) {
 // Label names the couple's cell, or both where they differ.
 func (c *Couple) Label() string { return label(&c.A.Cell, &c.B.Cell) }
 
-// Run is a figure of one of a cell's runs with where the run stands among others.
+// Run pairs a figure of one of the cell's runs with where that run stands among others.
 func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c.session) }
 
 // Remarks say what is to be thought of when the costs of the two are compared, beside the factor
@@ -81,8 +81,8 @@ func (c *Couple) Remarks() (lines []string) {
 	return lines
 }
 
-// versions are those of zcbench that measured some cells, at either end. A run that does not say
-// tells nothing.
+// versions collects the versions of zcbench that measured the cells, at either end. Runs that name
+// none add nothing.
 func versions(cells ...*Cell) (out []string) {
 	for _, c := range cells {
 		for _, r := range c.Runs {
@@ -97,7 +97,7 @@ func versions(cells ...*Cell) (out []string) {
 	return out
 }
 
-// Ends are those that a comparison of the two is about: whose options differ.
+// Ends returns the ends that a comparison of the two is about: those whose options differ.
 func (c *Couple) Ends() (roles []results.Role) {
 	about := subjects(&c.A.Cell, &c.B.Cell)
 	if slices.Contains(about, results.ByReceiver) {

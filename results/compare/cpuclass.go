@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// otherClass says of which classes of a hybrid processor the CPUs of two cells were, where these
-// are not the same at either end; "": they are, or it is not known.
+// otherClass names the classes of a hybrid processor that the CPUs of two cells belong to, where
+// they differ at either end; "": they do not, or it is not known.
 func otherClass(p pairing) string {
 	for _, role := range results.Roles {
 		a, b := p.a.classes(role), p.b.classes(role)
@@ -22,8 +22,8 @@ func otherClass(p pairing) string {
 	return ""
 }
 
-// classes are those of an end's CPUs in a cell's runs, each once; "": all CPUs of the host are
-// alike, or it is not on record.
+// classes lists the classes of an end's CPUs in the cell's runs, each once; "": all CPUs of the
+// host are alike, or it is not on record.
 func (c *Cell) classes(role results.Role) string {
 	var names []string
 	for _, r := range c.Runs {
@@ -35,7 +35,7 @@ func (c *Cell) classes(role results.Role) string {
 	return strings.Join(names, ", ")
 }
 
-// otherCPUs says that two cells had CPUs of different classes, or of different frequencies.
+// otherCPUs formats that two cells had CPUs of different classes, or else of different frequencies.
 func otherCPUs(class, clock string) string {
 	switch {
 	case class != "":
@@ -46,8 +46,9 @@ func otherCPUs(class, clock string) string {
 	return ""
 }
 
-// OtherCPUs says in what the CPUs of A and B differ that takes the verdict back; "": in nothing.
+// OtherCPUs describes the difference between the CPUs of A and B that takes the verdict back; "":
+// none.
 func (r *Row) OtherCPUs() string { return otherCPUs(r.OtherClass, r.OtherClock) }
 
-// OtherCPUs says in what the CPUs of the two differ; "": in nothing.
+// OtherCPUs describes in what the CPUs of the two differ; "": in nothing.
 func (s Standing) OtherCPUs() string { return otherCPUs(s.OtherClass, s.OtherClock) }

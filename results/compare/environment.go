@@ -30,7 +30,7 @@ type EnvFact struct {
 	also        string // the fact of a snapshot that says the same
 }
 
-// EnvFacts are all that an environment says.
+// EnvFacts lists all facts of an environment.
 func EnvFacts(e results.Env) []EnvFact {
 	cpus := ""
 	if e.CPUs != 0 {
@@ -137,7 +137,7 @@ func (s *surroundings) find(folder *environment.Folder, hashes []string, role re
 	}
 }
 
-// apart are the facts in which two differ, and how many both have.
+// apart lists the facts in which two differ, and counts those that both have.
 func apart(role results.Role, a, b *surroundings) (out []Differs, both int) {
 	names := slices.Clone(a.order)
 	for _, n := range b.order {
@@ -186,10 +186,10 @@ func (s *Set) surroundings(o *Set) *Surroundings {
 	return out
 }
 
-// snapshotted tells a run that names the snapshot of a host.
+// snapshotted reports whether a run names the snapshot of a host.
 func snapshotted(r *results.Record) bool { return r.SUT.Env.Environment+r.TG.Env.Environment != "" }
 
-// runs are all that count, of own ones.
+// runs collects the set's own runs that count.
 func (s *Set) runs() (out []*results.Record) {
 	for i := range s.Cells {
 		if s.Cells[i].Source == "" {
@@ -232,7 +232,7 @@ func (s *Surroundings) Table(w io.Writer) error {
 	return nil
 }
 
-// String is "NAME: A, not B".
+// String formats the difference as "FACT: VALUE in A, VALUE in B".
 func (d *Differs) String() string {
 	return fmt.Sprintf("%s: %s in A, %s in B", d.Fact, joined(d.A), joined(d.B))
 }

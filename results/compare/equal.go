@@ -13,8 +13,8 @@ type Equal struct {
 	Inside bool `json:"interval_inside"`
 }
 
-// Holds tells whether they are, beyond doubt. As with a difference it takes both, the test and the
-// interval: ranks alone call a mode equal that is much slower in every fourth run.
+// Holds reports whether they are equal beyond doubt. As with a difference, this takes both the test
+// and the interval: ranks alone call a mode equal that is much slower in every fourth run.
 func (e *Equal) Holds() bool { return e != nil && e.Inside && e.Adjusted < stat.Alpha }
 
 func inside(q *stat.Ratio, margin float64) bool {

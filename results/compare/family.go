@@ -8,11 +8,11 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Family tells which cells of a plan are compared with each other, so that a share of a pace has to
-// be the same rate for all of them: those that differ in the factors that are asked about alone
-// (none: in any), and in their pace. One with a fault made on purpose has the pace of those
-// without. It follows from the plan, whatever can run. Where modes are asked about, what concerns
-// some of them alone is a part of these, as in [Contrasts].
+// Family groups the cells of a plan that are compared with each other, so that a share of a pace
+// has to be the same rate for all of them: those that differ only in their pace and in the factors
+// asked about (none: in any). A cell with a fault injected on purpose has the pace of those
+// without. Families follow from the plan, whatever can run. Where modes are asked about, options
+// that concern only some of them are part of these, as in [Contrasts].
 func Family(cells []results.Cell, about []string) func(results.Cell) results.CellKey {
 	var free []*results.Option // in which cells of a family may differ
 	modes := slices.ContainsFunc(about, func(name string) bool { return name == "rx" || name == "tx" })

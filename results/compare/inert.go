@@ -8,7 +8,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// inert are the options that did not act in more than half of a cell's runs.
+// inert lists the options that did not act in more than half of the cell's runs.
 func (c *Cell) inert() (names []string) {
 	n := map[string]int{}
 	for _, r := range c.Runs {
@@ -24,8 +24,8 @@ func (c *Cell) inert() (names []string) {
 	return names
 }
 
-// inertBetween are, of the options in which two cells differ, those that did not act in one
-// of them: what their figures say is not of these.
+// inertBetween lists the options in which two cells differ that did not act in one of them: the
+// difference of their figures does not come from these.
 func inertBetween(a, b *Cell) (names []string) {
 	inert := slices.Concat(a.inert(), b.inert())
 	if inert == nil {

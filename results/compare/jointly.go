@@ -4,7 +4,7 @@ package compare
 
 import "slices"
 
-// pointers are those of rows.
+// pointers returns pointers to the rows.
 func pointers(rows []Row) (out []*Row) {
 	for i := range rows {
 		out = append(out, &rows[i])
@@ -12,8 +12,8 @@ func pointers(rows []Row) (out []*Row) {
 	return out
 }
 
-// families are the rows that are corrected together: those of a figure about one factor, of which
-// the ones that were declared to count are one family, and all others another.
+// families groups the rows that are corrected together: those of a figure about one factor. Rows
+// that were declared to count are one family, and all others another.
 func families(rows []*Row) (out [][]*Row) {
 	type question struct {
 		metric, factor string
@@ -75,8 +75,8 @@ func rowsOfAll(all []*Result) (rows []*Row) {
 	return rows
 }
 
-// wholeOfAll are the rows of all runs; of figures of which gates left none out in some results, and
-// in others they did, those are all runs.
+// wholeOfAll collects the rows with all runs. Where gates left runs of a figure out in some results
+// and not in others, the plain rows of the latter are already with all runs.
 func wholeOfAll(all []*Result) (rows []*Row) {
 	var metrics []string
 	for _, r := range all {

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// limit is what limited more than half of a cell's runs; "" where that is not known, or
-// they were limited by several things.
+// limit returns what limited more than half of the cell's runs; "" where that is not known, or
+// several things limited them.
 func (c *Cell) limit() results.LimitedBy {
 	n := map[results.LimitedBy]int{}
 	for _, r := range c.Runs {
@@ -25,8 +25,8 @@ func (c *Cell) limit() results.LimitedBy {
 	return ""
 }
 
-// subjects are the ends that a comparison of two cells is about: those whose options
-// differ. One cell beside itself, of another time or place, is about both.
+// subjects returns the ends that a comparison of two cells is about: those whose options differ. A
+// cell compared with itself, of another time or place, is about both.
 func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
 	x, y := *a, *b
 	x.TGCPULayout, y.TGCPULayout = a.TGLayout(), b.TGLayout() // the sender's follows the receiver's
@@ -50,9 +50,9 @@ func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
 	return ends
 }
 
-// HeldBy is what held most runs of a cell up that is none of what a comparison is about: several
-// such things together count, and the one that held up the most gives the name. "" where at least
-// half of the runs show what it is about, or what limited them is not known.
+// HeldBy returns what held most runs of the cell up, other than what a comparison is about: several
+// such things count together, and the most frequent one gives the name. "" where at least half of
+// the runs show what it is about, or what limited them is not known.
 func (c *Cell) HeldBy(about ...results.LimitedBy) (by results.LimitedBy) {
 	n, all := map[results.LimitedBy]int{}, 0
 	for _, r := range c.Runs {

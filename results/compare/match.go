@@ -80,14 +80,14 @@ func newLikes(s *Set, chosen []string) *likes {
 	return l
 }
 
-// exact tells whether all of a cell's factors are known: [alike] then wants them to be equal.
+// exact reports whether all of the cell's factors are known: [alike] then wants them to be equal.
 func (c *Cell) exact() bool {
 	oldest := c.schema()
 	return c.Source == "" && !slices.ContainsFunc(results.Options,
 		func(o results.Option) bool { return oldest < o.Since })
 }
 
-// key has all factors that are compared.
+// key joins the values of all factors that are compared.
 func (l *likes) key(c *Cell) string {
 	var b strings.Builder
 	for _, name := range factorNames() {
@@ -99,7 +99,7 @@ func (l *likes) key(c *Cell) string {
 	return b.String()
 }
 
-// of are the places of the cells that are like one, in their order.
+// of finds the indices of the cells that are like c, in their order.
 func (l *likes) of(c *Cell) (found []int, err error) {
 	held := l.loose
 	if c.exact() {
@@ -142,7 +142,7 @@ func alike(a, b *Cell, chosen []string) bool {
 	return true
 }
 
-// schema is the oldest that a cell's runs have.
+// schema returns the oldest schema of the cell's runs.
 func (c *Cell) schema() int {
 	oldest := results.SchemaVersion
 	for _, r := range c.Runs {
@@ -153,7 +153,7 @@ func (c *Cell) schema() int {
 
 func unknown(v string) bool { return v == "" || v == "as-found" }
 
-// chosenPair is two cells of two sources.
+// chosenPair pairs two cells of two sources.
 func chosenPair(a, b *Cell) pairing {
 	p := pairing{a: a, b: b, whole: true}
 	switch others := differing(&a.Cell, &b.Cell); len(others) {
@@ -186,8 +186,8 @@ func against(s *Set, base results.Cell) (pairs []pairing) {
 	return pairs
 }
 
-// Like is the cell of s that is like one of another set, of which chosen factors were picked apart;
-// nil: there is none.
+// Like finds the cell of s that is like a cell of another set, apart from the chosen factors; nil:
+// there is none.
 func (s *Set) Like(c *Cell, chosen []string) *Cell {
 	chosen = slices.Concat(chosen, s.Chosen)
 	for k := range s.Cells {
@@ -198,7 +198,7 @@ func (s *Set) Like(c *Cell, chosen []string) *Cell {
 	return nil
 }
 
-// sameRuns tells whether all pairs are of one and the same runs.
+// sameRuns reports whether both sides of every pair are the very same runs.
 func sameRuns(pairs []pairing) bool {
 	for _, p := range pairs {
 		if len(p.a.Runs) == 0 || len(p.a.Runs) != len(p.b.Runs) {
@@ -213,8 +213,8 @@ func sameRuns(pairs []pairing) bool {
 	return len(pairs) > 0
 }
 
-// nearest says which cells two sets have that match in none, and how to compare the two that differ
-// least.
+// nearest names the cells of two sets that have none alike, and suggests how to compare the two
+// that differ least.
 func nearest(a, b *Set) string {
 	const most = 100 // of each that are looked at
 	var least []string

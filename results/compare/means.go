@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Means is what is said of the runs of a cell that changes what figures of some kinds mean, each
-// with in how many of them: "the SUT was not charged for all of its own softirq (6 of 6 runs)".
+// Means lists what changes the meaning of figures of some kinds, each with in how many of the
+// cell's runs: "the SUT was not charged for all of its own softirq (6 of 6 runs)".
 func (c *Cell) Means(on results.Kinds) (out []string) {
 	said, n := c.caveats(on)
 	for i, text := range said {
@@ -19,7 +19,7 @@ func (c *Cell) Means(on results.Kinds) (out []string) {
 	return out
 }
 
-// caveats are those of a cell's runs, and in how many of them each is.
+// caveats collects the caveats of the cell's runs, and counts the runs that have each.
 func (c *Cell) caveats(on results.Kinds) (texts []string, runs []int) {
 	for _, r := range c.Runs {
 		all := r.Caveats()
@@ -40,8 +40,8 @@ func (c *Cell) caveats(on results.Kinds) (texts []string, runs []int) {
 	return texts, runs
 }
 
-// means are the caveats of a figure of two cells: each with the cell, where only one of the two has
-// it, and with the number of runs, where not all have.
+// means lists the caveats of a figure of two cells: each with the cell where only one of the two
+// has it, and with the number of runs where not all have.
 func means(a, b *Cell, nameA, nameB string, m Metric) (out []string) {
 	if m.kinds == 0 {
 		return nil
@@ -73,7 +73,7 @@ func in(n int, c *Cell, name string) string {
 	return fmt.Sprintf(" in %d of %d runs of %s", n, len(c.Runs), name)
 }
 
-// meansOf are [Row.Means], with the cells by these names.
+// meansOf returns [Row.Means] with these names for the cells.
 func (r *Row) meansOf(nameA, nameB string) []string {
 	if r.Means == nil || r.cells.a == nil {
 		return r.Means

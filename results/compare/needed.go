@@ -8,9 +8,9 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// RunsToTell is about how many runs of each would tell a row that has no verdict, as one of so many
-// comparisons, if the two differ as they look; above 500: more than anyone makes; 0: it is not
-// known. least is how many any verdict takes; 0: boots are lacking, and not runs.
+// RunsToTell estimates how many runs of each would settle a row that has no verdict, as one of so
+// many comparisons, if the two differ as they seem to; above 500: more than anyone makes; 0: not
+// known. least is how many any verdict takes; 0: boots are lacking, not runs.
 func (r *Row) RunsToTell(tests int) (runs, least int) {
 	if r.Diff.ByBoots() {
 		return 0, 0
@@ -27,7 +27,7 @@ func (r *Row) RunsToTell(tests int) (runs, least int) {
 	return runs, least
 }
 
-// SameQuestion tells rows that are corrected together.
+// SameQuestion reports whether the rows are corrected together.
 func (r *Row) SameQuestion(o *Row) bool {
 	return r.Metric == o.Metric && r.Factor == o.Factor && r.Exploratory == o.Exploratory
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// ofClocks tells a time that begins at one host and ends at the other: what their clocks are wrong
-// by is in it.
+// ofClocks reports whether the metric is a time that begins at one host and ends at the other: it
+// contains the error of their clocks.
 func (m Metric) ofClocks() bool { return strings.HasPrefix(m.Name, "delivery_") }
 
-// clockUs is how far such times of two cells may be off, us: of the run with the most. 0: all have
-// one clock, or it is not known.
+// clockUs returns by how much such times of two cells may be off, in us: the largest of all runs.
+// 0: all have one clock, or it is not known.
 func clockUs(p pairing, m Metric) (most float64) {
 	if !m.ofClocks() {
 		return 0
@@ -29,8 +29,8 @@ func clockUs(p pairing, m Metric) (most float64) {
 	return most
 }
 
-// clockUsOf is how far a run's may be off. Older records say only how well the controller knew the
-// clock of each end.
+// clockUsOf returns by how much a run's times may be off. For older records it adds up how well the
+// controller knew the clock of each end, which is all that they have.
 func clockUsOf(r *results.Record) (us float64) {
 	switch d := r.SUT.Delivery; {
 	case d == nil:
@@ -64,14 +64,14 @@ func (r *Row) withinClocks() {
 	}
 }
 
-// clocksTell tells whether the clocks leave a margin as it is, to a tenth.
+// clocksTell reports whether the clocks leave a margin as it is, to a tenth.
 func (r *Row) clocksTell(margin float64) bool {
 	return 2*r.ClockUs <= .1*margin*min(r.SumA.Median, r.SumB.Median)
 }
 
-// clockBounds are the least and the most that a loss may be in truth, as a share of a time that the
-// clocks may have made longer or shorter. Times that are not of the same blocks have an error each,
-// so that their difference is open by both.
+// clockBounds computes the least and the most that a loss may truly be, as a share of a time that
+// the clocks may have made longer or shorter. Times of different blocks each have an error of their
+// own, so both widen their difference.
 func (r *Row) clockBounds(loss float64) (least, most float64) {
 	if r.ClockUs == 0 || r.SumA == nil {
 		return loss, loss
@@ -87,7 +87,7 @@ func (r *Row) clockBounds(loss float64) (least, most float64) {
 	return least, most
 }
 
-// clockText says how well the clocks agree.
+// clockText formats how well the clocks agree.
 func (r *Row) clockText() string {
 	if r.ClockUs >= 10 {
 		return fmt.Sprintf("the hosts' clocks agree to %.0f us", r.ClockUs)

@@ -28,16 +28,16 @@ const (
 	ByTheRates Work = "cannot tell (the rates differ as much)"
 )
 
-// ofCost tells a figure that is a price of what was delivered, not of what could be.
+// ofCost reports whether the figure is a price of what was delivered, not of what could be.
 func (m Metric) ofCost() bool { return !m.capacity && !m.ofTrips() }
 
-// ofTrips tells a figure of round trips: what one takes and costs is asked for as it is, and how
-// many there are follows from it.
+// ofTrips reports whether the figure is one of round trips: what a round trip takes and costs is
+// asked for as it is, and how many there are follows from it.
 func (m Metric) ofTrips() bool {
 	return strings.HasPrefix(m.Name, "rtt_") || strings.Contains(m.Name, "transaction")
 }
 
-// roundTrip is a figure of the times of round trips, of the end that asks.
+// roundTrip reads a figure from the round-trip times, which the end that asks has.
 func roundTrip(of func(*results.Times) *float64) func(*results.Record) *float64 {
 	return func(r *results.Record) *float64 {
 		if t := r.TG.RoundTrip; t != nil {
@@ -47,9 +47,9 @@ func roundTrip(of func(*results.Times) *float64) func(*results.Record) *float64 
 	}
 }
 
-// deliveryTime is a figure of the times that payload took: of the one end point that all
-// modes have. Stages of the latency probe mean different things in different modes, and are
-// no figures to compare.
+// deliveryTime reads a figure from the delivery times of the payload: the one end point that all
+// modes have. Stages of the latency probe mean different things in different modes, and are no
+// figures to compare.
 func deliveryTime(of func(*results.Delivery) *float64) func(*results.Record) *float64 {
 	return func(r *results.Record) *float64 {
 		if d := r.SUT.Delivery; d != nil {
@@ -71,8 +71,8 @@ func (r *Row) equalWork(p pairing) {
 	}
 }
 
-// rateGap is how far apart the rates of two cells are, as a share. A cost moves by so much with
-// them at the most: all of it does where it goes with time, and none where it goes with bytes.
+// rateGap computes how far apart the rates of two cells are, as a share. A cost moves by at most
+// that much with them: fully where it goes with time, and not at all where it goes with bytes.
 func rateGap(p pairing) float64 {
 	ra, rb := p.a.rate(), p.b.rate()
 	if ra == nil || rb == nil {
@@ -92,7 +92,7 @@ func work(a, b *Cell) Work {
 	return AtSaturation
 }
 
-// rate is the median rate that a cell's runs delivered; nil where that is not known.
+// rate computes the median rate that the cell's runs delivered; nil where that is not known.
 func (c *Cell) rate() *float64 {
 	var v []float64
 	for _, r := range c.Runs {
@@ -106,7 +106,7 @@ func (c *Cell) rate() *float64 {
 	return nil
 }
 
-// atPace tells a cell whose runs were paced, and mostly kept to it.
+// atPace reports whether the cell's runs were paced, and mostly kept to it.
 func (c *Cell) atPace() bool {
 	kept := 0
 	for _, r := range c.Runs {
@@ -117,7 +117,7 @@ func (c *Cell) atPace() bool {
 	return 2*kept > len(c.Runs)
 }
 
-// AtRates tells whether any comparison of costs is of unequal work.
+// AtRates reports whether any comparison of costs is of unequal work.
 func (r *Result) AtRates() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Work == AtSaturation || row.Work == AtTwoPaces })
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// unresolved is by how much the ratio of two figures may be off because each is known no better,
-// whatever the runs say: delivery times are sorted into buckets.
+// unresolved returns by how much the ratio of two figures may be off because each is known no
+// better, whatever the runs say: delivery times are sorted into buckets.
 func (m Metric) unresolved() float64 {
 	if m.ofClocks() || strings.HasPrefix(m.Name, "rtt_") {
 		return 2 * stream.TimesError
@@ -18,10 +18,10 @@ func (m Metric) unresolved() float64 {
 	return 0
 }
 
-// hidden is by how much two cells may differ while all their figures are the same: what is not
-// resolved, of a cost what the rates make of it, and of an instrument its step. Figures of power
-// have that in their own uncertainty, beside what the instrument has in common with itself; the run
-// that is known best has the least else in it.
+// hidden computes by how much two cells may differ while all their figures are the same: what is
+// not resolved, for a cost also what the rates make of it, and for an instrument its step. Figures
+// of power carry that in their own uncertainty, beside what the instrument has in common with
+// itself; the best known run has the least else in it.
 func hidden(p pairing, m Metric) float64 {
 	known := m.unresolved()
 	if m.ofCost() {

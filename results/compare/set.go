@@ -131,7 +131,8 @@ func (s *Set) AskAbout(factors []string) error {
 // behind an @ that chooses cells by their factors: out/quick@rx=tcp,tx=sendfile.
 func Load(source string) (Set, error) { return loadSource(source, gate.ReadFigures) }
 
-// LoadWhole is [Load] with the metrics of the runs, which are most of a journal's bytes.
+// LoadWhole does what [Load] does, and also keeps the metrics of the runs, which are most of a
+// journal's bytes.
 func LoadWhole(source string) (Set, error) { return loadSource(source, gate.Read) }
 
 func loadSource(source string, read func(*results.Folder) (results.Journal, error)) (Set, error) {
@@ -164,7 +165,8 @@ func loadSource(source string, read func(*results.Folder) (results.Journal, erro
 	return s, s.choose(selector)
 }
 
-// placeOf is the absolute path of a results folder, also where its table was named; "": not known.
+// placeOf resolves the absolute path of a results folder, also where its table was named; "": not
+// known.
 func placeOf(path string) string {
 	if filepath.Base(path) == results.RunsFile {
 		path = filepath.Dir(path)
@@ -179,8 +181,7 @@ func placeOf(path string) string {
 	return abs
 }
 
-// snapshotsBeside are the snapshots of hosts that lie beside a file of a results folder; nil: there
-// are none.
+// snapshotsBeside opens the host snapshots beside a file of a results folder; nil: there are none.
 func snapshotsBeside(path string) *environment.Folder {
 	in, err := results.OpenFolder(filepath.Dir(path))
 	if err != nil || !in.Has(environment.Dir) {
@@ -258,7 +259,7 @@ func loadCSV(f *os.File, err error) (results.Journal, error) {
 	return j, err
 }
 
-// published tells whether the set is of published figures.
+// published reports whether the set contains published figures.
 func (s *Set) published() bool {
 	return slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Source != "" })
 }

@@ -21,10 +21,10 @@ type Standing struct {
 	OtherClass string
 }
 
-// Borne tells that the lower one is worse, and nothing else was the reason.
+// Borne reports whether the lower one is worse, and nothing else was the reason.
 func (s Standing) Borne() bool { return s.Limit == "" && s.OtherCPUs() == "" }
 
-// Standing is that of a cell below another.
+// Standing compares what held a cell up, and its CPUs, with those of the cell above it.
 func (c *Cell) Standing(above *Cell) (s Standing) {
 	about := subjects(&above.Cell, &c.Cell)
 	s.Limit, s.AboveLimit = c.HeldBy(about...), above.HeldBy(about...)
@@ -36,13 +36,13 @@ func (c *Cell) Standing(above *Cell) (s Standing) {
 	return s
 }
 
-// AtLimit says of a cell what held it up.
+// AtLimit formats what held a cell up.
 func AtLimit(l results.LimitedBy) string { return "at " + l.Whose() + " limit" }
 
-// didNotAct says of options that they made no difference.
+// didNotAct formats that options made no difference.
 func didNotAct(names []string) string { return strings.Join(names, ", ") + " had no effect" }
 
-// Varied are the names of the options that not all of some cells have alike.
+// Varied marks the options that are not alike in all of the cells, by name.
 func Varied(among []*Cell) map[string]bool {
 	names := map[string]bool{}
 	for i := range results.Options {
@@ -53,7 +53,7 @@ func Varied(among []*Cell) map[string]bool {
 	return names
 }
 
-// Idle says which of some options did not act in a cell; "" where all did.
+// Idle names which of the varied options did not act in the cell; "" where all did.
 func (c *Cell) Idle(varied map[string]bool) string {
 	names := slices.DeleteFunc(c.inert(), func(name string) bool { return !varied[name] })
 	if len(names) == 0 {

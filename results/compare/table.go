@@ -84,12 +84,12 @@ func (r *Result) Table(w io.Writer) error {
 	return err
 }
 
-// LeftOut tells whether gates left runs out of any comparison.
+// LeftOut reports whether gates left runs out of any comparison.
 func (r *Result) LeftOut() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.All != nil })
 }
 
-// Method says by which tests the rows were judged, a sentence or two a line.
+// Method describes the tests that the rows were judged by, a sentence or two per line.
 func (r *Result) Method() (lines []string) {
 	has := func(is func(*Row) bool) bool {
 		return slices.ContainsFunc(r.Rows, func(row Row) bool { return is(&row) })
@@ -133,7 +133,7 @@ func (r *Result) ForcedLines() (lines []string) {
 	return lines
 }
 
-// Exploratory tells whether any comparison is.
+// Exploratory reports whether any comparison is exploratory.
 func (r *Result) Exploratory() bool {
 	return slices.ContainsFunc(r.Rows, func(row Row) bool { return row.Exploratory })
 }
@@ -185,8 +185,8 @@ func metricTable(w io.Writer, rows []Row) error {
 	return err
 }
 
-// untold are what changes the meaning of figures whose rows have no verdict beside which it would
-// stand: who reads the two medians needs it as well.
+// untold lists what changes the meaning of figures whose rows have no verdict for it to stand
+// beside: readers of the two medians need it as well.
 func untold(rows []Row) (lines []string) {
 	of := map[string][]string{}
 	var texts []string
@@ -251,8 +251,7 @@ func (r *Row) Interval() (lo, hi string) {
 	return "-", "-"
 }
 
-// PText is the corrected p-value; "-" where there are too few runs for one that
-// means anything.
+// PText formats the corrected p-value; "-" where there are too few runs for a meaningful one.
 func (r *Row) PText() string {
 	switch {
 	case len(r.Diff.Warnings) > 0, r.Other != "", r.Mixed():
@@ -263,7 +262,7 @@ func (r *Row) PText() string {
 	return strconv.FormatFloat(r.Diff.Adjusted, 'f', 3, 64)
 }
 
-// VerdictText is the verdict with why there is none.
+// VerdictText formats the verdict, with the reason where there is none.
 func (r *Row) VerdictText() string {
 	v, beside := r.verdict("A", "B")
 	if beside != nil {
@@ -275,8 +274,8 @@ func (r *Row) VerdictText() string {
 	return v
 }
 
-// Caveats are what [Row.VerdictText] says beside the verdict; cells of different ids have them for
-// names.
+// Caveats returns what [Row.VerdictText] adds to the verdict; cells of different ids go by their
+// ids.
 func (r *Row) Caveats() []string {
 	a, b := "A", "B"
 	if r.A.ID != r.B.ID {
@@ -286,7 +285,7 @@ func (r *Row) Caveats() []string {
 	return beside
 }
 
-// verdict is the verdict in few words, and what there is to say beside it. The cells go by these
+// verdict puts the verdict into few words, and returns what to add to it. The cells go by these
 // names.
 func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	v = string(r.Verdict)
@@ -360,7 +359,7 @@ func (r *Row) levels() (words []string) {
 	return words
 }
 
-// LevelText is what an answer holds for; "": nothing is known of where the runs stand.
+// LevelText formats what an answer holds for; "": nothing is known of where the runs stand.
 func LevelText(d *stat.Difference) string {
 	switch d.Level {
 	case stat.WithinBoot:

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// explain says of each pair that is off what that may come from: which of the two hosts, or what
-// lies between them, by what their other pairs are like.
+// explain finds for each pair that is off what may cause it: one of the two hosts, or what lies
+// between them, by what their other pairs are like.
 func (j *judge) explain() {
 	in := map[string][]int{} // pairs of each host, by its name
 	for i := range j.pairs {
@@ -37,12 +37,12 @@ func (j *judge) explain() {
 	}
 }
 
-// Off tells whether the pair, or a cell of it, is off beyond doubt.
+// Off reports whether the pair, or a cell of it, is off beyond doubt.
 func (p *Pair) Off() bool {
 	return p.Overall.Sure() || slices.ContainsFunc(p.Figures, func(c Figure) bool { return c.Off.Sure() })
 }
 
-// between says which of two hosts are cleared by their other pairs.
+// between names which of two hosts are cleared by their other pairs.
 func (j *judge) between(i int, in map[string][]int) string {
 	p := j.pairs[i].pair
 	var cleared, open []string
@@ -85,7 +85,7 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// Says is what is named, as a sentence without its end.
+// Says formats what is named, as a sentence without its full stop.
 func (c *Common) Says(f *Fleet) string {
 	names := strings.Join(c.Names, " or ")
 	if c.Hosts > 0 {
@@ -101,7 +101,7 @@ func (c *Common) Says(f *Fleet) string {
 		count(len(c.Pairs), "pair"), percent(c.From), percent(c.To), more)
 }
 
-// Word is a verdict of the fleet's figure.
+// Word names a verdict in terms of the fleet's figure.
 func (f *Fleet) Word(v Verdict) string {
 	words := [2]string{string(compare.Costlier), string(compare.Cheaper)}
 	switch {
@@ -121,7 +121,7 @@ func (f *Fleet) Word(v Verdict) string {
 
 func percent(share float64) string { return signed(share) + " %" }
 
-// signed is a share in percent. What rounds to 0 has no sign.
+// signed formats a share in percent. What rounds to 0 gets no sign.
 func signed(share float64) string {
 	s := fmt.Sprintf("%+.1f", 100*share)
 	if s == "+0.0" || s == "-0.0" {

@@ -32,7 +32,7 @@ func (p place) compare(o place) int {
 	return cmp.Or(cmp.Compare(p.folder, o.folder), cmp.Compare(p.at, o.at))
 }
 
-// find is the cell that is like c; nil: it is one too many.
+// find looks up the cell that is like c, or adds it; nil: it is one too many.
 func (cs *cells) find(c *results.Cell, keys *results.Keys, at place) *shared {
 	k := keys.Of(new(planned(*c)))
 	cs.mu.Lock()

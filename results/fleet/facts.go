@@ -36,8 +36,8 @@ type survey struct {
 	hosts  int
 }
 
-// surveys are the facts in which the hosts of a role differ, those first that explain most; not
-// those of which nearly each host has its own, such as numbers of what is loaded.
+// surveys collects the facts in which the hosts of a role differ, those that explain most first. It
+// leaves out those of which nearly each host has its own, such as numbers of what is loaded.
 func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 	at := map[string]int{}
 	of = make([]int, len(f.Pairs))
@@ -94,7 +94,7 @@ func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 	return out, hosts, of
 }
 
-// byWeight has what records say before what snapshots do.
+// byWeight sorts what records say before what snapshots do.
 func byWeight(a, b string) int {
 	sa, sb := strings.Contains(a, "/"), strings.Contains(b, "/")
 	switch {
@@ -108,7 +108,7 @@ func byWeight(a, b string) int {
 	return environment.ByWeight(environment.Fact{Name: a}, environment.Fact{Name: b})
 }
 
-// differ says of each pair in what its hosts are not as most are.
+// differ notes for each pair in what its hosts are unlike most.
 func (f *Fleet) differ() {
 	for role, r := range results.Roles {
 		all, _, of := f.surveys(role)

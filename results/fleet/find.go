@@ -26,7 +26,7 @@ type Place struct {
 	found bool // in a folder that was named, and not named itself
 }
 
-// Named is the place of a folder that the user named: it may be a link.
+// Named makes a place of a folder that the user named: it may be a link.
 func Named(dir string) Place { return Place{Dir: dir} }
 
 // open opens the folder.
@@ -81,8 +81,8 @@ func Find(args []string) ([]Place, error) {
 	return out, nil
 }
 
-// foldersOf are the folders in dir, in the order of their names, if dir has no journal and one of
-// them has; links are not followed.
+// foldersOf lists the folders in dir by name, if dir has no journal and one of them has; it does
+// not follow links.
 func foldersOf(dir string) ([]string, error) {
 	if hasJournal(dir) {
 		return nil, nil

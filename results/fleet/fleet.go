@@ -88,12 +88,12 @@ func (f *Fleet) sum() {
 	}
 }
 
-// Readable tells whether any folder has a journal.
+// Readable reports whether any folder has a journal.
 func (f *Fleet) Readable() bool {
 	return slices.ContainsFunc(f.Pairs, func(p *Pair) bool { return p.State != Unreadable })
 }
 
-// Beyond is how many pairs are off by more than a share beyond doubt, as a whole or in a cell.
+// Beyond counts the pairs that are off by more than a share beyond doubt, as a whole or in a cell.
 func (f *Fleet) Beyond(share float64) (n int) {
 	for _, p := range f.Pairs {
 		if slices.ContainsFunc(p.offs(), func(o *Off) bool { return o.Beyond(share) }) {

@@ -55,7 +55,7 @@ func (j *judge) hosts() {
 
 func (u *unit) tested() bool { return !math.IsNaN(u.p) }
 
-// unitsOf are the hosts and ports that are in two pairs or more, and not in all.
+// unitsOf collects the hosts and ports that are in two pairs or more, but not in all.
 func unitsOf(points []point) []unit {
 	pairs := map[string][]int{}
 	var names []string
@@ -210,13 +210,13 @@ func (j *judge) nameHosts() {
 	}
 }
 
-// clearer tells whether a says more than b: by its p, and then by how much of it there is.
+// clearer reports whether a is clearer than b: by its p, then by how much of it there is.
 func clearer(a, b *unit) bool {
 	return cmp.Or(compareFloat(a.p, b.p), compareFloat(-math.Abs(a.effect)*math.Sqrt(float64(len(a.pairs))),
 		-math.Abs(b.effect)*math.Sqrt(float64(len(b.pairs))))) < 0
 }
 
-// together tells whether all pairs of a unit are off by at least half of what it is off by.
+// together reports whether all pairs of a unit are off by at least half of what it is off by.
 func together(y []float64, u *unit) bool {
 	center := medianAt(y, u.pairs) - u.effect
 	return !slices.ContainsFunc(u.pairs, func(n int) bool { return (y[n]-center)/u.effect < .5 })

@@ -130,7 +130,7 @@ func (j *judge) column(c *Column, points []point) (middle, spread float64) {
 	return o.Center, o.Scale
 }
 
-// enough are the parts with enough runs for a verdict; all, where none has.
+// enough selects the parts with enough runs for a verdict; all, where none has.
 func enough(parts []stat.Part) []stat.Part {
 	var out []stat.Part
 	for _, p := range parts {
@@ -152,7 +152,7 @@ func shifted(v []float64, by float64) []float64 {
 	return out
 }
 
-// typical is the median of what is above 0; 0 of nothing.
+// typical computes the median of the values above 0; 0 if there are none.
 func typical(v []float64) float64 {
 	var some []float64
 	for _, x := range v {

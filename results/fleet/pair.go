@@ -62,7 +62,7 @@ type Counts struct {
 	Unsupported int `json:"unsupported"`
 }
 
-// All is the sum.
+// All adds up the counts.
 func (c Counts) All() int { return c.OK + c.Invalid + c.Failed + c.Unsupported }
 
 func (c *Counts) add(v results.Verdict) {
@@ -119,10 +119,10 @@ const (
 	TooFewPairs Verdict = "too few pairs"
 )
 
-// Sure tells whether it is a deviation beyond doubt.
+// Sure reports whether it is a deviation beyond doubt.
 func (o *Off) Sure() bool { return o != nil && (o.Verdict == Better || o.Verdict == Worse) }
 
-// Beyond tells whether it is one whose whole interval is further off than a share.
+// Beyond reports whether its whole interval is further off than a share.
 func (o *Off) Beyond(share float64) bool {
 	return o.Sure() && o.Lo != nil && (*o.Hi < -share || *o.Lo > share)
 }

@@ -159,7 +159,7 @@ type played struct {
 	} `json:"spec"`
 }
 
-// state tells whether the journal came to the end of its plan.
+// state sets whether the journal reached the end of its plan.
 func (p *Pair) state(j *results.Journal, live bool) {
 	torn := slices.ContainsFunc(j.Skipped, results.Problem.Torn)
 	unfinished := p.plan(j)
@@ -221,8 +221,8 @@ func (p *Pair) plan(j *results.Journal) (unfinished bool) {
 	return unfinished
 }
 
-// planned is a cell without what its rate came to on these hosts, where a share was asked for, or
-// it was looked for.
+// planned strips a cell of the rate that it came to on these hosts, where a share of a pace was
+// asked for or the rate was searched for.
 func planned(c results.Cell) results.Cell {
 	if c.PacePercent > 0 || c.LossFree {
 		c.PaceBitsPS = 0

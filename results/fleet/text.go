@@ -37,7 +37,7 @@ func (f *Fleet) Table(w io.Writer, all bool) error {
 	return b.Flush()
 }
 
-// Summary is the fleet in a line.
+// Summary sums up the fleet in a line.
 func (f *Fleet) Summary() string {
 	worse, better, failed, untested := 0, 0, 0, 0
 	for _, p := range f.Pairs {
@@ -60,12 +60,12 @@ func (f *Fleet) Summary() string {
 	return s
 }
 
-// Failed tells whether the pair has no figure at all.
+// Failed reports whether the pair has no figure at all.
 func (p *Pair) Failed() bool {
 	return !slices.ContainsFunc(p.Figures, func(c Figure) bool { return c.N > 0 })
 }
 
-// worst is the verdict of the pair: worse if anything of it is.
+// worst returns the verdict of the pair: worse if anything of it is.
 func (p *Pair) worst() Verdict {
 	v := Unsure
 	if p.Overall != nil {
@@ -93,7 +93,7 @@ func (f *Fleet) head(b *bufio.Writer) {
 	}
 }
 
-// says is a state in words.
+// says describes the state in words.
 func (s State) says() string {
 	switch s {
 	case Live:
@@ -143,8 +143,8 @@ func (f *Fleet) columns(b *bufio.Writer) {
 	}
 }
 
-// inOrder has the pairs that are off first, the worst at the top, then those that failed, then the
-// others.
+// inOrder sorts the pairs: those that are off first, the worst on top, then those that failed, then
+// the others.
 func (f *Fleet) inOrder() []*Pair {
 	rank := func(p *Pair) int {
 		switch {
@@ -165,7 +165,7 @@ func (f *Fleet) inOrder() []*Pair {
 	return out
 }
 
-// loss is by how much a pair is worse than the others, by its worst verdict.
+// loss returns by how much a pair is worse than the others, by its worst verdict.
 func (f *Fleet) loss(p *Pair) float64 {
 	sign := -1.0
 	if !f.HigherWins {
@@ -180,7 +180,7 @@ func (f *Fleet) loss(p *Pair) float64 {
 	return most
 }
 
-// offs are all deviations of the pair.
+// offs collects all deviations of the pair.
 func (p *Pair) offs() (out []*Off) {
 	if p.Overall != nil {
 		out = append(out, p.Overall)
@@ -256,16 +256,16 @@ func (f *Fleet) row(b *bufio.Writer, p *Pair) {
 	}
 }
 
-// String is "HOST DEV".
+// String formats the end as "HOST DEV".
 func (e End) String() string { return strings.TrimSpace(e.Host + " " + e.Dev) }
 
-// String is "SUT firmware: 22.31; 998 of 1000 hosts have 22.36".
+// String formats the fact as "SUT firmware: 22.31; 998 of 1000 hosts have 22.36".
 func (d Fact) String() string {
 	return fmt.Sprintf("%s %s: %s; %d of %s have %s", d.Role.Label(), d.Name, d.Value, d.Have, count(d.Of, "host"),
 		d.Usual)
 }
 
-// Interval is "-5.4 to -4.6 %".
+// Interval formats the interval: "-5.4 to -4.6 %".
 func (o *Off) Interval() string {
 	if o == nil || o.Lo == nil {
 		return "-"
@@ -273,7 +273,7 @@ func (o *Off) Interval() string {
 	return signed(*o.Lo) + " to " + signed(*o.Hi) + " %"
 }
 
-// Chance is the corrected p.
+// Chance formats the corrected p.
 func (o *Off) Chance() string {
 	switch {
 	case o == nil || o.Adjust == nil:
@@ -284,7 +284,7 @@ func (o *Off) Chance() string {
 	return strconv.FormatFloat(*o.Adjust, 'f', 3, 64)
 }
 
-// Words are the verdict, or why there is none.
+// Words formats the verdict, or why there is none.
 func (o *Off) Words(f *Fleet) string {
 	switch {
 	case o == nil:

@@ -32,7 +32,7 @@ var benchUnits = []struct {
 	{"flows-Jain", "higher", spread(func(s *results.FlowSpread) *float64 { return &s.Jain })},
 }
 
-// spread is a figure of how far several flows are apart, which one flow has not.
+// spread reads a figure of how far apart several flows are, which a single flow does not have.
 func spread(figure func(*results.FlowSpread) *float64) func(*results.Record) *float64 {
 	return func(r *results.Record) *float64 {
 		if s := r.FlowSpread(); s != nil {
@@ -88,7 +88,7 @@ func benchResult(r *results.Record) *benchfmt.Result {
 	return res
 }
 
-// benchName is "Flow/rx=tcp/tx=sendfile/gro=on": every factor that is set.
+// benchName joins every factor that is set: "Flow/rx=tcp/tx=sendfile/gro=on".
 func benchName(c *results.Cell) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))

@@ -42,7 +42,7 @@ type AlongLoss struct {
 	Packets *stat.Summary `json:"packets"` // of the runs in which it moved
 }
 
-// alongOf are those of the cells that follow one.
+// alongOf collects the cells whose packets were followed along a path.
 func alongOf(groups []*cellRuns, cells []Cell) (out []AlongCell) {
 	about := settings(cells)
 	for i, g := range groups {
@@ -76,7 +76,7 @@ func (a *alongRows) tell(all []results.PathLoss) {
 	}
 }
 
-// alongSteps are the steps of all runs together, in the order of the path.
+// alongSteps summarizes the steps of all runs together, in the order of the path.
 func alongSteps(all []*results.AlongPath) (out []AlongStep) {
 	var order []string
 	rows := map[string]*alongRows{}
@@ -120,14 +120,14 @@ func alongSteps(all []*results.AlongPath) (out []AlongStep) {
 	return out
 }
 
-// Figures are the medians as texts, in the order of the table.
+// Figures formats the medians, in the order of the table.
 func (s AlongStep) Figures() []string {
 	return []string{median(s.Sent, whole), median(s.Lost, whole), median(s.Least, whole), median(s.Most, whole)}
 }
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
 
-// Why says what tells of the loss, and what nothing tells of.
+// Why names the counters that account for the loss, and how much of it no counter does.
 func (s AlongStep) Why() string {
 	var words []string
 	for _, l := range s.Told {

@@ -17,7 +17,7 @@ var (
 	told = []string{"throughput_gbps", "ns_per_kb"}
 )
 
-// answerOf is what the evidence supports, in sentences.
+// answerOf puts into sentences what the evidence supports.
 func answerOf(set *compare.Set, s *Summary) *answer.Answer {
 	e := answer.Evidence{Set: set, Figures: leadBy, Compared: s.Compared, Compare: told, Power: true}
 	for _, x := range s.Stops {

@@ -33,8 +33,7 @@ func nextDecimal(text string, at int) (from, to int) {
 
 func isDigit(s string, i int) bool { return i < len(s) && '0' <= s[i] && s[i] <= '9' }
 
-// mask is a message without its figures: messages with equal masks say the same
-// of different runs.
+// mask strips the figures from a message: messages with equal masks say the same of different runs.
 func mask(text string) string {
 	from, to := nextDecimal(text, 0)
 	if from == len(text) {

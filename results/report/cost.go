@@ -40,7 +40,7 @@ type Uncertain struct {
 	U      *float64 `json:"uncertainty,omitempty"`
 }
 
-// String is "1.02 ± 0.01".
+// String formats the figure as "1.02 ± 0.01".
 func (u Uncertain) String() string {
 	switch {
 	case u.Median == nil:
@@ -55,7 +55,7 @@ func (u Uncertain) String() string {
 	return fmt.Sprintf("%.*f ± %.*f", decimals, *u.Median, decimals, *u.U)
 }
 
-// costsOf are those of the cells' ok runs; none where nothing was measured but busy cores.
+// costsOf collects the costs of the cells' ok runs; none where nothing was measured but busy cores.
 func costsOf(groups []*cellRuns) (out []Costs) {
 	told := false
 	for _, g := range groups {
@@ -116,7 +116,7 @@ func (g *cellRuns) medianOf(role results.Role, f func(*results.Host) *float64) *
 	return nil
 }
 
-// Figures are the columns of the table, after cell and end.
+// Figures formats the columns of the table that follow cell and end.
 func (c Costs) Figures() []string {
 	return []string{c.Busy.String(), c.Idle.String(), c.Net.String(), c.Pollers.String(), c.Joule.String(),
 		c.NetJ.String()}

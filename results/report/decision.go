@@ -48,8 +48,8 @@ var axes = []struct {
 	{results.Receiver, results.CostCPU},
 }
 
-// decisionOf is the chart of the streams' cells that were as fast as they could be; nil where none
-// has a cost.
+// decisionOf builds the chart of the streams' cells that ran at full speed; nil where none has a
+// cost.
 func decisionOf(groups []*cellRuns, cells []Cell) *decision {
 	var best *decision
 	for _, a := range axes {
@@ -168,7 +168,7 @@ func (d *decision) leave() {
 	slices.SortFunc(d.marks, func(a, b mark) int { return cmp.Compare(a.number, b.number) })
 }
 
-// best are the marks of the frontier, the cheapest first.
+// best returns the marks of the frontier, the cheapest first.
 func (d *decision) best() (out []*mark) {
 	for i := range d.marks {
 		if d.marks[i].frontier {

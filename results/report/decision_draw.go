@@ -63,7 +63,7 @@ func (d dimension) index(m *mark) int {
 	return slices.Index(d.values, d.of(m))
 }
 
-// dimensions are those that the marks vary in, the receive mode first.
+// dimensions returns the dimensions in which the marks vary, the receive mode first.
 func (d *decision) dimensions() (out []dimension) {
 	for _, x := range []dimension{
 		{title: "RX", of: func(m *mark) string { return m.cell.Cell.RX }},
@@ -109,7 +109,7 @@ func (d *decision) draw(width, height float64, links bool) *canvas {
 	return c
 }
 
-// inPage is the drawing as an element of the page.
+// inPage renders the drawing as an element of the page.
 func (c *canvas) inPage(class string) template.HTML {
 	return template.HTML(
 		fmt.Sprintf(
@@ -117,7 +117,7 @@ func (c *canvas) inPage(class string) template.HTML {
 			class, c.width, c.height, c.axis(), c.b))
 }
 
-// file is the drawing as a file of its own, which is dark where the viewer's page is.
+// file renders the drawing as a file of its own, which is dark where the viewer's page is.
 func (c *canvas) file() []byte {
 	key, height := c.key()
 	return fmt.Appendf(nil, `<?xml version="1.0"?>
@@ -127,12 +127,12 @@ func (c *canvas) file() []byte {
 `, c.width, c.height+height, c.width, c.height+height, chartStyle, c.b, key)
 }
 
-// px is a place, to a tenth.
+// px formats a coordinate, to a tenth.
 func px(v float64) string { return string(appendPx(nil, v)) }
 
 func appendPx(to []byte, v float64) []byte {
 	return strconv.AppendFloat(to, math.Round(v*10)/10, 'f', -1, 64)
 }
 
-// short is a value of an axis.
+// short formats a value of an axis.
 func short(v float64) string { return strconv.FormatFloat(math.Round(v*1e6)/1e6, 'g', 6, 64) }

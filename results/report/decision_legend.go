@@ -13,7 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// caption says how to read the drawing.
+// caption explains how to read the drawing.
 func (c *canvas) caption() string {
 	text := "Up and to the left is better. Mark: a cell's medians; cross: their 95 % intervals"
 	if slices.ContainsFunc(c.marks, func(m mark) bool { return m.y.Lo == nil }) {
@@ -58,7 +58,7 @@ func (c *canvas) left() (text string) {
 	return text
 }
 
-// key is the legend below a drawing that is a file.
+// key draws the legend below a drawing that is a file of its own.
 func (c *canvas) key() (svg string, height float64) {
 	const line = 18
 	var b strings.Builder

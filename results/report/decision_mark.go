@@ -88,7 +88,7 @@ func first(a, _ float64, _ string) float64 { return a }
 
 func second(_, b float64, _ string) float64 { return b }
 
-// shape is a mark's outline.
+// shape draws a mark's outline.
 func shape(kind int, x, y float64) string {
 	const r = 5.2
 	at := func(dx, dy float64) string { return px(x+dx*r) + " " + px(y+dy*r) }
@@ -109,7 +109,7 @@ func shape(kind int, x, y float64) string {
 		px(-2*r))
 }
 
-// words are what is told of a mark when it is pointed at.
+// words describes a mark for when it is pointed at.
 func (c *canvas) words(m *mark) string {
 	var b strings.Builder
 	b.WriteString(plaintext.Line(m.cell.Cell.RX + " ← " + m.cell.Cell.TX))

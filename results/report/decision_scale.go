@@ -38,7 +38,7 @@ func (c *canvas) scales() (x, y scale) {
 	return x, y
 }
 
-// note says of an axis that it does not begin at 0.
+// note warns that an axis does not begin at 0.
 func (s scale) note() string {
 	if s.lo == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (s scale) note() string {
 	return " (not from 0)"
 }
 
-// steps are round values of an axis, about so many.
+// steps divides an axis at round values, about so many.
 func steps(lo, hi float64, about int) (out []float64) {
 	raw := (hi - lo) / float64(about)
 	unit := math.Pow(10, math.Floor(math.Log10(raw)))

@@ -15,7 +15,7 @@ const (
 	mostShown    = 2_000 // of a table of the page
 )
 
-// firstOf says that not all cells are there.
+// firstOf warns that not all cells are shown.
 func firstOf(most, all int) string {
 	if all <= most {
 		return ""
@@ -23,7 +23,7 @@ func firstOf(most, all int) string {
 	return fmt.Sprintf("These are the first %d of %d cells: zcbench report --json has all.", most, all)
 }
 
-// first is the summary of the first cells.
+// first cuts the summary to the first cells.
 func (s *Summary) first(most int) *Summary {
 	p := *s
 	p.Cells, p.Costs, p.Trips, p.LossFree = upTo(s.Cells, most), upTo(s.Costs, 2*most), upTo(s.Trips, most),

@@ -9,7 +9,7 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// writeEnvironment says in what the hosts differed between cells.
+// writeEnvironment writes in what the hosts differed between cells.
 func writeEnvironment(b *bufio.Writer, s *Summary) {
 	if len(s.Environment) == 0 {
 		return

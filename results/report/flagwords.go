@@ -19,7 +19,7 @@ var flagWords = map[string]string{
 	"trial":              "of a search for the highest rate without loss",
 }
 
-// worded is a flag with its meaning, and any other text as it is.
+// worded adds its meaning to a flag, and leaves any other text as it is.
 func worded(text string) string {
 	if words := flagWords[text]; words != "" {
 		return text + ": " + words

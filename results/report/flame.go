@@ -26,7 +26,7 @@ type Flame struct {
 	Notes     []string
 }
 
-// InPage is the style that the report needs for its graphs.
+// InPage returns the style that the report needs for its graphs.
 func (f *Flames) InPage() template.CSS {
 	return f.Style + " .flamegraph svg { width: 100%; min-width: 50rem; height: auto; background: #fff; } " +
 		".flamegraph input { font: inherit; }"
@@ -40,7 +40,7 @@ type ProfiledEnd struct {
 	Runs   []string
 }
 
-// ProfiledEnds are those of all cells, in their order.
+// ProfiledEnds collects the profiled ends of all cells, in their order.
 func (s *Summary) ProfiledEnds() (out []ProfiledEnd) {
 	names := shortNames(s.Cells)
 	for i := range s.Cells {

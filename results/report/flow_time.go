@@ -89,7 +89,7 @@ func flowSeries(p *Probed) map[string]results.Series {
 	return all
 }
 
-// overTime is a series as a curve; ok is false without a name, or of less than two points.
+// overTime turns a series into a curve; ok is false without a name, or with fewer than two points.
 func overTime(name string, s results.Series, unit float64) (c curve, ok bool) {
 	if name == "" || len(s.T) < 2 || len(s.T) != len(s.V) {
 		return c, false

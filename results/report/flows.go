@@ -47,7 +47,7 @@ type FlowsCell struct {
 	sum *Cell // the cell's figures, of all flows together
 }
 
-// flowCurves are those of the cells with several flows, each with its cell of one flow in front;
+// flowCurves builds the curves of the cells with several flows, each led by its cell of one flow;
 // nil: there are none. groups are the runs of cells, one by one.
 func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []FlowCurve) {
 	one, curve := map[results.CellKey]int{}, map[string]int{}
@@ -90,7 +90,7 @@ func joinWords(words ...string) string {
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
 }
 
-// queuesOf is how flows are spread over queues, in words; "" as found.
+// queuesOf describes how flows are spread over queues; "": as found.
 func queuesOf(c *results.Cell) string {
 	switch n := c.NQueues(); n {
 	case 0:
@@ -126,7 +126,7 @@ func (c *FlowsCell) scale(one, several *cellRuns, between float64) {
 	c.Scaling, c.Level = d.Ratio, d.Level
 }
 
-// sums are the throughput of a cell's runs, so many times.
+// sums collects the throughput of a cell's runs, multiplied by times.
 func (g *cellRuns) sums(times float64) (out []stat.Run) {
 	for _, r := range g.counted() {
 		if v := r.SUT.ThroughputGbps; v != nil {
@@ -136,7 +136,7 @@ func (g *cellRuns) sums(times float64) (out []stat.Run) {
 	return out
 }
 
-// ScalingText is "0.912 [0.880..0.940]", and what held the flows up.
+// ScalingText formats the scaling as "0.912 [0.880..0.940]", and what held the flows up.
 func (c FlowsCell) ScalingText() string {
 	text := none
 	switch q := c.Scaling; {
@@ -154,7 +154,7 @@ func (c FlowsCell) ScalingText() string {
 	return text
 }
 
-// QueuesText is the number of queues.
+// QueuesText formats the number of queues.
 func (c FlowsCell) QueuesText() string {
 	if c.Queues == 0 {
 		return none
@@ -162,7 +162,7 @@ func (c FlowsCell) QueuesText() string {
 	return strconv.Itoa(c.Queues)
 }
 
-// Figures are the columns of the tables between queues and scaling.
+// Figures formats the columns of the tables between queues and scaling.
 func (c FlowsCell) Figures() []string {
 	return []string{median(c.sum.SUT.ThroughputGbps, digits3), median(c.MinGbps, digits3),
 		median(c.MedianGbps, digits3), median(c.MaxGbps, digits3),
@@ -170,7 +170,7 @@ func (c FlowsCell) Figures() []string {
 		median(c.sum.SUT.BusyCores, fixed2), median(c.sum.TG.BusyCores, fixed2), median(c.sum.SUT.NsPerKB, digits3)}
 }
 
-// Interval is that of the sum.
+// Interval formats the interval of the sum.
 func (c FlowsCell) Interval() string { return interval(c.sum.SUT.ThroughputGbps, fixed2) }
 
 // maxFlowRows is how many rows a terminal shows; JSON and HTML have all.

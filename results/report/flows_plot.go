@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// flowFigures are the sums of cells with several flows, and how well they scale, over how many
-// flows there are.
+// flowFigures plots the sums of cells with several flows, and how well they scale, over the number
+// of flows.
 func flowFigures(all []FlowCurve) (out []Figure, err error) {
 	most := 1
 	for _, c := range all {
@@ -44,7 +44,7 @@ func flowFigures(all []FlowCurve) (out []Figure, err error) {
 	return out, nil
 }
 
-// curvesOfFlows are those of at least two points.
+// curvesOfFlows builds the curves that have at least two points.
 func curvesOfFlows(all []FlowCurve, y func(*FlowsCell) *float64) (out []curve) {
 	for _, c := range all {
 		line := curve{name: plaintext.Line(c.Name)}
@@ -67,7 +67,7 @@ func sumOf(c *FlowsCell) *float64 {
 	return nil
 }
 
-// scaling is 1 for one flow by its meaning.
+// scaling returns the cell's scaling, which for one flow is 1 by definition; nil: it is not known.
 func (c *FlowsCell) scaling() *float64 {
 	switch {
 	case c.Flows == 1:

@@ -23,7 +23,7 @@ func median(s *stat.Summary, format func(float64) string) string {
 	return format(s.Median)
 }
 
-// interval is that of the median, or why there is none.
+// interval formats the interval of the median, or why there is none.
 func interval(s *stat.Summary, format func(float64) string) string {
 	switch {
 	case s == nil:
@@ -68,7 +68,7 @@ func copied(p *Proof) string {
 	}
 }
 
-// Said is the verdict of a stop; of one that lacks nothing but its fix, "as things stand".
+// Said formats the verdict of a stop; where nothing but its fix is lacking, "as things stand".
 func (s Stop) Said() string {
 	if s.Blocked {
 		return string(s.Verdict) + " as things stand"
@@ -112,8 +112,8 @@ func flagged(c *Cell) string {
 	return "flagged: " + strings.Join(c.Flagged, " ")
 }
 
-// remarks are what stands below a cell's row: what held it up, what changes the meaning of its
-// figures, and what it is flagged with.
+// remarks joins what stands below a cell's row: what held it up, what changes the meaning of its
+// figures, and its flags.
 func remarks(c *Cell) string {
 	var words []string
 	if c.HeldBy != "" {

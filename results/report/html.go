@@ -154,7 +154,7 @@ func againstRows(r *compare.Result) []againstView {
 	return out
 }
 
-// gateLines says which limits the runs were held to.
+// gateLines lists the limits that the runs were held to.
 func gateLines(p *results.Plan) []string {
 	if p == nil {
 		return nil
@@ -186,7 +186,7 @@ func gateLines(p *results.Plan) []string {
 	return out
 }
 
-// consequence is what becomes of runs that are beyond a limit.
+// consequence describes what becomes of runs that exceed a limit.
 func consequence(g *results.Gates, l results.Limit) string {
 	switch {
 	case l.Marks() && !g.Asks(l.Key):
@@ -216,10 +216,11 @@ func newRow(c *Cell, setting string) rowView {
 // fewRows is how many rows of comparisons are shown without being asked for.
 const fewRows = 24
 
-// FewAgainst tells whether the comparisons are few enough to be shown at once.
+// FewAgainst reports whether the comparisons are few enough to be shown at once.
 func (v view) FewAgainst() bool { return len(v.Against) <= fewRows }
 
-// Policy is what the page may load and run: its own style and script, and those of flame graphs.
+// Policy builds the page's content security policy, which lets it load and run only its own style
+// and script and those of flame graphs.
 func (v view) Policy() string {
 	styles, scripts := []string{string(v.Style)}, []string{string(v.Script)}
 	if v.Flames != nil {
@@ -228,8 +229,7 @@ func (v view) Policy() string {
 	return csp.Policy(styles, scripts)
 }
 
-// Power tells whether any cell has a power figure: the columns are left out
-// otherwise.
+// Power reports whether any cell has a power figure: otherwise the columns are left out.
 func (v view) Power() bool {
 	for _, c := range v.Cells {
 		if c.SUT.PowerW != nil || c.TG.PowerW != nil {

@@ -57,7 +57,8 @@ const (
 // Ladder is the rungs of cells that differ in nothing else, those above first.
 type Ladder []*Rung
 
-// ladders are those of the cells that move frames; none where no two rungs are of one ladder.
+// ladders builds the ladders of the cells that move frames; none where no two rungs are of one
+// ladder.
 func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 	byRest := map[results.CellKey]int{}
 	for i, g := range groups {
@@ -110,7 +111,7 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 	return r
 }
 
-// rungName is "xdp-drop native read".
+// rungName formats the name of a rung: "xdp-drop native read".
 func rungName(m stream.Mode, c *results.Cell) string {
 	name := m.Name
 	if m.XDP {
@@ -145,7 +146,7 @@ func (l Ladder) climb() {
 	}
 }
 
-// level is 0 in the driver, 1 where the stack begins, and 2 in it.
+// level returns 0 in the driver, 1 where the stack begins, and 2 within it.
 func (r *Rung) level() int {
 	below, _ := stream.LookupMode(stream.RX, r.mode.Above)
 	switch {
@@ -157,7 +158,7 @@ func (r *Rung) level() int {
 	return 1
 }
 
-// place is that of the mode in the list.
+// place returns the index of the rung's mode in the list of modes.
 func (r *Rung) place() int {
 	return slices.IndexFunc(stream.Modes, func(m stream.Mode) bool {
 		return m.Role == stream.RX &&
@@ -165,7 +166,7 @@ func (r *Rung) place() int {
 	})
 }
 
-// above is the rung above one, as far as there is any: with the same touch if it can be.
+// above finds the rung above one, if there is any: with the same touch where possible.
 func (l Ladder) above(r *Rung) *Rung {
 	if r.mode.Above == "" && r.level() == 1 {
 		return l.find(r, r.mode.Name, 0)
@@ -198,7 +199,7 @@ func (l Ladder) find(r *Rung, name string, level int) (found *Rung) {
 	return found
 }
 
-// Words are the columns of the table.
+// Words formats the columns of the table.
 func (r *Rung) Words() []string {
 	more := none
 	if s := r.More; s != nil {

@@ -30,7 +30,7 @@ func newLettering(h text.Handler) *lettering {
 	return &lettering{h, map[lettered]box{}, map[font.Font]font.Extents{}}
 }
 
-// onto has the labels of a plot's axes measured so.
+// onto makes a plot measure the labels of its axes with this lettering.
 func (l *lettering) onto(p *plot.Plot) {
 	p.X.Tick.Label.Handler, p.Y.Tick.Label.Handler = l, l
 }

@@ -30,7 +30,7 @@ type LossFreeCell struct {
 	LossyShare  *float64      `json:"lossy_share"`  // of runs at that rate, below it with 95 % confidence
 }
 
-// lossFreeOf are those of the cells that looked for a rate; groups are the runs of cells.
+// lossFreeOf collects the cells that searched for a loss-free rate; groups are the runs of cells.
 func lossFreeOf(groups []*cellRuns, cells []Cell) (out []LossFreeCell) {
 	about := settings(cells, "pace")
 	for i, g := range groups {
@@ -68,7 +68,7 @@ func lossFreeOf(groups []*cellRuns, cells []Cell) (out []LossFreeCell) {
 	return out
 }
 
-// Figures are texts in the order of the table.
+// Figures formats the figures in the order of the table.
 func (c LossFreeCell) Figures() []string {
 	searches := strconv.Itoa(c.Searches)
 	if c.Unfinished > 0 {

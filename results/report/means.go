@@ -25,8 +25,8 @@ var ofCosts = map[results.Cost]results.Kinds{
 	results.CostNetPower: results.OfPower | results.OfNetPower,
 }
 
-// meanings are what is said of the runs of cells that changes what their figures mean: of all runs
-// of all cells, which stands once beside the table, and of each cell besides.
+// meanings collects the caveats that change what figures of cells mean: those of all runs of all
+// cells, which stand once beside the table, and the others of each cell.
 func meanings(cells []*compare.Cell, on results.Kinds) (all []string, each [][]string) {
 	each = make([][]string, len(cells))
 	said := map[string]int{} // by how many cells, of all their runs
@@ -59,7 +59,8 @@ func meanings(cells []*compare.Cell, on results.Kinds) (all []string, each [][]s
 	return all, each
 }
 
-// ofAllRuns is what is said of all runs of a cell; "": it is said of some alone.
+// ofAllRuns strips the count from a caveat that holds for all runs of a cell; "": it holds only for
+// some.
 func ofAllRuns(text string, c *compare.Cell) string {
 	what, ok := strings.CutSuffix(text, fmt.Sprintf(" (%d of %[1]d runs)", len(c.Runs)))
 	if !ok {
@@ -68,7 +69,7 @@ func ofAllRuns(text string, c *compare.Cell) string {
 	return what
 }
 
-// setsOf are what comparisons know of some cells.
+// setsOf returns what comparisons know of the cells.
 func setsOf(groups []*cellRuns) (out []*compare.Cell) {
 	for _, g := range groups {
 		out = append(out, g.set)
@@ -119,10 +120,10 @@ func (r *ROI) mean(groups []*cellRuns) {
 	}
 }
 
-// meansOf is what is said of all returns on a cost.
+// meansOf joins the caveats of all returns on a cost.
 func (r *ROI) meansOf(cost results.Cost) string { return strings.Join(r.Means[cost], "; ") }
 
-// Said is what stands beside a cell's returns: of its place, and what changes their meaning.
+// Said joins what stands beside a cell's returns: about its place, and what changes their meaning.
 func (c ROICell) Said() string {
 	var words []string
 	if c.Caveat != "" {
@@ -138,7 +139,7 @@ func (c ROICell) Said() string {
 	return strings.Join(words, "; ")
 }
 
-// Said is what stands beside all returns.
+// Said joins what stands beside all returns.
 func (r *ROI) Said() string {
 	var words []string
 	for _, cost := range costs {

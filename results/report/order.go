@@ -36,7 +36,7 @@ type Ranked struct {
 	Caveats []string `json:"caveats,omitempty"`
 }
 
-// Leaders are the cells that no other is better than, beyond doubt.
+// Leaders returns the cells that no other is better than, beyond doubt.
 func (r Ranked) Leaders() []int {
 	tested := r.Order
 	if r.Tested > 0 {
@@ -45,7 +45,7 @@ func (r Ranked) Leaders() []int {
 	return slices.DeleteFunc(slices.Clone(tested), func(i int) bool { return r.Rank[i] != 1 })
 }
 
-// Unranked are those whose place is not known.
+// Unranked returns the cells whose place is not known.
 func (r Ranked) Unranked() []int {
 	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 0 })
 }
@@ -73,7 +73,7 @@ type candidate struct {
 	under map[*candidate]compare.Standing
 }
 
-// standing is that of c below another, asked once.
+// standing looks up how c stands below another, and asks only once.
 func (c *candidate) standing(above *candidate) compare.Standing {
 	if c.of == nil || above.of == nil {
 		return compare.Standing{}
@@ -89,7 +89,7 @@ func (c *candidate) standing(above *candidate) compare.Standing {
 	return s
 }
 
-// to is throughput, or cost, to the power of an exponent, of each run.
+// to raises the throughput or cost of each run to the power of an exponent.
 func (c *candidate) to(which int, exponent float64) []float64 {
 	key := [2]float64{float64(which), exponent}
 	if p, ok := c.powers[key]; ok {
@@ -207,15 +207,15 @@ func (c caveats) cpus(i int, why string) {
 	}
 }
 
-// apart tells whether a cell is below another beyond doubt, as one of so many comparisons.
+// apart reports whether a cell is below another beyond doubt, as one of so many comparisons.
 func apart(c, than *candidate, tests int, between float64) bool {
 	d := stat.Contrast(than.values, c.values, between)
 	d.Adjusted = min(1, d.P*float64(tests))
 	return d.Sign() == stat.Less
 }
 
-// agree tells whether no two candidates stand one way by a's ranks and the other by b's. Those
-// that one of the two does not rank stand nowhere.
+// agree reports whether no two candidates stand one way by a's ranks and the other by b's. Those
+// that either does not rank stand nowhere.
 func agree(a, b []int) bool {
 	var order []int
 	for i := range a {
@@ -237,7 +237,7 @@ func agree(a, b []int) bool {
 	return true
 }
 
-// candidates are the cells that have what an order by a cost needs.
+// candidates selects the cells that have what an order by a cost needs.
 func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out []*candidate) {
 	for _, g := range groups {
 		c := &candidate{cell: g.cell.ID, of: g.set}

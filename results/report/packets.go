@@ -55,7 +55,7 @@ func packetRow(c *Cell) []string {
 	}
 }
 
-// rateNs is the time between two packets, and why that is not what one costs.
+// rateNs formats the time between two packets, and why that is not what one costs.
 func rateNs(c *Cell) string {
 	s := median(c.SUT.RateNs, digits3)
 	if c.Slack != "" {
@@ -79,7 +79,7 @@ func lost(s *stat.Summary) string {
 	return strconv.FormatFloat(100*s.Median, 'f', 2, 64)
 }
 
-// packetLegend says what the figures of packets are, where a cell has some.
+// packetLegend explains the figures of packets, where a cell has some.
 func packetLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.Cell.MovesPackets() }) {
 		return ""
@@ -95,7 +95,7 @@ func packetLegend(s *Summary) string {
 		"shared its CPU (shared), or waited for the sender (sender)."
 }
 
-// moreThanSent tells a cell that received more in its window than was sent in that of the sender.
+// moreThanSent reports whether a cell received more in its window than the sender sent in its own.
 func moreThanSent(c Cell) bool {
 	return c.Cell.MovesPackets() && c.SUT.PacketsPerS != nil && c.TG.PacketsPerS != nil &&
 		c.SUT.PacketsPerS.Median > c.TG.PacketsPerS.Median

@@ -143,8 +143,8 @@ func powerBy(cells []Cell) string {
 	return strings.Join(all, "")
 }
 
-// plotLabels are short names of the cells: their modes, and where these do not
-// tell them apart their number in the table in front.
+// plotLabels gives the cells short names: their modes, led by their number in the table where these
+// do not tell them apart.
 func plotLabels(cells []Cell) []string {
 	out := shortNames(cells)
 	for i := range out {
@@ -230,11 +230,10 @@ func (c *chart) lay() {
 	c.p.Y.Padding = vg.Points(2)
 }
 
-// spare is room behind a label: the viewer's font may be wider than the one that
-// the plot was laid out with.
+// spare pads a label: the viewer's font may be wider than the one that the plot was laid out with.
 func spare(label string) string { return strings.Repeat(" ", 2+len(label)/4) }
 
-// y is the height of the k-th lane.
+// y returns the height of the k-th lane.
 func (c *chart) y(k int) float64 { return float64(len(c.lanes) - 1 - k) }
 
 func (c *chart) dots(of func(*Cell) *stat.Summary) {
@@ -341,7 +340,7 @@ func (c *chart) svg() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// ticks are the library's, with their numbers as short as they can be.
+// ticks shortens the numbers of the library's ticks as far as possible.
 func ticks(lo, hi float64) []plot.Tick {
 	out := plot.DefaultTicks{}.Ticks(lo, hi)
 	for i := range out {
@@ -419,7 +418,7 @@ func (b *bars) Plot(c draw.Canvas, p *plot.Plot) {
 // need.
 var namespaces = lazy.Regexp(`\s+xmlns(:xlink)?="[^"]*"`)
 
-// Inline is the plot as an element of a page: it takes the width that there is.
+// Inline renders the plot as an element of a page: it takes the width that there is.
 func (f Figure) Inline() string {
 	_, element, _ := strings.Cut(string(f.SVG), "<svg ") // what stands before is of a file of its own
 	head, rest, _ := strings.Cut(element, ">")
@@ -427,8 +426,8 @@ func (f Figure) Inline() string {
 		"") + ">" + withoutStyles(rest)
 }
 
-// withoutStyles is an SVG of the plot library's with attributes in the place of styles, which the
-// page's policy refuses. In texts its quotes are escaped.
+// withoutStyles replaces the styles in an SVG of the plot library by attributes, because the page's
+// policy refuses styles. In texts its quotes are escaped.
 func withoutStyles(svg string) string {
 	var out strings.Builder
 	out.Grow(len(svg))

@@ -53,7 +53,7 @@ type Counter struct {
 	PerMB *float64 `json:"per_mb"`
 }
 
-// Figures are those of the counter.
+// Figures returns the figures of the counter.
 func (c *Counter) Figures() []results.ProbeFigure {
 	return []results.ProbeFigure{{Value: &c.Value}, {Value: &c.PerMB}}
 }
@@ -108,8 +108,8 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	return &p
 }
 
-// dropMedians are the drops of runs that were looked at for them: one that is not in a run was
-// not dropped.
+// dropMedians computes the median drops of the runs that were checked for them: one that a run does
+// not have was not dropped there.
 func dropMedians(runs []*results.Record, host func(*results.Record) *results.Host) []results.Drop {
 	var each []map[string]results.Drop
 	var all []results.Drop // each once, in the order in which they first came

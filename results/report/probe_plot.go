@@ -51,7 +51,7 @@ func stageCaption(p *Probed) string {
 	return s + " Orange stages begin with an event of their own: the raise of the softirq, the arrival of data."
 }
 
-// stageChart has a lane for each stage that saw packets; nil if none did.
+// stageChart draws a lane for each stage that saw packets; nil if none did.
 func stageChart(stages []results.Stage) *chart {
 	var labels []string
 	m := &stageMarks{}
@@ -90,8 +90,8 @@ func stageChart(stages []results.Stage) *chart {
 	return c
 }
 
-// decades are the ticks of a logarithmic axis: 1, 2, 5 of each power of ten are
-// numbered where there are few.
+// decades places the ticks of a logarithmic axis: where there are few, 1, 2 and 5 of each power of
+// ten are numbered.
 func decades(lo, hi float64) []plot.Tick {
 	var out []plot.Tick
 	wide := math.Log10(hi/lo) > 2.2

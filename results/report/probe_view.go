@@ -42,7 +42,7 @@ type probeRow struct {
 
 func newProbeView(cells []Cell) probeView { return probeViewOf(cells, maxFunctions) }
 
-// probeViewOf has so many functions of each profile.
+// probeViewOf builds the view of the probes, with so many functions of each profile.
 func probeViewOf(cells []Cell, functions int) (v probeView) {
 	names := shortNames(cells)
 	shown := liveCounters(cells)
@@ -103,7 +103,7 @@ const stageLegend = "age: of a packet, from its receive stamp to the stage. dura
 	"from an event of its own: " +
 	"softirq-run since the softirq was raised, wake-return since data arrived. The two do not add up."
 
-// ageOr says whether a stage's times are ages of packets.
+// ageOr names what a stage's times are: ages of packets, or durations.
 func ageOr(s results.Stage) string {
 	if s.OwnEvent() {
 		return "duration"
@@ -124,7 +124,7 @@ func (v *probeView) addTCP(flow []results.Series, row func(name, dim string, fie
 	}
 }
 
-// liveCounters are those that counted something in some cell.
+// liveCounters finds the counters that counted something in some cell.
 func liveCounters(cells []Cell) map[string]bool {
 	live := map[string]bool{}
 	for i := range cells {
@@ -142,7 +142,7 @@ func liveCounters(cells []Cell) map[string]bool {
 	return live
 }
 
-// number is a count.
+// number formats a count.
 func number(v *float64) string {
 	if v == nil {
 		return none

@@ -51,7 +51,7 @@ func profileOf(runs []*results.Record, host func(*results.Record) *results.Host)
 	return out
 }
 
-// each is a figure of all runs; one that a run has not counts as 0 there.
+// each collects a figure of all runs; where a run lacks it, it counts as 0.
 func each(all []*results.Profiled, figure func(*results.Profiled) *float64) (v []float64) {
 	for _, p := range all {
 		if f := figure(p); f != nil {

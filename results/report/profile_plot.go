@@ -34,7 +34,7 @@ var ClassColors = []ClassColor{
 	{"other", "light grey", color.NRGBA{0xd7, 0xdb, 0xe0, 0xff}},
 }
 
-// classCaption says what the bars' colours are.
+// classCaption explains the bars' colours.
 func classCaption() string {
 	var names []string
 	for _, c := range ClassColors {

@@ -22,8 +22,8 @@ func (v *probeView) addProfile(p *Profile, most int, row func(name, dim string, 
 	}
 }
 
-// partFields are a part's time, its interval, its share of the busy time, and its time a packet,
-// after GRO and of the wire.
+// partFields formats a part's time, its interval, its share of the busy time, and its time per
+// packet, after GRO and on the wire.
 func partFields(p *Profile, x *ProfilePart) []string {
 	var share *float64
 	if p.Busy != nil && p.Busy.Median > 0 {

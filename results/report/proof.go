@@ -14,7 +14,7 @@ type Proof struct {
 	Untold float64 `json:"untold_percent,omitempty"`
 }
 
-// CopiedPercent is the share of the payload that was copied, 0 to 100.
+// CopiedPercent computes the share of the payload that was copied, 0 to 100.
 func (p *Proof) CopiedPercent() float64 {
 	copied := float64(p.Copied) + float64(value(p.Linear))
 	return 100 * copied / (copied + float64(p.ZeroCopy))

@@ -48,19 +48,20 @@ func (c *Cell) leaveROI() {
 	}
 }
 
-// unpaced are the cells whose sums of several flows were not asked for, and not of packets.
+// unpaced drops the cells that were paced, whose sum of flows was asked for, and those that move
+// packets.
 func unpaced(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool {
 		return g.cell.Paced() || g.cell.MovesPackets()
 	})
 }
 
-// returning are the cells that have a return.
+// returning selects the cells that have a return.
 func returning(groups []*cellRuns) []*cellRuns {
 	return slices.DeleteFunc(slices.Clone(groups), func(g *cellRuns) bool { return !g.cell.Returns() })
 }
 
-// returnless says which cells have none, and why; "" where all have one.
+// returnless lists which cells have no return, and why; "" where all have one.
 func (s *Summary) returnless() string {
 	var of []string
 	add := func(what string, is func(*Cell) bool) {
@@ -79,7 +80,8 @@ func (s *Summary) returnless() string {
 	return "no ROI " + strings.Join(of, "; nor ")
 }
 
-// deliveryP99 is by when 99 of 100 pieces of a paced flow had come; nil: they were not timed.
+// deliveryP99 returns by when 99 of 100 pieces of a paced flow had arrived; nil: they were not
+// timed.
 func deliveryP99(h *results.Host) *float64 {
 	if h.Delivery == nil {
 		return nil
@@ -87,7 +89,7 @@ func deliveryP99(h *results.Host) *float64 {
 	return h.Delivery.P99Us
 }
 
-// offPace is what a cell's verdict says of the runs that missed their pace; "" where none did.
+// offPace counts, for a cell's verdict, the runs that missed their pace; "" where none did.
 func (p *Pace) offPace() string {
 	if p == nil || p.Missed == 0 {
 		return ""
@@ -95,7 +97,7 @@ func (p *Pace) offPace() string {
 	return fmt.Sprintf("%d off pace", p.Missed)
 }
 
-// calibrations are those of the families that a plan's cells fall into.
+// calibrations collects the calibrations of the families that a plan's cells fall into.
 func calibrations(j *results.Journal) (out []*results.Calibration) {
 	var about []string
 	if j.Header.Plan != nil {
@@ -110,6 +112,6 @@ func calibrations(j *results.Journal) (out []*results.Calibration) {
 	return out
 }
 
-// calibrates tells a run that was made to know what shares of a pace are of: it is no run of a
-// cell of the plan.
+// calibrates reports whether a run was made to learn what shares of a pace refer to: it belongs to
+// no cell of the plan.
 func calibrates(r *results.Record) bool { return slices.Contains(r.Flags, results.FlagCalibration) }

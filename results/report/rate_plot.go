@@ -32,7 +32,7 @@ type curve struct {
 	plain  bool // without points: there are many
 }
 
-// curves are those of the cells that have more than one rate with such a cost.
+// curves builds a curve for each of the cells that has more than one rate with such a cost.
 func curves(cells []Cell, cost func(*Cell) *stat.Summary) (out []curve) {
 	at, names := map[results.CellKey]int{}, shortNames(cells)
 	for i := range cells {
@@ -55,7 +55,7 @@ func curves(cells []Cell, cost func(*Cell) *stat.Summary) (out []curve) {
 	return out
 }
 
-// rateFigures are costs against the rate that was delivered, where cells have several paces.
+// rateFigures plots costs against the delivered rate, where cells have several paces.
 func rateFigures(cells []Cell) (out []Figure, err error) {
 	if !slices.ContainsFunc(cells, func(c Cell) bool { return c.Pace != nil }) {
 		return nil, nil

@@ -67,7 +67,7 @@ var (
 	costs = []results.Cost{results.CostCPU, results.CostPower, results.CostNetPower}
 )
 
-// of is the cell's figures by a cost.
+// of selects the cell's figures by cost.
 func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
 	switch cost {
 	case results.CostPower:
@@ -138,12 +138,12 @@ func (r *ROI) takeRanks(s *Sensitivity) {
 	}
 }
 
-// base is the ranking with the reference experiment's exponents.
+// base returns the ranking with the reference experiment's exponents.
 func (s *Sensitivity) base() Ranked {
 	return s.Rankings[slices.IndexFunc(s.Rankings, func(r Ranked) bool { return r.N == 2 && r.M == 1 })]
 }
 
-// counted are the runs that are in the numbers.
+// counted selects the runs that count in the figures.
 func (g *cellRuns) counted() (out []*results.Record) {
 	for _, r := range g.runs {
 		if !r.Warmup && r.Verdict == results.OK {
@@ -153,7 +153,7 @@ func (g *cellRuns) counted() (out []*results.Record) {
 	return out
 }
 
-// roi is the median over the runs of a cell.
+// roi computes the median return over the runs of a cell.
 func (g *cellRuns) roi(side results.Side, cost results.Cost) *ROIFigure {
 	var v []float64
 	for _, r := range g.counted() {
@@ -219,7 +219,7 @@ func (s Sensitivity) named(cells []int) (names []string) {
 	return names
 }
 
-// lead is the one cell that leads a ranking; "" if some are tied.
+// lead returns the one cell that leads a ranking; "" if some are tied.
 func (s Sensitivity) lead(r Ranked) string {
 	if l := s.Leaders(r); len(l) == 1 {
 		return l[0]
@@ -227,8 +227,8 @@ func (s Sensitivity) lead(r Ranked) string {
 	return ""
 }
 
-// Line says which mode leads, and whether the order depends on the exponents. Cells that
-// cannot be told apart do not lead.
+// Line sums up which mode leads, and whether the order depends on the exponents. Cells that cannot
+// be told apart do not lead.
 func (s Sensitivity) Line() string {
 	held, tied := 0, 0
 	var best []string
@@ -283,12 +283,12 @@ func (s Sensitivity) Line() string {
 	return line
 }
 
-// alone tells that no ranking has a place for more than one cell: that leads nobody.
+// alone reports whether no ranking has a place for more than one cell: such a cell leads nobody.
 func (s Sensitivity) alone() bool {
 	return !slices.ContainsFunc(s.Rankings, func(r Ranked) bool { return len(r.Order)-len(r.Unranked()) > 1 })
 }
 
-// tested is of how many cells, the best, some ranking says which can be told apart; 0: of all.
+// tested returns how many of the best cells some ranking compared; 0: all.
 func (s Sensitivity) tested() int {
 	for _, r := range s.Rankings {
 		if r.Tested > 0 {
@@ -307,7 +307,7 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Grid is the leading cell for each n (rows) and m (columns).
+// Grid lays out the leading cell for each n (rows) and m (columns).
 func (s Sensitivity) Grid() [][]string {
 	var out [][]string
 	for i, n := range SensitivityN {
@@ -328,7 +328,7 @@ func (s Sensitivity) Grid() [][]string {
 	return out
 }
 
-// Columns are the heads of Grid.
+// Columns returns the heads of Grid.
 func (Sensitivity) Columns() []string {
 	out := []string{"n \\ m"}
 	for _, m := range SensitivityM {
@@ -337,8 +337,8 @@ func (Sensitivity) Columns() []string {
 	return out
 }
 
-// Figures are a cell's returns as texts: receiver, sender, total of a cost, and the interval of
-// the total.
+// Figures formats a cell's returns on a cost: receiver, sender, total, and the interval of the
+// total.
 func (c ROICell) Figures(cost results.Cost) []string {
 	var out []string
 	m := *c.of(cost)
@@ -355,7 +355,7 @@ func (c ROICell) Figures(cost results.Cost) []string {
 	return append(out, none)
 }
 
-// RankText is "1", or "1=" where several have it.
+// RankText formats the rank: "1", or "1=" where several have it.
 func (c ROICell) RankText() string {
 	switch {
 	case c.Rank == 0:
@@ -371,10 +371,10 @@ func (c ROICell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
 func (c ROICell) PowerFigures() []string { return c.Figures(results.CostPower) }
 func (c ROICell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
 
-// PowerKinds are the kinds of watts, for the page.
+// PowerKinds names the kinds of watts, for the page.
 func (*ROI) PowerKinds() []string { return []string{"gross", "net"} }
 
-// Power tells whether any cell has a return on power.
+// Power reports whether any cell has a return on power.
 func (r *ROI) Power() bool {
 	return slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(c.Power)+len(c.Net) > 0 })
 }

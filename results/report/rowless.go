@@ -38,17 +38,17 @@ func part(cells []Cell) (shown []int, a rowless) {
 	return shown, rowless{}
 }
 
-// copiedHere tells a cell whose runs could not but be invalid where they were made.
+// copiedHere reports whether the cell's runs could not but be invalid where they were made.
 func (c *Cell) copiedHere() bool {
 	return c.Expected > 0 && c.Expected == c.Invalid-c.Replaced && c.OK+c.Failed+c.Unsupported == 0
 }
 
-// ofNoPair tells a mode that has no pair, because it cannot run with any.
+// ofNoPair reports whether the cell is of a mode that has no pair because it cannot run with any.
 func (c *Cell) ofNoPair() bool {
 	return (c.Cell.RX == "" || c.Cell.TX == "") && c.OK+c.Invalid+c.Failed == 0
 }
 
-// write says which cells have no row, and the numbers of the reasons, which follow.
+// write lists the cells that have no row, with the numbers of the reasons, which follow.
 func (a rowless) write(b *bufio.Writer) {
 	if len(a.copied)+len(a.cannot) == 0 {
 		return

@@ -351,7 +351,7 @@ func (l *stopList) add(c *Cell, r *results.Record) {
 	}
 }
 
-// all are the reasons, with the ranges of their figures.
+// all returns the stops, their reasons with the ranges of their figures.
 func (l *stopList) all() []Stop {
 	for i := range l.list {
 		l.list[i].Reason = l.reasons[i].String()

@@ -93,7 +93,8 @@ func tableRow(c *Cell) []string {
 	}
 }
 
-// throughput is the median and its interval; of round trips none, which have a table of their own.
+// throughput formats the median and its interval; none for round trips, which have a table of their
+// own.
 func (c *Cell) throughput() (middle, between string) {
 	if c.SUT.trips {
 		return none, none
@@ -101,7 +102,7 @@ func (c *Cell) throughput() (middle, between string) {
 	return median(c.SUT.ThroughputGbps, fixed2), interval(c.SUT.ThroughputGbps, fixed2)
 }
 
-// cites is "[1]" or "[1 2 3]"; a cell that stopped for many reasons names a few.
+// cites formats "[1]" or "[1 2 3]"; of a cell that stopped for many reasons only a few.
 func cites(numbers []int) string {
 	const most = 3
 	more := ""
@@ -188,7 +189,7 @@ func layout(head []heading, rows [][]string) (widths []int, gap int) {
 // longVerdict is up to which length verdicts have room beside the figures.
 const longVerdict = 14
 
-// shares are the columns of what was copied.
+// shares finds the columns of what was copied.
 func shares(head []heading) (columns []int) {
 	for i, h := range head {
 		if strings.HasPrefix(h.unit, "% ") {
@@ -198,7 +199,7 @@ func shares(head []heading) (columns []int) {
 	return columns
 }
 
-// unmeasured tells that no cell has a share of what was copied.
+// unmeasured reports whether no cell has a share of what was copied.
 func unmeasured(head []heading, rows [][]string) bool {
 	for _, r := range rows[2:] {
 		for _, i := range shares(head) {
@@ -245,7 +246,7 @@ func writeLegend(b *bufio.Writer, s *Summary) {
 		"are not."+packetLegend(s)+limitLegend(s))
 }
 
-// limitLegend says what it means that a cell was held up, where one was.
+// limitLegend explains what it means that a cell was held up, where one was.
 func limitLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy != "" }) {
 		return ""
@@ -291,7 +292,7 @@ func writeNotes(b *bufio.Writer, s *Summary) {
 	}
 }
 
-// noteLines is all that a reader of the numbers should know besides.
+// noteLines lists everything else that a reader of the numbers should know.
 func noteLines(s *Summary) []string {
 	var out []string
 	for i, p := range s.Skipped {

@@ -28,7 +28,7 @@ type TripsCell struct {
 	TGCPUUs   *stat.Summary `json:"tg_cpu_us_per_transaction,omitempty"`
 }
 
-// tripsOf are those of the cells that made any; groups are the runs of cells, one by one.
+// tripsOf collects the cells that made round trips; groups are the runs of cells, one by one.
 func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 	about := settings(cells)
 	for i, g := range groups {
@@ -65,7 +65,7 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 	return out
 }
 
-// Figures are the medians as texts, in the order of the table.
+// Figures formats the medians, in the order of the table.
 func (c TripsCell) Figures() []string {
 	return []string{median(c.PerSecond, digits3), interval(c.PerSecond, digits3), median(c.P50Us, digits3),
 		median(c.P90Us, digits3), median(c.P99Us, digits3),

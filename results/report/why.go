@@ -16,9 +16,8 @@ var whyText string
 // --why` does of any.
 const mostWhys = 40
 
-// whyOf says of the comparisons of cells that were profiled what makes the difference, by what
-// records say: the counters of metrics are left to `zcbench compare --why`, so that a report needs
-// not read them.
+// whyOf explains what makes the difference between cells that were profiled, by what records say:
+// the counters of metrics are left to `zcbench compare --why`, so that a report need not read them.
 //
 // more is how many others could be asked about.
 func whyOf(r *compare.Result) (out []*why.Result, more int) {

@@ -20,8 +20,8 @@ const (
 
 func plausible(v float64) bool { return math.Abs(v) <= mostFigure } // NaN is not
 
-// fits tells whether the profile is one that zcbench can have made. It sees what sort summed up:
-// sums of many figures can be too large where none of them is.
+// fits reports whether zcbench can have made the profile. It checks what sort summed up: sums of
+// many figures can be too large where none of the figures is.
 func (r *run) fits() bool {
 	if len(r.profile.Classes) > mostClasses || len(r.profile.Functions) > results.MostFunctions || !plausible(r.cpu()) {
 		return false

@@ -58,7 +58,7 @@ func (s *sides) counters() (lines []Line) {
 	return lines
 }
 
-// perGB is a count per GB of payload.
+// perGB divides a count by the GB of payload.
 func (r *run) perGB(v *float64, bytes *uint64) *float64 {
 	if v == nil || bytes == nil || *bytes == 0 {
 		return nil
@@ -76,7 +76,7 @@ func whole(v *uint64) *float64 {
 // wholeFlow is how the source of a metric ends that is of more than the steady window.
 const wholeFlow = "whole flow"
 
-// metric is a row of metrics.csv per GB of the payload that it is of.
+// metric reads a row of metrics.csv, per GB of the payload that it covers.
 func metric(name string) func(*run) *float64 {
 	return func(r *run) *float64 {
 		m := r.figures.Get(name)
@@ -91,7 +91,7 @@ func metric(name string) func(*run) *float64 {
 	}
 }
 
-// ofThread is what the data path's thread did, per GB. The figures are of one thread, the first
+// ofThread reads what the data path's thread did, per GB. The figures are of one thread, the first
 // flow's: where several moved the payload, they are not the data path's.
 func ofThread(what string) func(*run) *float64 {
 	of := metric("thread_data_path_" + what)
@@ -103,7 +103,7 @@ func ofThread(what string) func(*run) *float64 {
 	}
 }
 
-// level is a row of metrics.csv as it is.
+// level reads a row of metrics.csv as it is.
 func level(name string) func(*run) *float64 {
 	return func(r *run) *float64 {
 		if m := r.figures.Get(name); m != nil {
@@ -113,12 +113,12 @@ func level(name string) func(*run) *float64 {
 	}
 }
 
-// sum is one of all CPUs, per GB.
+// sum adds up a row over all CPUs, per GB.
 func sum(before, after string) func(*run) *float64 {
 	return func(r *run) *float64 { return r.perGB(r.figures.Sum(before, after), r.host.Bytes) }
 }
 
-// probed is a counter of the probe zc per GB.
+// probed reads a counter of the probe zc, per GB.
 func probed(name string) func(*run) *float64 {
 	of := probedCount(name)
 	return func(r *run) *float64 { return r.perGB(of(r), r.host.Bytes) }
@@ -145,8 +145,8 @@ func ratio(of, by func(*run) *float64) func(*run) *float64 {
 	}
 }
 
-// slowAllocations are buffers that page pools took from the page allocator: by the interface's own
-// counters, else by the probe zc.
+// slowAllocations counts the buffers that page pools took from the page allocator: by the
+// interface's own counters, else by the probe zc.
 func slowAllocations(r *run) *float64 {
 	slow, high := r.figures.Get("page_pool_alloc_slow"), r.figures.Get("page_pool_alloc_slow_high_order")
 	if slow == nil || high == nil {
@@ -165,7 +165,7 @@ func gigahertz(r *run) *float64 {
 // ofCPU are the words of metrics that are of one CPU.
 var ofCPU = lazy.Regexp(`^cpu[0-9]+_`)
 
-// idleStates are a counter each for how long the measured CPUs were in a state, and one for how
+// idleStates makes two counters for each idle state: how long the measured CPUs were in it, and how
 // often they entered it.
 func (s *sides) idleStates() (out []counter) {
 	var states []string

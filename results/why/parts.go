@@ -79,7 +79,7 @@ func (s *sides) functions(cpu Line) (lines []Line) {
 	return lines
 }
 
-// own is a function's own time: one that a run did not meet had none there.
+// own returns a function's own time: 0 where the run did not meet it.
 func (r *run) own(key function) float64 {
 	if f := r.functions[key]; f != nil {
 		return *f.SelfPerKB
@@ -97,8 +97,8 @@ func (s *side) mean(key function) float64 {
 
 func joined(words []string) string { return strings.Join(words, " and ") }
 
-// cut is how much of its own a function may have had that is not among a run's: nothing, where the
-// list has all.
+// cut returns how much own time a function missing from a run's list may have had: 0, where the
+// list is complete.
 func (r *run) cut() float64 {
 	fs := r.profile.Functions
 	if len(fs) < results.MostFunctions {

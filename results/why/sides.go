@@ -92,7 +92,8 @@ func (r *run) sort() {
 // rounding is how far two sums of the same may be apart, a share of it.
 const rounding = 1e-6
 
-// cpu is the busy time by accounting, ns per kB; where that is not on record, that of the profile.
+// cpu returns the busy time by accounting, ns per kB; where that is not on record, that of the
+// profile.
 func (r *run) cpu() float64 {
 	if v := r.host.NsPerKB(); v != nil {
 		return *v
@@ -100,7 +101,7 @@ func (r *run) cpu() float64 {
 	return *r.profile.Busy.SelfPerKB
 }
 
-// class is a class's part of it: one that a run did not meet was 0 there.
+// class returns a class's part of the busy time: 0 where the run did not meet it.
 func (r *run) class(name string) float64 { return r.classes[name] }
 
 func (s *side) records() (out []*results.Record) {

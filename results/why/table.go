@@ -40,7 +40,7 @@ func (r *Result) Table(w io.Writer) error {
 	return err
 }
 
-// Title says which cells it is about.
+// Title names the cells that it is about.
 func (r *Result) Title() string {
 	if r.A.ID == r.B.ID {
 		return r.A.ID
@@ -48,10 +48,10 @@ func (r *Result) Title() string {
 	return r.B.ID + " (B) beside " + r.A.ID + " (A)"
 }
 
-// Method says how the figures came about, a sentence or two a line.
+// Method explains how the figures came about, a sentence or two per line.
 func (r *Result) Method() []string { return MethodOf([]*Result{r}) }
 
-// MethodOf says it of several together.
+// MethodOf explains the same for several results together.
 func MethodOf(all []*Result) []string {
 	paired, apart := false, false
 	for _, r := range all {
@@ -87,7 +87,7 @@ func (e *End) table(w io.Writer, r *Result) error {
 	return e.counterTable(w)
 }
 
-// levelText is what the answer holds for.
+// levelText formats what the answer holds for.
 func levelText(s *stat.Shift) string {
 	d := stat.Difference{Level: s.Level, BootsA: s.BootsA, BootsB: s.BootsB, Between: s.Between}
 	if words := compare.LevelText(&d); words != "" {
@@ -119,7 +119,8 @@ func (e *End) classTable(w io.Writer) error {
 	return tw.Flush()
 }
 
-// Shown are the classes that differ beyond doubt: those that name a cause, and those that do not.
+// Shown selects the classes that differ beyond doubt: those that name a cause, and those that do
+// not.
 func (e *End) Shown() (named, vague []Line) {
 	for _, c := range e.Classes {
 		switch {
@@ -132,7 +133,7 @@ func (e *End) Shown() (named, vague []Line) {
 	return named, vague
 }
 
-// Sentences are what else there is to say of an end.
+// Sentences words what else there is to say about an end.
 func (e *End) Sentences() (out []string) {
 	if !anyDiffers(e.Classes) {
 		text := "no class differs beyond doubt"
@@ -166,7 +167,7 @@ func (e *End) Sentences() (out []string) {
 	return append(out, e.Notes...)
 }
 
-// Fields are A, B, B-A, its interval, the share of the difference, and p of what was tested.
+// Fields formats A, B, B-A, its interval, the share of the difference, and p where it was tested.
 func (l *Line) Fields(tested bool) []string {
 	interval, share, p := "-", "-", "-"
 	if l.Lo != nil {
@@ -181,7 +182,7 @@ func (l *Line) Fields(tested bool) []string {
 	return []string{plain(l.A), plain(l.B), signed(l.Diff), interval, share, p}
 }
 
-// PText is the corrected p.
+// PText formats the corrected p.
 func (l *Line) PText() string {
 	if l.Adjusted < .001 {
 		return "<0.001"
@@ -223,7 +224,7 @@ func (e *End) counterTable(w io.Writer) error {
 	return tw.Flush()
 }
 
-// CounterFields are A, B, B-A, its interval, B/A and p.
+// CounterFields formats A, B, B-A, its interval, B/A and p.
 func (l *Line) CounterFields() []string {
 	f := l.Fields(true)
 	times := "-"
@@ -233,7 +234,7 @@ func (l *Line) CounterFields() []string {
 	return []string{f[0], f[1], f[2], f[3], times, f[5]}
 }
 
-// Differing are the lines that differ beyond doubt.
+// Differing selects the lines that differ beyond doubt.
 func Differing(lines []Line) []Line {
 	return slices.DeleteFunc(slices.Clone(lines), func(l Line) bool { return !l.Differs })
 }

@@ -72,7 +72,7 @@ type Sum struct {
 	Share *float64 `json:"share,omitempty"`
 }
 
-// Fields are those of a line that was not tested.
+// Fields formats the sum like a line that was not tested.
 func (s *Sum) Fields() []string {
 	l := Line{Unit: s.Unit, Share: s.Share, Shift: stat.Shift{A: s.A, B: s.B, Diff: s.Diff, Lo: s.Lo, Hi: s.Hi}}
 	return l.Fields(false)
@@ -84,9 +84,9 @@ const unitNs = "ns/kB"
 // leastProfiled is how many runs with a profile each cell needs at the least.
 const leastProfiled = 2
 
-// Explain says what makes the difference between the two of a couple. metrics: the counters of
-// their metrics count too, which a set has that was read whole. It is an error if neither end
-// of the two can be compared.
+// Explain finds what makes the difference between the two of a couple. metrics: the counters of
+// their metrics count too, which only a set that was read whole has. It fails if neither end of the
+// two can be compared.
 func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	if c.Asked {
 		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, such as DIR@rx=tcp DIR@rx=zcrx",
@@ -112,7 +112,7 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	return r, nil
 }
 
-// Comparable tells whether Explain has an answer, and makes none.
+// Comparable reports whether Explain has an answer, without making it.
 func Comparable(c *compare.Couple) bool {
 	return !c.Asked && slices.ContainsFunc(results.Roles[:], func(role results.Role) bool {
 		s := &sides{a: profiled(c.A, role, false), b: profiled(c.B, role, false)}
@@ -131,7 +131,7 @@ func (e *lackError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.role.Label(), e.why, e.how)
 }
 
-// bothAlike says what two ends have in common once.
+// bothAlike joins the errors of two ends, and states once what they have in common.
 func bothAlike(errs []error) error {
 	x, y := (*lackError)(nil), (*lackError)(nil)
 	if len(errs) == 2 && errors.As(errs[0], &x) && errors.As(errs[1], &y) && x.why == y.why {
@@ -197,8 +197,8 @@ func (e *End) test() {
 	slices.SortStableFunc(e.Counters, func(x, y Line) int { return cmp.Compare(y.relative(), x.relative()) })
 }
 
-// testFunctions is asked only where a class or a counter differs: so no function is named in more
-// than 5 % of comparisons of equal cells.
+// testFunctions tests the functions. Call it only where a class or a counter differs: then at most
+// 5 % of comparisons of equal cells name a function.
 func (e *End) testFunctions() {
 	var family []*stat.Shift
 	for i := range e.Functions {
@@ -227,7 +227,7 @@ func byAmount(lines []Line) {
 	})
 }
 
-// relative is a difference as a share of what both have.
+// relative computes a difference as a share of what both have.
 func (l *Line) relative() float64 {
 	if l.A+l.B == 0 {
 		return 0

@@ -51,8 +51,8 @@ func hear(signals ...os.Signal) {
 	}
 }
 
-// Dir is a folder with zcbench, zcrecv and zcsend, static as in a release, built
-// once a test process.
+// Dir builds zcbench, zcrecv and zcsend once per test process, static as in a release, and returns
+// their folder.
 func Dir(t testing.TB) string {
 	t.Helper()
 	commands.Do(func() { commands.dir, commands.err = build() })
@@ -62,8 +62,8 @@ func Dir(t testing.TB) string {
 	return commands.dir
 }
 
-// ForAll is a copy of a command in a folder of its own that every user may read, which goes with
-// the test.
+// ForAll copies a command to a folder of its own that every user may read, which goes with the
+// test.
 func ForAll(t testing.TB, name string) (path string) {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "zcbench-for-all-") // folders of the test itself are root's alone
@@ -127,7 +127,7 @@ func Shell(t testing.TB, line string, words ...string) *Process {
 	return StartCommand(t, ShellCommand(t, line, words...))
 }
 
-// ShellCommand is what [Shell] starts.
+// ShellCommand builds the command that [Shell] starts.
 func ShellCommand(t testing.TB, line string, words ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command("/bin/sh", append([]string{"-c", line, "sh"}, words...)...)

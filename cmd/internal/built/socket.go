@@ -32,7 +32,7 @@ func Has(pid int, state State) bool {
 	return slices.ContainsFunc(Files(pid), func(f string) bool { return there[f] })
 }
 
-// Files are what a process has open.
+// Files lists what a process has open.
 func Files(pid int) (out []string) {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, l := range links {

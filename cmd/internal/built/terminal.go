@@ -73,15 +73,15 @@ func (x *Terminal) Leader() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 0}
 }
 
-// Shown is what was written to the terminal so far.
+// Shown returns what was written to the terminal so far.
 func (x *Terminal) Shown() string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.shown.String()
 }
 
-// All is what was written to the terminal before: it waits until the terminal has
-// shown a word of its own that comes after it.
+// All returns everything that was written to the terminal before: it writes a word of its own, and
+// waits until the terminal has shown it.
 func (x *Terminal) All(t testing.TB) string {
 	t.Helper()
 	const last = "<that was all>"

@@ -43,7 +43,7 @@ func calmCollector() {
 	})
 }
 
-// leftAlone tells that somebody has said when the collector runs.
+// leftAlone reports whether the user has said when the collector runs.
 func leftAlone() bool { return os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" }
 
 // afterCollection sets the share anew after each collection: what it is for is garbage as soon as
@@ -58,13 +58,13 @@ func afterCollection() {
 	}, 0)
 }
 
-// shareOf is the share of a heap that is leastGarbage, and no less than is usual.
+// shareOf computes which share of a heap is leastGarbage, and no less than the usual share.
 func shareOf(live uint64) int {
 	return int(min(max(usualShare, usualShare*leastGarbage/max(live, 1)), mostShare))
 }
 
-// limitOf is what the process may take with such a heap: near it memory is collected, and given
-// back, at once.
+// limitOf computes what the process may take with such a heap: near it, memory is collected and
+// given back at once.
 func limitOf(live uint64) int64 {
 	return int64(live + max(mostGarbage, live*leastShare/100))
 }

@@ -38,5 +38,5 @@ func (l *CPUList) Set(s string) error {
 	return nil
 }
 
-// Type is what the help shows.
+// Type returns what the help shows.
 func (*CPUList) Type() string { return "int,..." }

@@ -42,10 +42,10 @@ func (e *StatusError) Error() string {
 
 func (e *StatusError) Unwrap() error { return e.Err }
 
-// UsageError is wrong usage or input.
+// UsageError marks an error as wrong usage or input.
 func UsageError(err error) error { return &StatusError{Usage, err} }
 
-// Usagef is UsageError of a formatted message.
+// Usagef formats a message and marks it as [UsageError] does.
 func Usagef(format string, args ...any) error { return UsageError(fmt.Errorf(format, args...)) }
 
 // Quiet ends with a status after everything has been said.
@@ -108,8 +108,8 @@ func watch(c *cobra.Command, began *bool) {
 	}
 }
 
-// refused is the error of a command that did not begin: it is of the command line,
-// whatever its text and type.
+// refused makes a usage error of the error of a command that did not begin: the command line is at
+// fault, whatever the error's text and type.
 func refused(err error, ran *cobra.Command) error {
 	if s := (*StatusError)(nil); errors.As(err, &s) {
 		return err
@@ -125,7 +125,7 @@ type wrongInput interface {
 	WrongInput() bool
 }
 
-// report says what went wrong in the program name.
+// report prints what went wrong in the program name, and returns the exit status.
 func report(err error, name string, stderr io.Writer) int {
 	if err == nil {
 		return Done

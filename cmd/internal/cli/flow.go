@@ -98,7 +98,7 @@ func (e *End) Schedule(peerWait time.Duration) (wire.Schedule, error) {
 	return s, err
 }
 
-// CopiedFraction is what --max-copied says, as a fraction.
+// CopiedFraction converts --max-copied to a fraction.
 func CopiedFraction(percent float64) (*float64, error) {
 	if !(percent >= 0 && percent <= 100) { // NaN too
 		return nil, Usagef("--max-copied %g: must be 0 to 100 percent", percent)

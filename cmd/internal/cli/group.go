@@ -42,7 +42,7 @@ var members = map[Group]string{
 	GroupOutput: "out json verbose help help-all version",
 }
 
-// GroupsOf are the groups of a flag; one, unless a list is wrong.
+// GroupsOf finds the groups of a flag; one, unless a list is wrong.
 func GroupsOf(name string) (out []Group) {
 	for _, g := range Groups {
 		for word := range strings.FieldsSeq(members[g]) {
@@ -79,7 +79,7 @@ func First(cmd *cobra.Command, names ...string) {
 	cmd.Flags().VarPF(&helpAll{cmd}, helpAllFlag, "", "help for all flags, in groups").NoOptDefVal = "true"
 }
 
-// FirstOf are the flags that First has named.
+// FirstOf returns the flags that First has named.
 func FirstOf(cmd *cobra.Command) []string { return strings.Fields(cmd.Annotations[firstKey]) }
 
 const helpAllFlag = "help-all"
@@ -95,7 +95,7 @@ func (h *helpAll) Set(s string) error {
 	return h.cmd.Flags().Set("help", s)
 }
 
-// given tells that a flag that asks for help was given.
+// given reports whether a flag that asks for help was given.
 func given(cmd *cobra.Command, name string) bool {
 	f := cmd.Flags().Lookup(name)
 	return f != nil && f.Changed

@@ -15,7 +15,7 @@ import (
 // helpWidth is the number of columns that help keeps to.
 const helpWidth = 80
 
-// SetHelp has a tree of commands print help as this package lays it out.
+// SetHelp makes a tree of commands print help as this package lays it out.
 func SetHelp(root *cobra.Command) {
 	addManFlag(root)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
@@ -31,8 +31,8 @@ func SetHelp(root *cobra.Command) {
 	})
 }
 
-// Help is the help of a command: what it does, how it is called, its commands and flags. With all
-// it has every flag, in groups.
+// Help formats the help of a command: what it does, how it is called, its commands and flags. With
+// all it lists every flag, in groups.
 func Help(cmd *cobra.Command, all bool) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -60,7 +60,7 @@ func Help(cmd *cobra.Command, all bool) string {
 	return b.String()
 }
 
-// doesItself tells a command that does something without a subcommand.
+// doesItself reports whether a command does something without a subcommand.
 func doesItself(cmd *cobra.Command) bool {
 	if !cmd.HasAvailableSubCommands() || !cmd.HasParent() {
 		return cmd.Runnable()
@@ -168,7 +168,7 @@ func list(b *strings.Builder, title string, all []*pflag.Flag) {
 	}
 }
 
-// flagName is "-6, --ipv6" or "--out DIR".
+// flagName formats "-6, --ipv6" or "--out DIR".
 func flagName(f *pflag.Flag) string {
 	name := "--" + f.Name
 	if f.Shorthand != "" {
@@ -180,7 +180,7 @@ func flagName(f *pflag.Flag) string {
 	return name
 }
 
-// flagText is what a flag does, and what it is unless it is given.
+// flagText describes what a flag does, and its default.
 func flagText(f *pflag.Flag) string {
 	text := strings.ReplaceAll(f.Usage, "`", "")
 	switch f.DefValue {
@@ -225,7 +225,7 @@ func foldTo(b *strings.Builder, width int, first, rest, text string) {
 	b.WriteString(strings.TrimRight(line, " ") + "\n")
 }
 
-// Indented is text in lines as wide as help, the first behind one indent and the rest behind
+// Indented folds text into lines as wide as help, the first behind one indent and the rest behind
 // another.
 func Indented(first, rest, text string) string {
 	var b strings.Builder

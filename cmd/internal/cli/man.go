@@ -29,11 +29,12 @@ func WriteManPages(cmd *cobra.Command, dir string) error {
 
 func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.CommandPath(), " ", "-") }
 
-// ofCobra tells the commands that cobra adds: the shell asks for them, and they say themselves how.
+// ofCobra reports whether cobra added the command: the shell asks for these, and they explain
+// themselves.
 func ofCobra(c *cobra.Command) bool { return c.Name() == "help" || c.Name() == "completion" }
 
-// Man is the manual page of a command, in the macros of man(7). It has no date: the same program
-// always writes the same page.
+// Man writes the manual page of a command, in the macros of man(7). It has no date: the same
+// program always writes the same page.
 func Man(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
@@ -137,8 +138,8 @@ func manText(b *strings.Builder, text string) {
 	}
 }
 
-// escaped is text that roff takes for nothing else: neither dashes for hyphens, nor a line that
-// begins with a dot for a request.
+// escaped protects text from roff, which would take dashes for hyphens, and a line that begins with
+// a dot for a request.
 func escaped(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`, `"`, `\(dq`).Replace(strings.ReplaceAll(text, "`", ""))
 	lines := strings.Split(text, "\n")

@@ -41,7 +41,7 @@ func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option
 	}
 }
 
-// PathOptions are the options of the data path of one end.
+// PathOptions selects the options of the data path of one end.
 func PathOptions(role stream.Role) func(*results.Option) bool {
 	return func(o *results.Option) bool { return o.Kind == results.OfPath && (o.Role == "" || o.Role == role) }
 }
@@ -82,7 +82,7 @@ func (f *optionFlag) Set(s string) error {
 	return nil
 }
 
-// OptionError is the usage error of an option that a run cannot have.
+// OptionError makes the usage error of an option that a run cannot have.
 func OptionError(err error) error {
 	if e := (*results.OptionError)(nil); errors.As(err, &e) {
 		return Usagef("--%s %s", e.Option.FlagName(), e.Reason(true))

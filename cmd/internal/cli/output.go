@@ -157,10 +157,10 @@ func Terminal(w io.Writer) *os.File {
 	return f
 }
 
-// Passthrough is w, a command's output, without the filter and without errors, for the
-// output of another program that the user runs through us, as ssh passes it on: it may
-// draw on the terminal, and it may not be plain text at all. It must not wait for ever
-// for a reader that is gone: the error counts when the command ends.
+// Passthrough strips w, a command's output, of the filter and of errors, for the output of another
+// program that the user runs through us, as ssh passes it on: it may draw on the terminal, and need
+// not be plain text at all. It must not wait forever for a reader that is gone: the error counts
+// when the command ends.
 func Passthrough(w io.Writer) io.Writer {
 	if o, ok := w.(*output); ok {
 		w = o.raw
@@ -168,8 +168,8 @@ func Passthrough(w io.Writer) io.Writer {
 	return Unfailing(w)
 }
 
-// Unfailing is w, a command's output, for a writer that would stop at an error and keep
-// another program waiting. The error counts when the command ends.
+// Unfailing wraps w, a command's output, for a writer that would stop at an error and keep another
+// program waiting. The error counts when the command ends.
 func Unfailing(w io.Writer) io.Writer { return unfailing{w} }
 
 type unfailing struct{ w io.Writer }

@@ -104,8 +104,8 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 	return rep
 }
 
-// provided is what the buffers of the mode uring hold together, of one flow; 0: it was another
-// mode.
+// provided computes what the buffers of the mode uring hold together, of one flow; 0: it was
+// another mode.
 func provided(ms []results.Metric) int {
 	buffers, each := 0.0, 0.0
 	for _, m := range ms {
@@ -200,7 +200,7 @@ func (f EndFlow) text(out io.Writer) {
 	fmt.Fprintf(out, "  %s\n", f.Verdict)
 }
 
-// trips says how many round trips there were, what they cost, and of the end that asks how long
+// trips prints how many round trips there were, what they cost, and for the end that asks how long
 // they took.
 func (r EndReport) trips(out io.Writer) {
 	fmt.Fprintf(out, "%8.0f transactions/s  %d in %v", *r.PerSecond, *r.Transactions,

@@ -49,7 +49,7 @@ func nearCommands(ran *cobra.Command) string {
 	return "\ndid you mean " + strings.Join(near, ", ") + "?"
 }
 
-// Near are the names that are spelled much like a word, the nearest first: at most three.
+// Near finds the names that are spelled much like a word, the nearest first: at most three.
 func Near(word string, names []string) (out []string) {
 	word = strings.ToLower(strings.ReplaceAll(word, "_", "-"))
 	const longest = 64 // nobody meant more by a slip
@@ -72,7 +72,7 @@ func Near(word string, names []string) (out []string) {
 	return out
 }
 
-// distance is how many letters are to be put in, left out, changed, or exchanged with the next.
+// distance counts the letters to insert, delete, change, or exchange with the next.
 func distance(a, b string) int {
 	d := make([][]int, len(a)+1)
 	for i := range d {

@@ -28,7 +28,7 @@ func DataPath(w io.Writer, end string, metrics []results.Metric) {
 	}
 }
 
-// number is a count in full, and anything else to three places.
+// number formats a count in full, and anything else to three places.
 func number(v float64) string {
 	if v == float64(int64(v)) {
 		return fmt.Sprintf("%d", int64(v))

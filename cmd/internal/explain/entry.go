@@ -24,7 +24,7 @@ type Entry struct {
 	pages []string
 }
 
-// Title is how the entry is chosen: rx:tcp.
+// Title formats how the entry is chosen: rx:tcp.
 func (e *Entry) Title() string { return e.Kind + ":" + e.Name }
 
 // Flag is a flag of a command, as it is defined.
@@ -33,7 +33,7 @@ type Flag struct{ Name, Command, Usage string }
 // Kinds are the kinds of entries, in their order.
 var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", "errno"}
 
-// entries are all that have a name, made of the lists that define them.
+// entries makes an entry of everything that has a name, from the lists that define them.
 func entries(flags []Flag) (out []Entry) {
 	out = append(out, modes()...)
 	out = append(out, flagEntries(flags)...)
@@ -69,7 +69,7 @@ func entries(flags []Flag) (out []Entry) {
 // errorsPage has what each error number means, by call.
 const errorsPage = "errors.md"
 
-// errnoNames are the names of an error number: two have a second one, which the docs use.
+// errnoNames returns the names of an error number: two have a second one, which the docs use.
 func errnoNames(e unix.Errno) []string {
 	switch e {
 	case unix.EOPNOTSUPP:
@@ -83,7 +83,7 @@ func errnoNames(e unix.Errno) []string {
 	return nil
 }
 
-// lines are a text and facts about it, by name, as far as there are any.
+// lines joins a text and the facts about it, by name, as far as there are any.
 func lines(text string, facts ...string) []string {
 	out := []string{text}
 	for i := 0; i+1 < len(facts); i += 2 {
@@ -142,13 +142,13 @@ func modes() (out []Entry) {
 	return out
 }
 
-// modePages are the pages about a mode: one that is named after it, and those that compare modes.
+// modePages lists the pages about a mode: one that is named after it, and those that compare modes.
 func modePages(name string) []string {
 	return []string{name + ".md", strings.TrimSuffix(name, "-nodev") + ".md", "packets.md", "nics.md", "reference.md",
 		"metrics.md", "statistics.md", "matrix.md"}
 }
 
-// flagEntries are flags by name, with all commands that have them.
+// flagEntries makes an entry of each flag name, with all commands that have it.
 func flagEntries(flags []Flag) (out []Entry) {
 	at := map[string]int{}
 	for _, f := range flags {
@@ -179,7 +179,7 @@ func flagEntries(flags []Flag) (out []Entry) {
 	return out
 }
 
-// joined says once what several commands say alike: "zcbench run, zcbench demo: ...".
+// joined merges what several commands say alike: "zcbench run, zcbench demo: ...".
 func joined(all []string) (out []string) {
 	at := map[string]int{}
 	for _, l := range all {

@@ -33,7 +33,7 @@ type Answer struct {
 // fewer of those that only mention it.
 const most, mostErrno, mostMentions = 6, 12, 3
 
-// Lookup is everything that has the name, or the one that kind:name picks.
+// Lookup finds everything that has the name, or the one that kind:name picks.
 func (b *Book) Lookup(name string) (out []Answer) {
 	kind := ""
 	if k, rest, ok := strings.Cut(name, ":"); ok && slices.Contains(Kinds, k) {
@@ -52,8 +52,8 @@ func (b *Book) Lookup(name string) (out []Answer) {
 	return out
 }
 
-// matches tells that an entry has the name; those of metrics may have a part in capitals that
-// stands for what differs, such as a number.
+// matches reports whether an entry has the name; metrics may have a part in capitals that stands
+// for what differs, such as a number.
 func matches(e Entry, name string) bool {
 	if e.Kind != "metric" || e.Name == strings.ToLower(e.Name) {
 		return same(e.Name, name)
@@ -61,7 +61,7 @@ func matches(e Entry, name string) bool {
 	return same(e.Name, name) || fits(e.Name, strings.ToLower(name))
 }
 
-// fits tells that a name has the form of one with words in capitals.
+// fits reports whether a name has the form of one with words in capitals.
 func fits(form, name string) bool {
 	i := strings.IndexFunc(form, func(r rune) bool { return r >= 'A' && r <= 'Z' })
 	if i < 0 {
@@ -114,7 +114,7 @@ func (b *Book) answer(e Entry) Answer {
 	return a
 }
 
-// own are the passages of an entry's own pages, and of the glossary.
+// own selects the passages of the entry's own pages, and of the glossary.
 func (e Entry) own(passages []Passage) (out []Passage) {
 	for _, p := range passages {
 		if p.Page == glossary || slices.Contains(e.pages, p.Page) {
@@ -151,7 +151,7 @@ func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
 // unrelated are the index, and pages for people who work on zcbench.
 var unrelated = []string{"README.md", "hardening.md", "testing.md", "architecture.md"}
 
-// Words are all names, each once, for completion; those that have several kinds also with these.
+// Words lists all names, each once, for completion; those that have several kinds also with these.
 func (b *Book) Words() (out []string) {
 	n := map[string]int{}
 	for _, e := range b.Entries {
@@ -178,7 +178,7 @@ func (b *Book) Named(kind string) (out []string) {
 	return out
 }
 
-// String is the place of a passage: "docs/zcrx.md, The proof".
+// String formats the place of the passage: "docs/zcrx.md, The proof".
 func (p Passage) String() string {
 	if p.Section == "" {
 		return "docs/" + p.Page

@@ -130,7 +130,7 @@ func (p *parser) row(line string) {
 	}
 }
 
-// columns are the cells of a table's line. A bar behind a backslash is none.
+// columns splits a table's line into cells. A bar behind a backslash does not separate.
 func columns(line string) (out []string) {
 	const bar = "\x00"
 	line = strings.ReplaceAll(line, `\|`, bar)
@@ -146,14 +146,14 @@ var (
 	begun = lazy.Regexp("^(?:\\*\\*[^*]+\\*\\*|(?:`[^`]+`(?:, | and |: )?)+)")
 )
 
-// beginning are the words that a passage begins with in bold or as code: what it is about.
+// beginning returns the words that a passage begins with in bold or as code: what it is about.
 func beginning(text string) []string { return tokens(begun().FindString(text)) }
 
 // names is a cell of a table that has nothing but names.
 var names = lazy.Regexp("^`?[A-Za-z0-9_-]+`?(, `?[A-Za-z0-9_-]+`?)*$")
 
-// named are the names that a cell begins with: all of it where there is nothing else, or its first
-// word.
+// named returns the names that a cell begins with: all of it where there is nothing else, or its
+// first word.
 func named(cell string) []string {
 	all := tokens(cell)
 	if len(all) > 1 && !names().MatchString(cell) {
@@ -162,17 +162,17 @@ func named(cell string) []string {
 	return all
 }
 
-// tokens are the words of a text, without the dashes of flags.
+// tokens splits a text into words, without the dashes of flags.
 func tokens(text string) []string { return word().FindAllString(text, -1) }
 
-// same tells that two words mean the same: --rx-buf-len is rx_buf_len.
+// same reports whether two words mean the same: --rx-buf-len is rx_buf_len.
 func same(a, b string) bool { return plainWord(a) == plainWord(b) }
 
 func plainWord(s string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.TrimLeft(s, "-"), "-", "_"))
 }
 
-// mentions tells that a text has a word of its own.
+// mentions reports whether the name is a word of the text.
 func mentions(text, name string) bool {
 	return slices.ContainsFunc(tokens(text), func(w string) bool { return same(w, name) })
 }

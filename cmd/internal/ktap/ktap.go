@@ -97,7 +97,7 @@ func (t *Writer) Write(r Result) {
 	t.print("%s %d %s%s\n", result, t.Written(), name, strings.TrimRight(why, " "))
 }
 
-// Written is how many subtests were printed.
+// Written counts the subtests that were printed.
 func (t *Writer) Written() (n int) {
 	for _, k := range t.n {
 		n += k
@@ -117,8 +117,8 @@ func (t *Writer) End() (status int, err error) {
 	return ExitPass, nil
 }
 
-// line is a text that stays on its line and means nothing to a parser: a # behind a space would
-// begin a directive.
+// line makes a text stay on its line and mean nothing to a parser: a # behind a space would begin a
+// directive.
 func line(s string) string {
 	s = strings.TrimLeft(strings.TrimSpace(plaintext.Line(s)), "# ")
 	if len(s) > most {
@@ -131,5 +131,5 @@ func line(s string) string {
 	return strings.ReplaceAll(s, " # ", " #")
 }
 
-// nameOf is a name without what ends a name.
+// nameOf strips a name of what would end a name.
 func nameOf(s string) string { return strings.TrimSpace(strings.ReplaceAll(line(s), "#", "")) }

@@ -63,7 +63,7 @@ func Load(f Folder, getenv func(string) string) (*Config, error) {
 	return c, nil
 }
 
-// Addresses are the local and the remote one of a family; "" where there are none.
+// Addresses returns the local and the remote address of a family; "" where there are none.
 func (c *Config) Addresses(ipv6 bool) (local, remote string) {
 	if ipv6 {
 		return c.LocalV6, c.RemoteV6
@@ -106,7 +106,7 @@ func (c *Config) Check() error {
 	return err
 }
 
-// Remote is the other host as zcbench names hosts.
+// Remote names the other host as zcbench names hosts.
 func (c *Config) Remote() (string, error) {
 	switch c.RemoteType {
 	case "ssh", "netns":

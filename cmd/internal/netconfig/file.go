@@ -107,8 +107,8 @@ func read(path string, named bool) (text string, err error) {
 	return string(b), err
 }
 
-// Limit is how long the test may take, and who says so: the runner, by its variable, or by its file
-// in the folder of the test. 0 is without a limit.
+// Limit finds how long the test may take, and who says so: the runner, by its variable, or by its
+// file in the folder of the test. 0 is without a limit.
 func Limit(f Folder, getenv func(string) string) (limit time.Duration, says string, err error) {
 	if v := getenv("kselftest_timeout"); v != "" {
 		limit, err = seconds(v)

@@ -38,7 +38,7 @@ func (p *Flags) AddFlags(cmd *cobra.Command, idle, guard time.Duration) {
 		"unmeasured time: load before and after the window, and rest before --power-idle; SPEC requires 10s")
 }
 
-// Given tells whether the user named the sources, or that there are none.
+// Given reports whether the user named the sources, or that there are none.
 func (p *Flags) Given() bool { return p.flags.Changed("power") }
 
 // Under puts the flags that were given above what an experiment file says, which then

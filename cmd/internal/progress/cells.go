@@ -29,7 +29,7 @@ func Cells(w io.Writer) bench.Progress {
 	return &cellProgress{w: t, size: func() (int, int) { return sizeOf(t) }, colour: os.Getenv("NO_COLOR") == ""}
 }
 
-// sizeOf are the columns and lines of a terminal; those of a usual one where it does not know.
+// sizeOf asks a terminal for its columns and lines; where it does not know, 80 and 24.
 func sizeOf(t *os.File) (columns, lines int) {
 	columns, lines = 80, 24
 	ws, err := unix.IoctlGetWinsize(int(t.Fd()), unix.TIOCGWINSZ)
@@ -62,8 +62,8 @@ type cellProgress struct {
 	ended    sync.WaitGroup
 }
 
-// Beside is a writer for lines that come while p shows a plan's course on w: what redraws itself
-// would wipe out what others write there.
+// Beside returns a writer for lines that come while p shows a plan's course on w: what redraws
+// itself would wipe out what others write there.
 func Beside(p bench.Progress, w io.Writer) io.Writer {
 	if c, ok := p.(*cellProgress); ok {
 		return c
@@ -193,7 +193,7 @@ func (r *cellRow) add(rec *results.Record) {
 	}
 }
 
-// figure is the running median; ok is false while there is none.
+// figure computes the running median; ok is false while there is none.
 func (r *cellRow) figure() (f figure, ok bool) {
 	switch n := len(r.values); {
 	case n == 0:
@@ -263,7 +263,7 @@ func (p *cellProgress) draw() {
 	io.WriteString(p.w, b.String())
 }
 
-// window are the rows that there is room for, with the one under way.
+// window selects the rows that there is room for, with the one under way.
 func (p *cellProgress) window(most int) []*cellRow {
 	most = max(most, 1)
 	if len(p.rows) <= most {
@@ -273,7 +273,7 @@ func (p *cellProgress) window(most int) []*cellRow {
 	return p.rows[from : from+most]
 }
 
-// head is the first line: how far it is, and what is being done.
+// head builds the first line: how far it is, and what is being done.
 func (p *cellProgress) head() []part {
 	const width = 16
 	done := 0
@@ -288,7 +288,7 @@ func (p *cellProgress) head() []part {
 	return []part{{bold, bar}, {plain, text}}
 }
 
-// about is how long it all takes: as was estimated, until the pace of the runs says more.
+// about estimates how long it all takes: as planned, until the pace of the runs says more.
 func (p *cellProgress) about() time.Duration {
 	const enough = 5
 	if p.n < enough || p.n >= p.runs {
@@ -297,7 +297,7 @@ func (p *cellProgress) about() time.Duration {
 	return max(p.estimate, time.Since(p.begun)/time.Duration(p.n)*time.Duration(p.runs))
 }
 
-// cell is the line of a cell.
+// cell builds the line of a cell.
 func (p *cellProgress) cell(r *cellRow, most map[string]float64) []part {
 	mark := part{plain, "  "}
 	if r == p.now {
@@ -331,7 +331,7 @@ func colourOf(v results.Verdict) int {
 	return plain
 }
 
-// clock is minutes and seconds.
+// clock formats minutes and seconds.
 func clock(d time.Duration) string {
 	s := int(d.Round(time.Second).Seconds())
 	return fmt.Sprintf("%d:%02d", s/60, s%60)

@@ -22,7 +22,7 @@ const (
 	kpps  = "kpps"
 )
 
-// figureOf is that of a run; ok is false where it was not measured.
+// figureOf picks the figure of a run; ok is false where it was not measured.
 func figureOf(r *results.Record) (f figure, ok bool) {
 	of := func(v *float64, per float64, unit string) (figure, bool) {
 		if v == nil {
@@ -41,7 +41,7 @@ func figureOf(r *results.Record) (f figure, ok bool) {
 	return of(r.SUT.ThroughputGbps, 1, gbit)
 }
 
-// number has so many decimals, and more where a figure would come to nothing otherwise.
+// number formats with so many decimals, and more where a figure would come to nothing otherwise.
 func (f figure) number(decimals int) string {
 	switch {
 	case f.unit == trips:

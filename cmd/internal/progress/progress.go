@@ -42,7 +42,7 @@ func what(c results.Cell, rep int, warmup bool) string {
 	return fmt.Sprintf("%s #%d", id, rep+1)
 }
 
-// how says how a run ended.
+// how describes how a run ended.
 func how(r results.Record) string {
 	if v := r.LossFreeRate(); v != nil && r.Verdict == results.OK {
 		return fmt.Sprintf("%.1f kpps without loss, %d trials", *v/1e3, r.LossFree.Trials)
@@ -76,7 +76,7 @@ func (p *lineProgress) Done(r results.Record) {
 		p.left())
 }
 
-// median is that of the cell's runs so far, from the second one on.
+// median formats the median of the cell's runs so far, from the second one on.
 func (p *lineProgress) median(r results.Record) string {
 	id := r.Cell.ID
 	if p.cells[id] == nil {
@@ -101,7 +101,7 @@ func (p *lineProgress) Skip(r matrix.Run) {
 		what(r.Cell, r.Rep, r.Warmup))
 }
 
-// left is the time left, at the pace so far.
+// left formats the time left, at the pace so far.
 func (p *lineProgress) left() string {
 	if p.n >= p.runs || p.n == 0 {
 		return ""

@@ -192,7 +192,7 @@ func (f *Flags) cells() error {
 	return f.check()
 }
 
-// tcpModes are the modes of a role that a plan has unless it names some.
+// tcpModes lists the modes of a role that a plan has unless it names some.
 func tcpModes(role stream.Role) (names []string) {
 	for _, m := range stream.Modes {
 		if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {

@@ -215,7 +215,7 @@ func (b *Browser) Open(path string, v View) *Page {
 	return p
 }
 
-// View has the page looked at otherwise.
+// View changes how the page is looked at.
 func (p *Page) View(v View) {
 	p.b.t.Helper()
 	p.b.ask(p.session, "Emulation.setDeviceMetricsOverride", map[string]any{"width": v.Width, "height": v.Height,
@@ -247,14 +247,14 @@ func (p *Page) event(m *message) {
 	}
 }
 
-// Problems are exceptions, and what was said on the console, so far.
+// Problems returns the exceptions and console messages so far.
 func (p *Page) Problems() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.problems...)
 }
 
-// Asked are the addresses that it asked for so far.
+// Asked returns the addresses that the page has requested so far.
 func (p *Page) Asked() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -283,13 +283,13 @@ func (p *Page) Eval(expression string, into any) {
 	}
 }
 
-// Screenshot is the whole page as PNG, or what is seen of it at once.
+// Screenshot captures as PNG the whole page, or what is visible at once.
 func (p *Page) Screenshot(whole bool) []byte {
 	p.b.t.Helper()
 	return p.data("Page.captureScreenshot", map[string]any{"format": "png", "captureBeyondViewport": whole})
 }
 
-// PDF is the page as it is printed.
+// PDF prints the page.
 func (p *Page) PDF() []byte {
 	p.b.t.Helper()
 	return p.data("Page.printToPDF", map[string]any{"printBackground": true, "preferCSSPageSize": true})

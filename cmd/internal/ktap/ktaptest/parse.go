@@ -19,7 +19,7 @@ type Subtest struct {
 	Notes  []string // the lines for people since the one before
 }
 
-// Status is "ok", "not ok", "SKIP" or "XFAIL".
+// Status returns "ok", "not ok", "SKIP" or "XFAIL".
 func (s Subtest) Status() string {
 	switch {
 	case s.Word != "":

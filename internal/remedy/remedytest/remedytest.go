@@ -30,9 +30,9 @@ func Errnos(call remedy.Call) (all []unix.Errno) {
 	return all
 }
 
-// Try has the call fail with each errno of the table but those left out. fail makes it fail, and
-// returns what the caller of the call says: an error that is the errno, that names the object, and
-// that has the fix of one of the errno's rows.
+// Try makes the call fail with each errno of the table but those left out, by fail. That returns
+// what the caller of the call says: an error that is the errno, that names the object, and that has
+// the fix of one of the errno's rows.
 func Try(t *testing.T, call remedy.Call, object string, fail func(unix.Errno) error, but ...unix.Errno) {
 	t.Helper()
 	if len(Errnos(call)) == 0 {

@@ -24,7 +24,7 @@ func In(t testing.TB, tid int, call uintptr) (slept int) {
 	return 0
 }
 
-// Again is In for a thread that had gone to sleep so often.
+// Again does what In does for a thread that had gone to sleep so often.
 func Again(t testing.TB, tid int, call uintptr, slept int) int {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); {
@@ -37,8 +37,8 @@ func Again(t testing.TB, tid int, call uintptr, slept int) int {
 	return slept
 }
 
-// where is the system call that a thread sleeps in, -1 if it does not, and how often
-// it has gone to sleep.
+// where reads the system call that a thread sleeps in, -1 if it does not, and how often it has gone
+// to sleep.
 func where(tid int) (call, slept int) {
 	dir := fmt.Sprintf("/proc/self/task/%d/", tid)
 	in, err := os.ReadFile(dir + "syscall")

@@ -72,10 +72,10 @@ func Context(t testing.TB) context.Context {
 	return ctx
 }
 
-// Deadline is for a connection's: the moment from which it hangs.
+// Deadline returns that of a connection: the moment from which it hangs.
 func Deadline() time.Time { return time.Now().Add(Hang) }
 
-// Timeout is a channel's: it delivers when the test hangs.
+// Timeout returns a channel that delivers when the test hangs.
 func Timeout() <-chan time.Time { return time.After(Hang) }
 
 // Pause lets some time go by of which nothing depends: the test passes if it is much longer. So a

@@ -35,9 +35,8 @@ var (
 	hostKind = lazy.Regexp(`^ssh(\+sudo)?:(//)?`)
 )
 
-// Public is a command line that anybody may read: the program's name, commands
-// and files before the first flag, names of flags, and the values of those that
-// are known to be harmless.
+// Public reduces a command line to what anybody may read: the program's name, commands and files
+// before the first flag, names of flags, and the values of those that are known to be harmless.
 func Public(args []string) string {
 	if len(args) == 0 {
 		return ""

@@ -80,13 +80,13 @@ func Secret(words []string) (at int, what string) {
 	return -1, ""
 }
 
-// SecretIn is [Secret] of a script of a shell.
+// SecretIn does what [Secret] does for a script of a shell.
 func SecretIn(script string) (what string) {
 	_, what = Secret([]string{script + " "})
 	return what
 }
 
-// ofWord says what in a word looks like a secret.
+// ofWord names what in a word looks like a secret.
 func ofWord(w string) string {
 	given := strings.TrimPrefix(w, "--env=") // docker exec --env=API_TOKEN=...
 	name, value, _ := strings.Cut(given, "=")
@@ -109,7 +109,7 @@ func ofWord(w string) string {
 	return ""
 }
 
-// ofProgram tells that word i is, or is followed by, a secret by what its program takes.
+// ofProgram reports whether word i is, or is followed by, a secret by what its program takes.
 func ofProgram(program string, words []string, i int) bool {
 	next := func(flag string) (value string, ok bool) {
 		if rest, joined := strings.CutPrefix(words[i], flag); joined && rest != "" {
@@ -135,7 +135,8 @@ func ofProgram(program string, words []string, i int) bool {
 	return false
 }
 
-// ends tells that a word is the program that sshpass starts, whose flags are no longer its own.
+// ends reports whether a word is the program that sshpass starts, whose flags are no longer its
+// own.
 func ends(before []string, w string) bool {
 	if strings.HasPrefix(w, "-") {
 		return false
@@ -144,7 +145,7 @@ func ends(before []string, w string) bool {
 	return last != "-P" && last != "-f" && last != "-d"
 }
 
-// inside are the words of a script within a word, roughly: a quote ends nothing that matters here.
+// inside splits a script within a word into words, roughly: a quote ends nothing that matters here.
 func inside(script string) []string {
 	script = operators().ReplaceAllString(script, " ; ")
 	return strings.Fields(strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(script))

@@ -10,8 +10,8 @@ import (
 
 var plainWord = lazy.Regexp(`^[A-Za-z0-9_./:=@%+-]+$`)
 
-// Word is a text as one word of a shell. Commands that a user is told to give name
-// files whose names somebody else may have chosen.
+// Word quotes a text as one word of a shell. Commands that a user is told to give name files whose
+// names somebody else may have chosen.
 func Word(text string) string {
 	if plainWord().MatchString(text) {
 		return text

@@ -66,7 +66,7 @@ func ParseRanges(s string) (Ranges, error) {
 	return out.joined(), nil
 }
 
-// joined are the same CPUs, in order, without what is there twice.
+// joined sorts and merges the ranges: the same CPUs, each once.
 func (r Ranges) joined() Ranges {
 	out := Ranges{}
 	for _, x := range slices.SortedFunc(slices.Values(r), func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) }) {
@@ -79,7 +79,7 @@ func (r Ranges) joined() Ranges {
 	return out
 }
 
-// Meet tells whether the two have a CPU in common.
+// Meet reports whether the two have a CPU in common.
 func (r Ranges) Meet(o Ranges) bool {
 	for i, k := 0, 0; i < len(r) && k < len(o); {
 		switch {
@@ -94,7 +94,7 @@ func (r Ranges) Meet(o Ranges) bool {
 	return false
 }
 
-// Within tells whether all CPUs are among others, whose ranges may be in any order.
+// Within reports whether all CPUs are among others, whose ranges may be in any order.
 func (r Ranges) Within(o Ranges) bool {
 	o = o.joined()
 	k := 0

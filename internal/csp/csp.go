@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// Policy is the Content-Security-Policy of a page without network, with these styles and scripts:
-// the texts of its elements, byte by byte. Styles and handlers in attributes are not among what
-// it allows.
+// Policy makes the Content-Security-Policy of a page without network, with these styles and
+// scripts: the texts of its elements, byte by byte. It does not allow styles and handlers in
+// attributes.
 func Policy(styles, scripts []string) string {
 	return "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sources(styles) +
 		"; script-src " + sources(scripts)

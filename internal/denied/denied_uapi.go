@@ -19,8 +19,8 @@ func Run(nr uint32, errno unix.Errno, f func()) error {
 	return run(filter(errno, word{0, nr}), f)
 }
 
-// RunIf is [Run] for calls whose argument arg, from 0 on, has the low 32 bits value: one mmap
-// among those of Go's runtime.
+// RunIf does what [Run] does for calls whose argument arg, from 0 on, has the low 32 bits value:
+// one mmap among those of Go's runtime.
 func RunIf(nr uint32, arg int, value uint32, errno unix.Errno, f func()) error {
 	return run(filter(errno, word{0, nr}, word{uint32(16 + 8*arg), value}), f)
 }
@@ -42,7 +42,7 @@ func run(code []unix.SockFilter, f func()) error {
 // bytes each, the low ones first on the machines that zcbench is built for.
 type word struct{ at, is uint32 }
 
-// filter has calls fail of which all words are as they are here.
+// filter makes the program that fails calls of which all words are as they are here.
 func filter(errno unix.Errno, words ...word) (code []unix.SockFilter) {
 	const (
 		load    = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS

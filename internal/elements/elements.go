@@ -75,7 +75,7 @@ func Count(b []byte, most Bounds) (has Bounds, err error) {
 	return Bounds{n, p}, nil
 }
 
-// end is where a string ends that begins at from: the place of its quote, or behind the text.
+// end finds where a string ends that begins at from: the place of its quote, or behind the text.
 func end(b []byte, from int) int {
 	for at := from; ; {
 		k := bytes.IndexByte(b[at:], '"')

@@ -14,7 +14,7 @@ type Doubt struct {
 
 func (e *Doubt) Error() string { return e.Mode + " may not be supported here: " + e.Why }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Doubt) Fix() string { return e.How }
 
 // Doubtful returns the doubt that err is; nil: it is none.

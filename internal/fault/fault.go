@@ -39,10 +39,10 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Error) Fix() string { return e.How }
 
-// ErrnoName is an errno's name. Of the two that 95 has, the kernel's network code uses
+// ErrnoName returns an errno's name. Of the two that 95 has, the kernel's network code uses
 // EOPNOTSUPP. A number without a name is "errno N".
 func ErrnoName(e unix.Errno) string {
 	if e == unix.EOPNOTSUPP {
@@ -70,7 +70,7 @@ type Unsupported struct {
 	Blocked bool
 }
 
-// IsBlocked tells whether err is an [Unsupported] of a mode that lacks nothing here.
+// IsBlocked reports whether err is an [Unsupported] of a mode that lacks nothing here.
 func IsBlocked(err error) bool {
 	var u *Unsupported
 	return errors.As(err, &u) && u.Blocked
@@ -78,7 +78,7 @@ func IsBlocked(err error) bool {
 
 func (e *Unsupported) Error() string { return e.Mode + " is not supported here: " + e.Reason() }
 
-// Reason is the error without the mode's name, for where that is said already.
+// Reason words the error without the mode's name, for where that is said already.
 func (e *Unsupported) Reason() string {
 	if e.Err == nil {
 		return e.Op
@@ -95,7 +95,7 @@ func (e *Unsupported) Reason() string {
 
 func (e *Unsupported) Unwrap() error { return e.Err }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Unsupported) Fix() string { return e.How }
 
 // BlamesPeer reports whether err only says that the other end broke off.
@@ -104,10 +104,10 @@ func BlamesPeer(err error) bool {
 	return errors.As(err, &e) && e.Peer
 }
 
-// Reason is err's text; of a mode that is not supported, without its name, which stands beside
+// Reason returns err's text; of a mode that is not supported, without its name, which stands beside
 // every reason.
 //
-// Of joined errors, such as a refusal and what could not be taken back after it, all are said.
+// Of joined errors, such as a refusal and what could not be taken back after it, it says all.
 func Reason(err error) string {
 	if all, ok := err.(interface{ Unwrap() []error }); ok {
 		var texts, reasons []string

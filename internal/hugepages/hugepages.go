@@ -24,7 +24,7 @@ import (
 // Size is that of a page of the pool, bytes.
 const Size = 2 << 20
 
-// Pages is how many pages of the pool hold so many bytes.
+// Pages computes how many pages of the pool hold so many bytes.
 func Pages(bytes int) int { return (bytes + Size - 1) / Size }
 
 // Pool is the kernel's pool of huge pages of [Size]. Its files are of mm/hugetlb_sysfs.c.
@@ -81,13 +81,13 @@ func number(path string) (int, error) {
 	return max(0, int(n)), err
 }
 
-// Available is how many pages somebody could have at once.
+// Available computes how many pages somebody could have at once.
 func (p Pool) Available() int { return max(0, p.Free-p.Reserved) + max(0, p.Over-p.Surplus) }
 
-// Holds tells that the pool would have so many pages if nobody else had any.
+// Holds reports whether the pool would have so many pages if nobody else had any.
 func (p Pool) Holds(pages int) bool { return p.Total+max(0, p.Over-p.Surplus) >= pages }
 
-// String is "3 of 32 huge pages of 2 MiB are free", with the nodes' where there are several.
+// String words "3 of 32 huge pages of 2 MiB are free", with the nodes' where there are several.
 func (p Pool) String() string {
 	s := fmt.Sprintf("%d of %d huge pages of 2 MiB are free", max(0, p.Free-p.Reserved), p.Total)
 	if len(p.Nodes) < 2 {
@@ -124,14 +124,14 @@ func (e *Short) Error() string {
 	return s
 }
 
-// Unwrap is ENOMEM.
+// Unwrap returns ENOMEM.
 func (e *Short) Unwrap() error { return unix.ENOMEM }
 
-// Busy tells that the machine has enough pages, and others have them: no matter of what can run
-// here.
+// Busy reports whether the machine has enough pages, and others have them: no matter of what can
+// run here.
 func (e *Short) Busy() bool { return e.Read == nil && e.Pool.Holds(e.Need) }
 
-// Fix says what to do. A pool is never made smaller than it is.
+// Fix advises what to do. A pool is never made smaller than it is.
 func (e *Short) Fix() string {
 	need := max(e.Pool.Total, e.Pool.Total-e.Pool.Available()+e.Need)
 	on := remedy.On{Value: fmt.Sprintf("%s (before: %d)", reserving(need), e.Pool.Total), Facts: e.fact}
@@ -155,8 +155,8 @@ func (e *Short) fact(f remedy.Fact) (words string, holds bool) {
 // meminfo names the size of the pages that vm.nr_hugepages counts. Tests have another.
 var meminfo = "/proc/meminfo"
 
-// reserving is the command that makes the pool so many pages. The sysctl is about the pages of the
-// default size, which may be another.
+// reserving words the command that makes the pool so many pages. The sysctl is about the pages of
+// the default size, which may be another.
 func reserving(pages int) string {
 	b, _ := kernelfile.ReadFile(meminfo) // where it is not known, the file is right in any case
 	_, after, _ := strings.Cut(string(b), "\nHugepagesize:")

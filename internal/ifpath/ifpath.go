@@ -39,7 +39,7 @@ const (
 	mostName    = 15 // IFNAMSIZ less its end
 )
 
-// Several tells that a list has more than one interface, or one elsewhere.
+// Several reports whether a list has more than one interface, or one elsewhere.
 func Several(list string) bool {
 	return strings.Contains(list, ",") || strings.HasPrefix(list, netnsPrefix)
 }
@@ -50,8 +50,8 @@ var Hosts = []string{"sut", "tg"}
 // Parse reads interfaces apart by commas: DEV, or netns:NAME/DEV. An error names the position.
 func Parse(list string) ([]Place, error) { return parse(list, nil) }
 
-// ParseRun is Parse of a run's list, which may also have sut:DEV and tg:DEV, interfaces of its
-// hosts.
+// ParseRun does what Parse does for a run's list, which may also have sut:DEV and tg:DEV,
+// interfaces of its hosts.
 func ParseRun(list string) ([]Place, error) { return parse(list, Hosts) }
 
 func parse(list string, hosts []string) (all []Place, err error) {
@@ -94,7 +94,7 @@ func parse(list string, hosts []string) (all []Place, err error) {
 	return all, nil
 }
 
-// isName tells a name that the kernel would take (net/core/dev.c: dev_valid_name).
+// isName reports whether the kernel would take a name (net/core/dev.c: dev_valid_name).
 func isName(s string) bool {
 	return s != "." && s != ".." && len(s) <= mostName &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == '/' || r == 0x7f })

@@ -43,7 +43,7 @@ func (e *OtherPIDs) Error() string {
 	return fmt.Sprintf("/proc is of another PID namespace: this process is %d, and %s there", e.Own, e.Self)
 }
 
-// Fix says how to see the own.
+// Fix advises how to see the own.
 func (e *OtherPIDs) Fix() string {
 	return "mount the /proc of this PID namespace: unshare -m, then mount -t proc proc /proc"
 }

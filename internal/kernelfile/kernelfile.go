@@ -30,7 +30,7 @@ func (e *NotKernels) Error() string {
 		"as lxcfs does in containers, and may show a part of the machine only", e.Path, typeName(e.Type))
 }
 
-// Fix says how to see the kernel's.
+// Fix advises how to see the kernel's.
 func (e *NotKernels) Fix() string { return "measure on the host, or umount " + e.Path }
 
 // IsNotKernels reports whether err comes of such a file.

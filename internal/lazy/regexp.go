@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Regexp is regexp.MustCompile at the first call.
+// Regexp puts regexp.MustCompile off until the first call.
 func Regexp(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -14,9 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// By is the process that has locked a file with flock, as the kernel says; 0
-// where it does not: the process is in a PID namespace that cannot be seen from
-// here, or the file system shows another number of its device (proc_locks(5)).
+// By finds the process that has locked a file with flock, as the kernel reports; 0 where it does
+// not: the process is in a PID namespace that cannot be seen from here, or the file system shows
+// another number of its device (proc_locks(5)).
 func By(f *os.File) int {
 	var st unix.Stat_t
 	if unix.Fstat(int(f.Fd()), &st) != nil {
@@ -39,8 +39,8 @@ func By(f *os.File) int {
 	return 0
 }
 
-// Words are a process for people: its number and its command line, without what is not to be
-// seen. Of none they are "another process".
+// Words describes a process for people: its number and its command line, without what is not to be
+// seen. Of none it says "another process".
 func Words(pid int) string {
 	if pid <= 0 {
 		return "another process (lslocks shows which)"

@@ -24,8 +24,8 @@ func Test(t testing.TB) {
 	}
 }
 
-// Rounds is how often a test repeats what it does: few, or many where what takes
-// minutes is asked for.
+// Rounds returns how often a test repeats what it does: few, or many where what takes minutes is
+// asked for.
 func Rounds(few, many int) int {
 	if Wanted() {
 		return many

@@ -37,7 +37,7 @@ func Cover(sizes ...int) (rows [][]int) {
 	}
 }
 
-// Product is all rows, of which Cover picks: the last factor changes fastest.
+// Product lists all rows, of which Cover picks: the last factor changes fastest.
 func Product(sizes ...int) [][]int {
 	rows := [][]int{{}}
 	for _, n := range sizes {
@@ -55,7 +55,7 @@ func Product(sizes ...int) [][]int {
 // pair is that factor f has value v, where factor g has value w.
 type pair struct{ f, v, g, w int }
 
-// pairs are the pairs of a row. One factor alone has its values for pairs.
+// pairs iterates over the pairs of a row. One factor alone has its values for pairs.
 func pairs(row []int) iter.Seq[pair] {
 	return func(yield func(pair) bool) {
 		if len(row) == 1 {
@@ -80,8 +80,8 @@ func unseen(seen map[pair]bool, row []int) (n int) {
 	return n
 }
 
-// Rows are the combinations that a test goes through: those of Cover, or the whole
-// Product where what takes minutes is asked for.
+// Rows returns the combinations that a test goes through: those of Cover, or the whole Product
+// where what takes minutes is asked for.
 func Rows(sizes ...int) [][]int {
 	if long.Wanted() {
 		return Product(sizes...)

@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// Threads are the CPUs of those threads of a process that may run on one CPU alone, in order: a
+// Threads lists the CPUs of those threads of a process that may run on only one CPU, in order: a
 // CPU as often as it has such threads. One that ends meanwhile has none.
 func Threads(pid int) (cpus []int) {
 	all, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
@@ -28,7 +28,7 @@ func Threads(pid int) (cpus []int) {
 	return cpus
 }
 
-// Children are the processes that a process has started, and that are still there.
+// Children lists the processes that a process has started, and that are still there.
 func Children(pid int) (pids []int) {
 	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	for _, task := range tasks {

@@ -45,7 +45,7 @@ func Clean(s string) string {
 	return string(appendClean(append(make([]byte, 0, len(s)+16), s[:at]...), s[at:]))
 }
 
-// Line is [Clean] for a text that must stay on a line: line feed and tab become spaces.
+// Line does what [Clean] does for a text that must stay on a line: line feed and tab become spaces.
 func Line(s string) string { return Clean(breaks.Replace(s)) }
 
 var breaks = strings.NewReplacer("\n", " ", "\t", " ")

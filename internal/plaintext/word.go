@@ -4,7 +4,7 @@ package plaintext
 
 import "strings"
 
-// Word is a text as a shell takes it for one word: in quotes, unless it holds nothing that a shell
+// Word quotes a text so that a shell takes it for one word, unless it holds nothing that a shell
 // acts on. Names from elsewhere stand so in commands that somebody may paste: an interface may be
 // called $(reboot).
 func Word(s string) string {

@@ -80,7 +80,7 @@ var printable = func() (t [256]bool) {
 	return t
 }()
 
-// begun is how many bytes at the end of text are the beginning of a character.
+// begun counts the bytes at the end of text that are the beginning of a character.
 func begun(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ownerOf is the user who made a user namespace, as the caller's namespace numbers users
+// ownerOf asks for the user who made a user namespace, as the caller's namespace numbers users
 // (fs/nsfs.c: NS_GET_OWNER_UID).
 func ownerOf(fd int) (int, error) {
 	var uid uint32

@@ -79,7 +79,7 @@ const (
 // Reasons are all for which something is refused.
 var Reasons = []Reason{OfUsers, ForeignNet, Dropped, NoNewPrivs, NotRoot, Unknown}
 
-// Cause says why, in words that follow "may not:"; caps are those that the kernel asks for.
+// Cause explains why, in words that follow "may not:"; caps are those that the kernel asks for.
 func (r Reason) Cause(caps ...Cap) string {
 	c := Names(caps...)
 	switch r {
@@ -101,7 +101,7 @@ func (r Reason) Cause(caps ...Cap) string {
 	return ""
 }
 
-// Do says what to do about it.
+// Do advises what to do about it.
 func (r Reason) Do(caps ...Cap) string {
 	c := Names(caps...)
 	switch r {
@@ -124,7 +124,7 @@ func (r Reason) Do(caps ...Cap) string {
 // being what the kernel asks for. Where they are there, something else has refused it.
 func Fix(over Over, caps ...Cap) string { return Look().Fix(over, caps...) }
 
-// Fix is [Fix] for a thread that was looked at.
+// Fix does what [Fix] does for a thread that was looked at.
 func (s State) Fix(over Over, caps ...Cap) string {
 	r := s.Lacks(over, caps...)
 	switch r {
@@ -136,7 +136,7 @@ func (s State) Fix(over Over, caps ...Cap) string {
 	return r.Cause(caps...) + ": " + r.Do(caps...)
 }
 
-// Elsewhere says what may have refused what capabilities allow.
+// Elsewhere names what may have refused what capabilities allow.
 func (s State) Elsewhere(caps ...Cap) string {
 	if s.Seccomp {
 		return Names(caps...) + " is there, so a seccomp filter may forbid the call (Seccomp in /proc/self/status): " +

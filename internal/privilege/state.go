@@ -138,7 +138,7 @@ func inodeOf(fd int) uint64 {
 	return st.Ino
 }
 
-// Lacks says why a thread may not do what needs all of caps, or Granted.
+// Lacks finds out why a thread may not do what needs all of caps, or returns Granted.
 func (s State) Lacks(over Over, caps ...Cap) Reason {
 	if !s.Known {
 		return Unknown

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// of are the rows of a call.
+// of sets the call of rows.
 func of(call Call, rows ...Row) []Row {
 	for i := range rows {
 		rows[i].Call = call
@@ -18,7 +18,7 @@ func of(call Call, rows ...Row) []Row {
 	return rows
 }
 
-// anyRows are what every call may answer, wherever in the kernel that comes from.
+// anyRows lists what every call may answer, wherever in the kernel that comes from.
 func anyRows() []Row {
 	return of(Any,
 		Row{Errno: unix.EPERM, If: filtered,

@@ -30,14 +30,14 @@ const (
 	dead    = "net/ipv4/fib_semantics.c: fib_sync_down_dev"
 )
 
-// down is that the link to the peer is, before all else.
+// down makes the row of the link to the peer being down, which comes before all else.
 func down(call Call, errno unix.Errno, kernel string) Row {
 	return Row{Call: call, Errno: errno, If: downLink, Cause: "the link to ADDRESS is down", Look: "ip -br link",
 		Do: linkUp, Kernel: kernel}
 }
 
-// filteredOut are what a firewall that rejects says, by an ICMP message: this host's, or another's.
-// A router that lost the way is told apart.
+// filteredOut makes the rows of what a firewall that rejects answers, by an ICMP message: this
+// host's, or another's. A router that lost the way is told apart.
 func filteredOut(errno unix.Errno, kernel string, between ...Row) []Row {
 	own := Row{Call: Connect, Errno: errno, If: ownReject, Cause: "this host's own firewall rejects the connection",
 		Look: "nft list ruleset; iptables -S OUTPUT; ip6tables -S OUTPUT", Do: passOwn, Kernel: kernel}
@@ -52,7 +52,7 @@ func connectRows() []Row {
 	return slices.Concat(refusedRows(), unreachedRows(), prohibitedRows(), addressRows(), spokenRows())
 }
 
-// refusedRows are of an answer that says no, or of none.
+// refusedRows makes the rows of an answer that says no, or of none.
 func refusedRows() []Row {
 	c := func(r Row) Row { r.Call = Connect; return r }
 	return slices.Concat(filteredOut(unix.ECONNREFUSED, icmp4), []Row{
@@ -80,7 +80,7 @@ func refusedRows() []Row {
 	})
 }
 
-// unreachedRows are of no way to the peer.
+// unreachedRows makes the rows of no way to the peer.
 func unreachedRows() []Row {
 	c := func(r Row) Row { r.Call = Connect; return r }
 	return slices.Concat([]Row{
@@ -121,7 +121,7 @@ func unreachedRows() []Row {
 			Do: "check addresses, link and routes of this host", Kernel: route4})})
 }
 
-// prohibitedRows are of what somebody forbids.
+// prohibitedRows makes the rows of what somebody forbids.
 func prohibitedRows() []Row {
 	c := func(r Row) Row { r.Call = Connect; return r }
 	return slices.Concat(filteredOut(unix.EACCES, icmp6), []Row{
@@ -138,7 +138,7 @@ func prohibitedRows() []Row {
 	})
 }
 
-// addressRows are of addresses and ports, the peer's and the own.
+// addressRows makes the rows of addresses and ports, the peer's and the own.
 func addressRows() []Row {
 	const ports = "ss -s; sysctl net.ipv4.ip_local_port_range"
 	c := func(r Row) Row { r.Call = Connect; return r }
@@ -179,7 +179,7 @@ func addressRows() []Row {
 	}
 }
 
-// spokenRows are of what ICMP messages say that few send.
+// spokenRows makes the rows of what ICMP messages say that few send.
 func spokenRows() []Row {
 	c := func(r Row) Row { r.Call = Connect; return r }
 	return []Row{

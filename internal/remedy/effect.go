@@ -49,7 +49,7 @@ var changes = []struct{ words, undo string }{
 	{"reserve", "sysctl -w vm.nr_hugepages= what it was"},
 }
 
-// judged are rows that say what following their fix does to the host.
+// judged sets in each row what following its fix does to the host.
 func judged(rows []Row) []Row {
 	for i := range rows {
 		r := &rows[i]

@@ -7,7 +7,7 @@ package remedy
 // with words that take the place of the row's Cause, or none.
 type Fact string
 
-// told is the look at a fact; from is what the caller reads.
+// told makes the look at a fact; from is what the caller reads.
 func told(f Fact, from string) *State {
 	return &State{Name: string(f), From: from, fact: f, Holds: func(on On) (string, bool) {
 		if on.Facts == nil {

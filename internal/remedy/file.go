@@ -26,7 +26,8 @@ const (
 
 const noCPU = "no such CPU"
 
-// fileAdmin is who may do what only a file's owner may, and what the kernel looks at beside.
+// fileAdmin makes the rows of who may do what only a file's owner may, and what the kernel looks at
+// beside.
 func fileAdmin(call Call, errno unix.Errno, kernel string, caps ...privilege.Cap) []Row {
 	return need{call: call, errno: errno, over: privilege.File, caps: caps, kernel: kernel}.rows()
 }

@@ -27,7 +27,7 @@ const (
 	HugeHeld      Fact = "the machine has enough huge pages, and others have them"
 )
 
-// hugeRows are why there are too few huge pages. VALUE is the command that reserves them.
+// hugeRows explains why there are too few huge pages. VALUE is the command that reserves them.
 func hugeRows() []Row {
 	const pool, acct = "/sys/kernel/mm/hugepages/hugepages-2048kB", "mm/hugetlb.c: hugetlb_acct_memory"
 	const back = "sysctl -w vm.nr_hugepages= what it was"
@@ -108,8 +108,8 @@ func short(call Call, t takes, less, kernel string) []Row {
 		Look:  "cat /proc/buddyinfo, and memory.max of the control group,"})
 }
 
-// locked are that the limit on locked memory is lower than what a call is asked for, or (where
-// surely is false) that it may be used up.
+// locked makes the rows that the limit on locked memory is lower than what a call is asked for, or
+// (where surely is false) that it may be used up.
 func locked(call Call, errno unix.Errno, ring, surely bool, kernel string) []Row {
 	how := "may be used up"
 	if surely {
@@ -135,7 +135,8 @@ func locked(call Call, errno unix.Errno, ring, surely bool, kernel string) []Row
 	}
 }
 
-// pinned are [locked] of payload that is sent without a copy by a socket of which something holds.
+// pinned makes the rows of [locked] for payload that is sent without a copy by a socket for which
+// of holds.
 func pinned(call Call, errno unix.Errno, of func(fd int) bool, kernel string) []Row {
 	rows := locked(call, errno, false, false, kernel)
 	for i := range rows {

@@ -21,7 +21,7 @@ type need struct {
 	kernel string
 }
 
-// rows are one for each way to lack the capabilities, and two for who has them: a filter of
+// rows makes one for each way to lack the capabilities, and two for who has them: a filter of
 // system calls, a security module. They end what is known of the errno.
 func (n need) rows() []Row {
 	if n.errno == 0 {
@@ -64,7 +64,7 @@ const lookPrivilege = "grep -E 'Cap|NoNewPrivs' /proc/self/status, and readlink 
 var filtered = &State{Name: "a seccomp filter is in force", From: "/proc/thread-self/status",
 	Holds: func(On) (string, bool) { return "", privilege.Look().Seccomp }}
 
-// lacking are the rows of who lacks a capability, and not those that end what is known.
+// lacking keeps the rows of who lacks a capability, and drops those that end what is known.
 func lacking(n need) []Row {
 	return slices.DeleteFunc(n.rows(), func(r Row) bool { return r.Look != lookPrivilege })
 }

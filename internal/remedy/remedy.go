@@ -27,7 +27,7 @@ type Call string
 // Any is every call: what the kernel may answer to all of them.
 const Any Call = ""
 
-// within is the call that c is one of.
+// within returns the call that c is one of.
 func (c Call) within() Call {
 	i := strings.LastIndex(string(c), ": ")
 	return c[:max(i, 0)]
@@ -75,7 +75,7 @@ type State struct {
 // NoFix stands where no fix is known.
 const NoFix = "no fix known: please report it, with the output of zcbench doctor"
 
-// How says what may be the cause of a call's errno on this host, and what to do about it.
+// How words what may be the cause of a call's errno on this host, and what to do about it.
 func How(call Call, errno unix.Errno, on On) string {
 	for _, r := range rowsOf(call, errno) {
 		cause := r.Cause

@@ -26,7 +26,7 @@ const (
 	ownZone    = "write the address with an interface of this host behind the %"
 )
 
-// exhausted are what any call says that wants a descriptor or memory.
+// exhausted makes the rows of any call that wants a descriptor or memory.
 func exhausted(call Call, kernel string) []Row {
 	return []Row{
 		{Call: call, Errno: unix.EMFILE, Cause: "the process has as many files open as it may",

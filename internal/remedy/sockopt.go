@@ -23,7 +23,7 @@ const (
 	GetOption     Call = "getsockopt"
 )
 
-// forbidden are what a filter says of any option.
+// forbidden makes the rows of what a filter answers to any option.
 func forbidden(call Call, without string) []Row {
 	return []Row{
 		{Call: call, Errno: unix.EPERM, Cause: "a BPF program of the cgroup, or a seccomp filter, forbids the option",

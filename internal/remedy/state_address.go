@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// about is the address that a call was about: the peer's, else the own one.
+// about returns the address that a call was about: the peer's, else the own one.
 func about(on On) netip.Addr {
 	if on.Remote.IsValid() {
 		return on.Remote.Addr()
@@ -82,7 +82,7 @@ var (
 		}}
 )
 
-// zoneIndex is the number of the interface that a zone names, by its name or number; 0: none.
+// zoneIndex looks up the number of the interface that a zone names, by its name or number; 0: none.
 func zoneIndex(zone string) uint32 {
 	i, err := net.InterfaceByName(zone)
 	if n, bad := strconv.Atoi(zone); err != nil && bad == nil {
@@ -96,7 +96,7 @@ func zoneIndex(zone string) uint32 {
 
 func ipv6(a netip.Addr) bool { return a.Is6() && !a.Is4In6() }
 
-// isBroadcast tells that no single host has the address.
+// isBroadcast reports whether no single host has the address.
 func isBroadcast(a netip.Addr) bool {
 	a = a.Unmap()
 	if a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
@@ -127,7 +127,7 @@ func isBroadcast(a netip.Addr) bool {
 	return false
 }
 
-// otherFamilyAlone tells that this host has no address of a's family, but others.
+// otherFamilyAlone finds out whether this host has no address of a's family, but others.
 func otherFamilyAlone(a netip.Addr) (words string, holds bool) {
 	same, others := 0, map[string]bool{}
 	all, err := net.Interfaces()
@@ -155,7 +155,7 @@ func otherFamilyAlone(a netip.Addr) (words string, holds bool) {
 	return fmt.Sprintf("this host has no %s address, but %s on %s", lack, have, sorted(others)), true
 }
 
-// addressesOf are an interface's.
+// addressesOf lists an interface's addresses.
 func addressesOf(i net.Interface) (out []netip.Addr) {
 	all, _ := i.Addrs()
 	for _, x := range all {
@@ -168,7 +168,7 @@ func addressesOf(i net.Interface) (out []netip.Addr) {
 	return out
 }
 
-// flagged tells whether an IPv6 address of this host has a flag (net/ipv6/addrconf.c:
+// flagged reports whether an IPv6 address of this host has a flag (net/ipv6/addrconf.c:
 // if6_seq_show).
 func flagged(a netip.Addr, flag int) bool {
 	b, err := os.ReadFile("/proc/thread-self/net/if_inet6")

@@ -69,7 +69,7 @@ var unreachable = [2]map[uint8]string{
 		6: "reject-route"},
 }
 
-// word is what the message says.
+// word names what the message says.
 func (a *Answer) word() string {
 	which, kind, name := 0, uint8(3), "ICMP"
 	if a.V6 {
@@ -81,15 +81,15 @@ func (a *Answer) word() string {
 	return fmt.Sprintf("%s type %d, code %d", name, a.Type, a.Code)
 }
 
-// String is who said what.
+// String words who said what.
 func (a *Answer) String() string { return fmt.Sprintf("%v answered %s", a.From, a.word()) }
 
-// noNeighbour tells that the message says that no host answers to the address.
+// noNeighbour reports whether the message says that no host answers to the address.
 func (a *Answer) noNeighbour() bool {
 	return !a.V6 && a.Type == 3 && a.Code == 1 || a.V6 && a.Type == 1 && a.Code == 3
 }
 
-// noRoute tells that the message says that there is no way to the address.
+// noRoute reports whether the message says that there is no way to the address.
 func (a *Answer) noRoute() bool {
 	return !a.V6 && a.Type == 3 && a.Code == 0 || a.V6 && a.Type == 1 && a.Code == 0
 }
@@ -134,7 +134,7 @@ var (
 		}}
 )
 
-// own tells whether this host has an address.
+// own reports whether this host has an address.
 func own(a netip.Addr) bool {
 	all, err := net.InterfaceAddrs()
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// fullCgroup is a cgroup (v2) of the process, from its own to the top one, that has used all but
+// fullCgroup finds a cgroup (v2) of the process, from its own to the top one, that has used all but
 // a sixteenth of its memory.max, and that limit in bytes; "": none has.
 func fullCgroup(own, root string) (cgroup string, limit int64) {
 	b, err := os.ReadFile(own)
@@ -35,7 +35,7 @@ func fullCgroup(own, root string) (cgroup string, limit int64) {
 	return "", 0
 }
 
-// cgroupBytes is a number of a cgroup; 0 where there is none, or no limit.
+// cgroupBytes reads a number of a cgroup; 0 where there is none, or no limit.
 func cgroupBytes(root, at, name string) int64 {
 	b, err := os.ReadFile(filepath.Join(root, at, name))
 	if err != nil {

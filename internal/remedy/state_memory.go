@@ -35,8 +35,8 @@ func lockedLimit() uint64 {
 	return l.Cur
 }
 
-// chargesRings tells whether this kernel charges the memory of rings to the limit on locked memory:
-// that of 7.2 does not (io_uring/io_uring.c: io_allocate_scq_urings).
+// chargesRings reports whether this kernel charges the memory of rings to the limit on locked
+// memory: that of 7.2 does not (io_uring/io_uring.c: io_allocate_scq_urings).
 func chargesRings() bool {
 	var u unix.Utsname
 	var major, minor int
@@ -60,10 +60,10 @@ func (m memoryLook) number(path string) (int64, bool) {
 	return n, err == nil
 }
 
-// limited says that the limit on locked memory is below what is asked for (or, where surely is
-// false, might be used up), and that CAP_IPC_LOCK does not lift it (io_uring/rsrc.c:
-// __io_account_mem, net/core/skbuff.c: mm_account_pinned_pages). users asks for a
-// capability that is there, but of a user namespace only.
+// limited checks whether the limit on locked memory is below what is asked for (or, where surely is
+// false, might be used up), and CAP_IPC_LOCK does not lift it (io_uring/rsrc.c: __io_account_mem,
+// net/core/skbuff.c: mm_account_pinned_pages). users asks for a capability that is there, but of a
+// user namespace only.
 func (m memoryLook) limited(users, surely bool) func(On) (string, bool) {
 	return func(on On) (string, bool) {
 		limit, why := m.memlock(), m.lacks()
@@ -121,7 +121,7 @@ func (m memoryLook) crowded(on On) (string, bool) {
 	return "", false
 }
 
-// cached is what a control group holds of files and would give back first.
+// cached reads what a control group holds of files and would give back first.
 func (m memoryLook) cached(path string) int64 {
 	for line := range strings.Lines(m.read(path)) {
 		if v, ok := strings.CutPrefix(strings.TrimPrefix(line, "total_"), "inactive_file "); ok {
@@ -132,7 +132,7 @@ func (m memoryLook) cached(path string) int64 {
 	return 0
 }
 
-// scarce says that the machine has less memory left than is asked for.
+// scarce checks whether the machine has less memory left than is asked for.
 func (m memoryLook) scarce(on On) (string, bool) {
 	for line := range strings.Lines(m.read("proc/meminfo")) {
 		v, ok := strings.CutPrefix(line, "MemAvailable:")
@@ -148,8 +148,8 @@ func (m memoryLook) scarce(on On) (string, bool) {
 	return "", false
 }
 
-// fragmented says that no piece of memory of the length asked for is free
-// (io_uring/memmap.c: io_mem_alloc_compound). Only for requests of more than a page.
+// fragmented checks whether no piece of memory of the length asked for is free (io_uring/memmap.c:
+// io_mem_alloc_compound). Only for requests of more than a page.
 func (m memoryLook) fragmented(on On) (string, bool) {
 	const maxOrder = 10 // MAX_PAGE_ORDER, above which nothing comes in one piece
 	page := int64(os.Getpagesize())
@@ -176,7 +176,7 @@ func (m memoryLook) fragmented(on On) (string, bool) {
 	return fmt.Sprintf("no memory of %s in one piece is free (/proc/buddyinfo)", size(page<<order)), true
 }
 
-// MemoryShort says who leaves less memory than that to this process: its control group, or the
+// MemoryShort names who leaves less memory than that to this process: its control group, or the
 // machine. It is empty where nobody does.
 func MemoryShort(bytes int64) string {
 	for _, look := range []func(On) (string, bool){memory.crowded, memory.scarce} {
@@ -187,7 +187,7 @@ func MemoryShort(bytes int64) string {
 	return ""
 }
 
-// overcommits says that the kernel promises no more memory than it has, and how much it has
+// overcommits checks whether the kernel promises no more memory than it has, and how much it has
 // promised (mm/util.c: __vm_enough_memory).
 func (m memoryLook) overcommits(On) (string, bool) {
 	if mode, ok := m.number("proc/sys/vm/overcommit_memory"); !ok || mode != 2 {
@@ -204,7 +204,7 @@ func (m memoryLook) overcommits(On) (string, bool) {
 		size(kib["Committed_AS:"]<<10), size(kib["CommitLimit:"]<<10)), true
 }
 
-// addressSpace says that the limit on mapped memory is set (ulimit -v).
+// addressSpace checks whether the limit on mapped memory is set (ulimit -v).
 func addressSpace(On) (string, bool) {
 	var l unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_AS, &l) != nil || l.Cur == unix.RLIM_INFINITY {

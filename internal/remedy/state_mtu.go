@@ -25,7 +25,7 @@ var smallOnly = &State{Name: "small segments are acknowledged, and none of full 
 		return smallOnlyIn(t, on)
 	}}
 
-// SmallOnly says what to do about a flow of which nothing of full size is acknowledged; "" where
+// SmallOnly advises what to do about a flow of which nothing of full size is acknowledged; "" where
 // that is not so.
 func SmallOnly(on On) string {
 	if _, holds := smallOnly.Holds(on); !holds {

@@ -33,8 +33,8 @@ var (
 	swallowed      = refusing("blackhole", unix.EINVAL)
 )
 
-// refusing is that a route of a type refuses the address, with an errno (net/ipv4/fib_trie.c:
-// fib_table_lookup, net/ipv6/route.c: ip6_rt_type_to_error).
+// refusing makes the state that a route of a type refuses the address, with an errno
+// (net/ipv4/fib_trie.c: fib_table_lookup, net/ipv6/route.c: ip6_rt_type_to_error).
 func refusing(kind string, errno unix.Errno) *State {
 	return &State{Name: "a route of this host refuses the address (" + kind + ")", From: "connect of a UDP socket",
 		Holds: func(on On) (string, bool) {
@@ -46,8 +46,8 @@ func refusing(kind string, errno unix.Errno) *State {
 		}}
 }
 
-// routeTo is what the kernel says of the way to an address: a UDP socket that connects looks it
-// up and sends nothing (net/ipv4/datagram.c: __ip4_datagram_connect).
+// routeTo asks the kernel about the way to an address: a UDP socket that connects looks it up and
+// sends nothing (net/ipv4/datagram.c: __ip4_datagram_connect).
 func routeTo(to netip.AddrPort) error {
 	if !to.IsValid() {
 		return nil
@@ -68,8 +68,8 @@ func routeTo(to netip.AddrPort) error {
 	return unix.Connect(fd, sa)
 }
 
-// linkTo tells that an interface whose network has the address cannot send, and that no other one
-// in that network can, and what to do; words are empty where one can.
+// linkTo explains that the interface whose network has the address cannot send, nor can another one
+// in that network, and what to do; words are empty where one can.
 func linkTo(to netip.Addr) (words, do string) {
 	all, err := net.Interfaces()
 	if err != nil || !to.IsValid() {

@@ -8,13 +8,13 @@ import "golang.org/x/sys/unix"
 var zeroCopy = &State{Name: "the socket sends without a copy", From: "getsockopt SO_ZEROCOPY",
 	Holds: func(on On) (string, bool) { return "", on.FD > 0 && zeroCopies(on.FD) }}
 
-// zeroCopies tells whether SO_ZEROCOPY is set.
+// zeroCopies reports whether SO_ZEROCOPY is set.
 func zeroCopies(fd int) bool {
 	on, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ZEROCOPY)
 	return err == nil && on == 1
 }
 
-// isStream tells whether the socket is one of TCP.
+// isStream reports whether the socket is one of TCP.
 func isStream(fd int) bool {
 	kind, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TYPE)
 	return err == nil && kind == unix.SOCK_STREAM

@@ -25,7 +25,7 @@ var ringElsewhere = &State{Name: "the ring belongs to another thread", From: "ge
 // CAP_SYS_ADMIN, 2 nobody. It is another in tests.
 var uringDisabled = "/proc/sys/kernel/io_uring_disabled"
 
-// uringOff says that the sysctl has a value.
+// uringOff makes the state that the sysctl has a value.
 func uringOff(value string) *State {
 	return &State{Name: "sysctl kernel.io_uring_disabled is " + value,
 		From: "/proc/sys/kernel/io_uring_disabled", Holds: func(On) (string, bool) {

@@ -18,7 +18,7 @@ const (
 	Slack       Call = "prctl: PR_SET_TIMERSLACK"
 )
 
-// VALUE is the CPU.
+// threadRows makes the rows of threads. VALUE is the CPU.
 func threadRows() []Row {
 	const set, allowed = "kernel/sched/syscalls.c: sched_setaffinity",
 		"kernel/sched/core.c: __set_cpus_allowed_ptr_locked"

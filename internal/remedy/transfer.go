@@ -22,8 +22,8 @@ const (
 		"at the switch"
 )
 
-// VALUE is the other end: sender, receiver. Of a flow under way, the peer's end and the way there
-// are the same in both directions.
+// transferRows makes the rows of transfers. VALUE is the other end: sender, receiver. Of a flow
+// under way, the peer's end and the way there are the same in both directions.
 func transferRows() []Row {
 	return slices.Concat(flowRows(Send), flowRows(Recv), progressRows(), sendRows(), recvRows(), windowRows())
 }
@@ -40,8 +40,8 @@ func progressRows() []Row {
 	}
 }
 
-// flowRows are what both directions meet. Of TCP an ICMP message is told when the kernel has given
-// up to send again (tcp_write_err); of UDP at once.
+// flowRows makes the rows of what both directions meet. TCP reports an ICMP message when the kernel
+// has given up resending (tcp_write_err), UDP at once.
 func flowRows(call Call) []Row {
 	const soft, hard4, hard6 = "net/ipv4/tcp_timer.c: tcp_write_err", "net/ipv4/udp.c: udp_err",
 		"net/ipv6/udp.c: udpv6_err"
@@ -152,7 +152,7 @@ func recvRows() []Row {
 	}
 }
 
-// windowRows are those of the end of a flow, and of a window that its payload is mapped into.
+// windowRows makes the rows of the end of a flow, and of a window that its payload is mapped into.
 func windowRows() []Row {
 	return []Row{
 		{Call: Shutdown, Errno: unix.ENOTCONN, Cause: "the receiver has ended the connection",

@@ -113,7 +113,7 @@ func uringSetupRows() []Row {
 	return append(rows, short(UringMap, takes{}, lessRing, "io_uring/memmap.c: io_uring_mmap")...)
 }
 
-// files are the rows of a call that gives a descriptor.
+// files makes the rows of a call that gives a descriptor.
 func files(call Call) []Row {
 	return []Row{
 		{Call: call, Errno: unix.EMFILE, Kernel: "fs/file.c: alloc_fd",
@@ -175,7 +175,7 @@ func uringEnterRows() []Row {
 		Cause: "the kernel does not take or give requests", Look: "journalctl -k"})
 }
 
-// uringRegisterRows are those of io_uring_register whatever is registered.
+// uringRegisterRows makes the rows of io_uring_register whatever is registered.
 func uringRegisterRows() []Row {
 	const register, lookup = "io_uring/register.c: __io_uring_register", "io_uring/io_uring.c: io_uring_ctx_get_file"
 	rows := []Row{
@@ -289,7 +289,7 @@ func uringResourceRows() []Row {
 		"use smaller queues (--cq-entries)", "io_uring/register.c: io_register_resize_rings")...)
 }
 
-// uringRequestRows are those of completions.
+// uringRequestRows makes the rows of completions.
 func uringRequestRows() []Row {
 	const recv, send = "io_uring/net.c: io_recv", "io_uring/net.c: io_sendmsg_zc"
 	return append([]Row{

@@ -44,7 +44,8 @@ func zcrxRows() []Row {
 
 const zcrxRegister = "io_uring/zcrx.c: io_register_zcrx"
 
-// anyZcrxRows are those of a queue of a NIC, and of none: invalid and unsupported are what to do.
+// anyZcrxRows makes the rows of a queue of a NIC, and of none: invalid and unsupported are what to
+// do.
 func anyZcrxRows(call Call, invalid, unsupported string) (rows []Row) {
 	rows = need{call: call, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},
 		kernel: zcrxRegister}.rows()
@@ -66,7 +67,7 @@ func anyZcrxRows(call Call, invalid, unsupported string) (rows []Row) {
 		"use a smaller area (--area-size), fewer --refill-entries", zcrxRegister)...)
 }
 
-// nicZcrxRows are those of a NIC's queue, in the order in which the kernel looks.
+// nicZcrxRows makes the rows of a NIC's queue, in the order in which the kernel looks.
 func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
 	const open, inner = "net/core/netdev_rx_queue.c: netif_mp_open_rxq",
 		"net/core/netdev_rx_queue.c: __netif_mp_open_rxq"
@@ -111,7 +112,7 @@ func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
 			Do: "zcbench restore, then choose another queue (--queue) or a smaller area (--area-size)"})
 }
 
-// orShorter is what helps, besides another queue, against buffers that are too long.
+// orShorter names what helps, besides another queue, against buffers that are too long.
 func orShorter(ranged string) string {
 	if ranged == "" {
 		return ""
@@ -119,7 +120,7 @@ func orShorter(ranged string) string {
 	return ", a smaller --rx-buf-len, or memory in huge pages (--area huge)"
 }
 
-// zcrxControlRows are those of a queue that is registered, and of the look whether one can be.
+// zcrxControlRows makes the rows of a queue that is registered, and of the look whether one can be.
 func zcrxControlRows() []Row {
 	const system = "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)"
 	rows := need{call: ZcrxProbe, over: privilege.Machine, caps: []privilege.Cap{unix.CAP_NET_ADMIN},

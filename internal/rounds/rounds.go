@@ -19,7 +19,7 @@ type Watch struct {
 	done sync.WaitGroup
 }
 
-// New is a watch of things, by their numbers, with so many looks in a round; it has not begun.
+// New makes a watch of things, by their numbers, with so many looks in a round; it has not begun.
 func New(things, looks int, look func(i int)) *Watch {
 	return &Watch{things: things, looks: min(things, looks), look: look, stop: make(chan struct{})}
 }

@@ -71,7 +71,7 @@ func Watch(root int) *Watcher {
 	return w
 }
 
-// Load is what happened since. An error means that it is not known: /proc could not be read.
+// Load computes what happened since. An error means that it is not known: /proc could not be read.
 func (w *Watcher) Load() (Load, error) {
 	now, err := look(w.root)
 	if w.err != nil {
@@ -153,7 +153,7 @@ func descends(pid int, stats map[int]procfs.ProcStat, ours map[int]bool) bool {
 	return is
 }
 
-// threads is how long each thread of a process has waited for a CPU.
+// threads reads how long each thread of a process has waited for a CPU.
 func threads(fs procfs.FS, pid int) map[thread]time.Duration {
 	all, err := fs.AllThreads(pid)
 	waited := map[thread]time.Duration{}

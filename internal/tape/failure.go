@@ -59,7 +59,7 @@ func failureIn(err error, depth int) *Failure {
 	return f
 }
 
-// err is the error again.
+// err makes the error again.
 func (f *Failure) err() error {
 	if f == nil {
 		return nil

@@ -126,7 +126,7 @@ func Parse(name string, text []byte) (*File, error) {
 	return f, nil
 }
 
-// offsetOf is where a decoder met an error.
+// offsetOf finds where a decoder met an error.
 func offsetOf(text []byte, err error) int64 {
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
@@ -142,7 +142,7 @@ func offsetOf(text []byte, err error) int64 {
 	return int64(len(text))
 }
 
-// plainError has no words of the file that a terminal would obey.
+// plainError rids an error of words of the file that a terminal would obey.
 func plainError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("the file ends in the middle of the record")
@@ -151,7 +151,7 @@ func plainError(err error) error {
 	return errors.New(plaintext.Line(fmt.Sprintf("%.*s", most, strings.TrimPrefix(err.Error(), "json: "))))
 }
 
-// placeOf is where answer number index begins, of a record that could be decoded.
+// placeOf finds where answer number index begins, of a record that could be decoded.
 func placeOf(text []byte, index int) int64 {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	depth, inAnswers := 0, false

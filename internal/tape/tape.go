@@ -64,7 +64,7 @@ func (p *player) while(f func() error) error {
 	return f()
 }
 
-// Ask is f's answer to a question, or that of the record. Questions are told apart by their
+// Ask returns f's answer to a question, or that of the record. Questions are told apart by their
 // text, which is the same on every host that is asked the same. The answer must survive
 // encoding/json.
 func Ask[T any](asked string, f func() (T, error)) (T, error) {
@@ -87,8 +87,8 @@ func Ask[T any](asked string, f func() (T, error)) (T, error) {
 	return v, err
 }
 
-// Note is for what is done each time, whatever was answered before: it writes down how that
-// ended, err. Of a record it is how it ended there, whatever err is.
+// Note records how what is done each time, whatever was answered before, ended: err. In a replay it
+// returns how it ended in the record, whatever err is.
 func Note(asked string, err error) error {
 	p := machine.Load()
 	switch {
@@ -103,7 +103,7 @@ func Note(asked string, err error) error {
 	return err
 }
 
-// Try is [Ask] of what has no answer but whether it worked.
+// Try does what [Ask] does for what has no answer but whether it worked.
 func Try(asked string, f func() error) error {
 	_, err := Ask(asked, func() (struct{}, error) { return struct{}{}, f() })
 	return err
@@ -123,7 +123,7 @@ func (p *player) write(asked string, v any, err error) {
 	p.file.Answers = append(p.file.Answers, a)
 }
 
-// answer is what the record says.
+// answer returns what the record says.
 func answer[T any](p *player, asked string) (v T, err error) {
 	i, ok := p.at[asked]
 	if !ok {

@@ -24,7 +24,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("%s %s", e.Path, e.Why) }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Error) Fix() string { return e.How }
 
 // maxLinks is how many symbolic links the kernel follows (path_resolution(7)).

@@ -8,7 +8,7 @@ import "runtime/debug"
 // tool is set by the linker (-X) in release builds.
 var tool string
 
-// Module is the version of a module that is built in; "" for one that is not.
+// Module returns the version of a module that is built in; "" for one that is not.
 func Module(path string) string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || path == "" {
@@ -22,8 +22,8 @@ func Module(path string) string {
 	return ""
 }
 
-// Tool is the version of zcbench: of the release, else the module version or
-// the commit that it was built from, else "devel".
+// Tool returns the version of zcbench: of the release, else the module version or the commit that
+// it was built from, else "devel".
 func Tool() string {
 	if tool != "" {
 		return tool

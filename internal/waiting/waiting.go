@@ -8,10 +8,9 @@ import (
 	"strconv"
 )
 
-// Tests is for TestMain, before it runs the tests: so many of those that are
-// parallel run at once, unless the flag -parallel says how many. The usual number
-// is that of the CPUs, which is for tests that compute; it is too small for tests
-// that wait for other processes most of the time.
+// Tests lets n of the parallel tests run at once, unless the flag -parallel says how many: call it
+// in TestMain, before that runs the tests. The usual number is that of the CPUs, which is for tests
+// that compute; it is too small for tests that wait for other processes most of the time.
 func Tests(n int) error {
 	flag.Parse()
 	said := false

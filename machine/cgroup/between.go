@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// Between is what happened from one reading to another of the same groups: the same figures as
-// differences, the limits as they were at the end or, where there was none any more, before. Nil:
-// one of them is missing. A counter that fell was reset, and is not counted.
+// Between computes what happened from one reading to another of the same groups: the same figures
+// as differences, the limits as they were at the end or, where there was none any more, before.
+// Nil: one of them is missing. A counter that fell was reset, and is not counted.
 func Between(before, after *Reading) *Reading {
 	if before == nil || after == nil || len(before.CPU) != len(after.CPU) || len(before.Memory) != len(after.Memory) {
 		return nil
@@ -44,7 +44,7 @@ func grown(b, a *uint64) *uint64 {
 	return new(*a - *b)
 }
 
-// String says which limit of CPU time it is: "cgroup /x: cpu.max 50000 100000".
+// String words which limit of CPU time it is: "cgroup /x: cpu.max 50000 100000".
 func (c *CPU) String() string {
 	s := "cgroup " + c.Name + ": cpu.max " + cmp.Or(c.Max, "(lifted since)")
 	if c.V1 {
@@ -53,7 +53,7 @@ func (c *CPU) String() string {
 	return s
 }
 
-// Held says what the limit did; empty: nothing.
+// Held words what the limit did; empty: nothing.
 func (c *CPU) Held() string {
 	if !c.Counted || c.Throttled == 0 {
 		return ""
@@ -61,7 +61,7 @@ func (c *CPU) Held() string {
 	return fmt.Sprintf("%v throttled it in %d of %d periods", c, c.Throttled, c.Periods)
 }
 
-// String says which limits of memory they are: "cgroup /x: memory.high 1048576"; empty: none.
+// String words which limits of memory they are: "cgroup /x: memory.high 1048576"; empty: none.
 func (m *Memory) String() string {
 	s := ""
 	if m.High != "" {
@@ -80,7 +80,7 @@ func (m *Memory) String() string {
 	return s
 }
 
-// HeldHigh says how often memory.high held tasks back; empty: never.
+// HeldHigh words how often memory.high held tasks back; empty: never.
 func (m *Memory) HeldHigh() string {
 	if m.HighEvents == nil || *m.HighEvents == 0 {
 		return ""
@@ -89,7 +89,7 @@ func (m *Memory) HeldHigh() string {
 		cmp.Or(m.High, "(lifted since)"), times(*m.HighEvents))
 }
 
-// HeldMax says how often tasks met memory.max; empty: never.
+// HeldMax words how often tasks met memory.max; empty: never.
 func (m *Memory) HeldMax() string {
 	if m.MaxEvents == nil || *m.MaxEvents == 0 {
 		return ""

@@ -36,7 +36,7 @@ type chain struct {
 // say which groups there are; what of them cannot be seen is in [Groups.Unseen].
 func Open() (*Groups, error) { return open("/proc/self", kernelfile.ReadFile) }
 
-// OpenIn is Open with another /proc, a fixture; "" is the running host's.
+// OpenIn does what Open does with another /proc, a fixture; "" is the running host's.
 func OpenIn(proc string) (*Groups, error) {
 	if proc == "" {
 		return Open()
@@ -44,7 +44,7 @@ func OpenIn(proc string) (*Groups, error) {
 	return open(filepath.Join(proc, "self"), os.ReadFile)
 }
 
-// open is Open with the folder of a process, and how its files are read.
+// open does what Open does, given the folder of a process, and how its files are read.
 func open(proc string, file func(string) ([]byte, error)) (*Groups, error) {
 	g := &Groups{file: file, proc: proc}
 	own, err := file(filepath.Join(proc, "cgroup"))
@@ -116,7 +116,7 @@ func (g *Groups) find(h *hierarchy, seen []mounted) chain {
 	return c
 }
 
-// readable tells whether a group's folder is there, and of the kernel.
+// readable reports whether a group's folder is there, and is the kernel's.
 func (g *Groups) readable(p place) bool {
 	_, err := g.file(filepath.Join(p.dir, "cgroup.procs"))
 	return err == nil || os.IsPermission(err)
@@ -153,10 +153,10 @@ func mount(h *hierarchy) (*os.File, error) {
 
 func (c *chain) top() place { return c.places[len(c.places)-1] }
 
-// whole tells whether the highest group that is seen is the hierarchy's root: in a namespace or
-// a container others may be above it. Of version 2 all groups but the root have a type, of
-// version 1 the root alone has a release agent (kernel/cgroup/cgroup.c: cgroup_base_files;
-// cgroup-v1.c: cgroup1_base_files).
+// whole reports whether the highest group that is seen is the hierarchy's root: in a namespace or a
+// container others may be above it. In version 2 all groups but the root have a type, in version 1
+// the root alone has a release agent (kernel/cgroup/cgroup.c: cgroup_base_files; cgroup-v1.c:
+// cgroup1_base_files).
 func (g *Groups) whole(c chain) bool {
 	if c.v1 {
 		return g.text(c, c.top(), "release_agent") != nil
@@ -164,7 +164,7 @@ func (g *Groups) whole(c chain) bool {
 	return g.text(c, c.top(), "cgroup.type") == nil
 }
 
-// text is a group's file; nil: it is not there.
+// text reads a group's file; nil: it is not there.
 func (g *Groups) text(c chain, p place, name string) []byte {
 	file := g.file
 	if c.mount != nil {
@@ -180,10 +180,10 @@ func (g *Groups) text(c chain, p place, name string) []byte {
 	return b
 }
 
-// Unseen says what of the groups that limit this process cannot be seen; none: all can.
+// Unseen lists what of the groups that limit this process cannot be seen; none: all can.
 func (g *Groups) Unseen() []string { return g.unseen }
 
-// UnseenCPU tells that limits of CPU time may be set by groups that cannot be seen.
+// UnseenCPU reports whether groups that cannot be seen may set limits of CPU time.
 func (g *Groups) UnseenCPU() bool { return g != nil && g.unseenCPU }
 
 // Close gives back what Open took. The groups of nil are none.

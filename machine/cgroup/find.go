@@ -30,7 +30,7 @@ func parseGroups(text string) (all []hierarchy) {
 	return all
 }
 
-// has tells whether a hierarchy has a controller.
+// has reports whether a hierarchy has a controller.
 func (h *hierarchy) has(controller string) bool {
 	return h.v1 && slices.Contains(strings.Split(h.controllers, ","), controller)
 }
@@ -62,7 +62,7 @@ func plain(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// shows tells whether the mount is of a hierarchy.
+// shows reports whether the mount is of a hierarchy.
 func (m *mounted) shows(h *hierarchy) bool {
 	if m.v1 != h.v1 {
 		return false
@@ -78,7 +78,7 @@ func (m *mounted) shows(h *hierarchy) bool {
 // place is a group's folder, and its name.
 type place struct{ name, dir string }
 
-// levels are the folders of the process's group and of each above it, as far up as the mount
+// levels lists the folders of the process's group and of each above it, as far up as the mount
 // shows them; none: it shows another part of the hierarchy.
 func (m *mounted) levels(group string) (all []place) {
 	below, ok := strings.CutPrefix(group, strings.TrimSuffix(m.root, "/"))

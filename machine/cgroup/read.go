@@ -137,7 +137,7 @@ func (g *Groups) readPressure() (p Pressure) {
 	return p
 }
 
-// line is a file of one line; empty: it is not there.
+// line reads a file of one line; empty: it is not there.
 func (g *Groups) line(c chain, p place, name string) string {
 	return string(bytes.TrimSpace(g.text(c, p, name)))
 }

@@ -33,7 +33,7 @@ func ThreadClock(tid int) (int64, error) {
 	return ns, nil
 }
 
-// ownThreadClock is the CPU time of the calling thread, nanoseconds.
+// ownThreadClock reads the CPU time of the calling thread, in nanoseconds.
 func ownThreadClock() int64 {
 	ns, _ := clock(unix.CLOCK_THREAD_CPUTIME_ID) // cannot fail on Linux
 	return ns

@@ -4,9 +4,10 @@ package counter
 
 import "slices"
 
-// FlowMHz is how fast the CPUs cpus ran while they were not idle, in the window: of the flow's
-// CPUs, whatever the rest of the host did. Each counts by the time that it was awake. Nil: it
-// is not known of all of them, as in most virtual machines, which have no APERF.
+// FlowMHz computes how fast the CPUs cpus ran in the window while they were not idle: the flow's
+// CPUs, whatever the rest of the host did. Each is weighted by the time that it was awake. It
+// returns nil where this is not known of all of them, as in most virtual machines, which have no
+// APERF.
 //
 // APERF counts at the CPU's clock and MPERF at that of the TSC, both only while the CPU is not
 // halted (arch/x86/kernel/cpu/aperfmperf.c, Linux 7.3.4).
@@ -29,8 +30,8 @@ func (c Change) FlowMHz(cpus []int) *float64 {
 	return new(aperf / at)
 }
 
-// MHz is how fast the CPUs ran while they were not idle, between two readings so many seconds
-// apart; nil: it is not known of all of them.
+// MHz computes how fast the CPUs ran while they were not idle, between two readings wallS seconds
+// apart; nil where it is not known of all of them.
 func (p *PMU) MHz(before, after PMUCounts, wallS float64) *float64 {
 	return Change{clocks: clocksOf(p.cpus, before, after, wallS)}.FlowMHz(p.cpus)
 }
@@ -42,7 +43,7 @@ type cpuClock struct {
 	tscMHz       float64
 }
 
-// clocksOf are the CPUs of which all three counters are known.
+// clocksOf computes the clocks of the CPUs of which all three counters are known.
 func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
 	if wall <= 0 {
 		return nil
@@ -58,7 +59,7 @@ func clocksOf(cpus []int, b, a PMUCounts, wall float64) (out []cpuClock) {
 	return out
 }
 
-// pmuGrowth is what counter name of the CPU at an index has grown by, and the share of the time
+// pmuGrowth computes by how much counter name of the CPU at index i grew, and the share of the time
 // that it counted; false: it is not known.
 func pmuGrowth(b, a PMUCounts, name string, i int) (grown, share float64, ok bool) {
 	if len(a[name]) <= i || len(b[name]) <= i {

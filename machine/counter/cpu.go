@@ -206,7 +206,7 @@ func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
 // for some ticks without one.
 const stillS = 0.5
 
-// cores are the ticks that a column grew by.
+// cores converts the ticks that a column grew by to CPUs in use.
 func cores(after, before uint64, wall float64) float64 {
 	d, _ := since(before, after)
 	return float64(d) / userHZ / wall
@@ -367,8 +367,7 @@ func (u *CPUUsage) addUpSplit(busy, split, app, sys, soft float64) {
 	u.AppCores, u.SysCores, u.SoftCores = ptr(app*scale), ptr(sys*scale), ptr(soft*scale)
 }
 
-// since is the growth of a counter that should never fall; a fall is 0 and
-// reported.
+// since computes the growth of a counter that should never fall; a fall is 0 and reported.
 func since(before, after uint64) (d uint64, fell bool) {
 	if after < before {
 		return 0, true

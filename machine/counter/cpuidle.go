@@ -69,8 +69,8 @@ func readCount(path string) (uint64, error) {
 	return v, nil
 }
 
-// IdleStatesBetween is what each state's time and usage grew by; states that
-// either side lacks, or whose counters were reset, are left out.
+// IdleStatesBetween computes by how much each state's time and usage grew. It leaves out states
+// that either side lacks, or whose counters were reset.
 func IdleStatesBetween(before, after []IdleState) []IdleState {
 	var out []IdleState
 	for _, a := range after {

@@ -29,7 +29,7 @@ func (s *CPUSum) Add(before, after CPUSnapshot) {
 	}
 }
 
-// sumsFrom is where a CPU's sums begin.
+// sumsFrom returns what a CPU's sums begin at.
 func sumsFrom(cpu int) CPUTicks {
 	const n = 1 << 20
 	return CPUTicks{CPU: cpu, User: n, Nice: n, System: n, Idle: n, IOWait: n, IRQ: n, SoftIRQ: n, Steal: n}
@@ -46,5 +46,5 @@ func (t *CPUTicks) add(b, a CPUTicks) {
 	t.Steal += a.Steal - b.Steal
 }
 
-// Usage is what was used in all windows together; see the function Usage.
+// Usage computes what was used in all windows together; see the function Usage.
 func (s *CPUSum) Usage() CPUUsage { return Usage(s.from, s.to, nil) }

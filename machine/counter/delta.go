@@ -101,8 +101,8 @@ func Delta(before, after Snapshot) ([]results.Metric, Change) {
 	return slices.Concat(cpuRows(c.CPU), rows.out), c
 }
 
-// unjudged is why others' use of the measured CPUs is not known. Of a CPU that was switched off
-// there is nothing to know.
+// unjudged explains why others' use of the measured CPUs is not known; empty where it is. Of a CPU
+// that was switched off there is nothing to know.
 func (c *Change) unjudged() string {
 	if c.CPU.BusyCores == nil {
 		return c.CPU.Quality()
@@ -200,7 +200,8 @@ type rows struct {
 	packets float64  // that rates per packet are of; 0: not known
 }
 
-// packets is how many the interface received in the window, or of a sender sent.
+// packets counts what the interface received in the window, or sent where the flow's sender is
+// here.
 func packets(cfg Config, before, after *LinkStats) float64 {
 	if before == nil || after == nil || before.Index != after.Index {
 		return 0
@@ -219,7 +220,7 @@ func (r *rows) count(name, unit string, v float64, source, quality string) {
 	r.out = append(r.out, m.Over(r.seconds, r.packets))
 }
 
-// moved is count for a counter that has a row only where it moved.
+// moved adds the row of a counter that has one only where it moved.
 func (r *rows) moved(name, unit string, v float64, source string) {
 	if v == 0 {
 		r.idle = append(r.idle, name)
@@ -228,7 +229,7 @@ func (r *rows) moved(name, unit string, v float64, source string) {
 	r.count(name, unit, v, source, "")
 }
 
-// of is what stands for the words in capitals in a name that reports ask for them.
+// add appends a row. of is what stands for the words in capitals in a name that reports ask for.
 func (r *rows) add(name, unit string, v float64, source, quality string, of ...string) {
 	r.out = append(r.out, results.Metric{Name: name, Of: of, Unit: unit, Value: v, Source: source, Quality: quality})
 }
@@ -439,7 +440,7 @@ func (r *rows) netstat(ds []NetstatDelta, before, after Netstat) {
 	}
 }
 
-// NetstatUnit is that of a counter by its name.
+// NetstatUnit derives a counter's unit from its name.
 func NetstatUnit(name string) string {
 	if strings.HasSuffix(name, "Octets") {
 		return "bytes"
@@ -447,10 +448,10 @@ func NetstatUnit(name string) string {
 	return "1"
 }
 
-// NetstatGauge tells a value that may fall without anything being wrong.
+// NetstatGauge reports whether a value may fall without anything being wrong.
 func NetstatGauge(name string) bool { return netstatGauges[name] }
 
-// NetstatMetric is the name of a counter's row in metrics.csv.
+// NetstatMetric returns the name of a counter's row in metrics.csv.
 func NetstatMetric(name string) string { return "netstat_" + snake(name) }
 
 // cost reports what both snapshots cost. Neither lies in the window of the CPU

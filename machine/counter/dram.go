@@ -146,7 +146,7 @@ func (d *DRAM) openAll(root string, boxes []string, e dramEvents) error {
 	return nil
 }
 
-// dramEvent is an event as sysfs describes it, and the bytes of a count.
+// dramEvent reads an event's description in sysfs, and how many bytes a count stands for.
 func dramEvent(dir, event string, bytes float64) (attr unix.PerfEventAttr, _ float64, err error) {
 	kind, err := strconv.ParseUint(line(filepath.Join(dir, "type")), 10, 32)
 	if err != nil {

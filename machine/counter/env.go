@@ -72,9 +72,9 @@ func OnlineCPUs(fs FS) ([]int, error) {
 	return cpus, nil
 }
 
-// onlineFolders are the CPUs whose folders say that they are online. One that can be switched
-// off has a file for that (drivers/base/cpu.c: cpu_subsys_online), and the folder topology is
-// there only while it is on (drivers/base/topology.c: topology_add_dev).
+// onlineFolders lists the CPUs whose folders say that they are online. A CPU that can be switched
+// off has a file for that (drivers/base/cpu.c: cpu_subsys_online), and the folder topology is there
+// only while it is on (drivers/base/topology.c: topology_add_dev).
 func onlineFolders(fs FS) (cpus []int) {
 	dirs, _ := filepath.Glob(fs.sysPath("devices/system/cpu/cpu[0-9]*"))
 	for _, d := range dirs {
@@ -90,7 +90,7 @@ func onlineFolders(fs FS) (cpus []int) {
 	return cpus
 }
 
-// onlineRows are the CPUs that have a row of softnet counters, which tells its CPU since Linux
+// onlineRows lists the CPUs that have a row of softnet counters, which names its CPU since Linux
 // 5.10 (net/core/net-procfs.c: softnet_get_online, softnet_seq_show).
 func onlineRows(fs FS) (cpus []int) {
 	const index = 13 // the column, from 1
@@ -103,8 +103,8 @@ func onlineRows(fs FS) (cpus []int) {
 	return cpus
 }
 
-// cpuModel is the model name of the first CPU, or that of the board where
-// /proc/cpuinfo has no model name (arm64).
+// cpuModel reads the model name of the first CPU, or that of the board where /proc/cpuinfo has no
+// model name (arm64).
 func cpuModel(fs FS) string {
 	if p, err := fs.procfs("cpuinfo"); err == nil {
 		if infos, err := p.CPUInfo(); err == nil && len(infos) > 0 && infos[0].ModelName != "" {

@@ -40,8 +40,8 @@ func ReadEvent(fd int) (c EventCount, err error) {
 		binary.NativeEndian.Uint64(b[16:])}, err
 }
 
-// since is what the event counted after b, as if it had had a counter all the time, and the share
-// of it that it had one. False: nobody knows, since it never had one, or began anew.
+// since estimates what the event counted after b, as if it had had a counter all the time, and the
+// share of the time that it had one. False: nobody knows, since it never had one, or began anew.
 func (a EventCount) since(b EventCount) (grown, share float64, ok bool) {
 	if a.Value < b.Value || a.EnabledNs <= b.EnabledNs || a.RunningNs <= b.RunningNs {
 		return 0, 0, false
@@ -50,7 +50,7 @@ func (a EventCount) since(b EventCount) (grown, share float64, ok bool) {
 	return float64(a.Value-b.Value) / share, share, true
 }
 
-// sharedQuality says that events had a counter for a share of the time alone; empty: for all of it.
+// sharedQuality words that events had a counter for only a share of the time; empty: for all of it.
 // The two times are not read at once.
 func sharedQuality(share float64) string {
 	if share > .999 {

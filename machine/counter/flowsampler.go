@@ -75,7 +75,7 @@ var flowFigures = []struct {
 // told reports whether the kernel's answer reached as far as a field of TCP_INFO.
 func told[T any](r *flowReading, field *T) bool { return end(&r.info, field) <= r.n }
 
-// FlowFigures is how many series a [FlowSampler] draws of a socket.
+// FlowFigures returns how many series a [FlowSampler] draws of a socket.
 func FlowFigures() int { return len(flowFigures) }
 
 // FlowSamplerConfig says what a [FlowSampler] draws.

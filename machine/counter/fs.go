@@ -55,9 +55,9 @@ func (fs FS) sysPath(elem ...string) string {
 // system calls may complete what files say.
 func (fs FS) live() bool { return fs.proc == "" || fs.proc == procfs.DefaultMountPoint }
 
-// procfs is the library that reads the files of processes, and those below /proc that are
-// named. It opens them itself, so that they are looked at before; see [kernelfile]. Of a /proc
-// of another PID namespace the processes would be others.
+// procfs opens the library that reads the files of processes, and the named files below /proc. The
+// library opens them itself, so procfs checks them first; see [kernelfile]. A /proc of another PID
+// namespace would show other processes.
 func (fs FS) procfs(files ...string) (procfs.FS, error) {
 	for _, f := range files {
 		if err := kernelfile.Check(fs.procPath(f)); err != nil {

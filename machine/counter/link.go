@@ -54,7 +54,7 @@ func (l *LinkStats) Counts() (out []LinkCount) {
 	return out
 }
 
-// countersOf are those that this kernel has: all, or all but the last.
+// countersOf selects the counters that this kernel has: all, or all but the last.
 func countersOf(s *rtnl.Stats) []linkCounter {
 	if s.CountsOtherhost() {
 		return linkCounters

@@ -152,7 +152,7 @@ func NetstatBetween(before, after Netstat) []NetstatDelta {
 	return out
 }
 
-// Grew is by how much a counter grew that is read as 64 bits; flag says why to doubt it.
+// Grew computes by how much a counter grew that is read as 64 bits; flag says why to doubt it.
 func Grew(before, after uint64) (delta int64, flag string) {
 	if after < before {
 		return fallen(before, after)
@@ -163,7 +163,7 @@ func Grew(before, after uint64) (delta int64, flag string) {
 	return delta, flag
 }
 
-// Grew32 is by how much a counter grew that the kernel keeps in 32 bits.
+// Grew32 computes by how much a counter grew that the kernel keeps in 32 bits.
 func Grew32(before, after uint64) int64 { return int64(wrap32(before, after)) }
 
 // fallen explains a counter that is lower than before. Only a fall from the top

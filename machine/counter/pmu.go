@@ -68,7 +68,7 @@ func OpenPMU(fs FS, cpus []int) *PMU {
 	return p
 }
 
-// msrEvent is an event of the msr PMU as sysfs describes it.
+// msrEvent reads the description of an event of the msr PMU in sysfs.
 func msrEvent(fs FS, name string) (unix.PerfEventAttr, error) {
 	root := fs.sysPath("bus/event_source/devices/msr")
 	kind, err := strconv.ParseUint(line(filepath.Join(root, "type")), 10, 32)
@@ -103,7 +103,7 @@ func (p *PMU) open(name string, attr unix.PerfEventAttr) {
 	p.events = append(p.events, e)
 }
 
-// perfReason says why a counter cannot be had, and what to do.
+// perfReason explains why a counter cannot be had, and what to do.
 func perfReason(err error) string {
 	e := remedy.Error(remedy.PerfCount, "perf_event_open", err, remedy.On{})
 	return strings.TrimSuffix(e.Error()+": "+e.How, ": ")

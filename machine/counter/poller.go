@@ -214,8 +214,8 @@ func (p *Pollers) between(before, after []PollerTimes, measured []int) (out []Po
 	return out
 }
 
-// outside is what it used elsewhere than on the measured CPUs, which are all where there
-// is no list of them.
+// outside computes what the poller used elsewhere than on the measured CPUs, which are all where
+// there is no list of them; -1: it is not known.
 func (u *PollerUse) outside(measured, allowed []int, same bool) int64 {
 	in := func(c int) bool { return slices.Contains(measured, c) }
 	out := func(c int) bool { return !in(c) }
@@ -271,8 +271,8 @@ func polled(uses []PollerUse, wall float64) *Polled {
 	return p
 }
 
-// asOwn are the pollers as threads of the benchmark: what they use on a measured CPU is
-// no load of others.
+// asOwn turns the pollers into threads of the benchmark: what they use on a measured CPU is no load
+// of others.
 func asOwn(uses []PollerUse) (out []ThreadDelta) {
 	for _, u := range uses {
 		if u.OnNs == nil {
@@ -352,9 +352,9 @@ func (c Change) fillPollers(h *results.Host) {
 	}
 }
 
-// StandardUncertainty is that of the sum of BusyCores: where in its tick each counter
-// was read is as likely anywhere. What a hypervisor took is inside busy as far as the CPU was not
-// idle, which is anything up to all of it.
+// StandardUncertainty computes that of the sum of BusyCores: each counter was read anywhere in its
+// tick with equal likelihood. What a hypervisor took counts as busy as far as the CPU was not idle,
+// which is anything up to all of it.
 func (u CPUUsage) StandardUncertainty() (all float64) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {

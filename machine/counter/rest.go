@@ -72,8 +72,8 @@ func (r *Rest) End(fs FS) (wallS float64, cpus []RestCPU, err error) {
 	return u.WallS, cpus, nil
 }
 
-// polledOn is what the pollers used on a CPU, no more than that was busy; nil where it is
-// not known and matters.
+// polledOn sums what the pollers used on a CPU, at most what was busy there; nil where it is not
+// known and matters.
 func polledOn(uses []PollerUse, c OneCPUUsage, wallS float64) *float64 {
 	var sum, unknown float64
 	for _, p := range uses {

@@ -69,5 +69,5 @@ func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
 	return out
 }
 
-// wrap32 is the growth of a counter that the kernel keeps in 32 bits.
+// wrap32 computes the growth of a counter that the kernel keeps in 32 bits.
 func wrap32(before, after uint64) uint64 { return uint64(uint32(after) - uint32(before)) }

@@ -63,7 +63,7 @@ func getTCPInfo(fd int) (ti tcpInfo, n uintptr, err error) {
 	return ti, uintptr(size), nil
 }
 
-// end is the offset behind a field of ti.
+// end returns the offset behind a field of ti.
 func end[T any](ti *tcpInfo, field *T) uintptr {
 	return uintptr(unsafe.Pointer(field)) - uintptr(unsafe.Pointer(ti)) + unsafe.Sizeof(*field)
 }

@@ -42,8 +42,7 @@ func TreeClock(pid int) (int64, error) {
 	return ns, nil
 }
 
-// processClock is a process's own time and that of the children that it waited
-// for.
+// processClock reads a process's own CPU time and adds that of the children that it waited for.
 func processClock(pid int) (int64, error) {
 	if pid <= 0 {
 		return 0, fmt.Errorf("read cpu clock of process %d: no such process", pid)
@@ -68,8 +67,8 @@ func processClock(pid int) (int64, error) {
 // nsPerTick is 1/USER_HZ, which is 100 wherever Linux shows ticks.
 const nsPerTick = 10_000_000
 
-// waitedTicks are the fields cutime and cstime of /proc/PID/stat (fs/proc/array.c,
-// do_task_stat), 16 and 17 from 1. The second, the name, may hold anything.
+// waitedTicks sums the fields cutime and cstime of /proc/PID/stat (fs/proc/array.c, do_task_stat),
+// 16 and 17 from 1. The second, the name, may hold anything.
 func waitedTicks(text []byte) (int64, error) {
 	end := bytes.LastIndexByte(text, ')')
 	f := strings.Fields(string(text[end+1:]))

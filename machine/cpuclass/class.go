@@ -57,9 +57,9 @@ func megahertz(khz int) string { return fmt.Sprintf("%d MHz", khz/1000) }
 
 type source struct{ sys string }
 
-// online are the CPUs that are; where a container covers the kernel's list, those whose topology
-// the kernel shows, which it does of CPUs that are online alone (drivers/base/topology.c); nil
-// where the folder of CPUs is the container's, too: it lists others, by other numbers.
+// online lists the online CPUs; where a container covers the kernel's list, those whose topology
+// the kernel shows, which it does only of online CPUs (drivers/base/topology.c); nil where the
+// folder of CPUs is the container's, too: it lists others, by other numbers.
 func (s *source) online() (cpus []int) {
 	if cpus = s.list("devices/system/cpu/online"); cpus != nil {
 		return cpus
@@ -87,7 +87,7 @@ func (s *source) list(elem ...string) []int {
 	return cpus
 }
 
-// values are a file's numbers, by CPU; nil unless all have one.
+// values reads a file's numbers, by CPU; nil unless all have one.
 func (s *source) values(cpus []int, file string) map[int]int {
 	out := map[int]int{}
 	for _, c := range cpus {
@@ -104,10 +104,10 @@ func (s *source) values(cpus []int, file string) map[int]int {
 	return out
 }
 
-// byPMU are the classes that have counters of their own; of one whose CPUs are of several speeds,
+// byPMU finds the classes that have counters of their own; of one whose CPUs are of several speeds,
 // such as E-cores on a chip of their own, each speed is a class. Nil: not every CPU is in one. The
-// counters' own lists have CPUs that are online alone (arch/x86/events/intel/core.c:
-// intel_pmu_cpu_dead): where no other list is known, they are believed.
+// counters' own lists have only online CPUs (arch/x86/events/intel/core.c: intel_pmu_cpu_dead):
+// where no other list is known, they are believed.
 func (s *source) byPMU(cpus []int, frequency map[int]int) (all []Class) {
 	n := 0
 	for _, name := range pmus {
@@ -132,7 +132,7 @@ func (s *source) byPMU(cpus []int, frequency map[int]int) (all []Class) {
 	return all
 }
 
-// Unknown says why nothing is known of classes; "": it is, or there are none.
+// Unknown explains why nothing is known of classes; "": it is, or there are none.
 func Unknown(sys string) string {
 	root := filepath.Join(cmp.Or(sys, "/sys"), "devices/system/cpu")
 	if err := kernelfile.Check(root); kernelfile.IsNotKernels(err) && Read(sys) == nil {
@@ -176,7 +176,7 @@ func Of(classes []Class, cpus []int) string {
 	return strings.Join(names, "+")
 }
 
-// Mixed tells names of several classes.
+// Mixed reports whether names are of several classes.
 func Mixed(names string) bool { return strings.Contains(names, "+") }
 
 // Prefer parts CPUs into those that a run should use, which are of one class, and the rest: the

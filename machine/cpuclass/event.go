@@ -35,10 +35,10 @@ func ReadEvents(sys string) (e Events) {
 	return e
 }
 
-// Config is the config of a PERF_TYPE_HARDWARE event on a CPU: its upper half names the counters,
-// because on a hybrid processor an event without that is one of the P-cores', which counts nothing
-// on another (kernel/events/core.c: perf_init_event, PERF_PMU_CAP_EXTENDED_HW_TYPE; Linux 5.13).
-// Elsewhere it is the event itself.
+// Config computes the config of a PERF_TYPE_HARDWARE event on a CPU: its upper half names the
+// counters, because on a hybrid processor an event without that is one of the P-cores', which
+// counts nothing on another (kernel/events/core.c: perf_init_event, PERF_PMU_CAP_EXTENDED_HW_TYPE;
+// Linux 5.13). Elsewhere it is the event itself.
 func (e Events) Config(event uint64, cpu int) uint64 {
 	for i, cpus := range e.cpus {
 		if slices.Contains(cpus, cpu) {

@@ -83,8 +83,8 @@ const (
 	bnxtMaxAgg    = 8191 // BNXT_MAX_RX_JUM_DESC_CNT
 )
 
-// bnxtPayload is the aggregation ring, which is there from the moment when headers are split, with
-// fewer, longer buffers in it (bnxt_rx_agg_ring_fill_level).
+// bnxtPayload sizes the aggregation ring, which is there from the moment when headers are split,
+// with fewer, longer buffers in it (bnxt_rx_agg_ring_fill_level).
 func bnxtPayload(r Sizes, _, bufLen int) (Payload, bool) {
 	split := min(bnxtAggFactor*min(r.RX, bnxtMaxRX), bnxtMaxAgg)
 	return Payload{max(r.RXJumbo, split) / max(bufLen/PageBytes, 1), "rx", r.RX}, true

@@ -167,21 +167,21 @@ func ask(hook func(Setup) Told, s Setup) Told {
 	return hook(s)
 }
 
-// WhyNoRules says why ntuple does not come on; without words: nothing is known.
+// WhyNoRules explains why ntuple does not come on; without words: nothing is known.
 func (d Driver) WhyNoRules(s Setup) Told { return ask(d.NoRules, s) }
 
-// WhyNoHWGRO says why rx-gro-hw does not come on, where that is the driver's own reason.
+// WhyNoHWGRO explains why rx-gro-hw does not come on, where that is the driver's own reason.
 func (d Driver) WhyNoHWGRO(s Setup) Told { return ask(d.NoHWGRO, s) }
 
-// WhyHWGROStays says why rx-gro-hw does not go off.
+// WhyHWGROStays explains why rx-gro-hw does not go off.
 func (d Driver) WhyHWGROStays(s Setup) Told { return ask(d.KeepsHWGRO, s) }
 
-// RestartBlocked says what is on, or set, with which the driver would not restart a queue with
+// RestartBlocked names what is on, or set, with which the driver would not restart a queue with
 // other memory; without words: nothing.
 func (d Driver) RestartBlocked(s Setup) Told { return ask(d.Blocked, s) }
 
-// WhyNotRestarted says why the driver may have refused to restart a queue with other memory, where
-// the errno is EOPNOTSUPP and the kernel has no text.
+// WhyNotRestarted explains why the driver may have refused to restart a queue with other memory,
+// where the errno is EOPNOTSUPP and the kernel has no text.
 func (d Driver) WhyNotRestarted(s Setup) Told {
 	if t := d.RestartBlocked(s); t.Why != "" {
 		return t

@@ -83,8 +83,8 @@ var mlx5 = Driver{
 		"feature rx-fcs"},
 }
 
-// mlx5Payload is the memory of a ring, which counts frames: each has a stride of the next power of
-// two above headroom, frame and the kernel's end of it (mlx5e_rx_get_linear_stride_sz of
+// mlx5Payload computes the memory of a ring, which counts frames: each has a stride of the next
+// power of two above headroom, frame and the kernel's end of it (mlx5e_rx_get_linear_stride_sz of
 // en/params.c), and the ring has 4 entries of 256 KiB at least
 // (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
 func mlx5Payload(r Sizes, mtu, bufLen int) (Payload, bool) {

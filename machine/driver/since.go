@@ -23,7 +23,7 @@ const (
 	Perhaps               // they do not upstream, but this kernel, or this driver, is not upstream's
 )
 
-// Takes says what is known of the driver in a kernel.
+// Takes answers whether the driver takes memory of others in a kernel, as far as is known.
 func (d Driver) Takes(k Kernel) Answer {
 	switch {
 	case d.Receives == "":
@@ -38,8 +38,8 @@ func (d Driver) Takes(k Kernel) Answer {
 	return Perhaps
 }
 
-// TakesSince says in words since when the driver hands memory of others to its queues; "": nothing
-// is known of that.
+// TakesSince words since when the driver hands memory of others to its queues; "": nothing is known
+// of that.
 func (d Driver) TakesSince() string {
 	if d.Receives == "" {
 		return ""

@@ -41,8 +41,8 @@ type Crossing struct {
 	Unknown []string
 }
 
-// Lost is how many did not arrive; below 0 more arrived than were sent: by another way, or cut
-// into more packets.
+// Lost returns how many packets did not arrive; below 0 more arrived than were sent: by another
+// way, or cut into more packets.
 func (c *Crossing) Lost() int64 { return c.Account.Lost }
 
 // End is a direction at an end of the path, where there is no neighbour to compare with: what the
@@ -139,7 +139,7 @@ func (r Relation) mirror() Relation {
 	return r
 }
 
-// accounted tells that what a hop dropped in a direction is in a crossing.
+// accounted reports whether a crossing includes what a hop dropped in a direction.
 func (d *Diff) accounted(hop int, sends bool) bool {
 	for _, c := range d.Crossings {
 		if sends && c.To == hop && c.Came == "tx" || !sends && c.From == hop && c.Left == "rx" {
@@ -183,7 +183,7 @@ func counted(dev, name string, n uint64, reasons ...string) ledger.Counted {
 	return ledger.Counted{Name: dev + " " + name, Source: "rtnetlink", Count: n, Reasons: reasons}
 }
 
-// told are the counters of what an interface lost in a direction, such that no packet is in two.
+// told lists the counters of what an interface lost in a direction, such that no packet is in two.
 func (t *Traffic) told(dev string, sends bool) []ledger.Counted {
 	if sends {
 		return []ledger.Counted{counted(dev, "qdisc drops", t.QdiscDrops, "QDISC_*"),
@@ -201,7 +201,7 @@ func (t *Traffic) packets(way string) uint64 {
 	return t.TxPackets
 }
 
-// traffic is what a hop's counters grew by.
+// traffic computes by how much a hop's counters grew.
 func traffic(from, to *Counts) (t Traffic) {
 	grew := func(a, b uint64) uint64 {
 		if b < a {
@@ -234,7 +234,7 @@ func traffic(from, to *Counts) (t Traffic) {
 // sendingReasons are those for which a packet is dropped that was to leave.
 var sendingReasons = []string{"QDISC_", "TC_EGRESS", "BPF_CGROUP_EGRESS", "FULL_RING", "DEV_READY"}
 
-// Leaving tells a drop of a packet that was to leave by its interface; any other one's had come by
+// Leaving reports whether a dropped packet was to leave by its interface; any other had come in by
 // it.
 func Leaving(d ledger.Drop) bool {
 	for _, begin := range sendingReasons {
@@ -245,7 +245,7 @@ func Leaving(d ledger.Drop) bool {
 	return d.Function == "veth_xmit"
 }
 
-// Name is a crossing in words: "a tx -> b rx".
+// Name words a crossing: "a tx -> b rx".
 func (p *Path) Name(c *Crossing) string {
 	return fmt.Sprintf("%s %s -> %s %s", p.Hops[c.From].Place, c.Left, p.Hops[c.To].Place, c.Came)
 }

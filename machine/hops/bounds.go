@@ -40,7 +40,7 @@ func grown(from, to *Counts, of func(*rtnl.Stats) uint64) span {
 	return span{int64(x - a), int64(x - b), int64(y - a)}
 }
 
-// pinned is the span at the very moment of the readings on the way there.
+// pinned narrows the span to the very moment of the readings on the way there.
 func (s span) pinned() span { return span{s.first, s.first, s.first} }
 
 func (s span) width() int64 { return s.most - s.least }
@@ -106,12 +106,12 @@ func (c *Crossing) bound(p *Path, r Relation, sure bool, from, to *Reading, seen
 // NAPI_POLL_WEIGHT).
 const pollWeight = 64
 
-// inHand is how many packets at most were on their way through the stack at one moment, counted by
-// one of the two and not yet by the other: no queue has what a CPU has taken out. Of what was
-// received, a CPU that processed packets takes one at a time (net/core/dev.c: process_backlog,
-// __netif_receive_skb), or a poll's, which some drivers count as they come and some at its
-// end. Of what is sent on to a lower interface any CPU may have one, and which of the two counts it
-// first depends on the driver (net/8021q/vlan_dev.c: vlan_dev_hard_start_xmit counts last).
+// inHand bounds how many packets were on their way through the stack at one moment, counted by one
+// of the two and not yet by the other: no queue has what a CPU has taken out. Of received packets,
+// a CPU that processes them holds one at a time (net/core/dev.c: process_backlog,
+// __netif_receive_skb), or a poll's, which some drivers count as they come and some at its end. Of
+// packets sent on to a lower interface any CPU may hold one, and which of the two counts it first
+// depends on the driver (net/8021q/vlan_dev.c: vlan_dev_hard_start_xmit counts last).
 func (p *Path) inHand(c *Crossing, r Relation, from, to *Reading) uint64 {
 	begin, end := p.stack(c, from).Processed, p.stack(c, to).Processed
 	switch {
@@ -149,8 +149,8 @@ func (p *Path) queue(c *Crossing, r *Reading) (q Queue) {
 	return q
 }
 
-// lossWidth is by how many packets the counters of what a hop lost grew while they were read, and
-// for a veth that of its other end, which is taken from them.
+// lossWidth sums by how many packets the counters of what a hop lost grew while they were read, and
+// for a veth that of its other end, which is subtracted from them.
 func (p *Path) lossWidth(hop int, sends bool, from, to *Reading) (w int64) {
 	add := func(i int, of func(*rtnl.Stats) uint64) { w += grown(&from.Hops[i], &to.Hops[i], of).width() }
 	dropped := func(s *rtnl.Stats) uint64 { return s.TxDropped }

@@ -48,7 +48,7 @@ func (p *Path) reads(f Far, hop int) int {
 	return len(p.far)
 }
 
-// openFar has the others find their interfaces.
+// openFar makes the other processes find their interfaces.
 func (p *Path) openFar() error {
 	for n, f := range p.far {
 		var places []Place
@@ -87,7 +87,7 @@ func (p *Path) oneReader(inode uint64, far Place) error {
 	return nil
 }
 
-// askFar has the others read, all at once.
+// askFar makes the other processes read, all at once.
 func (p *Path) askFar() ([]Reading, error) {
 	out, errs := make([]Reading, len(p.far)), make([]error, len(p.far))
 	var all sync.WaitGroup
@@ -117,11 +117,11 @@ func (p *Path) join(r *Reading, first, again []Reading) {
 	}
 }
 
-// apart tells that two hops are read by two processes.
+// apart reports whether two hops are read by two processes.
 func (p *Path) apart(x, y int) bool { return p.Hops[x].reader != p.Hops[y].reader }
 
-// of are the counters of a hop: read by its process there and back, or, to be compared with those
-// of another process, such that a moment of that one's readings is between the two.
+// of returns the counters of a hop: read by its process there and back, or, for comparison with
+// those of another process, such that a moment of that one's readings is between the two.
 func (r *Reading) of(hop int, apart bool) *Counts {
 	if apart {
 		return &r.far.wide[hop]
@@ -129,7 +129,7 @@ func (r *Reading) of(hop int, apart bool) *Counts {
 	return &r.Hops[hop]
 }
 
-// stack is that of the machine on which packets go from the one hop to the other.
+// stack returns that of the machine on which packets go from the one hop to the other.
 func (p *Path) stack(c *Crossing, r *Reading) *Stack {
 	if n := p.Hops[c.From].reader; n > 0 {
 		return &r.far.stacks[n-1]
@@ -137,7 +137,7 @@ func (p *Path) stack(c *Crossing, r *Reading) *Stack {
 	return &r.Stack
 }
 
-// fellMeanwhile tells that a counter of a far hop fell between the readings of one edge, or of
+// fellMeanwhile reports whether a counter of a far hop fell between the readings of one edge, or of
 // both: as [Traffic.Reset].
 func fellMeanwhile(from, to *Reading, hop int) bool {
 	if from.far.wide == nil {

@@ -69,8 +69,8 @@ func Open(places []Place, enter func(netns string) (*veth.Netns, error)) (*Path,
 	return OpenFar(places, enter, nil)
 }
 
-// OpenFar is Open of a path that leads through other hosts: of places whose host has a Far, that
-// reads them. Nil: none has.
+// OpenFar does what Open does for a path that leads through other hosts: places whose host has a
+// Far are read by that. Nil: none has.
 func OpenFar(places []Place, enter func(netns string) (*veth.Netns, error), farOf func(host string) Far) (p *Path,
 	err error) {
 	p = &Path{}

@@ -101,7 +101,7 @@ func (p *Path) read() (r Reading, err error) {
 	return r, nil
 }
 
-// own are the hops that this process reads.
+// own lists the hops that this process reads.
 func (p *Path) own() (out []int) {
 	for i := range p.Hops {
 		if p.Hops[i].reader == 0 {
@@ -125,7 +125,7 @@ func (p *Path) stats(i int) (s rtnl.Stats, err error) {
 	return *l.Stats, nil
 }
 
-// queued tells the hops whose queueing disciplines are between two counters that are compared.
+// queued marks the hops whose queueing disciplines are between two counters that are compared.
 func (p *Path) queued() []bool {
 	out := make([]bool, len(p.Hops))
 	for _, l := range p.Links {

@@ -22,7 +22,7 @@ type Link struct {
 	Sure     bool // the kernel says that the two are related so
 }
 
-// links are those of a path.
+// links derives the links of a path from its hops.
 func links(all []Hop) (out []Link) {
 	for i := 0; i+1 < len(all); i++ {
 		from, to := i, i+1
@@ -41,8 +41,8 @@ func bridges(b, x, y *Hop) bool {
 	return b.Kind == "bridge" && together(x, b) && together(y, b) && x.Master == b.Index && y.Master == b.Index
 }
 
-// together tells that two interfaces are in one namespace. Those of two readers never are, also
-// where the numbers are the same: each machine gives its first namespace the same one
+// together reports whether two interfaces are in one namespace. Those of two readers never are,
+// even where the numbers are the same: each machine gives its first namespace the same one
 // (include/linux/proc_ns.h: PROC_NET_INIT_INO).
 func together(x, y *Hop) bool { return x.reader == y.reader && x.Inode == y.Inode }
 
@@ -64,7 +64,7 @@ func relate(x, y *Hop) (r Relation, sure bool) {
 	return Wire, false
 }
 
-// paired tells that x names y as its other end.
+// paired reports whether x names y as its other end.
 func paired(x, y *Hop) bool {
 	if x.Peer == 0 || x.Peer != y.Index || x.reader != y.reader {
 		return false

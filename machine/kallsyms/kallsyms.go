@@ -45,7 +45,7 @@ type Symbol struct {
 	Module string // "bpf" of an eBPF program; empty: of the kernel itself
 }
 
-// String is the name, with the module in brackets as the kernel writes it.
+// String returns the name, with the module in brackets as the kernel writes it.
 func (s Symbol) String() string {
 	if s.Module == "" {
 		return s.Name
@@ -186,18 +186,18 @@ func (p *parser) table() *Table {
 	return t
 }
 
-// plain tells a word of visible ASCII: what is printed as it is.
+// plain reports whether s is a word of visible ASCII: what is printed as it is.
 func plain(s string) bool {
 	return s != "" && strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r >= 0x7f }) < 0
 }
 
-// clip is the beginning of what is shown in an error.
+// clip cuts off what is shown in an error.
 func clip(s string) string { return s[:min(len(s), 80)] }
 
-// Len is how many symbols there are.
+// Len returns how many symbols there are.
 func (t *Table) Len() int { return len(t.addrs) }
 
-// Symbol is the one at an index, in the order of addresses.
+// Symbol returns the one at an index, in the order of addresses.
 func (t *Table) Symbol(i int) Symbol {
 	return Symbol{t.addrs[i], string(t.names[t.at[i]:t.at[i+1]]), t.modules[t.module[i]]}
 }

@@ -8,9 +8,9 @@ import (
 	"slices"
 )
 
-// Add is [Lease.Apply] for a lease that several users have in turn: what is set already stays,
-// and what is to have another value than the lease has given it gets that at once, and will be
-// restored to what was found first. When one fails, all is as it was before the call.
+// Add does what [Lease.Apply] does for a lease that several users have in turn: what is set already
+// stays, and what is to have another value than the lease has given it gets that at once, and will
+// be restored to what was found first. When one fails, all is as it was before the call.
 func (l *Lease) Add(wants ...Want) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -33,7 +33,7 @@ func (l *Lease) Add(wants ...Want) error {
 	return nil
 }
 
-// missing is what of the wants is not set: by steps to be made, and by those to be set to
+// missing finds what of the wants is not set: by steps to be made, and by those to be set to
 // something else. What somebody else has changed is no longer ours to change.
 func (l *Lease) missing(wants []Want) (fresh []Want, reset map[int]string, err error) {
 	steps, err := l.locate(wants)

@@ -26,7 +26,7 @@ func (l *Lease) Verify() error {
 	return err
 }
 
-// standing are the steps that are set, in the order of dependency.
+// standing lists the steps that are set, in the order of dependency.
 func (l *Lease) standing() []int {
 	which := slices.DeleteFunc(l.journal.owed(false), func(i int) bool { return l.journal.Steps[i].Keep })
 	slices.SortStableFunc(which, func(a, b int) int { return inOrder(l.journal.Steps[a], l.journal.Steps[b]) })
@@ -133,7 +133,7 @@ func (l *Lease) differ(wanted []Step) difference {
 	return d
 }
 
-// names are the steps that change.
+// names collects the steps that change.
 func (d difference) names(all []Step) []Step {
 	out := slices.Clone(d.add)
 	for _, i := range d.drop {

@@ -111,7 +111,7 @@ func (c *Changes) Undo() error {
 	return errors.Join(err, in.exit())
 }
 
-// List says what was changed, in order, by all paths.
+// List words what was changed, in order, by all paths.
 func (c *Changes) List() []string {
 	if c.common == nil {
 		return nil

@@ -37,7 +37,7 @@ func (l *Lease) uncut(first int) error {
 	return nil
 }
 
-// shrinker is the name of the first step, from first on, that may cut the ring.
+// shrinker returns the name of the first step, from first on, that may cut the ring.
 func (l *Lease) shrinker(first int) string {
 	for _, s := range l.journal.Steps[first:] {
 		if !s.Keep && shrinks(s.Name) {

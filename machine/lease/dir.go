@@ -21,10 +21,9 @@ const DirEnv = "ZCBENCH_LEASE_DIR"
 // runDir is root's folder, which a reboot empties as it does the settings.
 const runDir = "/run/zcbench"
 
-// Dir is the folder of journals and locks, made if it is not there: /run/zcbench
-// for root; for others, and where root cannot have that, zcbench below
-// $XDG_STATE_HOME. What stands in it is done by root: a folder that another user
-// could change is refused.
+// Dir returns the folder of journals and locks, and makes it if it is not there: /run/zcbench for
+// root; for others, and where root cannot have that, zcbench below $XDG_STATE_HOME. Root does what
+// stands in it, so Dir refuses a folder that another user could change.
 func Dir() (string, error) {
 	dirs, why := folders()
 	fix := "name a folder that nobody else can write to, for zcbench restore too: " + DirEnv + "=/PATH"
@@ -52,8 +51,8 @@ func Dir() (string, error) {
 		why), How: fix}
 }
 
-// folders are where journals may lie, the preferred one first. Root looks also
-// where it has put them when /run could not be written.
+// folders lists where journals may lie, the preferred one first. Root looks also where it has put
+// them when /run could not be written.
 func folders() ([]string, error) {
 	if d := os.Getenv(DirEnv); d != "" {
 		return []string{d}, nil
@@ -120,7 +119,7 @@ func ownsDir(dir string) bool {
 	return trust.Reachable(dir) == nil && err == nil && st.IsDir() && ownedByUs(st)
 }
 
-// bootID tells one boot of the machine from the next.
+// bootID reads what distinguishes one boot of the machine from the next.
 func bootID() (string, error) {
 	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {

@@ -73,7 +73,7 @@ func (r Report) Lines() []string {
 	return out
 }
 
-// refusal says what stands in a journal that was not used, and what can be done.
+// refusal words what stands in a journal that was not used, and what can be done.
 func (r Report) refusal() []string {
 	what, how := "journal", "was refused"
 	if filepath.Ext(r.Journal) != journalExt {
@@ -148,8 +148,7 @@ func Finish(o FinishOptions) ([]Report, error) {
 	return out, nil
 }
 
-// noFolder says what to do where there is no folder of journals, or it cannot be
-// looked into.
+// noFolder advises what to do where there is no folder of journals, or it cannot be looked into.
 func noFolder(op string, err error) error {
 	return &fault.Error{Op: op, Err: err,
 		How: "set HOME to a folder of yours, or name one that nobody else can write to:  " + DirEnv + "=/PATH"}
@@ -174,7 +173,7 @@ func finishIn(dir, boot string, o FinishOptions) ([]Report, error) {
 	return out, nil
 }
 
-// journalsIn are the journals of a folder, the newest first.
+// journalsIn lists the journals of a folder, the newest first.
 func journalsIn(dir string) []string {
 	files, _ := filepath.Glob(filepath.Join(globEscape(dir), "*"+journalExt)) // the pattern is right
 	slices.SortFunc(files, func(a, b string) int { return -compareAge(a, b) })

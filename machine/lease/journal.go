@@ -104,7 +104,7 @@ type Journal struct {
 	trusted bool  // its lines have the right checksums
 }
 
-// owed are the numbers of the steps that are not undone; left ones only with all.
+// owed lists the numbers of the steps that are not undone; left ones only with all.
 func (j *Journal) owed(all bool) []int {
 	var out []int
 	for i, s := range j.Steps {
@@ -296,7 +296,7 @@ var created struct {
 	n, at int64
 }
 
-// journalFile is the name of a new journal. What dead processes left is worked off by the times
+// journalFile makes the name of a new journal. What dead processes left is worked off by the times
 // in the names, the newest first: it may depend on what an older one of the same process has set.
 // So a clock that was set back does not count, nor when a lease began that set nothing before.
 func journalFile(pid int, now int64) string {

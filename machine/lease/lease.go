@@ -38,9 +38,9 @@ var served struct {
 	session, controller string
 }
 
-// ServeSession says for which session the leases are that this process begins from
-// now on, and the command line of who runs it, of which only what is harmless is
-// kept: it will stand in journals, locks and the reasons of other runs.
+// ServeSession sets for which session the leases are that this process begins from now on, and the
+// command line of who runs it, of which it keeps only what is harmless: it will stand in journals,
+// locks and the reasons of other runs.
 func ServeSession(session, controller string) {
 	served.Lock()
 	defer served.Unlock()
@@ -126,7 +126,7 @@ func (l *Lease) undoFrom(first int) error {
 	return l.undo(func(i int) bool { return i >= first }, true)
 }
 
-// numbers are those from first up to end.
+// numbers lists those from first up to end.
 func numbers(first, end int) (out []int) {
 	for i := first; i < end; i++ {
 		out = append(out, i)
@@ -142,8 +142,8 @@ func (l *Lease) Start() error {
 	return l.start()
 }
 
-// start says who this is, and works off what dead processes left: it would be
-// taken for the state to restore.
+// start identifies this process, and works off what dead processes left: it would be taken for the
+// state to restore.
 func (l *Lease) start() (err error) {
 	if l.owner.PID != 0 {
 		return nil
@@ -166,8 +166,8 @@ func (l *Lease) start() (err error) {
 	return nil
 }
 
-// locate says where what is wanted is set, each once, with the values as they will
-// read back, and locks it. A value that no host could have is refused first.
+// locate finds where what is wanted is set, each once, with the values as they will read back, and
+// locks it. It first refuses a value that no host could have.
 func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 	for _, w := range wants {
 		s, err := l.where.step(w.Dev, w.Name)
@@ -259,7 +259,7 @@ func (l *Lease) lock(s scope) error {
 	return err
 }
 
-// keeps are the settings that the steps may take with them.
+// keeps reads the settings that the steps may change as a side effect.
 func (l *Lease) keeps(steps []Step) (out []Step, err error) {
 	var has []Step
 	for _, i := range l.journal.owed(false) { // what the lease has found, it restores
@@ -409,7 +409,7 @@ func (l *Lease) writeBecame(became map[int]string) error {
 	return l.file.write(line{Became: became})
 }
 
-// Changes says what was changed, in order.
+// Changes words what was changed, in order.
 func (l *Lease) Changes() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -422,7 +422,7 @@ func (l *Lease) Changes() []string {
 	return out
 }
 
-// short is a value as people want to read it: tables can have 1024 entries.
+// short shortens a value to what people want to read: tables can have 1024 entries.
 func short(v string) string {
 	v = cmdline.Printable(v)
 	const most = 60

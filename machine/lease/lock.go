@@ -38,8 +38,8 @@ func (e *Busy) Error() string {
 	return fmt.Sprintf("%s is leased to %v", e.What, e.Owner)
 }
 
-// Fix says what the user can do about it. A process is named to be ended only when
-// it is the owner for sure: its number may have been given to another one.
+// Fix advises what the user can do about it. It says to end a process only when that is the owner
+// for sure: its number may have been given to another one.
 func (e *Busy) Fix() string {
 	switch {
 	case e.idle && e.Holder > 0:
@@ -186,7 +186,7 @@ func openLock(path string) (*os.File, error) {
 	return f, nil
 }
 
-// linkError says what it means that a path was not followed.
+// linkError explains what it means that a path was not followed.
 func linkError(path string, err error) error {
 	if errors.Is(err, unix.ELOOP) {
 		return &trust.Error{Path: path, Why: "is a symbolic link",
@@ -195,14 +195,14 @@ func linkError(path string, err error) error {
 	return err
 }
 
-// whoHas says who has locked a file.
+// whoHas finds out who has locked a file.
 func whoHas(f *os.File, s scope) *Busy {
 	b := &Busy{What: s.what, Owner: ownerOf(f), Lock: f.Name(), Holder: locked.By(f)}
 	b.idle = b.Owner.PID <= 0 || b.Owner.gone()
 	return b
 }
 
-// ownerOf is who a lock file says has it; the zero value where it does not.
+// ownerOf reads who holds a lock from its file; the zero value where it does not say.
 func ownerOf(f *os.File) (o Owner) {
 	const most = 64 << 10
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, most))

@@ -97,8 +97,8 @@ func namespaces() []string {
 	return out
 }
 
-// mountedNamespaces are the mount points of namespace files
-// (/proc/self/mountinfo, proc_pid_mountinfo(5)).
+// mountedNamespaces lists the mount points of namespace files (/proc/self/mountinfo,
+// proc_pid_mountinfo(5)).
 func mountedNamespaces() []string {
 	f, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

@@ -42,7 +42,7 @@ func (o Owner) String() string {
 	return s + ") since " + time.Unix(0, o.SinceNs).UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// self is this process.
+// self describes this process.
 func self(session string) Owner {
 	served.Lock()
 	defer served.Unlock()

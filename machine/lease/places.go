@@ -48,7 +48,7 @@ func (p *places) device(name string) (*nic.Device, error) {
 	return d, err
 }
 
-// step says which setting of which interface, namespace or machine is meant.
+// step resolves which setting of which interface, namespace or machine is meant.
 func (p *places) step(dev, name string) (Step, error) {
 	s := Step{Dev: dev, Name: name}
 	if p.fake != nil {
@@ -100,7 +100,7 @@ func (p *places) setting(s Step) (setting.Setting, error) {
 	return d.Setting(s.Name)
 }
 
-// nameOf is what an interface is called now: it may have been renamed.
+// nameOf looks up what an interface is called now: it may have been renamed.
 func nameOf(index int) (string, error) {
 	i, err := net.InterfaceByIndex(index)
 	if errno := unix.Errno(0); errors.As(err, &errno) { // the kernel was not asked, or gave no list
@@ -125,7 +125,7 @@ func (p *places) gone(s Step, err error) bool {
 	return errors.Is(nerr, errGone)
 }
 
-// queueSettings are the names of what a restart of the queues may disturb.
+// queueSettings lists the names of what a restart of the queues may disturb.
 func (p *places) queueSettings(s Step) []string {
 	if p.fake != nil {
 		return []string{"rss"}

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adoptCommand is how a user takes a journal over that is refused.
+// adoptCommand words how a user takes over a journal that is refused.
 func adoptCommand() string {
 	const command = "zcbench restore --adopt (with --host from another host)"
 	if d := os.Getenv(DirEnv); d != "" {
@@ -79,8 +79,8 @@ func refused(path string, why error) *Report {
 	return r
 }
 
-// makeOurs is how a user gets a refused journal to a place where it can be adopted:
-// where its folder lies in another user's, by a copy.
+// makeOurs words how a user gets a refused journal to a place where it can be adopted: by a copy
+// where its folder lies in another user's.
 func makeOurs(path string, why error) string {
 	te := (*trust.Error)(nil)
 	if errors.As(why, &te) && (te.Path == path || te.Path == filepath.Dir(path)) {
@@ -158,7 +158,7 @@ func (j *Journal) distrust(path string, err error) *Report {
 	return r
 }
 
-// told are the steps that a journal says are owed, the last first.
+// told reports the steps that a journal says are owed, the last first.
 func (j *Journal) told() []StepReport {
 	var out []StepReport
 	for _, i := range slices.Backward(j.owed(true)) {

@@ -13,7 +13,7 @@ import (
 // Some drivers (gve) open all queues anew for what others do without, and much of it shows only
 // there: the link is back some time after the call, and what was set of NAPI is forgotten.
 
-// forgotten are the names of what such a step makes the driver forget, also where what it sets
+// forgotten lists the names of what such a step makes the driver forget, also where what it sets
 // reads so already: it may not have been asked for.
 func (p *places) forgotten(s Step) (names []string) {
 	if p.fake != nil || !reopens(s.Name) {

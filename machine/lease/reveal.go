@@ -63,7 +63,7 @@ func (l *Lease) wantedOff(show Step) bool {
 	})
 }
 
-// wantsOff is why the RSS table of an interface cannot be changed then.
+// wantsOff explains why the RSS table of an interface cannot be changed then.
 func wantsOff(dev string) error {
 	return &fault.Error{Op: "change the RSS table of " + dev + ": " + hashing + "=off was requested",
 		Err: nic.ErrTableHidden,
@@ -127,7 +127,7 @@ func (l *Lease) reveal(steps []Step) (rest []Step, err error) {
 	return rest, err
 }
 
-// reveals are those of the steps that turned rx-hashing on for a table that is to be restored.
+// reveals selects those of the steps that turned rx-hashing on for a table that is to be restored.
 func (u *undoing) reveals(which []int) (out []int) {
 	for _, i := range which {
 		s := u.journal.Steps[i]
@@ -138,7 +138,7 @@ func (u *undoing) reveals(which []int) (out []int) {
 	return out
 }
 
-// tables are the steps of the RSS table of the interface of s.
+// tables selects the steps of the RSS table of the interface of s.
 func (u *undoing) tables(s Step, which []int) []int {
 	return slices.DeleteFunc(slices.Clone(which), func(i int) bool {
 		return u.journal.Steps[i].Dev != s.Dev || u.journal.Steps[i].Name != "rss"

@@ -30,7 +30,7 @@ func (c chain) seal(object []byte) ([]byte, chain) {
 	return c.end(bytes.TrimSuffix(object, []byte("}")))
 }
 
-// end is a line without its end, with the sum.
+// end completes a line that lacks its end with the sum.
 func (c chain) end(body []byte) ([]byte, chain) {
 	next := chain(sha256.Sum256(append(c[:], body...)))
 	line := append(bytes.Clone(body), sumField...)

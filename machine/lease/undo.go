@@ -73,7 +73,7 @@ func (r StepReport) String() string {
 	return fmt.Sprintf("%s of %s: %s (%s)", r.Setting, r.where(), r.Result, short(r.Before))
 }
 
-// err is what the owner of a lease must hear.
+// err returns what the owner of a lease must hear.
 func (r StepReport) err() error {
 	switch r.Result {
 	case Changed:
@@ -189,8 +189,8 @@ func (u *undoing) begin(which []int, reports map[int]*StepReport) {
 // ranks are how many there are.
 const ranks = 3
 
-// rank is when a step is looked at again: what others disturb after these, and what even
-// a ring's length makes gve forget after all (see reopen.go).
+// rank orders when steps are looked at again: what others disturb after these, and what even a
+// ring's length makes gve forget after all (see reopen.go).
 func (s Step) rank() int {
 	switch {
 	case !s.Keep:
@@ -201,7 +201,7 @@ func (s Step) rank() int {
 	return 1
 }
 
-// look says what there is to do about a step.
+// look finds out what there is to do about a step.
 func (u *undoing) look(i int) *StepReport {
 	s := u.journal.Steps[i]
 	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
@@ -234,8 +234,8 @@ func (u *undoing) look(i int) *StepReport {
 // simple are values that can be given to a shell.
 var simple = lazy.Regexp(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
 
-// byHand is what a user can do about a setting of the host that is not restored
-// because zcbench does not set such: an older version may have.
+// byHand advises what a user can do about a setting of the host that is not restored because
+// zcbench does not set such: an older version may have.
 func (u *undoing) byHand(s Step) string {
 	command := ""
 	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) &&

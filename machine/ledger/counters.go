@@ -63,8 +63,8 @@ var protocolLines = []struct {
 	{"tcp_listen_drops", "TcpExtListenDrops", "", []string{"TCP_LISTEN_OVERFLOW"}},
 }
 
-// Between are the lines of a namespace: what each counter has counted between two readings,
-// such that no packet is in two of them.
+// Between computes the lines of a namespace: what each counter counted between two readings, such
+// that no packet is in two of them.
 func Between(before, after Counters) (lines []Counted) {
 	for _, x := range protocolLines {
 		n, from := sumOf(before.protocols, after.protocols, x.plus)
@@ -95,7 +95,7 @@ func sumOf(before, after counter.Netstat, names string) (n uint64, source string
 
 func grown(before, after uint64) uint64 { return after - min(before, after) }
 
-// sending are the lines below a sender: its queueing disciplines, what its sockets were told
+// sending computes the lines below a sender: its queueing disciplines, what its sockets were told
 // beyond these, and its interfaces.
 func sending(before, after Counters) []Counted {
 	var drops, told uint64
@@ -127,7 +127,7 @@ func sending(before, after Counters) []Counted {
 
 func txLost(s *rtnl.Stats) uint64 { return s.TxDropped + s.TxErrors }
 
-// withoutQueue are the interfaces whose packets go out by the call that sends them.
+// withoutQueue selects the interfaces whose packets go out by the call that sends them.
 func withoutQueue(c Counters) (out []rtnl.Link) {
 	for _, l := range c.links {
 		if q, ok := c.qdiscs[l.Index]; !ok || q.kind == "noqueue" {
@@ -137,7 +137,7 @@ func withoutQueue(c Counters) (out []rtnl.Link) {
 	return out
 }
 
-// receiving are the lines of what came to interfaces and did not come to IP.
+// receiving computes the lines of what came to interfaces and did not reach IP.
 func receiving(before, after Counters) []Counted {
 	var backlog uint64
 	for _, d := range counter.SoftnetBetween(before.softnet, after.softnet) {
@@ -174,9 +174,9 @@ func perLink(before, after Counters, of func(*rtnl.Stats) uint64) (n uint64, whi
 	return n, which
 }
 
-// Refused is how many packets veths counted as dropped when they sent them. Between two veths
-// without NAPI a packet comes to the other end's backlog by the sender's call: what that has no
-// room for is in softnet_dropped there, and here as well (drivers/net/veth.c: veth_xmit,
+// Refused counts the packets that veths counted as dropped when they sent them. Between two veths
+// without NAPI the sender's call puts a packet into the other end's backlog: what that has no room
+// for is in softnet_dropped there, and here as well (drivers/net/veth.c: veth_xmit,
 // veth_forward_skb). Where the other veth has NAPI (GRO, XDP) these are not the same packets.
 func Refused(before, after Counters) uint64 {
 	var veths []rtnl.Link
@@ -189,9 +189,9 @@ func Refused(before, after Counters) uint64 {
 	return n
 }
 
-// Ingress is the packets that interfaces passed on and that did not come to IP: those dropped
-// at tc ingress, which has no counter unless it is a qdisc's, and those of other protocols. It
-// is exact where GRO makes no super-packets and nothing but IP is received.
+// Ingress computes how many packets interfaces passed on that did not reach IP: those dropped at tc
+// ingress, which has no counter unless it is a qdisc's, and those of other protocols. It is exact
+// where GRO makes no super-packets and nothing but IP is received.
 func Ingress(before, after Counters) Counted {
 	received, _ := perLink(before, after, func(s *rtnl.Stats) uint64 { return s.RxPackets })
 	var dropped uint64

@@ -69,10 +69,10 @@ type Balance struct {
 	Unattributed int64
 }
 
-// Closes tells that the counters account for every packet, exactly.
+// Closes reports whether the counters account for every packet, exactly.
 func (b *Balance) Closes() bool { return b.LeftLeast == 0 && b.LeftMost == 0 }
 
-// Share is how many of the lost packets have a reason: 1 is all, also of none.
+// Share computes what share of the lost packets has a reason: 1 is all, also where none was lost.
 func (b *Balance) Share() float64 {
 	if b.Lost <= 0 {
 		return 1
@@ -149,5 +149,5 @@ func matches(pattern string, d Drop) bool {
 	return d.Reason == reason
 }
 
-// OfPackets tells the counters that may be of packets that no TCP sends again: all but TCP's own.
+// OfPackets reports whether a counter may be of packets that no TCP sends again: all but TCP's own.
 func OfPackets(name string) bool { return !strings.HasPrefix(name, "tcp_") }

@@ -43,8 +43,8 @@ var (
 		"PKT_TOO_SMALL", "UNHANDLED_PROTO"}
 )
 
-// Lost is how much of the flow's data was dropped at this end. The counters are of all packets;
-// whose one was is told by those that were seen.
+// Lost bounds how much of the flow's data was dropped at this end. The counters are of all packets;
+// whose a packet was follows from those that were seen.
 func (w *Way) Lost() (l Lost) {
 	lines, sure := inLines, inReasons
 	if w.Sends {
@@ -78,8 +78,8 @@ func (w *Way) Lost() (l Lost) {
 	return l
 }
 
-// segments is how many a packet of a counter may have been: those that the NIC had no room for
-// are as they were on the wire.
+// segments returns how many segments a packet of a counter may have been: those that the NIC had no
+// room for are as they were on the wire.
 func (w *Way) segments(counter string) uint64 {
 	if counter == "rx_missed" {
 		return 1

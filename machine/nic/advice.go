@@ -4,8 +4,8 @@ package nic
 
 import "fmt"
 
-// MoreQueues is the command that gives the interface n RX queues: by combined channels, or
-// by those that receive and send where the driver has no combined ones, as gve.
+// MoreQueues words the command that gives the interface n RX queues: by combined channels, or by
+// those that receive and send where the driver has no combined ones, as gve.
 func (d *Device) MoreQueues(n string) string {
 	c, err := d.Channels()
 	if err == nil && c.CombinedMax == 0 && c.RXMax > 0 {
@@ -24,8 +24,8 @@ func (d *Device) orMore(have int) string {
 	return fmt.Sprintf(", or make more (%s)", d.MoreQueues("N"))
 }
 
-// SplitCommand is the command that splits headers from payload in packets of every size,
-// with a threshold only where the driver has one: gve refuses the word.
+// SplitCommand words the command that splits headers from payload in packets of every size, with a
+// threshold only where the driver has one: gve refuses the word.
 func (h HeaderSplit) SplitCommand(dev string) string {
 	if h.Threshold < 0 {
 		return "ethtool -G " + dev + " tcp-data-split on"

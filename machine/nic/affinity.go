@@ -52,7 +52,7 @@ func irqPath(irq int) string {
 	return filepath.Join(procRoot, "irq", strconv.Itoa(irq), "smp_affinity_list")
 }
 
-// queueFile is a file of one queue below /sys/class/net: "rx-3/rps_cpus".
+// queueFile returns the path of a file of one queue below /sys/class/net: "rx-3/rps_cpus".
 func (d *Device) queueFile(name string) (string, error) {
 	root, err := d.sysRoot()
 	if err != nil {
@@ -79,9 +79,9 @@ func (d *Device) SysFile(name string) (string, error) {
 	return text, err
 }
 
-// sysRoot is a sysfs that shows the interfaces of the device's namespace. A
-// thread that entered the namespace still has the /sys of the one it came from,
-// so one is mounted, attached nowhere, that lives as long as the device is open.
+// sysRoot returns the path of a sysfs that shows the interfaces of the device's namespace. A thread
+// that entered the namespace still has the /sys of the one it came from, so it mounts one, attached
+// nowhere, that lives as long as the device is open.
 func (d *Device) sysRoot() (string, error) {
 	if d.sysfs == nil {
 		fd, err := sysfsOf(d.netns)
@@ -155,9 +155,9 @@ func (d *Device) writeQueueFile(name, value string) error {
 	return writeFile(remedy.FileQueue, path, value, d.Name)
 }
 
-// SteerByRPS has RPS send the packets of an interface's first queue to CPUs. It is for an interface
-// that goes with its network namespace, such as a veth of the caller's: what is to be restored is
-// set by a lease.
+// SteerByRPS makes RPS send the packets of an interface's first queue to CPUs. It is for an
+// interface that goes with its network namespace, such as a veth of the caller's: what is to be
+// restored is set by a lease.
 func SteerByRPS(dev string, cpus ...int) error {
 	d, err := Open(dev)
 	if err != nil {
@@ -171,7 +171,7 @@ func SteerByRPS(dev string, cpus ...int) error {
 	return rps.Set(CPUMask(cpus...))
 }
 
-// CPUMask is CPUs as the mask of RPS and XPS.
+// CPUMask formats CPUs as the mask of RPS and XPS.
 func CPUMask(cpus ...int) string {
 	words := make([]uint32, slices.Max(cpus)/32+1)
 	for _, cpu := range cpus {
@@ -212,7 +212,7 @@ func writeFile(call remedy.Call, path, value, dev string) error {
 	return nil
 }
 
-// fileError is one of another file of the kernel's, which op names.
+// fileError wraps an error of another kernel file, which op names.
 func fileError(op, path string, err error) error {
 	return failed(remedy.File, op+" "+path, err, remedy.On{Path: path})
 }

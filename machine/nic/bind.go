@@ -44,14 +44,14 @@ func (b *Binding) Close() error {
 // buffers of another length. The kernel's text is in [Error].
 func (d *Device) BindRX(fd, id int) (*Binding, error) { return d.BindRXBuffers(fd, id, 0) }
 
-// BindRXBuffers is [Device.BindRX] with buffers of bufLen bytes, a power of two; 0: a page,
-// also on kernels that know no other. They are 7.3's (netdev_nl_bind_rx_doit of
-// net/core/netdev-genl.c): one before refuses the attribute with EINVAL.
+// BindRXBuffers does what [Device.BindRX] does with buffers of bufLen bytes, a power of two; 0: a
+// page, also on kernels that know no other. They need Linux 7.3 (netdev_nl_bind_rx_doit of
+// net/core/netdev-genl.c): an earlier one refuses the attribute with EINVAL.
 //
-// EOPNOTSUPP: the driver takes pages only too (__netif_mp_open_rxq of
-// net/core/netdev_rx_queue.c). EINVAL: memory in pieces of less than bufLen as the device sees
-// it (net_devmem_bind_dmabuf of net/core/devmem.c). ERANGE, EINVAL: outside of what the driver
-// takes, mostly without a text (bnxt_validate_qcfg, mlx5e_queue_validate_qcfg).
+// EOPNOTSUPP: the driver takes pages only too (__netif_mp_open_rxq of net/core/netdev_rx_queue.c).
+// EINVAL: memory in pieces of less than bufLen as the device sees it (net_devmem_bind_dmabuf of
+// net/core/devmem.c). ERANGE, EINVAL: outside of what the driver takes, mostly without a text
+// (bnxt_validate_qcfg, mlx5e_queue_validate_qcfg).
 func (d *Device) BindRXBuffers(fd, id, bufLen int) (*Binding, error) {
 	op := fmt.Sprintf("bind RX queue %d of %s to a dmabuf", id, d.Name)
 	if bufLen > 0 {

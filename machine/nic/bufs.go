@@ -27,7 +27,7 @@ func (d *Device) SetRXBufLen(n int) error {
 	return nil
 }
 
-// rxBufLenSetting is the length as a setting.
+// rxBufLenSetting makes the length a setting.
 func (d *Device) rxBufLenSetting(s *setting.Setting) {
 	s.Get = func() (string, error) {
 		r, err := d.Rings()
@@ -40,8 +40,8 @@ func (d *Device) rxBufLenSetting(s *setting.Setting) {
 	s.Canon = number(1)
 }
 
-// PageBufs is the command that makes receive buffers as long as a page, where they are
-// shorter and the driver can; else it is empty.
+// PageBufs words the command that makes receive buffers as long as a page, where they are shorter
+// and the driver can; else it is empty.
 func (r Rings) PageBufs(dev string) string {
 	if r.RXBufLen == 0 || r.RXBufLen >= driver.PageBytes {
 		return ""

@@ -93,7 +93,7 @@ func (d *Device) SetCoalescing(name string, v uint32) error {
 	return nil
 }
 
-// coalesceSetting is one parameter as a setting.
+// coalesceSetting makes one parameter a setting.
 func (d *Device) coalesceSetting(s *setting.Setting, name string) error {
 	c, ok := coalescing[name]
 	if !ok {

@@ -89,7 +89,7 @@ func (d *Device) DeleteContext(id uint32) error {
 	return nil
 }
 
-// tableOver is an indirection table over some queues in turn.
+// tableOver makes an indirection table over some queues in turn.
 func (d *Device) tableOver(queues []uint32) ([]uint32, error) {
 	table, err := d.Indirection()
 	if err != nil {
@@ -111,8 +111,8 @@ func isOver(table, queues []uint32) bool {
 	return len(table) > 0
 }
 
-// contextSetting is a context over the queues of arg, such as 2,3: it is present
-// or absent.
+// contextSetting makes a setting of a context over the queues of arg, such as 2,3: it is present or
+// absent.
 func (d *Device) contextSetting(s *setting.Setting, arg string) error {
 	var queues []uint32
 	for _, f := range strings.Split(arg, ",") {

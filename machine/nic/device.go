@@ -116,7 +116,7 @@ func (d *Device) Close() error {
 	return err
 }
 
-// encoded are the attributes that fill writes.
+// encoded encodes the attributes that fill writes.
 func encoded(fill func(*netlink.AttributeEncoder)) ([]byte, error) {
 	ae := netlink.NewAttributeEncoder()
 	fill(ae)

@@ -24,10 +24,10 @@ func failed(call remedy.Call, op string, err error, on remedy.On) error {
 	return e
 }
 
-// failed is one about the interface.
+// failed makes an error about the interface.
 func (d *Device) failed(call remedy.Call, op string, err error) error {
 	return failed(call, op, err, d.on(attempt{queue: noQueue}))
 }
 
-// garbled is an answer that does not read as what the kernel's headers say.
+// garbled makes the error of an answer that does not read as what the kernel's headers say.
 func garbled(op string, err error) error { return &fault.Error{Op: op, Err: err} }

@@ -27,7 +27,7 @@ type attempt struct {
 
 const noQueue = -1
 
-// on is what a call was about.
+// on describes what a call was about.
 func (d *Device) on(a attempt) remedy.On {
 	return remedy.On{Dev: d.Name, Value: a.value, Facts: func(f remedy.Fact) (string, bool) {
 		look, known := facts[f]
@@ -170,7 +170,7 @@ func (d *Device) heldByRules(err error) error {
 	return err
 }
 
-// withRules are the kernel's own words, if there are any, and what the driver does not say.
+// withRules adds to the kernel's own words, if there are any, what the driver does not say.
 func withRules(ack, dev string, n int) string {
 	if n == 0 {
 		return ack

@@ -144,7 +144,7 @@ func ioctl[T any](d *Device, cmd *T) error {
 		func() error { return d.siocethtool(unsafe.Pointer(cmd)) })
 }
 
-// ioctlBytes is ioctl for structures that end in an array.
+// ioctlBytes does what ioctl does for structures that end in an array.
 func ioctlBytes(d *Device, cmd []byte) error {
 	if d.driver != nil {
 		return d.driver(cmd)

@@ -14,8 +14,8 @@ import (
 // irqRoot is where the kernel shows each interrupt by its number; tests put a fixture there.
 var irqRoot = "/sys/kernel/irq"
 
-// IRQCount is how often an interrupt came, on all CPUs, since it was asked for
-// (kernel/irq/irqdesc.c: per_cpu_count_show, Linux 7.3.4). It is one line; /proc/interrupts
+// IRQCount reads how often an interrupt came, on all CPUs, since it was requested
+// (kernel/irq/irqdesc.c: per_cpu_count_show, Linux 7.3.4). It reads one line; /proc/interrupts
 // would be a line for each interrupt of the machine.
 func IRQCount(irq int) (n uint64, err error) {
 	path := filepath.Join(irqRoot, strconv.Itoa(irq), "per_cpu_count")

@@ -113,7 +113,7 @@ func roleOf(name string, o owner) irqRole {
 	return r
 }
 
-// after is what stands in a name behind a word of it, such as an interface's.
+// after returns what stands in a name behind a word of it, such as an interface's.
 func after(name, word string) (rest string, ok bool) {
 	if word == "" {
 		return "", false

@@ -37,7 +37,7 @@ func (d *Device) QueueIRQs() ([]QueueIRQ, error) {
 	return out, nil
 }
 
-// irqsByNAPI are the RX queues of each interrupt that the driver tells.
+// irqsByNAPI maps each interrupt that the driver reports to its RX queues.
 func (d *Device) irqsByNAPI(queues []Queue) (map[int][]int, error) {
 	napis, err := d.NAPIs()
 	if err != nil {
@@ -54,8 +54,8 @@ func (d *Device) irqsByNAPI(queues []Queue) (map[int][]int, error) {
 	return of, nil
 }
 
-// irqsByName are the RX queues of each interrupt as far as the names tell; where they do not,
-// that is nothing to fail for.
+// irqsByName maps each interrupt to its RX queues as far as the names show them; where they do not,
+// that is no reason to fail.
 func (d *Device) irqsByName(queues []Queue) map[int][]int {
 	of := map[int][]int{}
 	f, err := d.function()

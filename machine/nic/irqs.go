@@ -58,7 +58,7 @@ func (d *Device) IRQs() ([]int, error) {
 	return out, err
 }
 
-// toldIRQs are those that the driver tells napi-get.
+// toldIRQs lists the interrupts that the driver reports by napi-get.
 func (d *Device) toldIRQs() ([]int, error) {
 	all, err := d.NAPIs()
 	var out []int
@@ -92,7 +92,7 @@ type queueIRQ struct {
 	irqRole
 }
 
-// queues are the interrupts of the interface's queues by their names. A function's only one
+// queues finds the interrupts of the interface's queues by their names. A function's only one
 // serves all of them.
 func (f *function) queues(table map[int]ProcIRQ) ([]queueIRQ, error) {
 	var used, out []queueIRQ
@@ -144,7 +144,7 @@ func (f *function) notAlone(irq int, by []string) error {
 			"'s options that turn MSI off")
 }
 
-// list is names as they may be shown: drivers make them of what users have chosen.
+// list joins names as they may be shown: drivers make them of what users have chosen.
 func list(names []string) string {
 	if len(names) == 0 {
 		return "none visible in this namespace"
@@ -157,7 +157,7 @@ func list(names []string) string {
 	return s
 }
 
-// refuse says why interrupts are not to be had, and what can be done instead.
+// refuse explains why interrupts are not to be had, and what can be done instead.
 func (f *function) refuse(why string, errno unix.Errno, how string) error {
 	if how != "" {
 		how += "; or "
@@ -169,8 +169,8 @@ func (f *function) refuse(why string, errno unix.Errno, how string) error {
 		why), Err: errno, How: how}
 }
 
-// IRQOf is the interrupt of an RX queue: what the driver tells napi-get, else what the names of
-// its interrupts say.
+// IRQOf finds the interrupt of an RX queue: what the driver reports by napi-get, else what the
+// names of its interrupts say.
 func (d *Device) IRQOf(queue int) (int, error) {
 	n, err := d.NAPIOf(queue)
 	switch {
@@ -213,9 +213,9 @@ func (d *Device) IRQOf(queue int) (int, error) {
 	return irq, nil
 }
 
-// ofQueue is the interrupt that a name says a queue has. Where the numbers in the names are
-// not 0, 1, 2, ... for all queues they count something else: hns3 counts in steps of two,
-// vmxnet3 counts all interrupts, and drivers with fewer interrupts than queues count those.
+// ofQueue finds the interrupt that a queue has by the names. Where the numbers in the names are not
+// 0, 1, 2, ... for all queues they count something else: hns3 counts in steps of two, vmxnet3
+// counts all interrupts, and drivers with fewer interrupts than queues count those.
 func ofQueue(all []queueIRQ, queue, queues int) (irq int, ok bool) {
 	by := map[int]int{}
 	one := -1
@@ -394,8 +394,8 @@ func (f *function) fill(at string) error {
 	return nil
 }
 
-// interfacesBelow are the interfaces of a device and of those that are made of it, as far as
-// this namespace shows them: in its folders, not behind the links to drivers and buses.
+// interfacesBelow lists the interfaces of a device and of those that are made of it, as far as this
+// namespace shows them: in its folders, not behind the links to drivers and buses.
 func interfacesBelow(at string, depth int) (names []string) {
 	entries, err := os.ReadDir(at)
 	if err != nil || depth == 0 {

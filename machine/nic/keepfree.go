@@ -11,14 +11,14 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// SplitAll is the header split setting that a queue with foreign memory needs: on,
-// for packets of every size. before is what is set now.
+// SplitAll returns the header split setting that a queue with foreign memory needs: on, for packets
+// of every size. before is what is set now.
 func SplitAll(before HeaderSplit) HeaderSplit {
 	return HeaderSplit{State: SplitOn, Threshold: min(before.Threshold, 0)} // -1 where the driver has none
 }
 
-// TableWithout is the RSS setting that keeps flows off RX queues, but for those
-// that a rule sends there. One queue at least must be left for others.
+// TableWithout computes the RSS setting that keeps flows off RX queues, except those that a rule
+// sends there. At least one queue must be left for others.
 func (d *Device) TableWithout(out ...int) (string, error) {
 	queues, err := d.Queues()
 	if err != nil {
@@ -47,7 +47,7 @@ func (d *Device) TableWithout(out ...int) (string, error) {
 	return tableText(table), nil
 }
 
-// listed are queues for people, in order.
+// listed joins queues for people, in order.
 func listed(queues []int) string {
 	var s []string
 	for _, q := range slices.Compact(slices.Sorted(slices.Values(queues))) {

@@ -92,8 +92,8 @@ type Driver struct {
 	Bus                     string // where it sits, such as 0000:3b:00.0
 }
 
-// Model is the driver whose ways it has: the lab's soft NIC can imitate others, and says
-// so in brackets.
+// Model returns the driver whose ways it has: the lab's soft NIC can imitate others, and says so in
+// brackets.
 func (d Driver) Model() string { return driver.Model(d.Name) }
 
 // Ways returns what is known of the driver whose ways it has.

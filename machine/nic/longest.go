@@ -2,7 +2,7 @@
 
 package nic
 
-// LongestBuffer is the longest receive buffer that the driver's queues take (rx_page_size), in
+// LongestBuffer returns the longest receive buffer that the driver's queues take (rx_page_size), in
 // bytes. ok is false where that is not known.
 func (d Driver) LongestBuffer() (bytes int, ok bool) {
 	bytes = d.Ways().LongestBuffer

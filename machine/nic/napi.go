@@ -88,7 +88,7 @@ func (d *Device) NAPIs() ([]NAPI, error) {
 	return out, nil
 }
 
-// InterfaceOf is the interface of the device's network namespace that has the NAPI instance with
+// InterfaceOf finds the interface of the device's network namespace that has the NAPI instance with
 // that number; "": none has it now.
 func (d *Device) InterfaceOf(napi uint32) (dev string, err error) {
 	op := fmt.Sprintf("find the interface of NAPI %d", napi)
@@ -210,8 +210,7 @@ func putUint(ae *netlink.AttributeEncoder, typ uint16, v uint64) {
 	ae.Uint64(typ, v)
 }
 
-// napiSetting are the settings of the instance that serves an RX queue, as one
-// setting.
+// napiSetting makes one setting of those of the instance that serves an RX queue.
 func (d *Device) napiSetting(s *setting.Setting, queue int) {
 	s.Get = func() (string, error) {
 		n, err := d.NAPIOf(queue)
@@ -238,7 +237,7 @@ func completeNAPI(text, found string) (string, error) {
 	return v.String(), err
 }
 
-// napiUntold says what to do where a queue has no NAPI instance that is told.
+// napiUntold advises what to do where the driver reports no NAPI instance for a queue.
 func napiUntold(dev string, up bool) string {
 	if !up {
 		return "bring the interface up: ip link set " + dev + " up"

@@ -32,7 +32,7 @@ var noneOfTheirOwn = map[string]struct{ why, how string }{
 		"give each channel a CPU: /sys/class/net/%s/device/channels/N/cpu takes its number"},
 }
 
-// wordsFor are what the interrupts of o's device off PCI are called after, the device first: name
+// wordsFor lists what the interrupts of o's device off PCI are named after, the device first: name
 // is its name in sysfs, bus the one that it is on.
 func wordsFor(o owner, name, bus string) []string {
 	if bus == "xen" { // vif-0 in sysfs

@@ -16,7 +16,7 @@ type PayloadRing struct {
 	entries int    // of that
 }
 
-// Most is the command that makes it one of at most n buffers.
+// Most words the command that limits the ring to n buffers.
 func (p PayloadRing) Most(dev string, n int) string {
 	entries := 1
 	if p.Buffers > 0 {

@@ -27,13 +27,13 @@ var pktgenRoot = "/proc/thread-self/net/pktgen"
 // mostPktgen bounds what is read of one of its files: a line has the names of all devices.
 const mostPktgen = 64 << 10
 
-// PktgenFile is a file of the generator's, of those that this program uses: pgctrl, a thread's, or
-// a device's.
+// PktgenFile returns the path of a file of the generator's that this program uses: pgctrl, a
+// thread's, or a device's.
 func PktgenFile(name string) string { return filepath.Join(pktgenRoot, name) }
 
 func pktgenThread(cpu int) string { return "kpktgend_" + strconv.Itoa(cpu) }
 
-// PktgenName is what a device is called there that the thread of a CPU sends by.
+// PktgenName returns what the generator calls a device by which the thread of a CPU sends.
 func PktgenName(dev string, cpu int) string { return dev + "@" + strconv.Itoa(cpu) }
 
 // ReadPktgen reads one of the files.
@@ -67,7 +67,7 @@ func WritePktgen(name, command string) error {
 	return nil
 }
 
-// pktgenResult is what it says of the last command: ": ..." or nothing.
+// pktgenResult extracts what it says of the last command: ": ..." or nothing.
 func pktgenResult(b []byte) string {
 	for line := range strings.Lines(string(b)) {
 		if r, ok := strings.CutPrefix(strings.TrimSpace(line), "Result: "); ok && r != "NA" {
@@ -77,7 +77,7 @@ func pktgenResult(b []byte) string {
 	return ""
 }
 
-// pktgenError is one of a file of the generator's, or of what was written to it.
+// pktgenError wraps an error of a file of the generator's, or of what was written to it.
 func pktgenError(op, name string, err error) error {
 	return failed(remedy.FilePktgen, op, err, remedy.On{Path: PktgenFile(name), Facts: func(f remedy.Fact) (string,
 		bool) {
@@ -90,7 +90,7 @@ func pktgenFailed(what, name string, err error) error {
 	return pktgenError(what+" the kernel's generator pktgen ("+name+")", name, err)
 }
 
-// PktgenLoaded tells whether the kernel has the generator.
+// PktgenLoaded checks that the kernel has the generator.
 func PktgenLoaded() error {
 	if err := unix.Access(PktgenFile("pgctrl"), unix.F_OK); err != nil {
 		return pktgenFailed("open", "pgctrl", err)
@@ -114,7 +114,7 @@ func parsePktgenThread(b []byte) (devs []string, err error) {
 	return devs, nil
 }
 
-// PktgenDevices are the devices of a CPU's thread.
+// PktgenDevices lists the devices of a CPU's thread.
 func PktgenDevices(cpu int) ([]string, error) {
 	b, err := ReadPktgen(pktgenThread(cpu))
 	if err != nil {
@@ -177,8 +177,9 @@ func takeFromPktgen(cpu int, name string) error {
 	return nil
 }
 
-// pktgenSetting is whether the thread of a CPU has the interface. The kernel can take all of a
-// thread's devices away, and not one: with another one beside it ours stays, and is told.
+// pktgenSetting makes a setting of whether the thread of a CPU has the interface. The kernel can
+// take all of a thread's devices away, but not one: with another one beside it ours stays, and that
+// is reported.
 func (d *Device) pktgenSetting(s *setting.Setting, arg string) error {
 	cpu, err := strconv.Atoi(arg)
 	if err != nil || cpu < 0 || cpu > 8191 || strconv.Itoa(cpu) != arg {

@@ -110,14 +110,14 @@ type PoolStats struct {
 	Released  uint64 // and because somebody else held them
 }
 
-// Buffers is at most how many buffers the pool handed out. A memory provider is
-// asked when the ring is empty, for a whole cache of buffers of which one is used
-// at once: that one is counted by the vain look alone.
+// Buffers computes at most how many buffers the pool handed out. A memory provider is asked when
+// the ring is empty, for a whole cache of buffers of which one is used at once: that one is counted
+// by the vain look alone.
 func (s PoolStats) Buffers() uint64 {
 	return s.Fast + s.Refill + max(s.Empty, s.Slow+s.HighOrder)
 }
 
-// Recycled is how many buffers the pool took back for itself.
+// Recycled sums the buffers that the pool took back for itself.
 func (s PoolStats) Recycled() uint64 { return s.Cached + s.Ring }
 
 // PoolStats reads the counters of all page pools of the interface, by the pool's

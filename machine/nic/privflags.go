@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PrivateFlags are the driver's own switches, by the names that ethtool
-// --show-priv-flags gives them (net/ethtool/privflags.c). Most drivers have none, and
-// answer EOPNOTSUPP.
+// PrivateFlags reads the driver's own switches, by the names that ethtool --show-priv-flags gives
+// them (net/ethtool/privflags.c). Most drivers have none, and answer EOPNOTSUPP.
 func (d *Device) PrivateFlags() (map[string]bool, error) {
 	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_PRIVFLAGS_GET, 0, d.header)
 	out := map[string]bool{}

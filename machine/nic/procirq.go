@@ -72,7 +72,7 @@ func parseInterrupts(b []byte) (map[int]ProcIRQ, error) {
 	return out, nil
 }
 
-// actionsOf are the names at the end of a line.
+// actionsOf splits the names at the end of a line.
 func actionsOf(text string) (names []string) {
 	at := strings.LastIndex(text, "  ")
 	if at < 0 || notActions().MatchString(text[at+2:]) {

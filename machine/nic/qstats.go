@@ -29,7 +29,7 @@ func (d *Device) QueueStats() (map[int]QueueStats, error) {
 	return RXStats(all), nil
 }
 
-// RXStats are the counters of the RX queues among all, by queue.
+// RXStats picks the counters of the RX queues from all, by queue.
 func RXStats(all []QStat) map[int]QueueStats {
 	out := map[int]QueueStats{}
 	for i := range all {
@@ -98,7 +98,7 @@ func decodeQStat(b []byte) (q QStat, err error) {
 	return q, ad.Err()
 }
 
-// rx are the counters of an RX queue that the modes look at.
+// rx picks the counters of an RX queue that the modes look at.
 func (q *QStat) rx() (s QueueStats) {
 	for _, v := range q.Values {
 		switch v.Name {

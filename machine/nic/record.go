@@ -64,7 +64,7 @@ var files = lazy.Regexp(`^(speed|duplex|carrier|carrier_changes|operstate|device
 // that only it has.
 var places = lazy.Regexp(`^[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$`)
 
-// recorded is the answer to a generic netlink request.
+// recorded answers a generic netlink request.
 func recorded(family string, cmd uint8, flags netlink.HeaderFlags, asked []byte,
 	f func() ([]genetlink.Message, error)) ([]genetlink.Message, error) {
 	r, known := families[family][cmd]
@@ -90,7 +90,7 @@ func recorded(family string, cmd uint8, flags netlink.HeaderFlags, asked []byte,
 	return msgs, err
 }
 
-// recordedIoctl is the answer to a command of SIOCETHTOOL, which call writes over cmd.
+// recordedIoctl answers a command of SIOCETHTOOL, for which call overwrites cmd.
 func recordedIoctl(cmd []byte, call func() error) error {
 	number := binary.NativeEndian.Uint32(cmd)
 	if !tape.Replaying() && !(ioctls[number] != "" && tape.Recording()) {
@@ -110,8 +110,8 @@ func recordedIoctl(cmd []byte, call func() error) error {
 	return nil
 }
 
-// withoutZeros is b up to its last byte that is not zero: the structures are large, and mostly
-// empty.
+// withoutZeros cuts b off after its last byte that is not zero: the structures are large, and
+// mostly empty.
 func withoutZeros(b []byte) []byte {
 	for len(b) > 0 && b[len(b)-1] == 0 {
 		b = b[:len(b)-1]
@@ -119,7 +119,7 @@ func withoutZeros(b []byte) []byte {
 	return b
 }
 
-// recordedFile is the text of a file of the interface.
+// recordedFile returns the text of a file of the interface.
 func recordedFile(name string, read func() (string, error)) (string, error) {
 	if !tape.Replaying() && !(tape.Recording() && files().MatchString(name)) {
 		return read()
@@ -133,7 +133,7 @@ func recordedFile(name string, read func() (string, error)) (string, error) {
 	})
 }
 
-// errnoOf is the error of a file without its path, which has the interface's name.
+// errnoOf strips the path, which has the interface's name, from the error of a file.
 func errnoOf(err error) error {
 	if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 		return pe.Err
@@ -153,7 +153,7 @@ func drvinfoOf(i *unix.EthtoolDrvinfo) drvinfo {
 	return d
 }
 
-// openReplay is open for an interface that a record answers for.
+// openReplay opens an interface that a record answers for.
 func (d *Device) openReplay() (err error) {
 	d.ethtool, d.netdev = genetlink.Family{Name: "ethtool"}, genetlink.Family{Name: "netdev"}
 	d.route, err = rtnl.Dial()

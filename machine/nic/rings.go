@@ -21,7 +21,7 @@ type Rings struct {
 	HDSThreshMax int // bytes; 0: not told
 }
 
-// header is attribute 1 of every request of the family ethtool.
+// header encodes attribute 1 of every request of the family ethtool.
 func (d *Device) header(ae *netlink.AttributeEncoder) {
 	ae.Nested(unix.ETHTOOL_A_RINGS_HEADER, func(h *netlink.AttributeEncoder) error {
 		h.Uint32(unix.ETHTOOL_A_HEADER_DEV_INDEX, uint32(d.Index))
@@ -76,7 +76,7 @@ var ringAttrs = map[string]uint16{
 	"rx": unix.ETHTOOL_A_RINGS_RX, "tx": unix.ETHTOOL_A_RINGS_TX, "rx-jumbo": unix.ETHTOOL_A_RINGS_RX_JUMBO,
 }
 
-// of is the size of a ring by its name.
+// of returns the size of a ring by its name.
 func (r Rings) of(name string) int {
 	return map[string]int{"rx": r.RX, "tx": r.TX, "rx-jumbo": r.RXJumbo}[name]
 }

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RouteDev is the name of the interface by which packets to ip leave the calling
-// thread's network namespace.
+// RouteDev looks up the name of the interface by which packets to ip leave the calling thread's
+// network namespace.
 func RouteDev(ip net.IP) (string, error) {
 	to, ok := netip.AddrFromSlice(ip)
 	if !ok {

@@ -88,9 +88,9 @@ func isDefault(table []uint32, n int) bool {
 	return true
 }
 
-// without is table with the entries of the queues out given to others of n in turn: to those that
-// have entries, and if there are none, to all that are left. What somebody has kept out of the
-// table stays out.
+// without gives table's entries of the queues out to others of n in turn: to those that have
+// entries, and if there are none, to all that are left. What somebody has kept out of the table
+// stays out.
 func without(table []uint32, out []int, n int) []uint32 {
 	var left, all []uint32
 	for q := range uint32(n) {
@@ -115,7 +115,7 @@ func without(table []uint32, out []int, n int) []uint32 {
 	return table
 }
 
-// rssSetting is the table as a setting.
+// rssSetting makes the table a setting.
 func (d *Device) rssSetting(s *setting.Setting) {
 	s.Get, s.Set, s.Canon = d.rssText, d.setRSSText, canonicalTable
 	s.Follows = func(text, now string) bool {
@@ -138,8 +138,8 @@ func canonicalTable(v string) (string, error) {
 	return tableText(table), err
 }
 
-// rssText is the indirection table. One that is the kernel's default is called
-// so: set as a table it would no longer follow the number of queues.
+// rssText formats the indirection table. It calls the kernel's default by that name: set as a table
+// it would no longer follow the number of queues.
 func (d *Device) rssText() (string, error) {
 	table, err := d.Table()
 	if err != nil {

@@ -24,7 +24,7 @@ func (d *Device) Steer(local, remote netip.AddrPort, queue int) (Rule, error) {
 	return d.steer(local, remote, queue, func(placeNote) error { return nil })
 }
 
-// steer is Steer for who writes down what is about to be made, and where it is.
+// steer does what Steer does, for a caller that writes down what is about to be made, and where.
 func (d *Device) steer(local, remote netip.AddrPort, queue int, write func(placeNote) error) (Rule, error) {
 	op := fmt.Sprintf("steer %v -> %v to RX queue %d of %s", remote, local, queue, d.Name)
 	t, err := d.rules()
@@ -74,11 +74,10 @@ type ruleTable struct {
 	anywhere bool     // it finds a place itself
 }
 
-// free is where a new rule goes: anywhere, where the driver says that it finds a place itself
-// (RX_CLS_LOC_SPECIAL), as bnxt and fbnic do and take no other; else a free one, as mlx5
-// wants, which would replace a rule that is there (mlx5e_ethtool_flow_replace of
-// en_fs_ethtool.c). That is the last, since the first that matches counts, and what others have
-// set goes before.
+// free chooses where a new rule goes: anywhere, where the driver says that it finds a place itself
+// (RX_CLS_LOC_SPECIAL), as bnxt and fbnic do and take no other; else a free one, as mlx5 wants,
+// which would replace a rule that is there (mlx5e_ethtool_flow_replace of en_fs_ethtool.c). That is
+// the last, since the first that matches counts, and what others have set goes before.
 func (t ruleTable) free() (uint32, bool) {
 	if t.anywhere || t.size == 0 { // without a size it may find one without saying so
 		return ruleAnyPlace, true
@@ -91,7 +90,7 @@ func (t ruleTable) free() (uint32, bool) {
 	return 0, false
 }
 
-// spec says which packets a rule is for.
+// spec encodes which packets a rule is for.
 func spec(local, remote netip.AddrPort) flowSpec {
 	var fs flowSpec
 	src, dst := remote.Addr().Unmap(), local.Addr().Unmap()

@@ -25,7 +25,7 @@ func (d *Device) FindRule(local, remote netip.AddrPort, queue int) (at Rule, ok 
 	return 0, false, l.err
 }
 
-// ruleTo says which packets a rule is for, and where it sends them.
+// ruleTo encodes which packets a rule is for, and where it sends them.
 func ruleTo(local, remote netip.AddrPort, queue int) flowSpec {
 	fs := spec(local, remote)
 	fs.cookie = uint64(queue)
@@ -112,7 +112,7 @@ func patiently(end time.Time, f func() error) error {
 	}
 }
 
-// rulesBy is rules of a driver that may be busy.
+// rulesBy reads the rules of a driver that may be busy, until end.
 func (d *Device) rulesBy(end time.Time) (t ruleTable, err error) {
 	err = patiently(end, func() error { t, err = d.rules(); return err })
 	return t, err

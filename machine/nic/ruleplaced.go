@@ -86,12 +86,12 @@ func (r *placedRule) unsure(l placeLook) error {
 	return e
 }
 
-// orList is places in words: "3 or 7".
+// orList words places: "3 or 7".
 func orList(places []uint32) string {
 	return strings.ReplaceAll(strings.Trim(fmt.Sprint(places), "[]"), " ", " or ")
 }
 
-// lookAndDelete is what a user does about what may be ours, by the commands that show it and that
+// lookAndDelete advises what to do about what may be ours, by the commands that show it and that
 // delete it.
 func lookAndDelete(show, del []string) string {
 	return fmt.Sprintf("look at it: %s; if no other program needs it, delete it: %s; then: zcbench restore",

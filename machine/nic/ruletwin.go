@@ -38,7 +38,7 @@ const flowRSS uint32 = 0x20000000
 // ruleDiscards is RX_CLS_FLOW_DISC, in place of a queue.
 const ruleDiscards uint64 = math.MaxUint64
 
-// tuple is addresses and ports of one of the spec's unions.
+// tuple returns the addresses and ports of one of the spec's unions.
 func (s flowSpec) tuple(of [52]byte) []byte {
 	if s.flowType&^flowRSS == tcpV6Flow {
 		return of[:36]
@@ -52,7 +52,7 @@ func (s flowSpec) sameMatch(t flowSpec) bool {
 		bytes.Equal(s.tuple(s.want), t.tuple(t.want))
 }
 
-// does says what a rule does with the flow's packets.
+// does words what a rule does with the flow's packets.
 func (s flowSpec) does() string {
 	switch {
 	case s.cookie == ruleDiscards:

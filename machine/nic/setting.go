@@ -188,7 +188,7 @@ func (d *Device) setFeatureText(name, v string) error {
 	return fmt.Errorf("feature %s: %q is not on or off", name, v)
 }
 
-// queueSetting is what belongs to one queue.
+// queueSetting makes a setting of what belongs to one queue.
 func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 	queue, err := strconv.Atoi(arg)
 	if err != nil || queue < 0 || strconv.Itoa(queue) != arg {
@@ -249,8 +249,8 @@ const (
 	absent  = "absent"
 )
 
-// RuleName is the name of the setting that is an ntuple rule for the TCP flow
-// from remote to local, of this host, to an RX queue.
+// RuleName formats the name of the setting that is an ntuple rule for the TCP flow from remote to
+// local, of this host, to an RX queue.
 func RuleName(local, remote netip.AddrPort, queue int) string {
 	return fmt.Sprintf("rule %v > %v queue %d", remote, local, queue)
 }

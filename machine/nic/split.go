@@ -112,9 +112,9 @@ func (d *Device) SetHeaderSplit(h HeaderSplit) error {
 	return d.failed(remedy.SplitSet, d.op("set %v", h), err)
 }
 
-// splitSetting is header split as a setting. Drivers tell what they do, not what was
-// asked for: bnxt says on where it aggregates, fbnic always. But memory providers
-// want it asked for (net/core/netdev_rx_queue.c, netif_mp_open_rxq).
+// splitSetting makes header split a setting. Drivers report what they do, not what was asked for:
+// bnxt says on where it aggregates, fbnic always. But memory providers want it asked for
+// (net/core/netdev_rx_queue.c, netif_mp_open_rxq).
 func (d *Device) splitSetting(s *setting.Setting) {
 	s.Get, s.Set = text(d.HeaderSplit), parsed(parseSplit, d.restoreSplit)
 	s.Ask = func(v string) (bool, error) {
@@ -138,9 +138,9 @@ func splitTells(drv driver.Driver, s Split) bool {
 	return s == SplitOff || s == SplitOn && drv.AutoIsOn
 }
 
-// askSplit is SetHeaderSplit that reports whether the kernel had anything to change: it
-// tells everybody who listens of rings that were changed, and of nothing else
-// (net/ethtool/netlink.c, ethnl_default_set_doit). What cannot be found out was changed.
+// askSplit does what SetHeaderSplit does, and reports whether the kernel had anything to change: it
+// notifies all listeners of rings that were changed, and of nothing else (net/ethtool/netlink.c,
+// ethnl_default_set_doit). What cannot be found out was changed.
 func (d *Device) askSplit(h HeaderSplit) (changed bool, err error) {
 	heard, done := d.listen(unix.ETHTOOL_MSG_RINGS_NTF)
 	defer done()

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SplitSetting is the header split setting that has the headers of all packets split off, or of
+// SplitSetting returns the header split setting that splits off the headers of all packets, or of
 // none; "" where there is nothing to set, because the driver splits none.
 func (d *Device) SplitSetting(on bool) (string, error) {
 	before, err := d.HeaderSplit()
@@ -25,7 +25,7 @@ func (d *Device) SplitSetting(on bool) (string, error) {
 	return splitNone(d.ways()), nil
 }
 
-// splitNone is off, or what stands for it with drivers that refuse off.
+// splitNone returns off, or what stands for it with drivers that refuse off.
 func splitNone(drv driver.Driver) string {
 	h := HeaderSplit{State: SplitOff, Threshold: -1}
 	if drv.OffIsAuto {

@@ -53,7 +53,7 @@ func UnsplitOf(all []Stat) Unsplit {
 	return out
 }
 
-// unsplit tells whether a counter of that name is of packets, or events, where a split failed.
+// unsplit reports whether a counter of that name is of packets, or events, where a split failed.
 func unsplit(name string) bool {
 	name = strings.ToLower(name)
 	words := notWord.Split(name, -1)
@@ -86,8 +86,8 @@ func (u Unsplit) Grown(before Unsplit) string {
 	return strings.Join(names, ", ")
 }
 
-// Unsplitting says what grown counters of dev mean (see [Unsplit.Grown]), and what to do about it.
-// "" where none has grown.
+// Unsplitting explains what grown counters of dev mean (see [Unsplit.Grown]), and what to do about
+// it. "" where none has grown.
 func Unsplitting(dev, grown string) (what, fix string) {
 	if grown == "" {
 		return "", ""

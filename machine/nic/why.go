@@ -41,14 +41,14 @@ func (d *Device) circumstances() (c circumstances) {
 	return c
 }
 
-// setup is what of it the driver's own reasons look at.
+// setup selects what the driver's own reasons look at.
 func (c circumstances) setup() driver.Setup {
 	return driver.Setup{Dev: c.dev, Queues: c.queues, Flags: c.flags, Split: c.split == SplitOn,
 		GROOff: c.off(FeatureGRO), HTB: c.htb}
 }
 
-// whyFeature says why a feature reads otherwise than it was asked for; both are empty
-// where that is not known.
+// whyFeature explains why a feature reads otherwise than it was asked for; both are empty where
+// that is not known.
 func (c circumstances) whyFeature(name string, on bool) (why, fix string) {
 	var t driver.Told
 	switch {
@@ -85,7 +85,7 @@ func (c circumstances) off(feature string) bool {
 	return f.Known && !f.Active
 }
 
-// whyRing says why a ring has another size than it was set to.
+// whyRing explains why a ring has another size than it was set to.
 func whyRing(drv driver.Driver, ring string, want, got int) (why, fix string) {
 	use := fmt.Sprintf("request %d (--%s-ring %d), or leave it out", got, ring, got)
 	switch {
@@ -97,17 +97,17 @@ func whyRing(drv driver.Driver, ring string, want, got int) (why, fix string) {
 	return "the driver's maximum", use
 }
 
-// WhyNotRestarted says why a driver that has queue operations may have refused to restart
-// a queue with other memory, where the errno is EOPNOTSUPP and the kernel has no text; both
-// are empty where nothing is known of the driver.
+// WhyNotRestarted explains why a driver that has queue operations may have refused to restart a
+// queue with other memory, where the errno is EOPNOTSUPP and the kernel has no text; both are empty
+// where nothing is known of the driver.
 func (d *Device) WhyNotRestarted() (why, fix string) {
 	c := d.circumstances()
 	t := c.driver.WhyNotRestarted(c.setup())
 	return t.Why, t.Fix
 }
 
-// RestartBlocked says what is on, or set, with which the driver would not restart a queue
-// with other memory; both are empty where nothing is.
+// RestartBlocked names what is on, or set, with which the driver would not restart a queue with
+// other memory; both are empty where nothing is.
 func (d *Device) RestartBlocked() (why, fix string) {
 	c := d.circumstances()
 	t := c.driver.RestartBlocked(c.setup())

@@ -41,7 +41,7 @@ func allowedCPUs() (a Allowed, err error) {
 	return a, nil
 }
 
-// widest are the CPUs that are left of all, when a thread asks for all.
+// widest finds the CPUs that are left of all, when a thread asks for all.
 func widest() ([]int, error) {
 	type result struct {
 		cpus []int

@@ -31,7 +31,7 @@ func ParseCPUs(s string) (CPUs, error) {
 	return c, nil
 }
 
-// Layout is the layout that the two CPUs are.
+// Layout names the layout that the two CPUs form.
 func (c CPUs) Layout() Layout {
 	if c.App == c.Softirq {
 		return OneCPU
@@ -39,7 +39,7 @@ func (c CPUs) Layout() Layout {
 	return TwoCPU
 }
 
-// SoftirqOf is where the softirq goes under a layout.
+// SoftirqOf returns the CPU of the softirq under a layout.
 func (c CPUs) SoftirqOf(l Layout) int {
 	switch l {
 	case OneCPU:

@@ -23,7 +23,7 @@ func Near(d *nic.Device) ([]int, error) {
 	return near("/sys", localCPUs(d), a.Own...)
 }
 
-// localCPUs is the list of the CPUs of an interface's node, "" where it has none.
+// localCPUs reads the list of the CPUs of an interface's node, "" where it has none.
 func localCPUs(d *nic.Device) string {
 	if d == nil {
 		return ""

@@ -12,9 +12,9 @@ import (
 // mostPages is of how many pages of a memory it is asked where they are.
 const mostPages = 512
 
-// PageNodes says on which NUMA nodes pages of mem are: how many of them by node, of a sample
-// that is spread over it. Pages that are not present are on none. It asks by move_pages(2)
-// without nodes, which moves nothing.
+// PageNodes samples on which NUMA nodes pages of mem are: how many of them by node, of a sample
+// that is spread over it. Pages that are not present are on none. It asks by move_pages(2) without
+// nodes, which moves nothing.
 func PageNodes(mem []byte) (map[int]int, error) {
 	page := unix.Getpagesize()
 	n := len(mem) / page

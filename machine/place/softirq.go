@@ -99,7 +99,7 @@ type layout struct {
 	steers func(queue string) bool
 }
 
-// wanted are the settings that put the softirq on the CPUs.
+// wanted lists the settings that put the softirq on the CPUs.
 func (l layout) wanted(irqs []int, queues []nic.Queue) (by string, out []lease.Want, err error) {
 	by = "rps"
 	if len(irqs) > 0 {
@@ -145,8 +145,8 @@ func (l layout) interrupts(irqs []int) (out []lease.Want, err error) {
 	return out, nil
 }
 
-// own are the CPUs of the interrupts of queues that have one of their own. Where all have the
-// same, there is nothing to be told apart.
+// own maps the interrupts of queues that have a CPU of their own to it. Where all have the same,
+// there is nothing to be told apart.
 func (l layout) own() (map[int]int, error) {
 	own, of := map[int]int{}, map[int]int{}
 	if len(l.cpus) == 1 {
@@ -170,7 +170,7 @@ func (l layout) own() (map[int]int, error) {
 	return own, nil
 }
 
-// String says what was done, for people.
+// String words what was done, for people.
 func (p *Placement) String() string {
 	switch p.By {
 	case "irq":

@@ -19,10 +19,10 @@ import (
 // ByThread is the way of [Threads].
 const ByThread = "napi-thread"
 
-// Threads has kernel threads poll interface dev, bound to the CPUs that are wanted: for frames
-// that a program takes from the driver, which RPS never sees, of interfaces without interrupts.
-// A veth gets NAPI by GRO. It needs root, and Linux 6.17. What was changed is restored by Undo,
-// or, when this process dies before, as package lease restores; the threads end with that.
+// Threads makes kernel threads poll interface dev, bound to the CPUs that are wanted: for frames
+// that a program takes from the driver, which RPS never sees, of interfaces without interrupts. A
+// veth gets NAPI by GRO. It needs root, and Linux 6.17. What was changed is restored by Undo, or,
+// when this process dies before, as package lease restores; the threads end with that.
 func Threads(dev string, want Want) (*Placement, error) {
 	cpus := want.all()
 	if len(cpus) == 0 {
@@ -92,7 +92,7 @@ func (p *Placement) canThread(all []nic.NAPI) error {
 	return nil
 }
 
-// tooOld says that the kernel has no threads for single instances of NAPI.
+// tooOld makes the error that the kernel has no threads for single instances of NAPI.
 func tooOld(dev string) error {
 	var u unix.Utsname
 	_ = unix.Uname(&u) // cannot fail
@@ -123,7 +123,7 @@ func (p *Placement) threadOf(q nic.Queue, cpu int) error {
 	return p.bind(n.PID, q.ID, cpu)
 }
 
-// bind has thread pid, which polls a queue, run on a CPU. Without a number it is in none of this
+// bind binds thread pid, which polls a queue, to a CPU. Without a number it is in none of this
 // process's namespaces.
 func (p *Placement) bind(pid, queue, cpu int) error {
 	var set unix.CPUSet

@@ -45,7 +45,7 @@ func readTopology(root string) Topology {
 	return t
 }
 
-// Siblings tells whether two CPUs are threads of one core.
+// Siblings reports whether two CPUs are threads of one core.
 func (t Topology) Siblings(a, b int) bool {
 	return a != b && slices.ContainsFunc(t.Cores, func(c []int) bool {
 		return slices.Contains(c, a) &&
@@ -53,7 +53,7 @@ func (t Topology) Siblings(a, b int) bool {
 	})
 }
 
-// NodeOf is the NUMA node of a CPU; -1: it is not known, or there is but one.
+// NodeOf returns the NUMA node of a CPU; -1: it is not known, or there is but one.
 func (t Topology) NodeOf(cpu int) int {
 	if len(t.Nodes) < 2 {
 		return -1
@@ -66,7 +66,7 @@ func (t Topology) NodeOf(cpu int) int {
 	return -1
 }
 
-// NodeOfAll is the node that all of some CPUs are on; -1: there is none, or it is not known.
+// NodeOfAll returns the node that all of some CPUs are on; -1: there is none, or it is not known.
 func (t Topology) NodeOfAll(cpus []int) int {
 	node := -1
 	for i, c := range cpus {

@@ -42,17 +42,17 @@ func (w *Want) Add(cpu int, queue *int) error {
 	return nil
 }
 
-// all are the CPUs, each once, in order.
+// all lists the CPUs, each once, in order.
 func (w Want) all() []int {
 	cpus := slices.AppendSeq(slices.Clone(w.CPUs), maps.Values(w.Queues))
 	slices.Sort(cpus)
 	return slices.Compact(cpus)
 }
 
-// queuesOf are the queues that have a CPU of their own, in order.
+// queuesOf lists the queues that have a CPU of their own, in order.
 func queuesOf(m map[int]int) []int { return slices.Sorted(maps.Keys(m)) }
 
-// CPUsOf are the CPUs on which a flow's softirq may run: that of the RX queue which it is known
+// CPUsOf returns the CPUs on which a flow's softirq may run: that of the RX queue which it is known
 // to come by, or else any.
 func (p *Placement) CPUsOf(queue *int) []int {
 	if queue != nil {

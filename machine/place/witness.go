@@ -69,8 +69,8 @@ type Evidence struct {
 	Softnet map[int]uint64 // packets that each CPU of the host processed; nil: not measured
 }
 
-// FlowShare is how much of the looks found one of the CPUs; ok is false when there were
-// too few.
+// FlowShare computes what share of the looks found one of the CPUs; ok is false when there were too
+// few.
 func (e Evidence) FlowShare() (share float64, ok bool) {
 	n, here := e.looks(), 0
 	if n < minLooks {
@@ -82,8 +82,8 @@ func (e Evidence) FlowShare() (share float64, ok bool) {
 	return float64(here) / float64(n), true
 }
 
-// Ran is the CPU on which the softirq ran: the one that nearly all looks named, or where too few
-// tell, the only one that was asked for. ok is false where it is not known, or ran on several.
+// Ran infers the CPU on which the softirq ran: the one that nearly all looks named, or where too
+// few tell, the only one that was asked for. ok is false where it is not known, or ran on several.
 func (e Evidence) Ran() (cpu int, ok bool) {
 	n := e.looks()
 	if n < minLooks {
@@ -100,7 +100,7 @@ func (e Evidence) Ran() (cpu int, ok bool) {
 	return 0, false
 }
 
-// HostShare is how much of the host's packets the CPUs processed.
+// HostShare computes what share of the host's packets the CPUs processed.
 func (e Evidence) HostShare() (share float64, ok bool) {
 	var n, here uint64
 	for _, v := range e.Softnet {
@@ -115,7 +115,7 @@ func (e Evidence) HostShare() (share float64, ok bool) {
 	return float64(here) / float64(n), true
 }
 
-// Fault says why the softirq did not run where it was put, "" if it did.
+// Fault explains why the softirq did not run where it was put, "" if it did.
 func (e Evidence) Fault() string {
 	share, ok := e.FlowShare()
 	switch host, counted := e.HostShare(); {

@@ -43,7 +43,7 @@ func (c *Conn) AddAddr(index int, p netip.Prefix, flags uint32) error {
 	return err
 }
 
-// broadcast is the last address of an IPv4 network.
+// broadcast computes the last address of an IPv4 network.
 func broadcast(p netip.Prefix) []byte {
 	b := p.Addr().As4()
 	binary.BigEndian.PutUint32(b[:], binary.BigEndian.Uint32(b[:])|(1<<(32-p.Bits())-1))
@@ -99,5 +99,5 @@ func parseAddr(b []byte) (Addr, error) {
 	return a, ad.Err()
 }
 
-// Addrs is [Conn.Addrs] of the calling thread's network namespace.
+// Addrs calls [Conn.Addrs] in the calling thread's network namespace.
 func Addrs() ([]Addr, error) { return once((*Conn).Addrs) }

@@ -67,7 +67,7 @@ func (c *Conn) ask(kind int, flags netlink.HeaderFlags, header []byte,
 	return recorded(kind, flags, m.Data, func() ([]netlink.Message, error) { return c.c.Execute(m) })
 }
 
-// ifinfo is struct ifinfomsg (include/uapi/linux/rtnetlink.h).
+// ifinfo encodes struct ifinfomsg (include/uapi/linux/rtnetlink.h).
 func ifinfo(index int, flags, change uint32) []byte {
 	b := make([]byte, unix.SizeofIfInfomsg)
 	binary.NativeEndian.PutUint32(b[4:], uint32(index))

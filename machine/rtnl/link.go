@@ -167,7 +167,7 @@ func parseStats(b []byte) *Stats {
 // otherhostEnd is where rx_otherhost_dropped ends in the kernel's struct.
 const otherhostEnd = 25 * 8
 
-// CountsOtherhost tells that the kernel has RxOtherhostDropped.
+// CountsOtherhost reports whether the kernel has RxOtherhostDropped.
 func (s *Stats) CountsOtherhost() bool { return s.Size >= otherhostEnd }
 
 // Change sets attributes of the interface with an index. What changes something returns
@@ -234,10 +234,10 @@ func (c *Conn) AddVeth(here, there VethEnd, thereNS int) error {
 	return err
 }
 
-// Links is [Conn.Links] of the calling thread's network namespace.
+// Links calls [Conn.Links] in the calling thread's network namespace.
 func Links() ([]Link, error) { return once((*Conn).Links) }
 
-// LinkNamed is [Conn.Named] in the calling thread's network namespace.
+// LinkNamed calls [Conn.Named] in the calling thread's network namespace.
 func LinkNamed(name string) (Link, error) {
 	return once(func(c *Conn) (Link, error) { return c.Named(name) })
 }

@@ -18,7 +18,7 @@ import (
 const usable = unix.NUD_PERMANENT | unix.NUD_NOARP | unix.NUD_REACHABLE | unix.NUD_PROBE |
 	unix.NUD_STALE | unix.NUD_DELAY
 
-// Neighbour is the address on its link of a host that an interface reaches without a router;
+// Neighbour looks up the link address of a host that an interface reaches without a router;
 // unix.ENOENT where the kernel does not know it, or not yet: who sends something there makes it
 // ask.
 func (c *Conn) Neighbour(index int, ip netip.Addr) (net.HardwareAddr, error) {

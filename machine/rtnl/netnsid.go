@@ -16,7 +16,7 @@ const (
 	netnsFD   = 3  // NETNSA_FD
 )
 
-// NetnsID is the number by which this socket's network namespace knows another one, whose
+// NetnsID asks for the number by which this socket's network namespace knows another one, whose
 // descriptor is given; below 0: it knows none, as where no interface of it leads there.
 func (c *Conn) NetnsID(fd int) (id int, err error) {
 	header := make([]byte, 4) // struct rtgenmsg, padded

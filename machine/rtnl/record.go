@@ -50,7 +50,7 @@ func anonymousQdisc(b []byte) ([]byte, error) {
 // infoSlaveKind is IFLA_INFO_SLAVE_KIND: what the interface is a port of, such as "bond".
 const infoSlaveKind = 4
 
-// recorded is the answer to a request.
+// recorded answers a request.
 func recorded(kind int, flags netlink.HeaderFlags, asked []byte,
 	f func() ([]netlink.Message, error)) ([]netlink.Message, error) {
 	a, known := anonymizers[kind]
@@ -76,7 +76,7 @@ func recorded(kind int, flags netlink.HeaderFlags, asked []byte,
 	return msgs, err
 }
 
-// anonymous is the body of an RTM_NEWLINK message as a record has it.
+// anonymous strips the body of an RTM_NEWLINK message to what a record has of it.
 func anonymous(b []byte) ([]byte, error) {
 	if len(b) < unix.SizeofIfInfomsg {
 		return nil, fmt.Errorf("the kernel's message of an interface has %d bytes", len(b))
@@ -100,7 +100,7 @@ func anonymous(b []byte) ([]byte, error) {
 	return out, err
 }
 
-// WithoutAttrs is a list of netlink attributes without those of some types.
+// WithoutAttrs drops those of some types from a list of netlink attributes.
 func WithoutAttrs(b []byte, drop []uint16) ([]byte, error) {
 	return filter(b, func(kind uint16) bool { return !slices.Contains(drop, kind) })
 }

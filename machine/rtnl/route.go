@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Route is the index of the interface by which packets to an address leave.
+// Route looks up the index of the interface by which packets to an address leave.
 func (c *Conn) Route(to netip.Addr) (index int, err error) { return c.RouteFrom(to, netip.Addr{}) }
 
-// RouteFrom is Route for packets that have a source address, if it is valid: rules may
+// RouteFrom does what Route does for packets that have a source address, if it is valid: rules may
 // choose by it.
 func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 	to = to.WithZone("").Unmap()
@@ -48,8 +48,8 @@ func (c *Conn) RouteFrom(to, from netip.Addr) (index int, err error) {
 	return 0, remedy.Error(remedy.Route, op, unix.ENETUNREACH, on)
 }
 
-// RouteDev is the name of the interface by which packets to an address leave the
-// calling thread's network namespace.
+// RouteDev looks up the name of the interface by which packets to an address leave the calling
+// thread's network namespace.
 func RouteDev(to netip.Addr) (string, error) {
 	return once(func(c *Conn) (string, error) {
 		index, err := c.Route(to)

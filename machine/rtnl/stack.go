@@ -20,7 +20,7 @@ type Bond struct {
 var bondModes = []string{"balance-rr", "active-backup", "balance-xor", "broadcast", "802.3ad", "balance-tlb",
 	"balance-alb"}
 
-// String is the mode's name, as of ip-link(8).
+// String returns the mode's name, as of ip-link(8).
 func (b Bond) String() string {
 	if b.Mode >= 0 && b.Mode < len(bondModes) {
 		return bondModes[b.Mode]
@@ -101,7 +101,7 @@ func (l *Link) standAlone() {
 // its port, a bond on its ports.
 type Stack []Link
 
-// ReadStack is the [Stack] of the calling thread's network namespace.
+// ReadStack reads the [Stack] of the calling thread's network namespace.
 func ReadStack() (Stack, error) {
 	links, err := Links()
 	return Stack(links), err
@@ -131,12 +131,12 @@ func (s Stack) On(upper, lower Link) bool {
 		upper.Lower == lower.Index)
 }
 
-// Lowers are the interfaces that one stands on directly.
+// Lowers lists the interfaces that one stands on directly.
 func (s Stack) Lowers(of Link) []Link {
 	return s.filter(func(l Link) bool { return s.On(of, l) })
 }
 
-// Uppers are the interfaces that stand on one directly.
+// Uppers lists the interfaces that stand on one directly.
 func (s Stack) Uppers(of Link) []Link {
 	return s.filter(func(l Link) bool { return s.On(l, of) })
 }
@@ -150,10 +150,10 @@ func (s Stack) filter(is func(Link) bool) (out []Link) {
 	return out
 }
 
-// Below are an interface and all that it stands on, the nearest first.
+// Below lists an interface and all that it stands on, the nearest first.
 func (s Stack) Below(l Link) []Link { return s.reach(l, s.Lowers) }
 
-// Above are an interface and all that stand on it, the nearest first.
+// Above lists an interface and all that stand on it, the nearest first.
 func (s Stack) Above(l Link) []Link { return s.reach(l, s.Uppers) }
 
 // reach goes on from an interface. The kernel lets no interface stand on itself, but
@@ -170,7 +170,7 @@ func (s Stack) reach(from Link, next func(Link) []Link) []Link {
 	return out
 }
 
-// Ports are the interfaces at the bottom, which have queues of their own. One whose lower
+// Ports lists the interfaces at the bottom, which have queues of their own. One whose lower
 // interface is in another namespace has none here.
 func (s Stack) Ports(l Link) (out []Link) {
 	for _, b := range s.Below(l) {
@@ -184,8 +184,8 @@ func (s Stack) Ports(l Link) (out []Link) {
 // Joins reports whether it is a kind of interface that is nothing without ports.
 func (l Link) Joins() bool { return slices.Contains([]string{"bond", "team", "bridge"}, l.Kind) }
 
-// Port is the one of the ports that a flow of an interface uses; false where it may be
-// one of several, or none is here.
+// Port finds the one of the ports that a flow of an interface uses; false where it may be one of
+// several, or none is here.
 func (s Stack) Port(l Link) (Link, bool) {
 	for range s {
 		lowers := s.Lowers(l)
@@ -209,8 +209,8 @@ func (s Stack) Port(l Link) (Link, bool) {
 	return Link{}, false
 }
 
-// Path are the interfaces from port up to upper, both among them; nil where one does not
-// stand on the other.
+// Path lists the interfaces from port up to upper, both among them; nil where one does not stand on
+// the other.
 func (s Stack) Path(port, upper Link) []Link {
 	above := s.Above(port)
 	var out []Link

@@ -52,7 +52,7 @@ type Gone struct{ Err error }
 func (e *Gone) Error() string { return e.Err.Error() }
 func (e *Gone) Unwrap() error { return e.Err }
 
-// Canonical is the text to be set when v was typed, all but what it leaves open.
+// Canonical converts what was typed to the text to be set, all but what it leaves open.
 func (s Setting) Canonical(v string) (string, error) {
 	if s.Canon == nil {
 		return v, nil
@@ -64,8 +64,8 @@ func (s Setting) Canonical(v string) (string, error) {
 	return v, err
 }
 
-// Whole is a canonical text with what it leaves open as found, which is read only
-// if something can be left open.
+// Whole completes a canonical text with what it leaves open as found, which is read only if
+// something can be left open.
 func (s Setting) Whole(v string, found func() (string, error)) (string, error) {
 	if s.Complete == nil {
 		return v, nil
@@ -108,7 +108,7 @@ func (e *Reverted) Error() string {
 	return s
 }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Reverted) Fix() string {
 	if e.How != "" {
 		return e.How
@@ -161,6 +161,6 @@ func (s Setting) reverted(where, want, now string) *Reverted {
 	return r
 }
 
-// Ask is Apply for a canonical text that leaves nothing open, of a setting with an Ask of
-// its own: it reports whether something else was asked for before.
+// Ask does what Apply does for a canonical text that leaves nothing open, of a setting with an Ask
+// of its own: it reports whether something else was asked for before.
 func Ask(s Setting, where, want string) (changed bool, err error) { return s.ask(where, want) }

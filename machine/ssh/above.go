@@ -43,11 +43,11 @@ func numbering() (string, error) {
 var errUnseen = errors.New("no process above the agent has a connection in its network namespace: the command's " +
 	"comes in elsewhere, as that of kubectl exec into a pod does, or it is not ours to see")
 
-// Above are the TCP connections of the processes above this one, in its network namespace: those
+// Above lists the TCP connections of the processes above this one, in its network namespace: those
 // of who serves a command that leads here, such as slurmstepd for srun. One of them carries our
-// input and output; which one is not told, so that all count. controller is the [Self] of
-// whoever gave the command: where that is above us itself, nothing comes by the network, and
-// there is none. Where none is seen, the one Link says why.
+// input and output; nothing shows which one, so all count. controller is the [Self] of whoever gave
+// the command: where that is above us itself, nothing comes by the network, and there is none.
+// Where none is seen, the one Link says why.
 func Above(controller string) []*Link {
 	id, err := numbering()
 	if err != nil {
@@ -77,8 +77,8 @@ func Above(controller string) []*Link {
 
 func unseen(err error) *Link { return &Link{By: "the command's connection", Err: err} }
 
-// held are the connections that a process holds. One whose descriptors may not be looked at
-// holds none.
+// held lists the connections that a process holds. One whose descriptors may not be looked at holds
+// none.
 func held(pid int, conns map[uint64]*Link) (links []*Link) {
 	at := "/proc/" + strconv.Itoa(pid)
 	fds, _ := os.ReadDir(at + "/fd")
@@ -98,7 +98,7 @@ func held(pid int, conns map[uint64]*Link) (links []*Link) {
 	return links
 }
 
-// parent is the process above another; 0 where there is none, or it is of another namespace.
+// parent returns the process above another; 0 where there is none, or it is of another namespace.
 func parent(pid int) int {
 	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// connections are those of this network namespace that lead to a peer, by their inodes. They are
-// read from /proc: what netlink says of sockets needs a kernel module, which not every host has.
+// connections reads those of this network namespace that lead to a peer, by their inodes. It reads
+// /proc: what netlink says of sockets needs a kernel module, which not every host has.
 func connections() (map[uint64]*Link, error) {
 	out := map[uint64]*Link{}
 	for _, table := range []string{"tcp", "tcp6"} {
@@ -63,8 +63,8 @@ func addConnections(to map[uint64]*Link, table io.Reader) error {
 	return lines.Err()
 }
 
-// address is that before a colon and a port: hexadecimal numbers of 32 bits, whose bytes in memory
-// are the address.
+// address parses what stands before a colon and a port: hexadecimal numbers of 32 bits, whose bytes
+// in memory are the address.
 func address(s string) (netip.Addr, error) {
 	digits, _, ok := strings.Cut(s, ":")
 	b, err := hex.DecodeString(digits)

@@ -20,7 +20,7 @@ import (
 // leave the ssh connection of this process's login no room, or if it cannot be told.
 func Refuse(dev string) error { return refuse(dev, login(os.Getpid())) }
 
-// refuse is Refuse where sshd said so much; "": nobody came by ssh.
+// refuse does what Refuse does, given what sshd said; "": nobody came by ssh.
 func refuse(dev, said string) error {
 	if said == "" {
 		return nil
@@ -58,8 +58,8 @@ func floodError(dev, why string, err error) error {
 			"or by its console"}
 }
 
-// login is what sshd said to this process, or to the first above it that was told: sudo(8) hands
-// it on to nobody. What cannot be read was told nothing.
+// login returns what sshd said to this process, or to the first above it that was told: sudo(8)
+// hands it on to nobody. What cannot be read was told nothing.
 func login(pid int) string {
 	for range 64 { // no login has so many processes above another
 		if pid <= 1 {

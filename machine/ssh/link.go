@@ -58,9 +58,9 @@ func (l *Link) What() string {
 	return fmt.Sprintf("%s to %v", cmp.Or(l.By, "the ssh connection"), l.Peer)
 }
 
-// devs are the interfaces that the connection goes by, one for either direction where
-// they differ; none if it stays on this machine, or is not known. A route that only the
-// connection's own socket gets (a mark, a VRF) leaves the one with its address.
+// devs finds the interfaces that the connection goes by, one for either direction where they
+// differ; none if it stays on this machine, or is not known. A route that only the connection's own
+// socket gets (a mark, a VRF) leaves the one with its address.
 func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 	if l == nil || l.Err != nil {
 		return nil, nil
@@ -85,8 +85,8 @@ func (l *Link) devs(s rtnl.Stack) ([]rtnl.Link, error) {
 	return devs, nil
 }
 
-// leaves is the interface by which packets to the peer leave. That of a link-local
-// address is its zone.
+// leaves looks up the interface by which packets to the peer leave. That of a link-local address is
+// its zone.
 func (l *Link) leaves(s rtnl.Stack) (rtnl.Link, error) {
 	if z := l.Peer.Zone(); z != "" {
 		if out, ok := s.Named(z); ok {
@@ -109,9 +109,9 @@ func (l *Link) leaves(s rtnl.Stack) (rtnl.Link, error) {
 	return rtnl.Link{}, unix.ENODEV
 }
 
-// Shares says how an interface shares a wire with the connection; "" where it does
-// not. Those do that have an interface below them in common: what is set there, and
-// what floods it, meets both.
+// Shares explains how an interface shares a wire with the connection; "" where it does not. Those
+// do that have an interface below them in common: what is set there, and what floods it, meets
+// both.
 func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
 	own, ok := s.Named(dev)
 	if !ok {
@@ -141,7 +141,7 @@ func (l *Link) Shares(s rtnl.Stack, dev string) (string, error) {
 	return "", nil
 }
 
-// Shares is [Link.Shares] of the first of several connections that does.
+// Shares returns [Link.Shares] of the first of several connections that does.
 func Shares(links []*Link, s rtnl.Stack, dev string) (string, error) {
 	var unknown error
 	for _, l := range links {

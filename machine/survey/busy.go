@@ -65,7 +65,7 @@ const (
 	mostNames = 50
 )
 
-// Busy are the processes that used a twentieth of a CPU or more between two readings, by name
+// Busy lists the processes that used a twentieth of a CPU or more between two readings, by name
 // alone, those that used most first.
 func Busy(before, after Processes) []environment.Fact {
 	seconds := after.at.Sub(before.at).Seconds()

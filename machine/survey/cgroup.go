@@ -9,9 +9,9 @@ import (
 	"github.com/zcbench/zcbench/machine/cgroup"
 )
 
-// cgroups are the limits that the control groups of this process set: of its own and of each
-// above it, which are told by how far above they are. Their names, which may be those of users,
-// guests and jobs, are left out.
+// cgroups adds the limits that the control groups of this process set: its own and each one above
+// it, identified by how far above they are. It leaves out their names, which may be those of users,
+// guests and jobs.
 func (f *facts) cgroups() {
 	g, err := cgroup.OpenIn(f.fs.Proc)
 	if err != nil {
@@ -40,7 +40,7 @@ func (f *facts) cgroups() {
 	}
 }
 
-// ofLevel says where a limit is; empty: there is none.
+// ofLevel words a limit and where it is; empty: there is none.
 func ofLevel(limit string, up int) string {
 	switch {
 	case limit == "":
@@ -53,7 +53,7 @@ func ofLevel(limit string, up int) string {
 	return fmt.Sprintf("%s (%d levels up)", limit, up)
 }
 
-// limits are those of all levels; empty: no level was read.
+// limits joins the limits of all levels; empty: no level was read.
 func limits(levels []string) string {
 	if levels == nil {
 		return ""

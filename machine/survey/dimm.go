@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// dimms are the memory modules that the firmware lists in its tables, for root.
+// dimms adds the memory modules that the firmware lists in its tables, for root.
 func (f *facts) dimms() {
 	for i, d := range Modules(read(f.fs.sys("firmware/dmi/tables/DMI"), mostTable)) {
 		f.add(fmt.Sprintf("dimm/%02d", i), d)
@@ -50,7 +50,7 @@ func Modules(table []byte) (out []string) {
 	return out
 }
 
-// stringsOf are the texts behind a structure, which two zeros end.
+// stringsOf splits off the texts behind a structure, which two zeros end.
 func stringsOf(b []byte) (texts []string, rest []byte) {
 	at := bytes.Index(b, []byte("\x00\x00"))
 	if at < 0 {

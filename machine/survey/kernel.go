@@ -84,8 +84,8 @@ var dotted = lazy.Regexp(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 var moduleNumber = lazy.Regexp(
 	`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
 
-// CommandLine is the kernel's command line as anybody may read it. modules is the folder of the
-// modules that the kernel has: parameters of these that are numbers are shown.
+// CommandLine redacts the kernel's command line so that anybody may read it. modules is the folder
+// of the modules that the kernel has: parameters of these that are numbers are shown.
 func CommandLine(line, modules string) string {
 	var out []string
 	for _, w := range words(line) {
@@ -176,8 +176,8 @@ func words(line string) (out []string) {
 // mostConfig bounds a kernel's configuration, which takes 300 kB.
 const mostConfig = 4 << 20
 
-// config are the options that the kernel was built with: what is built in, and numbers. Of
-// modules, which are many, and texts, the hash tells whether they differ.
+// config adds the options that the kernel was built with: what is built in, and numbers. Of
+// modules, which are many, and texts, the hash shows whether they differ.
 func (f *facts) config() {
 	b := f.readConfig()
 	if b == nil {

@@ -43,7 +43,7 @@ func (f *facts) machine() {
 	f.add("iommu/modes", distinct(modes))
 }
 
-// processor is what the CPUs are, and what was decided of them when the host came up.
+// processor adds what the CPUs are, and what was decided about them when the host came up.
 func (f *facts) processor() {
 	fs := f.fs
 	first, _, _ := strings.Cut(string(read(fs.proc("cpuinfo"), mostTable)), "\n\n")
@@ -94,7 +94,7 @@ var perCPU = map[string]string{
 	"cpufreq/energy-performance bias": "power/energy_perf_bias",
 }
 
-// frequency is what decides about the CPUs' clocks and sleep.
+// frequency adds what decides about the CPUs' clocks and sleep.
 func (f *facts) frequency() {
 	fs := f.fs
 	cpu := func(elem ...string) string { return fs.sys(append([]string{"devices/system/cpu"}, elem...)...) }
@@ -128,7 +128,7 @@ func (f *facts) frequency() {
 	}
 }
 
-// memory is how the kernel hands out memory.
+// memory adds how the kernel hands out memory.
 func (f *facts) memory() {
 	fs := f.fs
 	mm := fs.sys("kernel/mm")
@@ -148,7 +148,7 @@ func (f *facts) memory() {
 	f.file("memory/lru_gen", filepath.Join(mm, "lru_gen/enabled"))
 }
 
-// chosen is the word in brackets of a file that lists all there are.
+// chosen extracts the word in brackets from a file that lists all there are.
 func chosen(s string) string {
 	if _, rest, ok := strings.Cut(s, "["); ok {
 		if word, _, ok := strings.Cut(rest, "]"); ok {
@@ -158,7 +158,7 @@ func chosen(s string) string {
 	return s
 }
 
-// numa is which memory is near to which CPUs.
+// numa adds which memory is near which CPUs.
 func (f *facts) numa() {
 	paths, nodes := numbered(f.fs.sys("devices/system/node/node[0-9]*"), "node")
 	if len(nodes) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// interfaces are the flow's: the port with the queues, and the one with the address.
+// interfaces adds the flow's interfaces: the port with the queues, and the one with the address.
 func (f *facts) interfaces(devs Devs) {
 	for _, x := range []struct{ dev, area string }{{devs.Port, "nic/"}, {devs.Upper, "nic/upper "}} {
 		if x.dev == "" || x.dev == devs.Port && x.area != "nic/" {
@@ -27,8 +27,8 @@ func (f *facts) interfaces(devs Devs) {
 	}
 }
 
-// device is what an interface is, and how it is set. Its name is not in it: that may have its
-// address in it.
+// device adds what an interface is, and how it is set. It leaves out the name, which may contain
+// the interface's address.
 func (f *facts) device(d *nic.Device, area string) {
 	if drv, err := d.Driver(); err == nil {
 		f.add(area+"driver", drv.Name)
@@ -78,7 +78,7 @@ func (f *facts) device(d *nic.Device, area string) {
 	}
 }
 
-// queues are rings, channels, header split, and which queue gets what.
+// queues adds rings, channels, header split, and which queue gets what.
 func (f *facts) queues(d *nic.Device, area string) {
 	if r, err := d.Rings(); err == nil {
 		for name, v := range map[string]int{"ring rx": r.RX, "ring tx": r.TX, "ring rx-jumbo": r.RXJumbo,

@@ -20,9 +20,9 @@ var numberedName = lazy.Regexp(`[-_.#]\d+.*`)
 // (drivers/block/drbd/drbd_main.c), vif1.0-q0-guest (drivers/net/xen-netback).
 var named = []string{"wg-crypt", "ksmbd", "drbd", "vif", "kbnepd", "napi", "irq"}
 
-// plainName is a process's name without what differs between threads of one purpose, and
-// without what names somebody: "kworker/3:1-events" is a kworker, "qemu:customer" a qemu,
-// "vhost-12345" a vhost. interfaces are the host's: what follows from one of these on is cut.
+// plainName strips from a process's name what differs between threads of one purpose, and what
+// names somebody: "kworker/3:1-events" is a kworker, "qemu:customer" a qemu, "vhost-12345" a vhost.
+// interfaces are the host's: what follows from one of these on is cut.
 func plainName(name string, interfaces []string) string {
 	if dotted().MatchString(name) || strings.Count(name, ":") > 1 && !strings.Contains(name, "/") {
 		return unnamed // 10.0.0.1-manager (fs/nfs/nfs4state.c: nfs4_schedule_state_manager)
@@ -47,7 +47,7 @@ func plainName(name string, interfaces []string) string {
 
 const unnamed = "unnamed"
 
-// before is what stands before a word of a text, the whole where the word is not in it.
+// before cuts a text off at a word of it, and returns the whole text where the word is not in it.
 func before(text, word string) string {
 	for from := 0; ; {
 		at := strings.Index(text[from:], word)
@@ -64,12 +64,12 @@ func before(text, word string) string {
 
 func alphanumeric(c byte) bool { return letter(string(c)) || c >= '0' && c <= '9' }
 
-// letter tells whether a text begins with one.
+// letter reports whether a text begins with one.
 func letter(s string) bool {
 	return s != "" && (s[0] >= 'a' && s[0] <= 'z' || s[0] >= 'A' && s[0] <= 'Z')
 }
 
-// interfacesOf are the names of a host's interfaces, long ones first: "eth0" is in "eth0.100".
+// interfacesOf lists the names of a host's interfaces, long ones first: "eth0" is in "eth0.100".
 func interfacesOf(fs FS) (names []string) {
 	all, _ := os.ReadDir(fs.sys("class/net"))
 	for _, e := range all {

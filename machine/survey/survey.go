@@ -40,7 +40,7 @@ func under(root, usual string, elem []string) string {
 // not the port itself.
 type Devs struct{ Port, Upper string }
 
-// Whole are all facts of the host, and those that only its caller knows.
+// Whole collects all facts of the host, and those that only its caller knows.
 func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
 	f := &facts{fs: fs, all: more}
 	f.kernel()
@@ -52,7 +52,7 @@ func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
 	return environment.New(f.all)
 }
 
-// Live are the facts that change while a host is up.
+// Live collects the facts that change while a host is up.
 func Live(fs FS, devs Devs) *environment.Snapshot {
 	f := &facts{fs: fs}
 	f.live(devs)
@@ -89,20 +89,20 @@ const (
 	mostTable = 256 << 10
 )
 
-// text is a small file without the space around it, "" where it cannot be read.
+// text reads a small file and trims the space around it; "" where it cannot be read.
 func text(path string) string { return textAt(unix.AT_FDCWD, path, path) }
 
-// textAt is that of a file in an open folder; path is where that lies.
+// textAt does so for a file in an open folder; path is where that lies.
 func textAt(dir int, name, path string) string {
 	return strings.TrimRight(strings.TrimSpace(string(readAt(dir, name, path, mostText))), "\x00")
 }
 
-// read is the beginning of a file, which is not waited for; nil where it cannot be read.
+// read reads the beginning of a file without waiting for it; nil where it cannot be read.
 func read(path string, most int) []byte { return readAt(unix.AT_FDCWD, path, path, most) }
 
-// readAt is that of a file in an open folder, nil of one that is not the kernel's where it should
-// be. There are a thousand at each end of a session, for each of which package os would ask
-// whether it can be polled.
+// readAt does so for a file in an open folder; nil for one that is not the kernel's where it should
+// be. There are a thousand at each end of a session, and package os would ask for each whether it
+// can be polled.
 func readAt(dir int, name, path string, most int) []byte {
 	fd, err := unix.Openat(dir, name, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	for err == unix.EINTR {
@@ -141,7 +141,7 @@ var personal = lazy.Regexp(
 // separators are those of the shortest of these: a UUID.
 const separators = 4
 
-// Anonymous is a text without hardware addresses and UUIDs.
+// Anonymous hides the hardware addresses and UUIDs in a text.
 func Anonymous(s string) string {
 	if strings.Count(s, ":")+strings.Count(s, "-") < separators {
 		return s // nearly all: the expression takes its time

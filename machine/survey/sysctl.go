@@ -33,9 +33,9 @@ var leftOut = []string{
 // mostSysctls bounds what is read: a host has a thousand.
 const mostSysctls = 5000
 
-// sysctls are all of net.* and vm.*. Of those that each interface has of its own, those of the
-// flow's are read, as of DEV and UPPER, and what holds for all and for new ones: hosts have
-// hundreds of interfaces that no flow uses.
+// sysctls adds all of net.* and vm.*. Of those that each interface has of its own, it reads the
+// flow's, as of DEV and UPPER, and what holds for all and for new ones: hosts have hundreds of
+// interfaces that no flow uses.
 func (f *facts) sysctls(devs Devs) {
 	left := mostSysctls
 	for _, area := range []string{"net", "vm"} {
@@ -43,8 +43,8 @@ func (f *facts) sysctls(devs Devs) {
 	}
 }
 
-// sysctlsIn are those in a folder below /proc/sys, and in its folders. What cannot be read is
-// missing, and so is what only root may read: results are for others, too. In Linux 7.2 these are
+// sysctlsIn adds those in a folder below /proc/sys, and in its folders. It leaves out what cannot
+// be read, and what only root may read: results are for others, too. In Linux 7.2 these are
 // vm.mmap_rnd_bits, vm.mmap_rnd_compat_bits and net.core.bpf_jit_harden, _kallsyms and _limit.
 func (f *facts) sysctlsIn(rel string, devs Devs, left *int) {
 	at := f.fs.proc("sys", rel)
@@ -70,13 +70,13 @@ func (f *facts) sysctlsIn(rel string, devs Devs, left *int) {
 	}
 }
 
-// forAll tells that everybody may read a file of an open folder.
+// forAll reports whether everybody may read a file of an open folder.
 func forAll(dir int, name string) bool {
 	var st unix.Stat_t
 	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil && st.Mode&0o004 != 0
 }
 
-// nameOf is the name of the sysctl in a file below /proc/sys; false: it is left out.
+// nameOf derives the name of the sysctl from its file below /proc/sys; false: it is left out.
 func nameOf(rel string, devs Devs) (name string, ok bool) {
 	elem := strings.Split(rel, "/")
 	for i := 2; i+1 <= len(elem)-1; i++ {
@@ -99,8 +99,8 @@ func nameOf(rel string, devs Devs) (name string, ok bool) {
 	return strings.Join(elem, "."), true
 }
 
-// fits tells that a path is of a pattern. Of a thousand paths nearly all differ from each pattern
-// before its first sign: path.Match would find that out character by character.
+// fits reports whether a path matches a pattern. Of a thousand paths nearly all differ from each
+// pattern before its first sign: path.Match would find that out character by character.
 func fits(pattern, at string) bool {
 	plain := pattern
 	if sign := strings.IndexAny(pattern, `*?[\`); sign >= 0 {

@@ -28,7 +28,7 @@ type Diff struct {
 	linked bool    // they are known
 }
 
-// Packets are how many the interface received and sent meanwhile.
+// Packets returns how many packets the interface received and sent meanwhile.
 func (d *Diff) Packets() (rx, tx float64, ok bool) { return d.rx, d.tx, d.linked }
 
 // Between compares two readings of one reader. It is empty where one is missing.
@@ -95,9 +95,9 @@ func changeOf(c Count, before uint64) Change {
 // moves some 1,000 counters under load on all of them.
 const mostRows = 2000
 
-// Rows are the rows of metrics.csv of a run's window: counters by what they grew by, with rates,
-// and levels as they are at its end. What would say 0 is in idle, by name. Rates per packet are
-// of the packets that the interface sent, or received.
+// Rows makes the rows of metrics.csv of a run's window: counters by what they grew by, with rates,
+// and levels as they are at its end. It names in idle what would say 0. Rates per packet are of the
+// packets that the interface sent, or received.
 func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string) {
 	packets, cut := d.rx, 0
 	if sends {

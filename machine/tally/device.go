@@ -78,8 +78,8 @@ func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
 	}
 }
 
-// place is where a queueing discipline is: root, ingress, or the class that it is in, whose
-// major number is left out where it is the root's: the kernel chooses that anew each time.
+// place names where a queueing discipline is: root, ingress, or the class that it is in. It leaves
+// out the class's major number where that is the root's: the kernel chooses that anew each time.
 func place(parent, root uint32) string {
 	switch {
 	case parent == rtnl.QdiscRoot:

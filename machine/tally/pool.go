@@ -64,9 +64,9 @@ var poolCounts = []struct {
 
 const sourcePool = "netdev page-pool-stats-get"
 
-// poolChanges are what the pools counted between two readings, all of the interface and those of
-// each queue. A pool that is new counted all it has since the first reading; what one counted
-// that is gone nobody knows, and flag says so.
+// poolChanges computes what the pools counted between two readings, summed over the interface and
+// per queue. A new pool has counted everything since the first reading. What a pool counted that is
+// gone nobody knows, and flag says so.
 func poolChanges(from, to []Pool) (out []Change) {
 	before := map[uint64]Pool{}
 	for _, p := range from {
@@ -164,9 +164,9 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 	return out
 }
 
-// RecycleRate is the share of the buffers that the interface's page pools handed out which they
-// had taken back before: those put into the cache and the ring, over all that were handed out.
-// Without figures by netlink the driver's own are taken, where it has those of
+// RecycleRate computes the share of the buffers that the interface's page pools handed out which
+// they had taken back before: those put into the cache and the ring, over all that were handed out.
+// Without figures by netlink it takes the driver's own, where that has those of
 // page_pool_ethtool_stats_get (net/core/page_pool.c) or mlx5's: rx_pp_alloc_fast, ...
 func (d *Diff) RecycleRate() (results.Metric, bool) {
 	m := results.Metric{Name: results.MetricRecycleRate, Unit: "1", Source: sourcePool}
@@ -184,7 +184,7 @@ func (d *Diff) RecycleRate() (results.Metric, bool) {
 	return m, true
 }
 
-// poolStats are the counters of all pools, by what the rows of an area are called.
+// poolStats collects the counters of all pools, by the names of an area's rows.
 func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, ok bool) {
 	to := map[string]*uint64{"alloc_fast": &s.Fast, "alloc_slow": &s.Slow, "alloc_slow_high_order": &s.HighOrder,
 		"alloc_slow_ho": &s.HighOrder, "alloc_empty": &s.Empty, "alloc_refill": &s.Refill,

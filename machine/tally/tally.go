@@ -66,7 +66,7 @@ type Gap struct {
 	Err  error
 }
 
-// Lacking tells that this kernel, driver or namespace does not have it: nothing is wrong.
+// Lacking reports whether this kernel, driver or namespace does not have it: nothing is wrong.
 func (g Gap) Lacking() bool {
 	return errors.Is(g.Err, unix.EOPNOTSUPP) || errors.Is(g.Err, unix.ENOENT)
 }
@@ -130,7 +130,7 @@ func Open(cfg Config) (*Reader, error) {
 	return r, nil
 }
 
-// Device is the interface; nil: there is none, or it cannot be asked.
+// Device returns the interface; nil: there is none, or it cannot be asked.
 func (r *Reader) Device() *nic.Device {
 	if r == nil {
 		return nil

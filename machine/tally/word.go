@@ -7,8 +7,8 @@ import "strings"
 // mostWord is how long a word of a metric's name may be. A driver's names have 32 bytes.
 const mostWord = 64
 
-// word is a name from elsewhere as a part of a metric's name: lower-case letters and digits, and
-// an underscore for whatever stands between them.
+// word makes a name from elsewhere part of a metric's name: lower-case letters and digits, and an
+// underscore for whatever stands between them.
 func word(name string) string {
 	var b strings.Builder
 	gap := false
@@ -35,7 +35,7 @@ func word(name string) string {
 	return b.String()
 }
 
-// unitOf is the unit of a driver's counter, as far as its name says.
+// unitOf derives the unit of a driver's counter, as far as its name says.
 func unitOf(word string) string {
 	for _, part := range strings.Split(word, "_") {
 		switch part {

@@ -39,7 +39,7 @@ var never = []struct{ file, why string }{
 	{"net/ipv[46]/route/flush", "is an action, not a setting"},
 }
 
-// beyondNet are the few that may be set and are not of net.*: numbers that decide which memory a
+// beyondNet lists the few that may be set and are not of net.*: numbers that decide which memory a
 // process gets, how often the CPUs are bothered for it, and whether programs of BPF are timed.
 func beyondNet() (names []string) {
 	for _, x := range measuring {
@@ -50,7 +50,7 @@ func beyondNet() (names []string) {
 	return names
 }
 
-// SysctlRule says in words which sysctls may be set.
+// SysctlRule words which sysctls may be set.
 func SysctlRule() string {
 	return "net.* except what protects, leaks or cannot be restored, and " + strings.Join(beyondNet(), ", ")
 }
@@ -62,7 +62,7 @@ func (e *Refused) Error() string {
 	return fmt.Sprintf("zcbench does not set sysctl %q: it %s", e.Name, e.Why)
 }
 
-// Fix says what the user can do about it.
+// Fix advises what the user can do about it.
 func (e *Refused) Fix() string {
 	return "leave it out, or set it by hand; zcbench sets " + SysctlRule()
 }
@@ -73,7 +73,7 @@ var sysctlName = lazy.Regexp(`^[a-z0-9_]+(\.[A-Za-z0-9_@+:/-]+)+$`)
 
 const maxSysctlName = 128
 
-// sysctlFile is the file of a sysctl under /proc/sys.
+// sysctlFile derives the file of a sysctl under /proc/sys.
 func sysctlFile(name string) (string, error) {
 	file := strings.Map(func(r rune) rune {
 		switch r {
@@ -172,8 +172,8 @@ func guarded(s setting.Setting) setting.Setting {
 	return s
 }
 
-// sysctlSetting is a sysctl of the list. One that holds what could not be put back is
-// not taken: the kernel may have more values than the rules for them know.
+// sysctlSetting makes a setting of a sysctl of the list. It refuses one that holds what could not
+// be put back: the kernel may have more values than the rules for them know.
 func (fs FS) sysctlSetting(name string) (setting.Setting, error) {
 	if err := CheckSysctl(name); err != nil {
 		return setting.Setting{}, err

@@ -22,7 +22,7 @@ type FS struct{ Proc, Sys, Run string }
 func (fs FS) proc(elem ...string) string { return under(fs.Proc, "/proc", elem) }
 func (fs FS) sys(elem ...string) string  { return under(fs.Sys, "/sys", elem) }
 
-// processes are the folders of the processes. A pattern that goes on below them would read each,
+// processes lists the folders of the processes. A pattern that goes on below them would read each,
 // and the kernel makes what is read.
 func (fs FS) processes() []string {
 	dirs, _ := filepath.Glob(fs.proc("[0-9]*")) // the pattern is right
@@ -36,7 +36,7 @@ func under(root, def string, elem []string) string {
 	return filepath.Join(append([]string{root}, elem...)...)
 }
 
-// failed is one of a file: op says what was to be done with it.
+// failed makes the error of a file: op says what was to be done with it.
 func failed(call remedy.Call, op, path, value string, err error) error {
 	return remedy.Error(call, op, err, remedy.On{Path: path, Value: value})
 }
@@ -67,7 +67,7 @@ func (fs FS) Setting(name string) (setting.Setting, error) {
 	return setting.Setting{}, fmt.Errorf("unknown setting %.80q of a host", name)
 }
 
-// governor is /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor
+// governor makes a setting of /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor
 // (drivers/cpufreq/cpufreq.c).
 func (fs FS) governor(name string, cpu int) setting.Setting {
 	path := fs.sys("devices/system/cpu", fmt.Sprintf("cpu%d", cpu), "cpufreq/scaling_governor")

@@ -25,9 +25,9 @@ const (
 	None    = "not running" // there is no such process
 )
 
-// irqbalance says whether the daemon that moves interrupts runs. It is stopped by
-// SIGSTOP and goes on by SIGCONT: that needs no service manager, loses nothing of
-// its state, and any process can undo it.
+// irqbalance finds out whether the daemon that moves interrupts runs. It is stopped by SIGSTOP and
+// goes on by SIGCONT: that needs no service manager, loses nothing of its state, and any process
+// can undo it.
 func (fs FS) irqbalance() (string, error) {
 	if err := fs.ownPIDs(); err != nil {
 		return "", err

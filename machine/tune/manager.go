@@ -40,8 +40,8 @@ var managers = []struct {
 	}},
 }
 
-// Managers are the daemons that run in this network namespace and manage the interface
-// with an index.
+// Managers lists the daemons that run in this network namespace and manage the interface with an
+// index.
 func (fs FS) Managers(index int) (out []Manager) {
 	for _, m := range managers {
 		uid, ok := fs.daemon(m.comm)

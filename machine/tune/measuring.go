@@ -149,7 +149,7 @@ var measuring = []struct {
 	{"vm.zone_reclaim_mode", number(0, 7)},
 }
 
-// ForMeasuring tells whether measuring needs a sysctl to have a value; nil: it does. Files from
+// ForMeasuring checks that measuring needs a sysctl to have a value; nil: it does. Files from
 // others set what it does not only where the user vouches for them (--trust-file).
 func ForMeasuring(name, value string) error {
 	for i := range measuring {
@@ -183,7 +183,7 @@ func (f sysctlForm) has(value string) bool {
 	return len(words) == f.numbers
 }
 
-// String says which values those are.
+// String words which values those are.
 func (f sysctlForm) String() string {
 	switch {
 	case f.words != nil:

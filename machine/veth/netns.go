@@ -107,11 +107,10 @@ func (n *Netns) Do(f func() error) error {
 	})
 }
 
-// Path is a path by which other processes can open the namespace while this
-// process lives.
+// Path returns a path by which other processes can open the namespace while this process lives.
 func (n *Netns) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.f.Fd()) }
 
-// Fd is the namespace's descriptor.
+// Fd returns the namespace's descriptor.
 func (n *Netns) Fd() int { return int(n.f.Fd()) }
 
 // Close lets go of the namespace.

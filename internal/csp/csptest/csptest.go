@@ -22,7 +22,7 @@ var (
 	plain = regexp.MustCompile(`(?s)<(style|script)([^>]*)>(.*?)</(style|script)>`)
 )
 
-// Check says what is wrong with a page; nothing: a browser shows all of it, and runs nothing else.
+// Check finds what is wrong with a page; nothing: a browser shows all of it, and runs nothing else.
 func Check(page string) (wrong []string) {
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	policies := meta.FindAllStringSubmatchIndex(page, -1)
@@ -48,7 +48,7 @@ func Check(page string) (wrong []string) {
 	return append(wrong, attributes(plain.ReplaceAllString(page, "<$1></$1>"))...)
 }
 
-// attributes are those that a policy of hashes refuses, or that reach elsewhere.
+// attributes finds those that a policy of hashes refuses, or that reach elsewhere.
 func attributes(page string) (wrong []string) {
 	dec := xml.NewDecoder(strings.NewReader(page))
 	dec.Strict, dec.AutoClose, dec.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Refuse is what the kernel answers to a netlink request that it refuses: of a list, the error
+// Refuse makes what the kernel answers to a netlink request that it refuses: of a list, the error
 // stands in its last message (net/netlink/af_netlink.c: netlink_dump_done).
 func Refuse(req netlink.Message, errno unix.Errno) []netlink.Message {
 	code := int32(errno)

@@ -19,7 +19,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Errnos are those that the table has for a call and for what it is one of, ascending.
+// Errnos lists those that the table has for a call and for what it is one of, ascending.
 func Errnos(call remedy.Call) (all []unix.Errno) {
 	for _, r := range remedy.Rows(call) {
 		if r.Errno != 0 && !slices.Contains(all, r.Errno) {
@@ -30,9 +30,9 @@ func Errnos(call remedy.Call) (all []unix.Errno) {
 	return all
 }
 
-// Try has fail make the call fail with each errno of the table but those left out. fail returns
-// what the caller of the call says: an error that is the errno, that names the object, and that
-// has the fix of one of the errno's rows.
+// Try makes the call fail with each errno of the table but those left out, by fail. That returns
+// what the caller of the call says: an error that is the errno, that names the object, and that has
+// the fix of one of the errno's rows.
 func Try(t *testing.T, call remedy.Call, object string, fail func(unix.Errno) error, but ...unix.Errno) {
 	t.Helper()
 	if len(Errnos(call)) == 0 {
@@ -48,7 +48,7 @@ func Try(t *testing.T, call remedy.Call, object string, fail func(unix.Errno) er
 	}
 }
 
-// Check says what is wrong with the words of an error of a call that failed with errno.
+// Check finds what is wrong with the words of an error of a call that failed with errno.
 func Check(call remedy.Call, object string, errno unix.Errno, err error) error {
 	fix := fault.Fix(err)
 	switch {
@@ -91,7 +91,8 @@ func Denied(nr uint32, f func() error) func(unix.Errno) error {
 	}
 }
 
-// DeniedIf is [Denied] of calls whose argument arg, from 0 on, is value: see [denied.RunIf].
+// DeniedIf does what [Denied] does for calls whose argument arg, from 0 on, is value: see
+// [denied.RunIf].
 func DeniedIf(nr uint32, arg int, value uint32, f func() error) func(unix.Errno) error {
 	return func(errno unix.Errno) error {
 		var got error

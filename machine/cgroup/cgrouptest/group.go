@@ -107,7 +107,7 @@ func (g *Group) LimitCPU(quota, period int) {
 	g.Set("cpu.max", fmt.Sprintf("%d %d", quota, period))
 }
 
-// Command is a command that runs in the group, with all that it starts.
+// Command makes a command that runs in the group, with all that it starts.
 func (g *Group) Command(name string, args ...string) *exec.Cmd {
 	into := `echo $$ > "$0/cgroup.procs" && exec "$@"`
 	return exec.Command("sh", slices.Concat([]string{"-c", into, g.Dir, name}, args)...)

@@ -27,7 +27,7 @@ var (
 	AdminProhibited6 = Verdict{code: 1}     // icmpv6 admin-prohibited
 )
 
-// Firewall has an end refuse TCP: all packets of it, or, where longerThan is not 0, those of IPv4
+// Firewall makes an end refuse TCP: all packets of it, or, where longerThan is not 0, those of IPv4
 // that are longer, headers included. It stays as long as the end's namespace. The rules go by
 // nf_tables' netlink messages (include/uapi/linux/netfilter/nf_tables.h).
 func Firewall(t testing.TB, e veth.End, v Verdict, longerThan uint16) {
@@ -62,7 +62,7 @@ func Firewall(t testing.TB, e veth.End, v Verdict, longerThan uint16) {
 	}
 }
 
-// family is struct nfgenmsg (include/uapi/linux/netfilter/nfnetlink.h).
+// family encodes struct nfgenmsg (include/uapi/linux/netfilter/nfnetlink.h).
 func family(f uint8, id uint16) []byte {
 	return binary.BigEndian.AppendUint16([]byte{f, unix.NFNETLINK_V0}, id)
 }

@@ -15,8 +15,8 @@ import (
 // veth_set_features). Packets of TCP take them from a peer without TSO.
 func GRO(t testing.TB, e veth.End, on bool) { t.Helper(); set(t, e, on, nic.FeatureGRO) }
 
-// NoTSO has an end make packets of TCP before the interface, of each kind. Those of an end with
-// TSO pass its peer's NAPI by, and go by the backlog (veth_skb_is_eligible_for_gro).
+// NoTSO makes an end segment TCP, of each kind, before the interface. The packets of an end with
+// TSO bypass its peer's NAPI, and go by the backlog (veth_skb_is_eligible_for_gro).
 func NoTSO(t testing.TB, e veth.End) {
 	t.Helper()
 	set(t, e, false, nic.FeatureTSO, "tx-tcp6-segmentation", "tx-tcp-ecn-segmentation", "tx-tcp-mangleid-segmentation")

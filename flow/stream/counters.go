@@ -101,8 +101,8 @@ func (m *Meter) Bytes(n int) {
 // Time times the payload that is counted from now on; it comes before the first byte.
 func (m *Meter) Time(a *Arrivals) { m.arrivals = a }
 
-// Trip makes the flow one of round trips; Answer has requests answered. Both come before the first
-// byte.
+// Trip makes the flow one of round trips, and Answer makes requests get answers; both come before
+// the first byte.
 func (m *Meter) Trip(t *Trips) { m.trips = t }
 
 // TripPackets does what [Meter.Trip] does, for a flow of packets.
@@ -111,7 +111,7 @@ func (m *Meter) TripPackets(t *PacketTrips) { m.packets = t }
 // PacketTrips returns the round trips by packets: see [Meter.Trips].
 func (m *Meter) PacketTrips() *PacketTrips { return m.packets }
 
-// Answer has requests answered: see [Meter.Trip].
+// Answer makes requests get answers: see [Meter.Trip].
 func (m *Meter) Answer(a *Answers) { m.answers = a }
 
 // Trips returns the flow's round trips; nil: it has none. Answers likewise.

@@ -92,8 +92,8 @@ func laterLags(r [lags + 1]float64, n float64) float64 {
 	return 1 + 2*corrected(1)/(1-fall)
 }
 
-// student returns the variance of Student's distribution. It is infinite up to 2 degrees of
-// freedom: 2 stands for it up to 4.
+// student returns the variance of Student's distribution, which has none up to 2 degrees of
+// freedom: up to 4, 2 stands for it.
 func student(degrees float64) float64 {
 	if degrees <= 4 {
 		return 2

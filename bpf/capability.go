@@ -15,9 +15,9 @@ import (
 // ErrCapability is that the calling thread may not load the programs.
 var ErrCapability = errors.New("not allowed")
 
-// CheckCapabilities tells what the calling thread lacks to open probes, and what to do about it:
-// CAP_BPF and CAP_PERFMON, for which CAP_SYS_ADMIN does too, and CAP_NET_ADMIN; admin is that it
-// needs CAP_SYS_ADMIN whatever else it has. The kernel wants them over the machine
+// CheckCapabilities checks what the calling thread lacks to open probes; the error says what to do
+// about it. It needs CAP_BPF and CAP_PERFMON, for which CAP_SYS_ADMIN does too, and CAP_NET_ADMIN;
+// with admin it needs CAP_SYS_ADMIN whatever else it has. The kernel wants them over the machine
 // (kernel/bpf/syscall.c: bpf_prog_load): root of a user namespace has none of that.
 func CheckCapabilities(admin bool) error { return checkCapabilities(privilege.Look(), admin) }
 

@@ -38,7 +38,7 @@ type DropTable struct {
 	Warning string
 }
 
-// Packets are all that were lost.
+// Packets counts all that were lost.
 func (t DropTable) Packets() (n uint64) {
 	for _, d := range t.Drops {
 		if d.NotLost == "" {
@@ -153,7 +153,7 @@ func (n *dropNames) interfaces() (map[int]string, error) {
 	return names, nil
 }
 
-// namespaces are the names that ip netns gave, by inode.
+// namespaces reads the names that ip netns gave, by inode.
 func namespaces() map[uint64]string {
 	const dir = "/run/netns"
 	names := map[uint64]string{}
@@ -174,12 +174,13 @@ func netnsNumber(inode uint32) string {
 	return fmt.Sprint(inode)
 }
 
-// SameNetns tells whether what [Drop].Netns says is the namespace of an inode.
+// SameNetns reports whether [Drop].Netns denotes the namespace of an inode.
 func SameNetns(netns string, inode uint64) bool {
 	return netns == fmt.Sprint(inode) || netns != "" && namespaces()[inode] == netns
 }
 
-// protocolName is that of an IP header's number; empty: the packet had none that was read.
+// protocolName names the protocol of an IP header's number; empty: the packet had none that was
+// read.
 func protocolName(number uint8) string {
 	switch number {
 	case 0:

@@ -47,7 +47,7 @@ func PrintDrops(w io.Writer, t DropTable, wall time.Duration, namespaces bool) e
 	return nil
 }
 
-// to is the transport protocol and the port of the destination.
+// to formats the transport protocol and the port of the destination.
 func (d *Drop) to() string {
 	switch {
 	case d.Port != 0:

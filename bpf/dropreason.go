@@ -63,7 +63,7 @@ func (r dropReasons) add(enum *btf.Enum, strip string) {
 	}
 }
 
-// name is a reason's, or its numbers where nobody says.
+// name looks up a reason's name; where there is none, it formats its numbers.
 func (r dropReasons) name(reason uint32) string {
 	if n, ok := r[reason]; ok {
 		return n

@@ -121,7 +121,7 @@ func (d *Drops) Read() (DropReading, error) {
 	return r, nil
 }
 
-// Sub is what came between two readings.
+// Sub returns what came between two readings.
 func (r DropReading) Sub(earlier DropReading) DropReading {
 	out := DropReading{rows: maps.Clone(r.rows), unnamed: dropCount{r.unnamed.Packets - earlier.unnamed.Packets,
 		r.unnamed.SKBs - earlier.unnamed.SKBs}}
@@ -137,8 +137,8 @@ func (r DropReading) Sub(earlier DropReading) DropReading {
 	return out
 }
 
-// Named says what the rows of a reading are. The kernel's symbols are read when they are
-// first asked for, which takes some 0.2 s of CPU time: not within a window.
+// Named names the rows of a reading. The kernel's symbols are read when they are first asked for,
+// which takes some 0.2 s of CPU time: not within a window.
 func (d *Drops) Named(r DropReading) (DropTable, error) { return d.name.table(r) }
 
 // Close detaches everything.

@@ -17,7 +17,7 @@ type Hist struct {
 	Unstamped uint64 // packets without a receive stamp; in no bucket
 }
 
-// Edge is the lower edge of bucket i, ns.
+// Edge returns the lower edge of bucket i, ns.
 func Edge(i int) uint64 {
 	if i < 16 {
 		return uint64(i)
@@ -25,7 +25,7 @@ func Edge(i int) uint64 {
 	return uint64(16+i&15) << (i>>4 - 1)
 }
 
-// Count is the number of values.
+// Count returns the number of values.
 func (h *Hist) Count() (n uint64) {
 	for _, b := range h.Bucket {
 		n += b
@@ -33,7 +33,7 @@ func (h *Hist) Count() (n uint64) {
 	return n
 }
 
-// Mean is the average in ns; 0 of an empty histogram.
+// Mean returns the average in ns; 0 for an empty histogram.
 func (h *Hist) Mean() float64 {
 	n := h.Count()
 	if n == 0 {
@@ -42,8 +42,8 @@ func (h *Hist) Mean() float64 {
 	return float64(h.Sum) / float64(n)
 }
 
-// Quantile is the value in ns below which the share q of the values lie, to
-// within a bucket; 0 of an empty histogram.
+// Quantile returns the value in ns below which the share q of the values lie, to within a bucket; 0
+// for an empty histogram.
 func (h *Hist) Quantile(q float64) float64 {
 	n := h.Count()
 	if n == 0 {
@@ -61,8 +61,8 @@ func (h *Hist) Quantile(q float64) float64 {
 	return float64(h.Max)
 }
 
-// Sub is what came to h since earlier. Its Max is exact only if it is new, else
-// the upper edge of the highest bucket.
+// Sub returns what came to h since earlier. Its Max is exact only if it is new, else the upper edge
+// of the highest bucket.
 func (h *Hist) Sub(earlier *Hist) Hist {
 	d := Hist{Sum: h.Sum - earlier.Sum, Negative: h.Negative - earlier.Negative,
 		Unstamped: h.Unstamped - earlier.Unstamped}

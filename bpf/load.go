@@ -72,8 +72,8 @@ var shared struct {
 	types weak.Pointer[btf.Cache]
 }
 
-// kernelTypes is the kernel's types. All sets that are open at a time have the same:
-// to decode them is a third of what it takes to open a probe.
+// kernelTypes returns the kernel's types. All sets that are open at a time share them: to decode
+// them is a third of what it takes to open a probe.
 func kernelTypes() *btf.Cache {
 	shared.Lock()
 	defer shared.Unlock()
@@ -85,7 +85,7 @@ func kernelTypes() *btf.Cache {
 	return c
 }
 
-// explain says what to do where the kernel takes no map, or no program.
+// explain advises what to do where the kernel takes no map, or no program.
 func (s *set) explain(op string, err error) error {
 	e := remedy.Error(remedy.BPFLoad, op, plainly(err), remedy.On{Value: "Linux 5.18"})
 	if e.How == "" { // the library's own words: which kernel it needs
@@ -94,8 +94,8 @@ func (s *set) explain(op string, err error) error {
 	return e
 }
 
-// plainly is what the kernel says to a plain map, where the library has no errno: it takes whatever
-// keeps it from making one of its maps for an old kernel, and hides it (featuretest of
+// plainly returns what the kernel says to a plain map, where the library has no errno: it takes
+// whatever keeps it from making one of its maps for an old kernel, and hides it (featuretest of
 // github.com/cilium/ebpf: haveMapMutabilityModifiers).
 func plainly(err error) error {
 	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
@@ -175,7 +175,7 @@ func backend(t ebpf.AttachType) string {
 	return t.String()
 }
 
-// reason is one line about a program that could not be loaded.
+// reason sums up in one line why a program could not be loaded.
 func reason(h Hook, err error) string {
 	switch {
 	case errors.Is(err, btf.ErrNotFound):
@@ -189,8 +189,7 @@ func reason(h Hook, err error) string {
 	return line
 }
 
-// missed is how often the kernel left a program out because it was running on that
-// CPU already.
+// missed counts how often the kernel left a program out because it was running on that CPU already.
 func (s *set) missed() (n uint64) {
 	for _, p := range s.progs {
 		if st, err := p.Stats(); err == nil {

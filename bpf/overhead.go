@@ -94,7 +94,7 @@ func (p Probes) MeasureCost(ctx context.Context, d time.Duration) (costs []Cost,
 	return costs, nil
 }
 
-// enableStats has the kernel time eBPF programs until it is closed.
+// enableStats lets the kernel time eBPF programs until it is closed.
 func enableStats() (io.Closer, error) {
 	stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
 	if err != nil {
@@ -119,8 +119,8 @@ func (t *tally) add(runs uint64, ns time.Duration, seconds float64) {
 	}
 }
 
-// perRun is the median of the turns, ns: one in which somebody else had the machine counts for
-// no more than the others. 0: it did not run.
+// perRun computes the median of the turns, ns: one in which somebody else had the machine counts
+// for no more than the others. 0: it did not run.
 func (t *tally) perRun() float64 {
 	if len(t.turns) == 0 {
 		return 0
@@ -204,7 +204,7 @@ func attachTracing(p *ebpf.Program) ([]link.Link, error) {
 	return []link.Link{l}, err
 }
 
-// place is the stamping program's.
+// place prepares the place of the stamping program, with an empty program for comparison.
 func (st *stamper) place(yard *set) ([]*place, error) {
 	if now, err := NetnsInode(); err != nil || now != st.netns {
 		return nil, errors.Join(err,
@@ -285,7 +285,7 @@ func turn(ctx context.Context, places []*place, team int, d time.Duration) (err 
 	return nil
 }
 
-// cost is what the turns say.
+// cost computes the cost from the turns.
 func (p *place) cost() Cost {
 	c := Cost{Hook: p.hook, Runs: p.tally[ours].runs, Ns: p.tally[ours].perRun(), FloorNs: p.tally[empty].perRun(),
 		Reference: p.tally[reference].perRun()}

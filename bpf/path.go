@@ -34,7 +34,7 @@ var pathCounters = []pathCounter{
 // Counter describes one counter of the receive path.
 type Counter struct{ Name, Unit, Help string }
 
-// Counters are those that [Path] can read.
+// Counters lists those that [Path] can read.
 func Counters() []Counter {
 	var out []Counter
 	for _, c := range pathCounters {

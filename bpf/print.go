@@ -49,10 +49,10 @@ func PrintLatency(w io.Writer, stages []StageHist) error {
 	return err
 }
 
-// Seen tells whether the stage saw a packet.
+// Seen reports whether the stage saw a packet.
 func (s StageHist) Seen() bool { return s.Hist.Count()+s.Hist.Negative+s.Hist.Unstamped > 0 }
 
-// SeenPackets tells whether packets that the probe is to look at came to the stage. The runs of
+// SeenPackets reports whether packets that the probe is to look at came to the stage. The runs of
 // softirqs are the whole machine's.
 func (s StageHist) SeenPackets() bool { return s.Seen() && s.Stage != "softirq-run" }
 
@@ -61,7 +61,8 @@ const AgesAndDurations = "" +
 	"age: of a packet, from t0 to the stage. duration: of what happens there, from an event of its own:\n" +
 	"softirq-run since the softirq was raised, wake-return since data arrived. They do not add up."
 
-// ownEvent tells a stage whose times begin with an event of its own, not with the receive stamp.
+// ownEvent reports whether a stage's times begin with an event of its own, not with the receive
+// stamp.
 func ownEvent(name string) bool {
 	return slices.ContainsFunc(stages, func(s stage) bool { return s.name == name && s.needs != nil })
 }
@@ -147,7 +148,7 @@ func PrintCosts(w io.Writer, costs []Cost) error {
 	return t.Flush()
 }
 
-// cell is cells of a table, empty unless there is something to show.
+// cell formats cells of a table, empty unless there is something to show.
 func cell(there bool, format string, v ...any) string {
 	if !there {
 		return strings.Repeat("\t", strings.Count(format, "\t"))

@@ -12,7 +12,7 @@ type Probes struct {
 	Drops    *Drops
 }
 
-// sets are the loaded objects with what was tried of each.
+// sets lists the loaded objects with what was tried of each.
 func (p Probes) sets() (all []probed) {
 	if p.Latency != nil {
 		all = append(all, probed{p.Latency.set, p.Latency.Hooks})
@@ -34,7 +34,7 @@ type probed struct {
 	hooks []Hook
 }
 
-// Hooks are those of all probes.
+// Hooks lists those of all probes.
 func (p Probes) Hooks() (all []Hook) {
 	for _, s := range p.sets() {
 		all = append(all, s.hooks...)
@@ -42,8 +42,8 @@ func (p Probes) Hooks() (all []Hook) {
 	return all
 }
 
-// Missed is how often since the beginning the kernel left a program out because it
-// was running on that CPU already: what it would have counted is in no figure.
+// Missed counts how often since the beginning the kernel left a program out because it was running
+// on that CPU already: what it would have counted is in no figure.
 func (p Probes) Missed() (n uint64) {
 	for _, s := range p.sets() {
 		n += s.set.missed()

@@ -61,8 +61,8 @@ func findProcess(pid int) (p process, err error) {
 
 const self = "/proc/self"
 
-// processIDs are a process's ids, from that in the PID namespace of /proc to that in
-// its own: NSpid of its status.
+// processIDs reads a process's ids, from that in the PID namespace of /proc to that in its own:
+// NSpid of its status.
 func processIDs(dir string) (ids []uint32, err error) {
 	path := filepath.Join(dir, "status")
 	status, err := kernelfile.ReadFile(path)
@@ -88,7 +88,7 @@ func processIDs(dir string) (ids []uint32, err error) {
 	return ids, nil
 }
 
-// CheckProcess tells whether there is a process of that id in /proc.
+// CheckProcess refuses an id that no process in /proc has.
 func CheckProcess(pid int) error {
 	_, err := findProcess(pid)
 	return err

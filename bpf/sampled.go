@@ -112,7 +112,7 @@ func addressOf(name string) (uint64, error) {
 	return 0, fmt.Errorf("this kernel has no %s", name)
 }
 
-// timerFunction is where a struct hrtimer has its function.
+// timerFunction finds where a struct hrtimer has its function.
 func timerFunction() (int16, error) {
 	types, err := kernelTypes().Kernel()
 	if err != nil {
@@ -146,7 +146,8 @@ func (s *Sampled) attach(tracepoint string, code asm.Instructions) error {
 	return nil
 }
 
-// count has R7 point to the CPU's counts; the context is in R6. Whoever finds none leaves.
+// count wraps instructions that count: R7 points to the CPU's counts, and R6 to the context. Where
+// there are no counts, the program ends.
 func (s *Sampled) count(rest ...asm.Instruction) asm.Instructions {
 	code := asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
@@ -227,7 +228,7 @@ var keepR9 = []asm.Instruction{
 	asm.StoreMem(asm.R7, atRuns, asm.R8, asm.DWord),
 }
 
-// read is what the CPUs have kept so far.
+// read reads what the CPUs have kept so far.
 func (s *Sampled) read() (all []sampledCount, err error) {
 	if err := s.counts.Lookup(uint32(0), &all); err != nil {
 		return nil, fmt.Errorf("read what samples took: %w", err)
@@ -235,7 +236,7 @@ func (s *Sampled) read() (all []sampledCount, err error) {
 	return all, nil
 }
 
-// since are the times that a CPU has kept of those after an earlier reading.
+// since returns the times that a CPU has kept of those after an earlier reading.
 func (c *sampledCount) since(earlier *sampledCount) (ns []float64) {
 	for n := max(earlier.Runs, c.Runs-min(c.Runs, sampledKept)); n < c.Runs; n++ {
 		ns = append(ns, float64(c.Ns[n%sampledKept]))

@@ -98,7 +98,7 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 	return nil
 }
 
-// stampDevs are the interfaces of this namespace that need a program.
+// stampDevs lists the interfaces of this namespace that need a program.
 func stampDevs(kind Stamp, ifindex int) ([]rtnl.Link, error) {
 	links, err := rtnl.Links()
 	if err != nil {
@@ -112,7 +112,7 @@ func stampDevs(kind Stamp, ifindex int) ([]rtnl.Link, error) {
 	}), nil
 }
 
-// where says where t0 is.
+// where describes where t0 is.
 func (st *stamper) where() string {
 	w := "software receive stamp (after GRO; its wait, and that of interrupt coalescing, are hidden)"
 	if len(st.links) > 0 {
@@ -139,8 +139,8 @@ func (st *stamper) close() error {
 	return errors.Join(errs...)
 }
 
-// taiOffset is CLOCK_TAI - CLOCK_REALTIME in ns. Programs can read only the
-// former, stamps are of the latter.
+// taiOffset returns CLOCK_TAI - CLOCK_REALTIME in ns. Programs can read only the former, stamps are
+// of the latter.
 func taiOffset() (int64, error) {
 	var tx unix.Timex
 	if _, err := unix.Adjtimex(&tx); err != nil {
@@ -149,8 +149,7 @@ func taiOffset() (int64, error) {
 	return int64(tx.Tai) * 1e9, nil
 }
 
-// NetnsInode is the inode of the calling thread's network namespace, which
-// [Filter] takes.
+// NetnsInode returns the inode of the calling thread's network namespace, which [Filter] takes.
 func NetnsInode() (uint64, error) {
 	var st unix.Stat_t
 	if err := unix.Stat("/proc/thread-self/ns/net", &st); err != nil {

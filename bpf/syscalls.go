@@ -67,7 +67,7 @@ type Call struct {
 	reading       uint32
 }
 
-// Mean is the average time of a call.
+// Mean returns the average time of a call.
 func (c *Call) Mean() time.Duration {
 	if c.Calls == 0 {
 		return 0
@@ -75,9 +75,8 @@ func (c *Call) Mean() time.Duration {
 	return time.Duration(float64(c.Sum) / float64(c.Calls))
 }
 
-// Stddev is the standard deviation of the mean as a share of the mean, which is
-// what `perf trace -s` has in its column of that name; 0 of a single call, which has
-// none.
+// Stddev returns the standard deviation of the mean as a share of the mean, which is what `perf
+// trace -s` has in its column of that name; 0 for a single call, which has none.
 func (c *Call) Stddev() float64 {
 	n, sum := float64(c.Calls), float64(c.Sum)
 	if c.Calls < 2 || c.Sum == 0 {
@@ -120,7 +119,7 @@ func (s *Syscalls) Read() ([]Call, error) {
 	return out, s.set.maps.Variables[syscallsVarWindow].Set(s.window)
 }
 
-// Peek is Read within a window.
+// Peek reads as Read does, within a window.
 func (s *Syscalls) Peek() ([]Call, error) {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -159,7 +158,7 @@ func SortCalls(calls []Call) {
 	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(b.Sum, a.Sum) })
 }
 
-// SubCalls is what came between two readings. Min and Max are exact if no reading lies between
+// SubCalls returns what came between two readings. Min and Max are exact if no reading lies between
 // them, else they are those since the beginning; both are 0 where they are not known.
 func SubCalls(now, earlier []Call) []Call {
 	before := map[string]Call{}

@@ -29,8 +29,8 @@ func ReadTimed() Timed {
 	return t
 }
 
-// Since tells whether the kernel timed any run between two readings: then
-// bpf_stats was on, and slowed what runs eBPF programs.
+// Since reports whether the kernel timed any run between two readings: then bpf_stats was on, and
+// slowed what runs eBPF programs.
 func (t Timed) Since(earlier Timed) bool {
 	for id, n := range t {
 		if n > earlier[id] {

@@ -40,7 +40,7 @@ func (h hostState) virtual() bool {
 	return false
 }
 
-// noRAPL says what to do where there is no package zone.
+// noRAPL advises what to do where there is no package zone.
 func (h hostState) noRAPL() string {
 	switch {
 	case h.virtual():
@@ -52,7 +52,7 @@ func (h hostState) noRAPL() string {
 	return "modprobe intel_rapl_msr (x86; CONFIG_POWERCAP, CONFIG_INTEL_RAPL)"
 }
 
-// noBMC says what to do where there is no device of a BMC.
+// noBMC advises what to do where there is no BMC device.
 func (h hostState) noBMC() string {
 	switch {
 	case h.loaded("ipmi_si", "ipmi_devintf"):

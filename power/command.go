@@ -281,7 +281,7 @@ func (ch *child) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// words are what a run of the command said on standard error.
+// words returns what a run of the command wrote to standard error.
 func (c *command) words(ch *child) string {
 	ch.mu.Lock()
 	defer ch.mu.Unlock()

@@ -99,7 +99,7 @@ func ReadLog(s Spec) (Trace, error) {
 
 func (c *csvLog) Info() Info { return c.info }
 
-// Read is not used: a log is imported.
+// Read refuses: a log is imported.
 func (c *csvLog) Read(context.Context, []int64) error {
 	return errors.New("a log has no current reading")
 }

@@ -7,18 +7,17 @@ import "math"
 // fewEffective is below how many effective readings a scatter says little.
 const fewEffective = 5
 
-// scatter is how far the mean of readings may be from what the machine draws in the
-// long run: their standard uncertainty, and how many independent readings they are
-// worth. Readings of power follow each other closely: the machine is warm for a
-// while, a meter averages, and one that is asked more often than it measures says
-// the same again. The spread over the root of their number would be too small then.
+// scatter estimates how far the mean of readings may be from what the machine draws in the long
+// run: their standard uncertainty, and how many independent readings they are worth. Readings of
+// power follow each other closely: the machine is warm for a while, a meter averages, and one that
+// is asked more often than it measures repeats itself. The spread over the root of their number
+// would be too small then.
 //
-// Readings that agree with their neighbours to r1 are worth n (1 - r1) / (1 + r1),
-// were they of a first-order process (AR(1)). As r1 comes out too small where there
-// are few, it is corrected for its bias (Marriott and Pope 1954: 1 + 4 r1 over n).
-// White noise on top of a slow process hides it from r1: then what later lags say is
-// taken, if that is fewer. The spread of few readings is itself uncertain: Student's
-// distribution is that much wider (JCGM 101:2008, 6.4.9).
+// Readings that agree with their neighbours to r1 are worth n (1 - r1) / (1 + r1), were they of a
+// first-order process (AR(1)). As r1 comes out too small where there are few, it is corrected for
+// its bias (Marriott and Pope 1954: 1 + 4 r1 over n). White noise on top of a slow process hides it
+// from r1: then what later lags say is taken, if that is fewer. The spread of few readings is
+// itself uncertain: Student's distribution is that much wider (JCGM 101:2008, 6.4.9).
 func scatter(x []float64) (u, effective float64) {
 	n := float64(len(x))
 	if n < 2 {
@@ -37,7 +36,7 @@ func scatter(x []float64) (u, effective float64) {
 // lags is for how many lags correlations are looked at.
 const lags = 5
 
-// correlations are the readings' with those 1, 2 ... later, and their mean square
+// correlations computes the readings' autocorrelations at lags 1, 2 ..., and their mean square
 // deviation.
 func correlations(x []float64) (r [lags + 1]float64, spread float64) {
 	n := float64(len(x))
@@ -60,7 +59,7 @@ func correlations(x []float64) (r [lags + 1]float64, spread float64) {
 	return r, spread
 }
 
-// firstOrder is how many readings are worth one, of a first-order process.
+// firstOrder computes how many readings of a first-order process are worth one.
 func firstOrder(r [lags + 1]float64, n float64) float64 {
 	if n <= 4 {
 		return 1
@@ -69,9 +68,9 @@ func firstOrder(r [lags + 1]float64, n float64) float64 {
 	return (1 + rho) / (1 - rho)
 }
 
-// laterLags is the same of such a process under white noise: how the correlation
-// falls from lag to lag is that of the process alone. 1 where the readings do not
-// depend on each other beyond doubt.
+// laterLags computes the same for such a process under white noise: how the correlation falls from
+// lag to lag is that of the process alone. 1 where the readings do not depend on each other beyond
+// doubt.
 func laterLags(r [lags + 1]float64, n float64) float64 {
 	if n <= lags+1 || r[1] < 2/math.Sqrt(n) {
 		return 1
@@ -93,8 +92,8 @@ func laterLags(r [lags + 1]float64, n float64) float64 {
 	return 1 + 2*corrected(1)/(1-fall)
 }
 
-// student is the variance of Student's distribution, which has none below 3 degrees
-// of freedom: 2 stands for it.
+// student returns the variance of Student's distribution, which has none up to 2 degrees of
+// freedom: up to 4, 2 stands for it.
 func student(degrees float64) float64 {
 	if degrees <= 4 {
 		return 2

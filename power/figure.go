@@ -121,9 +121,8 @@ func Measure(t Trace, at Times) Figure {
 	return f
 }
 
-// idle is the mean of the idle windows; its N is 0 where there is none. What idle
-// would have been during the load lies between them, anywhere: half of their
-// distance is a limit of the error.
+// idle averages the idle windows; N is 0 where there is none. What idle would have been during the
+// load lies between them, anywhere: half of their distance is a limit of the error.
 func (f *Figure) idle(t Trace, at Times) Mean {
 	t.after = 0 // the next run may begin
 	var idle Mean
@@ -159,7 +158,7 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 	return idle
 }
 
-// drift says by how much idle power changed over the run; a gate judges it.
+// drift records by how much idle power changed over the run; a gate judges it.
 func (f *Figure) drift(share, before, after float64, at Times) {
 	f.Drift = &share
 	quality := ""
@@ -169,14 +168,13 @@ func (f *Figure) drift(share, before, after float64, at Times) {
 	f.add("idle_drift", "1", share, quality)
 }
 
-// drifted tells whether idle power changed by more than the run's gate lets it.
+// drifted reports whether idle power changed by more than the run's gate lets it.
 func (f *Figure) drifted(at Times) bool {
 	return f.Drift != nil && at.MostDrift != nil && *f.Drift > *at.MostDrift
 }
 
-// standard is the standard uncertainty that a limit of the error means: nobody says
-// more than that the truth lies within, so that it is as likely anywhere there
-// (JCGM 100:2008, 4.3.7).
+// standard turns a limit of the error into a standard uncertainty: nobody says more than that the
+// truth lies within, so that it is as likely anywhere there (JCGM 100:2008, 4.3.7).
 func standard(limit float64) float64 { return limit / math.Sqrt(3) }
 
 // uncertainty adds what the instrument declares, a limit, its resolution and the
@@ -200,9 +198,8 @@ func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean) {
 	}
 }
 
-// declared is the limit of the error of readings in a window, as a share: the largest
-// that the instrument itself said of one, else what is declared for all. NaN
-// where nobody says.
+// declared returns the limit of the error of readings in a window, as a share: the largest that the
+// instrument itself gave for one, else what is declared for all. NaN where it is unknown.
 func (t Trace) declared(w Window) float64 {
 	var most float64
 	for _, s := range t.Samples {
@@ -216,9 +213,9 @@ func (t Trace) declared(w Window) float64 {
 	return t.Info.Uncertainty
 }
 
-// random is the standard uncertainty of a mean but for what is declared: the
-// instrument's step, and what the readings' scatter leaves. Where they all say the
-// same, the step is as wide for their mean as for one.
+// random computes the standard uncertainty of a mean, apart from what is declared: the instrument's
+// step, and what the readings' scatter leaves. Where they are all equal, the step is as wide for
+// their mean as for one.
 func (t Trace) random(m Mean) float64 {
 	var step float64
 	for _, c := range t.Info.Channels {
@@ -238,7 +235,7 @@ func (f *Figure) gates(at Times) {
 	}
 }
 
-// doubts says why the load's mean may mislead.
+// doubts lists why the load's mean may mislead.
 func (t Trace) doubts(load Mean, at Times) string {
 	var out []string
 	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
@@ -266,7 +263,7 @@ func (t Trace) doubts(load Mean, at Times) string {
 	return strings.Join(out, "; ")
 }
 
-// slug is the source's name in metrics.
+// slug returns the source's name in metrics.
 func (f *Figure) slug() string { return "power_" + snake(f.Source) }
 
 func (f *Figure) add(name, unit string, v float64, quality string) {
@@ -317,8 +314,8 @@ func (t Trace) failedIn(w Window) (n int) {
 	return n
 }
 
-// series are the readings of all windows, as watts, with times since the load's
-// beginning. That of a counter is the mean since the reading before.
+// series returns the readings of all windows, as watts, with times since the load's beginning. A
+// counter's are the means since the reading before.
 func (t Trace) series(slug string, at Times) []results.Series {
 	all := at.All()
 	var out []results.Series

@@ -25,7 +25,7 @@ func NeedsNVMLHelper(specs []Spec) bool {
 	return slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == "nvml" && s.Options.Get("helper") == "" })
 }
 
-// nvmlHelper is the helper that a source is read by.
+// nvmlHelper finds the helper that reads a source.
 func nvmlHelper(s Spec) (string, error) {
 	if p := s.Options.Get("helper"); p != "" {
 		return p, nil
@@ -40,8 +40,8 @@ func nvmlHelper(s Spec) (string, error) {
 	return p, err
 }
 
-// FindNVMLHelper is where the helper lies on this host, beside this program, where a
-// package has it or in PATH; "" if nowhere. One that another user could change is an error.
+// FindNVMLHelper finds the helper on this host: beside this program, where a package has it, or in
+// PATH; "" if nowhere. One that another user could change is an error.
 func FindNVMLHelper() (string, error) {
 	self, err := os.Executable()
 	if err == nil {

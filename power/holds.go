@@ -12,8 +12,8 @@ var rates = map[string]time.Duration{
 	"ipmi": time.Second, "redfish": time.Second, "snmp": time.Second, "ptdaemon": time.Second, "command": time.Second,
 }
 
-// Every is how often a source is read if it is asked for a reading every interval; 0: it is a log,
-// which nobody reads meanwhile.
+// Every returns how often a source is read if it is asked for a reading every interval; 0: it is a
+// log, which nobody reads meanwhile.
 func (s Spec) Every(interval time.Duration) time.Duration {
 	least, known := rates[s.Name]
 	if !known {
@@ -30,13 +30,13 @@ type Holds struct {
 	Needs       time.Duration // a window that surely has a figure
 }
 
-// Enough tells that there surely is a figure, or that nothing is known of it.
+// Enough reports whether there surely is a figure, or nothing is known of it.
 func (h Holds) Enough() bool { return h.Every == 0 || h.Least >= LeastReadings && h.Covered }
 
 // LeastReadings is how many readings a figure needs.
 const LeastReadings = 2
 
-// Holds tells how many readings count for a window with a guard on so many of its sides, as
+// Holds computes how many readings count for a window with a guard on so many of its sides, as
 // [Measure] takes them: those inside, and the nearest in the guard.
 func (s Spec) Holds(window, guard time.Duration, sides int, interval time.Duration) Holds {
 	h := Holds{Every: s.Every(interval)}

@@ -96,7 +96,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 	return h, nil
 }
 
-// hwmonRefused says why sensors that are there cannot be read.
+// hwmonRefused explains why sensors that are there cannot be read.
 func hwmonRefused(err error) *Unavailable {
 	fix := "dmesg shows what their driver says of it; ipmi or redfish may read the machine"
 	switch {
@@ -108,9 +108,9 @@ func hwmonRefused(err error) *Unavailable {
 	return &Unavailable{fmt.Sprintf("no power sensor can be read: %v", err), fix}
 }
 
-// hwmonPlace is a device's name and the folder of its files. Drivers that register
-// without attributes, as that of the ACPI meter did until 2025, have them all in the
-// folder of the device itself; there libsensors looks, too (lib/sysfs.c).
+// hwmonPlace finds a device's name and the folder of its files. Drivers that register without
+// attributes, as that of the ACPI meter did until 2025, have them all in the folder of the device
+// itself; libsensors looks there, too (lib/sysfs.c).
 func hwmonPlace(dir string) (name, at string) {
 	for _, at := range []string{dir, filepath.Join(dir, "device")} {
 		if name := firstLine(filepath.Join(at, "name")); name != "" {
@@ -172,8 +172,8 @@ func (h *hwmon) add(s hwmonSensor, at, what string) {
 	h.info.Channels = append(h.info.Channels, c)
 }
 
-// hwmonDevice is what a hwmon folder's device is called on its bus: unlike the folder's,
-// this name stays over a restart.
+// hwmonDevice returns what a hwmon folder's device is called on its bus: unlike the folder's, this
+// name survives a restart.
 func hwmonDevice(dir string) string {
 	to, err := filepath.EvalSymlinks(filepath.Join(dir, "device"))
 	if err != nil || filepath.Base(to) == "device" {
@@ -182,7 +182,7 @@ func hwmonDevice(dir string) string {
 	return filepath.Base(to)
 }
 
-// id is how a sensor is named by itself.
+// id names a sensor unmistakably.
 func (s hwmonSensor) id() string {
 	if s.device != "" {
 		return s.device + "/" + s.sensor
@@ -192,7 +192,7 @@ func (s hwmonSensor) id() string {
 
 func (s hwmonSensor) is(id string) bool { return id == s.id() || id == s.dir+"/"+s.sensor }
 
-// describe is what tells a sensor from the others, with its reading of now.
+// describe formats what distinguishes a sensor from the others, with its present reading.
 func (s hwmonSensor) describe() string {
 	now := "no reading"
 	if uw, err := preadInt(s.file); err == nil {
@@ -255,7 +255,7 @@ func (h *hwmon) indices(which func(int) bool) (out []int) {
 	return out
 }
 
-// named are the sensors of some names, each once.
+// named looks up sensors by their names, each once.
 func (h *hwmon) named(names []string) (out []int, err error) {
 	for _, n := range names {
 		is := h.indices(func(i int) bool { return h.sensors[i].is(n) })
@@ -274,7 +274,7 @@ func (h *hwmon) named(names []string) (out []int, err error) {
 	return out, nil
 }
 
-// several says why none of some sensors stands for the source.
+// several explains why none of some sensors stands for the source.
 func (h *hwmon) several(sum []int) *Unavailable {
 	return &Unavailable{fmt.Sprintf(
 		"%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum),
@@ -303,7 +303,7 @@ func listed(all []string) string {
 	return strings.Join(all, ", ")
 }
 
-// device says which sensors are summed, and which are there beside them.
+// device names the sensors that are summed, and those beside them.
 func (h *hwmon) device() string {
 	var sum, parts []string
 	for _, c := range h.info.Channels {

@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// noSensor says why there is no power sensor, from what the kernel shows: which devices
-// there are, whether the firmware has an ACPI power meter, and whether its driver is
-// there.
+// noSensor explains why there is no power sensor, from what the kernel shows: which devices there
+// are, whether the firmware has an ACPI power meter, and whether its driver is there.
 func noSensor(root, target string, others []string) *Unavailable {
 	if slices.Sort(others); target != "" && len(others) > 0 {
 		return &Unavailable{fmt.Sprintf("no device %q with a power sensor in %s; the other devices are %s",

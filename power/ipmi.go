@@ -83,9 +83,9 @@ type dcmiReading struct {
 	inactive             bool // the BMC says that it does not measure
 }
 
-// doubts are what the BMC says of a reading that does not fit it. OpenBMC's answer has the
-// bits of its last byte in another order (dcmihandler.cpp of phosphor-host-ipmid), so that
-// one that measures looks as if it did not; the reading decides.
+// doubts lists what the BMC says of a reading that does not fit it. OpenBMC's answer has the bits
+// of its last byte in another order (dcmihandler.cpp of phosphor-host-ipmid), so that one that
+// measures looks as if it did not; the reading decides.
 func (r dcmiReading) doubts() (out []string) {
 	if r.inactive {
 		out = append(out, "the BMC's answer says that it does not measure, and yet has a reading, as OpenBMC's "+
@@ -133,7 +133,7 @@ func parseDCMI(b []byte) (dcmiReading, error) {
 	return r, errNoReading
 }
 
-// completionFix is what to do about a completion code (IPMI 2.0, table 5-2).
+// completionFix advises what to do about a completion code (IPMI 2.0, table 5-2).
 func completionFix(code byte) string {
 	switch code {
 	case 0xc0, 0xc3, 0xce, 0xd2:

@@ -118,7 +118,7 @@ func deadline(ctx context.Context) time.Time {
 	return time.Now().Add(readTime)
 }
 
-// plainTimeout says in our words that an instrument did not answer in time.
+// plainTimeout puts an instrument's timeout into our words: no answer in time.
 func plainTimeout(err error) error {
 	if t := (net.Error)(nil); errors.As(err, &t) && t.Timeout() || errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")

@@ -155,7 +155,7 @@ func isHeading(line string) bool {
 	})
 }
 
-// columns are the places of time and watts, from 0.
+// columns finds the places of time and watts, from 0.
 func (f logFormat) columns(heading string) (at [2]int, err error) {
 	var names []string
 	if heading != "" {
@@ -173,8 +173,8 @@ func (f logFormat) columns(heading string) (at [2]int, err error) {
 	return at, f.checkWatts(names, at[1])
 }
 
-// fields are those of a line, without quotes and blanks around them. Where
-// semicolons or tabs are between them, commas are decimal points.
+// fields splits a line, without quotes and blanks around its fields. Where semicolons or tabs
+// separate them, commas are decimal points.
 func fields(line string) []string {
 	separator := ","
 	for _, s := range []string{"\t", ";"} {

@@ -56,8 +56,8 @@ func openNVML(s Spec) (Source, error) {
 	return c, nil
 }
 
-// gpuChannels are the GPUs, those of the sum and the others. NVML has a reading for each
-// GPU, but where a board has several, NVIDIA's documents differ on whether it is that of
+// gpuChannels makes the channels of the GPUs, those of the sum and the others. NVML has a reading
+// for each GPU, but where a board has several, NVIDIA's documents differ on whether it is that of
 // the GPU or of the board, so that those of one board are not added.
 func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err error) {
 	named, err := numbersFrom(s, "gpu", 0)
@@ -89,7 +89,7 @@ func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err er
 	return out, no, nil
 }
 
-// listGPUs are the names of the GPUs. After a tab follows the board, of one that has
+// listGPUs asks the helper for the names of the GPUs. After a tab follows the board, where it has
 // several.
 func listGPUs(s Spec) ([]string, error) {
 	path, err := nvmlHelper(s)

@@ -77,7 +77,7 @@ func (p *ptdaemon) hello(ctx context.Context) error {
 
 func (p *ptdaemon) Info() Info { return p.info }
 
-// LastUncertainty is what the daemon said of the last reading.
+// LastUncertainty returns the uncertainty that the daemon gave for the last reading.
 func (p *ptdaemon) LastUncertainty() float64 { return p.said }
 
 // Read takes the newest of the lines that were logged since the last Read. None

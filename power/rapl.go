@@ -88,7 +88,7 @@ func raplRoot(s Spec) string {
 	return "/sys/class/powercap"
 }
 
-// raplScope is what the sum is to be of, as asked for; "": all that can be summed.
+// raplScope parses which scope the sum is to have; "": all that can be summed.
 func raplScope(s Spec) (Scope, error) {
 	switch scope := Scope(s.Options.Get("scope")); scope {
 	case "", ScopePackage, ScopeMemory:
@@ -215,7 +215,7 @@ func (r *rapl) choose(scope Scope, named []string) error {
 	return nil
 }
 
-// scopeOf is what a zone sees by itself.
+// scopeOf returns what a zone sees by itself.
 func (r *rapl) scopeOf(i int) Scope {
 	switch z := r.zones[i]; {
 	case z.dram:
@@ -245,8 +245,8 @@ func (r *rapl) pair(named bool) {
 	r.settle()
 }
 
-// settle has what is known of twins count: of one counter that shows twice one is a part,
-// and as long as it is not known whether there are two, there is no sum.
+// settle applies what is known of twins: where one counter shows twice, one is a part, and as long
+// as it is not known whether there are two, there is no sum.
 func (r *rapl) settle() {
 	channels := slices.Clone(r.info.Channels)
 	r.info.NoSum, r.info.Device = nil, r.all
@@ -352,8 +352,8 @@ func (r *rapl) sum(scope Scope) error {
 	return nil
 }
 
-// noMemory says why the zones of memory cannot be summed, "" if they can. A counter
-// at 0 has never counted: the firmware has it off.
+// noMemory explains why the zones of memory cannot be summed, "" if they can. A counter at 0 has
+// never counted: the firmware has it off.
 func (r *rapl) noMemory() string {
 	has := map[string]bool{}
 	for _, z := range r.zones {
@@ -418,7 +418,7 @@ func (r *rapl) add(dir, entry string) (isPackage bool, err error) {
 	return isPackage, nil
 }
 
-// raplZoneError says why a zone that is listed cannot be read.
+// raplZoneError explains why a zone that is listed cannot be read.
 func raplZoneError(entry string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):

@@ -31,8 +31,8 @@ func (r Reach) String() string {
 	return text
 }
 
-// Reaches is all that the words of the spec lead to; nil of a source that only reads
-// a host's own sensors, or looks for its helper where zcbench always does.
+// Reaches lists all that the spec leads to; nil for a source that only reads a host's own sensors,
+// or looks for its helper where zcbench always does.
 func (s Spec) Reaches() []Reach {
 	if k := kinds[s.Name]; k.reaches != nil {
 		return k.reaches(s)
@@ -40,7 +40,7 @@ func (s Spec) Reaches() []Reach {
 	return []Reach{{Does: Runs, What: "something unknown, for source " + s.Name}} // no source goes unasked
 }
 
-// opens are the paths that options name.
+// opens lists the paths that options name.
 func opens(options ...string) func(Spec) []Reach {
 	return func(s Spec) (out []Reach) {
 		for _, name := range options {
@@ -52,14 +52,14 @@ func opens(options ...string) func(Spec) []Reach {
 	}
 }
 
-// asks is the address that a target names, and the paths that options do.
+// asks lists the address that a target names, and the paths that options name.
 func asks(address func(Spec) string, paths ...string) func(Spec) []Reach {
 	return func(s Spec) []Reach {
 		return append([]Reach{{Does: Asks, What: address(s)}}, opens(paths...)(s)...)
 	}
 }
 
-// asksWithSecrets is asks for an instrument that wants to know who asks.
+// asksWithSecrets lists the same as asks, for an instrument that wants to know who asks.
 func asksWithSecrets(address func(Spec) string, paths ...string) func(Spec) []Reach {
 	all := asks(address, append(paths, secretsOption)...)
 	return func(s Spec) []Reach {

@@ -76,9 +76,9 @@ func (r *redfish) ask(ctx context.Context, at string) (b []byte, to string, err 
 	}
 }
 
-// redirected is where an answer sends to, as a URL of the same scheme, host and port. 301
-// and 308 may be any path there; 302, 303 and 307 are what a page for logging in is made
-// of, and only the same path with or without a slash is none.
+// redirected returns where an answer redirects to, as a URL of the same scheme, host and port. 301
+// and 308 may name any path there; 302, 303 and 307 are what a login page is made of, and only the
+// same path with or without a slash is none.
 func redirected(from *url.URL, resp *http.Response) (string, error) {
 	location := resp.Header.Get("Location")
 	to, err := from.Parse(location)
@@ -111,7 +111,7 @@ func portOf(u *url.URL) string {
 	return map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-// redfishFix is what to do about a status of an answer (RFC 9110, 15; DSP0266, 7.11).
+// redfishFix advises what to do about the status of an answer (RFC 9110, 15; DSP0266, 7.11).
 func redfishFix(code int) string {
 	switch code {
 	case http.StatusUnauthorized:

@@ -23,7 +23,7 @@ type redfishMeter struct {
 	reading redfishReading
 }
 
-// name is how the user names it.
+// name returns how the user names it.
 func (m redfishMeter) name() string {
 	if m.part == "" {
 		return m.path
@@ -53,7 +53,7 @@ func (r *redfish) use(m redfishMeter) {
 	r.doubt(m.reading)
 }
 
-// doubt tells what the BMC says of a meter that has a reading.
+// doubt notes what the BMC says against a meter that has a reading.
 func (r *redfish) doubt(x redfishReading) {
 	r.info.Doubts = nil
 	if r.unread > 0 {
@@ -89,9 +89,9 @@ type redfishChassis struct {
 // request, and what is wrong with it a part of the error.
 const mostChassis = 24
 
-// find is the meter that the user names, else the one that stands for the machine: the
-// only one, or that of the chassis that has all the others with a meter in it. Of several
-// whose relation the BMC does not tell none is taken.
+// find picks the meter that the user names, else the one that stands for the machine: the only one,
+// or that of the chassis that contains all the others with a meter. Of several whose relation the
+// BMC does not tell none is taken.
 func (r *redfish) find(ctx context.Context, want, meter string) (redfishMeter, error) {
 	if meter != "" {
 		return r.meterAt(ctx, meter)
@@ -174,7 +174,7 @@ func several(with []*redfishChassis) *Unavailable {
 		"name one: " + given("redfish=ADDRESS?meter="+shortened(first, mostName))}
 }
 
-// members are the paths of the chassis, or of the one that is wanted.
+// members reads the paths of the chassis, or of the one that is wanted.
 func (r *redfish) members(ctx context.Context, want string) (paths []string, err error) {
 	next, n := "/redfish/v1/Chassis", 0
 	for range 8 { // pages
@@ -247,8 +247,8 @@ func (r *redfish) read(ctx context.Context, m *redfishMeter) error {
 	return nil
 }
 
-// outermost is the chassis with a meter in which all the others with one are; nil where
-// none is, or where it has several machines in it.
+// outermost finds the chassis with a meter that contains all the others with one; nil where there
+// is none, or where it contains several machines.
 func outermost(all, with []*redfishChassis) *redfishChassis {
 	in := containers(all)
 	for _, o := range with {
@@ -261,7 +261,7 @@ func outermost(all, with []*redfishChassis) *redfishChassis {
 	return nil
 }
 
-// containers are the chassis that each chassis is in, by their paths.
+// containers maps each chassis to the one that contains it, by their paths.
 func containers(all []*redfishChassis) map[string]string {
 	in := map[string]string{}
 	for _, c := range all {
@@ -288,7 +288,7 @@ func isInside(in map[string]string, c, outer *redfishChassis) bool {
 
 func plainPath(p string) string { return strings.TrimRight(p, "/") }
 
-// meterAt is the meter of a path that the user names.
+// meterAt reads the meter at a path that the user names.
 func (r *redfish) meterAt(ctx context.Context, name string) (redfishMeter, error) {
 	path, part, _ := strings.Cut(name, "#")
 	b, err := r.get(ctx, path)
@@ -329,7 +329,7 @@ func (r *redfish) meterAt(ctx context.Context, name string) (redfishMeter, error
 // redfishStatus is what a resource says of itself.
 type redfishStatus struct{ State string }
 
-// trouble is the state, if it is not that of something that works.
+// trouble returns the state, unless it is that of something that works.
 func (s redfishStatus) trouble() string {
 	if s.State == "Enabled" {
 		return ""
@@ -436,8 +436,8 @@ func (c powerControl) ofPart() bool {
 		})
 }
 
-// powerMeters are the controls of a Power resource that have a reading: only that of the
-// whole if one, and no other, says that it is.
+// powerMeters parses the controls of a Power resource that have a reading: only that of the whole
+// if one, and no other, says that it is.
 func powerMeters(b []byte, path, chassis string) ([]redfishMeter, error) {
 	all, err := parseControls(b)
 	if err != nil {

@@ -23,7 +23,7 @@ type runningChannel struct {
 	counts    bool // it is a counter
 }
 
-// still tells a counter that has never moved: it counts nothing, and 0 W is no reading.
+// still reports whether a counter has never moved: it counts nothing, and 0 W is no reading.
 func (ch *runningChannel) still() bool { return ch.counts && ch.joule == 0 }
 
 // Reading is one value of one channel; a counter's is the mean since the reading
@@ -92,8 +92,8 @@ func (ch *runningChannel) take(v, ns int64, kind Kind, mostNs int64) (w float64,
 	return w, true
 }
 
-// Mean is a channel's mean over the time that its readings cover, and the
-// largest; not ok before the second reading, nor of a counter that stands still.
+// Mean returns a channel's mean over the time that its readings cover, and the largest; not ok
+// before the second reading, nor for a counter that stands still.
 func (r *Running) Mean(c int) (mean, most float64, ok bool) {
 	if c >= len(r.channels) || r.channels[c].overNs == 0 || r.channels[c].still() {
 		return 0, 0, false
@@ -102,8 +102,8 @@ func (r *Running) Mean(c int) (mean, most float64, ok bool) {
 	return ch.joule / (float64(ch.overNs) / 1e9), ch.most, true
 }
 
-// Newest is a channel's last value, watts, and when it was read; not ok of a counter that stands
-// still.
+// Newest returns a channel's last value, watts, and when it was read; not ok for a counter that
+// stands still.
 func (r *Running) Newest(c int) (w float64, atNs int64, ok bool) {
 	if c >= len(r.channels) || !r.channels[c].any || r.channels[c].still() {
 		return 0, 0, false

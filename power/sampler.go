@@ -152,8 +152,8 @@ func (r *reader) fail(at int64, err error) {
 	r.trace.Failures = f
 }
 
-// Traces are what was read between two moments of CLOCK_MONOTONIC, one per
-// source in their order.
+// Traces returns what was read between two moments of CLOCK_MONOTONIC, one per source in their
+// order.
 func (s *Sampler) Traces(fromNs, toNs int64) []Trace {
 	var out []Trace
 	for _, r := range s.readers {
@@ -180,19 +180,19 @@ func (r *reader) between(fromNs, toNs int64) Trace {
 	return t
 }
 
-// indexAt is that of the first sample not before ns.
+// indexAt finds the first sample not before ns.
 func indexAt(samples []Sample, ns int64) int {
 	i, _ := slices.BinarySearchFunc(samples, ns, func(s Sample, ns int64) int { return cmp.Compare(s.AtNs, ns) })
 	return i
 }
 
-// failureAt is that of the first failure not before ns.
+// failureAt finds the first failure not before ns.
 func failureAt(failures []Failure, ns int64) int {
 	i, _ := slices.BinarySearchFunc(failures, ns, func(f Failure, ns int64) int { return cmp.Compare(f.AtNs, ns) })
 	return i
 }
 
-// spacing is the usual time between logged readings.
+// spacing returns the usual time between logged readings, their median.
 func spacing(samples []Sample) time.Duration {
 	var d []int64
 	for i := 1; i < len(samples); i++ {
@@ -223,7 +223,7 @@ type Cost struct {
 	Reads int
 }
 
-// Cost is what sampling has used so far, by source.
+// Cost returns what sampling has used so far, by source.
 func (s *Sampler) Cost() []Cost {
 	wall := float64(max(counter.Monotonic()-s.started, 1))
 	var out []Cost

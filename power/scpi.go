@@ -117,8 +117,8 @@ func (m *scpi) checkItem(ctx context.Context, item int, named bool) error {
 
 var scpiItemForm = lazy.Regexp(`(?i)(?:^|:)(?:item|ite)(\d+)\s+([a-z][a-z0-9]*(?:,\s*\w+)*)$`)
 
-// itemIs is what an item of the list is, such as "P,1"; not ok where the meter's answer
-// does not say.
+// itemIs asks what an item of the list is, such as "P,1"; not ok where the meter's answer does not
+// say.
 func (m *scpi) itemIs(ctx context.Context, item int) (what string, ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, itemTime)
 	defer cancel()

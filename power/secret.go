@@ -22,10 +22,10 @@ type secrets struct {
 // secretsOption names the file that has a source's secrets.
 const secretsOption = "secrets"
 
-// secretsPrefix is how the environment's variables with a source's secrets begin.
+// secretsPrefix returns how the environment's variables with a source's secrets begin.
 func secretsPrefix(s Spec) string { return "ZCBENCH_" + strings.ToUpper(s.Name) + "_" }
 
-// secretsOf are those of a spec: its option "secrets" names a file.
+// secretsOf reads the secrets of a spec: its option "secrets" names a file.
 func secretsOf(s Spec) (secrets, error) {
 	out := secrets{prefix: secretsPrefix(s)}
 	path := s.Options.Get(secretsOption)
@@ -62,7 +62,7 @@ func secretsOf(s Spec) (secrets, error) {
 	return out, lines.Err()
 }
 
-// get is a secret, "" where there is none.
+// get returns a secret, "" where there is none.
 func (s secrets) get(name string) string {
 	if s.file != nil {
 		return s.file[name]
@@ -70,7 +70,7 @@ func (s secrets) get(name string) string {
 	return os.Getenv(s.prefix + strings.ToUpper(name))
 }
 
-// fixOf says what the user can do about err.
+// fixOf extracts what the user can do about err.
 func fixOf(err error) string {
 	var f interface{ Fix() string }
 	if errors.As(err, &f) {

@@ -118,7 +118,7 @@ func parseSNMP(s Spec) (snmpPlan, error) {
 	return p, err
 }
 
-// snmpNumbers are those of an option, def where it is not given.
+// snmpNumbers parses those of an option, def where it is not given.
 func snmpNumbers(s Spec, name, def string) ([]string, error) {
 	list, err := numbersFrom(s, name, 1)
 	if len(list) == 0 {
@@ -377,7 +377,7 @@ func snmpNumber(pdu gosnmp.SnmpPDU) (int64, error) {
 	return 0, fmt.Errorf("a value of type %v is not a number", pdu.Type)
 }
 
-// snmpError has nothing of the request in it, which may hold the community.
+// snmpError replaces a timeout's error by one without the request, which may hold the community.
 func snmpError(err error) error {
 	if strings.Contains(err.Error(), "timeout") || errors.Is(err, context.DeadlineExceeded) {
 		return &Unavailable{"no answer in time", "check the address, and the community or user (environment " +

@@ -31,8 +31,8 @@ var snmpTables = map[string]snmpTable{
 // mostRows is how many rows of a unit's table are read.
 const mostRows = 256
 
-// open are the options of a row that the user left open: with outlets named, which
-// unit's they are.
+// open lists the options of a row that the user left open: with outlets named, which unit's they
+// are.
 func (t snmpTable) open(s Spec, vendor string) []string {
 	var open []string
 	for _, name := range t.index {

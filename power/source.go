@@ -72,7 +72,7 @@ type Info struct {
 	NoSum *Unavailable
 }
 
-// Says is what the source is, with what is in doubt about it.
+// Says describes the source, with what is in doubt about it.
 func (i Info) Says() string {
 	text := i.Device
 	if len(i.Doubts) > 0 {
@@ -135,7 +135,7 @@ type Unavailable struct {
 
 func (u *Unavailable) Error() string { return u.Why }
 
-// Fix says what the user can do about it.
+// Fix returns what the user can do about it.
 func (u *Unavailable) Fix() string { return u.How }
 
 // errNoReading is an instrument that answers but has no value.
@@ -155,7 +155,7 @@ const mostWatts = 100e3
 // a default that nobody filled in, and says nothing about the reading.
 const leastAverage, mostAverage = 10 * time.Millisecond, 10 * time.Minute
 
-// averages is an averaging time as an instrument tells it; 0 where that cannot be one.
+// averages checks an averaging time as an instrument gives it; 0 where that cannot be one.
 func averages(d time.Duration) time.Duration {
 	if d < leastAverage || d > mostAverage {
 		return 0

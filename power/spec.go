@@ -28,9 +28,8 @@ type Spec struct {
 	Options url.Values
 }
 
-// String is how results name the source: its target without options, or its
-// option name. A command is named by its program: its arguments may be nobody's
-// business.
+// String formats the source as results name it: its target without options, or its option name. A
+// command is named by its program: its arguments may be nobody's business.
 func (s Spec) String() string {
 	target := s.Target
 	switch {
@@ -50,9 +49,8 @@ var (
 	assignment  = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_]*=[^"'$` + "`" + `\\]*$`)
 )
 
-// program is the name of the program that a shell's command begins with, after
-// the variables that are set for it; "" where that is not plain to see: what is
-// taken for it could be a secret.
+// program extracts the name of the program that a shell's command begins with, after the variables
+// that are set for it; "" where that is not plain to see: what is taken for it could be a secret.
 func program(command string) string {
 	for word := range strings.FieldsSeq(command) {
 		if assignment().MatchString(word) {
@@ -66,7 +64,7 @@ func program(command string) string {
 	return ""
 }
 
-// full is the spec as it was given, with its options.
+// full formats the spec as it was given, with its options.
 func (s Spec) full() string {
 	text := s.Name
 	if s.Target != "" {
@@ -82,9 +80,9 @@ func (s Spec) full() string {
 	return text + "?" + strings.Join(out, "&")
 }
 
-// given is a spec as a shell takes it after --power: meters and instruments name themselves, and
-// options are joined by what a shell acts on. A question mark and a number sign within a word are
-// as they are.
+// given quotes a spec as a shell takes it after --power: meters and instruments name themselves,
+// and options are joined by what a shell acts on. A question mark and a number sign within a word
+// are as they are.
 func given(spec string) string {
 	if plain := strings.NewReplacer("?", "", "#", "").Replace(spec); plaintext.Word(plain) == plain {
 		return spec
@@ -92,9 +90,9 @@ func given(spec string) string {
 	return plaintext.Word(spec)
 }
 
-// Public is the spec as it was given, with its host and options, but of a command
-// only the program: its arguments may be secret. Four hexadecimal digits of their
-// hash tell two commands apart.
+// Public formats the spec as it was given, with its host and options, but of a command only the
+// program: its arguments may be secret. Four hexadecimal digits of their hash tell two commands
+// apart.
 func (s Spec) Public() string {
 	if s.Name == "command" {
 		sum := sha256.Sum256([]byte(s.Target))
@@ -180,7 +178,7 @@ func ParseSpec(text string) (Spec, error) {
 	return s, nil
 }
 
-// plainName is a name that was mistyped; a command in its place is not repeated.
+// plainName quotes a name that was mistyped; a command in its place is not repeated.
 func plainName(name string) string {
 	if len(name) > 20 || !programName().MatchString(name) {
 		return "of an unknown kind"
@@ -201,7 +199,7 @@ func cutOptions(text string) (rest, options string, found bool) {
 // commonOptions are those of every source.
 var commonOptions = []string{"uncertainty", "name"}
 
-// uncertainty is the option of that name, "1%" or "0.01", else def.
+// uncertainty parses the option of that name, "1%" or "0.01", else returns def.
 func (s Spec) uncertainty(def float64) (float64, error) {
 	text := s.Options.Get("uncertainty")
 	if text == "" {
@@ -219,7 +217,7 @@ func (s Spec) uncertainty(def float64) (float64, error) {
 	return v, nil
 }
 
-// declared is the uncertainty that the user gave, else def.
+// declared returns the uncertainty that the user gave, else def.
 func (s Spec) declared(def float64) float64 {
 	v, err := s.uncertainty(def)
 	if err != nil {
@@ -228,13 +226,13 @@ func (s Spec) declared(def float64) float64 {
 	return v
 }
 
-// optionList are the words of an option that may name several.
+// optionList splits an option that may name several into its words.
 func optionList(text string) []string {
 	return strings.FieldsFunc(text, func(c rune) bool { return c == ' ' || c == '+' || c == ';' })
 }
 
-// numbersFrom are the numbers of an option, each once and none below least; nil where it
-// is not given.
+// numbersFrom parses the numbers of an option, each once and none below least; nil where it is not
+// given.
 func numbersFrom(s Spec, name string, least int) ([]string, error) {
 	list := optionList(s.Options.Get(name))
 	form := fmt.Sprintf("must be a number from %d, or several joined by a semicolon", least)
@@ -272,7 +270,7 @@ type sourceKind struct {
 	survey func() (found Info, err error)
 }
 
-// surveyed is what a source is that was opened only to see it.
+// surveyed describes a source that was opened only to see it, and closes it.
 func surveyed(src Source, err error) (Info, error) {
 	if err != nil {
 		return Info{}, err

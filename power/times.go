@@ -22,8 +22,8 @@ const (
 	metricSkew = "clock_offset_uncertainty_ns"
 )
 
-// Metrics are the windows, so that a log can be joined when the run is over.
-// lateNs is by how much the steady window began after the run's start_utc_ns.
+// Metrics formats the windows, so that a log can be joined when the run is over. lateNs is by how
+// much the steady window began after the run's start_utc_ns.
 func (t Times) Metrics(lateNs int64) []results.Metric {
 	m := []results.Metric{{Name: metricGuard, Unit: "s", Value: float64(t.GuardNs) / 1e9, Source: timesSource},
 		{Name: metricLate, Unit: "s", Value: float64(lateNs) / 1e9, Source: "CLOCK_REALTIME"}}
@@ -44,9 +44,8 @@ func (t Times) since(name string, ns int64) results.Metric {
 
 const timesSource = "CLOCK_MONOTONIC"
 
-// TimesOf are the windows of a run that is over, on the clock on which its
-// steady window was to begin at startNs. A run that did not measure power has no rests,
-// and no guard.
+// TimesOf reads back the windows of a run that is over, on the clock on which its steady window was
+// to begin at startNs. A run that did not measure power has no rests, and no guard.
 func TimesOf(h *results.Host, startNs int64) (Times, bool) {
 	if h.DurationS == nil || !(*h.DurationS > 0) {
 		return Times{}, false

@@ -35,8 +35,8 @@ type Trace struct {
 	before, after int64
 }
 
-// Around is what was read from shortly before a run's windows until shortly
-// after them.
+// Around cuts the trace to what was read from shortly before a run's windows until shortly after
+// them.
 func (t Trace) Around(at Times) Trace {
 	all, slack := at.All(), max(at.GuardNs, int64(time.Second), 2*int64(t.Interval))
 	t.Samples = t.Samples[indexAt(t.Samples, all.FromNs-slack):indexAt(t.Samples, all.ToNs+slack+1)]
@@ -82,7 +82,7 @@ const (
 	mostMissed   = 3.5 // intervals without a reading are a source that stopped answering
 )
 
-// Mean is that of channel c in [fromNs, toNs]. Its error is a [*Missing].
+// Mean averages channel c over [fromNs, toNs]. Its error is a [*Missing].
 func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 	counts := t.Info.Channels[c].Kind == Energy
 	in := t.around(c, fromNs, toNs)
@@ -103,8 +103,8 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 	return m, nil
 }
 
-// withoutMemory says how to measure without a zone of memory that firmware has switched off; ""
-// of any other.
+// withoutMemory advises how to measure without a zone of memory that firmware has switched off; ""
+// for any other.
 func withoutMemory(channel string) string {
 	if strings.HasSuffix(channel, "_dram") {
 		return "; measure only the packages, on both hosts: rapl?scope=package"
@@ -116,9 +116,9 @@ func withoutMemory(channel string) string {
 // something else. A board of the smallest kind draws half a watt.
 const leastWatts = 0.1
 
-// edges is what a counter that grows in steps, and at its own times, leaves of the
-// power between two readings: at each edge anything between none and all of a step
-// and of what is drawn in its period.
+// edges computes the uncertainty that a counter which grows in steps, and at its own times, leaves
+// of the power between two readings: at each edge anything between none and all of a step and of
+// what is drawn in its period.
 func (t *Trace) edges(c int, m Mean) float64 {
 	step := math.Hypot(t.Info.Channels[c].Resolution, m.Watts*t.Info.Averages.Seconds())
 	return step * math.Sqrt(2./12) / m.Covered.Seconds()
@@ -132,7 +132,7 @@ func wattsOf(in []Sample, c int) []float64 {
 	return out
 }
 
-// Sum is the mean of the sum of the channels that are no Part.
+// Sum averages the sum of the channels that are no Part.
 func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 	if no := t.Info.NoSum; no != nil {
 		return Mean{}, &Missing{no.Why + "; " + no.How}
@@ -202,7 +202,7 @@ func (t *Trace) twins(fromNs, toNs int64) error {
 	return nil
 }
 
-// inside are the samples of an interval in which the channel has a value.
+// inside selects the samples of an interval in which the channel has a value.
 func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 	var in []Sample
 	gap := false
@@ -223,8 +223,8 @@ func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 	return in
 }
 
-// around are the samples inside and the nearest on either side: a sensor's where
-// it is no further off than a reading and a half, a counter's in all of the guard.
+// around selects the samples inside and the nearest on either side: a sensor's where it is no
+// further off than a reading and a half, a counter's in all of the guard.
 func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
 	near := t.Interval.Nanoseconds() * 3 / 2
 	if t.Info.Channels[c].Kind == Energy {
@@ -295,7 +295,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	return nil
 }
 
-// silence is how long a sensor may say nothing, nanoseconds.
+// silence returns how long a sensor may say nothing, nanoseconds.
 func (t *Trace) silence() int64 {
 	return max(int64(mostMissed*float64(t.Interval)), int64(time.Second))
 }

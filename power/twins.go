@@ -106,7 +106,7 @@ func (t *twins) one() bool {
 // again forgets what was seen: a counter was set back.
 func (t *twins) again() { t.began = false }
 
-// unknown says what is not known yet of counters of one socket.
+// unknown explains what is not known yet of counters of one socket.
 func (t *twins) unknown(a, b string) string {
 	seen := "they have not moved since"
 	if t.grew > 0 {

@@ -32,7 +32,7 @@ type rawStack struct {
 // stacks are counted and left out.
 const maxAddresses = 64 << 20
 
-// NewBuilder is one without samples.
+// NewBuilder makes one without samples.
 func NewBuilder() *Builder { return &Builder{byAddr: map[string]*rawStack{}} }
 
 // Add adds a sample.
@@ -77,8 +77,8 @@ func FromRecording(r *perf.Recording, fromNs, toNs int64, names Names) (*Profile
 	return p, nil
 }
 
-// whole is what a sample stands for on a CPU whose event had a counter for a share of the time
-// (0: nobody says): what passed meanwhile was like what it counted there.
+// whole scales a sample up to what it stands for on a CPU whose event had a counter for a share of
+// the time (0: unknown): what passed meanwhile was like what it counted there.
 func whole(period uint64, share float64) uint64 {
 	if share <= 0 || share >= 1 {
 		return period

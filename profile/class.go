@@ -85,7 +85,7 @@ func classify(s *Stack, nmi bool) Class {
 	return Other
 }
 
-// base is a function's name without what compilers add to it: ".isra.0", ".cold".
+// base strips a function's name of what compilers add to it: ".isra.0", ".cold".
 func base(name string) string {
 	if i := strings.IndexByte(name, '.'); i > 0 {
 		return name[:i]
@@ -93,7 +93,7 @@ func base(name string) string {
 	return name
 }
 
-// rule is the class of a function by itself; empty: it is its caller's.
+// rule looks up the class of a function by itself; empty: it is its caller's.
 func rule(f Frame) Class {
 	if !f.Kernel {
 		return Application
@@ -110,7 +110,7 @@ func rule(f Frame) Class {
 	return modules[f.Module]
 }
 
-// shared tells the functions that all use.
+// shared reports whether all use a function.
 func shared(name string) bool { return hasPrefix(name, sharedNames...) }
 
 func hasPrefix(name string, prefixes ...string) bool {

@@ -28,7 +28,7 @@ const (
 	SideB = 1
 )
 
-// NewDelta is one of no runs.
+// NewDelta makes one of no runs.
 func NewDelta() *Delta { return &Delta{sides: [2]*Sum{NewSum(), NewSum()}} }
 
 // Add adds the profile of a run, as [Parse] returns it, that moved kb of payload.
@@ -43,7 +43,7 @@ func (d *Delta) Add(ctx context.Context, side int, p *profile.Profile, kb float6
 	return nil
 }
 
-// Runs are how many have been added to each side.
+// Runs returns how many have been added to each side.
 func (d *Delta) Runs() (a, b int) { return d.runs[SideA], d.runs[SideB] }
 
 // deltaBox is a function that is drawn: its times a kB, and as much of them as both sides have room
@@ -85,7 +85,7 @@ func (d *Delta) name(a, b place) string {
 	return d.sides[SideB].tree.name(b)
 }
 
-// classes are the times of both sides together.
+// classes adds up the times of both sides.
 func (d *Delta) classes(a, b place) (all [len(Classes)]float64) {
 	for side, at := range [2]place{a, b} {
 		if at == none {
@@ -98,7 +98,7 @@ func (d *Delta) classes(a, b place) (all [len(Classes)]float64) {
 	return all
 }
 
-// mean is a function's time in a run of a side.
+// mean returns a function's time in a run of a side.
 func (d *Delta) mean(side int, at place) float64 {
 	if at == none || d.runs[side] == 0 {
 		return 0
@@ -173,8 +173,8 @@ func perKB(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
 func signedPerKB(v float64) string { return fmt.Sprintf("%+.2f", v) }
 
-// deltaFill is the colour of a difference, a share of the greatest: red is more, blue is less.
-// Small ones are drawn stronger than they are, or nobody saw them.
+// deltaFill chooses the colour of a difference, a share of the greatest: red is more, blue is less.
+// Small ones are drawn stronger than they are, or nobody would see them.
 func deltaFill(share float64) string {
 	none, full := [3]float64{0xe9, 0xe9, 0xe9}, [3]float64{0xe0, 0x5a, 0x4f}
 	if share < 0 {

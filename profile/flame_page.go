@@ -33,9 +33,10 @@ svg.flame rect.found { fill: #d6336c; } svg.flame.dim rect:not(.found) { opacity
 	`.key i { display: inline-block; width: .8rem; height: .8rem; margin-right: .2rem; }
 .flamegraph .wide { overflow-x: auto; } .flamegraph input { max-width: 60vw; }`
 
-// FlameStyle is what a page needs besides the graphs that are in it, and [FlameScript] what makes
-// them answer: it begins with all parts of the class flamegraph that stand before it. A page's
-// policy (internal/csp) knows both by their hashes: nothing in a graph has a style of its own.
+// FlameStyle returns the style that a page needs besides the graphs that are in it, and
+// [FlameScript] what makes them answer: it begins with all parts of the class flamegraph that stand
+// before it. A page's policy (internal/csp) knows both by their hashes: nothing in a graph has a
+// style of its own.
 func FlameStyle() string {
 	s := flameStyle
 	for i, c := range Classes {
@@ -46,7 +47,7 @@ func FlameStyle() string {
 	return s
 }
 
-// FlameScript is the script: see [FlameStyle].
+// FlameScript returns the script: see [FlameStyle].
 func FlameScript() string { return flameScript }
 
 // writeFlamePage writes a page of its own, without network, with one graph.
@@ -115,7 +116,7 @@ func shortened(name string) string {
 	return name
 }
 
-// fit is as much of a name as a box has room for.
+// fit cuts a name to what a box has room for.
 func fit(name string, width float64) string {
 	r := []rune(name)
 	n := int((width*flameWidth - 6) / flameChar)

@@ -29,7 +29,7 @@ const (
 	mostNames = 8 << 20 // bytes of their names
 )
 
-// NewSum is one of nothing.
+// NewSum makes an empty one.
 func NewSum() *Sum { return &Sum{tree: newTree(), cut: map[place]float64{}} }
 
 // Add adds a profile that [Parse] has read: its busy time, in nanoseconds. If the context ends
@@ -56,7 +56,7 @@ func (s *Sum) add(ctx context.Context, p *profile.Profile, scale float64) error 
 	return nil
 }
 
-// label is a sample's word; empty: it has none.
+// label returns a sample's word; empty: it has none.
 func label(x *profile.Sample, key string) string {
 	if words := x.Label[key]; len(words) > 0 {
 		return words[0]
@@ -94,13 +94,13 @@ func (s *Sum) stack(x *profile.Sample, w float64) {
 	}
 }
 
-// room tells whether a function that one calls has a place, or may have one.
+// room reports whether a function that one calls has a place, or may have one.
 func (s *Sum) room(at place, name string) bool {
 	t := s.tree
 	return t.known(at, name) != none || len(t.nodes) < mostNodes && t.length+len(name) <= mostNames
 }
 
-// Steps is how many functions adding a profile looks at: what it costs, of which the size of a
+// Steps counts how many functions adding a profile looks at: what it costs, of which the size of a
 // profile says little, because many samples may name one place with many functions.
 func Steps(p *profile.Profile) (n int) {
 	for _, x := range p.Sample {
@@ -120,7 +120,7 @@ type Drawn struct {
 	Folded    float64 // the share of all time that is below boxes, and in none of its own
 }
 
-// String is a line below the graph.
+// String formats a line below the graph.
 func (d Drawn) String() string {
 	if d.Hidden == 0 && d.Folded == 0 {
 		return fmt.Sprintf("All %d call sites are drawn.", d.Functions)
@@ -129,7 +129,7 @@ func (d Drawn) String() string {
 		"time, are folded into their callers.", d.Functions, d.Hidden, 100*d.Folded)
 }
 
-// Empty tells that nothing has been added that was busy.
+// Empty reports whether nothing has been added that was busy.
 func (s *Sum) Empty() bool { return s.tree.nodes[top].total <= 0 }
 
 // Draw writes the graph as a part of a page (see [FlameStyle]), with at most so many boxes: of all,
@@ -141,7 +141,7 @@ func (s *Sum) Draw(w io.Writer, most int) (d Drawn, err error) {
 	return d, b.Flush()
 }
 
-// largest are the nodes with the most time. None has more than its caller, which of two equal
+// largest selects the nodes with the most time. None has more than its caller, which of two equal
 // ones comes first: so each has its callers.
 func (s *Sum) largest(most int) (shown []bool, d Drawn) {
 	nodes := s.tree.nodes

@@ -47,7 +47,7 @@ func newTree() *tree {
 	return t
 }
 
-// id is a name's.
+// id looks up a name's id, or gives it one.
 func (t *tree) id(name string) uint32 {
 	id, ok := t.ids[name]
 	if !ok {
@@ -58,7 +58,7 @@ func (t *tree) id(name string) uint32 {
 	return id
 }
 
-// known is the place of a function that one called; none: it was not seen to.
+// known looks up the place of a function that one called; none: it was not seen to.
 func (t *tree) known(from place, name string) place {
 	if t == nil || from == none {
 		return none
@@ -74,7 +74,7 @@ func (t *tree) known(from place, name string) place {
 	return to
 }
 
-// call is the place of a function that one called, which is made where there is none.
+// call looks up the place of a function that one called, and makes it where there is none.
 func (t *tree) call(from place, name string) place {
 	c := call{from, t.id(name)}
 	to, ok := t.at[c]
@@ -96,7 +96,7 @@ func (t *tree) add(at place, class int, w float64) {
 
 func (t *tree) name(at place) string { return t.names[t.nodes[at].name] }
 
-// calls are the functions that one called, in no order.
+// calls lists the functions that one called, in no order.
 func (t *tree) calls(at place) (out []place) {
 	if t == nil || at == none {
 		return nil
@@ -107,7 +107,7 @@ func (t *tree) calls(at place) (out []place) {
 	return out
 }
 
-// children are in the order of names, so that two graphs can be laid beside each other.
+// children lists them in the order of names, so that two graphs can be laid beside each other.
 func (t *tree) children(at place) []place {
 	out := t.calls(at)
 	slices.SortFunc(out, func(a, b place) int { return cmp.Compare(t.name(a), t.name(b)) })
@@ -123,7 +123,8 @@ func (t *tree) depth(at place, shown func(place) bool) (d int) {
 	return d + 1
 }
 
-// classOf is a class's place in [Classes]. A file may say anything: what has no colour is another.
+// classOf finds a class's place in [Classes]. A file may say anything: what has no colour is
+// another.
 func classOf(class Class) int {
 	for i := range Classes {
 		if Classes[i].Class == class && flameColors[class] != "" {
@@ -133,7 +134,7 @@ func classOf(class Class) int {
 	return len(Classes) - 1
 }
 
-// mostly is the class of most of the time; "": there is none. Of two with as much it is the one
+// mostly picks the class of most of the time; "": there is none. Of two with as much it is the one
 // whose name comes first.
 func mostly(times [len(Classes)]float64) (best Class) {
 	most := 0.0

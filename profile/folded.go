@@ -41,7 +41,7 @@ func (p *Profile) Folded(w io.Writer) error {
 	return b.Flush()
 }
 
-// foldable is a name without what the form has a meaning for.
+// foldable replaces what the form has a meaning for in a name.
 func foldable(name string) string {
 	return strings.NewReplacer(";", ":", " ", "_", "\n", "_").Replace(name)
 }

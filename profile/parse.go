@@ -29,8 +29,8 @@ func Parse(packed []byte) (*profile.Profile, error) {
 	return p, err
 }
 
-// ParseWithin is [Parse] of a profile that has at most so many bytes when it is unpacked. It says
-// how many were unpacked, also of one that it refuses.
+// ParseWithin parses as [Parse] does a profile that has at most so many bytes when it is unpacked.
+// It returns how many were unpacked, also of one that it refuses.
 func ParseWithin(packed []byte, most int) (p *profile.Profile, unpacked int, err error) {
 	data, err := unpack(packed, min(most, maxUnpacked))
 	if err != nil {

@@ -50,8 +50,8 @@ func partsOf(b []byte, fields map[uint64]within) (n int) {
 	return n
 }
 
-// length is how many bytes a field's value takes, and what is in it, if it has a length; not more
-// than 0: it is none.
+// length returns how many bytes a field's value takes, and what is in it, if it has a length; not
+// more than 0: it is none.
 func length(b []byte, kind uint64) (n int, inner []byte) {
 	switch kind {
 	case 0:

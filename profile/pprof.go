@@ -17,10 +17,10 @@ func (s *Stack) root() string {
 	return "[" + string(s.Where) + "]"
 }
 
-// Pprof is the profile in the form that `go tool pprof` opens: two values a sample, how many it
-// was and nanoseconds of busy time, of which there are busyNs in all (0: as sampled); labels
-// class, where and pid. Idle samples are in it with no time where busyNs is not 0: they are none
-// of it.
+// Pprof converts the profile to the form that `go tool pprof` opens: two values a sample, how many
+// it was and nanoseconds of busy time, of which there are busyNs in all (0: as sampled); labels
+// class, where and pid. Idle samples are in it with no time where busyNs is not 0: they are none of
+// it.
 func (p *Profile) Pprof(busyNs float64, at time.Time) *profile.Profile {
 	w := pprofWriter{functions: map[Frame]*profile.Location{}, mappings: map[string]*profile.Mapping{}}
 	w.out = &profile.Profile{
@@ -48,7 +48,7 @@ func (p *Profile) Pprof(busyNs float64, at time.Time) *profile.Profile {
 	return w.out
 }
 
-// Remarks are how the profile was taken, a line each.
+// Remarks describes how the profile was taken, a line each.
 func (p *Profile) Remarks() []string {
 	out := []string{"event: " + p.Event.Name}
 	if p.Event.Why != "" {
@@ -107,7 +107,8 @@ func (w *pprofWriter) add(s *Stack, ns int64) {
 	w.out.Sample = append(w.out.Sample, sample)
 }
 
-// location is a function's: addresses are left out, which would tell where the kernel lies.
+// location looks up a function's, or makes it. Addresses are left out, which would tell where the
+// kernel lies.
 func (w *pprofWriter) location(f Frame) *profile.Location {
 	if l := w.functions[f]; l != nil {
 		return l
@@ -120,7 +121,7 @@ func (w *pprofWriter) location(f Frame) *profile.Location {
 	return l
 }
 
-// file is where a function comes from.
+// file returns where a function comes from.
 func (f Frame) file() string {
 	switch {
 	case f.Kernel && f.Module == "":
@@ -131,7 +132,8 @@ func (f Frame) file() string {
 	return f.Module
 }
 
-// mapping says that its functions have names already: pprof looks for no files.
+// mapping looks up a file's, or makes it. Its functions have names already: pprof looks for no
+// files.
 func (w *pprofWriter) mapping(file string) *profile.Mapping {
 	if m := w.mappings[file]; m != nil {
 		return m
@@ -142,7 +144,7 @@ func (w *pprofWriter) mapping(file string) *profile.Mapping {
 	return m
 }
 
-// texts are the words in a profile that people are shown.
+// texts lists the words in a profile that people are shown.
 func texts(p *profile.Profile) (out []string) {
 	out = append(out, p.Comments...)
 	for _, f := range p.Function {

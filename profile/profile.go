@@ -32,7 +32,7 @@ type Profile struct {
 	RanNs   int64
 }
 
-// weights are the samples' periods, of what was work and of all.
+// weights adds up the samples' periods, of what was work and of all.
 func (p *Profile) weights() (busy, all uint64) {
 	for i := range p.Stacks {
 		all += p.Stacks[i].Weight
@@ -43,10 +43,10 @@ func (p *Profile) weights() (busy, all uint64) {
 	return busy, all
 }
 
-// SampledBusyNs is how long the CPUs were busy by the samples alone; false: samples by cycles do
-// not tell, unless it is known how fast the CPUs ran, or how long the threads. Each sample stands
-// for as many cycles as it says: the kernel has fewer in one where there is less to do. Of a CPU
-// that never had a counter they say nothing.
+// SampledBusyNs computes how long the CPUs were busy by the samples alone; false: samples by cycles
+// do not tell, unless it is known how fast the CPUs ran, or how long the threads. Each sample
+// stands for as many cycles as it says: the kernel has fewer in one where there is less to do. Of a
+// CPU that never had a counter they say nothing.
 func (p *Profile) SampledBusyNs() (float64, bool) {
 	busy, all := p.weights()
 	switch {
@@ -87,8 +87,8 @@ type ClassCost struct {
 	Samples uint64
 }
 
-// sampledNs is the busy time by the samples alone. Of cycles at a speed that nobody knows each
-// sample is a period of the frequency asked for, which is too much where CPUs idled.
+// sampledNs computes the busy time by the samples alone. Of cycles at an unknown speed each sample
+// is a period of the frequency asked for, which is too much where CPUs idled.
 func (p *Profile) sampledNs() float64 {
 	if ns, ok := p.SampledBusyNs(); ok {
 		return ns

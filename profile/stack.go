@@ -9,7 +9,7 @@ type Frame struct {
 	Kernel bool
 }
 
-// String is the name, of a kernel module's function with the module behind it.
+// String formats the name, with a kernel module's function followed by the module.
 func (f Frame) String() string {
 	if f.Kernel && f.Module != "" {
 		return f.Name + " [" + f.Module + "]"

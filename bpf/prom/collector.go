@@ -101,8 +101,8 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// cumulative is the count of values up to and with each `le`, in seconds. The
-// last bucket has no upper edge: it is in +Inf alone.
+// cumulative counts the values up to and with each `le`, in seconds. The last bucket has no upper
+// edge: it is in +Inf alone.
 func cumulative(h *bpf.Hist) map[float64]uint64 {
 	m := map[float64]uint64{}
 	var n uint64

@@ -21,7 +21,8 @@ func Blocking(fd int, limit time.Duration) error {
 	return blocking(fd, unix.SO_RCVTIMEO, "SO_RCVTIMEO", limit)
 }
 
-// BlockingSend is [Blocking] for calls that send: one that the limit ends says how much it sent.
+// BlockingSend does what [Blocking] does, for calls that send: one that the limit ends returns how
+// much it sent.
 func BlockingSend(fd int, limit time.Duration) error {
 	return blocking(fd, unix.SO_SNDTIMEO, "SO_SNDTIMEO", limit)
 }

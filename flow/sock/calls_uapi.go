@@ -10,30 +10,29 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Recv is recvfrom(2) without an address. It sleeps as [Blocking] says, or never
-// with MSG_DONTWAIT in flags. n is valid when errno is 0; 0 means end of stream.
+// Recv calls recvfrom(2) without an address. It sleeps as [Blocking] says, or never with
+// MSG_DONTWAIT in flags. n is valid when errno is 0; 0 means end of stream.
 func Recv(fd int, p []byte, flags int) (n int, errno unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
 		uintptr(len(p)), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
-// Discard is Recv with MSG_TRUNC: the kernel drops up to n bytes of a TCP stream
-// without copying them (net/ipv4/tcp.c, tcp_recvmsg_locked).
+// Discard receives with MSG_TRUNC: the kernel drops up to n bytes of a TCP stream without copying
+// them (net/ipv4/tcp.c, tcp_recvmsg_locked).
 func Discard(fd, n, flags int) (int, unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd), 0, uintptr(n), uintptr(flags|unix.MSG_TRUNC), 0, 0)
 	return int(r), e
 }
 
-// Send is sendto(2) without an address.
+// Send calls sendto(2) without an address.
 func Send(fd int, p []byte, flags int) (n int, errno unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(p))),
 		uintptr(len(p)), uintptr(flags), 0, 0)
 	return int(r), e
 }
 
-// Sendfile is sendfile(2) from in at *off, which it advances, to the
-// non-blocking socket out.
+// Sendfile calls sendfile(2) from in at *off, which it advances, to the non-blocking socket out.
 func Sendfile(out, in int, off *int64, n int) (int, unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_SENDFILE, uintptr(out), uintptr(in), uintptr(unsafe.Pointer(off)), uintptr(n),
 		0, 0)
@@ -68,7 +67,7 @@ func (w *Waiter) Wait(fd int, events int16, timeoutMs int) (revents int16, errno
 	return w.WaitFor(fd, events, time.Duration(timeoutMs)*time.Millisecond)
 }
 
-// WaitFor is Wait with a finer time-out.
+// WaitFor does what Wait does, with a finer time-out.
 //
 //go:noinline
 func (w *Waiter) WaitFor(fd int, events int16, timeout time.Duration) (revents int16, errno unix.Errno) {

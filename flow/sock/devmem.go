@@ -69,5 +69,5 @@ func (f *DevmemFrags) bad(format string, args ...any) bool {
 	return false
 }
 
-// Err is what was wrong with the control messages, when Next has returned false.
+// Err returns what was wrong with the control messages, when Next has returned false.
 func (f *DevmemFrags) Err() error { return f.err }

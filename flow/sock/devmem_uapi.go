@@ -38,11 +38,10 @@ func NewDevmemReader(linear, control []byte) *DevmemReader {
 	return &DevmemReader{linear: linear, control: control}
 }
 
-// Recv is recvmsg(2) with MSG_SOCK_DEVMEM. It sleeps as [Blocking] says, or never
-// with MSG_DONTWAIT in flags. n counts all payload:
-// where frags has any, n is their sum; else the bytes are ordinary ones, in
-// linear[:n]. truncated: control messages were lost (MSG_CTRUNC). n of 0 without
-// an error is the end of the stream.
+// Recv calls recvmsg(2) with MSG_SOCK_DEVMEM. It sleeps as [Blocking] says, or never with
+// MSG_DONTWAIT in flags. n counts all payload: where frags has any, n is their sum; else the bytes
+// are ordinary ones, in linear[:n]. truncated: control messages were lost (MSG_CTRUNC). n of 0
+// without an error is the end of the stream.
 //
 //go:noinline
 func (r *DevmemReader) Recv(fd, flags int) (n int, frags DevmemFrags, truncated bool, errno unix.Errno) {
@@ -113,9 +112,9 @@ type DevmemWriter struct {
 	id  idMessage
 }
 
-// Send is sendmsg(2) with MSG_ZEROCOPY of n bytes at offset off of the dmabuf that
-// is bound for sending as number id. The socket needs SO_ZEROCOPY; what the kernel
-// takes is notified like MSG_ZEROCOPY.
+// Send calls sendmsg(2) with MSG_ZEROCOPY for n bytes at offset off of the dmabuf that is bound for
+// sending as number id. The socket needs SO_ZEROCOPY; what the kernel takes is notified like
+// MSG_ZEROCOPY.
 func (w *DevmemWriter) Send(fd int, id uint32, off, n int) (int, unix.Errno) {
 	w.iov = offsetIovec{base: uintptr(off), len: uint64(n)}
 	w.id = idMessage{len: unix.SizeofCmsghdr + 4, level: unix.SOL_SOCKET, typ: unix.SCM_DEVMEM_DMABUF, id: id}

@@ -33,7 +33,7 @@ type Batch struct {
 // controlBytes has room for one control message of an int.
 const controlBytes = 32
 
-// NewBatch is of at most n messages. With control, received ones bring UDP_GRO.
+// NewBatch makes a batch of at most n messages. With control, received ones bring UDP_GRO.
 func NewBatch(n int, control bool) *Batch {
 	b := &Batch{msgs: make([]mmsghdr, n), iovs: make([]unix.Iovec, n)}
 	if control {
@@ -46,28 +46,28 @@ func NewBatch(n int, control bool) *Batch {
 	return b
 }
 
-// Set says that message i is p, or is received into it.
+// Set makes p message i, or the memory it is received into.
 func (b *Batch) Set(i int, p []byte) {
 	v := &b.iovs[i]
 	v.Base = unsafe.SliceData(p)
 	v.SetLen(len(p))
 }
 
-// Send is sendmmsg(2) of the first n messages. sent is how many the kernel took; it is valid when
-// errno is 0, and may be less than n.
+// Send calls sendmmsg(2) for the first n messages. sent is how many the kernel took; it is valid
+// when errno is 0, and may be less than n.
 func (b *Batch) Send(fd, n, flags int) (sent int, errno unix.Errno) {
 	return b.SendFrom(fd, 0, n, flags)
 }
 
-// SendFrom is [Batch.Send] of the messages from one on, up to n.
+// SendFrom sends as [Batch.Send] does, messages from one on, up to n.
 func (b *Batch) SendFrom(fd, from, n, flags int) (sent int, errno unix.Errno) {
 	r, _, e := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(fd), uintptr(unsafe.Pointer(&b.msgs[from])), uintptr(n-from),
 		uintptr(flags), 0, 0)
 	return int(r), e
 }
 
-// Recv is recvmmsg(2) of up to n messages, without a time limit of its own: with MSG_WAITFORONE it
-// sleeps for the first alone, as [Blocking] says. got is valid when errno is 0.
+// Recv calls recvmmsg(2) for up to n messages, without a time limit of its own: with MSG_WAITFORONE
+// it sleeps for the first alone, as [Blocking] says. got is valid when errno is 0.
 func (b *Batch) Recv(fd, n, flags int) (got int, errno unix.Errno) {
 	for i := range b.msgs[:n] {
 		h := &b.msgs[i].hdr
@@ -82,11 +82,11 @@ func (b *Batch) Recv(fd, n, flags int) (got int, errno unix.Errno) {
 	return int(r), e
 }
 
-// Len is how many bytes message i brought.
+// Len returns how many bytes message i brought.
 func (b *Batch) Len(i int) int { return int(b.msgs[i].n) }
 
-// Segment is the length of the datagrams that message i was made of by GRO, but for the last; 0
-// where it is one datagram.
+// Segment returns the length of the datagrams that GRO made message i of, except the last; 0 where
+// it is one datagram.
 func (b *Batch) Segment(i int) int {
 	const header = unix.SizeofCmsghdr
 	h := &b.msgs[i].hdr

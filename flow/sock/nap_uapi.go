@@ -18,7 +18,7 @@ func NewNapper(d time.Duration) *Napper {
 	return &Napper{unix.NsecToTimespec(d.Nanoseconds())}
 }
 
-// Nap is clock_nanosleep(2). A signal, such as the runtime's, ends it early.
+// Nap calls clock_nanosleep(2). A signal, such as the runtime's, ends it early.
 //
 //go:noinline
 func (n *Napper) Nap() {

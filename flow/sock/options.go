@@ -80,9 +80,9 @@ func setBusyPoll(fd, us int) error {
 	return nil
 }
 
-// unsentBytes is how much a paced flow may have waiting in its send buffer: what
-// it sends in a tenth of a second. The kernel sizes the buffer for more, and a
-// slow flow would then end as much later as the buffer takes to run dry.
+// unsentBytes computes how much a paced flow may have waiting in its send buffer: what it sends in
+// a tenth of a second. The kernel sizes the buffer for more, and a slow flow would then end as much
+// later as the buffer takes to run dry.
 func unsentBytes(bitsPS uint64) int {
 	return int(min(max(bitsPS/8/10, 16<<10), 1<<30))
 }

@@ -43,5 +43,5 @@ func (w *WaiterOfAll) Wait(limit time.Duration) (n int, errno unix.Errno) {
 	return int(k), 0
 }
 
-// Has tells whether socket number i had an event after the last Wait.
+// Has reports whether socket number i had an event after the last Wait.
 func (w *WaiterOfAll) Has(i int) bool { return w.pfds[i].revents != 0 }

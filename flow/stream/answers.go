@@ -85,7 +85,8 @@ func (a *Answers) answer(m *Meter) {
 	a.whole++
 }
 
-// count is called when n bytes were counted: they were shown, or there is no answer to them.
+// count notes that n bytes were counted, and sends the answers that are ready. Counting bytes that
+// were not shown ends the flow: they cannot be answered.
 func (a *Answers) count(n int, m *Meter) {
 	if a.counted += uint64(n); a.counted != a.shown && a.err == nil {
 		a.fail(&fault.Error{Op: fmt.Sprintf("the path counted %d bytes of requests but showed %d: it cannot answer",
@@ -128,7 +129,7 @@ func (a *Answers) fail(err error) {
 	a.conn.Abort()
 }
 
-// Err is why the flow was ended; nil of nil.
+// Err returns why the flow was ended; nil where a is nil.
 func (a *Answers) Err() error {
 	if a == nil {
 		return nil
@@ -136,5 +137,5 @@ func (a *Answers) Err() error {
 	return a.err
 }
 
-// RequestBytes is the size of a request.
+// RequestBytes returns the size of a request.
 func (a *Answers) RequestBytes() uint64 { return uint64(a.request) }

@@ -27,7 +27,7 @@ func NewBuffer(n int) (*Buffer, error) {
 	return &Buffer{mem, mem[:n:n]}, nil
 }
 
-// Bytes is the memory.
+// Bytes returns the memory.
 func (b *Buffer) Bytes() []byte { return b.mem }
 
 // Close unmaps it.

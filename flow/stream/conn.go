@@ -100,7 +100,7 @@ func (c *Conn) Aborted() error {
 	return nil
 }
 
-// EndOfSend tells the peer that no payload follows, and of packets how many there were.
+// EndOfSend announces to the peer that no payload follows and, for packets, how many there were.
 func (c *Conn) EndOfSend() error {
 	w := c.words()
 	if c.Words != nil {
@@ -136,7 +136,7 @@ func (c *Conn) Close() (err error) {
 	return errors.Join(err, unix.Close(fd))
 }
 
-// words is the connection by which both ends speak.
+// words returns the connection over which both ends talk.
 func (c *Conn) words() *Conn {
 	if c.Words != nil {
 		return c.Words

@@ -31,7 +31,7 @@ type watched struct {
 	v6 bool
 }
 
-// watch is called before a socket connects.
+// watch duplicates a socket that is about to connect, to hear the ICMP messages it gets.
 func (w *connecting) watch(c syscall.RawConn) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -58,7 +58,7 @@ func (s watched) hear(on int) {
 	}
 }
 
-// opened is called when one of the sockets is connected.
+// opened stops listening for ICMP on all sockets, once one of them is connected.
 func (w *connecting) opened() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -76,7 +76,7 @@ func (w *connecting) close() {
 	w.sockets, w.over = nil, true
 }
 
-// answer is the first ICMP message that came; nil: none.
+// answer returns the first ICMP message that came; nil: none.
 func (w *connecting) answer() *remedy.Answer {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -88,7 +88,7 @@ func (w *connecting) answer() *remedy.Answer {
 	return nil
 }
 
-// failed says what may be the cause of a connection that could not be made.
+// failed explains why a connection could not be made, as far as can be known.
 func (w *connecting) failed(ctx context.Context, addr string, err error) error {
 	on := remedy.On{Together: isTogether(ctx), Answer: w.answer()}
 	on.Remote, _ = netip.ParseAddrPort(addr)

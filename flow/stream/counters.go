@@ -50,7 +50,7 @@ type Counters struct {
 	AnswersLate  uint64 `json:"answers_late,omitempty"`
 }
 
-// all are the counters: whatever goes over them goes over these.
+// all lists the counters for whatever goes over all of them.
 func (c *Counters) all() [22]*uint64 {
 	return [...]*uint64{&c.Bytes, &c.Calls, &c.Waits, &c.ZeroCopyBytes, &c.CopiedBytes, &c.LinearBytes,
 		&c.Mismatches, &c.FirstMismatch, &c.Completions, &c.CopiedCompletions, &c.Rearms, &c.Overflows,
@@ -101,26 +101,26 @@ func (m *Meter) Bytes(n int) {
 // Time times the payload that is counted from now on; it comes before the first byte.
 func (m *Meter) Time(a *Arrivals) { m.arrivals = a }
 
-// Trip says that the flow is one of round trips, and Answer that requests are to be answered; both
-// come before the first byte.
+// Trip makes the flow one of round trips, and Answer makes requests get answers; both come before
+// the first byte.
 func (m *Meter) Trip(t *Trips) { m.trips = t }
 
-// TripPackets is [Meter.Trip] of a flow of packets.
+// TripPackets does what [Meter.Trip] does, for a flow of packets.
 func (m *Meter) TripPackets(t *PacketTrips) { m.packets = t }
 
-// PacketTrips are described at [Meter.Trips].
+// PacketTrips returns the round trips by packets: see [Meter.Trips].
 func (m *Meter) PacketTrips() *PacketTrips { return m.packets }
 
-// Answer is described at [Meter.Trip].
+// Answer makes requests get answers: see [Meter.Trip].
 func (m *Meter) Answer(a *Answers) { m.answers = a }
 
-// Trips are those of the flow; nil: it has none. Answers likewise.
+// Trips returns the flow's round trips; nil: it has none. Answers likewise.
 func (m *Meter) Trips() *Trips { return m.trips }
 
-// Answers are described at [Meter.Trips].
+// Answers returns the flow's answers: see [Meter.Trips].
 func (m *Meter) Answers() *Answers { return m.answers }
 
-// Times are those so far; nil: the flow is not timed.
+// Times returns a snapshot of the times so far; nil: the flow is not timed.
 func (m *Meter) Times() *Times {
 	switch {
 	case m.trips != nil:
@@ -134,13 +134,13 @@ func (m *Meter) Times() *Times {
 // Transaction counts a round trip, and Transactions several.
 func (m *Meter) Transaction() { m.Transactions(1) }
 
-// Transactions is described at [Meter.Transaction].
+// Transactions counts n round trips: see [Meter.Transaction].
 func (m *Meter) Transactions(n uint64) { bump(&m.c.Transactions, n) }
 
 // LostTrip counts a request that was given up, and LateAnswer an answer that no request waits for.
 func (m *Meter) LostTrip() { bump(&m.c.TripsLost, 1) }
 
-// LateAnswer is described at [Meter.LostTrip].
+// LateAnswer counts an answer that no request waits for: see [Meter.LostTrip].
 func (m *Meter) LateAnswer() { bump(&m.c.AnswersLate, 1) }
 
 // Call counts one system call that does not sleep.
@@ -175,10 +175,10 @@ func (m *Meter) Overflow() { bump(&m.c.Overflows, 1) }
 // Packets counts n packets.
 func (m *Meter) Packets(n int) { bump(&m.c.Packets, uint64(n)) }
 
-// Came is how many packets have come, each once. It is for the path's own thread.
+// Came returns how many packets have come, each counted once. It is for the path's own thread.
 func (m *Meter) Came() uint64 { return m.c.Packets - m.c.Duplicated }
 
-// Mismatched is how many payload bytes differed so far. It is for the path's own thread.
+// Mismatched returns how many payload bytes differed so far. It is for the path's own thread.
 func (m *Meter) Mismatched() uint64 { return m.c.Mismatches }
 
 // OutOfOrder counts a packet that came after a later one.
@@ -207,10 +207,10 @@ func (m *Meter) Mismatch(pos uint64, n int) {
 	bump(&m.c.Mismatches, uint64(n))
 }
 
-// ReadBy has each [Meter.Snapshot] call read first, which adds what something else has counted, as
-// an eBPF program does: so no thread need look at it all the time. Whoever takes a snapshot calls
-// read, and several may at once; writers take turns by a lock of their own. nil: nobody else counts
-// from now on, though a call may still be under way.
+// ReadBy makes each [Meter.Snapshot] call read first, which adds what something else has counted,
+// such as an eBPF program: so no thread need look at it all the time. Whoever takes a snapshot
+// calls read, and several may at once; writers take turns by a lock of their own. nil: nobody else
+// counts from now on, though a call may still be under way.
 func (m *Meter) ReadBy(read func()) {
 	if read == nil {
 		m.read.Store(nil)

@@ -26,8 +26,8 @@ func Dial(ctx context.Context, addr string, h Hello, o sock.Options) (*Conn, Wel
 	return DialBeside(ctx, addr, h, o, func(*Conn) error { return nil })
 }
 
-// DialBeside is Dial of a flow whose payload goes beside the connection: beside makes ready for
-// it, before the receiver is told of the flow.
+// DialBeside dials a flow whose payload goes beside the connection: beside prepares for it before
+// the receiver learns of the flow.
 func DialBeside(ctx context.Context, addr string, h Hello, o sock.Options, beside func(*Conn) error) (*Conn, Welcome,
 	error) {
 	var w Welcome
@@ -85,7 +85,7 @@ func connectOnce(ctx context.Context, addr string, o sock.Options) (*Conn, error
 	return Detach(nc.(*net.TCPConn))
 }
 
-// introduce says hello and reads the welcome.
+// introduce sends hello and reads the welcome.
 func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	b, err := h.AppendBinary(nil)
 	if err != nil {
@@ -107,7 +107,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 	return ParseWelcome(in[:])
 }
 
-// Welcome tells the sender to begin.
+// Welcome sends the welcome, upon which the sender begins.
 func (c *Conn) Welcome(w Welcome) error {
 	b, err := w.AppendBinary(nil)
 	if err != nil {
@@ -122,7 +122,8 @@ func (c *Conn) Welcome(w Welcome) error {
 // deliveryTime is how long the peer's kernel may take to acknowledge the farewell.
 var deliveryTime = time.Second // tests have more patience
 
-// SendFarewell is the receiver's last word.
+// SendFarewell sends the receiver's account of the flow, its last word, and waits until it is
+// delivered.
 func (c *Conn) SendFarewell(f Farewell) error {
 	b, err := f.AppendBinary(nil)
 	if err != nil {
@@ -162,7 +163,7 @@ func (c *Conn) delivered(limit time.Duration) error {
 	return nil // a slow path: its sender says what is wrong
 }
 
-// ReadFarewell is the sender's wait for the receiver's account, until limit.
+// ReadFarewell waits until limit for the receiver's account, at the sender.
 func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	ctx, cancel := context.WithDeadline(context.Background(), limit)
 	defer cancel()
@@ -173,8 +174,8 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	return ParseFarewell(in[:])
 }
 
-// unaccounted says why the receiver's account did not come: of a flow of which no full segment
-// came through, or whose link is gone, the receiver has nothing to say.
+// unaccounted explains why the receiver's account did not come: where no full segment came through,
+// or the link is gone, the receiver has nothing to say.
 func (c *Conn) unaccounted(err error) error {
 	const op = "wait for the receiver's account of the flow"
 	how := remedy.SmallOnly(remedy.On{Local: c.Local, Remote: c.Remote, FD: c.words().FD})

@@ -20,9 +20,9 @@ type EndWatch struct {
 	have int
 }
 
-// Look tells whether the sender has ended the flow, without waiting; then c.Sent is how many
-// packets it says that it sent. A sender that closes the connection and does not say it has
-// broken off. It belongs to the path's thread.
+// Look reports, without waiting, whether the sender has ended the flow; then c.Sent is how many
+// packets it says it sent. A sender that closes the connection without saying so has broken off. It
+// belongs to the path's thread.
 func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 	for w.have < len(w.in) {
 		n, errno := sock.Recv(c.words().FD, w.in[w.have:], unix.MSG_DONTWAIT)

@@ -28,7 +28,8 @@ func (f *Flow) End() {
 	atomic.StoreInt64(&f.endNs, t.Nano())
 }
 
-// EndNs is when End was called, CLOCK_MONOTONIC in nanoseconds; 0: it was not. Any thread may ask.
+// EndNs returns when End was called, CLOCK_MONOTONIC in nanoseconds; 0: it was not. Any thread may
+// ask.
 func (f *Flow) EndNs() int64 { return atomic.LoadInt64(&f.endNs) }
 
 // MaxFlows is how many flows a run may have.

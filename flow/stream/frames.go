@@ -31,8 +31,8 @@ var (
 // toDev is the redirection to an interface; with a colon and a name, to that one.
 const toDev = "dev"
 
-// RedirectDev tells a redirection to an interface, and to which: "" is the one by which the frames
-// came, which sends them back.
+// RedirectDev reports whether frames are redirected to an interface, and to which: "" is the one by
+// which they came, which sends them back.
 func RedirectDev(redirect string) (name string, to bool) {
 	name, named := strings.CutPrefix(redirect, toDev+":")
 	if named {

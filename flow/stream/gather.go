@@ -22,12 +22,12 @@ type Gathering struct {
 	naps uint64
 }
 
-// NewGathering is that of a receiver with these options.
+// NewGathering makes the gathering of a receiver with these options.
 func NewGathering(o Options) *Gathering {
 	return &Gathering{time: o.Gather, Nap: sock.NewNapper(o.Gather).Nap}
 }
 
-// Let is called when payload was taken, and no more is there.
+// Let sleeps for the gathering time, when payload was taken and no more is there.
 func (g *Gathering) Let(m *Meter) {
 	if g.time == 0 {
 		return

@@ -41,7 +41,7 @@ type FlowError struct {
 func (e *FlowError) Error() string { return fmt.Sprintf("flow %d: %v", e.N, e.Err) }
 func (e *FlowError) Unwrap() error { return e.Err }
 
-// OfFlow says of which flow an error is; nil is none.
+// OfFlow marks an error as that of flow n; nil stays nil.
 func OfFlow(n int, err error) error {
 	if err == nil {
 		return nil

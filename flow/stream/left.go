@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Left tells whether the sender of a flow that was accepted, and is not welcome yet, has gone; nil:
+// Left reports whether the sender of a flow that was accepted, but not yet welcomed, has gone; nil:
 // it waits. A sender that gives up or is killed ends the stream, or the kernel resets it: both show
 // in the socket at once (tcp_poll of net/ipv4/tcp.c, Linux 7.3.4). It takes nothing but the error
 // of a socket that broke, and may be called beside the path's thread.

@@ -28,7 +28,7 @@ const (
 	Frame    Kind = "frames"    // below the sockets
 )
 
-// Packets tells a kind whose payload is packets that may be lost: how many were is a figure of a
+// Packets reports whether the payload is packets, which may be lost: how many were is a figure of a
 // run, and none of its faults.
 func (k Kind) Packets() bool { return k != Stream }
 

@@ -86,10 +86,10 @@ func newPace(bitsPS uint64, clock func() time.Duration, sleep func(time.Duration
 // packetPieceTime is how long a piece of a flow of packets is due.
 const packetPieceTime = 50 * time.Microsecond
 
-// InSmallPieces is for packets, of size bytes each. A receiver's socket holds some hundred of the
-// shortest, whatever their bytes: a piece of a stream's would overflow it, and what was lost would
-// say how often the sender wakes up, and not what the receiver can take. From then on what Allow
-// tells is whole packets.
+// InSmallPieces makes pieces small enough for packets of size bytes each. A receiver's socket holds
+// some hundred of the shortest, whatever their bytes: a stream's piece would overflow it, and the
+// loss would show how often the sender wakes up instead of what the receiver can take. From then on
+// Allow allows whole packets only.
 func (p *Pace) InSmallPieces(size int) {
 	if p != nil {
 		p.unit, p.piece = size, max(p.bytes(packetPieceTime)/size*size, size)
@@ -109,9 +109,8 @@ func (p *Pace) bytes(d time.Duration) int { return int(p.rate * float64(d)) }
 
 func (p *Pace) time(bytes int) time.Duration { return time.Duration(float64(bytes) / p.rate) }
 
-// Allow tells how many of want bytes may be sent now, by what m says was sent. It sleeps
-// while none are due; 0 means that the caller should look whether it is to stop, and ask
-// again.
+// Allow returns how many of want bytes may be sent now, given what m counted as sent. It sleeps
+// while none are due; 0 means that the caller should look whether it is to stop, and ask again.
 func (p *Pace) Allow(m *Meter, want int) int {
 	if p == nil {
 		return want
@@ -154,8 +153,8 @@ func (p *Pace) took(m *Meter) {
 	p.offered = 0
 }
 
-// due is how many bytes may be sent. What is due for longer than can be caught up with is
-// forgiven, by moving the beginning.
+// due computes how many bytes may be sent. What has been due for longer than can be caught up with
+// is forgiven, by moving the beginning.
 func (p *Pace) due(m *Meter) int {
 	n := int(p.rate*float64(p.clock()-p.began)) - int(m.c.Bytes)
 	if n > p.most {
@@ -166,7 +165,7 @@ func (p *Pace) due(m *Meter) int {
 	return n / p.unit * p.unit
 }
 
-// Figures are how well the pace was kept, over the whole flow.
+// Figures reports how well the pace was kept, over the whole flow.
 func (p *Pace) Figures() []Figure {
 	if p == nil {
 		return nil

@@ -45,18 +45,18 @@ func newPacketTrips(request int, o TripOptions, clock func() time.Duration) *Pac
 	return t
 }
 
-// InFlight is how many requests have no answer yet and may still get one.
+// InFlight returns how many requests have no answer yet and may still get one.
 func (t *PacketTrips) InFlight() int { return t.most }
 
-// Sent is how many requests were begun: the number of the next one.
+// Sent returns how many requests were begun: the number of the next one.
 func (t *PacketTrips) Sent() uint64 { return t.sent }
 
-// Timeout is for how long an answer is waited for.
+// Timeout returns how long an answer is waited for.
 func (t *PacketTrips) Timeout() time.Duration { return t.o.Timeout }
 
-// Left is how long the oldest request in flight may still be waited for; without one, as for one
-// that is sent now. It does not look at the clock: what has passed since that was last read is
-// not in it.
+// Left returns how long the oldest request in flight may still be waited for; with none in flight,
+// as for one that is sent now. It does not look at the clock: time that has passed since the last
+// reading is not included.
 func (t *PacketTrips) Left() time.Duration {
 	if t.head < 0 {
 		return t.o.Timeout
@@ -64,7 +64,7 @@ func (t *PacketTrips) Left() time.Duration {
 	return max(t.o.Timeout-(t.now-t.open[t.head].sent), 0)
 }
 
-// Due is [Trips.Due].
+// Due does what [Trips.Due] does.
 func (t *PacketTrips) Due() (n int, wait time.Duration) { return t.dueOf(t.most) }
 
 // Now looks at the clock, if time may have passed: before a call that sends what
@@ -88,7 +88,7 @@ func (t *PacketTrips) Begin(n int, m *Meter) {
 	}
 }
 
-// Came tells that answers have just come: one reading of the clock is for all of them.
+// Came reads the clock when answers have just come: one reading serves all of them.
 func (t *PacketTrips) Came() { t.now, t.fresh = t.clock(), true }
 
 // Take books the answer to a request. One to a request that was given up, or that had been

@@ -53,7 +53,7 @@ const (
 	MaxBatch             = 64 // as many as UDP_SEGMENT takes before Linux 6.10
 )
 
-// DefaultMessage is the size of a message of a kind, unless told otherwise.
+// DefaultMessage returns the default size of a message of a kind.
 func DefaultMessage(k Kind) int {
 	if k.Packets() {
 		return DefaultDatagramBytes

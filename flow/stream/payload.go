@@ -45,8 +45,8 @@ func periodFor(messageBytes int) int {
 	return 31 * 4096
 }
 
-// PayloadBytes is how much memory the payload for messages of size bytes takes, in
-// whole pages.
+// PayloadBytes computes how much memory the payload for messages of size bytes takes, in whole
+// pages.
 func PayloadBytes(size int) int { return pageUp(periodFor(size) + size) }
 
 // WritePayload writes into mem what the memory of a payload for messages of size
@@ -93,8 +93,8 @@ func fillPattern(mem []byte, period int) {
 	}
 }
 
-// patternWord is SplitMix64 (Steele, Lea, Flood 2014) at step i: neighbouring
-// words share nothing.
+// patternWord computes SplitMix64 (Steele, Lea, Flood 2014) at step i: neighbouring words share
+// nothing.
 func patternWord(i uint64) uint64 {
 	z := (i + 1) * 0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
@@ -104,30 +104,30 @@ func patternWord(i uint64) uint64 {
 
 func pageUp(n int) int { return (n + 4095) &^ 4095 }
 
-// MessageBytes is the message size.
+// MessageBytes returns the message size.
 func (p *Payload) MessageBytes() int { return p.size }
 
-// PeriodBytes is the pattern's period.
+// PeriodBytes returns the pattern's period.
 func (p *Payload) PeriodBytes() int { return p.period }
 
-// Offset is where in the memory message k begins.
+// Offset returns where in the memory message k begins.
 func (p *Payload) Offset(k uint64) int {
 	return int(k * uint64(p.size) % uint64(p.period))
 }
 
-// Message is message k.
+// Message returns message k.
 func (p *Payload) Message(k uint64) []byte {
 	off := p.Offset(k)
 	return p.mem[off : off+p.size]
 }
 
-// At is n bytes of the flow from a position on, at most as many as a message has.
+// At returns n bytes of the flow from a position on, at most as many as a message has.
 func (p *Payload) At(pos uint64, n int) []byte {
 	off := int(pos % uint64(p.period))
 	return p.mem[off : off+n]
 }
 
-// Memory is all of the payload's memory, for registering it with a ring.
+// Memory returns all of the payload's memory, for registering it with a ring.
 func (p *Payload) Memory() []byte { return p.mem }
 
 // Close unmaps the memory.

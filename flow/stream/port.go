@@ -38,8 +38,8 @@ var maxPending = 4096 // tests have less room
 
 var helloTime = time.Second // tests have more patience
 
-// pendingRoom is how many there may be: a quarter of the process's descriptors at most, because
-// the rest of it must go on.
+// pendingRoom limits how many may be pending: a quarter of the process's descriptors at most,
+// because the rest of it must go on.
 func pendingRoom() int {
 	var files unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &files); err != nil {
@@ -92,7 +92,7 @@ func ListenFor(addr string, cookie Cookie, flows int, o sock.Options) (*Port, er
 	return p, nil
 }
 
-// openPort is a port that does not take connections yet.
+// openPort opens a port that does not take connections yet.
 func openPort(addr string, cookie Cookie, flows int, o sock.Options) (*Port, error) {
 	lc := net.ListenConfig{Control: control(o)}
 	lc.SetMultipathTCP(false) // the default since Go 1.24; the flow is to be plain TCP
@@ -112,7 +112,7 @@ func control(o sock.Options) func(string, string, syscall.RawConn) error {
 	}
 }
 
-// listenError says what keeps a port from being opened: which of the calls failed, Go tells.
+// listenError explains why a port could not be opened, by the call that Go says has failed.
 func listenError(addr string, err error) error {
 	call, at := remedy.Listen, netip.AddrPort{}
 	var sys *os.SyscallError
@@ -130,10 +130,10 @@ func listenError(addr string, err error) error {
 	return remedy.Error(call, "listen on "+addr, err, remedy.On{Local: at})
 }
 
-// Addr is where the port listens.
+// Addr returns where the port listens.
 func (p *Port) Addr() net.Addr { return p.ln.Addr() }
 
-// Strangers is how many connections were closed because they were not the flow.
+// Strangers returns how many connections were closed because they were not the flow.
 func (p *Port) Strangers() uint64 { return p.strangers.Load() }
 
 func (p *Port) acceptLoop() {
@@ -246,7 +246,7 @@ func (p *Port) Accept(ctx context.Context) (*Conn, Hello, error) {
 	}
 }
 
-// nobody is the error of a flow that did not come in time.
+// nobody makes the error for a flow that did not come in time.
 func (p *Port) nobody(ctx context.Context) error {
 	at, _ := netip.ParseAddrPort(p.Addr().String())
 	on := remedy.On{Local: at, Together: isTogether(ctx)}
@@ -267,7 +267,7 @@ func (p *Port) nobody(ctx context.Context) error {
 		How: fmt.Sprintf("%s; %sconnections refused so far: %d", how, p.missing(), p.Strangers())}
 }
 
-// missing says which of several flows have not come.
+// missing names the first of several flows that has not come, and counts those that have.
 func (p *Port) missing() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

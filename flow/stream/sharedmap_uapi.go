@@ -40,7 +40,7 @@ func mapShared(fd, n int) (*sharedMap, error) {
 	return &sharedMap{at, uintptr(n)}, nil
 }
 
-// bytes is the memory. It must not be used after close.
+// bytes returns the memory. It must not be used after close.
 func (m *sharedMap) bytes() []byte { return unsafe.Slice((*byte)(m.at), m.len) }
 
 // collapse puts the memory into huge pages if the kernel can (MADV_COLLAPSE, 6.1;

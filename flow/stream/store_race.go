@@ -6,5 +6,5 @@ package stream
 
 import "sync/atomic"
 
-// store is described in store.go.
+// store does atomically what that of store.go does with a plain store.
 func store(c *uint64, n uint64) { atomic.StoreUint64(c, n) }

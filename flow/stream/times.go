@@ -40,7 +40,7 @@ func (t *timing) snapshot() *Times {
 	return out
 }
 
-// bucketOf is the bucket of a time in nanoseconds.
+// bucketOf finds the bucket of a time in nanoseconds.
 func bucketOf(ns uint64) int {
 	if ns < subBuckets {
 		return int(ns)
@@ -49,7 +49,7 @@ func bucketOf(ns uint64) int {
 	return min((shift+1)*subBuckets+int(ns>>shift)-subBuckets, timeBuckets-1)
 }
 
-// middleOf is the time in the middle of a bucket, nanoseconds.
+// middleOf returns the time in the middle of a bucket, nanoseconds.
 func middleOf(bucket int) float64 {
 	if bucket < subBuckets {
 		return float64(bucket)
@@ -65,7 +65,7 @@ type Times struct {
 	times [timeBuckets]uint64
 }
 
-// Add is what was booked of two flows; nil is of none.
+// Add adds up what was booked for two flows; nil stands for none.
 func (t *Times) Add(b *Times) *Times {
 	if t == nil || b == nil {
 		return cmp.Or(t, b)
@@ -79,7 +79,7 @@ func (t *Times) Add(b *Times) *Times {
 	return &d
 }
 
-// Sub is what was booked since b.
+// Sub returns what was booked since b.
 func (t *Times) Sub(b *Times) *Times {
 	d := *t
 	d.Early -= b.Early
@@ -90,7 +90,7 @@ func (t *Times) Sub(b *Times) *Times {
 	return &d
 }
 
-// Count is of how many steps.
+// Count returns how many steps were booked.
 func (t *Times) Count() (n uint64) {
 	for _, k := range t.times {
 		n += k
@@ -98,10 +98,10 @@ func (t *Times) Count() (n uint64) {
 	return n
 }
 
-// MeanUs is the mean of all, microseconds.
+// MeanUs returns the mean of all, microseconds.
 func (t *Times) MeanUs() float64 { return float64(t.sumNs) / float64(t.Count()) / 1e3 }
 
-// QuantileUs is by when a share of all had come, microseconds; 1 is the last.
+// QuantileUs returns by when a share of all had come, microseconds; 1 is the last.
 func (t *Times) QuantileUs(share float64) float64 {
 	left := share * float64(t.Count())
 	last := 0

@@ -19,7 +19,7 @@ type timetable struct {
 	longestLate time.Duration
 }
 
-// sinceNow is a clock.
+// sinceNow starts a clock.
 func sinceNow() func() time.Duration {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }
@@ -34,7 +34,7 @@ func newTimetable(request int, o TripOptions, clock func() time.Duration) timeta
 	return t
 }
 
-// dueOf is what may be sent where so many are in flight.
+// dueOf computes how many requests may be sent with so many in flight, or how long to wait.
 func (t *timetable) dueOf(inFlight int) (n int, wait time.Duration) {
 	room := t.o.InFlight - inFlight
 	switch {
@@ -54,12 +54,12 @@ func (t *timetable) dueOf(inFlight int) (n int, wait time.Duration) {
 	return int(min(max(due-min(due, t.sent), 1), uint64(room))), 0
 }
 
-// due is when a request is to be sent.
+// due returns when request k is to be sent.
 func (t *timetable) due(k uint64) time.Duration {
 	return t.began + time.Duration(float64(k)*t.gap)
 }
 
-// read is the time, which is known where answers have just come.
+// read returns the time, without reading the clock again where answers have just come.
 func (t *timetable) read() time.Duration {
 	if !t.fresh {
 		t.now, t.fresh = t.clock(), true
@@ -67,7 +67,7 @@ func (t *timetable) read() time.Duration {
 	return t.now
 }
 
-// Waited tells that time has passed.
+// Waited notes that time has passed, so that the clock is read again.
 func (t *timetable) Waited() { t.fresh = false }
 
 // next books that the next request is sent now, and is from when its time counts.
@@ -83,7 +83,7 @@ func (t *timetable) next(m *Meter) (from time.Duration) {
 	return from
 }
 
-// Figures are how well the rate was kept, over the whole flow; nothing without one.
+// Figures reports how well the rate was kept, over the whole flow; nothing without one.
 func (t *timetable) Figures() []Figure {
 	if t.gap == 0 {
 		return nil

@@ -6,9 +6,9 @@ import "context"
 
 type togetherKey struct{}
 
-// Together says in a context that one controller has begun both ends: the receiver listens before
-// its sender connects, and both have the same cookie. What a flow that cannot be opened is told
-// then is not to start the other end.
+// Together marks a context: one controller has begun both ends, so the receiver listens before its
+// sender connects, and both have the same cookie. The advice for a flow that cannot be opened is
+// then not to start the other end.
 func Together(ctx context.Context) context.Context {
 	return context.WithValue(ctx, togetherKey{}, true)
 }

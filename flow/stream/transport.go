@@ -30,7 +30,7 @@ type Listener interface {
 	Close() error
 }
 
-// Transport is that of the mode's kind.
+// Transport looks up the transport of the mode's kind.
 func (m Mode) Transport() (Transport, error) {
 	if t, ok := transports[m.Kind]; ok {
 		return t, nil
@@ -41,8 +41,8 @@ func (m Mode) Transport() (Transport, error) {
 // transports are those there are.
 var transports = map[Kind]Transport{Stream: tcp{}}
 
-// RegisterTransport says how flows of a kind are opened. It is called while packages are
-// initialised, once of each kind.
+// RegisterTransport sets how flows of a kind are opened. It is called while packages are
+// initialised, once for each kind.
 func RegisterTransport(k Kind, t Transport) {
 	if transports[k] != nil {
 		panic(fmt.Sprintf("two transports of %v", k))

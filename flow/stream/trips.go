@@ -32,8 +32,8 @@ const (
 	MaxTripTimeout     = 10 * time.Second
 )
 
-// DefaultTrip is the size of requests and answers of a kind, unless told otherwise: of datagrams
-// the shortest.
+// DefaultTrip returns the default size of requests and answers of a kind: for datagrams the
+// shortest.
 func DefaultTrip(k Kind) int {
 	if k.Packets() {
 		return MinDatagramBytes
@@ -41,7 +41,7 @@ func DefaultTrip(k Kind) int {
 	return DefaultTripByte
 }
 
-// Of is one flow's part of them: the flows share the rate, and take turns.
+// Of returns one flow's part of them: the flows share the rate, and take turns.
 func (o TripOptions) Of(n, flows int) TripOptions {
 	if o.PerSecond > 0 {
 		o.Phase = time.Duration(float64(n) / o.PerSecond * 1e9)
@@ -74,11 +74,11 @@ func newTrips(request int, o TripOptions, clock func() time.Duration) *Trips {
 	return t
 }
 
-// InFlight is how many requests have no answer yet.
+// InFlight returns how many requests have no answer yet.
 func (t *Trips) InFlight() int { return int(t.sent - t.ended) }
 
-// Due tells how many requests may be sent now, or how long it is until the next one may;
-// below 0: not before an answer comes.
+// Due returns how many requests may be sent now, or how long it is until the next one may; below 0:
+// not before an answer comes.
 func (t *Trips) Due() (n int, wait time.Duration) { return t.dueOf(t.InFlight()) }
 
 // Begin books that so many requests are sent now.

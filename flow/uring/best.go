@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NewBest is New that leaves out, newest first, what this kernel does not know
-// among NoSQArray, DeferTaskrun, SingleIssuer, RegisterFD and SubmitAll: options
-// that make a ring cheaper and change nothing else.
+// NewBest makes a ring as New does, but leaves out, newest first, what this kernel does not know
+// among NoSQArray, DeferTaskrun, SingleIssuer, RegisterFD and SubmitAll: options that make a ring
+// cheaper and change nothing else.
 func NewBest(o Options) (*Ring, error) {
 	r, err := New(o)
 	for _, drop := range []func(*Options){
@@ -32,5 +32,5 @@ func NewBest(o Options) (*Ring, error) {
 // left them out.
 func (r *Ring) SingleIssuer() bool { return r.setup&setupSingleIssuer != 0 }
 
-// DeferTaskrun is described at [Ring.SingleIssuer].
+// DeferTaskrun reports whether the ring was made with it: see [Ring.SingleIssuer].
 func (r *Ring) DeferTaskrun() bool { return r.setup&setupDeferTaskrun != 0 }

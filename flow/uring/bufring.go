@@ -109,19 +109,19 @@ func (r *Ring) bufRingError(o BufRingOptions, errno unix.Errno) error {
 	return r.failed(call, fmt.Sprintf("register pbuf ring %d", o.Group), errno, o.Entries*int(unsafe.Sizeof(bufDesc{})))
 }
 
-// Group is the number that requests name the buffers by.
+// Group returns the number by which requests name the buffers.
 func (b *BufRing) Group() uint16 { return b.group }
 
-// Entries is how many buffers there are.
+// Entries returns how many buffers there are.
 func (b *BufRing) Entries() int { return len(b.order) }
 
-// Size is the length of a buffer in bytes.
+// Size returns the length of a buffer in bytes.
 func (b *BufRing) Size() int { return b.size }
 
-// Ready is how many buffers the kernel has, as far as completions told.
+// Ready returns how many buffers the kernel has, as far as completions told.
 func (b *BufRing) Ready() int { return b.ready }
 
-// Bytes is all of buffer id.
+// Bytes returns all of buffer id.
 func (b *BufRing) Bytes(id uint16) []byte {
 	i := int(id) * b.size
 	return b.bufMem.bytes[i : i+b.size : i+b.size]
@@ -156,13 +156,13 @@ func (b *BufRing) Advance() {
 	atomic.StoreUint32(&b.descs[0].bidTail, pair(b.first, b.shown))
 }
 
-// Recycle is Add and Advance of one buffer.
+// Recycle adds one buffer and shows it to the kernel: Add and Advance.
 func (b *BufRing) Recycle(id uint16) {
 	b.Add(id)
 	b.Advance()
 }
 
-// pair is the word whose first half in memory is bid and whose second is tail.
+// pair packs bid and tail into a word: bid is the half that comes first in memory.
 func pair(bid, tail uint16) uint32 {
 	var w [4]byte
 	binary.NativeEndian.PutUint16(w[:2], bid)

@@ -2,5 +2,5 @@
 
 package uring
 
-// Memory is that of all buffers.
+// Memory returns the memory of all buffers.
 func (b *BufRing) Memory() []byte { return b.bufMem.Bytes() }

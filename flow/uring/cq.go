@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CQEAt is completion i of those that CQReady counted, 0 being the oldest. It
-// is in the ring's memory: not to be used after Advance.
+// CQEAt returns completion i of those that CQReady counted, 0 being the oldest. It lies in the
+// ring's memory: do not use it after Advance.
 func (r *Ring) CQEAt(i int) *CQE { return r.cq.at(r.cq.next + uint32(i)) }
 
-// extra is what follows a completion of 32 bytes.
+// extra returns what follows a completion of 32 bytes.
 func (c *CQE) extra() *[2]uint64 {
 	return (*[2]uint64)(unsafe.Add(unsafe.Pointer(c), unsafe.Sizeof(CQE{})))
 }
 
-// PeekCQE is the oldest completion; false when there is none. Advance(1) takes it.
+// PeekCQE returns the oldest completion; false when there is none. Advance(1) takes it.
 func (r *Ring) PeekCQE() (CQE, bool) {
 	if r.CQReady() == 0 {
 		return CQE{}, false
@@ -42,7 +42,7 @@ func (r *Ring) Overflowed() bool { return atomic.LoadUint32(r.words.sqFlags)&sqC
 // Backlogs counts the calls that found the ring Overflowed: a queue too small.
 func (r *Ring) Backlogs() uint64 { return r.backlogs }
 
-// Errno is the errno in the result, 0 for success. A notification has none.
+// Errno returns the errno in the result, 0 for success. A notification has none.
 func (c CQE) Errno() unix.Errno {
 	if c.Res < 0 && !c.Notif() {
 		return unix.Errno(-c.Res)
@@ -65,7 +65,7 @@ func (c CQE) Copied() bool { return c.Notif() && uint32(c.Res)&notifCopied != 0 
 // HasBuffer reports that a provided buffer was used: BufferID names it.
 func (c CQE) HasBuffer() bool { return c.Flags&cqeBuffer != 0 }
 
-// BufferID is the buffer used, the first one of a bundle.
+// BufferID returns the buffer used, the first one of a bundle.
 func (c CQE) BufferID() uint16 { return uint16(c.Flags >> cqeBufferShift) }
 
 // BufMore reports that the (last) buffer is not used up and that the kernel will

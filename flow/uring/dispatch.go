@@ -20,8 +20,8 @@ func (r *Ring) unsubmitted() uint32 {
 	return r.other.unsubmitted()
 }
 
-// CQReady is how many completions can be taken now; with Options.CQEMixed, how
-// many slots of 16 bytes they take up.
+// CQReady counts the completions that can be taken now; with Options.CQEMixed, the slots of 16
+// bytes that they take up.
 func (r *Ring) CQReady() int {
 	if r.other == nil {
 		return r.core.ready()

@@ -49,11 +49,10 @@ func (d *Drain) Next() bool {
 	return false
 }
 
-// CQE is the current completion, in the ring's memory: not to be used after Done.
+// CQE returns the current completion, in the ring's memory: do not use it after Done.
 func (d *Drain) CQE() *CQE { return d.r.cq.at(d.cur) }
 
-// Extra is the second half of the current completion, 16 bytes; nil when it has
-// none.
+// Extra returns the second half of the current completion, 16 bytes; nil when it has none.
 func (d *Drain) Extra() *[2]uint64 {
 	if !d.wide {
 		return nil

@@ -111,7 +111,7 @@ func joinEngines(all []Engine) string {
 	return strings.Join(s, ", ")
 }
 
-// Engines are the engines that are built in, the default first.
+// Engines lists the engines that are built in, the default first.
 func Engines() []Engine {
 	var all []Engine
 	for _, m := range builtIn {
@@ -120,22 +120,21 @@ func Engines() []Engine {
 	return all
 }
 
-// Check is nil for an engine that is built in, and for "", the default. The error
-// of another says what to do.
+// Check refuses an engine that is not built in, with an error that says what to do. "" stands for
+// the default.
 func (e Engine) Check() error {
 	_, err := e.find()
 	return err
 }
 
-// Module is the path of the module that the engine is from; "" for our own.
+// Module returns the path of the engine's module; "" for our own.
 func (e Engine) Module() string {
 	m, _ := e.find()
 	return m.module
 }
 
-// Lacks are the parts of io_uring, in the kernel's words, that this package knows
-// and the engine cannot do. Asking for one is an error with EINVAL; only
-// [NewBest] leaves one out by itself.
+// Lacks lists the parts of io_uring, in the kernel's words, that this package knows and the engine
+// cannot do. Asking for one is an error with EINVAL; only [NewBest] leaves one out by itself.
 func (e Engine) Lacks() []string {
 	m, _ := e.find()
 	var all []string
@@ -145,7 +144,7 @@ func (e Engine) Lacks() []string {
 	return all
 }
 
-// cannot is the error for what the engine lacks, nil for what it can do.
+// cannot refuses what the engine lacks; nil for what it can do.
 func (m made) cannot(what string) error {
 	if !slices.ContainsFunc(m.lacks, func(l lack) bool { return l.what == what }) {
 		return nil
@@ -154,7 +153,7 @@ func (m made) cannot(what string) error {
 		How: "the engine does not support it: use the engine " + string(Native)}
 }
 
-// cannotSetup is cannot of the flags of io_uring_setup.
+// cannotSetup refuses flags of io_uring_setup that the engine lacks.
 func (m made) cannotSetup(flags uint32) error {
 	for _, l := range m.lacks {
 		if flags&l.setup != 0 {

@@ -28,10 +28,9 @@ func (r *Ring) Submit() (int, error) {
 	return r.enterNow(false)
 }
 
-// SubmitAndGetEvents is Submit that also brings in completions: those that wait
-// for this thread (DeferTaskrun, CoopTaskrun) and those that overflowed. It
-// always makes a system call and never sleeps. It fails as Submit does, and with
-// EBADR when completions were lost.
+// SubmitAndGetEvents submits as Submit does, and also brings in completions: those that wait for
+// this thread (DeferTaskrun, CoopTaskrun) and those that overflowed. It always makes a system call
+// and never sleeps. It fails as Submit does, and with EBADR when completions were lost.
 func (r *Ring) SubmitAndGetEvents() (int, error) {
 	if r.closed {
 		return 0, ErrClosed
@@ -39,21 +38,19 @@ func (r *Ring) SubmitAndGetEvents() (int, error) {
 	return r.enterNow(true)
 }
 
-// SubmitAndWait is SubmitAndGetEvents that sleeps until n completions can be
-// taken or timeout has passed; a negative timeout is forever. A timeout is no
-// error: CQReady tells. It makes no system call when there is nothing to submit
-// and n completions are there. A signal does not end it.
+// SubmitAndWait does what SubmitAndGetEvents does, and sleeps until n completions can be taken or
+// timeout has passed; a negative timeout is forever. A timeout is no error: CQReady tells. It makes
+// no system call when there is nothing to submit and n completions are there. A signal does not end
+// it.
 func (r *Ring) SubmitAndWait(n int, timeout time.Duration) (int, error) {
 	return r.submitAndWait(n, 0, timeout)
 }
 
-// SubmitAndGather is SubmitAndWait(1, timeout) that, when it has to sleep, sleeps
-// for at least gather, unless half of the completion queue fills before: what
-// arrives meanwhile is taken together, at the cost of one wake-up. When gather
-// passes with nothing there, the first completion ends the wait (struct
-// io_uring_getevents_arg, min_wait_usec, 6.12); so do a signal and a timeout
-// request once there is one. Where [Ring.Gathers] is false, it is
-// SubmitAndWait(1, timeout).
+// SubmitAndGather works as SubmitAndWait(1, timeout) but, when it has to sleep, sleeps for at least
+// gather, unless half of the completion queue fills before: what arrives meanwhile is taken
+// together, at the cost of one wake-up. When gather passes with nothing there, the first completion
+// ends the wait (struct io_uring_getevents_arg, min_wait_usec, 6.12); so do a signal and a timeout
+// request once there is one. Where [Ring.Gathers] is false, it equals SubmitAndWait(1, timeout).
 func (r *Ring) SubmitAndGather(gather, timeout time.Duration) (int, error) {
 	if !r.Gathers() {
 		gather = 0
@@ -61,7 +58,7 @@ func (r *Ring) SubmitAndGather(gather, timeout time.Duration) (int, error) {
 	return r.submitAndWait(1, gather, timeout)
 }
 
-// submitAndWait is SubmitAndWait; with a gather time, of SubmitAndGather.
+// submitAndWait does the work of SubmitAndWait and, with a gather time, of SubmitAndGather.
 func (r *Ring) submitAndWait(n int, gather, timeout time.Duration) (int, error) {
 	if timeout == 0 || n <= 0 {
 		return r.SubmitAndGetEvents()
@@ -94,7 +91,7 @@ func (r *Ring) submitAndWait(n int, gather, timeout time.Duration) (int, error) 
 	}
 }
 
-// enterNow is io_uring_enter(2) that does not sleep.
+// enterNow calls io_uring_enter(2) without sleeping.
 func (r *Ring) enterNow(getEvents bool) (int, error) {
 	for {
 		r.count()
@@ -115,9 +112,9 @@ func (r *Ring) enterNow(getEvents bool) (int, error) {
 	}
 }
 
-// enterWait is io_uring_enter(2) that may sleep. A signal or timeout after a
-// submission is not reported by the kernel, nor here. Noinline leaves the caller's
-// loop a place where the scheduler can have the thread.
+// enterWait calls io_uring_enter(2) and may sleep. A signal or timeout after a submission is not
+// reported by the kernel, nor here. Noinline leaves the caller's loop a place where the scheduler
+// can have the thread.
 //
 //go:noinline
 func (r *Ring) enterWait(n int, gather, timeout time.Duration) (int, unix.Errno) {

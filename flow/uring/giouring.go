@@ -65,14 +65,14 @@ func openGiouring(r *Ring, entries uint32, p *params) error {
 	return nil
 }
 
-// word is where giouring has one of the kernel's words that it gives no access
-// to. It panics when the field is not there: the module's version is fixed.
+// word finds one of the kernel's words that giouring gives no access to. It panics when the field
+// is not there: the module's version is fixed.
 func (e *gio) word(queue, field string) *uint32 {
 	q := reflect.ValueOf(e.ring).Elem().FieldByName(queue)
 	return (*uint32)(q.Elem().FieldByName(field).UnsafePointer())
 }
 
-// errnoOf is the errno in an error of giouring's, 0 for none.
+// errnoOf extracts the errno from one of giouring's errors, 0 for none.
 func errnoOf(err error) unix.Errno {
 	switch e := err.(type) {
 	case nil:
@@ -91,8 +91,8 @@ func (e *gio) getSQE() *SQE { return (*SQE)(unsafe.Pointer(e.ring.GetSQE())) }
 
 func (e *gio) unsubmitted() uint32 { return e.ring.SQReady() }
 
-// enterNow tells the scheduler, other than the native engine: giouring has no
-// other way.
+// enterNow enters with the scheduler's knowledge, unlike the native engine: giouring has no other
+// way.
 func (e *gio) enterNow(getEvents bool) (int, unix.Errno) {
 	submit := e.ring.Submit
 	if getEvents {
@@ -119,9 +119,9 @@ func (e *gio) enterWait(n int, w *waitArg) (int, unix.Errno) {
 	return submitted, endOfWait(errnoOf(err), submitted, forever || time.Since(began) < w.ts.duration())
 }
 
-// endOfWait is how a wait ended. ETIME is giouring's word for every one that ended without
-// a completion, also when the kernel said nothing of the time: after a signal that came
-// when requests were submitted, or where the call returned 0.
+// endOfWait works out how a wait ended. ETIME is giouring's word for every one that ended without a
+// completion, also when the kernel said nothing of the time: after a signal that came when requests
+// were submitted, or where the call returned 0.
 func endOfWait(errno unix.Errno, submitted int, early bool) unix.Errno {
 	switch {
 	case errno == unix.ETIME && submitted > 0:
@@ -173,7 +173,7 @@ func (e *gio) unregisterFD() unix.Errno {
 	return errno
 }
 
-// enterFD is the descriptor that giouring enters by, or its index.
+// enterFD returns the descriptor that giouring enters by, or its index.
 func (e *gio) enterFD() int {
 	return int(reflect.ValueOf(e.ring).Elem().FieldByName("enterRingFd").Int())
 }

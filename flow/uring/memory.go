@@ -87,7 +87,7 @@ func (m *Memory) alignHuge(size int) {
 	}
 }
 
-// Bytes is the memory. It must not be touched after Close.
+// Bytes returns the memory. It must not be touched after Close.
 func (m *Memory) Bytes() []byte { return m.bytes }
 
 // Close unmaps the memory; no request may use it any more.
@@ -112,7 +112,7 @@ func mapError(err error, size int, pages Pages) error {
 // roundUp rounds n up to a multiple of unit, a power of two.
 func roundUp(n, unit int) int { return (n + unit - 1) &^ (unit - 1) }
 
-// address is what the kernel is told of b: its first byte, 0 for an empty one.
+// address returns what the kernel is told of b: the address of its first byte, 0 for an empty one.
 func address(b []byte) uint64 {
 	return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
 }

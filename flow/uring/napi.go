@@ -68,8 +68,8 @@ func (r *Ring) RegisterBusyPoll(p BusyPoll) error {
 	return nil
 }
 
-// PollBusily is RegisterBusyPoll of the queues that the ring's sockets are seen on, where d is
-// above 0.
+// PollBusily registers busy polling (RegisterBusyPoll) of the queues on which the ring's sockets
+// are seen, where d is not 0.
 func (r *Ring) PollBusily(d time.Duration) error {
 	if d == 0 {
 		return nil

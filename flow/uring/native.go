@@ -57,7 +57,7 @@ func openNative(r *Ring, entries uint32, p *params) error {
 	return nil
 }
 
-// setup is io_uring_setup(2).
+// setup calls io_uring_setup(2).
 func setup(entries uint32, p *params) (int, unix.Errno) {
 	fd, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, uintptr(entries), uintptr(unsafe.Pointer(p)), 0)
 	return int(fd), errno
@@ -145,7 +145,7 @@ func (q *submissionQueue) flush() uint32 {
 	return 0
 }
 
-// enterNow is unknown to the scheduler, because it cannot sleep.
+// enterNow enters without telling the scheduler, because it cannot sleep.
 func (e *native) enterNow(getEvents bool) (int, unix.Errno) {
 	flags := e.enterFlags
 	if getEvents {

@@ -54,8 +54,8 @@ func (s *SQE) RecvMsgMultishot(fd int, h *unix.Msghdr, group uint16, user uint64
 // that RecvMsgMultishot has filled: struct io_uring_recvmsg_out.
 const DatagramHeader = 16
 
-// Datagram is what a completion of RecvMsgMultishot brought, without name and control; false where
-// it is none. One that was longer than its buffer is cut.
+// Datagram extracts what a completion of RecvMsgMultishot brought, without name and control; false
+// where it is none. One that was longer than its buffer is cut.
 func Datagram(b []byte) (p []byte, ok bool) {
 	if len(b) < DatagramHeader {
 		return nil, false
@@ -95,8 +95,8 @@ func (s *SQE) SendZC(fd int, buf []byte, msgFlags int, report bool, user uint64)
 	return s
 }
 
-// SendZCFixed is SendZC of bytes inside of buffer index of RegisterBuffers: the
-// pages are pinned already. EFAULT when buf is not inside.
+// SendZCFixed sends as SendZC does, from inside buffer index of RegisterBuffers: the pages are
+// pinned already. EFAULT when buf is not inside.
 func (s *SQE) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bool, user uint64) *SQE {
 	s.SendZC(fd, buf, msgFlags, report, user)
 	s.Ioprio |= recvsendFixedBuf
@@ -141,11 +141,11 @@ func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *
 	return s
 }
 
-// FixedFile says that the descriptor given is an index into RegisterFiles.
+// FixedFile marks the descriptor given as an index into RegisterFiles.
 func (s *SQE) FixedFile() *SQE { s.Flags |= sqeFixedFile; return s }
 
-// Link has the next entry of the same submission begin when this one has succeeded; else it is
-// cancelled, and what is linked to it (5.3).
+// Link lets the next entry of the same submission begin only when this one has succeeded; otherwise
+// that one and what is linked to it are cancelled (5.3).
 func (s *SQE) Link() *SQE { s.Flags |= sqeLink; return s }
 
 // PollFirst makes send or recv wait for the socket before trying (5.19).

@@ -25,7 +25,7 @@ type Feature struct {
 	Fix       string     `json:"fix,omitempty"`    // what to do about it
 }
 
-// Err is nil for a supported feature and an error that says all for another.
+// Err returns nil for a supported feature, and for another an error that says all.
 func (f Feature) Err() error {
 	if f.Supported {
 		return nil
@@ -36,8 +36,8 @@ func (f Feature) Err() error {
 	return fmt.Errorf("%s: %s: %s", f.Name, f.Reason, f.Fix)
 }
 
-// Lacking is an error of the first feature that a mode needs and this kernel does not
-// have; nil if it has all.
+// Lacking refuses a mode with the first feature it needs that this kernel does not have; nil if it
+// has all.
 func Lacking(mode string, needed ...Feature) error {
 	for _, f := range needed {
 		if !f.Supported {
@@ -71,7 +71,7 @@ type Features struct {
 	ZcrxStats         Feature // the kernel counts what it copies
 }
 
-// List is all features, in the order to print them.
+// List returns all features, in the order to print them.
 func (f *Features) List() []*Feature {
 	return []*Feature{
 		&f.Ring, &f.SingleIssuer, &f.DeferTaskrun, &f.CQE32, &f.CQEMixed, &f.NoSQArray, &f.RegisteredRing, &f.NoIowait,
@@ -279,7 +279,7 @@ func trySendZC(report bool) error {
 	return err
 }
 
-// loopback is a TCP connection over 127.0.0.1, both ends blocking.
+// loopback makes a TCP connection over 127.0.0.1, both ends blocking.
 func loopback() (int, int, error) {
 	const kind = unix.SOCK_STREAM | unix.SOCK_CLOEXEC
 	l, err := unix.Socket(unix.AF_INET, kind, 0)

@@ -13,7 +13,7 @@ import (
 
 const askedRing = "io_uring_setup"
 
-// replayedRing is a ring that a record answers for.
+// replayedRing makes a ring for which a record answers.
 func replayedRing() (*Ring, error) {
 	if err := tape.Note(askedRing, nil); err != nil {
 		return nil, err
@@ -21,7 +21,7 @@ func replayedRing() (*Ring, error) {
 	return &Ring{closed: true, replayed: true}, nil
 }
 
-// asked is a registration as a record names it.
+// asked formats a registration as a record names it.
 func (o ZcrxOptions) asked() string {
 	return fmt.Sprintf(
 		"io_uring_register zcrx: interface %d, queue %d, %d bytes (dmabuf %v), buffers of %d, refill ring of %d",

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// register is io_uring_register(2). What arg points at must contain no address
-// of Go memory.
+// register calls io_uring_register(2), again where a signal ended it. What arg points at must
+// contain no address of Go memory.
 func (r *Ring) register(op uintptr, arg unsafe.Pointer, n int) (int, unix.Errno) {
 	for {
 		k, errno := r.engine.register(op, arg, n)

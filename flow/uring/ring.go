@@ -72,7 +72,7 @@ func (q *completionQueue) describe(p *params) {
 	}
 }
 
-// at is the completion (slot, on a ring of both sizes) at position pos.
+// at returns the completion (slot, on a ring of both sizes) at position pos.
 func (q *completionQueue) at(pos uint32) *CQE {
 	if q.batch != nil {
 		return q.batch[pos-q.next]
@@ -97,13 +97,13 @@ func (r *Ring) mapScratch(sqEntries uint32) error {
 	return nil
 }
 
-// FD is the ring's file descriptor.
+// FD returns the ring's file descriptor.
 func (r *Ring) FD() int { return r.fd }
 
-// Features are the bits that the kernel reported for this ring.
+// Features returns the bits that the kernel reported for this ring.
 func (r *Ring) Features() FeatureBits { return r.features }
 
-// Engine is what the ring is made by.
+// Engine returns the engine that made the ring.
 func (r *Ring) Engine() Engine { return r.made.name }
 
 // NoIowait reports whether sleeping in SubmitAndWait is booked as idle rather
@@ -116,10 +116,10 @@ func (r *Ring) NoIowait() bool {
 // (IORING_FEAT_MIN_TIMEOUT, 6.12, and an engine that can).
 func (r *Ring) Gathers() bool { return r.gathers }
 
-// SQEntries is the size of the submission queue, as the kernel rounded it.
+// SQEntries returns the size of the submission queue, as the kernel rounded it.
 func (r *Ring) SQEntries() int { return r.sqEntries }
 
-// CQEntries is the size of the completion queue, as the kernel rounded it.
+// CQEntries returns the size of the completion queue, as the kernel rounded it.
 func (r *Ring) CQEntries() int { return r.cqEntries }
 
 // Dropped counts the submission queue entries that the kernel found invalid.

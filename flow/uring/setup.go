@@ -152,7 +152,8 @@ func setupError(o Options, errno unix.Errno) error {
 		}})
 }
 
-// bytes is the memory of the queues, as the kernel rounds them (io_uring/io_uring.c: rings_size).
+// bytes computes the memory of the queues, as the kernel rounds them (io_uring/io_uring.c:
+// rings_size).
 func (o Options) bytes() int {
 	round := func(n uint32) int { return 1 << bits.Len32(max(n, 1)-1) }
 	sq, cq := round(o.SQEntries), round(o.CQEntries)

@@ -22,9 +22,9 @@ type Spans struct {
 	pending bool // there is a next buffer
 }
 
-// Spans are the bytes that completion c brought: one buffer, several for a
-// bundle (consecutive in the order in which they were added), or a piece of one
-// for an incremental group. A completion without a buffer has none.
+// Spans walks the bytes that completion c brought: one buffer, several for a bundle (consecutive in
+// the order in which they were added), or a piece of one for an incremental group. A completion
+// without a buffer has none.
 func (b *BufRing) Spans(c CQE) Spans {
 	if !c.HasBuffer() {
 		return Spans{}
@@ -57,10 +57,10 @@ func (s *Spans) Next() bool {
 	return true
 }
 
-// Bytes are the bytes that came, in place.
+// Bytes returns the bytes that came, in place.
 func (s *Spans) Bytes() []byte { return s.data }
 
-// BufferID is the buffer they are in.
+// BufferID returns the buffer they are in.
 func (s *Spans) BufferID() uint16 { return s.id }
 
 // Done reports whether the kernel is through with the buffer. It is always so

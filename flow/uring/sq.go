@@ -7,5 +7,5 @@ package uring
 // Prep method assigns all of it. It is the kernel's from the next submit on.
 func (r *Ring) GetSQE() *SQE { return r.getSQE() }
 
-// SQSpace is how many entries GetSQE can hand out before the next submit.
+// SQSpace returns how many entries GetSQE can hand out before the next submit.
 func (r *Ring) SQSpace() int { return r.sqEntries - int(r.unsubmitted()) }

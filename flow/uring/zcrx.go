@@ -194,7 +194,7 @@ func (o ZcrxOptions) fill(a *zcrxArg, region *Memory, entries, statsOff int) {
 	}
 }
 
-// explain says of a refused registration what its errno and its options tell.
+// explain makes of a refused registration's errno and options an error that says what may be wrong.
 func (o ZcrxOptions) explain(r *Ring, errno unix.Errno) error {
 	call := remedy.Zcrx
 	switch {
@@ -212,17 +212,17 @@ func (o ZcrxOptions) explain(r *Ring, errno unix.Errno) error {
 	return opError(call, "register zcrx interface queue", errno, on)
 }
 
-// ID is the interface queue's number on its ring, for SQE.RecvZC.
+// ID returns the interface queue's number on its ring, for SQE.RecvZC.
 func (z *Zcrx) ID() uint32 { return z.id }
 
-// BufLen is the size of the area's buffers in bytes.
+// BufLen returns the size of the area's buffers in bytes.
 func (z *Zcrx) BufLen() int { return z.bufLen }
 
-// Buffers is how many buffers the area has.
+// Buffers returns how many buffers the area has.
 func (z *Zcrx) Buffers() int { return len(z.area) / z.bufLen }
 
-// Bytes are the payload that a completion of SQE.RecvZC brought, in place:
-// extra is its second half. They are the application's until they are refilled.
+// Bytes returns the payload that a completion of SQE.RecvZC brought, in place: extra is its second
+// half. The bytes are the application's until they are refilled.
 func (z *Zcrx) Bytes(c *CQE, extra *[2]uint64) []byte {
 	at := extra[0] &^ zcrxAreaMask
 	end := at + uint64(c.Res)
@@ -239,10 +239,9 @@ func (z *Zcrx) unmap() error {
 // Counts reports whether the kernel counts what it copies.
 func (z *Zcrx) Counts() bool { return z.stats != nil }
 
-// Copies are how many pieces of payload and how many bytes the kernel has copied
-// from other memory into the area since the registration, 0 without
-// ZcrxOptions.Stats (struct zcrx_stats, 7.2). Payload in the linear part of a
-// packet is copied too, but not counted.
+// Copies returns how many pieces of payload and how many bytes the kernel has copied from other
+// memory into the area since the registration, 0 without ZcrxOptions.Stats (struct zcrx_stats,
+// 7.2). Payload in the linear part of a packet is copied too, but not counted.
 func (z *Zcrx) Copies() (count, bytes uint64) {
 	if z.stats == nil {
 		return 0, 0

@@ -61,8 +61,8 @@ func tryNoDevice(flush, stats bool) error {
 	return z.Flush()
 }
 
-// notWithoutNIC says of a registration without a NIC that a kernel refused what that means for
-// what was to be tried by it: that may be there without such registrations.
+// notWithoutNIC corrects the advice where a kernel refused a registration without a NIC: what was
+// to be tried by it may be there without such registrations.
 func notWithoutNIC(err error, flush, stats bool) error {
 	e := (*fault.Error)(nil)
 	if !errors.As(err, &e) || !errors.Is(e.Err, unix.EINVAL) && !errors.Is(e.Err, unix.EOPNOTSUPP) {

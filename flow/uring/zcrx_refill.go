@@ -65,10 +65,10 @@ func (z *Zcrx) GiveBack(d *Drain, user uint64) (pieces int, bytes uint64) {
 // Publish shows the kernel what was refilled.
 func (z *Zcrx) Publish() { atomic.StoreUint32(z.tail, z.next) }
 
-// RefillSpace is how many pieces Refill can take now.
+// RefillSpace returns how many pieces Refill can take now.
 func (z *Zcrx) RefillSpace() int {
 	return len(z.rqes) - int(z.next-atomic.LoadUint32(z.head))
 }
 
-// RefillEntries is the size of the refill ring.
+// RefillEntries returns the size of the refill ring.
 func (z *Zcrx) RefillEntries() int { return len(z.rqes) }

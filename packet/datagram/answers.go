@@ -30,7 +30,7 @@ type answers struct {
 // answersBytes is how much of answers waits for one call, unless one answer is longer.
 const answersBytes = 64 << 10
 
-// newAnswers are those of a flow; nil: it asks for none.
+// newAnswers prepares the answers of a flow; nil: it asks for none.
 func newAnswers(c *stream.Conn, h stream.Hello) (*answers, error) {
 	size := int(h.ResponseBytes)
 	switch {
@@ -47,7 +47,8 @@ func newAnswers(c *stream.Conn, h stream.Hello) (*answers, error) {
 	return &answers{key: answerKey(c.Key), size: size, buf: buf, batch: sock.NewBatch(most, false), most: most}, nil
 }
 
-// answerKey is what the tags of answers are made of: a request that comes back as it was is none.
+// answerKey derives what the tags of answers are made of: a request that comes back as it was is
+// none.
 func answerKey(key uint64) uint64 { return mix(key + 1) }
 
 // add makes the answer to a request that is right.

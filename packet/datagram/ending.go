@@ -25,15 +25,15 @@ type ending struct {
 	last  uint64 // that had come when something did
 }
 
-// idle is called when a call brought no datagram; it tells that none will come.
+// idle reports, after a call that brought no datagram, whether none will come.
 func (e *ending) idle(c *stream.Conn, m *stream.Meter) (over bool, err error) {
 	silent, err := e.look(c, m)
 	return silent || e.told && m.Came() >= c.Sent, err
 }
 
-// busy is called when a call brought something. Where that was nothing new, it tells that nothing
-// new will come: datagrams that are not the flow's, or that come again, need never cease. A call
-// that brought something new costs nothing here.
+// busy reports, after a call that brought something, whether nothing new will come: datagrams that
+// are not the flow's, or that come again, need never cease. A call that brought something new costs
+// nothing here.
 func (e *ending) busy(c *stream.Conn, m *stream.Meter) (over bool, err error) {
 	if came := m.Came(); came != e.last {
 		e.last = came
@@ -42,7 +42,7 @@ func (e *ending) busy(c *stream.Conn, m *stream.Meter) (over bool, err error) {
 	return e.look(c, m)
 }
 
-// look tells that the sender has ended the flow, and that nothing new has come for long enough.
+// look reports whether the sender has ended the flow, and nothing new has come for long enough.
 func (e *ending) look(c *stream.Conn, m *stream.Meter) (silent bool, err error) {
 	if err := c.Aborted(); err != nil {
 		return false, err

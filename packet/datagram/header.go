@@ -36,7 +36,7 @@ func parse(b []byte, key uint64) (seq uint64, ok bool) {
 	return seq, binary.BigEndian.Uint32(b[8:]) == tagOf(key, seq)
 }
 
-// keyOf is what the tags of one of the flows that know a cookie are made of.
+// keyOf derives what the tags of one of the flows that know a cookie are made of.
 func keyOf(c stream.Cookie, flow int) uint64 {
 	return mix(binary.BigEndian.Uint64(c[:]) ^ mix(binary.BigEndian.Uint64(c[8:])+uint64(flow)))
 }
@@ -44,7 +44,7 @@ func keyOf(c stream.Cookie, flow int) uint64 {
 // tagOf depends on every bit of both.
 func tagOf(key, seq uint64) uint32 { return uint32(mix(key^seq*0x9e3779b97f4a7c15) >> 32) }
 
-// mix is the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
+// mix applies the finalizer of SplitMix64 (Steele, Lea, Flood 2014).
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -37,8 +37,8 @@ func NewReceiver(o stream.Options) (*Receiver, error) {
 // groBuffers are the buffers of udp-gro at most: of 64 KiB each, they should stay in the cache.
 const groBuffers = 16
 
-// NewGROReceiver is the same with UDP_GRO: what the kernel has put together comes in one piece, of
-// up to 64 KiB.
+// NewGROReceiver does the same with UDP_GRO: what the kernel has put together comes in one piece,
+// of up to 64 KiB.
 func NewGROReceiver(o stream.Options) (*Receiver, error) {
 	return newReceiver(o, min(cmp.Or(o.Batch, DefaultBatch), groBuffers), 64<<10, true)
 }
@@ -55,7 +55,7 @@ func newReceiver(o stream.Options, n, each int, gro bool) (*Receiver, error) {
 	return r, nil
 }
 
-// at is the buffer of message i of a batch.
+// at returns the buffer of message i of a batch.
 func (r *Receiver) at(i int) []byte { return r.buf.Bytes()[i*r.each:][:r.each:r.each] }
 
 // Attach begins the account.
@@ -140,7 +140,7 @@ func (r *Receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
 	return 0
 }
 
-// Evidence says how much a call could bring.
+// Evidence reports how much a call could bring.
 func (r *Receiver) Evidence() stream.Evidence {
 	e := stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(r.n)}}}
 	if r.gro {
@@ -149,8 +149,8 @@ func (r *Receiver) Evidence() stream.Evidence {
 	return e
 }
 
-// mostInOne is how many datagrams there are at most in one packet of 64 KiB that GSO or GRO makes
-// (UDP_GRO_CNT_MAX of net/ipv4/udp_offload.c, UDP_MAX_SEGMENTS of include/linux/udp.h).
+// mostInOne computes how many datagrams there are at most in one packet of 64 KiB that GSO or GRO
+// makes (UDP_GRO_CNT_MAX of net/ipv4/udp_offload.c, UDP_MAX_SEGMENTS of include/linux/udp.h).
 func mostInOne(size int) uint64 {
 	const most = 64
 	return uint64(max(min(most, stream.MaxDatagramBytes/max(size, 1)), 1))

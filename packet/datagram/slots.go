@@ -15,7 +15,7 @@ const (
 	maxSlots  = 1024
 )
 
-// slotsFor is how many slots there are for datagrams of size bytes, a power of two: both ends
+// slotsFor computes how many slots there are for datagrams of size bytes, a power of two: both ends
 // know it.
 func slotsFor(size int) int {
 	n := minSlots
@@ -25,7 +25,7 @@ func slotsFor(size int) int {
 	return n
 }
 
-// placeOf is the place of a datagram's first byte in the pattern.
+// placeOf returns the place of a datagram's first byte in the pattern.
 func placeOf(seq, slots uint64, size int) uint64 { return seq % slots * uint64(size) }
 
 // slots is a sender's memory.

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// bound is a non-blocking socket at an address. Several flows to one data port share its number:
+// bound opens a non-blocking socket at an address. Several flows to one data port share its number:
 // by SO_REUSEPORT, which no process of another user can join.
 func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 	at = plain(at)
@@ -58,7 +58,7 @@ func connect(fd int, peer netip.AddrPort) error {
 	return nil
 }
 
-// sockaddr is an address as the kernel takes it.
+// sockaddr converts an address to what the kernel takes.
 func sockaddr(a netip.AddrPort) (unix.Sockaddr, int, error) {
 	ip := a.Addr()
 	if ip.Is4() {
@@ -91,7 +91,7 @@ func drain(fd int) (n uint64) {
 	return n
 }
 
-// lacking says that this kernel has no option that a mode needs.
+// lacking turns err into the error of a mode that needs an option this kernel does not have.
 func lacking(mode string, err error) error {
 	if f := (*fault.Error)(nil); errors.As(err, &f) {
 		return &fault.Unsupported{Mode: mode, Op: f.Op, Err: f.Err, How: f.How}

@@ -30,7 +30,7 @@ type listener struct {
 	strangers atomic.Uint64 // datagrams
 }
 
-// payloadOptions are those of a flow that concern the socket of its datagrams.
+// payloadOptions selects the options of a flow that concern the socket of its datagrams.
 func payloadOptions(o sock.Options) sock.Options {
 	return sock.Options{RcvBuf: o.RcvBuf, SndBuf: o.SndBuf, BusyPollUs: o.BusyPollUs}
 }
@@ -72,7 +72,7 @@ func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, erro
 	return c, h, nil
 }
 
-// Strangers is how many connections and datagrams came that were of no flow.
+// Strangers returns how many connections and datagrams came that were of no flow.
 func (l *listener) Strangers() uint64 { return l.Port.Strangers() + l.strangers.Load() }
 
 // Dial opens one flow.
@@ -110,5 +110,5 @@ func beside(words *stream.Conn, o sock.Options, shared bool) (*stream.Conn, erro
 	return &stream.Conn{FD: fd, Local: plain(words.Local), Remote: plain(words.Remote), Words: words}, nil
 }
 
-// plain is an address of IPv4 as that.
+// plain turns an IPv4-mapped address into plain IPv4.
 func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }

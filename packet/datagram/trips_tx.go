@@ -55,7 +55,7 @@ func NewTripSender(o stream.Options) (*TripSender, error) {
 	return t, nil
 }
 
-// at is the buffer of an answer of a batch.
+// at returns the buffer of an answer of a batch.
 func (s *TripSender) at(i int) []byte {
 	each := s.opt.Trips.ResponseBytes + 1
 	return s.buf.Bytes()[i*each:][:each:each]
@@ -192,7 +192,7 @@ func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 	return s.take(c, t, m, unix.MSG_DONTWAIT)
 }
 
-// tick is how coarse the kernel's time limit of a recv is: it may be two of these late.
+// tick returns how coarse the kernel's time limit of a recv is: it may be two of these late.
 func tick() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGetres(unix.CLOCK_MONOTONIC_COARSE, &ts); err != nil {
@@ -237,7 +237,7 @@ func (s *TripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 	return nil
 }
 
-// right tells an answer that is one: it has the number of a request that was sent, and that one's
+// right checks that an answer is one: it has the number of a request that was sent, and that one's
 // bytes.
 func (s *TripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool) {
 	seq, ok = parse(p, s.key)
@@ -256,7 +256,7 @@ func (s *TripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool
 	return seq, true
 }
 
-// Evidence says how much a call could move.
+// Evidence reports how much a call could move.
 func (s *TripSender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(s.n)}}}
 }

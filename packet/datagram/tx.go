@@ -30,7 +30,7 @@ func NewSender(o stream.Options) (*Sender, error) {
 	return newSender(o, cmp.Or(o.Batch, DefaultBatch), false)
 }
 
-// NewGSOSender is the same with UDP_SEGMENT.
+// NewGSOSender does the same with UDP_SEGMENT.
 func NewGSOSender(o stream.Options) (*Sender, error) {
 	return newSender(o, min(cmp.Or(o.Batch, DefaultBatch), int(mostInOne(o.MessageBytes))), true)
 }
@@ -118,7 +118,7 @@ func (s *Sender) refused(c *stream.Conn, errno unix.Errno) error {
 	return stream.SendError(c, op, errno)
 }
 
-// Evidence says how much a call could take.
+// Evidence reports how much a call could take.
 func (s *Sender) Evidence() stream.Evidence {
 	e := stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(s.n)}}}
 	if s.gso {

@@ -134,7 +134,7 @@ func (r *UringReceiver) read(c *stream.Conn, m *stream.Meter) error {
 	return r.answer(m)
 }
 
-// Evidence says how the ring was made, and its buffers.
+// Evidence reports how the ring was made, and its buffers.
 func (r *UringReceiver) Evidence() stream.Evidence {
 	return stream.Evidence{UringEngine: string(r.ring.Engine()), Figures: append(stream.RingFigures(r.ring),
 		stream.Figure{Name: "uring_buffers", Unit: "1", Value: float64(r.bufs.Entries())},

@@ -115,7 +115,7 @@ func (s *UringSender) enter(want int, m *stream.Meter) error {
 	return err
 }
 
-// Evidence says how the ring was made.
+// Evidence reports how the ring was made.
 func (s *UringSender) Evidence() stream.Evidence {
 	return stream.Evidence{UringEngine: string(s.ring.Engine()),
 		Figures: append(stream.RingFigures(s.ring), stream.Figure{Name: "udp_batch", Unit: "packets",

@@ -18,7 +18,7 @@ import (
 // its own counters tell (XDP_STATISTICS), and a driver's rx_dropped repeats it.
 var lostBeforeXSK = []string{"rx_missed", "softnet_dropped"}
 
-// xskOf is what both modes of AF_XDP have in common.
+// xskOf fills in what both modes of AF_XDP have in common.
 func xskOf(m stream.Mode) stream.Mode {
 	m.Role, m.Kind, m.Kernel, m.AFXDP, m.NeedsDev, m.LostAt = stream.RX, stream.Datagram, "6.8", true, true,
 		lostBeforeXSK

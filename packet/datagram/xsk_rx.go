@@ -31,7 +31,7 @@ type XSKReceiver struct {
 	family  uint16
 }
 
-// xskMode is the mode's name.
+// xskMode returns the mode's name.
 func xskMode(zero bool) string {
 	if zero {
 		return "udp-xsk-zc"
@@ -42,7 +42,7 @@ func xskMode(zero bool) string {
 // NewXSKReceiver reads the choices. The kernel copies frames into the application's memory.
 func NewXSKReceiver(o stream.Options) (*XSKReceiver, error) { return newXSK(o, false) }
 
-// NewXSKZeroCopyReceiver is the same where the NIC writes them there.
+// NewXSKZeroCopyReceiver does the same where the NIC writes them there.
 func NewXSKZeroCopyReceiver(o stream.Options) (*XSKReceiver, error) { return newXSK(o, true) }
 
 func newXSK(o stream.Options, zero bool) (_ *XSKReceiver, err error) {
@@ -147,7 +147,7 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// waits tells that a frame waits.
+// waits reports whether a frame waits.
 func (r *XSKReceiver) waits() bool {
 	for _, s := range r.sockets.Sockets {
 		if s.Ready() > 0 {
@@ -185,8 +185,8 @@ func (r *XSKReceiver) frame(b []byte, m *stream.Meter) bool {
 	return r.take(p, m)
 }
 
-// payload is that of a datagram; false where the headers do not say so. A frame may be longer than
-// the datagram: the shortest have padding.
+// payload cuts out that of a datagram; false where the headers do not say so. A frame may be longer
+// than the datagram: the shortest have padding.
 func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
 	if len(frame) < r.headers || binary.BigEndian.Uint16(frame[12:]) != r.family {
 		return nil, false
@@ -198,7 +198,7 @@ func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
 	return frame[r.headers : r.headers+n : r.headers+n], true
 }
 
-// Memory is what frames come into, of the first queue.
+// Memory returns what frames come into, of the first queue.
 func (r *XSKReceiver) Memory() []byte {
 	if r.sockets == nil || len(r.sockets.Sockets) == 0 {
 		return nil
@@ -206,7 +206,7 @@ func (r *XSKReceiver) Memory() []byte {
 	return r.sockets.Sockets[0].Memory()
 }
 
-// Evidence says how the sockets were made, and what they lost.
+// Evidence reports how the sockets were made, and what they lost.
 func (r *XSKReceiver) Evidence() (e stream.Evidence) {
 	if r.rung == nil || r.sockets == nil {
 		return e

@@ -57,7 +57,7 @@ func (a *after) open(r *Rung) error {
 	return nil
 }
 
-// looks tells whether the interface that frames leave by is looked at.
+// looks reports whether the interface that frames leave by is looked at.
 func (a *after) looks() bool { return a.route != nil }
 
 func (a *after) stats() (s rtnl.Stats, err error) {
@@ -88,7 +88,7 @@ func (a *after) look() error {
 	return nil
 }
 
-// out is how many frames of those that were redirected left by another interface.
+// out computes how many of the redirected frames left by another interface.
 func (a *after) out(redirected uint64) uint64 {
 	if a.dev != nil {
 		return min(a.passed, redirected)
@@ -96,8 +96,8 @@ func (a *after) out(redirected uint64) uint64 {
 	return min(a.left, redirected) // others' packets are in what left, too
 }
 
-// others is how many packets of others, at least, left by another interface whose driver does not
-// tell them from frames: of as many frames it is not known whether they left.
+// others computes how many packets of others, at least, left by another interface whose driver does
+// not distinguish them from frames: of as many frames it is not known whether they left.
 func (a *after) others(redirected uint64) uint64 {
 	if a.dev != nil {
 		return 0
@@ -105,7 +105,7 @@ func (a *after) others(redirected uint64) uint64 {
 	return a.left - min(a.left, redirected)
 }
 
-// untold is how many frames are in none of the counters of a driver that has some for them.
+// untold computes how many frames are in none of the counters of a driver that has some for them.
 func (a *after) untold(redirected uint64) uint64 {
 	if a.dev == nil {
 		return 0
@@ -113,9 +113,9 @@ func (a *after) untold(redirected uint64) uint64 {
 	return redirected - min(a.passed+a.refused, redirected)
 }
 
-// came is how many frames got to where the rung sends them, of those that it has now. Of those that
-// it sends back, only the ones that it had at sentBy have been sent by now, or are counted as
-// refused. r is nil where the program is none of XDP's.
+// came computes how many frames got to where the rung sends them, of those that it has now. Of
+// those that it sends back, only the ones that it had at sentBy have been sent by now, or are
+// counted as refused. r is nil where the program is none of XDP's.
 func (a *after) came(r *Rung, sentBy, now Counts) (uint64, error) {
 	switch {
 	case r == nil:

@@ -23,8 +23,8 @@ var beforeLine = sync.OnceValues(func() (int, error) {
 	return beforeLineOf(spec, err)
 })
 
-// beforeLineOf is beforeLine by the types of a kernel. One that does not tell has frames that begin
-// who knows where: none are sent that would not be as they were asked for.
+// beforeLineOf computes beforeLine from the types of a kernel. It refuses a kernel without them,
+// whose frames begin who knows where: none are sent that would not be as they were asked for.
 func beforeLineOf(kernel *btf.Spec, err error) (int, error) {
 	var head *btf.Struct
 	if err == nil {
@@ -38,5 +38,5 @@ func beforeLineOf(kernel *btf.Spec, err error) (int, error) {
 	return toLine(int(head.Size) + headroom), nil
 }
 
-// toLine is how far it is from a place to the next line.
+// toLine returns the distance from a place to the next cache line.
 func toLine(at int) int { return (cacheLine - at%cacheLine) % cacheLine }

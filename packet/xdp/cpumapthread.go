@@ -14,9 +14,9 @@ import (
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
-// thread is the kernel thread behind a rung that redirects to a CPU, by its number in this PID
-// namespace. It takes the frames out of the queue and runs the program there: work that is none
-// of NAPI's (kernel/bpf/cpumap.c: __cpu_map_entry_alloc, Linux 6.18).
+// thread finds the kernel thread behind a rung that redirects to a CPU, by its number in this PID
+// namespace. It takes the frames out of the queue and runs the program there: work that is none of
+// NAPI's (kernel/bpf/cpumap.c: __cpu_map_entry_alloc, Linux 6.18).
 func (r *Rung) thread() (pid int, err error) {
 	info, err := r.c.Maps[framesMapCpus].Info()
 	if err != nil {
@@ -54,7 +54,7 @@ func threadNamed(proc, name string) (int, error) {
 	return 0, fmt.Errorf("find the kernel thread %s: none is in this PID namespace", name)
 }
 
-// Threads are the kernel threads that work for this path, beside NAPI's.
+// Threads lists the kernel threads that work for this path, beside NAPI's.
 func (r *receiver) Threads() []int {
 	if r.rung == nil || r.action != ToCPU {
 		return nil

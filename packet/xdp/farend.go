@@ -59,7 +59,7 @@ func (f *farEnd) close() {
 	f.asking.Close()
 }
 
-// look says why there is no receiver any more.
+// look checks whether there still is a receiver; the error says why not.
 func (f *farEnd) look(now time.Time) error {
 	if f.words != nil {
 		p := []unix.PollFd{{Fd: int32(f.words.FD), Events: unix.POLLRDHUP}}

@@ -7,7 +7,7 @@ import (
 	"net"
 )
 
-// frame is a frame of the first flow: its headers, number 0 and tag.
+// frame builds a frame of the first flow: its headers, number 0 and tag.
 func (t Tuples) frame(source, dest net.HardwareAddr, n int, tag uint32) []byte {
 	b := make([]byte, n)
 	copy(b, dest)
@@ -41,7 +41,7 @@ func (t Tuples) frame(source, dest net.HardwareAddr, n int, tag uint32) []byte {
 	return b
 }
 
-// udpSum is the sum of a datagram of IPv6 and of what stands before it for the checksum.
+// udpSum sums an IPv6 datagram and its pseudo header for the checksum.
 func (t Tuples) udpSum(udp []byte) uint32 {
 	pseudo := append(t.Source.Unmap().AsSlice(), t.Dest.Unmap().AsSlice()...)
 	pseudo = binary.BigEndian.AppendUint32(pseudo, uint32(len(udp)))
@@ -49,8 +49,8 @@ func (t Tuples) udpSum(udp []byte) uint32 {
 	return onesSum(pseudo, udp)
 }
 
-// baseSum is the sum of all frames like this one, as the machine reads them: without port, number
-// and checksum, which differ. It is 0 of IPv4.
+// baseSum sums what all frames like this one share, as the machine reads it: without port, number
+// and checksum, which differ. It is 0 for IPv4.
 func (t Tuples) baseSum(frame []byte) uint32 {
 	if !t.v6() {
 		return 0
@@ -68,7 +68,7 @@ func notZero(sum uint16) uint16 {
 	return sum
 }
 
-// onesSum is the sum of 16-bit words in ones' complement (RFC 1071), at most 0xffff.
+// onesSum adds 16-bit words in ones' complement (RFC 1071), at most 0xffff.
 func onesSum(parts ...[]byte) (sum uint32) {
 	for _, b := range parts {
 		for ; len(b) > 1; b = b[2:] {

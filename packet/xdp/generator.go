@@ -195,7 +195,8 @@ func (g *Generator) Run() error {
 	return errors.Join(errs...)
 }
 
-// RunHere is Run of a generator with one CPU, to which the calling thread is bound.
+// RunHere runs a generator with one CPU as Run does, on the calling thread, which is bound to that
+// CPU.
 func (g *Generator) RunHere() error {
 	if err := g.arm(); err != nil {
 		return err
@@ -203,7 +204,7 @@ func (g *Generator) RunHere() error {
 	return g.run(g.CPUs[0])
 }
 
-// arm tells the program what to do.
+// arm sets what the program is to send, and until when.
 func (g *Generator) arm() error {
 	cpus, err := ebpf.PossibleCPU()
 	if err != nil {
@@ -252,7 +253,7 @@ func (g *Generator) bind(cpu int) error {
 	return nil
 }
 
-// run is one CPU's part, on a thread that is bound to it.
+// run sends one CPU's part, on a thread that is bound to it.
 func (g *Generator) run(cpu int) error {
 	tid := unix.Gettid()
 	g.enter(tid, true)
@@ -276,7 +277,7 @@ func (g *Generator) run(cpu int) error {
 	return nil
 }
 
-// left is how many frames a CPU has yet to send.
+// left returns how many frames a CPU has yet to send.
 func (g *Generator) left(cpu int) (uint64, error) {
 	states, err := g.states()
 	if err != nil {
@@ -326,12 +327,12 @@ func (g *Generator) interrupt() bool {
 	return len(g.threads) > 0
 }
 
-// Peer is the receiver's address on the link.
+// Peer returns the receiver's address on the link.
 func (g *Generator) Peer() net.HardwareAddr { return g.peer }
 
 func (g *Generator) link() linkCounts { return redirected(g.Dev) }
 
-// Read is what was done so far.
+// Read adds up what was done so far.
 func (g *Generator) Read() (all Generated, err error) {
 	states, err := g.states()
 	if err != nil {

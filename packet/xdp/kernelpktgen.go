@@ -130,7 +130,7 @@ func pktgenRefused(err error, command string) error {
 	return err
 }
 
-// commands are what one of its devices is told.
+// commands lists the commands for one of its devices.
 func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
 	t, last := g.Tuples, int(g.Tuples.FirstPort)
 	if t.ports() > 1 {
@@ -156,7 +156,7 @@ func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
 	return out
 }
 
-// delay is how long a thread waits after a packet, ns: not after each, but after a burst
+// delay computes how long a thread waits after a packet, ns: not after each, but after a burst
 // (pktgen_xmit: spin is before xmit_more). As a rate (ratep) the kernel would take whole packets a
 // second, and round the time down.
 func (g *KernelGenerator) delay() uint64 {
@@ -166,7 +166,7 @@ func (g *KernelGenerator) delay() uint64 {
 // mostDelay is the longest that is asked for, well below what means never to pktgen (0x7fffffff).
 const mostDelay = 2e9
 
-// Peer is the receiver's address on the link.
+// Peer returns the receiver's address on the link.
 func (g *KernelGenerator) Peer() net.HardwareAddr { return g.peer }
 
 // Run sends until Stop, Limit, or each CPU has sent Frames. The calling thread must stay in the
@@ -238,7 +238,7 @@ func (g *KernelGenerator) Extend(d time.Duration) error {
 	return nil
 }
 
-// Read is what was done so far: packets that the driver took, and that it did not.
+// Read adds up what was done so far: packets that the driver took, and that it did not.
 func (g *KernelGenerator) Read() (all Generated, err error) {
 	for _, file := range g.files {
 		b, err := nic.ReadPktgen(file)
@@ -254,7 +254,7 @@ func (g *KernelGenerator) Read() (all Generated, err error) {
 	return all, nil
 }
 
-// link is how many of the sent the interface dropped, by its tx_dropped. Which of its tx_packets
+// link reads how many of the sent the interface dropped, by its tx_dropped. Which of its tx_packets
 // are the generator's no driver tells.
 func (g *KernelGenerator) link() linkCounts {
 	l, err := rtnl.LinkNamed(g.Dev)
@@ -274,8 +274,8 @@ func (g *KernelGenerator) link() linkCounts {
 	return linkCounts{notTaken: droppedOfSent(driver, l.Stats.TxDropped, all.Refused), countsNotTaken: true}
 }
 
-// droppedOfSent is how many of the sent are in an interface's tx_dropped. pktgen counts an error
-// wherever the driver's send function returns something other than that it has the packet
+// droppedOfSent computes how many of the sent are in an interface's tx_dropped. pktgen counts an
+// error wherever the driver's send function returns something other than that it has the packet
 // (net/core/pktgen.c: pktgen_xmit), and looks at no counter: whether that one is in tx_dropped,
 // too, is the driver's choice. veth counts each that it drops there, and newer kernels' veth_xmit
 // also returns NET_XMIT_DROP; that of older ones returns NETDEV_TX_OK, so that pktgen has no error

@@ -11,10 +11,10 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// Lend has another program take the place of the rung's, with the next frame, or with nil its own
-// again. It must have been loaded for XDP (expected_attach_type BPF_XDP), and goes with the rung.
-// So two programs can be compared in one flood, where all else is the same for both
-// (BPF_LINK_UPDATE, bpf_xdp_link_update of net/core/dev.c, Linux 5.9).
+// Lend replaces the rung's program by another from the next frame on, or with nil puts its own
+// back. It must have been loaded for XDP (expected_attach_type BPF_XDP), and goes with the rung. So
+// two programs can be compared in one flood, where all else is the same for both (BPF_LINK_UPDATE,
+// bpf_xdp_link_update of net/core/dev.c, Linux 5.9).
 func (r *Rung) Lend(p *ebpf.Program) error {
 	if p == nil {
 		p = r.c.Programs[framesProgRung]

@@ -58,7 +58,7 @@ func load(constants map[string]any, mend func(*ebpf.CollectionSpec), programs ..
 	return c, nil
 }
 
-// explainLoad says what may be done about a program that the kernel does not take.
+// explainLoad advises what to do about a program that the kernel does not take.
 func explainLoad(program, kernel string, err error) error {
 	op := "load the eBPF program " + program
 	err = plainly(err)
@@ -74,8 +74,8 @@ func explainLoad(program, kernel string, err error) error {
 	return e
 }
 
-// plainly is what the kernel says to a plain map, where the library has no errno: it takes whatever
-// keeps it from making one of its maps for an old kernel, and hides it (featuretest of
+// plainly returns what the kernel says to a plain map, where the library has no errno: it takes
+// whatever keeps it from making one of its maps for an old kernel, and hides it (featuretest of
 // github.com/cilium/ebpf: haveMapMutabilityModifiers).
 func plainly(err error) error {
 	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
@@ -89,7 +89,7 @@ func plainly(err error) error {
 	return err
 }
 
-// with are the constants of a and b.
+// with merges the constants of a and b.
 func with(a, b map[string]any) map[string]any {
 	out := maps.Clone(a)
 	maps.Copy(out, b)

@@ -2,7 +2,7 @@
 
 package xdp
 
-// payloadOf is how the payload of a flow is told whose sender is of a mode, and whose tag is so.
+// payloadOf returns how to recognise the payload of a flow, by its sender's mode and its tag.
 func payloadOf(mode string, tag uint32) Payload {
 	if mode == kernelPktgen {
 		return Payload{At: 0, Mark: pktgenMagic}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// sourceMAC is the interface's own address.
+// sourceMAC looks up the interface's own address.
 func sourceMAC(name string, l rtnl.Link) (net.HardwareAddr, error) {
 	if l.Flags&unix.IFF_LOOPBACK != 0 {
 		return nil, &fault.Error{Op: "generate frames on " + name + ": it is the loopback", Err: unix.EOPNOTSUPP,
@@ -104,8 +104,8 @@ func onLink(c *rtnl.Conn, dev rtnl.Link, to netip.Addr) error {
 	return nil
 }
 
-// ofAll tells an address that belongs to no one host of a network: its first one, which with IPv6
-// is that of all its routers (RFC 4291, 2.6.1), and with IPv4 the last one.
+// ofAll reports whether an address belongs to no one host of a network: its first one, which with
+// IPv6 is that of all its routers (RFC 4291, 2.6.1), and with IPv4 the last one.
 func ofAll(p netip.Prefix, a netip.Addr) bool {
 	if p.Bits() >= p.Addr().BitLen()-1 {
 		return false
@@ -113,7 +113,7 @@ func ofAll(p netip.Prefix, a netip.Addr) bool {
 	return a == p.Masked().Addr() || p.Addr().Is4() && a == broadcast(p)
 }
 
-// broadcast is the last address of a network of IPv4.
+// broadcast computes the last address of an IPv4 network.
 func broadcast(p netip.Prefix) netip.Addr {
 	b := p.Masked().Addr().As4()
 	for i := p.Bits(); i < 32; i++ {

@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programsOf are those of a way.
+// programsOf lists the programs of a way.
 func programsOf(w way) []string {
 	switch {
 	case w.xdp && w.action == ToCPU:
@@ -51,7 +51,7 @@ func ProbeRung() error {
 	return err
 }
 
-// someones are tuples of nobody (RFC 5737).
+// someones makes tuples that belong to nobody (RFC 5737).
 func someones() Tuples {
 	return Tuples{Source: netip.AddrFrom4([4]byte{192, 0, 2, 1}), Dest: netip.AddrFrom4([4]byte{192, 0, 2, 2}),
 		FirstPort: 1, DestPort: 1}
@@ -80,7 +80,7 @@ func probeDevice(role stream.Role, mode string, xdp bool, kernel func() error) f
 	}
 }
 
-// cannot says that a mode cannot run here because of err.
+// cannot turns err into the error of a mode that cannot run here.
 func cannot(mode string, err error) error {
 	if u := (*fault.Unsupported)(nil); err == nil || errors.As(err, &u) {
 		return err

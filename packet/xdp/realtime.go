@@ -9,12 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// preempted tells a kernel, by what uname(2) says, on which programs may preempt one another.
+// preempted reports, from what uname(2) says, whether programs may preempt one another on a kernel.
 //
 // A program counts by a load, an addition and a store. That is exact where nothing on the same CPU
 // counts in between: softirqs do not preempt one another, and threads of NAPI run with bottom
-// halves disabled. Of a kernel with PREEMPT_RT that is so before 6.18, where these sections hold a
-// lock of the CPU; later ones have it with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK alone (kernel/softirq.c:
+// halves disabled. With PREEMPT_RT that holds before 6.18, where these sections hold a lock of the
+// CPU; later kernels have it with CONFIG_PREEMPT_RT_NEEDS_BH_LOCK alone (kernel/softirq.c:
 // __local_bh_disable_ip).
 func preempted(release, version string) bool {
 	var major, minor int
@@ -29,7 +29,7 @@ var inexactHere = func() string {
 	return inexactOn(unix.ByteSliceToString(u.Release[:]), unix.ByteSliceToString(u.Version[:]))
 }
 
-// inexactOn says that counts may be too few on a kernel; "": they are exact.
+// inexactOn warns that counts may be too few on a kernel; "": they are exact.
 func inexactOn(release, version string) string {
 	if !preempted(release, version) {
 		return ""

@@ -125,7 +125,7 @@ func (r *receiver) choose() (err error) {
 	return err
 }
 
-// redirectTo is where xdp-redirect sends frames, and whether sockets of AF_XDP get them without a
+// redirectTo parses where xdp-redirect sends frames, and whether AF_XDP sockets get them without a
 // copy.
 func redirectTo(word string) (a Action, zero bool) {
 	if _, to := stream.RedirectDev(word); to {
@@ -221,7 +221,7 @@ func (r *receiver) place(t Tuples) error {
 	return nil
 }
 
-// queues is how many sockets of AF_XDP the rung wants.
+// queues returns how many AF_XDP sockets the rung wants.
 func (r *receiver) queues() (int, error) {
 	if r.action != ToSocket {
 		return 0, nil
@@ -229,7 +229,7 @@ func (r *receiver) queues() (int, error) {
 	return xsk.Queues(r.o.NIC.Dev)
 }
 
-// boundTo is the CPU that the calling thread is bound to; of several, the first.
+// boundTo returns the CPU that the calling thread is bound to; of several, the first.
 func boundTo() (int, error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
@@ -363,7 +363,7 @@ func (r *receiver) rest(m *stream.Meter) error {
 	return r.look(m, Counts{})
 }
 
-// Evidence is what else was counted.
+// Evidence reports what else was counted.
 func (r *receiver) Evidence() (e stream.Evidence) {
 	r.mu.Lock() // somebody may still be reading
 	defer r.mu.Unlock()
@@ -411,7 +411,7 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 	return e
 }
 
-// evidenceOfSockets is what AF_XDP lost of the frames that were redirected there.
+// evidenceOfSockets adds what AF_XDP lost of the frames that were redirected there.
 func (r *receiver) evidenceOfSockets(e *stream.Evidence, lost func(string, uint64)) {
 	l, err := r.sockets.Lost()
 	if err != nil {

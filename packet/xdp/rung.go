@@ -124,7 +124,7 @@ func (r *Rung) open(dev int) (err error) {
 	return nil
 }
 
-// flags are how it is attached.
+// flags chooses how it is attached.
 func (r *Rung) flags() link.XDPAttachFlags {
 	if r.Attach == Generic {
 		return link.XDPGenericMode
@@ -153,7 +153,7 @@ func (r *Rung) aim(dev int) (err error) {
 	return nil
 }
 
-// Socket has frames of an RX queue go to an AF_XDP socket, which is bound to it.
+// Socket redirects frames of an RX queue to an AF_XDP socket, which is bound to it.
 func (r *Rung) Socket(queue, fd int) error {
 	if err := r.c.Maps[framesMapSockets].Put(uint32(queue), uint32(fd)); err != nil {
 		return remedy.Error(remedy.XDPSocket, fmt.Sprintf("redirect queue %d of %s to an AF_XDP socket", queue, r.Dev),
@@ -162,11 +162,11 @@ func (r *Rung) Socket(queue, fd int) error {
 	return nil
 }
 
-// Read is what each CPU has counted, by its number. It needs no system call. It must not be called
-// during or after Close, nor must Behind.
+// Read returns what each CPU has counted, by its number. It needs no system call. It must not be
+// called during or after Close, nor must Behind.
 func (r *Rung) Read() []Counts { return r.counts.read(atRung) }
 
-// Behind is what arrived behind the redirection to a CPU, by the number of the CPU.
+// Behind returns what arrived behind the redirection to a CPU, by the number of the CPU.
 func (r *Rung) Behind() []Counts { return r.counts.read(behindCPUMap) }
 
 // Close detaches the program. It may be called twice.
@@ -183,13 +183,13 @@ func (r *Rung) Close() error {
 	return err
 }
 
-// Taken says that somebody else's program is there.
+// Taken makes the error for an interface that has somebody else's program.
 func Taken(dev string, err error) error {
 	return remedy.Error(remedy.XDPAttach, "attach an XDP program to "+dev+
 		": another one is attached, and zcbench does not replace it", err, remedy.On{Dev: dev})
 }
 
-// refused says why the kernel attached nothing.
+// refused explains why the kernel attached nothing.
 func refused(dev string, a Attach, err error) error {
 	op := fmt.Sprintf("attach an XDP program to %s (%v)", dev, a)
 	var errno unix.Errno

@@ -169,7 +169,7 @@ func (s *sender) count(m *stream.Meter) error {
 	return nil
 }
 
-// Evidence is what else was counted.
+// Evidence reports what else was counted.
 func (s *sender) Evidence() (e stream.Evidence) {
 	add := func(name, unit string, v float64) {
 		e.Figures = append(e.Figures, stream.Figure{Name: name, Unit: unit, Value: v})
@@ -201,7 +201,7 @@ type linkCounts struct {
 	countsPassed, countsNotTaken bool   // it tells
 }
 
-// redirected is what an interface counts of redirected frames, by its driver's own counters:
+// redirected reads what an interface counts of redirected frames, by its driver's own counters:
 // tx_packets and tx_dropped have packets of the host's stack, too. Of the drivers, veth's is known
 // (drivers/net/veth.c: veth_tq_stats_desc). Of others it is tx_dropped, which need not have them
 // all.
@@ -221,7 +221,7 @@ func redirected(dev string) (c linkCounts) {
 	return linkCounts{notTaken: l.Stats.TxDropped, countsNotTaken: true}
 }
 
-// redirectedBy is what a driver's own counters have of redirected frames.
+// redirectedBy adds up what a driver's own counters have of redirected frames.
 func redirectedBy(d *nic.Device) (c linkCounts) {
 	all, _ := d.StatList() // a driver need not have any
 	for _, x := range all {

@@ -32,7 +32,7 @@ type Payload struct {
 	Mark uint32
 }
 
-// Tagged is the payload of [Generator].
+// Tagged describes the payload of [Generator].
 func Tagged(tag uint32) Payload { return Payload{At: 8, Mark: tag} }
 
 // Received is what came to a socket.
@@ -101,7 +101,7 @@ func sockaddr(a netip.Addr, port uint16) unix.Sockaddr {
 	return &unix.SockaddrInet6{Addr: a.As16(), Port: int(port)}
 }
 
-// Dropped is how many datagrams came to the socket and found no room. It must be asked before
+// Dropped returns how many datagrams came to the socket and found no room. It must be asked before
 // 2^32 more have come.
 func (s *Socket) Dropped() (uint64, error) {
 	m, err := counter.ReadMemInfo(s.FD)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filter is a program of a socket of UDP, which sees the datagram from the header of UDP on: by
-// the source's address and port. The rest the socket's own address tells.
+// filter builds a program for a UDP socket, which sees the datagram from the UDP header on: it
+// matches the source's address and port. The rest the socket's own address tells.
 func (t Tuples) filter() *unix.SockFprog {
 	const network = 1<<32 - 0x100000 // SKF_NET_OFF (include/uapi/linux/filter.h)
 	source, at := t.Source.Unmap().AsSlice(), uint32(network+12)

@@ -68,7 +68,7 @@ func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (l
 	return f, nil
 }
 
-// Read is as [Rung.Read].
+// Read does what [Rung.Read] does.
 func (f *Filter) Read() []Counts { return f.counts.read(atRung) }
 
 // Close detaches the program. It may be called twice.

@@ -54,18 +54,18 @@ func beside(words *stream.Conn, h stream.Hello) *stream.Conn {
 		Key: uint64(tagOf(h.Cookie))}
 }
 
-// plain is an address of IPv4 as that.
+// plain turns an IPv4-mapped address into plain IPv4.
 func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
 func bare(a netip.AddrPort) netip.Addr { return a.Addr().Unmap().WithZone("") }
 
-// tagOf is what all frames of a run bear. It does not tell the cookie.
+// tagOf derives the tag of all frames of a run. It does not reveal the cookie.
 func tagOf(c stream.Cookie) uint32 {
 	sum := sha256.Sum256(c[:])
 	return binary.BigEndian.Uint32(sum[:])
 }
 
-// TuplesOf are the flows of frames from one end of a connection to the other. Their ports begin
+// TuplesOf makes the flows of frames from one end of a connection to the other. Their ports begin
 // with the sender's, or so that all have room above it.
 func TuplesOf(sender, receiver netip.AddrPort, n int) Tuples {
 	n = max(n, 1)

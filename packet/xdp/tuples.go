@@ -67,10 +67,10 @@ func (t Tuples) check() error {
 
 func (t Tuples) ports() int { return max(t.Ports, 1) }
 
-// v6 tells that they are of IPv6.
+// v6 reports whether they are IPv6.
 func (t Tuples) v6() bool { return t.Dest.IsValid() && !t.Dest.Unmap().Is4() }
 
-// HeaderBytes is how long the headers of a frame are.
+// HeaderBytes returns how long the headers of a frame are.
 func (t Tuples) HeaderBytes() int {
 	if t.v6() {
 		return Header6Bytes
@@ -78,7 +78,7 @@ func (t Tuples) HeaderBytes() int {
 	return HeaderBytes
 }
 
-// constants are those of frames.h.
+// constants sets those of frames.h.
 func (t Tuples) constants() map[string]any {
 	return map[string]any{
 		framesVarTupleV6: boolByte(t.v6()), framesVarTupleAddresses: t.addresses(),
@@ -87,8 +87,8 @@ func (t Tuples) constants() map[string]any {
 	}
 }
 
-// addresses are the source and the destination as the machine reads them from a packet, where one
-// stands behind the other; of IPv4 they fill the first word.
+// addresses packs the source and the destination as the machine reads them from a packet, where one
+// stands behind the other; those of IPv4 fill the first word.
 func (t Tuples) addresses() (w [4]uint64) {
 	var b [32]byte
 	copy(b[copy(b[:], t.Source.Unmap().AsSlice()):], t.Dest.Unmap().AsSlice())

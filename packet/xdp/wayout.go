@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// wayOut is the index of an interface of the calling thread's network namespace by which frames are
-// to leave that came by another one. Refused is what takes none, or would have them come again.
+// wayOut finds the index of an interface, in the calling thread's network namespace, by which
+// frames are to leave that came by another one. It refuses one that takes none, or would make them
+// come again.
 func wayOut(name string) (int, error) {
 	const op = "redirect to"
 	l, err := rtnl.LinkNamed(name)

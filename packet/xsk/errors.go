@@ -46,7 +46,7 @@ func (s *Socket) fact(f remedy.Fact) (words string, holds bool) {
 	return "", false
 }
 
-// queuesOf is how many RX queues an interface has.
+// queuesOf counts the RX queues of an interface.
 func queuesOf(dev string) (int, error) {
 	d, err := nic.Open(dev)
 	if err != nil {

@@ -57,10 +57,10 @@ func (r *ring) unmap() error {
 	return err
 }
 
-// ready is how many entries the kernel has produced that were not consumed.
+// ready returns how many entries the kernel has produced that were not consumed.
 func (r *ring) ready() uint32 { return atomic.LoadUint32(r.producer) - r.own }
 
-// desc is entry i of those that are ready.
+// desc returns entry i of those that are ready.
 func (r *ring) desc(i uint32) unix.XDPDesc {
 	return *(*unix.XDPDesc)(unsafe.Add(r.entries, uintptr((r.own+i)&r.mask)*unsafe.Sizeof(unix.XDPDesc{})))
 }
@@ -71,7 +71,7 @@ func (r *ring) consumed(n uint32) {
 	atomic.StoreUint32(r.consumer, r.own)
 }
 
-// room is how many entries there is room for.
+// room returns how many entries there is room for.
 func (r *ring) room() uint32 { return r.mask + 1 - (r.own - atomic.LoadUint32(r.consumer)) }
 
 // set writes entry i of those that there is room for: the address of memory in the UMEM.
@@ -85,7 +85,7 @@ func (r *ring) produced(n uint32) {
 	atomic.StoreUint32(r.producer, r.own)
 }
 
-// wants tells that the kernel wants to be told of new entries.
+// wants reports whether the kernel wants to be told of new entries.
 func (r *ring) wants() bool { return atomic.LoadUint32(r.flags)&unix.XDP_RING_NEED_WAKEUP != 0 }
 
 // setUMEM registers the memory.

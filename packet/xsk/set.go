@@ -48,9 +48,9 @@ func OpenSet(o Options, queues int, program redirects) (_ *Set, err error) {
 	return s, nil
 }
 
-// Queues is how many RX queues an interface has. It is asked before a program is attached: while
-// one is, virtio_net has queues for what is sent back in the count, too, which go with the program,
-// and the kernel cannot take a socket's memory back from a queue that is gone (virtnet_xdp_set and
+// Queues counts the RX queues of an interface. It is asked before a program is attached: while one
+// is, virtio_net counts queues for what is sent back, too, which go with the program, and the
+// kernel cannot take a socket's memory back from a queue that is gone (virtnet_xdp_set and
 // virtnet_xsk_pool_disable of drivers/net/virtio_net.c, 7.2).
 func Queues(dev string) (int, error) {
 	d, err := nic.Open(dev)
@@ -70,10 +70,9 @@ func Queues(dev string) (int, error) {
 	return n, nil
 }
 
-// withProgram is how many RX queues there are now that a program is attached. The flow may come by
-// one that is there for the program alone: virtio_net's device spreads packets over all of them. In
-// copy mode its socket has nothing of the driver's, so it does not matter that the queue goes
-// first.
+// withProgram counts the RX queues now that a program is attached. The flow may come by one that is
+// there for the program alone: virtio_net's device spreads packets over all of them. In copy mode
+// its socket has nothing of the driver's, so it does not matter that the queue goes first.
 func withProgram(o Options, before int) (int, error) {
 	now, err := Queues(o.Dev)
 	if err != nil || now <= before || !o.ZeroCopy {
@@ -87,7 +86,7 @@ func withProgram(o Options, before int) (int, error) {
 	return 0, moreQueues(o.Dev, before, now, c)
 }
 
-// moreQueues says that frames would come by queues that have no socket.
+// moreQueues makes the error for frames that would come by queues without a socket.
 func moreQueues(dev string, before, now int, c nic.Channels) error {
 	how := "take copy mode (udp-xsk, xdp_redirect xsk)"
 	if c.CombinedMax > before {
@@ -118,7 +117,7 @@ func (s *Set) Take(m *stream.Meter) (frames int) {
 	return frames
 }
 
-// Lost is what the kernel could not deliver to any of them.
+// Lost adds up what the kernel could not deliver to any of them.
 func (s *Set) Lost() (all Lost, err error) {
 	for _, x := range s.Sockets {
 		l, err := x.Lost()
@@ -131,7 +130,7 @@ func (s *Set) Lost() (all Lost, err error) {
 	return all, nil
 }
 
-// Lines are the frames that were lost, by why. A driver that writes into the UMEM itself counts
+// Lines lists the frames that were lost, by why. A driver that writes into the UMEM itself counts
 // those for which it had no memory, if anybody does.
 func (l Lost) Lines(zero bool) (all []stream.Figure) {
 	add := func(name string, n uint64) {

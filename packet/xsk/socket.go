@@ -69,7 +69,7 @@ func Open(o Options) (_ *Socket, err error) {
 // vlanBytes is a VLAN's tag.
 const vlanBytes = 4
 
-// chunkFor is the size of a frame's memory. A driver that writes there itself takes frames as
+// chunkFor chooses the size of a frame's memory. A driver that writes there itself takes frames as
 // long as the MTU; where the kernel copies, no longer ones than come.
 func chunkFor(o Options, mtu int) (int, error) {
 	longest := o.Longest + vlanBytes // a NIC may leave the tag in the frame
@@ -139,7 +139,7 @@ func (s *Socket) mapRings() error {
 	return err
 }
 
-// bind says how frames come, and looks whether they do come so.
+// bind binds the socket for the way frames are to come, and checks that they do come so.
 func (s *Socket) bind(dev int) error {
 	how := uint16(unix.XDP_COPY)
 	if s.ZeroCopy {
@@ -159,7 +159,7 @@ func (s *Socket) bind(dev int) error {
 	return err
 }
 
-// zeroCopied is the kernel's word on how frames come.
+// zeroCopied asks the kernel whether frames come without a copy.
 func (s *Socket) zeroCopied() (bool, error) {
 	flags, err := unix.GetsockoptInt(s.FD, unix.SOL_XDP, unix.XDP_OPTIONS)
 	if err != nil {
@@ -175,11 +175,11 @@ func copyWord(zero bool) string {
 	return "copy mode"
 }
 
-// Ready is how many frames wait, but no more than [Batch].
+// Ready returns how many frames wait, but no more than [Batch].
 func (s *Socket) Ready() int { return int(min(s.rx.ready(), Batch)) }
 
-// Frame is frame i of those that wait, until Give. It is nil where the kernel says that it lies
-// outside the UMEM, which it never does.
+// Frame returns frame i of those that wait, until Give. It is nil where the kernel says that it
+// lies outside the UMEM, which it never does.
 func (s *Socket) Frame(i int) []byte {
 	d, mem := s.rx.desc(uint32(i)), s.umem.Bytes()
 	if d.Addr > uint64(len(mem)) || uint64(d.Len) > uint64(len(mem))-d.Addr {
@@ -229,10 +229,10 @@ func lostOf(st unix.XDPStatistics, zero bool) Lost {
 	return l
 }
 
-// ChunkBytes is the memory of a frame.
+// ChunkBytes returns the memory of a frame.
 func (s *Socket) ChunkBytes() int { return s.chunk }
 
-// Memory is the UMEM.
+// Memory returns the UMEM.
 func (s *Socket) Memory() []byte { return s.umem.Bytes() }
 
 // Close closes the socket and frees its memory. It may be called twice.

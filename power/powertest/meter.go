@@ -58,5 +58,5 @@ func serve(c net.Conn, watts float64) {
 	}
 }
 
-// Connections is how many were made.
+// Connections returns how many were made.
 func (m *SCPI) Connections() int { return int(m.conns.Load()) }

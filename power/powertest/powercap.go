@@ -13,16 +13,16 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 )
 
-// Powercap is the root of a tree as drivers/powercap makes it, with one package
-// that draws watts until the test ends: what the kernel counts, a goroutine does
-// here. What it has counted is late by as much as the goroutine gets no CPU.
+// Powercap makes a tree as drivers/powercap does, with one package that draws watts until the test
+// ends, and returns its root: what the kernel counts, a goroutine does here. What it has counted is
+// late by as much as the goroutine gets no CPU.
 func Powercap(t testing.TB, watts float64) string {
 	t.Helper()
 	return Mirrored(t, watts, "package-0")
 }
 
-// Mirrored is a tree as of Powercap whose zones all show one counter, a moment apart: so
-// has a Threadripper 1950X package-0-die-0 and package-0-die-1.
+// Mirrored makes a tree like Powercap's whose zones all show one counter, a moment apart: so has a
+// Threadripper 1950X package-0-die-0 and package-0-die-1.
 func Mirrored(t testing.TB, watts float64, zones ...string) string {
 	t.Helper()
 	root := t.TempDir()

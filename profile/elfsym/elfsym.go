@@ -108,10 +108,10 @@ func modest(r io.ReaderAt) error {
 	return nil
 }
 
-// Len is how many functions there are.
+// Len returns how many functions there are.
 func (t *Table) Len() int { return len(t.funcs) }
 
-// Addr is where the linker put what lies at an offset of the file; false: it is no code.
+// Addr returns where the linker put what lies at an offset of the file; false: it is no code.
 func (t *Table) Addr(offset uint64) (uint64, bool) {
 	for _, s := range t.segments {
 		if offset >= s.offset && offset-s.offset < s.size {
@@ -200,7 +200,7 @@ func functions(symbols, names []byte, order binary.ByteOrder) (out []function, e
 	return out, nil
 }
 
-// goFuncs is how many functions a table of Go's says that it has: a word after the header of 8
+// goFuncs reads how many functions a table of Go's claims to have: a word after the header of 8
 // bytes, in all versions (debug/gosym: LineTable.parsePclnTab).
 func goFuncs(data []byte, o binary.ByteOrder) uint64 {
 	switch {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// refusal says why the kernel refused an event, and what to do.
+// refusal explains why the kernel refused an event, and what to do.
 func refusal(err error, at string, hz int, sysctl func(string) string) error {
 	op := "perf_event_open for " + at
 	if errors.Is(err, unix.EACCES) {
@@ -22,7 +22,7 @@ func refusal(err error, at string, hz int, sysctl func(string) string) error {
 	return remedy.Error(remedy.PerfOpen, op, err, remedy.On{Value: strconv.Itoa(hz)})
 }
 
-// mapRefusal says why the kernel refused the memory of a ring (perf_mmap).
+// mapRefusal explains why the kernel refused the memory of a ring (perf_mmap).
 func mapRefusal(err error, cpu int, sysctl func(string) string) error {
 	op := fmt.Sprintf("map the ring of samples of CPU %d", cpu)
 	if errors.Is(err, unix.EPERM) {
@@ -31,7 +31,7 @@ func mapRefusal(err error, cpu int, sysctl func(string) string) error {
 	return remedy.Error(remedy.PerfMap, op, err, remedy.On{Bytes: ringBytes})
 }
 
-// kernelSysctl is a setting of the running kernel, "unknown" if it cannot be read.
+// kernelSysctl reads a setting of the running kernel, "unknown" if it cannot be read.
 func kernelSysctl(name string) string {
 	b, err := kernelfile.ReadFile("/proc/sys/kernel/" + name)
 	if err != nil {

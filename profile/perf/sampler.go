@@ -115,7 +115,7 @@ func (s *Sampler) open(o Options) error {
 	return s.openAs(cpuClock, o)
 }
 
-// share has an event write to the ring of another one.
+// share lets an event write to the ring of another one.
 func share(fd, ring, tid, cpu int) error {
 	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_SET_OUTPUT, ring); err != nil {
 		return remedy.Error(remedy.PerfOutput, fmt.Sprintf("let thread %d share the ring of CPU %d", tid, cpu), err,
@@ -237,7 +237,7 @@ func (s *Sampler) Stop() (*Recording, error) {
 // nearlyAll is the share of the time that two clocks which are not read at once may differ by.
 const nearlyAll = .98
 
-// counted is what the events say of their times, those of a CPU together. An event of a thread on
+// counted sets the shares from the events' times, those of a CPU together. An event of a thread on
 // a CPU is enabled while the thread runs anywhere, and has a counter while it runs there.
 func (r *Recording) counted(counts map[int]counter.EventCount) {
 	if r.Threads {

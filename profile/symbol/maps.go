@@ -67,7 +67,7 @@ func parseMapping(line string) (m mapping, code bool, err error) {
 	return m, perms[2] == 'x' && m.from < m.to, nil
 }
 
-// find is the mapping of an address.
+// find looks up the mapping of an address.
 func find(all []mapping, addr uint64) (mapping, bool) {
 	i, exact := slices.BinarySearchFunc(all, addr, func(m mapping, a uint64) int { return cmp.Compare(m.from, a) })
 	if !exact {

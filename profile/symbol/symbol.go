@@ -60,7 +60,7 @@ func New() (*Namer, error) {
 	return &Namer{kernel: t, processes: map[int]*process{}, files: map[file]*elfsym.Table{}}, nil
 }
 
-// hidden says what to do about a kernel that shows no addresses: to none at all with
+// hidden advises what to do about a kernel that shows no addresses: to none at all with
 // kernel.kptr_restrict=2, else to who may see them (kernel/ksyms_common.c: kallsyms_show_value).
 func hidden(err error, restrict func() ([]byte, error), s privilege.State) error {
 	if !errors.Is(err, kallsyms.ErrHidden) {
@@ -110,8 +110,8 @@ func commOf(path string) string {
 	return plaintext.Line(strings.TrimSuffix(string(b), "\n"))
 }
 
-// Comm is a process's name; a thread of the kernel, which is a process of its own, is called as
-// what it does.
+// Comm returns a process's name; a thread of the kernel, which is a process of its own, is called
+// as what it does.
 func (n *Namer) Comm(pid int) string {
 	if pid == 0 {
 		return "swapper"
@@ -172,7 +172,7 @@ func (n *Namer) User(pid int, addr uint64, returns bool) profile.Frame {
 	return f
 }
 
-// table is the functions of the file behind a mapping; nil: they cannot be read.
+// table reads the functions of the file behind a mapping; nil: they cannot be read.
 func (n *Namer) table(pid int, m mapping) *elfsym.Table {
 	key := file{m.device, m.inode}
 	if t, ok := n.files[key]; ok {

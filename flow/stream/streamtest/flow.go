@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Flow is one open flow over 127.0.0.1, past its handshake. Both ends are closed
-// with the test.
+// Flow opens one flow over 127.0.0.1 and completes its handshake. Both ends are closed with the
+// test.
 func Flow(t testing.TB, p *stream.Payload, o sock.Options) (rx, tx *stream.Conn, h stream.Hello) {
 	t.Helper()
 	ctx := await.Context(t)
@@ -45,7 +45,7 @@ func Flow(t testing.TB, p *stream.Payload, o sock.Options) (rx, tx *stream.Conn,
 	return rx, tx, h
 }
 
-// Payload is a payload that is closed with the test.
+// Payload makes a payload that is closed with the test.
 func Payload(t testing.TB, messageBytes int) *stream.Payload {
 	t.Helper()
 	p, err := stream.NewPayload(messageBytes)

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Open is a sampler that is closed when the test ends.
+// Open opens a sampler that is closed when the test ends.
 func Open[S io.Closer](t testing.TB, open func() (S, error)) S {
 	t.Helper()
 	s, err := open()
@@ -56,7 +56,7 @@ func read(t testing.TB, path string) []byte {
 	return b
 }
 
-// forbidden says why a process may not sample; empty: it may.
+// forbidden returns why a process may not sample; empty: it may.
 func forbidden(lockdown, status []byte) string {
 	if bytes.Contains(lockdown, []byte("[confidentiality]")) {
 		return "the kernel is locked down"

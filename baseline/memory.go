@@ -9,8 +9,8 @@ var (
 	_ stream.Holder = (*UringReceiver)(nil)
 )
 
-// Memory is the buffer that payload is copied to.
+// Memory returns the buffer that payload is copied to.
 func (r *TCPReceiver) Memory() []byte { return r.buf.Bytes() }
 
-// Memory is that of the ring's buffers.
+// Memory returns the memory of the ring's buffers.
 func (r *UringReceiver) Memory() []byte { return r.bufs.Memory() }

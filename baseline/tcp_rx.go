@@ -72,13 +72,13 @@ func (r *TCPReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// Evidence says how the receiver waited.
+// Evidence returns how the receiver waited.
 func (r *TCPReceiver) Evidence() stream.Evidence { return stream.Evidence{Figures: r.gather.Figures()} }
 
 // Close frees the buffer.
 func (r *TCPReceiver) Close() error { return r.buf.Close() }
 
-// bufferBytes is the size of the receiver's buffer.
+// bufferBytes returns the size of the receiver's buffer.
 func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }
 
 func readBytes(o stream.Options) int {

@@ -51,7 +51,7 @@ func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// Evidence says how the receiver waited.
+// Evidence returns how the receiver waited.
 func (r *TruncReceiver) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: r.gather.Figures()}
 }

@@ -126,7 +126,7 @@ func (r *UringReceiver) take(c *stream.Conn, m *stream.Meter) error {
 	return nil
 }
 
-// judge says whether the request behind cqe is to be issued again.
+// judge decides whether to issue the request behind cqe again.
 func (r *UringReceiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (rearm bool, err error) {
 	errno := cqe.Errno()
 	switch {
@@ -151,7 +151,7 @@ func (r *UringReceiver) Close() error {
 	return r.ring.Close()
 }
 
-// Evidence says how the ring was made, and its buffers.
+// Evidence returns how the ring was made, and its buffers.
 func (r *UringReceiver) Evidence() stream.Evidence {
 	figures := append(stream.RingFigures(r.ring), stream.GatherFigures(r.ring, r.opt)...)
 	figures = append(figures, stream.Figure{Name: "uring_buffers", Unit: "1", Value: float64(r.bufs.Entries())},

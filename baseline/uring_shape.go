@@ -22,12 +22,12 @@ const (
 	uringGroup      = 0
 )
 
-// shapeOf is the shape for what was asked. The buffers together are as large as was asked for, or
-// else as one message, but no smaller than smallUringBytes, and no fewer than minUringBuffers. Each
-// is as large as one read of the mode tcp; where a read is most of a message, smaller, but not by
-// much: what a receive costs is most of all how few bytes it brings, and the kernel takes as many
-// buffers for one as there are (docs/versus.md). That it ends the request when it could have taken
-// the last one, needed or not (REQ_F_BL_EMPTY of io_uring/kbuf.c, 6.18), costs less.
+// shapeOf chooses the shape for what was asked. The buffers together are as large as was asked for,
+// or else as one message, but no smaller than smallUringBytes, and no fewer than minUringBuffers.
+// Each is as large as one read of the mode tcp; where a read is most of a message, smaller, but not
+// by much: what a receive costs is most of all how few bytes it brings, and the kernel takes as
+// many buffers for one as there are (docs/versus.md). That it ends the request when it could have
+// taken the last one, needed or not (REQ_F_BL_EMPTY of io_uring/kbuf.c, 6.18), costs less.
 func shapeOf(o stream.Options) uringShape {
 	s := uringShape{bundle: true, ring: uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8,
 		CQEntries:    maxUringBuffers,
@@ -36,7 +36,7 @@ func shapeOf(o stream.Options) uringShape {
 	return s
 }
 
-// uringLayout is how many buffers there are, a power of two, and of what size.
+// uringLayout computes how many buffers there are, a power of two, and of what size.
 func uringLayout(o stream.Options) (n, size int) {
 	all, least := bufferBytes(o), smallUringBytes
 	if o.BufferBytes > 0 {

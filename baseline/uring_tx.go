@@ -87,7 +87,7 @@ func enter(ring *uring.Ring, m *stream.Meter) error {
 // Close closes the ring.
 func (s *UringSender) Close() error { return s.ring.Close() }
 
-// Evidence says how the ring was made.
+// Evidence returns how the ring was made.
 func (s *UringSender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: stream.RingFigures(s.ring), UringEngine: string(s.ring.Engine())}
 }

@@ -50,7 +50,7 @@ func (c *cache) kvmBoots(ctx context.Context, b Built, init string, log io.Write
 	return boots
 }
 
-// accelKey is what the answer depends on.
+// accelKey names what kvmBoots' answer depends on: the host kernel, QEMU and the guest kernel.
 func accelKey(release string) string {
 	var u unix.Utsname
 	unix.Uname(&u)

@@ -71,7 +71,7 @@ func (a *apt) layOut(m mirror) error {
 	return a.emptyIncoming()
 }
 
-// conf is read by apt in addition to the system's configuration.
+// conf returns the configuration that apt reads in addition to the system's.
 func (a *apt) conf() string {
 	return strings.NewReplacer("DIR", a.seenAs(a.dir)).Replace(`Dir::Etc::sourcelist "DIR/sources.list";
 Dir::Etc::sourceparts "/dev/null";

@@ -69,7 +69,8 @@ func openCache(dir string) (*cache, error) {
 // lockPatience is how long a wait for the lock may be without a word.
 const lockPatience = time.Second
 
-// lockedCache is [openCache] with the lock. Who waits for it is told so in log.
+// lockedCache opens the cache as [openCache] does, and locks it. It tells in log when it has to
+// wait.
 func lockedCache(ctx context.Context, dir string, log io.Writer) (c *cache, unlock func(), err error) {
 	if c, err = openCache(dir); err == nil {
 		unlock, err = c.lock(ctx, log)
@@ -204,8 +205,8 @@ func writeFileAtomic(path string, data []byte, mode os.FileMode) error {
 	})
 }
 
-// writeAtomic is writeFileAtomic for what fill writes; its error leaves things as they
-// were.
+// writeAtomic does what writeFileAtomic does, with the content that fill writes. An error of fill
+// leaves things as they were.
 func writeAtomic(path string, mode os.FileMode, fill func(*os.File) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -90,8 +90,8 @@ type notFoundError struct {
 func (e *notFoundError) Error() string { return "lab: " + e.name + ": " + e.err.Error() }
 func (e *notFoundError) Unwrap() error { return e.err }
 
-// missing tells that a look-up found nothing, by its error: not a file without permission, nor a
-// folder.
+// missing reports whether a look-up found nothing, by its error. A file without permission, or a
+// folder, is not missing.
 func missing(err error) bool {
 	return errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist)
 }
@@ -116,7 +116,7 @@ var handedOn = map[string]bool{
 	"ZCBENCH_LEASE_KILLS": true, "ZCBENCH_LEASE_SEED": true, "ZCBENCH_TEST_LONG": true,
 }
 
-// guestEnv is the environment of the guest's command.
+// guestEnv builds the environment of the guest's command.
 func guestEnv(extra []string) []string {
 	var env []string
 	for _, kv := range os.Environ() {

@@ -26,8 +26,8 @@ type Machine struct {
 	Init           string // which program is its first
 }
 
-// lacks says what of the options the machine is not, or nothing. What is not asked
-// for may be anything.
+// lacks returns the first option that the machine does not meet, or "". Options that were not given
+// match anything.
 func (m *Machine) lacks(o *MachineOptions) string {
 	cache := o.Cache
 	if abs, err := filepath.Abs(o.Cache); err == nil && o.Cache != "" {
@@ -61,7 +61,7 @@ func (m *Machine) lacks(o *MachineOptions) string {
 	return ""
 }
 
-// inode is the file's place.
+// inode identifies a file by device and inode number.
 func inode(st fs.FileInfo) string {
 	s := st.Sys().(*syscall.Stat_t)
 	return fmt.Sprintf("%d:%d", s.Dev, s.Ino)

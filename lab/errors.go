@@ -45,12 +45,12 @@ type inputError struct{ err *Error }
 func (e *inputError) Error() string { return e.err.Error() }
 func (e *inputError) Unwrap() error { return e.err }
 
-// inputf is errorf for wrong input.
+// inputf formats an error as errorf does, and marks it as wrong input.
 func inputf(op, fix, format string, args ...any) error {
 	return &inputError{errorf(op, fix, format, args...)}
 }
 
-// ExitOf is the exit status for an error of the lab.
+// ExitOf returns the exit status for an error of the lab.
 func ExitOf(err error) int {
 	var input *inputError
 	switch {
@@ -62,7 +62,7 @@ func ExitOf(err error) int {
 	return ExitTrouble
 }
 
-// exitOfCommand is the exit status where the guest's command was not to be had.
+// exitOfCommand returns the exit status for a guest command that could not be had.
 func exitOfCommand(err error) int {
 	var missing *notFoundError
 	var refused *notExecError

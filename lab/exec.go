@@ -125,7 +125,7 @@ func judge(r *request, res *guest.Result, gone error) outcome {
 	return outcome{exit: res.Exit}
 }
 
-// name says which command it is, for messages.
+// name names the command for messages.
 func (r *request) name() string {
 	if r.job.N > 1 {
 		return fmt.Sprintf("%s (command %d of this machine)", r.job.Args[0], r.job.N)

@@ -74,8 +74,8 @@ func runHost(ctx context.Context, args []string, env string) (int, error) {
 	return hostStatus(cmd.ProcessState), nil
 }
 
-// notTerminal is f, unless it is a terminal: a group in the background that reads one
-// is stopped.
+// notTerminal returns f, or nil if f is a terminal: a background process group that reads a
+// terminal is stopped.
 func notTerminal(f *os.File) *os.File {
 	if st, err := f.Stat(); err == nil && st.Mode()&fs.ModeCharDevice != 0 {
 		return nil

@@ -189,7 +189,8 @@ func (m *machine) alive() bool {
 	}
 }
 
-// order tells the guest. One that is gone shows in what it does not report.
+// order sends the guest an order. It ignores errors: a guest that is gone shows in what it does not
+// report.
 func (m *machine) order(o guest.Order) {
 	if b, err := json.Marshal(o); err == nil {
 		m.vm.ports[guest.PortControl].Write(append(b, '\n'))

@@ -37,7 +37,7 @@ func write(w io.Writer, p []byte) {
 	}
 }
 
-// beginning is how many of the last bytes of p are the first of mark.
+// beginning counts how many of the last bytes of p are the first of mark.
 func beginning(p, mark []byte) int {
 	for n := min(len(p), len(mark)-1); n > 0; n-- {
 		if bytes.HasPrefix(mark, p[len(p)-n:]) {

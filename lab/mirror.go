@@ -35,8 +35,7 @@ type mirror struct {
 // the time is part of the name, so nobody can take an old one for the newest.
 var dated = lazy.Regexp(`/[0-9]{8}T[0-9]{6}Z(/|$)`)
 
-// sources is the sources.list of suite. A backports suite needs the stable
-// release under it.
+// sources writes the sources.list of suite. A backports suite needs the stable release under it.
 func (m mirror) sources(suite string) string {
 	options := "arch=amd64 signed-by=" + keyring
 	if m.snapshot {
@@ -49,7 +48,7 @@ func (m mirror) sources(suite string) string {
 	return line(suite)
 }
 
-// findMirror is the mirror to use, and whether it is a snapshot.
+// findMirror finds the mirror to use, and whether it is a snapshot.
 func findMirror(ctx context.Context) (mirror, error) {
 	at, err := debianMirror(ctx)
 	if err != nil {
@@ -67,8 +66,8 @@ func findMirror(ctx context.Context) (mirror, error) {
 	return m, nil
 }
 
-// debianMirror is ZCBENCH_DEBIAN_MIRROR, or the Debian archive that this
-// system installs from.
+// debianMirror returns ZCBENCH_DEBIAN_MIRROR, or else the Debian archive that this system installs
+// from.
 func debianMirror(ctx context.Context) (string, error) {
 	if m := os.Getenv(mirrorEnv); m != "" {
 		u, err := url.Parse(m)
@@ -93,9 +92,9 @@ func debianMirror(ctx context.Context) (string, error) {
 	return mirror, nil
 }
 
-// indexTargets has apt-get say what this system's package sources have, a line
-// ORIGIN|LABEL|KIND|URI each. Before the first apt-get update, as in a fresh container, it
-// has nothing to say but without what release files say.
+// indexTargets asks apt-get for this system's package sources, a line ORIGIN|LABEL|KIND|URI each.
+// Before the first apt-get update, as in a fresh container, apt-get lists something only without
+// what release files say.
 func indexTargets(ctx context.Context, options ...string) (string, error) {
 	args := append([]string{"indextargets"}, options...)
 	out, err := exec.CommandContext(ctx, "apt-get",

@@ -34,7 +34,7 @@ const (
 	toolchainSpace = 700 << 20
 )
 
-// workFor says what is missing in the cache.
+// workFor finds out what is missing in the cache.
 func (c *cache) workFor(suites []string, lf *lockFile, refresh bool) (w work) {
 	for _, s := range suites {
 		k := lf.find(s)
@@ -53,7 +53,7 @@ func (c *cache) workFor(suites []string, lf *lockFile, refresh bool) (w work) {
 	return w
 }
 
-// programs are what the lab starts, and the packages that have them.
+// programs lists the programs that the lab starts, and the packages that have them.
 func (w work) programs() [][2]string {
 	p := [][2]string{{"qemu-system-x86_64", "qemu-system-x86"}}
 	if w.fetch {
@@ -103,7 +103,7 @@ func there(name string) bool {
 	return err == nil
 }
 
-// unlabelled is an error without the word for whose it is.
+// unlabelled strips from an error the word for whose it is.
 func unlabelled(err error) error {
 	if err == nil {
 		return nil
@@ -148,7 +148,7 @@ func checkSpace(dir string, want int64) error {
 	return nil
 }
 
-// command is the one that installs what is missing.
+// command returns the shell command that installs what is missing.
 func (n needs) command() string {
 	sudo := "sudo "
 	if os.Geteuid() == 0 {
@@ -157,7 +157,7 @@ func (n needs) command() string {
 	return sudo + "apt-get install --no-install-recommends " + strings.Join(n.packages, " ")
 }
 
-// err says all that is missing, nil if nothing is.
+// err reports all that is missing in one error, nil if nothing is.
 func (n needs) err() error {
 	var what, fix []string
 	if len(n.packages) > 0 {

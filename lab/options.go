@@ -52,7 +52,7 @@ type MachineOptions struct {
 // Imitated are the drivers whose control plane the soft NIC can imitate.
 var Imitated = driver.Imitated()
 
-// module is what the soft NIC is loaded with.
+// module returns the parameters that the soft NIC is loaded with.
 func (o *MachineOptions) module() string {
 	if o.NIC == "" || o.qemuNIC() != nil {
 		return o.Module

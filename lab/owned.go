@@ -66,7 +66,7 @@ func (c *cache) checkTree(elem ...string) error {
 	return c.distrusted(trust.Tree(c.path(elem...), nil))
 }
 
-// distrusted says what to do about what trust has found.
+// distrusted adds to an error of trust what to do about it.
 func (c *cache) distrusted(err error) error {
 	var te *trust.Error
 	if !errors.As(err, &te) {

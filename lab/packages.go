@@ -160,7 +160,7 @@ func less(a, b [3]int) bool {
 	return false
 }
 
-// atoi is for strings a regular expression has already found to be digits.
+// atoi converts digits, as a regular expression has already found them to be.
 func atoi(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

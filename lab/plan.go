@@ -68,7 +68,7 @@ func newPlan(ctx context.Context, o MachineOptions, log io.Writer) (*plan, error
 	return p, nil
 }
 
-// load is what the machine is to load besides the soft NIC, and what it is told.
+// load finds the modules that the machine loads besides the soft NIC, and builds the guest's spec.
 func (o *MachineOptions) load(ctx context.Context, b Built, log io.Writer) (paths []string, spec *guest.Spec,
 	err error) {
 	spec = &guest.Spec{Module: o.module(), MTU: o.MTU}
@@ -127,7 +127,7 @@ func makeImage(init, module string, load []string, spec *guest.Spec) (*os.File, 
 
 func (p *plan) close() { p.img.Close() }
 
-// identity tells files apart, and versions of one.
+// identity returns a word that differs for other files, and for other versions of one.
 func identity(path string) string {
 	st, err := os.Stat(path)
 	if err != nil {

@@ -28,7 +28,7 @@ var qemuNICs = []qemuNIC{
 	{"qemu:virtio", "virtio-net-pci", 4, []string{"failover", "net_failover", "virtio_net"}},
 }
 
-// NICs are the names that --nic takes.
+// NICs lists the names that --nic takes.
 func NICs() []string {
 	names := slices.Clone(Imitated)
 	for _, n := range qemuNICs {
@@ -37,7 +37,7 @@ func NICs() []string {
 	return names
 }
 
-// qemuNIC is the NIC that is asked for; nil: the soft NIC, as it is or imitating another.
+// qemuNIC returns the NIC that is asked for; nil: the soft NIC, as it is or imitating another.
 func (o *MachineOptions) qemuNIC() *qemuNIC {
 	if i := slices.IndexFunc(qemuNICs, func(n qemuNIC) bool { return n.name == o.NIC }); i >= 0 {
 		return &qemuNICs[i]
@@ -60,7 +60,7 @@ func (o *MachineOptions) checkNIC() error {
 	return nil
 }
 
-// spec is what the guest is told, of modules that it finds in guest.DriverDir.
+// spec describes the NIC to the guest, which finds its modules in guest.DriverDir.
 func (n *qemuNIC) spec(paths []string) *guest.NIC {
 	s := &guest.NIC{Name: n.name, Driver: n.modules[len(n.modules)-1]}
 	for _, p := range paths {
@@ -69,12 +69,12 @@ func (n *qemuNIC) spec(paths []string) *guest.NIC {
 	return s
 }
 
-// devices are QEMU's arguments for the two NICs, the receiver's first on the bus; their other
+// devices builds QEMU's arguments for the two NICs, the receiver's first on the bus; their other
 // ends have the names nic0 and nic1. The firmware of network boots is left out.
 //
-// RSS is off: where QEMU cannot load its eBPF program for it, it moves packets to the queue
-// they belong to itself, and when that queue is full it waits for buffers of the one that
-// they came by (virtio_net_receive_rcu of hw/net/virtio-net.c, QEMU 7.2): flows stop for good.
+// RSS is off: where QEMU cannot load its eBPF program for it, it moves packets itself to the queue
+// they belong to, and when that queue is full it waits for buffers of the one that they came by
+// (virtio_net_receive_rcu of hw/net/virtio-net.c, QEMU 7.2): flows stop for good.
 func (n *qemuNIC) devices(queues int) (args []string) {
 	for i := range 2 {
 		d := fmt.Sprintf("%s,netdev=nic%d,addr=%#x,mac=52:54:00:77:00:%02x,romfile=", n.device, i, 0x10+i, i+1)
@@ -94,8 +94,8 @@ func hub() (args []string) {
 	return args
 }
 
-// wiring is how many pairs of queues the machine's two NICs can be wired with: 0, where that
-// has to be a hub of QEMU's own.
+// wiring finds with how many pairs of queues the machine's two NICs can be wired: 0, where that has
+// to be a hub of QEMU's own.
 func (n *qemuNIC) wiring(log io.Writer) int {
 	if n == nil || n.queues < 2 {
 		return 0
@@ -122,7 +122,7 @@ func (c *vmConfig) wire(args []string, theirs []*os.File) ([]string, []*os.File,
 	return append(args, tapArgs(t, 3+len(theirs))...), append(theirs, t.files()...), nil
 }
 
-// named is its name, or empty for none.
+// named returns the NIC's name, "" for none.
 func (n *qemuNIC) named() string {
 	if n == nil {
 		return ""

@@ -32,8 +32,8 @@ func newMonitor(sock *os.File) (*monitor, error) {
 	return m, m.do("qmp_capabilities", nil, nil, nil)
 }
 
-// do has QEMU execute a command, which may bring a file along, and stores what it
-// answers in answer unless that is nil.
+// do makes QEMU execute a command, to which a file may be attached, and stores the result in answer
+// unless that is nil.
 func (m *monitor) do(command string, args any, file *os.File, answer any) error {
 	line, err := json.Marshal(struct {
 		Execute   string `json:"execute"`
@@ -109,9 +109,8 @@ func (m *monitor) answer() (json.RawMessage, error) {
 // savePatience is how long saving may take: some 200 MB go into the page cache.
 const savePatience = time.Minute
 
-// save has QEMU write the state of the whole machine to a pipe or socket, while the
-// machine runs, which goes on afterwards. After an error it may stand still: see
-// [monitor.running].
+// save makes QEMU write the state of the whole running machine to a pipe or socket; the machine
+// goes on afterwards. After an error it may stand still: see [monitor.running].
 func (m *monitor) save(to *os.File) error {
 	_ = m.sock.SetDeadline(time.Now().Add(savePatience))
 	defer m.sock.SetDeadline(time.Time{})
@@ -157,7 +156,7 @@ func (m *monitor) migrated() error {
 
 const monitorPause = 2 * time.Millisecond
 
-// state is what the machine does: "running", "paused" and others of QEMU's RunState.
+// state asks what the machine does: "running", "paused" and others of QEMU's RunState.
 func (m *monitor) state() (string, error) {
 	var st struct {
 		Status string `json:"status"`

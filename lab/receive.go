@@ -42,7 +42,8 @@ func receiveTar(r io.Reader, out string, returns []string) error {
 	}
 }
 
-// destination is the host path for the archive's entry.
+// destination maps an entry of the guest's archive to its path on the host. It refuses what was not
+// asked for.
 func destination(name, out string, returns []string) (string, error) {
 	p := filepath.Clean("/" + name)
 	if rel, ok := strings.CutPrefix(p+"/", guest.OutDir+"/"); ok {

@@ -88,7 +88,7 @@ func checkPeer(conn *net.UnixConn) error {
 
 func (r *remote) close() { r.conn.Close() }
 
-// run has the machine run the request, when its turn has come.
+// run makes the machine run the request, when its turn has come.
 func (r *remote) run(ctx context.Context, q *request) outcome {
 	defer context.AfterFunc(ctx, func() { r.conn.Close() })()
 	gone := func(err error) outcome {

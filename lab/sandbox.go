@@ -73,7 +73,7 @@ func mapped(ids string, uid int) bool {
 	return false
 }
 
-// seenAs is where apt finds its folder.
+// seenAs returns the path by which apt finds its folder.
 func (s sandbox) seenAs(dir string) string {
 	if s.on {
 		return aptHome
@@ -89,7 +89,7 @@ cd "$2/$3"
 shift 3
 exec "$@"`
 
-// enter is the command line that runs argv with its folder where apt finds it.
+// enter builds the command line that runs argv with its folder where apt finds it.
 func (s sandbox) enter(dir string, argv []string) []string {
 	if !s.on {
 		// Set by an option, for the system's configuration prevails over APT_CONFIG.

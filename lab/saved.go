@@ -44,9 +44,9 @@ const (
 // savedName matches the names of states.
 var savedName = lazy.Regexp(`^[0-9a-f]{64}$`)
 
-// newSaved is nil for machines whose state cannot be kept: those that KVM runs boot in
-// a second, those of counted time would find another count, and what devices of the
-// user's own are connected to is not in the state.
+// newSaved returns nil for machines whose state cannot be kept: those under KVM boot in a second,
+// those of counted time would find another count, and what devices of the user's own are connected
+// to is not in the state.
 func newSaved(c *cache, cfg vmConfig, spec *guest.Spec, files []string) *saved {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || cfg.kvm || cfg.counts || len(cfg.extra) > 0 || cfg.tscKHz == 0 || cfg.memMiB > savedMemory {
@@ -108,9 +108,9 @@ func (s *saved) remove(f *os.File) {
 	}
 }
 
-// keep has the state written, unless it is there or is being written. It appears under
-// its name when it is whole; what a process that was killed has begun has no name and is
-// gone with it. File systems without such files keep nothing.
+// keep writes the state to a file, unless it is there or is being written. The file gets its name
+// when it is whole; until then it has none, and goes with a process that is killed. File systems
+// without such files keep nothing.
 func (s *saved) keep(write func(io.Writer) error) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return err

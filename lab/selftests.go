@@ -106,7 +106,7 @@ func (c *cache) hasSelftests(release string) bool {
 	return err == nil && strings.TrimSpace(string(b)) == recipe()
 }
 
-// recipe tells ways of building the selftests apart.
+// recipe hashes all that goes into building the selftests, to tell ways of building them apart.
 func recipe() string {
 	h := sha256.New()
 	fmt.Fprintln(h, selftestSuite, buildPackages, diskPackages, diskModules, buildSelftests)
@@ -222,8 +222,8 @@ func (k *kit) modules(to string) error {
 	return nil
 }
 
-// findSource is the package with the source of the kernel's series:
-// linux-source-7.2 for 7.2.13+deb14-amd64.
+// findSource finds the package with the source of the kernel's series: linux-source-7.2 for
+// 7.2.13+deb14-amd64.
 func findSource(ctx context.Context, a *apt, release string) (debPackage, error) {
 	f := strings.SplitN(release, ".", 3)
 	if len(f) < 3 {

@@ -77,7 +77,7 @@ func RunSelftests(ctx context.Context, o SelftestOptions) (release string, err e
 	return p.what.Release, o.each(ctx, k, p.what.Release)
 }
 
-// qemuWord is a word of QEMU's option lists: a comma is doubled.
+// qemuWord escapes a word of QEMU's option lists: commas are doubled.
 func qemuWord(s string) string { return strings.ReplaceAll(s, ",", ",,") }
 
 func (o *SelftestOptions) each(ctx context.Context, k *keeper, release string) error {

@@ -104,7 +104,7 @@ func openTap(name string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-// files are all descriptors, in the order of tapArgs.
+// files lists all descriptors, in the order of tapArgs.
 func (t taps) files() []*os.File { return slices.Concat(t[0], t[1]) }
 
 func (t taps) close() {

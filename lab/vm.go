@@ -89,17 +89,16 @@ func startVM(ctx context.Context, c vmConfig) (*vm, error) {
 	return m, nil
 }
 
-// args are QEMU's arguments but for channels and initramfs.
+// args builds QEMU's arguments but for channels and initramfs.
 //
-// Under TCG the processor has no fast string copies (erms, fsrm): TCG executes
-// rep movsb byte by byte, and a kernel that trusts it would make copying look
-// far worse, and so zero copy far better, than it is. la57 costs a page table
-// level for nothing.
+// Under TCG the processor has no fast string copies (erms, fsrm): TCG executes rep movsb byte by
+// byte, and a kernel that trusts it would make copying look far worse, and so zero copy far better,
+// than it is. la57 costs a page table level for nothing.
 //
-// One thread runs all emulated processors. With a thread each, QEMU 7.2 now and
-// then keeps executing the breakpoint that the kernel has already patched away
-// when it switches a static key, as every bind and unbind of a memory provider
-// does: "Oops: int3", once in a few runs of the lab's tests.
+// One thread runs all emulated processors. With a thread each, QEMU 7.2 now and then keeps
+// executing the breakpoint that the kernel has already patched away when it switches a static key,
+// as every bind and unbind of a memory provider does: "Oops: int3", once in a few runs of the lab's
+// tests.
 func (c *vmConfig) args() []string {
 	accel, cpu := "tcg,thread=single", "max,-erms,-fsrm,-la57"
 	if c.kvm {
@@ -129,9 +128,9 @@ func (c *vmConfig) args() []string {
 		"-serial", "stdio"})
 }
 
-// kernel is what to boot, with arguments for what boots it. Emulated, unpacking takes
-// seconds, and so does SeaBIOS with devices that no machine here boots from: an unpacked
-// kernel is started by its PVH entry, by a firmware that does just that.
+// kernel chooses what to boot, with arguments for what boots it. Under emulation, unpacking takes
+// seconds, and so does SeaBIOS with devices that no machine here boots from: an unpacked kernel is
+// started by its PVH entry, by a firmware that does just that.
 func (c *vmConfig) kernel() (path string, firmware []string) {
 	if c.kvm || c.vmlinux == "" {
 		return c.vmlinuz, nil
@@ -142,7 +141,7 @@ func (c *vmConfig) kernel() (path string, firmware []string) {
 	return c.vmlinux, firmware
 }
 
-// qboot is the path of QEMU's smallest firmware, or empty.
+// qboot returns the path of QEMU's smallest firmware, or "".
 func qboot() string {
 	for _, dir := range []string{"/usr/share/qemu", "/usr/share/seabios"} {
 		path := filepath.Join(dir, "qboot.rom")
@@ -153,17 +152,16 @@ func qboot() string {
 	return ""
 }
 
-// cmdline is the kernel's command line.
+// cmdline builds the kernel's command line.
 //
-// panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops leaves
-// locks held, so it panics too. What takes time at boot and has nothing to do with a
-// network is off: tests of ciphers, audit, another place for the kernel every time.
-// Pages are not cleared before they are handed out, which emulated is a second of
-// each boot.
+// panic=-1 reboots at once, which -no-reboot turns into QEMU's end; an oops leaves locks held, so
+// it panics too. What takes time at boot and has nothing to do with a network is off: tests of
+// ciphers, audit, another place for the kernel every time. Pages are not cleared before they are
+// handed out, which under emulation takes a second of each boot.
 //
-// An emulated machine is told what it would find out by holding one clock against
-// another, which fails on a busy host (see hostTSC): the rate of the time-stamp
-// counter, the loops of a delay, and that the timer's interrupt works.
+// An emulated machine is told what it would find out by holding one clock against another, which
+// fails on a busy host (see hostTSC): the rate of the time-stamp counter, the loops of a delay, and
+// that the timer's interrupt works.
 func (c *vmConfig) cmdline() string {
 	line := "console=ttyS0 quiet panic=-1 oops=panic mitigations=off rdinit=/init tsc=reliable" +
 		" cryptomgr.notests audit=0 nokaslr init_on_alloc=0"
@@ -206,7 +204,7 @@ func (m *vm) channels(args []string, monitored bool) (_ []string, theirs []*os.F
 	return args, theirs, nil
 }
 
-// socketPair is non-blocking at our end, so that Close interrupts a Read.
+// socketPair connects two sockets. Our end is non-blocking, so that Close interrupts a Read.
 func socketPair(name string) (ours, theirs *os.File, err error) {
 	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
 	if err != nil {

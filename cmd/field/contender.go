@@ -74,7 +74,7 @@ const (
 	devmemCopybreak = 64
 )
 
-// ours is zcrecv in a zero-copy mode.
+// ours describes zcrecv in a zero-copy mode.
 func ours(bin, mode, group string, copybreak int) contender {
 	recv, send := filepath.Join(bin, "zcrecv"), filepath.Join(bin, "zcsend")
 	return contender{name: "zcbench " + mode, group: group, copybreak: copybreak, needs: []string{recv, send},
@@ -89,17 +89,17 @@ func ours(bin, mode, group string, copybreak int) contender {
 func zcbenchZcrx(bin string) contender   { return ours(bin, "zcrx", zcrxGroup, 0) }
 func zcbenchDevmem(bin string) contender { return ours(bin, "devmem", devmemGroup, devmemCopybreak) }
 
-// bounded is a contender of zcrxBoundGroup.
+// bounded moves a contender to zcrxBoundGroup.
 func bounded(c contender) contender {
 	c.name, c.group, c.rmem = c.name+" (1 MiB)", zcrxBoundGroup, zcrxBound
 	return c
 }
 
-// plainSender is this program itself: the loop of zcsend's mode tcp without its
-// handshake.
+// plainSender returns the command line of this program itself as a sender: the loop of zcsend's
+// mode tcp without its handshake.
 func plainSender() [][]string { return [][]string{{"/proc/self/exe", "send"}} }
 
-// liburing is examples/zcrx.c of liburing, with an area like ours.
+// liburing describes examples/zcrx.c of liburing, with an area like ours.
 func liburing(programs string) contender {
 	p := filepath.Join(programs, "zcrx")
 	return contender{name: "liburing zcrx", group: zcrxGroup, needs: []string{p}, pin: true, prepare: expectsSteered,
@@ -108,8 +108,8 @@ func liburing(programs string) contender {
 			strconv.Itoa(areaMiB << 20)}, send: plainSender()}
 }
 
-// kperf has a server on both hosts and a client that directs them; it sets RSS and
-// steering, but not header split. Its sender makes calls of the size of ours.
+// kperf describes a contender with a server on both hosts and a client that directs them; it sets
+// RSS and steering, but not header split. Its sender makes calls of the size of ours.
 func kperf(programs, name, group string, flags ...string) contender {
 	server, client := filepath.Join(programs, "kperf-server"), filepath.Join(programs, "kperf-client")
 	const control = 18323
@@ -135,8 +135,8 @@ func kperfDevmem(programs string) contender {
 	return c
 }
 
-// ncdevmem is tools/testing/selftests/drivers/net/hw/ncdevmem.c of the kernel. It
-// writes lines about each fragment, to /dev/null here.
+// ncdevmem describes tools/testing/selftests/drivers/net/hw/ncdevmem.c of the kernel. It writes
+// lines about each fragment, to /dev/null here.
 func ncdevmem(programs string) contender {
 	p := filepath.Join(programs, "ncdevmem")
 	return contender{name: "ncdevmem", group: devmemGroup, needs: []string{p}, pin: true, prepare: expectsSteered,

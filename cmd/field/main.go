@@ -67,7 +67,7 @@ func command() *cobra.Command {
 	return cmd
 }
 
-// contenders are the programs that are there: ours first.
+// contenders lists the programs that are there: ours first.
 func contenders(bin, programs string) ([]contender, error) {
 	var out []contender
 	for _, c := range []contender{

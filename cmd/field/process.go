@@ -43,7 +43,7 @@ func startIn(ctx context.Context, ns *veth.Netns, cpu int, line []string, mute b
 	return p, err
 }
 
-// family is the process and its descendants.
+// family lists the process and its descendants.
 func (p *process) family() []int {
 	family := []int{p.Cmd.Process.Pid}
 	stats, _ := filepath.Glob("/proc/[0-9]*/stat")
@@ -59,7 +59,7 @@ func (p *process) family() []int {
 	return family
 }
 
-// cpuNs is the time that the scheduler gave all threads of processes
+// cpuNs sums the time that the scheduler gave all threads of processes
 // (/proc/PID/task/TID/schedstat), ns.
 func cpuNs(pids ...int) (sum uint64) {
 	for _, pid := range pids {
@@ -74,8 +74,8 @@ func cpuNs(pids ...int) (sum uint64) {
 	return sum
 }
 
-// allCPUNs is the time for which the machine's CPUs ran anything but their idle
-// tasks (/proc/schedstat, rq_cpu_time), ns.
+// allCPUNs sums the time for which the machine's CPUs ran anything but their idle tasks
+// (/proc/schedstat, rq_cpu_time), ns.
 func allCPUNs() (sum uint64) {
 	b, _ := kernelfile.ReadFile("/proc/schedstat")
 	for line := range strings.Lines(string(b)) {
@@ -87,7 +87,7 @@ func allCPUNs() (sum uint64) {
 	return sum
 }
 
-// parent is the fourth field of /proc/PID/stat.
+// parent reads the fourth field of /proc/PID/stat.
 func parent(stat string) int {
 	b, _ := kernelfile.ReadFile(stat)
 	_, rest, _ := strings.Cut(string(b), ") ")

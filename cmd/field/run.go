@@ -209,8 +209,8 @@ func urgent(yes bool) error {
 	return nil
 }
 
-// pollByThread has a thread poll each queue of a device, so that softirq is not
-// charged to whichever task it interrupts. The guest does not outlive us.
+// pollByThread makes a thread poll each queue of a device, so that softirq is not charged to
+// whichever task it interrupts. The guest does not outlive us.
 func pollByThread(d *nic.Device) error {
 	all, err := d.NAPIs()
 	if err != nil {
@@ -262,8 +262,8 @@ func (b *bench) boundSockets(most int) (restore func() error, err error) {
 	return restore, err
 }
 
-// received are the payload bytes that the NIC has written into memory of a
-// provider, whatever queue that has.
+// received sums the payload bytes that the NIC has written into memory of a provider, whatever
+// queue that has.
 func (b *bench) received() (n uint64) {
 	all, _ := b.dev.Stats()
 	for q := range 8 {

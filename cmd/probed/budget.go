@@ -63,7 +63,7 @@ type hooked struct {
 	runs        float64
 }
 
-// runs are how often a host's probes ran: of a profile, samples, also those of an idle CPU. The
+// runs counts how often a host's probes ran: of a profile, samples, also those of an idle CPU. The
 // latency probe's counts are of a sample of the packets, and its programs run for all. A hook of
 // its own is called for each system call of the machine: those of the end's process are known.
 func runs(p *results.Probes) (out []hooked) {
@@ -116,7 +116,7 @@ func runs(p *results.Probes) (out []hooked) {
 	return out
 }
 
-// passed is how many packets came by a stage, as far as the probe's filter knows them.
+// passed counts the packets that came by a stage, as far as the probe's filter knows them.
 func passed(p *results.Probes, s results.Stage) (n float64) {
 	if s.Count != nil {
 		n = *s.Count * float64(max(p.Sample, 1))
@@ -130,11 +130,10 @@ func passed(p *results.Probes, s results.Stage) (n float64) {
 // bothEnds is whose CPU time counts where softirqs of one end run on CPUs of the other.
 const bothEnds = "both ends"
 
-// payers are the hosts on whose CPUs a probe's programs ran. A system call costs who makes it, and
-// a sample whom it interrupts.
-// On one machine a veth or the loopback delivers packets on the sender's CPU as well as on the
-// receiver's: what probes take there is held against the CPU time of both. These have a figure
-// where each has CPUs of its own, and none of them in common.
+// payers picks the hosts on whose CPUs a probe's programs ran. A system call costs who makes it,
+// and a sample whom it interrupts. On one machine a veth or the loopback delivers packets on the
+// sender's CPU as well as on the receiver's: what probes take there is held against the CPU time of
+// both. These have a figure where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
 	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
 		probe != results.ProbeProfile {
@@ -143,8 +142,8 @@ func payers(r *results.Record, probe string, role results.Role) (hosts []*result
 	return []*results.Host{r.Host(role)}, role.Label()
 }
 
-// share is what a probe took of the CPU time of some hosts' windows; ok is false where its hooks
-// have no price, or nothing was counted.
+// share computes what a probe took of the CPU time of some hosts' windows; ok is false where its
+// hooks have no price, or nothing was counted.
 func (p prices) share(probe string, hosts []*results.Host) (v float64, ok bool) {
 	ns, cpu := 0.0, 0.0
 	for _, h := range hosts {
@@ -208,7 +207,7 @@ func budgets(j results.Journal, p prices) (out []budget) {
 	return out
 }
 
-// within is an error for each probe that is beyond its budget, or of which it is not known.
+// within returns an error for each probe that is beyond its budget, or of which that is not known.
 func (l limits) within(all []budget) error {
 	var errs []error
 	known := map[string]bool{}
@@ -229,7 +228,7 @@ func (l limits) within(all []budget) error {
 	return errors.Join(errs...)
 }
 
-// budgetRows are lines of the table, beside those of throughput.
+// budgetRows formats lines of the table, beside those of throughput.
 func budgetRows(all []budget, l limits) string {
 	var b strings.Builder
 	for _, x := range all {

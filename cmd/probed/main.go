@@ -95,8 +95,7 @@ func (l limits) Set(s string) error {
 	return nil
 }
 
-// verdict says what a cost's interval tells of its limit, and whether that is kept; empty: it has
-// none.
+// verdict judges by a cost's interval whether its limit is kept; empty: it has none.
 func (l limits) verdict(c cost) (text string, kept bool) {
 	percent, ok := l[c.Probes]
 	if !ok || c.Figure != throughput {
@@ -113,7 +112,7 @@ func (l limits) verdict(c cost) (text string, kept bool) {
 	}
 }
 
-// check is an error for each limit that is not shown to be kept.
+// check returns an error for each limit that is not shown to be kept.
 func (l limits) check(all []cost) error {
 	var errs []error
 	seen := map[string]bool{}

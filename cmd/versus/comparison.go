@@ -59,7 +59,7 @@ func (f Field) each(do func(Layout, Load)) {
 	}
 }
 
-// comparisons are all pairs, for an iperf3 that can do what its help says.
+// comparisons lists all pairs, for an iperf3 that can do what its help says.
 func comparisons(t Tools, f Field) []Comparison {
 	var cs []Comparison
 	f.each(func(layout Layout, l Load) {
@@ -110,7 +110,7 @@ func (c Comparison) of(layout Layout, l Load) Comparison {
 	return c
 }
 
-// rxCPU is what is asked of the receiver's CPU time of the mode tcp.
+// rxCPU returns the target for the receiver's CPU time of the mode tcp.
 func rxCPU(l Load) stat.Target {
 	if l.Size == large {
 		return stat.AtMost(1.0)
@@ -145,7 +145,7 @@ func trunc(t Tools, layout Layout, l Load) Comparison {
 	return c
 }
 
-// builds are all pairs of two builds of zcbench; nothing is asked of them.
+// builds lists all pairs of two builds of zcbench, without targets.
 func builds(ours, theirs Tools, f Field) []Comparison {
 	var cs []Comparison
 	f.each(func(layout Layout, l Load) {

@@ -33,7 +33,7 @@ type Load struct {
 	Flows int
 }
 
-// ofThreads are as many of the CPUs as there are threads: zcbench takes no more.
+// ofThreads lists as many of the CPUs as there are threads: zcbench takes no more.
 func ofThreads(all cli.CPUList, n int) string {
 	own := all[:min(len(all), max(n, 1))]
 	return own.String()

@@ -88,7 +88,7 @@ func (t trial) run(ctx context.Context) (rx, tx *process, err error) {
 	return rx, tx, t.end(ctx, cancel, rx, tx)
 }
 
-// within is ctx for as long as the run may take.
+// within limits ctx to the time that the run may take.
 func (t trial) within(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeoutCause(ctx, t.d+slack, fmt.Errorf("the run did not end within %v", t.d+slack))
 }

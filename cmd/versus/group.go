@@ -36,7 +36,7 @@ func (g *group) take(c Comparison) *Outcome {
 	return o
 }
 
-// way is the place of a way, which its name tells from the others of a group.
+// way finds the place of a way, which its name tells from the others of a group; it adds a new one.
 func (g *group) way(c Contender) int {
 	i := slices.IndexFunc(g.ways, func(w Contender) bool { return w.Name == c.Name })
 	if i < 0 {

@@ -33,8 +33,8 @@ func (t Tools) iperf3(l Load, extra ...string) Contender {
 
 var iperfVersion = regexp.MustCompile(`^iperf (\d{1,4})\.(\d{1,4})`)
 
-// threaded says whether this iperf3 has a thread for each flow, as it has from 3.16 on. One
-// thread for all is another thing.
+// threaded refuses an iperf3 without a thread for each flow, which it has from 3.16 on. One thread
+// for all is another thing.
 func (t Tools) threaded() error {
 	m := iperfVersion.FindStringSubmatch(t.IperfVersion)
 	if m == nil {

@@ -23,7 +23,7 @@ func parseKeyvals(text []byte) keyvals {
 	return kv
 }
 
-// positive is a figure above 0, and below what any machine will say in this century.
+// positive parses a figure above 0, and below what any machine will say in this century.
 func (kv keyvals) positive(key string) (float64, error) {
 	text, ok := kv[key]
 	if !ok {

@@ -28,7 +28,7 @@ func readMachine() machine {
 	return m
 }
 
-// busyCores is how many cores were busy between two states, on average, without what a
+// busyCores computes how many cores were busy between two states, on average, without what a
 // hypervisor took.
 func busyCores(u counter.CPUUsage) float64 {
 	if u.BusyCores == nil {
@@ -43,7 +43,7 @@ type load struct {
 	foreign float64       // cores that others kept busy: compilers, other tests, kernel threads
 }
 
-// loadOf tells a run, whose own processes used cpu, from others.
+// loadOf divides the load between a run, whose own processes used cpu, and others.
 //
 // A softirq runs over the process that is on the CPU then, whose time it is, or over none: in
 // ksoftirqd, or when the CPU was idle. What it takes there is in no process's time. But it is in

@@ -289,7 +289,7 @@ func (o *options) chosen() []Comparison {
 	return slices.DeleteFunc(all, func(c Comparison) bool { return !re.MatchString(c.Name) })
 }
 
-// planned is what is to be compared. In turns the tools are told to last until all had theirs.
+// planned lists what is to be compared. In turns, it tells the tools to last until all had theirs.
 func (o *options) planned() ([]*group, []*Outcome) {
 	groups, outcomes := grouped(o.chosen())
 	if o.turns == 0 || len(groups) == 0 {
@@ -300,7 +300,7 @@ func (o *options) planned() ([]*group, []*Outcome) {
 	return grouped(o.chosen())
 }
 
-// takes is how long turns take, roughly.
+// takes estimates how long turns take.
 func (o *options) takes(turns []turn) (all time.Duration) {
 	for _, t := range turns {
 		runs := len(t.runs)
@@ -312,7 +312,7 @@ func (o *options) takes(turns []turn) (all time.Duration) {
 	return all
 }
 
-// last is how long the tools are told to run.
+// last sets how long the tools are told to run.
 func (o *options) last(d time.Duration) { o.tools.Duration, o.other.Duration = d, d }
 
 func (o *options) print(out io.Writer, rep *report) error {

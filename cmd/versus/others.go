@@ -17,8 +17,8 @@ import (
 // userHZ is the clock of /proc/PID/stat, 100 wherever Linux shows ticks.
 const userHZ = 100
 
-// tasksTime is the CPU time of all processes below proc, with that of the children that they
-// waited for: what a process used does not get lost when it ends. Left out are the kernel's
+// tasksTime sums the CPU time of all processes below proc, with that of the children that they
+// waited for: what a process used does not get lost when it ends. It leaves out the kernel's
 // threads ksoftirqd, whose work is what veth and its flows made.
 func tasksTime(proc string) (time.Duration, error) {
 	paths, err := filepath.Glob(filepath.Join(proc, "[0-9]*", "stat"))
@@ -43,8 +43,8 @@ func tasksTime(proc string) (time.Duration, error) {
 	return time.Duration(ticks) * time.Second / userHZ, nil
 }
 
-// taskTicks are utime, stime, cutime and cstime of a line of /proc/PID/stat, fields 14 to 17
-// (fs/proc/array.c: do_task_stat), 0 of ksoftirqd. The second field, the name, may hold
+// taskTicks sums utime, stime, cutime and cstime of a line of /proc/PID/stat, fields 14 to 17
+// (fs/proc/array.c: do_task_stat); for ksoftirqd it returns 0. The second field, the name, may hold
 // anything.
 func taskTicks(text []byte) (int64, error) {
 	from, to := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')

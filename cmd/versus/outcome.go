@@ -61,7 +61,7 @@ type figure struct {
 	Verdict stat.Answer `json:"verdict"`
 }
 
-// figures are those that have targets, or could have, in the order of the table.
+// figures lists the figures that have targets, or could have, in the order of the table.
 func (s *summary) figures() []*figure { return []*figure{&s.Throughput, &s.CPU, &s.RxCPU, &s.TxCPU} }
 
 func (o *Outcome) summary() summary {

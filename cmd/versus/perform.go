@@ -134,7 +134,7 @@ func (p *performer) one(ctx context.Context, g *group, at matrix.Place) (Measure
 	return m, err
 }
 
-// trial is a run that is to be, over a pair of the layout, on a port of its own.
+// trial prepares a run over a pair of the layout, on a port of its own.
 func (p *performer) trial(g *group, at matrix.Place, pair int) trial {
 	port := firstPort + p.runs%ports
 	p.runs++

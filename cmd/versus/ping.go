@@ -141,7 +141,7 @@ func pingSummary(line string) (ms []float64, err error) {
 	return ms, nil
 }
 
-// medianEchoes are the medians of runs.
+// medianEchoes computes the medians of runs.
 func medianEchoes(runs []Echoes) Echoes {
 	of := func(get func(Echoes) float64) float64 {
 		var all []float64
@@ -155,7 +155,7 @@ func medianEchoes(runs []Echoes) Echoes {
 		P50Us: of(func(e Echoes) float64 { return e.P50Us }), MaxUs: of(func(e Echoes) float64 { return e.MaxUs })}
 }
 
-// pingNote says what the row is.
+// pingNote explains the row.
 func pingNote(w io.Writer) {
 	fmt.Fprintf(w, "\nping: echoes of %d bytes on the same link, from the sender's CPU, in turn with the pairs "+
 		"(medians of the runs). The kernel answers them,\n"+

@@ -44,7 +44,7 @@ func (k *kept) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Bytes is what was kept so far.
+// Bytes returns a copy of what was kept so far.
 func (k *kept) Bytes() []byte {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -108,13 +108,13 @@ func favourGroup(pid, nice int) {
 	_ = os.WriteFile(fmt.Sprintf("/proc/%d/autogroup", pid), fmt.Append(nil, nice), 0)
 }
 
-// cpu is the CPU time of the whole process, user and system, from its start to
-// its end. It is known after Wait.
+// cpu returns the CPU time of the whole process, user and system, from its start to its end. It is
+// known after Wait.
 func (p *process) cpu() time.Duration {
 	return p.Cmd.ProcessState.UserTime() + p.Cmd.ProcessState.SystemTime()
 }
 
-// says is what the process wrote to stderr, for an error message.
+// says returns what the process wrote to stderr, for an error message.
 func (p *process) says() string {
 	return plaintext.Line(strings.TrimSpace(string(p.stderr.Bytes())))
 }

@@ -57,20 +57,21 @@ type used struct {
 	paced time.Duration
 }
 
-// total is the CPU time of both ends with their softirqs, where others kept so many cores busy.
+// total computes the CPU time of both ends with their softirqs, where others kept foreign cores
+// busy.
 func (u *used) total(foreign float64) time.Duration {
 	all := u.cpus.Usage()
 	return max(u.rx+u.tx, time.Duration((busyCores(all)-foreign)*all.WallS*float64(time.Second)))
 }
 
-// measured are the figures of a flow.
+// measured computes the figures of a flow.
 func (u *used) measured(foreign float64) Measured {
 	gb := float64(payloadBetween(u.first, u.last)) / 1e9
 	return Measured{Gbps: float64(u.pace) * 8 / 1e9 / u.paced.Seconds(), CPUPGB: u.total(foreign).Seconds() / gb,
 		RxCPUPGB: u.rx.Seconds() / gb, TxCPUPGB: u.tx.Seconds() / gb, Foreign: foreign, softirq: u.softirqs}
 }
 
-// sample are those of round trips.
+// sample computes the figures of round trips.
 func (u *used) sample(foreign float64) Sample {
 	return Sample{PerSecond: float64(u.pace) / u.paced.Seconds(), Foreign: foreign,
 		CPUUs: float64(u.total(foreign)) / float64(time.Microsecond) / float64(requests.between(u.first, u.last))}
@@ -132,7 +133,7 @@ func (r *racer) getUnderWay() error {
 	}
 }
 
-// endedEarly is why a way is not there for its turns: what the tool says, if it says so.
+// endedEarly finds why a way is not there for its turns: what the tool says, if it says so.
 func (r *racer) endedEarly() error {
 	for _, p := range []*process{r.rx, r.tx} {
 		select {
@@ -177,8 +178,8 @@ func (r *racer) stop() error {
 	return sleep(r.ctx, turnEnds)
 }
 
-// stopped says whether all threads of a process are: each does so when it is next about to return
-// to the program.
+// stopped reports whether all threads of a process have stopped: each does so when it is next about
+// to return to the program.
 func stopped(p *process) bool {
 	var is unix.Siginfo
 	err := unix.Waitid(unix.P_PID, p.Cmd.Process.Pid, &is, unix.WSTOPPED|unix.WNOHANG|unix.WNOWAIT, nil)

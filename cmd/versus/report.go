@@ -48,7 +48,7 @@ func newReport(o *options) *report {
 	return r
 }
 
-// rivalNames are the rivals with what is known of their versions.
+// rivalNames lists the rivals with what is known of their versions.
 func (o *options) rivalNames() string {
 	var names []string
 	for _, r := range o.field.Rivals {
@@ -85,7 +85,7 @@ func (r *report) print(out io.Writer) error {
 	return printTable(out, r.Comparisons, r.TurnsS > 0)
 }
 
-// lengths says how long runs are, and how they take turns.
+// lengths describes how long runs are, and how they take turns.
 func (r *report) lengths() string {
 	if r.TurnsS > 0 {
 		return fmt.Sprintf("%g s each in turns of %g ms, all under way", r.DurationS, 1000*r.TurnsS)
@@ -101,7 +101,7 @@ func kernel() string {
 	return unix.ByteSliceToString(u.Release[:])
 }
 
-// loadavg is the load average over one minute.
+// loadavg reads the load average over one minute.
 func loadavg() string {
 	b, err := kernelfile.ReadFile("/proc/loadavg")
 	if err != nil {

@@ -185,7 +185,7 @@ func (o *options) playSmall(ctx context.Context, links []*veth.Pair, all []*smal
 	return nil
 }
 
-// pairOfSmall is a run of each side, first of the one named.
+// pairOfSmall makes a run of each side, first of the one named.
 func (o *options) pairOfSmall(ctx context.Context, links []*veth.Pair, x *smallOutcome, first int,
 	ports [2]int) (got [2]Sample, err error) {
 	if o.turns > 0 {
@@ -200,7 +200,7 @@ func (o *options) pairOfSmall(ctx context.Context, links []*veth.Pair, x *smallO
 	return got, nil
 }
 
-// echoes are a run of ping beside round trips; none beside others, or without ping.
+// echoes makes a run of ping beside round trips; none beside others, or without ping.
 func (o *options) echoes(ctx context.Context, pair *veth.Pair, x *smallOutcome) ([]Echoes, error) {
 	if !x.pair.trips || o.tools.Ping == "" {
 		return nil, nil

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 )
 
-// tripsAlone are the pairs of round trips. Datagrams that are sent as fast as can be are no way to
-// take turns: what was stopped in the middle of them is lost.
+// tripsAlone drops all pairs but those of round trips. Datagrams that are sent as fast as can be
+// are no way to take turns: what was stopped in the middle of them is lost.
 func tripsAlone(all []smallPair) []smallPair {
 	return slices.DeleteFunc(all, func(p smallPair) bool { return !p.trips })
 }
@@ -58,7 +58,7 @@ func (o *options) smallInTurns(ctx context.Context, links [2]*veth.Pair, x *smal
 	return got, nil
 }
 
-// smallLinks are the veth pairs: one, or in turns one for each side.
+// smallLinks makes the veth pairs: one, or in turns one for each side.
 func (o *options) smallLinks() (links []*veth.Pair, err error) {
 	n := 1
 	if o.turns > 0 {

@@ -22,7 +22,7 @@ const (
 	smallBytes  = 64
 )
 
-// smallPairs are all comparisons.
+// smallPairs lists all comparisons.
 func (t Tools) smallPairs() []smallPair {
 	udp := func(tx string, batch int, what string, least float64) (ps []smallPair) {
 		for _, theirs := range []smallWay{t.netperfUDP(), t.iperf3UDP()} {
@@ -41,7 +41,7 @@ func (t Tools) smallPairs() []smallPair {
 		udp("udp-gso", 64, "udp gso", 1.3))
 }
 
-// smallBuilds are all ways of ours, by two builds; nothing is asked of them.
+// smallBuilds lists all ways of ours, by two builds, without targets.
 func smallBuilds(ours, theirs Tools) (ps []smallPair) {
 	for _, of := range []struct {
 		name  string
@@ -88,7 +88,7 @@ func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
 	}}
 }
 
-// smallRefusal says why a receiver of ours ended before it listened.
+// smallRefusal returns the reason why a receiver of ours ended before it listened, as an error.
 func smallRefusal(receiver, _ []byte) (Flow, error) {
 	var r zcrecvReport
 	if json.Unmarshal(receiver, &r) == nil && r.Verdict != "" && r.Verdict != results.OK {
@@ -117,7 +117,7 @@ func parseTrips(b []byte) (n, perSecond float64, p50 *float64, err error) {
 	return r.Transactions, r.PerSecond, r.RoundTrip.P50Us, nil
 }
 
-// netperfLine is netperf's side of a test, whose own options come behind.
+// netperfLine builds netperf's command line for a test, whose own options come last.
 func (t Tools) netperfLine(addr string, port int, test string, own ...string) []string {
 	return append([]string{t.Netperf, "-4", "-H", addr, "-p", strconv.Itoa(port), "-t", test, "-l",
 		strconv.Itoa(int(t.Duration / time.Second)), "-P", "0",

@@ -21,7 +21,7 @@ func (s softirqs) add(ds []counter.SoftirqDelta) softirqs {
 	return s
 }
 
-// String says which share ran where.
+// String lists which share ran where.
 func (s softirqs) String() string {
 	var all uint64
 	for _, n := range s {

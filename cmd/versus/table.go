@@ -38,7 +38,7 @@ var figureNames = []struct {
 	digits int
 }{{"Gbit/s", 1}, {"CPU s/GB", 3}, {"receiver s/GB", 3}, {"sender s/GB", 3}}
 
-// state is why there are no figures, or what a reader must know about the pairs.
+// state explains why there are no figures, or what a reader must know about the pairs.
 func (s *summary) state() string {
 	switch {
 	case s.Unsupported != "":

@@ -25,10 +25,11 @@ const (
 	startTakes  = 600 * time.Millisecond // roughly
 )
 
-// turnsOf is how often each way goes on, forwards and backwards, so that it has the time d or more.
+// turnsOf computes how often each way goes on, forwards and backwards, so that it has the time d or
+// more.
 func turnsOf(d, each time.Duration) int { return int((d + 2*each - 1) / (2 * each)) }
 
-// stretch is how long the tools are told to last, so that n ways have d each in turns.
+// stretch computes how long the tools are told to last, so that n ways have d each in turns.
 func stretch(n int, d, each time.Duration) time.Duration {
 	turn := each + turnSettles + turnEnds
 	all := time.Duration(n) * (startTakes + 2*time.Duration(turnsOf(d, each))*turn)
@@ -129,7 +130,7 @@ func race(racers []*racer, rounds int, each time.Duration) (foreign float64, err
 	return loadOf(before, after, ours).foreign, nil
 }
 
-// thereAndBack is the order of turns in a round: who is first, and so has two turns with the fewest
+// thereAndBack orders the turns of a round: who is first, and so has two turns with the fewest
 // between them, changes from round to round.
 func thereAndBack(n, round int) (order []int) {
 	for i := range n {

@@ -38,7 +38,7 @@ func newLinkReader(e veth.End) (r *linkReader, err error) {
 	return r, err
 }
 
-// linkReaderHere is one of the calling thread's namespace.
+// linkReaderHere opens a reader in the calling thread's namespace.
 func linkReaderHere(dev string) (*linkReader, error) {
 	conn, err := rtnl.Dial()
 	if err != nil {
@@ -64,8 +64,8 @@ func (r *linkReader) read() (rtnl.Stats, error) {
 
 func (r *linkReader) close() { r.conn.Close() }
 
-// payloadBetween is the payload that came in between two readings, with what was sent
-// again. It is the same yardstick for all tools, whatever they count and from when on.
+// payloadBetween computes the payload that came in between two readings, with what was sent again.
+// It is the same yardstick for all tools, whatever they count and from when on.
 func payloadBetween(a, b rtnl.Stats) uint64 {
 	headers := (b.RxPackets - a.RxPackets) * headerBytes
 	return max(b.RxBytes-a.RxBytes, headers) - headers
@@ -87,9 +87,9 @@ func (f Flow) check(payload uint64) error {
 	return nil
 }
 
-// splitBeforeLink has the kernel of e split what UDP_SEGMENT hands over before it enters the link.
-// veth takes it whole otherwise, and it would never be packets. What comes as one datagram, or by
-// TCP, is not concerned.
+// splitBeforeLink makes the kernel of e split what UDP_SEGMENT hands over before it enters the
+// link. veth takes it whole otherwise, and it would never be packets. What comes as one datagram,
+// or by TCP, is not concerned.
 func splitBeforeLink(e veth.End) error {
 	return e.Netns.Do(func() error {
 		d, err := nic.Open(e.Dev)

@@ -104,7 +104,7 @@ func (x *xdpOptions) refuse(cmd *cobra.Command) error {
 	return refuseFlags(cmd, "xdp --tries", notOfTries)
 }
 
-// cases are what is compared.
+// cases lists what is compared.
 func (x *xdpOptions) cases() (all []*xdpOutcome, err error) {
 	touch, err := xdp.ParseTouch(x.touch)
 	if err != nil || touch == xdp.TouchWrite || touch == xdp.TouchSwapMACs {
@@ -216,7 +216,7 @@ func (o *options) playXDP(ctx context.Context, l *xdpLink, x *xdpOptions, all []
 	return nil
 }
 
-// pair is a run of ours and one of theirs, in turns or one after the other.
+// pair makes a run of ours and one of theirs, in turns or one after the other.
 func (x *xdpOptions) pair(ctx context.Context, l *xdpLink, c *xdpOutcome, round []matrix.Place,
 	d time.Duration) (got [2]xdpSample, err error) {
 	if x.turns > 0 {
@@ -234,7 +234,7 @@ func (x *xdpOptions) pair(ctx context.Context, l *xdpLink, c *xdpOutcome, round 
 	return got, nil
 }
 
-// rounds are the two runs of each pair, ABBA, after one that warms up.
+// rounds orders the two runs of each pair, ABBA, after one that warms up.
 func rounds(reps int) [][]matrix.Place {
 	return slices.Collect(slices.Chunk(matrix.Order(2, reps, true), 2))
 }

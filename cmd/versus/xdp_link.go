@@ -68,7 +68,7 @@ func v4(e veth.End) netip.Addr {
 	return a.Unmap()
 }
 
-// silence has both ends say nothing by themselves.
+// silence keeps both ends' kernels from sending by themselves.
 func silence(p *veth.Pair) error {
 	for _, e := range []veth.End{p.SUT, p.TG} {
 		if err := e.Netns.Do(func() error { return quiet(e.Dev) }); err != nil {
@@ -78,8 +78,8 @@ func silence(p *veth.Pair) error {
 	return nil
 }
 
-// quiet has an end's kernel say nothing by itself: no IPv6, and no question for an hour whether the
-// neighbour is still there. Programs count all frames, so one of these would be in the counts.
+// quiet keeps an end's kernel from sending by itself: no IPv6, and no question for an hour whether
+// the neighbour is still there. Programs count all frames, so one of these would be in the counts.
 func quiet(dev string) error {
 	err := os.WriteFile("/proc/sys/net/ipv6/conf/all/disable_ipv6", []byte("1"), 0)
 	if errors.Is(err, os.ErrNotExist) {
@@ -116,7 +116,7 @@ func (l *xdpLink) receive() (err error) {
 	return err
 }
 
-// meet has the two ends' kernels hear of each other, by a connection.
+// meet makes the two ends' kernels hear of each other, by a connection.
 func (l *xdpLink) meet() error {
 	at := netip.AddrPortFrom(l.tuples.Dest, l.tuples.DestPort).String()
 	var ln net.Listener
@@ -171,7 +171,7 @@ func (l *xdpLink) generator(most time.Duration) (g *xdp.Generator, err error) {
 
 const tag = 0x7a6362 // of all frames
 
-// beyond is what a case needs beside the program that is compared: what takes frames that come
+// beyond opens what a case needs beside the program that is compared: what takes frames that come
 // back, a socket that frames which pass fill and nobody reads.
 func (l *xdpLink) beyond(c xdpCase) (end io.Closer, err error) {
 	switch c.action {
@@ -195,11 +195,11 @@ func (l *xdpLink) beyond(c xdpCase) (end io.Closer, err error) {
 	return end, nil
 }
 
-// received are the counters of the receiver's interface.
+// received reads the counters of the receiver's interface.
 func (l *xdpLink) received() (rtnl.Stats, error) { return l.link.read() }
 
-// sent are those of the generator's.
+// sent reads the counters of the generator's interface.
 func (l *xdpLink) sent() (rtnl.Stats, error) { return readLink(l.pair.TG) }
 
-// senderCPU is where a program may run that is not to disturb the receiver.
+// senderCPU returns where a program may run that is not to disturb the receiver.
 func (l *xdpLink) senderCPU() []int { return l.from }

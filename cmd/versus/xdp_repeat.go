@@ -41,7 +41,7 @@ const (
 	quietSteal, quietOthers = .005, .01
 )
 
-// repeatXDP says of each try whether the machine was quiet, and how much ns per frame varied.
+// repeatXDP reports of each try whether the machine was quiet, and how much ns per frame varied.
 func (o *options) repeatXDP(ctx context.Context, l *xdpLink, tries int, c xdpCase, out, progress io.Writer) error {
 	var all []*xdpTry
 	var err error
@@ -69,7 +69,7 @@ func (o *options) repeatXDP(ctx context.Context, l *xdpLink, tries int, c xdpCas
 	return nil
 }
 
-// triesJudged says whether ns per frame repeats as it should: of the tries on a quiet machine, so
+// triesJudged judges whether ns per frame repeats as it should: of the tries on a quiet machine, so
 // many of ten. Those on another machine say nothing, and nor do no tries.
 func triesJudged(all []*xdpTry) stat.Answer {
 	quiet, kept := 0, 0
@@ -130,7 +130,7 @@ func (t *xdpTry) judge() {
 	t.Quiet = t.Stolen < quietSteal && t.Others < quietOthers
 }
 
-// spinOn is the CPU time of a step of a loop that needs nothing but the processor's clock.
+// spinOn measures the CPU time of a step of a loop that needs nothing but the processor's clock.
 func spinOn(cpus []int) (ns float64, err error) {
 	done := make(chan error)
 	go func() {
@@ -148,7 +148,7 @@ func spinOn(cpus []int) (ns float64, err error) {
 	return ns, err
 }
 
-// toAndFro is how long a line of the cache takes from a CPU to another and back, the median of some
+// toAndFro measures how long a cache line takes from a CPU to another and back, the median of some
 // tens: what interrupts one of these says nothing.
 func toAndFro(a, b []int) (ns float64, err error) {
 	var line struct {

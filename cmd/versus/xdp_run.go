@@ -46,7 +46,7 @@ const (
 	settles  = 5 * time.Second
 )
 
-// run has the generator send while a tool's program is there, and reads the counters at the edges
+// run makes the generator send while a tool's program is there, and reads the counters at the edges
 // of a window of length d, and before and after all.
 func (l *xdpLink) run(ctx context.Context, c xdpCase, start func(context.Context, *xdpLink, xdpCase) (xdpReceiver,
 	error), d time.Duration) (s xdpSample, err error) {
@@ -141,7 +141,7 @@ func (l *xdpLink) moment() (m moment, err error) {
 	return m, err
 }
 
-// instant is the state of the link alone, which is read sooner.
+// instant reads the state of the link alone, which is sooner done.
 func (l *xdpLink) instant() (m moment, err error) {
 	m.at = time.Now()
 	s, err := l.received()
@@ -181,7 +181,7 @@ func (l *xdpLink) window(ctx context.Context, d time.Duration) (s xdpSample, err
 	return between(a, b)
 }
 
-// between are the figures of a window. Time of the other tool's process, which looks at its
+// between computes the figures of a window. Time of the other tool's process, which looks at its
 // counters once a second, counts as others': it is next to nothing.
 func between(a, b moment) (s xdpSample, err error) {
 	frames, wall := float64(b.frames-a.frames), b.at.Sub(a.at)

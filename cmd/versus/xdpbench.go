@@ -23,7 +23,7 @@ type xdpBench struct {
 	dispatcher bool   // with libxdp's program in front, which calls it
 }
 
-// line is its command line. It shows and adds up what it has counted each second.
+// line builds its command line. The tool shows and adds up what it has counted each second.
 func (b xdpBench) line(c xdpCase, dev string) []string {
 	skip := "LIBXDP_SKIP_DISPATCHER=1"
 	if b.dispatcher {
@@ -78,7 +78,7 @@ func (b xdpBench) start(ctx context.Context, l *xdpLink, c xdpCase) (xdpReceiver
 	return &runningBench{p}, nil
 }
 
-// end has it take its program away, and returns how many frames it says it has seen.
+// end makes it take its program away, and returns how many frames it says it has seen.
 func (r *runningBench) end() (uint64, error) {
 	if err := r.ask(); err != nil {
 		return 0, err
@@ -86,8 +86,8 @@ func (r *runningBench) end() (uint64, error) {
 	return parseXDPBench(r.p.stdout.Bytes())
 }
 
-// ask has it end, which takes its program away, and libxdp's dispatcher: that is pinned in a file
-// system which outlives the namespace. One that does not is killed.
+// ask makes it end, which takes its program away, and libxdp's dispatcher: that is pinned in a file
+// system which outlives the namespace. It kills one that does not end.
 func (r *runningBench) ask() error {
 	_ = r.p.Cmd.Process.Signal(os.Interrupt) // it has ended, if it is not there
 	select {

@@ -135,7 +135,7 @@ func (l *nvml) name(g uintptr) string {
 	return strings.ReplaceAll(name, "\n", " ")
 }
 
-// board is the board of a GPU that is not alone on it, after a tab; "" of another.
+// board returns the board of a GPU that is not alone on it, after a tab; "" of another.
 func (l *nvml) board(g uintptr) string {
 	var shared, id uint32
 	if l.shared(g, &shared) != 0 || shared == 0 || l.boardID(g, &id) != 0 {
@@ -144,7 +144,7 @@ func (l *nvml) board(g uintptr) string {
 	return fmt.Sprintf("\tboard %#x", id)
 }
 
-// milliwatts is what a GPU draws, "-" if it does not say.
+// milliwatts reads what a GPU draws, "-" if it does not say.
 func (l *nvml) milliwatts(g uintptr) string {
 	var mw uint32
 	if l.power(g, &mw) != 0 {

@@ -56,12 +56,12 @@ func (c *ChunkWriter) flush() error {
 	return err
 }
 
-// Close says that all has been sent.
+// Close writes what is buffered and the mark that all has been sent.
 func (c *ChunkWriter) Close() error {
 	return errors.Join(c.flush(), c.end(0))
 }
 
-// Abort says that the rest does not come.
+// Abort writes the mark that the rest does not come.
 func (c *ChunkWriter) Abort() error { return c.end(aborted) }
 
 func (c *ChunkWriter) end(how uint32) error {
@@ -113,7 +113,7 @@ func (c *ChunkReader) next() error {
 	}
 }
 
-// noEnd is err, where the end of the stream is none of the archive.
+// noEnd turns io.EOF into io.ErrUnexpectedEOF, where the end of the stream is not the archive's.
 func noEnd(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

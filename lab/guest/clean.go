@@ -31,8 +31,8 @@ func unmountStrangers() error {
 	return errors.Join(errs...)
 }
 
-// strangers are the mount points of a mountinfo (proc_pid_mountinfo(5)) that are not
-// ours, or cover one of ours, in the order in which they were mounted.
+// strangers lists the mount points of a mountinfo (proc_pid_mountinfo(5)) that are not ours, or
+// cover one of ours, in the order in which they were mounted.
 func strangers(mountinfo string) (dirs []string) {
 	ours := map[string]bool{"/": true}
 	for _, m := range mounts {
@@ -129,7 +129,7 @@ func removeLinks() error {
 	return err
 }
 
-// ignore is err but for one that is expected.
+// ignore returns err, or nil if it is the expected one.
 func ignore(err, expected error) error {
 	if errors.Is(err, expected) {
 		return nil

@@ -88,8 +88,8 @@ func (k *kmsg) complaints(mark string) []string {
 	return bad
 }
 
-// pending is complaints that the next call has too. A message of our own tells when
-// all before it have been read.
+// pending returns the complaints so far, without removing them: the next call has them too. It
+// writes a message of its own, to see when all before it have been read.
 func (k *kmsg) pending(mark string) []string {
 	seen := make(chan struct{})
 	k.mu.Lock()

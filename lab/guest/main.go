@@ -88,8 +88,7 @@ func openPorts(limit time.Duration) (map[string]*os.File, error) {
 	}
 }
 
-// uptime is the time since the kernel started, in seconds (/proc/uptime, see
-// fs/proc/uptime.c).
+// uptime reads the time since the kernel started, in seconds (/proc/uptime, see fs/proc/uptime.c).
 func uptime() float64 {
 	b, err := os.ReadFile("/proc/uptime")
 	if err != nil {

@@ -58,7 +58,7 @@ func (n *NIC) load() error {
 	return nil
 }
 
-// environ is what the command is told.
+// environ returns the environment variables that name the NIC to the command.
 func (n *NIC) environ() []string {
 	if n == nil {
 		return nil
@@ -75,7 +75,7 @@ func (n *NIC) unload() (names []string) {
 	return names
 }
 
-// driven are the interfaces of a driver in the order of the bus.
+// driven lists the interfaces of a driver in the order of the bus.
 func driven(classNet, driver string) (devs []string, err error) {
 	all, err := os.ReadDir(classNet)
 	if err != nil {

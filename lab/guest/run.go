@@ -53,7 +53,7 @@ func (w *worker) run(job *Job, res *Result) {
 	}
 }
 
-// environ is the guest's own environment, which the spec's entries override.
+// environ returns the guest's own environment, which the spec's entries override.
 func environ(extra []string) []string {
 	var u unix.Utsname
 	unix.Uname(&u)

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Doc is a table of all tests in Markdown: how many cases pass on each kernel on record,
-// and what does not pass, with the reason.
+// Doc writes a table of all tests in Markdown: how many cases pass on each kernel on record, and
+// what does not pass, with the reason.
 func Doc() (string, error) {
 	kernels := Known()
 	var on []expectation
@@ -58,7 +58,7 @@ func cases(test string, on []expectation) int {
 	return len(all)
 }
 
-// others are the cases of a test that do not pass, together where the reason is one.
+// others lists the cases of a test that do not pass, those with the same reason together.
 func others(test string, kernels []string, on []expectation) (words []string) {
 	type why struct {
 		outcome Outcome
@@ -131,7 +131,7 @@ func caseNames(on map[string][]string, kernels []string, of int) string {
 // namesListed is how many names and kinds of cases are listed one by one.
 const namesListed = 5
 
-// begin is what sorted names begin with, up to where a word ends.
+// begin returns the common prefix of sorted names, up to where a word ends.
 func begin(sorted []string) string {
 	first, last := sorted[0], sorted[len(sorted)-1]
 	n := 0

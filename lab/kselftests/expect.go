@@ -25,7 +25,7 @@ var expectedFiles embed.FS
 // The reason is ours: why the soft NIC, or the lab, makes it so.
 type expectation map[string]map[string]Case // by test and case
 
-// series is "7.3" of the kernel release 7.3.4+deb13-amd64.
+// series cuts the kernel release 7.3.4+deb13-amd64 down to "7.3".
 func series(release string) string {
 	f := strings.SplitN(release, ".", 3)
 	if len(f) < 3 {
@@ -44,7 +44,7 @@ func expectedOf(release string) (expectation, error) {
 	return parseExpected(name, string(b))
 }
 
-// Known are the series of kernels whose results are on record.
+// Known lists the series of kernels whose results are on record.
 func Known() []string {
 	names, _ := fs.Glob(expectedFiles, "testdata/expected-*.txt")
 	for i, n := range names {

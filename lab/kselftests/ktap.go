@@ -132,7 +132,7 @@ func (r *reader) result(m []string) {
 	r.cases = append(r.cases, c)
 }
 
-// short is the case that stands for what a test did not get to.
+// short makes the case that stands for what a test did not get to.
 func (r *reader) short(end End) (Case, bool) {
 	reason := r.raised
 	if reason == "" {

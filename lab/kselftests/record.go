@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Record is what the tests said, in the form of what is on record: for somebody to look
-// at. The reasons are those on record, or else what the test said.
+// Record writes the tests' results in the form of what is on record, for somebody to look at. The
+// reasons are those on record, or else what the test said.
 func Record(release string, all []Judged) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What the kernel's test cases say about the soft NIC on Linux %s (see expect.go).\n",

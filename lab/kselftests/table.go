@@ -16,7 +16,7 @@ func AsExpected(all []Judged) bool {
 	return !slices.ContainsFunc(all, func(j Judged) bool { return j.Wrong != "" })
 }
 
-// Sum says how many cases ended how: "4 pass, 1 skip".
+// Sum counts how many cases ended how: "4 pass, 1 skip".
 func Sum(all []Judged) string {
 	n := map[Outcome]int{}
 	wrong, unknown, flips := 0, 0, 0
@@ -71,7 +71,7 @@ func Table(w io.Writer, all []Judged) {
 // reasonLength is how much of what a test says is shown.
 const reasonLength = 200
 
-// plain is text of a test as it may be printed: no control characters, not too long.
+// plain makes a test's text fit to print: without control characters, and not too long.
 func plain(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {

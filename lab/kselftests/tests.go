@@ -57,7 +57,7 @@ var Tests = []Test{
 	{Name: "hw/userns_devmem.py"},
 }
 
-// Time is how long the test may take.
+// Time returns how long the test may take.
 func (t Test) Time() time.Duration {
 	if t.Limit == 0 {
 		return DefaultLimit
@@ -122,13 +122,13 @@ cd %s && exec python3 %s`
 const hashKey = "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:" +
 	"ca:2b:cb:ae:7b:30:b4:77:cb:2d:a3:80:30:f2:0c:6a:42:b7:3b:be:ac:01:fa"
 
-// Args is the command line of the test on the disk, behind that of the guest.
+// Args builds the guest's command line that runs the test from the disk.
 func (t Test) Args() []string {
 	dir, file := path.Split(t.Name)
 	return []string{"/bin/sh", "-c", fmt.Sprintf(start, strings.Join(modules, " "), path.Join(Folder, dir), "./"+file)}
 }
 
-// Env is the environment of a test of a NIC with another host beside it
+// Env builds the environment of a test of a NIC with another host beside it
 // (tools/testing/selftests/drivers/net/README.rst): the host is a namespace.
 func Env(dev, netns string, local, remote [2]string) []string {
 	return []string{
@@ -140,5 +140,5 @@ func Env(dev, netns string, local, remote [2]string) []string {
 	}
 }
 
-// Log is the name of the file for what the test wrote.
+// Log returns the name of the file for the test's output.
 func (t Test) Log() string { return strings.TrimSuffix(t.Name, ".py") + ".log" }

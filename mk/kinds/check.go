@@ -30,7 +30,7 @@ var outside = map[string][]string{
 	"os": {"Pipe", "StartProcess", "Geteuid", "Getuid"},
 }
 
-// forbidden says what an unmarked test may not call, "" of anything else.
+// forbidden names what an unmarked test may not call, "" for anything else.
 func forbidden(c *ast.CallExpr) (what string, clock bool) {
 	s, ok := c.Fun.(*ast.SelectorExpr)
 	if !ok {
@@ -64,7 +64,7 @@ func forbidden(c *ast.CallExpr) (what string, clock bool) {
 // readers are those of package os whose argument may be a file of the kernel's.
 var readers = []string{"ReadFile", "Open", "OpenFile", "ReadDir", "Stat", "Lstat", "Readlink"}
 
-// kernelFile is the file of the kernel's that a call reads, "" of any other.
+// kernelFile returns the file of the kernel's that a call reads, "" for any other.
 func kernelFile(pkg, name string, args []ast.Expr) string {
 	if pkg != "os" || !slices.Contains(readers, name) || len(args) == 0 {
 		return ""
@@ -76,7 +76,7 @@ func kernelFile(pkg, name string, args []ast.Expr) string {
 	return ""
 }
 
-// late tells of a duration that it is at least a minute, or in the past. One that is not written in
+// late reports whether a duration is at least a minute, or in the past. One that is not written in
 // numbers is not.
 func late(x ast.Expr) bool {
 	s, ok := seconds(x)
@@ -87,7 +87,7 @@ func late(x ast.Expr) bool {
 var units = map[string]float64{"Nanosecond": 1e-9, "Microsecond": 1e-6, "Millisecond": 1e-3, "Second": 1, "Minute": 60,
 	"Hour": 3600}
 
-// seconds is a duration that is written as a product of numbers and units.
+// seconds evaluates a duration that is written as a product of numbers and units.
 func seconds(x ast.Expr) (float64, bool) {
 	switch x := x.(type) {
 	case *ast.ParenExpr:
@@ -114,7 +114,7 @@ func seconds(x ast.Expr) (float64, bool) {
 	return 0, false
 }
 
-// check is what does not fit, a line each: "file:line: what, by which test".
+// check lists what does not fit, a line each: "file:line: what, by which test".
 func (p *pkg) check() (said []string) {
 	if p.dir == "internal/await" || p.dir == "internal/asleep" { // those who wait for all
 		return nil
@@ -146,12 +146,12 @@ func (p *pkg) check() (said []string) {
 	return said
 }
 
-// helps tells of a function that other packages' tests may call it.
+// helps reports whether other packages' tests may call a function.
 func (p *pkg) helps(f *function) bool {
 	return strings.HasSuffix(p.dir, "test") && ast.IsExported(f.name) && !strings.HasPrefix(f.name, "Benchmark")
 }
 
-// reached is what a function calls of what is forbidden, by way of others of its package, too.
+// reached lists what a function calls of what is forbidden, by way of others of its package, too.
 func (p *pkg) reached(f *function) (calls []call) {
 	todo, seen := []*function{f}, map[string]bool{f.name: true}
 	for len(todo) > 0 {

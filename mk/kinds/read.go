@@ -41,16 +41,16 @@ type call struct {
 	clock bool // else it asks a kernel, a network or another process
 }
 
-// test tells whether go test runs it.
+// test reports whether go test runs it.
 func (f *function) test() bool {
 	rest, ok := strings.CutPrefix(f.name, "Test")
 	return ok && f.name != "TestMain" && (rest == "" || rest[0] < 'a' || rest[0] > 'z')
 }
 
-// names are the package's functions, sorted.
+// names lists the package's functions, sorted.
 func (p *pkg) names() []string { return slices.Sorted(maps.Keys(p.funcs)) }
 
-// read is all packages below root that have tests or help them, sorted by their folders.
+// read parses all packages below root that have tests or help them, sorted by their folders.
 func read(root string) ([]*pkg, error) {
 	var packages []*pkg
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -73,7 +73,7 @@ func read(root string) ([]*pkg, error) {
 	return packages, err
 }
 
-// readDir is the package of one folder, nil if it has nothing for tests.
+// readDir parses the package of one folder, nil if it has nothing for tests.
 func readDir(root, dir string) (*pkg, error) {
 	files, err := filepath.Glob(filepath.Join(root, dir, "*.go"))
 	if err != nil {
@@ -96,7 +96,7 @@ func readDir(root, dir string) (*pkg, error) {
 	return p, nil
 }
 
-// imports tells whether a file imports a package.
+// imports reports whether a file imports a package.
 func imports(f *ast.File, path string) bool {
 	return slices.ContainsFunc(f.Imports, func(s *ast.ImportSpec) bool { return s.Path.Value == `"`+path+`"` })
 }
@@ -148,7 +148,7 @@ func (p *pkg) function(set *token.FileSet, name string, decl ast.Node) *function
 	return f
 }
 
-// markOf is the mark of a test, "" if it has none.
+// markOf returns the mark of a test, "" if it has none.
 func markOf(d *ast.FuncDecl) string {
 	if d.Recv != nil || d.Body == nil || len(d.Body.List) == 0 {
 		return ""
@@ -169,7 +169,7 @@ func markOf(d *ast.FuncDecl) string {
 	return ""
 }
 
-// isOf tells whether an expression is a package's name.
+// isOf reports whether an expression is a package's name.
 func isOf(x ast.Expr, pkg, name string) bool {
 	s, ok := x.(*ast.SelectorExpr)
 	if !ok || s.Sel.Name != name {

@@ -66,7 +66,7 @@ func (r *result) add(line string) {
 	}
 }
 
-// of is what takes a lane's events.
+// of returns the function that takes a lane's events.
 func (a *account) of(lane string) func(event) {
 	return func(e event) { a.take(lane, e, a.end) }
 }
@@ -194,7 +194,7 @@ func (a *account) endPackage(r *result, e event) {
 	a.crash(r)
 }
 
-// complains tells whether a package that failed with a test said more than that: a kernel that
+// complains reports whether a package that failed with a test said more than that: a kernel that
 // complained of it in the lab, a check at the end of its program.
 func complains(output []string) bool {
 	return slices.ContainsFunc(output, func(line string) bool {
@@ -211,7 +211,7 @@ func (a *account) crash(r *result) {
 	a.words = append(a.words, r.log())
 }
 
-// log is a failure for people.
+// log formats a failure for people.
 func (r *result) log() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s (%.2f s)\n", r.id, r.elapsed)
@@ -227,7 +227,7 @@ func (r *result) log() string {
 var events = regexp.MustCompile(`^(PASS|FAIL|testing: warning: no tests to run|coverage: .*|=== (RUN|PAUSE|CONT|` +
 	`NAME) .*|--- (PASS|FAIL|SKIP): .* \([\d.]+s\))$`)
 
-// noise tells of a line that it is one of them, or empty.
+// noise reports whether a line is one of them, or empty.
 func noise(line string) bool {
 	line = strings.TrimSpace(line)
 	return line == "" || events.MatchString(line)
@@ -236,7 +236,7 @@ func noise(line string) bool {
 // place is where testing says that a message comes from.
 var place = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
 
-// reason is what a test said of why it is skipped.
+// reason extracts what a test said of why it is skipped.
 func reason(output []string) string {
 	var why string
 	for _, line := range output {
@@ -256,7 +256,7 @@ func reason(output []string) string {
 	return why
 }
 
-// counts are those up to now.
+// counts returns the counts up to now.
 func (a *account) counts() counts {
 	a.mu.Lock()
 	defer a.mu.Unlock()

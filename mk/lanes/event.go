@@ -27,10 +27,10 @@ func parse(line []byte) (e event, ok bool) {
 	return e, e.Action != "" && (e.Package != "" || e.ImportPath != "")
 }
 
-// ends tells whether the event is the end of a test or of a package.
+// ends reports whether the event is the end of a test or of a package.
 func (e event) ends() bool { return e.Action == "pass" || e.Action == "fail" || e.Action == "skip" }
 
-// labelled is the event as a line, with the lane behind its package.
+// labelled formats the event as a line, with the lane behind its package.
 func (e event) labelled(lane string) []byte {
 	if e.Package != "" {
 		e.Package += " [" + lane + "]"
@@ -42,13 +42,13 @@ func (e event) labelled(lane string) []byte {
 	return append(b, '\n')
 }
 
-// top is the test that an event's subtest is of.
+// top returns the test that an event's subtest is of.
 func (e event) top() string {
 	name, _, _ := strings.Cut(e.Test, "/")
 	return name
 }
 
-// short is a package's path without the module's.
+// short cuts the module's path off a package's.
 func short(path string) string {
 	return strings.TrimPrefix(path, "github.com/zcbench/zcbench/")
 }

@@ -86,7 +86,7 @@ func runMain() int {
 	return 0
 }
 
-// startsAtOnce tells of a group that it waits for no other.
+// startsAtOnce reports whether a group waits for no other.
 func startsAtOnce(group string) bool { return !strings.HasPrefix(group, "+") }
 
 // A runner runs lanes and keeps the account of their tests.

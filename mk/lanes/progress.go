@@ -21,7 +21,7 @@ const (
 	seldom = time.Minute
 )
 
-// progress says what runs, how far it is and how long it may take, until the function that it
+// progress prints what runs, how far it is and how long it may take, until the function that it
 // returns is called.
 func (r *runner) progress(before past, terminal bool) (done func()) {
 	every, stop, ended := seldom, make(chan struct{}), make(chan struct{})
@@ -55,7 +55,8 @@ func (r *runner) progress(before past, terminal bool) (done func()) {
 	}
 }
 
-// state is the line: "4m10s of about 8m0s, 2100 of about 4900 tests, 0 failed: bench/host [host]".
+// state formats the line: "4m10s of about 8m0s, 2100 of about 4900 tests, 0 failed: bench/host
+// [host]".
 func (r *runner) state(before past) string {
 	c := r.account.counts()
 	took := r.took().Round(time.Second)
@@ -96,13 +97,13 @@ func cut(line string, columns int) string {
 	return line
 }
 
-// terminal tells whether a file is one.
+// terminal reports whether a file is a terminal.
 func terminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
 }
 
-// width is that of the terminal on standard error.
+// width asks for the width of the terminal on standard error.
 func width() int {
 	w, err := unix.IoctlGetWinsize(int(os.Stderr.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
@@ -120,13 +121,13 @@ type past struct {
 // first is for machines that have not seen one yet: two cores of a current server.
 var first = map[string]past{"test": {540, 5000}, "test-long": {3600, 7500}}
 
-// pastFile is where past runs are noted.
+// pastFile returns the path of the file where past runs are noted.
 func pastFile(name string) (string, error) {
 	dir, err := os.UserCacheDir()
 	return filepath.Join(dir, "zcbench", "took-"+name+".json"), err
 }
 
-// usual is what a kind of run took last, or may take; nothing of one that nobody knows.
+// usual reads what a kind of run took last, or may take; nothing of one that nobody knows.
 func usual(name string) past {
 	p := first[name]
 	file, err := pastFile(name)

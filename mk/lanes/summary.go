@@ -46,7 +46,7 @@ func section(b *strings.Builder, title string, all []*result, one func(*result) 
 	}
 }
 
-// skips are the reasons, those of most tests first, each with its tests by their packages.
+// skips lists the reasons, those of most tests first, each with its tests by their packages.
 func skips(all []*result) string {
 	if len(all) == 0 {
 		return ""
@@ -117,7 +117,7 @@ func (r *runner) brokenLanes() {
 	}
 }
 
-// explains tells whether a test of a lane is why it ended with a failure.
+// explains reports whether a test of a lane is why it ended with a failure.
 func (a *account) explains(lane string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +125,7 @@ func (a *account) explains(lane string) bool {
 	return slices.ContainsFunc(a.failed, of) || slices.ContainsFunc(a.flaky, of) || slices.ContainsFunc(a.unclear, of)
 }
 
-// times are those of the whole and of each lane, for who wants to know where they went.
+// times formats the times of the whole and of each lane, for who wants to know where they went.
 func (r *runner) times() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -86,7 +86,7 @@ type failure struct {
 	why     string    // it is undecided
 }
 
-// crashed tells of a test that ended its whole program: others have not run then.
+// crashed reports whether a test ended its whole program: others have not run then.
 func (f *failure) crashed() bool {
 	return slices.ContainsFunc(f.results, func(r *result) bool { return r.crashed })
 }
@@ -103,7 +103,7 @@ type held struct {
 	passed  bool
 }
 
-// hold is held of a lane. Tests in a virtual machine do not see what runs beside it.
+// hold makes a lane's held. Tests in a virtual machine do not see what runs beside it.
 func (r *runner) hold(lane string, only *failure) *held {
 	h := &held{account: &r.account, lane: lane, only: only}
 	if strings.Contains(lane, ":") {
@@ -112,7 +112,7 @@ func (r *runner) hold(lane string, only *failure) *held {
 	return h
 }
 
-// timedLane tells of a lane that it is one of timed tests.
+// timedLane reports whether a lane is one of timed tests.
 func timedLane(name string) bool { return name == "timed" || strings.HasPrefix(name, "timed:") }
 
 func (h *held) take(e event) {
@@ -147,8 +147,8 @@ func (h *held) flush() {
 	}
 }
 
-// undecided is why the test that has just failed says nothing, "" if it does: by its own word, or,
-// for one in a virtual machine, by what ran beside it here.
+// undecided explains why the test that has just failed says nothing, "" if it does: by its own
+// word, or, for one in a virtual machine, by what ran beside it here.
 func (h *held) undecided() string {
 	last := len(h.bad) - 1
 	top, subs := h.bad[last], h.bad[:last]
@@ -203,7 +203,7 @@ func (a *account) broken(lane, why string) {
 	a.crash(&result{id: id{lane: lane, pkg: "the lane"}, output: []string{why + "\n"}})
 }
 
-// note has a line printed.
+// note queues a line to be printed.
 func (a *account) note(line string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -26,7 +26,7 @@ const sumsFile = "SHA256SUMS"
 var goEnv = []string{"CGO_ENABLED=0", "GOOS=linux", "GOAMD64=v1", "GOARM64=v8.0", "GOEXPERIMENT=", "GOFLAGS=",
 	"GOWORK=off", "GOFIPS140=off"}
 
-// binary is where a program of an architecture is built.
+// binary returns the path to which a program is built for an architecture.
 func (j *job) binary(arch, name string) string { return filepath.Join(j.work, "linux-"+arch, name) }
 
 // build builds the programs for an architecture, once.
@@ -48,7 +48,7 @@ func (j *job) build(arch string) error {
 	return nil
 }
 
-// sums are the SHA-256 of what zcbench copies to other hosts, for all architectures.
+// sums computes the SHA-256 of what zcbench copies to other hosts, for all architectures.
 func (j *job) sums() ([]byte, error) {
 	var b bytes.Buffer
 	for _, arch := range arches {
@@ -76,7 +76,7 @@ var shells = []struct{ name, file string }{
 	{"fish", "/usr/share/fish/vendor_completions.d/zcbench.fish"},
 }
 
-// pages has the programs write their manual pages and completions, which are the same for every
+// pages makes the programs write their manual pages and completions, which are the same for every
 // architecture.
 func (j *job) pages(native string) error {
 	dir := filepath.Join(j.work, "man")

@@ -17,7 +17,7 @@ const (
 	licenseDir = "/usr/share/licenses/zcbench" // of rpm
 )
 
-// contents are the files of a package for an architecture.
+// contents collects the files of a package for an architecture.
 func (j *job) contents(arch, format string) (*stage, error) {
 	s := &stage{dir: filepath.Join(j.work, "stage", format+"-"+arch), built: j.built}
 	j.addPrograms(s, arch)

@@ -15,7 +15,7 @@ func (j *job) addDebian(s *stage, arch string) {
 	s.text("/usr/share/lintian/overrides/zcbench", []byte(overrides(arch)))
 }
 
-// debianChangelog has the one entry that this package is.
+// debianChangelog writes the one entry that this package is.
 func (j *job) debianChangelog(s *stage) string {
 	v, err := sortable(j.version)
 	s.fail(err)
@@ -24,7 +24,7 @@ func (j *job) debianChangelog(s *stage) string {
 		v+"-"+release, j.version, j.maintainer, j.built.Format(time.RFC1123Z))
 }
 
-// copyright is a machine-readable debian/copyright. License is the text of LICENSE.
+// copyright writes a machine-readable debian/copyright. License is the text of LICENSE.
 func copyright(license string) string {
 	holder, text, _ := strings.Cut(strings.TrimPrefix(license, "MIT License\n\n"), "\n\n")
 	return `Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/
@@ -60,12 +60,12 @@ License: GPL-2.0-only
 `
 }
 
-// holderField is a Copyright field of the line "Copyright (c) YEAR HOLDER".
+// holderField turns the line "Copyright (c) YEAR HOLDER" into a Copyright field.
 func holderField(line string) string {
 	return "Copyright: " + strings.TrimPrefix(strings.TrimSpace(line), "Copyright (c) ")
 }
 
-// continued is a text as it stands in a field of several lines.
+// continued formats a text as it stands in a field of several lines.
 func continued(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(strings.TrimSpace(text) + "\n") {
@@ -77,7 +77,7 @@ func continued(text string) string {
 	return b.String()
 }
 
-// overrides tells lintian what is meant to be as it is.
+// overrides lists for lintian what is meant to be as it is.
 func overrides(arch string) string {
 	var b strings.Builder
 	b.WriteString("# Go programs are static: they run on every Linux, and zcbench copies itself to hosts.\n")

@@ -73,8 +73,8 @@ func (j *job) run(out, agents string) (err error) {
 	return err
 }
 
-// sourceDate is when the last commit was made, or what SOURCE_DATE_EPOCH says
-// (reproducible-builds.org/specs/source-date-epoch).
+// sourceDate returns the time that SOURCE_DATE_EPOCH names
+// (reproducible-builds.org/specs/source-date-epoch), or else that of the last commit.
 func (j *job) sourceDate() (time.Time, error) {
 	said := os.Getenv("SOURCE_DATE_EPOCH")
 	if said == "" {

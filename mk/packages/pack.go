@@ -24,7 +24,7 @@ comparison against what its runs can show.`
 // rpmArch are the names that rpm has for architectures.
 var rpmArch = map[string]string{"amd64": "x86_64", "arm64": "aarch64"}
 
-// fileName is what others call such a package.
+// fileName builds the name that others give such a package.
 func fileName(version, arch, format string) string {
 	if format == "rpm" {
 		return fmt.Sprintf("zcbench-%s-%s.%s.rpm", version, release, rpmArch[arch])
@@ -32,7 +32,7 @@ func fileName(version, arch, format string) string {
 	return fmt.Sprintf("zcbench_%s-%s_%s.deb", version, release, arch)
 }
 
-// config is what nfpm is told (nfpm.goreleaser.com/configuration). JSON is YAML.
+// config builds nfpm's configuration (nfpm.goreleaser.com/configuration). JSON is YAML.
 func (j *job) config(arch, format, version string, entries []entry) map[string]any {
 	c := map[string]any{
 		"name": "zcbench", "arch": arch, "platform": "linux", "version": version, "version_schema": "none",

@@ -29,7 +29,7 @@ type own struct {
 	linearBytes uint64
 }
 
-// newOwn is what a flow begins with.
+// newOwn makes what a flow begins with.
 func (r *Receiver) newOwn() *own {
 	batch := r.opt.NIC.TokenBatch
 	if batch == 0 {
@@ -101,7 +101,7 @@ func (r *Receiver) begin(flows []*stream.Flow) (*sock.WaiterOfAll, error) {
 	return w, nil
 }
 
-// of is the flow of a connection.
+// of finds the flow of a connection.
 func (r *Receiver) of(c *stream.Conn) *own {
 	if i := slices.IndexFunc(r.all, func(o *own) bool { return o.conn == c }); i >= 0 {
 		return r.all[i]
@@ -136,7 +136,7 @@ func (r *Receiver) readOnce(c *stream.Conn, m *stream.Meter) (more bool, err err
 	return false, r.failed(c, errno)
 }
 
-// idleAll is [Receiver.idleTick] of all flows.
+// idleAll calls [Receiver.idleTick] for all flows that have not ended.
 func (r *Receiver) idleAll() error {
 	for _, o := range r.all {
 		if o.ended {
@@ -150,7 +150,7 @@ func (r *Receiver) idleAll() error {
 	return nil
 }
 
-// heldAll is what the application has of all flows.
+// heldAll counts what the application holds of all flows.
 func (r *Receiver) heldAll() (pieces, bytes int) {
 	for _, o := range r.all {
 		pieces, bytes = pieces+o.tokens.held.Count(), bytes+o.tokens.held.Bytes()
@@ -158,7 +158,7 @@ func (r *Receiver) heldAll() (pieces, bytes int) {
 	return pieces, bytes
 }
 
-// EvidenceOf tells what was seen of one of several flows. Reads and memory are those of all.
+// EvidenceOf returns what was seen of one of several flows. Reads and memory are those of all.
 func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 	o := r.of(f.Conn)
 	if o == nil {

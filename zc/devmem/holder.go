@@ -9,8 +9,8 @@ var (
 	_ stream.Holder = (*Sender)(nil)
 )
 
-// Memory is what the NIC writes into; nil where it is a device's.
+// Memory returns what the NIC writes into; nil where it is a device's.
 func (r *Receiver) Memory() []byte { return r.mem.Bytes() }
 
-// Memory is what the NIC reads from.
+// Memory returns what the NIC reads from.
 func (s *Sender) Memory() []byte { return s.mem.Bytes() }

@@ -11,11 +11,11 @@ import (
 	"github.com/zcbench/zcbench/zc/dmabuf"
 )
 
-// bufLen is the length of the NIC's buffers that the options ask for.
+// bufLen returns the length of the NIC's buffers that the options ask for.
 func bufLen(q stream.NICQueue) int { return cmp.Or(q.BufLen, os.Getpagesize()) }
 
-// asked is the length as the kernel is asked for it: a page is what it is without asking,
-// also of drivers and kernels that know no other.
+// asked returns the buffer length to ask the kernel for: 0 for a page, which it is without asking,
+// also with drivers and kernels that know no other.
 func (r *Receiver) asked() int {
 	if r.bufLen == os.Getpagesize() {
 		return 0
@@ -44,8 +44,8 @@ func newMemory(d *nic.Device, q stream.NICQueue, bufLen int) (dmabuf.Memory, err
 	return memory(dmabuf.NewUdmabuf(size))
 }
 
-// areaKind is what backs the memory: longer buffers than a page want memory that is
-// contiguous in pieces of their length.
+// areaKind chooses what backs the memory: buffers longer than a page want memory that is contiguous
+// in pieces of their length.
 func areaKind(q stream.NICQueue, bufLen int) stream.AreaKind {
 	if q.Area == "" && bufLen > os.Getpagesize() {
 		return stream.AreaHuge

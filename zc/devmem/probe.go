@@ -70,8 +70,7 @@ func ProbeDevice(dev string) error {
 	return nicqueue.Probe(Mode, dev, bindNothing)
 }
 
-// ProbeProvider is the part of [ProbeDevice] that asks the driver whether its
-// queues take a dmabuf.
+// ProbeProvider asks the driver whether its queues take a dmabuf: a part of [ProbeDevice].
 func ProbeProvider(dev string) error {
 	if err := Probe(); err != nil {
 		return err
@@ -79,8 +78,8 @@ func ProbeProvider(dev string) error {
 	return nicqueue.On(Mode, dev, bindNothing)
 }
 
-// ProbeQueue is the part of [ProbeDevice] that looks whether the queue that the
-// mode takes unless told otherwise, the last, is free.
+// ProbeQueue checks that the last queue is free, which the mode takes by default: a part of
+// [ProbeDevice].
 func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
 
 // bindNothing asks the kernel to bind a page of memory where it says no, see

@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/zc/held"
 )
 
-// Evidence tells what was seen of the flow, its reads and its queue.
+// Evidence returns what was seen of the flow, its reads and its queue.
 func (r *Receiver) Evidence() stream.Evidence {
 	e := stream.Evidence{CountsLinear: true, Figures: r.gather.Figures()}
 	figure := func(name, unit string, v float64) {

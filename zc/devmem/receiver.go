@@ -163,8 +163,8 @@ func (r *Receiver) Close() error {
 	return errors.Join(errs...)
 }
 
-// inflight is how many buffers of the binding are out of its page pool; known is
-// false when there is no such pool.
+// inflight counts the buffers of the binding that are out of its page pool; known is false when
+// there is no such pool.
 func (r *Receiver) inflight() (n uint64, known bool, err error) {
 	pools, err := r.queue.Dev.PagePools()
 	for _, p := range pools {

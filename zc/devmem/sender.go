@@ -91,7 +91,7 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 	return s.flow.Send(c, p, m)
 }
 
-// Evidence tells where the payload was.
+// Evidence returns the size of the dmabuf that the payload was in.
 func (s *Sender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: []stream.Figure{{Name: "devmem_payload_bytes", Unit: "bytes",
 		Value: float64(s.mem.Size())}}}

@@ -23,8 +23,8 @@ type idle struct {
 
 func (i *idle) flowing() { i.since = time.Time{} }
 
-// idleTick is called when a sleep brought no payload. When there has been none for a while, the
-// NIC gets what has been gathered. It tells a NIC without buffers from a sender without data.
+// idleTick runs when a sleep brought no payload. When there has been none for a while, it gives the
+// NIC what has been gathered. It distinguishes a NIC without buffers from a sender without data.
 func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	if r.idle.since.IsZero() {
 		r.idle.since = time.Now()
@@ -56,8 +56,8 @@ func (r *Receiver) idleTick(c *stream.Conn, m *stream.Meter) error {
 	return &fault.Error{Op: op, How: how}
 }
 
-// spare is how many buffers may be left, in the pool's own cache and in pieces,
-// when a NIC finds none; of few, fewer.
+// spare returns how many buffers may be left, in the pool's own cache and in pieces, when a NIC
+// finds none; of few, fewer.
 func spare(all int) int { return min(64, all/4) }
 
 // wanted reports whether the NIC wants for a buffer: it did during the idle time,

@@ -12,12 +12,11 @@ import (
 // ErrRing is memory that does not even fill the NIC's ring.
 var ErrRing = errors.New("smaller than the NIC's ring")
 
-// SizeFor is how much memory an RX queue needs whose ring holds entries buffers
-// of page bytes, for an application that keeps hold bytes: four times the ring,
-// and what is kept. One part fills the ring. The other three are payload between
-// ring and application: in the socket, and with the application until it gives it
-// back. That suffices while three rings are more than the flow's window, which is
-// at least bandwidth x round trip.
+// SizeFor computes how much memory an RX queue needs whose ring holds entries buffers of page
+// bytes, for an application that keeps hold bytes: four times the ring, and what is kept. One part
+// fills the ring. The other three are payload between ring and application: in the socket, and with
+// the application until it gives it back. That suffices while three rings are more than the flow's
+// window, which is at least bandwidth x round trip.
 func SizeFor(entries, page, hold int) int {
 	return (4*entries*page + hold + page - 1) / page * page
 }

@@ -133,7 +133,7 @@ func sizeLimit() (mb int, known bool) {
 	return mb, err == nil
 }
 
-// FD is the dmabuf.
+// FD returns the dmabuf's file descriptor.
 func (u *Udmabuf) FD() int {
 	if u.replayed {
 		return math.MaxInt32 // it has none; less than 0 is asked for where none is meant
@@ -141,10 +141,10 @@ func (u *Udmabuf) FD() int {
 	return u.fd
 }
 
-// Size is its length in bytes.
+// Size returns the dmabuf's length in bytes.
 func (u *Udmabuf) Size() int { return len(u.bytes) }
 
-// Bytes is the memory as this process sees it.
+// Bytes returns the memory as this process sees it.
 func (u *Udmabuf) Bytes() []byte { return u.bytes }
 
 // Begin begins an access by the CPU.

@@ -23,7 +23,7 @@ const (
 	udmabufIoctl   = 0x40187542 // UDMABUF_CREATE: _IOW('u', 0x42, struct udmabuf_create)
 )
 
-// createUdmabuf is the ioctl on /dev/udmabuf; it returns the dmabuf.
+// createUdmabuf calls the ioctl on /dev/udmabuf that makes a dmabuf, and returns the dmabuf.
 func createUdmabuf(dev int, c *udmabufCreate) (int, unix.Errno) {
 	fd, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(dev), udmabufIoctl, uintptr(unsafe.Pointer(c)))
 	return int(fd), errno
@@ -41,8 +41,8 @@ const (
 	syncIoctl = 0x40086200 // DMA_BUF_IOCTL_SYNC: _IOW('b', 0, struct dma_buf_sync)
 )
 
-// syncDMABuf is the ioctl on a dmabuf. It is not known to the scheduler: on
-// coherent machines it only takes a lock that nobody else wants.
+// syncDMABuf calls the sync ioctl on a dmabuf. The scheduler does not know of it: on coherent
+// machines it only takes a lock that nobody else wants.
 func syncDMABuf(fd int, flags uint64) unix.Errno {
 	s := dmaBufSync{flags: flags}
 	for {

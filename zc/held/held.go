@@ -23,10 +23,10 @@ type Queue struct {
 	bytes  int
 }
 
-// Count is the number of pieces.
+// Count returns the number of pieces.
 func (q *Queue) Count() int { return int(q.next - q.first) }
 
-// Bytes is the payload in them.
+// Bytes returns how many bytes of payload the pieces hold.
 func (q *Queue) Bytes() int { return q.bytes }
 
 // Full reports whether there is no place for another.
@@ -39,10 +39,10 @@ func (q *Queue) Push(id uint64, n uint32) {
 	q.bytes += int(n)
 }
 
-// Oldest is the piece that Pop removes; there must be one.
+// Oldest returns the piece that Pop removes; there must be one.
 func (q *Queue) Oldest() Piece { return q.pieces[q.first%Max] }
 
-// At is the i-th oldest piece; there must be so many.
+// At returns the i-th oldest piece, counted from 0; there must be so many.
 func (q *Queue) At(i int) Piece { return q.pieces[(q.first+uint32(i))%Max] }
 
 // Pop removes the oldest piece.

@@ -31,7 +31,7 @@ func CopiedByDriver(t *testing.T, rx, why string) {
 	invalid(t, rx, why)
 }
 
-// invalid is a run that was found to be.
+// invalid runs a mode and checks that the run was found to be invalid, because of why.
 func invalid(t *testing.T, rx, why string, args ...string) results.Record {
 	t.Helper()
 	r, status := program(t, rx, why, args...)
@@ -53,7 +53,7 @@ func Copies(t *testing.T, rx string) {
 	}
 }
 
-// count is a number of bytes, or that there is none.
+// count formats a number of bytes, which may be unknown.
 func count(n *uint64) string {
 	if n == nil {
 		return "unknown"

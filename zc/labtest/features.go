@@ -36,7 +36,7 @@ func EachPath(n int, f func(i int, family string, gro bool)) {
 	paths(pairwise.Rows(n, len(families), 2), f)
 }
 
-// PairsOfPaths is EachPath for what takes minutes each time: it is content with every pair.
+// PairsOfPaths does what EachPath does, for what takes minutes each time: every pair is enough.
 func PairsOfPaths(n int, f func(i int, family string, gro bool)) {
 	paths(pairwise.Cover(n, len(families), 2), f)
 }
@@ -47,8 +47,8 @@ func paths(rows [][]int, f func(i int, family string, gro bool)) {
 	}
 }
 
-// CopySmall has the soft NIC leave payload of up to n bytes in a packet's linear
-// part for a transfer, as drivers do that copy small packets.
+// CopySmall makes the soft NIC leave payload of up to n bytes in a packet's linear part for a
+// transfer, as drivers do that copy small packets.
 func CopySmall(t *testing.T, n int) func(*nic.Device) func() {
 	set := func(n int) {
 		if err := os.WriteFile("/sys/module/softnic/parameters/copybreak", []byte(strconv.Itoa(n)), 0); err != nil {

@@ -58,7 +58,7 @@ func FlowLayouts(t *testing.T, rx string) {
 // known where their softirq ran.
 type cpusOf struct{ threads, softirq, unknown []int }
 
-// flowCPUs are those that a record names: of so many threads.
+// flowCPUs collects the CPUs that a record names, which must be those of so many threads.
 func flowCPUs(t *testing.T, all []results.Flow, threads int) (c cpusOf) {
 	t.Helper()
 	for n, f := range all {

@@ -121,10 +121,11 @@ func newMeeting(n int) *meeting {
 	return m
 }
 
-// guest is one of them; it may come again.
+// guest returns the function by which one of the flows comes; it may come again.
 func (m *meeting) guest() (come func()) { return sync.OnceFunc(m.Done) }
 
-// Flow is the process that [Flows.Killed] kills: its flows do not end. It says so when all flow.
+// Flow runs in the process that [Flows.Killed] kills: its flows do not end. It prints "flowing"
+// when all flow.
 func (f Flows) Flow(t *testing.T) {
 	var begun sync.WaitGroup
 	begun.Add(f.N)

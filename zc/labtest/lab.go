@@ -66,7 +66,7 @@ func In[T any](ns string, f func() (T, error)) (T, error) {
 	return r.v, r.err
 }
 
-// DeviceState is all that a receiver sets.
+// DeviceState formats all that a receiver sets.
 func DeviceState(t *testing.T) string {
 	t.Helper()
 	s, err := In(RXNS, func() (string, error) {
@@ -239,7 +239,7 @@ func kill(t *testing.T, name, env string, queues ...int) {
 	}
 }
 
-// received is what has come by the queues, by the driver's counters.
+// received reads what has come by the queues, from the driver's counters.
 func received(t *testing.T) map[int]nic.QueueStats {
 	t.Helper()
 	all, err := OnDevice((*nic.Device).QueueStats)

@@ -47,7 +47,7 @@ func Layouts(t *testing.T, rx string) {
 // speed its CPUs have none left, and windows' edges come half a second late.
 const paceMbps = 80
 
-// measured is a run that went as it should.
+// measured makes a run, which must be OK.
 func measured(t *testing.T, rx string, args ...string) results.Record {
 	t.Helper()
 	r, _ := program(t, rx, "", append([]string{"--pace", strconv.Itoa(paceMbps) + "M"}, args...)...)
@@ -57,14 +57,14 @@ func measured(t *testing.T, rx string, args ...string) results.Record {
 	return r
 }
 
-// program is what zcbench run says of one run whose window was read in time, and its
-// exit status.
+// program makes one zcbench run whose window was read in time, and returns its record and exit
+// status.
 //
-// A run that came too late, or in whose window hardly a packet came, or none of one flow of
-// several (it waits for a retransmission, whose timer has doubled), has measured nothing and
-// says so: it gets more time, see [inTime]. Any other verdict is the first one, and so is one
-// that says why as well and saw copies: what is wrong with the flow is seen in any window with
-// payload, so a short one is tried first. Of others most come too late.
+// A run that came too late, or in whose window hardly a packet came, or none of one flow of several
+// (it waits for a retransmission, whose timer has doubled), has measured nothing and says so: it
+// gets more time, see [inTime]. Any other verdict is the first one, and so is one that says why as
+// well and saw copies: what is wrong with the flow is seen in any window with payload, so a short
+// one is tried first. Of others most come too late.
 func program(t *testing.T, rx, why string, args ...string) (r results.Record, status int) {
 	t.Helper()
 	told := func(r results.Record) bool {
@@ -87,8 +87,8 @@ var (
 	lateUnits = 0 // so many of moreUnits were too short for a run of this process
 )
 
-// inTime is a run whose window was read in time, or that is enough all the same. The last try
-// stands: if it is late, too, the test that wanted another fails.
+// inTime makes runs until one's window was read in time, or one is enough all the same. The last
+// try stands: if it is late, too, the test that wanted another fails.
 func inTime(t *testing.T, rx string, enough func(results.Record) bool, args ...string) (r results.Record, status int) {
 	t.Helper()
 	for n := lateUnits; n < len(moreUnits); n++ {
@@ -102,13 +102,13 @@ func inTime(t *testing.T, rx string, enough func(results.Record) bool, args ...s
 	return r, status
 }
 
-// isLate tells of a run that it has measured nothing, see [program].
+// isLate reports whether a run says that it has measured nothing, see [program].
 func isLate(r results.Record) bool {
 	return strings.Contains(r.Reason, "its edges") || strings.Contains(r.Reason, "too few packets to tell") ||
 		strings.Contains(r.Reason, "no payload was transferred in the window, while other flows moved")
 }
 
-// once is one run, of 18 units. The device is as it was afterwards.
+// once makes one run, of 18 units, and checks that the device is as it was afterwards.
 func once(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
 	t.Helper()
 	before := DeviceState(t)
@@ -125,12 +125,12 @@ func asBefore(t *testing.T, before string) {
 	}
 }
 
-// attempt is one run, of 18 units.
+// attempt makes one run, of 18 units.
 //
-// The NIC is a thread of the kernel, foreign load to who measures; program makes runs again.
-// The buffers are small: what is in them at the end of the window has to come
-// through first, at the few MB/s of a busy machine that emulates. So is the message: to fill the
-// 64 MiB of the default costs such a machine a third of all else.
+// The NIC is a thread of the kernel, foreign load to who measures; program makes runs again. The
+// buffers are small: what is in them at the end of the window has to come through first, at the few
+// MB/s of a busy machine that emulates. So is the message: to fill the 64 MiB of the default costs
+// such a machine a third of all else.
 func attempt(t *testing.T, rx string, unit time.Duration, args ...string) (r results.Record, status int) {
 	t.Helper()
 	flags := []string{"run", "--sut", "netns:" + RXNS, "--tg", "netns:" + TXNS, "--rx", rx, "--tx", "tcp",

@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Model is the driver whose ways the soft NIC has.
+// Model names the driver that the soft NIC imitates.
 func Model(t testing.TB) string {
 	t.Helper()
 	drv, err := OnDevice((*nic.Device).Driver)
@@ -43,7 +43,7 @@ func CannotTake(t testing.TB) bool {
 	return Older(t) || slices.Contains([]string{"virtio_net", "ice"}, Model(t))
 }
 
-// Families are those of addresses for whose flows the driver has rules.
+// Families lists the address families for whose flows the driver has rules.
 func Families(t testing.TB) []string {
 	t.Helper()
 	if driver.Of(Model(t)).OnlyIPv4Rules {

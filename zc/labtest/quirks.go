@@ -58,7 +58,7 @@ func SharedNAPI(t *testing.T, rx string) {
 	}
 }
 
-// SharedNAPISteered is of a receive mode that takes no queue over: by which of two queues its flow
+// SharedNAPISteered tests a receive mode that takes no queue over: by which of two queues its flow
 // came is not known, which is no reason to say that it went astray.
 func SharedNAPISteered(t *testing.T, rx string) {
 	Need(t)
@@ -71,8 +71,8 @@ func SharedNAPISteered(t *testing.T, rx string) {
 	}
 }
 
-// Share has queues 0 and 2 of the receiver's interface share a NAPI instance, and 1 and 3 another,
-// for a test.
+// Share makes queues 0 and 2 of the receiver's interface share a NAPI instance, and 1 and 3
+// another, for a test.
 func Share(t *testing.T) {
 	t.Helper()
 	t.Cleanup(func() { reopen(t) }) // last, when the parameter is what it was
@@ -85,7 +85,8 @@ func Share(t *testing.T) {
 	}
 }
 
-// splitNeeds are the flags of a run that splits headers: some drivers do that with rx-gro-hw alone.
+// splitNeeds returns the flags of a run that splits headers: some drivers do that with rx-gro-hw
+// alone.
 func splitNeeds(t *testing.T) []string {
 	if driver.Of(Model(t)).SplitNeedsHWGRO {
 		return []string{"--hw-gro", "on"}

@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// RulesOff is a transfer for which ntuple rules are off at first: it switches them on and
-// back. Some drivers open all queues anew for that (bnxt), so once a queue has its memory
-// it must not happen any more.
+// RulesOff makes a transfer for which ntuple rules are off at first: it switches them on and back.
+// Some drivers open all queues anew for that (bnxt), so once a queue has its memory it must not
+// happen any more.
 func RulesOff(t *testing.T, x Transfer) Transfer {
 	t.Helper()
 	var bound uint64
@@ -45,7 +45,7 @@ func RulesOff(t *testing.T, x Transfer) Transfer {
 	return x
 }
 
-// started is how often a queue was started, by the soft NIC's count.
+// started reads how often a queue was started, by the soft NIC's count.
 func started(t *testing.T, queue int) uint64 {
 	t.Helper()
 	name := fmt.Sprintf("rx%d_starts", queue)

@@ -51,8 +51,8 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 	}
 }
 
-// flowArgs are the arguments of a run of so many flows, whose threads share the guest's two CPUs,
-// and that have the pace of one together.
+// flowArgs builds the arguments of a run of n flows, whose threads share the guest's two CPUs, and
+// that have the pace of one together.
 func flowArgs(n int) []string {
 	return []string{"--flows", strconv.Itoa(n), "--sut-cpu", "1", "--tg-cpu", "0", "--pace",
 		strconv.Itoa(paceMbps/n) + "M"}
@@ -80,7 +80,8 @@ func oneAstray(t *testing.T, rx string, n int, args ...string) {
 // idleFlow is of a run in which one of several flows moved nothing from its beginning to its end.
 var idleFlow = regexp.MustCompile(`\bflow \d+: no payload was transferred`)
 
-// notAstray says why a run is not one of n flows of which the last alone went astray; nil: it is.
+// notAstray explains why a run is not one of n flows of which the last alone went astray; nil: it
+// is.
 func notAstray(r results.Record, status, n int) error {
 	why := fmt.Sprintf("flow %d: the kernel copied 100.0 %%", n-1)
 	if r.Verdict != results.Invalid || !strings.Contains(r.Reason, why) || r.Fix == "" || status != 1 {
@@ -121,7 +122,7 @@ func foretold(t *testing.T, rx string, n int, factors string, flows []results.Fl
 	}
 }
 
-// queuesOf says by which queues flows were to come, in the words of the dry run.
+// queuesOf lists the queues by which flows were to come, in the words of the dry run.
 func queuesOf(flows []results.Flow) string {
 	var each []string
 	seen := map[int]bool{}

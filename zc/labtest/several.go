@@ -55,7 +55,7 @@ func (f Flows) WrongQueue(t *testing.T, isZeroCopy func(*testing.T, Transfer, Ou
 	})
 }
 
-// Groups are flows of one queue, of which the first has so many MiB and each next one as many more.
+// Groups builds flows of one queue: the first has mib MiB, and each next one as many more.
 func Groups(t testing.TB, mib int, open func(stream.Options) (stream.Receiver, error)) (all []Transfer) {
 	families := Families(t)
 	for i := range long.Rounds(2, 4) {
@@ -99,7 +99,7 @@ func GroupWrongQueue(t *testing.T, all []Transfer) {
 	})
 }
 
-// splits has the NIC able to split headers while a test lasts, where it imitates a driver that
+// splits makes the NIC able to split headers while a test lasts, where it imitates a driver that
 // wants something for that: mlx5 rx-gro-hw (mlx5e_ethtool_set_tcp_data_split of en_ethtool.c). It
 // is set once for all flows, which are at the same time (Linux 7.3.4).
 func splits(t *testing.T) {

@@ -36,10 +36,10 @@ func Steered(t *testing.T, rx string) {
 	}
 }
 
-// holds tells receive modes that have memory for the payload which this process has mapped.
+// holds reports whether a receive mode has memory for the payload that this process has mapped.
 func holds(rx string) bool { return rx == "tcp" || rx == "uring" }
 
-// metric is that of a host; -1: it has no such.
+// metric looks up a host's metric; -1: there is none.
 func metric(h results.Host, name string) float64 {
 	if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name }); i >= 0 {
 		return h.Metrics[i].Value

@@ -46,7 +46,7 @@ func steeredFlows(t *testing.T, rx string) []results.Flow {
 	return h.Flows
 }
 
-// CopiedFlows is the same of a mode that says of every byte that it was copied.
+// CopiedFlows tests the same as [SteeredFlows], of a mode that counts every byte as copied.
 func CopiedFlows(t *testing.T, rx string) {
 	for n, f := range steeredFlows(t, rx) {
 		if f.ZeroCopyBytes == nil || *f.ZeroCopyBytes != 0 || f.CopiedBytes == nil || *f.CopiedBytes == 0 ||
@@ -57,7 +57,7 @@ func CopiedFlows(t *testing.T, rx string) {
 	}
 }
 
-// place is a queue, as far as it is known.
+// place formats a queue, which may be unknown.
 func place(queue *int) string {
 	if queue == nil {
 		return "unknown"

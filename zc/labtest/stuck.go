@@ -34,7 +34,7 @@ func watchFor(limit time.Duration, c *stream.Conn, sender *atomic.Pointer[stream
 	return s
 }
 
-// end is called when the transfer is over. It returns what was seen of one that stood.
+// end stops the watch when the transfer is over. It returns what was seen of one that stood.
 func (s *stuck) end() error {
 	close(s.over)
 	return <-s.said
@@ -68,7 +68,7 @@ func (s *stuck) watch(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-// socketState is what the kernel says of an end's socket.
+// socketState formats what the kernel knows of an end's socket.
 func socketState(c *stream.Conn) string {
 	if c == nil {
 		return "has no socket"
@@ -82,7 +82,7 @@ func socketState(c *stream.Conn) string {
 	return fmt.Sprintf("to be read %d, not acknowledged %d; %+v", in, out, *info)
 }
 
-// deviceCounts are an interface's counters that are not 0.
+// deviceCounts lists an interface's counters that are not 0.
 func deviceCounts(ns, dev string) string {
 	text, err := In(ns, func() (string, error) {
 		d, err := nic.Open(dev)

@@ -76,7 +76,7 @@ type Outcome struct {
 	Sent     stream.Counters // of the send path
 }
 
-// Figure is a figure of the receiver's evidence; -1: it has no such.
+// Figure looks up a figure of the receiver's evidence; -1: there is none.
 func (o Outcome) Figure(name string) float64 {
 	for _, f := range slices.Concat(o.Evidence.Figures, o.Evidence.Together) {
 		if f.Name == name {
@@ -101,7 +101,7 @@ func (x Transfer) Run(t *testing.T) (Outcome, error) {
 // messageBytes is the message of all transfers.
 const messageBytes = 1 << 20
 
-// Receive is the receiving end, on its own thread in its namespace.
+// Receive runs the receiving end, on its own thread in its namespace.
 func (x Transfer) Receive() (o Outcome, err error) {
 	if x.Setup != nil {
 		d, err := nic.Open(RXDev)
@@ -127,7 +127,7 @@ func (x Transfer) Receive() (o Outcome, err error) {
 	return o, err
 }
 
-// options are the receiver's.
+// options returns the receiver's options.
 func (x Transfer) options() stream.Options {
 	opt := stream.Options{MessageBytes: messageBytes, ReadBytes: x.ReadBytes, Touch: x.Touch, NIC: x.NIC,
 		UringEngine: x.Engine}
@@ -192,7 +192,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 	return o, err
 }
 
-// send is the sending end.
+// send runs the sending end.
 func (x Transfer) send(addr string, cookie stream.Cookie, m *stream.Meter,
 	at *atomic.Pointer[stream.Conn]) (err error) {
 	p := x.payload

@@ -47,7 +47,7 @@ func Trips(t *testing.T, rx string, zeroCopy bool) {
 	}
 }
 
-// trips is a run of round trips that went as it should.
+// trips makes a run of round trips, which must be OK, and checks its counts and times.
 func trips(t *testing.T, rx string, args ...string) results.Record {
 	t.Helper()
 	r, _ := inTime(t, rx, func(results.Record) bool { return false }, append([]string{"--tx", "rr"}, args...)...)

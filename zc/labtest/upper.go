@@ -40,7 +40,7 @@ func vlan(lower, addr string) upper {
 		data: func(ae *netlink.AttributeEncoder) { ae.Uint16(vlanID, 100) }}
 }
 
-// activeBackup is mode 1; the link is looked at every 100 ms.
+// activeBackup describes a bond of mode 1 that looks at the link every 100 ms.
 func activeBackup(port, addr string) upper {
 	return upper{name: "bond0", kind: "bond", port: port, addr: addr, data: func(ae *netlink.AttributeEncoder) {
 		ae.Uint8(bondMode, 1)
@@ -52,7 +52,7 @@ func bridge(port, addr string) upper {
 	return upper{name: "br0", kind: "bridge", port: port, addr: addr}
 }
 
-// macvlan has mode 4, bridge.
+// macvlan describes a macvlan of mode 4, bridge.
 func macvlan(lower, addr string) upper {
 	return upper{name: "mv0", kind: "macvlan", lower: lower, addr: addr, data: func(ae *netlink.AttributeEncoder) {
 		ae.Uint32(macvlanMode, 4)
@@ -171,7 +171,7 @@ func (u upper) remove() error {
 	return errors.Join(err, c.Delete(l.Index))
 }
 
-// mtus are those of all interfaces of the receiver's end.
+// mtus lists the MTUs of all interfaces of the receiver's end.
 func mtus(t *testing.T) string {
 	t.Helper()
 	s, err := In(RXNS, func() (string, error) {

@@ -62,7 +62,7 @@ func Wanders(t *testing.T, rx string) {
 	}
 }
 
-// on tells that the last flow came by a queue in the end.
+// on reports whether the last flow came by a queue in the end.
 func on(all []results.Flow, queue int) bool {
 	return len(all) > 0 && all[len(all)-1].Landed != nil && *all[len(all)-1].Landed == queue
 }
@@ -170,7 +170,7 @@ func steeredTo(d *nic.Device, queue int, over <-chan struct{}) (local, remote ne
 	}
 }
 
-// connections are the local and the remote end of each established TCP connection of the calling
+// connections lists the local and the remote end of each established TCP connection of the calling
 // thread's namespace.
 func connections() (all [][2]netip.AddrPort, err error) {
 	for _, name := range []string{"tcp", "tcp6"} {

@@ -67,7 +67,7 @@ func awaitFree(mode string, d *nic.Device, q nic.Queue) (nic.Queue, error) {
 	}
 }
 
-// available says why a queue cannot be taken over, by what it is used for.
+// available returns an error for a queue that cannot be taken over, by what it is used for.
 func available(mode string, d *nic.Device, q nic.Queue) error {
 	switch {
 	case q.Provider == nic.ProviderXSK:

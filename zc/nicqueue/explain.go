@@ -24,8 +24,8 @@ func Unsupported(mode string, err error) error {
 	return u
 }
 
-// NoMemory is [Unsupported] where a flow's memory was not to be had, but for huge pages that the
-// machine has and others hold: the mode can run here, this run failed.
+// NoMemory makes an [Unsupported] of err where a flow's memory was not to be had, but for huge
+// pages that the machine has and others hold: the mode can run here, this run failed.
 func NoMemory(mode string, err error) error {
 	if short := (*hugepages.Short)(nil); errors.As(err, &short) && short.Busy() {
 		return err

@@ -29,7 +29,7 @@ func noTable(err, reading error) bool {
 	return errors.Is(err, unix.EOPNOTSUPP) && errors.Is(reading, unix.EOPNOTSUPP)
 }
 
-// Notes are what who reads a flow's figures should know of its queue.
+// Notes returns what readers of a flow's figures should know of its queue.
 func (q *Queue) Notes() []string {
 	if !q.unfenced {
 		return nil
@@ -37,8 +37,8 @@ func (q *Queue) Notes() []string {
 	return []string{Unfenced(q.Dev.Name, q.ID, q.bound)}
 }
 
-// Unfenced says what follows where a queue cannot be kept free of other flows; bound: its memory is
-// not the driver's.
+// Unfenced explains what follows where a queue cannot be kept free of other flows; bound: its
+// memory is not the driver's.
 func Unfenced(dev string, queue int, bound bool) string {
 	s := fmt.Sprintf(
 		"RX queue %d was not kept free of other flows: %s has no RSS table; counters of the queue may be of others",

@@ -17,17 +17,17 @@ type Place struct {
 	Dev    string // the other interface by which it came; "": by one of Queues
 }
 
-// Elsewhere tells that it was another interface.
+// Elsewhere reports whether that was another interface.
 func (p Place) Elsewhere() bool { return p.Dev != "" }
 
-// On tells whether that was RX queue id. ok is false where it may have been another that shares
+// On reports whether that was RX queue id. ok is false where it may have been another that shares
 // its NAPI instance.
 func (p Place) On(id int) (on, ok bool) {
 	on = slices.Contains(p.Queues, id)
 	return on, !on || len(p.Queues) == 1
 }
 
-// Queue is the number of the RX queue, where it can be one only.
+// Queue returns the number of the RX queue, where it can be one only.
 func (p Place) Queue() (id int, ok bool) {
 	if len(p.Queues) != 1 {
 		return 0, false
@@ -50,8 +50,8 @@ func (p Place) String() string {
 	return "one of queues " + strings.Join(ids, ", ")
 }
 
-// Landed is where the last packet of socket fd came in. All queues are read for it. ok is false
-// when it cannot be told.
+// Landed finds where the last packet of socket fd came in. It reads all queues for that. ok is
+// false when it cannot be told.
 func (q *Queue) Landed(fd int) (p Place, ok bool) {
 	if _, err := q.lookAgain(); err != nil {
 		return p, false
@@ -66,15 +66,15 @@ func (q *Queue) Landed(fd int) (p Place, ok bool) {
 // flow came by another one than the provider's.
 const NotOnQueue = ", but the provider is on queue "
 
-// ByOtherDev says what to do about a flow that comes by another interface than the one whose rules
-// are to steer it.
+// ByOtherDev advises what to do about a flow that comes by another interface than the one whose
+// rules are to steer it.
 func ByOtherDev(came, dev string) string {
 	return fmt.Sprintf("let the flow come by %s: look at the sender's routes and neighbours (ip route get, ip "+
 		"neigh), and where both interfaces have addresses of one network let only one answer for each (sysctl -w "+
 		"net.ipv4.conf.all.arp_ignore=1); or name %s (--dev)", dev, came)
 }
 
-// Unknown says why it cannot be told by which queue the flow of socket fd came.
+// Unknown explains why it cannot be told by which queue the flow of socket fd came.
 func (q *Queue) Unknown(fd int) string {
 	if p, ok := q.Landed(fd); ok {
 		if _, ok := p.Queue(); ok || p.Elsewhere() {
@@ -92,8 +92,8 @@ func (q *Queue) Unknown(fd int) string {
 	return "no queue has the NAPI instance of its SO_INCOMING_NAPI_ID"
 }
 
-// Whereabouts says of a flow that was copied where it came in, other than where
-// it should have, and what to do about it.
+// Whereabouts describes where a flow that was copied came in, other than where it should have, and
+// what to do about it.
 func (q *Queue) Whereabouts(fd int) (where, fix string) {
 	p, ok := q.Landed(fd)
 	if !ok {

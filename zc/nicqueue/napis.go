@@ -60,8 +60,8 @@ func (n *napis) keep(index int, all []nic.Queue) {
 	}
 }
 
-// queues are those of an interface that the NAPI instance with that number served when it was last
-// seen; nil: it is not known.
+// queues looks up the queues of an interface that the NAPI instance with that number served when it
+// was last seen; nil: they are not known.
 func (n *napis) queues(index int, napi uint32) []int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -71,7 +71,7 @@ func (n *napis) queues(index int, napi uint32) []int {
 	return nil
 }
 
-// link tells whether a queue of an interface was ever seen with a NAPI instance.
+// link reports whether a queue of an interface was ever seen with a NAPI instance.
 func (n *napis) link(index, queue int) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -96,7 +96,7 @@ func (q *Queue) lookAgain() ([]nic.Queue, error) {
 	return all, nil
 }
 
-// numbered is the queue with that number, if there is one.
+// numbered finds the queue with that number, if there is one.
 func numbered(all []nic.Queue, id int) (q nic.Queue, ok bool) {
 	i := slices.IndexFunc(all, func(q nic.Queue) bool { return q.ID == id })
 	if i < 0 {
@@ -121,7 +121,7 @@ type stranger struct {
 	dev  string // the interface that has it, which is another one; "": not known
 }
 
-// SeenOn is where the last packet of socket fd came in, as [Queue.Landed] has it, for who asks
+// SeenOn finds where the last packet of socket fd came in, as [Queue.Landed] does, for who asks
 // again and again: it costs a system call and a look at a table, and more only when the socket
 // names a NAPI instance for the first time. ok is false when it cannot be told.
 func (q *Queue) SeenOn(fd int) (p Place, ok bool) {
@@ -132,10 +132,10 @@ func (q *Queue) SeenOn(fd int) (p Place, ok bool) {
 	return q.place(uint32(napi))
 }
 
-// OtherDev is the interface by which a flow came that was last seen elsewhere.
+// OtherDev returns the interface by which a flow came that was last seen elsewhere.
 func (q *Queue) OtherDev() string { return q.stranger.dev }
 
-// place is where packets come in that the NAPI instance with that number brings.
+// place finds where packets come in that the NAPI instance with that number brings.
 func (q *Queue) place(napi uint32) (p Place, ok bool) {
 	if napi == 0 { // of no instance, and of all queues that none is linked with
 		return p, false

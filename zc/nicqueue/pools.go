@@ -43,8 +43,8 @@ func bound(queues []nic.Queue, pools []nic.PagePool, known bool) bindings {
 	return b
 }
 
-// since are the pools that came with queue id, the only one that got a provider since before. Where
-// pools of before are gone, others were made anew, and nobody tells whose the new ones are.
+// since returns the pools that came with queue id, if it alone got a provider since before. Where
+// pools of before are gone, others were made anew, and nobody can tell whose the new ones are.
 func (b bindings) since(before bindings, id int) (pools []uint64) {
 	if !b.known || !before.known || slices.Contains(before.queues, id) {
 		return nil
@@ -68,8 +68,9 @@ func (b bindings) since(before bindings, id int) (pools []uint64) {
 	return pools
 }
 
-// firstPools are those that the queue has as soon as its memory is bound. Where its driver links it
-// with no NAPI instance, they may be another's that got memory of such a provider just now.
+// firstPools finds the pools that the queue has as soon as its memory is bound. Where its driver
+// links it with no NAPI instance, they may be another's that got memory of such a provider just
+// now.
 func (q *Queue) firstPools() []uint64 {
 	own, ok := q.ownPools()
 	if ok && (q.NAPI != 0 || !q.old.known) {
@@ -78,10 +79,10 @@ func (q *Queue) firstPools() []uint64 {
 	return q.bindings().since(q.old, q.ID)
 }
 
-// Buffers is at most how many buffers the queue's page pools have handed out to the driver since
-// the memory was bound, all together. ok is false where that is not told: before Linux 6.8, without
-// CONFIG_PAGE_POOL_STATS, when the queue is another interface's, when its pools cannot be told from
-// those of other queues, or when it got another pool meanwhile.
+// Buffers counts how many buffers, at most, the queue's page pools have handed out to the driver
+// since the memory was bound, all together. ok is false where that is not told: before Linux 6.8,
+// without CONFIG_PAGE_POOL_STATS, when the queue is another interface's, when its pools cannot be
+// told from those of other queues, or when it got another pool meanwhile.
 func (q *Queue) Buffers() (n uint64, ok bool) {
 	pools, ok := q.ownPools()
 	if !ok || !slices.Equal(ids(pools), q.pools) {
@@ -106,8 +107,8 @@ func handedOut(pools []nic.PagePool, all map[uint64]nic.PoolStats) (n uint64, ok
 	return n, len(pools) > 0
 }
 
-// Inflight is how many buffers are out of the queue's page pools: in the NIC's
-// rings, in packets, with the application, and given back but not fetched yet.
+// Inflight counts the buffers that are out of the queue's page pools: in the NIC's rings, in
+// packets, with the application, and given back but not fetched yet.
 func (q *Queue) Inflight() (n uint64, ok bool) {
 	pools, ok := q.ownPools()
 	for _, p := range pools {
@@ -143,7 +144,7 @@ func (q *Queue) ownPools() (own []nic.PagePool, ok bool) {
 // them between one look and the next (see [napis]).
 const renewals = 10
 
-// poolsOf are the page pools of q's provider: those that are known, and while one of them is
+// poolsOf picks the page pools of q's provider: those that are known, and while one of them is
 // missing, those that serve q as far as that is told.
 func poolsOf(pools []nic.PagePool, all []nic.Queue, q nic.Queue, known []uint64) (own []nic.PagePool) {
 	var now []nic.PagePool

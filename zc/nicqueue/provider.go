@@ -52,9 +52,9 @@ func ProbeProvider(mode string, d *nic.Device, ask func(queue int) error) error 
 	return q.answer(ask(at))
 }
 
-// asked are the last queue that can be asked for, and the number that is: where the queue could be
-// given memory (blind), one that is not there. One that is leased has no DMA device
-// (netdev_queue_get_dma_dev): io_uring is refused with EOPNOTSUPP, as of a driver that cannot.
+// asked picks the last queue that can be asked for, and the number to ask for: where the queue
+// could be given memory (blind), one that is not there. One that is leased has no DMA device
+// (netdev_queue_get_dma_dev): io_uring is refused with EOPNOTSUPP, as with a driver that cannot.
 func asked(all []nic.Queue, blind bool) (last, at int) {
 	last = all[len(all)-1].ID
 	at = last + 1
@@ -111,7 +111,7 @@ func (q question) answer(err error) error {
 	return q.unknown()
 }
 
-// unknown is of a driver of which nothing is known, or which could not when it was read: whether
+// unknown judges a driver of which nothing is known, or which could not when it was read: whether
 // it has queue operations is all that the kernel says.
 func (q question) unknown() error {
 	has := word(untold)
@@ -145,7 +145,8 @@ func (q question) unsupported(err error, how string) error {
 	return &fault.Unsupported{Mode: q.mode, Op: "register a queue of " + q.dev, Err: err, How: how}
 }
 
-// perhaps is of a kernel, or a driver's module, whose version does not tell what is in it.
+// perhaps returns the doubt about a kernel, or a driver's module, whose version does not show what
+// is in it.
 func (q question) perhaps() error {
 	from, or := "this kernel's release ("+q.kernel.Release+
 		") is not one of kernel.org's, and may have parts of later ones", "use Linux "+q.driver.Receives+" or later"
@@ -159,7 +160,7 @@ func (q question) perhaps() error {
 		How: "run it: a driver that does not is refused with ENODATA, and nothing stays changed; or " + or}
 }
 
-// inconclusive is of a driver whose answer another one could have given too.
+// inconclusive returns the doubt about a driver whose answer another one could have given too.
 func (q question) inconclusive() error {
 	driver := "its driver"
 	if q.driver.Name != "" {

@@ -65,7 +65,7 @@ func (q *Queue) take(o stream.NICQueue) (err error) {
 	return nil
 }
 
-// Bound is called when the queue's memory is bound: it must show in the queue.
+// Bound checks, when the queue's memory is bound, that it shows in the queue.
 func (q *Queue) Bound(by nic.Provider) (err error) {
 	q.bound = true
 	// gve rests all queues to restart one (gve_turndown of gve_main.c, Linux 7.3.4).
@@ -100,16 +100,16 @@ func (q *Queue) Steer(c *stream.Conn, to *int) error {
 	return nil
 }
 
-// Lost is how often the queue wanted for a buffer, by the driver's counters,
-// which not every driver has.
+// Lost counts how often the queue wanted for a buffer, by the driver's counters, which not every
+// driver has.
 func (q *Queue) Lost() (n uint64, known bool) {
 	all, err := q.Dev.QueueStats()
 	s, ok := all[q.ID]
 	return s.AllocFail + s.Drops, err == nil && ok
 }
 
-// Unsplit says of packets that the NIC did not split since the memory was bound what becomes of
-// them, and what to do about that; "": the driver counted none.
+// Unsplit explains what becomes of packets that the NIC did not split since the memory was bound,
+// and what to do about that; "": the driver counted none.
 func (q *Queue) Unsplit() (what, fix string) {
 	now, err := q.Dev.Unsplit()
 	if err != nil {

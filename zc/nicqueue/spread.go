@@ -87,7 +87,7 @@ func (s spread) over(first *int, queues, flows int) (out []int, err error) {
 	return out, nil
 }
 
-// refuse says what failed, and how many queues would do.
+// refuse makes an error of what failed, and how many queues would do.
 func (s spread) refuse(what string, enough int) error {
 	fewer := ""
 	if enough > 2 { // one flow needs a queue in any case

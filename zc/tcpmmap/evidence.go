@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Evidence tells what was mapped, and what kept the kernel from mapping all.
+// Evidence returns what was mapped, and what kept the kernel from mapping all.
 func (r *Receiver) Evidence() stream.Evidence {
 	var e stream.Evidence
 	figure := func(name, unit string, v uint64) {
@@ -74,11 +74,11 @@ func (r *Receiver) observe() observed {
 	return o
 }
 
-// mtu is what gives segments of whole pages.
+// mtu computes the MTU that gives segments of whole pages.
 func (o observed) mtu() int { return pageBytes + o.overhead }
 
-// explain says why the kernel did not map all, and what to set; mostly is set
-// where it mapped the greater part.
+// explain finds why the kernel did not map all, and what to set; mostly is set where it mapped the
+// greater part.
 func (o observed) explain(mostly bool) (why, fix string) {
 	want := fmt.Sprintf("tcp-mmap needs a NIC with header split (ethtool -G DEV tcp-data-split on) and segments "+
 		"of whole pages (MTU %d at both ends, or hardware GRO)", o.mtu())

@@ -76,7 +76,7 @@ func New(o stream.Options) (*Receiver, error) {
 	return r, nil
 }
 
-// pages is n bytes in whole pages.
+// pages rounds n bytes up to whole pages.
 func pages(n int) int { return (n + pageBytes - 1) &^ (pageBytes - 1) }
 
 // splitHeaders makes the NIC put payload into pages of its own. One that cannot

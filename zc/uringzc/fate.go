@@ -51,7 +51,7 @@ func (f *fates) of(size uint64, flagged bool) fate {
 	return sent
 }
 
-// notes says how much is untold.
+// notes returns a note on how much is untold, if anything is.
 func (f *fates) notes() []string {
 	if f.untoldBytes == 0 {
 		return nil

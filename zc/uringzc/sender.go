@@ -184,7 +184,7 @@ func (s *Sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
 // Close closes the ring, which unpins the memory.
 func (s *Sender) Close() error { return s.ring.Close() }
 
-// Evidence says how the ring was made.
+// Evidence returns how the ring was made, and what is untold of the payload.
 func (s *Sender) Evidence() stream.Evidence {
 	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes",
 		Value: float64(s.fate.untoldBytes)})

@@ -18,9 +18,9 @@ type area struct {
 	dma  *dmabuf.Udmabuf
 }
 
-// areaBytes is the size of the area: what the options ask for, which must fill the
-// ring of the queue of d, else the default, or more where ring and application
-// need it. Without a NIC there is no ring.
+// areaBytes computes the size of the area: what the options ask for, which must fill the ring of
+// d's queue, else the default, or more where ring and application need it. Without a NIC there is
+// no ring.
 func areaBytes(q stream.NICQueue, d *nic.Device) (int, error) {
 	size := q.AreaBytes
 	if size == 0 {
@@ -69,7 +69,7 @@ func newArea(q stream.NICQueue, size int) (*area, error) {
 	return a, err
 }
 
-// registration is the area as a ring takes it.
+// registration describes the area as a ring takes it.
 func (a *area) registration() uring.ZcrxArea {
 	if a.dma != nil {
 		return uring.ZcrxArea{Bytes: a.dma.Bytes(), DMABuf: true, FD: a.dma.FD()}

@@ -52,8 +52,8 @@ func (r *Receiver) cause(o uring.ZcrxOptions, errno unix.Errno) (why, fix string
 	return r.queue.Cause()
 }
 
-// notSupported tells drivers without queue operations, and without those for long buffers,
-// from one that refuses as things stand.
+// notSupported explains EOPNOTSUPP: it distinguishes drivers without queue operations, and without
+// those for long buffers, from one that refuses as things stand.
 func (r *Receiver) notSupported(o uring.ZcrxOptions) (why, fix string) {
 	d := r.queue.Dev
 	if why, fix := d.WhyNotRestarted(); why != "" {
@@ -69,9 +69,9 @@ func (r *Receiver) notSupported(o uring.ZcrxOptions) (why, fix string) {
 // contiguous is the memory that lies in one piece in every huge page.
 const contiguous = 2 << 20
 
-// length says whose word ERANGE, or EINVAL, of long buffers is: the kernel looks first
-// whether the area's pieces hold a buffer (__zcrx_create_area of io_uring/zcrx.c), then the
-// driver looks at the length (ndo_validate_qcfg). Pieces of a huge page do.
+// length explains ERANGE, or EINVAL, of long buffers: the kernel looks first whether the area's
+// pieces hold a buffer (__zcrx_create_area of io_uring/zcrx.c), then the driver looks at the length
+// (ndo_validate_qcfg). Pieces of a huge page do.
 func (r *Receiver) length(o uring.ZcrxOptions, errno unix.Errno) (why, fix string) {
 	drv, _ := r.queue.Dev.Driver()
 	most, known := drv.LongestBuffer()

@@ -97,7 +97,7 @@ func (r *Receiver) armMember(i int) error {
 	return nil
 }
 
-// first is a flow that goes on.
+// first returns the first flow that has not ended.
 func (r *Receiver) first() *member {
 	for _, m := range r.members {
 		if !m.ended {
@@ -107,7 +107,7 @@ func (r *Receiver) first() *member {
 	return r.members[0]
 }
 
-// takeAll is [Receiver.take] of several flows.
+// takeAll does for several flows what [Receiver.take] does for one.
 func (r *Receiver) takeAll(shared *stream.Meter) (bytes int, err error) {
 	pieces, err := r.walk()
 	if err != nil {
@@ -176,7 +176,7 @@ func (r *Receiver) walk() (pieces int, err error) {
 	return pieces, nil
 }
 
-// judgeMember is [Receiver.judge] of one of several flows; the last that ends, ends all.
+// judgeMember calls [Receiver.judge] for one of several flows; the last that ends, ends all.
 func (r *Receiver) judgeMember(m *member, cqe uring.CQE) error {
 	r.fd = m.conn.FD
 	again, err := r.judge(m.conn, cqe, m.meter)
@@ -252,8 +252,9 @@ func (r *Receiver) shareOwed(elsewhere bool) {
 	}
 }
 
-// part is the share in what, of a whole, that n have which come after upTo others: rounded so that
-// the shares of all add up, and no more than n where there is no more than whole to share.
+// part computes the share in what that goes, of a whole, to the n which come after upTo others. It
+// rounds so that the shares of all add up, and to no more than n where there is no more than whole
+// to share.
 func part(what, upTo, n, whole uint64) uint64 {
 	if whole == 0 {
 		return 0
@@ -266,7 +267,7 @@ func part(what, upTo, n, whole uint64) uint64 {
 	return to(upTo+n) - to(upTo)
 }
 
-// book is [proof.account] of what a flow has brought.
+// book does for one of several flows what [proof.account] does: it sorts what the flow has brought.
 func (m *member) book(p *proof) {
 	n, copied := uint64(m.got), m.due
 	switch {
@@ -299,8 +300,7 @@ func (r *Receiver) lookAll(shared *stream.Meter) {
 	}
 }
 
-// EvidenceOf tells what was seen of one of several flows, and of the queue, which is theirs
-// together.
+// EvidenceOf returns what was seen of one of several flows, and of the queue that they share.
 func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 	i := slices.IndexFunc(r.members, func(m *member) bool { return m.conn == f.Conn })
 	if i < 0 {
@@ -319,7 +319,8 @@ func (r *Receiver) EvidenceOf(f *stream.Flow) stream.Evidence {
 // its ring and the queue.
 var ofEach = []string{"zcrx_queue", "zcrx_flow_queue", "zcrx_provider_bound", "zcrx_uncounted_copied_bytes"}
 
-// sharing tells whose the queue's copies are. It is the same of all flows, so that it is told once.
+// sharing explains how the queue's copies are divided among its flows. The notes are the same for
+// all flows, so that they are printed once.
 func (r *Receiver) sharing() (notes []string) {
 	if r.proof.counts && r.proof.copied > 0 {
 		notes = append(notes, fmt.Sprintf("the kernel counted %d bytes of RX queue %d as copied, for the queue's "+
@@ -336,7 +337,8 @@ func (r *Receiver) sharing() (notes []string) {
 	return notes
 }
 
-// unseenOf is a flow's share in what nobody counted as copied: by the bytes that it claims.
+// unseenOf computes a flow's share in what was copied without being counted, by the bytes that the
+// flow claims.
 func (r *Receiver) unseenOf(m *member) uint64 {
 	upTo := uint64(0)
 	for _, o := range r.members {

@@ -6,7 +6,7 @@ import "github.com/zcbench/zcbench/flow/stream"
 
 var _ stream.Holder = (*Receiver)(nil)
 
-// Memory is the area that the NIC writes into.
+// Memory returns the area that the NIC writes into.
 func (r *Receiver) Memory() []byte {
 	switch {
 	case r.area == nil:

@@ -40,8 +40,8 @@ func ProbeDevice(dev string) error {
 	return nicqueue.Probe(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
 }
 
-// ProbeProvider is the part of [ProbeDevice] that asks the driver whether its
-// queues take memory of io_uring.
+// ProbeProvider asks the driver whether its queues take memory of io_uring: a part of
+// [ProbeDevice].
 func ProbeProvider(dev string) error {
 	if err := Probe(); err != nil {
 		return err
@@ -49,6 +49,6 @@ func ProbeProvider(dev string) error {
 	return nicqueue.On(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
 }
 
-// ProbeQueue is the part of [ProbeDevice] that looks whether the queue that the
-// mode takes unless told otherwise, the last, is free.
+// ProbeQueue checks that the last queue is free, which the mode takes by default: a part of
+// [ProbeDevice].
 func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }

@@ -57,9 +57,8 @@ func (p *proof) book(n, copied uint64, m *stream.Meter) {
 	}
 }
 
-// unseen is at least how many of the bytes that nothing counted as copied were:
-// those that do not fit into the buffers of n bytes each that the queue's pools have
-// handed out.
+// unseen computes how many of the bytes that nothing counted as copied were copied at least: those
+// that do not fit into the buffers of n bytes each that the queue's pools have handed out.
 func (p *proof) unseen(buffers uint64, n int) uint64 {
 	claimed, most := p.taken-p.copied, buffers*uint64(n)
 	return claimed - min(claimed, most)
@@ -83,9 +82,9 @@ func (p *proof) watches() bool { return !p.counts && !p.copiesAll }
 // queue that is taken over. It is a system call, made before a sleep.
 func (p *proof) look(fd int, q *nicqueue.Queue) { p.elsewhere, p.seenOn = sees(fd, q) }
 
-// sees tells whether the flow of a socket was last seen elsewhere than on its queue; known: or on
-// it. A driver need not link its queues with NAPI instances, and several may share one: where it
-// cannot be told, it is no evidence of a copy.
+// sees asks whether the flow of a socket was last seen elsewhere than on its queue; known: or on
+// it. A driver need not link its queues with NAPI instances, and several may share one: where the
+// queue is not known, that is no evidence of a copy.
 func sees(fd int, q *nicqueue.Queue) (elsewhere, known bool) {
 	id, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_INCOMING_NAPI_ID)
 	if err != nil {
@@ -95,7 +94,7 @@ func sees(fd int, q *nicqueue.Queue) (elsewhere, known bool) {
 	return ok && !serves, ok
 }
 
-// look is [proof.look] at the receiver's flow, or its flows.
+// look calls [proof.look] for the receiver's flow, or looks at all its flows.
 func (r *Receiver) look(m *stream.Meter) {
 	if r.queue != nil && r.proof.watches() {
 		if r.grouped {
@@ -107,10 +106,10 @@ func (r *Receiver) look(m *stream.Meter) {
 	}
 }
 
-// Evidence tells what was seen of the flow and its queue.
+// Evidence returns what was seen of the flow and its queue.
 func (r *Receiver) Evidence() stream.Evidence { return r.evidence(nil) }
 
-// evidence is that of the flow at r.fd: of several, the one that m is; nil: it is alone.
+// evidence gathers the evidence of the flow at r.fd: m, one of several; nil: it is alone.
 func (r *Receiver) evidence(m *member) stream.Evidence {
 	// Linear bytes are what the kernel's count of copied ones leaves out where it
 	// copies all; with a NIC nobody tells them from those it wrote itself.
@@ -180,7 +179,7 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 	}
 }
 
-// sayWhy tells why payload was copied, as far as that shows.
+// sayWhy explains why payload was copied, as far as that shows.
 func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 	where, fix := r.queue.Whereabouts(r.fd)
 	e.Why, e.Fix = where, fix
@@ -205,8 +204,9 @@ func (r *Receiver) sayWhy(e *stream.Evidence, copied uint64) {
 		"its private flags), and header split on with threshold 0", r.queue.Dev.Name)
 }
 
-// admit tells of what came while it was not known by which queue. The buffers that the queue's page
-// pools handed out bound what of it was not copied; where they do not tell either, nobody knows.
+// admit notes what came while its queue was not known. The buffers that the queue's page pools
+// handed out bound how much of it was not copied; where those are not known either, nobody can
+// tell.
 func (r *Receiver) admit(e *stream.Evidence, m *member) {
 	untold := r.proof.untold
 	if m != nil {

@@ -141,7 +141,7 @@ func (r *Receiver) prepare() (err error) {
 	return nil
 }
 
-// registration is what the ring is asked for.
+// registration returns the options with which the queue is registered with the ring.
 func (r *Receiver) registration(q stream.NICQueue, features uring.ZcrxFeatures) uring.ZcrxOptions {
 	o := uring.ZcrxOptions{Area: r.area.registration(), BufLen: q.BufLen, RefillEntries: q.RefillEntries,
 		NoDevice: r.queue == nil,

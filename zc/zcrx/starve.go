@@ -29,7 +29,7 @@ func (r *Receiver) beginIdle() {
 	r.idle.lost, r.idle.known = r.lost()
 }
 
-// lost is how often the queue wanted for a buffer, by the driver's counters.
+// lost counts how often the queue wanted for a buffer, by the driver's counters.
 func (r *Receiver) lost() (n uint64, known bool) {
 	if r.queue == nil {
 		return 0, false
@@ -37,8 +37,8 @@ func (r *Receiver) lost() (n uint64, known bool) {
 	return r.queue.Lost()
 }
 
-// idleTick is called when a wait brought no payload. It tells a NIC without
-// buffers from a sender without data.
+// idleTick runs when a wait brought no payload. It distinguishes a NIC without buffers from a
+// sender without data.
 func (r *Receiver) idleTick(c *stream.Conn) error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()
@@ -87,9 +87,9 @@ func (r *Receiver) wanted() bool {
 	return ok && int(out)-back >= r.z.Buffers()-spare
 }
 
-// copyStarved is called when the kernel had no buffer to copy payload to. Then
-// those in the refill ring come back; when there are none, only waiting helps,
-// and where the kernel cannot copy, nothing does.
+// copyStarved runs when the kernel had no buffer to copy payload to. Then those in the refill ring
+// come back; when there are none, only waiting helps, and where the kernel cannot copy, nothing
+// does.
 func (r *Receiver) copyStarved() error {
 	if r.idle.since.IsZero() {
 		r.beginIdle()

@@ -132,8 +132,7 @@ func (r *Receiver) event(e uring.ZcrxEvent) {
 	}
 }
 
-// judge says of a completion that ends the request whether it is to be issued
-// again.
+// judge decides on a completion that ends the request whether to issue the request again.
 func (r *Receiver) judge(c *stream.Conn, cqe uring.CQE, m *stream.Meter) (again bool, err error) {
 	switch errno := cqe.Errno(); {
 	case errno == 0:
@@ -189,8 +188,8 @@ func (r *Receiver) flush(m *stream.Meter) {
 	}
 }
 
-// makeRoom is for an application that has all the pieces it can keep account of:
-// it gives the oldest back earlier than --hold wants, or waits for the NIC.
+// makeRoom frees a place for an application that has all the pieces it can keep account of: it
+// gives the oldest back earlier than --hold wants, or waits for the NIC.
 func (r *Receiver) makeRoom(m *stream.Meter) {
 	p := r.held.Oldest()
 	if r.z.Refill(p.ID, p.Len) {

@@ -26,6 +26,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/hops"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
@@ -323,7 +324,7 @@ func (f *madeUp) Read() (hops.Reading, error) {
 func TestFarPaths(t *testing.T) {
 	at := func(kind, boot, netns string) *host.Host {
 		return &host.Host{Spec: host.Spec{Kind: kind}, Info: wire.HelloResult{NetNS: netns,
-			Env: results.Env{BootID: boot, ToolVersion: version.Tool()}}}
+			Env: measure.Env{BootID: boot, ToolVersion: version.Tool()}}}
 	}
 	for name, x := range map[string]struct {
 		sut, tg       *host.Host

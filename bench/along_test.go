@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
 )
@@ -128,7 +129,7 @@ func TestIntegrationAlongThePath(t *testing.T) {
 		}
 		for _, m := range rec.SUT.Rows() {
 			if strings.HasPrefix(m.Name, "path_") {
-				if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+				if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 					t.Error(err)
 				}
 			}

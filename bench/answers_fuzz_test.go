@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -28,8 +29,8 @@ func wellEnd() wire.EndResult {
 		Host: results.Host{DurationS: &seconds, Bytes: &window, TotalBytes: &total, ThroughputGbps: &gbps,
 			Flows: []results.Flow{{CPU: new(1), Queue: new(3), Bytes: &window, ThroughputGbps: &gbps, CPUS: new(.5),
 				Verdict: results.OK, ThreadCores: new(.6)}},
-			Metrics: []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
-			Series:  []results.Series{{Name: "flow_bytes", Unit: "bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
+			Metrics: []measure.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
+			Series:  []measure.Series{{Name: "flow_bytes", Unit: "bytes", T: []int64{1, 2}, V: []float64{1, 2}}}}}
 }
 
 // FuzzAgentAnswers: whatever two agents answer, the controller makes a record of it

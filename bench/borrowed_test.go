@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -40,7 +41,7 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 			[]string{"the SUT's softirq shares CPU 0", "the TG's softirq shares CPU 3"}},
 	} {
 		on := func(netns string) *host.Host {
-			return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: "a"}}}
+			return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: measure.Env{BootID: "a"}}}
 		}
 		r := &Runner{SUT: on("n"), TG: on("m"), Opt: Options{SUTFlows: x.sut, TGFlows: x.tg}}
 		cell := results.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.tgOwn)}
@@ -70,7 +71,7 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 // still this end's.
 func TestBorrowedOfSeveralFlows(t *testing.T) {
 	at := func(netns string) *host.Host {
-		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: "a"}}}
+		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: measure.Env{BootID: "a"}}}
 	}
 	r := &Runner{SUT: at("n"), TG: at("m"), Opt: Options{SUTFlows: []place.CPUs{{App: 6, Softirq: 6}},
 		TGFlows: []place.CPUs{{App: 1, Softirq: 1}},

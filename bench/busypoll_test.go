@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/results"
 )
@@ -66,4 +67,4 @@ func TestIntegrationBusyPoll(t *testing.T) {
 }
 
 // polled is how many packets a host's calls took of a queue.
-func polled(h *results.Host) float64 { return metric(h, results.MetricBusyPolled) }
+func polled(h *results.Host) float64 { return metric(h, measure.MetricBusyPolled) }

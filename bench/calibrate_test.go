@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -184,7 +185,7 @@ func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 		if calibrates {
 			r.Flags = []string{results.FlagCalibration}
 		}
-		r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"0"}, Value: 1}}
+		r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"0"}, Value: 1}}
 		s.judge(r)
 		return r
 	}
@@ -335,7 +336,7 @@ func paces(t *testing.T, many bool) (asked, held int) {
 func alone(rec results.Record) bool {
 	for _, h := range []results.Host{rec.SUT, rec.TG} {
 		for _, m := range h.Metrics {
-			if m.Name == results.MetricForeignCores && m.Value > .01 || m.Name == "cpu_steal_cores" && m.Value > .05 {
+			if m.Name == measure.MetricForeignCores && m.Value > .01 || m.Name == "cpu_steal_cores" && m.Value > .05 {
 				return false
 			}
 		}

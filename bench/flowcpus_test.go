@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -101,7 +102,7 @@ func TestAllot(t *testing.T) {
 func between(sut, tg string, o Options) *Runner {
 	at := func(boot, netns string, cpus []int) *host.Host {
 		return &host.Host{Spec: host.Spec{Name: "netns:" + netns}, Info: wire.HelloResult{NetNS: netns,
-			OnlineCPUs: cpus, Env: results.Env{BootID: boot}}}
+			OnlineCPUs: cpus, Env: measure.Env{BootID: boot}}}
 	}
 	return &Runner{SUT: at(sut, "s", o.may[0]), TG: at(tg, "t", o.may[1]), Opt: o}
 }

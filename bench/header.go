@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -48,7 +49,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 
 // found asks for a host's environment as it was found, with the interface dev of the flow; "" is
 // loopback.
-func found(ctx context.Context, h *host.Host, dev string) (results.Env, error) {
+func found(ctx context.Context, h *host.Host, dev string) (measure.Env, error) {
 	env := h.Info.Env
 	if dev == "" {
 		return env, nil

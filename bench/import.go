@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -106,7 +107,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 			if s.Host != "" && s.Host != role {
 				continue
 			}
-			if slices.ContainsFunc(h.Metrics, func(m results.Metric) bool { return m.Source == s.String() }) {
+			if slices.ContainsFunc(h.Metrics, func(m measure.Metric) bool { return m.Source == s.String() }) {
 				return false, fmt.Errorf(
 					"run %s already has figures of power source %s: give the log another name, ?name=other", rec.RunID,
 					s)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -89,7 +90,7 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 			}
 		}
 		if !slices.ContainsFunc(rec.SUT.Metrics,
-			func(m results.Metric) bool { return m.Name == "power_csv_wt_net_w" }) {
+			func(m measure.Metric) bool { return m.Name == "power_csv_wt_net_w" }) {
 			t.Errorf("no net power: %+v", rec.SUT.Metrics)
 		}
 		invalid := beyond && x.asked != nil

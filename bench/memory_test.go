@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -61,10 +62,10 @@ func fatEnd(sch wire.Schedule) wire.EndResult {
 	gbps := float64(*end.Host.Bytes) * 8 / 1e9 / seconds
 	end.Host.DurationS, end.Host.ThroughputGbps = &seconds, &gbps
 	for i := range 1000 {
-		end.Host.Metrics = append(end.Host.Metrics, results.Metric{Name: fmt.Sprint("probe_latency_bucket_", i),
+		end.Host.Metrics = append(end.Host.Metrics, measure.Metric{Name: fmt.Sprint("probe_latency_bucket_", i),
 			Unit: "1", Value: float64(i), Source: "eBPF"})
 	}
-	s := results.Series{Name: "flow_bytes", Unit: "bytes"}
+	s := measure.Series{Name: "flow_bytes", Unit: "bytes"}
 	for i := range 2000 {
 		s.T, s.V = append(s.T, int64(i)), append(s.V, float64(i))
 	}

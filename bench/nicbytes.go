@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -77,7 +78,7 @@ func (w *nicWitness) around() func(*results.Record) {
 		add := func(h *results.Host, dev, name, prefix, suffix string, from, to map[string]uint64) {
 			n, ok := grown(from, to, prefix, suffix)
 			if ok {
-				h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: "bytes", Value: float64(n),
+				h.Metrics = append(h.Metrics, measure.Metric{Name: name, Unit: "bytes", Value: float64(n),
 					Source: "ethtool -S " + dev + ", whole run"})
 			}
 		}

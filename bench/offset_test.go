@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,7 +17,7 @@ import (
 // than both offsets are known, on one they have one clock, unless a time namespace gives them two.
 func TestClocksOfDelivery(t *testing.T) {
 	at := func(boot string, offset, uncertain int64) *host.Host {
-		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}, OffsetNs: offset,
+		return &host.Host{Info: wire.HelloResult{Env: measure.Env{BootID: boot}}, OffsetNs: offset,
 			UncertaintyNs: uncertain}
 	}
 	for name, x := range map[string]struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
@@ -117,13 +118,13 @@ func TestMarkPackets(t *testing.T) {
 		}
 	}
 	long := packetRun(100, 60, 0, counts("udp_rcvbuf_errors", 45.), nil)
-	long.Cell.MessageBytes, long.TG.Metrics = 8000, []results.Metric{{Name: "link_mtu", Value: 1500}}
+	long.Cell.MessageBytes, long.TG.Metrics = 8000, []measure.Metric{{Name: "link_mtu", Value: 1500}}
 	if AccountPackets(long, true, false); long.SUT.Packets.Unaccounted != nil || len(long.Flags) != 0 ||
 		len(long.Warnings) != 1 {
 		t.Errorf("fragments: %v, %q, %q", long.SUT.Packets.Unaccounted, long.Flags, long.Warnings)
 	}
 	hidden := packetRun(100, 100, 0, nil, nil) // as many of others may have stood for lost ones
-	hidden.SUT.Metrics = []results.Metric{{Name: stream.PacketsOfOthers, Value: 7}}
+	hidden.SUT.Metrics = []measure.Metric{{Name: stream.PacketsOfOthers, Value: 7}}
 	if AccountPackets(hidden, true, false); hidden.SUT.Packets.Unaccounted != nil || len(hidden.Flags) != 0 ||
 		len(hidden.Warnings) != 1 || !strings.Contains(hidden.Warnings[0], "at least 7 packets of others") {
 		t.Errorf("others' packets: %v, %q, %q", hidden.SUT.Packets.Unaccounted, hidden.Flags, hidden.Warnings)
@@ -272,7 +273,7 @@ func checkDatagrams(t *testing.T, c results.Cell, rec *results.Record) {
 	}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
 		for _, m := range h.Rows() {
-			if err := results.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Errorf("%s: %v", c.ID, err)
 			}
 		}
@@ -417,7 +418,7 @@ func TestMarkFrames(t *testing.T) {
 	frames := func(driver string, returned float64) *results.Record {
 		r := packetRun(100, 90, 0, nil, counts("tx_dropped", 10.))
 		r.Cell.RX, r.Cell.TX, r.TG.Env.Driver = "xdp-tx", "pktgen-xdp", driver
-		r.TG.Metrics = []results.Metric{{Name: "frames_returned", Value: returned}}
+		r.TG.Metrics = []measure.Metric{{Name: "frames_returned", Value: returned}}
 		return r
 	}
 	for name, x := range map[string]struct {
@@ -468,7 +469,7 @@ func TestMarkFramesOnLink(t *testing.T) {
 	} {
 		r := packetRun(100, 90, 0, nil, counts("tx_dropped", x.dropped))
 		r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", x.cpus
-		r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: x.passed}}
+		r.TG.Metrics = []measure.Metric{{Name: "frames_passed_on", Value: x.passed}}
 		AccountPackets(r, false, false)
 		p := r.SUT.Packets
 		if *p.Lost != 10 || (p.Unaccounted != nil) != x.told || x.told && *p.Unaccounted != x.left ||
@@ -481,7 +482,7 @@ func TestMarkFramesOnLink(t *testing.T) {
 	// More is missing than the interface can have failed to count.
 	r := packetRun(100, 50, 0, nil, counts("tx_dropped", 7.))
 	r.Cell.RX, r.Cell.TX, r.Cell.GenCPUs = "xdp-drop", "pktgen-xdp", "0-1"
-	r.TG.Metrics = []results.Metric{{Name: "frames_passed_on", Value: 90}}
+	r.TG.Metrics = []measure.Metric{{Name: "frames_passed_on", Value: 90}}
 	if AccountPackets(r, false, false); len(r.Flags) != 1 || len(r.Warnings) != 2 ||
 		!strings.HasPrefix(r.Warnings[1], "50 packets were lost; no counter shows where at least 40 of them went") {
 		t.Errorf("%q, %q", r.Flags, r.Warnings)

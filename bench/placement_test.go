@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -36,7 +37,7 @@ func TestChooseCPUs(t *testing.T) {
 
 func TestPlaceEnd(t *testing.T) {
 	on := func(boot, netns string) *host.Host {
-		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: boot}}}
+		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: measure.Env{BootID: boot}}}
 	}
 	for _, x := range []struct {
 		name      string
@@ -96,7 +97,7 @@ func TestLayoutOfSeveralFlows(t *testing.T) {
 // A layout of the TG's own needs CPUs of the TG alone, and an interface of its own.
 func TestCrammedTG(t *testing.T) {
 	at := func(boot, netns string) *host.Host {
-		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: results.Env{BootID: boot}}}
+		return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: measure.Env{BootID: boot}}}
 	}
 	for name, x := range map[string]struct {
 		tg, tgNet string

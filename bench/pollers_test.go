@@ -11,12 +11,14 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // threaded gives NAPI of the receiver's veth a kernel thread, and returns its number.
@@ -122,7 +124,7 @@ func TestIntegrationThreadedNAPI(t *testing.T) {
 			t.Errorf("flags %q, the sender's pollers %v", rec.Flags, rec.TG.CPUPollerCores)
 		}
 		h := &rec.SUT
-		if p := h.Flows[0].PollerCores; p == nil || *p != metricOf(t, h, results.MetricBusiestPoller) {
+		if p := h.Flows[0].PollerCores; p == nil || *p != metricOf(t, h, measure.MetricBusiestPoller) {
 			t.Errorf("the flow's poller used %v, and is the only one", p)
 		}
 		wall := metricOf(t, h, "cpu_window_s")

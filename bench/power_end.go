@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -106,8 +107,8 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 const powerReadTime = 15 * time.Second
 
 // measureOurs returns the figures of the controller's own sources, and what sampling them costs.
-func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []results.Metric) {
-	var sum results.Metric
+func (e *powerEnd) measureOurs(at power.Times, common *power.Sampler) (figures []power.Figure, cost []measure.Metric) {
+	var sum measure.Metric
 	for _, s := range []*power.Sampler{e.local, common} {
 		if s == nil {
 			continue

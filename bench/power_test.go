@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"
@@ -88,13 +89,13 @@ func TestIntegrationPower(t *testing.T) {
 				t.Errorf("%v J/GB, want %v", *x.h.JoulePerGB(), want)
 			}
 			if i := slices.IndexFunc(x.h.Series,
-				func(s results.Series) bool { return s.Name == "power_rapl_package_0_w" }); i < 0 ||
+				func(s measure.Series) bool { return s.Name == "power_rapl_package_0_w" }); i < 0 ||
 				x.h.Series[i].T[0] >= 0 {
 				t.Errorf("%s: no series from before the window", x.h.Name)
 			}
 			for _, name := range []string{"power_rapl_w", "power_rapl_net_w", "power_rapl_sampler_cores",
 				"power_sampler_cores", "power_command_while_sampler_cores"} {
-				if !slices.ContainsFunc(x.h.Metrics, func(m results.Metric) bool { return m.Name == name }) {
+				if !slices.ContainsFunc(x.h.Metrics, func(m measure.Metric) bool { return m.Name == name }) {
 					t.Errorf("%s: no metric %s", x.h.Name, name)
 				}
 			}
@@ -222,7 +223,7 @@ func TestIntegrationOneMeterTwoMachines(t *testing.T) {
 			t.Errorf("flags %q, warnings %q", rec.Flags, rec.Warnings)
 		}
 		if !slices.ContainsFunc(rec.TG.Metrics,
-			func(m results.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
+			func(m measure.Metric) bool { return m.Name == metricControllerCores && m.Value > 0 }) {
 			t.Error("nothing is said of what reading it costs")
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/endpoint"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -196,7 +197,7 @@ func (c ProofCase) wrongCopies(r *ProofRow) (out []string) {
 
 // figure looks up a metric of a host, as a whole number.
 func figure(h *results.Host, name string) *uint64 {
-	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name })
+	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name })
 	if i < 0 {
 		return nil
 	}

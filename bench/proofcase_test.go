@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 )
@@ -30,14 +31,14 @@ func proofRecord(c ProofCase) results.Record {
 	}
 	in := map[Place]string{InProvider: NICProviderBytes, InKernel: NICKernelBytes}
 	for place, name := range in {
-		m := results.Metric{Name: name, Value: 72}
+		m := measure.Metric{Name: name, Value: 72}
 		if place == c.Lands {
 			m.Value = n
 		}
 		r.SUT.Metrics = append(r.SUT.Metrics, m)
 	}
 	if c.Netmem {
-		r.TG.Metrics = []results.Metric{{Name: NICNetmemBytes, Value: n}}
+		r.TG.Metrics = []measure.Metric{{Name: NICNetmemBytes, Value: n}}
 	}
 	return r
 }
@@ -66,7 +67,7 @@ func TestJudgeProof(t *testing.T) {
 // Each way in which a run can miss its proof is found, and is told in words.
 func TestJudgeProofFinds(t *testing.T) {
 	set := func(h *results.Host, name string, v float64) {
-		i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name })
+		i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name })
 		h.Metrics[i].Value = v
 	}
 	less := uint64(ProofBytes - 1)

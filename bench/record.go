@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
 )
@@ -69,8 +70,8 @@ func (r *Runner) fillEnd(h *results.Host, agent *host.Host, res wire.EndResult) 
 	h.Name = name
 	h.Env.ToolVersion = agent.Info.ToolVersion
 	h.Metrics = append(h.Metrics,
-		results.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
-		results.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs),
+		measure.Metric{Name: "strangers", Unit: "1", Value: float64(res.Strangers), Source: "data port"},
+		measure.Metric{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: float64(agent.UncertaintyNs),
 			Source: "agent round trip"})
 }
 

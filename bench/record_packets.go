@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -96,7 +97,7 @@ func unaccountedFor(rec *results.Record, why string) {
 // send to one of the peer's queues, of two counts at the same time one is lost.
 func holdLink(rec *results.Record) (more int64) {
 	tx := rec.TG.Packets
-	i := slices.IndexFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == stream.FramesPassedOn })
+	i := slices.IndexFunc(rec.TG.Metrics, func(m measure.Metric) bool { return m.Name == stream.FramesPassedOn })
 	if i < 0 {
 		return 0
 	}
@@ -164,7 +165,7 @@ func untold(rec *results.Record) bool {
 // takeReturned holds the frames that the receiver has sent back against those that came back to
 // the sender: those alone have been through.
 func takeReturned(rec *results.Record) {
-	i := slices.IndexFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == stream.FramesReturned })
+	i := slices.IndexFunc(rec.TG.Metrics, func(m measure.Metric) bool { return m.Name == stream.FramesReturned })
 	if i < 0 || !(rec.TG.Metrics[i].Value < float64(*rec.SUT.Packets.Received)) {
 		return
 	}

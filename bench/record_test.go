@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -87,7 +88,7 @@ func TestVerdict(t *testing.T) {
 // CPU figures that cannot be told apart are left out, never guessed.
 func TestMarkSharing(t *testing.T) {
 	on := func(boot string) *host.Host {
-		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}}
+		return &host.Host{Info: wire.HelloResult{Env: measure.Env{BootID: boot}}}
 	}
 	for _, x := range []struct {
 		name           string
@@ -126,7 +127,7 @@ func TestKeepUnfit(t *testing.T) {
 	defer w.Close()
 	s := &Session{Journal: w}
 	watts := math.Inf(1)
-	for i, h := range []results.Host{{Name: "sut", Series: []results.Series{{Name: "m", T: []int64{1}}}},
+	for i, h := range []results.Host{{Name: "sut", Series: []measure.Series{{Name: "m", T: []int64{1}}}},
 		{Name: "sut", PowerW: &watts}} {
 		rec := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i, Cell: cell("tcp", "tcp"),
 			Verdict: results.OK, SUT: h}

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -256,7 +257,7 @@ func meanOf(rests []background) (m background) {
 func (b background) enter(h *results.Host, rests int) {
 	h.CPUIdleCores, h.CPUIdleU = &b.others, &b.u
 	add := func(name, unit string, v float64) {
-		h.Metrics = append(h.Metrics, results.Metric{Name: name, Unit: unit, Value: v, Source: "/proc/stat at rest"})
+		h.Metrics = append(h.Metrics, measure.Metric{Name: name, Unit: unit, Value: v, Source: "/proc/stat at rest"})
 	}
 	add("cpu_idle_poller_cores", "cores", b.pollers)
 	add("cpu_idle_rests", "1", float64(rests))

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -61,7 +62,7 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 	case wire.OpHello:
 		return wire.HelloResult{Version: wire.Version, ToolVersion: version.Tool(), PID: os.Getpid(), NetNS: "4:1",
 			OnlineCPUs: []int{0},
-			Env:        results.Env{BootID: fmt.Sprint("boot-", os.Getpid())}}, nil
+			Env:        measure.Env{BootID: fmt.Sprint("boot-", os.Getpid())}}, nil
 	case wire.OpFinish:
 		return []string{}, nil
 	case wire.OpClock:
@@ -197,7 +198,7 @@ func TestRestHasTheSettingsOfItsRun(t *testing.T) {
 							deref(got), deref(h.CPUIdleCores), rec.Warnings)
 					}
 					if k := slices.IndexFunc(h.Metrics,
-						func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); k < 0 ||
+						func(m measure.Metric) bool { return m.Name == "cpu_idle_rests" }); k < 0 ||
 						h.Metrics[k].Value != 2 {
 						t.Errorf("run %d: it has not two rests", i)
 					}

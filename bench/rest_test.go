@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -157,11 +158,11 @@ func TestIntegrationRests(t *testing.T) {
 					deref(h.CPUIdleCores), deref(h.CPUIdleU), deref(net), rec.Warnings)
 			}
 			if i := slices.IndexFunc(h.Metrics,
-				func(m results.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
+				func(m measure.Metric) bool { return m.Name == "cpu_idle_rests" }); i < 0 || h.Metrics[i].Value != 2 {
 				t.Error("it has not two rests")
 			}
 			if i := slices.IndexFunc(h.Metrics,
-				func(m results.Metric) bool { return m.Name == "cpu_idle_s" }); i < 0 || h.Metrics[i].Value < .6 {
+				func(m measure.Metric) bool { return m.Name == "cpu_idle_s" }); i < 0 || h.Metrics[i].Value < .6 {
 				t.Errorf("%s: two rests of .3 s are shorter", h.Name)
 			}
 		}

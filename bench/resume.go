@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -87,7 +88,7 @@ func changes(was results.Header, now *results.Plan) []string {
 	}
 	for _, end := range []struct {
 		name     string
-		old, now results.Env
+		old, now measure.Env
 	}{{"SUT", old.SUT, now.SUT}, {"TG", old.TG, now.TG}} {
 		type field struct{ name, old, now string }
 		fields := []field{

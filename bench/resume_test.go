@@ -11,8 +11,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -134,7 +136,7 @@ func TestRemainingAdaptive(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	base := results.Plan{Hash: "h", Binary: "b", SUT: results.Env{Hostname: "a", Kernel: "6.18", BootID: "1",
+	base := results.Plan{Hash: "h", Binary: "b", SUT: measure.Env{Hostname: "a", Kernel: "6.18", BootID: "1",
 		Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
 		Power: &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
 	power := func(change func(*results.PowerPlan)) func(*results.Plan) {

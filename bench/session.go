@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 )
@@ -209,7 +210,7 @@ func (s *Session) toReplace(rec *results.Record) bool {
 func outline(rec *results.Record) {
 	rec.Attached = results.Attached{}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
-		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, results.Env{}
+		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, measure.Env{}
 	}
 }
 

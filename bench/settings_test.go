@@ -11,20 +11,22 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 func machines(sut, tg string) (*host.Host, *host.Host) {
 	on := func(boot string) *host.Host {
-		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}}}
+		return &host.Host{Info: wire.HelloResult{Env: measure.Env{BootID: boot}}}
 	}
 	return on(sut), on(tg)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -17,7 +18,7 @@ import (
 // ends that have their own.
 func TestForetellShared(t *testing.T) {
 	on := func(boot string, own ...int) *host.Host {
-		return &host.Host{Info: wire.HelloResult{Env: results.Env{BootID: boot}, OwnCPUs: own}}
+		return &host.Host{Info: wire.HelloResult{Env: measure.Env{BootID: boot}, OwnCPUs: own}}
 	}
 	for name, x := range map[string]struct {
 		tg       string

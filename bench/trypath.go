@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -59,7 +60,7 @@ func TryPath(ctx context.Context, sut, tg *host.Host, by PathTrial) []wire.Check
 // pathMTU holds the MTU that the flow came to against those of both interfaces.
 func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 	c := wire.Check{Name: "MTU of the path", Status: "ok", Needed: "the MTU of both interfaces, on all of the way"}
-	at := slices.IndexFunc(rec.TG.Metrics, func(m results.Metric) bool { return m.Name == "tcp_info_pmtu" })
+	at := slices.IndexFunc(rec.TG.Metrics, func(m measure.Metric) bool { return m.Name == "tcp_info_pmtu" })
 	if at < 0 {
 		c.Status, c.Found = "warn", "TCP_INFO says none"
 		return c

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
 )
@@ -128,7 +129,7 @@ func (u *Upper) noNetmem(mode string) *Missing {
 // markUpper notes in a record by what the flow came and went.
 func (r *Runner) markUpper(rec *results.Record) {
 	for _, e := range []struct {
-		env   *results.Env
+		env   *measure.Env
 		end   string
 		dev   string
 		upper *Upper

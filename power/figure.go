@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -94,8 +95,8 @@ type Figure struct {
 	Why     string           `json:"why,omitempty"` // there is no GrossW, or no IdleW
 	Quality string           `json:"quality,omitempty"`
 	Flags   []string         `json:"flags,omitempty"`
-	Metrics []results.Metric `json:"metrics,omitempty"`
-	Series  []results.Series `json:"series,omitempty"`
+	Metrics []measure.Metric `json:"metrics,omitempty"`
+	Series  []measure.Series `json:"series,omitempty"`
 }
 
 // Measure makes the figure of one source.
@@ -267,7 +268,7 @@ func (t Trace) doubts(load Mean, at Times) string {
 func (f *Figure) slug() string { return "power_" + snake(f.Source) }
 
 func (f *Figure) add(name, unit string, v float64, quality string) {
-	f.Metrics = append(f.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: unit, Value: v, Source: f.Source,
+	f.Metrics = append(f.Metrics, measure.Metric{Name: f.slug() + "_" + name, Unit: unit, Value: v, Source: f.Source,
 		Quality: quality})
 }
 
@@ -316,11 +317,11 @@ func (t Trace) failedIn(w Window) (n int) {
 
 // series returns the readings of all windows, as watts, with times since the load's beginning. A
 // counter's are the means since the reading before.
-func (t Trace) series(slug string, at Times) []results.Series {
+func (t Trace) series(slug string, at Times) []measure.Series {
 	all := at.All()
-	var out []results.Series
+	var out []measure.Series
 	for c, ch := range t.Info.Channels {
-		s := results.Series{Name: slug + "_" + ch.Name + "_w", Unit: "W"}
+		s := measure.Series{Name: slug + "_" + ch.Name + "_w", Unit: "W"}
 		in := t.inside(c, all.FromNs, all.ToNs)
 		for i, x := range in {
 			w := float64(x.V[c]) / 1e6
@@ -378,7 +379,7 @@ func (f *Figure) perByte(h *results.Host) {
 	}
 	perGB := *h.DurationS / (float64(*h.Bytes) / 1e9)
 	add := func(name string, w float64, quality string) {
-		h.Metrics = append(h.Metrics, results.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB,
+		h.Metrics = append(h.Metrics, measure.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB,
 			Source: f.Source, Quality: quality})
 	}
 	add("joule_per_gb", *f.GrossW, f.Quality)

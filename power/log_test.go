@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -128,8 +129,8 @@ func TestTimesOf(t *testing.T) {
 	}
 }
 
-func hostOf(seconds float64, m ...results.Metric) results.Host {
-	m = append(m, results.Metric{Name: metricSkew, Unit: "ns", Value: 1000})
+func hostOf(seconds float64, m ...measure.Metric) results.Host {
+	m = append(m, measure.Metric{Name: metricSkew, Unit: "ns", Value: 1000})
 	if len(m) == 1 {
 		m = nil
 	}

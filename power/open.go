@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Auto as a source's name stands for every one that needs no target.
@@ -88,22 +88,22 @@ func (s Spec) CheckTwice(others []Spec) error {
 
 // Measure makes the figures of all sources, in their order, and the metrics of
 // what sampling costs.
-func (s *Sampler) Measure(at Times) ([]Figure, []results.Metric) {
+func (s *Sampler) Measure(at Times) ([]Figure, []measure.Metric) {
 	all := at.All()
 	const slack = int64(time.Second) // series begin with a reading before the window
 	var out []Figure
 	for _, t := range s.Traces(all.FromNs-slack, all.ToNs+slack) {
 		out = append(out, Measure(t, at))
 	}
-	var cost []results.Metric
+	var cost []measure.Metric
 	var sum float64
 	for i, c := range s.Cost() {
 		sum += c.Cores
-		cost = append(cost, results.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores,
+		cost = append(cost, measure.Metric{Name: out[i].slug() + "_sampler_cores", Unit: "cores", Value: c.Cores,
 			Source: costSource})
 	}
 	if len(out) > 0 {
-		cost = append(cost, results.Metric{Name: MetricSamplerCores, Unit: "cores", Value: sum, Source: costSource})
+		cost = append(cost, measure.Metric{Name: MetricSamplerCores, Unit: "cores", Value: sum, Source: costSource})
 	}
 	return out, cost
 }

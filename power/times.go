@@ -5,6 +5,7 @@ package power
 import (
 	"math"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -24,8 +25,8 @@ const (
 
 // Metrics formats the windows, so that a log can be joined when the run is over. lateNs is by how
 // much the steady window began after the run's start_utc_ns.
-func (t Times) Metrics(lateNs int64) []results.Metric {
-	m := []results.Metric{{Name: metricGuard, Unit: "s", Value: float64(t.GuardNs) / 1e9, Source: timesSource},
+func (t Times) Metrics(lateNs int64) []measure.Metric {
+	m := []measure.Metric{{Name: metricGuard, Unit: "s", Value: float64(t.GuardNs) / 1e9, Source: timesSource},
 		{Name: metricLate, Unit: "s", Value: float64(lateNs) / 1e9, Source: "CLOCK_REALTIME"}}
 	for _, x := range []struct {
 		w        Window
@@ -38,8 +39,8 @@ func (t Times) Metrics(lateNs int64) []results.Metric {
 	return m
 }
 
-func (t Times) since(name string, ns int64) results.Metric {
-	return results.Metric{Name: name, Unit: "s", Value: float64(ns-t.Load.FromNs) / 1e9, Source: timesSource}
+func (t Times) since(name string, ns int64) measure.Metric {
+	return measure.Metric{Name: name, Unit: "s", Value: float64(ns-t.Load.FromNs) / 1e9, Source: timesSource}
 }
 
 const timesSource = "CLOCK_MONOTONIC"

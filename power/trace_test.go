@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -198,7 +199,7 @@ func TestMeasureDriftGate(t *testing.T) {
 	}
 }
 
-func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
+func metric(t *testing.T, ms []measure.Metric, name string) measure.Metric {
 	t.Helper()
 	for _, m := range ms {
 		if m.Name == name {
@@ -206,7 +207,7 @@ func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
 		}
 	}
 	t.Errorf("no metric %s", name)
-	return results.Metric{}
+	return measure.Metric{}
 }
 
 func p[T any](v T) *T { return &v }

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // AlongPath is what passed along the path of interfaces that a run's cell names, and between which
@@ -102,12 +104,12 @@ func (p *AlongPath) Check() error {
 }
 
 // rows turns the path into rows of metrics.csv; a nil path has none.
-func (p *AlongPath) rows() (out []Metric) {
+func (p *AlongPath) rows() (out []measure.Metric) {
 	if p == nil {
 		return nil
 	}
 	add := func(name, unit, source string, v float64, of ...string) {
-		out = append(out, Metric{Name: name, Of: of, Unit: unit, Value: v, Source: "rtnetlink: " + source})
+		out = append(out, measure.Metric{Name: name, Of: of, Unit: unit, Value: v, Source: "rtnetlink: " + source})
 	}
 	for i, h := range p.Interfaces {
 		for _, x := range []struct {

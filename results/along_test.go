@@ -5,6 +5,8 @@ package results
 import (
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // made is a path of three interfaces, of which the middle one loses packets.
@@ -27,7 +29,7 @@ func madeAlong() *AlongPath {
 func TestAlongRows(t *testing.T) {
 	got := map[string]float64{}
 	for _, m := range (&Host{Path: madeAlong()}).Rows() {
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		got[m.Name] = m.Value

@@ -14,15 +14,6 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// Role says which end of the flow a host was.
-type Role string
-
-// The two roles.
-const (
-	RoleSUT Role = "sut" // system under test: the receiver
-	RoleTG  Role = "tg"  // traffic generator: the sender
-)
-
 // row is one line of runs.csv: one host's half of a run.
 type row struct {
 	rec  *Record

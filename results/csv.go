@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // WriteCSV makes runs.csv, metrics.csv, samples.csv and flows.csv in the folder from the records
@@ -102,7 +104,7 @@ func WriteSamples(w io.Writer, recs []Record) error {
 	return c.Error()
 }
 
-func writeSeries(c *csv.Writer, runID, label string, s Series) error {
+func writeSeries(c *csv.Writer, runID, label string, s measure.Series) error {
 	fields := []string{CSVText(runID), label, CSVText(s.Name), CSVText(s.Unit), "", ""}
 	for i := range min(len(s.T), len(s.V)) {
 		fields[4] = strconv.FormatInt(s.T[i], 10)

@@ -5,6 +5,8 @@ package results
 import (
 	"fmt"
 	"slices"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Times are how long something took in the steady window, microseconds. Nil: not known. A runs.csv
@@ -64,14 +66,14 @@ func (t *Times) Check() error {
 }
 
 // metrics turns times of a kind into rows of metrics.csv.
-func (t *Times) metrics(kind, src string) (ms []Metric) {
+func (t *Times) metrics(kind, src string) (ms []measure.Metric) {
 	if t.Count > 0 {
-		ms = append(ms, Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
+		ms = append(ms, measure.Metric{Name: kind + "_count", Unit: "1", Value: float64(t.Count), Source: src})
 	}
 	all := t.figures()
 	for _, name := range []string{"mean", "p50", "p90", "p99", "p999", "max"} {
 		if us := *all[name]; us != nil {
-			ms = append(ms, Metric{Name: kind + "_" + name + "_us", Unit: "us", Value: *us, Source: src})
+			ms = append(ms, measure.Metric{Name: kind + "_" + name + "_us", Unit: "us", Value: *us, Source: src})
 		}
 	}
 	return ms
@@ -112,11 +114,11 @@ func (d *Delivery) Check() error {
 }
 
 // Metrics turns the delivery times into rows of metrics.csv.
-func (d *Delivery) Metrics() []Metric {
+func (d *Delivery) Metrics() []measure.Metric {
 	const src = "due by the pace, to the data path"
 	ms := d.metrics("delivery", src)
 	if d.Count > 0 {
-		ms = slices.Insert(ms, 1, Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+		ms = slices.Insert(ms, 1, measure.Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
 	}
 	return ms
 }

@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // madeOf checks what stands between <!-- MARK... --> and <!-- end --> in a document, and
@@ -45,7 +46,7 @@ func quoted(names string) string { return "`" + strings.Join(strings.Fields(name
 
 func TestMetricDocs(t *testing.T) {
 	var b strings.Builder
-	for i, s := range MetricSections {
+	for i, s := range measure.MetricSections {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -55,7 +56,7 @@ func TestMetricDocs(t *testing.T) {
 		}
 		b.WriteString("| metric | unit | source | meaning |\n|---|---|---|---|\n")
 		for _, m := range s.Metrics {
-			units := strings.ReplaceAll(strings.Join(strings.Fields(m.Units), ", "), UnitByName, "by name")
+			units := strings.ReplaceAll(strings.Join(strings.Fields(m.Units), ", "), measure.UnitByName, "by name")
 			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", quoted(m.Names), units, m.Source, m.Meaning)
 		}
 	}
@@ -81,52 +82,6 @@ func TestColumnDocs(t *testing.T) {
 	madeOf(t, "../docs/schema.md", "columns", b.String())
 }
 
-// A name stands in one place, with as many units as names or one.
-func TestMetricTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, s := range MetricSections {
-		for _, m := range s.Metrics {
-			names, units := strings.Fields(m.Names), strings.Fields(m.Units)
-			if len(names) == 0 || len(units) != 1 && len(units) != len(names) {
-				t.Errorf("%s: %d names, %d units", m.Names, len(names), len(units))
-			}
-			for _, n := range names {
-				if seen[s.Title+n] {
-					t.Errorf("%s is there twice", n)
-				}
-				seen[s.Title+n] = true
-			}
-		}
-	}
-	for _, name := range []string{MetricIdleState, MetricGHz, MetricForeignCores} {
-		if !slices.ContainsFunc(MetricSections, func(s MetricSection) bool { return seen[s.Title+name] }) {
-			t.Errorf("%s is not described", name)
-		}
-	}
-}
-
-func TestCheckRow(t *testing.T) {
-	for _, x := range []struct{ name, unit, source, want string }{
-		{"flow_calls", "1", "data path", ""},
-		{"flow_calls_per_mb", "1/MB", "data path", ""},
-		{"cpuidle_cpu12_c1e_cores", "cores", "/sys/devices/system/cpu/cpuN/cpuidle", ""},
-		{"cpuidle_cpux_entries", "1", "/sys/devices/system/cpu/cpuN/cpuidle", "no metric"},
-		{"link_mtu", "bytes", "rtnetlink", ""},
-		{"link_rx_crc_errors", "packets", "rtnetlink", ""},
-		{"tcp_info_rtt_us", "us", "TCP_INFO", ""},
-		{"power_bmc_idle_w", "W", "redfish=https://bmc", ""},
-		{"flow_colour", "1", "data path", "no metric flow_colour"},
-		{"xflow_calls", "1", "data path", "no metric"},
-		{"flow_calls", "bytes", "data path", "in bytes, described in 1"},
-		{"flow_calls", "1", "TCP_INFO", "described as of"},
-	} {
-		if err := CheckRow(x.name, x.unit, x.source); (err == nil) != (x.want == "") || err != nil &&
-			!strings.Contains(err.Error(), x.want) {
-			t.Errorf("%s: %v, want %q", x.name, err, x.want)
-		}
-	}
-}
-
 // What real runs measured is described: plans over veth, with and without probes, and runs
 // of the lab.
 func TestRealRowsAreDescribed(t *testing.T) {
@@ -146,13 +101,13 @@ func TestRealRowsAreDescribed(t *testing.T) {
 				for _, m := range j.Records[i].rows(h) {
 					if !names[m.Name] {
 						names[m.Name] = true
-						if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+						if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 							t.Error(err)
 						}
 					}
 				}
 				for _, s := range h.Series {
-					if d, unit := DescribeMetric(s.Name); d == nil || unit != s.Unit {
+					if d, unit := measure.DescribeMetric(s.Name); d == nil || unit != s.Unit {
 						t.Errorf("%s in %s is not described", s.Name, s.Unit)
 					}
 				}

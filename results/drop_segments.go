@@ -2,7 +2,11 @@
 
 package results
 
-import "math"
+import (
+	"math"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // DropSegments hold what a TCP flow's sender sent against what its receiver received, in data
 // segments from the flow's first to its last: what is missing is what counters and the probe tell
@@ -72,7 +76,7 @@ const mostUnattributed = 1e-4
 
 // rows turns the segments into rows of metrics.csv; probe is the source of the drops that were
 // seen.
-func (s *DropSegments) rows(probe string) (out []Metric) {
+func (s *DropSegments) rows(probe string) (out []measure.Metric) {
 	if s == nil {
 		return nil
 	}
@@ -84,7 +88,7 @@ func (s *DropSegments) rows(probe string) (out []Metric) {
 		{"lost", flow, s.Lost},
 		{"named", probe, s.Named}, {"unattributed", probe, s.Unattributed}} {
 		if x.v != nil {
-			out = append(out, Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v, Source: x.source})
+			out = append(out, measure.Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v, Source: x.source})
 		}
 	}
 	return out

@@ -2,7 +2,11 @@
 
 package results
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // What is missing at the receiver is what was dropped on the way, at either end, or is told to be
 // unknown; where the receiver's kernel cannot count segments nothing is said.
@@ -79,7 +83,7 @@ func TestSegmentRows(t *testing.T) {
 	got := map[string]float64{}
 	for _, m := range h.Rows() {
 		got[m.Name] = m.Value
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

@@ -2,6 +2,8 @@
 
 package results
 
+import "github.com/zcbench/zcbench/machine/measure"
+
 // Drops are the packets of an end's network namespace that the kernel dropped in the window
 // (docs/probes.md). Figures that are nil were not measured.
 type Drops struct {
@@ -50,14 +52,14 @@ func (d *Drop) Figures() []ProbeFigure {
 }
 
 // rows turns the drops into rows of metrics.csv.
-func (d *Drops) rows() (out []Metric) {
+func (d *Drops) rows() (out []measure.Metric) {
 	if d == nil {
 		return nil
 	}
 	const source = probeSource + " tp_btf/kfree_skb"
 	add := func(name, source string, v *float64, of ...string) {
 		if v != nil {
-			out = append(out, Metric{Name: name, Of: of, Unit: "packets", Value: *v, Source: source})
+			out = append(out, measure.Metric{Name: name, Of: of, Unit: "packets", Value: *v, Source: source})
 		}
 	}
 	add("drop_packets", source, d.Packets)

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // The rows have the kernel's names in theirs, and are described.
@@ -19,7 +21,7 @@ func TestDropRows(t *testing.T) {
 		},
 		Counted: []DropCounter{{"udp_rcvbuf_errors", "UdpRcvbufErrors", new(92.0)}}}}}
 	const probe = "eBPF tp_btf/kfree_skb"
-	want := []Metric{
+	want := []measure.Metric{
 		{Name: "drop_packets", Unit: "packets", Value: 930, Source: probe},
 		{Name: "drop_flow_packets", Unit: "packets", Value: 900, Source: probe},
 		{Name: "drop_unnamed_packets", Unit: "packets", Source: probe},
@@ -35,7 +37,7 @@ func TestDropRows(t *testing.T) {
 		t.Error(d)
 	}
 	for _, m := range got {
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

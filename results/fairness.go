@@ -5,14 +5,8 @@ package results
 import (
 	"math"
 	"slices"
-)
 
-// What is told of several flows beside each other, by their throughput at the receiver.
-const (
-	MetricJain       = "flows_jain"
-	MetricFlowMin    = "flows_min_gbps"
-	MetricFlowMedian = "flows_median_gbps"
-	MetricFlowMax    = "flows_max_gbps"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // FairnessGate is the key of the gate of fairness, and these are the flags of runs beyond it.
@@ -80,12 +74,12 @@ func (r *Record) FlowSpread() *FlowSpread {
 }
 
 // metrics turns the spread into rows of metrics.csv.
-func (s *FlowSpread) metrics() []Metric {
-	const src = DataPath
-	return []Metric{{Name: MetricJain, Unit: "1", Value: s.Jain, Source: src},
-		{Name: MetricFlowMin, Unit: "Gbit/s", Value: s.Min, Source: src},
-		{Name: MetricFlowMedian, Unit: "Gbit/s", Value: s.Median, Source: src},
-		{Name: MetricFlowMax, Unit: "Gbit/s", Value: s.Max, Source: src}}
+func (s *FlowSpread) metrics() []measure.Metric {
+	const src = measure.DataPath
+	return []measure.Metric{{Name: measure.MetricJain, Unit: "1", Value: s.Jain, Source: src},
+		{Name: measure.MetricFlowMin, Unit: "Gbit/s", Value: s.Min, Source: src},
+		{Name: measure.MetricFlowMedian, Unit: "Gbit/s", Value: s.Median, Source: src},
+		{Name: measure.MetricFlowMax, Unit: "Gbit/s", Value: s.Max, Source: src}}
 }
 
 // Conclude enters what follows from the figures of both ends: what limited the run and each of

@@ -5,6 +5,8 @@ package results
 import (
 	"math"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestJain(t *testing.T) {
@@ -45,11 +47,11 @@ func TestFlowSpread(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	r.Conclude()
-	if got := len(r.SUT.Metrics); got != 4 || r.SUT.value(MetricFlowMedian) != 25 {
+	if got := len(r.SUT.Metrics); got != 4 || r.SUT.value(measure.MetricFlowMedian) != 25 {
 		t.Errorf("%+v", r.SUT.Metrics)
 	}
 	for _, m := range r.SUT.Metrics {
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

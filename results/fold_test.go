@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestFold(t *testing.T) {
@@ -93,12 +95,12 @@ func FuzzFold(f *testing.F) {
 // What did not move in a run, and moved in another, is a row of 0 there; what moved in none has
 // no row, and neither has what was not read.
 func TestWriteMetricsIdle(t *testing.T) {
-	host := func(idle string, ms ...Metric) Host { return Host{Metrics: ms, Idle: strings.Fields(idle)} }
+	host := func(idle string, ms ...measure.Metric) Host { return Host{Metrics: ms, Idle: strings.Fields(idle)} }
 	run := func(n int, sut Host) Record {
 		return Record{RunID: fmt.Sprint("r", n), SUT: sut, Verdict: OK, Cell: Cell{ID: "c", RX: "tcp", TX: "tcp"}}
 	}
-	drops := Metric{Name: "qstats_rx3_hw_drops", Unit: "packets", Value: 10, Source: "netdev qstats-get"}.Over(5, 1000)
-	level := Metric{Name: "sockstat_tcp_tw", Unit: "1", Value: 7, Source: "/proc/net/sockstat"}
+	drops := measure.Metric{Name: "qstats_rx3_hw_drops", Unit: "packets", Value: 10, Source: "netdev qstats-get"}.Over(5, 1000)
+	level := measure.Metric{Name: "sockstat_tcp_tw", Unit: "1", Value: 7, Source: "/proc/net/sockstat"}
 	recs := []Record{
 		run(0, host("netstat_never_moved", drops, level)),
 		run(1, host("netstat_never_moved qstats_rx[0-7]_hw_drops sockstat_tcp_tw")),

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // checkFrames refuses what no flow of frames can have.
@@ -46,14 +47,10 @@ func (c *Cell) sendsBack(rx stream.Mode) bool {
 	return rx.SendsBack || rx.Redirects && to && out == ""
 }
 
-// MetricHelperCores is what kernel threads used that work for a path and are none of NAPI's: the
-// one behind a cpumap. They are in CPUPollerCores.
-const MetricHelperCores = "cpumap_thread_cores"
-
 // hasHelpers reports whether the helper threads were counted. The flag says so if metrics were not
 // read.
 func (r *Record) hasHelpers() bool {
-	return !math.IsNaN(r.SUT.value(MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
+	return !math.IsNaN(r.SUT.value(measure.MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
 }
 
 // ReadsFrames reports whether the data path's thread takes the frames of a cell itself, rather than

@@ -2,17 +2,21 @@
 
 package results
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // HostFigures are a host's metrics by their names, with those that were read and did not move.
 type HostFigures struct {
-	rows map[string]*Metric
+	rows map[string]*measure.Metric
 	idle []string // folded
 }
 
 // Figures indexes the host's figures by name. A journal that was read without metrics has none.
 func (h *Host) Figures() *HostFigures {
-	f := &HostFigures{rows: make(map[string]*Metric, len(h.Metrics)), idle: h.Idle}
+	f := &HostFigures{rows: make(map[string]*measure.Metric, len(h.Metrics)), idle: h.Idle}
 	for i := range h.Metrics {
 		f.rows[h.Metrics[i].Named()] = &h.Metrics[i]
 	}
@@ -20,12 +24,12 @@ func (h *Host) Figures() *HostFigures {
 }
 
 // Get looks up a figure; nil: it was not measured. One that was read and did not move is 0.
-func (f *HostFigures) Get(name string) *Metric {
+func (f *HostFigures) Get(name string) *measure.Metric {
 	if m := f.rows[name]; m != nil {
 		return m
 	}
 	if f.still(func(folded string) bool { return folded == name || inFolded(folded, name) }) {
-		return &Metric{Name: name}
+		return &measure.Metric{Name: name}
 	}
 	return nil
 }

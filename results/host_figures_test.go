@@ -5,11 +5,13 @@ package results
 import (
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // What did not move is 0, what nobody read is not there, and CPUs are added up.
 func TestHostFigures(t *testing.T) {
-	h := Host{Metrics: []Metric{
+	h := Host{Metrics: []measure.Metric{
 		{Name: "flow_calls", Value: 7}, {Name: "softirq_cpu0_net_rx", Value: 3},
 		{Name: "softirq_cpu12_net_rx", Value: 4}, {Name: "softirq_cpu1_net_rx_late", Value: 100},
 		{Name: "cpuidle_cpuN_STATE_cores", Of: []string{"3", "c6"}, Value: .25},

@@ -7,6 +7,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Inert is an option of a run that was set, and did not do what it was asked for: what its
@@ -53,7 +55,7 @@ func (r *Record) Inert() (out []Inert) {
 
 // inertGRO: packets are of several segments, or not, as asked for.
 func (r *Record) inertGRO() *Inert {
-	n := r.SUT.value(MetricRXPacketSegments)
+	n := r.SUT.value(measure.MetricRXPacketSegments)
 	switch on, hw := r.Cell.GRO, r.Cell.HWGRO; {
 	case on == nil, math.IsNaN(n), *on == (n > fewPackets):
 		return nil
@@ -70,7 +72,7 @@ func (r *Record) inertGRO() *Inert {
 
 // inertHWGRO: the NIC puts segments together, or does not, as asked for.
 func (r *Record) inertHWGRO() *Inert {
-	on, wire, segments := r.Cell.HWGRO, r.SUT.value(MetricHWGROWire), r.SUT.value("tcp_info_data_segs_in")
+	on, wire, segments := r.Cell.HWGRO, r.SUT.value(measure.MetricHWGROWire), r.SUT.value("tcp_info_data_segs_in")
 	if on == nil {
 		return nil
 	}
@@ -93,7 +95,7 @@ func (r *Record) inertHWGRO() *Inert {
 // inertHWGROAlone: where the driver does not count, packets tell, as long as nothing else
 // makes them.
 func (r *Record) inertHWGROAlone(on bool) *Inert {
-	n, gro := r.SUT.value(MetricRXPacketSegments), r.Cell.GRO
+	n, gro := r.SUT.value(measure.MetricRXPacketSegments), r.Cell.GRO
 	if gro == nil || *gro || math.IsNaN(n) || on == (n > fewPackets) {
 		return nil
 	}
@@ -109,16 +111,16 @@ func onOffText(on bool) string {
 }
 
 func (r *Record) inertBigTCP() *Inert {
-	return bigPackets("big_tcp", r.Cell.BigTCPBytes, &r.SUT, MetricRXPacketBytes)
+	return bigPackets("big_tcp", r.Cell.BigTCPBytes, &r.SUT, measure.MetricRXPacketBytes)
 }
 
 func (r *Record) inertTGBigTCP() *Inert {
-	return bigPackets("tg_big_tcp", r.Cell.TGBigTCPBytes, &r.TG, MetricTXPacketBytes)
+	return bigPackets("tg_big_tcp", r.Cell.TGBigTCPBytes, &r.TG, measure.MetricTXPacketBytes)
 }
 
 // bigPackets: with BIG TCP packets are larger than can be without.
 func bigPackets(option string, asked int, h *Host, name string) *Inert {
-	got, most := h.value(name), h.value(MetricFragsBytes)
+	got, most := h.value(name), h.value(measure.MetricFragsBytes)
 	switch {
 	case asked == 0, math.IsNaN(got):
 		return nil
@@ -163,14 +165,10 @@ func (r *Record) inertSegmentation() *Inert {
 	return nil
 }
 
-// MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of
-// sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
-const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
-
 // inertBusyPoll: packets were taken by polling, at one end at least; of round trips that follow on
 // each other, where both ends wait for packets and nothing else, at both.
 func (r *Record) inertBusyPoll() *Inert {
-	sut, tg := r.SUT.counted(MetricBusyPolled), r.TG.counted(MetricBusyPolled)
+	sut, tg := r.SUT.counted(measure.MetricBusyPolled), r.TG.counted(measure.MetricBusyPolled)
 	where := ""
 	switch both := r.Cell.RoundTrips() && r.Cell.RRRate == 0; {
 	case r.Cell.BusyPollUs == 0 || math.IsNaN(sut) && math.IsNaN(tg) || sut > 0 && tg > 0:
@@ -214,7 +212,7 @@ func (r *Record) inertSet() *Inert {
 // interruptsTooOften: an interrupt that waits for so long comes so often at most.
 func (r *Record) interruptsTooOften(value string) *Inert {
 	usecs, err := strconv.ParseFloat(value, 64)
-	rate := r.SUT.value(MetricBusiestIRQ)
+	rate := r.SUT.value(measure.MetricBusiestIRQ)
 	if err != nil || usecs <= 0 || math.IsNaN(rate) || rate <= tooOften*1e6/usecs {
 		return nil
 	}
@@ -225,7 +223,7 @@ func (r *Record) interruptsTooOften(value string) *Inert {
 
 // notSplit: the NIC splits headers off, or does not.
 func (r *Record) notSplit(value string) *Inert {
-	share := r.SUT.value(MetricSplitShare)
+	share := r.SUT.value(measure.MetricSplitShare)
 	state, _, _ := strings.Cut(strings.TrimPrefix(value, "tcp-data-split "), ",")
 	switch {
 	case math.IsNaN(share), state == "on" && share >= mostSplit, state == "off" && share < fewShare,

@@ -2,7 +2,11 @@
 
 package results
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // details are what is most of a run's bytes and what hardly any table needs: the metrics
 // and series of its hosts. They lie on a line of their own before that of the record, so
@@ -16,9 +20,9 @@ type details struct {
 }
 
 type lists struct {
-	Metrics []Metric `json:"metrics,omitempty"`
-	Series  []Series `json:"series,omitempty"`
-	Idle    []string `json:"idle,omitempty"`
+	Metrics []measure.Metric `json:"metrics,omitempty"`
+	Series  []measure.Series `json:"series,omitempty"`
+	Idle    []string         `json:"idle,omitempty"`
 }
 
 const detailsKind = "details"

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/lazy"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // lastPlainSchema is the newest schema whose records have what probes saw, and whose
@@ -26,13 +27,13 @@ func (r *Record) upgrade() {
 			h.Probes = probesOf(h.Metrics)
 		}
 		for i := range h.Metrics {
-			h.Metrics[i].takeApart()
+			takeApart(&h.Metrics[i])
 		}
 	}
 }
 
 // rows returns a host's rows of metrics.csv.
-func (r *Record) rows(h *Host) []Metric {
+func (r *Record) rows(h *Host) []measure.Metric {
 	if r.Schema <= lastPlainSchema {
 		return (&Host{Metrics: h.Metrics}).Rows()
 	}
@@ -44,11 +45,11 @@ var patterns = []struct {
 	name  string
 	match func() *regexp.Regexp
 }{
-	{MetricIdleState, lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)},
-	{MetricGHz, lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)},
+	{measure.MetricIdleState, lazy.Regexp(`^cpuidle_cpu(\d+)_(.+)_cores$`)},
+	{measure.MetricGHz, lazy.Regexp(`^pmu_cpu(\d+)_ghz$`)},
 }
 
-func (m *Metric) takeApart() {
+func takeApart(m *measure.Metric) {
 	for _, p := range patterns {
 		if f := p.match().FindStringSubmatch(m.Name); f != nil {
 			m.Name, m.Of = p.name, f[1:]
@@ -57,7 +58,7 @@ func (m *Metric) takeApart() {
 }
 
 // probesOf reads what probes saw out of the names and sources of metrics.
-func probesOf(metrics []Metric) *Probes {
+func probesOf(metrics []measure.Metric) *Probes {
 	p := &Probes{}
 	for i := range metrics {
 		m := &metrics[i]
@@ -86,7 +87,7 @@ func probesOf(metrics []Metric) *Probes {
 }
 
 // setFigure enters a metric NAME_FIGURE into that of all which has the name.
-func setFigure[T any, P probed[T]](all *[]T, short string, m *Metric) P {
+func setFigure[T any, P probed[T]](all *[]T, short string, m *measure.Metric) P {
 	for k, f := range P(new(T)).Figures() {
 		n, ok := strings.CutSuffix(short, "_"+f.Name)
 		if !ok {

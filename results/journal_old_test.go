@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // probedSample is a record with what probes saw.
@@ -42,8 +44,8 @@ func asSchema2(r Record) Record {
 // and comes out as the new ones have it; both make the same rows.
 func TestOldNames(t *testing.T) {
 	now := probedSample(0)
-	now.SUT.Metrics = []Metric{{Name: MetricIdleState, Of: []string{"2", "c6"}, Value: .5},
-		{Name: MetricGHz, Of: []string{"12"}, Value: 3},
+	now.SUT.Metrics = []measure.Metric{{Name: measure.MetricIdleState, Of: []string{"2", "c6"}, Value: .5},
+		{Name: measure.MetricGHz, Of: []string{"12"}, Value: 3},
 		{Name: "cpuidle_cpu2_c6_entries", Value: 4}, {Name: "pmu_cpu1_cycles_per_s", Value: 1}}
 	old := asSchema2(now)
 	rows := old.SUT.Metrics
@@ -52,7 +54,7 @@ func TestOldNames(t *testing.T) {
 			t.Errorf("row %d is %+v, want %s", i, rows[i], want)
 		}
 	}
-	if d := cmp.Diff(Metric{Name: "latency_softirq_run_count", Unit: "packets", Value: 5,
+	if d := cmp.Diff(measure.Metric{Name: "latency_softirq_run_count", Unit: "packets", Value: 5,
 		Source: "eBPF tp_btf/softirq_entry"}, rows[4]); d != "" {
 		t.Error(d)
 	}
@@ -92,12 +94,12 @@ func TestOldNames(t *testing.T) {
 
 // Names that no probe has make nothing, whatever they look like.
 func TestOddOldNames(t *testing.T) {
-	var metrics []Metric
+	var metrics []measure.Metric
 	for _, name := range []string{"latency__p50", "latency_p50", "syscall_", "latency_", "probe", "latency_x_p5",
 		"latency_sample_packets"} {
-		metrics = append(metrics, Metric{Name: name, Source: probeSource})
+		metrics = append(metrics, measure.Metric{Name: name, Source: probeSource})
 	}
-	metrics = append(metrics, Metric{Name: "latency_c_p50", Source: "elsewhere"})
+	metrics = append(metrics, measure.Metric{Name: "latency_c_p50", Source: "elsewhere"})
 	p := probesOf(metrics)
 	if p == nil || len(p.Stages) != 1 || p.Stages[0].Name != "" || p.Calls != nil || p.Counters != nil {
 		t.Errorf("%+v", p)
@@ -105,7 +107,7 @@ func TestOddOldNames(t *testing.T) {
 	if p := probesOf(metrics[1:]); p != nil {
 		t.Errorf("%+v", p)
 	}
-	for _, m := range []Metric{{Name: "A_B", Of: []string{"x"}}, {Name: "a", Of: []string{"x", "y"}},
+	for _, m := range []measure.Metric{{Name: "A_B", Of: []string{"x"}}, {Name: "a", Of: []string{"x", "y"}},
 		{Name: "", Of: []string{"A"}}} {
 		if got := m.Named(); got != strings.ReplaceAll(m.Name, "A", "x") {
 			t.Errorf("%+v is named %q", m, got)

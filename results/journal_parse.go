@@ -5,6 +5,8 @@ package results
 import (
 	"encoding/json"
 	"errors"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // parser reads a line of a journal into what it says. It is used by one goroutine.
@@ -24,7 +26,7 @@ var (
 	// figuresOnly leaves out the hosts' metrics and series. What hardly ever changes from line
 	// to line, the cell and the hosts' environments, is parsed once and then known by its text.
 	figuresOnly = reading{parser: func() parser {
-		k := known{cells: map[string]Cell{}, envs: map[string]Env{}}
+		k := known{cells: map[string]Cell{}, envs: map[string]measure.Env{}}
 		return k.parse
 	}, over: detailsPrefix}
 )
@@ -47,7 +49,7 @@ func parseWhole(text []byte, l *line) error {
 
 type known struct {
 	cells map[string]Cell
-	envs  map[string]Env
+	envs  map[string]measure.Env
 }
 
 // leanLine is a record's line whose larger parts are not parsed.

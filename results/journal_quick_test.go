@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // plainLine is the line of a record whose texts are plain, as nearly all are.
@@ -30,7 +32,7 @@ func plainLine(t testing.TB, change func(*Record)) []byte {
 // both are what the two readers make of a line; ok: the quick one can read it, else the other is
 // not asked.
 func both(text []byte) (fast, slow line, ok bool, err error) {
-	newKnown := func() *known { return &known{cells: map[string]Cell{}, envs: map[string]Env{}} }
+	newKnown := func() *known { return &known{cells: map[string]Cell{}, envs: map[string]measure.Env{}} }
 	if ok = newKnown().quick(text, &fast); ok {
 		err = newKnown().slow(text, &slow)
 	}

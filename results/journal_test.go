@@ -16,7 +16,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/internal/frugal"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -29,12 +31,12 @@ func sample(seq int) Record {
 		Cell: Cell{ID: "uring/uring-zc", RX: "uring", TX: "uring-zc", GRO: &gro, MTU: 4148, MessageBytes: 64 << 20,
 			Touch: "verify"},
 		Block: seq / 4, Seq: seq, Rep: seq, Warmup: seq == 0, StartUTCNs: 1_790_000_000_123_456_789,
-		SUT: Host{Name: "netns:a", Env: Env{Kernel: "6.18.5", CPUs: 2, IRQCPU: "0", ToolVersion: "v0.1"},
+		SUT: Host{Name: "netns:a", Env: measure.Env{Kernel: "6.18.5", CPUs: 2, IRQCPU: "0", ToolVersion: "v0.1"},
 			DurationS: ptr(1.5), Bytes: ptr(uint64(3_000_000_000)), ThroughputGbps: ptr(16.0),
 			CPUAppCores: ptr(0.1), CPUSysCores: ptr(0.6), CPUSoftCores: ptr(0.3), CPUBusyCores: ptr(1.0),
 			IOWaitCores: ptr(0.0), StatCoverage: ptr(0.998), Mismatches: ptr(uint64(0)),
-			Metrics: []Metric{{Name: "tcp_rtt", Unit: "s", Value: 1.25e-5, Source: "TCP_INFO"}},
-			Series:  []Series{{Name: "gbps", Unit: "Gbit/s", T: []int64{-1, 5}, V: []float64{15.5, 16.25}}}},
+			Metrics: []measure.Metric{{Name: "tcp_rtt", Unit: "s", Value: 1.25e-5, Source: "TCP_INFO"}},
+			Series:  []measure.Series{{Name: "gbps", Unit: "Gbit/s", T: []int64{-1, 5}, V: []float64{15.5, 16.25}}}},
 		TG: Host{Name: "netns:b", DurationS: ptr(1.5), Bytes: ptr(uint64(3_000_000_000)), ThroughputGbps: ptr(16.0),
 			CPUBusyCores: ptr(0.5), PowerW: ptr(240.0), PowerSource: "redfish=https://bmc1", PowerScope: "board",
 			ZeroCopyBytes: ptr(uint64(0)), CopiedBytes: ptr(uint64(3_000_000_000))},
@@ -361,7 +363,7 @@ func TestJournalForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Record{probedSample(0), stopped(1)}
-	want[0].SUT.Metrics = append(want[0].SUT.Metrics, Metric{Name: MetricGHz, Of: []string{"3"}, Unit: "GHz",
+	want[0].SUT.Metrics = append(want[0].SUT.Metrics, measure.Metric{Name: measure.MetricGHz, Of: []string{"3"}, Unit: "GHz",
 		Value: 3.5, Source: "msr"})
 	want[1].Schema = SchemaVersion
 	for _, r := range want {

@@ -5,6 +5,8 @@ package results
 import (
 	"math"
 	"slices"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // LimitedBy is what kept a run from being faster, by its evidence; "" is not known.
@@ -68,7 +70,7 @@ func (r *Record) FindLimit() LimitedBy {
 
 // value looks up a metric's value; NaN if it was not measured.
 func (h *Host) value(name string) float64 {
-	i := slices.IndexFunc(h.Metrics, func(m Metric) bool { return m.Name == name && len(m.Of) == 0 })
+	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name && len(m.Of) == 0 })
 	if i < 0 {
 		return math.NaN()
 	}
@@ -111,7 +113,7 @@ const frameBytes, headerBytes = 38, 52
 // several flows no TCP_INFO covers all: their segments are then taken to be as long as the link
 // allows.
 func (r *Record) linkShare() float64 {
-	speed, mss := r.SUT.value(MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
+	speed, mss := r.SUT.value(measure.MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
 	if math.IsNaN(mss) && !r.alone() {
 		mss = r.TG.value("link_mtu") - headerBytes
 	}

@@ -2,6 +2,8 @@
 
 package results
 
+import "github.com/zcbench/zcbench/machine/measure"
+
 // heldByCgroups is from which share of the periods, or of the window, on the limits of a control
 // group are what kept a run from being faster. A thread that is throttled seems to be full, or
 // idle, as the kernel counts it: this is asked first.
@@ -16,13 +18,13 @@ func (h *Host) HeldBack() (share float64, words string) {
 	stall, known, high := 0., false, ""
 	for i := range h.Metrics {
 		switch m := &h.Metrics[i]; m.Name {
-		case MetricThrottled, MetricUnseenLimit:
+		case measure.MetricThrottled, measure.MetricUnseenLimit:
 			if m.Value > share {
 				share, words = m.Value, m.Quality
 			}
-		case MetricMemoryStall:
+		case measure.MetricMemoryStall:
 			stall, known = m.Value, true
-		case MetricMemoryHigh:
+		case measure.MetricMemoryHigh:
 			if m.Value > 0 && high == "" {
 				high = m.Quality
 			}

@@ -5,6 +5,8 @@ package results
 import (
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // on says which CPUs the flows of an end used: 2, 3, ... have their threads, 12, 13, ... their
@@ -18,17 +20,17 @@ func (h *Host) on() {
 // A full CPU limits the flows that used it, and the sum where it is so for each of them. In the
 // order of judgement it is where it is for a run of one flow.
 func TestFullCPUsOfFlows(t *testing.T) {
-	full := func(names ...string) (ms []Metric) {
+	full := func(names ...string) (ms []measure.Metric) {
 		for _, n := range names {
-			ms = append(ms, Metric{Name: n + "_busy_cores", Value: .98})
+			ms = append(ms, measure.Metric{Name: n + "_busy_cores", Value: .98})
 		}
-		return append(ms, Metric{Name: "cpu_busy_cores", Value: 3}, Metric{Name: "cpu9_busy_cores", Value: .5})
+		return append(ms, measure.Metric{Name: "cpu_busy_cores", Value: 3}, measure.Metric{Name: "cpu9_busy_cores", Value: .5})
 	}
 	idle, busy, held, sending := side{thread: .4}, side{thread: .99}, side{.6, .5, 0}, side{thread: .99}
 	two := []side{idle, idle}
 	for name, c := range map[string]struct {
 		sut, tg             []side
-		sutFull, tgFull     []Metric
+		sutFull, tgFull     []measure.Metric
 		sutAnyhow, tgAnyhow bool // not pinned
 		change              func(*Record)
 		flows               []LimitedBy
@@ -62,28 +64,28 @@ func TestFullCPUsOfFlows(t *testing.T) {
 			change: func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(0)) },
 			flows:  []LimitedBy{ByReceiver, ""}, sum: ByReceiver},
 		"filled by busy polling": {sut: two, tg: two, flows: []LimitedBy{"", ByReceiver},
-			sutFull: append(full("cpu12", "cpu13"), Metric{Name: MetricBusyPolls, Value: 1},
-				Metric{Name: MetricPollerCores, Of: []string{"12"}, Value: .97})},
-		"a poller of one or all": {sut: two, tg: two, sutFull: []Metric{{Name: MetricBusiestPoller, Value: 1}},
+			sutFull: append(full("cpu12", "cpu13"), measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
+				measure.Metric{Name: measure.MetricPollerCores, Of: []string{"12"}, Value: .97})},
+		"a poller of one or all": {sut: two, tg: two, sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			flows: []LimitedBy{"", ""}},
 		"a poller of its queue": {sut: two, tg: []side{held, held},
-			sutFull: []Metric{{Name: MetricBusiestPoller, Value: 1}},
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.5), new(.97) },
 			flows:   []LimitedBy{ByWindow, ByReceiver}},
-		"the poller of both": {sut: two, tg: two, sutFull: []Metric{{Name: MetricBusiestPoller, Value: 1}},
+		"the poller of both": {sut: two, tg: two, sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			change: func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.97), new(.97) },
 			flows:  []LimitedBy{ByReceiver, ByReceiver}, sum: ByReceiver},
 		"not pinned, a poller of one": {sut: two, tg: two, sutAnyhow: true,
-			sutFull: []Metric{{Name: MetricBusiestPoller, Value: 1}},
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(1.), new(.3) },
 			flows:   []LimitedBy{ByReceiver, ""}},
 		"a poller, while that of another queue busy-polls": {sut: two, tg: two, sutFull: append(full("cpu12", "cpu13"),
-			Metric{Name: MetricBusyPolls, Value: 1},
-			Metric{Name: MetricPollerCores, Of: []string{"12"}, Value: .97},
-			Metric{Name: MetricPollerCores, Of: []string{"13"}, Value: .98}),
+			measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
+			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"12"}, Value: .97},
+			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"13"}, Value: .98}),
 			change: func(r *Record) { r.SUT.Flows[1].PollerCores = new(.97) }, flows: []LimitedBy{"", ByReceiver}},
 		"not pinned, a poller": {sut: two, tg: two, sutAnyhow: true,
-			sutFull: []Metric{{Name: MetricBusiestPoller, Value: 1}}, flows: []LimitedBy{"", ""}, sum: ByReceiver},
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}}, flows: []LimitedBy{"", ""}, sum: ByReceiver},
 		"not pinned": {sut: two, tg: two, sutAnyhow: true, sutFull: full("cpu3"), flows: []LimitedBy{"", ""},
 			sum: ByReceiver},
 		"senders not pinned": {sut: two, tg: two, tgAnyhow: true, tgFull: full("cpu3"), flows: []LimitedBy{"", ""},
@@ -119,18 +121,18 @@ func TestFullCPUsOfFlows(t *testing.T) {
 
 // flows.csv and runs.csv say the same of a run with one flow, whatever it is.
 func TestLimitOfTheOnlyFlow(t *testing.T) {
-	link := map[string]float64{MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096}
+	link := map[string]float64{measure.MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096}
 	for name, c := range map[string]struct {
 		sut, tg side
 		pace    int
 		metrics map[string]float64 // of both
-		onlyTG  []Metric
+		onlyTG  []measure.Metric
 		want    LimitedBy
 	}{
 		"a CPU of the receiver": {side{thread: .6}, side{.5, .3, 0}, 0, map[string]float64{"cpu3_busy_cores": 1}, nil,
 			ByReceiver},
 		"a CPU of the sender": {side{thread: .6}, side{thread: .5}, 0, nil,
-			[]Metric{{Name: "cpu0_busy_cores", Value: 1}}, BySender},
+			[]measure.Metric{{Name: "cpu0_busy_cores", Value: 1}}, BySender},
 		"the link":   {side{thread: .99}, side{.5, .3, 0}, 0, link, nil, ByLink},
 		"the pace":   {side{thread: .99}, side{thread: .5}, 40e9, nil, nil, ByPace},
 		"the window": {side{thread: .6}, side{.5, .3, 0}, 0, nil, nil, ByWindow},

@@ -5,6 +5,8 @@ package results
 import (
 	"slices"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // side is what is known of a flow's thread at one end, and of its sender's waits.
@@ -21,8 +23,8 @@ func limitedRun(sut, tg []side, metrics map[string]float64) Record {
 			RwndLimited: new(x.rwnd), SndbufLimited: new(x.sndbuf)})
 	}
 	for name, v := range metrics {
-		r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: name, Value: v})
-		r.TG.Metrics = append(r.TG.Metrics, Metric{Name: name, Value: v})
+		r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: name, Value: v})
+		r.TG.Metrics = append(r.TG.Metrics, measure.Metric{Name: name, Value: v})
 	}
 	return r
 }
@@ -30,7 +32,7 @@ func limitedRun(sut, tg []side, metrics map[string]float64) Record {
 // What limits each flow, and what limits all of them together.
 func TestFlowLimits(t *testing.T) {
 	idle, busy := side{thread: .4}, side{thread: .99}
-	link := map[string]float64{MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096} // 40 Gbit/s with headers are 40.9
+	link := map[string]float64{measure.MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096} // 40 Gbit/s with headers are 40.9
 	for name, c := range map[string]struct {
 		sut, tg []side
 		metrics map[string]float64
@@ -41,7 +43,7 @@ func TestFlowLimits(t *testing.T) {
 		"a flow bound by its sender, a sum bound by the link": {[]side{idle, idle}, []side{busy, idle}, link, nil,
 			[]LimitedBy{BySender, ""}, ByLink},
 		"a link that is not full": {[]side{idle, idle}, []side{busy, busy},
-			map[string]float64{MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []LimitedBy{BySender, BySender},
+			map[string]float64{measure.MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []LimitedBy{BySender, BySender},
 			BySender},
 		"all by their senders": {[]side{idle, busy}, []side{busy, busy}, nil, nil,
 			[]LimitedBy{BySender, BySender}, BySender},
@@ -66,7 +68,7 @@ func TestFlowLimits(t *testing.T) {
 	} {
 		r := limitedRun(c.sut, c.tg, c.metrics)
 		for name, v := range c.sutOnly {
-			r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: name, Value: v})
+			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: name, Value: v})
 		}
 		r.Conclude()
 		var got []LimitedBy
@@ -94,8 +96,8 @@ func TestLimitOfTheSum(t *testing.T) {
 func TestLimitOfOldRecords(t *testing.T) {
 	for _, flows := range [][]Flow{nil, {{Bytes: new(uint64(1e9))}}} {
 		r := Record{SUT: Host{ThroughputGbps: new(10.0), Flows: flows}, TG: Host{DurationS: new(2.0), Flows: flows}}
-		r.SUT.Metrics = []Metric{{Name: "thread_data_path_run_cores", Value: .97}}
-		r.TG.Metrics = []Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us",
+		r.SUT.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .97}}
+		r.TG.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us",
 			Value: 1e6}}
 		if got := r.FindLimit(); got != ByReceiver {
 			t.Errorf("%d flows: %q", len(flows), got)

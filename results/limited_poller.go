@@ -2,18 +2,16 @@
 
 package results
 
-import "slices"
+import (
+	"slices"
 
-// What is told of kernel threads that poll the flow's interface (threaded NAPI).
-const (
-	MetricBusiestPoller = "poller_busiest_cores" // of the one that used most
-	MetricBusyPolls     = "poller_busy_polls"    // 1: one of them never rests
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // pollerFull reports whether one of an end's NAPI threads had no time left, wherever it ran. A
 // thread that busy-polls never has any, which says nothing.
 func (h *Host) pollerFull() bool {
-	return h.value(MetricBusiestPoller) >= fullThread && h.value(MetricBusyPolls) != 1
+	return h.value(measure.MetricBusiestPoller) >= fullThread && h.value(measure.MetricBusyPolls) != 1
 }
 
 // flowPollerFull reports whether the NAPI thread of a flow's queue had no time left, wherever it
@@ -30,7 +28,7 @@ func (r *Record) anyPoller(h *Host) bool {
 
 // fullByPolling reports whether busy polling alone may have filled a CPU.
 func (h *Host) fullByPolling(cpu string) bool {
-	return h.value(MetricBusyPolls) == 1 && slices.ContainsFunc(h.Metrics, func(m Metric) bool {
-		return m.Name == MetricPollerCores && slices.Equal(m.Of, []string{cpu}) && m.Value > 1-fullCPU
+	return h.value(measure.MetricBusyPolls) == 1 && slices.ContainsFunc(h.Metrics, func(m measure.Metric) bool {
+		return m.Name == measure.MetricPollerCores && slices.Equal(m.Of, []string{cpu}) && m.Value > 1-fullCPU
 	})
 }

@@ -2,14 +2,18 @@
 
 package results
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 func TestFindLimit(t *testing.T) {
 	type figures map[string]float64
 	host := func(f figures) Host {
 		h := Host{DurationS: new(2.0)}
 		for name, v := range f {
-			h.Metrics = append(h.Metrics, Metric{Name: name, Value: v})
+			h.Metrics = append(h.Metrics, measure.Metric{Name: name, Value: v})
 		}
 		return h
 	}
@@ -36,11 +40,11 @@ func TestFindLimit(t *testing.T) {
 		"sender full, window closed": {10, 0, figures{run: .4}, figures{run: 1, rwnd: 1e6}, ByWindow},
 		"the pace":                   {.995, 1e9, figures{run: .1}, figures{run: 1}, ByPace},
 		"the pace was missed":        {.98, 1e9, figures{run: .1}, figures{run: 1}, BySender},
-		"the link": {96.5, 0, figures{MetricLinkSpeed: 100e9, run: 1},
+		"the link": {96.5, 0, figures{measure.MetricLinkSpeed: 100e9, run: 1},
 			figures{run: 1, "tcp_info_snd_mss": 4096}, ByLink},
-		"headers do not fill it": {92, 0, figures{MetricLinkSpeed: 100e9, run: 1},
+		"headers do not fill it": {92, 0, figures{measure.MetricLinkSpeed: 100e9, run: 1},
 			figures{run: .5, "tcp_info_snd_mss": 4096}, ByReceiver},
-		"small segments fill it sooner": {92, 0, figures{MetricLinkSpeed: 100e9, run: 1},
+		"small segments fill it sooner": {92, 0, figures{measure.MetricLinkSpeed: 100e9, run: 1},
 			figures{run: .5, "tcp_info_snd_mss": 1448}, ByLink},
 		"nothing was full":                 {10, 0, figures{run: .4}, figures{run: .5}, ""},
 		"nothing was measured":             {10, 0, nil, nil, ""},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Packets is what became of the packets of a run whose modes move such, datagrams or frames, from
@@ -175,11 +176,11 @@ func (p *Packets) Check() error {
 }
 
 // rows turns the counts into rows of metrics.csv.
-func (p *Packets) rows() (out []Metric) {
+func (p *Packets) rows() (out []measure.Metric) {
 	if p == nil {
 		return nil
 	}
-	const source = DataPath + ", whole flow"
+	const source = measure.DataPath + ", whole flow"
 	for _, x := range []struct {
 		name string
 		v    *uint64
@@ -187,22 +188,22 @@ func (p *Packets) rows() (out []Metric) {
 		{"duplicated", p.Duplicated},
 		{"corrupted", p.Corrupted}, {"answers", p.Answers}, {"most_in_one", p.MostInOne}} {
 		if x.v != nil {
-			out = append(out, Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
+			out = append(out, measure.Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
 		}
 	}
 	if p.Unaccounted != nil {
-		out = append(out, Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted,
-			Source: DataPath + " and counters, whole flow"})
+		out = append(out, measure.Metric{Name: "packets_unaccounted", Unit: "packets", Value: *p.Unaccounted,
+			Source: measure.DataPath + " and counters, whole flow"})
 	}
 	for _, c := range p.Counted {
-		out = append(out, Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets",
+		out = append(out, measure.Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets",
 			Value: *c.Value, Source: "counters: " + c.Source})
 	}
 	return out
 }
 
 // PacketsIn reads what rows wrote, of an end's figures; nil: there are none.
-func PacketsIn(rows []Metric) *Packets {
+func PacketsIn(rows []measure.Metric) *Packets {
 	p, some := &Packets{}, false
 	fields := map[string]**uint64{"sent": &p.Sent, "received": &p.Received, "lost": &p.Lost,
 		"out_of_order": &p.OutOfOrder, "duplicated": &p.Duplicated,
@@ -311,7 +312,7 @@ const udpHeaders, shortestFrame = 28, 60
 
 // packetLinkShare computes what share of the link's speed the packets take with all their overhead.
 func (r *Record) packetLinkShare() float64 {
-	speed := r.SUT.value(MetricLinkSpeed)
+	speed := r.SUT.value(measure.MetricLinkSpeed)
 	if !(speed > 0) || r.SUT.PacketsPerS == nil || *r.SUT.PacketsPerS <= 0 {
 		return 0
 	}

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // packets is a run of 64-byte datagrams.
@@ -22,12 +24,14 @@ func packetsRun(sent, received, lost uint64) *Record {
 }
 
 func TestPacketLimit(t *testing.T) {
-	busy := func(h *Host) { h.Metrics = append(h.Metrics, Metric{Name: "thread_data_path_run_cores", Value: .99}) }
+	busy := func(h *Host) {
+		h.Metrics = append(h.Metrics, measure.Metric{Name: "thread_data_path_run_cores", Value: .99})
+	}
 	counted := func(h *Host, name string, n float64) {
 		h.Packets.Counted = append(h.Packets.Counted, DropCounter{Name: name, Value: &n})
 	}
 	speed := func(r *Record, bits float64) {
-		r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: MetricLinkSpeed, Value: bits})
+		r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: measure.MetricLinkSpeed, Value: bits})
 	}
 	for name, x := range map[string]struct {
 		lost   uint64
@@ -52,7 +56,9 @@ func TestPacketLimit(t *testing.T) {
 		"lost, and nobody knows where": {50_000, func(r *Record) { busy(&r.TG) }, ""},
 		"nothing was full":             {0, func(*Record) {}, ""},
 		"the receiver's CPU was": {0,
-			func(r *Record) { r.SUT.Metrics = append(r.SUT.Metrics, Metric{Name: "cpu1_busy_cores", Value: 1}) },
+			func(r *Record) {
+				r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: "cpu1_busy_cores", Value: 1})
+			},
 			ByReceiver},
 		"the pace": {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 },
 			ByPace},
@@ -93,7 +99,7 @@ func TestPacketColumns(t *testing.T) {
 	}
 	rows := map[string]float64{}
 	for _, m := range r.SUT.Rows() {
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		rows[m.Name] = m.Value
@@ -141,10 +147,10 @@ func TestPacketsIn(t *testing.T) {
 		Duplicated: new(uint64(0)), Corrupted: new(uint64(0)),
 		Answers: new(uint64(7)), MostInOne: new(uint64(64)),
 		Counted: []DropCounter{{Name: "udp_rcvbuf_errors", Source: "/proc/net/snmp", Value: new(3.)}}}
-	if got := PacketsIn(append(p.rows(), Metric{Name: "strangers"})); !reflect.DeepEqual(got, p) {
+	if got := PacketsIn(append(p.rows(), measure.Metric{Name: "strangers"})); !reflect.DeepEqual(got, p) {
 		t.Errorf("%+v, want %+v", got, p)
 	}
-	if got := PacketsIn([]Metric{{Name: "strangers", Value: 1}, {Name: "packets_sent", Value: -1},
+	if got := PacketsIn([]measure.Metric{{Name: "strangers", Value: 1}, {Name: "packets_sent", Value: -1},
 		{Name: "packets_received", Value: math.NaN()}}); got != nil {
 		t.Errorf("%+v", got)
 	}

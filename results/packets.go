@@ -2,21 +2,10 @@
 
 package results
 
-import "slices"
+import (
+	"slices"
 
-// Metrics of what the network made of what a cell asked for.
-const (
-	MetricRXPacketBytes    = "ip_rx_packet_bytes"
-	MetricRXPacketSegments = "ip_rx_packet_segments"
-	MetricTXPacketBytes    = "ip_tx_packet_bytes"
-	MetricHWGROPackets     = "nic_hw_gro_packets"
-	MetricHWGROWire        = "nic_hw_gro_wire_packets"
-	MetricInterrupts       = "nic_interrupts"
-	MetricBusiestIRQ       = "nic_busiest_interrupt_per_second"
-	MetricSplitShare       = "nic_split_share"
-	MetricFragsBytes       = "max_skb_frags_bytes"
-	MetricRecycleRate      = "page_pool_recycle_rate"
-	MetricCountersCut      = "counter_rows_cut"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // oneWay is how much more a host must receive than it sends, or the other way, so that its
@@ -27,7 +16,7 @@ const oneWay = 10
 // GRO or the sender's TCP made of many segments once, with all its bytes (net/ipv4/ip_input.c:
 // ip_rcv_core, net/ipv6/ip6_input.c: ip6_rcv_core), and segments separately by their ECN bits. The
 // counters are the namespace's: there is no size if its traffic goes both ways.
-func PacketSizes(ms []Metric) (out []Metric) {
+func PacketSizes(ms []measure.Metric) (out []measure.Metric) {
 	sum := func(names ...string) (v float64) {
 		for _, m := range ms {
 			if slices.Contains(names, m.Name) {
@@ -43,12 +32,12 @@ func PacketSizes(ms []Metric) (out []Metric) {
 		sum("netstat_ip_out_requests", "netstat_ip6_out_requests")
 	switch {
 	case in > oneWay*sent && received > 0:
-		out = append(out, Metric{Name: MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
+		out = append(out, measure.Metric{Name: measure.MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
 		if n := sum(segmentsIn...); n > 0 {
-			out = append(out, Metric{Name: MetricRXPacketSegments, Unit: "packets", Value: n / received, Source: src})
+			out = append(out, measure.Metric{Name: measure.MetricRXPacketSegments, Unit: "packets", Value: n / received, Source: src})
 		}
 	case sent > oneWay*in && packets > 0:
-		out = append(out, Metric{Name: MetricTXPacketBytes, Unit: "bytes", Value: sent / packets, Source: src})
+		out = append(out, measure.Metric{Name: measure.MetricTXPacketBytes, Unit: "bytes", Value: sent / packets, Source: src})
 	}
 	return out
 }
@@ -62,7 +51,7 @@ var segmentsIn = []string{"netstat_ip_ext_in_no_ect_pkts", "netstat_ip_ext_in_ec
 // WirePackets returns how many packets on the wire a host's flow was, and what counted them: those
 // that its TCP sockets received or sent, whichever were more; with several flows, or if no socket
 // counts them, those of the namespace: what IP received, or TCP sent. 0: nothing counted them.
-func WirePackets(ms []Metric) (n float64, source string) {
+func WirePackets(ms []measure.Metric) (n float64, source string) {
 	sum := func(names ...string) (v float64) {
 		for i := range ms {
 			if len(ms[i].Of) == 0 && ms[i].Quality == "" && slices.Contains(names, ms[i].Name) {

@@ -6,18 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Plan is what a journal of an experiment file says about where its runs come
 // from. It is in the journal's header.
 type Plan struct {
-	Name        string `json:"name"`
-	Hash        string `json:"hash"` // SHA-256 of all that decides what is run, and in which order
-	Seed        uint64 `json:"seed"` // of the order
-	Repetitions int    `json:"repetitions"`
-	Binary      string `json:"binary"` // SHA-256 of the program
-	SUT         Env    `json:"sut"`    // the hosts as they were at the start
-	TG          Env    `json:"tg"`
+	Name        string      `json:"name"`
+	Hash        string      `json:"hash"` // SHA-256 of all that decides what is run, and in which order
+	Seed        uint64      `json:"seed"` // of the order
+	Repetitions int         `json:"repetitions"`
+	Binary      string      `json:"binary"` // SHA-256 of the program
+	SUT         measure.Env `json:"sut"`    // the hosts as they were at the start
+	TG          measure.Env `json:"tg"`
 
 	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // toPlot is a folder of results with two cells, of runs with three flows, and a third one that has
@@ -28,7 +29,7 @@ func toPlot(t *testing.T) (dir string) {
 			r.Cell.ID = "not to be counted"
 		}
 		for _, h := range []*Host{&r.SUT, &r.TG} {
-			h.Metrics = append(h.Metrics, Metric{Name: "tcp_info_rtt_us", Unit: "us", Value: 25, Source: "TCP_INFO"})
+			h.Metrics = append(h.Metrics, measure.Metric{Name: "tcp_info_rtt_us", Unit: "us", Value: 25, Source: "TCP_INFO"})
 		}
 		recs = append(recs, r)
 	}

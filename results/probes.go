@@ -5,6 +5,8 @@ package results
 import (
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Probes is what probes saw of one end (docs/probes.md, docs/profile.md). Figures that are nil were
@@ -18,9 +20,9 @@ type Probes struct {
 	Drops    *Drops    `json:"drops,omitempty"` // nil: nobody looked
 	// Flow are the series of the probe tcp, of the first flow, in as many points as a plot
 	// needs: samples.csv has all.
-	Flow      []Series  `json:"flow,omitempty"`
-	FlowCores *float64  `json:"flow_cores,omitempty"` // that drawing them took
-	Profile   *Profiled `json:"profile,omitempty"`    // samples; nil: none were taken
+	Flow      []measure.Series `json:"flow,omitempty"`
+	FlowCores *float64         `json:"flow_cores,omitempty"` // that drawing them took
+	Profile   *Profiled        `json:"profile,omitempty"`    // samples; nil: none were taken
 }
 
 // Stage is the age of packets at one place of the receive path.
@@ -107,7 +109,7 @@ const (
 )
 
 // rows turns what the probes saw into rows of metrics.csv.
-func (p *Probes) rows() (out []Metric) {
+func (p *Probes) rows() (out []measure.Metric) {
 	if p == nil {
 		return nil
 	}
@@ -120,7 +122,7 @@ func (p *Probes) rows() (out []Metric) {
 		out = append(out, figureRows("latency_"+s.Name, source, s.Figures())...)
 	}
 	if p.Sample > 0 && len(out) > 0 {
-		out = append(out, Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Sample),
+		out = append(out, measure.Metric{Name: "latency_sample_packets", Unit: "packets", Value: float64(p.Sample),
 			Source: probeSource})
 	}
 	for i := range p.Calls {
@@ -128,17 +130,17 @@ func (p *Probes) rows() (out []Metric) {
 	}
 	for _, c := range p.Counters {
 		if c.Value != nil {
-			out = append(out, Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value, Source: probeSource})
+			out = append(out, measure.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value, Source: probeSource})
 		}
 	}
 	out = append(out, p.Drops.rows()...)
 	return append(out, p.Profile.rows()...)
 }
 
-func figureRows(name, source string, figures []ProbeFigure) (out []Metric) {
+func figureRows(name, source string, figures []ProbeFigure) (out []measure.Metric) {
 	for _, f := range figures {
 		if v := *f.Value; v != nil {
-			out = append(out, Metric{Name: name + "_" + f.Name, Unit: f.Unit, Value: *v, Source: source})
+			out = append(out, measure.Metric{Name: name + "_" + f.Name, Unit: f.Unit, Value: *v, Source: source})
 		}
 	}
 	return out

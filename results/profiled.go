@@ -2,6 +2,8 @@
 
 package results
 
+import "github.com/zcbench/zcbench/machine/measure"
+
 // Profiled is where the busy time of an end's measured CPUs went (docs/profile.md). The profile
 // itself lies beside the journal, see [ProfileFile].
 type Profiled struct {
@@ -47,13 +49,13 @@ const MostFunctions = 60
 const profileSource = "perf"
 
 // rows turns the profile into rows of metrics.csv.
-func (p *Profiled) rows() (out []Metric) {
+func (p *Profiled) rows() (out []measure.Metric) {
 	if p == nil {
 		return nil
 	}
 	from := func(source, name, unit string, v *float64) {
 		if v != nil {
-			out = append(out, Metric{Name: "profile_" + name, Unit: unit, Value: *v, Source: source})
+			out = append(out, measure.Metric{Name: "profile_" + name, Unit: unit, Value: *v, Source: source})
 		}
 	}
 	add := func(name, unit string, v *float64) { from(profileSource+" "+p.Event, name, unit, v) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Every row that a profile makes is a metric that docs/metrics.md has.
@@ -21,7 +23,7 @@ func TestProfiledRows(t *testing.T) {
 	h := Host{Probes: &Probes{Profile: p}}
 	seen := map[string]float64{}
 	for _, m := range h.Rows() {
-		if err := CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		if _, ok := seen[m.Name]; ok {
@@ -63,15 +65,15 @@ func TestWirePackets(t *testing.T) {
 			"netstat_tcp_retrans_segs": 7}, 5007, "/proc/net/snmp"},
 		{"nothing counted", map[string]float64{"netstat_ip_in_receives": 7}, 0, ""},
 	} {
-		var ms []Metric
+		var ms []measure.Metric
 		for name, v := range x.ms {
-			ms = append(ms, Metric{Name: name, Value: v})
+			ms = append(ms, measure.Metric{Name: name, Value: v})
 		}
 		n, source := WirePackets(ms)
 		if n != x.want || source != x.source {
 			t.Errorf("%s: %g by %q, want %g by %q", x.name, n, source, x.want, x.source)
 		}
-		d, _ := DescribeMetric("profile_wire_packets")
+		d, _ := measure.DescribeMetric("profile_wire_packets")
 		described := append(strings.Split(d.Source, "; "), "") // "": nothing counted
 		for one := range strings.SplitSeq(source, "; ") {
 			if !slices.Contains(described, one) {
@@ -79,7 +81,7 @@ func TestWirePackets(t *testing.T) {
 			}
 		}
 	}
-	if n, _ := WirePackets([]Metric{{Name: "tcp_info_segs_in", Value: 5, Quality: "reset"}}); n != 0 {
+	if n, _ := WirePackets([]measure.Metric{{Name: "tcp_info_segs_in", Value: 5, Quality: "reset"}}); n != 0 {
 		t.Errorf("a doubtful counter counts: %g", n)
 	}
 }

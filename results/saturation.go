@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Slack is why 1/packets_per_s of a run is not what a packet cost its receiver: the time between
@@ -64,7 +65,7 @@ func (r *Record) received() (used, busy *float64) {
 	case cpus <= 1: // they share it
 		return used, busy
 	}
-	if v := h.value(MetricBusiestPoller); v > 0 && v < *used { // else there is no other
+	if v := h.value(measure.MetricBusiestPoller); v > 0 && v < *used { // else there is no other
 		used = &v
 		for i := range h.Flows {
 			if s := h.Flows[i].CPUS; s != nil && r.readsItself() {

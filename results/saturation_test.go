@@ -6,19 +6,21 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // The time between two packets is what one costs where what received had no time left, and nothing
 // else had its CPU.
 func TestSlack(t *testing.T) {
 	pps := 10e6
-	metric := func(name string, v float64) Metric { return Metric{Name: name, Value: v} }
+	metric := func(name string, v float64) measure.Metric { return measure.Metric{Name: name, Value: v} }
 	for name, x := range map[string]struct {
 		rx      string
 		busy    *float64
 		poller  *float64
 		thread  *float64
-		metrics []Metric
+		metrics []measure.Metric
 		limit   LimitedBy
 		want    Slack
 		warns   string
@@ -30,9 +32,9 @@ func TestSlack(t *testing.T) {
 		"by its pace":  {rx: "udp", busy: new(.94), limit: ByPace, want: SlackIdle, warns: "idle"},
 		"the sender's limit": {rx: "udp", busy: new(1.), limit: BySender, want: SlackSender,
 			warns: "sender: the sender was slower"},
-		"two CPUs, half each": {rx: "udp", busy: new(1.), metrics: []Metric{metric("cpu0_busy_cores", .5),
+		"two CPUs, half each": {rx: "udp", busy: new(1.), metrics: []measure.Metric{metric("cpu0_busy_cores", .5),
 			metric("cpu1_busy_cores", .5), metric("cpu_busy_cores", 1)}, want: SlackIdle, warns: "0.50 cores"},
-		"two CPUs, one full": {rx: "udp", busy: new(1.4), metrics: []Metric{metric("cpu0_busy_cores", .4),
+		"two CPUs, one full": {rx: "udp", busy: new(1.4), metrics: []measure.Metric{metric("cpu0_busy_cores", .4),
 			metric("cpu1_busy_cores", 1)}},
 		"a thread that is full": {rx: "xdp-drop", busy: new(1.), poller: new(.98)},
 		"a thread beside others": {rx: "xdp-drop", busy: new(1.), poller: new(.6), want: SlackShared,
@@ -40,13 +42,13 @@ func TestSlack(t *testing.T) {
 		"a thread that had time": {rx: "xdp-drop", busy: new(.7), poller: new(.6), want: SlackIdle,
 			warns: "idle"},
 		"threads on a CPU each, one full": {rx: "udp-recv", busy: new(1.5), poller: new(.5), thread: new(1.),
-			metrics: []Metric{metric(MetricBusiestPoller, .5), metric("cpu0_busy_cores", .5),
+			metrics: []measure.Metric{metric(measure.MetricBusiestPoller, .5), metric("cpu0_busy_cores", .5),
 				metric("cpu1_busy_cores", 1)}},
 		"threads on a CPU each, none": {rx: "udp-recv", busy: new(1.2), poller: new(.6), thread: new(.6),
-			metrics: []Metric{metric(MetricBusiestPoller, .6), metric("cpu0_busy_cores", .6),
+			metrics: []measure.Metric{metric(measure.MetricBusiestPoller, .6), metric("cpu0_busy_cores", .6),
 				metric("cpu1_busy_cores", .6)}, want: SlackIdle, warns: "0.60"},
 		"two threads on one full CPU": {rx: "udp-recv", busy: new(1.), poller: new(.7), thread: new(.29),
-			metrics: []Metric{metric(MetricBusiestPoller, .7), metric("cpu1_busy_cores", 1)}},
+			metrics: []measure.Metric{metric(measure.MetricBusiestPoller, .7), metric("cpu1_busy_cores", 1)}},
 		"threads told to have run longer": {rx: "udp-recv", busy: new(1.), poller: new(.75), thread: new(.46)},
 		"round trips":                     {rx: "udp", busy: new(.5)},
 	} {

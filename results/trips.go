@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Round trips: requests that were answered, the same number at both ends but for those in flight
@@ -49,24 +51,24 @@ func (h *Host) CPUUsPerTransaction() *float64 {
 }
 
 // TripMetrics turns round trips into rows of metrics.csv; none if there were no trips.
-func (h *Host) TripMetrics() (ms []Metric) {
-	const src = DataPath
+func (h *Host) TripMetrics() (ms []measure.Metric) {
+	const src = measure.DataPath
 	if n := h.Transactions; n != nil {
-		ms = append(ms, Metric{Name: "transactions", Unit: "1", Value: float64(*n), Source: src})
+		ms = append(ms, measure.Metric{Name: "transactions", Unit: "1", Value: float64(*n), Source: src})
 	}
 	for _, x := range []struct {
 		name string
 		v    *uint64
 	}{{"transactions_lost", h.TransactionsLost}, {"answers_late", h.AnswersLate}} {
 		if x.v != nil {
-			ms = append(ms, Metric{Name: x.name, Unit: "1", Value: float64(*x.v), Source: src})
+			ms = append(ms, measure.Metric{Name: x.name, Unit: "1", Value: float64(*x.v), Source: src})
 		}
 	}
 	if v := h.TransactionsPerS(); v != nil {
-		ms = append(ms, Metric{Name: "transactions_per_s", Unit: "1/s", Value: *v, Source: src})
+		ms = append(ms, measure.Metric{Name: "transactions_per_s", Unit: "1/s", Value: *v, Source: src})
 	}
 	if v := h.CPUUsPerTransaction(); v != nil {
-		ms = append(ms, Metric{Name: "cpu_us_per_transaction", Unit: "us", Value: *v,
+		ms = append(ms, measure.Metric{Name: "cpu_us_per_transaction", Unit: "us", Value: *v,
 			Source: "cpu_busy_cores over the transactions"})
 	}
 	if h.RoundTrip != nil {

@@ -5,10 +5,12 @@ package results
 import (
 	"math"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestUntoldPercent(t *testing.T) {
-	untold := []Metric{{Name: MetricUntold, Value: 30}}
+	untold := []measure.Metric{{Name: measure.MetricUntold, Value: 30}}
 	for _, x := range []struct {
 		h    Host
 		want float64

@@ -2,17 +2,21 @@
 
 package results
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // moved are the metrics that any of some runs has a row of.
 type moved struct {
 	names *nameSet
-	first map[string]Metric
+	first map[string]measure.Metric
 }
 
 // movedIn finds them; where no run says what did not move there is nothing to fill in.
 func movedIn(recs []Record) *moved {
-	all := &moved{newNameSet(), map[string]Metric{}}
+	all := &moved{newNameSet(), map[string]measure.Metric{}}
 	if !slices.ContainsFunc(recs, func(r Record) bool { return len(r.SUT.Idle)+len(r.TG.Idle) > 0 }) {
 		return all
 	}
@@ -30,7 +34,7 @@ func movedIn(recs []Record) *moved {
 }
 
 // zeros makes rows for what moved elsewhere and, as this host says, not here.
-func (all *moved) zeros(h *Host) (out []Metric) {
+func (all *moved) zeros(h *Host) (out []measure.Metric) {
 	if len(all.first) == 0 {
 		return nil
 	}
@@ -41,7 +45,7 @@ func (all *moved) zeros(h *Host) (out []Metric) {
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) { // whoever wrote the journal may say things twice
 		m := all.first[name]
-		zero := Metric{Name: m.Name, Unit: m.Unit, Source: m.Source}
+		zero := measure.Metric{Name: m.Name, Unit: m.Unit, Source: m.Source}
 		if m.PerSecond != nil {
 			zero.PerSecond = new(float64)
 		}

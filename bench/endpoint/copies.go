@@ -7,14 +7,14 @@ import (
 
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"github.com/zcbench/zcbench/results"
 )
 
 // copiesHere reports whether a flow stays on loopback or veth, where some modes cannot but copy. An
 // end that was told no interface, as zcrecv and zcsend are on their own, asks for the route to the
 // flow's other end. What cannot be found out excuses nothing.
-func (r *run) copiesHere(f *flow, env results.Env) bool {
+func (r *run) copiesHere(f *flow, env measure.Env) bool {
 	dev, name := r.end.spec.Dev, env.Driver
 	if dev == "" {
 		if f.Conn == nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Only loopback and veth excuse copies: an interface that nobody named is looked for, and one
@@ -33,7 +33,7 @@ func TestCopiesHere(t *testing.T) {
 		r.end.spec.Dev = x.dev
 		f := &flow{}
 		f.Conn = x.conn
-		if got := r.copiesHere(f, results.Env{Driver: x.driver}); got != x.want {
+		if got := r.copiesHere(f, measure.Env{Driver: x.driver}); got != x.want {
 			t.Errorf("%s: %v", x.name, got)
 		}
 	}

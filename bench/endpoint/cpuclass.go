@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/cpuclass"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -53,13 +54,13 @@ func siblingsOf(t place.Topology, cpus []int) (out []int) {
 }
 
 // busySiblings builds the figures of siblings. One that is offline has none.
-func busySiblings(u counter.CPUUsage) (ms []results.Metric) {
+func busySiblings(u counter.CPUUsage) (ms []measure.Metric) {
 	for _, c := range u.PerCPU {
 		if c.BusyCores != nil {
 			cpu := []string{strconv.Itoa(c.CPU)}
-			ms = append(ms, results.Metric{Name: results.MetricSiblingBusy, Of: cpu, Unit: "cores", Value: *c.BusyCores,
+			ms = append(ms, measure.Metric{Name: measure.MetricSiblingBusy, Of: cpu, Unit: "cores", Value: *c.BusyCores,
 				Source: "/proc/stat", Quality: c.Quality()},
-				results.Metric{Name: results.MetricSiblingUncertainty, Of: cpu, Unit: "cores",
+				measure.Metric{Name: measure.MetricSiblingUncertainty, Of: cpu, Unit: "cores",
 					Value: c.UncertaintyCores, Source: "/proc/stat"})
 		}
 	}

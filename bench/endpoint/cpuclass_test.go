@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -29,7 +30,7 @@ func TestSiblings(t *testing.T) {
 		t.Errorf("%+v", rows)
 	}
 	for _, m := range rows {
-		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -204,18 +205,18 @@ func (e *End) notes() (out []string) {
 // ofPath is the source of the data paths' figures, ofQueue of those that several flows of a queue
 // have together.
 const (
-	ofPath  = results.DataPath + ", whole flow"
+	ofPath  = measure.DataPath + ", whole flow"
 	ofQueue = ofPath + ", all flows of the queue"
 )
 
 // figures gathers the figures of the data paths: of several flows each flow's with its number
 // before it, and those of a queue's flows together once, with the number of the first of them.
-func (e *End) figures() (ms []results.Metric) {
+func (e *End) figures() (ms []measure.Metric) {
 	add := func(f *flow, all []stream.Figure, source string) {
 		for _, x := range all {
-			m := results.Metric{Name: x.Name, Unit: x.Unit, Value: x.Value, Source: source}
+			m := measure.Metric{Name: x.Name, Unit: x.Unit, Value: x.Value, Source: source}
 			if len(e.flows) > 1 {
-				m.Name = results.FlowMetric(f.N, x.Name)
+				m.Name = measure.FlowMetric(f.N, x.Name)
 			}
 			ms = append(ms, m)
 		}

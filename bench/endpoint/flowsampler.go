@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -52,10 +53,10 @@ func (r *run) startFlowSampler() {
 const plotPoints = 120
 
 // thinFlow thins the series for the record itself, which has those of the first flow.
-func thinFlow(all []results.Series) (out []results.Series) {
+func thinFlow(all []measure.Series) (out []measure.Series) {
 	for i := range all {
 		s := all[i].Thin(plotPoints)
-		s.Name = strings.TrimPrefix(s.Name, results.FlowMetric(0, ""))
+		s.Name = strings.TrimPrefix(s.Name, measure.FlowMetric(0, ""))
 		if strings.HasPrefix(s.Name, "tcp_") && len(s.T) > 0 {
 			out = append(out, s)
 		}

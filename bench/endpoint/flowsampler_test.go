@@ -7,15 +7,15 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // The record has the first flow's series alone, under their own names.
 func TestThinFlow(t *testing.T) {
-	var all []results.Series
+	var all []measure.Series
 	for _, name := range []string{"throughput_gbps", "flow0_tcp_srtt_us", "flow1_tcp_srtt_us", "tcp_cwnd_packets",
 		"tcp_none"} {
-		s := results.Series{Name: name}
+		s := measure.Series{Name: name}
 		for k := range int64(1000) {
 			s.T, s.V = append(s.T, k*1e6), append(s.V, float64(k))
 		}

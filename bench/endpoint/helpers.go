@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -42,11 +43,11 @@ func (r *run) helped(h *results.Host, p *counter.Polled) {
 		}
 		cores += v
 	}
-	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "poller_cores" })
+	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "poller_cores" })
 	if i < 0 {
 		return
 	}
 	// they were counted together
-	h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: cores,
+	h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricHelperCores, Unit: "cores", Value: cores,
 		Source: h.Metrics[i].Source})
 }

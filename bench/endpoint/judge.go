@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -358,41 +359,41 @@ func (r *run) fillNodes(h *results.Host) {
 
 // cyclesPerByte divides the processor's cycles by bytes; it returns nothing where they were not
 // counted.
-func cyclesPerByte(ms []results.Metric, bytes uint64) []results.Metric {
-	i := slices.IndexFunc(ms, func(m results.Metric) bool { return m.Name == "pmu_cycles" })
+func cyclesPerByte(ms []measure.Metric, bytes uint64) []measure.Metric {
+	i := slices.IndexFunc(ms, func(m measure.Metric) bool { return m.Name == "pmu_cycles" })
 	if i < 0 || bytes == 0 {
 		return nil
 	}
-	return []results.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes),
+	return []measure.Metric{{Name: "cycles_per_byte", Unit: "1/byte", Value: ms[i].Value / float64(bytes),
 		Source: ms[i].Source, Quality: ms[i].Quality}}
 }
 
 // flowMetrics builds the metrics of the data path's own counters over the window.
-func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []results.Metric {
+func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []measure.Metric {
 	const src = "data path"
-	ms := []results.Metric{
+	ms := []measure.Metric{
 		{Name: "flow_calls", Unit: "1", Value: float64(w.Calls), Source: src},
 		{Name: "flow_waits", Unit: "1", Value: float64(w.Waits), Source: src},
 		{Name: "flow_calls_per_second", Unit: "1/s", Value: float64(w.Calls) / seconds, Source: src},
 	}
 	if w.Bytes > 0 {
-		ms = append(ms, results.Metric{Name: "flow_calls_per_mb", Unit: "1/MB",
+		ms = append(ms, measure.Metric{Name: "flow_calls_per_mb", Unit: "1/MB",
 			Value: float64(w.Calls) / (float64(w.Bytes) / 1e6), Source: src})
 	}
 	if w.PacePieces > 0 {
-		ms = append(ms, results.Metric{Name: "pace_waits", Unit: "1", Value: float64(w.PaceWaits), Source: src},
-			results.Metric{Name: "pace_pieces", Unit: "1", Value: float64(w.PacePieces), Source: src},
-			results.Metric{Name: "pace_late_mean_us", Unit: "us",
+		ms = append(ms, measure.Metric{Name: "pace_waits", Unit: "1", Value: float64(w.PaceWaits), Source: src},
+			measure.Metric{Name: "pace_pieces", Unit: "1", Value: float64(w.PacePieces), Source: src},
+			measure.Metric{Name: "pace_late_mean_us", Unit: "us",
 				Value: float64(w.PaceLateNs) / float64(w.PacePieces) / 1e3, Source: src})
 	}
 	if path.UsesRing() {
-		ms = append(ms, results.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
-			results.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
+		ms = append(ms, measure.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
+			measure.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
 	}
 	if w.Completions > 0 {
-		ms = append(ms, results.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions),
+		ms = append(ms, measure.Metric{Name: "zerocopy_completions", Unit: "1", Value: float64(w.Completions),
 			Source: src},
-			results.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions),
+			measure.Metric{Name: "zerocopy_completions_copied", Unit: "1", Value: float64(w.CopiedCompletions),
 				Source: src})
 	}
 	return ms

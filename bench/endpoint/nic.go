@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
@@ -88,7 +89,7 @@ func summed(all map[string]uint64, names []string) (out []uint64) {
 
 // figures computes what the NIC counted between two readings. A counter that fell, because its
 // queue began anew, is left out.
-func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.Metric) {
+func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []measure.Metric) {
 	if w == nil || seconds <= 0 {
 		return nil
 	}
@@ -101,9 +102,9 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.M
 	}
 	if counts {
 		const src = "netdev qstats-get"
-		ms = append(ms, results.Metric{Name: results.MetricHWGROPackets, Unit: "packets", Value: float64(made),
+		ms = append(ms, measure.Metric{Name: measure.MetricHWGROPackets, Unit: "packets", Value: float64(made),
 			Source: src},
-			results.Metric{Name: results.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
+			measure.Metric{Name: measure.MetricHWGROWire, Unit: "packets", Value: float64(wire), Source: src})
 	}
 	ms = append(ms, interrupts(from.irqs, to.irqs, seconds)...)
 	if from.splitCounts && to.splitCounts {
@@ -115,13 +116,13 @@ func (w *nicWatch) figures(from, to nicReading, seconds float64) (ms []results.M
 			n[i] = to.split[i] - from.split[i]
 		}
 		if v, ok := w.split.Share(n); ok {
-			ms = append(ms, results.Metric{Name: results.MetricSplitShare, Unit: "1", Value: v, Source: "ethtool -S"})
+			ms = append(ms, measure.Metric{Name: measure.MetricSplitShare, Unit: "1", Value: v, Source: "ethtool -S"})
 		}
 	}
 	return ms
 }
 
-func interrupts(from, to map[int]uint64, seconds float64) []results.Metric {
+func interrupts(from, to map[int]uint64, seconds float64) []measure.Metric {
 	var all, busiest uint64
 	for irq, n := range to {
 		b, ok := from[irq]
@@ -134,8 +135,8 @@ func interrupts(from, to map[int]uint64, seconds float64) []results.Metric {
 		return nil
 	}
 	const src = "/sys/kernel/irq/N/per_cpu_count"
-	return []results.Metric{{Name: results.MetricInterrupts, Unit: "1", Value: float64(all), Source: src},
-		{Name: results.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
+	return []measure.Metric{{Name: measure.MetricInterrupts, Unit: "1", Value: float64(all), Source: src},
+		{Name: measure.MetricBusiestIRQ, Unit: "1/s", Value: float64(busiest) / seconds, Source: src}}
 }
 
 // defaultFrags is CONFIG_MAX_SKB_FRAGS where nobody changed it (net/Kconfig).
@@ -143,14 +144,14 @@ const defaultFrags = 17
 
 // fragments computes how much payload a packet has room for in fragments of a page. Only the first
 // network namespace shows it (net/core/sysctl_net_core.c: net_core_table, Linux 7.3.4).
-func fragments() []results.Metric {
+func fragments() []measure.Metric {
 	const file = "/proc/sys/net/core/max_skb_frags"
-	m := results.Metric{Name: results.MetricFragsBytes, Unit: "bytes", Source: file}
+	m := measure.Metric{Name: measure.MetricFragsBytes, Unit: "bytes", Source: file}
 	b, err := kernelfile.ReadFile(file)
 	n, perr := strconv.Atoi(strings.TrimSpace(string(b)))
 	if err != nil || perr != nil {
 		n, m.Quality = defaultFrags, "not shown in this network namespace: the default is assumed"
 	}
 	m.Value = float64(n * os.Getpagesize())
-	return []results.Metric{m}
+	return []measure.Metric{m}
 }

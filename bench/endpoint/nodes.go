@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
 )
 
 // nodesOf counts on which NUMA nodes the pages are that a path has for the payload, or that it
@@ -35,7 +35,7 @@ const farShare = 0.01
 
 // memoryNodes builds the figures of where the payload's pages are, and a warning where they are not
 // on the node of the thread.
-func memoryNodes(nodes map[int]int, cpu int, t place.Topology) (ms []results.Metric, warning string) {
+func memoryNodes(nodes map[int]int, cpu int, t place.Topology) (ms []measure.Metric, warning string) {
 	all := 0
 	for _, n := range nodes {
 		all += n
@@ -44,7 +44,7 @@ func memoryNodes(nodes map[int]int, cpu int, t place.Topology) (ms []results.Met
 		return nil, ""
 	}
 	for _, node := range slices.Sorted(maps.Keys(nodes)) {
-		ms = append(ms, results.Metric{Name: "memory_nodeN_share", Of: []string{strconv.Itoa(node)}, Unit: "1",
+		ms = append(ms, measure.Metric{Name: "memory_nodeN_share", Of: []string{strconv.Itoa(node)}, Unit: "1",
 			Value: float64(nodes[node]) / float64(all), Source: "move_pages"})
 	}
 	own := t.NodeOf(cpu)

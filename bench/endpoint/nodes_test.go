@@ -10,11 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 func TestMemoryNodes(t *testing.T) {
@@ -40,7 +42,7 @@ func TestMemoryNodes(t *testing.T) {
 		sum := 0.0
 		for _, m := range ms {
 			sum += m.Value
-			if err := results.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

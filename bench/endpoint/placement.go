@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
@@ -110,11 +111,11 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 		}
 	}
 	if known {
-		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_flow_share", Unit: "1", Value: least,
+		h.Metrics = append(h.Metrics, measure.Metric{Name: "placement_flow_share", Unit: "1", Value: least,
 			Source: "SO_INCOMING_CPU"})
 	}
 	if v, ok := (place.Evidence{CPUs: p.CPUs, Softnet: r.softnet}).HostShare(); ok {
-		h.Metrics = append(h.Metrics, results.Metric{Name: "placement_host_share", Unit: "1", Value: v,
+		h.Metrics = append(h.Metrics, measure.Metric{Name: "placement_host_share", Unit: "1", Value: v,
 			Source: "/proc/net/softnet_stat"})
 	}
 }

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // FlagPolled marks a run in which kernel threads polled an interface of the flow
@@ -96,7 +98,7 @@ func (m *meters) openPollers(s wire.EndSpec) {
 // flow was measured.
 func (r *run) polled(h *results.Host) {
 	if r.polledBy.BusyPoll {
-		h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricBusyPolls, Unit: "1", Value: 1,
+		h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricBusyPolls, Unit: "1", Value: 1,
 			Source: "netdev napi-get"})
 	}
 	now, err := FindNAPIThreads(r.end.spec.Dev)

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/ledger"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -73,7 +74,7 @@ func TestIntegrationSegments(t *testing.T) {
 		t.Errorf("sent %+v, received %+v", sent, received)
 	}
 	for _, m := range s.Host.Rows() {
-		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

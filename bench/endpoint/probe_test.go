@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // A stage that saw nothing is not measured: it has no figures, and no zeros.
@@ -70,7 +72,7 @@ func TestIntegrationProbedFlow(t *testing.T) {
 	if res.Verdict != results.OK {
 		t.Errorf("%s: %s", res.Verdict, res.Reason)
 	}
-	seen := map[string]results.Metric{}
+	seen := map[string]measure.Metric{}
 	for _, m := range res.Host.Rows() {
 		seen[m.Name] = m
 	}

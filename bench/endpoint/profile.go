@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/profile/symbol"
@@ -189,7 +190,7 @@ func profileFigures(p *profile.Profile, busyNs float64, h *results.Host) *result
 
 // ipPackets sums the packets that the kernel's IP took or sent, whichever were more: those of the
 // flow, after GRO.
-func ipPackets(ms []results.Metric) float64 {
+func ipPackets(ms []measure.Metric) float64 {
 	received, sent := 0.0, 0.0
 	for _, m := range ms {
 		switch m.Name {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
@@ -27,7 +28,7 @@ func TestProfileFigures(t *testing.T) {
 				Class: profile.Copy},
 			{Where: profile.Idle, Count: 1, Weight: 100, Class: profile.IdleClass},
 		}}
-	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []results.Metric{{Name: "netstat_ip_in_receives", Value: 2},
+	h := &results.Host{Bytes: new(uint64(4000)), Metrics: []measure.Metric{{Name: "netstat_ip_in_receives", Value: 2},
 		{Name: "netstat_ip_out_requests", Value: 1}, {Name: "tcp_info_segs_in", Value: 8}}}
 	got := profileFigures(p, 1600, h)
 	if *got.Busy.SelfPerKB != 400 || *got.Busy.SelfPerPacket != 800 || *got.SampledBusyCores != .8 ||
@@ -107,7 +108,7 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 		t.Errorf("%d samples, told %v", n, *p.Samples)
 	}
 	for _, m := range res.Host.Rows() {
-		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

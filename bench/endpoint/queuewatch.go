@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/rounds"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
@@ -122,16 +122,16 @@ func (s *sightings) elsewhere() string {
 }
 
 // queueShares computes how much of the looks at each steered flow found it on its queue.
-func (e *End) queueShares() (ms []results.Metric) {
+func (e *End) queueShares() (ms []measure.Metric) {
 	for _, f := range e.flows {
 		all, own := f.seen.all, f.seen.own
 		if all == 0 {
 			continue
 		}
-		m := results.Metric{Name: "steered_share", Unit: "1", Value: float64(own) / float64(all),
+		m := measure.Metric{Name: "steered_share", Unit: "1", Value: float64(own) / float64(all),
 			Source: "SO_INCOMING_NAPI_ID"}
 		if len(e.flows) > 1 {
-			m.Name = results.FlowMetric(f.N, m.Name)
+			m.Name = measure.FlowMetric(f.N, m.Name)
 		}
 		ms = append(ms, m)
 	}

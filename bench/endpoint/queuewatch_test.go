@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -82,7 +83,7 @@ func TestFlowStrays(t *testing.T) {
 			t.Errorf("%s: %+v", x.name, ms)
 		}
 		for _, m := range ms {
-			if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

@@ -5,13 +5,13 @@ package endpoint
 import (
 	"strconv"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/results"
 )
 
 // linkSpeed reads the speed that the driver of dev tells, nothing where it tells none. Interfaces
 // without hardware tell one that means nothing (veth: 10 Gbit/s).
-func linkSpeed(dev string) []results.Metric {
+func linkSpeed(dev string) []measure.Metric {
 	if dev == "" {
 		return nil
 	}
@@ -28,6 +28,6 @@ func linkSpeed(dev string) []results.Metric {
 	if err != nil || perr != nil || mbits <= 0 { // -1: unknown
 		return nil
 	}
-	return []results.Metric{{Name: results.MetricLinkSpeed, Unit: "bit/s", Value: mbits * 1e6,
+	return []measure.Metric{{Name: measure.MetricLinkSpeed, Unit: "bit/s", Value: mbits * 1e6,
 		Source: "/sys/class/net/DEV/speed"}}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
 )
@@ -30,7 +31,7 @@ func (e *edge) tallyNs() int64 {
 // tallied computes the rows of the tallies. The names of those that did not move go to h, with
 // those that the snapshots have already. Both readings lie outside the snapshots, which are the
 // window.
-func (r *run) tallied(h *results.Host, idle []string) []results.Metric {
+func (r *run) tallied(h *results.Host, idle []string) []measure.Metric {
 	from, to := r.from.tally, r.to.tally
 	d := tally.Between(from, to)
 	rows, still, warnings := d.Rows(r.end.spec.Role == stream.TX)
@@ -44,8 +45,8 @@ func (r *run) tallied(h *results.Host, idle []string) []results.Metric {
 			r.warnings = append(r.warnings, "not measured: "+g.Err.Error())
 		}
 	}
-	return append(rows, results.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
+	return append(rows, measure.Metric{Name: "counter_tally_cpu_ns", Unit: "ns",
 		Value: float64(from.CostNs + to.CostNs), Source: "CLOCK_THREAD_CPUTIME_ID"},
-		results.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs),
+		measure.Metric{Name: "counter_tally_wall_ns", Unit: "ns", Value: float64(from.TookNs + to.TookNs),
 			Source: "CLOCK_MONOTONIC"})
 }

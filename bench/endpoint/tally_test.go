@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,10 +20,10 @@ func TestRunHasCounters(t *testing.T) {
 	checkMoved(t, r, s, "tcp")
 	for name, end := range map[string]wire.EndResult{"receiver": r, "sender": s} {
 		h := end.Host
-		by := map[string]results.Metric{}
+		by := map[string]measure.Metric{}
 		for _, m := range h.Metrics {
 			by[m.Named()] = m
-			if err := results.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -231,7 +232,7 @@ func checkProbes(p *results.Probes) error {
 	return checkSeries(p.Flow)
 }
 
-func checkMetrics(ms []results.Metric) error {
+func checkMetrics(ms []measure.Metric) error {
 	if len(ms) > mostMetrics {
 		return fmt.Errorf("%d metrics", len(ms))
 	}
@@ -258,7 +259,7 @@ func checkIdle(names []string) error {
 // mostFlowSeries returns how many series the probe tcp draws of the most flows that a run may have.
 func mostFlowSeries() int { return stream.MaxFlows * counter.FlowFigures() }
 
-func checkSeries(all []results.Series) error {
+func checkSeries(all []measure.Series) error {
 	if len(all) > mostSeries+mostFlowSeries() {
 		return fmt.Errorf("%d series", len(all))
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -22,8 +23,8 @@ func good() EndResult {
 		Window: stream.Counters{Bytes: 1e9},
 		Host: results.Host{DurationS: ptr(1.0), Bytes: ptr(uint64(1e9)), TotalBytes: ptr(uint64(2e9)),
 			ThroughputGbps: ptr(8.0),
-			Metrics:        []results.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
-			Series: []results.Series{{Name: "s", Unit: "1", T: []int64{-1, 0, 0, 7},
+			Metrics:        []measure.Metric{{Name: "m", Unit: "1", Value: 3, Source: "s"}},
+			Series: []measure.Series{{Name: "s", Unit: "1", T: []int64{-1, 0, 0, 7},
 				V: []float64{1, 2, 3, -1e9}}}},
 		Flags: []string{"power-missing"}}
 }
@@ -45,7 +46,7 @@ func TestEndResultIsChecked(t *testing.T) {
 	if got, err := answered[EndResult](t, good()); err != nil || got.Verdict != results.OK {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	nan := results.Series{Name: "s", T: []int64{1}, V: []float64{1e300}}
+	nan := measure.Series{Name: "s", T: []int64{1}, V: []float64{1e300}}
 	for name, spoil := range map[string]func(*EndResult){
 		"no verdict":        func(r *EndResult) { r.Verdict = "" },
 		"another verdict":   func(r *EndResult) { r.Verdict = "fine" },
@@ -80,7 +81,7 @@ func TestEndResultIsChecked(t *testing.T) {
 		"nameless metric":   func(r *EndResult) { r.Host.Metrics[0].Name = "" },
 		"idle name":         func(r *EndResult) { r.Host.Idle = []string{"netstat_a", "a\x1b[2J"} },
 		"many idle":         func(r *EndResult) { r.Host.Idle = make([]string, mostIdle+1) },
-		"many metrics":      func(r *EndResult) { r.Host.Metrics = make([]results.Metric, mostMetrics+1) },
+		"many metrics":      func(r *EndResult) { r.Host.Metrics = make([]measure.Metric, mostMetrics+1) },
 		"many warnings":     func(r *EndResult) { r.Warnings = make([]string, mostWarnings+1) },
 		"odd flag":          func(r *EndResult) { r.Flags = []string{"a\x1b[2J"} },
 		"negative CPUs":     func(r *EndResult) { r.Host.Env.CPUs = -1 },
@@ -161,7 +162,7 @@ func TestAnswersAreChecked(t *testing.T) {
 		"rest, length":    second(answered[Rest](t, Rest{WallS: -1})),
 		"power, bad series": second(answered[PowerReading](t,
 			PowerReading{Figures: []power.Figure{
-				{Source: "a", Series: []results.Series{{Name: "s", T: []int64{1}}}}}})),
+				{Source: "a", Series: []measure.Series{{Name: "s", T: []int64{1}}}}}})),
 	} {
 		if n := (*NonsenseError)(nil); !errors.As(err, &n) {
 			t.Errorf("%s: %v", name, err)

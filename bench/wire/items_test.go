@@ -12,7 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // A host of many CPUs has much to say of a long run: series of each CPU, and
@@ -20,7 +20,7 @@ import (
 func TestLongAnswer(t *testing.T) {
 	r := good()
 	for cpu := range 512 {
-		s := results.Series{Name: fmt.Sprintf("cpu%d_busy_cores", cpu), Unit: "cores"}
+		s := measure.Series{Name: fmt.Sprintf("cpu%d_busy_cores", cpu), Unit: "cores"}
 		for i := range 700 {
 			s.T, s.V = append(s.T, int64(i)*1e9), append(s.V, 1/float64(i+3))
 		}
@@ -32,7 +32,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 	r.Host.Env.CPUs, r.Host.CPUBusyCores = 512, ptr(-3.5)
 	for i := range 20_000 {
-		r.Host.Metrics = append(r.Host.Metrics, results.Metric{
+		r.Host.Metrics = append(r.Host.Metrics, measure.Metric{
 			Name: fmt.Sprintf("nic_rx%d_bytes", i), Unit: "bytes", Value: 1<<63 + float64(i),
 			Source: "ethtool -S"})
 	}
@@ -48,13 +48,13 @@ func TestLongAnswer(t *testing.T) {
 // The probe tcp draws series of each flow, as many as a run may have, beside those of many CPUs.
 func TestAnswerOfManyFlows(t *testing.T) {
 	r := good()
-	one := results.Series{Unit: "packets"}
+	one := measure.Series{Unit: "packets"}
 	for i := range 10 {
 		one.T, one.V = append(one.T, int64(i)*1234567890), append(one.V, float64(1<<31-i))
 	}
 	for n := range stream.MaxFlows {
 		for k := range counter.FlowFigures() {
-			one.Name = results.FlowMetric(n, fmt.Sprintf("tcp_delivery_rate%d_bytes_ps", k))
+			one.Name = measure.FlowMetric(n, fmt.Sprintf("tcp_delivery_rate%d_bytes_ps", k))
 			r.Host.Series = append(r.Host.Series, one)
 		}
 	}
@@ -65,7 +65,7 @@ func TestAnswerOfManyFlows(t *testing.T) {
 	if got, _ := sent(t, &r); len(got.Host.Series) != len(r.Host.Series) {
 		t.Errorf("%d series, want %d", len(got.Host.Series), len(r.Host.Series))
 	}
-	r.Host.Series = make([]results.Series, mostSeries+mostFlowSeries()+1)
+	r.Host.Series = make([]measure.Series, mostSeries+mostFlowSeries()+1)
 	if err := r.Check(); err == nil || !strings.Contains(err.Error(), "series") {
 		t.Errorf("more than any: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -141,7 +142,7 @@ type HelloResult struct {
 	OnlineCPUs  []int       `json:"online_cpus"`
 	PinCPUs     []int       `json:"pin_cpus,omitempty"` // that its threads can be bound to
 	OwnCPUs     []int       `json:"own_cpus,omitempty"` // that it was started on
-	Env         results.Env `json:"env"`
+	Env         measure.Env `json:"env"`
 	// NotKernels are the files of kernelfile.InContainers that are not the kernel's here.
 	NotKernels []string `json:"not_kernels,omitempty"`
 

@@ -3,8 +3,8 @@
 package wire
 
 import (
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Requests about power. Readings are taken from OpPowerStart until the agent
@@ -39,5 +39,5 @@ type PowerRead struct {
 // names in PowerStart.
 type PowerReading struct {
 	Figures []power.Figure   `json:"figures"`
-	Cost    []results.Metric `json:"cost,omitempty"`
+	Cost    []measure.Metric `json:"cost,omitempty"`
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,7 +28,7 @@ func checkLedger(cell results.Cell, receiver, sender []byte) error {
 	}{{"zcrecv", cell.RX, receiver, &rec.SUT}, {"zcsend", cell.TX, sender, &rec.TG}} {
 		var r struct {
 			Mode    string           `json:"mode"`
-			Metrics []results.Metric `json:"metrics"`
+			Metrics []measure.Metric `json:"metrics"`
 		}
 		if err := json.Unmarshal(end.text, &r); err != nil {
 			return fmt.Errorf("read %s's JSON: %w", end.name, err)

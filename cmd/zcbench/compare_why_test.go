@@ -19,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
@@ -85,7 +86,7 @@ func whyRun(t *testing.T, r *results.Record, rep, k int, profiled bool) {
 	h := &r.SUT
 	h.Bytes, h.TotalBytes, h.DurationS, h.ThroughputGbps = new(uint64(bytes)), new(uint64(bytes)), new(1.0), new(16.0)
 	h.CPUBusyCores = new(busy * bytes / 1000 / 1e9)
-	h.Metrics = []results.Metric{{Name: "flow_calls", Unit: "1", Value: 2 * float64(20000-8000*k+(rep*31+k*7)%40),
+	h.Metrics = []measure.Metric{{Name: "flow_calls", Unit: "1", Value: 2 * float64(20000-8000*k+(rep*31+k*7)%40),
 		Source: "data path"}}
 	if !profiled {
 		return

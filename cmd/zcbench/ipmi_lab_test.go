@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -84,7 +85,7 @@ func TestLabIPMI(t *testing.T) {
 		t.Errorf("power %v W, idle %v W, of %q; want some 180 (%q)", h.PowerW, h.PowerIdleW, h.PowerSource,
 			j.Records[0].Warnings)
 	}
-	i := slices.IndexFunc(h.Series, func(s results.Series) bool { return s.Name == "power_ipmi_board_w" })
+	i := slices.IndexFunc(h.Series, func(s measure.Series) bool { return s.Name == "power_ipmi_board_w" })
 	if i < 0 {
 		t.Fatal("no series of readings")
 	}
@@ -95,7 +96,7 @@ func TestLabIPMI(t *testing.T) {
 	if len(seen) != 2 || seen[200] == 0 || seen[160] == 0 {
 		t.Errorf("readings in watts, and how many: %v; want 200 and 160", seen)
 	}
-	n := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "power_ipmi_failed_readings" })
+	n := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "power_ipmi_failed_readings" })
 	if n < 0 || h.Metrics[n].Value == 0 {
 		t.Error("no reading has failed, though the BMC was busy")
 	}

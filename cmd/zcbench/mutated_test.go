@@ -24,6 +24,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -324,8 +325,8 @@ func inLines(text []byte) (out []mutation) {
 type details struct {
 	RunID   string `json:"run_id"`
 	SUT, TG struct {
-		Metrics []results.Metric `json:"metrics"`
-		Series  []results.Series `json:"series"`
+		Metrics []measure.Metric `json:"metrics"`
+		Series  []measure.Series `json:"series"`
 		Idle    []string         `json:"idle"`
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 
 	"github.com/zcbench/zcbench/machine/cgroup"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 const (
@@ -35,20 +35,20 @@ func (c *Change) cgroups(r *rows, before, after *cgroup.Reading) {
 		r.add("cgroup_N_periods", "1", float64(g.Periods), cpuStatSource, "", level)
 		r.add("cgroup_N_throttled_periods", "1", float64(g.Throttled), cpuStatSource, "", level)
 		r.add("cgroup_N_throttled_us", "us", float64(g.ThrottledUs), cpuStatSource, "", level)
-		r.add(results.MetricThrottled, "1", float64(g.Throttled)/float64(g.Periods), cpuStatSource, held, level)
+		r.add(measure.MetricThrottled, "1", float64(g.Throttled)/float64(g.Periods), cpuStatSource, held, level)
 		c.warnOf(held)
 	}
 	stalled := ""
 	if us := d.Pressure.MemorySome; us != nil && r.seconds > 0 {
 		share := float64(*us) / 1e6 / r.seconds
 		stalled = fmt.Sprintf("; tasks of its own cgroup waited for memory for %.1f %% of the window", 100*share)
-		r.add(results.MetricMemoryStall, "1", share, pressureSource, "")
+		r.add(measure.MetricMemoryStall, "1", share, pressureSource, "")
 	}
 	for i := range d.Memory {
 		m := &d.Memory[i]
 		level := strconv.Itoa(m.Up)
 		if held := m.HeldHigh(); held != "" {
-			r.add(results.MetricMemoryHigh, "1", float64(*m.HighEvents), memoryEvents, held+stalled, level)
+			r.add(measure.MetricMemoryHigh, "1", float64(*m.HighEvents), memoryEvents, held+stalled, level)
 			c.warnOf(held + stalled)
 		}
 		if held := m.HeldMax(); held != "" {
@@ -56,7 +56,7 @@ func (c *Change) cgroups(r *rows, before, after *cgroup.Reading) {
 			if m.V1 {
 				source = memoryFailures
 			}
-			r.add(results.MetricMemoryMax, "1", float64(*m.MaxEvents), source, held+stalled, level)
+			r.add(measure.MetricMemoryMax, "1", float64(*m.MaxEvents), source, held+stalled, level)
 			c.warnOf(held + stalled)
 		}
 	}
@@ -107,7 +107,7 @@ func (c *Change) heldUnseen(r *rows, slackS float64) {
 	}
 	words := fmt.Sprintf("a thread of its own could run and did not for %.0f %% of the window, while its CPU was "+
 		"idle: a CPU limit (cpu.max) of a cgroup above this container, which is not seen from here", 100*held)
-	r.add(results.MetricUnseenLimit, "1", held, unseenSource, words)
+	r.add(measure.MetricUnseenLimit, "1", held, unseenSource, words)
 	c.warnOf(words)
 }
 

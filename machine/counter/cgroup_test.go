@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/cgroup"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -29,7 +30,7 @@ func TestCgroupRows(t *testing.T) {
 	c.cgroups(&r, before, after)
 	h := results.Host{Metrics: r.out}
 	for _, m := range h.Rows() {
-		if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}
@@ -96,7 +97,7 @@ func TestHeldByALimitThatIsNotSeen(t *testing.T) {
 		c.heldUnseen(&r, 0)
 		h := results.Host{Metrics: r.out}
 		for _, m := range h.Rows() {
-			if err := results.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

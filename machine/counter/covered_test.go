@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/covered"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -45,11 +46,11 @@ func TestNoCPUFiguresOfAContainer(t *testing.T) {
 			t.Errorf("figures: %+v", h)
 		}
 		for _, m := range rows {
-			if m.Source == statSource || m.Name == results.MetricForeignCores {
+			if m.Source == statSource || m.Name == measure.MetricForeignCores {
 				t.Errorf("%s = %v", m.Name, m.Value)
 			}
 		}
-		if !slices.ContainsFunc(rows, func(m results.Metric) bool { return m.Source == "/proc/softirqs" }) ||
+		if !slices.ContainsFunc(rows, func(m measure.Metric) bool { return m.Source == "/proc/softirqs" }) ||
 			c.CPU.WallS <= 0 || c.Threads == nil {
 			t.Errorf("what is the kernel's is not measured: %+v", rows)
 		}

@@ -117,10 +117,10 @@ type CPUUsage struct {
 	SampledIdle bool // of either snapshot
 }
 
-// Quality joins the flags for results.Metric; "" is good.
+// Quality joins the flags for measure.Metric; "" is good.
 func (u CPUUsage) Quality() string { return strings.Join(u.Flags, "; ") }
 
-// Quality joins the flags for results.Metric; "" is good.
+// Quality joins the flags for measure.Metric; "" is good.
 func (u OneCPUUsage) Quality() string { return strings.Join(u.Flags, "; ") }
 
 // Limits past which a figure carries a flag, in cores or as a share.

@@ -13,7 +13,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // IdleState is one idle state of one CPU, as
@@ -110,7 +110,7 @@ func (r *rows) idleStates(ds []IdleState, wall float64) {
 		if cores > 1+1e-3 {
 			quality = "longer than the window: a sleep that began before it"
 		}
-		r.add(results.MetricIdleState, "cores", cores, cpuidleSource, quality, strconv.Itoa(d.CPU), name)
+		r.add(measure.MetricIdleState, "cores", cores, cpuidleSource, quality, strconv.Itoa(d.CPU), name)
 		r.add(fmt.Sprintf("cpuidle_cpu%d_%s_entries", d.CPU, name), "1", float64(d.Usage), cpuidleSource, "")
 	}
 	for _, n := range names {

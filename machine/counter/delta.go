@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -46,7 +47,7 @@ type Change struct {
 // figures to compute with. Names are in lower_snake_case and begin with their
 // area: cpu0_busy_cores, softnet_cpu0_processed, tcp_info_rtt_us. Counters of
 // the protocols and rarely counting ones have a row only when they changed.
-func Delta(before, after Snapshot) ([]results.Metric, Change) {
+func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	cfg := after.Config
 	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev,
 		heat: after.Heat}
@@ -194,7 +195,7 @@ func (c Change) Fill(h *results.Host) {
 
 // rows collects metrics in the order in which they are added.
 type rows struct {
-	out     []results.Metric
+	out     []measure.Metric
 	idle    []string // names of counters that did not move and have no row
 	seconds float64  // of the window
 	packets float64  // that rates per packet are of; 0: not known
@@ -216,7 +217,7 @@ func packets(cfg Config, before, after *LinkStats) float64 {
 
 // count adds what a counter grew by, with its rates.
 func (r *rows) count(name, unit string, v float64, source, quality string) {
-	m := results.Metric{Name: name, Unit: unit, Value: v, Source: source, Quality: quality}
+	m := measure.Metric{Name: name, Unit: unit, Value: v, Source: source, Quality: quality}
 	r.out = append(r.out, m.Over(r.seconds, r.packets))
 }
 
@@ -231,7 +232,7 @@ func (r *rows) moved(name, unit string, v float64, source string) {
 
 // add appends a row. of is what stands for the words in capitals in a name that reports ask for.
 func (r *rows) add(name, unit string, v float64, source, quality string, of ...string) {
-	r.out = append(r.out, results.Metric{Name: name, Of: of, Unit: unit, Value: v, Source: source, Quality: quality})
+	r.out = append(r.out, measure.Metric{Name: name, Of: of, Unit: unit, Value: v, Source: source, Quality: quality})
 }
 
 // maybe adds a figure unless it was not measured.
@@ -243,7 +244,7 @@ func (r *rows) maybe(name, unit string, v *float64, source, quality string, of .
 
 const statSource = "/proc/stat"
 
-func cpuRows(u CPUUsage) []results.Metric {
+func cpuRows(u CPUUsage) []measure.Metric {
 	var r rows
 	r.add("cpu_window_s", "s", u.WallS, "CLOCK_MONOTONIC", "")
 	r.figures("cpu", u.CPUFigures, u.Quality())
@@ -309,8 +310,8 @@ func (r *rows) foreign(fs []ForeignLoad) {
 	const source = "/proc/stat - CLOCK_THREAD_CPUTIME_ID"
 	for _, f := range fs {
 		cpu := strconv.Itoa(f.CPU)
-		r.maybe(results.MetricForeignCores, "cores", f.LowCores, source, f.Quality, cpu)
-		r.maybe(results.MetricForeignMost, "cores", f.HighCores, source, f.Quality, cpu)
+		r.maybe(measure.MetricForeignCores, "cores", f.LowCores, source, f.Quality, cpu)
+		r.maybe(measure.MetricForeignMost, "cores", f.HighCores, source, f.Quality, cpu)
 	}
 }
 
@@ -426,7 +427,7 @@ func (r *rows) netstat(ds []NetstatDelta, before, after Netstat) {
 	moved := map[string]bool{}
 	for _, d := range ds {
 		moved[d.Name] = true
-		m := results.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta),
+		m := measure.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta),
 			Source: d.Source, Quality: d.Flag}
 		if !netstatGauges[d.Name] {
 			m = m.Over(r.seconds, r.packets)

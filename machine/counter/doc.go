@@ -5,7 +5,7 @@
 // interface's statistics and TCP_INFO of the flow.
 //
 // [Take] makes one [Snapshot] at each edge of the steady window and [Delta]
-// turns the pair into [github.com/zcbench/zcbench/results.Metric] rows. A
+// turns the pair into [github.com/zcbench/zcbench/measure.Metric] rows. A
 // [Sampler] draws the same figures over time. A counter that this host does not
 // have is missing with a warning; it is never a zero.
 //

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // ReadEnv describes this host: what a figure depends on besides the cell. dev
@@ -21,8 +21,8 @@ import (
 // looked up in the calling thread's network namespace. Fields that cannot be
 // read stay empty; only those that every host should have are in the warnings.
 // The flow's fields (Congestion, IRQCPU, AppCPU) are left to the caller.
-func ReadEnv(fs FS, dev string) (results.Env, []string) {
-	env := results.Env{
+func ReadEnv(fs FS, dev string) (measure.Env, []string) {
+	env := measure.Env{
 		Hostname:    line(fs.procPath("sys/kernel/hostname")),
 		BootID:      line(fs.procPath("sys/kernel/random/boot_id")),
 		Kernel:      line(fs.procPath("sys/kernel/osrelease")),

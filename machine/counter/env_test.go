@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestReadEnv(t *testing.T) {
 	env, warnings := ReadEnv(fixture(t, "before"), "")
-	want := results.Env{
+	want := measure.Env{
 		Hostname: "node1", BootID: "11111111-2222-3333-4444-555555555555", Kernel: "6.18.0",
 		CPUModel: "Example CPU @ 2.00GHz", CPUs: 3, Governor: "performance+powersave",
 		Mitigations: "mitigations=auto,nosmt; mitigated: retbleed; vulnerable: mds spectre_v2",
@@ -29,7 +29,7 @@ func TestReadEnv(t *testing.T) {
 
 func TestReadEnvBare(t *testing.T) {
 	env, warnings := ReadEnv(FS{proc: "testdata", sys: "testdata"}, "nosuchdev0")
-	if diff := cmp.Diff(results.Env{Dev: "nosuchdev0", GoVersion: runtime.Version()}, env); diff != "" {
+	if diff := cmp.Diff(measure.Env{Dev: "nosuchdev0", GoVersion: runtime.Version()}, env); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(warnings) != 2 {

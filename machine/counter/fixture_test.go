@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // fixture opens testdata/NAME as a host.
@@ -37,7 +37,7 @@ func value(t *testing.T, what string, p *float64, want float64) {
 	}
 }
 
-func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
+func metric(t *testing.T, ms []measure.Metric, name string) measure.Metric {
 	t.Helper()
 	for _, m := range ms {
 		if m.Name == name {
@@ -45,7 +45,7 @@ func metric(t *testing.T, ms []results.Metric, name string) results.Metric {
 		}
 	}
 	t.Errorf("no metric %s", name)
-	return results.Metric{}
+	return measure.Metric{}
 }
 
 func TestNewFSRefuses(t *testing.T) {

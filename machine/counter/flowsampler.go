@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // flowReading is what the kernel told of a socket: TCP_INFO, n bytes of it, and SO_MEMINFO.
@@ -191,9 +191,9 @@ func (s *FlowSampler) Samples(startNs int64) (out Samples) {
 	s.Stop()
 	for i, v := range s.v {
 		f := flowFigures[i%len(flowFigures)]
-		one := results.Series{Name: f.name, Unit: f.unit}
+		one := measure.Series{Name: f.name, Unit: f.unit}
 		if len(s.cfg.Sockets) > 1 {
-			one.Name = results.FlowMetric(i/len(flowFigures), f.name)
+			one.Name = measure.FlowMetric(i/len(flowFigures), f.name)
 		}
 		for k, x := range v {
 			if !math.IsNaN(x) {
@@ -205,7 +205,7 @@ func (s *FlowSampler) Samples(startNs int64) (out Samples) {
 		}
 	}
 	wall := float64(max(s.toNs-s.fromNs, 1)) / 1e9
-	out.Metrics = []results.Metric{
+	out.Metrics = []measure.Metric{
 		{Name: "tcp_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall,
 			Source: "CLOCK_THREAD_CPUTIME_ID"},
 		{Name: "tcp_sampler_samples", Unit: "1", Value: float64(len(s.at)), Source: "sampler"},

@@ -9,10 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/cpuclass"
-	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // PMU counts, per CPU, what perf_event_open(2) lets count there: cycles of the
@@ -168,7 +169,7 @@ func (r *rows) pmu(cpus []int, b, a PMUCounts, wall float64) {
 		}
 		aperf, mperf, tsc = aperf+x, mperf+y, tsc+z
 		if y > 0 {
-			r.add(results.MetricGHz, "GHz", x/y*z/wall/1e9, msrSource, "", strconv.Itoa(c))
+			r.add(measure.MetricGHz, "GHz", x/y*z/wall/1e9, msrSource, "", strconv.Itoa(c))
 		}
 	}
 	if whole { // of all CPUs: some alone are no sum

@@ -10,8 +10,10 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results"
 )
 
 // Pollers counts the CPU time of kernel threads that do for a flow what softirq does
@@ -301,13 +303,13 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 	}
 	r.add("poller_threads", "1", float64(c.Polled.Threads), source, "")
 	r.add("poller_cores", "cores", c.Polled.Cores, source, "")
-	r.add(results.MetricBusiestPoller, "cores", c.Polled.Busiest, source, "")
+	r.add(measure.MetricBusiestPoller, "cores", c.Polled.Busiest, source, "")
 	if c.Polled.Unknown == 0 {
-		r.add(results.MetricPollerOutside, "cores", c.Polled.Outside, source, "")
+		r.add(measure.MetricPollerOutside, "cores", c.Polled.Outside, source, "")
 	}
 	for _, cpu := range p.cpus {
 		if v := c.Polled.on[cpu]; v > 0 {
-			r.add(results.MetricPollerCores, "cores", v, source, "", strconv.Itoa(cpu))
+			r.add(measure.MetricPollerCores, "cores", v, source, "", strconv.Itoa(cpu))
 		}
 	}
 	if c.Polled.Unknown > DefaultForeignThreshold {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // SamplerConfig says what a [Sampler] draws. The zero value draws every online
@@ -216,9 +216,9 @@ const offline = -1e9
 type Samples struct {
 	// Series are cpuN_busy_cores over the interval that ends at each time,
 	// flow_bytes (since the flow began) and throughput_gbps over the interval.
-	Series []results.Series
+	Series []measure.Series
 	// Metrics are the sampler's own cost.
-	Metrics  []results.Metric
+	Metrics  []measure.Metric
 	Warnings []string
 }
 
@@ -247,7 +247,7 @@ func (s *Sampler) Stop(startNs int64) Samples {
 		out.Series = append(out.Series, s.flowSeries(startNs)...)
 	}
 	wall := float64(max(s.last()-s.fromNs, 1)) / 1e9
-	out.Metrics = []results.Metric{
+	out.Metrics = []measure.Metric{
 		{Name: "counter_sampler_cores", Unit: "cores", Value: float64(s.costNs) / 1e9 / wall,
 			Source: "CLOCK_THREAD_CPUTIME_ID"},
 		{Name: "counter_sampler_samples", Unit: "1", Value: float64(s.n), Source: "sampler"},
@@ -262,8 +262,8 @@ func (s *Sampler) last() int64 {
 	return s.at[s.n-1]
 }
 
-func (s *Sampler) busySeries(i, cpu int, startNs int64) results.Series {
-	out := results.Series{Name: fmt.Sprintf("cpu%d_busy_cores", cpu), Unit: "cores"}
+func (s *Sampler) busySeries(i, cpu int, startNs int64) measure.Series {
+	out := measure.Series{Name: fmt.Sprintf("cpu%d_busy_cores", cpu), Unit: "cores"}
 	for k := 1; k < s.n; k++ {
 		if s.busy[i][k] != offline {
 			out.T, out.V = append(out.T, s.at[k]-startNs), append(out.V, s.busy[i][k])
@@ -272,9 +272,9 @@ func (s *Sampler) busySeries(i, cpu int, startNs int64) results.Series {
 	return out
 }
 
-func (s *Sampler) flowSeries(startNs int64) []results.Series {
-	total := results.Series{Name: "flow_bytes", Unit: "bytes"}
-	rate := results.Series{Name: "throughput_gbps", Unit: "Gbit/s"}
+func (s *Sampler) flowSeries(startNs int64) []measure.Series {
+	total := measure.Series{Name: "flow_bytes", Unit: "bytes"}
+	rate := measure.Series{Name: "throughput_gbps", Unit: "Gbit/s"}
 	for k := range s.n {
 		total.T, total.V = append(total.T, s.at[k]-startNs), append(total.V, s.bytes[k])
 		if k > 0 && s.at[k] > s.at[k-1] {
@@ -282,5 +282,5 @@ func (s *Sampler) flowSeries(startNs int64) []results.Series {
 			rate.T, rate.V = append(rate.T, s.at[k]-startNs), append(rate.V, bits/float64(s.at[k]-s.at[k-1]))
 		}
 	}
-	return []results.Series{total, rate}
+	return []measure.Series{total, rate}
 }

@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/zcbench/zcbench/internal/asleep"
-	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/asleep"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestReadThreads(t *testing.T) {
@@ -47,7 +48,7 @@ func TestReadThreads(t *testing.T) {
 		var r rows
 		r.thread("t", deltas[i], 1)
 		if got := slices.ContainsFunc(r.out,
-			func(m results.Metric) bool { return m.Name == "t_wait_cores" }); got != want {
+			func(m measure.Metric) bool { return m.Name == "t_wait_cores" }); got != want {
 			t.Errorf("thread %d: waiting time in the rows: %v, want %v", i, got, want)
 		}
 	}

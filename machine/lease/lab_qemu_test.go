@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/lab/guest"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/results"
@@ -119,7 +121,7 @@ func TestLabQEMURun(t *testing.T) {
 				t.Errorf("%s: %s; %v bytes, %v not as they should be", r.Verdict, r.Reason, h.Bytes, h.Mismatches)
 			}
 			share := slices.IndexFunc(h.Metrics,
-				func(m results.Metric) bool { return m.Name == "placement_flow_share" })
+				func(m measure.Metric) bool { return m.Name == "placement_flow_share" })
 			if !strings.HasPrefix(h.Env.Placement, "the interrupts of sn0 go to CPU") || share < 0 ||
 				h.Metrics[share].Value < 0.95 {
 				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement,

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Change is a counter and what became of it between two readings.
@@ -98,13 +98,13 @@ const mostRows = 2000
 // Rows makes the rows of metrics.csv of a run's window: counters by what they grew by, with rates,
 // and levels as they are at its end. It names in idle what would say 0. Rates per packet are of the
 // packets that the interface sent, or received.
-func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string) {
+func (d *Diff) Rows(sends bool) (rows []measure.Metric, idle, warnings []string) {
 	packets, cut := d.rx, 0
 	if sends {
 		packets = d.tx
 	}
 	for _, c := range d.Changes {
-		m := results.Metric{Name: c.Metric, Unit: c.Unit, Value: float64(c.Delta), Source: c.Source, Quality: c.Flag}
+		m := measure.Metric{Name: c.Metric, Unit: c.Unit, Value: float64(c.Delta), Source: c.Source, Quality: c.Flag}
 		if c.Kind == Gauge {
 			m.Value = float64(c.Value)
 		} else {
@@ -126,7 +126,7 @@ func (d *Diff) Rows(sends bool) (rows []results.Metric, idle, warnings []string)
 		warnings = append(warnings,
 			fmt.Sprintf("%d more counters of the interface changed: metrics.csv has the first %d (docs/counters.md)",
 				cut, mostRows))
-		rows = append(rows, results.Metric{Name: results.MetricCountersCut, Unit: "1", Value: float64(cut),
+		rows = append(rows, measure.Metric{Name: measure.MetricCountersCut, Unit: "1", Value: float64(cut),
 			Source: "tally"})
 	}
 	if d.Gone+d.New > 0 {

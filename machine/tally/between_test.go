@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"github.com/zcbench/zcbench/results"
 )
 
 // reading makes one of counters in the order of their names.
@@ -78,7 +79,7 @@ func TestRows(t *testing.T) {
 	d := Between(from, to)
 	for sends, perPacket := range map[bool]float64{false: 100. / 200, true: 100. / 50} {
 		rows, idle, warnings := d.Rows(sends)
-		want := []results.Metric{{Name: "moved", Unit: "1", Source: "s", Value: 100, PerSecond: new(200.),
+		want := []measure.Metric{{Name: "moved", Unit: "1", Source: "s", Value: 100, PerSecond: new(200.),
 			PerPacket: &perPacket}, {Name: "level", Value: 7}}
 		if diff := cmp.Diff(want, rows); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
@@ -104,7 +105,7 @@ func TestRowsAreBounded(t *testing.T) {
 	d := Between(from, to)
 	rows, idle, warnings := d.Rows(false)
 	last := rows[len(rows)-1]
-	if len(rows) != mostRows+1 || last.Name != results.MetricCountersCut || last.Value != 100 || len(idle) != 0 {
+	if len(rows) != mostRows+1 || last.Name != measure.MetricCountersCut || last.Value != 100 || len(idle) != 0 {
 		t.Errorf("%d rows, last %+v; %d idle", len(rows), last, len(idle))
 	}
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "100 more counters") {
@@ -222,7 +223,7 @@ func FuzzNames(f *testing.F) {
 				t.Fatalf("%q is called %q", c.Name, c.Metric)
 			}
 			seen[c.Metric] = true
-			if err := results.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+			if err := measure.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -244,7 +245,7 @@ func TestQueuesAndQdiscs(t *testing.T) {
 		if c.Value > 0 {
 			got[c.Metric] = fmt.Sprintf("%s %d %s %d", c.Name, c.Value, c.Unit, c.Kind)
 		}
-		if err := results.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+		if err := measure.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
 			t.Error(err)
 		}
 	}

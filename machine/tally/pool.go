@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Pool is one page pool of the interface.
@@ -168,8 +168,8 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 // they had taken back before: those put into the cache and the ring, over all that were handed out.
 // Without figures by netlink it takes the driver's own, where that has those of
 // page_pool_ethtool_stats_get (net/core/page_pool.c) or mlx5's: rx_pp_alloc_fast, ...
-func (d *Diff) RecycleRate() (results.Metric, bool) {
-	m := results.Metric{Name: results.MetricRecycleRate, Unit: "1", Source: sourcePool}
+func (d *Diff) RecycleRate() (measure.Metric, bool) {
+	m := measure.Metric{Name: measure.MetricRecycleRate, Unit: "1", Source: sourcePool}
 	s, flag, ok := d.poolStats(PagePool, "page_pool_")
 	if !ok {
 		m.Source = sourceStats

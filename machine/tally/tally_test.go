@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // What this machine counts has a documented name, once, and is what its readers say.
@@ -34,7 +35,7 @@ func TestReadHere(t *testing.T) {
 			t.Errorf("%q is called %q", c.Name, c.Metric)
 		}
 		seen[c.Metric] = true
-		if err := results.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+		if err := measure.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
 			t.Error(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -95,7 +96,7 @@ func TestLoadWhole(t *testing.T) {
 	}
 	r := results.Record{RunID: "a", SessionID: "s", Cell: tcp, Verdict: results.OK}
 	r.SUT.ThroughputGbps = ptr(10.0)
-	r.SUT.Metrics = []results.Metric{{Name: "flow_calls", Unit: "1", Value: 7, Source: "data path"}}
+	r.SUT.Metrics = []measure.Metric{{Name: "flow_calls", Unit: "1", Value: 7, Source: "data path"}}
 	if err := w.Append(r); err != nil {
 		t.Fatal(err)
 	}

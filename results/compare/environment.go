@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -31,7 +32,7 @@ type EnvFact struct {
 }
 
 // EnvFacts lists all facts of an environment.
-func EnvFacts(e results.Env) []EnvFact {
+func EnvFacts(e measure.Env) []EnvFact {
 	cpus := ""
 	if e.CPUs != 0 {
 		cpus = strconv.Itoa(e.CPUs)
@@ -90,7 +91,7 @@ func around(folder *environment.Folder, runs []*results.Record, role results.Rol
 	said := map[string]bool{}
 	var hashes []string
 	named := map[string]bool{}
-	seen := map[results.Env]bool{}
+	seen := map[measure.Env]bool{}
 	for _, r := range runs {
 		e := r.Host(role).Env
 		if seen[e] {

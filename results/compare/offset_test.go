@@ -5,6 +5,7 @@ package compare
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -121,8 +122,8 @@ func TestClocksOfOldRecords(t *testing.T) {
 				r := &recs[i]
 				r.SUT.Delivery.ClockUs, r.Flags = nil, x.flags
 				if x.known {
-					r.SUT.Metrics = []results.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 5000}}
-					r.TG.Metrics = []results.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 10000}}
+					r.SUT.Metrics = []measure.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 5000}}
+					r.TG.Metrics = []measure.Metric{{Name: "clock_offset_uncertainty_ns", Unit: "ns", Value: 10000}}
 				}
 			}
 			s := NewSet(session, results.Journal{Records: recs})

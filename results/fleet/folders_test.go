@@ -11,10 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
-	"golang.org/x/sys/unix"
 )
 
 const _ = kind.Pure
@@ -55,11 +57,11 @@ func (m madeFolders) write(t testing.TB, dir string) {
 		w, err := results.Create(out, results.Header{ToolVersion: "v0.0.0-made", SessionID: fmt.Sprint("s", i),
 			CreatedUTCNs: 1_790_000_000_000_000_000 + int64(i)*1e9, Cells: plan,
 			Plan: &results.Plan{Name: "made", Hash: "0", Repetitions: m.reps,
-				SUT: results.Env{Hostname: fmt.Sprint("r", i)}, TG: results.Env{Hostname: fmt.Sprint("s", i)}}})
+				SUT: measure.Env{Hostname: fmt.Sprint("r", i)}, TG: measure.Env{Hostname: fmt.Sprint("s", i)}}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		envs := [2]results.Env{m.host(t, out, i, "r"), m.host(t, out, i, "s")}
+		envs := [2]measure.Env{m.host(t, out, i, "r"), m.host(t, out, i, "s")}
 		n := 0
 		for rep := range m.reps {
 			for c := range plan {
@@ -83,9 +85,9 @@ func (m madeFolders) write(t testing.TB, dir string) {
 }
 
 // host is one as its records say it, with its snapshot in the folder.
-func (m madeFolders) host(t testing.TB, out string, i int, kind string) results.Env {
+func (m madeFolders) host(t testing.TB, out string, i int, kind string) measure.Env {
 	t.Helper()
-	e := results.Env{Hostname: fmt.Sprint(kind, i), BootID: fmt.Sprint("boot", i), Kernel: "6.18.5",
+	e := measure.Env{Hostname: fmt.Sprint(kind, i), BootID: fmt.Sprint("boot", i), Kernel: "6.18.5",
 		Driver: "mlx5_core", Firmware: "22.36.1010", Dev: "eth0",
 		CPUModel: "Example CPU", CPUs: 64, Governor: "performance", ToolVersion: "v0.0.0-made"}
 	if i%10 == 3 {
@@ -112,7 +114,7 @@ func (m madeFolders) host(t testing.TB, out string, i int, kind string) results.
 	return e
 }
 
-func (m madeFolders) run(rng *rand.Rand, cell results.Cell, pair, c int, envs [2]results.Env) results.Record {
+func (m madeFolders) run(rng *rand.Rand, cell results.Cell, pair, c int, envs [2]measure.Env) results.Record {
 	r := results.Record{Cell: cell, Verdict: results.OK}
 	r.SUT.Name, r.TG.Name = "ssh:root@"+envs[0].Hostname, "ssh:root@"+envs[1].Hostname
 	r.SUT.Env, r.TG.Env = envs[0], envs[1]
@@ -132,14 +134,14 @@ func (m madeFolders) run(rng *rand.Rand, cell results.Cell, pair, c int, envs [2
 			continue
 		}
 		for k := range m.metrics {
-			h.Metrics = append(h.Metrics, results.Metric{Name: fmt.Sprintf("ethtool_rx_example_counter_%d", k),
+			h.Metrics = append(h.Metrics, measure.Metric{Name: fmt.Sprintf("ethtool_rx_example_counter_%d", k),
 				Unit: "packets", Value: float64(rng.IntN(1e6)), Source: "ethtool -S"})
 		}
-		s := results.Series{Name: "throughput_gbps", Unit: "Gbit/s"}
+		s := measure.Series{Name: "throughput_gbps", Unit: "Gbit/s"}
 		for k := range 100 {
 			s.T, s.V = append(s.T, int64(k)*100_123_457), append(s.V, gbps+rng.NormFloat64())
 		}
-		h.Series = []results.Series{s}
+		h.Series = []measure.Series{s}
 	}
 	return r
 }

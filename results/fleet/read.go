@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -54,7 +55,7 @@ func (p *Pair) ends(j *results.Journal) {
 	var names [2]string // as they were asked for
 	for i, role := range results.Roles {
 		e := [2]*End{&p.SUT, &p.TG}[i]
-		take := func(env results.Env, name string) {
+		take := func(env measure.Env, name string) {
 			e.Host, e.Dev, names[i] = cmp.Or(e.Host, env.Hostname), cmp.Or(e.Dev, env.Dev), cmp.Or(names[i], name)
 		}
 		for k := range j.Records {
@@ -65,7 +66,7 @@ func (p *Pair) ends(j *results.Journal) {
 			}
 		}
 		if pl := j.Header.Plan; pl != nil {
-			take([2]results.Env{pl.SUT, pl.TG}[i], "")
+			take([2]measure.Env{pl.SUT, pl.TG}[i], "")
 		}
 	}
 	same := p.SUT.Host == p.TG.Host // two namespaces of one machine
@@ -239,7 +240,7 @@ func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
 	folder := environment.Of(in)
 	for i, role := range results.Roles {
 		values := map[string][]string{}
-		seen := map[results.Env]bool{}
+		seen := map[measure.Env]bool{}
 		hash := ""
 		for k := range j.Records {
 			e := j.Records[k].Host(role).Env

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -94,7 +95,7 @@ func TestForeignIsSure(t *testing.T) {
 		{.3, .4, .15, false}, {.3, .4, .74, true}, {.3, 0, .1, false},
 	} {
 		r := ok(10)
-		r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: x.foreign},
+		r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"}, Value: x.foreign},
 			{Name: "cpu_window_s", Value: x.window},
 			{Name: "cpu3_busy_cores", Value: 1}, {Name: "cpu3_soft_cores", Value: x.soft},
 			{Name: "cpu3_uncertainty_cores", Value: .01 / x.window}}
@@ -121,7 +122,7 @@ func TestForeignOfQuietWindows(t *testing.T) {
 			}
 			seen := float64(n) / float64(ticks)
 			r := ok(10)
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"},
+			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"},
 				Value: max(soft-seen, 0)}, {Name: "cpu_window_s", Value: float64(ticks) / 100},
 				{Name: "cpu3_busy_cores", Value: 1}, {Name: "cpu3_soft_cores", Value: seen}}
 			if Run(g, &r); r.Spoilt() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -28,7 +29,7 @@ func foreign(g results.Gates, r *results.Record) *failure {
 	for _, role := range results.Roles {
 		h := r.Host(role)
 		for _, m := range h.Metrics {
-			if m.Name != results.MetricForeignCores {
+			if m.Name != measure.MetricForeignCores {
 				continue
 			}
 			if cpu := strings.Join(m.Of, ""); m.Value > *g.ForeignCores+unknown(h, cpu) {
@@ -51,7 +52,7 @@ const ticksPerSecond = 100
 // and Coull: 2 of 4 more ticks, so that a share of none is in doubt too.)
 func unknown(h *results.Host, cpu string) float64 {
 	value := func(name string) float64 {
-		if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name }); i >= 0 {
+		if i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
 			return h.Metrics[i].Value
 		}
 		return 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -73,17 +74,17 @@ func TestRun(t *testing.T) {
 		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) },
 			"TG: the /proc/stat columns cover 0.850"},
 		{"counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
-			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .02}}
+			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .02}}
 		}, "TG: the time series took 2.00 % of the measured CPU time (limit 1 %)"},
 		{"cheap counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
-			r.TG.Metrics = []results.Metric{{Name: "counter_sampler_cores", Value: .0008}}
+			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .0008}}
 		}, ""},
 		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .2},
+			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"}, Value: .2},
 				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, "SUT: foreign load 0.20 cores on CPU 3"},
 		{"possible foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"3"}, Value: .01},
+			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"}, Value: .01},
 				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, ""},
 		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) {

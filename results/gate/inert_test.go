@@ -5,6 +5,7 @@ package gate
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -13,7 +14,7 @@ func TestInert(t *testing.T) {
 	run := func(g results.Gates) results.Record {
 		r := ok(10)
 		r.Cell.BigTCPBytes = 131072
-		r.SUT.Metrics = []results.Metric{{Name: results.MetricRXPacketBytes, Value: 65100}}
+		r.SUT.Metrics = []measure.Metric{{Name: measure.MetricRXPacketBytes, Value: 65100}}
 		Run(g, &r)
 		return r
 	}

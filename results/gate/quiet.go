@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -67,9 +68,9 @@ func oneTick(h *results.Host) float64 {
 // flow may be in that rest, too.
 func foreignOf(h *results.Host) string {
 	if byThreads(h) {
-		return results.MetricForeignMost
+		return measure.MetricForeignMost
 	}
-	return results.MetricForeignCores
+	return measure.MetricForeignCores
 }
 
 // scattered is how much of the threads' time, cores, may be on CPUs that nobody knows.
@@ -84,7 +85,7 @@ func byThreads(h *results.Host) bool {
 	}
 	left := *h.CPUPollerCores
 	for _, m := range h.Metrics {
-		if m.Name == results.MetricPollerCores || m.Name == results.MetricPollerOutside {
+		if m.Name == measure.MetricPollerCores || m.Name == measure.MetricPollerOutside {
 			left -= m.Value
 		}
 	}
@@ -96,8 +97,8 @@ func inDoubt(h *results.Host, cpu string) float64 {
 	if !byThreads(h) {
 		return unknown(h, cpu)
 	}
-	i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })
-	j := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == "cpu"+cpu+"_uncertainty_cores" })
+	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu"+cpu+"_busy_cores" })
+	j := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "cpu"+cpu+"_uncertainty_cores" })
 	if i < 0 || j < 0 || h.Metrics[i].Value == 1 {
 		return 0
 	}

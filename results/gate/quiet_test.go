@@ -8,19 +8,20 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
 // Runs of packets are flagged where the machine was not quiet, and count.
 func TestNotQuiet(t *testing.T) {
-	foreign := func(low, high, busy float64) []results.Metric {
-		return []results.Metric{{Name: results.MetricForeignCores, Of: []string{"1"}, Value: low},
-			{Name: results.MetricForeignMost, Of: []string{"1"}, Value: high},
+	foreign := func(low, high, busy float64) []measure.Metric {
+		return []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"1"}, Value: low},
+			{Name: measure.MetricForeignMost, Of: []string{"1"}, Value: high},
 			{Name: "cpu1_busy_cores", Value: busy}, {Name: "cpu1_uncertainty_cores", Value: .005}}
 	}
-	stolen := func(name string, v float64) []results.Metric { return []results.Metric{{Name: name, Value: v}} }
+	stolen := func(name string, v float64) []measure.Metric { return []measure.Metric{{Name: name, Value: v}} }
 	for name, x := range map[string]struct {
-		metrics  []results.Metric
+		metrics  []measure.Metric
 		stream   bool // bytes, and no packets
 		softirq  bool // no thread polls
 		anywhere bool // one does, and nobody knows on which CPUs
@@ -56,14 +57,14 @@ func TestNotQuiet(t *testing.T) {
 		if x.atSender {
 			h = &r.TG
 		}
-		if h.Metrics = append(x.metrics, results.Metric{Name: "cpu_window_s", Value: cmp.Or(x.window, 10)}); !x.stream {
+		if h.Metrics = append(x.metrics, measure.Metric{Name: "cpu_window_s", Value: cmp.Or(x.window, 10)}); !x.stream {
 			r.SUT.PacketsPerS = ptr(1e6)
 		}
 		if !x.softirq {
 			h.CPUPollerCores = ptr(.9)
 			if !x.anywhere {
-				h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricPollerCores, Of: []string{"1"},
-					Value: .8999}, results.Metric{Name: results.MetricPollerOutside})
+				h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricPollerCores, Of: []string{"1"},
+					Value: .8999}, measure.Metric{Name: measure.MetricPollerOutside})
 			}
 		}
 		Run(results.Gates{}, &r)

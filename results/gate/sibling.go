@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,12 +20,12 @@ func siblings(r *results.Record) {
 	for _, role := range results.Roles {
 		h := r.Host(role)
 		for _, m := range h.Metrics {
-			if m.Name != results.MetricSiblingBusy || len(m.Of) != 1 {
+			if m.Name != measure.MetricSiblingBusy || len(m.Of) != 1 {
 				continue
 			}
 			doubt := 0.
-			if i := slices.IndexFunc(h.Metrics, func(u results.Metric) bool {
-				return u.Name == results.MetricSiblingUncertainty && slices.Equal(u.Of, m.Of)
+			if i := slices.IndexFunc(h.Metrics, func(u measure.Metric) bool {
+				return u.Name == measure.MetricSiblingUncertainty && slices.Equal(u.Of, m.Of)
 			}); i >= 0 {
 				doubt = h.Metrics[i].Value
 			}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,8 +18,8 @@ func TestBusySibling(t *testing.T) {
 		flagged     bool
 	}{{0, .001, false}, {.05, .001, false}, {.06, .02, false}, {.42, .02, true}} {
 		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
-		r.TG.Metrics = []results.Metric{{Name: results.MetricSiblingBusy, Of: []string{"13"}, Value: x.busy},
-			{Name: results.MetricSiblingUncertainty, Of: []string{"13"}, Value: x.doubt}}
+		r.TG.Metrics = []measure.Metric{{Name: measure.MetricSiblingBusy, Of: []string{"13"}, Value: x.busy},
+			{Name: measure.MetricSiblingUncertainty, Of: []string{"13"}, Value: x.doubt}}
 		Run(results.DefaultGates(), &r)
 		says := strings.Join(r.Warnings, "; ")
 		if flagged := slices.Contains(r.Flags, results.FlagBusySibling); flagged != x.flagged ||

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -13,34 +14,34 @@ import (
 // is let count, that is its limit.
 func TestThrottled(t *testing.T) {
 	const held = "cgroup /x: cpu.max 50000 100000 throttled it in 409 of 496 periods"
-	share := func(v float64) results.Metric {
-		return results.Metric{Name: results.MetricThrottled, Of: []string{"0"}, Value: v, Quality: held}
+	share := func(v float64) measure.Metric {
+		return measure.Metric{Name: measure.MetricThrottled, Of: []string{"0"}, Value: v, Quality: held}
 	}
-	high := results.Metric{Name: results.MetricMemoryHigh, Of: []string{"1"}, Value: 3,
+	high := measure.Metric{Name: measure.MetricMemoryHigh, Of: []string{"1"}, Value: 3,
 		Quality: "cgroup /y: memory.high 9 made tasks reclaim memory 3 times"}
-	stall := func(v float64) results.Metric { return results.Metric{Name: results.MetricMemoryStall, Value: v} }
+	stall := func(v float64) measure.Metric { return measure.Metric{Name: measure.MetricMemoryStall, Value: v} }
 	off := results.DefaultGates()
 	off.Throttled = nil
 	for name, c := range map[string]struct {
 		tg      bool
-		metrics []results.Metric
+		metrics []measure.Metric
 		gates   results.Gates
 		reason  string
 		limit   results.LimitedBy
 	}{
-		"throttled": {false, []results.Metric{share(.82)}, results.DefaultGates(), "SUT: " + held,
+		"throttled": {false, []measure.Metric{share(.82)}, results.DefaultGates(), "SUT: " + held,
 			results.ByCgroup},
-		"the sender": {true, []results.Metric{share(.82)}, results.DefaultGates(), "TG: " + held,
+		"the sender": {true, []measure.Metric{share(.82)}, results.DefaultGates(), "TG: " + held,
 			results.ByCgroup},
-		"allowed":                  {false, []results.Metric{share(.82)}, off, "", results.ByCgroup},
-		"once in ten seconds":      {false, []results.Metric{share(.01)}, results.DefaultGates(), "SUT: " + held, ""},
-		"a limit that did nothing": {false, []results.Metric{share(0)}, results.DefaultGates(), "", ""},
-		"memory.high": {false, []results.Metric{high, stall(.3)}, results.DefaultGates(),
+		"allowed":                  {false, []measure.Metric{share(.82)}, off, "", results.ByCgroup},
+		"once in ten seconds":      {false, []measure.Metric{share(.01)}, results.DefaultGates(), "SUT: " + held, ""},
+		"a limit that did nothing": {false, []measure.Metric{share(0)}, results.DefaultGates(), "", ""},
+		"memory.high": {false, []measure.Metric{high, stall(.3)}, results.DefaultGates(),
 			"SUT: " + high.Quality, results.ByCgroup},
-		"memory.high, without waits": {false, []results.Metric{high, stall(0)}, results.DefaultGates(), "", ""},
-		"memory.high, waits unknown": {false, []results.Metric{high}, results.DefaultGates(), "SUT: " + high.Quality,
+		"memory.high, without waits": {false, []measure.Metric{high, stall(0)}, results.DefaultGates(), "", ""},
+		"memory.high, waits unknown": {false, []measure.Metric{high}, results.DefaultGates(), "SUT: " + high.Quality,
 			results.ByCgroup},
-		"waits of another reason": {false, []results.Metric{stall(.3)}, results.DefaultGates(), "", ""},
+		"waits of another reason": {false, []measure.Metric{stall(.3)}, results.DefaultGates(), "", ""},
 	} {
 		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
 		r.SUT.ThroughputGbps = new(7.5)
@@ -67,7 +68,7 @@ func TestThrottled(t *testing.T) {
 func TestThrottledLate(t *testing.T) {
 	r := results.Record{}
 	r.Fail(results.ByEnvironment, "SUT: the window of 1s lasted 1400 ms", "end other work")
-	r.SUT.Metrics = []results.Metric{{Name: results.MetricThrottled, Of: []string{"0"}, Value: .9,
+	r.SUT.Metrics = []measure.Metric{{Name: measure.MetricThrottled, Of: []string{"0"}, Value: .9,
 		Quality: "cgroup /x: cpu.max 1 2 throttled it in 9 of 10 periods"}}
 	for range 2 { // once is enough
 		Run(results.DefaultGates(), &r)

@@ -8,9 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/kind"
-	"github.com/zcbench/zcbench/results"
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results"
 )
 
 const _ = kind.Pure
@@ -21,7 +23,7 @@ func TestWrite(t *testing.T) {
 	for _, r := range []*results.Record{&ok, &warm, &bad} {
 		r.Verdict, r.Warmup = results.OK, false
 		r.Cell = results.Cell{ID: "x", RX: "uring", TX: "uring zc/1", MTU: 4148, GRO: new(true)}
-		r.SUT = results.Host{ThroughputGbps: new(16.5), CPUBusyCores: new(0.75), Env: results.Env{Kernel: "6.18.5",
+		r.SUT = results.Host{ThroughputGbps: new(16.5), CPUBusyCores: new(0.75), Env: measure.Env{Kernel: "6.18.5",
 			CPUModel: "Example\nCPU"}}
 		r.TG = results.Host{}
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -82,7 +83,7 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 	}
 	gbps := *vary(c.Gbps)
 	for i, h := range []*results.Host{&r.SUT, &r.TG} {
-		h.Env = results.Env{Hostname: "made", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 16, BootID: "boot",
+		h.Env = measure.Env{Hostname: "made", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 16, BootID: "boot",
 			ToolVersion: "v0.0.0-made"}
 		h.ThroughputGbps, h.DurationS, h.Bytes = new(gbps), new(1.0), new(uint64(gbps*1e9/8))
 		h.CPUBusyCores, h.PowerW = vary([]float64{c.Cores, c.TGCores}[i]), vary(c.Watts)
@@ -98,7 +99,7 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 		}
 		if i == 1 && c.TXUntold > 0 {
 			h.TotalBytes = h.Bytes
-			h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricUntold, Unit: "bytes",
+			h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricUntold, Unit: "bytes",
 				Value: float64(*h.Bytes) * c.TXUntold / 100})
 		}
 	}

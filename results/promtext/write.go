@@ -12,7 +12,9 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
+
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -73,7 +75,7 @@ func label(name, value string) *dto.LabelPair {
 }
 
 func (e *exporter) journal(j *results.Journal) {
-	var sut, tg results.Env
+	var sut, tg measure.Env
 	last := int64(0)
 	for i := range j.Records {
 		r := &j.Records[i]

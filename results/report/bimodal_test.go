@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/gate"
@@ -26,7 +27,7 @@ func bimodal(g results.Gates) results.Journal {
 			Cell: c, Rep: rep, Verdict: results.OK}
 		r.SUT.ThroughputGbps, r.SUT.Bytes, r.SUT.RXDrops = &gbps, &bytes, &drops
 		if spoilt {
-			r.SUT.Metrics = []results.Metric{{Name: results.MetricForeignCores, Of: []string{"1"}, Value: .7}}
+			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"1"}, Value: .7}}
 		}
 		course.Judge(&r)
 		j.Records = append(j.Records, r)

@@ -8,7 +8,7 @@ import (
 
 	"gonum.org/v1/plot/plotter"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // maxTimePlots is the most cells whose connections are drawn over time.
@@ -58,7 +58,7 @@ func timeFigureList(cells []Cell) (out []Figure, err error) {
 		for _, f := range timeFigures {
 			var all []curve
 			for _, name := range f.order {
-				for end, series := range map[string]map[string]results.Series{f.tg[name]: tg, f.sut[name]: sut} {
+				for end, series := range map[string]map[string]measure.Series{f.tg[name]: tg, f.sut[name]: sut} {
 					if c, ok := overTime(end, series[name], f.unit); ok {
 						all = append(all, c)
 					}
@@ -78,11 +78,11 @@ func timeFigureList(cells []Cell) (out []Figure, err error) {
 	return out, nil
 }
 
-func flowSeries(p *Probed) map[string]results.Series {
+func flowSeries(p *Probed) map[string]measure.Series {
 	if p == nil {
 		return nil
 	}
-	all := map[string]results.Series{}
+	all := map[string]measure.Series{}
 	for _, s := range p.Flow {
 		all[s.Name] = s
 	}
@@ -90,7 +90,7 @@ func flowSeries(p *Probed) map[string]results.Series {
 }
 
 // overTime turns a series into a curve; ok is false without a name, or with fewer than two points.
-func overTime(name string, s results.Series, unit float64) (c curve, ok bool) {
+func overTime(name string, s measure.Series, unit float64) (c curve, ok bool) {
 	if name == "" || len(s.T) < 2 || len(s.T) != len(s.V) {
 		return c, false
 	}

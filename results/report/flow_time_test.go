@@ -6,21 +6,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
 // A connection over time is drawn of the end that knows, and only what is there.
 func TestTimeFigures(t *testing.T) {
-	series := func(name string) results.Series {
-		return results.Series{Name: name, T: []int64{0, 1e9, 2e9}, V: []float64{1, 5, 3}}
+	series := func(name string) measure.Series {
+		return measure.Series{Name: name, T: []int64{0, 1e9, 2e9}, V: []float64{1, 5, 3}}
 	}
 	cells := []Cell{{}, {}}
 	for i := range cells {
 		cells[i].Cell = results.Cell{RX: "tcp", TX: "tcp"}
 	}
-	cells[1].TG.Probed = &Probed{Flow: []results.Series{series("tcp_cwnd_packets"), series("tcp_in_flight_bytes"),
+	cells[1].TG.Probed = &Probed{Flow: []measure.Series{series("tcp_cwnd_packets"), series("tcp_in_flight_bytes"),
 		series("tcp_rcv_window_bytes"), {Name: "tcp_srtt_us", T: []int64{0}, V: []float64{1}}}}
-	cells[1].SUT.Probed = &Probed{Flow: []results.Series{series("tcp_cwnd_packets"), series("tcp_rcv_window_bytes")}}
+	cells[1].SUT.Probed = &Probed{Flow: []measure.Series{series("tcp_cwnd_packets"), series("tcp_rcv_window_bytes")}}
 	got, err := timeFigureList(cells)
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +41,7 @@ func TestTimeFigures(t *testing.T) {
 	if strings.Contains(string(got[0].SVG), "ssthresh") {
 		t.Error("what was not measured is in the legend")
 	}
-	for _, bad := range []results.Series{{T: []int64{0, 1}, V: []float64{1e300, 1}},
+	for _, bad := range []measure.Series{{T: []int64{0, 1}, V: []float64{1e300, 1}},
 		{T: []int64{-1, 1}, V: []float64{1, 1}}, {T: []int64{0, 1}, V: []float64{1}},
 		{T: []int64{0, 1 << 62}, V: []float64{1, -1}}} {
 		if _, ok := overTime("a", bad, 1); ok {
@@ -70,7 +71,7 @@ func TestEverySeriesIsDrawn(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, section := range results.MetricSections {
+	for _, section := range measure.MetricSections {
 		for _, m := range section.Metrics {
 			for _, name := range strings.Fields(m.Names) {
 				if section.Title != "Over time" || !strings.HasPrefix(name, "tcp_") {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -64,12 +65,12 @@ func idleOf(hosts []*results.Host) idleTable {
 	for _, h := range hosts {
 		for _, m := range h.Metrics {
 			switch {
-			case m.Name == results.MetricIdleState && len(m.Of) == 2:
+			case m.Name == measure.MetricIdleState && len(m.Of) == 2:
 				if !slices.Contains(t.states, m.Of[1]) {
 					t.states = append(t.states, m.Of[1])
 				}
 				add(m.Of[0], m.Of[1], 100*m.Value)
-			case m.Name == results.MetricGHz && len(m.Of) == 1:
+			case m.Name == measure.MetricGHz && len(m.Of) == 1:
 				add(m.Of[0], ghzColumn, m.Value)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,16 +18,16 @@ func TestIdle(t *testing.T) {
 			name string
 			of   []string
 			v    float64
-		}{{results.MetricIdleState, []string{"2", "poll"}, 0.02}, {results.MetricIdleState, []string{"2", "c1"}, 0},
-			{results.MetricIdleState, []string{"2", "c1e"}, 0.1},
-			{results.MetricIdleState, []string{"2", "c6"}, c6}, {"cpuidle_cpu2_c6_entries", nil, 40},
-			{results.MetricIdleState, []string{"10", "poll"}, 1},
-			{"cpuidle_c6_cores", nil, c6}, {results.MetricGHz, []string{"2"}, ghz}, {"uring_no_iowait", nil, 1},
+		}{{measure.MetricIdleState, []string{"2", "poll"}, 0.02}, {measure.MetricIdleState, []string{"2", "c1"}, 0},
+			{measure.MetricIdleState, []string{"2", "c1e"}, 0.1},
+			{measure.MetricIdleState, []string{"2", "c6"}, c6}, {"cpuidle_cpu2_c6_entries", nil, 40},
+			{measure.MetricIdleState, []string{"10", "poll"}, 1},
+			{"cpuidle_c6_cores", nil, c6}, {measure.MetricGHz, []string{"2"}, ghz}, {"uring_no_iowait", nil, 1},
 			{"throttle_core_events", nil, 3}, {"throttle_package_events", nil, 0},
 			// of an agent that is broken
-			{results.MetricIdleState, []string{"2"}, 7}, {results.MetricIdleState, []string{"x", "c6"}, 7},
-			{results.MetricGHz, nil, 7}} {
-			h.Metrics = append(h.Metrics, results.Metric{Name: m.name, Of: m.of, Value: m.v})
+			{measure.MetricIdleState, []string{"2"}, 7}, {measure.MetricIdleState, []string{"x", "c6"}, 7},
+			{measure.MetricGHz, nil, 7}} {
+			h.Metrics = append(h.Metrics, measure.Metric{Name: m.name, Of: m.of, Value: m.v})
 		}
 		return h
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -150,7 +151,7 @@ func TestLadderOfACPUMap(t *testing.T) {
 			h.CPUPollerCores = new(.3)
 			switch more {
 			case "counted":
-				h.Metrics = append(h.Metrics, results.Metric{Name: results.MetricHelperCores, Unit: "cores", Value: .1})
+				h.Metrics = append(h.Metrics, measure.Metric{Name: measure.MetricHelperCores, Unit: "cores", Value: .1})
 			case "":
 				h.Flows = []results.Flow{{}}
 			case "read":

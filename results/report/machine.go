@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -14,7 +15,7 @@ import (
 // Machine is what is known about the hosts that had one role.
 type Machine struct {
 	Name  string            `json:"name,omitempty"`
-	Env   results.Env       `json:"env"`             // of the first run that says anything
+	Env   measure.Env       `json:"env"`             // of the first run that says anything
 	Mixed []string          `json:"mixed,omitempty"` // what differs between runs: their numbers are not of one machine
 	Facts []compare.EnvFact `json:"-"`               // what is known, over all runs
 }
@@ -22,7 +23,7 @@ type Machine struct {
 func machine(recs []results.Record, host func(*results.Record) *results.Host) Machine {
 	var m Machine
 	values := map[string][]string{}
-	seen := map[results.Env]bool{}
+	seen := map[measure.Env]bool{}
 	for i := range recs {
 		h := host(&recs[i])
 		m.Name = cmp.Or(m.Name, h.Name)

@@ -5,6 +5,7 @@ package report
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -18,7 +19,7 @@ type Probed struct {
 	Counters []Counter         `json:"counters,omitempty"`
 	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
 	Lost     *Lost             `json:"lost_segments,omitempty"`
-	Flow     []results.Series  `json:"flow,omitempty"` // of one run, thinned
+	Flow     []measure.Series  `json:"flow,omitempty"` // of one run, thinned
 	Profile  *Profile          `json:"profile,omitempty"`
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -48,7 +49,7 @@ func TestProbedTCP(t *testing.T) {
 	j := demo()
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Verdict == results.OK {
-			r.SUT.Probes = &results.Probes{Flow: []results.Series{{Name: "tcp_srtt_us", Unit: "us", T: []int64{0, 1, 2},
+			r.SUT.Probes = &results.Probes{Flow: []measure.Series{{Name: "tcp_srtt_us", Unit: "us", T: []int64{0, 1, 2},
 				V: []float64{30, 10, 20}}}}
 		}
 	}

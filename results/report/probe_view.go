@@ -13,6 +13,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -112,7 +113,7 @@ func ageOr(s results.Stage) string {
 }
 
 // addTCP adds the figures of the probe tcp; their course is drawn.
-func (v *probeView) addTCP(flow []results.Series, row func(name, dim string, fields ...string) probeRow) {
+func (v *probeView) addTCP(flow []measure.Series, row func(name, dim string, fields ...string) probeRow) {
 	for _, s := range flow {
 		if len(s.V) == 0 {
 			continue

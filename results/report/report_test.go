@@ -17,6 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -55,7 +56,7 @@ func (p *plan) add(rx, tx string, verdict results.Verdict, gbps float64, change 
 	}
 	r.SUT.Name, r.TG.Name = "netns:zcb-a", "netns:zcb-b"
 	if gbps > 0 {
-		r.SUT.Env = results.Env{Hostname: "lab", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 2, IRQCPU: "0-1",
+		r.SUT.Env = measure.Env{Hostname: "lab", Kernel: "6.18.5", CPUModel: "Example CPU", CPUs: 2, IRQCPU: "0-1",
 			ToolVersion: "v0.1.0"}
 		r.TG.Env = r.SUT.Env
 		r.Flags = []string{"shared-machine"}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -96,7 +97,7 @@ func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
 		times = x.calls
 	}
 	noisy := func(v float64) float64 { return v * (1 + .05*rng.NormFloat64()) }
-	h.Metrics = []results.Metric{
+	h.Metrics = []measure.Metric{
 		{Name: "flow_calls", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
 		{Name: "flow_waits", Unit: "1", Value: noisy(20000 * times), Source: "data path"},
 		{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: noisy(3000),
@@ -105,7 +106,7 @@ func (x experiment) host(rng *rand.Rand, h *results.Host, k int, slow float64) {
 		{Name: "softirq_cpu1_net_rx", Unit: "1", Value: noisy(1000), Source: "/proc/softirqs"},
 		{Name: "ip_rx_packet_bytes", Unit: "bytes", Value: noisy(45000), Source: "/proc/net/snmp"},
 		{Name: "uring_rearms", Unit: "1", Value: noisy(4000), Source: "data path, whole flow"},
-		{Name: results.MetricIdleState, Of: []string{"0", "c6"}, Unit: "cores", Value: noisy(.1), Source: "/sys"},
+		{Name: measure.MetricIdleState, Of: []string{"0", "c6"}, Unit: "cores", Value: noisy(.1), Source: "/sys"},
 		{Name: "cpuidle_c6_cores", Unit: "cores", Value: noisy(.1), Source: "/sys"},
 		{Name: "cpuidle_cpu0_c6_entries", Unit: "1", Value: noisy(500), Source: "/sys"},
 	}
@@ -291,7 +292,7 @@ func TestCounters(t *testing.T) {
 		"page_pool_alloc_slow", "page_pool_recycle_rate", "devmem_setsockopt_calls", "devmem_tokens_freed",
 		"zcrx_pieces", "uring_rearms", "process_minor_faults", "softnet_cpu0_time_squeeze", "cpuidle_c6_cores",
 		"cpuidle_cpu0_c6_entries", "probe_napi_polls", "probe_napi_packets"} {
-		if d, _ := results.DescribeMetric(m); d == nil {
+		if d, _ := measure.DescribeMetric(m); d == nil {
 			t.Errorf("there is no metric %s any more", m)
 		}
 	}
@@ -301,7 +302,7 @@ func TestCounters(t *testing.T) {
 func TestSwitchesOfOneThread(t *testing.T) {
 	host := func(flows, threads int) *run {
 		h := &results.Host{Bytes: new(uint64(1e9)), Flows: make([]results.Flow, flows), Threads: threads,
-			Metrics: []results.Metric{{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: 3000}}}
+			Metrics: []measure.Metric{{Name: "thread_data_path_voluntary_switches", Unit: "1", Value: 3000}}}
 		return &run{host: h, figures: h.Figures()}
 	}
 	if v := ofThread("voluntary_switches")(host(1, 1)); v == nil || *v != 3000 {

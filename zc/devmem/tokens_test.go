@@ -8,15 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/held"
-	"golang.org/x/sys/unix"
 )
 
 // kernel is the other side of SO_DEVMEM_DONTNEED: it has handed tokens out and
@@ -229,8 +230,8 @@ func TestReads(t *testing.T) {
 	}
 	got := map[string]float64{}
 	r.figures(func(name, unit string, v float64) {
-		if got[name] = v; results.CheckRow(name, unit, "data path, whole flow") != nil {
-			t.Error(results.CheckRow(name, unit, "data path, whole flow"))
+		if got[name] = v; measure.CheckRow(name, unit, "data path, whole flow") != nil {
+			t.Error(measure.CheckRow(name, unit, "data path, whole flow"))
 		}
 	})
 	for name, want := range map[string]float64{"devmem_frags": 1 + 511 + 512 + 1024 + 1025 + 1<<30,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -34,7 +35,7 @@ func Layouts(t *testing.T, rx string) {
 					h.CopiedBytes)
 			}
 			share := slices.IndexFunc(h.Metrics,
-				func(m results.Metric) bool { return m.Name == "placement_flow_share" })
+				func(m measure.Metric) bool { return m.Name == "placement_flow_share" })
 			if h.Env.Placement == "" || share < 0 || h.Metrics[share].Value < 0.95 {
 				t.Errorf("placed by %q, metric %d of %d says where the flow's packets were processed", h.Env.Placement,
 					share, len(h.Metrics))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,7 +28,7 @@ func Nodes(t *testing.T, kinds ...[]string) {
 				name, want string
 				h          *results.Host
 			}{{"SUT", "memory_node1_share", &r.SUT}, {"TG", "memory_node0_share", &r.TG}} {
-				at := slices.IndexFunc(x.h.Metrics, func(m results.Metric) bool { return m.Named() == x.want })
+				at := slices.IndexFunc(x.h.Metrics, func(m measure.Metric) bool { return m.Named() == x.want })
 				if at < 0 || x.h.Metrics[at].Value != 1 {
 					t.Errorf("%s: %s is metric %d of %d, and not 1: its memory is elsewhere, or nobody knows where",
 						x.name, x.want, at, len(x.h.Metrics))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,7 +28,7 @@ func PacedSend(t *testing.T, rx, tx string) {
 	if r.OffPace() {
 		return // a sender that is always late never waits
 	}
-	waits := slices.IndexFunc(r.TG.Metrics, func(m results.Metric) bool { return m.Name == "pace_waits" })
+	waits := slices.IndexFunc(r.TG.Metrics, func(m measure.Metric) bool { return m.Name == "pace_waits" })
 	if waits < 0 || r.TG.Metrics[waits].Value == 0 {
 		t.Errorf("the sender never waited for what is due: metric %d", waits)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -41,7 +42,7 @@ func holds(rx string) bool { return rx == "tcp" || rx == "uring" }
 
 // metric looks up a host's metric; -1: there is none.
 func metric(h results.Host, name string) float64 {
-	if i := slices.IndexFunc(h.Metrics, func(m results.Metric) bool { return m.Name == name }); i >= 0 {
+	if i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name }); i >= 0 {
 		return h.Metrics[i].Value
 	}
 	return -1

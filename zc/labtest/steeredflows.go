@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -38,7 +39,7 @@ func steeredFlows(t *testing.T, rx string) []results.Flow {
 		}
 	}
 	for name, want := range map[string]float64{"flow0_steered_share": 1,
-		results.FlowMetric(flows-1, "steered_share"): 1} {
+		measure.FlowMetric(flows-1, "steered_share"): 1} {
 		if got := metric(h, name); got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}

@@ -11,12 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // Transfer is one flow from the sending to the receiving end.
@@ -187,7 +188,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		o.Evidence = w.Evidence()
 	}
 	for _, f := range o.Evidence.Figures {
-		err = errors.Join(err, results.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+		err = errors.Join(err, measure.CheckRow(f.Name, f.Unit, "data path, whole flow"))
 	}
 	return o, err
 }

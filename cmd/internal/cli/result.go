@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -52,7 +53,7 @@ type EndReport struct {
 	Warnings       []string         `json:"warnings,omitempty"`
 	Threads        int              `json:"threads,omitempty"` // that moved the flows
 	Flows          []EndFlow        `json:"flows,omitempty"`
-	Metrics        []results.Metric `json:"metrics,omitempty"`
+	Metrics        []measure.Metric `json:"metrics,omitempty"`
 }
 
 // EndFlow is one flow of an end that ran on its own.
@@ -106,13 +107,13 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 
 // provided computes what the buffers of the mode uring hold together, of one flow; 0: it was
 // another mode.
-func provided(ms []results.Metric) int {
+func provided(ms []measure.Metric) int {
 	buffers, each := 0.0, 0.0
 	for _, m := range ms {
 		switch name := m.Named(); {
-		case name == "uring_buffers", name == results.FlowMetric(0, "uring_buffers"):
+		case name == "uring_buffers", name == measure.FlowMetric(0, "uring_buffers"):
 			buffers = m.Value
-		case name == "uring_buffer_bytes", name == results.FlowMetric(0, "uring_buffer_bytes"):
+		case name == "uring_buffer_bytes", name == measure.FlowMetric(0, "uring_buffer_bytes"):
 			each = m.Value
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // VerboseUsage is the help of the flag --verbose.
@@ -15,9 +15,9 @@ const VerboseUsage = "also print figures of the data paths themselves, such as d
 
 // DataPath prints the figures that a data path itself counted, one a line. All of
 // them, and more, are in metrics.csv.
-func DataPath(w io.Writer, end string, metrics []results.Metric) {
+func DataPath(w io.Writer, end string, metrics []measure.Metric) {
 	for _, m := range metrics {
-		if !strings.HasPrefix(m.Source, results.DataPath) {
+		if !strings.HasPrefix(m.Source, measure.DataPath) {
 			continue
 		}
 		unit := ""

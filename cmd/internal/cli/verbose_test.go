@@ -6,12 +6,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestDataPath(t *testing.T) {
 	var b strings.Builder
-	DataPath(&b, "SUT", []results.Metric{
+	DataPath(&b, "SUT", []measure.Metric{
 		{Name: "devmem_frags", Unit: "1", Value: 1e9, Source: "data path, whole flow"},
 		{Name: "cpu_busy", Unit: "cores", Value: 1, Source: "/proc/stat"},
 		{Name: "flow_calls_per_mb", Unit: "1/MB", Value: 12.3456, Source: "data path"},

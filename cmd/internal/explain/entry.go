@@ -8,11 +8,13 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
-	"golang.org/x/sys/unix"
 )
 
 // Entry is one thing that has a name.
@@ -37,7 +39,7 @@ var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", 
 func entries(flags []Flag) (out []Entry) {
 	out = append(out, modes()...)
 	out = append(out, flagEntries(flags)...)
-	for _, s := range results.MetricSections {
+	for _, s := range measure.MetricSections {
 		for _, d := range s.Metrics {
 			units := strings.Fields(d.Units)
 			for i, name := range strings.Fields(d.Names) {
@@ -98,7 +100,7 @@ func unitText(unit string) string {
 	switch unit {
 	case "1":
 		return "a number"
-	case results.UnitByName:
+	case measure.UnitByName:
 		return "by its name"
 	}
 	return unit

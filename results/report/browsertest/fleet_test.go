@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/fleet"
@@ -59,7 +60,7 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 			}{{&r.SUT, 17}, {&r.TG, 18}} {
 				name := fmt.Sprintf("rack%d-node%02d.zone-a.example.net", e.rack, i)
 				e.h.Name = "ssh:root@" + name
-				e.h.Env = results.Env{Hostname: name, Dev: "enp1s0f0np0", Driver: "mlx5_core",
+				e.h.Env = measure.Env{Hostname: name, Dev: "enp1s0f0np0", Driver: "mlx5_core",
 					Firmware: map[bool]string{false: "28.42.1000", true: "28.39.1002"}[i%5 == 2]}
 			}
 			err = errors.Join(err, w.Append(r))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package measure
 
 // MetricSections are all metrics: docs/metrics.md is made of them, and tests hold the rows of
 // real runs against them. Words in capitals stand for what differs: N is a number.

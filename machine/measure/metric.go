@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package measure
 
 import (
-	"slices"
-
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
@@ -56,14 +54,4 @@ func (m Metric) Over(seconds, packets float64) Metric {
 		m.PerPacket = new(m.Value / packets)
 	}
 	return m
-}
-
-// Rows lists the host's rows of metrics.csv, including those of what probes saw.
-func (h *Host) Rows() []Metric {
-	out := make([]Metric, 0, len(h.Metrics))
-	for _, m := range slices.Concat(h.Metrics, h.Packets.rows(), h.Path.rows(), h.Probes.rows()) {
-		m.Name, m.Of = m.Named(), nil
-		out = append(out, m)
-	}
-	return out
 }

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+
+package measure
+
+// What is told of kernel threads that poll the flow's interface (threaded NAPI).
+const (
+	MetricBusiestPoller = "poller_busiest_cores" // of the one that used most
+	MetricBusyPolls     = "poller_busy_polls"    // 1: one of them never rests
+)
+
+// Metrics of what the network made of what a cell asked for.
+const (
+	MetricRXPacketBytes    = "ip_rx_packet_bytes"
+	MetricRXPacketSegments = "ip_rx_packet_segments"
+	MetricTXPacketBytes    = "ip_tx_packet_bytes"
+	MetricHWGROPackets     = "nic_hw_gro_packets"
+	MetricHWGROWire        = "nic_hw_gro_wire_packets"
+	MetricInterrupts       = "nic_interrupts"
+	MetricBusiestIRQ       = "nic_busiest_interrupt_per_second"
+	MetricSplitShare       = "nic_split_share"
+	MetricFragsBytes       = "max_skb_frags_bytes"
+	MetricRecycleRate      = "page_pool_recycle_rate"
+	MetricCountersCut      = "counter_rows_cut"
+)
+
+// MetricUntold is payload of the whole flow of which the kernel does not tell whether it was copied
+// (package uringzc).
+const MetricUntold = "uring_zc_untold_bytes"
+
+// MetricBusyPolled counts packets that a call which waited took of the NIC's queue itself, of
+// sockets and of rings (LINUX_MIB_BUSYPOLLRXPACKETS: net/core/dev.c, __napi_busy_loop).
+const MetricBusyPolled = "netstat_tcp_ext_busy_poll_rx_packets"
+
+// MetricHelperCores is what kernel threads used that work for a path and are none of NAPI's: the
+// one behind a cpumap. They are in CPUPollerCores.
+const MetricHelperCores = "cpumap_thread_cores"
+
+// What is told of several flows beside each other, by their throughput at the receiver.
+const (
+	MetricJain       = "flows_jain"
+	MetricFlowMin    = "flows_min_gbps"
+	MetricFlowMedian = "flows_median_gbps"
+	MetricFlowMax    = "flows_max_gbps"
+)

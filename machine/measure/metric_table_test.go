@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: MIT
+
+package measure
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// A name stands in one place, with as many units as names or one.
+func TestMetricTable(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range MetricSections {
+		for _, m := range s.Metrics {
+			names, units := strings.Fields(m.Names), strings.Fields(m.Units)
+			if len(names) == 0 || len(units) != 1 && len(units) != len(names) {
+				t.Errorf("%s: %d names, %d units", m.Names, len(names), len(units))
+			}
+			for _, n := range names {
+				if seen[s.Title+n] {
+					t.Errorf("%s is there twice", n)
+				}
+				seen[s.Title+n] = true
+			}
+		}
+	}
+	for _, name := range []string{MetricIdleState, MetricGHz, MetricForeignCores} {
+		if !slices.ContainsFunc(MetricSections, func(s MetricSection) bool { return seen[s.Title+name] }) {
+			t.Errorf("%s is not described", name)
+		}
+	}
+}
+
+func TestCheckRow(t *testing.T) {
+	for _, x := range []struct{ name, unit, source, want string }{
+		{"flow_calls", "1", "data path", ""},
+		{"flow_calls_per_mb", "1/MB", "data path", ""},
+		{"cpuidle_cpu12_c1e_cores", "cores", "/sys/devices/system/cpu/cpuN/cpuidle", ""},
+		{"cpuidle_cpux_entries", "1", "/sys/devices/system/cpu/cpuN/cpuidle", "no metric"},
+		{"link_mtu", "bytes", "rtnetlink", ""},
+		{"link_rx_crc_errors", "packets", "rtnetlink", ""},
+		{"tcp_info_rtt_us", "us", "TCP_INFO", ""},
+		{"power_bmc_idle_w", "W", "redfish=https://bmc", ""},
+		{"flow_colour", "1", "data path", "no metric flow_colour"},
+		{"xflow_calls", "1", "data path", "no metric"},
+		{"flow_calls", "bytes", "data path", "in bytes, described in 1"},
+		{"flow_calls", "1", "TCP_INFO", "described as of"},
+	} {
+		if err := CheckRow(x.name, x.unit, x.source); (err == nil) != (x.want == "") || err != nil &&
+			!strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v, want %q", x.name, err, x.want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -40,9 +41,9 @@ func (e *Experiment) sayChanged(dir string, was *results.Plan, p *prepared) {
 	}
 	folder := environment.Open(dir)
 	for _, x := range []struct {
-		role results.Role
+		role ends.Role
 		hash string
-	}{{results.RoleSUT, was.SUT.Environment}, {results.RoleTG, was.TG.Environment}} {
+	}{{ends.SUT, was.SUT.Environment}, {ends.TG, was.TG.Environment}} {
 		if x.hash == "" {
 			continue // a journal of an older version
 		}

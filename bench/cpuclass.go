@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/results"
 )
@@ -21,7 +22,7 @@ func (r *Runner) markClasses(rec *results.Record) {
 			fmt.Sprintf("%s: the CPUs are of several classes (%s)%s: the figures are of none of them", end, classes,
 				why))
 	}
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		h := rec.Host(role)
 		if classes := h.Env.CPUClass; cpuclass.Mixed(classes) {
 			why := ""

@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // powerPrograms lists the programs that power sources start: the file's in full, because who runs
@@ -86,7 +86,7 @@ func (p preview) reaches(prefix string, deeds ...power.Deed) []string {
 }
 
 // of describes what is done, and for which host if not for both.
-func of(role results.Role, r power.Reach) string {
+func of(role ends.Role, r power.Reach) string {
 	text := r.String()
 	if r.Does == power.Runs {
 		text = r.What

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -16,32 +17,32 @@ import (
 // each cell found them, with what it had set.
 type surroundings struct {
 	in    *results.Folder // where they are kept; nil: nowhere
-	found map[results.Role]*environment.Snapshot
-	names map[results.Role]string                     // their hashes
-	cells map[results.CellKey]map[results.Role]string // hashes
+	found map[ends.Role]*environment.Snapshot
+	names map[ends.Role]string                     // their hashes
+	cells map[results.CellKey]map[ends.Role]string // hashes
 }
 
 // surveys takes snapshots of both hosts: one, where they are the same, so that they do not
 // differ in what was busy a moment later.
 func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
-	live bool) (of map[results.Role]*environment.Snapshot, err error) {
-	of = map[results.Role]*environment.Snapshot{}
-	if of[results.RoleSUT], err = o.survey(ctx, sut, results.RoleSUT, live); err != nil {
+	live bool) (of map[ends.Role]*environment.Snapshot, err error) {
+	of = map[ends.Role]*environment.Snapshot{}
+	if of[ends.SUT], err = o.survey(ctx, sut, ends.SUT, live); err != nil {
 		return nil, err
 	}
 	if sut.Spec.Name == tg.Spec.Name && o.SUTDev == o.TGDev && o.SUTUpper.name() == o.TGUpper.name() {
-		of[results.RoleTG] = of[results.RoleSUT]
+		of[ends.TG] = of[ends.SUT]
 		return of, nil
 	}
-	of[results.RoleTG], err = o.survey(ctx, tg, results.RoleTG, live)
+	of[ends.TG], err = o.survey(ctx, tg, ends.TG, live)
 	return of, err
 }
 
 // survey takes a snapshot of a host.
-func (o *Options) survey(ctx context.Context, h *host.Host, role results.Role, live bool) (*environment.Snapshot,
+func (o *Options) survey(ctx context.Context, h *host.Host, role ends.Role, live bool) (*environment.Snapshot,
 	error) {
 	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
-	if role == results.RoleTG {
+	if role == ends.TG {
 		p.Dev, p.Upper = o.TGDev, o.TGUpper.name()
 	}
 	var s wire.Survey
@@ -57,8 +58,8 @@ func (st *stage) survey(ctx context.Context) (*surroundings, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &surroundings{found: found, names: map[results.Role]string{},
-		cells: map[results.CellKey]map[results.Role]string{}}
+	s := &surroundings{found: found, names: map[ends.Role]string{},
+		cells: map[results.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}
@@ -72,7 +73,7 @@ func (s *surroundings) keep(w *results.Writer) error {
 		return nil
 	}
 	s.in = w.Folder()
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if _, err := environment.Write(s.in, s.found[role]); err != nil {
 			return &FolderError{err}
 		}
@@ -85,16 +86,16 @@ func (s *surroundings) keep(w *results.Writer) error {
 // the run has no snapshot, and the cell's next one asks again.
 func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 	s := r.env
-	if s == nil || s.cells[c.Key()][results.RoleSUT] != "" {
+	if s == nil || s.cells[c.Key()][ends.SUT] != "" {
 		return nil
 	}
 	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
 	if err != nil {
-		s.cells[c.Key()] = map[results.Role]string{results.RoleSUT: "", results.RoleTG: ""}
+		s.cells[c.Key()] = map[ends.Role]string{ends.SUT: "", ends.TG: ""}
 		return []string{fmt.Sprintf("no snapshot of the hosts with the cell's settings: %v", err)}
 	}
-	hashes := map[results.Role]string{}
-	for _, role := range results.Roles {
+	hashes := map[ends.Role]string{}
+	for _, role := range ends.Roles {
 		found, hash := s.found[role], s.names[role]
 		change := found.Now(now[role]).SinceNamed(found, hash)
 		if change == found { // which is in the folder
@@ -115,7 +116,7 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 
 // hash of a host's snapshot for a cell; "" where none was taken. A cell that nobody looked at yet
 // has what was found when the session began.
-func (s *surroundings) hash(c results.Cell, role results.Role) string {
+func (s *surroundings) hash(c results.Cell, role ends.Role) string {
 	if s == nil {
 		return ""
 	}
@@ -127,7 +128,7 @@ func (s *surroundings) hash(c results.Cell, role results.Role) string {
 
 // mark names the snapshots in a record: the controller's word, whatever an agent says.
 func (r *Runner) mark(rec *results.Record, c results.Cell) {
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		rec.Host(role).Env.Environment = r.env.hash(c, role)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -39,12 +40,12 @@ func TestIntegrationEnvironment(t *testing.T) {
 	}
 	seen := map[string]int{}
 	for _, r := range j.Records {
-		for _, role := range results.Roles {
+		for _, role := range ends.Roles {
 			s, err := folder.Get(r.Host(role).Env.Environment)
 			if err != nil {
 				t.Fatalf("run %s, %s: %v", r.RunID, role, err)
 			}
-			if gro, _ := s.Value("nic/feature rx-gro"); r.Verdict != results.Unsupported && role == results.RoleSUT {
+			if gro, _ := s.Value("nic/feature rx-gro"); r.Verdict != results.Unsupported && role == ends.SUT {
 				seen[results.LookupOption("gro").Value(&r.Cell)+" found "+gro]++
 			}
 		}
@@ -81,14 +82,14 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &surroundings{found: found, names: map[results.Role]string{},
-		cells: map[results.CellKey]map[results.Role]string{}}
+	s := &surroundings{found: found, names: map[ends.Role]string{},
+		cells: map[results.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}
 	r.Runner.env = s
 	c := cell("tcp", "tcp")
-	if s.hash(c, results.RoleSUT) != s.names[results.RoleSUT] {
+	if s.hash(c, ends.SUT) != s.names[ends.SUT] {
 		t.Error("a cell that never ran has a snapshot of its own")
 	}
 	r.restartBad(t, `"error":{"verdict":"failed","message":"no sysfs here"}`, wire.OpSurvey)
@@ -100,13 +101,13 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		!strings.Contains(got[0], "no sysfs here") {
 		t.Errorf("warnings %q", got)
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if h := s.hash(c, role); h != "" {
 			t.Errorf("%s: %q is not what the cell found: nobody looked", role, h)
 		}
 	}
-	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, results.RoleSUT) == "" ||
-		s.hash(c, results.RoleTG) == "" {
+	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, ends.SUT) == "" ||
+		s.hash(c, ends.TG) == "" {
 		t.Errorf("the next look: warnings %q, hashes %v", got, s.cells[c.Key()])
 	}
 }
@@ -119,7 +120,7 @@ func mustKnowNodes(t *testing.T, j results.Journal) {
 		if r.Verdict != results.OK {
 			continue
 		}
-		for _, role := range results.Roles {
+		for _, role := range ends.Roles {
 			sum := 0.0
 			for _, m := range r.Host(role).Metrics {
 				if m.Name == "memory_nodeN_share" {

@@ -9,6 +9,7 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/report"
@@ -48,7 +49,7 @@ func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
 	for _, run := range e.Runs {
-		p, err := kept.Read(ctx, in, run, results.Role(strings.ToLower(e.End)))
+		p, err := kept.Read(ctx, in, run, ends.Role(strings.ToLower(e.End)))
 		if err == nil {
 			err = sum.Add(ctx, p)
 		}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -21,7 +22,7 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) {
 		say(warns + fmt.Sprintf("--power auto may take ipmi: %s; a window of %v does (duration)",
 			tooFewReadings(slowest, load, window, "window"), rounded(load.Needs)))
 	}
-	leads := map[results.Role]bool{}
+	leads := map[ends.Role]bool{}
 	for _, s := range o.Sources {
 		first := o.first(s, leads)
 		if load := s.Holds(window, o.Guard, 2, interval); !load.Enough() {
@@ -42,9 +43,9 @@ func (o PowerOptions) foretell(window time.Duration, say func(string)) {
 
 // first reports whether power_w of a host is to come from a source: it is the first that the host
 // has. It adds such hosts to leads, those that have one.
-func (o PowerOptions) first(s power.Spec, leads map[results.Role]bool) bool {
+func (o PowerOptions) first(s power.Spec, leads map[ends.Role]bool) bool {
 	is := false
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if (s.Host == "" || s.Host == role) && !leads[role] {
 			is, leads[role] = true, true
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -34,7 +35,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	if err != nil {
 		return results.Header{}, err
 	}
-	sut.Environment, tg.Environment = around.names[results.RoleSUT], around.names[results.RoleTG]
+	sut.Environment, tg.Environment = around.names[ends.SUT], around.names[ends.TG]
 	s := e.Spec
 	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, FoldCopied: e.FoldCopied,
 		NoteMTU: e.NoteMTU}).Encode()

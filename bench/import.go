@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -94,8 +95,8 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 	if rec.Warmup || rec.StartUTCNs == 0 {
 		return false, nil
 	}
-	led := map[results.Role]*power.Spec{} // the one whose figure became the host's
-	for _, role := range results.Roles {
+	led := map[ends.Role]*power.Spec{} // the one whose figure became the host's
+	for _, role := range ends.Roles {
 		h := rec.Host(role)
 		at, ok := power.TimesOf(h, rec.StartUTCNs)
 		if !ok {
@@ -129,7 +130,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 		})
 		markMixed(rec)
 	}
-	if sut, tg := led[results.RoleSUT], led[results.RoleTG]; sut != nil && tg != nil && sut.SameInstrument(*tg) &&
+	if sut, tg := led[ends.SUT], led[ends.TG]; sut != nil && tg != nil && sut.SameInstrument(*tg) &&
 		rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)
 	}

@@ -10,6 +10,8 @@ import (
 	"io/fs"
 
 	pprof "github.com/google/pprof/profile"
+
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
@@ -61,7 +63,7 @@ func (r *refusedKept) Unwrap() error { return r.Refused }
 
 // Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
 // which is [fs.ErrNotExist]. Nothing is read once the context has ended.
-func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role results.Role) (*pprof.Profile,
+func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role ends.Role) (*pprof.Profile,
 	error) {
 	name, err := results.ProfileFile(run, string(role))
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // PowerOptions say how power is measured beside the runs. Without sources it is
@@ -59,8 +59,8 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 	if err := o.check(oneMachine); err != nil {
 		return nil, err
 	}
-	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: results.RoleSUT},
-		{host: r.TG, role: results.RoleTG}}}
+	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: ends.SUT},
+		{host: r.TG, role: ends.TG}}}
 	for i := range m.ends {
 		names, err := m.ends[i].start(ctx, o)
 		if err != nil {
@@ -101,7 +101,7 @@ func (o PowerOptions) check(oneMachine bool) error {
 
 // open begins to sample the controller's own sources of one role, or those
 // without a role, and adds what they are to said; nil where there are none.
-func (o PowerOptions) open(role results.Role, label string, said *[]string) (*power.Sampler, error) {
+func (o PowerOptions) open(role ends.Role, label string, said *[]string) (*power.Sampler, error) {
 	specs := slices.DeleteFunc(slices.Clone(o.Sources), func(s power.Spec) bool { return s.Host != role || s.InBand() })
 	if len(specs) == 0 {
 		return nil, nil

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -18,7 +19,7 @@ import (
 // powerEnd is one host's instruments.
 type powerEnd struct {
 	host   *host.Host
-	role   results.Role
+	role   ends.Role
 	order  []string   // sources as the user named them; the first is the primary one
 	first  power.Spec // the primary one; without a name it is what auto finds
 	inBand bool

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -13,7 +14,7 @@ import (
 // number of flows than it was asked for.
 func countFlows(rec *results.Record) {
 	want := rec.Cell.NFlows()
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		n := len(rec.Host(role).Flows)
 		if rec.Verdict != results.OK || n == want || n == 0 && want == 1 {
 			continue

@@ -6,13 +6,14 @@ import (
 	"errors"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 )
 
 // askedTrips makes a run failed of which an end tells of round trips that its cell has not, or of
 // none where it has: by them figures of payload are left out.
 func askedTrips(rec *results.Record) {
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		h, asked := rec.Host(role), rec.Cell.RoundTrips()
 		if rec.Verdict != results.OK || (h.Transactions != nil) == asked && (h.RoundTrip == nil || asked) {
 			continue

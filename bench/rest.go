@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -167,7 +168,7 @@ const restReplyTime = 15 * time.Second
 
 // fill enters the background of a run: the mean of both rests.
 func (m *restMeter) fill(rec *results.Record, before *[2]wire.Rest) {
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		h := rec.Host(role)
 		cpus, err := counter.ParseCPUList(h.Env.CPUsMeasured)
 		if h.CPUBusyCores == nil || err != nil {

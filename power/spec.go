@@ -13,17 +13,17 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Spec names a source: NAME, NAME=TARGET, and options after a question mark,
 // NAME=TARGET?key=value&key=value. The prefixes "sut:" and "tg:" are for one of
 // the two hosts only.
 type Spec struct {
-	Host    results.Role // "" for both
-	Name    string       // a key of Kinds
+	Host    ends.Role // "" for both
+	Name    string    // a key of Kinds
 	Target  string
 	Options url.Values
 }
@@ -139,7 +139,7 @@ func (s Spec) instrument() string {
 func ParseSpec(text string) (Spec, error) {
 	var s Spec
 	rest := text
-	for _, h := range results.Roles {
+	for _, h := range ends.Roles {
 		if r, ok := strings.CutPrefix(rest, string(h)+":"); ok {
 			s.Host, rest = h, r
 		}

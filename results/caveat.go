@@ -67,7 +67,7 @@ func (r *Record) Caveats() (out []Caveat) {
 	}
 	for _, w := range r.Warnings {
 		of := OfSUTCPU | OfAllCPU
-		end := "SUT" // [Role.Label], without a new text for each warning
+		end := "SUT" // [ends.Role.Label], without a new text for each warning
 		if strings.HasPrefix(w, "TG: ") {
 			of, end = OfTGCPU|OfAllCPU, "TG"
 		}

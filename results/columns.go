@@ -11,13 +11,14 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // row is one line of runs.csv: one host's half of a run.
 type row struct {
 	rec  *Record
-	role Role
+	role ends.Role
 	host *Host
 }
 
@@ -300,8 +301,8 @@ func setWarmup(r *row, s string) (err error) {
 }
 
 func setRole(r *row, s string) error {
-	r.role = Role(s)
-	if r.role != RoleSUT && r.role != RoleTG {
+	r.role = ends.Role(s)
+	if r.role != ends.SUT && r.role != ends.TG {
 		return fmt.Errorf("%q is not sut or tg", s)
 	}
 	return nil
@@ -333,9 +334,9 @@ func hostLabel(r *row) string {
 	return CSVText(hostName(r.rec, r.role))
 }
 
-func hostName(rec *Record, role Role) string {
+func hostName(rec *Record, role ends.Role) string {
 	name, other := oneLine(rec.SUT.Name), oneLine(rec.TG.Name)
-	if role == RoleTG {
+	if role == ends.TG {
 		name, other = other, name
 	}
 	if name == other || trimRole(name, role) != name {
@@ -350,7 +351,7 @@ func setHost(r *row, s string) error {
 	return nil
 }
 
-func trimRole(name string, role Role) string {
+func trimRole(name string, role ends.Role) string {
 	return strings.TrimSuffix(name, "#"+string(role))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
@@ -43,7 +44,7 @@ func WriteRuns(w io.Writer, recs []Record) error {
 		return err
 	}
 	for i := range recs {
-		for _, e := range ends(&recs[i]) {
+		for _, e := range rowsOf(&recs[i]) {
 			for k := range columns {
 				fields[k] = columns[k].get(&e)
 			}
@@ -67,7 +68,7 @@ func WriteMetrics(w io.Writer, recs []Record) error {
 	}
 	moved := movedIn(recs)
 	for i := range recs {
-		for _, e := range ends(&recs[i]) {
+		for _, e := range rowsOf(&recs[i]) {
 			label := hostLabel(&e)
 			for _, m := range append(recs[i].rows(e.host), moved.zeros(e.host)...) {
 				err := c.Write([]string{CSVText(recs[i].RunID), label, CSVText(m.Name), CSVText(m.Unit),
@@ -91,7 +92,7 @@ func WriteSamples(w io.Writer, recs []Record) error {
 		return err
 	}
 	for i := range recs {
-		for _, e := range ends(&recs[i]) {
+		for _, e := range rowsOf(&recs[i]) {
 			label := hostLabel(&e)
 			for _, s := range e.host.Series {
 				if err := writeSeries(c, recs[i].RunID, label, s); err != nil {
@@ -116,6 +117,6 @@ func writeSeries(c *csv.Writer, runID, label string, s measure.Series) error {
 	return nil
 }
 
-func ends(r *Record) [2]row {
-	return [2]row{{r, RoleSUT, &r.SUT}, {r, RoleTG, &r.TG}}
+func rowsOf(r *Record) [2]row {
+	return [2]row{{r, ends.SUT, &r.SUT}, {r, ends.TG, &r.TG}}
 }

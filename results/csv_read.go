@@ -9,6 +9,8 @@ import (
 	"io"
 	"reflect"
 	"strings"
+
+	"github.com/zcbench/zcbench/internal/ends"
 )
 
 // required are the columns without which a row says nothing. Any other may be
@@ -132,14 +134,14 @@ type table struct {
 
 type entry struct {
 	rec  *Record
-	line map[Role]int // where each end was
+	line map[ends.Role]int // where each end was
 	any  int
 }
 
 func (t *table) add(r row, line int) error {
 	e := t.byID[r.rec.RunID]
 	if e == nil {
-		e = &entry{rec: r.rec, line: map[Role]int{}, any: line}
+		e = &entry{rec: r.rec, line: map[ends.Role]int{}, any: line}
 		t.byID[r.rec.RunID] = e
 		t.order = append(t.order, e)
 	} else if at, ok := e.line[r.role]; ok {

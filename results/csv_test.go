@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/frugal"
 )
 
@@ -134,7 +136,7 @@ func TestHostLabelUnique(t *testing.T) {
 	r := sample(0)
 	for _, names := range [][2]string{{"a", "b"}, {"local", "local"}, {"", ""}, {"a#sut", "a"}} {
 		r.SUT.Name, r.TG.Name = names[0], names[1]
-		if sut, tg := hostName(&r, RoleSUT), hostName(&r, RoleTG); sut == tg || sut == "" || tg == "" {
+		if sut, tg := hostName(&r, ends.SUT), hostName(&r, ends.TG); sut == tg || sut == "" || tg == "" {
 			t.Errorf("%q: %q and %q", names, sut, tg)
 		}
 	}

@@ -2,7 +2,11 @@
 
 package results
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zcbench/zcbench/internal/ends"
+)
 
 func TestEnds(t *testing.T) {
 	var r Record
@@ -10,7 +14,7 @@ func TestEnds(t *testing.T) {
 		label string
 		host  *Host
 	}{{"SUT", &r.SUT}, {"TG", &r.TG}} {
-		if role := Roles[i]; role.Label() != want.label || r.Host(role) != want.host {
+		if role := ends.Roles[i]; role.Label() != want.label || r.Host(role) != want.host {
 			t.Errorf("end %d is %s: %s, want %s and its own half of the record", i, role, role.Label(), want.label)
 		}
 	}

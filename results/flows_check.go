@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/ends"
 )
 
 // Bounds of what one flow has to say. A thread is never on two CPUs, and no wait is longer than
@@ -98,7 +99,7 @@ func (h *Host) CheckFlows() error {
 // none with which anything is wrong. Records of older versions, and rows of runs.csv, have no
 // flows.
 func (r *Record) checkFlows() error {
-	for _, role := range Roles {
+	for _, role := range ends.Roles {
 		h := r.Host(role)
 		if err := h.CheckFlows(); err != nil {
 			return fmt.Errorf("%s: %w", role.Label(), err)

@@ -79,7 +79,7 @@ func WriteFlows(w io.Writer, recs []Record) error {
 		return err
 	}
 	for i := range recs {
-		for _, e := range ends(&recs[i]) {
+		for _, e := range rowsOf(&recs[i]) {
 			for n := range e.host.Flows {
 				r := flowRow{e, n, &e.host.Flows[n]}
 				for k := range flowColumns {

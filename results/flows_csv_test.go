@@ -7,19 +7,21 @@ import (
 	"encoding/csv"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/ends"
 )
 
 // flowing is a run of as many flows as are given bytes, each with every figure.
 func flowing(seq int, bytes ...uint64) Record {
 	r := sample(seq)
 	r.Cell.Flows, r.Verdict, r.Reason, r.Fix = len(bytes), OK, "", ""
-	for _, role := range Roles {
+	for _, role := range ends.Roles {
 		h, sum := r.Host(role), uint64(0)
 		for i, n := range bytes {
 			sum += n
 			f := Flow{CPU: new(2 + i), Bytes: new(n), ThroughputGbps: new(float64(n) * 8 / 1e9 / 1.5), CPUS: new(1.25),
 				Retrans: new(uint64(i)), Verdict: OK, ThreadCores: new(.875)}
-			if role == RoleSUT {
+			if role == ends.SUT {
 				f.SoftirqCPU = new(12 + i)
 				f.Queue, f.Landed, f.ZeroCopyBytes, f.CopiedBytes, f.Limit = new(4+i), new(4+i), new(n), new(uint64(0)),
 					BySender

@@ -2,7 +2,10 @@
 
 package results
 
-import "github.com/zcbench/zcbench/machine/measure"
+import (
+	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // heldByCgroups is from which share of the periods, or of the window, on the limits of a control
 // group are what kept a run from being faster. A thread that is throttled seems to be full, or
@@ -41,7 +44,7 @@ func (h *Host) HeldBack() (share float64, words string) {
 
 // heldByCgroup reports whether a cgroup held an end of the run back for long.
 func (r *Record) heldByCgroup() bool {
-	for _, role := range Roles {
+	for _, role := range ends.Roles {
 		if share, _ := r.Host(role).HeldBack(); share >= heldByCgroups {
 			return true
 		}

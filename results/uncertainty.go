@@ -5,6 +5,8 @@ package results
 import (
 	"math"
 	"slices"
+
+	"github.com/zcbench/zcbench/internal/ends"
 )
 
 // CPUNetU computes the standard uncertainty of CPUNetCores.
@@ -77,7 +79,7 @@ func uncertaintyColumns() []column {
 	}
 	own := func(name string, cost Cost) column {
 		return recordCol(name, func(r *row) *float64 {
-			if r.role == RoleTG {
+			if r.role == ends.TG {
 				return r.rec.ROIU(Sender, cost)
 			}
 			return r.rec.ROIU(Receiver, cost)

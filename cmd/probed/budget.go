@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -134,7 +135,7 @@ const bothEnds = "both ends"
 // and a sample whom it interrupts. On one machine a veth or the loopback delivers packets on the
 // sender's CPU as well as on the receiver's: what probes take there is held against the CPU time of
 // both. These have a figure where each has CPUs of its own, and none of them in common.
-func payers(r *results.Record, probe string, role results.Role) (hosts []*results.Host, end string) {
+func payers(r *results.Record, probe string, role ends.Role) (hosts []*results.Host, end string) {
 	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
 		probe != results.ProbeProfile {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
@@ -185,7 +186,7 @@ func budgets(j results.Journal, p prices) (out []budget) {
 		}
 		for _, probe := range r.Cell.Probes() {
 			seen := ""
-			for _, role := range results.Roles {
+			for _, role := range ends.Roles {
 				hosts, end := payers(r, probe, role)
 				if end == seen {
 					continue

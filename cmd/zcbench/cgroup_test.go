@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/cgroup/cgrouptest"
 	"github.com/zcbench/zcbench/results"
@@ -39,7 +40,7 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 		!strings.Contains(r.Fix, "gates.throttled: off") {
 		t.Errorf("status %d: %s by %s: %s (fix: %s)", status, r.Verdict, r.Gate, r.Reason, r.Fix)
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if share, words := r.Host(role).HeldBack(); share <= 0 || share > 1 || !strings.HasPrefix(words, named) {
 			t.Errorf("%s: held back for %v: %q", role.Label(), share, words)
 		}

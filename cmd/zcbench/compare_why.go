@@ -12,8 +12,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -41,7 +43,7 @@ func (f *whyFlags) check() error {
 		return errors.New("--flame and --end need --why")
 	case f.end != "" && f.flame == "":
 		return errors.New("--end needs --flame: --why covers every end that was profiled")
-	case f.end != "" && !slices.Contains(results.Roles[:], results.Role(f.end)):
+	case f.end != "" && !slices.Contains(ends.Roles[:], ends.Role(f.end)):
 		return fmt.Errorf("--end %q: must be sut or tg", f.end)
 	}
 	return nil
@@ -135,7 +137,7 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 func (f *whyFlags) endOf(x explained) (*why.End, error) {
 	wanted := x.couple.Ends()
 	if f.end != "" {
-		wanted = []results.Role{results.Role(f.end)}
+		wanted = []ends.Role{ends.Role(f.end)}
 	}
 	for _, role := range wanted {
 		for i := range x.Ends {
@@ -188,7 +190,7 @@ func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptPr
 }
 
 // addKept adds the profile that a results folder keeps of a run's end.
-func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role results.Role,
+func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role ends.Role,
 	kept *bench.KeptProfiles) error {
 	p, err := kept.Read(ctx, in, r.RunID, role)
 	if err != nil {

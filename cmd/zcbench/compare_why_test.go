@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
@@ -148,7 +149,7 @@ func whyOf(t *testing.T, sources ...string) why.End {
 	status, out, stderr := zcbench(t, append([]string{"compare", "--why", "--json"}, sources...)...)
 	var shown whyShown
 	if err := json.Unmarshal([]byte(out), &shown); status != 0 || err != nil || len(shown.Why) != 1 ||
-		len(shown.Why[0].Ends) == 0 || shown.Why[0].Ends[0].Role != results.RoleSUT {
+		len(shown.Why[0].Ends) == 0 || shown.Why[0].Ends[0].Role != ends.SUT {
 		t.Fatalf("status %d, %v: %s%s", status, err, stderr, out)
 	}
 	return shown.Why[0].Ends[0]
@@ -200,7 +201,7 @@ func TestWhyIsBounded(t *testing.T) {
 		}
 		return runs
 	}
-	end := &why.End{Role: results.RoleSUT, RunsA: lists("tcp"), RunsB: lists("tcp-trunc")}
+	end := &why.End{Role: ends.SUT, RunsA: lists("tcp"), RunsB: lists("tcp-trunc")}
 	x := explained{&compare.Couple{DirA: dir, DirB: dir}, nil}
 	for name, kept := range map[string]*bench.KeptProfiles{"files": {Files: 19, Bytes: 1 << 30, Steps: 1 << 30},
 		"bytes": {Files: 100, Bytes: 10 * len(packed), Steps: 1 << 30}} {

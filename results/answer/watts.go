@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -55,7 +56,7 @@ const ofSource = "power source "
 func (m *missed) add(r *results.Record) {
 	m.runs++
 	said := map[string]bool{}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		source := r.Host(role).PowerSource
 		if source == "" {
 			continue

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -16,7 +17,7 @@ import (
 // Sessions differ too, where the folder has several.
 func AcrossCells(in *results.Folder, j *results.Journal) (lines []string) {
 	folder := environment.Of(in)
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		found, bad := snapshotsOf(folder, j, role)
 		lines = append(lines, bad.lines(role)...)
 		n := 0
@@ -54,7 +55,7 @@ func (u *unread) add(err error) {
 	}
 }
 
-func (u *unread) lines(role results.Role) (lines []string) {
+func (u *unread) lines(role ends.Role) (lines []string) {
 	if u.n > 0 {
 		why := u.first.Error()
 		if r := (*results.Refused)(nil); errors.As(u.first, &r) {
@@ -82,7 +83,7 @@ func snapshots(all []found) (out []environment.Found) {
 }
 
 // snapshotsOf loads the snapshots that runs name, in the order of the runs.
-func snapshotsOf(folder *environment.Folder, j *results.Journal, role results.Role) (out []found, bad unread) {
+func snapshotsOf(folder *environment.Folder, j *results.Journal, role ends.Role) (out []found, bad unread) {
 	at := map[string]int{} // -1: it cannot be read
 	type use struct {
 		snapshot int

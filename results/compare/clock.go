@@ -5,6 +5,7 @@ package compare
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -28,7 +29,7 @@ func otherClock(p pairing, m Metric) string {
 		return ""
 	}
 	limit := max(*p.a.frequency, *p.b.frequency)
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		a, b := p.a.clock(role), p.b.clock(role)
 		if a == nil || b == nil {
 			continue
@@ -42,7 +43,7 @@ func otherClock(p pairing, m Metric) string {
 
 // clock computes the median frequency of the flow's CPUs at one end, by APERF and MPERF alone: what
 // scaling_cur_freq reads for all CPUs at one time is no ground to take a verdict back.
-func (c *Cell) clock(role results.Role) *float64 {
+func (c *Cell) clock(role ends.Role) *float64 {
 	var v []float64
 	for _, r := range c.Runs {
 		if mhz := r.Host(role).FlowMHz; mhz != nil {

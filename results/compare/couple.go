@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -86,7 +87,7 @@ func (c *Couple) Remarks() (lines []string) {
 func versions(cells ...*Cell) (out []string) {
 	for _, c := range cells {
 		for _, r := range c.Runs {
-			for _, role := range results.Roles {
+			for _, role := range ends.Roles {
 				if v := r.Host(role).Env.ToolVersion; v != "" && !slices.Contains(out, v) {
 					out = append(out, v)
 				}
@@ -98,13 +99,13 @@ func versions(cells ...*Cell) (out []string) {
 }
 
 // Ends returns the ends that a comparison of the two is about: those whose options differ.
-func (c *Couple) Ends() (roles []results.Role) {
+func (c *Couple) Ends() (roles []ends.Role) {
 	about := subjects(&c.A.Cell, &c.B.Cell)
 	if slices.Contains(about, results.ByReceiver) {
-		roles = append(roles, results.RoleSUT)
+		roles = append(roles, ends.SUT)
 	}
 	if slices.Contains(about, results.BySender) {
-		roles = append(roles, results.RoleTG)
+		roles = append(roles, ends.TG)
 	}
 	return roles
 }

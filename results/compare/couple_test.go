@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -52,12 +53,12 @@ func TestCouples(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, said)
 		}
 	}
-	if c.Asked || c.DirA != "" || c.DirB != "out/b" || !slices.Equal(c.Ends(), results.Roles[:]) {
+	if c.Asked || c.DirA != "" || c.DirB != "out/b" || !slices.Equal(c.Ends(), ends.Roles[:]) {
 		t.Errorf("%+v, ends %v", c, c.Ends())
 	}
 	if x := (&Couple{A: &a.Cells[0],
 		B: &s.Cells[slices.IndexFunc(s.Cells, func(c Cell) bool { return c.Cell.ID == uring.ID })]}); !slices.Equal(
-		x.Ends(), []results.Role{results.RoleSUT}) {
+		x.Ends(), []ends.Role{ends.SUT}) {
 		t.Errorf("two receivers: %v", x.Ends())
 	}
 }

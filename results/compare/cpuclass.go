@@ -7,13 +7,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/internal/ends"
 )
 
 // otherClass names the classes of a hybrid processor that the CPUs of two cells belong to, where
 // they differ at either end; "": they do not, or it is not known.
 func otherClass(p pairing) string {
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		a, b := p.a.classes(role), p.b.classes(role)
 		if a != "" && b != "" && a != b {
 			return fmt.Sprintf("%s on %s and %s", role.Label(), a, b)
@@ -24,7 +24,7 @@ func otherClass(p pairing) string {
 
 // classes lists the classes of an end's CPUs in the cell's runs, each once; "": all CPUs of the
 // host are alike, or it is not on record.
-func (c *Cell) classes(role results.Role) string {
+func (c *Cell) classes(role ends.Role) string {
 	var names []string
 	for _, r := range c.Runs {
 		if n := r.Host(role).Env.CPUClass; n != "" && !slices.Contains(names, n) {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -18,10 +19,10 @@ import (
 // Differs is a fact in which the hosts of two sources differ, or those of cells. No values are:
 // it is not known.
 type Differs struct {
-	Role results.Role `json:"role"`
-	Fact string       `json:"fact"`
-	A    []string     `json:"a"`
-	B    []string     `json:"b"`
+	Role ends.Role `json:"role"`
+	Fact string    `json:"fact"`
+	A    []string  `json:"a"`
+	B    []string  `json:"b"`
 }
 
 // EnvFact is something that the environment in a record says, as reports name it.
@@ -86,7 +87,7 @@ func (s *surroundings) sort() {
 }
 
 // around collects what runs say of the hosts that had a role.
-func around(folder *environment.Folder, runs []*results.Record, role results.Role) *surroundings {
+func around(folder *environment.Folder, runs []*results.Record, role ends.Role) *surroundings {
 	s := &surroundings{values: map[string][]string{}}
 	said := map[string]bool{}
 	var hashes []string
@@ -118,7 +119,7 @@ func around(folder *environment.Folder, runs []*results.Record, role results.Rol
 }
 
 // find adds what the snapshots of a folder say, but for the facts that records have said.
-func (s *surroundings) find(folder *environment.Folder, hashes []string, role results.Role, said map[string]bool) {
+func (s *surroundings) find(folder *environment.Folder, hashes []string, role ends.Role, said map[string]bool) {
 	var all []environment.Found
 	var bad unread
 	for _, hash := range hashes {
@@ -139,7 +140,7 @@ func (s *surroundings) find(folder *environment.Folder, hashes []string, role re
 }
 
 // apart lists the facts in which two differ, and counts those that both have.
-func apart(role results.Role, a, b *surroundings) (out []Differs, both int) {
+func apart(role ends.Role, a, b *surroundings) (out []Differs, both int) {
 	names := slices.Clone(a.order)
 	for _, n := range b.order {
 		if _, ok := a.values[n]; !ok {
@@ -172,7 +173,7 @@ type Surroundings struct {
 // surroundings compares the hosts of two sets.
 func (s *Set) surroundings(o *Set) *Surroundings {
 	out := &Surroundings{}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		a, b := around(s.folder, s.runs(), role), around(o.folder, o.runs(), role)
 		d, both := apart(role, a, b)
 		out.Differ, out.Facts = append(out.Differ, d...), out.Facts+both
@@ -213,7 +214,7 @@ func (s *Surroundings) Table(w io.Writer) error {
 	} else {
 		fmt.Fprintf(w, "\nthe hosts of A and B differ in %d of %d facts:\n", len(s.Differ), s.Facts)
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		n := 0
 		for _, d := range s.Differ {
 			if d.Role != role {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -72,7 +73,7 @@ func TestManySnapshotsAreNoWholes(t *testing.T) {
 	}
 	folder := environment.Open(dir)
 	var s *surroundings
-	got2 := allocated(func() { s = around(folder, runs, results.RoleSUT) })
+	got2 := allocated(func() { s = around(folder, runs, ends.SUT) })
 	if len(s.order) != 8000+1+ownFacts*cells || s.order[0] != "nic/ring rx" ||
 		fmt.Sprint(s.values["nic/ring rx"]) != "[4096]" {
 		t.Errorf("%d facts, %q first: %q", len(s.order), s.order[0], s.values["nic/ring rx"])

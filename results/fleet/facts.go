@@ -10,19 +10,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results/environment"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Fact is one of a pair's hosts that is not what most hosts of that role have.
 type Fact struct {
-	Role  results.Role `json:"role"`
-	Name  string       `json:"name"`
-	Value string       `json:"value"`
-	Usual string       `json:"usual"`
-	Have  int          `json:"hosts_with_usual"`
-	Of    int          `json:"hosts"` // that have the fact on record
+	Role  ends.Role `json:"role"`
+	Name  string    `json:"name"`
+	Value string    `json:"value"`
+	Usual string    `json:"usual"`
+	Have  int       `json:"hosts_with_usual"`
+	Of    int       `json:"hosts"` // that have the fact on record
 }
 
 // mostDiffer is how many facts a pair's list has.
@@ -110,7 +110,7 @@ func byWeight(a, b string) int {
 
 // differ notes for each pair in what its hosts are unlike most.
 func (f *Fleet) differ() {
-	for role, r := range results.Roles {
+	for role, r := range ends.Roles {
 		all, _, of := f.surveys(role)
 		at := map[uint32]*survey{}
 		for i := range all {
@@ -158,7 +158,7 @@ const mostFacts, mostAlike = 2000, 20
 // The value that most hosts have is what the others are held against.
 func (j *judge) factors() {
 	known := map[string]*fact{}
-	for role, r := range results.Roles {
+	for role, r := range ends.Roles {
 		all, hosts, of := j.f.surveys(role)
 		pairs := make([][]int, len(hosts))
 		for i, p := range j.f.Pairs {

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -53,7 +54,7 @@ func (f *Fleet) read(number int, at Place) *Pair {
 // ends names the hosts, by what they say of themselves, or else as they were asked for.
 func (p *Pair) ends(j *results.Journal) {
 	var names [2]string // as they were asked for
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		e := [2]*End{&p.SUT, &p.TG}[i]
 		take := func(env measure.Env, name string) {
 			e.Host, e.Dev, names[i] = cmp.Or(e.Host, env.Hostname), cmp.Or(e.Dev, env.Dev), cmp.Or(names[i], name)
@@ -238,7 +239,7 @@ var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firm
 // facts collects what the journal says of the hosts.
 func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
 	folder := environment.Of(in)
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		values := map[string][]string{}
 		seen := map[measure.Env]bool{}
 		hash := ""

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -139,7 +140,7 @@ func temperature(g results.Gates, runs []*results.Record) *failure {
 	if g.TemperatureC == nil {
 		return nil
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		v := values(runs, func(r *results.Record) *float64 { return r.Host(role).CPUTempC })
 		if len(v) < minForCV {
 			continue

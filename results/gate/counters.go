@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -16,7 +17,7 @@ func counters(g results.Gates, r *results.Record) *failure {
 	if g.Counters == nil {
 		return nil
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		h := r.Host(role)
 		i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == "counter_sampler_cores" })
 		if i < 0 || h.CPUBusyCores == nil || *h.CPUBusyCores <= 0 {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -26,7 +27,7 @@ func foreign(g results.Gates, r *results.Record) *failure {
 					"such a run counts, and is flagged"}
 		}
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		h := r.Host(role)
 		for _, m := range h.Metrics {
 			if m.Name != measure.MetricForeignCores {

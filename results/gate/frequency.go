@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -14,7 +15,7 @@ import (
 type frequencies [2][]float64
 
 func (f *frequencies) add(r *results.Record) {
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		if v := r.Host(role).MHz(); v != nil && (!r.Warmup || r.Calibrates()) {
 			f[i] = append(f[i], *v)
 		}
@@ -26,7 +27,7 @@ func (f *frequencies) apart(g results.Gates, r *results.Record) *failure {
 	if g.Frequency == nil {
 		return nil
 	}
-	for i, role := range results.Roles {
+	for i, role := range ends.Roles {
 		v := r.Host(role).MHz()
 		if v == nil || len(f[i]) < minForCV {
 			continue

@@ -5,6 +5,7 @@ package gate
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,7 +17,7 @@ func idleDrift(g results.Gates, r *results.Record) *failure {
 	if g.IdleDrift == nil {
 		return nil
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if d := r.Host(role).PowerIdleDrift; d != nil && *d > *g.IdleDrift {
 			f := &failure{results.IdleDriftGate,
 				fmt.Sprintf("%s: idle power before and after the run differs by %.1f %% (limit %g %%)", role.Label(),

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -23,7 +24,7 @@ func quiet(r *results.Record) {
 	if r.SUT.PacketsPerS == nil {
 		return
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		h := r.Host(role)
 		for _, m := range h.Metrics {
 			cpu := strings.Join(m.Of, "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -89,7 +90,7 @@ func coverage(g results.Gates, r *results.Record) *failure {
 	if g.Coverage == nil {
 		return nil
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if c := r.Host(role).StatCoverage; c != nil && math.Abs(*c-1) > *g.Coverage {
 			return &failure{"coverage", fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)",
 				role.Label(), *c, *g.Coverage),

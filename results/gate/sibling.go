@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
@@ -17,7 +18,7 @@ const busySibling = .05
 // siblings flags a run while which other threads of its CPUs' cores were busy: what the flow's CPUs
 // did took longer for that.
 func siblings(r *results.Record) {
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		h := r.Host(role)
 		for _, m := range h.Metrics {
 			if m.Name != measure.MetricSiblingBusy || len(m.Of) != 1 {

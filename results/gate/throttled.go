@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -14,7 +15,7 @@ func throttled(g results.Gates, r *results.Record) *failure {
 	if g.Throttled == nil {
 		return nil
 	}
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		if share, words := r.Host(role).HeldBack(); share > *g.Throttled {
 			return &failure{"throttled", fmt.Sprintf("%s: %s", role.Label(), words),
 				"run outside of that cgroup, or start its container, service or job without that limit (docker: " +

@@ -2,20 +2,23 @@
 
 package promtext
 
-import "github.com/zcbench/zcbench/results"
+import (
+	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/results"
+)
 
 var (
-	sut  = []results.Role{results.RoleSUT}
-	tg   = []results.Role{results.RoleTG}
-	both = []results.Role{results.RoleSUT, results.RoleTG}
+	sut  = []ends.Role{ends.SUT}
+	tg   = []ends.Role{ends.TG}
+	both = []ends.Role{ends.SUT, ends.TG}
 )
 
 // figures are what is exported of a run, in base units.
 var figures = []struct {
 	name, unit, help string
 	base             float64 // times our unit
-	roles            []results.Role
-	value            func(r *results.Record, role results.Role) *float64
+	roles            []ends.Role
+	value            func(r *results.Record, role ends.Role) *float64
 }{
 	{"throughput", "bytes_per_second", "Payload received per second of the steady window", 1e9 / 8, sut,
 		host(func(h *results.Host) *float64 { return h.ThroughputGbps })},
@@ -44,11 +47,11 @@ var figures = []struct {
 	{"copied", "ratio", "Share of the payload that was copied, by the path's own count", 1, both, host(copied)},
 }
 
-func host(of func(*results.Host) *float64) func(*results.Record, results.Role) *float64 {
-	return func(r *results.Record, role results.Role) *float64 { return of(r.Host(role)) }
+func host(of func(*results.Host) *float64) func(*results.Record, ends.Role) *float64 {
+	return func(r *results.Record, role ends.Role) *float64 { return of(r.Host(role)) }
 }
 
-func trip(of func(*results.Times) *float64) func(*results.Record, results.Role) *float64 {
+func trip(of func(*results.Times) *float64) func(*results.Record, ends.Role) *float64 {
 	return host(func(h *results.Host) *float64 {
 		if h.RoundTrip == nil {
 			return nil
@@ -57,7 +60,7 @@ func trip(of func(*results.Times) *float64) func(*results.Record, results.Role) 
 	})
 }
 
-func delivered(of func(*results.Delivery) *float64) func(*results.Record, results.Role) *float64 {
+func delivered(of func(*results.Delivery) *float64) func(*results.Record, ends.Role) *float64 {
 	return host(func(h *results.Host) *float64 {
 		if h.Delivery == nil {
 			return nil

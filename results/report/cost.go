@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
@@ -20,8 +21,8 @@ var costText string
 
 // Costs is what one end of a cell costs, gross and without what its host does at rest.
 type Costs struct {
-	Cell string       `json:"cell"`
-	Role results.Role `json:"role"`
+	Cell string    `json:"cell"`
+	Role ends.Role `json:"role"`
 
 	Busy    Uncertain `json:"cpu_busy_cores"`
 	Idle    Uncertain `json:"cpu_idle_cores"`
@@ -59,7 +60,7 @@ func (u Uncertain) String() string {
 func costsOf(groups []*cellRuns) (out []Costs) {
 	told := false
 	for _, g := range groups {
-		for _, role := range results.Roles {
+		for _, role := range ends.Roles {
 			c := g.costs(role)
 			if c.Busy.Median == nil {
 				continue
@@ -74,13 +75,13 @@ func costsOf(groups []*cellRuns) (out []Costs) {
 	return out
 }
 
-func (g *cellRuns) costs(role results.Role) Costs {
+func (g *cellRuns) costs(role ends.Role) Costs {
 	of := func(value, u func(*results.Host) *float64) Uncertain {
 		return Uncertain{g.medianOf(role, value), g.medianOf(role, u)}
 	}
 	unknown := func(*results.Host) *float64 { return nil }
 	on := results.OfSUTCPU
-	if role == results.RoleTG {
+	if role == ends.TG {
 		on = results.OfTGCPU
 	}
 	var means []string
@@ -100,7 +101,7 @@ func (g *cellRuns) costs(role results.Role) Costs {
 	}
 }
 
-func (g *cellRuns) medianOf(role results.Role, f func(*results.Host) *float64) *float64 {
+func (g *cellRuns) medianOf(role ends.Role, f func(*results.Host) *float64) *float64 {
 	var v []float64
 	for _, r := range g.runs {
 		if r.Warmup || r.Verdict != results.OK {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -30,7 +31,7 @@ func Idle(w io.Writer, j results.Journal) error {
 	b := bufio.NewWriter(w)
 	any := false
 	for _, g := range group(j) {
-		for _, role := range results.Roles {
+		for _, role := range ends.Roles {
 			var hosts []*results.Host
 			for _, r := range g.runs {
 				if r.Verdict == results.OK && !r.Warmup {

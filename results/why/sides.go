@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -38,7 +39,7 @@ type sides struct {
 }
 
 // profiled finds the runs of a cell that were profiled at an end.
-func profiled(c *compare.Cell, role results.Role, metrics bool) side {
+func profiled(c *compare.Cell, role ends.Role, metrics bool) side {
 	s := side{cell: c, all: len(c.Runs)}
 	for _, rec := range c.Runs {
 		h := rec.Host(role)
@@ -112,7 +113,7 @@ func (s *side) records() (out []*results.Record) {
 }
 
 // comparable returns what both were sampled by.
-func (s *sides) comparable(c *compare.Couple, role results.Role) (event string, err error) {
+func (s *sides) comparable(c *compare.Couple, role ends.Role) (event string, err error) {
 	const again = "run again with --probe profile (where both ends share a CPU, classes are left out)"
 	for k, x := range []*side{&s.a, &s.b} {
 		if x.all == 0 {

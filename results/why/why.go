@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -26,10 +27,10 @@ type Result struct {
 // End is one end's part of it. CPU is what its CPUs were busy by their own accounting; the
 // classes of a run, with what was not sampled, add up to that. So Explained and Unexplained do.
 type End struct {
-	Role    results.Role `json:"end"`
-	Event   string       `json:"event"` // what samples came by
-	CPU     Line         `json:"cpu"`
-	Classes []Line       `json:"classes"` // all, those with the greatest differences first
+	Role    ends.Role `json:"end"`
+	Event   string    `json:"event"` // what samples came by
+	CPU     Line      `json:"cpu"`
+	Classes []Line    `json:"classes"` // all, those with the greatest differences first
 	// Explained are the classes together that differ beyond doubt and name a cause; nil: none does.
 	Explained   *Sum   `json:"explained,omitempty"`
 	Unexplained Sum    `json:"unexplained"`
@@ -94,7 +95,7 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 	}
 	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor}
 	var lacking []error
-	for _, role := range results.Roles {
+	for _, role := range ends.Roles {
 		end, err := explainEnd(c, role, metrics)
 		if err != nil {
 			lacking = append(lacking, err)
@@ -114,7 +115,7 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 
 // Comparable reports whether Explain has an answer, without making it.
 func Comparable(c *compare.Couple) bool {
-	return !c.Asked && slices.ContainsFunc(results.Roles[:], func(role results.Role) bool {
+	return !c.Asked && slices.ContainsFunc(ends.Roles[:], func(role ends.Role) bool {
 		s := &sides{a: profiled(c.A, role, false), b: profiled(c.B, role, false)}
 		_, err := s.comparable(c, role)
 		return err == nil
@@ -123,7 +124,7 @@ func Comparable(c *compare.Couple) bool {
 
 // lackError is why an end cannot be compared.
 type lackError struct {
-	role     results.Role
+	role     ends.Role
 	why, how string
 }
 
@@ -143,7 +144,7 @@ func bothAlike(errs []error) error {
 	return errors.Join(errs...)
 }
 
-func explainEnd(c *compare.Couple, role results.Role, metrics bool) (*End, error) {
+func explainEnd(c *compare.Couple, role ends.Role, metrics bool) (*End, error) {
 	s := &sides{a: profiled(c.A, role, metrics), b: profiled(c.B, role, metrics), between: c.Between}
 	event, err := s.comparable(c, role)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
@@ -135,7 +136,7 @@ func (x experiment) explain(t *testing.T) (*Result, *End) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(r.Ends) != 1 || r.Ends[0].Role != results.RoleSUT {
+	if len(r.Ends) != 1 || r.Ends[0].Role != ends.SUT {
 		t.Fatalf("%+v", r)
 	}
 	mustAddUp(t, &r.Ends[0])

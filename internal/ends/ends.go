@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 
-package results
+// Package ends names the two ends of a flow: the receiver's host and the sender's.
+package ends
 
 import "strings"
 
@@ -9,12 +10,12 @@ type Role string
 
 // The two roles.
 const (
-	RoleSUT Role = "sut" // system under test: the receiver
-	RoleTG  Role = "tg"  // traffic generator: the sender
+	SUT Role = "sut" // system under test: the receiver
+	TG  Role = "tg"  // traffic generator: the sender
 )
 
 // Roles are those of the two ends of a flow, in the order of their rows.
-var Roles = [2]Role{RoleSUT, RoleTG}
+var Roles = [2]Role{SUT, TG}
 
 // Label returns what reasons and warnings call an end: SUT or TG.
 func (r Role) Label() string { return strings.ToUpper(string(r)) }

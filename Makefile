@@ -18,13 +18,16 @@ ENGINES := -tags giouring
 LDFLAGS += -checklinkname=0
 BUILD   := $(ENGINES) -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
-# The developers' tools: mk/tools/go.mod has their versions, go.sum beside it their checksums.
+# golangci-lint and the like: mk/tools/go.mod has their versions, go.sum beside it their checksums.
 # They are installed, not run by go tool, so that there is one folder whose owner is checked.
 version     = $(shell awk '$$1 == "$1" && NF > 1 { print $$2 }' mk/tools/go.mod)
 GOLANGCI    := $(TOOLS)/golangci-lint-$(call version,github.com/golangci/golangci-lint/v2)
 GOVULNCHECK := $(TOOLS)/govulncheck-$(call version,golang.org/x/vuln)
 
 PROGRAMS := zcbench zcrecv zcsend zcnvml
+
+# The packages of both modules: go.work.
+ALL := ./... ./tools/...
 
 # aside DIR keeps results that are there already: they are the user's.
 aside = if [ -e '$1' ]; then old="$1-$$(date -r '$1' +%Y%m%d-%H%M%S)"; mv -T '$1' "$$old"; echo "earlier results moved to $$old"; fi
@@ -72,7 +75,7 @@ bench-probes: build ## measure what probes cost a flow, by interleaved runs and 
 	bin/zcbench matrix experiments/probe-cost.yaml --out out/probe-cost || [ $$? = 1 ] # invalid runs are left out
 	mk/probe-overhead.sh out/probe-cost/overhead.json
 	CGO_ENABLED=0 $(GO) test -run '^$$' -bench '^BenchmarkCost$$' ./bpf
-	$(GO) run ./cmd/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5,profile=1 out/probe-cost
+	$(GO) run ./tools/probed --overhead out/probe-cost/overhead.json --budget latency=2,syscalls=1,drops=1,tcp=0.5,profile=1 out/probe-cost
 
 .PHONY: bench-report
 bench-report: ## check that reports of 10,000 runs take at most 2 s of CPU time, best of 5 (a minute; 1 GB below /tmp)
@@ -84,17 +87,17 @@ bench-fleet: ## hold zcbench fleet of 1,000 folders of 36 runs to 10 s on two CP
 
 .PHONY: bench
 bench: deps-bench build ## compare speed and CPU with iperf3 over the same veth pair, interleaved (root; some minutes)
-	$(GO) run ./cmd/versus
+	$(GO) run ./tools/versus
 
 .PHONY: lint
 lint: $(GOLANGCI) ## gofmt, go vet, golangci-lint with the import rule (first build: 5 minutes)
 	@mk/trusted.sh '$(TOOLS)'
 	@bad=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
-	$(GO) vet ./...
-	$(GO) vet $(ENGINES) ./...
-	GOARCH=arm64 $(GO) vet $(ENGINES) ./...
-	'$(GOLANGCI)' run ./...
-	'$(GOLANGCI)' run --build-tags giouring ./...
+	$(GO) vet $(ALL)
+	$(GO) vet $(ENGINES) $(ALL)
+	GOARCH=arm64 $(GO) vet $(ENGINES) $(ALL)
+	'$(GOLANGCI)' run $(ALL)
+	'$(GOLANGCI)' run --build-tags giouring $(ALL)
 
 .PHONY: vuln
 vuln: $(GOVULNCHECK) ## check linked and called code for known vulnerabilities; fails if the database cannot be reached
@@ -120,7 +123,7 @@ $(GOLANGCI):    PACKAGE := github.com/golangci/golangci-lint/v2/cmd/golangci-lin
 $(GOVULNCHECK): PACKAGE := golang.org/x/vuln/cmd/govulncheck
 $(GOLANGCI) $(GOVULNCHECK) $(NFPM):
 	@mk/trusted.sh '$(TOOLS)'
-	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' $(GO) -C mk/tools install $(PACKAGE)
+	umask 022; mkdir -p '$(TOOLS)'; GOBIN='$(TOOLS)' GOWORK=off $(GO) -C mk/tools install $(PACKAGE)
 	@mv '$(TOOLS)/$(notdir $(PACKAGE))' '$@'
 
 .PHONY: deps-test deps-long deps-bench

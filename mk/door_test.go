@@ -10,7 +10,7 @@ import (
 
 // besideResults are the folders whose code reads and writes results folders. They do so by
 // results.Folder alone, which follows no link below one.
-var besideResults = regexp.MustCompile(`^(results/(.*/)?|bench/|profile/|cmd/(zcbench|probed)/)[^/]*\.go$`)
+var besideResults = regexp.MustCompile(`^(results/(.*/)?|bench/|profile/|cmd/zcbench/|tools/probed/)[^/]*\.go$`)
 
 // ways are the calls that follow links, or make, move and remove by a path.
 var ways = regexp.MustCompile(`\b(os\.(Open|OpenFile|OpenRoot|OpenInRoot|ReadFile|ReadDir|DirFS|Create|` +
@@ -26,7 +26,6 @@ var noResults = map[string]string{
 	"results/fleet/find.go":        "a folder that the user named: what it finds there is opened by the door",
 	"bench/along_far.go":           "the kernel's",
 	"bench/header.go":              "this program",
-	"cmd/probed/budget.go":         "a file that the user named",
 	"cmd/zcbench/doctor_record.go": "a tape that the user named",
 	"cmd/zcbench/here.go":          "a device",
 	"cmd/zcbench/ksft_plan.go":     "the kernel's",
@@ -35,6 +34,7 @@ var noResults = map[string]string{
 	"cmd/zcbench/power.go":         "a file that the user named",
 	"cmd/zcbench/profile.go":       "the kernel's",
 	"cmd/zcbench/rerun.go":         "the results folder itself, in the working folder",
+	"tools/probed/budget.go":       "a file that the user named",
 }
 
 // Nothing reaches into a results folder but by its door.

@@ -30,6 +30,6 @@ bench-lab: lab ## compare zero-copy receive with the field's C programs, in the 
 	@why="$(lab_why)"; if [ -n "$$why" ]; then echo "SKIPPED: make bench-lab: $$why"; exit 0; fi; \
 	$(MAKE) --no-print-directory field || exit 1; \
 	[ -x '$(FIELD)/bin/zcrx' ] || [ -x '$(FIELD)/bin/kperf-server' ] || [ -x '$(FIELD)/bin/ncdevmem' ] || { echo "SKIPPED: make bench-lab: nothing to compare with"; exit 0; }; \
-	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/field ./cmd/field || exit 1; \
+	CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -o bin/field ./tools/field || exit 1; \
 	bin/zcbench lab exec --count-time --cpus 1 --timeout 90m --file '$(CURDIR)/bin/zcrecv' --file '$(CURDIR)/bin/zcsend' --file '$(FIELD)/bin' -- \
 		'$(CURDIR)/bin/field' --bin '$(CURDIR)/bin' --programs '$(FIELD)/bin' --blocks $(BLOCKS) --window $(WINDOW) --only '$(ONLY)'

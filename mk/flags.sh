@@ -4,13 +4,18 @@
 plain=(-vet=off)
 engines=(-tags giouring -ldflags=-checklinkname=0 -vet=off) # both io_uring engines, as make build makes them
 
-# marked KIND prints what package internal/kind marks: mk/kinds. All lanes of a run share one
+everything=(./... ./tools/...) # the packages of both modules: go.work
+
+# module is the path of the one in this folder, which is where that of tools/ begins, too.
+module() { GOWORK=off go list -m; }
+
+# marked KIND prints what package internal/kind marks: tools/kinds. All lanes of a run share one
 # answer.
 marked() {
 	if [ -n "${ZCBENCH_TEST_KINDS-}" ]; then
 		cat "$ZCBENCH_TEST_KINDS/$1"
 	else
-		go run ./mk/kinds "$1"
+		go run ./tools/kinds "$1"
 	fi
 }
 

@@ -21,7 +21,7 @@ const module = "github.com/zcbench/zcbench/"
 // house has the rooms of the house from the top down. A package imports its own room and
 // those of rows below. .golangci.yml says the same of what is no test.
 var house = [][]string{
-	{"cmd"},
+	{"cmd", "tools/versus", "tools/field", "tools/probed"},
 	{"bench"},
 	{"zc", "baseline", "packet", "power", "bpf", "profile"},
 	{"machine"},
@@ -30,16 +30,24 @@ var house = [][]string{
 	{"internal"},
 }
 
-// aside are the rooms beside the house, with what they may import. Only cmd may import the
-// lab and the docs, and only the lab may import mk.
+// aside are the rooms beside the house, with what they may import. Only the first row may import
+// the lab and the docs, and only the lab may import mk.
 var aside = map[string][]string{
-	"lab":  {"machine", "internal", "mk"},
-	"mk":   {"internal"},
-	"docs": {},
+	"lab":            {"machine", "internal", "mk"},
+	"mk":             {"internal"},
+	"docs":           {},
+	"tools/kinds":    {"internal"},
+	"tools/lanes":    {"internal"},
+	"tools/packages": {"internal"},
 }
 
+// room is the folder at the top that a package is in. Each of the tools is a room of its own.
 func room(path string) string {
-	name, _, _ := strings.Cut(path, "/")
+	name, below, _ := strings.Cut(path, "/")
+	if name == "tools" {
+		below, _, _ = strings.Cut(below, "/")
+		return name + "/" + below
+	}
 	return name
 }
 
@@ -65,7 +73,7 @@ func allowed(from, to string, test bool) bool {
 		return slices.Contains(names, t)
 	}
 	if _, ok := aside[t]; ok {
-		return f == "cmd" && t != "mk"
+		return rank(f) == 0 && (t == "lab" || t == "docs")
 	}
 	return rank(f) < rank(t) || test && rank(f) == rank(t)
 }
@@ -78,7 +86,8 @@ type listed struct {
 // packages are all of ours, as they are built here.
 func packages(t *testing.T) (all []listed) {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", "./...",
+		"./tools/...")
 	cmd.Dir = ".."
 	out, err := cmd.Output()
 	must(t, err)
@@ -130,6 +139,11 @@ func TestAllowed(t *testing.T) {
 		{"cmd/zcbench", "bench", true, true},
 		{"cmd/zcbench", "lab", true, true},
 		{"bench", "cmd/internal/cli", false, false},
+		{"tools/versus", "machine/veth/program", true, true},
+		{"tools/field", "lab/guest", true, true},
+		{"tools/lanes", "internal/kind", true, true},
+		{"tools/lanes", "results", false, false},
+		{"cmd/zcbench", "tools/kinds", false, false},
 		{"bench", "lab/guest", false, true},
 		{"bench/host", "power", true, true},
 		{"zc/devmem", "baseline", false, true},

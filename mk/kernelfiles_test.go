@@ -11,7 +11,7 @@ import (
 // figures are the folders whose code makes figures, or decides, by files of the kernel's. They open
 // them by internal/kernelfile, which refuses what a container has put at their place.
 var figures = regexp.MustCompile(`^(machine/(counter|place|survey|tune|tally|ledger|nic|kallsyms)|bench/(doctor|` +
-	`endpoint|agent)|bpf|profile|packet|power|cmd/versus)/.*\.go$`)
+	`endpoint|agent)|bpf|profile|packet|power|tools/versus)/.*\.go$`)
 
 // openers are the calls that do not look. What a library reads is looked at before
 // (kernelfile.Check).

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: MIT
-# lane.sh NAME runs one part of the tests; mk/lanes runs several at the same time.
+# lane.sh NAME runs one part of the tests; tools/lanes runs several at the same time.
 #
 #   vet      of make lint gofmt and go vet, and golangci-lint where ZCBENCH_TEST_LINT names it
 #   pure     packages whose tests are pure (kind.Pure), in parallel: with the race detector
@@ -160,12 +160,12 @@ vet() {
 	local bad
 	bad=$(find . -name '*.go' -not -path './out/*' -print0 | xargs -0 gofmt -l) || status=1
 	[ -z "$bad" ] || { printf 'gofmt would change:\n%s\n' "$bad" >&2; status=1; }
-	go vet ./... >&2 || status=1 # a plain build: with the native io_uring engine alone
-	go vet -tags giouring ./... >&2 || status=1
-	GOARCH=arm64 go vet -tags giouring ./... >&2 || status=1
+	go vet "${everything[@]}" >&2 || status=1 # a plain build: with the native io_uring engine alone
+	go vet -tags giouring "${everything[@]}" >&2 || status=1
+	GOARCH=arm64 go vet -tags giouring "${everything[@]}" >&2 || status=1
 	[ -n "${ZCBENCH_TEST_LINT-}" ] || return 0
-	"$ZCBENCH_TEST_LINT" run ./... >&2 || status=1
-	"$ZCBENCH_TEST_LINT" run --build-tags giouring ./... >&2 || status=1
+	"$ZCBENCH_TEST_LINT" run "${everything[@]}" >&2 || status=1
+	"$ZCBENCH_TEST_LINT" run --build-tags giouring "${everything[@]}" >&2 || status=1
 }
 
 pure() {
@@ -186,7 +186,7 @@ pure() {
 
 host() {
 	local all packages race=() skip="$in_lab|$timed"
-	all=$(go list ./... | sed "s|^$(go list -m)|.|")
+	all=$(go list "${everything[@]}" | sed "s|^$(module)|.|")
 	CGO_ENABLED=0 go test "${plain[@]}" -json -count=1 -run '^TestEngines$|^TestScript$/^engines$' ./flow/uring ./cmd/zcbench || status=1
 	mapfile -t packages < <(grep -v '/lab$\|/lab/softnictest$' <<<"$all" | grep -vxF "$(marked pure; printf '%s\n' "${first[@]}")")
 	[ -z "$long" ] || race=(-race) skip+="|$replays"
@@ -205,11 +205,11 @@ asked() {
 }
 
 # named prints a pattern of the names of tests, folders those of their packages, and expected tells
-# mk/lanes that they have to run.
+# tools/lanes that they have to run.
 named() { echo "^($(cut -d' ' -f2 <<<"$1" | sort -u | paste -sd'|'))\$"; }
 folders() { cut -d' ' -f1 <<<"$1" | sort -u; }
 expected() {
-	awk -v m="$(go list -m)" '{ printf "{\"Action\":\"expect\",\"Package\":\"%s\",\"Test\":\"%s\"}\n", m substr($1, 2), $2 }' <<<"$1"
+	awk -v m="$(module)" '{ printf "{\"Action\":\"expect\",\"Package\":\"%s\",\"Test\":\"%s\"}\n", m substr($1, 2), $2 }' <<<"$1"
 }
 
 timed() {

@@ -23,7 +23,7 @@ if [ -z "${ZCBENCH_TEST_PROGRAMS-}" ]; then
 	ZCBENCH_TEST_PROGRAMS=$(mktemp -d -t zcbench-test-XXXXXX)
 	trap 'trap "" TERM INT HUP; rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT # timeout signals twice
 fi
-module=$(go list -m)
+module=$(module)
 
 # made NAME COMMAND... has a command make the file NAME, unless it is there, and prints its path.
 # Of several who want it one makes it.

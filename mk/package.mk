@@ -8,7 +8,7 @@ NFPM       := $(TOOLS)/nfpm-$(call version,github.com/goreleaser/nfpm/v2)
 $(NFPM): PACKAGE := github.com/goreleaser/nfpm/v2/cmd/nfpm
 
 # They are built with the flags of make build: the same commit makes the same programs.
-PACK = $(GO) run ./mk/packages --version '$(VERSION)' --build-flags "$$(printf '%s\n' $(BUILD))"
+PACK = $(GO) run ./tools/packages --version '$(VERSION)' --build-flags "$$(printf '%s\n' $(BUILD))"
 
 .PHONY: package agents
 

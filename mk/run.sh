@@ -12,12 +12,12 @@ trap 'trap "" TERM INT HUP; rm -r "$ZCBENCH_TEST_PROGRAMS"' EXIT # timeout signa
 # What package internal/kind marks, for all lanes: mk/flags.sh.
 export ZCBENCH_TEST_KINDS=$ZCBENCH_TEST_PROGRAMS/kinds
 mkdir "$ZCBENCH_TEST_KINDS"
-go build -o "$ZCBENCH_TEST_KINDS/kinds" ./mk/kinds
+go build -o "$ZCBENCH_TEST_KINDS/kinds" ./tools/kinds
 unset ZCBENCH_TEST_AGAIN
 for kind in timed pure kernel; do "$ZCBENCH_TEST_KINDS/kinds" "$kind" >"$ZCBENCH_TEST_KINDS/$kind"; done
 
-# lanes ARGUMENT... runs mk/lanes, which ends with this script.
+# lanes ARGUMENT... runs tools/lanes, which ends with this script.
 lanes() {
-	go build -o "$ZCBENCH_TEST_PROGRAMS/lanes" ./mk/lanes
+	go build -o "$ZCBENCH_TEST_PROGRAMS/lanes" ./tools/lanes
 	setpriv --pdeathsig TERM "$ZCBENCH_TEST_PROGRAMS/lanes" "$@"
 }

@@ -14,24 +14,47 @@ import (
 // A module without its checksum cannot be built from, but nobody notices where the tool was
 // installed before: a machine that has nothing yet is the first that fails.
 func TestSumsAreComplete(t *testing.T) {
-	for _, folder := range []string{"..", "tools"} {
-		b, err := exec.Command("go", "mod", "edit", "-json", folder+"/go.mod").Output()
-		if err != nil {
-			t.Fatal(err)
-		}
-		var mod struct {
-			Require []struct{ Path, Version string }
-		}
-		if err := json.Unmarshal(b, &mod); err != nil || len(mod.Require) == 0 {
-			t.Fatalf("%s/go.mod: %d modules, %v", folder, len(mod.Require), err)
-		}
+	for _, folder := range []string{"..", "../tools", "tools"} {
 		sums := sumsOf(t, folder+"/go.sum")
-		for _, r := range mod.Require {
-			if key := r.Path + " " + r.Version; !sums[key] {
-				t.Errorf("%s/go.sum has no checksum of %s: run go mod tidy there", folder, key)
+		for path, version := range required(t, folder) {
+			if !sums[path+" "+version] {
+				t.Errorf("%s/go.sum has no checksum of %s %s: run go mod tidy there", folder, path, version)
 			}
 		}
 	}
+}
+
+// What both modules need has one version: what is tested together (go.work) is what either is built
+// from alone.
+func TestToolsHaveTheProgramsVersions(t *testing.T) {
+	ours := required(t, "..")
+	for path, version := range required(t, "../tools") {
+		if want := ours[path]; want != "" && version != want {
+			t.Errorf("tools/go.mod has %s %s, go.mod %s", path, version, want)
+		}
+	}
+}
+
+// required are the modules that the go.mod of a folder names, with their versions, but for our own.
+func required(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	b, err := exec.Command("go", "mod", "edit", "-json", folder+"/go.mod").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mod struct {
+		Require []struct{ Path, Version string }
+	}
+	if err := json.Unmarshal(b, &mod); err != nil || len(mod.Require) == 0 {
+		t.Fatalf("%s/go.mod: %d modules, %v", folder, len(mod.Require), err)
+	}
+	all := map[string]string{}
+	for _, r := range mod.Require {
+		if r.Path+"/" != module {
+			all[r.Path] = r.Version
+		}
+	}
+	return all
 }
 
 // sumsOf lists the modules whose contents have a checksum, "path version".

@@ -21,7 +21,7 @@ import (
 var agentsDirs = []string{"agents", "../lib/zcbench/agents"}
 
 // sumsFile, in such a folder, lists the programs of one build, its own among them, as
-// sha256sum(1) does. mk/packages writes it.
+// sha256sum(1) does. tools/packages writes it.
 const sumsFile = "SHA256SUMS"
 
 // maxSums is how long that may be, bytes.

@@ -18,7 +18,7 @@ import (
 
 // A host of another architecture gets the program of the same build that is for it, and its
 // helper, and what was copied is used again. The other program is this one here, with a byte
-// more: what a processor of that kind does with it, mk/packages tests by emulation.
+// more: what a processor of that kind does with it, tools/packages tests by emulation.
 func TestIntegrationSSHAgentOfMachine(t *testing.T) {
 	long.Test(t)
 	arch, machine := "arm64", "aarch64"

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,7 +20,7 @@ type End struct {
 	Cell      results.Cell
 	Duration  time.Duration
 	Dev       string
-	CPUs      CPUList
+	CPUs      cpulist.Flag
 	Cookie    string
 	MaxCopied float64
 	JSON      bool
@@ -40,7 +41,7 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode",
 		"data path: "+strings.Join(mode.Choices(), ", "))
 	_ = mode.Set(&e.Cell, mode.Default)
-	e.CPUs = CPUList{-1}
+	e.CPUs = cpulist.Flag{-1}
 	f.Var(&e.CPUs, "cpu", "CPU to pin the thread to, or a list for several flows; -1: not pinned")
 	f.StringVar(&e.Cookie, "cookie", "",
 		"32 hexadecimal digits that identify the flow, the same at both ends (default: all zeros)")

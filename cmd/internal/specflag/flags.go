@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
@@ -24,7 +25,7 @@ type Flags struct {
 	Spec *matrix.Spec
 	Cell results.Cell // what was chosen; of the modes, if they are flags of one value
 
-	sutCPU, tgCPU  cli.CPUList
+	sutCPU, tgCPU  cpulist.Flag
 	cpus, tgCPUs   string
 	node, tgNode   string
 	maxCopied      float64

@@ -14,10 +14,10 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/zcbench/zcbench/cmd/internal/program"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/program"
 	"golang.org/x/sys/unix"
 )
 

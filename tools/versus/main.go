@@ -16,7 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/interrupt"
 	"github.com/zcbench/zcbench/internal/units"
 	"github.com/zcbench/zcbench/machine/veth"
@@ -70,7 +70,7 @@ type options struct {
 type rivalPrograms struct{ iperf3, neper, netperf, ping string }
 
 func command() *cobra.Command {
-	o := options{tools: Tools{Congestion: "cubic", SenderCPUs: cli.CPUList{0}, ReceiverCPUs: cli.CPUList{1}}}
+	o := options{tools: Tools{Congestion: "cubic", SenderCPUs: cpulist.Flag{0}, ReceiverCPUs: cpulist.Flag{1}}}
 	cmd := &cobra.Command{
 		Use:   "versus [flags]",
 		Short: "Compare zcrecv and zcsend with iperf3, neper and netperf over a veth pair",

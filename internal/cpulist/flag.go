@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package cli
+package cpulist
 
 import (
 	"fmt"
@@ -9,11 +9,11 @@ import (
 	"strings"
 )
 
-// CPUList is a flag of the CPUs of threads, in turn where there are more threads; one -1 pins
+// Flag is a flag of the CPUs of threads, in turn where there are more threads; one -1 pins
 // none.
-type CPUList []int
+type Flag []int
 
-func (l *CPUList) String() string {
+func (l *Flag) String() string {
 	var all []string
 	for _, n := range *l {
 		all = append(all, strconv.Itoa(n))
@@ -22,8 +22,8 @@ func (l *CPUList) String() string {
 }
 
 // Set reads "3" or "2,3".
-func (l *CPUList) Set(s string) error {
-	var all CPUList
+func (l *Flag) Set(s string) error {
+	var all Flag
 	for one := range strings.SplitSeq(s, ",") {
 		n, err := strconv.Atoi(one)
 		if err != nil || n < -1 {
@@ -39,4 +39,4 @@ func (l *CPUList) Set(s string) error {
 }
 
 // Type returns what the help shows.
-func (*CPUList) Type() string { return "int,..." }
+func (*Flag) Type() string { return "int,..." }

@@ -5,7 +5,7 @@
 // with the one that has none, by runs of the same block, which lay next to each
 // other.
 //
-//	go run ./cmd/probed --overhead out/overhead.json --budget latency=2,syscalls=1 out/probe-cost
+//	go run ./tools/probed --overhead out/overhead.json --budget latency=2,syscalls=1 out/probe-cost
 //
 // With --budget it fails unless each probe keeps to its budget: the ns that its programs take
 // each time, as zcbench probe --overhead --json measured, times how often they ran, over the

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/cmd/internal/program"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/machine/veth/program"
 )
 
 // process is a program in one of the two namespaces.

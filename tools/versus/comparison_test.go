@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -55,7 +55,7 @@ func TestTargets(t *testing.T) {
 // zcbench is told of no more CPUs than it has threads: it refuses others.
 func TestCPUsOfThreads(t *testing.T) {
 	all := tools()
-	all.ReceiverCPUs, all.SenderCPUs = cli.CPUList{1, 2, 3}, cli.CPUList{4, 5}
+	all.ReceiverCPUs, all.SenderCPUs = cpulist.Flag{1, 2, 3}, cpulist.Flag{4, 5}
 	for flows, want := range map[int][2]string{0: {"--cpu 1 ", "--cpu 4 "}, 2: {"--cpu 1,2 ", "--cpu 4,5 "},
 		8: {"--cpu 1,2,3 ", "--cpu 4,5 "}} {
 		c := all.zcbench("tcp", "tcp", Load{Size: 1, Flows: flows})

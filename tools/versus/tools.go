@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
@@ -27,7 +27,7 @@ type Tools struct {
 	Zcsend       string
 	Ping         string // "": is not asked
 
-	SenderCPUs, ReceiverCPUs cli.CPUList
+	SenderCPUs, ReceiverCPUs cpulist.Flag
 	Congestion               string
 	Duration                 time.Duration
 }

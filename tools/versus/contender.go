@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cpulist"
 )
 
 // Contender is one way to run flows.
@@ -34,7 +34,7 @@ type Load struct {
 }
 
 // ofThreads lists as many of the CPUs as there are threads: zcbench takes no more.
-func ofThreads(all cli.CPUList, n int) string {
+func ofThreads(all cpulist.Flag, n int) string {
 	own := all[:min(len(all), max(n, 1))]
 	return own.String()
 }

@@ -53,8 +53,9 @@ func tooSlow(err error) bool {
 // Both sides of a comparison have turns, their tools end as they should, and both say how long
 // their round trips took.
 func TestIntegrationSmallInTurns(t *testing.T) {
+	const module = "github.com/zcbench/zcbench/cmd/"
 	bin := t.TempDir()
-	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, "../zcrecv", "../zcsend")
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", bin, module+"zcrecv", module+"zcsend")
 	build.Env = append(build.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

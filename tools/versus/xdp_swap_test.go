@@ -14,7 +14,7 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
-	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"golang.org/x/sys/unix"
@@ -81,7 +81,7 @@ func TestIntegrationXDPTurns(t *testing.T) {
 	if err := os.WriteFile(script, []byte(text), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	l, err := newXDPLink(Tools{SenderCPUs: cli.CPUList{0}, ReceiverCPUs: cli.CPUList{0}}, 1500, xdpPace{})
+	l, err := newXDPLink(Tools{SenderCPUs: cpulist.Flag{0}, ReceiverCPUs: cpulist.Flag{0}}, 1500, xdpPace{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	}
 	var out outcome
 	out.sutErr, out.tgErr = take(sut, &out.sut), take(tg, &out.tg)
-	rec := r.record(plan(1, cell("tcp", "tcp"))[0])
+	rec := r.record(interleaved(1, cell("tcp", "tcp"))[0])
 	r.fill(&rec, out)
 	var reading wire.PowerReading
 	if err := take(watts, &reading); err == nil {

@@ -150,7 +150,7 @@ func TestIntegrationPlayFrozenAgent(t *testing.T) {
 						r.restartBad(t, how, op)
 					}
 				}
-				recs, err := r.Play(await.Context(t), plan(2, cell("tcp", "tcp")))
+				recs, err := r.Play(await.Context(t), interleaved(2, cell("tcp", "tcp")))
 				if err != nil || len(recs) != 2 {
 					for _, rec := range recs {
 						t.Logf("%s: %s", rec.Verdict, rec.Reason)
@@ -233,7 +233,7 @@ func TestIntegrationPlayFrozenBothInterrupted(t *testing.T) {
 	}
 	var recs []results.Record
 	var err error
-	await.Return(t, "the end of the session", func() { recs, err = r.Play(ctx, plan(3, cell("tcp", "tcp"))) })
+	await.Return(t, "the end of the session", func() { recs, err = r.Play(ctx, interleaved(3, cell("tcp", "tcp"))) })
 	if err == nil || !strings.Contains(err.Error(), "enough") || len(recs) != 1 || recs[0].Verdict != results.Failed {
 		t.Errorf("%+v, %v", recs, err)
 	}
@@ -252,7 +252,7 @@ func TestIntegrationPlayNotFreedInterrupted(t *testing.T) {
 			cancel(errors.New("enough")) // it has been asked, and says nothing
 		}()
 	}
-	_, err := r.Play(ctx, plan(1, cell("tcp", "tcp")))
+	_, err := r.Play(ctx, interleaved(1, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "did not free its end") {
 		t.Error(err)
 	}
@@ -265,7 +265,7 @@ func TestIntegrationPlayAgentsLostOnEnd(t *testing.T) {
 	r.heard.onBegin = func(int) {
 		await.Later(200*time.Millisecond, func() { unix.Kill(r.tg.PID(), unix.SIGKILL) })
 	}
-	recs, err := r.Play(t.Context(), plan(9, cell("tcp", "tcp")))
+	recs, err := r.Play(t.Context(), interleaved(9, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "3 runs in a row lost an agent: host tg") || len(recs) != 3 {
 		t.Errorf("%d records, %v", len(recs), err)
 	}
@@ -314,7 +314,7 @@ func TestIntegrationPlayNonsense(t *testing.T) {
 					r.restartBad(t, x.how, x.op)
 				}
 			}
-			recs, err := r.Play(t.Context(), plan(2, cell("tcp", "tcp")))
+			recs, err := r.Play(t.Context(), interleaved(2, cell("tcp", "tcp")))
 			if err != nil || len(recs) != 2 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}

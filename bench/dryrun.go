@@ -125,7 +125,7 @@ func nearby(sut, tg string) (oneMachine, loopback bool) {
 	return true, a.Kind == b.Kind && a.Netns == b.Netns
 }
 
-// plan lists the runs that would be made.
+// interleaved lists the runs that would be made.
 func (p preview) plan() []matrix.Run {
 	plan := planOnce(p.spec.Runs(), p.missing)
 	if p.once == nil {

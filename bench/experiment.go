@@ -312,7 +312,7 @@ func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Miss
 	return r.crammed(c)
 }
 
-// plan lists the runs to make.
+// interleaved lists the runs to make.
 func (e *Experiment) plan(st *stage) []matrix.Run {
 	all := e.Spec.Runs()
 	if e.InOrder {

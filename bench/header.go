@@ -67,7 +67,7 @@ func found(ctx context.Context, h *host.Host, dev string) (measure.Env, error) {
 	return env, nil
 }
 
-// plan describes, for the journal's header, how power is measured. What is given without any source
+// interleaved describes, for the journal's header, how power is measured. What is given without any source
 // changes nothing, and is left out.
 func (o PowerOptions) plan() *results.PowerPlan {
 	p := &results.PowerPlan{}

@@ -29,7 +29,7 @@ func TestIntegrationInert(t *testing.T) {
 	none.ID, none.GRO = "gro off", &off
 	want := map[string][]string{"tcp": nil, "sendfile": {"big_tcp", "tg_big_tcp"}, "gro off": {"gro"}}
 	right, n := map[string]int{}, map[string]int{}
-	recs, err := r.Play(t.Context(), plan(3, big("tcp"), big("sendfile"), none))
+	recs, err := r.Play(t.Context(), interleaved(3, big("tcp"), big("sendfile"), none))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -37,8 +37,8 @@ func TestIntegrationLimit(t *testing.T) {
 		results.ByPace: {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none",
 			PaceBitsPS: 500e6}},
 	}
-	recs, err := r.Play(t.Context(), slices.Concat(plan(6, cells[results.BySender]...),
-		plan(5, cells[results.ByReceiver]...), plan(5, cells[results.ByPace]...)))
+	recs, err := r.Play(t.Context(), slices.Concat(interleaved(6, cells[results.BySender]...),
+		interleaved(5, cells[results.ByReceiver]...), interleaved(5, cells[results.ByPace]...)))
 	if err != nil {
 		t.Fatal(err)
 	}

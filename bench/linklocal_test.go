@@ -127,7 +127,7 @@ func TestIntegrationLinkLocal(t *testing.T) {
 		if o := r.Runner.Opt; o.SUTDev != r.pair.SUT.Dev || o.TGDev != r.pair.TG.Dev {
 			t.Errorf("%s: by %s and %s", addr, o.SUTDev, o.TGDev)
 		}
-		if rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0]); rec.Verdict != results.OK {
+		if rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0]); rec.Verdict != results.OK {
 			t.Errorf("%s: %s: %s; fix: %s", addr, rec.Verdict, rec.Reason, rec.Fix)
 		}
 	}
@@ -157,7 +157,7 @@ func TestIntegrationIPv6Only(t *testing.T) {
 	if err := r.Runner.Opt.FindPath(t.Context(), r.sut, r.tg, "", "", "", true); err != nil {
 		t.Fatal(err)
 	}
-	if rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0]); rec.Verdict != results.OK {
+	if rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0]); rec.Verdict != results.OK {
 		t.Errorf("%s: %s; fix: %s", rec.Verdict, rec.Reason, rec.Fix)
 	}
 }

@@ -59,7 +59,7 @@ func TestIntegrationFirewall(t *testing.T) {
 				r.Runner.Opt.Addr = r.pair.SUT.IPv6.String()
 			}
 			vethtest.Firewall(t, r.pair.SUT, x.verdict, 0)
-			rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
+			rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0])
 			t.Log(rec.Reason, "; fix:", rec.Fix)
 			says(t, rec, append(x.want, "TG: connect to", "firewall", "--port"), wrong)
 		})
@@ -72,7 +72,7 @@ func TestIntegrationMTUOfThePath(t *testing.T) {
 	r.Runner.Opt.Stall = time.Second
 	r.Runner.Opt.Duration = time.Minute
 	vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500)
-	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
+	rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0])
 	t.Log(rec.Reason, "; fix:", rec.Fix)
 	says(t, rec, []string{"TG: ", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String(), "--mtu"},
 		[]string{"no longer answers", "aborted"})
@@ -89,7 +89,7 @@ func TestIntegrationMTUOfThePathByTheKernel(t *testing.T) {
 		t.Fatal(err)
 	}
 	vethtest.Firewall(t, r.pair.SUT, vethtest.Drop, 1500)
-	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
+	rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0])
 	says(t, rec, []string{"ETIMEDOUT", "the MTU of 4148 bytes", "ping -M do -s 4120 " + r.pair.SUT.IPv4.String()},
 		[]string{"no longer answers", "aborted"})
 }
@@ -99,6 +99,6 @@ func TestIntegrationNobodyThere(t *testing.T) {
 	r := newRig(t)
 	vethtest.Firewall(t, r.pair.TG, vethtest.Drop, 0) // what the receiver answers does not come
 	r.Runner.Wait = time.Second
-	rec := r.Runner.Run(t.Context(), plan(1, cell("tcp", "tcp"))[0])
+	rec := r.Runner.Run(t.Context(), interleaved(1, cell("tcp", "tcp"))[0])
 	says(t, rec, []string{"drops packets to the data port"}, []string{"cookie", "aborted"})
 }

@@ -60,7 +60,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	never := -1.0 // less than nothing: all are spoilt
 	r.Gates, r.Again = results.Gates{ForeignCores: &never}, true
 	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
-	p := plan(2, a, b)
+	p := interleaved(2, a, b)
 	warm := p[0]
 	warm.Warmup = true
 	recs, err := r.Play(t.Context(), append(slices.Clone(p[:2]), warm))
@@ -97,7 +97,7 @@ func TestIntegrationReplacedInTime(t *testing.T) {
 	r.bounded(32 << 20)
 	never := -1.0
 	r.Gates, r.Again, r.AgainFor = results.Gates{ForeignCores: &never}, true, time.Nanosecond
-	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
 		t.Errorf("%d records, %v", len(recs), err)
 	}

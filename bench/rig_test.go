@@ -191,4 +191,4 @@ func cell(rx, tx string) results.Cell {
 		PaceBitsPS: 1e9, SndBuf: 256 << 10} // little is left to drain on a busy machine
 }
 
-func plan(n int, cells ...results.Cell) []matrix.Run { return matrix.Interleave(cells, n, false, 1) }
+func interleaved(n int, cells ...results.Cell) []matrix.Run { return matrix.Interleave(cells, n, false, 1) }

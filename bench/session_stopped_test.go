@@ -27,7 +27,7 @@ func TestIntegrationPlayMissing(t *testing.T) {
 		}
 		return nil
 	}
-	recs, err := r.Play(t.Context(), planOnce(plan(2, cell("devmem", ""), cell("tcp", "tcp")), r.Missing))
+	recs, err := r.Play(t.Context(), planOnce(interleaved(2, cell("devmem", ""), cell("tcp", "tcp")), r.Missing))
 	if err != nil || len(recs) != 3 || r.heard.begun != 2 {
 		t.Fatalf("%d records, %d begun, %v", len(recs), r.heard.begun, err)
 	}
@@ -52,9 +52,9 @@ func TestIntegrationPlayMissing(t *testing.T) {
 func TestIntegrationPlayUnsupportedAtOpen(t *testing.T) {
 	r := newRig(t)
 	r.bounded(4 << 20)
-	recs, err := r.Play(t.Context(), plan(1, cell("devmem", "tcp")))
-	more, err2 := r.Play(t.Context(), plan(1, cell("tcp", "devmem")))
-	last, err3 := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	recs, err := r.Play(t.Context(), interleaved(1, cell("devmem", "tcp")))
+	more, err2 := r.Play(t.Context(), interleaved(1, cell("tcp", "devmem")))
+	last, err3 := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err := errors.Join(err, err2, err3); err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +78,7 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 			cancel(errors.New("enough"))
 		}
 	}
-	recs, err := r.Play(ctx, plan(5, cell("tcp", "tcp")))
+	recs, err := r.Play(ctx, interleaved(5, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "stopped after 2 of 5 runs") ||
 		!strings.Contains(err.Error(), "enough") {
 		t.Errorf("error %v", err)
@@ -89,7 +89,7 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 			kept[len(kept)-1].Reason, r.heard.ended)
 	}
 	// The agents are still good.
-	if recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
+	if recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
 		t.Errorf("the next plan: %v %+v", err, recs)
 	}
 }
@@ -120,7 +120,7 @@ func playAborted(t *testing.T, at time.Duration) {
 	r.endless()
 	ctx, cancel := context.WithCancelCause(t.Context())
 	r.heard.onBegin = func(int) { await.Later(at, func() { cancel(errors.New("enough")) }) }
-	recs, err := r.Play(ctx, plan(3, cell("tcp", "tcp")))
+	recs, err := r.Play(ctx, interleaved(3, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "stopped after 1 of 3 runs") || len(recs) != 1 {
 		t.Fatalf("%d records, %v", len(recs), err)
 	}
@@ -147,7 +147,7 @@ func TestIntegrationPlayAgentKilled(t *testing.T) {
 				}
 				await.Later(300*time.Millisecond, func() { unix.Kill(pid, unix.SIGKILL) })
 			}
-			recs, err := r.Play(t.Context(), plan(3, cell("tcp", "tcp")))
+			recs, err := r.Play(t.Context(), interleaved(3, cell("tcp", "tcp")))
 			if err != nil || len(recs) != 3 {
 				t.Fatalf("%d records, %v", len(recs), err)
 			}
@@ -177,7 +177,7 @@ func TestIntegrationPlayAgentKilledLast(t *testing.T) {
 	r.heard.onBegin = func(int) {
 		await.Later(300*time.Millisecond, func() { unix.Kill(r.sut.PID(), unix.SIGKILL) })
 	}
-	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err == nil || !strings.Contains(err.Error(), "host sut") || len(recs) != 1 || recs[0].Verdict != results.Failed {
 		t.Errorf("%+v, %v", recs, err)
 	}
@@ -195,7 +195,7 @@ func TestIntegrationPlayPortInUse(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	recs, err := r.Play(t.Context(), plan(1, cell("tcp", "tcp")))
+	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestIntegrationPlayPortInUse(t *testing.T) {
 		t.Errorf("%s: %q, fix %q", rec.Verdict, rec.Reason, rec.Fix)
 	}
 	l.Close()
-	if recs, err = r.Play(t.Context(), plan(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
+	if recs, err = r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
 		t.Errorf("with the port free: %v, %s", err, recs[0].Reason)
 	}
 }

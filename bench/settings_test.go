@@ -114,7 +114,7 @@ func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
 	}
 	hw := true // which veth has not: what was set stays
 	cells = append(cells, results.Cell{ID: "refused", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, HWGRO: &hw})
-	recs, err := r.Play(t.Context(), plan(2, cells...))
+	recs, err := r.Play(t.Context(), interleaved(2, cells...))
 	if err != nil {
 		t.Fatal(err)
 	}

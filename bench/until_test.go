@@ -69,7 +69,7 @@ func TestIntegrationUntil(t *testing.T) {
 			r.Until = time.Now()
 		}
 	}
-	recs, err := r.Play(t.Context(), append(plan(60, cell("tcp", "tcp")), plan(1, no)...))
+	recs, err := r.Play(t.Context(), append(interleaved(60, cell("tcp", "tcp")), interleaved(1, no)...))
 	if !errors.Is(err, ErrTime) {
 		t.Error(err)
 	}

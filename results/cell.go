@@ -5,8 +5,10 @@ package results
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 )
@@ -270,4 +272,30 @@ func (c *Cell) modeNames() string {
 		names = append(names, string(m.Role)+" "+m.Name)
 	}
 	return strings.Join(names, ", ")
+}
+
+// Returns reports whether a cell's throughput says what it can do, so that it has a return on cost:
+// not at a pace, where the return would say how fast the pace was and a mode at two paces would
+// look like two, and not with packets and round trips, which are not sent for their bytes.
+func (c *Cell) Returns() bool {
+	return !c.Paced() && !c.MovesPackets() && !c.RoundTrips()
+}
+
+// CheckRequests refuses round trips at a rate that leaves flows without a request in a window:
+// these would move nothing, and the run be invalid. A window of 0 is not known yet.
+func (c *Cell) CheckRequests(window time.Duration) error {
+	flows, most := c.NFlows(), int(float64(c.RRRate)*window.Seconds())
+	if !c.RoundTrips() || c.RRRate == 0 || window <= 0 || most >= flows {
+		return nil
+	}
+	o := LookupOption("rr_rate")
+	enough := int(math.Ceil(float64(flows) / window.Seconds()))
+	longer := time.Duration(math.Ceil(float64(flows)/float64(c.RRRate)*1e3)) * time.Millisecond
+	fix := fmt.Sprintf("ask for %d or more, or measure for %v or longer", enough, longer)
+	if most > 0 {
+		fix += fmt.Sprintf(", or use at most %d flows", most)
+	}
+	return &OptionError{Option: o, Value: o.Raw(c),
+		Err: fmt.Errorf("%d requests are due in %v, of all flows together, and each of %d flows needs one: %s", most,
+			window, flows, fix)}
 }

@@ -222,7 +222,7 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	for i := range Options {
 		if o := &Options[i]; !known[o.ColumnName()] {
 			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(),
-				cmp.Or(o.value.columnDoc, "asked for: "+o.Takes+"; empty = left as found")})
+				cmp.Or(o.ColumnDoc(), "asked for: "+o.Takes+"; empty = left as found")})
 		}
 	}
 	return append(all, later...)

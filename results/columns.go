@@ -3,7 +3,6 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -180,7 +179,7 @@ func chosen(name string) column {
 	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
 	o := &Options[i]
 	return optional(column{name,
-		func(r *row) string { return CSVText(o.columnText(&r.rec.Cell)) },
+		func(r *row) string { return CSVText(o.ColumnText(&r.rec.Cell)) },
 		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
 }
 
@@ -437,26 +436,9 @@ func parseFloat(s string) (float64, error) {
 	return v, numError(s, "a number", err)
 }
 
-func parseInt(s string) (int, error) {
-	v, err := strconv.Atoi(s)
-	return v, numError(s, "a whole number", err)
-}
-
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, fmt.Errorf("%q is not true or false", s)
 	}
 	return s == "true", nil
-}
-
-func numError(s, want string, err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, strconv.ErrRange):
-		return fmt.Errorf("%q is out of range", s)
-	case s == "":
-		return errors.New("empty")
-	}
-	return fmt.Errorf("%q is not %s", s, want)
 }

@@ -9,21 +9,6 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// FairnessGate is the key of the gate of fairness, and these are the flags of runs beyond it.
-const (
-	FairnessGate = "fairness"
-	FlagUnfair   = "unfair"       // Jain's index is below the gate's limit
-	FlagStarved  = "starved-flow" // a flow had less than StarvedShare of its fair share
-)
-
-// FairJain is Jain's index below which flows are called unfair, unless a file asks for another:
-// of two flows, one has more than twice the other's throughput. StarvedShare is the part of its
-// fair share, the sum over the number of flows, below which a flow starves.
-const (
-	FairJain     = .9
-	StarvedShare = .1
-)
-
 // FlowRates returns what each flow delivered to the receiver, Gbit/s, by flow number; nil unless
 // there are several and all were measured.
 func (r *Record) FlowRates() []float64 {

@@ -7,24 +7,6 @@ import (
 	"slices"
 )
 
-// GateClass is the kind of gate that a run did not pass, and with it what becomes of the run.
-type GateClass string
-
-// The classes of gates.
-const (
-	// ByProof: the run was not what its cell says. It is invalid, and made no further.
-	ByProof GateClass = "proof"
-	// ByEnvironment: something else on the hosts spoilt it. It is invalid, and made again
-	// in its place.
-	ByEnvironment GateClass = "environment"
-	// ByOutcome: what was measured is not as one may wish. To leave such runs out would be
-	// to choose the results: they are flagged and count, unless somebody asked for a gate.
-	ByOutcome GateClass = "outcome"
-)
-
-// GateClasses are all of them, in the order of docs.
-var GateClasses = []GateClass{ByProof, ByEnvironment, ByOutcome}
-
 // FlagDisturbed marks a run that something else on the hosts spoilt, which says nothing about
 // what was measured.
 const FlagDisturbed = "disturbed"
@@ -46,43 +28,6 @@ const FlagBusySibling = "busy-sibling"
 // FlagMixedClasses marks a run whose CPUs are of several classes of a hybrid processor: its
 // figures are of none of them.
 const FlagMixedClasses = "mixed-cpu-classes"
-
-// DefaultReplace is how often a run is made again in its place that something else spoilt.
-const DefaultReplace = 2
-
-// Replacements returns how often a run is repeated in its place.
-func (g *Gates) Replacements() int {
-	if g.Replace == nil {
-		return DefaultReplace
-	}
-	return *g.Replace
-}
-
-// Asks reports whether a limit was asked for by name, so that a run beyond it is left out although
-// it is an outcome. The gate of what limits runs always counts as asked for.
-func (g *Gates) Asks(key string) bool { return key == LimitGate || slices.Contains(g.Asked, key) }
-
-// Keys of gates without a number: of what limits runs, and of options that did not act.
-const (
-	LimitGate = "limit"
-	ActedGate = "acted"
-)
-
-// IdleDriftGate is the key of the limit for idle power before and after a run, FlagIdleDrift the
-// mark of a run beyond it that counts: what of its power is the flow's is in doubt.
-const (
-	IdleDriftGate = "idle_drift"
-	FlagIdleDrift = "power-idle-drift"
-)
-
-// Ask makes the limit of that name one that was asked for, or, off, no longer.
-func (g *Gates) Ask(key string, asked bool) {
-	g.Asked = slices.DeleteFunc(slices.Clone(g.Asked), func(k string) bool { return k == key })
-	if asked {
-		g.Asked = append(g.Asked, key)
-		slices.Sort(g.Asked)
-	}
-}
 
 // FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
 // invalid. Records of older versions do not say: whatever was not spoilt then counts as [ByProof].

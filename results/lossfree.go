@@ -3,13 +3,10 @@
 package results
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strconv"
-
-	"github.com/zcbench/zcbench/flow/stream"
 )
 
 // LossFree is what a search for the highest rate without loss has come to.
@@ -73,21 +70,6 @@ func (r *Record) LossFreeRate() *float64 {
 		return nil
 	}
 	return &r.LossFree.PacketsPerS
-}
-
-// CheckLossFree refuses to look for a rate of what is never lost, or is no rate of packets.
-func (c *Cell) CheckLossFree() error {
-	if !c.LossFree || c.MovesPackets() && !c.RoundTrips() {
-		return nil
-	}
-	o := LookupOption("pace")
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	if err == nil && m.Kind == stream.Stream {
-		return &OptionError{Option: o, Value: PaceLossFree,
-			Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
-	}
-	return &OptionError{Option: o, Value: PaceLossFree,
-		Err: errors.New("round trips have no rate at which they lose nothing: use rr_rate")}
 }
 
 // lossFreeColumns makes the columns of runs.csv for a search.

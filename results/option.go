@@ -152,8 +152,8 @@ func (o *Option) ColumnName() string {
 	return o.Name
 }
 
-// columnText formats what the option's column has.
-func (o *Option) columnText(c *Cell) string {
+// ColumnText formats what the option's column has.
+func (o *Option) ColumnText(c *Cell) string {
 	if o.value.column != nil {
 		return o.value.column(c)
 	}
@@ -248,3 +248,6 @@ func (o *Option) Whom() string {
 	}
 	return "all modes but " + strings.Join(not, ", ")
 }
+
+// ColumnDoc describes the option's column of runs.csv, where that is not what was asked for; "".
+func (o *Option) ColumnDoc() string { return o.value.columnDoc }

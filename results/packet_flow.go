@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
 )
@@ -70,68 +69,6 @@ const (
 	mostInOne     = 128
 	mostPacketsOf = 1 << 60 // of a flow
 )
-
-// MovesPackets reports whether the cell's modes move packets rather than a stream.
-func (c *Cell) MovesPackets() bool {
-	all := c.modes()
-	return len(all) > 0 && all[0].Kind.Packets()
-}
-
-// streamProbes look at TCP, or at what zero copy does.
-var streamProbes = []string{"latency", "zc", "tcp"}
-
-// checkPackets refuses what no flow of packets can have.
-func (c *Cell) checkPackets() error {
-	if err := c.CheckLossFree(); err != nil {
-		return err
-	}
-	if !c.MovesPackets() {
-		return nil
-	}
-	if n := c.MessageBytes; n != 0 && (n < stream.MinDatagramBytes || n > stream.MaxDatagramBytes) {
-		o := LookupOption("message")
-		return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a packet's payload has %d..%d bytes",
-			stream.MinDatagramBytes, stream.MaxDatagramBytes)}
-	}
-	if c.RoundTrips() {
-		for _, x := range []struct {
-			name string
-			n    int
-		}{{"request", c.Request}, {"response", c.Response}} {
-			if x.n != 0 && (x.n < stream.MinDatagramBytes || x.n > stream.MaxDatagramBytes) {
-				o := LookupOption(x.name)
-				return &OptionError{Option: o, Value: o.Raw(c), Err: fmt.Errorf("a datagram has %d..%d bytes",
-					stream.MinDatagramBytes, stream.MaxDatagramBytes)}
-			}
-		}
-	}
-	if err := c.checkAFXDP(); err != nil {
-		return err
-	}
-	if err := c.checkFrames(); err != nil {
-		return err
-	}
-	for _, name := range c.Probes() {
-		if slices.Contains(streamProbes, name) {
-			return &OptionError{Option: LookupOption("probe"), Value: c.Probe,
-				Err: fmt.Errorf("%s applies to TCP, but %s: leave it out", name, c.modeNames())}
-		}
-	}
-	return nil
-}
-
-// checkAFXDP refuses several flows where a program of each would want the interface for itself: it
-// has one, and one socket of AF_XDP for each of its queues.
-func (c *Cell) checkAFXDP() error {
-	i := slices.IndexFunc(c.modes(), func(m stream.Mode) bool { return m.AFXDP })
-	if i < 0 || c.NFlows() == 1 {
-		return nil
-	}
-	o := LookupOption("flows")
-	return &OptionError{Option: o, Value: o.Raw(c),
-		Err: fmt.Errorf("%s takes a whole interface for one flow, its XDP program and a socket of AF_XDP for "+
-			"each queue: use one flow", c.modes()[i].Name)}
-}
 
 // LostShare returns the share of the sent packets that were lost; nil: not known.
 func (p *Packets) LostShare() *float64 {

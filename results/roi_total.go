@@ -29,13 +29,6 @@ const (
 	Total    Side = "total"
 )
 
-// Returns reports whether a cell's throughput says what it can do, so that it has a return on cost:
-// not at a pace, where the return would say how fast the pace was and a mode at two paces would
-// look like two, and not with packets and round trips, which are not sent for their bytes.
-func (c *Cell) Returns() bool {
-	return !c.Paced() && !c.MovesPackets() && !c.RoundTrips()
-}
-
 // ROI computes [ROI] of a run: n and m are the exponents of throughput and cost. Nil if a figure
 // was not measured. The total of power counts a figure that both ends share once; there is none of
 // figures that have no sum ([Record.MixedScopes]).

@@ -3,7 +3,6 @@
 package results
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -122,13 +121,6 @@ func (r *Record) OwnNsPerPacket() *float64 {
 func (r *Record) readsItself() bool {
 	m, err := stream.LookupMode(stream.RX, r.Cell.RX)
 	return err == nil && (m.Kind != stream.Frame || r.Cell.ReadsFrames(m))
-}
-
-// leavesThreads reports whether the cell's frames go on to a thread that is not NAPI's: the one
-// behind a cpumap.
-func (c *Cell) leavesThreads() bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }
 
 // SlackOf returns the slack of most of some runs; "": most have none.

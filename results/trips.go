@@ -3,35 +3,12 @@
 package results
 
 import (
-	"fmt"
-	"math"
-	"time"
-
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // Round trips: requests that were answered, the same number at both ends but for those in flight
 // at the window's edges, and how long an answer took from when its request was sent, or was due
 // by the rate: of the end that asks.
-
-// CheckRequests refuses round trips at a rate that leaves flows without a request in a window:
-// these would move nothing, and the run be invalid. A window of 0 is not known yet.
-func (c *Cell) CheckRequests(window time.Duration) error {
-	flows, most := c.NFlows(), int(float64(c.RRRate)*window.Seconds())
-	if !c.RoundTrips() || c.RRRate == 0 || window <= 0 || most >= flows {
-		return nil
-	}
-	o := LookupOption("rr_rate")
-	enough := int(math.Ceil(float64(flows) / window.Seconds()))
-	longer := time.Duration(math.Ceil(float64(flows)/float64(c.RRRate)*1e3)) * time.Millisecond
-	fix := fmt.Sprintf("ask for %d or more, or measure for %v or longer", enough, longer)
-	if most > 0 {
-		fix += fmt.Sprintf(", or use at most %d flows", most)
-	}
-	return &OptionError{Option: o, Value: o.Raw(c),
-		Err: fmt.Errorf("%d requests are due in %v, of all flows together, and each of %d flows needs one: %s", most,
-			window, flows, fix)}
-}
 
 // TransactionsPerS returns how many requests were answered per second; nil: they were not counted.
 func (h *Host) TransactionsPerS() *float64 {

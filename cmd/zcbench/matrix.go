@@ -85,7 +85,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if f.out == "" {
 		f.out = "out/" + spec.Name
 	}
-	e, err := plan(cmd, spec, path, f.out, &f.power)
+	e, err := makePlanned(cmd, spec, path, f.out, &f.power)
 	if err != nil {
 		return err
 	}

@@ -26,8 +26,8 @@ type planned struct {
 	source string // in messages: "quick.yaml", "the plan of out/quick"
 }
 
-// plan makes it. Flags of power count in place of what the plan says.
-func plan(cmd *cobra.Command, spec *matrix.Spec, source, out string, p *powerflag.Flags) (planned, error) {
+// makePlanned makes it. Flags of power count in place of what the plan says.
+func makePlanned(cmd *cobra.Command, spec *matrix.Spec, source, out string, p *powerflag.Flags) (planned, error) {
 	p.Under(&spec.Power)
 	watts, err := p.Options()
 	if err != nil {

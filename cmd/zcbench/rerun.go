@@ -104,7 +104,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 			return err
 		}
 	}
-	e, err := plan(cmd, played.Spec, "the plan of "+dir, f.out, &f.power)
+	e, err := makePlanned(cmd, played.Spec, "the plan of "+dir, f.out, &f.power)
 	if err != nil {
 		return err
 	}

@@ -11,13 +11,13 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
 
 // Who was planned and never ran is named, whatever else is known.
 func TestNeverRan(t *testing.T) {
-	j := plan.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), made("zcrx", "tcp", 40, 1),
+	j := plantest.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), made("zcrx", "tcp", 40, 1),
 		made("tcp-mmap", "tcp", 10, 1))
 	j.Records = slices.DeleteFunc(j.Records, func(r results.Record) bool {
 		return r.Cell.RX == "tcp-mmap" ||
@@ -53,8 +53,8 @@ func TestPerWatt(t *testing.T) {
 
 // What cannot run here is named by what is to blame, with the one command that would show it.
 func TestUnsupported(t *testing.T) {
-	no := func(rx, tx, reason string) plan.Cell {
-		return plan.Cell{Cell: plan.Modes(rx, tx), Reason: reason, Fix: "get one"}
+	no := func(rx, tx, reason string) plantest.Cell {
+		return plantest.Cell{Cell: plantest.Modes(rx, tx), Reason: reason, Fix: "get one"}
 	}
 	const queue, dmabuf, kernel = "no queue management in driver veth", "no netmem in driver veth",
 		"the kernel has no ZCRX without a device"
@@ -81,11 +81,11 @@ func TestUnsupported(t *testing.T) {
 // What is refused because of what was asked for, or of the state of the hosts, is the cell's, with
 // its reason and its fix: the mode can run here, and no lab has to show it.
 func TestBlocked(t *testing.T) {
-	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3",
+	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "eth0: find RX queue 99: it has 0-3",
 		Fix: "choose one of them (--queue)", Blocked: true}
 	const want = "; Cannot run as things stand: zcrx/tcp: eth0: find RX queue 99: it has 0-3. Fix: choose one of " +
 		"them (--queue)."
-	all := map[string][]plan.Cell{"alone": {c}, "beside others": {made("tcp", "tcp", 20, 1), c}}
+	all := map[string][]plantest.Cell{"alone": {c}, "beside others": {made("tcp", "tcp", 20, 1), c}}
 	for name, cells := range all {
 		s := of(6, cells...).In(answer.Absent)
 		if len(s) != 1 || s[0].Command+"; "+s[0].Text != want {
@@ -97,7 +97,7 @@ func TestBlocked(t *testing.T) {
 // In the lab nobody is sent to the lab: the reason and the fix are said.
 func TestUnsupportedInTheLab(t *testing.T) {
 	t.Setenv(answer.LabEnv, "7.0.0")
-	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "the kernel has no zero-copy receive",
+	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "the kernel has no zero-copy receive",
 		Fix: "use Linux 6.15 or later"}
 	s := of(6, made("tcp", "tcp", 20, 1), c).In(answer.Absent)
 	const want = "; Cannot run here: receiver zcrx: the kernel has no zero-copy receive. Fix: use Linux 6.15 or later."
@@ -108,7 +108,7 @@ func TestUnsupportedInTheLab(t *testing.T) {
 
 // A negative control that was copied did what it is for.
 func TestControlFoundOut(t *testing.T) {
-	c := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Verdict: results.Invalid,
+	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Verdict: results.Invalid,
 		Reason: "SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %)"}
 	c.Control, c.ID = results.WrongQueue, "zcrx/tcp control"
 	wants(t, "not as intended", sentence(t, of(6, c), answer.Nothing, "").Text, "Nothing: no run gave a number")
@@ -118,7 +118,7 @@ func TestControlFoundOut(t *testing.T) {
 	if len(s.Stops()) != 1 {
 		t.Errorf("%+v cites nothing", s)
 	}
-	other := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Verdict: results.Failed, Reason: "no route"}
+	other := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Verdict: results.Failed, Reason: "no route"}
 	wants(t, "beside a cell", sentence(t, of(6, c, other), answer.Nothing, "").Text, "Nothing: no run gave a number")
 }
 
@@ -146,12 +146,12 @@ func TestProofs(t *testing.T) {
 // A mode is to blame where a reason names it and nothing was measured with it; one reason a cell
 // will do.
 func TestInvalid(t *testing.T) {
-	bad := func(rx, tx string, v results.Verdict, reason string) plan.Cell {
-		return plan.Cell{Cell: plan.Modes(rx, tx), Verdict: v, Reason: reason}
+	bad := func(rx, tx string, v results.Verdict, reason string) plantest.Cell {
+		return plantest.Cell{Cell: plantest.Modes(rx, tx), Verdict: v, Reason: reason}
 	}
 	const copied, load = "TG: the kernel copied 100.0 % of the payload of msg-zerocopy (limit 1 %)",
 		"SUT: foreign load 0.21 cores on CPU 1 (limit 0.05)"
-	j := plan.Journal(1, 6, made("tcp", "tcp", 20, 1), bad("tcp", "msg-zerocopy", results.Invalid, copied),
+	j := plantest.Journal(1, 6, made("tcp", "tcp", 20, 1), bad("tcp", "msg-zerocopy", results.Invalid, copied),
 		bad("uring", "sendfile", results.Invalid, load),
 		bad("uring", "tcp", results.Failed, "dial: connection refused"))
 	for i := range j.Records {

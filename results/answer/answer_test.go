@@ -17,7 +17,7 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -42,12 +42,12 @@ func init() {
 		stream.Mode{Name: "uring-zc", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
 }
 
-func made(rx, tx string, gbps, cores float64) plan.Cell {
-	return plan.Cell{Cell: plan.Modes(rx, tx), Gbps: gbps, Cores: cores, TGCores: .8, CV: .005}
+func made(rx, tx string, gbps, cores float64) plantest.Cell {
+	return plantest.Cell{Cell: plantest.Modes(rx, tx), Gbps: gbps, Cores: cores, TGCores: .8, CV: .005}
 }
 
-func of(reps int, cells ...plan.Cell) *answer.Answer {
-	return report.Summarize(plan.Journal(7, reps, cells...)).Answer
+func of(reps int, cells ...plantest.Cell) *answer.Answer {
+	return report.Summarize(plantest.Journal(7, reps, cells...)).Answer
 }
 
 // said is each sentence's kind, figure and cells.
@@ -81,71 +81,71 @@ func wants(t *testing.T, name string, text string, words ...string) {
 
 // What constructed results say, sentence by sentence.
 func TestSentences(t *testing.T) {
-	noQueue := plan.Cell{Cell: plan.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth",
+	noQueue := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth",
 		Fix: "use a NIC"}
-	only := func(n int, c plan.Cell) plan.Cell { c.Most = n; return c }
-	held := func(c plan.Cell, l results.LimitedBy) plan.Cell { c.Limit = l; return c }
+	only := func(n int, c plantest.Cell) plantest.Cell { c.Most = n; return c }
+	held := func(c plantest.Cell, l results.LimitedBy) plantest.Cell { c.Limit = l; return c }
 	for _, x := range []struct {
 		name  string
 		reps  int
-		cells []plan.Cell
+		cells []plantest.Cell
 		want  []string
 	}{
-		{"a clear winner", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
+		{"a clear winner", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
 			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"not measured roi_power_total",
 		}},
-		{"a tie", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.02, 1)}, []string{
+		{"a tie", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.02, 1)}, []string{
 			"tied throughput_gbps uring/tcp tcp/tcp", "more runs throughput_gbps uring/tcp tcp/tcp",
 			"tied roi_cpu_total uring/tcp tcp/tcp", "more runs roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell  uring/tcp", "not measured roi_power_total",
 		}},
-		{"not enough runs", 3, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
+		{"not enough runs", 3, []plantest.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1)}, []string{
 			"few runs throughput_gbps uring/tcp tcp/tcp", "few runs roi_cpu_total uring/tcp tcp/tcp",
 			"unequal work ns_per_kb uring/tcp", "not measured roi_power_total",
 		}},
-		{"all invalid", 2, []plan.Cell{{Cell: plan.Modes("tcp", "tcp"), Verdict: results.Invalid,
+		{"all invalid", 2, []plantest.Cell{{Cell: plantest.Modes("tcp", "tcp"), Verdict: results.Invalid,
 			Reason: "byte counts differ"}}, []string{
 			"nothing  tcp/tcp", "invalid  tcp/tcp",
 		}},
-		{"one mode only", 8, []plan.Cell{made("tcp", "tcp", 20, 1)}, []string{"alone throughput_gbps tcp/tcp"}},
-		{"unsupported", 8, []plan.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp",
+		{"one mode only", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}, []string{"alone throughput_gbps tcp/tcp"}},
+		{"unsupported", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp",
 			"unsupported  zcrx/tcp"}},
-		{"the sender was the limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
+		{"the sender was the limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
 			held(made("uring", "tcp", 30, 1), results.BySender)}, []string{
 			"unranked throughput_gbps uring/tcp tcp/tcp", "unranked roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
-		{"a tie below the sender's limit", 8, []plan.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
+		{"a tie below the sender's limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
 			held(made("uring", "tcp", 20.01, 1), results.BySender)}, []string{
 			"limit throughput_gbps uring/tcp tcp/tcp", "limit roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell  uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
-		{"the best was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 30, 1),
+		{"the best was held up", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 30, 1),
 			results.ByLink)}, []string{
 			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  uring/tcp", "not measured roi_power_total",
 		}},
-		{"one of three was held up", 8, []plan.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 10, 1),
+		{"one of three was held up", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 10, 1),
 			results.ByWindow), made("tcp-mmap", "tcp", 30, 1)}, []string{
 			"ahead throughput_gbps tcp-mmap/tcp", "ahead roi_cpu_total tcp-mmap/tcp",
 			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp tcp-mmap/tcp",
 			"limit  uring/tcp", "not measured roi_power_total",
 		}},
-		{"who discards the payload does not lead", 8, []plan.Cell{made("tcp", "tcp", 20, 1),
+		{"who discards the payload does not lead", 8, []plantest.Cell{made("tcp", "tcp", 20, 1),
 			made("tcp-trunc", "tcp", 40, 1), made("uring", "tcp", 10, 1)}, []string{
 			"leads throughput_gbps tcp/tcp", "leads roi_cpu_total tcp/tcp", "unranked  tcp-trunc/tcp",
 			"better throughput_gbps tcp-trunc/tcp", "unequal work ns_per_kb tcp-trunc/tcp uring/tcp",
 			"not measured roi_power_total",
 		}},
-		{"one cell ended early", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
-			{Cell: plan.Modes("zcrx", "tcp"), Gbps: 25, Cores: 1, TGCores: .8, CV: .005, Most: 3}}, []string{
+		{"one cell ended early", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+			{Cell: plantest.Modes("zcrx", "tcp"), Gbps: 25, Cores: 1, TGCores: .8, CV: .005, Most: 3}}, []string{
 			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp",
 			"unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",
 		}},
-		{"one run on top", 8, []plan.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+		{"one run on top", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
 			only(1, made("zcrx", "tcp", 40, 1))}, []string{
 			"ahead throughput_gbps uring/tcp", "ahead roi_cpu_total uring/tcp", "cannot tell throughput_gbps zcrx/tcp",
 			"unequal work ns_per_kb uring/tcp zcrx/tcp", "not measured roi_power_total",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -42,7 +42,7 @@ func TestLeadSays(t *testing.T) {
 
 // Modes are not compared by cells with another number of flows.
 func TestFlowsApart(t *testing.T) {
-	of4 := func(c plan.Cell) plan.Cell { c.Flows, c.ID = 4, c.RX+"/"+c.TX+" flows=4"; return c }
+	of4 := func(c plantest.Cell) plantest.Cell { c.Flows, c.ID = 4, c.RX+"/"+c.TX+" flows=4"; return c }
 	a := of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), of4(made("tcp", "tcp", 80, 4)),
 		of4(made("uring", "tcp", 70, 4)))
 	var got []string
@@ -66,7 +66,7 @@ func TestLeadersHaveRankOne(t *testing.T) {
 	leaders := map[string]int{}
 	for seed := range uint64(60) {
 		rng := rand.New(rand.NewPCG(seed, 5))
-		var cells []plan.Cell
+		var cells []plantest.Cell
 		for i := range 2 + rng.IntN(5) {
 			c := made([]string{"tcp", "uring", "zcrx", "devmem", "tcp-mmap", "zcrx-nodev"}[i], "tcp",
 				20+3*rng.Float64(), .8+.4*rng.Float64())
@@ -78,7 +78,7 @@ func TestLeadersHaveRankOne(t *testing.T) {
 			}
 			cells = append(cells, c)
 		}
-		s := report.Summarize(plan.Journal(seed, 2+rng.IntN(10), cells...))
+		s := report.Summarize(plantest.Journal(seed, 2+rng.IntN(10), cells...))
 		bears(t, fmt.Sprint(seed), s.Answer)
 		if s.Answer == nil {
 			t.Errorf("%d: no answer", seed)
@@ -130,7 +130,7 @@ func TestEqualDoNotLead(t *testing.T) {
 	led := map[string]int{}
 	const rounds = 200
 	for seed := range uint64(rounds) {
-		j := plan.Journal(seed, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20, 1), made("zcrx", "tcp", 20, 1))
+		j := plantest.Journal(seed, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20, 1), made("zcrx", "tcp", 20, 1))
 		for _, s := range report.Summarize(j).Answer.Sentences {
 			if s.Kind == answer.Leads {
 				led[s.Figure]++

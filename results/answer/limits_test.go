@@ -12,7 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestNothingOfHeldReceivers(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
-		var cells []plan.Cell
+		var cells []plantest.Cell
 		for _, rx := range []string{"tcp", "uring", "zcrx"} {
 			c := made(rx, "tcp", 10+20*rng.Float64(), .5+rng.Float64())
 			c.Limit = results.BySender
@@ -62,8 +62,8 @@ func counted(j results.Journal, packets, trips map[string]float64) results.Journ
 
 // No step of a ladder leads, nor is one faster than another.
 func TestFramesAreNoRivals(t *testing.T) {
-	frame := func(rx string, gbps float64) plan.Cell { return made(rx, "frames-x", gbps, 1) }
-	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
+	frame := func(rx string, gbps float64) plantest.Cell { return made(rx, "frames-x", gbps, 1) }
+	a := report.Summarize(counted(plantest.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
 		frame("xdp-x", 90), frame("xdp-y", 80)),
 		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
 	bears(t, "frames", a)
@@ -73,7 +73,7 @@ func TestFramesAreNoRivals(t *testing.T) {
 			t.Errorf("%s: %s", s.Kind, s.Text)
 		}
 	}
-	alone := report.Summarize(counted(plan.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)),
+	alone := report.Summarize(counted(plantest.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)),
 		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
 	if got := said(alone); got != nil {
 		t.Errorf("of frames alone: %q", got)
@@ -82,13 +82,13 @@ func TestFramesAreNoRivals(t *testing.T) {
 
 // Datagrams are ranked by their packets, among those of one size.
 func TestDatagramsByPackets(t *testing.T) {
-	datagrams := func(rx string, gbps float64, bytes int) plan.Cell {
+	datagrams := func(rx string, gbps float64, bytes int) plantest.Cell {
 		c := made(rx, "udp-z", gbps, 1)
 		c.MessageBytes, c.ID = bytes, fmt.Sprint(rx, " ", bytes)
 		return c
 	}
 	// By their bytes, those of 1400 are far ahead, and of 64 the slow one is.
-	a := report.Summarize(counted(plan.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64),
+	a := report.Summarize(counted(plantest.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64),
 		datagrams("udp-x", 9, 1400), datagrams("udp-y", 8, 1400)),
 		map[string]float64{"udp-x 64": 1e6, "udp-y 64": 1.2e6, "udp-x 1400": .8e6, "udp-y 1400": .7e6}, nil)).Answer
 	want := []string{"leads packets_per_s udp-y 64", "leads packets_per_s udp-x 1400"}
@@ -105,12 +105,12 @@ func TestDatagramsByPackets(t *testing.T) {
 // Round trips are ranked by how many there are, among those of one size, and never by bytes, nor
 // those of a rate, nor beside streams.
 func TestTripsAmongThemselves(t *testing.T) {
-	trips := func(rx string, gbps float64, request, rate int) plan.Cell {
+	trips := func(rx string, gbps float64, request, rate int) plantest.Cell {
 		c := made(rx, "rr-x", gbps, 1)
 		c.Request, c.RRRate, c.ID = request, rate, fmt.Sprint(rx, "-rr ", request, " ", rate)
 		return c
 	}
-	a := report.Summarize(counted(plan.Journal(1, 8, made("tcp", "tcp", 20, 1), trips("tcp", .02, 64, 0),
+	a := report.Summarize(counted(plantest.Journal(1, 8, made("tcp", "tcp", 20, 1), trips("tcp", .02, 64, 0),
 		trips("uring", .01, 64, 0), trips("tcp", .2, 1000, 0), trips("uring", .01, 64, 100)),
 		nil, map[string]float64{"tcp-rr 64 0": 20000, "uring-rr 64 0": 30000, "tcp-rr 1000 0": 90000,
 			"uring-rr 64 100": 100})).Answer

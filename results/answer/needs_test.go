@@ -11,7 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -22,7 +22,7 @@ func TestRunsNeeded(t *testing.T) {
 	if s.RunsNeeded != 6 {
 		t.Errorf("%d runs", s.RunsNeeded)
 	}
-	var many []plan.Cell
+	var many []plantest.Cell
 	for i := range 12 {
 		c := made("tcp", "tcp", 20+float64(i), 1)
 		c.MTU = 1500 + i
@@ -35,8 +35,8 @@ func TestRunsNeeded(t *testing.T) {
 	// runs scatters about that.
 	var needed []int
 	for seed := range uint64(40) {
-		wide := func(gbps float64, rx string) plan.Cell { c := made(rx, "tcp", gbps, 1); c.CV = .05; return c }
-		a := report.Summarize(plan.Journal(seed, 8, wide(20, "tcp"), wide(20*math.Exp(.05), "uring"))).Answer
+		wide := func(gbps float64, rx string) plantest.Cell { c := made(rx, "tcp", gbps, 1); c.CV = .05; return c }
+		a := report.Summarize(plantest.Journal(seed, 8, wide(20, "tcp"), wide(20*math.Exp(.05), "uring"))).Answer
 		i := slices.IndexFunc(a.Sentences, func(s answer.Sentence) bool {
 			return s.Kind == answer.Needs &&
 				s.Figure == "throughput_gbps"
@@ -71,7 +71,7 @@ func TestRunsOfBoots(t *testing.T) {
 		"own, few":     func(r *results.Record) string { return r.Cell.ID },
 		"declared":     func(r *results.Record) string { return r.Cell.ID },
 	} {
-		j := plan.Journal(3, 16, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.02, 1))
+		j := plantest.Journal(3, 16, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20.02, 1))
 		for i := range j.Records {
 			r := &j.Records[i]
 			r.SUT.Env.BootID, r.TG.Env.BootID = bootOf(r), bootOf(r)
@@ -131,13 +131,13 @@ func TestNext(t *testing.T) {
 
 // More comparisons than so few boots can tell have their reason, and not the runs, which are many.
 func TestFewBoots(t *testing.T) {
-	var cells []plan.Cell
+	var cells []plantest.Cell
 	for i := range 9 {
 		c := made("tcp", "tcp", 20+float64(i), 1)
 		c.MTU, c.ID = 1500+i, fmt.Sprint("c", i)
 		cells = append(cells, c)
 	}
-	j := plan.Journal(1, 24, cells...)
+	j := plantest.Journal(1, 24, cells...)
 	for i := range j.Records {
 		r := &j.Records[i]
 		r.SUT.Env.BootID = fmt.Sprint(r.Rep / 4)

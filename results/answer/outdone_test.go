@@ -8,15 +8,15 @@ import (
 
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 )
 
 // Who reads that a cell is the highest finds no higher figure in the table of which nothing is
 // said.
 func TestOutdone(t *testing.T) {
-	packets := func(c plan.Cell, rate float64) plan.Cell { c.Gbps, c.MessageBytes = rate, 64; return c }
-	j := plan.Journal(7, 8, packets(made("udp-x", "udp-z", 1, 1), 1), packets(made("udp-y", "udp-z", 1, 1), 2),
+	packets := func(c plantest.Cell, rate float64) plantest.Cell { c.Gbps, c.MessageBytes = rate, 64; return c }
+	j := plantest.Journal(7, 8, packets(made("udp-x", "udp-z", 1, 1), 1), packets(made("udp-y", "udp-z", 1, 1), 2),
 		packets(made("xdp-x", "frames-x", 1, 1), 3))
 	for i := range j.Records {
 		r := &j.Records[i]
@@ -44,7 +44,7 @@ func TestOutdone(t *testing.T) {
 func TestAloneAndNotRanked(t *testing.T) {
 	frames := made("xdp-x", "frames-x", 1, 1)
 	frames.MessageBytes = 64
-	j := plan.Journal(7, 1, frames)
+	j := plantest.Journal(7, 1, frames)
 	for i := range j.Records {
 		j.Records[i].SUT.PacketsPerS = new(2173.8e3)
 		j.Records[i].Limit = results.BySender
@@ -64,7 +64,7 @@ func TestAloneAndNotRanked(t *testing.T) {
 // Power that was asked for and has no figure has a cause, which is not that nobody asked.
 func TestWattsThatAreMissing(t *testing.T) {
 	answered := func(change func(*results.Record)) answer.Sentence {
-		j := plan.Journal(7, 6, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1))
+		j := plantest.Journal(7, 6, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1))
 		for i := range j.Records {
 			change(&j.Records[i])
 		}

@@ -17,7 +17,7 @@ import (
 // scaled is a plan of two modes with 1, 2 and 4 flows, in eight blocks each of which is .97 of
 // what the one before was. uring has all its flows on one queue, too.
 func scaled() results.Journal {
-	var p plan
+	var p madeUp
 	flow := func(n, queues, rep int, parts ...float64) func(*results.Record) {
 		return func(r *results.Record) {
 			r.Schema, r.Rep = results.SchemaVersion, rep
@@ -75,7 +75,7 @@ func TestFlowCurves(t *testing.T) {
 // Modes that take queues over have one each, whether that was said or not; a paced cell does not
 // scale, and one without a cell of one flow has no scaling.
 func TestFlowCurvesOfQueues(t *testing.T) {
-	var p plan
+	var p madeUp
 	add := func(flows, queues, pace int, gbps float64) {
 		p.add("zcrx", "tcp", results.OK, gbps, func(r *results.Record) {
 			r.Schema, r.Rep, r.Cell.MTU = results.SchemaVersion, len(p.j.Records), 0
@@ -103,7 +103,7 @@ func TestFlowCurvesOfQueues(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("%s", strings.Join(got, "\n"))
 	}
-	p = plan{}
+	p = madeUp{}
 	add(4, 0, 0, 30)
 	if all := Summarize(p.j).Flows; len(all) != 1 || len(all[0].Cells) != 1 || all[0].Cells[0].Scaling != nil ||
 		all[0].Cells[0].ScalingText() != "-" {

@@ -37,7 +37,7 @@ func TestHTMLEmpty(t *testing.T) {
 // Texts come from other machines and from the kernel.
 func TestHTMLEscapes(t *testing.T) {
 	const evil = `"><script>alert(1)</script>`
-	var p plan
+	var p madeUp
 	p.j.Header = results.Header{ToolVersion: evil, SessionID: evil}
 	p.add(evil, evil, results.Invalid, 10, because(evil, evil), func(r *results.Record) {
 		r.Warnings = []string{evil}

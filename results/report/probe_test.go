@@ -108,7 +108,7 @@ func TestStageFigures(t *testing.T) {
 // Names come from other machines here too, and figures may be odd.
 func TestProbedEscapes(t *testing.T) {
 	const evil = `"><script>x</script>`
-	var p plan
+	var p madeUp
 	p.add(evil, "tcp", results.OK, 10, func(r *results.Record) {
 		a, b := results.Stage{Name: evil, Hook: evil}, results.Stage{Name: "b"}
 		for i, f := range a.Figures() {
@@ -129,7 +129,7 @@ func TestProbedEscapes(t *testing.T) {
 
 // Many cells with probes do not flood a terminal.
 func TestProbedCellsInTerminal(t *testing.T) {
-	var p plan
+	var p madeUp
 	for _, rx := range []string{"a", "b", "c", "d", "e"} {
 		p.add(rx, "tcp", results.OK, 10, func(r *results.Record) {
 			r.SUT.Probes = &results.Probes{Counters: []results.Counter{{Name: "napi_polls", Unit: "polls",

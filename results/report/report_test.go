@@ -44,10 +44,10 @@ func golden(t *testing.T, name string, got []byte) {
 
 func ptr[T any](v T) *T { return &v }
 
-// plan builds a journal as bench would leave it.
-type plan struct{ j results.Journal }
+// madeUp builds a journal as bench would leave it.
+type madeUp struct{ j results.Journal }
 
-func (p *plan) add(rx, tx string, verdict results.Verdict, gbps float64, change ...func(*results.Record)) {
+func (p *madeUp) add(rx, tx string, verdict results.Verdict, gbps float64, change ...func(*results.Record)) {
 	n := len(p.j.Records)
 	r := results.Record{
 		Schema: 1, RunID: fmt.Sprint("r", n), SessionID: "s1", Seq: n,
@@ -85,7 +85,7 @@ func txProof(zc, copied uint64) func(*results.Record) {
 }
 
 func demo() results.Journal {
-	var p plan
+	var p madeUp
 	p.j.Header = results.Header{Schema: 1, ToolVersion: "v0.1.0", SessionID: "s1",
 		CreatedUTCNs: 1_790_000_000_000_000_000,
 		Cells:        []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: 4148}}}
@@ -140,7 +140,7 @@ func TestTableEmpty(t *testing.T) {
 
 // A matrix differs in more than the modes, and has long verdicts.
 func TestTableMatrix(t *testing.T) {
-	var p plan
+	var p madeUp
 	for _, gro := range []bool{true, false} {
 		set := func(r *results.Record) { r.Cell.GRO, r.Cell.MessageBytes = &gro, 64<<20 }
 		p.add("zcrx-nodev", "msg-zerocopy", results.OK, 139.46, set, txProof(1, 0))
@@ -190,7 +190,7 @@ func TestSummarizeCounts(t *testing.T) {
 
 // A warm-up that went wrong is told, but not counted beside the runs.
 func TestWarmupVerdicts(t *testing.T) {
-	var p plan
+	var p madeUp
 	p.add("tcp", "tcp", results.Failed, 0, warmup, because("refused", ""))
 	if c := Summarize(p.j).Cells[0]; verdict(&c) != "1 failed" || len(c.Stops) != 1 {
 		t.Errorf("only a warm-up: %q %v", verdict(&c), c.Stops)
@@ -199,7 +199,7 @@ func TestWarmupVerdicts(t *testing.T) {
 	if c := Summarize(p.j).Cells[0]; verdict(&c) != "1 ok" || len(c.Stops) != 1 {
 		t.Errorf("with a run: %q %v", verdict(&c), c.Stops)
 	}
-	var q plan
+	var q madeUp
 	q.add("tcp", "tcp", results.OK, 10, warmup)
 	if c := Summarize(q.j).Cells[0]; verdict(&c) != "not run" || c.SUT.ThroughputGbps != nil {
 		t.Errorf("only an ok warm-up: %q", verdict(&c))
@@ -207,7 +207,7 @@ func TestWarmupVerdicts(t *testing.T) {
 }
 
 func TestMixedMachines(t *testing.T) {
-	var p plan
+	var p madeUp
 	p.add("tcp", "tcp", results.OK, 10)
 	p.add("tcp", "tcp", results.OK, 10, func(r *results.Record) { r.SUT.Env.Kernel, r.SUT.Env.IRQCPU = "7.1.0", "1" })
 	s := Summarize(p.j)

@@ -30,10 +30,10 @@ type performer struct {
 	runs     int
 }
 
-// plan orders the runs, in the turns of groups of so many: every round has each run of each
+// orderTurns orders the runs, in the turns of groups of so many: every round has each run of each
 // group once, and goes backwards after one that went forwards, so that two of a group see
 // ABBA ABBA.
-func plan(sizes []int, reps int) []turn {
+func orderTurns(sizes []int, reps int) []turn {
 	var of []int // the group of a run
 	var first []int
 	for g, n := range sizes {
@@ -66,7 +66,7 @@ func (p *performer) perform(ctx context.Context, groups []*group) error {
 	for _, g := range groups {
 		sizes = append(sizes, len(g.ways))
 	}
-	turns := plan(sizes, p.opts.reps)
+	turns := orderTurns(sizes, p.opts.reps)
 	p.patience = patience{limit: p.opts.maxForeign, each: p.opts.retries, left: len(turns)}
 	p.progress.begin(turns, p.opts.takes(turns))
 	defer p.progress.end()

@@ -6,7 +6,7 @@ import "testing"
 
 // Two groups, of three ways and of two: a round forwards, one backwards, after a warm-up.
 func TestPlanIsABBA(t *testing.T) {
-	turns := plan([]int{3, 2}, 4)
+	turns := orderTurns([]int{3, 2}, 4)
 	if len(turns) != 2*5 {
 		t.Fatalf("%d turns, want 2 groups x (1 warm-up + 4)", len(turns))
 	}
@@ -33,7 +33,7 @@ func TestPlanIsABBA(t *testing.T) {
 
 // One group alone has a turn a round, not one for all.
 func TestPlanOfOneGroup(t *testing.T) {
-	turns := plan([]int{2}, 6)
+	turns := orderTurns([]int{2}, 6)
 	if len(turns) != 7 {
 		t.Fatalf("%d turns, want 1 warm-up + 6", len(turns))
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/fleet"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report/browsertest"
 )
 
@@ -26,9 +26,9 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 	dir := t.TempDir()
 	var dirs []fleet.Place
 	for i := range pairs {
-		var made []plan.Cell
+		var made []plantest.Cell
 		for k := range cells {
-			c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[k%3], []string{"tcp", "sendfile"}[k/3%2]),
+			c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[k%3], []string{"tcp", "sendfile"}[k/3%2]),
 				CV: .004, Gbps: 40 + 10*float64(k), Cores: 1, TGCores: 1}
 			c.MessageBytes = 4096 << (k / 6)
 			c.ID = fmt.Sprintf("%s/%s message=%d rx_buf_len=32K cpu_layout=spread", c.RX, c.TX, c.MessageBytes)
@@ -42,7 +42,7 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 			}
 			made = append(made, c)
 		}
-		j := plan.Journal(uint64(i), 6, made...)
+		j := plantest.Journal(uint64(i), 6, made...)
 		out := filepath.Join(dir, fmt.Sprintf("rack17-node%02d-rack18-node%02d", i, i))
 		dirs = append(dirs, fleet.Named(out))
 		if i == 3 {

@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/results"
-	plan "github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
 	"github.com/zcbench/zcbench/results/report/browsertest"
 )
@@ -31,10 +31,10 @@ func init() {
 
 // nic is a plan on a NIC with watts, in which a mode wins.
 func nic(reps int) results.Journal {
-	var cells []plan.Cell
+	var cells []plantest.Cell
 	for i, rx := range []string{"tcp", "uring", "zcrx", "devmem", "tcp-trunc"} {
 		for k, tx := range []string{"tcp", "sendfile", "msg-zerocopy"} {
-			c := plan.Cell{Cell: plan.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151, 180}[i] * []float64{1,
+			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151, 180}[i] * []float64{1,
 				1.04, 1.11}[k],
 				Cores: []float64{2.4, 2.35, 1.2, 1.5, 1.0}[i], TGCores: []float64{1.9, 1.5, 1.2}[k],
 				Watts: []float64{182, 180, 151, 158, 149}[i] - 6*float64(k)}
@@ -50,15 +50,15 @@ func nic(reps int) results.Journal {
 			cells = append(cells, c)
 		}
 	}
-	return plan.Journal(1, reps, cells...)
+	return plantest.Journal(1, reps, cells...)
 }
 
 // veth is what a machine without a NIC shows: ties, few runs, much that does not run.
 func veth() results.Journal {
-	var cells []plan.Cell
+	var cells []plantest.Cell
 	for _, rx := range []string{"tcp", "uring", "zcrx", "devmem"} {
 		for _, tx := range []string{"tcp", "sendfile", "msg-zerocopy"} {
-			c := plan.Cell{Cell: plan.Modes(rx, tx), CV: .06, Gbps: 21 + float64(len(tx)), Cores: 1.1, TGCores: .9}
+			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .06, Gbps: 21 + float64(len(tx)), Cores: 1.1, TGCores: .9}
 			switch {
 			case rx == "zcrx" || rx == "devmem":
 				c.Gbps, c.Reason, c.Fix = 0,
@@ -71,22 +71,22 @@ func veth() results.Journal {
 			cells = append(cells, c)
 		}
 	}
-	return plan.Journal(2, 3, cells...)
+	return plantest.Journal(2, 3, cells...)
 }
 
 // many is a matrix of so many cells.
 func many(n int) results.Journal {
 	rng := rand.New(rand.NewPCG(4, 4))
-	var cells []plan.Cell
+	var cells []plantest.Cell
 	for i := range n {
-		c := plan.Cell{Cell: plan.Modes([]string{"tcp", "uring", "zcrx"}[i%3], []string{"tcp", "sendfile"}[i/3%2]),
+		c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[i%3], []string{"tcp", "sendfile"}[i/3%2]),
 			CV: .01, TGCores: 1.2,
 			Gbps: 40 + 60*rng.Float64() + 30*float64(i%3), Cores: 1 + 1.5*rng.Float64()}
 		c.MessageBytes = 4096 * (i/6 + 1)
 		c.ID = fmt.Sprintf("%s/%s message=%d", c.RX, c.TX, c.MessageBytes)
 		cells = append(cells, c)
 	}
-	return plan.Journal(3, 6, cells...)
+	return plantest.Journal(3, 6, cells...)
 }
 
 // page writes a report and returns its path.

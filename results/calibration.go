@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+
+package results
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// paceAsked is the column of what was asked for, as it was.
+var paceAsked = optional(column{"pace",
+	func(r *row) string { return rawPace(&r.rec.Cell) },
+	func(r *row, s string) error { return loadPace(&r.rec.Cell, s) }})
+
+// Flags of records.
+const (
+	FlagOffPace     = "off-pace"    // the rate is further from the pace than [PaceTolerance]
+	FlagCalibration = "calibration" // not paced, to know what shares are of
+)
+
+// Calibrates reports whether the run was made to calibrate the pace. To statistics it is a warm-up;
+// if something else spoilt it, it is judged and replaced as a run that counts.
+func (r *Record) Calibrates() bool { return slices.Contains(r.Flags, FlagCalibration) }
+
+// PaceError computes by which share of the pace a run was faster or slower; nil if it had no pace
+// or no rate was measured.
+func (r *Record) PaceError() *float64 {
+	if r.Cell.PaceBitsPS == 0 || r.SUT.ThroughputGbps == nil {
+		return nil
+	}
+	return new(*r.SUT.ThroughputGbps*1e9/float64(r.Cell.PaceBitsPS) - 1)
+}
+
+// OffPace reports whether the run missed its pace.
+func (r *Record) OffPace() bool {
+	e := r.PaceError()
+	return e != nil && math.Abs(*e) > PaceTolerance
+}
+
+// Calibration is what shares of a pace are of: the median without a pace of the slowest of the
+// cells that are compared.
+type Calibration struct {
+	BitsPS int    `json:"bits_ps"`
+	Cell   string `json:"cell"`  // the slowest
+	Runs   int    `json:"runs"`  // of it
+	Cells  int    `json:"cells"` // that were measured
+}
+
+// Calibrate makes a calibration of records of cells that are compared: of the runs that are marked
+// as such and were ok. Nil: there are none.
+func Calibrate(recs []Record) *Calibration {
+	rates, ids := map[CellKey][]float64{}, map[CellKey]string{}
+	var keys []CellKey
+	for i := range recs {
+		r := &recs[i]
+		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !r.Calibrates() {
+			continue
+		}
+		k := r.Cell.Key()
+		if rates[k] == nil {
+			keys, ids[k] = append(keys, k), r.Cell.ID
+		}
+		rates[k] = append(rates[k], *r.SUT.ThroughputGbps)
+	}
+	var c *Calibration
+	for _, k := range keys {
+		slices.Sort(rates[k])
+		n := len(rates[k])
+		bits := int((rates[k][(n-1)/2] + rates[k][n/2]) / 2 * 1e9)
+		if c == nil || bits < c.BitsPS {
+			c = &Calibration{BitsPS: bits, Cell: ids[k], Runs: n}
+		}
+	}
+	if c != nil {
+		c.Cells = len(keys)
+	}
+	return c
+}
+
+// CalibrateEach makes one of each family of cells, in the order of their runs.
+func CalibrateEach(recs []Record, family func(Cell) CellKey) (keys []CellKey, of map[CellKey]*Calibration) {
+	runs := map[CellKey][]Record{}
+	for _, r := range recs {
+		if !r.Calibrates() {
+			continue
+		}
+		k := family(r.Cell)
+		if runs[k] == nil {
+			keys = append(keys, k)
+		}
+		runs[k] = append(runs[k], r)
+	}
+	of = map[CellKey]*Calibration{}
+	for _, k := range keys {
+		of[k] = Calibrate(runs[k])
+	}
+	return keys, of
+}
+
+// Share computes a percentage of the calibrated rate, cut to three digits; 0 if that is too slow
+// for a pace.
+func (c *Calibration) Share(percent int) int {
+	n, unit := c.BitsPS/100*percent, 1
+	for n/unit >= 1000 {
+		unit *= 10
+	}
+	if n = n / unit * unit; n < LeastPace {
+		return 0
+	}
+	return n
+}
+
+// String describes what 100 % of the pace is.
+func (c *Calibration) String() string {
+	s := fmt.Sprintf("100 %% of pace is %.3g Gbit/s: the median of %d unpaced runs of %s", float64(c.BitsPS)/1e9,
+		c.Runs, c.Cell)
+	if c.Cells > 1 {
+		s += fmt.Sprintf(", the slowest of %d cells", c.Cells)
+	}
+	return s
+}

@@ -4,6 +4,7 @@ package bench
 
 import (
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -14,10 +15,10 @@ import (
 type Adaptive struct {
 	pilot    int
 	interval float64
-	values   map[results.CellKey]*[len(precise)][]float64
-	runs     map[results.CellKey]int // that count
-	need     map[results.CellKey]int // as fixed after the pilot
-	over     map[results.CellKey]bool
+	values   map[plan.CellKey]*[len(precise)][]float64
+	runs     map[plan.CellKey]int // that count
+	need     map[plan.CellKey]int // as fixed after the pilot
+	over     map[plan.CellKey]bool
 }
 
 // precise are the figures whose intervals are to be narrow: throughput, the receiver's CPU
@@ -33,8 +34,8 @@ var precise = [3]func(*results.Record) *float64{
 func NewAdaptive(a matrix.Adaptive) *Adaptive {
 	pilot := max(a.Min, stat.MinRuns)
 	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval,
-		values: map[results.CellKey]*[len(precise)][]float64{},
-		runs:   map[results.CellKey]int{}, need: map[results.CellKey]int{}, over: map[results.CellKey]bool{}}
+		values: map[plan.CellKey]*[len(precise)][]float64{},
+		runs:   map[plan.CellKey]int{}, need: map[plan.CellKey]int{}, over: map[plan.CellKey]bool{}}
 }
 
 // Add takes a run into account.
@@ -70,7 +71,7 @@ func (a *Adaptive) done(p matrix.Run) bool {
 // ended reports whether a cell needs no repetition rep, after all those before it. A cell ends only
 // after an even number of repetitions: half of them ran in forward blocks and half in backward
 // ones, which cancels a drift.
-func (a *Adaptive) ended(k results.CellKey, rep int) bool {
+func (a *Adaptive) ended(k plan.CellKey, rep int) bool {
 	if a == nil {
 		return false
 	}

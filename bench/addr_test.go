@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -166,13 +167,13 @@ func TestPortless(t *testing.T) {
 	} {
 		o := Options{SUTUpper: x.sut, TGUpper: x.tg}
 		set := map[string]wire.Settings{"ring": ring, "mtu": mtu, "": none}[x.sutSet]
-		m := o.portless(results.Cell{RX: x.rx, TX: x.tx}, set, none)
+		m := o.portless(plan.Cell{RX: x.rx, TX: x.tx}, set, none)
 		if (m == nil) != (x.want == "") || m != nil && !strings.Contains(m.Reason+m.Fix, x.want) {
 			t.Errorf("%s/%s on %+v, %+v: %+v, want %q", x.rx, x.tx, x.sut, x.tg, m, x.want)
 		}
 	}
 	o := Options{SUTUpper: lacp}
-	if m := o.portless(results.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil ||
+	if m := o.portless(plan.Cell{RX: "tcp", TX: "tcp", Queue: new(int)}, none, none); m == nil ||
 		!strings.Contains(m.Reason, "the flow is steered to a queue, which belongs to a port") {
 		t.Errorf("a flow that is steered: %+v", m)
 	}

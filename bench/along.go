@@ -10,14 +10,16 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // openNamed opens a namespace by its path. Tests have others.
@@ -83,7 +85,7 @@ type along struct {
 }
 
 // along opens the path of a cell; nil: it names none.
-func (r *Runner) along(ctx context.Context, c results.Cell) *along {
+func (r *Runner) along(ctx context.Context, c plan.Cell) *along {
 	if c.Path == "" {
 		return nil
 	}

@@ -28,6 +28,7 @@ import (
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -126,7 +127,7 @@ func TestIntegrationAlongThePathOfExec(t *testing.T) {
 	const bridge = 50 // packets that wait there for a CPU, at most: 25 ms of them
 	const ends, port = "tg:eth0 tx -> sut:eth0 rx", "netns:between/p1 rx -> netns:between/p2 tx"
 	run := func(path string) *results.Record {
-		c := results.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6, Path: path}
+		c := plan.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6, Path: path}
 		rec := r.Run(t.Context(), matrix.Run{Cell: c})
 		if rec.Verdict != results.OK || rec.SUT.Path == nil || rec.SUT.Path.Check() != nil {
 			t.Fatalf("%s: %s (%s), %v: %+v", rec.Verdict, rec.Reason, rec.Fix, rec.Warnings, rec.SUT.Path)
@@ -177,7 +178,7 @@ func TestIntegrationFarPathsThatCannotBe(t *testing.T) {
 	} {
 		tg := r.TG.Spec.Command[1][len("--net="):]
 		openThat(t, "tg", tg)
-		st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{Cells: []results.Cell{{Path: list}}}}
+		st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{Cells: []plan.Cell{{Path: list}}}}
 		err := st.checkPaths(t.Context())
 		if bad := (*InputError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", list, err, want)

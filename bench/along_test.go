@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -119,7 +120,7 @@ func step(t *testing.T, p *results.AlongPath, name string) *results.PathStep {
 func TestIntegrationAlongThePath(t *testing.T) {
 	kind.Timed(t)
 	r, between := bridgedRig(t)
-	c := results.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6,
+	c := plan.Cell{ID: "x", RX: "udp", TX: "udp", MessageBytes: 1000, PaceBitsPS: 16e6,
 		Path: "tg:eth0,netns:between/p1,netns:between/br0,netns:between/p2,sut:eth0"}
 	namedNetns(t, "between", between)
 	run := func() *results.Record {

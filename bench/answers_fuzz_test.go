@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -147,7 +148,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 		distrust(&rec, "SUT", err)
 	}
 	rec.Conclude()
-	gate.Run(results.DefaultGates(), &rec)
+	gate.Run(plan.DefaultGates(), &rec)
 	if rec.Verdict == results.OK {
 		for _, h := range []results.Host{rec.SUT, rec.TG} {
 			if h.DurationS == nil || h.Bytes == nil || h.ThroughputGbps == nil || out.sutErr != nil ||

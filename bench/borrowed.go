@@ -8,13 +8,14 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // borrowed returns the CPUs of an end's softirq that are the other end's, on one machine: those of
 // its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the figures of
 // one end.
-func (r *Runner) borrowed(role stream.Role, cell results.Cell) (out []int) {
+func (r *Runner) borrowed(role stream.Role, cell plan.Cell) (out []int) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil
 	}

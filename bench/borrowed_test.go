@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -44,7 +45,7 @@ func TestEachCPUIsOneEnds(t *testing.T) {
 			return &host.Host{Info: wire.HelloResult{NetNS: netns, Env: measure.Env{BootID: "a"}}}
 		}
 		r := &Runner{SUT: on("n"), TG: on("m"), Opt: Options{SUTFlows: x.sut, TGFlows: x.tg}}
-		cell := results.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.tgOwn)}
+		cell := plan.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.tgOwn)}
 		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell}, wire.EndSpec{Role: stream.TX, Cell: cell}
 		r.placeEnd(&rx)
 		r.placeEnd(&tx)
@@ -76,7 +77,7 @@ func TestBorrowedOfSeveralFlows(t *testing.T) {
 	r := &Runner{SUT: at("n"), TG: at("m"), Opt: Options{SUTFlows: []place.CPUs{{App: 6, Softirq: 6}},
 		TGFlows: []place.CPUs{{App: 1, Softirq: 1}},
 		named:   [2][]int{{6, 7}, {1, 2}}, may: [2][]int{{0, 1, 6, 7}, {0, 1, 2}}}}
-	cell := results.Cell{CPULayout: string(place.TwoCPU), Flows: 2}
+	cell := plan.Cell{CPULayout: string(place.TwoCPU), Flows: 2}
 	rx := wire.EndSpec{Role: stream.RX, Cell: cell}
 	r.placeEnd(&rx)
 	if got := r.borrowed(stream.RX, cell); !slices.Equal(got, []int{1}) ||

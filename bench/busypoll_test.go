@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,7 +28,7 @@ func TestIntegrationBusyPoll(t *testing.T) {
 	atSUT := func(rec *results.Record) bool { return polled(&rec.SUT) > 0 }
 	atBoth := func(rec *results.Record) bool { return atSUT(rec) && polled(&rec.TG) > 0 }
 	run := func(rx, tx string, enough func(*results.Record) bool) *results.Record {
-		rec := r.seen(t, matrix.Run{Cell: results.Cell{ID: rx, RX: rx, TX: tx, BusyPollUs: 2000}}, enough)
+		rec := r.seen(t, matrix.Run{Cell: plan.Cell{ID: rx, RX: rx, TX: tx, BusyPollUs: 2000}}, enough)
 		if rec.Verdict == results.Unsupported {
 			t.Logf("%s: %s", rx, rec.Reason)
 			return nil

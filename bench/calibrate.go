@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -30,19 +31,19 @@ func (o Options) calibrationWindow() time.Duration {
 // calibration plans the runs before all others that show what shares are of: each cell with a share
 // runs once without it, in an order like the plan's. Cells that cannot run, and those with a fault
 // made on purpose, have none. All statistics take them for warm-ups.
-func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.Run {
-	var cells []results.Cell
-	known := map[results.CellKey]bool{}
+func calibration(s *matrix.Spec, missing func(plan.Cell) *Missing) []matrix.Run {
+	var cells []plan.Cell
+	known := map[plan.CellKey]bool{}
 	for _, c := range s.Cells {
 		if c.PacePercent == 0 || c.Control != "" || missing(c) != nil {
 			continue
 		}
-		free := c.AtPaceOf(results.Cell{})
+		free := c.AtPaceOf(plan.Cell{})
 		if known[free.Key()] {
 			continue
 		}
 		known[free.Key()] = true
-		free.ID = strings.ReplaceAll(c.ID, fmt.Sprintf(" pace=%d%%", c.PacePercent), "") + " pace=" + results.NoPace
+		free.ID = strings.ReplaceAll(c.ID, fmt.Sprintf(" pace=%d%%", c.PacePercent), "") + " pace=" + plan.NoPace
 		cells = append(cells, free)
 	}
 	if cells == nil {
@@ -59,24 +60,24 @@ func calibration(s *matrix.Spec, missing func(results.Cell) *Missing) []matrix.R
 // compared. All follows from the plan and the journal's records: a session that is resumed has the
 // same.
 type rates struct {
-	family func(results.Cell) results.CellKey // nil: all cells are compared
-	noted  func(results.Cell) results.Cell    // a plan's cell as records have it; nil: as it is
+	family func(plan.Cell) plan.CellKey // nil: all cells are compared
+	noted  func(plan.Cell) plan.Cell    // a plan's cell as records have it; nil: as it is
 
-	wanted      []results.Cell                           // without a pace, of which a calibration run must be ok
-	calibration []results.Record                         // its runs, without their metrics
-	of          map[results.CellKey]*results.Calibration // by family; nil: not made yet
-	used        map[share]int                            // in runs of the journal
+	wanted      []plan.Cell                           // without a pace, of which a calibration run must be ok
+	calibration []results.Record                      // its runs, without their metrics
+	of          map[plan.CellKey]*results.Calibration // by family; nil: not made yet
+	used        map[share]int                         // in runs of the journal
 }
 
 // share is one of a family's.
 type share struct {
-	family  results.CellKey
+	family  plan.CellKey
 	percent int
 }
 
 // ratesOf prepares the rates of a plan, none of them known yet.
 func ratesOf(s *matrix.Spec, o *Options) rates {
-	cells := make([]results.Cell, len(s.Cells))
+	cells := make([]plan.Cell, len(s.Cells))
 	for i, c := range s.Cells {
 		cells[i] = o.noted(c)
 	}
@@ -84,14 +85,14 @@ func ratesOf(s *matrix.Spec, o *Options) rates {
 }
 
 // familyOf looks up the family of a cell, from a plan or a record.
-func (r *rates) familyOf(c results.Cell) results.CellKey {
+func (r *rates) familyOf(c plan.Cell) plan.CellKey {
 	if r.family == nil {
 		return ""
 	}
 	return r.family(r.asNoted(c))
 }
 
-func (r *rates) asNoted(c results.Cell) results.Cell {
+func (r *rates) asNoted(c plan.Cell) plan.Cell {
 	if r.noted == nil {
 		return c
 	}
@@ -100,7 +101,7 @@ func (r *rates) asNoted(c results.Cell) results.Cell {
 
 // families counts the families into which the cells of a plan's calibration fall.
 func (r *rates) families(calibration []matrix.Run) int {
-	seen := map[results.CellKey]bool{}
+	seen := map[plan.CellKey]bool{}
 	for _, p := range calibration {
 		seen[r.familyOf(p.Cell)] = true
 	}
@@ -122,10 +123,10 @@ func (r *rates) add(rec results.Record) {
 }
 
 // want takes note of the cells that shares are of: those of a plan's calibration runs.
-func (r *rates) want(plan []matrix.Run) {
-	for _, p := range plan {
+func (r *rates) want(planned []matrix.Run) {
+	for _, p := range planned {
 		if c := r.asNoted(p.Cell); p.Calibrates &&
-			!slices.ContainsFunc(r.wanted, func(o results.Cell) bool { return o.Key() == c.Key() }) {
+			!slices.ContainsFunc(r.wanted, func(o plan.Cell) bool { return o.Key() == c.Key() }) {
 			r.wanted = append(r.wanted, c)
 		}
 	}
@@ -134,7 +135,7 @@ func (r *rates) want(plan []matrix.Run) {
 // lacking finds a cell that a family's shares are of and whose rate is not known: it may be the
 // slowest. A cell that turned out not to run here is not asked for. It also returns the cell's last
 // calibration run, nil where none was made.
-func (r *rates) lacking(family results.CellKey) (cell *results.Cell, last *results.Record) {
+func (r *rates) lacking(family plan.CellKey) (cell *plan.Cell, last *results.Record) {
 	for i := range r.wanted {
 		if r.familyOf(r.wanted[i]) != family {
 			continue
@@ -154,7 +155,7 @@ func (r *rates) lacking(family results.CellKey) (cell *results.Cell, last *resul
 }
 
 // calibrated returns what the shares of a family are of; nil: not known.
-func (r *rates) calibrated(family results.CellKey) *results.Calibration {
+func (r *rates) calibrated(family plan.CellKey) *results.Calibration {
 	if r.of == nil {
 		_, r.of = results.CalibrateEach(r.calibration, r.familyOf)
 	}
@@ -173,7 +174,7 @@ func (r *rates) rate(s share) int {
 }
 
 // lastOf returns the last calibration run of a family; nil: none was made.
-func (r *rates) lastOf(family results.CellKey) (last *results.Record) {
+func (r *rates) lastOf(family plan.CellKey) (last *results.Record) {
 	for i := range r.calibration {
 		if r.familyOf(r.calibration[i].Cell) == family {
 			last = &r.calibration[i]
@@ -184,7 +185,7 @@ func (r *rates) lastOf(family results.CellKey) (last *results.Record) {
 
 // settle gives a cell with a share its rate, or says why there is none, and what that makes of
 // the run: it failed where a rate went unmeasured that another try may measure.
-func (r *rates) settle(c *results.Cell) (*Missing, results.Verdict) {
+func (r *rates) settle(c *plan.Cell) (*Missing, results.Verdict) {
 	if c.PacePercent == 0 {
 		return nil, ""
 	}
@@ -245,9 +246,9 @@ func (r *rates) recall(recs []results.Record) error {
 
 // left returns those calibration runs that what is left of a plan still needs. A family needs none
 // once a run was paced by its rates, so that all have the same ones.
-func (r *rates) left(runs, plan []matrix.Run) (out []matrix.Run) {
-	asked, settled := map[results.CellKey]bool{}, map[results.CellKey]bool{}
-	for _, p := range plan {
+func (r *rates) left(runs, planned []matrix.Run) (out []matrix.Run) {
+	asked, settled := map[plan.CellKey]bool{}, map[plan.CellKey]bool{}
+	for _, p := range planned {
 		if p.Cell.PacePercent != 0 {
 			asked[r.familyOf(p.Cell)] = true
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -84,7 +85,7 @@ func TestFamilyWithoutCalibration(t *testing.T) {
 	first := calibration(s, anyCell)
 	r := ratesOf(s, &Options{})
 	r.want(first)
-	small := func(c results.Cell) bool { return c.MessageBytes == 4096 }
+	small := func(c plan.Cell) bool { return c.MessageBytes == 4096 }
 	for _, rec := range calibrated(first, Options{}) {
 		if small(rec.Cell) && rec.Cell.RX == "tcp" {
 			rec.Verdict, rec.Reason = results.Invalid, "foreign load"

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -26,14 +27,14 @@ func sharesSpec(t *testing.T, text string) *matrix.Spec {
 	return s
 }
 
-func anyCell(results.Cell) *Missing { return nil }
+func anyCell(plan.Cell) *Missing { return nil }
 
 // Each cell with a share is measured without one, once whatever shares it has; rates, cells
 // without a pace, faults and what cannot run are not.
 func TestCalibration(t *testing.T) {
 	s := sharesSpec(t, "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: tcp, pace: [none, 1G, 25%, "+
 		"50%]}\ninclude:\n  - {rx: zcrx, tx: tcp, pace: 25%, control: wrong-queue}\n")
-	runs := calibration(s, func(c results.Cell) *Missing {
+	runs := calibration(s, func(c plan.Cell) *Missing {
 		if c.RX == "uring" {
 			return &Missing{}
 		}
@@ -127,7 +128,7 @@ func TestSharesAfterResume(t *testing.T) {
 	}
 }
 
-func refused(r *rates, c *results.Cell) bool { m, _ := r.settle(c); return m != nil }
+func refused(r *rates, c *plan.Cell) bool { m, _ := r.settle(c); return m != nil }
 
 // Shares are of all cells: one whose calibration runs were all spoilt may be the slowest, so none
 // is paced without it, and that is a failure, which another try may end. One that cannot run here
@@ -179,9 +180,9 @@ func TestShareOfSpoiltCell(t *testing.T) {
 // counted with the runs of the same cell in the plan.
 func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 	never := -1.0
-	s := &Session{Again: true, Gates: results.Gates{ForeignCores: &never}}
+	s := &Session{Again: true, Gates: plan.Gates{ForeignCores: &never}}
 	run := func(calibrates bool) *results.Record {
-		r := &results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp"}, Verdict: results.OK, Warmup: calibrates}
+		r := &results.Record{Cell: plan.Cell{RX: "tcp", TX: "tcp"}, Verdict: results.OK, Warmup: calibrates}
 		if calibrates {
 			r.Flags = []string{results.FlagCalibration}
 		}
@@ -192,7 +193,7 @@ func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 	for _, calibrates := range []bool{true, false} {
 		for try, want := range []bool{true, true, false} {
 			r := run(calibrates)
-			if r.Verdict != results.Invalid || r.Gate != results.ByEnvironment {
+			if r.Verdict != results.Invalid || r.Gate != plan.ByEnvironment {
 				t.Fatalf("calibration %v beside foreign load: %s by %s", calibrates, r.Verdict, r.Gate)
 			}
 			if got := s.toReplace(r); got != want {
@@ -210,12 +211,12 @@ func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 // Without a calibration a share is no pace: the cell is not run as fast as it can be instead.
 func TestShareOfNothing(t *testing.T) {
 	var r rates
-	c := results.Cell{RX: "tcp", PacePercent: 50}
+	c := plan.Cell{RX: "tcp", PacePercent: 50}
 	if m, v := r.settle(&c); m == nil || v != results.Failed ||
 		!strings.Contains(m.Reason, "no calibration run was made") || m.Fix == "" {
 		t.Errorf("%s: %+v", v, m)
 	}
-	r.add(results.Record{Cell: results.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK,
+	r.add(results.Record{Cell: plan.Cell{RX: "tcp"}, Flags: []string{results.FlagCalibration}, Verdict: results.OK,
 		SUT: results.Host{ThroughputGbps: new(.0015)}})
 	if m, v := r.settle(&c); m == nil || v != results.Unsupported || !strings.Contains(m.Reason, "below 1M") {
 		t.Errorf("%s: %+v", v, m)
@@ -259,7 +260,7 @@ func paces(t *testing.T, many bool) (asked, held int) {
 	var all []matrix.Run
 	const pace = 100e6
 	for _, tx := range []string{"tcp", "sendfile", "uring", "msg-zerocopy", "uring-zc"} {
-		all = append(all, matrix.Run{Cell: results.Cell{ID: tx, RX: "tcp", TX: tx, MessageBytes: 1 << 20,
+		all = append(all, matrix.Run{Cell: plan.Cell{ID: tx, RX: "tcp", TX: tx, MessageBytes: 1 << 20,
 			PaceBitsPS: pace}})
 	}
 	s := sharesSpec(t, fmt.Sprintf("name: x\nfactors: {rx: tcp, tx: tcp, pace: [25%%, 50%%, 75%%], message: "+

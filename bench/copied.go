@@ -8,7 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // copiesHere reports whether some modes cannot but copy on the path: loopback, and the veth link
@@ -27,16 +27,16 @@ func (e *Experiment) foldsCopied(st *stage) bool {
 
 // triedOnce returns a test for the cells of which a single run is enough: their modes promise not
 // to copy, and on this path they always do.
-func (e *Experiment) triedOnce(st *stage) func(results.Cell) bool {
+func (e *Experiment) triedOnce(st *stage) func(plan.Cell) bool {
 	folds := e.foldsCopied(st)
-	return func(c results.Cell) bool { return folds && len(copyingEnds(c)) > 0 }
+	return func(c plan.Cell) bool { return folds && len(copyingEnds(c)) > 0 }
 }
 
 // uncompared returns a function that explains why a cell is in no comparison: it cannot run, or is
 // tried once.
-func (e *Experiment) uncompared(st *stage) func(results.Cell) *Missing {
+func (e *Experiment) uncompared(st *stage) func(plan.Cell) *Missing {
 	once := e.triedOnce(st)
-	return remembered(func(c results.Cell) *Missing {
+	return remembered(func(c plan.Cell) *Missing {
 		if once(c) {
 			return &Missing{Reason: "its payload is always copied here", Fix: ""}
 		}
@@ -51,7 +51,7 @@ type copyingEnd struct {
 }
 
 // copyingEnds lists the modes of a cell that cannot but copy over loopback and veth.
-func copyingEnds(c results.Cell) (out []copyingEnd) {
+func copyingEnds(c plan.Cell) (out []copyingEnd) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil && m.CopiedHere {
 			out = append(out, copyingEnd{role, m.Name})
@@ -62,8 +62,8 @@ func copyingEnds(c results.Cell) (out []copyingEnd) {
 
 // foldCopied leaves one cell of each mode that cannot but copy here, behind all others, and with a
 // mode at its other end that keeps its promise where there is one.
-func foldCopied(cells []results.Cell) (out []results.Cell) {
-	one := map[copyingEnd]results.Cell{}
+func foldCopied(cells []plan.Cell) (out []plan.Cell) {
+	one := map[copyingEnd]plan.Cell{}
 	var order []copyingEnd
 	for _, c := range cells {
 		ends := copyingEnds(c)
@@ -81,7 +81,7 @@ func foldCopied(cells []results.Cell) (out []results.Cell) {
 		}
 	}
 	for _, e := range order {
-		if c := one[e]; !slices.ContainsFunc(out, func(o results.Cell) bool { return o.ID == c.ID }) {
+		if c := one[e]; !slices.ContainsFunc(out, func(o plan.Cell) bool { return o.ID == c.ID }) {
 			out = append(out, c)
 		}
 	}
@@ -89,10 +89,10 @@ func foldCopied(cells []results.Cell) (out []results.Cell) {
 }
 
 // leftOut names the cells that folding has left out; "": none.
-func leftOut(before, after []results.Cell) string {
+func leftOut(before, after []plan.Cell) string {
 	var ids []string
 	for _, c := range before {
-		if !slices.ContainsFunc(after, func(a results.Cell) bool { return a.ID == c.ID }) {
+		if !slices.ContainsFunc(after, func(a plan.Cell) bool { return a.ID == c.ID }) {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -104,6 +104,6 @@ func leftOut(before, after []results.Cell) string {
 }
 
 // planTried keeps of the cells that are tried once one run, without a warm-up.
-func planTried(plan []matrix.Run, once func(results.Cell) bool) []matrix.Run {
+func planTried(plan []matrix.Run, once func(plan.Cell) bool) []matrix.Run {
 	return slices.DeleteFunc(plan, func(p matrix.Run) bool { return (p.Rep > 0 || p.Warmup) && once(p.Cell) })
 }

@@ -8,21 +8,22 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
-func pairsOf(rx, tx []string) (cells []results.Cell) {
+func pairsOf(rx, tx []string) (cells []plan.Cell) {
 	for _, r := range rx {
 		for _, t := range tx {
-			cells = append(cells, results.Cell{ID: r + "/" + t, RX: r, TX: t})
+			cells = append(cells, plan.Cell{ID: r + "/" + t, RX: r, TX: t})
 		}
 	}
 	return cells
 }
 
-func idsOf(cells []results.Cell) (ids []string) {
+func idsOf(cells []plan.Cell) (ids []string) {
 	for _, c := range cells {
 		ids = append(ids, c.ID)
 	}
@@ -43,7 +44,7 @@ func TestFoldCopied(t *testing.T) {
 		got := foldCopied(pairsOf(x.rx, x.tx))
 		for name := range map[string]bool{"tcp-mmap": true, "msg-zerocopy": true, "uring-zc": true} {
 			if (slices.Contains(x.rx, name) || slices.Contains(x.tx, name)) &&
-				!slices.ContainsFunc(got, func(c results.Cell) bool { return c.RX == name || c.TX == name }) {
+				!slices.ContainsFunc(got, func(c plan.Cell) bool { return c.RX == name || c.TX == name }) {
 				t.Errorf("%v x %v: %s is gone", x.rx, x.tx, name)
 			}
 		}
@@ -89,7 +90,7 @@ func TestTriedOnce(t *testing.T) {
 		{"copies count", true, new(1.), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
 	} {
 		once := (&Experiment{FoldCopied: x.fold,
-			Spec: &matrix.Spec{Gates: results.Gates{Copied: x.most}}}).triedOnce(x.st)
+			Spec: &matrix.Spec{Gates: plan.Gates{Copied: x.most}}}).triedOnce(x.st)
 		n := map[string]int{}
 		for _, p := range planTried(matrix.Interleave(cells, 4, true, 1), once) {
 			if n[p.Cell.TX]++; p.Warmup && p.Cell.TX != "tcp" && x.want == 1 {

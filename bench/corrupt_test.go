@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/resultstest"
 )
@@ -18,7 +19,7 @@ import (
 // sound, or an error; never a panic, and the journal stays as it was.
 func TestDeriveCorruptions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	cells := []results.Cell{cell("tcp", "tcp"), cell("uring", "tcp")}
+	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp")}
 	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: cells})
 	if err != nil {
 		t.Fatal(err)

@@ -10,18 +10,18 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
 )
 
 // crammed explains why a cell's layout cannot be had: its flows ask for what does not go together,
 // or an end has too few CPUs. The TG of a shared machine keeps its softirq with its thread.
-func (r *Runner) crammed(c results.Cell) *Missing {
+func (r *Runner) crammed(c plan.Cell) *Missing {
 	if c.TGCPULayout != "" && r.loopback() {
 		return &Missing{Reason: "both ends share one interface, loopback: its softirq runs where the SUT's " +
 			"layout puts it, and tg_cpu_layout has nothing to place", Fix: "leave tg_cpu_layout out"}
@@ -44,7 +44,7 @@ func (r *Runner) crammed(c results.Cell) *Missing {
 }
 
 // hostOf returns an end's host and the layout that the cell asks of it.
-func (r *Runner) hostOf(role stream.Role, c results.Cell) (*host.Host, string) {
+func (r *Runner) hostOf(role stream.Role, c plan.Cell) (*host.Host, string) {
 	if role == stream.TX {
 		return r.TG, c.TGLayout()
 	}
@@ -53,7 +53,7 @@ func (r *Runner) hostOf(role stream.Role, c results.Cell) (*host.Host, string) {
 
 // oneThreads refuses a layout whose CPUs were named, one for a thread and one for a softirq, for
 // more threads than one, or softirqs, unless the threads' were named, too.
-func (r *Runner) oneThreads(role stream.Role, c results.Cell) *Missing {
+func (r *Runner) oneThreads(role stream.Role, c plan.Cell) *Missing {
 	n := r.need(role, c)
 	if !r.Opt.layoutNamed[index(role)] || n.threads == 1 || len(r.Opt.named[index(role)]) > 0 {
 		return nil
@@ -74,7 +74,7 @@ var flagsOf = [2]struct{ name, end, cpu, cpus, layout, node string }{
 }
 
 // unplaced explains why a layout with a CPU for each flow would not be what it is called.
-func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
+func (r *Runner) unplaced(role stream.Role, c plan.Cell) *Missing {
 	h, l := r.hostOf(role, c)
 	if l == "" {
 		return nil
@@ -101,7 +101,7 @@ func (r *Runner) unplaced(role stream.Role, c results.Cell) *Missing {
 
 // tooFewCPUs refuses a cell where a host has too few CPUs to give each thread and softirq of
 // several flows its own; nil: it has enough.
-func (r *Runner) tooFewCPUs(role stream.Role, c results.Cell) *Missing {
+func (r *Runner) tooFewCPUs(role stream.Role, c plan.Cell) *Missing {
 	if !r.lacks(role, c) {
 		return nil
 	}
@@ -152,13 +152,13 @@ func (n need) String() string {
 }
 
 // lacks reports whether an end has too few CPUs for a cell.
-func (r *Runner) lacks(role stream.Role, c results.Cell) bool {
+func (r *Runner) lacks(role stream.Role, c plan.Cell) bool {
 	cpus, _ := r.cpus(role, c)
 	return slices.ContainsFunc(cpus, func(c place.CPUs) bool { return c.App == lackingCPU || c.Softirq == lackingCPU })
 }
 
 // fits reports whether both ends have the CPUs of a cell, as its layout wants them.
-func (r *Runner) fits(c results.Cell) bool {
+func (r *Runner) fits(c plan.Cell) bool {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if r.lacks(role, c) || r.oneThreads(role, c) != nil || r.unplaced(role, c) != nil {
 			return false
@@ -168,7 +168,7 @@ func (r *Runner) fits(c results.Cell) bool {
 }
 
 // roomier suggests with what changes the cell would have enough CPUs.
-func (r *Runner) roomier(role stream.Role, c results.Cell) string {
+func (r *Runner) roomier(role stream.Role, c plan.Cell) string {
 	var fixes []string
 	if most := mostThatFit(c.NFlows()-1, func(n int) bool {
 		d := c

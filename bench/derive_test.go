@@ -11,12 +11,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 func TestDeriveFromTornJournal(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "out")
-	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: []results.Cell{cell("tcp", "tcp")}})
+	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: []plan.Cell{cell("tcp", "tcp")}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +87,7 @@ func TestDeriveWhereTheJournalIs(t *testing.T) {
 	in := t.TempDir()
 	dir, moved, other := filepath.Join(in, "out"), filepath.Join(in, "moved"), t.TempDir()
 	e := &Experiment{Dir: dir}
-	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: []results.Cell{cell("tcp", "tcp")}})
+	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: []plan.Cell{cell("tcp", "tcp")}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -67,7 +68,7 @@ func TestIntegrationDropsBalance(t *testing.T) {
 		return d != nil && d.Drops != nil && d.Drops.Segments != nil && d.Drops.Segments.Lost != nil &&
 			*d.Drops.Segments.Lost >= 10
 	}
-	rec := r.seen(t, matrix.Run{Cell: results.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20,
+	rec := r.seen(t, matrix.Run{Cell: plan.Cell{ID: "tbf", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20,
 		Probe: "drops"}}, lost)
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)

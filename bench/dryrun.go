@@ -14,14 +14,14 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // DryRun writes what Run would do: the cells, those that cannot run with the
 // reason, what is set on the hosts, what is started, the order, and how long it
 // takes. It asks the hosts where it can reach them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
-	missing := func(c results.Cell) *Missing { return static(c) }
+	missing := func(c plan.Cell) *Missing { return static(c) }
 	st, hostErr := e.look(ctx)
 	if hostErr == nil {
 		defer func() { err = errors.Join(err, st.Close()) }()
@@ -45,7 +45,7 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 			orNone(st.opt.SUTDev), st.opt.MTU)
 	}
 	if probe := e.Spec.Cells[0].Probe; probe != "" && !slices.ContainsFunc(e.Spec.Cells,
-		func(c results.Cell) bool { return c.Probe != probe }) {
+		func(c plan.Cell) bool { return c.Probe != probe }) {
 		fmt.Fprintf(w, "probes with every run: %s\n", strings.Join(e.Spec.Cells[0].Probes(), ", "))
 	}
 	if e.Power.On() {
@@ -100,8 +100,8 @@ func orNone(s string) string {
 // preview prints a plan.
 type preview struct {
 	spec    *matrix.Spec
-	missing func(results.Cell) *Missing
-	once    func(results.Cell) bool // nil: of no cell
+	missing func(plan.Cell) *Missing
+	once    func(plan.Cell) bool // nil: of no cell
 	power   PowerOptions
 	trusted bool // the file, by the user
 
@@ -135,9 +135,9 @@ func (p preview) plan() []matrix.Run {
 }
 
 // remembered asks once for each cell: a plan has a hundred thousand runs of some.
-func remembered(missing func(results.Cell) *Missing) func(results.Cell) *Missing {
-	known := map[results.CellKey]*Missing{}
-	return func(c results.Cell) *Missing {
+func remembered(missing func(plan.Cell) *Missing) func(plan.Cell) *Missing {
+	known := map[plan.CellKey]*Missing{}
+	return func(c plan.Cell) *Missing {
 		k := c.Key()
 		m, ok := known[k]
 		if !ok {
@@ -177,7 +177,7 @@ func (p preview) cells(w io.Writer) {
 
 // order prints the cells' numbers as the blocks run them.
 func (p preview) order(w io.Writer) {
-	number := map[results.CellKey]int{}
+	number := map[plan.CellKey]int{}
 	for i, c := range p.spec.Cells {
 		number[c.Key()] = i + 1
 	}
@@ -224,10 +224,10 @@ func (p preview) time(w io.Writer) {
 		runner.Power = &PowerMeter{opt: p.power}
 	}
 	s := &Session{Runner: runner, Missing: p.missing, LossFree: p.spec.Search()}
-	plan := slices.Concat(calibration(p.spec, p.missing), p.plan())
+	planned := slices.Concat(calibration(p.spec, p.missing), p.plan())
 	n, enough := 0, leastRuns(p.spec)
 	var least []matrix.Run
-	for _, r := range plan {
+	for _, r := range planned {
 		if p.missing(r.Cell) == nil {
 			n++
 		}
@@ -235,14 +235,14 @@ func (p preview) time(w io.Writer) {
 			least = append(least, r)
 		}
 	}
-	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(plan).Round(time.Second))
+	fmt.Fprintf(w, "\n%d runs, about %v", n, s.estimate(planned).Round(time.Second))
 	if least != nil {
 		fmt.Fprintf(w, "; at least %v, if every interval is narrow enough after %d",
 			s.estimate(least).Round(time.Second), enough)
 	}
 	fmt.Fprintln(w)
-	p.searches(w, s, plan)
-	_, anew := s.countRests(plan)
+	p.searches(w, s, planned)
+	_, anew := s.countRests(planned)
 	again := ""
 	if anew > 0 {
 		again = fmt.Sprintf("; %d more times before a run whose settings differ from the previous run's", anew)
@@ -258,7 +258,7 @@ func (p preview) time(w io.Writer) {
 			w, "in it, to measure what the CPUs do at rest, %v after each run that counts, and before the first%s\n",
 			rest, again)
 	}
-	none := func(results.Cell) *Missing { return nil }
+	none := func(plan.Cell) *Missing { return nil }
 	if all := slices.Concat(calibration(p.spec, none), p.spec.Runs()); n < len(all) {
 		s.Missing = nil
 		fmt.Fprintf(w, "if every cell could run: %d runs, about %v\n", len(all), s.estimate(all).Round(time.Second))

@@ -16,7 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // settings prints everything that the plan sets on the hosts. Whoever runs a file is
@@ -114,7 +114,7 @@ func (s *collected) ofEnd(of wire.Settings) {
 }
 
 // ofMode adds what a receive mode sets by itself (docs/zcrx.md).
-func (s *collected) ofMode(c results.Cell, o Options) {
+func (s *collected) ofMode(c plan.Cell, o Options) {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	on := func(name string) string { return cmp.Or(o.SUTDev, "lo") + ": " + name }
 	switch {
@@ -137,7 +137,7 @@ func (s *collected) ofMode(c results.Cell, o Options) {
 // placed is where the flows of an end are to run in a cell.
 type placed struct {
 	role   stream.Role
-	cell   results.Cell
+	cell   plan.Cell
 	cpus   []place.CPUs
 	layout place.Layout
 }
@@ -182,7 +182,7 @@ func (p placed) ofQueues(o Options) string {
 }
 
 // cpus allots the CPUs of an end and returns them with its layout, see [Runner.cpus].
-func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs, place.Layout) {
+func (p preview) cpus(role stream.Role, c plan.Cell, o Options) ([]place.CPUs, place.Layout) {
 	if p.stage != nil {
 		return (&Runner{SUT: p.stage.SUT, TG: p.stage.TG, Opt: o}).cpus(role, c)
 	}
@@ -195,7 +195,7 @@ func (p preview) cpus(role stream.Role, c results.Cell, o Options) ([]place.CPUs
 
 // forCell returns the options of a cell's runs: on the hosts that were asked, otherwise as far as
 // the file gives them.
-func (p preview) forCell(c results.Cell) Options {
+func (p preview) forCell(c plan.Cell) Options {
 	if p.stage != nil {
 		return p.stage.forCell(c, p.stage.opt)
 	}

@@ -12,9 +12,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // The dry run names every setting of both hosts, and every program, with the hosts or
@@ -39,7 +40,7 @@ factors: {rx: [tcp, zcrx], tx: tcp, gro: true, hw_gro: [true, false], big_tcp: 1
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil },
+	p := preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil },
 		power: PowerOptions{Sources: []power.Spec{secret}}}
 	p.settings(&b)
 	p.programs(&b)
@@ -110,7 +111,7 @@ func TestDryRunOfTGLayout(t *testing.T) {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, "+x.layout+"}\nsut: {"+
 			hosts(x.sut, "layouts: {1cpu: {app: 5, irq: 5}, 2cpu: {app: 5, irq: 4}}")+
 			"}\ntg: {"+hosts(x.tg, "layouts: {1cpu: {app: 1, irq: 1}, 2cpu: {app: 1, irq: 3}}")+"}\n")
-		p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
+		p := preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}
 		p.oneMachine, p.loopback = nearby(e.Spec.SUT.Host, e.Spec.TG.Host)
 		var b bytes.Buffer
 		p.settings(&b)
@@ -194,7 +195,7 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 			o.SUTFlows, o.TGFlows = []place.CPUs{{App: 15, Softirq: 14}}, []place.CPUs{{App: 15, Softirq: 14}}
 			r := between("a", "b", o)
 			p.stage = &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, opt: o, spec: e.Spec}
-			p.missing = func(c results.Cell) *Missing { return (&Runner{SUT: r.SUT, TG: r.TG, Opt: o}).crammed(c) }
+			p.missing = func(c plan.Cell) *Missing { return (&Runner{SUT: r.SUT, TG: r.TG, Opt: o}).crammed(c) }
 		}
 		var b bytes.Buffer
 		p.cells(&b)
@@ -213,7 +214,7 @@ func TestDryRunOfOneMachine(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\ntg: {settings: {hugepages: 5, governor: "+
 		"performance, sysctl: {net.ipv4.tcp_sack: 0}}}\n")
 	var b bytes.Buffer
-	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, oneMachine: true}.settings(&b)
+	preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, oneMachine: true}.settings(&b)
 	if want := "\nset on the hosts for the runs, and restored\n  SUT: nothing\n  TG:\n    sysctl " +
 		"net.ipv4.tcp_sack = 0\n"; b.String() != want {
 		t.Errorf("%s", b.String())
@@ -266,7 +267,7 @@ func TestDryRunOfForgedNames(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n")
 	e.Spec.Cells[0].ID = "tcp/tcp\n\nset on the hosts for the runs, and restored\n  SUT: nothing\x1b[8m"
 	var b bytes.Buffer
-	p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}
+	p := preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}
 	p.cells(&b)
 	if lines := strings.Split(strings.Trim(b.String(), "\n"), "\n"); len(lines) != 2 ||
 		strings.Contains(b.String(), "\x1b") {

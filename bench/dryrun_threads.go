@@ -9,7 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // threads prints with how many threads, and where, several flows are moved; and which CPUs of
@@ -55,7 +55,7 @@ func (p preview) collectThreads(role stream.Role) *collected {
 }
 
 // threadsText describes how many threads a cell's flows have at an end, and on which CPUs.
-func threadsText(c results.Cell, role stream.Role, cpus []int) string {
+func threadsText(c plan.Cell, role stream.Role, cpus []int) string {
 	n := c.NThreads(role)
 	text := "a thread each"
 	switch {

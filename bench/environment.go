@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -18,8 +19,8 @@ import (
 type surroundings struct {
 	in    *results.Folder // where they are kept; nil: nowhere
 	found map[ends.Role]*environment.Snapshot
-	names map[ends.Role]string                     // their hashes
-	cells map[results.CellKey]map[ends.Role]string // hashes
+	names map[ends.Role]string                  // their hashes
+	cells map[plan.CellKey]map[ends.Role]string // hashes
 }
 
 // surveys takes snapshots of both hosts: one, where they are the same, so that they do not
@@ -59,7 +60,7 @@ func (st *stage) survey(ctx context.Context) (*surroundings, error) {
 		return nil, err
 	}
 	s := &surroundings{found: found, names: map[ends.Role]string{},
-		cells: map[results.CellKey]map[ends.Role]string{}}
+		cells: map[plan.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}
@@ -84,7 +85,7 @@ func (s *surroundings) keep(w *results.Writer) error {
 // look takes a snapshot of what may have changed, when a cell's settings are set for the first
 // time in a session. Its warnings are the record's. Where a host does not say what it is like,
 // the run has no snapshot, and the cell's next one asks again.
-func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
+func (r *Runner) look(ctx context.Context, c plan.Cell) (warnings []string) {
 	s := r.env
 	if s == nil || s.cells[c.Key()][ends.SUT] != "" {
 		return nil
@@ -116,7 +117,7 @@ func (r *Runner) look(ctx context.Context, c results.Cell) (warnings []string) {
 
 // hash of a host's snapshot for a cell; "" where none was taken. A cell that nobody looked at yet
 // has what was found when the session began.
-func (s *surroundings) hash(c results.Cell, role ends.Role) string {
+func (s *surroundings) hash(c plan.Cell, role ends.Role) string {
 	if s == nil {
 		return ""
 	}
@@ -127,7 +128,7 @@ func (s *surroundings) hash(c results.Cell, role ends.Role) string {
 }
 
 // mark names the snapshots in a record: the controller's word, whatever an agent says.
-func (r *Runner) mark(rec *results.Record, c results.Cell) {
+func (r *Runner) mark(rec *results.Record, c plan.Cell) {
 	for _, role := range ends.Roles {
 		rec.Host(role).Env.Environment = r.env.hash(c, role)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -46,7 +47,7 @@ func TestIntegrationEnvironment(t *testing.T) {
 				t.Fatalf("run %s, %s: %v", r.RunID, role, err)
 			}
 			if gro, _ := s.Value("nic/feature rx-gro"); r.Verdict != results.Unsupported && role == ends.SUT {
-				seen[results.LookupOption("gro").Value(&r.Cell)+" found "+gro]++
+				seen[plan.LookupOption("gro").Value(&r.Cell)+" found "+gro]++
 			}
 		}
 		if r.Verdict == results.Unsupported && r.SUT.Env.Environment != j.Header.Plan.SUT.Environment {
@@ -83,7 +84,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &surroundings{found: found, names: map[ends.Role]string{},
-		cells: map[results.CellKey]map[ends.Role]string{}}
+		cells: map[plan.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/host"
@@ -252,7 +253,7 @@ func options(s *matrix.Spec) Options {
 }
 
 // forCell applies a cell's own wishes to the options of its runs.
-func (st *stage) forCell(c results.Cell, o Options) Options {
+func (st *stage) forCell(c plan.Cell, o Options) Options {
 	if l, ok := st.spec.SUT.Layouts[c.CPULayout]; ok {
 		o.SUTFlows, o.layoutNamed[0] = []place.CPUs{{App: l.App, Softirq: l.IRQ}}, true
 	}
@@ -267,14 +268,14 @@ func (st *stage) forCell(c results.Cell, o Options) Options {
 
 // prepared reports whether a cell takes another queue than the attempt of its modes did, or sets
 // what they may have lacked: what it meets itself counts.
-func (st *stage) prepared(c results.Cell) bool {
+func (st *stage) prepared(c plan.Cell) bool {
 	c = c.Over(st.spec.SUT.Settings.Host).Over(st.spec.TG.Settings.Host)
 	return c.Queue != nil || c.Channels != 0 || c.Set != ""
 }
 
 // missing explains why a cell cannot run on these hosts: a mode lacks something, or the cell asks
 // for what they do not have.
-func (st *stage) missing(c results.Cell) *Missing {
+func (st *stage) missing(c plan.Cell) *Missing {
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
 	m := r.Opt.portless(c, sut, tg)
@@ -291,7 +292,7 @@ func (st *stage) missing(c results.Cell) *Missing {
 }
 
 // refused explains what these hosts cannot do of a cell, whatever its modes.
-func (st *stage) refused(r *Runner, c results.Cell, sut, tg wire.Settings) *Missing {
+func (st *stage) refused(r *Runner, c plan.Cell, sut, tg wire.Settings) *Missing {
 	if m := static(c); m != nil {
 		return m
 	}
@@ -322,7 +323,7 @@ func (e *Experiment) plan(st *stage) []matrix.Run {
 }
 
 // static explains why a cell cannot run, as far as that is known without the hosts.
-func static(c results.Cell) *Missing {
+func static(c plan.Cell) *Missing {
 	if err := Check(c); err != nil {
 		return &Missing{Reason: err.Error(), Fix: fault.Fix(err)}
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -175,7 +176,7 @@ func TestDryRunOfSearches(t *testing.T) {
 		"1s\nramp_up: 0s\nramp_down: 0s\nrest: 0s\nwarmup: false\nloss_free: {resolution: 25%, confirm: 3, "+
 		"trials: 30}\n")
 	var b bytes.Buffer
-	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+	preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}.time(&b)
 	// 4 runs and 4 searches of 3 + 2 + 3 trials, each of 1.17 s.
 	for _, want := range []string{"8 runs, about 42s\n", "4 searches",
 		"no more than 0 % are lost: about 8 trials of 1.17s each, 9s a search",
@@ -191,7 +192,7 @@ func TestDryRunAdaptive(t *testing.T) {
 		"min: 9": "narrow enough after 9\n"} {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nrepetitions: 9\nadaptive: {interval: 1%, "+text+"}\n")
 		var b bytes.Buffer
-		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+		preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}.time(&b)
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %q, want %q", text, b.String(), want)
 		}

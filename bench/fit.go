@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // A plan that fits its windows takes no longer than DemoTime on a machine
@@ -20,7 +20,7 @@ const (
 )
 
 // fit sets the windows of a plan; window 0 lets the number of runs decide.
-func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(results.Cell) *Missing) {
+func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(plan.Cell) *Missing) {
 	if window == 0 {
 		runs := time.Duration(0)
 		for _, p := range plan {

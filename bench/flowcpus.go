@@ -7,7 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // need is what the flows of an end need CPUs for.
@@ -18,11 +18,11 @@ type need struct {
 }
 
 // need works out what CPUs an end needs in a cell.
-func (r *Runner) need(role stream.Role, cell results.Cell) need {
+func (r *Runner) need(role stream.Role, cell plan.Cell) need {
 	return needOf(role, cell, r.layout(role, cell))
 }
 
-func needOf(role stream.Role, cell results.Cell, l place.Layout) need {
+func needOf(role stream.Role, cell plan.Cell, l place.Layout) need {
 	n := need{flows: cell.NFlows(), threads: cell.NThreads(role), layout: l}
 	if role == stream.RX {
 		n.queues = cell.NQueues()

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -40,54 +41,54 @@ func TestAllot(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		o       Options
-		cell    results.Cell
+		cell    plan.Cell
 		same    bool
 		sut, tg string
 	}{
-		{"one", plain, results.Cell{RX: "tcp", CPULayout: "2cpu"}, true, "[{7 6}]", "[{0 0}]"},
-		{"two", plain, results.Cell{RX: "tcp", Flows: 2}, true, "[{7 7} {6 6}]", "[{0 0} {1 1}]"},
-		{"two of a TG of its own", plain, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{7 7} {6 6}]",
+		{"one", plain, plan.Cell{RX: "tcp", CPULayout: "2cpu"}, true, "[{7 6}]", "[{0 0}]"},
+		{"two", plain, plan.Cell{RX: "tcp", Flows: 2}, true, "[{7 7} {6 6}]", "[{0 0} {1 1}]"},
+		{"two of a TG of its own", plain, plan.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{7 7} {6 6}]",
 			"[{7 7} {6 6}]"},
-		{"two with two", plain, results.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{7 6} {5 4}]",
+		{"two with two", plain, plan.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{7 6} {5 4}]",
 			"[{0 0} {1 1}]"},
-		{"two of the TG with two", plain, results.Cell{RX: "tcp", Flows: 2, TGCPULayout: "2cpu"}, true, "[{7 7} {6 6}]",
+		{"two of the TG with two", plain, plan.Cell{RX: "tcp", Flows: 2, TGCPULayout: "2cpu"}, true, "[{7 7} {6 6}]",
 			"[{0 1} {2 3}]"},
-		{"too many", few, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, true, "[{2 2} {-2 -2}]",
+		{"too many", few, plan.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, true, "[{2 2} {-2 -2}]",
 			"[{0 0} {1 1}]"},
-		{"enough alone", few, results.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{2 2} {1 1}]",
+		{"enough alone", few, plan.Cell{RX: "tcp", Flows: 2, CPULayout: "1cpu"}, false, "[{2 2} {1 1}]",
 			"[{2 2} {1 1}]"},
-		{"named", named, results.Cell{RX: "tcp", Flows: 3, CPULayout: "1cpu"}, true, "[{5 5} {4 4} {5 5}]",
+		{"named", named, plan.Cell{RX: "tcp", Flows: 3, CPULayout: "1cpu"}, true, "[{5 5} {4 4} {5 5}]",
 			"[{-1 -1} {-1 -1} {-1 -1}]"},
-		{"named, with two", named, results.Cell{RX: "tcp", Flows: 3, CPULayout: "2cpu"}, true, "[{5 7} {4 6} {5 7}]",
+		{"named, with two", named, plan.Cell{RX: "tcp", Flows: 3, CPULayout: "2cpu"}, true, "[{5 7} {4 6} {5 7}]",
 			"[{-1 -1} {-1 -1} {-1 -1}]"},
-		{"all named, with two", both, results.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{1 0} {1 0}]",
+		{"all named, with two", both, plan.Cell{RX: "tcp", Flows: 2, CPULayout: "2cpu"}, true, "[{1 0} {1 0}]",
 			"[{0 0} {0 0}]"},
 
-		{"softirqs of one queue", plain, results.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true,
+		{"softirqs of one queue", plain, plan.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true,
 			"[{7 6} {5 6} {4 6}]", "[{0 0} {1 1} {2 2}]"},
-		{"softirqs of the queue named", plain, results.Cell{RX: "tcp", Flows: 2, Queue: new(3), CPULayout: "2cpu"},
+		{"softirqs of the queue named", plain, plan.Cell{RX: "tcp", Flows: 2, Queue: new(3), CPULayout: "2cpu"},
 			true, "[{7 6} {5 6}]", "[{0 0} {1 1}]"},
-		{"softirqs of two queues", plain, results.Cell{RX: "uring", Flows: 3, Queues: 2, CPULayout: "2cpu"}, true,
+		{"softirqs of two queues", plain, plan.Cell{RX: "uring", Flows: 3, Queues: 2, CPULayout: "2cpu"}, true,
 			"[{7 6} {5 4} {3 6}]", "[{0 0} {1 1} {2 2}]"},
-		{"named, of one queue", named, results.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true,
+		{"named, of one queue", named, plan.Cell{RX: "tcp", Flows: 3, Queues: 1, CPULayout: "2cpu"}, true,
 			"[{5 7} {4 7} {5 7}]", "[{-1 -1} {-1 -1} {-1 -1}]"},
 
-		{"thread of a queue", plain, results.Cell{RX: "zcrx", Flows: 4, Queues: 1, CPULayout: "2cpu"}, true,
+		{"thread of a queue", plain, plan.Cell{RX: "zcrx", Flows: 4, Queues: 1, CPULayout: "2cpu"}, true,
 			"[{7 6} {7 6} {7 6} {7 6}]", "[{0 0} {1 1} {2 2} {3 3}]"},
-		{"thread of a queue, too many senders", few, results.Cell{RX: "devmem", Flows: 3, Queues: 1}, true,
+		{"thread of a queue, too many senders", few, plan.Cell{RX: "devmem", Flows: 3, Queues: 1}, true,
 			"[{-2 -2} {-2 -2} {-2 -2}]", "[{0 0} {1 1} {2 2}]"},
-		{"thread of a queue, its layout named", layout, results.Cell{RX: "zcrx", Flows: 2, Queues: 1,
+		{"thread of a queue, its layout named", layout, plan.Cell{RX: "zcrx", Flows: 2, Queues: 1,
 			CPULayout: "2cpu"}, true, "[{7 6} {7 6}]", "[{0 0} {1 1}]"},
-		{"thread of a queue, more named", many, results.Cell{RX: "zcrx", Flows: 3, Queues: 1}, true,
+		{"thread of a queue, more named", many, plan.Cell{RX: "zcrx", Flows: 3, Queues: 1}, true,
 			"[{2 2} {2 2} {2 2}]", "[{0 0} {1 1} {3 3}]"},
-		{"thread of a queue, more named, two", many, results.Cell{RX: "zcrx", Flows: 2, Queues: 1, CPULayout: "2cpu"},
+		{"thread of a queue, more named, two", many, plan.Cell{RX: "zcrx", Flows: 2, Queues: 1, CPULayout: "2cpu"},
 			true, "[{2 7} {2 7}]", "[{0 0} {1 1}]"},
 
-		{"other nodes have some", far, results.Cell{RX: "tcp", Flows: 2}, false, "[{1 1} {0 0}]", "[{1 1} {0 0}]"},
-		{"other nodes are not asked", far, results.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {-2 -2}]",
+		{"other nodes have some", far, plan.Cell{RX: "tcp", Flows: 2}, false, "[{1 1} {0 0}]", "[{1 1} {0 0}]"},
+		{"other nodes are not asked", far, plan.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {-2 -2}]",
 			"[{1 1} {0 0} {-2 -2}]"},
-		{"any node", any, results.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {5 5}]", "[{1 1} {0 0} {5 5}]"},
-		{"any node, one machine", any, results.Cell{RX: "tcp", Flows: 2}, true, "[{5 5} {4 4}]", "[{0 0} {1 1}]"},
+		{"any node", any, plan.Cell{RX: "tcp", Flows: 3}, false, "[{1 1} {0 0} {5 5}]", "[{1 1} {0 0} {5 5}]"},
+		{"any node, one machine", any, plan.Cell{RX: "tcp", Flows: 2}, true, "[{5 5} {4 4}]", "[{0 0} {1 1}]"},
 	} {
 		r := between("a", map[bool]string{true: "a", false: "b"}[x.same], x.o)
 		sut, _ := r.cpus(stream.RX, x.cell)
@@ -120,36 +121,36 @@ func TestTooFewCPUs(t *testing.T) {
 		name    string
 		o       Options
 		tg      string
-		cell    results.Cell
+		cell    plan.Cell
 		reason  string
 		fix, no string
 	}{
-		{"threads", two, "b", results.Cell{RX: "tcp", Flows: 4},
+		{"threads", two, "b", plan.Cell{RX: "tcp", Flows: 4},
 			"4 flows need 4 CPUs for threads, but netns:s has 2 near its interface (0-1); ",
 			"ask for fewer flows: 2 fit; or name the CPUs", "any"},
-		{"of one machine", two, "a", results.Cell{RX: "tcp", Flows: 2}, "2 flows need 2 CPUs for threads, and " +
+		{"of one machine", two, "a", plan.Cell{RX: "tcp", Flows: 2}, "2 flows need 2 CPUs for threads, and " +
 			"the other end 2 more of the same machine, 4 in all, but netns:s has 2 near its interface (0-1); online",
 			"only 1 fits", "any"},
-		{"with softirqs", all, "b", results.Cell{RX: "tcp", Flows: 4, CPULayout: "2cpu"},
+		{"with softirqs", all, "b", plan.Cell{RX: "tcp", Flows: 4, CPULayout: "2cpu"},
 			"4 flows need 4 CPUs for threads and 4 for softirqs, but netns:s has 4", "2 fit", "-1"},
-		{"with those of queues", all, "b", results.Cell{RX: "tcp", Flows: 4, Queues: 2, CPULayout: "2cpu"},
+		{"with those of queues", all, "b", plan.Cell{RX: "tcp", Flows: 4, Queues: 2, CPULayout: "2cpu"},
 			"4 flows need 4 CPUs for threads and 2 for softirqs (one for each RX queue), but netns:s has 4",
 			"fewer flows: 2 fit", "--queues"},
-		{"with those of fewer queues", all, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 3, Queues: 2,
+		{"with those of fewer queues", all, "b", plan.Cell{RX: "tcp", TX: "tcp", Flows: 3, Queues: 2,
 			CPULayout: "2cpu", TGCPULayout: "1cpu"},
 			"3 flows need 3 CPUs for threads and 2 for softirqs (one for each RX queue), but",
 			"fewer flows: 2 fit; or let the flows share RX queues: --queues 1", ""},
-		{"threads of queues", two, "b", results.Cell{RX: "zcrx", Flows: 2, Queues: 2, CPULayout: "2cpu",
+		{"threads of queues", two, "b", plan.Cell{RX: "zcrx", Flows: 2, Queues: 2, CPULayout: "2cpu",
 			TGCPULayout: "1cpu"}, "2 flows need 2 CPUs for threads and 2 for softirqs, but", "--queues 1", ""},
-		{"threads of two queues", two, "b", results.Cell{RX: "zcrx", Flows: 4, Queues: 3, TGCPULayout: "1cpu"},
+		{"threads of two queues", two, "b", plan.Cell{RX: "zcrx", Flows: 4, Queues: 3, TGCPULayout: "1cpu"},
 			"4 flows need 3 CPUs for threads (one for each RX queue), but", "fewer flows: 2 fit", ""},
-		{"a queue's thread", two, "a", results.Cell{RX: "devmem", Flows: 2, Queues: 1},
+		{"a queue's thread", two, "a", plan.Cell{RX: "devmem", Flows: 2, Queues: 1},
 			"2 flows need 1 CPU for their thread, and the other end 2 more of the same machine, 3 in all, but " +
 				"netns:s has 2", "only 1 fits", ""},
-		{"other nodes", far, "b", results.Cell{RX: "tcp", TX: "tcp", Flows: 6},
+		{"other nodes", far, "b", plan.Cell{RX: "tcp", TX: "tcp", Flows: 6},
 			"6 flows need 6 CPUs for threads, but netns:s has 2",
 			"allow CPUs of other NUMA nodes: --node any (in files sut.node: any)", "--tg-node"},
-		{"too few on all nodes", far, "b", results.Cell{RX: "tcp", Flows: 7}, "7 flows need 7 CPUs", "", "any"},
+		{"too few on all nodes", far, "b", plan.Cell{RX: "tcp", Flows: 7}, "7 flows need 7 CPUs", "", "any"},
 	} {
 		m := between("a", x.tg, x.o).crammed(x.cell)
 		if m == nil || !strings.Contains(m.Reason, x.reason) || !strings.Contains(m.Fix, x.fix) || x.no != "" &&

@@ -9,17 +9,17 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
 // flowQueues foresees the RX queues by which the flows of a receiver will come, flow by flow, or
 // why that cannot be; nil: not known before its end is opened, or they come as found. The end
 // chooses in the same way (package endpoint, withQueues).
-func (o *Options) flowQueues(c results.Cell) ([]int, error) {
+func (o *Options) flowQueues(c plan.Cell) ([]int, error) {
 	n := c.NQueues()
 	if n == 0 {
 		return nil, nil
@@ -39,7 +39,7 @@ func (o *Options) flowQueues(c results.Cell) ([]int, error) {
 
 // ofOne chooses the queue of a single flow, by the same rules as its path: the one that is named,
 // or the last, and another one must be left.
-func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
+func (o *Options) ofOne(c plan.Cell, has []int) ([]int, error) {
 	id := *cmp.Or(c.Queue, &has[len(has)-1])
 	refused := &fault.Unsupported{Mode: c.RX, Blocked: true}
 	switch {
@@ -63,7 +63,7 @@ func (o *Options) ofOne(c results.Cell, has []int) ([]int, error) {
 }
 
 // from numbers the flows' queues from the one that was named.
-func (o *Options) from(c results.Cell) (ids []int) {
+func (o *Options) from(c plan.Cell) (ids []int) {
 	if c.Queue == nil {
 		return nil
 	}
@@ -82,7 +82,7 @@ func upTo(n int) (ids []int) {
 
 // tooFewQueues refuses a cell that asks for RX queues which the interface does not have, as it is
 // or with the channels that the cell gives it.
-func (o *Options) tooFewQueues(c results.Cell) *Missing {
+func (o *Options) tooFewQueues(c plan.Cell) *Missing {
 	if o.SUTDev == "" {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (o *Options) tooFewQueues(c results.Cell) *Missing {
 
 // steering describes in words what keeps queues free for flows and steers these to them: the queues
 // that RSS leaves out, and the rules.
-func steering(c results.Cell, ids []int) (queues, rules string) {
+func steering(c plan.Cell, ids []int) (queues, rules string) {
 	flows, n := c.NFlows(), c.NQueues()
 	switch {
 	case flows == 1 && ids == nil:
@@ -130,7 +130,7 @@ func queueList(ids []int) string {
 const mostRules = 8
 
 // ofFlows describes to which queue each flow is steered.
-func ofFlows(c results.Cell, ids []int) string {
+func ofFlows(c plan.Cell, ids []int) string {
 	flows, n := c.NFlows(), c.NQueues()
 	elsewhere := astray(c)
 	var s string
@@ -161,9 +161,9 @@ func ofFlows(c results.Cell, ids []int) string {
 
 // astray describes where the last flow of a control run is steered; "" where all go to their
 // queues.
-func astray(c results.Cell) string {
+func astray(c plan.Cell) string {
 	switch {
-	case c.Control == results.WrongQueue:
+	case c.Control == plan.WrongQueue:
 		return "another queue, on purpose (control)"
 	case c.SteerTo != nil:
 		return fmt.Sprintf("queue %d, on purpose", *c.SteerTo)

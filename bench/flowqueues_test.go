@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // A far agent that tells no RX queues, be it by an empty list, has told nothing: the flows' queues
@@ -25,12 +25,12 @@ func TestQueuesNotTold(t *testing.T) {
 		o := Options{SUTDev: "eth0"}
 		o.lookAround(0, twoSockets("a"), "eth0", []wire.Interface{f})
 		for _, x := range []struct {
-			cell results.Cell
+			cell plan.Cell
 			want []int
 		}{
-			{results.Cell{RX: "zcrx", TX: "tcp"}, nil},
-			{results.Cell{RX: "zcrx", TX: "tcp", Flows: 2}, nil},
-			{results.Cell{RX: "tcp", TX: "tcp", Queue: new(3)}, []int{3}},
+			{plan.Cell{RX: "zcrx", TX: "tcp"}, nil},
+			{plan.Cell{RX: "zcrx", TX: "tcp", Flows: 2}, nil},
+			{plan.Cell{RX: "tcp", TX: "tcp", Queue: new(3)}, []int{3}},
 		} {
 			ids, err := o.flowQueues(x.cell)
 			if err != nil || !slices.Equal(ids, x.want) || o.tooFewQueues(x.cell) != nil {

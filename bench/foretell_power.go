@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // foretell warns of each power source for which a run's window, or its rest, is too short.
@@ -75,7 +75,7 @@ func rounded(d time.Duration) time.Duration {
 
 // foretellFew warns of what the runs will have too little of: readings of power, samples of
 // profiles.
-func (e *Experiment) foretellFew(st *stage, missing func(results.Cell) *Missing, say func(string)) {
+func (e *Experiment) foretellFew(st *stage, missing func(plan.Cell) *Missing, say func(string)) {
 	window := e.window(st)
 	foretellProfile(e.Spec, window, missing, say)
 	e.Power.foretell(window, say)

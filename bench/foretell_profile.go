@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/profile/perf"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 	"github.com/zcbench/zcbench/results/why"
@@ -24,9 +24,9 @@ const (
 
 // foretellProfile warns of what profiles of a plan's runs will be too few for: to name what makes
 // the difference between two cells, and to know a small class.
-func foretellProfile(s *matrix.Spec, window time.Duration, missing func(results.Cell) *Missing, say func(string)) {
-	profiled := func(c *results.Cell) bool { return missing(*c) == nil && slices.Contains(c.Probes(), "profile") }
-	first := slices.IndexFunc(s.Cells, func(c results.Cell) bool { return profiled(&c) })
+func foretellProfile(s *matrix.Spec, window time.Duration, missing func(plan.Cell) *Missing, say func(string)) {
+	profiled := func(c *plan.Cell) bool { return missing(*c) == nil && slices.Contains(c.Probes(), "profile") }
+	first := slices.IndexFunc(s.Cells, func(c plan.Cell) bool { return profiled(&c) })
 	if first < 0 {
 		return
 	}

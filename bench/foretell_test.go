@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // A window that cannot hold the readings that a figure of power needs is warned of before anything
@@ -123,7 +123,7 @@ func TestForetellProfile(t *testing.T) {
 		t.Fatal(err)
 	}
 	foretellProfile(one, 10*time.Second, able, func(l string) { t.Errorf("there is nothing to compare: %s", l) })
-	foretellProfile(one, time.Millisecond, func(results.Cell) *Missing { return &Missing{Reason: "no", Fix: "yes"} },
+	foretellProfile(one, time.Millisecond, func(plan.Cell) *Missing { return &Missing{Reason: "no", Fix: "yes"} },
 		func(l string) { t.Errorf("nothing runs: %s", l) })
 }
 

@@ -13,10 +13,12 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -48,7 +50,7 @@ func TestIntegrationFragments(t *testing.T) {
 				sut, tg = reassembly(t, r.pair.SUT, of), reassembly(t, r.pair.TG, of)
 			}
 			// At a pace that is no more than the receiver's memory for fragments can bear.
-			c := results.Cell{ID: fmt.Sprint(i), RX: x.rx, TX: x.tx, MTU: 1500, MessageBytes: stream.MaxDatagramBytes,
+			c := plan.Cell{ID: fmt.Sprint(i), RX: x.rx, TX: x.tx, MTU: 1500, MessageBytes: stream.MaxDatagramBytes,
 				Touch: "verify", RcvBuf: 8 << 20, PaceBitsPS: 200e6}
 			rec := r.seen(t, matrix.Run{Cell: c}, func(rec *results.Record) bool { return *rec.SUT.Packets.Sent >= 20 },
 				before)
@@ -127,7 +129,7 @@ func TestIntegrationFragmentsFillMemory(t *testing.T) {
 			return strings.Contains(w, "ipfrag_high_thresh") && strings.Contains(w, "ReasmFails")
 		})
 	}
-	run := matrix.Run{Cell: results.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500,
+	run := matrix.Run{Cell: plan.Cell{ID: "full", RX: "udp", TX: "udp", MTU: 1500,
 		MessageBytes: stream.MaxDatagramBytes, RcvBuf: 8 << 20, PaceBitsPS: 400e6}}
 	rec := r.Runner.Run(t.Context(), run)
 	for try := 1; !warned(&rec) && try < lateTries; try++ { // it may take longer to fill the memory

@@ -15,12 +15,13 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // frameCell is one rung of the ladder.
-func frameCell(rx string, change ...func(*results.Cell)) results.Cell {
-	c := results.Cell{ID: rx, RX: rx, TX: "pktgen-xdp", MessageBytes: 18, CPULayout: "1cpu", GRO: new(true)}
+func frameCell(rx string, change ...func(*plan.Cell)) plan.Cell {
+	c := plan.Cell{ID: rx, RX: rx, TX: "pktgen-xdp", MessageBytes: 18, CPULayout: "1cpu", GRO: new(true)}
 	for _, f := range change {
 		f(&c)
 	}
@@ -36,16 +37,16 @@ func TestIntegrationFrames(t *testing.T) {
 		t.Skipf("needs 2 CPUs, this machine has %d", n)
 	}
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 200*time.Millisecond
-	generic := func(c *results.Cell) { c.XDPAttach = "generic" }
-	cells := []results.Cell{frameCell("xdp-drop", func(c *results.Cell) {
+	generic := func(c *plan.Cell) { c.XDPAttach = "generic" }
+	cells := []plan.Cell{frameCell("xdp-drop", func(c *plan.Cell) {
 		c.XDPTouch, c.Tuples,
 			c.MessageBytes = "parse", 8, 1400
 	}), frameCell("xdp-tx"), frameCell("udp-recv"),
 		// From here on in make test-long.
 		frameCell("xdp-drop"), frameCell("xdp-drop", generic), frameCell("xdp-redirect"),
-		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "dev" }),
-		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect = "xsk" }),
-		frameCell("xdp-redirect", func(c *results.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
+		frameCell("xdp-redirect", func(c *plan.Cell) { c.XDPRedirect = "dev" }),
+		frameCell("xdp-redirect", func(c *plan.Cell) { c.XDPRedirect = "xsk" }),
+		frameCell("xdp-redirect", func(c *plan.Cell) { c.XDPRedirect, c.XDPAttach = "xsk", "generic" }),
 		frameCell("xdp-pass"), frameCell("drop-ingress"), frameCell("drop-prerouting"), frameCell("udp-sink")}
 	for _, c := range cells[:long.Rounds(3, len(cells))] {
 		rec := r.inTime(t, matrix.Run{Cell: c})
@@ -102,8 +103,8 @@ func TestIntegrationGeneratorCPUs(t *testing.T) {
 	if n := len(r.sut.Info.OnlineCPUs); n != 2 {
 		t.Skipf("is about 2 CPUs, one for each end; this machine has %d", n)
 	}
-	on := func(list string, channels int) results.Cell {
-		return frameCell("xdp-drop", func(c *results.Cell) { c.GenCPUs, c.Channels, c.CPULayout = list, channels, "" })
+	on := func(list string, channels int) plan.Cell {
+		return frameCell("xdp-drop", func(c *plan.Cell) { c.GenCPUs, c.Channels, c.CPULayout = list, channels, "" })
 	}
 	const theirs = "the receiver on this machine has it"
 	refused := 0
@@ -189,7 +190,7 @@ func TestIntegrationFramesLeave(t *testing.T) {
 		defer d.Close()
 		return d.SetFeature("rx-gro", true)
 	})
-	rec := r.inTime(t, matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) {
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("xdp-redirect", func(c *plan.Cell) {
 		c.XDPRedirect, c.CPULayout,
 			c.PaceBitsPS = "dev:"+out, "", 100_000*8*18
 	})})
@@ -207,7 +208,7 @@ func TestIntegrationFramesLeave(t *testing.T) {
 		t.Errorf("%s, unaccounted %v, the interface sent %g; %q", p.PacketsText(), p.Unaccounted, left, rec.Warnings)
 	}
 	rec = r.Runner.Run(t.Context(),
-		matrix.Run{Cell: frameCell("xdp-redirect", func(c *results.Cell) {
+		matrix.Run{Cell: frameCell("xdp-redirect", func(c *plan.Cell) {
 			c.XDPRedirect, c.CPULayout = "dev:nothere",
 				""
 		})})
@@ -240,7 +241,7 @@ func TestIntegrationFramesWithoutGRO(t *testing.T) {
 	if gro().Active {
 		t.Skip("a veth has GRO on here without being asked")
 	}
-	rec := r.inTime(t, matrix.Run{Cell: frameCell("drop-ingress", func(c *results.Cell) {
+	rec := r.inTime(t, matrix.Run{Cell: frameCell("drop-ingress", func(c *plan.Cell) {
 		c.CPULayout, c.GRO = "",
 			nil
 	})})
@@ -251,7 +252,7 @@ func TestIntegrationFramesWithoutGRO(t *testing.T) {
 		t.Error("GRO is on afterwards")
 	}
 	rec = r.Runner.Run(t.Context(),
-		matrix.Run{Cell: frameCell("udp-sink", func(c *results.Cell) { c.CPULayout, c.GRO = "", new(false) })})
+		matrix.Run{Cell: frameCell("udp-sink", func(c *plan.Cell) { c.CPULayout, c.GRO = "", new(false) })})
 	if rec.Verdict != results.Unsupported || !strings.Contains(rec.Reason, "NAPI") || rec.Fix == "" {
 		t.Errorf("switched off: %s: %s (%s)", rec.Verdict, rec.Reason, rec.Fix)
 	}
@@ -264,7 +265,7 @@ func TestIntegrationFramesAtAPace(t *testing.T) {
 	r := newRig(t)
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 50*time.Millisecond
 	const rate = 20_000
-	c := frameCell("xdp-drop", func(c *results.Cell) { c.CPULayout, c.PaceBitsPS, c.Burst = "", rate*8*18, 2 })
+	c := frameCell("xdp-drop", func(c *plan.Cell) { c.CPULayout, c.PaceBitsPS, c.Burst = "", rate*8*18, 2 })
 	rec := r.inTime(t, matrix.Run{Cell: c})
 	if rec.Verdict != results.OK {
 		t.Fatalf("%s: %s", rec.Verdict, rec.Reason)

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -102,7 +103,7 @@ func hashFile(path string) (string, error) {
 }
 
 // base returns the baseline as records have it; nil: none was chosen.
-func (st *stage) base() *results.Cell {
+func (st *stage) base() *plan.Cell {
 	if st.spec.Base == nil {
 		return nil
 	}
@@ -110,8 +111,8 @@ func (st *stage) base() *results.Cell {
 }
 
 // noted converts cells to the form of records.
-func (st *stage) noted(cells []results.Cell) []results.Cell {
-	out := make([]results.Cell, len(cells))
+func (st *stage) noted(cells []plan.Cell) []plan.Cell {
+	out := make([]plan.Cell, len(cells))
 	for i, c := range cells {
 		out[i] = st.opt.noted(c)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -55,7 +56,7 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 			return Imported{}, err
 		}
 	}
-	g := results.DefaultGates()
+	g := plan.DefaultGates()
 	if plan := j.Header.Plan; plan != nil {
 		g = plan.Gates
 	}
@@ -68,7 +69,7 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 		if ok {
 			joined++
 			// The others have judged it already.
-			gate.Run(results.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
+			gate.Run(plan.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
 		}
 	}
 	if joined == 0 {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -46,12 +47,12 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	joined := func(limit *float64, asked ...string) results.Record {
 		dir := t.TempDir()
 		w, err := results.Create(filepath.Join(dir, "raw"),
-			results.Header{SessionID: "s", Plan: &results.Plan{Gates: results.Gates{IdleDrift: limit, Asked: asked}}})
+			results.Header{SessionID: "s", Plan: &results.Plan{Gates: plan.Gates{IdleDrift: limit, Asked: asked}}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		rec := results.Record{Schema: results.SchemaVersion, RunID: "r", SessionID: "s",
-			Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK, StartUTCNs: start}
+			Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK, StartUTCNs: start}
 		rec.SUT = results.Host{Name: "a", DurationS: new(10.), Bytes: new(uint64(20e9)), ThroughputGbps: new(16.),
 			Metrics: at.Metrics(0)}
 		rec.TG.Name = "b"
@@ -71,18 +72,18 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	for _, x := range []struct {
 		limit *float64
 		asked []string
-	}{{nil, nil}, {new(.1), nil}, {new(.02), nil}, {new(.1), []string{results.IdleDriftGate}},
-		{new(.02), []string{results.IdleDriftGate}}} {
+	}{{nil, nil}, {new(.1), nil}, {new(.02), nil}, {new(.1), []string{plan.IdleDriftGate}},
+		{new(.02), []string{plan.IdleDriftGate}}} {
 		limit, rec := x.limit, joined(x.limit, x.asked...)
 		beyond := limit != nil && *limit < .04
 		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 ||
-			slices.Contains(rec.Flags, results.FlagIdleDrift) != (beyond && x.asked == nil) {
+			slices.Contains(rec.Flags, plan.FlagIdleDrift) != (beyond && x.asked == nil) {
 			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift),
 				rec.Flags)
 		}
 		marked := ""
 		if beyond {
-			marked = results.FlagIdleDrift
+			marked = plan.FlagIdleDrift
 		}
 		for _, m := range rec.SUT.Metrics {
 			if m.Name == "power_csv_wt_net_w" && m.Quality != marked {
@@ -108,7 +109,7 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 // The limit of a file's gate goes with its runs, to whoever measures their power.
 func TestDriftGateGoesWithRuns(t *testing.T) {
 	for _, limit := range []*float64{nil, new(.05)} {
-		if got := options(&matrix.Spec{Gates: results.Gates{IdleDrift: limit}}).IdleDrift; got != limit {
+		if got := options(&matrix.Spec{Gates: plan.Gates{IdleDrift: limit}}).IdleDrift; got != limit {
 			t.Errorf("limit %v: runs have %v", deref(limit), deref(got))
 		}
 	}

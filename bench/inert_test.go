@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -20,7 +21,7 @@ func TestIntegrationInert(t *testing.T) {
 	r := newRig(t)
 	r.Runner.Opt.Duration = 400 * time.Millisecond
 	off := false
-	big := func(tx string) results.Cell {
+	big := func(tx string) plan.Cell {
 		c := cell("tcp", tx)
 		c.ID, c.BigTCPBytes, c.TGBigTCPBytes, c.PaceBitsPS, c.SndBuf = tx, 131072, 131072, 0, 0
 		return c

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -67,7 +68,7 @@ func TestIntegrationLayouts(t *testing.T) {
 }
 
 func oneFlow(layout string) matrix.Run {
-	return matrix.Run{Cell: results.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout,
+	return matrix.Run{Cell: plan.Cell{ID: layout, RX: "tcp", TX: "tcp", MessageBytes: 1 << 17, CPULayout: layout,
 		PaceBitsPS: 1e9, SndBuf: 256 << 10}}
 }
 

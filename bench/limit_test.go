@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -28,31 +29,31 @@ func TestIntegrationLimit(t *testing.T) {
 	// A thread that waits for its CPU when the window ends has up to a slice of the scheduler of
 	// that, some ms, not in its figures: 95 % of the window are to be far more.
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 400*time.Millisecond, 100*time.Millisecond
-	copies := results.Cell{ID: "copies", RX: "tcp", TX: "tcp", MessageBytes: 1, RXBuffer: 256 << 10, Touch: "none"}
-	drops := results.Cell{ID: "drops", RX: "tcp-trunc", TX: "tcp", MessageBytes: 1, Touch: "none"}
-	cells := map[results.LimitedBy][]results.Cell{
-		results.BySender: {copies, drops},
-		results.ByReceiver: {{ID: "looks", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, ReadBytes: 256,
+	copies := plan.Cell{ID: "copies", RX: "tcp", TX: "tcp", MessageBytes: 1, RXBuffer: 256 << 10, Touch: "none"}
+	drops := plan.Cell{ID: "drops", RX: "tcp-trunc", TX: "tcp", MessageBytes: 1, Touch: "none"}
+	cells := map[plan.LimitedBy][]plan.Cell{
+		plan.BySender: {copies, drops},
+		plan.ByReceiver: {{ID: "looks", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, ReadBytes: 256,
 			Touch: "verify"}},
-		results.ByPace: {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none",
+		plan.ByPace: {{ID: "paced", RX: "tcp", TX: "sendfile", MessageBytes: 1 << 20, Touch: "none",
 			PaceBitsPS: 500e6}},
 	}
-	recs, err := r.Play(t.Context(), slices.Concat(interleaved(6, cells[results.BySender]...),
-		interleaved(5, cells[results.ByReceiver]...), interleaved(5, cells[results.ByPace]...)))
+	recs, err := r.Play(t.Context(), slices.Concat(interleaved(6, cells[plan.BySender]...),
+		interleaved(5, cells[plan.ByReceiver]...), interleaved(5, cells[plan.ByPace]...)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	right, n := map[results.LimitedBy]int{}, map[results.LimitedBy]int{}
+	right, n := map[plan.LimitedBy]int{}, map[plan.LimitedBy]int{}
 	for _, rec := range recs {
 		if rec.Verdict != results.OK {
 			t.Logf("%s: %s: %s", rec.Cell.ID, rec.Verdict, rec.Reason)
 			continue
 		}
 		for l, of := range cells {
-			if slices.ContainsFunc(of, func(c results.Cell) bool { return c.ID == rec.Cell.ID }) {
+			if slices.ContainsFunc(of, func(c plan.Cell) bool { return c.ID == rec.Cell.ID }) {
 				n[l]++
 				// a pace that was missed is no limit
-				missed := l == results.ByPace && *rec.PaceError() < -results.PaceTolerance
+				missed := l == plan.ByPace && *rec.PaceError() < -plan.PaceTolerance
 				if (rec.Limit == l) != missed {
 					right[l]++
 				} else {

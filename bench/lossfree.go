@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -71,12 +72,12 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 }
 
 // atRate sets a cell's pace to so many packets a second; 0: as many as its sender can.
-func atRate(c results.Cell, rate float64) results.Cell {
+func atRate(c plan.Cell, rate float64) plan.Cell {
 	c.PaceBitsPS, c.PacePercent = int(rate*float64(messageOf(c))*8+.5), 0
 	return c
 }
 
-func messageOf(c results.Cell) int {
+func messageOf(c plan.Cell) int {
 	if c.MessageBytes > 0 {
 		return c.MessageBytes
 	}
@@ -84,7 +85,7 @@ func messageOf(c results.Cell) int {
 }
 
 // LeastRate converts the slowest pace there is to a cell's packets a second.
-func LeastRate(c results.Cell) float64 { return results.LeastPace / 8 / float64(messageOf(c)) }
+func LeastRate(c plan.Cell) float64 { return plan.LeastPace / 8 / float64(messageOf(c)) }
 
 // trialOf reads trial n from the last of its runs; those before it were spoilt.
 func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {

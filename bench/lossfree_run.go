@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,7 +18,7 @@ import (
 func searches(p matrix.Run) bool { return p.Cell.LossFree && !p.Warmup && !p.Calibrates }
 
 // newLossSearch looks for a cell's.
-func newLossSearch(l matrix.LossFree, c results.Cell) *LossSearch {
+func newLossSearch(l matrix.LossFree, c plan.Cell) *LossSearch {
 	return &LossSearch{MaxLoss: l.Limit, Resolution: l.Resolution, Confirm: l.Confirm, MostTrials: l.Trials,
 		Least: LeastRate(c)}
 }
@@ -97,7 +98,7 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 	rec.LossFree = &found
 	switch {
 	case failed != nil && rec.Verdict == results.OK:
-		rec.Fail(results.ByProof, failed.Error(),
+		rec.Fail(plan.ByProof, failed.Error(),
 			"look at the run's counters and warnings, and at the other trials in the journal")
 		return
 	case failed != nil: // its verdict says what it is, and whether it is made again
@@ -105,7 +106,7 @@ func (s *Session) conclude(l *LossSearch, rec *results.Record, failed error) {
 		return
 	}
 	if reason, fix := l.unfound(found, short); reason != "" {
-		rec.Fail(results.ByProof, reason, fix)
+		rec.Fail(plan.ByProof, reason, fix)
 		return
 	}
 	s.judge(rec)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -223,7 +224,7 @@ func TestLossSearchTakesAsUsual(t *testing.T) {
 	for _, l := range []matrix.LossFree{matrix.DefaultLossFree(), {Resolution: .2, Confirm: 3, Trials: 60},
 		{Resolution: .5, Confirm: 1, Trials: 60}} {
 		for _, limit := range []float64{1e5, 4e5, 9.9e5} {
-			s := newLossSearch(l, results.Cell{RX: "udp", TX: "udp", MessageBytes: 64})
+			s := newLossSearch(l, plan.Cell{RX: "udp", TX: "udp", MessageBytes: 64})
 			got := search(&path{sender: 1e6, limit: limit}, s).Trials
 			if got > 2*l.Usual() || 3*got < l.Usual() {
 				t.Errorf("%+v, limit %g: %d trials, usually about %d", l, limit, got, l.Usual())
@@ -306,19 +307,19 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 		change       func(*results.Record)
 		rate         float64
 		verdict      results.Verdict
-		gate         results.GateClass
+		gate         plan.GateClass
 		reason, more string
 	}{
 		"a failed one": {func(r *results.Record) { r.Verdict, r.Reason = results.Failed, "the agent is gone" }, 4e5,
 			results.Failed, "", "trial 2 of the search, at 400000 packets/s", "the agent is gone"},
 		"one that was spoilt": {func(r *results.Record) {
-			r.Fail(results.ByEnvironment, "other work took 3 cores",
+			r.Fail(plan.ByEnvironment, "other work took 3 cores",
 				"stop it")
 		}, 4e5,
-			results.Invalid, results.ByEnvironment, "trial 2 of the search, at 400000 packets/s",
+			results.Invalid, plan.ByEnvironment, "trial 2 of the search, at 400000 packets/s",
 			"other work took 3 cores"},
 		"one that does not tell its loss": {func(r *results.Record) { r.SUT.Packets.Lost = nil }, 0,
-			results.Invalid, results.ByProof, "trial 2 of the search, as fast as possible", "lost"},
+			results.Invalid, plan.ByProof, "trial 2 of the search, as fast as possible", "lost"},
 	} {
 		s, spoilt := newSearch(), mostInvalid
 		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
@@ -375,7 +376,7 @@ func TestConcludeAtAnotherRate(t *testing.T) {
 	if f := s.Found(); f.GivenUp || f.PacketsPerS != 4e5 {
 		t.Fatalf("the trials are enough for a rate: %+v", f)
 	}
-	if r.Verdict != results.Invalid || r.FailedGate() != results.ByProof || !r.LossFree.GivenUp ||
+	if r.Verdict != results.Invalid || r.FailedGate() != plan.ByProof || !r.LossFree.GivenUp ||
 		!strings.Contains(r.Reason, "none left for a run at the rate that was found: 400000 packets/s") || r.Fix == "" {
 		t.Errorf("%s, %q, %+v at %d", r.Verdict, r.Reason, r.LossFree, r.Cell.PaceBitsPS)
 	}

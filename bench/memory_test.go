@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -105,7 +106,7 @@ func TestMemoryOfALongSession(t *testing.T) {
 	s := &Session{Journal: w, Progress: progress, Enough: NewAdaptive(matrix.Adaptive{Min: last + 1}),
 		Runner: &Runner{SUT: ends[0], TG: ends[1], Session: "s", Opt: Options{Duration: time.Second,
 			Addr: "127.0.0.1"}}}
-	recs, err := s.Play(t.Context(), matrix.Interleave([]results.Cell{c}, last+1, false, 1))
+	recs, err := s.Play(t.Context(), matrix.Interleave([]plan.Cell{c}, last+1, false, 1))
 	if err != nil || len(recs) != last+1 || recs[last].Verdict != results.OK {
 		t.Fatalf("%d records, %v, the last %+v", len(recs), err, recs[len(recs)-1])
 	}

@@ -5,18 +5,19 @@ package bench
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 )
 
 func TestOutcome(t *testing.T) {
 	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
-	run := func(c results.Cell, rep int, v results.Verdict, gbps float64) results.Record {
+	run := func(c plan.Cell, rep int, v results.Verdict, gbps float64) results.Record {
 		return results.Record{Cell: c, Rep: rep, Verdict: v, SUT: results.Host{ThroughputGbps: &gbps}}
 	}
-	spoilt := func(c results.Cell, rep int) results.Record {
+	spoilt := func(c plan.Cell, rep int) results.Record {
 		r := run(c, rep, results.OK, 1)
-		r.Fail(results.ByEnvironment, "foreign load", "end it")
+		r.Fail(plan.ByEnvironment, "foreign load", "end it")
 		return r
 	}
 	j := func(recs ...results.Record) results.Journal { return results.Journal{Records: recs} }
@@ -64,7 +65,7 @@ func TestOutcome(t *testing.T) {
 	// The gates of a cell make runs invalid that are ok by themselves.
 	limit := .01
 	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))
-	spread.Header.Plan = &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
+	spread.Header.Plan = &results.Plan{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
 	gate.Apply(&spread)
 	if got := OutcomeOf(spread); got != (Outcome{Invalid: 3}) {
 		t.Errorf("%+v", got)

@@ -19,12 +19,13 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // packetRun is a run of so many packets, with what the counters of its ends told.
 func packetRun(sent, received, twice uint64, rx, tx []results.DropCounter) *results.Record {
-	r := &results.Record{Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK}
+	r := &results.Record{Cell: plan.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK}
 	r.SUT.Packets = &results.Packets{Sent: new(sent), Received: new(received), Duplicated: new(twice), Counted: rx}
 	r.TG.Packets = &results.Packets{Sent: new(sent), Counted: tx}
 	r.TG.Env.Driver = "veth"
@@ -130,7 +131,7 @@ func TestMarkPackets(t *testing.T) {
 		t.Errorf("others' packets: %v, %q, %q", hidden.SUT.Packets.Unaccounted, hidden.Flags, hidden.Warnings)
 	}
 	for name, r := range map[string]*results.Record{
-		"no account": {Cell: results.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
+		"no account": {Cell: plan.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK},
 		"another number told": func() *results.Record {
 			r := packetRun(100, 60, 0, nil,
 				nil)
@@ -183,8 +184,8 @@ func TestIntegrationDatagrams(t *testing.T) {
 	r := newRig(t)
 	r.Again = true
 	off, right := false, 0
-	verified := results.Cell{Touch: "verify", MessageBytes: 64}
-	cell := func(rx, tx string, change func(*results.Cell)) results.Cell {
+	verified := plan.Cell{Touch: "verify", MessageBytes: 64}
+	cell := func(rx, tx string, change func(*plan.Cell)) plan.Cell {
 		c := verified
 		c.RX, c.TX = rx, tx
 		if change != nil {
@@ -193,13 +194,13 @@ func TestIntegrationDatagrams(t *testing.T) {
 		c.ID = fmt.Sprintf("%s/%s %d", rx, tx, c.UDPBatch)
 		return c
 	}
-	for _, c := range []results.Cell{
+	for _, c := range []plan.Cell{
 		cell("udp", "udp", nil),
-		cell("udp", "udp", func(c *results.Cell) { c.UDPBatch = 1; c.MessageBytes = 18 }),
-		cell("udp", "udp", func(c *results.Cell) { c.RcvBuf = 16 << 10; c.MessageBytes = 1472 }),
-		cell("udp", "udp", func(c *results.Cell) { c.PaceBitsPS = 5e6; c.RcvBuf = 8 << 20 }),
-		cell("udp", "udp-gso", func(c *results.Cell) { c.UDPSegment = &off }),
-		cell("udp-gro", "udp-gso", func(c *results.Cell) { c.UDPSegment = &off }),
+		cell("udp", "udp", func(c *plan.Cell) { c.UDPBatch = 1; c.MessageBytes = 18 }),
+		cell("udp", "udp", func(c *plan.Cell) { c.RcvBuf = 16 << 10; c.MessageBytes = 1472 }),
+		cell("udp", "udp", func(c *plan.Cell) { c.PaceBitsPS = 5e6; c.RcvBuf = 8 << 20 }),
+		cell("udp", "udp-gso", func(c *plan.Cell) { c.UDPSegment = &off }),
+		cell("udp-gro", "udp-gso", func(c *plan.Cell) { c.UDPSegment = &off }),
 		cell("udp-gro", "udp-gso", nil),
 		cell("udp-uring", "udp-uring", nil),
 	} {
@@ -254,7 +255,7 @@ func TestIntegrationDatagrams(t *testing.T) {
 	}
 }
 
-func checkDatagrams(t *testing.T, c results.Cell, rec *results.Record) {
+func checkDatagrams(t *testing.T, c plan.Cell, rec *results.Record) {
 	t.Helper()
 	p := rec.SUT.Packets
 	switch {
@@ -288,8 +289,8 @@ func TestIntegrationLossFree(t *testing.T) {
 	spec := matrix.New()
 	spec.Name, spec.Repetitions, spec.Warmup, spec.Duration, spec.RampUp, spec.RampDown = "loss-free", 1, false,
 		100*time.Millisecond, 30*time.Millisecond, 10*time.Millisecond
-	spec.Rest, spec.Gates = new(time.Duration(0)), results.Gates{} // whatever else this machine does
-	spec.Cells = []results.Cell{{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, RcvBuf: 64 << 10}}
+	spec.Rest, spec.Gates = new(time.Duration(0)), plan.Gates{} // whatever else this machine does
+	spec.Cells = []plan.Cell{{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, RcvBuf: 64 << 10}}
 	dir := filepath.Join(t.TempDir(), "out")
 	s := &LossSearch{MaxLoss: 0.05, Resolution: 0.3, Confirm: 2, MostTrials: 12, Least: LeastRate(spec.Cells[0])}
 	recs, err := (&Experiment{Spec: spec, Dir: dir, Note: t.Logf, ToolVersion: version.Tool()}).FindLossFree(
@@ -395,10 +396,10 @@ func checkSearched(t *testing.T, r *results.Record, trials int) {
 	}
 	t.Logf("%s: %+v", r.Verdict, *f)
 	if r.Verdict != results.OK { // the machine may be too busy for any rate, or to read a window in time
-		if late(t, *r) && r.FailedGate() == results.ByEnvironment {
+		if late(t, *r) && r.FailedGate() == plan.ByEnvironment {
 			return
 		}
-		if r.FailedGate() != results.ByProof || f.PacketsPerS > 0 && !f.GivenUp {
+		if r.FailedGate() != plan.ByProof || f.PacketsPerS > 0 && !f.GivenUp {
 			t.Errorf("%s: %s, by %s", r.Verdict, r.Reason, r.FailedGate())
 		}
 		return

@@ -16,7 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their
@@ -104,20 +104,20 @@ func chooseCPUs(sut, tg []int, sameMachine bool) (s, t place.CPUs) {
 }
 
 // cpus allots the CPUs of each flow of an end, and returns them with its layout in a cell.
-func (r *Runner) cpus(role stream.Role, cell results.Cell) ([]place.CPUs, place.Layout) {
+func (r *Runner) cpus(role stream.Role, cell plan.Cell) ([]place.CPUs, place.Layout) {
 	all := r.Opt.allot([2]need{r.need(stream.RX, cell), r.need(stream.TX, cell)}, r.SUT.SameMachine(r.TG))
 	return all[index(role)], r.layout(role, cell)
 }
 
 // layout returns the layout of an end in a cell, see [layoutOf].
-func (r *Runner) layout(role stream.Role, cell results.Cell) place.Layout {
+func (r *Runner) layout(role stream.Role, cell plan.Cell) place.Layout {
 	return layoutOf(role, cell, r.SUT.SameMachine(r.TG), r.loopback())
 }
 
 // layoutOf chooses the layout of an end in a cell: the TG of a shared machine keeps to one CPU a
 // flow, out of the SUT's way, unless it was given a layout of its own. Where both ends have one
 // interface, loopback, the SUT decides where its softirq goes.
-func layoutOf(role stream.Role, cell results.Cell, oneMachine, loopback bool) place.Layout {
+func layoutOf(role stream.Role, cell plan.Cell, oneMachine, loopback bool) place.Layout {
 	if role == stream.RX {
 		return place.Layout(cell.CPULayout)
 	}
@@ -162,7 +162,7 @@ func (r *Runner) placeEnd(s *wire.EndSpec) {
 }
 
 // generating lists the CPUs that make an end's frames beside those of its thread.
-func generating(role stream.Role, c results.Cell) []int {
+func generating(role stream.Role, c plan.Cell) []int {
 	if role != stream.TX {
 		return nil
 	}
@@ -172,7 +172,7 @@ func generating(role stream.Role, c results.Cell) []int {
 
 // generators explains why a cell's generator cannot have its CPUs: the host has no such ones, or on
 // one machine the receiver has them.
-func (r *Runner) generators(c results.Cell) *Missing {
+func (r *Runner) generators(c plan.Cell) *Missing {
 	list := generating(stream.TX, c)
 	sut, layout := r.cpus(stream.RX, c)
 	for _, n := range list {
@@ -199,7 +199,7 @@ func (r *Runner) generators(c results.Cell) *Missing {
 }
 
 // byKernel reports whether threads of the kernel make a cell's frames: a cpuset does not bind them.
-func byKernel(c results.Cell) bool {
+func byKernel(c plan.Cell) bool {
 	m, err := stream.LookupMode(stream.TX, c.TX)
 	return err == nil && slices.Contains(m.Needs, stream.NeedPktgen)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestChooseCPUs(t *testing.T) {
@@ -69,7 +69,7 @@ func TestPlaceEnd(t *testing.T) {
 			}
 			return *p
 		}
-		cell := results.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.own)}
+		cell := plan.Cell{CPULayout: string(x.layout), TGCPULayout: string(x.own)}
 		rx, tx := wire.EndSpec{Role: stream.RX, Cell: cell, Flows: wire.OneFlow(3)},
 			wire.EndSpec{Role: stream.TX, Cell: cell, Flows: wire.OneFlow(0)}
 		r.placeEnd(&rx)
@@ -87,7 +87,7 @@ func TestLayoutOfSeveralFlows(t *testing.T) {
 	r := &Runner{SUT: &host.Host{}, TG: &host.Host{}, Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}},
 		layoutNamed: [2]bool{true, false}}}
 	r.SUT.Info.Env.BootID, r.TG.Info.Env.BootID = "a", "b"
-	m := r.crammed(results.Cell{CPULayout: "2cpu", Flows: 2})
+	m := r.crammed(plan.Cell{CPULayout: "2cpu", Flows: 2})
 	if m == nil || !strings.Contains(m.Reason, "are those of one thread, but  has 2, of 2 flows") ||
 		!strings.Contains(m.Fix, "--sut-cpu") {
 		t.Errorf("%+v", m)
@@ -102,22 +102,22 @@ func TestCrammedTG(t *testing.T) {
 	for name, x := range map[string]struct {
 		tg, tgNet string
 		flow      place.CPUs
-		cell      results.Cell
+		cell      plan.Cell
 		want      string
 	}{
 		"fits": {"b", "n", place.CPUs{App: 0, Softirq: 1},
-			results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, ""},
-		"one machine": {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{CPULayout: "2cpu"}, ""},
-		"one machine, 2": {"a", "m", place.CPUs{App: 0, Softirq: 0}, results.Cell{TGCPULayout: "2cpu"},
+			plan.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, ""},
+		"one machine": {"a", "m", place.CPUs{App: 0, Softirq: 0}, plan.Cell{CPULayout: "2cpu"}, ""},
+		"one machine, 2": {"a", "m", place.CPUs{App: 0, Softirq: 0}, plan.Cell{TGCPULayout: "2cpu"},
 			"the layout 2cpu needs two CPUs"},
 		"too few": {"b", "n", place.CPUs{App: 0, Softirq: -1},
-			results.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
-		"not pinned": {"b", "n", place.NoCPUs, results.Cell{TGCPULayout: "1cpu"},
+			plan.Cell{CPULayout: "1cpu", TGCPULayout: "2cpu"}, "the layout 2cpu needs two CPUs"},
+		"not pinned": {"b", "n", place.NoCPUs, plan.Cell{TGCPULayout: "1cpu"},
 			"the layout 1cpu needs pinned threads"},
-		"loopback": {"a", "n", place.CPUs{App: 0, Softirq: 1}, results.Cell{TGCPULayout: "1cpu"},
+		"loopback": {"a", "n", place.CPUs{App: 0, Softirq: 1}, plan.Cell{TGCPULayout: "1cpu"},
 			"both ends share one interface"},
 		"the SUT's alone": {"b", "n", place.CPUs{App: 0, Softirq: -1},
-			results.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
+			plan.Cell{CPULayout: "2cpu", TGCPULayout: "1cpu"}, ""},
 	} {
 		r := &Runner{SUT: at("a", "n"), TG: at(x.tg, x.tgNet),
 			Opt: Options{SUTFlows: []place.CPUs{{App: 3, Softirq: 2}}, TGFlows: []place.CPUs{x.flow}}}

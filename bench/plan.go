@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // planOnce keeps a cell that cannot run once in the plan, as no warm-up: it is
 // recorded, not repeated.
-func planOnce(plan []matrix.Run, missing func(results.Cell) *Missing) []matrix.Run {
+func planOnce(plan []matrix.Run, missing func(plan.Cell) *Missing) []matrix.Run {
 	var out []matrix.Run
 	for _, p := range plan {
 		switch {
@@ -28,7 +28,7 @@ func planOnce(plan []matrix.Run, missing func(results.Cell) *Missing) []matrix.R
 }
 
 // inTurn puts runs of one replay into the order of their cells, round by round.
-func inTurn(plan []matrix.Run, cells []results.Cell) {
+func inTurn(plan []matrix.Run, cells []plan.Cell) {
 	at := map[string]int{}
 	for i, c := range cells {
 		at[c.ID] = i

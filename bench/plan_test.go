@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestPlanOnce(t *testing.T) {
-	cells := []results.Cell{{ID: "a", RX: "tcp"}, {ID: "b", RX: "devmem"}, {ID: "c", RX: "uring"}}
-	missing := func(c results.Cell) *Missing {
+	cells := []plan.Cell{{ID: "a", RX: "tcp"}, {ID: "b", RX: "devmem"}, {ID: "c", RX: "uring"}}
+	missing := func(c plan.Cell) *Missing {
 		if c.RX == "devmem" {
 			return &Missing{Reason: "reason", Fix: "fix"}
 		}
@@ -42,7 +42,7 @@ func TestPlanOnce(t *testing.T) {
 
 // The windows get shorter with more cells, not the demo longer.
 func TestDemoTimes(t *testing.T) {
-	none := func(results.Cell) *Missing { return nil }
+	none := func(plan.Cell) *Missing { return nil }
 	for _, x := range []struct {
 		asked time.Duration
 		runs  int
@@ -78,7 +78,7 @@ func TestNewSession(t *testing.T) {
 }
 
 func TestInTurn(t *testing.T) {
-	cells := []results.Cell{{ID: "b"}, {ID: "a"}, {ID: "c"}}
+	cells := []plan.Cell{{ID: "b"}, {ID: "a"}, {ID: "c"}}
 	plan := matrix.Interleave(cells, 3, false, 7)
 	inTurn(plan, cells)
 	var got []string

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/power/powertest"
 	"github.com/zcbench/zcbench/results"
@@ -55,7 +56,7 @@ func TestIntegrationPower(t *testing.T) {
 	}
 	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:rapl?root="+powertest.Powercap(t, 50),
 		"command=while :; do echo 120; sleep 0.05; done?uncertainty=1%", "sut:csv="+file, "tg:csv="+broken+"?name=log")
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestIntegrationPowerStops(t *testing.T) {
 			await.Pause("its last reading is over", 1500*time.Millisecond)
 		}
 	}
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 2, false, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +162,7 @@ func TestIntegrationMixedScopes(t *testing.T) {
 	t.Parallel() // most of it is rest
 	r := newRig(t)
 	r.withPower(t, "sut:rapl?root="+powertest.Powercap(t, 80), "tg:scpi="+powertest.Meter(t, 150).Addr)
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 1, false, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 1, false, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestIntegrationOneMeterTwoMachines(t *testing.T) {
 	if n := meter.Connections(); n != 1 || len(m.Sources) != 1 || !strings.HasPrefix(m.Sources[0], "both: scpi=") {
 		t.Errorf("opened %d times: %q", n, m.Sources)
 	}
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, false, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 2, false, 1))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -307,7 +308,7 @@ func TestIntegrationPowerLater(t *testing.T) {
 	if r.Journal, err = results.Create(filepath.Join(dir, "raw"), results.Header{SessionID: "s"}); err != nil {
 		t.Fatal(err)
 	}
-	recs, err := r.Play(t.Context(), matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1))
+	recs, err := r.Play(t.Context(), matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 2, true, 1))
 	if err := errors.Join(err, r.Journal.Close()); err != nil {
 		t.Fatal(err)
 	}

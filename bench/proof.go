@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -66,7 +67,7 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, witness.Close()) }()
-	var cells []results.Cell
+	var cells []plan.Cell
 	var plan []matrix.Run
 	for _, c := range SelectProof(o.Only) {
 		cells, plan = append(cells, opt.noted(c.Cell)), append(plan, matrix.Run{Cell: c.Cell})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
@@ -24,18 +25,18 @@ const (
 
 // ProofCase is one run of [Prove] and what it has to show.
 type ProofCase struct {
-	Cell   results.Cell // its ID is the case's name
-	Lands  Place        // all payload but what passes before the flow is steered
-	Copies bool         // the mode copies all payload, and claims nothing else
-	Netmem bool         // the sender's NIC reads it from memory that the kernel cannot read
+	Cell   plan.Cell // its ID is the case's name
+	Lands  Place     // all payload but what passes before the flow is steered
+	Copies bool      // the mode copies all payload, and claims nothing else
+	Netmem bool      // the sender's NIC reads it from memory that the kernel cannot read
 	// Invalid: the run must be found invalid, for a reason that has these words.
 	Invalid string
 }
 
 // proofCell builds a run with all payload verified, in messages that a sender can end after a
 // bounded number of bytes.
-func proofCell(id, rx, tx string) results.Cell {
-	c := results.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
+func proofCell(id, rx, tx string) plan.Cell {
+	c := plan.Cell{ID: id, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "verify"}
 	if rx == "zcrx" {
 		c.AreaBytes = proofArea
 	}
@@ -49,7 +50,7 @@ var ProofCases = func() []ProofCase {
 	long := proofCell("zcrx, 32K buffers", "zcrx", "tcp")
 	long.RXBufLen = 32 << 10
 	wrong := proofCell("zcrx, wrong queue", "zcrx", "tcp")
-	wrong.Control = results.WrongQueue
+	wrong.Control = plan.WrongQueue
 	return []ProofCase{
 		{Cell: proofCell("tcp", "tcp", "tcp"), Lands: InKernel, Copies: true},
 		{Cell: proofCell("zcrx", "zcrx", "tcp"), Lands: InProvider},

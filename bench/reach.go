@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -23,7 +23,7 @@ type comparisons struct {
 // reaches works out what the comparisons of a plan can show, family by family, those that count
 // first. Unmatched cells cannot be compared in what is asked about, because no cell that can run
 // differs in that alone.
-func reaches(s *matrix.Spec, missing func(results.Cell) *Missing) (out []comparisons, unmatched []string) {
+func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparisons, unmatched []string) {
 	can := make([]bool, len(s.Cells))
 	for i, c := range s.Cells {
 		can[i] = missing(c) == nil
@@ -134,7 +134,7 @@ func shortList(names []string) string {
 
 // foretell notes what the comparisons can show, a line for each family, and refuses plans that can
 // show nothing where verdicts are required.
-func (e *Experiment) foretell(missing func(results.Cell) *Missing, say func(string)) error {
+func (e *Experiment) foretell(missing func(plan.Cell) *Missing, say func(string)) error {
 	if e.Spec.Purpose == matrix.Check {
 		return nil
 	}

@@ -14,11 +14,12 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-func able(results.Cell) *Missing { return nil }
+func able(plan.Cell) *Missing { return nil }
 
 // measured are as many runs of each cell as the plan has at the least; no two cells'
 // figures overlap.
@@ -116,7 +117,7 @@ func mustForetell(t *testing.T, s *matrix.Spec) {
 // A plan that no data could give a verdict says so, what would do, and is refused where
 // verdicts are required: before anything is begun.
 func TestForetell(t *testing.T) {
-	plan := func(reps int, more string) *matrix.Spec {
+	planned := func(reps int, more string) *matrix.Spec {
 		s, err := matrix.Parse("x", fmt.Appendf(nil, "name: x\nfactors: {rx: [tcp, tcp-trunc, uring], tx: [tcp, "+
 			"sendfile, uring], mtu: [1500, 4148, 9000]}\nbaseline: {rx: tcp, tx: tcp, mtu: 1500}\nrepetitions: %d\n%s",
 			reps, more))
@@ -128,44 +129,44 @@ func TestForetell(t *testing.T) {
 	const primary = "compare: {primary: [{tx: tcp, mtu: 1500}]}\n"
 	for name, c := range map[string]struct {
 		spec    *matrix.Spec
-		missing func(results.Cell) *Missing
+		missing func(plan.Cell) *Missing
 		lines   []string
 		refused bool
 	}{
-		"too few": {plan(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can " +
+		"too few": {planned(6, ""), able, []string{"warning: 18 comparisons by rx, 6 runs of each cell: no data can " +
 			"give a verdict: the smallest possible corrected p is 0.167, and a verdict needs less than 0.05. " +
 			"repetitions: 8 makes verdicts possible, 12 finds 2 % if runs vary by 1 %; or declare at most 5 " +
 			"comparisons as primary: compare: {primary: [...]}",
 			"warning: 18 comparisons by tx", "warning: 18 comparisons by mtu"}, true},
-		"one question": {plan(8, "compare: {about: [tx]}\n"), able,
+		"one question": {planned(8, "compare: {about: [tx]}\n"), able,
 			[]string{"18 comparisons by tx, 8 runs of each cell: the smallest possible corrected p is 0.028; a " +
 				"difference of"}, false},
-		"below six": {plan(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs",
+		"below six": {planned(5, primary), able, []string{"warning: 2 primary comparisons by rx, 5 runs",
 			"16 exploratory comparisons by rx, 5 runs of each cell: no data",
 			"18 exploratory comparisons by tx", "18 exploratory comparisons by mtu"}, true},
-		"declared": {plan(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the " +
+		"declared": {planned(8, primary), able, []string{"2 primary comparisons by rx, 8 runs of each cell: the " +
 			"smallest possible corrected p is 0.0031; a difference of", "16 exploratory", "18 exploratory",
 			"18 exploratory"}, false},
-		"fewer can run": {plan(8, ""), func(c results.Cell) *Missing {
+		"fewer can run": {planned(8, ""), func(c plan.Cell) *Missing {
 			if c.RX == "uring" {
 				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, []string{"9 comparisons by rx, 8 runs", "12 comparisons by tx, 8 runs", "12 comparisons by mtu"}, false},
-		", cells without a counterpart": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
+		", cells without a counterpart": {planned(8, "compare: {about: [rx]}\n"), func(c plan.Cell) *Missing {
 			if c.RX == "tcp" && c.TX != "tcp" {
 				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, []string{"warning: 12 cells without any comparison: no cell that can run differs in just one factor: " +
 			"tcp-trunc/sendfile mtu=1500, ", "6 comparisons by rx"}, false},
-		"no baseline": {plan(8, "compare: {about: [rx]}\n"), func(c results.Cell) *Missing {
+		"no baseline": {planned(8, "compare: {about: [rx]}\n"), func(c plan.Cell) *Missing {
 			if c.RX == "tcp" {
 				return &Missing{Reason: "no", Fix: "yes"}
 			}
 			return nil
 		}, nil, true},
-		"a check": {plan(1, "purpose: check\n"), able, nil, false},
+		"a check": {planned(1, "purpose: check\n"), able, nil, false},
 	} {
 		e := &Experiment{Spec: c.spec}
 		var lines []string
@@ -186,7 +187,7 @@ func TestForetell(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	e := &Experiment{Spec: plan(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
+	e := &Experiment{Spec: planned(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
 	e.Spec.SUT.Host, e.Spec.TG.Host = "netns:zcbench-none", "netns:zcbench-none"
 	if err := e.DryRun(context.Background(), &out); err == nil ||
 		!strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {

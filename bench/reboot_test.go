@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,9 +18,9 @@ import (
 // what is left out is said.
 func TestInterruptsOfAnotherBoot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "first")
-	plan := &results.Plan{}
-	plan.SUT.BootID, plan.TG.BootID = "a", "b"
-	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: plan})
+	planned := &results.Plan{}
+	planned.SUT.BootID, planned.TG.BootID = "a", "b"
+	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: planned})
 	if err := errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -34,7 +35,7 @@ func TestInterruptsOfAnotherBoot(t *testing.T) {
 			fmt.Fprintf(&said, format,
 				args...)
 		},
-			Spec: &matrix.Spec{Cells: []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp",
+			Spec: &matrix.Spec{Cells: []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp",
 				Set: "interrupt 24=3;coalesce rx-usecs=5"}}}}
 		sut, tg := machines(x.sut, x.tg)
 		if err := e.leaveInterrupts(sut, tg); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
@@ -111,7 +112,7 @@ func takeProfile(to *[]byte, packed []byte) (warnings []string) {
 
 // gate returns the class of the gates that the ends of an invalid run did not pass. Where all of
 // them only found that something else spoilt it, it says nothing of the run.
-func (o *outcome) gate() results.GateClass {
+func (o *outcome) gate() plan.GateClass {
 	spoilt := 0
 	for _, e := range []wire.EndResult{o.sut, o.tg} {
 		switch {
@@ -119,13 +120,13 @@ func (o *outcome) gate() results.GateClass {
 		case slices.Contains(e.Flags, results.FlagDisturbed):
 			spoilt++
 		default:
-			return results.ByProof
+			return plan.ByProof
 		}
 	}
 	if spoilt == 0 {
-		return results.ByProof // what both say does not fit together
+		return plan.ByProof // what both say does not fit together
 	}
-	return results.ByEnvironment
+	return plan.ByEnvironment
 }
 
 // expected reports whether an end is invalid because its mode is copied here, and none for another
@@ -175,7 +176,7 @@ func (r *Runner) markSharing(rec *results.Record) {
 }
 
 // threadCPUs lists the CPUs of an end's threads; one that is not pinned has -1.
-func (r *Runner) threadCPUs(role stream.Role, cell results.Cell) (out []int) {
+func (r *Runner) threadCPUs(role stream.Role, cell plan.Cell) (out []int) {
 	cpus, _ := r.cpus(role, cell)
 	for _, c := range cpus {
 		out = append(out, c.App)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -28,7 +29,7 @@ func TestCountFlows(t *testing.T) {
 		{4, 4, 1, results.Failed, results.Failed, ""},
 		{4, 4, 1, results.Invalid, results.Invalid, ""},
 	} {
-		r := results.Record{Cell: results.Cell{Flows: c.asked}, Verdict: c.verdict}
+		r := results.Record{Cell: plan.Cell{Flows: c.asked}, Verdict: c.verdict}
 		r.SUT.Flows, r.TG.Flows = make([]results.Flow, c.sut), make([]results.Flow, c.tg)
 		countFlows(&r)
 		if r.Verdict != c.want || !strings.HasPrefix(r.Reason, c.says) || (r.Fix == "") != (c.says == "") {

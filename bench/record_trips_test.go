@@ -5,6 +5,7 @@ package bench
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -28,7 +29,7 @@ func TestAskedTrips(t *testing.T) {
 		"asked for, none there": {"rr", func(r *results.Record) { r.SUT.Transactions = new(uint64(7)) },
 			results.Failed},
 	} {
-		r := results.Record{Cell: results.Cell{RX: "tcp", TX: x.tx}, Verdict: results.OK}
+		r := results.Record{Cell: plan.Cell{RX: "tcp", TX: x.tx}, Verdict: results.OK}
 		x.change(&r)
 		if askedTrips(&r); r.Verdict != x.want {
 			t.Errorf("%s: %s, want %s", name, r.Verdict, x.want)

@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 )
@@ -24,10 +26,10 @@ func TestGateOfEnds(t *testing.T) {
 	other.Total.Bytes = 1
 	for _, x := range []struct {
 		sut, tg wire.EndResult
-		want    results.GateClass
-	}{{late, ok, results.ByEnvironment}, {ok, late, results.ByEnvironment}, {late, late, results.ByEnvironment},
-		{copied, ok, results.ByProof},
-		{late, copied, results.ByProof}, {ok, other, results.ByProof}} {
+		want    plan.GateClass
+	}{{late, ok, plan.ByEnvironment}, {ok, late, plan.ByEnvironment}, {late, late, plan.ByEnvironment},
+		{copied, ok, plan.ByProof},
+		{late, copied, plan.ByProof}, {ok, other, plan.ByProof}} {
 		o := outcome{sut: x.sut, tg: x.tg}
 		if v, _, _ := verdict(o, false); v != results.Invalid || o.gate() != x.want {
 			t.Errorf("%s and %s: %s, gate %q, want %q", x.sut.Reason, x.tg.Reason, v, o.gate(), x.want)
@@ -58,7 +60,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0 // less than nothing: all are spoilt
-	r.Gates, r.Again = results.Gates{ForeignCores: &never}, true
+	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, true
 	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
 	p := interleaved(2, a, b)
 	warm := p[0]
@@ -70,7 +72,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	var got, want []string
 	for i, rec := range recs {
 		got = append(got, fmt.Sprint(rec.Cell.ID, " #", rec.Rep, " block ", rec.Block))
-		if spoilt := rec.Verdict == results.Invalid && rec.Gate == results.ByEnvironment &&
+		if spoilt := rec.Verdict == results.Invalid && rec.Gate == plan.ByEnvironment &&
 			rec.Spoilt(); rec.Seq != i || spoilt == rec.Warmup {
 			t.Errorf("run %d: seq %d: %s by %s: %s", i, rec.Seq, rec.Verdict, rec.Gate, rec.Reason)
 		}
@@ -96,7 +98,7 @@ func TestIntegrationReplacedInTime(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0
-	r.Gates, r.Again, r.AgainFor = results.Gates{ForeignCores: &never}, true, time.Nanosecond
+	r.Gates, r.Again, r.AgainFor = plan.Gates{ForeignCores: &never}, true, time.Nanosecond
 	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
 		t.Errorf("%d records, %v", len(recs), err)

@@ -15,9 +15,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/results"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // journalLine is the line of a real run between two namespaces, with all its metrics.
@@ -43,11 +45,11 @@ func bigJournal(b testing.TB, cells, reps, schema int) (dir string) {
 			}
 		}
 	}
-	var plan []results.Cell
+	var planned []plan.Cell
 	for i := range cells {
 		c := like.Cell
 		c.ID, c.MessageBytes = fmt.Sprintf("%s/%s message=%d", c.RX, c.TX, 4096*(i+1)), 4096*(i+1)
-		plan = append(plan, c)
+		planned = append(planned, c)
 	}
 	dir = b.TempDir()
 	f, err := os.Create(filepath.Join(dir, results.JournalFile))
@@ -60,10 +62,10 @@ func bigJournal(b testing.TB, cells, reps, schema int) (dir string) {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	limit := .5
-	enc.Encode(results.Header{Kind: "zcbench-journal", Schema: schema, SessionID: "s", Cells: plan,
-		Plan: &results.Plan{Name: "big", Gates: results.Gates{ThroughputCV: &limit, CPUCV: &limit, Drift: &limit}}})
+	enc.Encode(results.Header{Kind: "zcbench-journal", Schema: schema, SessionID: "s", Cells: planned,
+		Plan: &results.Plan{Name: "big", Gates: plan.Gates{ThroughputCV: &limit, CPUCV: &limit, Drift: &limit}}})
 	details := detailsLine(b, like)
-	for n, p := range matrix.Interleave(plan, reps, false, 1) {
+	for n, p := range matrix.Interleave(planned, reps, false, 1) {
 		r := struct {
 			results.Record
 			Detailed bool `json:"detailed,omitempty"`

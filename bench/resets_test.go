@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // The plan says which settings reset all queues of this driver, and warns once of rules that are
@@ -21,7 +21,7 @@ factors: {rx: [tcp, tcp-trunc], tx: tcp, gro: [true, false]}
 `)
 	preview := func(driver string, rules int) preview {
 		f := port{"eth0", driver, rules}
-		return preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, found: [2]port{f}}
+		return preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, found: [2]port{f}}
 	}
 	var b bytes.Buffer
 	preview("idpf", 0).settings(&b)

@@ -19,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -235,7 +236,7 @@ func TestCountRests(t *testing.T) {
 		"start the next replay:": {again, 4, 0},
 	} {
 		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, Rest: 100 * time.Millisecond}},
-			Missing: func(c results.Cell) *Missing {
+			Missing: func(c plan.Cell) *Missing {
 				if c.Governor == "missing" {
 					return &Missing{}
 				}
@@ -253,7 +254,7 @@ func TestCountRests(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp, governor: [performance, powersave]}\nrepetitions: "+
 		"2\nwarmup: false\nrest: 1s\n")
 	var b strings.Builder
-	preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }}.time(&b)
+	preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }}.time(&b)
 	if want := "and before the first; 2 more times before a run whose settings differ from the previous run's"; !strings.Contains(b.String(), want) {
 		t.Errorf("no %q in\n%s", want, b.String())
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -98,7 +99,7 @@ func TestUnusedRest(t *testing.T) {
 	} {
 		e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\n"+x.rest)
 		var b strings.Builder
-		preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, power: x.power}.time(&b)
+		preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, power: x.power}.time(&b)
 		const says = " is not used: CPU use at rest is measured together with idle power, for 10s after 4s of guard"
 		if got := strings.Contains(b.String(), strings.Replace(strings.TrimSpace(x.rest), ":", "", 1)+
 			says); got != x.unused || !x.unused && strings.Contains(b.String(), "not used") {
@@ -135,7 +136,7 @@ func TestIntegrationRests(t *testing.T) {
 	r := newRig(t)
 	r.bounded(64 << 20)
 	r.Runner.Opt.Rest = 300 * time.Millisecond
-	whole := matrix.Interleave([]results.Cell{cell("tcp", "tcp")}, 2, true, 1)
+	whole := matrix.Interleave([]plan.Cell{cell("tcp", "tcp")}, 2, true, 1)
 	recs, err := r.Play(t.Context(), whole)
 	if err != nil {
 		t.Fatal(err)

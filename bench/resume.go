@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -119,10 +120,10 @@ func changes(was results.Header, now *results.Plan) []string {
 // until it has been replaced so often. So are, of cells that have runs left, the warm-ups,
 // because the hosts have been idle since, and what was unsupported, because it seems not to
 // be any more.
-func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run,
+func remaining(planned []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run,
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
-	next := map[results.CellKey]int{} // repetition after the last one that was tried
+	next := map[plan.CellKey]int{} // repetition after the last one that was tried
 	for _, r := range have {
 		enough.Add(r)
 		if r.Warmup {
@@ -141,11 +142,11 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, repla
 		}
 	}
 	type played struct { // a cell of a replay: each warms up for itself
-		cell   results.CellKey
+		cell   plan.CellKey
 		replay int
 	}
 	open := map[played]bool{}
-	for _, p := range plan {
+	for _, p := range planned {
 		k := p.Cell.Key()
 		switch {
 		case p.Warmup || made[slot{k, p.Rep}]:
@@ -155,7 +156,7 @@ func remaining(plan []matrix.Run, have []results.Record, enough *Adaptive, repla
 			open[played{k, p.Replay}] = true
 		}
 	}
-	for _, p := range plan {
+	for _, p := range planned {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
 		if open[played{k, p.Replay}] && (p.Warmup || !made[at] || refused[at]) {

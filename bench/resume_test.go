@@ -15,12 +15,13 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 func TestRemaining(t *testing.T) {
 	a, b := cell("tcp", "tcp"), cell("uring", "tcp")
-	plan := matrix.Interleave([]results.Cell{a, b}, 3, true, 1)
+	plan := matrix.Interleave([]plan.Cell{a, b}, 3, true, 1)
 	rec := func(p matrix.Run, v results.Verdict) results.Record {
 		return results.Record{Cell: p.Cell, Rep: p.Rep, Block: p.Block, Warmup: p.Warmup, Verdict: v}
 	}
@@ -55,17 +56,17 @@ func TestRemaining(t *testing.T) {
 // ended in between; what was made further stays.
 func TestRemainingSpoilt(t *testing.T) {
 	c := cell("tcp", "tcp")
-	plan := matrix.Interleave([]results.Cell{c}, 2, false, 1)
-	spoilt := results.Record{Cell: c, Verdict: results.Invalid, Gate: results.ByEnvironment}
+	planned := matrix.Interleave([]plan.Cell{c}, 2, false, 1)
+	spoilt := results.Record{Cell: c, Verdict: results.Invalid, Gate: plan.ByEnvironment}
 	proof := spoilt
-	proof.Gate = results.ByProof
+	proof.Gate = plan.ByProof
 	for i, x := range []struct {
 		have []results.Record
 		left int
 	}{{[]results.Record{spoilt}, 2}, {[]results.Record{spoilt, spoilt}, 2}, {[]results.Record{spoilt, spoilt, spoilt},
 		1}, {[]results.Record{proof}, 1},
 		{[]results.Record{spoilt, {Cell: c, Verdict: results.OK}}, 1}} {
-		if left, _ := remaining(plan, x.have, nil, 2); len(left) != x.left {
+		if left, _ := remaining(planned, x.have, nil, 2); len(left) != x.left {
 			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
 		}
 	}
@@ -79,18 +80,18 @@ func TestRemainingSpoilt(t *testing.T) {
 // says it cannot.
 func TestRemainingUnsupported(t *testing.T) {
 	c := cell("zcrx", "tcp")
-	plan := matrix.Interleave([]results.Cell{c}, 3, true, 1)
+	planned := matrix.Interleave([]plan.Cell{c}, 3, true, 1)
 	unsupported := []results.Record{{Cell: c, Verdict: results.Unsupported}}
-	if left, _ := remaining(plan, unsupported, nil, 2); len(left) != 4 {
+	if left, _ := remaining(planned, unsupported, nil, 2); len(left) != 4 {
 		t.Errorf("%d runs left, want 3 and a warm-up", len(left))
 	}
-	still := planOnce(plan, func(results.Cell) *Missing { return &Missing{} })
+	still := planOnce(planned, func(plan.Cell) *Missing { return &Missing{} })
 	if left, _ := remaining(still, unsupported, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that still cannot run is recorded again: %+v", left)
 	}
 	all := append(unsupported, results.Record{Cell: c, Rep: 1, Verdict: results.Unsupported},
 		results.Record{Cell: c, Rep: 2, Verdict: results.Unsupported})
-	if left, _ := remaining(plan, all, nil, 2); len(left) != 0 {
+	if left, _ := remaining(planned, all, nil, 2); len(left) != 0 {
 		t.Errorf("a cell that was refused as often as planned is tried again: %+v", left)
 	}
 }
@@ -100,7 +101,7 @@ func TestRemainingUnsupported(t *testing.T) {
 func TestRemainingAdaptive(t *testing.T) {
 	steady, failed, noisy, begun := cell("tcp", "tcp"), cell("tcp", "sendfile"), cell("uring", "tcp"),
 		cell("uring", "sendfile")
-	plan := matrix.Interleave([]results.Cell{steady, failed, noisy, begun}, 10, true, 1)
+	plan := matrix.Interleave([]plan.Cell{steady, failed, noisy, begun}, 10, true, 1)
 	// begun: 6 are enough, but an odd number is made
 	made := map[string]int{steady.ID: 6, failed.ID: 8, noisy.ID: 8, begun.ID: 7}
 	var have []results.Record

@@ -11,14 +11,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/agent"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/internal/waiting"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // TestMain lets this test binary be the agents.
@@ -186,9 +188,11 @@ func (h *heard) Skip(p matrix.Run)  { h.calls = append(h.calls, "skip "+p.Cell.I
 func (h *heard) Again(p matrix.Run) { h.calls = append(h.calls, "again "+p.Cell.ID) }
 func (h *heard) End()               { h.ended++ }
 
-func cell(rx, tx string) results.Cell {
-	return results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "none",
+func cell(rx, tx string) plan.Cell {
+	return plan.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MessageBytes: 1 << 20, Touch: "none",
 		PaceBitsPS: 1e9, SndBuf: 256 << 10} // little is left to drain on a busy machine
 }
 
-func interleaved(n int, cells ...results.Cell) []matrix.Run { return matrix.Interleave(cells, n, false, 1) }
+func interleaved(n int, cells ...plan.Cell) []matrix.Run {
+	return matrix.Interleave(cells, n, false, 1)
+}

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -74,7 +75,7 @@ type Runner struct {
 	Opt     Options
 	Session string
 	// ForCell changes the options for one cell; nil leaves them.
-	ForCell func(results.Cell, Options) Options
+	ForCell func(plan.Cell, Options) Options
 	// Around, unless nil, is called before each run, and what it returns after it, with
 	// the record.
 	Around func() func(*results.Record)
@@ -146,7 +147,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 }
 
 // optionsOf returns the options of a cell's runs.
-func (r *Runner) optionsOf(c results.Cell) Options {
+func (r *Runner) optionsOf(c plan.Cell) Options {
 	if r.ForCell == nil {
 		return r.Opt
 	}
@@ -184,7 +185,7 @@ type outcome struct {
 }
 
 // ready sets what a cell needs on the hosts, and looks what they are like with it.
-func (r *Runner) ready(ctx context.Context, c results.Cell) (out outcome, ok bool) {
+func (r *Runner) ready(ctx context.Context, c plan.Cell) (out outcome, ok bool) {
 	if out.sutErr, out.tgErr = r.apply(ctx, c); out.sutErr != nil || out.tgErr != nil {
 		return out, false
 	}
@@ -256,7 +257,7 @@ func (r *Runner) close(ctx context.Context, h *host.Host, err *error) {
 	}
 }
 
-func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
+func (r *Runner) spec(c plan.Cell, role stream.Role, addr string, cookie stream.Cookie) wire.EndSpec {
 	c.LossFree = false // to an end what is tried is a pace as any other
 	s := r.Opt.end(c, role, addr)
 	s.Cookie = cookie
@@ -265,7 +266,7 @@ func (r *Runner) spec(c results.Cell, role stream.Role, addr string, cookie stre
 }
 
 // end specifies one end of a cell's flow.
-func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec {
+func (o Options) end(c plan.Cell, role stream.Role, addr string) wire.EndSpec {
 	s := wire.EndSpec{Role: role, Cell: c, Addr: addr, Dev: o.SUTDev, Upper: o.SUTUpper.name(),
 		Flows: unpinned(c.NFlows()), SampleMs: int(o.SampleInterval.Milliseconds())}
 	if role == stream.TX {
@@ -275,7 +276,7 @@ func (o Options) end(c results.Cell, role stream.Role, addr string) wire.EndSpec
 }
 
 // Check refuses a cell that no two hosts could run.
-func Check(c results.Cell) error {
+func Check(c plan.Cell) error {
 	var o Options
 	return cmp.Or(endpoint.Check(o.end(c, stream.RX, "127.0.0.1:0")),
 		endpoint.Check(o.end(c, stream.TX, "127.0.0.1:1")))
@@ -295,7 +296,7 @@ func first(all []place.CPUs) place.CPUs {
 }
 
 // noted converts a cell to the form of records.
-func (o Options) noted(c results.Cell) results.Cell {
+func (o Options) noted(c plan.Cell) plan.Cell {
 	if o.NoteMTU && c.MTU == 0 {
 		c.MTU = o.MTU
 	}

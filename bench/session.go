@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 )
@@ -39,7 +40,7 @@ type Session struct {
 	// of letting it finish.
 	AbortOnCancel bool
 	// Missing says why a cell cannot run; nil where it can.
-	Missing func(results.Cell) *Missing
+	Missing func(plan.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *Adaptive
 	// Again makes runs again, in their place, that something else on the hosts has spoilt, as
@@ -50,14 +51,14 @@ type Session struct {
 	// LossFree is how cells that look for their rate do so.
 	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.
-	Gates results.Gates
+	Gates plan.Gates
 	// Until is when the plan has to be over: no run begins that would not be, nor a trial of a
 	// search, which then is given up. Zero: whenever.
 	Until time.Time
 
 	course *gate.Course
 	spoilt map[slot]int // tries that something else spoilt
-	ran    map[results.CellKey]bool
+	ran    map[plan.CellKey]bool
 	rates  rates // what shares of a pace come to
 
 	longest time.Duration // that a run took so far
@@ -149,7 +150,7 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (run results.Record, t
 
 // slot is one repetition of a cell.
 type slot struct {
-	cell results.CellKey
+	cell plan.CellKey
 	rep  int
 }
 
@@ -158,7 +159,7 @@ type slot struct {
 // what a run before had in its own time, and others take and leave memory and queues.
 func (s *Session) sees(rec *results.Record) {
 	if s.ran == nil {
-		s.ran = map[results.CellKey]bool{}
+		s.ran = map[plan.CellKey]bool{}
 	}
 	k := rec.Cell.Key()
 	switch {
@@ -253,7 +254,7 @@ func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
 	return rec
 }
 
-func (s *Session) missing(c results.Cell) *Missing {
+func (s *Session) missing(c plan.Cell) *Missing {
 	if s.Missing == nil {
 		return nil
 	}
@@ -286,11 +287,11 @@ func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time
 
 // countRests counts the rests of a plan: one after each run that counts, and one before it where
 // there was none since the last run, or where that had other settings (anew).
-func (s *Session) countRests(plan []matrix.Run) (n, anew int) {
-	known := map[results.CellKey]inForce{} // a plan has far more runs than cells
+func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
+	known := map[plan.CellKey]inForce{} // a plan has far more runs than cells
 	var last inForce
 	rested, replay := false, 0
-	for _, p := range plan {
+	for _, p := range planned {
 		if s.missing(p.Cell) != nil {
 			continue
 		}

@@ -10,18 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // A cell that cannot run is a record with its reason, and nothing is tried.
 func TestIntegrationPlayMissing(t *testing.T) {
 	r := newRig(t)
-	r.Missing = func(c results.Cell) *Missing {
+	r.Missing = func(c plan.Cell) *Missing {
 		if c.RX == "devmem" {
 			return &Missing{Reason: "no queue", Fix: "a NIC"}
 		}

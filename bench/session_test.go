@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,7 +18,7 @@ import (
 func threeCells() []matrix.Run {
 	verify := cell("tcp", "sendfile")
 	verify.ID, verify.Touch = "verify", "verify"
-	return matrix.Interleave([]results.Cell{cell("tcp", "tcp"), verify, cell("tcp-trunc", "tcp")}, 1, true, 1)
+	return matrix.Interleave([]plan.Cell{cell("tcp", "tcp"), verify, cell("tcp-trunc", "tcp")}, 1, true, 1)
 }
 
 func TestIntegrationPlay(t *testing.T) {
@@ -219,19 +220,19 @@ func complete(t *testing.T, rec results.Record, name string, h results.Host) {
 func TestEstimate(t *testing.T) {
 	o := Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond,
 		WarmupDuration: 500 * time.Millisecond}
-	s := &Session{Runner: &Runner{Opt: o}, Missing: func(c results.Cell) *Missing {
+	s := &Session{Runner: &Runner{Opt: o}, Missing: func(c plan.Cell) *Missing {
 		if c.ID == "no" {
 			return &Missing{}
 		}
 		return nil
 	}}
-	got := s.estimate(matrix.Interleave([]results.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1))
+	got := s.estimate(matrix.Interleave([]plan.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1))
 	if want := 2*1200*time.Millisecond + 700*time.Millisecond + 3*(overhead+startDelay); got != want {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// A rest before the first run that counts and after both.
 	s.Runner.Power = &PowerMeter{opt: PowerOptions{Idle: 10 * time.Second, Guard: 2 * time.Second}}
-	if with := s.estimate(matrix.Interleave([]results.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+
+	if with := s.estimate(matrix.Interleave([]plan.Cell{{ID: "yes"}, {ID: "no"}}, 2, true, 1)); with != got+
 		36*time.Second {
 		t.Errorf("with power %v, without %v", with, got)
 	}

@@ -11,22 +11,22 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Settings returns what a cell needs set on the hosts: the settings of the options, and the cell's
 // own factors. GRO is the receiver's.
-func (r *Runner) Settings(c results.Cell) (sut, tg wire.Settings) {
+func (r *Runner) Settings(c plan.Cell) (sut, tg wire.Settings) {
 	sut, tg = settingsOf(r.Opt, c)
 	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
 	return sut, tg
 }
 
-func settingsOf(o Options, c results.Cell) (sut, tg wire.Settings) {
+func settingsOf(o Options, c plan.Cell) (sut, tg wire.Settings) {
 	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) wire.Settings {
 		if dev == "" && c.MTU == o.MTU {
 			c.MTU = 0 // loopback has it, and takes no other
@@ -67,7 +67,7 @@ func (s *Session) applyCommon(ctx context.Context, plan []matrix.Run) {
 }
 
 // apply sets what a cell needs. A host changes only what it has not set already.
-func (r *Runner) apply(ctx context.Context, c results.Cell) (sutErr, tgErr error) {
+func (r *Runner) apply(ctx context.Context, c plan.Cell) (sutErr, tgErr error) {
 	sut, tg := r.Settings(c)
 	return r.set(ctx, sut, tg)
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -34,9 +35,9 @@ func machines(sut, tg string) (*host.Host, *host.Host) {
 // Every factor that is a setting of a host gets to the host that it is of.
 func TestSettingsOfACell(t *testing.T) {
 	on := true
-	c := results.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
-	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: results.Cell{RXRing: 512}},
-		TGSettings: matrix.Settings{Host: results.Cell{Governor: "performance"}}}
+	c := plan.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
+	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: plan.Cell{RXRing: 512}},
+		TGSettings: matrix.Settings{Host: plan.Cell{Governor: "performance"}}}
 	sizes := func(n string) []wire.Setting {
 		return []wire.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n},
 			{Name: "gso-ipv4-max-size", Value: n}, {Name: "gro-ipv4-max-size", Value: n}}
@@ -54,7 +55,7 @@ func TestSettingsOfACell(t *testing.T) {
 		if d := cmp.Diff(sut, s) + cmp.Diff(tg, g); d != "" {
 			t.Errorf("same machine %v: -want +got\n%s", same, d)
 		}
-		if s, g := (&Runner{SUT: r.SUT, TG: r.TG, Opt: Options{MTU: 1500}}).Settings(results.Cell{
+		if s, g := (&Runner{SUT: r.SUT, TG: r.TG, Opt: Options{MTU: 1500}}).Settings(plan.Cell{
 			MTU: 1500}); !s.IsZero() || !g.IsZero() {
 			t.Errorf("as found: %+v, %+v", s, g)
 		}
@@ -62,12 +63,12 @@ func TestSettingsOfACell(t *testing.T) {
 }
 
 func TestSettingsOfAFile(t *testing.T) {
-	s := matrix.Settings{Host: results.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"},
+	s := matrix.Settings{Host: plan.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"},
 		Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
 	want := wire.Settings{Values: []wire.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"},
 		{Name: "sysctl net.a", Value: "1"}, {Name: "sysctl net.b", Value: "2"},
 		{Name: "sysctl vm.nr_hugepages", Value: "3"}, {Name: wire.Governor, Value: "g"}}}
-	if d := cmp.Diff(want, s.Of(stream.RX, results.Cell{RXRing: 7})); d != "" { // what the cell says counts
+	if d := cmp.Diff(want, s.Of(stream.RX, plan.Cell{RXRing: 7})); d != "" { // what the cell says counts
 		t.Errorf("-want +got\n%s", d)
 	}
 }
@@ -106,14 +107,14 @@ func TestIntegrationCommonSettingsAreSetOnce(t *testing.T) {
 	r.bounded(4 << 20)
 	r.Runner.Opt.SUTSettings.Host.MTU, r.Runner.Opt.TGSettings.Host.MTU = 2000, 2000
 	heard := map[string]func() []int{r.pair.SUT.Dev: mtus(t, r.pair.SUT), r.pair.TG.Dev: mtus(t, r.pair.TG)}
-	var cells []results.Cell
+	var cells []plan.Cell
 	for _, gro := range []bool{false, true} {
 		c := cell("tcp", "tcp")
 		c.ID, c.GRO = fmt.Sprint("gro ", gro), &gro
 		cells = append(cells, c)
 	}
 	hw := true // which veth has not: what was set stays
-	cells = append(cells, results.Cell{ID: "refused", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, HWGRO: &hw})
+	cells = append(cells, plan.Cell{ID: "refused", RX: "tcp", TX: "tcp", MessageBytes: 1 << 20, HWGRO: &hw})
 	recs, err := r.Play(t.Context(), interleaved(2, cells...))
 	if err != nil {
 		t.Fatal(err)

@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // sharesCPU reports whether both ends of a cell are on one machine and share a CPU, or may, because
 // a thread is not pinned: whose CPU time it was cannot be told then. It also returns what they
 // share, in order; none where a thread is not pinned.
-func (r *Runner) sharesCPU(cell results.Cell) (shared []int, shares bool) {
+func (r *Runner) sharesCPU(cell plan.Cell) (shared []int, shares bool) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil, false
 	}
@@ -27,7 +27,7 @@ func (r *Runner) sharesCPU(cell results.Cell) (shared []int, shares bool) {
 
 // foretellShared warns before the first run that both ends will have one CPU, and so no figures of
 // it: which cells, and how each end gets its own.
-func (st *stage) foretellShared(missing func(results.Cell) *Missing, say func(string)) {
+func (st *stage) foretellShared(missing func(plan.Cell) *Missing, say func(string)) {
 	var on []int
 	can, n := 0, 0
 	for _, c := range st.spec.Cells {

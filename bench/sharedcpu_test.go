@@ -11,7 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Before anything runs it is known that both ends have one CPU, and what follows; nothing comes of
@@ -36,7 +36,7 @@ func TestForetellShared(t *testing.T) {
 		"their own machine": {"n", []int{0}, 0, 0, ""},
 	} {
 		st := &stage{hosts: &hosts{SUT: on("m", x.own...), TG: on(x.tg, x.own...)},
-			spec: &matrix.Spec{Cells: []results.Cell{{RX: "tcp", TX: "tcp"}}},
+			spec: &matrix.Spec{Cells: []plan.Cell{{RX: "tcp", TX: "tcp"}}},
 			opt:  Options{SUTFlows: []place.CPUs{{App: x.sut}}, TGFlows: []place.CPUs{{App: x.tgs}}}}
 		var lines []string
 		st.foretellShared(able, func(l string) { lines = append(lines, l) })

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Support is which modes two hosts can run: receive modes on the SUT, send
@@ -20,7 +20,7 @@ import (
 type Support struct{ RX, TX []wire.ModeSupport }
 
 // AskSupport lets both agents try the modes of cells, on the interfaces that are named.
-func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []results.Cell) (Support, error) {
+func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []plan.Cell) (Support, error) {
 	var s Support
 	for _, ask := range []struct {
 		h    *host.Host
@@ -44,10 +44,10 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, c
 
 // fold leaves of the cells of a mode that cannot run one, without a mode of the other end, so
 // that it shows once with its reason: send modes behind all others.
-func (s Support) fold(cells []results.Cell, prepared func(results.Cell) bool) []results.Cell {
-	var out, last []results.Cell
+func (s Support) fold(cells []plan.Cell, prepared func(plan.Cell) bool) []plan.Cell {
+	var out, last []plan.Cell
 	seen := map[string]bool{}
-	add := func(to *[]results.Cell, id, rx, tx string, c results.Cell) {
+	add := func(to *[]plan.Cell, id, rx, tx string, c plan.Cell) {
 		if !seen[id] {
 			seen[id] = true
 			c.ID, c.RX, c.TX = id, rx, tx
@@ -96,6 +96,6 @@ func (s Support) doubts(sut, tg string) (lines []string) {
 }
 
 // Missing looks up why a cell cannot run.
-func (s Support) Missing(c results.Cell) *Missing {
+func (s Support) Missing(c plan.Cell) *Missing {
 	return cmp.Or(lacking(s.RX, c.RX), lacking(s.TX, c.TX))
 }

@@ -6,10 +6,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -22,10 +24,10 @@ func someSupport() Support {
 	}
 }
 
-func never(results.Cell) bool { return false }
+func never(plan.Cell) bool { return false }
 
 // product are all pairs of modes.
-func product(c results.Cell, s Support) (cells []results.Cell) {
+func product(c plan.Cell, s Support) (cells []plan.Cell) {
 	for _, rx := range s.RX {
 		for _, tx := range s.TX {
 			c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name
@@ -39,7 +41,7 @@ func TestSupportCells(t *testing.T) {
 	s := someSupport()
 	var ids []string
 	seen := map[string]bool{}
-	for _, c := range s.fold(product(results.Cell{MTU: 1500, Touch: "none"}, s), never) {
+	for _, c := range s.fold(product(plan.Cell{MTU: 1500, Touch: "none"}, s), never) {
 		ids = append(ids, c.ID)
 		if seen[c.ID] || c.MTU != 1500 || c.Touch != "none" {
 			t.Errorf("cell %+v", c)
@@ -64,7 +66,7 @@ func TestSupportMissing(t *testing.T) {
 		{"", "devmem", &Missing{Reason: "no tx binding", Fix: "a kernel"}},
 		{"tcp", "devmem", &Missing{Reason: "no tx binding", Fix: "a kernel"}},
 	} {
-		if d := cmp.Diff(x.want, s.Missing(results.Cell{RX: x.rx, TX: x.tx})); d != "" {
+		if d := cmp.Diff(x.want, s.Missing(plan.Cell{RX: x.rx, TX: x.tx})); d != "" {
 			t.Errorf("%s/%s: -want +got\n%s", x.rx, x.tx, d)
 		}
 	}
@@ -75,7 +77,7 @@ func TestDoubtIsRun(t *testing.T) {
 	s := someSupport()
 	s.RX = append(s.RX, wire.ModeSupport{Role: stream.RX, Name: "zcrx", Supported: true, Doubt: "it cannot be known",
 		Fix: "run it"})
-	if m := s.Missing(results.Cell{RX: "zcrx", TX: "tcp"}); m != nil {
+	if m := s.Missing(plan.Cell{RX: "zcrx", TX: "tcp"}); m != nil {
 		t.Errorf("missing: %+v", m)
 	}
 	if d := cmp.Diff([]string{"warning: sut: zcrx: it cannot be known; run it"}, s.doubts("sut", "tg")); d != "" {
@@ -91,14 +93,14 @@ func TestBlockedCells(t *testing.T) {
 	st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{}, opt: r.Opt, support: someSupport()}
 	st.support.TX[1] = wire.ModeSupport{Role: stream.TX, Name: "sendfile", Blocked: true, Reason: "detach it"}
 	for name, x := range map[string]struct {
-		cell    results.Cell
+		cell    plan.Cell
 		blocked bool
 	}{
-		"too few CPUs": {results.Cell{RX: "tcp", TX: "tcp", Flows: 9}, true},
-		"the MTU":      {results.Cell{RX: "tcp", TX: "tcp", MTU: 9000}, true},
-		"a feature":    {results.Cell{RX: "devmem", TX: "tcp"}, false},
-		"both":         {results.Cell{RX: "devmem", TX: "tcp", Flows: 9}, false},
-		"a state":      {results.Cell{RX: "tcp", TX: "sendfile"}, true},
+		"too few CPUs": {plan.Cell{RX: "tcp", TX: "tcp", Flows: 9}, true},
+		"the MTU":      {plan.Cell{RX: "tcp", TX: "tcp", MTU: 9000}, true},
+		"a feature":    {plan.Cell{RX: "devmem", TX: "tcp"}, false},
+		"both":         {plan.Cell{RX: "devmem", TX: "tcp", Flows: 9}, false},
+		"a state":      {plan.Cell{RX: "tcp", TX: "sendfile"}, true},
 	} {
 		m := st.missing(x.cell)
 		if m == nil || m.Blocked != x.blocked {
@@ -121,7 +123,7 @@ func TestSupportNothing(t *testing.T) {
 	for i := range s.TX {
 		s.TX[i].Supported = false
 	}
-	cells := s.fold(product(results.Cell{}, s), never)
+	cells := s.fold(product(plan.Cell{}, s), never)
 	if len(cells) != len(s.RX)+len(s.TX) {
 		t.Errorf("%d cells, want %d", len(cells), len(s.RX)+len(s.TX))
 	}

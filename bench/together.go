@@ -8,16 +8,16 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // together names what a plan changes beside the factors that it names: an option that is left
 // out takes its value from another one, and changes with it. What a comparison then shows is
 // of both.
 func together(s *matrix.Spec) (notes []string) {
-	differ := func(of func(results.Cell) (string, bool)) bool {
+	differ := func(of func(plan.Cell) (string, bool)) bool {
 		first, seen := "", false
-		return slices.ContainsFunc(s.Cells, func(c results.Cell) bool {
+		return slices.ContainsFunc(s.Cells, func(c plan.Cell) bool {
 			v, open := of(c)
 			if !open {
 				return false
@@ -28,14 +28,14 @@ func together(s *matrix.Spec) (notes []string) {
 			return v != first
 		})
 	}
-	if differ(func(c results.Cell) (string, bool) {
+	if differ(func(c plan.Cell) (string, bool) {
 		m, err := stream.LookupMode(stream.RX, c.RX)
 		return fmt.Sprint(c.MessageBytes), err == nil && m.Buffered && c.RXBuffer == 0
 	}) {
 		notes = append(notes, "message also changes the receiver's buffer, which is as long as a message: to "+
 			"keep it, set rx_buffer, such as hot or cold")
 	}
-	if differ(func(c results.Cell) (string, bool) { return c.CPULayout, c.TGCPULayout == "" }) {
+	if differ(func(c plan.Cell) (string, bool) { return c.CPULayout, c.TGCPULayout == "" }) {
 		notes = append(notes, "cpu_layout also changes the sender's CPUs: to keep them, set tg_cpu_layout")
 	}
 	return notes

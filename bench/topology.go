@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -130,7 +131,7 @@ func elsewhere(t place.Topology, near, cpus []int) []int {
 
 // strayed finds the CPUs that an end's flows have in a cell on other NUMA nodes than its
 // interface's, because that one has too few, and nobody named them.
-func (r *Runner) strayed(role stream.Role, cell results.Cell) []int {
+func (r *Runner) strayed(role stream.Role, cell plan.Cell) []int {
 	i := index(role)
 	asked := r.Opt.asked(i, r.need(role, cell))
 	return slices.DeleteFunc(r.cpusOf(role, cell), func(c int) bool {
@@ -191,7 +192,7 @@ func (r *Runner) markSiblings(rec *results.Record) {
 }
 
 // cpusOf lists the CPUs that an end's flows use in a cell, each once.
-func (r *Runner) cpusOf(role stream.Role, cell results.Cell) (out []int) {
+func (r *Runner) cpusOf(role stream.Role, cell plan.Cell) (out []int) {
 	cpus, layout := r.cpus(role, cell)
 	for _, c := range cpus {
 		for _, n := range []int{c.App, c.SoftirqOf(layout)} {

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -119,7 +120,7 @@ func TestMarkSiblings(t *testing.T) {
 	} {
 		r := &Runner{SUT: twoSockets("a"), TG: twoSockets(x.boot), Opt: Options{SUTFlows: []place.CPUs{x.sut},
 			TGFlows: []place.CPUs{x.tg}}}
-		rec := results.Record{Cell: results.Cell{CPULayout: x.layout}}
+		rec := results.Record{Cell: plan.Cell{CPULayout: x.layout}}
 		r.markSiblings(&rec)
 		if got := slices.Contains(rec.Flags, FlagSiblings); got != x.marked || (len(rec.Warnings) > 0) != x.marked {
 			t.Errorf("%s: flags %v, warnings %v", name, rec.Flags, rec.Warnings)
@@ -134,21 +135,21 @@ func TestOtherNodes(t *testing.T) {
 	for name, x := range map[string]struct {
 		node   *int
 		cpus   []int
-		cell   results.Cell
+		cell   plan.Cell
 		far    []int
 		app    []int
 		marked bool
 		says   string
 	}{
-		"enough": {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1},
+		"enough": {node: new(matrix.AnyNode), cell: plan.Cell{RX: "tcp", Flows: 2}, far: []int{0, 1},
 			app: []int{3, 2}},
-		"too few": {node: new(matrix.AnyNode), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1},
+		"too few": {node: new(matrix.AnyNode), cell: plan.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1},
 			app: []int{3, 2, 1}, marked: true},
-		"not allowed": {cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, lackingCPU},
+		"not allowed": {cell: plan.Cell{RX: "tcp", Flows: 3}, far: []int{0, 1}, app: []int{3, 2, lackingCPU},
 			says: "--node any"},
-		"another node": {node: new(0), cell: results.Cell{RX: "tcp", Flows: 3}, far: []int{2, 3},
+		"another node": {node: new(0), cell: plan.Cell{RX: "tcp", Flows: 3}, far: []int{2, 3},
 			app: []int{1, 0, lackingCPU}, says: "3 CPUs for threads, but ssh:a has 2 on NUMA node 0 (0-1)"},
-		"named": {node: new(matrix.AnyNode), cpus: []int{0, 1}, cell: results.Cell{RX: "tcp", Flows: 2},
+		"named": {node: new(matrix.AnyNode), cpus: []int{0, 1}, cell: plan.Cell{RX: "tcp", Flows: 2},
 			far: []int{0, 1}, app: []int{0, 1}},
 	} {
 		r := &Runner{SUT: twoSockets("a"), TG: twoSockets("b"),
@@ -194,7 +195,7 @@ func TestOneFlowOnOtherNodes(t *testing.T) {
 		}
 		s, g := chooseCPUs(r.Opt.lastFirst(0), r.Opt.candidates(1, false), false)
 		r.Opt.SUTFlows, r.Opt.TGFlows = []place.CPUs{s}, []place.CPUs{g}
-		m := r.crammed(results.Cell{RX: "tcp", CPULayout: "2cpu", TGCPULayout: "1cpu"})
+		m := r.crammed(plan.Cell{RX: "tcp", CPULayout: "2cpu", TGCPULayout: "1cpu"})
 		if allowed && (m != nil || s != place.CPUs{App: 3, Softirq: 1}) || !allowed &&
 			(m == nil || !strings.Contains(m.Fix, "--node any")) {
 			t.Errorf("allowed %v: %v, %+v", allowed, s, m)

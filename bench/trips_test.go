@@ -7,10 +7,11 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
-var tripCells = []results.Cell{
+var tripCells = []plan.Cell{
 	{ID: "tcp/rr", RX: "tcp", TX: "rr"},
 	{ID: "uring/rr", RX: "uring", TX: "rr", InFlight: 4, Request: 64, Response: 128},
 	{ID: "rate", RX: "tcp", TX: "rr", RRRate: 1000, InFlight: 8},
@@ -50,7 +51,7 @@ func TestIntegrationRoundTripWindows(t *testing.T) {
 	kind.Timed(t)
 	r := newRig(t)
 	near := func(a, b float64) bool { return a >= .8*b && a <= 1.25*b }
-	for _, c := range []results.Cell{tripCells[0], tripCells[1], tripCells[4]} {
+	for _, c := range []plan.Cell{tripCells[0], tripCells[1], tripCells[4]} {
 		rec := r.inTime(t, matrix.Run{Cell: c})
 		if rec.Verdict != results.OK {
 			t.Fatalf("%s: %s: %s; fix %s", c.ID, rec.Verdict, rec.Reason, rec.Fix)

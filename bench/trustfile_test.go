@@ -12,7 +12,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -74,7 +76,7 @@ func TestSysctlsOfAFile(t *testing.T) {
 		want := "\nset on the hosts for the runs, and restored\n  SUT:\n    sysctl net.core.rmem_max = 1000000\n" +
 			"    sysctl net.ipv4.conf.all.rp_filter = 0   (x.yaml:8:7, " + state + ")\n  TG: nothing\n" + end
 		var b bytes.Buffer
-		p := preview{spec: e.Spec, missing: func(results.Cell) *Missing { return nil }, trusted: trusted}
+		p := preview{spec: e.Spec, missing: func(plan.Cell) *Missing { return nil }, trusted: trusted}
 		p.settings(&b)
 		p.reached(&b)
 		if d := cmp.Diff(want, b.String()); d != "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -46,7 +47,7 @@ func TryPath(ctx context.Context, sut, tg *host.Host, by PathTrial) []wire.Check
 	if err := r.Opt.FindPath(ctx, sut, tg, "", by.Dev, "", by.IPv6); err != nil {
 		return lacks(err.Error(), fault.Fix(err))
 	}
-	rec := r.Run(ctx, matrix.Run{Cell: results.Cell{ID: "path", RX: "tcp", TX: "tcp", MessageBytes: 64 << 10,
+	rec := r.Run(ctx, matrix.Run{Cell: plan.Cell{ID: "path", RX: "tcp", TX: "tcp", MessageBytes: 64 << 10,
 		Touch: "none"}})
 	if rec.Verdict != results.OK {
 		return lacks(rec.Reason, rec.Fix)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,13 +20,13 @@ import (
 func TestTooLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &Session{Runner: &Runner{Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond}},
-			Missing: func(c results.Cell) *Missing {
+			Missing: func(c plan.Cell) *Missing {
 				if c.ID == "no" {
 					return &Missing{}
 				}
 				return nil
 			}}
-		run, no := matrix.Run{Cell: results.Cell{ID: "yes"}}, matrix.Run{Cell: results.Cell{ID: "no"}}
+		run, no := matrix.Run{Cell: plan.Cell{ID: "yes"}}, matrix.Run{Cell: plan.Cell{ID: "no"}}
 		if s.tooLate(run) {
 			t.Error("too late, without a limit")
 		}
@@ -55,7 +56,7 @@ func TestTooLate(t *testing.T) {
 // A plan that does not fit ends with what fits, and what cannot run is on record all the same.
 func TestIntegrationUntil(t *testing.T) {
 	r := newRig(t)
-	r.Missing = func(c results.Cell) *Missing {
+	r.Missing = func(c plan.Cell) *Missing {
 		if c.ID == "no" {
 			return &Missing{Reason: "it cannot", Fix: ""}
 		}
@@ -83,7 +84,7 @@ func TestIntegrationUntil(t *testing.T) {
 func TestIntegrationUntilSearch(t *testing.T) {
 	r := newRig(t)
 	r.LossFree = matrix.LossFree{Limit: .99, Resolution: .5, Confirm: 1000, Trials: 2000} // what never ends
-	c := results.Cell{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, LossFree: true}
+	c := plan.Cell{ID: "udp/udp", RX: "udp", TX: "udp", MessageBytes: 64, LossFree: true}
 	r.heard.onBegin = func(n int) {
 		if n == 2 {
 			r.Until = time.Now()
@@ -97,7 +98,7 @@ func TestIntegrationUntilSearch(t *testing.T) {
 	if f == nil || !f.GivenUp || f.Trials != len(trials)+1 || len(trials) != 2 || rec.Tries() || rec.Warmup {
 		t.Fatalf("%+v, %d trials before, %q: %s", f, len(trials), rec.Flags, rec.Reason)
 	}
-	if rec.FailedGate() != results.ByProof ||
+	if rec.FailedGate() != plan.ByProof ||
 		!strings.HasPrefix(rec.Reason, fmt.Sprintf("the time was up after %s of the search",
 			counted(f.Trials, "trial", "trials"))) || rec.Fix == "" {
 		t.Errorf("%s: %s", rec.Verdict, rec.Reason)

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -63,7 +64,7 @@ func (u *Upper) unknown() bool { return u != nil && u.Ports != nil }
 const FlagUpper = "over-"
 
 // portless explains why a cell cannot run on interfaces that stand on others.
-func (o *Options) portless(c results.Cell, sut, tg wire.Settings) *Missing {
+func (o *Options) portless(c plan.Cell, sut, tg wire.Settings) *Missing {
 	for _, e := range []struct {
 		role  stream.Role
 		flag  string

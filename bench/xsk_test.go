@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -24,21 +25,21 @@ func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 	r.Again = true
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 100*time.Millisecond
 	off := false
-	cell := func(id, tx string, size int, change func(*results.Cell)) results.Cell {
-		c := results.Cell{ID: id, RX: "udp-xsk", TX: tx, Touch: "verify", MessageBytes: size}
+	cell := func(id, tx string, size int, change func(*plan.Cell)) plan.Cell {
+		c := plan.Cell{ID: id, RX: "udp-xsk", TX: tx, Touch: "verify", MessageBytes: size}
 		if change != nil {
 			change(&c)
 		}
 		return c
 	}
-	cells := []results.Cell{cell("native", "udp", 64, nil),
-		cell("zero copy", "udp", 64, func(c *results.Cell) { c.RX = "udp-xsk-zc" }),
+	cells := []plan.Cell{cell("native", "udp", 64, nil),
+		cell("zero copy", "udp", 64, func(c *plan.Cell) { c.RX = "udp-xsk-zc" }),
 		cell("fragments", "udp", 5000, nil),
-		cell("generic", "udp", 1400, func(c *results.Cell) { c.XDPAttach = "generic" }),
+		cell("generic", "udp", 1400, func(c *plan.Cell) { c.XDPAttach = "generic" }),
 		// From here on in make test-long.
-		cell("split", "udp-gso", 64, func(c *results.Cell) { c.UDPSegment = &off }),
+		cell("split", "udp-gso", 64, func(c *plan.Cell) { c.UDPSegment = &off }),
 		cell("io_uring", "udp-uring", 18, nil),
-		cell("at a pace", "udp", 64, func(c *results.Cell) { c.PaceBitsPS = 5e6 })}
+		cell("at a pace", "udp", 64, func(c *plan.Cell) { c.PaceBitsPS = 5e6 })}
 	right := 0
 	for _, c := range cells[:long.Rounds(4, len(cells))] {
 		recs := r.playLonger(t, matrix.Run{Cell: c}, func() {})

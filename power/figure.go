@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -288,7 +289,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 			quality = FlagNoIdle
 		}
 		if f.drifted(at) {
-			quality = results.FlagIdleDrift
+			quality = plan.FlagIdleDrift
 		}
 		f.add("idle_w", "W", *f.IdleW, quality)
 		f.add("net_w", "W", load.Watts-*f.IdleW, quality)

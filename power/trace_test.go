@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -181,8 +182,8 @@ func TestMeasureDriftGate(t *testing.T) {
 		limit       *float64
 		drift, idle string
 	}{
-		{p(.02), "idle power went from 100.0 to 105.0 W", results.FlagIdleDrift},
-		{p(.04), "idle power went from 100.0 to 105.0 W", results.FlagIdleDrift},
+		{p(.02), "idle power went from 100.0 to 105.0 W", plan.FlagIdleDrift},
+		{p(.04), "idle power went from 100.0 to 105.0 W", plan.FlagIdleDrift},
 		{p(.05), "", ""},
 		{nil, "", ""},
 	} {

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 )
 
 const _ = kind.Pure
@@ -20,7 +21,7 @@ const _ = kind.Pure
 // One row at the end of columns adds a column: it is written, read back, and missing in an
 // older file without harm.
 func TestOneRowAddsAColumn(t *testing.T) {
-	run := Record{Schema: SchemaVersion, RunID: "r1", Cell: Cell{ID: "c"}, Verdict: OK}
+	run := Record{Schema: SchemaVersion, RunID: "r1", Cell: plan.Cell{ID: "c"}, Verdict: OK}
 	var older bytes.Buffer
 	if err := WriteRuns(&older, []Record{run}); err != nil {
 		t.Fatal(err)
@@ -74,11 +75,11 @@ func TestColumnsKeepTheirPlaces(t *testing.T) {
 
 // An option that has no column yet gets one behind all others.
 func TestAnOptionAddsAColumn(t *testing.T) {
-	before := Options
-	defer func() { Options = before }()
+	before := plan.Options
+	defer func() { plan.Options = before }()
 	o := before[0]
 	o.Name, o.Column = "colour", ""
-	Options = append(before[:len(before):len(before)], o)
+	plan.Options = append(before[:len(before):len(before)], o)
 	all := withOptions(columns)
 	if n := len(columns); len(all) != n+1 || all[n].name != "colour" {
 		t.Errorf("%d columns before, then %d, the last %q", n, len(all), all[len(all)-1].name)

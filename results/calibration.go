@@ -6,16 +6,18 @@ import (
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // paceAsked is the column of what was asked for, as it was.
 var paceAsked = optional(column{"pace",
-	func(r *row) string { return rawPace(&r.rec.Cell) },
-	func(r *row, s string) error { return loadPace(&r.rec.Cell, s) }})
+	func(r *row) string { return plan.RawPace(&r.rec.Cell) },
+	func(r *row, s string) error { return plan.LoadPace(&r.rec.Cell, s) }})
 
 // Flags of records.
 const (
-	FlagOffPace     = "off-pace"    // the rate is further from the pace than [PaceTolerance]
+	FlagOffPace     = "off-pace"    // the rate is further from the pace than [plan.PaceTolerance]
 	FlagCalibration = "calibration" // not paced, to know what shares are of
 )
 
@@ -35,7 +37,7 @@ func (r *Record) PaceError() *float64 {
 // OffPace reports whether the run missed its pace.
 func (r *Record) OffPace() bool {
 	e := r.PaceError()
-	return e != nil && math.Abs(*e) > PaceTolerance
+	return e != nil && math.Abs(*e) > plan.PaceTolerance
 }
 
 // Calibration is what shares of a pace are of: the median without a pace of the slowest of the
@@ -50,8 +52,8 @@ type Calibration struct {
 // Calibrate makes a calibration of records of cells that are compared: of the runs that are marked
 // as such and were ok. Nil: there are none.
 func Calibrate(recs []Record) *Calibration {
-	rates, ids := map[CellKey][]float64{}, map[CellKey]string{}
-	var keys []CellKey
+	rates, ids := map[plan.CellKey][]float64{}, map[plan.CellKey]string{}
+	var keys []plan.CellKey
 	for i := range recs {
 		r := &recs[i]
 		if r.Verdict != OK || r.SUT.ThroughputGbps == nil || !r.Calibrates() {
@@ -79,8 +81,8 @@ func Calibrate(recs []Record) *Calibration {
 }
 
 // CalibrateEach makes one of each family of cells, in the order of their runs.
-func CalibrateEach(recs []Record, family func(Cell) CellKey) (keys []CellKey, of map[CellKey]*Calibration) {
-	runs := map[CellKey][]Record{}
+func CalibrateEach(recs []Record, family func(plan.Cell) plan.CellKey) (keys []plan.CellKey, of map[plan.CellKey]*Calibration) {
+	runs := map[plan.CellKey][]Record{}
 	for _, r := range recs {
 		if !r.Calibrates() {
 			continue
@@ -91,7 +93,7 @@ func CalibrateEach(recs []Record, family func(Cell) CellKey) (keys []CellKey, of
 		}
 		runs[k] = append(runs[k], r)
 	}
-	of = map[CellKey]*Calibration{}
+	of = map[plan.CellKey]*Calibration{}
 	for _, k := range keys {
 		of[k] = Calibrate(runs[k])
 	}
@@ -105,7 +107,7 @@ func (c *Calibration) Share(percent int) int {
 	for n/unit >= 1000 {
 		unit *= 10
 	}
-	if n = n / unit * unit; n < LeastPace {
+	if n = n / unit * unit; n < plan.LeastPace {
 		return 0
 	}
 	return n

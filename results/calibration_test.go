@@ -7,12 +7,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // runs.csv has what was asked for and what it came to, and reads both again.
 func TestPaceColumns(t *testing.T) {
 	var recs []Record
-	for i, c := range []Cell{{}, {PaceBitsPS: 3e9}, {PacePercent: 25, PaceBitsPS: 2e9}, {PacePercent: 75}} {
+	for i, c := range []plan.Cell{{}, {PaceBitsPS: 3e9}, {PacePercent: 25, PaceBitsPS: 2e9}, {PacePercent: 75}} {
 		c.ID, c.RX, c.TX = "c", "tcp", "tcp"
 		recs = append(recs, Record{Schema: SchemaVersion, RunID: fmt.Sprint(i), Cell: c, Verdict: OK})
 	}
@@ -42,13 +44,13 @@ func TestOffPace(t *testing.T) {
 		off  bool
 	}{{0, 5, false}, {5e9, 5, false}, {5e9, 4.951, false}, {5e9, 4.949, true}, {5e9, 5.049, false}, {5e9, 5.051, true},
 		{5e9, 0, true}} {
-		r := Record{Cell: Cell{PaceBitsPS: x.pace}}
+		r := Record{Cell: plan.Cell{PaceBitsPS: x.pace}}
 		r.SUT.ThroughputGbps = &x.gbps
 		if r.OffPace() != x.off {
 			t.Errorf("%g Gbit/s at a pace of %d: %v", x.gbps, x.pace, r.OffPace())
 		}
 	}
-	if r := (Record{Cell: Cell{PaceBitsPS: 1e9}}); r.OffPace() {
+	if r := (Record{Cell: plan.Cell{PaceBitsPS: 1e9}}); r.OffPace() {
 		t.Error("what was not measured missed its pace")
 	}
 }
@@ -57,7 +59,7 @@ func TestOffPace(t *testing.T) {
 // something else, do not count.
 func TestCalibrate(t *testing.T) {
 	run := func(rx string, gbps float64, v Verdict, flags ...string) Record {
-		r := Record{Cell: Cell{ID: rx, RX: rx}, Verdict: v, Flags: flags}
+		r := Record{Cell: plan.Cell{ID: rx, RX: rx}, Verdict: v, Flags: flags}
 		r.SUT.ThroughputGbps = &gbps
 		return r
 	}

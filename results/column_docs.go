@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // ColumnDoc describes columns of runs.csv that belong together.
@@ -219,8 +221,8 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 			known[name] = true
 		}
 	}
-	for i := range Options {
-		if o := &Options[i]; !known[o.ColumnName()] {
+	for i := range plan.Options {
+		if o := &plan.Options[i]; !known[o.ColumnName()] {
 			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(),
 				cmp.Or(o.ColumnDoc(), "asked for: "+o.Takes+"; empty = left as found")})
 		}

@@ -12,6 +12,8 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/internal/units"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // row is one line of runs.csv: one host's half of a run.
@@ -165,8 +167,8 @@ var columns = withOptions(slices.Concat([]column{
 // withOptions adds the columns of options that have none yet, at the end: the places of those
 // before are a contract.
 func withOptions(all []column) []column {
-	for i := range Options {
-		name := Options[i].ColumnName()
+	for i := range plan.Options {
+		name := plan.Options[i].ColumnName()
 		if !slices.ContainsFunc(all, func(c column) bool { return c.name == name }) {
 			all = append(all, chosen(name))
 		}
@@ -176,8 +178,8 @@ func withOptions(all []column) []column {
 
 // chosen makes the column of an option: empty where nothing was chosen.
 func chosen(name string) column {
-	i := slices.IndexFunc(Options, func(o Option) bool { return o.ColumnName() == name })
-	o := &Options[i]
+	i := slices.IndexFunc(plan.Options, func(o plan.Option) bool { return o.ColumnName() == name })
+	o := &plan.Options[i]
 	return optional(column{name,
 		func(r *row) string { return CSVText(o.ColumnText(&r.rec.Cell)) },
 		func(r *row, s string) error { return o.Load(&r.rec.Cell, asIs(s)) }})
@@ -198,11 +200,11 @@ func readYes(s string) (bool, error) {
 	return parseBool(s)
 }
 
-func readLimit(s string) (LimitedBy, error) {
-	if l := LimitedBy(s); s == "" || slices.Contains(LimitedBys, l) {
+func readLimit(s string) (plan.LimitedBy, error) {
+	if l := plan.LimitedBy(s); s == "" || slices.Contains(plan.LimitedBys, l) {
 		return l, nil
 	}
-	return "", fmt.Errorf("%q is not a limit of a run: want one of %v", s, LimitedBys)
+	return "", fmt.Errorf("%q is not a limit of a run: want one of %v", s, plan.LimitedBys)
 }
 
 func textCol(name string, at func(*row) *string) column {
@@ -215,7 +217,7 @@ func textCol(name string, at func(*row) *string) column {
 func intCol(name string, at func(*row) *int) column {
 	return column{name,
 		func(r *row) string { return strconv.Itoa(*at(r)) },
-		func(r *row, s string) (err error) { *at(r), err = parseInt(s); return err }}
+		func(r *row, s string) (err error) { *at(r), err = units.ParseInt(s); return err }}
 }
 
 // foundCol makes a column of a number that is left empty at zero, which means "left as found" or
@@ -253,7 +255,7 @@ func countCol(name string, at func(*row) **uint64) column {
 		func(r *row, s string) error {
 			v, err := strconv.ParseUint(s, 10, 64)
 			*at(r) = &v
-			return numError(s, "a whole number from 0", err)
+			return units.NumError(s, "a whole number from 0", err)
 		}})
 }
 
@@ -324,7 +326,7 @@ func setStart(r *row, s string) (err error) {
 		return nil
 	}
 	r.rec.StartUTCNs, err = strconv.ParseInt(s, 10, 64)
-	return numError(s, "a whole number", err)
+	return units.NumError(s, "a whole number", err)
 }
 
 // hostLabel names a host so that run_id and host together are unique: a run
@@ -433,7 +435,7 @@ func parseFloat(s string) (float64, error) {
 	if err == nil && strings.Trim(s, "0123456789.eE+-") != "" {
 		err = strconv.ErrSyntax
 	}
-	return v, numError(s, "a number", err)
+	return v, units.NumError(s, "a number", err)
 }
 
 func parseBool(s string) (bool, error) {

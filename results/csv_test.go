@@ -18,6 +18,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/frugal"
+	"github.com/zcbench/zcbench/plan"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -41,7 +42,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 // stopped is a run that measured nothing.
 func stopped(seq int) Record {
-	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: Cell{ID: "devmem/tcp", RX: "devmem",
+	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: plan.Cell{ID: "devmem/tcp", RX: "devmem",
 		TX: "tcp"},
 		Verdict: Unsupported, Reason: "bind-rx: operation not supported", Fix: "use a NIC with header split"}
 }

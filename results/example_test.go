@@ -7,6 +7,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -23,7 +24,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	gbps := 94.2
-	run := results.Record{RunID: "r1", SessionID: "s1", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
+	run := results.Record{RunID: "r1", SessionID: "s1", Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
 		Verdict: results.OK}
 	run.SUT.ThroughputGbps = &gbps
 	if err := w.Append(run); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestJain(t *testing.T) {
@@ -35,7 +36,7 @@ func TestJain(t *testing.T) {
 // its metrics.
 func TestFlowSpread(t *testing.T) {
 	run := func(gbps ...float64) Record {
-		r := Record{Cell: Cell{Flows: len(gbps)}}
+		r := Record{Cell: plan.Cell{Flows: len(gbps)}}
 		for _, v := range gbps {
 			r.SUT.Flows = append(r.SUT.Flows, Flow{ThroughputGbps: new(v)})
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // flowing is a run of as many flows as are given bytes, each with every figure.
@@ -24,7 +25,7 @@ func flowing(seq int, bytes ...uint64) Record {
 			if role == ends.SUT {
 				f.SoftirqCPU = new(12 + i)
 				f.Queue, f.Landed, f.ZeroCopyBytes, f.CopiedBytes, f.Limit = new(4+i), new(4+i), new(n), new(uint64(0)),
-					BySender
+					plan.BySender
 			} else {
 				f.RwndLimited, f.SndbufLimited = new(.25), new(0.0)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestFold(t *testing.T) {
@@ -97,7 +98,7 @@ func FuzzFold(f *testing.F) {
 func TestWriteMetricsIdle(t *testing.T) {
 	host := func(idle string, ms ...measure.Metric) Host { return Host{Metrics: ms, Idle: strings.Fields(idle)} }
 	run := func(n int, sut Host) Record {
-		return Record{RunID: fmt.Sprint("r", n), SUT: sut, Verdict: OK, Cell: Cell{ID: "c", RX: "tcp", TX: "tcp"}}
+		return Record{RunID: fmt.Sprint("r", n), SUT: sut, Verdict: OK, Cell: plan.Cell{ID: "c", RX: "tcp", TX: "tcp"}}
 	}
 	drops := measure.Metric{Name: "qstats_rx3_hw_drops", Unit: "packets", Value: 10, Source: "netdev qstats-get"}.Over(5, 1000)
 	level := measure.Metric{Name: "sockstat_tcp_tw", Unit: "1", Value: 7, Source: "/proc/net/sockstat"}

@@ -34,30 +34,3 @@ func TestOwnCores(t *testing.T) {
 		t.Errorf("where softirq receives: %v", *got)
 	}
 }
-
-// Frames have one flow, and payloads that a page holds.
-func TestCheckFrames(t *testing.T) {
-	for _, x := range []struct {
-		c  Cell
-		ok bool
-	}{
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp"}, true},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2958, Flows: 1}, true},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2959}, false},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 17}, false},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", Flows: 2}, false},
-		{Cell{RX: "tcp", TX: "tcp", Flows: 2, MessageBytes: 1 << 20}, true},
-		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "read"}, false},
-		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "swap-macs"}, true}, {Cell{RX: "xdp-tx", TX: "pktgen-xdp"},
-			true},
-		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev", XDPTouch: "none"}, false},
-		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev:eth1", XDPTouch: "none"}, true},
-		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPTouch: "none"}, true},
-		{Cell{RX: "tcp", TX: "tcp", XDPTouch: "read"}, false},
-		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", XDPTouch: "read"}, true},
-	} {
-		if err := x.c.Check(); (err == nil) != x.ok {
-			t.Errorf("%+v: %v", x.c, err)
-		}
-	}
-}

@@ -5,6 +5,8 @@ package results
 import (
 	"fmt"
 	"slices"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // FlagDisturbed marks a run that something else on the hosts spoilt, which says nothing about
@@ -30,34 +32,34 @@ const FlagBusySibling = "busy-sibling"
 const FlagMixedClasses = "mixed-cpu-classes"
 
 // FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
-// invalid. Records of older versions do not say: whatever was not spoilt then counts as [ByProof].
-func (r *Record) FailedGate() GateClass {
+// invalid. Records of older versions do not say: whatever was not spoilt then counts as [plan.ByProof].
+func (r *Record) FailedGate() plan.GateClass {
 	switch {
 	case r.Verdict != Invalid:
 		return ""
-	case slices.Contains(GateClasses, r.Gate):
+	case slices.Contains(plan.GateClasses, r.Gate):
 		return r.Gate
 	case slices.Contains(r.Flags, FlagDisturbed):
-		return ByEnvironment
+		return plan.ByEnvironment
 	}
-	return ByProof
+	return plan.ByProof
 }
 
 // Spoilt reports whether something else on the hosts spoilt a run that would otherwise count, or
 // calibrate the pace.
 func (r *Record) Spoilt() bool {
-	return (!r.Warmup || r.Calibrates()) && r.FailedGate() == ByEnvironment
+	return (!r.Warmup || r.Calibrates()) && r.FailedGate() == plan.ByEnvironment
 }
 
 // LeftOut reports whether a run did what its cell says but does not count: if there are many, the
 // reader should ask why.
 func (r *Record) LeftOut() bool {
 	c := r.FailedGate()
-	return !r.Warmup && (c == ByEnvironment || c == ByOutcome)
+	return !r.Warmup && (c == plan.ByEnvironment || c == plan.ByOutcome)
 }
 
 // Fail makes a run invalid.
-func (r *Record) Fail(by GateClass, reason, fix string) {
+func (r *Record) Fail(by plan.GateClass, reason, fix string) {
 	r.Verdict, r.Gate, r.Reason, r.Fix = Invalid, by, reason, fix
 }
 
@@ -79,7 +81,7 @@ func (r *Record) Flagged() (keys []string) {
 			keys = append(keys, flag)
 		}
 	}
-	for _, l := range Limits {
+	for _, l := range plan.Limits {
 		for _, flag := range l.Flags() {
 			if l.Marks() && slices.Contains(r.Flags, flag) {
 				keys = append(keys, flag)
@@ -92,9 +94,9 @@ func (r *Record) Flagged() (keys []string) {
 	return keys
 }
 
-func readGate(s string) (GateClass, error) {
-	if c := GateClass(s); s == "" || slices.Contains(GateClasses, c) {
+func readGate(s string) (plan.GateClass, error) {
+	if c := plan.GateClass(s); s == "" || slices.Contains(plan.GateClasses, c) {
 		return c, nil
 	}
-	return "", fmt.Errorf("%q is not a class of gates: want one of %v", s, GateClasses)
+	return "", fmt.Errorf("%q is not a class of gates: want one of %v", s, plan.GateClasses)
 }

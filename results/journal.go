@@ -11,8 +11,10 @@ import (
 	"os"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Names of the files in a results folder.
@@ -50,7 +52,7 @@ type Header struct {
 
 	// Cells is the plan in its order, if it was known when the journal was
 	// created. Reports list cells in this order, with those that never ran.
-	Cells []Cell `json:"cells,omitempty"`
+	Cells []plan.Cell `json:"cells,omitempty"`
 
 	// Plan is where the runs come from; nil if not from an experiment file.
 	Plan *Plan `json:"plan,omitempty"`

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // parser reads a line of a journal into what it says. It is used by one goroutine.
@@ -26,7 +27,7 @@ var (
 	// figuresOnly leaves out the hosts' metrics and series. What hardly ever changes from line
 	// to line, the cell and the hosts' environments, is parsed once and then known by its text.
 	figuresOnly = reading{parser: func() parser {
-		k := known{cells: map[string]Cell{}, envs: map[string]measure.Env{}}
+		k := known{cells: map[string]plan.Cell{}, envs: map[string]measure.Env{}}
 		return k.parse
 	}, over: detailsPrefix}
 )
@@ -48,7 +49,7 @@ func parseWhole(text []byte, l *line) error {
 }
 
 type known struct {
-	cells map[string]Cell
+	cells map[string]plan.Cell
 	envs  map[string]measure.Env
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // plainLine is the line of a record whose texts are plain, as nearly all are.
@@ -32,7 +33,7 @@ func plainLine(t testing.TB, change func(*Record)) []byte {
 // both are what the two readers make of a line; ok: the quick one can read it, else the other is
 // not asked.
 func both(text []byte) (fast, slow line, ok bool, err error) {
-	newKnown := func() *known { return &known{cells: map[string]Cell{}, envs: map[string]measure.Env{}} }
+	newKnown := func() *known { return &known{cells: map[string]plan.Cell{}, envs: map[string]measure.Env{}} }
 	if ok = newKnown().quick(text, &fast); ok {
 		err = newKnown().slow(text, &slow)
 	}
@@ -56,7 +57,7 @@ func TestQuickReadsOurLines(t *testing.T) {
 		"flows":      nil,
 		"no lists":   func(r *Record) { r.SUT.Metrics, r.SUT.Series, r.SUT.Flows, r.TG.Flows = nil, nil, nil, nil },
 		"a negative": func(r *Record) { r.SUT.PowerIdleDrift, r.StartUTCNs = new(-1.25e-7), -5 },
-		"failed":     func(r *Record) { r.Verdict, r.Gate, r.Expected, r.Flags = Invalid, ByProof, true, []string{} },
+		"failed":     func(r *Record) { r.Verdict, r.Gate, r.Expected, r.Flags = Invalid, plan.ByProof, true, []string{} },
 		"probes": func(r *Record) {
 			r.Cell.Probe = "latency"
 			r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of lo",

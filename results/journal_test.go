@@ -19,6 +19,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func ptr[T any](v T) *T { return &v }
@@ -28,7 +29,7 @@ func sample(seq int) Record {
 	gro := true
 	return Record{
 		Schema: SchemaVersion, RunID: fmt.Sprintf("r%03d", seq), SessionID: "s1",
-		Cell: Cell{ID: "uring/uring-zc", RX: "uring", TX: "uring-zc", GRO: &gro, MTU: 4148, MessageBytes: 64 << 20,
+		Cell: plan.Cell{ID: "uring/uring-zc", RX: "uring", TX: "uring-zc", GRO: &gro, MTU: 4148, MessageBytes: 64 << 20,
 			Touch: "verify"},
 		Block: seq / 4, Seq: seq, Rep: seq, Warmup: seq == 0, StartUTCNs: 1_790_000_000_123_456_789,
 		SUT: Host{Name: "netns:a", Env: measure.Env{Kernel: "6.18.5", CPUs: 2, IRQCPU: "0", ToolVersion: "v0.1"},
@@ -434,7 +435,7 @@ func FuzzJournal(f *testing.F) {
 // A journal of anybody's is read up to so many runs, and one with more is refused by that number.
 func TestReadFiguresUpTo(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Create(dir, Header{ToolVersion: "t", SessionID: "s1", CreatedUTCNs: 1, Cells: []Cell{flowing(1).Cell}})
+	w, err := Create(dir, Header{ToolVersion: "t", SessionID: "s1", CreatedUTCNs: 1, Cells: []plan.Cell{flowing(1).Cell}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // From where on a thread or CPU has no time left, a wait for the other end counts, and a
@@ -24,7 +25,7 @@ const (
 // several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
 // flow ([Record.FlowLimit]); the link and the pace are there for all of them, and so is a CPU
 // where no flow says which are its own.
-func (r *Record) FindLimit() LimitedBy {
+func (r *Record) FindLimit() plan.LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {
 		return ""
@@ -34,20 +35,20 @@ func (r *Record) FindLimit() LimitedBy {
 	}
 	all := r.agreed(r.limitBeforeSendersCPU)
 	switch {
-	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
-		return ByPace
+	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -plan.PaceTolerance:
+		return plan.ByPace
 	case r.linkShare() >= reached:
-		return ByLink
+		return plan.ByLink
 	case r.heldByCgroup():
-		return ByCgroup
-	case all == BySender:
-		return BySender
-	case all == ByReceiver || r.anyCPU(&r.SUT) && r.SUT.cpuFull() || r.anyPoller(&r.SUT) && r.SUT.pollerFull():
-		return ByReceiver
-	case all == ByWindow:
-		return ByWindow
-	case r.anyCPU(&r.TG) && r.TG.cpuFull() || r.agreed(r.limitOfSeveral) == BySender:
-		return BySender
+		return plan.ByCgroup
+	case all == plan.BySender:
+		return plan.BySender
+	case all == plan.ByReceiver || r.anyCPU(&r.SUT) && r.SUT.cpuFull() || r.anyPoller(&r.SUT) && r.SUT.pollerFull():
+		return plan.ByReceiver
+	case all == plan.ByWindow:
+		return plan.ByWindow
+	case r.anyCPU(&r.TG) && r.TG.cpuFull() || r.agreed(r.limitOfSeveral) == plan.BySender:
+		return plan.BySender
 	}
 	return ""
 }

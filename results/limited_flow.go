@@ -2,13 +2,17 @@
 
 package results
 
-import "math"
+import (
+	"math"
+
+	"github.com/zcbench/zcbench/plan"
+)
 
 // FlowLimit finds what kept one flow from being faster; "" means not known. For the only flow that
 // is the run's limit. Each of several flows is judged in the same order, by the evidence of the
 // flow's two threads, of their CPUs and their softirq's, of the thread that polls its queue, and of
 // its sender's TCP; the link and the pace concern all flows together.
-func (r *Record) FlowLimit(n int) LimitedBy {
+func (r *Record) FlowLimit(n int) plan.LimitedBy {
 	if r.alone() {
 		return r.FindLimit()
 	}
@@ -16,40 +20,40 @@ func (r *Record) FlowLimit(n int) LimitedBy {
 }
 
 // limitOfSeveral finds the limit of one of several flows by what is known of it alone.
-func (r *Record) limitOfSeveral(n int) LimitedBy {
+func (r *Record) limitOfSeveral(n int) plan.LimitedBy {
 	if r.heldByCgroup() {
-		return ByCgroup // of all flows: how busy their threads were says nothing
+		return plan.ByCgroup // of all flows: how busy their threads were says nothing
 	}
 	if l := r.limitBeforeSendersCPU(n); l != "" {
 		return l
 	}
 	if r.TG.flowCPUFull(n) {
-		return BySender
+		return plan.BySender
 	}
 	return ""
 }
 
 // limitBeforeSendersCPU does the same without the last check: whether a CPU of the sender was full.
-func (r *Record) limitBeforeSendersCPU(n int) LimitedBy {
+func (r *Record) limitBeforeSendersCPU(n int) plan.LimitedBy {
 	rwnd, sndbuf := r.flowHeldUp(n)
 	switch {
 	case r.TG.flowFull(n) && rwnd < heldUp:
-		return BySender
+		return plan.BySender
 	case r.SUT.flowFull(n) || r.SUT.flowCPUFull(n) || r.SUT.flowPollerFull(n):
-		return ByReceiver
+		return plan.ByReceiver
 	case max(rwnd, sndbuf) >= heldUp:
-		return ByWindow
+		return plan.ByWindow
 	}
 	return ""
 }
 
 // agreed returns the limit that all flows with payload have in common; "" if they differ, or one is
 // not known.
-func (r *Record) agreed(limit func(n int) LimitedBy) LimitedBy {
+func (r *Record) agreed(limit func(n int) plan.LimitedBy) plan.LimitedBy {
 	if r.alone() {
 		return limit(0)
 	}
-	agreed := LimitedBy("")
+	agreed := plan.LimitedBy("")
 	for i := range r.SUT.Flows {
 		if b := r.SUT.Flows[i].Bytes; b == nil || *b == 0 {
 			continue

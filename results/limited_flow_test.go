@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // side is what is known of a flow's thread at one end, and of its sender's waits.
 type side struct{ thread, rwnd, sndbuf float64 }
 
 func limitedRun(sut, tg []side, metrics map[string]float64) Record {
-	r := Record{Cell: Cell{Flows: len(sut)}, SUT: Host{ThroughputGbps: new(40.0), DurationS: new(2.0)},
+	r := Record{Cell: plan.Cell{Flows: len(sut)}, SUT: Host{ThroughputGbps: new(40.0), DurationS: new(2.0)},
 		TG: Host{DurationS: new(2.0)}}
 	for _, x := range sut {
 		r.SUT.Flows = append(r.SUT.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread)})
@@ -37,41 +38,41 @@ func TestFlowLimits(t *testing.T) {
 		sut, tg []side
 		metrics map[string]float64
 		sutOnly map[string]float64
-		flows   []LimitedBy
-		sum     LimitedBy
+		flows   []plan.LimitedBy
+		sum     plan.LimitedBy
 	}{
 		"a flow bound by its sender, a sum bound by the link": {[]side{idle, idle}, []side{busy, idle}, link, nil,
-			[]LimitedBy{BySender, ""}, ByLink},
+			[]plan.LimitedBy{plan.BySender, ""}, plan.ByLink},
 		"a link that is not full": {[]side{idle, idle}, []side{busy, busy},
-			map[string]float64{measure.MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []LimitedBy{BySender, BySender},
-			BySender},
+			map[string]float64{measure.MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []plan.LimitedBy{plan.BySender, plan.BySender},
+			plan.BySender},
 		"all by their senders": {[]side{idle, busy}, []side{busy, busy}, nil, nil,
-			[]LimitedBy{BySender, BySender}, BySender},
+			[]plan.LimitedBy{plan.BySender, plan.BySender}, plan.BySender},
 		"one of two by its sender": {[]side{idle, idle}, []side{busy, idle}, nil, nil,
-			[]LimitedBy{BySender, ""}, ""},
+			[]plan.LimitedBy{plan.BySender, ""}, ""},
 		"a sender that the window held up": {[]side{idle, busy}, []side{{.99, .5, 0}, {.99, .5, 0}}, nil, nil,
-			[]LimitedBy{ByWindow, ByReceiver}, ""},
+			[]plan.LimitedBy{plan.ByWindow, plan.ByReceiver}, ""},
 		"all by their receivers": {[]side{busy, busy}, []side{{.6, .5, 0}, {.6, .3, 0}}, nil, nil,
-			[]LimitedBy{ByReceiver, ByReceiver}, ByReceiver},
+			[]plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, plan.ByReceiver},
 		"all by the window": {[]side{idle, idle}, []side{{.6, .2, 0}, {.6, 0, .7}}, nil, nil,
-			[]LimitedBy{ByWindow, ByWindow}, ByWindow},
+			[]plan.LimitedBy{plan.ByWindow, plan.ByWindow}, plan.ByWindow},
 		"windows, and a CPU of the receivers' softirq": {[]side{idle, idle}, []side{{.6, .2, 0}, {.6, 0, .7}}, nil,
-			map[string]float64{"cpu3_busy_cores": 1}, []LimitedBy{ByWindow, ByWindow}, ByReceiver},
+			map[string]float64{"cpu3_busy_cores": 1}, []plan.LimitedBy{plan.ByWindow, plan.ByWindow}, plan.ByReceiver},
 		"a CPU of the receivers' softirq, and no agreement": {[]side{idle, busy}, []side{idle, idle}, nil,
-			map[string]float64{"cpu3_busy_cores": 1}, []LimitedBy{"", ByReceiver}, ByReceiver},
+			map[string]float64{"cpu3_busy_cores": 1}, []plan.LimitedBy{"", plan.ByReceiver}, plan.ByReceiver},
 		"nothing was full": {[]side{idle, idle, idle}, []side{idle, idle, idle}, nil, nil,
-			[]LimitedBy{"", "", ""}, ""},
-		"one flow, by its fields": {[]side{busy}, []side{{.5, .3, 0}}, nil, nil, []LimitedBy{ByReceiver}, ByReceiver},
+			[]plan.LimitedBy{"", "", ""}, ""},
+		"one flow, by its fields": {[]side{busy}, []side{{.5, .3, 0}}, nil, nil, []plan.LimitedBy{plan.ByReceiver}, plan.ByReceiver},
 		"threads together are not one": {[]side{idle, idle}, []side{idle, idle},
 			map[string]float64{"thread_data_path_run_cores": 1.2}, nil,
-			[]LimitedBy{"", ""}, ""},
+			[]plan.LimitedBy{"", ""}, ""},
 	} {
 		r := limitedRun(c.sut, c.tg, c.metrics)
 		for name, v := range c.sutOnly {
 			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: name, Value: v})
 		}
 		r.Conclude()
-		var got []LimitedBy
+		var got []plan.LimitedBy
 		for _, f := range r.SUT.Flows {
 			got = append(got, f.Limit)
 		}
@@ -84,10 +85,10 @@ func TestFlowLimits(t *testing.T) {
 // A flow that moved nothing has no say in what limited the sum; a pace is of all together.
 func TestLimitOfTheSum(t *testing.T) {
 	r := limitedRun([]side{{thread: .99}, {thread: .1}}, []side{{thread: .5, rwnd: .4}, {thread: .1}}, nil)
-	if r.SUT.Flows[1].Bytes = new(uint64(0)); r.FindLimit() != ByReceiver {
+	if r.SUT.Flows[1].Bytes = new(uint64(0)); r.FindLimit() != plan.ByReceiver {
 		t.Errorf("%q", r.FindLimit())
 	}
-	if r.Cell.PaceBitsPS = 40e9; r.FindLimit() != ByPace || r.FlowLimit(0) != ByReceiver {
+	if r.Cell.PaceBitsPS = 40e9; r.FindLimit() != plan.ByPace || r.FlowLimit(0) != plan.ByReceiver {
 		t.Errorf("%q, flow 0 %q", r.FindLimit(), r.FlowLimit(0))
 	}
 }
@@ -99,10 +100,10 @@ func TestLimitOfOldRecords(t *testing.T) {
 		r.SUT.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .97}}
 		r.TG.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us",
 			Value: 1e6}}
-		if got := r.FindLimit(); got != ByReceiver {
+		if got := r.FindLimit(); got != plan.ByReceiver {
 			t.Errorf("%d flows: %q", len(flows), got)
 		}
-		if r.TG.Metrics[1].Value = 0; r.FindLimit() != BySender {
+		if r.TG.Metrics[1].Value = 0; r.FindLimit() != plan.BySender {
 			t.Errorf("%d flows: %q", len(flows), r.FindLimit())
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // A NAPI thread without time left limits its end wherever it runs, as a full CPU does. One
@@ -16,18 +17,18 @@ func TestLimitedByPoller(t *testing.T) {
 	}
 	for name, x := range map[string]struct {
 		sut  []measure.Metric
-		want LimitedBy
+		want plan.LimitedBy
 	}{
 		"none":                  {nil, ""},
-		"thread full":           {[]measure.Metric{metric(measure.MetricBusiestPoller, .96)}, ByReceiver},
+		"thread full":           {[]measure.Metric{metric(measure.MetricBusiestPoller, .96)}, plan.ByReceiver},
 		"thread with time left": {[]measure.Metric{metric(measure.MetricBusiestPoller, .8)}, ""},
 		"busy-polls":            {[]measure.Metric{metric(measure.MetricBusiestPoller, 1), metric(measure.MetricBusyPolls, 1)}, ""},
 		"busy-polls, its CPU": {[]measure.Metric{metric(measure.MetricBusyPolls, 1), metric(measure.MetricPollerCores, .99, "3"),
 			metric("cpu3_busy_cores", 1)}, ""},
 		"busy-polls, another's CPU": {[]measure.Metric{metric(measure.MetricBusyPolls, 1), metric(measure.MetricPollerCores, .99, "3"),
-			metric("cpu2_busy_cores", 1)}, ByReceiver},
+			metric("cpu2_busy_cores", 1)}, plan.ByReceiver},
 		"its CPU": {[]measure.Metric{metric(measure.MetricPollerCores, .5, "3"), metric("cpu3_busy_cores", 1)},
-			ByReceiver},
+			plan.ByReceiver},
 	} {
 		r := Record{SUT: Host{ThroughputGbps: new(10.), Metrics: x.sut}, TG: Host{DurationS: new(1.)}}
 		if got := r.FindLimit(); got != x.want {

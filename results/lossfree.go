@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strconv"
+
+	"github.com/zcbench/zcbench/internal/units"
 )
 
 // LossFree is what a search for the highest rate without loss has come to.
@@ -97,7 +99,7 @@ func lossFreeColumns() []column {
 	}
 	number := func(name string, at func(*LossFree) *int) column {
 		return of(name, func(f *LossFree) string { return strconv.Itoa(*at(f)) },
-			func(f *LossFree, s string) (err error) { *at(f), err = parseInt(s); return err })
+			func(f *LossFree, s string) (err error) { *at(f), err = units.ParseInt(s); return err })
 	}
 	return []column{rate("packets_per_s", func(f *LossFree) *float64 { return &f.PacketsPerS }),
 		rate("failed_at", func(f *LossFree) *float64 { return &f.FailedAt }),

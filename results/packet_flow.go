@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Packets is what became of the packets of a run whose modes move such, datagrams or frames, from
@@ -186,29 +187,29 @@ const lossy = 0.01
 
 // packetLimit finds what kept a run from moving more packets. There is no window: a sender goes on
 // whatever the receiver takes, so what was lost, and where, shows which was slower.
-func (r *Record) packetLimit() LimitedBy {
+func (r *Record) packetLimit() plan.LimitedBy {
 	switch {
-	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -PaceTolerance:
-		return ByPace
+	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -plan.PaceTolerance:
+		return plan.ByPace
 	case r.packetLinkShare() >= reached:
-		return ByLink
+		return plan.ByLink
 	case r.heldByCgroup():
-		return ByCgroup
+		return plan.ByCgroup
 	}
 	if lost := r.SUT.Packets.LostShare(); lost != nil && *lost >= lossy {
 		return r.lostBy()
 	}
-	sending := func(n int) LimitedBy {
+	sending := func(n int) plan.LimitedBy {
 		if r.TG.flowFull(n) || r.TG.flowCPUFull(n) {
-			return BySender
+			return plan.BySender
 		}
 		return ""
 	}
 	switch {
-	case r.agreed(sending) == BySender, r.anyCPU(&r.TG) && r.TG.cpuFull():
-		return BySender // and nearly all came
+	case r.agreed(sending) == plan.BySender, r.anyCPU(&r.TG) && r.TG.cpuFull():
+		return plan.BySender // and nearly all came
 	case r.anyCPU(&r.SUT) && r.SUT.cpuFull():
-		return ByReceiver
+		return plan.ByReceiver
 	}
 	return ""
 }
@@ -216,7 +217,7 @@ func (r *Record) packetLimit() LimitedBy {
 // lostBy finds where most packets were lost: on the way out, by a link that takes no more, or at
 // the receiver. A veth passes its packets to the receiver within the sender's call: what it drops,
 // the receiver had no room for (drivers/net/veth.c: veth_xmit).
-func (r *Record) lostBy() LimitedBy {
+func (r *Record) lostBy() plan.LimitedBy {
 	out, in := 0.0, 0.0
 	sending := []string{"tx_dropped", "qdisc_drops", "udp_sndbuf_errors"}
 	for _, c := range r.SUT.Packets.Counted {
@@ -236,9 +237,9 @@ func (r *Record) lostBy() LimitedBy {
 	}
 	switch {
 	case out > in:
-		return ByLink
+		return plan.ByLink
 	case in > 0:
-		return ByReceiver
+		return plan.ByReceiver
 	}
 	return ""
 }

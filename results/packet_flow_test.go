@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // packets is a run of 64-byte datagrams.
 func packetsRun(sent, received, lost uint64) *Record {
-	r := &Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "udp", TX: "udp"}, Verdict: OK}
+	r := &Record{Schema: SchemaVersion, RunID: "r", Cell: plan.Cell{ID: "c", RX: "udp", TX: "udp"}, Verdict: OK}
 	r.SUT = Host{DurationS: new(1.), ThroughputGbps: new(float64(received) * 64 * 8 / 1e9),
 		PacketsPerS: new(float64(received)), CPUBusyCores: new(.5),
 		Packets: &Packets{Sent: &sent, Received: &received, Lost: &lost, Corrupted: new(uint64(0))}}
@@ -36,43 +37,43 @@ func TestPacketLimit(t *testing.T) {
 	for name, x := range map[string]struct {
 		lost   uint64
 		change func(*Record)
-		want   LimitedBy
+		want   plan.LimitedBy
 	}{
-		"all came, the sender's thread is full": {0, func(r *Record) { busy(&r.TG) }, BySender},
-		"both are full, all came":               {0, func(r *Record) { busy(&r.TG); busy(&r.SUT) }, BySender},
+		"all came, the sender's thread is full": {0, func(r *Record) { busy(&r.TG) }, plan.BySender},
+		"both are full, all came":               {0, func(r *Record) { busy(&r.TG); busy(&r.SUT) }, plan.BySender},
 		"hardly any was lost": {500,
-			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 500) }, BySender},
+			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 500) }, plan.BySender},
 		"the socket was full": {50_000,
-			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+			func(r *Record) { busy(&r.TG); counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, plan.ByReceiver},
 		"its end of a veth was": {50_000,
-			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "veth" }, ByReceiver},
+			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "veth" }, plan.ByReceiver},
 		"a driver refused": {50_000,
-			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "mlx5_core" }, ByLink},
+			func(r *Record) { counted(&r.TG, "tx_dropped", 50_000); r.TG.Env.Driver = "mlx5_core" }, plan.ByLink},
 		"a queue was full": {50_000, func(r *Record) { counted(&r.TG, "qdisc_drops", 50_000) },
-			ByLink},
+			plan.ByLink},
 		"both, the queue more": {50_000,
 			func(r *Record) { counted(&r.TG, "qdisc_drops", 30_000); counted(&r.SUT, "udp_rcvbuf_errors", 20_000) },
-			ByLink},
+			plan.ByLink},
 		"lost, and nobody knows where": {50_000, func(r *Record) { busy(&r.TG) }, ""},
 		"nothing was full":             {0, func(*Record) {}, ""},
 		"the receiver's CPU was": {0,
 			func(r *Record) {
 				r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: "cpu1_busy_cores", Value: 1})
 			},
-			ByReceiver},
+			plan.ByReceiver},
 		"the pace": {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 },
-			ByPace},
+			plan.ByPace},
 		"the pace was not kept": {50_000,
-			func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, ByReceiver},
+			func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, plan.ByReceiver},
 		// 64 bytes of payload are 130 on the wire.
-		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, ByLink},
-		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, BySender},
+		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, plan.ByLink},
+		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, plan.BySender},
 		"frames on a link": {0, func(r *Record) {
 			r.Cell.RX, r.Cell.TX = "xdp-drop",
 				"pktgen-xdp"
 			busy(&r.TG)
 			speed(r, 100_000*130*8)
-		}, ByLink},
+		}, plan.ByLink},
 	} {
 		r := packetsRun(100_000, 100_000-x.lost, x.lost)
 		x.change(r)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Plan is what a journal of an experiment file says about where its runs come
@@ -23,8 +24,8 @@ type Plan struct {
 
 	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
 
-	Gates    Gates `json:"gates"`
-	Baseline *Cell `json:"baseline,omitempty"` // the cell to compare the others with
+	Gates    plan.Gates `json:"gates"`
+	Baseline *plan.Cell `json:"baseline,omitempty"` // the cell to compare the others with
 	// Primary are the ids of the cells whose comparisons with the baseline were declared to
 	// count before there were any figures. None: all do.
 	Primary []string `json:"primary,omitempty"`

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // toPlot is a folder of results with two cells, of runs with three flows, and a third one that has
@@ -22,7 +23,7 @@ func toPlot(t *testing.T) (dir string) {
 	var recs []Record
 	for i := range 12 {
 		r := flowing(i, 1e9, 2e9, 3e9)
-		r.Cell = Cell{ID: []string{"tcp/tcp gro=on", "uring/tcp gro=off"}[i%2], RX: "tcp", TX: "tcp", Flows: 3}
+		r.Cell = plan.Cell{ID: []string{"tcp/tcp gro=on", "uring/tcp gro=off"}[i%2], RX: "tcp", TX: "tcp", Flows: 3}
 		r.Verdict, r.Warmup, r.Reason, r.Warnings = OK, i < 2, "", []string{`a "quoted", word`}
 		r.SUT.ThroughputGbps = ptr(100 + float64(i%2)*50 + float64(i))
 		if r.Warmup {

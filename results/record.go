@@ -2,7 +2,10 @@
 
 package results
 
-import "github.com/zcbench/zcbench/machine/measure"
+import (
+	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
+)
 
 // SchemaVersion is the version of the journal and CSV layout written by this
 // build. Readers accept every version up to it.
@@ -22,14 +25,14 @@ const (
 // Record is one run of one cell: a line of the journal, behind one with its hosts' metrics
 // and series.
 type Record struct {
-	Schema    int    `json:"schema"`
-	RunID     string `json:"run_id"`     // unique in the journal
-	SessionID string `json:"session_id"` // one invocation of the tool
-	Cell      Cell   `json:"cell"`
-	Block     int    `json:"block"` // interleaving block, from 0
-	Seq       int    `json:"seq"`   // position in the session, from 0
-	Rep       int    `json:"rep"`   // repetition of the cell, from 0; a warm-up counts apart
-	Warmup    bool   `json:"warmup"`
+	Schema    int       `json:"schema"`
+	RunID     string    `json:"run_id"`     // unique in the journal
+	SessionID string    `json:"session_id"` // one invocation of the tool
+	Cell      plan.Cell `json:"cell"`
+	Block     int       `json:"block"` // interleaving block, from 0
+	Seq       int       `json:"seq"`   // position in the session, from 0
+	Rep       int       `json:"rep"`   // repetition of the cell, from 0; a warm-up counts apart
+	Warmup    bool      `json:"warmup"`
 
 	StartUTCNs int64 `json:"start_utc_ns,omitempty"` // beginning of the steady window, wall clock of the controller
 
@@ -44,10 +47,10 @@ type Record struct {
 	Blocked bool `json:"blocked,omitempty"`
 	// Expected: invalid, as a run of such modes must be where it was made: the mode says
 	// that loopback and veth copy what it sends.
-	Expected bool      `json:"expected,omitempty"`
-	Gate     GateClass `json:"gate,omitempty"`  // invalid: the kind of gate that it did not pass
-	Limit    LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
-	Warnings []string  `json:"warnings,omitempty"`
+	Expected bool           `json:"expected,omitempty"`
+	Gate     plan.GateClass `json:"gate,omitempty"`  // invalid: the kind of gate that it did not pass
+	Limit    plan.LimitedBy `json:"limit,omitempty"` // what kept it from being faster; empty: not known
+	Warnings []string       `json:"warnings,omitempty"`
 
 	LossFree *LossFree `json:"loss_free,omitempty"` // where the cell looks for a rate; of the run that ended the search
 
@@ -152,7 +155,7 @@ type Flow struct {
 	Verdict        Verdict  `json:"verdict,omitempty"` // of this flow at this end
 	Reason         string   `json:"reason,omitempty"`
 	// what kept this flow from being faster, see [Record].Limit; of the SUT's half
-	Limit LimitedBy `json:"limit,omitempty"`
+	Limit plan.LimitedBy `json:"limit,omitempty"`
 
 	// What the limit is found by: how much of the window its thread ran or wanted to, of one
 	// CPU; and of a sender, the shares in which the receiver's window and its own buffer held

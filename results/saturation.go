@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Slack is why 1/packets_per_s of a run is not what a packet cost its receiver: the time between
@@ -39,7 +40,7 @@ func (r *Record) Slack() Slack {
 	}
 	used, busy := r.received()
 	switch {
-	case r.Limit == BySender:
+	case r.Limit == plan.BySender:
 		return SlackSender
 	case used == nil || *used >= Saturated:
 		return ""
@@ -97,7 +98,7 @@ const overBusy = 1.02
 // that was not counted, or if its threads appear to have run longer than the CPUs were busy, which
 // includes all of their time.
 func (r *Record) OwnCores() *float64 {
-	if r.Cell.leavesThreads() && !r.hasHelpers() {
+	if r.Cell.LeavesThreads() && !r.hasHelpers() {
 		return nil
 	}
 	own := r.SUT.OwnCores(r.readsItself())

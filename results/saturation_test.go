@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // The time between two packets is what one costs where what received had no time left, and nothing
@@ -21,7 +22,7 @@ func TestSlack(t *testing.T) {
 		poller  *float64
 		thread  *float64
 		metrics []measure.Metric
-		limit   LimitedBy
+		limit   plan.LimitedBy
 		want    Slack
 		warns   string
 	}{
@@ -29,8 +30,8 @@ func TestSlack(t *testing.T) {
 		"half of one": {rx: "udp", busy: new(.5), want: SlackIdle,
 			warns: "100.0 ns, is not what a packet costs: idle: what received had time left (0.50 cores used)"},
 		"not measured": {rx: "udp"},
-		"by its pace":  {rx: "udp", busy: new(.94), limit: ByPace, want: SlackIdle, warns: "idle"},
-		"the sender's limit": {rx: "udp", busy: new(1.), limit: BySender, want: SlackSender,
+		"by its pace":  {rx: "udp", busy: new(.94), limit: plan.ByPace, want: SlackIdle, warns: "idle"},
+		"the sender's limit": {rx: "udp", busy: new(1.), limit: plan.BySender, want: SlackSender,
 			warns: "sender: the sender was slower"},
 		"two CPUs, half each": {rx: "udp", busy: new(1.), metrics: []measure.Metric{metric("cpu0_busy_cores", .5),
 			metric("cpu1_busy_cores", .5), metric("cpu_busy_cores", 1)}, want: SlackIdle, warns: "0.50 cores"},
@@ -52,7 +53,7 @@ func TestSlack(t *testing.T) {
 		"threads told to have run longer": {rx: "udp-recv", busy: new(1.), poller: new(.75), thread: new(.46)},
 		"round trips":                     {rx: "udp", busy: new(.5)},
 	} {
-		r := Record{Cell: Cell{RX: x.rx, TX: "udp"}, Verdict: OK, Limit: x.limit}
+		r := Record{Cell: plan.Cell{RX: x.rx, TX: "udp"}, Verdict: OK, Limit: x.limit}
 		if name == "round trips" {
 			r.Cell.TX = "udp-rr"
 		}
@@ -69,7 +70,7 @@ func TestSlack(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, r.Warnings, x.warns)
 		}
 	}
-	stream := Record{Cell: Cell{RX: "tcp", TX: "tcp"}, SUT: Host{CPUBusyCores: new(.5)}}
+	stream := Record{Cell: plan.Cell{RX: "tcp", TX: "tcp"}, SUT: Host{CPUBusyCores: new(.5)}}
 	if stream.MarkSlack(); stream.Slack() != "" || len(stream.Flags) > 0 {
 		t.Errorf("a stream: %q", stream.Flags)
 	}
@@ -78,7 +79,7 @@ func TestSlack(t *testing.T) {
 // Of several runs most decide.
 func TestSlackOf(t *testing.T) {
 	run := func(busy float64) *Record {
-		return &Record{Cell: Cell{RX: "udp", TX: "udp"}, SUT: Host{PacketsPerS: new(1e6), CPUBusyCores: &busy}}
+		return &Record{Cell: plan.Cell{RX: "udp", TX: "udp"}, SUT: Host{PacketsPerS: new(1e6), CPUBusyCores: &busy}}
 	}
 	for want, runs := range map[Slack][]*Record{"": {run(1), run(1), run(.5)}, SlackIdle: {run(1), run(.4), run(.5)}} {
 		if got := SlackOf(runs); got != want {

@@ -5,14 +5,14 @@ package results
 import (
 	"bytes"
 	"reflect"
-	"strings"
 	"testing"
-	"time"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Round trips have figures and columns of their own, and none of payload's.
 func TestRoundTripColumns(t *testing.T) {
-	r := Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4}, Verdict: OK}
+	r := Record{Schema: SchemaVersion, RunID: "r", Cell: plan.Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4}, Verdict: OK}
 	r.SUT = Host{Name: "a", DurationS: new(2.0), Bytes: new(uint64(1000)), ThroughputGbps: new(4e-6),
 		CPUBusyCores: new(.5), PowerW: new(9.0), Transactions: new(uint64(1000))}
 	r.TG = r.SUT
@@ -60,33 +60,5 @@ func TestRoundTripColumns(t *testing.T) {
 	}
 	if ms := (&Host{}).TripMetrics(); ms != nil {
 		t.Errorf("%+v of nothing", ms)
-	}
-}
-
-// At a rate each flow has a request in the window. What is said to do instead helps.
-func TestCheckRequests(t *testing.T) {
-	for _, x := range []struct {
-		cell   Cell
-		window time.Duration
-		want   string
-	}{
-		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 2 * time.Second,
-			"rr_rate 10: 20 requests are due in 2s, of all flows together, and each of 64 flows needs one: " +
-				"ask for 32 or more, or measure for 6.4s or longer, or use at most 20 flows"},
-		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 32}, 2 * time.Second, ""},
-		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 6400 * time.Millisecond, ""},
-		{Cell{RX: "tcp", TX: "rr", Flows: 20, RRRate: 10}, 2 * time.Second, ""},
-		{Cell{RX: "udp", TX: "udp-rr", Flows: 3, RRRate: 10}, 100 * time.Millisecond,
-			"ask for 30 or more, or measure for 300ms or longer, or use at most 1 flows"},
-		{Cell{RX: "tcp", TX: "rr", RRRate: 1}, 500 * time.Millisecond,
-			"each of 1 flows needs one: ask for 2 or more, or measure for 1s or longer"},
-		{Cell{RX: "tcp", TX: "rr", Flows: 64, RRRate: 10}, 0, ""},
-		{Cell{RX: "tcp", TX: "rr", Flows: 64}, time.Second, ""},
-		{Cell{RX: "tcp", TX: "tcp", Flows: 64, RRRate: 10}, time.Second, ""}, // of no mode of it
-	} {
-		err := x.cell.CheckRequests(x.window)
-		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
-			t.Errorf("%d flows, rate %d, %v: %v, want %q", x.cell.NFlows(), x.cell.RRRate, x.window, err, x.want)
-		}
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"math"
 	"strconv"
 	"testing"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // costly is a run of two hosts with costs and what is known of them.
 func costly() Record {
-	r := Record{Schema: SchemaVersion, RunID: "r", Cell: Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: OK}
+	r := Record{Schema: SchemaVersion, RunID: "r", Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: OK}
 	for _, h := range []*Host{&r.SUT, &r.TG} {
 		h.DurationS, h.Bytes, h.ThroughputGbps = new(10.0), new(uint64(20e9)), new(16.0)
 		h.CPUBusyCores, h.CPUBusyU, h.CPUIdleCores, h.CPUIdleU = new(2.0), new(.03), new(.5), new(.04)

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -63,7 +64,7 @@ func TestBadRequests(t *testing.T) {
 	c.refused(wire.OpOpen, `{"role":"rx","nosuch":1}`, "open", "byte", "nosuch")
 	c.refused(wire.OpOpen, `{"role":7}`, "open", "byte")
 	c.refused(wire.OpOpen, `{}`, "unknown role")
-	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0",
+	c.refused(wire.OpOpen, wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "nosuch"}, Addr: "127.0.0.1:0",
 		Flows: wire.OneFlow(-1)}, "nosuch", "tcp-trunc")
 	c.refused(wire.OpRun, nil, "run", "parameters missing")
 	c.refused(wire.OpRun, `{"nosuch":1}`, "run", "nosuch")

@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // client is a controller that talks to an agent in this process.
@@ -153,7 +153,7 @@ func (c *client) flows() {
 var endless = wire.Schedule{DurationNs: int64(time.Hour), PeerWaitNs: int64(time.Hour), StallNs: int64(time.Hour)}
 
 func rxSpec() wire.EndSpec {
-	return wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0",
+	return wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", MessageBytes: 1 << 20}, Addr: "127.0.0.1:0",
 		Flows: wire.OneFlow(-1)}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -32,7 +33,7 @@ func TestEndOfInputEndsEverything(t *testing.T) {
 			}
 			if state == "flowing" {
 				tx := greeted(t)
-				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: 1 << 16,
+				tx.ok(wire.OpOpen, wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "tcp", MessageBytes: 1 << 16,
 					PaceBitsPS: 200e6}, Addr: addr, Flows: wire.OneFlow(-1)}, nil)
 				run := tx.send(wire.OpRun, endless)
 				defer func() {

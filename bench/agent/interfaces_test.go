@@ -9,7 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestInterfacesHaveLoopback(t *testing.T) {
@@ -53,6 +53,6 @@ func TestInterfacesHaveCPUs(t *testing.T) {
 }
 
 func checkOnline(cpu int) error {
-	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: "127.0.0.1:0",
+	return endpoint.Check(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"}, Addr: "127.0.0.1:0",
 		Flows: wire.OneFlow(cpu)})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/ssh"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // inHost runs f in a namespace with one link, by which ssh would have come.
@@ -54,11 +54,11 @@ func TestGuard(t *testing.T) {
 					Values: []wire.Setting{{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
 				for what, err := range map[string]error{
 					"a setting": a.guardSettings(mtu),
-					"a flow": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+					"a flow": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"},
 						Dev: dev, Addr: addr + ":0"}),
-					"a flow without its name": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+					"a flow without its name": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"},
 						Addr: addr + ":0"}),
-					"a flow to the peer": a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp"},
+					"a flow to the peer": a.guardEnd(wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "tcp"},
 						Addr: "10.77.0.2:1"}),
 				} {
 					if (err != nil) != x.refuse || err != nil &&
@@ -69,7 +69,7 @@ func TestGuard(t *testing.T) {
 				for what, err := range map[string]error{
 					"a sysctl": a.guardSettings(sysctl),
 					"nothing":  a.guardSettings(wire.Settings{}),
-					"loopback": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"},
+					"loopback": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"},
 						Addr: "127.0.0.1:0"}),
 					"loopback by name": a.guard("lo"),
 				} {

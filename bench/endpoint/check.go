@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // check finds what is wrong with a spec, as far as no host must be asked.
@@ -27,7 +27,7 @@ func check(s wire.EndSpec, p stream.Mode) error {
 		return err
 	}
 	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {
-		return &results.OptionError{Option: results.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
+		return &plan.OptionError{Option: plan.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
 	}
 	if n := len(s.Flows); n != s.Cell.NFlows() {
 		return fmt.Errorf("CPUs for %d flows, but the cell has %d", n, s.Cell.NFlows())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestFlowDev(t *testing.T) {
@@ -27,7 +27,7 @@ func TestFlowDev(t *testing.T) {
 		{needs, ":0", "", "", "--dev"},
 		{needs, "203.0.113.77:0", "", "", "no interface of this host"},
 	} {
-		got, err := flowDev(c.path, wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}, Addr: c.addr,
+		got, err := flowDev(c.path, wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx"}, Addr: c.addr,
 			Dev: c.dev})
 		if got != c.want || (err == nil) != (c.err == "") {
 			t.Errorf("%q, %q: %q, %v", c.addr, c.dev, got, err)
@@ -47,12 +47,12 @@ func TestFlowDevOfSender(t *testing.T) {
 		addrs["localhost:5201"] = "lo"
 	}
 	for addr, want := range addrs {
-		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"},
+		if got, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "devmem"},
 			Addr: addr}); got != want || err != nil {
 			t.Errorf("%s: %q, %v", addr, got, err)
 		}
 	}
-	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "devmem"},
+	if _, err := flowDev(needs, wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "devmem"},
 		Addr: "no-such-host.invalid:1"}); err == nil {
 		t.Error("found an interface to a host that there is not")
 	}
@@ -61,7 +61,7 @@ func TestFlowDevOfSender(t *testing.T) {
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
 	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true},
-		spec: wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx"}}}}
+		spec: wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx"}}}}
 	f := &flow{result: flowResult{
 		evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3",
 			Fix: "ethtool -n"}}}

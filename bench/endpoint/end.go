@@ -11,13 +11,13 @@ import (
 	"sync"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/ssh"
-	"github.com/zcbench/zcbench/results"
 )
 
 // UsageError is a spec that cannot be run anywhere: the caller's mistake.
@@ -85,7 +85,7 @@ func Open(s wire.EndSpec) (*End, error) {
 	if s.Role == stream.TX && s.Cell.LossFree {
 		return nil, &UsageError{
 			fmt.Errorf("pace %s is a search of zcbench's (run, matrix, loss-free): ask for a rate, such as 10M",
-				results.PaceLossFree)}
+				plan.PaceLossFree)}
 	}
 	if err := path.Support(""); err != nil {
 		return nil, err

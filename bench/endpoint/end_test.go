@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
@@ -21,7 +24,6 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // What an end that could not be opened leaves behind is said beside the reason.
@@ -50,8 +52,8 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 func TestCheckTakesGoodSpecs(t *testing.T) {
 	for _, m := range stream.Modes {
 		for _, s := range []wire.EndSpec{
-			{Role: m.Role, Cell: cellOf(m, results.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
-			{Role: m.Role, Cell: cellOf(m, results.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}),
+			{Role: m.Role, Cell: cellOf(m, plan.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
+			{Role: m.Role, Cell: cellOf(m, plan.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}),
 				Addr: "host:5201", Flows: wire.OneFlow(0)},
 		} {
 			if err := Check(s); err != nil {
@@ -75,7 +77,7 @@ func mostMessage(m stream.Mode) int {
 }
 
 // cellOf is a cell of one end's mode alone.
-func cellOf(m stream.Mode, c results.Cell) results.Cell {
+func cellOf(m stream.Mode, c plan.Cell) plan.Cell {
 	if m.Role == stream.RX {
 		c.RX = m.Name
 	} else {
@@ -85,7 +87,7 @@ func cellOf(m stream.Mode, c results.Cell) results.Cell {
 }
 
 func TestCheckRefusesEachMistake(t *testing.T) {
-	if err := Check(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}, Addr: ":0",
+	if err := Check(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"}, Addr: ":0",
 		Flows: wire.OneFlow(-1)}); err != nil {
 		t.Errorf("a receiver on a free port: %v", err)
 	}

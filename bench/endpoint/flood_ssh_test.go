@@ -13,7 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/ssh"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // sshFloodEnv makes this test binary a process that was reached by ssh: what sshd said is in the
@@ -50,7 +50,7 @@ func floodsSpareSSH(t *testing.T) {
 	rx := func(mode, redirect string) wire.EndSpec {
 		return wire.EndSpec{Role: stream.RX, Addr: "10.77.0.1:0", Dev: p.SUT.Dev, Cookie: stream.NewCookie(),
 			Flows: []wire.FlowSpec{{CPU: -1}},
-			Cell:  results.Cell{RX: mode, TX: "pktgen-xdp", MessageBytes: 18, XDPRedirect: redirect}}
+			Cell:  plan.Cell{RX: mode, TX: "pktgen-xdp", MessageBytes: 18, XDPRedirect: redirect}}
 	}
 	tx := rx("xdp-drop", "")
 	tx.Role, tx.Addr = stream.TX, "10.77.0.2:7719"

@@ -17,7 +17,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 const (
@@ -46,7 +46,7 @@ func endless() wire.Schedule { return lasting(time.Hour) }
 var cookie = stream.NewCookie()
 
 func rxSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop,
+	s := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop,
 		Cookie: cookie, Flows: wire.OneFlow(-1)}
 	if m, err := stream.LookupMode(stream.RX, mode); err == nil && m.NoPayload {
 		s.Cell.Touch = "none"
@@ -55,7 +55,7 @@ func rxSpec(mode string, size int) wire.EndSpec {
 }
 
 func txSpec(mode string, size int) wire.EndSpec {
-	s := wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: mode, MessageBytes: size, Congestion: "reno"},
+	s := wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: mode, MessageBytes: size, Congestion: "reno"},
 		Addr: "127.0.0.1:1", Cookie: cookie, Flows: wire.OneFlow(-1)}
 	s.Cell.Drop()
 	return s

@@ -13,14 +13,16 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // several gives a spec so many flows.
@@ -277,7 +279,7 @@ func TestProcessorsOfFlows(t *testing.T) {
 
 // judged are two flows of a path whose window has been read, of which one is not right.
 func judged(rx string, zero bool, was, is [2]stream.Counters, evidence stream.Evidence) (*run, *wire.EndResult) {
-	spec := several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: rx}}, 2)
+	spec := several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: rx}}, 2)
 	e := newEnd(spec, stream.Mode{Name: rx, Role: stream.RX, ZeroCopy: zero}, stream.Options{})
 	r := &run{end: e, from: edge{taken: true, flows: was[:]}, to: edge{taken: true, flows: is[:]}}
 	e.flows[1].result.evidence = evidence
@@ -359,7 +361,7 @@ func TestFlowWithoutRequest(t *testing.T) {
 // A control run steers the last of several flows wrongly, and only that one; each keeps to its
 // part of the pace.
 func TestFlowsOf(t *testing.T) {
-	s := several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx", Control: results.WrongQueue}}, 3)
+	s := several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx", Control: plan.WrongQueue}}, 3)
 	for i := range s.Flows {
 		s.Flows[i].Queue = new(i + 2)
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -282,7 +283,7 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 			"scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
 	}
 	if r.end.astray(f) {
-		why, how = why+results.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
+		why, how = why+plan.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
 	}
 	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(),
 		100*limit, why), how
@@ -303,7 +304,7 @@ func gateTold(f *flow, known, limit float64, mode string) (reason, fix string) {
 // one of a negative control.
 func (e *End) astray(f *flow) bool {
 	c := &e.spec.Cell
-	return e.spec.Role == stream.RX && f.N == len(e.flows)-1 && (c.Control == results.WrongQueue || c.SteerTo != nil)
+	return e.spec.Role == stream.RX && f.N == len(e.flows)-1 && (c.Control == plan.WrongQueue || c.SteerTo != nil)
 }
 
 // fillFlow fills the figures of the flows themselves.

@@ -12,12 +12,14 @@ import (
 
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // receiveSaying is a receiver that takes a flow and then says f of it, given the
@@ -164,7 +166,7 @@ func TestUntoldGate(t *testing.T) {
 		{5, 60, "the kernel copied 5.0 % of the payload of zcrx (limit 1 %): no NAPI"},
 	} {
 		r := &run{end: &End{path: stream.Mode{Name: "zcrx", ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX,
-			Cell: results.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
+			Cell: plan.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
 		f := &flow{result: flowResult{evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI",
 			Fix: "use Linux 7.2"}}}
 		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied},

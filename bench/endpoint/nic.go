@@ -15,7 +15,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tally"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // nicWatch looks up in what was read at the window's edges what the NIC counts of what was asked
@@ -32,7 +32,7 @@ func watchNIC(s wire.EndSpec, d *nic.Device) *nicWatch {
 		return nil
 	}
 	w := &nicWatch{rx: s.Role == stream.RX}
-	asked := slices.ContainsFunc(s.Cell.Others(), func(o results.Other) bool {
+	asked := slices.ContainsFunc(s.Cell.Others(), func(o plan.Other) bool {
 		return o.Name == "header-split" &&
 			o.End != "tg"
 	})

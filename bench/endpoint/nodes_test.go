@@ -16,7 +16,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestMemoryNodes(t *testing.T) {
@@ -80,7 +80,7 @@ func TestPayloadIsTheWorkers(t *testing.T) {
 	}
 	defer unix.Prctl(unix.PR_SET_THP_DISABLE, 0, 0, 0, 0)
 	const message = 8 << 20
-	e, err := Open(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", MessageBytes: message},
+	e, err := Open(wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "tcp", MessageBytes: message},
 		Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)})
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestReceiversMemoryIsThere(t *testing.T) {
 	runtime.LockOSThread() // the contract of paths: an io_uring belongs to the thread that made it
 	defer runtime.UnlockOSThread()
 	for _, mode := range []string{"tcp", "uring"} {
-		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: mode, MessageBytes: 1 << 20},
+		m, o, err := resolve(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: mode, MessageBytes: 1 << 20},
 			Addr: "127.0.0.1:0", Flows: wire.OneFlow(-1)})
 		if err != nil {
 			t.Fatal(err)

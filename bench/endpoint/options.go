@@ -11,7 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // pathOptions converts a cell's choices to the options of one end's data path.
@@ -61,7 +61,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 }
 
 // framesOf converts a cell's choices of frames.
-func framesOf(c *results.Cell) stream.Frames {
+func framesOf(c *plan.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples,
 		Burst: c.Burst, KeepGRO: c.GRO != nil}
 	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
@@ -73,8 +73,8 @@ func framesOf(c *results.Cell) stream.Frames {
 
 // steerTo chooses the queue that a control run steers a flow to, instead of the one that is taken
 // over for it; nil: none.
-func steerTo(c *results.Cell, taken *int, beside ...int) *int {
-	if c.Control == results.WrongQueue {
+func steerTo(c *plan.Cell, taken *int, beside ...int) *int {
+	if c.Control == plan.WrongQueue {
 		return otherQueue(taken, beside...)
 	}
 	return c.SteerTo

@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
-func optionsOf(t *testing.T, role stream.Role, c results.Cell) stream.Options {
+func optionsOf(t *testing.T, role stream.Role, c plan.Cell) stream.Options {
 	t.Helper()
 	p, err := modes.Find(role, c.Mode(role))
 	if err != nil {
@@ -28,7 +29,7 @@ func TestControlSteers(t *testing.T) {
 		queue *int
 		want  int
 	}{{nil, 0}, {&third, 0}, {&first, 1}} {
-		c := results.Cell{RX: "zcrx", TX: "tcp", Control: results.WrongQueue, Queue: x.queue}
+		c := plan.Cell{RX: "zcrx", TX: "tcp", Control: plan.WrongQueue, Queue: x.queue}
 		only := func() *flow {
 			return flowsOf(wire.EndSpec{Role: stream.RX, Cell: c, Flows: wire.OneFlow(-1)},
 				optionsOf(t, stream.RX, c))[0]
@@ -49,7 +50,7 @@ func TestControlSteers(t *testing.T) {
 // Every choice gets to the end that it is of, and to no other.
 func TestPathOptions(t *testing.T) {
 	two, five := 2, 5
-	c := results.Cell{RX: "zcrx", TX: "uring", MessageBytes: 1, ReadBytes: 2, Touch: "verify", Congestion: "cubic",
+	c := plan.Cell{RX: "zcrx", TX: "uring", MessageBytes: 1, ReadBytes: 2, Touch: "verify", Congestion: "cubic",
 		RcvBuf: 3, SndBuf: 4, PaceBitsPS: 1e6,
 		UringEngine: "native", GatherUs: &five, Queue: &two, Area: "huge", AreaBytes: 32 << 20, RXBufLen: 16 << 10,
 		RefillEntries: 64, CQEntries: 128,
@@ -75,12 +76,12 @@ func TestPathOptions(t *testing.T) {
 	}
 	for rx, want := range map[string]int{"tcp": 256 << 10, "uring": 256 << 10, "zcrx": 0, "devmem": 0, "tcp-trunc": 0} {
 		if o := optionsOf(t, stream.RX,
-			results.Cell{RX: rx, TX: "tcp", RXBuffer: 256 << 10}); o.BufferBytes != want ||
+			plan.Cell{RX: rx, TX: "tcp", RXBuffer: 256 << 10}); o.BufferBytes != want ||
 			o.MessageBytes != stream.DefaultMessageBytes {
 			t.Errorf("%s: a buffer of %d bytes for messages of %d", rx, o.BufferBytes, o.MessageBytes)
 		}
 	}
-	if o := optionsOf(t, stream.TX, results.Cell{TX: "msg-zerocopy"}); !o.Socket.ZeroCopy ||
+	if o := optionsOf(t, stream.TX, plan.Cell{TX: "msg-zerocopy"}); !o.Socket.ZeroCopy ||
 		o.MessageBytes != stream.DefaultMessageBytes {
 		t.Errorf("%+v", o)
 	}

@@ -14,15 +14,16 @@ import (
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // packetsBoth runs a flow of datagrams between two ends on loopback, several where asked.
-func packetsBoth(t *testing.T, rx, tx results.Cell, flows int, sch wire.Schedule) (r, s wire.EndResult) {
+func packetsBoth(t *testing.T, rx, tx plan.Cell, flows int, sch wire.Schedule) (r, s wire.EndResult) {
 	t.Helper()
 	specs := [2]wire.EndSpec{rxSpec(rx.RX, 64), txSpec(tx.TX, 64)}
 	cpus := [2]int{-1, 0} // what one CPU sends comes in order
-	for i, c := range []results.Cell{rx, tx} {
+	for i, c := range []plan.Cell{rx, tx} {
 		specs[i].Cell = c
 		specs[i].Cell.MessageBytes, specs[i].Cell.Flows = 64, flows
 		specs[i].Flows = nil
@@ -42,8 +43,8 @@ func packetsBoth(t *testing.T, rx, tx results.Cell, flows int, sch wire.Schedule
 // as the controller takes.
 func TestRunOfPackets(t *testing.T) {
 	for _, flows := range []int{1, 2} {
-		rx := results.Cell{RX: "udp", Touch: "verify", RcvBuf: 8 << 20}
-		tx := results.Cell{TX: "udp", PaceBitsPS: 20_000 * 64 * 8 * flows}
+		rx := plan.Cell{RX: "udp", Touch: "verify", RcvBuf: 8 << 20}
+		tx := plan.Cell{TX: "udp", PaceBitsPS: 20_000 * 64 * 8 * flows}
 		r, s := packetsBoth(t, rx, tx, flows, wire.Schedule{DurationNs: int64(time.Hour),
 			StopBytes: uint64(flows) * 10_000 * 64, PeerWaitNs: patience, StallNs: patience, GraceNs: patience})
 		for name, end := range map[string]*wire.EndResult{"receiver": &r, "sender": &s} {
@@ -133,11 +134,11 @@ func TestCorruptedPackets(t *testing.T) {
 // What a mode cannot do is refused before anything is opened.
 func TestPacketsRefused(t *testing.T) {
 	for want, s := range map[string]wire.EndSpec{
-		"udp-gso with one call per datagram": {Role: stream.TX, Cell: results.Cell{TX: "udp-gso", UDPBatch: 1},
+		"udp-gso with one call per datagram": {Role: stream.TX, Cell: plan.Cell{TX: "udp-gso", UDPBatch: 1},
 			Addr: "127.0.0.1:1", Flows: wire.OneFlow(-1)},
-		"a packet's payload has 18..65507": {Role: stream.RX, Cell: results.Cell{RX: "udp", MessageBytes: 4},
+		"a packet's payload has 18..65507": {Role: stream.RX, Cell: plan.Cell{RX: "udp", MessageBytes: 4},
 			Addr: loop, Flows: wire.OneFlow(-1)},
-		"it applies to TCP modes": {Role: stream.RX, Cell: results.Cell{RX: "udp", ReadBytes: 4096},
+		"it applies to TCP modes": {Role: stream.RX, Cell: plan.Cell{RX: "udp", ReadBytes: 4096},
 			Addr: loop, Flows: wire.OneFlow(-1)},
 	} {
 		if err := Check(s); err == nil || !strings.Contains(err.Error(), want) {

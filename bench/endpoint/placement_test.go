@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -37,7 +38,7 @@ func TestSoftirqOnRecord(t *testing.T) {
 		"as found, several":       {nil, nil, nil, nil, "3,4", -1},
 		"nothing comes":           {nil, nil, nil, new(4), "3", -1},
 	} {
-		r := &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}}, 2),
+		r := &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"}}, 2),
 			stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
 		r.end.place = x.place
 		r.from.flows, r.to.flows = make([]stream.Counters, 2), make([]stream.Counters, 2)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
@@ -59,8 +60,8 @@ func openProbes(e *End) (*probes, error) {
 }
 
 // programs lists a cell's probes that are eBPF programs.
-func programs(c *results.Cell) []string {
-	return slices.DeleteFunc(c.Probes(), func(name string) bool { return name == results.ProbeProfile })
+func programs(c *plan.Cell) []string {
+	return slices.DeleteFunc(c.Probes(), func(name string) bool { return name == plan.ProbeProfile })
 }
 
 func (p *probes) open(e *End) error {
@@ -74,7 +75,7 @@ func (p *probes) open(e *End) error {
 			port := e.port.Addr().(*net.TCPAddr).Port
 			p.Latency, err = bpf.OpenLatency(bpf.LatencyOptions{Filter: bpf.Filter{Netns: inode,
 				LocalPort: uint16(port)},
-				Sample: cmp.Or(e.spec.Cell.ProbeSample, results.DefaultProbeSample)})
+				Sample: cmp.Or(e.spec.Cell.ProbeSample, plan.DefaultProbeSample)})
 		case name == "syscalls":
 			p.Syscalls, err = bpf.OpenSyscalls(os.Getpid())
 		case name == "zc":

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -68,7 +69,7 @@ func probed(t *testing.T, probes []string) wire.EndResult {
 
 // A flow with probes has their metrics, and says where they sit.
 func TestIntegrationProbedFlow(t *testing.T) {
-	res := probed(t, results.ProbeNames)
+	res := probed(t, plan.ProbeNames)
 	if res.Verdict != results.OK {
 		t.Errorf("%s: %s", res.Verdict, res.Reason)
 	}
@@ -94,7 +95,7 @@ func TestIntegrationProbedFlow(t *testing.T) {
 		len(p.Flow) < 5 || p.FlowCores == nil {
 		t.Errorf("the connection over time: %v, %+v", drawn, p)
 	}
-	if n := seen["latency_sample_packets"].Value; n != results.DefaultProbeSample {
+	if n := seen["latency_sample_packets"].Value; n != plan.DefaultProbeSample {
 		t.Errorf("one packet in %v", n)
 	}
 	if s := seen["latency_tcp_read_p50"].Source; !strings.Contains(s, "skb_copy_datagram_") ||

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -39,7 +40,7 @@ const (
 
 // openProfiler asks for the events and reads the kernel's symbols, before anything flows.
 func openProfiler(s wire.EndSpec) (*profiler, error) {
-	if !slices.Contains(s.Cell.Probes(), results.ProbeProfile) {
+	if !slices.Contains(s.Cell.Probes(), plan.ProbeProfile) {
 		return nil, nil
 	}
 	cpus := s.MeasureCPUs

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
@@ -65,7 +66,7 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 		t.Skip("needs root")
 	}
 	rx, tx := rxSpec("tcp", 64*kib), txSpec("tcp", 64*kib)
-	rx.Cell.Probe = results.ProbeProfile
+	rx.Cell.Probe = plan.ProbeProfile
 	sch := lasting(600 * time.Millisecond)
 	res, _ := runBoth(t, rx, tx, sch, sch)
 	if res.Verdict != results.OK {

@@ -12,13 +12,14 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // steeredFlows is a run of flows that are steered to queue 2, whose payload has begun, and which
 // come by it as long as nobody sets landed.
 func steeredFlows(n int) (r *run, queues []*calls) {
-	r = &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp"}}, n),
+	r = &run{end: newEnd(several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"}}, n),
 		stream.Mode{Name: "tcp", Role: stream.RX}, stream.Options{})}
 	for _, f := range r.end.flows {
 		c := &calls{landed: 2}

@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/zc/nicqueue"
-	"golang.org/x/sys/unix"
 )
 
 // calls is a path and a queue that write down what is asked of them.
@@ -140,16 +141,16 @@ func TestSteered(t *testing.T) {
 func TestWhoIsSteered(t *testing.T) {
 	two := 2
 	for _, x := range []struct {
-		cell results.Cell
+		cell plan.Cell
 		want bool
 	}{
-		{results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, true},
-		{results.Cell{RX: "uring", TX: "tcp", Queue: &two}, true},
-		{results.Cell{RX: "tcp-mmap", TX: "tcp", Queue: &two}, true},
-		{results.Cell{RX: "zcrx-nodev", TX: "tcp", Queue: &two}, true},
-		{results.Cell{RX: "zcrx", TX: "tcp", Queue: &two}, false}, // takes it over
-		{results.Cell{RX: "devmem", TX: "devmem", Queue: &two}, false},
-		{results.Cell{RX: "tcp", TX: "devmem"}, false},
+		{plan.Cell{RX: "tcp", TX: "tcp", Queue: &two}, true},
+		{plan.Cell{RX: "uring", TX: "tcp", Queue: &two}, true},
+		{plan.Cell{RX: "tcp-mmap", TX: "tcp", Queue: &two}, true},
+		{plan.Cell{RX: "zcrx-nodev", TX: "tcp", Queue: &two}, true},
+		{plan.Cell{RX: "zcrx", TX: "tcp", Queue: &two}, false}, // takes it over
+		{plan.Cell{RX: "devmem", TX: "devmem", Queue: &two}, false},
+		{plan.Cell{RX: "tcp", TX: "devmem"}, false},
 	} {
 		if got := x.cell.Steers(); got != x.want {
 			t.Errorf("%s: %v", x.cell.RX, got)
@@ -160,7 +161,7 @@ func TestWhoIsSteered(t *testing.T) {
 		}
 	}
 	// Loopback has no queues to steer to; an address of no interface has none at all.
-	s := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", TX: "tcp", Queue: &two}, Addr: ":0",
+	s := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", TX: "tcp", Queue: &two}, Addr: ":0",
 		Flows: wire.OneFlow(-1)}
 	if _, err := Open(s); err == nil || !strings.Contains(err.Error(), "must know the interface") {
 		t.Errorf("%v", err)

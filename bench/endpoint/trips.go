@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,7 +17,7 @@ import (
 const answeringBuffer = 256 << 10
 
 // tripOptions converts a cell's choices of round trips, and returns the size of a request.
-func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOptions) {
+func tripOptions(c *plan.Cell, k stream.Kind) (request int, o stream.TripOptions) {
 	o = stream.TripOptions{ResponseBytes: cmp.Or(c.Response, stream.DefaultTrip(k)), InFlight: max(c.InFlight, 1),
 		PerSecond: float64(c.RRRate)}
 	if k.Packets() {
@@ -27,7 +28,7 @@ func tripOptions(c *results.Cell, k stream.Kind) (request int, o stream.TripOpti
 
 // requestBytes returns the size of what a receiver that answers takes at once: of datagrams a
 // request, of a stream as much as stays in the cache.
-func requestBytes(c *results.Cell, k stream.Kind) int {
+func requestBytes(c *plan.Cell, k stream.Kind) int {
 	if k.Packets() {
 		return cmp.Or(c.Request, stream.DefaultTrip(k))
 	}

@@ -11,11 +11,12 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // rrSpecs are the two ends of round trips. Both know the whole cell, as agents do.
-func rrSpecs(rx string, c results.Cell) (r, s wire.EndSpec) {
+func rrSpecs(rx string, c plan.Cell) (r, s wire.EndSpec) {
 	c.RX, c.TX = rx, "rr"
 	if m, err := stream.LookupMode(stream.RX, rx); err == nil && m.Kind == stream.Datagram {
 		c.TX = "udp-rr"
@@ -36,7 +37,7 @@ func TestEveryModeAnswers(t *testing.T) {
 		if m.NoPayload || m.Kind == stream.Frame {
 			continue
 		}
-		for name, c := range map[string]results.Cell{"one byte": {}, "many": {Request: 100, Response: 300,
+		for name, c := range map[string]plan.Cell{"one byte": {}, "many": {Request: 100, Response: 300,
 			InFlight: 16}, "large": {Request: 64 * kib, Response: 1000, InFlight: 2},
 			"at a rate": {RRRate: 2000, InFlight: 4},
 			"flows":     {Flows: 3, InFlight: 2}} {
@@ -78,7 +79,7 @@ func TestDatagramModesAnswer(t *testing.T) {
 			t.Logf("without %s", rx)
 			continue
 		}
-		for name, c := range map[string]results.Cell{"shortest": {}, "many": {Request: 100, Response: 300,
+		for name, c := range map[string]plan.Cell{"shortest": {}, "many": {Request: 100, Response: 300,
 			InFlight: 16}, "fragments": {Request: 20_000, Response: 40_000, InFlight: 2},
 			"at a rate":    {RRRate: 2000, InFlight: 4},
 			"single calls": {UDPBatch: 1, InFlight: 3}, "flows": {Flows: 2, InFlight: 2},
@@ -124,16 +125,16 @@ func TestDatagramModesAnswer(t *testing.T) {
 func TestRoundTripsRefused(t *testing.T) {
 	for _, x := range []struct {
 		rx   string
-		c    results.Cell
+		c    plan.Cell
 		want string
 	}{
-		{"tcp-trunc", results.Cell{}, "cannot answer"},
-		{"tcp", results.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
-		{"tcp", results.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
-		{"tcp", results.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
-		{"tcp", results.Cell{RRTimeoutUs: 1000}, "it applies to udp-rr"},
-		{"udp", results.Cell{Request: 17}, "18..65507"},
-		{"udp", results.Cell{Response: 65508}, "18..65507"},
+		{"tcp-trunc", plan.Cell{}, "cannot answer"},
+		{"tcp", plan.Cell{PaceBitsPS: 1e9}, "all modes but tx rr"},
+		{"tcp", plan.Cell{MessageBytes: 64 << 20}, "all modes but tx rr"},
+		{"tcp", plan.Cell{Request: stream.MaxTripBytes, InFlight: 65}, "in flight"},
+		{"tcp", plan.Cell{RRTimeoutUs: 1000}, "it applies to udp-rr"},
+		{"udp", plan.Cell{Request: 17}, "18..65507"},
+		{"udp", plan.Cell{Response: 65508}, "18..65507"},
 	} {
 		r, s := rrSpecs(x.rx, x.c)
 		rerr, serr := Check(r), Check(s)
@@ -145,7 +146,7 @@ func TestRoundTripsRefused(t *testing.T) {
 			t.Errorf("%s, %+v: %v; %v", x.rx, x.c, rerr, serr)
 		}
 	}
-	if err := Check(wire.EndSpec{Role: stream.TX, Cell: results.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1",
+	if err := Check(wire.EndSpec{Role: stream.TX, Cell: plan.Cell{TX: "tcp", InFlight: 4}, Addr: "h:1",
 		Flows: wire.OneFlow(-1)}); err == nil || !strings.Contains(err.Error(), "it applies to rr") {
 		t.Errorf("requests of a stream: %v", err)
 	}
@@ -162,7 +163,7 @@ func errText(err error) string {
 // says so instead of leaving the sender to wait.
 func TestAnswersOnItsOwn(t *testing.T) {
 	alone := func(rx string) (r, s wire.EndSpec) {
-		r, s = rrSpecs(rx, results.Cell{})
+		r, s = rrSpecs(rx, plan.Cell{})
 		r.Cell.TX = ""
 		return r, s
 	}
@@ -180,7 +181,7 @@ func TestAnswersOnItsOwn(t *testing.T) {
 
 // Both ends are of one plan: a sender of payload is no sender of requests.
 func TestPlanOfRoundTripsIsKept(t *testing.T) {
-	rs, _ := rrSpecs("tcp", results.Cell{})
+	rs, _ := rrSpecs("tcp", plan.Cell{})
 	a, _ := runBoth(t, rs, txSpec("tcp", 4*kib), lasting(50*time.Millisecond), lasting(0))
 	if a.Verdict != results.Failed || !strings.Contains(a.Reason, "not the plan's rr") {
 		t.Errorf("%s %s", a.Verdict, a.Reason)
@@ -194,9 +195,9 @@ func kindOf(rx string) stream.Kind {
 
 // Sizes, too, are the plan's: a sender of others is refused before anything flows.
 func TestSizesOfRoundTripsAreKept(t *testing.T) {
-	for rx, c := range map[string]results.Cell{"tcp": {Request: 64, Response: 100},
+	for rx, c := range map[string]plan.Cell{"tcp": {Request: 64, Response: 100},
 		"udp": {Request: 64, Response: 100}} {
-		for _, other := range []results.Cell{{Request: 64, Response: 101}, {Request: 65, Response: 100},
+		for _, other := range []plan.Cell{{Request: 64, Response: 101}, {Request: 65, Response: 100},
 			{Request: 64}} {
 			rs, _ := rrSpecs(rx, c)
 			_, ss := rrSpecs(rx, other)
@@ -217,7 +218,7 @@ func TestSizesOfRoundTripsAreKept(t *testing.T) {
 // A receiver that never answers is noticed.
 func TestNobodyAnswers(t *testing.T) {
 	p := peerPort(t)
-	_, ss := rrSpecs("tcp", results.Cell{})
+	_, ss := rrSpecs("tcp", plan.Cell{})
 	ss.Addr = p.Addr().String()
 	sch := endless()
 	sch.StallNs = 200 * ms

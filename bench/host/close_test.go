@@ -11,13 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
-	"golang.org/x/sys/unix"
 )
 
 // An agent that ignores the end of its input is killed.
@@ -63,7 +64,7 @@ func TestCloseTellsLastWords(t *testing.T) {
 // hold lets an agent have something that it must give back.
 func hold(t *testing.T, h *host.Host) {
 	t.Helper()
-	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+	spec := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
 		Flows: wire.OneFlow(-1)}
 	if err := h.Call(t.Context(), wire.OpOpen, spec, nil); err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func hold(t *testing.T, h *host.Host) {
 func TestAgentKilled(t *testing.T) {
 	h := dial(t, "local")
 	if err := h.Call(t.Context(), wire.OpOpen,
-		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+		wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
 			Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,7 @@ func TestAgentKilled(t *testing.T) {
 func TestCallGivesUpWithItsContext(t *testing.T) {
 	h := dial(t, "local")
 	if err := h.Call(t.Context(), wire.OpOpen,
-		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
+		wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: "127.0.0.1:0",
 			Flows: wire.OneFlow(-1)}, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,9 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/version"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/host/sshtest"
@@ -24,7 +26,6 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // far is a host behind sshd, and the namespace next to it that the controller is in.
@@ -336,7 +337,7 @@ func running(t *testing.T, h *host.Host, addr string) (port string, ended chan e
 	t.Helper()
 	var o wire.Opened
 	if err := h.Call(t.Context(), wire.OpOpen,
-		wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr,
+		wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp", MessageBytes: 1 << 16}, Addr: addr,
 			Flows: wire.OneFlow(-1)}, &o); err != nil {
 		t.Fatal(err)
 	}

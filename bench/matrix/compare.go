@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/zcbench/zcbench/results"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // compare reads what the file says of the comparisons that reports make.
@@ -24,7 +25,7 @@ func (x *expansion) about(n ast.Node) error {
 		if err != nil {
 			return err
 		}
-		if results.LookupOption(name) == nil {
+		if plan.LookupOption(name) == nil {
 			return at(item, "unknown factor %q; the factors are %s", name, strings.Join(optionNames(), ", "))
 		}
 		x.spec.About, x.abouts = append(x.spec.About, name), append(x.abouts, item)
@@ -38,9 +39,9 @@ func (x *expansion) about(n ast.Node) error {
 // checkAbout refuses questions that no two cells could answer.
 func (x *expansion) checkAbout() error {
 	for i, name := range x.spec.About {
-		o := results.LookupOption(name)
+		o := plan.LookupOption(name)
 		if !slices.ContainsFunc(x.spec.Cells,
-			func(c results.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
+			func(c plan.Cell) bool { return o.Raw(&c) != o.Raw(&x.spec.Cells[0]) }) {
 			return at(x.abouts[i], "comparisons are about %s, which is the same in all cells", name)
 		}
 	}
@@ -96,7 +97,7 @@ func (x *expansion) choosePrimary() error {
 
 // PrimaryModes declares the comparisons of plans without a file: of each mode beside the
 // baseline's mode of the other end, as far as there are others.
-func (s *Spec) PrimaryModes(base results.Cell) {
+func (s *Spec) PrimaryModes(base plan.Cell) {
 	s.Base, s.Primary = &base, nil
 	for _, c := range s.Cells {
 		if c.Key() != base.Key() && (c.RX == base.RX || c.TX == base.TX) {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestPrimary(t *testing.T) {
@@ -21,7 +21,7 @@ func TestPrimary(t *testing.T) {
 	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) || s.Purpose != Check {
 		t.Errorf("primary %q, want %q; purpose %q", s.Primary, want, s.Purpose)
 	}
-	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != results.ByReceiver || *g.Copied != .01 {
+	if g := mustParse(t, text+"gates: {limit: receiver}\n").Gates; g.Limit != plan.ByReceiver || *g.Copied != .01 {
 		t.Errorf("gates %+v", g)
 	}
 	if s := mustParse(t, text+"compare: {about: [tx, rx], between_boots: 0.5%}\n"); !slices.Equal(s.About,
@@ -61,7 +61,7 @@ func TestPrimaryModes(t *testing.T) {
 	s := mustParse(t, "name: x\nfactors: {rx: [tcp, uring], tx: [tcp, sendfile]}\n")
 	s.PrimaryModes(s.Cells[0])
 	if want := []string{"tcp/sendfile", "uring/tcp"}; !slices.Equal(s.Primary, want) ||
-		s.Base.Key() != (results.Cell{RX: "tcp", TX: "tcp"}).Key() {
+		s.Base.Key() != (plan.Cell{RX: "tcp", TX: "tcp"}).Key() {
 		t.Errorf("primary %q, baseline %+v", s.Primary, s.Base)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 var update = flag.Bool("update", false, "write the table of docs/matrix.md anew")
@@ -48,7 +48,7 @@ func TestDocumented(t *testing.T) {
 func gateTable() string {
 	var b strings.Builder
 	b.WriteString("| gate | class | default | judged |\n|---|---|---|---|\n")
-	for _, l := range results.Limits {
+	for _, l := range plan.Limits {
 		limit := strconv.FormatFloat(l.Default, 'g', -1, 64)
 		switch {
 		case l.Default == 0:
@@ -64,10 +64,10 @@ func gateTable() string {
 func optionTable() string {
 	var b strings.Builder
 	b.WriteString("| key | flag | values | modes | what it does |\n|---|---|---|---|---|\n")
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		modes := strings.Join(o.Modes(), ", ")
-		if o.Kind == results.OfModes {
+		if o.Kind == plan.OfModes {
 			modes = "" // are the value
 		}
 		text := strings.NewReplacer("|", `\|`).Replace

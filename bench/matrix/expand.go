@@ -7,8 +7,9 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // expansion collects what a file says about its cells and makes them.
@@ -34,10 +35,10 @@ type product struct {
 
 type axis struct {
 	node   ast.Node // its name
-	option *results.Option
-	at     int             // its place in results.Options
+	option *plan.Option
+	at     int             // its place in plan.Options
 	values []string        // as they are written
-	has    map[string]bool // as [results.Option.Value] tells them
+	has    map[string]bool // as [plan.Option.Value] tells them
 }
 
 func (x *expansion) factors(n ast.Node) error {
@@ -86,7 +87,7 @@ func readProduct(n ast.Node, what string) (product, error) {
 		return p, err
 	}
 	for _, kv := range pairs {
-		o := results.LookupOption(kv.key)
+		o := plan.LookupOption(kv.key)
 		if o == nil {
 			return p, at(kv.node, "unknown factor %q; the factors are %s", kv.key, strings.Join(optionNames(), ", "))
 		}
@@ -103,20 +104,20 @@ func readProduct(n ast.Node, what string) (product, error) {
 }
 
 func optionNames() (names []string) {
-	for _, o := range results.Options {
+	for _, o := range plan.Options {
 		names = append(names, o.Name)
 	}
 	return names
 }
 
-func readAxis(o *results.Option, kv pair) (axis, error) {
+func readAxis(o *plan.Option, kv pair) (axis, error) {
 	a := axis{node: kv.node, option: o, at: slices.Index(optionNames(), o.Name), has: map[string]bool{}}
 	values := list(kv.value)
 	if len(values) > MaxCells {
 		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", o.Name, len(values), MaxCells)
 	}
 	for _, n := range values {
-		var c results.Cell
+		var c plan.Cell
 		s, err := choose(&c, o, n)
 		if err != nil {
 			return a, err
@@ -154,7 +155,7 @@ func (x *expansion) expand(root ast.Node) error {
 	if err := x.twice(); err != nil {
 		return err
 	}
-	known := map[results.CellKey]bool{}
+	known := map[plan.CellKey]bool{}
 	used := make([]bool, len(x.excludes))
 	for _, p := range x.products {
 		if err := x.add(p, known, used); err != nil {
@@ -180,7 +181,7 @@ func (x *expansion) expand(root ast.Node) error {
 	return x.choosePrimary()
 }
 
-func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) error {
+func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) error {
 	n := p.count()
 	if n > MaxCells || n+len(x.spec.Cells) > MaxCells {
 		return at(p.node, "more than %d cells", MaxCells)
@@ -193,7 +194,7 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 			return at(p.node, "no %s: cells need both modes, rx and tx", need)
 		}
 	}
-	if c := results.Unpaired(p.values("rx"), p.values("tx")); c != nil {
+	if c := plan.Unpaired(p.values("rx"), p.values("tx")); c != nil {
 		return at(p.node, "%v", c.Check())
 	}
 	for _, c := range p.cells(x.spec.All) {
@@ -230,7 +231,7 @@ func (x *expansion) add(p product, known map[results.CellKey]bool, used []bool) 
 }
 
 // sharedQueues refuses a cell of which SharedQueues knows that it runs on no host.
-func (x *expansion) sharedQueues(p product, c results.Cell) error {
+func (x *expansion) sharedQueues(p product, c plan.Cell) error {
 	err := SharedQueues(&c, x.spec.SUT.ThreadCPUs())
 	if err == nil {
 		return nil
@@ -251,7 +252,7 @@ func (x *expansion) optionAt(p product, name string) ast.Node {
 	return p.node
 }
 
-func (x *expansion) excluded(c results.Cell, used []bool) bool {
+func (x *expansion) excluded(c plan.Cell, used []bool) bool {
 	if len(x.excludes) == 0 {
 		return false
 	}
@@ -289,10 +290,10 @@ func (p product) count() int {
 // cells builds all combinations, the last factor changing fastest. A factor that does not concern
 // the modes of a cell is left as found there; what the file says for all cells holds where no
 // factor says it.
-func (p product) cells(all results.Cell) []results.Cell {
-	cells := []results.Cell{{}}
+func (p product) cells(all plan.Cell) []plan.Cell {
+	cells := []plan.Cell{{}}
 	for _, a := range p.axes {
-		next := make([]results.Cell, 0, len(cells)*len(a.values))
+		next := make([]plan.Cell, 0, len(cells)*len(a.values))
 		for _, c := range cells {
 			for _, v := range a.values {
 				d := c
@@ -303,7 +304,7 @@ func (p product) cells(all results.Cell) []results.Cell {
 		cells = next
 	}
 	for i := range cells {
-		if all != (results.Cell{}) {
+		if all != (plan.Cell{}) {
 			cells[i] = cells[i].Over(all)
 		}
 		cells[i].Drop()
@@ -312,10 +313,10 @@ func (p product) cells(all results.Cell) []results.Cell {
 }
 
 // valuesOf lists a cell's value of each option.
-func valuesOf(c *results.Cell) []string {
-	of := make([]string, len(results.Options))
+func valuesOf(c *plan.Cell) []string {
+	of := make([]string, len(plan.Options))
 	for i := range of {
-		of[i] = results.Options[i].Value(c)
+		of[i] = plan.Options[i].Value(c)
 	}
 	return of
 }
@@ -332,9 +333,9 @@ func (p product) matches(of []string) bool {
 
 // name gives cells ids that are readable and unique: the modes, and the factors
 // in which the plan's cells differ.
-func name(cells []results.Cell, all map[string]ast.Node) {
-	var differ []results.Option
-	for _, f := range results.Factors {
+func name(cells []plan.Cell, all map[string]ast.Node) {
+	var differ []plan.Option
+	for _, f := range plan.Factors {
 		if all[f.Name] != nil {
 			continue // differs only in whom it concerns
 		}
@@ -349,7 +350,7 @@ func name(cells []results.Cell, all map[string]ast.Node) {
 	for i := range cells {
 		id := cells[i].RX + "/" + cells[i].TX
 		for _, f := range differ {
-			if v := f.Value(&cells[i]); v != results.AsFound {
+			if v := f.Value(&cells[i]); v != plan.AsFound {
 				id += " " + f.Name + "=" + v
 			}
 		}
@@ -362,7 +363,7 @@ func (x *expansion) chooseBase() error {
 	if x.base == nil {
 		return nil
 	}
-	var hits []results.Cell
+	var hits []plan.Cell
 	for _, c := range x.spec.Cells {
 		if x.base.matches(valuesOf(&c)) {
 			hits = append(hits, c)

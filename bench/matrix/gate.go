@@ -8,7 +8,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/zcbench/zcbench/results"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // gates: a limit, or off. What is named is asked for.
@@ -25,32 +26,32 @@ func (s *Spec) gates(n ast.Node) error {
 
 // GateKeys lists the keys of all gates.
 func GateKeys() (keys []string) {
-	for _, l := range results.Limits {
+	for _, l := range plan.Limits {
 		keys = append(keys, l.Key)
 	}
-	return append(keys, results.LimitGate, results.ActedGate, "replace")
+	return append(keys, plan.LimitGate, plan.ActedGate, "replace")
 }
 
 // SetGate sets a gate as a file does: to a limit, or off.
 func (s *Spec) SetGate(key, text string) error {
 	g := &s.Gates
 	switch key {
-	case results.LimitGate:
+	case plan.LimitGate:
 		return parseInto(&g.Limit, parseLimit, text)
-	case results.ActedGate:
+	case plan.ActedGate:
 		on, err := parseBool(text)
 		g.IgnoreInert = err == nil && !on
 		g.Ask(key, on)
 		return err
 	case "replace":
 		g.Replace = new(int)
-		return parseInto(g.Replace, within(0, results.DefaultReplace), text)
+		return parseInto(g.Replace, within(0, plan.DefaultReplace), text)
 	}
-	i := slices.IndexFunc(results.Limits, func(l results.Limit) bool { return l.Key == key })
+	i := slices.IndexFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == key })
 	if i < 0 {
 		return fmt.Errorf("unknown gate %.40q; the gates are %s", key, strings.Join(GateKeys(), ", "))
 	}
-	l := results.Limits[i]
+	l := plan.Limits[i]
 	off := text == "off" || text == "false"
 	g.Ask(key, !off && l.Marks())
 	to := l.At(g)
@@ -73,12 +74,12 @@ func parseInto[T any](to *T, parse func(string) (T, error), text string) error {
 	return err
 }
 
-func parseLimit(s string) (results.LimitedBy, error) {
-	switch l := results.LimitedBy(s); {
+func parseLimit(s string) (plan.LimitedBy, error) {
+	switch l := plan.LimitedBy(s); {
 	case s == "off":
 		return "", nil
-	case slices.Contains(results.LimitedBys, l):
+	case slices.Contains(plan.LimitedBys, l):
 		return l, nil
 	}
-	return "", fmt.Errorf("%.40q cannot limit runs: want off, or one of %v", s, results.LimitedBys)
+	return "", fmt.Errorf("%.40q cannot limit runs: want off, or one of %v", s, plan.LimitedBys)
 }

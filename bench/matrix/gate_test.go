@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // What a file or a flag names is asked for, where it else flags runs: the others have their
@@ -21,7 +21,7 @@ func TestSetGate(t *testing.T) {
 	}
 	g := &s.Gates
 	if *g.ThroughputCV != .05 || *g.DropsPerGB != 100 || *g.ForeignCores != .1 || g.Drift != nil ||
-		g.Limit != results.ByReceiver || g.Replacements() != 1 || *g.RetransPerGB != 10 || *g.IdleDrift != .03 {
+		g.Limit != plan.ByReceiver || g.Replacements() != 1 || *g.RetransPerGB != 10 || *g.IdleDrift != .03 {
 		t.Errorf("%+v", g)
 	}
 	if want := []string{"acted", "drops_per_gb", "idle_drift", "throughput_cv"}; !slices.Equal(g.Asked, want) {

@@ -7,23 +7,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // MovesInterrupts reports whether a cell of the plan moves interrupts by their numbers, as flags
 // can.
 func (s *Spec) MovesInterrupts() bool {
-	return slices.ContainsFunc(s.choices(), func(c *results.Cell) bool {
+	return slices.ContainsFunc(s.choices(), func(c *plan.Cell) bool {
 		return slices.ContainsFunc(c.Others(),
 			isInterrupt)
 	})
 }
 
-func isInterrupt(x results.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }
+func isInterrupt(x plan.Other) bool { return strings.HasPrefix(x.Name, "interrupt ") }
 
 // choices gathers all cells of the plan, and what holds for several.
-func (s *Spec) choices() []*results.Cell {
-	all := []*results.Cell{&s.All, &s.SUT.Settings.Host, &s.TG.Settings.Host}
+func (s *Spec) choices() []*plan.Cell {
+	all := []*plan.Cell{&s.All, &s.SUT.Settings.Host, &s.TG.Settings.Host}
 	if s.Base != nil {
 		all = append(all, s.Base)
 	}
@@ -38,7 +38,7 @@ func (s *Spec) choices() []*results.Cell {
 // apart without: then it is an error.
 func (s *Spec) LeaveInterrupts(ends ...string) (left []string, err error) {
 	for _, c := range s.choices() {
-		c.Set = results.JoinOthers(slices.DeleteFunc(c.OthersByEnd(), func(x results.Other) bool {
+		c.Set = plan.JoinOthers(slices.DeleteFunc(c.OthersByEnd(), func(x plan.Other) bool {
 			gone := isInterrupt(x) && slices.Contains(ends, x.End)
 			if line := x.End + ":" + x.Name + "=" + x.Value; gone && !slices.Contains(left, line) {
 				left = append(left, line)
@@ -46,7 +46,7 @@ func (s *Spec) LeaveInterrupts(ends ...string) (left []string, err error) {
 			return gone
 		}))
 	}
-	known := map[results.CellKey]string{}
+	known := map[plan.CellKey]string{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if other, twice := known[c.Key()]; twice {

@@ -8,7 +8,8 @@ import (
 	"math"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/zcbench/zcbench/results"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // LossFree is how the highest rate without loss is looked for, by cells with the pace loss-free:
@@ -85,7 +86,7 @@ func (s *Spec) lossFree(n ast.Node) error {
 // checkLossFree refuses to say how a rate is looked for that no cell looks for.
 func (s *Spec) checkLossFree() error {
 	if s.LossFree != nil && s.searches() == 0 {
-		return placed(s.lossFreeAt, errors.New("loss_free: no cell has pace "+results.PaceLossFree+
+		return placed(s.lossFreeAt, errors.New("loss_free: no cell has pace "+plan.PaceLossFree+
 			": add it to pace, or leave loss_free out"))
 	}
 	return nil

@@ -10,16 +10,17 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
 	_ "github.com/zcbench/zcbench/bench/modes" // registers them
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // choose reads an option's value into a cell; of one that flags may give several times, also a
 // list. It returns the value as it is written.
-func choose(c *results.Cell, o *results.Option, n ast.Node) (string, error) {
+func choose(c *plan.Cell, o *plan.Option, n ast.Node) (string, error) {
 	var words []string
 	for _, item := range list(n) {
 		s, err := scalar(item)
@@ -50,8 +51,8 @@ const leastMTU = 1280
 
 // Settable refuses a setting that no host is given: whoever runs a file is often not who wrote
 // it, and runs it as root.
-func Settable(o *results.Option, s string) error {
-	var c results.Cell
+func Settable(o *plan.Option, s string) error {
+	var c plan.Cell
 	if err := o.Set(&c, s); err != nil {
 		return err
 	}
@@ -78,13 +79,13 @@ func Settable(o *results.Option, s string) error {
 // forAll makes the fields of the options that hold for all cells.
 func (s *Spec) forAll(x *expansion) (out []field) {
 	x.all = map[string]ast.Node{}
-	for i := range results.Factors {
-		out = append(out, x.option(&results.Factors[i], false))
+	for i := range plan.Factors {
+		out = append(out, x.option(&plan.Factors[i], false))
 	}
 	return out
 }
 
-func (x *expansion) option(o *results.Option, ofHost bool) field {
+func (x *expansion) option(o *plan.Option, ofHost bool) field {
 	return field{o.Name, func(n ast.Node) error {
 		if x.all[o.Name] != nil {
 			return at(n, "%s is given twice", o.Name)
@@ -100,21 +101,21 @@ func (x *expansion) option(o *results.Option, ofHost bool) field {
 
 // ofOneHost reports whether an option is one of a single host: the others are of the flow, or of
 // both its ends.
-func ofOneHost(o *results.Option) bool {
-	return o.Kind == results.OfHost && o.Role == "" && o.Name != "mtu"
+func ofOneHost(o *plan.Option) bool {
+	return o.Kind == plan.OfHost && o.Role == "" && o.Name != "mtu"
 }
 
 // fields makes the fields of one host's settings.
 func (s *Settings) fields() []field {
 	out := []field{{"sysctl", s.sysctls}}
-	for i := range results.Factors {
-		o := &results.Factors[i]
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
 		if !ofOneHost(o) {
 			continue
 		}
 		out = append(out, field{o.Name, func(n ast.Node) error {
 			_, err := choose(&s.Host, o, n)
-			if err == nil && slices.ContainsFunc(s.Host.Others(), func(x results.Other) bool { return x.End != "" }) {
+			if err == nil && slices.ContainsFunc(s.Host.Others(), func(x plan.Other) bool { return x.End != "" }) {
 				err = at(n, "%s: the host is already given: leave out sut: and tg:", o.Name)
 			}
 			return err
@@ -124,11 +125,11 @@ func (s *Settings) fields() []field {
 }
 
 // Of returns the settings of a host for a cell: the cell's, and what these say beside.
-func (s Settings) Of(role stream.Role, c results.Cell) wire.Settings {
+func (s Settings) Of(role stream.Role, c plan.Cell) wire.Settings {
 	return wire.SettingsOf(role, c.Over(s.Host), s.Sysctl)
 }
 
-func (x *expansion) concerned(o *results.Option) bool {
+func (x *expansion) concerned(o *plan.Option) bool {
 	for i := range x.spec.Cells {
 		if o.Concerns(&x.spec.Cells[i]) {
 			return true
@@ -147,8 +148,8 @@ func (x *expansion) unused() error {
 			}
 		}
 	}
-	for i := range results.Factors {
-		o := &results.Factors[i]
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
 		n := x.all[o.Name]
 		if n != nil && !slices.Contains(x.ofHost, o.Name) && !x.concerned(o) {
 			return at(n, "%s applies to %s, which no cell has: leave it out", o.Name, o.Whom())

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // values are what files say of options, of cells that they concern.
@@ -27,7 +27,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 	"rr_timeout": "50ms", "path": `"tg:eth0,br0,sut:eth0"`}
 
 // modesFor are modes of both ends that an option concerns.
-func modesFor(o *results.Option) (rx, tx string) {
+func modesFor(o *plan.Option) (rx, tx string) {
 	for _, m := range stream.Modes {
 		switch {
 		case !o.ConcernsMode(m):
@@ -50,8 +50,8 @@ func modesFor(o *results.Option) (rx, tx string) {
 
 // Every option can be said for all cells, and as a factor, but not as both.
 func TestEveryOptionInFiles(t *testing.T) {
-	for i := range results.Factors {
-		o := &results.Factors[i]
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
 		v := values[o.Name]
 		rx, tx := modesFor(o)
 		head := fmt.Sprintf("name: x\nfactors: {rx: %s, tx: %s", rx, tx)
@@ -61,13 +61,13 @@ func TestEveryOptionInFiles(t *testing.T) {
 			head + ", " + o.Name + ": [" + v + "]}\n",
 		} {
 			s := mustParse(t, text)
-			var want results.Cell
+			var want plan.Cell
 			if err := o.Set(&want, strings.Trim(v, `"`)); err != nil || len(s.Cells) != 1 ||
 				o.Raw(&s.Cells[0]) != o.Raw(&want) {
 				t.Errorf("%s: %+v, %v", text, s.Cells, err)
 			}
-			for j := range results.Factors {
-				if other := &results.Factors[j]; other.Name != o.Name && other.Raw(&s.Cells[0]) != "" {
+			for j := range plan.Factors {
+				if other := &plan.Factors[j]; other.Name != o.Name && other.Raw(&s.Cells[0]) != "" {
 					t.Errorf("%s sets %s", o.Name, other.Name)
 				}
 			}

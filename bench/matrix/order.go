@@ -5,12 +5,12 @@ package matrix
 import (
 	"math/rand/v2"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Run is one repetition of a cell at its place in the plan.
 type Run struct {
-	Cell       results.Cell
+	Cell       plan.Cell
 	Block      int // 0 is the warm-up block where there is one
 	Rep        int // repetition, from 0
 	Warmup     bool
@@ -52,7 +52,7 @@ func Order(n, reps int, warmup bool) []Place {
 // its own: a row of a Williams square with its lines shuffled and its items drawn from seed
 // (Williams 1949). So no cell follows another twice before it has followed all: what a run leaves
 // behind, heat or memory, does not meet the same cell each time.
-func Interleave(cells []results.Cell, reps int, warmup bool, seed uint64) []Run {
+func Interleave(cells []plan.Cell, reps int, warmup bool, seed uint64) []Run {
 	rng := rand.New(rand.NewPCG(seed, 0))
 	var rows [][]int
 	var plan []Run

@@ -7,11 +7,11 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
-func cells(n int) []results.Cell {
-	out := make([]results.Cell, n)
+func cells(n int) []plan.Cell {
+	out := make([]plan.Cell, n)
 	for i := range out {
 		out[i].ID = fmt.Sprint("c", i)
 	}

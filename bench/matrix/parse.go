@@ -14,11 +14,12 @@ import (
 	"unicode"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/goccy/go-yaml/ast"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/tune"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Limits of an experiment, so that a slip of a finger is told and not planned.
@@ -37,7 +38,7 @@ func New() *Spec {
 	return &Spec{
 		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second,
 			RampDown: 200 * time.Millisecond},
-		Gates:  results.DefaultGates(),
+		Gates:  plan.DefaultGates(),
 		Common: Common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
 	}
 }
@@ -98,7 +99,7 @@ func (s *Spec) spareCPUs(root ast.Node) error {
 		role stream.Role
 		end  *End
 	}{{"sut", stream.RX, &s.SUT}, {"tg", stream.TX, &s.TG}} {
-		if err := results.SpareCPUs(x.role, x.end.ThreadCPUs(), s.Cells...); err != nil {
+		if err := plan.SpareCPUs(x.role, x.end.ThreadCPUs(), s.Cells...); err != nil {
 			return at(under(under(root, x.name), "cpu"), "%s.cpu: %v", x.name, err)
 		}
 	}
@@ -193,7 +194,7 @@ func (e *End) fields(sut *expansion) []field {
 	if sut != nil {
 		out = append(out, field{"addr", read(&e.Addr, parseAddr)})
 		for _, name := range []string{"queue", "area", "area_bytes"} {
-			out = append(out, sut.option(results.LookupOption(name), true))
+			out = append(out, sut.option(plan.LookupOption(name), true))
 		}
 	}
 	return out

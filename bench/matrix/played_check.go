@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/tune"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // longest is the most bytes that a host, or an option's value, of a played plan has.
@@ -81,8 +81,8 @@ func (e *End) checkPlayed() error {
 			return err
 		}
 	}
-	for i := range results.Options {
-		if o := &results.Options[i]; !ofOneHost(o) && o.Raw(&e.Settings.Host) != "" {
+	for i := range plan.Options {
+		if o := &plan.Options[i]; !ofOneHost(o) && o.Raw(&e.Settings.Host) != "" {
 			return fmt.Errorf("%s is not a setting of one host", o.Name)
 		}
 	}
@@ -123,7 +123,7 @@ func (s *Spec) checkCells() error {
 			return err
 		}
 	}
-	ids, keys := map[string]bool{}, map[results.CellKey]bool{}
+	ids, keys := map[string]bool{}, map[plan.CellKey]bool{}
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if !named(c) {
@@ -142,10 +142,10 @@ func (s *Spec) checkCells() error {
 
 // named reports whether the id of a cell gives its modes and then factors that it has, in their
 // order (see [name]): a reader goes by it.
-func named(c *results.Cell) bool {
+func named(c *plan.Cell) bool {
 	rest, ok := strings.CutPrefix(c.ID, c.RX+"/"+c.TX)
-	for i := range results.Factors {
-		f := &results.Factors[i]
+	for i := range plan.Factors {
+		f := &plan.Factors[i]
 		rest = strings.TrimPrefix(rest, " "+f.Name+"="+f.Value(c))
 	}
 	return ok && rest == ""
@@ -153,9 +153,9 @@ func named(c *results.Cell) bool {
 
 // checkChosen refuses what no file may set. Which modes the cell has does not count: what holds
 // for all cells has none. known are choices that were looked at before.
-func checkChosen(c results.Cell, known map[string]bool) error {
-	for i := range results.Options {
-		o := &results.Options[i]
+func checkChosen(c plan.Cell, known map[string]bool) error {
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		v := o.Raw(&c)
 		choice := o.Name + " " + v
 		if v == "" || known[choice] {
@@ -165,15 +165,15 @@ func checkChosen(c results.Cell, known map[string]bool) error {
 		if err := plainLine(o.Name, v); err != nil {
 			return err
 		}
-		var again results.Cell
+		var again plan.Cell
 		if err := o.Set(&again, v); err != nil {
-			return &results.OptionError{Option: o, Value: v, Err: err}
+			return &plan.OptionError{Option: o, Value: v, Err: err}
 		}
-		if o.Kind == results.OfModes {
+		if o.Kind == plan.OfModes {
 			continue
 		}
 		if err := Settable(o, v); err != nil {
-			return &results.OptionError{Option: o, Value: v, Err: err}
+			return &plan.OptionError{Option: o, Value: v, Err: err}
 		}
 	}
 	return nil
@@ -184,19 +184,19 @@ func checkChosen(c results.Cell, known map[string]bool) error {
 func (s *Spec) checkGates() error {
 	again, g := New(), &s.Gates
 	say := map[string]string{}
-	for _, l := range results.Limits {
+	for _, l := range plan.Limits {
 		if v := *l.At(g); v != nil {
 			say[l.Key] = strconv.FormatFloat(*v, 'g', -1, 64)
 		}
 	}
 	if g.Limit != "" {
-		say[results.LimitGate] = string(g.Limit)
+		say[plan.LimitGate] = string(g.Limit)
 	}
 	if g.Replace != nil {
 		say["replace"] = strconv.Itoa(*g.Replace)
 	}
 	if !g.IgnoreInert {
-		say[results.ActedGate] = "on"
+		say[plan.ActedGate] = "on"
 	}
 	for _, key := range GateKeys() {
 		text, ok := say[key]
@@ -208,7 +208,7 @@ func (s *Spec) checkGates() error {
 		}
 	}
 	if again.Gates.Limit != g.Limit { // off, in other words
-		return fmt.Errorf("gate %s: %.40q", results.LimitGate, g.Limit)
+		return fmt.Errorf("gate %s: %.40q", plan.LimitGate, g.Limit)
 	}
 	before := ""
 	for _, key := range g.Asked { // in order, as Ask has them
@@ -222,7 +222,7 @@ func (s *Spec) checkGates() error {
 
 // checkQuestions refuses comparisons of what the plan does not have.
 func (s *Spec) checkQuestions() error {
-	at := map[string]*results.Cell{}
+	at := map[string]*plan.Cell{}
 	for i := range s.Cells {
 		at[s.Cells[i].ID] = &s.Cells[i]
 	}
@@ -241,7 +241,7 @@ func (s *Spec) checkQuestions() error {
 		return fmt.Errorf("comparisons are about %d factors", len(s.About))
 	}
 	for _, name := range s.About {
-		if results.LookupOption(name) == nil {
+		if plan.LookupOption(name) == nil {
 			return fmt.Errorf("comparisons are about %.40q, which is not a factor", name)
 		}
 	}

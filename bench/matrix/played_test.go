@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/frugal"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -177,11 +178,11 @@ func TestReplayOfFlags(t *testing.T) {
 	s := New()
 	s.Name, s.Duration = "demo", 0
 	for _, mode := range []string{"tcp", "uring"} {
-		s.Cells = append(s.Cells, results.Cell{ID: mode + "/tcp", RX: mode, TX: "tcp"})
+		s.Cells = append(s.Cells, plan.Cell{ID: mode + "/tcp", RX: mode, TX: "tcp"})
 	}
 	s.PrimaryModes(s.Cells[0])
 	for key, text := range map[string]string{"throughput_cv": "1%", "drift": "off", "acted": "on", "replace": "0",
-		"limit": string(results.ByReceiver)} {
+		"limit": string(plan.ByReceiver)} {
 		if err := s.SetGate(key, text); err != nil {
 			t.Fatal(err)
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 const replayed = `
@@ -34,7 +34,7 @@ func TestReplays(t *testing.T) {
 		t.Fatalf("%d runs, want 3 times %d", len(all), len(one))
 	}
 	type slot struct {
-		cell results.CellKey
+		cell plan.CellKey
 		rep  int
 	}
 	seen, orders := map[slot]bool{}, map[string]bool{}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // A file sets all that --set can, for all cells, as a factor and of one host; interrupts alone
@@ -29,7 +29,7 @@ func TestFilesSetAllThatFlagsDo(t *testing.T) {
 		{"rss-context 1,2", "present"}, {"gso-max-size", "65536"},
 	} {
 		set := x[0] + "=" + x[1]
-		if err := Settable(results.LookupOption("set"), set); err != nil {
+		if err := Settable(plan.LookupOption("set"), set); err != nil {
 			t.Errorf("--set %q: %v", set, err)
 		}
 		for _, text := range []string{

@@ -9,13 +9,13 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // SharedQueues refuses the layout of one CPU for flows that share a queue but have threads on
 // different CPUs: a queue's softirq has one CPU, which cannot be that of both. cpus are those that
 // were named for the receiving threads, nil if each has its own.
-func SharedQueues(c *results.Cell, cpus []int) error {
+func SharedQueues(c *plan.Cell, cpus []int) error {
 	flows, queues := c.NFlows(), c.NQueues()
 	if c.CPULayout != string(place.OneCPU) || queues == 0 || c.NThreads(stream.RX) < flows {
 		return nil // or one thread moves all flows of a queue

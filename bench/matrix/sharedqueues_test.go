@@ -7,35 +7,35 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Flows that share a queue and have threads of their own cannot have the layout of one CPU, unless
 // those of each queue share a CPU. What the refusal says to do is enough.
 func TestSharedQueues(t *testing.T) {
 	for name, x := range map[string]struct {
-		cell results.Cell
+		cell plan.Cell
 		cpus []int
 		says string
 	}{
-		"a queue each": {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 2}},
-		"as found":     {cell: results.Cell{RX: "tcp", Flows: 2}},
-		"one flow":     {cell: results.Cell{RX: "tcp", Queues: 1}},
-		"one queue": {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 1},
+		"a queue each": {cell: plan.Cell{RX: "tcp", Flows: 2, Queues: 2}},
+		"as found":     {cell: plan.Cell{RX: "tcp", Flows: 2}},
+		"one flow":     {cell: plan.Cell{RX: "tcp", Queues: 1}},
+		"one queue": {cell: plan.Cell{RX: "tcp", Flows: 2, Queues: 1},
 			says: "2 flows of tcp share one RX queue, whose softirq has one CPU, and each has a thread on a CPU " +
 				"of its own: name one CPU for all threads (such as --sut-cpu 2; in files sut.cpu: 2), or use the " +
 				"layout 2cpu, or a queue for each flow (--queues 2), if the NIC has 3"},
-		"the queue named": {cell: results.Cell{RX: "uring", Flows: 2, Queue: new(1)},
+		"the queue named": {cell: plan.Cell{RX: "uring", Flows: 2, Queue: new(1)},
 			says: "share one RX queue"},
-		"two queues": {cell: results.Cell{RX: "tcp", Flows: 4, Queues: 2},
+		"two queues": {cell: plan.Cell{RX: "tcp", Flows: 4, Queues: 2},
 			says: "share 2 RX queues, whose softirq has one CPU, and each has a thread on a CPU of its own: name " +
 				"2 CPUs, one for the flows of each queue (such as --sut-cpu 2,3; in files sut.cpu: [2, 3])"},
-		"one queue, one CPU":   {cell: results.Cell{RX: "tcp", Flows: 2, Queues: 1}, cpus: []int{2}},
-		"two queues, two CPUs": {cell: results.Cell{RX: "tcp", Flows: 4, Queues: 2}, cpus: []int{2, 3}},
-		"two queues, other CPUs": {cell: results.Cell{RX: "tcp", Flows: 4, Queues: 2}, cpus: []int{2, 3, 4},
+		"one queue, one CPU":   {cell: plan.Cell{RX: "tcp", Flows: 2, Queues: 1}, cpus: []int{2}},
+		"two queues, two CPUs": {cell: plan.Cell{RX: "tcp", Flows: 4, Queues: 2}, cpus: []int{2, 3}},
+		"two queues, other CPUs": {cell: plan.Cell{RX: "tcp", Flows: 4, Queues: 2}, cpus: []int{2, 3, 4},
 			says: "flows 0 and 2 of one queue have CPUs 2 and 4"},
-		"one thread for all":          {cell: results.Cell{RX: "zcrx", Flows: 4, Queues: 1}},
-		"one thread for each binding": {cell: results.Cell{RX: "devmem", Flows: 4, Queues: 2}},
+		"one thread for all":          {cell: plan.Cell{RX: "zcrx", Flows: 4, Queues: 1}},
+		"one thread for each binding": {cell: plan.Cell{RX: "devmem", Flows: 4, Queues: 2}},
 	} {
 		x.cell.CPULayout = "1cpu"
 		err := SharedQueues(&x.cell, x.cpus)

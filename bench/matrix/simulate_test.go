@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -24,7 +25,7 @@ import (
 // an outlier that lost 4 %. It goes the whole way of published data: runs.csv, sets, verdicts.
 func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint64) (a, b compare.Set) {
 	t.Helper()
-	cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}
+	cells := []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}}
 	var recs []results.Record
 	plan := matrix.Interleave(cells, reps, true, seed)
 	phase := rng.Float64() * 2 * math.Pi
@@ -122,9 +123,9 @@ func TestTrueDifference(t *testing.T) {
 // loses 2 %, at most 5 call any difference among the equal ones.
 func TestCarryOver(t *testing.T) {
 	const n, reps, rounds = 9, 10, 200
-	cells := make([]results.Cell, n)
+	cells := make([]plan.Cell, n)
 	for i := range cells {
-		cells[i] = results.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i}
+		cells[i] = plan.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i}
 	}
 	hot := cells[n-1].ID
 	rng := rand.New(rand.NewPCG(2026, 15))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -108,12 +109,12 @@ const compared = 4
 // records: sets, pairs, families, verdicts.
 func (n noise) play(t *testing.T, rng *rand.Rand, reps int, effects [compared]float64) *compare.Result {
 	t.Helper()
-	cells, effect := []results.Cell{{ID: "base", RX: "tcp", TX: "tcp"}}, map[string]float64{"base": 1}
+	cells, effect := []plan.Cell{{ID: "base", RX: "tcp", TX: "tcp"}}, map[string]float64{"base": 1}
 	for i := range compared {
-		cells = append(cells, results.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i})
+		cells = append(cells, plan.Cell{ID: fmt.Sprint("c", i), RX: "tcp", TX: "tcp", MTU: 1500 + i})
 		effect[cells[i+1].ID] = effects[i]
 	}
-	plan := matrix.Interleave(append(cells, results.Cell{ID: hot, RX: "tcp", TX: "tcp", MTU: 9000}), reps, true,
+	plan := matrix.Interleave(append(cells, plan.Cell{ID: hot, RX: "tcp", TX: "tcp", MTU: 9000}), reps, true,
 		rng.Uint64())
 	j := results.Journal{Header: results.Header{Cells: cells}}
 	factors := n.of(rng, plan)

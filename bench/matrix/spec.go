@@ -10,7 +10,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/ast"
-	"github.com/zcbench/zcbench/results"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Spec is an experiment: cells, where and how often they are run, and what makes
@@ -26,10 +27,10 @@ type Spec struct {
 	// changes nothing of what is run.
 	SharedWithSSH bool `json:"-"`
 
-	All    results.Cell // what holds for all cells, as far as no factor says it
-	Cells  []results.Cell
-	Folded int           // combinations that are the same cell, because a factor does not concern their mode
-	Base   *results.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
+	All    plan.Cell // what holds for all cells, as far as no factor says it
+	Cells  []plan.Cell
+	Folded int        // combinations that are the same cell, because a factor does not concern their mode
+	Base   *plan.Cell `json:",omitempty"` // the cell that reports compare the others with; nil: none was chosen
 	// ids of the cells whose comparisons with the baseline count, the others are exploratory;
 	// none: all count
 	Primary []string `json:",omitempty"`
@@ -39,7 +40,7 @@ type Spec struct {
 	BetweenBoots float64 `json:",omitempty"`
 	Purpose      string  `json:"-"` // [Measure] or [Check]; "": the first
 	Plan
-	Gates  results.Gates
+	Gates  plan.Gates
 	Common Common
 	// LossFree is how cells with that pace look for their rate; nil: as [DefaultLossFree] says.
 	LossFree *LossFree `json:",omitempty"`
@@ -88,7 +89,7 @@ type Layout struct {
 // Settings are changes to a host that hold for all cells and are undone at the end. What a
 // cell says itself counts.
 type Settings struct {
-	Host   results.Cell      // its options of hosts
+	Host   plan.Cell         // its options of hosts
 	Sysctl map[string]string `json:",omitempty"`
 
 	sysctlAt map[string]At // where the file names each
@@ -151,7 +152,7 @@ func (s *Spec) Runs() (plan []Run) {
 	return plan
 }
 
-// SetProbe gives all cells the same probes, which are as of [results.Cell]. It
+// SetProbe gives all cells the same probes, which are as of [plan.Cell]. It
 // refuses where the file has cells with different ones: they would fall together.
 func (s *Spec) SetProbe(probe string) error {
 	for _, c := range s.Cells {

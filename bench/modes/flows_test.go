@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // By AF_XDP several flows are refused before anything is changed, and not by the program of the
@@ -14,7 +14,7 @@ import (
 func TestAFXDPHasOneFlow(t *testing.T) {
 	for _, rx := range []string{"udp-xsk", "udp-xsk-zc", "udp"} {
 		for _, flows := range []int{0, 1, 2} {
-			err := (&results.Cell{RX: rx, TX: "udp", Flows: flows}).Check()
+			err := (&plan.Cell{RX: rx, TX: "udp", Flows: flows}).Check()
 			if bad := flows > 1 && rx != "udp"; (err != nil) != bad || bad &&
 				!strings.Contains(err.Error(), rx+" takes a whole interface") {
 				t.Errorf("%s, %d flows: %v", rx, flows, err)

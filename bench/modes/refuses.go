@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Refuses explains which of a cell's choices a mode cannot have together; nil: nothing.
-func Refuses(p stream.Mode, c *results.Cell) error {
+func Refuses(p stream.Mode, c *plan.Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)
 	switch {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -247,10 +248,10 @@ type Route struct {
 
 // EndSpec is one end of a flow.
 type EndSpec struct {
-	Role stream.Role  `json:"role"`
-	Cell results.Cell `json:"cell"`          // what was chosen; the other end's mode may be missing
-	Addr string       `json:"addr"`          // RX: where to listen; TX: the receiver's data port
-	Dev  string       `json:"dev,omitempty"` // the interface whose queues the flow uses
+	Role stream.Role `json:"role"`
+	Cell plan.Cell   `json:"cell"`          // what was chosen; the other end's mode may be missing
+	Addr string      `json:"addr"`          // RX: where to listen; TX: the receiver's data port
+	Dev  string      `json:"dev,omitempty"` // the interface whose queues the flow uses
 	// the one with address and route, where that is another, such as a VLAN
 	Upper  string        `json:"upper,omitempty"`
 	Cookie stream.Cookie `json:"cookie"`

@@ -6,9 +6,10 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/tune"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -51,12 +52,12 @@ func TestSettingsAreChecked(t *testing.T) {
 // Every option of hosts gets to the end that it is of, as settings that a host can have.
 func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
-	c := results.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148,
+	c := plan.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148,
 		RXRing: 512, TXRing: 256, Channels: 4,
 		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance",
 		MaxIdleUs: &idle, StopBalance: &on, UDPSegment: &on}
-	for i := range results.Options {
-		if o := &results.Options[i]; o.Kind == results.OfHost && o.Raw(&c) == "" {
+	for i := range plan.Options {
+		if o := &plan.Options[i]; o.Kind == plan.OfHost && o.Raw(&c) == "" {
 			t.Errorf("the test has no %s", o.Name)
 		}
 	}
@@ -94,17 +95,17 @@ func TestSettingsOfEveryOption(t *testing.T) {
 		}
 	}
 	off := false
-	if s := SettingsOf(stream.RX, results.Cell{StopBalance: &off}, nil); !s.IsZero() {
+	if s := SettingsOf(stream.RX, plan.Cell{StopBalance: &off}, nil); !s.IsZero() {
 		t.Errorf("irqbalance that is left alone: %+v", s)
 	}
 }
 
 // The profiles that options name are those there are.
 func TestProfilesAreKnown(t *testing.T) {
-	if len(results.Profiles) != len(tune.Profiles) {
-		t.Errorf("%v, and %d are known", results.Profiles, len(tune.Profiles))
+	if len(plan.Profiles) != len(tune.Profiles) {
+		t.Errorf("%v, and %d are known", plan.Profiles, len(tune.Profiles))
 	}
-	for _, name := range results.Profiles {
+	for _, name := range plan.Profiles {
 		if _, ok := tune.Profiles[name]; !ok {
 			t.Errorf("no profile %q", name)
 		}

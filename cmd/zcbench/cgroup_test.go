@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/cgroup/cgrouptest"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -35,7 +36,7 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 	}
 	r, status := run("--gate", "throttled=0.001")
 	named := "cgroup " + group.Name + ": cpu.max 7000 20000"
-	if status != 1 || r.Verdict != results.Invalid || r.Gate != results.ByEnvironment ||
+	if status != 1 || r.Verdict != results.Invalid || r.Gate != plan.ByEnvironment ||
 		!strings.Contains(r.Reason, named) || !strings.Contains(r.Reason, " throttled it in ") ||
 		!strings.Contains(r.Fix, "gates.throttled: off") {
 		t.Errorf("status %d: %s by %s: %s (fix: %s)", status, r.Verdict, r.Gate, r.Reason, r.Fix)
@@ -45,7 +46,7 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 			t.Errorf("%s: held back for %v: %q", role.Label(), share, words)
 		}
 	}
-	if r, _ := run("--gate", "throttled=off"); r.Verdict == results.OK && r.Limit != results.ByCgroup {
+	if r, _ := run("--gate", "throttled=off"); r.Verdict == results.OK && r.Limit != plan.ByCgroup {
 		t.Errorf("limited by %q, want the cgroup: %q", r.Limit, r.Warnings)
 	}
 	// The doctor says so before a run does.

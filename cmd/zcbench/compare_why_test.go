@@ -21,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/profile/perf"
 	"github.com/zcbench/zcbench/results"
@@ -32,7 +33,7 @@ import (
 // tcp-trunc, which does not, and makes fewer calls. Without profiled there are no profiles.
 func whyFolder(t *testing.T, dir string, reps int, profiled bool) {
 	t.Helper()
-	cells := []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc",
+	cells := []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc",
 		TX: "tcp", Touch: "read"}}
 	w, err := results.Create(dir, results.Header{SessionID: "s", Cells: cells})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/matrix"
@@ -18,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -93,7 +95,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if i := slices.IndexFunc(spec.Cells, func(c results.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
+	if i := slices.IndexFunc(spec.Cells, func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
 		spec.PrimaryModes(spec.Cells[i])
 	}
 	course := progress.Cells(cmd.ErrOrStderr())

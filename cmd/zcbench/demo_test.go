@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -25,8 +27,8 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/pinned"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 func needRoot(t *testing.T) {
@@ -380,13 +382,13 @@ func TestIntegrationRun(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		flags []string
-		want  results.Cell
+		want  plan.Cell
 	}{
-		{"finds the path", nil, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU}},
+		{"finds the path", nil, plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU}},
 		{"with --dev", []string{"--dev", pair.SUT.Dev, "--tg-dev", pair.TG.Dev, "--rx", "uring", "--tx", "sendfile"},
-			results.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile", MTU: veth.DefaultMTU}},
+			plan.Cell{ID: "uring/sendfile", RX: "uring", TX: "sendfile", MTU: veth.DefaultMTU}},
 		{"IPv6, --out", []string{"-6", "--out", filepath.Join(t.TempDir(), "out"), "--repetitions", "2", "--warmup",
-			"--touch", "verify"}, results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU,
+			"--touch", "verify"}, plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: veth.DefaultMTU,
 			Touch: "verify"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -9,11 +9,13 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // A run beside a busy loop on its measured CPU is invalid for its environment, each time that
@@ -49,7 +51,7 @@ func TestIntegrationForeignLoad(t *testing.T) {
 	for _, r := range recs {
 		seen := strings.Contains(r.Reason, "SUT: foreign load 0.") &&
 			strings.Contains(r.Reason, "on CPU 0 (limit 0.05)")
-		if r.Verdict != results.Invalid || r.Gate != results.ByEnvironment || !seen &&
+		if r.Verdict != results.Invalid || r.Gate != plan.ByEnvironment || !seen &&
 			!heldUp(r.Reason, strings.Join(r.Warnings, " ")) || r.Fix == "" {
 			t.Errorf("%s by %s: %s", r.Verdict, r.Gate, r.Reason)
 		}

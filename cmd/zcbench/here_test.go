@@ -13,11 +13,13 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // Five lines say what a machine is, and what is proposed is what it can do.
@@ -64,9 +66,9 @@ func TestAboutHere(t *testing.T) {
 func TestSayNext(t *testing.T) {
 	ran := func(ids ...string) (recs []results.Record) {
 		for _, id := range ids {
-			recs = append(recs, results.Record{Cell: results.Cell{ID: id}, Verdict: results.OK},
-				results.Record{Cell: results.Cell{ID: "c"}, Verdict: results.Invalid},
-				results.Record{Cell: results.Cell{ID: "w"}, Verdict: results.OK, Warmup: true})
+			recs = append(recs, results.Record{Cell: plan.Cell{ID: id}, Verdict: results.OK},
+				results.Record{Cell: plan.Cell{ID: "c"}, Verdict: results.Invalid},
+				results.Record{Cell: plan.Cell{ID: "w"}, Verdict: results.OK, Warmup: true})
 		}
 		return recs
 	}

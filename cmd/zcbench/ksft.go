@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
@@ -17,14 +18,15 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/netconfig"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // ksft is a call of zcbench ksft.
 type ksft struct {
 	spec     *matrix.Spec
-	cell     results.Cell // what the options say of all
-	given    func(*results.Option) bool
+	cell     plan.Cell // what the options say of all
+	given    func(*plan.Option) bool
 	modes    []string
 	minRuns  int
 	limit    time.Duration
@@ -107,17 +109,17 @@ func (k *ksft) define(cmd *cobra.Command) {
 	fs.BoolVar(&k.ipv4, "ipv4", false, "use LOCAL_V4 and REMOTE_V4 although there are addresses of IPv6")
 	fs.StringVar(&k.out, "out", "",
 		"folder for the results, for zcbench compare --ktap; must not hold any yet (default: none are kept)")
-	for i := range results.Limits { // whether a mode works does not depend on what else runs here
-		if l := &results.Limits[i]; l.Class == results.ByEnvironment {
+	for i := range plan.Limits { // whether a mode works does not depend on what else runs here
+		if l := &plan.Limits[i]; l.Class == plan.ByEnvironment {
 			*l.At(&k.spec.Gates) = nil
 		}
 	}
 	specflag.AddGate(fs, k.spec)
 	fs.BoolVar(&k.spec.SharedWithSSH, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
-	k.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
-	cli.AddOptions(cmd, &k.cell, func(o *results.Option) bool {
-		return o.Kind == results.OfPath ||
-			o.Kind == results.OfHost
+	k.given = func(o *plan.Option) bool { return fs.Changed(o.FlagName()) }
+	cli.AddOptions(cmd, &k.cell, func(o *plan.Option) bool {
+		return o.Kind == plan.OfPath ||
+			o.Kind == plan.OfHost
 	})
 	touch := fs.Lookup("touch")
 	touch.DefValue, touch.Usage = "verify", strings.ReplaceAll(touch.Usage, " (default: none)", "")

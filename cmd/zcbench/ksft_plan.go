@@ -12,13 +12,14 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/netconfig"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // ksftLimit is the time where nobody says one; ksftWindow the longest window of a run unless
@@ -49,17 +50,17 @@ func (k *ksft) cells() error {
 		}
 		c := k.cell
 		c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name
-		if !k.given(results.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.NoPayload {
+		if !k.given(plan.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.NoPayload {
 			c.Touch = string(stream.TouchVerify)
 		}
 		c.Drop()
-		if c.MovesPackets() && !k.given(results.LookupOption("message")) {
+		if c.MovesPackets() && !k.given(plan.LookupOption("message")) {
 			c.MessageBytes = stream.DefaultDatagramBytes
 		}
 		if err := bench.Check(c); err != nil {
 			return cmp.Or(errors.Unwrap(cli.OptionError(err)), err)
 		}
-		if !slices.ContainsFunc(k.spec.Cells, func(o results.Cell) bool { return o.ID == c.ID }) {
+		if !slices.ContainsFunc(k.spec.Cells, func(o plan.Cell) bool { return o.ID == c.ID }) {
 			k.spec.Cells = append(k.spec.Cells, c)
 		}
 	}
@@ -68,10 +69,10 @@ func (k *ksft) cells() error {
 
 // checkOptions refuses an option that concerns no mode.
 func (k *ksft) checkOptions() error {
-	for i := range results.Factors {
-		o := &results.Factors[i]
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
 		if v := o.Raw(&k.cell); v != "" && k.given(o) && !slices.ContainsFunc(k.spec.Cells,
-			func(c results.Cell) bool { return o.Raw(&c) == v }) {
+			func(c plan.Cell) bool { return o.Raw(&c) == v }) {
 			return fmt.Errorf("--%s %s: it concerns %s, and no mode here is one of them: leave it out", o.FlagName(),
 				v, o.Whom())
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
@@ -26,6 +27,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 )
@@ -135,7 +137,7 @@ func TestKsftPairs(t *testing.T) {
 // What becomes of the runs of a mode.
 func TestKsftStatuses(t *testing.T) {
 	ok, hurt := results.Record{Verdict: results.OK}, results.Record{Verdict: results.Invalid, Reason: "busy",
-		Gate: results.ByEnvironment}
+		Gate: plan.ByEnvironment}
 	is := func(v results.Verdict, reason string) results.Record {
 		return results.Record{Verdict: v, Reason: reason, Fix: "mend it"}
 	}
@@ -207,7 +209,7 @@ func ksftCalledOff(t *testing.T) {
 		c := &ksftCourse{t: ktap.New(&b, 1), ctx: ctx, modes: []*ksftMode{{name: "m"}}, want: 1,
 			limit: 90 * time.Second, length: 2 * time.Second,
 			begun: time.Now().Add(-time.Minute)}
-		c.Done(results.Record{Cell: results.Cell{ID: "m"}, Verdict: results.Failed, Reason: "called off"})
+		c.Done(results.Record{Cell: plan.Cell{ID: "m"}, Verdict: results.Failed, Reason: "called off"})
 		c.outOfTime()
 		c.t.End()
 		if all, err := ktaptest.Parse(b.String()); err != nil || all[0].Status() != "SKIP" || all[0].Reason != want {

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -58,7 +59,7 @@ func shownRows() []bench.ProofRow {
 		row("devmem TX to zcrx", func(r *bench.ProofRow) { r.Netmem = &n }),
 		row("tcp-mmap", func(r *bench.ProofRow) { r.Copied = &little }),
 		row("zcrx, wrong queue", func(r *bench.ProofRow) {
-			r.Control, r.Verdict, r.Copied, r.Reason = results.WrongQueue, results.Invalid, &all,
+			r.Control, r.Verdict, r.Copied, r.Reason = plan.WrongQueue, results.Invalid, &all,
 				"SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %): the flow landed on queue 0"
 		}),
 		row("bad", func(r *bench.ProofRow) {
@@ -122,7 +123,7 @@ func TestCourseLines(t *testing.T) {
 	ev := c.events()
 	record := func(id string, v results.Verdict, control string) string {
 		zero := uint64(0)
-		r := results.Record{Cell: results.Cell{ID: id, Control: control}, Verdict: v}
+		r := results.Record{Cell: plan.Cell{ID: id, Control: control}, Verdict: v}
 		r.SUT.ZeroCopyBytes = &zero
 		line, err := json.Marshal(proveEvent{Done: id, Record: &r})
 		if err != nil {
@@ -131,7 +132,7 @@ func TestCourseLines(t *testing.T) {
 		return string(line) + "\n"
 	}
 	ev.Write([]byte("{\"up\":\"7.2\"}\n{\"begin\":\"zcrx\"}\n" + record("zcrx", results.OK, "")))
-	ev.Write([]byte("{\"begin\":\"wrong\"}\nnot an event\n" + record("wrong", results.Invalid, results.WrongQueue)))
+	ev.Write([]byte("{\"begin\":\"wrong\"}\nnot an event\n" + record("wrong", results.Invalid, plan.WrongQueue)))
 	log.Write([]byte("lab: kernel: BUG: x\n"))
 	c.close()
 	c.close()

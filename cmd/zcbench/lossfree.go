@@ -9,11 +9,13 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -128,12 +130,12 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 
 // lossFreeReport is what --json prints.
 type lossFreeReport struct {
-	Cell results.Cell `json:"cell"`
+	Cell plan.Cell `json:"cell"`
 	results.LossFree
 	LossyShare *float64 `json:"lossy_share,omitempty"` // of runs at that rate, below it with 95 % confidence
 }
 
-func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found results.LossFree) error {
+func (f *lossFreeFlags) print(w io.Writer, c plan.Cell, found results.LossFree) error {
 	if f.json {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
@@ -179,4 +181,4 @@ func (f *lossFreeFlags) print(w io.Writer, c results.Cell, found results.LossFre
 	return err
 }
 
-func gbps(c results.Cell, rate float64) float64 { return rate * float64(c.MessageBytes) * 8 / 1e9 }
+func gbps(c plan.Cell, rate float64) float64 { return rate * float64(c.MessageBytes) * 8 / 1e9 }

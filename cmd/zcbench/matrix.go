@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 func matrixCommand() *cobra.Command {
@@ -62,7 +63,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.BoolVar(&f.shared, "shared-with-ssh", false, matrix.LookupKey("shared_with_ssh").Help)
 	fs.BoolVar(&f.trust, "trust-file", false, "allow hosts and power sources of the file that run a program, "+
 		"contact an address or open a path, and all its sysctls: read the file first")
-	cli.AddOptions(cmd, &f.chosen, func(o *results.Option) bool { return o.Name == "probe" })
+	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
 	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
@@ -72,7 +73,7 @@ type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
 	trust, shared, verdict   bool
-	chosen                   results.Cell // the probes
+	chosen                   plan.Cell // the probes
 	probe                    *pflag.Flag
 	power                    powerflag.Flags
 }

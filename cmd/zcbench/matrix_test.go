@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -57,7 +59,7 @@ func newInterrupted(t *testing.T, repetitions int) *interrupted {
 	return x
 }
 
-func slot(c results.Cell, rep int) string { return fmt.Sprintf("%s #%d", c.ID, rep) }
+func slot(c plan.Cell, rep int) string { return fmt.Sprintf("%s #%d", c.ID, rep) }
 
 // counted are the runs of the journal that count, in its order.
 func (x *interrupted) counted() (runs []string, lines, failed int) {

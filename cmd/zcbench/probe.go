@@ -19,11 +19,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/bpf/prom"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // probeFlags are the flags of `zcbench probe`.
@@ -112,7 +113,7 @@ func (f *probeFlags) run(cmd *cobra.Command) error {
 	if f.stamp != "" && f.stamp != string(bpf.StampSocket) && f.stamp != string(bpf.StampTCX) {
 		return cli.Usagef("--stamp %q: must be socket or tcx", f.stamp)
 	}
-	if err := results.CheckProbeSample(f.sample); err != nil {
+	if err := plan.CheckProbeSample(f.sample); err != nil {
 		return cli.Usagef("--sample: %w", err)
 	}
 	if err := f.checkDrops(cmd); err != nil {

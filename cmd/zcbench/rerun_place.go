@@ -9,7 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // place puts the CPUs and NUMA nodes of flags in the place of the folder's, and notes what that
@@ -23,10 +23,10 @@ func (f *rerunFlags) place(s *matrix.Spec, note func(string, ...any)) error {
 		cpus                     []string
 		node                     string
 		end                      *matrix.End
-		layout                   func(*results.Cell) string
+		layout                   func(*plan.Cell) string
 	}{
-		{"sut", "--cpus", "--node", f.cpus, f.node, &s.SUT, func(c *results.Cell) string { return c.CPULayout }},
-		{"tg", "--tg-cpus", "--tg-node", f.tgCPUs, f.tgNode, &s.TG, (*results.Cell).TGLayout},
+		{"sut", "--cpus", "--node", f.cpus, f.node, &s.SUT, func(c *plan.Cell) string { return c.CPULayout }},
+		{"tg", "--tg-cpus", "--tg-node", f.tgCPUs, f.tgNode, &s.TG, (*plan.Cell).TGLayout},
 	} {
 		for _, text := range x.cpus {
 			c, err := place.ParseCPUs(text)
@@ -34,7 +34,7 @@ func (f *rerunFlags) place(s *matrix.Spec, note func(string, ...any)) error {
 				return cli.Usagef("%s: %w", x.cpusFlag, err)
 			}
 			own := string(c.Layout())
-			if !slices.ContainsFunc(s.Cells, func(c results.Cell) bool { return x.layout(&c) == own }) {
+			if !slices.ContainsFunc(s.Cells, func(c plan.Cell) bool { return x.layout(&c) == own }) {
 				return cli.Usagef("%s %s is the layout %s, which no cell of the plan has: the cells would differ "+
 					"from the folder's", x.cpusFlag, text, own)
 			}

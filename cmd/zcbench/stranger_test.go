@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,7 +22,7 @@ func TestLinkedJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := results.Record{RunID: "r", SessionID: "s", Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
+	r := results.Record{RunID: "r", SessionID: "s", Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"},
 		Verdict: results.OK}
 	r.SUT.ThroughputGbps = new(1.0)
 	if err := w.Append(r); err != nil {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -238,7 +239,7 @@ func (w *writer) nothing(stops []Stop) {
 // foundOut reports whether all cells are negative controls with the outcome they are meant to have.
 func foundOut(cells []compare.Cell, stops []Stop) bool {
 	return len(stops) > 0 &&
-		!slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, results.AsIntended) }) &&
+		!slices.ContainsFunc(stops, func(s Stop) bool { return !strings.Contains(s.Reason, plan.AsIntended) }) &&
 		!slices.ContainsFunc(cells, func(c compare.Cell) bool { return c.Cell.Control == "" && c.Cell.SteerTo == nil })
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -110,9 +111,9 @@ func TestUnsupportedInTheLab(t *testing.T) {
 func TestControlFoundOut(t *testing.T) {
 	c := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Verdict: results.Invalid,
 		Reason: "SUT: the kernel copied 100.0 % of the payload of zcrx (limit 1 %)"}
-	c.Control, c.ID = results.WrongQueue, "zcrx/tcp control"
+	c.Control, c.ID = plan.WrongQueue, "zcrx/tcp control"
 	wants(t, "not as intended", sentence(t, of(6, c), answer.Nothing, "").Text, "Nothing: no run gave a number")
-	c.Reason += results.AsIntended
+	c.Reason += plan.AsIntended
 	s := sentence(t, of(6, c), answer.Nothing, "")
 	wants(t, "found out", s.Text, "The negative control was found out, as intended")
 	if len(s.Stops()) != 1 {

@@ -4,6 +4,7 @@ package answer
 
 import (
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -104,7 +105,7 @@ type Stop struct {
 
 // Proof is what share of a cell's payload an end copied, by the kernel's own count.
 type Proof struct {
-	Cell   results.Cell
+	Cell   plan.Cell
 	Role   stream.Role
 	Copied float64 // percent, of what the kernel tells
 	Untold float64 // percent of which it does not tell, at most

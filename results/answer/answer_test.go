@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -84,7 +85,7 @@ func TestSentences(t *testing.T) {
 	noQueue := plantest.Cell{Cell: plantest.Modes("zcrx", "tcp"), Reason: "no queue management in driver veth",
 		Fix: "use a NIC"}
 	only := func(n int, c plantest.Cell) plantest.Cell { c.Most = n; return c }
-	held := func(c plantest.Cell, l results.LimitedBy) plantest.Cell { c.Limit = l; return c }
+	held := func(c plantest.Cell, l plan.LimitedBy) plantest.Cell { c.Limit = l; return c }
 	for _, x := range []struct {
 		name  string
 		reps  int
@@ -111,25 +112,25 @@ func TestSentences(t *testing.T) {
 		{"one mode only", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}, []string{"alone throughput_gbps tcp/tcp"}},
 		{"unsupported", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp",
 			"unsupported  zcrx/tcp"}},
-		{"the sender was the limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
-			held(made("uring", "tcp", 30, 1), results.BySender)}, []string{
+		{"the sender was the limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), plan.BySender),
+			held(made("uring", "tcp", 30, 1), plan.BySender)}, []string{
 			"unranked throughput_gbps uring/tcp tcp/tcp", "unranked roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
-		{"a tie below the sender's limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), results.BySender),
-			held(made("uring", "tcp", 20.01, 1), results.BySender)}, []string{
+		{"a tie below the sender's limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), plan.BySender),
+			held(made("uring", "tcp", 20.01, 1), plan.BySender)}, []string{
 			"limit throughput_gbps uring/tcp tcp/tcp", "limit roi_cpu_total uring/tcp tcp/tcp",
 			"cannot tell  uring/tcp",
 			"limit  tcp/tcp uring/tcp", "not measured roi_power_total",
 		}},
 		{"the best was held up", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 30, 1),
-			results.ByLink)}, []string{
+			plan.ByLink)}, []string{
 			"leads throughput_gbps uring/tcp", "leads roi_cpu_total uring/tcp", "unequal work ns_per_kb uring/tcp",
 			"limit  uring/tcp", "not measured roi_power_total",
 		}},
 		{"one of three was held up", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), held(made("uring", "tcp", 10, 1),
-			results.ByWindow), made("tcp-mmap", "tcp", 30, 1)}, []string{
+			plan.ByWindow), made("tcp-mmap", "tcp", 30, 1)}, []string{
 			"ahead throughput_gbps tcp-mmap/tcp", "ahead roi_cpu_total tcp-mmap/tcp",
 			"cannot tell throughput_gbps uring/tcp", "unequal work ns_per_kb uring/tcp tcp-mmap/tcp",
 			"limit  uring/tcp", "not measured roi_power_total",

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -25,7 +25,7 @@ type work struct {
 }
 
 // workOf returns the work of a cell.
-func workOf(c *results.Cell) work {
+func workOf(c *plan.Cell) work {
 	w := work{flows: c.NFlows(), kind: kindOfFlow(c), trips: c.RoundTrips()}
 	if w.kind.Packets() {
 		w.message = cmp.Or(c.MessageBytes, stream.DefaultMessage(w.kind))
@@ -38,7 +38,7 @@ func workOf(c *results.Cell) work {
 }
 
 // kindOfFlow returns what a cell moves: bytes of a stream if its mode is not known.
-func kindOfFlow(c *results.Cell) stream.Kind {
+func kindOfFlow(c *plan.Cell) stream.Kind {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	if err != nil {
 		return stream.Stream
@@ -48,7 +48,7 @@ func kindOfFlow(c *results.Cell) stream.Kind {
 
 // rivals reports whether one of two cells can be better than the other: not if their work differs,
 // nor if they are steps of a ladder, each of which does more than the one above.
-func rivals(a, b *results.Cell) bool {
+func rivals(a, b *plan.Cell) bool {
 	x, y := workOf(a), workOf(b)
 	x.flows, y.flows = 0, 0 // comparisons may be about it
 	return x == y && (x.kind != stream.Frame || a.RX == b.RX && a.XDPAttach == b.XDPAttach &&
@@ -64,7 +64,7 @@ var (
 
 // fits reports whether a figure says how well a cell did its work: bytes are not what packets and
 // round trips are about.
-func fits(c *results.Cell, figure string) bool {
+func fits(c *plan.Cell, figure string) bool {
 	general := strings.HasSuffix(figure, "cpu_busy_cores") || strings.HasSuffix(figure, "power_w")
 	switch {
 	case c.RoundTrips():
@@ -77,7 +77,7 @@ func fits(c *results.Cell, figure string) bool {
 
 // grouped reports whether a cell is in a group of [groupsOf]. Frames are in none: no step of a
 // ladder leads. Nor are round trips at a rate, which is what they were told to do.
-func grouped(c *results.Cell) bool {
+func grouped(c *plan.Cell) bool {
 	return kindOfFlow(c) != stream.Frame && !(c.RoundTrips() && c.RRRate > 0)
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -35,7 +36,7 @@ func TestLeadSays(t *testing.T) {
 	wants(t, "the baseline leads", s.Text, "tcp/tcp leads", "and is the baseline: 1",
 		"% more than the next, uring/tcp [1")
 	held := made("uring", "tcp", 30, 1)
-	held.Limit = results.BySender
+	held.Limit = plan.BySender
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), held), answer.Leads, "throughput_gbps")
 	wants(t, "held up", s.Text, "uring/tcp was at the sender's limit: at least this much")
 }
@@ -71,7 +72,7 @@ func TestLeadersHaveRankOne(t *testing.T) {
 			c := made([]string{"tcp", "uring", "zcrx", "devmem", "tcp-mmap", "zcrx-nodev"}[i], "tcp",
 				20+3*rng.Float64(), .8+.4*rng.Float64())
 			c.CV = .02 * rng.Float64()
-			c.Limit = []results.LimitedBy{"", "", results.BySender, results.ByReceiver}[rng.IntN(4)]
+			c.Limit = []plan.LimitedBy{"", "", plan.BySender, plan.ByReceiver}[rng.IntN(4)]
 			if rng.IntN(8) == 0 {
 				c.Gbps, c.Verdict = 0, []results.Verdict{results.Invalid, results.Failed,
 					results.Unsupported}[rng.IntN(3)]
@@ -118,7 +119,7 @@ func fastest(t *testing.T, seed uint64, s *report.Summary, leader string) {
 		if k == i || x == nil {
 			continue
 		}
-		if x.Median >= first.Median || x.N < stat.MinRuns || c.HeldBy == results.BySender {
+		if x.Median >= first.Median || x.N < stat.MinRuns || c.HeldBy == plan.BySender {
 			t.Errorf("%d: %s leads with %g, and %s has %g of %d runs, held by %q", seed, leader, first.Median,
 				c.Cell.ID, x.Median, x.N, c.HeldBy)
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -43,13 +43,13 @@ func (w *writer) discarded() {
 
 // limits writes which cells' throughput says nothing about the receiver.
 func (w *writer) limits() {
-	by := map[results.LimitedBy][]*compare.Cell{}
+	by := map[plan.LimitedBy][]*compare.Cell{}
 	for _, c := range w.Set.Contestants() {
 		if l := c.Held(); l != "" {
 			by[l] = append(by[l], c)
 		}
 	}
-	for _, l := range results.LimitedBys {
+	for _, l := range plan.LimitedBys {
 		if by[l] == nil {
 			continue
 		}
@@ -71,12 +71,12 @@ func (w *writer) limits() {
 }
 
 // lift is what takes a limit away.
-var lift = map[results.LimitedBy]string{
-	results.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
-	results.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
-	results.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the " +
+var lift = map[plan.LimitedBy]string{
+	plan.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
+	plan.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
+	plan.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the " +
 		"runs' warnings name it.",
-	results.ByLink: "That takes a faster link, or a comparison of costs at one pace (--pace).",
+	plan.ByLink: "That takes a faster link, or a comparison of costs at one pace (--pace).",
 }
 
 // lacks names rivals with what is lacking to tell them from the first.

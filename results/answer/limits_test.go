@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -23,7 +24,7 @@ func TestNothingOfHeldReceivers(t *testing.T) {
 		var cells []plantest.Cell
 		for _, rx := range []string{"tcp", "uring", "zcrx"} {
 			c := made(rx, "tcp", 10+20*rng.Float64(), .5+rng.Float64())
-			c.Limit = results.BySender
+			c.Limit = plan.BySender
 			cells = append(cells, c)
 		}
 		a := of(8, cells...)

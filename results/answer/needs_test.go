@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -97,7 +98,7 @@ func TestRunsOfBoots(t *testing.T) {
 // contest is named.
 func TestNext(t *testing.T) {
 	held := made("zcrx", "tcp", 28, 1)
-	held.Limit = results.BySender
+	held.Limit = plan.BySender
 	s := sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), held), answer.Ahead,
 		"throughput_gbps")
 	wants(t, "between", s.Text, "more than the next ranked cell and baseline, tcp/tcp [",
@@ -111,7 +112,7 @@ func TestNext(t *testing.T) {
 	wants(t, "one alone", s.Text,
 		"by tcp/tcp. There is nothing to compare it with: a verdict takes 6 runs. Too few: zcrx/tcp (1 run).")
 	paced, trunc, control := made("uring", "tcp", 10, 1), made("tcp-trunc", "tcp", 40, 1), made("zcrx", "tcp", 5, 1)
-	paced.PaceBitsPS, control.Control = 10e9, results.WrongQueue
+	paced.PaceBitsPS, control.Control = 10e9, plan.WrongQueue
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), paced, trunc, control), answer.Alone, "throughput_gbps")
 	wants(t, "alone", s.Text, "No other cell can be ranked against it: uring/tcp (paced), tcp-trunc/tcp (its "+
 		"application never gets the payload) and zcrx/tcp (a control).")

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/plantest"
@@ -47,7 +48,7 @@ func TestAloneAndNotRanked(t *testing.T) {
 	j := plantest.Journal(7, 1, frames)
 	for i := range j.Records {
 		j.Records[i].SUT.PacketsPerS = new(2173.8e3)
-		j.Records[i].Limit = results.BySender
+		j.Records[i].Limit = plan.BySender
 	}
 	s := sentence(t, report.Summarize(j).Answer, answer.Alone, "packets_per_s")
 	wants(t, "frames", s.Text, "Packet rate: 2174 kpps (1 run) by xdp-x/frames-x, which is not ranked: frames, "+

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -83,7 +84,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between fl
 	if !any {
 		return nil
 	}
-	type key struct{ a, b results.CellKey }
+	type key struct{ a, b plan.CellKey }
 	all := map[key]*Row{}
 	them := judged(whole, m, primary, between)
 	for i := range them {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // "Is it the same?" is asked of all runs, too: where gates left out what was different, the runs
@@ -16,13 +16,13 @@ func TestEqualWithAllRuns(t *testing.T) {
 	const reps = 14
 	play := func(left func(rep int) bool, gbps float64) *Result {
 		t.Helper()
-		cells := []results.Cell{{ID: "a", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "b", RX: "uring", TX: "tcp",
+		cells := []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "b", RX: "uring", TX: "tcp",
 			Touch: "read"}}
-		j := session(1, reps, cells, func(results.Cell) float64 { return 100 })
+		j := session(1, reps, cells, func(plan.Cell) float64 { return 100 })
 		for i := range j.Records {
 			if r := &j.Records[i]; r.Cell.ID == "b" && left(r.Rep) {
 				*r.SUT.ThroughputGbps *= gbps / 100
-				r.Fail(results.ByOutcome, "it is slow", "")
+				r.Fail(plan.ByOutcome, "it is slow", "")
 			}
 		}
 		s := NewSet("s", j)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -15,11 +16,11 @@ var anyClock = map[string]bool{"cycles_per_byte": true, "tg_cycles_per_byte": tr
 
 // clockLimit returns how far apart the gates of a plan let frequencies be; without a plan, the
 // default limit.
-func clockLimit(plan *results.Plan) *float64 {
-	if plan == nil {
-		return results.DefaultGates().Frequency
+func clockLimit(planned *results.Plan) *float64 {
+	if planned == nil {
+		return plan.DefaultGates().Frequency
 	}
-	return plan.Gates.Frequency
+	return planned.Gates.Frequency
 }
 
 // otherClock describes how fast the CPUs of two cells ran, where their frequencies are further

@@ -6,20 +6,21 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // clocked are runs of two cells: of 48 CPUs all but the flow's run alike, which in the second
 // cell has another frequency. It is a little slower for that, is busier, and needs the same cycles.
 func clocked(mhz float64, gate *float64) Set {
-	j := results.Journal{Header: results.Header{Plan: &results.Plan{Gates: results.Gates{Frequency: gate}}}}
+	j := results.Journal{Header: results.Header{Plan: &results.Plan{Gates: plan.Gates{Frequency: gate}}}}
 	for _, x := range []struct {
 		rx               string
 		gbps, mhz, cores float64
 	}{{"tcp", 100, 3000, 1}, {"uring", 98.5, mhz, 1.1}} {
 		for i := range 6 {
 			near := 1 + float64(i)/1000
-			r := results.Record{Cell: results.Cell{ID: x.rx + "/tcp", RX: x.rx, TX: "tcp", Touch: "read"},
+			r := results.Record{Cell: plan.Cell{ID: x.rx + "/tcp", RX: x.rx, TX: "tcp", Touch: "read"},
 				Verdict: results.OK}
 			r.SUT = results.Host{ThroughputGbps: ptr(x.gbps * near), FlowMHz: ptr(x.mhz), CPUMHz: ptr(2980.0),
 				CyclesPerByte: ptr(.4 * near),

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -136,8 +137,8 @@ const (
 
 // Row is one cell and one metric: B beside A.
 type Row struct {
-	A       results.Cell    `json:"a"`
-	B       results.Cell    `json:"b"`
+	A       plan.Cell       `json:"a"`
+	B       plan.Cell       `json:"b"`
 	Metric  string          `json:"metric"`
 	Unit    string          `json:"unit"`
 	SumA    *stat.Summary   `json:"sum_a"` // nil: nothing was measured
@@ -178,11 +179,11 @@ type Row struct {
 	Reach *stat.Reach `json:"reach,omitempty"`
 
 	// LimitA and LimitB are what limited most runs of each; "" is not known, or of several.
-	LimitA results.LimitedBy `json:"limit_a,omitempty"`
-	LimitB results.LimitedBy `json:"limit_b,omitempty"`
+	LimitA plan.LimitedBy `json:"limit_a,omitempty"`
+	LimitB plan.LimitedBy `json:"limit_b,omitempty"`
 	// AtLimit is the limit because of which the figures do not say what the comparison is
 	// about; with a verdict all the same, the difference is larger in truth.
-	AtLimit results.LimitedBy `json:"at_limit,omitempty"`
+	AtLimit plan.LimitedBy `json:"at_limit,omitempty"`
 
 	// Inert are options that differ between the two and did not act in one of them.
 	Inert []string `json:"inert,omitempty"`
@@ -285,12 +286,12 @@ func alone(cells []*Cell, m Metric) []Alone {
 
 // Within compares the cells of a set that differ in one factor alone; base is the cell whose
 // values of the factors the others are compared with ([Contrasts]).
-func Within(s *Set, base results.Cell, metrics []Metric) (*Result, error) {
+func Within(s *Set, base plan.Cell, metrics []Metric) (*Result, error) {
 	return WithinUpTo(s, base, metrics, mostPairs)
 }
 
 // WithinUpTo does what [Within] does, but fails with a *[ManyError] beyond that many pairs.
-func WithinUpTo(s *Set, base results.Cell, metrics []Metric, most int) (*Result, error) {
+func WithinUpTo(s *Set, base plan.Cell, metrics []Metric, most int) (*Result, error) {
 	pairs := against(s, base)
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
@@ -443,7 +444,7 @@ var setsClock = []string{"governor", "max_idle_us"}
 // ofReturn reports whether the metric is a return on cost.
 func (m Metric) ofReturn() bool { return strings.HasPrefix(m.Name, "roi_") }
 
-func paced(c *results.Cell) bool { return c.Paced() }
+func paced(c *plan.Cell) bool { return c.Paced() }
 
 // Mixed reports whether the two differ in several factors though only one was asked about.
 func (r *Row) Mixed() bool { return len(r.Others) > 0 && !r.Whole }

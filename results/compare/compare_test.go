@@ -13,16 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 func ptr[T any](v T) *T { return &v }
 
 // set is a set with one cell for each list of throughputs.
-func set(name string, cells map[results.Cell][]float64) Set {
+func set(name string, cells map[plan.Cell][]float64) Set {
 	var j results.Journal
 	for c, gbps := range cells {
 		for _, v := range gbps {
@@ -35,7 +37,7 @@ func set(name string, cells map[results.Cell][]float64) Set {
 	return NewSet(name, j)
 }
 
-var tcp = results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}
+var tcp = plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}
 
 func metrics(t *testing.T, names ...string) []Metric {
 	t.Helper()
@@ -67,7 +69,7 @@ func TestCompareVerdicts(t *testing.T) {
 		{.985, Slower, Unsure, false, false}, // the cost differs by what the rates do
 		{1.015, Faster, Unsure, false, false},
 	} {
-		a, b := set("a", map[results.Cell][]float64{tcp: base}), set("b", map[results.Cell][]float64{tcp: scaled(x.f)})
+		a, b := set("a", map[plan.Cell][]float64{tcp: base}), set("b", map[plan.Cell][]float64{tcp: scaled(x.f)})
 		r, err := Compare(&a, &b, metrics(t, "throughput_gbps", "ns_per_kb"))
 		if err != nil {
 			t.Fatal(err)
@@ -79,8 +81,8 @@ func TestCompareVerdicts(t *testing.T) {
 			t.Errorf("x %v: worse %v, possible %v", x.f, r.Rows[0].Worse(.02), r.Rows[0].Possible(.10))
 		}
 	}
-	few, b := set("few", map[results.Cell][]float64{tcp: base[:5]}),
-		set("b", map[results.Cell][]float64{tcp: scaled(.5)})
+	few, b := set("few", map[plan.Cell][]float64{tcp: base[:5]}),
+		set("b", map[plan.Cell][]float64{tcp: scaled(.5)})
 	r, err := Compare(&few, &b, metrics(t, "throughput_gbps"))
 	if err != nil || r.Rows[0].Verdict != Unsure || r.Rows[0].Worse(0) || !r.Rows[0].Possible(.02) {
 		t.Errorf("5 runs: %+v, %v", r.Rows[0], err)
@@ -99,7 +101,7 @@ func TestWorseByMoreThan(t *testing.T) {
 				a = append(a, 100*(1+.02*rng.NormFloat64()))
 				b = append(b, 100*(1-loss)*(1+.02*rng.NormFloat64()))
 			}
-			x, y := set("a", map[results.Cell][]float64{tcp: a}), set("b", map[results.Cell][]float64{tcp: b})
+			x, y := set("a", map[plan.Cell][]float64{tcp: a}), set("b", map[plan.Cell][]float64{tcp: b})
 			r, err := Compare(&x, &y, metrics(t, "throughput_gbps"))
 			if err != nil {
 				t.Fatal(err)
@@ -121,7 +123,7 @@ func TestWorseByMoreThan(t *testing.T) {
 // Watts of two instruments are not two cells' watts: nothing is said of them.
 func TestOtherInstrument(t *testing.T) {
 	watts := func(by results.Instrument, w float64) Set {
-		s := set(by.String(), map[results.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}})
+		s := set(by.String(), map[plan.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}})
 		for i, r := range s.Cells[0].Runs {
 			r.SUT.PowerW, r.SUT.PowerSource, r.SUT.PowerScope = ptr(w+float64(i)/10), by.Source, by.Scope
 		}
@@ -167,7 +169,7 @@ func TestOtherInstrument(t *testing.T) {
 func TestMatch(t *testing.T) {
 	big := tcp
 	big.MTU = 9000
-	a, b := set("a", map[results.Cell][]float64{tcp: {1}}), set("b", map[results.Cell][]float64{big: {1}})
+	a, b := set("a", map[plan.Cell][]float64{tcp: {1}}), set("b", map[plan.Cell][]float64{big: {1}})
 	if _, err := Compare(&a, &b, metrics(t, "throughput_gbps")); !errors.Is(err, ErrNothing) {
 		t.Errorf("another MTU: %v", err)
 	}
@@ -184,7 +186,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, rx := range []string{"tcp", "uring", "tcp"} {
-		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Cell: results.Cell{ID: rx, RX: rx,
+		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Cell: plan.Cell{ID: rx, RX: rx,
 			TX: "tcp"}, Verdict: results.OK, Warmup: i == 0}
 		r.SUT.ThroughputGbps = ptr(10.0)
 		if err := w.Append(r); err != nil {
@@ -253,10 +255,10 @@ func TestPublished(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := results.Cell{ID: "own", RX: "zcrx", TX: "msg-zerocopy", GRO: ptr(true), HWGRO: ptr(true), CPULayout: "2cpu",
+	own := plan.Cell{ID: "own", RX: "zcrx", TX: "msg-zerocopy", GRO: ptr(true), HWGRO: ptr(true), CPULayout: "2cpu",
 		MTU: 4148, MessageBytes: 64 << 20,
 		BigTCPBytes: 65536, TGBigTCPBytes: 65536}
-	b := set("own", map[results.Cell][]float64{own: {180, 181, 182, 180, 181, 182}})
+	b := set("own", map[plan.Cell][]float64{own: {180, 181, 182, 180, 181, 182}})
 	r, err := Compare(&ref, &b, metrics(t, "throughput_gbps"))
 	if err != nil || len(r.Rows) != 1 || r.Rows[0].SumA.Median != 190.06 || r.Rows[0].Verdict != Unsure ||
 		len(r.OnlyA) != 7 {
@@ -275,13 +277,13 @@ func TestPublished(t *testing.T) {
 }
 
 func TestWithin(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
-	s := set("s", map[results.Cell][]float64{tcp: {1, 2, 3, 4, 5, 6}, uring: {11, 12, 13, 14, 15, 16}})
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	s := set("s", map[plan.Cell][]float64{tcp: {1, 2, 3, 4, 5, 6}, uring: {11, 12, 13, 14, 15, 16}})
 	r, err := Within(&s, tcp, metrics(t, "throughput_gbps"))
 	if err != nil || len(r.Rows) != 1 || r.Rows[0].Verdict != Faster || r.Rows[0].Label() != "uring/tcp : tcp/tcp" {
 		t.Errorf("%+v, %v", r, err)
 	}
-	if _, err := Within(&s, results.Cell{RX: "zcrx"}, metrics(t, "throughput_gbps")); err == nil {
+	if _, err := Within(&s, plan.Cell{RX: "zcrx"}, metrics(t, "throughput_gbps")); err == nil {
 		t.Error("compared with a cell that is not there")
 	}
 	if _, err := Lookup([]string{"speed"}); err == nil || !strings.Contains(err.Error(), "throughput_gbps") {
@@ -292,14 +294,14 @@ func TestWithin(t *testing.T) {
 // Comparisons that were declared to count are corrected among themselves, and so are the
 // others, which are called exploratory. What no data could show is said.
 func TestPrimary(t *testing.T) {
-	cells := map[results.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}}
+	cells := map[plan.Cell][]float64{tcp: {100, 101, 99, 100.5, 99.5, 100.2}}
 	for i := range 24 {
 		id := fmt.Sprint("c", i)
 		var v []float64
 		for k := range 6 {
 			v = append(v, 200+10*float64(i)+float64(k)/10)
 		}
-		cells[results.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: 1500 + i}] = v
+		cells[plan.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: 1500 + i}] = v
 	}
 	s := set("s", cells)
 	verdicts := func() (n map[string]int) {

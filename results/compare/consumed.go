@@ -6,16 +6,16 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // unconsumed names the cells of a comparison of receivers in which nobody looks at the payload.
 // Copying brings it into the reader's cache, and zero copy does not: an application that never
 // reads it does not see what that is worth. "" where both read it, or only senders are compared.
-func unconsumed(a, b *results.Cell) string { return unconsumedIn(a, b, "A", "B") }
+func unconsumed(a, b *plan.Cell) string { return unconsumedIn(a, b, "A", "B") }
 
-func unconsumedIn(a, b *results.Cell, nameA, nameB string) string {
-	if !slices.Contains(subjects(a, b), results.ByReceiver) {
+func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
+	if !slices.Contains(subjects(a, b), plan.ByReceiver) {
 		return ""
 	}
 	switch x, y := consumed(a), consumed(b); {
@@ -30,7 +30,7 @@ func unconsumedIn(a, b *results.Cell, nameA, nameB string) string {
 }
 
 // consumed reports whether the receiving application reads the payload.
-func consumed(c *results.Cell) bool {
+func consumed(c *plan.Cell) bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.NoPayload)
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func init() { stream.Register(stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true}) }
@@ -14,9 +14,9 @@ func init() { stream.Register(stream.Mode{Name: "tcp-trunc", Role: stream.RX, No
 // A verdict about receivers says when nobody read what they received.
 func TestVerdictOfUnconsumed(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	cell := func(id, rx, tx, touch string) results.Cell { return results.Cell{ID: id, RX: rx, TX: tx, Touch: touch} }
+	cell := func(id, rx, tx, touch string) plan.Cell { return plan.Cell{ID: id, RX: rx, TX: tx, Touch: touch} }
 	for _, x := range []struct {
-		a, b results.Cell
+		a, b plan.Cell
 		gbps []float64
 		want string
 	}{
@@ -29,7 +29,7 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 		{cell("a", "tcp", "tcp", "none"), cell("b", "uring", "tcp", "none"), slow,
 			"equal within 5 % (payload not consumed)"},
 	} {
-		s := set("s", map[results.Cell][]float64{x.a: slow, x.b: x.gbps})
+		s := set("s", map[plan.Cell][]float64{x.a: slow, x.b: x.gbps})
 		r, err := Within(&s, x.a, metrics(t, "throughput_gbps"))
 		if err != nil {
 			t.Fatal(err)
@@ -39,7 +39,7 @@ func TestVerdictOfUnconsumed(t *testing.T) {
 			t.Errorf("%s touch %q and %s touch %q: %q, want %q", x.a.RX, x.a.Touch, x.b.RX, x.b.Touch, got, x.want)
 		}
 	}
-	if consumed(&results.Cell{RX: "tcp-trunc", Touch: "read"}) {
+	if consumed(&plan.Cell{RX: "tcp-trunc", Touch: "read"}) {
 		t.Error("tcp-trunc never has the payload")
 	}
 }

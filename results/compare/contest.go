@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -158,7 +158,7 @@ func (c *Cell) Paced() bool { return paced(&c.Cell) }
 
 // Held returns what kept most runs from being faster, where that was neither the receiver nor a
 // pace that was asked for: how fast the receiver could be was not measured.
-func (c *Cell) Held() results.LimitedBy { return c.HeldBy(results.ByReceiver, results.ByPace) }
+func (c *Cell) Held() plan.LimitedBy { return c.HeldBy(plan.ByReceiver, plan.ByPace) }
 
 // Ranks reports whether cells can be the best by a figure, whatever rates they delivered: it
 // measures what they can do, not a price.

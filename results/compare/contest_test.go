@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -14,17 +15,17 @@ import (
 // Which cells may be the best: those that are lower beyond doubt are not, unless something else may
 // be why.
 func TestBest(t *testing.T) {
-	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring", RX: "uring", TX: "tcp",
+	cells := []plan.Cell{{ID: "tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "uring", RX: "uring", TX: "tcp",
 		Touch: "read"}, {ID: "held", RX: "zcrx", TX: "tcp", Touch: "read"},
 		{ID: "near", RX: "near", TX: "tcp"}, {ID: "paced", RX: "tcp", TX: "tcp", PaceBitsPS: 1e9},
-		{ID: "trunc", RX: "tcp-trunc", TX: "tcp"}, {ID: "control", RX: "zcrx", TX: "tcp", Control: results.WrongQueue}}
-	j := session(2, 10, cells, func(c results.Cell) float64 {
+		{ID: "trunc", RX: "tcp-trunc", TX: "tcp"}, {ID: "control", RX: "zcrx", TX: "tcp", Control: plan.WrongQueue}}
+	j := session(2, 10, cells, func(c plan.Cell) float64 {
 		return map[string]float64{"tcp": 80, "uring": 100, "held": 90, "near": 99.7, "paced": 500, "trunc": 400,
 			"control": 300}[c.ID]
 	})
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Cell.ID == "held" {
-			r.Limit = results.BySender
+			r.Limit = plan.BySender
 		}
 	}
 	s := NewSet("s", j)
@@ -55,9 +56,9 @@ func TestBest(t *testing.T) {
 // A cell with too few runs for a verdict is neither the first nor a rival, whatever it measured,
 // unless no cell has enough.
 func TestBestHasRuns(t *testing.T) {
-	cells := []results.Cell{{ID: "tcp", RX: "tcp", TX: "tcp"}, {ID: "uring", RX: "uring", TX: "tcp"},
+	cells := []plan.Cell{{ID: "tcp", RX: "tcp", TX: "tcp"}, {ID: "uring", RX: "uring", TX: "tcp"},
 		{ID: "once", RX: "zcrx", TX: "tcp"}}
-	j := session(2, 8, cells, func(c results.Cell) float64 {
+	j := session(2, 8, cells, func(c plan.Cell) float64 {
 		return map[string]float64{"tcp": 80, "uring": 100,
 			"once": 200}[c.ID]
 	})

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Pair is two cells of a plan to be compared, that at place B beside that at A.
@@ -24,8 +24,8 @@ type Pair struct {
 // that does not concern one of the two modes is a part of the other mode, not a difference.
 // Pairs are in the order of the factors, then of the cells; cells that have no partner, though
 // they differ from the baseline in what was asked about, come last.
-func Contrasts(cells []results.Cell, base results.Cell, about []string, able func(i int) bool) []Pair {
-	x := contraster{cells: cells, base: base, able: able, at: map[results.CellKey]int{}}
+func Contrasts(cells []plan.Cell, base plan.Cell, about []string, able func(i int) bool) []Pair {
+	x := contraster{cells: cells, base: base, able: able, at: map[plan.CellKey]int{}}
 	for i := range cells {
 		if able(i) {
 			x.at[cells[i].Key()] = i
@@ -59,28 +59,28 @@ func Contrasts(cells []results.Cell, base results.Cell, about []string, able fun
 }
 
 type contraster struct {
-	cells []results.Cell
-	base  results.Cell
+	cells []plan.Cell
+	base  plan.Cell
 	able  func(i int) bool
-	at    map[results.CellKey]int
+	at    map[plan.CellKey]int
 	// unable are the cells that cannot run, where that is on record.
-	unable map[results.CellKey]int
+	unable map[plan.CellKey]int
 
-	varied    []*results.Option // that the cells differ in
-	reference []string          // what the other cells are compared with, of each
+	varied    []*plan.Option // that the cells differ in
+	reference []string       // what the other cells are compared with, of each
 }
 
 // references finds the factors that vary, and of each the baseline's value; where a factor
 // does not concern the baseline, that of the first cell that it concerns.
 func (x *contraster) references() {
-	for i := range results.Options {
-		o := &results.Options[i]
-		if x.first(func(c *results.Cell) bool { return o.Raw(c) != o.Raw(&x.cells[0]) }) < 0 {
+	for i := range plan.Options {
+		o := &plan.Options[i]
+		if x.first(func(c *plan.Cell) bool { return o.Raw(c) != o.Raw(&x.cells[0]) }) < 0 {
 			continue
 		}
 		from := &x.base
 		if !concerns(o, from) {
-			if k := x.first(func(c *results.Cell) bool { return concerns(o, c) }); k >= 0 {
+			if k := x.first(func(c *plan.Cell) bool { return concerns(o, c) }); k >= 0 {
 				from = &x.cells[k]
 			}
 		}
@@ -89,7 +89,7 @@ func (x *contraster) references() {
 }
 
 // first finds the first cell for which is holds; -1: none. Cells are large, so none is copied.
-func (x *contraster) first(is func(c *results.Cell) bool) int {
+func (x *contraster) first(is func(c *plan.Cell) bool) int {
 	for i := range x.cells {
 		if is(&x.cells[i]) {
 			return i
@@ -99,7 +99,7 @@ func (x *contraster) first(is func(c *results.Cell) bool) int {
 }
 
 // with gives a cell the reference of a factor. A mode brings the options that concern it.
-func (x *contraster) with(c results.Cell, k int) results.Cell {
+func (x *contraster) with(c plan.Cell, k int) plan.Cell {
 	was := c
 	give(&c, x.varied[k], x.reference[k])
 	for i, o := range x.varied {
@@ -115,9 +115,9 @@ func (x *contraster) with(c results.Cell, k int) results.Cell {
 
 // concerns reports whether an option means anything to a cell. With a mode that this zcbench does
 // not know, any option may.
-func concerns(o *results.Option, c *results.Cell) bool { return !known(c) || o.Concerns(c) }
+func concerns(o *plan.Option, c *plan.Cell) bool { return !known(c) || o.Concerns(c) }
 
-func known(c *results.Cell) bool {
+func known(c *plan.Cell) bool {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		if _, err := stream.LookupMode(role, c.Mode(role)); err != nil {
 			return false
@@ -126,8 +126,8 @@ func known(c *results.Cell) bool {
 	return true
 }
 
-// give sets an option of a cell to what another cell has, as [results.Option.Raw] tells it.
-func give(c *results.Cell, o *results.Option, raw string) {
+// give sets an option of a cell to what another cell has, as [plan.Option.Raw] tells it.
+func give(c *plan.Cell, o *plan.Option, raw string) {
 	o.Clear(c) // a pace is a rate or a share, and Load sets one of the two
 	if raw != "" {
 		_ = o.Load(c, raw) // a cell has it
@@ -135,9 +135,9 @@ func give(c *results.Cell, o *results.Option, raw string) {
 }
 
 // differing lists the factors in which two cells differ, of those that concern both.
-func differing(a, b *results.Cell) (names []string) {
-	for i := range results.Options {
-		if o := &results.Options[i]; o.Raw(a) != o.Raw(b) && concerns(o, a) && concerns(o, b) {
+func differing(a, b *plan.Cell) (names []string) {
+	for i := range plan.Options {
+		if o := &plan.Options[i]; o.Raw(a) != o.Raw(b) && concerns(o, a) && concerns(o, b) {
 			names = append(names, o.Name)
 		}
 	}
@@ -154,7 +154,7 @@ type Forced struct {
 
 // forced finds what the hardware left no choice of in a cell, beside the factor that is asked
 // about.
-func (x *contraster) forced(c *results.Cell, asked string, set []Cell) (out []Forced) {
+func (x *contraster) forced(c *plan.Cell, asked string, set []Cell) (out []Forced) {
 	for k, o := range x.varied {
 		if o.Name == asked || !concerns(o, c) || o.Raw(c) == x.reference[k] {
 			continue

@@ -10,12 +10,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // session plays cells in blocks of one session on one boot: gbps tells what each can do,
 // and runs vary by .5 %. A cell of which it is 0 cannot run.
-func session(seed uint64, reps int, cells []results.Cell, gbps func(results.Cell) float64) results.Journal {
+func session(seed uint64, reps int, cells []plan.Cell, gbps func(plan.Cell) float64) results.Journal {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	j := results.Journal{Header: results.Header{Cells: cells, Plan: &results.Plan{Baseline: &cells[0]}}}
 	for rep := range reps {
@@ -36,14 +37,14 @@ func session(seed uint64, reps int, cells []results.Cell, gbps func(results.Cell
 }
 
 // gro is a cell with hardware GRO on or off.
-func gro(rx string, hw bool) results.Cell {
-	return results.Cell{ID: fmt.Sprintf("%s/tcp hw_gro=%v", rx, hw), RX: rx, TX: "tcp", Touch: "read", HWGRO: &hw}
+func gro(rx string, hw bool) plan.Cell {
+	return plan.Cell{ID: fmt.Sprintf("%s/tcp hw_gro=%v", rx, hw), RX: rx, TX: "tcp", Touch: "read", HWGRO: &hw}
 }
 
 // Hardware GRO is worth 30 %, the mode nothing, and the NIC can do the mode only with it: no
 // verdict about the mode may come out, whichever cells the plan has.
 func TestMatchedContrasts(t *testing.T) {
-	onlyHW := func(c results.Cell) float64 {
+	onlyHW := func(c plan.Cell) float64 {
 		switch {
 		case c.RX == "zcrx" && !*c.HWGRO:
 			return 0
@@ -52,20 +53,20 @@ func TestMatchedContrasts(t *testing.T) {
 		}
 		return 100
 	}
-	all := []results.Cell{gro("tcp", false), gro("tcp", true), gro("zcrx", false), gro("zcrx", true)}
+	all := []plan.Cell{gro("tcp", false), gro("tcp", true), gro("zcrx", false), gro("zcrx", true)}
 	for _, c := range []struct {
 		name  string
-		cells []results.Cell
+		cells []plan.Cell
 		want  []string // rows: factor, pair and verdict
 	}{
 		{"with a partner", all, []string{
 			"rx zcrx/tcp hw_gro=true : tcp/tcp hw_gro=true: cannot tell",
 			"hw_gro tcp/tcp hw_gro=true : tcp/tcp hw_gro=false: faster (within this boot)",
 		}},
-		{"without", []results.Cell{all[0], all[2], all[3]}, []string{
+		{"without", []plan.Cell{all[0], all[2], all[3]}, []string{
 			" zcrx/tcp hw_gro=true : tcp/tcp hw_gro=false: cannot tell (differs in rx, hw_gro); forced: hw_gro=on",
 		}},
-		{"a plan of two cells", []results.Cell{all[0], all[3]}, []string{
+		{"a plan of two cells", []plan.Cell{all[0], all[3]}, []string{
 			" zcrx/tcp hw_gro=true : tcp/tcp hw_gro=false: cannot tell (differs in rx, hw_gro)",
 		}},
 	} {
@@ -104,7 +105,7 @@ func TestMatchedContrasts(t *testing.T) {
 		t.Errorf("%q, %v", r.ForcedLines(), err)
 	}
 	// A mode that is worth something is found, and what was forced stands beside it.
-	s = NewSet("s", session(1, 8, all, func(c results.Cell) float64 {
+	s = NewSet("s", session(1, 8, all, func(c plan.Cell) float64 {
 		if v := onlyHW(c); c.RX == "tcp" {
 			return v
 		}
@@ -126,28 +127,28 @@ func TestMatchedContrasts(t *testing.T) {
 
 // Partners are found across modes that different options concern, and next to the baseline.
 func TestContrasts(t *testing.T) {
-	zcrx := func(bytes int) results.Cell {
-		return results.Cell{ID: fmt.Sprint("zcrx ", bytes), RX: "zcrx", TX: "tcp", Touch: "read", RXBufLen: bytes}
+	zcrx := func(bytes int) plan.Cell {
+		return plan.Cell{ID: fmt.Sprint("zcrx ", bytes), RX: "zcrx", TX: "tcp", Touch: "read", RXBufLen: bytes}
 	}
-	tcp9000, both := tcp, results.Cell{ID: "uring 9000", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
+	tcp9000, both := tcp, plan.Cell{ID: "uring 9000", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
 	tcp9000.ID, tcp9000.MTU = "tcp 9000", 9000
-	uring := results.Cell{ID: "uring", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring", RX: "uring", TX: "tcp", Touch: "read"}
 	for _, c := range []struct {
 		name  string
-		cells []results.Cell
+		cells []plan.Cell
 		about []string
 		want  string
 	}{
-		{"an option of one mode", []results.Cell{tcp, zcrx(4096), zcrx(32768)}, nil,
+		{"an option of one mode", []plan.Cell{tcp, zcrx(4096), zcrx(32768)}, nil,
 			"rx: zcrx 4096 : tcp/tcp; rx: zcrx 32768 : tcp/tcp; rx_buf_len: zcrx 32768 : zcrx 4096"},
-		{"the baseline's mode has it", []results.Cell{zcrx(4096), zcrx(32768), tcp}, nil,
+		{"the baseline's mode has it", []plan.Cell{zcrx(4096), zcrx(32768), tcp}, nil,
 			"rx: tcp/tcp : zcrx 4096; rx_buf_len: zcrx 32768 : zcrx 4096"},
-		{"two factors", []results.Cell{tcp, tcp9000, uring, both}, nil,
+		{"two factors", []plan.Cell{tcp, tcp9000, uring, both}, nil,
 			"rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000; mtu: tcp 9000 : tcp/tcp; mtu: uring 9000 : uring"},
-		{"one is asked about", []results.Cell{tcp, tcp9000, uring, both}, []string{"rx"},
+		{"one is asked about", []plan.Cell{tcp, tcp9000, uring, both}, []string{"rx"},
 			"rx: uring : tcp/tcp; rx: uring 9000 : tcp 9000"},
-		{", cells without a counterpart", []results.Cell{tcp, both}, []string{"rx"}, "[rx mtu]: uring 9000 : tcp/tcp"},
-		{"one cell", []results.Cell{tcp}, nil, ""},
+		{", cells without a counterpart", []plan.Cell{tcp, both}, []string{"rx"}, "[rx mtu]: uring 9000 : tcp/tcp"},
+		{"one cell", []plan.Cell{tcp}, nil, ""},
 	} {
 		var got []string
 		for _, p := range Contrasts(c.cells, c.cells[0], c.about, func(int) bool { return true }) {
@@ -166,15 +167,15 @@ func TestContrasts(t *testing.T) {
 // A pace is a rate or a share, and a plan may have both: the share is compared with the rate, each
 // with its own cell, also when it is known what the share came to.
 func TestContrastsOfRateAndShare(t *testing.T) {
-	at := func(bits, percent int) results.Cell {
-		c := results.Cell{RX: "tcp", TX: "tcp", Touch: "read", PaceBitsPS: bits, PacePercent: percent}
-		c.ID = results.LookupOption("pace").Value(&c)
+	at := func(bits, percent int) plan.Cell {
+		c := plan.Cell{RX: "tcp", TX: "tcp", Touch: "read", PaceBitsPS: bits, PacePercent: percent}
+		c.ID = plan.LookupOption("pace").Value(&c)
 		return c
 	}
-	plan := []results.Cell{at(10e9, 0), at(0, 50)}
+	planned := []plan.Cell{at(10e9, 0), at(0, 50)}
 	for base, want := range map[int][]Pair{0: {{A: 0, B: 1, Factor: "pace"}}, 1: {{A: 1, B: 0, Factor: "pace"}}} {
 		for _, share := range []int{0, 5e9} {
-			cells := slices.Clone(plan)
+			cells := slices.Clone(planned)
 			cells[1].PaceBitsPS = share
 			if got := Contrasts(cells, cells[base], []string{"pace"},
 				func(int) bool { return true }); !reflect.DeepEqual(got, want) {
@@ -182,8 +183,8 @@ func TestContrastsOfRateAndShare(t *testing.T) {
 			}
 		}
 	}
-	j := session(1, 8, plan,
-		func(c results.Cell) float64 { return map[bool]float64{true: 5, false: 10}[c.PacePercent != 0] })
+	j := session(1, 8, planned,
+		func(c plan.Cell) float64 { return map[bool]float64{true: 5, false: 10}[c.PacePercent != 0] })
 	for i := range j.Records {
 		if c := &j.Records[i].Cell; c.PacePercent != 0 {
 			c.PaceBitsPS = 5e9
@@ -193,7 +194,7 @@ func TestContrastsOfRateAndShare(t *testing.T) {
 	if err := s.AskAbout([]string{"pace"}); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Within(&s, plan[0], metrics(t, "throughput_gbps", "ns_per_kb"))
+	r, err := Within(&s, planned[0], metrics(t, "throughput_gbps", "ns_per_kb"))
 	if err != nil || len(r.Rows) != 2 {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -101,10 +102,10 @@ func versions(cells ...*Cell) (out []string) {
 // Ends returns the ends that a comparison of the two is about: those whose options differ.
 func (c *Couple) Ends() (roles []ends.Role) {
 	about := subjects(&c.A.Cell, &c.B.Cell)
-	if slices.Contains(about, results.ByReceiver) {
+	if slices.Contains(about, plan.ByReceiver) {
 		roles = append(roles, ends.SUT)
 	}
-	if slices.Contains(about, results.BySender) {
+	if slices.Contains(about, plan.BySender) {
 		roles = append(roles, ends.TG)
 	}
 	return roles

@@ -10,16 +10,17 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // Couples are what was compared, each once however many figures, with the folders that they are of
 // and the factor that they differ in.
 func TestCouples(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
-	big := results.Cell{ID: "uring/tcp mtu=9000", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	big := plan.Cell{ID: "uring/tcp mtu=9000", RX: "uring", TX: "tcp", Touch: "read", MTU: 9000}
 	six := []float64{1, 2, 3, 4, 5, 6}
-	s := set("s", map[results.Cell][]float64{tcp: six, uring: six, big: six})
+	s := set("s", map[plan.Cell][]float64{tcp: six, uring: six, big: six})
 	s.Dir = "out/s"
 	r, err := Within(&s, tcp, metrics(t, "throughput_gbps", "ns_per_kb"))
 	if err != nil {
@@ -37,8 +38,8 @@ func TestCouples(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// Two that were chosen are compared as they are, and what they differ in is said.
-	a, b := set("a", map[results.Cell][]float64{tcp: six}),
-		set("b", map[results.Cell][]float64{big: {2, 4, 6, 8, 10, 12}})
+	a, b := set("a", map[plan.Cell][]float64{tcp: six}),
+		set("b", map[plan.Cell][]float64{big: {2, 4, 6, 8, 10, 12}})
 	a.Chosen, b.Chosen, b.Dir = []string{"rx", "mtu"}, []string{"rx", "mtu"}, "out/b"
 	r, err = Compare(&a, &b, metrics(t, "throughput_gbps"))
 	if err != nil || len(r.Couples()) != 1 {
@@ -72,7 +73,7 @@ func TestRemarksOnVersions(t *testing.T) {
 			"defined differently"},
 	} {
 		six := []float64{1, 2, 3, 4, 5, 6}
-		a, b := set("a", map[results.Cell][]float64{tcp: six}), set("b", map[results.Cell][]float64{tcp: six})
+		a, b := set("a", map[plan.Cell][]float64{tcp: six}), set("b", map[plan.Cell][]float64{tcp: six})
 		for i, s := range []*Set{&a, &b} {
 			for _, r := range s.Cells[0].Runs {
 				r.SUT.Env.ToolVersion = []string{x.a, x.b}[i]

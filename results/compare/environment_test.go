@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -49,7 +50,7 @@ func played(t *testing.T, boot, kernel, mtu string) string {
 	}
 	for i, rx := range []string{"tcp", "uring", "tcp", "uring"} {
 		r := results.Record{RunID: string(rune('a' + i)), SessionID: "s", Seq: i, Rep: i / 2,
-			Cell: results.Cell{ID: rx + "/tcp", RX: rx, TX: "tcp"}, Verdict: results.OK}
+			Cell: plan.Cell{ID: rx + "/tcp", RX: rx, TX: "tcp"}, Verdict: results.OK}
 		r.SUT.Env = measure.Env{BootID: boot, Kernel: kernel, AppCPU: "3", Environment: hashes[rx]}
 		r.TG.Env = measure.Env{BootID: "same", Kernel: "same"}
 		r.SUT.ThroughputGbps = ptr(10.0)

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,15 +20,15 @@ func TestEqual(t *testing.T) {
 		}
 		return out
 	}
-	cell := func(id string, mtu int) results.Cell {
-		return results.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: mtu}
+	cell := func(id string, mtu int) plan.Cell {
+		return plan.Cell{ID: id, RX: "tcp", TX: "tcp", Touch: "read", MTU: mtu}
 	}
 	far, near, held, same := cell("far", 4148), cell("near", 1500), cell("held", 2000), cell("same", 9000)
-	s := set("s", map[results.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
+	s := set("s", map[plan.Cell][]float64{tcp: a, far: scaled(1.5), near: scaled(1.03), held: a, same: a})
 	for i := range s.Cells {
 		for _, r := range s.Cells[i].Runs {
 			if s.Cells[i].Cell.ID == "held" {
-				r.Limit = results.ByLink
+				r.Limit = plan.ByLink
 			}
 		}
 	}
@@ -52,11 +53,11 @@ func TestEqual(t *testing.T) {
 // A mode that is a fifth slower in every fourth run is not the same within 2 %, though ranks say
 // so of the others: the interval that stands beside the verdict must not contradict it.
 func TestEqualOfTwoSpeeds(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	plan := func(slow float64) Set {
 		var j results.Journal
 		for i := range 20 {
-			for k, c := range []results.Cell{tcp, uring} {
+			for k, c := range []plan.Cell{tcp, uring} {
 				gbps := 100 + .05*float64((i*(7+4*k))%20-10)
 				if k == 1 && i%4 == 3 {
 					gbps *= slow
@@ -89,11 +90,11 @@ func TestEqualOfTwoSpeeds(t *testing.T) {
 func TestEqualIsFound(t *testing.T) {
 	const rounds = 300
 	rng, found := rand.New(rand.NewPCG(21, 12)), 0
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	for range rounds {
 		var j results.Journal
 		for i := range 12 {
-			for _, c := range []results.Cell{tcp, uring} {
+			for _, c := range []plan.Cell{tcp, uring} {
 				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s",
 					Schema: results.SchemaVersion}
 				r.SUT.ThroughputGbps = ptr(100 * (1 + .01*rng.NormFloat64()))

@@ -5,7 +5,7 @@ package compare
 import (
 	"slices"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Family groups the cells of a plan that are compared with each other, so that a share of a pace
@@ -13,13 +13,13 @@ import (
 // asked about (none: in any). A cell with a fault injected on purpose has the pace of those
 // without. Families follow from the plan, whatever can run. Where modes are asked about, options
 // that concern only some of them are part of these, as in [Contrasts].
-func Family(cells []results.Cell, about []string) func(results.Cell) results.CellKey {
-	var free []*results.Option // in which cells of a family may differ
+func Family(cells []plan.Cell, about []string) func(plan.Cell) plan.CellKey {
+	var free []*plan.Option // in which cells of a family may differ
 	modes := slices.ContainsFunc(about, func(name string) bool { return name == "rx" || name == "tx" })
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		ofSome := func() bool {
-			return slices.ContainsFunc(cells, func(c results.Cell) bool {
+			return slices.ContainsFunc(cells, func(c plan.Cell) bool {
 				return c.PacePercent != 0 &&
 					!concerns(o, &c)
 			})
@@ -29,7 +29,7 @@ func Family(cells []results.Cell, about []string) func(results.Cell) results.Cel
 			free = append(free, o)
 		}
 	}
-	return func(c results.Cell) results.CellKey {
+	return func(c plan.Cell) plan.CellKey {
 		for _, o := range free {
 			o.Clear(&c)
 		}

@@ -7,23 +7,23 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Cells that are compared are of one family, and so have one pace by a share of it; those that are
 // not are of another, whose slowest cell does not hold these up.
 func TestFamily(t *testing.T) {
-	share := func(rx string, mtu, bufLen, percent int) results.Cell {
-		c := results.Cell{RX: rx, TX: "tcp", Touch: "read", MTU: mtu, RXBufLen: bufLen, PacePercent: percent}
+	share := func(rx string, mtu, bufLen, percent int) plan.Cell {
+		c := plan.Cell{RX: rx, TX: "tcp", Touch: "read", MTU: mtu, RXBufLen: bufLen, PacePercent: percent}
 		c.ID = fmt.Sprintf("%s mtu=%d rx_buf_len=%d pace=%d%%", rx, mtu, bufLen, percent)
 		return c
 	}
 	// 0 and 1 differ in rx, 0 and 2 in mtu; 3 and 4 are a mode with an option of its own; 5 is 0 at
 	// another share, 6 is 3 with a fault.
-	cells := []results.Cell{share("tcp", 1500, 0, 50), share("uring", 1500, 0, 50), share("tcp", 9000, 0, 50),
+	cells := []plan.Cell{share("tcp", 1500, 0, 50), share("uring", 1500, 0, 50), share("tcp", 9000, 0, 50),
 		share("zcrx", 1500, 4096, 50), share("zcrx", 9000, 32768, 50), share("tcp", 1500, 0, 25),
 		share("zcrx", 1500, 4096, 50)}
-	cells[6].Control = results.WrongQueue
+	cells[6].Control = plan.WrongQueue
 	for _, x := range []struct {
 		about []string
 		want  []int // the first cell of each one's family
@@ -42,7 +42,7 @@ func TestFamily(t *testing.T) {
 				t.Errorf("about %v: %s is of another family when its rate is known", x.about, c.ID)
 			}
 			got = append(got, slices.IndexFunc(cells,
-				func(o results.Cell) bool { return family(o) == family(cells[i]) }))
+				func(o plan.Cell) bool { return family(o) == family(cells[i]) }))
 		}
 		if !slices.Equal(got, x.want) {
 			t.Errorf("about %v: families %v, want %v", x.about, got, x.want)

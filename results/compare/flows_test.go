@@ -8,26 +8,26 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
-func flows(rx string, n int) results.Cell {
-	return results.Cell{ID: fmt.Sprintf("%s/tcp flows=%d", rx, n), RX: rx, TX: "tcp", Touch: "read", Flows: n}
+func flows(rx string, n int) plan.Cell {
+	return plan.Cell{ID: fmt.Sprintf("%s/tcp flows=%d", rx, n), RX: rx, TX: "tcp", Touch: "read", Flows: n}
 }
 
 // Four flows do three times what one does, and the mode nothing: cells with another number of
 // flows are never held against each other for their modes.
 func TestFlowsAreNoModes(t *testing.T) {
-	gbps := func(c results.Cell) float64 { return map[int]float64{1: 10, 4: 30}[c.Flows] }
+	gbps := func(c plan.Cell) float64 { return map[int]float64{1: 10, 4: 30}[c.Flows] }
 	for _, c := range []struct {
 		name  string
-		cells []results.Cell
+		cells []plan.Cell
 		want  []string
 	}{
-		{"matched", []results.Cell{flows("tcp", 1), flows("tcp", 4), flows("uring", 1), flows("uring", 4)}, []string{
+		{"matched", []plan.Cell{flows("tcp", 1), flows("tcp", 4), flows("uring", 1), flows("uring", 4)}, []string{
 			"rx uring/tcp flows=1 : tcp/tcp flows=1", "rx uring/tcp flows=4 : tcp/tcp flows=4",
 			"flows tcp/tcp flows=4 : tcp/tcp flows=1", "flows uring/tcp flows=4 : uring/tcp flows=1"}},
-		{"without a partner", []results.Cell{flows("tcp", 1), flows("uring", 4)},
+		{"without a partner", []plan.Cell{flows("tcp", 1), flows("uring", 4)},
 			[]string{" uring/tcp flows=4 : tcp/tcp flows=1"}},
 	} {
 		for seed := range uint64(20) {
@@ -52,14 +52,14 @@ func TestFlowsAreNoModes(t *testing.T) {
 			}
 		}
 	}
-	s := NewSet("s", session(1, 8, []results.Cell{flows("tcp", 1), flows("uring", 4)}, gbps))
+	s := NewSet("s", session(1, 8, []plan.Cell{flows("tcp", 1), flows("uring", 4)}, gbps))
 	if r, err := Within(&s, s.Cells[0].Cell, metrics(t, "throughput_gbps")); err != nil ||
 		r.Rows[0].VerdictText() != "cannot tell (differs in rx, flows)" {
 		t.Errorf("%q, %v", r.Rows[0].VerdictText(), err)
 	}
 	// Two folders: what is alike but for its flows is no pair.
-	a, b := NewSet("a", session(1, 8, []results.Cell{flows("tcp", 1)}, gbps)),
-		NewSet("b", session(2, 8, []results.Cell{flows("tcp", 4)}, gbps))
+	a, b := NewSet("a", session(1, 8, []plan.Cell{flows("tcp", 1)}, gbps)),
+		NewSet("b", session(2, 8, []plan.Cell{flows("tcp", 4)}, gbps))
 	if _, err := Compare(&a, &b, metrics(t, "throughput_gbps")); err == nil {
 		t.Error("one flow beside four")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,15 +16,15 @@ func TestGatesReach(t *testing.T) {
 	limit := .02
 	w, err := results.Create(dir,
 		results.Header{SessionID: "s",
-			Plan: &results.Plan{Gates: results.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
+			Plan: &results.Plan{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i := range 12 {
 		gbps := 100 + float64(i%2)*float64(i) // the odd runs wander
-		c := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}
+		c := plan.Cell{ID: "steady", RX: "tcp", TX: "tcp"}
 		if i%2 == 1 {
-			c = results.Cell{ID: "wild", RX: "uring", TX: "tcp"}
+			c = plan.Cell{ID: "wild", RX: "uring", TX: "tcp"}
 		}
 		r := results.Record{RunID: fmt.Sprint("r", i), SessionID: "s", Seq: i, Rep: i / 2, Cell: c, Verdict: results.OK}
 		r.SUT.ThroughputGbps = &gbps

@@ -5,7 +5,7 @@ package compare
 import (
 	"slices"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // inert lists the options that did not act in more than half of the cell's runs.
@@ -16,8 +16,8 @@ func (c *Cell) inert() (names []string) {
 			n[name]++
 		}
 	}
-	for i := range results.Options {
-		if name := results.Options[i].Name; n[name] > 0 && 2*n[name] > len(c.Runs) {
+	for i := range plan.Options {
+		if name := plan.Options[i].Name; n[name] > 0 && 2*n[name] > len(c.Runs) {
 			names = append(names, name)
 		}
 	}
@@ -31,8 +31,8 @@ func inertBetween(a, b *Cell) (names []string) {
 	if inert == nil {
 		return nil
 	}
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		if slices.Contains(inert, o.Name) && o.Value(&a.Cell) != o.Value(&b.Cell) {
 			names = append(names, o.Name)
 		}

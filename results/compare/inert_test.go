@@ -7,18 +7,19 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // Two cells that differ in an option which did not act say nothing of it; two that have it
 // both and differ in the mode are compared as ever.
 func TestInertFactor(t *testing.T) {
-	plain, big := results.Cell{ID: "sendfile", RX: "tcp", TX: "sendfile", Touch: "read"},
-		results.Cell{ID: "sendfile big", RX: "tcp", TX: "sendfile", Touch: "read", BigTCPBytes: 131072}
-	copies := results.Cell{ID: "tcp big", RX: "tcp", TX: "tcp", Touch: "read", BigTCPBytes: 131072}
+	plain, big := plan.Cell{ID: "sendfile", RX: "tcp", TX: "sendfile", Touch: "read"},
+		plan.Cell{ID: "sendfile big", RX: "tcp", TX: "sendfile", Touch: "read", BigTCPBytes: 131072}
+	copies := plan.Cell{ID: "tcp big", RX: "tcp", TX: "tcp", Touch: "read", BigTCPBytes: 131072}
 	var j results.Journal
 	for rep := range 8 {
-		for n, c := range []results.Cell{plain, big, copies} {
+		for n, c := range []plan.Cell{plain, big, copies} {
 			gbps := 50 + float64(rep)/10
 			if n == 2 {
 				gbps += 20
@@ -37,7 +38,7 @@ func TestInertFactor(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{"big_tcp": "cannot tell (big_tcp had no effect)", "tx": "faster"}
-	for _, base := range []results.Cell{plain, big} {
+	for _, base := range []plan.Cell{plain, big} {
 		r, err := Within(&s, base, metrics)
 		if err != nil {
 			t.Fatal(err)

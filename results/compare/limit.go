@@ -7,13 +7,13 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // limit returns what limited more than half of the cell's runs; "" where that is not known, or
 // several things limited them.
-func (c *Cell) limit() results.LimitedBy {
-	n := map[results.LimitedBy]int{}
+func (c *Cell) limit() plan.LimitedBy {
+	n := map[plan.LimitedBy]int{}
 	for _, r := range c.Runs {
 		n[r.Limit]++
 	}
@@ -27,25 +27,25 @@ func (c *Cell) limit() results.LimitedBy {
 
 // subjects returns the ends that a comparison of two cells is about: those whose options differ. A
 // cell compared with itself, of another time or place, is about both.
-func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
+func subjects(a, b *plan.Cell) (ends []plan.LimitedBy) {
 	x, y := *a, *b
 	x.TGCPULayout, y.TGCPULayout = a.TGLayout(), b.TGLayout() // the sender's follows the receiver's
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		if o.Value(&x) == o.Value(&y) {
 			continue
 		}
 		switch o.Role {
 		case stream.RX:
-			ends = append(ends, results.ByReceiver)
+			ends = append(ends, plan.ByReceiver)
 		case stream.TX:
-			ends = append(ends, results.BySender)
+			ends = append(ends, plan.BySender)
 		default:
-			return []results.LimitedBy{results.ByReceiver, results.BySender}
+			return []plan.LimitedBy{plan.ByReceiver, plan.BySender}
 		}
 	}
 	if ends == nil {
-		return []results.LimitedBy{results.ByReceiver, results.BySender}
+		return []plan.LimitedBy{plan.ByReceiver, plan.BySender}
 	}
 	return ends
 }
@@ -53,8 +53,8 @@ func subjects(a, b *results.Cell) (ends []results.LimitedBy) {
 // HeldBy returns what held most runs of the cell up, other than what a comparison is about: several
 // such things count together, and the most frequent one gives the name. "" where at least half of
 // the runs show what it is about, or what limited them is not known.
-func (c *Cell) HeldBy(about ...results.LimitedBy) (by results.LimitedBy) {
-	n, all := map[results.LimitedBy]int{}, 0
+func (c *Cell) HeldBy(about ...plan.LimitedBy) (by plan.LimitedBy) {
+	n, all := map[plan.LimitedBy]int{}, 0
 	for _, r := range c.Runs {
 		if r.Limit != "" && !slices.Contains(about, r.Limit) {
 			n[r.Limit]++
@@ -64,7 +64,7 @@ func (c *Cell) HeldBy(about ...results.LimitedBy) (by results.LimitedBy) {
 	if 2*all <= len(c.Runs) {
 		return ""
 	}
-	for _, l := range results.LimitedBys {
+	for _, l := range plan.LimitedBys {
 		if n[l] > n[by] {
 			by = l
 		}

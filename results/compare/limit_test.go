@@ -6,21 +6,21 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Who limited the runs decides what a difference of throughput says, and of whom.
 func TestUnderLimit(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	uring, sendfile := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"},
-		results.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
+	uring, sendfile := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"},
+		plan.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
 	mtu := tcp
 	mtu.ID, mtu.MTU = "mtu", 9000
-	const sender, receiver, link = results.BySender, results.ByReceiver, results.ByLink
+	const sender, receiver, link = plan.BySender, plan.ByReceiver, plan.ByLink
 	for _, c := range []struct {
 		name           string
-		b              results.Cell
-		limitA, limitB results.LimitedBy
+		b              plan.Cell
+		limitA, limitB plan.LimitedBy
 		gbps           []float64
 		want           string
 	}{
@@ -36,7 +36,7 @@ func TestUnderLimit(t *testing.T) {
 		{"of both ends", mtu, sender, receiver, fast, "faster"},
 		{"both at the link's", mtu, link, link, fast, "at the link's limit"},
 	} {
-		s := set("s", map[results.Cell][]float64{tcp: slow, c.b: c.gbps})
+		s := set("s", map[plan.Cell][]float64{tcp: slow, c.b: c.gbps})
 		for i := range s.Cells {
 			for _, r := range s.Cells[i].Runs {
 				if r.Limit = c.limitA; s.Cells[i].Cell.ID == c.b.ID {
@@ -56,7 +56,7 @@ func TestUnderLimit(t *testing.T) {
 		}
 	}
 	// Most runs decide, and one cell beside itself is about the whole.
-	a, b := set("a", map[results.Cell][]float64{tcp: slow}), set("b", map[results.Cell][]float64{tcp: fast})
+	a, b := set("a", map[plan.Cell][]float64{tcp: slow}), set("b", map[plan.Cell][]float64{tcp: fast})
 	for i, r := range a.Cells[0].Runs {
 		if r.Limit = sender; i > 3 {
 			r.Limit = receiver
@@ -72,21 +72,21 @@ func TestUnderLimit(t *testing.T) {
 // it, though no one thing held up most of them.
 func TestHeldUpBySeveral(t *testing.T) {
 	slow, fast := []float64{100, 101, 99, 100.5, 99.5, 100.2}, []float64{200, 202, 198, 201, 199, 200.4}
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
-	const sender, receiver, window = results.BySender, results.ByReceiver, results.ByWindow
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	const sender, receiver, window = plan.BySender, plan.ByReceiver, plan.ByWindow
 	for _, c := range []struct {
 		name   string
-		limits []results.LimitedBy // of the runs of the slower one
+		limits []plan.LimitedBy // of the runs of the slower one
 		want   string
 	}{
-		{"half and half", []results.LimitedBy{sender, window, sender, window, sender, window}, "at the sender's limit"},
-		{"mostly the window", []results.LimitedBy{sender, window, window, window, receiver, sender},
+		{"half and half", []plan.LimitedBy{sender, window, sender, window, sender, window}, "at the sender's limit"},
+		{"mostly the window", []plan.LimitedBy{sender, window, window, window, receiver, sender},
 			"at the window's limit"},
-		{"half of them the receiver", []results.LimitedBy{sender, window, receiver, window, receiver, receiver},
+		{"half of them the receiver", []plan.LimitedBy{sender, window, receiver, window, receiver, receiver},
 			"faster"},
-		{"half of them not known", []results.LimitedBy{sender, window, "", window, "", ""}, "faster"},
+		{"half of them not known", []plan.LimitedBy{sender, window, "", window, "", ""}, "faster"},
 	} {
-		s := set("s", map[results.Cell][]float64{tcp: slow, uring: fast})
+		s := set("s", map[plan.Cell][]float64{tcp: slow, uring: fast})
 		lower, upper := &s.Cells[0], &s.Cells[1]
 		if lower.Cell.ID != tcp.ID {
 			lower, upper = upper, lower
@@ -110,17 +110,17 @@ func TestHeldUpBySeveral(t *testing.T) {
 // The sender's layout follows the receiver's unless it has its own: then a change of the
 // receiver's is about the receiver alone.
 func TestSubjectsOfLayouts(t *testing.T) {
-	both := []results.LimitedBy{results.ByReceiver, results.BySender}
+	both := []plan.LimitedBy{plan.ByReceiver, plan.BySender}
 	for _, x := range []struct {
 		a, b [2]string // cpu_layout, tg_cpu_layout
-		want []results.LimitedBy
+		want []plan.LimitedBy
 	}{
 		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", "2cpu"}, both[:1]},
 		{[2]string{"1cpu", "2cpu"}, [2]string{"2cpu", ""}, both[:1]},
 		{[2]string{"1cpu", ""}, [2]string{"2cpu", ""}, both},
 		{[2]string{"1cpu", ""}, [2]string{"1cpu", "2cpu"}, both[1:]},
 	} {
-		got := subjects(&results.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &results.Cell{CPULayout: x.b[0],
+		got := subjects(&plan.Cell{CPULayout: x.a[0], TGCPULayout: x.a[1]}, &plan.Cell{CPULayout: x.b[0],
 			TGCPULayout: x.b[1]})
 		if !slices.Equal(got, x.want) {
 			t.Errorf("%v and %v: about %v, want %v", x.a, x.b, got, x.want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -42,7 +43,7 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := results.Record{RunID: fmt.Sprint(i), Cell: results.Cell{ID: fmt.Sprintf("cell%d", i)}, Verdict: results.OK}
+		r := results.Record{RunID: fmt.Sprint(i), Cell: plan.Cell{ID: fmt.Sprintf("cell%d", i)}, Verdict: results.OK}
 		r.SUT.Env.Environment = hash
 		j.Records = append(j.Records, r)
 	}
@@ -97,7 +98,7 @@ func allocated(f func()) uint64 {
 func TestManyProblemsAreFew(t *testing.T) {
 	var j results.Journal
 	for i := range 100 {
-		r := results.Record{RunID: fmt.Sprint(i), Cell: results.Cell{ID: "c"}, Verdict: results.OK}
+		r := results.Record{RunID: fmt.Sprint(i), Cell: plan.Cell{ID: "c"}, Verdict: results.OK}
 		r.SUT.Env.Environment = fmt.Sprintf("%064x", i)
 		j.Records = append(j.Records, r)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -83,8 +84,8 @@ func newLikes(s *Set, chosen []string) *likes {
 // exact reports whether all of the cell's factors are known: [alike] then wants them to be equal.
 func (c *Cell) exact() bool {
 	oldest := c.schema()
-	return c.Source == "" && !slices.ContainsFunc(results.Options,
-		func(o results.Option) bool { return oldest < o.Since })
+	return c.Source == "" && !slices.ContainsFunc(plan.Options,
+		func(o plan.Option) bool { return oldest < o.Since })
 }
 
 // key joins the values of all factors that are compared.
@@ -129,8 +130,8 @@ func (l *likes) of(c *Cell) (found []int, err error) {
 func alike(a, b *Cell, chosen []string) bool {
 	loose := a.Source != "" || b.Source != ""
 	oldest := min(a.schema(), b.schema())
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		x, y := o.Value(&a.Cell), o.Value(&b.Cell)
 		if x == y || slices.Contains(chosen, o.Name) || oldest < o.Since {
 			continue
@@ -167,12 +168,12 @@ func chosenPair(a, b *Cell) pairing {
 }
 
 // against pairs the cells of a set by the factors that were asked about.
-func against(s *Set, base results.Cell) (pairs []pairing) {
-	cells := make([]results.Cell, len(s.Cells))
+func against(s *Set, base plan.Cell) (pairs []pairing) {
+	cells := make([]plan.Cell, len(s.Cells))
 	for i := range s.Cells {
 		cells[i] = s.Cells[i].Cell
 	}
-	x := contraster{cells: cells, base: base, unable: map[results.CellKey]int{}}
+	x := contraster{cells: cells, base: base, unable: map[plan.CellKey]int{}}
 	x.references()
 	for i := range s.Cells {
 		if c := &s.Cells[i]; len(c.Runs) == 0 && c.Unsupported != "" {
@@ -218,7 +219,7 @@ func sameRuns(pairs []pairing) bool {
 func nearest(a, b *Set) string {
 	const most = 100 // of each that are looked at
 	var least []string
-	var x, y *results.Cell
+	var x, y *plan.Cell
 	for i := range a.Cells[:min(len(a.Cells), most)] {
 		for k := range b.Cells[:min(len(b.Cells), most)] {
 			var differ []string
@@ -243,7 +244,7 @@ func nearest(a, b *Set) string {
 	return text
 }
 
-func selectorOf(c *results.Cell, factors []string) string {
+func selectorOf(c *plan.Cell, factors []string) string {
 	var of []string
 	for _, name := range factors {
 		of = append(of, name+"="+factorOf(c, name))

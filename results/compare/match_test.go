@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,7 +16,7 @@ import (
 func many(n int, change func(i int, c *Cell)) *Set {
 	s := &Set{Name: "many"}
 	for i := range n {
-		c := Cell{Cell: results.Cell{ID: fmt.Sprint(i), RX: "tcp", TX: "tcp", MessageBytes: 4096 + i}}
+		c := Cell{Cell: plan.Cell{ID: fmt.Sprint(i), RX: "tcp", TX: "tcp", MessageBytes: 4096 + i}}
 		if change != nil {
 			change(i, &c)
 		}

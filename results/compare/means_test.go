@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,7 +18,7 @@ func TestVerdictOfMeanings(t *testing.T) {
 	elsewhere := results.WarnSoftirqElsewhere("0-1", "1")
 	shared := results.WarnSoftirqShared("SUT", "0", "TG", "2cpu", "--cpus APP,SOFTIRQ")
 	const charged = "the SUT was not charged for all of its own softirq"
-	a, b := results.Cell{ID: "a", RX: "tcp", TX: "tcp"}, results.Cell{ID: "b", RX: "tcp", TX: "sendfile"}
+	a, b := plan.Cell{ID: "a", RX: "tcp", TX: "tcp"}, plan.Cell{ID: "b", RX: "tcp", TX: "sendfile"}
 	for _, x := range []struct {
 		warning    string
 		runsA      int // of six, that have it
@@ -43,7 +44,7 @@ func TestVerdictOfMeanings(t *testing.T) {
 		var j results.Journal
 		for rep := range 6 {
 			for _, c := range []struct {
-				cell       results.Cell
+				cell       plan.Cell
 				n          int
 				gbps, busy float64
 			}{{a, x.runsA, 10, 1}, {b, x.runsB, x.gbps, x.busy}} {
@@ -83,7 +84,7 @@ func TestVerdictOfMeanings(t *testing.T) {
 func TestMeaningsWithoutVerdict(t *testing.T) {
 	var j results.Journal
 	for rep := range 6 {
-		for _, c := range []results.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}} {
+		for _, c := range []plan.Cell{{ID: "a", RX: "tcp", TX: "tcp"}, {ID: "b", RX: "uring", TX: "tcp"}} {
 			r := results.Record{RunID: fmt.Sprint(c.ID, rep), SessionID: "s", Cell: c, Rep: rep, Block: rep,
 				Verdict: results.OK, Warnings: []string{results.WarnSoftirqElsewhere("0-1", "1")}}
 			r.SUT.Env.IRQCPU, r.SUT.Env.CPUsMeasured, r.TG.Env.CPUsMeasured = "0-1", "1", "0"
@@ -118,7 +119,7 @@ func TestMeaningsWithoutVerdict(t *testing.T) {
 
 // The same runs twice, and results without a cell in common, are refused with what can be compared.
 func TestNothingToCompare(t *testing.T) {
-	set := func(name string, cells ...results.Cell) *Set {
+	set := func(name string, cells ...plan.Cell) *Set {
 		var j results.Journal
 		for _, c := range cells {
 			for rep := range 2 {
@@ -132,7 +133,7 @@ func TestNothingToCompare(t *testing.T) {
 		s.place = "/" + name
 		return &s
 	}
-	tcp, uring := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, results.Cell{ID: "uring/sendfile", RX: "uring",
+	tcp, uring := plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, plan.Cell{ID: "uring/sendfile", RX: "uring",
 		TX: "sendfile"}
 	ms := metrics(t, "throughput_gbps")
 	same, err := Compare(set("x", tcp, uring), set("x", tcp, uring), ms)

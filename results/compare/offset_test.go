@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // timed are runs of times from so many us on, that differ by as many as spread says, with an error
 // of the clocks in them.
-func timed(session string, c results.Cell, us, spread, clock float64) (out []results.Record) {
+func timed(session string, c plan.Cell, us, spread, clock float64) (out []results.Record) {
 	for i := range 12 {
 		r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: session,
 			Schema: results.SchemaVersion}
@@ -28,7 +29,7 @@ func timed(session string, c results.Cell, us, spread, clock float64) (out []res
 // the error may be all of the difference; and an error that both have makes unequal times look
 // equal.
 func TestDeliveryBetweenClocks(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read", PaceBitsPS: 1e9}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read", PaceBitsPS: 1e9}
 	base := tcp
 	base.PaceBitsPS = 1e9
 	m := metrics(t, "delivery_p50_us")

@@ -7,13 +7,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 // sameRate is how far apart the delivered rates of two cells may be for their costs to be
 // those of equal work: two cells that each hold a pace to 1 % are never further apart.
-const sameRate = 2 * results.PaceTolerance
+const sameRate = 2 * plan.PaceTolerance
 
 // Work says that two cells did not do equal work; "": they did, or it is not known.
 type Work string

@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // loads is a set with runs of cells at a rate, a cost in cores and one in watts.
 type measured struct {
-	cell               results.Cell
+	cell               plan.Cell
 	gbps, cores, watts float64
 }
 
@@ -22,9 +23,9 @@ func loads(all ...measured) Set {
 	for _, l := range all {
 		for i := range 8 {
 			near := 1 + float64(i-4)/2000 // runs differ by a little
-			r := results.Record{Cell: l.cell, Verdict: results.OK, Limit: results.ByReceiver}
+			r := results.Record{Cell: l.cell, Verdict: results.OK, Limit: plan.ByReceiver}
 			if l.cell.PaceBitsPS != 0 {
-				r.Limit = results.ByPace
+				r.Limit = plan.ByPace
 			}
 			r.SUT = results.Host{ThroughputGbps: ptr(l.gbps), CPUBusyCores: ptr(l.cores * near), DurationS: ptr(1.0),
 				Bytes:  ptr(uint64(l.gbps * 1e9 / 8)),
@@ -36,9 +37,9 @@ func loads(all ...measured) Set {
 	return NewSet("loads", j)
 }
 
-func atPace(c results.Cell, percent int, rate int) results.Cell {
+func atPace(c plan.Cell, percent int, rate int) plan.Cell {
 	c.PacePercent, c.PaceBitsPS = percent, rate
-	c.ID = c.RX + "/" + c.TX + " " + results.LookupOption("pace").Value(&c)
+	c.ID = c.RX + "/" + c.TX + " " + plan.LookupOption("pace").Value(&c)
 	return c
 }
 
@@ -88,7 +89,7 @@ func TestOneModeAtTwoRates(t *testing.T) {
 
 // Costs of equal work have verdicts, whether a pace or something else made it equal.
 func TestEqualWork(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	for name, x := range map[string][2]measured{
 		"paced":      {{atPace(tcp, 50, 20e9), 19.9, .6, 45}, {atPace(uring, 50, 20e9), 20.1, .5, 40}},
 		"by a link":  {{tcp, 94, .9, 45}, {uring, 94.5, .7, 40}},
@@ -116,7 +117,7 @@ func TestEqualWork(t *testing.T) {
 // rates is that of delivering so much less, and says nothing of them. Nor does it make them equal.
 func TestCostOfTheRates(t *testing.T) {
 	a := measured{atPace(tcp, 50, 20e9), 20.15, .6, 45}
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	for name, x := range map[string]struct {
 		b    measured
 		want string // of watts, cores, and joules per gigabyte
@@ -151,7 +152,7 @@ func TestCostOfTheRates(t *testing.T) {
 
 // Graduated loads are compared load by load; of a load that the baseline lacks nothing is said.
 func TestAgainstAtItsPace(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	s := loads(measured{tcp, 40, 1, 60}, measured{atPace(tcp, 25, 10e9), 10, .4, 40},
 		measured{atPace(tcp, 50, 20e9), 20, .6, 45},
 		measured{uring, 44, 1, 60}, measured{atPace(uring, 25, 10e9), 10, .3, 38}, measured{atPace(uring, 50, 20e9),

@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -29,7 +30,7 @@ func TestEqualByACoarseInstrument(t *testing.T) {
 	} {
 		var j results.Journal
 		for i := range 12 {
-			for _, c := range []results.Cell{base, uring} {
+			for _, c := range []plan.Cell{base, uring} {
 				r := results.Record{Cell: c, Verdict: results.OK, Rep: i, Block: i, SessionID: "s",
 					Schema: results.SchemaVersion}
 				r.SUT = results.Host{ThroughputGbps: ptr(1.0), PowerW: ptr(200.0), PowerSource: "meter",

@@ -5,6 +5,7 @@ package compare
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -12,13 +13,13 @@ import (
 // of whose runs one was spoilt and made again: beside the verdict stands what it would be with
 // the first try, of as many runs.
 func TestBlocksOfResumed(t *testing.T) {
-	uring := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
 	j := results.Journal{Header: results.Header{SessionID: "first"}}
-	add := func(c results.Cell, rep int, session string, gbps float64, spoilt bool) {
+	add := func(c plan.Cell, rep int, session string, gbps float64, spoilt bool) {
 		r := results.Record{Cell: c, Rep: rep, SessionID: session, Verdict: results.OK, Schema: results.SchemaVersion}
 		r.SUT.Env.BootID, r.TG.Env.BootID, r.SUT.ThroughputGbps = "sut", "tg", &gbps
 		if spoilt {
-			r.Fail(results.ByEnvironment, "foreign load", "")
+			r.Fail(plan.ByEnvironment, "foreign load", "")
 		}
 		j.Records = append(j.Records, r)
 	}

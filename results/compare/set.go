@@ -12,11 +12,13 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 	"github.com/zcbench/zcbench/results/gate"
-	"golang.org/x/sys/unix"
 )
 
 // Set is the runs of one source, by cell.
@@ -26,7 +28,7 @@ type Set struct {
 	// Chosen are the factors that the selector names: they are not compared when
 	// cells of two sets are matched, so that cells of one folder can be.
 	Chosen []string
-	Base   *results.Cell // the baseline of the experiment; nil: none
+	Base   *plan.Cell // the baseline of the experiment; nil: none
 	// Primary are the ids of the cells whose comparisons count. None: all do.
 	Primary []string
 	// About are the factors that comparisons within the set are about. None: all.
@@ -43,7 +45,7 @@ type Set struct {
 
 // Cell is one cell and its runs that count: ok, and no warm-up.
 type Cell struct {
-	Cell   results.Cell
+	Cell   plan.Cell
 	Runs   []*results.Record
 	Source string // where its figures were published; empty for own runs
 	Other  int    // runs that do not count: invalid, failed or unsupported
@@ -71,9 +73,9 @@ func NewSet(name string, j results.Journal) Set {
 		p := j.Header.Plan
 		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, p.BetweenBoots
 	}
-	at := map[results.CellKey]int{}
-	var keys results.Keys
-	find := func(c *results.Cell, source string) int {
+	at := map[plan.CellKey]int{}
+	var keys plan.Keys
+	find := func(c *plan.Cell, source string) int {
 		k := keys.Of(c)
 		n, ok := at[k]
 		if !ok {
@@ -305,14 +307,14 @@ func (s *Set) factors() string {
 }
 
 func factorNames() (names []string) {
-	for _, o := range results.Options {
+	for _, o := range plan.Options {
 		names = append(names, o.Name)
 	}
 	return names
 }
 
-func factorOf(c *results.Cell, name string) string {
-	if o := results.LookupOption(name); o != nil {
+func factorOf(c *plan.Cell, name string) string {
+	if o := plan.LookupOption(name); o != nil {
 		return o.Value(c)
 	}
 	return ""

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Standing is what a comparison of two cells would say against it that one is worse than the
@@ -14,7 +14,7 @@ import (
 type Standing struct {
 	// Limit and AboveLimit are what held the lower and the higher one up, where that is not
 	// what they differ in: how good such a cell can be was not measured.
-	Limit, AboveLimit results.LimitedBy
+	Limit, AboveLimit plan.LimitedBy
 	// OtherClock says how fast the CPUs of the two ran, where that is not alike.
 	OtherClock string
 	// OtherClass says of which classes of a hybrid processor they were, where that is not alike.
@@ -37,7 +37,7 @@ func (c *Cell) Standing(above *Cell) (s Standing) {
 }
 
 // AtLimit formats what held a cell up.
-func AtLimit(l results.LimitedBy) string { return "at " + l.Whose() + " limit" }
+func AtLimit(l plan.LimitedBy) string { return "at " + l.Whose() + " limit" }
 
 // didNotAct formats that options made no difference.
 func didNotAct(names []string) string { return strings.Join(names, ", ") + " had no effect" }
@@ -45,8 +45,8 @@ func didNotAct(names []string) string { return strings.Join(names, ", ") + " had
 // Varied marks the options that are not alike in all of the cells, by name.
 func Varied(among []*Cell) map[string]bool {
 	names := map[string]bool{}
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		names[o.Name] = slices.ContainsFunc(among,
 			func(c *Cell) bool { return o.Value(&c.Cell) != o.Value(&among[0].Cell) })
 	}

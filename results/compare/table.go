@@ -12,7 +12,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -227,7 +227,7 @@ func (r *Row) by() string {
 // Label names the row's cell, or both where they differ.
 func (r *Row) Label() string { return label(&r.A, &r.B) }
 
-func label(a, b *results.Cell) string {
+func label(a, b *plan.Cell) string {
 	if a.ID == b.ID {
 		return a.ID
 	}

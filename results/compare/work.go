@@ -5,7 +5,7 @@ package compare
 import (
 	"fmt"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -45,7 +45,7 @@ type sums struct {
 type summed struct {
 	sum   *stat.Summary // nil: nothing was measured
 	runs  []stat.Run
-	limit results.LimitedBy
+	limit plan.LimitedBy
 	whole int // figures, with those of runs that gates left out
 }
 

@@ -7,20 +7,20 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // cells are the cells of all folders, each once. Folders are read side by side: the order of the
 // cells is that of the folders all the same.
 type cells struct {
 	mu      sync.Mutex
-	known   map[results.CellKey]*shared
+	known   map[plan.CellKey]*shared
 	figures int
 }
 
 // shared is a cell that folders have in common.
 type shared struct {
-	cell   results.Cell
+	cell   plan.Cell
 	first  place
 	number int
 }
@@ -33,7 +33,7 @@ func (p place) compare(o place) int {
 }
 
 // find looks up the cell that is like c, or adds it; nil: it is one too many.
-func (cs *cells) find(c *results.Cell, keys *results.Keys, at place) *shared {
+func (cs *cells) find(c *plan.Cell, keys *plan.Keys, at place) *shared {
 	k := keys.Of(new(planned(*c)))
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
@@ -43,7 +43,7 @@ func (cs *cells) find(c *results.Cell, keys *results.Keys, at place) *shared {
 		return nil
 	case s == nil:
 		if cs.known == nil {
-			cs.known = map[results.CellKey]*shared{}
+			cs.known = map[plan.CellKey]*shared{}
 		}
 		s = &shared{cell: *c, first: at}
 		s.cell.ID, s.cell.RX, s.cell.TX = short(c.ID, 120), short(c.RX, 40), short(c.TX, 40)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -32,12 +33,12 @@ type madeFolders struct {
 }
 
 // cells are those of every pair.
-func planOf(n int) (out []results.Cell) {
+func planOf(n int) (out []plan.Cell) {
 	modes := [][2]string{{"tcp", "tcp"}, {"tcp", "sendfile"}, {"zcrx", "sendfile"}, {"uring", "uring"},
 		{"tcp-mmap", "sendfile"}, {"devmem", "sendfile"}}
 	for i := range n {
 		m := modes[i%len(modes)]
-		c := results.Cell{ID: m[0] + "/" + m[1], RX: m[0], TX: m[1], Touch: "read"}
+		c := plan.Cell{ID: m[0] + "/" + m[1], RX: m[0], TX: m[1], Touch: "read"}
 		if k := i / len(modes); k > 0 {
 			c.MessageBytes = 4096 << k
 			c.ID += fmt.Sprint(" message=", c.MessageBytes)
@@ -114,7 +115,7 @@ func (m madeFolders) host(t testing.TB, out string, i int, kind string) measure.
 	return e
 }
 
-func (m madeFolders) run(rng *rand.Rand, cell results.Cell, pair, c int, envs [2]measure.Env) results.Record {
+func (m madeFolders) run(rng *rand.Rand, cell plan.Cell, pair, c int, envs [2]measure.Env) results.Record {
 	r := results.Record{Cell: cell, Verdict: results.OK}
 	r.SUT.Name, r.TG.Name = "ssh:root@"+envs[0].Hostname, "ssh:root@"+envs[1].Hostname
 	r.SUT.Env, r.TG.Env = envs[0], envs[1]

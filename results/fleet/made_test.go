@@ -8,7 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -48,10 +48,10 @@ func throughput(t testing.TB) compare.Metric {
 func (m madeFleet) make(t testing.TB, rng *rand.Rand) *Fleet {
 	f := &Fleet{HigherWins: true, metric: throughput(t), Hosts: []Common{}, Factors: []Common{}}
 	all := make([]*shared, m.cells)
-	f.cells.known = map[results.CellKey]*shared{}
+	f.cells.known = map[plan.CellKey]*shared{}
 	for c := range all {
-		all[c] = &shared{cell: results.Cell{ID: fmt.Sprint("cell", c)}, first: place{0, c}}
-		f.cells.known[results.CellKey(fmt.Sprint(c))] = all[c]
+		all[c] = &shared{cell: plan.Cell{ID: fmt.Sprint("cell", c)}, first: place{0, c}}
+		f.cells.known[plan.CellKey(fmt.Sprint(c))] = all[c]
 	}
 	for i := range m.pairs {
 		p := &Pair{Dir: fmt.Sprint("pair", i), Name: fmt.Sprint("pair", i), State: Complete}

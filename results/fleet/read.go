@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
@@ -90,8 +91,8 @@ const leastFigure = 1e-100
 func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
 	at := map[*shared]int{}
 	values := [][]float64{}
-	var keys results.Keys
-	find := func(c *results.Cell) int {
+	var keys plan.Keys
+	find := func(c *plan.Cell) int {
 		of := f.cells.find(c, &keys, place{number, len(p.Figures)})
 		n, ok := at[of]
 		if of == nil || !ok && !f.cells.room() {
@@ -195,8 +196,8 @@ func (p *Pair) plan(j *results.Journal) (unfinished bool) {
 		reps map[int]bool
 		none bool // it cannot run
 	}
-	made := map[results.CellKey]*tries{}
-	var keys results.Keys
+	made := map[plan.CellKey]*tries{}
+	var keys plan.Keys
 	for i := range j.Records {
 		r := &j.Records[i]
 		if r.Warmup {
@@ -225,7 +226,7 @@ func (p *Pair) plan(j *results.Journal) (unfinished bool) {
 
 // planned strips a cell of the rate that it came to on these hosts, where a share of a pace was
 // asked for or the rate was searched for.
-func planned(c results.Cell) results.Cell {
+func planned(c plan.Cell) plan.Cell {
 	if c.PacePercent > 0 || c.LossFree {
 		c.PaceBitsPS = 0
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -32,14 +33,14 @@ func Apply(j *results.Journal) {
 	for i := range j.Records {
 		c.Know(&j.Records[i])
 	}
-	cells := map[results.CellKey][]*results.Record{}
+	cells := map[plan.CellKey][]*results.Record{}
 	for i := range j.Records {
 		r := &j.Records[i]
 		if r.Verdict != results.OK || r.Warmup {
 			continue
 		}
 		if f := c.of(r).apart(g, r); f != nil {
-			r.Fail(results.ByEnvironment, f.reason, f.fix)
+			r.Fail(plan.ByEnvironment, f.reason, f.fix)
 			continue
 		}
 		k := c.keys.Of(&r.Cell)
@@ -71,7 +72,7 @@ func ReadFigures(in *results.Folder) (results.Journal, error) {
 }
 
 // cell checks the limits that concern a cell as a whole, and lists those that its runs exceed.
-func cell(g results.Gates, runs []*results.Record) (out []*failure) {
+func cell(g plan.Gates, runs []*results.Record) (out []*failure) {
 	for _, f := range []*failure{
 		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV,
 			func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
@@ -114,7 +115,7 @@ func spreadGate(runs []*results.Record, key, what string, limit *float64, of fun
 }
 
 // drift: the throughput follows the order of the runs, and by how much matters.
-func drift(g results.Gates, runs []*results.Record) *failure {
+func drift(g plan.Gates, runs []*results.Record) *failure {
 	v := values(runs, func(r *results.Record) *float64 { return r.SUT.ThroughputGbps })
 	if g.Drift == nil || len(v) < minForDrift {
 		return nil
@@ -136,7 +137,7 @@ func drift(g results.Gates, runs []*results.Record) *failure {
 }
 
 // temperature: the machine was as warm in all of a cell's runs.
-func temperature(g results.Gates, runs []*results.Record) *failure {
+func temperature(g plan.Gates, runs []*results.Record) *failure {
 	if g.TemperatureC == nil {
 		return nil
 	}

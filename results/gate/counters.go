@@ -8,12 +8,13 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // counters: measuring took little of what is measured. Counters are read at the edges of the
 // window, outside of it; the sampler of time series runs in it.
-func counters(g results.Gates, r *results.Record) *failure {
+func counters(g plan.Gates, r *results.Record) *failure {
 	if g.Counters == nil {
 		return nil
 	}

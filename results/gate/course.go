@@ -2,25 +2,28 @@
 
 package gate
 
-import "github.com/zcbench/zcbench/results"
+import (
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
+)
 
 // Course judges the runs of a session in their course, each when it ends: by itself, and by
 // the runs of its cell before it.
 type Course struct {
-	gates results.Gates
+	gates plan.Gates
 	cells map[alike]*frequencies
-	keys  results.Keys
+	keys  plan.Keys
 }
 
 // alike are the runs of a cell that can be compared: those of a calibration are shorter, and
 // without a pace.
 type alike struct {
-	cell       results.CellKey
+	cell       plan.CellKey
 	calibrates bool
 }
 
 // NewCourse judges by g.
-func NewCourse(g results.Gates) *Course {
+func NewCourse(g plan.Gates) *Course {
 	return &Course{gates: g, cells: map[alike]*frequencies{}}
 }
 
@@ -42,7 +45,7 @@ func (c *Course) Judge(r *results.Record) {
 	Run(c.gates, r)
 	if r.Verdict == results.OK && (!r.Warmup || r.Calibrates()) {
 		if f := f.apart(c.gates, r); f != nil {
-			r.Fail(results.ByEnvironment, f.reason, f.fix)
+			r.Fail(plan.ByEnvironment, f.reason, f.fix)
 		}
 	}
 }

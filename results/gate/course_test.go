@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -32,7 +33,7 @@ func verdicts(runs []results.Record) string {
 // A run at another frequency than its cell's others is spoilt, and they are not: while they
 // run, as far as that is known, and whenever the journal is read.
 func TestFrequency(t *testing.T) {
-	g := results.Gates{Frequency: ptr(.02)}
+	g := plan.Gates{Frequency: ptr(.02)}
 	for _, x := range []struct {
 		name              string
 		mhz               []float64
@@ -68,7 +69,7 @@ func TestFrequency(t *testing.T) {
 // Runs of a calibration are judged among themselves; other warm-ups are not.
 func TestFrequencyOfCalibration(t *testing.T) {
 	for flag, want := range map[string]string{results.FlagCalibration: "o o ienvironment o", "": "o o o o"} {
-		c := NewCourse(results.Gates{Frequency: ptr(.02)})
+		c := NewCourse(plan.Gates{Frequency: ptr(.02)})
 		plan := at(2900, 2900, 2900)
 		for i := range plan {
 			c.Judge(&plan[i])
@@ -86,7 +87,7 @@ func TestFrequencyOfCalibration(t *testing.T) {
 
 // In a short window, ticks leave more unknown: only what is foreign beyond that spoils a run.
 func TestForeignIsSure(t *testing.T) {
-	g := results.DefaultGates()
+	g := plan.DefaultGates()
 	for _, x := range []struct {
 		window, soft, foreign float64
 		spoilt                bool
@@ -108,7 +109,7 @@ func TestForeignIsSure(t *testing.T) {
 // The accounting of softirq is a sample of ticks: of 1000 quiet windows of each length, with
 // all softirq outside of the benchmark's threads, next to none may seem to have foreign load.
 func TestForeignOfQuietWindows(t *testing.T) {
-	g := results.DefaultGates()
+	g := plan.DefaultGates()
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, ticks := range []int{25, 100, 1000} {
 		wrong := 0
@@ -138,7 +139,7 @@ func TestForeignOfQuietWindows(t *testing.T) {
 func ExampleRun() {
 	r := ok(10)
 	r.TG.Retrans = ptr(uint64(100))
-	g := results.DefaultGates()
+	g := plan.DefaultGates()
 	Run(g, &r)
 	fmt.Println(r.Verdict, r.Flags)
 	r = ok(10)

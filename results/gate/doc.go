@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 
 // Package gate decides which runs count. A gate selects: what it leaves out, no reader of a
-// median sees. So there are three classes of them ([results.GateClass]).
+// median sees. So there are three classes of them ([plan.GateClass]).
 //
 //   - Proof: the run was not what its cell says. It is invalid. The ends judge it.
 //   - Environment: something else on the hosts spoilt it. It is invalid, and made again in its

@@ -10,12 +10,13 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // foreign: nobody else used a measured CPU, beyond doubt. A run of which that is not known is
 // flagged by its ends, and counts unless the gate was asked for.
-func foreign(g results.Gates, r *results.Record) *failure {
+func foreign(g plan.Gates, r *results.Record) *failure {
 	if g.ForeignCores == nil {
 		return nil
 	}

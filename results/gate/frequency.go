@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -23,7 +24,7 @@ func (f *frequencies) add(r *results.Record) {
 }
 
 // apart finds out whether a run was, on either host, at another frequency than most of its cell.
-func (f *frequencies) apart(g results.Gates, r *results.Record) *failure {
+func (f *frequencies) apart(g plan.Gates, r *results.Record) *failure {
 	if g.Frequency == nil {
 		return nil
 	}

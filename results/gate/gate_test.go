@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 func ptr[T any](v T) *T { return &v }
 
 func ok(gbps float64) results.Record {
-	r := results.Record{Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK}
+	r := results.Record{Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Verdict: results.OK}
 	for _, h := range []*results.Host{&r.SUT, &r.TG} {
 		h.ThroughputGbps, h.CPUBusyCores, h.Bytes = ptr(gbps), ptr(1.0), ptr(uint64(2e9))
 	}
@@ -23,8 +24,8 @@ func ok(gbps float64) results.Record {
 }
 
 // everyLimit is asked for.
-func everyLimit(g results.Gates) results.Gates {
-	for _, l := range results.Limits {
+func everyLimit(g plan.Gates) plan.Gates {
+	for _, l := range plan.Limits {
 		g.Ask(l.Key, true)
 	}
 	return g
@@ -35,7 +36,7 @@ func everyLimit(g results.Gates) results.Gates {
 func TestForeignUnknown(t *testing.T) {
 	for _, flag := range []string{results.FlagCPUMissing, results.FlagForeignUnknown} {
 		for _, asked := range []bool{false, true} {
-			g, r := results.Gates{ForeignCores: ptr(.05)}, ok(10)
+			g, r := plan.Gates{ForeignCores: ptr(.05)}, ok(10)
 			g.Ask("foreign_cores", asked)
 			r.Flags = []string{flag}
 			Run(g, &r)
@@ -51,43 +52,43 @@ func TestForeignUnknown(t *testing.T) {
 func TestRun(t *testing.T) {
 	for _, x := range []struct {
 		name   string
-		g      results.Gates
+		g      plan.Gates
 		change func(*results.Record)
 		want   string
 	}{
-		{"nothing measured", results.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0),
+		{"nothing measured", plan.Gates{RetransPerGB: ptr(0.0), DropsPerGB: ptr(0.0), Coverage: ptr(0.0),
 			ForeignCores: ptr(0.0)}, func(*results.Record) {}, ""},
-		{"retrans", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) },
+		{"retrans", plan.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) { r.TG.Retrans = ptr(uint64(21)) },
 			"10.50 retransmitted segments per GB (limit 10)"},
-		{"of round trips", results.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: results.ByReceiver},
+		{"of round trips", plan.Gates{RetransPerGB: ptr(10.0), DropsPerGB: ptr(1.0), Limit: plan.ByReceiver},
 			func(r *results.Record) {
 				r.TG.Retrans, r.SUT.RXDrops, r.TG.Transactions, r.Cell.TX = ptr(uint64(21)), ptr(uint64(3)),
 					ptr(uint64(100)), "rr"
 			}, ""},
-		{"of a stream that says it made round trips", results.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) {
+		{"of a stream that says it made round trips", plan.Gates{RetransPerGB: ptr(10.0)}, func(r *results.Record) {
 			r.TG.Retrans, r.TG.Transactions = ptr(uint64(21)), ptr(uint64(0))
 		}, "10.50 retransmitted segments per GB (limit 10)"},
-		{"few retrans", results.Gates{RetransPerGB: ptr(10.0)},
+		{"few retrans", plan.Gates{RetransPerGB: ptr(10.0)},
 			func(r *results.Record) { r.TG.Retrans = ptr(uint64(20)) }, ""},
-		{"drops", results.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) },
+		{"drops", plan.Gates{DropsPerGB: ptr(1.0)}, func(r *results.Record) { r.SUT.RXDrops = ptr(uint64(3)) },
 			"1.50 packets dropped"},
-		{"coverage", results.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) },
+		{"coverage", plan.Gates{Coverage: ptr(.1)}, func(r *results.Record) { r.TG.StatCoverage = ptr(.85) },
 			"TG: the /proc/stat columns cover 0.850"},
-		{"counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
+		{"counters", plan.Gates{Counters: ptr(.01)}, func(r *results.Record) {
 			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .02}}
 		}, "TG: the time series took 2.00 % of the measured CPU time (limit 1 %)"},
-		{"cheap counters", results.Gates{Counters: ptr(.01)}, func(r *results.Record) {
+		{"cheap counters", plan.Gates{Counters: ptr(.01)}, func(r *results.Record) {
 			r.TG.Metrics = []measure.Metric{{Name: "counter_sampler_cores", Value: .0008}}
 		}, ""},
-		{"foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
+		{"foreign", plan.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
 			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"}, Value: .2},
 				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, "SUT: foreign load 0.20 cores on CPU 3"},
-		{"possible foreign", results.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
+		{"possible foreign", plan.Gates{ForeignCores: ptr(.05)}, func(r *results.Record) {
 			r.SUT.Metrics = []measure.Metric{{Name: measure.MetricForeignCores, Of: []string{"3"}, Value: .01},
 				{Name: "foreign_cpuN_high_cores", Of: []string{"3"}, Value: .9}}
 		}, ""},
-		{"warm-up", results.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) {
+		{"warm-up", plan.Gates{RetransPerGB: ptr(1.0)}, func(r *results.Record) {
 			r.Warmup, r.TG.Retrans = true,
 				ptr(uint64(99))
 		}, ""},
@@ -102,7 +103,7 @@ func TestRun(t *testing.T) {
 		flagged := ok(10)
 		x.change(&flagged)
 		switch Run(x.g, &flagged); {
-		case r.Gate == results.ByEnvironment:
+		case r.Gate == plan.ByEnvironment:
 			if flagged.Verdict != results.Invalid || flagged.Gate != r.Gate || len(flagged.Flags) > 0 {
 				t.Errorf("%s, not asked for: %+v", x.name, flagged)
 			}
@@ -114,12 +115,12 @@ func TestRun(t *testing.T) {
 	}
 	r := ok(10)
 	r.Verdict, r.Reason, r.TG.Retrans = results.Failed, "gone", ptr(uint64(99))
-	if Run(results.Gates{RetransPerGB: ptr(1.0)}, &r); r.Verdict != results.Failed || r.Reason != "gone" {
+	if Run(plan.Gates{RetransPerGB: ptr(1.0)}, &r); r.Verdict != results.Failed || r.Reason != "gone" {
 		t.Error("a failed run became invalid")
 	}
 }
 
-func journal(g results.Gates, runs ...results.Record) *results.Journal {
+func journal(g plan.Gates, runs ...results.Record) *results.Journal {
 	return &results.Journal{Header: results.Header{Plan: &results.Plan{Gates: g}}, Records: runs}
 }
 
@@ -145,22 +146,22 @@ func TestApply(t *testing.T) {
 	}
 	for _, x := range []struct {
 		name string
-		g    results.Gates
+		g    plan.Gates
 		runs []results.Record
 		want string
 	}{
-		{"steady", results.Gates{ThroughputCV: ptr(.02), CPUCV: ptr(.03), Drift: ptr(.02), Frequency: ptr(.02),
+		{"steady", plan.Gates{ThroughputCV: ptr(.02), CPUCV: ptr(.03), Drift: ptr(.02), Frequency: ptr(.02),
 			TemperatureC: ptr(10.0)}, steady, ""},
-		{"cv", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110, 90, 100, 105, 95), "varies by 7.1 %"},
-		{"no cv gate", results.Gates{}, series(100, 110, 90, 100, 105, 95), ""},
-		{"cv of two", results.Gates{ThroughputCV: ptr(.02)}, series(100, 110), ""},
-		{"drift", results.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105),
+		{"cv", plan.Gates{ThroughputCV: ptr(.02)}, series(100, 110, 90, 100, 105, 95), "varies by 7.1 %"},
+		{"no cv gate", plan.Gates{}, series(100, 110, 90, 100, 105, 95), ""},
+		{"cv of two", plan.Gates{ThroughputCV: ptr(.02)}, series(100, 110), ""},
+		{"drift", plan.Gates{Drift: ptr(.02)}, series(100, 101, 102, 103, 104, 105),
 			"drifts with the order of the runs: +2.9 %"},
-		{"a small drift", results.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
-		{"no drift but spread", results.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
-		{"temperature", results.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61),
+		{"a small drift", plan.Gates{Drift: ptr(.02)}, series(100, 100.1, 100.2, 100.3, 100.4, 100.5), ""},
+		{"no drift but spread", plan.Gates{Drift: ptr(.02)}, series(105, 100, 95, 104, 96, 101), ""},
+		{"temperature", plan.Gates{TemperatureC: ptr(10.0)}, with(temp, 50, 55, 58, 60, 61, 61),
 			"TG: the CPU is at 50.0 to 61.0"},
-		{"temperature holds", results.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
+		{"temperature holds", plan.Gates{TemperatureC: ptr(11.0)}, with(temp, 50, 55, 58, 60, 61, 61), ""},
 	} {
 		j := journal(x.g, x.runs...)
 		Apply(j)
@@ -192,7 +193,7 @@ func TestApplyOnlyItsCell(t *testing.T) {
 	warm, failed := ok(500), ok(1)
 	warm.Cell, failed.Cell = good[0].Cell, good[0].Cell
 	warm.Warmup, failed.Verdict = true, results.Failed
-	j := journal(everyLimit(results.Gates{ThroughputCV: ptr(.02)}), append(append(bad, good...), warm, failed)...)
+	j := journal(everyLimit(plan.Gates{ThroughputCV: ptr(.02)}), append(append(bad, good...), warm, failed)...)
 	Apply(j)
 	for i, want := range []results.Verdict{"invalid", "invalid", "invalid", "ok", "ok", "ok", "ok", "failed"} {
 		if j.Records[i].Verdict != want {
@@ -205,12 +206,12 @@ func TestApplyOnlyItsCell(t *testing.T) {
 
 func TestLimit(t *testing.T) {
 	for _, c := range []struct {
-		asked, was results.LimitedBy
+		asked, was plan.LimitedBy
 		ok         bool
-	}{{"", "", true}, {"", results.BySender, true}, {results.ByReceiver, results.ByReceiver, true},
-		{results.ByReceiver, results.BySender, false}, {results.ByReceiver, "", false}} {
+	}{{"", "", true}, {"", plan.BySender, true}, {plan.ByReceiver, plan.ByReceiver, true},
+		{plan.ByReceiver, plan.BySender, false}, {plan.ByReceiver, "", false}} {
 		r := results.Record{Verdict: results.OK, Limit: c.was}
-		Run(results.Gates{Limit: c.asked}, &r)
+		Run(plan.Gates{Limit: c.asked}, &r)
 		if (r.Verdict == results.OK) != c.ok || (r.Reason == "") != c.ok || (r.Fix == "") != c.ok {
 			t.Errorf("asked for %q, was %q: %s: %s; %s", c.asked, c.was, r.Verdict, r.Reason, r.Fix)
 		}

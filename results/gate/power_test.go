@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -18,7 +19,7 @@ func TestIdleDrift(t *testing.T) {
 		want           string
 	}{
 		{nil, ptr(.5), ptr(.5), ""},
-		{results.DefaultGates().IdleDrift, ptr(.019), ptr(.021),
+		{plan.DefaultGates().IdleDrift, ptr(.019), ptr(.021),
 			"TG: idle power before and after the run differs by 2.1 % (limit 2 %)"},
 		{ptr(.03), nil, nil, ""},
 		{ptr(.03), ptr(.02), ptr(.03), ""},
@@ -28,13 +29,13 @@ func TestIdleDrift(t *testing.T) {
 		r := ok(10)
 		r.SUT.PowerIdleDrift, r.TG.PowerIdleDrift = x.sut, x.tg
 		marked := r
-		Run(results.Gates{IdleDrift: x.limit}, &marked)
-		if marked.Verdict != results.OK || slices.Contains(marked.Flags, results.FlagIdleDrift) != (x.want != "") ||
+		Run(plan.Gates{IdleDrift: x.limit}, &marked)
+		if marked.Verdict != results.OK || slices.Contains(marked.Flags, plan.FlagIdleDrift) != (x.want != "") ||
 			slices.Contains(marked.Warnings, x.want) != (x.want != "") {
 			t.Errorf("%v of %v, %v, not named: %s, %q %q", x.limit, x.sut, x.tg, marked.Verdict, marked.Flags,
 				marked.Warnings)
 		}
-		Run(results.Gates{IdleDrift: x.limit, Asked: []string{results.IdleDriftGate}}, &r)
+		Run(plan.Gates{IdleDrift: x.limit, Asked: []string{plan.IdleDriftGate}}, &r)
 		if (r.Verdict == results.Invalid) != (x.want != "") || r.Reason != x.want ||
 			strings.Contains(r.Fix, "settle") != (x.want != "") {
 			t.Errorf("%v of %v, %v: %s %q", x.limit, x.sut, x.tg, r.Verdict, r.Reason)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -67,7 +68,7 @@ func TestNotQuiet(t *testing.T) {
 					Value: .8999}, measure.Metric{Name: measure.MetricPollerOutside})
 			}
 		}
-		Run(results.Gates{}, &r)
+		Run(plan.Gates{}, &r)
 		if r.Verdict != results.OK || slices.Contains(r.Flags, results.FlagNotQuiet) != (x.want != "") ||
 			!strings.Contains(strings.Join(r.Warnings, ""), x.want) {
 			t.Errorf("%s: %s, flags %q, warnings %q; want %q", name, r.Verdict, r.Flags, r.Warnings, x.want)

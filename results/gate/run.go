@@ -7,6 +7,7 @@ import (
 	"math"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -21,21 +22,21 @@ type failure struct{ flag, reason, fix string }
 // as why a run was spoilt; of a calibration's run only what left it out is asked, because shares
 // of a pace are of it, and so of a search's trial. Proofs (g.Copied among them) are judged by the
 // ends themselves.
-func Run(g results.Gates, r *results.Record) {
+func Run(g plan.Gates, r *results.Record) {
 	blameCgroup(g, r)
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{throttled, foreign, idleDrift} {
+	for _, check := range []func(plan.Gates, *results.Record) *failure{throttled, foreign, idleDrift} {
 		if f := check(g, r); f != nil {
-			r.Fail(results.ByEnvironment, f.reason, f.fix)
+			r.Fail(plan.ByEnvironment, f.reason, f.fix)
 			return
 		}
 	}
 	if r.Warmup {
 		return
 	}
-	for _, check := range []func(results.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit,
+	for _, check := range []func(plan.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit,
 		unfair, starved} {
 		if f := check(g, r); f != nil {
 			outcome(g, f, r)
@@ -48,19 +49,19 @@ func Run(g results.Gates, r *results.Record) {
 }
 
 // outcome flags runs that count, or leaves them out where the limit was asked for.
-func outcome(g results.Gates, f *failure, runs ...*results.Record) {
+func outcome(g plan.Gates, f *failure, runs ...*results.Record) {
 	for _, r := range runs {
 		switch {
 		case r.Verdict != results.OK:
-		case g.Asks(results.GateOf(f.flag)):
-			r.Fail(results.ByOutcome, f.reason, f.fix)
+		case g.Asks(plan.GateOf(f.flag)):
+			r.Fail(plan.ByOutcome, f.reason, f.fix)
 		default:
 			r.Mark(f.flag, f.reason)
 		}
 	}
 }
 
-func retrans(g results.Gates, r *results.Record) *failure {
+func retrans(g plan.Gates, r *results.Record) *failure {
 	if trips(r) {
 		return nil // its bytes are few: one segment would be thousands per GB
 	}
@@ -68,7 +69,7 @@ func retrans(g results.Gates, r *results.Record) *failure {
 		"look for drops on the path (ethtool -S, nstat), or allow more with gates.retrans_per_gb")
 }
 
-func drops(g results.Gates, r *results.Record) *failure {
+func drops(g plan.Gates, r *results.Record) *failure {
 	if trips(r) || r.Cell.MovesPackets() { // of the latter what was lost is a figure
 		return nil
 	}
@@ -86,7 +87,7 @@ func perGB(key, what string, limit *float64, n, bytes *uint64, fix string) *fail
 	return nil
 }
 
-func coverage(g results.Gates, r *results.Record) *failure {
+func coverage(g plan.Gates, r *results.Record) *failure {
 	if g.Coverage == nil {
 		return nil
 	}
@@ -100,12 +101,12 @@ func coverage(g results.Gates, r *results.Record) *failure {
 	return nil
 }
 
-func limit(g results.Gates, r *results.Record) *failure {
-	kept := r.Cell.PaceBitsPS > 0 && r.Limit == results.ByPace // as it was asked to
+func limit(g plan.Gates, r *results.Record) *failure {
+	kept := r.Cell.PaceBitsPS > 0 && r.Limit == plan.ByPace // as it was asked to
 	if g.Limit == "" || r.Limit == g.Limit || kept || trips(r) {
 		return nil
 	}
-	f := &failure{results.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
+	f := &failure{plan.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
 		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a " +
 			"layout with two CPUs; or gates.limit: off"}
 	if r.Limit == "" {

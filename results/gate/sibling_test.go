@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,10 +18,10 @@ func TestBusySibling(t *testing.T) {
 		busy, doubt float64
 		flagged     bool
 	}{{0, .001, false}, {.05, .001, false}, {.06, .02, false}, {.42, .02, true}} {
-		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp"}}
+		r := results.Record{Verdict: results.OK, Cell: plan.Cell{RX: "tcp", TX: "tcp"}}
 		r.TG.Metrics = []measure.Metric{{Name: measure.MetricSiblingBusy, Of: []string{"13"}, Value: x.busy},
 			{Name: measure.MetricSiblingUncertainty, Of: []string{"13"}, Value: x.doubt}}
-		Run(results.DefaultGates(), &r)
+		Run(plan.DefaultGates(), &r)
 		says := strings.Join(r.Warnings, "; ")
 		if flagged := slices.Contains(r.Flags, results.FlagBusySibling); flagged != x.flagged ||
 			r.Verdict != results.OK ||

@@ -7,11 +7,12 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // throttled: no control group held an end back.
-func throttled(g results.Gates, r *results.Record) *failure {
+func throttled(g plan.Gates, r *results.Record) *failure {
 	if g.Throttled == nil {
 		return nil
 	}
@@ -28,11 +29,11 @@ func throttled(g results.Gates, r *results.Record) *failure {
 
 // blameCgroup adds to the reason of a run that something else on the hosts spoilt, such as one
 // whose window was read late, that a control group held an end back: that is why.
-func blameCgroup(g results.Gates, r *results.Record) {
-	if r.FailedGate() != results.ByEnvironment {
+func blameCgroup(g plan.Gates, r *results.Record) {
+	if r.FailedGate() != plan.ByEnvironment {
 		return
 	}
 	if f := throttled(g, r); f != nil && !strings.Contains(r.Reason, f.reason) {
-		r.Fail(results.ByEnvironment, f.reason+"; "+r.Reason, f.fix)
+		r.Fail(plan.ByEnvironment, f.reason+"; "+r.Reason, f.fix)
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/zcbench/zcbench/results"
 	"golang.org/x/perf/benchfmt"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // File is the export of a folder.
@@ -89,11 +91,11 @@ func benchResult(r *results.Record) *benchfmt.Result {
 }
 
 // benchName joins every factor that is set: "Flow/rx=tcp/tx=sendfile/gro=on".
-func benchName(c *results.Cell) string {
+func benchName(c *plan.Cell) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Flow/rx=%s/tx=%s", benchWord(c.RX), benchWord(c.TX))
-	for _, f := range results.Factors {
-		if v := f.Value(c); f.Raw(c) != "" && v != results.AsFound && (f.Name != "probe" || v != results.NoProbe) {
+	for _, f := range plan.Factors {
+		if v := f.Value(c); f.Raw(c) != "" && v != plan.AsFound && (f.Name != "probe" || v != plan.NoProbe) {
 			fmt.Fprintf(&b, "/%s=%s", f.Name, benchWord(v))
 		}
 	}

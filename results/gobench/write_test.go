@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -22,7 +23,7 @@ func TestWrite(t *testing.T) {
 	var ok, warm, bad results.Record
 	for _, r := range []*results.Record{&ok, &warm, &bad} {
 		r.Verdict, r.Warmup = results.OK, false
-		r.Cell = results.Cell{ID: "x", RX: "uring", TX: "uring zc/1", MTU: 4148, GRO: new(true)}
+		r.Cell = plan.Cell{ID: "x", RX: "uring", TX: "uring zc/1", MTU: 4148, GRO: new(true)}
 		r.SUT = results.Host{ThroughputGbps: new(16.5), CPUBusyCores: new(0.75), Env: measure.Env{Kernel: "6.18.5",
 			CPUModel: "Example\nCPU"}}
 		r.TG = results.Host{}
@@ -69,7 +70,7 @@ func TestWrite(t *testing.T) {
 // Of several flows the least and Jain's index stand beside the sum; one flow has neither.
 func TestWriteFlows(t *testing.T) {
 	run := func(rates ...float64) results.Record {
-		r := results.Record{Verdict: results.OK, Cell: results.Cell{RX: "tcp", TX: "tcp", Flows: len(rates)}}
+		r := results.Record{Verdict: results.OK, Cell: plan.Cell{RX: "tcp", TX: "tcp", Flows: len(rates)}}
 		r.SUT.ThroughputGbps = new(10.)
 		for _, v := range rates {
 			r.SUT.Flows = append(r.SUT.Flows, results.Flow{ThroughputGbps: new(v)})

@@ -9,12 +9,13 @@ import (
 	"math/rand/v2"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // Cell is a cell of a plan that was never run: what its runs shall have measured.
 type Cell struct {
-	results.Cell // its id follows from its modes where it has none
+	plan.Cell // its id follows from its modes where it has none
 
 	Gbps           float64 // 0: its runs gave no number
 	Cores, TGCores float64 // busy; 0: not measured
@@ -26,7 +27,7 @@ type Cell struct {
 	Verdict     results.Verdict // of runs without a number; "" is unsupported
 	Reason, Fix string
 	Blocked     bool
-	Limit       results.LimitedBy
+	Limit       plan.LimitedBy
 	// RXCopied and TXCopied are the percent of the payload that an end copied by its own count;
 	// nil: nobody counted.
 	RXCopied, TXCopied *float64
@@ -107,4 +108,4 @@ func (c *Cell) run(rng *rand.Rand) results.Record {
 }
 
 // Modes are the ends' modes as a cell.
-func Modes(rx, tx string) results.Cell { return results.Cell{RX: rx, TX: tx, Touch: "read"} }
+func Modes(rx, tx string) plan.Cell { return plan.Cell{RX: rx, TX: tx, Touch: "read"} }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -106,15 +107,15 @@ func (e *exporter) journal(j *results.Journal) {
 
 // group is a cell with its runs, without warm-ups.
 type group struct {
-	cell results.Cell
+	cell plan.Cell
 	runs []*results.Record
 }
 
 // groups sorts the runs by cell, in the order of the plan, then in that of the runs.
 func groups(j *results.Journal) (out []*group) {
-	at := map[results.CellKey]*group{}
-	var keys results.Keys
-	find := func(c *results.Cell) *group {
+	at := map[plan.CellKey]*group{}
+	var keys plan.Keys
+	find := func(c *plan.Cell) *group {
 		k := keys.Of(c)
 		if at[k] == nil {
 			at[k] = &group{cell: *c}
@@ -136,7 +137,7 @@ func groups(j *results.Journal) (out []*group) {
 
 // labels name a cell. Of several that would have the same ones, which Prometheus refuses, the later
 // ones are numbered.
-func (e *exporter) labels(c *results.Cell) []*dto.LabelPair {
+func (e *exporter) labels(c *plan.Cell) []*dto.LabelPair {
 	id, rx, tx := label("cell", c.ID), label("rx_mode", c.RX), label("tx_mode", c.TX)
 	key := keyOf(id, rx, tx)
 	first := id.GetValue()

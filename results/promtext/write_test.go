@@ -16,8 +16,10 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 )
@@ -183,7 +185,7 @@ func TestNumberedName(t *testing.T) {
 	e := exporter{used: map[string]int{}}
 	seen := map[string]bool{}
 	for _, id := range []string{"a", "a #2", "a", "a #3", "a", "a #2", "a #2 #2"} {
-		got := e.labels(&results.Cell{ID: id, RX: "tcp", TX: "tcp"})[0].GetValue()
+		got := e.labels(&plan.Cell{ID: id, RX: "tcp", TX: "tcp"})[0].GetValue()
 		if seen[got] {
 			t.Errorf("%s: twice %s", id, got)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/gate"
@@ -16,12 +17,12 @@ import (
 
 // bimodal is a journal of a steady cell, and one whose runs are of two kinds: fast, or slow
 // and with drops. A run that was spoilt has been replaced.
-func bimodal(g results.Gates) results.Journal {
-	steady, two := results.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, results.Cell{ID: "two", RX: "uring", TX: "tcp"}
-	j := results.Journal{Header: results.Header{Cells: []results.Cell{steady, two},
+func bimodal(g plan.Gates) results.Journal {
+	steady, two := plan.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, plan.Cell{ID: "two", RX: "uring", TX: "tcp"}
+	j := results.Journal{Header: results.Header{Cells: []plan.Cell{steady, two},
 		Plan: &results.Plan{Gates: g, Baseline: &steady}}}
 	course := gate.NewCourse(g)
-	add := func(c results.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
+	add := func(c plan.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
 		bytes := uint64(1e10)
 		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint("r", len(j.Records)), Seq: len(j.Records),
 			Cell: c, Rep: rep, Verdict: results.OK}
@@ -51,7 +52,7 @@ func bimodal(g results.Gates) results.Journal {
 // A mode with two modes stays visible: its slow runs, which come with drops and make it vary,
 // are in its numbers, flagged, and it is not called faster by its fast ones alone.
 func TestBimodalStaysVisible(t *testing.T) {
-	s := Summarize(bimodal(results.DefaultGates()))
+	s := Summarize(bimodal(plan.DefaultGates()))
 	two := &s.Cells[1]
 	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 ||
 		verdict(two) != "10 ok, 1 replaced" || flagged(two) != "flagged: throughput_cv drops_per_gb" {
@@ -74,7 +75,7 @@ func TestBimodalStaysVisible(t *testing.T) {
 
 // Who asks for gates is shown how many runs they left, and what the verdict is without them.
 func TestBimodalUnderGates(t *testing.T) {
-	g := results.DefaultGates()
+	g := plan.DefaultGates()
 	g.Ask("drops_per_gb", true)
 	s := Summarize(bimodal(g))
 	two := &s.Cells[1]

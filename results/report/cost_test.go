@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -22,7 +23,7 @@ func TestCostsGrossAndNet(t *testing.T) {
 			h.PowerW, h.PowerIdleW, h.PowerSource, h.PowerScope = new(200.), new(150.), "rapl", "package-dram"
 			h.PowerU, h.PowerSharedU, h.PowerNetU, h.CPUPollerCores = new(5.), new(4.), new(3.), new(.75)
 		}
-		return results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: results.Cell{ID: "uring/tcp",
+		return results.Record{RunID: fmt.Sprint(n), Verdict: results.OK, Cell: plan.Cell{ID: "uring/tcp",
 			RX: "uring", TX: "tcp"}, SUT: h, TG: results.Host{CPUBusyCores: new(1.)}}
 	}
 	texts := func(known bool) (table, page, data string) {
@@ -61,7 +62,7 @@ func TestCostsOfOneInstrument(t *testing.T) {
 			Bytes: new(uint64(20e9)), PowerW: new(200.), PowerIdleW: new(150.), PowerU: new(5.), PowerNetU: new(3.),
 			PowerSource: "meter", PowerScope: "wall"}
 		j.Records = append(j.Records, results.Record{RunID: fmt.Sprint(n), Verdict: results.OK,
-			Cell: results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: h,
+			Cell: plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}, SUT: h, TG: h,
 			Flags: []string{results.FlagSharedPower}})
 	}
 	s := Summarize(j)

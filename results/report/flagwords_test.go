@@ -6,13 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // A mark says what it means, and counts the runs that the rows count. What only warm-ups had is
 // told as that.
 func TestNotesOfRuns(t *testing.T) {
-	cell := results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}
+	cell := plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}
 	var recs []results.Record
 	for i := range 14 {
 		r := results.Record{Cell: cell, Warmup: i < 2, Verdict: results.OK, Flags: []string{"power-guard-short"},

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -17,7 +18,7 @@ func TestTimeFigures(t *testing.T) {
 	}
 	cells := []Cell{{}, {}}
 	for i := range cells {
-		cells[i].Cell = results.Cell{RX: "tcp", TX: "tcp"}
+		cells[i].Cell = plan.Cell{RX: "tcp", TX: "tcp"}
 	}
 	cells[1].TG.Probed = &Probed{Flow: []measure.Series{series("tcp_cwnd_packets"), series("tcp_in_flight_bytes"),
 		series("tcp_rcv_window_bytes"), {Name: "tcp_srtt_us", T: []int64{0}, V: []float64{1}}}}

@@ -12,7 +12,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -50,7 +50,7 @@ type FlowsCell struct {
 // flowCurves builds the curves of the cells with several flows, each led by its cell of one flow;
 // nil: there are none. groups are the runs of cells, one by one.
 func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []FlowCurve) {
-	one, curve := map[results.CellKey]int{}, map[string]int{}
+	one, curve := map[plan.CellKey]int{}, map[string]int{}
 	for i, g := range groups {
 		k := g.cell.OneFlow().Key()
 		if known, ok := one[k]; g.cell.NFlows() == 1 && (!ok || cells[known].OK == 0) {
@@ -91,7 +91,7 @@ func joinWords(words ...string) string {
 }
 
 // queuesOf describes how flows are spread over queues; "": as found.
-func queuesOf(c *results.Cell) string {
+func queuesOf(c *plan.Cell) string {
 	switch n := c.NQueues(); n {
 	case 0:
 		return ""

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -130,7 +131,7 @@ func remarks(c *Cell) string {
 // cell, besides the modes and those that are named: "gro=on mtu=9000".
 func settings(cells []Cell, but ...string) []string {
 	out := make([][]string, len(cells))
-	for _, f := range results.Factors {
+	for _, f := range plan.Factors {
 		if slices.Contains(but, f.Name) {
 			continue
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Two receivers behind one busy sender look equal in a table: it says of each whose limit its
@@ -16,10 +16,10 @@ func TestTableSaysWhoWasTheLimit(t *testing.T) {
 	j := roiPlan(1, 8, map[string][2]float64{"a": {100, 1}, "b": {100, 1}, "c": {100, 1}, "d": {100, 1}})
 	for i := range j.Records {
 		r := &j.Records[i]
-		r.Limit = map[string]results.LimitedBy{"a": results.BySender, "b": results.ByReceiver, "c": results.ByPace,
-			"d": results.ByLink}[r.Cell.ID]
+		r.Limit = map[string]plan.LimitedBy{"a": plan.BySender, "b": plan.ByReceiver, "c": plan.ByPace,
+			"d": plan.ByLink}[r.Cell.ID]
 		if r.Cell.ID == "d" && r.Rep%2 == 0 {
-			r.Limit = results.ByWindow // half and half, and never the receiver
+			r.Limit = plan.ByWindow // half and half, and never the receiver
 		}
 	}
 	s := Summarize(j)
@@ -47,13 +47,13 @@ func TestTableSaysWhoWasTheLimit(t *testing.T) {
 		t.Error("the page does not say who was the limit")
 	}
 	for i := range j.Records {
-		j.Records[i].Limit = results.ByReceiver
+		j.Records[i].Limit = plan.ByReceiver
 	}
 	table.Reset()
 	if err := Table(&table, Summarize(j)); err != nil || strings.Contains(table.String(), "limit") {
 		t.Errorf("nobody else was the limit: %v\n%s", err, &table)
 	}
-	for by, want := range map[results.LimitedBy]string{"": "-", results.ByLink: "- at the link's limit"} {
+	for by, want := range map[plan.LimitedBy]string{"": "-", plan.ByLink: "- at the link's limit"} {
 		if got := (FlowsCell{Flows: 2, sum: &Cell{HeldBy: by}}).ScalingText(); got != want {
 			t.Errorf("scaling %q, want %q", got, want)
 		}

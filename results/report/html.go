@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/csp"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -164,11 +165,11 @@ func gateLines(p *results.Plan) []string {
 		out = append(out, "what limits each run: "+string(p.Gates.Limit))
 	}
 	acted := map[bool]string{true: "not looked at", false: "flagged"}[p.Gates.IgnoreInert]
-	if p.Gates.Asks(results.ActedGate) {
+	if p.Gates.Asks(plan.ActedGate) {
 		acted = "invalid"
 	}
 	out = append(out, "options without effect: "+acted)
-	for _, l := range results.Limits {
+	for _, l := range plan.Limits {
 		limit := "not looked at"
 		if v := *l.At(&p.Gates); v != nil {
 			scale, percent := 1.0, ""
@@ -187,11 +188,11 @@ func gateLines(p *results.Plan) []string {
 }
 
 // consequence describes what becomes of runs that exceed a limit.
-func consequence(g *results.Gates, l results.Limit) string {
+func consequence(g *plan.Gates, l plan.Limit) string {
 	switch {
 	case l.Marks() && !g.Asks(l.Key):
 		return "flagged"
-	case l.Class == results.ByEnvironment:
+	case l.Class == plan.ByEnvironment:
 		return fmt.Sprintf("repeated, at most %d times", g.Replacements())
 	}
 	return "invalid"

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -31,7 +32,7 @@ func TestIdle(t *testing.T) {
 		}
 		return h
 	}
-	cell := results.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}
+	cell := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp"}
 	j := results.Journal{Records: []results.Record{
 		{Cell: cell, Verdict: results.OK, SUT: host(0.5, 3), TG: results.Host{}},
 		{Cell: cell, Verdict: results.OK, SUT: host(0.7, 3.4)},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -30,12 +31,12 @@ type Rung struct {
 	PacketsPerS *stat.Summary `json:"packets_per_s,omitempty"`
 	// NsPerPacket is the time of the threads that received, where these did in all runs, and else
 	// that the receiver's CPUs were busy.
-	NsPerPacket *stat.Summary     `json:"ns_per_packet,omitempty"`
-	RateNs      *stat.Summary     `json:"rate_ns,omitempty"` // 1/packets_per_s
-	Busy        *stat.Summary     `json:"cpu_busy_cores,omitempty"`
-	Own         *stat.Summary     `json:"own_cores,omitempty"` // of those threads
-	HeldBy      results.LimitedBy `json:"held_by,omitempty"`
-	Slack       results.Slack     `json:"slack,omitempty"` // why RateNs is not what a frame costs
+	NsPerPacket *stat.Summary  `json:"ns_per_packet,omitempty"`
+	RateNs      *stat.Summary  `json:"rate_ns,omitempty"` // 1/packets_per_s
+	Busy        *stat.Summary  `json:"cpu_busy_cores,omitempty"`
+	Own         *stat.Summary  `json:"own_cores,omitempty"` // of those threads
+	HeldBy      plan.LimitedBy `json:"held_by,omitempty"`
+	Slack       results.Slack  `json:"slack,omitempty"` // why RateNs is not what a frame costs
 	// what a frame costs here less what it does at the rung above
 	More *stat.Shift `json:"more_ns,omitempty"`
 	// MoreOf is what More compares: the time of threads, where both rungs have that, and else that
@@ -45,7 +46,7 @@ type Rung struct {
 	mixed    bool       // it or the one above shows the time of threads, and the other cannot
 	own, all []stat.Run // ns of a frame by threads, and by busy CPUs
 	mode     stream.Mode
-	cell     results.Cell
+	cell     plan.Cell
 }
 
 // What [Rung].MoreOf says.
@@ -60,7 +61,7 @@ type Ladder []*Rung
 // ladders builds the ladders of the cells that move frames; none where no two rungs are of one
 // ladder.
 func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
-	byRest := map[results.CellKey]int{}
+	byRest := map[plan.CellKey]int{}
 	for i, g := range groups {
 		m, err := stream.LookupMode(stream.RX, g.cell.RX)
 		if err != nil || m.Kind != stream.Frame {
@@ -112,7 +113,7 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 }
 
 // rungName formats the name of a rung: "xdp-drop native read".
-func rungName(m stream.Mode, c *results.Cell) string {
+func rungName(m stream.Mode, c *plan.Cell) string {
 	name := m.Name
 	if m.XDP {
 		name += " " + attachOf(c)
@@ -125,7 +126,7 @@ func rungName(m stream.Mode, c *results.Cell) string {
 	return name
 }
 
-func attachOf(c *results.Cell) string { return cmp.Or(c.XDPAttach, stream.XDPAttaches[0]) }
+func attachOf(c *plan.Cell) string { return cmp.Or(c.XDPAttach, stream.XDPAttaches[0]) }
 
 // climb puts the rungs in order, and says how much more each costs than the one above.
 func (l Ladder) climb() {

@@ -10,11 +10,12 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // frames makes runs of rungs that cost so many ns a packet on a CPU that is so busy.
-func frames(rungs map[string][2]float64, of map[string]results.Cell) results.Journal {
+func frames(rungs map[string][2]float64, of map[string]plan.Cell) results.Journal {
 	j := roiPlan(3, 8, rungs)
 	for i := range j.Records {
 		r := &j.Records[i]
@@ -36,7 +37,7 @@ func frames(rungs map[string][2]float64, of map[string]results.Cell) results.Jou
 // Each rung is compared with the one above it, and those that are not there are left out.
 func TestLadder(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1},
-		"f": {420, 1}, "g": {130, 1}}, map[string]results.Cell{
+		"f": {420, 1}, "g": {130, 1}}, map[string]plan.Cell{
 		"a": {RX: "sink"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}, "d": {RX: "ingress"},
 		"e": {RX: "hook"}, "f": {RX: "pass"}, "g": {RX: "back", XDPAttach: "native", XDPTouch: "swap-macs"},
 	})
@@ -85,7 +86,7 @@ func TestLadder(t *testing.T) {
 
 // One rung is no ladder, and cells that differ in something else are of several.
 func TestLaddersApart(t *testing.T) {
-	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {95, 1}}, map[string]results.Cell{
+	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {95, 1}}, map[string]plan.Cell{
 		"a": {RX: "sink", MessageBytes: 18}, "b": {RX: "drop", MessageBytes: 18}, "c": {RX: "drop", MessageBytes: 1400},
 	})
 	if s := Summarize(j); len(s.Ladders) != 1 || len(s.Ladders[0]) != 2 || s.Ladders[0][1].Above != "drop native" {
@@ -99,7 +100,7 @@ func TestLaddersApart(t *testing.T) {
 // Where one of two rungs has the time of threads and the other not, both are compared by busy CPUs,
 // and that is said.
 func TestLadderComparesOneMeasure(t *testing.T) {
-	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]results.Cell{
+	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]plan.Cell{
 		"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"},
 	})
 	for i := range j.Records {
@@ -125,7 +126,7 @@ func TestLadderComparesOneMeasure(t *testing.T) {
 // A rung that could not run has no figure, and no difference of 0.
 func TestLadderWithoutRuns(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}},
-		map[string]results.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
+		map[string]plan.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
 	for i := range j.Records {
 		if r := &j.Records[i]; r.Cell.RX == "back" {
 			r.Verdict, r.SUT, r.TG = results.Unsupported, results.Host{}, results.Host{}
@@ -145,7 +146,7 @@ func TestLadderOfACPUMap(t *testing.T) {
 		"xsk read": .5} {
 		redirect, more, _ := strings.Cut(redirect, " ")
 		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}},
-			map[string]results.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
+			map[string]plan.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
 		for i := range j.Records {
 			h := &j.Records[i].SUT
 			h.CPUPollerCores = new(.3)

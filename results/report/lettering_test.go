@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/stat"
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // counting counts what is measured.
@@ -31,7 +32,7 @@ func TestLettering(t *testing.T) {
 	var cells []Cell
 	for i := range 40 {
 		v := 10 + float64(i)
-		cells = append(cells, Cell{Cell: results.Cell{RX: "tcp", TX: fmt.Sprintf("tx<%d>", i)}, OK: 6,
+		cells = append(cells, Cell{Cell: plan.Cell{RX: "tcp", TX: fmt.Sprintf("tx<%d>", i)}, OK: 6,
 			SUT: End{ThroughputGbps: stat.Summarize([]float64{v, v + 1, v + 2, v, v, v})}})
 	}
 	labels := plotLabels(cells)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -73,7 +74,7 @@ func TestOneRankedCellLeadsNobody(t *testing.T) {
 	j := roiPlan(1, 8, map[string][2]float64{"best": {100, .5}, "held": {50, 1}})
 	for i := range j.Records {
 		r := &j.Records[i]
-		r.Limit = map[string]results.LimitedBy{"best": results.ByReceiver, "held": results.BySender}[r.Cell.ID]
+		r.Limit = map[string]plan.LimitedBy{"best": plan.ByReceiver, "held": plan.BySender}[r.Cell.ID]
 	}
 	for _, s := range Summarize(j).ROI.Sensitivity {
 		want := string(s.Side) + ", " + string(s.Cost) + ": best is the highest, and nothing can be ranked " +
@@ -87,7 +88,7 @@ func TestOneRankedCellLeadsNobody(t *testing.T) {
 // A receiver that took more than was sent in the same time says why.
 func TestMoreReceivedThanSent(t *testing.T) {
 	for got, want := range map[float64]bool{1001e3: true, 999e3: false} {
-		c := Cell{Cell: results.Cell{RX: "udp", TX: "udp"}}
+		c := Cell{Cell: plan.Cell{RX: "udp", TX: "udp"}}
 		c.SUT.PacketsPerS, c.TG.PacketsPerS = one(got), one(1000e3)
 		if has := strings.Contains(packetLegend(&Summary{Cells: []Cell{c}}),
 			"with what was on its way when the window began"); has != want {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -195,7 +196,7 @@ func (c caveats) add(i int, words string) {
 	}
 }
 
-func (c caveats) limit(i int, l results.LimitedBy) {
+func (c caveats) limit(i int, l plan.LimitedBy) {
 	if l != "" {
 		c.add(i, compare.AtLimit(l))
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,10 +16,10 @@ import (
 // the best all the same. Where cells differ in what held them up, or in what sets the frequency,
 // they are ranked by it.
 func TestRanksSayWhatComparisonsSay(t *testing.T) {
-	limit := func(limits map[string]results.LimitedBy) func(*results.Record) {
+	limit := func(limits map[string]plan.LimitedBy) func(*results.Record) {
 		return func(r *results.Record) { r.Limit = limits[r.Cell.ID] }
 	}
-	const sender, receiver = results.BySender, results.ByReceiver
+	const sender, receiver = plan.BySender, plan.ByReceiver
 	cells := map[string][2]float64{"trunc": {100, .5}, "copy": {100, 1}, "slow": {50, 1}}
 	clock := func(governor string) func(*results.Record) {
 		return func(r *results.Record) {
@@ -33,11 +34,11 @@ func TestRanksSayWhatComparisonsSay(t *testing.T) {
 		want   map[string]string // rank and caveat
 		line   string
 	}{
-		{"receivers at their limits", limit(map[string]results.LimitedBy{"trunc": receiver, "copy": receiver,
+		{"receivers at their limits", limit(map[string]plan.LimitedBy{"trunc": receiver, "copy": receiver,
 			"slow": receiver}),
 			map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
 		{"nothing is known", func(*results.Record) {}, map[string]string{"trunc": "1", "copy": "2", "slow": "3"}, ""},
-		{"receivers at the sender's", limit(map[string]results.LimitedBy{"trunc": sender, "copy": sender,
+		{"receivers at the sender's", limit(map[string]plan.LimitedBy{"trunc": sender, "copy": sender,
 			"slow": receiver}),
 			map[string]string{"trunc": "1 at the sender's limit", "copy": "- at the sender's limit", "slow": "2"},
 			"; not ranked, because something else may explain why they are lower: copy"},

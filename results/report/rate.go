@@ -38,7 +38,7 @@ func paceOf(runs []*results.Record) *Pace {
 	return p
 }
 
-// leaveROI takes the returns from a cell that has none: see [results.Cell.Returns].
+// leaveROI takes the returns from a cell that has none: see [plan.Cell.Returns].
 func (c *Cell) leaveROI() {
 	if c.Pace == nil && c.Cell.Returns() {
 		return

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -34,13 +34,13 @@ type curve struct {
 
 // curves builds a curve for each of the cells that has more than one rate with such a cost.
 func curves(cells []Cell, cost func(*Cell) *stat.Summary) (out []curve) {
-	at, names := map[results.CellKey]int{}, shortNames(cells)
+	at, names := map[plan.CellKey]int{}, shortNames(cells)
 	for i := range cells {
 		c := &cells[i]
 		if c.SUT.ThroughputGbps == nil || cost(c) == nil {
 			continue
 		}
-		k := c.Cell.AtPaceOf(results.Cell{}).Key()
+		k := c.Cell.AtPaceOf(plan.Cell{}).Key()
 		n, ok := at[k]
 		if !ok {
 			n, at[k] = len(out), len(out)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -17,7 +18,7 @@ import (
 func paced() results.Journal {
 	var j results.Journal
 	add := func(rx string, percent, rate int, gbps, cores float64, flags ...string) {
-		c := results.Cell{ID: fmt.Sprintf("%s/tcp %d", rx, percent), RX: rx, TX: "tcp", PacePercent: percent,
+		c := plan.Cell{ID: fmt.Sprintf("%s/tcp %d", rx, percent), RX: rx, TX: "tcp", PacePercent: percent,
 			PaceBitsPS: rate}
 		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(len(j.Records)), Seq: len(j.Records),
 			Cell: c, Verdict: results.OK, Flags: flags,

@@ -18,6 +18,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -51,7 +52,7 @@ func (p *madeUp) add(rx, tx string, verdict results.Verdict, gbps float64, chang
 	n := len(p.j.Records)
 	r := results.Record{
 		Schema: 1, RunID: fmt.Sprint("r", n), SessionID: "s1", Seq: n,
-		Cell:    results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MTU: 4148},
+		Cell:    plan.Cell{ID: rx + "/" + tx, RX: rx, TX: tx, MTU: 4148},
 		Verdict: verdict,
 	}
 	r.SUT.Name, r.TG.Name = "netns:zcb-a", "netns:zcb-b"
@@ -88,7 +89,7 @@ func demo() results.Journal {
 	var p madeUp
 	p.j.Header = results.Header{Schema: 1, ToolVersion: "v0.1.0", SessionID: "s1",
 		CreatedUTCNs: 1_790_000_000_000_000_000,
-		Cells:        []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: 4148}}}
+		Cells:        []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", MTU: 4148}}}
 	lost := because("byte counts differ: the sender says 1000 bytes, the receiver 900",
 		"see the kernel log of both hosts for drops, then run it again")
 	noDev := because("bind-rx on veth0: operation not supported (EOPNOTSUPP): no queue management in driver veth",

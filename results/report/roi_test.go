@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -21,7 +22,7 @@ func TestPowerInstruments(t *testing.T) {
 	rec := func(id, source, scope string) results.Record {
 		h := results.Host{ThroughputGbps: v(50), CPUBusyCores: v(1), PowerW: v(100), PowerSource: source,
 			PowerScope: scope}
-		return results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SUT: h, TG: h}
+		return results.Record{Verdict: results.OK, Cell: plan.Cell{ID: id, RX: id, TX: "tcp"}, SUT: h, TG: h}
 	}
 	ordered := func(s *Summary) (n int) {
 		for _, x := range s.ROI.Sensitivity {
@@ -63,7 +64,7 @@ func roiPlan(seed uint64, reps int, cells map[string][2]float64) results.Journal
 	for rep := -1; rep < reps; rep++ { // a warm-up first, which counts for nothing
 		for _, id := range slices.Sorted(maps.Keys(cells)) {
 			c := cells[id]
-			r := results.Record{Verdict: results.OK, Cell: results.Cell{ID: id, RX: id, TX: "tcp"}, SessionID: "s",
+			r := results.Record{Verdict: results.OK, Cell: plan.Cell{ID: id, RX: id, TX: "tcp"}, SessionID: "s",
 				Rep: max(rep, 0), Warmup: rep < 0}
 			r.SUT = results.Host{ThroughputGbps: vary(c[0]), CPUBusyCores: vary(c[1])}
 			r.TG = results.Host{ThroughputGbps: r.SUT.ThroughputGbps, CPUBusyCores: vary(c[1])}

@@ -8,13 +8,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 func pairCell(rx, tx string, change func(*Cell)) Cell {
-	c := Cell{Cell: results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx}}
+	c := Cell{Cell: plan.Cell{ID: rx + "/" + tx, RX: rx, TX: tx}}
 	change(&c)
 	return c
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 	"github.com/zcbench/zcbench/results/compare"
@@ -72,7 +73,7 @@ type Summary struct {
 
 // Cell is one row of the table.
 type Cell struct {
-	Cell results.Cell `json:"cell"`
+	Cell plan.Cell `json:"cell"`
 
 	// Runs by verdict. Warm-ups are not counted, unless none but warm-ups that
 	// went wrong are there.
@@ -94,7 +95,7 @@ type Cell struct {
 	Flagged []string `json:"flagged,omitempty"`
 	// HeldBy is what kept most runs from being faster, where that was not the receiver, nor a pace
 	// that was asked for: what the receiver could do was not measured.
-	HeldBy results.LimitedBy `json:"held_by,omitempty"`
+	HeldBy plan.LimitedBy `json:"held_by,omitempty"`
 	// Slack is why 1/packets_per_s is not what a packet costs the receiver, in most runs.
 	Slack results.Slack `json:"slack,omitempty"`
 
@@ -194,7 +195,7 @@ func Summarize(j results.Journal) *Summary {
 // compared sets the cells beside the plan's baseline, or the first that has runs; many says that
 // they are too many for that.
 func compared(set *compare.Set) (r *compare.Result, many string) {
-	var base *results.Cell
+	var base *plan.Cell
 	for i := range set.Cells {
 		if len(set.Cells[i].Runs) > 0 {
 			base = &set.Cells[i].Cell
@@ -219,7 +220,7 @@ func compared(set *compare.Set) (r *compare.Result, many string) {
 }
 
 type cellRuns struct {
-	cell    results.Cell
+	cell    plan.Cell
 	runs    []*results.Record
 	session string // that the journal began with
 	set     *compare.Cell
@@ -227,7 +228,7 @@ type cellRuns struct {
 
 // known gives each cell what comparisons know of it.
 func known(groups []*cellRuns, set *compare.Set) {
-	at := map[results.CellKey]*compare.Cell{}
+	at := map[plan.CellKey]*compare.Cell{}
 	for i := range set.Cells {
 		at[set.Cells[i].Cell.Key()] = &set.Cells[i]
 	}
@@ -240,9 +241,9 @@ func known(groups []*cellRuns, set *compare.Set) {
 // where the journal's header has one, then in that of their first runs.
 func group(j results.Journal) []*cellRuns {
 	var out []*cellRuns
-	at := map[results.CellKey]*cellRuns{}
-	var keys results.Keys
-	find := func(c *results.Cell) *cellRuns {
+	at := map[plan.CellKey]*cellRuns{}
+	var keys plan.Keys
+	find := func(c *plan.Cell) *cellRuns {
 		k := keys.Of(c)
 		if at[k] == nil {
 			at[k] = &cellRuns{cell: *c, session: j.Header.SessionID}
@@ -299,7 +300,7 @@ func (l *stopList) cell(g *cellRuns) Cell {
 	}
 	c.replaced(g.runs)
 	if g.set != nil {
-		c.HeldBy = g.set.HeldBy(results.ByReceiver, results.ByPace)
+		c.HeldBy = g.set.HeldBy(plan.ByReceiver, plan.ByPace)
 	}
 	c.Pace, c.Slack = paceOf(ok), results.SlackOf(ok)
 	c.SUT = end(ok, func(r *results.Record) *results.Host { return &r.SUT })

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestRoundTripTable(t *testing.T) {
 	var j results.Journal
 	for i := range 7 {
-		c := results.Cell{ID: "tcp/rr", RX: "tcp", TX: "rr", InFlight: 4}
+		c := plan.Cell{ID: "tcp/rr", RX: "tcp", TX: "rr", InFlight: 4}
 		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint(i), Seq: i, Rep: i, Cell: c,
 			Verdict: results.OK}
 		r.SUT = results.Host{DurationS: new(1.0), ThroughputGbps: new(4e-4), Bytes: new(uint64(50000)),

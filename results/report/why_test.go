@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 	"github.com/zcbench/zcbench/results/why"
@@ -16,7 +17,7 @@ import (
 
 // whyRuns are ten blocks of two cells, the second of which copies nothing.
 func whyRuns(profiled bool) results.Journal {
-	cells := []results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc",
+	cells := []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"}, {ID: "tcp-trunc/tcp", RX: "tcp-trunc",
 		TX: "tcp", Touch: "read"}}
 	j := results.Journal{Header: results.Header{SessionID: "s1", Cells: cells}}
 	part := func(name, class string, ns float64) results.ProfiledPart {

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -17,11 +18,11 @@ import (
 
 // Result is what makes the difference between two cells, B beside A.
 type Result struct {
-	A       results.Cell `json:"a"`
-	B       results.Cell `json:"b"`
-	Factor  string       `json:"factor,omitempty"` // in which alone they differ
-	Ends    []End        `json:"ends"`
-	Remarks []string     `json:"remarks,omitempty"`
+	A       plan.Cell `json:"a"`
+	B       plan.Cell `json:"b"`
+	Factor  string    `json:"factor,omitempty"` // in which alone they differ
+	Ends    []End     `json:"ends"`
+	Remarks []string  `json:"remarks,omitempty"`
 }
 
 // End is one end's part of it. CPU is what its CPUs were busy by their own accounting; the

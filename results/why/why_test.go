@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -41,7 +42,7 @@ var classesOf = map[string]float64{"copy": 60, "tcp": 35, "driver": 22, "socket"
 var classNames = []string{"copy", "tcp", "driver", "socket", "ip", "gro", "scheduler", "syscall", "locks",
 	"application", "irq-off-end", "other"}
 
-var cells = [2]results.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"},
+var cells = [2]plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"},
 	{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}}
 
 // journal plays it: whole blocks are slower or faster than others by a fifth, runs by 3 %, and

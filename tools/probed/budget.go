@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -137,7 +138,7 @@ const bothEnds = "both ends"
 // both. These have a figure where each has CPUs of its own, and none of them in common.
 func payers(r *results.Record, probe string, role ends.Role) (hosts []*results.Host, end string) {
 	if slices.Contains(r.Flags, bench.FlagSharedMachine) && probe != "syscalls" && probe != "tcp" &&
-		probe != results.ProbeProfile {
+		probe != plan.ProbeProfile {
 		return []*results.Host{&r.SUT, &r.TG}, bothEnds
 	}
 	return []*results.Host{r.Host(role)}, role.Label()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -29,7 +30,7 @@ const measured = `{"what":"overhead","costs":[
 
 // probedRun is 2 s at .5 busy cores: one second of CPU time.
 func probedRun(probe string, packets, calls float64) results.Record {
-	r := results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Verdict: results.OK}
+	r := results.Record{Cell: plan.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Verdict: results.OK}
 	r.SUT.DurationS, r.SUT.CPUBusyCores = new(2.0), new(.5)
 	r.SUT.Probes = &results.Probes{Sample: 16, Stages: []results.Stage{{Name: "tcp_read", Count: new(packets / 16),
 		Unstamped: new(0.0)}, {Name: "tcp_enqueued", Count: new(packets / 16)}},

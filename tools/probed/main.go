@@ -25,6 +25,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -86,7 +87,7 @@ func (l limits) Set(s string) error {
 		if !ok || err != nil || !(v > 0 && v < 100) {
 			return fmt.Errorf("%q is not PROBES=PERCENT, such as latency=2", one)
 		}
-		names, err := results.JoinProbes(strings.Split(probes, "+"))
+		names, err := plan.JoinProbes(strings.Split(probes, "+"))
 		if err != nil {
 			return fmt.Errorf("%q: %w", one, err)
 		}
@@ -150,19 +151,19 @@ type cost struct {
 
 func costs(j results.Journal) (out []cost) {
 	type run struct {
-		cell results.CellKey
+		cell plan.CellKey
 		rep  int
 	}
 	made := map[run]*results.Record{}
 	reps := 0
-	var cells []results.Cell
+	var cells []plan.Cell
 	for i := range j.Records {
 		r := &j.Records[i]
 		if r.Verdict != results.OK || r.Warmup {
 			continue
 		}
 		k := run{r.Cell.Key(), r.Rep}
-		if r.Cell.Probe != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return c.Key() == k.cell }) {
+		if r.Cell.Probe != "" && !slices.ContainsFunc(cells, func(c plan.Cell) bool { return c.Key() == k.cell }) {
 			cells = append(cells, r.Cell)
 		}
 		made[k], reps = r, max(reps, r.Rep+1)

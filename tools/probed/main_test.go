@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -17,7 +18,7 @@ import (
 func TestCosts(t *testing.T) {
 	var j results.Journal
 	add := func(probe string, rep int, gbps float64, change func(*results.Record)) {
-		r := results.Record{Cell: results.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Rep: rep, Verdict: results.OK}
+		r := results.Record{Cell: plan.Cell{RX: "tcp", TX: "tcp", Probe: probe}, Rep: rep, Verdict: results.OK}
 		r.SUT.ThroughputGbps = &gbps
 		if change != nil {
 			change(&r)

@@ -12,13 +12,14 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // checkLedger holds the datagrams that a receiver of ours got against those that the sender sent,
 // by what both wrote: each is received, or lost where a counter of one of them tells it. It is the
 // account of zcbench's runs (docs/packets.md); the two ends are those of a veth link.
-func checkLedger(cell results.Cell, receiver, sender []byte) error {
+func checkLedger(cell plan.Cell, receiver, sender []byte) error {
 	rec := &results.Record{Cell: cell, Verdict: results.OK}
 	rec.TG.Env.Driver = "veth"
 	for _, end := range []struct {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // endJSON is what an end of ours writes, with figures of its datagrams.
@@ -24,10 +24,10 @@ func endJSON(mode string, figures map[string]int) []byte {
 // A run of ours whose datagrams are not all accounted for is not taken.
 func TestCheckLedger(t *testing.T) {
 	type figures = map[string]int
-	none := results.Cell{RX: "udp", TX: "udp"}
-	trips := results.Cell{RX: "udp", TX: "udp-rr"}
+	none := plan.Cell{RX: "udp", TX: "udp"}
+	trips := plan.Cell{RX: "udp", TX: "udp-rr"}
 	for name, x := range map[string]struct {
-		cell   results.Cell
+		cell   plan.Cell
 		rx, tx figures
 		want   string
 	}{

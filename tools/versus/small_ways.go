@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
@@ -82,7 +83,7 @@ func (t Tools) zcbenchRR(rx, tx, size string) smallWay {
 	}, func(receiver, sender []byte) (n, rate float64, p50 *float64, err error) {
 		n, rate, p50, err = parseTrips(sender)
 		if err == nil && rx == "udp" {
-			err = checkLedger(results.Cell{RX: rx, TX: tx}, receiver, sender)
+			err = checkLedger(plan.Cell{RX: rx, TX: tx}, receiver, sender)
 		}
 		return n, rate, p50, err
 	}}
@@ -172,7 +173,7 @@ func (t Tools) zcbenchUDP(tx string, batch int) smallWay {
 	}, func(receiver, sender []byte) (n, rate float64, _ *float64, err error) {
 		f, err := parseZcrecv(receiver)
 		if err == nil {
-			err = checkLedger(results.Cell{RX: "udp", TX: tx, MessageBytes: smallBytes, UDPBatch: batch,
+			err = checkLedger(plan.Cell{RX: "udp", TX: tx, MessageBytes: smallBytes, UDPBatch: batch,
 				UDPSegment: new(false)}, receiver, sender)
 		}
 		if err != nil {

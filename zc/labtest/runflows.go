@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -65,7 +66,7 @@ func flowArgs(n int) []string {
 func oneAstray(t *testing.T, rx string, n int, args ...string) {
 	t.Helper()
 	for unit := 100 * time.Millisecond; ; unit *= 4 {
-		r, status := once(t, rx, unit, append(args, "--control", results.WrongQueue)...)
+		r, status := once(t, rx, unit, append(args, "--control", plan.WrongQueue)...)
 		wrong := notAstray(r, status, n)
 		if wrong != nil && (isLate(r) || idleFlow.MatchString(r.Reason)) && unit < 5*time.Second {
 			continue

@@ -7,17 +7,18 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // End are the flags that zcrecv and zcsend share.
 type End struct {
 	Role      stream.Role
-	Cell      results.Cell
+	Cell      plan.Cell
 	Duration  time.Duration
 	Dev       string
 	CPUs      cpulist.Flag
@@ -35,7 +36,7 @@ const StandaloneBuffer = 256 << 10
 
 // AddFlags defines the flags.
 func (e *End) AddFlags(cmd *cobra.Command) {
-	mode := results.LookupOption(string(e.Role))
+	mode := plan.LookupOption(string(e.Role))
 	AddOptions(cmd, &e.Cell, PathOptions(e.Role))
 	f := cmd.Flags()
 	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode",
@@ -54,15 +55,15 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 
 // Spec makes the end's spec of the flags of cmd.
 func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
-	e.sized = cmd.Flags().Changed(results.LookupOption("message").FlagName())
+	e.sized = cmd.Flags().Changed(plan.LookupOption("message").FlagName())
 	s := wire.EndSpec{Role: e.Role, Cell: e.Cell, Addr: addr, Dev: e.Dev}
-	for i := range results.Options { // defaults of options that mean nothing here
-		o := &results.Options[i]
+	for i := range plan.Options { // defaults of options that mean nothing here
+		o := &plan.Options[i]
 		if f := cmd.Flags().Lookup(o.FlagName()); f != nil && !f.Changed && !o.Concerns(&s.Cell) {
 			o.Clear(&s.Cell)
 		}
 	}
-	if err := results.SpareCPUs(e.Role, e.CPUs, s.Cell); err != nil {
+	if err := plan.SpareCPUs(e.Role, e.CPUs, s.Cell); err != nil {
 		return s, Usagef("--cpu: %w", err)
 	}
 	for n := range s.Cell.NFlows() {

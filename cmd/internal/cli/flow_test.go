@@ -11,14 +11,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	_ "github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // A sender of its own is held to a request for each flow, too.
 func TestScheduleOfTooFewRequests(t *testing.T) {
-	e := End{Role: stream.TX, Cell: results.Cell{TX: "rr", Flows: 4, RRRate: 1}, Duration: 2 * time.Second}
+	e := End{Role: stream.TX, Cell: plan.Cell{TX: "rr", Flows: 4, RRRate: 1}, Duration: 2 * time.Second}
 	const want = "--rr-rate 1: 2 requests are due in 2s, of all flows together, and each of 4 flows needs one: " +
 		"ask for 2 or more, or measure for 4s or longer, or use at most 2 flows"
 	status := (*StatusError)(nil)

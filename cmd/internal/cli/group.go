@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"github.com/zcbench/zcbench/results"
+
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Group is what flags are about, in help.
@@ -51,15 +52,15 @@ func GroupsOf(name string) (out []Group) {
 			}
 		}
 	}
-	for i := range results.Options {
-		o := &results.Options[i]
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		if o.FlagName() != name {
 			continue
 		}
 		switch o.Kind { // of those that say how a run is made the lists above tell
-		case results.OfModes, results.OfPath:
+		case plan.OfModes, plan.OfPath:
 			out = append(out, GroupFlow)
-		case results.OfHost:
+		case plan.OfHost:
 			out = append(out, GroupSettings)
 		}
 	}

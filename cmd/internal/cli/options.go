@@ -9,15 +9,16 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // AddOptions defines the flags of those options that are wanted; they choose of c, which gets
 // the options' defaults.
-func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option) bool) {
-	for i := range results.Options {
-		o := &results.Options[i]
+func AddOptions(cmd *cobra.Command, c *plan.Cell, wanted func(*plan.Option) bool) {
+	for i := range plan.Options {
+		o := &plan.Options[i]
 		if !wanted(o) {
 			continue
 		}
@@ -42,14 +43,14 @@ func AddOptions(cmd *cobra.Command, c *results.Cell, wanted func(*results.Option
 }
 
 // PathOptions selects the options of the data path of one end.
-func PathOptions(role stream.Role) func(*results.Option) bool {
-	return func(o *results.Option) bool { return o.Kind == results.OfPath && (o.Role == "" || o.Role == role) }
+func PathOptions(role stream.Role) func(*plan.Option) bool {
+	return func(o *plan.Option) bool { return o.Kind == plan.OfPath && (o.Role == "" || o.Role == role) }
 }
 
 // optionFlag is the flag of an option.
 type optionFlag struct {
-	option *results.Option
-	cell   *results.Cell
+	option *plan.Option
+	cell   *plan.Cell
 	flags  *pflag.FlagSet
 	text   string
 	given  bool
@@ -76,7 +77,7 @@ func (f *optionFlag) Set(s string) error {
 		return err
 	}
 	f.text, f.given = s, true
-	if also := results.LookupOption(f.option.Also); also != nil && !f.flags.Changed(also.FlagName()) {
+	if also := plan.LookupOption(f.option.Also); also != nil && !f.flags.Changed(also.FlagName()) {
 		return also.Set(f.cell, s)
 	}
 	return nil
@@ -84,7 +85,7 @@ func (f *optionFlag) Set(s string) error {
 
 // OptionError makes the usage error of an option that a run cannot have.
 func OptionError(err error) error {
-	if e := (*results.OptionError)(nil); errors.As(err, &e) {
+	if e := (*plan.OptionError)(nil); errors.As(err, &e) {
 		return Usagef("--%s %s", e.Option.FlagName(), e.Reason(true))
 	}
 	return UsageError(err)

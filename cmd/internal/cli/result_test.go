@@ -10,13 +10,14 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // An end that never had a flow has the keys that a reader relies on, and no figure
 // under those that it did not measure.
 func TestReportWithoutFlow(t *testing.T) {
-	spec := wire.EndSpec{Role: stream.RX, Cell: results.Cell{RX: "zcrx", Touch: "verify"}}
+	spec := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx", Touch: "verify"}}
 	read := func(r wire.EndResult) map[string]any {
 		b, err := json.Marshal(NewEndReport("zcrecv", spec, r, true))
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -54,7 +55,7 @@ func entries(flags []Flag) (out []Entry) {
 				[]string{"schema.md"}})
 		}
 	}
-	for _, l := range results.Limits {
+	for _, l := range plan.Limits {
 		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)),
 			[]string{"matrix.md"}})
 	}
@@ -106,7 +107,7 @@ func unitText(unit string) string {
 	return unit
 }
 
-func limitText(l results.Limit) string {
+func limitText(l plan.Limit) string {
 	switch {
 	case l.Default == 0:
 		return "off unless set"
@@ -202,10 +203,10 @@ func joined(all []string) (out []string) {
 	return out
 }
 
-func optionOf(flag string) *results.Option {
-	for i := range results.Options {
-		if results.Options[i].FlagName() == flag {
-			return &results.Options[i]
+func optionOf(flag string) *plan.Option {
+	for i := range plan.Options {
+		if plan.Options[i].FlagName() == flag {
+			return &plan.Options[i]
 		}
 	}
 	return nil

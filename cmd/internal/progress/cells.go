@@ -11,12 +11,14 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // Cells shows a plan's course with a line for each cell, which has its running median: on a
@@ -132,7 +134,7 @@ func (p *cellProgress) change(what func()) {
 	p.draw()
 }
 
-func (p *cellProgress) row(c results.Cell) *cellRow {
+func (p *cellProgress) row(c plan.Cell) *cellRow {
 	if p.at[c.ID] == nil {
 		p.at[c.ID] = &cellRow{rx: plaintext.Line(c.RX), tx: plaintext.Line(c.TX)}
 		p.rows = append(p.rows, p.at[c.ID])

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -59,7 +60,7 @@ func screen(t *testing.T, text string, columns int) (lines []string) {
 }
 
 func ran(rx, tx string, rep int, gbps float64, change ...func(*results.Record)) results.Record {
-	r := results.Record{Cell: results.Cell{ID: rx + "/" + tx, RX: rx, TX: tx}, Rep: rep, Verdict: results.OK}
+	r := results.Record{Cell: plan.Cell{ID: rx + "/" + tx, RX: rx, TX: tx}, Rep: rep, Verdict: results.OK}
 	r.SUT.ThroughputGbps = &gbps
 	for _, c := range change {
 		c(&r)
@@ -81,7 +82,7 @@ func play(p *cellProgress, during func()) {
 		p.Done(r)
 	}
 	p.Done(ran("zcrx", "", 0, 0, func(r *results.Record) { r.Verdict = results.Unsupported }))
-	p.Begin(matrix.Run{Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Rep: 2})
+	p.Begin(matrix.Run{Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Rep: 2})
 	during()
 	p.End()
 }

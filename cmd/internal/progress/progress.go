@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/cheggaaa/pb/v3"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -34,7 +36,7 @@ func count(runs int) string {
 }
 
 // what names a run for people. The bar writes past the filter of all output.
-func what(c results.Cell, rep int, warmup bool) string {
+func what(c plan.Cell, rep int, warmup bool) string {
 	id := plaintext.Line(c.ID)
 	if warmup {
 		return id + " warm-up"

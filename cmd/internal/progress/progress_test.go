@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -18,7 +19,7 @@ func TestReplayIsCountedAnew(t *testing.T) {
 	for rep := range 2 {
 		p.Plan(2, time.Second)
 		for i := range 2 {
-			p.Done(results.Record{Cell: results.Cell{ID: "tcp/tcp"}, Rep: 2*rep + i, Verdict: results.Failed})
+			p.Done(results.Record{Cell: plan.Cell{ID: "tcp/tcp"}, Rep: 2*rep + i, Verdict: results.Failed})
 		}
 		p.End()
 	}
@@ -31,7 +32,7 @@ func TestReplayIsCountedAnew(t *testing.T) {
 // What a run is measured by is what its flow moves: a stream's bits, packets, round trips. A little
 // is never rounded to nothing.
 func TestFiguresHaveTheirUnit(t *testing.T) {
-	udp, rr := results.Cell{ID: "udp/udp", RX: "udp", TX: "udp"}, results.Cell{ID: "tcp/rr", RX: "tcp", TX: "rr"}
+	udp, rr := plan.Cell{ID: "udp/udp", RX: "udp", TX: "udp"}, plan.Cell{ID: "tcp/rr", RX: "tcp", TX: "rr"}
 	for want, change := range map[string]func(*results.Record){
 		"150.0 kpps without loss, 9 trials, median 150.0 kpps": func(r *results.Record) {
 			r.Cell, r.LossFree = udp, &results.LossFree{PacketsPerS: 150e3, Trials: 9}
@@ -49,7 +50,7 @@ func TestFiguresHaveTheirUnit(t *testing.T) {
 		p.Plan(2, time.Second)
 		cells := &cellRow{}
 		for rep := range 2 {
-			r := results.Record{Cell: results.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Rep: rep, Verdict: results.OK}
+			r := results.Record{Cell: plan.Cell{ID: "tcp/tcp", RX: "tcp", TX: "tcp"}, Rep: rep, Verdict: results.OK}
 			r.SUT.ThroughputGbps = new(0.04)
 			change(&r)
 			p.Done(r)

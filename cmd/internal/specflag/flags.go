@@ -10,6 +10,7 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
@@ -17,21 +18,21 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // Flags make a plan.
 type Flags struct {
 	Spec *matrix.Spec
-	Cell results.Cell // what was chosen; of the modes, if they are flags of one value
+	Cell plan.Cell // what was chosen; of the modes, if they are flags of one value
 
 	sutCPU, tgCPU  cpulist.Flag
 	cpus, tgCPUs   string
 	node, tgNode   string
 	maxCopied      float64
 	manyRX, manyTX []string
-	given          func(*results.Option) bool // by a flag
-	typed          func(*results.Option) string
+	given          func(*plan.Option) bool // by a flag
+	typed          func(*plan.Option) string
 }
 
 // Add defines the flags: those of hosts, options and the keys that are named, with the values
@@ -40,8 +41,8 @@ type Flags struct {
 func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...string) {
 	f.Spec = spec
 	fs := cmd.Flags()
-	f.given = func(o *results.Option) bool { return fs.Changed(o.FlagName()) }
-	f.typed = func(o *results.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
+	f.given = func(o *plan.Option) bool { return fs.Changed(o.FlagName()) }
+	f.typed = func(o *plan.Option) string { return fs.Lookup(o.FlagName()).Value.String() }
 	fs.StringVar(&f.Spec.SUT.Dev, "dev", "", "interface of the SUT (default: its only one)")
 	fs.StringVar(&f.Spec.TG.Dev, "tg-dev", "", "interface of the TG, for its counters (default: its only one)")
 	fs.StringVar(&f.Spec.SUT.Addr, "addr", "", "IP address of the SUT (default: that of --dev)")
@@ -68,7 +69,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
-	cli.AddOptions(cmd, &f.Cell, func(o *results.Option) bool { return o.Kind != results.OfModes || !many })
+	cli.AddOptions(cmd, &f.Cell, func(o *plan.Option) bool { return o.Kind != plan.OfModes || !many })
 	for _, name := range keys {
 		k := matrix.LookupKey(name)
 		v := fs.VarPF(&keyFlag{key: k, spec: f.Spec}, k.Flag, map[string]string{"ipv6": "6"}[name], k.Help)
@@ -126,7 +127,7 @@ func (f *Flags) Finish(name string) (*matrix.Spec, error) {
 		role stream.Role
 		cpus []int
 	}{{"--sut-cpu", stream.RX, f.sutCPU}, {"--tg-cpu", stream.TX, f.tgCPU}} {
-		if err := results.SpareCPUs(x.role, x.cpus, s.Cells...); err != nil {
+		if err := plan.SpareCPUs(x.role, x.cpus, s.Cells...); err != nil {
 			return nil, cli.Usagef("%s: %w", x.flag, err)
 		}
 	}
@@ -174,7 +175,7 @@ func (f *Flags) cells() error {
 	if len(tx) == 0 {
 		tx = tcpModes(stream.TX)
 	}
-	if c := results.Unpaired(rx, tx); c != nil {
+	if c := plan.Unpaired(rx, tx); c != nil {
 		return cli.UsageError(c.Check())
 	}
 	for _, r := range rx {
@@ -182,7 +183,7 @@ func (f *Flags) cells() error {
 			c := f.Cell
 			c.ID, c.RX, c.TX = r+"/"+t, r, t
 			c.Drop()
-			if c.MovesPackets() && !c.RoundTrips() && !f.given(results.LookupOption("message")) {
+			if c.MovesPackets() && !c.RoundTrips() && !f.given(plan.LookupOption("message")) {
 				c.MessageBytes = stream.DefaultDatagramBytes
 			}
 			if c.OneKind() {
@@ -206,13 +207,13 @@ func tcpModes(role stream.Role) (names []string) {
 // check refuses options that no cell has left, and values that none can have.
 func (f *Flags) check() error {
 	cells := f.Spec.Cells
-	for i := range results.Factors {
-		o := &results.Factors[i]
+	for i := range plan.Factors {
+		o := &plan.Factors[i]
 		v := o.Raw(&f.Cell)
 		if !f.given(o) {
 			v = "" // a default, which is not of all modes
 		}
-		if v != "" && !slices.ContainsFunc(cells, func(c results.Cell) bool { return o.Raw(&c) == v }) {
+		if v != "" && !slices.ContainsFunc(cells, func(c plan.Cell) bool { return o.Raw(&c) == v }) {
 			return cli.Usagef("--%s %s: it applies to %s, and this run has no such mode: %s", o.FlagName(), f.typed(o),
 				o.Whom(), o.Instead(true))
 		}

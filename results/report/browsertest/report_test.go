@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/report"
@@ -45,7 +46,7 @@ func nic(reps int) results.Journal {
 				c.TXCopied = new(0.0)
 			}
 			if rx == "devmem" && tx == "tcp" {
-				c.Limit = results.BySender
+				c.Limit = plan.BySender
 			}
 			cells = append(cells, c)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 // Keys remembers the keys of cells. The records of a journal have few cells, and to put a key
 // together for each record takes longer than what is then done with it.

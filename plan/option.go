@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 import (
 	"fmt"

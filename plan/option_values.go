@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 import (
 	"errors"
@@ -26,7 +26,7 @@ func number(at func(*Cell) *int, parse func(string) (int, error), show func(stri
 			return ""
 		},
 		set:  func(c *Cell, s string) (err error) { *at(c), err = parse(s); return err },
-		load: func(c *Cell, s string) (err error) { *at(c), err = parseInt(s); return err },
+		load: func(c *Cell, s string) (err error) { *at(c), err = units.ParseInt(s); return err },
 		show: show, zero: func(c *Cell) { *at(c) = 0 },
 	}
 }
@@ -46,7 +46,7 @@ func optionalNumber(at func(*Cell) **int, parse func(string) (int, error)) value
 			return err
 		},
 		load: func(c *Cell, s string) error {
-			n, err := parseInt(s)
+			n, err := units.ParseInt(s)
 			*at(c) = &n
 			return err
 		},

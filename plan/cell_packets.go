@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 import (
 	"cmp"
@@ -131,7 +131,7 @@ func (c *Cell) checkAFXDP() error {
 
 // leavesThreads reports whether the cell's frames go on to a thread that is not NAPI's: the one
 // behind a cpumap.
-func (c *Cell) leavesThreads() bool {
+func (c *Cell) LeavesThreads() bool {
 	m, err := stream.LookupMode(stream.RX, c.RX)
 	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package units
 
 import (
 	"errors"
@@ -8,12 +8,14 @@ import (
 	"strconv"
 )
 
-func parseInt(s string) (int, error) {
+// ParseInt reads a whole number, and says what is wrong with one that is none.
+func ParseInt(s string) (int, error) {
 	v, err := strconv.Atoi(s)
-	return v, numError(s, "a whole number", err)
+	return v, NumError(s, "a whole number", err)
 }
 
-func numError(s, want string, err error) error {
+// NumError says what is wrong with a number that strconv refused; nil: nothing.
+func NumError(s, want string, err error) error {
 	switch {
 	case err == nil:
 		return nil

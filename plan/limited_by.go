@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 // LimitedBy is what kept a run from being faster, by its evidence; "" is not known.
 type LimitedBy string

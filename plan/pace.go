@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func setPace(c *Cell, s string) (err error) {
 
 // rawPace formats the pace as it was asked for: the rate that a share came to does not tell cells
 // apart.
-func rawPace(c *Cell) string {
+func RawPace(c *Cell) string {
 	if c.LossFree {
 		return PaceLossFree
 	}
@@ -60,21 +60,21 @@ func paceRate(c *Cell) string {
 }
 
 // loadPace reads what rawPace or paceRate wrote, in any order.
-func loadPace(c *Cell, s string) (err error) {
+func LoadPace(c *Cell, s string) (err error) {
 	if s == PaceLossFree {
 		c.LossFree = true
 		return nil
 	}
 	if share, ok := strings.CutSuffix(s, "%"); ok {
-		c.PacePercent, err = parseInt(share)
+		c.PacePercent, err = units.ParseInt(share)
 		return err
 	}
-	c.PaceBitsPS, err = parseInt(s)
+	c.PaceBitsPS, err = units.ParseInt(s)
 	return err
 }
 
 // pace is the option's value; its column has the rate.
-var pace = value{raw: rawPace, set: setPace, load: loadPace, show: showPace, column: paceRate,
+var pace = value{raw: RawPace, set: setPace, load: LoadPace, show: showPace, column: paceRate,
 	columnDoc: "payload bits per second that the run was paced to; empty = as fast as possible",
 	zero:      func(c *Cell) { c.PaceBitsPS, c.PacePercent, c.LossFree = 0, 0, false }}
 

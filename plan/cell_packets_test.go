@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: MIT
+
+package plan
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/results"
+)
+
+// A rate without loss is looked for of packets alone, and searches have figures that can be.
+func TestCheckLossFree(t *testing.T) {
+	for name, x := range map[string]struct {
+		c    Cell
+		want string
+	}{
+		"datagrams":   {Cell{RX: "udp", TX: "udp", LossFree: true}, ""},
+		"frames":      {Cell{RX: "xdp-drop", TX: "pktgen-xdp", LossFree: true}, ""},
+		"a stream":    {Cell{RX: "tcp", TX: "tcp", LossFree: true}, "carries a stream"},
+		"round trips": {Cell{RX: "udp", TX: "udp-rr", LossFree: true}, "rr_rate"},
+	} {
+		err := x.c.CheckLossFree()
+		if (err == nil) != (x.want == "") || err != nil && !strings.Contains(err.Error(), x.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := x.c.Check(); (err == nil) != (x.want == "") {
+			t.Errorf("%s: check says %v", name, err)
+		}
+	}
+	var none *results.LossFree
+	for _, f := range []*results.LossFree{none, {Trials: 1}, {Trials: 3, Passed: 3, PacketsPerS: 5, FailedAt: 6, MaxLoss: .1}} {
+		if err := f.Check(); err != nil {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+	for _, f := range []results.LossFree{{}, {Trials: 1, Passed: 2}, {Trials: 1, PacketsPerS: math.Inf(1)},
+		{Trials: 1, FailedAt: -1}, {Trials: 1, MaxLoss: 1}, {Trials: 1, Inconclusive: -1}} {
+		if f.Check() == nil {
+			t.Errorf("%+v is taken", f)
+		}
+	}
+}
+
+// Frames have one flow, and payloads that a page holds.
+func TestCheckFrames(t *testing.T) {
+	for _, x := range []struct {
+		c  Cell
+		ok bool
+	}{
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp"}, true},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2958, Flows: 1}, true},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 2959}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", MessageBytes: 17}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", Flows: 2}, false},
+		{Cell{RX: "tcp", TX: "tcp", Flows: 2, MessageBytes: 1 << 20}, true},
+		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "read"}, false},
+		{Cell{RX: "xdp-tx", TX: "pktgen-xdp", XDPTouch: "swap-macs"}, true}, {Cell{RX: "xdp-tx", TX: "pktgen-xdp"},
+			true},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev", XDPTouch: "none"}, false},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPRedirect: "dev:eth1", XDPTouch: "none"}, true},
+		{Cell{RX: "xdp-redirect", TX: "pktgen-xdp", XDPTouch: "none"}, true},
+		{Cell{RX: "tcp", TX: "tcp", XDPTouch: "read"}, false},
+		{Cell{RX: "xdp-drop", TX: "pktgen-xdp", XDPTouch: "read"}, true},
+	} {
+		if err := x.c.Check(); (err == nil) != x.ok {
+			t.Errorf("%+v: %v", x.c, err)
+		}
+	}
+}

@@ -98,3 +98,17 @@ func TestJournalOfHostileFlows(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 }
+
+// No end has more threads than flows; rows of runs.csv, which have none, no more than a run may.
+func TestThreadsAreChecked(t *testing.T) {
+	for _, x := range []struct {
+		flows, threads int
+		ok             bool
+	}{{0, 0, true}, {0, 4, true}, {0, stream.MaxFlows + 1, false}, {2, 1, true}, {2, 2, true}, {2, 3, false},
+		{1, -1, false}} {
+		h := Host{Flows: make([]Flow, x.flows), Threads: x.threads}
+		if err := h.CheckFlows(); (err == nil) != x.ok {
+			t.Errorf("%d threads of %d flows: %v", x.threads, x.flows, err)
+		}
+	}
+}

@@ -39,3 +39,19 @@ func TestLossFreeColumns(t *testing.T) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
+
+// Searches have figures that can be.
+func TestLossFreeCheck(t *testing.T) {
+	var none *LossFree
+	for _, f := range []*LossFree{none, {Trials: 1}, {Trials: 3, Passed: 3, PacketsPerS: 5, FailedAt: 6, MaxLoss: .1}} {
+		if err := f.Check(); err != nil {
+			t.Errorf("%+v: %v", f, err)
+		}
+	}
+	for _, f := range []LossFree{{}, {Trials: 1, Passed: 2}, {Trials: 1, PacketsPerS: math.Inf(1)},
+		{Trials: 1, FailedAt: -1}, {Trials: 1, MaxLoss: 1}, {Trials: 1, Inconclusive: -1}} {
+		if f.Check() == nil {
+			t.Errorf("%+v is taken", f)
+		}
+	}
+}

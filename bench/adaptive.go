@@ -3,8 +3,8 @@
 package bench
 
 import (
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )

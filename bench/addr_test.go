@@ -146,10 +146,10 @@ func TestSpare(t *testing.T) {
 func TestPortless(t *testing.T) {
 	lacp := &Upper{Name: "bond0", Kind: "bond 802.3ad", Ports: []string{"eth1", "eth2"}}
 	vlan := &Upper{Name: "eth0.7", Kind: "vlan 7"}
-	ring := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "ring rx", Value: "512"}}}
-	mtu := wire.Settings{Dev: "bond0", Values: []wire.Setting{{Name: "mtu", Value: "4148"},
+	ring := plan.Settings{Dev: "bond0", Values: []plan.Setting{{Name: "ring rx", Value: "512"}}}
+	mtu := plan.Settings{Dev: "bond0", Values: []plan.Setting{{Name: "mtu", Value: "4148"},
 		{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
-	none := wire.Settings{}
+	none := plan.Settings{}
 	for _, x := range []struct {
 		sut, tg      *Upper
 		rx, tx       string
@@ -166,7 +166,7 @@ func TestPortless(t *testing.T) {
 		{lacp, nil, "tcp", "tcp", "ring", "the setting ring rx belongs to a port"},
 	} {
 		o := Options{SUTUpper: x.sut, TGUpper: x.tg}
-		set := map[string]wire.Settings{"ring": ring, "mtu": mtu, "": none}[x.sutSet]
+		set := map[string]plan.Settings{"ring": ring, "mtu": mtu, "": none}[x.sutSet]
 		m := o.portless(plan.Cell{RX: x.rx, TX: x.tx}, set, none)
 		if (m == nil) != (x.want == "") || m != nil && !strings.Contains(m.Reason+m.Fix, x.want) {
 			t.Errorf("%s/%s on %+v, %+v: %+v, want %q", x.rx, x.tx, x.sut, x.tg, m, x.want)

@@ -16,7 +16,6 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
-	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
@@ -142,7 +141,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	r.fill(&rec, out)
 	var reading wire.PowerReading
 	if err := take(watts, &reading); err == nil {
-		power.Fill(&rec.SUT, reading.Figures)
+		enterPower(&rec.SUT, reading.Figures)
 		markMixed(&rec)
 	} else {
 		distrust(&rec, "SUT", err)

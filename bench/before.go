@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -35,7 +36,7 @@ const mostChanged = 20
 var told = []string{"kernel/release", "cpu/model name", "cpufreq/governor", "nic/driver", "nic/firmware"}
 
 // sayChanged notes in which facts the hosts are not what they were when the plan was begun.
-func (e *Experiment) sayChanged(dir string, was *results.Plan, p *prepared) {
+func (e *Experiment) sayChanged(dir string, was *plan.Origin, p *prepared) {
 	if was == nil {
 		return
 	}

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

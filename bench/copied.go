@@ -6,9 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // copiesHere reports whether some modes cannot but copy on the path: loopback, and the veth link

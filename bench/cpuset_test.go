@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // A CPU to which no thread of an agent can be bound is refused before the run, by the name of

@@ -13,10 +13,10 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // crammed explains why a cell's layout cannot be had: its flows ask for what does not go together,

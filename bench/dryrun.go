@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // DryRun writes what Run would do: the cells, those that cannot run with the

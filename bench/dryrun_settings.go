@@ -10,13 +10,12 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // settings prints everything that the plan sets on the hosts. Whoever runs a file is
@@ -96,16 +95,16 @@ func (p preview) collect(role stream.Role) *collected {
 	return s
 }
 
-func (s *collected) ofEnd(of wire.Settings) {
+func (s *collected) ofEnd(of plan.Settings) {
 	for _, x := range of.Wanted() {
 		switch {
 		case !x.OfHost() && of.Upper != "" && nic.OfUpper(x.Name):
 			s.add(of.Upper+", and "+of.Dev+" below it: "+x.Name, x.Value)
 		case !x.OfHost():
 			s.add(cmp.Or(of.Dev, "lo")+": "+x.Name, x.Value)
-		case x.Name == wire.Governor:
+		case x.Name == plan.Governor:
 			s.add("governor of every CPU", x.Value)
-		case x.Name == wire.Idle:
+		case x.Name == plan.Idle:
 			s.add("idle states", "at most "+x.Value+" us to leave")
 		default:
 			s.add(x.Name, x.Value)

@@ -18,11 +18,11 @@ import (
 
 	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -292,7 +292,7 @@ func (st *stage) missing(c plan.Cell) *Missing {
 }
 
 // refused explains what these hosts cannot do of a cell, whatever its modes.
-func (st *stage) refused(r *Runner, c plan.Cell, sut, tg wire.Settings) *Missing {
+func (st *stage) refused(r *Runner, c plan.Cell, sut, tg plan.Settings) *Missing {
 	if m := static(c); m != nil {
 		return m
 	}
@@ -305,7 +305,7 @@ func (st *stage) refused(r *Runner, c plan.Cell, sut, tg wire.Settings) *Missing
 			"settings of it (governor, huge pages, idle states, irqbalance, sysctls)",
 			Fix: "make them the same, or leave out the TG's"}
 	}
-	for _, x := range []wire.Settings{sut, tg} {
+	for _, x := range []plan.Settings{sut, tg} {
 		if err := x.Check(); err != nil {
 			return &Missing{Reason: err.Error(), Fix: "take it out of the experiment, or name an interface"}
 		}

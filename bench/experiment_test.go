@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

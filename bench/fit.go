@@ -5,8 +5,8 @@ package bench
 import (
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // A plan that fits its windows takes no longer than DemoTime on a machine

@@ -12,11 +12,11 @@ import (
 	"os"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -43,7 +43,7 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	if err != nil {
 		return results.Header{}, err
 	}
-	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &results.Plan{
+	return results.Header{ToolVersion: e.ToolVersion, SessionID: session, Cells: st.noted(s.Cells), Plan: &plan.Origin{
 		Name: s.Name, Hash: s.Hash(), Seed: s.Seed, Repetitions: s.Repetitions, Binary: binary,
 		SUT: sut, TG: tg, Power: e.Power.plan(), Gates: s.Gates, Baseline: st.base(), Primary: s.Primary,
 		About: s.About, BetweenBoots: s.BetweenBoots, File: s.File, Played: played}}, nil
@@ -70,8 +70,8 @@ func found(ctx context.Context, h *host.Host, dev string) (measure.Env, error) {
 
 // interleaved describes, for the journal's header, how power is measured. What is given without any source
 // changes nothing, and is left out.
-func (o PowerOptions) plan() *results.PowerPlan {
-	p := &results.PowerPlan{}
+func (o PowerOptions) plan() *plan.PowerPlan {
+	p := &plan.PowerPlan{}
 	if !o.On() {
 		return p
 	}

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 func TestPowerPlan(t *testing.T) {
@@ -25,13 +26,13 @@ func TestPowerPlan(t *testing.T) {
 		!strings.HasSuffix(got.Sources[0], "?name=wall&scope=wall") || strings.Contains(got.Sources[0], "hunter2") {
 		t.Errorf("%q", got.Sources)
 	}
-	want := &results.PowerPlan{Sources: []string{got.Sources[0], "rapl", "auto"}, IntervalS: .2, IdleS: 2, GuardS: 1}
+	want := &plan.PowerPlan{Sources: []string{got.Sources[0], "rapl", "auto"}, IntervalS: .2, IdleS: 2, GuardS: 1}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
 	}
 	// Guard and rest of a session that measures no power change nothing.
 	off := PowerOptions{Interval: time.Second, Idle: 10 * time.Second, Guard: 10 * time.Second}
-	if d := cmp.Diff(&results.PowerPlan{}, off.plan()); d != "" {
+	if d := cmp.Diff(&plan.PowerPlan{}, off.plan()); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]string{"later"}, PowerOptions{Later: true}.plan().Sources); d != "" {

@@ -99,7 +99,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 	led := map[ends.Role]*power.Spec{} // the one whose figure became the host's
 	for _, role := range ends.Roles {
 		h := rec.Host(role)
-		at, ok := power.TimesOf(h, rec.StartUTCNs)
+		at, ok := power.TimesOf(h.DurationS, h.Metrics, rec.StartUTCNs)
 		if !ok {
 			continue
 		}
@@ -116,9 +116,9 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 			}
 			f := power.Measure(logs[k].Around(at), at)
 			joined = joined || f.GrossW != nil
-			rec.Warnings = append(rec.Warnings, named(role.Label(), f.Add(h))...)
+			rec.Warnings = append(rec.Warnings, named(role.Label(), addPower(h, &f))...)
 			if free {
-				f.Lead(h)
+				leadPower(h, &f)
 				flag(rec, f.Flags...)
 				free, led[role] = false, &p.Logs[k]
 			}

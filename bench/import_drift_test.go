@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -47,7 +47,7 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 	joined := func(limit *float64, asked ...string) results.Record {
 		dir := t.TempDir()
 		w, err := results.Create(filepath.Join(dir, "raw"),
-			results.Header{SessionID: "s", Plan: &results.Plan{Gates: plan.Gates{IdleDrift: limit, Asked: asked}}})
+			results.Header{SessionID: "s", Plan: &plan.Origin{Gates: plan.Gates{IdleDrift: limit, Asked: asked}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,13 +77,13 @@ func TestImportJudgesIdleDrift(t *testing.T) {
 		limit, rec := x.limit, joined(x.limit, x.asked...)
 		beyond := limit != nil && *limit < .04
 		if rec.SUT.PowerIdleDrift == nil || *rec.SUT.PowerIdleDrift < .04 || *rec.SUT.PowerIdleDrift > .06 ||
-			slices.Contains(rec.Flags, plan.FlagIdleDrift) != (beyond && x.asked == nil) {
+			slices.Contains(rec.Flags, power.FlagIdleDrift) != (beyond && x.asked == nil) {
 			t.Errorf("limit %v, asked %q: drift %v, flags %q", deref(limit), x.asked, deref(rec.SUT.PowerIdleDrift),
 				rec.Flags)
 		}
 		marked := ""
 		if beyond {
-			marked = plan.FlagIdleDrift
+			marked = power.FlagIdleDrift
 		}
 		for _, m := range rec.SUT.Metrics {
 			if m.Name == "power_csv_wt_net_w" && m.Quality != marked {

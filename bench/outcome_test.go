@@ -65,7 +65,7 @@ func TestOutcome(t *testing.T) {
 	// The gates of a cell make runs invalid that are ok by themselves.
 	limit := .01
 	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))
-	spread.Header.Plan = &results.Plan{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
+	spread.Header.Plan = &plan.Origin{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
 	gate.Apply(&spread)
 	if got := OutcomeOf(spread); got != (Outcome{Invalid: 3}) {
 		t.Errorf("%+v", got)

@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
@@ -17,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/cpuclass"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // planOnce keeps a cell that cannot run once in the plan, as no warm-up: it is

@@ -100,7 +100,7 @@ func (e *powerEnd) fill(h *results.Host, at power.Times, common *power.Sampler) 
 		all = slices.Insert(all, 0, power.Figure{Source: e.order[0], Why: "not read",
 			Flags: []string{power.FlagMissing}})
 	}
-	w, flags := power.Fill(h, all)
+	w, flags := enterPower(h, all)
 	return append(warnings, w...), flags, err
 }
 

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -63,7 +63,7 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 			t.Errorf("%s: %v, without a partner %q", f, all, unmatched)
 			continue
 		}
-		plan := results.Plan{Baseline: s.Base, Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots}
+		plan := plan.Origin{Baseline: s.Base, Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots}
 		set := compare.NewSet(f, results.Journal{Header: results.Header{Plan: &plan}, Records: measured(s)})
 		r, err := compare.Within(&set, *s.Base, metrics)
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -22,7 +23,7 @@ func (e *Experiment) leaveInterrupts(sut, tg *host.Host) error {
 	if err != nil {
 		return &InputError{err}
 	}
-	var was results.Plan
+	var was plan.Origin
 	if j.Header.Plan != nil {
 		was = *j.Header.Plan
 	}

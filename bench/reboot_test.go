@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -18,7 +18,7 @@ import (
 // what is left out is said.
 func TestInterruptsOfAnotherBoot(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "first")
-	planned := &results.Plan{}
+	planned := &plan.Origin{}
 	planned.SUT.BootID, planned.TG.BootID = "a", "b"
 	w, err := results.Create(dir, results.Header{SessionID: "s", Plan: planned})
 	if err := errors.Join(err, w.Close()); err != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

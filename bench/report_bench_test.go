@@ -17,8 +17,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -63,7 +63,7 @@ func bigJournal(b testing.TB, cells, reps, schema int) (dir string) {
 	enc.SetEscapeHTML(false)
 	limit := .5
 	enc.Encode(results.Header{Kind: "zcbench-journal", Schema: schema, SessionID: "s", Cells: planned,
-		Plan: &results.Plan{Name: "big", Gates: plan.Gates{ThroughputCV: &limit, CPUCV: &limit, Drift: &limit}}})
+		Plan: &plan.Origin{Name: "big", Gates: plan.Gates{ThroughputCV: &limit, CPUCV: &limit, Drift: &limit}}})
 	details := detailsLine(b, like)
 	for n, p := range matrix.Interleave(planned, reps, false, 1) {
 		r := struct {

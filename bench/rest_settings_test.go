@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
@@ -69,9 +69,9 @@ func (g *governed) answer(req wire.Request) (result any, err *wire.Error) {
 	case wire.OpClock:
 		return wire.Clock{MonotonicNs: host.Monotonic() + g.moved}, nil
 	case wire.OpSet:
-		var s wire.Settings
+		var s plan.Settings
 		req.Decode(&s)
-		if g.set(s.Value(wire.Governor)); s.Value(wire.Governor) == "halfway" {
+		if g.set(s.Value(plan.Governor)); s.Value(plan.Governor) == "halfway" {
 			return nil, &wire.Error{Message: "governor 1: no such governor", Verdict: results.Unsupported}
 		}
 	case wire.OpRestEnd:

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -69,7 +69,7 @@ func (e *Experiment) saidThen(recs []results.Record) {
 
 // changes lists how a journal's plan and that of now differ. A reboot alone is no change. Journals
 // of older schemas have hashes that were made otherwise: there the file's text counts.
-func changes(was results.Header, now *results.Plan) []string {
+func changes(was results.Header, now *plan.Origin) []string {
 	old := was.Plan
 	if old == nil {
 		return []string{"the journal does not belong to an experiment file"}

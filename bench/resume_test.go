@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -137,11 +137,11 @@ func TestRemainingAdaptive(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	base := results.Plan{Hash: "h", Binary: "b", SUT: measure.Env{Hostname: "a", Kernel: "6.18", BootID: "1",
+	base := plan.Origin{Hash: "h", Binary: "b", SUT: measure.Env{Hostname: "a", Kernel: "6.18", BootID: "1",
 		Dev: "eth0", Driver: "mlx5_core", Firmware: "28.1"},
-		Power: &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
-	power := func(change func(*results.PowerPlan)) func(*results.Plan) {
-		return func(p *results.Plan) {
+		Power: &plan.PowerPlan{Sources: []string{"rapl"}, IntervalS: .1, IdleS: 10, GuardS: 10}}
+	power := func(change func(*plan.PowerPlan)) func(*plan.Origin) {
+		return func(p *plan.Origin) {
 			w := *p.Power
 			p.Power = &w
 			change(&w)
@@ -149,24 +149,24 @@ func TestChanges(t *testing.T) {
 	}
 	for _, x := range []struct {
 		want   string
-		change func(*results.Plan)
+		change func(*plan.Origin)
 	}{
-		{"", func(*results.Plan) {}},
-		{"", func(p *results.Plan) { p.SUT.BootID = "2" }},
-		{"the plan has changed", func(p *results.Plan) { p.Hash = "x" }},
-		{"zcbench has changed", func(p *results.Plan) { p.Binary = "x" }},
-		{`SUT: the kernel was "6.18", now "6.19"`, func(p *results.Plan) { p.SUT.Kernel = "6.19" }},
-		{`TG: the hostname was "", now "c"`, func(p *results.Plan) { p.TG.Hostname = "c" }},
-		{`SUT: the interface was "eth0", now "eth1"`, func(p *results.Plan) { p.SUT.Dev = "eth1" }},
-		{`SUT: the interface's driver was "mlx5_core", now ""`, func(p *results.Plan) { p.SUT.Driver = "" }},
-		{`SUT: the interface's firmware was "28.1", now "28.2"`, func(p *results.Plan) { p.SUT.Firmware = "28.2" }},
-		{"", func(p *results.Plan) { p.TG.Dev = "eth0" }}, // the journal does not name it
+		{"", func(*plan.Origin) {}},
+		{"", func(p *plan.Origin) { p.SUT.BootID = "2" }},
+		{"the plan has changed", func(p *plan.Origin) { p.Hash = "x" }},
+		{"zcbench has changed", func(p *plan.Origin) { p.Binary = "x" }},
+		{`SUT: the kernel was "6.18", now "6.19"`, func(p *plan.Origin) { p.SUT.Kernel = "6.19" }},
+		{`TG: the hostname was "", now "c"`, func(p *plan.Origin) { p.TG.Hostname = "c" }},
+		{`SUT: the interface was "eth0", now "eth1"`, func(p *plan.Origin) { p.SUT.Dev = "eth1" }},
+		{`SUT: the interface's driver was "mlx5_core", now ""`, func(p *plan.Origin) { p.SUT.Driver = "" }},
+		{`SUT: the interface's firmware was "28.1", now "28.2"`, func(p *plan.Origin) { p.SUT.Firmware = "28.2" }},
+		{"", func(p *plan.Origin) { p.TG.Dev = "eth0" }}, // the journal does not name it
 		{"power: was rapl, every 0.1 s, idle 10 s, guard 10 s; now not measured",
-			power(func(p *results.PowerPlan) { *p = results.PowerPlan{} })},
-		{"guard 10 s; now rapl, every 0.1 s, idle 10 s, guard 1 s", power(func(p *results.PowerPlan) { p.GuardS = 1 })},
-		{"now rapl, every 0.1 s, idle 0 s", power(func(p *results.PowerPlan) { p.IdleS = 0 })},
-		{"now rapl, every 1 s", power(func(p *results.PowerPlan) { p.IntervalS = 1 })},
-		{"now hwmon, rapl, ", power(func(p *results.PowerPlan) { p.Sources = []string{"hwmon", "rapl"} })},
+			power(func(p *plan.PowerPlan) { *p = plan.PowerPlan{} })},
+		{"guard 10 s; now rapl, every 0.1 s, idle 10 s, guard 1 s", power(func(p *plan.PowerPlan) { p.GuardS = 1 })},
+		{"now rapl, every 0.1 s, idle 0 s", power(func(p *plan.PowerPlan) { p.IdleS = 0 })},
+		{"now rapl, every 1 s", power(func(p *plan.PowerPlan) { p.IntervalS = 1 })},
+		{"now hwmon, rapl, ", power(func(p *plan.PowerPlan) { p.Sources = []string{"hwmon", "rapl"} })},
 	} {
 		now := base
 		x.change(&now)
@@ -181,7 +181,7 @@ func TestChanges(t *testing.T) {
 		!strings.Contains(got[0], "does not say how power was measured") {
 		t.Errorf("a journal that does not know of power: %q", got)
 	}
-	earlier, other := results.Header{Schema: 2, Plan: &results.Plan{Hash: "made otherwise", File: base.File,
+	earlier, other := results.Header{Schema: 2, Plan: &plan.Origin{Hash: "made otherwise", File: base.File,
 		Binary: base.Binary, Power: base.Power}}, base
 	if got := changes(earlier, &base); strings.Contains(strings.Join(got, "; "), "the plan has changed") {
 		t.Errorf("an older journal of the same file: %v", got)
@@ -257,7 +257,7 @@ func TestIntegrationResumeRunsNoCommandOfTheFolder(t *testing.T) {
 	if err := json.Unmarshal([]byte(lines[0]), &head); err != nil {
 		t.Fatal(err)
 	}
-	head.Plan.Power = &results.PowerPlan{Sources: []string{"command=touch " + ran}, IntervalS: 1}
+	head.Plan.Power = &plan.PowerPlan{Sources: []string{"command=touch " + ran}, IntervalS: 1}
 	head.Plan.File = "name: x\nsut: {settings: {sysctl: {kernel.core_pattern: '|/x'}}}\n"
 	first, err := json.Marshal(head)
 	if err != nil {
@@ -338,6 +338,6 @@ func TestReportFollowsNoLink(t *testing.T) {
 }
 
 // headerOf is the header of a journal of this schema.
-func headerOf(p *results.Plan) results.Header {
+func headerOf(p *plan.Origin) results.Header {
 	return results.Header{Schema: results.SchemaVersion, Plan: p}
 }

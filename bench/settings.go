@@ -14,20 +14,20 @@ import (
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // Settings returns what a cell needs set on the hosts: the settings of the options, and the cell's
 // own factors. GRO is the receiver's.
-func (r *Runner) Settings(c plan.Cell) (sut, tg wire.Settings) {
+func (r *Runner) Settings(c plan.Cell) (sut, tg plan.Settings) {
 	sut, tg = settingsOf(r.Opt, c)
 	tg.OnlyNamespace = !tg.IsZero() && r.SUT.SameMachine(r.TG)
 	return sut, tg
 }
 
-func settingsOf(o Options, c plan.Cell) (sut, tg wire.Settings) {
-	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) wire.Settings {
+func settingsOf(o Options, c plan.Cell) (sut, tg plan.Settings) {
+	of := func(role stream.Role, s matrix.Settings, dev string, upper *Upper) plan.Settings {
 		if dev == "" && c.MTU == o.MTU {
 			c.MTU = 0 // loopback has it, and takes no other
 		}
@@ -41,7 +41,7 @@ func settingsOf(o Options, c plan.Cell) (sut, tg wire.Settings) {
 }
 
 // common returns the settings that all runs of a plan need, of those that are made.
-func (s *Session) common(plan []matrix.Run) (sut, tg wire.Settings) {
+func (s *Session) common(plan []matrix.Run) (sut, tg plan.Settings) {
 	first := true
 	for _, p := range plan {
 		if s.missing(p.Cell) != nil {
@@ -72,7 +72,7 @@ func (r *Runner) apply(ctx context.Context, c plan.Cell) (sutErr, tgErr error) {
 	return r.set(ctx, sut, tg)
 }
 
-func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr error) {
+func (r *Runner) set(ctx context.Context, sut, tg plan.Settings) (sutErr, tgErr error) {
 	if !r.hasSet && sut.IsZero() && tg.IsZero() {
 		return nil, nil
 	}
@@ -95,7 +95,7 @@ func (r *Runner) set(ctx context.Context, sut, tg wire.Settings) (sutErr, tgErr 
 
 // inForce are the settings that the hosts have.
 type inForce struct {
-	sut, tg wire.Settings
+	sut, tg plan.Settings
 	unsure  bool // some could not be set, or an agent was lost with them
 }
 
@@ -145,7 +145,7 @@ func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 	if !r.hasSet {
 		return nil
 	}
-	if err := h.Call(ctx, wire.OpSet, wire.Settings{}, nil); err != nil {
+	if err := h.Call(ctx, wire.OpSet, plan.Settings{}, nil); err != nil {
 		if h.Err() != nil {
 			return err // it says which host
 		}

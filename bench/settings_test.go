@@ -14,7 +14,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
@@ -22,6 +21,7 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -38,14 +38,14 @@ func TestSettingsOfACell(t *testing.T) {
 	c := plan.Cell{GRO: &on, HWGRO: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536}
 	opt := Options{SUTDev: "a", TGDev: "b", SUTSettings: matrix.Settings{Host: plan.Cell{RXRing: 512}},
 		TGSettings: matrix.Settings{Host: plan.Cell{Governor: "performance"}}}
-	sizes := func(n string) []wire.Setting {
-		return []wire.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n},
+	sizes := func(n string) []plan.Setting {
+		return []plan.Setting{{Name: "gso-max-size", Value: n}, {Name: "gro-max-size", Value: n},
 			{Name: "gso-ipv4-max-size", Value: n}, {Name: "gro-ipv4-max-size", Value: n}}
 	}
-	sut := wire.Settings{Dev: "a", Values: slices.Concat([]wire.Setting{{Name: "feature rx-gro", Value: "on"},
+	sut := plan.Settings{Dev: "a", Values: slices.Concat([]plan.Setting{{Name: "feature rx-gro", Value: "on"},
 		{Name: "feature rx-gro-hw", Value: "on"}}, sizes("131072"),
-		[]wire.Setting{{Name: "ring rx", Value: "512"}})}
-	tg := wire.Settings{Dev: "b", Values: append(sizes("65536"), wire.Setting{Name: wire.Governor,
+		[]plan.Setting{{Name: "ring rx", Value: "512"}})}
+	tg := plan.Settings{Dev: "b", Values: append(sizes("65536"), plan.Setting{Name: plan.Governor,
 		Value: "performance"})}
 	for _, same := range []bool{false, true} {
 		r := &Runner{Opt: opt}
@@ -65,9 +65,9 @@ func TestSettingsOfACell(t *testing.T) {
 func TestSettingsOfAFile(t *testing.T) {
 	s := matrix.Settings{Host: plan.Cell{RXRing: 1, TXRing: 2, HugePages: 3, Governor: "g"},
 		Sysctl: map[string]string{"net.b": "2", "net.a": "1"}}
-	want := wire.Settings{Values: []wire.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"},
+	want := plan.Settings{Values: []plan.Setting{{Name: "ring rx", Value: "7"}, {Name: "ring tx", Value: "2"},
 		{Name: "sysctl net.a", Value: "1"}, {Name: "sysctl net.b", Value: "2"},
-		{Name: "sysctl vm.nr_hugepages", Value: "3"}, {Name: wire.Governor, Value: "g"}}}
+		{Name: "sysctl vm.nr_hugepages", Value: "3"}, {Name: plan.Governor, Value: "g"}}}
 	if d := cmp.Diff(want, s.Of(stream.RX, plan.Cell{RXRing: 7})); d != "" { // what the cell says counts
 		t.Errorf("-want +got\n%s", d)
 	}

@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/host"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // Before anything runs it is known that both ends have one CPU, and what follows; nothing comes of

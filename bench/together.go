@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // together names what a plan changes beside the factors that it names: an option that is left

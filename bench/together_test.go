@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // What changes with a factor that the plan names is told, unless it was given a value.

@@ -64,12 +64,12 @@ func (u *Upper) unknown() bool { return u != nil && u.Ports != nil }
 const FlagUpper = "over-"
 
 // portless explains why a cell cannot run on interfaces that stand on others.
-func (o *Options) portless(c plan.Cell, sut, tg wire.Settings) *Missing {
+func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 	for _, e := range []struct {
 		role  stream.Role
 		flag  string
 		upper *Upper
-		set   wire.Settings
+		set   plan.Settings
 	}{{stream.RX, "--dev", o.SUTUpper, sut}, {stream.TX, "--tg-dev", o.TGUpper, tg}} {
 		if e.upper == nil {
 			continue

@@ -58,12 +58,9 @@ const (
 	ActedGate = "acted"
 )
 
-// IdleDriftGate is the key of the limit for idle power before and after a run, FlagIdleDrift the
-// mark of a run beyond it that counts: what of its power is the flow's is in doubt.
-const (
-	IdleDriftGate = "idle_drift"
-	FlagIdleDrift = "power-idle-drift"
-)
+// IdleDriftGate is the key of the limit for idle power before and after a run. A run beyond it counts,
+// with the mark [power.FlagIdleDrift].
+const IdleDriftGate = "idle_drift"
 
 // Ask makes the limit of that name one that was asked for, or, off, no longer.
 func (g *Gates) Ask(key string, asked bool) {

@@ -2,7 +2,11 @@
 
 package plan
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zcbench/zcbench/power"
+)
 
 // Limit is a gate's limit: a field of [Gates]. Its key in experiment files, its default, its
 // line in reports and its row in docs/matrix.md follow from this; package gate judges by it.
@@ -81,7 +85,7 @@ func (l *Limit) Flags() []string {
 	case FairnessGate:
 		return []string{FlagUnfair, FlagStarved}
 	case IdleDriftGate:
-		return []string{FlagIdleDrift}
+		return []string{power.FlagIdleDrift}
 	}
 	return []string{l.Key}
 }

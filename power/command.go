@@ -16,8 +16,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 var commandKind = sourceKind{inBand: true, summary: "any command that prints watts",

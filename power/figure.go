@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/plan"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Window is an interval of CLOCK_MONOTONIC, nanoseconds; zero is none.
@@ -75,6 +73,7 @@ const (
 	FlagShortGuard = "power-guard-short" // less than LeastGuard at both ends
 	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
 	FlagMissing    = "power-missing"     // the primary source has no figure
+	FlagIdleDrift  = "power-idle-drift"  // idle power before and after is further apart than the gate lets it
 )
 
 // Figure is what one source measured of one run.
@@ -289,7 +288,7 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 			quality = FlagNoIdle
 		}
 		if f.drifted(at) {
-			quality = plan.FlagIdleDrift
+			quality = FlagIdleDrift
 		}
 		f.add("idle_w", "W", *f.IdleW, quality)
 		f.add("net_w", "W", load.Watts-*f.IdleW, quality)
@@ -341,46 +340,15 @@ func (t Trace) series(slug string, at Times) []measure.Series {
 	return out
 }
 
-// Fill enters the figures of one host's sources. The first is the primary one:
-// only it can be power_w. Another never takes its place, because what another
-// instrument sees is not comparable.
-func Fill(h *results.Host, figures []Figure) (warnings, flags []string) {
-	for i, f := range figures {
-		warnings = append(warnings, f.Add(h)...)
-		if i == 0 {
-			f.Lead(h)
-			flags = f.Flags
-		}
+// PerByte returns the energy per payload of a window, gross and above idle, J/GB, with the share
+// that the power's uncertainty gives it; nil: something was not measured.
+func (f *Figure) PerByte(seconds *float64, bytes *uint64) (out []measure.Metric) {
+	if f.GrossW == nil || seconds == nil || bytes == nil || *bytes == 0 {
+		return nil
 	}
-	return warnings, flags
-}
-
-// Add enters what a source measured beside the others. It returns why there is
-// no figure, if so.
-func (f *Figure) Add(h *results.Host) (warnings []string) {
-	h.Metrics, h.Series = append(h.Metrics, f.Metrics...), append(h.Series, f.Series...)
-	f.perByte(h)
-	if f.Why != "" {
-		warnings = append(warnings, fmt.Sprintf("power source %s: %s", f.Source, f.Why))
-	}
-	return warnings
-}
-
-// Lead makes a figure the host's power_w, with or without a value.
-func (f *Figure) Lead(h *results.Host) {
-	h.PowerW, h.PowerIdleW, h.PowerSource, h.PowerScope = f.GrossW, f.IdleW, f.Source, string(f.Scope)
-	h.PowerU, h.PowerNetU, h.PowerSharedU, h.PowerIdleDrift = f.GrossU, f.NetU, f.SharedU, f.Drift
-}
-
-// perByte adds energy per payload, gross and above idle, with the share that
-// the power's uncertainty gives it.
-func (f *Figure) perByte(h *results.Host) {
-	if f.GrossW == nil || h.DurationS == nil || h.Bytes == nil || *h.Bytes == 0 {
-		return
-	}
-	perGB := *h.DurationS / (float64(*h.Bytes) / 1e9)
+	perGB := *seconds / (float64(*bytes) / 1e9)
 	add := func(name string, w float64, quality string) {
-		h.Metrics = append(h.Metrics, measure.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB,
+		out = append(out, measure.Metric{Name: f.slug() + "_" + name, Unit: "J/GB", Value: w * perGB,
 			Source: f.Source, Quality: quality})
 	}
 	add("joule_per_gb", *f.GrossW, f.Quality)
@@ -393,4 +361,5 @@ func (f *Figure) perByte(h *results.Host) {
 	if f.NetU != nil {
 		add("net_joule_per_gb_uncertainty", *f.NetU, "")
 	}
+	return out
 }

@@ -13,10 +13,11 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/privilege"
-	"golang.org/x/sys/unix"
 )
 
 var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_average, powerN_input)",

@@ -10,9 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/privilege"
-	"golang.org/x/sys/unix"
 )
 
 // The ACPI meter's driver of before 2025 has all its files, name too, in the device's

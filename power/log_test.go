@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 func logOf(t *testing.T, options, text string) (string, error) {
@@ -114,27 +113,18 @@ func FuzzLog(f *testing.F) {
 func TestTimesOf(t *testing.T) {
 	at := Times{Load: Window{100 * second, 110 * second}, IdleBefore: Window{80*second + 1, 90 * second},
 		IdleAfter: Window{120 * second, 130 * second}, GuardNs: 9 * second, SkewNs: 1000}
-	h := hostOf(10, at.Metrics(second/4)...)
-	got, ok := TimesOf(&h, 100*second-second/4)
+	ten := 10.0
+	m := append(at.Metrics(second/4), measure.Metric{Name: metricSkew, Unit: "ns", Value: 1000})
+	got, ok := TimesOf(&ten, m, 100*second-second/4)
 	if !ok || got != at {
 		t.Errorf("%+v, want %+v", got, at)
 	}
-	h = hostOf(10)
-	if got, ok := TimesOf(&h, 5); !ok || got != (Times{Load: Window{5, 5 + 10*second}}) {
+	if got, ok := TimesOf(&ten, nil, 5); !ok || got != (Times{Load: Window{5, 5 + 10*second}}) {
 		t.Errorf("no power: %+v, %v", got, ok)
 	}
-	h.DurationS = nil
-	if _, ok := TimesOf(&h, 5); ok {
+	if _, ok := TimesOf(nil, nil, 5); ok {
 		t.Error("a run without a window has one")
 	}
-}
-
-func hostOf(seconds float64, m ...measure.Metric) results.Host {
-	m = append(m, measure.Metric{Name: metricSkew, Unit: "ns", Value: 1000})
-	if len(m) == 1 {
-		m = nil
-	}
-	return results.Host{DurationS: &seconds, Metrics: m}
 }
 
 // A column is not taken for watts by its place alone where the heading says otherwise.

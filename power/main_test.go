@@ -8,8 +8,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // meterEnv makes this test binary a meter: "ticks" prints milliwatts ten times a

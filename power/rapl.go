@@ -14,11 +14,12 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
 	"github.com/zcbench/zcbench/internal/privilege"
 	"github.com/zcbench/zcbench/machine/counter"
-	"golang.org/x/sys/unix"
 )
 
 var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU packages and their memory (powercap)",

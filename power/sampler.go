@@ -12,8 +12,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zcbench/zcbench/machine/counter"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/machine/counter"
 )
 
 // Bounds of sampling.

@@ -11,8 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // snmpd runs net-snmp's agent with the objects of an APC and a Raritan unit.

@@ -6,7 +6,6 @@ import (
 	"math"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 // The metrics by which a run remembers when it rested: seconds since the steady
@@ -45,19 +44,19 @@ func (t Times) since(name string, ns int64) measure.Metric {
 
 const timesSource = "CLOCK_MONOTONIC"
 
-// TimesOf reads back the windows of a run that is over, on the clock on which its steady window was
-// to begin at startNs. A run that did not measure power has no rests, and no guard.
-func TimesOf(h *results.Host, startNs int64) (Times, bool) {
-	if h.DurationS == nil || !(*h.DurationS > 0) {
+// TimesOf reads back the windows of a run that is over out of its metrics, on the clock on which its
+// steady window was to begin at startNs. A run that did not measure power has no rests, and no guard.
+func TimesOf(seconds *float64, metrics []measure.Metric, startNs int64) (Times, bool) {
+	if seconds == nil || !(*seconds > 0) {
 		return Times{}, false
 	}
 	got := map[string]float64{}
-	for _, m := range h.Metrics {
+	for _, m := range metrics {
 		got[m.Name] = m.Value
 	}
 	startNs += int64(math.Round(got[metricLate] * 1e9))
 	at := func(s float64) int64 { return startNs + int64(math.Round(s*1e9)) }
-	t := Times{Load: Window{startNs, at(*h.DurationS)}}
+	t := Times{Load: Window{startNs, at(*seconds)}}
 	window := func(from, to string) Window {
 		a, ok := got[from]
 		b, ok2 := got[to]

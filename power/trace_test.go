@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/plan"
-	"github.com/zcbench/zcbench/results"
 )
 
 const second = int64(time.Second)
@@ -124,26 +122,19 @@ func TestMeasure(t *testing.T) {
 	if math.Abs(*f.GrossU-3/math.Sqrt(3)) > 1e-9 || math.Abs(*f.NetU-2/math.Sqrt(3)) > 1e-9 || *f.SharedU != *f.GrossU {
 		t.Errorf("uncertainty %v, net %v, shared %v", *f.GrossU, *f.NetU, *f.SharedU)
 	}
-	h := results.Host{DurationS: p(10.0), Bytes: p(uint64(20e9)), ThroughputGbps: p(16.0)}
-	if warn, flags := Fill(&h, []Figure{f}); warn != nil || flags != nil {
-		t.Errorf("%v %v", warn, flags)
-	}
-	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(ScopeWall) ||
-		*h.JoulePerGB() != 150 {
-		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
-	}
+	all := append(f.Metrics, f.PerByte(p(10.0), p(uint64(20e9)))...)
 	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200,
 		"power_meter_uncertainty_w": math.Sqrt(3), "power_meter_shared_uncertainty_w": math.Sqrt(3),
 		"power_meter_scatter_w": 0, "power_meter_idle_drift": 0,
 		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100,
 		"power_meter_joule_per_gb_uncertainty": math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
 	for name, v := range want {
-		if got := metric(t, h.Metrics, name); math.Abs(got.Value-v) > 1e-9 {
+		if got := metric(t, all, name); math.Abs(got.Value-v) > 1e-9 {
 			t.Errorf("%s = %v, want %v", name, got.Value, v)
 		}
 	}
-	if len(h.Series) != 1 || h.Series[0].T[0] != -20*second || h.Series[0].V[0] != 100 {
-		t.Errorf("series %+v", h.Series)
+	if len(f.Series) != 1 || f.Series[0].T[0] != -20*second || f.Series[0].V[0] != 100 {
+		t.Errorf("series %+v", f.Series)
 	}
 }
 
@@ -166,10 +157,9 @@ func TestMeasureFlags(t *testing.T) {
 	}
 	at.Load = Window{20 * second, 30 * second}
 	f = Measure(meter(w...), at)
-	h := results.Host{DurationS: p(10.0), Bytes: p(uint64(20e9))}
-	warn, flags := Fill(&h, []Figure{f, Measure(meter(w...), Times{Load: Window{4 * second, 7 * second}})})
-	if h.PowerW != nil || h.PowerSource != "meter" || len(warn) != 1 || flags[0] != FlagMissing {
-		t.Errorf("a primary source without a figure: power_w %v, warnings %v, flags %v", h.PowerW, warn, flags)
+	if f.GrossW != nil || f.Source != "meter" || f.Why == "" || f.Flags[0] != FlagMissing ||
+		f.PerByte(p(10.0), p(uint64(20e9))) != nil {
+		t.Errorf("a source without a figure: %+v", f)
 	}
 }
 
@@ -182,8 +172,8 @@ func TestMeasureDriftGate(t *testing.T) {
 		limit       *float64
 		drift, idle string
 	}{
-		{p(.02), "idle power went from 100.0 to 105.0 W", plan.FlagIdleDrift},
-		{p(.04), "idle power went from 100.0 to 105.0 W", plan.FlagIdleDrift},
+		{p(.02), "idle power went from 100.0 to 105.0 W", FlagIdleDrift},
+		{p(.04), "idle power went from 100.0 to 105.0 W", FlagIdleDrift},
 		{p(.05), "", ""},
 		{nil, "", ""},
 	} {

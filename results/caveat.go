@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/cpulist"
-	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
 )
 
 // Kinds are kinds of a run's figures, as a set.
@@ -98,7 +98,7 @@ func (r *Record) Caveats() (out []Caveat) {
 		text string
 	}{
 		{FlagSharedPower, OfPower, "one instrument sees both ends: the power of both together"},
-		{plan.FlagIdleDrift, OfNetPower, "idle power drifted"},
+		{power.FlagIdleDrift, OfNetPower, "idle power drifted"},
 		{FlagMixedClasses, OfSUTCPU | OfTGCPU | OfAllCPU, "fast and small CPUs served one run"},
 		{FlagBusySibling, OfSUTCPU | OfTGCPU | OfAllCPU, "the other thread of a core was busy"},
 		{FlagSuperPackets, OfPackets, "a packet of the link carried several datagrams"},

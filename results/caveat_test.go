@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
 )
 
 // What is said of a run is a caveat of the figures that it changes the meaning of, and of no
@@ -44,7 +44,7 @@ func TestCaveats(t *testing.T) {
 			[]Caveat{{OfTrips, "the rate was not kept, and times include the wait since requests were due"}}},
 		"one meter": {flag(FlagSharedPower),
 			[]Caveat{{OfPower, "one instrument sees both ends: the power of both together"}}},
-		"idle drifted": {flag(plan.FlagIdleDrift), []Caveat{{OfNetPower, "idle power drifted"}}},
+		"idle drifted": {flag(power.FlagIdleDrift), []Caveat{{OfNetPower, "idle power drifted"}}},
 		"mixed classes": {flag(FlagMixedClasses),
 			[]Caveat{{OfSUTCPU | OfTGCPU | OfAllCPU, "fast and small CPUs served one run"}}},
 		"a busy thread": {flag(FlagBusySibling),

@@ -54,8 +54,8 @@ type Header struct {
 	// created. Reports list cells in this order, with those that never ran.
 	Cells []plan.Cell `json:"cells,omitempty"`
 
-	// Plan is where the runs come from; nil if not from an experiment file.
-	Plan *Plan `json:"plan,omitempty"`
+	// Origin is where the runs come from; nil if not from an experiment file.
+	Plan *plan.Origin `json:"plan,omitempty"`
 }
 
 // Writer appends records to a journal. It holds an exclusive lock on the file

@@ -189,8 +189,8 @@ func TestSetIsCheckedAndNotUnderAnEnd(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	c.refused(wire.OpSet, `{"values":[{"name":"governor","value":"../x"}]}`, "not a governor's name")
-	c.ok(wire.OpSet, wire.Settings{}, nil)
+	c.ok(wire.OpSet, plan.Settings{}, nil)
 	c.openRX()
-	c.refused(wire.OpSet, wire.Settings{Values: []wire.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}},
+	c.refused(wire.OpSet, plan.Settings{Values: []plan.Setting{{Name: "sysctl vm.nr_hugepages", Value: "1"}}},
 		"close it first")
 }

@@ -8,13 +8,15 @@ import (
 	"strconv"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/setting"
 	"github.com/zcbench/zcbench/machine/tune"
-	"golang.org/x/sys/unix"
 )
 
 // leased is the lease of what the controller wants set.
@@ -29,7 +31,7 @@ type leased struct {
 // set brings the host to what is wanted: what is so already stays, so that what
 // the cells of a session have in common is set once.
 func (a *Agent) set(req wire.Request) (any, error) {
-	var s wire.Settings
+	var s plan.Settings
 	if err := req.Decode(&s); err != nil {
 		return nil, err
 	}
@@ -47,7 +49,7 @@ func (a *Agent) set(req wire.Request) (any, error) {
 	}
 	l := &a.leased
 	if s.IsZero() {
-		return wire.SetResult{}, l.restore()
+		return plan.SetResult{}, l.restore()
 	}
 	if err := l.become(s); err != nil {
 		if len(l.lease.Changes()) == 0 {
@@ -55,11 +57,11 @@ func (a *Agent) set(req wire.Request) (any, error) {
 		}
 		return nil, unsettable(err)
 	}
-	return wire.SetResult{Changed: l.lease.Changes()}, nil
+	return plan.SetResult{Changed: l.lease.Changes()}, nil
 }
 
 // guardSettings guards an interface that is to be set.
-func (a *Agent) guardSettings(s wire.Settings) error {
+func (a *Agent) guardSettings(s plan.Settings) error {
 	for _, x := range s.Wanted() {
 		if !x.OfHost() {
 			return a.guard(s.Dev)
@@ -68,14 +70,14 @@ func (a *Agent) guardSettings(s wire.Settings) error {
 	return nil
 }
 
-func (l *leased) become(s wire.Settings) error {
+func (l *leased) become(s plan.Settings) error {
 	if l.lease == nil {
 		l.lease = lease.New(lease.Options{})
 	}
 	if err := l.lease.Start(); err != nil {
 		return err
 	}
-	l.ofLink = slices.ContainsFunc(s.Wanted(), func(x wire.Setting) bool { return !x.OfHost() })
+	l.ofLink = slices.ContainsFunc(s.Wanted(), func(x plan.Setting) bool { return !x.OfHost() })
 	wants, err := l.wants(s)
 	if err == nil {
 		err = l.lease.Become(wants...)
@@ -88,8 +90,8 @@ func (l *leased) become(s wire.Settings) error {
 
 // limitIdle holds the CPUs' idle states to what is wanted. The kernel lets go when
 // the process ends.
-func (l *leased) limitIdle(s wire.Settings) (err error) {
-	want := s.Value(wire.Idle)
+func (l *leased) limitIdle(s plan.Settings) (err error) {
+	want := s.Value(plan.Idle)
 	us, _ := strconv.Atoi(want) // was checked
 	if l.idle != nil && want != "" && l.idleUs == us {
 		return nil
@@ -138,23 +140,23 @@ func unsettable(err error) error {
 }
 
 // wants translates what the controller wants.
-func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
+func (l *leased) wants(s plan.Settings) (out []lease.Want, err error) {
 	for _, x := range s.Wanted() {
 		switch {
-		case x.Name == wire.Idle: // is no lease's, see limitIdle
-		case x.Name == wire.Channels:
+		case x.Name == plan.Idle: // is no lease's, see limitIdle
+		case x.Name == plan.Channels:
 			if x.Value, err = channels(s.Dev, x.Value); err != nil {
 				return nil, err
 			}
 			out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
-		case x.Name == wire.HeaderSplit:
+		case x.Name == plan.HeaderSplit:
 			if x.Value, err = split(s.Dev, x.Value); err != nil {
 				return nil, err
 			}
 			if x.Value != "" {
 				out = append(out, lease.Want{Dev: s.Dev, Name: x.Name, Value: x.Value})
 			}
-		case x.Name == wire.Governor:
+		case x.Name == plan.Governor:
 			cpus := tune.FS{}.Governed()
 			if len(cpus) == 0 {
 				return nil, &fault.Unsupported{Mode: "this setting",
@@ -164,7 +166,7 @@ func (l *leased) wants(s wire.Settings) (out []lease.Want, err error) {
 			for _, cpu := range cpus {
 				out = append(out, lease.Want{Name: "governor " + strconv.Itoa(cpu), Value: x.Value})
 			}
-		case x.Name == wire.IRQBalance && !(tune.FS{}).Balancing(): // stands still already
+		case x.Name == plan.IRQBalance && !(tune.FS{}).Balancing(): // stands still already
 		case x.OfHost():
 			out = append(out, lease.Want{Name: x.Name, Value: x.Value})
 		default:
@@ -218,7 +220,7 @@ func channels(dev, number string) (string, error) {
 
 // restore finishes what dead processes left, as zcbench restore does.
 func restore(req wire.Request) (any, error) {
-	var p wire.RestoreParams
+	var p plan.RestoreParams
 	if len(req.Params) > 0 {
 		if err := req.Decode(&p); err != nil {
 			return nil, err

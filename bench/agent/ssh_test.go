@@ -49,9 +49,9 @@ func TestGuard(t *testing.T) {
 				a := &Agent{}
 				x.hello.Version, x.hello.ToolVersion = wire.Version, version.Tool()
 				a.learn(x.hello)
-				mtu := wire.Settings{Dev: dev, Values: []wire.Setting{{Name: "mtu", Value: "2000"}}}
-				sysctl := wire.Settings{Dev: dev,
-					Values: []wire.Setting{{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
+				mtu := plan.Settings{Dev: dev, Values: []plan.Setting{{Name: "mtu", Value: "2000"}}}
+				sysctl := plan.Settings{Dev: dev,
+					Values: []plan.Setting{{Name: "sysctl net.ipv4.tcp_sack", Value: "1"}}}
 				for what, err := range map[string]error{
 					"a setting": a.guardSettings(mtu),
 					"a flow": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"},
@@ -68,7 +68,7 @@ func TestGuard(t *testing.T) {
 				}
 				for what, err := range map[string]error{
 					"a sysctl": a.guardSettings(sysctl),
-					"nothing":  a.guardSettings(wire.Settings{}),
+					"nothing":  a.guardSettings(plan.Settings{}),
 					"loopback": a.guardEnd(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "tcp"},
 						Addr: "127.0.0.1:0"}),
 					"loopback by name": a.guard("lo"),

@@ -6,18 +6,18 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/lease"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // devWants spreads a setting to the interfaces of a flow: to the port with the queues, and, where
 // address and route are on one that stands on it, to those between them, the port first: what
 // stands on another has no larger MTU (net/8021q/vlan_dev.c: vlan_dev_change_mtu, Linux 7.3.4). A
 // lease restores them in reverse.
-func (l *leased) devWants(s wire.Settings, x wire.Setting) ([]lease.Want, error) {
+func (l *leased) devWants(s plan.Settings, x plan.Setting) ([]lease.Want, error) {
 	if s.Upper == "" || !nic.OfUpper(x.Name) {
 		return []lease.Want{{Dev: s.Dev, Name: x.Name, Value: x.Value}}, nil
 	}
@@ -32,7 +32,7 @@ func (l *leased) devWants(s wire.Settings, x wire.Setting) ([]lease.Want, error)
 
 // pathWants goes up a path. What stands below keeps the MTU that it was found with, where
 // that is large enough.
-func (l *leased) pathWants(path []rtnl.Link, s wire.Settings, x wire.Setting) (out []lease.Want, err error) {
+func (l *leased) pathWants(path []rtnl.Link, s plan.Settings, x plan.Setting) (out []lease.Want, err error) {
 	if path == nil {
 		return nil, &fault.Error{Op: fmt.Sprintf("set %s: %s is no longer on top of %s", x.Name, s.Upper, s.Dev),
 			How: "start over: the interfaces have changed"}

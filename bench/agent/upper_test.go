@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/rtnl"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // What a setting means to the interfaces from the port up to the one with the address.
@@ -32,8 +32,8 @@ func TestDevWants(t *testing.T) {
 		{path(1500, "vlan"), "gso-max-size", "131072", "eth0=131072 vlan0=131072"},
 		{path(1500, "bond"), "gso-ipv4-max-size", "131072", "eth0=131072 bond0=131072"},
 	} {
-		wants, err := new(leased).pathWants(x.path, wire.Settings{Dev: "eth0", Upper: "x"},
-			wire.Setting{Name: x.name, Value: x.value})
+		wants, err := new(leased).pathWants(x.path, plan.Settings{Dev: "eth0", Upper: "x"},
+			plan.Setting{Name: x.name, Value: x.value})
 		if err != nil {
 			t.Error(err)
 		}
@@ -48,8 +48,8 @@ func TestDevWants(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"ring rx", "gro-max-size", "feature rx-gro", "header-split"} {
-		got, err := new(leased).devWants(wire.Settings{Dev: "eth0", Upper: "vlan0"},
-			wire.Setting{Name: name, Value: "1"})
+		got, err := new(leased).devWants(plan.Settings{Dev: "eth0", Upper: "vlan0"},
+			plan.Setting{Name: name, Value: "1"})
 		if err != nil || len(got) != 1 || got[0].Dev != "eth0" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
@@ -58,14 +58,14 @@ func TestDevWants(t *testing.T) {
 	l := &leased{}
 	for _, p := range [][]rtnl.Link{path(1500, "vlan"), path(6000, "vlan"), path(6000, "vlan")} {
 		for value, want := range map[string]string{"6000": "6000", "1400": "1500"} {
-			if got, err := l.pathWants(p, wire.Settings{}, wire.Setting{Name: "mtu", Value: value}); err != nil ||
+			if got, err := l.pathWants(p, plan.Settings{}, plan.Setting{Name: "mtu", Value: value}); err != nil ||
 				len(got) != 2 || got[0].Value != want || got[1].Value != value {
 				t.Errorf("%s on a port that has %d now: %+v, %v", value, p[0].MTU, got, err)
 			}
 		}
 	}
-	if _, err := l.pathWants(nil, wire.Settings{Dev: "eth0", Upper: "vlan0"},
-		wire.Setting{Name: "mtu", Value: "1500"}); err == nil ||
+	if _, err := l.pathWants(nil, plan.Settings{Dev: "eth0", Upper: "vlan0"},
+		plan.Setting{Name: "mtu", Value: "1500"}); err == nil ||
 		!strings.Contains(err.Error(), "vlan0 is no longer on top of eth0") {
 		t.Error(err)
 	}

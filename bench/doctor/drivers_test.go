@@ -13,11 +13,11 @@ import (
 
 	gocmp "github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/driver"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 var update = flag.Bool("update", false, "write the tables of drivers into docs/nics.md")

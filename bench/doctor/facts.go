@@ -5,13 +5,13 @@ package doctor
 import (
 	"strconv"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/packet/xsk"
+	"github.com/zcbench/zcbench/plan/modes"
 	"golang.org/x/sys/unix"
 )
 

@@ -5,10 +5,10 @@ package doctor
 import (
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Modes tries the modes that are asked for on this host, and on the interface that is named.

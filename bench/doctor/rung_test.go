@@ -10,12 +10,12 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
+	"github.com/zcbench/zcbench/plan/modes"
 	"golang.org/x/sys/unix"
 )
 

@@ -8,7 +8,6 @@ import (
 	"net"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
@@ -23,7 +22,7 @@ func check(s wire.EndSpec, p stream.Mode) error {
 	if err := s.Cell.Check(); err != nil {
 		return err
 	}
-	if err := modes.Refuses(p, &s.Cell); err != nil {
+	if err := plan.Refuses(p, &s.Cell); err != nil {
 		return err
 	}
 	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {

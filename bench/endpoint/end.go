@@ -13,11 +13,11 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/ssh"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // UsageError is a spec that cannot be run anywhere: the caller's mistake.

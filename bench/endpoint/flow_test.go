@@ -11,13 +11,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 const (

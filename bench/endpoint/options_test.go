@@ -7,10 +7,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 func optionsOf(t *testing.T, role stream.Role, c plan.Cell) stream.Options {

@@ -277,7 +277,7 @@ func (r *run) host() results.Host {
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
 		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
-	change.Fill(&h)
+	enterCounters(&h, change.Figures())
 	r.change = change
 	r.polled(&h)
 	r.helped(&h, change.Polled)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/cmdline"
@@ -246,7 +247,7 @@ func (h *Host) Call(ctx context.Context, op wire.Op, params, result any) error {
 func (h *Host) CallWithin(ctx context.Context, limit time.Duration, op wire.Op, params, result any) error {
 	l := h.link.Load()
 	err := l.call(ctx, cmp.Or(limit, l.limits.of(op)), op, params, result)
-	if s, ok := params.(wire.Settings); ok && op == wire.OpSet && err == nil && s.IsZero() {
+	if s, ok := params.(plan.Settings); ok && op == wire.OpSet && err == nil && s.IsZero() {
 		l.mu.Lock()
 		delete(l.holds, op)
 		l.mu.Unlock()

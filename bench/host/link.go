@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/wire"
 )
@@ -139,7 +140,7 @@ func (l *link) forget(id int) {
 func (l *link) owe(op wire.Op, params any) {
 	switch op {
 	case wire.OpSet:
-		if s, ok := params.(wire.Settings); !ok || !s.IsZero() {
+		if s, ok := params.(plan.Settings); !ok || !s.IsZero() {
 			l.holds[op] = true
 		}
 	case wire.OpOpen, wire.OpFinish, wire.OpRestore:

@@ -9,10 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/lease"
-	"golang.org/x/sys/unix"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // What a run that died has left on the interface by which ssh comes is restored by a
@@ -30,7 +32,7 @@ func TestIntegrationSSHFinishesItsOwnInterface(t *testing.T) {
 	o := options()
 	o.SharedWithSSH = true
 	h := f.mustDialWith("ssh:box", o)
-	set := wire.Settings{Dev: f.pair.SUT.Dev, Values: []wire.Setting{{Name: "mtu", Value: "2000"}}}
+	set := plan.Settings{Dev: f.pair.SUT.Dev, Values: []plan.Setting{{Name: "mtu", Value: "2000"}}}
 	if err := h.Call(t.Context(), wire.OpSet, set, nil); err != nil {
 		t.Fatal(err)
 	}

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // place puts the CPUs and NUMA nodes of flags in the place of the folder's, and notes what that

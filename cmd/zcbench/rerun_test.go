@@ -13,9 +13,11 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/bench/matrix"
+
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -127,8 +129,8 @@ func folderOf(t *testing.T, spec *matrix.Spec, sources ...string) (dir string) {
 		t.Fatal(err)
 	}
 	dir = filepath.Join(t.TempDir(), "first")
-	w, err := results.Create(dir, results.Header{Plan: &results.Plan{Name: spec.Name, Hash: spec.Hash(), Played: played,
-		Power: &results.PowerPlan{Sources: sources, IntervalS: .1, IdleS: 3, GuardS: 1}}})
+	w, err := results.Create(dir, results.Header{Plan: &plan.Origin{Name: spec.Name, Hash: spec.Hash(), Played: played,
+		Power: &plan.PowerPlan{Sources: sources, IntervalS: .1, IdleS: 3, GuardS: 1}}})
 	if err == nil {
 		err = w.Close()
 	}

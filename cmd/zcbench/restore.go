@@ -9,17 +9,19 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/plan"
 )
 
 func restoreCommand() *cobra.Command {
 	var hostSpec string
 	var asJSON bool
-	var p wire.RestoreParams
+	var p plan.RestoreParams
 	cmd := &cobra.Command{
 		Use:   "restore",
 		Short: "Undo the settings that a killed run has left on a host",
@@ -72,7 +74,7 @@ restored, 2 wrong usage.`,
 	return cmd
 }
 
-func restoreOn(ctx context.Context, spec string, p wire.RestoreParams) ([]lease.Report, error) {
+func restoreOn(ctx context.Context, spec string, p plan.RestoreParams) ([]lease.Report, error) {
 	h, err := host.Dial(ctx, spec, host.Options{ToolVersion: version.Tool(), KeepLeases: true, Patient: true})
 	if err != nil {
 		return nil, err

@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/gate"
@@ -116,7 +118,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 }
 
 func (f *runFlags) finish(cmd *cobra.Command, in *results.Folder, recs []results.Record, runErr error) error {
-	j := results.Journal{Records: recs, Header: results.Header{Plan: &results.Plan{Gates: f.Spec.Gates}}}
+	j := results.Journal{Records: recs, Header: results.Header{Plan: &plan.Origin{Gates: f.Spec.Gates}}}
 	gate.Apply(&j)
 	j.Header.Plan = nil // nothing else of it is known
 	summary := report.Summarize(j)

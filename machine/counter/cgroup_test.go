@@ -9,7 +9,6 @@ import (
 
 	"github.com/zcbench/zcbench/machine/cgroup"
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 // What limits did in a window is in rows, with their words, and in warnings; a group without a
@@ -28,14 +27,14 @@ func TestCgroupRows(t *testing.T) {
 		Pressure: cgroup.Pressure{MemorySome: n(501000)}}
 	c, r := Change{}, rows{seconds: 10}
 	c.cgroups(&r, before, after)
-	h := results.Host{Metrics: r.out}
-	for _, m := range h.Rows() {
+	all := named(r.out)
+	for _, m := range all {
 		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}
 	value := func(name string) *float64 {
-		for _, m := range h.Rows() {
+		for _, m := range all {
 			if m.Name == name {
 				return &m.Value
 			}
@@ -61,8 +60,10 @@ func TestCgroupRows(t *testing.T) {
 	if !slices.Equal(c.Warnings, want) {
 		t.Errorf("warnings %q, want %q", c.Warnings, want)
 	}
-	if share, words := h.HeldBack(); share != 409./496 || words != want[0] {
-		t.Errorf("held back %v by %q", share, words)
+	if !slices.ContainsFunc(r.out, func(m measure.Metric) bool {
+		return m.Name == measure.MetricThrottled && m.Value == 409./496 && m.Quality == want[0]
+	}) {
+		t.Errorf("what throttled is not in %+v", r.out)
 	}
 	if c, r = (Change{}), (rows{}); true {
 		c.cgroups(&r, nil, after)
@@ -95,15 +96,27 @@ func TestHeldByALimitThatIsNotSeen(t *testing.T) {
 			{CPU: -1, WaitNs: 1e10, HasWait: true}, {CPU: 3, WaitNs: 1e10}, {CPU: 3, WaitNs: 1e10, HasWait: true,
 				New: true}}
 		c.heldUnseen(&r, 0)
-		h := results.Host{Metrics: r.out}
-		for _, m := range h.Rows() {
+		share, words := 0.0, ""
+		for _, m := range named(r.out) {
+			if m.Name == measure.MetricUnseenLimit {
+				share, words = m.Value, m.Quality
+			}
 			if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}
-		if share, words := h.HeldBack(); share < x.want-1e-6 || share > x.want+1e-6 ||
+		if share < x.want-1e-6 || share > x.want+1e-6 ||
 			(words != "") != (x.want > 0) || len(c.Warnings) != len(r.out) {
 			t.Errorf("%s: %v, %q; want %v", name, share, words, x.want)
 		}
 	}
+}
+
+// named returns metrics as rows of metrics.csv have them.
+func named(all []measure.Metric) []measure.Metric {
+	out := slices.Clone(all)
+	for i := range out {
+		out[i].Name = out[i].Named()
+	}
+	return out
 }

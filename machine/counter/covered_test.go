@@ -11,7 +11,6 @@ import (
 	"github.com/zcbench/zcbench/internal/covered"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 // stale is what lxcfs shows while nothing moves, or a copy.
@@ -39,10 +38,9 @@ func TestNoCPUFiguresOfAContainer(t *testing.T) {
 			return
 		}
 		rows, c := Delta(before, after)
-		var h results.Host
-		c.Fill(&h)
+		h := c.Figures()
 		if h.CPUBusyCores != nil || h.CPUSoftCores != nil || h.CPUAppCores != nil || h.StatCoverage != nil ||
-			h.CPUBusyU != nil || h.Env.CPUsMeasured != "" {
+			h.CPUBusyU != nil || h.CPUsMeasured != "" {
 			t.Errorf("figures: %+v", h)
 		}
 		for _, m := range rows {

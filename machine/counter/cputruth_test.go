@@ -11,9 +11,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
-	"golang.org/x/sys/unix"
 )
 
 // TestCPUTruth burns a known share of one CPU so that no tick sees it, or every

@@ -11,7 +11,6 @@ import (
 	"unicode"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Change is what happened between two snapshots. Parts that either of them
@@ -154,43 +153,61 @@ func ownThreads(ts []ThreadDelta, before, after Rusage) []ThreadDelta {
 	return append(slices.Clip(ts), ThreadDelta{CPU: -1, RunNs: rest, Name: "ended"})
 }
 
-// Fill sets the fields of h that these counters measure and leaves the others
-// alone. Busy is that of the measured CPUs, and of the flow's pollers wherever they
-// ran. RXDrops are the interface's, which include those of its backlog; the
-// softnet counter stands in for a run without an interface.
-func (c Change) Fill(h *results.Host) {
-	h.CPUBusyCores, h.CPUAppCores = c.CPU.BusyCores, c.CPU.AppCores
-	h.CPUSysCores, h.CPUSoftCores = c.CPU.SysCores, c.CPU.SoftCores
-	h.IOWaitCores, h.StatCoverage = c.CPU.IOWaitCores, c.CPU.Coverage
-	c.fillPollers(h)
+// Figures are what a change says of a host's half of a run. Nil, or empty, was not measured.
+type Figures struct {
+	CPUBusyCores   *float64 // wall - d(idle) - d(iowait) of the measured CPUs, and of pollers wherever they ran
+	CPUAppCores    *float64 // user and nice
+	CPUSysCores    *float64
+	CPUSoftCores   *float64 // softirq and irq
+	IOWaitCores    *float64
+	StatCoverage   *float64 // sum of the /proc/stat columns / wall
+	CPUBusyU       *float64 // standard uncertainty of CPUBusyCores
+	CPUPollerCores *float64 // of kernel threads that poll for the flow
+	CPUMHz         *float64
+	CPUTempC       *float64
+
+	Retrans *uint64 // segments, of all flows
+	RXDrops *uint64 // packets
+
+	CPUsMeasured string // as a CPU list
+	IRQCPU       string // that ran NET_RX softirq
+	Congestion   string // of the flows' sockets
+}
+
+// Figures returns what these counters measure of a host. RXDrops are the interface's, which include
+// those of its backlog; the softnet counter stands in for a run without an interface.
+func (c Change) Figures() Figures {
+	f := Figures{CPUBusyCores: c.CPU.BusyCores, CPUAppCores: c.CPU.AppCores, CPUSysCores: c.CPU.SysCores,
+		CPUSoftCores: c.CPU.SoftCores, IOWaitCores: c.CPU.IOWaitCores, StatCoverage: c.CPU.Coverage,
+		CPUMHz: c.heat.MHz, CPUTempC: c.heat.TempC, RXDrops: c.rxDrops, IRQCPU: c.NetRXCPUs}
+	c.chargePollers(&f)
 	var cpus []int
 	for _, u := range c.CPU.PerCPU {
 		if u.BusyCores != nil {
 			cpus = append(cpus, u.CPU)
 		}
 	}
-	h.Env.CPUsMeasured, h.Env.IRQCPU = FormatCPUList(cpus), c.NetRXCPUs
+	f.CPUsMeasured = FormatCPUList(cpus)
 	for i := range c.TCP {
 		if len(c.TCP[i].Fields) == 0 {
 			continue // was not read
 		}
-		h.Env.Congestion = c.TCP[i].Congestion
+		f.Congestion = c.TCP[i].Congestion
 		if v, ok := c.TCP[i].Get("total_retrans"); ok {
-			if h.Retrans != nil {
-				v += *h.Retrans
+			if f.Retrans != nil {
+				v += *f.Retrans
 			}
-			h.Retrans = &v
+			f.Retrans = &v
 		}
 	}
-	h.CPUMHz, h.CPUTempC = c.heat.MHz, c.heat.TempC
-	h.RXDrops = c.rxDrops
 	if c.dev == "" && c.Softnet != nil {
 		var n uint64
 		for _, s := range c.Softnet {
 			n += s.Dropped
 		}
-		h.RXDrops = &n
+		f.RXDrops = &n
 	}
+	return f
 }
 
 // rows collects metrics in the order in which they are added.

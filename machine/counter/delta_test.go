@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/procfs"
+
 	"github.com/zcbench/zcbench/internal/await"
-	"github.com/zcbench/zcbench/results"
 )
 
 func TestSnake(t *testing.T) {
@@ -68,10 +68,9 @@ func TestTakeDelta(t *testing.T) {
 	if cost <= 0 {
 		t.Error("taking a snapshot cost nothing")
 	}
-	var h results.Host
-	ch.Fill(&h)
+	h := ch.Figures()
 	if h.CPUBusyCores == nil || h.Retrans == nil || h.RXDrops == nil || h.StatCoverage == nil ||
-		h.Env.Congestion == "" || h.Env.CPUsMeasured == "" || h.Env.IRQCPU == "" {
+		h.Congestion == "" || h.CPUsMeasured == "" || h.IRQCPU == "" {
 		t.Errorf("host not filled: %+v", h)
 	}
 }
@@ -115,9 +114,8 @@ func TestDeltaMissingParts(t *testing.T) {
 			t.Errorf("%d warnings name %s, want one:\n%s", n, want, all)
 		}
 	}
-	var h results.Host
-	ch.Fill(&h)
-	if h.RXDrops != nil || h.Retrans != nil || h.Env.IRQCPU != "" {
+	h := ch.Figures()
+	if h.RXDrops != nil || h.Retrans != nil || h.IRQCPU != "" {
 		t.Errorf("filled from nothing: %+v", h)
 	}
 }
@@ -147,8 +145,7 @@ func TestDropsReset(t *testing.T) {
 		{"no interface", snapshot("", 0, 0, 1), snapshot("", 0, 0, 9), ptr(uint64(8)), ""},
 	} {
 		ms, ch := Delta(x.before, x.after)
-		var h results.Host
-		ch.Fill(&h)
+		h := ch.Figures()
 		if (h.RXDrops == nil) != (x.want == nil) || x.want != nil && *h.RXDrops != *x.want {
 			t.Errorf("%s: %v drops", x.name, h.RXDrops)
 		}

@@ -13,9 +13,10 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
-	"golang.org/x/sys/unix"
 )
 
 // DRAM counts what memory controllers read from DRAM and write to it, for all CPUs and devices of

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Pollers counts the CPU time of kernel threads that do for a flow what softirq does
@@ -333,24 +332,24 @@ func pollerNames(uses []PollerUse) string {
 	return strings.Join(names, ", ")
 }
 
-// fillPollers adds to busy what pollers did on CPUs that are not measured. The kernel
+// chargePollers adds to busy what pollers did on CPUs that are not measured. The kernel
 // counts it as system time: they do not run as softirq. What is not known is a limit of
 // the error.
-func (c Change) fillPollers(h *results.Host) {
+func (c Change) chargePollers(f *Figures) {
 	if c.CPU.BusyCores == nil {
 		return
 	}
 	u := c.CPU.StandardUncertainty()
-	h.CPUBusyU = &u
+	f.CPUBusyU = &u
 	p := c.Polled
 	if p == nil {
 		return
 	}
-	h.CPUPollerCores = &p.Cores
+	f.CPUPollerCores = &p.Cores
 	u = math.Hypot(u, p.Unknown/math.Sqrt(3))
-	h.CPUBusyCores = ptr(*c.CPU.BusyCores + p.Outside)
+	f.CPUBusyCores = ptr(*c.CPU.BusyCores + p.Outside)
 	if c.CPU.SysCores != nil {
-		h.CPUSysCores = ptr(*c.CPU.SysCores + p.Outside)
+		f.CPUSysCores = ptr(*c.CPU.SysCores + p.Outside)
 	}
 }
 

@@ -5,8 +5,6 @@ package counter
 import (
 	"math"
 	"testing"
-
-	"github.com/zcbench/zcbench/results"
 )
 
 // between0and1s are two snapshots of CPUs 0 and 1, a second apart: CPU 1 was busy for
@@ -55,8 +53,7 @@ func TestPollersAreTheFlows(t *testing.T) {
 			p.cpus = []int{0, 1}
 		}
 		ms, c := Delta(pollerSnapshots(x.measured, p, x.before, x.after))
-		var h results.Host
-		c.Fill(&h)
+		h := c.Figures()
 		used := float64(x.after.RunNs-x.before.RunNs) / 1e9
 		if math.Abs(*h.CPUBusyCores-x.busy) > 1e-9 || math.Abs(*h.CPUPollerCores-used) > 1e-9 ||
 			math.Abs(*h.CPUSysCores-x.busy) > 1e-9 {
@@ -83,8 +80,7 @@ func TestPollersAreTheFlows(t *testing.T) {
 func TestNoPollers(t *testing.T) {
 	b, a := pollerSnapshots([]int{1}, nil, PollerTimes{}, PollerTimes{})
 	_, c := Delta(b, a)
-	var h results.Host
-	c.Fill(&h)
+	h := c.Figures()
 	if *h.CPUBusyCores != .6 || h.CPUPollerCores != nil || math.Abs(*h.CPUBusyU-.01/math.Sqrt(3)) > 1e-9 {
 		t.Errorf("busy %v, uncertain by %v, pollers %v", *h.CPUBusyCores, *h.CPUBusyU, h.CPUPollerCores)
 	}

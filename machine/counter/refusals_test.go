@@ -6,10 +6,11 @@ import (
 	"errors"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
-	"golang.org/x/sys/unix"
 )
 
 // Each errno that the kernel may give to who asks for a counter has the table's words: it is left

@@ -8,8 +8,9 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/kind"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/kind"
 )
 
 // A tree's time is that of the process, of the child that it waited for, and of

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/plan"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -16,7 +15,7 @@ var anyClock = map[string]bool{"cycles_per_byte": true, "tg_cycles_per_byte": tr
 
 // clockLimit returns how far apart the gates of a plan let frequencies be; without a plan, the
 // default limit.
-func clockLimit(planned *results.Plan) *float64 {
+func clockLimit(planned *plan.Origin) *float64 {
 	if planned == nil {
 		return plan.DefaultGates().Frequency
 	}

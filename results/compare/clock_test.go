@@ -13,7 +13,7 @@ import (
 // clocked are runs of two cells: of 48 CPUs all but the flow's run alike, which in the second
 // cell has another frequency. It is a little slower for that, is busier, and needs the same cycles.
 func clocked(mhz float64, gate *float64) Set {
-	j := results.Journal{Header: results.Header{Plan: &results.Plan{Gates: plan.Gates{Frequency: gate}}}}
+	j := results.Journal{Header: results.Header{Plan: &plan.Origin{Gates: plan.Gates{Frequency: gate}}}}
 	for _, x := range []struct {
 		rx               string
 		gbps, mhz, cores float64

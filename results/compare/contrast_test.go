@@ -18,7 +18,7 @@ import (
 // and runs vary by .5 %. A cell of which it is 0 cannot run.
 func session(seed uint64, reps int, cells []plan.Cell, gbps func(plan.Cell) float64) results.Journal {
 	rng := rand.New(rand.NewPCG(seed, 5))
-	j := results.Journal{Header: results.Header{Cells: cells, Plan: &results.Plan{Baseline: &cells[0]}}}
+	j := results.Journal{Header: results.Header{Cells: cells, Plan: &plan.Origin{Baseline: &cells[0]}}}
 	for rep := range reps {
 		for _, c := range cells {
 			r := results.Record{Cell: c, SessionID: "s", Rep: rep, Block: rep, Verdict: results.OK,

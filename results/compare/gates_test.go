@@ -16,7 +16,7 @@ func TestGatesReach(t *testing.T) {
 	limit := .02
 	w, err := results.Create(dir,
 		results.Header{SessionID: "s",
-			Plan: &results.Plan{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
+			Plan: &plan.Origin{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}})
 	if err != nil {
 		t.Fatal(err)
 	}

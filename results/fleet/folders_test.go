@@ -52,12 +52,12 @@ func planOf(n int) (out []plan.Cell) {
 func (m madeFolders) write(t testing.TB, dir string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(2026, 23))
-	plan := planOf(m.cells)
+	planned := planOf(m.cells)
 	for i := range m.pairs {
 		out := filepath.Join(dir, fmt.Sprintf("pair%04d", i))
 		w, err := results.Create(out, results.Header{ToolVersion: "v0.0.0-made", SessionID: fmt.Sprint("s", i),
-			CreatedUTCNs: 1_790_000_000_000_000_000 + int64(i)*1e9, Cells: plan,
-			Plan: &results.Plan{Name: "made", Hash: "0", Repetitions: m.reps,
+			CreatedUTCNs: 1_790_000_000_000_000_000 + int64(i)*1e9, Cells: planned,
+			Plan: &plan.Origin{Name: "made", Hash: "0", Repetitions: m.reps,
 				SUT: measure.Env{Hostname: fmt.Sprint("r", i)}, TG: measure.Env{Hostname: fmt.Sprint("s", i)}}})
 		if err != nil {
 			t.Fatal(err)
@@ -65,11 +65,11 @@ func (m madeFolders) write(t testing.TB, dir string) {
 		envs := [2]measure.Env{m.host(t, out, i, "r"), m.host(t, out, i, "s")}
 		n := 0
 		for rep := range m.reps {
-			for c := range plan {
+			for c := range planned {
 				if most, ok := m.stop[i]; ok && n >= most {
 					continue
 				}
-				r := m.run(rng, plan[c], i, c, envs)
+				r := m.run(rng, planned[c], i, c, envs)
 				r.RunID, r.SessionID, r.Seq, r.Rep, r.Block = fmt.Sprintf("s%d-%05d", i, n), fmt.Sprint("s", i), n, rep,
 					rep
 				r.StartUTCNs = 1_790_000_000_000_000_000 + int64(i)*1e9 + int64(n)*12e9

@@ -121,7 +121,7 @@ func TestRun(t *testing.T) {
 }
 
 func journal(g plan.Gates, runs ...results.Record) *results.Journal {
-	return &results.Journal{Header: results.Header{Plan: &results.Plan{Gates: g}}, Records: runs}
+	return &results.Journal{Header: results.Header{Plan: &plan.Origin{Gates: g}}, Records: runs}
 }
 
 func series(gbps ...float64) []results.Record {

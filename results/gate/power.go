@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -27,7 +28,7 @@ func idleDrift(g plan.Gates, r *results.Record) *failure {
 			if g.Asks(plan.IdleDriftGate) {
 				return f
 			}
-			r.Mark(plan.FlagIdleDrift, f.reason)
+			r.Mark(power.FlagIdleDrift, f.reason)
 		}
 	}
 	return nil

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -30,7 +31,7 @@ func TestIdleDrift(t *testing.T) {
 		r.SUT.PowerIdleDrift, r.TG.PowerIdleDrift = x.sut, x.tg
 		marked := r
 		Run(plan.Gates{IdleDrift: x.limit}, &marked)
-		if marked.Verdict != results.OK || slices.Contains(marked.Flags, plan.FlagIdleDrift) != (x.want != "") ||
+		if marked.Verdict != results.OK || slices.Contains(marked.Flags, power.FlagIdleDrift) != (x.want != "") ||
 			slices.Contains(marked.Warnings, x.want) != (x.want != "") {
 			t.Errorf("%v of %v, %v, not named: %s, %q %q", x.limit, x.sut, x.tg, marked.Verdict, marked.Flags,
 				marked.Warnings)

@@ -39,7 +39,7 @@ type Cell struct {
 // seeds give equal journals.
 func Journal(seed uint64, reps int, cells ...Cell) results.Journal {
 	rng := rand.New(rand.NewPCG(seed, 22))
-	plan := &results.Plan{Name: "made", Hash: "0", Repetitions: reps}
+	plan := &plan.Origin{Name: "made", Hash: "0", Repetitions: reps}
 	j := results.Journal{Header: results.Header{Kind: "zcbench-journal", Schema: results.SchemaVersion,
 		ToolVersion: "v0.0.0-made",
 		SessionID:   "s", CreatedUTCNs: 1_790_000_000_000_000_000, Plan: plan}}

@@ -20,7 +20,7 @@ import (
 func bimodal(g plan.Gates) results.Journal {
 	steady, two := plan.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, plan.Cell{ID: "two", RX: "uring", TX: "tcp"}
 	j := results.Journal{Header: results.Header{Cells: []plan.Cell{steady, two},
-		Plan: &results.Plan{Gates: g, Baseline: &steady}}}
+		Plan: &plan.Origin{Gates: g, Baseline: &steady}}}
 	course := gate.NewCourse(g)
 	add := func(c plan.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
 		bytes := uint64(1e10)

@@ -14,7 +14,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/csp"
 	"github.com/zcbench/zcbench/plan"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -156,7 +155,7 @@ func againstRows(r *compare.Result) []againstView {
 }
 
 // gateLines lists the limits that the runs were held to.
-func gateLines(p *results.Plan) []string {
+func gateLines(p *plan.Origin) []string {
 	if p == nil {
 		return nil
 	}

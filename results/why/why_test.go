@@ -50,7 +50,7 @@ var cells = [2]plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp", Touch: "read"},
 func (x experiment) journal() results.Journal {
 	rng := rand.New(rand.NewPCG(x.seed, 77))
 	j := results.Journal{Header: results.Header{SessionID: "s", Cells: cells[:],
-		Plan: &results.Plan{Baseline: &cells[0]}}}
+		Plan: &plan.Origin{Baseline: &cells[0]}}}
 	for rep := range x.reps {
 		block := 1 + .2*rng.NormFloat64()
 		for k := range cells {

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // errInterrupted ends a plan that Ctrl-C ended; what ran until then is shown.

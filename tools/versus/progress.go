@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // startCost is what a run takes beside its duration, roughly.

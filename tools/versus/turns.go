@@ -10,7 +10,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"golang.org/x/sys/unix"
 )
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	_ "github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	_ "github.com/zcbench/zcbench/plan/modes"
 )
 
 // A sender of its own is held to a request for each flow, too.

@@ -8,9 +8,9 @@ import (
 	"testing"
 	"testing/fstest"
 
-	_ "github.com/zcbench/zcbench/bench/modes"
 	"github.com/zcbench/zcbench/docs"
 	"github.com/zcbench/zcbench/internal/kind"
+	_ "github.com/zcbench/zcbench/plan/modes"
 )
 
 const _ = kind.Pure

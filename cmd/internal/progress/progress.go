@@ -13,10 +13,10 @@ import (
 	"github.com/cheggaaa/pb/v3"
 
 	"github.com/zcbench/zcbench/bench"
-	"github.com/zcbench/zcbench/bench/matrix"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
-	"github.com/zcbench/zcbench/bench/matrix"
+	"github.com/zcbench/zcbench/plan/matrix"
 )
 
 // gateFlag sets gates of a plan.

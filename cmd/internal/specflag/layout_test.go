@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
-	"github.com/zcbench/zcbench/bench/matrix"
-	_ "github.com/zcbench/zcbench/bench/modes" // registers them
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/plan/matrix"
+	_ "github.com/zcbench/zcbench/plan/modes" // registers them
 )
 
 // All send modes are those of payload: round trips are made where they are asked for.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package wire
+package plan
 
 import (
 	"fmt"
@@ -12,7 +12,6 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/tune"
-	"github.com/zcbench/zcbench/plan"
 )
 
 // Settings are what a host is to have set while a controller measures with it. The agent
@@ -80,10 +79,10 @@ func (x Setting) check() error {
 
 // SettingsOf lists the settings that a cell asks of the host of an end, and sysctls beside them:
 // those of the interface, then the sysctls, a profile's first, then the rest of the host's.
-func SettingsOf(role stream.Role, c plan.Cell, sysctls map[string]string) Settings {
+func SettingsOf(role stream.Role, c Cell, sysctls map[string]string) Settings {
 	var dev, host []Setting
-	for i := range plan.Options {
-		o := &plan.Options[i]
+	for i := range Options {
+		o := &Options[i]
 		v := o.Raw(&c)
 		if v == "" || o.Role != "" && o.Role != role {
 			continue

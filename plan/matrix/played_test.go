@@ -14,21 +14,20 @@ import (
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // recorded is the plan of a journal of s, as it is read from there.
-func recorded(t *testing.T, s *Spec) *results.Plan {
+func recorded(t *testing.T, s *Spec) *plan.Origin {
 	t.Helper()
 	played, err := (&Played{Spec: s, Fit: s.Duration == 0}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal(&results.Plan{Name: s.Name, Hash: s.Hash(), File: s.File, Played: played})
+	b, err := json.Marshal(&plan.Origin{Name: s.Name, Hash: s.Hash(), File: s.File, Played: played})
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := new(results.Plan)
+	plan := new(plan.Origin)
 	if err := json.Unmarshal(b, plan); err != nil {
 		t.Fatal(err)
 	}
@@ -67,15 +66,15 @@ func TestReplayOfOldJournals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := Replay("j", &results.Plan{Hash: s.Hash(), File: replayed})
+	p, err := Replay("j", &plan.Origin{Hash: s.Hash(), File: replayed})
 	if err != nil || p.Spec.Hash() != s.Hash() {
 		t.Error(err)
 	}
-	if _, err := Replay("j", &results.Plan{Hash: "another", File: replayed}); err == nil ||
+	if _, err := Replay("j", &plan.Origin{Hash: "another", File: replayed}); err == nil ||
 		!strings.Contains(err.Error(), "is not the one that was run") {
 		t.Error(err)
 	}
-	for _, plan := range []*results.Plan{nil, {}} {
+	for _, plan := range []*plan.Origin{nil, {}} {
 		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "does not say what was run") {
 			t.Error(err)
 		}
@@ -200,10 +199,10 @@ func TestReplayPower(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan := recorded(t, s)
-	plan.Power = &results.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2,
+	planned := recorded(t, s)
+	planned.Power = &plan.PowerPlan{Sources: []string{"rapl", "auto", "sut:nvml?helper=/opt/meter"}, IntervalS: .2,
 		IdleS: 3, GuardS: 1}
-	p, err := Replay("j", plan)
+	p, err := Replay("j", planned)
 	if err != nil || len(p.Spec.Power.Sources) != 3 || p.Spec.Power.Idle.Seconds() != 3 {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -223,8 +222,8 @@ func TestReplayPower(t *testing.T) {
 		!strings.HasPrefix(err.Error(), "j: tg.settings: sysctl net.ipv4.tcp_syncookies") {
 		t.Errorf("protection would be switched off for somebody else: %v", err)
 	}
-	plan.Power.Sources = []string{"no-such-source"}
-	if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
+	planned.Power.Sources = []string{"no-such-source"}
+	if _, err := Replay("j", planned); err == nil || !strings.Contains(err.Error(), "name the sources with --power") {
 		t.Error(err)
 	}
 	command, err := power.ParseSpec("sut:command=/opt/meter -u admin:SECRET")
@@ -233,18 +232,18 @@ func TestReplayPower(t *testing.T) {
 	}
 	// the last was never written
 	for _, text := range []string{command.Public(), "command=meter#ab12", "command=#ab12", "command=/opt/meter"} {
-		plan.Power.Sources = []string{text}
-		if _, err := Replay("j", plan); err == nil || !strings.Contains(err.Error(), "leaves secrets out") ||
+		planned.Power.Sources = []string{text}
+		if _, err := Replay("j", planned); err == nil || !strings.Contains(err.Error(), "leaves secrets out") ||
 			!strings.Contains(err.Error(), "name the sources with --power") {
 			t.Errorf("%s would be run: %v", text, err)
 		}
 	}
-	plan.Power.Sources = nil // others are given
-	if p, err := Replay("j", plan); err != nil || len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Guard.Seconds() != 1 {
+	planned.Power.Sources = nil // others are given
+	if p, err := Replay("j", planned); err != nil || len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Guard.Seconds() != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	plan.Power = &results.PowerPlan{Sources: []string{"rapl"}, IntervalS: 1e-9}
-	if _, err := Replay("j", plan); err == nil {
+	planned.Power = &plan.PowerPlan{Sources: []string{"rapl"}, IntervalS: 1e-9}
+	if _, err := Replay("j", planned); err == nil {
 		t.Error("read a billion times a second")
 	}
 }
@@ -267,7 +266,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add([]byte(`{"spec":{"Cells":[{}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		frugal.Do(t, func() {
-			plan := &results.Plan{Played: b}
+			plan := &plan.Origin{Played: b}
 			if p, err := decodePlayed("j", plan); err == nil && p.Spec != nil {
 				plan.Hash = p.Spec.Hash()
 			}

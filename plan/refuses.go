@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-package modes
+package plan
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/plan"
 )
 
 // Refuses explains which of a cell's choices a mode cannot have together; nil: nothing.
-func Refuses(p stream.Mode, c *plan.Cell) error {
+func Refuses(p stream.Mode, c *Cell) error {
 	area := stream.AreaKind(c.Area)
 	inDMABuf := slices.Contains(stream.DMABufKinds, area)
 	switch {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package plan
 
 import (
 	"encoding/json"
@@ -8,12 +8,11 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/plan"
 )
 
-// Plan is what a journal of an experiment file says about where its runs come
+// Origin is what a journal of an experiment file says about where its runs come
 // from. It is in the journal's header.
-type Plan struct {
+type Origin struct {
 	Name        string      `json:"name"`
 	Hash        string      `json:"hash"` // SHA-256 of all that decides what is run, and in which order
 	Seed        uint64      `json:"seed"` // of the order
@@ -24,8 +23,8 @@ type Plan struct {
 
 	Power *PowerPlan `json:"power,omitempty"` // nil: a journal of an older version, which does not say
 
-	Gates    plan.Gates `json:"gates"`
-	Baseline *plan.Cell `json:"baseline,omitempty"` // the cell to compare the others with
+	Gates    Gates `json:"gates"`
+	Baseline *Cell `json:"baseline,omitempty"` // the cell to compare the others with
 	// Primary are the ids of the cells whose comparisons with the baseline were declared to
 	// count before there were any figures. None: all do.
 	Primary []string `json:"primary,omitempty"`

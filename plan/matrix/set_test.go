@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 )
@@ -15,7 +14,7 @@ import (
 // A file sets all that --set can, for all cells, as a factor and of one host; interrupts alone
 // are a flag's, as their numbers are of one boot.
 func TestFilesSetAllThatFlagsDo(t *testing.T) {
-	of := func(s wire.Settings, name string) string {
+	of := func(s plan.Settings, name string) string {
 		s.Dev = "eth0"
 		return s.Value(name)
 	}

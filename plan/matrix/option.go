@@ -11,11 +11,10 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	_ "github.com/zcbench/zcbench/bench/modes" // registers them
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/plan"
+	_ "github.com/zcbench/zcbench/plan/modes" // registers them
 )
 
 // choose reads an option's value into a cell; of one that flags may give several times, also a
@@ -67,7 +66,7 @@ func Settable(o *plan.Option, s string) error {
 		}
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		w := wire.SettingsOf(role, c, nil)
+		w := plan.SettingsOf(role, c, nil)
 		w.Dev = "any"
 		if err := w.Check(); err != nil {
 			return err
@@ -125,8 +124,8 @@ func (s *Settings) fields() []field {
 }
 
 // Of returns the settings of a host for a cell: the cell's, and what these say beside.
-func (s Settings) Of(role stream.Role, c plan.Cell) wire.Settings {
-	return wire.SettingsOf(role, c.Over(s.Host), s.Sysctl)
+func (s Settings) Of(role stream.Role, c plan.Cell) plan.Settings {
+	return plan.SettingsOf(role, c.Over(s.Host), s.Sysctl)
 }
 
 func (x *expansion) concerned(o *plan.Option) bool {

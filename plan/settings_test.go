@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package wire
+package plan
 
 import (
 	"testing"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/tune"
-	"github.com/zcbench/zcbench/plan"
 )
 
 func TestSettingsAreChecked(t *testing.T) {
@@ -52,12 +51,12 @@ func TestSettingsAreChecked(t *testing.T) {
 // Every option of hosts gets to the end that it is of, as settings that a host can have.
 func TestSettingsOfEveryOption(t *testing.T) {
 	on, idle := true, 5
-	c := plan.Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148,
+	c := Cell{GRO: &on, HWGRO: &on, HeaderSplit: &on, BigTCPBytes: 131072, TGBigTCPBytes: 65536, MTU: 4148,
 		RXRing: 512, TXRing: 256, Channels: 4,
 		Set: "coalesce rx-usecs=5; tg:rss=default", SysctlProfile: "reference", HugePages: 3, Governor: "performance",
 		MaxIdleUs: &idle, StopBalance: &on, UDPSegment: &on}
-	for i := range plan.Options {
-		if o := &plan.Options[i]; o.Kind == plan.OfHost && o.Raw(&c) == "" {
+	for i := range Options {
+		if o := &Options[i]; o.Kind == OfHost && o.Raw(&c) == "" {
 			t.Errorf("the test has no %s", o.Name)
 		}
 	}
@@ -95,17 +94,17 @@ func TestSettingsOfEveryOption(t *testing.T) {
 		}
 	}
 	off := false
-	if s := SettingsOf(stream.RX, plan.Cell{StopBalance: &off}, nil); !s.IsZero() {
+	if s := SettingsOf(stream.RX, Cell{StopBalance: &off}, nil); !s.IsZero() {
 		t.Errorf("irqbalance that is left alone: %+v", s)
 	}
 }
 
 // The profiles that options name are those there are.
 func TestProfilesAreKnown(t *testing.T) {
-	if len(plan.Profiles) != len(tune.Profiles) {
-		t.Errorf("%v, and %d are known", plan.Profiles, len(tune.Profiles))
+	if len(Profiles) != len(tune.Profiles) {
+		t.Errorf("%v, and %d are known", Profiles, len(tune.Profiles))
 	}
-	for _, name := range plan.Profiles {
+	for _, name := range Profiles {
 		if _, ok := tune.Profiles[name]; !ok {
 			t.Errorf("no profile %q", name)
 		}

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
-	"github.com/zcbench/zcbench/results"
 )
 
 // Played is a plan as a journal has it, so that it can be played again from that alone: what
@@ -36,7 +36,7 @@ func (p *Played) Encode() (json.RawMessage, error) {
 // Replay reads the plan of a journal strictly: it may have come from anybody. What the limits of
 // experiment files refuse, it refuses, but for what commands may choose without limits. name is
 // the journal's. It is the plan that was played, or an error.
-func Replay(name string, plan *results.Plan) (*Played, error) {
+func Replay(name string, plan *plan.Origin) (*Played, error) {
 	switch {
 	case plan == nil:
 		return nil, fmt.Errorf("%s does not say what was run: it does not come from zcbench matrix, run or demo", name)
@@ -65,7 +65,7 @@ func Replay(name string, plan *results.Plan) (*Played, error) {
 	return p, nil
 }
 
-func decodePlayed(name string, plan *results.Plan) (*Played, error) {
+func decodePlayed(name string, plan *plan.Origin) (*Played, error) {
 	if plan.Played == nil {
 		s, err := Parse(name, []byte(plan.File))
 		return &Played{Spec: s, Purpose: purposeOf(s)}, err
@@ -104,7 +104,7 @@ func purposeOf(s *Spec) string {
 }
 
 // powerOf converts how power was measured to what a file would say.
-func powerOf(plan *results.PowerPlan) (p Power, err error) {
+func powerOf(plan *plan.PowerPlan) (p Power, err error) {
 	if plan == nil || len(plan.Sources) == 0 && plan.IntervalS == 0 {
 		return p, nil
 	}

@@ -68,7 +68,7 @@ func found(ctx context.Context, h *host.Host, dev string) (measure.Env, error) {
 	return env, nil
 }
 
-// interleaved describes, for the journal's header, how power is measured. What is given without any source
+// plan describes, for the journal's header, how power is measured. What is given without any source
 // changes nothing, and is left out.
 func (o PowerOptions) plan() *plan.PowerPlan {
 	p := &plan.PowerPlan{}

@@ -23,7 +23,8 @@ func TestEnterPower(t *testing.T) {
 	if warn, flags := enterPower(h, []power.Figure{wall}); warn != nil || flags != nil {
 		t.Errorf("%v %v", warn, flags)
 	}
-	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" || h.PowerScope != string(power.ScopeWall) ||
+	if *h.PowerW != 300 || *h.PowerIdleW != 100 || h.PowerSource != "meter" ||
+		h.PowerScope != string(power.ScopeWall) ||
 		*h.JoulePerGB() != 150 || len(h.Series) != 1 || len(h.Metrics) != 3 {
 		t.Errorf("%+v, %v J/GB", h, *h.JoulePerGB())
 	}

@@ -91,7 +91,8 @@ func TestIntegrationPlayCancelled(t *testing.T) {
 			kept[len(kept)-1].Reason, r.heard.ended)
 	}
 	// The agents are still good.
-	if recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
+	if recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil ||
+		recs[0].Verdict != results.OK {
 		t.Errorf("the next plan: %v %+v", err, recs)
 	}
 }
@@ -206,7 +207,8 @@ func TestIntegrationPlayPortInUse(t *testing.T) {
 		t.Errorf("%s: %q, fix %q", rec.Verdict, rec.Reason, rec.Fix)
 	}
 	l.Close()
-	if recs, err = r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil || recs[0].Verdict != results.OK {
+	if recs, err = r.Play(t.Context(), interleaved(1, cell("tcp", "tcp"))); err != nil ||
+		recs[0].Verdict != results.OK {
 		t.Errorf("with the port free: %v, %s", err, recs[0].Reason)
 	}
 }

@@ -37,7 +37,7 @@ sequential=(./cmd/internal/explain ./cmd/internal/ktap ./cmd/internal/ktap/ktapt
 
 # These simulate experiments by the thousand, or cut journals at every byte. Under the race
 # detector that takes twenty minutes: with it the long run has as many rounds as the short one.
-simulated=(./results ./results/report ./results/answer ./results/fleet ./results/stat ./results/why ./bench/matrix)
+simulated=(./results ./results/report ./results/answer ./results/fleet ./results/stat ./results/why ./plan/matrix)
 
 # These of bench/wire send answers of megabytes by one goroutine: raced they take half a minute,
 # which is for the long run.
@@ -146,7 +146,7 @@ no_lab() {
 # What reads files that others wrote: its fuzz targets.
 readers=(./results:FuzzJournal ./results:FuzzDetails ./results:FuzzRecord ./results:FuzzRunsCSV
 	./results/environment:FuzzParse ./results/fleet:FuzzRead ./results/compare:FuzzCompare ./results/report:FuzzReport
-	./profile:FuzzParse ./profile:FuzzUnpacked ./profile:FuzzGraphs ./bench/matrix:FuzzReplay ./bench/doctor:FuzzReplay)
+	./profile:FuzzParse ./profile:FuzzUnpacked ./profile:FuzzGraphs ./plan/matrix:FuzzReplay ./bench/doctor:FuzzReplay)
 
 fuzz() {
 	local x

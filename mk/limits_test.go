@@ -25,7 +25,8 @@ const jsonDepth = "10,000 (encoding/json)"
 
 // readers are all that read files of others, or words of another host.
 var readers = []bounds{
-	{"journal of a results folder", "a line `results.MaxLine`, to the end of a longer one `results.mostSkipped`; in memory `results.roomPerByte` for each that was " +
+	{"journal of a results folder", "a line `results.MaxLine`, to the end of a longer one `results.mostSkipped`; " +
+		"in memory `results.roomPerByte` for each that was " +
 		"read, besides `results.leastRoom`",
 		"the plan's lists `results.headerBounds.Elements`, cells `results.mostHeaderCells`; a run's lists " +
 			"`results.recordBounds.Elements`, points of series `results.recordBounds.Points`; details " +
@@ -53,10 +54,10 @@ var readers = []bounds{
 	{"what a report draws", "as a journal", "pairs of cells `results/report.mostCompared`, cells of a plot " +
 		"`results/report.mostDrawn` and of a table of the page `results/report.mostShown`",
 		"runs beside those of another cell, for a ranking, `results/report.mostHeld`", "as a journal"},
-	{"an experiment file", "`bench/matrix.MaxFile`, lines `bench/matrix.MaxLines`",
-		"keys `bench/matrix.MaxKeys`, keys, values and signs `bench/matrix.MaxTokens`",
-		"cells `bench/matrix.MaxCells`, combinations `bench/matrix.MaxCombinations`, runs `bench/matrix.MaxRuns`",
-		"`bench/matrix.MaxDepth`"},
+	{"an experiment file", "`plan/matrix.MaxFile`, lines `plan/matrix.MaxLines`",
+		"keys `plan/matrix.MaxKeys`, keys, values and signs `plan/matrix.MaxTokens`",
+		"cells `plan/matrix.MaxCells`, combinations `plan/matrix.MaxCombinations`, runs `plan/matrix.MaxRuns`",
+		"`plan/matrix.MaxDepth`"},
 	{"an agent's answer", "`bench/wire.MaxLine`, a text `bench/wire.mostText`",
 		"elements of lists `bench/wire.mostRead`, metrics `bench/wire.mostMetrics`, warnings `bench/wire.mostWarnings`",
 		"one look at each byte", jsonDepth},

@@ -58,8 +58,8 @@ const (
 	ActedGate = "acted"
 )
 
-// IdleDriftGate is the key of the limit for idle power before and after a run. A run beyond it counts,
-// with the mark [power.FlagIdleDrift].
+// IdleDriftGate is the key of the limit for idle power before and after a run. A run beyond it
+// counts, with the mark [power.FlagIdleDrift].
 const IdleDriftGate = "idle_drift"
 
 // Ask makes the limit of that name one that was asked for, or, off, no longer.

@@ -36,7 +36,7 @@ type Origin struct {
 	File         string  `json:"file"` // the experiment file's text
 
 	// Played is the plan as it was played, whatever file and flags it came from, so that it can
-	// be again (bench/matrix); nil: a journal of an older version.
+	// be again (plan/matrix); nil: a journal of an older version.
 	Played json.RawMessage `json:"played,omitempty"`
 }
 

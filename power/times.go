@@ -44,8 +44,9 @@ func (t Times) since(name string, ns int64) measure.Metric {
 
 const timesSource = "CLOCK_MONOTONIC"
 
-// TimesOf reads back the windows of a run that is over out of its metrics, on the clock on which its
-// steady window was to begin at startNs. A run that did not measure power has no rests, and no guard.
+// TimesOf reads back the windows of a run that is over out of its metrics, on the clock on which
+// its steady window was to begin at startNs. A run that did not measure power has no rests, and no
+// guard.
 func TimesOf(seconds *float64, metrics []measure.Metric, startNs int64) (Times, bool) {
 	if seconds == nil || !(*seconds > 0) {
 		return Times{}, false

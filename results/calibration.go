@@ -81,7 +81,8 @@ func Calibrate(recs []Record) *Calibration {
 }
 
 // CalibrateEach makes one of each family of cells, in the order of their runs.
-func CalibrateEach(recs []Record, family func(plan.Cell) plan.CellKey) (keys []plan.CellKey, of map[plan.CellKey]*Calibration) {
+func CalibrateEach(recs []Record, family func(plan.Cell) plan.CellKey) (keys []plan.CellKey,
+	of map[plan.CellKey]*Calibration) {
 	runs := map[plan.CellKey][]Record{}
 	for _, r := range recs {
 		if !r.Calibrates() {

@@ -42,7 +42,8 @@ func golden(t *testing.T, name string, got []byte) {
 
 // stopped is a run that measured nothing.
 func stopped(seq int) Record {
-	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: plan.Cell{ID: "devmem/tcp", RX: "devmem",
+	return Record{Schema: 1, RunID: "r-stopped", SessionID: "s1", Seq: seq, Cell: plan.Cell{ID: "devmem/tcp",
+		RX: "devmem",
 		TX: "tcp"},
 		Verdict: Unsupported, Reason: "bind-rx: operation not supported", Fix: "use a NIC with header split"}
 }

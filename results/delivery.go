@@ -118,7 +118,8 @@ func (d *Delivery) Metrics() []measure.Metric {
 	const src = "due by the pace, to the data path"
 	ms := d.metrics("delivery", src)
 	if d.Count > 0 {
-		ms = slices.Insert(ms, 1, measure.Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early), Source: src})
+		ms = slices.Insert(ms, 1, measure.Metric{Name: "delivery_early", Unit: "1", Value: float64(d.Early),
+			Source: src})
 	}
 	return ms
 }

@@ -88,7 +88,8 @@ func (s *DropSegments) rows(probe string) (out []measure.Metric) {
 		{"lost", flow, s.Lost},
 		{"named", probe, s.Named}, {"unattributed", probe, s.Unattributed}} {
 		if x.v != nil {
-			out = append(out, measure.Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v, Source: x.source})
+			out = append(out, measure.Metric{Name: "drop_segments_" + x.name, Unit: "packets", Value: *x.v,
+				Source: x.source})
 		}
 	}
 	return out

@@ -100,7 +100,8 @@ func TestWriteMetricsIdle(t *testing.T) {
 	run := func(n int, sut Host) Record {
 		return Record{RunID: fmt.Sprint("r", n), SUT: sut, Verdict: OK, Cell: plan.Cell{ID: "c", RX: "tcp", TX: "tcp"}}
 	}
-	drops := measure.Metric{Name: "qstats_rx3_hw_drops", Unit: "packets", Value: 10, Source: "netdev qstats-get"}.Over(5, 1000)
+	drops := measure.Metric{Name: "qstats_rx3_hw_drops", Unit: "packets", Value: 10,
+		Source: "netdev qstats-get"}.Over(5, 1000)
 	level := measure.Metric{Name: "sockstat_tcp_tw", Unit: "1", Value: 7, Source: "/proc/net/sockstat"}
 	recs := []Record{
 		run(0, host("netstat_never_moved", drops, level)),

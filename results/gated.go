@@ -32,7 +32,8 @@ const FlagBusySibling = "busy-sibling"
 const FlagMixedClasses = "mixed-cpu-classes"
 
 // FailedGate returns the class of the gate that an invalid run failed; "" if the run is not
-// invalid. Records of older versions do not say: whatever was not spoilt then counts as [plan.ByProof].
+// invalid. Records of older versions do not say: whatever was not spoilt then counts as
+// [plan.ByProof].
 func (r *Record) FailedGate() plan.GateClass {
 	switch {
 	case r.Verdict != Invalid:

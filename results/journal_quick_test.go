@@ -57,7 +57,10 @@ func TestQuickReadsOurLines(t *testing.T) {
 		"flows":      nil,
 		"no lists":   func(r *Record) { r.SUT.Metrics, r.SUT.Series, r.SUT.Flows, r.TG.Flows = nil, nil, nil, nil },
 		"a negative": func(r *Record) { r.SUT.PowerIdleDrift, r.StartUTCNs = new(-1.25e-7), -5 },
-		"failed":     func(r *Record) { r.Verdict, r.Gate, r.Expected, r.Flags = Invalid, plan.ByProof, true, []string{} },
+		"failed": func(r *Record) {
+			r.Verdict, r.Gate, r.Expected, r.Flags = Invalid, plan.ByProof, true,
+				[]string{}
+		},
 		"probes": func(r *Record) {
 			r.Cell.Probe = "latency"
 			r.SUT.Probes = &Probes{Sample: 16, T0: "tcx ingress of lo",

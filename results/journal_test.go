@@ -364,7 +364,8 @@ func TestJournalForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []Record{probedSample(0), stopped(1)}
-	want[0].SUT.Metrics = append(want[0].SUT.Metrics, measure.Metric{Name: measure.MetricGHz, Of: []string{"3"}, Unit: "GHz",
+	want[0].SUT.Metrics = append(want[0].SUT.Metrics, measure.Metric{Name: measure.MetricGHz, Of: []string{"3"},
+		Unit:  "GHz",
 		Value: 3.5, Source: "msr"})
 	want[1].Schema = SchemaVersion
 	for _, r := range want {
@@ -435,7 +436,8 @@ func FuzzJournal(f *testing.F) {
 // A journal of anybody's is read up to so many runs, and one with more is refused by that number.
 func TestReadFiguresUpTo(t *testing.T) {
 	dir := t.TempDir()
-	w, err := Create(dir, Header{ToolVersion: "t", SessionID: "s1", CreatedUTCNs: 1, Cells: []plan.Cell{flowing(1).Cell}})
+	w, err := Create(dir, Header{ToolVersion: "t", SessionID: "s1", CreatedUTCNs: 1,
+		Cells: []plan.Cell{flowing(1).Cell}})
 	if err != nil {
 		t.Fatal(err)
 	}

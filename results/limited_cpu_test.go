@@ -25,7 +25,8 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		for _, n := range names {
 			ms = append(ms, measure.Metric{Name: n + "_busy_cores", Value: .98})
 		}
-		return append(ms, measure.Metric{Name: "cpu_busy_cores", Value: 3}, measure.Metric{Name: "cpu9_busy_cores", Value: .5})
+		return append(ms, measure.Metric{Name: "cpu_busy_cores", Value: 3}, measure.Metric{Name: "cpu9_busy_cores",
+			Value: .5})
 	}
 	idle, busy, held, sending := side{thread: .4}, side{thread: .99}, side{.6, .5, 0}, side{thread: .99}
 	two := []side{idle, idle}
@@ -45,7 +46,8 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		"each its own": {sut: two, tg: []side{held, held}, sutFull: full("cpu2", "cpu13"),
 			flows: []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
 		"the softirq of both": {sut: two, tg: []side{held, idle}, sutFull: full("cpu12"),
-			change: func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(12) }, flows: []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver},
+			change: func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(12) }, flows: []plan.LimitedBy{plan.ByReceiver,
+				plan.ByReceiver},
 			sum: plan.ByReceiver},
 		"a thread, and a CPU": {sut: []side{busy, idle}, tg: two, sutFull: full("cpu3"),
 			flows: []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
@@ -67,15 +69,17 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		"filled by busy polling": {sut: two, tg: two, flows: []plan.LimitedBy{"", plan.ByReceiver},
 			sutFull: append(full("cpu12", "cpu13"), measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
 				measure.Metric{Name: measure.MetricPollerCores, Of: []string{"12"}, Value: .97})},
-		"a poller of one or all": {sut: two, tg: two, sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
-			flows: []plan.LimitedBy{"", ""}},
+		"a poller of one or all": {sut: two, tg: two,
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
+			flows:   []plan.LimitedBy{"", ""}},
 		"a poller of its queue": {sut: two, tg: []side{held, held},
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.5), new(.97) },
 			flows:   []plan.LimitedBy{plan.ByWindow, plan.ByReceiver}},
-		"the poller of both": {sut: two, tg: two, sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
-			change: func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.97), new(.97) },
-			flows:  []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
+		"the poller of both": {sut: two, tg: two,
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
+			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.97), new(.97) },
+			flows:   []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
 		"not pinned, a poller of one": {sut: two, tg: two, sutAnyhow: true,
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
 			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(1.), new(.3) },
@@ -84,9 +88,11 @@ func TestFullCPUsOfFlows(t *testing.T) {
 			measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
 			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"12"}, Value: .97},
 			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"13"}, Value: .98}),
-			change: func(r *Record) { r.SUT.Flows[1].PollerCores = new(.97) }, flows: []plan.LimitedBy{"", plan.ByReceiver}},
+			change: func(r *Record) { r.SUT.Flows[1].PollerCores = new(.97) },
+			flows:  []plan.LimitedBy{"", plan.ByReceiver}},
 		"not pinned, a poller": {sut: two, tg: two, sutAnyhow: true,
-			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}}, flows: []plan.LimitedBy{"", ""}, sum: plan.ByReceiver},
+			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}}, flows: []plan.LimitedBy{"", ""},
+			sum: plan.ByReceiver},
 		"not pinned": {sut: two, tg: two, sutAnyhow: true, sutFull: full("cpu3"), flows: []plan.LimitedBy{"", ""},
 			sum: plan.ByReceiver},
 		"senders not pinned": {sut: two, tg: two, tgAnyhow: true, tgFull: full("cpu3"), flows: []plan.LimitedBy{"", ""},

@@ -33,7 +33,8 @@ func limitedRun(sut, tg []side, metrics map[string]float64) Record {
 // What limits each flow, and what limits all of them together.
 func TestFlowLimits(t *testing.T) {
 	idle, busy := side{thread: .4}, side{thread: .99}
-	link := map[string]float64{measure.MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096} // 40 Gbit/s with headers are 40.9
+	// 40 Gbit/s with headers are 40.9
+	link := map[string]float64{measure.MetricLinkSpeed: 41e9, "tcp_info_snd_mss": 4096}
 	for name, c := range map[string]struct {
 		sut, tg []side
 		metrics map[string]float64
@@ -44,7 +45,8 @@ func TestFlowLimits(t *testing.T) {
 		"a flow bound by its sender, a sum bound by the link": {[]side{idle, idle}, []side{busy, idle}, link, nil,
 			[]plan.LimitedBy{plan.BySender, ""}, plan.ByLink},
 		"a link that is not full": {[]side{idle, idle}, []side{busy, busy},
-			map[string]float64{measure.MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil, []plan.LimitedBy{plan.BySender, plan.BySender},
+			map[string]float64{measure.MetricLinkSpeed: 50e9, "link_mtu": 4148}, nil,
+			[]plan.LimitedBy{plan.BySender, plan.BySender},
 			plan.BySender},
 		"all by their senders": {[]side{idle, busy}, []side{busy, busy}, nil, nil,
 			[]plan.LimitedBy{plan.BySender, plan.BySender}, plan.BySender},
@@ -62,7 +64,8 @@ func TestFlowLimits(t *testing.T) {
 			map[string]float64{"cpu3_busy_cores": 1}, []plan.LimitedBy{"", plan.ByReceiver}, plan.ByReceiver},
 		"nothing was full": {[]side{idle, idle, idle}, []side{idle, idle, idle}, nil, nil,
 			[]plan.LimitedBy{"", "", ""}, ""},
-		"one flow, by its fields": {[]side{busy}, []side{{.5, .3, 0}}, nil, nil, []plan.LimitedBy{plan.ByReceiver}, plan.ByReceiver},
+		"one flow, by its fields": {[]side{busy}, []side{{.5, .3, 0}}, nil, nil, []plan.LimitedBy{plan.ByReceiver},
+			plan.ByReceiver},
 		"threads together are not one": {[]side{idle, idle}, []side{idle, idle},
 			map[string]float64{"thread_data_path_run_cores": 1.2}, nil,
 			[]plan.LimitedBy{"", ""}, ""},
@@ -98,8 +101,9 @@ func TestLimitOfOldRecords(t *testing.T) {
 	for _, flows := range [][]Flow{nil, {{Bytes: new(uint64(1e9))}}} {
 		r := Record{SUT: Host{ThroughputGbps: new(10.0), Flows: flows}, TG: Host{DurationS: new(2.0), Flows: flows}}
 		r.SUT.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .97}}
-		r.TG.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .98}, {Name: "tcp_info_rwnd_limited_us",
-			Value: 1e6}}
+		r.TG.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .98},
+			{Name: "tcp_info_rwnd_limited_us",
+				Value: 1e6}}
 		if got := r.FindLimit(); got != plan.ByReceiver {
 			t.Errorf("%d flows: %q", len(flows), got)
 		}

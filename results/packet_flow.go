@@ -126,7 +126,8 @@ func (p *Packets) rows() (out []measure.Metric) {
 		{"duplicated", p.Duplicated},
 		{"corrupted", p.Corrupted}, {"answers", p.Answers}, {"most_in_one", p.MostInOne}} {
 		if x.v != nil {
-			out = append(out, measure.Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v), Source: source})
+			out = append(out, measure.Metric{Name: "packets_" + x.name, Unit: "packets", Value: float64(*x.v),
+				Source: source})
 		}
 	}
 	if p.Unaccounted != nil {
@@ -134,7 +135,8 @@ func (p *Packets) rows() (out []measure.Metric) {
 			Source: measure.DataPath + " and counters, whole flow"})
 	}
 	for _, c := range p.Counted {
-		out = append(out, measure.Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)}, Unit: "packets",
+		out = append(out, measure.Metric{Name: "packets_counted_NAME", Of: []string{metricWord(c.Name)},
+			Unit:  "packets",
 			Value: *c.Value, Source: "counters: " + c.Source})
 	}
 	return out

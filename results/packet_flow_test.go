@@ -64,7 +64,8 @@ func TestPacketLimit(t *testing.T) {
 		"the pace": {0, func(r *Record) { busy(&r.TG); r.Cell.PaceBitsPS = 512e5 },
 			plan.ByPace},
 		"the pace was not kept": {50_000,
-			func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) }, plan.ByReceiver},
+			func(r *Record) { r.Cell.PaceBitsPS = 512e5; counted(&r.SUT, "udp_rcvbuf_errors", 50_000) },
+			plan.ByReceiver},
 		// 64 bytes of payload are 130 on the wire.
 		"the link":           {0, func(r *Record) { busy(&r.TG); speed(r, 100_000*130*8) }, plan.ByLink},
 		"a link half filled": {0, func(r *Record) { busy(&r.TG); speed(r, 2*100_000*130*8) }, plan.BySender},

@@ -32,12 +32,15 @@ func PacketSizes(ms []measure.Metric) (out []measure.Metric) {
 		sum("netstat_ip_out_requests", "netstat_ip6_out_requests")
 	switch {
 	case in > oneWay*sent && received > 0:
-		out = append(out, measure.Metric{Name: measure.MetricRXPacketBytes, Unit: "bytes", Value: in / received, Source: src})
+		out = append(out, measure.Metric{Name: measure.MetricRXPacketBytes, Unit: "bytes", Value: in / received,
+			Source: src})
 		if n := sum(segmentsIn...); n > 0 {
-			out = append(out, measure.Metric{Name: measure.MetricRXPacketSegments, Unit: "packets", Value: n / received, Source: src})
+			out = append(out, measure.Metric{Name: measure.MetricRXPacketSegments, Unit: "packets", Value: n / received,
+				Source: src})
 		}
 	case sent > oneWay*in && packets > 0:
-		out = append(out, measure.Metric{Name: measure.MetricTXPacketBytes, Unit: "bytes", Value: sent / packets, Source: src})
+		out = append(out, measure.Metric{Name: measure.MetricTXPacketBytes, Unit: "bytes", Value: sent / packets,
+			Source: src})
 	}
 	return out
 }

@@ -30,7 +30,8 @@ func toPlot(t *testing.T) (dir string) {
 			r.Cell.ID = "not to be counted"
 		}
 		for _, h := range []*Host{&r.SUT, &r.TG} {
-			h.Metrics = append(h.Metrics, measure.Metric{Name: "tcp_info_rtt_us", Unit: "us", Value: 25, Source: "TCP_INFO"})
+			h.Metrics = append(h.Metrics, measure.Metric{Name: "tcp_info_rtt_us", Unit: "us", Value: 25,
+				Source: "TCP_INFO"})
 		}
 		recs = append(recs, r)
 	}

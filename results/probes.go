@@ -130,7 +130,8 @@ func (p *Probes) rows() (out []measure.Metric) {
 	}
 	for _, c := range p.Counters {
 		if c.Value != nil {
-			out = append(out, measure.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value, Source: probeSource})
+			out = append(out, measure.Metric{Name: "probe_" + c.Name, Unit: c.Unit, Value: *c.Value,
+				Source: probeSource})
 		}
 	}
 	out = append(out, p.Drops.rows()...)

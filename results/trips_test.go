@@ -12,7 +12,8 @@ import (
 
 // Round trips have figures and columns of their own, and none of payload's.
 func TestRoundTripColumns(t *testing.T) {
-	r := Record{Schema: SchemaVersion, RunID: "r", Cell: plan.Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4}, Verdict: OK}
+	r := Record{Schema: SchemaVersion, RunID: "r", Cell: plan.Cell{ID: "c", RX: "tcp", TX: "rr", InFlight: 4},
+		Verdict: OK}
 	r.SUT = Host{Name: "a", DurationS: new(2.0), Bytes: new(uint64(1000)), ThroughputGbps: new(4e-6),
 		CPUBusyCores: new(.5), PowerW: new(9.0), Transactions: new(uint64(1000))}
 	r.TG = r.SUT

@@ -40,7 +40,7 @@ func (k Kind) String() string {
 }
 
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared
-// in the folder of its code; package bench/modes lists them all.
+// in the folder of its code; package plan/modes lists them all.
 type Mode struct {
 	Name    string
 	Role    Role
@@ -164,7 +164,7 @@ func MakesSender[S Sender](f func(Options) (S, error)) func(Options) (Sender, er
 }
 
 // Modes are all modes by the names of the field, in the order tables show them. Package
-// bench/modes fills it in.
+// plan/modes fills it in.
 var Modes []Mode
 
 // Register adds modes in their order. It is called while packages are initialised.

@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the table of docs/matrix.md anew"
 
 // The tables of options and gates in docs/matrix.md are made of theirs:
 //
-//	go test ./bench/matrix -run TestDocumented -update
+//	go test ./plan/matrix -run TestDocumented -update
 func TestDocumented(t *testing.T) {
 	const path = "../../docs/matrix.md"
 	b, err := os.ReadFile(path)

@@ -239,7 +239,8 @@ func TestReplayPower(t *testing.T) {
 		}
 	}
 	planned.Power.Sources = nil // others are given
-	if p, err := Replay("j", planned); err != nil || len(p.Spec.Power.Sources) != 0 || p.Spec.Power.Guard.Seconds() != 1 {
+	if p, err := Replay("j", planned); err != nil || len(p.Spec.Power.Sources) != 0 ||
+		p.Spec.Power.Guard.Seconds() != 1 {
 		t.Errorf("%+v, %v", p, err)
 	}
 	planned.Power = &plan.PowerPlan{Sources: []string{"rapl"}, IntervalS: 1e-9}

@@ -110,8 +110,9 @@ func TestSentences(t *testing.T) {
 			"nothing  tcp/tcp", "invalid  tcp/tcp",
 		}},
 		{"one mode only", 8, []plantest.Cell{made("tcp", "tcp", 20, 1)}, []string{"alone throughput_gbps tcp/tcp"}},
-		{"unsupported", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), noQueue}, []string{"alone throughput_gbps tcp/tcp",
-			"unsupported  zcrx/tcp"}},
+		{"unsupported", 8, []plantest.Cell{made("tcp", "tcp", 20, 1), noQueue},
+			[]string{"alone throughput_gbps tcp/tcp",
+				"unsupported  zcrx/tcp"}},
 		{"the sender was the limit", 8, []plantest.Cell{held(made("tcp", "tcp", 20, 1), plan.BySender),
 			held(made("uring", "tcp", 30, 1), plan.BySender)}, []string{
 			"unranked throughput_gbps uring/tcp tcp/tcp", "unranked roi_cpu_total uring/tcp tcp/tcp",

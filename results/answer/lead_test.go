@@ -131,7 +131,8 @@ func TestEqualDoNotLead(t *testing.T) {
 	led := map[string]int{}
 	const rounds = 200
 	for seed := range uint64(rounds) {
-		j := plantest.Journal(seed, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20, 1), made("zcrx", "tcp", 20, 1))
+		j := plantest.Journal(seed, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 20, 1),
+			made("zcrx", "tcp", 20, 1))
 		for _, s := range report.Summarize(j).Answer.Sentences {
 			if s.Kind == answer.Leads {
 				led[s.Figure]++

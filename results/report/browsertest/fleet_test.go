@@ -28,7 +28,8 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 	for i := range pairs {
 		var made []plantest.Cell
 		for k := range cells {
-			c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[k%3], []string{"tcp", "sendfile"}[k/3%2]),
+			c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[k%3],
+				[]string{"tcp", "sendfile"}[k/3%2]),
 				CV: .004, Gbps: 40 + 10*float64(k), Cores: 1, TGCores: 1}
 			c.MessageBytes = 4096 << (k / 6)
 			c.ID = fmt.Sprintf("%s/%s message=%d rx_buf_len=32K cpu_layout=spread", c.RX, c.TX, c.MessageBytes)

@@ -35,7 +35,8 @@ func nic(reps int) results.Journal {
 	var cells []plantest.Cell
 	for i, rx := range []string{"tcp", "uring", "zcrx", "devmem", "tcp-trunc"} {
 		for k, tx := range []string{"tcp", "sendfile", "msg-zerocopy"} {
-			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151, 180}[i] * []float64{1,
+			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .008, Gbps: []float64{92, 97, 168, 151,
+				180}[i] * []float64{1,
 				1.04, 1.11}[k],
 				Cores: []float64{2.4, 2.35, 1.2, 1.5, 1.0}[i], TGCores: []float64{1.9, 1.5, 1.2}[k],
 				Watts: []float64{182, 180, 151, 158, 149}[i] - 6*float64(k)}
@@ -59,7 +60,8 @@ func veth() results.Journal {
 	var cells []plantest.Cell
 	for _, rx := range []string{"tcp", "uring", "zcrx", "devmem"} {
 		for _, tx := range []string{"tcp", "sendfile", "msg-zerocopy"} {
-			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .06, Gbps: 21 + float64(len(tx)), Cores: 1.1, TGCores: .9}
+			c := plantest.Cell{Cell: plantest.Modes(rx, tx), CV: .06, Gbps: 21 + float64(len(tx)), Cores: 1.1,
+				TGCores: .9}
 			switch {
 			case rx == "zcrx" || rx == "devmem":
 				c.Gbps, c.Reason, c.Fix = 0,
@@ -80,7 +82,8 @@ func many(n int) results.Journal {
 	rng := rand.New(rand.NewPCG(4, 4))
 	var cells []plantest.Cell
 	for i := range n {
-		c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[i%3], []string{"tcp", "sendfile"}[i/3%2]),
+		c := plantest.Cell{Cell: plantest.Modes([]string{"tcp", "uring", "zcrx"}[i%3],
+			[]string{"tcp", "sendfile"}[i/3%2]),
 			CV: .01, TGCores: 1.2,
 			Gbps: 40 + 60*rng.Float64() + 30*float64(i%3), Cores: 1 + 1.5*rng.Float64()}
 		c.MessageBytes = 4096 * (i/6 + 1)

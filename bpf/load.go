@@ -13,8 +13,10 @@ import (
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
-	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/bpferr"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // Hook is one program at one place of the kernel.
@@ -87,26 +89,11 @@ func kernelTypes() *btf.Cache {
 
 // explain advises what to do where the kernel takes no map, or no program.
 func (s *set) explain(op string, err error) error {
-	e := remedy.Error(remedy.BPFLoad, op, plainly(err), remedy.On{Value: "Linux 5.18"})
+	e := remedy.Error(remedy.BPFLoad, op, bpferr.Kernel(err), remedy.On{Value: "Linux 5.18"})
 	if e.How == "" { // the library's own words: which kernel it needs
 		e.How = "use a newer kernel"
 	}
 	return e
-}
-
-// plainly returns what the kernel says to a plain map, where the library has no errno: it takes
-// whatever keeps it from making one of its maps for an old kernel, and hides it (featuretest of
-// github.com/cilium/ebpf: haveMapMutabilityModifiers).
-func plainly(err error) error {
-	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
-		return err
-	}
-	m, merr := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1})
-	if merr != nil {
-		return merr
-	}
-	m.Close()
-	return err
 }
 
 func notAttached(name string, err error) error {

@@ -359,7 +359,7 @@ func trimRole(name string, role ends.Role) string {
 // oneLine keeps a row a line: scripts that read CSV by lines are many. What a terminal
 // obeys instead of showing becomes a space too. The journal has the text as it was.
 func oneLine(s string) string {
-	if plain(s) {
+	if plaintext.IsASCII(s) {
 		return s
 	}
 	return strings.Map(func(c rune) rune {
@@ -368,16 +368,6 @@ func oneLine(s string) string {
 		}
 		return c
 	}, s)
-}
-
-// plain reports whether s is printable ASCII, as nearly all texts are.
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }
 
 var listEscape = strings.NewReplacer(`\`, `\\`, `;`, `\;`)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // What an agent says is not trusted: its host may be anybody's. Whatever it is,
@@ -122,7 +124,7 @@ func Clean(s string) string {
 	if len(s) > mostText {
 		s = strings.ToValidUTF8(s[:mostText], "") + "..."
 	}
-	if plain(s) {
+	if plaintext.IsASCII(s) {
 		return s
 	}
 	s = strings.ReplaceAll(strings.TrimRight(s, "\r\n"), "\n", "; ")
@@ -135,13 +137,4 @@ func Clean(s string) string {
 		}
 		return r
 	}, s)
-}
-
-func plain(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
 }

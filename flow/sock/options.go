@@ -4,6 +4,7 @@ package sock
 
 import (
 	"fmt"
+	"net/netip"
 	"os"
 	"strconv"
 	"strings"
@@ -129,3 +130,6 @@ func Congestion(fd int) (string, error) {
 	}
 	return s, nil
 }
+
+// UnmapAddr turns an IPv4-mapped address into plain IPv4.
+func UnmapAddr(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }

@@ -28,6 +28,16 @@ func Safe(c rune) bool {
 	return !unicode.In(c, obeyed...)
 }
 
+// IsASCII reports whether s is printable ASCII, as nearly all texts are.
+func IsASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
 // Clean returns s with every character that is not [Safe] as \u001b, and every byte that
 // is no UTF-8 as \x9b: to a terminal of one byte a character, that is an escape sequence.
 func Clean(s string) string {

@@ -7,16 +7,17 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/netns"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/counter"
-	"golang.org/x/sys/unix"
 )
 
 // procRoot is where /proc is; tests put a fixture there.
@@ -96,41 +97,20 @@ func (d *Device) sysRoot() (string, error) {
 // fsopen is the kernel's; tests have it refused.
 var fsopen = unix.Fsopen
 
-func sysfsOf(ns *os.File) (int, error) {
-	type result struct {
-		fd  int
-		err error
-	}
-	c := make(chan result)
-	go func() {
-		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		if unix.Gettid() == unix.Getpid() {
-			// The main thread does not end: let another goroutine take another one.
-			fd, err := sysfsOf(ns)
-			runtime.UnlockOSThread()
-			c <- result{fd, err}
-			return
-		}
-		err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET)
-		if err != nil {
-			c <- result{err: err}
-			return
-		}
+func sysfsOf(ns *os.File) (fd int, err error) {
+	err = netns.Do(ns, func() error {
 		fs, err := fsopen("sysfs", unix.FSOPEN_CLOEXEC)
 		if err != nil {
-			c <- result{err: err}
-			return
+			return err
 		}
 		defer unix.Close(fs)
 		if err := unix.FsconfigCreate(fs); err != nil {
-			c <- result{err: err}
-			return
+			return err
 		}
-		fd, err := unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
-		c <- result{fd, err}
-	}()
-	r := <-c
-	return r.fd, r.err
+		fd, err = unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, 0)
+		return err
+	})
+	return fd, err
 }
 
 // readQueueFile and writeQueueFile are for XPS and RPS: CPU masks in hexadecimal

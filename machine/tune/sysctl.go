@@ -5,14 +5,15 @@ package tune
 import (
 	"errors"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/internal/netns"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/machine/setting"
-	"golang.org/x/sys/unix"
 )
 
 // Profile is a named set of sysctls.
@@ -130,21 +131,5 @@ func InNetns(path string, f func() error) error {
 		return err
 	}
 	defer ns.Close()
-	c := make(chan error)
-	go func() {
-		runtime.LockOSThread() // ends with the goroutine: it is in another namespace
-		if unix.Gettid() == unix.Getpid() {
-			// The main thread does not end: another goroutine takes another one.
-			err := InNetns(path, f)
-			runtime.UnlockOSThread()
-			c <- err
-			return
-		}
-		if err := unix.Setns(int(ns.Fd()), unix.CLONE_NEWNET); err != nil {
-			c <- remedy.Error(remedy.NetnsEnter, "enter network namespace "+path, err, remedy.On{Path: path})
-			return
-		}
-		c <- f()
-	}()
-	return <-c
+	return netns.Do(ns, f)
 }

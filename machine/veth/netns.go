@@ -6,10 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
 
-	"github.com/zcbench/zcbench/internal/remedy"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/netns"
+	"github.com/zcbench/zcbench/internal/remedy"
 )
 
 // Netns is a network namespace without a name: it lives as long as an open
@@ -17,16 +18,13 @@ import (
 // kill -9.
 type Netns struct{ f *os.File }
 
-// The kernel's; tests have them refused, on the threads that make and enter namespaces.
-var (
-	unshare = unix.Unshare
-	setns   = unix.Setns
-)
+// unshare is the kernel's; tests have it refused.
+var unshare = unix.Unshare
 
 // NewNetns makes a namespace. It needs CAP_SYS_ADMIN.
 func NewNetns() (*Netns, error) {
 	var ns *Netns
-	err := onOwnThread(func() error {
+	err := netns.OnOwnThread(func() error {
 		if err := unshare(unix.CLONE_NEWNET); err != nil {
 			return remedy.Error(remedy.NetnsMake, "make a network namespace: unshare(CLONE_NEWNET)", err, remedy.On{})
 		}
@@ -76,36 +74,9 @@ func openNetns(path string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path), nil
 }
 
-// onOwnThread runs f on a thread that ends with it, so that f may change the
-// thread's namespace for good. The process's main thread does not end with its
-// goroutine: it would stay in the namespace, which /proc/PID/ns/net shows, and
-// keep it alive. So another one is taken while this goroutine holds that.
-func onOwnThread(f func() error) error {
-	done := make(chan error)
-	go func() {
-		runtime.LockOSThread()
-		if unix.Gettid() == unix.Getpid() {
-			err := onOwnThread(f)
-			runtime.UnlockOSThread()
-			done <- err
-			return
-		}
-		done <- f() // never unlocked: the thread goes with the goroutine
-	}()
-	return <-done
-}
-
 // Do runs f on a thread inside the namespace. A process that f starts is born
 // there.
-func (n *Netns) Do(f func() error) error {
-	return onOwnThread(func() error {
-		if err := setns(int(n.f.Fd()), unix.CLONE_NEWNET); err != nil {
-			return remedy.Error(remedy.NetnsEnter, "enter the network namespace "+n.f.Name()+": setns", err,
-				remedy.On{Path: n.f.Name()})
-		}
-		return f()
-	})
-}
+func (n *Netns) Do(f func() error) error { return netns.Do(n.f, f) }
 
 // Path returns a path by which other processes can open the namespace while this process lives.
 func (n *Netns) Path() string { return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), n.f.Fd()) }

@@ -6,8 +6,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/await"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/await"
 )
 
 // What is no namespace is not even opened: a pipe would wait for its writer.

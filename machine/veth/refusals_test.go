@@ -6,10 +6,12 @@ import (
 	"net"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/netns"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // Each errno that the kernel may answer has the table's words, and names what was to be made.
@@ -41,14 +43,14 @@ func TestRefused(t *testing.T) {
 	} {
 		remedytest.Try(t, x.call, x.object, remedytest.Denied(x.nr, x.do), remedytest.Repeated...)
 	}
-	defer func() { unshare, setns = unix.Unshare, unix.Setns }()
+	defer func() { unshare, netns.Enter = unix.Unshare, unix.Setns }()
 	remedytest.Try(t, remedy.NetnsMake, "network namespace", func(errno unix.Errno) error {
 		unshare = func(int) error { return errno }
 		_, err := NewNetns()
 		return err
 	})
 	remedytest.Try(t, remedy.NetnsEnter, "/proc/self/ns/net", func(errno unix.Errno) error {
-		setns = func(int, int) error { return errno }
+		netns.Enter = func(int, int) error { return errno }
 		return ns.Do(func() error { return nil })
 	})
 }

@@ -5,9 +5,10 @@ package datagram
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 // answers are a receiver's to the requests of its flow, a datagram for each that came and is right:

@@ -6,10 +6,11 @@ import (
 	"net/netip"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
-	"golang.org/x/sys/unix"
 )
 
 // Each errno that the kernel may give where a UDP socket is made has the table's words, and names

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 // DefaultBatch is how many datagrams a call moves at most unless told otherwise: as many as one of

@@ -11,14 +11,15 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
 
-	"github.com/zcbench/zcbench/flow/sock"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/flow/sock"
 )
 
 // bound opens a non-blocking socket at an address. Several flows to one data port share its number:
 // by SO_REUSEPORT, which no process of another user can join.
 func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
-	at = plain(at)
+	at = sock.UnmapAddr(at)
 	to, family, err := sockaddr(at)
 	if err != nil {
 		return -1, err
@@ -47,7 +48,7 @@ func bound(at netip.AddrPort, o sock.Options, shared bool) (fd int, err error) {
 
 // connect leaves the socket open for one peer alone.
 func connect(fd int, peer netip.AddrPort) error {
-	to, _, err := sockaddr(plain(peer))
+	to, _, err := sockaddr(sock.UnmapAddr(peer))
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/netip"
 	"sync/atomic"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 func init() { stream.RegisterTransport(stream.Datagram, transport{}) }
@@ -107,8 +107,5 @@ func beside(words *stream.Conn, o sock.Options, shared bool) (*stream.Conn, erro
 		unix.Close(fd)
 		return nil, err
 	}
-	return &stream.Conn{FD: fd, Local: plain(words.Local), Remote: plain(words.Remote), Words: words}, nil
+	return &stream.Conn{FD: fd, Local: sock.UnmapAddr(words.Local), Remote: sock.UnmapAddr(words.Remote), Words: words}, nil
 }
-
-// plain turns an IPv4-mapped address into plain IPv4.
-func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }

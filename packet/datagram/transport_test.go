@@ -10,9 +10,10 @@ import (
 	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 // Several flows share the data port's number, and each gets its own datagrams.

@@ -12,11 +12,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
-	"golang.org/x/sys/unix"
 )
 
 // tripping begins round trips of so many bytes over loopback, whose receiver's end is the test's.

@@ -9,10 +9,11 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
-	"golang.org/x/sys/unix"
 )
 
 // TripSender is the send mode udp-rr: requests by datagrams, and the receiver's answers to them, a

@@ -9,9 +9,10 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 // Sender is the mode udp: sendmmsg(2) of datagram after datagram, or send(2) of one after another

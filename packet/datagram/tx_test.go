@@ -6,9 +6,10 @@ import (
 	"errors"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
-	"golang.org/x/sys/unix"
 )
 
 // Segments that do not fit the MTU, or an interface without checksums, are what udp-gso cannot do

@@ -8,9 +8,10 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
-	"golang.org/x/sys/unix"
 )
 
 // UringReceiver is the receive mode udp-uring: one multishot recvmsg, for which the kernel takes a

@@ -8,10 +8,11 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
-	"golang.org/x/sys/unix"
 )
 
 // UringSender is the send mode udp-uring: a request for each datagram, a batch of them submitted by

@@ -5,13 +5,14 @@ package datagram
 import (
 	"fmt"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/packet/xsk"
-	"golang.org/x/sys/unix"
 )
 
 // lostBeforeXSK are the counters of frames that the XDP program never saw: what AF_XDP itself lost

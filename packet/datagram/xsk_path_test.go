@@ -7,11 +7,12 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // over is a flow of datagrams of 64 bytes from one host to the other.

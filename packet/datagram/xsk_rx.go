@@ -8,12 +8,13 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/packet/xsk"
-	"golang.org/x/sys/unix"
 )
 
 // XSKReceiver is the modes udp-xsk and udp-xsk-zc: an XDP program redirects the flow's datagrams to

@@ -7,12 +7,13 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/packet/xdp"
 	"github.com/zcbench/zcbench/packet/xsk"
-	"golang.org/x/sys/unix"
 )
 
 // framed is a receiver of frames of IPv4 or IPv6, without sockets of AF_XDP.

@@ -5,10 +5,11 @@ package xdp
 import (
 	"cmp"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // after looks at what becomes of the frames that a rung sends on: those have come that got there.

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/cilium/ebpf/btf"
+
 	"github.com/zcbench/zcbench/internal/fault"
 )
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf/btf"
+
 	"github.com/zcbench/zcbench/internal/fault"
 )
 

@@ -9,8 +9,9 @@ import (
 	"unsafe"
 
 	"github.com/cilium/ebpf"
-	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/fault"
 )
 
 // slot is a cache line of the map of counts: those of a CPU at a place. It is struct counts of

@@ -10,10 +10,11 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // farEnd is the receiver, which has to be there as long as frames are sent: a switch that has

@@ -9,9 +9,10 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
 	"github.com/cilium/ebpf/link"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // A program of somebody else is refused and stays, wherever ours was to go.

@@ -11,6 +11,8 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/fault"
@@ -18,7 +20,6 @@ import (
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // inLab is the ladder between the lab's two hosts, whose NICs are no veths.

@@ -10,13 +10,14 @@ import (
 	"os"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
-	"golang.org/x/sys/unix"
 )
 
 // in runs f inside a namespace.

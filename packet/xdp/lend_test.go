@@ -8,8 +8,9 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/asm"
-	"github.com/zcbench/zcbench/machine/rtnl"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // Another program has the rung's place until it gets it back, and goes with the rung.

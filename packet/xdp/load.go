@@ -12,9 +12,10 @@ import (
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
 	"github.com/cilium/ebpf/rlimit"
+
+	"github.com/zcbench/zcbench/internal/bpferr"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
-	"golang.org/x/sys/unix"
 )
 
 // since is the kernel that has what a program stands on.
@@ -61,7 +62,7 @@ func load(constants map[string]any, mend func(*ebpf.CollectionSpec), programs ..
 // explainLoad advises what to do about a program that the kernel does not take.
 func explainLoad(program, kernel string, err error) error {
 	op := "load the eBPF program " + program
-	err = plainly(err)
+	err = bpferr.Kernel(err)
 	_, none := os.Stat("/sys/kernel/btf/vmlinux") // the library calls much else not supported, too
 	if errors.Is(err, btf.ErrNotFound) || errors.Is(err, btf.ErrNotSupported) && none != nil {
 		return &fault.Error{Op: op, Err: err,
@@ -72,21 +73,6 @@ func explainLoad(program, kernel string, err error) error {
 		e.How = "this needs Linux " + kernel + " or later"
 	}
 	return e
-}
-
-// plainly returns what the kernel says to a plain map, where the library has no errno: it takes
-// whatever keeps it from making one of its maps for an old kernel, and hides it (featuretest of
-// github.com/cilium/ebpf: haveMapMutabilityModifiers).
-func plainly(err error) error {
-	if errno := unix.Errno(0); errors.As(err, &errno) || errors.Is(err, btf.ErrNotFound) {
-		return err
-	}
-	m, merr := ebpf.NewMap(&ebpf.MapSpec{Type: ebpf.Array, KeySize: 4, ValueSize: 4, MaxEntries: 1})
-	if merr != nil {
-		return merr
-	}
-	m.Close()
-	return err
 }
 
 // with merges the constants of a and b.

@@ -14,10 +14,11 @@ import (
 	"time"
 
 	"github.com/mdlayher/netlink"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // A generator whose receiver is gone does not go on: where that has closed its connection, where it

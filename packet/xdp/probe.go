@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"net/netip"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/tape"
 	"github.com/zcbench/zcbench/machine/nic"
-	"golang.org/x/sys/unix"
 )
 
 // programsOf lists the programs of a way.

@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"github.com/cilium/ebpf"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/remedy"
 	"github.com/zcbench/zcbench/internal/remedy/remedytest"
-	"golang.org/x/sys/unix"
 )
 
 const refusedEnv = "ZCBENCH_TEST_REFUSED"

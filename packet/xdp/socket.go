@@ -8,10 +8,11 @@ import (
 	"net/netip"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
-	"golang.org/x/sys/unix"
 )
 
 // Socket is the highest rungs: a socket of UDP that gets the generator's frames. One that nobody

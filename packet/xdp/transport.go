@@ -50,12 +50,9 @@ func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.O
 }
 
 func beside(words *stream.Conn, h stream.Hello) *stream.Conn {
-	return &stream.Conn{FD: -1, Local: plain(words.Local), Remote: plain(words.Remote), Words: words,
+	return &stream.Conn{FD: -1, Local: sock.UnmapAddr(words.Local), Remote: sock.UnmapAddr(words.Remote), Words: words,
 		Key: uint64(tagOf(h.Cookie))}
 }
-
-// plain turns an IPv4-mapped address into plain IPv4.
-func plain(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
 
 func bare(a netip.AddrPort) netip.Addr { return a.Addr().Unmap().WithZone("") }
 

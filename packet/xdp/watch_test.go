@@ -8,9 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
-	"golang.org/x/sys/unix"
 )
 
 // watched is a rung whose thread watches, as in a flow.

@@ -3,9 +3,10 @@
 package xdp
 
 import (
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // wayOut finds the index of an interface, in the calling thread's network namespace, by which

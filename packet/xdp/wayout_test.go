@@ -8,11 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // third is a veth link from the receiver's namespace to one of its own, where a program takes the

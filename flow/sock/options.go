@@ -132,4 +132,6 @@ func Congestion(fd int) (string, error) {
 }
 
 // UnmapAddr turns an IPv4-mapped address into plain IPv4.
-func UnmapAddr(a netip.AddrPort) netip.AddrPort { return netip.AddrPortFrom(a.Addr().Unmap(), a.Port()) }
+func UnmapAddr(a netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(a.Addr().Unmap(), a.Port())
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -74,7 +75,7 @@ func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 		if e.upper == nil {
 			continue
 		}
-		m, err := stream.LookupMode(e.role, c.Mode(e.role))
+		m, err := modes.Find(e.role, c.Mode(e.role))
 		if err != nil {
 			continue
 		}

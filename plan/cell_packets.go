@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // checkFrames refuses what no flow of frames can have.
@@ -58,7 +59,7 @@ func (c *Cell) CheckLossFree() error {
 		return nil
 	}
 	o := LookupOption("pace")
-	m, err := stream.LookupMode(stream.RX, c.RX)
+	m, err := modes.Find(stream.RX, c.RX)
 	if err == nil && m.Kind == stream.Stream {
 		return &OptionError{Option: o, Value: PaceLossFree,
 			Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
@@ -132,6 +133,6 @@ func (c *Cell) checkAFXDP() error {
 // leavesThreads reports whether the cell's frames go on to a thread that is not NAPI's: the one
 // behind a cpumap.
 func (c *Cell) LeavesThreads() bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
+	m, err := modes.Find(stream.RX, c.RX)
 	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/ifpath"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Options are all options, in the order in which tables show them. A new one is a field of
@@ -18,10 +19,10 @@ import (
 var Options = []Option{
 	{Name: "rx", Column: "rx_mode", Type: "string", Help: "receive mode", Kind: OfModes, Role: stream.RX,
 		Default: "tcp",
-		Takes:   "a receive mode", words: func() []string { return stream.Names(stream.RX) },
+		Takes:   "a receive mode", words: func() []string { return modes.Names(stream.RX) },
 		value: mode(stream.RX, func(c *Cell) *string { return &c.RX })},
 	{Name: "tx", Column: "tx_mode", Type: "string", Help: "send mode", Kind: OfModes, Role: stream.TX, Default: "tcp",
-		Takes: "a send mode", words: func() []string { return stream.Names(stream.TX) },
+		Takes: "a send mode", words: func() []string { return modes.Names(stream.TX) },
 		value: mode(stream.TX, func(c *Cell) *string { return &c.TX })},
 
 	{Name: "gro", Type: "on|off", Help: "GRO of the receiver", Kind: OfHost, Role: stream.RX,
@@ -339,7 +340,7 @@ var uringEngines = []string{string(uring.Native), string(uring.Giouring)}
 
 func mode(role stream.Role, at func(*Cell) *string) value {
 	return text(at, func(s string) error {
-		_, err := stream.LookupMode(role, s)
+		_, err := modes.Find(role, s)
 		return err
 	})
 }

@@ -104,9 +104,6 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	e := newEnd(s, path, o)
-	if e.transport, err = path.Transport(); err != nil {
-		return nil, err
-	}
 	if err := e.open(); err != nil {
 		return nil, e.giveUp(err)
 	}
@@ -130,7 +127,7 @@ func floods(p stream.Mode, o stream.Options) string {
 
 // newEnd makes an end without opening anything.
 func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
-	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
+	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o)}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
 	return e
 }

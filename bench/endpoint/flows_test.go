@@ -48,7 +48,7 @@ var (
 func TestModesOfSeveralFlows(t *testing.T) {
 	for role, here := range overLoopback {
 		var all []string
-		for _, m := range modes.All() {
+		for _, m := range modes.All {
 			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
 				all = append(all, m.Name)
 			}
@@ -112,7 +112,7 @@ func checkSum(t *testing.T, res wire.EndResult, n int) {
 // needMode skips a test of a mode that this kernel does not have.
 func needMode(t *testing.T, role stream.Role, name string) {
 	t.Helper()
-	m, err := stream.LookupMode(role, name)
+	m, err := modes.Find(role, name)
 	if err == nil {
 		err = m.Support("lo")
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // pathOptions converts a cell's choices to the options of one end's data path.
@@ -65,7 +66,7 @@ func framesOf(c *plan.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples,
 		Burst: c.Burst, KeepGRO: c.GRO != nil}
 	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
-	rx, err := stream.LookupMode(stream.RX, c.RX)
+	rx, err := modes.Find(stream.RX, c.RX)
 	out, toDev := stream.RedirectDev(c.XDPRedirect)
 	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && toDev && out == "")
 	return f

@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // ksftLimit is the time where nobody says one; ksftWindow the longest window of a run unless
@@ -83,7 +84,7 @@ func (k *ksft) checkOptions() error {
 // ksftModes lists all modes of TCP: those that receive, then those that send.
 func ksftModes() (names []string) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		for _, m := range stream.Modes {
+		for _, m := range modes.All {
 			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips && (role == stream.RX || m.Name != "tcp") {
 				names = append(names, map[stream.Role]string{stream.RX: m.Name + "/tcp", stream.TX: "tcp/" +
 					m.Name}[role])
@@ -107,7 +108,7 @@ func pairOf(word string) (rx, tx *stream.Mode, err error) {
 	switch {
 	case rx == nil || tx == nil:
 		return nil, nil, fmt.Errorf("%.60q: want RX, TX or RX/TX, with RX of %s and TX of %s", word,
-			strings.Join(stream.Names(stream.RX), ", "), strings.Join(stream.Names(stream.TX), ", "))
+			strings.Join(modes.Names(stream.RX), ", "), strings.Join(modes.Names(stream.TX), ", "))
 	case rx.Kind != tx.Kind:
 		return nil, nil, fmt.Errorf("%s receives %s, %s sends %s", rx.Name, rx.Kind, tx.Name, tx.Kind)
 	}
@@ -115,7 +116,7 @@ func pairOf(word string) (rx, tx *stream.Mode, err error) {
 }
 
 func modeOf(role stream.Role, name string) *stream.Mode {
-	if m, err := stream.LookupMode(role, name); err == nil {
+	if m, err := modes.Find(role, name); err == nil {
 		return &m
 	}
 	return nil
@@ -123,11 +124,11 @@ func modeOf(role stream.Role, name string) *stream.Mode {
 
 // plainest finds the first mode of a kind.
 func plainest(role stream.Role, kind stream.Kind) *stream.Mode {
-	i := slices.IndexFunc(stream.Modes, func(m stream.Mode) bool { return m.Role == role && m.Kind == kind })
+	i := slices.IndexFunc(modes.All, func(m stream.Mode) bool { return m.Role == role && m.Kind == kind })
 	if i < 0 {
 		return nil
 	}
-	return &stream.Modes[i]
+	return &modes.All[i]
 }
 
 // allow finds out how long all may take, and makes the plan fit.

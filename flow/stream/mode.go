@@ -4,7 +4,6 @@ package stream
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/zcbench/zcbench/internal/tape"
 )
@@ -161,33 +160,4 @@ func MakesSender[S Sender](f func(Options) (S, error)) func(Options) (Sender, er
 		}
 		return s, nil
 	}
-}
-
-// Modes are all modes by the names of the field, in the order tables show them. Package
-// plan/modes fills it in.
-var Modes []Mode
-
-// Register adds modes in their order. It is called while packages are initialised.
-func Register(all ...Mode) { Modes = append(Modes, all...) }
-
-// Names lists the modes of a role in table order.
-func Names(role Role) []string {
-	var names []string
-	for i := range Modes {
-		if Modes[i].Role == role {
-			names = append(names, Modes[i].Name)
-		}
-	}
-	return names
-}
-
-// LookupMode finds a mode by role and name. The error lists the names.
-func LookupMode(role Role, name string) (Mode, error) {
-	for i := range Modes {
-		if Modes[i].Role == role && Modes[i].Name == name {
-			return Modes[i], nil
-		}
-	}
-	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role,
-		strings.Join(Names(role), ", "))
 }

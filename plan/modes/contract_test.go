@@ -24,7 +24,7 @@ const messageBytes = 128 << 10
 // io_uring with every engine that is built in. Senders that wait for answers have tests of their
 // own (package baseline).
 func each(t *testing.T, role stream.Role, f func(*testing.T, stream.Mode)) {
-	for _, p := range All() {
+	for _, p := range All {
 		if p.Role != role || p.Kind != stream.Stream || p.RoundTrips { // those of packets have a contract of their own
 			continue
 		}
@@ -283,7 +283,7 @@ func TestPathsEndOnAbort(t *testing.T) {
 
 // withEngines are the modes that can run, with every engine.
 func withEngines(want func(stream.Mode) bool) (all []stream.Mode) {
-	for _, p := range All() {
+	for _, p := range All {
 		if want(p) && p.Kind == stream.Stream && p.Support("lo") == nil {
 			all = append(all, engines(p)...)
 		}

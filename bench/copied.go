@@ -54,7 +54,7 @@ type copyingEnd struct {
 // copyingEnds lists the modes of a cell that cannot but copy over loopback and veth.
 func copyingEnds(c plan.Cell) (out []copyingEnd) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		if m, err := modes.Find(role, c.Mode(role)); err == nil && m.CopiedHere {
+		if m, err := modes.Find(role, c.Mode(role)); err == nil && m.Has(stream.CopiedHere) {
 			out = append(out, copyingEnd{role, m.Name})
 		}
 	}

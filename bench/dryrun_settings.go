@@ -122,7 +122,7 @@ func (s *collected) ofMode(c plan.Cell, o Options) {
 		return
 	case m.TakesQueue():
 		s.add(on("header-split"), "tcp-data-split on")
-	case m.SplitsHeaders:
+	case m.Has(stream.SplitsHeaders):
 		s.add(on("header-split"), "tcp-data-split on, where it can be")
 	}
 	if c.NQueues() > 0 {

@@ -172,7 +172,7 @@ func TestAnswersKnowTheDemo(t *testing.T) {
 	}
 	for _, m := range modes.All {
 		name := string(m.Role) + " " + m.Name
-		if want := shown[name] && m.ZeroCopy; (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
+		if want := shown[name] && m.Has(stream.ZeroCopy); (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
 			t.Errorf("%s: answers say %q, the demo has it without a copy: %v", name, answer.ShownBy(m.Role, m.Name),
 				want)
 		}

@@ -31,7 +31,7 @@ func together(s *matrix.Spec) (notes []string) {
 	}
 	if differ(func(c plan.Cell) (string, bool) {
 		m, err := modes.Find(stream.RX, c.RX)
-		return fmt.Sprint(c.MessageBytes), err == nil && m.Buffered && c.RXBuffer == 0
+		return fmt.Sprint(c.MessageBytes), err == nil && m.Has(stream.Buffered) && c.RXBuffer == 0
 	}) {
 		notes = append(notes, "message also changes the receiver's buffer, which is as long as a message: to "+
 			"keep it, set rx_buffer, such as hot or cold")

@@ -79,7 +79,7 @@ func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 		if err != nil {
 			continue
 		}
-		if e.role == stream.TX && m.NeedsDev && m.Kind == stream.Stream {
+		if e.role == stream.TX && m.Has(stream.NeedsDev) && m.Kind == stream.Stream {
 			return e.upper.noNetmem(m.Name)
 		}
 		if !e.upper.unknown() {
@@ -88,7 +88,7 @@ func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 		if m.Kind == stream.Frame {
 			return e.upper.unnamed(m.Name+" has the frames of a port", e.flag)
 		}
-		if m.NeedsDev {
+		if m.Has(stream.NeedsDev) {
 			return e.upper.unnamed(m.Name+" takes a queue over, which belongs to a port", e.flag)
 		}
 		if e.role == stream.RX && c.Steers() {

@@ -156,13 +156,13 @@ func (c *Cell) NFlows() int { return max(c.Flows, 1) }
 // over.
 func (c *Cell) Steers() bool {
 	m, err := modes.Find(stream.RX, c.RX)
-	return (c.Queue != nil || c.Queues > 0) && err == nil && !takesQueue(m)
+	return (c.Queue != nil || c.Queues > 0) && err == nil && !m.TakesQueue()
 }
 
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {
 	m, err := modes.Find(stream.TX, c.TX)
-	return err == nil && m.RoundTrips
+	return err == nil && m.Has(stream.RoundTrips)
 }
 
 // Mode returns the name of the mode of an end: "" if the cell has none for it.
@@ -198,7 +198,7 @@ func matching(role stream.Role, m, so stream.Mode) string {
 	for _, x := range modes.All {
 		switch {
 		case x.Role != role || x.Kind != m.Kind:
-		case x.RoundTrips && so.RoundTrips:
+		case x.Has(stream.RoundTrips) && so.Has(stream.RoundTrips):
 			trips = append(trips, x.Name)
 		default:
 			names = append(names, x.Name)

@@ -67,5 +67,5 @@ func (c Cell) OneFlow() Cell {
 // takesQueues: the receive mode takes the queues over that its flows come by.
 func (c *Cell) takesQueues() bool {
 	m, err := modes.Find(stream.RX, c.RX)
-	return err == nil && takesQueue(m)
+	return err == nil && m.TakesQueue()
 }

@@ -42,7 +42,8 @@ func Ladders(dev string) []wire.Ladder {
 	for _, p := range modes.All {
 		err := p.Support(dev)
 		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p)}
-		if p.NeedsDev && p.Kind == stream.Stream || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
+		if p.Has(stream.NeedsDev) && p.Kind == stream.Stream || p.Has(stream.UsesNICQueue) ||
+			p.Has(stream.ZeroCopy) && p.Role == stream.RX {
 			l.Impossible = f.driver.Ways().Impossible
 		}
 		l.Rungs = append(overruled(err, l.Rungs), attempt(err, l.Rungs))

@@ -91,7 +91,9 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	of := path
-	of.NeedsDev = of.NeedsDev || s.Role == stream.RX && s.Cell.Steers()
+	if s.Role == stream.RX && s.Cell.Steers() {
+		of.Traits |= stream.NeedsDev
+	}
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
@@ -117,9 +119,9 @@ func floods(p stream.Mode, o stream.Options) string {
 	switch {
 	case p.Kind != stream.Frame:
 		return ""
-	case p.Role == stream.TX, p.SendsBack, p.Redirects && toDev && out == "":
+	case p.Role == stream.TX, p.Has(stream.SendsBack), p.Has(stream.Redirects) && toDev && out == "":
 		return o.NIC.Dev
-	case p.Redirects && toDev:
+	case p.Has(stream.Redirects) && toDev:
 		return out
 	}
 	return ""

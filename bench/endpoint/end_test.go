@@ -65,7 +65,7 @@ func TestCheckTakesGoodSpecs(t *testing.T) {
 }
 
 func mostMessage(m stream.Mode) int {
-	if m.RoundTrips {
+	if m.Has(stream.RoundTrips) {
 		return 0 // it has requests
 	}
 	if m.Kind == stream.Frame {
@@ -182,7 +182,7 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 		if m.Role == stream.TX {
 			s = txSpec(m.Name, kib)
 		}
-		if m.RoundTrips {
+		if m.Has(stream.RoundTrips) {
 			s.Cell.MessageBytes = 0
 		}
 		e, err := Open(s)

@@ -85,8 +85,9 @@ func TestCorruptedPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, _, err := modes.Transports[m.Kind].Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test",
-		MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
+	c, _, err := modes.Transports[m.Kind].Dial(await.Context(t), e.Addr().String(),
+		stream.Hello{Cookie: cookie, TXMode: "test",
+			MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -292,7 +292,7 @@ func TestOneWrongByteIsFoundByEveryMode(t *testing.T) {
 	const n = 3*mib + 77
 	for _, rx := range runnable(t, stream.RX) {
 		m, _ := modes.Find(stream.RX, rx)
-		if m.NoPayload {
+		if m.Has(stream.NoPayload) {
 			continue
 		}
 		for _, bad := range []int{-1, 0, 4095, 256 * kib, 2*mib + 12345, n - 1} {

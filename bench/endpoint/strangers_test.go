@@ -101,7 +101,7 @@ func (c *crowd) late() {
 // and are counted.
 func TestStrangersChangeNothing(t *testing.T) {
 	for _, rx := range runnable(t, stream.RX) {
-		if m, _ := modes.Find(stream.RX, rx); m.NoPayload || m.NeedsDev {
+		if m, _ := modes.Find(stream.RX, rx); m.Has(stream.NoPayload) || m.Has(stream.NeedsDev) {
 			continue
 		}
 		t.Run(rx, func(t *testing.T) { underAttack(t, rx) })

@@ -51,7 +51,7 @@ func (k *ksft) cells() error {
 		}
 		c := k.cell
 		c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name
-		if !k.given(plan.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.NoPayload {
+		if !k.given(plan.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.Has(stream.NoPayload) {
 			c.Touch = string(stream.TouchVerify)
 		}
 		c.Drop()
@@ -85,7 +85,8 @@ func (k *ksft) checkOptions() error {
 func ksftModes() (names []string) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		for _, m := range modes.All {
-			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips && (role == stream.RX || m.Name != "tcp") {
+			if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) &&
+				(role == stream.RX || m.Name != "tcp") {
 				names = append(names, map[stream.Role]string{stream.RX: m.Name + "/tcp", stream.TX: "tcp/" +
 					m.Name}[role])
 			}

@@ -38,8 +38,8 @@ func (d *Device) on(a attempt) remedy.On {
 	}}
 }
 
-// facts lists looks at the interface, when something was refused. What cannot be read does not hold.
-// What they say takes the place of the cause that the table has.
+// facts lists looks at the interface, when something was refused. What cannot be read does not
+// hold. What they say takes the place of the cause that the table has.
 func facts() map[remedy.Fact]func(*Device, attempt) (words string, holds bool) {
 	return map[remedy.Fact]func(*Device, attempt) (string, bool){
 		remedy.XDPAttached: func(d *Device, _ attempt) (string, bool) { return "", d.HasXDP() },

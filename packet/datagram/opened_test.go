@@ -91,14 +91,14 @@ func withEngines(modes ...stream.Mode) (all []stream.Mode, options []stream.Opti
 			continue
 		}
 		engines := []string{""}
-		if m.Ring {
+		if m.Has(stream.UsesRing) {
 			engines = nil
 			for _, e := range uring.Engines() {
 				engines = append(engines, string(e))
 			}
 		}
 		batches := []int{0}
-		if m.Batches && !m.Segments {
+		if m.Has(stream.Batches) && !m.Has(stream.Segments) {
 			batches = []int{0, 1}
 		}
 		for _, e := range engines {

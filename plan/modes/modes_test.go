@@ -23,7 +23,7 @@ func TestEveryModeIsWhole(t *testing.T) {
 			(m.Role == stream.RX) != (m.NewReceiver != nil) {
 			t.Errorf("%s %s: %+v", m.Role, m.Name, m)
 		}
-		if m.NeedsDev && (m.ProbeDevice == nil || m.NICQueue && m.Role == stream.RX &&
+		if m.Has(stream.NeedsDev) && (m.ProbeDevice == nil || m.Has(stream.UsesNICQueue) && m.Role == stream.RX &&
 			(m.ProbeProvider == nil || m.ProbeQueue == nil)) {
 			t.Errorf("%s %s needs an interface, and cannot try one", m.Role, m.Name)
 		}

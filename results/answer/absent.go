@@ -38,7 +38,7 @@ func (w *writer) proofs() {
 	var names [2][]string
 	for _, p := range w.Proofs {
 		m, err := modes.Find(p.Role, p.Cell.Mode(p.Role))
-		if err != nil || !m.ZeroCopy {
+		if err != nil || !m.Has(stream.ZeroCopy) {
 			continue
 		}
 		k, i := Proved, 0
@@ -177,7 +177,7 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	}
 	s.Text = strings.Join(strings.Fields(fmt.Sprintf("%s %s %s: %s.", name, is, kind,
 		strings.TrimSuffix(cmp.Or(stop.Reason, "no reason given"), "."))), " ")
-	if m, err := modes.Find(role, mode); err == nil && m.CopiedHere && ShownBy(role, mode) != "" {
+	if m, err := modes.Find(role, mode); err == nil && m.Has(stream.CopiedHere) && ShownBy(role, mode) != "" {
 		s.Command = ShownBy(role, mode)
 		s.Text += fmt.Sprintf(" %s shows it, with proof.", s.Command)
 	}
@@ -384,9 +384,9 @@ func ShownBy(role stream.Role, mode string) string {
 		return ""
 	case m.Kind != stream.Stream: // the lab's demo is about streams
 		return ""
-	case m.NeedsDev, m.SplitsHeaders: // a queue of a NIC, or how it lays payload
+	case m.Has(stream.NeedsDev), m.Has(stream.SplitsHeaders): // a queue of a NIC, or how it lays payload
 		return LabDemo
-	case m.NICQueue: // a kernel that is new enough
+	case m.Has(stream.UsesNICQueue): // a kernel that is new enough
 		return LabAll
 	}
 	return ""

@@ -33,5 +33,5 @@ func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
 // consumed reports whether the receiving application reads the payload.
 func consumed(c *plan.Cell) bool {
 	m, err := modes.Find(stream.RX, c.RX)
-	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.NoPayload)
+	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.Has(stream.NoPayload))
 }

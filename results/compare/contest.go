@@ -151,7 +151,7 @@ func (s *Set) Contestants() (out []*Cell) {
 // Discards reports whether the cell's receiving application never gets the payload.
 func (c *Cell) Discards() bool {
 	m, err := modes.Find(stream.RX, c.Cell.RX)
-	return err == nil && m.NoPayload
+	return err == nil && m.Has(stream.NoPayload)
 }
 
 // Paced reports whether the cell was to keep to a rate.

@@ -116,7 +116,7 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 // rungName formats the name of a rung: "xdp-drop native read".
 func rungName(m stream.Mode, c *plan.Cell) string {
 	name := m.Name
-	if m.XDP {
+	if m.Has(stream.XDP) {
 		name += " " + attachOf(c)
 	}
 	for _, more := range []string{c.XDPTouch, c.XDPRedirect} {
@@ -152,7 +152,7 @@ func (l Ladder) climb() {
 func (r *Rung) level() int {
 	below, _ := modes.Find(stream.RX, r.mode.Above)
 	switch {
-	case !r.mode.XDP || r.mode.Above != "" && !below.XDP:
+	case !r.mode.Has(stream.XDP) || r.mode.Above != "" && !below.Has(stream.XDP):
 		return 2
 	case attachOf(&r.cell) == stream.XDPAttaches[0]:
 		return 0

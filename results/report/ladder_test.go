@@ -38,8 +38,10 @@ func frames(rungs map[string][2]float64, of map[string]plan.Cell) results.Journa
 func TestLadder(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1},
 		"f": {420, 1}, "g": {130, 1}}, map[string]plan.Cell{
-		"a": {RX: "udp-sink"}, "b": {RX: "xdp-drop"}, "c": {RX: "xdp-drop", XDPAttach: "generic"}, "d": {RX: "drop-ingress"},
-		"e": {RX: "drop-prerouting"}, "f": {RX: "xdp-pass"}, "g": {RX: "xdp-tx", XDPAttach: "native", XDPTouch: "swap-macs"},
+		"a": {RX: "udp-sink"}, "b": {RX: "xdp-drop"}, "c": {RX: "xdp-drop", XDPAttach: "generic"},
+		"d": {RX: "drop-ingress"},
+		"e": {RX: "drop-prerouting"}, "f": {RX: "xdp-pass"}, "g": {RX: "xdp-tx", XDPAttach: "native",
+			XDPTouch: "swap-macs"},
 	})
 	s := Summarize(j)
 	if len(s.Ladders) != 1 {
@@ -48,8 +50,10 @@ func TestLadder(t *testing.T) {
 	want := []struct {
 		name, above string
 		more        float64
-	}{{"xdp-drop native", "", 0}, {"xdp-tx native swap-macs", "xdp-drop native", 40}, {"xdp-drop generic", "xdp-drop native", 140},
-		{"drop-ingress", "xdp-drop generic", 20}, {"drop-prerouting", "drop-ingress", 150}, {"udp-sink", "drop-prerouting", 100}, {"xdp-pass native", "udp-sink", -80}}
+	}{{"xdp-drop native", "", 0}, {"xdp-tx native swap-macs", "xdp-drop native", 40},
+		{"xdp-drop generic", "xdp-drop native", 140},
+		{"drop-ingress", "xdp-drop generic", 20}, {"drop-prerouting", "drop-ingress", 150},
+		{"udp-sink", "drop-prerouting", 100}, {"xdp-pass native", "udp-sink", -80}}
 	for i, r := range s.Ladders[0] {
 		w := want[i]
 		if r.Name != w.name || r.Above != w.above || (r.More == nil) != (w.above == "") {
@@ -67,7 +71,8 @@ func TestLadder(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	for _, want := range []string{"xdp-drop native 11111 90.1 ", "drop-ingress 2000 25", "0.50 idle +", "xdp-drop generic",
+	for _, want := range []string{"xdp-drop native 11111 90.1 ", "drop-ingress 2000 25", "0.50 idle +",
+		"xdp-drop generic",
 		"The ladder:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &table)
@@ -87,7 +92,8 @@ func TestLadder(t *testing.T) {
 // One rung is no ladder, and cells that differ in something else are of several.
 func TestLaddersApart(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {95, 1}}, map[string]plan.Cell{
-		"a": {RX: "udp-sink", MessageBytes: 18}, "b": {RX: "xdp-drop", MessageBytes: 18}, "c": {RX: "xdp-drop", MessageBytes: 1400},
+		"a": {RX: "udp-sink", MessageBytes: 18}, "b": {RX: "xdp-drop", MessageBytes: 18},
+		"c": {RX: "xdp-drop", MessageBytes: 1400},
 	})
 	if s := Summarize(j); len(s.Ladders) != 1 || len(s.Ladders[0]) != 2 || s.Ladders[0][1].Above != "xdp-drop native" {
 		t.Errorf("%+v", s.Ladders)

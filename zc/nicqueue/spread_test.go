@@ -78,8 +78,8 @@ func TestSpreadOverFirstOfGve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range []stream.Mode{{Name: "takes", Role: stream.RX, NICQueue: true, NeedsDev: true},
-		{Name: "has-no-nic", Role: stream.RX, NICQueue: true}, {Name: "none", Role: stream.RX}} {
+	for _, m := range []stream.Mode{{Name: "takes", Role: stream.RX, Traits: stream.UsesNICQueue | stream.NeedsDev},
+		{Name: "has-no-nic", Role: stream.RX, Traits: stream.UsesNICQueue}, {Name: "none", Role: stream.RX}} {
 		refused := m.Name == "takes"
 		var ids []int
 		err := record.Replay(func() (err error) {

@@ -24,7 +24,7 @@ import (
 // usage error; that of a mode that this host cannot run prints as a report.
 func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
 	if mode, err := modes.Find(spec.Role, spec.Mode()); err == nil &&
-		(mode.NeedsDev || spec.Role == stream.RX && spec.Cell.Steers()) {
+		(mode.Has(stream.NeedsDev) || spec.Role == stream.RX && spec.Cell.Steers()) {
 		tellFinished(cmd)
 	}
 	end, err := endpoint.Open(spec)

@@ -126,13 +126,13 @@ func modeEntries() (out []Entry) {
 		}
 		promise := "none: the kernel may copy the payload"
 		switch {
-		case m.ZeroCopy:
+		case m.Has(stream.ZeroCopy):
 			promise = "zero copy: a run whose payload the kernel copied is invalid"
-		case m.Kind == stream.Frame || m.NoPayload:
+		case m.Kind == stream.Frame || m.Has(stream.NoPayload):
 			promise = "" // no application gets the payload
 		}
 		here := ""
-		if m.CopiedHere {
+		if m.Has(stream.CopiedHere) {
 			here = "always copied"
 		}
 		kernel := ""

@@ -198,7 +198,7 @@ func (f *Flags) cells() error {
 // tcpModes lists the modes of a role that a plan has unless it names some.
 func tcpModes(role stream.Role) (names []string) {
 	for _, m := range modes.All {
-		if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
+		if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) {
 			names = append(names, m.Name)
 		}
 	}

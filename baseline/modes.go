@@ -6,24 +6,25 @@ import "github.com/zcbench/zcbench/flow/stream"
 
 // The modes of this folder.
 var (
-	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer", Buffered: true,
+	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer", Traits: stream.Buffered,
 		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
-		Summary: "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy", NoPayload: true,
+		Summary:     "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy",
+		Traits:      stream.NoPayload,
 		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
 	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring",
-		Ring: true, Buffered: true,
+		Traits: stream.UsesRing | stream.Buffered,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
 
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
 		NewSender: stream.MakesSender(NewTCPSender)}
 	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX,
-		Summary: "round trips: requests by send, and the receiver's answers", RoundTrips: true,
+		Summary: "round trips: requests by send, and the receiver's answers", Traits: stream.RoundTrips,
 		NewSender: stream.MakesSender(NewRRSender)}
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}
-	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Ring: true,
+	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Traits: stream.UsesRing,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewSender: stream.MakesSender(NewUringSender), Probe: ProbeUringSender}
 )

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // copiesHere reports whether some modes cannot but copy on the path: loopback, and the veth link
@@ -53,7 +54,7 @@ type copyingEnd struct {
 // copyingEnds lists the modes of a cell that cannot but copy over loopback and veth.
 func copyingEnds(c plan.Cell) (out []copyingEnd) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil && m.CopiedHere {
+		if m, err := modes.Find(role, c.Mode(role)); err == nil && m.Has(stream.CopiedHere) {
 			out = append(out, copyingEnd{role, m.Name})
 		}
 	}

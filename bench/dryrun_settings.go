@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // settings prints everything that the plan sets on the hosts. Whoever runs a file is
@@ -114,14 +115,14 @@ func (s *collected) ofEnd(of plan.Settings) {
 
 // ofMode adds what a receive mode sets by itself (docs/zcrx.md).
 func (s *collected) ofMode(c plan.Cell, o Options) {
-	m, err := stream.LookupMode(stream.RX, c.RX)
+	m, err := modes.Find(stream.RX, c.RX)
 	on := func(name string) string { return cmp.Or(o.SUTDev, "lo") + ": " + name }
 	switch {
 	case err != nil:
 		return
 	case m.TakesQueue():
 		s.add(on("header-split"), "tcp-data-split on")
-	case m.SplitsHeaders:
+	case m.Has(stream.SplitsHeaders):
 		s.add(on("header-split"), "tcp-data-split on, where it can be")
 	}
 	if c.NQueues() > 0 {

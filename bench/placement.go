@@ -17,6 +17,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // PlaceCPUs chooses the CPUs of both ends, on the NUMA nodes of their
@@ -200,7 +201,7 @@ func (r *Runner) generators(c plan.Cell) *Missing {
 
 // byKernel reports whether threads of the kernel make a cell's frames: a cpuset does not bind them.
 func byKernel(c plan.Cell) bool {
-	m, err := stream.LookupMode(stream.TX, c.TX)
+	m, err := modes.Find(stream.TX, c.TX)
 	return err == nil && slices.Contains(m.Needs, stream.NeedPktgen)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/answer"
 )
@@ -169,9 +170,9 @@ func TestAnswersKnowTheDemo(t *testing.T) {
 	for _, c := range ProofCases {
 		shown["rx "+c.Cell.RX], shown["tx "+c.Cell.TX] = true, true
 	}
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		name := string(m.Role) + " " + m.Name
-		if want := shown[name] && m.ZeroCopy; (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
+		if want := shown[name] && m.Has(stream.ZeroCopy); (answer.ShownBy(m.Role, m.Name) == answer.LabDemo) != want {
 			t.Errorf("%s: answers say %q, the demo has it without a copy: %v", name, answer.ShownBy(m.Role, m.Name),
 				want)
 		}

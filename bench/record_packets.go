@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -158,7 +159,7 @@ func metric(h *results.Host, name string) float64 {
 // untold reports whether the interface of a run's sender need not count the frames that it did not
 // send.
 func untold(rec *results.Record) bool {
-	m, err := stream.LookupMode(stream.TX, rec.Cell.TX)
+	m, err := modes.Find(stream.TX, rec.Cell.TX)
 	return err == nil && m.Kind == stream.Frame && !driver.Of(rec.TG.Env.Driver).CountsUnsent
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // together names what a plan changes beside the factors that it names: an option that is left
@@ -29,8 +30,8 @@ func together(s *matrix.Spec) (notes []string) {
 		})
 	}
 	if differ(func(c plan.Cell) (string, bool) {
-		m, err := stream.LookupMode(stream.RX, c.RX)
-		return fmt.Sprint(c.MessageBytes), err == nil && m.Buffered && c.RXBuffer == 0
+		m, err := modes.Find(stream.RX, c.RX)
+		return fmt.Sprint(c.MessageBytes), err == nil && m.Has(stream.Buffered) && c.RXBuffer == 0
 	}) {
 		notes = append(notes, "message also changes the receiver's buffer, which is as long as a message: to "+
 			"keep it, set rx_buffer, such as hot or cold")

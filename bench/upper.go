@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -74,11 +75,11 @@ func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 		if e.upper == nil {
 			continue
 		}
-		m, err := stream.LookupMode(e.role, c.Mode(e.role))
+		m, err := modes.Find(e.role, c.Mode(e.role))
 		if err != nil {
 			continue
 		}
-		if e.role == stream.TX && m.NeedsDev && m.Kind == stream.Stream {
+		if e.role == stream.TX && m.Has(stream.NeedsDev) && m.Kind == stream.Stream {
 			return e.upper.noNetmem(m.Name)
 		}
 		if !e.upper.unknown() {
@@ -87,7 +88,7 @@ func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
 		if m.Kind == stream.Frame {
 			return e.upper.unnamed(m.Name+" has the frames of a port", e.flag)
 		}
-		if m.NeedsDev {
+		if m.Has(stream.NeedsDev) {
 			return e.upper.unnamed(m.Name+" takes a queue over, which belongs to a port", e.flag)
 		}
 		if e.role == stream.RX && c.Steers() {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Cell is one combination of what can be chosen of a run: every field but ID is an [Option].
@@ -154,14 +155,14 @@ func (c *Cell) NFlows() int { return max(c.Flows, 1) }
 // Steers reports whether the flows are to arrive on RX queues that the receive mode does not take
 // over.
 func (c *Cell) Steers() bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	return (c.Queue != nil || c.Queues > 0) && err == nil && !takesQueue(m)
+	m, err := modes.Find(stream.RX, c.RX)
+	return (c.Queue != nil || c.Queues > 0) && err == nil && !m.TakesQueue()
 }
 
 // RoundTrips reports whether the cell's sender sends requests and waits for answers.
 func (c *Cell) RoundTrips() bool {
-	m, err := stream.LookupMode(stream.TX, c.TX)
-	return err == nil && m.RoundTrips
+	m, err := modes.Find(stream.TX, c.TX)
+	return err == nil && m.Has(stream.RoundTrips)
 }
 
 // Mode returns the name of the mode of an end: "" if the cell has none for it.
@@ -176,7 +177,7 @@ func (c *Cell) Mode(role stream.Role) string {
 func (c *Cell) modes() []stream.Mode {
 	all := make([]stream.Mode, 0, 2)
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		if m, err := stream.LookupMode(role, c.Mode(role)); err == nil {
+		if m, err := modes.Find(role, c.Mode(role)); err == nil {
 			all = append(all, m)
 		}
 	}
@@ -194,10 +195,10 @@ func (c *Cell) OneKind() bool {
 // trips, the modes that make them, too, come first.
 func matching(role stream.Role, m, so stream.Mode) string {
 	var trips, names []string
-	for _, x := range stream.Modes {
+	for _, x := range modes.All {
 		switch {
 		case x.Role != role || x.Kind != m.Kind:
-		case x.RoundTrips && so.RoundTrips:
+		case x.Has(stream.RoundTrips) && so.Has(stream.RoundTrips):
 			trips = append(trips, x.Name)
 		default:
 			names = append(names, x.Name)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // checkFrames refuses what no flow of frames can have.
@@ -43,13 +44,13 @@ const swapMACs = "swap-macs"
 // sendsBack reports whether the receiver sends frames back by the interface on which they came.
 func (c *Cell) sendsBack(rx stream.Mode) bool {
 	out, to := stream.RedirectDev(c.XDPRedirect)
-	return rx.SendsBack || rx.Redirects && to && out == ""
+	return rx.Has(stream.SendsBack) || rx.Has(stream.Redirects) && to && out == ""
 }
 
 // ReadsFrames reports whether the data path's thread takes the frames of a cell itself, rather than
 // only reading what was counted.
 func (c *Cell) ReadsFrames(m stream.Mode) bool {
-	return m.Reads || m.Redirects && strings.HasPrefix(c.XDPRedirect, "xsk")
+	return m.Has(stream.Reads) || m.Has(stream.Redirects) && strings.HasPrefix(c.XDPRedirect, "xsk")
 }
 
 // CheckLossFree refuses to look for a rate of what is never lost, or is no rate of packets.
@@ -58,7 +59,7 @@ func (c *Cell) CheckLossFree() error {
 		return nil
 	}
 	o := LookupOption("pace")
-	m, err := stream.LookupMode(stream.RX, c.RX)
+	m, err := modes.Find(stream.RX, c.RX)
 	if err == nil && m.Kind == stream.Stream {
 		return &OptionError{Option: o, Value: PaceLossFree,
 			Err: fmt.Errorf("rx %s carries a stream, which loses nothing: choose modes that carry packets", c.RX)}
@@ -119,7 +120,7 @@ func (c *Cell) checkPackets() error {
 // checkAFXDP refuses several flows where a program of each would want the interface for itself: it
 // has one, and one socket of AF_XDP for each of its queues.
 func (c *Cell) checkAFXDP() error {
-	i := slices.IndexFunc(c.modes(), func(m stream.Mode) bool { return m.AFXDP })
+	i := slices.IndexFunc(c.modes(), func(m stream.Mode) bool { return m.Has(stream.AFXDP) })
 	if i < 0 || c.NFlows() == 1 {
 		return nil
 	}
@@ -132,6 +133,7 @@ func (c *Cell) checkAFXDP() error {
 // leavesThreads reports whether the cell's frames go on to a thread that is not NAPI's: the one
 // behind a cpumap.
 func (c *Cell) LeavesThreads() bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	return err == nil && m.Redirects && cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
+	m, err := modes.Find(stream.RX, c.RX)
+	return err == nil && m.Has(stream.Redirects) &&
+		cmp.Or(c.XDPRedirect, stream.XDPRedirects[0]) == stream.XDPRedirects[0]
 }

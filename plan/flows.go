@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // NQueues returns how many RX queues the cell's flows use; 0: as found.
@@ -65,6 +66,6 @@ func (c Cell) OneFlow() Cell {
 
 // takesQueues: the receive mode takes the queues over that its flows come by.
 func (c *Cell) takesQueues() bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	return err == nil && takesQueue(m)
+	m, err := modes.Find(stream.RX, c.RX)
+	return err == nil && m.TakesQueue()
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Option is one thing that can be chosen of a run: a field of [Cell]. What is said here, once,
@@ -203,12 +204,12 @@ func (o *Option) Modes() (names []string) {
 	if o.concerns == nil {
 		return nil
 	}
-	if !slices.ContainsFunc(stream.Modes, func(m stream.Mode) bool {
+	if !slices.ContainsFunc(modes.All, func(m stream.Mode) bool {
 		return (o.Role == "" || o.Role == m.Role) && o.concerns(m) != (m.Kind == stream.Stream)
 	}) {
 		return []string{"TCP modes"}
 	}
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		if o.ConcernsMode(m) && !slices.Contains(names, m.Name) {
 			names = append(names, m.Name)
 		}
@@ -238,7 +239,7 @@ func (o *Option) Whom() string {
 		return strings.Join(names, ", ")
 	}
 	var not []string
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		if o.besides != nil && o.besides(m) {
 			not = append(not, string(m.Role)+" "+m.Name)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // choices are a value that an option takes, and one that it refuses.
@@ -133,7 +134,7 @@ func TestCellCheck(t *testing.T) {
 			"udp_segmentation false: it applies to udp-gso, not to rx udp, tx udp: leave it out"},
 		{Cell{RX: "udp", TX: "udp-gso", UDPSegment: new(bool)}, ""},
 		{Cell{RX: "tcp", TX: "tcp", UDPBatch: 4},
-			"udp_batch 4: it applies to udp, udp-gso, udp-rr, not to rx tcp, tx tcp: leave it out"},
+			"udp_batch 4: it applies to udp, udp-gro, udp-gso, udp-uring, udp-rr, not to rx tcp, tx tcp: leave it out"},
 	} {
 		err := x.c.Check()
 		if x.want == "" && err != nil || x.want != "" && (err == nil || !strings.Contains(err.Error(), x.want)) {
@@ -162,7 +163,7 @@ func TestModesOfAnOption(t *testing.T) {
 	if got := LookupOption("mtu").Modes(); got != nil {
 		t.Errorf("mtu: %v", got)
 	}
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		if m.Role == stream.TX && LookupOption("queue").ConcernsMode(m) {
 			t.Errorf("queue concerns tx %s", m.Name)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/ifpath"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Options are all options, in the order in which tables show them. A new one is a field of
@@ -18,10 +19,10 @@ import (
 var Options = []Option{
 	{Name: "rx", Column: "rx_mode", Type: "string", Help: "receive mode", Kind: OfModes, Role: stream.RX,
 		Default: "tcp",
-		Takes:   "a receive mode", words: func() []string { return stream.Names(stream.RX) },
+		Takes:   "a receive mode", words: func() []string { return modes.Names(stream.RX) },
 		value: mode(stream.RX, func(c *Cell) *string { return &c.RX })},
 	{Name: "tx", Column: "tx_mode", Type: "string", Help: "send mode", Kind: OfModes, Role: stream.TX, Default: "tcp",
-		Takes: "a send mode", words: func() []string { return stream.Names(stream.TX) },
+		Takes: "a send mode", words: func() []string { return modes.Names(stream.TX) },
 		value: mode(stream.TX, func(c *Cell) *string { return &c.TX })},
 
 	{Name: "gro", Type: "on|off", Help: "GRO of the receiver", Kind: OfHost, Role: stream.RX,
@@ -53,7 +54,7 @@ var Options = []Option{
 		Kind: OfRun, Role: stream.TX, Takes: "1cpu or 2cpu", Words: layouts,
 		value: oneOf(func(c *Cell) *string { return &c.TGCPULayout }, layouts...)},
 	{Name: "rx_buf_len", Type: "bytes", Help: "size of the NIC's receive buffers, a power of two; 0: one page",
-		Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
 		Takes: "bytes of a receive buffer, a power of two", value: number(func(c *Cell) *int { return &c.RXBufLen },
 			bufLen(stream.MaxBufLen), shortBytes)},
 	{Name: "mtu", Type: "int", Help: "MTU of both interfaces in bytes; 0: as found", Kind: OfHost,
@@ -62,7 +63,7 @@ var Options = []Option{
 			shortBytes)},
 	{Name: "message", Flag: "message-size", Column: "message_bytes", Type: "bytes",
 		Help: "bytes that the sender passes in one call; suffixes K, M, G (powers of 1024); datagrams default to 64",
-		Kind: OfPath, Default: "64M", besides: tripping, instead: []string{"request", "response"},
+		Kind: OfPath, Default: "64M", besides: has(stream.RoundTrips), instead: []string{"request", "response"},
 		Takes: "bytes that the sender passes in one call", value: size(func(c *Cell) *int { return &c.MessageBytes },
 			1, stream.MaxMessageBytes)},
 	{Name: "read", Flag: "read-size", Column: "read_bytes", Type: "bytes",
@@ -73,12 +74,12 @@ var Options = []Option{
 			0, stream.MaxMessageBytes)},
 	{Name: "rx_buffer", Since: 3, Column: "rx_buffer_bytes", Type: "bytes",
 		Help: "size of the application's receive buffer, which is reused; hot: 256K, cold: 64M; 0: one message",
-		Kind: OfPath, Role: stream.RX, concerns: buffered,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.Buffered),
 		Takes: "bytes of the receiver's buffer, at least 16K; hot: 256K, which stays in the cache; cold: 64M",
 		value: rxBuffer(func(c *Cell) *int { return &c.RXBuffer })},
 	{Name: "token_batch", Type: "int",
 		Help: "fragments to collect before returning them to the NIC, at most 1024; 1: return after every read; 0: 512",
-		Kind: OfPath, Role: stream.RX, concerns: returnsTokens,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue | stream.DMABuf),
 		Takes: "fragments in 1..1024; 0: 512", value: count(func(c *Cell) *int { return &c.TokenBatch }, 0,
 			stream.MaxTokenBatch)},
 	{Name: "touch", Type: "string",
@@ -92,7 +93,7 @@ var Options = []Option{
 			"a congestion control, such as cubic")},
 	{Name: "control", Type: "string", Help: WrongQueue +
 		": negative control that steers the flow to another queue than the mode's; must be reported as copied",
-		Kind: OfRun, Role: stream.RX, concerns: takesQueue,
+		Kind: OfRun, Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "none, or " + WrongQueue + ": steer the flow to another queue than the mode's",
 		Words: []string{"none", WrongQueue},
 		value: noneOr(func(c *Cell) *string { return &c.Control }, parseControl, AsFound)},
@@ -122,12 +123,12 @@ var Options = []Option{
 	{Name: "pace", Since: 3, Column: "pace_bits_ps", Type: "bit/s|N%", Help: "payload rate to hold, in bit/s " +
 		"(suffixes K, M, G: powers of 1000), or N% of the unpaced rate of the slowest compared cell; loss-free: " +
 		"each run searches for the highest rate without loss (packets); none: as fast as possible", Kind: OfPath,
-		Role: stream.TX, besides: tripping, instead: []string{"rr_rate"},
+		Role: stream.TX, besides: has(stream.RoundTrips), instead: []string{"rr_rate"},
 		Takes: "none; payload bits per second, at least 1M; N%, 1 to 90, of the unpaced median of the slowest of " +
 			"the compared cells; or loss-free: each run is a search (packets)", value: pace},
 	{Name: "uring_engine", Since: 3, Column: "uring_engine_asked", Type: "string",
 		Help: "io_uring implementation: " + strings.Join(uringEngines, ", ") + " (default: " + uringEngines[0] + ")",
-		Kind: OfPath, concerns: stream.Mode.UsesRing,
+		Kind: OfPath, concerns: has(stream.UsesRing),
 		Takes: "an io_uring implementation", Words: uringEngines,
 		value: word(func(c *Cell) *string { return &c.UringEngine }, "an io_uring implementation")},
 	{Name: "gather", Since: 3, Column: "gather_us", Type: "duration", Help: "how long a receiver that has " +
@@ -143,21 +144,21 @@ var Options = []Option{
 		value: plainMicroseconds(func(c *Cell) *int { return &c.BusyPollUs }, maxBusyPoll)},
 	{Name: "request", Since: 3, Column: "request_bytes", Type: "bytes",
 		Help: "bytes of a request (default: 1; for datagrams 18, the minimum)", Kind: OfPath, Role: stream.TX,
-		concerns: tripping,
+		concerns: has(stream.RoundTrips),
 		Takes:    "bytes of a request, at most 1M", value: number(func(c *Cell) *int { return &c.Request },
 			sizeWithin(1, stream.MaxTripBytes), orOne)},
 	{Name: "response", Since: 3, Column: "response_bytes", Type: "bytes",
 		Help: "bytes of the receiver's answer to a request (default: 1; for datagrams 18, the minimum)", Kind: OfPath,
-		Role: stream.TX, concerns: tripping,
+		Role: stream.TX, concerns: has(stream.RoundTrips),
 		Takes: "bytes of an answer, at most 1M", value: number(func(c *Cell) *int { return &c.Response },
 			sizeWithin(1, stream.MaxTripBytes), orOne)},
 	{Name: "in_flight", Since: 3, Type: "int", Help: "outstanding requests per flow (default: 1)", Kind: OfPath,
-		Role: stream.TX, concerns: tripping,
+		Role: stream.TX, concerns: has(stream.RoundTrips),
 		Takes: fmt.Sprintf("requests in 1..%d", stream.MaxInFlight),
 		value: number(func(c *Cell) *int { return &c.InFlight }, within(1, stream.MaxInFlight), orOne)},
 	{Name: "rr_rate", Since: 3, Type: "int", Help: "requests per second of all flows together, timed from when " +
 		"each was due (default: send the next when an answer arrives)", Kind: OfPath, Role: stream.TX,
-		concerns: tripping,
+		concerns: has(stream.RoundTrips),
 		Takes:    fmt.Sprintf("requests per second in 1..%d", stream.MaxTripsPerS),
 		value:    count(func(c *Cell) *int { return &c.RRRate }, 1, stream.MaxTripsPerS)},
 	{Name: "rr_timeout", Since: 3, Column: "rr_timeout_us", Type: "duration",
@@ -168,17 +169,17 @@ var Options = []Option{
 		value: plainMicroseconds(func(c *Cell) *int { return &c.RRTimeoutUs }, stream.MaxTripTimeout)},
 
 	{Name: "udp_batch", Since: 3, Type: "int", Help: "most datagrams per call; 1: one call each (default: 64)",
-		Kind: OfPath, concerns: inBatches,
+		Kind: OfPath, concerns: has(stream.Batches),
 		Takes: fmt.Sprintf("datagrams in 1..%d; 0: as many as possible", stream.MaxBatch),
 		value: count(func(c *Cell) *int { return &c.UDPBatch }, 0, stream.MaxBatch)},
 	{Name: "udp_segmentation", Since: 3, Type: "on|off", Help: "set the sender's UDP segmentation offload " +
 		"(tx-udp-segmentation) for the run; off: the kernel segments before sending, also over veth, which does " +
 		"not segment",
-		Kind: OfHost, Role: stream.TX, Sets: []string{"feature tx-udp-segmentation"}, concerns: segments,
+		Kind: OfHost, Role: stream.TX, Sets: []string{"feature tx-udp-segmentation"}, concerns: has(stream.Segments),
 		Takes: "true or false", Words: onOffWords, value: onOff(func(c *Cell) **bool { return &c.UDPSegment })},
 	{Name: "xdp_touch", Since: 3, Type: "string", Help: "what an XDP program does with a frame's bytes: " +
 		strings.Join(stream.XDPTouches, ", ") + " (default: read; for frames sent back: swap-macs)",
-		Kind: OfPath, Role: stream.RX, concerns: runsXDP,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.XDP),
 		Takes: "what an XDP program does with a frame's bytes", Words: stream.XDPTouches,
 		value: oneOf(func(c *Cell) *string { return &c.XDPTouch }, stream.XDPTouches...)},
 	{Name: "xdp_attach", Since: 3, Type: "string",
@@ -190,7 +191,7 @@ var Options = []Option{
 	{Name: "xdp_redirect", Since: 3, Type: "string", Help: "where xdp-redirect sends frames: to the CPU of the " +
 		"receiver's thread (cpu), back out of the interface (dev), out of another one (dev:NAME), or to AF_XDP " +
 		"sockets, copied (xsk) or zero copy (xsk-zc) (default: cpu)",
-		Kind: OfPath, Role: stream.RX, concerns: redirects,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.Redirects),
 		Takes: strings.Join(stream.XDPRedirects, ", ") + ", or dev:NAME: an interface of the receiver's",
 		Words: stream.XDPRedirects, value: text(func(c *Cell) *string { return &c.XDPRedirect }, stream.CheckRedirect)},
 	{Name: "tuples", Since: 3, Type: "int",
@@ -225,17 +226,17 @@ var Options = []Option{
 		value: count(func(c *Cell) *int { return &c.Queues }, 1, stream.MaxFlows)},
 	{Name: "steer_queue", Since: 3, Type: "int",
 		Help: "negative control: steer the flow to this RX queue instead; must be reported as copied", Kind: OfPath,
-		Role: stream.RX, concerns: takesQueue,
+		Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "the number of an RX queue", value: optionalNumber(func(c *Cell) **int { return &c.SteerTo },
 			within(0, 65535))},
 	{Name: "area", Since: 3, Type: "string", Help: "memory for payload: " + strings.Join(stream.AreaKinds, ", ") +
 		" (default: pages; for devmem udmabuf; with a long --rx-buf-len huge)",
-		Kind: OfPath, Role: stream.RX, concerns: hasNICQueue,
+		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
 		Takes: "a kind of memory for payload", Words: stream.AreaKinds,
 		value: oneOf(func(c *Cell) *string { return &c.Area }, stream.AreaKinds...)},
 	{Name: "area_bytes", Since: 3, Flag: "area-size", Type: "bytes",
 		Help: "size of the memory for payload; 0: 64M, for devmem four times the NIC's ring plus --hold", Kind: OfPath,
-		Role: stream.RX, concerns: hasNICQueue,
+		Role: stream.RX, concerns: has(stream.UsesNICQueue),
 		Takes: "bytes of memory for payload", value: size(func(c *Cell) *int { return &c.AreaBytes }, 0,
 			stream.MaxAreaBytes)},
 	{Name: "refill_entries", Since: 3, Type: "int",
@@ -249,7 +250,7 @@ var Options = []Option{
 			stream.MaxCQEntries)},
 	{Name: "hold", Since: 3, Column: "hold_bytes", Type: "bytes",
 		Help: "bytes of payload to hold before the oldest buffer is returned", Kind: OfPath, Role: stream.RX,
-		concerns: hasNICQueue,
+		concerns: has(stream.UsesNICQueue),
 		Takes:    "bytes of payload to hold", value: size(func(c *Cell) *int { return &c.HoldBytes }, 0,
 			stream.MaxAreaBytes)},
 
@@ -315,31 +316,25 @@ var (
 	packetSizes = []string{"gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size"}
 )
 
-func tripping(m stream.Mode) bool        { return m.RoundTrips }
-func trippingPackets(m stream.Mode) bool { return m.RoundTrips && m.Kind.Packets() }
+func trippingPackets(m stream.Mode) bool { return m.Has(stream.RoundTrips) && m.Kind.Packets() }
 func bySocket(m stream.Mode) bool        { return m.Kind != stream.Frame }
-func buffered(m stream.Mode) bool        { return m.Buffered }
-func leavesHeaders(m stream.Mode) bool   { return !m.SplitsHeaders }
-func runsXDP(m stream.Mode) bool         { return m.XDP }
-func attachesXDP(m stream.Mode) bool     { return m.XDP || m.AFXDP }
-func redirects(m stream.Mode) bool       { return m.Redirects }
+func leavesHeaders(m stream.Mode) bool   { return !m.Has(stream.SplitsHeaders) }
+func attachesXDP(m stream.Mode) bool     { return m.Has(stream.XDP) || m.Has(stream.AFXDP) }
 func ofFrames(m stream.Mode) bool        { return m.Kind == stream.Frame }
 func byTCP(m stream.Mode) bool           { return m.Kind == stream.Stream }
-func inBatches(m stream.Mode) bool       { return m.Batches }
-func segments(m stream.Mode) bool        { return m.Segments }
-func hasNICQueue(m stream.Mode) bool     { return m.NICQueue }
-func ringsPayload(m stream.Mode) bool    { return m.NICQueue && !m.DMABuf }
-func returnsTokens(m stream.Mode) bool   { return m.NICQueue && m.DMABuf }
+func ringsPayload(m stream.Mode) bool    { return m.Has(stream.UsesNICQueue) && !m.Has(stream.DMABuf) }
 
-// takesQueue: the mode takes a queue over, so that a flow can miss it.
-func takesQueue(m stream.Mode) bool { return m.TakesQueue() }
+// has looks for traits of a mode.
+func has(t stream.Traits) func(stream.Mode) bool {
+	return func(m stream.Mode) bool { return m.Has(t) }
+}
 
 // uringEngines are those of package uring, whichever are built in; the first is the default.
 var uringEngines = []string{string(uring.Native), string(uring.Giouring)}
 
 func mode(role stream.Role, at func(*Cell) *string) value {
 	return text(at, func(s string) error {
-		_, err := stream.LookupMode(role, s)
+		_, err := modes.Find(role, s)
 		return err
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Slack is why 1/packets_per_s of a run is not what a packet cost its receiver: the time between
@@ -120,7 +121,7 @@ func (r *Record) OwnNsPerPacket() *float64 {
 // readsItself reports whether the data path's thread takes packets, rather than only reading what
 // was counted.
 func (r *Record) readsItself() bool {
-	m, err := stream.LookupMode(stream.RX, r.Cell.RX)
+	m, err := modes.Find(stream.RX, r.Cell.RX)
 	return err == nil && (m.Kind != stream.Frame || r.Cell.ReadsFrames(m))
 }
 

@@ -5,6 +5,8 @@ package doctor
 import (
 	"strconv"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
@@ -12,7 +14,6 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/packet/xsk"
 	"github.com/zcbench/zcbench/plan/modes"
-	"golang.org/x/sys/unix"
 )
 
 // facts are what was found on the host and its interface.
@@ -122,7 +123,7 @@ func gather(dev string) *facts {
 	}
 	f.xdp, f.xdpErr = d.XDPFeatures()
 	f.takes = map[string]takes{}
-	for _, p := range modes.All() {
+	for _, p := range modes.All {
 		if p.ProbeProvider != nil {
 			f.takes[p.Name] = takes{p.ProbeProvider(dev), p.ProbeQueue(dev)}
 		}

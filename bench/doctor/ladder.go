@@ -14,7 +14,7 @@ import (
 // Modes tries the modes that are asked for on this host, and on the interface that is named.
 func Modes(p wire.ModesParams) []wire.ModeSupport {
 	out := []wire.ModeSupport{}
-	for _, m := range modes.All() {
+	for _, m := range modes.All {
 		if (p.Role == "" || p.Role == m.Role) && (p.Names == nil || slices.Contains(p.Names, m.Name)) {
 			out = append(out, support(m, m.Support(p.Dev)))
 		}
@@ -39,10 +39,11 @@ func support(p stream.Mode, err error) wire.ModeSupport {
 func Ladders(dev string) []wire.Ladder {
 	f := gather(dev)
 	var out []wire.Ladder
-	for _, p := range modes.All() {
+	for _, p := range modes.All {
 		err := p.Support(dev)
 		l := wire.Ladder{ModeSupport: support(p, err), Rungs: f.climb(p)}
-		if p.NeedsDev && p.Kind == stream.Stream || p.NICQueue || p.ZeroCopy && p.Role == stream.RX {
+		if p.Has(stream.NeedsDev) && p.Kind == stream.Stream || p.Has(stream.UsesNICQueue) ||
+			p.Has(stream.ZeroCopy) && p.Role == stream.RX {
 			l.Impossible = f.driver.Ways().Impossible
 		}
 		l.Rungs = append(overruled(err, l.Rungs), attempt(err, l.Rungs))

@@ -10,13 +10,14 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/plan/modes"
-	"golang.org/x/sys/unix"
 )
 
 // good are the facts of a host with a NIC that can do everything.
@@ -218,7 +219,7 @@ func TestOlder(t *testing.T) {
 // Every rung that a mode names is there, and every one that is there is named.
 func TestRungsAreNamed(t *testing.T) {
 	left := maps.Clone(rungs)
-	for _, m := range modes.All() {
+	for _, m := range modes.All {
 		for _, r := range m.Needs {
 			if rungs[r] == nil {
 				t.Errorf("%s needs %q, which is no rung", m.Name, r)

@@ -20,7 +20,7 @@ import (
 // know it: the one named, otherwise the one that has the address to listen on, or that the route to
 // the receiver leaves by.
 func flowDev(p stream.Mode, s wire.EndSpec) (string, error) {
-	if !p.NeedsDev {
+	if !p.Has(stream.NeedsDev) {
 		return s.Dev, nil
 	}
 	if s.Dev != "" {

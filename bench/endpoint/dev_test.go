@@ -14,7 +14,7 @@ import (
 )
 
 func TestFlowDev(t *testing.T) {
-	needs := stream.Mode{Name: "zcrx", NeedsDev: true}
+	needs := stream.Mode{Name: "zcrx", Traits: stream.NeedsDev}
 	for _, c := range []struct {
 		path      stream.Mode
 		addr, dev string
@@ -41,7 +41,7 @@ func TestFlowDev(t *testing.T) {
 
 // A sender's interface is the one that the route leaves by.
 func TestFlowDevOfSender(t *testing.T) {
-	needs := stream.Mode{Name: "devmem", NeedsDev: true}
+	needs := stream.Mode{Name: "devmem", Traits: stream.NeedsDev}
 	addrs := map[string]string{"127.0.0.1:5201": "lo"}
 	if _, err := net.LookupHost("localhost"); err == nil { // a bare root has no /etc/hosts
 		addrs["localhost:5201"] = "lo"
@@ -60,7 +60,7 @@ func TestFlowDevOfSender(t *testing.T) {
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestGateZeroCopyEvidence(t *testing.T) {
-	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true},
+	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy},
 		spec: wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx"}}}}
 	f := &flow{result: flowResult{
 		evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3",

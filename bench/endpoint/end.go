@@ -91,7 +91,9 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	of := path
-	of.NeedsDev = of.NeedsDev || s.Role == stream.RX && s.Cell.Steers()
+	if s.Role == stream.RX && s.Cell.Steers() {
+		of.Traits |= stream.NeedsDev
+	}
 	if o.NIC.Dev, err = flowDev(of, s); err != nil {
 		return nil, err
 	}
@@ -104,9 +106,6 @@ func Open(s wire.EndSpec) (*End, error) {
 		return nil, err
 	}
 	e := newEnd(s, path, o)
-	if e.transport, err = path.Transport(); err != nil {
-		return nil, err
-	}
 	if err := e.open(); err != nil {
 		return nil, e.giveUp(err)
 	}
@@ -120,9 +119,9 @@ func floods(p stream.Mode, o stream.Options) string {
 	switch {
 	case p.Kind != stream.Frame:
 		return ""
-	case p.Role == stream.TX, p.SendsBack, p.Redirects && toDev && out == "":
+	case p.Role == stream.TX, p.Has(stream.SendsBack), p.Has(stream.Redirects) && toDev && out == "":
 		return o.NIC.Dev
-	case p.Redirects && toDev:
+	case p.Has(stream.Redirects) && toDev:
 		return out
 	}
 	return ""
@@ -130,7 +129,7 @@ func floods(p stream.Mode, o stream.Options) string {
 
 // newEnd makes an end without opening anything.
 func newEnd(s wire.EndSpec, path stream.Mode, o stream.Options) *End {
-	e := &End{spec: s, path: path, opts: o, flows: flowsOf(s, o)}
+	e := &End{spec: s, path: path, opts: o, transport: modes.Transports[path.Kind], flows: flowsOf(s, o)}
 	e.started, e.ended = make(chan flowStart, len(e.flows)), make(chan flowResult, len(e.flows))
 	return e
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 
 	"golang.org/x/sys/unix"
 
@@ -50,7 +51,7 @@ func TestGiveUpTellsWhatIsLeft(t *testing.T) {
 }
 
 func TestCheckTakesGoodSpecs(t *testing.T) {
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		for _, s := range []wire.EndSpec{
 			{Role: m.Role, Cell: cellOf(m, plan.Cell{}), Addr: "[::1]:5201", Flows: wire.OneFlow(-1)},
 			{Role: m.Role, Cell: cellOf(m, plan.Cell{MessageBytes: mostMessage(m), RcvBuf: 1 << 30, SndBuf: 1}),
@@ -64,7 +65,7 @@ func TestCheckTakesGoodSpecs(t *testing.T) {
 }
 
 func mostMessage(m stream.Mode) int {
-	if m.RoundTrips {
+	if m.Has(stream.RoundTrips) {
 		return 0 // it has requests
 	}
 	if m.Kind == stream.Frame {
@@ -176,12 +177,12 @@ func TestOpenFailuresLeaveNothing(t *testing.T) {
 			t.Errorf("%s: %v; fix %q", name, err, fault.Fix(err))
 		}
 	}
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		s := rxSpec(m.Name, kib)
 		if m.Role == stream.TX {
 			s = txSpec(m.Name, kib)
 		}
-		if m.RoundTrips {
+		if m.Has(stream.RoundTrips) {
 			s.Cell.MessageBytes = 0
 		}
 		e, err := Open(s)

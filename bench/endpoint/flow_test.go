@@ -48,7 +48,7 @@ var cookie = stream.NewCookie()
 func rxSpec(mode string, size int) wire.EndSpec {
 	s := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: mode, MessageBytes: size, Touch: "verify"}, Addr: loop,
 		Cookie: cookie, Flows: wire.OneFlow(-1)}
-	if m, err := stream.LookupMode(stream.RX, mode); err == nil && m.NoPayload {
+	if m, err := modes.Find(stream.RX, mode); err == nil && m.Has(stream.NoPayload) {
 		s.Cell.Touch = "none"
 	}
 	return s
@@ -65,8 +65,8 @@ func txSpec(mode string, size int) wire.EndSpec {
 // senders those whose receiver need not answer.
 func runnable(t testing.TB, role stream.Role) []string {
 	var names []string
-	for _, p := range modes.All() {
-		if p.Role != role || p.Kind != stream.Stream || p.RoundTrips {
+	for _, p := range modes.All {
+		if p.Role != role || p.Kind != stream.Stream || p.Has(stream.RoundTrips) {
 			continue
 		}
 		if err := p.Support("lo"); err != nil {

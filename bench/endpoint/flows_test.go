@@ -48,8 +48,8 @@ var (
 func TestModesOfSeveralFlows(t *testing.T) {
 	for role, here := range overLoopback {
 		var all []string
-		for _, m := range modes.All() {
-			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
+		for _, m := range modes.All {
+			if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) {
 				all = append(all, m.Name)
 			}
 		}
@@ -112,7 +112,7 @@ func checkSum(t *testing.T, res wire.EndResult, n int) {
 // needMode skips a test of a mode that this kernel does not have.
 func needMode(t *testing.T, role stream.Role, name string) {
 	t.Helper()
-	m, err := stream.LookupMode(role, name)
+	m, err := modes.Find(role, name)
 	if err == nil {
 		err = m.Support("lo")
 	}
@@ -252,7 +252,8 @@ func TestExpectedOfFlows(t *testing.T) {
 		all := [2]stream.Counters{copied, copied}
 		all[0].Mismatches = x.wrong
 		r, _ := judged("tcp", true, [2]stream.Counters{}, all, stream.Evidence{})
-		r.end.path.CopiedHere, r.end.spec.Dev = true, "lo"
+		r.end.spec.Dev = "lo"
+		r.end.path.Traits |= stream.CopiedHere
 		for i, f := range r.end.flows {
 			f.Meter.Copied(all[i].CopiedBytes)
 			f.Meter.Bytes(int(all[i].Bytes))
@@ -280,7 +281,11 @@ func TestProcessorsOfFlows(t *testing.T) {
 // judged are two flows of a path whose window has been read, of which one is not right.
 func judged(rx string, zero bool, was, is [2]stream.Counters, evidence stream.Evidence) (*run, *wire.EndResult) {
 	spec := several(wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: rx}}, 2)
-	e := newEnd(spec, stream.Mode{Name: rx, Role: stream.RX, ZeroCopy: zero}, stream.Options{})
+	m := stream.Mode{Name: rx, Role: stream.RX}
+	if zero {
+		m.Traits = stream.ZeroCopy
+	}
+	e := newEnd(spec, m, stream.Options{})
 	r := &run{end: e, from: edge{taken: true, flows: was[:]}, to: edge{taken: true, flows: is[:]}}
 	e.flows[1].result.evidence = evidence
 	res := &wire.EndResult{Verdict: results.OK, Host: results.Host{Flows: make([]results.Flow, 2)},

@@ -258,7 +258,7 @@ func offBy(ms float64) string {
 
 // gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
 func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
-	if !r.end.path.ZeroCopy {
+	if !r.end.path.Has(stream.ZeroCopy) {
 		return "", ""
 	}
 	limit := DefaultMaxCopied
@@ -273,7 +273,7 @@ func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (rea
 	if frac <= limit {
 		return gateTold(f, float64(known), limit, r.end.spec.Mode())
 	}
-	res.Expected = r.end.path.CopiedHere && r.copiesHere(f, res.Host.Env)
+	res.Expected = r.end.path.Has(stream.CopiedHere) && r.copiesHere(f, res.Host.Env)
 	how, why := "allow it with --max-copied, or find out what makes the kernel copy", ""
 	if e := f.result.evidence; e.Why != "" {
 		why, how = ": "+e.Why, e.Fix
@@ -387,7 +387,7 @@ func flowMetrics(w stream.Counters, seconds float64, path stream.Mode) []measure
 			measure.Metric{Name: "pace_late_mean_us", Unit: "us",
 				Value: float64(w.PaceLateNs) / float64(w.PacePieces) / 1e3, Source: src})
 	}
-	if path.UsesRing() {
+	if path.Has(stream.UsesRing) {
 		ms = append(ms, measure.Metric{Name: "uring_rearms", Unit: "1", Value: float64(w.Rearms), Source: src},
 			measure.Metric{Name: "uring_overflows", Unit: "1", Value: float64(w.Overflows), Source: src})
 	}

@@ -138,7 +138,7 @@ func TestZeroCopyGate(t *testing.T) {
 		{0, 0, 0, 0, nil, "no evidence"},
 		{0, 0, 0, 0, &half, "no evidence"},
 	} {
-		p := stream.Mode{Name: "zc", ZeroCopy: true}
+		p := stream.Mode{Name: "zc", Traits: stream.ZeroCopy}
 		r := &run{end: &End{path: p}, sch: wire.Schedule{MaxCopiedFrac: c.limit}}
 		f := &flow{result: flowResult{evidence: stream.Evidence{Uncounted: c.uncounted}}}
 		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied,
@@ -146,7 +146,7 @@ func TestZeroCopyGate(t *testing.T) {
 		if (c.say == "") != (reason == "") || !strings.Contains(reason, c.say) || (reason != "") != (fix != "") {
 			t.Errorf("%+v: %q; fix %q", c, reason, fix)
 		}
-		r.end.path.ZeroCopy = false
+		r.end.path.Traits = 0
 		if reason, _ := r.gateZeroCopy(f, stream.Counters{CopiedBytes: 5}, new(wire.EndResult)); reason != "" {
 			t.Errorf("a copying mode: %q", reason)
 		}
@@ -165,8 +165,9 @@ func TestUntoldGate(t *testing.T) {
 		{0, 60, "whether 60.0 % of the payload of zcrx were copied cannot be told (limit 1 %): no NAPI"},
 		{5, 60, "the kernel copied 5.0 % of the payload of zcrx (limit 1 %): no NAPI"},
 	} {
-		r := &run{end: &End{path: stream.Mode{Name: "zcrx", ZeroCopy: true}, spec: wire.EndSpec{Role: stream.RX,
-			Cell: plan.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
+		r := &run{end: &End{path: stream.Mode{Name: "zcrx", Traits: stream.ZeroCopy},
+			spec: wire.EndSpec{Role: stream.RX,
+				Cell: plan.Cell{RX: "zcrx"}}, flows: []*flow{{}}}}
 		f := &flow{result: flowResult{evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI",
 			Fix: "use Linux 7.2"}}}
 		reason, fix := r.gateZeroCopy(f, stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied},

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/pairwise"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -56,7 +57,7 @@ func checkMoved(t testing.TB, r, s wire.EndResult, tx string) {
 		t.Errorf("%d wrong bytes, first at %d", r.Total.Mismatches, r.Total.FirstMismatch-1)
 	}
 	c := s.Total
-	if m, _ := stream.LookupMode(stream.TX, tx); m.ZeroCopy {
+	if m, _ := modes.Find(stream.TX, tx); m.Has(stream.ZeroCopy) {
 		if c.Completions == 0 || c.CopiedCompletions != c.Completions || c.CopiedBytes != c.Bytes ||
 			c.ZeroCopyBytes != 0 {
 			t.Errorf("loopback copies all: %+v", c)
@@ -82,8 +83,8 @@ func TestUnequalMessageAndReadSizes(t *testing.T) {
 
 func TestZeroCopyThatCopiedIsInvalid(t *testing.T) {
 	for _, tx := range runnable(t, stream.TX) {
-		m, _ := stream.LookupMode(stream.TX, tx)
-		if !m.ZeroCopy {
+		m, _ := modes.Find(stream.TX, tx)
+		if !m.Has(stream.ZeroCopy) {
 			continue
 		}
 		for _, limit := range []wire.Frac{nil, new(float64)} {

@@ -12,31 +12,33 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // pathOptions converts a cell's choices to the options of one end's data path.
 func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	c := &s.Cell
 	o := stream.Options{MessageBytes: cmp.Or(c.MessageBytes, stream.DefaultMessage(p.Kind)), Touch: stream.TouchNone,
-		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion, ZeroCopy: p.ZeroCopySocket,
+		Socket: sock.Options{RcvBuf: c.RcvBuf, SndBuf: c.SndBuf, Congestion: c.Congestion,
+			ZeroCopy:   p.Has(stream.ZeroCopySocket),
 			BusyPollUs: c.BusyPollUs}}
-	if p.UsesRing() {
+	if p.Has(stream.UsesRing) {
 		o.UringEngine = c.UringEngine
 	}
-	if p.Kind == stream.Frame || p.AFXDP {
+	if p.Kind == stream.Frame || p.Has(stream.AFXDP) {
 		o.Frames = framesOf(c)
 	}
-	if p.Batches {
+	if p.Has(stream.Batches) {
 		o.Batch = c.UDPBatch
 	}
 	if s.Role == stream.TX {
 		o.Socket.PaceBitsPS = uint64(c.PaceBitsPS)
-		if p.RoundTrips {
+		if p.Has(stream.RoundTrips) {
 			o.MessageBytes, o.Trips = tripOptions(c, p.Kind)
 		}
 		return o
 	}
-	if p.Buffered {
+	if p.Has(stream.Buffered) {
 		o.BufferBytes = c.RXBuffer
 	}
 	if c.RoundTrips() {
@@ -52,7 +54,7 @@ func pathOptions(s wire.EndSpec, p stream.Mode) stream.Options {
 	if s.Cell.Steers() {
 		o.NIC.Queue = c.Queue
 	}
-	if p.NICQueue {
+	if p.Has(stream.UsesNICQueue) {
 		o.NIC = stream.NICQueue{Queue: c.Queue, Area: stream.AreaKind(c.Area), AreaBytes: c.AreaBytes,
 			BufLen:        c.RXBufLen,
 			RefillEntries: c.RefillEntries, CQEntries: c.CQEntries, HoldBytes: c.HoldBytes, TokenBatch: c.TokenBatch}
@@ -65,9 +67,9 @@ func framesOf(c *plan.Cell) stream.Frames {
 	f := stream.Frames{Touch: c.XDPTouch, Attach: c.XDPAttach, Redirect: c.XDPRedirect, Tuples: c.Tuples,
 		Burst: c.Burst, KeepGRO: c.GRO != nil}
 	f.CPUs, _ = cpulist.Parse(c.GenCPUs) // it was read when it was set
-	rx, err := stream.LookupMode(stream.RX, c.RX)
+	rx, err := modes.Find(stream.RX, c.RX)
 	out, toDev := stream.RedirectDev(c.XDPRedirect)
-	f.Returns = err == nil && (rx.SendsBack || rx.Redirects && toDev && out == "")
+	f.Returns = err == nil && (rx.Has(stream.SendsBack) || rx.Has(stream.Redirects) && toDev && out == "")
 	return f
 }
 

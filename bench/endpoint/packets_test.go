@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -80,16 +81,13 @@ func TestCorruptedPackets(t *testing.T) {
 	e := open(t, spec)
 	first := background(context.Background(), e, wire.Schedule{StopBytes: 1, PeerWaitNs: patience, StallNs: patience,
 		GraceNs: patience})
-	m, err := stream.LookupMode(stream.TX, "udp")
+	m, err := modes.Find(stream.TX, "udp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tr, err := m.Transport()
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, _, err := tr.Dial(await.Context(t), e.Addr().String(), stream.Hello{Cookie: cookie, TXMode: "test",
-		MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
+	c, _, err := modes.Transports[m.Kind].Dial(await.Context(t), e.Addr().String(),
+		stream.Hello{Cookie: cookie, TXMode: "test",
+			MessageBytes: 64, PeriodBytes: 31 * 4096, Duration: time.Hour}, sock.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

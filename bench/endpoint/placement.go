@@ -53,7 +53,7 @@ func (e *End) placeSoftirq() (err error) {
 // putSoftirq leaves frames to threads where there are no interrupts: RPS never sees what a program
 // takes from the driver.
 func (e *End) putSoftirq(want place.Want) (*place.Placement, error) {
-	if e.path.Kind != stream.Frame && !(e.path.AFXDP && e.opts.Frames.Attach != "generic") {
+	if e.path.Kind != stream.Frame && !(e.path.Has(stream.AFXDP) && e.opts.Frames.Attach != "generic") {
 		return place.Softirq(cmp.Or(e.spec.Dev, "lo"), want)
 	}
 	d, err := nic.Open(e.opts.NIC.Dev)
@@ -170,7 +170,7 @@ func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
 	}
 	fault := ""
 	// whose packets no socket and no softnet counter tells; Check has looked at the thread
-	if r.end.path.Kind != stream.Frame && !r.end.path.AFXDP {
+	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
 		fault = r.misplaced()
 	}
 	if fault == "" {

@@ -23,7 +23,7 @@ func withQueues(path stream.Mode, s wire.EndSpec, dev string) ([]wire.FlowSpec, 
 	if queues == 0 && !takes {
 		queues = 1
 	}
-	ids, err := nicqueue.Spread(path.Name, dev, s.Cell.Queue, queues, len(s.Flows))
+	ids, err := nicqueue.Spread(path, dev, s.Cell.Queue, queues, len(s.Flows))
 	if err == nil {
 		err = nicqueue.RoomForRules(path.Name, dev, len(s.Flows))
 	}

@@ -9,14 +9,16 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/machine/counter"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
-	"golang.org/x/sys/unix"
 )
 
 // sendForEver is a sender that sends until its connection breaks, or halt.
@@ -289,8 +291,8 @@ func sendBad(t testing.TB, e *End, n, bad int, d time.Duration) stream.Farewell 
 func TestOneWrongByteIsFoundByEveryMode(t *testing.T) {
 	const n = 3*mib + 77
 	for _, rx := range runnable(t, stream.RX) {
-		m, _ := stream.LookupMode(stream.RX, rx)
-		if m.NoPayload {
+		m, _ := modes.Find(stream.RX, rx)
+		if m.Has(stream.NoPayload) {
 			continue
 		}
 		for _, bad := range []int{-1, 0, 4095, 256 * kib, 2*mib + 12345, n - 1} {

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -100,7 +101,7 @@ func (c *crowd) late() {
 // and are counted.
 func TestStrangersChangeNothing(t *testing.T) {
 	for _, rx := range runnable(t, stream.RX) {
-		if m, _ := stream.LookupMode(stream.RX, rx); m.NoPayload || m.NeedsDev {
+		if m, _ := modes.Find(stream.RX, rx); m.Has(stream.NoPayload) || m.Has(stream.NeedsDev) {
 			continue
 		}
 		t.Run(rx, func(t *testing.T) { underAttack(t, rx) })

@@ -38,7 +38,7 @@ func requestBytes(c *plan.Cell, k stream.Kind) int {
 // beginTrips begins a sender's account of its round trips.
 func (f *flow) beginTrips(m stream.Mode, request int) {
 	switch {
-	case !m.RoundTrips:
+	case !m.Has(stream.RoundTrips):
 	case m.Kind.Packets():
 		f.Meter.TripPackets(stream.NewPacketTrips(request, f.opts.Trips))
 	default:
@@ -159,10 +159,10 @@ func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 		return
 	}
 	h.Transactions = &w.Transactions
-	if asks := r.end.path.RoundTrips; asks && r.end.path.Kind.Packets() {
+	if asks := r.end.path.Has(stream.RoundTrips); asks && r.end.path.Kind.Packets() {
 		h.TransactionsLost, h.AnswersLate = &w.TripsLost, &w.AnswersLate
 	}
-	if t := r.to.times; r.end.path.RoundTrips && t != nil && r.from.times != nil {
+	if t := r.to.times; r.end.path.Has(stream.RoundTrips) && t != nil && r.from.times != nil {
 		if d := t.Sub(r.from.times); d.Count() > 0 {
 			h.RoundTrip = new(times(d))
 		}
@@ -178,7 +178,7 @@ const heldRate = .99
 // waited to be sent, which their times hold.
 func (r *run) warnMissedRate(h *results.Host) {
 	rate, got := float64(r.end.spec.Cell.RRRate), h.TransactionsPerS()
-	if r.end.path.RoundTrips && rate > 0 && got != nil && *got < heldRate*rate {
+	if r.end.path.Has(stream.RoundTrips) && rate > 0 && got != nil && *got < heldRate*rate {
 		r.warnings = append(r.warnings, fmt.Sprintf("%.0f of %.0f transactions per second: the rate was not "+
 			"kept, and times count from when each request was due, so they grow during the run; ask for a lower "+
 			"--rr-rate, or more --in-flight", *got, rate))

@@ -12,13 +12,14 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
 // rrSpecs are the two ends of round trips. Both know the whole cell, as agents do.
 func rrSpecs(rx string, c plan.Cell) (r, s wire.EndSpec) {
 	c.RX, c.TX = rx, "rr"
-	if m, err := stream.LookupMode(stream.RX, rx); err == nil && m.Kind == stream.Datagram {
+	if m, err := modes.Find(stream.RX, rx); err == nil && m.Kind == stream.Datagram {
 		c.TX = "udp-rr"
 	}
 	r, s = rxSpec(rx, 0), txSpec(c.TX, 0)
@@ -30,11 +31,11 @@ func rrSpecs(rx string, c plan.Cell) (r, s wire.EndSpec) {
 // one or many in flight, of one flow or several, and both ends count the same.
 func TestEveryModeAnswers(t *testing.T) {
 	for _, rx := range runnable(t, stream.RX) {
-		m, err := stream.LookupMode(stream.RX, rx)
+		m, err := modes.Find(stream.RX, rx)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if m.NoPayload || m.Kind == stream.Frame {
+		if m.Has(stream.NoPayload) || m.Kind == stream.Frame {
 			continue
 		}
 		for name, c := range map[string]plan.Cell{"one byte": {}, "many": {Request: 100, Response: 300,
@@ -75,7 +76,7 @@ func TestEveryModeAnswers(t *testing.T) {
 // together.
 func TestDatagramModesAnswer(t *testing.T) {
 	for _, rx := range []string{"udp", "udp-gro", "udp-uring"} {
-		if m, err := stream.LookupMode(stream.RX, rx); err != nil || m.Support("lo") != nil {
+		if m, err := modes.Find(stream.RX, rx); err != nil || m.Support("lo") != nil {
 			t.Logf("without %s", rx)
 			continue
 		}
@@ -189,7 +190,7 @@ func TestPlanOfRoundTripsIsKept(t *testing.T) {
 }
 
 func kindOf(rx string) stream.Kind {
-	m, _ := stream.LookupMode(stream.RX, rx) // as the caller's list has it
+	m, _ := modes.Find(stream.RX, rx) // as the caller's list has it
 	return m.Kind
 }
 

@@ -8,11 +8,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
-	"golang.org/x/sys/unix"
 )
 
 // A flow that stands still while the NIC splits no headers says so, by the driver's counters, and
@@ -62,10 +63,10 @@ func TestWhoWatchesUnsplit(t *testing.T) {
 		mode stream.Mode
 		want bool
 	}{
-		{stream.RX, stream.Mode{NICQueue: true, NeedsDev: true}, true},
-		{stream.RX, stream.Mode{NICQueue: true}, false},
+		{stream.RX, stream.Mode{Traits: stream.UsesNICQueue | stream.NeedsDev}, true},
+		{stream.RX, stream.Mode{Traits: stream.UsesNICQueue}, false},
 		{stream.RX, stream.Mode{}, false},
-		{stream.TX, stream.Mode{NICQueue: true, NeedsDev: true}, false},
+		{stream.TX, stream.Mode{Traits: stream.UsesNICQueue | stream.NeedsDev}, false},
 	} {
 		e := newEnd(several(wire.EndSpec{Role: x.role}, 1), x.mode,
 			stream.Options{NIC: stream.NICQueue{Dev: "no-such-if"}})

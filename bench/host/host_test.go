@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan/modes"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // hung is longer than the tests wait: what ends only by such a limit hangs for them.
@@ -67,8 +68,8 @@ func TestDialLocal(t *testing.T) {
 		t.Errorf("the agent is in the terminal's process group (%d, %v): a Ctrl-C would kill it", pgid, err)
 	}
 	var ms []wire.ModeSupport
-	if err := h.Call(t.Context(), wire.OpModes, nil, &ms); err != nil || len(ms) != len(stream.Modes) {
-		t.Errorf("%d modes, %v; want %d", len(ms), err, len(stream.Modes))
+	if err := h.Call(t.Context(), wire.OpModes, nil, &ms); err != nil || len(ms) != len(modes.All) {
+		t.Errorf("%d modes, %v; want %d", len(ms), err, len(modes.All))
 	}
 	if h.Err() != nil {
 		t.Errorf("a living agent has ended: %v", h.Err())

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kernelfile"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -105,7 +105,7 @@ func checkTime(what string, ns int64) error {
 
 // Check refuses a mode that this program does not have.
 func (m *ModeSupport) Check() error {
-	_, err := stream.LookupMode(m.Role, m.Name)
+	_, err := modes.Find(m.Role, m.Name)
 	return err
 }
 

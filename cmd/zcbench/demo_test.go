@@ -20,7 +20,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
@@ -28,6 +27,7 @@ import (
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -517,7 +517,7 @@ func TestDoctorJSON(t *testing.T) {
 	if err := dec.Decode(&d); err != nil {
 		t.Fatal(err)
 	}
-	if d.Host != "local" || len(d.Checks) < 5 || len(d.Modes) != len(stream.Modes) || d.Dev == nil ||
+	if d.Host != "local" || len(d.Checks) < 5 || len(d.Modes) != len(modes.All) || d.Dev == nil ||
 		d.Dev.Name != "lo" || d.ToolVersion == "" {
 		t.Errorf("%+v", d)
 	}

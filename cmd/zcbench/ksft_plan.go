@@ -20,6 +20,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // ksftLimit is the time where nobody says one; ksftWindow the longest window of a run unless
@@ -50,7 +51,7 @@ func (k *ksft) cells() error {
 		}
 		c := k.cell
 		c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name
-		if !k.given(plan.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.NoPayload {
+		if !k.given(plan.LookupOption("touch")) && rx.Kind == stream.Stream && !rx.Has(stream.NoPayload) {
 			c.Touch = string(stream.TouchVerify)
 		}
 		c.Drop()
@@ -83,8 +84,9 @@ func (k *ksft) checkOptions() error {
 // ksftModes lists all modes of TCP: those that receive, then those that send.
 func ksftModes() (names []string) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		for _, m := range stream.Modes {
-			if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips && (role == stream.RX || m.Name != "tcp") {
+		for _, m := range modes.All {
+			if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) &&
+				(role == stream.RX || m.Name != "tcp") {
 				names = append(names, map[stream.Role]string{stream.RX: m.Name + "/tcp", stream.TX: "tcp/" +
 					m.Name}[role])
 			}
@@ -107,7 +109,7 @@ func pairOf(word string) (rx, tx *stream.Mode, err error) {
 	switch {
 	case rx == nil || tx == nil:
 		return nil, nil, fmt.Errorf("%.60q: want RX, TX or RX/TX, with RX of %s and TX of %s", word,
-			strings.Join(stream.Names(stream.RX), ", "), strings.Join(stream.Names(stream.TX), ", "))
+			strings.Join(modes.Names(stream.RX), ", "), strings.Join(modes.Names(stream.TX), ", "))
 	case rx.Kind != tx.Kind:
 		return nil, nil, fmt.Errorf("%s receives %s, %s sends %s", rx.Name, rx.Kind, tx.Name, tx.Kind)
 	}
@@ -115,7 +117,7 @@ func pairOf(word string) (rx, tx *stream.Mode, err error) {
 }
 
 func modeOf(role stream.Role, name string) *stream.Mode {
-	if m, err := stream.LookupMode(role, name); err == nil {
+	if m, err := modes.Find(role, name); err == nil {
 		return &m
 	}
 	return nil
@@ -123,11 +125,11 @@ func modeOf(role stream.Role, name string) *stream.Mode {
 
 // plainest finds the first mode of a kind.
 func plainest(role stream.Role, kind stream.Kind) *stream.Mode {
-	i := slices.IndexFunc(stream.Modes, func(m stream.Mode) bool { return m.Role == role && m.Kind == kind })
+	i := slices.IndexFunc(modes.All, func(m stream.Mode) bool { return m.Role == role && m.Kind == kind })
 	if i < 0 {
 		return nil
 	}
-	return &stream.Modes[i]
+	return &modes.All[i]
 }
 
 // allow finds out how long all may take, and makes the plan fit.

@@ -28,6 +28,7 @@ import (
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 )
@@ -126,8 +127,8 @@ func TestKsftPairs(t *testing.T) {
 		}
 	}
 	all := ksftModes()
-	for _, m := range stream.Modes {
-		if m.Kind == stream.Stream && !m.RoundTrips &&
+	for _, m := range modes.All {
+		if m.Kind == stream.Stream && !m.Has(stream.RoundTrips) &&
 			!slices.ContainsFunc(all, func(p string) bool { return strings.Contains("/"+p+"/", "/"+m.Name+"/") }) {
 			t.Errorf("%s is in none of %q", m.Name, all)
 		}

@@ -149,16 +149,6 @@ func TestShortDurationStaysAWish(t *testing.T) {
 	}
 }
 
-func TestEveryModeNameFits(t *testing.T) {
-	for _, m := range Modes {
-		h := someHello
-		h.TXMode = m.Name
-		if got, err := ParseHello(encode(t, h)); err != nil || got.TXMode != m.Name {
-			t.Errorf("%s: %+v, %v", m.Name, got, err)
-		}
-	}
-}
-
 func TestCookieText(t *testing.T) {
 	c := NewCookie()
 	if c == NewCookie() {

@@ -4,7 +4,6 @@ package stream
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/zcbench/zcbench/internal/tape"
 )
@@ -39,6 +38,57 @@ func (k Kind) String() string {
 	return string(k)
 }
 
+// Traits are what holds of a mode, a bit each: its folder declares them, and what others do for it
+// follows from them.
+type Traits uint32
+
+// The traits.
+const (
+	// ZeroCopy: the mode claims that the kernel does not copy, so a run that
+	// copied is invalid.
+	ZeroCopy Traits = 1 << iota
+	// UsesRing: it works through an io_uring.
+	UsesRing
+	// UsesNICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
+	// its memory.
+	UsesNICQueue
+	// SplitsHeaders: the mode has the NIC split headers off by itself.
+	SplitsHeaders
+	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
+	NeedsDev
+	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
+	// [DMABufKinds].
+	DMABuf
+	// ZeroCopySocket: its socket must have SO_ZEROCOPY.
+	ZeroCopySocket
+	// CopiedHere: over loopback and veth a run cannot be zero copy, whatever the mode does:
+	// they copy such payload when they deliver it (skb_orphan_frags_rx of the kernel's
+	// net/core), or lay it so that no page of it can be mapped.
+	CopiedHere
+	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
+	// is [Options].BufferBytes.
+	Buffered
+	// RoundTrips: it sends requests and waits for their answers, which any receive mode that has
+	// the payload in its hands gives ([Answers]).
+	RoundTrips
+	// Batches: it moves packets, and a call of it moves [Options].Batch of them at most.
+	Batches
+	// Segments: the kernel, or the NIC, makes packets of what a call hands over.
+	Segments
+	// NoPayload: the application never gets the bytes, so it cannot touch them.
+	NoPayload
+	// XDP: its rung is an XDP program.
+	XDP
+	// Redirects: the XDP program sends frames elsewhere.
+	Redirects
+	// SendsBack: the XDP program sends frames back to their sender, who takes them.
+	SendsBack
+	// Reads: of frames, its thread reads them, and does not only look at what was counted.
+	Reads
+	// AFXDP: an XDP program redirects its packets to sockets of AF_XDP.
+	AFXDP
+)
+
 // Mode is one data path: its name, its promise, what it needs, and its code. A mode is declared
 // in the folder of its code; package plan/modes lists them all.
 type Mode struct {
@@ -47,50 +97,11 @@ type Mode struct {
 	Kind    Kind
 	Summary string
 
-	// ZeroCopy: the mode claims that the kernel does not copy, so a run that
-	// copied is invalid.
-	ZeroCopy bool
-	// Ring: it works through an io_uring.
-	Ring bool
-	// NICQueue: the mode takes a queue of a NIC over, see [NICQueue], or at least
-	// its memory.
-	NICQueue bool
-	// SplitsHeaders: the mode has the NIC split headers off by itself.
-	SplitsHeaders bool
-	// NeedsDev: it needs to know the interface that the flow comes in, or leaves, by.
-	NeedsDev bool
-	// DMABuf: the memory that the NIC writes into is a dmabuf, of the kinds
-	// [DMABufKinds].
-	DMABuf bool
-	// ZeroCopySocket: its socket must have SO_ZEROCOPY.
-	ZeroCopySocket bool
-	// CopiedHere: over loopback and veth a run cannot be zero copy, whatever the mode does:
-	// they copy such payload when they deliver it (skb_orphan_frags_rx of the kernel's
-	// net/core), or lay it so that no page of it can be mapped.
-	CopiedHere bool
-	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
-	// is [Options].BufferBytes.
-	Buffered bool
-	// RoundTrips: it sends requests and waits for their answers, which any receive mode that has
-	// the payload in its hands gives ([Answers]).
-	RoundTrips bool
-	// Batches: it moves packets, and a call of it moves [Options].Batch of them at most.
-	Batches bool
-	// Segments: the kernel, or the NIC, makes packets of what a call hands over.
-	Segments bool
-	// NoPayload: the application never gets the bytes, so it cannot touch them.
-	NoPayload bool
+	Traits Traits
 
-	// XDP: its rung is an XDP program; Redirects: which sends frames elsewhere; SendsBack: or back
-	// to their sender, who takes them.
-	XDP, Redirects, SendsBack bool
-	// Reads: of frames, its thread reads them, and does not only look at what was counted.
-	Reads bool
 	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
 	// price of what lies between. "": it is the highest, or none.
 	Above string
-	// AFXDP: an XDP program redirects its packets to sockets of AF_XDP.
-	AFXDP bool
 	// LostAt are, of a receive mode that drops packets itself, the counters of lost packets that
 	// tell of packets which it never saw; nil: all of them.
 	LostAt []string
@@ -120,14 +131,14 @@ type Mode struct {
 // SortsBytes reports whether the mode's counters tell payload that was copied from
 // other: those of the modes that claim zero copy, and of zcrx-nodev, which goes the
 // same way and copies.
-func (m Mode) SortsBytes() bool { return m.ZeroCopy || m.NICQueue }
+func (m Mode) SortsBytes() bool { return m.Traits&(ZeroCopy|UsesNICQueue) != 0 }
 
 // TakesQueue reports whether the mode takes an RX queue over. One that does not may have its flows
 // steered to a queue, which is not stopped then.
-func (m Mode) TakesQueue() bool { return m.NICQueue && m.NeedsDev }
+func (m Mode) TakesQueue() bool { return m.Has(UsesNICQueue | NeedsDev) }
 
-// UsesRing reports whether the mode works through an io_uring.
-func (m Mode) UsesRing() bool { return m.Ring }
+// Has reports whether the mode has all these traits.
+func (m Mode) Has(t Traits) bool { return m.Traits&t == t }
 
 // Support tries whether the mode can run on this host, and on interface dev if
 // one is named: nil, or why not.
@@ -161,33 +172,4 @@ func MakesSender[S Sender](f func(Options) (S, error)) func(Options) (Sender, er
 		}
 		return s, nil
 	}
-}
-
-// Modes are all modes by the names of the field, in the order tables show them. Package
-// plan/modes fills it in.
-var Modes []Mode
-
-// Register adds modes in their order. It is called while packages are initialised.
-func Register(all ...Mode) { Modes = append(Modes, all...) }
-
-// Names lists the modes of a role in table order.
-func Names(role Role) []string {
-	var names []string
-	for i := range Modes {
-		if Modes[i].Role == role {
-			names = append(names, Modes[i].Name)
-		}
-	}
-	return names
-}
-
-// LookupMode finds a mode by role and name. The error lists the names.
-func LookupMode(role Role, name string) (Mode, error) {
-	for i := range Modes {
-		if Modes[i].Role == role && Modes[i].Name == name {
-			return Modes[i], nil
-		}
-	}
-	return Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role,
-		strings.Join(Names(role), ", "))
 }

@@ -46,8 +46,8 @@ type lack struct {
 	what  string
 }
 
-// builtIn are the engines of this program, the default first.
-var builtIn = []made{{name: Native, open: openNative}}
+// ours is the engine that is always built in.
+var ours = made{name: Native, open: openNative}
 
 // engine is the contract of an engine: what a [Ring] asks of it. A Ring calls it
 // a few times per system call at most; it reads completions from its

@@ -17,20 +17,19 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func init() {
-	builtIn = append(builtIn, made{name: Giouring, module: "github.com/pawelgaczynski/giouring", open: openGiouring,
-		lacks: []lack{
-			// It writes the index array all the same, to where the offset 0 points: over
-			// the queue's head and tail. It also maps too little.
-			{setupNoSQArray, lackNoSQArray},
-			// It does not map its queues a second time and frees what it had.
-			{0, lackResize},
-			// Its waits take no flags; 6.15 came after it.
-			{0, lackNoIowait},
-			// It fills in the waits' argument itself, all but a minimum.
-			{0, lackGather},
-		}})
-}
+// builtIn are the engines of this program, the default first.
+var builtIn = []made{ours, {name: Giouring, module: "github.com/pawelgaczynski/giouring", open: openGiouring,
+	lacks: []lack{
+		// It writes the index array all the same, to where the offset 0 points: over
+		// the queue's head and tail. It also maps too little.
+		{setupNoSQArray, lackNoSQArray},
+		// It does not map its queues a second time and frees what it had.
+		{0, lackResize},
+		// Its waits take no flags; 6.15 came after it.
+		{0, lackNoIowait},
+		// It fills in the waits' argument itself, all but a minimum.
+		{0, lackGather},
+	}}}
 
 // gio is the engine on a ring of giouring: set up, mapped, submitted to, entered,
 // peeked at and closed by it. It knows liburing's interface of 2023, so what is

@@ -30,7 +30,7 @@ const noQueue = -1
 // on describes what a call was about.
 func (d *Device) on(a attempt) remedy.On {
 	return remedy.On{Dev: d.Name, Value: a.value, Facts: func(f remedy.Fact) (string, bool) {
-		look, known := facts[f]
+		look, known := facts()[f]
 		if !known || d.Index == noInterface {
 			return "", false
 		}
@@ -38,12 +38,10 @@ func (d *Device) on(a attempt) remedy.On {
 	}}
 }
 
-// facts are looks at the interface, when something was refused. What cannot be read does not hold.
-// What they say takes the place of the cause that the table has.
-var facts map[remedy.Fact]func(*Device, attempt) (words string, holds bool)
-
-func init() { // the looks are made by what refers to them
-	facts = map[remedy.Fact]func(*Device, attempt) (string, bool){
+// facts lists looks at the interface, when something was refused. What cannot be read does not
+// hold. What they say takes the place of the cause that the table has.
+func facts() map[remedy.Fact]func(*Device, attempt) (words string, holds bool) {
+	return map[remedy.Fact]func(*Device, attempt) (string, bool){
 		remedy.XDPAttached: func(d *Device, _ attempt) (string, bool) { return "", d.HasXDP() },
 		remedy.RingMax:     (*Device).aboveRingMax,
 		remedy.ChannelsMax: (*Device).aboveChannelsMax,

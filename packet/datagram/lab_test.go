@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package datagram
+package datagram_test
 
 import (
 	"bytes"

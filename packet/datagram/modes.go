@@ -12,13 +12,13 @@ import (
 // The modes of this folder.
 var (
 	RX = stream.Mode{Name: "udp", Role: stream.RX, Kind: stream.Datagram, Summary: "recvmmsg of datagrams",
-		Batches:     true,
+		Traits:      stream.Batches,
 		NewReceiver: stream.MakesReceiver(NewReceiver)}
 	GRO = stream.Mode{Name: "udp-gro", Role: stream.RX, Kind: stream.Datagram,
-		Summary: "recvmmsg with UDP_GRO: many datagrams in one buffer", Batches: true,
+		Summary: "recvmmsg with UDP_GRO: many datagrams in one buffer", Traits: stream.Batches,
 		Kernel: "5.0", NewReceiver: stream.MakesReceiver(NewGROReceiver)}
 	Uring = stream.Mode{Name: "udp-uring", Role: stream.RX, Kind: stream.Datagram,
-		Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Ring: true,
+		Summary: "io_uring multishot recvmsg of datagrams with a provided-buffer ring", Traits: stream.UsesRing,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: probeUringReceiver}
 	XSK = xskOf(stream.Mode{Name: "udp-xsk",
@@ -26,21 +26,21 @@ var (
 		NewReceiver: stream.MakesReceiver(NewXSKReceiver)})
 	XSKZeroCopy = xskOf(stream.Mode{Name: "udp-xsk-zc",
 		Summary:     "sockets of AF_XDP with zero copy: the NIC writes frames into the application's memory",
-		ZeroCopy:    true,
+		Traits:      stream.ZeroCopy,
 		NewReceiver: stream.MakesReceiver(NewXSKZeroCopyReceiver)})
 
 	TX = stream.Mode{Name: "udp", Role: stream.TX, Kind: stream.Datagram, Summary: "sendmmsg of datagrams",
-		Batches:   true,
+		Traits:    stream.Batches,
 		NewSender: stream.MakesSender(NewSender)}
 	GSO = stream.Mode{Name: "udp-gso", Role: stream.TX, Kind: stream.Datagram,
-		Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Batches: true, Segments: true,
+		Summary: "send with UDP_SEGMENT: many datagrams in one buffer", Traits: stream.Batches | stream.Segments,
 		Kernel: "4.18", NewSender: stream.MakesSender(NewGSOSender)}
 	TripsTX = stream.Mode{Name: "udp-rr", Role: stream.TX, Kind: stream.Datagram,
-		Summary: "requests by datagrams, and the receiver's answers to them: round trips", Batches: true,
-		RoundTrips: true,
-		NewSender:  stream.MakesSender(NewTripSender)}
+		Summary:   "requests by datagrams, and the receiver's answers to them: round trips",
+		Traits:    stream.Batches | stream.RoundTrips,
+		NewSender: stream.MakesSender(NewTripSender)}
 	UringSend = stream.Mode{Name: "udp-uring", Role: stream.TX, Kind: stream.Datagram,
-		Summary: "io_uring send of datagrams", Ring: true, Batches: true,
+		Summary: "io_uring send of datagrams", Traits: stream.UsesRing | stream.Batches,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewSender: stream.MakesSender(NewUringSender), Probe: probeUringSender}
 )

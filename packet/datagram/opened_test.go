@@ -24,7 +24,7 @@ func open(t testing.TB, addr string, flows, size int, o sock.Options) (out opene
 	t.Helper()
 	ctx := await.Context(t)
 	cookie := stream.NewCookie()
-	port, err := transport{}.Listen(addr, cookie, flows, o)
+	port, err := Transport{}.Listen(addr, cookie, flows, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,7 +33,7 @@ func open(t testing.TB, addr string, flows, size int, o sock.Options) (out opene
 	for n := range flows {
 		go func() {
 			var err error
-			out.tx[n], _, err = transport{}.Dial(ctx, port.Addr().String(), hello(cookie, n, flows, size), o)
+			out.tx[n], _, err = Transport{}.Dial(ctx, port.Addr().String(), hello(cookie, n, flows, size), o)
 			dialed <- err
 		}()
 	}
@@ -91,14 +91,14 @@ func withEngines(modes ...stream.Mode) (all []stream.Mode, options []stream.Opti
 			continue
 		}
 		engines := []string{""}
-		if m.Ring {
+		if m.Has(stream.UsesRing) {
 			engines = nil
 			for _, e := range uring.Engines() {
 				engines = append(engines, string(e))
 			}
 		}
 		batches := []int{0}
-		if m.Batches && !m.Segments {
+		if m.Has(stream.Batches) && !m.Has(stream.Segments) {
 			batches = []int{0, 1}
 		}
 		for _, e := range engines {

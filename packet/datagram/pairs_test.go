@@ -84,7 +84,7 @@ func play(t *testing.T, addr string, rx, tx stream.Mode, rxo, txo stream.Options
 	if strings.HasPrefix(rx.Name, GRO.Name) {
 		inSocket, inLink = mostInOne(size), mostInOne(size)
 	}
-	if tx.Segments {
+	if tx.Has(stream.Segments) {
 		inLink = mostInOne(size)
 	}
 	dropped = socketDrops(t, o.rx[0].Local.Port()) * inSocket

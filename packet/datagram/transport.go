@@ -14,10 +14,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-func init() { stream.RegisterTransport(stream.Datagram, transport{}) }
-
-// transport opens flows of datagrams.
-type transport struct{}
+// Transport opens flows of datagrams.
+type Transport struct{}
 
 // attempts is how often another port is tried where UDP's of the same number is taken.
 const attempts = 16
@@ -36,7 +34,7 @@ func payloadOptions(o sock.Options) sock.Options {
 }
 
 // Listen opens the data port, and sees that the datagrams' can be opened.
-func (transport) Listen(addr string, cookie stream.Cookie, flows int, o sock.Options) (stream.Listener, error) {
+func (Transport) Listen(addr string, cookie stream.Cookie, flows int, o sock.Options) (stream.Listener, error) {
 	for again := 1; ; again++ {
 		p, err := stream.ListenFor(addr, cookie, flows, sock.Options{})
 		if err != nil {
@@ -76,7 +74,7 @@ func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, erro
 func (l *listener) Strangers() uint64 { return l.Port.Strangers() + l.strangers.Load() }
 
 // Dial opens one flow.
-func (transport) Dial(ctx context.Context, addr string, h stream.Hello, o sock.Options) (*stream.Conn, stream.Welcome,
+func (Transport) Dial(ctx context.Context, addr string, h stream.Hello, o sock.Options) (*stream.Conn, stream.Welcome,
 	error) {
 	for again := 1; ; again++ {
 		var c *stream.Conn

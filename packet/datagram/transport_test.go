@@ -107,13 +107,13 @@ func TestTakenPort(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer taken.Close()
-	if _, err := (transport{}).Listen(taken.LocalAddr().String(), stream.NewCookie(), 1,
+	if _, err := (Transport{}).Listen(taken.LocalAddr().String(), stream.NewCookie(), 1,
 		sock.Options{}); !errors.Is(err, unix.EADDRINUSE) {
 		t.Errorf("%v", err)
 	}
 	var all []uint16
 	for range 20 {
-		l, err := transport{}.Listen("127.0.0.1:0", stream.NewCookie(), 1, sock.Options{})
+		l, err := Transport{}.Listen("127.0.0.1:0", stream.NewCookie(), 1, sock.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,14 +21,14 @@ var lostBeforeXSK = []string{"rx_missed", "softnet_dropped"}
 
 // xskOf fills in what both modes of AF_XDP have in common.
 func xskOf(m stream.Mode) stream.Mode {
-	m.Role, m.Kind, m.Kernel, m.AFXDP, m.NeedsDev, m.LostAt = stream.RX, stream.Datagram, "6.8", true, true,
-		lostBeforeXSK
+	m.Role, m.Kind, m.Kernel, m.LostAt = stream.RX, stream.Datagram, "6.8", lostBeforeXSK
+	m.Traits |= stream.AFXDP | stream.NeedsDev
 	m.Needs = []stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedAFXDP, stream.NeedInterface,
 		stream.NeedNoXDP, stream.NeedNativeXDP}
-	if m.ZeroCopy {
+	if m.Has(stream.ZeroCopy) {
 		m.Needs = append(m.Needs, stream.NeedXSKZeroCopy)
 	}
-	name, zero := m.Name, m.ZeroCopy
+	name, zero := m.Name, m.Has(stream.ZeroCopy)
 	m.Probe = func() error {
 		if err := xsk.Probe(); err != nil {
 			return lacking(name, err)

@@ -22,7 +22,7 @@ func over(t *testing.T, p *veth.Pair) (rx, tx *stream.Conn, h stream.Hello) {
 	cookie := stream.NewCookie()
 	var port stream.Listener
 	if err := p.SUT.Netns.Do(func() (err error) {
-		port, err = transport{}.Listen(p.SUT.IPv4.String()+":0", cookie, 1, sock.Options{})
+		port, err = Transport{}.Listen(p.SUT.IPv4.String()+":0", cookie, 1, sock.Options{})
 		return err
 	}); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func over(t *testing.T, p *veth.Pair) (rx, tx *stream.Conn, h stream.Hello) {
 	t.Cleanup(func() { port.Close() })
 	dialed := onThread(func() error {
 		return p.TG.Netns.Do(func() (err error) {
-			tx, _, err = transport{}.Dial(ctx, port.Addr().String(), hello(cookie, 0, 1, 64), sock.Options{})
+			tx, _, err = Transport{}.Dial(ctx, port.Addr().String(), hello(cookie, 0, 1, 64), sock.Options{})
 			return err
 		})
 	})

@@ -12,17 +12,15 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-func init() { stream.RegisterTransport(stream.Frame, transport{}) }
-
-// transport opens flows of frames: cookie, hello, welcome, end and farewell go by a TCP connection
+// Transport opens flows of frames: cookie, hello, welcome, end and farewell go by a TCP connection
 // to the data port. The frames have its addresses and ports, and UDP's number: the kernel has no
 // socket for them, unless the mode opens one.
-type transport struct{}
+type Transport struct{}
 
 type listener struct{ *stream.Port }
 
 // Listen opens the data port.
-func (transport) Listen(addr string, cookie stream.Cookie, flows int, _ sock.Options) (stream.Listener, error) {
+func (Transport) Listen(addr string, cookie stream.Cookie, flows int, _ sock.Options) (stream.Listener, error) {
 	p, err := stream.ListenFor(addr, cookie, flows, sock.Options{})
 	if err != nil {
 		return nil, err // and no listener that has none
@@ -40,7 +38,7 @@ func (l *listener) Accept(ctx context.Context) (*stream.Conn, stream.Hello, erro
 }
 
 // Dial opens one flow.
-func (transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.Options) (*stream.Conn, stream.Welcome,
+func (Transport) Dial(ctx context.Context, addr string, h stream.Hello, _ sock.Options) (*stream.Conn, stream.Welcome,
 	error) {
 	words, w, err := stream.Dial(ctx, addr, h, sock.Options{})
 	if err != nil {

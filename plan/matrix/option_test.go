@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // values are what files say of options, of cells that they concern.
@@ -28,7 +29,7 @@ var values = map[string]string{"gro": "true", "hw_gro": "false", "header_split":
 
 // modesFor are modes of both ends that an option concerns.
 func modesFor(o *plan.Option) (rx, tx string) {
-	for _, m := range stream.Modes {
+	for _, m := range modes.All {
 		switch {
 		case !o.ConcernsMode(m):
 		case m.Role == stream.TX && m.Kind == stream.Frame:

@@ -10,12 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/await"
-	"golang.org/x/sys/unix"
 )
 
 const messageBytes = 128 << 10
@@ -24,8 +25,9 @@ const messageBytes = 128 << 10
 // io_uring with every engine that is built in. Senders that wait for answers have tests of their
 // own (package baseline).
 func each(t *testing.T, role stream.Role, f func(*testing.T, stream.Mode)) {
-	for _, p := range All() {
-		if p.Role != role || p.Kind != stream.Stream || p.RoundTrips { // those of packets have a contract of their own
+	for _, p := range All {
+		// those of packets have a contract of their own
+		if p.Role != role || p.Kind != stream.Stream || p.Has(stream.RoundTrips) {
 			continue
 		}
 		for _, q := range engines(p) {
@@ -44,7 +46,7 @@ func each(t *testing.T, role stream.Role, f func(*testing.T, stream.Mode)) {
 func engines(p stream.Mode) []stream.Mode {
 	all := []stream.Mode{p}
 	for _, e := range uring.Engines()[1:] {
-		if !p.UsesRing() {
+		if !p.Has(stream.UsesRing) {
 			break
 		}
 		q := p
@@ -72,7 +74,7 @@ func TestEvidenceNamesTheEngine(t *testing.T) {
 			want := ""
 			if _, engine, other := strings.Cut(p.Name, "@"); other {
 				want = engine
-			} else if p.UsesRing() {
+			} else if p.Has(stream.UsesRing) {
 				want = string(uring.Native)
 			}
 			err := <-onThread(func() error {
@@ -242,7 +244,7 @@ func TestSendAccountsForEveryByte(t *testing.T) {
 		if err := ended(t, done); err != nil {
 			t.Fatal(err)
 		}
-		if c := m.Snapshot(); p.ZeroCopy && c.ZeroCopyBytes+c.CopiedBytes != c.Bytes {
+		if c := m.Snapshot(); p.Has(stream.ZeroCopy) && c.ZeroCopyBytes+c.CopiedBytes != c.Bytes {
 			t.Errorf("%d bytes sent, %d zero-copied, %d copied", c.Bytes, c.ZeroCopyBytes, c.CopiedBytes)
 		}
 		tx.EndOfSend()
@@ -283,7 +285,7 @@ func TestPathsEndOnAbort(t *testing.T) {
 
 // withEngines are the modes that can run, with every engine.
 func withEngines(want func(stream.Mode) bool) (all []stream.Mode) {
-	for _, p := range All() {
+	for _, p := range All {
 		if want(p) && p.Kind == stream.Stream && p.Support("lo") == nil {
 			all = append(all, engines(p)...)
 		}

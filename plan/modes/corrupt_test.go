@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
 	"github.com/zcbench/zcbench/internal/await"
-	"golang.org/x/sys/unix"
 )
 
 // corruptions are what a sender, a NIC or a kernel can do to a flow of right
@@ -54,7 +55,7 @@ func swap(b []byte, i, j, n int) []byte {
 // or there twice.
 func TestCorruptingSenderIsFoundOut(t *testing.T) {
 	each(t, stream.RX, func(t *testing.T, p stream.Mode) {
-		if p.NoPayload {
+		if p.Has(stream.NoPayload) {
 			t.Skip("does not see payload")
 		}
 		right := verified(t, p, func(b []byte) []byte { return b })

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
 
-// Package modes lists the modes there are. Each is declared in the folder of its code; what is
-// not in this list does not exist: a mode never silently becomes another.
+// Package modes lists the modes there are, and the transports that open their flows. Each is
+// declared in the folder of its code; what is not in this list does not exist: a mode never
+// silently becomes another.
 package modes
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/packet/datagram"
@@ -16,18 +20,41 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// In the order of tables.
-func init() {
-	stream.Register(baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
-		datagram.RX, datagram.GRO, datagram.Uring, datagram.XSK, datagram.XSKZeroCopy,
-		xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode,
-		xdp.RecvMode,
-		baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX,
-		datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips, datagram.TripsTX)
+// All are the modes by the names of the field, in the order of tables.
+var All = []stream.Mode{
+	baseline.TCP, baseline.Trunc, tcpmmap.RX, baseline.Uring, zcrx.RX, zcrx.NoDevice, devmem.RX,
+	datagram.RX, datagram.GRO, datagram.Uring, datagram.XSK, datagram.XSKZeroCopy,
+	xdp.DropMode, xdp.TXMode, xdp.RedirectMode, xdp.IngressMode, xdp.NetfilterMode, xdp.SinkMode, xdp.PassMode,
+	xdp.RecvMode,
+	baseline.TCPSend, baseline.Sendfile, msgzc.TX, baseline.UringSend, uringzc.TX, devmem.TX, datagram.TX,
+	datagram.GSO, datagram.UringSend, xdp.Pktgen, xdp.KernelPktgen, baseline.RoundTrips, datagram.TripsTX,
 }
 
-// All lists every mode in table order.
-func All() []stream.Mode { return stream.Modes }
+// Transports are how flows are opened, by what the modes carry.
+var Transports = map[stream.Kind]stream.Transport{
+	stream.Stream:   stream.TCP{},
+	stream.Datagram: datagram.Transport{},
+	stream.Frame:    xdp.Transport{},
+}
 
-// Find returns a mode. An unknown name is an error that lists the names.
-func Find(role stream.Role, name string) (stream.Mode, error) { return stream.LookupMode(role, name) }
+// Names lists the modes of a role in table order.
+func Names(role stream.Role) []string {
+	var names []string
+	for i := range All {
+		if All[i].Role == role {
+			names = append(names, All[i].Name)
+		}
+	}
+	return names
+}
+
+// Find looks up a mode by role and name. The error lists the names.
+func Find(role stream.Role, name string) (stream.Mode, error) {
+	for i := range All {
+		if All[i].Role == role && All[i].Name == name {
+			return All[i], nil
+		}
+	}
+	return stream.Mode{}, fmt.Errorf("unknown %s mode %q; the %s modes are %s", role, name, role,
+		strings.Join(Names(role), ", "))
+}

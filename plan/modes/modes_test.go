@@ -15,7 +15,7 @@ import (
 )
 
 func TestEveryModeIsWhole(t *testing.T) {
-	for _, m := range All() {
+	for _, m := range All {
 		if got, err := Find(m.Role, m.Name); err != nil || got.Summary != m.Summary {
 			t.Fatalf("%s %s: %+v, %v", m.Role, m.Name, got, err)
 		}
@@ -23,7 +23,7 @@ func TestEveryModeIsWhole(t *testing.T) {
 			(m.Role == stream.RX) != (m.NewReceiver != nil) {
 			t.Errorf("%s %s: %+v", m.Role, m.Name, m)
 		}
-		if m.NeedsDev && (m.ProbeDevice == nil || m.NICQueue && m.Role == stream.RX &&
+		if m.Has(stream.NeedsDev) && (m.ProbeDevice == nil || m.Has(stream.UsesNICQueue) && m.Role == stream.RX &&
 			(m.ProbeProvider == nil || m.ProbeQueue == nil)) {
 			t.Errorf("%s %s needs an interface, and cannot try one", m.Role, m.Name)
 		}
@@ -41,7 +41,7 @@ func TestUnknownModeListsTheNames(t *testing.T) {
 		name string
 	}{{stream.RX, "sendfile"}, {stream.TX, "zcrx"}, {stream.RX, ""}, {stream.RX, "TCP"}} {
 		_, err := Find(c.role, c.name)
-		if err == nil || !strings.Contains(err.Error(), strings.Join(stream.Names(c.role), ", ")) {
+		if err == nil || !strings.Contains(err.Error(), strings.Join(Names(c.role), ", ")) {
 			t.Errorf("%s %q: %v", c.role, c.name, err)
 		}
 	}
@@ -49,7 +49,7 @@ func TestUnknownModeListsTheNames(t *testing.T) {
 
 func TestModeNamesAreUnique(t *testing.T) {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		names := stream.Names(role)
+		names := Names(role)
 		slices.Sort(names)
 		if len(slices.Compact(slices.Clone(names))) != len(names) || len(names) == 0 {
 			t.Errorf("%s modes %q", role, names)
@@ -58,12 +58,33 @@ func TestModeNamesAreUnique(t *testing.T) {
 }
 
 func TestProbesLeaveNothingBehind(t *testing.T) {
-	for _, p := range All() {
+	for _, p := range All {
 		p.Support("") // what the process makes once
 		before := streamtest.Holding(t)
 		for range 3 {
 			p.Support("")
 		}
 		streamtest.NoMore(t, before, 8<<20)
+	}
+}
+
+// Flows of all kinds can be opened.
+func TestTransportOfEachKind(t *testing.T) {
+	for _, m := range All {
+		if Transports[m.Kind] == nil {
+			t.Errorf("%s %s carries %v, and no transport opens such flows", m.Role, m.Name, m.Kind)
+		}
+	}
+}
+
+func TestEveryModeNameFits(t *testing.T) {
+	for _, m := range All {
+		b, err := stream.Hello{TXMode: m.Name, MessageBytes: 1, PeriodBytes: 1, Duration: 1, Flows: 1}.AppendBinary(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := stream.ParseHello(b); err != nil || got.TXMode != m.Name {
+			t.Errorf("%s: %+v, %v", m.Name, got, err)
+		}
 	}
 }

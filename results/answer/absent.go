@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -36,8 +37,8 @@ func (w *writer) proofs() {
 	s := map[Kind]*Sentence{Proved: {Section: Shown, Kind: Proved}, Copied: {Section: Shown, Kind: Copied}}
 	var names [2][]string
 	for _, p := range w.Proofs {
-		m, err := stream.LookupMode(p.Role, p.Cell.Mode(p.Role))
-		if err != nil || !m.ZeroCopy {
+		m, err := modes.Find(p.Role, p.Cell.Mode(p.Role))
+		if err != nil || !m.Has(stream.ZeroCopy) {
 			continue
 		}
 		k, i := Proved, 0
@@ -176,7 +177,7 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	}
 	s.Text = strings.Join(strings.Fields(fmt.Sprintf("%s %s %s: %s.", name, is, kind,
 		strings.TrimSuffix(cmp.Or(stop.Reason, "no reason given"), "."))), " ")
-	if m, err := stream.LookupMode(role, mode); err == nil && m.CopiedHere && ShownBy(role, mode) != "" {
+	if m, err := modes.Find(role, mode); err == nil && m.Has(stream.CopiedHere) && ShownBy(role, mode) != "" {
 		s.Command = ShownBy(role, mode)
 		s.Text += fmt.Sprintf(" %s shows it, with proof.", s.Command)
 	}
@@ -376,16 +377,16 @@ func setOf(names []string) map[string]bool {
 
 // ShownBy returns the command that shows a mode on any machine; "" if no command does.
 func ShownBy(role stream.Role, mode string) string {
-	switch m, err := stream.LookupMode(role, mode); {
+	switch m, err := modes.Find(role, mode); {
 	case os.Getenv(LabEnv) != "": // this is the lab, which has no other inside
 		return ""
 	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
 		return ""
 	case m.Kind != stream.Stream: // the lab's demo is about streams
 		return ""
-	case m.NeedsDev, m.SplitsHeaders: // a queue of a NIC, or how it lays payload
+	case m.Has(stream.NeedsDev), m.Has(stream.SplitsHeaders): // a queue of a NIC, or how it lays payload
 		return LabDemo
-	case m.NICQueue: // a kernel that is new enough
+	case m.Has(stream.UsesNICQueue): // a kernel that is new enough
 		return LabAll
 	}
 	return ""

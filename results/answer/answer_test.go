@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
@@ -23,25 +22,6 @@ import (
 )
 
 const _ = kind.Pure
-
-// The modes' own declarations are above this package.
-func init() {
-	stream.Register(
-		stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true},
-		stream.Mode{Name: "xdp-x", Role: stream.RX, Kind: stream.Frame}, stream.Mode{Name: "xdp-y", Role: stream.RX,
-			Kind: stream.Frame},
-		stream.Mode{Name: "frames-x", Role: stream.TX, Kind: stream.Frame},
-		stream.Mode{Name: "udp-x", Role: stream.RX, Kind: stream.Datagram}, stream.Mode{Name: "udp-y", Role: stream.RX,
-			Kind: stream.Datagram},
-		stream.Mode{Name: "udp-z", Role: stream.TX, Kind: stream.Datagram}, stream.Mode{Name: "rr-x", Role: stream.TX,
-			RoundTrips: true},
-		stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
-		stream.Mode{Name: "zcrx-nodev", Role: stream.RX, NICQueue: true},
-		stream.Mode{Name: "devmem", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
-		stream.Mode{Name: "devmem", Role: stream.TX, ZeroCopy: true, NeedsDev: true},
-		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true},
-		stream.Mode{Name: "uring-zc", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
-}
 
 func made(rx, tx string, gbps, cores float64) plantest.Cell {
 	return plantest.Cell{Cell: plantest.Modes(rx, tx), Gbps: gbps, Cores: cores, TGCores: .8, CV: .005}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -39,7 +40,7 @@ func workOf(c *plan.Cell) work {
 
 // kindOfFlow returns what a cell moves: bytes of a stream if its mode is not known.
 func kindOfFlow(c *plan.Cell) stream.Kind {
-	m, err := stream.LookupMode(stream.RX, c.RX)
+	m, err := modes.Find(stream.RX, c.RX)
 	if err != nil {
 		return stream.Stream
 	}

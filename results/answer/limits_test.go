@@ -63,10 +63,10 @@ func counted(j results.Journal, packets, trips map[string]float64) results.Journ
 
 // No step of a ladder leads, nor is one faster than another.
 func TestFramesAreNoRivals(t *testing.T) {
-	frame := func(rx string, gbps float64) plantest.Cell { return made(rx, "frames-x", gbps, 1) }
+	frame := func(rx string, gbps float64) plantest.Cell { return made(rx, "pktgen-xdp", gbps, 1) }
 	a := report.Summarize(counted(plantest.Journal(1, 8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1),
-		frame("xdp-x", 90), frame("xdp-y", 80)),
-		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
+		frame("xdp-drop", 90), frame("xdp-tx", 80)),
+		map[string]float64{"xdp-drop/pktgen-xdp": 9e6, "xdp-tx/pktgen-xdp": 8e6}, nil)).Answer
 	bears(t, "frames", a)
 	sentence(t, a, answer.Leads, "throughput_gbps")
 	for _, s := range a.Sentences {
@@ -74,8 +74,8 @@ func TestFramesAreNoRivals(t *testing.T) {
 			t.Errorf("%s: %s", s.Kind, s.Text)
 		}
 	}
-	alone := report.Summarize(counted(plantest.Journal(1, 8, frame("xdp-x", 90), frame("xdp-y", 80)),
-		map[string]float64{"xdp-x/frames-x": 9e6, "xdp-y/frames-x": 8e6}, nil)).Answer
+	alone := report.Summarize(counted(plantest.Journal(1, 8, frame("xdp-drop", 90), frame("xdp-tx", 80)),
+		map[string]float64{"xdp-drop/pktgen-xdp": 9e6, "xdp-tx/pktgen-xdp": 8e6}, nil)).Answer
 	if got := said(alone); got != nil {
 		t.Errorf("of frames alone: %q", got)
 	}
@@ -84,20 +84,20 @@ func TestFramesAreNoRivals(t *testing.T) {
 // Datagrams are ranked by their packets, among those of one size.
 func TestDatagramsByPackets(t *testing.T) {
 	datagrams := func(rx string, gbps float64, bytes int) plantest.Cell {
-		c := made(rx, "udp-z", gbps, 1)
+		c := made(rx, "udp", gbps, 1)
 		c.MessageBytes, c.ID = bytes, fmt.Sprint(rx, " ", bytes)
 		return c
 	}
 	// By their bytes, those of 1400 are far ahead, and of 64 the slow one is.
-	a := report.Summarize(counted(plantest.Journal(1, 8, datagrams("udp-x", .5, 64), datagrams("udp-y", .4, 64),
-		datagrams("udp-x", 9, 1400), datagrams("udp-y", 8, 1400)),
-		map[string]float64{"udp-x 64": 1e6, "udp-y 64": 1.2e6, "udp-x 1400": .8e6, "udp-y 1400": .7e6}, nil)).Answer
-	want := []string{"leads packets_per_s udp-y 64", "leads packets_per_s udp-x 1400"}
+	a := report.Summarize(counted(plantest.Journal(1, 8, datagrams("udp", .5, 64), datagrams("udp-gro", .4, 64),
+		datagrams("udp", 9, 1400), datagrams("udp-gro", 8, 1400)),
+		map[string]float64{"udp 64": 1e6, "udp-gro 64": 1.2e6, "udp 1400": .8e6, "udp-gro 1400": .7e6}, nil)).Answer
+	want := []string{"leads packets_per_s udp-gro 64", "leads packets_per_s udp 1400"}
 	if diff := cmp.Diff(want, said(a)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	wants(t, "datagrams", a.Sentences[0].Text, "Packet rate, datagrams of 64 bytes: udp-y 64 leads with ",
-		"more than the next and baseline, udp-x 64 [")
+	wants(t, "datagrams", a.Sentences[0].Text, "Packet rate, datagrams of 64 bytes: udp-gro 64 leads with ",
+		"more than the next and baseline, udp 64 [")
 	if strings.Contains(a.Sentences[0].Text, "1400") || len(a.Sentences[0].StandsOn) != 1 {
 		t.Error(a.Sentences[0])
 	}
@@ -107,7 +107,7 @@ func TestDatagramsByPackets(t *testing.T) {
 // those of a rate, nor beside streams.
 func TestTripsAmongThemselves(t *testing.T) {
 	trips := func(rx string, gbps float64, request, rate int) plantest.Cell {
-		c := made(rx, "rr-x", gbps, 1)
+		c := made(rx, "rr", gbps, 1)
 		c.Request, c.RRRate, c.ID = request, rate, fmt.Sprint(rx, "-rr ", request, " ", rate)
 		return c
 	}

@@ -17,15 +17,15 @@ import (
 // said.
 func TestOutdone(t *testing.T) {
 	packets := func(c plantest.Cell, rate float64) plantest.Cell { c.Gbps, c.MessageBytes = rate, 64; return c }
-	j := plantest.Journal(7, 8, packets(made("udp-x", "udp-z", 1, 1), 1), packets(made("udp-y", "udp-z", 1, 1), 2),
-		packets(made("xdp-x", "frames-x", 1, 1), 3))
+	j := plantest.Journal(7, 8, packets(made("udp", "udp", 1, 1), 1), packets(made("udp-gro", "udp", 1, 1), 2),
+		packets(made("xdp-drop", "pktgen-xdp", 1, 1), 3))
 	for i := range j.Records {
 		r := &j.Records[i]
 		r.SUT.PacketsPerS = new(*r.SUT.ThroughputGbps * 1e6)
 	}
 	a := report.Summarize(j).Answer
 	s := sentence(t, a, answer.Leads, "packets_per_s")
-	wants(t, "frames", s.Text, "udp-y/udp-z leads with ", " Higher, but not ranked: xdp-x/frames-x (",
+	wants(t, "frames", s.Text, "udp-gro/udp leads with ", " Higher, but not ranked: xdp-drop/pktgen-xdp (",
 		"; frames, which no application receives).")
 
 	s = sentence(t, of(8, made("tcp", "tcp", 20, 1), made("uring", "tcp", 30, 1), made("tcp-trunc", "tcp", 60, 1)),
@@ -43,7 +43,7 @@ func TestOutdone(t *testing.T) {
 // Who measures one rung of a ladder, or a control, alone has its figure for an answer, in the unit
 // of the table.
 func TestAloneAndNotRanked(t *testing.T) {
-	frames := made("xdp-x", "frames-x", 1, 1)
+	frames := made("xdp-drop", "pktgen-xdp", 1, 1)
 	frames.MessageBytes = 64
 	j := plantest.Journal(7, 1, frames)
 	for i := range j.Records {
@@ -51,7 +51,7 @@ func TestAloneAndNotRanked(t *testing.T) {
 		j.Records[i].Limit = plan.BySender
 	}
 	s := sentence(t, report.Summarize(j).Answer, answer.Alone, "packets_per_s")
-	wants(t, "frames", s.Text, "Packet rate: 2174 kpps (1 run) by xdp-x/frames-x, which is not ranked: frames, "+
+	wants(t, "frames", s.Text, "Packet rate: 2174 kpps (1 run) by xdp-drop/pktgen-xdp, which is not ranked: frames, "+
 		"which no application receives",
 		"; it was at the sender's limit.")
 	if s.Section != answer.Shown || len(s.StandsOn) != 1 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // unconsumed names the cells of a comparison of receivers in which nobody looks at the payload.
@@ -31,6 +32,6 @@ func unconsumedIn(a, b *plan.Cell, nameA, nameB string) string {
 
 // consumed reports whether the receiving application reads the payload.
 func consumed(c *plan.Cell) bool {
-	m, err := stream.LookupMode(stream.RX, c.RX)
-	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.NoPayload)
+	m, err := modes.Find(stream.RX, c.RX)
+	return c.Touch != "" && c.Touch != string(stream.TouchNone) && !(err == nil && m.Has(stream.NoPayload))
 }

@@ -5,11 +5,8 @@ package compare
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
 )
-
-func init() { stream.Register(stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true}) }
 
 // A verdict about receivers says when nobody read what they received.
 func TestVerdictOfUnconsumed(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -149,8 +150,8 @@ func (s *Set) Contestants() (out []*Cell) {
 
 // Discards reports whether the cell's receiving application never gets the payload.
 func (c *Cell) Discards() bool {
-	m, err := stream.LookupMode(stream.RX, c.Cell.RX)
-	return err == nil && m.NoPayload
+	m, err := modes.Find(stream.RX, c.Cell.RX)
+	return err == nil && m.Has(stream.NoPayload)
 }
 
 // Paced reports whether the cell was to keep to a rate.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Pair is two cells of a plan to be compared, that at place B beside that at A.
@@ -119,7 +120,7 @@ func concerns(o *plan.Option, c *plan.Cell) bool { return !known(c) || o.Concern
 
 func known(c *plan.Cell) bool {
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		if _, err := stream.LookupMode(role, c.Mode(role)); err != nil {
+		if _, err := modes.Find(role, c.Mode(role)); err != nil {
 			return false
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/plantest"
 	"github.com/zcbench/zcbench/results/stat"
@@ -189,13 +188,12 @@ func TestStepsOfNothing(t *testing.T) {
 
 // Cells without a mark are named, and names of modes are no commands to a terminal.
 func TestDecisionNamesTheRest(t *testing.T) {
-	stream.Register(stream.Mode{Name: "decision-rr", Role: stream.TX, RoundTrips: true})
 	paced, costless, trips, evil := made("paced", 10, 1), made("b", 20, 0), made("c", 1, 1), made("\u202eevil", 30, 1)
-	paced.PaceBitsPS, trips.TX, costless.TGCores = 10e9, "decision-rr", 0
+	paced.PaceBitsPS, trips.TX, costless.TGCores = 10e9, "rr", 0
 	c := Summarize(plantest.Journal(1, 6, made("a", 10, 1), evil, paced, costless, trips)).decision.draw(wideWidth,
 		wideHeight, true)
 	for _, want := range []string{"1 cell has no busy cores of both hosts and is not shown: b/tcp.",
-		"1 cell moves packets or makes round trips and is not shown: c/decision-rr."} {
+		"1 cell moves packets or makes round trips and is not shown: c/rr."} {
 		if !strings.Contains(c.caption(), want) {
 			t.Errorf("no %q in %q", want, c.caption())
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/stat"
@@ -63,7 +64,7 @@ type Ladder []*Rung
 func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 	byRest := map[plan.CellKey]int{}
 	for i, g := range groups {
-		m, err := stream.LookupMode(stream.RX, g.cell.RX)
+		m, err := modes.Find(stream.RX, g.cell.RX)
 		if err != nil || m.Kind != stream.Frame {
 			continue
 		}
@@ -115,7 +116,7 @@ func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
 // rungName formats the name of a rung: "xdp-drop native read".
 func rungName(m stream.Mode, c *plan.Cell) string {
 	name := m.Name
-	if m.XDP {
+	if m.Has(stream.XDP) {
 		name += " " + attachOf(c)
 	}
 	for _, more := range []string{c.XDPTouch, c.XDPRedirect} {
@@ -149,9 +150,9 @@ func (l Ladder) climb() {
 
 // level returns 0 in the driver, 1 where the stack begins, and 2 within it.
 func (r *Rung) level() int {
-	below, _ := stream.LookupMode(stream.RX, r.mode.Above)
+	below, _ := modes.Find(stream.RX, r.mode.Above)
 	switch {
-	case !r.mode.XDP || r.mode.Above != "" && !below.XDP:
+	case !r.mode.Has(stream.XDP) || r.mode.Above != "" && !below.Has(stream.XDP):
 		return 2
 	case attachOf(&r.cell) == stream.XDPAttaches[0]:
 		return 0
@@ -161,7 +162,7 @@ func (r *Rung) level() int {
 
 // place returns the index of the rung's mode in the list of modes.
 func (r *Rung) place() int {
-	return slices.IndexFunc(stream.Modes, func(m stream.Mode) bool {
+	return slices.IndexFunc(modes.All, func(m stream.Mode) bool {
 		return m.Role == stream.RX &&
 			m.Name == r.mode.Name
 	})
@@ -178,7 +179,7 @@ func (l Ladder) above(r *Rung) *Rung {
 				return a
 			}
 		}
-		m, err := stream.LookupMode(stream.RX, name)
+		m, err := modes.Find(stream.RX, name)
 		if err != nil {
 			return nil
 		}

@@ -21,7 +21,7 @@ func frames(rungs map[string][2]float64, of map[string]plan.Cell) results.Journa
 		r := &j.Records[i]
 		ns, busy := rungs[r.Cell.ID][0], rungs[r.Cell.ID][1]
 		c := of[r.Cell.ID]
-		c.ID, c.TX = r.Cell.ID, "gen"
+		c.ID, c.TX = r.Cell.ID, "pktgen-xdp"
 		r.Cell = c
 		pps := busy * 1e9 / ns
 		r.SUT.CPUBusyCores, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(busy+float64(i%3)*.001), &pps, &pps
@@ -38,8 +38,10 @@ func frames(rungs map[string][2]float64, of map[string]plan.Cell) results.Journa
 func TestLadder(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {230, 1}, "d": {250, .5}, "e": {400, 1},
 		"f": {420, 1}, "g": {130, 1}}, map[string]plan.Cell{
-		"a": {RX: "sink"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}, "d": {RX: "ingress"},
-		"e": {RX: "hook"}, "f": {RX: "pass"}, "g": {RX: "back", XDPAttach: "native", XDPTouch: "swap-macs"},
+		"a": {RX: "udp-sink"}, "b": {RX: "xdp-drop"}, "c": {RX: "xdp-drop", XDPAttach: "generic"},
+		"d": {RX: "drop-ingress"},
+		"e": {RX: "drop-prerouting"}, "f": {RX: "xdp-pass"}, "g": {RX: "xdp-tx", XDPAttach: "native",
+			XDPTouch: "swap-macs"},
 	})
 	s := Summarize(j)
 	if len(s.Ladders) != 1 {
@@ -48,8 +50,10 @@ func TestLadder(t *testing.T) {
 	want := []struct {
 		name, above string
 		more        float64
-	}{{"drop native", "", 0}, {"back native swap-macs", "drop native", 40}, {"drop generic", "drop native", 140},
-		{"ingress", "drop generic", 20}, {"hook", "ingress", 150}, {"sink", "hook", 100}, {"pass native", "sink", -80}}
+	}{{"xdp-drop native", "", 0}, {"xdp-tx native swap-macs", "xdp-drop native", 40},
+		{"xdp-drop generic", "xdp-drop native", 140},
+		{"drop-ingress", "xdp-drop generic", 20}, {"drop-prerouting", "drop-ingress", 150},
+		{"udp-sink", "drop-prerouting", 100}, {"xdp-pass native", "udp-sink", -80}}
 	for i, r := range s.Ladders[0] {
 		w := want[i]
 		if r.Name != w.name || r.Above != w.above || (r.More == nil) != (w.above == "") {
@@ -67,7 +71,8 @@ func TestLadder(t *testing.T) {
 		}
 	}
 	text := strings.Join(strings.Fields(table.String()), " ")
-	for _, want := range []string{"drop native 11111 90.1 ", "ingress 2000 25", "0.50 idle +", "drop generic",
+	for _, want := range []string{"xdp-drop native 11111 90.1 ", "drop-ingress 2000 25", "0.50 idle +",
+		"xdp-drop generic",
 		"The ladder:"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, &table)
@@ -87,9 +92,10 @@ func TestLadder(t *testing.T) {
 // One rung is no ladder, and cells that differ in something else are of several.
 func TestLaddersApart(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {500, 1}, "b": {90, 1}, "c": {95, 1}}, map[string]plan.Cell{
-		"a": {RX: "sink", MessageBytes: 18}, "b": {RX: "drop", MessageBytes: 18}, "c": {RX: "drop", MessageBytes: 1400},
+		"a": {RX: "udp-sink", MessageBytes: 18}, "b": {RX: "xdp-drop", MessageBytes: 18},
+		"c": {RX: "xdp-drop", MessageBytes: 1400},
 	})
-	if s := Summarize(j); len(s.Ladders) != 1 || len(s.Ladders[0]) != 2 || s.Ladders[0][1].Above != "drop native" {
+	if s := Summarize(j); len(s.Ladders) != 1 || len(s.Ladders[0]) != 2 || s.Ladders[0][1].Above != "xdp-drop native" {
 		t.Errorf("%+v", s.Ladders)
 	}
 	if s := Summarize(roiPlan(1, 8, map[string][2]float64{"tcp": {10, 1}, "uring": {12, 1}})); s.Ladders != nil {
@@ -101,10 +107,10 @@ func TestLaddersApart(t *testing.T) {
 // and that is said.
 func TestLadderComparesOneMeasure(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}}, map[string]plan.Cell{
-		"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"},
+		"a": {RX: "xdp-tx"}, "b": {RX: "xdp-drop"}, "c": {RX: "xdp-drop", XDPAttach: "generic"},
 	})
 	for i := range j.Records {
-		if r := &j.Records[i]; r.Cell.RX == "drop" {
+		if r := &j.Records[i]; r.Cell.RX == "xdp-drop" {
 			r.SUT.CPUPollerCores = new(*r.SUT.CPUBusyCores / 2) // the rest of the CPU is others'
 		}
 	}
@@ -126,14 +132,14 @@ func TestLadderComparesOneMeasure(t *testing.T) {
 // A rung that could not run has no figure, and no difference of 0.
 func TestLadderWithoutRuns(t *testing.T) {
 	j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}, "c": {230, 1}},
-		map[string]plan.Cell{"a": {RX: "back"}, "b": {RX: "drop"}, "c": {RX: "drop", XDPAttach: "generic"}})
+		map[string]plan.Cell{"a": {RX: "xdp-tx"}, "b": {RX: "xdp-drop"}, "c": {RX: "xdp-drop", XDPAttach: "generic"}})
 	for i := range j.Records {
-		if r := &j.Records[i]; r.Cell.RX == "back" {
+		if r := &j.Records[i]; r.Cell.RX == "xdp-tx" {
 			r.Verdict, r.SUT, r.TG = results.Unsupported, results.Host{}, results.Host{}
 		}
 	}
 	for _, r := range Summarize(j).Ladders[0] {
-		if r.mode.Name == "back" && (r.More != nil || r.Words()[6] != none) {
+		if r.mode.Name == "xdp-tx" && (r.More != nil || r.Words()[6] != none) {
 			t.Errorf("%q", r.Words())
 		}
 	}
@@ -146,7 +152,7 @@ func TestLadderOfACPUMap(t *testing.T) {
 		"xsk read": .5} {
 		redirect, more, _ := strings.Cut(redirect, " ")
 		j := frames(map[string][2]float64{"a": {130, 1}, "b": {90, 1}},
-			map[string]plan.Cell{"a": {RX: "elsewhere", XDPRedirect: redirect}, "b": {RX: "drop"}})
+			map[string]plan.Cell{"a": {RX: "xdp-redirect", XDPRedirect: redirect}, "b": {RX: "xdp-drop"}})
 		for i := range j.Records {
 			h := &j.Records[i].SUT
 			h.CPUPollerCores = new(.3)
@@ -160,7 +166,7 @@ func TestLadderOfACPUMap(t *testing.T) {
 			}
 		}
 		r := Summarize(j).Ladders[0][1]
-		if r.mode.Name != "elsewhere" || (r.Own != nil) != (want >= 0) || r.Own != nil &&
+		if r.mode.Name != "xdp-redirect" || (r.Own != nil) != (want >= 0) || r.Own != nil &&
 			math.Abs(r.Own.Median-want) > 1e-9 {
 			t.Errorf("redirect %q %s: %s, threads' cores %v, want %v", redirect, more, r.Name, r.Own, want)
 		}

@@ -101,7 +101,7 @@ func demo() results.Journal {
 	for _, v := range []float64{21.3, 21.9, 22.4, 20.8, 21.7, 22.05} {
 		p.add("tcp", "tcp", results.OK, v)
 		p.add("tcp", "sendfile", results.OK, v*1.4)
-		p.add("tcp-trunc", "msg-zerocopy", results.OK, v*2, txProof(0, 1e9))
+		p.add("tcp-mmap", "msg-zerocopy", results.OK, v*2, txProof(0, 1e9))
 	}
 	p.add("uring", "uring-zc", results.OK, 25, txProof(1e9, 200))
 	p.add("uring", "uring-zc", results.OK, 25.5, txProof(1e9, 200))
@@ -174,7 +174,7 @@ func TestSummarizeCounts(t *testing.T) {
 		ids = append(ids, c.Cell.ID+": "+verdict(&c))
 	}
 	want := []string{"tcp/tcp: 6 ok", "tcp/sendfile: 6 ok", "devmem/tcp: unsupported", "devmem/sendfile: unsupported",
-		"tcp-trunc/msg-zerocopy: 6 ok", "uring/uring-zc: 2 ok, 1 invalid", "uring/tcp: 1 failed"}
+		"tcp-mmap/msg-zerocopy: 6 ok", "uring/uring-zc: 2 ok, 1 invalid", "uring/tcp: 1 failed"}
 	if diff := cmp.Diff(want, ids); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -15,7 +15,7 @@ const severalFlows = "flows"
 
 // flows are two flows, or four where what takes minutes is asked for, that share so many MiB.
 func flows(mib int) labtest.Flows {
-	return labtest.Flows{Mode: devmem.Mode, N: long.Rounds(2, 4), Bytes: mib << 20, Open: open}
+	return labtest.Flows{Mode: devmem.RX, N: long.Rounds(2, 4), Bytes: mib << 20, Open: open}
 }
 
 // Several flows at the same time, each by a queue of its own, arrive without a copy.

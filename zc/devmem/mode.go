@@ -8,14 +8,14 @@ import (
 
 // The modes.
 var (
-	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf", ZeroCopy: true,
-		NICQueue: true, NeedsDev: true, SplitsHeaders: true, DMABuf: true,
+	RX = stream.Mode{Name: Mode, Role: stream.RX, Summary: "devmem TCP: the NIC writes into a dmabuf",
+		Traits: stream.ZeroCopy | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders | stream.DMABuf,
 		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedLongBuffers},
 			stream.NeedsOfQueue...),
 		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
 		ProbeQueue: ProbeQueue}
-	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf", ZeroCopy: true,
-		NeedsDev: true, ZeroCopySocket: true,
+	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf",
+		Traits: stream.ZeroCopy | stream.NeedsDev | stream.ZeroCopySocket,
 		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedInterface,
 			stream.NeedDriver, stream.NeedScatterGather},
 		NewSender: stream.MakesSender(NewSender), Probe: ProbeSend, ProbeDevice: ProbeSendDevice}

@@ -20,7 +20,7 @@ import (
 // Flows are transfers at the same time, each by a queue of its own. The flow of the queue that is
 // taken first is the shortest, so that queues are let go of while others are in use.
 type Flows struct {
-	Mode   string
+	Mode   stream.Mode
 	N      int
 	Bytes  int             // of the shortest; each next one has as many more
 	NIC    stream.NICQueue // of each, but for its queue

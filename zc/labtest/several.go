@@ -23,7 +23,7 @@ func (f Flows) Arrive(t *testing.T, isZeroCopy func(*testing.T, Transfer, Outcom
 	t.Helper()
 	f.Run(t, func(x Transfer, o Outcome) {
 		isZeroCopy(t, x, o)
-		if got := int(o.Figure(f.Mode + "_flow_queue")); got != *x.NIC.Queue {
+		if got := int(o.Figure(f.Mode.Name + "_flow_queue")); got != *x.NIC.Queue {
 			t.Errorf("it came by queue %d, not %d", got, *x.NIC.Queue)
 		}
 	})

@@ -18,25 +18,25 @@ import (
 // It refuses more queues than the interface has, and all that it has, since those of a flow are
 // kept free of others, which need one; and of modes that take queues over those that the driver
 // does not give.
-func Spread(mode, dev string, first *int, queues, flows int) ([]int, error) {
+func Spread(m stream.Mode, dev string, first *int, queues, flows int) ([]int, error) {
 	var out []int
-	err := On(mode, dev, func(d *nic.Device) error {
+	err := On(m.Name, dev, func(d *nic.Device) error {
 		all, err := d.Queues()
 		if err != nil {
-			return Unsupported(mode, err)
+			return Unsupported(m.Name, err)
 		}
-		s := spread{mode: mode, dev: dev, more: d.MoreQueues}
+		s := spread{mode: m.Name, dev: dev, more: d.MoreQueues}
 		for _, q := range all {
 			s.has = append(s.has, q.ID)
 		}
 		if out, err = s.over(first, queues, flows); err != nil {
 			return err
 		}
-		if m, err := stream.LookupMode(stream.RX, mode); err == nil && !m.TakesQueue() {
+		if !m.TakesQueue() {
 			return nil
 		}
 		for _, id := range out {
-			if err := firstQueue(mode, d, id); err != nil {
+			if err := firstQueue(m.Name, d, id); err != nil {
 				return err
 			}
 		}

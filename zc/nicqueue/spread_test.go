@@ -59,7 +59,7 @@ func TestSpread(t *testing.T) {
 }
 
 func TestSpreadRefused(t *testing.T) {
-	_, err := Spread("zcrx", "no-such-if", nil, 0, 2)
+	_, err := Spread(stream.Mode{Name: "zcrx"}, "no-such-if", nil, 0, 2)
 	if u := (*fault.Unsupported)(nil); !errors.As(err, &u) ||
 		!strings.Contains(err.Error(), "find interface no-such-if") {
 		t.Error(err)
@@ -69,9 +69,6 @@ func TestSpreadRefused(t *testing.T) {
 // Queue 0 of gve is refused to modes that take it over, for which it would have to be stopped.
 // Flows that are only steered may come by it.
 func TestSpreadOverFirstOfGve(t *testing.T) {
-	defer func(all []stream.Mode) { stream.Modes = all }(stream.Modes)
-	stream.Register(stream.Mode{Name: "takes", Role: stream.RX, NICQueue: true, NeedsDev: true},
-		stream.Mode{Name: "has-no-nic", Role: stream.RX, NICQueue: true}, stream.Mode{Name: "none", Role: stream.RX})
 	const name = "../../bench/doctor/testdata/records/softnic-gve.json"
 	text, err := os.ReadFile(name)
 	if err != nil {
@@ -81,15 +78,17 @@ func TestSpreadOverFirstOfGve(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for mode, refused := range map[string]bool{"takes": true, "has-no-nic": false, "none": false} {
+	for _, m := range []stream.Mode{{Name: "takes", Role: stream.RX, Traits: stream.UsesNICQueue | stream.NeedsDev},
+		{Name: "has-no-nic", Role: stream.RX, Traits: stream.UsesNICQueue}, {Name: "none", Role: stream.RX}} {
+		refused := m.Name == "takes"
 		var ids []int
 		err := record.Replay(func() (err error) {
-			ids, err = Spread(mode, record.Dev, new(int), 1, 2)
+			ids, err = Spread(m, record.Dev, new(int), 1, 2)
 			return err
 		})
 		if refused != (err != nil && strings.Contains(err.Error(), "gve refuses to stop queue 0")) || !refused &&
 			!slices.Equal(ids, []int{0, 0}) {
-			t.Errorf("%s: queues %v, %v", mode, ids, err)
+			t.Errorf("%s: queues %v, %v", m.Name, ids, err)
 		}
 	}
 }

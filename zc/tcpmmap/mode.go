@@ -6,7 +6,7 @@ import "github.com/zcbench/zcbench/flow/stream"
 
 // RX is the mode.
 var RX = stream.Mode{Name: Mode, Role: stream.RX,
-	Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application", ZeroCopy: true, SplitsHeaders: true,
-	CopiedHere: true,
-	Kernel:     "4.18", Needs: []stream.Need{stream.NeedInterface, stream.NeedHeaderSplit, stream.NeedPageMTU},
+	Summary: "TCP_ZEROCOPY_RECEIVE: payload pages mapped into the application",
+	Traits:  stream.ZeroCopy | stream.SplitsHeaders | stream.CopiedHere,
+	Kernel:  "4.18", Needs: []stream.Need{stream.NeedInterface, stream.NeedHeaderSplit, stream.NeedPageMTU},
 	NewReceiver: stream.MakesReceiver(New), Probe: Probe}

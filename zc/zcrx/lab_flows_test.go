@@ -16,7 +16,7 @@ const severalFlows = "flows"
 
 // flows are two flows, or four where what takes minutes is asked for, that share so many MiB.
 func flows(mib int) labtest.Flows {
-	return labtest.Flows{Mode: zcrx.Mode, N: long.Rounds(2, 4), Bytes: mib << 20,
+	return labtest.Flows{Mode: zcrx.RX, N: long.Rounds(2, 4), Bytes: mib << 20,
 		NIC: stream.NICQueue{AreaBytes: 8 << 20}, Open: labtest.Opener(zcrx.New)}
 }
 

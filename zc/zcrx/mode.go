@@ -9,16 +9,17 @@ import (
 // The modes.
 var (
 	RX = stream.Mode{Name: Mode, Role: stream.RX,
-		Summary:  "io_uring zero-copy receive: the NIC writes into user memory",
-		ZeroCopy: true, Ring: true, NICQueue: true, NeedsDev: true, SplitsHeaders: true,
-		Kernel: "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
+		Summary: "io_uring zero-copy receive: the NIC writes into user memory",
+		Traits:  stream.ZeroCopy | stream.UsesRing | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders,
+		Kernel:  "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
 			stream.NeedRing, stream.NeedZcrx, stream.NeedLongBuffers}, stream.NeedsOfQueue...),
 		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
 		ProbeQueue: ProbeQueue}
 	NoDevice = stream.Mode{Name: ModeNoDevice, Role: stream.RX,
 		Summary: "io_uring zcrx without a device queue: same interface, all payload copied",
-		Ring:    true, NICQueue: true,
-		Kernel: "7.1", Needs: []stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedRing, stream.NeedZcrx,
+		Traits:  stream.UsesRing | stream.UsesNICQueue,
+		Kernel:  "7.1", Needs: []stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedRing,
+			stream.NeedZcrx,
 			stream.NeedZcrxNoDevice},
 		NewReceiver: stream.MakesReceiver(NewNoDevice), Probe: ProbeNoDevice}
 )

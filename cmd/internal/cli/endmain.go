@@ -9,8 +9,10 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/plan/modes"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench/endpoint"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -21,8 +23,8 @@ import (
 // OpenEnd prepares an end. The error of a spec that no host could run is a
 // usage error; that of a mode that this host cannot run prints as a report.
 func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End, error) {
-	if mode, err := stream.LookupMode(spec.Role, spec.Mode()); err == nil &&
-		(mode.NeedsDev || spec.Role == stream.RX && spec.Cell.Steers()) {
+	if mode, err := modes.Find(spec.Role, spec.Mode()); err == nil &&
+		(mode.Has(stream.NeedsDev) || spec.Role == stream.RX && spec.Cell.Steers()) {
 		tellFinished(cmd)
 	}
 	end, err := endpoint.Open(spec)
@@ -69,7 +71,7 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 	if errors.Is(context.Cause(cmd.Context()), context.Canceled) && r.Verdict == results.Failed {
 		r.Reason = "interrupted: " + r.Reason
 	}
-	mode, _ := stream.LookupMode(spec.Role, spec.Mode())
+	mode, _ := modes.Find(spec.Role, spec.Mode())
 	rep := NewEndReport(cmd.Name(), spec, r, mode.SortsBytes())
 	err = rep.Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), o.JSON)
 	if o.Verbose && !o.JSON {

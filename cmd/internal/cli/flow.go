@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // End are the flags that zcrecv and zcsend share.
@@ -72,7 +73,8 @@ func (e *End) Spec(cmd *cobra.Command, addr string) (wire.EndSpec, error) {
 	if s.Cell.MovesPackets() && !s.Cell.RoundTrips() && !e.sized {
 		s.Cell.MessageBytes = stream.DefaultDatagramBytes
 	}
-	if m, err := stream.LookupMode(e.Role, s.Mode()); err == nil && m.Buffered && s.Cell.RXBuffer == 0 && !e.sized {
+	if m, err := modes.Find(e.Role, s.Mode()); err == nil && m.Has(stream.Buffered) && s.Cell.RXBuffer == 0 &&
+		!e.sized {
 		s.Cell.RXBuffer = StandaloneBuffer
 	}
 	if e.Cookie != "" {

@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -71,7 +72,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 		Calls: r.Total.Calls, Congestion: r.Host.Env.Congestion, UringEngine: r.Host.Env.UringEngine,
 		Strangers: r.Strangers, Warnings: r.Warnings,
 		Retrans: r.Host.Retrans, Threads: r.Host.Threads, Metrics: r.Host.Rows()}
-	if m, err := stream.LookupMode(s.Role, s.Mode()); err == nil && m.Buffered {
+	if m, err := modes.Find(s.Role, s.Mode()); err == nil && m.Has(stream.Buffered) {
 		rep.RXBufferBytes = cmp.Or(provided(rep.Metrics), s.Cell.RXBuffer, s.Cell.MessageBytes)
 	}
 	for n, f := range r.Host.Flows {

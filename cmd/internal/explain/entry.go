@@ -14,6 +14,7 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
@@ -38,7 +39,7 @@ var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", 
 
 // entries makes an entry of everything that has a name, from the lists that define them.
 func entries(flags []Flag) (out []Entry) {
-	out = append(out, modes()...)
+	out = append(out, modeEntries()...)
 	out = append(out, flagEntries(flags)...)
 	for _, s := range measure.MetricSections {
 		for _, d := range s.Metrics {
@@ -117,21 +118,21 @@ func limitText(l plan.Limit) string {
 	return fmt.Sprintf("%g%s", l.Default, l.Unit)
 }
 
-func modes() (out []Entry) {
-	for _, m := range stream.Modes {
+func modeEntries() (out []Entry) {
+	for _, m := range modes.All {
 		var needs []string
 		for _, n := range m.Needs {
 			needs = append(needs, string(n))
 		}
 		promise := "none: the kernel may copy the payload"
 		switch {
-		case m.ZeroCopy:
+		case m.Has(stream.ZeroCopy):
 			promise = "zero copy: a run whose payload the kernel copied is invalid"
-		case m.Kind == stream.Frame || m.NoPayload:
+		case m.Kind == stream.Frame || m.Has(stream.NoPayload):
 			promise = "" // no application gets the payload
 		}
 		here := ""
-		if m.CopiedHere {
+		if m.Has(stream.CopiedHere) {
 			here = "always copied"
 		}
 		kernel := ""

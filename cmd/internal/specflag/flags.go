@@ -19,6 +19,7 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 // Flags make a plan.
@@ -65,7 +66,7 @@ func (f *Flags) Add(cmd *cobra.Command, spec *matrix.Spec, many bool, keys ...st
 		}{{stream.RX, &f.manyRX, "receive modes to run (default: all of TCP)"},
 			{stream.TX, &f.manyTX, "send modes to run (default: all of TCP)"}} {
 			fs.StringSliceVar(x.into, string(x.role), nil, x.help)
-			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(stream.Names(x.role),
+			cmd.RegisterFlagCompletionFunc(string(x.role), cobra.FixedCompletions(modes.Names(x.role),
 				cobra.ShellCompDirectiveNoFileComp))
 		}
 	}
@@ -164,7 +165,7 @@ func (f *Flags) cells() error {
 	}
 	for role, names := range map[stream.Role][]string{stream.RX: rx, stream.TX: tx} {
 		for _, n := range names {
-			if _, err := stream.LookupMode(role, n); err != nil {
+			if _, err := modes.Find(role, n); err != nil {
 				return cli.UsageError(err)
 			}
 		}
@@ -196,8 +197,8 @@ func (f *Flags) cells() error {
 
 // tcpModes lists the modes of a role that a plan has unless it names some.
 func tcpModes(role stream.Role) (names []string) {
-	for _, m := range stream.Modes {
-		if m.Role == role && m.Kind == stream.Stream && !m.RoundTrips {
+	for _, m := range modes.All {
+		if m.Role == role && m.Kind == stream.Stream && !m.Has(stream.RoundTrips) {
 			names = append(names, m.Name)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -20,15 +19,6 @@ import (
 	"github.com/zcbench/zcbench/results/report"
 	"github.com/zcbench/zcbench/results/report/browsertest"
 )
-
-// The modes' own declarations are above this package.
-func init() {
-	stream.Register(
-		stream.Mode{Name: "tcp-trunc", Role: stream.RX, NoPayload: true},
-		stream.Mode{Name: "zcrx", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
-		stream.Mode{Name: "devmem", Role: stream.RX, ZeroCopy: true, NICQueue: true, NeedsDev: true},
-		stream.Mode{Name: "msg-zerocopy", Role: stream.TX, ZeroCopy: true, CopiedHere: true})
-}
 
 // nic is a plan on a NIC with watts, in which a mode wins.
 func nic(reps int) results.Journal {

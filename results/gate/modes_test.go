@@ -1,7 +1,0 @@
-// SPDX-License-Identifier: MIT
-
-package gate
-
-import "github.com/zcbench/zcbench/flow/stream"
-
-func init() { stream.Register(stream.Mode{Name: "rr", Role: stream.TX, RoundTrips: true}) }

@@ -83,7 +83,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &surroundings{found: found, names: map[ends.Role]string{},
+	s := &hostSnapshots{found: found, names: map[ends.Role]string{},
 		cells: map[plan.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
@@ -94,7 +94,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		t.Error("a cell that never ran has a snapshot of its own")
 	}
 	r.restartBad(t, `"error":{"verdict":"failed","message":"no sysfs here"}`, wire.OpSurvey)
-	if err := r.Runner.revive(ctx); err != nil {
+	if err := r.Runner.replaceLostAgents(ctx); err != nil {
 		t.Fatal(err)
 	}
 	got := r.Runner.look(ctx, c)

@@ -432,7 +432,7 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 type prepared struct {
 	*stage // nil: it was given back
 	name   string
-	around *surroundings
+	around *hostSnapshots
 	head   results.Header
 	runner *Runner // nil until it is started
 }

@@ -22,7 +22,7 @@ import (
 )
 
 // header writes down for the journal of e where its runs come from.
-func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header,
+func (e *Experiment) header(ctx context.Context, st *stage, around *hostSnapshots, session string) (results.Header,
 	error) {
 	binary, err := hashFile("/proc/self/exe")
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 			return rec, trials, fmt.Errorf("stopped in the search of %s, after %d trials: %w", p.Cell.ID, len(trials),
 				cause)
 		}
-		if err := s.Runner.revive(ctx); err != nil {
+		if err := s.Runner.replaceLostAgents(ctx); err != nil {
 			return rec, trials, err
 		}
 	}

@@ -86,7 +86,7 @@ type Runner struct {
 	Grace time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 	Close time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
-	env    *surroundings // what the hosts are like; nil: nobody asks
+	env    *hostSnapshots // what the hosts are like; nil: nobody asks
 	rests  *restMeter
 	seq    int
 	hasSet bool               // something may be set on the hosts
@@ -307,7 +307,7 @@ func (o Options) noted(c plan.Cell) plan.Cell {
 // other is called off: it would only wait for nothing. One that does not answer
 // long after its schedule is given up.
 func (r *Runner) runBoth(ctx context.Context, p matrix.Run, out *outcome) {
-	follow := r.along(ctx, p.Cell)
+	follow := r.countPath(ctx, p.Cell)
 	defer func() { follow.end(out) }()
 	if r.Opt.Bytes > 0 {
 		follow.beginWhole() // before the start is told: far hosts take their time

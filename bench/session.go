@@ -106,7 +106,7 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 			continue
 		}
 		if s.missing(p.Cell) == nil {
-			if err := s.Runner.revive(ctx); err != nil {
+			if err := s.Runner.replaceLostAgents(ctx); err != nil {
 				return recs, err
 			}
 		}

@@ -74,7 +74,7 @@ func (w *writer) heldUp(c *compare.Cell) string {
 const mostGroups = 3
 
 // best holds the contest by the first of some figures that was measured.
-func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
+func (w *writer) best(cells []*compare.Cell, names []string) *compare.Ranking {
 	for _, name := range names {
 		m, err := compare.Lookup([]string{name})
 		if err != nil {
@@ -88,9 +88,9 @@ func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
 }
 
 // head names the figure of a contest, and the cells among which it is.
-func (w *writer) head(c *compare.Contest) string { return head(c.Metric.Name) + w.among() }
+func (w *writer) head(c *compare.Ranking) string { return head(c.Metric.Name) + w.among() }
 
-func (w *writer) brief(c *compare.Contest) string { return brief(c.Metric.Name) + w.among() }
+func (w *writer) brief(c *compare.Ranking) string { return brief(c.Metric.Name) + w.among() }
 
 func (w *writer) among() (text string) {
 	if w.about != "" {
@@ -126,7 +126,7 @@ type places struct {
 	open     []*compare.Rival // not told apart from the first
 }
 
-func placesOf(c *compare.Contest) (p places) {
+func placesOf(c *compare.Ranking) (p places) {
 	for i := range c.Rivals {
 		switch r := &c.Rivals[i]; {
 		case !c.Below(r):
@@ -140,7 +140,7 @@ func placesOf(c *compare.Contest) (p places) {
 	return p
 }
 
-func (w *writer) contest(c *compare.Contest) {
+func (w *writer) contest(c *compare.Ranking) {
 	p := placesOf(c)
 	s := Sentence{Section: Shown, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID}}
 	if len(c.Rivals) == 0 {
@@ -187,12 +187,12 @@ func (w *writer) contest(c *compare.Contest) {
 }
 
 // tellable reports whether a comparison could have come out otherwise than "cannot tell".
-func tellable(c *compare.Contest, r *compare.Rival) bool {
+func tellable(c *compare.Ranking, r *compare.Rival) bool {
 	return r.Diff.Testable() && r.Reach.Attainable() && heldBy(c, r) == ""
 }
 
 // lead puts in words by how much the first is ahead of the next and of the baseline.
-func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) string {
+func (w *writer) lead(c *compare.Ranking, lower []*compare.Rival, verb string) string {
 	first, base := c.First.Cell.ID, w.a.Baseline
 	text := fmt.Sprintf("%s: %s %s%s", w.head(c), first, verb, figure(c.Sum, c.Metric))
 	name := func(r *compare.Rival, what string) string {
@@ -228,7 +228,7 @@ func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) s
 }
 
 // tied writes that the best cannot be told apart, and what would tell them apart.
-func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
+func (w *writer) tied(c *compare.Ranking, p places, s Sentence) {
 	s.Kind, s.Cells = Tied, append(s.Cells, idsOf(p.open)...)
 	var names []string
 	for _, r := range p.open {

@@ -13,7 +13,7 @@ import (
 
 // outdone names the cells that have a better figure than the first of a contest and no part in any:
 // who reads the table finds them there.
-func (w *writer) outdone(c *compare.Contest) string {
+func (w *writer) outdone(c *compare.Ranking) string {
 	type better struct {
 		name   string
 		median float64
@@ -52,7 +52,7 @@ func (w *writer) outdone(c *compare.Contest) string {
 }
 
 // contend collects the cells that take part in this contest, or in one of other work.
-func (w *writer) contend(c *compare.Contest) map[*compare.Cell]bool {
+func (w *writer) contend(c *compare.Ranking) map[*compare.Cell]bool {
 	of := map[*compare.Cell]bool{c.First: true}
 	for _, m := range c.Short {
 		of[m.Cell] = true

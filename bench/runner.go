@@ -22,53 +22,6 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Options are what the runs of a session have in common.
-type Options struct {
-	Duration time.Duration // of the steady window
-	// Bytes, unless 0, bounds a flow by its payload instead, all of which is measured;
-	// Duration is the time that it may take then.
-	Bytes    uint64
-	RampUp   time.Duration // cut before it
-	RampDown time.Duration // cut after it
-
-	Addr          string // the SUT's address on the path to be measured, without port
-	Port          int    // of the data port; 0 takes a free one
-	TGZone        string // the TG's interface on the link of an Addr that holds on one link alone (fe80::)
-	SUTDev, TGDev string // interfaces whose queues and counters belong to the run; "" for none
-	// SUTUpper and TGUpper have the flow's address and route, where that is another
-	// interface; nil where not.
-	SUTUpper, TGUpper *Upper
-	SharedWithSSH     bool // the flow may share the interface by which ssh reaches a host
-	// SUTFlows and TGFlows are the CPUs of each flow: of its thread, -1 does not pin it, and
-	// where its softirq goes in a cell with two CPUs; with one it goes to the thread's. None
-	// is one flow that is not placed.
-	SUTFlows, TGFlows []place.CPUs
-
-	MTU            int      // of the path
-	NoteMTU        bool     // records have it, where a cell says nothing of it
-	MaxCopied      *float64 // fraction; nil is the default
-	IdleDrift      *float64 // the gate's limit for that of idle power, a fraction; nil: none
-	SampleInterval time.Duration
-	Stall          time.Duration
-	WarmupDuration time.Duration // window of a warm-up run; 0: Duration
-	Rest           time.Duration // between runs, in which the CPUs' background is measured; 0: it is not
-
-	near  [2][]int // the CPUs near the interface of the SUT and the TG
-	may   [2][]int // those of them, or of the NUMA node that was asked for, that flows are given
-	other [2][]int // those beside may that are of another class of a hybrid processor: the last resort
-	far   [2][]int // those on other NUMA nodes, one of each core
-	named [2][]int // the CPUs that were named for their threads, for several flows in turn
-	// layoutNamed: the CPUs of the cell's layout were named, of the SUT and the TG.
-	layoutNamed [2]bool
-	nodes       [2]*int  // the NUMA nodes that were asked for, of the SUT and the TG; nil: none
-	rxQueues    [2][]int // those of the interfaces, as they were found; nil: not known
-	found       [2]port  // the interfaces themselves
-
-	// SUTSettings and TGSettings are set on the hosts while they measure; see
-	// Runner.Settings for what a cell adds.
-	SUTSettings, TGSettings matrix.Settings
-}
-
 // Runner runs cells between two hosts.
 type Runner struct {
 	SUT, TG *host.Host
@@ -76,10 +29,10 @@ type Runner struct {
 	Session string
 	// ForCell changes the options for one cell; nil leaves them.
 	ForCell func(plan.Cell, Options) Options
-	// Around, unless nil, is called before each run, and what it returns after it, with
+	// Observe, unless nil, is called before each run, and what it returns after it, with
 	// the record.
-	Around func() func(*results.Record)
-	Power  *PowerMeter // nil: power is not measured
+	Observe func() func(*results.Record)
+	Power   *PowerMeter // nil: power is not measured
 	// how long an end waits for the other, and for the last of the flow; 0: [peerWait] and
 	// [endGrace]; no less than Opt.Stall, where that is long
 	Wait  time.Duration
@@ -130,8 +83,8 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 		before = r.restBefore(ctx, p.Warmup)
 	}
 	after := func(*results.Record) {}
-	if r.Around != nil {
-		after = r.Around()
+	if r.Observe != nil {
+		after = r.Observe()
 	}
 	if ready {
 		r.flow(ctx, p, &out)
@@ -293,14 +246,6 @@ func first(all []place.CPUs) place.CPUs {
 		return place.NoCPUs
 	}
 	return all[0]
-}
-
-// noted converts a cell to the form of records.
-func (o Options) noted(c plan.Cell) plan.Cell {
-	if o.NoteMTU && c.MTU == 0 {
-		c.MTU = o.MTU
-	}
-	return c
 }
 
 // runBoth starts both ends on one clock and waits for both. When one fails, the

@@ -85,12 +85,11 @@ func (s *hostSnapshots) keep(w *results.Writer) error {
 // look takes a snapshot of what may have changed, when a cell's settings are set for the first
 // time in a session. Its warnings are the record's. Where a host does not say what it is like,
 // the run has no snapshot, and the cell's next one asks again.
-func (r *Runner) look(ctx context.Context, c plan.Cell) (warnings []string) {
-	s := r.env
+func (s *hostSnapshots) look(ctx context.Context, o *Options, sut, tg *host.Host, c plan.Cell) (warnings []string) {
 	if s == nil || s.cells[c.Key()][ends.SUT] != "" {
 		return nil
 	}
-	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
+	now, err := o.surveys(ctx, sut, tg, true)
 	if err != nil {
 		s.cells[c.Key()] = map[ends.Role]string{ends.SUT: "", ends.TG: ""}
 		return []string{fmt.Sprintf("no snapshot of the hosts with the cell's settings: %v", err)}
@@ -128,8 +127,8 @@ func (s *hostSnapshots) hash(c plan.Cell, role ends.Role) string {
 }
 
 // mark names the snapshots in a record: the controller's word, whatever an agent says.
-func (r *Runner) mark(rec *results.Record, c plan.Cell) {
+func (s *hostSnapshots) mark(rec *results.Record, c plan.Cell) {
 	for _, role := range ends.Roles {
-		rec.Host(role).Env.Environment = r.env.hash(c, role)
+		rec.Host(role).Env.Environment = s.hash(c, role)
 	}
 }

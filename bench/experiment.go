@@ -183,8 +183,8 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	return st, nil
 }
 
-// checkPlan notes what the plan can show on these hosts, and refuses one that can show nothing where
-// verdicts are required.
+// checkPlan notes what the plan can show on these hosts, and refuses one that can show nothing
+// where verdicts are required.
 func (e *Experiment) checkPlan(p *prepared) error {
 	if err := e.sayBefore(p); err != nil {
 		return err

@@ -45,7 +45,8 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 
 // flameOf adds up the profiles of an end's runs, in their order, as many as may be read, and draws
 // them.
-func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept ProfileReader, boxes int) report.Flame {
+func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept ProfileReader,
+	boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
 	for _, run := range e.Runs {

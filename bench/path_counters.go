@@ -18,7 +18,6 @@ import (
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -85,12 +84,12 @@ type pathCounters struct {
 }
 
 // countPath opens the path of a cell; nil: it names none.
-func (r *Runner) countPath(ctx context.Context, c plan.Cell) *pathCounters {
-	if c.Path == "" {
+func countPath(ctx context.Context, path string, sut, tg *host.Host) *pathCounters {
+	if path == "" {
 		return nil
 	}
 	a := &pathCounters{done: make(chan struct{}), over: make(chan struct{})}
-	a.path, a.err = openPath(ctx, c.Path, r.SUT, r.TG)
+	a.path, a.err = openPath(ctx, path, sut, tg)
 	return a
 }
 

@@ -14,7 +14,8 @@ import (
 // own. The zero one plays all cells in an order that chance has made, into a new journal, until the
 // end of the plan.
 type Policy struct {
-	// Shape is what the plan becomes on its hosts. The journal has it too, so that rerun's is the same.
+	// Shape is what the plan becomes on its hosts. The journal has it too, so that rerun's is the
+	// same.
 	matrix.Shape
 	// LeftOut hears which cells the shape has left out; nil: nobody does.
 	LeftOut func(line string)

@@ -19,8 +19,8 @@ import (
 // Before is the experiment that one makes again.
 type Before struct {
 	Dir string // its results folder
-	// InterruptsLeft tells, after Run, that interrupts of its plan were not moved: their numbers are
-	// of another boot.
+	// InterruptsLeft tells, after Run, that interrupts of its plan were not moved: their numbers
+	// are of another boot.
 	InterruptsLeft bool
 }
 

@@ -124,7 +124,8 @@ func (s *Session) leavesOut(p matrix.Run) bool {
 
 // turn makes a run of the plan, writes it into the journal and tells all who steer by it. A search
 // makes trials before it, which are written already. It reports whether to make the run again. The
-// record of a journal that could not be written is among those made: the user can still be shown it.
+// record of a journal that could not be written is among those made: the user can still be shown
+// it.
 func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record, again bool, err error) {
 	var rec results.Record
 	if s.missing(p.Cell) != nil {

@@ -119,7 +119,7 @@ func (r *Runner) Restore() error {
 	var both sync.WaitGroup
 	for i, h := range hosts {
 		if h != nil {
-			both.Go(func() { errs[i] = r.restore(ctx, h) })
+			both.Go(func() { errs[i] = restoreHost(ctx, h, r.hasSet) })
 		}
 	}
 	both.Wait()
@@ -130,7 +130,8 @@ func (r *Runner) Restore() error {
 	return errors.Join(errs...)
 }
 
-func (r *Runner) restore(ctx context.Context, h *host.Host) error {
+// restoreHost takes back what runs have set on a host, where something may be.
+func restoreHost(ctx context.Context, h *host.Host, hasSet bool) error {
 	defer time.AfterFunc(slowRestore, func() {
 		h.Notice("still restoring settings there, for up to %v; another Ctrl-C stops waiting, then run: zcbench "+
 			"restore --host %s", restoreTime, host.Shell(h.Spec.Name))
@@ -142,7 +143,7 @@ func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 		}
 		return nil
 	}
-	if !r.hasSet {
+	if !hasSet {
 		return nil
 	}
 	if err := h.Call(ctx, wire.OpSet, plan.Settings{}, nil); err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// sharedSoftirq returns the CPUs of an end's softirq that are the other end's, on one machine: those of
-// its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the figures of
-// one end.
+// sharedSoftirq returns the CPUs of an end's softirq that are the other end's, on one machine:
+// those of its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the
+// figures of one end.
 func (r *Runner) sharedSoftirq(role stream.Role, cell plan.Cell) (out []int) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil

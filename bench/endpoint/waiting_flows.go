@@ -9,8 +9,8 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// waitingFlows are the flows that have come to a receiver, whether their threads have prepared for them
-// yet or not. Their senders wait for the last flow to come and to be steered; one that dies
+// waitingFlows are the flows that have come to a receiver, whether their threads have prepared for
+// them yet or not. Their senders wait for the last flow to come and to be steered; one that dies
 // meanwhile would be noticed when it is welcome, after as long as that takes.
 type waitingFlows struct {
 	end  *End

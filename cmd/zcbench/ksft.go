@@ -193,7 +193,8 @@ func inTurn(plan []matrix.Run, cells []plan.Cell) {
 
 func (k *ksft) play(ctx context.Context, c *ksftCourse) {
 	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c,
-		Policy: k.policy(), Notices: c, Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
+		Policy: k.policy(), Notices: c,
+		Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
 	if k.limit > 0 {
 		end := k.began.Add(k.limit - k.reserve())
 		e.Until = end.Add(-k.reserve() / 2)

@@ -30,8 +30,8 @@ type Shape struct {
 	Fit bool `json:"fit,omitempty"`
 	// Fold makes a mode that cannot run one cell, and not one with each mode of the other end.
 	Fold bool `json:"fold,omitempty"`
-	// FoldCopied does so with a mode that cannot but copy on the path, and it is run once, unless the
-	// plan's gates let copied payload count.
+	// FoldCopied does so with a mode that cannot but copy on the path, and it is run once, unless
+	// the plan's gates let copied payload count.
 	FoldCopied bool `json:"fold_copied,omitempty"`
 	// NoteMTU gives the records the path's MTU, where their cells say nothing of it.
 	NoteMTU bool `json:"note_mtu,omitempty"`

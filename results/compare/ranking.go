@@ -13,8 +13,8 @@ import (
 )
 
 // Ranking orders cells by a figure and says which of them may be the best. Each is held against the
-// one with the best median, by blocks and boots as comparisons are, corrected for their number: with
-// 95 % the best in truth is the first, or one that is not beyond doubt below it, of those with
+// one with the best median, by blocks and boots as comparisons are, corrected for their number:
+// with 95 % the best in truth is the first, or one that is not beyond doubt below it, of those with
 // enough runs.
 type Ranking struct {
 	Metric Metric

@@ -164,7 +164,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	if err := st.opt.FindPath(ctx, h.SUT, h.TG, s.SUT.Addr, s.SUT.Dev, s.TG.Dev, s.IPv6); err != nil {
 		return nil, err
 	}
-	if err := e.checkTGAddr(ctx, st); err != nil {
+	if err := st.checkTGAddr(ctx, e.TGAddr); err != nil {
 		return nil, err
 	}
 	if err := st.opt.PlaceCPUs(ctx, h.SUT, h.TG); err != nil {

@@ -77,8 +77,7 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 		return nil, err
 	}
 	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Observe: witness.observe,
-		Wait:  proofWait,
-		Grace: proofWait}
+		Wait: proofWait, Grace: proofWait}
 	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())

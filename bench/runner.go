@@ -52,9 +52,11 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	rec := r.record(p)
 	// The settings first: the hosts are to rest with them, too.
 	out, ready := r.ready(ctx, p.Cell)
+	rests := r.resting()
 	var before *[2]wire.Rest
 	if ready {
-		before = r.restBefore(ctx, p.Warmup)
+		r.Power.before(ctx, p.Warmup)
+		before = rests.before(ctx, p.Warmup)
 	}
 	after := func(*results.Record) {}
 	if r.Observe != nil {
@@ -69,7 +71,8 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	rec.Conclude()
 	markPace(&rec, p)
 	after(&rec)
-	r.restAfter(ctx, &rec, before, out)
+	r.Power.after(ctx, &rec, out, r.Opt.IdleDrift)
+	rests.after(ctx, &rec, before, out)
 	return rec
 }
 

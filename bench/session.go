@@ -127,15 +127,19 @@ func (s *Session) leavesOut(p matrix.Run) bool {
 // record of a journal that could not be written is among those made: the user can still be shown
 // it.
 func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record, again bool, err error) {
+	can := s.missing(p.Cell) == nil
+	if can {
+		if err := s.Runner.replaceLostAgents(ctx); err != nil {
+			return nil, false, err
+		}
+	}
 	var rec results.Record
-	if s.missing(p.Cell) != nil {
+	if can && searches(p) {
+		if rec, made, err = s.search(ctx, p); err != nil {
+			return made, false, err
+		}
+	} else {
 		rec = s.one(ctx, p)
-	} else if err := s.Runner.replaceLostAgents(ctx); err != nil {
-		return nil, false, err
-	} else if !searches(p) {
-		rec = s.one(ctx, p)
-	} else if rec, made, err = s.search(ctx, p); err != nil {
-		return made, false, err
 	}
 	if rec, err = s.keep(rec); err != nil {
 		return append(made, rec), false, err
@@ -209,6 +213,15 @@ func (s *Session) missing(c plan.Cell) *Missing {
 	return s.Missing(c)
 }
 
+// judge judges a run by the gates.
+func (s *Session) judge(rec *results.Record) {
+	s.sees(rec)
+	if s.course == nil {
+		s.course = gate.NewCourse(s.Gates)
+	}
+	s.course.Judge(rec)
+}
+
 // sees takes note of a cell that ran, well or not. What a run of such a cell is refused later is
 // no matter of what these hosts can do: it failed, and may be made again. The kernel gives back
 // what a run before had in its own time, and others take and leave memory and queues.
@@ -223,25 +236,6 @@ func (s *Session) sees(rec *results.Record) {
 	case rec.Verdict == results.Unsupported && s.ran[k]:
 		rec.Verdict, rec.Blocked = results.Failed, false
 		rec.Reason += "; this cell ran here before, so it can"
-	}
-}
-
-// judge judges a run by the gates.
-func (s *Session) judge(rec *results.Record) {
-	s.sees(rec)
-	if s.course == nil {
-		s.course = gate.NewCourse(s.Gates)
-	}
-	s.course.Judge(rec)
-}
-
-// know takes note of the runs that a journal has.
-func (s *Session) know(recs []results.Record) {
-	s.course = gate.NewCourse(s.Gates)
-	for i := range recs {
-		s.sees(&recs[i])
-		s.course.Know(&recs[i])
-		s.Again.spoils(&recs[i], s.Gates.Replacements())
 	}
 }
 
@@ -268,5 +262,15 @@ func outline(rec *results.Record) {
 	rec.Attached = results.Attached{}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
 		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, measure.Env{}
+	}
+}
+
+// know takes note of the runs that a journal has.
+func (s *Session) know(recs []results.Record) {
+	s.course = gate.NewCourse(s.Gates)
+	for i := range recs {
+		s.sees(&recs[i])
+		s.course.Know(&recs[i])
+		s.Again.spoils(&recs[i], s.Gates.Replacements())
 	}
 }

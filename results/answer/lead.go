@@ -11,12 +11,12 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// contests writes which cell leads by each figure. By the first it does so even if there is nothing
+// rankings writes which cell leads by each figure. By the first it does so even if there is nothing
 // to compare with.
-func (w *writer) contests() {
+func (w *writer) rankings() {
 	w.told, w.level = map[[3]string]bool{}, map[[3]string]bool{}
 	w.a.Baseline = w.base()
-	groups := groupsOf(w.Set.Contestants())
+	groups := groupsOf(w.Set.Candidates())
 	first := make([]bool, len(groups)) // told
 	for _, names := range w.Figures {
 		for i, cells := range groups {
@@ -26,7 +26,7 @@ func (w *writer) contests() {
 			w.about, w.flows = apart(groups, i)
 			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] &&
 				len(groups) == 1) {
-				w.contest(c)
+				w.ranking(c)
 			}
 			first[i] = true
 		}
@@ -73,7 +73,7 @@ func (w *writer) heldUp(c *compare.Cell) string {
 // mostGroups is of how many groups of cells more than the first figure is told.
 const mostGroups = 3
 
-// best holds the contest by the first of some figures that was measured.
+// best holds the ranking by the first of some figures that was measured.
 func (w *writer) best(cells []*compare.Cell, names []string) *compare.Ranking {
 	for _, name := range names {
 		m, err := compare.Lookup([]string{name})
@@ -87,7 +87,7 @@ func (w *writer) best(cells []*compare.Cell, names []string) *compare.Ranking {
 	return nil
 }
 
-// head names the figure of a contest, and the cells among which it is.
+// head names the figure of a ranking, and the cells among which it is.
 func (w *writer) head(c *compare.Ranking) string { return head(c.Metric.Name) + w.among() }
 
 func (w *writer) brief(c *compare.Ranking) string { return brief(c.Metric.Name) + w.among() }
@@ -119,7 +119,7 @@ func (w *writer) base() string {
 	return ""
 }
 
-// places sorts the rivals of a contest.
+// places sorts the rivals of a ranking.
 type places struct {
 	lower    []*compare.Rival // beyond doubt, and nothing else is known that may be why
 	unranked []*compare.Rival // beyond doubt lower, and something else may be why
@@ -140,7 +140,7 @@ func placesOf(c *compare.Ranking) (p places) {
 	return p
 }
 
-func (w *writer) contest(c *compare.Ranking) {
+func (w *writer) ranking(c *compare.Ranking) {
 	p := placesOf(c)
 	s := Sentence{Section: Shown, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID}}
 	if len(c.Rivals) == 0 {

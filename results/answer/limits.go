@@ -44,7 +44,7 @@ func (w *writer) discarded() {
 // limits writes which cells' throughput says nothing about the receiver.
 func (w *writer) limits() {
 	by := map[plan.LimitedBy][]*compare.Cell{}
-	for _, c := range w.Set.Contestants() {
+	for _, c := range w.Set.Candidates() {
 		if l := c.Held(); l != "" {
 			by[l] = append(by[l], c)
 		}

@@ -65,7 +65,7 @@ func sample(r *compare.Rival) string {
 	return fmt.Sprintf("%d and %d runs", r.Diff.NB, r.Diff.NA)
 }
 
-// tooFewRuns lists the cells of a contest that have fewer runs than any verdict takes; "": none
+// tooFewRuns lists the cells of a ranking that have fewer runs than any verdict takes; "": none
 // has.
 func tooFewRuns(c *compare.Ranking, least int) string {
 	counts, lacking := []int{c.Sum.N}, []string(nil)
@@ -127,7 +127,7 @@ func (w *writer) others(c *compare.Ranking) string {
 	return "No other cell can be ranked against it: " + few(out) + "."
 }
 
-// outside explains why a cell that has runs is in no contest with others.
+// outside explains why a cell that has runs is in no ranking with others.
 func outside(c *compare.Cell) string {
 	switch {
 	case c.Source != "":

@@ -134,10 +134,10 @@ func (r *Rival) Why() string {
 	return r.Standing.OtherCPUs()
 }
 
-// Contestants selects the cells of a set that can be the best at something: own runs that count,
+// Candidates selects the cells of a set that can be the best at something: own runs that count,
 // that ran at full speed, without a fault injected on purpose, and whose application gets the
 // payload.
-func (s *Set) Contestants() (out []*Cell) {
+func (s *Set) Candidates() (out []*Cell) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() &&

@@ -36,12 +36,11 @@ type Runner struct {
 	Grace time.Duration // how much longer than its schedule a run may take to be answered; 0: [runGrace]
 	Close time.Duration // how long an end may take to be freed once nobody wants its run; 0: [closeGrace]
 
-	env    *hostSnapshots // what the hosts are like; nil: nobody asks
-	rests  *restMeter
-	seq    int
-	hasSet bool               // something may be set on the hosts
-	now    inForce            // what that is
-	lost   map[*host.Host]int // runs on end in which its agent was lost
+	env   *hostSnapshots // what the hosts are like; nil: nobody asks
+	rests *restMeter
+	seq   int
+	now   inForce            // what is set on the hosts
+	lost  map[*host.Host]int // runs on end in which its agent was lost
 }
 
 // Run runs one repetition and returns its record; what went wrong is in the

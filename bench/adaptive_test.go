@@ -81,7 +81,7 @@ func TestAdaptiveFixedByPilot(t *testing.T) {
 		}
 		return 100
 	}
-	quiet, noisy := need(.0001, .0001, 0), need(.01, .01, 0) // together: CPU per byte does not vary
+	quiet, noisy := need(.0001, .0001, 0), need(.01, .01, 0) // confounded: CPU per byte does not vary
 	if quiet != 6 || noisy <= 6 || noisy >= 40 {
 		t.Errorf("quiet: %d runs, noisy: %d", quiet, noisy)
 	}

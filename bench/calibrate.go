@@ -24,10 +24,6 @@ const (
 	mostCalibration  = 2 * time.Second
 )
 
-func (o Options) calibrationWindow() time.Duration {
-	return min(o.Duration, max(leastCalibration, min(o.Duration/5, mostCalibration)))
-}
-
 // calibration plans the runs before all others that show what shares are of: each cell with a share
 // runs once without it, in an order like the plan's. Cells that cannot run, and those with a fault
 // made on purpose, have none. All statistics take them for warm-ups.

@@ -180,7 +180,7 @@ func TestShareOfSpoiltCell(t *testing.T) {
 // counted with the runs of the same cell in the plan.
 func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 	never := -1.0
-	s := &Session{Again: true, Gates: plan.Gates{ForeignCores: &never}}
+	s := &Session{Again: &Again{}, Gates: plan.Gates{ForeignCores: &never}}
 	run := func(calibrates bool) *results.Record {
 		r := &results.Record{Cell: plan.Cell{RX: "tcp", TX: "tcp"}, Verdict: results.OK, Warmup: calibrates}
 		if calibrates {
@@ -196,7 +196,7 @@ func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 			if r.Verdict != results.Invalid || r.Gate != plan.ByEnvironment {
 				t.Fatalf("calibration %v beside foreign load: %s by %s", calibrates, r.Verdict, r.Gate)
 			}
-			if got := s.toReplace(r); got != want {
+			if got := s.Again.wants(r, s.Gates.Replacements()); got != want {
 				t.Errorf("calibration %v, try %d: made again %v", calibrates, try, got)
 			}
 		}

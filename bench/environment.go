@@ -14,9 +14,9 @@ import (
 	"github.com/zcbench/zcbench/results/environment"
 )
 
-// surroundings are what both hosts are like: as they were found when the session began, and how
+// hostSnapshots are what both hosts are like: as they were found when the session began, and how
 // each cell found them, with what it had set.
-type surroundings struct {
+type hostSnapshots struct {
 	in    *results.Folder // where they are kept; nil: nowhere
 	found map[ends.Role]*environment.Snapshot
 	names map[ends.Role]string                  // their hashes
@@ -54,12 +54,12 @@ func (o *Options) survey(ctx context.Context, h *host.Host, role ends.Role, live
 }
 
 // survey takes the snapshots of both hosts as they were found.
-func (st *stage) survey(ctx context.Context) (*surroundings, error) {
+func (st *stage) survey(ctx context.Context) (*hostSnapshots, error) {
 	found, err := st.opt.surveys(ctx, st.SUT, st.TG, false)
 	if err != nil {
 		return nil, err
 	}
-	s := &surroundings{found: found, names: map[ends.Role]string{},
+	s := &hostSnapshots{found: found, names: map[ends.Role]string{},
 		cells: map[plan.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
@@ -69,7 +69,7 @@ func (st *stage) survey(ctx context.Context) (*surroundings, error) {
 
 // keep writes the snapshots of the hosts as they were found beside the journal, if there is one,
 // and those of cells later.
-func (s *surroundings) keep(w *results.Writer) error {
+func (s *hostSnapshots) keep(w *results.Writer) error {
 	if w == nil {
 		return nil
 	}
@@ -85,12 +85,11 @@ func (s *surroundings) keep(w *results.Writer) error {
 // look takes a snapshot of what may have changed, when a cell's settings are set for the first
 // time in a session. Its warnings are the record's. Where a host does not say what it is like,
 // the run has no snapshot, and the cell's next one asks again.
-func (r *Runner) look(ctx context.Context, c plan.Cell) (warnings []string) {
-	s := r.env
+func (s *hostSnapshots) look(ctx context.Context, o *Options, sut, tg *host.Host, c plan.Cell) (warnings []string) {
 	if s == nil || s.cells[c.Key()][ends.SUT] != "" {
 		return nil
 	}
-	now, err := r.Opt.surveys(ctx, r.SUT, r.TG, true)
+	now, err := o.surveys(ctx, sut, tg, true)
 	if err != nil {
 		s.cells[c.Key()] = map[ends.Role]string{ends.SUT: "", ends.TG: ""}
 		return []string{fmt.Sprintf("no snapshot of the hosts with the cell's settings: %v", err)}
@@ -117,7 +116,7 @@ func (r *Runner) look(ctx context.Context, c plan.Cell) (warnings []string) {
 
 // hash of a host's snapshot for a cell; "" where none was taken. A cell that nobody looked at yet
 // has what was found when the session began.
-func (s *surroundings) hash(c plan.Cell, role ends.Role) string {
+func (s *hostSnapshots) hash(c plan.Cell, role ends.Role) string {
 	if s == nil {
 		return ""
 	}
@@ -128,8 +127,8 @@ func (s *surroundings) hash(c plan.Cell, role ends.Role) string {
 }
 
 // mark names the snapshots in a record: the controller's word, whatever an agent says.
-func (r *Runner) mark(rec *results.Record, c plan.Cell) {
+func (s *hostSnapshots) mark(rec *results.Record, c plan.Cell) {
 	for _, role := range ends.Roles {
-		rec.Host(role).Env.Environment = r.env.hash(c, role)
+		rec.Host(role).Env.Environment = s.hash(c, role)
 	}
 }

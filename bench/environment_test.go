@@ -83,7 +83,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &surroundings{found: found, names: map[ends.Role]string{},
+	s := &hostSnapshots{found: found, names: map[ends.Role]string{},
 		cells: map[plan.CellKey]map[ends.Role]string{}}
 	for role, was := range found {
 		s.names[role] = was.Hash()
@@ -94,10 +94,10 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 		t.Error("a cell that never ran has a snapshot of its own")
 	}
 	r.restartBad(t, `"error":{"verdict":"failed","message":"no sysfs here"}`, wire.OpSurvey)
-	if err := r.Runner.revive(ctx); err != nil {
+	if err := r.Runner.replaceLostAgents(ctx); err != nil {
 		t.Fatal(err)
 	}
-	got := r.Runner.look(ctx, c)
+	got := s.look(ctx, &r.Runner.Opt, r.sut, r.tg, c)
 	if len(got) != 1 || !strings.Contains(got[0], "no snapshot of the hosts") ||
 		!strings.Contains(got[0], "no sysfs here") {
 		t.Errorf("warnings %q", got)
@@ -107,7 +107,7 @@ func TestIntegrationEnvironmentNotKnown(t *testing.T) {
 			t.Errorf("%s: %q is not what the cell found: nobody looked", role, h)
 		}
 	}
-	if got := r.Runner.look(ctx, c); len(got) != 0 || s.hash(c, ends.SUT) == "" ||
+	if got := s.look(ctx, &r.Runner.Opt, r.sut, r.tg, c); len(got) != 0 || s.hash(c, ends.SUT) == "" ||
 		s.hash(c, ends.TG) == "" {
 		t.Errorf("the next look: warnings %q, hashes %v", got, s.cells[c.Key()])
 	}

@@ -81,7 +81,7 @@ func TestIntegrationExperimentResume(t *testing.T) {
 	if _, err := e.Run(t.Context()); !errors.Is(err, results.ErrExists) {
 		t.Errorf("run again: %v", err)
 	}
-	e.Resume = true
+	e.Begin = Resume
 	other := *e
 	other.Spec = experiment(t, strings.Replace(small, "repetitions: 2", "repetitions: 3", 1)).Spec
 	if _, err := other.Run(t.Context()); !errors.Is(err, ErrChanged) ||

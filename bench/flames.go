@@ -33,7 +33,7 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 		Script: template.JS("\n" + profile.FlameScript())}
 	shown := min(len(ends), mostGraphs)
 	for _, e := range ends[:shown] {
-		kept := KeptProfiles{mostProfiles / shown, mostProfileBytes / shown, mostProfileSteps / shown}
+		kept := ProfileReader{mostProfiles / shown, mostProfileBytes / shown, mostProfileSteps / shown}
 		s.Flames.Graphs = append(s.Flames.Graphs, flameOf(ctx, in, e, kept, min(mostBoxes/shown, mostBoxesOfGraph)))
 	}
 	if left := len(ends) - shown; left > 0 {
@@ -45,7 +45,8 @@ func addFlames(ctx context.Context, in *results.Folder, s *report.Summary) {
 
 // flameOf adds up the profiles of an end's runs, in their order, as many as may be read, and draws
 // them.
-func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept KeptProfiles, boxes int) report.Flame {
+func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept ProfileReader,
+	boxes int) report.Flame {
 	out := report.Flame{Number: e.Number, Cell: e.Cell, End: e.End}
 	sum, added, lacking := profile.NewSum(), 0, error(nil)
 	for _, run := range e.Runs {
@@ -58,7 +59,7 @@ func flameOf(ctx context.Context, in *results.Folder, e report.ProfiledEnd, kept
 		} else {
 			added++
 		}
-		if errors.Is(err, ErrKeptBound) || ctx.Err() != nil {
+		if errors.Is(err, ErrProfileBound) || ctx.Err() != nil {
 			break
 		}
 	}

@@ -183,7 +183,7 @@ func TestFlamesOfManyBytes(t *testing.T) {
 	one := max(len(plain), len(packed))
 	draw := func(files, room int) report.Flame {
 		e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
-		return flameOf(t.Context(), folderOf(t, dir), e, KeptProfiles{files, room, 1000}, 100)
+		return flameOf(t.Context(), folderOf(t, dir), e, ProfileReader{files, room, 1000}, 100)
 	}
 	says := func(what string, f report.Flame, want string) {
 		t.Helper()
@@ -221,16 +221,16 @@ func TestFlamesOfManySteps(t *testing.T) {
 	const of = 1 + 3*2 // a sample of three places with a function each
 	e := report.ProfiledEnd{End: "SUT", Runs: []string{"s-0-0", "s-0-1", "s-0-3", "s-0-4", "s-0-5"}}
 	for steps, want := range map[int]string{5 * of: "From 5 of 5 runs.",
-		5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrKeptBound.Error(),
+		5*of - 1: "From 4 of 5 runs. The others: profiles/s-0-5-sut.pb.gz: " + ErrProfileBound.Error(),
 		of:       "From 1 of 5 runs.", of - 1: "From 0 of 5 runs."} {
-		f := flameOf(t.Context(), folderOf(t, dir), e, KeptProfiles{5, 1 << 20, steps}, 100)
+		f := flameOf(t.Context(), folderOf(t, dir), e, ProfileReader{5, 1 << 20, steps}, 100)
 		if got := strings.Join(f.Notes, " "); !strings.Contains(got, want) {
 			t.Errorf("%d steps: %q, not %q", steps, got, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if f := flameOf(ctx, folderOf(t, dir), e, *NewKeptProfiles(), 100); !strings.Contains(strings.Join(f.Notes, " "),
+	if f := flameOf(ctx, folderOf(t, dir), e, *NewProfileReader(), 100); !strings.Contains(strings.Join(f.Notes, " "),
 		"From 0 of 5 runs. The others: profiles/s-0-0-sut.pb.gz: context canceled") {
 		t.Errorf("%q", f.Notes)
 	}

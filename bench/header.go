@@ -22,7 +22,7 @@ import (
 )
 
 // header writes down for the journal of e where its runs come from.
-func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings, session string) (results.Header,
+func (e *Experiment) header(ctx context.Context, st *stage, snapshots *hostSnapshots, session string) (results.Header,
 	error) {
 	binary, err := hashFile("/proc/self/exe")
 	if err != nil {
@@ -36,10 +36,9 @@ func (e *Experiment) header(ctx context.Context, st *stage, around *surroundings
 	if err != nil {
 		return results.Header{}, err
 	}
-	sut.Environment, tg.Environment = around.names[ends.SUT], around.names[ends.TG]
+	sut.Environment, tg.Environment = snapshots.names[ends.SUT], snapshots.names[ends.TG]
 	s := e.Spec
-	played, err := (&matrix.Played{Spec: s, Fit: e.Fit, Fold: e.Fold, FoldCopied: e.FoldCopied,
-		NoteMTU: e.NoteMTU}).Encode()
+	played, err := (&matrix.Played{Spec: s, Shape: e.Shape}).Encode()
 	if err != nil {
 		return results.Header{}, err
 	}

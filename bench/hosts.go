@@ -5,9 +5,14 @@ package bench
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
+	"github.com/zcbench/zcbench/bench/doctor"
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan"
 )
 
 // hosts are the two ends of a path.
@@ -49,4 +54,36 @@ func (h *hosts) Close() error {
 		errs = append(errs, h.pair.Close())
 	}
 	return errors.Join(errs...)
+}
+
+// linkMTU chooses the MTU of a link of our own: what all cells ask for, if they agree.
+func linkMTU(cells []plan.Cell) int {
+	mtu := cells[0].MTU
+	for _, c := range cells {
+		if c.MTU != mtu {
+			return veth.DefaultMTU
+		}
+	}
+	if mtu < 1280 { // IPv6 takes no less; a lease may set it later
+		return veth.DefaultMTU
+	}
+	return mtu
+}
+
+// noteNotKernels warns before the first run of files of the hosts that are a container's, and of
+// what follows.
+func (e *Experiment) noteNotKernels(ends ...*host.Host) {
+	for i, h := range ends {
+		// Docker hides /proc/interrupts always: who needs it, to place them, hears of it then.
+		files := slices.DeleteFunc(slices.Clone(h.Info.NotKernels), func(f string) bool {
+			return f == "/proc/interrupts"
+		})
+		lost := doctor.WithoutKernels(files)
+		if lost == "" || i > 0 && h.SameMachine(ends[0]) && slices.Equal(files, ends[0].Info.NotKernels) {
+			continue
+		}
+		e.note(fmt.Sprintf("%s%s: %s: %s are not the kernel's, but a container's: measure on the host", warns,
+			h.Spec.Name,
+			lost, strings.Join(files, ", ")))
+	}
 }

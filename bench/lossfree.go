@@ -21,10 +21,8 @@ const mostInvalid = 5
 // run is in the journal, with its pace. Its error is as that of [Experiment.Run], or a run of which
 // nobody can say what it lost.
 func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []results.Record, err error) {
-	if e.Dir != "" {
-		if err := results.Vacant(e.Dir); err != nil {
-			return nil, &FolderError{err}
-		}
+	if err := e.vacant(); err != nil {
+		return nil, err
 	}
 	p, err := e.prepare(ctx)
 	if err != nil {
@@ -34,16 +32,16 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 	if err := e.start(p); err != nil {
 		return nil, err
 	}
-	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: true,
+	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: &Again{},
 		Missing: p.missing}
-	if e.Dir != "" {
-		if play.Journal, err = results.Create(e.Dir, p.head); err != nil {
-			return nil, &FolderError{err}
-		}
+	if _, err := e.openJournal(play, p, nil); err != nil {
+		return nil, err
+	}
+	if play.Journal != nil {
 		defer func() { err = errors.Join(err, e.leave(play.Journal)) }()
-		if err := p.around.keep(play.Journal); err != nil {
-			return nil, err
-		}
+	}
+	if err := p.snapshots.keep(play.Journal); err != nil {
+		return nil, err
 	}
 	cell, invalid := e.Spec.Cells[0], 0
 	for n := 0; ; n++ {

@@ -33,10 +33,7 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 		rate, _ := l.Next()
 		t := p
 		t.Cell, t.Trial, t.Warmup = atRate(p.Cell, rate), true, !l.Last() // what counts rests before and after
-		rec := s.timed(ctx, t)
-		rec.Warmup = true
-		rec.Flags = append(slices.Clip(rec.Flags), results.FlagTrial)
-		s.judge(&rec)
+		rec := s.one(ctx, t)
 		over, err := l.take(rate, &rec, &spoilt)
 		if l.late = !over && s.noTime(p, l); over || l.late {
 			s.conclude(l, &rec, err)
@@ -53,7 +50,7 @@ func (s *Session) search(ctx context.Context, p matrix.Run) (run results.Record,
 			return rec, trials, fmt.Errorf("stopped in the search of %s, after %d trials: %w", p.Cell.ID, len(trials),
 				cause)
 		}
-		if err := s.Runner.revive(ctx); err != nil {
+		if err := s.Runner.replaceLostAgents(ctx); err != nil {
 			return rec, trials, err
 		}
 	}

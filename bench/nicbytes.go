@@ -66,8 +66,8 @@ func (w *nicWitness) Close() error {
 	return err
 }
 
-// around implements [Runner].Around: it adds to a record what the NICs counted meanwhile.
-func (w *nicWitness) around() func(*results.Record) {
+// observe implements [Runner].Observe: it adds to a record what the NICs counted meanwhile.
+func (w *nicWitness) observe() func(*results.Record) {
 	rx, tx, err := w.read()
 	return func(rec *results.Record) {
 		rx2, tx2, err2 := w.read()

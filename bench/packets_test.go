@@ -182,7 +182,7 @@ func countsOf(t *testing.T, e veth.End) (k kernelCounts) {
 // sent are as many as the kernel counts.
 func TestIntegrationDatagrams(t *testing.T) {
 	r := newRig(t)
-	r.Again = true
+	r.Again = &Again{}
 	off, right := false, 0
 	verified := plan.Cell{Touch: "verify", MessageBytes: 64}
 	cell := func(rx, tx string, change func(*plan.Cell)) plan.Cell {
@@ -336,20 +336,20 @@ loss_free: {limit: 5%, resolution: 40%, confirm: 2, trials: 30}
 gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequency: off}
 `
 	dir := filepath.Join(t.TempDir(), "out")
-	play := func(resume bool) []results.Record {
+	play := func(begin Begin) []results.Record {
 		t.Helper()
 		spec, err := matrix.Parse("f", []byte(file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		recs, err := (&Experiment{Spec: spec, Dir: dir, Resume: resume, Note: t.Logf,
+		recs, err := (&Experiment{Spec: spec, Dir: dir, Policy: Policy{Begin: begin}, Note: t.Logf,
 			ToolVersion: version.Tool()}).Run(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return recs
 	}
-	made := play(false)
+	made := play(Fresh)
 	j, err := results.Read(filepath.Join(dir, results.JournalFile))
 	if err != nil || len(j.Records) != len(made) {
 		t.Fatalf("%d runs in the journal, %d made: %v", len(j.Records), len(made), err)
@@ -374,7 +374,7 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 	if len(runs) != 2 {
 		t.Errorf("%d runs", len(runs))
 	}
-	for _, r := range play(true) {
+	for _, r := range play(Resume) {
 		if r.Verdict != results.OK { // what failed is made again
 			continue
 		}

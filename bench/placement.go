@@ -141,7 +141,7 @@ func (r *Runner) loopback() bool {
 // end's.
 func (r *Runner) placeEnd(s *wire.EndSpec) {
 	cpus, own := r.cpus(s.Role, s.Cell)
-	theirs := r.borrowed(s.Role, s.Cell)
+	theirs := r.sharedSoftirq(s.Role, s.Cell)
 	s.Flows = nil
 	var measured []int
 	for _, c := range cpus {

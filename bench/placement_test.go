@@ -75,9 +75,9 @@ func TestPlaceEnd(t *testing.T) {
 		r.placeEnd(&rx)
 		r.placeEnd(&tx)
 		if get(rx.Flows[0].SoftirqCPU) != x.rx || get(tx.Flows[0].SoftirqCPU) != x.tx ||
-			!slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.borrowed(stream.RX, cell) != nil != x.crowded {
-			t.Errorf("%s: RX %d, TX %d, measured %v, borrowed %v", x.name, get(rx.Flows[0].SoftirqCPU),
-				get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.borrowed(stream.RX, cell))
+			!slices.Equal(rx.MeasureCPUs, x.rxMeasure) || r.sharedSoftirq(stream.RX, cell) != nil != x.crowded {
+			t.Errorf("%s: RX %d, TX %d, measured %v, shared softirq %v", x.name, get(rx.Flows[0].SoftirqCPU),
+				get(tx.Flows[0].SoftirqCPU), rx.MeasureCPUs, r.sharedSoftirq(stream.RX, cell))
 		}
 	}
 }

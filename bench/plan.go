@@ -3,9 +3,7 @@
 package bench
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/plan"
@@ -25,18 +23,6 @@ func planOnce(plan []matrix.Run, missing func(plan.Cell) *Missing) []matrix.Run 
 		}
 	}
 	return out
-}
-
-// inTurn puts runs of one replay into the order of their cells, round by round.
-func inTurn(plan []matrix.Run, cells []plan.Cell) {
-	at := map[string]int{}
-	for i, c := range cells {
-		at[c.ID] = i
-	}
-	slices.SortStableFunc(plan, func(a, b matrix.Run) int {
-		return cmp.Or(cmp.Compare(a.Replay, b.Replay), cmp.Compare(a.Rep, b.Rep),
-			cmp.Compare(at[a.Cell.ID], at[b.Cell.ID]))
-	})
 }
 
 // NewSession names a session after the time, to the millisecond, in UTC.

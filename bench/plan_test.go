@@ -3,9 +3,7 @@
 package bench
 
 import (
-	"fmt"
 	"regexp"
-	"slices"
 	"testing"
 	"time"
 
@@ -74,18 +72,5 @@ func TestAgainFor(t *testing.T) {
 func TestNewSession(t *testing.T) {
 	if s := NewSession(); !regexp.MustCompile(`^20\d{6}-\d{6}\d{3}$`).MatchString(s) {
 		t.Errorf("session %q", s)
-	}
-}
-
-func TestInTurn(t *testing.T) {
-	cells := []plan.Cell{{ID: "b"}, {ID: "a"}, {ID: "c"}}
-	plan := matrix.Interleave(cells, 3, false, 7)
-	inTurn(plan, cells)
-	var got []string
-	for _, p := range plan {
-		got = append(got, fmt.Sprintf("%s%d", p.Cell.ID, p.Rep))
-	}
-	if want := []string{"b0", "a0", "c0", "b1", "a1", "c1", "b2", "a2", "c2"}; !slices.Equal(got, want) {
-		t.Errorf("%v", got)
 	}
 }

@@ -76,8 +76,8 @@ func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err erro
 	if err != nil {
 		return nil, err
 	}
-	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Around: witness.around, Wait: proofWait,
-		Grace: proofWait}
+	runner := &Runner{SUT: hosts.SUT, TG: hosts.TG, Session: session, Opt: opt, Observe: witness.observe,
+		Wait: proofWait, Grace: proofWait}
 	s := &Session{Runner: runner, Journal: journal, Progress: o.Progress, AbortOnCancel: true}
 	recs, err = s.Play(ctx, plan)
 	return recs, errors.Join(err, journal.Close())

@@ -154,11 +154,11 @@ func TestPlausibleBytes(t *testing.T) {
 	r := newRig(t)
 	sch := wire.Schedule{StopBytes: 1000}
 	res := wire.EndResult{Verdict: results.OK, Total: stream.Counters{Bytes: 1000}, ToNs: 5e9}
-	if err := r.Runner.plausible(r.sut, sch, &res); err != nil {
+	if err := plausible(r.sut, sch, &res); err != nil {
 		t.Errorf("all bytes, in any time: %v", err)
 	}
 	res.Total.Bytes = 999
-	if err := r.Runner.plausible(r.sut, sch, &res); err == nil || !strings.Contains(err.Error(), "999 bytes") {
+	if err := plausible(r.sut, sch, &res); err == nil || !strings.Contains(err.Error(), "999 bytes") {
 		t.Errorf("a byte too few: %v", err)
 	}
 }

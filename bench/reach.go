@@ -164,7 +164,7 @@ func (e *Experiment) foretell(missing func(plan.Cell) *Missing, say func(string)
 		}
 		say(line)
 	}
-	for _, note := range together(e.Spec) {
+	for _, note := range confounded(e.Spec) {
 		say(note)
 	}
 	return nil

@@ -99,7 +99,7 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 func mustForetell(t *testing.T, s *matrix.Spec) {
 	t.Helper()
 	finds := 0
-	e := &Experiment{Spec: s, RequireVerdict: true}
+	e := &Experiment{Spec: s, Policy: Policy{RequireVerdict: true}}
 	err := e.foretell(able, func(l string) {
 		if strings.Contains(l, "warning") {
 			t.Errorf("%s: %s", s.Name, l)
@@ -187,7 +187,7 @@ func TestForetell(t *testing.T) {
 		}
 	}
 	var out bytes.Buffer
-	e := &Experiment{Spec: planned(6, ""), RequireVerdict: true, Dir: filepath.Join(t.TempDir(), "x")}
+	e := &Experiment{Spec: planned(6, ""), Policy: Policy{RequireVerdict: true}, Dir: filepath.Join(t.TempDir(), "x")}
 	e.Spec.SUT.Host, e.Spec.TG.Host = "netns:zcbench-none", "netns:zcbench-none"
 	if err := e.DryRun(context.Background(), &out); err == nil ||
 		!strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {

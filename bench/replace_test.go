@@ -60,7 +60,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0 // less than nothing: all are spoilt
-	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, true
+	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &Again{}
 	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
 	p := interleaved(2, a, b)
 	warm := p[0]
@@ -98,7 +98,7 @@ func TestIntegrationReplacedInTime(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0
-	r.Gates, r.Again, r.AgainFor = plan.Gates{ForeignCores: &never}, true, time.Nanosecond
+	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &Again{For: time.Nanosecond}
 	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
 		t.Errorf("%d records, %v", len(recs), err)

@@ -33,7 +33,7 @@ func (e *Experiment) resume(s *Session, p *prepared, plan []matrix.Run) ([]matri
 		}
 	}
 	if changed := changes(j.Header, head.Plan); len(changed) > 0 {
-		if !e.Force {
+		if e.Begin != ResumeChanged {
 			w.Close()
 			return nil, fmt.Errorf("%w: %s", ErrChanged, strings.Join(changed, "; "))
 		}

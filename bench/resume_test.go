@@ -70,8 +70,8 @@ func TestRemainingSpoilt(t *testing.T) {
 			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
 		}
 	}
-	s := Session{Again: true}
-	if s.know([]results.Record{spoilt, spoilt}); s.toReplace(&spoilt) {
+	s := Session{Again: &Again{}}
+	if s.know([]results.Record{spoilt, spoilt}); s.Again.wants(&spoilt, s.Gates.Replacements()) {
 		t.Error("replaced three times")
 	}
 }
@@ -266,11 +266,11 @@ func TestIntegrationResumeRunsNoCommandOfTheFolder(t *testing.T) {
 	if err := os.WriteFile(path, append(append(first, '\n'), lines[1]...), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	e.Resume = true
+	e.Begin = Resume
 	if _, err := e.Run(t.Context()); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), "command=touch") {
 		t.Errorf("%v", err)
 	}
-	e.Force = true
+	e.Begin = ResumeChanged
 	if _, err := e.Run(t.Context()); err != nil {
 		t.Error(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/machine/measure"
@@ -44,10 +45,8 @@ type Session struct {
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *Adaptive
 	// Again makes runs again, in their place, that something else on the hosts has spoilt, as
-	// often as Gates say. MostAgain bounds how many that may be in all; 0: nothing does.
-	Again     bool
-	MostAgain int
-	AgainFor  time.Duration // since the plan's beginning; 0: as long as it takes
+	// often as Gates say; nil: it makes none.
+	Again *Again
 	// LossFree is how cells that look for their rate do so.
 	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.
@@ -57,7 +56,6 @@ type Session struct {
 	Until time.Time
 
 	course *gate.Course
-	spoilt map[slot]int // tries that something else spoilt
 	ran    map[plan.CellKey]bool
 	rates  rates // what shares of a pace come to
 
@@ -89,69 +87,139 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	}
 	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
-	again, begun := 0, time.Now()
+	s.Again.begin()
 	for i := 0; i < len(plan); i++ {
-		p := plan[i]
 		if err := context.Cause(ctx); err != nil {
 			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
-		if s.Enough.done(p) {
-			if s.Progress != nil {
-				s.Progress.Skip(p)
-			}
+		if s.leavesOut(plan[i]) {
 			continue
 		}
-		if s.tooLate(p) {
-			s.unmade++
-			continue
-		}
-		if s.missing(p.Cell) == nil {
-			if err := s.Runner.revive(ctx); err != nil {
-				return recs, err
-			}
-		}
-		rec, trials, err := s.turn(ctx, p)
-		if recs = append(recs, trials...); err != nil {
+		made, again, err := s.turn(ctx, plan[i])
+		if recs = append(recs, made...); err != nil {
 			return recs, err
 		}
-		if rec, err = s.keep(rec); err != nil {
-			return append(recs, rec), err // the user can still be shown it
+		if again {
+			i--
 		}
-		if s.toReplace(&rec) && (s.MostAgain == 0 || again < s.MostAgain) &&
-			(s.AgainFor == 0 || time.Since(begun) < s.AgainFor) {
-			i, again = i-1, again+1
-			if s.Progress != nil {
-				s.Progress.Again(p)
-			}
-		}
-		s.Enough.Add(rec)
-		s.rates.add(rec)
-		if s.Progress != nil {
-			s.Progress.Done(rec)
-		}
-		if s.Journal != nil {
-			outline(&rec)
-		}
-		recs = append(recs, rec)
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err(), s.outOfTime())
 }
 
-// turn makes a run of the plan and judges it; trials are what a search made before it, and are in
-// the journal.
-func (s *Session) turn(ctx context.Context, p matrix.Run) (run results.Record, trials []results.Record, err error) {
-	if searches(p) && s.missing(p.Cell) == nil {
-		return s.search(ctx, p)
+// leavesOut reports whether a run of the plan is not made: its cell is known well enough, or there
+// is no time for it.
+func (s *Session) leavesOut(p matrix.Run) bool {
+	if s.Enough.done(p) {
+		if s.Progress != nil {
+			s.Progress.Skip(p)
+		}
+		return true
 	}
-	run = s.timed(ctx, p)
-	s.judge(&run)
-	return run, nil, nil
+	if s.tooLate(p) {
+		s.unmade++
+		return true
+	}
+	return false
 }
 
-// slot is one repetition of a cell.
-type slot struct {
-	cell plan.CellKey
-	rep  int
+// turn makes a run of the plan, writes it into the journal and tells all who steer by it. A search
+// makes trials before it, which are written already. It reports whether to make the run again. The
+// record of a journal that could not be written is among those made: the user can still be shown
+// it.
+func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record, again bool, err error) {
+	can := s.missing(p.Cell) == nil
+	if can {
+		if err := s.Runner.replaceLostAgents(ctx); err != nil {
+			return nil, false, err
+		}
+	}
+	var rec results.Record
+	if can && searches(p) {
+		if rec, made, err = s.search(ctx, p); err != nil {
+			return made, false, err
+		}
+	} else {
+		rec = s.one(ctx, p)
+	}
+	if rec, err = s.keep(rec); err != nil {
+		return append(made, rec), false, err
+	}
+	again = s.Again.wants(&rec, s.Gates.Replacements())
+	if again && s.Progress != nil {
+		s.Progress.Again(p)
+	}
+	s.Enough.Add(rec)
+	s.rates.add(rec)
+	if s.Progress != nil {
+		s.Progress.Done(rec)
+	}
+	if s.Journal != nil {
+		outline(&rec)
+	}
+	return append(made, rec), again, nil
+}
+
+// one makes a run, or records why it cannot be, and judges it.
+func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
+	rec, refused := s.refuse(&p)
+	if !refused {
+		rec = s.run(ctx, p)
+	}
+	if p.Trial {
+		rec.Warmup = true
+		rec.Flags = append(slices.Clip(rec.Flags), results.FlagTrial)
+	}
+	s.judge(&rec)
+	return rec
+}
+
+// refuse records a run that cannot be made: its cell cannot run, or its pace is unknown. Otherwise
+// it gives the run its pace.
+func (s *Session) refuse(p *matrix.Run) (rec results.Record, refused bool) {
+	if m := s.missing(p.Cell); m != nil {
+		return s.Runner.Unsupported(*p, m), true
+	}
+	m, v := s.rates.settle(&p.Cell)
+	if m == nil {
+		return rec, false
+	}
+	rec = s.Runner.Unsupported(*p, m)
+	rec.Verdict, rec.Blocked = v, m.Blocked && v == results.Unsupported
+	return rec, true
+}
+
+// run makes a run and takes note of how long it took.
+func (s *Session) run(ctx context.Context, p matrix.Run) results.Record {
+	begun := time.Now()
+	if s.Progress != nil {
+		s.Progress.Begin(p)
+	}
+	if !s.AbortOnCancel {
+		ctx = context.WithoutCancel(ctx)
+	}
+	rec := s.Runner.Run(ctx, p)
+	// The mode has tried before the plan whether it can run here, and nothing was missing.
+	rec.Blocked = rec.Verdict == results.Unsupported
+	if rec.Verdict == results.OK || rec.Verdict == results.Invalid { // what hung says nothing of the others
+		s.longest = max(s.longest, time.Since(begun))
+	}
+	return rec
+}
+
+func (s *Session) missing(c plan.Cell) *Missing {
+	if s.Missing == nil {
+		return nil
+	}
+	return s.Missing(c)
+}
+
+// judge judges a run by the gates.
+func (s *Session) judge(rec *results.Record) {
+	s.sees(rec)
+	if s.course == nil {
+		s.course = gate.NewCourse(s.Gates)
+	}
+	s.course.Judge(rec)
 }
 
 // sees takes note of a cell that ran, well or not. What a run of such a cell is refused later is
@@ -168,50 +236,6 @@ func (s *Session) sees(rec *results.Record) {
 	case rec.Verdict == results.Unsupported && s.ran[k]:
 		rec.Verdict, rec.Blocked = results.Failed, false
 		rec.Reason += "; this cell ran here before, so it can"
-	}
-}
-
-// judge judges a run by the gates.
-func (s *Session) judge(rec *results.Record) {
-	s.sees(rec)
-	if s.course == nil {
-		s.course = gate.NewCourse(s.Gates)
-	}
-	s.course.Judge(rec)
-}
-
-// know takes note of the runs that a journal has.
-func (s *Session) know(recs []results.Record) {
-	s.course = gate.NewCourse(s.Gates)
-	for i := range recs {
-		s.sees(&recs[i])
-		s.course.Know(&recs[i])
-		s.toReplace(&recs[i])
-	}
-}
-
-// toReplace reports whether to make a run again in its place, because something else spoilt it. It
-// counts these.
-func (s *Session) toReplace(rec *results.Record) bool {
-	if !s.Again || !rec.Spoilt() {
-		return false
-	}
-	if s.spoilt == nil {
-		s.spoilt = map[slot]int{}
-	}
-	k := slot{rec.Cell.Key(), rec.Rep}
-	if rec.Calibrates() {
-		k.rep = -1 - k.rep // the plan may have the cell without a pace, too
-	}
-	s.spoilt[k]++
-	return s.spoilt[k] <= s.Gates.Replacements()
-}
-
-// outline leaves of a record what a session's course is told by.
-func outline(rec *results.Record) {
-	rec.Attached = results.Attached{}
-	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
-		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, measure.Env{}
 	}
 }
 
@@ -233,100 +257,20 @@ func (s *Session) keep(rec results.Record) (results.Record, error) {
 	return rec, err
 }
 
-func (s *Session) one(ctx context.Context, p matrix.Run) results.Record {
-	if m := s.missing(p.Cell); m != nil {
-		return s.Runner.Unsupported(p, m)
+// outline leaves of a record what a session's course is told by.
+func outline(rec *results.Record) {
+	rec.Attached = results.Attached{}
+	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
+		h.Metrics, h.Series, h.Idle, h.Env = nil, nil, nil, measure.Env{}
 	}
-	if m, v := s.rates.settle(&p.Cell); m != nil {
-		rec := s.Runner.Unsupported(p, m)
-		rec.Verdict, rec.Blocked = v, m.Blocked && v == results.Unsupported
-		return rec
-	}
-	if s.Progress != nil {
-		s.Progress.Begin(p)
-	}
-	if !s.AbortOnCancel {
-		ctx = context.WithoutCancel(ctx)
-	}
-	rec := s.Runner.Run(ctx, p)
-	// The mode has tried before the plan whether it can run here, and nothing was missing.
-	rec.Blocked = rec.Verdict == results.Unsupported
-	return rec
 }
 
-func (s *Session) missing(c plan.Cell) *Missing {
-	if s.Missing == nil {
-		return nil
+// know takes note of the runs that a journal has.
+func (s *Session) know(recs []results.Record) {
+	s.course = gate.NewCourse(s.Gates)
+	for i := range recs {
+		s.sees(&recs[i])
+		s.course.Know(&recs[i])
+		s.Again.spoils(&recs[i], s.Gates.Replacements())
 	}
-	return s.Missing(c)
-}
-
-// overhead is what a run takes beside its window and cuts: opening, closing and
-// reading counters.
-const overhead = 150 * time.Millisecond
-
-// estimate returns how long a plan takes, where searches take as many trials as usual.
-func (s *Session) estimate(plan []matrix.Run) time.Duration {
-	return s.estimateOf(plan, func(p matrix.Run) int { usual, _ := s.tries(p); return usual })
-}
-
-// estimateOf returns how long a plan takes where each run is made so many times.
-func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time.Duration {
-	var d time.Duration
-	for _, p := range plan {
-		if s.missing(p.Cell) == nil {
-			d += (s.Runner.Opt.length(p) + overhead) * time.Duration(times(p))
-		}
-	}
-	if rest := s.Runner.restTime(); rest > 0 {
-		n, _ := s.countRests(plan)
-		d += time.Duration(n) * rest
-	}
-	return d
-}
-
-// countRests counts the rests of a plan: one after each run that counts, and one before it where
-// there was none since the last run, or where that had other settings (anew).
-func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
-	known := map[plan.CellKey]inForce{} // a plan has far more runs than cells
-	var last inForce
-	rested, replay := false, 0
-	for _, p := range planned {
-		if s.missing(p.Cell) != nil {
-			continue
-		}
-		k := p.Cell.Key()
-		set, ok := known[k]
-		if !ok {
-			set.sut, set.tg = settingsOf(s.Runner.optionsOf(p.Cell), p.Cell)
-			known[k] = set
-		}
-		rested = rested && p.Replay == replay // another one has other agents
-		switch {
-		case p.Warmup:
-		case !rested:
-			n += 2
-		case !set.same(last):
-			n, anew = n+2, anew+1
-		default:
-			n++
-		}
-		rested, last, replay = !p.Warmup, set, p.Replay
-	}
-	return n, anew
-}
-
-// length returns how long a flow lasts.
-func (o Options) length(p matrix.Run) time.Duration {
-	return startDelay + o.RampUp + o.window(p) + o.RampDown
-}
-
-func (o Options) window(p matrix.Run) time.Duration {
-	switch {
-	case p.Calibrates:
-		return o.calibrationWindow()
-	case p.Warmup && !p.Trial && o.WarmupDuration > 0:
-		return o.WarmupDuration
-	}
-	return o.Duration
 }

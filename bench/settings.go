@@ -73,11 +73,11 @@ func (r *Runner) apply(ctx context.Context, c plan.Cell) (sutErr, tgErr error) {
 }
 
 func (r *Runner) set(ctx context.Context, sut, tg plan.Settings) (sutErr, tgErr error) {
-	if !r.hasSet && sut.IsZero() && tg.IsZero() {
+	if !r.now.some && sut.IsZero() && tg.IsZero() {
 		return nil, nil
 	}
-	r.hasSet = true
-	want := inForce{sut: sut, tg: tg}
+	r.now.some = true
+	want := inForce{sut: sut, tg: tg, some: true}
 	if r.now.unsure || !r.now.same(want) {
 		r.forgetRest()
 	}
@@ -96,6 +96,7 @@ func (r *Runner) set(ctx context.Context, sut, tg plan.Settings) (sutErr, tgErr 
 // inForce are the settings that the hosts have.
 type inForce struct {
 	sut, tg plan.Settings
+	some    bool // any may be set at all
 	unsure  bool // some could not be set, or an agent was lost with them
 }
 
@@ -119,18 +120,19 @@ func (r *Runner) Restore() error {
 	var both sync.WaitGroup
 	for i, h := range hosts {
 		if h != nil {
-			both.Go(func() { errs[i] = r.restore(ctx, h) })
+			both.Go(func() { errs[i] = restoreHost(ctx, h, r.now.some) })
 		}
 	}
 	both.Wait()
-	if r.hasSet {
+	if r.now.some {
 		r.forgetRest()
 	}
-	r.hasSet, r.now = false, inForce{}
+	r.now = inForce{}
 	return errors.Join(errs...)
 }
 
-func (r *Runner) restore(ctx context.Context, h *host.Host) error {
+// restoreHost takes back what runs have set on a host, where something may be.
+func restoreHost(ctx context.Context, h *host.Host, some bool) error {
 	defer time.AfterFunc(slowRestore, func() {
 		h.Notice("still restoring settings there, for up to %v; another Ctrl-C stops waiting, then run: zcbench "+
 			"restore --host %s", restoreTime, host.Shell(h.Spec.Name))
@@ -142,7 +144,7 @@ func (r *Runner) restore(ctx context.Context, h *host.Host) error {
 		}
 		return nil
 	}
-	if !r.hasSet {
+	if !some {
 		return nil
 	}
 	if err := h.Call(ctx, wire.OpSet, plan.Settings{}, nil); err != nil {

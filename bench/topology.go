@@ -3,11 +3,13 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/zcbench/zcbench/bench/host"
+	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
@@ -38,6 +40,54 @@ func namedCPUs(end matrix.End) (groups [][]namedCPU) {
 		groups = append(groups, []namedCPU{{"layouts." + name + ".app", l.App}, {"layouts." + name + ".irq", l.IRQ}})
 	}
 	return groups
+}
+
+// checkCPUs refuses CPUs of the file that a host does not have.
+func (st *stage) checkCPUs() error {
+	for i, x := range []struct {
+		name string
+		end  matrix.End
+		h    *host.Host
+	}{{"sut", st.spec.SUT, st.SUT}, {"tg", st.spec.TG, st.TG}} {
+		check := func(what string, cpu int) error {
+			if cpu == -1 || slices.Contains(x.h.Info.OnlineCPUs, cpu) || onlineUnsure(x.h.Info) {
+				return nil
+			}
+			return inputErrorf("%s: CPU %d is not online on %s; online are %s", st.spec.Called(x.name+"."+what), cpu,
+				x.h.Spec.Name, counter.FormatCPUList(x.h.Info.OnlineCPUs))
+		}
+		// A thread can be bound to a CPU of the agent's cpuset; interrupts go to any.
+		pinned := func(what string, cpu int) error {
+			err := check(what, cpu)
+			if pin := x.h.Info.PinCPUs; err == nil && cpu != -1 && len(pin) > 0 && !slices.Contains(pin, cpu) {
+				err = inputErrorf("%s: no thread can be bound to CPU %d on %s: the cpuset of its cgroup allows "+
+					"CPUs %s (cpuset.cpus.effective below /sys/fs/cgroup): name one of these, or run outside of it",
+					st.spec.Called(x.name+"."+what), cpu, x.h.Spec.Name, counter.FormatCPUList(pin))
+			}
+			return err
+		}
+		for _, c := range x.end.ThreadCPUs() {
+			if err := pinned("cpu", c); err != nil {
+				return err
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(x.end.Layouts)) {
+			l := x.end.Layouts[name]
+			if err := cmp.Or(pinned("layouts."+name+".app", l.App), check("layouts."+name+".irq", l.IRQ)); err != nil {
+				return err
+			}
+		}
+		if err := st.checkTopology(x.name, x.end, x.h, st.opt.near[i]); err != nil {
+			return err
+		}
+	}
+	return st.checkApart()
+}
+
+// onlineUnsure reports whether a container's list stands in place of the list of online CPUs: there
+// may be others than its agent knows.
+func onlineUnsure(h wire.HelloResult) bool {
+	return slices.Contains(h.NotKernels, "/sys/devices/system/cpu/online")
 }
 
 // checkTopology refuses CPUs of the file that share a core, because two threads of one take each

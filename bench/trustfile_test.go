@@ -126,7 +126,9 @@ func TestUntrustedFileIsNotRun(t *testing.T) {
 		for _, resume := range []bool{false, true} {
 			e := experiment(t, "name: x\nfactors: {rx: tcp, tx: tcp}\nsut: {host: "+
 				"\"netns:zcbench-no-such\"}\ntg: {host: \"netns:zcbench-no-such\"}\npower:\n  - "+source+"\n")
-			e.Resume, e.Force = resume, resume
+			if resume {
+				e.Begin = ResumeChanged
+			}
 			e.StartPower = func(*Runner) (*PowerMeter, error) { t.Error("power is measured"); return nil, nil }
 			_, err := e.Run(t.Context())
 			var at *matrix.Error

@@ -24,7 +24,7 @@ var noResults = map[string]string{
 	"results/draft.go":             "the door's files, while they are written",
 	"results/compare/set.go":       "a file of figures that the user named, or a command's pipe",
 	"results/fleet/find.go":        "a folder that the user named: what it finds there is opened by the door",
-	"bench/along_far.go":           "the kernel's",
+	"bench/path_agent.go":          "the kernel's",
 	"bench/header.go":              "this program",
 	"cmd/zcbench/doctor_record.go": "a tape that the user named",
 	"cmd/zcbench/here.go":          "a device",

@@ -40,7 +40,7 @@ type Agent struct {
 	path     followed    // for packets
 	leased   leased      // what is set on the host
 	ways     []*ssh.Link // by which the controller came, or may have; nil: not by a network
-	around   around      // what was found around the interface of the end
+	links    linkChecks  // of the interface of the end
 	shared   bool        // what they need may be set and flooded, too
 
 	processes survey.Processes // of the host, when the agent was greeted

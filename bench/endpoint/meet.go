@@ -30,7 +30,7 @@ func (r *run) open(ctx context.Context) (err error) {
 			return stream.ErrAborted
 		}
 	}
-	came := &guests{end: r.end}
+	came := &waitingFlows{end: r.end}
 	if r.end.spec.Role == stream.RX {
 		go r.accept(actx, came)
 	}
@@ -57,7 +57,7 @@ func (r *run) open(ctx context.Context) (err error) {
 
 // openAll waits until the threads have said of each flow that it is open, or why not. The first
 // that cannot be, or is left by its sender, calls the others off.
-func (r *run) openAll(came *guests, cancel context.CancelCauseFunc) (err error) {
+func (r *run) openAll(came *waitingFlows, cancel context.CancelCauseFunc) (err error) {
 	fail := func(why error) {
 		if why != nil && err == nil {
 			err = why
@@ -99,7 +99,7 @@ func together(ctx context.Context, sch wire.Schedule) context.Context {
 }
 
 // accept gives each flow that comes to the thread of its number.
-func (r *run) accept(ctx context.Context, came *guests) {
+func (r *run) accept(ctx context.Context, came *waitingFlows) {
 	ctx = together(ctx, r.sch)
 	if wait := duration(r.sch.PeerWaitNs); wait > 0 {
 		var cancel context.CancelFunc

@@ -115,7 +115,7 @@ func (f *whyFlags) draw(cmd *cobra.Command, all [][]explained) error {
 	if err != nil {
 		return err
 	}
-	d, lacking, err := addSides(cmd.Context(), x, end, bench.NewKeptProfiles())
+	d, lacking, err := addSides(cmd.Context(), x, end, bench.NewProfileReader())
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (f *whyFlags) endOf(x explained) (*why.End, error) {
 
 // addSides adds up the profiles of an end's runs, each side's, as far as they may be read, and
 // counts the runs that have none.
-func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptProfiles) (d *profile.Delta, lacking int,
+func addSides(ctx context.Context, x explained, end *why.End, kept *bench.ProfileReader) (d *profile.Delta, lacking int,
 	err error) {
 	d = profile.NewDelta()
 	for side, of := range []struct {
@@ -172,9 +172,9 @@ func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptPr
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
 				lacking++
-			case errors.Is(err, bench.ErrKeptBound):
+			case errors.Is(err, bench.ErrProfileBound):
 				return nil, 0, cli.Usagef("--flame: %w: a graph holds at most %s: compare folders with fewer runs", err,
-					bench.KeptBounds())
+					bench.ProfileBounds())
 			case err != nil:
 				return nil, 0, fmt.Errorf("--flame: %w", err)
 			default:
@@ -191,7 +191,7 @@ func addSides(ctx context.Context, x explained, end *why.End, kept *bench.KeptPr
 
 // addKept adds the profile that a results folder keeps of a run's end.
 func addKept(ctx context.Context, d *profile.Delta, side int, in *results.Folder, r *results.Record, role ends.Role,
-	kept *bench.KeptProfiles) error {
+	kept *bench.ProfileReader) error {
 	p, err := kept.Read(ctx, in, r.RunID, role)
 	if err != nil {
 		return err

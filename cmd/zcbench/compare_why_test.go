@@ -204,10 +204,10 @@ func TestWhyIsBounded(t *testing.T) {
 	}
 	end := &why.End{Role: ends.SUT, RunsA: lists("tcp"), RunsB: lists("tcp-trunc")}
 	x := explained{&compare.Couple{DirA: dir, DirB: dir}, nil}
-	for name, kept := range map[string]*bench.KeptProfiles{"files": {Files: 19, Bytes: 1 << 30, Steps: 1 << 30},
+	for name, kept := range map[string]*bench.ProfileReader{"files": {Files: 19, Bytes: 1 << 30, Steps: 1 << 30},
 		"bytes": {Files: 100, Bytes: 10 * len(packed), Steps: 1 << 30}} {
 		_, _, err := addSides(t.Context(), x, end, kept)
-		if s := (*cli.StatusError)(nil); !errors.Is(err, bench.ErrKeptBound) || !errors.As(err, &s) ||
+		if s := (*cli.StatusError)(nil); !errors.Is(err, bench.ErrProfileBound) || !errors.As(err, &s) ||
 			s.Status != cli.Usage || !strings.Contains(err.Error(), "--flame: profiles/r-0") ||
 			!strings.Contains(err.Error(), "at most 4000 profiles") {
 			t.Errorf("%s: %v", name, err)
@@ -216,15 +216,15 @@ func TestWhyIsBounded(t *testing.T) {
 	if err := os.Remove(filepath.Join(dir, results.ProfilesDir, "r-03-0-sut.pb.gz")); err != nil {
 		t.Fatal(err)
 	}
-	d, lacking, err := addSides(t.Context(), x, end, &bench.KeptProfiles{Files: 20, Bytes: 1 << 30, Steps: 1 << 30})
+	d, lacking, err := addSides(t.Context(), x, end, &bench.ProfileReader{Files: 20, Bytes: 1 << 30, Steps: 1 << 30})
 	if err != nil || lacking != 1 {
 		t.Fatalf("%d lacking, %v", lacking, err)
 	}
 	if a, b := d.Runs(); a != 9 || b != 10 {
 		t.Errorf("%d+%d runs", a, b)
 	}
-	if _, _, err := addSides(t.Context(), x, end, &bench.KeptProfiles{Files: 19, Bytes: 1 << 30,
-		Steps: 1 << 30}); !errors.Is(err, bench.ErrKeptBound) {
+	if _, _, err := addSides(t.Context(), x, end, &bench.ProfileReader{Files: 19, Bytes: 1 << 30,
+		Steps: 1 << 30}); !errors.Is(err, bench.ErrProfileBound) {
 		t.Errorf("19 of 20, one of which is not there: %v", err)
 	}
 }

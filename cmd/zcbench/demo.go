@@ -102,9 +102,10 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	beside := progress.Beside(course, cmd.ErrOrStderr())
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Progress: course, Notices: beside,
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		Fit: true, Fold: true, FoldCopied: true, NoteMTU: true,
-		SayFolded: cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx"),
-		Note:      cli.NoteTo(beside)}
+		Policy: demoPolicy(), Note: cli.NoteTo(beside)}
+	if cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx") { // they named their modes
+		e.LeftOut = func(line string) { e.Note("%s", line) }
+	}
 	f.begin(cmd)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, e, recs, err, f.json, true)
@@ -112,6 +113,11 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 		f.sayNext(cmd, comparable(recs), cardOf(doctor.Look().Cards))
 	}
 	return err
+}
+
+// demoPolicy shows each mode once where it can show no more, in little time.
+func demoPolicy() bench.Policy {
+	return bench.Policy{Shape: matrix.Shape{Fit: true, Fold: true, FoldCopied: true, NoteMTU: true}}
 }
 
 // begin announces what comes, before anything that takes time.

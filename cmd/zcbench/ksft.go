@@ -3,9 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -170,10 +172,29 @@ func (k *ksft) run(cmd *cobra.Command) error {
 }
 
 // play makes the runs. Whatever ends them, each mode has its line at the end.
+// policy plays the cells in the order in which the subtests are told.
+func (k *ksft) policy() bench.Policy {
+	p := runPolicy()
+	p.Order, p.TGAddr = inTurn, k.remote
+	return p
+}
+
+// inTurn puts runs of one replay into the order of their cells, round by round.
+func inTurn(plan []matrix.Run, cells []plan.Cell) {
+	at := map[string]int{}
+	for i, c := range cells {
+		at[c.ID] = i
+	}
+	slices.SortStableFunc(plan, func(a, b matrix.Run) int {
+		return cmp.Or(cmp.Compare(a.Replay, b.Replay), cmp.Compare(a.Rep, b.Rep),
+			cmp.Compare(at[a.Cell.ID], at[b.Cell.ID]))
+	})
+}
+
 func (k *ksft) play(ctx context.Context, c *ksftCourse) {
-	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c, AbortOnCancel: true,
-		NoteMTU: true, InOrder: true,
-		TGAddr: k.remote, Notices: c, Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
+	e := &bench.Experiment{Spec: k.spec, Dir: k.out, ToolVersion: version.Tool(), Progress: c,
+		Policy: k.policy(), Notices: c,
+		Note: func(format string, args ...any) { c.t.Note(fmt.Sprintf(format, args...)) }}
 	if k.limit > 0 {
 		end := k.began.Add(k.limit - k.reserve())
 		e.Until = end.Add(-k.reserve() / 2)

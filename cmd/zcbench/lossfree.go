@@ -103,8 +103,7 @@ func (f *lossFreeFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(), Notices: cmd.ErrOrStderr(),
-		AbortOnCancel: true, NoteMTU: true,
-		Note: cli.NoteTo(cmd.ErrOrStderr())}
+		Policy: runPolicy(), Note: cli.NoteTo(cmd.ErrOrStderr())}
 	s := &bench.LossSearch{MaxLoss: f.loss / 100, Resolution: f.resolution / 100, Confirm: f.confirm,
 		MostTrials: f.trials, Least: bench.LeastRate(spec.Cells[0])}
 	recs, err := e.FindLossFree(cmd.Context(), s)

@@ -78,6 +78,18 @@ type matrixFlags struct {
 	power                    powerflag.Flags
 }
 
+// policy plays a file's plan as it is, or goes on with it.
+func (f *matrixFlags) policy() bench.Policy {
+	p := bench.Policy{TrustFile: f.trust, RequireVerdict: f.verdict}
+	switch {
+	case f.force:
+		p.Begin = bench.ResumeChanged
+	case f.resume:
+		p.Begin = bench.Resume
+	}
+	return p
+}
+
 func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	spec, err := f.spec(path)
 	if err != nil {
@@ -90,7 +102,7 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	e.Resume, e.Force, e.TrustFile, e.RequireVerdict = f.resume || f.force, f.force, f.trust, f.verdict
+	e.Policy = f.policy()
 	if f.dry {
 		return e.preview(cmd)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
@@ -108,8 +109,7 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 	if err != nil {
 		return err
 	}
-	e.Before, e.Fit, e.Fold, e.FoldCopied, e.NoteMTU, e.TrustFile = dir, played.Fit, played.Fold, played.FoldCopied,
-		played.NoteMTU, f.trust
+	e.Policy = f.policy(dir, played)
 	if f.dry {
 		return e.preview(cmd)
 	}
@@ -131,8 +131,13 @@ func (f *rerunFlags) run(cmd *cobra.Command, dir string) error {
 		}
 		return folderError(err)
 	}
-	f.moved = e.InterruptsLeft
+	f.moved = e.Before.InterruptsLeft
 	return f.finish(cmd, dir, e.Experiment, recs, err)
+}
+
+// policy plays the plan of a folder as it was played, and says in what the hosts differ.
+func (f *rerunFlags) policy(dir string, played *matrix.Played) bench.Policy {
+	return bench.Policy{Shape: played.Shape, Before: &bench.Before{Dir: dir}, TrustFile: f.trust}
 }
 
 // outAgain chooses the folder for the results where none is named: in the working folder, for DIR

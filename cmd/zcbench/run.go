@@ -108,13 +108,17 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	e := &bench.Experiment{Spec: spec, Dir: f.out, ToolVersion: version.Tool(),
 		Progress: progress.New(cmd.ErrOrStderr()), Notices: cmd.ErrOrStderr(),
 		Power: watts, StartPower: func(r *bench.Runner) (*bench.PowerMeter, error) { return f.power.Start(cmd, r) },
-		AbortOnCancel: true, NoteMTU: true,
-		Note: cli.NoteTo(cmd.ErrOrStderr())}
+		Policy: runPolicy(), Note: cli.NoteTo(cmd.ErrOrStderr())}
 	recs, err := e.Run(cmd.Context())
 	if err != nil && len(recs) == 0 {
 		return folderError(err)
 	}
 	return f.finish(cmd, e.Kept, recs, err)
+}
+
+// runPolicy is how single cells are played: until their user wants no more.
+func runPolicy() bench.Policy {
+	return bench.Policy{Shape: matrix.Shape{NoteMTU: true}, AbortOnCancel: true}
 }
 
 func (f *runFlags) finish(cmd *cobra.Command, in *results.Folder, recs []results.Record, runErr error) error {

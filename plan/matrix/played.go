@@ -20,11 +20,21 @@ import (
 type Played struct {
 	Spec    *Spec  `json:"spec"`
 	Purpose string `json:"purpose,omitempty"`
-	// Fit, Fold, FoldCopied and NoteMTU are those of the experiment: the demo's.
-	Fit        bool `json:"fit,omitempty"`
-	Fold       bool `json:"fold,omitempty"`
+	Shape
+}
+
+// Shape is what a plan becomes on the hosts that it is played on.
+type Shape struct {
+	// Fit makes windows so short that the whole fits into the demo's time, as far as the plan does
+	// not say; no more than a quarter of its runs is made again.
+	Fit bool `json:"fit,omitempty"`
+	// Fold makes a mode that cannot run one cell, and not one with each mode of the other end.
+	Fold bool `json:"fold,omitempty"`
+	// FoldCopied does so with a mode that cannot but copy on the path, and it is run once, unless
+	// the plan's gates let copied payload count.
 	FoldCopied bool `json:"fold_copied,omitempty"`
-	NoteMTU    bool `json:"note_mtu,omitempty"`
+	// NoteMTU gives the records the path's MTU, where their cells say nothing of it.
+	NoteMTU bool `json:"note_mtu,omitempty"`
 }
 
 // Encode encodes the plan for the journal.

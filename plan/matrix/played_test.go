@@ -19,7 +19,7 @@ import (
 // recorded is the plan of a journal of s, as it is read from there.
 func recorded(t *testing.T, s *Spec) *plan.Origin {
 	t.Helper()
-	played, err := (&Played{Spec: s, Fit: s.Duration == 0}).Encode()
+	played, err := (&Played{Spec: s, Shape: Shape{Fit: s.Duration == 0}}).Encode()
 	if err != nil {
 		t.Fatal(err)
 	}

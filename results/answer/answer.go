@@ -135,7 +135,7 @@ func Of(e Evidence) *Answer {
 		if len(e.Set.Cells) == 0 {
 			return nil
 		}
-		w.contests()
+		w.rankings()
 		w.proofs()
 		w.discarded()
 	}
@@ -167,7 +167,7 @@ func (w *writer) several() bool {
 type writer struct {
 	Evidence
 	a *Answer
-	// told are comparisons that a contest has already told, by the two cells, the better one last,
+	// told are comparisons that a ranking has already told, by the two cells, the better one last,
 	// and the figure; level those of which it said that nobody can tell.
 	told, level map[[3]string]bool
 
@@ -175,7 +175,7 @@ type writer struct {
 
 	bounds map[string]bool // cells whose application never gets the payload
 
-	flows int    // of the cells that a contest is among; 0: all have as many
+	flows int    // of the cells that a ranking is among; 0: all have as many
 	about string // what these move; "": all move the same
 }
 

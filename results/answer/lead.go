@@ -11,12 +11,12 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// contests writes which cell leads by each figure. By the first it does so even if there is nothing
+// rankings writes which cell leads by each figure. By the first it does so even if there is nothing
 // to compare with.
-func (w *writer) contests() {
+func (w *writer) rankings() {
 	w.told, w.level = map[[3]string]bool{}, map[[3]string]bool{}
 	w.a.Baseline = w.base()
-	groups := groupsOf(w.Set.Contestants())
+	groups := groupsOf(w.Set.Candidates())
 	first := make([]bool, len(groups)) // told
 	for _, names := range w.Figures {
 		for i, cells := range groups {
@@ -26,7 +26,7 @@ func (w *writer) contests() {
 			w.about, w.flows = apart(groups, i)
 			if c := w.best(cells, names); c != nil && (len(c.Rivals)+len(c.Short) > 0 || !first[i] &&
 				len(groups) == 1) {
-				w.contest(c)
+				w.ranking(c)
 			}
 			first[i] = true
 		}
@@ -73,8 +73,8 @@ func (w *writer) heldUp(c *compare.Cell) string {
 // mostGroups is of how many groups of cells more than the first figure is told.
 const mostGroups = 3
 
-// best holds the contest by the first of some figures that was measured.
-func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
+// best holds the ranking by the first of some figures that was measured.
+func (w *writer) best(cells []*compare.Cell, names []string) *compare.Ranking {
 	for _, name := range names {
 		m, err := compare.Lookup([]string{name})
 		if err != nil {
@@ -87,10 +87,10 @@ func (w *writer) best(cells []*compare.Cell, names []string) *compare.Contest {
 	return nil
 }
 
-// head names the figure of a contest, and the cells among which it is.
-func (w *writer) head(c *compare.Contest) string { return head(c.Metric.Name) + w.among() }
+// head names the figure of a ranking, and the cells among which it is.
+func (w *writer) head(c *compare.Ranking) string { return head(c.Metric.Name) + w.among() }
 
-func (w *writer) brief(c *compare.Contest) string { return brief(c.Metric.Name) + w.among() }
+func (w *writer) brief(c *compare.Ranking) string { return brief(c.Metric.Name) + w.among() }
 
 func (w *writer) among() (text string) {
 	if w.about != "" {
@@ -119,14 +119,14 @@ func (w *writer) base() string {
 	return ""
 }
 
-// places sorts the rivals of a contest.
+// places sorts the rivals of a ranking.
 type places struct {
 	lower    []*compare.Rival // beyond doubt, and nothing else is known that may be why
 	unranked []*compare.Rival // beyond doubt lower, and something else may be why
 	open     []*compare.Rival // not told apart from the first
 }
 
-func placesOf(c *compare.Contest) (p places) {
+func placesOf(c *compare.Ranking) (p places) {
 	for i := range c.Rivals {
 		switch r := &c.Rivals[i]; {
 		case !c.Below(r):
@@ -140,7 +140,7 @@ func placesOf(c *compare.Contest) (p places) {
 	return p
 }
 
-func (w *writer) contest(c *compare.Contest) {
+func (w *writer) ranking(c *compare.Ranking) {
 	p := placesOf(c)
 	s := Sentence{Section: Shown, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID}}
 	if len(c.Rivals) == 0 {
@@ -187,12 +187,12 @@ func (w *writer) contest(c *compare.Contest) {
 }
 
 // tellable reports whether a comparison could have come out otherwise than "cannot tell".
-func tellable(c *compare.Contest, r *compare.Rival) bool {
+func tellable(c *compare.Ranking, r *compare.Rival) bool {
 	return r.Diff.Testable() && r.Reach.Attainable() && heldBy(c, r) == ""
 }
 
 // lead puts in words by how much the first is ahead of the next and of the baseline.
-func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) string {
+func (w *writer) lead(c *compare.Ranking, lower []*compare.Rival, verb string) string {
 	first, base := c.First.Cell.ID, w.a.Baseline
 	text := fmt.Sprintf("%s: %s %s%s", w.head(c), first, verb, figure(c.Sum, c.Metric))
 	name := func(r *compare.Rival, what string) string {
@@ -228,7 +228,7 @@ func (w *writer) lead(c *compare.Contest, lower []*compare.Rival, verb string) s
 }
 
 // tied writes that the best cannot be told apart, and what would tell them apart.
-func (w *writer) tied(c *compare.Contest, p places, s Sentence) {
+func (w *writer) tied(c *compare.Ranking, p places, s Sentence) {
 	s.Kind, s.Cells = Tied, append(s.Cells, idsOf(p.open)...)
 	var names []string
 	for _, r := range p.open {

@@ -12,7 +12,7 @@ import (
 )
 
 // heldBy names what, other than the two cells, keeps them from being told apart; "": nothing known.
-func heldBy(c *compare.Contest, r *compare.Rival) string {
+func heldBy(c *compare.Ranking, r *compare.Rival) string {
 	if why := r.Why(); why != "" {
 		return why
 	}
@@ -44,7 +44,7 @@ func (w *writer) discarded() {
 // limits writes which cells' throughput says nothing about the receiver.
 func (w *writer) limits() {
 	by := map[plan.LimitedBy][]*compare.Cell{}
-	for _, c := range w.Set.Contestants() {
+	for _, c := range w.Set.Candidates() {
 		if l := c.Held(); l != "" {
 			by[l] = append(by[l], c)
 		}
@@ -80,7 +80,7 @@ var lift = map[plan.LimitedBy]string{
 }
 
 // lacks names rivals with what is lacking to tell them from the first.
-func lacks(c *compare.Contest, rivals []*compare.Rival) string {
+func lacks(c *compare.Ranking, rivals []*compare.Rival) string {
 	var out []string
 	for _, r := range rivals {
 		out = append(out, r.Cell.Cell.ID+" ("+cmp.Or(heldBy(c, r), lacking(r), "too close")+")")

@@ -21,7 +21,7 @@ func about(runs, least int) string {
 const mostRuns = 500
 
 // needs writes how many runs would tell the first from its nearest rival.
-func (w *writer) needs(c *compare.Contest, p places) {
+func (w *writer) needs(c *compare.Ranking, p places) {
 	for _, r := range p.open {
 		if !tellable(c, r) || r.Scatter == nil || r.Diff.ByBoots() {
 			continue
@@ -47,7 +47,7 @@ func (w *writer) needs(c *compare.Contest, p places) {
 }
 
 // wanted returns how many runs would tell the first from the nearest of those it is not told from.
-func (w *writer) wanted(c *compare.Contest, p places) int {
+func (w *writer) wanted(c *compare.Ranking, p places) int {
 	for _, r := range p.open {
 		if heldBy(c, r) == "" && r.Scatter != nil && r.Diff.Ratio != nil && !r.Diff.ByBoots() {
 			return runsFor(c, r)
@@ -56,7 +56,7 @@ func (w *writer) wanted(c *compare.Contest, p places) int {
 	return 0
 }
 
-func runsFor(c *compare.Contest, r *compare.Rival) int {
+func runsFor(c *compare.Ranking, r *compare.Rival) int {
 	n, _ := stat.RunsAbout(len(c.Rivals), math.Abs(math.Log(r.Diff.Ratio.Value)) / *r.Scatter)
 	return max(n, min(r.Diff.NA, r.Diff.NB)+2) // so many did not tell
 }

@@ -95,7 +95,7 @@ func TestRunsOfBoots(t *testing.T) {
 }
 
 // Whoever stands between the first and the next that has a place is no next; and who is in no
-// contest is named.
+// ranking is named.
 func TestNext(t *testing.T) {
 	held := made("zcrx", "tcp", 28, 1)
 	held.Limit = plan.BySender

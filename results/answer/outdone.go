@@ -11,9 +11,9 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// outdone names the cells that have a better figure than the first of a contest and no part in any:
+// outdone names the cells that have a better figure than the first of a ranking and no part in any:
 // who reads the table finds them there.
-func (w *writer) outdone(c *compare.Contest) string {
+func (w *writer) outdone(c *compare.Ranking) string {
 	type better struct {
 		name   string
 		median float64
@@ -51,13 +51,13 @@ func (w *writer) outdone(c *compare.Contest) string {
 	return " " + word + ", but not ranked: " + few(names) + "."
 }
 
-// contend collects the cells that take part in this contest, or in one of other work.
-func (w *writer) contend(c *compare.Contest) map[*compare.Cell]bool {
+// contend collects the cells that take part in this ranking, or in one of other work.
+func (w *writer) contend(c *compare.Ranking) map[*compare.Cell]bool {
 	of := map[*compare.Cell]bool{c.First: true}
 	for _, m := range c.Short {
 		of[m.Cell] = true
 	}
-	for _, x := range w.Set.Contestants() {
+	for _, x := range w.Set.Candidates() {
 		if grouped(&x.Cell) {
 			of[x] = true
 		}

@@ -14,7 +14,7 @@ import (
 
 // few writes that there is no verdict: there are too few runs, or boots, or something other than
 // the cells is the cause.
-func (w *writer) few(c *compare.Contest, p places, s Sentence) {
+func (w *writer) few(c *compare.Ranking, p places, s Sentence) {
 	s.Section, s.Cells = Open, append(s.Cells, idsOf(p.open)...)
 	i := slices.IndexFunc(p.open, func(r *compare.Rival) bool { return heldBy(c, r) == "" })
 	if i < 0 {
@@ -65,9 +65,9 @@ func sample(r *compare.Rival) string {
 	return fmt.Sprintf("%d and %d runs", r.Diff.NB, r.Diff.NA)
 }
 
-// tooFewRuns lists the cells of a contest that have fewer runs than any verdict takes; "": none
+// tooFewRuns lists the cells of a ranking that have fewer runs than any verdict takes; "": none
 // has.
-func tooFewRuns(c *compare.Contest, least int) string {
+func tooFewRuns(c *compare.Ranking, least int) string {
 	counts, lacking := []int{c.Sum.N}, []string(nil)
 	add := func(id string, n int) {
 		if n < least {
@@ -94,14 +94,14 @@ func tooFewRuns(c *compare.Contest, least int) string {
 }
 
 // short names the cells that have too few runs for a place.
-func short(c *compare.Contest) string {
+func short(c *compare.Ranking) string {
 	if len(c.Short) == 0 {
 		return ""
 	}
 	return fmt.Sprintf(" Left out, because a verdict takes %d runs: %s.", stat.MinRuns, shorts(c))
 }
 
-func shorts(c *compare.Contest) string {
+func shorts(c *compare.Ranking) string {
 	var out []string
 	for _, x := range c.Short {
 		out = append(out, fmt.Sprintf("%s (%s)", x.Cell.Cell.ID, plural(x.Sum.N, "run")))
@@ -110,7 +110,7 @@ func shorts(c *compare.Contest) string {
 }
 
 // others explains why there is nothing to compare a cell with.
-func (w *writer) others(c *compare.Contest) string {
+func (w *writer) others(c *compare.Ranking) string {
 	if len(c.Short) > 0 {
 		return fmt.Sprintf("There is nothing to compare it with: a verdict takes %d runs. Too few: %s.", stat.MinRuns,
 			shorts(c))
@@ -127,7 +127,7 @@ func (w *writer) others(c *compare.Contest) string {
 	return "No other cell can be ranked against it: " + few(out) + "."
 }
 
-// outside explains why a cell that has runs is in no contest with others.
+// outside explains why a cell that has runs is in no ranking with others.
 func outside(c *compare.Cell) string {
 	switch {
 	case c.Source != "":

@@ -34,7 +34,7 @@ func lacking(r *compare.Rival) string {
 }
 
 // ofRival makes the verdict on a rival compared with the first.
-func ofRival(c *compare.Contest, r *compare.Rival) Verdict {
+func ofRival(c *compare.Ranking, r *compare.Rival) Verdict {
 	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio,
 		Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
 	switch why := lacking(r); {

@@ -15,7 +15,7 @@ import (
 // watts writes that nothing is known per watt, and why: nobody asked for power, or the sources that
 // were asked for had no figure.
 func (w *writer) watts() {
-	cells := slices.DeleteFunc(w.Set.Contestants(),
+	cells := slices.DeleteFunc(w.Set.Candidates(),
 		func(c *compare.Cell) bool { return !fits(&c.Cell, "roi_power_total") })
 	if !w.Power || len(cells) < 2 {
 		return

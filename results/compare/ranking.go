@@ -13,10 +13,11 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Contest is which of some cells may be the best by a figure. Each is held against the one with the
-// best median, by blocks and boots as comparisons are, corrected for their number: with 95 % the
-// best in truth is the first, or one that is not beyond doubt below it, of those with enough runs.
-type Contest struct {
+// Ranking orders cells by a figure and says which of them may be the best. Each is held against the
+// one with the best median, by blocks and boots as comparisons are, corrected for their number:
+// with 95 % the best in truth is the first, or one that is not beyond doubt below it, of those with
+// enough runs.
+type Ranking struct {
 	Metric Metric
 	First  *Cell
 	Sum    *stat.Summary // of the first
@@ -26,7 +27,7 @@ type Contest struct {
 	Short []Measured
 }
 
-// Measured is a cell with the figure of a contest.
+// Measured is a cell with the figure of a ranking.
 type Measured struct {
 	Cell *Cell
 	Sum  *stat.Summary
@@ -48,9 +49,9 @@ type Rival struct {
 	Scatter *float64
 }
 
-// Best holds the contest of some cells by a figure; nil where none has it. between is the spread
+// Best ranks cells by a figure; nil where none has it. between is the spread
 // between boots that was declared.
-func Best(cells []*Cell, m Metric, between float64) *Contest {
+func Best(cells []*Cell, m Metric, between float64) *Ranking {
 	var all []Measured
 	for _, c := range cells {
 		if sum := stat.Summarize(values(c, m)); sum != nil {
@@ -66,7 +67,7 @@ func Best(cells []*Cell, m Metric, between float64) *Contest {
 		}
 		return cmp.Compare(a.Sum.Median, b.Sum.Median)
 	})
-	c := &Contest{Metric: m}
+	c := &Ranking{Metric: m}
 	enough := func(e Measured) bool { return e.Sum.N >= stat.MinRuns }
 	if slices.ContainsFunc(all, enough) {
 		all = slices.DeleteFunc(all, func(e Measured) bool {
@@ -84,7 +85,7 @@ func Best(cells []*Cell, m Metric, between float64) *Contest {
 	return c
 }
 
-func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between float64, tests int) Rival {
+func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, between float64, tests int) Rival {
 	runs, p := runsOf(cell, c.Metric), pairing{a: c.First, b: cell}
 	r := Rival{Cell: cell, Sum: sum, Diff: stat.Contrast(ofFirst, runs, between),
 		Instruments: otherInstrument(p, c.Metric)}
@@ -115,7 +116,7 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 
 // Below reports whether the runs of a rival are worse than those of the first beyond doubt,
 // whatever the reason.
-func (c *Contest) Below(r *Rival) bool {
+func (c *Ranking) Below(r *Rival) bool {
 	worse := stat.Less
 	if !c.Metric.HigherWins {
 		worse = stat.Greater
@@ -134,10 +135,10 @@ func (r *Rival) Why() string {
 	return r.Standing.OtherCPUs()
 }
 
-// Contestants selects the cells of a set that can be the best at something: own runs that count,
+// Candidates selects the cells of a set that can be the best at something: own runs that count,
 // that ran at full speed, without a fault injected on purpose, and whose application gets the
 // payload.
-func (s *Set) Contestants() (out []*Cell) {
+func (s *Set) Candidates() (out []*Cell) {
 	for i := range s.Cells {
 		c := &s.Cells[i]
 		if len(c.Runs) > 0 && c.Source == "" && c.Cell.Control == "" && !paced(&c.Cell) && !c.Discards() &&

@@ -66,7 +66,7 @@ func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 		c.Status, c.Found = "warn", "TCP_INFO says none"
 		return c
 	}
-	carries, tgMTU := int(rec.TG.Metrics[at].Value), r.mtuOf(ctx, r.TG, cmp.Or(r.Opt.TGUpper.name(), r.Opt.TGDev))
+	carries, tgMTU := int(rec.TG.Metrics[at].Value), mtuOf(ctx, r.TG, cmp.Or(r.Opt.TGUpper.name(), r.Opt.TGDev))
 	c.Found = fmt.Sprintf("%d bytes", carries)
 	switch {
 	case tgMTU > 0 && carries < tgMTU: // an ICMP message said so, or a route
@@ -84,7 +84,7 @@ func (r *Runner) pathMTU(ctx context.Context, rec *results.Record) wire.Check {
 }
 
 // mtuOf asks a host for the MTU of an interface; 0: not known.
-func (r *Runner) mtuOf(ctx context.Context, h *host.Host, dev string) int {
+func mtuOf(ctx context.Context, h *host.Host, dev string) int {
 	all, err := interfacesOf(ctx, h)
 	if err != nil {
 		return 0

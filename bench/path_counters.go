@@ -18,16 +18,15 @@ import (
 	"github.com/zcbench/zcbench/machine/hops"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/machine/veth"
-	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
 
 // openNamed opens a namespace by its path. Tests have others.
 var openNamed = veth.OpenNetns
 
-// openAlong opens the interfaces of a cell's path: those of a host that is reached by a connection
+// openPath opens the interfaces of a cell's path: those of a host that is reached by a connection
 // by its agent, the others here, in the namespaces of the hosts and in others of this machine.
-func openAlong(ctx context.Context, list string, sut, tg *host.Host) (*hops.Path, error) {
+func openPath(ctx context.Context, list string, sut, tg *host.Host) (*hops.Path, error) {
 	places, err := ifpath.ParseRun(list)
 	if err != nil {
 		return nil, err
@@ -57,7 +56,7 @@ func (st *stage) checkPaths(ctx context.Context) error {
 			continue
 		}
 		known[c.Path] = true
-		p, err := openAlong(ctx, c.Path, st.SUT, st.TG)
+		p, err := openPath(ctx, c.Path, st.SUT, st.TG)
 		if err == nil {
 			_, err = p.Read() // what only the reading shows
 			err = errors.Join(err, p.Close())
@@ -74,8 +73,8 @@ func (st *stage) checkPaths(ctx context.Context) error {
 	return nil
 }
 
-// along follows the packets of a run's window.
-type along struct {
+// pathCounters follows the packets of a run's window.
+type pathCounters struct {
 	path     *hops.Path
 	from, to hops.Reading
 	both     bool
@@ -84,18 +83,18 @@ type along struct {
 	over     chan struct{} // the run is
 }
 
-// along opens the path of a cell; nil: it names none.
-func (r *Runner) along(ctx context.Context, c plan.Cell) *along {
-	if c.Path == "" {
+// countPath opens the path of a cell; nil: it names none.
+func countPath(ctx context.Context, path string, sut, tg *host.Host) *pathCounters {
+	if path == "" {
 		return nil
 	}
-	a := &along{done: make(chan struct{}), over: make(chan struct{})}
-	a.path, a.err = openAlong(ctx, c.Path, r.SUT, r.TG)
+	a := &pathCounters{done: make(chan struct{}), over: make(chan struct{})}
+	a.path, a.err = openPath(ctx, path, sut, tg)
 	return a
 }
 
 // read reads the counters, and reports whether all was well so far.
-func (a *along) read(into *hops.Reading) bool {
+func (a *pathCounters) read(into *hops.Reading) bool {
 	if a.err == nil {
 		*into, a.err = a.path.Read()
 	}
@@ -103,7 +102,7 @@ func (a *along) read(into *hops.Reading) bool {
 }
 
 // beginWhole reads the counters now, and when the run is over.
-func (a *along) beginWhole() {
+func (a *pathCounters) beginWhole() {
 	if a == nil {
 		return
 	}
@@ -119,7 +118,7 @@ func (a *along) beginWhole() {
 }
 
 // begin reads the counters at the edges of the window, which begins at a time of CLOCK_MONOTONIC.
-func (a *along) begin(ctx context.Context, from int64, window time.Duration) {
+func (a *pathCounters) begin(ctx context.Context, from int64, window time.Duration) {
 	if a == nil {
 		return
 	}
@@ -130,7 +129,7 @@ func (a *along) begin(ctx context.Context, from int64, window time.Duration) {
 }
 
 // await waits for a time, and reports whether it came before the run's end.
-func (a *along) await(ctx context.Context, ns int64) bool {
+func (a *pathCounters) await(ctx context.Context, ns int64) bool {
 	t := time.NewTimer(time.Duration(ns - host.Monotonic()))
 	defer t.Stop()
 	select {
@@ -143,7 +142,7 @@ func (a *along) await(ctx context.Context, ns int64) bool {
 }
 
 // end gives the outcome what was found, when the run is over.
-func (a *along) end(out *outcome) {
+func (a *pathCounters) end(out *outcome) {
 	if a == nil {
 		return
 	}

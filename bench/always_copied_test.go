@@ -89,7 +89,7 @@ func TestTriedOnce(t *testing.T) {
 		{"copies may be some", true, new(.5), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 1},
 		{"copies count", true, new(1.), &stage{hosts: &hosts{pair: &veth.Pair{}}}, 5},
 	} {
-		once := (&Experiment{FoldCopied: x.fold,
+		once := (&Experiment{Policy: Policy{Shape: matrix.Shape{FoldCopied: x.fold}},
 			Spec: &matrix.Spec{Gates: plan.Gates{Copied: x.most}}}).triedOnce(x.st)
 		n := map[string]int{}
 		for _, p := range planTried(matrix.Interleave(cells, 4, true, 1), once) {

@@ -50,8 +50,10 @@ func settle(rest time.Duration) time.Duration { return max(rest/10, 50*time.Mill
 type restMeter struct {
 	ends [2]*host.Host
 	devs [2]string
-	last *[2]wire.Rest // the last rest; nil after load, and where settings have changed since
-	why  string        // why there is none
+	// length of a rest; 0: power is measured, and rests for both
+	length time.Duration
+	last   *[2]wire.Rest // the last rest; nil after load, and where settings have changed since
+	why    string        // why there is none
 }
 
 // resting returns the meter of rests, made anew for other hosts; nil where runs have no rests.
@@ -62,9 +64,12 @@ func (r *Runner) resting() *restMeter {
 	if r.rests == nil || r.rests.ends != [2]*host.Host{r.SUT, r.TG} {
 		r.rests = &restMeter{ends: [2]*host.Host{r.SUT, r.TG}}
 	}
-	r.rests.devs = [2]string{r.Opt.SUTDev, r.Opt.TGDev}
+	r.rests.devs, r.rests.length = [2]string{r.Opt.SUTDev, r.Opt.TGDev}, r.Opt.Rest
 	if r.Power != nil {
 		r.Power.rests = r.rests
+	}
+	if r.Power.restTime() > 0 {
+		r.rests.length = 0
 	}
 	return r.rests
 }
@@ -100,39 +105,33 @@ func (r *Runner) forgetRest() {
 	r.Power.forgetRest()
 }
 
-// restBefore rests before a run, unless the rest after the last run serves for this one
+// before rests before a run, unless the rest after the last run serves for this one
 // too, and returns what was measured then; nil before a warm-up, which has no use for it.
-func (r *Runner) restBefore(ctx context.Context, warmup bool) *[2]wire.Rest {
-	m := r.resting()
-	r.Power.before(ctx, warmup)
+func (m *restMeter) before(ctx context.Context, warmup bool) *[2]wire.Rest {
 	if m == nil {
 		return nil
 	}
-	if r.Power.restTime() == 0 && !warmup && m.last == nil {
-		m.rest(ctx, r.Opt.Rest)
+	if !warmup && m.last == nil {
+		m.rest(ctx)
 	}
 	before := m.last
 	m.last = nil // there is load
 	return before
 }
 
-// restAfter rests after a run that counts and enters what the CPUs did in both rests.
-func (r *Runner) restAfter(ctx context.Context, rec *results.Record, before *[2]wire.Rest, out outcome) {
-	m := r.resting()
-	r.Power.after(ctx, rec, out, r.Opt.IdleDrift)
+// after rests after a run that counts and enters what the CPUs did in both rests.
+func (m *restMeter) after(ctx context.Context, rec *results.Record, before *[2]wire.Rest, out outcome) {
 	if m == nil || rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
 		return
 	}
-	if r.Power.restTime() == 0 {
-		m.rest(ctx, r.Opt.Rest)
-	}
+	m.rest(ctx)
 	m.fill(rec, before)
 }
 
-// rest lets the hosts settle and measures for so long.
-func (m *restMeter) rest(ctx context.Context, length time.Duration) {
-	if pause(ctx, settle(length)) {
-		m.during(ctx, func() bool { return pause(ctx, length) })
+// rest lets the hosts settle and measures, unless power has rested already.
+func (m *restMeter) rest(ctx context.Context) {
+	if m.length > 0 && pause(ctx, settle(m.length)) {
+		m.during(ctx, func() bool { return pause(ctx, m.length) })
 	}
 }
 

@@ -10,32 +10,32 @@ import (
 
 // oneClock reports whether both ends share a clock: they are on one machine, and their offsets
 // differ by no more than their uncertainty.
-func (r *Runner) oneClock() bool {
-	d := r.SUT.OffsetNs - r.TG.OffsetNs
-	return r.SUT.SameMachine(r.TG) && max(d, -d) <= r.SUT.UncertaintyNs+r.TG.UncertaintyNs
+func oneClock(sut, tg *host.Host) bool {
+	d := sut.OffsetNs - tg.OffsetNs
+	return sut.SameMachine(tg) && max(d, -d) <= sut.UncertaintyNs+tg.UncertaintyNs
 }
 
-// offset returns how far h's clock is from the controller's. Where two ends share a clock, any
-// difference of their offsets is an error.
-func (r *Runner) offset(h *host.Host) int64 {
-	if r.oneClock() {
-		return r.SUT.OffsetNs
+// clockOffset returns how far the clock of h, one of two ends, is from the controller's. Where two
+// ends share a clock, any difference of their offsets is an error.
+func clockOffset(h, sut, tg *host.Host) int64 {
+	if oneClock(sut, tg) {
+		return sut.OffsetNs
 	}
 	return h.OffsetNs
 }
 
-// timesClocks finds how far the delivery times of a run that has just ended may be off. What was
+// timeClocks finds how far the delivery times of a run that has just ended may be off. What was
 // known of the clocks before it is not enough: they part meanwhile. Where the run is called off
 // now, it stays unknown.
-func (r *Runner) timesClocks(ctx context.Context, out *outcome) {
+func (out *outcome) timeClocks(ctx context.Context, sut, tg *host.Host) {
 	if out.sut.Host.Delivery == nil || out.sutErr != nil || out.tgErr != nil {
 		return
 	}
-	var sut, tg host.Drift
-	if !r.oneClock() {
+	var bySUT, byTG host.Drift
+	if !oneClock(sut, tg) {
 		var sutErr, tgErr error
-		if sut, sutErr = r.SUT.Drift(ctx); sutErr == nil {
-			tg, tgErr = r.TG.Drift(ctx)
+		if bySUT, sutErr = sut.Drift(ctx); sutErr == nil {
+			byTG, tgErr = tg.Drift(ctx)
 		}
 		if sutErr != nil || tgErr != nil {
 			if ctx.Err() == nil {
@@ -44,14 +44,14 @@ func (r *Runner) timesClocks(ctx context.Context, out *outcome) {
 			return
 		}
 	}
-	out.clockUs = new(r.clockUs(sut, tg))
+	out.clockUs = new(clockUs(oneClock(sut, tg), bySUT, byTG))
 }
 
 // clockUs bounds the error of times that begin at one end and end at the other: by the uncertainty
 // of both clocks, and by what they moved against each other. What both moved against the
 // controller's is in no time.
-func (r *Runner) clockUs(sut, tg host.Drift) float64 {
-	if r.oneClock() {
+func clockUs(one bool, sut, tg host.Drift) float64 {
+	if one {
 		return 0
 	}
 	moved := sut.MovedNs - tg.MovedNs

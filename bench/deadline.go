@@ -3,13 +3,11 @@
 package bench
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/zcbench/zcbench/plan/matrix"
-	"github.com/zcbench/zcbench/results"
 )
 
 // ErrTime is a plan that was not over when it had to be: runs of it were not made.
@@ -30,16 +28,6 @@ func (s *Session) lacks(p matrix.Run, runs int, rest time.Duration) bool {
 	}
 	takes := max(s.Runner.Opt.length(p)+overhead, s.longest)*time.Duration(runs) + rest
 	return time.Until(s.Until) < takes
-}
-
-// timed makes a run and takes note of how long it took.
-func (s *Session) timed(ctx context.Context, p matrix.Run) results.Record {
-	begun := time.Now()
-	rec := s.one(ctx, p)
-	if rec.Verdict == results.OK || rec.Verdict == results.Invalid { // what hung says nothing of the others
-		s.longest = max(s.longest, time.Since(begun))
-	}
-	return rec
 }
 
 // outOfTime returns an error if runs of the plan were not made.

@@ -12,10 +12,10 @@ import (
 	"github.com/zcbench/zcbench/plan/modes"
 )
 
-// together names what a plan changes beside the factors that it names: an option that is left
+// confounded names what a plan changes beside the factors that it names: an option that is left
 // out takes its value from another one, and changes with it. What a comparison then shows is
 // of both.
-func together(s *matrix.Spec) (notes []string) {
+func confounded(s *matrix.Spec) (notes []string) {
 	differ := func(of func(plan.Cell) (string, bool)) bool {
 		first, seen := "", false
 		return slices.ContainsFunc(s.Cells, func(c plan.Cell) bool {

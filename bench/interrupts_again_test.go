@@ -4,7 +4,6 @@ package bench
 
 import (
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,18 +30,18 @@ func TestInterruptsOfAnotherBoot(t *testing.T) {
 		{"", "later", "too", "interrupt 24=3;coalesce rx-usecs=5", ""}, // no experiment is made again
 	} {
 		var said strings.Builder
-		e := &Experiment{Before: x.before, Note: func(format string, args ...any) {
-			fmt.Fprintf(&said, format,
-				args...)
-		},
-			Spec: &matrix.Spec{Cells: []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp",
-				Set: "interrupt 24=3;coalesce rx-usecs=5"}}}}
+		s := &matrix.Spec{Cells: []plan.Cell{{ID: "tcp/tcp", RX: "tcp", TX: "tcp",
+			Set: "interrupt 24=3;coalesce rx-usecs=5"}}}
+		b := &Before{Dir: x.before}
+		if x.before == "" {
+			b = nil
+		}
 		sut, tg := machines(x.sut, x.tg)
-		if err := e.leaveInterrupts(sut, tg); err != nil {
+		if err := b.leaveInterrupts(s, sut, tg, func(line string) { said.WriteString(line) }); err != nil {
 			t.Fatal(err)
 		}
-		if got := e.Spec.Cells[0].Set; got != x.want || e.InterruptsLeft != (x.said != "") {
-			t.Errorf("boots %s, %s: %q, want %q (%v)", x.sut, x.tg, got, x.want, e.InterruptsLeft)
+		if got := s.Cells[0].Set; got != x.want || b != nil && b.InterruptsLeft != (x.said != "") {
+			t.Errorf("boots %s, %s: %q, want %q (%v)", x.sut, x.tg, got, x.want, b)
 		}
 		if !strings.Contains(said.String(), x.said) || (said.Len() > 0) != (x.said != "") {
 			t.Errorf("boots %s, %s: %q, want %q", x.sut, x.tg, said.String(), x.said)

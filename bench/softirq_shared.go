@@ -12,10 +12,10 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// borrowed returns the CPUs of an end's softirq that are the other end's, on one machine: those of
-// its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the figures of
-// one end.
-func (r *Runner) borrowed(role stream.Role, cell plan.Cell) (out []int) {
+// sharedSoftirq returns the CPUs of an end's softirq that are the other end's, on one machine:
+// those of its threads, and for the SUT also those of the TG's softirq. Each CPU counts in the
+// figures of one end.
+func (r *Runner) sharedSoftirq(role stream.Role, cell plan.Cell) (out []int) {
 	if !r.SUT.SameMachine(r.TG) {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		{stream.RX, "SUT", "TG", rec.Cell.CPULayout, "--cpus APP,SOFTIRQ"},
 		{stream.TX, "TG", "SUT", rec.Cell.TGLayout(), "--tg-cpus APP,SOFTIRQ"},
 	} {
-		cpus := r.borrowed(x.role, rec.Cell)
+		cpus := r.sharedSoftirq(x.role, rec.Cell)
 		if len(cpus) == 0 {
 			continue
 		}

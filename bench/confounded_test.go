@@ -30,7 +30,7 @@ func TestTogether(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := together(s)
+		got := confounded(s)
 		if len(got) != len(want) {
 			t.Errorf("%s: %q, want %q", text, got, want)
 			continue

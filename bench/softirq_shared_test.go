@@ -80,8 +80,8 @@ func TestBorrowedOfSeveralFlows(t *testing.T) {
 	cell := plan.Cell{CPULayout: string(place.TwoCPU), Flows: 2}
 	rx := wire.EndSpec{Role: stream.RX, Cell: cell}
 	r.placeEnd(&rx)
-	if got := r.borrowed(stream.RX, cell); !slices.Equal(got, []int{1}) ||
+	if got := r.sharedSoftirq(stream.RX, cell); !slices.Equal(got, []int{1}) ||
 		!slices.Equal(slices.Sorted(slices.Values(rx.MeasureCPUs)), []int{0, 6, 7}) {
-		t.Errorf("softirq goes to %v; borrowed is %v, measured %v", rx.Flows, got, rx.MeasureCPUs)
+		t.Errorf("softirq goes to %v; shared is %v, measured %v", rx.Flows, got, rx.MeasureCPUs)
 	}
 }

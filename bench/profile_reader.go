@@ -26,44 +26,44 @@ const (
 	mostProfileSteps = 1 << 27
 )
 
-// KeptProfiles reads the profiles that results folders keep, within bounds.
-type KeptProfiles struct {
+// ProfileReader reads the profiles that results folders keep, within bounds.
+type ProfileReader struct {
 	Files, Bytes, Steps int // that may still be read
 }
 
-// NewKeptProfiles may read as much as a graph is made of.
-func NewKeptProfiles() *KeptProfiles {
-	return &KeptProfiles{mostProfiles, mostProfileBytes, mostProfileSteps}
+// NewProfileReader may read as much as a graph is made of.
+func NewProfileReader() *ProfileReader {
+	return &ProfileReader{mostProfiles, mostProfileBytes, mostProfileSteps}
 }
 
-// KeptBounds describes how much a graph may read, see [NewKeptProfiles].
-func KeptBounds() string {
+// ProfileBounds describes how much a graph may read, see [NewProfileReader].
+func ProfileBounds() string {
 	return fmt.Sprintf("%d profiles, of %v unpacked, with %d million functions in their stacks",
 		mostProfiles, units.Bytes(mostProfileBytes), mostProfileSteps/1_000_000)
 }
 
-// ErrKeptBound says that a profile was not read because so many were before.
-var ErrKeptBound = errors.New("reading stops before this profile")
+// ErrProfileBound says that a profile was not read because so many were before.
+var ErrProfileBound = errors.New("reading stops before this profile")
 
-// notKept is the name of a file that is not there. Where the folder lies is nobody's business who
+// noProfile is the name of a file that is not there. Where the folder lies is nobody's business who
 // reads a report.
-type notKept string
+type noProfile string
 
-func (n notKept) Error() string { return "there is no " + string(n) }
+func (n noProfile) Error() string { return "there is no " + string(n) }
 
 // Is matches [fs.ErrNotExist].
-func (notKept) Is(err error) bool { return err == fs.ErrNotExist }
+func (noProfile) Is(err error) bool { return err == fs.ErrNotExist }
 
-// refusedKept is a file that is refused, without where the folder lies.
-type refusedKept struct{ *results.Refused }
+// refusedProfile is a file that is refused, without where the folder lies.
+type refusedProfile struct{ *results.Refused }
 
-func (r *refusedKept) Error() string { return r.Inside() }
+func (r *refusedProfile) Error() string { return r.Inside() }
 
-func (r *refusedKept) Unwrap() error { return r.Refused }
+func (r *refusedProfile) Unwrap() error { return r.Refused }
 
 // Read reads the profile of a run's end. What cannot be read counts too, also what is not there,
 // which is [fs.ErrNotExist]. Nothing is read once the context has ended.
-func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string, role ends.Role) (*pprof.Profile,
+func (k *ProfileReader) Read(ctx context.Context, in *results.Folder, run string, role ends.Role) (*pprof.Profile,
 	error) {
 	name, err := results.ProfileFile(run, string(role))
 	if err != nil {
@@ -73,15 +73,15 @@ func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string,
 		return nil, fmt.Errorf("%s: %w", name, context.Cause(ctx))
 	}
 	if k.Files <= 0 || k.Bytes <= 0 || k.Steps <= 0 {
-		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
+		return nil, fmt.Errorf("%s: %w", name, ErrProfileBound)
 	}
 	k.Files--
 	f, err := in.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, notKept(name)
+		return nil, noProfile(name)
 	}
 	if r := (*results.Refused)(nil); errors.As(err, &r) {
-		return nil, &refusedKept{r}
+		return nil, &refusedProfile{r}
 	}
 	if err != nil {
 		return nil, err
@@ -97,12 +97,12 @@ func (k *KeptProfiles) Read(ctx context.Context, in *results.Folder, run string,
 	k.Bytes -= max(len(packed), unpacked)
 	switch {
 	case k.Bytes < 0:
-		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
+		return nil, fmt.Errorf("%s: %w", name, ErrProfileBound)
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
 	if k.Steps -= profile.Steps(p); k.Steps < 0 {
-		return nil, fmt.Errorf("%s: %w", name, ErrKeptBound)
+		return nil, fmt.Errorf("%s: %w", name, ErrProfileBound)
 	}
 	return p, nil
 }

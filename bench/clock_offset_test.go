@@ -35,14 +35,14 @@ func TestClocksOfDelivery(t *testing.T) {
 			Host: results.Host{Delivery: &results.Delivery{Times: results.Times{Count: 1}, ClockUs: new(.001)}}},
 			tg: wire.EndResult{Verdict: results.OK}}
 		was := int64(2e6) // by the controller's clock, which no delivery time has in it
-		out.clockUs = new(r.clockUs(host.Drift{MovedNs: was, WithinNs: 40_000},
+		out.clockUs = new(clockUs(oneClock(r.SUT, r.TG), host.Drift{MovedNs: was, WithinNs: 40_000},
 			host.Drift{MovedNs: was + int64(x.moved*1e3), WithinNs: 50_000}))
 		r.fill(&rec, out)
 		if d := rec.SUT.Delivery; d == nil || d.ClockUs == nil || *d.ClockUs != x.want {
 			t.Errorf("%s: %+v, want %g us, whatever the agent says", name, d, x.want)
 		}
-		if same := r.offset(r.TG) == r.SUT.OffsetNs; same != (x.want == 0) {
-			t.Errorf("%s: offset %d", name, r.offset(r.TG))
+		if same := clockOffset(r.TG, r.SUT, r.TG) == r.SUT.OffsetNs; same != (x.want == 0) {
+			t.Errorf("%s: offset %d", name, clockOffset(r.TG, r.SUT, r.TG))
 		}
 		rec, out.sut.Host.Delivery = results.Record{}, nil
 		if r.fill(&rec, out); rec.SUT.Delivery != nil {

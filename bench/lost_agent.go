@@ -13,8 +13,8 @@ import (
 // there takes the next one too.
 const mostLost = 3
 
-// revive starts agents in the place of those that were lost in the last run.
-func (r *Runner) revive(ctx context.Context) error {
+// replaceLostAgents starts agents in the place of those that were lost in the last run.
+func (r *Runner) replaceLostAgents(ctx context.Context) error {
 	if r.lost == nil {
 		r.lost = map[*host.Host]int{}
 	}

@@ -9,16 +9,16 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// guests are the flows that have come to a receiver, whether their threads have prepared for them
-// yet or not. Their senders wait for the last flow to come and to be steered; one that dies
+// waitingFlows are the flows that have come to a receiver, whether their threads have prepared for
+// them yet or not. Their senders wait for the last flow to come and to be steered; one that dies
 // meanwhile would be noticed when it is welcome, after as long as that takes.
-type guests struct {
+type waitingFlows struct {
 	end  *End
 	mu   sync.Mutex
-	came []guest
+	came []waitingFlow
 }
 
-type guest struct {
+type waitingFlow struct {
 	n    int // number of the flow
 	conn *stream.Conn
 }
@@ -26,14 +26,14 @@ type guest struct {
 // lookEvery is between two looks at flows that wait.
 const lookEvery = 20 * time.Millisecond
 
-func (g *guests) add(n int, c *stream.Conn) {
+func (g *waitingFlows) add(n int, c *stream.Conn) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.came = append(g.came, guest{n, c})
+	g.came = append(g.came, waitingFlow{n, c})
 }
 
 // left returns the error of a flow whose sender has gone; nil: all wait.
-func (g *guests) left() error {
+func (g *waitingFlows) left() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, x := range g.came {

@@ -188,7 +188,7 @@ func TestPathsThatCannotBe(t *testing.T) {
 		"nosuch9,sut:lo":    `interface 1, "nosuch9", at byte 1: no such interface`,
 		"sut:lo":            "at least two interfaces",
 	} {
-		if _, err := openAlong(t.Context(), list, local, local); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := openPath(t.Context(), list, local, local); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", list, err, want)
 		}
 	}

@@ -80,7 +80,7 @@ func (w *writer) figure(rows []compare.Row) {
 	w.unsure(by[Unsure], rows)
 }
 
-// open reports whether a contest has already said that the two cannot be told apart, or that there
+// open reports whether a ranking has already said that the two cannot be told apart, or that there
 // are too few runs of all.
 func (w *writer) open(r *compare.Row) bool {
 	if why := reason(r); (why == tooFew || why == tooMany || why == noBoots) &&

@@ -17,9 +17,9 @@ const (
 	FlagARPFlux = "arp-flux"     // other ports answer for its addresses
 )
 
-// around is what was found around an interface. It is looked at once: it does not change in
+// linkChecks are what the doctor finds of an interface. It is looked at once: it does not change in
 // a session, or somebody is at it who knows.
-type around struct {
+type linkChecks struct {
 	dev    string
 	checks []wire.Check
 }
@@ -27,12 +27,12 @@ type around struct {
 // look finds out what the next run's record is to say, before it begins.
 func (a *Agent) look(s wire.EndSpec) {
 	dev := cmp.Or(s.Upper, s.Dev)
-	if dev == a.around.dev {
+	if dev == a.links.dev {
 		return
 	}
-	a.around = around{dev: dev}
+	a.links = linkChecks{dev: dev}
 	if stack, err := rtnl.ReadStack(); err == nil && dev != "" {
-		a.around.checks = doctor.OfInterface(stack, dev)
+		a.links.checks = doctor.OfInterface(stack, dev)
 	}
 }
 
@@ -42,10 +42,10 @@ func (a *Agent) warn(res *wire.EndResult) {
 		check, flag string
 		concerns    bool
 	}{{doctor.CheckManaged, FlagManaged, a.leased.ofLink}, {doctor.CheckARP, FlagARPFlux, true}} {
-		i := slices.IndexFunc(a.around.checks, func(c wire.Check) bool { return c.Name == x.check && c.Status != "ok" })
+		i := slices.IndexFunc(a.links.checks, func(c wire.Check) bool { return c.Name == x.check && c.Status != "ok" })
 		if i >= 0 && x.concerns {
 			res.Flags = append(res.Flags, x.flag)
-			res.Warnings = append(res.Warnings, a.around.checks[i].Found+"; fix: "+a.around.checks[i].Fix)
+			res.Warnings = append(res.Warnings, a.links.checks[i].Found+"; fix: "+a.links.checks[i].Fix)
 		}
 	}
 }

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"time"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
+)
+
+// overhead is what a run takes beside its window and cuts: opening, closing and
+// reading counters.
+const overhead = 150 * time.Millisecond
+
+// estimate returns how long a plan takes, where searches take as many trials as usual.
+func (s *Session) estimate(plan []matrix.Run) time.Duration {
+	return s.estimateOf(plan, func(p matrix.Run) int { usual, _ := s.tries(p); return usual })
+}
+
+// estimateOf returns how long a plan takes where each run is made so many times.
+func (s *Session) estimateOf(plan []matrix.Run, times func(matrix.Run) int) time.Duration {
+	var d time.Duration
+	for _, p := range plan {
+		if s.missing(p.Cell) == nil {
+			d += (s.Runner.Opt.length(p) + overhead) * time.Duration(times(p))
+		}
+	}
+	if rest := s.Runner.restTime(); rest > 0 {
+		n, _ := s.countRests(plan)
+		d += time.Duration(n) * rest
+	}
+	return d
+}
+
+// countRests counts the rests of a plan: one after each run that counts, and one before it where
+// there was none since the last run, or where that had other settings (anew).
+func (s *Session) countRests(planned []matrix.Run) (n, anew int) {
+	known := map[plan.CellKey]inForce{} // a plan has far more runs than cells
+	var last inForce
+	rested, replay := false, 0
+	for _, p := range planned {
+		if s.missing(p.Cell) != nil {
+			continue
+		}
+		k := p.Cell.Key()
+		set, ok := known[k]
+		if !ok {
+			set.sut, set.tg = settingsOf(s.Runner.optionsOf(p.Cell), p.Cell)
+			known[k] = set
+		}
+		rested = rested && p.Replay == replay // another one has other agents
+		switch {
+		case p.Warmup:
+		case !rested:
+			n += 2
+		case !set.same(last):
+			n, anew = n+2, anew+1
+		default:
+			n++
+		}
+		rested, last, replay = !p.Warmup, set, p.Replay
+	}
+	return n, anew
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+
+package bench
+
+import (
+	"strings"
+	"time"
+
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
+)
+
+// Policy is how a command has its plan played, beside what the plan says. Each command defines its
+// own. The zero one plays all cells in an order that chance has made, into a new journal, until the
+// end of the plan.
+type Policy struct {
+	// Shape is what the plan becomes on its hosts. The journal has it too, so that rerun's is the
+	// same.
+	matrix.Shape
+	// LeftOut hears which cells the shape has left out; nil: nobody does.
+	LeftOut func(line string)
+	// Order puts the runs of a plan into another order than chance has; nil: that one.
+	Order func(runs []matrix.Run, cells []plan.Cell)
+	Begin Begin
+	// Before is the experiment that this one makes again: in what it differs is noted. Nil: none.
+	Before *Before
+
+	// TrustFile is the user's word that they have read the file. Without it a file
+	// whose hosts or power sources lead to a program, an address or a path is not run.
+	TrustFile bool
+	// RequireVerdict refuses a plan whose comparisons no data could give a verdict.
+	RequireVerdict bool
+	// TGAddr is an address that the TG must have on the interface by which it reaches the SUT; "":
+	// any.
+	TGAddr string
+
+	AbortOnCancel bool // the end of the context calls the run under way off, instead of waiting for it
+	// Until is when all has to be over but for the restoring: no run begins that would not be, and
+	// the end is [ErrTime]; a search under way is given up, which its run says. Zero: whenever.
+	Until time.Time
+}
+
+// Begin is where the runs of an experiment go on.
+type Begin int
+
+// How an experiment begins its journal.
+const (
+	Fresh         Begin = iota // a new one
+	Resume                     // where the one in its folder ends
+	ResumeChanged              // also where plan, program or hosts are not those of the journal
+)
+
+// shape cuts the plan to what the hosts can do, and its windows to the time that there is.
+func (e *Experiment) shape(st *stage) {
+	s := e.Spec
+	if e.Fold {
+		s.Cells = st.support.fold(s.Cells, st.prepared)
+	}
+	if e.foldsCopied(st) {
+		all := s.Cells
+		s.Cells = foldCopied(all)
+		if line := leftOut(all, s.Cells); line != "" && e.LeftOut != nil {
+			e.LeftOut(line)
+		}
+	}
+	if e.Fit {
+		st.opt.fit(s.Duration, e.plan(st), st.missing)
+	}
+}
+
+// again chooses how many spoilt runs of a plan are made again, and for how long: of one that fits
+// into a time no more than a quarter of its runs.
+func (e *Experiment) again(s *Session, plan []matrix.Run) *Again {
+	if !e.Fit {
+		return &Again{}
+	}
+	return &Again{Most: len(plan)/4 + 3, For: againFor(e.Spec.Duration, s.estimate(plan))}
+}
+
+// foretold notes what the runs can show; of a plan that fits into a time only what is wrong with
+// that.
+func (e *Experiment) foretold(line string) {
+	if !e.Fit || strings.HasPrefix(line, warns) {
+		e.note(line)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -60,11 +61,11 @@ func (e *Experiment) sayChanged(dir string, was *plan.Origin, p *prepared) {
 }
 
 // changedFacts lists how a host differs from before, the most telling facts first.
-func changedFacts(before, now *environment.Snapshot) (lines []string) {
-	all := environment.Diff(before, now)
-	all = slices.DeleteFunc(all, func(d environment.Difference) bool { return slices.Contains(told, d.Name) })
-	slices.SortFunc(all, func(a, b environment.Difference) int {
-		return environment.ByWeight(environment.Fact{Name: a.Name}, environment.Fact{Name: b.Name})
+func changedFacts(before, now *survey.Snapshot) (lines []string) {
+	all := survey.Diff(before, now)
+	all = slices.DeleteFunc(all, func(d survey.Difference) bool { return slices.Contains(told, d.Name) })
+	slices.SortFunc(all, func(a, b survey.Difference) int {
+		return survey.ByWeight(survey.Fact{Name: a.Name}, survey.Fact{Name: b.Name})
 	})
 	for i, d := range all {
 		if i == mostChanged {

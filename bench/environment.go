@@ -9,6 +9,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -18,7 +19,7 @@ import (
 // each cell found them, with what it had set.
 type hostSnapshots struct {
 	in    *results.Folder // where they are kept; nil: nowhere
-	found map[ends.Role]*environment.Snapshot
+	found map[ends.Role]*survey.Snapshot
 	names map[ends.Role]string                  // their hashes
 	cells map[plan.CellKey]map[ends.Role]string // hashes
 }
@@ -26,8 +27,8 @@ type hostSnapshots struct {
 // surveys takes snapshots of both hosts: one, where they are the same, so that they do not
 // differ in what was busy a moment later.
 func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
-	live bool) (of map[ends.Role]*environment.Snapshot, err error) {
-	of = map[ends.Role]*environment.Snapshot{}
+	live bool) (of map[ends.Role]*survey.Snapshot, err error) {
+	of = map[ends.Role]*survey.Snapshot{}
 	if of[ends.SUT], err = o.survey(ctx, sut, ends.SUT, live); err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func (o *Options) surveys(ctx context.Context, sut, tg *host.Host,
 }
 
 // survey takes a snapshot of a host.
-func (o *Options) survey(ctx context.Context, h *host.Host, role ends.Role, live bool) (*environment.Snapshot,
+func (o *Options) survey(ctx context.Context, h *host.Host, role ends.Role, live bool) (*survey.Snapshot,
 	error) {
 	p := wire.SurveyParams{Dev: o.SUTDev, Upper: o.SUTUpper.name(), Live: live}
 	if role == ends.TG {

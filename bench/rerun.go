@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -119,11 +120,11 @@ func (e *Experiment) sayChanged(dir string, was *plan.Origin, p *prepared) {
 }
 
 // changedFacts lists how a host differs from before, the most telling facts first.
-func changedFacts(before, now *environment.Snapshot) (lines []string) {
-	all := environment.Diff(before, now)
-	all = slices.DeleteFunc(all, func(d environment.Difference) bool { return slices.Contains(told, d.Name) })
-	slices.SortFunc(all, func(a, b environment.Difference) int {
-		return environment.ByWeight(environment.Fact{Name: a.Name}, environment.Fact{Name: b.Name})
+func changedFacts(before, now *survey.Snapshot) (lines []string) {
+	all := survey.Diff(before, now)
+	all = slices.DeleteFunc(all, func(d survey.Difference) bool { return slices.Contains(told, d.Name) })
+	slices.SortFunc(all, func(a, b survey.Difference) int {
+		return survey.ByWeight(survey.Fact{Name: a.Name}, survey.Fact{Name: b.Name})
 	})
 	for i, d := range all {
 		if i == mostChanged {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -76,12 +77,12 @@ func TestReportReadsThroughNoLink(t *testing.T) {
 	made := func() (dir string) {
 		dir = profiledFolder(t, 1, 2, function)
 		hash, err := environment.Write(folderOf(t, dir),
-			environment.New([]environment.Fact{{Name: "kernel/release", Value: "secret-release"}}))
+			survey.New([]survey.Fact{{Name: "kernel/release", Value: "secret-release"}}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		other, err := environment.Write(folderOf(t, dir),
-			environment.New([]environment.Fact{{Name: "kernel/release", Value: "another"}}))
+			survey.New([]survey.Fact{{Name: "kernel/release", Value: "another"}}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/survey"
-	"github.com/zcbench/zcbench/results/environment"
 )
 
 // survey takes the host's snapshot. Who was busy is between hello and now: long before a flow.
@@ -25,4 +24,4 @@ func (a *Agent) survey(req wire.Request) (any, error) {
 		survey.Busy(a.processes, survey.ReadProcesses(survey.FS{}, time.Now()))...)), nil
 }
 
-func surveyed(s *environment.Snapshot) wire.Survey { return wire.Survey{Snapshot: s.Encode()} }
+func surveyed(s *survey.Snapshot) wire.Survey { return wire.Survey{Snapshot: s.Encode()} }

@@ -102,7 +102,7 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 	h.Env.Placement = p.String()
 	r.softnet = map[int]uint64{}
 	for _, s := range c.Softnet {
-		r.softnet[s.CPU] = s.Processed
+		r.softnet[int(s.Index)] = uint64(s.Processed)
 	}
 	least, known := 1.0, false
 	for _, f := range r.end.flows {
@@ -116,7 +116,7 @@ func (r *run) placed(h *results.Host, c counter.Change) {
 	}
 	if v, ok := (place.Evidence{CPUs: p.CPUs, Softnet: r.softnet}).HostShare(); ok {
 		h.Metrics = append(h.Metrics, measure.Metric{Name: "placement_host_share", Unit: "1", Value: v,
-			Source: "/proc/net/softnet_stat"})
+			Source: counter.SoftnetSource})
 	}
 }
 

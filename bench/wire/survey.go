@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/machine/survey"
 )
 
 // SurveyParams says of what a snapshot is to be taken.
@@ -28,8 +28,8 @@ func (s *Survey) Check() error {
 }
 
 // Parse parses the snapshot.
-func (s *Survey) Parse() (*environment.Snapshot, error) {
-	got, err := environment.Parse(s.Snapshot)
+func (s *Survey) Parse() (*survey.Snapshot, error) {
+	got, err := survey.Parse(s.Snapshot)
 	if err == nil && got.Base != "" {
 		err = errors.New("a snapshot that changes another one")
 	}

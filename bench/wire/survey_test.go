@@ -7,13 +7,13 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/machine/survey"
 )
 
 // A far host's snapshot is one, whole, or nothing of it is seen.
 func TestSurvey(t *testing.T) {
-	base := environment.New([]environment.Fact{{Name: "boot/id", Value: "x"}, {Name: "nic/MTU", Value: "1500"}})
-	change := base.Now(environment.New(nil)).Since(base)
+	base := survey.New([]survey.Fact{{Name: "boot/id", Value: "x"}, {Name: "nic/MTU", Value: "1500"}})
+	change := base.Now(survey.New(nil)).Since(base)
 	for name, x := range map[string]struct {
 		snapshot string
 		ok       bool
@@ -48,7 +48,7 @@ func TestSurvey(t *testing.T) {
 
 // FuzzSurvey: whatever an agent answers, it is nonsense or a snapshot.
 func FuzzSurvey(f *testing.F) {
-	s, _ := json.Marshal(Survey{Snapshot: environment.New([]environment.Fact{{Name: "boot/id", Value: "x"}}).Encode()})
+	s, _ := json.Marshal(Survey{Snapshot: survey.New([]survey.Fact{{Name: "boot/id", Value: "x"}}).Encode()})
 	f.Add(s)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var got Survey

@@ -16,6 +16,7 @@ import (
 
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -249,7 +250,7 @@ func differently(t *testing.T, dir string, j *results.Journal) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var facts []environment.Fact
+	var facts []survey.Fact
 	for _, f := range s.Facts {
 		if f.Name == "sysctl/net.ipv4.tcp_rmem" {
 			f.Value = "4711"
@@ -261,7 +262,7 @@ func differently(t *testing.T, dir string, j *results.Journal) {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	now, err := environment.Write(in, environment.New(facts))
+	now, err := environment.Write(in, survey.New(facts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -183,9 +183,7 @@ func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
 		u.Flags = []string{fmt.Sprintf("CPU %d came online in the window", cpu)}
 	case a == nil:
 		u.Flags = []string{fmt.Sprintf("CPU %d went offline in the window", cpu)}
-	// The idle counter may step back by a rounding; a real fall is a counter
-	// that started again.
-	case a.Idle+2 < b.Idle:
+	case a.restarted(b):
 		u.Flags = []string{fmt.Sprintf("CPU %d: idle fell by %d ticks: it was offline in the window", cpu,
 			b.Idle-a.Idle)}
 	// The columns of a CPU that is online count all of its time. Those of a sandbox that
@@ -206,6 +204,15 @@ func oneUsage(cpu int, b, a *CPUTicks, wall, slack float64) OneCPUUsage {
 // for some ticks without one.
 const stillS = 0.5
 
+// restarted reports whether a CPU's idle counter started again. It may step back by a rounding.
+func (t *CPUTicks) restarted(before *CPUTicks) bool { return t.Idle+2 < before.Idle }
+
+// busySince computes how busy a CPU was: what is left of the wall clock, in seconds, without idle and
+// iowait. Rounding to ticks that makes one interval too low makes the next too high.
+func (t *CPUTicks) busySince(before *CPUTicks, wall float64) float64 {
+	return 1 - cores(t.Idle, before.Idle, wall) - cores(t.IOWait, before.IOWait, wall)
+}
+
 // cores converts the ticks that a column grew by to CPUs in use.
 func cores(after, before uint64, wall float64) float64 {
 	d, _ := since(before, after)
@@ -214,23 +221,19 @@ func cores(after, before uint64, wall float64) float64 {
 
 // fill computes the figures of a CPU that was online at both ends.
 func (u *OneCPUUsage) fill(b, a CPUTicks, wall, slack float64) {
-	cores := func(ticks uint64) float64 { return float64(ticks) / userHZ / wall }
-	idle, _ := since(b.Idle, a.Idle)
-	iowait, fell := since(b.IOWait, a.IOWait)
-	if fell {
+	if a.IOWait < b.IOWait {
 		u.flag("iowait fell by %d ticks and is counted as 0", b.IOWait-a.IOWait)
 	}
-	steal, _ := since(b.Steal, a.Steal)
 	u.UncertaintyCores = 1.0/userHZ/wall + slack/wall
 	if a.IOWait != b.IOWait {
 		u.UncertaintyCores += 1.0 / userHZ / wall
 	}
-	raw := 1 - cores(idle) - cores(iowait)
+	raw := a.busySince(&b, wall)
 	if raw < -u.UncertaintyCores {
 		u.flag("idle time is %.3f cores longer than the wall clock", -raw)
 	}
 	u.BusyCores = ptr(min(max(raw, 0), 1))
-	u.IOWaitCores, u.StealCores = ptr(cores(iowait)), ptr(cores(steal))
+	u.IOWaitCores, u.StealCores = ptr(cores(a.IOWait, b.IOWait, wall)), ptr(cores(a.Steal, b.Steal, wall))
 	u.split(b, a)
 	// Iowait as it was read: a fall shows in coverage too.
 	u.Coverage = ptr((float64(a.sum()) - float64(b.sum())) / userHZ / wall)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/prometheus/procfs"
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
@@ -23,7 +24,7 @@ type Change struct {
 	Unjudged string
 	Threads  []ThreadDelta
 	Softirq  []SoftirqDelta
-	Softnet  []SoftnetDelta
+	Softnet  []procfs.SoftnetStat // counters are what they grew by
 	Netstat  []NetstatDelta
 	TCP      []TCPInfo // of each flow; one without fields was not read
 	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
@@ -203,7 +204,7 @@ func (c Change) Figures() Figures {
 	if c.dev == "" && c.Softnet != nil {
 		var n uint64
 		for _, s := range c.Softnet {
-			n += s.Dropped
+			n += uint64(s.Dropped)
 		}
 		f.RXDrops = &n
 	}
@@ -357,28 +358,6 @@ func (r *rows) softirqs(ds []SoftirqDelta, cpus []int) {
 		r.count(prefix+"net_tx", "1", float64(d.NetTX), source, "")
 		for _, o := range d.Others {
 			r.moved(prefix+o.Name, "1", float64(o.Runs), source)
-		}
-	}
-}
-
-func (r *rows) softnet(ds []SoftnetDelta, cpus []int) {
-	const source = "/proc/net/softnet_stat"
-	for _, d := range ds {
-		prefix := fmt.Sprintf("softnet_cpu%d_", d.CPU)
-		for _, x := range []struct {
-			name, unit string
-			n          uint64
-		}{{"processed", "packets", d.Processed}, {"dropped", "packets", d.Dropped},
-			{"time_squeeze", "1", d.TimeSqueeze}, {"received_rps", "1", d.ReceivedRPS},
-			{"flow_limit", "1", d.FlowLimit}} {
-			if d.Processed+d.Dropped == 0 && !slices.Contains(cpus, d.CPU) {
-				r.moved(prefix+x.name, x.unit, float64(x.n), source)
-			} else {
-				r.count(prefix+x.name, x.unit, float64(x.n), source, "")
-			}
-		}
-		if d.Processed+d.Dropped > 0 || slices.Contains(cpus, d.CPU) {
-			r.add(prefix+"backlog", "packets", float64(d.Backlog), source, "")
 		}
 	}
 }

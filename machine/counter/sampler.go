@@ -194,16 +194,13 @@ func (s *Sampler) sample() {
 	s.n++
 }
 
-// busySince stores each CPU's residual over the last interval. It is not
-// clamped: rounding that makes one sample too low makes the next too high.
+// busySince stores each CPU's residual over the last interval, not clamped.
 func (s *Sampler) busySince(before, cur []CPUTicks, wall float64) {
 	for i, cpu := range s.cpus {
 		b, a := find(before, cpu), find(cur, cpu)
 		v := offline
-		if b != nil && a != nil && a.Idle+2 >= b.Idle {
-			idle, _ := since(b.Idle, a.Idle)
-			iowait, _ := since(b.IOWait, a.IOWait)
-			v = 1 - float64(idle+iowait)/userHZ/wall
+		if b != nil && a != nil && !a.restarted(b) {
+			v = a.busySince(b, wall)
 		}
 		s.busy[i][s.n] = v
 	}

@@ -24,40 +24,85 @@ func ReadSoftnet(fs FS) ([]procfs.SoftnetStat, error) {
 	return rows, nil
 }
 
-// SoftnetDelta is one CPU's network backlog between two readings, in packets
-// except where said.
-type SoftnetDelta struct {
-	CPU         int
-	Processed   uint64
-	Dropped     uint64 // the backlog queue was full (net.core.netdev_max_backlog)
-	TimeSqueeze uint64 // times that softirq ended with work left
-	ReceivedRPS uint64 // times woken by another CPU for RPS
-	FlowLimit   uint64
-	Backlog     uint32 // queue length at the second reading
+// SoftnetColumn is a figure of a row.
+type SoftnetColumn struct {
+	Name, Unit string
+	Level      bool // it rises and falls; else it counts in 32 bits
+	Of         func(*procfs.SoftnetStat) uint32
 }
 
-// SoftnetBetween compares two readings by CPU. A CPU that is in one only is left
-// out. Counters are 32 bits wide and may wrap once: at 10 million packets a
-// second that is a window of 7 minutes.
-func SoftnetBetween(before, after []procfs.SoftnetStat) []SoftnetDelta {
-	var out []SoftnetDelta
+// SoftnetColumns are those that are told, in packets except where said.
+var SoftnetColumns = []SoftnetColumn{
+	{"processed", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Processed }},
+	// the backlog queue was full (net.core.netdev_max_backlog)
+	{"dropped", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Dropped }},
+	// times that softirq ended with work left
+	{"time_squeeze", "1", false, func(s *procfs.SoftnetStat) uint32 { return s.TimeSqueezed }},
+	// times woken by another CPU for RPS
+	{"received_rps", "1", false, func(s *procfs.SoftnetStat) uint32 { return s.ReceivedRps }},
+	{"flow_limit", "1", false, func(s *procfs.SoftnetStat) uint32 { return s.FlowLimitCount }},
+	{"backlog", "packets", true, func(s *procfs.SoftnetStat) uint32 { return s.SoftnetBacklogLen }},
+}
+
+// SoftnetMetric returns the name of a CPU's row in metrics.csv.
+func SoftnetMetric(cpu uint32, column string) string {
+	return fmt.Sprintf("softnet_cpu%d_%s", cpu, column)
+}
+
+// SoftnetSource is where the figures are from.
+const SoftnetSource = "/proc/net/softnet_stat"
+
+// backlogFields is how many columns the file has where it tells the backlog's length: it is
+// the last but one, before the CPU's number.
+const backlogFields = 13
+
+// SoftnetBacklog adds up the packets that wait in the CPUs' backlogs; false: the kernel does not
+// tell.
+func SoftnetBacklog(rows []procfs.SoftnetStat) (packets uint64, known bool) {
+	for _, r := range rows {
+		if r.Width < backlogFields {
+			return 0, false
+		}
+		packets += uint64(r.SoftnetBacklogLen)
+	}
+	return packets, len(rows) > 0
+}
+
+// SoftnetBetween compares two readings by CPU: counters are what they grew by, and the backlog is
+// that of the second reading. A CPU that is in one only is left out. Counters are 32 bits wide and
+// may wrap once: at 10 million packets a second that is a window of 7 minutes.
+func SoftnetBetween(before, after []procfs.SoftnetStat) (out []procfs.SoftnetStat) {
 	for _, a := range after {
 		i := slices.IndexFunc(before, func(b procfs.SoftnetStat) bool { return b.Index == a.Index })
 		if i < 0 {
 			continue
 		}
 		b := before[i]
-		out = append(out, SoftnetDelta{
-			CPU:         int(a.Index),
-			Processed:   uint64(a.Processed - b.Processed),
-			Dropped:     uint64(a.Dropped - b.Dropped),
-			TimeSqueeze: uint64(a.TimeSqueezed - b.TimeSqueezed),
-			ReceivedRPS: uint64(a.ReceivedRps - b.ReceivedRps),
-			FlowLimit:   uint64(a.FlowLimitCount - b.FlowLimitCount),
-			Backlog:     a.SoftnetBacklogLen,
-		})
+		a.Processed -= b.Processed
+		a.Dropped -= b.Dropped
+		a.TimeSqueezed -= b.TimeSqueezed
+		a.ReceivedRps -= b.ReceivedRps
+		a.FlowLimitCount -= b.FlowLimitCount
+		out = append(out, a)
 	}
 	return out
+}
+
+// softnet reports the CPUs of the list and those that processed packets; of others, what moved.
+func (r *rows) softnet(grown []procfs.SoftnetStat, cpus []int) {
+	for _, g := range grown {
+		worked := uint64(g.Processed)+uint64(g.Dropped) > 0 || slices.Contains(cpus, int(g.Index))
+		for _, c := range SoftnetColumns {
+			switch name, v := SoftnetMetric(g.Index, c.Name), float64(c.Of(&g)); {
+			case !worked && !c.Level:
+				r.moved(name, c.Unit, v, SoftnetSource)
+			case worked && c.Level:
+				r.add(name, c.Unit, v, SoftnetSource, "")
+			case worked:
+				r.count(name, c.Unit, v, SoftnetSource, "")
+			}
+		}
+	}
 }
 
 // netRXShare is how much of the packets the CPUs of NetRXCPUs processed.
@@ -69,18 +114,18 @@ const netRXShare = 0.9
 // not measured. It counts the whole host, not one flow.
 func NetRXCPUs(before, after Snapshot) string {
 	rows := SoftnetBetween(before.Softnet, after.Softnet)
-	slices.SortStableFunc(rows, func(a, b SoftnetDelta) int { return cmp.Compare(b.Processed, a.Processed) })
+	slices.SortStableFunc(rows, func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
 	var total, have uint64
 	for _, r := range rows {
-		total += r.Processed
+		total += uint64(r.Processed)
 	}
 	var cpus []int
 	for _, r := range rows {
 		if r.Processed == 0 || float64(have) >= netRXShare*float64(total) {
 			break
 		}
-		have += r.Processed
-		cpus = append(cpus, r.CPU)
+		have += uint64(r.Processed)
+		cpus = append(cpus, int(r.Index))
 	}
 	return FormatCPUList(cpus)
 }

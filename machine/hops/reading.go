@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // Counts are a hop's counters since it was made.
@@ -149,20 +150,11 @@ func (p *Path) qdisc(i int, c *Counts) error {
 	return nil
 }
 
-// backlogFields is how many columns softnet_stat has where it tells the backlog's length: it is
-// the last but one, before the CPU's number.
-const backlogFields = 13
-
 func (r *Stack) read() {
-	rows, err := counter.ReadSoftnet(counter.FS{})
-	r.BacklogKnown = err == nil && len(rows) > 0
+	rows, _ := counter.ReadSoftnet(counter.FS{}) // none where they cannot be read
+	r.Backlog, r.BacklogKnown = counter.SoftnetBacklog(rows)
 	r.Processed = make(map[uint32]uint32, len(rows))
 	for _, row := range rows {
 		r.Processed[row.Index] = row.Processed
-		r.Backlog += uint64(row.SoftnetBacklogLen)
-		r.BacklogKnown = r.BacklogKnown && row.Width >= backlogFields
-	}
-	if !r.BacklogKnown {
-		r.Backlog = 0
 	}
 }

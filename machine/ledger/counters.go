@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/prometheus/procfs"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
@@ -141,14 +142,14 @@ func withoutQueue(c Counters) (out []rtnl.Link) {
 func receiving(before, after Counters) []Counted {
 	var backlog uint64
 	for _, d := range counter.SoftnetBetween(before.softnet, after.softnet) {
-		backlog += d.Dropped
+		backlog += uint64(d.Dropped)
 	}
 	dropped, dev := perLink(before, after, func(s *rtnl.Stats) uint64 { return s.RxDropped })
 	missed, missedBy := perLink(before, after, func(s *rtnl.Stats) uint64 { return s.RxMissedErrors + s.RxErrors })
 	// net/core/dev.c, Linux 7.3.4: enqueue_to_backlog counts at both.
 	backlog = min(backlog, dropped)
 	return []Counted{
-		{"softnet_dropped", "/proc/net/softnet_stat", backlog, []string{"CPU_BACKLOG"}},
+		{"softnet_dropped", counter.SoftnetSource, backlog, []string{"CPU_BACKLOG"}},
 		{"rx_dropped", "interfaces" + dev + ", less softnet_dropped", dropped - backlog, []string{"UNHANDLED_PROTO"}},
 		{"rx_missed", "interfaces" + missedBy, missed, nil},
 	}

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/zcbench/zcbench/results/environment"
 )
 
 // Processes are the processes of a host at one time: what each has used of the CPUs.
@@ -67,7 +65,7 @@ const (
 
 // Busy lists the processes that used a twentieth of a CPU or more between two readings, by name
 // alone, those that used most first.
-func Busy(before, after Processes) []environment.Fact {
+func Busy(before, after Processes) []Fact {
 	seconds := after.at.Sub(before.at).Seconds()
 	if seconds <= 0 {
 		return nil
@@ -85,9 +83,9 @@ func Busy(before, after Processes) []environment.Fact {
 		}
 	}
 	slices.SortFunc(names, func(a, b string) int { return int(used[b]-used[a])*1000 + strings.Compare(a, b) })
-	var out []environment.Fact
+	var out []Fact
 	for _, name := range names[:min(len(names), mostNames)] {
-		out = append(out, environment.Fact{Name: "busy/" + name, Value: fmt.Sprintf("%.1f cores",
+		out = append(out, Fact{Name: "busy/" + name, Value: fmt.Sprintf("%.1f cores",
 			float64(used[name])/ticksPerSecond/seconds)})
 	}
 	return out

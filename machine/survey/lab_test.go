@@ -12,7 +12,6 @@ import (
 	"github.com/zcbench/zcbench/lab/guest"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/survey"
-	"github.com/zcbench/zcbench/results/environment"
 )
 
 // A NIC with rings, channels, coalescing and header split shows them, and a ring that is set is
@@ -65,7 +64,7 @@ func ofNIC(t *testing.T, dev string) error {
 	if err := d.SetRing("rx", rings.RX); err != nil {
 		return err
 	}
-	if all := environment.Diff(before, after); len(all) != 1 || all[0].Name != "nic/ring rx" {
+	if all := survey.Diff(before, after); len(all) != 1 || all[0].Name != "nic/ring rx" {
 		for _, x := range all {
 			t.Errorf("differs: %s", x.Name)
 		}

@@ -14,11 +14,11 @@ import (
 // iou-wrk-12345 (io_uring/io-wq.c).
 var numberedName = lazy.Regexp(`[-_.#]\d+.*`)
 
-// named are the beginnings of names that go on with that of an interface or of a resource:
+// goingOn are the beginnings of names that go on with that of an interface or of a resource:
 // wg-crypt-wg0 (drivers/net/wireguard/device.c: wg_newlink), ksmbd-eth0
 // (fs/smb/server/transport_tcp.c: ksmbd_tcp_run_kthread), drbd_w_customer
 // (drivers/block/drbd/drbd_main.c), vif1.0-q0-guest (drivers/net/xen-netback).
-var named = []string{"wg-crypt", "ksmbd", "drbd", "vif", "kbnepd", "napi", "irq"}
+var goingOn = []string{"wg-crypt", "ksmbd", "drbd", "vif", "kbnepd", "napi", "irq"}
 
 // plainName strips from a process's name what differs between threads of one purpose, and what
 // names somebody: "kworker/3:1-events" is a kworker, "qemu:customer" a qemu, "vhost-12345" a vhost.
@@ -31,7 +31,7 @@ func plainName(name string, interfaces []string) string {
 		name = name[:at]
 	}
 	name = numberedName().ReplaceAllString(Anonymous(name), "")
-	for _, prefix := range named {
+	for _, prefix := range goingOn {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !letter(rest) {
 			return prefix
 		}

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
 // Package survey takes the snapshot of a host that results refer to: what figures depend on
-// besides the cell, as facts (results/environment).
+// besides the cell, as facts, each a name and a text, in a form that is named by its hash.
 //
 // It leaves out serial numbers, addresses, names of users and whatever may be a secret: of the
 // kernel's command line the values of known parameters are shown, of processes their names
 // without what names anybody (plainName). It fails for nothing: what this host does not have, or
-// does not show to this user, is missing.
+// does not show to this user, is missing. A snapshot that came from elsewhere is checked here,
+// before anything of it is shown.
 package survey
 
 import (
@@ -15,10 +16,10 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/internal/lazy"
-	"github.com/zcbench/zcbench/results/environment"
-	"golang.org/x/sys/unix"
 )
 
 // FS is where the kernel's files are: /proc, /sys and the roots of what a distribution has put
@@ -41,7 +42,7 @@ func under(root, usual string, elem []string) string {
 type Devs struct{ Port, Upper string }
 
 // Whole collects all facts of the host, and those that only its caller knows.
-func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
+func Whole(fs FS, devs Devs, more ...Fact) *Snapshot {
 	f := &facts{fs: fs, all: more}
 	f.kernel()
 	f.config()
@@ -49,14 +50,14 @@ func Whole(fs FS, devs Devs, more ...environment.Fact) *environment.Snapshot {
 	f.processor()
 	f.numa()
 	f.live(devs)
-	return environment.New(f.all)
+	return New(f.all)
 }
 
 // Live collects the facts that change while a host is up.
-func Live(fs FS, devs Devs) *environment.Snapshot {
+func Live(fs FS, devs Devs) *Snapshot {
 	f := &facts{fs: fs}
 	f.live(devs)
-	return environment.New(f.all)
+	return New(f.all)
 }
 
 func (f *facts) live(devs Devs) {
@@ -70,13 +71,13 @@ func (f *facts) live(devs Devs) {
 // facts are what was found so far.
 type facts struct {
 	fs  FS
-	all []environment.Fact
+	all []Fact
 }
 
 // add notes a fact unless nothing is known.
 func (f *facts) add(name, value string) {
 	if value = Anonymous(strings.Join(strings.Fields(value), " ")); value != "" {
-		f.all = append(f.all, environment.Fact{Name: name, Value: value})
+		f.all = append(f.all, Fact{Name: name, Value: value})
 	}
 }
 

@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/zcbench/zcbench/results/environment"
 )
 
 // fixture makes a host's files: those of /proc below proc, of /sys below sys.
@@ -139,7 +137,7 @@ func TestConfigHash(t *testing.T) {
 	files := host()
 	before := Whole(fixture(t, files), Devs{})
 	files["boot/config-7.3.4-amd64"] = strings.Replace(files["boot/config-7.3.4-amd64"], "=m", "=n", 1)
-	d := environment.Diff(before, Whole(fixture(t, files), Devs{}))
+	d := Diff(before, Whole(fixture(t, files), Devs{}))
 	if len(d) != 2 || d[0].Name != "config/MLX5_CORE" || d[1].Name != "kernel/config hash" {
 		t.Errorf("%+v", d)
 	}
@@ -188,7 +186,7 @@ func TestThisHost(t *testing.T) {
 			t.Errorf("no %s", name)
 		}
 	}
-	if _, err := environment.Parse(s.Encode()); err != nil {
+	if _, err := Parse(s.Encode()); err != nil {
 		t.Fatal(err)
 	}
 	text := strings.ToLower(string(s.Encode()))
@@ -210,7 +208,7 @@ func TestNoFactCounts(t *testing.T) {
 	before := Live(FS{}, Devs{Port: "lo"})
 	for range times {
 		now := Live(FS{}, Devs{Port: "lo"})
-		for _, d := range environment.Diff(before, now) {
+		for _, d := range Diff(before, now) {
 			changed[d.Name]++
 		}
 		before = now
@@ -232,7 +230,7 @@ func TestLive(t *testing.T) {
 			t.Errorf("%s is not in an area that is alive", f.Name)
 		}
 	}
-	if d := environment.Diff(whole, whole.Now(now)); len(d) > 0 {
+	if d := Diff(whole, whole.Now(now)); len(d) > 0 {
 		t.Errorf("%+v", d)
 	}
 }

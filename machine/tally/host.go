@@ -15,23 +15,19 @@ import (
 // readHost reads what a run's snapshots have too, by the same readers.
 func (r *Reader) readHost(x *Reading) {
 	r.readNetstat(x)
-	const softnet, softirqs = "/proc/net/softnet_stat", "/proc/softirqs"
 	cpus, err := counter.ReadSoftnet(r.cfg.FS)
 	if err != nil {
 		x.gap(Softnet, err)
 	}
 	for _, c := range cpus {
-		for _, f := range []struct {
-			name, unit string
-			kind       Kind
-			v          uint32
-		}{{"processed", "packets", Counter32, c.Processed}, {"dropped", "packets", Counter32, c.Dropped},
-			{"time_squeeze", "1", Counter32, c.TimeSqueezed},
-			{"received_rps", "1", Counter32, c.ReceivedRps}, {"flow_limit", "1", Counter32, c.FlowLimitCount},
-			{"backlog", "packets", Gauge, c.SoftnetBacklogLen}} {
-			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.name),
-				Metric: fmt.Sprintf("softnet_cpu%d_%s", c.Index, f.name),
-				Unit:   f.unit, Source: softnet, Kind: f.kind, Value: uint64(f.v)})
+		for _, f := range counter.SoftnetColumns {
+			kind := Counter32
+			if f.Level {
+				kind = Gauge
+			}
+			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.Name),
+				Metric: counter.SoftnetMetric(c.Index, f.Name), Unit: f.Unit, Source: counter.SoftnetSource,
+				Kind: kind, Value: uint64(f.Of(&c))})
 		}
 	}
 	s, err := counter.ReadSoftirqs(r.cfg.FS)
@@ -43,7 +39,7 @@ func (r *Reader) readHost(x *Reading) {
 		for cpu, n := range k.Runs {
 			x.add(Count{Area: Softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
 				Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name),
-				Unit:   "1", Source: softirqs, Kind: Counter32, Value: n})
+				Unit:   "1", Source: "/proc/softirqs", Kind: Counter32, Value: n})
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -21,7 +22,7 @@ func AcrossCells(in *results.Folder, j *results.Journal) (lines []string) {
 		found, bad := snapshotsOf(folder, j, role)
 		lines = append(lines, bad.lines(role)...)
 		n := 0
-		for _, v := range environment.Across(snapshots(found)) {
+		for _, v := range survey.Across(snapshots(found)) {
 			if !v.Varies() {
 				continue
 			}
@@ -71,11 +72,11 @@ func (u *unread) lines(role ends.Role) (lines []string) {
 
 // found is a snapshot and the cells that it was taken for.
 type found struct {
-	snapshot environment.Found
+	snapshot survey.Found
 	cells    []string
 }
 
-func snapshots(all []found) (out []environment.Found) {
+func snapshots(all []found) (out []survey.Found) {
 	for i := range all {
 		out = append(out, all[i].snapshot)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
 )
@@ -120,7 +121,7 @@ func around(folder *environment.Folder, runs []*results.Record, role ends.Role) 
 
 // find adds what the snapshots of a folder say, but for the facts that records have said.
 func (s *surroundings) find(folder *environment.Folder, hashes []string, role ends.Role, said map[string]bool) {
-	var all []environment.Found
+	var all []survey.Found
 	var bad unread
 	for _, hash := range hashes {
 		found, err := folder.Find(hash)
@@ -132,7 +133,7 @@ func (s *surroundings) find(folder *environment.Folder, hashes []string, role en
 		all = append(all, found)
 	}
 	s.problems = append(s.problems, bad.lines(role)...)
-	for _, v := range environment.Across(all) {
+	for _, v := range survey.Across(all) {
 		if !said[v.Name] {
 			s.add(v.Name, v.Values...)
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -36,14 +37,14 @@ func played(t *testing.T, boot, kernel, mtu string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base := environment.New([]environment.Fact{{Name: "boot/id", Value: boot}, {Name: "kernel/release", Value: kernel},
+	base := survey.New([]survey.Fact{{Name: "boot/id", Value: boot}, {Name: "kernel/release", Value: kernel},
 		{Name: "nic/MTU", Value: mtu},
 		{Name: "nic/ring rx", Value: "1024"}, {Name: "dimm/00", Value: "A1, 65536 MB"},
 		{Name: "busy/cron", Value: "0.1 cores"}})
-	other := base.Now(environment.New([]environment.Fact{{Name: "nic/MTU", Value: mtu},
+	other := base.Now(survey.New([]survey.Fact{{Name: "nic/MTU", Value: mtu},
 		{Name: "nic/ring rx", Value: "4096"}})).Since(base)
 	hashes := map[string]string{}
-	for cell, s := range map[string]*environment.Snapshot{"tcp": base, "uring": other} {
+	for cell, s := range map[string]*survey.Snapshot{"tcp": base, "uring": other} {
 		if hashes[cell], err = environment.Write(w.Folder(), s); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -21,12 +22,12 @@ const ownFacts = 10
 func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 	t.Helper()
 	dir = t.TempDir()
-	facts := []environment.Fact{{Name: "nic/ring rx", Value: "1024"}}
+	facts := []survey.Fact{{Name: "nic/ring rx", Value: "1024"}}
 	for i := range 8000 {
-		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/OPTION_%04d", i),
+		facts = append(facts, survey.Fact{Name: fmt.Sprintf("config/OPTION_%04d", i),
 			Value: strings.Repeat("y", 20)})
 	}
-	base := environment.New(facts)
+	base := survey.New(facts)
 	change := *base
 	var err error
 	if change.Base, err = environment.Write(folderOf(t, dir), base); err != nil {
@@ -34,9 +35,9 @@ func crowded(t *testing.T, n int) (dir string, j results.Journal) {
 	}
 	for i := range n {
 		own := change
-		own.Facts = []environment.Fact{{Name: "nic/ring rx", Value: "4096"}}
+		own.Facts = []survey.Fact{{Name: "nic/ring rx", Value: "4096"}}
 		for k := range ownFacts {
-			own.Facts = append(own.Facts, environment.Fact{Name: fmt.Sprintf("sysctl/net.%04d", ownFacts*i+k),
+			own.Facts = append(own.Facts, survey.Fact{Name: fmt.Sprintf("sysctl/net.%04d", ownFacts*i+k),
 				Value: "1"})
 		}
 		hash, err := environment.Write(folderOf(t, dir), &own)
@@ -109,8 +110,8 @@ func TestManyProblemsAreFew(t *testing.T) {
 	}
 	var all []found
 	for i := range 100 {
-		s := environment.New([]environment.Fact{{Name: "nic/ring rx", Value: fmt.Sprint(i)}})
-		all = append(all, found{snapshot: environment.Found{Base: s}, cells: []string{"c"}})
+		s := survey.New([]survey.Fact{{Name: "nic/ring rx", Value: fmt.Sprint(i)}})
+		all = append(all, found{snapshot: survey.Found{Base: s}, cells: []string{"c"}})
 	}
 	if text := said(all, "nic/ring rx"); !strings.HasSuffix(text, "19 with c; 80 more values") {
 		t.Error(text)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -29,7 +30,7 @@ func folderOf(t testing.TB, dir string) *results.Folder {
 }
 
 // written puts snapshots into a folder.
-func written(t *testing.T, dir string, all ...*Snapshot) (hashes []string) {
+func written(t *testing.T, dir string, all ...*survey.Snapshot) (hashes []string) {
 	t.Helper()
 	for _, s := range all {
 		hash, err := Write(folderOf(t, dir), s)
@@ -43,19 +44,23 @@ func written(t *testing.T, dir string, all ...*Snapshot) (hashes []string) {
 
 // What is found is what the whole snapshots say, of changes of one base and of several.
 func TestAcrossIsOfWholes(t *testing.T) {
-	a, b := sample(), New([]Fact{{"kernel/release", "7.3.5"}, {"nic/ring rx", "512"}, {"nic/ring tx", "512"}})
-	change := func(base *Snapshot, facts ...Fact) *Snapshot { return base.Now(New(facts)).Since(base) }
-	odd := change(a, Fact{"nic/ring rx", "1"})
+	a, b := host(), survey.New([]survey.Fact{{Name: "kernel/release", Value: "7.3.5"},
+		{Name: "nic/ring rx", Value: "512"}, {Name: "nic/ring tx", Value: "512"}})
+	change := func(base *survey.Snapshot, facts ...survey.Fact) *survey.Snapshot {
+		return base.Now(survey.New(facts)).Since(base)
+	}
+	odd := change(a, survey.Fact{Name: "nic/ring rx", Value: "1"})
 	odd.Gone = append([]string{"nic/ring rx"}, odd.Gone...) // there and gone at once: it is there
 	dir := t.TempDir()
-	hashes := written(t, dir, a, b, change(a, Fact{"nic/ring rx", "4096"}), change(a, Fact{"nic/ring rx", "4096"},
-		Fact{"sysctl/net.core.rmem_max", "1"}),
-		change(b, Fact{"nic/ring rx", "1024"}), odd)
+	hashes := written(t, dir, a, b, change(a, survey.Fact{Name: "nic/ring rx", Value: "4096"}),
+		change(a, survey.Fact{Name: "nic/ring rx", Value: "4096"},
+			survey.Fact{Name: "sysctl/net.core.rmem_max", Value: "1"}),
+		change(b, survey.Fact{Name: "nic/ring rx", Value: "1024"}), odd)
 	for _, which := range [][]int{{}, {0}, {0, 1}, {2, 3}, {2, 4}, {0, 2, 3}, {0, 5}, {5}, {0, 1, 2, 3, 4, 5}} {
 		folder := Open(dir)
-		var all []Found
-		want := map[string]*Values{}
-		var wholes []*Snapshot
+		var all []survey.Found
+		want := map[string]*survey.Values{}
+		var wholes []*survey.Snapshot
 		for _, i := range which {
 			found, err := folder.Find(hashes[i])
 			if err != nil {
@@ -68,7 +73,7 @@ func TestAcrossIsOfWholes(t *testing.T) {
 			all, wholes = append(all, found), append(wholes, whole)
 			for _, f := range whole.Facts {
 				if want[f.Name] == nil {
-					want[f.Name] = &Values{Name: f.Name}
+					want[f.Name] = &survey.Values{Name: f.Name}
 				}
 				if v := want[f.Name]; !slices.Contains(v.Values, f.Value) {
 					v.Values = append(v.Values, f.Value)
@@ -85,7 +90,7 @@ func TestAcrossIsOfWholes(t *testing.T) {
 				v.Absent = v.Absent || !ok
 			}
 		}
-		got := Across(all)
+		got := survey.Across(all)
 		for _, v := range got {
 			if !reflect.DeepEqual(v, want[v.Name]) {
 				t.Errorf("%v: %+v, want %+v", which, v, want[v.Name])
@@ -100,10 +105,10 @@ func TestAcrossIsOfWholes(t *testing.T) {
 // The base of many changes is read once, and none of them becomes a whole.
 func TestBaseIsReadOnce(t *testing.T) {
 	dir := t.TempDir()
-	base := sample()
-	all := []*Snapshot{base}
+	base := host()
+	all := []*survey.Snapshot{base}
 	for i := range 50 {
-		all = append(all, base.Now(New([]Fact{{"nic/ring rx", fmt.Sprint(i)}})).Since(base))
+		all = append(all, base.Now(survey.New([]survey.Fact{{Name: "nic/ring rx", Value: fmt.Sprint(i)}})).Since(base))
 	}
 	hashes := written(t, dir, all...)
 	folder := Open(dir)
@@ -128,9 +133,9 @@ func TestBaseIsReadOnce(t *testing.T) {
 // A folder of more than anybody looks at costs no more, and what is left is said.
 func TestFolderIsBounded(t *testing.T) {
 	dir := t.TempDir()
-	base := sample()
-	hashes := written(t, dir, base, base.Now(New([]Fact{{"nic/ring rx", "1"}})).Since(base),
-		New([]Fact{{"boot/id", "b"}}))
+	base := host()
+	hashes := written(t, dir, base, base.Now(survey.New([]survey.Fact{{Name: "nic/ring rx", Value: "1"}})).Since(base),
+		survey.New([]survey.Fact{{Name: "boot/id", Value: "b"}}))
 	folder := Open(dir)
 	folder.files = 2
 	for i, want := range []error{nil, nil, ErrMany} {
@@ -157,9 +162,10 @@ func TestFolderIsBounded(t *testing.T) {
 // A change is of a whole snapshot, not of another change.
 func TestChangeOfChange(t *testing.T) {
 	dir := t.TempDir()
-	base := sample()
-	change := base.Now(New([]Fact{{"nic/ring rx", "1"}})).Since(base)
-	second := &Snapshot{Format: format, Version: version, Base: change.Hash(), Facts: []Fact{{"nic/ring rx", "2"}}}
+	base := host()
+	change := base.Now(survey.New([]survey.Fact{{Name: "nic/ring rx", Value: "1"}})).Since(base)
+	second := &survey.Snapshot{Format: change.Format, Version: change.Version, Base: change.Hash(),
+		Facts: []survey.Fact{{Name: "nic/ring rx", Value: "2"}}}
 	hashes := written(t, dir, base, change, second)
 	if _, err := Open(dir).Find(hashes[2]); err == nil {
 		t.Error("a change of a change was taken")

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
 
+// Package environment keeps the snapshots of hosts (machine/survey) as files of a results folder,
+// which records name by their hashes.
 package environment
 
 import (
-	"errors"
 	"fmt"
 	"io"
 
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -16,8 +18,8 @@ const Dir = "environment"
 func fileOf(hash string) string { return Dir + "/" + hash + ".json" }
 
 // Write puts a snapshot into a results folder, where it stays as it is.
-func Write(in *results.Folder, s *Snapshot) (hash string, err error) {
-	if _, err := Parse(s.Encode()); err != nil {
+func Write(in *results.Folder, s *survey.Snapshot) (hash string, err error) {
+	if _, err := survey.Parse(s.Encode()); err != nil {
 		return "", fmt.Errorf("write the snapshot of a host: %w", err)
 	}
 	hash = s.Hash()
@@ -48,7 +50,7 @@ type Folder struct {
 
 // outcome is what reading a file came to.
 type outcome struct {
-	snapshot *Snapshot
+	snapshot *survey.Snapshot
 	err      error
 }
 
@@ -74,40 +76,37 @@ func Check(in *results.Folder) error {
 	return in.Subfolder(Dir)
 }
 
-// ErrChanged is a file that is not the one that the records name.
-var ErrChanged = errors.New("it is not the file that the runs name: it has changed since")
-
 // ErrMany is what is left of a folder that has more than anybody looks at.
 var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles,
 	mostBytes>>20)
 
 // Find looks up the snapshot that a hash names, as a record has it.
-func (f *Folder) Find(hash string) (Found, error) {
+func (f *Folder) Find(hash string) (survey.Found, error) {
 	s, err := f.file(hash)
 	if err != nil || s.Base == "" {
-		return Found{Base: s}, err
+		return survey.Found{Base: s}, err
 	}
 	base, err := f.file(s.Base)
 	if err == nil && base.Base != "" {
-		err = noChange(hash, s.Base)
+		err = survey.NotAChange(hash, s.Base)
 	}
 	if err != nil {
-		return Found{}, err
+		return survey.Found{}, err
 	}
-	return Found{Base: base, Change: s}, nil
+	return survey.Found{Base: base, Change: s}, nil
 }
 
 // Get returns what [Folder.Find] finds, as a whole snapshot of its own.
-func (f *Folder) Get(hash string) (*Snapshot, error) {
+func (f *Folder) Get(hash string) (*survey.Snapshot, error) {
 	found, err := f.Find(hash)
-	if err != nil || found.Change == nil {
-		return found.Base, err
+	if err != nil {
+		return nil, err
 	}
-	return found.Change.over(found.Base), nil
+	return found.Whole(), nil
 }
 
 // file reads a file of the folder, unless that was done.
-func (f *Folder) file(hash string) (*Snapshot, error) {
+func (f *Folder) file(hash string) (*survey.Snapshot, error) {
 	if o, known := f.read[hash]; known {
 		return o.snapshot, o.err
 	}
@@ -124,8 +123,8 @@ func (f *Folder) file(hash string) (*Snapshot, error) {
 }
 
 // readFile reads the snapshot of a folder that a hash names, a file of n bytes.
-func readFile(in *results.Folder, hash string) (s *Snapshot, n int, err error) {
-	if !IsHash(hash) {
+func readFile(in *results.Folder, hash string) (s *survey.Snapshot, n int, err error) {
+	if !survey.IsHash(hash) {
 		return nil, 0, fmt.Errorf("%.80q is not a hash of a snapshot", hash)
 	}
 	file, err := in.Open(fileOf(hash))
@@ -138,16 +137,10 @@ func readFile(in *results.Folder, hash string) (s *Snapshot, n int, err error) {
 			err = fmt.Errorf("%s: %w", file.Name(), err)
 		}
 	}()
-	text, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	text, err := io.ReadAll(io.LimitReader(file, survey.MaxBytes+1))
 	if err != nil {
 		return nil, len(text), err
 	}
-	if s := quickNamed(text, hash); s != nil {
-		return s, len(text), nil
-	}
-	s, err = Parse(text)
-	if err == nil && s.Hash() != hash {
-		s, err = nil, ErrChanged
-	}
+	s, err = survey.ParseNamed(text, hash)
 	return s, len(text), err
 }

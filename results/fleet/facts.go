@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/ends"
-	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
@@ -28,8 +28,8 @@ type Fact struct {
 // mostDiffer is how many facts a pair's list has.
 const mostDiffer = 50
 
-// survey is what the hosts of a role have of a fact.
-type survey struct {
+// factOfRole is what the hosts of a role have of a fact.
+type factOfRole struct {
 	name   uint32
 	values map[uint32][]int // hosts of the role, by value; rising
 	usual  uint32
@@ -38,7 +38,7 @@ type survey struct {
 
 // surveys collects the facts in which the hosts of a role differ, those that explain most first. It
 // leaves out those of which nearly each host has its own, such as numbers of what is loaded.
-func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
+func (f *Fleet) surveys(role int) (out []factOfRole, hosts []string, of []int) {
 	at := map[string]int{}
 	of = make([]int, len(f.Pairs))
 	var first []*Pair // of each host
@@ -64,7 +64,7 @@ func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 			values[x.name], seen[x.name] = x.value, true
 		}
 	}
-	lists := map[uint32]*survey{}
+	lists := map[uint32]*factOfRole{}
 	for h, p := range first {
 		for _, x := range p.facts[role] {
 			if !varies[x.name] {
@@ -72,7 +72,7 @@ func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 			}
 			s := lists[x.name]
 			if s == nil {
-				s = &survey{name: x.name, values: map[uint32][]int{}}
+				s = &factOfRole{name: x.name, values: map[uint32][]int{}}
 				lists[x.name] = s
 			}
 			s.values[x.value] = append(s.values[x.value], h)
@@ -90,7 +90,7 @@ func (f *Fleet) surveys(role int) (out []survey, hosts []string, of []int) {
 			out = append(out, *s)
 		}
 	}
-	slices.SortFunc(out, func(a, b survey) int { return byWeight(f.known.texts[a.name], f.known.texts[b.name]) })
+	slices.SortFunc(out, func(a, b factOfRole) int { return byWeight(f.known.texts[a.name], f.known.texts[b.name]) })
 	return out, hosts, of
 }
 
@@ -105,14 +105,14 @@ func byWeight(a, b string) int {
 	case !sa:
 		return cmp.Compare(a, b)
 	}
-	return environment.ByWeight(environment.Fact{Name: a}, environment.Fact{Name: b})
+	return survey.ByWeight(survey.Fact{Name: a}, survey.Fact{Name: b})
 }
 
 // differ notes for each pair in what its hosts are unlike most.
 func (f *Fleet) differ() {
 	for role, r := range ends.Roles {
 		all, _, of := f.surveys(role)
-		at := map[uint32]*survey{}
+		at := map[uint32]*factOfRole{}
 		for i := range all {
 			at[all[i].name] = &all[i]
 		}
@@ -189,7 +189,7 @@ func (j *judge) factors() {
 }
 
 // factor takes up a value of a fact, unless the pairs that have it are known already.
-func (j *judge) factor(known map[string]*fact, name string, role int, s survey, value uint32) bool {
+func (j *judge) factor(known map[string]*fact, name string, role int, s factOfRole, value uint32) bool {
 	x := &fact{role: role, names: []string{name}, usual: short(j.f.known.texts[s.usual], 200)}
 	for v, hosts := range s.values {
 		for _, h := range hosts {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
@@ -97,17 +98,17 @@ func (m madeFolders) host(t testing.TB, out string, i int, kind string) measure.
 	if m.facts == 0 {
 		return e
 	}
-	facts := []environment.Fact{{Name: "boot/id", Value: e.BootID},
+	facts := []survey.Fact{{Name: "boot/id", Value: e.BootID},
 		{Name: "dmi/bios_version", Value: map[bool]string{true: "1.4", false: "1.7"}[i%7 == 1]}}
 	for k := range m.facts {
-		facts = append(facts, environment.Fact{Name: fmt.Sprintf("config/CONFIG_EXAMPLE_OPTION_%d", k), Value: "y"})
+		facts = append(facts, survey.Fact{Name: fmt.Sprintf("config/CONFIG_EXAMPLE_OPTION_%d", k), Value: "y"})
 	}
 	in, err := results.OpenFolder(out)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer in.Close()
-	hash, err := environment.Write(in, environment.New(facts))
+	hash, err := environment.Write(in, survey.New(facts))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/zcbench/zcbench/results/environment"
+	"github.com/zcbench/zcbench/machine/survey"
 )
 
 // maxKnown is how much of different facts is kept, in bytes, over all folders: of the same kind of
@@ -26,7 +26,7 @@ type known struct {
 type factValue struct{ name, value uint32 }
 
 // take keeps the facts of a host: what records say, and a snapshot; nil: there is none.
-func (k *known) take(values map[string][]string, s *environment.Snapshot) []factValue {
+func (k *known) take(values map[string][]string, s *survey.Snapshot) []factValue {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	var out []factValue

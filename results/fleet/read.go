@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/survey"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -259,7 +260,7 @@ func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
 				}
 			}
 		}
-		var found environment.Found
+		var found survey.Found
 		if hash != "" {
 			var err error
 			if found, err = folder.Find(hash); err != nil {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import (
 	"testing"
@@ -16,8 +16,11 @@ func TestQuick(t *testing.T) {
 	if d := cmp.Diff(s, got); d != "" || len(s.Facts) != 5 {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if quickNamed(s.Encode(), s.Hash()) == nil || quickNamed(append(s.Encode(), ' '), s.Hash()) != nil {
-		t.Error("a snapshot that is, or is not, the one that is named")
+	if _, err := ParseNamed(s.Encode(), s.Hash()); err != nil {
+		t.Error("a snapshot that is the one that is named: ", err)
+	}
+	if got, err := ParseNamed(append(s.Encode(), 'x'), s.Hash()); got != nil || err == nil {
+		t.Error("a snapshot that is not the one that is named")
 	}
 	if c := s.Now(New([]Fact{{"nic/speed", "1"}})).Since(s); c.Base == "" || quick(string(c.Encode())) != nil {
 		t.Error("a change was read as a whole snapshot")

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strings"
 )
 
@@ -20,8 +21,8 @@ const (
 
 // quick reads a snapshot in the form that we write, and nothing else: of any other text it says
 // nil, and [Parse] reads that. What the two make of a text is the same. It is there because
-// thousands
-// of hosts have thousands of facts each.
+// thousands of
+// hosts have thousands of facts each.
 func quick(text string) *Snapshot {
 	body, ok := strings.CutPrefix(text, quickHead)
 	if !ok || len(text) > MaxBytes {
@@ -75,10 +76,19 @@ func quickFact(one string) (f Fact, ok bool) {
 	return f, ok && !strings.Contains(f.Name, `"`) && !strings.Contains(f.Value, `"`)
 }
 
-// quickNamed parses a snapshot of a given hash; nil: it has another hash, or is not in our form.
-func quickNamed(text []byte, hash string) *Snapshot {
-	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) != hash {
-		return nil
+// ErrChanged is a text that is not the one which a hash names.
+var ErrChanged = errors.New("it is not the file that the runs name: it has changed since")
+
+// ParseNamed does what [Parse] does, for the text that a hash names.
+func ParseNamed(text []byte, hash string) (*Snapshot, error) {
+	if sum := sha256.Sum256(text); hex.EncodeToString(sum[:]) == hash {
+		if s := quick(string(text)); s != nil {
+			return s, nil
+		}
 	}
-	return quick(string(text))
+	s, err := Parse(text)
+	if err == nil && s.Hash() != hash {
+		s, err = nil, ErrChanged
+	}
+	return s, err
 }

@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package environment is what a figure depends on besides the cell, host by host: a snapshot of
-// facts, each a name and a text, as a file of a results folder that records name by its hash.
-//
-// A snapshot has no serial number, no address and no secret: machine/survey, which takes it,
-// leaves them out. One that came from elsewhere is checked here, before anything of it is shown.
-package environment
+package survey
 
 import (
 	"bytes"
@@ -127,7 +122,7 @@ func line(v any) []byte {
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		panic("environment: a snapshot is plain data: " + err.Error())
+		panic("survey: a snapshot is plain data: " + err.Error())
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

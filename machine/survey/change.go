@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import (
 	"fmt"
@@ -41,12 +41,13 @@ func (s *Snapshot) SinceNamed(base *Snapshot, hash string) *Snapshot {
 // On restores the whole snapshot that s, a change of base, stands for.
 func (s *Snapshot) On(base *Snapshot) (*Snapshot, error) {
 	if hash := base.Hash(); base.Base != "" || s.Base != hash {
-		return nil, noChange(s.Hash(), hash)
+		return nil, NotAChange(s.Hash(), hash)
 	}
 	return s.over(base), nil
 }
 
-func noChange(hash, base string) error {
+// NotAChange says that a snapshot is no change of another one, by their hashes.
+func NotAChange(hash, base string) error {
 	return fmt.Errorf("snapshot %.12s is not a change of snapshot %.12s", hash, base)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import "cmp"
 

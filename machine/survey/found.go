@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import (
 	"cmp"
@@ -27,6 +27,14 @@ func (f Found) Value(name string) (string, bool) {
 		}
 	}
 	return f.Base.Value(name)
+}
+
+// Whole returns it as a whole snapshot.
+func (f Found) Whole() *Snapshot {
+	if f.Change == nil {
+		return f.Base
+	}
+	return f.Change.over(f.Base)
 }
 
 // Values are those that a fact has over some snapshots.

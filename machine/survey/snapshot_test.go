@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: MIT
 
-package environment
+package survey
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
-	"github.com/zcbench/zcbench/internal/frugal"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/internal/frugal"
 )
 
 func sample() *Snapshot {
@@ -132,48 +131,6 @@ func TestChange(t *testing.T) {
 	if len(d) != 3 || d[0].Name != "nic/ring rx" || *d[0].A != "1024" || *d[0].B != "4096" || d[1].A != nil ||
 		d[2].B != nil {
 		t.Errorf("%+v", d)
-	}
-}
-
-func TestStore(t *testing.T) {
-	dir := t.TempDir()
-	base := sample()
-	whole := base.Now(New([]Fact{{"nic/ring rx", "4096"}}))
-	first, err := Write(folderOf(t, dir), base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	second, err := Write(folderOf(t, dir), whole.Since(base))
-	if err != nil || first == second {
-		t.Fatal(err)
-	}
-	if _, err := Write(folderOf(t, dir), base); err != nil {
-		t.Fatal("once more: ", err)
-	}
-	f := Open(dir)
-	got, err := f.Get(second)
-	if err != nil || got.Hash() != whole.Hash() {
-		t.Fatal(err)
-	}
-	for _, hash := range []string{"", "x", "../../../etc/passwd", strings.Repeat("0", 64)} {
-		if _, err := f.Get(hash); err == nil {
-			t.Errorf("%q was read", hash)
-		}
-	}
-	// A file that was changed is not what the runs were made on.
-	path := filepath.Join(dir, Dir, first+".json")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, bytes.Replace(text, []byte("7.3.4"), []byte("7.3.5"), 1), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir).Get(first); !errors.Is(err, ErrChanged) {
-		t.Error(err)
-	}
-	if _, err := Open(dir).Get(second); !errors.Is(err, ErrChanged) {
-		t.Error("on a base that was changed: ", err)
 	}
 }
 

@@ -14,9 +14,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -219,11 +221,11 @@ func (f *rerunFlags) finish(cmd *cobra.Command, dir string, e *bench.Experiment,
 }
 
 func (f *rerunFlags) compare(cmd *cobra.Command, dir string) error {
-	a, err := compare.Load(dir)
+	a, err := compare.Load(dir, judge.ReadFigures)
 	if err != nil {
 		return err
 	}
-	b, err := compare.Load(f.out)
+	b, err := compare.Load(f.out, judge.ReadFigures)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package report
+package judge
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
-	"github.com/zcbench/zcbench/results/gate"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // bimodal is a journal of a steady cell, and one whose runs are of two kinds: fast, or slow
@@ -21,7 +21,7 @@ func bimodal(g plan.Gates) results.Journal {
 	steady, two := plan.Cell{ID: "steady", RX: "tcp", TX: "tcp"}, plan.Cell{ID: "two", RX: "uring", TX: "tcp"}
 	j := results.Journal{Header: results.Header{Cells: []plan.Cell{steady, two},
 		Plan: &plan.Origin{Gates: g, Baseline: &steady}}}
-	course := gate.NewCourse(g)
+	course := NewCourse(g)
 	add := func(c plan.Cell, rep int, gbps float64, drops uint64, spoilt bool) {
 		bytes := uint64(1e10)
 		r := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprint("r", len(j.Records)), Seq: len(j.Records),
@@ -45,29 +45,27 @@ func bimodal(g plan.Gates) results.Journal {
 			add(two, rep, 100+jitter, 0, false)
 		}
 	}
-	gate.Apply(&j)
+	Apply(&j)
 	return j
 }
 
 // A mode with two modes stays visible: its slow runs, which come with drops and make it vary,
 // are in its numbers, flagged, and it is not called faster by its fast ones alone.
 func TestBimodalStaysVisible(t *testing.T) {
-	s := Summarize(bimodal(plan.DefaultGates()))
+	s := report.Summarize(bimodal(plan.DefaultGates()))
 	two := &s.Cells[1]
-	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 ||
-		verdict(two) != "10 ok, 1 replaced" || flagged(two) != "flagged: throughput_cv drops_per_gb" {
-		t.Errorf("%d ok, %d made, %d replaced, %d invalid: %s", two.OK, two.Made, two.Replaced, two.Invalid,
-			verdict(two))
+	if two.OK != 10 || two.Made != 10 || two.Replaced != 1 || two.Invalid != 1 {
+		t.Errorf("%d ok, %d made, %d replaced, %d invalid", two.OK, two.Made, two.Replaced, two.Invalid)
 	}
 	if g := two.SUT.ThroughputGbps; g == nil || g.Lo == nil || *g.Lo > 61 || *g.Hi < 100 {
 		t.Errorf("the interval hides one of the modes: %+v", g)
 	}
 	var table bytes.Buffer
-	if err := Table(&table, s); err != nil || !strings.Contains(table.String(),
+	if err := report.Table(&table, s); err != nil || !strings.Contains(table.String(),
 		"10 ok, 1 replaced [1]\n  flagged: throughput_cv drops_per_gb\n") {
 		t.Errorf("%v\n%s", err, &table)
 	}
-	if row := verdictOf(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil ||
+	if row := compared(t, s); row.Verdict != compare.Unsure || row.Runs() != "10+10" || row.All == nil ||
 		row.All.NB != 10 {
 		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)
 	}
@@ -77,12 +75,13 @@ func TestBimodalStaysVisible(t *testing.T) {
 func TestBimodalUnderGates(t *testing.T) {
 	g := plan.DefaultGates()
 	g.Ask("drops_per_gb", true)
-	s := Summarize(bimodal(g))
-	two := &s.Cells[1]
-	if verdict(two) != "6 of 10 ok, 4 invalid, 1 replaced" {
-		t.Error(verdict(two))
+	s := report.Summarize(bimodal(g))
+	var runs bytes.Buffer
+	if err := report.Table(&runs, s); err != nil || !strings.Contains(runs.String(),
+		"6 of 10 ok, 4 invalid, 1 replaced") {
+		t.Errorf("%v\n%s", err, &runs)
 	}
-	row := verdictOf(t, s)
+	row := compared(t, s)
 	if row.Verdict != compare.Faster || row.Runs() != "10+6 of 10" || !strings.HasPrefix(row.AllText(),
 		"cannot tell (") || !strings.HasSuffix(row.AllText(), ", 10+10)") {
 		t.Errorf("%s, %s, all %q", row.VerdictText(), row.Runs(), row.AllText())
@@ -91,7 +90,7 @@ func TestBimodalUnderGates(t *testing.T) {
 	if err := s.Compared.Table(&table); err != nil {
 		t.Fatal(err)
 	}
-	if err := HTML(&page, s, nil); err != nil {
+	if err := report.HTML(&page, s, nil); err != nil {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{"table": table.String(), "page": page.String()} {
@@ -102,13 +101,13 @@ func TestBimodalUnderGates(t *testing.T) {
 	}
 	g.Ask("throughput_cv", true)
 	g.Ask("drops_per_gb", false)
-	s = Summarize(bimodal(g)) // none is left, and it is there all the same
-	if row := verdictOf(t, s); row.Runs() != "10+0 of 10" || row.All == nil || row.All.NB != 10 {
+	s = report.Summarize(bimodal(g)) // none is left, and it is there all the same
+	if row := compared(t, s); row.Runs() != "10+0 of 10" || row.All == nil || row.All.NB != 10 {
 		t.Errorf("%s, %s, all %+v", row.VerdictText(), row.Runs(), row.All)
 	}
 }
 
-func verdictOf(t *testing.T, s *Summary) *compare.Row {
+func compared(t *testing.T, s *report.Summary) *compare.Row {
 	t.Helper()
 	if s.Compared == nil || len(s.Compared.Rows) != 1 || s.Compared.Rows[0].Metric != "throughput_gbps" {
 		t.Fatalf("compared: %+v", s.Compared)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package report
+package judge
 
 import (
 	"bytes"
@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/plantest"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // FuzzReport sums up a journal that has a line of anybody's in place of one: of the header, or of a
@@ -40,28 +40,28 @@ func FuzzReport(f *testing.F) {
 			if err != nil {
 				return
 			}
-			gate.Apply(&j)
-			s := Summarize(j)
+			Apply(&j)
+			s := report.Summarize(j)
 			var b bytes.Buffer
-			if err := Table(&b, s); err != nil {
+			if err := report.Table(&b, s); err != nil {
 				t.Fatal(err)
 			}
 			if got := b.String(); plaintext.Clean(got) != got {
 				t.Fatalf("%+q", got)
 			}
-			figures, err := Figures(s)
+			figures, err := report.Figures(s)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range figures {
-				if err := WritePlot(io.Discard, x); err != nil {
+				if err := report.WritePlot(io.Discard, x); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := HTML(io.Discard, s, figures); err != nil {
+			if err := report.HTML(io.Discard, s, figures); err != nil {
 				t.Fatal(err)
 			}
-			if err := JSON(io.Discard, s); err != nil {
+			if err := report.JSON(io.Discard, s); err != nil {
 				t.Fatal(err)
 			}
 		})

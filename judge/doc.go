@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-// Package gate decides which runs count. A gate selects: what it leaves out, no reader of a
+// Package judge decides which runs count. A gate selects: what it leaves out, no reader of a
 // median sees. So there are three classes of them ([plan.GateClass]).
 //
 //   - Proof: the run was not what its cell says. It is invalid. The ends judge it.
@@ -14,4 +14,4 @@
 // they hold after a crash too and nothing in a journal is ever rewritten.
 //
 // What was not measured fails no gate.
-package gate
+package judge

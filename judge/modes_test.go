@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package gate
+package judge
 
 import "github.com/zcbench/zcbench/flow/stream"
 

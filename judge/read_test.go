@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package compare
+package judge
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/compare"
 )
 
 // Gates of a plan reach the comparison: an unsteady cell has no runs in it.
@@ -33,7 +34,7 @@ func TestGatesReach(t *testing.T) {
 		}
 	}
 	w.Close()
-	s, err := Load(dir)
+	s, err := compare.Load(dir, ReadFigures)
 	if err != nil {
 		t.Fatal(err)
 	}

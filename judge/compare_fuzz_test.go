@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package compare
+package judge
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/internal/frugal"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
+	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/plantest"
 )
 
@@ -35,7 +35,7 @@ func FuzzCompare(f *testing.F) {
 	f.Add(0, lines[0])
 	f.Add(3, lines[3])
 	f.Add(5, bytes.ReplaceAll(lines[5], []byte(`"throughput_gbps":`), []byte(`"throughput_gbps":1e308,"x":`)))
-	good := NewSet("good", made)
+	good := compare.NewSet("good", made)
 	f.Fuzz(func(t *testing.T, at int, line []byte) {
 		frugal.Do(t, func() {
 			if at < 0 || at >= len(lines) {
@@ -46,15 +46,15 @@ func FuzzCompare(f *testing.F) {
 			if err != nil {
 				return
 			}
-			gate.Apply(&j)
-			set := NewSet("any", j)
-			metrics, err := Lookup(DefaultMetrics)
+			Apply(&j)
+			set := compare.NewSet("any", j)
+			metrics, err := compare.Lookup(compare.DefaultMetrics)
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, compare := range []func() (*Result, error){
-				func() (*Result, error) { return Compare(&good, &set, metrics) },
-				func() (*Result, error) { return Within(&set, made.Header.Cells[0], metrics) },
+			for _, compare := range []func() (*compare.Result, error){
+				func() (*compare.Result, error) { return compare.Compare(&good, &set, metrics) },
+				func() (*compare.Result, error) { return compare.Within(&set, made.Header.Cells[0], metrics) },
 			} {
 				r, err := compare()
 				if err != nil {

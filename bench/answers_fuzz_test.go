@@ -146,7 +146,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	} else {
 		distrust(&rec, "SUT", err)
 	}
-	rec.Conclude()
+	judge.Conclude(&rec)
 	judge.Run(plan.DefaultGates(), &rec)
 	if rec.Verdict == results.OK {
 		for _, h := range []results.Host{rec.SUT, rec.TG} {

@@ -9,10 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
-	"golang.org/x/sys/unix"
 )
 
 // The owner of a folder exchanges its plots for a link all the time while reports are made: nothing

@@ -7,11 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
-	"golang.org/x/sys/unix"
 )
 
 // The doctor's trial of a path finds what a run would meet there.

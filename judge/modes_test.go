@@ -2,6 +2,4 @@
 
 package judge
 
-import "github.com/zcbench/zcbench/flow/stream"
-
-func init() { stream.Register(stream.Mode{Name: "rr", Role: stream.TX, RoundTrips: true}) }
+import _ "github.com/zcbench/zcbench/plan/modes" // those of the tests' cells

@@ -45,7 +45,7 @@ func Run(g plan.Gates, r *results.Record) {
 	inert(g, r)
 	siblings(r)
 	quiet(r)
-	r.MarkSlack()
+	slack(r)
 }
 
 // outcome flags runs that count, or leaves them out where the limit was asked for.

@@ -17,7 +17,7 @@ func throttled(g plan.Gates, r *results.Record) *failure {
 		return nil
 	}
 	for _, role := range ends.Roles {
-		if share, words := r.Host(role).HeldBack(); share > *g.Throttled {
+		if share, words := HeldBack(r.Host(role)); share > *g.Throttled {
 			return &failure{"throttled", fmt.Sprintf("%s: %s", role.Label(), words),
 				"run outside of that cgroup, or start its container, service or job without that limit (docker: " +
 					"without --cpus; Kubernetes: no limits.cpu; systemd: no CPUQuota= or MemoryHigh=); to " +

@@ -49,7 +49,7 @@ func TestThrottled(t *testing.T) {
 		if r.SUT.Metrics = c.metrics; c.tg {
 			r.SUT.Metrics, r.TG.Metrics = nil, c.metrics
 		}
-		r.Conclude()
+		Conclude(&r)
 		if r.Limit != c.limit {
 			t.Errorf("%s: limited by %q, want %q", name, r.Limit, c.limit)
 		}

@@ -10,8 +10,9 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"github.com/zcbench/zcbench/internal/plaintext"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
 // WriteFile makes or replaces the file at path, which the user named, with what write produces, all

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/zcbench/zcbench/internal/elements"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/elements"
 )
 
 // Journal is what was read from a journal: the records that can be trusted and

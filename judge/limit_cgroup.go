@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results"
 )
 
 // heldByCgroups is from which share of the periods, or of the window, on the limits of a control
@@ -17,7 +18,7 @@ const heldByCgroups = .05
 // window in which tasks waited for memory because memory.high was met; that in which a cgroup that
 // is not seen held a thread back. It is 1 for memory.high if nobody counts how long tasks waited.
 // Empty words: none held the end back, or nobody knows.
-func (h *Host) HeldBack() (share float64, words string) {
+func HeldBack(h *results.Host) (share float64, words string) {
 	stall, known, high := 0., false, ""
 	for i := range h.Metrics {
 		switch m := &h.Metrics[i]; m.Name {
@@ -43,9 +44,9 @@ func (h *Host) HeldBack() (share float64, words string) {
 }
 
 // heldByCgroup reports whether a cgroup held an end of the run back for long.
-func (r *Record) heldByCgroup() bool {
+func heldByCgroup(r *results.Record) bool {
 	for _, role := range ends.Roles {
-		if share, _ := r.Host(role).HeldBack(); share >= heldByCgroups {
+		if share, _ := HeldBack(r.Host(role)); share >= heldByCgroups {
 			return true
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"slices"
@@ -8,19 +8,21 @@ import (
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // side is what is known of a flow's thread at one end, and of its sender's waits.
 type side struct{ thread, rwnd, sndbuf float64 }
 
-func limitedRun(sut, tg []side, metrics map[string]float64) Record {
-	r := Record{Cell: plan.Cell{Flows: len(sut)}, SUT: Host{ThroughputGbps: new(40.0), DurationS: new(2.0)},
-		TG: Host{DurationS: new(2.0)}}
+func limitedRun(sut, tg []side, metrics map[string]float64) results.Record {
+	r := results.Record{Cell: plan.Cell{Flows: len(sut)}, SUT: results.Host{ThroughputGbps: new(40.0),
+		DurationS: new(2.0)},
+		TG: results.Host{DurationS: new(2.0)}}
 	for _, x := range sut {
-		r.SUT.Flows = append(r.SUT.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread)})
+		r.SUT.Flows = append(r.SUT.Flows, results.Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread)})
 	}
 	for _, x := range tg {
-		r.TG.Flows = append(r.TG.Flows, Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread),
+		r.TG.Flows = append(r.TG.Flows, results.Flow{Bytes: new(uint64(1e9)), ThreadCores: new(x.thread),
 			RwndLimited: new(x.rwnd), SndbufLimited: new(x.sndbuf)})
 	}
 	for name, v := range metrics {
@@ -74,7 +76,7 @@ func TestFlowLimits(t *testing.T) {
 		for name, v := range c.sutOnly {
 			r.SUT.Metrics = append(r.SUT.Metrics, measure.Metric{Name: name, Value: v})
 		}
-		r.Conclude()
+		Conclude(&r)
 		var got []plan.LimitedBy
 		for _, f := range r.SUT.Flows {
 			got = append(got, f.Limit)
@@ -88,27 +90,28 @@ func TestFlowLimits(t *testing.T) {
 // A flow that moved nothing has no say in what limited the sum; a pace is of all together.
 func TestLimitOfTheSum(t *testing.T) {
 	r := limitedRun([]side{{thread: .99}, {thread: .1}}, []side{{thread: .5, rwnd: .4}, {thread: .1}}, nil)
-	if r.SUT.Flows[1].Bytes = new(uint64(0)); r.FindLimit() != plan.ByReceiver {
-		t.Errorf("%q", r.FindLimit())
+	if r.SUT.Flows[1].Bytes = new(uint64(0)); FindLimit(&r) != plan.ByReceiver {
+		t.Errorf("%q", FindLimit(&r))
 	}
-	if r.Cell.PaceBitsPS = 40e9; r.FindLimit() != plan.ByPace || r.FlowLimit(0) != plan.ByReceiver {
-		t.Errorf("%q, flow 0 %q", r.FindLimit(), r.FlowLimit(0))
+	if r.Cell.PaceBitsPS = 40e9; FindLimit(&r) != plan.ByPace || FlowLimit(&r, 0) != plan.ByReceiver {
+		t.Errorf("%q, flow 0 %q", FindLimit(&r), FlowLimit(&r, 0))
 	}
 }
 
 // Records of older versions have one flow without figures of its own: its host's metrics are.
 func TestLimitOfOldRecords(t *testing.T) {
-	for _, flows := range [][]Flow{nil, {{Bytes: new(uint64(1e9))}}} {
-		r := Record{SUT: Host{ThroughputGbps: new(10.0), Flows: flows}, TG: Host{DurationS: new(2.0), Flows: flows}}
+	for _, flows := range [][]results.Flow{nil, {{Bytes: new(uint64(1e9))}}} {
+		r := results.Record{SUT: results.Host{ThroughputGbps: new(10.0), Flows: flows},
+			TG: results.Host{DurationS: new(2.0), Flows: flows}}
 		r.SUT.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .97}}
 		r.TG.Metrics = []measure.Metric{{Name: "thread_data_path_run_cores", Value: .98},
 			{Name: "tcp_info_rwnd_limited_us",
 				Value: 1e6}}
-		if got := r.FindLimit(); got != plan.ByReceiver {
+		if got := FindLimit(&r); got != plan.ByReceiver {
 			t.Errorf("%d flows: %q", len(flows), got)
 		}
-		if r.TG.Metrics[1].Value = 0; r.FindLimit() != plan.BySender {
-			t.Errorf("%d flows: %q", len(flows), r.FindLimit())
+		if r.TG.Metrics[1].Value = 0; FindLimit(&r) != plan.BySender {
+			t.Errorf("%d flows: %q", len(flows), FindLimit(&r))
 		}
 	}
 }

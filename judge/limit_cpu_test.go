@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"slices"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // on says which CPUs the flows of an end used: 2, 3, ... have their threads, 12, 13, ... their
 // softirq.
-func (h *Host) on() {
+func on(h *results.Host) {
 	for i := range h.Flows {
 		h.Flows[i].CPU, h.Flows[i].SoftirqCPU = new(2+i), new(12+i)
 	}
@@ -34,7 +35,7 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		sut, tg             []side
 		sutFull, tgFull     []measure.Metric
 		sutAnyhow, tgAnyhow bool // not pinned
-		change              func(*Record)
+		change              func(*results.Record)
 		flows               []plan.LimitedBy
 		sum                 plan.LimitedBy
 	}{
@@ -46,7 +47,8 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		"each its own": {sut: two, tg: []side{held, held}, sutFull: full("cpu2", "cpu13"),
 			flows: []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
 		"the softirq of both": {sut: two, tg: []side{held, idle}, sutFull: full("cpu12"),
-			change: func(r *Record) { r.SUT.Flows[1].SoftirqCPU = new(12) }, flows: []plan.LimitedBy{plan.ByReceiver,
+			change: func(r *results.Record) { r.SUT.Flows[1].SoftirqCPU = new(12) },
+			flows: []plan.LimitedBy{plan.ByReceiver,
 				plan.ByReceiver},
 			sum: plan.ByReceiver},
 		"a thread, and a CPU": {sut: []side{busy, idle}, tg: two, sutFull: full("cpu3"),
@@ -64,7 +66,7 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		"a window comes before": {sut: two, tg: []side{held, idle}, tgFull: full("cpu2", "cpu3"),
 			flows: []plan.LimitedBy{plan.ByWindow, plan.BySender}},
 		"one moved nothing": {sut: two, tg: two, sutFull: full("cpu2"),
-			change: func(r *Record) { r.SUT.Flows[1].Bytes = new(uint64(0)) },
+			change: func(r *results.Record) { r.SUT.Flows[1].Bytes = new(uint64(0)) },
 			flows:  []plan.LimitedBy{plan.ByReceiver, ""}, sum: plan.ByReceiver},
 		"filled by busy polling": {sut: two, tg: two, flows: []plan.LimitedBy{"", plan.ByReceiver},
 			sutFull: append(full("cpu12", "cpu13"), measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
@@ -74,21 +76,30 @@ func TestFullCPUsOfFlows(t *testing.T) {
 			flows:   []plan.LimitedBy{"", ""}},
 		"a poller of its queue": {sut: two, tg: []side{held, held},
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
-			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.5), new(.97) },
-			flows:   []plan.LimitedBy{plan.ByWindow, plan.ByReceiver}},
+			change: func(r *results.Record) {
+				r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.5),
+					new(.97)
+			},
+			flows: []plan.LimitedBy{plan.ByWindow, plan.ByReceiver}},
 		"the poller of both": {sut: two, tg: two,
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
-			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.97), new(.97) },
-			flows:   []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
+			change: func(r *results.Record) {
+				r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(.97),
+					new(.97)
+			},
+			flows: []plan.LimitedBy{plan.ByReceiver, plan.ByReceiver}, sum: plan.ByReceiver},
 		"not pinned, a poller of one": {sut: two, tg: two, sutAnyhow: true,
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}},
-			change:  func(r *Record) { r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(1.), new(.3) },
-			flows:   []plan.LimitedBy{plan.ByReceiver, ""}},
+			change: func(r *results.Record) {
+				r.SUT.Flows[0].PollerCores, r.SUT.Flows[1].PollerCores = new(1.),
+					new(.3)
+			},
+			flows: []plan.LimitedBy{plan.ByReceiver, ""}},
 		"a poller, while that of another queue busy-polls": {sut: two, tg: two, sutFull: append(full("cpu12", "cpu13"),
 			measure.Metric{Name: measure.MetricBusyPolls, Value: 1},
 			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"12"}, Value: .97},
 			measure.Metric{Name: measure.MetricPollerCores, Of: []string{"13"}, Value: .98}),
-			change: func(r *Record) { r.SUT.Flows[1].PollerCores = new(.97) },
+			change: func(r *results.Record) { r.SUT.Flows[1].PollerCores = new(.97) },
 			flows:  []plan.LimitedBy{"", plan.ByReceiver}},
 		"not pinned, a poller": {sut: two, tg: two, sutAnyhow: true,
 			sutFull: []measure.Metric{{Name: measure.MetricBusiestPoller, Value: 1}}, flows: []plan.LimitedBy{"", ""},
@@ -104,15 +115,15 @@ func TestFullCPUsOfFlows(t *testing.T) {
 		r := limitedRun(c.sut, c.tg, nil)
 		r.SUT.Metrics, r.TG.Metrics = c.sutFull, c.tgFull
 		if !c.sutAnyhow {
-			r.SUT.on()
+			on(&r.SUT)
 		}
 		if !c.tgAnyhow {
-			r.TG.on()
+			on(&r.TG)
 		}
 		if c.change != nil {
 			c.change(&r)
 		}
-		r.Conclude()
+		Conclude(&r)
 		var got []plan.LimitedBy
 		for _, f := range r.SUT.Flows {
 			got = append(got, f.Limit)
@@ -121,7 +132,7 @@ func TestFullCPUsOfFlows(t *testing.T) {
 			t.Errorf("%s: flows %q, sum %q; want %q, %q", name, got, r.Limit, c.flows, c.sum)
 		}
 	}
-	if r := (Record{Cell: plan.Cell{Flows: 2}}); r.SUT.flowCPUFull(1) || r.FlowLimit(1) != "" {
+	if r := (results.Record{Cell: plan.Cell{Flows: 2}}); flowCPUFull(&r.SUT, 1) || FlowLimit(&r, 1) != "" {
 		t.Error("a flow that is not there")
 	}
 }
@@ -148,9 +159,9 @@ func TestLimitOfTheOnlyFlow(t *testing.T) {
 		r := limitedRun([]side{c.sut}, []side{c.tg}, c.metrics)
 		r.TG.Metrics = append(r.TG.Metrics, c.onlyTG...)
 		r.Cell.PaceBitsPS = c.pace
-		r.SUT.on()
-		r.TG.on()
-		if r.Conclude(); r.Limit != c.want || r.SUT.Flows[0].Limit != c.want {
+		on(&r.SUT)
+		on(&r.TG)
+		if Conclude(&r); r.Limit != c.want || r.SUT.Flows[0].Limit != c.want {
 			t.Errorf("%s: the run %q, its flow %q; want %q", name, r.Limit, r.SUT.Flows[0].Limit, c.want)
 		}
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"math"
-	"slices"
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // From where on a thread or CPU has no time left, a wait for the other end counts, and a
@@ -23,57 +23,39 @@ const (
 // whose thread never waits, and that the receiver's window did not hold up, could not send more
 // whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
 // several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
-// flow ([Record.FlowLimit]); the link and the pace are there for all of them, and so is a CPU
+// flow ([FlowLimit]); the link and the pace are there for all of them, and so is a CPU
 // where no flow says which are its own.
-func (r *Record) FindLimit() plan.LimitedBy {
+func FindLimit(r *results.Record) plan.LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {
 		return ""
 	}
 	if r.Cell.MovesPackets() {
-		return r.packetLimit()
+		return packetLimit(r)
 	}
-	all := r.agreed(r.limitBeforeSendersCPU)
+	all := agreed(r, limitBeforeSendersCPU)
 	switch {
 	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -plan.PaceTolerance:
 		return plan.ByPace
-	case r.linkShare() >= reached:
+	case linkShare(r) >= reached:
 		return plan.ByLink
-	case r.heldByCgroup():
+	case heldByCgroup(r):
 		return plan.ByCgroup
 	case all == plan.BySender:
 		return plan.BySender
-	case all == plan.ByReceiver || r.anyCPU(&r.SUT) && r.SUT.cpuFull() || r.anyPoller(&r.SUT) && r.SUT.pollerFull():
+	case all == plan.ByReceiver || anyCPU(r, &r.SUT) && cpuFull(&r.SUT) || anyPoller(r, &r.SUT) && pollerFull(&r.SUT):
 		return plan.ByReceiver
 	case all == plan.ByWindow:
 		return plan.ByWindow
-	case r.anyCPU(&r.TG) && r.TG.cpuFull() || r.agreed(r.limitOfSeveral) == plan.BySender:
+	case anyCPU(r, &r.TG) && cpuFull(&r.TG) || agreed(r, limitOfSeveral) == plan.BySender:
 		return plan.BySender
 	}
 	return ""
 }
 
-// value looks up a metric's value; NaN if it was not measured.
-func (h *Host) value(name string) float64 {
-	i := slices.IndexFunc(h.Metrics, func(m measure.Metric) bool { return m.Name == name && len(m.Of) == 0 })
-	if i < 0 {
-		return math.NaN()
-	}
-	return h.Metrics[i].Value
-}
-
-// counted returns the value of a counter whose name has no number; 0 if it was read and did not
-// move, NaN if it was not read.
-func (h *Host) counted(name string) float64 {
-	if v := h.value(name); !math.IsNaN(v) || !slices.Contains(h.Idle, name) {
-		return v
-	}
-	return 0
-}
-
 // threadFull reports whether a data-path thread ran, or wanted to, all the time.
-func (h *Host) threadFull() bool {
-	run, wait := h.value("thread_data_path_run_cores"), h.value("thread_data_path_wait_cores")
+func threadFull(h *results.Host) bool {
+	run, wait := h.Value("thread_data_path_run_cores"), h.Value("thread_data_path_wait_cores")
 	if math.IsNaN(wait) {
 		wait = 0
 	}
@@ -81,9 +63,9 @@ func (h *Host) threadFull() bool {
 }
 
 // heldUpBy returns the share of the window in which the sender's TCP waited for something.
-func (r *Record) heldUpBy(name string) float64 {
+func heldUpBy(r *results.Record, name string) float64 {
 	d := r.TG.DurationS
-	us := r.TG.value(name)
+	us := r.TG.Value(name)
 	if d == nil || *d <= 0 || math.IsNaN(us) {
 		return 0
 	}
@@ -97,10 +79,10 @@ const frameBytes, headerBytes = 38, 52
 // linkShare computes what share of the link's speed the payload takes with all its headers. With
 // several flows no TCP_INFO covers all: their segments are then taken to be as long as the link
 // allows.
-func (r *Record) linkShare() float64 {
-	speed, mss := r.SUT.value(measure.MetricLinkSpeed), r.TG.value("tcp_info_snd_mss")
-	if math.IsNaN(mss) && !r.alone() {
-		mss = r.TG.value("link_mtu") - headerBytes
+func linkShare(r *results.Record) float64 {
+	speed, mss := r.SUT.Value(measure.MetricLinkSpeed), r.TG.Value("tcp_info_snd_mss")
+	if math.IsNaN(mss) && !alone(r) {
+		mss = r.TG.Value("link_mtu") - headerBytes
 	}
 	if math.IsNaN(speed) || math.IsNaN(mss) || speed <= 0 || mss <= 0 {
 		return 0

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"math"
 
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // FlowLimit finds what kept one flow from being faster; "" means not known. For the only flow that
 // is the run's limit. Each of several flows is judged in the same order, by the evidence of the
 // flow's two threads, of their CPUs and their softirq's, of the thread that polls its queue, and of
 // its sender's TCP; the link and the pace concern all flows together.
-func (r *Record) FlowLimit(n int) plan.LimitedBy {
-	if r.alone() {
-		return r.FindLimit()
+func FlowLimit(r *results.Record, n int) plan.LimitedBy {
+	if alone(r) {
+		return FindLimit(r)
 	}
-	return r.limitOfSeveral(n)
+	return limitOfSeveral(r, n)
 }
 
 // limitOfSeveral finds the limit of one of several flows by what is known of it alone.
-func (r *Record) limitOfSeveral(n int) plan.LimitedBy {
-	if r.heldByCgroup() {
+func limitOfSeveral(r *results.Record, n int) plan.LimitedBy {
+	if heldByCgroup(r) {
 		return plan.ByCgroup // of all flows: how busy their threads were says nothing
 	}
-	if l := r.limitBeforeSendersCPU(n); l != "" {
+	if l := limitBeforeSendersCPU(r, n); l != "" {
 		return l
 	}
-	if r.TG.flowCPUFull(n) {
+	if flowCPUFull(&r.TG, n) {
 		return plan.BySender
 	}
 	return ""
 }
 
 // limitBeforeSendersCPU does the same without the last check: whether a CPU of the sender was full.
-func (r *Record) limitBeforeSendersCPU(n int) plan.LimitedBy {
-	rwnd, sndbuf := r.flowHeldUp(n)
+func limitBeforeSendersCPU(r *results.Record, n int) plan.LimitedBy {
+	rwnd, sndbuf := flowHeldUp(r, n)
 	switch {
-	case r.TG.flowFull(n) && rwnd < heldUp:
+	case flowFull(&r.TG, n) && rwnd < heldUp:
 		return plan.BySender
-	case r.SUT.flowFull(n) || r.SUT.flowCPUFull(n) || r.SUT.flowPollerFull(n):
+	case flowFull(&r.SUT, n) || flowCPUFull(&r.SUT, n) || flowPollerFull(&r.SUT, n):
 		return plan.ByReceiver
 	case max(rwnd, sndbuf) >= heldUp:
 		return plan.ByWindow
@@ -49,16 +50,16 @@ func (r *Record) limitBeforeSendersCPU(n int) plan.LimitedBy {
 
 // agreed returns the limit that all flows with payload have in common; "" if they differ, or one is
 // not known.
-func (r *Record) agreed(limit func(n int) plan.LimitedBy) plan.LimitedBy {
-	if r.alone() {
-		return limit(0)
+func agreed(r *results.Record, limit func(*results.Record, int) plan.LimitedBy) plan.LimitedBy {
+	if alone(r) {
+		return limit(r, 0)
 	}
 	agreed := plan.LimitedBy("")
 	for i := range r.SUT.Flows {
 		if b := r.SUT.Flows[i].Bytes; b == nil || *b == 0 {
 			continue
 		}
-		l := limit(i)
+		l := limit(r, i)
 		if l == "" || agreed != "" && agreed != l {
 			return ""
 		}
@@ -69,24 +70,24 @@ func (r *Record) agreed(limit func(n int) plan.LimitedBy) plan.LimitedBy {
 
 // alone reports whether the run has one flow: the metrics of its hosts' data paths and sockets are
 // then that flow's.
-func (r *Record) alone() bool {
+func alone(r *results.Record) bool {
 	return r.Cell.NFlows() == 1 && len(r.SUT.Flows) <= 1 && len(r.TG.Flows) <= 1
 }
 
 // flowFull reports whether a flow's thread ran, or wanted to, all the time. Records of older
 // versions say so only among the host's metrics, of its only thread.
-func (h *Host) flowFull(n int) bool {
+func flowFull(h *results.Host, n int) bool {
 	if n < len(h.Flows) && h.Flows[n].ThreadCores != nil {
 		return *h.Flows[n].ThreadCores >= fullThread
 	}
-	return len(h.Flows) <= 1 && h.threadFull()
+	return len(h.Flows) <= 1 && threadFull(h)
 }
 
 // flowHeldUp returns the shares of the window in which a flow's sender waited for the receiver's
 // window, and for its own send buffer.
-func (r *Record) flowHeldUp(n int) (rwnd, sndbuf float64) {
-	if r.alone() {
-		rwnd, sndbuf = r.heldUpBy("tcp_info_rwnd_limited_us"), r.heldUpBy("tcp_info_sndbuf_limited_us")
+func flowHeldUp(r *results.Record, n int) (rwnd, sndbuf float64) {
+	if alone(r) {
+		rwnd, sndbuf = heldUpBy(r, "tcp_info_rwnd_limited_us"), heldUpBy(r, "tcp_info_sndbuf_limited_us")
 	}
 	if n < len(r.TG.Flows) {
 		f := &r.TG.Flows[n]

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 // A NAPI thread without time left limits its end wherever it runs, as a full CPU does. One
@@ -33,8 +34,9 @@ func TestLimitedByPoller(t *testing.T) {
 		"its CPU": {[]measure.Metric{metric(measure.MetricPollerCores, .5, "3"), metric("cpu3_busy_cores", 1)},
 			plan.ByReceiver},
 	} {
-		r := Record{SUT: Host{ThroughputGbps: new(10.), Metrics: x.sut}, TG: Host{DurationS: new(1.)}}
-		if got := r.FindLimit(); got != x.want {
+		r := results.Record{SUT: results.Host{ThroughputGbps: new(10.), Metrics: x.sut},
+			TG: results.Host{DurationS: new(1.)}}
+		if got := FindLimit(&r); got != x.want {
 			t.Errorf("%s: %q, want %q", name, got, x.want)
 		}
 	}

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-package results
+package judge
 
 import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
 )
 
 func TestFindLimit(t *testing.T) {
 	type figures map[string]float64
-	host := func(f figures) Host {
-		h := Host{DurationS: new(2.0)}
+	host := func(f figures) results.Host {
+		h := results.Host{DurationS: new(2.0)}
 		for name, v := range f {
 			h.Metrics = append(h.Metrics, measure.Metric{Name: name, Value: v})
 		}
@@ -51,9 +52,9 @@ func TestFindLimit(t *testing.T) {
 		"nothing was measured":             {10, 0, nil, nil, ""},
 		"nothing passed, and its CPU full": {0, 0, figures{run: 1}, figures{run: 1}, ""},
 	} {
-		r := Record{SUT: host(c.sut), TG: host(c.tg)}
+		r := results.Record{SUT: host(c.sut), TG: host(c.tg)}
 		r.SUT.ThroughputGbps, r.Cell.PaceBitsPS = &c.gbps, c.pace
-		if got := r.FindLimit(); got != c.want {
+		if got := FindLimit(&r); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}

@@ -10,9 +10,8 @@ import (
 	"io/fs"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"golang.org/x/sys/unix"
 )
 
 // WriteFile makes or replaces the file at path, which the user named, with what write produces, all

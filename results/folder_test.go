@@ -10,10 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kind"
+	"golang.org/x/sys/unix"
 )
 
 func must(t *testing.T, errs ...error) {

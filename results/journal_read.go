@@ -11,9 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zcbench/zcbench/internal/elements"
+	"golang.org/x/sys/unix"
 )
 
 // Journal is what was read from a journal: the records that can be trusted and

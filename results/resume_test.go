@@ -9,10 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/kind"
+	"golang.org/x/sys/unix"
 )
 
 func TestResume(t *testing.T) {

@@ -13,11 +13,11 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -146,8 +146,8 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 	} else {
 		distrust(&rec, "SUT", err)
 	}
-	rec.Conclude()
-	gate.Run(plan.DefaultGates(), &rec)
+	judge.Conclude(&rec)
+	judge.Run(plan.DefaultGates(), &rec)
 	if rec.Verdict == results.OK {
 		for _, h := range []results.Host{rec.SUT, rec.TG} {
 			if h.DurationS == nil || h.Bytes == nil || h.ThroughputGbps == nil || out.sutErr != nil ||

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth/vethtest"
 	"github.com/zcbench/zcbench/plan"
@@ -41,7 +42,7 @@ func TestIntegrationBusyPoll(t *testing.T) {
 		return &rec
 	}
 	inert := func(rec *results.Record, where string) {
-		if i := rec.Inert(); len(i) != 1 || !strings.Contains(i[0].Reason, where) ||
+		if i := judge.FindInert(rec); len(i) != 1 || !strings.Contains(i[0].Reason, where) ||
 			!strings.Contains(i[0].Fix, "TSO off") {
 			t.Errorf("%+v, want one %s", i, where)
 		}
@@ -60,7 +61,7 @@ func TestIntegrationBusyPoll(t *testing.T) {
 	vethtest.NoTSO(t, r.pair.SUT)
 	for rx, tx := range map[string]string{"tcp": "rr", "uring": "rr", "udp": "udp-rr", "udp-uring": "udp-rr"} {
 		if rec := run(rx, tx, atBoth); rec != nil {
-			if i := rec.Inert(); polled(&rec.SUT) == 0 || polled(&rec.TG) == 0 || len(i) != 0 {
+			if i := judge.FindInert(rec); polled(&rec.SUT) == 0 || polled(&rec.TG) == 0 || len(i) != 0 {
 				t.Errorf("%s: %.0f and %.0f packets polled: %+v", rx, polled(&rec.SUT), polled(&rec.TG), i)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -306,7 +307,7 @@ func paces(t *testing.T, many bool) (asked, held int) {
 			if rec.Cell.PaceBitsPS != of.Share(p) {
 				t.Errorf("%s: paced to %d, want %d", rec.Cell.ID, rec.Cell.PaceBitsPS, of.Share(p))
 			}
-			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), rec.FindLimit(),
+			t.Logf("%s: %+.2f %%, limit %q, %v", rec.Cell.ID, 100**rec.PaceError(), judge.FindLimit(&rec),
 				rec.SUT.Delivery.Metrics())
 			if !alone(rec) {
 				continue

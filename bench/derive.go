@@ -7,9 +7,9 @@ import (
 	"errors"
 	"io"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -29,7 +29,7 @@ func Derive(dir string) (results.Journal, *report.Summary, error) {
 // may have been interrupted, and so no signal ends it: its bounds do.
 func DeriveIn(in *results.Folder) (results.Journal, *report.Summary, error) {
 	defer in.Close()
-	j, err := gate.Read(in)
+	j, err := judge.Read(in)
 	if err != nil {
 		return j, nil, err
 	}
@@ -47,7 +47,7 @@ func Report(ctx context.Context, dir string) (*report.Summary, error) {
 		return nil, err
 	}
 	defer in.Close()
-	j, err := gate.ReadFigures(in)
+	j, err := judge.ReadFigures(in)
 	if err != nil {
 		return nil, err
 	}

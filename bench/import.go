@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
-	"github.com/zcbench/zcbench/results/gate"
 )
 
 // PowerImport joins logs of meters with runs that are over.
@@ -69,7 +69,7 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 		if ok {
 			joined++
 			// The others have judged it already.
-			gate.Run(plan.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
+			judge.Run(plan.Gates{IdleDrift: g.IdleDrift, Asked: g.Asked, IgnoreInert: true}, &j.Records[i])
 		}
 	}
 	if joined == 0 {

@@ -5,9 +5,9 @@ package bench
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 )
 
 func TestOutcome(t *testing.T) {
@@ -66,7 +66,7 @@ func TestOutcome(t *testing.T) {
 	limit := .01
 	spread := j(run(a, 0, results.OK, 10), run(a, 1, results.OK, 20), run(a, 2, results.OK, 30))
 	spread.Header.Plan = &plan.Origin{Gates: plan.Gates{ThroughputCV: &limit, Asked: []string{"throughput_cv"}}}
-	gate.Apply(&spread)
+	judge.Apply(&spread)
 	if got := OutcomeOf(spread); got != (Outcome{Invalid: 3}) {
 		t.Errorf("%+v", got)
 	}

@@ -11,9 +11,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 )
 
 // What the ends found says what becomes of the run: proof is what one of them found wrong with
@@ -87,7 +87,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 		t.Errorf("the order (-want +got):\n%s", d)
 	}
 	j := results.Journal{Records: r.journal(t)}
-	gate.Apply(&j)
+	judge.Apply(&j)
 	if o := OutcomeOf(j); o.Spoilt != 2 || o.Invalid != 2 {
 		t.Errorf("%+v", o)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -67,7 +68,7 @@ func (r *Runner) Run(ctx context.Context, p matrix.Run) results.Record {
 	out.calledOff = context.Cause(ctx)
 	r.fill(&rec, out)
 	r.env.mark(&rec, p.Cell)
-	rec.Conclude()
+	judge.Conclude(&rec)
 	markPace(&rec, p)
 	after(&rec)
 	r.Power.after(ctx, &rec, out, r.Opt.IdleDrift)

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 )
 
 // Progress hears of a plan's course. All calls come from one goroutine.
@@ -55,7 +55,7 @@ type Session struct {
 	// search, which then is given up. Zero: whenever.
 	Until time.Time
 
-	course *gate.Course
+	course *judge.Course
 	ran    map[plan.CellKey]bool
 	rates  rates // what shares of a pace come to
 
@@ -217,7 +217,7 @@ func (s *Session) missing(c plan.Cell) *Missing {
 func (s *Session) judge(rec *results.Record) {
 	s.sees(rec)
 	if s.course == nil {
-		s.course = gate.NewCourse(s.Gates)
+		s.course = judge.NewCourse(s.Gates)
 	}
 	s.course.Judge(rec)
 }
@@ -267,7 +267,7 @@ func outline(rec *results.Record) {
 
 // know takes note of the runs that a journal has.
 func (s *Session) know(recs []results.Record) {
-	s.course = gate.NewCourse(s.Gates)
+	s.course = judge.NewCourse(s.Gates)
 	for i := range recs {
 		s.sees(&recs[i])
 		s.course.Know(&recs[i])

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -86,7 +87,7 @@ func TestIntegrationRoundTrips(t *testing.T) {
 			}
 		}
 		if c.BusyPollUs > 0 { // see TestIntegrationBusyPoll
-			if i := rec.Inert(); len(i) != 1 || i[0].Option != "busy_poll" {
+			if i := judge.FindInert(&rec); len(i) != 1 || i[0].Option != "busy_poll" {
 				t.Errorf("%s: %+v", c.ID, i)
 			}
 		}

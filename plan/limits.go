@@ -9,7 +9,7 @@ import (
 )
 
 // Limit is a gate's limit: a field of [Gates]. Its key in experiment files, its default, its
-// line in reports and its row in docs/matrix.md follow from this; package gate judges by it.
+// line in reports and its row in docs/matrix.md follow from this; package judge judges by it.
 type Limit struct {
 	Key     string
 	Class   GateClass

@@ -58,26 +58,11 @@ func (r *Record) FlowSpread() *FlowSpread {
 	return &s
 }
 
-// metrics turns the spread into rows of metrics.csv.
-func (s *FlowSpread) metrics() []measure.Metric {
+// Metrics turns the spread into rows of metrics.csv.
+func (s *FlowSpread) Metrics() []measure.Metric {
 	const src = measure.DataPath
 	return []measure.Metric{{Name: measure.MetricJain, Unit: "1", Value: s.Jain, Source: src},
 		{Name: measure.MetricFlowMin, Unit: "Gbit/s", Value: s.Min, Source: src},
 		{Name: measure.MetricFlowMedian, Unit: "Gbit/s", Value: s.Median, Source: src},
 		{Name: measure.MetricFlowMax, Unit: "Gbit/s", Value: s.Max, Source: src}}
-}
-
-// Conclude enters what follows from the figures of both ends: what limited the run and each of
-// its flows, and how even the flows were.
-func (r *Record) Conclude() {
-	if r.hasHelpers() && !slices.Contains(r.Flags, FlagHelpers) {
-		r.Flags = append(slices.Clip(r.Flags), FlagHelpers)
-	}
-	r.Limit = r.FindLimit()
-	for i := range r.SUT.Flows {
-		r.SUT.Flows[i].Limit = r.FlowLimit(i)
-	}
-	if s := r.FlowSpread(); s != nil {
-		r.SUT.Metrics = append(r.SUT.Metrics, s.metrics()...)
-	}
 }

@@ -9,10 +9,10 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// hasHelpers reports whether the helper threads were counted. The flag says so if metrics were not
+// HasHelpers reports whether the helper threads were counted. The flag says so if metrics were not
 // read.
-func (r *Record) hasHelpers() bool {
-	return !math.IsNaN(r.SUT.value(measure.MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
+func (r *Record) HasHelpers() bool {
+	return !math.IsNaN(r.SUT.Value(measure.MetricHelperCores)) || slices.Contains(r.Flags, FlagHelpers)
 }
 
 // OwnCores returns the CPU time, in cores, of the threads that received in the window: NAPI's and,

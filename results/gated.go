@@ -5,6 +5,7 @@ package results
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/plan"
 )
@@ -74,6 +75,19 @@ func (r *Record) Mark(flag, warning string) {
 	}
 }
 
+// InertFlag begins the flag of a run with an option that did not act: inert-big_tcp.
+const InertFlag = "inert-"
+
+// InertOptions lists the options that, by the record's flags, had no effect.
+func (r *Record) InertOptions() (names []string) {
+	for _, f := range r.Flags {
+		if name, ok := strings.CutPrefix(f, InertFlag); ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Flagged lists the gates whose limits a counted run exceeds, or that could not judge it, and, as
 // inert-OPTION, the run's options that had no effect.
 func (r *Record) Flagged() (keys []string) {
@@ -90,7 +104,7 @@ func (r *Record) Flagged() (keys []string) {
 		}
 	}
 	for _, name := range r.InertOptions() {
-		keys = append(keys, inertFlag+name)
+		keys = append(keys, InertFlag+name)
 	}
 	return keys
 }

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/machine/measure"
-	"github.com/zcbench/zcbench/plan"
 )
 
 // Packets is what became of the packets of a run whose modes move such, datagrams or frames, from
@@ -48,18 +46,11 @@ const FlagSuperPackets = "super-packets"
 // carried; nil: not known. The NIC, or a step before it, splits those of UDP_SEGMENT; a veth does
 // not.
 func (r *Record) PerLinkPacket() *float64 {
-	n := r.SUT.value("link_rx_packets")
+	n := r.SUT.Value("link_rx_packets")
 	if r.SUT.PacketsPerS == nil || r.SUT.DurationS == nil || !(n > 0) {
 		return nil
 	}
 	return new(*r.SUT.PacketsPerS * *r.SUT.DurationS / n)
-}
-
-// Fragmented reports whether the run's datagrams were longer than the MTU: what counters then count
-// as lost are fragments, any number of them per datagram.
-func (r *Record) Fragmented() bool {
-	mtu := r.TG.value("link_mtu")
-	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
 }
 
 // Bounds of an account of packets, so that no sum or product of some of its figures overflows.
@@ -181,84 +172,6 @@ func (h *Host) RateNs() *float64 {
 		return nil
 	}
 	return finite(1e9 / *h.PacketsPerS)
-}
-
-// lossy is the share of the packets from which on what was lost says what limited a run: a CPU that
-// others had for a moment loses less.
-const lossy = 0.01
-
-// packetLimit finds what kept a run from moving more packets. There is no window: a sender goes on
-// whatever the receiver takes, so what was lost, and where, shows which was slower.
-func (r *Record) packetLimit() plan.LimitedBy {
-	switch {
-	case r.Cell.PaceBitsPS > 0 && *r.PaceError() >= -plan.PaceTolerance:
-		return plan.ByPace
-	case r.packetLinkShare() >= reached:
-		return plan.ByLink
-	case r.heldByCgroup():
-		return plan.ByCgroup
-	}
-	if lost := r.SUT.Packets.LostShare(); lost != nil && *lost >= lossy {
-		return r.lostBy()
-	}
-	sending := func(n int) plan.LimitedBy {
-		if r.TG.flowFull(n) || r.TG.flowCPUFull(n) {
-			return plan.BySender
-		}
-		return ""
-	}
-	switch {
-	case r.agreed(sending) == plan.BySender, r.anyCPU(&r.TG) && r.TG.cpuFull():
-		return plan.BySender // and nearly all came
-	case r.anyCPU(&r.SUT) && r.SUT.cpuFull():
-		return plan.ByReceiver
-	}
-	return ""
-}
-
-// lostBy finds where most packets were lost: on the way out, by a link that takes no more, or at
-// the receiver. A veth passes its packets to the receiver within the sender's call: what it drops,
-// the receiver had no room for (drivers/net/veth.c: veth_xmit).
-func (r *Record) lostBy() plan.LimitedBy {
-	out, in := 0.0, 0.0
-	sending := []string{"tx_dropped", "qdisc_drops", "udp_sndbuf_errors"}
-	for _, c := range r.SUT.Packets.Counted {
-		if !slices.Contains(sending, c.Name) {
-			in += *c.Value
-		}
-	}
-	if p := r.TG.Packets; p != nil {
-		for _, c := range p.Counted {
-			switch {
-			case c.Name == "tx_dropped" && r.TG.Env.Driver == "veth":
-				in += *c.Value
-			case slices.Contains(sending, c.Name):
-				out += *c.Value
-			}
-		}
-	}
-	switch {
-	case out > in:
-		return plan.ByLink
-	case in > 0:
-		return plan.ByReceiver
-	}
-	return ""
-}
-
-// udpHeaders are those of IPv4 and UDP, of each datagram; shortestFrame is that of Ethernet
-// without its checksum.
-const udpHeaders, shortestFrame = 28, 60
-
-// packetLinkShare computes what share of the link's speed the packets take with all their overhead.
-func (r *Record) packetLinkShare() float64 {
-	speed := r.SUT.value(measure.MetricLinkSpeed)
-	if !(speed > 0) || r.SUT.PacketsPerS == nil || *r.SUT.PacketsPerS <= 0 {
-		return 0
-	}
-	const ethernet = 14
-	frame := *r.SUT.ThroughputGbps*1e9/8 / *r.SUT.PacketsPerS + udpHeaders + ethernet // throughput is of payload
-	return *r.SUT.PacketsPerS * (max(frame, shortestFrame) + frameBytes - ethernet) * 8 / speed
 }
 
 // PacketsText formats what became of a run's packets: "sent 10, received 9, lost 1".

@@ -3,7 +3,6 @@
 package results
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -39,7 +38,7 @@ func (r *Record) Slack() Slack {
 	if r.SUT.PacketsPerS == nil || r.Cell.RoundTrips() {
 		return ""
 	}
-	used, busy := r.received()
+	used, busy := r.Received()
 	switch {
 	case r.Limit == plan.BySender:
 		return SlackSender
@@ -51,9 +50,9 @@ func (r *Record) Slack() Slack {
 	return SlackIdle
 }
 
-// received returns how busy the receiving threads were, if threads received, and the CPUs: of
+// Received returns how busy the receiving threads were, if threads received, and the CPUs: of
 // several CPUs the busiest, and of threads that may be on several the busiest.
-func (r *Record) received() (used, busy *float64) {
+func (r *Record) Received() (used, busy *float64) {
 	h := &r.SUT
 	most, cpus := h.busiestCPU()
 	if busy = h.CPUBusyCores; busy != nil && cpus > 1 {
@@ -66,7 +65,7 @@ func (r *Record) received() (used, busy *float64) {
 	case cpus <= 1: // they share it
 		return used, busy
 	}
-	if v := h.value(measure.MetricBusiestPoller); v > 0 && v < *used { // else there is no other
+	if v := h.Value(measure.MetricBusiestPoller); v > 0 && v < *used { // else there is no other
 		used = &v
 		for i := range h.Flows {
 			if s := h.Flows[i].CPUS; s != nil && r.readsItself() {
@@ -99,7 +98,7 @@ const overBusy = 1.02
 // that was not counted, or if its threads appear to have run longer than the CPUs were busy, which
 // includes all of their time.
 func (r *Record) OwnCores() *float64 {
-	if r.Cell.LeavesThreads() && !r.hasHelpers() {
+	if r.Cell.LeavesThreads() && !r.HasHelpers() {
 		return nil
 	}
 	own := r.SUT.OwnCores(r.readsItself())
@@ -140,20 +139,4 @@ func SlackOf(runs []*Record) Slack {
 		return ""
 	}
 	return slices.MaxFunc([]Slack{SlackSender, SlackIdle, SlackShared}, func(a, b Slack) int { return n[a] - n[b] })
-}
-
-// MarkSlack flags a run with slack, and says what it is.
-func (r *Record) MarkSlack() {
-	s := r.Slack()
-	if s == "" || slices.Contains(r.Flags, FlagUnsaturated) || !(*r.SUT.PacketsPerS > 0) {
-		return
-	}
-	used, _ := r.received()
-	why := map[Slack]string{SlackSender: "the sender was slower than the receiver",
-		SlackIdle: "what received had time left", SlackShared: "what received shared its CPU with others"}[s]
-	if used != nil {
-		why += fmt.Sprintf(" (%.2f cores used)", *used)
-	}
-	r.Mark(FlagUnsaturated, fmt.Sprintf("1/packets_per_s, %.1f ns, is not what a packet costs: %s: %s",
-		1e9 / *r.SUT.PacketsPerS, s, why))
 }

@@ -13,5 +13,5 @@ func (h *Host) UntoldPercent() float64 {
 	if h.TotalBytes == nil || *h.TotalBytes == 0 {
 		return math.NaN()
 	}
-	return 100 * h.value(measure.MetricUntold) / float64(*h.TotalBytes)
+	return 100 * h.Value(measure.MetricUntold) / float64(*h.TotalBytes)
 }

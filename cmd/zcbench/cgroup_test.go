@@ -11,6 +11,7 @@ import (
 	"github.com/zcbench/zcbench/internal/await"
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/cgroup/cgrouptest"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -42,7 +43,7 @@ func TestIntegrationCgroupLimit(t *testing.T) {
 		t.Errorf("status %d: %s by %s: %s (fix: %s)", status, r.Verdict, r.Gate, r.Reason, r.Fix)
 	}
 	for _, role := range ends.Roles {
-		if share, words := r.Host(role).HeldBack(); share <= 0 || share > 1 || !strings.HasPrefix(words, named) {
+		if share, words := judge.HeldBack(r.Host(role)); share <= 0 || share > 1 || !strings.HasPrefix(words, named) {
 			t.Errorf("%s: held back for %v: %q", role.Label(), share, words)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
@@ -52,9 +53,9 @@ func (f *whyFlags) check() error {
 // load reads a source, as much of it as is asked for.
 func (f *whyFlags) load(source string) (compare.Set, error) {
 	if f.asked {
-		return compare.LoadWhole(source)
+		return compare.Load(source, judge.Read)
 	}
-	return compare.Load(source)
+	return compare.Load(source, judge.ReadFigures)
 }
 
 // explained is a couple of cells with what makes the difference.

@@ -7,7 +7,9 @@ import (
 	"io"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/fleet"
@@ -79,7 +81,7 @@ func (f *fleetFlags) run(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return cli.UsageError(err)
 	}
-	all := fleet.Read(found, metrics[0])
+	all := fleet.Read(found, metrics[0], judge.Apply)
 	if !all.Readable() {
 		return cli.Usagef("%s holds no results: %s", all.Pairs[0].Dir, all.Pairs[0].Problem)
 	}

@@ -13,10 +13,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/gobench"
 	"github.com/zcbench/zcbench/results/promtext"
 	"github.com/zcbench/zcbench/results/report"
@@ -62,7 +63,7 @@ func idleStates(cmd *cobra.Command, dir string) error {
 		return journalError(dir, err)
 	}
 	defer in.Close()
-	j, err := gate.Read(in)
+	j, err := judge.Read(in)
 	if err != nil {
 		return journalError(dir, err)
 	}
@@ -111,9 +112,9 @@ type exportFlags struct {
 }
 
 func (x *exportFlags) run(cmd *cobra.Command, dir string) error {
-	read := gate.ReadFigures
+	read := judge.ReadFigures
 	if x.csv {
-		read = gate.Read
+		read = judge.Read
 	}
 	in, err := results.OpenFolder(dir)
 	if err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/cmd/internal/powerflag"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -224,11 +225,11 @@ func (f *rerunFlags) finish(cmd *cobra.Command, dir string, e *bench.Experiment,
 }
 
 func (f *rerunFlags) compare(cmd *cobra.Command, dir string) error {
-	a, err := compare.Load(dir)
+	a, err := compare.Load(dir, judge.ReadFigures)
 	if err != nil {
 		return err
 	}
-	b, err := compare.Load(f.out)
+	b, err := compare.Load(f.out, judge.ReadFigures)
 	if err != nil {
 		return err
 	}

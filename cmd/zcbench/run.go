@@ -15,11 +15,11 @@ import (
 	"github.com/zcbench/zcbench/cmd/internal/progress"
 	"github.com/zcbench/zcbench/cmd/internal/specflag"
 	"github.com/zcbench/zcbench/internal/version"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/report"
 )
 
@@ -123,7 +123,7 @@ func runPolicy() bench.Policy {
 
 func (f *runFlags) finish(cmd *cobra.Command, in *results.Folder, recs []results.Record, runErr error) error {
 	j := results.Journal{Records: recs, Header: results.Header{Plan: &plan.Origin{Gates: f.Spec.Gates}}}
-	gate.Apply(&j)
+	judge.Apply(&j)
 	j.Header.Plan = nil // nothing else of it is known
 	summary := report.Summarize(j)
 	var err error

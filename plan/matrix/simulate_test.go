@@ -53,11 +53,11 @@ func simulate(t *testing.T, rng *rand.Rand, reps int, effect float64, seed uint6
 	if err := os.WriteFile(path, csv.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	a, err := compare.Load(path + "@rx=tcp")
+	a, err := compare.Load(path+"@rx=tcp", (*results.Folder).ReadFigures)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, err = compare.Load(path + "@rx=uring"); err != nil {
+	if b, err = compare.Load(path+"@rx=uring", (*results.Folder).ReadFigures); err != nil {
 		t.Fatal(err)
 	}
 	return a, b

@@ -194,19 +194,21 @@ func TestLoad(t *testing.T) {
 		}
 	}
 	w.Close()
-	s, err := Load(dir)
+	s, err := Load(dir, (*results.Folder).ReadFigures)
 	if err != nil || len(s.Cells) != 2 || len(s.Cells[1].Runs) != 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if s, err := Load(dir + "@rx=uring"); err != nil || len(s.Cells) != 1 || s.Chosen[0] != "rx" {
+	if s, err := Load(dir+"@rx=uring", (*results.Folder).ReadFigures); err != nil || len(s.Cells) != 1 ||
+		s.Chosen[0] != "rx" {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{dir + "@rx", dir + "@color=red", dir + "@rx=zcrx", dir + "/no"} {
-		if _, err := Load(bad); err == nil {
+		if _, err := Load(bad, (*results.Folder).ReadFigures); err == nil {
 			t.Errorf("%s was read", bad)
 		}
 	}
-	if s, err := Load(filepath.Join(dir, results.JournalFile)); err != nil || len(s.Cells) != 2 || s.Dir != dir ||
+	if s, err := Load(filepath.Join(dir, results.JournalFile), (*results.Folder).ReadFigures); err != nil ||
+		len(s.Cells) != 2 || s.Dir != dir ||
 		s.Table {
 		t.Errorf("a folder's journal: %+v, %v", s, err)
 	}
@@ -214,11 +216,12 @@ func TestLoad(t *testing.T) {
 	if err := folderOf(t, dir).WriteCSV(j.Records); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Load(filepath.Join(dir, results.RunsFile)); err != nil || len(s.Cells) != 2 {
+	if s, err := Load(filepath.Join(dir, results.RunsFile), (*results.Folder).ReadFigures); err != nil ||
+		len(s.Cells) != 2 {
 		t.Errorf("%+v, %v", s, err)
 	}
 	os.Remove(filepath.Join(dir, results.JournalFile))
-	if s, err := Load(dir); err != nil || len(s.Cells) != 2 {
+	if s, err := Load(dir, (*results.Folder).ReadFigures); err != nil || len(s.Cells) != 2 {
 		t.Errorf("a folder of CSVs: %+v, %v", s, err)
 	}
 	// A folder from somebody else has nothing that is waited for.
@@ -227,7 +230,7 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)
-	go func() { _, err := Load(dir); done <- err }()
+	go func() { _, err := Load(dir, (*results.Folder).ReadFigures); done <- err }()
 	if err := await.Chan(t, "a pipe is refused", done); err == nil {
 		t.Error("a pipe has runs")
 	}
@@ -240,7 +243,7 @@ func TestPublished(t *testing.T) {
 		t.Fatalf("published figures: %v", files)
 	}
 	for _, f := range files {
-		s, err := Load(f)
+		s, err := Load(f, (*results.Folder).ReadFigures)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -251,7 +254,7 @@ func TestPublished(t *testing.T) {
 			}
 		}
 	}
-	ref, err := Load("../reference/battle-of-the-zcs.csv")
+	ref, err := Load("../reference/battle-of-the-zcs.csv", (*results.Folder).ReadFigures)
 	if err != nil {
 		t.Fatal(err)
 	}

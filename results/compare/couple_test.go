@@ -103,13 +103,14 @@ func TestLoadWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Close()
-	for n, load := range map[int]func(string) (Set, error){0: Load, 1: LoadWhole} {
-		s, err := load(dir + "@rx=tcp")
+	for n, load := range map[int]func(*results.Folder) (results.Journal, error){
+		0: (*results.Folder).ReadFigures, 1: (*results.Folder).Read} {
+		s, err := Load(dir+"@rx=tcp", load)
 		if err != nil || s.Dir != dir || s.Table || len(s.Cells[0].Runs[0].SUT.Metrics) != n {
 			t.Errorf("%d metrics wanted: %+v, %v", n, s, err)
 		}
 	}
-	ref, err := Load(filepath.Join("..", "reference", "battle-of-the-zcs.csv"))
+	ref, err := Load(filepath.Join("..", "reference", "battle-of-the-zcs.csv"), (*results.Folder).ReadFigures)
 	if err != nil || ref.Dir != "" || !ref.Table {
 		t.Errorf("a file of figures is of folder %q, a table: %v, %v", ref.Dir, ref.Table, err)
 	}

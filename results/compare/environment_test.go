@@ -69,7 +69,7 @@ func compared(t *testing.T, a, b string) (*Result, string) {
 	t.Helper()
 	var sets []Set
 	for _, dir := range []string{a, b} {
-		s, err := Load(dir)
+		s, err := Load(dir, (*results.Folder).ReadFigures)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +176,7 @@ func TestLoadFollowsNoLink(t *testing.T) {
 		if err := os.Symlink(dir, link); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := Load(link); err != nil || len(s.Cells) != 2 {
+		if s, err := Load(link, (*results.Folder).ReadFigures); err != nil || len(s.Cells) != 2 {
 			t.Errorf("%s: a link to the folder: %v", name, err)
 		}
 		to := filepath.Join(other, "x")
@@ -184,7 +184,7 @@ func TestLoadFollowsNoLink(t *testing.T) {
 			os.Symlink(to, filepath.Join(dir, name))); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Load(dir); !errors.As(err, new(*results.Refused)) {
+		if _, err := Load(dir, (*results.Folder).ReadFigures); !errors.As(err, new(*results.Refused)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

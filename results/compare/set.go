@@ -18,7 +18,6 @@ import (
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/environment"
-	"github.com/zcbench/zcbench/results/gate"
 )
 
 // Set is the runs of one source, by cell.
@@ -129,15 +128,10 @@ func (s *Set) AskAbout(factors []string) error {
 	return nil
 }
 
-// Load reads a source: a results folder, a runs.csv, or either with a selector
-// behind an @ that chooses cells by their factors: out/quick@rx=tcp,tx=sendfile.
-func Load(source string) (Set, error) { return loadSource(source, gate.ReadFigures) }
-
-// LoadWhole does what [Load] does, and also keeps the metrics of the runs, which are most of a
-// journal's bytes.
-func LoadWhole(source string) (Set, error) { return loadSource(source, gate.Read) }
-
-func loadSource(source string, read func(*results.Folder) (results.Journal, error)) (Set, error) {
+// Load reads a source: a results folder, a runs.csv, or either with a selector behind an @ that
+// chooses cells by their factors: out/quick@rx=tcp,tx=sendfile. The journal is read by read, which
+// decides which of its runs count.
+func Load(source string, read func(*results.Folder) (results.Journal, error)) (Set, error) {
 	path, selector, chosen := source, "", false
 	if _, err := os.Stat(source); err != nil {
 		if i := strings.LastIndexByte(source, '@'); i >= 0 {

@@ -10,8 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"golang.org/x/sys/unix"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/results"
 )
 
 // A FIFO that is named as a file of figures is not waited for, and a device is not read; the pipe
@@ -23,7 +25,7 @@ func TestTablesThatAreNoFiles(t *testing.T) {
 	}
 	for path, want := range map[string]string{fifo: "it is a FIFO, not a regular file",
 		"/dev/zero": "it is a device, not a regular file"} {
-		_, err := Load(path)
+		_, err := Load(path, (*results.Folder).ReadFigures)
 		if err == nil || !strings.Contains(err.Error(), path+": "+want) || fault.Fix(err) == "" {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -41,7 +43,8 @@ func TestTablesThatAreNoFiles(t *testing.T) {
 	if err = errors.Join(err, w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := Load(fmt.Sprintf("/dev/fd/%d", r.Fd())); err != nil || len(s.Cells) == 0 {
+	if s, err := Load(fmt.Sprintf("/dev/fd/%d", r.Fd()), (*results.Folder).ReadFigures); err != nil ||
+		len(s.Cells) == 0 {
 		t.Errorf("%d cells of a pipe, %v", len(s.Cells), err)
 	}
 }

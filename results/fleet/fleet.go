@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 )
 
@@ -42,8 +43,9 @@ type Column struct {
 	Spread *float64 `json:"spread"`
 }
 
-// Read reads results folders and sums them up by a figure.
-func Read(at []Place, m compare.Metric) *Fleet {
+// Read reads results folders and sums them up by a figure. Which runs of a journal count is
+// decided by judge.
+func Read(at []Place, m compare.Metric, judge func(*results.Journal)) *Fleet {
 	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{},
 		Factors: []Common{}}
 	f.Pairs = make([]*Pair, len(at))
@@ -56,7 +58,7 @@ func Read(at []Place, m compare.Metric) *Fleet {
 				if i >= len(at) {
 					return
 				}
-				f.Pairs[i] = f.read(i, at[i])
+				f.Pairs[i] = f.read(i, at[i], judge)
 			}
 		})
 	}

@@ -177,7 +177,7 @@ func BenchmarkFleet(b *testing.B) {
 		if err != nil || len(dirs) != 1000 {
 			b.Fatal(len(dirs), err)
 		}
-		f := Read(dirs, throughput(b))
+		f := Read(dirs, throughput(b), noGates)
 		b.Logf("%.1f s: %s", time.Since(began).Seconds(), f.Summary())
 		if f.Pairs[700].worst() != Worse || f.Pairs[0].Runs.OK != 36 || len(f.Pairs[1].Differs) == 0 {
 			b.Fatal(f.Summary())

@@ -21,12 +21,11 @@ import (
 	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/results/compare"
 	"github.com/zcbench/zcbench/results/environment"
-	"github.com/zcbench/zcbench/results/gate"
 	"github.com/zcbench/zcbench/results/stat"
 )
 
 // read makes a pair of a results folder, that of this number. What cannot be read is a pair too.
-func (f *Fleet) read(number int, at Place) *Pair {
+func (f *Fleet) read(number int, at Place, judge func(*results.Journal)) *Pair {
 	p := &Pair{Dir: at.Dir, Name: short(filepath.Base(filepath.Clean(at.Dir)), 80), State: Complete}
 	in, err := at.open()
 	var j results.Journal
@@ -43,7 +42,7 @@ func (f *Fleet) read(number int, at Place) *Pair {
 		}
 		return p
 	}
-	gate.Apply(&j)
+	judge(&j)
 	p.StartUTCNs, p.ToolVersion = j.Header.CreatedUTCNs, short(j.Header.ToolVersion, 60)
 	p.Skipped = len(j.Skipped)
 	p.ends(&j)

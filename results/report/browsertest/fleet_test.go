@@ -75,7 +75,7 @@ func fleetPage(t *testing.T, pairs, cells int) string {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "fleet.html")
-	if err := results.WriteFile(path, fleet.Read(dirs, m[0]).HTML); err != nil {
+	if err := results.WriteFile(path, fleet.Read(dirs, m[0], func(*results.Journal) {}).HTML); err != nil {
 		t.Fatal(err)
 	}
 	return path

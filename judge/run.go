@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+
+package judge
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results"
+)
+
+// failure is a limit that a run is beyond, by the flag of runs that count all the same.
+type failure struct{ flag, reason, fix string }
+
+// Run judges one run by the gates that need no other: cgroups that held an end back, foreign load
+// and the drift of idle power, which leave it out, then retransmits, drops, coverage, what limited
+// it, how even its flows were and options that did not act, which flag it, or leave it out where
+// that was asked for, and last whether siblings and the machine were quiet and the receiver
+// saturated. A run that is not ok, and a warm-up, are left as they are, but that a cgroup is named
+// as why a run was spoilt; of a calibration's run only what left it out is asked, because shares
+// of a pace are of it, and so of a search's trial. Proofs (g.Copied among them) are judged by the
+// ends themselves.
+func Run(g plan.Gates, r *results.Record) {
+	blameCgroup(g, r)
+	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
+		return
+	}
+	for _, check := range []func(plan.Gates, *results.Record) *failure{throttled, foreign, idleDrift} {
+		if f := check(g, r); f != nil {
+			r.Fail(plan.ByEnvironment, f.reason, f.fix)
+			return
+		}
+	}
+	if r.Warmup {
+		return
+	}
+	for _, check := range []func(plan.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit,
+		unfair, starved} {
+		if f := check(g, r); f != nil {
+			outcome(g, f, r)
+		}
+	}
+	inert(g, r)
+	siblings(r)
+	quiet(r)
+	slack(r)
+}
+
+// outcome flags runs that count, or leaves them out where the limit was asked for.
+func outcome(g plan.Gates, f *failure, runs ...*results.Record) {
+	for _, r := range runs {
+		switch {
+		case r.Verdict != results.OK:
+		case g.Asks(plan.GateOf(f.flag)):
+			r.Fail(plan.ByOutcome, f.reason, f.fix)
+		default:
+			r.Mark(f.flag, f.reason)
+		}
+	}
+}
+
+func retrans(g plan.Gates, r *results.Record) *failure {
+	if trips(r) {
+		return nil // its bytes are few: one segment would be thousands per GB
+	}
+	return perGB("retrans_per_gb", "retransmitted segments", g.RetransPerGB, r.TG.Retrans, r.TG.Bytes,
+		"look for drops on the path (ethtool -S, nstat), or allow more with gates.retrans_per_gb")
+}
+
+func drops(g plan.Gates, r *results.Record) *failure {
+	if trips(r) || r.Cell.MovesPackets() { // of the latter what was lost is a figure
+		return nil
+	}
+	return perGB("drops_per_gb", "packets dropped by the receiver", g.DropsPerGB, r.SUT.RXDrops, r.SUT.Bytes,
+		"raise the RX ring or net.core.netdev_max_backlog, or allow more with gates.drops_per_gb")
+}
+
+func perGB(key, what string, limit *float64, n, bytes *uint64, fix string) *failure {
+	if limit == nil || n == nil || bytes == nil || *bytes == 0 {
+		return nil
+	}
+	if rate := float64(*n) / (float64(*bytes) / 1e9); rate > *limit {
+		return &failure{key, fmt.Sprintf("%.2f %s per GB (limit %g)", rate, what, *limit), fix}
+	}
+	return nil
+}
+
+func coverage(g plan.Gates, r *results.Record) *failure {
+	if g.Coverage == nil {
+		return nil
+	}
+	for _, role := range ends.Roles {
+		if c := r.Host(role).StatCoverage; c != nil && math.Abs(*c-1) > *g.Coverage {
+			return &failure{"coverage", fmt.Sprintf("%s: the /proc/stat columns cover %.3f of the time (limit 1 +- %g)",
+				role.Label(), *c, *g.Coverage),
+				"measure longer, or boot without nohz_full; busy cores do not depend on it: gates.coverage: off"}
+		}
+	}
+	return nil
+}
+
+func limit(g plan.Gates, r *results.Record) *failure {
+	kept := r.Cell.PaceBitsPS > 0 && r.Limit == plan.ByPace // as it was asked to
+	if g.Limit == "" || r.Limit == g.Limit || kept || trips(r) {
+		return nil
+	}
+	f := &failure{plan.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
+		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a " +
+			"layout with two CPUs; or gates.limit: off"}
+	if r.Limit == "" {
+		f.reason, f.fix = "unknown what limited it, but the limit must be "+string(g.Limit),
+			"measure longer, with both ends pinned; or gates.limit: off"
+	}
+	return f
+}
+
+// trips reports whether a run makes round trips, and so is not made for its payload: by its cell,
+// whatever its ends say.
+func trips(r *results.Record) bool { return r.Cell.RoundTrips() }

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// f's error comes back, f runs on another thread than the caller's, and a refused setns is told with
-// the namespace's name and without running f.
+// f's error comes back, f runs on another thread than the caller's, and a refused setns is told
+// with the namespace's name and without running f.
 func TestDo(t *testing.T) {
 	ns, err := os.Open("/proc/self/ns/net")
 	if err != nil {

@@ -207,8 +207,8 @@ const stillS = 0.5
 // restarted reports whether a CPU's idle counter started again. It may step back by a rounding.
 func (t *CPUTicks) restarted(before *CPUTicks) bool { return t.Idle+2 < before.Idle }
 
-// busySince computes how busy a CPU was: what is left of the wall clock, in seconds, without idle and
-// iowait. Rounding to ticks that makes one interval too low makes the next too high.
+// busySince computes how busy a CPU was: what is left of the wall clock, in seconds, without idle
+// and iowait. Rounding to ticks that makes one interval too low makes the next too high.
 func (t *CPUTicks) busySince(before *CPUTicks, wall float64) float64 {
 	return 1 - cores(t.Idle, before.Idle, wall) - cores(t.IOWait, before.IOWait, wall)
 }

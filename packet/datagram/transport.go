@@ -105,5 +105,6 @@ func beside(words *stream.Conn, o sock.Options, shared bool) (*stream.Conn, erro
 		unix.Close(fd)
 		return nil, err
 	}
-	return &stream.Conn{FD: fd, Local: sock.UnmapAddr(words.Local), Remote: sock.UnmapAddr(words.Remote), Words: words}, nil
+	return &stream.Conn{FD: fd, Local: sock.UnmapAddr(words.Local), Remote: sock.UnmapAddr(words.Remote), Words: words},
+		nil
 }

@@ -7,9 +7,12 @@ import (
 	"errors"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
-	"golang.org/x/sys/unix"
 )
 
 // DefaultBatch is how many datagrams a call moves at most unless told otherwise: as many as one of
@@ -158,3 +161,10 @@ func mostInOne(size int) uint64 {
 
 // Close frees the buffers.
 func (r *Receiver) Close() error { return errors.Join(r.account.close(), r.buf.Close()) }
+
+// BatchMetrics describe how many datagrams a call could move.
+var BatchMetrics = []measure.MetricDoc{
+	{Names: "udp_batch",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "datagrams, of udp-gro pieces of them, that a call could move (`--udp-batch`)"},
+}

@@ -5,11 +5,14 @@ package baseline
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/internal/fault"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
-	"golang.org/x/sys/unix"
 )
 
 // UringReceiver is the receive mode uring: one multishot recv that the kernel
@@ -157,4 +160,12 @@ func (r *UringReceiver) Evidence() stream.Evidence {
 	figures = append(figures, stream.Figure{Name: "uring_buffers", Unit: "1", Value: float64(r.bufs.Entries())},
 		stream.Figure{Name: "uring_buffer_bytes", Unit: "bytes", Value: float64(r.bufs.Size())})
 	return stream.Evidence{Figures: figures, UringEngine: string(r.ring.Engine())}
+}
+
+// URINGMetrics describe the buffers of the ring.
+var URINGMetrics = []measure.MetricDoc{
+	{Names: "uring_buffers uring_buffer_bytes",
+		Units: "1 bytes", Source: "data path, whole flow",
+		Meaning: "provided buffers of the mode uring, all together what it copies into, and the " +
+			"size of each"},
 }

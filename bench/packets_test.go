@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -274,7 +276,7 @@ func checkDatagrams(t *testing.T, c plan.Cell, rec *results.Record) {
 	}
 	for _, h := range []*results.Host{&rec.SUT, &rec.TG} {
 		for _, m := range h.Rows() {
-			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := metrics.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Errorf("%s: %v", c.ID, err)
 			}
 		}

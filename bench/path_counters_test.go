@@ -11,11 +11,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/version"
 	"github.com/zcbench/zcbench/machine/lease"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -130,7 +131,7 @@ func TestIntegrationAlongThePath(t *testing.T) {
 		}
 		for _, m := range rec.SUT.Rows() {
 			if strings.HasPrefix(m.Name, "path_") {
-				if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+				if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 					t.Error(err)
 				}
 			}

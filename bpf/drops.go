@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/cilium/ebpf"
+
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
@@ -148,4 +151,24 @@ func (d *Drops) Close() error {
 		err = errors.Join(err, d.name.links.Close())
 	}
 	return err
+}
+
+// DropMetrics describe dropped packets.
+var DropMetrics = []measure.MetricDoc{
+	{Names: "drop_packets drop_flow_packets drop_unnamed_packets drop_not_lost_packets",
+		Units: "packets", Source: "eBPF",
+		Meaning: "that the kernel dropped in the end's network namespace, those that GSO or GRO " +
+			"made one of counted one by one; of them to or from the data port; for which there " +
+			"was no row; beside them, freed as dropped though they were delivered"},
+	{Names: "drop_REASON_at_FUNCTION_packets",
+		Units: "packets", Source: "eBPF",
+		Meaning: "of them, by the kernel's reason and the function that dropped them; the source " +
+			"has the place in full and the interfaces"},
+	{Names: "drop_counted_NAME",
+		Units: "packets", Source: "counters",
+		Meaning: "packets lost in that time by the kernel's exact counters, each packet counted " +
+			"once; super-packets are one"},
+	{Names: "drop_unattributed_packets",
+		Units: "packets", Source: "eBPF",
+		Meaning: "of those, how many the probe has not seen to be dropped"},
 }

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/link"
 	"golang.org/x/sys/unix"
@@ -293,4 +295,20 @@ func (l *Latency) Close() (err error) {
 		err = errors.Join(err, l.set.close())
 	})
 	return err
+}
+
+// LatencyMetrics describe how long packets took.
+var LatencyMetrics = []measure.MetricDoc{
+	{Names: "latency_STAGE_count latency_STAGE_unstamped latency_STAGE_negative",
+		Units: "packets", Source: "eBPF",
+		Meaning: "packets timed, of those sampled (docs/probes.md); all without a stamp; " +
+			"stamped later than seen, of those sampled"},
+	{Names: "latency_STAGE_mean latency_STAGE_p50 latency_STAGE_p90 latency_STAGE_p99 " +
+		"latency_STAGE_p999 latency_STAGE_max",
+		Units: "ns", Source: "eBPF",
+		Meaning: "from t0, which the source column names"},
+	{Names: "latency_sample_packets",
+		Units: "packets", Source: "eBPF",
+		Meaning: "of how many packets the latency probe looked at one: counts are of the " +
+			"sample"},
 }

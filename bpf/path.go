@@ -2,7 +2,11 @@
 
 package bpf
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // pathCounter is one counter of the receive path.
 type pathCounter struct {
@@ -97,3 +101,10 @@ func (p *Path) Read() ([]Count, error) {
 
 // Close detaches everything.
 func (p *Path) Close() error { return p.set.close() }
+
+// PathMetrics describe the zero-copy path.
+var PathMetrics = []measure.MetricDoc{
+	{Names: "probe_NAME",
+		Units: "*", Source: "eBPF",
+		Meaning: "counters of the zero-copy path"},
+}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/cilium/ebpf"
 )
 
@@ -208,3 +210,15 @@ func syscallName(id int) string {
 
 // Close detaches everything.
 func (s *Syscalls) Close() error { return s.set.close() }
+
+// SyscallMetrics describe system calls.
+var SyscallMetrics = []measure.MetricDoc{
+	{Names: "syscall_NAME_calls syscall_NAME_errors syscall_NAME_per_second " +
+		"syscall_NAME_per_mb",
+		Units: "1 1 1/s 1/MB", Source: "eBPF",
+		Meaning: "of the end's process"},
+	{Names: "syscall_NAME_total syscall_NAME_min syscall_NAME_avg syscall_NAME_max " +
+		"syscall_NAME_stddev",
+		Units: "ms ms ms ms %", Source: "eBPF",
+		Meaning: "time in them; stddev is that of the mean, of more than one call"},
+}

@@ -363,3 +363,46 @@ func (f *Figure) PerByte(seconds *float64, bytes *uint64) (out []measure.Metric)
 	}
 	return out
 }
+
+// Metrics describe what an instrument measured.
+var Metrics = []measure.MetricDoc{
+	{Names: "power_SOURCE_w power_SOURCE_min_w power_SOURCE_max_w power_SOURCE_uncertainty_w",
+		Units: "W", Source: "",
+		Meaning: "mean over the window, least and greatest reading, standard uncertainty of " +
+			"the mean"},
+	{Names: "power_SOURCE_shared_uncertainty_w power_SOURCE_scatter_w",
+		Units: "W", Source: "",
+		Meaning: "the uncertainty's part that all figures of the instrument have in common, " +
+			"and the part that the scatter of its readings leaves"},
+	{Names: "power_SOURCE_idle_w power_SOURCE_net_w power_SOURCE_net_uncertainty_w",
+		Units: "W", Source: "",
+		Meaning: "while nothing ran; what is left of the mean"},
+	{Names: "power_SOURCE_CHANNEL_w",
+		Units: "W", Source: "",
+		Meaning: "of each sensor, zone or outlet of a source with several"},
+	{Names: "power_SOURCE_joule_per_gb power_SOURCE_joule_per_gb_uncertainty " +
+		"power_SOURCE_net_joule_per_gb power_SOURCE_net_joule_per_gb_uncertainty",
+		Units: "J/GB", Source: "",
+		Meaning: "per 1e9 bytes, gross and net"},
+	{Names: "power_SOURCE_readings power_SOURCE_effective_readings " +
+		"power_SOURCE_failed_readings power_SOURCE_covered_s",
+		Units: "1 1 1 s", Source: "",
+		Meaning: "readings in the window, how many independent ones they are worth, those " +
+			"that failed, the time that they cover"},
+	{Names: "power_SOURCE_idle_drift",
+		Units: "1", Source: "",
+		Meaning: "how far idle before and after are apart, of their mean"},
+	{Names: "power_SOURCE_sampler_cores power_sampler_cores power_controller_sampler_cores",
+		Units: "cores", Source: "",
+		Meaning: "what reading it took, all of a host's, and those of the controller"},
+	{Names: "power_idle_before_from_s power_idle_before_to_s power_idle_after_from_s " +
+		"power_idle_after_to_s power_guard_s power_window_late_s",
+		Units: "s", Source: "CLOCK_MONOTONIC; CLOCK_REALTIME",
+		Meaning: "rests of the method, from the start of the steady window on; guard; by how " +
+			"much the window began late"},
+}
+
+// Series describe readings over time.
+var Series = []measure.MetricDoc{
+	{Names: "power_SOURCE_CHANNEL_w", Units: "W", Meaning: "each reading of each channel"},
+}

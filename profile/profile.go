@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/profile/perf"
 )
 
@@ -211,4 +213,35 @@ func (p *Profile) Check(busyNs float64) error {
 			"samples were lost, or time is accounted differently", 100*sampled/wall, 100*busyNs/wall)
 	}
 	return nil
+}
+
+// Metrics describe where the time went.
+var Metrics = []measure.MetricDoc{
+	{Names: "profile_samples profile_lost_samples", Units: "1", Source: "perf",
+		Meaning: "taken of the measured CPUs in the window, idle ones too; not kept"},
+	{Names: "profile_sampled_busy_cores", Units: "cores", Source: "perf",
+		Meaning: "how busy the CPUs were by the samples; by cycles where their speed is known"},
+	{Names: "profile_reader_cores", Units: "cores", Source: "sampler",
+		Meaning: "what emptying the samples' rings took, on whatever CPU; the samples themselves " +
+			"are part of what they interrupt (docs/probes.md)"},
+	{Names: "profile_wire_packets", Units: "packets",
+		Source:  "TCP_INFO; /proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
+		Meaning: "packets on the wire of the flow (docs/profile.md)"},
+	{Names: "profile_busy_ns_per_kb profile_busy_ns_per_packet profile_busy_ns_per_wire_packet",
+		Units: "ns/kB ns ns", Source: "perf",
+		Meaning: "busy time of the measured CPUs, which the classes add up to; per kB of 1000 " +
+			"bytes of payload, per packet that IP took or sent (after GRO), and per packet of " +
+			"the wire"},
+	{Names: "profile_class_NAME_ns_per_kb profile_class_NAME_ns_per_packet profile_class_NAME_ns_per_wire_packet",
+		Units: "ns/kB ns ns", Source: "perf",
+		Meaning: "its part in a class"},
+	{Names: "profile_function_WHERE_NAME_self_ns_per_kb profile_function_WHERE_NAME_self_ns_per_packet " +
+		"profile_function_WHERE_NAME_self_ns_per_wire_packet",
+		Units: "ns/kB ns ns", Source: "perf",
+		Meaning: "its part in a function alone, of the 60 with most; WHERE is thread, softirq " +
+			"or interrupt; characters that metrics do not have are _"},
+	{Names: "profile_function_WHERE_NAME_total_ns_per_kb profile_function_WHERE_NAME_total_ns_per_packet " +
+		"profile_function_WHERE_NAME_total_ns_per_wire_packet",
+		Units: "ns/kB ns ns", Source: "perf",
+		Meaning: "its part in the same functions and what they called"},
 }

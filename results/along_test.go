@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results/metrics"
 )
 
 // made is a path of three interfaces, of which the middle one loses packets.
@@ -29,7 +29,7 @@ func madeAlong() *AlongPath {
 func TestAlongRows(t *testing.T) {
 	got := map[string]float64{}
 	for _, m := range (&Host{Path: madeAlong()}).Rows() {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		got[m.Name] = m.Value

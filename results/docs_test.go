@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/machine/measure"
@@ -46,7 +48,7 @@ func quoted(names string) string { return "`" + strings.Join(strings.Fields(name
 
 func TestMetricDocs(t *testing.T) {
 	var b strings.Builder
-	for i, s := range measure.MetricSections {
+	for i, s := range metrics.Sections {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -101,13 +103,13 @@ func TestRealRowsAreDescribed(t *testing.T) {
 				for _, m := range j.Records[i].rows(h) {
 					if !names[m.Name] {
 						names[m.Name] = true
-						if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+						if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 							t.Error(err)
 						}
 					}
 				}
 				for _, s := range h.Series {
-					if d, unit := measure.DescribeMetric(s.Name); d == nil || unit != s.Unit {
+					if d, unit := metrics.Describe(s.Name); d == nil || unit != s.Unit {
 						t.Errorf("%s in %s is not described", s.Name, s.Unit)
 					}
 				}

@@ -5,7 +5,7 @@ package results
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results/metrics"
 )
 
 // What is missing at the receiver is what was dropped on the way, at either end, or is told to be
@@ -83,7 +83,7 @@ func TestSegmentRows(t *testing.T) {
 	got := map[string]float64{}
 	for _, m := range h.Rows() {
 		got[m.Name] = m.Value
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,6 +5,8 @@ package results
 import (
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/zcbench/zcbench/machine/measure"
@@ -37,7 +39,7 @@ func TestDropRows(t *testing.T) {
 		t.Error(d)
 	}
 	for _, m := range got {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

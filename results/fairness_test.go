@@ -6,6 +6,8 @@ import (
 	"math"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 )
@@ -51,7 +53,7 @@ func TestFlowSpread(t *testing.T) {
 		t.Errorf("%+v", r.SUT.Metrics)
 	}
 	for _, m := range r.SUT.Metrics {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

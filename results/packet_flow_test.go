@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 )
@@ -41,7 +43,7 @@ func TestPacketColumns(t *testing.T) {
 	}
 	rows := map[string]float64{}
 	for _, m := range r.SUT.Rows() {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		rows[m.Name] = m.Value

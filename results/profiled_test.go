@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
@@ -23,7 +25,7 @@ func TestProfiledRows(t *testing.T) {
 	h := Host{Probes: &Probes{Profile: p}}
 	seen := map[string]float64{}
 	for _, m := range h.Rows() {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 		if _, ok := seen[m.Name]; ok {
@@ -73,7 +75,7 @@ func TestWirePackets(t *testing.T) {
 		if n != x.want || source != x.source {
 			t.Errorf("%s: %g by %q, want %g by %q", x.name, n, source, x.want, x.source)
 		}
-		d, _ := measure.DescribeMetric("profile_wire_packets")
+		d, _ := metrics.Describe("profile_wire_packets")
 		described := append(strings.Split(d.Source, "; "), "") // "": nothing counted
 		for one := range strings.SplitSeq(source, "; ") {
 			if !slices.Contains(described, one) {

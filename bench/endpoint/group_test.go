@@ -11,11 +11,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/stream/streamtest"
-	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // fakeGroup is a path of several flows, of which the last ends before the others.
@@ -110,7 +111,7 @@ func TestFiguresOfOneThread(t *testing.T) {
 	var got []string
 	for _, m := range e.figures() {
 		got = append(got, fmt.Sprintf("%s %g %s", m.Name, m.Value, m.Source))
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

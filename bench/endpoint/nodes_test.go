@@ -10,11 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/plan"
 )
@@ -42,7 +43,7 @@ func TestMemoryNodes(t *testing.T) {
 		sum := 0.0
 		for _, m := range ms {
 			sum += m.Value
-			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := metrics.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

@@ -6,10 +6,11 @@ import (
 	"os"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/ledger"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -74,7 +75,7 @@ func TestIntegrationSegments(t *testing.T) {
 		t.Errorf("sent %+v, received %+v", sent, received)
 	}
 	for _, m := range s.Host.Rows() {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

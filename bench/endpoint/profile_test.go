@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
@@ -109,7 +111,7 @@ func TestIntegrationProfiledFlow(t *testing.T) {
 		t.Errorf("%d samples, told %v", n, *p.Samples)
 	}
 	for _, m := range res.Host.Rows() {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}

@@ -9,9 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -84,7 +85,7 @@ func TestFlowStrays(t *testing.T) {
 			t.Errorf("%s: %+v", x.name, ms)
 		}
 		for _, m := range ms {
-			if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			if err := metrics.CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/results"
@@ -23,7 +25,7 @@ func TestRunHasCounters(t *testing.T) {
 		by := map[string]measure.Metric{}
 		for _, m := range h.Metrics {
 			by[m.Named()] = m
-			if err := measure.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
+			if err := metrics.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -5,7 +5,7 @@ package main
 import (
 	"testing"
 
-	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/results/metrics"
 )
 
 // mustBeDocumented holds the rows of a run's metrics.csv against what docs/metrics.md is
@@ -16,7 +16,7 @@ func mustBeDocumented(t *testing.T, rows []map[string]string) {
 	for _, r := range rows {
 		if name := r["metric"]; !told[name] {
 			told[name] = true
-			if err := measure.CheckRow(name, r["unit"], r["source"]); err != nil {
+			if err := metrics.CheckRow(name, r["unit"], r["source"]); err != nil {
 				t.Error(err)
 			}
 		}

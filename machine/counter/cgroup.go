@@ -116,3 +116,30 @@ func (c *Change) warnOf(held string) {
 		c.Warnings = append(c.Warnings, held)
 	}
 }
+
+// CgroupMetrics describe what limits of control groups did.
+var CgroupMetrics = []measure.MetricDoc{
+	{Names: "cgroup_N_throttled_share cgroup_N_throttled_periods cgroup_N_periods cgroup_N_throttled_us",
+		Units: "1 1 1 us", Source: "cgroup cpu.stat",
+		Meaning: "of a CPU limit (cpu.max; version 1: cpu.cfs_quota_us): the share of its periods in " +
+			"which it throttled, how many, of how many, and for how long, its CPUs added up. N is how " +
+			"many levels the cgroup is above that of zcbench on this host, 0 its own; the quality " +
+			"column names it. Missing where there is no limit"},
+	{Names: "cgroup_unseen_held_share", Units: "1",
+		Source: "/proc/PID/task/TID/schedstat; /proc/stat",
+		Meaning: "in a container from which the cgroups above are not seen: the share of the window " +
+			"in which a thread of zcbench could run and did not, while its CPU was idle, which is " +
+			"what a CPU limit above does; missing below 0.05"},
+	{Names: "cgroup_N_memory_high cgroup_N_memory_max",
+		Units: "1", Source: "cgroup memory.events.local; cgroup memory.failcnt",
+		Meaning: "times that memory.high, or memory.max (version 1: memory.limit_in_bytes), made " +
+			"tasks reclaim memory, by level; missing where that did not happen"},
+	{Names: "cgroup_memory_stall",
+		Units: "1", Source: "cgroup cpu.pressure, memory.pressure",
+		Meaning: "share of the window in which some task of zcbench's own cgroup waited for memory"},
+	{Names: "cgroup_pressure_cpu_some_us cgroup_pressure_cpu_full_us cgroup_pressure_memory_some_us " +
+		"cgroup_pressure_memory_full_us",
+		Units: "us", Source: "cgroup cpu.pressure, memory.pressure",
+		Meaning: "how long some tasks of zcbench's own cgroup, or all of them at once, waited for a " +
+			"CPU or for memory (PSI); missing in the root cgroup, and where the kernel does not count it"},
+}

@@ -29,7 +29,7 @@ func TestCgroupRows(t *testing.T) {
 	c.cgroups(&r, before, after)
 	all := named(r.out)
 	for _, m := range all {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.NewIndex(CgroupMetrics).CheckRow(m.Name, m.Unit, m.Source); err != nil {
 			t.Error(err)
 		}
 	}
@@ -101,7 +101,7 @@ func TestHeldByALimitThatIsNotSeen(t *testing.T) {
 			if m.Name == measure.MetricUnseenLimit {
 				share, words = m.Value, m.Quality
 			}
-			if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+			if err := measure.NewIndex(CgroupMetrics).CheckRow(m.Name, m.Unit, m.Source); err != nil {
 				t.Error(err)
 			}
 		}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
@@ -379,3 +381,20 @@ func since(before, after uint64) (d uint64, fell bool) {
 }
 
 func ptr[T any](v T) *T { return &v }
+
+// CPUMetrics describe how busy the CPUs were.
+var CPUMetrics = []measure.MetricDoc{
+	{Names: "cpu_app_cores cpu_sys_cores cpu_soft_cores cpu_busy_cores cpu_iowait_cores " +
+		"cpu_steal_cores",
+		Units: "cores", Source: "/proc/stat",
+		Meaning: "/proc/stat over the measured CPUs, 1.00 = one CPU all the time; " +
+			"docs/schema.md says how they are split"},
+	{Names: "cpu_stat_coverage cpu_uncertainty_cores cpu_window_s",
+		Units: "1 cores s", Source: "/proc/stat; CLOCK_MONOTONIC",
+		Meaning: "share of the wall clock that /proc/stat's columns cover; what ticks of " +
+			"1/100 s leave unknown; the window that they were read over"},
+	{Names: "cpuN_app_cores cpuN_sys_cores cpuN_soft_cores cpuN_busy_cores cpuN_iowait_cores " +
+		"cpuN_steal_cores cpuN_stat_coverage cpuN_uncertainty_cores",
+		Units: "cores cores cores cores cores cores 1 cores", Source: "/proc/stat",
+		Meaning: "the same by CPU"},
+}

@@ -209,3 +209,22 @@ func (r *rows) throttle(before, after []Throttle) (warning string) {
 	}
 	return warning
 }
+
+// IdleMetrics describe idle states.
+var IdleMetrics = []measure.MetricDoc{
+	{Names: "cpuidle_STATE_cores cpuidle_cpuN_STATE_cores",
+		Units: "cores", Source: "/sys/devices/system/cpu/cpuN/cpuidle",
+		Meaning: "time in an idle state, POLL, C1, C1E, C6 and so on, over the measured CPUs " +
+			"and by CPU"},
+	{Names: "cpuidle_cpuN_STATE_entries",
+		Units: "1", Source: "/sys/devices/system/cpu/cpuN/cpuidle",
+		Meaning: "times that it was entered"},
+}
+
+// ThrottleMetrics describe thermal throttling.
+var ThrottleMetrics = []measure.MetricDoc{
+	{Names: "throttle_core_events throttle_package_events throttle_core_ms " +
+		"throttle_package_ms",
+		Units: "1 1 ms ms", Source: "/sys/devices/system/cpu/cpuN/thermal_throttle",
+		Meaning: "thermal throttling, each where the CPUs have its counter"},
+}

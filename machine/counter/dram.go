@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
@@ -261,4 +263,13 @@ func (r *rows) dram(d *DRAM, b, a *DRAMCounts) {
 			r.count(x.name, "bytes", sum, d.source, sharedQuality(least))
 		}
 	}
+}
+
+// DRAMMetrics describe what the memory controllers count.
+var DRAMMetrics = []measure.MetricDoc{
+	{Names: "dram_read_bytes dram_write_bytes",
+		Units: "bytes", Source: "perf_event uncore_imc; perf_event amd_umc",
+		Meaning: "by the memory controllers' own counters (uncore_imc of Intel, amd_umc from " +
+			"Zen 4), for all CPUs and devices of the machine, both ends' where they share it; " +
+			"none in most virtual machines"},
 }

@@ -219,3 +219,20 @@ func (s *FlowSampler) Samples(startNs int64) (out Samples) {
 	}
 	return out
 }
+
+// FlowSamplerMetrics describe what sampling TCP_INFO took.
+var FlowSamplerMetrics = []measure.MetricDoc{
+	{Names: "tcp_sampler_cores tcp_sampler_samples",
+		Units: "cores 1", Source: "CLOCK_THREAD_CPUTIME_ID; sampler",
+		Meaning: "what the probe tcp took, and how often it asked"},
+}
+
+// FlowSamplerSeries describe a connection over time.
+var FlowSamplerSeries = []measure.MetricDoc{
+	{Names: "tcp_cwnd_packets tcp_ssthresh_packets tcp_srtt_us tcp_min_rtt_us " +
+		"tcp_pacing_rate_bytes_ps tcp_delivery_rate_bytes_ps tcp_rcv_window_bytes " +
+		"tcp_snd_window_bytes tcp_in_flight_bytes tcp_retrans_packets tcp_app_limited tcp_rmem_alloc_bytes",
+		Units: "packets packets us us bytes/s bytes/s bytes bytes bytes packets 1 bytes",
+		Meaning: "of the probe tcp: the connection's TCP_INFO, and SO_MEMINFO's rmem_alloc " +
+			"(docs/probes.md); of several flows each its own, flowN_"},
+}

@@ -130,13 +130,15 @@ func TestFlowSampler(t *testing.T) {
 		if len(one.T) != len(one.V) || one.T[0] < 0 {
 			t.Errorf("%s: %d times, %d values, from %d", one.Name, len(one.T), len(one.V), one.T[0])
 		}
-		if d, unit := measure.DescribeMetric(one.Name); d == nil || unit != one.Unit ||
+		if d, unit := measure.NewIndex(FlowSamplerMetrics, FlowSamplerSeries).Describe(one.Name); d == nil ||
+			unit != one.Unit ||
 			!strings.Contains(d.Names, "tcp_cwnd_packets") {
 			t.Errorf("%s in %s is not described: %+v", one.Name, one.Unit, d)
 		}
 	}
 	for _, m := range got.Metrics {
-		if err := measure.CheckRow(m.Name, m.Unit, m.Source); err != nil {
+		if err := measure.NewIndex(FlowSamplerMetrics, FlowSamplerSeries).CheckRow(m.Name, m.Unit,
+			m.Source); err != nil {
 			t.Error(err)
 		}
 	}

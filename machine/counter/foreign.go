@@ -2,7 +2,11 @@
 
 package counter
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // DefaultForeignThreshold is the foreign load, in cores, from which a measured
 // CPU counts as shared: 2 % of it.
@@ -82,4 +86,11 @@ func foreignOn(c OneCPUUsage, pinned, perhaps, threshold float64) ForeignLoad {
 		f.Quality = fmt.Sprintf("possible foreign load %.2f to %.2f cores on CPU %d", low, high, c.CPU)
 	}
 	return f
+}
+
+// ForeignMetrics describe what others used.
+var ForeignMetrics = []measure.MetricDoc{
+	{Names: "foreign_cpuN_low_cores foreign_cpuN_high_cores",
+		Units: "cores", Source: "/proc/stat - CLOCK_THREAD_CPUTIME_ID",
+		Meaning: "load of others on a measured CPU, as a range"},
 }

@@ -5,6 +5,8 @@ package counter
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
@@ -95,4 +97,23 @@ var linkCounters = []linkCounter{
 	{"tx_compressed", "packets", func(s *rtnl.Stats) uint64 { return s.TxCompressed }, false},
 	{"rx_nohandler", "packets", func(s *rtnl.Stats) uint64 { return s.RxNohandler }, false},
 	{"rx_otherhost_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.RxOtherhostDropped }, false},
+}
+
+// LinkMetrics describe the counters of an interface.
+var LinkMetrics = []measure.MetricDoc{
+	{Names: "link_rx_bytes link_rx_packets link_rx_dropped link_rx_missed_errors " +
+		"link_tx_bytes link_tx_packets link_tx_dropped",
+		Units: "bytes packets packets packets bytes packets packets", Source: "rtnetlink",
+		Meaning: "of the interface; a counter that was reset in the window is absent, and a " +
+			"warning"},
+	{Names: "link_NAME", Units: "packets", Source: "rtnetlink",
+		Meaning: "errors and what else is rarely counted, where it moved"},
+}
+
+// LinkSettingMetrics describe how an interface was set.
+var LinkSettingMetrics = []measure.MetricDoc{
+	{Names: "link_mtu link_gro_max_size link_gro_ipv4_max_size link_gso_max_size " +
+		"link_gso_ipv4_max_size link_tso_max_size",
+		Units: "bytes", Source: "rtnetlink",
+		Meaning: "how it was set"},
 }

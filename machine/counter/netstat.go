@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
@@ -174,4 +176,11 @@ func fallen(before, after uint64) (int64, string) {
 		return int64(wrap32(before, after)), "wrapped at 32 bits"
 	}
 	return int64(after - before), "the counter fell: it was reset in the window"
+}
+
+// NetstatMetrics describe the counters of the protocols.
+var NetstatMetrics = []measure.MetricDoc{
+	{Names: "netstat_NAME",
+		Units: "*", Source: "/proc/net/netstat; /proc/net/snmp; /proc/net/snmp6",
+		Meaning: "/proc/net/snmp, snmp6 and netstat of the end's network namespace"},
 }

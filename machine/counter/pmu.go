@@ -184,3 +184,13 @@ const (
 	cyclesSource = "perf_event cycles"
 	msrSource    = "perf_event msr: aperf / mperf x tsc"
 )
+
+// PMUMetrics describe cycles and clocks.
+var PMUMetrics = []measure.MetricDoc{
+	{Names: "pmu_cycles pmu_cpuN_cycles_per_s cycles_per_byte",
+		Units: "1 1/s 1/byte", Source: "perf_event cycles",
+		Meaning: "where perf counts cycles"},
+	{Names: "pmu_ghz pmu_cpuN_ghz",
+		Units: "GHz", Source: "",
+		Meaning: "by APERF and MPERF, while not idle"},
+}

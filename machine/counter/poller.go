@@ -367,3 +367,15 @@ func (u CPUUsage) StandardUncertainty() (all float64) {
 	}
 	return all
 }
+
+// PollerMetrics describe what kernel threads that poll used.
+var PollerMetrics = []measure.MetricDoc{
+	{Names: "poller_threads poller_cores poller_outside_cores poller_cpuN_cores",
+		Units: "1 cores cores cores", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat",
+		Meaning: "kernel threads that poll the interface (threaded NAPI): how many, their " +
+			"CPU time, how much of it on other CPUs than the measured ones, and by CPU. All " +
+			"of it is in the column cpu_busy_cores, and none is load of others"},
+	{Names: "poller_busiest_cores poller_busy_polls",
+		Units: "cores 1", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat; netdev napi-get",
+		Meaning: "of the thread that used most; 1: one of them busy-polls and never rests"},
+}

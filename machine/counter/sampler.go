@@ -281,3 +281,18 @@ func (s *Sampler) flowSeries(startNs int64) []measure.Series {
 	}
 	return []measure.Series{total, rate}
 }
+
+// CostMetrics describe what sampling and snapshots took.
+var CostMetrics = []measure.MetricDoc{
+	{Names: "counter_sampler_cores counter_sampler_samples counter_snapshot_cpu_ns " +
+		"counter_snapshot_wall_ns",
+		Units: "cores 1 ns ns", Source: "CLOCK_THREAD_CPUTIME_ID; sampler; CLOCK_MONOTONIC",
+		Meaning: "what measuring itself took"},
+}
+
+// SamplerSeries describe bytes and busy CPUs over time.
+var SamplerSeries = []measure.MetricDoc{
+	{Names: "flow_bytes throughput_gbps", Units: "bytes Gbit/s",
+		Meaning: "payload of the flow so far; since the reading before"},
+	{Names: "cpuN_busy_cores", Units: "cores", Meaning: "as above, since the reading before"},
+}

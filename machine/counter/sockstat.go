@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
@@ -126,4 +128,16 @@ func parseTCPMem(text string) (out []Level, err error) {
 		out = append(out, Level{name, "pages", v, "/proc/sys/" + tcpMemFile})
 	}
 	return out, nil
+}
+
+// SockstatMetrics describe sockets and their memory.
+var SockstatMetrics = []measure.MetricDoc{
+	{Names: "sockstat_NAME", Units: "*", Source: "/proc/net/sockstat",
+		Meaning: "sockets of the namespace, and pages and bytes that those of the whole host " +
+			"hold, at the window's end"},
+	{Names: "tcp_mem_low tcp_mem_pressure tcp_mem_high", Units: "pages",
+		Source: "/proc/sys/net/ipv4/tcp_mem",
+		Meaning: "pages of all TCP sockets up to which the kernel does not intervene; from " +
+			"which it is under memory pressure; and the maximum. Only the first network " +
+			"namespace shows them"},
 }

@@ -2,7 +2,11 @@
 
 package counter
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/zcbench/zcbench/machine/measure"
+)
 
 // Softirqs holds /proc/softirqs since boot, by position among the possible CPUs,
 // which is the CPU's number on every machine whose CPUs are numbered without gaps.
@@ -71,3 +75,14 @@ func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
 
 // wrap32 computes the growth of a counter that the kernel keeps in 32 bits.
 func wrap32(before, after uint64) uint64 { return uint64(uint32(after) - uint32(before)) }
+
+// SoftirqMetrics describe runs of softirqs.
+var SoftirqMetrics = []measure.MetricDoc{
+	{Names: "softirq_cpuN_net_rx softirq_cpuN_net_tx",
+		Units: "1", Source: "/proc/softirqs",
+		Meaning: "runs of the softirq"},
+	{Names: "softirq_cpuN_NAME",
+		Units: "1", Source: "/proc/softirqs",
+		Meaning: "of the other kinds (timer, sched, rcu, ...), of the measured CPUs and of those " +
+			"that received or sent"},
+}

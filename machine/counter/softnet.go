@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/prometheus/procfs"
 )
 
@@ -128,4 +130,12 @@ func NetRXCPUs(before, after Snapshot) string {
 		cpus = append(cpus, int(r.Index))
 	}
 	return FormatCPUList(cpus)
+}
+
+// SoftnetMetrics describe the backlog of each CPU.
+var SoftnetMetrics = []measure.MetricDoc{
+	{Names: "softnet_cpuN_processed softnet_cpuN_dropped softnet_cpuN_time_squeeze " +
+		"softnet_cpuN_received_rps softnet_cpuN_flow_limit softnet_cpuN_backlog",
+		Units: "packets packets 1 1 1 packets", Source: "/proc/net/softnet_stat",
+		Meaning: "/proc/net/softnet_stat; time_squeeze: the budget ended a run"},
 }

@@ -5,6 +5,8 @@ package counter
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -179,4 +181,12 @@ func TCPInfoBetween(before, after TCPInfo) TCPInfo {
 		out.Fields = append(out.Fields, f)
 	}
 	return out
+}
+
+// TCPInfoMetrics describe the rows of TCP_INFO.
+var TCPInfoMetrics = []measure.MetricDoc{
+	{Names: "tcp_info_NAME",
+		Units: "*", Source: "TCP_INFO",
+		Meaning: "TCP_INFO at the window's end, counters over the window " +
+			"(include/uapi/linux/tcp.h)"},
 }

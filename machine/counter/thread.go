@@ -8,6 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/prometheus/procfs"
 	"golang.org/x/sys/unix"
 )
@@ -189,4 +191,28 @@ func ReadRusage() (Rusage, error) {
 		Voluntary: int64(ru.Nvcsw), Involuntary: int64(ru.Nivcsw),
 		MinorFaults: int64(ru.Minflt), MajorFaults: int64(ru.Majflt),
 	}, nil
+}
+
+// ThreadMetrics describe what the process and its threads used.
+var ThreadMetrics = []measure.MetricDoc{
+	{Names: "process_run_cores process_user_cores process_sys_cores",
+		Units: "cores", Source: "CLOCK_PROCESS_CPUTIME_ID; getrusage",
+		Meaning: "of the whole process"},
+	{Names: "process_minor_faults process_major_faults process_voluntary_switches " +
+		"process_involuntary_switches",
+		Units: "1", Source: "getrusage",
+		Meaning: "getrusage"},
+	{Names: "thread_data_path_run_cores thread_data_path_user_cores " +
+		"thread_data_path_sys_cores thread_data_path_wait_cores",
+		Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID; /proc/PID/task/TID",
+		Meaning: "of the thread that moves the payload, of several the first flow's; the last is time spent " +
+			"runnable " +
+			"without a CPU, absent where the kernel does not count it"},
+	{Names: "thread_data_path_voluntary_switches thread_data_path_involuntary_switches",
+		Units: "1", Source: "/proc/PID/task/TID/status",
+		Meaning: "how often that thread gave its CPU up to wait (it slept), and how often " +
+			"another took it"},
+	{Names: "thread_cpuN_run_cores",
+		Units: "cores", Source: "CLOCK_THREAD_CPUTIME_ID",
+		Meaning: "the data path's time by CPU it ran on"},
 }

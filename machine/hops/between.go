@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/machine/ledger"
 )
 
@@ -248,4 +250,25 @@ func Leaving(d ledger.Drop) bool {
 // Name words a crossing: "a tx -> b rx".
 func (p *Path) Name(c *Crossing) string {
 	return fmt.Sprintf("%s %s -> %s %s", p.Hops[c.From].Place, c.Left, p.Hops[c.To].Place, c.Came)
+}
+
+// Metrics describe what passed along a path and what was lost.
+var Metrics = []measure.MetricDoc{
+	{Names: "path_N_rx_packets path_N_tx_packets path_N_rx_bytes path_N_tx_bytes",
+		Units: "packets packets bytes bytes", Source: "rtnetlink",
+		Meaning: "what the interface received and sent, of whatever traffic"},
+	{Names: "path_N_to_N_sent_packets path_N_to_N_arrived_packets path_N_to_N_lost_packets",
+		Units: "packets", Source: "rtnetlink",
+		Meaning: "what the one counted and the next one counted of the same packets, and the " +
+			"difference"},
+	{Names: "path_N_to_N_lost_least_packets path_N_to_N_lost_most_packets path_N_to_N_skew_packets",
+		Units: "packets", Source: "rtnetlink",
+		Meaning: "bounds of what was really lost between the two, by the packets that passed while " +
+			"the counters were read (the last name), and by those that waited"},
+	{Names: "path_N_to_N_untold_least_packets path_N_to_N_untold_most_packets",
+		Units: "packets", Source: "rtnetlink",
+		Meaning: "bounds of what was lost between the two and no counter tells"},
+	{Names: "path_N_to_N_told_NAME_packets path_N_rx_told_NAME_packets path_N_tx_told_NAME_packets",
+		Units: "packets", Source: "rtnetlink",
+		Meaning: "what a counter tells of a loss between two, and at the two ends of the path"},
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
 // MetricSection is a section of docs/metrics.md.
@@ -33,7 +32,10 @@ func (d *MetricDoc) unit(i int) string {
 	return units[min(i, len(units)-1)]
 }
 
-// knownName is a name in [MetricSections].
+// Index looks metrics up in what describes them.
+type Index []knownName
+
+// knownName is a name in a [MetricDoc].
 type knownName struct {
 	doc     *MetricDoc
 	unit    string
@@ -41,16 +43,17 @@ type knownName struct {
 	match   *regexp.Regexp
 }
 
-var knownNames = sync.OnceValue(func() (all []knownName) {
+// NewIndex makes an index of descriptions.
+func NewIndex(lists ...[]MetricDoc) (all Index) {
 	any := func(word string) string {
 		if word == "N" {
 			return "[0-9]+"
 		}
 		return "[a-z0-9_]+"
 	}
-	for _, s := range MetricSections {
-		for m := range s.Metrics {
-			d := &s.Metrics[m]
+	for _, docs := range lists {
+		for m := range docs {
+			d := &docs[m]
 			for i, name := range strings.Fields(d.Names) {
 				all = append(all, knownName{d, d.unit(i), len(capitals().ReplaceAllString(name, "")),
 					regexp.MustCompile("^" + capitals().ReplaceAllStringFunc(name, any) + "$")})
@@ -58,15 +61,15 @@ var knownNames = sync.OnceValue(func() (all []knownName) {
 		}
 	}
 	return all
-})
+}
 
-// DescribeMetric looks up what a row of metrics.csv or samples.csv means, by its metric: of all
+// Describe looks up what a row of metrics.csv or samples.csv means, by its metric: of all
 // descriptions that fit, the most specific. It treats metrics of one of several flows as the only
 // flow's. Nil: there is no such metric.
-func DescribeMetric(row string) (d *MetricDoc, unit string) {
+func (x Index) Describe(row string) (d *MetricDoc, unit string) {
 	row = withoutFlow(row)
 	best := -1
-	for _, k := range knownNames() {
+	for _, k := range x {
 		if k.literal > best && k.match.MatchString(row) {
 			d, unit, best = k.doc, k.unit, k.literal
 		}
@@ -74,13 +77,13 @@ func DescribeMetric(row string) (d *MetricDoc, unit string) {
 	return d, unit
 }
 
-// CheckRow holds a row of metrics.csv against [MetricSections].
-func CheckRow(name, unit, source string) error {
-	d, want := DescribeMetric(name)
+// CheckRow holds a row of metrics.csv against the descriptions.
+func (x Index) CheckRow(name, unit, source string) error {
+	d, want := x.Describe(name)
 	begins := func(s string) bool { return strings.HasPrefix(source, s) }
 	switch {
 	case d == nil:
-		return fmt.Errorf("there is no metric %s in results.MetricSections", name)
+		return fmt.Errorf("no metric %s is described", name)
 	case want != unit && want != UnitByName:
 		return fmt.Errorf("metric %s is in %s, described in %s", name, unit, want)
 	case !slices.ContainsFunc(strings.Split(d.Source, "; "), begins):

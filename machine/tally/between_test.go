@@ -223,7 +223,7 @@ func FuzzNames(f *testing.F) {
 				t.Fatalf("%q is called %q", c.Name, c.Metric)
 			}
 			seen[c.Metric] = true
-			if err := measure.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+			if err := described.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -245,7 +245,7 @@ func TestQueuesAndQdiscs(t *testing.T) {
 		if c.Value > 0 {
 			got[c.Metric] = fmt.Sprintf("%s %d %s %d", c.Name, c.Value, c.Unit, c.Kind)
 		}
-		if err := measure.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
+		if err := described.CheckRow(c.Metric, c.Unit, c.Source); err != nil {
 			t.Error(err)
 		}
 	}

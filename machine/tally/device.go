@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
@@ -171,4 +173,23 @@ func (x *Reading) addStats(stats []nic.Stat) {
 		x.add(Count{Area: Ethtool, Name: s.Name, Metric: "ethtool_" + w, Unit: unitOf(w), Source: sourceStats,
 			Value: s.Value})
 	}
+}
+
+// DeviceMetrics describe the queueing disciplines, the queues and the driver.
+var DeviceMetrics = []measure.MetricDoc{
+	{Names: "qdisc_NAME", Units: "*", Source: "rtnetlink",
+		Meaning: "of each queueing discipline, by where it is and its kind: " +
+			"`qdisc_root_mq_drops`, `qdisc_1_fq_overlimits`"},
+	{Names: "qstats_NAME qstats_rxN_NAME qstats_txN_NAME", Units: "*", Source: "netdev qstats-get",
+		Meaning: "the interface's and each queue's, as netlink calls them (6.9)"},
+	{Names: "ethtool_NAME", Units: "*", Source: "ethtool -S",
+		Meaning: "the driver's own, as it calls them"},
+}
+
+// InterruptMetrics describe interrupts.
+var InterruptMetrics = []measure.MetricDoc{
+	{Names: "interrupts_rxN interrupts_irqN", Units: "1",
+		Source: "/sys/kernel/irq/N/per_cpu_count",
+		Meaning: "of an RX queue; of an interrupt, where it is not known of which queue it is, " +
+			"or is of several"},
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/machine/counter"
 )
 
@@ -105,4 +107,14 @@ func (r *Reader) readSockets(x *Reading, sockets []int) {
 		}
 		x.add(c)
 	}
+}
+
+// SocketMetrics describe what the sockets of the flows hold.
+var SocketMetrics = []measure.MetricDoc{
+	{Names: "socket_rmem_alloc socket_rcvbuf socket_wmem_alloc socket_sndbuf " +
+		"socket_fwd_alloc socket_wmem_queued socket_optmem socket_backlog",
+		Units: "bytes", Source: "SO_MEMINFO",
+		Meaning: "what the flows' sockets hold at the window's end, added up (skmem of ss -m)"},
+	{Names: "socket_drops", Units: "packets", Source: "SO_MEMINFO",
+		Meaning: "packets that they dropped"},
 }

@@ -200,3 +200,15 @@ func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, o
 	}
 	return s, flag, found["alloc_fast"] && found["recycle_ring"] && found["recycle_cached"]
 }
+
+// PoolMetrics describe page pools.
+var PoolMetrics = []measure.MetricDoc{
+	{Names: "page_pool_NAME page_pool_rxN_NAME", Units: "*",
+		Source: "netdev page-pool-stats-get; netdev page-pool-get",
+		Meaning: "buffers that the interface's page pools, and those of an RX queue, handed " +
+			"out and took back (6.8)"},
+	{Names: "page_pool_recycle_rate", Units: "1",
+		Source: "netdev page-pool-stats-get; ethtool -S",
+		Meaning: "of the buffers that they handed out, how many they took back into cache and " +
+			"ring: near 1, recycling works; above 1, more came back than went out"},
+}

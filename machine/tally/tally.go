@@ -15,10 +15,13 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
-	"golang.org/x/sys/unix"
 )
 
 // Area is where a counter is kept.
@@ -191,4 +194,12 @@ func (x *Reading) add(c Count) {
 	}
 	x.names[name], c.Metric = true, name
 	x.Counts = append(x.Counts, c)
+}
+
+// CostMetrics describe what reading took.
+var CostMetrics = []measure.MetricDoc{
+	{Names: "counter_tally_cpu_ns counter_tally_wall_ns counter_rows_cut",
+		Units: "ns ns 1", Source: "CLOCK_THREAD_CPUTIME_ID; CLOCK_MONOTONIC; tally",
+		Meaning: "what reading the counters of docs/counters.md took, before and after the " +
+			"window; of those that moved, how many have no row because there are too many"},
 }

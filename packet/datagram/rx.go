@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // DefaultBatch is how many datagrams a call moves at most unless told otherwise: as many as one of
@@ -159,3 +160,10 @@ func mostInOne(size int) uint64 {
 
 // Close frees the buffers.
 func (r *Receiver) Close() error { return errors.Join(r.account.close(), r.buf.Close()) }
+
+// BatchMetrics describe how many datagrams a call could move.
+var BatchMetrics = []measure.MetricDoc{
+	{Names: "udp_batch",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "datagrams, of udp-gro pieces of them, that a call could move (`--udp-batch`)"},
+}

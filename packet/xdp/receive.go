@@ -15,6 +15,7 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/lease"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 	"github.com/zcbench/zcbench/packet/xsk"
@@ -447,4 +448,29 @@ func (r *receiver) Close() (err error) {
 		r.lease = nil
 	}
 	return err
+}
+
+// ReceiverMetrics describe what became of frames at the receiver.
+var ReceiverMetrics = []measure.MetricDoc{
+	{Names: "frames_of_others frames_not_redirected",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "frames that were not the generator's, and went on; of the generator's, those that " +
+			"the program could not redirect, and dropped"},
+	{Names: "redirect_dev_tx_packets",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "for xdp-redirect to dev:NAME: packets that the interface's tx_packets counted " +
+			"meanwhile, those of others too"},
+	{Names: "redirect_dev_others_packets",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "of these, where the driver does not tell redirected frames from others, as many as " +
+			"are more than the frames: packets of others, at least; of as many frames it is not " +
+			"known whether they left, so packets_unaccounted is empty. Missing where there are none"},
+	{Names: "frames_behind_cpumap frames_lost_in_cpumap",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "for xdp-redirect: frames that arrived on the other CPU, and those that its queue " +
+			"had no space for"},
+	{Names: "cpumap_thread_cores",
+		Units: "cores", Source: "perf_event task-clock; /proc/PID/task/TID/schedstat",
+		Meaning: "for xdp-redirect to a CPU: what the kernel thread behind the cpumap used, which " +
+			"poller_cores includes, too"},
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
@@ -245,4 +247,13 @@ func (s *sender) Close() (err error) {
 		err = errors.Join(err, s.g.Close())
 	}
 	return err
+}
+
+// SenderMetrics describe what became of frames at the generator.
+var SenderMetrics = []measure.MetricDoc{
+	{Names: "frames_refused frames_passed_on frames_returned frames_pace_given_up_us",
+		Units: "packets packets packets us", Source: "data path, whole flow",
+		Meaning: "of the generator: frames that the kernel refused to redirect; frames that its " +
+			"interface counts as passed on (veth: `tx_queue_N_xdp_xmit`); frames returned " +
+			"to it; how much of its pace it gave up because it was late"},
 }

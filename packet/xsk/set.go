@@ -7,11 +7,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/nic"
-	"golang.org/x/sys/unix"
 )
 
 // MaxQueues is how many RX queues can have a socket: as many as the program's map has entries.
@@ -173,4 +176,16 @@ func (s *Set) Close() (err error) {
 	}
 	s.Sockets = nil
 	return err
+}
+
+// Metrics describe what the sockets have, and what they missed.
+var Metrics = []measure.MetricDoc{
+	{Names: "xsk_zero_copy xsk_queues xsk_frames xsk_frame_bytes",
+		Units: "1 1 1 bytes", Source: "data path, whole flow",
+		Meaning: "for AF_XDP sockets: 1 if the kernel says that the NIC writes into their " +
+			"memory itself; RX queues with a socket; frames of all their memory, and the size of each"},
+	{Names: "xsk_rx_ring_full xsk_fill_ring_empty xsk_rx_dropped",
+		Units: "packets", Source: "data path, whole flow",
+		Meaning: "frames for which the RX ring had no room; for which there was no memory (with zero " +
+			"copy attempts of the driver's to get some); that were dropped for another reason"},
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -72,7 +74,7 @@ func TestEverySeriesIsDrawn(t *testing.T) {
 		}
 	}
 	n := 0
-	for _, section := range measure.MetricSections {
+	for _, section := range metrics.Sections {
 		for _, m := range section.Metrics {
 			for _, name := range strings.Fields(m.Names) {
 				if section.Title != "Over time" || !strings.HasPrefix(name, "tcp_") {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
@@ -294,7 +296,7 @@ func TestCounters(t *testing.T) {
 		"page_pool_alloc_slow", "page_pool_recycle_rate", "devmem_setsockopt_calls", "devmem_tokens_freed",
 		"zcrx_pieces", "uring_rearms", "process_minor_faults", "softnet_cpu0_time_squeeze", "cpuidle_c6_cores",
 		"cpuidle_cpu0_c6_entries", "probe_napi_polls", "probe_napi_packets"} {
-		if d, _ := measure.DescribeMetric(m); d == nil {
+		if d, _ := metrics.Describe(m); d == nil {
 			t.Errorf("there is no metric %s any more", m)
 		}
 	}

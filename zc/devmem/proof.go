@@ -5,6 +5,8 @@ package devmem
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
@@ -76,4 +78,17 @@ func (r *Receiver) testify(e *stream.Evidence, figure func(name, unit string, v 
 			r.linearBytes)
 		e.Fix = "ethtool -g " + q.Dev.Name + " must show TCP data split on and HDS thresh 0; or use another driver"
 	}
+}
+
+// ProofMetrics describe the queue and the memory of a flow.
+var ProofMetrics = []measure.MetricDoc{
+	{Names: "devmem_queue devmem_flow_queue devmem_provider_bound devmem_pool_bound",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "as for zcrx; the last is of the page pool"},
+	{Names: "devmem_memory_bytes devmem_payload_bytes",
+		Units: "bytes", Source: "data path, whole flow",
+		Meaning: "size of the dmabuf; payload received in it"},
+	{Names: "devmem_read_bytes devmem_buffer_bytes devmem_token_batch",
+		Units: "bytes bytes 1", Source: "data path, whole flow",
+		Meaning: "`--read-size`, `--rx-buf-len` and `--token-batch` as they were used"},
 }

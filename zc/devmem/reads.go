@@ -5,6 +5,8 @@ package devmem
 import (
 	"fmt"
 	"math/bits"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // reads is the distribution of what recvmsg calls brought, in fragments.
@@ -65,4 +67,27 @@ func (r *reads) figures(figure func(name, unit string, v float64)) {
 	}
 	count("gathered_over_1024", r.passed)
 	count("setsockopt_avoided", r.avoided)
+}
+
+// ReadMetrics describe what reads brought and what was handed back.
+var ReadMetrics = []measure.MetricDoc{
+	{Names: "devmem_recvmsg_calls devmem_recvmsg_empty devmem_recvmsg_truncated",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "reads; that found nothing; whose control space was too small"},
+	{Names: "devmem_frags devmem_frags_per_read_min devmem_frags_per_read_avg " +
+		"devmem_frags_per_read_max",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "fragments, in all and of a read that brought some"},
+	{Names: "devmem_reads_over_1024_frags devmem_reads_512_to_1024_frags " +
+		"devmem_reads_under_512_frags",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "reads by fragments, in the classes of the reference experiment"},
+	{Names: "devmem_reads_frags_N_to_N",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "the same by powers of two"},
+	{Names: "devmem_gathered_over_1024 devmem_idle_releases devmem_setsockopt_calls " +
+		"devmem_setsockopt_avoided devmem_token_ranges devmem_tokens_received " +
+		"devmem_tokens_freed devmem_pool_inflight",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "docs/devmem.md"},
 }

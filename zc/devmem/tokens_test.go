@@ -230,8 +230,9 @@ func TestReads(t *testing.T) {
 	}
 	got := map[string]float64{}
 	r.figures(func(name, unit string, v float64) {
-		if got[name] = v; measure.CheckRow(name, unit, "data path, whole flow") != nil {
-			t.Error(measure.CheckRow(name, unit, "data path, whole flow"))
+		if got[name] = v; measure.NewIndex(ProofMetrics, ReadMetrics).CheckRow(name, unit,
+			"data path, whole flow") != nil {
+			t.Error(measure.NewIndex(ProofMetrics, ReadMetrics).CheckRow(name, unit, "data path, whole flow"))
 		}
 	})
 	for name, want := range map[string]float64{"devmem_frags": 1 + 511 + 512 + 1024 + 1025 + 1<<30,

@@ -11,12 +11,13 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -188,7 +189,7 @@ func (x Transfer) serve(r stream.Receiver, sent chan<- error) (o Outcome, err er
 		o.Evidence = w.Evidence()
 	}
 	for _, f := range o.Evidence.Figures {
-		err = errors.Join(err, measure.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+		err = errors.Join(err, metrics.CheckRow(f.Name, f.Unit, "data path, whole flow"))
 	}
 	return o, err
 }

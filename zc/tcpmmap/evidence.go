@@ -5,9 +5,12 @@ package tcpmmap
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
-	"golang.org/x/sys/unix"
 )
 
 // Evidence returns what was mapped, and what kept the kernel from mapping all.
@@ -109,4 +112,12 @@ func (o observed) explain(mostly bool) (why, fix string) {
 	}
 	return fmt.Sprintf("part of the payload did not fill whole pages: messages end inside a page, or the buffers "+
 		"of %s are not single pages", o.dev), want
+}
+
+// Metrics describe what was mapped and what was copied.
+var Metrics = []measure.MetricDoc{
+	{Names: "tcpmmap_calls tcpmmap_recv_calls tcpmmap_unmaps tcpmmap_mapped_bytes " +
+		"tcpmmap_copied_bytes tcpmmap_window_bytes tcp_rcv_segment_bytes",
+		Units: "1 1 1 bytes bytes bytes bytes", Source: "data path, whole flow",
+		Meaning: "docs/tcp-mmap.md"},
 }

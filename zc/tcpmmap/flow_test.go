@@ -9,10 +9,11 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"github.com/zcbench/zcbench/flow/sock"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/await"
-	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/zc/tcpmmap"
 )
 
@@ -98,7 +99,7 @@ func (f flow) receive(ctx context.Context, at chan<- string, cookie stream.Cooki
 	err = r.Receive(c, &m)
 	o.counters, o.evidence = m.Snapshot(), r.Evidence()
 	for _, f := range o.evidence.Figures {
-		err = errors.Join(err, measure.CheckRow(f.Name, f.Unit, "data path, whole flow"))
+		err = errors.Join(err, metrics.CheckRow(f.Name, f.Unit, "data path, whole flow"))
 	}
 	return err
 }

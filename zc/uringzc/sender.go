@@ -11,11 +11,14 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
 	"github.com/zcbench/zcbench/internal/fault"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/flow/uring"
-	"golang.org/x/sys/unix"
 )
 
 const (
@@ -189,4 +192,12 @@ func (s *Sender) Evidence() stream.Evidence {
 	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes",
 		Value: float64(s.fate.untoldBytes)})
 	return stream.Evidence{Figures: figures, Notes: s.fate.notes(), UringEngine: string(s.ring.Engine())}
+}
+
+// Metrics describe what the kernel does not tell of copies.
+var Metrics = []measure.MetricDoc{
+	{Names: "uring_zc_untold_bytes",
+		Units: "bytes", Source: "data path, whole flow",
+		Meaning: "payload sent by uring-zc of which the kernel does not tell whether it was " +
+			"copied, because it joined a packet of the message before"},
 }

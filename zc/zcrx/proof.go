@@ -5,11 +5,14 @@ package zcrx
 import (
 	"fmt"
 
+	"github.com/zcbench/zcbench/machine/measure"
+
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/zc/held"
 	"github.com/zcbench/zcbench/zc/nicqueue"
-	"golang.org/x/sys/unix"
 )
 
 // proof sorts the flow's bytes into copied and not copied, by what the kernel
@@ -251,4 +254,38 @@ func (r *Receiver) countBuffers(e *stream.Evidence, figure func(name, unit strin
 	}
 	figure("zcrx_pool_buffers", "1", float64(p.buffers))
 	figure("zcrx_uncounted_copied_bytes", "bytes", float64(e.Uncounted))
+}
+
+// Metrics describe what proves that nothing was copied, and what was.
+var Metrics = []measure.MetricDoc{
+	{Names: "zcrx_queue zcrx_flow_queue",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "the RX queue with the application's memory, and the one that the flow was last seen on"},
+	{Names: "zcrx_provider_bound",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "1: the queue still had the application's memory at the end of the flow"},
+	{Names: "zcrx_buffers zcrx_buffer_bytes zcrx_refill_entries",
+		Units: "1 bytes 1", Source: "data path, whole flow",
+		Meaning: "buffers of the area, their size, entries of the refill ring"},
+	{Names: "zcrx_pieces",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "completions with payload"},
+	{Names: "zcrx_copies zcrx_copied_bytes",
+		Units: "1 bytes", Source: "data path, whole flow",
+		Meaning: "what the kernel counted as copied (7.2)"},
+	{Names: "zcrx_pool_buffers",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "at most how many buffers the queue's page pools handed out, all together (docs/zcrx.md)"},
+	{Names: "zcrx_uncounted_copied_bytes",
+		Units: "bytes", Source: "data path, whole flow",
+		Meaning: "at least how much more was copied than the kernel counted"},
+	{Names: "zcrx_flushes",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "times that the kernel was told to take buffers from the refill ring"},
+	{Names: "zcrx_no_memory",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "times that it found no buffer to copy to"},
+	{Names: "zcrx_alloc_fail_events",
+		Units: "1", Source: "data path, whole flow",
+		Meaning: "times that it reported that the NIC found no buffer (7.2)"},
 }

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/results/metrics"
+
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
@@ -41,7 +43,7 @@ var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", 
 func entries(flags []Flag) (out []Entry) {
 	out = append(out, modeEntries()...)
 	out = append(out, flagEntries(flags)...)
-	for _, s := range measure.MetricSections {
+	for _, s := range metrics.Sections {
 		for _, d := range s.Metrics {
 			units := strings.Fields(d.Units)
 			for i, name := range strings.Fields(d.Names) {

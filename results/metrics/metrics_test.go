@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
 
-package measure
+package metrics
 
 import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 // A name stands in one place, with as many units as names or one.
-func TestMetricTable(t *testing.T) {
+func TestSections(t *testing.T) {
 	seen := map[string]bool{}
-	for _, s := range MetricSections {
+	for _, s := range Sections {
 		for _, m := range s.Metrics {
 			names, units := strings.Fields(m.Names), strings.Fields(m.Units)
 			if len(names) == 0 || len(units) != 1 && len(units) != len(names) {
@@ -25,8 +27,9 @@ func TestMetricTable(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{MetricIdleState, MetricGHz, MetricForeignCores} {
-		if !slices.ContainsFunc(MetricSections, func(s MetricSection) bool { return seen[s.Title+name] }) {
+	for _, name := range []string{measure.MetricIdleState, measure.MetricGHz,
+		measure.MetricForeignCores} {
+		if !slices.ContainsFunc(Sections, func(s measure.MetricSection) bool { return seen[s.Title+name] }) {
 			t.Errorf("%s is not described", name)
 		}
 	}

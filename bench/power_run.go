@@ -4,7 +4,6 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -104,14 +103,6 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 	}
 	m.markShared(rec)
 	markMixed(rec)
-}
-
-// distrust makes a run failed whose agent, asked for its power, answered nonsense:
-// its other figures are worth no more.
-func distrust(rec *results.Record, end string, err error) {
-	if n := (*wire.NonsenseError)(nil); errors.As(err, &n) && rec.Verdict != results.Failed {
-		rec.Verdict, rec.Reason, rec.Fix = results.Failed, end+": "+err.Error(), n.Fix()
-	}
 }
 
 // markShared flags a record where one instrument saw both ends.

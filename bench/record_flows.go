@@ -5,8 +5,8 @@ package bench
 import (
 	"fmt"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -19,7 +19,7 @@ func countFlows(rec *results.Record) {
 		if rec.Verdict != results.OK || n == want || n == 0 && want == 1 {
 			continue
 		}
-		distrust(rec, role.Label(), &wire.NonsenseError{Err: fmt.Errorf("figures of %d flows, but %d were requested",
+		distrust(rec, role.Label(), &fault.NonsenseError{Err: fmt.Errorf("figures of %d flows, but %d were requested",
 			n, want),
 			How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
 	}

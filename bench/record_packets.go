@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/plaintext"
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/driver"
@@ -26,7 +26,7 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		return
 	}
 	if err := samePackets(rec, rx, tx); err != nil {
-		distrust(rec, "SUT", &wire.NonsenseError{Err: err,
+		distrust(rec, "SUT", &fault.NonsenseError{Err: err,
 			How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
 		return
 	}

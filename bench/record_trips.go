@@ -5,8 +5,8 @@ package bench
 import (
 	"errors"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/results"
 )
 
@@ -23,7 +23,7 @@ func askedTrips(rec *results.Record) {
 			err = errors.New("no round trips were counted, though they were requested")
 		}
 		distrust(rec, role.Label(),
-			&wire.NonsenseError{Err: err,
+			&fault.NonsenseError{Err: err,
 				How: "the agent is not the one the controller started, or this is a bug of zcbench: please report it"})
 	}
 }

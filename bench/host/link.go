@@ -91,7 +91,7 @@ func (l *link) take(op wire.Op, r wire.Response, result any) error {
 		return nil
 	}
 	if err := r.Decode(result); err != nil {
-		if n := (*wire.NonsenseError)(nil); errors.As(err, &n) {
+		if n := (*fault.NonsenseError)(nil); errors.As(err, &n) {
 			err = n.Err
 		}
 		l.giveUp(l.nonsense(fmt.Errorf("%s: %w", op, err)), false)
@@ -300,13 +300,13 @@ func (l *link) ended(exit error) error {
 
 // nonsense describes an agent that says what none of ours does.
 func (l *link) nonsense(err error) error {
-	if n := (*wire.NonsenseError)(nil); errors.As(err, &n) {
+	if n := (*fault.NonsenseError)(nil); errors.As(err, &n) {
 		err = n.Err
 	}
 	if stderr := l.proc.stderr.String(); stderr != "" {
 		err = fmt.Errorf("%w; its last words: %s", err, stderr)
 	}
-	return &wire.NonsenseError{Err: err,
+	return &fault.NonsenseError{Err: err,
 		How: "find out what answers there before you trust its host again; to restore what it has not: " +
 			l.restore()}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/results"
 )
@@ -61,7 +62,7 @@ func TestFlowsAreChecked(t *testing.T) {
 		r := two()
 		c.spoil(&r)
 		got, err := answered[EndResult](t, r)
-		n := (*NonsenseError)(nil)
+		n := (*fault.NonsenseError)(nil)
 		if errors.As(err, &n) != (c.want != "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/power"
@@ -108,7 +109,7 @@ func TestEndResultIsChecked(t *testing.T) {
 		r := good()
 		spoil(&r)
 		got, err := answered[EndResult](t, r)
-		if n := (*NonsenseError)(nil); !errors.As(err, &n) {
+		if n := (*fault.NonsenseError)(nil); !errors.As(err, &n) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if got.Verdict != "" || got.Host.DurationS != nil {
@@ -164,7 +165,7 @@ func TestAnswersAreChecked(t *testing.T) {
 			PowerReading{Figures: []power.Figure{
 				{Source: "a", Series: []measure.Series{{Name: "s", T: []int64{1}}}}}})),
 	} {
-		if n := (*NonsenseError)(nil); !errors.As(err, &n) {
+		if n := (*fault.NonsenseError)(nil); !errors.As(err, &n) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -76,17 +77,17 @@ type Response struct {
 }
 
 // Decode reads the result strictly into what v points to, cleans and checks it: see
-// [Checker]. What does not pass leaves v as it was, and is a [NonsenseError].
+// [Checker]. What does not pass leaves v as it was, and is a [fault.NonsenseError].
 func (r Response) Decode(v any) error {
 	got := reflect.New(reflect.TypeOf(v).Elem())
 	if err := checkItems(r.Result); err != nil {
-		return &NonsenseError{Err: err}
+		return &fault.NonsenseError{Err: err}
 	}
 	if err := decodeStrict(r.Result, got.Interface()); err != nil {
-		return &NonsenseError{Err: err}
+		return &fault.NonsenseError{Err: err}
 	}
 	if err := vet(got.Elem()); err != nil {
-		return &NonsenseError{Err: err}
+		return &fault.NonsenseError{Err: err}
 	}
 	reflect.ValueOf(v).Elem().Set(got.Elem())
 	return nil
@@ -95,7 +96,7 @@ func (r Response) Decode(v any) error {
 // Vet cleans and checks the answer itself, with its error; not yet its result.
 func (r *Response) Vet() error {
 	if err := vet(reflect.ValueOf(r).Elem()); err != nil {
-		return &NonsenseError{Err: err}
+		return &fault.NonsenseError{Err: err}
 	}
 	return nil
 }

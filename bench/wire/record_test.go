@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/tape"
 )
 
@@ -33,7 +34,7 @@ func TestRecordIsChecked(t *testing.T) {
 	} {
 		f := good()
 		spoil(f)
-		if n := (*NonsenseError)(nil); !errors.As(second(answered[tape.File](t, f)), &n) {
+		if n := (*fault.NonsenseError)(nil); !errors.As(second(answered[tape.File](t, f)), &n) {
 			t.Errorf("%s passes", name)
 		}
 	}

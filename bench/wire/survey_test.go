@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/machine/survey"
 )
 
@@ -31,7 +32,7 @@ func TestSurvey(t *testing.T) {
 		}
 		var got Survey
 		err = Response{Result: b}.Decode(&got)
-		if (err == nil) != x.ok || err != nil && !errors.As(err, new(*NonsenseError)) {
+		if (err == nil) != x.ok || err != nil && !errors.As(err, new(*fault.NonsenseError)) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if x.ok {

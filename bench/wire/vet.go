@@ -26,18 +26,6 @@ const (
 // Checker is a message that knows what no agent of ours says.
 type Checker interface{ Check() error }
 
-// NonsenseError is an answer that no agent of ours gives.
-type NonsenseError struct {
-	Err error
-	How string // what to do about it
-}
-
-func (e *NonsenseError) Error() string { return "the agent answered nonsense: " + e.Err.Error() }
-func (e *NonsenseError) Unwrap() error { return e.Err }
-
-// Fix returns what the user can do about it.
-func (e *NonsenseError) Fix() string { return e.How }
-
 // Plain cleans and checks what v points at, as if an agent had said it.
 func Plain(v any) error { return vet(reflect.ValueOf(v)) }
 

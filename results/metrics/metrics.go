@@ -25,8 +25,8 @@ import (
 	"github.com/zcbench/zcbench/zc/zcrx"
 )
 
-// Sections are the metrics by the sections of docs/metrics.md, which is made of them; tests hold the
-// rows of real runs against them. Words in capitals stand for what differs: N is a number.
+// Sections are the metrics by the sections of docs/metrics.md, which is made of them; tests hold
+// the rows of real runs against them. Words in capitals stand for what differs: N is a number.
 var Sections = []measure.MetricSection{
 	{Title: "The flow",
 		Metrics: slices.Concat(
@@ -112,7 +112,8 @@ var index = sync.OnceValue(func() measure.Index {
 	return measure.NewIndex(all...)
 })
 
-// Describe looks up what a row of metrics.csv or samples.csv means, as [measure.Index.Describe] does.
+// Describe looks up what a row of metrics.csv or samples.csv means, as [measure.Index.Describe]
+// does.
 func Describe(row string) (d *measure.MetricDoc, unit string) { return index().Describe(row) }
 
 // CheckRow holds a row of metrics.csv against [Sections].

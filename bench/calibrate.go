@@ -198,12 +198,12 @@ func (r *rates) settle(c *plan.Cell) (*Missing, results.Verdict) {
 		return nil, ""
 	}
 	if calibrated := r.calibrated(of.family); calibrated != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated), fix,
-			true}, results.Unsupported
+		return &Missing{Reason: fmt.Sprintf("pace %d%%: that is below 1M bit/s, with %v", c.PacePercent, calibrated),
+			Fix: fix, Blocked: true}, results.Unsupported
 	}
 	if last := r.lastOf(of.family); last != nil {
-		return &Missing{fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s",
-			c.PacePercent, lastly(last)), fix, last.Blocked}, results.Unsupported
+		return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no cell that it refers to can run here%s",
+			c.PacePercent, lastly(last)), Fix: fix, Blocked: last.Blocked}, results.Unsupported
 	}
 	return &Missing{Reason: fmt.Sprintf("pace %d%%: unknown base rate: no calibration run was made", c.PacePercent),
 		Fix: fix}, results.Failed

@@ -21,7 +21,7 @@ import (
 // reason, what is set on the hosts, what is started, the order, and how long it
 // takes. It asks the hosts where it can reach them, and says so where it cannot.
 func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
-	missing := func(c plan.Cell) *Missing { return static(c) }
+	missing := func(c plan.Cell) *Missing { return plan.CannotRun(&c, nil) }
 	st, hostErr := e.look(ctx)
 	if hostErr == nil {
 		defer func() { err = errors.Join(err, st.Close()) }()

@@ -187,7 +187,7 @@ func TestDryRunOfSeveralFlows(t *testing.T) {
 				"SUT: 2 flows: a thread each, on CPUs 4,6\n"}},
 	} {
 		e := experiment(t, "name: x\nfactors: {tx: tcp, "+x.factors+"}\n")
-		p := preview{spec: e.Spec, missing: static}
+		p := preview{spec: e.Spec, missing: func(c plan.Cell) *Missing { return plan.CannotRun(&c, nil) }}
 		if name != "no such host" {
 			o := options(e.Spec)
 			o.SUTDev, o.TGDev, o.rxQueues[0] = "eth0", "eth0", x.queues

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 
-	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -338,45 +337,14 @@ func (st *stage) prepared(c plan.Cell) bool {
 func (st *stage) missing(c plan.Cell) *Missing {
 	r := Runner{SUT: st.SUT, TG: st.TG, Opt: st.forCell(c, st.opt)}
 	sut, tg := r.Settings(c)
-	m := r.Opt.portless(c, sut, tg)
-	if m == nil {
-		if lacking := st.support.Missing(c); lacking != nil && !st.prepared(c) {
-			return lacking
-		}
-		m = st.refused(&r, c, sut, tg)
-	}
-	if m != nil {
-		m.Blocked = true
-	}
-	return m
-}
-
-// refused explains what these hosts cannot do of a cell, whatever its modes.
-func (st *stage) refused(r *Runner, c plan.Cell, sut, tg plan.Settings) *Missing {
-	if m := static(c); m != nil {
-		return m
-	}
-	if c.MTU != 0 && st.opt.SUTDev == "" && c.MTU != st.opt.MTU {
-		return &Missing{Reason: fmt.Sprintf("the cell asks for an MTU of %d, but the path is loopback, with %d", c.MTU,
-			st.opt.MTU), Fix: "name an interface, or remove mtu from the factors"}
-	}
-	if w := tg.Shared(); st.SUT.SameMachine(st.TG) && len(w) > 0 && !slices.Equal(w, sut.Shared()) {
-		return &Missing{Reason: "both ends share a machine, but tg.settings and sut.settings ask for different " +
-			"settings of it (governor, huge pages, idle states, irqbalance, sysctls)",
-			Fix: "make them the same, or leave out the TG's"}
-	}
-	for _, x := range []plan.Settings{sut, tg} {
-		if err := x.Check(); err != nil {
-			return &Missing{Reason: err.Error(), Fix: "take it out of the experiment, or name an interface"}
-		}
-	}
-	return r.crammed(c)
-}
-
-// static explains why a cell cannot run, as far as that is known without the hosts.
-func static(c plan.Cell) *Missing {
-	if err := Check(c); err != nil {
-		return &Missing{Reason: err.Error(), Fix: fault.Fix(err)}
-	}
-	return nil
+	return plan.CannotRun(&c, &plan.Hosts{SUT: sut, TG: tg, OneMachine: st.SUT.SameMachine(st.TG),
+		Loopback: st.opt.SUTDev == "", MTU: st.opt.MTU,
+		Ports: func() *Missing { return r.Opt.portless(c, sut, tg) },
+		Features: func() *Missing {
+			if st.prepared(c) {
+				return nil
+			}
+			return st.support.Missing(c)
+		},
+		Placement: func() *Missing { return r.crammed(c) }})
 }

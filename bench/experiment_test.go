@@ -162,10 +162,10 @@ func TestIntegrationDryRun(t *testing.T) {
 
 func TestStatic(t *testing.T) {
 	e := experiment(t, "name: x\nfactors: {rx: [tcp, tcp-trunc], tx: tcp, touch: verify}\n")
-	if m := static(e.Spec.Cells[0]); m != nil {
+	if m := plan.CannotRun(&e.Spec.Cells[0], nil); m != nil {
 		t.Errorf("%+v", m)
 	}
-	if m := static(e.Spec.Cells[1]); m == nil || !strings.Contains(m.Reason, "never gets the payload") {
+	if m := plan.CannotRun(&e.Spec.Cells[1], nil); m == nil || !strings.Contains(m.Reason, "never gets the payload") {
 		t.Errorf("%+v", m)
 	}
 }

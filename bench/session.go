@@ -64,11 +64,7 @@ type Session struct {
 }
 
 // Missing is why a cell cannot run on these hosts, and what to do about it.
-type Missing struct {
-	Reason, Fix string
-	// Blocked: what was asked for, or the state of the hosts, is in the way. No feature is missing.
-	Blocked bool
-}
+type Missing = plan.Refusal
 
 // Play runs the plan until its end or that of ctx, which lets the run under way
 // finish. What all cells need set on the hosts is set for the whole of it, and

@@ -73,7 +73,7 @@ func (s Support) fold(cells []plan.Cell, prepared func(plan.Cell) bool) []plan.C
 func lacking(modes []wire.ModeSupport, name string) *Missing {
 	for _, m := range modes {
 		if m.Name == name && !m.Supported {
-			return &Missing{m.Reason, m.Fix, m.Blocked}
+			return &Missing{Reason: m.Reason, Fix: m.Fix, Blocked: m.Blocked}
 		}
 	}
 	return nil

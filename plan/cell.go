@@ -4,11 +4,8 @@ package plan
 
 import (
 	"cmp"
-	"fmt"
-	"math"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/plan/modes"
@@ -191,22 +188,6 @@ func (c *Cell) OneKind() bool {
 	return len(all) < 2 || all[0].Kind == all[1].Kind
 }
 
-// matching lists the modes of a role that carry what m does. If m's partner so far made round
-// trips, the modes that make them, too, come first.
-func matching(role stream.Role, m, so stream.Mode) string {
-	var trips, names []string
-	for _, x := range modes.All {
-		switch {
-		case x.Role != role || x.Kind != m.Kind:
-		case x.Has(stream.RoundTrips) && so.Has(stream.RoundTrips):
-			trips = append(trips, x.Name)
-		default:
-			names = append(names, x.Name)
-		}
-	}
-	return strings.Join(append(trips, names...), ", ")
-}
-
 // Unpaired finds a mode that carries what none of the other role's modes does, and returns it in a
 // cell whose [Cell.Check] names possible partners; nil: each mode has a partner.
 func Unpaired(rx, tx []string) *Cell {
@@ -222,39 +203,6 @@ func Unpaired(rx, tx []string) *Cell {
 		}
 	}
 	return nil
-}
-
-// Check refuses what no run could have: values out of range, and what was chosen but
-// concerns none of the cell's modes, which would be ignored in silence.
-func (c *Cell) Check() error {
-	all := c.modes()
-	if !c.OneKind() {
-		return fmt.Errorf("rx %s carries %s, but tx %s carries %s: choose modes of one kind: with rx %s one of "+
-			"tx %s; with tx %s one of rx %s",
-			c.RX, all[0].Kind, c.TX, all[1].Kind, c.RX, matching(stream.TX, all[0], all[1]), c.TX,
-			matching(stream.RX, all[1], all[0]))
-	}
-	if c.Queues > c.NFlows() {
-		o := LookupOption("queues")
-		return &OptionError{Option: o, Value: o.Raw(c),
-			Err: fmt.Errorf("more than the flows (%d), and a queue without a flow has nothing to do: use more "+
-				"flows, or fewer queues", c.NFlows())}
-	}
-	for i := range Options {
-		o := &Options[i]
-		v := o.Raw(c)
-		if v == "" {
-			continue
-		}
-		var scratch Cell
-		if err := o.Set(&scratch, v); err != nil {
-			return &OptionError{Option: o, Value: v, Err: err}
-		}
-		if !o.concernsAny(all) {
-			return &OptionError{Option: o, Value: v, Whose: c.modeNames()}
-		}
-	}
-	return c.checkPackets()
 }
 
 // Drop leaves out of c what concerns none of its modes.
@@ -280,23 +228,4 @@ func (c *Cell) modeNames() string {
 // look like two, and not with packets and round trips, which are not sent for their bytes.
 func (c *Cell) Returns() bool {
 	return !c.Paced() && !c.MovesPackets() && !c.RoundTrips()
-}
-
-// CheckRequests refuses round trips at a rate that leaves flows without a request in a window:
-// these would move nothing, and the run be invalid. A window of 0 is not known yet.
-func (c *Cell) CheckRequests(window time.Duration) error {
-	flows, most := c.NFlows(), int(float64(c.RRRate)*window.Seconds())
-	if !c.RoundTrips() || c.RRRate == 0 || window <= 0 || most >= flows {
-		return nil
-	}
-	o := LookupOption("rr_rate")
-	enough := int(math.Ceil(float64(flows) / window.Seconds()))
-	longer := time.Duration(math.Ceil(float64(flows)/float64(c.RRRate)*1e3)) * time.Millisecond
-	fix := fmt.Sprintf("ask for %d or more, or measure for %v or longer", enough, longer)
-	if most > 0 {
-		fix += fmt.Sprintf(", or use at most %d flows", most)
-	}
-	return &OptionError{Option: o, Value: o.Raw(c),
-		Err: fmt.Errorf("%d requests are due in %v, of all flows together, and each of %d flows needs one: %s", most,
-			window, flows, fix)}
 }

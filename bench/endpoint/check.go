@@ -10,23 +10,15 @@ import (
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/flow/uring"
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/place"
-	"github.com/zcbench/zcbench/plan"
 )
 
 // check finds what is wrong with a spec, as far as no host must be asked.
 func check(s wire.EndSpec, p stream.Mode) error {
-	if err := s.Cell.Check(); err != nil {
+	if err := s.Cell.CheckEnds(p); err != nil {
 		return err
-	}
-	if err := plan.Refuses(p, &s.Cell); err != nil {
-		return err
-	}
-	if err := uring.Engine(s.Cell.UringEngine).Check(); err != nil {
-		return &plan.OptionError{Option: plan.LookupOption("uring_engine"), Value: s.Cell.UringEngine, Err: err}
 	}
 	if n := len(s.Flows); n != s.Cell.NFlows() {
 		return fmt.Errorf("CPUs for %d flows, but the cell has %d", n, s.Cell.NFlows())

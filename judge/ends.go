@@ -35,12 +35,11 @@ type Said struct {
 // Judge gives a record that has the figures of both ends the verdict, by what they said and by
 // whether that fits together.
 func (b *Both) Judge(rec *results.Record) {
-	markDrops(rec)
-	rec.Verdict, rec.Reason, rec.Fix = b.verdict(rec.Cell.MovesPackets())
-	markReassembly(rec)
-	AccountPackets(rec, b.OneMachine, b.OneNamespace)
-	countFlows(rec)
-	askedTrips(rec)
+	for _, rule := range Rules {
+		if rule.both != nil {
+			rule.both(b, rec)
+		}
+	}
 	if rec.Verdict == results.Invalid {
 		rec.Gate = b.gate()
 	}

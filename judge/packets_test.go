@@ -219,3 +219,22 @@ func TestMarkFramesOnLink(t *testing.T) {
 		t.Errorf("%q, %q", r.Flags, r.Warnings)
 	}
 }
+
+// Datagrams in fragments that found no room are told of, with the limit that they met; those that
+// only waited too long for their rest, and what is in one piece, are not.
+func TestReassembly(t *testing.T) {
+	for _, x := range []struct {
+		length, fails, timeouts float64
+		want                    string
+	}{{8000, 7, 2, "SUT: the kernel dropped 5 fragments (ReasmFails)"}, {8000, 2, 2, ""}, {1000, 7, 2, ""},
+		{8000, 0, 0, ""}} {
+		r := packetRun(100, 60, 0, nil, nil)
+		r.Cell.MessageBytes, r.TG.Metrics = int(x.length), []measure.Metric{{Name: "link_mtu", Value: 1500}}
+		r.SUT.Metrics = []measure.Metric{{Name: "netstat_ip_reasm_fails", Value: x.fails},
+			{Name: "netstat_ip_reasm_timeout", Value: x.timeouts}}
+		markReassembly(r)
+		if (len(r.Warnings) > 0) != (x.want != "") || !strings.Contains(strings.Join(r.Warnings, ""), x.want) {
+			t.Errorf("%+v: %q", x, r.Warnings)
+		}
+	}
+}

@@ -13,7 +13,7 @@ import (
 )
 
 // Each rule says what it looks at, is asked somewhere, and has a test; the docs tell of each gate
-// and flag, and there is a rule for each limit that the ends do not judge.
+// and flag, and there is a rule for each limit.
 func TestRules(t *testing.T) {
 	text := func(pattern string) string {
 		files, err := filepath.Glob(pattern)
@@ -34,7 +34,8 @@ func TestRules(t *testing.T) {
 	var names []string
 	for _, r := range Rules {
 		names = append(names, r.Name)
-		if r.Looks == "" || r.both == nil && r.run == nil && r.mark == nil && r.cell == nil {
+		if r.Looks == "" || r.flow == nil && r.end == nil && r.both == nil && r.run == nil && r.mark == nil &&
+			r.cell == nil {
 			t.Errorf("%s: looks at %q, and is not asked", r.Name, r.Looks)
 		}
 		if !strings.Contains(tests, "\nfunc "+r.Test+"(t *testing.T)") {
@@ -43,12 +44,12 @@ func TestRules(t *testing.T) {
 		if !strings.Contains(docs, r.Name) {
 			t.Errorf("%s is not in docs", r.Name)
 		}
-		if (r.run != nil || r.cell != nil) != (r.Class != "") && r.Name != plan.ActedGate {
+		if (r.both == nil && r.mark == nil) != (r.Class != "") && r.Name != plan.ActedGate {
 			t.Errorf("%s: class %q", r.Name, r.Class)
 		}
 	}
 	for _, l := range plan.Limits {
-		if of := l.Flags(); l.Class != plan.ByProof && l.Key != "frequency" && !slices.Contains(names, l.Key) &&
+		if of := l.Flags(); l.Key != "frequency" && !slices.Contains(names, l.Key) &&
 			!slices.Contains(names, of[0]) {
 			t.Errorf("no rule is %s", l.Key)
 		}

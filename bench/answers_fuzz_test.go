@@ -144,7 +144,7 @@ func tryAnswers(t *testing.T, sut, tg, hello, ifaces, watts []byte) {
 		enterPower(&rec.SUT, reading.Figures)
 		markMixed(&rec)
 	} else {
-		distrust(&rec, "SUT", err)
+		judge.Distrust(&rec, "SUT", err)
 	}
 	judge.Conclude(&rec)
 	judge.Run(plan.DefaultGates(), &rec)

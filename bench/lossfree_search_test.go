@@ -236,7 +236,7 @@ func TestLossSearchTakesAsUsual(t *testing.T) {
 // What a trial comes to is taken by the search, and ends it where it says nothing of loss.
 func TestLossSearchTakes(t *testing.T) {
 	rec := func(v results.Verdict, sent, got uint64) *results.Record {
-		r := packetRun(sent, got, 0, nil, nil)
+		r := lossRun(sent, got)
 		r.Verdict, r.SUT.PacketsPerS, r.TG.PacketsPerS, r.SUT.Packets.Lost = v, new(float64(got)), new(float64(sent)),
 			new(sent-got)
 		return r
@@ -272,7 +272,7 @@ func TestConclude(t *testing.T) {
 	run := func(change func(*LossSearch)) *results.Record {
 		s := newSearch()
 		change(s)
-		r := packetRun(100, 100, 0, nil, nil)
+		r := lossRun(100, 100)
 		r.Warmup, r.Flags = true, []string{results.FlagTrial, "x"}
 		(&Session{}).conclude(s, r, nil)
 		return r
@@ -323,7 +323,7 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 	} {
 		s, spoilt := newSearch(), mostInvalid
 		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
-		r := packetRun(100, 100, 0, nil, nil)
+		r := lossRun(100, 100)
 		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial},
 			new(uint64(0)), new(4e5), new(4e5)
 		x.change(r)
@@ -356,7 +356,7 @@ func TestConcludeAtAnotherRate(t *testing.T) {
 				t.Fatal("it was over before it was said")
 			}
 			x := p.try(rate)
-			r := packetRun(1e6, uint64(1e6*(1-x.Loss)), 0, nil, nil)
+			r := lossRun(1e6, uint64(1e6*(1-x.Loss)))
 			r.Cell.PaceBitsPS, r.Warmup, r.Flags = int(rate), true, []string{results.FlagTrial}
 			r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = new(uint64(1e6*x.Loss)), new(x.Got), new(x.Sent)
 			if over, err := s.take(rate, r, &spoilt); err != nil || over {
@@ -390,4 +390,13 @@ func TestTrialThatIsInvalid(t *testing.T) {
 		"unknown: SUT: foreign load" || fault.Fix(err) != "end other work" {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
+}
+
+// lossRun is a run of so many datagrams.
+func lossRun(sent, received uint64) *results.Record {
+	r := &results.Record{Cell: plan.Cell{RX: "udp", TX: "udp"}, Verdict: results.OK}
+	r.SUT.Packets = &results.Packets{Sent: &sent, Received: &received, Duplicated: new(uint64(0))}
+	r.TG.Packets = &results.Packets{Sent: &sent}
+	r.TG.Env.Driver = "veth"
+	return r
 }

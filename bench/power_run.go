@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/bench/wire"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 	"github.com/zcbench/zcbench/results"
@@ -93,7 +94,7 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 			continue
 		}
 		warnings, flags, err := e.fill(h, at, m.common)
-		distrust(rec, e.role.Label(), err)
+		judge.Distrust(rec, e.role.Label(), err)
 		old = min(old, forget(at))
 		rec.Warnings = append(rec.Warnings, named(e.role.Label(), warnings)...)
 		flag(rec, flags...)

@@ -3,12 +3,11 @@
 package bench
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 
 	"github.com/zcbench/zcbench/bench/host"
@@ -17,12 +16,6 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/profile"
 	"github.com/zcbench/zcbench/results"
-)
-
-// Flags of a record.
-const (
-	FlagSharedMachine = "shared-machine" // both ends on one kernel: CPU figures are those of the pinned CPUs
-	FlagSharedCPU     = "shared-cpu"     // and on one CPU, or not pinned: CPU figures cannot be told apart
 )
 
 // fill completes a record with what both ends said.
@@ -49,16 +42,10 @@ func (r *Runner) fill(rec *results.Record, out outcome) {
 	r.markClasses(rec)
 	r.markNodes(rec)
 	r.markUpper(rec)
-	markDrops(rec)
-	rec.Verdict, rec.Reason, rec.Fix = verdict(out, rec.Cell.MovesPackets())
-	markReassembly(rec)
-	AccountPackets(rec, r.SUT.SameMachine(r.TG), r.SUT.SameMachine(r.TG) && r.SUT.Info.NetNS == r.TG.Info.NetNS)
-	countFlows(rec)
-	askedTrips(rec)
-	if rec.Verdict == results.Invalid {
-		rec.Gate = out.gate()
-	}
-	rec.Expected = rec.Verdict == results.Invalid && out.expected()
+	both := out.both()
+	both.OneMachine = r.SUT.SameMachine(r.TG)
+	both.OneNamespace = both.OneMachine && r.SUT.Info.NetNS == r.TG.Info.NetNS
+	both.Judge(rec)
 }
 
 // fillEnd takes an end's figures, and keeps what the agent said of its host.
@@ -88,41 +75,6 @@ func takeProfile(to *[]byte, packed []byte) (warnings []string) {
 	return nil
 }
 
-// gate returns the class of the gates that the ends of an invalid run did not pass. Where all of
-// them only found that something else spoilt it, it says nothing of the run.
-func (o *outcome) gate() plan.GateClass {
-	spoilt := 0
-	for _, e := range []wire.EndResult{o.sut, o.tg} {
-		switch {
-		case e.Verdict != results.Invalid:
-		case slices.Contains(e.Flags, results.FlagDisturbed):
-			spoilt++
-		default:
-			return plan.ByProof
-		}
-	}
-	if spoilt == 0 {
-		return plan.ByProof // what both say does not fit together
-	}
-	return plan.ByEnvironment
-}
-
-// expected reports whether an end is invalid because its mode is copied here, and none for another
-// reason than that, or that something else spoilt the run as well.
-func (o *outcome) expected() bool {
-	n := 0
-	for _, e := range []wire.EndResult{o.sut, o.tg} {
-		switch {
-		case e.Verdict != results.Invalid, slices.Contains(e.Flags, results.FlagDisturbed) && !e.Expected:
-		case !e.Expected:
-			return false
-		default:
-			n++
-		}
-	}
-	return n > 0
-}
-
 func named(end string, warnings []string) []string {
 	var out []string
 	for _, w := range warnings {
@@ -137,9 +89,9 @@ func (r *Runner) markSharing(rec *results.Record) {
 	if !r.SUT.SameMachine(r.TG) {
 		return
 	}
-	rec.Flags = append(rec.Flags, FlagSharedMachine)
+	rec.Flags = append(rec.Flags, judge.FlagSharedMachine)
 	if _, shares := r.sharesCPU(rec.Cell); shares {
-		rec.Flags = append(rec.Flags, FlagSharedCPU)
+		rec.Flags = append(rec.Flags, judge.FlagSharedCPU)
 		rec.Warnings = append(rec.Warnings, "both ends share a machine and are not pinned to different CPUs: "+
 			"their CPU figures cannot be separated and are left out")
 		dropCPU(&rec.SUT)
@@ -171,80 +123,24 @@ func dropCPU(h *results.Host) {
 	}
 }
 
-// severity orders verdicts: the worse end decides.
-var severity = map[results.Verdict]int{results.OK: 0, results.Invalid: 1, results.Unsupported: 2, results.Failed: 3}
-
-// said is one end's part of the verdict.
-type said struct {
-	end        string
-	verdict    results.Verdict
-	reason     string
-	fix        string
-	blamesPeer bool // the cause is at the other end
-	gone       bool // its agent did not answer
+// both sums up what the ends said.
+func (o *outcome) both() judge.Both {
+	return judge.Both{SUT: saidBy(&o.sut, o.sutErr), TG: saidBy(&o.tg, o.tgErr), CalledOff: o.calledOff}
 }
 
-func sayEnd(end string, res wire.EndResult, err error) said {
+// saidBy returns an end's part of the verdict: what it says, or the error in place of that.
+func saidBy(res *wire.EndResult, err error) judge.Said {
 	if err == nil {
-		return said{end: end, verdict: res.Verdict, reason: res.Reason, fix: res.Fix, blamesPeer: res.BlamesPeer}
+		return judge.Said{Verdict: res.Verdict, Reason: res.Reason, Fix: res.Fix, Flags: res.Flags,
+			Bytes:    res.Total.Bytes,
+			Expected: res.Expected, BlamesPeer: res.BlamesPeer}
 	}
-	s := said{end: end, verdict: results.Failed, reason: err.Error(), fix: fault.Fix(err), gone: true}
+	s := judge.Said{Verdict: results.Failed, Reason: err.Error(), Fix: fault.Fix(err), Gone: true}
 	if w, ok := err.(*wire.Error); ok {
-		s.gone = false
+		s.Gone = false
 		if w.Verdict == results.Unsupported {
-			s.verdict = w.Verdict
+			s.Verdict = w.Verdict
 		}
 	}
 	return s
-}
-
-// verdict joins the two ends' verdicts, and compares their byte counts; of packets some may be
-// lost.
-func verdict(out outcome, packets bool) (v results.Verdict, reason, fix string) {
-	ends := causes([]said{sayEnd("SUT", out.sut, out.sutErr), sayEnd("TG", out.tg, out.tgErr)})
-	v = results.OK
-	for _, e := range ends {
-		if severity[e.verdict] > severity[v] {
-			v = e.verdict
-		}
-	}
-	if v == results.OK {
-		if out.sut.Verdict != results.OK || out.tg.Verdict != results.OK {
-			return results.Failed, "an end gave no verdict", "this is a bug of zcbench: please report it"
-		}
-		if s, t := out.sut.Total.Bytes, out.tg.Total.Bytes; s != t && !packets {
-			return results.Invalid, fmt.Sprintf("byte counts differ: %d sent, %d received", t, s),
-				"this is a bug of a data path, or of the kernel: please report it"
-		}
-		return v, "", ""
-	}
-	if v == results.Failed && out.calledOff != nil {
-		return v, "the run was aborted: " + out.calledOff.Error(), "" // what the ends say follows from that
-	}
-	var reasons []string
-	for _, e := range ends {
-		if e.verdict != v || e.reason == "" {
-			continue
-		}
-		reasons = append(reasons, e.end+": "+e.reason)
-		if fix == "" {
-			fix = e.fix
-		}
-	}
-	return v, strings.Join(reasons, "; "), fix
-}
-
-// causes leaves out an end that only suffers from what the other one says: it
-// blames that one, or the other one's agent is gone.
-func causes(ends []said) []said {
-	stopped := func(e said) bool { return severity[e.verdict] >= severity[results.Unsupported] }
-	var out []said
-	for i, e := range ends {
-		o := ends[1-i]
-		if stopped(e) && stopped(o) && (e.blamesPeer && !o.blamesPeer || o.gone && !e.gone) {
-			continue
-		}
-		out = append(out, e)
-	}
-	return out
 }

@@ -7,81 +7,39 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
 
-func end(v results.Verdict, reason, fix string, bytes uint64) wire.EndResult {
-	return wire.EndResult{Verdict: v, Reason: reason, Fix: fix, Total: stream.Counters{Bytes: bytes}}
-}
-
-func TestVerdict(t *testing.T) {
-	blaming := func(r wire.EndResult) wire.EndResult { r.BlamesPeer = true; return r }
-	aborted := blaming(end(results.Failed, stream.ErrAborted.Error(), "", 5))
-	gone := errors.New("host sut: the agent ended: signal: killed")
+// An end whose agent answered with an error, or did not answer, has failed, unless the error says
+// that it cannot run.
+func TestSaidBy(t *testing.T) {
 	for _, x := range []struct {
-		name   string
-		out    outcome
-		v      results.Verdict
-		reason string
-		fix    string
+		err  error
+		want judge.Said
 	}{
-		{name: "both well", out: outcome{sut: end(results.OK, "", "", 5), tg: end(results.OK, "", "", 5)},
-			v: results.OK},
-		{name: "byte counts", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.OK, "", "", 5)},
-			v: results.Invalid, reason: "byte counts differ: 5 sent, 4 received", fix: "report"},
-		{name: "one invalid", out: outcome{sut: end(results.OK, "", "", 4), tg: end(results.Invalid, "copied", "a NIC",
-			5)}, v: results.Invalid, reason: "TG: copied", fix: "a NIC"},
-		{name: "both invalid", out: outcome{sut: end(results.Invalid, "mapped nothing", "align", 4),
-			tg: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid,
-			reason: "SUT: mapped nothing; TG: copied", fix: "align"},
-		{name: "failed beats invalid", out: outcome{sut: end(results.Invalid, "x", "", 4),
-			tg: end(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
-		{name: "other called off", out: outcome{sut: aborted, tg: end(results.Failed, "send: no memory", "more", 5)},
-			v: results.Failed, reason: "TG: send: no memory", fix: "more"},
-		{name: "unsupported while running",
-			out: outcome{sut: blaming(end(results.Failed, "the flow ended early", "", 0)),
-				tg: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported,
-			reason: "TG: register buffers: no memory", fix: "ulimit"},
-		{name: "both called off", out: outcome{sut: aborted, tg: aborted}, v: results.Failed,
-			reason: "SUT: the run was aborted; TG: the run was aborted"},
-		{name: "SUT's agent gone", out: outcome{sutErr: gone, tg: end(results.Failed, "send: broken pipe",
-			"the receiver broke off", 5)}, v: results.Failed, reason: "SUT: host sut: the agent ended: signal: killed"},
-		{name: "TG's agent gone", out: outcome{tgErr: gone, sut: end(results.Failed, "the flow ended early", "", 5)},
-			v: results.Failed, reason: "TG: host sut: the agent ended: signal: killed"},
-		{name: "both agents gone", out: outcome{sutErr: gone, tgErr: gone}, v: results.Failed, reason: "SUT: " +
-			gone.Error() + "; TG: " + gone.Error()},
-		{name: "aborted", out: outcome{calledOff: errors.New("enough"), sut: aborted,
-			tg: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed,
-			reason: "the run was aborted: enough"},
-		{name: "called off too late", out: outcome{calledOff: errors.New("enough"), sut: end(results.OK, "", "", 5),
-			tg: end(results.OK, "", "", 5)}, v: results.OK},
-		{name: "an end said nothing", out: outcome{sut: end(results.OK, "", "", 5)}, v: results.Failed,
-			reason: "an end gave no verdict", fix: "report"},
-		{name: "an unknown verdict", out: outcome{sut: end("splendid", "", "", 5), tg: end(results.OK, "", "", 5)},
-			v: results.Failed, reason: "an end gave no verdict", fix: "report"},
-		{name: "an error that is ok", out: outcome{sutErr: &wire.Error{Message: "m", How: "h", Verdict: results.OK},
-			tg: end(results.OK, "", "", 5)}, v: results.Failed, reason: "SUT: m", fix: "h"},
-		{name: "unsupported", out: outcome{sutErr: &wire.Error{Message: "no queue", How: "a NIC",
-			Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},
-		{name: "TG unsupported", out: outcome{tgErr: &wire.Error{Message: "no memory", How: "ulimit",
-			Verdict: results.Unsupported}}, v: results.Unsupported, reason: "TG: no memory", fix: "ulimit"},
-		{name: "port in use", out: outcome{sutErr: &wire.Error{Message: "listen: in use", How: "another",
-			Verdict: results.Failed}}, v: results.Failed, reason: "SUT: listen: in use", fix: "another"},
+		{nil, judge.Said{Verdict: results.OK, Bytes: 5}},
+		{errors.New("the agent ended"), judge.Said{Verdict: results.Failed, Reason: "the agent ended", Gone: true}},
+		{&wire.Error{Message: "m", How: "h", Verdict: results.OK}, judge.Said{Verdict: results.Failed, Reason: "m",
+			Fix: "h"}},
+		{&wire.Error{Message: "no queue", How: "a NIC", Verdict: results.Unsupported},
+			judge.Said{Verdict: results.Unsupported, Reason: "no queue", Fix: "a NIC"}},
+		{&wire.Error{Message: "listen: in use", How: "another", Verdict: results.Failed},
+			judge.Said{Verdict: results.Failed, Reason: "listen: in use", Fix: "another"}},
 	} {
-		t.Run(x.name, func(t *testing.T) {
-			v, reason, fix := verdict(x.out, false)
-			if v != x.v || reason != x.reason || (x.fix == "") != (fix == "") || !strings.Contains(fix, x.fix) {
-				t.Errorf("%s: %q, fix %q\nwant %s: %q, fix %q", v, reason, fix, x.v, x.reason, x.fix)
-			}
-		})
+		res := wire.EndResult{Verdict: results.OK, Total: stream.Counters{Bytes: 5}}
+		if got := saidBy(&res, x.err); !reflect.DeepEqual(got, x.want) {
+			t.Errorf("%v: %+v, want %+v", x.err, got, x.want)
+		}
 	}
 }
 
@@ -107,7 +65,7 @@ func TestMarkSharing(t *testing.T) {
 		rec := results.Record{SUT: results.Host{CPUBusyCores: &busy}, TG: results.Host{CPUBusyCores: &busy}}
 		r.markSharing(&rec)
 		has := func(flag string) bool { return strings.Contains(strings.Join(rec.Flags, " "), flag) }
-		if has(FlagSharedMachine) != x.machine || has(FlagSharedCPU) != x.flags ||
+		if has(judge.FlagSharedMachine) != x.machine || has(judge.FlagSharedCPU) != x.flags ||
 			(rec.SUT.CPUBusyCores == nil) != x.flags || (rec.TG.CPUBusyCores == nil) != x.flags {
 			t.Errorf("%s: flags %v, SUT busy %v", x.name, rec.Flags, rec.SUT.CPUBusyCores)
 		}

@@ -10,49 +10,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
-
-// What the ends found says what becomes of the run: proof is what one of them found wrong with
-// it, whatever else spoilt it.
-func TestGateOfEnds(t *testing.T) {
-	ok, copied := wire.EndResult{Verdict: results.OK}, wire.EndResult{Verdict: results.Invalid, Reason: "copied"}
-	late := wire.EndResult{Verdict: results.Invalid, Reason: "late", Flags: []string{"softirq-by-rps",
-		results.FlagDisturbed}}
-	other := ok
-	other.Total.Bytes = 1
-	for _, x := range []struct {
-		sut, tg wire.EndResult
-		want    plan.GateClass
-	}{{late, ok, plan.ByEnvironment}, {ok, late, plan.ByEnvironment}, {late, late, plan.ByEnvironment},
-		{copied, ok, plan.ByProof},
-		{late, copied, plan.ByProof}, {ok, other, plan.ByProof}} {
-		o := outcome{sut: x.sut, tg: x.tg}
-		if v, _, _ := verdict(o, false); v != results.Invalid || o.gate() != x.want {
-			t.Errorf("%s and %s: %s, gate %q, want %q", x.sut.Reason, x.tg.Reason, v, o.gate(), x.want)
-		}
-	}
-}
-
-// What must be copied where it runs is no surprise because the other end was late as well; a
-// copy that need not be is, and so is a run that was late alone.
-func TestExpectedBesideLate(t *testing.T) {
-	must := wire.EndResult{Verdict: results.Invalid, Expected: true}
-	late := wire.EndResult{Verdict: results.Invalid, Flags: []string{results.FlagDisturbed}}
-	copied, ok := wire.EndResult{Verdict: results.Invalid}, wire.EndResult{Verdict: results.OK}
-	for _, x := range []struct {
-		sut, tg wire.EndResult
-		want    bool
-	}{{must, ok, true}, {must, late, true}, {late, must, true}, {must, copied, false}, {late, ok, false},
-		{late, late, false}} {
-		if o := (outcome{sut: x.sut, tg: x.tg}); o.expected() != x.want {
-			t.Errorf("%+v and %+v: %v", x.sut, x.tg, o.expected())
-		}
-	}
-}
 
 // A run that something else spoilt is made again in its place, twice at most, and not later,
 // where the machine may be another. A warm-up is not.

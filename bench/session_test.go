@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
@@ -54,7 +55,7 @@ func TestIntegrationPlay(t *testing.T) {
 			*rec.SUT.Mismatches != 0 {
 			t.Errorf("%s: mismatches %v", rec.Cell.ID, rec.SUT.Mismatches)
 		}
-		if !slices.Contains(rec.Flags, FlagSharedMachine) {
+		if !slices.Contains(rec.Flags, judge.FlagSharedMachine) {
 			t.Errorf("%s: flags %v", rec.Cell.ID, rec.Flags)
 		}
 	}

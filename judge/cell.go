@@ -73,21 +73,30 @@ func ReadFigures(in *results.Folder) (results.Journal, error) {
 
 // cell checks the limits that concern a cell as a whole, and lists those that its runs exceed.
 func cell(g plan.Gates, runs []*results.Record) (out []*failure) {
-	for _, f := range []*failure{
-		spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV,
-			func(r *results.Record) *float64 { return r.SUT.ThroughputGbps }),
-		spreadGate(runs, "cpu_cv", "busy cores of the SUT", g.CPUCV,
-			func(r *results.Record) *float64 { return r.SUT.CPUBusyCores }),
-		spreadGate(runs, "cpu_cv", "busy cores of the TG", g.CPUCV,
-			func(r *results.Record) *float64 { return r.TG.CPUBusyCores }),
-		drift(g, runs),
-		temperature(g, runs),
-	} {
-		if f != nil {
+	for _, rule := range Rules {
+		if rule.cell == nil {
+			continue
+		}
+		if f := rule.cell(g, runs); f != nil {
 			out = append(out, f)
 		}
 	}
 	return out
+}
+
+func throughputCV(g plan.Gates, runs []*results.Record) *failure {
+	return spreadGate(runs, "throughput_cv", "throughput", g.ThroughputCV,
+		func(r *results.Record) *float64 { return r.SUT.ThroughputGbps })
+}
+
+func sutCPUCV(g plan.Gates, runs []*results.Record) *failure {
+	return spreadGate(runs, "cpu_cv", "busy cores of the SUT", g.CPUCV,
+		func(r *results.Record) *float64 { return r.SUT.CPUBusyCores })
+}
+
+func tgCPUCV(g plan.Gates, runs []*results.Record) *failure {
+	return spreadGate(runs, "cpu_cv", "busy cores of the TG", g.CPUCV,
+		func(r *results.Record) *float64 { return r.TG.CPUBusyCores })
 }
 
 func values(runs []*results.Record, of func(*results.Record) *float64) []float64 {

@@ -14,38 +14,33 @@ import (
 // failure is a limit that a run is beyond, by the flag of runs that count all the same.
 type failure struct{ flag, reason, fix string }
 
-// Run judges one run by the gates that need no other: cgroups that held an end back, foreign load
-// and the drift of idle power, which leave it out, then retransmits, drops, coverage, what limited
-// it, how even its flows were and options that did not act, which flag it, or leave it out where
-// that was asked for, and last whether siblings and the machine were quiet and the receiver
-// saturated. A run that is not ok, and a warm-up, are left as they are, but that a cgroup is named
-// as why a run was spoilt; of a calibration's run only what left it out is asked, because shares
-// of a pace are of it, and so of a search's trial. Proofs (g.Copied among them) are judged by the
-// ends themselves.
+// Run judges one run by the [Rules] that need no other: first those of the environment, which leave
+// it out, then those of the outcome, which flag it, or leave it out where that was asked for, and
+// last those that flag it alone. A run that is not ok, and a warm-up, are left as they are, but
+// that a cgroup is named as why a run was spoilt; of a calibration's run only what left it out is
+// asked, because shares of a pace are of it, and so of a search's trial. Proofs (g.Copied among
+// them) are judged by the ends themselves.
 func Run(g plan.Gates, r *results.Record) {
 	blameCgroup(g, r)
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}
-	for _, check := range []func(plan.Gates, *results.Record) *failure{throttled, foreign, idleDrift} {
-		if f := check(g, r); f != nil {
-			r.Fail(plan.ByEnvironment, f.reason, f.fix)
-			return
+	for _, rule := range Rules {
+		switch {
+		case rule.run != nil && rule.Class == plan.ByEnvironment:
+			if f := rule.run(g, r); f != nil {
+				r.Fail(plan.ByEnvironment, f.reason, f.fix)
+				return
+			}
+		case r.Warmup:
+		case rule.run != nil:
+			if f := rule.run(g, r); f != nil {
+				outcome(g, f, r)
+			}
+		case rule.mark != nil:
+			rule.mark(g, r)
 		}
 	}
-	if r.Warmup {
-		return
-	}
-	for _, check := range []func(plan.Gates, *results.Record) *failure{retrans, drops, coverage, counters, limit,
-		unfair, starved} {
-		if f := check(g, r); f != nil {
-			outcome(g, f, r)
-		}
-	}
-	inert(g, r)
-	siblings(r)
-	quiet(r)
-	slack(r)
 }
 
 // outcome flags runs that count, or leaves them out where the limit was asked for.

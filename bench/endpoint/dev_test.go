@@ -57,22 +57,3 @@ func TestFlowDevOfSender(t *testing.T) {
 		t.Error("found an interface to a host that there is not")
 	}
 }
-
-// The judge says why a zero-copy run copied, in the data path's words.
-func TestGateZeroCopyEvidence(t *testing.T) {
-	r := &run{end: &End{path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy},
-		spec: wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx"}}}}
-	f := &flow{result: flowResult{
-		evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3",
-			Fix: "ethtool -n"}}}
-	reason, fix := r.gateZeroCopy(f, stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10},
-		new(wire.EndResult))
-	if !strings.HasSuffix(reason, "(limit 1 %): the flow landed on queue 2, but the provider is on queue 3") ||
-		fix != "ethtool -n" {
-		t.Errorf("reason %q, fix %q", reason, fix)
-	}
-	if reason, _ = r.gateZeroCopy(f, stream.Counters{Bytes: 1000, ZeroCopyBytes: 995, CopiedBytes: 5},
-		new(wire.EndResult)); reason != "" {
-		t.Errorf("half a percent: %q", reason)
-	}
-}

@@ -321,26 +321,22 @@ func TestWorstFlowCounts(t *testing.T) {
 				f.Meter.Bytes(10)
 			}
 		}
-		var got []string
-		for i, f := range r.end.flows {
-			reason, fix := r.judgeFlow(f, all[i], res)
-			if (reason == "") != (fix == "") {
-				t.Errorf("%s: %q, fix %q", x.name, reason, fix)
-			}
-			got = append(got, reason)
+		r.ask(all[:], res)
+		if (res.Reason == "") != (res.Fix == "") {
+			t.Errorf("%s: %q, fix %q", x.name, res.Reason, res.Fix)
 		}
 		f := res.Host.Flows
-		if got[0] != "" || got[1] != x.want || f[0].Verdict != results.OK ||
-			(f[1].Verdict == results.OK) != (x.want == "") || "flow 1: "+f[1].Reason != x.want && x.want != "" {
-			t.Errorf("%s: %q; %+v", x.name, got, f)
+		if res.Reason != x.want || f[0].Verdict != results.OK || (f[1].Verdict == results.OK) != (x.want == "") ||
+			"flow 1: "+f[1].Reason != x.want && x.want != "" {
+			t.Errorf("%s: %q; %+v", x.name, res.Reason, f)
 		}
 	}
 	// It has come, and stood still in the window.
 	r, res := judged("tcp", false, [2]stream.Counters{{Bytes: 1}, {Bytes: 100}}, [2]stream.Counters{{Bytes: 100},
 		{Bytes: 100}}, stream.Evidence{})
-	if reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res); !strings.HasPrefix(reason,
-		"flow 1: no payload was transferred in the window") || fix == "" {
-		t.Errorf("%q, fix %q", reason, fix)
+	r.ask([]stream.Counters{{Bytes: 100}, {Bytes: 100}}, res)
+	if !strings.HasPrefix(res.Reason, "flow 1: no payload was transferred in the window") || res.Fix == "" {
+		t.Errorf("%q, fix %q", res.Reason, res.Fix)
 	}
 }
 
@@ -356,9 +352,9 @@ func TestFlowWithoutRequest(t *testing.T) {
 		r.end.spec.Cell.TX, r.end.spec.Cell.Flows, r.end.spec.Cell.RRRate = "rr", 2, x.rate
 		r.sch.FromNs, r.sch.ToNs = 1, 1+int64(time.Second)
 		r.end.flows[1].Meter.Bytes(100)
-		reason, fix := r.judgeFlow(r.end.flows[1], stream.Counters{Bytes: 100}, res)
-		if !strings.HasPrefix(reason, x.want) || strings.Contains(fix, "ask for 2 or more") != (x.rate == 1) {
-			t.Errorf("rate %d: %q, fix %q", x.rate, reason, fix)
+		r.ask([]stream.Counters{{Bytes: 100}, {Bytes: 100}}, res)
+		if !strings.HasPrefix(res.Reason, x.want) || strings.Contains(res.Fix, "ask for 2 or more") != (x.rate == 1) {
+			t.Errorf("rate %d: %q, fix %q", x.rate, res.Reason, res.Fix)
 		}
 	}
 }

@@ -7,10 +7,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/zc/nicqueue"
 
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
@@ -19,9 +19,6 @@ import (
 	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/results"
 )
-
-// DefaultMaxCopied is the share of payload that a zero-copy mode may copy.
-const DefaultMaxCopied = 0.01
 
 // judge makes the result out of what was measured and what went wrong.
 func (r *run) judge(err error) wire.EndResult {
@@ -58,19 +55,73 @@ func (r *run) judge(err error) wire.EndResult {
 		r.blame(&res)
 		return res
 	}
-	res.Verdict = results.OK
-	invalid := func(reason, fix string) {
-		if reason != "" && res.Verdict == results.OK {
-			res.Verdict, res.Reason, res.Fix = results.Invalid, reason, fix
-		}
-	}
-	r.judgeFlows(counters, &res, invalid)
-	for _, gate := range []func(*wire.EndResult) (string, string){r.gateWindow, r.gatePlacement, r.gateBPFStats} {
-		if res.Verdict == results.OK {
-			invalid(gate(&res))
-		}
-	}
+	r.ask(counters, &res)
 	return res
+}
+
+// ask has the judge say what the end's run is worth, by what the end knows of it.
+func (r *run) ask(counters []stream.Counters, res *wire.EndResult) {
+	e := r.known(counters, res)
+	v := e.Judge()
+	res.Verdict, res.Reason, res.Fix, res.Expected = v.Verdict, v.Reason, v.Fix, v.Expected
+	res.Flags, res.Warnings = append(res.Flags, v.Flags...), append(res.Warnings, v.Warnings...)
+	for i := range min(len(v.Flows), len(res.Host.Flows)) {
+		own := &res.Host.Flows[i]
+		if own.Verdict = results.OK; v.Flows[i] != "" {
+			own.Verdict, own.Reason = results.Invalid, v.Flows[i]
+		}
+	}
+}
+
+// known gathers what the end knows of a run that has ended.
+func (r *run) known(counters []stream.Counters, res *wire.EndResult) *judge.End {
+	s := &r.end.spec
+	e := &judge.End{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell, Dev: r.end.opts.NIC.Dev,
+		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
+		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
+		TimedBPF: r.to.timed.Since(r.from.timed)}
+	if r.lastOpen != nil {
+		e.LastOpen = &r.lastOpen.N
+	}
+	for i, f := range r.end.flows {
+		x := f.known(counters[i])
+		x.Moved = !r.from.taken || !r.to.taken || r.to.flows[i].Bytes > r.from.flows[i].Bytes
+		x.CopiesHere = r.end.path.Has(stream.CopiedHere) && r.copiesHere(f, res.Host.Env)
+		if x.RequestBytes == 0 {
+			x.RequestBytes = uint64(r.end.opts.MessageBytes)
+		}
+		if other := f.otherDev(); other != "" {
+			x.OtherDevFix = nicqueue.ByOtherDev(other, e.Dev)
+		}
+		x.AnswerBytes = uint64(r.end.opts.Trips.ResponseBytes)
+		e.Flows = append(e.Flows, x)
+	}
+	return e
+}
+
+// known gathers what is known of a flow that has ended.
+func (f *flow) known(c stream.Counters) judge.EndFlow {
+	x := judge.EndFlow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
+		Evidence: f.result.evidence, Trips: f.trips(), Strayed: strayed(f),
+		Asks: f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil}
+	if a := f.Meter.Answers(); a != nil {
+		x.RequestBytes = a.RequestBytes()
+	}
+	return x
+}
+
+// layout looks how the CPU layout was kept; nil: softirqs are left as found.
+func (r *run) layout() *judge.Layout {
+	p := r.end.place
+	if p == nil {
+		return nil
+	}
+	l := &judge.Layout{By: p.By, Dev: p.Dev, Words: p.String(), Broken: p.Check()}
+	// whose packets no socket and no softnet counter tells; Check has looked at the thread
+	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
+		l.Misplaced = r.misplaced()
+	}
+	return l
 }
 
 // unjudged returns the flag of an end that cannot tell whether others used its CPUs; its warnings
@@ -112,199 +163,11 @@ func (r *run) blame(res *wire.EndResult) {
 	}
 }
 
-// judgeFlows: the run is as good as the worst of its flows. It is expected to be invalid, or was
-// disturbed, where that is so of each flow that is invalid.
-func (r *run) judgeFlows(counters []stream.Counters, res *wire.EndResult, invalid func(reason, fix string)) {
-	expected, disturbed, flags := true, true, slices.Clip(res.Flags)
-	for i, f := range r.end.flows {
-		res.Expected, res.Flags = false, flags
-		reason, fix := r.judgeFlow(f, counters[i], res)
-		expected = expected && (reason == "" || res.Expected)
-		disturbed = disturbed && (reason == "" || slices.Contains(res.Flags, results.FlagDisturbed))
-		invalid(reason, fix)
-	}
-	res.Flags = flags
-	if res.Expected = expected && res.Verdict == results.Invalid; disturbed && res.Verdict == results.Invalid {
-		res.Flags = append(flags, results.FlagDisturbed)
-	}
-}
-
-// judgeFlow gives one flow its verdict.
-func (r *run) judgeFlow(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
-	for _, gate := range []func(*flow, stream.Counters, *wire.EndResult) (string, string){r.gateBytes, r.gatePayload,
-		r.gateCorrupted, r.gateZeroCopy, r.gateQueue, r.gateMoved} {
-		if reason, fix = gate(f, c, res); reason != "" {
-			break
-		}
-	}
-	if f.N < len(res.Host.Flows) {
-		own := &res.Host.Flows[f.N]
-		if own.Verdict = results.OK; reason != "" {
-			own.Verdict, own.Reason = results.Invalid, reason
-		}
-	}
-	if reason != "" && len(r.end.flows) > 1 {
-		reason = fmt.Sprintf("flow %d: %s", f.N, reason)
-	}
-	return reason, fix
-}
-
 func verdictOf(err error) results.Verdict {
 	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		return results.Unsupported
 	}
 	return results.Failed
-}
-
-// gateBytes: something flowed, and the receiver got what the sender sent.
-func (r *run) gateBytes(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
-	if taken := f.Meter.Snapshot().Bytes; r.end.sorts() && taken != c.Bytes {
-		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", taken, c.Bytes),
-			"this is a bug of the data path: please report it"
-	}
-	if c.Bytes == 0 {
-		return "no payload was transferred", "check the other end's message"
-	}
-	if p := f.result.peer; p != nil && p.Bytes != c.Bytes && !r.end.path.Kind.Packets() {
-		return fmt.Sprintf("byte counts differ: %d sent, %d received", c.Bytes, p.Bytes),
-			"this is a bug of the data path, or of the kernel: please report it"
-	}
-	return "", ""
-}
-
-// gatePayload: verified payload was right.
-func (r *run) gatePayload(f *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
-	if reason, fix = r.gateTrips(f, c); reason != "" {
-		return reason, fix
-	}
-	const how = "memory was overwritten or misplaced on the way: repeat with --rx tcp to see whether it is the " +
-		"network or the mode"
-	if c.Mismatches > 0 {
-		return fmt.Sprintf("%d payload bytes are wrong, the first at flow position %d", c.Mismatches,
-			c.FirstMismatch-1), how
-	}
-	if p := f.result.peer; p != nil && p.Mismatches > 0 {
-		return fmt.Sprintf("the receiver found %d wrong payload bytes", p.Mismatches), how
-	}
-	return "", ""
-}
-
-// gateWindow: the figures are of the window that was asked for, and payload
-// passed in it. Its edges are read late where other work keeps this thread off
-// the CPUs. A window in time in which nothing passed is not disturbed: a mode
-// that stalls looks the same, and making it again would hide that.
-func (r *run) gateWindow(res *wire.EndResult) (reason, fix string) {
-	if r.sch.ToNs == 0 {
-		return "", ""
-	}
-	if reason, fix = r.windowFault(res); reason != "" {
-		res.Flags = append(res.Flags, results.FlagDisturbed)
-		return reason, fix
-	}
-	if res.Window.Bytes == 0 {
-		return fmt.Sprintf("no payload was transferred in the window of %v",
-				duration(r.sch.ToNs-r.sch.FromNs).Round(time.Millisecond)),
-			"the flow stalled, or other work kept the CPUs busy: measure longer, and repeat with --rx tcp to see " +
-				"whether it is the network or the mode"
-	}
-	return "", ""
-}
-
-// gateMoved: each of several flows brought something in the window.
-func (r *run) gateMoved(f *flow, _ stream.Counters, res *wire.EndResult) (reason, fix string) {
-	if len(r.end.flows) == 1 || !r.from.taken || !r.to.taken || res.Window.Bytes == 0 ||
-		r.to.flows[f.N].Bytes > r.from.flows[f.N].Bytes {
-		return "", ""
-	}
-	// of a warm-up, or one that was chosen
-	if err := r.end.spec.Cell.CheckRequests(duration(r.sch.ToNs - r.sch.FromNs)); err != nil {
-		return "none of its requests was due in the window", err.Error()
-	}
-	return "no payload was transferred in the window, while other flows moved",
-		"its thread, queue or CPU had no time for it: give each flow its own CPU, or use fewer flows"
-}
-
-// windowFault explains how the window's edges missed what was asked for.
-func (r *run) windowFault(res *wire.EndResult) (reason, fix string) {
-	const how = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or measure longer"
-	asked, got := duration(r.sch.ToNs-r.sch.FromNs), duration(res.ToNs-res.FromNs)
-	ms := func(ns int64) float64 { return float64(ns) / 1e6 }
-	switch {
-	case r.startNs > r.sch.FromNs && r.sch.StartNs > 0:
-		which := "the flow"
-		if r.lastOpen != nil && len(r.end.flows) > 1 {
-			which = fmt.Sprintf("flow %d, the last one,", r.lastOpen.N)
-		}
-		return fmt.Sprintf("the window of %v began %.1f ms before %s was open, and its edges were read %.1f ms "+
-				"and %.1f ms late: connecting took %.1f ms until the receiver's welcome",
-				asked.Round(time.Millisecond), ms(r.startNs-r.sch.FromNs), which, ms(res.FromNs-r.sch.FromNs),
-				ms(res.ToNs-r.sch.ToNs), ms(r.startNs-r.sch.StartNs)),
-			"packets were lost on the way (nstat -az TcpRetransSegs TcpExtTCPTimeouts on both hosts), or other " +
-				"work keeps the CPUs busy; a longer --ramp-up hides it"
-	case got < asked-asked/4, got > asked+asked/4:
-		return fmt.Sprintf("the window of %v lasted %.1f ms, its edges read %s and %s", asked.Round(time.Millisecond),
-			ms(int64(got)), offBy(ms(res.FromNs-r.sch.FromNs)), offBy(ms(res.ToNs-r.sch.ToNs))), how
-	}
-	return "", ""
-}
-
-// offBy formats by how many ms an edge was read late, or early.
-func offBy(ms float64) string {
-	if ms < 0 {
-		return fmt.Sprintf("%.1f ms early", -ms)
-	}
-	return fmt.Sprintf("%.1f ms late", ms)
-}
-
-// gateZeroCopy: a mode that claims zero copy has the kernel's word for it.
-func (r *run) gateZeroCopy(f *flow, c stream.Counters, res *wire.EndResult) (reason, fix string) {
-	if !r.end.path.Has(stream.ZeroCopy) {
-		return "", ""
-	}
-	limit := DefaultMaxCopied
-	if r.sch.MaxCopiedFrac != nil {
-		limit = *r.sch.MaxCopiedFrac
-	}
-	known := c.ZeroCopyBytes + c.CopiedBytes + c.LinearBytes
-	if known == 0 {
-		return "the kernel gave no evidence of zero copy", "see `zcbench doctor` for what the mode needs"
-	}
-	frac := float64(c.CopiedBytes+c.LinearBytes+f.result.evidence.Uncounted) / float64(known)
-	if frac <= limit {
-		return gateTold(f, float64(known), limit, r.end.spec.Mode())
-	}
-	res.Expected = r.end.path.Has(stream.CopiedHere) && r.copiesHere(f, res.Host.Env)
-	how, why := "allow it with --max-copied, or find out what makes the kernel copy", ""
-	if e := f.result.evidence; e.Why != "" {
-		why, how = ": "+e.Why, e.Fix
-	}
-	if r.end.spec.Role == stream.TX {
-		how = "loopback and veth always copy such payload when they deliver it, as does a NIC without " +
-			"scatter-gather: use a real NIC (ethtool -k DEV: tx-scatter-gather on), or allow it with --max-copied"
-	}
-	if r.end.astray(f) {
-		why, how = why+plan.AsIntended, "nothing is to be mended: the control shows that a copied run is found out"
-	}
-	return fmt.Sprintf("the kernel copied %.1f %% of the payload of %s (limit %g %%)%s", 100*frac, r.end.spec.Mode(),
-		100*limit, why), how
-}
-
-// gateTold: what claims zero copy, and what may have been copied without anybody knowing, are told
-// apart. That is no proof of a copy, nor of none.
-func gateTold(f *flow, known, limit float64, mode string) (reason, fix string) {
-	e := &f.result.evidence
-	if frac := float64(e.Untold) / known; frac > limit {
-		return fmt.Sprintf("whether %.1f %% of the payload of %s were copied cannot be told (limit %g %%): %s",
-			100*frac, mode, 100*limit, e.Why), e.Fix
-	}
-	return "", ""
-}
-
-// astray reports whether a flow is steered to another queue than its memory's on purpose: the last
-// one of a negative control.
-func (e *End) astray(f *flow) bool {
-	c := &e.spec.Cell
-	return e.spec.Role == stream.RX && f.N == len(e.flows)-1 && (c.Control == plan.WrongQueue || c.SteerTo != nil)
 }
 
 // fillFlow fills the figures of the flows themselves.

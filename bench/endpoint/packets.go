@@ -3,10 +3,8 @@
 package endpoint
 
 import (
-	"fmt"
 	"slices"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/ledger"
 	"github.com/zcbench/zcbench/results"
@@ -105,14 +103,4 @@ func (r *run) told(all stream.Counters) (sent, lost *uint64) {
 		lost = new(n - came)
 	}
 	return &n, lost
-}
-
-// gateCorrupted: all packets that came were as they were sent.
-func (r *run) gateCorrupted(_ *flow, c stream.Counters, _ *wire.EndResult) (reason, fix string) {
-	if c.Corrupted == 0 {
-		return "", ""
-	}
-	return fmt.Sprintf("%d packets differ from what was sent: wrong length, tag or sequence number", c.Corrupted),
-		"something changed them on the way, or another host sends with the sender's address: look at checksum " +
-			"errors (nstat -az UdpInCsumErrors), NIC and cables"
 }

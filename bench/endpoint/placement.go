@@ -8,7 +8,6 @@ import (
 
 	"github.com/zcbench/zcbench/internal/fault"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/lease"
@@ -151,36 +150,4 @@ func (r *run) misplaced() string {
 		}
 	}
 	return ""
-}
-
-// gatePlacement: the softirq ran where the layout wants it. Where it did not, something else
-// on the host moved it.
-func (r *run) gatePlacement(res *wire.EndResult) (reason, fix string) {
-	p := r.end.place
-	if p == nil {
-		return "", ""
-	}
-	res.Flags = append(res.Flags, "softirq-by-"+p.By)
-	if p.By == "rps" {
-		res.Warnings = append(res.Warnings, p.String())
-	}
-	if err := p.Check(); err != nil {
-		res.Flags = append(res.Flags, results.FlagDisturbed)
-		return "the CPU layout was not kept: " + err.Error(), fault.Fix(err)
-	}
-	fault := ""
-	// whose packets no socket and no softnet counter tells; Check has looked at the thread
-	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
-		fault = r.misplaced()
-	}
-	if fault == "" {
-		return "", ""
-	}
-	res.Flags = append(res.Flags, results.FlagDisturbed)
-	fix = "something else steers packets: sysctl -w net.core.rps_sock_flow_entries=0 (RFS), and no busy polling"
-	if p.By == "irq" {
-		fix = "something else moves the work: systemctl stop irqbalance, no busy polling, no threaded NAPI, " +
-			"ethtool -K " + p.Dev + " ntuple off if accelerated RFS is on"
-	}
-	return "the CPU layout was not obtained: " + fault + " (" + p.String() + ")", fix
 }

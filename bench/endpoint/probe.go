@@ -15,7 +15,6 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/plan"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/bpf"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/machine/counter"
@@ -177,18 +176,6 @@ func (p *probes) hooks(stage string) string {
 		}
 	}
 	return strings.Join(at, " ")
-}
-
-// gateBPFStats: the kernel did not time eBPF programs, which slows all that run
-// on the machine, whoever asked for it. That may pass, so the run may be made again.
-func (r *run) gateBPFStats(res *wire.EndResult) (reason, fix string) {
-	if !r.to.timed.Since(r.from.timed) {
-		return "", ""
-	}
-	res.Flags = append(res.Flags, results.FlagDisturbed)
-	return "bpf_stats was on: the kernel timed every run of an eBPF program, which slowed the flow",
-		"sysctl -w kernel.bpf_stats_enabled=0, and stop what measures programs, such as zcbench probe --overhead " +
-			"or bpftop"
 }
 
 // stageFigures computes the figures of a stage; none where the mode does not have it.

@@ -73,12 +73,12 @@ func TestFlowStrays(t *testing.T) {
 		}
 		moved := stream.Counters{Bytes: 1}
 		res := &wire.EndResult{Host: results.Host{Flows: make([]results.Flow, 2)}}
-		for i, f := range r.end.flows {
+		for _, f := range r.end.flows {
 			f.result.evidence = f.steered.Evidence()
-			reason, fix := r.judgeFlow(f, moved, res)
-			if want := map[int]string{1: x.want}[i]; reason != want || (fix == "") != (want == "") {
-				t.Errorf("%s: flow %d: %q, fix %q; want %q", x.name, i, reason, fix, want)
-			}
+		}
+		r.ask([]stream.Counters{moved, moved}, res)
+		if res.Reason != x.want || (res.Fix == "") != (x.want == "") || res.Host.Flows[0].Verdict != results.OK {
+			t.Errorf("%s: %q, fix %q; want %q", x.name, res.Reason, res.Fix, x.want)
 		}
 		ms := r.end.queueShares()
 		if len(ms) != 2 || ms[0].Name != "flow0_steered_share" || ms[0].Value != 1 || ms[1].Value != x.share {
@@ -100,8 +100,10 @@ func TestStraysForGood(t *testing.T) {
 	r.looks(3)
 	f := r.end.flows[0]
 	f.result.evidence = f.steered.Evidence()
-	if reason, _ := r.gateQueue(f, stream.Counters{}, nil); reason != "the flow landed on queue 0 instead of queue 2" {
-		t.Errorf("%q", reason)
+	var res wire.EndResult
+	r.ask([]stream.Counters{{Bytes: 1}}, &res)
+	if res.Reason != "the flow landed on queue 0 instead of queue 2" {
+		t.Errorf("%q", res.Reason)
 	}
 }
 

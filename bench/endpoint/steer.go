@@ -3,14 +3,11 @@
 package endpoint
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"sync"
 
-	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/results"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 )
 
@@ -132,25 +129,4 @@ func (f *flow) otherDev() string {
 	f.steered.mu.Lock()
 	defer f.steered.mu.Unlock()
 	return f.steered.queue.OtherDev()
-}
-
-// gateQueue: the flow came by the queue that was asked for, all the time. One that ends elsewhere
-// was not steered, or is that of a control run; one that was elsewhere for a while was disturbed,
-// unless that was another interface.
-func (r *run) gateQueue(f *flow, _ stream.Counters, res *wire.EndResult) (reason, fix string) {
-	dev := r.end.opts.NIC.Dev
-	if other := f.otherDev(); other != "" {
-		return cmp.Or(f.result.evidence.Astray, strayed(f)), nicqueue.ByOtherDev(other, dev)
-	}
-	if f.result.evidence.Astray != "" {
-		return f.result.evidence.Astray, "look for a rule that steers it elsewhere (ethtool -n " + dev +
-			"), or leave the queue out"
-	}
-	if reason = strayed(f); reason != "" {
-		res.Flags = append(res.Flags, results.FlagDisturbed)
-		fix = "something moved it while it flowed: look for who changes rules (ethtool -n " + dev +
-			") or the indirection table (ethtool -x " + dev +
-			"), switch accelerated RFS off (sysctl -w net.core.rps_sock_flow_entries=0), or leave the queue out"
-	}
-	return reason, fix
 }

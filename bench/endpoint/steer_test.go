@@ -123,10 +123,12 @@ func TestSteered(t *testing.T) {
 			t.Errorf("%d: %s", landed, got)
 		}
 		e := s.Evidence()
-		r := &run{end: &End{}}
-		reason, fix := r.gateQueue(&flow{steered: s, result: flowResult{evidence: e}}, stream.Counters{}, nil)
-		if reason != want || (fix == "") != (want == "") || strings.Contains(fix, "eth1") != (landed == elsewhere) {
-			t.Errorf("%d: %q, fix %q", landed, reason, fix)
+		r := &run{end: &End{flows: []*flow{{steered: s, result: flowResult{evidence: e}}}}}
+		var res wire.EndResult
+		r.ask([]stream.Counters{{Bytes: 1}}, &res)
+		if res.Reason != want || (res.Fix == "") != (want == "") ||
+			strings.Contains(res.Fix, "eth1") != (landed == elsewhere) {
+			t.Errorf("%d: %q, fix %q", landed, res.Reason, res.Fix)
 		}
 		if told := slices.ContainsFunc(e.Figures, func(f stream.Figure) bool {
 			return f == stream.Figure{Name: "flow_queue", Unit: "1", Value: float64(landed)}

@@ -117,42 +117,6 @@ func (f *flow) trips() bool {
 	return f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil || f.asked
 }
 
-// gateTrips: every request was answered, and every answer was its request's.
-func (r *run) gateTrips(f *flow, c stream.Counters) (reason, fix string) {
-	request := uint64(r.end.opts.MessageBytes)
-	if a := f.Meter.Answers(); a != nil {
-		request = a.RequestBytes()
-	}
-	switch {
-	case !f.trips():
-	case r.end.path.Kind.Packets():
-		return gatePacketTrips(f, c)
-	case f.Meter.Trips() != nil && c.Mismatches > 0:
-		return fmt.Sprintf("%d bytes of answers do not match their requests, the first in answer %d: one was "+
-				"lost, duplicated or overwritten", c.Mismatches,
-				(c.FirstMismatch-1)/uint64(r.end.opts.Trips.ResponseBytes)),
-			"repeat with --rx tcp to see whether it is the network or the mode"
-	case c.Transactions*request != c.Bytes:
-		return fmt.Sprintf("%d bytes of requests, %d bytes each, but %d answers", c.Bytes, request, c.Transactions),
-			"this is a bug of the data path: please report it"
-	}
-	return "", ""
-}
-
-// gatePacketTrips: every request has ended, answered or given up, and nothing was answered that did
-// not come.
-func gatePacketTrips(f *flow, c stream.Counters) (reason, fix string) {
-	const how = "this is a bug of the data path: please report it"
-	switch asks := f.Meter.PacketTrips() != nil; {
-	case asks && c.Transactions+c.TripsLost != c.Packets:
-		return fmt.Sprintf("%d requests, of which %d were answered and %d given up", c.Packets, c.Transactions,
-			c.TripsLost), how
-	case !asks && c.Transactions > c.Packets:
-		return fmt.Sprintf("%d requests came, and %d answers went", c.Packets, c.Transactions), how
-	}
-	return "", ""
-}
-
 // fillTrips fills the figures of round trips.
 func (r *run) fillTrips(h *results.Host, w stream.Counters) {
 	if !r.end.first().trips() {

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/bench"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -44,7 +44,7 @@ func checkLedger(cell plan.Cell, receiver, sender []byte) error {
 			return fmt.Errorf("read %s's JSON: %w", end.name, err)
 		}
 	}
-	bench.AccountPackets(rec, true, false)
+	judge.AccountPackets(rec, true, false)
 	switch {
 	case rec.Verdict != results.OK:
 		return errors.New(rec.Reason)

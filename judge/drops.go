@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package bench
+package judge
 
 import (
 	"fmt"
@@ -30,3 +30,9 @@ func markDrops(rec *results.Record) {
 	}
 	rec.Warnings = append(rec.Warnings, why)
 }
+
+// Flags of a record.
+const (
+	FlagSharedMachine = "shared-machine" // both ends on one kernel: CPU figures are those of the pinned CPUs
+	FlagSharedCPU     = "shared-cpu"     // and on one CPU, or not pinned: CPU figures cannot be told apart
+)

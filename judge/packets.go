@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package bench
+package judge
 
 import (
 	"cmp"
@@ -11,7 +11,6 @@ import (
 	"github.com/zcbench/zcbench/internal/cpulist"
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/plaintext"
-	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/driver"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan/modes"
@@ -26,7 +25,7 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 		return
 	}
 	if err := samePackets(rec, rx, tx); err != nil {
-		distrust(rec, "SUT", &fault.NonsenseError{Err: err,
+		Distrust(rec, "SUT", &fault.NonsenseError{Err: err,
 			How: "the agents are not those the controller started, or this is a bug of zcbench: please report it"})
 		return
 	}
@@ -44,7 +43,7 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	if more := holdLink(rec); most != 0 { // else the counters tell of all, as they are
 		least -= more
 	}
-	if (least != 0 || most != 0) && judge.Fragmented(rec) {
+	if (least != 0 || most != 0) && Fragmented(rec) {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all "+
 			"of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
 		return
@@ -130,7 +129,7 @@ func holdLink(rec *results.Record) (more int64) {
 // (net/ipv4/inet_fragment.c: inet_frag_alloc): with some 40 of 64 KiB nothing is put together any
 // more.
 func markReassembly(rec *results.Record) {
-	if !rec.Cell.MovesPackets() || !judge.Fragmented(rec) {
+	if !rec.Cell.MovesPackets() || !Fragmented(rec) {
 		return
 	}
 	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: MIT
+
+package judge
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zcbench/zcbench/plan"
+)
+
+// Each rule says what it looks at, is asked somewhere, and has a test; the docs tell of each gate
+// and flag, and there is a rule for each limit.
+func TestRules(t *testing.T) {
+	text := func(pattern string) string {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatal(pattern, err)
+		}
+		var all strings.Builder
+		for _, f := range files {
+			b, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all.Write(b)
+		}
+		return all.String()
+	}
+	tests, docs := text("*_test.go"), text("../docs/*.md")
+	var names []string
+	for _, r := range Rules {
+		names = append(names, r.Name)
+		if r.Looks == "" || r.flow == nil && r.end == nil && r.both == nil && r.run == nil && r.mark == nil &&
+			r.cell == nil {
+			t.Errorf("%s: looks at %q, and is not asked", r.Name, r.Looks)
+		}
+		if !strings.Contains(tests, "\nfunc "+r.Test+"(t *testing.T)") {
+			t.Errorf("%s: no test %s", r.Name, r.Test)
+		}
+		if !strings.Contains(docs, r.Name) {
+			t.Errorf("%s is not in docs", r.Name)
+		}
+		if (r.both == nil && r.mark == nil) != (r.Class != "") && r.Name != plan.ActedGate {
+			t.Errorf("%s: class %q", r.Name, r.Class)
+		}
+	}
+	for _, l := range plan.Limits {
+		if of := l.Flags(); l.Key != "frequency" && !slices.Contains(names, l.Key) &&
+			!slices.Contains(names, of[0]) {
+			t.Errorf("no rule is %s", l.Key)
+		}
+	}
+}

@@ -235,7 +235,8 @@ type Result struct {
 	whole [][]Row // of each figure, those of all runs, where gates left any out
 
 	couples []Couple
-	within  bool // of cells of one source
+	within  bool    // of cells of one source
+	margin  float64 // that was asked for; 0: none
 }
 
 // Alone is a cell that only one of the two has.

@@ -43,8 +43,8 @@ type Rival struct {
 	Instruments string
 	// Caveats are what a verdict about the two holds for, and what it leaves out.
 	Caveats []string
-	// Scatter is by how much runs vary, as a share; nil: there are too few to tell.
-	Scatter *float64
+	// Spread is by how much runs vary; nil: there are too few to tell.
+	Spread *stat.Spread
 }
 
 // Best holds the contest of some cells by a figure; nil where none has it. between is the spread
@@ -92,9 +92,7 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	}
 	r.Diff.Adjusted = min(1, r.Diff.P*float64(tests))
 	r.Reach = stat.ReachOf(&r.Diff, tests)
-	if sd, ok := stat.Scatter(ofFirst, runs); ok {
-		r.Scatter = &sd
-	}
+	r.Spread = stat.SpreadOf(ofFirst, runs)
 	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {
 		r.Standing.Limit, r.Standing.AboveLimit = "", ""
 	}

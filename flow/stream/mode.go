@@ -71,6 +71,8 @@ type Mode struct {
 	// Buffered: the kernel copies the payload into a buffer of the application's, whose size
 	// is [Options].BufferBytes.
 	Buffered bool
+	// Holds computes how much memory a mode that is Buffered really has for that.
+	Holds func(Options) int
 	// RoundTrips: it sends requests and waits for their answers, which any receive mode that has
 	// the payload in its hands gives ([Answers]).
 	RoundTrips bool

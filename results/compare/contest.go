@@ -103,6 +103,9 @@ func (c *Contest) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B",
 			"in "+c.First.Cell.ID).Replace(u))
 	}
+	if n, cost := c.Metric.powers(); c.Metric.ofReturn() && RatesOf(c.First, cell, n, cost).Explain(r.Diff.Ratio) {
+		r.Caveats = append(r.Caveats, byRates)
+	}
 	r.Caveats = append(r.Caveats, means(c.First, cell, c.First.Cell.ID, cell.Cell.ID, c.Metric)...)
 	if inert := inertBetween(c.First, cell); inert != nil {
 		r.Caveats = append(r.Caveats, didNotAct(inert))

@@ -7,13 +7,14 @@ import "github.com/zcbench/zcbench/flow/stream"
 // The modes of this folder.
 var (
 	TCP = stream.Mode{Name: "tcp", Role: stream.RX, Summary: "recv into a user buffer", Traits: stream.Buffered,
+		Holds:       bufferBytes,
 		NewReceiver: stream.MakesReceiver(NewTCPReceiver)}
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
 		Summary:     "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy",
 		Traits:      stream.NoPayload,
 		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
 	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring",
-		Traits: stream.UsesRing | stream.Buffered,
+		Traits: stream.UsesRing | stream.Buffered, Holds: uringBytes,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
 		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
 

@@ -36,6 +36,9 @@ func shapeOf(o stream.Options) uringShape {
 	return s
 }
 
+// uringBytes returns how large the buffers are together.
+func uringBytes(o stream.Options) int { n, size := uringLayout(o); return n * size }
+
 // uringLayout computes how many buffers there are, a power of two, and of what size.
 func uringLayout(o stream.Options) (n, size int) {
 	all, least := bufferBytes(o), smallUringBytes

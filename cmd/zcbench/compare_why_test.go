@@ -262,7 +262,8 @@ func TestIntegrationWhy(t *testing.T) {
 	long.Test(t)
 	needRoot(t)
 	out := filepath.Join(t.TempDir(), "out")
-	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,tcp-trunc", "--tx", "tcp", "--probe", "profile",
+	p := built.Start(t, "zcbench", "demo", "--out", out, "--rx", "tcp,tcp-trunc", "--tx", "tcp", "--pace", "50%",
+		"--probe", "profile",
 		"--repetitions", "16", "--duration", "1s")
 	if status := p.Wait(5 * time.Minute); status != 0 {
 		t.Fatalf("status %d\n%s%s", status, &p.Out, &p.Err)
@@ -307,6 +308,7 @@ func TestLabWhy(t *testing.T) {
 	long.Test(t)
 	out := filepath.Join(t.TempDir(), "out")
 	p := built.Start(t, "zcbench", "lab", "demo", "--all", "--out", out, "--", "--rx", "tcp,zcrx", "--tx", "tcp",
+		"--pace", "50%",
 		"--probe", "profile", "--repetitions", "8", "--duration", "400ms")
 	if status := p.Wait(40 * time.Minute); status != 0 {
 		t.Fatalf("status %d\n%s%s", status, &p.Out, &p.Err)

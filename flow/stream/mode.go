@@ -98,6 +98,8 @@ type Mode struct {
 	Summary string
 
 	Traits Traits
+	// Holds computes how much memory a mode that is Buffered really has for that.
+	Holds func(Options) int
 
 	// Above is the mode of the rung above, see docs/packets.md: what this one costs more is the
 	// price of what lies between. "": it is the highest, or none.

@@ -74,8 +74,8 @@ type Sentence struct {
 	Flows   int      `json:"flows,omitempty"`  // of the cells, where not all have as many
 	Cells   []string `json:"cells,omitempty"`  // that it is about, the best first
 	Text    string   `json:"text"`
-	// RunsNeeded is about how many runs of each cell would tell; 0: it is not known, or runs are
-	// not what is lacking.
+	// RunsNeeded is about how many runs of each cell would tell a difference that matters (5 %, or
+	// what --equivalent names); 0: it is not known, or runs are not what is lacking.
 	RunsNeeded int    `json:"runs_needed,omitempty"`
 	Command    string `json:"command,omitempty"` // that would show it
 	// StandsOn are the verdicts behind it: there is one at least.

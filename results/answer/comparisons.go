@@ -211,8 +211,8 @@ func ofAll(n, of int, one, many string) string {
 	return fmt.Sprintf("%d of %d comparisons %s", n, of, many)
 }
 
-// unsure writes how many comparisons are undecided, why, and how many runs would decide the one
-// that looks plainest.
+// unsure writes how many comparisons are undecided, and why; which differences they leave out, and
+// how many runs would find one that matters.
 func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 	if len(rows) == 0 {
 		return
@@ -225,10 +225,8 @@ func (w *writer) unsure(rows []*compare.Row, all []compare.Row) {
 	}
 	s.Text = fmt.Sprintf("%s: %s no verdict: %s.", head(rows[0].Metric), ofAll(len(rows), len(all), "has", "have"),
 		counted(reasons))
-	if text, runs := plainest(rows, all); runs > 0 {
-		s.Text += text
-		s.RunsNeeded = runs
-	}
+	text, runs := w.resolution(rows, all)
+	s.Text, s.RunsNeeded = s.Text+text, runs
 	w.say(s)
 }
 
@@ -291,14 +289,19 @@ func counted(reasons map[string]int) string {
 	return strings.Join(names, ", ")
 }
 
-// plainest computes how many runs would decide the comparison that looks plainest, of those that
-// lack nothing else, and puts it in words; all are those of the figure.
-func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
-	var best *compare.Row
-	looks := false // whether it is known how large its difference looks
+// resolution puts in words above which share no difference is in comparisons without a verdict, and
+// computes how many runs would find one that matters in each; of those that lack nothing else. all
+// are those of the figure.
+func (w *writer) resolution(rows []*compare.Row, all []compare.Row) (text string, runs int) {
+	var resolved, lacking []*compare.Row
+	excluded, spread := 0.0, false // whether it is known how much the runs vary
 	for _, r := range rows {
 		if why := reason(r); why != tooClose && why != tooFew && why != tooMany {
 			continue
+		}
+		share, ok := r.Excludes()
+		if ok && share > 0 {
+			resolved, excluded = append(resolved, r), max(excluded, share)
 		}
 		tests := 0
 		for i := range all {
@@ -306,28 +309,31 @@ func plainest(rows []*compare.Row, all []compare.Row) (text string, runs int) {
 				tests++
 			}
 		}
-		n, least := r.RunsToTell(tests)
-		if least == 0 || n > mostRuns || best != nil && max(n, least) >= runs {
+		n, least := r.RunsToFind(tests, w.effect())
+		if least == 0 || ok && share < w.effect() {
 			continue
 		}
-		best, runs, looks = r, max(n, least), n > 0
+		lacking, runs, spread = append(lacking, r), max(runs, n, least), spread || n > 0
 	}
+	if len(resolved) > 0 {
+		text = " " + upper(above(excluded))
+		if len(resolved) < len(rows) {
+			text += fmt.Sprintf(" in %d of them", len(resolved))
+		}
+		text += "."
+	}
+	took, cells := compare.HowLong(runs, lacking)
 	switch {
-	case best == nil:
-		return "", 0
-	case !looks:
-		return fmt.Sprintf(" That takes at least %d runs of each.", runs), runs
+	case lacking == nil:
+	case runs > mostRuns:
+		return text + fmt.Sprintf(" Not even %d runs of each would find one of %s.", mostRuns, w.matters()), 0
+	case !spread:
+		text += fmt.Sprintf(" That takes at least %d runs of each.", runs)
+	default:
+		text += fmt.Sprintf(" A new plan that finds one of %s in 8 of 10 cases takes about %d runs of each%s.",
+			w.matters(), runs, lasting(took, cells))
 	}
-	return fmt.Sprintf(
-		" The clearest, %s, would take about %d runs of each if its difference is as large as it appears.",
-		besideText(best), runs), runs
-}
-
-func besideText(r *compare.Row) string {
-	if r.A.ID == r.B.ID {
-		return r.B.ID
-	}
-	return r.B.ID + " beside " + r.A.ID
+	return text, runs
 }
 
 // ofRow makes the verdict of a comparison.

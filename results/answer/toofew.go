@@ -38,7 +38,7 @@ func (w *writer) few(c *compare.Ranking, p places, s Sentence) {
 	case lacking != "" && r.Diff.Level != stat.TooFewBoots:
 		s.RunsNeeded = max(least, w.wanted(c, p))
 		s.Text += fmt.Sprintf(" %s too few: telling %d cells apart takes at least %d of each%s.", lacking,
-			len(c.Rivals)+1, least, about(s.RunsNeeded, least))
+			len(c.Rivals)+1, least, w.orAbout(s.RunsNeeded, least))
 		if s.RunsNeeded > mostRuns {
 			s.RunsNeeded = least
 		}

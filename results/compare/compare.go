@@ -200,6 +200,8 @@ type Row struct {
 	Means []string `json:"caveats,omitempty"`
 	// Work says that the two delivered different rates, so that a cost has no verdict.
 	Work Work `json:"work,omitempty"`
+	// ByRates says of a return on cost that the rates alone may be why the two differ.
+	ByRates bool `json:"by_rates,omitempty"`
 
 	// ClockUs is how far times between the two hosts may be off by their clocks, us; 0: there is
 	// one clock, or it is not known. OffClocks: that may be all of the difference.
@@ -235,7 +237,8 @@ type Result struct {
 	whole [][]Row // of each figure, those of all runs, where gates left any out
 
 	couples []Couple
-	within  bool // of cells of one source
+	within  bool    // of cells of one source
+	margin  float64 // that was asked for; 0: none
 }
 
 // Alone is a cell that only one of the two has.
@@ -346,9 +349,7 @@ func judge(rows []*Row, m Metric) {
 		if m.capacity {
 			r.underLimit()
 		}
-		if m.ofCost() {
-			r.equalWork(r.cells)
-		}
+		r.rates(m)
 		r.withinClocks()
 		if r.OtherCPUs() != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
@@ -364,8 +365,8 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 	var rows []Row
 	sums := sums{of: m, known: map[*Cell]*summed{}}
 	for _, p := range pairs {
-		if m.ofReturn() && (paced(&p.a.Cell) || paced(&p.b.Cell)) {
-			continue // it would say how fast the pace was
+		if m.ofReturn() && !(p.a.Cell.Returns() && p.b.Cell.Returns()) {
+			continue
 		}
 		a, b := sums.cell(p.a), sums.cell(p.b)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,

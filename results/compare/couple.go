@@ -47,6 +47,9 @@ func (c *Couple) Label() string { return label(&c.A.Cell, &c.B.Cell) }
 // Run pairs a figure of one of the cell's runs with where that run stands among others.
 func (c *Cell) Run(r *results.Record, v float64) stat.Run { return RunOf(r, v, c.session) }
 
+// Rates is what the rates of the two leave of a comparison of their costs per kB.
+func (c *Couple) Rates() Rates { return RatesOf(c.A, c.B, 1, 1) }
+
 // Remarks say what is to be thought of when the costs of the two are compared, beside the factor
 // that they were to differ in: a line each, mostly none.
 func (c *Couple) Remarks() (lines []string) {
@@ -54,10 +57,13 @@ func (c *Couple) Remarks() (lines []string) {
 		lines = append(lines, "A and B differ in "+strings.Join(c.Others, ", ")+
 			" together: a difference cannot be attributed to one of them")
 	}
-	switch w := work(c.A, c.B); w {
-	case AtSaturation, AtTwoPaces:
-		lines = append(lines, fmt.Sprintf("A carried %.2f Gbit/s and B %.2f, %s: a cost per kB depends on the rate",
-			*c.A.rate(), *c.B.rate(), w))
+	if w := c.Rates().Work; w != "" {
+		unit := "Gbit/s"
+		if c.A.Runs[0].TG.Transactions != nil {
+			unit = "round trips/s"
+		}
+		lines = append(lines, fmt.Sprintf("A carried %.2f %s and B %.2f, %s: a cost per kB depends on the rate, "+
+			"so nothing is named; measure at one pace (--pace)", *c.A.rate(), unit, *c.B.rate(), w))
 	}
 	if !slices.Contains(setsClock, c.Factor) {
 		if clock := otherClock(c.pair, Metric{}); clock != "" {
@@ -69,6 +75,9 @@ func (c *Couple) Remarks() (lines []string) {
 	}
 	if u := unconsumed(&c.A.Cell, &c.B.Cell); u != "" {
 		lines = append(lines, u+": the benefit of having it in the cache is not included")
+	}
+	if text := otherBuffers(&c.A.Cell, &c.B.Cell, "A", "B"); text != "" {
+		lines = append(lines, text+": set rx_buffer to make them alike")
 	}
 	if inert := inertBetween(c.A, c.B); inert != nil {
 		lines = append(lines, didNotAct(inert))

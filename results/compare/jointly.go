@@ -64,6 +64,7 @@ func WithinAll(all []*Result, margin float64) {
 		}
 	}
 	for _, r := range all {
+		r.margin = margin
 		r.settle()
 	}
 }

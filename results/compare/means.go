@@ -43,8 +43,11 @@ func (c *Cell) caveats(on results.Kinds) (texts []string, runs []int) {
 // means lists the caveats of a figure of two cells: each with the cell where only one of the two
 // has it, and with the number of runs where not all have.
 func means(a, b *Cell, nameA, nameB string, m Metric) (out []string) {
+	if text := otherBuffers(&a.Cell, &b.Cell, nameA, nameB); text != "" && a.Source+b.Source == "" {
+		out = append(out, text)
+	}
 	if m.kinds == 0 {
-		return nil
+		return out
 	}
 	inA, nA := a.caveats(m.kinds)
 	inB, nB := b.caveats(m.kinds)

@@ -39,7 +39,8 @@ func TestVerdictOfMeanings(t *testing.T) {
 		{elsewhere, 6, 6, "roi_cpu_total", 10, 2, "lower"}, // softirq on the CPUs of both is in the sum
 		{shared, 6, 6, "ns_per_kb", 10, 2, "costlier (the TG was charged for the SUT's softirq)"},
 		{"", 0, 0, "ns_per_kb", 10, 2, "costlier"},
-		{"", 0, 0, "roi_cpu", 20, 1, "higher"},
+		{"", 0, 0, "roi_cpu", 20, 1, "higher (the rates alone may explain it)"},
+		{"", 0, 0, "roi_cpu", 20, .8, "higher"},
 	} {
 		var j results.Journal
 		for rep := range 6 {
@@ -157,5 +158,47 @@ func TestNothingToCompare(t *testing.T) {
 	if err := set("x", tcp, uring).choose("foo=1"); err == nil || err.Error() != `selector "foo=1": "foo=1" is `+
 		`not FACTOR=VALUE with one of the factors of docs/matrix.md; these cells differ by rx, tx` {
 		t.Error(err)
+	}
+}
+
+// Two receivers that copy into unlike amounts of memory differ in that, too: it is said of every
+// figure, with both sizes, and not where rx_buffer makes them alike or is what was asked about.
+func TestBuffersDiffer(t *testing.T) {
+	with := func(rx string, message, buffer int) plan.Cell {
+		return plan.Cell{ID: rx + "/tcp", RX: rx, TX: "tcp", Touch: "read", MessageBytes: message, RXBuffer: buffer}
+	}
+	for _, x := range []struct {
+		name string
+		a, b plan.Cell
+		want string
+	}{
+		{"as they come", with("tcp", 128<<10, 0), with("uring", 128<<10, 0),
+			"receive buffers of 128Ki in tcp/tcp and 1Mi in uring/tcp"},
+		{"a long message", with("tcp", 64<<20, 0), with("uring", 64<<20, 0), ""},
+		{"by default", with("tcp", 0, 0), with("uring", 0, 0), ""},
+		{"made alike", with("tcp", 128<<10, 1<<20), with("uring", 128<<10, 1<<20), ""},
+		{"asked about", with("tcp", 128<<10, 256<<10), with("uring", 128<<10, 64<<20), ""},
+		{"elsewhere", with("tcp", 128<<10, 0), with("zcrx", 128<<10, 0), ""},
+	} {
+		a, b := loads(measured{x.a, 20, .5, 40}), loads(measured{x.b, 20, .4, 30})
+		b.Chosen = []string{"rx", "rx_buffer"}
+		r, err := Compare(&a, &b, metrics(t, "throughput_gbps", "ns_per_kb", "power_w"))
+		if err != nil || len(r.Rows) != 3 {
+			t.Fatalf("%s: %+v, %v", x.name, r, err)
+		}
+		for i := range r.Rows {
+			text := strings.Join(r.Rows[i].meansOf(x.a.ID, x.b.ID), "; ")
+			if text != x.want {
+				t.Errorf("%s, %s: %q, want %q", x.name, r.Rows[i].Metric, text, x.want)
+			}
+			if v := r.Rows[i].VerdictText(); r.Rows[i].Verdict != Unsure && x.want != "" &&
+				!strings.Contains(v, "receive buffers of 128Ki in A and 1Mi in B") {
+				t.Errorf("%s, %s: %s", x.name, r.Rows[i].Metric, v)
+			}
+		}
+		said := strings.Contains(strings.Join(r.Couples()[0].Remarks(), "\n"), "receive buffers of ")
+		if said != (x.want != "") {
+			t.Errorf("%s: %q", x.name, r.Couples()[0].Remarks())
+		}
 	}
 }

@@ -45,8 +45,8 @@ type Rival struct {
 	Instruments string
 	// Caveats are what a verdict about the two holds for, and what it leaves out.
 	Caveats []string
-	// Scatter is by how much runs vary, as a share; nil: there are too few to tell.
-	Scatter *float64
+	// Spread is by how much runs vary; nil: there are too few to tell.
+	Spread *stat.Spread
 }
 
 // Best ranks cells by a figure; nil where none has it. between is the spread
@@ -94,9 +94,7 @@ func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	}
 	r.Diff.Adjusted = min(1, r.Diff.P*float64(tests))
 	r.Reach = stat.ReachOf(&r.Diff, tests)
-	if sd, ok := stat.Scatter(ofFirst, runs); ok {
-		r.Scatter = &sd
-	}
+	r.Spread = stat.SpreadOf(ofFirst, runs)
 	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {
 		r.Standing.Limit, r.Standing.AboveLimit = "", ""
 	}
@@ -106,6 +104,9 @@ func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	if u := unconsumed(&cell.Cell, &c.First.Cell); u != "" {
 		r.Caveats = append(r.Caveats, strings.NewReplacer("in A", "in "+cell.Cell.ID, "in B",
 			"in "+c.First.Cell.ID).Replace(u))
+	}
+	if n, cost := c.Metric.powers(); c.Metric.ofReturn() && RatesOf(c.First, cell, n, cost).Explain(r.Diff.Ratio) {
+		r.Caveats = append(r.Caveats, byRates)
 	}
 	r.Caveats = append(r.Caveats, means(c.First, cell, c.First.Cell.ID, cell.Cell.ID, c.Metric)...)
 	if inert := inertBetween(c.First, cell); inert != nil {

@@ -37,7 +37,7 @@ func TestBest(t *testing.T) {
 	for i := range c.Rivals {
 		r := &c.Rivals[i]
 		got += fmt.Sprintf("; %s %v %q", r.Cell.Cell.ID, c.Below(r), r.Why())
-		if r.Diff.Ratio == nil || r.Diff.Ratio.Value >= 1.005 || r.Reach.Tests != 3 || r.Scatter == nil {
+		if r.Diff.Ratio == nil || r.Diff.Ratio.Value >= 1.005 || r.Reach.Tests != 3 || r.Spread == nil {
 			t.Errorf("%s: %+v", r.Cell.Cell.ID, r)
 		}
 	}
@@ -78,10 +78,10 @@ func TestBestHasRuns(t *testing.T) {
 }
 
 // What boots cannot tell, runs would not.
-func TestRunsToTellOfBoots(t *testing.T) {
+func TestRunsToFindOfBoots(t *testing.T) {
 	for level, want := range map[stat.Level]int{stat.WithinBoot: stat.MinRuns, stat.AcrossBoots: 0,
 		stat.DeclaredBoots: 0, stat.TooFewBoots: 0} {
-		if _, least := (&Row{Diff: stat.Difference{Level: level}}).RunsToTell(1); least != want {
+		if _, least := (&Row{Diff: stat.Difference{Level: level}}).RunsToFind(1, .05); least != want {
 			t.Errorf("%s: %d runs, want %d", level, least, want)
 		}
 	}

@@ -30,12 +30,19 @@ const (
 )
 
 // ofCost reports whether the figure is a price of what was delivered, not of what could be.
-func (m Metric) ofCost() bool { return !m.capacity && !m.ofTrips() }
+func (m Metric) ofCost() bool { n, cost := m.powers(); return cost > 0 && n <= cost }
 
-// ofTrips reports whether the figure is one of round trips: what a round trip takes and costs is
-// asked for as it is, and how many there are follows from it.
-func (m Metric) ofTrips() bool {
-	return strings.HasPrefix(m.Name, "rtt_") || strings.Contains(m.Name, "transaction")
+// powers returns how the figure goes with the rate that was delivered and with what that took: a
+// price has the rate no oftener than the cost, a return has it oftener. cost 0: what was delivered,
+// and how long a round trip took, are no matter of cost.
+func (m Metric) powers() (rate, cost float64) {
+	switch {
+	case m.ofReturn():
+		return 2, 1
+	case m.capacity, m.Name == "transactions_per_s", strings.HasPrefix(m.Name, "rtt_"):
+		return 1, 0
+	}
+	return 1, 1 // what costs no bytes, as watts, moves no further
 }
 
 // roundTrip reads a figure from the round-trip times, which the end that asks has.
@@ -60,11 +67,68 @@ func deliveryTime(of func(*results.Delivery) *float64) func(*results.Record) *fl
 	}
 }
 
-// equalWork takes the verdict on a cost back where the two delivered different rates.
-func (r *Row) equalWork(p pairing) {
-	r.Work = work(p.a, p.b)
-	if q := r.Diff.Ratio; r.Work == "" && r.Verdict != Unsure &&
-		min(math.Abs(math.Log(*q.Lo)), math.Abs(math.Log(*q.Hi))) <= rateGap(p) {
+// Rates is what the rates that two cells delivered leave of a comparison of rate^n / cost^m.
+type Rates struct {
+	// Work is why a price has no verdict: the two did not do equal work.
+	Work Work
+	// Most is how far the rates alone may move the ratio of the two, as a logarithm: fully where a
+	// cost goes with time, and less where it goes with bytes.
+	Most float64
+}
+
+// RatesOf is the one rule for all that is said of what work cost: of prices, of returns and of what
+// makes the difference ("Equal work" in docs/statistics.md).
+func RatesOf(a, b *Cell, n, m float64) (r Rates) {
+	ra, rb := a.rate(), b.rate()
+	if m == 0 || ra == nil || rb == nil {
+		return r
+	}
+	r.Most = math.Abs(math.Log(*rb / *ra)) * max(math.Abs(n), math.Abs(n-m))
+	switch {
+	case n > m || math.Abs(*rb / *ra - 1) <= sameRate:
+	case a.atPace() && b.atPace():
+		r.Work = AtTwoPaces
+	default:
+		r.Work = AtSaturation
+	}
+	return r
+}
+
+// RatesAmong is the same of the slowest and the fastest of some cells.
+func RatesAmong(cells []*Cell, n, m float64) (r Rates) {
+	var slow, fast *Cell
+	var least, most float64
+	for _, c := range cells {
+		g := c.rate()
+		if g == nil {
+			continue
+		}
+		if slow == nil || *g < least {
+			slow, least = c, *g
+		}
+		if fast == nil || *g > most {
+			fast, most = c, *g
+		}
+	}
+	if slow == nil {
+		return r
+	}
+	return RatesOf(slow, fast, n, m)
+}
+
+// Explain reports whether the rates alone may be why a ratio is not 1.
+func (r Rates) Explain(q *stat.Ratio) bool {
+	return q != nil && q.Lo != nil && min(math.Abs(math.Log(*q.Lo)), math.Abs(math.Log(*q.Hi))) <= r.Most
+}
+
+// rates holds a row to the rates of its two: a price that these may explain has no verdict, and of
+// a return it is said.
+func (r *Row) rates(m Metric) {
+	n, cost := m.powers()
+	of := RatesOf(r.cells.a, r.cells.b, n, cost)
+	explained := r.Verdict != Unsure && of.Explain(r.Diff.Ratio)
+	r.Work, r.ByRates = of.Work, explained && m.ofReturn()
+	if r.Work == "" && explained && m.ofCost() {
 		r.Work = ByTheRates
 	}
 	if r.Work != "" {
@@ -72,32 +136,19 @@ func (r *Row) equalWork(p pairing) {
 	}
 }
 
-// rateGap computes how far apart the rates of two cells are, as a share. A cost moves by at most
-// that much with them: fully where it goes with time, and not at all where it goes with bytes.
-func rateGap(p pairing) float64 {
-	ra, rb := p.a.rate(), p.b.rate()
-	if ra == nil || rb == nil {
-		return 0
-	}
-	return math.Abs(math.Log(*rb / *ra))
-}
+// byRates is what is said of a return that is no larger than the rates make it.
+const byRates = "the rates alone may explain it"
 
-func work(a, b *Cell) Work {
-	ra, rb := a.rate(), b.rate()
-	if ra == nil || rb == nil || math.Abs(*rb / *ra - 1) <= sameRate {
-		return ""
-	}
-	if a.atPace() && b.atPace() {
-		return AtTwoPaces
-	}
-	return AtSaturation
-}
-
-// rate computes the median rate that the cell's runs delivered; nil where that is not known.
+// rate computes the median rate that the cell's runs delivered, of bytes or round trips; nil where
+// that is not known.
 func (c *Cell) rate() *float64 {
 	var v []float64
 	for _, r := range c.Runs {
-		if g := r.SUT.ThroughputGbps; g != nil && *g > 0 {
+		g := r.SUT.ThroughputGbps
+		if trips := r.TG.TransactionsPerS(); trips != nil {
+			g = trips
+		}
+		if g != nil && *g > 0 {
 			v = append(v, *g)
 		}
 	}
@@ -111,7 +162,7 @@ func (c *Cell) rate() *float64 {
 func (c *Cell) atPace() bool {
 	kept := 0
 	for _, r := range c.Runs {
-		if r.Cell.PaceBitsPS != 0 && !r.OffPace() {
+		if r.Cell.PaceBitsPS != 0 && !r.OffPace() || r.Cell.RRRate > 0 {
 			kept++
 		}
 	}

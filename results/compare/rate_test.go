@@ -150,6 +150,64 @@ func TestCostOfTheRates(t *testing.T) {
 	}
 }
 
+// One rule is for all that work cost, whoever asks: a price at two rates has no verdict, of bytes,
+// packets or round trips, nor has what makes its difference; a return has one, and says so where
+// the rates alone may be why; and what is delivered has no cost.
+func TestOneRule(t *testing.T) {
+	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}
+	rr := func(rx string) plan.Cell { return plan.Cell{ID: rx + "/rr", RX: rx, TX: "rr", Touch: "read"} }
+	trips := func(s Set) Set {
+		for i := range s.Cells {
+			for _, r := range s.Cells[i].Runs {
+				n := uint64(1e3 * *r.SUT.ThroughputGbps)
+				r.SUT.Transactions, r.TG.Transactions = &n, &n
+			}
+		}
+		return s
+	}
+	const no, alone = "at saturation", "higher (the rates alone may explain it)"
+	for _, x := range []struct {
+		name string
+		a, b measured
+		want map[string]string
+	}{
+		{"half the rate, and fixed costs", measured{tcp, 20, 1, 60}, measured{uring, 40, 1, 60},
+			map[string]string{"ns_per_kb": no, "cpu_busy_cores": no, "joule_per_gb": no, "roi_cpu": alone,
+				"roi_power": alone}},
+		{"twice as fast, and cheaper", measured{tcp, 20, 1, 60}, measured{uring, 40, .5, 30},
+			map[string]string{"ns_per_kb": no, "roi_cpu": "higher", "roi_power": "higher"}},
+		{"the same rate", measured{tcp, 40, 1, 60}, measured{uring, 40, .5, 30},
+			map[string]string{"ns_per_kb": "cheaper", "joule_per_gb": "cheaper", "roi_cpu": "higher"}},
+		{"round trips", measured{rr("tcp"), 20, 1, 60}, measured{rr("uring"), 40, 1, 60},
+			map[string]string{"cpu_us_per_transaction": no, "cpu_busy_cores": no}},
+		{"round trips, the same rate", measured{rr("tcp"), 40, 1, 60}, measured{rr("uring"), 40, .5, 60},
+			map[string]string{"cpu_us_per_transaction": "cheaper", "cpu_busy_cores": "cheaper"}},
+	} {
+		a, b := loads(x.a), loads(x.b)
+		if x.a.cell.TX == "rr" {
+			a, b = trips(a), trips(b)
+		}
+		b.Chosen = []string{"rx"}
+		for metric, want := range x.want {
+			r, err := Compare(&a, &b, metrics(t, metric))
+			if err != nil || len(r.Rows) != 1 {
+				t.Fatalf("%s, %s: %+v, %v", x.name, metric, r, err)
+			}
+			if got := r.Rows[0].VerdictText(); got != want {
+				t.Errorf("%s, %s: %q, want %q", x.name, metric, got, want)
+			}
+			if m := metrics(t, metric)[0]; m.ofCost() && (r.Couples()[0].Rates().Work == "") != (want != no) {
+				t.Errorf("%s, %s: of what makes the difference another rule holds", x.name, metric)
+			}
+		}
+	}
+	packets := plan.Cell{ID: "udp/udp", RX: "udp", TX: "udp"}
+	a, b := loads(measured{packets, 1, 1, 60}), loads(measured{packets, 2, 1, 60})
+	if r, err := Compare(&a, &b, metrics(t, "roi_cpu")); err != nil || len(r.Rows) > 0 {
+		t.Errorf("packets have a return on bytes: %+v, %v", r, err)
+	}
+}
+
 // Graduated loads are compared load by load; of a load that the baseline lacks nothing is said.
 func TestAgainstAtItsPace(t *testing.T) {
 	uring := plan.Cell{ID: "uring/tcp", RX: "uring", TX: "tcp", Touch: "read"}

@@ -25,7 +25,8 @@ func (m Metric) unresolved() float64 {
 func hidden(p pairing, m Metric) float64 {
 	known := m.unresolved()
 	if m.ofCost() {
-		known += rateGap(p)
+		n, cost := m.powers()
+		known += RatesOf(p.a, p.b, n, cost).Most
 	}
 	if m.measured == nil {
 		return known

@@ -33,6 +33,9 @@ type Ranked struct {
 	// Tested are the best cells that were told apart; the rest stand in their order, with the rank
 	// of the last of these. 0: all were.
 	Tested int `json:"tested,omitempty"`
+	// Work is why no cell has a rank: n is not above m, so that it orders prices, and the cells did
+	// not do equal work.
+	Work compare.Work `json:"work,omitempty"`
 	// Caveats are what comparisons would say of each cell's place; nil: of none anything.
 	Caveats []string `json:"caveats,omitempty"`
 }
@@ -142,6 +145,15 @@ func rank(all []*candidate, n, m, between float64, most int) Ranked {
 		c.median = (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 	}
 	slices.SortStableFunc(r.Order, func(a, b int) int { return cmp.Compare(all[b].median, all[a].median) })
+	var among []*compare.Cell
+	for _, c := range all {
+		if c.of != nil {
+			among = append(among, c.of)
+		}
+	}
+	if r.Work = compare.RatesAmong(among, n, m).Work; r.Work != "" {
+		return r
+	}
 	if most < len(all) {
 		r.Tested = most
 	}
@@ -166,7 +178,7 @@ func (r *Ranked) rank(all []*candidate, between float64, most int) {
 			s := all[i].standing(all[top])
 			said.limit(top, s.AboveLimit)
 			said.limit(i, s.Limit)
-			if below := apart(all[i], all[top], len(all)-1, between); below && !s.Borne() {
+			if below := r.apart(all[i], all[top], len(all)-1, between); below && !s.Borne() {
 				said.cpus(i, s.OtherCPUs())
 				continue
 			} else if below {
@@ -208,10 +220,14 @@ func (c caveats) cpus(i int, why string) {
 	}
 }
 
-// apart reports whether a cell is below another beyond doubt, as one of so many comparisons.
-func apart(c, than *candidate, tests int, between float64) bool {
+// apart reports whether a cell is below another beyond doubt, as one of so many comparisons; by a
+// price, by more than the rates may make of it.
+func (r *Ranked) apart(c, than *candidate, tests int, between float64) bool {
 	d := stat.Contrast(than.values, c.values, between)
 	d.Adjusted = min(1, d.P*float64(tests))
+	if r.N <= r.M && c.of != nil && than.of != nil && compare.RatesOf(than.of, c.of, r.N, r.M).Explain(d.Ratio) {
+		return false
+	}
 	return d.Sign() == stat.Less
 }
 

@@ -230,9 +230,13 @@ func (s Sensitivity) lead(r Ranked) string {
 // Line sums up which mode leads, and whether the order depends on the exponents. Cells that cannot
 // be told apart do not lead.
 func (s Sensitivity) Line() string {
-	held, tied := 0, 0
+	held, tied, all := 0, 0, 0
 	var best []string
 	for _, r := range s.Rankings {
+		if r.Work != "" {
+			continue
+		}
+		all++
 		if r.Holds {
 			held++
 		}
@@ -243,7 +247,10 @@ func (s Sensitivity) Line() string {
 			best = append(best, b)
 		}
 	}
-	all, base := len(s.Rankings), s.base()
+	base, of := s.base(), "n in 1..3, m in 0.5..2"
+	if all < len(s.Rankings) {
+		of += ", n > m"
+	}
 	leads, unranked := "leads", s.named(base.Unranked())
 	if len(unranked) > 0 {
 		leads = "leads the ranked cells" // the others may be as good
@@ -263,13 +270,16 @@ func (s Sensitivity) Line() string {
 	case len(best) > 1:
 		line += fmt.Sprintf("which mode leads depends on n and m (%s)", strings.Join(best, ", "))
 	case tied > 0:
-		line += fmt.Sprintf("%s %s for %d of %d choices of n in 1..3, m in 0.5..2, and is tied for the others", best[0],
-			leads, all-tied, all)
+		line += fmt.Sprintf("%s %s for %d of %d choices of %s, and is tied for the others", best[0],
+			leads, all-tied, all, of)
 	default:
-		line += fmt.Sprintf("%s %s for all n in 1..3, m in 0.5..2", best[0], leads)
+		line += fmt.Sprintf("%s %s for all %s", best[0], leads, of)
 	}
 	if line += "; no two modes swap ranks"; held < all {
 		line += fmt.Sprintf(" for %d of %d choices", held, all)
+	}
+	if all < len(s.Rankings) {
+		line += "; with n <= m it is a price, which has no order at unequal rates"
 	}
 	if tested := s.tested(); tested > 0 {
 		line += fmt.Sprintf("; only the best %d of %d cells by each n and m were compared", tested, len(s.Cells))
@@ -315,6 +325,10 @@ func (s Sensitivity) Grid() [][]string {
 		for k := range SensitivityM {
 			r := s.Rankings[i*len(SensitivityM)+k]
 			text := s.lead(r)
+			if r.Work != "" {
+				row = append(row, "none: "+string(r.Work))
+				continue
+			}
 			if text == "" {
 				text = fmt.Sprintf("%d tied: %s", len(r.Leaders()), few(s.Leaders(r)))
 			}

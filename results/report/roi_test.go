@@ -101,7 +101,7 @@ func TestROI(t *testing.T) {
 	}
 	grid := x.Grid()
 	// n = 3, m = .5; n = 1, m = 2; n = 2, m = 1
-	if grid[4][1] != "fast =" || grid[0][4] != "frugal =" || !strings.HasPrefix(grid[2][2], "2 tied: ") {
+	if grid[4][1] != "fast =" || grid[0][4] != "none: at saturation" || !strings.HasPrefix(grid[2][2], "2 tied: ") {
 		t.Errorf("%v", grid)
 	}
 	s = Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {110, 1}, "slow": {10, .5}}))
@@ -124,6 +124,29 @@ func TestROI(t *testing.T) {
 		if err := f(&b); err != nil || !strings.Contains(strings.Join(strings.Fields(b.String()), " "),
 			"depends on n and m") {
 			t.Errorf("%s: %v\n%s", name, err, b.String())
+		}
+	}
+}
+
+// With n <= m a return is a price: of cells at unequal rates it orders none, and at one rate it
+// does.
+func TestPricesHaveNoOrder(t *testing.T) {
+	for _, x := range []struct {
+		fast float64
+		want string
+	}{{100, "none: at saturation"}, {50.2, "frugal ="}} {
+		s := Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {x.fast, 2}}))
+		of := total(t, s)
+		for i, n := range SensitivityN {
+			for k, m := range SensitivityM {
+				got, none := of.Grid()[i][k+1], n <= m && x.fast == 100
+				if (got == "none: at saturation") != none || n <= m && got != x.want {
+					t.Errorf("%g Gbit/s, n = %g, m = %g: %s", x.fast, n, m, got)
+				}
+			}
+		}
+		if strings.Contains(of.Line(), "with n <= m it is a price") != (x.fast == 100) {
+			t.Errorf("%g Gbit/s: %s", x.fast, of.Line())
 		}
 	}
 }

@@ -4,14 +4,19 @@ package stat
 
 import "math"
 
-// Scatter computes how much runs vary as a comparison of two cells sees it: the standard deviation
-// of their logarithms. If the two share blocks, it is that of the ratios of blocks over the square
-// root of 2, so that what hits neighbours alike has no part in it. ok is false with fewer than 3 of
-// each, or 3 blocks.
-func Scatter(a, b []Run) (sd float64, ok bool) {
+// Spread is how much runs vary, as those at hand tell it.
+type Spread struct {
+	SD float64 // standard deviation of their logarithms
+	Of int     // degrees of freedom
+}
+
+// SpreadOf computes how much runs vary as a comparison of two cells sees it. If the two share
+// blocks, it is by the ratios of blocks, so that what hits neighbours alike has no part in it. Nil
+// with fewer than 3 of each, or 3 blocks.
+func SpreadOf(a, b []Run) *Spread {
 	const least = 3
 	if min(len(a), len(b)) < least || !allPositive(a, b) {
-		return 0, false
+		return nil
 	}
 	sortedA, okA := placed(a)
 	sortedB, okB := placed(b)
@@ -21,10 +26,28 @@ func Scatter(a, b []Run) (sd float64, ok bool) {
 			for i := range x {
 				ratios[i] = math.Log(y[i] / x[i])
 			}
-			return deviation(ratios) / math.Sqrt2, true
+			return &Spread{deviation(ratios) / math.Sqrt2, len(x) - 1}
 		}
 	}
-	return math.Sqrt((squareOf(deviation(logsOf(a))) + squareOf(deviation(logsOf(b)))) / 2), true
+	return &Spread{math.Sqrt((squareOf(deviation(logsOf(a))) + squareOf(deviation(logsOf(b)))) / 2),
+		len(a) + len(b) - 2}
+}
+
+// Most computes how much runs may vary in truth: the upper limit of the standard deviation, which
+// holds in 80 % (of normal runs; the quantile of chi squared as Wilson and Hilferty have it, 1931).
+func (s Spread) Most() float64 {
+	const z = -.8416 // of which 20 % are below
+	v := 2 / (9 * float64(s.Of))
+	third := max(1-v+z*math.Sqrt(v), .01)
+	return s.SD / math.Sqrt(third*third*third)
+}
+
+// RunsToFind estimates how many runs of each cell a new experiment takes, in a family of so many
+// comparisons, to find a true difference (.05 = 5 %) in at least [Power] of cases. It plans for
+// what the spread may be in truth (Browne, 1995): by that of a pilot itself, too many plans were
+// too small. ok is false if even 500 do not find it.
+func RunsToFind(tests int, effect float64, s Spread) (n int, ok bool) {
+	return RunsAbout(tests, math.Log1p(effect)/s.Most())
 }
 
 // RunsAbout approximates [RunsFor] by the normal approximation alone: about how many runs of each

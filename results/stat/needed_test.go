@@ -3,13 +3,14 @@
 package stat
 
 import (
+	"github.com/zcbench/zcbench/internal/long"
 	"math"
 	"math/rand/v2"
 	"testing"
 )
 
 // What hits both cells of a block alike is not in their scatter; of cells without blocks it is.
-func TestScatter(t *testing.T) {
+func TestSpread(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	const n, sd = 400, .01
 	var a, b, other []Run
@@ -19,16 +20,16 @@ func TestScatter(t *testing.T) {
 		b = append(b, Run{Value: 60 * math.Exp(drift+sd*rng.NormFloat64()), Boot: "1", Session: "s", Rep: rep})
 		other = append(other, Run{Value: 60 * math.Exp(drift+sd*rng.NormFloat64()), Boot: "2", Session: "t", Rep: rep})
 	}
-	if got, ok := Scatter(a, b); !ok || math.Abs(got/sd-1) > .15 {
-		t.Errorf("in blocks %g, %v, want %g", got, ok, sd)
+	if got := SpreadOf(a, b); got == nil || math.Abs(got.SD/sd-1) > .15 {
+		t.Errorf("in blocks %v, want %g", got, sd)
 	}
-	if got, ok := Scatter(a, other); !ok || got < .1 {
-		t.Errorf("without blocks %g, %v: the drift is not in it", got, ok)
+	if got := SpreadOf(a, other); got == nil || got.SD < .1 {
+		t.Errorf("without blocks %v: the drift is not in it", got)
 	}
-	if _, ok := Scatter(a[:2], b[:2]); ok {
+	if SpreadOf(a[:2], b[:2]) != nil {
 		t.Error("two runs of each tell how they vary")
 	}
-	if _, ok := Scatter(a, []Run{{}, {}, {}}); ok {
+	if SpreadOf(a, []Run{{}, {}, {}}) != nil {
 		t.Error("a figure of 0 has no logarithm")
 	}
 }
@@ -50,5 +51,56 @@ func TestRunsAbout(t *testing.T) {
 	}
 	if n, ok := RunsAbout(3, math.Inf(1)); !ok || n != 6 {
 		t.Errorf("runs that do not vary: %d, %v", n, ok)
+	}
+}
+
+// The upper limit of the spread holds in 80 %, by few runs as well.
+func TestSpreadMost(t *testing.T) {
+	for of, want := range map[int]float64{2: 2.117, 5: 1.461, 7: 1.353, 14: 1.216, 40: 1.112} { // of tables
+		if got := (Spread{SD: 1, Of: of}).Most(); math.Abs(got/want-1) > .01 {
+			t.Errorf("%d degrees of freedom: %.3f, want %.3f", of, got, want)
+		}
+	}
+}
+
+// A plan made by a pilot of 8 runs finds the difference that it is for in at least 80 %, whatever
+// the pilot seems to show.
+func TestRunsToFind(t *testing.T) {
+	rounds := long.Rounds(300, 4000)
+	const pilot, effect = 8, .05
+	for _, tests := range []int{1, 5} {
+		for _, cv := range []float64{.02, .03, .04, .06} {
+			rng := rand.New(rand.NewPCG(52, uint64(1000*cv)+uint64(tests)))
+			draw := func(n int) (a, b []Run) {
+				block := 0. // drift, which both cells have
+				for i := range n {
+					if i%2 == 0 {
+						block = .02 * rng.NormFloat64()
+					}
+					a = append(a, Run{Value: math.Exp(block + cv*rng.NormFloat64()), Boot: "b", Rep: i})
+					b = append(b, Run{Value: (1 + effect) * math.Exp(block+cv*rng.NormFloat64()), Boot: "b", Rep: i})
+				}
+				return a, b
+			}
+			found, runs := 0, 0
+			for range rounds {
+				n, ok := RunsToFind(tests, effect, *SpreadOf(draw(pilot)))
+				if !ok {
+					t.Errorf("not even %d runs", n)
+				}
+				a, b := draw(n)
+				d := Contrast(a, b, 0)
+				runs += n
+				if d.Adjusted = min(1, d.P*float64(tests)); d.Sign() == Greater {
+					found++
+				}
+			}
+			share := float64(found) / float64(rounds)
+			t.Logf("%d tests, CV %g %%: %.0f runs, %.1f %% find it", tests, 100*cv, float64(runs)/float64(rounds),
+				100*share)
+			if share < Power-2*math.Sqrt(Power*(1-Power)/float64(rounds)) {
+				t.Errorf("%d tests, CV %g %%: %.1f %%", tests, 100*cv, 100*share)
+			}
+		}
 	}
 }

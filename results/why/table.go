@@ -137,6 +137,9 @@ func (e *End) Shown() (named, vague []Line) {
 func (e *End) Sentences() (out []string) {
 	if !anyDiffers(e.Classes) {
 		text := "no class differs beyond doubt"
+		if e.rates.Work != "" {
+			text = "no class is named, because the two did not do equal work"
+		}
 		if n := min(shownUnsure, len(e.Classes)); n > 0 {
 			var largest []string
 			for _, c := range e.Classes[:n] {
@@ -147,6 +150,7 @@ func (e *End) Sentences() (out []string) {
 		out = append(out, text)
 	}
 	switch {
+	case e.rates.Work != "":
 	case e.CPU.Untested && len(e.CPU.Warnings) == 0:
 		out = append(out, "so what makes the difference cannot be told. Whether there is one in the CPU time is "+
 			"a question of its own: the verdict on ns_per_kb answers it")

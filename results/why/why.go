@@ -23,6 +23,8 @@ type Result struct {
 	Factor  string    `json:"factor,omitempty"` // in which alone they differ
 	Ends    []End     `json:"ends"`
 	Remarks []string  `json:"remarks,omitempty"`
+	// Work is why nothing is named: the two delivered different rates.
+	Work compare.Work `json:"work,omitempty"`
 }
 
 // End is one end's part of it. CPU is what its CPUs were busy by their own accounting; the
@@ -44,6 +46,8 @@ type End struct {
 	// RunsA and RunsB are the runs that it is of.
 	RunsA []*results.Record `json:"-"`
 	RunsB []*results.Record `json:"-"`
+
+	rates compare.Rates
 }
 
 // Line is one part: a class, a function, a counter.
@@ -58,7 +62,7 @@ type Line struct {
 	Share   *float64 `json:"share,omitempty"`
 	Differs bool     `json:"differs"`         // beyond doubt
 	Vague   bool     `json:"vague,omitempty"` // a class that names no cause
-	// too few runs to test it among so many; of the CPU time: no part differs
+	// too few runs to test it among so many, or no equal work; of the CPU time: no part differs
 	Untested bool `json:"untested,omitempty"`
 }
 
@@ -94,7 +98,7 @@ func Explain(c *compare.Couple, metrics bool) (*Result, error) {
 		return nil, fmt.Errorf("%s: they differ in several factors: name the two cells, such as DIR@rx=tcp DIR@rx=zcrx",
 			c.Label())
 	}
-	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor}
+	r := &Result{A: c.A.Cell, B: c.B.Cell, Factor: c.Factor, Work: c.Rates().Work}
 	var lacking []error
 	for _, role := range ends.Roles {
 		end, err := explainEnd(c, role, metrics)
@@ -151,7 +155,7 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool) (*End, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records()}
+	e := &End{Role: role, Event: event, RunsA: s.a.records(), RunsB: s.b.records(), rates: c.Rates()}
 	e.CPU = s.line("", unitNs, (*run).cpu)
 	if n := s.fold(); n > 0 {
 		e.Notes = append(e.Notes,
@@ -163,7 +167,7 @@ func explainEnd(c *compare.Couple, role ends.Role, metrics bool) (*End, error) {
 	if e.CPU.Untested = !anyDiffers(e.Classes) && !anyDiffers(e.Counters); !e.CPU.Untested {
 		// As functions: asked only now, it adds no error to comparisons of equal cells. In the
 		// family itself it would lose half of what 8 runs can tell.
-		e.CPU.Differs = e.CPU.Sign() != stat.Unknown
+		e.CPU.Differs = e.differs(&e.CPU)
 		e.Functions = s.functions(e.CPU)
 		e.testFunctions()
 	}
@@ -180,21 +184,23 @@ func (e *End) test() {
 	slices.SortStableFunc(e.Classes, func(x, y Line) int { return cmp.Compare(y.A+y.B, x.A+x.B) })
 	var family []*stat.Shift
 	room := 0
-	if e.CPU.Testable() {
+	if e.CPU.Testable() && e.rates.Work == "" {
 		room = e.CPU.Tests()
 	}
 	for _, lines := range [][]Line{e.Classes, e.Counters} {
 		for i := range lines {
 			if lines[i].Untested = len(family) >= room; lines[i].Untested {
-				e.Untested++
+				if e.rates.Work == "" {
+					e.Untested++
+				}
 				continue
 			}
 			family = append(family, &lines[i].Shift)
 		}
 	}
 	stat.ShiftFamily(family)
-	called(e.Classes)
-	called(e.Counters)
+	e.called(e.Classes)
+	e.called(e.Counters)
 	byAmount(e.Classes)
 	slices.SortStableFunc(e.Counters, func(x, y Line) int { return cmp.Compare(y.relative(), x.relative()) })
 }
@@ -207,14 +213,20 @@ func (e *End) testFunctions() {
 		family = append(family, &e.Functions[i].Shift)
 	}
 	stat.ShiftFamily(family)
-	called(e.Functions)
+	e.called(e.Functions)
 	byAmount(e.Functions)
 }
 
-func called(lines []Line) {
+func (e *End) called(lines []Line) {
 	for i := range lines {
-		lines[i].Differs = !lines[i].Untested && lines[i].Sign() != stat.Unknown
+		lines[i].Differs = e.differs(&lines[i])
 	}
+}
+
+// differs reports whether a part differs beyond doubt, and by more than the rates may make of it.
+func (e *End) differs(l *Line) bool {
+	return !l.Untested && l.Sign() != stat.Unknown &&
+		min(math.Abs(*l.Lo), math.Abs(*l.Hi)) > math.Expm1(e.rates.Most)*max(math.Abs(l.A), math.Abs(l.B))
 }
 
 func anyDiffers(lines []Line) bool {

@@ -237,6 +237,43 @@ func TestKnownDifference(t *testing.T) {
 	}
 }
 
+// One mode at two rates takes more for a kB at the lower one, where a cost goes with time: nothing
+// that differs is named, at any of the ends, and the figures stay.
+func TestUnequalRates(t *testing.T) {
+	for seed := range uint64(long.Rounds(40, 400)) {
+		r, e := experiment{seed: seed, reps: 10, b: map[string]float64{"scheduler": 20, "driver": 30}, calls: 2,
+			change: func(r *results.Record) {
+				if r.Cell.RX == "uring" {
+					r.SUT.ThroughputGbps = new(4.0)
+				}
+			}}.explain(t)
+		if anyNamed(e) || e.CPU.Differs || r.Work != compare.AtSaturation || e.Explained != nil || e.Untested > 0 ||
+			len(e.Classes) < 10 {
+			t.Fatalf("seed %d: %q, %+v", seed, r.Work, e.CPU)
+		}
+		text := strings.Join(strings.Fields(table(t, r)), " ")
+		for _, want := range []string{
+			"no class is named, because the two did not do equal work; the largest differences",
+			"so nothing is named; measure at one pace (--pace)"} {
+			if !strings.Contains(text, want) {
+				t.Fatalf("no %q in\n%s", want, text)
+			}
+		}
+	}
+}
+
+// Nor is what differs by no more than rates that are nearly the same may make of it.
+func TestByTheRates(t *testing.T) {
+	r, e := experiment{seed: 1, reps: 10}.explain(t)
+	l := Line{Shift: stat.Shift{NA: 10, NB: 10, A: 100, B: 101, Diff: 1, Lo: new(.9), Hi: new(1.1)}}
+	if !l.Testable() || !e.differs(&l) {
+		t.Errorf("at one rate it is no difference: %+v", r)
+	}
+	if e.rates.Most = .01; e.differs(&l) {
+		t.Error("rates that are 1 % apart do not make 1 % of a cost that goes with time")
+	}
+}
+
 // A difference in classes that name no cause, and in what was not sampled at all, is not explained.
 func TestUnexplained(t *testing.T) {
 	_, e := experiment{seed: 5, reps: 10, b: map[string]float64{"other": 40, "copy": -30}, outside: 25}.explain(t)

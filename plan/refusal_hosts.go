@@ -14,8 +14,8 @@ type Hosts struct {
 	Loopback   bool // no interface is named, and the path has this MTU
 	MTU        int
 
-	// Ports tells what interfaces that stand on others lack, Features what a mode lacked when it was
-	// tried, and Placement which CPUs or RX queues are not there.
+	// Ports tells what interfaces that stand on others lack, Features what a mode lacked when it
+	// was tried, and Placement which CPUs or RX queues are not there.
 	Ports, Features, Placement func() *Refusal
 }
 
@@ -61,7 +61,8 @@ func (h *Hosts) shared(*Cell) *Refusal {
 func (h *Hosts) settings(*Cell) *Refusal {
 	for _, x := range []Settings{h.SUT, h.TG} {
 		if err := x.Check(); err != nil {
-			return &Refusal{Reason: err.Error(), Fix: "take it out of the experiment, or name an interface", Blocked: true}
+			return &Refusal{Reason: err.Error(), Fix: "take it out of the experiment, or name an interface",
+				Blocked: true}
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/fault"
 
@@ -79,7 +80,8 @@ func TestTransportOfEachKind(t *testing.T) {
 
 func TestEveryModeNameFits(t *testing.T) {
 	for _, m := range All {
-		b, err := stream.Hello{TXMode: m.Name, MessageBytes: 1, PeriodBytes: 1, Duration: 1, Flows: 1}.AppendBinary(nil)
+		b, err := stream.Hello{TXMode: m.Name, MessageBytes: 64 << 20, PeriodBytes: 251 * 4096,
+			Duration: time.Second, Flows: 1}.AppendBinary(nil)
 		if err != nil {
 			t.Fatal(err)
 		}

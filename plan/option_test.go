@@ -114,8 +114,9 @@ func TestCellCheck(t *testing.T) {
 		{Cell{RX: "zcrx", TX: "tcp", SteerTo: &one}, ""},
 		{Cell{RX: "zcrx-nodev", TX: "tcp", Queue: &one, SteerTo: &one},
 			"steer_queue 1: it applies to zcrx, devmem, not to rx zcrx-nodev, tx tcp: leave it out"},
-		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it applies to tcp, uring, " +
-			"zcrx-nodev, udp, xdp-drop, xdp-redirect, xdp-tx, udp-recv, not to rx zcrx, tx tcp: leave it out"},
+		{Cell{RX: "zcrx", TX: "tcp", HeaderSplit: new(bool)}, "header_split false: it applies to tcp, tcp-trunc, " +
+			"uring, zcrx-nodev, udp, udp-gro, udp-uring, udp-xsk, udp-xsk-zc, xdp-drop, xdp-tx, xdp-redirect, " +
+			"drop-ingress, drop-prerouting, udp-sink, xdp-pass, udp-recv, not to rx zcrx, tx tcp: leave it out"},
 		{Cell{RX: "devmem", TX: "devmem", RXBufLen: 16384}, ""},
 		{Cell{RX: "tcp", TX: "devmem", RXBufLen: 16384},
 			"rx_buf_len 16384: it applies to zcrx, zcrx-nodev, devmem, not to rx tcp, tx devmem"},

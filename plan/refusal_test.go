@@ -68,3 +68,20 @@ func TestAFXDPHasOneFlow(t *testing.T) {
 		}
 	}
 }
+
+// Each rule has a name of its own, says what it looks at, and looks.
+func TestRulesAreWhole(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range Rules {
+		n := 0
+		for _, set := range []bool{r.cell != nil, r.mode != nil, r.run != nil} {
+			if set {
+				n++
+			}
+		}
+		if n != 1 || r.Name == "" || r.Looks == "" || seen[r.Name] {
+			t.Errorf("%q looks at %q, by %d functions", r.Name, r.Looks, n)
+		}
+		seen[r.Name] = true
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -164,7 +164,7 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 		bad("the payload was not all verified")
 	}
 	into := map[Place]*uint64{InProvider: r.Provider, InKernel: r.Kernel}
-	const most = judge.DefaultMaxCopied // what comes before the flow is steered
+	const most = end.DefaultMaxCopied // what comes before the flow is steered
 	for place, n := range into {
 		switch {
 		case n == nil:
@@ -183,7 +183,7 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 }
 
 func (c ProofCase) wrongCopies(r *ProofRow) (out []string) {
-	const most = 100 * judge.DefaultMaxCopied
+	const most = 100 * end.DefaultMaxCopied
 	switch {
 	case c.Copies:
 	case r.Copied == nil:

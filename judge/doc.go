@@ -3,7 +3,7 @@
 // Package judge decides which runs count. A gate selects: what it leaves out, no reader of a
 // median sees. So there are three classes of them ([plan.GateClass]).
 //
-//   - Proof: the run was not what its cell says. It is invalid. Each end judges it ([End]).
+//   - Proof: the run was not what its cell says. It is invalid. Each end judges it ([end]).
 //   - Environment: something else on the hosts spoilt it. It is invalid, and made again in its
 //     place.
 //   - Outcome: what came out is not as one may wish. It is flagged and counts, unless somebody
@@ -14,5 +14,5 @@
 // cell need all its runs: they follow from the journal whenever it is read ([Apply]), so that
 // they hold after a crash too and nothing in a journal is ever rewritten.
 //
-// What was not measured fails no gate. All are in one list: [Rules].
+// What was not measured fails no gate. All are in two lists: [end.Rules], [Rules].
 package judge

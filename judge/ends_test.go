@@ -12,13 +12,13 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-func end(v results.Verdict, reason, fix string, bytes uint64) Said {
+func saying(v results.Verdict, reason, fix string, bytes uint64) Said {
 	return Said{Verdict: v, Reason: reason, Fix: fix, Bytes: bytes}
 }
 
 func TestVerdict(t *testing.T) {
 	blaming := func(r Said) Said { r.BlamesPeer = true; return r }
-	aborted := blaming(end(results.Failed, stream.ErrAborted.Error(), "", 5))
+	aborted := blaming(saying(results.Failed, stream.ErrAborted.Error(), "", 5))
 	gone := Said{Verdict: results.Failed, Reason: "host SUT: the agent ended: signal: killed", Gone: true}
 	for _, x := range []struct {
 		name   string
@@ -27,39 +27,40 @@ func TestVerdict(t *testing.T) {
 		reason string
 		fix    string
 	}{
-		{name: "both well", out: Both{SUT: end(results.OK, "", "", 5), TG: end(results.OK, "", "", 5)},
+		{name: "both well", out: Both{SUT: saying(results.OK, "", "", 5), TG: saying(results.OK, "", "", 5)},
 			v: results.OK},
-		{name: "byte counts", out: Both{SUT: end(results.OK, "", "", 4), TG: end(results.OK, "", "", 5)},
+		{name: "byte counts", out: Both{SUT: saying(results.OK, "", "", 4), TG: saying(results.OK, "", "", 5)},
 			v: results.Invalid, reason: "byte counts differ: 5 sent, 4 received", fix: "report"},
-		{name: "one invalid", out: Both{SUT: end(results.OK, "", "", 4), TG: end(results.Invalid, "copied", "a NIC",
+		{name: "one invalid", out: Both{SUT: saying(results.OK, "", "", 4), TG: saying(results.Invalid, "copied",
+			"a NIC",
 			5)}, v: results.Invalid, reason: "TG: copied", fix: "a NIC"},
-		{name: "both invalid", out: Both{SUT: end(results.Invalid, "mapped nothing", "align", 4),
-			TG: end(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid,
+		{name: "both invalid", out: Both{SUT: saying(results.Invalid, "mapped nothing", "align", 4),
+			TG: saying(results.Invalid, "copied", "a NIC", 5)}, v: results.Invalid,
 			reason: "SUT: mapped nothing; TG: copied", fix: "align"},
-		{name: "failed beats invalid", out: Both{SUT: end(results.Invalid, "x", "", 4),
-			TG: end(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
-		{name: "other called off", out: Both{SUT: aborted, TG: end(results.Failed, "send: no memory", "more", 5)},
+		{name: "failed beats invalid", out: Both{SUT: saying(results.Invalid, "x", "", 4),
+			TG: saying(results.Failed, "stalled", "", 5)}, v: results.Failed, reason: "TG: stalled"},
+		{name: "other called off", out: Both{SUT: aborted, TG: saying(results.Failed, "send: no memory", "more", 5)},
 			v: results.Failed, reason: "TG: send: no memory", fix: "more"},
 		{name: "unsupported while running",
-			out: Both{SUT: blaming(end(results.Failed, "the flow ended early", "", 0)),
-				TG: end(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported,
+			out: Both{SUT: blaming(saying(results.Failed, "the flow ended early", "", 0)),
+				TG: saying(results.Unsupported, "register buffers: no memory", "ulimit", 0)}, v: results.Unsupported,
 			reason: "TG: register buffers: no memory", fix: "ulimit"},
 		{name: "both called off", out: Both{SUT: aborted, TG: aborted}, v: results.Failed,
 			reason: "SUT: the run was aborted; TG: the run was aborted"},
-		{name: "SUT's agent gone", out: Both{SUT: gone, TG: end(results.Failed, "send: broken pipe",
+		{name: "SUT's agent gone", out: Both{SUT: gone, TG: saying(results.Failed, "send: broken pipe",
 			"the receiver broke off", 5)}, v: results.Failed, reason: "SUT: host SUT: the agent ended: signal: killed"},
-		{name: "TG's agent gone", out: Both{TG: gone, SUT: end(results.Failed, "the flow ended early", "", 5)},
+		{name: "TG's agent gone", out: Both{TG: gone, SUT: saying(results.Failed, "the flow ended early", "", 5)},
 			v: results.Failed, reason: "TG: host SUT: the agent ended: signal: killed"},
 		{name: "both agents gone", out: Both{SUT: gone, TG: gone}, v: results.Failed, reason: "SUT: " +
 			gone.Reason + "; TG: " + gone.Reason},
 		{name: "aborted", out: Both{CalledOff: errors.New("enough"), SUT: aborted,
-			TG: end(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed,
+			TG: saying(results.Failed, "send: broken pipe", "the receiver broke off", 5)}, v: results.Failed,
 			reason: "the run was aborted: enough"},
-		{name: "called off too late", out: Both{CalledOff: errors.New("enough"), SUT: end(results.OK, "", "", 5),
-			TG: end(results.OK, "", "", 5)}, v: results.OK},
-		{name: "an end said nothing", out: Both{SUT: end(results.OK, "", "", 5)}, v: results.Failed,
+		{name: "called off too late", out: Both{CalledOff: errors.New("enough"), SUT: saying(results.OK, "", "", 5),
+			TG: saying(results.OK, "", "", 5)}, v: results.OK},
+		{name: "an end said nothing", out: Both{SUT: saying(results.OK, "", "", 5)}, v: results.Failed,
 			reason: "an end gave no verdict", fix: "report"},
-		{name: "an unknown verdict", out: Both{SUT: end("splendid", "", "", 5), TG: end(results.OK, "", "", 5)},
+		{name: "an unknown verdict", out: Both{SUT: saying("splendid", "", "", 5), TG: saying(results.OK, "", "", 5)},
 			v: results.Failed, reason: "an end gave no verdict", fix: "report"},
 		{name: "unsupported", out: Both{SUT: Said{Reason: "no queue", Fix: "a NIC",
 			Verdict: results.Unsupported}}, v: results.Unsupported, reason: "SUT: no queue", fix: "a NIC"},

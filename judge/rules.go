@@ -14,37 +14,16 @@ type Rule struct {
 	Class plan.GateClass // of a gate; "": the rule is none, and flags or warns, or gives the verdict
 	Test  string         // that holds it
 
-	flow func(*End, *EndFlow) Finding                 // of a flow, at an end
-	end  func(*End, *Ended) Finding                   // of an end whose flows are well
 	both func(*Both, *results.Record)                 // of what the two ends said
 	run  func(plan.Gates, *results.Record) *failure   // a gate of one run
 	mark func(plan.Gates, *results.Record)            // of a run that its gates let count
 	cell func(plan.Gates, []*results.Record) *failure // a gate of all runs of a cell
 }
 
-// Rules are in the order in which they are asked: each end asks its own, the controller the others.
+// Rules are in the order in which they are asked. Before, each end has asked its own ([end.Rules]).
 // That of the frequency is in [Course], because it asks the runs before; [Conclude] says what
 // limited a run.
 var Rules = []Rule{
-	{Name: "bytes", Looks: "bytes that the path took, counted, and that the other end counted", Class: plan.ByProof,
-		Test: "TestEndBytes", flow: plain(bytesAddUp)},
-	{Name: "payload", Looks: "bytes that differ from what was sent, and answers", Class: plan.ByProof,
-		Test: "TestEndPayload", flow: plain(payloadIsRight)},
-	{Name: "packets", Looks: "packets that differ from what was sent", Class: plan.ByProof, Test: "TestEndPayload",
-		flow: plain(packetsAreRight)},
-	{Name: "copied", Looks: "bytes that a zero-copy mode copied", Class: plan.ByProof, Test: "TestZeroCopy",
-		flow: notCopied},
-	{Name: "queue", Looks: "queues on which a steered flow was seen", Class: plan.ByProof, Test: "TestEndQueue",
-		flow: onItsQueue},
-	{Name: "moved", Looks: "what each of several flows brought in the window", Class: plan.ByProof,
-		Test: "TestEndMoved", flow: plain(moved)},
-	{Name: "window", Looks: "when the window's edges were read, and what passed", Class: plan.ByEnvironment,
-		Test: "TestWindow", end: (*End).window},
-	{Name: "CPU layout", Looks: "CPUs on which softirqs ran", Class: plan.ByEnvironment, Test: "TestKeptLayout",
-		end: (*End).keptLayout},
-	{Name: "bpf_stats", Looks: "whether the kernel timed eBPF programs", Class: plan.ByEnvironment,
-		Test: "TestUntimed", end: (*End).untimed},
-
 	{Name: results.FlagDropsUnattributed, Looks: "segments that were lost, and counters and reasons of drops",
 		Test: "TestMarkDrops", both: func(_ *Both, r *results.Record) { markDrops(r) }},
 	{Name: "verdict", Looks: "the verdicts of both ends, and the bytes that each counted", Test: "TestVerdict",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan"
 )
 
@@ -30,11 +31,18 @@ func TestRules(t *testing.T) {
 		}
 		return all.String()
 	}
-	tests, docs := text("*_test.go"), text("../docs/*.md")
+	tests, endTests, docs := text("*_test.go"), text("end/*_test.go"), text("../docs/*.md")
 	var names []string
+	for _, r := range end.Rules {
+		names = append(names, r.Name)
+		if r.Looks == "" || r.Class == "" || !strings.Contains(docs, r.Name) ||
+			!strings.Contains(endTests, "\nfunc "+r.Test+"(t *testing.T)") {
+			t.Errorf("%s of an end: looks at %q, class %q, test %s", r.Name, r.Looks, r.Class, r.Test)
+		}
+	}
 	for _, r := range Rules {
 		names = append(names, r.Name)
-		if r.Looks == "" || r.flow == nil && r.end == nil && r.both == nil && r.run == nil && r.mark == nil &&
+		if r.Looks == "" || r.both == nil && r.run == nil && r.mark == nil &&
 			r.cell == nil {
 			t.Errorf("%s: looks at %q, and is not asked", r.Name, r.Looks)
 		}

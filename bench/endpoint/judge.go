@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
-	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/zc/nicqueue"
 
 	"github.com/zcbench/zcbench/bench/wire"
@@ -25,8 +25,8 @@ func (r *run) judge(err error) wire.EndResult {
 	counters := r.end.counters()
 	res := wire.EndResult{Host: r.host(), Total: sum(counters), Warnings: r.warnings}
 	res.PeerBytes = r.end.peerBytes()
-	if end := r.endNs(); end > 0 {
-		res.FlowNs = end - r.startNs
+	if ns := r.endNs(); ns > 0 {
+		res.FlowNs = ns - r.startNs
 		res.ProcUserS = float64(r.usage[1].UserNs-r.usage[0].UserNs) / 1e9
 		res.ProcSysS = float64(r.usage[1].SysNs-r.usage[0].SysNs) / 1e9
 	}
@@ -74,9 +74,9 @@ func (r *run) ask(counters []stream.Counters, res *wire.EndResult) {
 }
 
 // known gathers what the end knows of a run that has ended.
-func (r *run) known(counters []stream.Counters, res *wire.EndResult) *judge.End {
+func (r *run) known(counters []stream.Counters, res *wire.EndResult) *end.Evidence {
 	s := &r.end.spec
-	e := &judge.End{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell, Dev: r.end.opts.NIC.Dev,
+	e := &end.Evidence{Role: s.Role, Mode: s.Mode(), Path: r.end.path, Cell: &s.Cell, Dev: r.end.opts.NIC.Dev,
 		MaxCopied: r.sch.MaxCopiedFrac, Start: r.sch.StartNs, From: r.sch.FromNs, To: r.sch.ToNs, Opened: r.startNs,
 		ReadFrom: res.FromNs, ReadTo: res.ToNs, Window: res.Window, Layout: r.layout(),
 		TimedBPF: r.to.timed.Since(r.from.timed)}
@@ -100,8 +100,8 @@ func (r *run) known(counters []stream.Counters, res *wire.EndResult) *judge.End 
 }
 
 // known gathers what is known of a flow that has ended.
-func (f *flow) known(c stream.Counters) judge.EndFlow {
-	x := judge.EndFlow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
+func (f *flow) known(c stream.Counters) end.Flow {
+	x := end.Flow{N: f.N, Counted: c, Taken: f.Meter.Snapshot().Bytes, Peer: f.result.peer,
 		Evidence: f.result.evidence, Trips: f.trips(), Strayed: strayed(f),
 		Asks: f.Meter.Trips() != nil || f.Meter.PacketTrips() != nil}
 	if a := f.Meter.Answers(); a != nil {
@@ -111,12 +111,12 @@ func (f *flow) known(c stream.Counters) judge.EndFlow {
 }
 
 // layout looks how the CPU layout was kept; nil: softirqs are left as found.
-func (r *run) layout() *judge.Layout {
+func (r *run) layout() *end.Layout {
 	p := r.end.place
 	if p == nil {
 		return nil
 	}
-	l := &judge.Layout{By: p.By, Dev: p.Dev, Words: p.String(), Broken: p.Check()}
+	l := &end.Layout{By: p.By, Dev: p.Dev, Words: p.String(), Broken: p.Check()}
 	// whose packets no socket and no softnet counter tells; Check has looked at the thread
 	if r.end.path.Kind != stream.Frame && !r.end.path.Has(stream.AFXDP) {
 		l.Misplaced = r.misplaced()

@@ -11,7 +11,7 @@ import (
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/flow/stream"
 	"github.com/zcbench/zcbench/internal/cpulist"
-	"github.com/zcbench/zcbench/judge"
+	"github.com/zcbench/zcbench/judge/end"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/modes"
 )
@@ -47,7 +47,7 @@ func (e *End) AddFlags(cmd *cobra.Command) {
 	f.Var(&e.CPUs, "cpu", "CPU to pin the thread to, or a list for several flows; -1: not pinned")
 	f.StringVar(&e.Cookie, "cookie", "",
 		"32 hexadecimal digits that identify the flow, the same at both ends (default: all zeros)")
-	f.Float64Var(&e.MaxCopied, "max-copied", 100*judge.DefaultMaxCopied,
+	f.Float64Var(&e.MaxCopied, "max-copied", 100*end.DefaultMaxCopied,
 		"percentage of the payload that the kernel may copy before a zero-copy run is invalid")
 	f.BoolVar(&e.JSON, "json", false, "print the result as one JSON object")
 	f.BoolVar(&e.Verbose, "verbose", false, VerboseUsage)

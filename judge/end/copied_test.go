@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"strings"
@@ -29,8 +29,8 @@ func TestZeroCopy(t *testing.T) {
 		{0, 0, 0, 0, &half, "no evidence"},
 	} {
 		p := stream.Mode{Name: "zc", Traits: stream.ZeroCopy}
-		e := &End{Path: p, MaxCopied: c.limit, Cell: &plan.Cell{}}
-		f := &EndFlow{Evidence: stream.Evidence{Uncounted: c.uncounted},
+		e := &Evidence{Path: p, MaxCopied: c.limit, Cell: &plan.Cell{}}
+		f := &Flow{Evidence: stream.Evidence{Uncounted: c.uncounted},
 			Counted: stream.Counters{ZeroCopyBytes: c.zero, CopiedBytes: c.copied, LinearBytes: c.linear}}
 		found := notCopied(e, f)
 		reason, fix := found.Reason, found.Fix
@@ -56,9 +56,9 @@ func TestUntold(t *testing.T) {
 		{0, 60, "whether 60.0 % of the payload of zcrx were copied cannot be told (limit 1 %): no NAPI"},
 		{5, 60, "the kernel copied 5.0 % of the payload of zcrx (limit 1 %): no NAPI"},
 	} {
-		e := &End{Path: stream.Mode{Name: "zcrx", Traits: stream.ZeroCopy}, Mode: "zcrx", Role: stream.RX,
-			Cell: &plan.Cell{RX: "zcrx"}, Flows: make([]EndFlow, 1)}
-		f := &EndFlow{Evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI", Fix: "use Linux 7.2"},
+		e := &Evidence{Path: stream.Mode{Name: "zcrx", Traits: stream.ZeroCopy}, Mode: "zcrx", Role: stream.RX,
+			Cell: &plan.Cell{RX: "zcrx"}, Flows: make([]Flow, 1)}
+		f := &Flow{Evidence: stream.Evidence{Untold: c.untold, Why: "no NAPI", Fix: "use Linux 7.2"},
 			Counted: stream.Counters{ZeroCopyBytes: 100 - c.copied, CopiedBytes: c.copied}}
 		found := notCopied(e, f)
 		reason, fix := found.Reason, found.Fix
@@ -70,9 +70,9 @@ func TestUntold(t *testing.T) {
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestZeroCopyEvidence(t *testing.T) {
-	e := &End{Path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy}, Mode: "zcrx", Role: stream.RX,
+	e := &Evidence{Path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy}, Mode: "zcrx", Role: stream.RX,
 		Cell: &plan.Cell{RX: "zcrx"}}
-	f := &EndFlow{Counted: stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10},
+	f := &Flow{Counted: stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10},
 		Evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3", Fix: "ethtool -n"}}
 	if x := notCopied(e, f); !strings.HasSuffix(x.Reason,
 		"(limit 1 %): the flow landed on queue 2, but the provider is on queue 3") || x.Fix != "ethtool -n" {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"strings"
@@ -11,21 +11,21 @@ const ms = int64(1e6)
 
 func TestWindow(t *testing.T) {
 	for _, c := range []struct {
-		end      End
+		end      Evidence
 		from, to int64
 		bytes    uint64
 		say      string
 	}{
-		{End{}, 0, 0, 0, ""}, // no window
-		{End{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
-		{End{From: 1000 * ms, To: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
-		{End{From: 1000 * ms, To: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
-		{End{From: 1000 * ms, To: 2000 * ms}, 1260 * ms, 2000 * ms, 1,
+		{Evidence{}, 0, 0, 0, ""}, // no window
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2001 * ms, 1, ""},
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1240 * ms, 2001 * ms, 1, ""},
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1500 * ms, 2500 * ms, 1, ""}, // both as late
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1260 * ms, 2000 * ms, 1,
 			"lasted 740.0 ms, its edges read 260.0 ms late and 0.0 ms late"},
-		{End{From: 1000 * ms, To: 2000 * ms}, 740 * ms, 2001 * ms, 1,
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 740 * ms, 2001 * ms, 1,
 			"lasted 1261.0 ms, its edges read 260.0 ms early and 1.0 ms late"},
-		{End{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
-		{End{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2000 * ms, 0,
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2260 * ms, 1, "lasted 1260.0 ms"},
+		{Evidence{From: 1000 * ms, To: 2000 * ms}, 1000 * ms, 2000 * ms, 0,
 			"no payload was transferred in the window"},
 	} {
 		e := c.end
@@ -44,16 +44,17 @@ func TestWindow(t *testing.T) {
 // A window whose edges were read late is at fault, and where it began before the last flow was
 // open, that flow is named.
 func TestWindowBeforeFlows(t *testing.T) {
-	e := End{From: 100, To: 200, ReadFrom: 250, ReadTo: 260}
+	e := Evidence{From: 100, To: 200, ReadFrom: 250, ReadTo: 260}
 	if x := e.window(nil); !strings.Contains(x.Reason, "edges") || x.Fix == "" {
 		t.Errorf("%+v", x)
 	}
-	e = End{Start: 10 * ms, From: 100 * ms, To: 200 * ms, Opened: 6000 * ms, ReadFrom: 6001 * ms, ReadTo: 6002 * ms}
+	e = Evidence{Start: 10 * ms, From: 100 * ms, To: 200 * ms, Opened: 6000 * ms, ReadFrom: 6001 * ms,
+		ReadTo: 6002 * ms}
 	if x := e.window(nil); !strings.Contains(x.Reason, "began 5900.0 ms before the flow was open") ||
 		!strings.Contains(x.Reason, "took 5990.0 ms") || x.Fix == "" {
 		t.Errorf("%+v", x)
 	}
-	e.Flows, e.LastOpen = make([]EndFlow, 2), new(1)
+	e.Flows, e.LastOpen = make([]Flow, 2), new(1)
 	if x := e.window(nil); !strings.Contains(x.Reason, "before flow 1, the last one, was open") {
 		t.Errorf("%+v", x)
 	}

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import "cmp"
 
 // onItsQueue: the flow came by the queue that was asked for, all the time. One that ends elsewhere
 // was not steered, or is that of a control run; one that was elsewhere for a while was disturbed,
 // unless that was another interface.
-func onItsQueue(e *End, f *EndFlow) Finding {
+func onItsQueue(e *Evidence, f *Flow) Finding {
 	switch {
 	case f.OtherDevFix != "":
 		return Finding{Reason: cmp.Or(f.Evidence.Astray, f.Strayed), Fix: f.OtherDevFix}

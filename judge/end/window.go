@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"fmt"
@@ -11,7 +11,7 @@ import (
 // passed in it. Its edges are read late where other work keeps this thread off
 // the CPUs. A window in time in which nothing passed is not disturbed: a mode
 // that stalls looks the same, and making it again would hide that.
-func (e *End) window(*Ended) (found Finding) {
+func (e *Evidence) window(*Verdict) (found Finding) {
 	if e.To == 0 {
 		return found
 	}
@@ -29,7 +29,7 @@ func (e *End) window(*Ended) (found Finding) {
 }
 
 // windowFault explains how the window's edges missed what was asked for.
-func (e *End) windowFault() (reason, fix string) {
+func (e *Evidence) windowFault() (reason, fix string) {
 	const how = "other work keeps the CPUs busy: end it, give the benchmark its own CPUs, or measure longer"
 	asked, got := time.Duration(e.To-e.From), time.Duration(e.ReadTo-e.ReadFrom)
 	ms := func(ns int64) float64 { return float64(ns) / 1e6 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 )
 
 // bytesAddUp: something flowed, and the receiver got what the sender sent.
-func bytesAddUp(e *End, f *EndFlow) (reason, fix string) {
+func bytesAddUp(e *Evidence, f *Flow) (reason, fix string) {
 	if e.Role == stream.RX && e.Path.SortsBytes() && f.Taken != f.Counted.Bytes {
 		return fmt.Sprintf("the path took %d bytes, but reports for %d whether they were copied", f.Taken,
 				f.Counted.Bytes),
@@ -27,7 +27,7 @@ func bytesAddUp(e *End, f *EndFlow) (reason, fix string) {
 }
 
 // payloadIsRight: verified payload was right.
-func payloadIsRight(e *End, f *EndFlow) (reason, fix string) {
+func payloadIsRight(e *Evidence, f *Flow) (reason, fix string) {
 	if reason, fix = tripsAddUp(e, f); reason != "" {
 		return reason, fix
 	}
@@ -44,7 +44,7 @@ func payloadIsRight(e *End, f *EndFlow) (reason, fix string) {
 }
 
 // tripsAddUp: every request was answered, and every answer was its request's.
-func tripsAddUp(e *End, f *EndFlow) (reason, fix string) {
+func tripsAddUp(e *Evidence, f *Flow) (reason, fix string) {
 	switch {
 	case !f.Trips:
 	case e.Path.Kind.Packets():
@@ -64,7 +64,7 @@ func tripsAddUp(e *End, f *EndFlow) (reason, fix string) {
 
 // packetTripsAddUp: every request has ended, answered or given up, and nothing was answered that
 // did not come.
-func packetTripsAddUp(f *EndFlow) (reason, fix string) {
+func packetTripsAddUp(f *Flow) (reason, fix string) {
 	const how = "this is a bug of the data path: please report it"
 	switch {
 	case f.Asks && f.Counted.Transactions+f.Counted.TripsLost != f.Counted.Packets:
@@ -78,7 +78,7 @@ func packetTripsAddUp(f *EndFlow) (reason, fix string) {
 }
 
 // packetsAreRight: all packets that came were as they were sent.
-func packetsAreRight(_ *End, f *EndFlow) (reason, fix string) {
+func packetsAreRight(_ *Evidence, f *Flow) (reason, fix string) {
 	if f.Counted.Corrupted == 0 {
 		return "", ""
 	}
@@ -89,7 +89,7 @@ func packetsAreRight(_ *End, f *EndFlow) (reason, fix string) {
 }
 
 // moved: each of several flows brought something in the window.
-func moved(e *End, f *EndFlow) (reason, fix string) {
+func moved(e *Evidence, f *Flow) (reason, fix string) {
 	if len(e.Flows) == 1 || e.Window.Bytes == 0 || f.Moved {
 		return "", ""
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestKeptLayout(t *testing.T) {
 		{Layout{By: "irq", Dev: "eth0", Words: "w", Misplaced: "on CPU 3"},
 			"the CPU layout was not obtained: on CPU 3 (w)", "something else moves the work", 0},
 	} {
-		v := (&End{Layout: &x.layout}).Judge()
+		v := (&Evidence{Layout: &x.layout}).Judge()
 		flags := []string{"softirq-by-" + x.layout.By}
 		if x.want != "" {
 			flags = append(flags, results.FlagDisturbed)
@@ -40,11 +40,11 @@ func TestKeptLayout(t *testing.T) {
 
 // A kernel that times eBPF programs disturbs.
 func TestUntimed(t *testing.T) {
-	if v := (&End{TimedBPF: true}).Judge(); v.Verdict != results.Invalid || !slices.Equal(v.Flags,
+	if v := (&Evidence{TimedBPF: true}).Judge(); v.Verdict != results.Invalid || !slices.Equal(v.Flags,
 		[]string{results.FlagDisturbed}) || !strings.HasPrefix(v.Reason, "bpf_stats was on") {
 		t.Errorf("%+v", v)
 	}
-	if v := (&End{}).Judge(); v.Verdict != results.OK || len(v.Flags) > 0 {
+	if v := (&Evidence{}).Judge(); v.Verdict != results.OK || len(v.Flags) > 0 {
 		t.Errorf("%+v", v)
 	}
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import "github.com/zcbench/zcbench/internal/fault"
 
@@ -14,7 +14,7 @@ type Layout struct {
 
 // keptLayout: the softirq ran where the layout wants it. Where it did not, something else
 // on the host moved it.
-func (e *End) keptLayout(v *Ended) (found Finding) {
+func (e *Evidence) keptLayout(v *Verdict) (found Finding) {
 	p := e.Layout
 	if p == nil {
 		return found
@@ -43,7 +43,7 @@ func (e *End) keptLayout(v *Ended) (found Finding) {
 
 // untimed: the kernel did not time eBPF programs, which slows all that run
 // on the machine, whoever asked for it. That may pass, so the run may be made again.
-func (e *End) untimed(*Ended) (found Finding) {
+func (e *Evidence) untimed(*Verdict) (found Finding) {
 	if !e.TimedBPF {
 		return found
 	}

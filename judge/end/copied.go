@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"fmt"
@@ -13,7 +13,7 @@ import (
 const DefaultMaxCopied = 0.01
 
 // notCopied: a mode that claims zero copy has the kernel's word for it.
-func notCopied(e *End, f *EndFlow) (found Finding) {
+func notCopied(e *Evidence, f *Flow) (found Finding) {
 	if !e.Path.Has(stream.ZeroCopy) {
 		return found
 	}
@@ -48,7 +48,7 @@ func notCopied(e *End, f *EndFlow) (found Finding) {
 
 // copiesAreTold: what claims zero copy, and what may have been copied without anybody knowing, are
 // told apart. That is no proof of a copy, nor of none.
-func copiesAreTold(f *EndFlow, known, limit float64, mode string) (reason, fix string) {
+func copiesAreTold(f *Flow, known, limit float64, mode string) (reason, fix string) {
 	e := &f.Evidence
 	if frac := float64(e.Untold) / known; frac > limit {
 		return fmt.Sprintf("whether %.1f %% of the payload of %s were copied cannot be told (limit %g %%): %s",
@@ -59,7 +59,7 @@ func copiesAreTold(f *EndFlow, known, limit float64, mode string) (reason, fix s
 
 // astray reports whether a flow is steered to another queue than its memory's on purpose: the last
 // one of a negative control.
-func (e *End) astray(f *EndFlow) bool {
+func (e *Evidence) astray(f *Flow) bool {
 	c := e.Cell
 	return e.Role == stream.RX && f.N == len(e.Flows)-1 && (c.Control == plan.WrongQueue || c.SteerTo != nil)
 }

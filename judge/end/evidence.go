@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 
-package judge
+package end
 
 import (
 	"fmt"
@@ -10,9 +10,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// End is what an end of a run knows of it when all its flows have ended well. Times are of its
+// Evidence is what an end of a run knows of it when all its flows have ended well. Times are of its
 // clock, nanoseconds.
-type End struct {
+type Evidence struct {
 	Role      stream.Role
 	Mode      string
 	Path      stream.Mode
@@ -29,11 +29,11 @@ type End struct {
 	Layout   *Layout // nil: softirqs are left as found
 	TimedBPF bool    // the kernel timed eBPF programs
 
-	Flows []EndFlow // in the order of their numbers
+	Flows []Flow // in the order of their numbers
 }
 
-// EndFlow is what an end knows of a flow.
-type EndFlow struct {
+// Flow is what an end knows of a flow.
+type Flow struct {
 	N          int
 	Counted    stream.Counters // of the whole flow
 	Taken      uint64          // bytes that its path took
@@ -58,8 +58,8 @@ type Finding struct {
 	Expected    bool // it could not be otherwise where it ran
 }
 
-// Ended is the verdict of an end.
-type Ended struct {
+// Verdict is the verdict of an end.
+type Verdict struct {
 	Finding
 	Verdict  results.Verdict
 	Flags    []string
@@ -69,7 +69,7 @@ type Ended struct {
 
 // Judge gives an end its verdict: the run is as good as the worst of its flows. It is expected to
 // be invalid, or was disturbed, where that is so of each flow that is invalid.
-func (e *End) Judge() (v Ended) {
+func (e *Evidence) Judge() (v Verdict) {
 	v.Verdict = results.OK
 	expected, disturbed := true, true
 	for i := range e.Flows {
@@ -85,8 +85,8 @@ func (e *End) Judge() (v Ended) {
 	}
 	v.Expected, v.Disturbed = v.Expected && expected, v.Disturbed && disturbed
 	for _, rule := range Rules {
-		if rule.end != nil && v.Verdict == results.OK {
-			v.add(rule.end(e, &v))
+		if rule.run != nil && v.Verdict == results.OK {
+			v.add(rule.run(e, &v))
 		}
 	}
 	if v.Disturbed {
@@ -96,14 +96,14 @@ func (e *End) Judge() (v Ended) {
 }
 
 // add makes the run invalid by the first thing that is wrong.
-func (v *Ended) add(x Finding) {
+func (v *Verdict) add(x Finding) {
 	if x.Reason != "" && v.Verdict == results.OK {
 		v.Verdict, v.Finding = results.Invalid, x
 	}
 }
 
 // flow finds the first thing that is wrong with a flow.
-func (e *End) flow(f *EndFlow) (found Finding) {
+func (e *Evidence) flow(f *Flow) (found Finding) {
 	for _, rule := range Rules {
 		if rule.flow == nil {
 			continue
@@ -116,8 +116,8 @@ func (e *End) flow(f *EndFlow) (found Finding) {
 }
 
 // plain makes a rule of a check whose findings neither were to be expected nor come from others.
-func plain(check func(*End, *EndFlow) (reason, fix string)) func(*End, *EndFlow) Finding {
-	return func(e *End, f *EndFlow) (found Finding) {
+func plain(check func(*Evidence, *Flow) (reason, fix string)) func(*Evidence, *Flow) Finding {
+	return func(e *Evidence, f *Flow) (found Finding) {
 		found.Reason, found.Fix = check(e, f)
 		return found
 	}

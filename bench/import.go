@@ -3,6 +3,7 @@
 package bench
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -93,14 +94,14 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 // join enters the logs' figures into one run. mostDrift is the limit of its gate for the drift of
 // idle power; nil: it has none.
 func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *float64) (joined bool, err error) {
-	if rec.Warmup || rec.StartUTCNs == 0 {
+	if rec.StartUTCNs == 0 {
 		return false, nil
 	}
 	led := map[ends.Role]*power.Spec{} // the one whose figure became the host's
 	for _, role := range ends.Roles {
 		h := rec.Host(role)
 		at, ok := power.TimesOf(h.DurationS, h.Metrics, rec.StartUTCNs)
-		if !ok {
+		if !ok || rec.Warmup && at.GuardNs == 0 {
 			continue
 		}
 		at.MostDrift = mostDrift
@@ -115,6 +116,10 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 					s)
 			}
 			f := power.Measure(logs[k].Around(at), at)
+			logs[k].Slow = cmp.Or(logs[k].Slow, f.Slow)
+			if rec.Warmup {
+				continue
+			}
 			joined = joined || f.GrossW != nil
 			rec.Warnings = append(rec.Warnings, named(role.Label(), addPower(h, &f))...)
 			if free {

@@ -12,6 +12,7 @@ import (
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/internal/ends"
+	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/power"
 )
 
@@ -42,6 +43,8 @@ type PowerMeter struct {
 	ends    [2]powerEnd
 	common  *power.Sampler // of the controller, for sources that both ends share
 	rested  power.Window   // the last idle window; zero after load
+	free    int64          // since when there was no load
+	quiet   power.Window   // the end of that before the last warm-up
 	rests   *restMeter     // of the CPUs, in the same rests; nil: not measured
 	shared  bool           // one instrument is the primary one of both ends
 	Sources []string       // what is read where, for the user
@@ -59,7 +62,7 @@ func StartPower(ctx context.Context, o PowerOptions, r *Runner) (*PowerMeter, er
 	if err := o.check(oneMachine); err != nil {
 		return nil, err
 	}
-	m := &PowerMeter{opt: o, ends: [2]powerEnd{{host: r.SUT, role: ends.SUT},
+	m := &PowerMeter{opt: o, free: counter.Monotonic(), ends: [2]powerEnd{{host: r.SUT, role: ends.SUT},
 		{host: r.TG, role: ends.TG}}}
 	for i := range m.ends {
 		names, err := m.ends[i].start(ctx, o)

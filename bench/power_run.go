@@ -34,7 +34,12 @@ func (m *PowerMeter) forgetRest() {
 // before rests and measures the idle power before a run, unless the rest after
 // the last run serves for this one too.
 func (m *PowerMeter) before(ctx context.Context, warmup bool) {
-	if m != nil && !warmup && m.rested.Zero() {
+	switch {
+	case m == nil:
+	case warmup:
+		now := counter.Monotonic()
+		m.quiet = power.Window{FromNs: max(m.free, now-int64(m.opt.Guard)), ToNs: now}
+	case m.rested.Zero():
 		m.rest(ctx)
 	}
 }
@@ -66,18 +71,24 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// after rests after a run and enters the figures of it. A warm-up has none. mostDrift is the
+// after rests after a run and enters the figures of it. A warm-up has none, but its load, perhaps
+// the first, shows how the instruments follow. mostDrift is the
 // limit of the run's gate for the drift of idle power; nil: it has none.
 func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome, mostDrift *float64) {
 	if m == nil {
 		return
 	}
 	idleBefore := m.rested
-	m.rested = power.Window{} // there was load
-	if rec.Warmup || out.sut.ToNs == 0 && out.tg.ToNs == 0 {
+	m.rested, m.free = power.Window{}, counter.Monotonic() // there was load
+	if rec.Warmup {
+		idleBefore = m.quiet
+	}
+	if out.sut.ToNs == 0 && out.tg.ToNs == 0 {
 		return
 	}
-	m.rest(ctx)
+	if !rec.Warmup {
+		m.rest(ctx)
+	}
 	old := int64(math.MaxInt64) // readings of sources that both share, which no later run needs
 	for i, res := range []wire.EndResult{out.sut, out.tg} {
 		if res.ToNs == 0 {
@@ -93,9 +104,15 @@ func (m *PowerMeter) after(ctx context.Context, rec *results.Record, out outcome
 		if len(e.order) == 0 {
 			continue
 		}
+		if rec.Warmup {
+			h = &results.Host{} // it is not kept
+		}
 		warnings, flags, err := e.fill(h, at, m.common)
 		judge.Distrust(rec, e.role.Label(), err)
 		old = min(old, forget(at))
+		if rec.Warmup {
+			continue
+		}
 		rec.Warnings = append(rec.Warnings, named(e.role.Label(), warnings)...)
 		flag(rec, flags...)
 	}
@@ -131,5 +148,5 @@ func forget(at power.Times) int64 {
 	if at.IdleAfter.Zero() {
 		return at.Load.ToNs
 	}
-	return at.IdleAfter.FromNs - int64(2*time.Second)
+	return at.IdleAfter.FromNs - at.GuardNs - int64(2*time.Second) // the guard shows how a meter settles
 }

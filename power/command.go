@@ -115,7 +115,7 @@ func openCommand(s Spec) (*command, error) {
 		return nil, err
 	}
 	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: Info{Name: s.String(), Scope: scope,
-		MinInterval: time.Second, Uncertainty: s.declared(math.NaN()),
+		MinInterval: time.Second, Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
 		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
 	if err := c.try(); err != nil {
 		return nil, err

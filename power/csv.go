@@ -70,7 +70,8 @@ func openCSV(s Spec) (*csvLog, error) {
 }
 
 func (c *csvLog) describe(s Spec) Info {
-	return Info{Name: s.String(), Scope: c.info.Scope, Uncertainty: s.declared(math.NaN()), Device: c.path,
+	return Info{Name: s.String(), Scope: c.info.Scope, Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
+		Device:   c.path,
 		Channels: []Channel{{Name: "watts", Kind: Power, Scope: c.info.Scope}}}
 }
 

@@ -33,6 +33,22 @@ func scatter(x []float64) (u, effective float64) {
 	return math.Sqrt(variance * student(effective-1)), effective
 }
 
+// straightened subtracts the line of least squares from readings.
+func straightened(x []float64) []float64 {
+	var mean, slope, squares float64
+	middle := float64(len(x)-1) / 2
+	for i, v := range x {
+		mean += v / float64(len(x))
+		slope += (float64(i) - middle) * v
+		squares += (float64(i) - middle) * (float64(i) - middle)
+	}
+	out := make([]float64, len(x))
+	for i, v := range x {
+		out[i] = v - mean - slope/max(squares, 1)*(float64(i)-middle)
+	}
+	return out
+}
+
 // lags is for how many lags correlations are looked at.
 const lags = 5
 

@@ -121,7 +121,7 @@ func TestAutocorrelationReachesTheFigure(t *testing.T) {
 	at := Times{Load: Window{0, 100 * second}, GuardNs: 10 * second}
 	of := func(rho float64) (u, effective float64) {
 		x := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0,
-			Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+			Averages: time.Second, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
 		for i, w := range autoregressive(rand.New(rand.NewPCG(1, 2)), 101, rho) {
 			x.Samples = append(x.Samples, Sample{AtNs: int64(i) * second, V: []int64{int64((200 + w) * 1e6)}})
 		}

@@ -179,14 +179,14 @@ func TestDoubts(t *testing.T) {
 	jumps[6] = 2000
 	at := Times{Load: Window{0, 11 * second}, GuardNs: 10 * second}
 	slow := meter(jumps...)
-	slow.Info.Averages, slow.Info.Uncertainty = time.Minute, 0.05
+	slow.Info.Averages, slow.Info.Uncertainty = 12*time.Second, 0.05
 	for _, c := range []struct {
 		t   Trace
 		say []string
 	}{
 		{meter(steady...), []string{"all 12 readings are equal"}},
 		{meter(jumps...), []string{"a reading jumped to 2000.0 W"}},
-		{slow, []string{"averages over 1m0s, more than the guard of 10s", "its uncertainty of 5 % is above 1 %"}},
+		{slow, []string{"averages over 12s, more than the guard of 10s", "its uncertainty of 5 % is above 1 %"}},
 	} {
 		f := Measure(c.t, at)
 		for _, want := range c.say {

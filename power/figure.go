@@ -74,6 +74,10 @@ const (
 	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
 	FlagMissing    = "power-missing"     // the primary source has no figure
 	FlagIdleDrift  = "power-idle-drift"  // idle power before and after is further apart than the gate lets it
+	FlagSlow       = "power-slow-meter"  // the primary source does not follow the load: it has no figure
+	// FlagResponse is set where nobody says, and the record does not show, how fast the primary
+	// source follows the load: its power has no uncertainty, and there is none above idle.
+	FlagResponse = "power-response-unknown"
 )
 
 // Figure is what one source measured of one run.
@@ -92,7 +96,8 @@ type Figure struct {
 	// Drift is how far idle before and after are apart, of their mean.
 	Drift *float64 `json:"idle_drift,omitempty"`
 
-	Why     string           `json:"why,omitempty"` // there is no GrossW, or no IdleW
+	Why     string           `json:"why,omitempty"`  // there is no GrossW, or no IdleW
+	Slow    string           `json:"slow,omitempty"` // the record shows that the source does not follow the load
 	Quality string           `json:"quality,omitempty"`
 	Flags   []string         `json:"flags,omitempty"`
 	Metrics []measure.Metric `json:"metrics,omitempty"`
@@ -113,21 +118,34 @@ func Measure(t Trace, at Times) Figure {
 	if err != nil {
 		return f
 	}
+	idle, r := f.idle(t, at, load)
+	if r.slow {
+		f.Why, f.Slow, f.IdleW = r.why, r.why, nil
+		f.Flags = append(f.Flags, FlagMissing, FlagSlow)
+		return f
+	}
 	f.GrossW = &load.Watts
 	f.Quality = t.doubts(load, at)
-	idle := f.idle(t, at)
-	f.uncertainty(t, at, load, idle)
+	if r.noNet != "" {
+		f.IdleW, f.Why = nil, "no power above idle: "+r.noNet
+		f.Flags = append(f.Flags, FlagResponse)
+	}
+	if !r.known() {
+		f.Quality = strings.TrimPrefix(f.Quality+"; "+r.why, "; ")
+	}
+	f.uncertainty(t, at, load, idle, r)
 	f.gates(at)
 	f.metrics(t, load, at)
 	return f
 }
 
 // idle averages the idle windows; N is 0 where there is none. What idle would have been during the
-// load lies between them, anywhere: half of their distance is a limit of the error.
-func (f *Figure) idle(t Trace, at Times) Mean {
+// load lies between them, anywhere: half of their distance is a limit of the error. How the
+// instrument follows the steps from and to idle is told, too.
+func (f *Figure) idle(t Trace, at Times, load Mean) (idle Mean, r response) {
 	t.after = 0 // the next run may begin
-	var idle Mean
 	var means []Mean
+	var windows []Window
 	for _, w := range []Window{at.IdleBefore, at.IdleAfter} {
 		if w.Zero() {
 			continue
@@ -137,8 +155,9 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 			f.Why = "idle power: " + err.Error()
 			continue
 		}
-		means = append(means, m)
+		means, windows = append(means, m), append(windows, w)
 	}
+	r = t.response(at, load, windows, means)
 	if len(means) < 2 {
 		f.Flags = append(f.Flags, FlagNoIdle)
 	}
@@ -148,7 +167,7 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 		idle.U = math.Hypot(idle.U, m.U/float64(len(means)))
 	}
 	if len(means) == 0 {
-		return idle
+		return idle, r
 	}
 	f.IdleW = &idle.Watts
 	if len(means) == 2 && idle.Watts > 0 {
@@ -156,7 +175,7 @@ func (f *Figure) idle(t Trace, at Times) Mean {
 		idle.U = math.Hypot(idle.U, standard(apart/2))
 		f.drift(apart/idle.Watts, means[0].Watts, means[1].Watts, at)
 	}
-	return idle
+	return idle, r
 }
 
 // drift records by how much idle power changed over the run; a gate judges it.
@@ -181,20 +200,24 @@ func standard(limit float64) float64 { return limit / math.Sqrt(3) }
 // uncertainty adds what the instrument declares, a limit, its resolution and the
 // scatter of its readings. What an instrument reads too high or too low by a share it
 // does so for load and idle alike, so that of the difference only that share is
-// uncertain.
-func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean) {
+// uncertain. What an instrument that lags may lack of the load's step is a limit, too.
+func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean, r response) {
 	f.add("scatter_w", "W", t.random(load), "")
 	f.add("effective_readings", "1", load.Effective, "")
+	if step := max(r.step, load.Watts-idle.Watts); r.load+r.idle > 0 && f.IdleW != nil {
+		f.add("response_limit_w", "W", (r.load+r.idle)*step, "")
+	}
 	rel := t.declared(at.Load)
-	if math.IsNaN(rel) {
+	if math.IsNaN(rel) || !r.known() {
 		return
 	}
 	shared := standard(rel * load.Watts)
-	u := math.Hypot(shared, t.random(load))
+	u := math.Hypot(math.Hypot(shared, t.random(load)), standard(r.load*r.step))
 	f.GrossU, f.SharedU = &u, &shared
 	if f.IdleW != nil {
 		share := max(rel, t.declared(at.IdleBefore), t.declared(at.IdleAfter))
 		net := math.Hypot(standard(share*(load.Watts-idle.Watts)), math.Hypot(t.random(load), t.random(idle)))
+		net = math.Hypot(net, standard((r.load+r.idle)*r.step))
 		f.NetU = &net
 	}
 }
@@ -217,14 +240,17 @@ func (t Trace) declared(w Window) float64 {
 // random computes the standard uncertainty of a mean, apart from what is declared: the instrument's
 // step, and what the readings' scatter leaves. Where they are all equal, the step is as wide for
 // their mean as for one.
-func (t Trace) random(m Mean) float64 {
-	var step float64
+func (t Trace) random(m Mean) float64 { return math.Hypot(t.grain(), m.U) }
+
+// grain is the standard uncertainty that the instrument's step leaves: the one that it declares, or
+// the one that its readings show, if that is coarser.
+func (t Trace) grain() (step float64) {
 	for _, c := range t.Info.Channels {
 		if !c.Part && c.Kind == Power {
 			step = math.Hypot(step, c.Resolution/math.Sqrt(12))
 		}
 	}
-	return math.Hypot(step, m.U)
+	return max(step, t.grid()/math.Sqrt(12))
 }
 
 func (f *Figure) gates(at Times) {
@@ -250,7 +276,7 @@ func (t Trace) doubts(load Mean, at Times) string {
 	case u > MostUncertainty:
 		out = append(out, fmt.Sprintf("its uncertainty of %.3g %% is above %g %%", 100*u, 100*MostUncertainty))
 	}
-	if load.Equal && load.N >= 10 {
+	if load.Fresh == 1 && load.N >= 10 {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
 	}
 	if load.Effective < fewEffective && load.U > 0 {
@@ -377,6 +403,9 @@ var Metrics = []measure.MetricDoc{
 	{Names: "power_SOURCE_idle_w power_SOURCE_net_w power_SOURCE_net_uncertainty_w",
 		Units: "W", Source: "",
 		Meaning: "while nothing ran; what is left of the mean"},
+	{Names: "power_SOURCE_response_limit_w",
+		Units: "W", Source: "",
+		Meaning: "the most that the windows may lack of the load's step, by how the instrument follows it"},
 	{Names: "power_SOURCE_CHANNEL_w",
 		Units: "W", Source: "",
 		Meaning: "of each sensor, zone or outlet of a source with several"},

@@ -72,7 +72,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 	}
 	dirs, _ := filepath.Glob(filepath.Join(root, "hwmon*"))
 	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond,
-		Uncertainty: s.declared(0.05)}}
+		Averages: s.averages(), Uncertainty: s.declared(0.05)}}
 	var refused error
 	var others []string
 	for _, d := range dirs {

@@ -58,8 +58,8 @@ func openIPMI(s Spec) (*ipmi, error) {
 
 func newIPMI(s Spec, dev bmc) (*ipmi, error) {
 	d := &ipmi{bmc: dev, info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second,
-		Uncertainty: s.declared(0.05),
-		Channels:    []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}}}
+		Averages: s.averages(), Uncertainty: s.declared(0.05),
+		Channels: []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	r, err := d.reading(ctx)
@@ -67,9 +67,9 @@ func newIPMI(s Spec, dev bmc) (*ipmi, error) {
 		d.Close()
 		return nil, err
 	}
-	d.info.Averages = averages(r.period)
+	d.info.Averages = max(d.info.Averages, averages(r.period))
 	d.info.Device = fmt.Sprintf("DCMI, %d W now", r.watts)
-	if d.info.Averages > 0 {
+	if averages(r.period) > 0 {
 		d.info.Device += fmt.Sprintf(", sampling period %v", r.period)
 	}
 	d.info.Doubts = r.doubts()

@@ -237,7 +237,7 @@ func TestPTDaemonUncertainty(t *testing.T) {
 			tr.Samples = append(tr.Samples, Sample{AtNs: int64(i) * second, V: []int64{v},
 				U: src.(Assessor).LastUncertainty()})
 		}
-		f := Measure(tr, Times{Load: Window{0, 2 * second}})
+		f := Measure(tr, Times{Load: Window{0, 2 * second}, GuardNs: second})
 		if f.GrossU == nil || math.Abs(*f.GrossU-200*c.want/math.Sqrt(3)) > 1e-9 || asked.Load() != c.asked {
 			t.Errorf("%q%s: %v W, asked %d times; want a limit of %v W, %d", c.answers, c.option, *f.GrossU,
 				asked.Load(), 200*c.want, c.asked)

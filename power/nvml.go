@@ -43,7 +43,7 @@ func openNVML(s Spec) (Source, error) {
 	}
 	c := &command{text: "exec " + quote(path) + " --interval 100ms",
 		info: Info{Name: s.String(), Scope: ScopeGPU, MinInterval: 100 * time.Millisecond,
-			Averages: time.Second, Uncertainty: s.declared(0.05)}}
+			Averages: max(time.Second, s.averages()), Uncertainty: s.declared(0.05)}}
 	if c.info.Channels, c.info.NoSum, err = gpuChannels(s, names); err != nil {
 		return nil, err
 	}

@@ -92,8 +92,10 @@ func (s *Sampler) Measure(at Times) ([]Figure, []measure.Metric) {
 	all := at.All()
 	const slack = int64(time.Second) // series begin with a reading before the window
 	var out []Figure
-	for _, t := range s.Traces(all.FromNs-slack, all.ToNs+slack) {
-		out = append(out, Measure(t, at))
+	for i, t := range s.Traces(all.FromNs-slack-at.GuardNs, all.ToNs+slack) {
+		f := Measure(t, at)
+		s.readers[i].learn(f.Slow)
+		out = append(out, f)
 	}
 	var cost []measure.Metric
 	var sum float64
@@ -106,6 +108,15 @@ func (s *Sampler) Measure(at Times) ([]Figure, []measure.Metric) {
 		cost = append(cost, measure.Metric{Name: MetricSamplerCores, Unit: "cores", Value: sum, Source: costSource})
 	}
 	return out, cost
+}
+
+// learn keeps for the runs to come that one has shown the source to be too slow: once the loads
+// come one after another, an average over several of them looks like a quick reading of a small
+// step.
+func (r *reader) learn(slow string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trace.Slow = cmp.Or(r.trace.Slow, slow)
 }
 
 // MetricSamplerCores is the sum of what a sampler's sources cost.

@@ -39,7 +39,8 @@ type ptdaemon struct {
 
 func openPTDaemon(s Spec) (*ptdaemon, error) {
 	p := &ptdaemon{asks: s.Options.Get("uncertainty") == "", mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
-		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second, Averages: time.Second,
+		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second,
+			Averages:    max(time.Second, s.averages()),
 			Uncertainty: s.declared(ptdaemonUncertainty),
 			Channels:    []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
 	p.line = lineClient{addr: withPort(s.Target, ptdaemonPort), ending: "\r\n", hello: p.hello}

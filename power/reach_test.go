@@ -53,7 +53,7 @@ func TestReaches(t *testing.T) {
 func TestEveryWordIsJudged(t *testing.T) {
 	words := []string{"label", "sensor", "gpu", "meter", "scope", "insecure", "chassis", "outlet", "inlet", "pdu",
 		"oid", "scale", "version", "level", "auth", "priv", "item",
-		"offset", "date", "zone", "time", "watts", "uncertainty", "name"}
+		"offset", "date", "zone", "time", "watts", "uncertainty", "averages", "name"}
 	locals := []string{"rapl", "hwmon", "ipmi", "nvml"} // whose target, if they take one, is a mere word
 	const mark = "/a/mark"
 	for _, name := range Names() {

@@ -104,8 +104,9 @@ func openRedfish(s Spec) (*redfish, error) {
 		return nil, err
 	}
 	r := &redfish{base: redfishURL(s.Target), user: sec.get("user"), pass: sec.get("password"),
-		info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second, Uncertainty: s.declared(0.05),
-			Channels: []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}},
+		info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second, Averages: s.averages(),
+			Uncertainty: s.declared(0.05),
+			Channels:    []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}},
 		moved: map[string]string{},
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConns: 1,
 			Proxy: http.ProxyFromEnvironment},

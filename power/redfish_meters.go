@@ -42,7 +42,7 @@ func (m redfishMeter) String() string {
 // use makes a meter what is read.
 func (r *redfish) use(m redfishMeter) {
 	r.path, r.parse = m.path, m.parse
-	r.info.Averages = m.reading.averages
+	r.info.Averages = max(r.info.Averages, m.reading.averages)
 	r.info.Device = shortened(m.name(), mostName)
 	if m.label != "" {
 		r.info.Device += ", " + shortened(m.label, 60)

@@ -56,8 +56,8 @@ func openSCPI(s Spec) (*scpi, error) {
 	}
 	m := &scpi{query: fmt.Sprintf(":NUMERIC:NORMAL:VALUE? %d", item),
 		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: 100 * time.Millisecond,
-			Uncertainty: s.declared(math.NaN()),
-			Channels:    []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+			Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
+			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
 	m.line = lineClient{addr: withPort(s.Target, scpiPort), ending: "\n"}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()

@@ -270,8 +270,8 @@ func openSNMP(s Spec) (*snmp, error) {
 	}
 	client.Target, client.Port, client.Timeout, client.Retries = host, uint16(n), time.Second, 1
 	p := &snmp{plan: plan, client: client, info: Info{Name: s.String(), Scope: ScopeOutlet, MinInterval: time.Second,
-		Uncertainty: s.declared(0.02),
-		Channels:    []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
+		Averages: s.averages(), Uncertainty: s.declared(0.02),
+		Channels: []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	err = p.checkSeveral(ctx, s)

@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/internal/lazy"
@@ -170,6 +171,12 @@ func ParseSpec(text string) (Spec, error) {
 	if _, err := s.uncertainty(0); err != nil {
 		return s, err
 	}
+	if text := s.Options.Get("averages"); text != "" {
+		if d, err := time.ParseDuration(text); err != nil || d == 0 || averages(d) != d {
+			return s, fmt.Errorf("power source %s: averages %q: must be a time from %v to %v, such as 1s", s.Name, text,
+				leastAverage, mostAverage)
+		}
+	}
 	if k.check != nil {
 		if err := k.check(s); err != nil {
 			return s, fmt.Errorf("power source %s: %w", s.Name, err)
@@ -197,7 +204,7 @@ func cutOptions(text string) (rest, options string, found bool) {
 }
 
 // commonOptions are those of every source.
-var commonOptions = []string{"uncertainty", "name"}
+var commonOptions = []string{"uncertainty", "averages", "name"}
 
 // uncertainty parses the option of that name, "1%" or "0.01", else returns def.
 func (s Spec) uncertainty(def float64) (float64, error) {
@@ -224,6 +231,13 @@ func (s Spec) declared(def float64) float64 {
 		return math.NaN()
 	}
 	return v
+}
+
+// averages returns over how long the user says that the instrument averages, or how long it takes
+// to follow; 0: it is not said.
+func (s Spec) averages() time.Duration {
+	d, _ := time.ParseDuration(s.Options.Get("averages"))
+	return averages(d)
 }
 
 // optionList splits an option that may name several into its words.

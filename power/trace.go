@@ -28,6 +28,9 @@ type Trace struct {
 	Samples  []Sample      // in order of time
 	Failures []Failure     // readings that failed, the newest last
 	Failed   int           // how many since the start
+	// Slow says how the record of an earlier run showed that the source does not follow the load;
+	// empty: none did.
+	Slow string
 
 	// before and after are how far outside of an interval the conditions are
 	// still those inside, nanoseconds: there a sensor's nearest reading serves
@@ -38,7 +41,7 @@ type Trace struct {
 // Around cuts the trace to what was read from shortly before a run's windows until shortly after
 // them.
 func (t Trace) Around(at Times) Trace {
-	all, slack := at.All(), max(at.GuardNs, int64(time.Second), 2*int64(t.Interval))
+	all, slack := at.All(), max(at.GuardNs, int64(time.Second), 2*int64(t.Interval)) // the rest's guard, too
 	t.Samples = t.Samples[indexAt(t.Samples, all.FromNs-slack):indexAt(t.Samples, all.ToNs+slack+1)]
 	return t
 }
@@ -67,8 +70,9 @@ type Mean struct {
 	// how many independent readings they are worth. Of a counter, whose mean is
 	// exact, U is what its own period and step leave of the edges.
 	U, Effective float64
+	Straight     float64 // U of what is left beside a straight line through them
 	Min, Max     float64 // of the readings, or between two of a counter
-	Equal        bool    // all readings of a power channel were the same
+	Fresh        int     // readings of a power channel that were not the same as the one before
 }
 
 // Missing says why there is no mean.
@@ -99,7 +103,16 @@ func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
 		return m, nil
 	}
 	m := powerMean(in, c)
-	m.U, m.Effective = scatter(wattsOf(in, c))
+	last := int64(None)
+	for _, s := range t.inside(c, fromNs, toNs) {
+		if s.V[c] != last {
+			m.Fresh++
+		}
+		last = s.V[c]
+	}
+	w := wattsOf(in, c)
+	m.U, m.Effective = scatter(w)
+	m.Straight, _ = scatter(straightened(w))
 	return m, nil
 }
 
@@ -152,6 +165,7 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		}
 		sum.Watts, sum.Min, sum.Max = sum.Watts+m.Watts, sum.Min+m.Min, sum.Max+m.Max
 		sum.StdDev = math.Hypot(sum.StdDev, m.StdDev)
+		sum.Straight += m.Straight
 		sum.U += m.U // they rise and fall together: two supplies share one load
 		if n == 0 || m.N < sum.N {
 			sum.N, sum.Covered = m.N, m.Covered
@@ -159,7 +173,7 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		if n == 0 || m.Effective < sum.Effective {
 			sum.Effective = m.Effective
 		}
-		sum.Equal = (n == 0 || sum.Equal) && m.Equal
+		sum.Fresh = max(sum.Fresh, m.Fresh)
 		n++
 	}
 	switch whole := rank[t.Info.Scope] >= rank[ScopeBoard]; {
@@ -328,7 +342,7 @@ func powerMean(in []Sample, c int) Mean {
 			area += (w + float64(in[i-1].V[c])/1e6) / 2 * float64(s.AtNs-in[i-1].AtNs)
 		}
 	}
-	m.Watts, m.Equal = area/float64(b.AtNs-a.AtNs), m.Min == m.Max
+	m.Watts = area / float64(b.AtNs-a.AtNs)
 	for _, s := range in {
 		d := float64(s.V[c])/1e6 - sum/float64(len(in))
 		squares += d * d

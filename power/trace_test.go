@@ -17,7 +17,7 @@ const second = int64(time.Second)
 // meter is a trace of a power channel, one reading a second from 0.
 func meter(watts ...float64) Trace {
 	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01,
-		Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+		Averages: time.Second, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
 	for i, w := range watts {
 		v := int64(None)
 		if w >= 0 {
@@ -104,55 +104,56 @@ func TestStoppedSource(t *testing.T) {
 
 func TestMeasure(t *testing.T) {
 	var w []float64
-	for i := range 60 { // idle 0..20, load 20..40, idle 40..60
+	for i := range 75 { // load 16..45, which no round figures hide the step of
 		switch {
-		case i >= 20 && i < 41:
-			w = append(w, 300)
+		case i >= 16 && i < 46:
+			w = append(w, 301.3)
 		default:
-			w = append(w, 100)
+			w = append(w, 101.3)
 		}
 	}
 	at := Times{IdleBefore: Window{5 * second, 15 * second}, Load: Window{25 * second, 35 * second},
-		IdleAfter: Window{45 * second, 55 * second}, GuardNs: 10 * second}
+		IdleAfter: Window{57 * second, 67 * second}, GuardNs: 10 * second}
 	f := Measure(meter(w...), at)
-	if f.GrossW == nil || *f.GrossW != 300 || *f.IdleW != 100 || len(f.Flags) > 0 || f.Why != "" {
+	if f.GrossW == nil || *f.GrossW != 301.3 || math.Abs(*f.IdleW-101.3) > 1e-9 || len(f.Flags) > 0 || f.Why != "" {
 		t.Fatalf("%+v", f)
 	}
-	// A limit of 1 % of 300 W, and of 200, each as a standard uncertainty.
-	if math.Abs(*f.GrossU-3/math.Sqrt(3)) > 1e-9 || math.Abs(*f.NetU-2/math.Sqrt(3)) > 1e-9 || *f.SharedU != *f.GrossU {
+	// A limit of 1 % of 301.3 W, and of 200, each as a standard uncertainty.
+	if math.Abs(*f.GrossU-3.013/math.Sqrt(3)) > 1e-9 || math.Abs(*f.NetU-2/math.Sqrt(3)) > 1e-9 ||
+		*f.SharedU != *f.GrossU {
 		t.Errorf("uncertainty %v, net %v, shared %v", *f.GrossU, *f.NetU, *f.SharedU)
 	}
 	all := append(f.Metrics, f.PerByte(p(10.0), p(uint64(20e9)))...)
-	want := map[string]float64{"power_meter_w": 300, "power_meter_idle_w": 100, "power_meter_net_w": 200,
-		"power_meter_uncertainty_w": math.Sqrt(3), "power_meter_shared_uncertainty_w": math.Sqrt(3),
+	want := map[string]float64{"power_meter_w": 301.3, "power_meter_idle_w": 101.3, "power_meter_net_w": 200,
+		"power_meter_uncertainty_w": 3.013 / math.Sqrt(3), "power_meter_shared_uncertainty_w": 3.013 / math.Sqrt(3),
 		"power_meter_scatter_w": 0, "power_meter_idle_drift": 0,
-		"power_meter_joule_per_gb": 150, "power_meter_net_joule_per_gb": 100,
-		"power_meter_joule_per_gb_uncertainty": math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
+		"power_meter_joule_per_gb": 150.65, "power_meter_net_joule_per_gb": 100,
+		"power_meter_joule_per_gb_uncertainty": 3.013 / math.Sqrt(3) / 2, "power_meter_failed_readings": 0}
 	for name, v := range want {
 		if got := metric(t, all, name); math.Abs(got.Value-v) > 1e-9 {
 			t.Errorf("%s = %v, want %v", name, got.Value, v)
 		}
 	}
-	if len(f.Series) != 1 || f.Series[0].T[0] != -20*second || f.Series[0].V[0] != 100 {
+	if len(f.Series) != 1 || f.Series[0].T[0] != -20*second || f.Series[0].V[0] != 101.3 {
 		t.Errorf("series %+v", f.Series)
 	}
 }
 
 func TestMeasureFlags(t *testing.T) {
-	w := []float64{100, 100, 100, 100, 300, 300, 300, 300, 110, 110, 110, 110}
+	w := []float64{101.3, 101.3, 101.3, 101.3, 301.3, 301.3, 301.3, 301.3, 111.3, 111.3, 111.3, 111.3}
 	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second},
 		IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
 	f := Measure(meter(w...), at)
 	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+FlagSkew {
 		t.Errorf("flags %q", got)
 	}
-	// Idle went from 100 to 110 W: while the load ran it was 105, give or take 5.
+	// Idle went from 101.3 to 111.3 W: while the load ran it was 106.3, give or take 5.
 	if want := math.Hypot(.01*195, 5) / math.Sqrt(3); math.Abs(*f.NetU-want) > 1e-9 ||
-		math.Abs(*f.Drift-10./105) > 1e-9 {
+		math.Abs(*f.Drift-10./106.3) > 1e-9 {
 		t.Errorf("net uncertainty %v, drift %v; want %v", *f.NetU, *f.Drift, want)
 	}
 	at.IdleAfter = Window{}
-	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 100 {
+	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 101.3 {
 		t.Errorf("%+v", f)
 	}
 	at.Load = Window{20 * second, 30 * second}

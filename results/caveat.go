@@ -99,6 +99,8 @@ func (r *Record) Caveats() (out []Caveat) {
 	}{
 		{FlagSharedPower, OfPower, "one instrument sees both ends: the power of both together"},
 		{power.FlagIdleDrift, OfNetPower, "idle power drifted"},
+		{power.FlagSlow, OfPower | OfNetPower, "the power meter is slower than the guard"},
+		{power.FlagResponse, OfPower | OfNetPower, "how fast the power meter follows the load is not known"},
 		{FlagMixedClasses, OfSUTCPU | OfTGCPU | OfAllCPU, "fast and small CPUs served one run"},
 		{FlagBusySibling, OfSUTCPU | OfTGCPU | OfAllCPU, "the other thread of a core was busy"},
 		{FlagSuperPackets, OfPackets, "a packet of the link carried several datagrams"},

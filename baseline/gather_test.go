@@ -26,7 +26,7 @@ func TestGather(t *testing.T) {
 			return r, r.gather
 		},
 		"tcp-trunc": func(o stream.Options) (stream.Receiver, *stream.Gathering) {
-			r, err := NewTruncReceiver(o)
+			r, err := newTruncReceiver(o)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -12,20 +12,20 @@ var (
 	Trunc = stream.Mode{Name: "tcp-trunc", Role: stream.RX,
 		Summary:     "recv with MSG_TRUNC: the kernel drops the payload; the ceiling without a copy",
 		Traits:      stream.NoPayload,
-		NewReceiver: stream.MakesReceiver(NewTruncReceiver)}
+		NewReceiver: stream.MakesReceiver(newTruncReceiver)}
 	Uring = stream.Mode{Name: "uring", Role: stream.RX, Summary: "io_uring multishot recv with a provided-buffer ring",
 		Traits: stream.UsesRing | stream.Buffered, Holds: uringBytes,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
-		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: ProbeUringReceiver}
+		NewReceiver: stream.MakesReceiver(NewUringReceiver), Probe: probeUringReceiver}
 
 	TCPSend = stream.Mode{Name: "tcp", Role: stream.TX, Summary: "send from a user buffer",
 		NewSender: stream.MakesSender(NewTCPSender)}
 	RoundTrips = stream.Mode{Name: "rr", Role: stream.TX,
 		Summary: "round trips: requests by send, and the receiver's answers", Traits: stream.RoundTrips,
-		NewSender: stream.MakesSender(NewRRSender)}
+		NewSender: stream.MakesSender(newRRSender)}
 	Sendfile = stream.Mode{Name: "sendfile", Role: stream.TX, Summary: "sendfile from page cache memory",
 		NewSender: stream.MakesSender(NewSendfileSender)}
 	UringSend = stream.Mode{Name: "uring", Role: stream.TX, Summary: "io_uring send", Traits: stream.UsesRing,
 		Kernel: "6.0", Needs: []stream.Need{stream.NeedRing, stream.NeedMemlock},
-		NewSender: stream.MakesSender(NewUringSender), Probe: ProbeUringSender}
+		NewSender: stream.MakesSender(newUringSender), Probe: probeUringSender}
 )

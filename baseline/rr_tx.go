@@ -12,10 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// RRSender is the send mode rr: it sends requests, and the receiver answers each
+// rrSender is the send mode rr: it sends requests, and the receiver answers each
 // ([stream.Answers]). Requests that are due together leave by one send; what comes of answers is
 // taken by one recv. With one in flight that is a send and a recv per transaction.
-type RRSender struct {
+type rrSender struct {
 	opt   stream.Options
 	buf   *stream.Buffer
 	wait  sock.Waiter
@@ -29,17 +29,17 @@ type RRSender struct {
 // answerBuffer holds what one recv takes of answers.
 const answerBuffer = 64 << 10
 
-// NewRRSender allocates the buffer.
-func NewRRSender(o stream.Options) (*RRSender, error) {
+// newRRSender allocates the buffer.
+func newRRSender(o stream.Options) (*rrSender, error) {
 	buf, err := stream.NewBuffer(answerBuffer)
 	if err != nil {
 		return nil, err
 	}
-	return &RRSender{opt: o, buf: buf}, nil
+	return &rrSender{opt: o, buf: buf}, nil
 }
 
 // Send makes round trips until c.Stopping, and returns when the last has ended.
-func (s *RRSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *rrSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	t := m.Trips()
 	if t == nil {
 		return errors.New("rr: no account of the round trips")
@@ -71,7 +71,7 @@ func (s *RRSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) erro
 }
 
 // send sends what is owed, as far as there is room.
-func (s *RRSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
+func (s *rrSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
 	s.blocked = false
 	for s.owed > 0 {
 		n, errno := sock.Send(c.FD, p.At(s.pos, min(s.owed, p.MessageBytes())), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
@@ -93,7 +93,7 @@ func (s *RRSender) send(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *s
 
 // receive waits for answers, or until more requests are due or there is room for them, and takes
 // what has come.
-func (s *RRSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
+func (s *rrSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m *stream.Meter) error {
 	more := time.Duration(-1) // until another request is due that there is room for
 	if !c.Stopping() {
 		n := 0
@@ -143,4 +143,4 @@ func (s *RRSender) receive(c *stream.Conn, t *stream.Trips, p *stream.Payload, m
 }
 
 // Close frees the buffer.
-func (s *RRSender) Close() error { return s.buf.Close() }
+func (s *rrSender) Close() error { return s.buf.Close() }

@@ -46,7 +46,7 @@ func roundTrips(t *testing.T, request int, o stream.TripOptions, spoil func(*str
 		return errors.Join(r.Receive(rx, answers), a.Err())
 	})
 	sent = onThread(func() error {
-		s, err := NewRRSender(stream.Options{MessageBytes: request, Trips: o})
+		s, err := newRRSender(stream.Options{MessageBytes: request, Trips: o})
 		if err != nil {
 			return err
 		}

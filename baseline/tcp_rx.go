@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// DefaultReadBytes is what one receive call of a copying mode asks for unless
+// defaultReadBytes is what one receive call of a copying mode asks for unless
 // told otherwise. Below 128 KiB the calls themselves begin to cost; far above,
 // the data falls out of the L2 cache between the copy and its reader.
-const DefaultReadBytes = 256 << 10
+const defaultReadBytes = 256 << 10
 
 // waitMs bounds one sleep, so that an aborted run is noticed.
 const waitMs = 100
@@ -82,5 +82,5 @@ func (r *TCPReceiver) Close() error { return r.buf.Close() }
 func bufferBytes(o stream.Options) int { return cmp.Or(o.BufferBytes, o.MessageBytes) }
 
 func readBytes(o stream.Options) int {
-	return min(cmp.Or(o.ReadBytes, DefaultReadBytes), bufferBytes(o))
+	return min(cmp.Or(o.ReadBytes, defaultReadBytes), bufferBytes(o))
 }

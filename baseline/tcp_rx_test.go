@@ -14,7 +14,7 @@ import (
 
 func TestReadBytes(t *testing.T) {
 	for _, c := range []struct{ message, read, want int }{
-		{64 << 20, 0, DefaultReadBytes}, {100, 0, 100}, {100, 50, 50}, {100, 200, 100}, {64 << 20, 1 << 20, 1 << 20},
+		{64 << 20, 0, defaultReadBytes}, {100, 0, 100}, {100, 50, 50}, {100, 200, 100}, {64 << 20, 1 << 20, 1 << 20},
 	} {
 		if got := readBytes(stream.Options{MessageBytes: c.message, ReadBytes: c.read}); got != c.want {
 			t.Errorf("message %d, read %d: %d, not %d", c.message, c.read, got, c.want)

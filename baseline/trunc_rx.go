@@ -10,28 +10,28 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TruncReceiver is the mode tcp-trunc: recv(2) with MSG_TRUNC, for which TCP
+// truncReceiver is the mode tcp-trunc: recv(2) with MSG_TRUNC, for which TCP
 // drops the payload in the kernel. It bounds what any receiver could gain by
 // not copying; no application can use the data.
-type TruncReceiver struct {
+type truncReceiver struct {
 	read   int
 	gather *stream.Gathering
 }
 
-// NewTruncReceiver needs no memory.
-func NewTruncReceiver(o stream.Options) (*TruncReceiver, error) {
+// newTruncReceiver needs no memory.
+func newTruncReceiver(o stream.Options) (*truncReceiver, error) {
 	read := o.ReadBytes
 	if read == 0 {
-		read = max(DefaultReadBytes, o.MessageBytes)
+		read = max(defaultReadBytes, o.MessageBytes)
 	}
-	return &TruncReceiver{read: read, gather: stream.NewGathering(o)}, nil
+	return &truncReceiver{read: read, gather: stream.NewGathering(o)}, nil
 }
 
 // Attach does nothing.
-func (r *TruncReceiver) Attach(*stream.Conn, stream.Hello) error { return nil }
+func (r *truncReceiver) Attach(*stream.Conn, stream.Hello) error { return nil }
 
 // Receive drops payload until the sender ends the flow.
-func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+func (r *truncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
@@ -52,9 +52,9 @@ func (r *TruncReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 }
 
 // Evidence returns how the receiver waited.
-func (r *TruncReceiver) Evidence() stream.Evidence {
+func (r *truncReceiver) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: r.gather.Figures()}
 }
 
 // Close does nothing.
-func (r *TruncReceiver) Close() error { return nil }
+func (r *truncReceiver) Close() error { return nil }

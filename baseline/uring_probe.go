@@ -10,14 +10,14 @@ import (
 
 var probeRing = sync.OnceValue(uring.Probe)
 
-// ProbeUringReceiver tries what the receive mode uring needs.
-func ProbeUringReceiver() error {
+// probeUringReceiver tries what the receive mode uring needs.
+func probeUringReceiver() error {
 	f := probeRing()
 	return uring.Lacking("uring", f.Ring, f.RecvMultishot)
 }
 
-// ProbeUringSender tries what the send mode uring needs.
-func ProbeUringSender() error {
+// probeUringSender tries what the send mode uring needs.
+func probeUringSender() error {
 	f := probeRing()
 	return uring.Lacking("uring", f.Ring)
 }

@@ -21,7 +21,7 @@ import (
 
 func needUring(t *testing.T) {
 	t.Helper()
-	if err := ProbeUringReceiver(); err != nil {
+	if err := probeUringReceiver(); err != nil {
 		t.Skip(err)
 	}
 	runtime.LockOSThread() // the ring belongs to the thread

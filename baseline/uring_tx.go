@@ -12,22 +12,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UringSender is the send mode uring: io_uring send of message after message,
+// uringSender is the send mode uring: io_uring send of message after message,
 // one request in flight, because several on one stream may overtake each other.
-type UringSender struct{ ring *uring.Ring }
+type uringSender struct{ ring *uring.Ring }
 
-// NewUringSender makes the ring, owned by the calling thread.
-func NewUringSender(o stream.Options) (*UringSender, error) {
+// newUringSender makes the ring, owned by the calling thread.
+func newUringSender(o stream.Options) (*uringSender, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, SingleIssuer: true,
 		DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "uring", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
-	return &UringSender{ring: ring}, nil
+	return &uringSender{ring: ring}, nil
 }
 
 // Send sends until c.Stopping.
-func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *uringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	for k := uint64(0); ; k++ {
 		for rest := p.Message(k); len(rest) > 0; {
 			if c.Stopping() {
@@ -47,7 +47,7 @@ func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) e
 }
 
 // sendOne sends as much of p as the socket takes at once.
-func (s *UringSender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, error) {
+func (s *uringSender) sendOne(c *stream.Conn, p []byte, m *stream.Meter) (int, error) {
 	s.ring.GetSQE().Send(c.FD, p, unix.MSG_NOSIGNAL, 0)
 	for {
 		if err := enter(s.ring, m); err != nil {
@@ -85,9 +85,9 @@ func enter(ring *uring.Ring, m *stream.Meter) error {
 }
 
 // Close closes the ring.
-func (s *UringSender) Close() error { return s.ring.Close() }
+func (s *uringSender) Close() error { return s.ring.Close() }
 
 // Evidence returns how the ring was made.
-func (s *UringSender) Evidence() stream.Evidence {
+func (s *uringSender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: stream.RingFigures(s.ring), UringEngine: string(s.ring.Engine())}
 }

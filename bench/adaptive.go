@@ -9,10 +9,10 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Adaptive fixes how many runs each cell needs, once, after a pilot. To look after every run
+// adaptive fixes how many runs each cell needs, once, after a pilot. To look after every run
 // and end where the interval happens to be narrow would make it hold less than it says. A nil
 // one never ends a cell.
-type Adaptive struct {
+type adaptive struct {
 	pilot    int
 	interval float64
 	values   map[plan.CellKey]*[len(precise)][]float64
@@ -29,17 +29,17 @@ var precise = [3]func(*results.Record) *float64{
 	func(r *results.Record) *float64 { return r.ROI(results.Total, results.CostCPU, 2, 1) },
 }
 
-// NewAdaptive takes a.Min runs of each cell for its pilot, no fewer than [stat.MinRuns] and an
+// newAdaptive takes a.Min runs of each cell for its pilot, no fewer than [stat.MinRuns] and an
 // even number: pairs of blocks.
-func NewAdaptive(a matrix.Adaptive) *Adaptive {
+func newAdaptive(a matrix.Adaptive) *adaptive {
 	pilot := max(a.Min, stat.MinRuns)
-	return &Adaptive{pilot: pilot + pilot%2, interval: a.Interval,
+	return &adaptive{pilot: pilot + pilot%2, interval: a.Interval,
 		values: map[plan.CellKey]*[len(precise)][]float64{},
 		runs:   map[plan.CellKey]int{}, need: map[plan.CellKey]int{}, over: map[plan.CellKey]bool{}}
 }
 
 // Add takes a run into account.
-func (a *Adaptive) Add(r results.Record) {
+func (a *adaptive) Add(r results.Record) {
 	if a == nil || r.Verdict != results.OK || r.Warmup || r.SUT.ThroughputGbps == nil {
 		return
 	}
@@ -64,14 +64,14 @@ func (a *Adaptive) Add(r results.Record) {
 }
 
 // done reports whether a run can be left out.
-func (a *Adaptive) done(p matrix.Run) bool {
+func (a *adaptive) done(p matrix.Run) bool {
 	return !p.Warmup && a.ended(p.Cell.Key(), p.Rep)
 }
 
 // ended reports whether a cell needs no repetition rep, after all those before it. A cell ends only
 // after an even number of repetitions: half of them ran in forward blocks and half in backward
 // ones, which cancels a drift.
-func (a *Adaptive) ended(k plan.CellKey, rep int) bool {
+func (a *adaptive) ended(k plan.CellKey, rep int) bool {
 	if a == nil {
 		return false
 	}

@@ -23,7 +23,7 @@ func TestAdaptiveCoverage(t *testing.T) {
 	var held, narrow [3]int
 	ended := 0
 	for range rounds {
-		a := NewAdaptive(matrix.Adaptive{Min: 6, Interval: share})
+		a := newAdaptive(matrix.Adaptive{Min: 6, Interval: share})
 		var values [3][]float64
 		rep := 0
 		for ; rep < most && !a.done(matrix.Run{Cell: c, Rep: rep}); rep++ {
@@ -66,7 +66,7 @@ func TestAdaptiveCoverage(t *testing.T) {
 func TestAdaptiveFixedByPilot(t *testing.T) {
 	c := cell("tcp", "tcp")
 	need := func(gbps, cores, later float64) int {
-		a := NewAdaptive(matrix.Adaptive{Min: 5, Interval: .01})
+		a := newAdaptive(matrix.Adaptive{Min: 5, Interval: .01})
 		for rep := range 100 {
 			if a.done(matrix.Run{Cell: c, Rep: rep}) {
 				return rep
@@ -97,7 +97,7 @@ func TestAdaptiveFixedByPilot(t *testing.T) {
 // same.
 func TestAdaptiveEndsEven(t *testing.T) {
 	c := cell("tcp", "tcp")
-	a := NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
+	a := newAdaptive(matrix.Adaptive{Min: 6, Interval: .01})
 	for rep := range 20 {
 		if a.done(matrix.Run{Cell: c, Rep: rep}) {
 			if rep != 8 || !a.done(matrix.Run{Cell: c, Rep: 9}) {

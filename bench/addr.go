@@ -19,18 +19,18 @@ import (
 	"github.com/zcbench/zcbench/internal/plaintext"
 )
 
-// InputError is what was asked for and these hosts do not have: an interface, an
+// inputError is what was asked for and these hosts do not have: an interface, an
 // address, a CPU. It is the caller's mistake.
-type InputError struct{ Err error }
+type inputError struct{ Err error }
 
-func (e *InputError) Error() string { return e.Err.Error() }
-func (e *InputError) Unwrap() error { return e.Err }
+func (e *inputError) Error() string { return e.Err.Error() }
+func (e *inputError) Unwrap() error { return e.Err }
 
 // WrongInput marks the error as wrong input, so that the commands choose its exit status.
-func (e *InputError) WrongInput() bool { return true }
+func (e *inputError) WrongInput() bool { return true }
 
 func inputErrorf(format string, args ...any) error {
-	return &InputError{fmt.Errorf(format, args...)}
+	return &inputError{fmt.Errorf(format, args...)}
 }
 
 // FindPath fills in the address and interfaces of the flow: those given, else
@@ -145,7 +145,7 @@ func unreached(h *host.Host, err error) error {
 	if answer := (*wire.Error)(nil); !errors.As(err, &answer) {
 		return fmt.Errorf("%s: %w", h.Spec.Name, err)
 	}
-	return &InputError{&fault.Error{Op: h.Spec.Name + ": " + thereBy(h, err), How: typedFor(h, fault.Fix(err))}}
+	return &inputError{&fault.Error{Op: h.Spec.Name + ": " + thereBy(h, err), How: typedFor(h, fault.Fix(err))}}
 }
 
 // ofTheOther explains that an address which the SUT does not have belongs to the TG; "": it does

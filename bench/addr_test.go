@@ -268,11 +268,11 @@ func TestUnreached(t *testing.T) {
 			"it); ip link set eth4 netns NAME"})
 	const want = "the interface eth3, in whose network 10.0.0.1 is, is down: ip -n a link set eth3 up (ip -n a " +
 		"-br link shows it); ip link set eth4 netns NAME"
-	if wrong := (*InputError)(nil); !errors.As(err, &wrong) || fault.Fix(err) != want ||
+	if wrong := (*inputError)(nil); !errors.As(err, &wrong) || fault.Fix(err) != want ||
 		!strings.HasPrefix(err.Error(), "netns:a: find the route") {
 		t.Errorf("%v, fix %q", err, fault.Fix(err))
 	}
-	if wrong := (*InputError)(nil); errors.As(unreached(h, errors.New("the agent ended")), &wrong) {
+	if wrong := (*inputError)(nil); errors.As(unreached(h, errors.New("the agent ended")), &wrong) {
 		t.Error("an agent that ended is no mistake of the caller's")
 	}
 }

@@ -217,9 +217,9 @@ func lastly(rec *results.Record) string {
 	return fmt.Sprintf("; the last was %s: %s", rec.Verdict, rec.Reason)
 }
 
-// ErrOtherRates is a journal whose runs were paced otherwise than its calibration says: what
+// errOtherRates is a journal whose runs were paced otherwise than its calibration says: what
 // is added would not be at the same rates.
-var ErrOtherRates = errors.New("the journal's runs were paced to rates other than those its calibration runs give")
+var errOtherRates = errors.New("the journal's runs were paced to rates other than those its calibration runs give")
 
 // recall takes a journal's records into account.
 func (r *rates) recall(recs []results.Record) error {
@@ -234,7 +234,7 @@ func (r *rates) recall(recs []results.Record) error {
 		if of := r.calibrated(r.familyOf(c)); of == nil || of.Share(c.PacePercent) != c.PaceBitsPS {
 			return fmt.Errorf("%w: %d%% was %d bit/s; a line was lost or changed, the comparisons changed, or an "+
 				"older zcbench took its percentages of all cells: start over in another folder",
-				ErrOtherRates, c.PacePercent, c.PaceBitsPS)
+				errOtherRates, c.PacePercent, c.PaceBitsPS)
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func TestSharesAfterResume(t *testing.T) {
 	if err := lost.recall(slices.DeleteFunc(after, func(r results.Record) bool {
 		return r.Cell.RX == "tcp" &&
 			r.Warmup
-	})); !errors.Is(err, ErrOtherRates) {
+	})); !errors.Is(err, errOtherRates) {
 		t.Errorf("a journal that lost calibration runs: %v", err)
 	}
 }
@@ -181,7 +181,7 @@ func TestShareOfSpoiltCell(t *testing.T) {
 // counted with the runs of the same cell in the plan.
 func TestSpoiltCalibrationIsReplaced(t *testing.T) {
 	never := -1.0
-	s := &Session{Again: &Again{}, Gates: plan.Gates{ForeignCores: &never}}
+	s := &Session{Again: &again{}, Gates: plan.Gates{ForeignCores: &never}}
 	run := func(calibrates bool) *results.Record {
 		r := &results.Record{Cell: plan.Cell{RX: "tcp", TX: "tcp"}, Verdict: results.OK, Warmup: calibrates}
 		if calibrates {

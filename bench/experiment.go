@@ -82,14 +82,14 @@ func (e *Experiment) Run(ctx context.Context) (recs []results.Record, err error)
 // asked of the hosts.
 func (e *Experiment) mayBegin() error {
 	if err := e.Spec.Untrusted(); err != nil && !e.TrustFile {
-		return &InputError{err}
+		return &inputError{err}
 	}
 	return e.vacant()
 }
 
 // vacant refuses a folder that has results, where a new journal is to be begun.
 func (e *Experiment) vacant() error {
-	if e.Dir == "" || e.Begin != Fresh {
+	if e.Dir == "" || e.Begin != fresh {
 		return nil
 	}
 	if err := results.Vacant(e.Dir); err != nil {
@@ -109,7 +109,7 @@ type prepared struct {
 
 // prepare reaches the hosts for a new session, and looks what they are like.
 func (e *Experiment) prepare(ctx context.Context) (_ *prepared, err error) {
-	p := &prepared{name: NewSession()}
+	p := &prepared{name: newSession()}
 	if p.stage, err = e.open(ctx, p.name, false); err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (e *Experiment) prepare(ctx context.Context) (_ *prepared, err error) {
 type stage struct {
 	*hosts
 	opt     Options
-	support Support
+	support support
 	spec    *matrix.Spec
 }
 
@@ -172,7 +172,7 @@ func (e *Experiment) open(ctx context.Context, session string, keep bool) (_ *st
 	e.noteNotKernels(h.SUT, h.TG)
 	st.opt.nameCPUs(s.SUT.ThreadCPUs(), s.TG.ThreadCPUs())
 	st.opt.NoteMTU = e.NoteMTU
-	if st.support, err = AskSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
+	if st.support, err = askSupport(ctx, h.SUT, h.TG, st.opt.SUTDev, st.opt.TGDev, s.Cells); err != nil {
 		return nil, err
 	}
 	for _, line := range st.support.doubts(h.SUT.Spec.Name, h.TG.Spec.Name) {
@@ -225,7 +225,7 @@ func (e *Experiment) session(p *prepared, plan []matrix.Run) *Session {
 		AbortOnCancel: e.AbortOnCancel, Until: e.Until, LossFree: e.Spec.Search(), rates: ratesOf(e.Spec, &p.opt)}
 	s.Again = e.again(s, plan)
 	if e.Spec.Adaptive != nil {
-		s.Enough = NewAdaptive(*e.Spec.Adaptive)
+		s.Enough = newAdaptive(*e.Spec.Adaptive)
 	}
 	return s
 }
@@ -233,7 +233,7 @@ func (e *Experiment) session(p *prepared, plan []matrix.Run) *Session {
 // openJournal opens the journal of a session, where one is kept, and returns what of the plan is
 // still to be run.
 func (e *Experiment) openJournal(s *Session, p *prepared, plan []matrix.Run) (left []matrix.Run, err error) {
-	if e.Begin != Fresh {
+	if e.Begin != fresh {
 		return e.resume(s, p, plan)
 	}
 	if e.Dir == "" {

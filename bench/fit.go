@@ -12,7 +12,7 @@ import (
 // A plan that fits its windows takes no longer than DemoTime on a machine
 // that is not slow, as long as no window falls below minDemoWindow.
 const (
-	DemoTime      = 75 * time.Second
+	demoTime      = 75 * time.Second
 	maxDemoWindow = 800 * time.Millisecond
 	minDemoWindow = 250 * time.Millisecond
 	// demoOverhead is what a run takes beside its window: opening, ramps, closing.
@@ -28,7 +28,7 @@ func (o *Options) fit(window time.Duration, plan []matrix.Run, missing func(plan
 				runs++
 			}
 		}
-		window = min(max(DemoTime/max(runs, 1)-demoOverhead, minDemoWindow), maxDemoWindow).Round(10 * time.Millisecond)
+		window = min(max(demoTime/max(runs, 1)-demoOverhead, minDemoWindow), maxDemoWindow).Round(10 * time.Millisecond)
 	}
 	o.Duration, o.WarmupDuration = window, min(window, max(300*time.Millisecond, window/3))
 	o.RampUp, o.RampDown = max(200*time.Millisecond, window/4), 50*time.Millisecond
@@ -40,5 +40,5 @@ func againFor(window, estimate time.Duration) time.Duration {
 	if window != 0 {
 		return 0
 	}
-	return max(DemoTime, estimate)
+	return max(demoTime, estimate)
 }

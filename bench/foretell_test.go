@@ -131,7 +131,7 @@ func TestForetellProfile(t *testing.T) {
 // says so beside the figure.
 func TestTrialSaysWhatMoreIs(t *testing.T) {
 	const early = " (with what was on its way when the window began)"
-	more, less := Trial{Asked: 1e6, Sent: 1e6, Got: 1.002e6}, Trial{Asked: 1e6, Sent: 1e6, Got: .998e6, Loss: .002}
+	more, less := trial{Asked: 1e6, Sent: 1e6, Got: 1.002e6}, trial{Asked: 1e6, Sent: 1e6, Got: .998e6, Loss: .002}
 	if got, want := more.text(true), "1000.0 kpps: sent 1000.0, received 1002.0 kpps"+early+
 		", lost 0.0000 %: passed"; got != want {
 		t.Errorf("%q, want %q", got, want)

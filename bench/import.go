@@ -29,8 +29,8 @@ type PowerImport struct {
 // ErrApart is that the logs cover no run.
 var ErrApart = errors.New("the logs cover no run")
 
-// Imported is what came of a [PowerImport].
-type Imported struct {
+// imported is what came of a [PowerImport].
+type imported struct {
 	Joined  int               // runs that got a figure
 	Skipped []results.Problem // what was not used of the journal
 	In      *results.Folder   // the new folder, still open, for [DeriveIn]
@@ -38,23 +38,23 @@ type Imported struct {
 
 // Run reads the runs of dir, which stay as they are, and writes them with the
 // logs' figures into a new folder. If no run got one, nothing is written.
-func (p PowerImport) Run(dir, out string) (Imported, error) {
+func (p PowerImport) Run(dir, out string) (imported, error) {
 	in, err := results.OpenFolder(dir)
 	if err != nil {
-		return Imported{}, err
+		return imported{}, err
 	}
 	defer in.Close()
 	j, err := in.Read()
 	if err != nil {
-		return Imported{}, err
+		return imported{}, err
 	}
 	if err := results.Vacant(out); err != nil {
-		return Imported{}, err
+		return imported{}, err
 	}
 	logs := make([]power.Trace, len(p.Logs))
 	for i, s := range p.Logs {
 		if logs[i], err = power.ReadLog(s); err != nil {
-			return Imported{}, err
+			return imported{}, err
 		}
 	}
 	g := plan.DefaultGates()
@@ -65,7 +65,7 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 	for i := range j.Records {
 		ok, err := p.join(&j.Records[i], logs, g.IdleDrift)
 		if err != nil {
-			return Imported{}, err
+			return imported{}, err
 		}
 		if ok {
 			joined++
@@ -74,21 +74,21 @@ func (p PowerImport) Run(dir, out string) (Imported, error) {
 		}
 	}
 	if joined == 0 {
-		return Imported{}, p.apart(j.Records, logs)
+		return imported{}, p.apart(j.Records, logs)
 	}
 	w, err := results.Create(out, j.Header)
 	if err != nil {
-		return Imported{}, err
+		return imported{}, err
 	}
 	if err := environment.Copy(in, w.Folder()); err != nil {
-		return Imported{}, errors.Join(err, w.Close())
+		return imported{}, errors.Join(err, w.Close())
 	}
 	for _, r := range j.Records {
 		if err := w.Append(r); err != nil {
-			return Imported{}, errors.Join(err, w.Close())
+			return imported{}, errors.Join(err, w.Close())
 		}
 	}
-	return Imported{joined, j.Skipped, w.Folder()}, w.Leave()
+	return imported{joined, j.Skipped, w.Folder()}, w.Leave()
 }
 
 // join enters the logs' figures into one run. mostDrift is the limit of its gate for the drift of

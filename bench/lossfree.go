@@ -32,7 +32,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 	if err := e.start(p); err != nil {
 		return nil, err
 	}
-	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: &Again{},
+	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: &again{},
 		Missing: p.missing}
 	if _, err := e.openJournal(play, p, nil); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func messageOf(c plan.Cell) int {
 func LeastRate(c plan.Cell) float64 { return plan.LeastPace / 8 / float64(messageOf(c)) }
 
 // trialOf reads trial n from the last of its runs; those before it were spoilt.
-func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
+func trialOf(n int, rate float64, made []results.Record) (t trial, err error) {
 	asked := "as fast as possible"
 	if rate > 0 {
 		asked = fmt.Sprintf("at %.0f packets/s", rate)
@@ -103,10 +103,10 @@ func trialOf(n int, rate float64, made []results.Record) (t Trial, err error) {
 	case lost == nil || r.SUT.PacketsPerS == nil || r.TG.PacketsPerS == nil:
 		return t, fmt.Errorf("trial %d of the search, %s, does not say what was sent, received and lost", n, asked)
 	}
-	return Trial{Asked: rate, Sent: *r.TG.PacketsPerS, Got: *r.SUT.PacketsPerS, Loss: *lost}, nil
+	return trial{Asked: rate, Sent: *r.TG.PacketsPerS, Got: *r.SUT.PacketsPerS, Loss: *lost}, nil
 }
 
-func (t *Trial) text(passed bool) string {
+func (t *trial) text(passed bool) string {
 	asked := "as fast as possible"
 	if t.Asked > 0 {
 		asked = fmt.Sprintf("%.1f kpps", t.Asked/1e3)

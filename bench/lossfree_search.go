@@ -39,8 +39,8 @@ type triedRate struct {
 	sent           float64 // packets a second that the sender came to, the least of those that passed
 }
 
-// Trial is what became of one.
-type Trial struct {
+// trial is what became of one.
+type trial struct {
 	Asked float64 // packets a second; 0: as fast as it could be
 	Sent  float64 // packets a second that the sender came to
 	Got   float64 // that the receiver came to
@@ -114,10 +114,10 @@ func (s *LossSearch) at(rate float64) triedRate {
 }
 
 // Passes reports whether a trial passed.
-func (s *LossSearch) Passes(t Trial) bool { return t.Loss <= s.MaxLoss && !t.missed() }
+func (s *LossSearch) Passes(t trial) bool { return t.Loss <= s.MaxLoss && !t.missed() }
 
 // missed reports whether the sender did not keep the pace.
-func (t *Trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
+func (t *trial) missed() bool { return t.Asked > 0 && t.Sent < t.Asked*(1-paceMissed) }
 
 // Spoilt takes note of a trial that says nothing.
 func (s *LossSearch) Spoilt() { s.trials, s.spoilt = s.trials+1, s.spoilt+1 }
@@ -131,13 +131,13 @@ func (s *LossSearch) Last() bool {
 		return false
 	}
 	sent := cmp.Or(rate, c.slowest, 1)
-	c.Add(Trial{Asked: rate, Sent: sent, Got: sent})
+	c.Add(trial{Asked: rate, Sent: sent, Got: sent})
 	_, more = c.Next()
 	return !more
 }
 
 // Add takes a trial of the rate that Next told.
-func (s *LossSearch) Add(t Trial) {
+func (s *LossSearch) Add(t trial) {
 	s.trials, s.latest = s.trials+1, t.Asked
 	count := func(r *triedRate) {
 		if s.Passes(t) {

@@ -23,8 +23,8 @@ type path struct {
 	r             *rand.Rand
 }
 
-func (p *path) try(asked float64) Trial {
-	t := Trial{Asked: asked, Sent: p.sender}
+func (p *path) try(asked float64) trial {
+	t := trial{Asked: asked, Sent: p.sender}
 	if asked > 0 {
 		t.Sent = min(asked, p.sender)
 		if p.paces > 0 {
@@ -119,7 +119,7 @@ func TestLossSearchOfNearlyAll(t *testing.T) {
 	for name, got := range map[string]float64{"as many came": 1e6, "more came, at an edge": 1.001e6} {
 		s := newSearch()
 		for rate, more := s.Next(); more; rate, more = s.Next() {
-			x := Trial{Asked: rate, Sent: cmp.Or(rate, 1e6), Got: rate}
+			x := trial{Asked: rate, Sent: cmp.Or(rate, 1e6), Got: rate}
 			if rate == 0 {
 				x.Got, x.Loss = got, 1e-7
 			}
@@ -133,7 +133,7 @@ func TestLossSearchOfNearlyAll(t *testing.T) {
 	}
 	// The sender comes to the lowest rate there is, and no more.
 	s := newSearch()
-	s.Add(Trial{Sent: s.Least, Got: s.Least, Loss: 1e-7})
+	s.Add(trial{Sent: s.Least, Got: s.Least, Loss: 1e-7})
 	if rate, more := s.Next(); more {
 		t.Errorf("%g is tried, which failed", rate)
 	}
@@ -157,8 +157,8 @@ func TestLossSearchOfChance(t *testing.T) {
 // A sender that cannot keep a pace has not passed it.
 func TestLossSearchOfSlowSender(t *testing.T) {
 	s := newSearch()
-	if s.Passes(Trial{Asked: 1e5, Sent: 0.98e5}) || !s.Passes(Trial{Asked: 1e5, Sent: 0.995e5}) ||
-		s.Passes(Trial{Asked: 1e5, Sent: 1e5, Loss: 1e-9}) {
+	if s.Passes(trial{Asked: 1e5, Sent: 0.98e5}) || !s.Passes(trial{Asked: 1e5, Sent: 0.995e5}) ||
+		s.Passes(trial{Asked: 1e5, Sent: 1e5, Loss: 1e-9}) {
 		t.Error("a pace that was missed, or a loss, passes")
 	}
 	// As fast as it can be it loses much; paced it is slower than what the receiver takes.
@@ -171,8 +171,8 @@ func TestLossSearchOfSlowSender(t *testing.T) {
 	}
 	// What lost too much as well is the receiver's.
 	s = newSearch()
-	s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
-	s.Add(Trial{Asked: 4e5, Sent: 3e5, Got: 2e5, Loss: .3})
+	s.Add(trial{Sent: 1e6, Got: 4e5, Loss: .6})
+	s.Add(trial{Asked: 4e5, Sent: 3e5, Got: 2e5, Loss: .3})
 	if got := s.Found(); got.BySender {
 		t.Errorf("%+v", got)
 	}
@@ -280,7 +280,7 @@ func TestConclude(t *testing.T) {
 	nothing := run(func(s *LossSearch) { search(&path{sender: 1e6}, s) })
 	gaveUp := run(func(s *LossSearch) { s.MostTrials = 5; search(&path{sender: 1e6, limit: 4e5}, s) })
 	found := run(func(s *LossSearch) { search(&path{sender: 1e6, limit: 4e5}, s) })
-	late := run(func(s *LossSearch) { s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6}); s.late = true })
+	late := run(func(s *LossSearch) { s.Add(trial{Sent: 1e6, Got: 4e5, Loss: .6}); s.late = true })
 	slow := run(func(s *LossSearch) { s.MostTrials = 2; search(&path{sender: 3e5, limit: 4e5}, s) })
 	silent := run(func(s *LossSearch) { s.MostTrials = 1; s.Spoilt() })
 	for _, x := range []struct {
@@ -322,7 +322,7 @@ func TestConcludeOfTrialWithoutLoss(t *testing.T) {
 			results.Invalid, plan.ByProof, "trial 2 of the search, as fast as possible", "lost"},
 	} {
 		s, spoilt := newSearch(), mostInvalid
-		s.Add(Trial{Sent: 1e6, Got: 4e5, Loss: .6})
+		s.Add(trial{Sent: 1e6, Got: 4e5, Loss: .6})
 		r := lossRun(100, 100)
 		r.Warmup, r.Flags, r.SUT.Packets.Lost, r.SUT.PacketsPerS, r.TG.PacketsPerS = true, []string{results.FlagTrial},
 			new(uint64(0)), new(4e5), new(4e5)

@@ -103,7 +103,7 @@ func TestMemoryOfALongSession(t *testing.T) {
 			after = heap()
 		}
 	}}
-	s := &Session{Journal: w, Progress: progress, Enough: NewAdaptive(matrix.Adaptive{Min: last + 1}),
+	s := &Session{Journal: w, Progress: progress, Enough: newAdaptive(matrix.Adaptive{Min: last + 1}),
 		Runner: &Runner{SUT: ends[0], TG: ends[1], Session: "s", Opt: Options{Duration: time.Second,
 			Addr: "127.0.0.1"}}}
 	recs, err := s.Play(t.Context(), matrix.Interleave([]plan.Cell{c}, last+1, false, 1))

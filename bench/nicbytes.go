@@ -16,13 +16,13 @@ import (
 
 // Metrics that the two NICs' own counters give, of a whole run.
 const (
-	// NICProviderBytes is payload that the SUT's NIC wrote into memory that a
+	// nicProviderBytes is payload that the SUT's NIC wrote into memory that a
 	// receive mode had provided, NICKernelBytes into pages of the kernel.
-	NICProviderBytes = "nic_provider_bytes"
-	NICKernelBytes   = "nic_kernel_bytes"
-	// NICNetmemBytes is what the TG's NIC read from memory that the kernel cannot
+	nicProviderBytes = "nic_provider_bytes"
+	nicKernelBytes   = "nic_kernel_bytes"
+	// nicNetmemBytes is what the TG's NIC read from memory that the kernel cannot
 	// read (devmem TX).
-	NICNetmemBytes = "nic_netmem_bytes"
+	nicNetmemBytes = "nic_netmem_bytes"
 )
 
 // nicWitness reads the counters that the NICs of two namespaces of this machine keep
@@ -82,9 +82,9 @@ func (w *nicWitness) observe() func(*results.Record) {
 					Source: "ethtool -S " + dev + ", whole run"})
 			}
 		}
-		add(&rec.SUT, w.sut.Name, NICProviderBytes, "rx", "_provider_bytes", rx, rx2)
-		add(&rec.SUT, w.sut.Name, NICKernelBytes, "rx", "_kernel_bytes", rx, rx2)
-		add(&rec.TG, w.tg.Name, NICNetmemBytes, "tx", "_netmem_bytes", tx, tx2)
+		add(&rec.SUT, w.sut.Name, nicProviderBytes, "rx", "_provider_bytes", rx, rx2)
+		add(&rec.SUT, w.sut.Name, nicKernelBytes, "rx", "_kernel_bytes", rx, rx2)
+		add(&rec.TG, w.tg.Name, nicNetmemBytes, "tx", "_netmem_bytes", tx, tx2)
 	}
 }
 

@@ -51,7 +51,7 @@ func countsOf(t *testing.T, e veth.End) (k kernelCounts) {
 // sent are as many as the kernel counts.
 func TestIntegrationDatagrams(t *testing.T) {
 	r := newRig(t)
-	r.Again = &Again{}
+	r.Again = &again{}
 	off, right := false, 0
 	verified := plan.Cell{Touch: "verify", MessageBytes: 64}
 	cell := func(rx, tx string, change func(*plan.Cell)) plan.Cell {
@@ -205,7 +205,7 @@ loss_free: {limit: 5%, resolution: 40%, confirm: 2, trials: 30}
 gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequency: off}
 `
 	dir := filepath.Join(t.TempDir(), "out")
-	play := func(begin Begin) []results.Record {
+	play := func(begin begin) []results.Record {
 		t.Helper()
 		spec, err := matrix.Parse("f", []byte(file))
 		if err != nil {
@@ -218,7 +218,7 @@ gates: {throughput_cv: off, cpu_cv: off, drift: off, foreign_cores: off, frequen
 		}
 		return recs
 	}
-	made := play(Fresh)
+	made := play(fresh)
 	j, err := results.Read(filepath.Join(dir, results.JournalFile))
 	if err != nil || len(j.Records) != len(made) {
 		t.Fatalf("%d runs in the journal, %d made: %v", len(j.Records), len(made), err)

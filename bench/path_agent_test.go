@@ -180,7 +180,7 @@ func TestIntegrationFarPathsThatCannotBe(t *testing.T) {
 		openThat(t, "tg", tg)
 		st := &stage{hosts: &hosts{SUT: r.SUT, TG: r.TG}, spec: &matrix.Spec{Cells: []plan.Cell{{Path: list}}}}
 		err := st.checkPaths(t.Context())
-		if bad := (*InputError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
+		if bad := (*inputError)(nil); !errors.As(err, &bad) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", list, err, want)
 		}
 	}

@@ -65,7 +65,7 @@ func bridgedRigOf(t *testing.T, hostOf func(ns *veth.Netns, name string) string)
 		t.Cleanup(func() { h.Close() })
 		return h
 	}
-	r = &Runner{TG: dial(all[0], "tg"), SUT: dial(all[2], "sut"), Session: NewSession(),
+	r = &Runner{TG: dial(all[0], "tg"), SUT: dial(all[2], "sut"), Session: newSession(),
 		Opt: Options{Duration: time.Second, RampUp: 100 * time.Millisecond, RampDown: 100 * time.Millisecond,
 			Addr: "10.77.0.2", MTU: veth.DefaultMTU, SUTDev: "eth0", TGDev: "eth0"}}
 	if err := r.Opt.PlaceCPUs(t.Context(), r.SUT, r.TG); err != nil {

@@ -42,7 +42,7 @@ func TryPath(ctx context.Context, sut, tg *host.Host, by PathTrial) []wire.Check
 		return []wire.Check{c}
 	}
 	stall := cmp.Or(by.Stall, 3*time.Second)
-	r := &Runner{SUT: sut, TG: tg, Session: NewSession(), Wait: stall,
+	r := &Runner{SUT: sut, TG: tg, Session: newSession(), Wait: stall,
 		Opt: Options{Duration: time.Minute, Bytes: pathBytes, Stall: stall, Port: by.Port, SharedWithSSH: by.Dev != ""}}
 	if err := r.Opt.FindPath(ctx, sut, tg, "", by.Dev, "", by.IPv6); err != nil {
 		return lacks(err.Error(), fault.Fix(err))

@@ -25,8 +25,8 @@ func planOnce(plan []matrix.Run, missing func(plan.Cell) *Missing) []matrix.Run 
 	return out
 }
 
-// NewSession names a session after the time, to the millisecond, in UTC.
-func NewSession() string {
+// newSession names a session after the time, to the millisecond, in UTC.
+func newSession() string {
 	now := time.Now().UTC()
 	return fmt.Sprintf("%s%03d", now.Format("20060102-150405"), now.Nanosecond()/1e6)
 }

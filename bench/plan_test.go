@@ -52,7 +52,7 @@ func TestDemoTimes(t *testing.T) {
 			t.Errorf("%d runs, %v asked: %v, want %v", x.runs, x.asked, o.Duration, x.want)
 		}
 		if all := time.Duration(x.runs) * (o.Duration + demoOverhead); x.asked == 0 && o.Duration > minDemoWindow &&
-			all > DemoTime+time.Second {
+			all > demoTime+time.Second {
 			t.Errorf("%d runs of %v take %v", x.runs, o.Duration, all)
 		}
 	}
@@ -61,7 +61,7 @@ func TestDemoTimes(t *testing.T) {
 // Runs that were spoilt are made again in a plan that takes long by its user's wish, too.
 func TestAgainFor(t *testing.T) {
 	for _, x := range []struct{ asked, estimate, want time.Duration }{
-		{0, time.Minute, DemoTime}, {0, 5 * time.Minute, 5 * time.Minute}, {400 * time.Millisecond, 10 * time.Minute,
+		{0, time.Minute, demoTime}, {0, 5 * time.Minute, 5 * time.Minute}, {400 * time.Millisecond, 10 * time.Minute,
 			0}, {10 * time.Second, time.Second, 0}} {
 		if got := againFor(x.asked, x.estimate); got != x.want {
 			t.Errorf("%v asked, an estimate of %v: %v, want %v", x.asked, x.estimate, got, x.want)
@@ -70,7 +70,7 @@ func TestAgainFor(t *testing.T) {
 }
 
 func TestNewSession(t *testing.T) {
-	if s := NewSession(); !regexp.MustCompile(`^20\d{6}-\d{6}\d{3}$`).MatchString(s) {
+	if s := newSession(); !regexp.MustCompile(`^20\d{6}-\d{6}\d{3}$`).MatchString(s) {
 		t.Errorf("session %q", s)
 	}
 }

@@ -21,7 +21,7 @@ type Policy struct {
 	LeftOut func(line string)
 	// Order puts the runs of a plan into another order than chance has; nil: that one.
 	Order func(runs []matrix.Run, cells []plan.Cell)
-	Begin Begin
+	Begin begin
 	// Before is the experiment that this one makes again: in what it differs is noted. Nil: none.
 	Before *Before
 
@@ -40,12 +40,12 @@ type Policy struct {
 	Until time.Time
 }
 
-// Begin is where the runs of an experiment go on.
-type Begin int
+// begin is where the runs of an experiment go on.
+type begin int
 
 // How an experiment begins its journal.
 const (
-	Fresh         Begin = iota // a new one
+	fresh         begin = iota // a new one
 	Resume                     // where the one in its folder ends
 	ResumeChanged              // also where plan, program or hosts are not those of the journal
 )
@@ -70,11 +70,11 @@ func (e *Experiment) shape(st *stage) {
 
 // again chooses how many spoilt runs of a plan are made again, and for how long: of one that fits
 // into a time no more than a quarter of its runs.
-func (e *Experiment) again(s *Session, plan []matrix.Run) *Again {
+func (e *Experiment) again(s *Session, plan []matrix.Run) *again {
 	if !e.Fit {
-		return &Again{}
+		return &again{}
 	}
-	return &Again{Most: len(plan)/4 + 3, For: againFor(e.Spec.Duration, s.estimate(plan))}
+	return &again{Most: len(plan)/4 + 3, For: againFor(e.Spec.Duration, s.estimate(plan))}
 }
 
 // foretold notes what the runs can show; of a plan that fits into a time only what is wrong with

@@ -41,13 +41,13 @@ type ProofOptions struct {
 	Notices     io.Writer // what agents say of leases that they finished; nil: nowhere
 }
 
-// Prove runs each of [ProofCases] once, all of its payload verified, and records beside
+// Prove runs each of [proofCases] once, all of its payload verified, and records beside
 // what both ends say what their NICs counted. What the records show [JudgeProof] says.
 func Prove(ctx context.Context, o ProofOptions) (recs []results.Record, err error) {
 	if err := results.Vacant(o.Dir); err != nil {
 		return nil, err
 	}
-	session := NewSession()
+	session := newSession()
 	hosts, err := openHosts(ctx, o.SUT, o.TG, 0, host.Options{ToolVersion: o.ToolVersion, Notices: o.Notices,
 		Session: session,
 		Limits:  host.Limits{Silence: proofWait}})

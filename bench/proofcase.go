@@ -19,8 +19,8 @@ type Place string
 
 // The places, by the NIC's own counters.
 const (
-	InProvider Place = "provider" // memory that the receive mode has provided
-	InKernel   Place = "kernel"   // pages of the kernel
+	inProvider Place = "provider" // memory that the receive mode has provided
+	inKernel   Place = "kernel"   // pages of the kernel
 )
 
 // ProofCase is one run of [Prove] and what it has to show.
@@ -43,37 +43,37 @@ func proofCell(id, rx, tx string) plan.Cell {
 	return c
 }
 
-// ProofCases are the runs of [Prove], in order: plain TCP to compare with, each way of
+// proofCases are the runs of [Prove], in order: plain TCP to compare with, each way of
 // receiving and sending without a copy, and the control, which shows that the proof
 // can fail.
-var ProofCases = func() []ProofCase {
+var proofCases = func() []ProofCase {
 	long := proofCell("zcrx, 32K buffers", "zcrx", "tcp")
 	long.RXBufLen = 32 << 10
 	wrong := proofCell("zcrx, wrong queue", "zcrx", "tcp")
 	wrong.Control = plan.WrongQueue
 	return []ProofCase{
-		{Cell: proofCell("tcp", "tcp", "tcp"), Lands: InKernel, Copies: true},
-		{Cell: proofCell("zcrx", "zcrx", "tcp"), Lands: InProvider},
-		{Cell: long, Lands: InProvider},
-		{Cell: proofCell("devmem", "devmem", "tcp"), Lands: InProvider},
-		{Cell: proofCell("devmem TX to zcrx", "zcrx", "devmem"), Lands: InProvider, Netmem: true},
-		{Cell: proofCell("tcp-mmap", "tcp-mmap", "tcp"), Lands: InKernel},
-		{Cell: wrong, Lands: InKernel, Invalid: nicqueue.NotOnQueue},
+		{Cell: proofCell("tcp", "tcp", "tcp"), Lands: inKernel, Copies: true},
+		{Cell: proofCell("zcrx", "zcrx", "tcp"), Lands: inProvider},
+		{Cell: long, Lands: inProvider},
+		{Cell: proofCell("devmem", "devmem", "tcp"), Lands: inProvider},
+		{Cell: proofCell("devmem TX to zcrx", "zcrx", "devmem"), Lands: inProvider, Netmem: true},
+		{Cell: proofCell("tcp-mmap", "tcp-mmap", "tcp"), Lands: inKernel},
+		{Cell: wrong, Lands: inKernel, Invalid: nicqueue.NotOnQueue},
 	}
 }()
 
 // ProofNames lists the names of all cases.
 func ProofNames() (names []string) {
-	for _, c := range ProofCases {
+	for _, c := range proofCases {
 		names = append(names, c.Cell.ID)
 	}
 	return names
 }
 
-// SelectProof selects the cases of these names, in the order of [ProofCases]; all of them where
+// SelectProof selects the cases of these names, in the order of [proofCases]; all of them where
 // there are no names.
 func SelectProof(names []string) (out []ProofCase) {
-	for _, c := range ProofCases {
+	for _, c := range proofCases {
 		if len(names) == 0 || slices.Contains(names, c.Cell.ID) {
 			out = append(out, c)
 		}
@@ -133,8 +133,8 @@ func (c ProofCase) verdict() results.Verdict {
 func (c ProofCase) judge(r *results.Record) ProofRow {
 	row := ProofRow{Name: c.Cell.ID, RX: c.Cell.RX, TX: c.Cell.TX, Control: c.Cell.Control, Verdict: r.Verdict,
 		Reason: r.Reason, Fix: r.Fix, Expected: c.verdict(),
-		Provider: figure(&r.SUT, NICProviderBytes), Kernel: figure(&r.SUT, NICKernelBytes),
-		Netmem: figure(&r.TG, NICNetmemBytes), Copied: copiedPercent(&r.SUT)}
+		Provider: figure(&r.SUT, nicProviderBytes), Kernel: figure(&r.SUT, nicKernelBytes),
+		Netmem: figure(&r.TG, nicNetmemBytes), Copied: copiedPercent(&r.SUT)}
 	if r.SUT.TotalBytes != nil {
 		row.Bytes = *r.SUT.TotalBytes
 	}
@@ -163,7 +163,7 @@ func (c ProofCase) wrong(r *ProofRow) (out []string) {
 	if !r.Verified {
 		bad("the payload was not all verified")
 	}
-	into := map[Place]*uint64{InProvider: r.Provider, InKernel: r.Kernel}
+	into := map[Place]*uint64{inProvider: r.Provider, inKernel: r.Kernel}
 	const most = end.DefaultMaxCopied // what comes before the flow is steered
 	for place, n := range into {
 		switch {

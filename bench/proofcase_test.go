@@ -30,7 +30,7 @@ func proofRecord(c ProofCase) results.Record {
 	} else if c.Invalid != "" {
 		r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = &zero, &all
 	}
-	in := map[Place]string{InProvider: NICProviderBytes, InKernel: NICKernelBytes}
+	in := map[Place]string{inProvider: nicProviderBytes, inKernel: nicKernelBytes}
 	for place, name := range in {
 		m := measure.Metric{Name: name, Value: 72}
 		if place == c.Lands {
@@ -39,7 +39,7 @@ func proofRecord(c ProofCase) results.Record {
 		r.SUT.Metrics = append(r.SUT.Metrics, m)
 	}
 	if c.Netmem {
-		r.TG.Metrics = []measure.Metric{{Name: NICNetmemBytes, Value: n}}
+		r.TG.Metrics = []measure.Metric{{Name: nicNetmemBytes, Value: n}}
 	}
 	return r
 }
@@ -47,19 +47,19 @@ func proofRecord(c ProofCase) results.Record {
 // What shows all that it has to is as expected.
 func TestJudgeProof(t *testing.T) {
 	var recs []results.Record
-	for _, c := range ProofCases {
+	for _, c := range proofCases {
 		recs = append(recs, proofRecord(c))
 	}
-	rows := JudgeProof(ProofCases, recs)
+	rows := JudgeProof(proofCases, recs)
 	for i, r := range rows {
-		if !r.AsExpected || r.Name != ProofCases[i].Cell.ID || !r.Verified || r.Bytes != ProofBytes {
+		if !r.AsExpected || r.Name != proofCases[i].Cell.ID || !r.Verified || r.Bytes != ProofBytes {
 			t.Errorf("%+v", r)
 		}
 	}
 	if !AllAsExpected(rows) || AllAsExpected(nil) {
 		t.Error("all are as expected, and none at all is not")
 	}
-	rows = JudgeProof(ProofCases, recs[:len(recs)-1])
+	rows = JudgeProof(proofCases, recs[:len(recs)-1])
 	if last := rows[len(rows)-1]; last.AsExpected || AllAsExpected(rows) || last.Wrong == nil {
 		t.Errorf("a run that was not made: %+v", last)
 	}
@@ -98,7 +98,7 @@ func TestJudgeProofFinds(t *testing.T) {
 			r.Reason = "the flow landed on queue 3, where the provider is: packets arrived before it was steered"
 		}, "not for the reason"},
 		{"the control lands right", "zcrx, wrong queue", func(r *results.Record) {
-			set(&r.SUT, NICProviderBytes, ProofBytes)
+			set(&r.SUT, nicProviderBytes, ProofBytes)
 		}, "into the provider's memory"},
 		{"the control is not copied", "zcrx, wrong queue", func(r *results.Record) {
 			r.SUT.ZeroCopyBytes, r.SUT.CopiedBytes = r.SUT.CopiedBytes, r.SUT.ZeroCopyBytes
@@ -107,15 +107,15 @@ func TestJudgeProofFinds(t *testing.T) {
 		{"not verified", "tcp", func(r *results.Record) { r.SUT.Mismatches = nil }, "not all verified"},
 		{"verified in part", "devmem", func(r *results.Record) { r.SUT.Bytes = &less }, "not all verified"},
 		{"into the kernel", "zcrx, 32K buffers", func(r *results.Record) {
-			set(&r.SUT, NICProviderBytes, 0)
-			set(&r.SUT, NICKernelBytes, ProofBytes)
+			set(&r.SUT, nicProviderBytes, 0)
+			set(&r.SUT, nicKernelBytes, ProofBytes)
 		}, "only 0 of 67108864 bytes into the provider's memory"},
 		{"more than a hundredth into the kernel", "devmem",
-			func(r *results.Record) { set(&r.SUT, NICKernelBytes, 0.02*ProofBytes) }, "into the kernel's memory"},
-		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, NICProviderBytes, ProofBytes) },
+			func(r *results.Record) { set(&r.SUT, nicKernelBytes, 0.02*ProofBytes) }, "into the kernel's memory"},
+		{"tcp into a provider", "tcp", func(r *results.Record) { set(&r.SUT, nicProviderBytes, ProofBytes) },
 			"into the provider's memory"},
 		{"no counters", "zcrx", func(r *results.Record) { r.SUT.Metrics = nil }, "does not count"},
-		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, NICNetmemBytes, 0) },
+		{"no device memory", "devmem TX to zcrx", func(r *results.Record) { set(&r.TG, nicNetmemBytes, 0) },
 			"did not read all payload from device memory"},
 		{"copied", "tcp-mmap", func(r *results.Record) { r.SUT.CopiedBytes = &less }, "% was copied"},
 		{"no evidence", "zcrx", func(r *results.Record) { r.SUT.ZeroCopyBytes = nil }, "no evidence"},
@@ -167,7 +167,7 @@ func TestPlausibleBytes(t *testing.T) {
 // others.
 func TestAnswersKnowTheDemo(t *testing.T) {
 	shown := map[string]bool{}
-	for _, c := range ProofCases {
+	for _, c := range proofCases {
 		shown["rx "+c.Cell.RX], shown["tx "+c.Cell.TX] = true, true
 	}
 	for _, m := range modes.All {

@@ -182,7 +182,7 @@ func TestForetell(t *testing.T) {
 		}
 		e.RequireVerdict = true
 		err := e.foretell(c.missing, func(string) {})
-		if wrong := (*InputError)(nil); errors.As(err, &wrong) != c.refused || (err != nil) != c.refused {
+		if wrong := (*inputError)(nil); errors.As(err, &wrong) != c.refused || (err != nil) != c.refused {
 			t.Errorf("%s, required: %v", name, err)
 		}
 	}

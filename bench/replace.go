@@ -9,9 +9,9 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Again makes runs again, in their place, that something else on the hosts has spoilt. Nil makes
+// again makes runs again, in their place, that something else on the hosts has spoilt. Nil makes
 // none again.
-type Again struct {
+type again struct {
 	Most int           // of the plan's runs; 0: as many as there are
 	For  time.Duration // since the plan's beginning; 0: as long as it takes
 
@@ -27,7 +27,7 @@ type slot struct {
 }
 
 // begin counts from now on.
-func (a *Again) begin() {
+func (a *again) begin() {
 	if a != nil {
 		a.begun, a.made = time.Now(), 0
 	}
@@ -35,7 +35,7 @@ func (a *Again) begin() {
 
 // wants reports whether to make a run again in its place, because something else spoilt it, at most
 // so many times. It counts these.
-func (a *Again) wants(rec *results.Record, replace int) bool {
+func (a *again) wants(rec *results.Record, replace int) bool {
 	if !a.spoils(rec, replace) || a.Most > 0 && a.made >= a.Most || a.For > 0 && time.Since(a.begun) >= a.For {
 		return false
 	}
@@ -44,7 +44,7 @@ func (a *Again) wants(rec *results.Record, replace int) bool {
 }
 
 // spoils counts a run that something else spoilt, and reports whether it may be made once more.
-func (a *Again) spoils(rec *results.Record, replace int) bool {
+func (a *again) spoils(rec *results.Record, replace int) bool {
 	if a == nil || !rec.Spoilt() {
 		return false
 	}

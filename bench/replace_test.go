@@ -21,7 +21,7 @@ func TestIntegrationReplacedInPlace(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0 // less than nothing: all are spoilt
-	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &Again{}
+	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &again{}
 	a, b := cell("tcp", "tcp"), cell("tcp-trunc", "tcp")
 	p := interleaved(2, a, b)
 	warm := p[0]
@@ -59,7 +59,7 @@ func TestIntegrationReplacedInTime(t *testing.T) {
 	r := newRig(t)
 	r.bounded(32 << 20)
 	never := -1.0
-	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &Again{For: time.Nanosecond}
+	r.Gates, r.Again = plan.Gates{ForeignCores: &never}, &again{For: time.Nanosecond}
 	recs, err := r.Play(t.Context(), interleaved(1, cell("tcp", "tcp")))
 	if err != nil || len(recs) != 1 || !recs[0].Spoilt() {
 		t.Errorf("%d records, %v", len(recs), err)

@@ -29,7 +29,7 @@ type Before struct {
 func (b *Before) journal() (results.Journal, error) {
 	j, err := results.ReadFigures(filepath.Join(b.Dir, results.JournalFile))
 	if err != nil {
-		return j, &InputError{err}
+		return j, &inputError{err}
 	}
 	return j, nil
 }
@@ -63,7 +63,7 @@ func (b *Before) leaveInterrupts(s *matrix.Spec, sut, tg *host.Host, note func(l
 	}
 	left, err := s.LeaveInterrupts(ends...)
 	if err != nil {
-		return &InputError{err}
+		return &inputError{err}
 	}
 	if len(left) > 0 {
 		b.InterruptsLeft = true

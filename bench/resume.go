@@ -120,7 +120,7 @@ func changes(was results.Header, now *plan.Origin) []string {
 // until it has been replaced so often. So are, of cells that have runs left, the warm-ups,
 // because the hosts have been idle since, and what was unsupported, because it seems not to
 // be any more.
-func remaining(planned []matrix.Run, have []results.Record, enough *Adaptive, replace int) (left []matrix.Run,
+func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int) (left []matrix.Run,
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[plan.CellKey]int{} // repetition after the last one that was tried

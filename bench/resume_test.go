@@ -70,7 +70,7 @@ func TestRemainingSpoilt(t *testing.T) {
 			t.Errorf("%d: %d runs left, want %d", i, len(left), x.left)
 		}
 	}
-	s := Session{Again: &Again{}}
+	s := Session{Again: &again{}}
 	if s.know([]results.Record{spoilt, spoilt}); s.Again.wants(&spoilt, s.Gates.Replacements()) {
 		t.Error("replaced three times")
 	}
@@ -119,7 +119,7 @@ func TestRemainingAdaptive(t *testing.T) {
 		r.SUT.ThroughputGbps = &gbps
 		have = append(have, r)
 	}
-	left, spared := remaining(plan, have, NewAdaptive(matrix.Adaptive{Min: 6, Interval: .01}), 2)
+	left, spared := remaining(plan, have, newAdaptive(matrix.Adaptive{Min: 6, Interval: .01}), 2)
 	n := map[string]int{}
 	for _, p := range left {
 		n[p.Cell.ID]++
@@ -196,7 +196,7 @@ func TestChanges(t *testing.T) {
 
 func TestAdaptive(t *testing.T) {
 	c := cell("tcp", "tcp")
-	a := NewAdaptive(matrix.Adaptive{Min: 2, Interval: .01})
+	a := newAdaptive(matrix.Adaptive{Min: 2, Interval: .01})
 	run := func(rep int, warmup bool) matrix.Run { return matrix.Run{Cell: c, Rep: rep, Warmup: warmup} }
 	add := func(gbps float64, v results.Verdict, warmup bool) {
 		a.Add(results.Record{Cell: c, Verdict: v, Warmup: warmup, SUT: results.Host{ThroughputGbps: &gbps}})
@@ -215,7 +215,7 @@ func TestAdaptive(t *testing.T) {
 	if !a.done(run(6, false)) || !a.done(run(7, false)) {
 		t.Error("6 runs within 0.5 % are not enough")
 	}
-	wide := NewAdaptive(matrix.Adaptive{Min: 6, Interval: .001})
+	wide := newAdaptive(matrix.Adaptive{Min: 6, Interval: .001})
 	for i := range 8 {
 		g := 100 + float64(i)
 		wide.Add(results.Record{Cell: c, Verdict: results.OK, SUT: results.Host{ThroughputGbps: &g}})
@@ -224,7 +224,7 @@ func TestAdaptive(t *testing.T) {
 		t.Error("a wide interval is enough")
 	}
 	// Only after forward and backward blocks in equal number.
-	odd := NewAdaptive(matrix.Adaptive{Min: 6, Interval: 1})
+	odd := newAdaptive(matrix.Adaptive{Min: 6, Interval: 1})
 	for i := range 7 {
 		g := 100 + float64(i)
 		odd.Add(results.Record{Cell: c, Verdict: results.OK, SUT: results.Host{ThroughputGbps: &g}})
@@ -232,7 +232,7 @@ func TestAdaptive(t *testing.T) {
 	if odd.done(run(7, false)) || !odd.done(run(8, false)) {
 		t.Error("a cell ends after an odd number of blocks, or not at all")
 	}
-	if (*Adaptive)(nil).done(run(0, false)) {
+	if (*adaptive)(nil).done(run(0, false)) {
 		t.Error("nothing is done")
 	}
 }

@@ -106,7 +106,7 @@ func newRigOf(t *testing.T, sut, tg host.Limits) *rig {
 	}
 	r := &rig{pair: pair, sut: dial(pair.SUT, "sut", sut), tg: dial(pair.TG, "tg", tg),
 		dir: filepath.Join(t.TempDir(), "out"), heard: &heard{}, said: said}
-	runner := &Runner{SUT: r.sut, TG: r.tg, Session: NewSession(), Opt: Options{Duration: 200 * time.Millisecond,
+	runner := &Runner{SUT: r.sut, TG: r.tg, Session: newSession(), Opt: Options{Duration: 200 * time.Millisecond,
 		RampUp: 50 * time.Millisecond, RampDown: 30 * time.Millisecond,
 		Addr: pair.SUT.IPv4.String(), MTU: veth.DefaultMTU, SUTDev: pair.SUT.Dev, TGDev: pair.TG.Dev,
 		SampleInterval: 20 * time.Millisecond}}

@@ -20,13 +20,13 @@ import (
 type Progress interface {
 	// Plan is called once, with the number of runs and how long they will take.
 	Plan(runs int, estimate time.Duration)
-	// Begin is called before a run that is really made.
+	// begin is called before a run that is really made.
 	Begin(p matrix.Run)
 	// Done is called after each run, also one that was only recorded.
 	Done(rec results.Record)
 	// Skip is called instead of both for a run whose cell is known well enough.
 	Skip(p matrix.Run)
-	// Again is called after a run that was spoilt, and is made once more.
+	// again is called after a run that was spoilt, and is made once more.
 	Again(p matrix.Run)
 	// End is called once.
 	End()
@@ -43,10 +43,10 @@ type Session struct {
 	// Missing says why a cell cannot run; nil where it can.
 	Missing func(plan.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
-	Enough *Adaptive
-	// Again makes runs again, in their place, that something else on the hosts has spoilt, as
+	Enough *adaptive
+	// again makes runs again, in their place, that something else on the hosts has spoilt, as
 	// often as Gates say; nil: it makes none.
-	Again *Again
+	Again *again
 	// LossFree is how cells that look for their rate do so.
 	LossFree matrix.LossFree
 	// Gates judge each run, beside what the ends find.

@@ -40,8 +40,8 @@ func (r *Runner) sharedSoftirq(role stream.Role, cell plan.Cell) (out []int) {
 	return inOrder(out)
 }
 
-// FlagCrowded marks a layout on a machine with too few CPUs.
-const FlagCrowded = "crowded-cpu"
+// flagCrowded marks a layout on a machine with too few CPUs.
+const flagCrowded = "crowded-cpu"
 
 // markPlacement flags a run in which an end's softirq runs on CPUs of the other end, and warns of
 // what the layout then means on this machine.
@@ -58,8 +58,8 @@ func (r *Runner) markPlacement(rec *results.Record) {
 		if len(cpus) == 0 {
 			continue
 		}
-		if !slices.Contains(rec.Flags, FlagCrowded) {
-			rec.Flags = append(rec.Flags, FlagCrowded)
+		if !slices.Contains(rec.Flags, flagCrowded) {
+			rec.Flags = append(rec.Flags, flagCrowded)
 		}
 		rec.Warnings = append(rec.Warnings, results.WarnSoftirqShared(x.end, counter.FormatCPUList(cpus), x.other,
 			x.layout, x.key))

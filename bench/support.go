@@ -15,13 +15,13 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// Support is which modes two hosts can run: receive modes on the SUT, send
+// support is which modes two hosts can run: receive modes on the SUT, send
 // modes on the TG.
-type Support struct{ RX, TX []wire.ModeSupport }
+type support struct{ RX, TX []wire.ModeSupport }
 
-// AskSupport lets both agents try the modes of cells, on the interfaces that are named.
-func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []plan.Cell) (Support, error) {
-	var s Support
+// askSupport lets both agents try the modes of cells, on the interfaces that are named.
+func askSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, cells []plan.Cell) (support, error) {
+	var s support
 	for _, ask := range []struct {
 		h    *host.Host
 		role stream.Role
@@ -44,7 +44,7 @@ func AskSupport(ctx context.Context, sut, tg *host.Host, sutDev, tgDev string, c
 
 // fold leaves of the cells of a mode that cannot run one, without a mode of the other end, so
 // that it shows once with its reason: send modes behind all others.
-func (s Support) fold(cells []plan.Cell, prepared func(plan.Cell) bool) []plan.Cell {
+func (s support) fold(cells []plan.Cell, prepared func(plan.Cell) bool) []plan.Cell {
 	var out, last []plan.Cell
 	seen := map[string]bool{}
 	add := func(to *[]plan.Cell, id, rx, tx string, c plan.Cell) {
@@ -80,7 +80,7 @@ func lacking(modes []wire.ModeSupport, name string) *Missing {
 }
 
 // doubts lists what only a run can tell of the modes, a line each.
-func (s Support) doubts(sut, tg string) (lines []string) {
+func (s support) doubts(sut, tg string) (lines []string) {
 	for _, x := range []struct {
 		host  string
 		modes []wire.ModeSupport
@@ -96,6 +96,6 @@ func (s Support) doubts(sut, tg string) (lines []string) {
 }
 
 // Missing looks up why a cell cannot run.
-func (s Support) Missing(c plan.Cell) *Missing {
+func (s support) Missing(c plan.Cell) *Missing {
 	return cmp.Or(lacking(s.RX, c.RX), lacking(s.TX, c.TX))
 }

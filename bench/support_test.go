@@ -15,8 +15,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-func someSupport() Support {
-	return Support{
+func someSupport() support {
+	return support{
 		RX: []wire.ModeSupport{{Role: stream.RX, Name: "tcp", Supported: true}, {Role: stream.RX, Name: "devmem",
 			Reason: "no rx queue", Fix: "a NIC"}, {Role: stream.RX, Name: "uring", Supported: true}},
 		TX: []wire.ModeSupport{{Role: stream.TX, Name: "tcp", Supported: true}, {Role: stream.TX, Name: "sendfile",
@@ -27,7 +27,7 @@ func someSupport() Support {
 func never(plan.Cell) bool { return false }
 
 // product are all pairs of modes.
-func product(c plan.Cell, s Support) (cells []plan.Cell) {
+func product(c plan.Cell, s support) (cells []plan.Cell) {
 	for _, rx := range s.RX {
 		for _, tx := range s.TX {
 			c.ID, c.RX, c.TX = rx.Name+"/"+tx.Name, rx.Name, tx.Name

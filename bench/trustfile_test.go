@@ -84,7 +84,7 @@ func TestSysctlsOfAFile(t *testing.T) {
 		}
 		_, err := e.Run(t.Context())
 		var at *matrix.Error
-		if refused := errors.As(err, &at) && at.Line == 8 && errors.As(err, new(*InputError)); refused == trusted ||
+		if refused := errors.As(err, &at) && at.Line == 8 && errors.As(err, new(*inputError)); refused == trusted ||
 			err == nil {
 			t.Errorf("trusted %v: %v", trusted, err)
 		}
@@ -133,7 +133,7 @@ func TestUntrustedFileIsNotRun(t *testing.T) {
 			_, err := e.Run(t.Context())
 			var at *matrix.Error
 			if !errors.As(err, &at) || at.Line != 6 || at.Column != 5 ||
-				!strings.Contains(err.Error(), "--trust-file") || !errors.As(err, new(*InputError)) {
+				!strings.Contains(err.Error(), "--trust-file") || !errors.As(err, new(*inputError)) {
 				t.Errorf("%s: %v", source, err)
 			}
 			if _, err := os.Stat(e.Dir); err == nil {

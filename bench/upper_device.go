@@ -60,9 +60,9 @@ func (u *Upper) name() string {
 // unknown reports whether it is not known which port the flow uses.
 func (u *Upper) unknown() bool { return u != nil && u.Ports != nil }
 
-// FlagUpper begins the flags of records whose flow has its address on an interface that
+// flagUpper begins the flags of records whose flow has its address on an interface that
 // stands on the port: over-vlan, over-bond, ...
-const FlagUpper = "over-"
+const flagUpper = "over-"
 
 // portless explains why a cell cannot run on interfaces that stand on others.
 func (o *Options) portless(c plan.Cell, sut, tg plan.Settings) *Missing {
@@ -141,7 +141,7 @@ func (r *Runner) markUpper(rec *results.Record) {
 		}
 		e.env.Upper = e.upper.Name
 		word := wire.Interface{Kind: e.upper.Kind}
-		flag := FlagUpper + strings.ToLower(word.KindWord())
+		flag := flagUpper + strings.ToLower(word.KindWord())
 		if !slices.Contains(rec.Flags, flag) {
 			rec.Flags = append(rec.Flags, flag)
 		}

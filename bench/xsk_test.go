@@ -22,7 +22,7 @@ import (
 func TestIntegrationDatagramsByAFXDP(t *testing.T) {
 	t.Setenv(lease.DirEnv, t.TempDir())
 	r := newRig(t)
-	r.Again = &Again{}
+	r.Again = &again{}
 	r.Runner.Opt.Duration, r.Runner.Opt.RampUp = 300*time.Millisecond, 100*time.Millisecond
 	off := false
 	cell := func(id, tx string, size int, change func(*plan.Cell)) plan.Cell {

@@ -45,7 +45,7 @@ func PrintLatency(w io.Writer, stages []StageHist) error {
 	if err := t.Flush(); err != nil || !ages || !durations {
 		return err
 	}
-	_, err := fmt.Fprintln(w, AgesAndDurations)
+	_, err := fmt.Fprintln(w, agesAndDurations)
 	return err
 }
 
@@ -56,8 +56,8 @@ func (s StageHist) Seen() bool { return s.Hist.Count()+s.Hist.Negative+s.Hist.Un
 // softirqs are the whole machine's.
 func (s StageHist) SeenPackets() bool { return s.Seen() && s.Stage != "softirq-run" }
 
-// AgesAndDurations says what the two kinds of stages are, where a table has both.
-const AgesAndDurations = "" +
+// agesAndDurations says what the two kinds of stages are, where a table has both.
+const agesAndDurations = "" +
 	"age: of a packet, from t0 to the stage. duration: of what happens there, from an event of its own:\n" +
 	"softirq-run since the softirq was raised, wake-return since data arrived. They do not add up."
 

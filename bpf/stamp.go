@@ -19,9 +19,9 @@ type Stamp string
 
 // The kinds of [Stamp].
 const (
-	// StampAuto is StampTCX on veth and lo, StampSocket elsewhere and where the
+	// stampAuto is StampTCX on veth and lo, StampSocket elsewhere and where the
 	// kernel cannot do StampTCX, which is then among [Latency.Hooks].
-	StampAuto Stamp = ""
+	stampAuto Stamp = ""
 	// StampSocket is the kernel's own software stamp, taken where a packet
 	// enters the stack (net_timestamp_check of net/core/dev.c), after GRO.
 	StampSocket Stamp = "socket"
@@ -86,7 +86,7 @@ func (st *stamper) open(s *set, kind Stamp, ifindex int) (err error) {
 		switch {
 		case aerr == nil:
 			st.links, st.names, st.devs = append(st.links, l), append(st.names, name), append(st.devs, d.Index)
-		case kind == StampAuto: // the socket's stamps must do
+		case kind == stampAuto: // the socket's stamps must do
 			h := Hook{Stage: "stamp", Backend: "tcx", Function: "ingress of " + name}
 			h.Reason = reason(h, aerr) + " (tcx needs Linux 6.6)"
 			st.without, st.reasons = append(st.without, name), append(st.reasons, h)
@@ -108,7 +108,7 @@ func stampDevs(kind Stamp, ifindex int) ([]rtnl.Link, error) {
 		if ifindex != 0 && l.Index != ifindex {
 			return true
 		}
-		return kind == StampAuto && l.Kind != "veth" && l.Name != "lo"
+		return kind == stampAuto && l.Kind != "veth" && l.Name != "lo"
 	}), nil
 }
 

@@ -151,12 +151,12 @@ func (s *Syscalls) Peek() ([]Call, error) {
 		c.Min, c.Max, s.extremes[c.Name] = all.min, all.max, all
 		out = append(out, c)
 	}
-	SortCalls(out)
+	sortCalls(out)
 	return out, nil
 }
 
-// SortCalls puts the most time first.
-func SortCalls(calls []Call) {
+// sortCalls puts the most time first.
+func sortCalls(calls []Call) {
 	slices.SortStableFunc(calls, func(a, b Call) int { return cmp.Compare(b.Sum, a.Sum) })
 }
 
@@ -180,7 +180,7 @@ func SubCalls(now, earlier []Call) []Call {
 		c.settle()
 		out = append(out, c)
 	}
-	SortCalls(out)
+	sortCalls(out)
 	return out
 }
 

@@ -73,7 +73,7 @@ func ReadFigures(in *results.Folder) (results.Journal, error) {
 
 // cell checks the limits that concern a cell as a whole, and lists those that its runs exceed.
 func cell(g plan.Gates, runs []*results.Record) (out []*failure) {
-	for _, rule := range Rules {
+	for _, rule := range rules {
 		if rule.cell == nil {
 			continue
 		}

@@ -16,7 +16,7 @@ func Conclude(r *results.Record) {
 	}
 	r.Limit = FindLimit(r)
 	for i := range r.SUT.Flows {
-		r.SUT.Flows[i].Limit = FlowLimit(r, i)
+		r.SUT.Flows[i].Limit = flowLimit(r, i)
 	}
 	if s := r.FlowSpread(); s != nil {
 		r.SUT.Metrics = append(r.SUT.Metrics, s.Metrics()...)

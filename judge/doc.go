@@ -14,5 +14,5 @@
 // cell need all its runs: they follow from the journal whenever it is read ([Apply]), so that
 // they hold after a crash too and nothing in a journal is ever rewritten.
 //
-// What was not measured fails no gate. All are in two lists: [end.Rules], [Rules].
+// What was not measured fails no gate. All are in two lists: [end.Rules], [rules].
 package judge

@@ -35,7 +35,7 @@ type Said struct {
 // Judge gives a record that has the figures of both ends the verdict, by what they said and by
 // whether that fits together.
 func (b *Both) Judge(rec *results.Record) {
-	for _, rule := range Rules {
+	for _, rule := range rules {
 		if rule.both != nil {
 			rule.both(b, rec)
 		}

@@ -23,7 +23,7 @@ const (
 // whose thread never waits, and that the receiver's window did not hold up, could not send more
 // whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
 // several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
-// flow ([FlowLimit]); the link and the pace are there for all of them, and so is a CPU
+// flow ([flowLimit]); the link and the pace are there for all of them, and so is a CPU
 // where no flow says which are its own.
 func FindLimit(r *results.Record) plan.LimitedBy {
 	gbps := r.SUT.ThroughputGbps

@@ -132,7 +132,7 @@ func TestFullCPUsOfFlows(t *testing.T) {
 			t.Errorf("%s: flows %q, sum %q; want %q, %q", name, got, r.Limit, c.flows, c.sum)
 		}
 	}
-	if r := (results.Record{Cell: plan.Cell{Flows: 2}}); flowCPUFull(&r.SUT, 1) || FlowLimit(&r, 1) != "" {
+	if r := (results.Record{Cell: plan.Cell{Flows: 2}}); flowCPUFull(&r.SUT, 1) || flowLimit(&r, 1) != "" {
 		t.Error("a flow that is not there")
 	}
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// FlowLimit finds what kept one flow from being faster; "" means not known. For the only flow that
+// flowLimit finds what kept one flow from being faster; "" means not known. For the only flow that
 // is the run's limit. Each of several flows is judged in the same order, by the evidence of the
 // flow's two threads, of their CPUs and their softirq's, of the thread that polls its queue, and of
 // its sender's TCP; the link and the pace concern all flows together.
-func FlowLimit(r *results.Record, n int) plan.LimitedBy {
+func flowLimit(r *results.Record, n int) plan.LimitedBy {
 	if alone(r) {
 		return FindLimit(r)
 	}

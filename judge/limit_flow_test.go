@@ -93,8 +93,8 @@ func TestLimitOfTheSum(t *testing.T) {
 	if r.SUT.Flows[1].Bytes = new(uint64(0)); FindLimit(&r) != plan.ByReceiver {
 		t.Errorf("%q", FindLimit(&r))
 	}
-	if r.Cell.PaceBitsPS = 40e9; FindLimit(&r) != plan.ByPace || FlowLimit(&r, 0) != plan.ByReceiver {
-		t.Errorf("%q, flow 0 %q", FindLimit(&r), FlowLimit(&r, 0))
+	if r.Cell.PaceBitsPS = 40e9; FindLimit(&r) != plan.ByPace || flowLimit(&r, 0) != plan.ByReceiver {
+		t.Errorf("%q, flow 0 %q", FindLimit(&r), flowLimit(&r, 0))
 	}
 }
 

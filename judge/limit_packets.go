@@ -88,9 +88,9 @@ func packetLinkShare(r *results.Record) float64 {
 	return *r.SUT.PacketsPerS * (max(frame, shortestFrame) + frameBytes - ethernet) * 8 / speed
 }
 
-// Fragmented reports whether the run's datagrams were longer than the MTU: what counters then count
+// fragmented reports whether the run's datagrams were longer than the MTU: what counters then count
 // as lost are fragments, any number of them per datagram.
-func Fragmented(r *results.Record) bool {
+func fragmented(r *results.Record) bool {
 	mtu := r.TG.Value("link_mtu")
 	return mtu > 0 && float64(r.Cell.MessageBytes+udpHeaders) > mtu
 }

@@ -43,7 +43,7 @@ func AccountPackets(rec *results.Record, oneMachine, oneNamespace bool) {
 	if more := holdLink(rec); most != 0 { // else the counters tell of all, as they are
 		least -= more
 	}
-	if (least != 0 || most != 0) && Fragmented(rec) {
+	if (least != 0 || most != 0) && fragmented(rec) {
 		rec.Warnings = append(rec.Warnings, fmt.Sprintf("%d datagrams were lost, and counters may not show all "+
 			"of them: longer than the MTU, they travel in fragments, which is what counters count", *rx.Lost))
 		return
@@ -129,7 +129,7 @@ func holdLink(rec *results.Record) (more int64) {
 // (net/ipv4/inet_fragment.c: inet_frag_alloc): with some 40 of 64 KiB nothing is put together any
 // more.
 func markReassembly(rec *results.Record) {
-	if !rec.Cell.MovesPackets() || !Fragmented(rec) {
+	if !rec.Cell.MovesPackets() || !fragmented(rec) {
 		return
 	}
 	for i, h := range []*results.Host{&rec.SUT, &rec.TG} {

@@ -7,8 +7,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Rule is one thing that runs are judged by. What it finds says what to do about it.
-type Rule struct {
+// rule is one thing that runs are judged by. What it finds says what to do about it.
+type rule struct {
 	Name  string         // of the gate or the flag, or else what is asked
 	Looks string         // at what
 	Class plan.GateClass // of a gate; "": the rule is none, and flags or warns, or gives the verdict
@@ -20,10 +20,10 @@ type Rule struct {
 	cell func(plan.Gates, []*results.Record) *failure // a gate of all runs of a cell
 }
 
-// Rules are in the order in which they are asked. Before, each end has asked its own ([end.Rules]).
+// rules are in the order in which they are asked. Before, each end has asked its own ([end.Rules]).
 // That of the frequency is in [Course], because it asks the runs before; [Conclude] says what
 // limited a run.
-var Rules = []Rule{
+var rules = []rule{
 	{Name: results.FlagDropsUnattributed, Looks: "segments that were lost, and counters and reasons of drops",
 		Test: "TestMarkDrops", both: func(_ *Both, r *results.Record) { markDrops(r) }},
 	{Name: "verdict", Looks: "the verdicts of both ends, and the bytes that each counted", Test: "TestVerdict",

@@ -40,7 +40,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s of an end: looks at %q, class %q, test %s", r.Name, r.Looks, r.Class, r.Test)
 		}
 	}
-	for _, r := range Rules {
+	for _, r := range rules {
 		names = append(names, r.Name)
 		if r.Looks == "" || r.both == nil && r.run == nil && r.mark == nil &&
 			r.cell == nil {

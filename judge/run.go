@@ -14,7 +14,7 @@ import (
 // failure is a limit that a run is beyond, by the flag of runs that count all the same.
 type failure struct{ flag, reason, fix string }
 
-// Run judges one run by the [Rules] that need no other: first those of the environment, which leave
+// Run judges one run by the [rules] that need no other: first those of the environment, which leave
 // it out, then those of the outcome, which flag it, or leave it out where that was asked for, and
 // last those that flag it alone. A run that is not ok, and a warm-up, are left as they are, but
 // that a cgroup is named as why a run was spoilt; of a calibration's run only what left it out is
@@ -25,7 +25,7 @@ func Run(g plan.Gates, r *results.Record) {
 	if r.Verdict != results.OK || r.Warmup && !r.Calibrates() && !r.Tries() {
 		return
 	}
-	for _, rule := range Rules {
+	for _, rule := range rules {
 		switch {
 		case rule.run != nil && rule.Class == plan.ByEnvironment:
 			if f := rule.run(g, r); f != nil {

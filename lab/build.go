@@ -20,8 +20,8 @@ import (
 // the default.
 var Suites = []string{"sid", "trixie-backports"}
 
-// Kernel is what set-up resolved for one suite: an entry of lock.json.
-type Kernel struct {
+// kernel is what set-up resolved for one suite: an entry of lock.json.
+type kernel struct {
 	Suite     string     `json:"suite"`
 	Release   string     `json:"release"`             // uname -r: "7.2.13+deb14-amd64"
 	Image     debPackage `json:"image"`               // the package with vmlinuz
@@ -29,14 +29,14 @@ type Kernel struct {
 	Resolved  time.Time  `json:"resolved"`
 }
 
-func (k *Kernel) toolchain() string { return k.Suite + "-" + k.Release }
+func (k *kernel) toolchain() string { return k.Suite + "-" + k.Release }
 
 // lockFile is lock.json: the versions that this cache holds or will fetch.
 type lockFile struct {
-	Kernels []*Kernel `json:"kernels"`
+	Kernels []*kernel `json:"kernels"`
 }
 
-func (l *lockFile) find(suite string) *Kernel {
+func (l *lockFile) find(suite string) *kernel {
 	for _, k := range l.Kernels {
 		if k.Suite == suite {
 			return k
@@ -130,18 +130,18 @@ func (c *cache) readLock() (*lockFile, error) {
 // what every name of the kind looks like.
 type entry struct {
 	dir   string
-	name  func(*Kernel) string
+	name  func(*kernel) string
 	names *regexp.Regexp
 }
 
 var entries = sync.OnceValue(func() []entry {
 	release := strings.Trim(kernelRelease().String(), "^$")
 	names := func(format string) *regexp.Regexp { return regexp.MustCompile(fmt.Sprintf("^"+format+"$", release)) }
-	plain := func(k *Kernel) string { return k.Release }
+	plain := func(k *kernel) string { return k.Release }
 	return []entry{
 		{"kernels", plain, names("%s")},
-		{"toolchains", (*Kernel).toolchain, names("[a-z-]+-%s")},
-		{"modules", func(k *Kernel) string { return moduleKey(k.Release) }, names("%s-[0-9a-f]{12}")},
+		{"toolchains", (*kernel).toolchain, names("[a-z-]+-%s")},
+		{"modules", func(k *kernel) string { return moduleKey(k.Release) }, names("%s-[0-9a-f]{12}")},
 		{"selftests", plain, names("%s")},
 		{"drivers", plain, names("%s")},
 	}
@@ -153,7 +153,7 @@ func (c *cache) prune(lf *lockFile) {
 	for _, e := range entries() {
 		all, _ := os.ReadDir(c.path(e.dir))
 		for _, d := range all {
-			inUse := slices.ContainsFunc(lf.Kernels, func(k *Kernel) bool { return e.name(k) == d.Name() })
+			inUse := slices.ContainsFunc(lf.Kernels, func(k *kernel) bool { return e.name(k) == d.Name() })
 			if !inUse && e.names.MatchString(d.Name()) {
 				os.RemoveAll(c.path(e.dir, d.Name()))
 			}
@@ -232,7 +232,7 @@ func (c *cache) build(ctx context.Context, suite string, lf *lockFile, refresh b
 // resolve asks Debian for the suite's newest kernel and enters it into the
 // lock file. The package lists are fetched again: an archive drops the files of
 // superseded versions, so old lists lead to downloads that fail.
-func (c *cache) resolve(ctx context.Context, a *apt, lf *lockFile, log io.Writer) (*Kernel, error) {
+func (c *cache) resolve(ctx context.Context, a *apt, lf *lockFile, log io.Writer) (*kernel, error) {
 	fmt.Fprintf(log, "lab: %s: looking for the newest kernel\n", a.suite)
 	if err := a.update(ctx, log); err != nil {
 		return nil, err
@@ -249,14 +249,14 @@ func (c *cache) resolve(ctx context.Context, a *apt, lf *lockFile, log io.Writer
 		return k, nil
 	}
 	fmt.Fprintf(log, "lab: %s: newest kernel is %s\n", a.suite, release)
-	k := &Kernel{Suite: a.suite, Release: release, Image: image, Resolved: time.Now().UTC().Truncate(time.Second)}
-	lf.Kernels = slices.DeleteFunc(lf.Kernels, func(old *Kernel) bool { return old.Suite == a.suite })
+	k := &kernel{Suite: a.suite, Release: release, Image: image, Resolved: time.Now().UTC().Truncate(time.Second)}
+	lf.Kernels = slices.DeleteFunc(lf.Kernels, func(old *kernel) bool { return old.Suite == a.suite })
 	lf.Kernels = append(lf.Kernels, k)
 	return k, nil
 }
 
 // makeKernel fetches the kernel image.
-func (c *cache) makeKernel(ctx context.Context, a *apt, k *Kernel, log io.Writer) error {
+func (c *cache) makeKernel(ctx context.Context, a *apt, k *kernel, log io.Writer) error {
 	if c.has("kernels", k.Release) {
 		return nil
 	}

@@ -70,7 +70,7 @@ func TestJSONRoundTrip(t *testing.T) {
 
 func TestPruneKeepsWhatIsLocked(t *testing.T) {
 	c := testCache(t)
-	k := &Kernel{Suite: "sid", Release: "7.2.13+deb14-amd64"}
+	k := &kernel{Suite: "sid", Release: "7.2.13+deb14-amd64"}
 	keep := [][]string{{"kernels", k.Release}, {"toolchains", k.toolchain()}, {"modules", moduleKey(k.Release)}}
 	// Not of the lab: another program's, or the system's below --cache /usr/lib.
 	keep = append(keep, []string{"modules", "7.2.1+deb14-amd64"}, []string{"kernels", "mine"},
@@ -82,7 +82,7 @@ func TestPruneKeepsWhatIsLocked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c.prune(&lockFile{Kernels: []*Kernel{k}})
+	c.prune(&lockFile{Kernels: []*kernel{k}})
 	for _, e := range keep {
 		if !c.has(e...) {
 			t.Errorf("%v is gone", e)

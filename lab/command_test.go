@@ -85,11 +85,11 @@ func TestExecOfWhatCannotRun(t *testing.T) {
 		what, name string
 		want       int
 	}{
-		{"dynamic", "sh", ExitNotExec}, {"dynamic, by its path", "/bin/sh", ExitNotExec},
-		{"a script", script, ExitNotExec},
-		{"no permission", plain, ExitNotExec}, {"a folder", dir, ExitNotExec},
-		{"not there", here, ExitNotFind}, {"not in PATH", "there-is-no-such-program", ExitNotFind},
-		{"in a file, as env has it", script + "/x", ExitNotExec},
+		{"dynamic", "sh", exitNotExec}, {"dynamic, by its path", "/bin/sh", exitNotExec},
+		{"a script", script, exitNotExec},
+		{"no permission", plain, exitNotExec}, {"a folder", dir, exitNotExec},
+		{"not there", here, exitNotFind}, {"not in PATH", "there-is-no-such-program", exitNotFind},
+		{"in a file, as env has it", script + "/x", exitNotExec},
 	} {
 		exit, err := Exec(t.Context(), ExecOptions{Args: []string{x.name}})
 		if exit != x.want || err == nil {

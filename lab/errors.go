@@ -10,11 +10,11 @@ import (
 // Exit statuses of Exec that are not the guest command's own. They follow
 // timeout(1) and the container runtimes.
 const (
-	ExitUsage   = 2   // what was asked for does not exist, such as a kernel; nothing was run
+	exitUsage   = 2   // what was asked for does not exist, such as a kernel; nothing was run
 	ExitTimeout = 124 // the time limit ended the command
 	ExitTrouble = 125 // the lab could not be built or booted, or the guest kernel complained
-	ExitNotExec = 126 // the command was found but could not be run in the guest
-	ExitNotFind = 127 // the command does not exist
+	exitNotExec = 126 // the command was found but could not be run in the guest
+	exitNotFind = 127 // the command does not exist
 )
 
 // Error is a failure of the lab itself, never of the command run in it.
@@ -57,7 +57,7 @@ func ExitOf(err error) int {
 	case errors.Is(err, errSlow):
 		return ExitTimeout
 	case errors.As(err, &input):
-		return ExitUsage
+		return exitUsage
 	}
 	return ExitTrouble
 }
@@ -68,9 +68,9 @@ func exitOfCommand(err error) int {
 	var refused *notExecError
 	switch {
 	case errors.As(err, &missing):
-		return ExitNotFind
+		return exitNotFind
 	case errors.As(err, &refused):
-		return ExitNotExec
+		return exitNotExec
 	}
 	return ExitTrouble
 }

@@ -16,8 +16,8 @@ func TestExitOf(t *testing.T) {
 		{errors.New("x"), ExitTrouble},
 		{errorf("build", "", "no compiler"), ExitTrouble},
 		{&Error{"boot", errSlow, ""}, ExitTimeout},
-		{inputf("choose kernel 9.9", "", "not known"), ExitUsage},
-		{wrap("prepare the guest", fmt.Errorf("x: %w", inputf("choose", "", "not known"))), ExitUsage},
+		{inputf("choose kernel 9.9", "", "not known"), exitUsage},
+		{wrap("prepare the guest", fmt.Errorf("x: %w", inputf("choose", "", "not known"))), exitUsage},
 	} {
 		if got := ExitOf(x.err); got != x.want {
 			t.Errorf("%v: %d, want %d", x.err, got, x.want)
@@ -27,7 +27,7 @@ func TestExitOf(t *testing.T) {
 
 func TestMachineOptionsCheck(t *testing.T) {
 	for _, o := range []MachineOptions{{CPUs: -1}, {CPUs: 256}, {MemMiB: 100}, {MTU: 1279}, {MTU: 9601}} {
-		if err := o.check(); ExitOf(err) != ExitUsage || err == nil {
+		if err := o.check(); ExitOf(err) != exitUsage || err == nil {
 			t.Errorf("%+v: %v", o, err)
 		}
 	}

@@ -109,9 +109,9 @@ func judge(r *request, res *guest.Result, gone error) outcome {
 		why := gone.Error()
 		return spoil(ExitOf(gone), &Error{"run " + name, gone, "see the kernel messages above"}, why)
 	case res.NotFound && len(res.Complaints) == 0:
-		return outcome{exit: ExitNotFind, err: errorf("run "+name, "", "%s", res.Err)}
+		return outcome{exit: exitNotFind, err: errorf("run "+name, "", "%s", res.Err)}
 	case res.NotExec && len(res.Complaints) == 0:
-		return outcome{exit: ExitNotExec, err: errorf("run "+name, "", "%s", res.Err)}
+		return outcome{exit: exitNotExec, err: errorf("run "+name, "", "%s", res.Err)}
 	case res.TimedOut:
 		return spoil(ExitTimeout, errorf("run "+name, "allow more with --timeout", "still running after %v", r.timeout),
 			"time limit reached")

@@ -53,9 +53,9 @@ func runHost(ctx context.Context, args []string, env string) (int, error) {
 	signalGroup := func(sig syscall.Signal) { syscall.Kill(-cmd.Process.Pid, sig) }
 	ended, err := startTied(cmd, func() {}, func() { signalGroup(syscall.SIGKILL) })
 	if err != nil {
-		exit := ExitNotExec
+		exit := exitNotExec
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
-			exit = ExitNotFind
+			exit = exitNotFind
 		}
 		return exit, &Error{"start " + args[0], err, ""}
 	}

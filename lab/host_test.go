@@ -24,11 +24,11 @@ func TestRunHostStatus(t *testing.T) {
 	}{
 		{0, []string{"true"}}, {7, []string{"sh", "-c", "exit 7"}}, {128 + 15, []string{"sh", "-c", "kill -TERM $$"}},
 		{3, []string{"sh", "-c", `test "$NAME" = value && exit 3`}},
-		{ExitNotFind, []string{"there-is-no-such-program"}},
-		{ExitNotFind, []string{"/no/such"}}, {ExitNotExec, []string{"/etc/passwd"}},
+		{exitNotFind, []string{"there-is-no-such-program"}},
+		{exitNotFind, []string{"/no/such"}}, {exitNotExec, []string{"/etc/passwd"}},
 	} {
 		exit, err := runHost(t.Context(), x.args, "NAME=value")
-		if exit != x.want || (err != nil) != (x.want == ExitNotFind || x.want == ExitNotExec) {
+		if exit != x.want || (err != nil) != (x.want == exitNotFind || x.want == exitNotExec) {
 			t.Errorf("%q: %d, %v; want %d", x.args, exit, err, x.want)
 		}
 	}

@@ -228,8 +228,8 @@ func TestIntegrationLabCancel(t *testing.T) {
 
 func TestIntegrationLabNotFound(t *testing.T) {
 	needIntegration(t)
-	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"/no/such/program"}}); exit != ExitNotFind ||
+	if exit, err := Exec(t.Context(), ExecOptions{Args: []string{"/no/such/program"}}); exit != exitNotFind ||
 		err == nil {
-		t.Errorf("exit status %d, %v; want %d", exit, err, ExitNotFind)
+		t.Errorf("exit status %d, %v; want %d", exit, err, exitNotFind)
 	}
 }

@@ -23,8 +23,8 @@ func TestJudge(t *testing.T) {
 	}{
 		{"fine", &guest.Result{}, nil, 0, "", false},
 		{"status", &guest.Result{Exit: 42}, nil, 42, "", false},
-		{"missing", &guest.Result{NotFound: true, Err: "no such file"}, nil, ExitNotFind, "no such file", false},
-		{"no program", &guest.Result{NotExec: true, Err: "exec format error"}, nil, ExitNotExec, "exec format error",
+		{"missing", &guest.Result{NotFound: true, Err: "no such file"}, nil, exitNotFind, "no such file", false},
+		{"no program", &guest.Result{NotExec: true, Err: "exec format error"}, nil, exitNotExec, "exec format error",
 			false},
 		{"missing, kernel", &guest.Result{NotFound: true, Err: "no", Complaints: bad}, nil, ExitTrouble, "WARNING: x",
 			true},

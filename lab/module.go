@@ -40,7 +40,7 @@ func moduleKey(release string) string {
 }
 
 // makeModule builds softnic.ko for k unless these very sources were built.
-func (c *cache) makeModule(ctx context.Context, k *Kernel, log io.Writer) error {
+func (c *cache) makeModule(ctx context.Context, k *kernel, log io.Writer) error {
 	key := moduleKey(k.Release)
 	if c.has("modules", key) {
 		return nil

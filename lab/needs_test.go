@@ -112,8 +112,8 @@ func TestBuildChecksFirst(t *testing.T) {
 
 func TestWorkFor(t *testing.T) {
 	c := &cache{dir: t.TempDir()}
-	k := &Kernel{Suite: "sid", Release: "7.2.1-amd64"}
-	lf := &lockFile{Kernels: []*Kernel{k}}
+	k := &kernel{Suite: "sid", Release: "7.2.1-amd64"}
+	lf := &lockFile{Kernels: []*kernel{k}}
 	for _, x := range []struct {
 		has  string // made before
 		want work

@@ -46,8 +46,8 @@ func filled(t *testing.T) (dir string) {
 	dir = filepath.Join(t.TempDir(), "cache")
 	c, err := openCache(dir)
 	must(t, err)
-	k := &Kernel{Suite: "sid", Release: "7.2.13+deb14-amd64"}
-	must(t, c.writeJSON(lockFile{Kernels: []*Kernel{k}}, "lock.json"), c.writeJSON(map[string]bool{}, "accel.json"))
+	k := &kernel{Suite: "sid", Release: "7.2.13+deb14-amd64"}
+	must(t, c.writeJSON(lockFile{Kernels: []*kernel{k}}, "lock.json"), c.writeJSON(map[string]bool{}, "accel.json"))
 	put(t, "", dir, "lock")
 	put(t, "image", dir, "kernels", k.Release, "vmlinuz")
 	put(t, "", dir, "apt", "sid", "sources.list")
@@ -239,14 +239,14 @@ func TestNewCacheIsPrivate(t *testing.T) {
 
 // The names in lock.json become paths, which --refresh removes.
 func TestLockFileWithPaths(t *testing.T) {
-	for _, k := range []Kernel{
+	for _, k := range []kernel{
 		{Suite: "sid", Release: "../../victim"}, {Suite: "../victim", Release: "7.2.1+deb14-amd64"},
 		{Suite: "sid", Release: "7.2.1+deb14-amd64/../../../victim-amd64"},
 	} {
 		dir := filled(t)
 		c, err := openCache(dir)
 		must(t, err)
-		must(t, c.writeJSON(lockFile{Kernels: []*Kernel{&k}}, "lock.json"))
+		must(t, c.writeJSON(lockFile{Kernels: []*kernel{&k}}, "lock.json"))
 		if _, err := Build(context.Background(), BuildOptions{Cache: dir}, io.Discard); err == nil ||
 			!strings.Contains(err.Error(), "bad suite or release") {
 			t.Errorf("%+v: error is %v", k, err)

@@ -164,7 +164,7 @@ func TestKernelsWhoseNamesLeadElsewhere(t *testing.T) {
 }
 
 func TestPick(t *testing.T) {
-	lf := &lockFile{Kernels: []*Kernel{{Suite: "sid", Release: "7.2.13+deb14-amd64"},
+	lf := &lockFile{Kernels: []*kernel{{Suite: "sid", Release: "7.2.13+deb14-amd64"},
 		{Suite: "trixie-backports", Release: "7.3.4+deb13-amd64"}}}
 	for word, want := range map[string]string{"7.3": "trixie-backports", "7.2.13+deb14-amd64": "sid", "sid": "sid"} {
 		got, err := pick([]string{word}, lf)

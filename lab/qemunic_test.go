@@ -21,13 +21,13 @@ func TestCheckNIC(t *testing.T) {
 	}
 	for _, n := range []string{"qemu", "qemu:", "e1000e", "qemu:rtl8139", "softnic"} {
 		err := (&MachineOptions{NIC: n}).check()
-		if ExitOf(err) != ExitUsage || err == nil || !strings.Contains(err.Error(), "bnxt") ||
+		if ExitOf(err) != exitUsage || err == nil || !strings.Contains(err.Error(), "bnxt") ||
 			!strings.Contains(err.Error(), "qemu:e1000e, qemu:virtio") {
 			t.Errorf("%s: %v", n, err)
 		}
 	}
 	o := MachineOptions{NIC: "qemu:virtio", Module: "queues=2"}
-	if err := o.check(); ExitOf(err) != ExitUsage || err == nil {
+	if err := o.check(); ExitOf(err) != exitUsage || err == nil {
 		t.Errorf("parameters for a soft NIC that there is not: %v", err)
 	}
 	if got := (&MachineOptions{NIC: "qemu:virtio"}).module(); got != "" {

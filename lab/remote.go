@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// UpEnv names the socket of the machine that [Up] keeps for the command it has started.
-const UpEnv = "ZCBENCH_LAB_UP"
+// upEnv names the socket of the machine that [Up] keeps for the command it has started.
+const upEnv = "ZCBENCH_LAB_UP"
 
 // remote is the machine of lab up, seen from lab exec.
 type remote struct {
@@ -26,13 +26,13 @@ type remote struct {
 
 // findUp finds the machine that is up, if it is the one that is asked for.
 func findUp(o *ExecOptions) (*remote, error) {
-	path := os.Getenv(UpEnv)
+	path := os.Getenv(upEnv)
 	if path == "" || o.OwnBoot {
 		return nil, nil
 	}
 	r, err := dialUp(path)
 	if err != nil {
-		return nil, &Error{"reach the machine of zcbench lab up at " + path, err, "unset " + UpEnv +
+		return nil, &Error{"reach the machine of zcbench lab up at " + path, err, "unset " + upEnv +
 			", or say --own-boot"}
 	}
 	if why := r.what.lacks(&o.MachineOptions); why != "" {

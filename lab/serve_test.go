@@ -206,7 +206,7 @@ func TestServeStranger(t *testing.T) {
 
 func TestFindUp(t *testing.T) {
 	path := serveFake(t, nil)
-	t.Setenv(UpEnv, path)
+	t.Setenv(upEnv, path)
 	var log bytes.Buffer
 	o := &ExecOptions{Log: &log}
 	up, err := findUp(o)
@@ -224,7 +224,7 @@ func TestFindUp(t *testing.T) {
 		t.Errorf("a boot of its own: %v, %v", up, err)
 	}
 	o.OwnBoot = false
-	t.Setenv(UpEnv, path+"-gone")
+	t.Setenv(upEnv, path+"-gone")
 	if _, err := findUp(o); !errors.Is(err, unix.ENOENT) || !strings.Contains(err.Error(), "--own-boot") {
 		t.Errorf("a machine that is gone: %v", err)
 	}

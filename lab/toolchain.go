@@ -23,7 +23,7 @@ var toolchainPackages = []string{
 
 // makeToolchain unpacks the packages that k names into a cache folder: a small
 // Debian, never installed (no maintainer script runs), used by chroot.
-func (c *cache) makeToolchain(ctx context.Context, a *apt, k *Kernel, log io.Writer) error {
+func (c *cache) makeToolchain(ctx context.Context, a *apt, k *kernel, log io.Writer) error {
 	if c.has("toolchains", k.toolchain()) {
 		return nil
 	}

@@ -54,7 +54,7 @@ func Up(ctx context.Context, o UpOptions) (exit int, err error) {
 	defer stop()
 	wg.Go(func() { k.loop(ctx) })
 	wg.Go(func() { l.accept(ctx, p.what, k, o.Log) })
-	return runHost(ctx, o.Args, UpEnv+"="+l.path)
+	return runHost(ctx, o.Args, upEnv+"="+l.path)
 }
 
 // listener is the socket of a machine that is up, in a folder of its own.

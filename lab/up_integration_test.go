@@ -31,7 +31,7 @@ func hostHelper(path string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Fprintln(c, os.Getenv(UpEnv))
+	fmt.Fprintln(c, os.Getenv(upEnv))
 	io.Copy(io.Discard, c)
 	return hostStatusWanted
 }
@@ -64,7 +64,7 @@ func startUp(t *testing.T, o MachineOptions) (down func() (int, string)) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv(UpEnv, strings.TrimSpace(where))
+	t.Setenv(upEnv, strings.TrimSpace(where))
 	return func() (int, string) {
 		c.Close()
 		exit := <-ended

@@ -11,11 +11,11 @@ const (
 	FlagStarved  = "starved-flow" // a flow had less than StarvedShare of its fair share
 )
 
-// FairJain is Jain's index below which flows are called unfair, unless a file asks for another:
+// fairJain is Jain's index below which flows are called unfair, unless a file asks for another:
 // of two flows, one has more than twice the other's throughput. StarvedShare is the part of its
 // fair share, the sum over the number of flows, below which a flow starves.
 const (
-	FairJain     = .9
+	fairJain     = .9
 	StarvedShare = .1
 )
 

@@ -70,7 +70,7 @@ var Limits = []Limit{
 	{"copied", ByProof, "copied by a zero-copy mode", .01, true, "",
 		"run: share of the payload that a zero-copy mode copied",
 		func(g *Gates) **float64 { return &g.Copied }},
-	{FairnessGate, ByOutcome, "Jain's index of the flows", FairJain, true, "", "run of several flows: Jain's " +
+	{FairnessGate, ByOutcome, "Jain's index of the flows", fairJain, true, "", "run of several flows: Jain's " +
 		"index of their throughput is below this (`unfair`), or a flow has less than 10 % of its fair share " +
 		"(`starved-flow`)",
 		func(g *Gates) **float64 { return &g.Fairness }},

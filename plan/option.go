@@ -24,7 +24,7 @@ type Option struct {
 	words   func() []string
 	Help    string // one line
 	Default string // that commands choose; "": it is left to the kernel, the driver or the mode
-	Kind    Kind
+	Kind    kind
 	Role    stream.Role // whose it is; "": of both ends
 	Sets    []string    // names of the settings that it gives a host (package wire)
 	Also    string      // another option that the flag chooses too, unless that is given itself
@@ -37,15 +37,15 @@ type Option struct {
 	value    value
 }
 
-// Kind is what an option is about.
-type Kind string
+// kind is what an option is about.
+type kind string
 
 // The kinds of options.
 const (
-	OfModes Kind = "mode" // rx and tx
-	OfPath  Kind = "path" // how a data path works: zcrecv and zcsend have it too
-	OfHost  Kind = "host" // set on hosts for the run, and put back
-	OfRun   Kind = "run"  // how a run is made
+	OfModes kind = "mode" // rx and tx
+	OfPath  kind = "path" // how a data path works: zcrecv and zcsend have it too
+	OfHost  kind = "host" // set on hosts for the run, and put back
+	ofRun   kind = "run"  // how a run is made
 )
 
 // value is how a field of a cell is read and written.

@@ -125,11 +125,11 @@ func shortBytes(raw string) string {
 // include/linux/netdevice.h; with it GSO_MAX_SIZE and GRO_MAX_SIZE there.
 const (
 	PlainTCP  = 65536
-	MaxBigTCP = 524280
+	maxBigTCP = 524280
 )
 
 func bigTCP(at func(*Cell) *int) value {
-	parse := sizeWithin(4096, MaxBigTCP)
+	parse := sizeWithin(4096, maxBigTCP)
 	return number(at, func(s string) (int, error) {
 		switch s {
 		case "off", "false":

@@ -47,11 +47,11 @@ var Options = []Option{
 		value: bigTCP(func(c *Cell) *int { return &c.TGBigTCPBytes })},
 	{Name: "cpu_layout", Flag: "layout", Type: "string",
 		Help: "1cpu: softirq and application share a CPU; 2cpu: one CPU each (default: as found)",
-		Kind: OfRun, Role: stream.RX, Takes: "1cpu or 2cpu", Words: layouts,
+		Kind: ofRun, Role: stream.RX, Takes: "1cpu or 2cpu", Words: layouts,
 		value: oneOf(func(c *Cell) *string { return &c.CPULayout }, layouts...)},
 	{Name: "tg_cpu_layout", Since: 3, Flag: "tg-layout", Type: "string",
 		Help: "CPU layout of the TG (default: the same as the SUT's)",
-		Kind: OfRun, Role: stream.TX, Takes: "1cpu or 2cpu", Words: layouts,
+		Kind: ofRun, Role: stream.TX, Takes: "1cpu or 2cpu", Words: layouts,
 		value: oneOf(func(c *Cell) *string { return &c.TGCPULayout }, layouts...)},
 	{Name: "rx_buf_len", Type: "bytes", Help: "size of the NIC's receive buffers, a power of two; 0: one page",
 		Kind: OfPath, Role: stream.RX, concerns: has(stream.UsesNICQueue),
@@ -93,22 +93,22 @@ var Options = []Option{
 			"a congestion control, such as cubic")},
 	{Name: "control", Type: "string", Help: WrongQueue +
 		": negative control that steers the flow to another queue than the mode's; must be reported as copied",
-		Kind: OfRun, Role: stream.RX, concerns: stream.Mode.TakesQueue,
+		Kind: ofRun, Role: stream.RX, concerns: stream.Mode.TakesQueue,
 		Takes: "none, or " + WrongQueue + ": steer the flow to another queue than the mode's",
 		Words: []string{"none", WrongQueue},
 		value: noneOr(func(c *Cell) *string { return &c.Control }, parseControl, AsFound)},
 	{Name: "probe", Type: "strings", Help: "probes to run with every flow: " + strings.Join(ProbeNames, ", "),
-		Kind: OfRun, Many: ",",
+		Kind: ofRun, Many: ",",
 		Takes: "none, or probes joined by +: " + strings.Join(ProbeNames, ", "), Words: ProbeNames,
-		value: noneOr(func(c *Cell) *string { return &c.Probe }, ParseProbe, NoProbe)},
+		value: noneOr(func(c *Cell) *string { return &c.Probe }, parseProbe, NoProbe)},
 	{Name: "probe_sample", Since: 3, Type: "int",
 		Help:  "latency probe: sample 1 in N packets, the same ones at every stage; N is a power of two; 0: 16",
-		Kind:  OfRun,
+		Kind:  ofRun,
 		Takes: "a power of two, 1 to 1024; 0: 16", value: number(func(c *Cell) *int { return &c.ProbeSample },
-			orZero(ParseProbeSample), nil)},
+			orZero(parseProbeSample), nil)},
 
 	{Name: "path", Since: 3, Type: "IFS", Help: "interfaces that the packets pass, in order, separated by " +
-		"commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/packets.md)", Kind: OfRun,
+		"commas, to find where some are lost: tg:IF, sut:IF, IF, or netns:NAME/IF (docs/packets.md)", Kind: ofRun,
 		Takes: "interfaces in one word, such as \"tg:eth0,vif1,br0,vif2,sut:eth0\"",
 		value: text(func(c *Cell) *string { return &c.Path }, checkPath)},
 
@@ -268,9 +268,9 @@ var Options = []Option{
 		Kind: OfHost, Many: "; ",
 		Takes: "settings of the interfaces, joined by ;", value: others(func(c *Cell) *string { return &c.Set })},
 	{Name: "sysctl_profile", Since: 3, Type: "string", Help: "group of sysctls to set on both hosts: " +
-		strings.Join(Profiles, ", "), Kind: OfHost,
-		Takes: "a group of sysctls: " + strings.Join(Profiles, ", "), Words: Profiles,
-		value: oneOf(func(c *Cell) *string { return &c.SysctlProfile }, Profiles...)},
+		strings.Join(profiles, ", "), Kind: OfHost,
+		Takes: "a group of sysctls: " + strings.Join(profiles, ", "), Words: profiles,
+		value: oneOf(func(c *Cell) *string { return &c.SysctlProfile }, profiles...)},
 	{Name: "hugepages", Since: 3, Flag: "huge-pages", Type: "int", Help: "number of huge pages on both hosts",
 		Kind: OfHost, Sets: []string{"sysctl vm.nr_hugepages"},
 		Takes: "huge pages of the default size", value: count(func(c *Cell) *int { return &c.HugePages }, 0, 1<<24)},
@@ -300,8 +300,8 @@ func checkPath(list string) error {
 	return err
 }
 
-// Profiles are the groups of sysctls that package tune knows.
-var Profiles = []string{"reference"}
+// profiles are the groups of sysctls that package tune knows.
+var profiles = []string{"reference"}
 
 // maxSocketBuffer is half of what the kernel can count: it doubles what it is given.
 const maxSocketBuffer = 1 << 30

@@ -10,8 +10,8 @@ import (
 	"github.com/zcbench/zcbench/internal/units"
 )
 
-// MaxPacePercent is the largest share: above it noise alone makes a cell miss its pace.
-const MaxPacePercent = 90
+// maxPacePercent is the largest share: above it noise alone makes a cell miss its pace.
+const maxPacePercent = 90
 
 // LeastPace is the slowest pace, bits per second, by which not even a handshake of less would come
 // through.
@@ -25,9 +25,9 @@ func setPace(c *Cell, s string) (err error) {
 	}
 	if share, ok := strings.CutSuffix(s, "%"); ok {
 		c.PacePercent, err = strconv.Atoi(strings.TrimSpace(share))
-		if err != nil || c.PacePercent < 1 || c.PacePercent > MaxPacePercent {
+		if err != nil || c.PacePercent < 1 || c.PacePercent > maxPacePercent {
 			return fmt.Errorf("%.20q is not a whole percentage in 1..%d: above that, noise alone would miss the pace",
-				s, MaxPacePercent)
+				s, maxPacePercent)
 		}
 		return nil
 	}

@@ -24,25 +24,25 @@ const NoProbe = "none"
 // one take a tenth of a core to look at all.
 const (
 	DefaultProbeSample = 16
-	MaxProbeSample     = 1024
+	maxProbeSample     = 1024
 )
 
-// ParseProbeSample reads a number of packets, of which one is looked at.
-func ParseProbeSample(s string) (int, error) {
+// parseProbeSample reads a number of packets, of which one is looked at.
+func parseProbeSample(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err == nil {
 		err = CheckProbeSample(n)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a power of two, 1 to %d", s, MaxProbeSample)
+		return 0, fmt.Errorf("%q is not a power of two, 1 to %d", s, maxProbeSample)
 	}
 	return n, nil
 }
 
 // CheckProbeSample refuses what ParseProbeSample does.
 func CheckProbeSample(n int) error {
-	if n < 1 || n > MaxProbeSample || n&(n-1) != 0 {
-		return fmt.Errorf("%d is not a power of two, 1 to %d", n, MaxProbeSample)
+	if n < 1 || n > maxProbeSample || n&(n-1) != 0 {
+		return fmt.Errorf("%d is not a power of two, 1 to %d", n, maxProbeSample)
 	}
 	return nil
 }
@@ -64,8 +64,8 @@ func JoinProbes(names []string) (string, error) {
 	return strings.Join(out, "+"), nil
 }
 
-// ParseProbe reads the option: none, or names joined by + or by commas.
-func ParseProbe(s string) (string, error) {
+// parseProbe reads the option: none, or names joined by + or by commas.
+func parseProbe(s string) (string, error) {
 	if s == NoProbe {
 		return "", nil
 	}

@@ -10,12 +10,12 @@ import (
 func TestProbes(t *testing.T) {
 	for text, want := range map[string]string{"none": "", "latency": "latency", "zc+latency": "latency+zc",
 		"zc,latency": "latency+zc", "syscalls+syscalls": "syscalls"} {
-		if got, err := ParseProbe(text); err != nil || got != want {
+		if got, err := parseProbe(text); err != nil || got != want {
 			t.Errorf("%s is %q, %v; want %q", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "latency,,zc", "none+zc", "latency+", "colour"} {
-		if got, err := ParseProbe(text); err == nil {
+		if got, err := parseProbe(text); err == nil {
 			t.Errorf("%q is taken for %q", text, got)
 		}
 	}

@@ -23,9 +23,9 @@ type Refusal struct {
 	Blocked bool
 }
 
-// Rule is one reason for which a cell cannot run. One of its functions is set; each says why, and
+// rule is one reason for which a cell cannot run. One of its functions is set; each says why, and
 // what to do.
-type Rule struct {
+type rule struct {
 	Name  string
 	Looks string                                 // at what
 	cell  func(c *Cell, all []stream.Mode) error // all are the cell's modes that there are
@@ -33,8 +33,8 @@ type Rule struct {
 	run   func(c *Cell, h *Hosts) *Refusal       // h is nil where no host was asked
 }
 
-// Rules are all of them, in the order in which they are asked: the first that refuses is told.
-var Rules = []Rule{
+// rules are all of them, in the order in which they are asked: the first that refuses is told.
+var rules = []rule{
 	{Name: "ports", Looks: "interfaces that stand on others", run: ofHosts((*Hosts).ports)},
 	{Name: "features", Looks: "what the hosts tried", run: ofHosts((*Hosts).features)},
 	{Name: "receive mode", Looks: "the list of modes", run: exists(stream.RX)},
@@ -60,12 +60,12 @@ var Rules = []Rule{
 	{Name: "placement", Looks: "CPUs and RX queues of the hosts", run: ofHosts((*Hosts).placement)},
 }
 
-// CannotRun says why a cell cannot run and what to do about it, from all [Rules]; nil: it may. h is
+// CannotRun says why a cell cannot run and what to do about it, from all [rules]; nil: it may. h is
 // what the hosts told, nil where none was asked.
 func CannotRun(c *Cell, h *Hosts) *Refusal {
 	all := c.modes()
-	for i := range Rules {
-		r := &Rules[i]
+	for i := range rules {
+		r := &rules[i]
 		if r.run != nil {
 			if no := r.run(c, h); no != nil {
 				return no
@@ -85,7 +85,7 @@ func refusal(err error, h *Hosts) *Refusal {
 }
 
 // refuses asks a rule about the cell, and about the modes of ends.
-func (r *Rule) refuses(c *Cell, all, ends []stream.Mode) error {
+func (r *rule) refuses(c *Cell, all, ends []stream.Mode) error {
 	if r.cell != nil {
 		return r.cell(c, all)
 	}
@@ -108,8 +108,8 @@ func (c *Cell) Check() error { return c.CheckEnds() }
 // cannot have together.
 func (c *Cell) CheckEnds(ends ...stream.Mode) error {
 	all := c.modes()
-	for i := range Rules {
-		if err := Rules[i].refuses(c, all, ends); err != nil {
+	for i := range rules {
+		if err := rules[i].refuses(c, all, ends); err != nil {
 			return err
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Hosts are what the hosts of a plan told, as far as [Rules] look at it for one cell.
+// Hosts are what the hosts of a plan told, as far as [rules] look at it for one cell.
 type Hosts struct {
 	SUT, TG    Settings // that the cell asks of them
 	OneMachine bool

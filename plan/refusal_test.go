@@ -72,7 +72,7 @@ func TestAFXDPHasOneFlow(t *testing.T) {
 // Each rule has a name of its own, says what it looks at, and looks.
 func TestRulesAreWhole(t *testing.T) {
 	seen := map[string]bool{}
-	for _, r := range Rules {
+	for _, r := range rules {
 		n := 0
 		for _, set := range []bool{r.cell != nil, r.mode != nil, r.run != nil} {
 			if set {

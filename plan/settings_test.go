@@ -101,10 +101,10 @@ func TestSettingsOfEveryOption(t *testing.T) {
 
 // The profiles that options name are those there are.
 func TestProfilesAreKnown(t *testing.T) {
-	if len(Profiles) != len(tune.Profiles) {
-		t.Errorf("%v, and %d are known", Profiles, len(tune.Profiles))
+	if len(profiles) != len(tune.Profiles) {
+		t.Errorf("%v, and %d are known", profiles, len(tune.Profiles))
 	}
-	for _, name := range Profiles {
+	for _, name := range profiles {
 		if _, ok := tune.Profiles[name]; !ok {
 			t.Errorf("no profile %q", name)
 		}

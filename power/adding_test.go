@@ -11,8 +11,8 @@ import (
 // steady always reads the same.
 type steady struct{}
 
-func (steady) Info() Info {
-	return Info{Name: "steady", Scope: ScopeWall, Channels: []Channel{{Name: "input", Kind: Power, Scope: ScopeWall}}}
+func (steady) Info() info {
+	return info{Name: "steady", Scope: ScopeWall, Channels: []channel{{Name: "input", Kind: power, Scope: ScopeWall}}}
 }
 
 func (steady) Read(_ context.Context, v []int64) error { v[0] = 42e6; return nil }
@@ -21,12 +21,12 @@ func (steady) Close() error                            { return nil }
 // One line in kinds adds a source: its spec is read, its options are checked, it is opened,
 // and it is in the lists that users see.
 func TestOneLineAddsASource(t *testing.T) {
-	if slices.Contains(Names(), "steady") {
+	if slices.Contains(names(), "steady") {
 		t.Fatal("there is one of this name")
 	}
 	kinds["steady"] = sourceKind{summary: "always the same", example: "steady", options: []string{"watts"},
 		open:    func(Spec) (Source, error) { return steady{}, nil },
-		survey:  func() (Info, error) { return Info{Device: "42 W"}, nil },
+		survey:  func() (info, error) { return info{Device: "42 W"}, nil },
 		reaches: func(Spec) []Reach { return nil }}
 	defer delete(kinds, "steady")
 

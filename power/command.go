@@ -36,7 +36,7 @@ var commandKind = sourceKind{inBand: true, summary: "any command that prints wat
 func commandScope(s Spec) (Scope, error) {
 	scope := Scope(s.Options.Get("scope"))
 	if scope == "" {
-		return ScopeBoard, nil
+		return scopeBoard, nil
 	}
 	if _, ok := rank[scope]; !ok {
 		return "", fmt.Errorf("scope %q: must be device, gpu, package, board, outlet or wall", string(scope))
@@ -48,7 +48,7 @@ func commandScope(s Spec) (Scope, error) {
 // is kept running and its newest line taken; one that ends is run anew for every
 // reading.
 type command struct {
-	info  Info
+	info  info
 	text  string
 	parse func(string, []int64) error
 	hide  *strings.Replacer // of its words in what it says; nil: nothing is secret
@@ -114,9 +114,9 @@ func openCommand(s Spec) (*command, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: Info{Name: s.String(), Scope: scope,
+	c := &command{text: s.Target, parse: parseWatts, hide: hiding(s.Target), info: info{Name: s.String(), Scope: scope,
 		MinInterval: time.Second, Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
-		Channels: []Channel{{Name: "watts", Kind: Power, Scope: scope}}, Device: s.String()}}
+		Channels: []channel{{Name: "watts", Kind: power, Scope: scope}}, Device: s.String()}}
 	if err := c.try(); err != nil {
 		return nil, err
 	}
@@ -151,7 +151,7 @@ func parseWatts(line string, v []int64) error {
 	return err
 }
 
-func (c *command) Info() Info     { return c.info }
+func (c *command) Info() info     { return c.info }
 func (c *command) SpentNs() int64 { return c.spent.look() }
 
 func (c *command) Read(ctx context.Context, v []int64) error {

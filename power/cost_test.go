@@ -49,7 +49,7 @@ func TestSamplerCostOfChild(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Error(err)
 		}
-		if after := src.(Spender).SpentNs(); after < int64(living)/2 {
+		if after := src.(spender).SpentNs(); after < int64(living)/2 {
 			t.Errorf("%s: of %v there are %v left when it is gone", name, living, time.Duration(after))
 		}
 	}
@@ -61,7 +61,7 @@ type yardstick struct{ fake }
 
 const yardFiles = 40 // that are read for one reading
 
-func (y *yardstick) Info() Info {
+func (y *yardstick) Info() info {
 	i := y.fake.Info()
 	i.Name = "yardstick"
 	return i

@@ -22,7 +22,7 @@ var csvKind = sourceKind{summary: "a log of time and watts that another program 
 
 // csvLog is a file of lines "time,watts". It is read when a run is over.
 type csvLog struct {
-	info   Info
+	info   info
 	path   string
 	offset time.Duration // of the logger's clock: what it shows minus what ours shows
 	format logFormat
@@ -69,10 +69,10 @@ func openCSV(s Spec) (*csvLog, error) {
 	return c, nil
 }
 
-func (c *csvLog) describe(s Spec) Info {
-	return Info{Name: s.String(), Scope: c.info.Scope, Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
+func (c *csvLog) describe(s Spec) info {
+	return info{Name: s.String(), Scope: c.info.Scope, Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
 		Device:   c.path,
-		Channels: []Channel{{Name: "watts", Kind: Power, Scope: c.info.Scope}}}
+		Channels: []channel{{Name: "watts", Kind: power, Scope: c.info.Scope}}}
 }
 
 // ReadLog reads all of a csv source's file, for runs that are over. The times of
@@ -98,7 +98,7 @@ func ReadLog(s Spec) (Trace, error) {
 	return t, nil
 }
 
-func (c *csvLog) Info() Info { return c.info }
+func (c *csvLog) Info() info { return c.info }
 
 // Read refuses: a log is imported.
 func (c *csvLog) Read(context.Context, []int64) error {
@@ -108,13 +108,13 @@ func (c *csvLog) Read(context.Context, []int64) error {
 func (c *csvLog) Close() error { return nil }
 
 // Import reads the file's lines between two moments.
-func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
+func (c *csvLog) Import(fromNs, toNs int64) ([]sample, error) {
 	f, err := os.Open(c.path)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	var out []Sample
+	var out []sample
 	err = parseLog(f, c.format, func(t time.Time, w float64) error {
 		at := c.clock(t.Add(-c.offset))
 		if at < fromNs || at > toNs {
@@ -127,7 +127,7 @@ func (c *csvLog) Import(fromNs, toNs int64) ([]Sample, error) {
 		if errors.Is(err, errNoReading) {
 			return nil
 		}
-		out = append(out, Sample{AtNs: at, V: []int64{uw}})
+		out = append(out, sample{AtNs: at, V: []int64{uw}})
 		return err
 	})
 	if err != nil {

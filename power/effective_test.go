@@ -120,10 +120,10 @@ func TestScatterOfFewAndEqual(t *testing.T) {
 func TestAutocorrelationReachesTheFigure(t *testing.T) {
 	at := Times{Load: Window{0, 100 * second}, GuardNs: 10 * second}
 	of := func(rho float64) (u, effective float64) {
-		x := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0,
-			Averages: time.Second, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+		x := Trace{Info: info{Name: "meter", Scope: ScopeWall, Uncertainty: 0,
+			Averages: time.Second, Channels: []channel{{Name: "wall", Kind: power}}}, Interval: time.Second}
 		for i, w := range autoregressive(rand.New(rand.NewPCG(1, 2)), 101, rho) {
-			x.Samples = append(x.Samples, Sample{AtNs: int64(i) * second, V: []int64{int64((200 + w) * 1e6)}})
+			x.Samples = append(x.Samples, sample{AtNs: int64(i) * second, V: []int64{int64((200 + w) * 1e6)}})
 		}
 		f := Measure(x, at)
 		return *f.GrossU, metric(t, f.Metrics, "power_meter_effective_readings").Value

@@ -28,7 +28,7 @@ func survive(t *testing.T, src Source, want int64, faults []mishap) {
 		ctx := await.Ending(t, limit)
 		v := make([]int64, len(src.Info().Channels))
 		for i := range v {
-			v[i] = None
+			v[i] = none
 		}
 		err := src.Read(ctx, v)
 		return v[0], err
@@ -123,7 +123,7 @@ done
 		t.Fatal(err)
 	}
 	src := mustOpen(t, "nvml?helper="+helper)
-	if i := src.Info(); i.Device != "NVIDIA H200, NVIDIA L4" || len(i.Channels) != 2 || i.Scope != ScopeGPU {
+	if i := src.Info(); i.Device != "NVIDIA H200, NVIDIA L4" || len(i.Channels) != 2 || i.Scope != scopeGPU {
 		t.Errorf("%+v", i)
 	}
 	// become waits until all lines from before are read: what comes next is of what it is now.

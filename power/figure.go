@@ -62,16 +62,16 @@ func (t Times) All() Window {
 // The gates of SPECpower and MLPerf Power. A figure past one is flagged, not
 // deleted. That for the drift of idle power is the run's, [Times.MostDrift].
 const (
-	MostUncertainty = 0.01 // of a reading
-	MostSkew        = 50 * time.Millisecond
+	mostUncertainty = 0.01 // of a reading
+	mostSkew        = 50 * time.Millisecond
 	LeastGuard      = 10 * time.Second
 )
 
 // Flags of a run's record.
 const (
-	FlagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
+	flagNoIdle     = "power-no-idle"     // idle power was not measured both before and after
 	FlagShortGuard = "power-guard-short" // less than LeastGuard at both ends
-	FlagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
+	flagSkew       = "power-clock-skew"  // the clocks agree to no better than MostSkew
 	FlagMissing    = "power-missing"     // the primary source has no figure
 	FlagIdleDrift  = "power-idle-drift"  // idle power before and after is further apart than the gate lets it
 	FlagSlow       = "power-slow-meter"  // the primary source does not follow the load: it has no figure
@@ -142,9 +142,9 @@ func Measure(t Trace, at Times) Figure {
 // idle averages the idle windows; N is 0 where there is none. What idle would have been during the
 // load lies between them, anywhere: half of their distance is a limit of the error. How the
 // instrument follows the steps from and to idle is told, too.
-func (f *Figure) idle(t Trace, at Times, load Mean) (idle Mean, r response) {
+func (f *Figure) idle(t Trace, at Times, load mean) (idle mean, r response) {
 	t.after = 0 // the next run may begin
-	var means []Mean
+	var means []mean
 	var windows []Window
 	for _, w := range []Window{at.IdleBefore, at.IdleAfter} {
 		if w.Zero() {
@@ -159,7 +159,7 @@ func (f *Figure) idle(t Trace, at Times, load Mean) (idle Mean, r response) {
 	}
 	r = t.response(at, load, windows, means)
 	if len(means) < 2 {
-		f.Flags = append(f.Flags, FlagNoIdle)
+		f.Flags = append(f.Flags, flagNoIdle)
 	}
 	for _, m := range means {
 		idle.Watts += m.Watts / float64(len(means))
@@ -201,7 +201,7 @@ func standard(limit float64) float64 { return limit / math.Sqrt(3) }
 // scatter of its readings. What an instrument reads too high or too low by a share it
 // does so for load and idle alike, so that of the difference only that share is
 // uncertain. What an instrument that lags may lack of the load's step is a limit, too.
-func (f *Figure) uncertainty(t Trace, at Times, load, idle Mean, r response) {
+func (f *Figure) uncertainty(t Trace, at Times, load, idle mean, r response) {
 	f.add("scatter_w", "W", t.random(load), "")
 	f.add("effective_readings", "1", load.Effective, "")
 	if step := max(r.step, load.Watts-idle.Watts); r.load+r.idle > 0 && f.IdleW != nil {
@@ -240,13 +240,13 @@ func (t Trace) declared(w Window) float64 {
 // random computes the standard uncertainty of a mean, apart from what is declared: the instrument's
 // step, and what the readings' scatter leaves. Where they are all equal, the step is as wide for
 // their mean as for one.
-func (t Trace) random(m Mean) float64 { return math.Hypot(t.grain(), m.U) }
+func (t Trace) random(m mean) float64 { return math.Hypot(t.grain(), m.U) }
 
 // grain is the standard uncertainty that the instrument's step leaves: the one that it declares, or
 // the one that its readings show, if that is coarser.
 func (t Trace) grain() (step float64) {
 	for _, c := range t.Info.Channels {
-		if !c.Part && c.Kind == Power {
+		if !c.Part && c.Kind == power {
 			step = math.Hypot(step, c.Resolution/math.Sqrt(12))
 		}
 	}
@@ -257,13 +257,13 @@ func (f *Figure) gates(at Times) {
 	if at.GuardNs < int64(LeastGuard) {
 		f.Flags = append(f.Flags, FlagShortGuard)
 	}
-	if at.SkewNs > int64(MostSkew) {
-		f.Flags = append(f.Flags, FlagSkew)
+	if at.SkewNs > int64(mostSkew) {
+		f.Flags = append(f.Flags, flagSkew)
 	}
 }
 
 // doubts lists why the load's mean may mislead.
-func (t Trace) doubts(load Mean, at Times) string {
+func (t Trace) doubts(load mean, at Times) string {
 	var out []string
 	if a := t.Info.Averages; a > 0 && at.GuardNs < int64(a) {
 		out = append(out, fmt.Sprintf("the instrument averages over %v, more than the guard of %v", a,
@@ -273,8 +273,8 @@ func (t Trace) doubts(load Mean, at Times) string {
 	switch u := t.declared(at.Load); {
 	case math.IsNaN(u):
 		out = append(out, "its uncertainty is not known")
-	case u > MostUncertainty:
-		out = append(out, fmt.Sprintf("its uncertainty of %.3g %% is above %g %%", 100*u, 100*MostUncertainty))
+	case u > mostUncertainty:
+		out = append(out, fmt.Sprintf("its uncertainty of %.3g %% is above %g %%", 100*u, 100*mostUncertainty))
 	}
 	if load.Fresh == 1 && load.N >= 10 {
 		out = append(out, fmt.Sprintf("all %d readings are equal: the instrument may be stuck", load.N))
@@ -298,7 +298,7 @@ func (f *Figure) add(name, unit string, v float64, quality string) {
 		Quality: quality})
 }
 
-func (f *Figure) metrics(t Trace, load Mean, at Times) {
+func (f *Figure) metrics(t Trace, load mean, at Times) {
 	f.add("w", "W", load.Watts, f.Quality)
 	f.add("min_w", "W", load.Min, "")
 	f.add("max_w", "W", load.Max, "")
@@ -310,8 +310,8 @@ func (f *Figure) metrics(t Trace, load Mean, at Times) {
 	}
 	if f.IdleW != nil {
 		quality := ""
-		if slices.Contains(f.Flags, FlagNoIdle) {
-			quality = FlagNoIdle
+		if slices.Contains(f.Flags, flagNoIdle) {
+			quality = flagNoIdle
 		}
 		if f.drifted(at) {
 			quality = FlagIdleDrift
@@ -351,7 +351,7 @@ func (t Trace) series(slug string, at Times) []measure.Series {
 		in := t.inside(c, all.FromNs, all.ToNs)
 		for i, x := range in {
 			w := float64(x.V[c]) / 1e6
-			if ch.Kind == Energy {
+			if ch.Kind == energy {
 				if i == 0 || x.Gap {
 					continue
 				}

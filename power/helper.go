@@ -32,7 +32,7 @@ func nvmlHelper(s Spec) (string, error) {
 	}
 	p, err := FindNVMLHelper()
 	if p == "" && err == nil {
-		err = &Unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in " +
+		err = &unavailable{NVMLHelper + ", which loads NVIDIA's library, is neither next to zcbench nor in " +
 			"../lib/zcbench from there nor in PATH",
 			"make build, and keep bin/" + NVMLHelper +
 				" next to the zcbench that you start: it is copied to ssh hosts too"}
@@ -76,7 +76,7 @@ func runnable(path, self string) error {
 	if !errors.As(err, &foreign) || beside(real, self) {
 		return nil // what cannot be opened says so when it is run
 	}
-	return &Unavailable{NVMLHelper + " may have been put there by another user: " + foreign.Error(), foreign.Fix()}
+	return &unavailable{NVMLHelper + " may have been put there by another user: " + foreign.Error(), foreign.Fix()}
 }
 
 // beside reports whether two files in one folder have one owner, who alone can

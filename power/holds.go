@@ -4,7 +4,7 @@ package power
 
 import "time"
 
-// rates are how often each kind of source is read at the most, its [Info.MinInterval], as is known
+// rates are how often each kind of source is read at the most, its [info.MinInterval], as is known
 // before it is opened. A log has none: it is not read.
 var rates = map[string]time.Duration{
 	"rapl": 10 * time.Millisecond, "hwmon": 100 * time.Millisecond, "nvml": 100 * time.Millisecond,

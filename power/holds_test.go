@@ -75,19 +75,19 @@ func TestHoldsWhatWindowsHave(t *testing.T) {
 // holds measures a window of a source that is read at a phase.
 func holds(t *testing.T, name string, window, guard, phase time.Duration, h Holds) {
 	t.Helper()
-	kind := Power
+	kind := power
 	if name == "rapl" {
-		kind = Energy
+		kind = energy
 	}
-	tr := Trace{Info: Info{Name: name, Channels: []Channel{{Name: "x", Kind: kind}}}, Interval: h.Every,
+	tr := Trace{Info: info{Name: name, Channels: []channel{{Name: "x", Kind: kind}}}, Interval: h.Every,
 		before: int64(guard), after: int64(guard)}
 	const from = int64(time.Minute)
 	for at := int64(phase); at < from+int64(window)+int64(time.Minute); at += int64(h.Every) {
 		v := int64(100e6)
-		if kind == Energy {
+		if kind == energy {
 			v = at / 10 // 100 W
 		}
-		tr.Samples = append(tr.Samples, Sample{AtNs: at, V: []int64{v}})
+		tr.Samples = append(tr.Samples, sample{AtNs: at, V: []int64{v}})
 	}
 	m, err := tr.Sum(from, from+int64(window))
 	if err == nil && m.N > h.Most || err != nil && h.Enough() || err == nil && h.Most < LeastReadings {

@@ -34,7 +34,7 @@ var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_a
 		return nil
 	},
 	open:   func(s Spec) (Source, error) { return openHwmon(s) },
-	survey: func() (Info, error) { return surveyed(kinds["hwmon"].open(Spec{Name: "hwmon"})) }}
+	survey: func() (info, error) { return surveyed(kinds["hwmon"].open(Spec{Name: "hwmon"})) }}
 
 // hwmon reads power sensors (Documentation/hwmon/sysfs-interface): powerN_average
 // where there is one, else powerN_input, in microwatts. The target names the
@@ -43,7 +43,7 @@ var hwmonKind = sourceKind{inBand: true, summary: "board sensors (hwmon powerN_a
 // stands for the source is what the user names, else the one ACPI meter, else the only
 // sensor that there is.
 type hwmon struct {
-	info    Info
+	info    info
 	sensors []hwmonSensor // of the channels
 }
 
@@ -71,7 +71,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 		root = "/sys/class/hwmon"
 	}
 	dirs, _ := filepath.Glob(filepath.Join(root, "hwmon*"))
-	h := &hwmon{info: Info{Name: s.String(), Scope: ScopeDevice, MinInterval: 100 * time.Millisecond,
+	h := &hwmon{info: info{Name: s.String(), Scope: scopeDevice, MinInterval: 100 * time.Millisecond,
 		Averages: s.averages(), Uncertainty: s.declared(0.05)}}
 	var refused error
 	var others []string
@@ -98,7 +98,7 @@ func openHwmon(s Spec) (*hwmon, error) {
 }
 
 // hwmonRefused explains why sensors that are there cannot be read.
-func hwmonRefused(err error) *Unavailable {
+func hwmonRefused(err error) *unavailable {
 	fix := "dmesg shows what their driver says of it; ipmi or redfish may read the machine"
 	switch {
 	case kernelfile.IsNotKernels(err):
@@ -106,7 +106,7 @@ func hwmonRefused(err error) *Unavailable {
 	case errors.Is(err, os.ErrPermission):
 		fix = privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)
 	}
-	return &Unavailable{fmt.Sprintf("no power sensor can be read: %v", err), fix}
+	return &unavailable{fmt.Sprintf("no power sensor can be read: %v", err), fix}
 }
 
 // hwmonPlace finds a device's name and the folder of its files. Drivers that register without
@@ -157,12 +157,12 @@ func (h *hwmon) add(s hwmonSensor, at, what string) {
 			s.more += ", " + shortened(text, 40)
 		}
 	}
-	c := Channel{Name: snake(s.chip + "_" + s.label), Kind: Power, Scope: ScopeDevice, Part: true}
+	c := channel{Name: snake(s.chip + "_" + s.label), Kind: power, Scope: scopeDevice, Part: true}
 	switch battery := file("is_battery") == "1"; {
 	case s.chip == acpiMeter && battery:
 		s.more += ", of a battery"
 	case s.chip == acpiMeter:
-		c.Scope = ScopeBoard
+		c.Scope = scopeBoard
 	}
 	for _, more := range []string{s.dir, s.sensor} { // two supplies of one make
 		if slices.Contains(channelNames(h.info.Channels), c.Name) {
@@ -226,7 +226,7 @@ func (h *hwmon) choose(label string, named []string) error {
 				", "))
 		}
 	default:
-		if sum = h.indices(func(i int) bool { return h.info.Channels[i].Scope == ScopeBoard }); len(sum) == 0 {
+		if sum = h.indices(func(i int) bool { return h.info.Channels[i].Scope == scopeBoard }); len(sum) == 0 {
 			sum = h.indices(func(int) bool { return true })
 		}
 	}
@@ -276,8 +276,8 @@ func (h *hwmon) named(names []string) (out []int, err error) {
 }
 
 // several explains why none of some sensors stands for the source.
-func (h *hwmon) several(sum []int) *Unavailable {
-	return &Unavailable{fmt.Sprintf(
+func (h *hwmon) several(sum []int) *unavailable {
+	return &unavailable{fmt.Sprintf(
 		"%d sensors, and nothing says whether one has another in it or shows the same meter: %s", len(sum),
 		h.list(sum)),
 		fmt.Sprintf("name one: %s; several that are known to be apart are joined by a semicolon, in quotes: "+
@@ -321,7 +321,7 @@ func (h *hwmon) device() string {
 	return text
 }
 
-func (h *hwmon) Info() Info { return h.info }
+func (h *hwmon) Info() info { return h.info }
 
 // Read fails only if a sensor of the sum does, or all: another that fails has no
 // value. One of several in the sum may read 0, as a supply in standby does, but not all.
@@ -345,7 +345,7 @@ func (h *hwmon) Read(_ context.Context, v []int64) error {
 			}
 			continue
 		}
-		v[i] = None
+		v[i] = none
 		failed = errors.Join(failed, fmt.Errorf("%s: %w", c.Name, err))
 		lost = lost || !c.Part
 	}

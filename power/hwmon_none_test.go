@@ -34,7 +34,7 @@ func TestHwmonFilesOfTheDevice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if i := src.Info(); v[0] != 319e6 || i.Scope != ScopeBoard || i.Averages != time.Second ||
+	if i := src.Info(); v[0] != 319e6 || i.Scope != scopeBoard || i.Averages != time.Second ||
 		summed(src) != "power_meter_power1" {
 		t.Errorf("%v, %+v", v, i)
 	}
@@ -56,7 +56,7 @@ func TestHwmonFilesOfTheDevice(t *testing.T) {
 		t.Errorf("it averages over %v", src.Info().Averages)
 	}
 	write(t, filepath.Join(device, "power1_is_battery"), "1\n")
-	if src = mustOpen(t, "hwmon?root="+filepath.Join(sys, "class/hwmon")); src.Info().Scope == ScopeBoard {
+	if src = mustOpen(t, "hwmon?root="+filepath.Join(sys, "class/hwmon")); src.Info().Scope == scopeBoard {
 		t.Error("a battery's meter is taken for the machine's")
 	}
 }

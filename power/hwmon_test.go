@@ -29,7 +29,7 @@ func TestHwmon(t *testing.T) {
 	write(t, root+"/hwmon2/temp1_input", "40000\n")
 	read := func(spec string) (Source, []int64, error) { return readHwmon(t, spec+"root="+root) }
 	src, v, err := read("hwmon?")
-	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != ScopeBoard ||
+	if err != nil || v[0] != 143500000 || v[1] != 2500000 || src.Info().Scope != scopeBoard ||
 		src.Info().Channels[0].Part || !src.Info().Channels[1].Part {
 		t.Errorf("%v %v %+v", err, v, src.Info())
 	}
@@ -139,7 +139,7 @@ func TestHwmonOneFails(t *testing.T) {
 		t.Fatalf("%v %v", v, err)
 	}
 	write(t, root+"/hwmon0/power1_input", "")
-	if err := src.Read(t.Context(), v); err != nil || v[0] != None || v[1] != 143500000 {
+	if err := src.Read(t.Context(), v); err != nil || v[0] != none || v[1] != 143500000 {
 		t.Errorf("a part fails: %v, %v", v, err)
 	}
 	write(t, root+"/hwmon1/power1_average", "x\n")

@@ -14,12 +14,12 @@ var ipmiKind = sourceKind{inBand: true, summary: "the BMC's power reading (IPMI 
 	reaches: opens("device"),
 	options: []string{"device"},
 	open:    func(s Spec) (Source, error) { return openIPMI(s) },
-	survey:  func() (Info, error) { return surveyed(kinds["ipmi"].open(Spec{Name: "ipmi"})) }}
+	survey:  func() (info, error) { return surveyed(kinds["ipmi"].open(Spec{Name: "ipmi"})) }}
 
 // ipmi asks the BMC for its DCMI power reading, in whole watts, averaged by the
 // BMC.
 type ipmi struct {
-	info Info
+	info info
 	bmc  bmc
 }
 
@@ -45,7 +45,7 @@ func openIPMI(s Spec) (*ipmi, error) {
 	if path == "" {
 		path = "/dev/ipmi0"
 		if all, _ := filepath.Glob(ipmiDevices); len(all) > 1 {
-			return nil, &Unavailable{"several BMCs, and nothing says which is this machine's: " + listed(all),
+			return nil, &unavailable{"several BMCs, and nothing says which is this machine's: " + listed(all),
 				"name one: ipmi?device=" + all[0]}
 		}
 	}
@@ -57,9 +57,9 @@ func openIPMI(s Spec) (*ipmi, error) {
 }
 
 func newIPMI(s Spec, dev bmc) (*ipmi, error) {
-	d := &ipmi{bmc: dev, info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second,
+	d := &ipmi{bmc: dev, info: info{Name: s.String(), Scope: scopeBoard, MinInterval: time.Second,
 		Averages: s.averages(), Uncertainty: s.declared(0.05),
-		Channels: []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}}}
+		Channels: []channel{{Name: "board", Kind: power, Scope: scopeBoard, Resolution: 1}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	r, err := d.reading(ctx)
@@ -111,7 +111,7 @@ func (d *ipmi) reading(ctx context.Context) (dcmiReading, error) {
 // state; little-endian.
 func parseDCMI(b []byte) (dcmiReading, error) {
 	if len(b) > 0 && b[0] != 0 {
-		return dcmiReading{}, &Unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s",
+		return dcmiReading{}, &unavailable{fmt.Sprintf("the BMC refuses a DCMI power reading: completion code 0x%02x%s",
 			b[0], completion(b[0])), completionFix(b[0])}
 	}
 	if len(b) != 19 || b[1] != dcmiGroup {
@@ -125,7 +125,7 @@ func parseDCMI(b []byte) (dcmiReading, error) {
 	case r.watts != 0 && r.watts != 0xffff:
 		return r, nil
 	case r.inactive:
-		return r, &Unavailable{fmt.Sprintf("the BMC says that it does not measure power, and reads %d W",
+		return r, &unavailable{fmt.Sprintf("the BMC says that it does not measure power, and reads %d W",
 			r.watts), "use redfish or hwmon"}
 	case r.watts == 0:
 		return r, errZero
@@ -162,7 +162,7 @@ func completion(code byte) string {
 	return ""
 }
 
-func (d *ipmi) Info() Info { return d.info }
+func (d *ipmi) Info() info { return d.info }
 
 func (d *ipmi) Read(ctx context.Context, v []int64) error {
 	r, err := d.reading(ctx)

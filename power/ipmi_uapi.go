@@ -70,9 +70,9 @@ func openIPMIDevice(path string) (*ipmiDevice, error) {
 	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	switch {
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.ENXIO), errors.Is(err, unix.ENODEV):
-		return nil, &Unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), thisHost().noBMC()}
+		return nil, &unavailable{fmt.Sprintf("open %s: %v: no BMC device", path, err), thisHost().noBMC()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, &Unavailable{fmt.Sprintf("open %s: %v", path, err),
+		return nil, &unavailable{fmt.Sprintf("open %s: %v", path, err),
 			privilege.Fix(privilege.File, unix.CAP_DAC_OVERRIDE)}
 	case err != nil:
 		return nil, &os.PathError{Op: "open", Path: path, Err: err}

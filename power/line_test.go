@@ -109,7 +109,7 @@ func readWithin(t *testing.T, src Source, limit time.Duration) (int64, error) {
 }
 
 func readUntil(ctx context.Context, src Source) (int64, error) {
-	v := []int64{None}
+	v := []int64{none}
 	err := src.Read(ctx, v)
 	return v[0], err
 }
@@ -160,7 +160,7 @@ func TestPTDaemon(t *testing.T) {
 	if d := src.Info().Device; !strings.Contains(d, "WT333E") {
 		t.Errorf("device %q", d)
 	}
-	if v, err := readOne(t, src); err != nil || v != None {
+	if v, err := readOne(t, src); err != nil || v != none {
 		t.Errorf("no new line: %v, %v; want no value and no error", v, err)
 	}
 	set("22.970000", "23.125000")
@@ -234,8 +234,8 @@ func TestPTDaemonUncertainty(t *testing.T) {
 			if err != nil || v != 200e6 {
 				t.Errorf("%q: %v, %v", c.answers, v, err)
 			}
-			tr.Samples = append(tr.Samples, Sample{AtNs: int64(i) * second, V: []int64{v},
-				U: src.(Assessor).LastUncertainty()})
+			tr.Samples = append(tr.Samples, sample{AtNs: int64(i) * second, V: []int64{v},
+				U: src.(assessor).LastUncertainty()})
 		}
 		f := Measure(tr, Times{Load: Window{0, 2 * second}, GuardNs: second})
 		if f.GrossU == nil || math.Abs(*f.GrossU-200*c.want/math.Sqrt(3)) > 1e-9 || asked.Load() != c.asked {

@@ -28,7 +28,7 @@ var nvmlKind = sourceKind{inBand: true, summary: "NVIDIA GPUs (NVML)", example: 
 		return nil // our own, or none
 	},
 	open:   func(s Spec) (Source, error) { return openNVML(s) },
-	survey: func() (Info, error) { return surveyed(kinds["nvml"].open(Spec{Name: "nvml"})) }}
+	survey: func() (info, error) { return surveyed(kinds["nvml"].open(Spec{Name: "nvml"})) }}
 
 // openNVML keeps the helper running. It prints a line of milliwatts, one number
 // per GPU, at an interval.
@@ -42,7 +42,7 @@ func openNVML(s Spec) (Source, error) {
 		return nil, err
 	}
 	c := &command{text: "exec " + quote(path) + " --interval 100ms",
-		info: Info{Name: s.String(), Scope: ScopeGPU, MinInterval: 100 * time.Millisecond,
+		info: info{Name: s.String(), Scope: scopeGPU, MinInterval: 100 * time.Millisecond,
 			Averages: max(time.Second, s.averages()), Uncertainty: s.declared(0.05)}}
 	if c.info.Channels, c.info.NoSum, err = gpuChannels(s, names); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func openNVML(s Spec) (Source, error) {
 // gpuChannels makes the channels of the GPUs, those of the sum and the others. NVML has a reading
 // for each GPU, but where a board has several, NVIDIA's documents differ on whether it is that of
 // the GPU or of the board, so that those of one board are not added.
-func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err error) {
+func gpuChannels(s Spec, names []string) (out []channel, no *unavailable, err error) {
 	named, err := numbersFrom(s, "gpu", 0)
 	if err != nil {
 		return nil, nil, err
@@ -67,7 +67,7 @@ func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err er
 	boards := map[string][]string{}
 	for i, n := range names {
 		id := strconv.Itoa(i)
-		out = append(out, Channel{Name: "gpu" + id, Kind: Power, Scope: ScopeGPU, Resolution: 0.001,
+		out = append(out, channel{Name: "gpu" + id, Kind: power, Scope: scopeGPU, Resolution: 0.001,
 			Part: len(named) > 0 && !slices.Contains(named, id)})
 		if _, board, ok := strings.Cut(n, "\t"); ok && len(named) == 0 {
 			boards[board] = append(boards[board], id)
@@ -80,7 +80,7 @@ func gpuChannels(s Spec, names []string) (out []Channel, no *Unavailable, err er
 	}
 	for _, board := range slices.Sorted(maps.Keys(boards)) {
 		if on := boards[board]; len(on) > 1 {
-			no = &Unavailable{fmt.Sprintf("GPUs %s are on one board, and the reading of each may be that of the board",
+			no = &unavailable{fmt.Sprintf("GPUs %s are on one board, and the reading of each may be that of the board",
 				strings.Join(on, ", ")),
 				fmt.Sprintf("name those that are to be added: nvml?gpu=%s, or nvml?gpu=%s", on[0],
 					strings.Join(on, ";"))}
@@ -103,14 +103,14 @@ func listGPUs(s Spec) ([]string, error) {
 	cmd.Stderr, cmd.WaitDelay = &stderr, time.Second
 	out, err := cmd.Output()
 	if why := strings.TrimSpace(stderr.String()); err != nil && why != "" {
-		return nil, &Unavailable{short120(why), "install the NVIDIA driver, with libnvidia-ml.so.1"}
+		return nil, &unavailable{short120(why), "install the NVIDIA driver, with libnvidia-ml.so.1"}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s --list: %w", NVMLHelper, plainTimeout(err))
 	}
 	names := strings.Split(strings.TrimSpace(string(out)), "\n")
 	if names[0] == "" {
-		return nil, &Unavailable{"NVML reports no GPU", "check nvidia-smi"}
+		return nil, &unavailable{"NVML reports no GPU", "check nvidia-smi"}
 	}
 	return names, nil
 }
@@ -123,7 +123,7 @@ func short120(s string) string {
 }
 
 // parseMilliwatts reads the helper's line: a number per GPU, "-" for none.
-func parseMilliwatts(line string, v []int64, channels []Channel) error {
+func parseMilliwatts(line string, v []int64, channels []channel) error {
 	f := strings.Fields(line)
 	if len(f) != len(v) {
 		return fmt.Errorf("%s prints %q for %d GPUs", NVMLHelper, short(line), len(v))

@@ -36,8 +36,8 @@ func TestGPUsOfOneBoard(t *testing.T) {
 			t.Errorf("%s was taken", bad)
 		}
 	}
-	channels := []Channel{{}, {Part: true}}
-	v := []int64{None, None}
+	channels := []channel{{}, {Part: true}}
+	v := []int64{none, none}
 	for line, say := range map[string]string{"0 60000": "gpu0: it reads 0 W", "- 60000": "no reading", "60000 -": "",
 		"60000 0": ""} {
 		if err := parseMilliwatts(line, v, channels); say == "" && err != nil || say != "" &&

@@ -41,7 +41,7 @@ func OpenAll(specs []Spec, auto bool) (sources []Source, err error) {
 		return sources, nil
 	}
 	var found []Source
-	for _, n := range Names() {
+	for _, n := range names() {
 		if kinds[n].survey == nil || slices.ContainsFunc(specs, func(s Spec) bool { return s.Name == n }) {
 			continue
 		}

@@ -27,7 +27,7 @@ const ptdaemonUncertainty = 0.01
 // begun by "Go", once a second; "RL" then answers "Last N samples" and the N
 // log lines not read before.
 type ptdaemon struct {
-	info Info
+	info info
 	line lineClient
 	mark string
 
@@ -39,10 +39,10 @@ type ptdaemon struct {
 
 func openPTDaemon(s Spec) (*ptdaemon, error) {
 	p := &ptdaemon{asks: s.Options.Get("uncertainty") == "", mark: fmt.Sprintf("zcbench_%d", time.Now().Unix()),
-		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second,
+		info: info{Name: s.String(), Scope: ScopeWall, MinInterval: time.Second,
 			Averages:    max(time.Second, s.averages()),
 			Uncertainty: s.declared(ptdaemonUncertainty),
-			Channels:    []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+			Channels:    []channel{{Name: "wall", Kind: power, Scope: ScopeWall}}}}
 	p.line = lineClient{addr: withPort(s.Target, ptdaemonPort), ending: "\r\n", hello: p.hello}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
@@ -76,7 +76,7 @@ func (p *ptdaemon) hello(ctx context.Context) error {
 	return nil
 }
 
-func (p *ptdaemon) Info() Info { return p.info }
+func (p *ptdaemon) Info() info { return p.info }
 
 // LastUncertainty returns the uncertainty that the daemon gave for the last reading.
 func (p *ptdaemon) LastUncertainty() float64 { return p.said }
@@ -88,7 +88,7 @@ func (p *ptdaemon) Read(ctx context.Context, v []int64) error {
 	if err := p.readLines(ctx, v); err != nil {
 		return err
 	}
-	if v[0] != None && p.asks {
+	if v[0] != none && p.asks {
 		p.assess(ctx)
 	}
 	return nil

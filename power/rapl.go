@@ -41,10 +41,10 @@ var raplKind = sourceKind{inBand: true, summary: "energy counters of the CPU pac
 		r.info.Name = s.String()
 		return r, nil
 	},
-	survey: func() (Info, error) {
+	survey: func() (info, error) {
 		r, err := openRAPL(raplRoot(Spec{}), raplUncertainty, "")
 		if err != nil {
-			return Info{}, err
+			return info{}, err
 		}
 		defer r.Close()
 		r.learn(raplLearn)
@@ -92,10 +92,10 @@ func raplRoot(s Spec) string {
 // raplScope parses which scope the sum is to have; "": all that can be summed.
 func raplScope(s Spec) (Scope, error) {
 	switch scope := Scope(s.Options.Get("scope")); scope {
-	case "", ScopePackage, ScopeMemory:
+	case "", ScopePackage, scopeMemory:
 		return scope, nil
 	default:
-		return "", fmt.Errorf("scope %q: want %s or %s", scope, ScopePackage, ScopeMemory)
+		return "", fmt.Errorf("scope %q: want %s or %s", scope, ScopePackage, scopeMemory)
 	}
 }
 
@@ -112,12 +112,12 @@ func raplScope(s Spec) (Scope, error) {
 // that of the socket (rapl_msrs_are_pkg_scope, since Linux 6.12, which makes one zone of
 // it). So dies are summed only once their counters were seen to differ.
 type rapl struct {
-	info   Info
+	info   info
 	zones  []raplZone
 	twins  []*twins     // all pairs of what is summed
 	all    string       // what the device is, but for what is known of twins
 	socket bool         // the processor's counters are of sockets, not of dies
-	lost   *Gap         // energy was lost since the last reading that was one
+	lost   *gap         // energy was lost since the last reading that was one
 	now    func() int64 // CLOCK_MONOTONIC, ns
 }
 
@@ -142,9 +142,9 @@ var raplName = lazy.Regexp(`^intel-rapl:(\d+)(?::(\d+))?$`)
 func openRAPL(root string, uncertainty float64, scope Scope, named ...string) (*rapl, error) {
 	entries, err := os.ReadDir(root)
 	if err != nil {
-		return nil, &Unavailable{fmt.Sprintf("no powercap: %v", err), thisHost().noRAPL()}
+		return nil, &unavailable{fmt.Sprintf("no powercap: %v", err), thisHost().noRAPL()}
 	}
-	r := &rapl{now: counter.Monotonic, info: Info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond,
+	r := &rapl{now: counter.Monotonic, info: info{Name: "rapl", Scope: ScopePackage, MinInterval: 10 * time.Millisecond,
 		Uncertainty: uncertainty, Averages: time.Millisecond}}
 	var names []string
 	for _, e := range entries {
@@ -166,7 +166,7 @@ func openRAPL(root string, uncertainty float64, scope Scope, named ...string) (*
 	}
 	if packages == 0 {
 		r.Close()
-		return nil, &Unavailable{fmt.Sprintf("no RAPL package zone in %s", root), thisHost().noRAPL()}
+		return nil, &unavailable{fmt.Sprintf("no RAPL package zone in %s", root), thisHost().noRAPL()}
 	}
 	if err := r.choose(scope, named); err != nil {
 		r.Close()
@@ -191,7 +191,7 @@ func (r *rapl) choose(scope Scope, named []string) error {
 	for _, n := range named {
 		i := slices.IndexFunc(r.zones, func(z raplZone) bool { return z.entry == n || z.name == n })
 		if i < 0 {
-			i = slices.IndexFunc(r.info.Channels, func(c Channel) bool { return c.Name == snake(n) })
+			i = slices.IndexFunc(r.info.Channels, func(c channel) bool { return c.Name == snake(n) })
 		}
 		switch {
 		case i < 0:
@@ -207,8 +207,8 @@ func (r *rapl) choose(scope Scope, named []string) error {
 	case len(scopes) == 1:
 		for r.info.Scope = range scopes {
 		}
-	case len(scopes) == 2 && scopes[ScopePackage] && scopes[ScopeMemory]:
-		r.info.Scope = ScopeMemory
+	case len(scopes) == 2 && scopes[ScopePackage] && scopes[scopeMemory]:
+		r.info.Scope = scopeMemory
 	default:
 		return errors.New(
 			"zones of unlike kinds are named: core, uncore and psys are parts of others, or have others in them")
@@ -220,9 +220,9 @@ func (r *rapl) choose(scope Scope, named []string) error {
 func (r *rapl) scopeOf(i int) Scope {
 	switch z := r.zones[i]; {
 	case z.dram:
-		return ScopeMemory
+		return scopeMemory
 	case strings.Contains(strings.TrimPrefix(z.entry, "intel-rapl:"), ":"):
-		return ScopeDevice
+		return scopeDevice
 	}
 	return r.info.Channels[i].Scope
 }
@@ -264,7 +264,7 @@ func (r *rapl) settle() {
 	}
 	for _, t := range r.twins {
 		if t.kin && t.state == twinsUnknown && !repeated[t.a] && !repeated[t.b] && r.info.NoSum == nil {
-			r.info.NoSum = &Unavailable{t.unknown(channels[t.a].Name, channels[t.b].Name),
+			r.info.NoSum = &unavailable{t.unknown(channels[t.a].Name, channels[t.b].Name),
 				fmt.Sprintf("wait until they have differed, or name what counts: rapl?zone=%s, or "+
 					"'rapl?zone=%[1]s;%s', in quotes", r.zones[t.a].entry, r.zones[t.b].entry)}
 		}
@@ -342,9 +342,9 @@ func (r *rapl) sum(scope Scope) error {
 	case scope == ScopePackage, scope == "" && why != "":
 		return nil
 	case why != "":
-		return &Unavailable{why, "measure only the packages, on both hosts: rapl?scope=package"}
+		return &unavailable{why, "measure only the packages, on both hosts: rapl?scope=package"}
 	}
-	r.info.Scope = ScopeMemory
+	r.info.Scope = scopeMemory
 	for i, z := range r.zones {
 		if z.dram {
 			r.info.Channels[i].Part = false
@@ -377,7 +377,7 @@ func (r *rapl) noMemory() string {
 // parent.
 func (r *rapl) add(dir, entry string) (isPackage bool, err error) {
 	name := zoneName(dir)
-	c := Channel{Kind: Energy, Scope: ScopePackage, Part: true}
+	c := channel{Kind: energy, Scope: ScopePackage, Part: true}
 	ids := raplName().FindStringSubmatch(entry)
 	top := name
 	switch {
@@ -387,10 +387,10 @@ func (r *rapl) add(dir, entry string) (isPackage bool, err error) {
 	case strings.HasPrefix(name, "package"):
 		c.Part, isPackage = false, true
 	default:
-		c.Scope = ScopeBoard // psys
+		c.Scope = scopeBoard // psys
 	}
 	c.Name = name
-	if slices.ContainsFunc(r.info.Channels, func(o Channel) bool { return o.Name == name }) {
+	if slices.ContainsFunc(r.info.Channels, func(o channel) bool { return o.Name == name }) {
 		c.Name = name + "_" + strings.ReplaceAll(strings.TrimPrefix(entry, "intel-rapl:"), ":", "_")
 	}
 	limit, err := readInt(filepath.Join(dir, "max_energy_range_uj"))
@@ -423,10 +423,10 @@ func (r *rapl) add(dir, entry string) (isPackage bool, err error) {
 func raplZoneError(entry string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return &Unavailable{fmt.Sprintf("zone %s: only root can read energy_uj", entry),
+		return &unavailable{fmt.Sprintf("zone %s: only root can read energy_uj", entry),
 			privilege.Fix(privilege.File, unix.CAP_DAC_READ_SEARCH)}
 	case errors.Is(err, fs.ErrNotExist):
-		return &Unavailable{fmt.Sprintf(
+		return &unavailable{fmt.Sprintf(
 			"zone %s is listed, but its files are not there: %v; container runtimes hide them", entry, err),
 			"measure on the host"}
 	}
@@ -441,7 +441,7 @@ func zoneName(dir string) string {
 	return snake(strings.TrimSpace(string(b)))
 }
 
-func (r *rapl) Info() Info { return r.info }
+func (r *rapl) Info() info { return r.info }
 
 // Read adds what each counter grew by. It fails with [*Gap] when so much time
 // has passed that a wrap may have been missed, or when a counter was set back. If
@@ -457,7 +457,7 @@ func (r *rapl) Read(_ context.Context, v []int64) error {
 			continue
 		}
 		if err := z.add(now, r.now()); err != nil {
-			r.lost = &Gap{r.info.Channels[i].Name + ": " + err.Error()}
+			r.lost = &gap{r.info.Channels[i].Name + ": " + err.Error()}
 			for _, t := range r.twins {
 				if t.a == i || t.b == i {
 					t.again()
@@ -539,7 +539,7 @@ func readInt(path string) (int64, error) {
 	return preadInt(f)
 }
 
-func channelNames(cs []Channel) []string {
+func channelNames(cs []channel) []string {
 	var out []string
 	for _, c := range cs {
 		out = append(out, c.Name)

@@ -47,7 +47,7 @@ func write(t testing.TB, path, text string) {
 	}
 }
 
-// Energy over two wraps is exact, each zone has its own, and nothing is counted
+// energy over two wraps is exact, each zone has its own, and nothing is counted
 // twice.
 func TestRAPLWraps(t *testing.T) {
 	const limit = 262143328850 // of real machines, uJ
@@ -82,7 +82,7 @@ func TestRAPLWraps(t *testing.T) {
 		if err := r.Read(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
-		tr.Samples = append(tr.Samples, Sample{AtNs: now, V: v})
+		tr.Samples = append(tr.Samples, sample{AtNs: now, V: v})
 		now += 10 * second
 	}
 	if wraps != 2 {
@@ -97,7 +97,7 @@ func TestRAPLWraps(t *testing.T) {
 	}
 	sum, err := tr.Sum(0, last)
 	if want := float64(steps*step+steps*step/2+2*(steps*step/8)) / 1e6 / 300; err != nil ||
-		math.Abs(sum.Watts-want) > 1e-9 || tr.Info.Scope != ScopeMemory {
+		math.Abs(sum.Watts-want) > 1e-9 || tr.Info.Scope != scopeMemory {
 		t.Errorf("sum %v W of %s, %v; want %v: the packages, their memory, and nothing else", sum.Watts, tr.Info.Scope,
 			err, want)
 	}
@@ -114,9 +114,9 @@ func TestRAPLMemory(t *testing.T) {
 		summed string
 		say    string
 	}{
-		"each package counts it": {nil, "", ScopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
+		"each package counts it": {nil, "", scopeMemory, "package_0 package_0_dram package_1 package_1_dram", ""},
 		"the packages are asked": {nil, "&scope=package", ScopePackage, "package_0 package_1", ""},
-		"both are asked": {nil, "&scope=package-dram", ScopeMemory,
+		"both are asked": {nil, "&scope=package-dram", scopeMemory,
 			"package_0 package_0_dram package_1 package_1_dram", ""},
 		"one package lacks it": {func(root string) { os.RemoveAll(filepath.Join(root, "intel-rapl:1:1")) }, "",
 			ScopePackage, "package_0 package_1", ""},
@@ -140,7 +140,7 @@ func TestRAPLMemory(t *testing.T) {
 			}
 			src, err := Open(spec)
 			if c.say != "" {
-				if u := (*Unavailable)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), c.say) ||
+				if u := (*unavailable)(nil); !errors.As(err, &u) || !strings.Contains(err.Error(), c.say) ||
 					!strings.Contains(u.Fix(), "scope=package") {
 					t.Errorf("%v; want %q", err, c.say)
 				}
@@ -201,7 +201,7 @@ func TestRAPLFaults(t *testing.T) {
 	}
 }
 
-// Energy that one zone lost in a reading that another spoils is lost all the
+// energy that one zone lost in a reading that another spoils is lost all the
 // same: no window spans it.
 func TestRAPLGapInFailedReading(t *testing.T) {
 	root := powercap(t, 65712999613)
@@ -233,7 +233,7 @@ func TestRAPLGapInFailedReading(t *testing.T) {
 func TestNoRAPL(t *testing.T) {
 	for _, root := range []string{"/nonexistent", t.TempDir()} {
 		_, err := openRAPL(root, 0, "")
-		if u := (*Unavailable)(nil); !errors.As(err, &u) || u.Fix() == "" {
+		if u := (*unavailable)(nil); !errors.As(err, &u) || u.Fix() == "" {
 			t.Errorf("%s: %v", root, err)
 		}
 	}

@@ -56,7 +56,7 @@ func TestEveryWordIsJudged(t *testing.T) {
 		"offset", "date", "zone", "time", "watts", "uncertainty", "averages", "name"}
 	locals := []string{"rapl", "hwmon", "ipmi", "nvml"} // whose target, if they take one, is a mere word
 	const mark = "/a/mark"
-	for _, name := range Names() {
+	for _, name := range names() {
 		k := kinds[name]
 		if k.reaches == nil {
 			t.Errorf("%s does not say what its words lead to", name)

@@ -74,7 +74,7 @@ func redfishURL(target string) string {
 // EnvironmentMetrics 1.0) or, on older BMCs, the PowerControl of its Power that is the
 // whole's; or what the user names.
 type redfish struct {
-	info       Info
+	info       info
 	base       string
 	path       string // of the resource with the reading
 	parse      func([]byte) (redfishReading, error)
@@ -104,9 +104,9 @@ func openRedfish(s Spec) (*redfish, error) {
 		return nil, err
 	}
 	r := &redfish{base: redfishURL(s.Target), user: sec.get("user"), pass: sec.get("password"),
-		info: Info{Name: s.String(), Scope: ScopeBoard, MinInterval: time.Second, Averages: s.averages(),
+		info: info{Name: s.String(), Scope: scopeBoard, MinInterval: time.Second, Averages: s.averages(),
 			Uncertainty: s.declared(0.05),
-			Channels:    []Channel{{Name: "board", Kind: Power, Scope: ScopeBoard, Resolution: 1}}},
+			Channels:    []channel{{Name: "board", Kind: power, Scope: scopeBoard, Resolution: 1}}},
 		moved: map[string]string{},
 		client: &http.Client{Transport: &http.Transport{TLSClientConfig: tlsConfig, MaxIdleConns: 1,
 			Proxy: http.ProxyFromEnvironment},
@@ -152,7 +152,7 @@ func (r *redfish) decode(ctx context.Context, path string, v any) error {
 	return nil
 }
 
-func (r *redfish) Info() Info { return r.info }
+func (r *redfish) Info() info { return r.info }
 
 func (r *redfish) Read(ctx context.Context, v []int64) error {
 	b, err := r.get(ctx, r.path)

@@ -36,7 +36,7 @@ func (r *redfish) get(ctx context.Context, path string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case again != "":
-		return nil, &Unavailable{fmt.Sprintf("GET %s: the BMC sends from %s on to %s, and so on", short(path),
+		return nil, &unavailable{fmt.Sprintf("GET %s: the BMC sends from %s on to %s, and so on", short(path),
 			short(to), short(again)), redfishFix(http.StatusMovedPermanently)}
 	}
 	r.moved[path] = to
@@ -71,7 +71,7 @@ func (r *redfish) ask(ctx context.Context, at string) (b []byte, to string, err 
 		to, err := redirected(req.URL, resp)
 		return nil, to, err
 	default:
-		return nil, "", &Unavailable{fmt.Sprintf("GET %s: %s", short(path), short(resp.Status)),
+		return nil, "", &unavailable{fmt.Sprintf("GET %s: %s", short(path), short(resp.Status)),
 			redfishFix(code)}
 	}
 }
@@ -83,7 +83,7 @@ func redirected(from *url.URL, resp *http.Response) (string, error) {
 	location := resp.Header.Get("Location")
 	to, err := from.Parse(location)
 	refuse := func(why, fix string) (string, error) {
-		return "", &Unavailable{fmt.Sprintf("GET %s: %s to %s", short(from.Path), short(resp.Status), why), fix}
+		return "", &unavailable{fmt.Sprintf("GET %s: %s to %s", short(from.Path), short(resp.Status), why), fix}
 	}
 	switch code := resp.StatusCode; {
 	case err != nil || location == "":
@@ -158,7 +158,7 @@ func redfishError(err error) error {
 	var name x509.HostnameError
 	var bad *tls.CertificateVerificationError
 	if errors.As(err, &unknown) || errors.As(err, &name) || errors.As(err, &bad) {
-		return &Unavailable{"the BMC's certificate is not trusted: " + err.Error(),
+		return &unavailable{"the BMC's certificate is not trusted: " + err.Error(),
 			"give its certificate authority with ca=FILE; insecure=true accepts any certificate"}
 	}
 	return plainTimeout(err)

@@ -112,7 +112,7 @@ func (r *redfish) find(ctx context.Context, want, meter string) (redfishMeter, e
 		why = errors.Join(why, err)
 	}
 	if ctx.Err() != nil {
-		return redfishMeter{}, &Unavailable{fmt.Sprintf("the BMC takes too long to list the meters of its %d chassis",
+		return redfishMeter{}, &unavailable{fmt.Sprintf("the BMC takes too long to list the meters of its %d chassis",
 			len(paths)),
 			"choose one with chassis=ID, or a meter with meter=PATH"}
 	}
@@ -153,7 +153,7 @@ func (c *redfishChassis) shared(all []*redfishChassis) bool {
 }
 
 // several lists the meters of which none is known to be the machine's.
-func several(with []*redfishChassis) *Unavailable {
+func several(with []*redfishChassis) *unavailable {
 	var all []string
 	first := ""
 	for _, c := range with {
@@ -170,7 +170,7 @@ func several(with []*redfishChassis) *Unavailable {
 		why = "one power reading, and the BMC says that it is not of this machine as a whole, or of others, too: " +
 			all[0]
 	}
-	return &Unavailable{why,
+	return &unavailable{why,
 		"name one: " + given("redfish=ADDRESS?meter="+shortened(first, mostName))}
 }
 
@@ -197,12 +197,12 @@ func (r *redfish) members(ctx context.Context, want string) (paths []string, err
 	}
 	switch {
 	case len(paths) == 0 && want != "":
-		return nil, &Unavailable{fmt.Sprintf("no such chassis: %s", short(want)),
+		return nil, &unavailable{fmt.Sprintf("no such chassis: %s", short(want)),
 			"name one of /redfish/v1/Chassis, or leave chassis= out"}
 	case len(paths) == 0:
 		return nil, errors.New("no chassis with a power reading: the BMC lists none")
 	case len(paths) > mostChassis:
-		return nil, &Unavailable{fmt.Sprintf("the BMC has %d chassis, too many to ask each for its meters", n),
+		return nil, &unavailable{fmt.Sprintf("the BMC has %d chassis, too many to ask each for its meters", n),
 			"choose one with chassis=ID, or a meter with meter=PATH"}
 	}
 	return paths, nil

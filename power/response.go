@@ -44,7 +44,7 @@ func (r response) known() bool { return r.why == "" }
 // response learns from the steps at the load's beginning and end how the instrument follows them.
 // What it declares counts, unless the record shows that it is slower. means are those of the idle
 // windows, in their order.
-func (t Trace) response(at Times, load Mean, windows []Window, means []Mean) response {
+func (t Trace) response(at Times, load mean, windows []Window, means []mean) response {
 	if t.counts() {
 		return response{} // a counter has no memory; edges has its period
 	}
@@ -77,7 +77,7 @@ func (t Trace) response(at Times, load Mean, windows []Window, means []Mean) res
 // counts reports whether the source is one of counters.
 func (t Trace) counts() bool {
 	for _, c := range t.Info.Channels {
-		if !c.Part && c.Kind == Power {
+		if !c.Part && c.Kind == power {
 			return false
 		}
 	}
@@ -98,7 +98,7 @@ func averaged(over time.Duration, guardNs int64, w Window) float64 {
 }
 
 // learn reads the response out of the record.
-func (t Trace) learn(at Times, load Mean, windows []Window, means []Mean) (r response) {
+func (t Trace) learn(at Times, load mean, windows []Window, means []mean) (r response) {
 	unknown := func(format string, a ...any) response {
 		r.why = fmt.Sprintf(format, a...) +
 			": if it is fast, say so, as in averages=1s; else take a longer --power-guard and window"
@@ -107,7 +107,7 @@ func (t Trace) learn(at Times, load Mean, windows []Window, means []Mean) (r res
 	if len(means) == 0 {
 		return unknown("without idle power the load's step is not known")
 	}
-	var idle Mean
+	var idle mean
 	for _, m := range means {
 		idle.Watts += m.Watts / float64(len(means))
 		idle.U = math.Hypot(idle.U, t.random(m)/float64(len(means)))
@@ -136,7 +136,7 @@ func (t Trace) learn(at Times, load Mean, windows []Window, means []Mean) (r res
 			"the load's step of %.1f W is not clear of the readings' scatter, which hides how fast it follows",
 			r.step)
 	}
-	few := func(m Mean) bool { return m.Fresh < fewFresh && m.N > m.Fresh && t.grid() == 0 }
+	few := func(m mean) bool { return m.Fresh < fewFresh && m.N > m.Fresh && t.grid() == 0 }
 	if few(load) {
 		return unknown("of the window's %d readings %d are new: it measures too seldom", load.N, load.Fresh)
 	}
@@ -165,7 +165,7 @@ func (t Trace) learn(at Times, load Mean, windows []Window, means []Mean) (r res
 }
 
 // edge compares the second half of the guard before a window with the window, by the step to it.
-func (t Trace) edge(at Times, w Window, m Mean, step float64) edge {
+func (t Trace) edge(at Times, w Window, m mean, step float64) edge {
 	half := at.GuardNs / 2
 	t.before, t.after = 0, 0
 	before, err := t.Sum(w.FromNs-half, w.FromNs)
@@ -197,14 +197,14 @@ const mostGrid = 10e6
 func (t Trace) grid() float64 {
 	var largest float64
 	for c, ch := range t.Info.Channels {
-		if ch.Part || ch.Kind != Power {
+		if ch.Part || ch.Kind != power {
 			continue
 		}
-		var first, most int64 = None, 0
+		var first, most int64 = none, 0
 		various := false
 		for _, s := range t.Samples {
-			if v := s.V[c]; v != None {
-				various = various || first != None && v != first
+			if v := s.V[c]; v != none {
+				various = various || first != none && v != first
 				first, most = v, max(most, v)
 			}
 		}
@@ -225,7 +225,7 @@ func (t Trace) grid() float64 {
 // multiples reports whether all readings of a channel are multiples of a step.
 func (t Trace) multiples(c int, step int64) bool {
 	for _, s := range t.Samples {
-		if v := s.V[c]; v != None && (step == 0 || v%step != 0) {
+		if v := s.V[c]; v != none && (step == 0 || v%step != 0) {
 			return false
 		}
 	}

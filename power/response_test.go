@@ -87,8 +87,8 @@ func (m follower) session(rnd *rand.Rand, runs int, idle, net, window float64) (
 		times = append(times, x)
 	}
 	say(2, idle)
-	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: .001,
-		Averages: m.declares, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: m.every}
+	t := Trace{Info: info{Name: "meter", Scope: ScopeWall, Uncertainty: .001,
+		Averages: m.declares, Channels: []channel{{Name: "wall", Kind: power}}}, Interval: m.every}
 	sums := make([]float64, len(truth)+1)
 	for i, w := range truth {
 		sums[i+1] = sums[i] + w
@@ -120,7 +120,7 @@ func (m follower) session(rnd *rand.Rand, runs int, idle, net, window float64) (
 		if m.step > 0 {
 			v = math.Round(v/m.step) * m.step
 		}
-		t.Samples = append(t.Samples, Sample{AtNs: int64(i) * int64(tick*1e9), V: []int64{int64(math.Round(v * 1e6))}})
+		t.Samples = append(t.Samples, sample{AtNs: int64(i) * int64(tick*1e9), V: []int64{int64(math.Round(v * 1e6))}})
 	}
 	return t, times
 }

@@ -7,7 +7,7 @@ package power
 type Running struct {
 	Readings int      // samples so far
 	LastNs   int64    // when the last one was
-	Failure  *Failure // the last; nil: none
+	Failure  *failure // the last; nil: none
 
 	channels []runningChannel
 }
@@ -26,9 +26,9 @@ type runningChannel struct {
 // still reports whether a counter has never moved: it counts nothing, and 0 W is no reading.
 func (ch *runningChannel) still() bool { return ch.counts && ch.joule == 0 }
 
-// Reading is one value of one channel; a counter's is the mean since the reading
+// reading is one value of one channel; a counter's is the mean since the reading
 // before.
-type Reading struct {
+type reading struct {
 	AtNs    int64
 	Channel int
 	Watts   float64
@@ -36,7 +36,7 @@ type Reading struct {
 
 // Take adds what a trace has that was not taken yet, and returns it in order of
 // time.
-func (r *Running) Take(t Trace) []Reading {
+func (r *Running) Take(t Trace) []reading {
 	if r.channels == nil {
 		r.channels = make([]runningChannel, len(t.Info.Channels))
 	}
@@ -44,18 +44,18 @@ func (r *Running) Take(t Trace) []Reading {
 	if r.Readings > 0 {
 		from = indexAt(t.Samples, r.LastNs+1)
 	}
-	var out []Reading
+	var out []reading
 	for _, s := range t.Samples[from:] {
 		for c := range r.channels {
 			ch := &r.channels[c]
 			if s.Gap {
 				ch.known = false
 			}
-			if s.V[c] == None {
+			if s.V[c] == none {
 				continue
 			}
 			if w, ok := ch.take(s.V[c], s.AtNs, t.Info.Channels[c].Kind, t.silence()); ok {
-				out = append(out, Reading{s.AtNs, c, w})
+				out = append(out, reading{s.AtNs, c, w})
 			}
 		}
 		r.Readings++
@@ -72,11 +72,11 @@ func (r *Running) Take(t Trace) []Reading {
 // unless it was silent for longer than mostNs; a counter loses nothing.
 func (ch *runningChannel) take(v, ns int64, kind Kind, mostNs int64) (w float64, ok bool) {
 	before, passed, known := ch.v, ns-ch.ns, ch.known
-	ch.v, ch.ns, ch.known, ch.counts = v, ns, true, kind == Energy
+	ch.v, ch.ns, ch.known, ch.counts = v, ns, true, kind == energy
 	switch {
-	case kind == Energy && !known:
+	case kind == energy && !known:
 		return 0, false
-	case kind == Energy:
+	case kind == energy:
 		w = watts(v-before, passed)
 		ch.joule, ch.overNs = ch.joule+float64(v-before)/1e6, ch.overNs+passed
 	default:
@@ -92,7 +92,7 @@ func (ch *runningChannel) take(v, ns int64, kind Kind, mostNs int64) (w float64,
 	return w, true
 }
 
-// Mean returns a channel's mean over the time that its readings cover, and the largest; not ok
+// mean returns a channel's mean over the time that its readings cover, and the largest; not ok
 // before the second reading, nor for a counter that stands still.
 func (r *Running) Mean(c int) (mean, most float64, ok bool) {
 	if c >= len(r.channels) || r.channels[c].overNs == 0 || r.channels[c].still() {

@@ -12,7 +12,7 @@ import (
 func TestRunning(t *testing.T) {
 	whole := meter(100, 100, 200, 200, -1, 150, 100)
 	var r Running
-	var got []Reading
+	var got []reading
 	for _, cut := range [][2]int{{0, 2}, {1, 4}, {4, 4}, {4, 7}} {
 		piece := whole
 		piece.Samples = whole.Samples[cut[0]:cut[1]]
@@ -26,7 +26,7 @@ func TestRunning(t *testing.T) {
 	if !ok || math.Abs(mean-want.Watts) > 1e-9 || most != 200 || r.Readings != 7 || r.LastNs != 6*second {
 		t.Errorf("mean %v of %d readings, most %v; want %v of 7, 200", mean, r.Readings, most, want.Watts)
 	}
-	if len(got) != 6 || got[2] != (Reading{2 * second, 0, 200}) || got[4] != (Reading{5 * second, 0, 150}) {
+	if len(got) != 6 || got[2] != (reading{2 * second, 0, 200}) || got[4] != (reading{5 * second, 0, 150}) {
 		t.Errorf("taken: %v", got)
 	}
 	if w, at, ok := r.Newest(0); !ok || w != 100 || at != 6*second {
@@ -44,7 +44,7 @@ func TestRunningSilence(t *testing.T) {
 		t.Errorf("mean %v", mean)
 	}
 	e := meter(0, 100, 5000, 5200) // microjoules: 100 W, a gap, 200 W
-	e.Info.Channels[0].Kind = Energy
+	e.Info.Channels[0].Kind = energy
 	e.Samples[2].Gap = true
 	r = Running{}
 	got := r.Take(e)
@@ -52,7 +52,7 @@ func TestRunningSilence(t *testing.T) {
 		t.Errorf("mean %v, most %v, %v", mean, most, got)
 	}
 	still := meter(7000, 7000, 7000)
-	still.Info.Channels[0].Kind = Energy
+	still.Info.Channels[0].Kind = energy
 	r = Running{}
 	r.Take(still)
 	if mean, _, ok := r.Mean(0); ok {

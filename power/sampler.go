@@ -63,11 +63,11 @@ func Start(sources []Source, interval time.Duration) *Sampler {
 		r := &reader{src: src, interval: max(interval, info.MinInterval, LeastInterval), limit: readTime,
 			most: mostSamples, done: make(chan struct{})}
 		r.trace = Trace{Info: info, Interval: r.interval}
-		if sp, ok := src.(Spender); ok {
+		if sp, ok := src.(spender); ok {
 			r.opened = sp.SpentNs()
 		}
 		s.readers = append(s.readers, r)
-		if _, later := src.(Importer); later {
+		if _, later := src.(importer); later {
 			close(r.done)
 			continue
 		}
@@ -108,7 +108,7 @@ func (r *reader) read(ctx context.Context) {
 	defer cancel()
 	v := make([]int64, len(r.trace.Info.Channels))
 	for i := range v {
-		v[i] = None
+		v[i] = none
 	}
 	from := counter.Monotonic()
 	err := r.src.Read(rctx, v)
@@ -120,7 +120,7 @@ func (r *reader) read(ctx context.Context) {
 	defer r.mu.Unlock()
 	r.trace.Info = r.src.Info() // a source may learn by reading what of it adds up
 	r.reads++
-	var gap *Gap
+	var gap *gap
 	if err != nil && !errors.As(err, &gap) {
 		r.fail(from, err)
 		return
@@ -132,8 +132,8 @@ func (r *reader) read(ctx context.Context) {
 		r.fail(from, fmt.Errorf("%d readings are kept, the limit: no more are recorded", r.most))
 		return
 	}
-	s := Sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
-	if a, ok := r.src.(Assessor); ok {
+	s := sample{AtNs: from + (to-from)/2, V: v, Gap: gap != nil}
+	if a, ok := r.src.(assessor); ok {
 		s.U = a.LastUncertainty()
 	}
 	r.trace.Samples = append(r.trace.Samples, s)
@@ -143,7 +143,7 @@ func (r *reader) read(ctx context.Context) {
 // right.
 func (r *reader) fail(at int64, err error) {
 	r.trace.Failed++
-	f := append(r.trace.Failures, Failure{AtNs: at, Why: err.Error()})
+	f := append(r.trace.Failures, failure{AtNs: at, Why: err.Error()})
 	if n := len(f) - 1 - mostReasons; n >= 0 {
 		f[n].Why = ""
 	}
@@ -167,11 +167,11 @@ func (r *reader) between(fromNs, toNs int64) Trace {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.trace
-	if im, ok := r.src.(Importer); ok {
+	if im, ok := r.src.(importer); ok {
 		t.Samples, t.Failures, t.Failed = nil, nil, 0
 		samples, err := im.Import(fromNs, toNs)
 		if err != nil {
-			t.Failures, t.Failed = []Failure{{AtNs: fromNs, UntilNs: toNs, Why: err.Error()}}, 1
+			t.Failures, t.Failed = []failure{{AtNs: fromNs, UntilNs: toNs, Why: err.Error()}}, 1
 		}
 		t.Samples, t.Interval = samples, spacing(samples)
 		return t
@@ -182,19 +182,19 @@ func (r *reader) between(fromNs, toNs int64) Trace {
 }
 
 // indexAt finds the first sample not before ns.
-func indexAt(samples []Sample, ns int64) int {
-	i, _ := slices.BinarySearchFunc(samples, ns, func(s Sample, ns int64) int { return cmp.Compare(s.AtNs, ns) })
+func indexAt(samples []sample, ns int64) int {
+	i, _ := slices.BinarySearchFunc(samples, ns, func(s sample, ns int64) int { return cmp.Compare(s.AtNs, ns) })
 	return i
 }
 
 // failureAt finds the first failure not before ns.
-func failureAt(failures []Failure, ns int64) int {
-	i, _ := slices.BinarySearchFunc(failures, ns, func(f Failure, ns int64) int { return cmp.Compare(f.AtNs, ns) })
+func failureAt(failures []failure, ns int64) int {
+	i, _ := slices.BinarySearchFunc(failures, ns, func(f failure, ns int64) int { return cmp.Compare(f.AtNs, ns) })
 	return i
 }
 
 // spacing returns the usual time between logged readings, their median.
-func spacing(samples []Sample) time.Duration {
+func spacing(samples []sample) time.Duration {
 	var d []int64
 	for i := 1; i < len(samples); i++ {
 		d = append(d, samples[i].AtNs-samples[i-1].AtNs)
@@ -233,7 +233,7 @@ func (s *Sampler) Cost() []Cost {
 		ns := r.costNs
 		c := Cost{Name: r.trace.Info.Name, Reads: r.reads}
 		r.mu.Unlock()
-		if sp, ok := r.src.(Spender); ok {
+		if sp, ok := r.src.(spender); ok {
 			ns += sp.SpentNs() - r.opened
 		}
 		c.Cores = float64(ns) / wall

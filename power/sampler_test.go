@@ -25,8 +25,8 @@ type fake struct {
 	unhang chan struct{}
 }
 
-func (f *fake) Info() Info {
-	return Info{Name: "fake", Scope: ScopeWall, Uncertainty: 0.01, Channels: []Channel{{Name: "wall", Kind: Power}}}
+func (f *fake) Info() info {
+	return info{Name: "fake", Scope: ScopeWall, Uncertainty: 0.01, Channels: []channel{{Name: "wall", Kind: power}}}
 }
 
 func (f *fake) Read(ctx context.Context, v []int64) error {
@@ -146,7 +146,7 @@ func TestCommand(t *testing.T) {
 	if n := mustOpen(t, "command=echo 5 # pass?name=meter&scope=wall").Info().Name; n != "command=meter" {
 		t.Errorf("its name is %q", n)
 	}
-	if once.(Spender).SpentNs() <= 0 {
+	if once.(spender).SpentNs() <= 0 {
 		t.Error("running it costs nothing?")
 	}
 	for text, say := range map[string]string{"echo hello": "not a number", "echo NaN": "no reading",
@@ -180,7 +180,7 @@ func TestCommandGoesSilent(t *testing.T) {
 	src := mustOpen(t, "command=echo 50; sleep 60")
 	src.(*command).info.MinInterval = 10 * time.Millisecond
 	await.Pause("what it printed is to be too old", 20*time.Millisecond)
-	if v := []int64{None}; src.Read(await.Ending(t, 100*time.Millisecond), v) == nil {
+	if v := []int64{none}; src.Read(await.Ending(t, 100*time.Millisecond), v) == nil {
 		t.Errorf("it reads %v", v)
 	}
 }

@@ -32,7 +32,7 @@ const scpiPort = "5025"
 // in the list that the instrument starts with, items 1, 2 and 3 are volts,
 // amperes and watts of element 1.
 type scpi struct {
-	info  Info
+	info  info
 	line  lineClient
 	query string
 }
@@ -55,9 +55,9 @@ func openSCPI(s Spec) (*scpi, error) {
 		return nil, err
 	}
 	m := &scpi{query: fmt.Sprintf(":NUMERIC:NORMAL:VALUE? %d", item),
-		info: Info{Name: s.String(), Scope: ScopeWall, MinInterval: 100 * time.Millisecond,
+		info: info{Name: s.String(), Scope: ScopeWall, MinInterval: 100 * time.Millisecond,
 			Averages: s.averages(), Uncertainty: s.declared(math.NaN()),
-			Channels: []Channel{{Name: "wall", Kind: Power, Scope: ScopeWall}}}}
+			Channels: []channel{{Name: "wall", Kind: power, Scope: ScopeWall}}}}
 	m.line = lineClient{addr: withPort(s.Target, scpiPort), ending: "\n"}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
@@ -89,7 +89,7 @@ func (m *scpi) checkItem(ctx context.Context, item int, named bool) error {
 		m.info.Doubts = []string{fmt.Sprintf("the meter does not say what item %d of its list is", item)}
 		return nil
 	case !isWatts(what):
-		return &Unavailable{fmt.Sprintf("item %d of the meter's list is %s, and not watts (P)", item,
+		return &unavailable{fmt.Sprintf("item %d of the meter's list is %s, and not watts (P)", item,
 			short(what)),
 			"name the item that is P with item=N, or set the list at the meter: :NUMERIC:NORMAL:ITEM" +
 				strconv.Itoa(item) + " P,1"}
@@ -109,7 +109,7 @@ func (m *scpi) checkItem(ctx context.Context, item int, named bool) error {
 		}
 	}
 	if len(watts) > 1 {
-		return &Unavailable{"the meter has the watts of several elements: " + listed(watts),
+		return &unavailable{"the meter has the watts of several elements: " + listed(watts),
 			fmt.Sprintf("name one: scpi=ADDRESS?item=%d; SIGMA is their sum", item)}
 	}
 	return nil
@@ -139,7 +139,7 @@ func isWatts(what string) bool {
 	return strings.EqualFold(function, "P")
 }
 
-func (m *scpi) Info() Info { return m.info }
+func (m *scpi) Info() info { return m.info }
 
 func (m *scpi) Read(ctx context.Context, v []int64) error {
 	answer, err := m.line.ask(ctx, m.query)

@@ -42,7 +42,7 @@ func secretsOf(s Spec) (secrets, error) {
 		return out, fmt.Errorf("read secrets: %w", err)
 	}
 	if st.Mode().Perm()&0o077 != 0 {
-		return out, &Unavailable{fmt.Sprintf("read secrets: %s can be read by others (mode %04o)", path,
+		return out, &unavailable{fmt.Sprintf("read secrets: %s can be read by others (mode %04o)", path,
 			st.Mode().Perm()), "chmod 600 " + path}
 	}
 	out.file = map[string]string{}

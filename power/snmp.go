@@ -240,7 +240,7 @@ func snmpSecurity(s Spec, sec secrets) (*gosnmp.GoSNMP, error) {
 
 // snmp sums some objects of one unit.
 type snmp struct {
-	info   Info
+	info   info
 	plan   snmpPlan
 	client *gosnmp.GoSNMP
 	scales []float64 // watts per unit of each OID
@@ -269,9 +269,9 @@ func openSNMP(s Spec) (*snmp, error) {
 		return nil, fmt.Errorf("port %q: must be 1..65535", port)
 	}
 	client.Target, client.Port, client.Timeout, client.Retries = host, uint16(n), time.Second, 1
-	p := &snmp{plan: plan, client: client, info: Info{Name: s.String(), Scope: ScopeOutlet, MinInterval: time.Second,
+	p := &snmp{plan: plan, client: client, info: info{Name: s.String(), Scope: scopeOutlet, MinInterval: time.Second,
 		Averages: s.averages(), Uncertainty: s.declared(0.02),
-		Channels: []Channel{{Name: "outlet", Kind: Power, Scope: ScopeOutlet, Resolution: plan.resolution}}}}
+		Channels: []channel{{Name: "outlet", Kind: power, Scope: scopeOutlet, Resolution: plan.resolution}}}}
 	ctx, cancel := context.WithTimeout(context.Background(), readTime)
 	defer cancel()
 	err = p.checkSeveral(ctx, s)
@@ -311,7 +311,7 @@ func (p *snmp) setUp(ctx context.Context) error {
 	return nil
 }
 
-func (p *snmp) Info() Info { return p.info }
+func (p *snmp) Info() info { return p.info }
 
 func (p *snmp) Read(ctx context.Context, v []int64) error {
 	values, err := p.get(ctx, p.plan.oids)
@@ -363,7 +363,7 @@ func (p *snmp) get(ctx context.Context, oids []string) ([]int64, error) {
 func snmpNumber(pdu gosnmp.SnmpPDU) (int64, error) {
 	switch pdu.Type {
 	case gosnmp.NoSuchObject, gosnmp.NoSuchInstance, gosnmp.EndOfMibView:
-		return 0, &Unavailable{"the unit has no such object", "check the outlet or OID: snmpget shows what it has"}
+		return 0, &unavailable{"the unit has no such object", "check the outlet or OID: snmpget shows what it has"}
 	case gosnmp.Integer, gosnmp.Gauge32, gosnmp.Counter32, gosnmp.Uinteger32, gosnmp.Counter64, gosnmp.TimeTicks:
 		return gosnmp.ToBigInt(pdu.Value).Int64(), nil
 	case gosnmp.OctetString: // some units give numbers as text
@@ -380,7 +380,7 @@ func snmpNumber(pdu gosnmp.SnmpPDU) (int64, error) {
 // snmpError replaces a timeout's error by one without the request, which may hold the community.
 func snmpError(err error) error {
 	if strings.Contains(err.Error(), "timeout") || errors.Is(err, context.DeadlineExceeded) {
-		return &Unavailable{"no answer in time", "check the address, and the community or user (environment " +
+		return &unavailable{"no answer in time", "check the address, and the community or user (environment " +
 			"ZCBENCH_SNMP_COMMUNITY, or the option secrets=FILE): units do not answer wrong ones"}
 	}
 	return err

@@ -82,7 +82,7 @@ func (p *snmp) checkSeveral(ctx context.Context, s Spec) error {
 	if len(all) < 2 {
 		return nil
 	}
-	return &Unavailable{fmt.Sprintf("the unit has %d of them, and which is meant is not known: %s", len(all),
+	return &unavailable{fmt.Sprintf("the unit has %d of them, and which is meant is not known: %s", len(all),
 		listed(all)),
 		"name one: " + given(fmt.Sprintf("snmp=%s@ADDRESS?%s", p.plan.vendor, first[0]))}
 }

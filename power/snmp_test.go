@@ -167,7 +167,7 @@ func TestSNMP(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.stop()
-	if v, err := readLong(t, src); err == nil || v != None {
+	if v, err := readLong(t, src); err == nil || v != none {
 		t.Errorf("a unit that is gone reads %v", v)
 	}
 	d.start()
@@ -179,7 +179,7 @@ func TestSNMP(t *testing.T) {
 // readLong is a reading with the sampler's patience.
 func readLong(t *testing.T, src Source) (int64, error) {
 	t.Helper()
-	v := []int64{None}
+	v := []int64{none}
 	err := src.Read(t.Context(), v)
 	return v[0], err
 }

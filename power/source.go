@@ -17,17 +17,17 @@ type Scope string
 
 // The scopes.
 const (
-	ScopeDevice  Scope = "device"       // a part that a sensor sits on
-	ScopeGPU     Scope = "gpu"          // the boards of the GPUs
+	scopeDevice  Scope = "device"       // a part that a sensor sits on
+	scopeGPU     Scope = "gpu"          // the boards of the GPUs
 	ScopePackage Scope = "package"      // CPU packages; no NIC, fans, or loss of the power supply
-	ScopeMemory  Scope = "package-dram" // CPU packages and the memory at their controllers
-	ScopeBoard   Scope = "board"        // the whole machine, as its management controller or platform counter sees it
-	ScopeOutlet  Scope = "outlet"       // a power distribution unit's outlet or inlet
+	scopeMemory  Scope = "package-dram" // CPU packages and the memory at their controllers
+	scopeBoard   Scope = "board"        // the whole machine, as its management controller or platform counter sees it
+	scopeOutlet  Scope = "outlet"       // a power distribution unit's outlet or inlet
 	ScopeWall    Scope = "wall"         // an external meter before the power supply
 )
 
 // rank orders scopes by how much they see.
-var rank = map[Scope]int{ScopeDevice: 0, ScopeGPU: 1, ScopePackage: 2, ScopeMemory: 3, ScopeBoard: 4, ScopeOutlet: 5,
+var rank = map[Scope]int{scopeDevice: 0, scopeGPU: 1, ScopePackage: 2, scopeMemory: 3, scopeBoard: 4, scopeOutlet: 5,
 	ScopeWall: 6}
 
 // Kind is what a channel's values are.
@@ -35,12 +35,12 @@ type Kind int
 
 // The kinds of values.
 const (
-	Power  Kind = iota // microwatts, at the moment of the reading or averaged up to it
-	Energy             // microjoules since the source was opened; never falls
+	power  Kind = iota // microwatts, at the moment of the reading or averaged up to it
+	energy             // microjoules since the source was opened; never falls
 )
 
-// Channel is one figure that a source reads.
-type Channel struct {
+// channel is one figure that a source reads.
+type channel struct {
 	Name  string // "package_0"; lower_snake_case, unique in the source
 	Kind  Kind
 	Scope Scope
@@ -52,11 +52,11 @@ type Channel struct {
 	Resolution float64
 }
 
-// Info is what a source is.
-type Info struct {
+// info is what a source is.
+type info struct {
 	Name     string // its spec without options: "rapl", "snmp=apc@pdu1"
 	Scope    Scope  // of the sum of its channels that are no Part
-	Channels []Channel
+	Channels []channel
 	// MinInterval is how often it is worth being asked.
 	MinInterval time.Duration
 	// Uncertainty of a reading is a fraction of it; NaN where nobody says.
@@ -69,11 +69,11 @@ type Info struct {
 	// NoSum says why none of its channels stands for the source, and how the user names
 	// one; nil where one does, or several that are known to add up. Of a source that
 	// learns it only by reading, it may change with every reading.
-	NoSum *Unavailable
+	NoSum *unavailable
 }
 
 // Says describes the source, with what is in doubt about it.
-func (i Info) Says() string {
+func (i info) Says() string {
 	text := i.Device
 	if len(i.Doubts) > 0 {
 		text += " (in doubt: " + strings.Join(i.Doubts, "; ") + ")"
@@ -84,59 +84,59 @@ func (i Info) Says() string {
 	return text
 }
 
-// None is a channel that had no value in a reading.
-const None = math.MinInt64
+// none is a channel that had no value in a reading.
+const none = math.MinInt64
 
 // Source is one instrument. Its methods are called by one goroutine at a time.
 type Source interface {
-	Info() Info
+	Info() info
 	// Read fills v, one value per channel of Info: microwatts or microjoules,
-	// [None] for a channel without a value. It must return when ctx ends. After
+	// [none] for a channel without a value. It must return when ctx ends. After
 	// an error the next Read tries again, connecting anew where it has to. An
 	// error of [*Gap] says that energy was lost: no window may span it.
 	Read(ctx context.Context, v []int64) error
 	Close() error
 }
 
-// Importer is a Source whose readings were logged by somebody else. Instead of
+// importer is a Source whose readings were logged by somebody else. Instead of
 // being sampled it is read once the run is over.
-type Importer interface {
+type importer interface {
 	Source
 	// Import returns the readings between two moments of CLOCK_MONOTONIC,
 	// nanoseconds, in order of time.
-	Import(fromNs, toNs int64) ([]Sample, error)
+	Import(fromNs, toNs int64) ([]sample, error)
 }
 
-// Spender is a Source that uses CPU time outside of the reading thread, such as
+// spender is a Source that uses CPU time outside of the reading thread, such as
 // that of a child process.
-type Spender interface {
+type spender interface {
 	// SpentNs is that CPU time since Open, nanoseconds, of what still runs too. It
 	// may be called while Read is.
 	SpentNs() int64
 }
 
-// Assessor is a Source that says anew with every reading how uncertain it is.
-type Assessor interface {
+// assessor is a Source that says anew with every reading how uncertain it is.
+type assessor interface {
 	// LastUncertainty is that of the last reading, as a share of it; 0: not known.
 	LastUncertainty() float64
 }
 
-// Gap is a reading after which the counters before and after do not belong
+// gap is a reading after which the counters before and after do not belong
 // together.
-type Gap struct{ Why string }
+type gap struct{ Why string }
 
-func (g *Gap) Error() string { return g.Why }
+func (g *gap) Error() string { return g.Why }
 
-// Unavailable is a source that this host does not have, or may not read.
-type Unavailable struct {
+// unavailable is a source that this host does not have, or may not read.
+type unavailable struct {
 	Why string
 	How string // what to do about it
 }
 
-func (u *Unavailable) Error() string { return u.Why }
+func (u *unavailable) Error() string { return u.Why }
 
 // Fix returns what the user can do about it.
-func (u *Unavailable) Fix() string { return u.How }
+func (u *unavailable) Fix() string { return u.How }
 
 // errNoReading is an instrument that answers but has no value.
 var errNoReading = errors.New("the instrument has no reading")
@@ -166,7 +166,7 @@ func averages(d time.Duration) time.Duration {
 // micro converts watts and refuses what no instrument can read of what is running.
 func micro(watts float64) (int64, error) {
 	if watts == 0 {
-		return None, errZero
+		return none, errZero
 	}
 	return microPart(watts)
 }
@@ -176,9 +176,9 @@ func micro(watts float64) (int64, error) {
 func microPart(watts float64) (int64, error) {
 	switch {
 	case math.IsNaN(watts) || math.IsInf(watts, 0):
-		return None, errNoReading
+		return none, errNoReading
 	case watts < 0 || watts > mostWatts:
-		return None, errors.New("implausible reading: " + formatWatts(watts) + " W")
+		return none, errors.New("implausible reading: " + formatWatts(watts) + " W")
 	}
 	return int64(math.Round(watts * 1e6)), nil
 }

@@ -150,7 +150,7 @@ func ParseSpec(text string) (Spec, error) {
 	k, ok := kinds[s.Name]
 	if !ok {
 		return s, fmt.Errorf("power source %s: unknown; the sources are %s", plainName(s.Name),
-			strings.Join(Names(), ", "))
+			strings.Join(names(), ", "))
 	}
 	if hasOptions {
 		s.Options = url.Values{}
@@ -281,13 +281,13 @@ type sourceKind struct {
 	learns bool
 	// survey says what is there without being told where; nil for a source that
 	// needs a target.
-	survey func() (found Info, err error)
+	survey func() (found info, err error)
 }
 
 // surveyed describes a source that was opened only to see it, and closes it.
-func surveyed(src Source, err error) (Info, error) {
+func surveyed(src Source, err error) (info, error) {
 	if err != nil {
-		return Info{}, err
+		return info{}, err
 	}
 	defer src.Close()
 	return src.Info(), nil
@@ -310,8 +310,8 @@ func init() { // open functions name each other
 	}
 }
 
-// Names lists the sources.
-func Names() []string {
+// names lists the sources.
+func names() []string {
 	var out []string
 	for n := range kinds {
 		out = append(out, n)
@@ -324,7 +324,7 @@ func Names() []string {
 func Open(s Spec) (Source, error) {
 	k, ok := kinds[s.Name]
 	if !ok {
-		return nil, fmt.Errorf("power source %q: unknown; the sources are %s", s.Name, strings.Join(Names(), ", "))
+		return nil, fmt.Errorf("power source %q: unknown; the sources are %s", s.Name, strings.Join(names(), ", "))
 	}
 	src, err := k.open(s)
 	if err != nil {
@@ -355,7 +355,7 @@ type Found struct {
 // the others.
 func Survey() []Found {
 	var out []Found
-	for _, n := range Names() {
+	for _, n := range names() {
 		k := kinds[n]
 		f := Found{Name: n, Summary: k.summary, Example: k.example, Target: k.survey == nil}
 		if k.survey != nil {

@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// Sample is one reading of a source.
-type Sample struct {
+// sample is one reading of a source.
+type sample struct {
 	AtNs int64   // CLOCK_MONOTONIC, middle of the reading
 	V    []int64 // one per channel: microwatts or microjoules, or None
-	// Gap: no interval may span the time between the sample before and this one.
+	// gap: no interval may span the time between the sample before and this one.
 	Gap bool
 	// U is what the instrument itself says of this reading's uncertainty, as a
 	// share of it; 0: it says nothing.
@@ -23,10 +23,10 @@ type Sample struct {
 
 // Trace is what a source said over time.
 type Trace struct {
-	Info     Info
+	Info     info
 	Interval time.Duration // between readings, as asked for
-	Samples  []Sample      // in order of time
-	Failures []Failure     // readings that failed, the newest last
+	Samples  []sample      // in order of time
+	Failures []failure     // readings that failed, the newest last
 	Failed   int           // how many since the start
 	// Slow says how the record of an earlier run showed that the source does not follow the load;
 	// empty: none did.
@@ -46,8 +46,8 @@ func (t Trace) Around(at Times) Trace {
 	return t
 }
 
-// Failure is a reading that failed.
-type Failure struct {
+// failure is a reading that failed.
+type failure struct {
 	AtNs int64
 	// UntilNs is set where nothing could be read from AtNs until then, as of a
 	// log with a line that is none.
@@ -56,12 +56,12 @@ type Failure struct {
 }
 
 // in reports whether the failure touches an interval.
-func (f Failure) in(fromNs, toNs int64) bool {
+func (f failure) in(fromNs, toNs int64) bool {
 	return f.AtNs <= toNs && max(f.AtNs, f.UntilNs) >= fromNs
 }
 
-// Mean is the mean power of a channel, or of a source, in an interval.
-type Mean struct {
+// mean is the mean power of a channel, or of a source, in an interval.
+type mean struct {
 	Watts   float64
 	N       int           // readings in the interval
 	Covered time.Duration // from the first reading to the last
@@ -75,10 +75,10 @@ type Mean struct {
 	Fresh        int     // readings of a power channel that were not the same as the one before
 }
 
-// Missing says why there is no mean.
-type Missing struct{ Why string }
+// missing says why there is no mean.
+type missing struct{ Why string }
 
-func (m *Missing) Error() string { return m.Why }
+func (m *missing) Error() string { return m.Why }
 
 // Limits of what counts as measured.
 const (
@@ -86,24 +86,24 @@ const (
 	mostMissed   = 3.5 // intervals without a reading are a source that stopped answering
 )
 
-// Mean averages channel c over [fromNs, toNs]. Its error is a [*Missing].
-func (t *Trace) Mean(c int, fromNs, toNs int64) (Mean, error) {
-	counts := t.Info.Channels[c].Kind == Energy
+// mean averages channel c over [fromNs, toNs]. Its error is a [*Missing].
+func (t *Trace) Mean(c int, fromNs, toNs int64) (mean, error) {
+	counts := t.Info.Channels[c].Kind == energy
 	in := t.around(c, fromNs, toNs)
 	if err := t.check(in, fromNs, toNs, counts); err != nil {
-		return Mean{}, err
+		return mean{}, err
 	}
 	if in = clip(in, c, fromNs, toNs); counts {
 		m := energyMean(in, c)
 		if m.Watts == 0 {
-			return Mean{}, &Missing{fmt.Sprintf("the counter %s did not move in %s: it does not count%s",
+			return mean{}, &missing{fmt.Sprintf("the counter %s did not move in %s: it does not count%s",
 				t.Info.Channels[c].Name, seconds(int64(m.Covered)), withoutMemory(t.Info.Channels[c].Name))}
 		}
 		m.U, m.Effective = t.edges(c, m), float64(m.N)
 		return m, nil
 	}
 	m := powerMean(in, c)
-	last := int64(None)
+	last := int64(none)
 	for _, s := range t.inside(c, fromNs, toNs) {
 		if s.V[c] != last {
 			m.Fresh++
@@ -132,12 +132,12 @@ const leastWatts = 0.1
 // edges computes the uncertainty that a counter which grows in steps, and at its own times, leaves
 // of the power between two readings: at each edge anything between none and all of a step and of
 // what is drawn in its period.
-func (t *Trace) edges(c int, m Mean) float64 {
+func (t *Trace) edges(c int, m mean) float64 {
 	step := math.Hypot(t.Info.Channels[c].Resolution, m.Watts*t.Info.Averages.Seconds())
 	return step * math.Sqrt(2./12) / m.Covered.Seconds()
 }
 
-func wattsOf(in []Sample, c int) []float64 {
+func wattsOf(in []sample, c int) []float64 {
 	out := make([]float64, len(in))
 	for i, s := range in {
 		out[i] = float64(s.V[c]) / 1e6
@@ -146,14 +146,14 @@ func wattsOf(in []Sample, c int) []float64 {
 }
 
 // Sum averages the sum of the channels that are no Part.
-func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
+func (t *Trace) Sum(fromNs, toNs int64) (mean, error) {
 	if no := t.Info.NoSum; no != nil {
-		return Mean{}, &Missing{no.Why + "; " + no.How}
+		return mean{}, &missing{no.Why + "; " + no.How}
 	}
 	if err := t.twins(fromNs, toNs); err != nil {
-		return Mean{}, err
+		return mean{}, err
 	}
-	var sum Mean
+	var sum mean
 	n := 0
 	for c, ch := range t.Info.Channels {
 		if ch.Part {
@@ -161,7 +161,7 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		}
 		m, err := t.Mean(c, fromNs, toNs)
 		if err != nil {
-			return Mean{}, err
+			return mean{}, err
 		}
 		sum.Watts, sum.Min, sum.Max = sum.Watts+m.Watts, sum.Min+m.Min, sum.Max+m.Max
 		sum.StdDev = math.Hypot(sum.StdDev, m.StdDev)
@@ -176,11 +176,11 @@ func (t *Trace) Sum(fromNs, toNs int64) (Mean, error) {
 		sum.Fresh = max(sum.Fresh, m.Fresh)
 		n++
 	}
-	switch whole := rank[t.Info.Scope] >= rank[ScopeBoard]; {
+	switch whole := rank[t.Info.Scope] >= rank[scopeBoard]; {
 	case n == 0:
-		return Mean{}, &Missing{"none of its channels stands for it"}
+		return mean{}, &missing{"none of its channels stands for it"}
 	case whole && sum.Watts < leastWatts:
-		return Mean{}, &Missing{fmt.Sprintf("it reads %s W, and no machine that runs draws so little: its unit "+
+		return mean{}, &missing{fmt.Sprintf("it reads %s W, and no machine that runs draws so little: its unit "+
 			"is another, or it is no meter of the whole", formatWatts(sum.Watts))}
 	}
 	return sum, nil
@@ -195,20 +195,20 @@ const mostTwins = 10
 func (t *Trace) twins(fromNs, toNs int64) error {
 	for a, x := range t.Info.Channels {
 		for b, y := range t.Info.Channels[:a] {
-			if x.Part || y.Part || x.Kind != Power || y.Kind != Power {
+			if x.Part || y.Part || x.Kind != power || y.Kind != power {
 				continue
 			}
-			same, moved, last := 0, false, int64(None)
+			same, moved, last := 0, false, int64(none)
 			for _, s := range t.inside(a, fromNs, toNs) {
 				if s.V[a] != s.V[b] {
 					same = 0
 					break
 				}
-				moved = moved || last != None && s.V[a] != last
+				moved = moved || last != none && s.V[a] != last
 				same, last = same+1, s.V[a]
 			}
 			if same >= mostTwins && moved {
-				return &Missing{fmt.Sprintf("%s and %s always read the same: they are one meter, which would be "+
+				return &missing{fmt.Sprintf("%s and %s always read the same: they are one meter, which would be "+
 					"counted twice; name one of them", y.Name, x.Name)}
 			}
 		}
@@ -217,8 +217,8 @@ func (t *Trace) twins(fromNs, toNs int64) error {
 }
 
 // inside selects the samples of an interval in which the channel has a value.
-func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
-	var in []Sample
+func (t *Trace) inside(c int, fromNs, toNs int64) []sample {
+	var in []sample
 	gap := false
 	for _, s := range t.Samples {
 		if s.AtNs > toNs {
@@ -228,7 +228,7 @@ func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 			continue
 		}
 		gap = gap || s.Gap
-		if s.V[c] != None {
+		if s.V[c] != none {
 			s.Gap = gap && len(in) > 0 // a gap before the first one is outside
 			in = append(in, s)
 			gap = false
@@ -239,9 +239,9 @@ func (t *Trace) inside(c int, fromNs, toNs int64) []Sample {
 
 // around selects the samples inside and the nearest on either side: a sensor's where it is no
 // further off than a reading and a half, a counter's in all of the guard.
-func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
+func (t *Trace) around(c int, fromNs, toNs int64) []sample {
 	near := t.Interval.Nanoseconds() * 3 / 2
-	if t.Info.Channels[c].Kind == Energy {
+	if t.Info.Channels[c].Kind == energy {
 		near = max(t.before, t.after)
 	}
 	in := t.inside(c, fromNs-min(near, t.before), toNs+min(near, t.after))
@@ -255,13 +255,13 @@ func (t *Trace) around(c int, fromNs, toNs int64) []Sample {
 }
 
 // clip moves the outermost samples to the edges, along the line to the next.
-func clip(in []Sample, c int, fromNs, toNs int64) []Sample {
+func clip(in []sample, c int, fromNs, toNs int64) []sample {
 	in = slices.Clone(in)
-	edge := func(at int64, a, b Sample) Sample {
+	edge := func(at int64, a, b sample) sample {
 		share := float64(at-a.AtNs) / float64(b.AtNs-a.AtNs)
 		v := slices.Clone(a.V)
 		v[c] = a.V[c] + int64(share*float64(b.V[c]-a.V[c]))
-		return Sample{AtNs: at, V: v}
+		return sample{AtNs: at, V: v}
 	}
 	if n := len(in); in[n-1].AtNs > toNs && in[n-2].AtNs < toNs {
 		in[n-1] = edge(toNs, in[n-2], in[n-1])
@@ -273,7 +273,7 @@ func clip(in []Sample, c int, fromNs, toNs int64) []Sample {
 }
 
 // check refuses samples that do not stand for the interval.
-func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
+func (t *Trace) check(in []sample, fromNs, toNs int64, counts bool) error {
 	length := toNs - fromNs
 	because := ""
 	for _, f := range t.Failures {
@@ -282,10 +282,10 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 		}
 	}
 	if len(in) < 2 {
-		return &Missing{readings(len(in)) + " in " + seconds(length) + because}
+		return &missing{readings(len(in)) + " in " + seconds(length) + because}
 	}
-	if slices.ContainsFunc(in, func(s Sample) bool { return s.Gap }) {
-		return &Missing{"energy was lost between two readings" + because}
+	if slices.ContainsFunc(in, func(s sample) bool { return s.Gap }) {
+		return &missing{"energy was lost between two readings" + because}
 	}
 	first, last := max(in[0].AtNs, fromNs), min(in[len(in)-1].AtNs, toNs)
 	longest := int64(0)
@@ -295,7 +295,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 	longest = max(longest, first-fromNs, toNs-last)
 	// A counter loses nothing between two readings; a sensor does.
 	if !counts && longest > t.silence() {
-		return &Missing{"it did not answer for " + seconds(longest) + because}
+		return &missing{"it did not answer for " + seconds(longest) + because}
 	}
 	// At an edge a sensor may lack one reading.
 	slack := t.Interval.Nanoseconds() * 3 / 2
@@ -304,7 +304,7 @@ func (t *Trace) check(in []Sample, fromNs, toNs int64, counts bool) error {
 		enough = float64(last-first) >= leastCovered*float64(length)
 	}
 	if !enough {
-		return &Missing{"its readings cover " + seconds(last-first) + " of " + seconds(length) + " only" + because}
+		return &missing{"its readings cover " + seconds(last-first) + " of " + seconds(length) + " only" + because}
 	}
 	return nil
 }
@@ -314,9 +314,9 @@ func (t *Trace) silence() int64 {
 	return max(int64(mostMissed*float64(t.Interval)), int64(time.Second))
 }
 
-func energyMean(in []Sample, c int) Mean {
+func energyMean(in []sample, c int) mean {
 	a, b := in[0], in[len(in)-1]
-	m := Mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
+	m := mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
 	m.Watts = watts(b.V[c]-a.V[c], b.AtNs-a.AtNs)
 	for i := 1; i < len(in); i++ {
 		w := watts(in[i].V[c]-in[i-1].V[c], in[i].AtNs-in[i-1].AtNs)
@@ -330,9 +330,9 @@ func watts(uj, ns int64) float64 { return float64(uj) * 1e3 / float64(ns) }
 
 // powerMean weighs each reading by the time around it (trapezoids), so that
 // readings that came unevenly do not shift the mean.
-func powerMean(in []Sample, c int) Mean {
+func powerMean(in []sample, c int) mean {
 	a, b := in[0], in[len(in)-1]
-	m := Mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
+	m := mean{N: len(in), Covered: time.Duration(b.AtNs - a.AtNs), Min: math.Inf(1), Max: math.Inf(-1)}
 	var area, sum, squares float64
 	for i, s := range in {
 		w := float64(s.V[c]) / 1e6

@@ -16,14 +16,14 @@ const second = int64(time.Second)
 
 // meter is a trace of a power channel, one reading a second from 0.
 func meter(watts ...float64) Trace {
-	t := Trace{Info: Info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01,
-		Averages: time.Second, Channels: []Channel{{Name: "wall", Kind: Power}}}, Interval: time.Second}
+	t := Trace{Info: info{Name: "meter", Scope: ScopeWall, Uncertainty: 0.01,
+		Averages: time.Second, Channels: []channel{{Name: "wall", Kind: power}}}, Interval: time.Second}
 	for i, w := range watts {
-		v := int64(None)
+		v := int64(none)
 		if w >= 0 {
 			v = int64(w * 1e6)
 		}
-		t.Samples = append(t.Samples, Sample{AtNs: int64(i) * second, V: []int64{v}})
+		t.Samples = append(t.Samples, sample{AtNs: int64(i) * second, V: []int64{v}})
 	}
 	return t
 }
@@ -40,7 +40,7 @@ func TestMeanOfPower(t *testing.T) {
 		}
 	}
 	// Uneven readings: 1 s at 100, then 9 s at 200.
-	y := Trace{Info: x.Info, Interval: 10 * time.Second, Samples: []Sample{{AtNs: 0, V: []int64{100e6}},
+	y := Trace{Info: x.Info, Interval: 10 * time.Second, Samples: []sample{{AtNs: 0, V: []int64{100e6}},
 		{AtNs: second, V: []int64{100e6}}, {AtNs: second, V: []int64{200e6}}, {AtNs: 10 * second, V: []int64{200e6}}}}
 	if m, err := y.Sum(0, 10*second); err != nil || m.Watts != 190 {
 		t.Errorf("uneven: %v, %v", m.Watts, err)
@@ -61,7 +61,7 @@ func TestMeanWithGuard(t *testing.T) {
 	}
 	// A counter at 100 W in the guard before and 300 W from then on.
 	e := meter(0, 100, 400, 700, 1000)
-	e.Info.Channels[0].Kind = Energy
+	e.Info.Channels[0].Kind = energy
 	e.before, e.after = second, second
 	if m, err := e.Sum(second+half, 3*second+half); err != nil || m.Watts != 300 {
 		t.Errorf("a counter: %v, %v", m, err)
@@ -75,7 +75,7 @@ func TestMeanWithGuard(t *testing.T) {
 // A source that stops answering has no figure, whatever it said before.
 func TestStoppedSource(t *testing.T) {
 	dead := meter(100, 100, 100, 100, -1, -1, -1, -1, -1, -1)
-	dead.Failures = []Failure{{AtNs: 5 * second, Why: "no answer in time"}}
+	dead.Failures = []failure{{AtNs: 5 * second, Why: "no answer in time"}}
 	hole := meter(100, 100, 100, -1, -1, -1, -1, 100, 100, 100)
 	lost := meter(100, 100, 100)
 	lost.Samples[1].Gap = true
@@ -93,7 +93,7 @@ func TestStoppedSource(t *testing.T) {
 		"other window": {meter(100, 100), 50, 60, "no reading"},
 	} {
 		m, err := tt.t.Sum(tt.from*second, tt.to*second)
-		if missing := (*Missing)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), tt.say) {
+		if missing := (*missing)(nil); !errors.As(err, &missing) || !strings.Contains(err.Error(), tt.say) {
 			t.Errorf("%s: %v W, error %v; want %q", name, m.Watts, err, tt.say)
 		}
 	}
@@ -144,7 +144,7 @@ func TestMeasureFlags(t *testing.T) {
 	at := Times{IdleBefore: Window{0, 3 * second}, Load: Window{4 * second, 7 * second},
 		IdleAfter: Window{8 * second, 11 * second}, GuardNs: second, SkewNs: 60e6}
 	f := Measure(meter(w...), at)
-	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+FlagSkew {
+	if got := strings.Join(f.Flags, " "); got != FlagShortGuard+" "+flagSkew {
 		t.Errorf("flags %q", got)
 	}
 	// Idle went from 101.3 to 111.3 W: while the load ran it was 106.3, give or take 5.
@@ -153,7 +153,7 @@ func TestMeasureFlags(t *testing.T) {
 		t.Errorf("net uncertainty %v, drift %v; want %v", *f.NetU, *f.Drift, want)
 	}
 	at.IdleAfter = Window{}
-	if f = Measure(meter(w...), at); f.Flags[0] != FlagNoIdle || *f.IdleW != 101.3 {
+	if f = Measure(meter(w...), at); f.Flags[0] != flagNoIdle || *f.IdleW != 101.3 {
 		t.Errorf("%+v", f)
 	}
 	at.Load = Window{20 * second, 30 * second}

@@ -59,7 +59,7 @@ func play(t testing.TB, root string, put func(int, int64), zones int, seconds in
 		if err := r.Read(t.Context(), v); err != nil {
 			t.Fatal(err)
 		}
-		tr.Samples = append(tr.Samples, Sample{AtNs: now, V: v})
+		tr.Samples = append(tr.Samples, sample{AtNs: now, V: v})
 	}
 	tr.Info = r.Info()
 	return tr, r
@@ -162,7 +162,7 @@ func TestRAPLImplausible(t *testing.T) {
 		t.Errorf("it stands still: %v W, %v", m.Watts, err)
 	}
 	memory := meter(7000, 7000, 7000)
-	memory.Info.Channels[0] = Channel{Name: "package_0_dram", Kind: Energy, Scope: ScopeMemory}
+	memory.Info.Channels[0] = channel{Name: "package_0_dram", Kind: energy, Scope: scopeMemory}
 	if m, err := memory.Sum(0, 2*second); err == nil || !strings.Contains(err.Error(), "rapl?scope=package") {
 		t.Errorf("memory that is not counted: %v W, %v", m.Watts, err)
 	}
@@ -185,12 +185,12 @@ func TestWholeMachineOfMilliwatts(t *testing.T) {
 	for i := range x.Samples { // what a meter of 200 W reads in thousandths
 		x.Samples[i].V[0] /= 10
 	}
-	x.Info.Scope = ScopeBoard
+	x.Info.Scope = scopeBoard
 	if m, err := x.Sum(0, 2*second); err == nil ||
 		!strings.Contains(err.Error(), "no machine that runs draws so little") {
 		t.Errorf("%v W, %v", m.Watts, err)
 	}
-	if x.Info.Scope = ScopeDevice; true {
+	if x.Info.Scope = scopeDevice; true {
 		if m, err := x.Sum(0, 2*second); err != nil || m.Watts <= 0 {
 			t.Errorf("a device: %v W, %v", m.Watts, err)
 		}
@@ -199,7 +199,7 @@ func TestWholeMachineOfMilliwatts(t *testing.T) {
 
 // Two sensors that are summed and always read the same are one meter.
 func TestTwinsAreNotAdded(t *testing.T) {
-	tr := Trace{Info: Info{Channels: []Channel{{Name: "psu1", Kind: Power}, {Name: "psu2", Kind: Power}}},
+	tr := Trace{Info: info{Channels: []channel{{Name: "psu1", Kind: power}, {Name: "psu2", Kind: power}}},
 		Interval: time.Second}
 	add := func(same bool) {
 		tr.Samples = nil
@@ -209,7 +209,7 @@ func TestTwinsAreNotAdded(t *testing.T) {
 			if !same && i == 20 {
 				other += 1e6
 			}
-			tr.Samples = append(tr.Samples, Sample{AtNs: i * second, V: []int64{w, other}})
+			tr.Samples = append(tr.Samples, sample{AtNs: i * second, V: []int64{w, other}})
 		}
 	}
 	add(true)

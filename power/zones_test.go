@@ -23,8 +23,8 @@ func TestRAPLZones(t *testing.T) {
 			t.Errorf("%s: %v", option, err)
 			continue
 		}
-		scope := map[string]Scope{"psys": ScopeBoard, "package_0 package_0_dram": ScopeMemory,
-			"package_0_core": ScopeDevice}[want]
+		scope := map[string]Scope{"psys": scopeBoard, "package_0 package_0_dram": scopeMemory,
+			"package_0_core": scopeDevice}[want]
 		if scope == "" {
 			scope = ScopePackage
 		}

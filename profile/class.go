@@ -13,19 +13,19 @@ type Class string
 // The classes, as they are written in files.
 const (
 	Driver      Class = "driver"
-	Pool        Class = "page-pool"
-	GRO         Class = "gro"
-	IP          Class = "ip"
+	pool        Class = "page-pool"
+	gro         Class = "gro"
+	ip          Class = "ip"
 	TCP         Class = "tcp"
 	Socket      Class = "socket"
 	Copy        Class = "copy"
-	ZeroCopy    Class = "zero-copy"
-	Syscall     Class = "syscall"
-	Locks       Class = "locks"
-	Scheduler   Class = "scheduler"
-	TX          Class = "ack-tx"
+	zeroCopy    Class = "zero-copy"
+	syscall     Class = "syscall"
+	locks       Class = "locks"
+	scheduler   Class = "scheduler"
+	tx          Class = "ack-tx"
 	Application Class = "application"
-	BPF         Class = "bpf"
+	bpf         Class = "bpf"
 	IRQOffEnd   Class = "irq-off-end"
 	IdleClass   Class = "idle"
 	Other       Class = "other"
@@ -37,19 +37,19 @@ var Classes = [...]struct {
 	Is    string
 }{
 	{Driver, "driver, interrupts, polling, DMA mapping"},
-	{Pool, "page pool and memory providers"},
-	{GRO, "GRO"},
-	{IP, "IP, routes, packet filters"},
+	{pool, "page pool and memory providers"},
+	{gro, "GRO"},
+	{ip, "IP, routes, packet filters"},
 	{TCP, "TCP and UDP"},
 	{Socket, "socket queue, readiness, wake-up"},
 	{Copy, "copy between kernel and application"},
-	{ZeroCopy, "zero-copy bookkeeping: cmsgs, tokens, refill, completions, pinned and mapped pages"},
-	{Syscall, "system call entry and exit, io_uring requests"},
-	{Locks, "locks"},
-	{Scheduler, "scheduler, timers, RCU"},
-	{TX, "acknowledgements and sending"},
+	{zeroCopy, "zero-copy bookkeeping: cmsgs, tokens, refill, completions, pinned and mapped pages"},
+	{syscall, "system call entry and exit, io_uring requests"},
+	{locks, "locks"},
+	{scheduler, "scheduler, timers, RCU"},
+	{tx, "acknowledgements and sending"},
 	{Application, "application, and its page faults"},
-	{BPF, "eBPF programs"},
+	{bpf, "eBPF programs"},
 	{IRQOffEnd, "ends of sections with interrupts off: clock samples of what precedes them"},
 	{IdleClass, "idle"},
 	{Other, "all else"},
@@ -75,7 +75,7 @@ func classify(s *Stack, nmi bool) Class {
 	own := true // so far, only functions that all use
 	for _, f := range s.Frames {
 		switch c := rule(f); {
-		case c == Syscall && !own, c == Application && !f.Kernel && !own:
+		case c == syscall && !own, c == Application && !f.Kernel && !own:
 			return Other
 		case c != "":
 			return c

@@ -16,13 +16,13 @@ var table = map[Class]string{
 		dma_map_* dma_unmap_* dma_direct_* __dma_sync_* dma_sync_* iommu_* swiotlb_* virtnet_* virtqueue_*
 		vring_* start_xmit
 		xdp_do_* xdp_return_* netif_napi_*`,
-	Pool: `page_pool_* __page_pool_* napi_pp_* skb_pp_* mp_dmabuf_devmem_* net_devmem_* net_mp_*
+	pool: `page_pool_* __page_pool_* napi_pp_* skb_pp_* mp_dmabuf_devmem_* net_devmem_* net_mp_*
 		io_pp_zc_* io_zcrx_return_niov* get_netmem put_netmem
 		skb_add_rx_frag_netmem`,
-	GRO: `napi_gro_* dev_gro_receive gro_* __gro_* inet_gro_* ipv6_gro_* tcp4_gro_* tcp6_gro_*
+	gro: `napi_gro_* dev_gro_receive gro_* __gro_* inet_gro_* ipv6_gro_* tcp4_gro_* tcp6_gro_*
 		tcp_gro_* udp4_gro_* udp6_gro_* udp_gro_* skb_gro_* eth_gro_* vlan_gro_*
 		__skb_gro_* napi_complete_done napi_reuse_skb napi_get_frags napi_skb_free_stolen_head`,
-	IP: `ip_* ip6_* ipv4_* ipv6_* fib_* fib6_* nf_* nft_* ipt_* xfrm_* __xfrm_*
+	ip: `ip_* ip6_* ipv4_* ipv6_* fib_* fib6_* nf_* nft_* ipt_* xfrm_* __xfrm_*
 		__netif_receive_skb* netif_receive_skb*
 		raw_local_deliver rt_* tcf_* ingress_* icmp_* icmpv6_* br_* vlan_do_receive skb_defer_rx_timestamp`,
 	TCP: `tcp_* __tcp_* tcp4_* tcp6_* mptcp_* inet_csk_* __inet_lookup* inet_lookup*
@@ -47,23 +47,23 @@ var table = map[Class]string{
 		simple_copy_to_iter skb_copy_datagram_* __skb_datagram_iter skb_copy_and_*
 		csum_and_copy_*
 		_copy_from_iter_nocache skb_copy_bits`,
-	ZeroCopy: `tcp_recvmsg_dmabuf tcp_zerocopy_* tcp_xa_pool_* tcp_mmap put_cmsg* sock_devmem_dontneed
+	zeroCopy: `tcp_recvmsg_dmabuf tcp_zerocopy_* tcp_xa_pool_* tcp_mmap put_cmsg* sock_devmem_dontneed
 		msg_zerocopy_* skb_zerocopy* __msg_zerocopy_* __zerocopy_* zerocopy_*
 		io_zcrx_* __io_zcrx_* io_recvzc* zcrx_* io_send_zc* io_sendmsg_zc* io_tx_ubuf_* io_alloc_notif
 		io_notif_* io_sg_from_iter skb_splice_from_iter io_register_zcrx_*
 		iov_iter_get_pages* __iov_iter_get_pages* iov_iter_extract_pages pin_user_pages* get_user_pages*
 		__get_user_pages gup_* vm_insert_page* zap_* madvise_*
 		sock_recv_errqueue __sock_recv_timestamp sock_queue_err_skb ip_recv_error`,
-	Syscall: `entry_SYSCALL_* do_syscall_64 x64_sys_call __x64_sys_* __sys_* ___sys_* ____sys_*
+	syscall: `entry_SYSCALL_* do_syscall_64 x64_sys_call __x64_sys_* __sys_* ___sys_* ____sys_*
 		__do_sys_* syscall_* exit_to_user_mode* entry_untrain_ret
 		fget fdget* fput move_addr_to_* copy_msghdr_from_user __copy_msghdr import_iovec __import_iovec import_ubuf
 		security_* apparmor_* aa_* selinux_* sock_recvmsg sock_sendmsg* io_* __io_* ksys_* vfs_read vfs_write
 		copy_iovec_from_user
 		arch_exit_to_user_mode* lsm_* rseq_* __rseq_* fpregs_* switch_fpu_return`,
-	Locks: `_raw_spin_* _raw_read_* _raw_write_* native_queued_* __pv_queued_* queued_* mutex_*
+	locks: `_raw_spin_* _raw_read_* _raw_write_* native_queued_* __pv_queued_* queued_* mutex_*
 		__mutex_* down_* up_* __down_* rwsem_* osq_* __rcu_read_* rcu_read_* __local_bh_*
 		futex_* __futex_* do_futex`,
-	Scheduler: `schedule* __schedule preempt_schedule* finish_task_switch __switch_to* enqueue_task*
+	scheduler: `schedule* __schedule preempt_schedule* finish_task_switch __switch_to* enqueue_task*
 		dequeue_task* dequeue_entit* place_entity set_next_* put_prev_* pick_* __pick_*
 		update_curr* update_load_avg* __update_load_avg* update_rq_clock* sched_* select_task_rq* select_idle_*
 		available_idle_cpu hrtimer_* __hrtimer_* tick_* timer_* run_timer_* __run_timers call_timer_fn
@@ -72,7 +72,7 @@ var table = map[Class]string{
 		reweight_* check_preempt_* wakeup_preempt* task_tick_* __calc_delta native_sched_clock dl_* update_cfs_*
 		rb_insert_color nohz_* cpu_util* sched_balance_* task_work_* kthread_* worker_thread
 		read_tsc kvm_clock_* pvclock_*`,
-	TX: `tcp_write_xmit __tcp_transmit_skb tcp_send_ack __tcp_send_ack tcp_sendmsg* tcp_push*
+	tx: `tcp_write_xmit __tcp_transmit_skb tcp_send_ack __tcp_send_ack tcp_sendmsg* tcp_push*
 		__tcp_push_* tcp_small_queue_check tcp_tsq_* tcp_wfree tcp_established_options
 		tcp_options_write
 		tcp_v4_send_check __tcp_v4_send_check tcp_v6_send_check __tcp_select_window tcp_stream_alloc_skb
@@ -90,20 +90,20 @@ var table = map[Class]string{
 		inet_sendmsg inet6_sendmsg
 		sock_wfree skb_set_owner_w sk_setup_caps __skb_tstamp_tx skb_tstamp_tx inet_send_prepare sock_alloc_send_*`,
 	Application: `exc_page_fault asm_exc_page_fault handle_mm_fault __handle_mm_fault do_anonymous_page`,
-	BPF:         `bpf_* __bpf_* trace_call_bpf __htab_* htab_* array_map_* percpu_array_map_* xdp_do_generic_redirect`,
+	bpf:         `bpf_* __bpf_* trace_call_bpf __htab_* htab_* array_map_* percpu_array_map_* xdp_do_generic_redirect`,
 }
 
 // armTable are the names that only kernels for arm64 have.
 var armTable = map[Class]string{
 	Driver:      `gic_* el1_interrupt el0_interrupt do_interrupt_handler el1h_64_irq* el0t_64_irq*`,
-	Syscall:     `__arm64_sys_* el0_svc* do_el0_svc invoke_syscall* el0t_64_sync*`,
+	syscall:     `__arm64_sys_* el0_svc* do_el0_svc invoke_syscall* el0t_64_sync*`,
 	Application: `do_page_fault do_mem_abort el0_da`,
 }
 
 // modules are those of drivers and of what belongs to one class as a whole.
 var modules = map[string]Class{
-	"bpf": BPF, "tls": TCP, "nf_conntrack": IP, "nf_tables": IP, "ip_tables": IP, "x_tables": IP, "nf_nat": IP,
-	"sch_fq": TX, "sch_fq_codel": TX, "tcp_bbr": TCP,
+	"bpf": bpf, "tls": TCP, "nf_conntrack": ip, "nf_tables": ip, "ip_tables": ip, "x_tables": ip, "nf_nat": ip,
+	"sch_fq": tx, "sch_fq_codel": tx, "tcp_bbr": TCP,
 	"mlx5_core": Driver, "mlx4_core": Driver, "mlx4_en": Driver, "bnxt_en": Driver, "fbnic": Driver, "gve": Driver,
 	"ice": Driver, "i40e": Driver, "iavf": Driver, "ixgbe": Driver,
 	"igb": Driver, "igc": Driver, "e1000": Driver, "e1000e": Driver, "virtio_net": Driver, "virtio_ring": Driver,

@@ -22,23 +22,23 @@ func TestRules(t *testing.T) {
 	for class, names := range map[Class]string{
 		Driver: "veth_poll net_rx_action napi_schedule_prep dma_map_page_attrs asm_common_interrupt " +
 			"mlx5e_handle_rx_cqe@mlx5_core sn_burn@softnic",
-		Pool: "page_pool_put_unrefed_netmem __page_pool_alloc_netmems_slow mp_dmabuf_devmem_release_page " +
+		pool: "page_pool_put_unrefed_netmem __page_pool_alloc_netmems_slow mp_dmabuf_devmem_release_page " +
 			"io_pp_zc_alloc_netmems napi_pp_put_page",
-		GRO: "dev_gro_receive tcp4_gro_receive skb_gro_receive napi_gro_receive napi_complete_done",
-		IP:  "ip_rcv ip_local_deliver_finish ip6_input __netif_receive_skb_core.constprop.0 nf_hook_slow",
+		gro: "dev_gro_receive tcp4_gro_receive skb_gro_receive napi_gro_receive napi_complete_done",
+		ip:  "ip_rcv ip_local_deliver_finish ip6_input __netif_receive_skb_core.constprop.0 nf_hook_slow",
 		TCP: "tcp_v4_rcv tcp_rcv_established tcp_ack tcp_clean_rtx_queue.constprop.0 cubictcp_cong_avoid " +
 			"udp_queue_rcv_one_skb",
 		Socket: "tcp_recvmsg_locked sock_def_readable tcp_queue_rcv try_to_wake_up ep_poll_callback " +
 			"__release_sock udp_recvmsg",
 		Copy: "_copy_to_iter skb_copy_datagram_iter simple_copy_to_iter",
-		ZeroCopy: "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb __io_zcrx_unmap_area " +
+		zeroCopy: "put_cmsg sock_devmem_dontneed tcp_recvmsg_dmabuf io_zcrx_recv_skb __io_zcrx_unmap_area " +
 			"msg_zerocopy_callback tcp_zerocopy_receive io_send_zc",
-		Syscall: "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_recvfrom io_issue_sqe " +
+		syscall: "entry_SYSCALL_64_after_hwframe do_syscall_64 __x64_sys_recvfrom io_issue_sqe " +
 			"syscall_exit_to_user_mode",
-		Locks:       "_raw_spin_lock_bh native_queued_spin_lock_slowpath mutex_lock __local_bh_enable_ip",
-		Scheduler:   "__schedule finish_task_switch.isra.0 update_load_avg hrtimer_interrupt rcu_core",
-		TX:          "tcp_write_xmit __tcp_transmit_skb __dev_queue_xmit tcp_send_ack ip_queue_xmit tcp_sendmsg_locked",
-		BPF:         "bpf_prog_6deef7357e7b4530_drop@bpf bpf_get_smp_processor_id bpf_trampoline_6442 __bpf_prog_enter",
+		locks:       "_raw_spin_lock_bh native_queued_spin_lock_slowpath mutex_lock __local_bh_enable_ip",
+		scheduler:   "__schedule finish_task_switch.isra.0 update_load_avg hrtimer_interrupt rcu_core",
+		tx:          "tcp_write_xmit __tcp_transmit_skb __dev_queue_xmit tcp_send_ack ip_queue_xmit tcp_sendmsg_locked",
+		bpf:         "bpf_prog_6deef7357e7b4530_drop@bpf bpf_get_smp_processor_id bpf_trampoline_6442 __bpf_prog_enter",
 		Application: "exc_page_fault",
 		"": "memcpy kmem_cache_free rep_movs_alternative __skb_datagram_iter2 kfree_skbmem " +
 			"page_counter_try_charge",
@@ -57,10 +57,10 @@ func TestCallers(t *testing.T) {
 	for stack, want := range map[string]Class{
 		"memcpy skb_copy_bits tcp_gro_receive":                                                                       Copy,
 		"kmem_cache_free __kfree_skb tcp_ack tcp_rcv_established":                                                    TCP,
-		"rep_movs_alternative _copy_to_user put_cmsg tcp_recvmsg_dmabuf":                                             ZeroCopy,
-		"rep_movs_alternative _copy_to_user __x64_sys_getsockopt do_syscall_64":                                      Syscall,
+		"rep_movs_alternative _copy_to_user put_cmsg tcp_recvmsg_dmabuf":                                             zeroCopy,
+		"rep_movs_alternative _copy_to_user __x64_sys_getsockopt do_syscall_64":                                      syscall,
 		"page_counter_try_charge try_charge_memcg do_read_fault proc_pid_readdir __x64_sys_getdents64 do_syscall_64": Other,
-		"memset kmem_cache_alloc_noprof __x64_sys_recvfrom do_syscall_64":                                            Syscall,
+		"memset kmem_cache_alloc_noprof __x64_sys_recvfrom do_syscall_64":                                            syscall,
 		"nothing known": Other,
 		"| main":        Application,
 	} {

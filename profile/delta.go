@@ -24,8 +24,8 @@ type Delta struct {
 
 // The two sides of a delta.
 const (
-	SideA = 0
-	SideB = 1
+	sideA = 0
+	sideB = 1
 )
 
 // NewDelta makes one of no runs.
@@ -44,7 +44,7 @@ func (d *Delta) Add(ctx context.Context, side int, p *profile.Profile, kb float6
 }
 
 // Runs returns how many have been added to each side.
-func (d *Delta) Runs() (a, b int) { return d.runs[SideA], d.runs[SideB] }
+func (d *Delta) Runs() (a, b int) { return d.runs[sideA], d.runs[sideB] }
 
 // deltaBox is a function that is drawn: its times a kB, and as much of them as both sides have room
 // in.
@@ -58,8 +58,8 @@ type deltaBox struct {
 // box sums up a function and those below it, in the order of their names; none is a side that does
 // not have it.
 func (d *Delta) box(a, b place) *deltaBox {
-	ta, tb := d.sides[SideA].tree, d.sides[SideB].tree
-	x := &deltaBox{name: d.name(a, b), class: mostly(d.classes(a, b)), a: d.mean(SideA, a), b: d.mean(SideB, b)}
+	ta, tb := d.sides[sideA].tree, d.sides[sideB].tree
+	x := &deltaBox{name: d.name(a, b), class: mostly(d.classes(a, b)), a: d.mean(sideA, a), b: d.mean(sideB, b)}
 	var names []string
 	for _, c := range ta.calls(a) {
 		names = append(names, ta.name(c))
@@ -80,9 +80,9 @@ func (d *Delta) box(a, b place) *deltaBox {
 
 func (d *Delta) name(a, b place) string {
 	if a != none {
-		return d.sides[SideA].tree.name(a)
+		return d.sides[sideA].tree.name(a)
 	}
-	return d.sides[SideB].tree.name(b)
+	return d.sides[sideB].tree.name(b)
 }
 
 // classes adds up the times of both sides.

@@ -43,9 +43,9 @@ func TestDelta(t *testing.T) {
 		kb     float64
 		stacks []string
 	}{
-		{SideA, 1e6, 1e4, []string{"7 400 | copy read main", "7 600 | work main", "0 900 default_idle do_idle"}},
-		{SideA, 4e6, 4e4, []string{"7 40 | copy read main", "7 60 | work main"}},
-		{SideB, 8e5, 1e4, []string{"7 300 | work main"}},
+		{sideA, 1e6, 1e4, []string{"7 400 | copy read main", "7 600 | work main", "0 900 default_idle do_idle"}},
+		{sideA, 4e6, 4e4, []string{"7 40 | copy read main", "7 60 | work main"}},
+		{sideB, 8e5, 1e4, []string{"7 300 | work main"}},
 	} {
 		if err := d.Add(t.Context(), x.side, keptOf(t, x.busyNs, x.stacks...), x.kb); err != nil {
 			t.Fatal(err)
@@ -103,10 +103,10 @@ func TestDeltaOfNothing(t *testing.T) {
 	if err := d.Flame(&b, "nothing", nil); err != nil || strings.Contains(b.String(), "<g ") {
 		t.Errorf("%v: a graph of nothing", err)
 	}
-	if err := d.Add(t.Context(), SideA, keptOf(t, 1e6, "7 1 | work main"), 0); err == nil {
+	if err := d.Add(t.Context(), sideA, keptOf(t, 1e6, "7 1 | work main"), 0); err == nil {
 		t.Error("a run without payload was added")
 	}
-	if err := d.Add(t.Context(), SideA,
+	if err := d.Add(t.Context(), sideA,
 		&profile.Profile{SampleType: []*profile.ValueType{{Type: "space", Unit: "bytes"}}}, 1); err == nil {
 		t.Error("a profile of memory was added")
 	}
@@ -117,8 +117,8 @@ func TestDeltaOfNothing(t *testing.T) {
 			&profile.Location{Line: []profile.Line{{Function: &profile.Function{Name: "f" + strconv.Itoa(i)}}}})
 	}
 	deep.Sample = []*profile.Sample{s}
-	if err := d.Add(t.Context(), SideB, deep, 1); err != nil || len(d.sides[SideB].tree.nodes) > 1+deepest {
-		t.Errorf("%v, %d functions of a stack without end", err, len(d.sides[SideB].tree.nodes))
+	if err := d.Add(t.Context(), sideB, deep, 1); err != nil || len(d.sides[sideB].tree.nodes) > 1+deepest {
+		t.Errorf("%v, %d functions of a stack without end", err, len(d.sides[sideB].tree.nodes))
 	}
 }
 
@@ -133,11 +133,11 @@ func TestDeltaOfStranger(t *testing.T) {
 		p.Sample = append(p.Sample, &s)
 	}
 	d := NewDelta()
-	if err := d.Add(t.Context(), SideA, p, 1); err != nil {
+	if err := d.Add(t.Context(), sideA, p, 1); err != nil {
 		t.Fatal(err)
 	}
 	all := map[Class]float64{}
-	for i, v := range d.sides[SideA].tree.nodes[top].classes {
+	for i, v := range d.sides[sideA].tree.nodes[top].classes {
 		if v > 0 {
 			all[Classes[i].Class] = v
 		}

@@ -29,9 +29,9 @@ func (p *Profile) tree() *tree {
 }
 
 // flameColors are the classes' fills.
-var flameColors = map[Class]string{Driver: "#7f9fc4", Pool: "#a0cbe8", GRO: "#edc948", IP: "#b89b8a", TCP: "#8cc084",
-	Socket: "#7fb8b4", Copy: "#ec8688", ZeroCopy: "#f5ad6b",
-	Syscall: "#c9a3bf", Locks: "#a39c9a", Scheduler: "#cdb96b", TX: "#b5dfae", Application: "#c3c8d0", BPF: "#fabfd2",
+var flameColors = map[Class]string{Driver: "#7f9fc4", pool: "#a0cbe8", gro: "#edc948", ip: "#b89b8a", TCP: "#8cc084",
+	Socket: "#7fb8b4", Copy: "#ec8688", zeroCopy: "#f5ad6b",
+	syscall: "#c9a3bf", locks: "#a39c9a", scheduler: "#cdb96b", tx: "#b5dfae", Application: "#c3c8d0", bpf: "#fabfd2",
 	IRQOffEnd: "#cfc7c3", Other: "#e2e5e9"}
 
 // Flame writes a flame graph: a page of its own, without network. A function is as wide as its

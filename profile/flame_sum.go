@@ -113,15 +113,15 @@ func Steps(p *profile.Profile) (n int) {
 	return n
 }
 
-// Drawn says what of a sum a graph shows.
-type Drawn struct {
+// drawn says what of a sum a graph shows.
+type drawn struct {
 	Functions int     // boxes, besides that of all
 	Hidden    int     // of so many others there is none
 	Folded    float64 // the share of all time that is below boxes, and in none of its own
 }
 
 // String formats a line below the graph.
-func (d Drawn) String() string {
+func (d drawn) String() string {
 	if d.Hidden == 0 && d.Folded == 0 {
 		return fmt.Sprintf("All %d call sites are drawn.", d.Functions)
 	}
@@ -134,7 +134,7 @@ func (s *Sum) Empty() bool { return s.tree.nodes[top].total <= 0 }
 
 // Draw writes the graph as a part of a page (see [FlameStyle]), with at most so many boxes: of all,
 // and of the functions with the most time, each with its callers.
-func (s *Sum) Draw(w io.Writer, most int) (d Drawn, err error) {
+func (s *Sum) Draw(w io.Writer, most int) (d drawn, err error) {
 	shown, d := s.largest(most)
 	b := bufio.NewWriter(w)
 	drawGraph(b, s.tree, func(at place) bool { return shown[at] })
@@ -143,7 +143,7 @@ func (s *Sum) Draw(w io.Writer, most int) (d Drawn, err error) {
 
 // largest selects the nodes with the most time. None has more than its caller, which of two equal
 // ones comes first: so each has its callers.
-func (s *Sum) largest(most int) (shown []bool, d Drawn) {
+func (s *Sum) largest(most int) (shown []bool, d drawn) {
 	nodes := s.tree.nodes
 	depths := make([]int32, len(nodes))
 	all := make([]place, 0, len(nodes))
@@ -167,7 +167,7 @@ func (s *Sum) largest(most int) (shown []bool, d Drawn) {
 			boxes++
 		}
 	}
-	d = Drawn{Functions: boxes - 1, Hidden: len(all) - boxes}
+	d = drawn{Functions: boxes - 1, Hidden: len(all) - boxes}
 	if total <= 0 {
 		return shown, d
 	}

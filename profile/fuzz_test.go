@@ -40,7 +40,7 @@ func FuzzGraphs(f *testing.F) {
 				t.Fatalf("%+q", text)
 			}
 			d := NewDelta()
-			for side, kb := range []float64{SideA: kb, SideB: 1} {
+			for side, kb := range []float64{sideA: kb, sideB: 1} {
 				if d.Add(t.Context(), side, p, kb) != nil {
 					return
 				}

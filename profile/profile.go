@@ -68,12 +68,12 @@ func (p *Profile) SampledBusyNs() (float64, bool) {
 // of the busy time, so that all functions' own times add up to it.
 type Costs struct {
 	BusyNs    float64
-	Functions []Function  // by own time, the largest first
-	Classes   []ClassCost // likewise; every class that has any
+	Functions []function  // by own time, the largest first
+	Classes   []classCost // likewise; every class that has any
 }
 
-// Function is what a function cost, alone and with all that it called.
-type Function struct {
+// function is what a function cost, alone and with all that it called.
+type function struct {
 	Frame
 	Where   Where
 	Class   Class // of most of its own time; else the rule's of its name, which may be none
@@ -82,8 +82,8 @@ type Function struct {
 	Samples uint64 // in which it was the innermost
 }
 
-// ClassCost is what a class cost.
-type ClassCost struct {
+// classCost is what a class cost.
+type classCost struct {
 	Class   Class
 	Ns      float64
 	Samples uint64
@@ -119,7 +119,7 @@ func (p *Profile) Costs(busyNs float64) Costs {
 		return c
 	}
 	scale := busyNs / float64(busy)
-	functions, classes := map[functionKey]*tally{}, map[Class]*ClassCost{}
+	functions, classes := map[functionKey]*tally{}, map[Class]*classCost{}
 	for i := range p.Stacks {
 		s := &p.Stacks[i]
 		if s.Where == Idle {
@@ -128,24 +128,24 @@ func (p *Profile) Costs(busyNs float64) Costs {
 		ns := float64(s.Weight) * scale
 		k := classes[s.Class]
 		if k == nil {
-			k = &ClassCost{Class: s.Class}
+			k = &classCost{Class: s.Class}
 			classes[s.Class] = k
 		}
 		k.Ns, k.Samples = k.Ns+ns, k.Samples+s.Count
 		addFunctions(functions, s, ns)
 	}
 	for k, t := range functions {
-		c.Functions = append(c.Functions, Function{k.Frame, k.Where, cmp.Or(t.mostly(), rule(k.Frame)), t.self, t.total,
+		c.Functions = append(c.Functions, function{k.Frame, k.Where, cmp.Or(t.mostly(), rule(k.Frame)), t.self, t.total,
 			t.samples})
 	}
 	for _, k := range classes {
 		c.Classes = append(c.Classes, *k)
 	}
-	slices.SortFunc(c.Functions, func(a, b Function) int {
+	slices.SortFunc(c.Functions, func(a, b function) int {
 		return cmp.Or(cmp.Compare(b.SelfNs, a.SelfNs), cmp.Compare(b.TotalNs, a.TotalNs),
 			cmp.Compare(a.String(), b.String()), cmp.Compare(a.Where, b.Where), cmp.Compare(a.Module, b.Module))
 	})
-	slices.SortFunc(c.Classes, func(a, b ClassCost) int {
+	slices.SortFunc(c.Classes, func(a, b classCost) int {
 		return cmp.Or(cmp.Compare(b.Ns, a.Ns),
 			cmp.Compare(a.Class, b.Class))
 	})
@@ -196,9 +196,9 @@ func addFunctions(functions map[functionKey]*tally, s *Stack, ns float64) {
 	}
 }
 
-// MaxIdlePoints is how many percent of wall time the profile may be off what the CPUs' own
+// maxIdlePoints is how many percent of wall time the profile may be off what the CPUs' own
 // accounting says of their idleness.
-const MaxIdlePoints = 2
+const maxIdlePoints = 2
 
 // Check compares the samples with the time that the CPUs were busy by their accounting, both of
 // WallNs on all CPUs: nil is that they agree, or that nothing can be said.
@@ -208,7 +208,7 @@ func (p *Profile) Check(busyNs float64) error {
 	if !ok || wall <= 0 {
 		return nil
 	}
-	if off := 100 * (sampled - busyNs) / wall; math.Abs(off) > MaxIdlePoints {
+	if off := 100 * (sampled - busyNs) / wall; math.Abs(off) > maxIdlePoints {
 		return fmt.Errorf("samples show the CPUs busy for %.1f %% of the time, CPU accounting for %.1f %%: "+
 			"samples were lost, or time is accounted differently", 100*sampled/wall, 100*busyNs/wall)
 	}

@@ -91,7 +91,7 @@ func TestCosts(t *testing.T) {
 	p := receiver()
 	c := p.Costs(1600) // twice what was sampled
 	self := 0.0
-	byName := map[string]Function{}
+	byName := map[string]function{}
 	for _, f := range c.Functions {
 		self += f.SelfNs
 		byName[f.Name+"/"+string(f.Where)] = f
@@ -105,7 +105,7 @@ func TestCosts(t *testing.T) {
 	if c.BusyNs != 1600 || math.Abs(self-1600) > 1e-9 || math.Abs(classes-1600) > 1e-9 {
 		t.Errorf("busy %v, functions %v, classes %v", c.BusyNs, self, classes)
 	}
-	for class, want := range map[Class]float64{Copy: 800, TCP: 200, Driver: 200, Application: 200, TX: 100,
+	for class, want := range map[Class]float64{Copy: 800, TCP: 200, Driver: 200, Application: 200, tx: 100,
 		IRQOffEnd: 100} {
 		if byClass[class] != want {
 			t.Errorf("%s: %v ns, want %v", class, byClass[class], want)
@@ -250,7 +250,7 @@ func TestNMI(t *testing.T) {
 		want  Class
 	}{
 		{false, "7 1 _raw_spin_unlock_irqrestore sock_def_readable tcp_data_queue handle_softirqs", IRQOffEnd},
-		{true, "7 1 _raw_spin_unlock_irqrestore sock_def_readable tcp_data_queue handle_softirqs", Locks},
+		{true, "7 1 _raw_spin_unlock_irqrestore sock_def_readable tcp_data_queue handle_softirqs", locks},
 		{false, "7 1 _raw_spin_unlock_irq_enable futex_wait_queue do_syscall_64", IRQOffEnd},
 		{true, "7 1 handle_softirqs irq_exit_rcu", Driver},
 		{false, "7 1 handle_softirqs irq_exit_rcu", IRQOffEnd},

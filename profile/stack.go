@@ -24,7 +24,7 @@ type Where string
 const (
 	Thread  Where = "thread"
 	SoftIRQ Where = "softirq"
-	HardIRQ Where = "interrupt"
+	hardIRQ Where = "interrupt"
 	Idle    Where = "idle"
 )
 
@@ -79,7 +79,7 @@ func account(kernel []Frame) (Where, []Frame) {
 		case softirqs[name]:
 			w, more = SoftIRQ, func(n string) bool { return softirqs[n] }
 		case hardirq(name):
-			w, more = HardIRQ, hardirq
+			w, more = hardIRQ, hardirq
 		default:
 			back = back || i > 0 && hasPrefix(name, "irqentry_exit") ||
 				hasPrefix(name, "exit_to_user_mode_loop", "preempt_schedule_irq", "arm64_preempt_schedule_irq",
@@ -89,7 +89,7 @@ func account(kernel []Frame) (Where, []Frame) {
 		for i+1 < len(kernel) && more(base(kernel[i+1].Name)) {
 			i++
 		}
-		if back && w == HardIRQ { // whatever it came upon decides
+		if back && w == hardIRQ { // whatever it came upon decides
 			back = false
 			continue
 		}

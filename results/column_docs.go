@@ -10,12 +10,12 @@ import (
 	"github.com/zcbench/zcbench/plan"
 )
 
-// ColumnDoc describes columns of runs.csv that belong together.
-type ColumnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
+// columnDoc describes columns of runs.csv that belong together.
+type columnDoc struct{ Names, Unit, Meaning string } // names apart by blanks
 
 // ColumnDocs are all columns in their order: the table in docs/schema.md is made of them. A
 // new column has its line here.
-var ColumnDocs = withOptionDocs([]ColumnDoc{
+var ColumnDocs = withOptionDocs([]columnDoc{
 	{"schema_version", "", "of the build that made the run: 3"},
 	{"run_id", "", "one run; unique in the folder"},
 	{"cell_id", "", "the combination of factors, such as `tcp/sendfile` (rx/tx)"},
@@ -127,94 +127,94 @@ var ColumnDocs = withOptionDocs([]ColumnDoc{
 		"negative control, `wrong-queue`: such a run must be reported as copied; empty = none"},
 	{"expected", "bool", "`true`: invalid, as runs of such modes must be in this environment; else empty"},
 },
-	ColumnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, " +
+	columnDoc{"limit", "", "what limited the run, by its evidence (docs/statistics.md): `receiver`, `sender`, " +
 		"`window`, `link`, `pace`, `cgroup`; empty = not known"},
-	ColumnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, " +
+	columnDoc{"gate", "", "the kind of gate that an invalid run failed (docs/matrix.md): `proof`, `environment`, " +
 		"`outcome`; else empty"},
-	ColumnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},
-	ColumnDoc{"rx_buffer_bytes", "bytes",
+	columnDoc{"tg_cpu_layout", "", "of the sender's host; empty = like cpu_layout"},
+	columnDoc{"rx_buffer_bytes", "bytes",
 		"size of the receiving application's buffer, for tcp and uring; empty = like message_bytes"},
-	ColumnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment " +
+	columnDoc{"environment", "", "the host's snapshot for this cell, a file of the folder environment " +
 		"(docs/environment.md), by its SHA-256; empty in files of older versions"},
-	ColumnDoc{"cpu_busy_uncertainty_cores", "cores",
+	columnDoc{"cpu_busy_uncertainty_cores", "cores",
 		"standard uncertainty of cpu_busy_cores: ticks, the edges of the window"},
-	ColumnDoc{"cpu_idle_cores cpu_idle_uncertainty_cores", "cores", "load of the measured CPUs in the rests " +
+	columnDoc{"cpu_idle_cores cpu_idle_uncertainty_cores", "cores", "load of the measured CPUs in the rests " +
 		"before and after the run, without pollers of the flow; its standard uncertainty"},
-	ColumnDoc{"cpu_net_cores", "cores", "cpu_busy_cores - cpu_idle_cores"},
-	ColumnDoc{"cpu_poller_cores", "cores", "kernel threads that poll for the flow (threaded NAPI), on any CPU; " +
+	columnDoc{"cpu_net_cores", "cores", "cpu_busy_cores - cpu_idle_cores"},
+	columnDoc{"cpu_poller_cores", "cores", "kernel threads that poll for the flow (threaded NAPI), on any CPU; " +
 		"included in cpu_busy_cores; empty = none"},
-	ColumnDoc{"power_uncertainty_w power_shared_uncertainty_w", "W", "standard uncertainty of power_w, and the " +
+	columnDoc{"power_uncertainty_w power_shared_uncertainty_w", "W", "standard uncertainty of power_w, and the " +
 		"part of it that all figures of the instrument share (docs/power.md)"},
-	ColumnDoc{"power_net_uncertainty_w", "W", "standard uncertainty of power_w - power_idle_w"},
-	ColumnDoc{"power_idle_drift", "1", "difference of idle power before and after, relative to their mean"},
-	ColumnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB",
+	columnDoc{"power_net_uncertainty_w", "W", "standard uncertainty of power_w - power_idle_w"},
+	columnDoc{"power_idle_drift", "1", "difference of idle power before and after, relative to their mean"},
+	columnDoc{"joule_per_gb_uncertainty net_joule_per_gb net_joule_per_gb_uncertainty", "J/GB",
 		"standard uncertainty of joule_per_gb; energy above idle, and its standard uncertainty"},
-	ColumnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty",
+	columnDoc{"roi_cpu_uncertainty roi_power_uncertainty roi_cpu_total_uncertainty roi_power_total_uncertainty",
 		"as those", "standard uncertainty of roi_cpu, roi_power and the totals from that of the cost, each of one run"},
-	ColumnDoc{"pace", "", "as requested, a rate, a percentage such as `50%`, or `loss-free`; pace_bits_ps is the " +
+	columnDoc{"pace", "", "as requested, a rate, a percentage such as `50%`, or `loss-free`; pace_bits_ps is the " +
 		"resulting rate"},
-	ColumnDoc{"header_split", "bool",
+	columnDoc{"header_split", "bool",
 		"requested, for modes that do not split headers themselves; empty = left as found"},
-	ColumnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, " +
+	columnDoc{"flow_mhz", "MHz", "of the CPUs of the flow's threads and softirq over the window, while not idle, " +
 		"by APERF and MPERF; empty where there are none, as in most virtual machines"},
-	ColumnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, independent of " +
+	columnDoc{"cycles_per_byte", "1/byte", "cycles of the measured CPUs per byte of payload, independent of " +
 		"their frequency; empty where they cannot be counted"},
-	ColumnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
+	columnDoc{"delivery_p50_us delivery_p99_us delivery_p999_us", "us",
 		"of a paced flow's receiver: from when payload was due to when the path had " +
 			"taken it, the same for all modes (docs/metrics.md)"},
-	ColumnDoc{"flows", "", "requested: flows at the same time; the figures are their sum (flows.csv has each); " +
+	columnDoc{"flows", "", "requested: flows at the same time; the figures are their sum (flows.csv has each); " +
 		"empty = 1"},
-	ColumnDoc{"queues", "", "requested: RX queues that the flows were spread over; empty = one per flow for " +
+	columnDoc{"queues", "", "requested: RX queues that the flows were spread over; empty = one per flow for " +
 		"modes that take queues over, for others as found"},
-	ColumnDoc{"upper", "", "the interface with the flow's address and route, if it is on top of a port: a VLAN, " +
+	columnDoc{"upper", "", "the interface with the flow's address and route, if it is on top of a port: a VLAN, " +
 		"a bond, a bridge; dev is the port, or upper itself if it is unknown which of its ports the flow used " +
 		"(see warnings); empty = dev has the address"},
-	ColumnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because of " +
+	columnDoc{"delivery_clock_us", "us", "how far the three delivery times may be off, either way, because of " +
 		"the uncertain and drifting offset between the two hosts' clocks; 0 = they have one clock"},
-	ColumnDoc{"packets_per_s", "1/s", "datagrams or frames in the steady window, for modes that carry them " +
+	columnDoc{"packets_per_s", "1/s", "datagrams or frames in the steady window, for modes that carry them " +
 		"(docs/packets.md): received intact, at the sender sent; empty for a stream"},
-	ColumnDoc{"ns_per_packet", "ns", "cpu_busy_cores / packets_per_s"},
-	ColumnDoc{"udp_batch", "", "requested: most datagrams per call; empty = 64"},
-	ColumnDoc{"udp_segmentation", "bool", "requested, for the sender's interface; empty = left as found"},
-	ColumnDoc{"xdp_touch", "",
+	columnDoc{"ns_per_packet", "ns", "cpu_busy_cores / packets_per_s"},
+	columnDoc{"udp_batch", "", "requested: most datagrams per call; empty = 64"},
+	columnDoc{"udp_segmentation", "bool", "requested, for the sender's interface; empty = left as found"},
+	columnDoc{"xdp_touch", "",
 		"requested: what an XDP program does with a frame's bytes; empty = read, or swap-macs for frames sent back"},
-	ColumnDoc{"xdp_attach", "", "requested: where an XDP program runs; empty = native"},
-	ColumnDoc{"xdp_redirect", "",
+	columnDoc{"xdp_attach", "", "requested: where an XDP program runs; empty = native"},
+	columnDoc{"xdp_redirect", "",
 		"requested: where xdp-redirect sends frames: cpu, dev, dev:NAME, xsk, xsk-zc; empty = cpu"},
-	ColumnDoc{"tuples", "", "requested: 5-tuples of generated frames; empty = 1"},
-	ColumnDoc{"burst", "", "requested: burst length of paced frames; empty = 1"},
-	ColumnDoc{"busy_poll_us", "us", "requested: how long a call busy-polls the queue before it sleeps, at both " +
+	columnDoc{"tuples", "", "requested: 5-tuples of generated frames; empty = 1"},
+	columnDoc{"burst", "", "requested: burst length of paced frames; empty = 1"},
+	columnDoc{"busy_poll_us", "us", "requested: how long a call busy-polls the queue before it sleeps, at both " +
 		"ends; empty = the host's net.core.busy_read"},
-	ColumnDoc{"request_bytes response_bytes", "bytes",
+	columnDoc{"request_bytes response_bytes", "bytes",
 		"requested, of round trips: bytes of a request and of its answer; empty = 1"},
-	ColumnDoc{"in_flight", "", "requested: outstanding requests per flow; empty = 1"},
-	ColumnDoc{"rr_rate", "1/s",
+	columnDoc{"in_flight", "", "requested: outstanding requests per flow; empty = 1"},
+	columnDoc{"rr_rate", "1/s",
 		"requested: requests per second, of all flows; empty = the next one when an answer arrives"},
-	ColumnDoc{"transactions", "", "round trips: requests answered in the steady window (docs/packets.md)"},
-	ColumnDoc{"transactions_per_s", "1/s", "of those"},
-	ColumnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
-	ColumnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
+	columnDoc{"transactions", "", "round trips: requests answered in the steady window (docs/packets.md)"},
+	columnDoc{"transactions_per_s", "1/s", "of those"},
+	columnDoc{"cpu_us_per_transaction", "us", "cpu_busy_cores over transactions_per_s"},
+	columnDoc{"rtt_p50_us rtt_p90_us rtt_p99_us rtt_p999_us rtt_max_us", "us",
 		"of the requesting end: from when a request was sent, or was due by rr_rate, to when its answer had " +
 			"arrived; accurate to 0.8 %"},
-	ColumnDoc{"generator_cpus", "",
+	columnDoc{"generator_cpus", "",
 		"requested: CPUs of the sender's host that generated frames; empty = that of its thread"},
-	ColumnDoc{"rr_timeout_us", "us",
+	columnDoc{"rr_timeout_us", "us",
 		"requested: how long a sender of requests by datagrams waits for a response; empty = 200 ms"},
-	ColumnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' " +
+	columnDoc{"path", "", "requested: the interfaces whose counters were read in the window, in the packets' " +
 		"order (docs/packets.md)"},
-	ColumnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues " +
+	columnDoc{"threads", "", "data-path threads that moved the flows: one for each; of modes that take queues " +
 		"over, at the receiver one for each queue"},
-	ColumnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the " +
+	columnDoc{"loss_free_packets_per_s loss_free_failed_at", "1/s", "of the run that ended a search for the " +
 		"highest rate without loss: that rate, as it was really sent, which is up to 1 % below the run's pace, " +
 		"and the lowest pace that failed; empty = none did (docs/packets.md)"},
-	ColumnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of " +
+	columnDoc{"loss_free_passed loss_free_trials", "", "how often in a row that rate passed, and the trials of " +
 		"the search, which have rows of their own, flagged `trial`"},
-	ColumnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
+	columnDoc{"cpu_class", "", "of a hybrid processor, the class of the CPUs of the flow's threads and softirq " +
 		"(docs/hosts.md), or all of theirs joined by `+`; empty = all CPUs are alike"},
 )
 
 // withOptionDocs adds those of the options that have no line yet, as their columns do.
-func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
+func withOptionDocs(all []columnDoc, later ...columnDoc) []columnDoc {
 	known := map[string]bool{}
 	for _, d := range slices.Concat(all, later) {
 		for name := range strings.FieldsSeq(d.Names) {
@@ -223,7 +223,7 @@ func withOptionDocs(all []ColumnDoc, later ...ColumnDoc) []ColumnDoc {
 	}
 	for i := range plan.Options {
 		if o := &plan.Options[i]; !known[o.ColumnName()] {
-			all = append(all, ColumnDoc{o.ColumnName(), o.Unit(),
+			all = append(all, columnDoc{o.ColumnName(), o.Unit(),
 				cmp.Or(o.ColumnDoc(), "asked for: "+o.Takes+"; empty = left as found")})
 		}
 	}

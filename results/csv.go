@@ -19,8 +19,8 @@ func (f *Folder) WriteCSV(recs []Record) error {
 		write func(io.Writer, []Record) error
 	}{
 		{RunsFile, WriteRuns},
-		{MetricsFile, WriteMetrics},
-		{SamplesFile, WriteSamples},
+		{MetricsFile, writeMetrics},
+		{SamplesFile, writeSamples},
 		{FlowsFile, WriteFlows},
 	}
 	for _, x := range files {
@@ -57,10 +57,10 @@ func WriteRuns(w io.Writer, recs []Record) error {
 	return c.Error()
 }
 
-// WriteMetrics writes metrics.csv: a row for every metric of every run and host. A counter
+// writeMetrics writes metrics.csv: a row for every metric of every run and host. A counter
 // that moved in any of the runs has a row in all that read it, so that a table by metric has no
 // holes where there is a 0; one that moved in none has no row.
-func WriteMetrics(w io.Writer, recs []Record) error {
+func writeMetrics(w io.Writer, recs []Record) error {
 	c := csv.NewWriter(w)
 	if err := c.Write([]string{"run_id", "host", "metric", "unit", "value", "source", "quality", "per_second",
 		"per_packet"}); err != nil {
@@ -84,9 +84,9 @@ func WriteMetrics(w io.Writer, recs []Record) error {
 	return c.Error()
 }
 
-// WriteSamples writes samples.csv: a row for every value of every series. t_ns
+// writeSamples writes samples.csv: a row for every value of every series. t_ns
 // counts from the start of the steady window.
-func WriteSamples(w io.Writer, recs []Record) error {
+func writeSamples(w io.Writer, recs []Record) error {
 	c := csv.NewWriter(w)
 	if err := c.Write([]string{"run_id", "host", "metric", "unit", "t_ns", "value"}); err != nil {
 		return err

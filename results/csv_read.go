@@ -27,7 +27,7 @@ var required = []string{"schema_version", "run_id", "cell_id", "role", "verdict"
 // computed anew.
 //
 // Errors name the line and the column, both from 1, the column in bytes. A
-// file of a newer zcbench is a *[VersionError].
+// file of a newer zcbench is a *[versionError].
 func ReadRuns(r io.Reader) ([]Record, error) {
 	c := newRowReader(r)
 	cols, err := readHeader(c)

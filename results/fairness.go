@@ -26,9 +26,9 @@ func (r *Record) FlowRates() []float64 {
 	return rates
 }
 
-// Jain computes the fairness index of rates (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2). It
+// jain computes the fairness index of rates (Jain, Chiu and Hawe 1984): (sum x)^2 / (n sum x^2). It
 // is 1 if all are equal, 1/n if one has everything, and NaN if none has anything.
-func Jain(rates []float64) float64 {
+func jain(rates []float64) float64 {
 	most := 0.0
 	for _, x := range rates {
 		most = math.Max(most, x)
@@ -51,7 +51,7 @@ func (r *Record) FlowSpread() *FlowSpread {
 	if rates == nil || !(slices.Max(rates) > 0) {
 		return nil
 	}
-	s := FlowSpread{Jain: Jain(rates)}
+	s := FlowSpread{Jain: jain(rates)}
 	slices.Sort(rates)
 	n := len(rates)
 	s.Min, s.Median, s.Max = rates[0], (rates[(n-1)/2]+rates[n/2])/2, rates[n-1]

@@ -25,11 +25,11 @@ func TestJain(t *testing.T) {
 		{[]float64{1e200, 2e200}, .9},                     // no square is beyond a float
 		{[]float64{12.5, 12.5, 12.5, 2.5}, 1600.0 / 1900}, // 40² / (4 × 475)
 	} {
-		if got := Jain(c.rates); math.Abs(got-c.want) > 1e-12 {
+		if got := jain(c.rates); math.Abs(got-c.want) > 1e-12 {
 			t.Errorf("%v: %v, want %v", c.rates, got, c.want)
 		}
 	}
-	if v := Jain([]float64{0, 0}); !math.IsNaN(v) {
+	if v := jain([]float64{0, 0}); !math.IsNaN(v) {
 		t.Errorf("of nothing: %v", v)
 	}
 }

@@ -109,7 +109,7 @@ func TestWriteMetricsIdle(t *testing.T) {
 		run(2, host("qstats_rx[0-2]_hw_drops")), // and queue 3 was not there
 	}
 	var b strings.Builder
-	if err := WriteMetrics(&b, recs); err != nil {
+	if err := writeMetrics(&b, recs); err != nil {
 		t.Fatal(err)
 	}
 	want := `run_id,host,metric,unit,value,source,quality,per_second,per_packet

@@ -47,7 +47,7 @@ func readAndWrite(t *testing.T, text []byte) {
 			t.Fatalf("%v, %v of %s", err, again.Skipped, lines)
 		}
 	}
-	for _, write := range []func(io.Writer, []Record) error{WriteRuns, WriteMetrics, WriteSamples, WriteFlows} {
+	for _, write := range []func(io.Writer, []Record) error{WriteRuns, writeMetrics, writeSamples, WriteFlows} {
 		if err := write(io.Discard, j.Records); err != nil {
 			t.Fatal(err)
 		}

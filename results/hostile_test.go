@@ -114,11 +114,11 @@ func TestJournalCorruptions(t *testing.T) {
 	n, unread, told := long.Rounds(600, 6000), 0, 0
 	damaged(t, n, func(i int, b []byte) {
 		j, err := Decode(bytes.NewReader(b))
-		if _, ferr := decode(bytes.NewReader(b), MaxLine, figuresOnly); err == nil && ferr != nil { // may notice less
+		if _, ferr := decode(bytes.NewReader(b), maxLine, figuresOnly); err == nil && ferr != nil { // may notice less
 			t.Errorf("corruption %d: the figures alone cannot be read: %v", i, ferr)
 		}
 		if err != nil {
-			if v := (*VersionError)(nil); !strings.HasPrefix(err.Error(), "line 1") && !errors.As(err, &v) {
+			if v := (*versionError)(nil); !strings.HasPrefix(err.Error(), "line 1") && !errors.As(err, &v) {
 				t.Errorf("corruption %d: %v", i, err)
 			}
 			unread++
@@ -140,8 +140,8 @@ func TestJournalCorruptions(t *testing.T) {
 			}
 			o.add(&j.Records[k])
 		}
-		if err := errors.Join(WriteRuns(io.Discard, j.Records), WriteMetrics(io.Discard, j.Records),
-			WriteSamples(io.Discard, j.Records), WriteFlows(io.Discard, j.Records)); err != nil {
+		if err := errors.Join(WriteRuns(io.Discard, j.Records), writeMetrics(io.Discard, j.Records),
+			writeSamples(io.Discard, j.Records), WriteFlows(io.Discard, j.Records)); err != nil {
 			t.Errorf("corruption %d: %v", i, err)
 		}
 	})

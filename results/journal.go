@@ -29,9 +29,9 @@ const (
 	PlotsDir    = "plots" // SVG files
 )
 
-// MaxLine is the longest journal line, in bytes with its newline. Writers
+// maxLine is the longest journal line, in bytes with its newline. Writers
 // refuse more, readers skip it, so that a corrupt file cannot eat the memory.
-const MaxLine = 64 << 20
+const maxLine = 64 << 20
 
 const journalKind = "zcbench-journal"
 
@@ -158,7 +158,7 @@ func (w *Writer) start(h Header) error {
 // Refused with an [UnfitError], with nothing written: a record that a reader would not use (no
 // run id, an unknown verdict, a run id that is there already, a seq that does
 // not grow within its session), one with a figure that is not finite, and one
-// longer than [MaxLine]. After a failed write the journal is cut back to its
+// longer than [maxLine]. After a failed write the journal is cut back to its
 // last run, so that a later Append is sound.
 func (w *Writer) Append(r Record) error {
 	if w.err != nil {
@@ -196,8 +196,8 @@ func encodeLine(v any) ([]byte, error) {
 	if err := enc.Encode(v); err != nil {
 		return nil, &UnfitError{err}
 	}
-	if buf.Len() > MaxLine {
-		return nil, &UnfitError{fmt.Errorf("line of %d bytes, more than %d", buf.Len(), MaxLine)}
+	if buf.Len() > maxLine {
+		return nil, &UnfitError{fmt.Errorf("line of %d bytes, more than %d", buf.Len(), maxLine)}
 	}
 	return buf.Bytes(), nil
 }

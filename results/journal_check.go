@@ -7,12 +7,12 @@ import (
 	"fmt"
 )
 
-// VersionError says that a file was written by a newer zcbench.
-type VersionError struct {
+// versionError says that a file was written by a newer zcbench.
+type versionError struct {
 	Got, Known int
 }
 
-func (e *VersionError) Error() string {
+func (e *versionError) Error() string {
 	return fmt.Sprintf("schema version %d is newer than %d, the newest this build reads; use the zcbench that "+
 		"wrote it or a newer one", e.Got, e.Known)
 }
@@ -47,7 +47,7 @@ func (r Record) Without(why error) Record {
 func checkSchema(v int) error {
 	switch {
 	case v > SchemaVersion:
-		return &VersionError{Got: v, Known: SchemaVersion}
+		return &versionError{Got: v, Known: SchemaVersion}
 	case v < 1:
 		return fmt.Errorf("no schema version (%d)", v)
 	}

@@ -70,7 +70,7 @@ func TestOldNames(t *testing.T) {
 		text.Write(line)
 	}
 	for name, parse := range map[string]reading{"whole": wholeRecords, "figures": figuresOnly} {
-		j, err := decode(bytes.NewReader(text.Bytes()), MaxLine, parse)
+		j, err := decode(bytes.NewReader(text.Bytes()), maxLine, parse)
 		if err != nil || len(j.Records) != 1 {
 			t.Fatal(err, j.Skipped)
 		}
@@ -194,8 +194,8 @@ func TestResumeSchema2(t *testing.T) {
 	}
 	newer := bytes.ReplaceAll(data, []byte("{\"schema\":3,\"run_id\""), []byte("{\"schema\":4,\"run_id\""))
 	for _, parse := range []reading{wholeRecords, figuresOnly} {
-		_, err := decode(bytes.NewReader(newer), MaxLine, parse)
-		if v := (*VersionError)(nil); !errors.As(err, &v) || v.Got != 4 {
+		_, err := decode(bytes.NewReader(newer), maxLine, parse)
+		if v := (*versionError)(nil); !errors.As(err, &v) || v.Got != 4 {
 			t.Errorf("%v", err)
 		}
 	}
@@ -228,7 +228,7 @@ func TestCopySchema2(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	var was, is bytes.Buffer
-	if err := errors.Join(WriteMetrics(&was, old.Records), WriteMetrics(&is, got.Records)); err != nil {
+	if err := errors.Join(writeMetrics(&was, old.Records), writeMetrics(&is, got.Records)); err != nil {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(was.Bytes(), is.Bytes()) {

@@ -46,7 +46,7 @@ func (p Problem) String() string {
 // Read reads a journal, also one that is being written or whose writer was
 // killed. Lines that are torn, garbage, duplicate or out of order are left out
 // and listed in Skipped. It is an error if the file cannot be read, has no
-// header, or was written by a newer zcbench (*[VersionError]).
+// header, or was written by a newer zcbench (*[versionError]).
 func Read(path string) (Journal, error) { return read(path, wholeRecords) }
 
 func read(path string, how reading) (Journal, error) {
@@ -77,7 +77,7 @@ func (f *Folder) read(name string, how reading) (Journal, error) {
 	if st, err := file.Stat(); err == nil {
 		how.size = st.Size()
 	}
-	j, err := decode(file, MaxLine, how)
+	j, err := decode(file, maxLine, how)
 	if err != nil {
 		return Journal{}, fmt.Errorf("read journal %s: %w", f.path(name), err)
 	}
@@ -98,7 +98,7 @@ func (f *Folder) ReadFiguresUpTo(runs int) (Journal, error) {
 }
 
 // Decode does what [Read] does, for a stream.
-func Decode(r io.Reader) (Journal, error) { return decode(r, MaxLine, wholeRecords) }
+func Decode(r io.Reader) (Journal, error) { return decode(r, maxLine, wholeRecords) }
 
 func decode(r io.Reader, maxLine int, how reading) (Journal, error) {
 	lines := lineReader{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, over: how.over}
@@ -199,7 +199,7 @@ func (d *decoder) record(l *line) error {
 		l.rec.takeDetails(&before.rec)
 	}
 	err := l.rec.validate()
-	if v := (*VersionError)(nil); errors.As(err, &v) {
+	if v := (*versionError)(nil); errors.As(err, &v) {
 		return err
 	}
 	if err == nil {

@@ -63,7 +63,7 @@ func TestJournalThatFillsMemory(t *testing.T) {
 			for _, how := range []reading{wholeRecords, figuresOnly} {
 				var j Journal
 				var err error
-				mb := allocated(func() { j, err = decode(strings.NewReader(x.text), MaxLine, how) })
+				mb := allocated(func() { j, err = decode(strings.NewReader(x.text), maxLine, how) })
 				if most := 80 + 4*len(x.text)>>20 + 8<<10*strings.Count(x.text, "\n")>>20; mb > most {
 					t.Errorf("%d MiB for %d kB", mb, len(x.text)>>10)
 				}
@@ -93,7 +93,7 @@ func TestJournalOfTooManyRuns(t *testing.T) {
 		fmt.Fprintf(&b, `{"schema":3,"run_id":"%x","cell":{"id":"c"},"seq":%d,"verdict":"ok"}`+"\n", i, i)
 	}
 	var err error
-	mb := allocated(func() { _, err = decode(&b, MaxLine, figuresOnly) })
+	mb := allocated(func() { _, err = decode(&b, maxLine, figuresOnly) })
 	if err == nil || !strings.Contains(err.Error(), "MiB of memory") {
 		t.Errorf("%v", err)
 	}

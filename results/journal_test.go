@@ -425,7 +425,7 @@ func FuzzJournal(f *testing.F) {
 			}
 			// What one can read, one can derive the CSVs from.
 			var b bytes.Buffer
-			if err := errors.Join(WriteRuns(&b, j.Records), WriteMetrics(&b, j.Records), WriteSamples(&b, j.Records),
+			if err := errors.Join(WriteRuns(&b, j.Records), writeMetrics(&b, j.Records), writeSamples(&b, j.Records),
 				WriteFlows(&b, j.Records)); err != nil {
 				t.Fatal(err)
 			}

@@ -4,7 +4,7 @@ package results
 
 import "math"
 
-// ROI computes the return on what a run costs: throughputGbps^n / cost^m.
+// roi computes the return on what a run costs: throughputGbps^n / cost^m.
 //
 // throughputGbps is in Gbit/s (1e9 bits of payload per second). cost is either compute, in cores
 // summed over all CPUs (1.0 = one CPU fully busy), or power in watts; for a total over both hosts
@@ -12,18 +12,18 @@ import "math"
 // (Gbit/s)^2 per core or per watt.
 //
 // A cost that is not above 0 gives NaN: a run that costs nothing was not measured.
-func ROI(throughputGbps, n, cost, m float64) float64 {
+func roi(throughputGbps, n, cost, m float64) float64 {
 	if !(cost > 0) {
 		return math.NaN()
 	}
 	return math.Pow(throughputGbps, n) / math.Pow(cost, m)
 }
 
-// ROICPU computes [ROI] from this host's throughput and busy cores with n = 2, m = 1, in (Gbit/s)^2
+// ROICPU computes [roi] from this host's throughput and busy cores with n = 2, m = 1, in (Gbit/s)^2
 // per core; nil if either was not measured.
 func (h *Host) ROICPU() *float64 { return h.roi(h.CPUBusyCores) }
 
-// ROIPower computes [ROI] from this host's throughput and gross power with n = 2, m = 1, in
+// ROIPower computes [roi] from this host's throughput and gross power with n = 2, m = 1, in
 // (Gbit/s)^2 per watt; nil if either was not measured.
 func (h *Host) ROIPower() *float64 { return h.roi(h.PowerW) }
 
@@ -33,7 +33,7 @@ func (h *Host) roi(cost *float64) *float64 {
 	if t == nil || cost == nil || h.Transactions != nil {
 		return nil
 	}
-	return finite(ROI(*t, 2, *cost, 1))
+	return finite(roi(*t, 2, *cost, 1))
 }
 
 // NsPerKB computes the CPU time this host was busy per 1000 bytes of payload, in nanoseconds: busy

@@ -15,12 +15,12 @@ func TestROI(t *testing.T) {
 		{16, 1, 4, 0.5, 8},          // 16 / 2
 		{0, 2, 1, 1, 0},
 	} {
-		if got := ROI(tt.t, tt.n, tt.c, tt.m); math.Abs(got-tt.want) > 1e-9*tt.want {
+		if got := roi(tt.t, tt.n, tt.c, tt.m); math.Abs(got-tt.want) > 1e-9*tt.want {
 			t.Errorf("ROI(%v, %v, %v, %v) = %v, want %v", tt.t, tt.n, tt.c, tt.m, got, tt.want)
 		}
 	}
 	for _, cost := range []float64{0, -1, math.NaN()} {
-		if got := ROI(10, 2, cost, 1); !math.IsNaN(got) {
+		if got := roi(10, 2, cost, 1); !math.IsNaN(got) {
 			t.Errorf("ROI at cost %v = %v, want NaN", cost, got)
 		}
 	}

@@ -29,7 +29,7 @@ const (
 	Total    Side = "total"
 )
 
-// ROI computes [ROI] of a run: n and m are the exponents of throughput and cost. Nil if a figure
+// roi computes [roi] of a run: n and m are the exponents of throughput and cost. Nil if a figure
 // was not measured. The total of power counts a figure that both ends share once; there is none of
 // figures that have no sum ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
@@ -46,7 +46,7 @@ func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	if t == nil || c == nil || r.SUT.Transactions != nil { // round trips are not sent for their payload
 		return nil
 	}
-	return finite(ROI(*t, n, *c, m))
+	return finite(roi(*t, n, *c, m))
 }
 
 func (h *Host) cost(c Cost) *float64 {

@@ -27,8 +27,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Agent serves one controller.
-type Agent struct {
+// agent serves one controller.
+type agent struct {
 	enc   *wire.Encoder
 	inbox *inbox
 
@@ -58,11 +58,11 @@ type Agent struct {
 // with its position. Whatever is set on the host is restored before it returns;
 // what could not be is an error.
 func Serve(ctx context.Context, in io.Reader, out io.Writer) error {
-	return (&Agent{enc: wire.NewEncoder(out)}).serve(ctx, in)
+	return (&agent{enc: wire.NewEncoder(out)}).serve(ctx, in)
 }
 
 // serve does what Serve does, once the agent has its output.
-func (a *Agent) serve(ctx context.Context, in io.Reader) (err error) {
+func (a *agent) serve(ctx context.Context, in io.Reader) (err error) {
 	a.inbox = openInbox(in, a.enc)
 	defer lease.OnPanic()
 	defer func() { err = errors.Join(err, a.shutdown()) }()
@@ -82,7 +82,7 @@ func (a *Agent) serve(ctx context.Context, in io.Reader) (err error) {
 
 // shutdown ends what runs, waits for it, and restores the host. An answer that
 // nobody takes does not hold it up.
-func (a *Agent) shutdown() error {
+func (a *agent) shutdown() error {
 	a.abort()
 	a.running.Wait()
 	done := make(chan struct{})
@@ -103,7 +103,7 @@ func (a *Agent) shutdown() error {
 
 // sayEnding lets the controller know that the agent is about to take back what it
 // has set, until done: it would kill one that does not answer.
-func (a *Agent) sayEnding(done <-chan struct{}) {
+func (a *agent) sayEnding(done <-chan struct{}) {
 	tick := time.NewTicker(wire.EndingEvery)
 	defer tick.Stop()
 	for {
@@ -122,7 +122,7 @@ func (a *Agent) sayEnding(done <-chan struct{}) {
 const replyTime = 2 * time.Second
 
 // handle answers one request. Its error is a broken output.
-func (a *Agent) handle(ctx context.Context, req wire.Request) error {
+func (a *agent) handle(ctx context.Context, req wire.Request) error {
 	if req.Op != wire.OpHello && !a.greeted {
 		return a.refuse(req, errors.New("hello must come first"))
 	}
@@ -140,7 +140,7 @@ func (a *Agent) handle(ctx context.Context, req wire.Request) error {
 	return a.reply(req, result)
 }
 
-func (a *Agent) answer(req wire.Request) (any, error) {
+func (a *agent) answer(req wire.Request) (any, error) {
 	switch req.Op {
 	case wire.OpHello:
 		return a.hello(req)
@@ -201,7 +201,7 @@ func (a *Agent) answer(req wire.Request) (any, error) {
 	return nil, fmt.Errorf("unknown request %q", req.Op)
 }
 
-func (a *Agent) modes(req wire.Request) (any, error) {
+func (a *agent) modes(req wire.Request) (any, error) {
 	var p wire.ModesParams
 	if len(req.Params) > 0 {
 		if err := req.Decode(&p); err != nil {
@@ -212,7 +212,7 @@ func (a *Agent) modes(req wire.Request) (any, error) {
 }
 
 // checks runs the checks of the host, and of an interface that is named.
-func (a *Agent) checks(req wire.Request) (any, error) {
+func (a *agent) checks(req wire.Request) (any, error) {
 	var p wire.ModesParams
 	if len(req.Params) > 0 {
 		if err := req.Decode(&p); err != nil {
@@ -230,7 +230,7 @@ func (a *Agent) checks(req wire.Request) (any, error) {
 	return append(append(out, a.checkSSH(s, p.Dev)), doctor.OfInterface(s, p.Dev)...), nil
 }
 
-func (a *Agent) reply(req wire.Request, result any) error {
+func (a *agent) reply(req wire.Request, result any) error {
 	b, err := json.Marshal(result)
 	if err != nil {
 		return a.refuse(req, fmt.Errorf("%s: encode the answer: %w", req.Op, err))
@@ -238,7 +238,7 @@ func (a *Agent) reply(req wire.Request, result any) error {
 	return a.enc.Encode(wire.Response{ID: req.ID, Result: b})
 }
 
-func (a *Agent) refuse(req wire.Request, err error) error {
+func (a *agent) refuse(req wire.Request, err error) error {
 	e := &wire.Error{Message: fault.Reason(err), How: fault.Fix(err), Verdict: results.Failed}
 	if u := (*fault.Unsupported)(nil); errors.As(err, &u) {
 		e.Verdict = results.Unsupported
@@ -246,7 +246,7 @@ func (a *Agent) refuse(req wire.Request, err error) error {
 	return a.enc.Encode(wire.Response{ID: req.ID, Error: e})
 }
 
-func (a *Agent) hello(req wire.Request) (any, error) {
+func (a *agent) hello(req wire.Request) (any, error) {
 	var h wire.Hello
 	unread := req.Decode(&h)
 	if err := json.Unmarshal(req.Params, &h); unread != nil && err != nil {
@@ -269,7 +269,7 @@ func (a *Agent) hello(req wire.Request) (any, error) {
 	return identity()
 }
 
-func (a *Agent) open(req wire.Request) (any, error) {
+func (a *agent) open(req wire.Request) (any, error) {
 	var s wire.EndSpec
 	if err := req.Decode(&s); err != nil {
 		return nil, err
@@ -295,7 +295,7 @@ func (a *Agent) open(req wire.Request) (any, error) {
 }
 
 // startRun answers when the run has ended.
-func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
+func (a *agent) startRun(ctx context.Context, req wire.Request) error {
 	var sch wire.Schedule
 	if err := req.Decode(&sch); err != nil {
 		return a.refuse(req, err)
@@ -327,7 +327,7 @@ func (a *Agent) startRun(ctx context.Context, req wire.Request) error {
 
 // abort ends the run under way. The abort of an open end may overtake its run:
 // then that ends at once.
-func (a *Agent) abort() {
+func (a *agent) abort() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.off = a.end != nil
@@ -337,7 +337,7 @@ func (a *Agent) abort() {
 }
 
 // closeEnd frees the end, which must not be running.
-func (a *Agent) closeEnd() error {
+func (a *agent) closeEnd() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.cancel != nil {

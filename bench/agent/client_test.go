@@ -25,7 +25,7 @@ type client struct {
 	in    *io.PipeWriter
 	got   chan wire.Response
 	ended chan error
-	agent *Agent
+	agent *agent
 	id    int
 }
 
@@ -36,7 +36,7 @@ func serve(t *testing.T) *client {
 	outR, outW := io.Pipe()
 	c := &client{t: t, enc: wire.NewEncoder(inW), in: inW, got: make(chan wire.Response, 100),
 		ended: make(chan error, 1)}
-	c.agent = &Agent{enc: wire.NewEncoder(outW)}
+	c.agent = &agent{enc: wire.NewEncoder(outW)}
 	go func() {
 		err := c.agent.serve(context.Background(), inR)
 		inR.CloseWithError(io.ErrClosedPipe)

@@ -44,7 +44,7 @@ func identity() (wire.HelloResult, error) {
 }
 
 // interfaces lists the interfaces of this host, with what they mean to the ssh connection.
-func (a *Agent) interfaces() ([]wire.Interface, error) {
+func (a *agent) interfaces() ([]wire.Interface, error) {
 	s, err := rtnl.ReadStack()
 	if err != nil {
 		return nil, err
@@ -57,9 +57,9 @@ func (a *Agent) interfaces() ([]wire.Interface, error) {
 	return out, nil
 }
 
-// Interfaces lists the network interfaces of this agent's namespace with their
+// interfaces lists the network interfaces of this agent's namespace with their
 // addresses, IPv4 first, link-local ones by themselves.
-func Interfaces() ([]wire.Interface, error) { return new(Agent).interfaces() }
+func interfaces() ([]wire.Interface, error) { return new(agent).interfaces() }
 
 func interfacesOf(s rtnl.Stack) ([]wire.Interface, error) {
 	addrs, err := rtnl.Addrs()

@@ -13,7 +13,7 @@ import (
 )
 
 func TestInterfacesHaveLoopback(t *testing.T) {
-	is, err := Interfaces()
+	is, err := interfaces()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestRoute(t *testing.T) {
 
 // The CPUs next to an interface are of this machine.
 func TestInterfacesHaveCPUs(t *testing.T) {
-	is, err := Interfaces()
+	is, err := interfaces()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,8 +13,8 @@ import (
 
 // Flags of runs on an interface with which others have to do, too.
 const (
-	FlagManaged = "managed-link" // a daemon manages it, and the run sets something of it
-	FlagARPFlux = "arp-flux"     // other ports answer for its addresses
+	flagManaged = "managed-link" // a daemon manages it, and the run sets something of it
+	flagARPFlux = "arp-flux"     // other ports answer for its addresses
 )
 
 // linkChecks are what the doctor finds of an interface. It is looked at once: it does not change in
@@ -25,7 +25,7 @@ type linkChecks struct {
 }
 
 // look finds out what the next run's record is to say, before it begins.
-func (a *Agent) look(s wire.EndSpec) {
+func (a *agent) look(s wire.EndSpec) {
 	dev := cmp.Or(s.Upper, s.Dev)
 	if dev == a.links.dev {
 		return
@@ -37,11 +37,11 @@ func (a *Agent) look(s wire.EndSpec) {
 }
 
 // warn adds to a run's result who else had to do with its interface.
-func (a *Agent) warn(res *wire.EndResult) {
+func (a *agent) warn(res *wire.EndResult) {
 	for _, x := range []struct {
 		check, flag string
 		concerns    bool
-	}{{doctor.CheckManaged, FlagManaged, a.leased.ofLink}, {doctor.CheckARP, FlagARPFlux, true}} {
+	}{{doctor.CheckManaged, flagManaged, a.leased.ofLink}, {doctor.CheckARP, flagARPFlux, true}} {
 		i := slices.IndexFunc(a.links.checks, func(c wire.Check) bool { return c.Name == x.check && c.Status != "ok" })
 		if i >= 0 && x.concerns {
 			res.Flags = append(res.Flags, x.flag)

@@ -28,7 +28,7 @@ func TestWarnAround(t *testing.T) {
 		{[]wire.Check{managed, flux}, true, "managed-link arp-flux"},
 		{[]wire.Check{managed, flux}, false, "arp-flux"},
 	} {
-		a := &Agent{links: linkChecks{checks: x.checks}, leased: leased{ofLink: x.ofLink}}
+		a := &agent{links: linkChecks{checks: x.checks}, leased: leased{ofLink: x.ofLink}}
 		var res wire.EndResult
 		a.warn(&res)
 		if strings.Join(res.Flags, " ") != x.want || len(res.Warnings) != len(res.Flags) ||

@@ -13,7 +13,7 @@ import (
 // owesSSH reports whether dead processes have left settings of an interface by which the
 // controller comes, and [finishDead] would restore them. Those of a process that is just about to
 // end are waited for, a journal after another: that has its own time, and not that of a hello.
-func (a *Agent) owesSSH() bool {
+func (a *agent) owesSSH() bool {
 	if a.ways == nil {
 		return false
 	}

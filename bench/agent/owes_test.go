@@ -62,7 +62,7 @@ func TestOwesSSH(t *testing.T) {
 				}
 				return x.left, nil
 			}
-			a := &Agent{}
+			a := &agent{}
 			x.hello.Version, x.hello.ToolVersion = wire.Version, version.Tool()
 			a.learn(x.hello)
 			if got := a.owesSSH(); got != x.want {

@@ -40,7 +40,7 @@ func (f *followed) open(req wire.Request) (any, error) {
 
 // startPathRead answers when the counters were read. A driver that sets something up holds the
 // kernel's lock of all interfaces for seconds, and a run can be called off meanwhile.
-func (a *Agent) startPathRead(req wire.Request) {
+func (a *agent) startPathRead(req wire.Request) {
 	a.replying.Go(func() {
 		r, err := a.path.read()
 		if err != nil {

@@ -12,7 +12,7 @@ import (
 
 // startPower begins to sample. Like the other requests it is handled one at a
 // time, so that the sampler needs no lock.
-func (a *Agent) startPower(req wire.Request) (any, error) {
+func (a *agent) startPower(req wire.Request) (any, error) {
 	var p wire.PowerStart
 	if err := req.Decode(&p); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func (a *Agent) startPower(req wire.Request) (any, error) {
 	return out, nil
 }
 
-func (a *Agent) readPower(req wire.Request) (any, error) {
+func (a *agent) readPower(req wire.Request) (any, error) {
 	var p wire.PowerRead
 	if err := req.Decode(&p); err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func (a *Agent) readPower(req wire.Request) (any, error) {
 	return r, nil
 }
 
-func (a *Agent) stopPower() {
+func (a *agent) stopPower() {
 	if a.power != nil {
 		_ = a.power.Close() // a source that hangs ends with the process
 	}

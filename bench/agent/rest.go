@@ -18,7 +18,7 @@ type resting struct {
 	why  string
 }
 
-func (a *Agent) beginRest(req wire.Request) (any, error) {
+func (a *agent) beginRest(req wire.Request) (any, error) {
 	var p wire.RestParams
 	if err := req.Decode(&p); err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func (a *Agent) beginRest(req wire.Request) (any, error) {
 	return struct{}{}, err
 }
 
-func (a *Agent) takeRest() (any, error) {
+func (a *agent) takeRest() (any, error) {
 	if a.resting.rest == nil {
 		return nil, errors.New("no rest is being measured: begin one first")
 	}
@@ -44,7 +44,7 @@ func (a *Agent) takeRest() (any, error) {
 }
 
 // endRest forgets one that nobody has asked for.
-func (a *Agent) endRest() {
+func (a *agent) endRest() {
 	if a.resting.rest != nil {
 		a.resting.rest.Close()
 	}

@@ -30,7 +30,7 @@ type leased struct {
 
 // set brings the host to what is wanted: what is so already stays, so that what
 // the cells of a session have in common is set once.
-func (a *Agent) set(req wire.Request) (any, error) {
+func (a *agent) set(req wire.Request) (any, error) {
 	var s plan.Settings
 	if err := req.Decode(&s); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (a *Agent) set(req wire.Request) (any, error) {
 }
 
 // guardSettings guards an interface that is to be set.
-func (a *Agent) guardSettings(s plan.Settings) error {
+func (a *agent) guardSettings(s plan.Settings) error {
 	for _, x := range s.Wanted() {
 		if !x.OfHost() {
 			return a.guard(s.Dev)

@@ -119,7 +119,7 @@ func TestSaysEnding(t *testing.T) {
 	silence(t, bubble)
 	synctest.Test(t, func(t *testing.T) {
 		out := make(chan struct{}, 10)
-		a := &Agent{enc: wire.NewEncoder(writer(func(b []byte) (int, error) {
+		a := &agent{enc: wire.NewEncoder(writer(func(b []byte) (int, error) {
 			if string(b) == `{"id":0,"result":{}}`+"\n" {
 				out <- struct{}{}
 			}

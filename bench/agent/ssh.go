@@ -20,7 +20,7 @@ import (
 
 // guard refuses to touch an interface that shares a wire with the connection that the
 // controller came by, unless that said that it may.
-func (a *Agent) guard(dev string) error {
+func (a *agent) guard(dev string) error {
 	if a.ways == nil || a.shared || dev == "" {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (a *Agent) guard(dev string) error {
 
 // guardEnd guards the interface of an end's flow. A flood is refused where it begins, in package
 // endpoint.
-func (a *Agent) guardEnd(s wire.EndSpec) error {
+func (a *agent) guardEnd(s wire.EndSpec) error {
 	dev := s.Dev
 	if dev == "" && a.ways != nil && !a.shared {
 		dev = devOf(s)
@@ -69,7 +69,7 @@ func devOf(s wire.EndSpec) string {
 
 // checkSSH checks, for doctor, whether the connection that the controller came by uses an
 // interface.
-func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
+func (a *agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 	c := wire.Check{Name: doctor.CheckSSH, Needed: "choose an interface that ssh does not use", Status: "ok"}
 	switch {
 	case a.ways == nil:
@@ -94,7 +94,7 @@ func (a *Agent) checkSSH(s rtnl.Stack, dev string) wire.Check {
 
 // sshOf fills in which interfaces share a wire with the ssh connection, as far as it can be
 // told.
-func (a *Agent) sshOf(s rtnl.Stack, all []wire.Interface) {
+func (a *agent) sshOf(s rtnl.Stack, all []wire.Interface) {
 	for i := range all {
 		if why, err := ssh.Shares(a.ways, s, all[i].Name); err == nil {
 			all[i].SSH = why
@@ -103,7 +103,7 @@ func (a *Agent) sshOf(s rtnl.Stack, all []wire.Interface) {
 }
 
 // learn begins to mind the connection of a controller that came by one.
-func (a *Agent) learn(h wire.Hello) {
+func (a *agent) learn(h wire.Hello) {
 	a.ways, a.shared = nil, h.SharedWithSSH
 	switch {
 	case h.SSH:

@@ -46,7 +46,7 @@ func TestGuard(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			inHost(t, func(dev, addr string) error {
-				a := &Agent{}
+				a := &agent{}
 				x.hello.Version, x.hello.ToolVersion = wire.Version, version.Tool()
 				a.learn(x.hello)
 				mtu := plan.Settings{Dev: dev, Values: []plan.Setting{{Name: "mtu", Value: "2000"}}}

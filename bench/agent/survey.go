@@ -10,7 +10,7 @@ import (
 )
 
 // survey takes the host's snapshot. Who was busy is between hello and now: long before a flow.
-func (a *Agent) survey(req wire.Request) (any, error) {
+func (a *agent) survey(req wire.Request) (any, error) {
 	var p wire.SurveyParams
 	if err := req.Decode(&p); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 
 // cgroups checks by what the control groups of this process may hold a flow back. It names them, so
 // no record has it.
-func (fs FS) cgroups() wire.Check {
+func (fs fs) cgroups() wire.Check {
 	c := wire.Check{Name: "cgroup limits", Needed: "none: a flow that reaches one is held back, and its run is invalid",
 		Status: "ok", Found: "none"}
 	g, err := cgroup.OpenIn(fs.Proc)

@@ -26,7 +26,7 @@ const CheckSSH = "ssh's interface"
 // Checks looks at what the modes depend on, beside the modes themselves.
 func Checks() []wire.Check {
 	system, measures := publicChecks()
-	return slices.Concat(system, []wire.Check{FS{}.cgroups(), leases(), copying()}, measures, powerChecks())
+	return slices.Concat(system, []wire.Check{fs{}.cgroups(), leases(), copying()}, measures, powerChecks())
 }
 
 // publicChecks runs the checks that do not reveal whose host it is, so that a record may have them:
@@ -46,7 +46,7 @@ func publicChecks() (system, measures []wire.Check) {
 		out = append(out, sysctl(s.name, s.want, s.why))
 	}
 	out = append(out, tcpMem("tcp_rmem"), tcpMem("tcp_wmem"))
-	out = append(out, FS{}.checks()...)
+	out = append(out, fs{}.checks()...)
 	return out, slices.Concat(uringChecks(), pmuChecks(), idleChecks(counter.FS{}))
 }
 

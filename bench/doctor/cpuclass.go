@@ -13,7 +13,7 @@ import (
 )
 
 // classes checks which CPUs of a hybrid processor runs use.
-func (fs FS) classes() wire.Check {
+func (fs fs) classes() wire.Check {
 	c := wire.Check{Name: "classes of CPUs", Needed: "one for a run: what work costs on one says nothing of another",
 		Status: "ok", Found: "one"}
 	all := cpuclass.Read(fs.Sys)

@@ -85,7 +85,7 @@ func (f *facts) drops(d *nic.Device) {
 func gather(dev string) *facts {
 	f := &facts{dev: dev, kernel: recorded("kernel release", kernelRelease),
 		caps: recorded("capabilities", capabilities), lock: recorded("memlock limit", memlock),
-		huge: recorded("huge pages", FS{}.hugePages), uring: recorded("features of io_uring", uring.Probe),
+		huge: recorded("huge pages", fs{}.hugePages), uring: recorded("features of io_uring", uring.Probe),
 		bufLen: sizesBuffers(),
 		optmem: recorded("net.core.optmem_max", func() wire.Check {
 			return sysctl("net.core.optmem_max", 1<<20, "MSG_ZEROCOPY notifications are charged to it")

@@ -15,11 +15,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FS is where the kernel's files are: /proc and /sys, or fixtures. The zero value
+// fs is where the kernel's files are: /proc and /sys, or fixtures. The zero value
 // is the running host.
-type FS struct{ Proc, Sys string }
+type fs struct{ Proc, Sys string }
 
-func (fs FS) path(root, def string, elem ...string) string {
+func (fs fs) path(root, def string, elem ...string) string {
 	if root == "" {
 		root = def
 	}
@@ -27,7 +27,7 @@ func (fs FS) path(root, def string, elem ...string) string {
 }
 
 // sysLine reads a small file without surrounding space, "" where there is none.
-func (fs FS) sysLine(elem ...string) string {
+func (fs fs) sysLine(elem ...string) string {
 	b, err := kernelfile.ReadFile(fs.path(fs.Sys, "/sys", elem...))
 	if err != nil {
 		return ""
@@ -36,11 +36,11 @@ func (fs FS) sysLine(elem ...string) string {
 }
 
 // checks runs the checks of the host that bear on every figure.
-func (fs FS) checks() []wire.Check {
+func (fs fs) checks() []wire.Check {
 	return []wire.Check{fs.hugePages(), fs.governor(), fs.irqbalance(), fs.iommu(), fs.lockdown(), fs.classes()}
 }
 
-func (fs FS) hugePages() wire.Check {
+func (fs fs) hugePages() wire.Check {
 	c := wire.Check{Name: "huge pages", Needed: "32 free ones for --area huge and receive buffers longer than a page",
 		Status: "ok"}
 	total, free, sizeKB, err := fs.readHugePages()
@@ -57,7 +57,7 @@ func (fs FS) hugePages() wire.Check {
 }
 
 // readHugePages reads /proc/meminfo (fs/proc/meminfo.c, mm/hugetlb.c).
-func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
+func (fs fs) readHugePages() (total, free, sizeKB int, err error) {
 	b, err := kernelfile.ReadFile(fs.path(fs.Proc, "/proc", "meminfo"))
 	if err != nil {
 		return 0, 0, 0, err
@@ -78,7 +78,7 @@ func (fs FS) readHugePages() (total, free, sizeKB int, err error) {
 	return total, free, sizeKB, nil
 }
 
-func (fs FS) governor() wire.Check {
+func (fs fs) governor() wire.Check {
 	c := wire.Check{Name: "frequency governor",
 		Needed: "performance: with others, short runs depend on what ran before", Status: "ok",
 		Found: "none (a virtual machine, or fixed in the firmware)"}
@@ -105,7 +105,7 @@ func (fs FS) governor() wire.Check {
 	return c
 }
 
-func (fs FS) irqbalance() wire.Check {
+func (fs fs) irqbalance() wire.Check {
 	c := wire.Check{Name: "irqbalance", Needed: "stopped: it moves interrupts that were placed on purpose",
 		Status: "ok"}
 	s, err := (tune.FS{Proc: fs.Proc, Sys: fs.Sys}).Setting("irqbalance")
@@ -133,7 +133,7 @@ func inPIDNamespace() bool {
 	return unix.Stat("/proc/self/ns/pid", &st) == nil && st.Ino != 0xEFFFFFFC
 }
 
-func (fs FS) iommu() wire.Check {
+func (fs fs) iommu() wire.Check {
 	c := wire.Check{Name: "IOMMU", Needed: "none, or passthrough: address translation costs time per buffer",
 		Status: "ok", Found: "none"}
 	units, _ := filepath.Glob(fs.path(fs.Sys, "/sys", "class/iommu/*"))

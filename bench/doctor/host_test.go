@@ -41,7 +41,7 @@ func TestMemlock(t *testing.T) {
 	}
 }
 
-func fixture(t *testing.T, files map[string]string) FS {
+func fixture(t *testing.T, files map[string]string) fs {
 	t.Helper()
 	root := t.TempDir()
 	for name, text := range files {
@@ -51,7 +51,7 @@ func fixture(t *testing.T, files map[string]string) FS {
 			t.Fatal(err)
 		}
 	}
-	return FS{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
+	return fs{Proc: filepath.Join(root, "proc"), Sys: filepath.Join(root, "sys")}
 }
 
 func TestHostChecks(t *testing.T) {

@@ -41,7 +41,7 @@ func TestKernelFiles(t *testing.T) {
 			}
 			complete(t, []wire.Check{c})
 			if _, ok := x.files["/proc/meminfo"]; ok {
-				if h := (FS{}).hugePages(); h.Status != "warn" || !strings.Contains(h.Found, "is not the kernel's") {
+				if h := (fs{}).hugePages(); h.Status != "warn" || !strings.Contains(h.Found, "is not the kernel's") {
 					t.Errorf("huge pages of a container: %+v", h)
 				}
 			}
@@ -54,7 +54,7 @@ func TestKernelFiles(t *testing.T) {
 func TestNotTheCPUs(t *testing.T) {
 	for _, path := range []string{"/sys/devices/system/cpu", "/sys"} {
 		covered.Run(t, map[string]string{path: ""}, func() {
-			checks := append(idleChecks(counter.FS{}), FS{}.governor())
+			checks := append(idleChecks(counter.FS{}), fs{}.governor())
 			for _, c := range checks {
 				if c.Status == "ok" || !strings.Contains(c.Found, "is not the kernel's") ||
 					strings.Contains(c.Found, "virtual machine") || !strings.Contains(c.Fix, "measure on the host") {

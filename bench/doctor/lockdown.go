@@ -13,7 +13,7 @@ import (
 // by address (LOCKDOWN_BPF_READ_KERNEL). Counters of perf, powercap and /dev/cpu_dma_latency are
 // not asked about; kprobes, tracefs, /dev/mem and the writing of MSRs, which are, zcbench does not
 // use.
-func (fs FS) lockdown() wire.Check {
+func (fs fs) lockdown() wire.Check {
 	c := wire.Check{Name: "lockdown", Needed: "none or integrity, for --probe", Status: "ok"}
 	switch mode := fs.lockdownMode(); mode {
 	case "":
@@ -32,7 +32,7 @@ func (fs FS) lockdown() wire.Check {
 }
 
 // lockdownMode extracts the word in brackets of "none [integrity] confidentiality".
-func (fs FS) lockdownMode() string {
+func (fs fs) lockdownMode() string {
 	_, rest, _ := strings.Cut(fs.sysLine("kernel/security/lockdown"), "[")
 	mode, _, ok := strings.Cut(rest, "]")
 	if !ok {

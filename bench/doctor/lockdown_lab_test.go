@@ -30,7 +30,7 @@ func TestLabLockdown(t *testing.T) {
 		if err := os.WriteFile(dir+"/lockdown", []byte(mode), 0); err != nil {
 			t.Fatal(err)
 		}
-		if c := (FS{}).lockdown(); !strings.HasPrefix(c.Found, mode+":") {
+		if c := (fs{}).lockdown(); !strings.HasPrefix(c.Found, mode+":") {
 			t.Errorf("%+v", c)
 		}
 		out := latencyRun(t, mode)

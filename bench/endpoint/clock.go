@@ -14,8 +14,8 @@ import (
 const (
 	defaultStall = 10 * time.Second
 	defaultGrace = 10 * time.Second
-	// DefaultDuration is how long a flow lasts when neither end says.
-	DefaultDuration = 10 * time.Second
+	// defaultDuration is how long a flow lasts when neither end says.
+	defaultDuration = 10 * time.Second
 )
 
 // monotonic is the clock of schedules. Tests that have one of their own set it.

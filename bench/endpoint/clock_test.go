@@ -81,7 +81,7 @@ func TestDurationIsAgreed(t *testing.T) {
 	}
 	for _, role := range []stream.Role{stream.RX, stream.TX} {
 		e := &End{spec: wire.EndSpec{Role: role}}
-		if got := (&run{end: e}).stopNs(); got != int64(DefaultDuration) {
+		if got := (&run{end: e}).stopNs(); got != int64(defaultDuration) {
 			t.Errorf("%s without any wish: %v", role, time.Duration(got))
 		}
 	}

@@ -55,7 +55,7 @@ func (r *run) stopNs() int64 {
 	}
 	switch {
 	case mine == 0 && theirs == 0:
-		mine = int64(DefaultDuration)
+		mine = int64(defaultDuration)
 	case mine == 0, theirs > 0 && theirs < mine:
 		mine = theirs
 	}

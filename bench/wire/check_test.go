@@ -195,10 +195,10 @@ func TestAnswersAreCleaned(t *testing.T) {
 	if err := e.Vet(); err != nil || e.Error.Message != want || e.Error.How != want {
 		t.Errorf("%+v, %v", e.Error, err)
 	}
-	if got := Clean("grün, 3 µs, 日本"); got != "grün, 3 µs, 日本" {
+	if got := clean("grün, 3 µs, 日本"); got != "grün, 3 µs, 日本" {
 		t.Errorf("%q", got)
 	}
-	if got := Clean(strings.Repeat("ü", mostText)); len(got) > mostText+3 || !strings.HasSuffix(got, "ü...") {
+	if got := clean(strings.Repeat("ü", mostText)); len(got) > mostText+3 || !strings.HasSuffix(got, "ü...") {
 		t.Errorf("%d bytes, ending with %q", len(got), got[len(got)-10:])
 	}
 }

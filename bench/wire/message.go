@@ -77,7 +77,7 @@ type Response struct {
 }
 
 // Decode reads the result strictly into what v points to, cleans and checks it: see
-// [Checker]. What does not pass leaves v as it was, and is a [fault.NonsenseError].
+// [checker]. What does not pass leaves v as it was, and is a [fault.NonsenseError].
 func (r Response) Decode(v any) error {
 	got := reflect.New(reflect.TypeOf(v).Elem())
 	if err := checkItems(r.Result); err != nil {
@@ -149,13 +149,13 @@ type HelloResult struct {
 	NotKernels []string `json:"not_kernels,omitempty"`
 
 	Cores []string  `json:"cores,omitempty"` // lists of CPUs that are threads of one core
-	Nodes []CPUNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
+	Nodes []cpuNode `json:"nodes,omitempty"` // NUMA nodes, where there are several
 
-	Classes []CPUClass `json:"classes,omitempty"` // kinds of CPUs, the fastest first, where there are several
+	Classes []cpuClass `json:"classes,omitempty"` // kinds of CPUs, the fastest first, where there are several
 }
 
-// CPUClass is CPUs of one kind.
-type CPUClass struct {
+// cpuClass is CPUs of one kind.
+type cpuClass struct {
 	Name string `json:"name"`
 	CPUs string `json:"cpus"` // a list
 }
@@ -167,8 +167,8 @@ type Owed struct {
 	SSH bool `json:"ssh,omitempty"`
 }
 
-// CPUNode is a NUMA node with CPUs.
-type CPUNode struct {
+// cpuNode is a NUMA node with CPUs.
+type cpuNode struct {
 	Node int    `json:"node"`
 	CPUs string `json:"cpus"` // a list
 }

@@ -49,11 +49,11 @@ func (p *PathParams) Here() (out []hops.Place) {
 
 // PathOpened are the interfaces that were named, in their order.
 type PathOpened struct {
-	Hops []PathHop `json:"hops"`
+	Hops []pathHop `json:"hops"`
 }
 
-// PathHop is what the kernel says of an interface; see [rtnl.Link].
-type PathHop struct {
+// pathHop is what the kernel says of an interface; see [rtnl.Link].
+type pathHop struct {
 	Index     int    `json:"index"`
 	Kind      string `json:"kind,omitempty"`
 	Master    int    `json:"master,omitempty"`
@@ -64,23 +64,23 @@ type PathHop struct {
 
 // PathReading is the counters of the interfaces, and what else tells of packets on their way.
 type PathReading struct {
-	Hops         []PathCounts `json:"hops"`
+	Hops         []pathCounts `json:"hops"`
 	Backlog      uint64       `json:"backlog"`
 	BacklogKnown bool         `json:"backlog_known,omitempty"`
-	Processed    []PathCPU    `json:"processed,omitempty"`
+	Processed    []pathCPU    `json:"processed,omitempty"`
 }
 
-// PathCounts are an interface's counters, read there and back.
-type PathCounts struct {
-	First      PathStats `json:"first"`
-	Again      PathStats `json:"again"`
+// pathCounts are an interface's counters, read there and back.
+type pathCounts struct {
+	First      pathStats `json:"first"`
+	Again      pathStats `json:"again"`
 	QdiscDrops uint64    `json:"qdisc_drops"`
 	QLen       uint64    `json:"qlen"`
 	Qdisc      uint64    `json:"qdisc"` // its handle
 }
 
-// PathStats are the counters that paths compare.
-type PathStats struct {
+// pathStats are the counters that paths compare.
+type pathStats struct {
 	RxPackets      uint64 `json:"rx_packets"`
 	TxPackets      uint64 `json:"tx_packets"`
 	RxBytes        uint64 `json:"rx_bytes"`
@@ -93,8 +93,8 @@ type PathStats struct {
 	RxNohandler    uint64 `json:"rx_nohandler"`
 }
 
-// PathCPU is how many packets a CPU has received, at 32 bits.
-type PathCPU struct {
+// pathCPU is how many packets a CPU has received, at 32 bits.
+type pathCPU struct {
 	CPU     int    `json:"cpu"`
 	Packets uint64 `json:"packets"`
 }
@@ -102,7 +102,7 @@ type PathCPU struct {
 // PathOpenedOf encodes hops for the controller.
 func PathOpenedOf(all []hops.Hop) (o PathOpened) {
 	for _, h := range all {
-		o.Hops = append(o.Hops, PathHop{h.Index, h.Kind, h.Master, h.Lower, h.Peer, h.PeerNetns})
+		o.Hops = append(o.Hops, pathHop{h.Index, h.Kind, h.Master, h.Lower, h.Peer, h.PeerNetns})
 	}
 	return o
 }
@@ -120,11 +120,11 @@ func (o *PathOpened) Found() (all []hops.Hop) {
 func PathReadingOf(r *hops.Reading) (out PathReading) {
 	out.Backlog, out.BacklogKnown = r.Backlog, r.BacklogKnown
 	for _, c := range r.Hops {
-		out.Hops = append(out.Hops, PathCounts{statsOf(&c.Stats), statsOf(&c.Again), c.QdiscDrops, c.QLen,
+		out.Hops = append(out.Hops, pathCounts{statsOf(&c.Stats), statsOf(&c.Again), c.QdiscDrops, c.QLen,
 			uint64(c.Qdisc)})
 	}
 	for cpu, n := range r.Processed {
-		out.Processed = append(out.Processed, PathCPU{int(cpu), uint64(n)})
+		out.Processed = append(out.Processed, pathCPU{int(cpu), uint64(n)})
 	}
 	return out
 }
@@ -144,12 +144,12 @@ func (r *PathReading) Reading() (out hops.Reading) {
 	return out
 }
 
-func statsOf(s *rtnl.Stats) PathStats {
-	return PathStats{s.RxPackets, s.TxPackets, s.RxBytes, s.TxBytes, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped,
+func statsOf(s *rtnl.Stats) pathStats {
+	return pathStats{s.RxPackets, s.TxPackets, s.RxBytes, s.TxBytes, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped,
 		s.RxMissedErrors, s.RxNohandler}
 }
 
-func (s *PathStats) stats() rtnl.Stats {
+func (s *pathStats) stats() rtnl.Stats {
 	return rtnl.Stats{RxPackets: s.RxPackets, TxPackets: s.TxPackets, RxBytes: s.RxBytes, TxBytes: s.TxBytes,
 		RxErrors: s.RxErrors, TxErrors: s.TxErrors,
 		RxDropped: s.RxDropped, TxDropped: s.TxDropped, RxMissedErrors: s.RxMissedErrors, RxNohandler: s.RxNohandler}
@@ -211,7 +211,7 @@ func (r *PathReading) Check() error {
 	return checkCPUs("processed", cpus)
 }
 
-func (s *PathStats) check() error {
+func (s *pathStats) check() error {
 	for _, n := range []uint64{s.RxPackets, s.TxPackets, s.RxErrors, s.TxErrors, s.RxDropped, s.TxDropped,
 		s.RxMissedErrors, s.RxNohandler} {
 		if n > mostCounted {

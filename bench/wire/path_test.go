@@ -69,32 +69,32 @@ func TestPathsAreChecked(t *testing.T) {
 		"no handle": {func(r *PathReading) { r.Hops[0].Qdisc = math.MaxUint32 + 1 },
 			"queueing discipline"},
 		"a long backlog":          {func(r *PathReading) { r.Backlog = math.MaxUint64 }, "a backlog"},
-		"too many":                {func(r *PathReading) { r.Hops = make([]PathCounts, mostHops+1) }, "65 interfaces"},
+		"too many":                {func(r *PathReading) { r.Hops = make([]pathCounts, mostHops+1) }, "65 interfaces"},
 		"a CPU that is not":       {func(r *PathReading) { r.Processed[0].CPU = -1 }, "CPU -1"},
 		"a CPU that is none":      {func(r *PathReading) { r.Processed[0].CPU = mostCPUs }, "does not exist"},
 		"a CPU twice":             {func(r *PathReading) { r.Processed[1].CPU = 0 }, "twice"},
 		"a CPU of a wide counter": {func(r *PathReading) { r.Processed[1].Packets = math.MaxUint32 + 1 }, "processed"},
 	} {
-		r := PathReading{Hops: make([]PathCounts, 2), Processed: []PathCPU{{0, 1}, {1, 2}}}
+		r := PathReading{Hops: make([]pathCounts, 2), Processed: []pathCPU{{0, 1}, {1, 2}}}
 		x.spoil(&r)
 		if got, err := answered[PathReading](t, r); (err != nil) != (x.want != "") || err != nil &&
 			(!strings.Contains(err.Error(), x.want) || len(got.Hops) > 0) {
 			t.Errorf("%s: %v, want %q; left %+v", name, err, x.want, got)
 		}
 	}
-	for name, h := range map[string]PathHop{
+	for name, h := range map[string]pathHop{
 		"no index": {}, "below": {Index: -1}, "beyond": {Index: math.MaxInt32 + 1}, "master": {Index: 1, Master: -1},
 		"lower": {Index: 1, Lower: math.MaxInt64},
 		"peer":  {Index: 1, Peer: -3}, "namespace": {Index: 1, PeerNetns: -2}, "kind": {Index: 1, Kind: "\x1b[2J"},
 		"a long kind": {Index: 1, Kind: strings.Repeat("v", 33)},
 	} {
 		if _, err := answered[PathOpened](t,
-			PathOpened{Hops: []PathHop{{Index: 1, Kind: "veth"}, h}}); err == nil ||
+			PathOpened{Hops: []pathHop{{Index: 1, Kind: "veth"}, h}}); err == nil ||
 			!strings.Contains(err.Error(), "interface 2: ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := answered[PathOpened](t, PathOpened{Hops: make([]PathHop, mostHops+1)}); err == nil {
+	if _, err := answered[PathOpened](t, PathOpened{Hops: make([]pathHop, mostHops+1)}); err == nil {
 		t.Error("too many interfaces")
 	}
 }

@@ -19,13 +19,13 @@ func (h *HelloResult) SetTopology(t place.Topology) {
 		h.Cores = append(h.Cores, counter.FormatCPUList(c))
 	}
 	for _, c := range t.Classes {
-		h.Classes = append(h.Classes, CPUClass{c.Name, counter.FormatCPUList(c.CPUs)})
+		h.Classes = append(h.Classes, cpuClass{c.Name, counter.FormatCPUList(c.CPUs)})
 	}
 	if len(t.Nodes) < 2 {
 		return
 	}
 	for _, n := range slices.Sorted(maps.Keys(t.Nodes)) {
-		h.Nodes = append(h.Nodes, CPUNode{n, counter.FormatCPUList(t.Nodes[n])})
+		h.Nodes = append(h.Nodes, cpuNode{n, counter.FormatCPUList(t.Nodes[n])})
 	}
 }
 

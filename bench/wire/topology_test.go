@@ -30,17 +30,17 @@ func TestTopologyIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	most := 2 * allocated(func() { one.Check() })
-	singles, nodes := make([]string, 5000), make([]CPUNode, mostNodes)
+	singles, nodes := make([]string, 5000), make([]cpuNode, mostNodes)
 	for i := range singles {
 		singles[i] = strconv.Itoa(i)
 	}
 	for i := range nodes {
-		nodes[i] = CPUNode{Node: i, CPUs: strconv.Itoa(i)}
+		nodes[i] = cpuNode{Node: i, CPUs: strconv.Itoa(i)}
 	}
 	// 300 lists are enough to tell, and end where each costs all that came before it.
 	for name, x := range map[string]struct {
 		cores []string
-		nodes []CPUNode
+		nodes []cpuNode
 		want  string // "": no error
 	}{
 		"empty lists after a huge one": {slices.Concat([]string{all}, make([]string, 300)), nil, "without CPUs"},
@@ -48,11 +48,11 @@ func TestTopologyIsBounded(t *testing.T) {
 			nil, ""},
 		"the same one again":        {[]string{all, all}, nil, "twice"},
 		"more lists than CPUs":      {make([]string, mostCPUs+1), nil, "no host has more"},
-		"more nodes than there are": {nil, make([]CPUNode, mostNodes+1), "no host has more"},
+		"more nodes than there are": {nil, make([]cpuNode, mostNodes+1), "no host has more"},
 		"small nodes after a huge one": {nil,
-			slices.Concat([]CPUNode{{Node: 1000, CPUs: "1000-" + strconv.Itoa(mostCPUs-1)}}, nodes[:300]), ""},
-		"an empty node":           {nil, []CPUNode{{Node: 1}}, "without CPUs"},
-		"a node twice":            {nil, []CPUNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or occurs twice"},
+			slices.Concat([]cpuNode{{Node: 1000, CPUs: "1000-" + strconv.Itoa(mostCPUs-1)}}, nodes[:300]), ""},
+		"an empty node":           {nil, []cpuNode{{Node: 1}}, "without CPUs"},
+		"a node twice":            {nil, []cpuNode{{Node: 1, CPUs: "0"}, {Node: 1, CPUs: "1"}}, "or occurs twice"},
 		"many cores":              {singles, nil, ""},
 		"as many nodes as can be": {nil, nodes, ""},
 	} {
@@ -72,7 +72,7 @@ func TestTopologyIsBounded(t *testing.T) {
 // Classes of CPUs come as they were read; nonsense in their place is refused.
 func TestClasses(t *testing.T) {
 	hello := HelloResult{Version: 1, ToolVersion: "v", PID: 7, NetNS: "4:1", OnlineCPUs: []int{0, 1}}
-	good := []CPUClass{{"cpu_core", "0"}, {"cpu_atom 2500 MHz", "1"}}
+	good := []cpuClass{{"cpu_core", "0"}, {"cpu_atom 2500 MHz", "1"}}
 	hello.Classes = good
 	if err := hello.Check(); err != nil {
 		t.Error(err)
@@ -81,7 +81,7 @@ func TestClasses(t *testing.T) {
 		!slices.Equal(c[1].CPUs, []int{1}) {
 		t.Errorf("%+v", c)
 	}
-	for name, bad := range map[string][]CPUClass{"a name with more": {{"x\x1b[2J", "0"}},
+	for name, bad := range map[string][]cpuClass{"a name with more": {{"x\x1b[2J", "0"}},
 		"a long name": {{strings.Repeat("x", 99), "0"}}, "no name": {{"", "0"}},
 		"a plus": {{"a+b", "0"}}, "no CPU": {{"a", ""}}, "in two": {{"a", "0-1"}, {"b", "1"}}, "no list": {{"a", "x"}},
 		"too many": slices.Repeat(good, 20)} {

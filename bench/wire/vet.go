@@ -23,8 +23,8 @@ const (
 	mostValue = 1e30     // of a figure: sums and products of some of them stay finite
 )
 
-// Checker is a message that knows what no agent of ours says.
-type Checker interface{ Check() error }
+// checker is a message that knows what no agent of ours says.
+type checker interface{ Check() error }
 
 // Plain cleans and checks what v points at, as if an agent had said it.
 func Plain(v any) error { return vet(reflect.ValueOf(v)) }
@@ -42,7 +42,7 @@ func vet(v reflect.Value) error {
 	case reflect.Slice:
 		return vetSlice(v)
 	case reflect.String:
-		v.SetString(Clean(v.String()))
+		v.SetString(clean(v.String()))
 	case reflect.Float64:
 		return finite(v.Float())
 	case reflect.Map, reflect.Interface:
@@ -59,7 +59,7 @@ func vetStruct(v reflect.Value) error {
 			}
 		}
 	}
-	if c, ok := v.Addr().Interface().(Checker); ok {
+	if c, ok := v.Addr().Interface().(checker); ok {
 		return c.Check()
 	}
 	return nil
@@ -106,9 +106,9 @@ func jsonName(f reflect.StructField) string {
 	return name
 }
 
-// Clean makes text printable, on one line: joined errors have several. What moves
+// clean makes text printable, on one line: joined errors have several. What moves
 // a terminal's cursor, turns writing around or is no UTF-8 shows as U+FFFD.
-func Clean(s string) string {
+func clean(s string) string {
 	if len(s) > mostText {
 		s = strings.ToValidUTF8(s[:mostText], "") + "..."
 	}

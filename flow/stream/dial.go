@@ -104,7 +104,7 @@ func (c *Conn) introduce(ctx context.Context, h Hello) (Welcome, error) {
 		}
 		return Welcome{}, &fault.Error{Op: "wait for the receiver's welcome", Err: err, Peer: true, How: how}
 	}
-	return ParseWelcome(in[:])
+	return parseWelcome(in[:])
 }
 
 // Welcome sends the welcome, upon which the sender begins.
@@ -171,7 +171,7 @@ func (c *Conn) ReadFarewell(limit time.Time) (Farewell, error) {
 	if err := c.words().readFull(ctx, in[:]); err != nil {
 		return Farewell{}, c.unaccounted(err)
 	}
-	return ParseFarewell(in[:])
+	return parseFarewell(in[:])
 }
 
 // unaccounted explains why the receiver's account did not come: where no full segment came through,

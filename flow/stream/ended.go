@@ -36,7 +36,7 @@ func (w *EndWatch) Look(c *Conn) (ended bool, err error) {
 		}
 		w.have += n
 	}
-	e, err := ParseEnded(w.in[:])
+	e, err := parseEnded(w.in[:])
 	if err != nil {
 		return false, &fault.Error{Op: "read the sender's end of the flow", Err: err, Peer: true,
 			How: "both ends must run the same version of zcbench"}

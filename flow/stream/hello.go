@@ -198,8 +198,8 @@ func (w Welcome) AppendBinary(b []byte) ([]byte, error) {
 	return append(b[:start], seal(b[start:])...), nil
 }
 
-// ParseWelcome decodes a welcome.
-func ParseWelcome(b []byte) (Welcome, error) {
+// parseWelcome decodes a welcome.
+func parseWelcome(b []byte) (Welcome, error) {
 	body, err := open(b, "welcome", welcomeMagic, welcomeSize)
 	if err != nil {
 		return Welcome{}, err
@@ -224,8 +224,8 @@ func (e Ended) AppendBinary(b []byte) ([]byte, error) {
 	return append(b[:start], seal(b[start:])...), nil
 }
 
-// ParseEnded decodes an end.
-func ParseEnded(b []byte) (Ended, error) {
+// parseEnded decodes an end.
+func parseEnded(b []byte) (Ended, error) {
 	body, err := open(b, "end", endedMagic, endedSize)
 	if err != nil {
 		return Ended{}, err
@@ -247,8 +247,8 @@ func (f Farewell) AppendBinary(b []byte) ([]byte, error) {
 	return append(b[:start], seal(b[start:])...), nil
 }
 
-// ParseFarewell decodes a farewell.
-func ParseFarewell(b []byte) (Farewell, error) {
+// parseFarewell decodes a farewell.
+func parseFarewell(b []byte) (Farewell, error) {
 	body, err := open(b, "farewell", farewellMagic, farewellSize)
 	if err != nil {
 		return Farewell{}, err

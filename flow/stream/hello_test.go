@@ -37,14 +37,14 @@ var frames = []struct {
 	parse func([]byte) (encoding.BinaryAppender, error)
 }{
 	{"hello", someHello, helloSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseHello(b) }},
-	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return ParseWelcome(b) }},
+	{"welcome", someWelcome, welcomeSize, func(b []byte) (encoding.BinaryAppender, error) { return parseWelcome(b) }},
 	{"farewell", someFarewell, farewellSize, func(b []byte) (encoding.BinaryAppender,
 		error) {
-		return ParseFarewell(b)
+		return parseFarewell(b)
 	}},
 	{"end", Ended{Packets: math.MaxUint64 - 1}, endedSize, func(b []byte) (encoding.BinaryAppender,
 		error) {
-		return ParseEnded(b)
+		return parseEnded(b)
 	}},
 }
 
@@ -118,7 +118,7 @@ func TestHelloRefusesWhatItCannotMean(t *testing.T) {
 		!strings.Contains(err.Error(), "byte 36") {
 		t.Errorf("endless duration: %v", err)
 	}
-	if _, err := ParseFarewell(reseal(encode(t, someFarewell), 27, 2)); err == nil ||
+	if _, err := parseFarewell(reseal(encode(t, someFarewell), 27, 2)); err == nil ||
 		!strings.Contains(err.Error(), "flags") {
 		t.Errorf("unknown flag: %v", err)
 	}
@@ -142,7 +142,7 @@ func TestShortDurationStaysAWish(t *testing.T) {
 		-1: 0, 0: 0, 1: time.Millisecond, 999 * time.Microsecond: time.Millisecond, time.Millisecond: time.Millisecond,
 		1_000_001: 2 * time.Millisecond, time.Hour: time.Hour,
 	} {
-		got, err := ParseWelcome(encode(t, Welcome{Duration: d}))
+		got, err := parseWelcome(encode(t, Welcome{Duration: d}))
 		if err != nil || got.Duration != want {
 			t.Errorf("%v became %v, not %v: %v", d, got.Duration, want, err)
 		}

@@ -24,7 +24,7 @@ const (
 	MaxInFlight     = 1 << 12  // requests
 	MaxUnanswered   = 64 << 20 // bytes of requests in flight
 	MaxTripsPerS    = 10_000_000
-	DefaultTripByte = 1 // of requests and answers, as netperf's TCP_RR
+	defaultTripByte = 1 // of requests and answers, as netperf's TCP_RR
 
 	// Of datagrams: an answer that has not come by then does not come. The default is TCP's
 	// shortest time until it sends again (TCP_RTO_MIN).
@@ -38,7 +38,7 @@ func DefaultTrip(k Kind) int {
 	if k.Packets() {
 		return MinDatagramBytes
 	}
-	return DefaultTripByte
+	return defaultTripByte
 }
 
 // Of returns one flow's part of them: the flows share the rate, and take turns.

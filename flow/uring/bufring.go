@@ -58,7 +58,7 @@ type BufRing struct {
 // know buffer rings (5.19) or incremental ones (6.12), ENOMEM.
 func (r *Ring) NewBufRing(o BufRingOptions) (*BufRing, error) {
 	if r.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if o.Entries < 1 || o.Entries > maxBufRing || o.Entries&(o.Entries-1) != 0 {
 		return nil, fmt.Errorf("uring: %d buffers: must be a power of two up to %d", o.Entries, maxBufRing)

@@ -6,7 +6,7 @@ package uring
 // the interface a nop and its completion would cost a tenth more. See also
 // Ring.enterNow and Ring.enterWait.
 
-func (r *Ring) getSQE() *SQE {
+func (r *Ring) getSQE() *sqe {
 	if r.other == nil {
 		return r.core.getSQE()
 	}

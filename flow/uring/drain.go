@@ -2,7 +2,7 @@
 
 package uring
 
-// Drain walks over the completions that can be taken now, of whatever size they
+// drain walks over the completions that can be taken now, of whatever size they
 // are, and gives them back:
 //
 //	d := ring.Drain()
@@ -13,7 +13,7 @@ package uring
 //
 // It is a value and allocates nothing. On a ring with Options.CQEMixed it is the
 // only way to take completions: CQEAt counts slots there, not completions.
-type Drain struct {
+type drain struct {
 	r    *Ring
 	at   uint32 // slot of the completion after the current one
 	end  uint32
@@ -21,14 +21,14 @@ type Drain struct {
 	wide bool
 }
 
-// Drain begins a walk.
-func (r *Ring) Drain() Drain {
+// drain begins a walk.
+func (r *Ring) Drain() drain {
 	at := r.cq.next
-	return Drain{r: r, at: at, cur: at, end: at + uint32(r.CQReady())}
+	return drain{r: r, at: at, cur: at, end: at + uint32(r.CQReady())}
 }
 
 // Next moves to the next completion; false when there is none.
-func (d *Drain) Next() bool {
+func (d *drain) Next() bool {
 	q := &d.r.cq
 	for d.at != d.end {
 		d.cur = d.at
@@ -50,10 +50,10 @@ func (d *Drain) Next() bool {
 }
 
 // CQE returns the current completion, in the ring's memory: do not use it after Done.
-func (d *Drain) CQE() *CQE { return d.r.cq.at(d.cur) }
+func (d *drain) CQE() *CQE { return d.r.cq.at(d.cur) }
 
 // Extra returns the second half of the current completion, 16 bytes; nil when it has none.
-func (d *Drain) Extra() *[2]uint64 {
+func (d *drain) Extra() *[2]uint64 {
 	if !d.wide {
 		return nil
 	}
@@ -62,4 +62,4 @@ func (d *Drain) Extra() *[2]uint64 {
 
 // Done gives the completions that Next moved to, and those alone, back to the
 // kernel. The walk may go on behind them.
-func (d *Drain) Done() { d.r.Advance(int(d.at - d.r.cq.next)) }
+func (d *drain) Done() { d.r.Advance(int(d.at - d.r.cq.next)) }

@@ -127,7 +127,7 @@ func TestGiveBack(t *testing.T) {
 			r := &Ring{cq: completionQueue{cqes: make([]CQE, 16), mask: 7, shift: 1, wide: true, next: start}}
 			z := &Zcrx{ring: r, token: 5 << zcrxAreaShift, head: &head, tail: &tail, rqes: make([]zcrxRqe, 4),
 				next: tail}
-			d := Drain{r: r, at: start, cur: start, end: start + uint32(len(c.pieces))}
+			d := drain{r: r, at: start, cur: start, end: start + uint32(len(c.pieces))}
 			for i, p := range c.pieces {
 				e := r.cq.at(start + uint32(i))
 				*e = CQE{UserData: p.user, Res: p.res, Flags: p.flags}

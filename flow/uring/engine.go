@@ -55,7 +55,7 @@ var ours = made{name: Native, open: openNative}
 // enters the kernel does so once, and says so to nobody: the Ring counts.
 type engine interface {
 	// getSQE is the next free submission queue entry, nil when the queue is full.
-	getSQE() *SQE
+	getSQE() *sqe
 	// unsubmitted is how many entries were handed out that the kernel has not
 	// taken.
 	unsubmitted() uint32

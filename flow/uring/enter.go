@@ -20,7 +20,7 @@ import (
 // EAGAIN and ENOMEM for want of memory.
 func (r *Ring) Submit() (int, error) {
 	if r.closed {
-		return 0, ErrClosed
+		return 0, errClosed
 	}
 	if r.unsubmitted() == 0 {
 		return 0, nil
@@ -33,7 +33,7 @@ func (r *Ring) Submit() (int, error) {
 // and never sleeps. It fails as Submit does, and with EBADR when completions were lost.
 func (r *Ring) SubmitAndGetEvents() (int, error) {
 	if r.closed {
-		return 0, ErrClosed
+		return 0, errClosed
 	}
 	return r.enterNow(true)
 }
@@ -64,7 +64,7 @@ func (r *Ring) submitAndWait(n int, gather, timeout time.Duration) (int, error) 
 		return r.SubmitAndGetEvents()
 	}
 	if r.closed {
-		return 0, ErrClosed
+		return 0, errClosed
 	}
 	var deadline time.Time
 	if timeout > 0 {

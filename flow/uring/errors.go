@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrClosed is returned by calls on a ring after Close.
-var ErrClosed = errors.New("uring: ring is closed")
+// errClosed is returned by calls on a ring after Close.
+var errClosed = errors.New("uring: ring is closed")
 
 // opError explains what the errno of the call may mean here; nil for errno 0.
 func opError(call remedy.Call, op string, errno unix.Errno, on remedy.On) error {

@@ -34,7 +34,7 @@ var builtIn = []made{ours, {name: Giouring, module: "github.com/pawelgaczynski/g
 // gio is the engine on a ring of giouring: set up, mapped, submitted to, entered,
 // peeked at and closed by it. It knows liburing's interface of 2023, so what is
 // newer goes through its Register. What it gets wrong is not called, see the
-// comments; requests are written by the methods of [SQE], because its own
+// comments; requests are written by the methods of [sqe], because its own
 // Prepare functions leave fields of the entry's last request, and several give
 // the kernel the address of a slice's header.
 type gio struct {
@@ -86,7 +86,7 @@ func errnoOf(err error) unix.Errno {
 	return errno
 }
 
-func (e *gio) getSQE() *SQE { return (*SQE)(unsafe.Pointer(e.ring.GetSQE())) }
+func (e *gio) getSQE() *sqe { return (*sqe)(unsafe.Pointer(e.ring.GetSQE())) }
 
 func (e *gio) unsubmitted() uint32 { return e.ring.SQReady() }
 

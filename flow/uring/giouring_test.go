@@ -16,7 +16,7 @@ import (
 // Our structures and giouring's are the same memory.
 func TestGiouringLayout(t *testing.T) {
 	for _, c := range []struct{ ours, theirs reflect.Type }{
-		{reflect.TypeFor[SQE](), reflect.TypeFor[giouring.SubmissionQueueEntry]()},
+		{reflect.TypeFor[sqe](), reflect.TypeFor[giouring.SubmissionQueueEntry]()},
 		{reflect.TypeFor[CQE](), reflect.TypeFor[giouring.CompletionQueueEvent]()},
 		{reflect.TypeFor[params](), reflect.TypeFor[giouring.Params]()},
 	} {
@@ -78,7 +78,7 @@ func TestGiouringIsGiouring(t *testing.T) {
 				t.Errorf("mappings: %d before, %d after", before, n)
 			}
 			sqes := inside{theirs.FieldByName("sqRing").Elem().FieldByName("sqes").Pointer(),
-				uintptr(r.SQEntries()) * unsafe.Sizeof(SQE{})}
+				uintptr(r.SQEntries()) * unsafe.Sizeof(sqe{})}
 			cqes := inside{theirs.FieldByName("cqRing").Elem().FieldByName("cqes").Pointer(),
 				uintptr(r.CQEntries()) * unsafe.Sizeof(CQE{})}
 			if o.CQE32 {

@@ -33,8 +33,8 @@ type napiReg struct {
 	resv       uint32
 }
 
-// BusyPoll says how a waiting ring polls the NIC itself.
-type BusyPoll struct {
+// busyPoll says how a waiting ring polls the NIC itself.
+type busyPoll struct {
 	Time   time.Duration // how long to poll before sleeping; microseconds count
 	Prefer bool          // keep the NIC's interrupts off while polling is enough (SO_PREFER_BUSY_POLL)
 	// NAPIIDs are the NAPI instances to poll, as of SO_INCOMING_NAPI_ID; empty:
@@ -45,9 +45,9 @@ type BusyPoll struct {
 // RegisterBusyPoll makes waits on the ring poll the NIC (io_uring/napi.c, 6.9).
 // It fails with EINVAL before 6.9, or before 6.13 with NAPIIDs, and on kernels
 // without CONFIG_NET_RX_BUSY_POLL.
-func (r *Ring) RegisterBusyPoll(p BusyPoll) error {
+func (r *Ring) RegisterBusyPoll(p busyPoll) error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	reg := napiReg{busyPollUS: uint32(p.Time.Microseconds()), opcode: napiRegister, param: napiDynamic}
 	if p.Prefer {
@@ -74,13 +74,13 @@ func (r *Ring) PollBusily(d time.Duration) error {
 	if d == 0 {
 		return nil
 	}
-	return r.RegisterBusyPoll(BusyPoll{Time: d, Prefer: true})
+	return r.RegisterBusyPoll(busyPoll{Time: d, Prefer: true})
 }
 
 // UnregisterBusyPoll undoes RegisterBusyPoll.
 func (r *Ring) UnregisterBusyPoll() error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	return r.napi("unregister busy polling", unregisterNapi, &napiReg{})
 }

@@ -17,7 +17,7 @@ func testBusyPoll(t *testing.T) {
 		t.Skipf("%s: %s", f.Name, f.Reason)
 	}
 	r := newRing(t, variants["deferred"])
-	for _, p := range []BusyPoll{{Time: 50 * time.Microsecond}, {Time: time.Millisecond, Prefer: true}} {
+	for _, p := range []busyPoll{{Time: 50 * time.Microsecond}, {Time: time.Millisecond, Prefer: true}} {
 		if err := r.RegisterBusyPoll(p); err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +44,7 @@ func testBusyPollClosed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_ = r.Close()
-	if err := r.RegisterBusyPoll(BusyPoll{}); !errors.Is(err, ErrClosed) {
+	if err := r.RegisterBusyPoll(busyPoll{}); !errors.Is(err, errClosed) {
 		t.Errorf("closed ring: %v", err)
 	}
 }

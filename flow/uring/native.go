@@ -34,7 +34,7 @@ type native struct {
 // kernel writes head.
 type submissionQueue struct {
 	head, tail *uint32
-	sqes       []SQE
+	sqes       []sqe
 	mask       uint32
 	next       uint32 // one past the last entry handed out; ahead of *tail until a submit
 }
@@ -47,7 +47,7 @@ func openNative(r *Ring, entries uint32, p *params) error {
 	e := &r.core
 	*e = native{fd: fd, enterFD: uintptr(fd), cq: &r.cq, words: &r.words}
 	e.waitFlags = enterGetEvents | enterExtArg
-	if p.features.Has(FeatNoIowait) {
+	if p.features.Has(featNoIowait) {
 		e.waitFlags |= enterNoIowait
 	}
 	if err := e.mapQueues(p); err != nil {
@@ -76,14 +76,14 @@ func (e *native) mapQueues(p *params) error {
 	if e.queues, err = e.mapRing(offSQRing, int(size)); err != nil {
 		return err
 	}
-	if e.entries, err = e.mapRing(offSQEs, int(p.sqEntries)*int(unsafe.Sizeof(SQE{}))); err != nil {
+	if e.entries, err = e.mapRing(offSQEs, int(p.sqEntries)*int(unsafe.Sizeof(sqe{}))); err != nil {
 		return err
 	}
 	base := unsafe.Pointer(&e.queues[0])
 	word := func(off uint32) *uint32 { return (*uint32)(unsafe.Add(base, off)) }
 	e.sq.head, e.sq.tail = word(p.sqOff.head), word(p.sqOff.tail)
 	e.sq.mask = p.sqEntries - 1
-	e.sq.sqes = unsafe.Slice((*SQE)(unsafe.Pointer(&e.entries[0])), p.sqEntries)
+	e.sq.sqes = unsafe.Slice((*sqe)(unsafe.Pointer(&e.entries[0])), p.sqEntries)
 	e.cqHead, e.cqTail = word(p.cqOff.head), word(p.cqOff.tail)
 	*e.words = ringWords{sqFlags: word(p.sqOff.flags), sqDropped: word(p.sqOff.dropped),
 		cqOverflow: word(p.cqOff.overflow)}
@@ -123,7 +123,7 @@ func (e *native) unmap() error {
 
 func (e *native) close() error { return errors.Join(e.unmap(), unix.Close(e.fd)) }
 
-func (e *native) getSQE() *SQE {
+func (e *native) getSQE() *sqe {
 	q := &e.sq
 	if q.next-atomic.LoadUint32(q.head) > q.mask {
 		return nil

@@ -14,14 +14,14 @@ import (
 // completion. Kernel side: io_uring/net.c, poll.c, timeout.c, cancel.c.
 
 // Nop does nothing and completes with 0.
-func (s *SQE) Nop(user uint64) *SQE {
-	*s = SQE{Opcode: opNop, FD: -1, UserData: user}
+func (s *sqe) Nop(user uint64) *sqe {
+	*s = sqe{Opcode: opNop, FD: -1, UserData: user}
 	return s
 }
 
 // Recv reads once into buf. The result is a byte count, 0 at the end of the flow.
-func (s *SQE) Recv(fd int, buf []byte, msgFlags int, user uint64) *SQE {
-	*s = SQE{Opcode: opRecv, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
+func (s *sqe) Recv(fd int, buf []byte, msgFlags int, user uint64) *sqe {
+	*s = sqe{Opcode: opRecv, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
 		UserData: user}
 	return s
 }
@@ -32,20 +32,20 @@ func (s *SQE) Recv(fd int, buf []byte, msgFlags int, user uint64) *SQE {
 // dry or, with a byte count, when the completion queue was full, after which it
 // is to be issued again: a queue of a few thousand entries avoids it. With bundle (6.10) one
 // completion covers as many consecutive buffers as there was data for.
-func (s *SQE) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *SQE {
+func (s *sqe) RecvMultishot(fd int, group uint16, bundle bool, user uint64) *sqe {
 	ioprio := uint16(recvMultishot)
 	if bundle {
 		ioprio |= recvsendBundle
 	}
-	*s = SQE{Opcode: opRecv, Flags: sqeBufferSelect, Ioprio: ioprio, FD: int32(fd), UserData: user, BufIndex: group}
+	*s = sqe{Opcode: opRecv, Flags: sqeBufferSelect, Ioprio: ioprio, FD: int32(fd), UserData: user, BufIndex: group}
 	return s
 }
 
 // RecvMsgMultishot receives datagrams again and again, each into a buffer of a group (6.0), as
 // RecvMultishot does. What it brings goes through [Datagram]. h says how much room name and control
 // have before the payload; the kernel reads it when the request is submitted.
-func (s *SQE) RecvMsgMultishot(fd int, h *unix.Msghdr, group uint16, user uint64) *SQE {
-	*s = SQE{Opcode: opRecvMsg, Flags: sqeBufferSelect, Ioprio: recvMultishot, FD: int32(fd),
+func (s *sqe) RecvMsgMultishot(fd int, h *unix.Msghdr, group uint16, user uint64) *sqe {
+	*s = sqe{Opcode: opRecvMsg, Flags: sqeBufferSelect, Ioprio: recvMultishot, FD: int32(fd),
 		Addr: uint64(uintptr(unsafe.Pointer(h))), Len: 1, UserData: user, BufIndex: group}
 	return s
 }
@@ -69,15 +69,15 @@ func Datagram(b []byte) (p []byte, ok bool) {
 // request: 0 at the end of the flow; -ENOSPC when the completion queue was full
 // and -ENOMEM when there was no buffer to copy to, after which it is to be issued
 // again and nothing is lost; EPROTONOSUPPORT for a socket that is not TCP.
-func (s *SQE) RecvZC(fd int, zcrx uint32, user uint64) *SQE {
-	*s = SQE{Opcode: opRecvZC, Ioprio: recvMultishot, FD: int32(fd), UserData: user, FileIndex: zcrx}
+func (s *sqe) RecvZC(fd int, zcrx uint32, user uint64) *sqe {
+	*s = sqe{Opcode: opRecvZC, Ioprio: recvMultishot, FD: int32(fd), UserData: user, FileIndex: zcrx}
 	return s
 }
 
 // Send writes buf, with flags as of send(2): MSG_WAITALL sends all of it before
 // it completes. The result is a byte count.
-func (s *SQE) Send(fd int, buf []byte, msgFlags int, user uint64) *SQE {
-	*s = SQE{Opcode: opSend, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
+func (s *sqe) Send(fd int, buf []byte, msgFlags int, user uint64) *sqe {
+	*s = sqe{Opcode: opSend, FD: int32(fd), Addr: address(buf), Len: uint32(len(buf)), OpFlags: uint32(msgFlags),
 		UserData: user}
 	return s
 }
@@ -86,7 +86,7 @@ func (s *SQE) Send(fd int, buf []byte, msgFlags int, user uint64) *SQE {
 // come: the byte count, with More set, and a Notif, until which buf must not
 // change. With report the notification tells by Copied whether the kernel did
 // copy. EOPNOTSUPP where the protocol cannot.
-func (s *SQE) SendZC(fd int, buf []byte, msgFlags int, report bool, user uint64) *SQE {
+func (s *sqe) SendZC(fd int, buf []byte, msgFlags int, report bool, user uint64) *sqe {
 	s.Send(fd, buf, msgFlags, user)
 	s.Opcode = opSendZC
 	if report {
@@ -97,7 +97,7 @@ func (s *SQE) SendZC(fd int, buf []byte, msgFlags int, report bool, user uint64)
 
 // SendZCFixed sends as SendZC does, from inside buffer index of RegisterBuffers: the pages are
 // pinned already. EFAULT when buf is not inside.
-func (s *SQE) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bool, user uint64) *SQE {
+func (s *sqe) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bool, user uint64) *sqe {
 	s.SendZC(fd, buf, msgFlags, report, user)
 	s.Ioprio |= recvsendFixedBuf
 	s.BufIndex = uint16(index)
@@ -106,50 +106,50 @@ func (s *SQE) SendZCFixed(fd int, index int, buf []byte, msgFlags int, report bo
 
 // PollAdd waits once for events as of poll(2): unix.POLLIN and so on. The result
 // is the events seen.
-func (s *SQE) PollAdd(fd int, events uint32, user uint64) *SQE {
+func (s *sqe) PollAdd(fd int, events uint32, user uint64) *sqe {
 	if !littleEndian { // poll32_events is word-reversed there
 		events = events<<16 | events>>16
 	}
-	*s = SQE{Opcode: opPollAdd, FD: int32(fd), OpFlags: events, UserData: user}
+	*s = sqe{Opcode: opPollAdd, FD: int32(fd), OpFlags: events, UserData: user}
 	return s
 }
 
 // Cancel ends the requests with user data target, all of them. The result is how
 // many, 0 for none; each of them completes with -ECANCELED (5.19).
-func (s *SQE) Cancel(target, user uint64) *SQE {
-	*s = SQE{Opcode: opAsyncCancel, FD: -1, Addr: target, OpFlags: cancelAll, UserData: user}
+func (s *sqe) Cancel(target, user uint64) *sqe {
+	*s = sqe{Opcode: opAsyncCancel, FD: -1, Addr: target, OpFlags: cancelAll, UserData: user}
 	return s
 }
 
 // CancelFD ends all requests on fd, as Cancel does (5.19).
-func (s *SQE) CancelFD(fd int, user uint64) *SQE {
-	*s = SQE{Opcode: opAsyncCancel, FD: int32(fd), OpFlags: cancelAll | cancelFD, UserData: user}
+func (s *sqe) CancelFD(fd int, user uint64) *sqe {
+	*s = sqe{Opcode: opAsyncCancel, FD: int32(fd), OpFlags: cancelAll | cancelFD, UserData: user}
 	return s
 }
 
 // PrepTimeout fills s, an entry that GetSQE just handed out, with a timer that
 // completes with -ETIME after d, or with 0 after count other completions when
 // count is not 0.
-func (r *Ring) PrepTimeout(s *SQE, d time.Duration, count uint32, user uint64) *SQE {
+func (r *Ring) PrepTimeout(s *sqe, d time.Duration, count uint32, user uint64) *sqe {
 	// The kernel reads the time while it submits: as many are in use as there are
 	// entries, at most.
 	t := &r.times[r.nextTime%uint32(len(r.times))]
 	r.nextTime++
 	*t = durationSpec(d)
-	*s = SQE{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1,
+	*s = sqe{Opcode: opTimeout, FD: -1, Off: uint64(count), Addr: uint64(uintptr(unsafe.Pointer(t))), Len: 1,
 		UserData: user}
 	return s
 }
 
 // FixedFile marks the descriptor given as an index into RegisterFiles.
-func (s *SQE) FixedFile() *SQE { s.Flags |= sqeFixedFile; return s }
+func (s *sqe) FixedFile() *sqe { s.Flags |= sqeFixedFile; return s }
 
 // Link lets the next entry of the same submission begin only when this one has succeeded; otherwise
 // that one and what is linked to it are cancelled (5.3).
-func (s *SQE) Link() *SQE { s.Flags |= sqeLink; return s }
+func (s *sqe) Link() *sqe { s.Flags |= sqeLink; return s }
 
 // PollFirst makes send or recv wait for the socket before trying (5.19).
-func (s *SQE) PollFirst() *SQE { s.Ioprio |= recvsendPollFirst; return s }
+func (s *sqe) PollFirst() *sqe { s.Ioprio |= recvsendPollFirst; return s }
 
 // littleEndian is how this machine stores words.
 var littleEndian = func() bool {

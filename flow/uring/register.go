@@ -27,7 +27,7 @@ func (r *Ring) register(op uintptr, arg unsafe.Pointer, n int) (int, unix.Errno)
 // thread. It fails with EBADFD when the ring is not disabled.
 func (r *Ring) Enable() error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if _, errno := r.register(registerEnableRings, nil, 0); errno != 0 {
 		return r.failed(remedy.UringEnable, "enable ring", errno, 0)
@@ -80,12 +80,12 @@ func (r *Ring) unregisterAll() error {
 }
 
 // RegisterBuffers pins bufs, memory of [NewMemory] of at most 1 GiB each, for
-// [SQE.SendZCFixed]; a buffer's index is its place in bufs. It fails with ENOMEM
+// [sqe.SendZCFixed]; a buffer's index is its place in bufs. It fails with ENOMEM
 // above the limit on locked memory, EBUSY when there are buffers already, EFAULT
 // for memory that is not mapped.
 func (r *Ring) RegisterBuffers(bufs [][]byte) error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if len(bufs) == 0 {
 		return errors.New("uring: no buffers to register")
@@ -115,12 +115,12 @@ func (r *Ring) UnregisterBuffers() error {
 }
 
 // RegisterFiles makes fds known to the ring, which saves the lookup and the
-// reference of each request: see [SQE.FixedFile]. An fd of -1 leaves its index
+// reference of each request: see [sqe.FixedFile]. An fd of -1 leaves its index
 // free for UpdateFile. The ring keeps the files open until they are
 // unregistered. It fails with EBADF, and with EBUSY when there are files already.
 func (r *Ring) RegisterFiles(fds []int) error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if len(fds) == 0 {
 		return errors.New("uring: no files to register")
@@ -139,7 +139,7 @@ func (r *Ring) RegisterFiles(fds []int) error {
 // UpdateFile puts fd at index, or frees the index with -1.
 func (r *Ring) UpdateFile(index, fd int) error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	// The address of Go memory goes inside of a structure, so both are in the
 	// scratch memory, which no wait uses now.

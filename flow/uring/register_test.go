@@ -39,11 +39,11 @@ func TestSendKinds(t *testing.T) { eachEngine(t, testSendKinds) }
 func testSendKinds(t *testing.T) {
 	const index, size = 1, 256 << 10
 	f := newFlow()
-	for name, prep := range map[string]func(*SQE, int, []byte){
-		"send":         func(s *SQE, fd int, b []byte) { s.Send(fd, b, unix.MSG_WAITALL, 1) },
-		"sendzc":       func(s *SQE, fd int, b []byte) { s.SendZC(fd, b, unix.MSG_WAITALL, true, 1) },
-		"sendzc fixed": func(s *SQE, fd int, b []byte) { s.SendZCFixed(fd, index, b, unix.MSG_WAITALL, true, 1) },
-		"fixed file": func(s *SQE, fd int, b []byte) {
+	for name, prep := range map[string]func(*sqe, int, []byte){
+		"send":         func(s *sqe, fd int, b []byte) { s.Send(fd, b, unix.MSG_WAITALL, 1) },
+		"sendzc":       func(s *sqe, fd int, b []byte) { s.SendZC(fd, b, unix.MSG_WAITALL, true, 1) },
+		"sendzc fixed": func(s *sqe, fd int, b []byte) { s.SendZCFixed(fd, index, b, unix.MSG_WAITALL, true, 1) },
+		"fixed file": func(s *sqe, fd int, b []byte) {
 			s.SendZCFixed(0, index, b, unix.MSG_WAITALL, true,
 				1).FixedFile()
 		},

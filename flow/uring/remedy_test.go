@@ -79,7 +79,7 @@ var asked = map[remedy.Call][]struct {
 	}}},
 	remedy.UringNAPI: {
 		{unix.SYS_IO_URING_REGISTER, "register busy polling",
-			func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(BusyPoll{Time: 1000}) }},
+			func(r *Ring, _ *Memory) error { return r.RegisterBusyPoll(busyPoll{Time: 1000}) }},
 		{unix.SYS_IO_URING_REGISTER, "unregister busy polling",
 			func(r *Ring, _ *Memory) error { return r.UnregisterBusyPoll() }},
 	},

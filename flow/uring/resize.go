@@ -20,7 +20,7 @@ import (
 // there is no memory for the new queues the ring is closed.
 func (r *Ring) Resize(sq, cq uint32) error {
 	if r.closed {
-		return ErrClosed
+		return errClosed
 	}
 	if err := r.made.cannot(lackResize); err != nil {
 		return err

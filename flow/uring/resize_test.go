@@ -74,7 +74,7 @@ func TestResizeWithoutMemory(t *testing.T) {
 	if err := r.Resize(8, 0); !errors.Is(err, unix.ENOMEM) {
 		t.Errorf("resized: %v", err)
 	}
-	if err := r.Resize(8, 0); !errors.Is(err, ErrClosed) {
+	if err := r.Resize(8, 0); !errors.Is(err, errClosed) {
 		t.Errorf("the ring lives on: %v", err)
 	}
 }

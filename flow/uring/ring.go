@@ -16,7 +16,7 @@ type Ring struct {
 	made     made   // which one it is
 	fd       int
 	setup    uint32
-	features FeatureBits
+	features featureBits
 	gathers  bool
 	closed   bool
 	replayed bool // a record answers, see record.go; closed from the start
@@ -101,7 +101,7 @@ func (r *Ring) mapScratch(sqEntries uint32) error {
 func (r *Ring) FD() int { return r.fd }
 
 // Features returns the bits that the kernel reported for this ring.
-func (r *Ring) Features() FeatureBits { return r.features }
+func (r *Ring) Features() featureBits { return r.features }
 
 // Engine returns the engine that made the ring.
 func (r *Ring) Engine() Engine { return r.made.name }
@@ -109,7 +109,7 @@ func (r *Ring) Engine() Engine { return r.made.name }
 // NoIowait reports whether sleeping in SubmitAndWait is booked as idle rather
 // than as iowait (IORING_ENTER_NO_IOWAIT, 6.15, and an engine that can).
 func (r *Ring) NoIowait() bool {
-	return r.features.Has(FeatNoIowait) && r.made.cannot(lackNoIowait) == nil
+	return r.features.Has(featNoIowait) && r.made.cannot(lackNoIowait) == nil
 }
 
 // Gathers reports whether a wait can be told to let completions come together

@@ -392,23 +392,23 @@ func testCancel(t *testing.T) {
 
 // An entry holds nothing of the request before.
 func TestNoStaleFields(t *testing.T) {
-	dirty := SQE{Opcode: 255, Flags: 255, Ioprio: 0xffff, FD: -9, Off: ^uint64(0), Addr: ^uint64(0), Len: ^uint32(0),
+	dirty := sqe{Opcode: 255, Flags: 255, Ioprio: 0xffff, FD: -9, Off: ^uint64(0), Addr: ^uint64(0), Len: ^uint32(0),
 		OpFlags:  ^uint32(0),
 		UserData: ^uint64(0), BufIndex: 0xffff, Personality: 0xffff, FileIndex: ^uint32(0), Addr3: ^uint64(0),
 		Pad: ^uint64(0)}
-	for name, prep := range map[string]func(*SQE){
-		"nop":    func(s *SQE) { s.Nop(1) },
-		"recv":   func(s *SQE) { s.Recv(3, nil, 0, 1) },
-		"multi":  func(s *SQE) { s.RecvMultishot(3, 4, true, 1) },
-		"msg":    func(s *SQE) { s.RecvMsgMultishot(3, nil, 4, 1) },
-		"send":   func(s *SQE) { s.Send(3, nil, 0, 1) },
-		"sendzc": func(s *SQE) { s.SendZC(3, nil, 0, true, 1) },
-		"fixed":  func(s *SQE) { s.SendZCFixed(3, 2, nil, 0, true, 1) },
-		"poll":   func(s *SQE) { s.PollAdd(3, 1, 1) },
-		"cancel": func(s *SQE) { s.Cancel(3, 1) },
-		"fd":     func(s *SQE) { s.CancelFD(3, 1) },
+	for name, prep := range map[string]func(*sqe){
+		"nop":    func(s *sqe) { s.Nop(1) },
+		"recv":   func(s *sqe) { s.Recv(3, nil, 0, 1) },
+		"multi":  func(s *sqe) { s.RecvMultishot(3, 4, true, 1) },
+		"msg":    func(s *sqe) { s.RecvMsgMultishot(3, nil, 4, 1) },
+		"send":   func(s *sqe) { s.Send(3, nil, 0, 1) },
+		"sendzc": func(s *sqe) { s.SendZC(3, nil, 0, true, 1) },
+		"fixed":  func(s *sqe) { s.SendZCFixed(3, 2, nil, 0, true, 1) },
+		"poll":   func(s *sqe) { s.PollAdd(3, 1, 1) },
+		"cancel": func(s *sqe) { s.Cancel(3, 1) },
+		"fd":     func(s *sqe) { s.CancelFD(3, 1) },
 	} {
-		old, fresh := dirty, SQE{}
+		old, fresh := dirty, sqe{}
 		prep(&old)
 		prep(&fresh)
 		if old != fresh {
@@ -502,7 +502,7 @@ func testClosed(t *testing.T) {
 	_, e4 := r.NewBufRing(BufRingOptions{Entries: 1, Size: 1})
 	for i, err := range []error{e1, e2, e3, e4, r.Enable(), r.RegisterBuffers(nil), r.RegisterFiles(nil),
 		r.UpdateFile(0, -1)} {
-		if !errors.Is(err, ErrClosed) {
+		if !errors.Is(err, errClosed) {
 			t.Errorf("call %d on a closed ring: %v", i, err)
 		}
 	}

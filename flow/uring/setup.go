@@ -123,12 +123,12 @@ func makeRing(o Options) (*Ring, error) {
 // open does what New does once there is an engine.
 func (r *Ring) open(p *params) error {
 	r.setup, r.features = p.flags, p.features
-	r.gathers = p.features.Has(FeatMinTimeout) && r.made.cannot(lackGather) == nil
+	r.gathers = p.features.Has(featMinTimeout) && r.made.cannot(lackGather) == nil
 	r.sqEntries, r.cqEntries = int(p.sqEntries), int(p.cqEntries)
 	if p.flags&setupDisabled == 0 {
 		r.belong()
 	}
-	if !p.features.Has(FeatSingleMmap | FeatNoDrop | FeatSubmitStable | FeatExtArg) {
+	if !p.features.Has(featSingleMmap | featNoDrop | featSubmitStable | featExtArg) {
 		return opError(remedy.UringSetup, "io_uring_setup", unix.EOPNOTSUPP, remedy.On{})
 	}
 	if err := r.mapScratch(p.sqEntries); err != nil {
@@ -164,7 +164,7 @@ func (o Options) bytes() int {
 	if o.CQE32 {
 		cqe *= 2
 	}
-	return sq*(int(unsafe.Sizeof(SQE{}))+4) + cq*cqe
+	return sq*(int(unsafe.Sizeof(sqe{}))+4) + cq*cqe
 }
 
 // atFault finds the option at fault: first by the rules that all kernels

@@ -39,10 +39,10 @@ func testNewZeroValue(t *testing.T) {
 	if r.SQEntries() != 256 || r.CQEntries() != 512 || r.SQSpace() != 256 {
 		t.Errorf("ring of %d and %d entries, %d free", r.SQEntries(), r.CQEntries(), r.SQSpace())
 	}
-	if !r.Features().Has(FeatExtArg | FeatNoDrop) {
+	if !r.Features().Has(featExtArg | featNoDrop) {
 		t.Errorf("features %#x", r.Features())
 	}
-	if r.NoIowait() != (r.Features().Has(FeatNoIowait) && !lacks(lackNoIowait)) {
+	if r.NoIowait() != (r.Features().Has(featNoIowait) && !lacks(lackNoIowait)) {
 		t.Error("NoIowait does not follow the feature bit and the engine")
 	}
 }

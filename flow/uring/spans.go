@@ -2,7 +2,7 @@
 
 package uring
 
-// Spans walks over the bytes of one receive completion, buffer by buffer:
+// spans walks over the bytes of one receive completion, buffer by buffer:
 //
 //	for s := group.Spans(*cqe); s.Next(); {
 //		use(s.Bytes())
@@ -11,7 +11,7 @@ package uring
 //	group.Advance()
 //
 // It is a value and allocates nothing. It must be walked to its end.
-type Spans struct {
+type spans struct {
 	b       *BufRing
 	data    []byte
 	left    int
@@ -22,18 +22,18 @@ type Spans struct {
 	pending bool // there is a next buffer
 }
 
-// Spans walks the bytes that completion c brought: one buffer, several for a bundle (consecutive in
+// spans walks the bytes that completion c brought: one buffer, several for a bundle (consecutive in
 // the order in which they were added), or a piece of one for an incremental group. A completion
 // without a buffer has none.
-func (b *BufRing) Spans(c CQE) Spans {
+func (b *BufRing) Spans(c CQE) spans {
 	if !c.HasBuffer() {
-		return Spans{}
+		return spans{}
 	}
-	return Spans{b: b, left: max(int(c.Res), 0), at: b.place[c.BufferID()], bufMore: c.BufMore(), pending: true}
+	return spans{b: b, left: max(int(c.Res), 0), at: b.place[c.BufferID()], bufMore: c.BufMore(), pending: true}
 }
 
 // Next moves to the next buffer; false when there is none.
-func (s *Spans) Next() bool {
+func (s *spans) Next() bool {
 	if !s.pending {
 		return false
 	}
@@ -58,18 +58,18 @@ func (s *Spans) Next() bool {
 }
 
 // Bytes returns the bytes that came, in place.
-func (s *Spans) Bytes() []byte { return s.data }
+func (s *spans) Bytes() []byte { return s.data }
 
 // BufferID returns the buffer they are in.
-func (s *Spans) BufferID() uint16 { return s.id }
+func (s *spans) BufferID() uint16 { return s.id }
 
 // Done reports whether the kernel is through with the buffer. It is always so
 // but for the last piece of an incremental group's buffer.
-func (s *Spans) Done() bool { return s.done }
+func (s *spans) Done() bool { return s.done }
 
 // Recycle adds the buffer again if it is done: its bytes must not be used any
 // more. Call BufRing.Advance after some.
-func (s *Spans) Recycle() {
+func (s *spans) Recycle() {
 	if s.done {
 		s.b.Add(s.id)
 	}

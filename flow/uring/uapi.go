@@ -40,22 +40,22 @@ const (
 	setupCQEMixed     = 1 << 18 // 6.18
 )
 
-// FeatureBits are the features that io_uring_setup(2) reports: IORING_FEAT_*.
-type FeatureBits uint32
+// featureBits are the features that io_uring_setup(2) reports: IORING_FEAT_*.
+type featureBits uint32
 
 // Feature bits that this package looks at.
 const (
-	FeatSingleMmap     FeatureBits = 1 << 0
-	FeatNoDrop         FeatureBits = 1 << 1
-	FeatSubmitStable   FeatureBits = 1 << 2
-	FeatExtArg         FeatureBits = 1 << 8  // 5.11
-	FeatRecvSendBundle FeatureBits = 1 << 14 // 6.10
-	FeatMinTimeout     FeatureBits = 1 << 15 // 6.12
-	FeatNoIowait       FeatureBits = 1 << 17 // 6.15
+	featSingleMmap     featureBits = 1 << 0
+	featNoDrop         featureBits = 1 << 1
+	featSubmitStable   featureBits = 1 << 2
+	featExtArg         featureBits = 1 << 8  // 5.11
+	featRecvSendBundle featureBits = 1 << 14 // 6.10
+	featMinTimeout     featureBits = 1 << 15 // 6.12
+	featNoIowait       featureBits = 1 << 17 // 6.15
 )
 
 // Has reports whether all bits of want are set.
-func (f FeatureBits) Has(want FeatureBits) bool { return f&want == want }
+func (f featureBits) Has(want featureBits) bool { return f&want == want }
 
 // Flags of io_uring_enter(2): IORING_ENTER_*.
 const (
@@ -129,9 +129,9 @@ const (
 	cancelAny = 1 << 2
 )
 
-// SQE is a submission queue entry (struct io_uring_sqe, 64 bytes). Its methods
+// sqe is a submission queue entry (struct io_uring_sqe, 64 bytes). Its methods
 // assign all of it; the fields are there for operations without a method.
-type SQE struct {
+type sqe struct {
 	_           structs.HostLayout
 	Opcode      uint8
 	Flags       uint8  // IOSQE_*
@@ -180,7 +180,7 @@ type params struct {
 	flags                uint32
 	sqThreadCPU          uint32
 	sqThreadIdle         uint32
-	features             FeatureBits
+	features             featureBits
 	wqFD                 uint32
 	resv                 [3]uint32
 	sqOff                sqOffsets

@@ -14,7 +14,7 @@ func TestSizes(t *testing.T) {
 		name      string
 		got, want uintptr
 	}{
-		{"io_uring_sqe", unsafe.Sizeof(SQE{}), 64},
+		{"io_uring_sqe", unsafe.Sizeof(sqe{}), 64},
 		{"io_uring_cqe", unsafe.Sizeof(CQE{}), 16},
 		{"io_uring_params", unsafe.Sizeof(params{}), 120},
 		{"io_sqring_offsets", unsafe.Sizeof(sqOffsets{}), 40},
@@ -34,7 +34,7 @@ func TestSizes(t *testing.T) {
 
 func TestOffsets(t *testing.T) {
 	var (
-		s SQE
+		s sqe
 		c CQE
 		p params
 		q sqOffsets

@@ -107,7 +107,7 @@ func (r *Ring) NewZcrx(o ZcrxOptions) (*Zcrx, error) {
 
 func (r *Ring) newZcrx(o ZcrxOptions) (*Zcrx, error) {
 	if r.closed {
-		return nil, ErrClosed
+		return nil, errClosed
 	}
 	if err := o.check(); err != nil {
 		return nil, err

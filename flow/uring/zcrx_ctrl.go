@@ -38,7 +38,7 @@ func (z *Zcrx) ArmEvent(e ZcrxEvent) error {
 
 func (z *Zcrx) ctrl(call remedy.Call, op string, c *zcrxCtrl) error {
 	if z.ring.closed {
-		return ErrClosed
+		return errClosed
 	}
 	c.zcrxID = z.id
 	// Without a count, other than all other operations: io_zcrx_ctrl.

@@ -85,7 +85,7 @@ func tryBusyPoll() error {
 		return err
 	}
 	defer r.Close()
-	if err := r.RegisterBusyPoll(BusyPoll{Time: time.Microsecond}); err != nil {
+	if err := r.RegisterBusyPoll(busyPoll{Time: time.Microsecond}); err != nil {
 		return err
 	}
 	return r.UnregisterBusyPoll()

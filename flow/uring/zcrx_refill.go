@@ -33,10 +33,10 @@ func (z *Zcrx) Refill(extra uint64, n uint32) bool {
 // requests with user data user, and gives their pieces back unread: what Refill
 // does for each. It stops before any other completion, and when the ring is full,
 // and returns the pieces and bytes moved over; 0 pieces leave the next completion
-// to [Drain.Next].
+// to [drain.Next].
 //
 // A piece costs two dozen instructions this way, four times less than one by one.
-func (z *Zcrx) GiveBack(d *Drain, user uint64) (pieces int, bytes uint64) {
+func (z *Zcrx) GiveBack(d *drain, user uint64) (pieces int, bytes uint64) {
 	q := &d.r.cq
 	if !q.wide || q.mixed || q.batch != nil || len(z.rqes) == 0 {
 		return 0, 0

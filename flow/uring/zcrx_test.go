@@ -279,7 +279,7 @@ func testZcrxExport(t *testing.T) {
 	if err := unix.Close(fd); err != nil {
 		t.Error(err)
 	}
-	if err := z.ArmEvent(ZcrxCopy); err == nil {
+	if err := z.ArmEvent(zcrxCopy); err == nil {
 		t.Error("armed an event that was not told")
 	}
 }

@@ -43,7 +43,7 @@ type ZcrxEvent uint32
 // The events.
 const (
 	ZcrxAllocFail ZcrxEvent = 0 // the NIC asked for a buffer and there was none
-	ZcrxCopy      ZcrxEvent = 1 // payload had to be copied
+	zcrxCopy      ZcrxEvent = 1 // payload had to be copied
 )
 
 // Features of zero-copy receive: enum zcrx_features, as queried.

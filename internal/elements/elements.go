@@ -16,20 +16,20 @@ type Bounds struct {
 	Points   int // of time series: numbers in lists by the names t_ns and v
 }
 
-// TooManyError is a text that nobody may decode.
-type TooManyError struct {
+// tooManyError is a text that nobody may decode.
+type tooManyError struct {
 	Points bool
 	Most   int
 }
 
-func (e *TooManyError) Error() string {
+func (e *tooManyError) Error() string {
 	if e.Points {
 		return fmt.Sprintf("series of more than %d points", e.Most)
 	}
 	return fmt.Sprintf("lists of more than %d elements", e.Most)
 }
 
-// Count counts what is in the lists of a text, and stops with a *[TooManyError] as soon as there is
+// Count counts what is in the lists of a text, and stops with a *[tooManyError] as soon as there is
 // more than there may be. Text that is no JSON has some number, which no decoder gets to see.
 func Count(b []byte, most Bounds) (has Bounds, err error) {
 	const object, list, points = '{', '[', 'p'
@@ -66,10 +66,10 @@ func Count(b []byte, most Bounds) (has Bounds, err error) {
 			}
 		}
 		if n > most.Elements {
-			return Bounds{n, p}, &TooManyError{Most: most.Elements}
+			return Bounds{n, p}, &tooManyError{Most: most.Elements}
 		}
 		if p > most.Points {
-			return Bounds{n, p}, &TooManyError{Points: true, Most: most.Points}
+			return Bounds{n, p}, &tooManyError{Points: true, Most: most.Points}
 		}
 	}
 	return Bounds{n, p}, nil

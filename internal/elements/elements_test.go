@@ -42,7 +42,7 @@ func TestCountStops(t *testing.T) {
 	for text, most := range map[string]Bounds{`[1,2,3]`: {2, 9}, `[[[]]]`: {2, 9}, `{"v":[1,2,3]}`: {9, 2},
 		`{"v":[1],"t_ns":[1,2]}`: {9, 2}} {
 		_, err := Count([]byte(text), most)
-		e := (*TooManyError)(nil)
+		e := (*tooManyError)(nil)
 		if !errors.As(err, &e) || e.Points != (most.Points == 2) || e.Most != 2 {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -34,11 +34,11 @@ type Pool struct {
 	Reserved int // of the free ones, those that somebody has mapped and not touched yet
 	Surplus  int // of all, those beyond nr_hugepages
 	Over     int // how many surplus ones there may be
-	Nodes    []Node
+	Nodes    []node
 }
 
-// Node is the part of a NUMA node.
-type Node struct{ ID, Total, Free int }
+// node is the part of a NUMA node.
+type node struct{ ID, Total, Free int }
 
 // folder has the pool's files, below sys.
 const folder = "hugepages/hugepages-2048kB"
@@ -63,7 +63,7 @@ func Read(sys string) (p Pool, err error) {
 		total, terr := number(filepath.Join(d, "nr_hugepages"))
 		free, ferr := number(filepath.Join(d, "free_hugepages"))
 		if errors.Join(err, terr, ferr) == nil {
-			p.Nodes = append(p.Nodes, Node{id, total, free})
+			p.Nodes = append(p.Nodes, node{id, total, free})
 		}
 	}
 	return p, nil

@@ -29,14 +29,14 @@ func Covered() (out []string) {
 	return out
 }
 
-// OtherPIDs is a /proc whose process numbers are not this process's: it was mounted in
+// otherPIDs is a /proc whose process numbers are not this process's: it was mounted in
 // another PID namespace, so that /proc/PID is of another process there, or of none.
-type OtherPIDs struct {
+type otherPIDs struct {
 	Own  int    // the process's own number
 	Self string // what /proc/self leads to, "" for nowhere
 }
 
-func (e *OtherPIDs) Error() string {
+func (e *otherPIDs) Error() string {
 	if e.Self == "" {
 		return fmt.Sprintf("/proc is of another PID namespace: this process (%d) is not in it", e.Own)
 	}
@@ -44,7 +44,7 @@ func (e *OtherPIDs) Error() string {
 }
 
 // Fix advises how to see the own.
-func (e *OtherPIDs) Fix() string {
+func (e *otherPIDs) Fix() string {
 	return "mount the /proc of this PID namespace: unshare -m, then mount -t proc proc /proc"
 }
 
@@ -58,11 +58,11 @@ func CheckPIDs(root string) error {
 		if _, serr := os.Lstat(filepath.Join(root, "self")); serr != nil {
 			return fmt.Errorf("find this process in %s: %w", root, err)
 		}
-		return &OtherPIDs{Own: own}
+		return &otherPIDs{Own: own}
 	case err != nil:
 		return fmt.Errorf("find this process in %s: %w", root, err)
 	case self != strconv.Itoa(own):
-		return &OtherPIDs{Own: own, Self: self}
+		return &otherPIDs{Own: own, Self: self}
 	}
 	return nil
 }

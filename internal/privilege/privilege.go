@@ -69,15 +69,15 @@ type Reason int
 const (
 	Granted    Reason = iota // it may, as far as capabilities go
 	NotRoot                  // a user without the capability
-	NoNewPrivs               // the same, and neither sudo nor setcap would give it
-	Dropped                  // root, or a user whom root could not help: the container or service took it away
+	noNewPrivs               // the same, and neither sudo nor setcap would give it
+	dropped                  // root, or a user whom root could not help: the container or service took it away
 	OfUsers                  // it has the capability, but of a user namespace only
-	ForeignNet               // likewise, and the network namespace is not that user namespace's
+	foreignNet               // likewise, and the network namespace is not that user namespace's
 	Unknown                  // /proc does not tell
 )
 
 // Reasons are all for which something is refused.
-var Reasons = []Reason{OfUsers, ForeignNet, Dropped, NoNewPrivs, NotRoot, Unknown}
+var Reasons = []Reason{OfUsers, foreignNet, dropped, noNewPrivs, NotRoot, Unknown}
 
 // Cause explains why, in words that follow "may not:"; caps are those that the kernel asks for.
 func (r Reason) Cause(caps ...Cap) string {
@@ -85,14 +85,14 @@ func (r Reason) Cause(caps ...Cap) string {
 	switch r {
 	case NotRoot:
 		return "no " + c
-	case NoNewPrivs:
+	case noNewPrivs:
 		return "no " + c + ", and no_new_privs keeps sudo and setcap from giving any"
-	case Dropped:
+	case dropped:
 		return "no " + c + ": the container or the service manager took it away, from root too"
 	case OfUsers:
 		return "this is a user namespace (rootless container, unshare -U, unprivileged LXC), whose root has no " +
 			c + " over the machine"
-	case ForeignNet:
+	case foreignNet:
 		return "this is a user namespace (rootless container, unshare -U, unprivileged LXC), whose root has no " +
 			c + " over this network namespace, which is not its own"
 	case Unknown:
@@ -107,14 +107,14 @@ func (r Reason) Do(caps ...Cap) string {
 	switch r {
 	case NotRoot, Unknown:
 		return "run as root or with " + c
-	case NoNewPrivs:
+	case noNewPrivs:
 		return "start it as root, or with " + c +
 			", and without no_new_privs (NoNewPrivileges=, allowPrivilegeEscalation)"
-	case Dropped:
+	case dropped:
 		return "run on the host, or give the container " + c + " (--cap-add, CapabilityBoundingSet=)"
 	case OfUsers:
 		return "run on the host, or as root outside"
-	case ForeignNet:
+	case foreignNet:
 		return "run on the host, or as root outside, or in a network namespace of your own (unshare -n)"
 	}
 	return ""

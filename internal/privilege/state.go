@@ -164,7 +164,7 @@ func (s State) lacks(over Over, c Cap) Reason {
 		case s.FirstUsers, over == Own, over == Net && s.NetOurs, over == File && s.RootHere:
 			return Granted
 		case over == Net:
-			return ForeignNet
+			return foreignNet
 		}
 		return OfUsers
 	}
@@ -172,11 +172,11 @@ func (s State) lacks(over Over, c Cap) Reason {
 	case !s.FirstUsers && over == Machine, !s.FirstUsers && over == File && !s.RootHere:
 		return OfUsers
 	case !s.FirstUsers && over == Net && !s.NetOurs:
-		return ForeignNet
+		return foreignNet
 	case s.UID == 0 || !s.has(s.Bounding, c):
-		return Dropped
+		return dropped
 	case s.NoNewPrivs:
-		return NoNewPrivs
+		return noNewPrivs
 	}
 	return NotRoot
 }

@@ -40,21 +40,21 @@ func anyRows() []Row {
 			Do:    "allow the call in its seccomp profile, or run on the host", Look: "grep Seccomp /proc/self/status",
 			Kernel: "kernel/seccomp.c: __seccomp_filter"},
 		Row{Errno: unix.ENOSYS, Cause: "this kernel was built without the call, or is older than it",
-			Do: "boot a newer kernel, or one that was built with this system call", Look: "uname -r", Effect: Undoable,
+			Do: "boot a newer kernel, or one that was built with this system call", Look: "uname -r", Effect: undoable,
 			Undo: "boot the kernel of before", Kernel: "kernel/sys_ni.c: sys_ni_syscall"},
 		Row{Errno: unix.ENOMEM, If: cgroupFull,
 			Cause: "the cgroup's memory limit is reached", Do: "raise memory.max of the cgroup, or run outside of it",
-			Effect: Undoable, Undo: "write what memory.max was", Kernel: "mm/memcontrol.c: try_charge_memcg"},
+			Effect: undoable, Undo: "write what memory.max was", Kernel: "mm/memcontrol.c: try_charge_memcg"},
 		Row{Errno: unix.ENOMEM, Cause: "the kernel found no memory for it",
 			Do: "end programs that hold much memory, and run zcbench again", Look: "free -m, or dmesg",
-			Effect: Undoable,
+			Effect: undoable,
 			Undo:   "start them again", Kernel: "mm/page_alloc.c: __alloc_pages_slowpath"},
 		Row{Errno: unix.EMFILE, Cause: "the process has as many files open as it may",
-			Do: "raise the limit for this shell: ulimit -n 65536", Look: "ulimit -n", Effect: Undoable,
+			Do: "raise the limit for this shell: ulimit -n 65536", Look: "ulimit -n", Effect: undoable,
 			Undo: "it goes with the shell", Kernel: "fs/file.c: alloc_fd"},
 		Row{Errno: unix.ENFILE, Cause: "all processes together have as many files open as the machine may",
 			Do:   "raise the limit: sysctl -w fs.file-max=N, or end programs that hold many files",
-			Look: "cat /proc/sys/fs/file-nr", Effect: Undoable,
+			Look: "cat /proc/sys/fs/file-nr", Effect: undoable,
 			Undo: "sysctl -w fs.file-max= with what it was", Kernel: "fs/file_table.c: alloc_empty_file"},
 		Row{Errno: unix.EINTR, Cause: "a signal interrupted the call", Do: "run zcbench again",
 			Kernel: "include/linux/sched/signal.h: signal_pending"},
@@ -70,7 +70,7 @@ func anyRows() []Row {
 }
 
 // unprivileged is who is no root, or root of a user namespace only.
-var unprivileged = &State{Name: "the caller is not the machine's root",
+var unprivileged = &state{Name: "the caller is not the machine's root",
 	From: "/proc/thread-self/status, /proc/thread-self/ns",
 	Holds: func(On) (string, bool) {
 		s := privilege.Look()
@@ -78,7 +78,7 @@ var unprivileged = &State{Name: "the caller is not the machine's root",
 	}}
 
 // cgroupFull: memory.max of the process's cgroup, or of one above it, is all but used up.
-var cgroupFull = &State{Name: "a cgroup of the process has used up memory.max",
+var cgroupFull = &state{Name: "a cgroup of the process has used up memory.max",
 	From: "/proc/self/cgroup, memory.max, memory.current",
 	Holds: func(On) (string, bool) {
 		path, limit := fullCgroup("/proc/self/cgroup", "/sys/fs/cgroup")

@@ -214,19 +214,19 @@ func routeRows() []Row {
 		c(Row{Errno: unix.ENETUNREACH, If: onlyLoopback, Cause: "this network namespace has no interface but loopback",
 			Look: "ip -br link", Do: "name the namespace that has the interface (netns:NAME), or move the " +
 				"interface here (ip link set DEV netns NAME)",
-			Effect: Undoable, Undo: "ip link set DEV netns 1, in NAME", Kernel: way4}),
+			Effect: undoable, Undo: "ip link set DEV netns 1, in NAME", Kernel: way4}),
 		c(Row{Errno: unix.ENETUNREACH, If: allDown, Cause: "no interface is up", Look: "ip -br link",
 			Do: "ip link set DEV up; then, if it has none, give it an address in the same network: ip addr " +
 				"add OWN/24 dev DEV",
-			Effect: Undoable, Undo: "ip addr del OWN/24 dev DEV; ip link set DEV down", Kernel: dead}),
+			Effect: undoable, Undo: "ip addr del OWN/24 dev DEV; ip link set DEV down", Kernel: dead}),
 		c(Row{Errno: unix.ENETUNREACH, If: someDown, Cause: "no interface that is up leads to ADDRESS",
 			Look: "ip -br addr",
 			Do: "ip link set DEV up, or give the interface on the wire an address in the same network: ip " +
 				"addr add OWN/24 dev DEV",
-			Effect: Undoable, Undo: "ip addr del OWN/24 dev DEV; ip link set DEV down", Kernel: dead}),
+			Effect: undoable, Undo: "ip addr del OWN/24 dev DEV; ip link set DEV down", Kernel: dead}),
 		c(Row{Errno: unix.ENETUNREACH, Cause: "no route leads to ADDRESS", Look: getWay,
 			Do:     "give the interface on the wire an address in the same network: ip addr add OWN/24 dev INTERFACE",
-			Effect: Undoable, Undo: "ip addr del OWN/24 dev INTERFACE", Kernel: way4}),
+			Effect: undoable, Undo: "ip addr del OWN/24 dev INTERFACE", Kernel: way4}),
 		c(Row{Errno: unix.EHOSTUNREACH, Cause: "a route says that ADDRESS is unreachable", Look: getWay,
 			Do: noBlock + "unreachable)", Kernel: "net/ipv4/fib_trie.c: fib_table_lookup"}),
 		c(Row{Errno: unix.EACCES, Cause: "a route prohibits ADDRESS", Look: getWay,

@@ -23,7 +23,7 @@ func devmemRows() []Row {
 	const pinned, route = "net/core/skbuff.c: mm_account_pinned_pages", "net/core/devmem.c: net_devmem_get_binding"
 	const again = "find out what changes routes (a network manager), and start over"
 	limit := func(users bool, cause, do string) Row {
-		return Row{Errno: unix.ENOBUFS, If: &State{Name: cause, From: fromMemlock, Holds: memory.limited(users, false)},
+		return Row{Errno: unix.ENOBUFS, If: &state{Name: cause, From: fromMemlock, Holds: memory.limited(users, false)},
 			Cause: cause, Do: do,
 			Look: "ulimit -l", Kernel: pinned}
 	}
@@ -43,7 +43,7 @@ func devmemRows() []Row {
 			Row{Errno: unix.ENODEV, If: told(OtherRoute, "rtnetlink: RTM_GETROUTE"),
 				Cause: "the route to ADDRESS leaves by another interface than DEV",
 				Do:    "name the interface that the route leaves by, or change the route", Look: getWay,
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "ip route replace what it was", Kernel: route},
 			Row{Errno: unix.ENODEV, Cause: "the route to ADDRESS does not lead by DEV any more", Do: again,
 				Look: getWay, Kernel: route}),

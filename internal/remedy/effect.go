@@ -54,8 +54,8 @@ func judged(rows []Row) []Row {
 	for i := range rows {
 		r := &rows[i]
 		for _, c := range changes {
-			if r.Effect == Harmless && r.Undo == "" && strings.Contains(r.Do, c.words) {
-				r.Effect, r.Undo = Undoable, c.undo
+			if r.Effect == harmless && r.Undo == "" && strings.Contains(r.Do, c.words) {
+				r.Effect, r.Undo = undoable, c.undo
 			}
 		}
 	}

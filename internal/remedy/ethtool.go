@@ -10,7 +10,7 @@ import (
 
 // Generic netlink of the family ethtool (net/ethtool).
 const (
-	Ethtool         Call = "netlink: ethtool"
+	ethtool         Call = "netlink: ethtool"
 	RingsGet        Call = "netlink: ethtool: rings-get"
 	RingSet         Call = "netlink: ethtool: rings-set of a ring's size"
 	SplitGet        Call = "netlink: ethtool: rings-get of header split"
@@ -63,11 +63,11 @@ const (
 
 func ethtoolRows() []Row {
 	return slices.Concat(
-		netAdmin("net/netlink/genetlink.c: genl_family_rcv_msg", Ethtool),
-		of(Ethtool, Row{Errno: unix.EBUSY,
+		netAdmin("net/netlink/genetlink.c: genl_family_rcv_msg", ethtool),
+		of(ethtool, Row{Errno: unix.EBUSY,
 			Cause: "the driver is resetting the NIC, or another program is setting up DEV",
 			Do:    "wait until the reset is over, or end the program that sets up DEV, and run zcbench again",
-			Look:  "dmesg", Effect: Undoable, Undo: "start the program again",
+			Look:  "dmesg", Effect: undoable, Undo: "start the program again",
 			Kernel: "drivers/net/ethernet/pensando/ionic/ionic_ethtool.c: ionic_set_channels"}),
 		ringRows(), channelRows(), coalesceRows(), featureRows(),
 		of(PrivateFlagsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no private flags",
@@ -76,14 +76,14 @@ func ethtoolRows() []Row {
 		of(RSSContextsGet,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no RSS contexts, or the kernel does not list them",
 				Do:   "use Linux 6.12 or later, and a NIC whose driver has RSS contexts (bnxt, mlx5, fbnic, sfc)",
-				Look: "uname -r, or ethtool -i DEV,", Effect: Undoable, Undo: "boot the kernel of before",
+				Look: "uname -r, or ethtool -i DEV,", Effect: undoable, Undo: "boot the kernel of before",
 				Kernel: "net/ethtool/rss.c: rss_prepare_data"}),
 	)
 }
 
 func ringRows() []Row {
 	xskHas := Row{Errno: unix.EBUSY, If: told(XSKSet, fromQueues), Cause: "an AF_XDP socket has a queue of DEV (ice)",
-		Do: "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: Undoable,
+		Do: "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: undoable,
 		Undo: "start the program again", Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_ringparam"}
 	return slices.Concat(
 		of(RingsGet, Row{Errno: unix.EOPNOTSUPP, Cause: "the driver has no ring parameters",
@@ -116,17 +116,17 @@ func ringRows() []Row {
 				Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
 			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
 				Cause: "an XDP program is attached to DEV, and takes whole frames", Do: xdpOff, Look: xdpLook,
-				Effect: Undoable, Undo: xdpOnAgain, Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
+				Effect: undoable, Undo: xdpOnAgain, Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
 			Row{Errno: unix.EINVAL, If: told(ProviderSet, fromQueues),
 				Cause: "a queue of DEV has a memory provider, which needs header split without a threshold",
 				Do: "end the program that has the queue (another zcbench, or one that receives by io_uring " +
 					"zcrx or devmem)",
-				Look: queuesLook, Effect: Undoable, Undo: "start the program again",
+				Look: queuesLook, Effect: undoable, Undo: "start the program again",
 				Kernel: "net/ethtool/rings.c: ethnl_set_rings"},
 			Row{Errno: unix.EINVAL, If: told(HWGROOff, fromFeatures),
 				Cause: "mlx5 splits headers only with rx-gro-hw on",
 				Do:    "turn rx-gro-hw on first: --hw-gro on, or ethtool -K DEV rx-gro-hw on", Look: "ethtool -k DEV",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "ethtool -K DEV rx-gro-hw off",
 				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_ethtool.c: mlx5e_ethtool_set_tcp_data_split"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not accept this state of header split (bnxt and " +
@@ -146,7 +146,7 @@ func ringRows() []Row {
 				Kernel: "net/ethtool/rings.c: ethnl_set_rings_validate"},
 			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
 				Cause: "an XDP program is attached to DEV: gve supports only 2048 with one", Do: xdpOff,
-				Look: xdpLook, Effect: Undoable, Undo: xdpOnAgain,
+				Look: xdpLook, Effect: undoable, Undo: xdpOnAgain,
 				Kernel: "drivers/net/ethernet/google/gve/gve_main.c: gve_set_rx_buf_len_config"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not accept the length: gve supports 2048 and 4096",
 				Do: "set rx-buf-len to a length that the driver has, or leave rx-buf-len out", Look: "ethtool -g DEV",
@@ -167,7 +167,7 @@ func channelRows() []Row {
 				Cause:  "ntuple rules may be in the way: ice changes no queues while there are any",
 				Do:     "delete them: ethtool -N DEV delete N; or leave out --channels",
 				Look:   "ethtool -n DEV, or dmesg,",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "add the rules again, as ethtool -n showed them",
 				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_channels"},
 			Row{Errno: unix.EOPNOTSUPP,
@@ -183,26 +183,26 @@ func channelRows() []Row {
 				Cause: "a queue that would go may have a memory provider",
 				Do: "end the program that has the queue (another zcbench, or one that receives by io_uring " +
 					"zcrx or devmem)",
-				Look: queuesLook, Effect: Undoable, Undo: "start the program again",
+				Look: queuesLook, Effect: undoable, Undo: "start the program again",
 				Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
 			Row{Errno: unix.EINVAL, If: told(XSKSet, fromQueues),
 				Cause: "a queue that would go may have an AF_XDP socket",
-				Do:    "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: Undoable,
+				Do:    "end the program that has the AF_XDP socket", Look: "ss --xdp -ap", Effect: undoable,
 				Undo: "start the program again", Kernel: "net/core/netdev_queues.c: netdev_queue_busy"},
 			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
 				Cause: "an XDP program is attached to DEV: virtio_net changes no queues " +
-					"with one, and gve, bnxt and veth not to such numbers", Do: xdpOff, Look: xdpLook, Effect: Undoable,
+					"with one, and gve, bnxt and veth not to such numbers", Do: xdpOff, Look: xdpLook, Effect: undoable,
 				Undo: xdpOnAgain, Kernel: "drivers/net/virtio_net.c: virtnet_set_channels"},
 			Row{Errno: unix.EINVAL, If: told(RulesSet, fromRules),
 				Cause: "an ntuple rule may use a queue that would go",
 				Do:    "delete the rule if nobody needs it: ethtool -N DEV delete N", Look: "ethtool -n DEV",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "add the rule again, as ethtool -n showed it",
 				Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
 			Row{Errno: unix.EINVAL, If: told(RSSSet, "ioctl ETHTOOL_GRXFHINDIR"),
 				Cause: "the RSS table of DEV may use a queue that would go",
 				Do:    "give the table back to the driver: ethtool -X DEV default", Look: "ethtool -x DEV",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "ethtool -X DEV weight with what ethtool -x showed before",
 				Kernel: "net/ethtool/common.c: ethtool_check_max_channel"},
 			Row{Errno: unix.EINVAL, Cause: "the driver does not accept these numbers of channels together (many " +
@@ -213,7 +213,7 @@ func channelRows() []Row {
 			Row{Errno: unix.EBUSY, Cause: "the driver is resetting the NIC, or RDMA is in use (ice)",
 				Do: "wait until the reset is over and run zcbench again, or, with ice, where nobody uses RDMA: " +
 					"modprobe -r irdma",
-				Look: "dmesg, or rdma resource show,", Effect: Undoable, Undo: "modprobe irdma",
+				Look: "dmesg, or rdma resource show,", Effect: undoable, Undo: "modprobe irdma",
 				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_channels"},
 			Row{Errno: unix.ENOSPC, Cause: "there are no interrupt vectors left for so many queues",
 				Do:   "ask for fewer channels (--channels)",
@@ -241,14 +241,14 @@ func coalesceRows() []Row {
 				Cause: "adaptive moderation is on, and sets the value itself (ice, idpf)",
 				Do: "switch adaptive moderation off: ethtool -C DEV adaptive-rx off, or adaptive-tx off where " +
 					"that is on", Look: "ethtool -c DEV",
-				Effect: Undoable, Undo: "ethtool -C DEV adaptive-rx on, or adaptive-tx on where that was",
+				Effect: undoable, Undo: "ethtool -C DEV adaptive-rx on, or adaptive-tx on where that was",
 				Kernel: "drivers/net/ethernet/intel/ice/ice_ethtool.c: ice_set_rc_coalesce"},
 			Row{Errno: unix.EINVAL, If: told(IonicTX, "ioctl SIOCETHTOOL: GDRVINFO"),
 				Cause: "RX and TX of a queue of ionic share an interrupt: tx-usecs must be the rx-usecs that is " +
 					"set, and adaptive-tx off",
 				Do: "set rx-usecs alone, which tx-usecs follows; or give TX interrupts of its own: ethtool -L " +
 					"DEV combined 0 rx N tx N",
-				Look: "only the kernel's log, dmesg,", Effect: Undoable, Undo: "ethtool -L DEV rx 0 tx 0 combined N",
+				Look: "only the kernel's log, dmesg,", Effect: undoable, Undo: "ethtool -L DEV rx 0 tx 0 combined N",
 				Kernel: "drivers/net/ethernet/pensando/ionic/ionic_ethtool.c: ionic_set_coalesce"},
 			Row{Errno: unix.EINVAL, Cause: "the driver refuses the value: it is above its maximum",
 				Do:     "set this coalesce parameter to a smaller value, near the present one",
@@ -267,7 +267,7 @@ func featureRows() []Row {
 	return slices.Concat(
 		of(FeaturesGet, Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel does not tell features by netlink",
 			Do:   "use Linux 5.7 or later",
-			Look: "uname -r", Effect: Undoable, Undo: "boot the kernel of before",
+			Look: "uname -r", Effect: undoable, Undo: "boot the kernel of before",
 			Kernel: "net/netlink/genetlink.c: genl_family_rcv_msg"}),
 		of(FeaturesSet,
 			Row{Errno: unix.EINVAL, If: told(FeatureFixed, fromFeatures), Cause: "the driver cannot change the feature",

@@ -8,8 +8,8 @@ package remedy
 type Fact string
 
 // told makes the look at a fact; from is what the caller reads.
-func told(f Fact, from string) *State {
-	return &State{Name: string(f), From: from, fact: f, Holds: func(on On) (string, bool) {
+func told(f Fact, from string) *state {
+	return &state{Name: string(f), From: from, fact: f, Holds: func(on On) (string, bool) {
 		if on.Facts == nil {
 			return "", false
 		}

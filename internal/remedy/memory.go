@@ -47,10 +47,10 @@ func hugeRows() []Row {
 		row(Row{If: told(HugeHeld, pool), Cause: "others have them",
 			Look:   "grep -lE '_Hugetlb: +[1-9]' /proc/[0-9]*/smaps_rollup",
 			Do:     "end what has them, or reserve more: VALUE, or use transparent huge pages (--area thp)",
-			Effect: Undoable, Undo: back, Kernel: acct}),
+			Effect: undoable, Undo: back, Kernel: acct}),
 		row(Row{Cause: "too few are free", Look: "grep Huge /proc/meminfo",
 			Do:     "reserve them: VALUE, or use transparent huge pages (--area thp)",
-			Effect: Undoable, Undo: back, Kernel: acct}),
+			Effect: undoable, Undo: back, Kernel: acct}),
 	}
 }
 
@@ -75,7 +75,7 @@ func short(call Call, t takes, less, kernel string) []Row {
 	}
 	row := func(name, from string, holds func(On) (string, bool), do, look, kernel string) Row {
 		return Row{Call: call, Errno: unix.ENOMEM, Cause: name, Do: do, Look: look, Kernel: kernel,
-			If: &State{Name: name, From: from, Holds: holds}}
+			If: &state{Name: name, From: from, Holds: holds}}
 	}
 	const charge = "io_uring/rsrc.c: __io_account_mem"
 	var rows []Row
@@ -87,11 +87,11 @@ func short(call Call, t takes, less, kernel string) []Row {
 		less+", or give the container or service more memory (docker --memory, systemd MemoryMax=)",
 		"cat /sys/fs/cgroup/memory.max",
 		"mm/memcontrol.c: try_charge_memcg")
-	group.Effect, group.Undo = Undoable, "the limit that it had"
+	group.Effect, group.Undo = undoable, "the limit that it had"
 	pieces := row("the machine's memory is in small pieces", "/proc/buddyinfo",
 		func(on On) (string, bool) { return memory.fragmented(on) },
 		less+", or join the pieces: "+compact, "cat /proc/buddyinfo", "io_uring/memmap.c: io_mem_alloc_compound")
-	pieces.Effect, pieces.Undo = Undoable, "nothing to undo: pages are moved, and stay in use"
+	pieces.Effect, pieces.Undo = undoable, "nothing to undo: pages are moved, and stay in use"
 	rows = append(rows, group,
 		row("the machine's memory is used up", "/proc/meminfo: MemAvailable",
 			of(func(on On) (string, bool) { return memory.scarce(on) }),
@@ -118,7 +118,7 @@ func locked(call Call, errno unix.Errno, ring, surely bool, kernel string) []Row
 	row := func(users bool, why, do string) Row {
 		name := "the limit on locked memory " + how + ", and " + why
 		return Row{Call: call, Errno: errno, Cause: name, Do: do, Look: "ulimit -l", Kernel: kernel,
-			If: &State{Name: name, From: fromMemlock, Holds: func(on On) (string, bool) {
+			If: &state{Name: name, From: fromMemlock, Holds: func(on On) (string, bool) {
 				if ring && !memory.charged() {
 					return "", false
 				}
@@ -155,8 +155,8 @@ func pinned(call Call, errno unix.Errno, of func(fd int) bool, kernel string) []
 
 // mappedLimit and overcommit are why address space is not given.
 var (
-	mappedLimit = &State{Name: "a limit on mapped memory", From: "getrlimit: RLIMIT_AS", Holds: addressSpace}
-	overcommit  = &State{Name: "vm.overcommit_memory is 2",
+	mappedLimit = &state{Name: "a limit on mapped memory", From: "getrlimit: RLIMIT_AS", Holds: addressSpace}
+	overcommit  = &state{Name: "vm.overcommit_memory is 2",
 		From:  "/proc/sys/vm/overcommit_memory, /proc/meminfo: Committed_AS",
 		Holds: func(on On) (string, bool) { return memory.overcommits(on) }}
 )
@@ -196,7 +196,7 @@ func memoryRows() []Row {
 			Do:    "allow it in the container's seccomp profile, or use a kernel with CONFIG_MEMFD_CREATE"},
 		Row{Call: Memfd, Errno: unix.EACCES, Kernel: "mm/memfd.c: check_sysctl_memfd_noexec",
 			Cause: "sysctl vm.memfd_noexec is 2",
-			Look:  "sysctl vm.memfd_noexec", Do: "sysctl -w vm.memfd_noexec=1", Effect: Undoable,
+			Look:  "sysctl vm.memfd_noexec", Do: "sysctl -w vm.memfd_noexec=1", Effect: undoable,
 			Undo: "sysctl -w vm.memfd_noexec=2"},
 		Row{Call: Memfd, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter",
 			Cause: "a seccomp filter or a security module forbids it",
@@ -208,7 +208,7 @@ func memoryRows() []Row {
 		Row{Call: Memfd, Errno: unix.ENFILE, Kernel: "fs/file_table.c: alloc_empty_file",
 			Cause: "the machine has as many files open as it may",
 			Look:  "sysctl fs.file-max fs.file-nr", Do: "end what holds files open, or raise fs.file-max",
-			Effect: Undoable,
+			Effect: undoable,
 			Undo:   "sysctl -w fs.file-max= what it was"},
 	)
 	rows = append(rows, hugeRows()...)

@@ -33,7 +33,7 @@ const (
 
 func netdevRows() []Row {
 	newer := func(call Call, cause, do, kernel string) []Row {
-		return of(call, Row{Errno: unix.EOPNOTSUPP, Cause: cause, Do: do, Look: "uname -r", Effect: Undoable,
+		return of(call, Row{Errno: unix.EOPNOTSUPP, Cause: cause, Do: do, Look: "uname -r", Effect: undoable,
 			Undo: "boot the kernel of before", Kernel: kernel})
 	}
 	const genl, lacks = "net/netlink/genetlink.c: genl_family_rcv_msg", "this kernel does not have the request"
@@ -54,14 +54,14 @@ func netdevRows() []Row {
 		of(NAPISet,
 			Row{Errno: unix.ENOENT, If: devDown, Cause: "DEV is down, so it has no NAPI instances",
 				Do:   "bring it up: ip link set DEV up",
-				Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down",
+				Look: "ip link show DEV", Effect: undoable, Undo: "ip link set DEV down",
 				Kernel: "net/core/netdev-genl.c: netdev_nl_napi_set_doit"},
 			Row{Errno: unix.ENOENT, Cause: "the NAPI instance has gone: the driver has made its queues anew",
 				Do:   "run zcbench again: it looks up the new NAPI instances",
 				Look: "ip monitor link, or dmesg,", Kernel: "net/core/netdev-genl.c: netdev_nl_napi_set_doit"},
 			Row{Errno: unix.EINVAL, Cause: "this kernel does not know one of the values: threaded needs 6.17",
 				Do: "leave out threaded of the setting of napi, or use Linux 6.17 or later", Look: "uname -r",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "boot the kernel of before", Kernel: "lib/nlattr.c: __nla_validate_parse"},
 			Row{Errno: unix.ERANGE, Cause: "defer-hard-irqs is at most 2147483647, and threaded is off, on or, " +
 				"in newer kernels, busy-poll",
@@ -74,7 +74,7 @@ func netdevRows() []Row {
 			Row{Errno: unix.EOPNOTSUPP, Cause: "this kernel, or this driver, does not send from device memory",
 				Do: "use Linux 6.16 or later with CONFIG_NET_DEVMEM, and a driver that sends from device memory " +
 					"(bnxt, mlx5, gve, fbnic of a " +
-					"recent kernel)", Look: "uname -r, or ethtool -i DEV,", Effect: Undoable,
+					"recent kernel)", Look: "uname -r, or ethtool -i DEV,", Effect: undoable,
 				Undo:   "boot the kernel of before",
 				Kernel: "net/core/netdev-genl.c: netdev_nl_bind_tx_doit"},
 			Row{Errno: unix.EINVAL, Cause: "the file is no dmabuf, or its memory or its pieces are no multiple " +
@@ -94,7 +94,7 @@ func bindRXRows() []Row {
 			Cause: "something keeps the driver from restarting the queue",
 			Do: "switch off what the message names: ethtool --set-priv-flags DEV FLAG off, or tc qdisc del " +
 				"dev DEV root",
-			Look: "ethtool --show-priv-flags DEV, or tc qdisc show dev DEV,", Effect: Undoable,
+			Look: "ethtool --show-priv-flags DEV, or tc qdisc show dev DEV,", Effect: undoable,
 			Undo:   "ethtool --set-priv-flags DEV FLAG on, or tc qdisc add with what tc qdisc show showed",
 			Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_queue_mem_alloc"},
 		Row{Errno: unix.EOPNOTSUPP,
@@ -106,37 +106,37 @@ func bindRXRows() []Row {
 		Row{Errno: unix.EINVAL, If: told(NoSuchQueue, fromQueues), Cause: "there is no such queue", Do: others,
 			Look: "ethtool -l DEV", Kernel: "net/core/netdev-genl.c: netdev_nl_read_rxq_bitmap"},
 		Row{Errno: unix.EINVAL, If: told(SplitOff, fromRings), Cause: "header split is not on",
-			Do: "ethtool -G DEV tcp-data-split on" + linkFalls, Look: "ethtool -g DEV", Effect: Undoable,
+			Do: "ethtool -G DEV tcp-data-split on" + linkFalls, Look: "ethtool -g DEV", Effect: undoable,
 			Undo: "ethtool -G DEV tcp-data-split auto, or off where ethtool -g showed off", Kernel: opensRXQ},
 		Row{Errno: unix.EINVAL, If: told(ThresholdSet, fromRings), Cause: "the header split threshold is not 0",
-			Do: "ethtool -G DEV hds-thresh 0" + linkFalls, Look: "ethtool -g DEV", Effect: Undoable,
+			Do: "ethtool -G DEV hds-thresh 0" + linkFalls, Look: "ethtool -g DEV", Effect: undoable,
 			Undo: "ethtool -G DEV hds-thresh with what ethtool -g showed before", Kernel: opensRXQ},
 		Row{Errno: unix.EINVAL, Cause: "the memory is in pieces that are no whole buffers, or the kernel is " +
 			"older than buffers of another length than a page",
 			Do:     "leave out --rx-buf-len, or use memory on huge pages (--area)",
 			Kernel: "net/core/devmem.c: net_devmem_bind_dmabuf"},
 		Row{Errno: unix.EEXIST, If: told(XDPAttached, fromXDP), Cause: "an XDP program is attached to DEV", Do: xdpOff,
-			Look: xdpLook, Effect: Undoable, Undo: xdpOnAgain, Kernel: opensRXQ},
+			Look: xdpLook, Effect: undoable, Undo: xdpOnAgain, Kernel: opensRXQ},
 		Row{Errno: unix.EEXIST, Cause: "the queue has a memory provider already",
 			Do: "end the program that has the queue, or " + others, Look: queuesLook,
-			Effect: Undoable, Undo: "start the program again", Kernel: opensRXQ},
+			Effect: undoable, Undo: "start the program again", Kernel: opensRXQ},
 		Row{Errno: unix.EBUSY, If: told(QueueLeased, fromQueues), Cause: "the queue is leased to a virtual interface",
 			Do:   others,
 			Look: queuesLook, Kernel: "net/core/netdev_rx_queue.c: netif_mp_open_rxq"},
 		Row{Errno: unix.EBUSY, Cause: "an AF_XDP socket has the queue",
 			Do:   "end the program that has the AF_XDP socket, or " + others,
-			Look: "ss --xdp -ap", Effect: Undoable, Undo: "start the program again", Kernel: opensRXQ},
+			Look: "ss --xdp -ap", Effect: undoable, Undo: "start the program again", Kernel: opensRXQ},
 		Row{Errno: unix.ENETDOWN, Cause: "DEV is down, or its driver has not brought its queues up again",
 			Do:   "bring it up: ip link set DEV up",
-			Look: "ip link show DEV, or dmesg,", Effect: Undoable, Undo: "ip link set DEV down",
+			Look: "ip link show DEV, or dmesg,", Effect: undoable, Undo: "ip link set DEV down",
 			Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt.c: bnxt_queue_mem_alloc"},
 		Row{Errno: unix.EAGAIN, Cause: "DEV is down (gve): it has no queues then",
 			Do:   "bring it up: ip link set DEV up",
-			Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down",
+			Look: "ip link show DEV", Effect: undoable, Undo: "ip link set DEV down",
 			Kernel: "drivers/net/ethernet/google/gve/gve_main.c: gve_rx_queue_mem_alloc"},
 		Row{Errno: unix.ENODEV, If: devDown, Cause: "DEV is down (mlx5): it has no queues then",
 			Do:   "bring it up: ip link set DEV up",
-			Look: "ip link show DEV", Effect: Undoable, Undo: "ip link set DEV down",
+			Look: "ip link show DEV", Effect: undoable, Undo: "ip link set DEV down",
 			Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_queue_mem_alloc"},
 		Row{Errno: unix.ENODATA, Cause: "the driver has queue operations, but does not hand the provider's " +
 			"memory on to its page pools (gve before Linux 6.18, bnxt before 6.16)",
@@ -144,7 +144,7 @@ func bindRXRows() []Row {
 			Kernel: "net/core/page_pool_user.c: page_pool_check_memory_provider"},
 		Row{Errno: unix.E2BIG, Cause: "the driver's receive buffers are longer than one page",
 			Do:   "set the receive buffers to one page: ethtool -G DEV rx-buf-len 4096" + linkFalls,
-			Look: "ethtool -g DEV", Effect: Undoable,
+			Look: "ethtool -g DEV", Effect: undoable,
 			Undo:   "ethtool -G DEV rx-buf-len with what ethtool -g showed before",
 			Kernel: "net/core/devmem.c: mp_dmabuf_devmem_init"},
 		Row{Errno: unix.ERANGE, Cause: "the driver does not take this queue (gve: not queue 0), or buffers of " +

@@ -162,10 +162,10 @@ func fixesPage() string {
 	var b strings.Builder
 	b.WriteString(fixesHead)
 	for _, s := range []struct {
-		effect Effect
+		effect effect
 		title  string
-	}{{Harmless, "Change nothing on the host"}, {Undoable, "Change the host until undone, or until it boots"},
-		{Lasting, "Change the host for good"}} {
+	}{{harmless, "Change nothing on the host"}, {undoable, "Change the host until undone, or until it boots"},
+		{lasting, "Change the host for good"}} {
 		type fix struct{ do, undo string }
 		var fixes []fix
 		of := map[fix][]string{}
@@ -187,14 +187,14 @@ func fixesPage() string {
 			b.WriteString("None.\n")
 			continue
 		}
-		if s.effect == Harmless {
+		if s.effect == harmless {
 			b.WriteString("| fix | of |\n|---|---|\n")
 		} else {
 			b.WriteString("| fix | undone by | of |\n|---|---|---|\n")
 		}
 		for _, f := range fixes {
 			b.WriteString("| " + cell(f.do))
-			if s.effect != Harmless {
+			if s.effect != harmless {
 				b.WriteString(" | " + cell(f.undo))
 			}
 			b.WriteString(" | " + cell(strings.Join(of[f], "; ")) + " |\n")

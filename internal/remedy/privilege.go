@@ -38,7 +38,7 @@ func (n need) rows() []Row {
 		rows = append(rows, Row{Call: n.call, Errno: n.errno, Kernel: n.kernel, Cause: r.Cause(n.caps...),
 			Do:   do,
 			Look: lookPrivilege,
-			If: &State{Name: r.Cause(n.caps...), From: from,
+			If: &state{Name: r.Cause(n.caps...), From: from,
 				Holds: func(On) (string, bool) { return "", privilege.Look().Lacks(n.over, n.caps...) == r }}})
 	}
 	rows = append(rows,
@@ -52,7 +52,7 @@ func (n need) rows() []Row {
 			Look:  "journalctl -k, or cat /sys/kernel/security/lockdown"})
 	for i := range rows {
 		if rows[i].Look == lookPrivilege && n.undo != "" {
-			rows[i].Effect, rows[i].Undo = Undoable, n.undo
+			rows[i].Effect, rows[i].Undo = undoable, n.undo
 		}
 		rows[i].need = &n
 	}
@@ -61,7 +61,7 @@ func (n need) rows() []Row {
 
 const lookPrivilege = "grep -E 'Cap|NoNewPrivs' /proc/self/status, and readlink /proc/self/ns/user,"
 
-var filtered = &State{Name: "a seccomp filter is in force", From: "/proc/thread-self/status",
+var filtered = &state{Name: "a seccomp filter is in force", From: "/proc/thread-self/status",
 	Holds: func(On) (string, bool) { return "", privilege.Look().Seccomp }}
 
 // lacking keeps the rows of who lacks a capability, and drops those that end what is known.

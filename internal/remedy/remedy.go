@@ -33,33 +33,33 @@ func (c Call) within() Call {
 	return c[:max(i, 0)]
 }
 
-// Effect is what following a fix does to the host.
-type Effect int
+// effect is what following a fix does to the host.
+type effect int
 
 const (
-	Harmless Effect = iota // changes how zcbench is called, or only looks
-	Undoable               // changes the host until the next boot, or until Undo
-	Lasting                // changes the host for good: installs, edits a file
+	harmless effect = iota // changes how zcbench is called, or only looks
+	undoable               // changes the host until the next boot, or until Undo
+	lasting                // changes the host for good: installs, edits a file
 )
 
 // Row is what an errno of a call may mean.
 type Row struct {
 	Call  Call
 	Errno unix.Errno // 0: any other
-	If    *State     // nil: whatever the state is; stands after the rows of the same errno that have one
+	If    *state     // nil: whatever the state is; stands after the rows of the same errno that have one
 
 	Cause  string // what may be the cause, without a full stop
 	Look   string // what shows it: a command or a file
 	Do     string // what to do; empty where no fix is known
-	Effect Effect
+	Effect effect
 	Undo   string // how the host gets back to what it was; empty where Effect is Harmless
 	Kernel string // where the kernel answers so: "net/ipv4/route.c: ip_route_output_key_hash_rcu"
 
 	need *need // the row is one of those that it makes
 }
 
-// State is something about the host that is looked at when a call has failed.
-type State struct {
+// state is something about the host that is looked at when a call has failed.
+type state struct {
 	Name string // as a condition: "no route to the peer"
 	From string // what is read: "rtnetlink: RTM_GETROUTE"
 	// Holds looks. words are what it found, and take the place of the row's Cause where they

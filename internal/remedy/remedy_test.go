@@ -51,7 +51,7 @@ func TestRowsAreWhole(t *testing.T) {
 			t.Errorf("%s: want FILE: FUNCTION of the kernel, not %q", key, r.Kernel)
 		case r.Errno != 0 && strings.HasPrefix(fault.ErrnoName(r.Errno), "errno"):
 			t.Errorf("%s: no errno %d", key, r.Errno)
-		case r.Effect == Harmless && r.Undo != "", r.Effect != Harmless && r.Undo == "":
+		case r.Effect == harmless && r.Undo != "", r.Effect != harmless && r.Undo == "":
 			t.Errorf("%s: effect %d, undone by %q", key, r.Effect, r.Undo)
 		case r.If != nil && (r.If.Name == "" || r.If.From == "" || r.If.Holds == nil):
 			t.Errorf("%s: a state wants a name, what is read, and a look", key)

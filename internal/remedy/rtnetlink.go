@@ -11,7 +11,7 @@ import (
 
 // Route netlink (net/core/rtnetlink.c), and the namespaces that it is asked in.
 const (
-	Rtnetlink  Call = "netlink: route"
+	rtnetlink  Call = "netlink: route"
 	LinkGet    Call = "netlink: route: RTM_GETLINK"
 	LinkMTU    Call = "netlink: route: RTM_SETLINK of mtu"
 	LinkGSO    Call = "netlink: route: RTM_SETLINK of gso-max-size, gso-ipv4-max-size"
@@ -35,11 +35,11 @@ func rtnetlinkRows() []Row {
 		oldGuard = "net/core/rtnetlink.c: validate_linkmsg"
 	)
 	return slices.Concat(
-		netAdmin("net/core/rtnetlink.c: rtnetlink_rcv_msg", Rtnetlink),
+		netAdmin("net/core/rtnetlink.c: rtnetlink_rcv_msg", rtnetlink),
 		of(LinkMTU,
 			Row{Errno: unix.EINVAL, If: told(XDPAttached, fromXDP),
 				Cause: "an XDP program is attached to DEV, and the driver takes no such MTU with it",
-				Do:    "set a smaller MTU, or " + xdpOff, Look: xdpLook, Effect: Undoable, Undo: xdpOnAgain,
+				Do:    "set a smaller MTU, or " + xdpOff, Look: xdpLook, Effect: undoable, Undo: xdpOnAgain,
 				Kernel: "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_change_mtu"},
 			Row{Errno: unix.EINVAL, Cause: "the MTU is not within the driver's limits (minmtu, maxmtu), or its " +
 				"rings allow no such MTU",
@@ -61,11 +61,11 @@ func rtnetlinkRows() []Row {
 				Kernel: oldGuard}),
 		of(VethAdd,
 			Row{Errno: unix.EOPNOTSUPP, Cause: "the kernel has no veth driver", Do: "modprobe veth",
-				Look: "modinfo veth", Effect: Undoable,
+				Look: "modinfo veth", Effect: undoable,
 				Undo: "modprobe -r veth", Kernel: "net/core/rtnetlink.c: __rtnl_newlink"},
 			Row{Errno: unix.EEXIST, Cause: "an interface of this name is there already",
 				Do:   "delete that interface if nobody needs it (ip link del DEV), or use another name",
-				Look: "ip link show DEV", Effect: Undoable, Undo: "ip link add DEV, as ip -d link show DEV showed it",
+				Look: "ip link show DEV", Effect: undoable, Undo: "ip link add DEV, as ip -d link show DEV showed it",
 				Kernel: "net/core/rtnetlink.c: rtnl_changelink"},
 			Row{Errno: unix.EINVAL, Cause: "the name or the MTU is none that the kernel takes",
 				Do:     "use an MTU from 68 to 65535",
@@ -76,7 +76,7 @@ func rtnetlinkRows() []Row {
 				Look: "ip addr show dev DEV", Kernel: "net/ipv4/devinet.c: __inet_insert_ifa"},
 			Row{Errno: unix.EACCES, Cause: "IPv6 is switched off on the interface",
 				Do: "sysctl -w net.ipv6.conf.DEV.disable_ipv6=0", Look: "sysctl net.ipv6.conf.DEV.disable_ipv6",
-				Effect: Undoable,
+				Effect: undoable,
 				Undo:   "sysctl -w net.ipv6.conf.DEV.disable_ipv6=1", Kernel: "net/ipv6/addrconf.c: ipv6_add_addr"},
 			Row{Errno: unix.EADDRNOTAVAIL, Cause: "the address is none that an interface can have",
 				Do:     "use a unicast address",
@@ -85,11 +85,11 @@ func rtnetlinkRows() []Row {
 		of(NetnsMake,
 			Row{Errno: unix.EINVAL, Cause: "the kernel has no network namespaces",
 				Do: "boot a kernel with CONFIG_NET_NS", Look: "ls /proc/self/ns/net",
-				Effect: Undoable, Undo: "boot the kernel of before",
+				Effect: undoable, Undo: "boot the kernel of before",
 				Kernel: "include/net/net_namespace.h: copy_net_ns"},
 			Row{Errno: unix.ENOSPC, Cause: "there are as many network namespaces as may be",
 				Do:   "raise the limit: sysctl -w user.max_net_namespaces=N",
-				Look: "sysctl user.max_net_namespaces, or lsns -t net,", Effect: Undoable,
+				Look: "sysctl user.max_net_namespaces, or lsns -t net,", Effect: undoable,
 				Undo:   "sysctl -w user.max_net_namespaces= with what it was",
 				Kernel: "net/core/net_namespace.c: copy_net_ns"}),
 		of(NeighGet, Row{Errno: unix.ENOENT, Cause: "nobody has answered yet for ADDRESS on the link of DEV",
@@ -113,7 +113,7 @@ func rtnetlinkRows() []Row {
 		needAdmin(SysfsMount, "fs/fsopen.c: fsopen"),
 		of(SysfsMount, Row{Errno: unix.ENODEV, Cause: "the kernel has no sysfs", Do: "boot a kernel with CONFIG_SYSFS",
 			Look:   "grep sysfs /proc/filesystems",
-			Effect: Undoable, Undo: "boot the kernel of before", Kernel: "fs/fsopen.c: fsopen"}),
+			Effect: undoable, Undo: "boot the kernel of before", Kernel: "fs/fsopen.c: fsopen"}),
 		of(NetnsOpen, Row{Errno: unix.ENOENT, If: noFile, Cause: "there is no such network namespace",
 			Do:   "name a network namespace that is there",
 			Look: "ip netns list, or lsns -t net,", Kernel: "fs/namei.c: link_path_walk"}),

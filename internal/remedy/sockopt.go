@@ -104,7 +104,7 @@ func congestionRows() []Row {
 		kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}.rows(),
 		c(Row{Errno: unix.ENOENT, Cause: "the kernel has no congestion control of that name, and no module",
 			Look: "sysctl net.ipv4.tcp_available_congestion_control",
-			Do:   "modprobe tcp_VALUE, or choose another --congestion", Effect: Undoable, Undo: "modprobe -r tcp_VALUE",
+			Do:   "modprobe tcp_VALUE, or choose another --congestion", Effect: undoable, Undo: "modprobe -r tcp_VALUE",
 			Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),
 		c(Row{Errno: unix.EBUSY, Cause: "the module of that congestion control is being removed", Look: "lsmod",
 			Do: "run it again", Kernel: "net/ipv4/tcp_cong.c: tcp_set_congestion_control"}),

@@ -25,12 +25,12 @@ func about(on On) netip.Addr {
 
 // Looks at addresses.
 var (
-	noZone = &State{Name: "a link-local address without an interface", From: "the address",
+	noZone = &state{Name: "a link-local address without an interface", From: "the address",
 		Holds: func(on On) (string, bool) {
 			a := about(on)
 			return "", a.Is6() && a.IsLinkLocalUnicast() && a.Zone() == ""
 		}}
-	wrongZone = &State{Name: "a link-local address with the zone of an interface that this host lacks",
+	wrongZone = &state{Name: "a link-local address with the zone of an interface that this host lacks",
 		From: "rtnetlink: RTM_GETLINK",
 		Holds: func(on On) (string, bool) {
 			zone := about(on).Zone()
@@ -39,7 +39,7 @@ var (
 			}
 			return "this host has no interface " + zone, true
 		}}
-	otherFamily = &State{Name: "this host has addresses of the other family alone", From: "rtnetlink: RTM_GETADDR",
+	otherFamily = &state{Name: "this host has addresses of the other family alone", From: "rtnetlink: RTM_GETADDR",
 		Holds: func(on On) (string, bool) { return otherFamilyAlone(about(on)) },
 		Do: func(on On) string {
 			if about(on).Unmap().Is4() {
@@ -49,27 +49,27 @@ var (
 		}}
 	// withoutIPv6: it was not built in, or ipv6.disable=1. Where only the sysctl is set sockets can
 	// be made, but no interface has an address.
-	withoutIPv6 = &State{Name: "the kernel runs without IPv6", From: "/proc/sys/net/ipv6",
+	withoutIPv6 = &state{Name: "the kernel runs without IPv6", From: "/proc/sys/net/ipv6",
 		Holds: func(on On) (string, bool) {
 			_, err := os.Stat("/proc/sys/net/ipv6")
 			return "", ipv6(about(on)) && os.IsNotExist(err)
 		}}
-	noIPv6 = &State{Name: "IPv6 is off", From: "/proc/sys/net/ipv6/conf/all/disable_ipv6",
+	noIPv6 = &state{Name: "IPv6 is off", From: "/proc/sys/net/ipv6/conf/all/disable_ipv6",
 		Holds: func(on On) (string, bool) {
 			b, err := os.ReadFile("/proc/sys/net/ipv6/conf/all/disable_ipv6")
 			return "", ipv6(about(on)) && (err != nil || strings.TrimSpace(string(b)) != "0")
 		}}
 	// broadcast: TCP has no way to it (net/ipv4/tcp_ipv4.c: tcp_v4_connect).
-	broadcast = &State{Name: "a broadcast or multicast address", From: "the address; rtnetlink: RTM_GETADDR",
+	broadcast = &state{Name: "a broadcast or multicast address", From: "the address; rtnetlink: RTM_GETADDR",
 		Holds: func(on On) (string, bool) { return "", isBroadcast(about(on)) }}
-	anyPort = &State{Name: "any free port was asked for", From: "the address",
+	anyPort = &state{Name: "any free port was asked for", From: "the address",
 		Holds: func(on On) (string, bool) { return "", on.Local.IsValid() && on.Local.Port() == 0 }}
-	tentative = &State{Name: "IPv6 still looks for others with the address",
+	tentative = &state{Name: "IPv6 still looks for others with the address",
 		From:  "/proc/thread-self/net/if_inet6: IFA_F_TENTATIVE",
 		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_TENTATIVE) }}
-	duplicate = &State{Name: "another host has the address", From: "/proc/thread-self/net/if_inet6: IFA_F_DADFAILED",
+	duplicate = &state{Name: "another host has the address", From: "/proc/thread-self/net/if_inet6: IFA_F_DADFAILED",
 		Holds: func(on On) (string, bool) { return "", flagged(on.Local.Addr(), unix.IFA_F_DADFAILED) }}
-	lowPort = &State{Name: "the port is below net.ipv4.ip_unprivileged_port_start",
+	lowPort = &state{Name: "the port is below net.ipv4.ip_unprivileged_port_start",
 		From: "/proc/sys/net/ipv4/ip_unprivileged_port_start",
 		Holds: func(on On) (string, bool) {
 			first := 1024

@@ -96,12 +96,12 @@ func (a *Answer) noRoute() bool {
 
 // Looks at what an ICMP message said.
 var (
-	noNeighbour = &State{Name: "nothing on the link answers to the next hop's address",
+	noNeighbour = &state{Name: "nothing on the link answers to the next hop's address",
 		From: "recvmsg MSG_ERRQUEUE: host-unreachable of this host",
 		Holds: func(on On) (string, bool) {
 			return "", on.Answer != nil && on.Answer.noNeighbour() && own(on.Answer.From)
 		}}
-	ownReject = &State{Name: "this host's own firewall rejects it",
+	ownReject = &state{Name: "this host's own firewall rejects it",
 		From: "recvmsg MSG_ERRQUEUE: any other message of this host",
 		Holds: func(on On) (string, bool) {
 			if on.Answer == nil || !own(on.Answer.From) {
@@ -109,7 +109,7 @@ var (
 			}
 			return "a firewall of this host itself rejects it: " + on.Answer.word(), true
 		}}
-	routerLost = &State{Name: "a router knows no way to the peer",
+	routerLost = &state{Name: "a router knows no way to the peer",
 		From: "recvmsg MSG_ERRQUEUE: host-unreachable or no route, of neither end",
 		Holds: func(on On) (string, bool) {
 			a := on.Answer
@@ -118,16 +118,16 @@ var (
 			}
 			return "the router " + a.String() + ": it does not reach that host", true
 		}}
-	rejected = &State{Name: "a firewall answered", From: "recvmsg MSG_ERRQUEUE",
+	rejected = &state{Name: "a firewall answered", From: "recvmsg MSG_ERRQUEUE",
 		Holds: func(on On) (string, bool) {
 			if on.Answer == nil {
 				return "", false
 			}
 			return "a firewall rejects it: " + on.Answer.String(), true
 		}}
-	together = &State{Name: "the receiver listens, as its agent says", From: "the controller",
+	together = &state{Name: "the receiver listens, as its agent says", From: "the controller",
 		Holds: func(on On) (string, bool) { return "", on.Together }}
-	rejectedTogether = &State{Name: rejected.Name + ", and " + together.Name, From: rejected.From,
+	rejectedTogether = &state{Name: rejected.Name + ", and " + together.Name, From: rejected.From,
 		Holds: func(on On) (string, bool) {
 			words, holds := rejected.Holds(on)
 			return words, holds && on.Together

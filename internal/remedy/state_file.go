@@ -13,12 +13,12 @@ import (
 
 // Looks at files.
 var (
-	readOnly = &State{Name: "the file system is mounted read-only", From: "statfs PATH: ST_RDONLY",
+	readOnly = &state{Name: "the file system is mounted read-only", From: "statfs PATH: ST_RDONLY",
 		Holds: func(on On) (string, bool) {
 			var st unix.Statfs_t
 			return "", on.Path != "" && unix.Statfs(on.Path, &st) == nil && st.Flags&unix.ST_RDONLY != 0
 		}}
-	notKernels = &State{Name: "another file stands in place of the kernel's", From: "statfs PATH: f_type",
+	notKernels = &state{Name: "another file stands in place of the kernel's", From: "statfs PATH: f_type",
 		Holds: func(on On) (string, bool) {
 			err := kernelfile.Check(on.Path)
 			if on.Path == "" || !kernelfile.IsNotKernels(err) {
@@ -26,7 +26,7 @@ var (
 			}
 			return err.Error(), true
 		}}
-	noFile = &State{Name: "there is no such file", From: "stat PATH",
+	noFile = &state{Name: "there is no such file", From: "stat PATH",
 		Holds: func(on On) (string, bool) {
 			_, err := os.Lstat(on.Path)
 			return "", on.Path != "" && os.IsNotExist(err)
@@ -34,7 +34,7 @@ var (
 )
 
 // isFile: it is there, and so it is what was written that the kernel does not find.
-var isFile = &State{Name: "the file is there", From: "stat PATH",
+var isFile = &state{Name: "the file is there", From: "stat PATH",
 	Holds: func(on On) (string, bool) {
 		_, err := os.Lstat(on.Path)
 		return "", on.Path != "" && err == nil
@@ -42,7 +42,7 @@ var isFile = &State{Name: "the file is there", From: "stat PATH",
 
 // Looks at the interface.
 var (
-	noDev = &State{Name: "the network namespace has no interface DEV", From: "rtnetlink: RTM_GETLINK",
+	noDev = &state{Name: "the network namespace has no interface DEV", From: "rtnetlink: RTM_GETLINK",
 		Holds: func(on On) (string, bool) {
 			if on.Dev == "" || tape.Replaying() { // a record's is of another host
 				return "", false
@@ -50,7 +50,7 @@ var (
 			_, err := net.InterfaceByName(on.Dev)
 			return "", err != nil
 		}}
-	devDown = &State{Name: "the interface DEV is down", From: "rtnetlink: RTM_GETLINK: IFF_UP",
+	devDown = &state{Name: "the interface DEV is down", From: "rtnetlink: RTM_GETLINK: IFF_UP",
 		Holds: func(on On) (string, bool) {
 			if on.Dev == "" || tape.Replaying() { // a record's is of another host
 				return "", false

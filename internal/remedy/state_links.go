@@ -10,17 +10,17 @@ import (
 // Looks at the interfaces of this network namespace, for who finds no route: an interface that is
 // down has none, and of IPv6 it loses its addresses, too.
 var (
-	onlyLoopback = &State{Name: "the network namespace has no interface but loopback", From: "rtnetlink: RTM_GETLINK",
+	onlyLoopback = &state{Name: "the network namespace has no interface but loopback", From: "rtnetlink: RTM_GETLINK",
 		Holds: func(On) (string, bool) {
 			up, down := links()
 			return "", up == nil && down == nil
 		}}
-	allDown = &State{Name: "no interface is up", From: "rtnetlink: RTM_GETLINK: IFF_UP",
+	allDown = &state{Name: "no interface is up", From: "rtnetlink: RTM_GETLINK: IFF_UP",
 		Holds: func(On) (string, bool) {
 			up, down := links()
 			return "no interface is up; down: " + strings.Join(down, ", "), up == nil && down != nil
 		}}
-	someDown = &State{Name: "an interface is down, and none that is up has a route",
+	someDown = &state{Name: "an interface is down, and none that is up has a route",
 		From: "rtnetlink: RTM_GETLINK: IFF_UP",
 		Holds: func(On) (string, bool) {
 			_, down := links()

@@ -12,7 +12,7 @@ import (
 
 // smallOnly: the handshake and small segments pass, full ones do not. That is so where something
 // between the hosts carries smaller packets than both ends think, and no ICMP message says so.
-var smallOnly = &State{Name: "small segments are acknowledged, and none of full size",
+var smallOnly = &state{Name: "small segments are acknowledged, and none of full size",
 	From: "getsockopt TCP_INFO: snd_mss, pmtu, backoff, probes, unacked, bytes_acked, bytes_sent, bytes_retrans",
 	Holds: func(on On) (string, bool) {
 		if on.FD <= 0 {

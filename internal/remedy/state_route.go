@@ -18,7 +18,7 @@ import (
 
 // Looks at links and routes.
 var (
-	downLink = &State{Name: "the interface in the peer's network is down, or has no carrier",
+	downLink = &state{Name: "the interface in the peer's network is down, or has no carrier",
 		From: "rtnetlink: RTM_GETLINK: IFF_UP, IFF_RUNNING",
 		Holds: func(on On) (string, bool) {
 			words, _ := linkTo(about(on))
@@ -35,8 +35,8 @@ var (
 
 // refusing makes the state that a route of a type refuses the address, with an errno
 // (net/ipv4/fib_trie.c: fib_table_lookup, net/ipv6/route.c: ip6_rt_type_to_error).
-func refusing(kind string, errno unix.Errno) *State {
-	return &State{Name: "a route of this host refuses the address (" + kind + ")", From: "connect of a UDP socket",
+func refusing(kind string, errno unix.Errno) *state {
+	return &state{Name: "a route of this host refuses the address (" + kind + ")", From: "connect of a UDP socket",
 		Holds: func(on On) (string, bool) {
 			a := on.Remote.Addr().Unmap()
 			if a.Is4() && a.As4()[0] == 0 || isBroadcast(a) { // refused whatever the routes are

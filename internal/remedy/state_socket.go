@@ -5,7 +5,7 @@ package remedy
 import "golang.org/x/sys/unix"
 
 // Looks at the socket that a call was about.
-var zeroCopy = &State{Name: "the socket sends without a copy", From: "getsockopt SO_ZEROCOPY",
+var zeroCopy = &state{Name: "the socket sends without a copy", From: "getsockopt SO_ZEROCOPY",
 	Holds: func(on On) (string, bool) { return "", on.FD > 0 && zeroCopies(on.FD) }}
 
 // zeroCopies reports whether SO_ZEROCOPY is set.

@@ -14,7 +14,7 @@ import (
 
 // ringElsewhere says that the ring belongs to another thread than the one that calls: the
 // kernel looks at that before all else (io_uring/register.c: __io_uring_register).
-var ringElsewhere = &State{Name: "the ring belongs to another thread", From: "gettid(2)",
+var ringElsewhere = &state{Name: "the ring belongs to another thread", From: "gettid(2)",
 	Holds: func(on On) (string, bool) {
 		tid := unix.Gettid()
 		return fmt.Sprintf("this is thread %d, and the ring is thread %d's", tid, on.Thread), on.Thread != 0 &&
@@ -26,8 +26,8 @@ var ringElsewhere = &State{Name: "the ring belongs to another thread", From: "ge
 var uringDisabled = "/proc/sys/kernel/io_uring_disabled"
 
 // uringOff makes the state that the sysctl has a value.
-func uringOff(value string) *State {
-	return &State{Name: "sysctl kernel.io_uring_disabled is " + value,
+func uringOff(value string) *state {
+	return &state{Name: "sysctl kernel.io_uring_disabled is " + value,
 		From: "/proc/sys/kernel/io_uring_disabled", Holds: func(On) (string, bool) {
 			b, err := kernelfile.ReadFile(uringDisabled)
 			if err != nil || strings.TrimSpace(string(b)) != value {
@@ -40,7 +40,7 @@ func uringOff(value string) *State {
 }
 
 // uringOffForUsers is uringOff("1") for root of a user namespace, whom being root does not help.
-var uringOffForUsers = &State{Name: "sysctl kernel.io_uring_disabled is 1, and this is a user namespace",
+var uringOffForUsers = &state{Name: "sysctl kernel.io_uring_disabled is 1, and this is a user namespace",
 	From: "/proc/sys/kernel/io_uring_disabled, /proc/thread-self/ns/user",
 	Holds: func(on On) (string, bool) {
 		_, off := uringOff("1").Holds(on)

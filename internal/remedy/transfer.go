@@ -119,7 +119,7 @@ func sendRows() []Row {
 			c(
 				Row{Errno: unix.EIO, Cause: "the interface cannot send such packets: it computes no checksums, " +
 					"or IPsec has the route", Look: "ethtool -k DEV; ip xfrm policy",
-					Do: "use --tx udp, or switch checksums on (ethtool -K DEV tx on)", Effect: Undoable,
+					Do: "use --tx udp, or switch checksums on (ethtool -K DEV tx on)", Effect: undoable,
 					Undo: "ethtool -K DEV tx off", Kernel: "net/ipv4/udp.c: udp_send_skb"}),
 		})
 }

@@ -15,7 +15,7 @@ const (
 	UringSetup    Call = "io_uring_setup"
 	UringMap      Call = "mmap: io_uring"
 	UringEnter    Call = "io_uring_enter"
-	UringRegister Call = "io_uring_register"
+	uringRegister Call = "io_uring_register"
 	UringEnable   Call = "io_uring_register: enable"
 	UringRingFD   Call = "io_uring_register: ring descriptor"
 	UringBuffers  Call = "io_uring_register: buffers"
@@ -62,7 +62,7 @@ func uringSetupRows() []Row {
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOff("2"),
 			Cause: "sysctl kernel.io_uring_disabled is 2",
 			Look:  "sysctl kernel.io_uring_disabled", Do: "set kernel.io_uring_disabled=0 (sysctl -w)",
-			Effect: Undoable,
+			Effect: undoable,
 			Undo:   "sysctl -w kernel.io_uring_disabled=2"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: allowed, If: uringOffForUsers,
 			Cause: "sysctl kernel.io_uring_disabled is 1, and " + privilege.OfUsers.Cause(unix.CAP_SYS_ADMIN),
@@ -74,7 +74,7 @@ func uringSetupRows() []Row {
 			Look: "sysctl kernel.io_uring_disabled kernel.io_uring_group",
 			Do: "run with CAP_SYS_ADMIN (root on the host has it), join the group kernel.io_uring_group, or " +
 				"set kernel.io_uring_disabled=0 (sysctl -w)",
-			Effect: Undoable, Undo: "sysctl -w kernel.io_uring_disabled=1, or gpasswd -d USER GROUP"},
+			Effect: undoable, Undo: "sysctl -w kernel.io_uring_disabled=1, or gpasswd -d USER GROUP"},
 		{Call: UringSetup, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter", If: filtered,
 			Cause: "a seccomp filter forbids io_uring", Look: "grep Seccomp /proc/self/status",
 			Do: seccompUring + ", or run on the host"},
@@ -148,7 +148,7 @@ func uringEnterRows() []Row {
 		{Call: UringEnter, Errno: unix.EAGAIN, Kernel: submit,
 			Cause: "the kernel has no memory for a request",
 			Look:  "free -m, and memory.max of the control group,",
-			Do:    "end what uses memory, or raise memory.max of the control group", Effect: Undoable,
+			Do:    "end what uses memory, or raise memory.max of the control group", Effect: undoable,
 			Undo: "start it again; write what memory.max was"},
 		{Call: UringEnter, Errno: unix.EBUSY, Kernel: "io_uring/io_uring.c: io_submit_sqes",
 			Cause: "completions wait that the application has not taken (before 5.19)", Look: "uname -r",
@@ -179,36 +179,36 @@ func uringEnterRows() []Row {
 func uringRegisterRows() []Row {
 	const register, lookup = "io_uring/register.c: __io_uring_register", "io_uring/io_uring.c: io_uring_ctx_get_file"
 	rows := []Row{
-		{Call: UringRegister, Errno: unix.EEXIST, Kernel: register, If: ringElsewhere, Cause: causeThread,
+		{Call: uringRegister, Errno: unix.EEXIST, Kernel: register, If: ringElsewhere, Cause: causeThread,
 			Do: fixThread},
-		{Call: UringRegister, Errno: unix.EEXIST, Kernel: register, Cause: causeThread, Do: fixThread},
-		{Call: UringRegister, Errno: unix.EACCES, Kernel: register,
+		{Call: uringRegister, Errno: unix.EEXIST, Kernel: register, Cause: causeThread, Do: fixThread},
+		{Call: uringRegister, Errno: unix.EACCES, Kernel: register,
 			Cause: "whoever started the process has restricted its rings, or a security module forbids " +
 				"io_uring_register",
 			Look: "journalctl -k", Do: "run zcbench outside of the container or service"},
-		{Call: UringRegister, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter",
+		{Call: uringRegister, Errno: unix.EPERM, Kernel: "kernel/seccomp.c: __seccomp_filter",
 			Cause: "a seccomp filter forbids io_uring_register",
 			Look:  "grep Seccomp /proc/self/status", Do: seccompUring},
-		{Call: UringRegister, Errno: unix.ENOSYS, Kernel: "kernel/seccomp.c: __seccomp_filter",
+		{Call: uringRegister, Errno: unix.ENOSYS, Kernel: "kernel/seccomp.c: __seccomp_filter",
 			Cause: "a seccomp filter hides io_uring_register",
 			Look:  "grep Seccomp /proc/self/status", Do: seccompUring},
-		{Call: UringRegister, Errno: unix.EBADF, Kernel: lookup,
+		{Call: uringRegister, Errno: unix.EBADF, Kernel: lookup,
 			Cause: "zcbench has closed the ring, or a socket of it"},
-		{Call: UringRegister, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/napi.h: io_register_napi",
+		{Call: uringRegister, Errno: unix.EOPNOTSUPP, Kernel: "io_uring/napi.h: io_register_napi",
 			Cause: "this kernel was built without what is registered", Look: "zcbench doctor",
 			Do: "use a newer kernel"},
-		{Call: UringRegister, Errno: unix.ENXIO, Kernel: "io_uring/rsrc.c: io_sqe_files_unregister",
+		{Call: uringRegister, Errno: unix.ENXIO, Kernel: "io_uring/rsrc.c: io_sqe_files_unregister",
 			Cause: "nothing of the kind is registered"},
-		{Call: UringRegister, Errno: unix.EOVERFLOW, Kernel: "io_uring/rsrc.c: io_validate_user_buf_range",
+		{Call: uringRegister, Errno: unix.EOVERFLOW, Kernel: "io_uring/rsrc.c: io_validate_user_buf_range",
 			Cause: "an address or a number is out of range"},
-		{Call: UringRegister, Errno: unix.EINVAL, Kernel: "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)",
+		{Call: uringRegister, Errno: unix.EINVAL, Kernel: "io_uring/register.c: SYSCALL_DEFINE4(io_uring_register)",
 			Cause: "this kernel does not know what is registered",
 			Look:  "zcbench doctor", Do: "use a newer kernel"},
 	}
-	rows = append(rows, files(UringRegister)...)
-	rows = append(rows, short(UringRegister, takes{locked: true, pinned: true}, "register fewer or smaller buffers",
+	rows = append(rows, files(uringRegister)...)
+	rows = append(rows, short(uringRegister, takes{locked: true, pinned: true}, "register fewer or smaller buffers",
 		"io_uring/register.c: __io_uring_register")...)
-	return append(rows, Row{Call: UringRegister, Kernel: register, Cause: "the kernel registers nothing",
+	return append(rows, Row{Call: uringRegister, Kernel: register, Cause: "the kernel registers nothing",
 		Look: "journalctl -k"})
 }
 

@@ -73,7 +73,7 @@ func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
 		"net/core/netdev_rx_queue.c: __netif_mp_open_rxq"
 	isDown := func(errno unix.Errno, kernel string) Row {
 		return Row{Call: call, Errno: errno, Kernel: kernel, If: devDown, Cause: "the interface DEV is down",
-			Look: "ip link show DEV", Do: "ip link set DEV up", Effect: Undoable, Undo: "ip link set DEV down"}
+			Look: "ip link show DEV", Do: "ip link set DEV up", Effect: undoable, Undo: "ip link set DEV down"}
 	}
 	return append(anyZcrxRows(call, "", ""),
 		isDown(unix.ENODEV, "drivers/net/ethernet/mellanox/mlx5/core/en_main.c: mlx5e_queue_mem_alloc"),
@@ -103,7 +103,7 @@ func nicZcrxRows(call Call, invalid, lacks, without, ranged string) []Row {
 		isDown(unix.EAGAIN, "drivers/net/ethernet/google/gve/gve_main.c: gve_rx_queue_mem_alloc"),
 		Row{Call: call, Errno: unix.ENETDOWN, Kernel: "drivers/net/ethernet/broadcom/bnxt/bnxt.c: bnxt_queue_mem_alloc",
 			Cause: "the interface is down", Look: "ip link show DEV", Do: "ip link set DEV up",
-			Effect: Undoable, Undo: "ip link set DEV down"},
+			Effect: undoable, Undo: "ip link set DEV down"},
 		Row{Call: call, Errno: unix.EINVAL, Kernel: inner + "; " + zcrxRegister,
 			Cause: "header split is off, or the kernel is too old, or the ring is of another kind",
 			Look:  "ethtool -g DEV", Do: invalid},

@@ -85,23 +85,23 @@ func (f *File) Write(w io.Writer) error {
 	return err
 }
 
-// SyntaxError is a file that is no record, with the place.
-type SyntaxError struct {
+// syntaxError is a file that is no record, with the place.
+type syntaxError struct {
 	Name         string
 	Line, Column int // from 1
 	Err          error
 }
 
-func (e *SyntaxError) Error() string {
+func (e *syntaxError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %v", e.Name, e.Line, e.Column, e.Err)
 }
-func (e *SyntaxError) Unwrap() error { return e.Err }
+func (e *syntaxError) Unwrap() error { return e.Err }
 
 // Parse reads a record; name is the file's, for errors.
 func Parse(name string, text []byte) (*File, error) {
 	at := func(offset int64, err error) error {
 		before := text[:max(0, min(int(offset), len(text)))]
-		return &SyntaxError{name, bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before,
+		return &syntaxError{name, bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before,
 			'\n'), err}
 	}
 	if len(text) > MaxBytes {

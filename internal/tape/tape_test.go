@@ -149,7 +149,7 @@ func TestParseRefuses(t *testing.T) {
 		strings.Repeat(" ", MaxBytes+1):                                        "longer than",
 	} {
 		_, err := Parse("f", []byte(text))
-		var s *SyntaxError
+		var s *syntaxError
 		if !errors.As(err, &s) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.100q: %v, want %s", text, err, want)
 		}
@@ -162,7 +162,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		r, err := Parse("f", text)
 		if err != nil {
-			var s *SyntaxError
+			var s *syntaxError
 			if !errors.As(err, &s) || s.Line < 1 || s.Column < 1 || !plain(err.Error()) {
 				t.Errorf("%#v", err)
 			}

@@ -70,7 +70,8 @@ func TestUntold(t *testing.T) {
 
 // The judge says why a zero-copy run copied, in the data path's words.
 func TestZeroCopyEvidence(t *testing.T) {
-	e := &Evidence{Path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy}, Mode: "zcrx", Role: stream.RX,
+	e := &Evidence{Path: stream.Mode{Name: "zcrx", Role: stream.RX, Traits: stream.ZeroCopy}, Mode: "zcrx",
+		Role: stream.RX,
 		Cell: &plan.Cell{RX: "zcrx"}}
 	f := &Flow{Counted: stream.Counters{Bytes: 100, ZeroCopyBytes: 90, CopiedBytes: 10},
 		Evidence: stream.Evidence{Why: "the flow landed on queue 2, but the provider is on queue 3", Fix: "ethtool -n"}}

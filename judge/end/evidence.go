@@ -58,8 +58,8 @@ type Finding struct {
 	Expected    bool // it could not be otherwise where it ran
 }
 
-// Verdict is the verdict of an end.
-type Verdict struct {
+// verdict is the verdict of an end.
+type verdict struct {
 	Finding
 	Verdict  results.Verdict
 	Flags    []string
@@ -69,7 +69,7 @@ type Verdict struct {
 
 // Judge gives an end its verdict: the run is as good as the worst of its flows. It is expected to
 // be invalid, or was disturbed, where that is so of each flow that is invalid.
-func (e *Evidence) Judge() (v Verdict) {
+func (e *Evidence) Judge() (v verdict) {
 	v.Verdict = results.OK
 	expected, disturbed := true, true
 	for i := range e.Flows {
@@ -96,7 +96,7 @@ func (e *Evidence) Judge() (v Verdict) {
 }
 
 // add makes the run invalid by the first thing that is wrong.
-func (v *Verdict) add(x Finding) {
+func (v *verdict) add(x Finding) {
 	if x.Reason != "" && v.Verdict == results.OK {
 		v.Verdict, v.Finding = results.Invalid, x
 	}

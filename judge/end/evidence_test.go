@@ -13,7 +13,7 @@ import (
 )
 
 // faultOf is what is wrong with the first of two flows of a path.
-func faultOf(path stream.Mode, f Flow) Verdict {
+func faultOf(path stream.Mode, f Flow) verdict {
 	e := &Evidence{Role: path.Role, Mode: path.Name, Path: path, Cell: &plan.Cell{RX: "tcp"}, Window: f.Counted,
 		Flows: []Flow{f, {N: 1, Counted: f.Counted, Taken: f.Counted.Bytes, Moved: true}}}
 	return e.Judge()

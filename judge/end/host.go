@@ -14,7 +14,7 @@ type Layout struct {
 
 // keptLayout: the softirq ran where the layout wants it. Where it did not, something else
 // on the host moved it.
-func (e *Evidence) keptLayout(v *Verdict) (found Finding) {
+func (e *Evidence) keptLayout(v *verdict) (found Finding) {
 	p := e.Layout
 	if p == nil {
 		return found
@@ -43,7 +43,7 @@ func (e *Evidence) keptLayout(v *Verdict) (found Finding) {
 
 // untimed: the kernel did not time eBPF programs, which slows all that run
 // on the machine, whoever asked for it. That may pass, so the run may be made again.
-func (e *Evidence) untimed(*Verdict) (found Finding) {
+func (e *Evidence) untimed(*verdict) (found Finding) {
 	if !e.TimedBPF {
 		return found
 	}

@@ -4,19 +4,19 @@ package end
 
 import "github.com/zcbench/zcbench/plan"
 
-// Rule is one thing that an end judges its run by. What it finds says what to do about it.
-type Rule struct {
+// rule is one thing that an end judges its run by. What it finds says what to do about it.
+type rule struct {
 	Name  string         // what is asked
 	Looks string         // at what
 	Class plan.GateClass // of a run that breaks it
 	Test  string         // that holds it
 
 	flow func(*Evidence, *Flow) Finding    // of each flow
-	run  func(*Evidence, *Verdict) Finding // of a run whose flows are well
+	run  func(*Evidence, *verdict) Finding // of a run whose flows are well
 }
 
 // Rules are in the order in which they are asked.
-var Rules = []Rule{
+var Rules = []rule{
 	{Name: "bytes", Looks: "bytes that the path took, counted, and that the other end counted", Class: plan.ByProof,
 		Test: "TestEndBytes", flow: plain(bytesAddUp)},
 	{Name: "payload", Looks: "bytes that differ from what was sent, and answers", Class: plan.ByProof,

@@ -11,7 +11,7 @@ import (
 // passed in it. Its edges are read late where other work keeps this thread off
 // the CPUs. A window in time in which nothing passed is not disturbed: a mode
 // that stalls looks the same, and making it again would hide that.
-func (e *Evidence) window(*Verdict) (found Finding) {
+func (e *Evidence) window(*verdict) (found Finding) {
 	if e.To == 0 {
 		return found
 	}

@@ -17,8 +17,8 @@ const (
 	aborted  = 1<<32 - 1
 )
 
-// ErrAborted is the end of what the sender could not send to its end.
-var ErrAborted = errors.New("the sender gave up")
+// errAborted is the end of what the sender could not send to its end.
+var errAborted = errors.New("the sender gave up")
 
 // ChunkWriter writes chunks. Close or Abort ends them.
 type ChunkWriter struct {
@@ -104,7 +104,7 @@ func (c *ChunkReader) next() error {
 	case n == 0:
 		return io.EOF
 	case n == aborted:
-		return ErrAborted
+		return errAborted
 	case n > maxChunk:
 		return fmt.Errorf("a chunk of %d bytes", n)
 	default:

@@ -41,7 +41,7 @@ func TestChunksAborted(t *testing.T) {
 	w.Write(make([]byte, maxChunk+1))
 	w.Abort()
 	got, err := io.ReadAll(NewChunkReader(&b))
-	if len(got) != maxChunk || !errors.Is(err, ErrAborted) {
+	if len(got) != maxChunk || !errors.Is(err, errAborted) {
 		t.Errorf("%d bytes, %v", len(got), err)
 	}
 }

@@ -49,7 +49,7 @@ func (w *worker) run(job *Job, res *Result) {
 	unix.Kill(-p.Pid, unix.SIGQUIT)
 	select {
 	case <-done:
-	case <-time.After(Grace):
+	case <-time.After(grace):
 	}
 }
 

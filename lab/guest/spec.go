@@ -56,6 +56,6 @@ type Spec struct {
 // one page, as zero-copy receive wants.
 const DefaultMTU = 4148
 
-// Grace is how long the guest gives a command that ran out of time to die of
+// grace is how long the guest gives a command that ran out of time to die of
 // SIGQUIT (a Go program prints its goroutines) before it is killed.
-const Grace = 3 * time.Second
+const grace = 3 * time.Second

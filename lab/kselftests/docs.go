@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Doc writes a table of all tests in Markdown: how many cases pass on each kernel on record, and
+// doc writes a table of all tests in Markdown: how many cases pass on each kernel on record, and
 // what does not pass, with the reason.
-func Doc() (string, error) {
-	kernels := Known()
+func doc() (string, error) {
+	kernels := known()
 	var on []expectation
 	for _, k := range kernels {
 		e, err := expectedOf(k + ".0")
@@ -24,7 +24,7 @@ func Doc() (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| test | pass on %s | does not pass, because |\n|---|%s---|\n",
 		strings.Join(kernels, " | "), strings.Repeat("---|", len(kernels)))
-	for _, t := range Tests {
+	for _, t := range tests {
 		fmt.Fprintf(&b, "| `%s` |", t.Name)
 		for _, e := range on {
 			if len(e[t.Name]) == 0 {
@@ -40,7 +40,7 @@ func Doc() (string, error) {
 
 func passes(cases map[string]Case) (n int) {
 	for _, c := range cases {
-		if c.Outcome == Pass {
+		if c.Outcome == pass {
 			n++
 		}
 	}
@@ -69,7 +69,7 @@ func others(test string, kernels []string, on []expectation) (words []string) {
 	for i, e := range on {
 		for _, name := range slices.Sorted(maps.Keys(e[test])) {
 			c := e[test][name]
-			if c.Outcome == Pass {
+			if c.Outcome == pass {
 				continue
 			}
 			w := why{c.Outcome, c.Reason}

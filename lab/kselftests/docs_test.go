@@ -23,7 +23,7 @@ func TestDocs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := Doc()
+	table, err := doc()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -44,8 +44,8 @@ func expectedOf(release string) (expectation, error) {
 	return parseExpected(name, string(b))
 }
 
-// Known lists the series of kernels whose results are on record.
-func Known() []string {
+// known lists the series of kernels whose results are on record.
+func known() []string {
 	names, _ := fs.Glob(expectedFiles, "testdata/expected-*.txt")
 	for i, n := range names {
 		names[i] = strings.TrimSuffix(strings.TrimPrefix(n, "testdata/expected-"), ".txt")
@@ -90,11 +90,11 @@ func parseCase(line string) (c Case, wrong string) {
 	outcome, name, ok := strings.Cut(said, " ")
 	c = Case{Name: strings.TrimSpace(name), Outcome: Outcome(outcome), Reason: strings.TrimSpace(reason)}
 	switch {
-	case !ok || !slices.Contains([]Outcome{Pass, Skip, XFail, Fail, Flips}, c.Outcome):
+	case !ok || !slices.Contains([]Outcome{pass, skip, xFail, fail, flips}, c.Outcome):
 		return c, "want pass, skip, xfail, fail or pass/fail, and the name of a case"
-	case because && c.Outcome == Pass:
+	case because && c.Outcome == pass:
 		return c, "a pass needs no reason"
-	case c.Outcome != Pass && c.Reason == "":
+	case c.Outcome != pass && c.Reason == "":
 		return c, "a reason is missing: NAME | REASON"
 	}
 	return c, ""

@@ -11,16 +11,16 @@ import (
 // What is on record can be read, and is of tests that there are.
 func TestExpected(t *testing.T) {
 	t.Parallel()
-	if len(Known()) == 0 {
+	if len(known()) == 0 {
 		t.Fatal("nothing recorded for this test")
 	}
-	for _, s := range Known() {
+	for _, s := range known() {
 		e, err := expectedOf(s + ".0+test-amd64")
 		if err != nil {
 			t.Error(err)
 		}
 		for test, cases := range e {
-			if !slices.ContainsFunc(Tests, func(x Test) bool { return x.Name == test }) {
+			if !slices.ContainsFunc(tests, func(x Test) bool { return x.Name == test }) {
 				t.Errorf("%s: %s: no such test", s, test)
 			}
 			if len(cases) == 0 {
@@ -57,8 +57,8 @@ func TestJudge(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := judge(want["a.py"], "a.py", []Case{
-		{"x", Fail, "boom"}, {"y", Skip, "said"}, {"z", Pass, ""}, {"new", Pass, ""}, {"odd", Skip, "why"},
-		{"y", Skip, "said"},
+		{"x", fail, "boom"}, {"y", skip, "said"}, {"z", pass, ""}, {"new", pass, ""}, {"odd", skip, "why"},
+		{"y", skip, "said"},
 	})
 	wrong := map[string]string{}
 	for i, j := range got {
@@ -89,8 +89,8 @@ func TestJudgeFlips(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, o := range []Outcome{Pass, Fail} {
-		got := judge(want["a.py"], "a.py", []Case{{"x", o, "said"}, {"y", Pass, ""}})
+	for _, o := range []Outcome{pass, fail} {
+		got := judge(want["a.py"], "a.py", []Case{{"x", o, "said"}, {"y", pass, ""}})
 		if !AsExpected(got) || got[0].Because != "a timer" || got[0].Outcome != o {
 			t.Errorf("%s: %+v", o, got)
 		}
@@ -102,7 +102,7 @@ func TestJudgeFlips(t *testing.T) {
 			t.Errorf("%s is shown as\n%s", o, b.String())
 		}
 	}
-	for _, all := range [][]Case{{{"x", Skip, "said"}, {"y", Pass, ""}}, {{"y", Pass, ""}}} {
+	for _, all := range [][]Case{{{"x", skip, "said"}, {"y", pass, ""}}, {{"y", pass, ""}}} {
 		got := judge(want["a.py"], "a.py", all)
 		if AsExpected(got) || !strings.Contains(Record("7.3.4", got), " x | ") || strings.Contains(Record("7.3.4", got),
 			"pass/fail") {
@@ -111,7 +111,7 @@ func TestJudgeFlips(t *testing.T) {
 	}
 	// It is told apart in the sum, which counts what it did.
 	if got := Sum(judge(want["a.py"], "a.py",
-		[]Case{{"x", Pass, ""}, {"y", Pass, ""}})); got != "2 pass, 1 of them may pass or fail" {
+		[]Case{{"x", pass, ""}, {"y", pass, ""}})); got != "2 pass, 1 of them may pass or fail" {
 		t.Error(got)
 	}
 }
@@ -119,7 +119,7 @@ func TestJudgeFlips(t *testing.T) {
 // A test of which nobody has looked at anything yet is told, and does not count.
 func TestJudgeUnknown(t *testing.T) {
 	t.Parallel()
-	got := judge(nil, "a.py", []Case{{"x", Fail, "boom"}})
+	got := judge(nil, "a.py", []Case{{"x", fail, "boom"}})
 	if !AsExpected(got) || got[0].Because == "" || got[0].Known {
 		t.Errorf("%+v", got)
 	}

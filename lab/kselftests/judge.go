@@ -12,9 +12,9 @@ import (
 type Judged struct {
 	Test string
 	Case
-	// Known says that the case is on record.
+	// known says that the case is on record.
 	Known bool
-	// Flips says that it may pass or fail, by what is on record.
+	// flips says that it may pass or fail, by what is on record.
 	Flips bool
 	// Because is the reason on record for an outcome that is not a pass.
 	Because string
@@ -45,11 +45,11 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 			j.Wrong = "said twice"
 		case want == nil:
 			j.Because = "nothing recorded for this test"
-		case !known && c.Outcome != Pass:
+		case !known && c.Outcome != pass:
 			j.Wrong = "not recorded"
 		case !known:
 			j.Because = "new: not recorded"
-		case w.Outcome == Flips && (c.Outcome == Pass || c.Outcome == Fail):
+		case w.Outcome == flips && (c.Outcome == pass || c.Outcome == fail):
 			j.Flips, j.Because = true, w.Reason
 		case w.Outcome != c.Outcome:
 			j.Wrong = fmt.Sprintf("expected %s", w.Outcome)
@@ -64,7 +64,7 @@ func judge(want map[string]Case, test string, cases []Case) []Judged {
 	}
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if !seen[name] {
-			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: Fail,
+			out = append(out, Judged{Test: test, Case: Case{Name: name, Outcome: fail,
 				Reason: "the test gave no reason"},
 				Wrong: fmt.Sprintf("expected %s", want[name].Outcome)})
 		}

@@ -17,15 +17,15 @@ type Outcome string
 // The outcomes of KTAP (Documentation/dev-tools/ktap.rst). XFail is a failure that the
 // test itself expects.
 const (
-	Pass  Outcome = "pass"
-	Skip  Outcome = "skip"
-	XFail Outcome = "xfail"
-	Fail  Outcome = "fail"
+	pass  Outcome = "pass"
+	skip  Outcome = "skip"
+	xFail Outcome = "xfail"
+	fail  Outcome = "fail"
 )
 
-// Flips is on record of a case that passes in one run and fails in the next, by what nobody
+// flips is on record of a case that passes in one run and fails in the next, by what nobody
 // here decides, such as how much the emulation of a timer's interrupt takes.
-const Flips Outcome = "pass/fail"
+const flips Outcome = "pass/fail"
 
 // Case is one case of a test, and what it said.
 type Case struct {
@@ -67,7 +67,7 @@ func Read(test, output string, end End) []Case {
 		cases = append(cases, c)
 	}
 	if end.Kernel != "" {
-		cases = append(cases, Case{kernel, Fail, end.Kernel})
+		cases = append(cases, Case{kernel, fail, end.Kernel})
 	}
 	return cases
 }
@@ -116,14 +116,14 @@ func exceptionLine(s string) bool {
 var raisedWord = lazy.Regexp(`^[A-Za-z_][A-Za-z0-9_.]*(Error|Failure|Exception|Ex|Interrupt|Terminate|Expired)\b`)
 
 func (r *reader) result(m []string) {
-	c := Case{Name: strings.TrimPrefix(m[3], r.name), Outcome: Pass}
+	c := Case{Name: strings.TrimPrefix(m[3], r.name), Outcome: pass}
 	switch {
 	case m[4] == "SKIP":
-		c.Outcome, c.Reason = Skip, m[5]
+		c.Outcome, c.Reason = skip, m[5]
 	case m[4] == "XFAIL":
-		c.Outcome, c.Reason = XFail, m[5]
+		c.Outcome, c.Reason = xFail, m[5]
 	case m[1] != "":
-		c.Outcome, c.Reason = Fail, r.check
+		c.Outcome, c.Reason = fail, r.check
 		if c.Reason == "" {
 			c.Reason = r.raised
 		}
@@ -140,12 +140,12 @@ func (r *reader) short(end End) (Case, bool) {
 	}
 	switch {
 	case end.Limit > 0:
-		return Case{whole, Fail, fmt.Sprintf("not done after %v: %d of %d cases", end.Limit, len(r.cases), r.planned)},
+		return Case{whole, fail, fmt.Sprintf("not done after %v: %d of %d cases", end.Limit, len(r.cases), r.planned)},
 			true
 	case end.Exit == skipStatus && len(r.cases) == 0:
-		return Case{whole, Skip, reason}, true
+		return Case{whole, skip, reason}, true
 	case r.planned == 0 || len(r.cases) < r.planned:
-		return Case{whole, Fail, fmt.Sprintf("exit status %d after %d of %d cases: %s", end.Exit, len(r.cases),
+		return Case{whole, fail, fmt.Sprintf("exit status %d after %d of %d cases: %s", end.Exit, len(r.cases),
 			r.planned, reason)}, true
 	}
 	return Case{}, false

@@ -36,23 +36,23 @@ ok 4 hds.odd # XFAIL could not build a backlog
 not ok 5 hds.ring
 # Totals: pass:1 fail:2 xfail:1 xpass:0 skip:1 error:0
 `, End{Exit: 1}, []Case{
-			{"get", Pass, ""},
-			{"set.of 3 rings", Fail, "Check failed 1 != 2 of the ring"},
-			{"xdp", Skip, "no XDP: Command failed"},
-			{"odd", XFail, "could not build a backlog"},
-			{"ring", Fail, "net.ynl.pyynl.lib.ynl.NlError: Netlink error: too low: Invalid argument"},
+			{"get", pass, ""},
+			{"set.of 3 rings", fail, "Check failed 1 != 2 of the ring"},
+			{"xdp", skip, "no XDP: Command failed"},
+			{"odd", xFail, "could not build a backlog"},
+			{"ring", fail, "net.ynl.pyynl.lib.ynl.NlError: Netlink error: too low: Invalid argument"},
 		}},
 		{"time over", "1..3\nok 1 hds.get\n", End{Exit: 124, Limit: time.Minute}, []Case{
-			{"get", Pass, ""}, {whole, Fail, "not done after 1m0s: 1 of 3 cases"}}},
+			{"get", pass, ""}, {whole, fail, "not done after 1m0s: 1 of 3 cases"}}},
 		{"died", "TAP version 13\n1..3\nok 1 hds.get\nKilled\n", End{Exit: 137}, []Case{
-			{"get", Pass, ""}, {whole, Fail, "exit status 137 after 1 of 3 cases: Killed"}}},
+			{"get", pass, ""}, {whole, fail, "exit status 137 after 1 of 3 cases: Killed"}}},
 		{"no KTAP", "Traceback (most recent call last):\nModuleNotFoundError: No module named 'yaml'\n", End{Exit: 1},
 			[]Case{
-				{whole, Fail, "exit status 1 after 0 of 0 cases: ModuleNotFoundError: No module named 'yaml'"}}},
-		{"nothing", "", End{}, []Case{{whole, Fail, "exit status 0 after 0 of 0 cases: "}}},
-		{"skips as a whole", "# SKIP needs two ports\n", End{Exit: 4}, []Case{{whole, Skip, "SKIP needs two ports"}}},
+				{whole, fail, "exit status 1 after 0 of 0 cases: ModuleNotFoundError: No module named 'yaml'"}}},
+		{"nothing", "", End{}, []Case{{whole, fail, "exit status 0 after 0 of 0 cases: "}}},
+		{"skips as a whole", "# SKIP needs two ports\n", End{Exit: 4}, []Case{{whole, skip, "SKIP needs two ports"}}},
 		{"kernel", "1..1\nok 1 hds.get\n", End{Kernel: "WARNING: net/core/dev.c"}, []Case{
-			{"get", Pass, ""}, {kernel, Fail, "WARNING: net/core/dev.c"}}},
+			{"get", pass, ""}, {kernel, fail, "WARNING: net/core/dev.c"}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -21,10 +21,10 @@ func Record(release string, all []Judged) string {
 		}
 		outcome := j.Outcome
 		if j.Flips {
-			outcome = Flips
+			outcome = flips
 		}
 		fmt.Fprintf(&b, "  %s %s", outcome, plain(j.Name))
-		if outcome != Pass {
+		if outcome != pass {
 			reason := plain(j.Reason)
 			if j.Known && j.Wrong == "" {
 				reason = j.Because

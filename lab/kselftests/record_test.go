@@ -7,7 +7,7 @@ import "testing"
 // What is recorded is as expected from then on.
 func TestRecord(t *testing.T) {
 	t.Parallel()
-	said := []Case{{"x", Pass, ""}, {"y.a b", Skip, "no\tY"}, {"z", Fail, ""}}
+	said := []Case{{"x", pass, ""}, {"y.a b", skip, "no\tY"}, {"z", fail, ""}}
 	e, err := parseExpected("f", Record("7.3.4+deb13-amd64", judge(nil, "a.py", said)))
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,7 @@ func Sum(all []Judged) string {
 		}
 	}
 	var words []string
-	for _, o := range []Outcome{Pass, Skip, XFail, Fail} {
+	for _, o := range []Outcome{pass, skip, xFail, fail} {
 		if n[o] > 0 {
 			words = append(words, fmt.Sprintf("%d %s", n[o], o))
 		}

@@ -20,8 +20,8 @@ type Test struct {
 // instruction is a nanosecond, so that a busy host does not count.
 const DefaultLimit = 3 * time.Minute
 
-// Tests are what the lab runs, the quick and telling ones first.
-var Tests = []Test{
+// tests are what the lab runs, the quick and telling ones first.
+var tests = []Test{
 	{Name: "queues.py"},
 	{Name: "stats.py"},
 	{Name: "hds.py"},
@@ -68,20 +68,20 @@ func (t Test) Time() time.Duration {
 // Select picks tests by name: with or without .py and the folder.
 func Select(only []string) ([]Test, error) {
 	if len(only) == 0 {
-		return Tests, nil
+		return tests, nil
 	}
 	var names []string
-	for _, t := range Tests {
+	for _, t := range tests {
 		names = append(names, t.Name)
 	}
 	var picked []Test
 	for _, o := range only {
-		i := slices.IndexFunc(Tests, func(t Test) bool { return t.called(o) })
+		i := slices.IndexFunc(tests, func(t Test) bool { return t.called(o) })
 		if i < 0 {
 			return nil, fmt.Errorf("--only %q: no such test; choose from: %s", o, strings.Join(names, ", "))
 		}
-		if !slices.Contains(picked, Tests[i]) {
-			picked = append(picked, Tests[i])
+		if !slices.Contains(picked, tests[i]) {
+			picked = append(picked, tests[i])
 		}
 	}
 	return picked, nil
@@ -92,8 +92,8 @@ func (t Test) called(name string) bool {
 	return t.Name == name || strings.HasSuffix(t.Name, "/"+name)
 }
 
-// Folder is where the disk has the kernel's tests.
-const Folder = "/kernel/tools/testing/selftests/drivers/net"
+// folder is where the disk has the kernel's tests.
+const folder = "/kernel/tools/testing/selftests/drivers/net"
 
 // modules are what tests, and the commands that they start, ask the kernel for: a guest
 // has no program that would bring them when they are needed. What a kernel does not have
@@ -125,7 +125,7 @@ const hashKey = "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:" +
 // Args builds the guest's command line that runs the test from the disk.
 func (t Test) Args() []string {
 	dir, file := path.Split(t.Name)
-	return []string{"/bin/sh", "-c", fmt.Sprintf(start, strings.Join(modules, " "), path.Join(Folder, dir), "./"+file)}
+	return []string{"/bin/sh", "-c", fmt.Sprintf(start, strings.Join(modules, " "), path.Join(folder, dir), "./"+file)}
 }
 
 // Env builds the environment of a test of a NIC with another host beside it

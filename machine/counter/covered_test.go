@@ -153,7 +153,7 @@ func TestColumnsThatAreNotTheCPUs(t *testing.T) {
 			!strings.Contains(u.Quality(), x.want) {
 			t.Errorf("%s: %+v", x.name, u)
 		}
-		if c := (Change{CPU: u, Foreign: Foreign(u, nil, 0)}); (c.unjudged() != "") != (x.want != "") {
+		if c := (Change{CPU: u, Foreign: foreign(u, nil, 0)}); (c.unjudged() != "") != (x.want != "") {
 			t.Errorf("%s: %q", x.name, c.unjudged())
 		}
 	}

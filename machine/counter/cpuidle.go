@@ -69,9 +69,9 @@ func readCount(path string) (uint64, error) {
 	return v, nil
 }
 
-// IdleStatesBetween computes by how much each state's time and usage grew. It leaves out states
+// idleStatesBetween computes by how much each state's time and usage grew. It leaves out states
 // that either side lacks, or whose counters were reset.
-func IdleStatesBetween(before, after []IdleState) []IdleState {
+func idleStatesBetween(before, after []IdleState) []IdleState {
 	var out []IdleState
 	for _, a := range after {
 		i := slices.IndexFunc(before, func(b IdleState) bool { return b.CPU == a.CPU && b.Name == a.Name })

@@ -56,7 +56,7 @@ func TestIdleStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r rows
-	r.idleStates(IdleStatesBetween(before, after), 2)
+	r.idleStates(idleStatesBetween(before, after), 2)
 	for name, want := range map[string]float64{"cpuidle_cpu0_poll_cores": 0.025, "cpuidle_cpu0_poll_entries": 5,
 		"cpuidle_cpu0_c6_cores": 0.75, "cpuidle_cpu1_c6_cores": 1.25,
 		"cpuidle_c6_cores": 2, "cpuidle_c1e_cores": 0, "cpuidle_cpu0_c6_entries": 20} {
@@ -74,7 +74,7 @@ func TestIdleStates(t *testing.T) {
 			t.Errorf("no metric %s", name)
 		}
 	}
-	if got := IdleStatesBetween(after, before); len(got) != 8-3 {
+	if got := idleStatesBetween(after, before); len(got) != 8-3 {
 		t.Errorf("states whose counters fell are there: %v", got)
 	}
 	put(t, sys+"/devices/system/cpu/cpu1/cpuidle/state1/time", "x\n")

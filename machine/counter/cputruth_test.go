@@ -370,7 +370,7 @@ func allTasks() map[int]ThreadTimes {
 		if _, err := fmt.Sscanf(e.Name(), "%d", &pid); err != nil {
 			continue
 		}
-		ts, _ := ReadThreads(FS{}, pid) // one that just ended is no error
+		ts, _ := readThreads(FS{}, pid) // one that just ended is no error
 		for _, t := range ts {
 			out[t.TID] = t
 		}

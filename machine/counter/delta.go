@@ -18,16 +18,16 @@ import (
 // lacks are nil.
 type Change struct {
 	CPU     CPUUsage
-	Foreign []ForeignLoad
+	Foreign []foreignLoad
 	// Unjudged is why it is not known how much of the measured CPUs, or of some, others used;
 	// "": it is known.
 	Unjudged string
 	Threads  []ThreadDelta
 	Softirq  []SoftirqDelta
 	Softnet  []procfs.SoftnetStat // counters are what they grew by
-	Netstat  []NetstatDelta
+	Netstat  []netstatDelta
 	TCP      []TCPInfo // of each flow; one without fields was not read
-	// NetRXCPUs is where received packets were processed, as [NetRXCPUs] says.
+	// netRXCPUs is where received packets were processed, as [netRXCPUs] says.
 	NetRXCPUs string
 	// Polled is what kernel threads that poll for the flow used; nil: there are none.
 	Polled *Polled
@@ -40,7 +40,7 @@ type Change struct {
 	dev     string // of the configuration
 	clocks  []cpuClock
 	rxDrops *uint64
-	heat    Heat
+	heat    heat
 }
 
 // Delta compares two snapshots of one host: rows for metrics.csv, and the same
@@ -49,11 +49,11 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: NetRXCPUs(before, after), dev: cfg.Dev,
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: netRXCPUs(before, after), dev: cfg.Dev,
 		heat: after.Heat}
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
-	rows.idleStates(IdleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
+	rows.idleStates(idleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
 	}
@@ -64,10 +64,10 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	rows.dram(cfg.DRAM, before.DRAM, after.DRAM)
 	pollers := c.addPollers(&rows, cfg.Pollers, before.Pollers, after.Pollers, cfg.CPUs)
 	if before.Threads != nil && after.Threads != nil {
-		c.Threads = ThreadsBetween(before.Threads, after.Threads)
+		c.Threads = threadsBetween(before.Threads, after.Threads)
 		own := append(ownThreads(c.Threads, before.Rusage, after.Rusage), pollers...)
 		c.CPU.disbelieve(c.Threads, float64(before.TookNs+after.TookNs)/1e9)
-		c.Foreign = Foreign(c.CPU, own, cfg.ForeignThreshold)
+		c.Foreign = foreign(c.CPU, own, cfg.ForeignThreshold)
 		rows.threads(c.Threads, cfg.Threads, c.CPU.WallS)
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
@@ -80,7 +80,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	for i := range min(len(before.TCP), len(after.TCP)) {
 		var t TCPInfo
 		if b, a := before.TCP[i], after.TCP[i]; len(b.Fields) > 0 && len(a.Fields) > 0 {
-			t = TCPInfoBetween(b, a)
+			t = tcpInfoBetween(b, a)
 		}
 		c.TCP = append(c.TCP, t)
 	}
@@ -88,7 +88,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		rows.tcp(c.TCP[0])
 	}
 	if before.Netstat != nil && after.Netstat != nil {
-		c.Netstat = NetstatBetween(before.Netstat, after.Netstat)
+		c.Netstat = netstatBetween(before.Netstat, after.Netstat)
 		rows.netstat(c.Netstat, before.Netstat, after.Netstat)
 	}
 	c.cgroups(&rows, before.Groups, after.Groups)
@@ -324,7 +324,7 @@ func (r *rows) thread(prefix string, t ThreadDelta, wall float64) {
 	r.add(prefix+"_involuntary_switches", "1", float64(t.Involuntary), "/proc/PID/task/TID/status", quality)
 }
 
-func (r *rows) foreign(fs []ForeignLoad) {
+func (r *rows) foreign(fs []foreignLoad) {
 	const source = "/proc/stat - CLOCK_THREAD_CPUTIME_ID"
 	for _, f := range fs {
 		cpu := strconv.Itoa(f.CPU)
@@ -419,7 +419,7 @@ func (r *rows) tcp(t TCPInfo) {
 	}
 }
 
-func (r *rows) netstat(ds []NetstatDelta, before, after Netstat) {
+func (r *rows) netstat(ds []netstatDelta, before, after Netstat) {
 	moved := map[string]bool{}
 	for _, d := range ds {
 		moved[d.Name] = true

@@ -76,7 +76,7 @@ func TestTakeDelta(t *testing.T) {
 }
 
 func mainTID() int {
-	ts, err := ReadThreads(FS{}, 0)
+	ts, err := readThreads(FS{}, 0)
 	if err != nil || len(ts) == 0 {
 		return 0
 	}

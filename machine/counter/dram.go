@@ -38,8 +38,8 @@ type dramCounter struct {
 	bytes float64 // that one count is
 }
 
-// DRAMCounts are what the controllers' events have counted.
-type DRAMCounts struct{ read, write []EventCount }
+// dramCounts are what the controllers' events have counted.
+type dramCounts struct{ read, write []EventCount }
 
 // dramEvents name what a controller's PMU counts, in the kernel's words. Where the driver exports
 // no such events, terms are those of the processor's manual, and each count is bytes.
@@ -211,11 +211,11 @@ func eventConfig(formats, terms string) (config uint64, err error) {
 var termName = lazy.Regexp(`^[a-z_0-9]+$`)
 
 // Read reads all counters; nil: there are none.
-func (d *DRAM) Read() (*DRAMCounts, error) {
+func (d *DRAM) Read() (*dramCounts, error) {
 	if d == nil || len(d.read) == 0 {
 		return nil, nil
 	}
-	out := &DRAMCounts{}
+	out := &dramCounts{}
 	for _, x := range []struct {
 		of   []dramCounter
 		into *[]EventCount
@@ -244,7 +244,7 @@ func (d *DRAM) Close() {
 
 // dram reports what was read and written between two readings; nothing where one counter had no
 // part in it.
-func (r *rows) dram(d *DRAM, b, a *DRAMCounts) {
+func (r *rows) dram(d *DRAM, b, a *dramCounts) {
 	if d == nil || b == nil || a == nil {
 		return
 	}

@@ -185,9 +185,9 @@ func (s *FlowSampler) Stop() {
 	})
 }
 
-// Samples stops the sampler and returns what it drew, with times since startNs, the
+// samples stops the sampler and returns what it drew, with times since startNs, the
 // CLOCK_MONOTONIC of the steady window's start. Of several flows each has its own names.
-func (s *FlowSampler) Samples(startNs int64) (out Samples) {
+func (s *FlowSampler) Samples(startNs int64) (out samples) {
 	s.Stop()
 	for i, v := range s.v {
 		f := flowFigures[i%len(flowFigures)]

@@ -8,11 +8,11 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// DefaultForeignThreshold is the foreign load, in cores, from which a measured
+// defaultForeignThreshold is the foreign load, in cores, from which a measured
 // CPU counts as shared: 2 % of it.
-const DefaultForeignThreshold = 0.02
+const defaultForeignThreshold = 0.02
 
-// ForeignLoad is how much of one CPU went to work that is not the benchmark's.
+// foreignLoad is how much of one CPU went to work that is not the benchmark's.
 //
 // Softirq time makes it a range. Without CONFIG_IRQ_TIME_ACCOUNTING the softirq
 // column is tick-sampled, and a softirq that interrupted a benchmark thread is
@@ -29,7 +29,7 @@ const DefaultForeignThreshold = 0.02
 // what the idle task does itself when a benchmark thread waits and wakes: it is
 // busy time in nobody's clock (2.6 us a time in a virtual machine, measured; 5
 // us are allowed).
-type ForeignLoad struct {
+type foreignLoad struct {
 	CPU                 int
 	LowCores, HighCores *float64 // nil: busy was not measured
 	UncertaintyCores    float64
@@ -41,16 +41,16 @@ type ForeignLoad struct {
 // idlePathNs is allowed for one wait of a benchmark thread: idle entry and exit.
 const idlePathNs = 5000
 
-// Foreign compares the busy time of every CPU in usage with what the
+// foreign compares the busy time of every CPU in usage with what the
 // benchmark's threads used there over the same window. A threshold of 0 is
-// [DefaultForeignThreshold].
+// [defaultForeignThreshold].
 //
 // Only load that LowCores shows beyond doubt is called foreign; a range that
 // reaches past the threshold is called possible. Call it on CPUs that the
 // benchmark's threads are pinned to, or that nobody should use.
-func Foreign(usage CPUUsage, threads []ThreadDelta, threshold float64) []ForeignLoad {
+func foreign(usage CPUUsage, threads []ThreadDelta, threshold float64) []foreignLoad {
 	if threshold == 0 {
-		threshold = DefaultForeignThreshold
+		threshold = defaultForeignThreshold
 	}
 	own, waits := map[int]float64{}, map[int]float64{} // cores by CPU; -1 is not pinned
 	if usage.WallS > 0 {
@@ -59,15 +59,15 @@ func Foreign(usage CPUUsage, threads []ThreadDelta, threshold float64) []Foreign
 			waits[t.CPU] += float64(t.Voluntary) * idlePathNs / 1e9 / usage.WallS
 		}
 	}
-	var out []ForeignLoad
+	var out []foreignLoad
 	for _, c := range usage.PerCPU {
 		out = append(out, foreignOn(c, own[c.CPU], own[-1]+waits[-1]+waits[c.CPU], threshold))
 	}
 	return out
 }
 
-func foreignOn(c OneCPUUsage, pinned, perhaps, threshold float64) ForeignLoad {
-	f := ForeignLoad{CPU: c.CPU, UncertaintyCores: c.UncertaintyCores}
+func foreignOn(c OneCPUUsage, pinned, perhaps, threshold float64) foreignLoad {
+	f := foreignLoad{CPU: c.CPU, UncertaintyCores: c.UncertaintyCores}
 	if c.BusyCores == nil {
 		f.Quality = fmt.Sprintf("foreign load on CPU %d not measured: %s", c.CPU, c.Quality())
 		return f

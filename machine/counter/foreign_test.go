@@ -34,7 +34,7 @@ func TestForeign(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			threads := []ThreadDelta{{CPU: 1, RunNs: int64(tt.pinned * 2e9)}, {CPU: -1, RunNs: int64(tt.roam * 2e9)},
 				{CPU: 0, RunNs: 1e9}}
-			got := Foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{tt.cpu}}, threads, 0)[0]
+			got := foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{tt.cpu}}, threads, 0)[0]
 			value(t, "low", got.LowCores, tt.low)
 			value(t, "high", got.HighCores, tt.high)
 			if got.Quality != tt.quality {
@@ -44,11 +44,11 @@ func TestForeign(t *testing.T) {
 	}
 	// A thread that waits 20000 times a second makes the idle task work.
 	waiting := []ThreadDelta{{CPU: 1, RunNs: 1e9, Voluntary: 40000}}
-	if f := Foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{one(0.56, 0, 0)}}, waiting, 0)[0]; *f.LowCores != 0 ||
+	if f := foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{one(0.56, 0, 0)}}, waiting, 0)[0]; *f.LowCores != 0 ||
 		f.Quality != "possible foreign load 0.00 to 0.06 cores on CPU 1" {
 		t.Errorf("waiting thread: low %v, %q", *f.LowCores, f.Quality)
 	}
-	off := Foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{{CPU: 3, Flags: []string{"CPU 3 is not online"}}}}, nil,
+	off := foreign(CPUUsage{WallS: 2, PerCPU: []OneCPUUsage{{CPU: 3, Flags: []string{"CPU 3 is not online"}}}}, nil,
 		0.5)[0]
 	if off.LowCores != nil || off.Quality != "foreign load on CPU 3 not measured: CPU 3 is not online" {
 		t.Errorf("offline: %+v", off)

@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// Heat is how fast and how hot the CPUs are. Nil is not readable here, as in most
+// heat is how fast and how hot the CPUs are. Nil is not readable here, as in most
 // virtual machines.
-type Heat struct {
+type heat struct {
 	MHz   *float64 // mean of scaling_cur_freq over the CPUs
 	TempC *float64 // of the hottest CPU package, degrees Celsius
 }
@@ -22,13 +22,13 @@ type Heat struct {
 // (drivers/hwmon/k10temp.c: tctl_offset_table).
 var cpuSensors = []string{"coretemp", "k10temp", "zenpower", "cpu_thermal"}
 
-// ReadHeat reads the frequency of cpus (nil: all online ones) and the temperature
+// readHeat reads the frequency of cpus (nil: all online ones) and the temperature
 // of the packages.
-func ReadHeat(fs FS, cpus []int) Heat {
+func readHeat(fs FS, cpus []int) heat {
 	if cpus == nil {
 		cpus, _ = OnlineCPUs(fs)
 	}
-	var h Heat
+	var h heat
 	var sum, n float64
 	for _, c := range cpus {
 		if khz, err := strconv.ParseFloat(line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c),

@@ -23,7 +23,7 @@ func TestReadHeat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if h := ReadHeat(fs, nil); h.MHz != nil || h.TempC != nil {
+	if h := readHeat(fs, nil); h.MHz != nil || h.TempC != nil {
 		t.Errorf("of nothing: %+v", h)
 	}
 	put("devices/system/cpu/online", "0-2\n")
@@ -35,7 +35,7 @@ func TestReadHeat(t *testing.T) {
 	put("class/hwmon/hwmon1/temp1_input", "51500\n")
 	put("class/hwmon/hwmon2/name", "coretemp\n")
 	put("class/hwmon/hwmon2/temp1_input", "55000\n")
-	if h := ReadHeat(fs, nil); *h.MHz != 2500 || *h.TempC != 55 {
+	if h := readHeat(fs, nil); *h.MHz != 2500 || *h.TempC != 55 {
 		t.Errorf("%v MHz, %v C", *h.MHz, *h.TempC)
 	}
 	// Of a Threadripper 1950X, Tctl is 27 K above Tdie. Later ones have Tctl, and dies beside it.
@@ -43,14 +43,14 @@ func TestReadHeat(t *testing.T) {
 	put("class/hwmon/hwmon2/temp1_input", "88000\n")
 	put("class/hwmon/hwmon2/temp2_input", "61000\n")
 	put("class/hwmon/hwmon2/temp2_label", "Tdie\n")
-	if h := ReadHeat(fs, nil); *h.TempC != 61 {
+	if h := readHeat(fs, nil); *h.TempC != 61 {
 		t.Errorf("%v C of the die, want 61", *h.TempC)
 	}
 	put("class/hwmon/hwmon2/temp2_label", "Tccd1\n")
-	if h := ReadHeat(fs, nil); *h.TempC != 88 {
+	if h := readHeat(fs, nil); *h.TempC != 88 {
 		t.Errorf("%v C, want 88", *h.TempC)
 	}
-	if h := ReadHeat(fs, []int{1}); *h.MHz != 2000 {
+	if h := readHeat(fs, []int{1}); *h.MHz != 2000 {
 		t.Errorf("%v MHz", *h.MHz)
 	}
 }

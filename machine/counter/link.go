@@ -42,16 +42,16 @@ func ReadLink(name string) (LinkStats, error) {
 	}, nil
 }
 
-// LinkCount is one counter of an interface.
-type LinkCount struct {
+// linkCount is one counter of an interface.
+type linkCount struct {
 	Name, Unit string
 	Value      uint64
 }
 
 // Counts lists the counters by name.
-func (l *LinkStats) Counts() (out []LinkCount) {
+func (l *LinkStats) Counts() (out []linkCount) {
 	for _, k := range countersOf(&l.Counters) {
-		out = append(out, LinkCount{k.name, k.unit, k.of(&l.Counters)})
+		out = append(out, linkCount{k.name, k.unit, k.of(&l.Counters)})
 	}
 	return out
 }

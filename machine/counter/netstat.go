@@ -121,8 +121,8 @@ func (n Netstat) set(name, value, source string) error {
 	return nil
 }
 
-// NetstatDelta is a counter that changed between two readings.
-type NetstatDelta struct {
+// netstatDelta is a counter that changed between two readings.
+type netstatDelta struct {
 	Name, Source string
 	Delta        int64
 	Flag         string // why to doubt it; empty is good
@@ -134,23 +134,23 @@ var netstatGauges = map[string]bool{
 	"TcpRtoAlgorithm": true, "TcpRtoMin": true, "TcpRtoMax": true,
 }
 
-// NetstatBetween returns the counters that changed, by name. One that fell
+// netstatBetween returns the counters that changed, by name. One that fell
 // although it counts is flagged; where a wrap of a 32-bit counter explains the
 // fall, Delta is what it then grew by.
-func NetstatBetween(before, after Netstat) []NetstatDelta {
-	var out []NetstatDelta
+func netstatBetween(before, after Netstat) []netstatDelta {
+	var out []netstatDelta
 	for name, a := range after {
 		b, ok := before[name]
 		if !ok || a.Value == b.Value {
 			continue
 		}
-		d := NetstatDelta{Name: name, Source: a.Source, Delta: int64(a.Value - b.Value)}
+		d := netstatDelta{Name: name, Source: a.Source, Delta: int64(a.Value - b.Value)}
 		if d.Delta < 0 && !netstatGauges[name] {
 			d.Delta, d.Flag = fallen(b.Value, a.Value)
 		}
 		out = append(out, d)
 	}
-	slices.SortFunc(out, func(a, b NetstatDelta) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b netstatDelta) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 

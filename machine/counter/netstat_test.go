@@ -18,7 +18,7 @@ func TestNetstatBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []NetstatDelta{
+	want := []netstatDelta{
 		{"Ip6InOctets", "/proc/net/snmp6", 250, ""},
 		{"IpExtInOctets", "/proc/net/netstat", 1600, ""},
 		{"TcpCurrEstab", "/proc/net/snmp", -1, ""}, // a gauge
@@ -29,7 +29,7 @@ func TestNetstatBetween(t *testing.T) {
 		{"TcpOutSegs", "/proc/net/snmp", 200, "wrapped at 32 bits"},
 		{"TcpRetransSegs", "/proc/net/snmp", 5, ""},
 	}
-	if diff := cmp.Diff(want, NetstatBetween(before, after)); diff != "" {
+	if diff := cmp.Diff(want, netstatBetween(before, after)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if got := int64(before["TcpMaxConn"].Value); got != -1 {

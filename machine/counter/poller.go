@@ -34,8 +34,8 @@ type poller struct {
 	on    []int // by position in cpus
 }
 
-// PollerTimes is what one such thread has used.
-type PollerTimes struct {
+// pollerTimes is what one such thread has used.
+type pollerTimes struct {
 	ThreadTimes
 	// OnNs is its time on each of the CPUs that are told apart, by their position; nil
 	// where that is not known. RunNs is on all.
@@ -110,7 +110,7 @@ func (p *Pollers) Close() {
 }
 
 // Read reads all of them. A thread that has ended is left out.
-func (p *Pollers) Read() ([]PollerTimes, error) {
+func (p *Pollers) Read() ([]pollerTimes, error) {
 	if p == nil {
 		return nil, nil
 	}
@@ -118,7 +118,7 @@ func (p *Pollers) Read() ([]PollerTimes, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the pollers' CPU time: %w", mounted(err))
 	}
-	var out []PollerTimes
+	var out []pollerTimes
 	for _, th := range p.threads {
 		task, err := proc.Proc(th.pid)
 		if gone(err) {
@@ -127,7 +127,7 @@ func (p *Pollers) Read() ([]PollerTimes, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the CPU time of thread %d: %w", th.pid, err)
 		}
-		t := PollerTimes{}
+		t := pollerTimes{}
 		if t.ThreadTimes, err = readThread(p.fs, th.pid, task); gone(err) {
 			continue
 		} else if err != nil {
@@ -147,7 +147,7 @@ func (p *Pollers) Read() ([]PollerTimes, error) {
 }
 
 // count takes the events' word, which does not lag by a tick as /proc does.
-func (t *PollerTimes) count(th poller) (err error) {
+func (t *pollerTimes) count(th poller) (err error) {
 	if t.RunNs, err = readEvent(th.total); err != nil {
 		return err
 	}
@@ -181,8 +181,8 @@ func allowedCPUs(tid int) (cpus []int) {
 	return cpus
 }
 
-// PollerUse is what one thread used in a window.
-type PollerUse struct {
+// pollerUse is what one thread used in a window.
+type pollerUse struct {
 	ThreadDelta
 	// OnNs is by the CPUs that are told apart; nil: not known.
 	OnNs map[int]int64
@@ -192,17 +192,17 @@ type PollerUse struct {
 
 // between matches two readings. Of a thread that was not there at both ends
 // nothing is known.
-func (p *Pollers) between(before, after []PollerTimes, measured []int) (out []PollerUse) {
+func (p *Pollers) between(before, after []pollerTimes, measured []int) (out []pollerUse) {
 	if p == nil {
 		return nil
 	}
 	for _, a := range after {
-		i := slices.IndexFunc(before, func(b PollerTimes) bool { return b.PID == a.PID })
+		i := slices.IndexFunc(before, func(b pollerTimes) bool { return b.PID == a.PID })
 		if i < 0 {
 			continue
 		}
 		b := before[i]
-		u := PollerUse{ThreadDelta: threadDelta(b.ThreadTimes, a.ThreadTimes, true), OutsideNs: -1}
+		u := pollerUse{ThreadDelta: threadDelta(b.ThreadTimes, a.ThreadTimes, true), OutsideNs: -1}
 		if b.OnNs != nil && a.OnNs != nil {
 			u.OnNs = map[int]int64{}
 			for k, c := range p.cpus {
@@ -217,7 +217,7 @@ func (p *Pollers) between(before, after []PollerTimes, measured []int) (out []Po
 
 // outside computes what the poller used elsewhere than on the measured CPUs, which are all where
 // there is no list of them; -1: it is not known.
-func (u *PollerUse) outside(measured, allowed []int, same bool) int64 {
+func (u *pollerUse) outside(measured, allowed []int, same bool) int64 {
 	in := func(c int) bool { return slices.Contains(measured, c) }
 	out := func(c int) bool { return !in(c) }
 	switch {
@@ -252,7 +252,7 @@ type Polled struct {
 	on      map[int]float64
 }
 
-func polled(uses []PollerUse, wall float64) *Polled {
+func polled(uses []pollerUse, wall float64) *Polled {
 	if len(uses) == 0 || wall <= 0 {
 		return nil
 	}
@@ -274,7 +274,7 @@ func polled(uses []PollerUse, wall float64) *Polled {
 
 // asOwn turns the pollers into threads of the benchmark: what they use on a measured CPU is no load
 // of others.
-func asOwn(uses []PollerUse) (out []ThreadDelta) {
+func asOwn(uses []pollerUse) (out []ThreadDelta) {
 	for _, u := range uses {
 		if u.OnNs == nil {
 			out = append(out, u.ThreadDelta) // pinned, or anywhere
@@ -291,7 +291,7 @@ func asOwn(uses []PollerUse) (out []ThreadDelta) {
 }
 
 // addPollers books the pollers to the flow: their rows, and what to say of them.
-func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, measured []int) (own []ThreadDelta) {
+func (c *Change) addPollers(r *rows, p *Pollers, before, after []pollerTimes, measured []int) (own []ThreadDelta) {
 	uses := p.between(before, after, measured)
 	if c.Polled = polled(uses, c.CPU.WallS); c.Polled == nil {
 		return nil
@@ -311,7 +311,7 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 			r.add(measure.MetricPollerCores, "cores", v, source, "", strconv.Itoa(cpu))
 		}
 	}
-	if c.Polled.Unknown > DefaultForeignThreshold {
+	if c.Polled.Unknown > defaultForeignThreshold {
 		c.Warnings = append(c.Warnings,
 			fmt.Sprintf("busy may be up to %.3f cores too low: unknown on which CPUs the interface's NAPI "+
 				"threads (%s) ran: %s",
@@ -320,7 +320,7 @@ func (c *Change) addPollers(r *rows, p *Pollers, before, after []PollerTimes, me
 	return asOwn(uses)
 }
 
-func pollerNames(uses []PollerUse) string {
+func pollerNames(uses []pollerUse) string {
 	var names []string
 	for i, u := range uses {
 		if i == 4 {

@@ -9,27 +9,27 @@ import (
 
 // between0and1s are two snapshots of CPUs 0 and 1, a second apart: CPU 1 was busy for
 // .6 cores, all of it counted as system time.
-func pollerSnapshots(measured []int, p *Pollers, before, after PollerTimes) (Snapshot, Snapshot) {
+func pollerSnapshots(measured []int, p *Pollers, before, after pollerTimes) (Snapshot, Snapshot) {
 	cfg := Config{CPUs: measured, Pollers: p}
 	b := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 0, CPUs: []CPUTicks{{CPU: 0}, {CPU: 1}}},
-		Threads: []ThreadTimes{{TID: 1, Pinned: 1}}, Pollers: []PollerTimes{before}}
+		Threads: []ThreadTimes{{TID: 1, Pinned: 1}}, Pollers: []pollerTimes{before}}
 	a := Snapshot{Config: cfg, CPU: CPUSnapshot{AtNs: 1e9, CPUs: []CPUTicks{{CPU: 0, Idle: 50, System: 50},
 		{CPU: 1, Idle: 40, System: 60}}},
 		Threads: []ThreadTimes{{TID: 1, Pinned: 1, RunNs: .2e9}}, Rusage: Rusage{RunNs: .2e9},
-		Pollers: []PollerTimes{after}}
+		Pollers: []pollerTimes{after}}
 	return b, a
 }
 
 // A NAPI thread's time is the flow's on whatever CPU it ran, once: on a measured CPU it
 // is in busy already, elsewhere it is added; on neither is it load of others.
 func TestPollersAreTheFlows(t *testing.T) {
-	thread := func(ns int64, on []int64, allowed ...int) PollerTimes {
-		return PollerTimes{ThreadTimes: ThreadTimes{PID: 9, TID: 9, Name: "napi/eth0-8193", RunNs: ns, Pinned: -1},
+	thread := func(ns int64, on []int64, allowed ...int) pollerTimes {
+		return pollerTimes{ThreadTimes: ThreadTimes{PID: 9, TID: 9, Name: "napi/eth0-8193", RunNs: ns, Pinned: -1},
 			OnNs: on, Allowed: allowed}
 	}
 	for name, x := range map[string]struct {
 		measured      []int
-		before, after PollerTimes
+		before, after pollerTimes
 		busy, foreign float64 // foreign is of CPU 1, at the least
 		warned        bool
 	}{
@@ -78,7 +78,7 @@ func TestPollersAreTheFlows(t *testing.T) {
 
 // Without such threads busy is what it was, and says how uncertain it is.
 func TestNoPollers(t *testing.T) {
-	b, a := pollerSnapshots([]int{1}, nil, PollerTimes{}, PollerTimes{})
+	b, a := pollerSnapshots([]int{1}, nil, pollerTimes{}, pollerTimes{})
 	_, c := Delta(b, a)
 	h := c.Figures()
 	if *h.CPUBusyCores != .6 || h.CPUPollerCores != nil || math.Abs(*h.CPUBusyU-.01/math.Sqrt(3)) > 1e-9 {

@@ -13,7 +13,7 @@ import (
 type Rest struct {
 	pollers *Pollers
 	cpu     CPUSnapshot
-	polled  []PollerTimes
+	polled  []pollerTimes
 }
 
 // RestCPU is one CPU at rest.
@@ -74,7 +74,7 @@ func (r *Rest) End(fs FS) (wallS float64, cpus []RestCPU, err error) {
 
 // polledOn sums what the pollers used on a CPU, at most what was busy there; nil where it is not
 // known and matters.
-func polledOn(uses []PollerUse, c OneCPUUsage, wallS float64) *float64 {
+func polledOn(uses []pollerUse, c OneCPUUsage, wallS float64) *float64 {
 	var sum, unknown float64
 	for _, p := range uses {
 		switch {

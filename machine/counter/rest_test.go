@@ -17,18 +17,18 @@ func TestRestTellsPollersApart(t *testing.T) {
 	}
 	anywhere, pinned := ThreadDelta{CPU: -1, RunNs: 1.6e9}, ThreadDelta{CPU: 1, RunNs: 1.6e9}
 	for name, x := range map[string]struct {
-		use  PollerUse
+		use  pollerUse
 		busy float64
 		want *float64
 	}{
-		"on it":              {PollerUse{ThreadDelta: anywhere, OnNs: map[int]int64{1: 1.6e9}}, .9, ptr(.8)},
-		"on another":         {PollerUse{ThreadDelta: anywhere, OnNs: map[int]int64{0: 1.6e9}}, .9, ptr(0.)},
-		"kept to it":         {PollerUse{ThreadDelta: pinned}, .9, ptr(.8)},
-		"more than was busy": {PollerUse{ThreadDelta: pinned}, .79, ptr(.79)},
-		"anywhere":           {PollerUse{ThreadDelta: anywhere}, .9, nil},
-		"anywhere, idle":     {PollerUse{ThreadDelta: ThreadDelta{CPU: -1, RunNs: 1e6}}, .9, ptr(0.)},
+		"on it":              {pollerUse{ThreadDelta: anywhere, OnNs: map[int]int64{1: 1.6e9}}, .9, ptr(.8)},
+		"on another":         {pollerUse{ThreadDelta: anywhere, OnNs: map[int]int64{0: 1.6e9}}, .9, ptr(0.)},
+		"kept to it":         {pollerUse{ThreadDelta: pinned}, .9, ptr(.8)},
+		"more than was busy": {pollerUse{ThreadDelta: pinned}, .79, ptr(.79)},
+		"anywhere":           {pollerUse{ThreadDelta: anywhere}, .9, nil},
+		"anywhere, idle":     {pollerUse{ThreadDelta: ThreadDelta{CPU: -1, RunNs: 1e6}}, .9, ptr(0.)},
 	} {
-		got := polledOn([]PollerUse{x.use}, one(x.busy), 2)
+		got := polledOn([]pollerUse{x.use}, one(x.busy), 2)
 		if (got == nil) != (x.want == nil) || got != nil && !near(*got, *x.want) {
 			t.Errorf("%s: %v, want %v", name, got, x.want)
 		}

@@ -36,8 +36,8 @@ type SamplerConfig struct {
 // Bounds of the sampling interval. /proc/stat ticks every 10 ms, so that one
 // sample at DefaultInterval is right to 0.1 cores and the mean of n to 0.1/n.
 const (
-	DefaultInterval = 100 * time.Millisecond
-	MinInterval     = 20 * time.Millisecond
+	defaultInterval = 100 * time.Millisecond
+	minInterval     = 20 * time.Millisecond
 )
 
 // Sampler draws per-CPU busy time and the flow's bytes at an interval, in its
@@ -70,12 +70,12 @@ type Sampler struct {
 // sampled, with a warning. Call Stop, also after a failed run.
 func StartSampler(cfg SamplerConfig) (*Sampler, error) {
 	if cfg.Interval == 0 {
-		cfg.Interval = DefaultInterval
+		cfg.Interval = defaultInterval
 	}
-	if cfg.Interval < MinInterval {
+	if cfg.Interval < minInterval {
 		return nil, fmt.Errorf(
 			"start sampler: interval %v is shorter than the resolution of the kernel's columns: use %v or more",
-			cfg.Interval, MinInterval)
+			cfg.Interval, minInterval)
 	}
 	if cfg.Expect <= 0 {
 		cfg.Expect = time.Minute
@@ -209,8 +209,8 @@ func (s *Sampler) busySince(before, cur []CPUTicks, wall float64) {
 // offline marks a sample of a CPU that was not online. No residual is as low.
 const offline = -1e9
 
-// Samples is what a [Sampler] drew and what drawing it cost.
-type Samples struct {
+// samples is what a [Sampler] drew and what drawing it cost.
+type samples struct {
 	// Series are cpuN_busy_cores over the interval that ends at each time,
 	// flow_bytes (since the flow began) and throughput_gbps over the interval.
 	Series []measure.Series
@@ -222,7 +222,7 @@ type Samples struct {
 // Stop ends the sampler and returns what it drew, with times since startNs, the
 // CLOCK_MONOTONIC of the steady window's start. A second call returns the same
 // samples.
-func (s *Sampler) Stop(startNs int64) Samples {
+func (s *Sampler) Stop(startNs int64) samples {
 	s.once.Do(func() {
 		close(s.quit)
 		s.done.Wait()
@@ -230,7 +230,7 @@ func (s *Sampler) Stop(startNs int64) Samples {
 			s.stat.Close()
 		}
 	})
-	out := Samples{Warnings: slices.Clone(s.warnings)}
+	out := samples{Warnings: slices.Clone(s.warnings)}
 	if s.overflowed {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("samples end after %d: the run was longer than expected", s.n))
 	}

@@ -60,13 +60,13 @@ type Snapshot struct {
 	Softnet []procfs.SoftnetStat
 	Softirq Softirqs
 	Netstat Netstat
-	Heat    Heat // of the snapshot that ends the window
+	Heat    heat // of the snapshot that ends the window
 
 	IdleStates []IdleState
 	Throttle   []Throttle
 	PMU        PMUCounts
-	DRAM       *DRAMCounts
-	Pollers    []PollerTimes
+	DRAM       *dramCounts
+	Pollers    []pollerTimes
 	Groups     *cgroup.Reading
 
 	CostNs   int64 // CPU time that taking it used on its thread
@@ -121,7 +121,7 @@ func (s *Snapshot) parts() []part {
 		{read: func() (err error) { s.Groups, err = s.Config.Groups.Read(); return }},
 		{read: func() error {
 			if s.Config.End { // after the load, not before it
-				s.Heat = ReadHeat(fs, s.Config.CPUs)
+				s.Heat = readHeat(fs, s.Config.CPUs)
 			}
 			return nil
 		}},
@@ -149,7 +149,7 @@ func (s *Snapshot) parts() []part {
 		part{read: func() (err error) { s.Rusage, err = ReadRusage(); return }},
 		part{read: func() (err error) { s.DRAM, err = s.Config.DRAM.Read(); return }},
 		part{read: func() (err error) { s.PMU, err = s.Config.PMU.Read(); return }},
-		part{read: func() (err error) { s.Threads, err = ReadThreads(fs, 0); return }},
+		part{read: func() (err error) { s.Threads, err = readThreads(fs, 0); return }},
 		part{read: func() (err error) { s.Pollers, err = s.Config.Pollers.Read(); return }},
 		part{must: true, read: func() (err error) { s.CPU, err = ReadCPU(fs); return }})
 }

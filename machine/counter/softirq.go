@@ -44,11 +44,11 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 type SoftirqDelta struct {
 	CPU          int
 	NetRX, NetTX uint64
-	Others       []SoftirqRuns // by name, also those that did not run
+	Others       []softirqRuns // by name, also those that did not run
 }
 
-// SoftirqRuns is how often a kind of softirq ran.
-type SoftirqRuns struct {
+// softirqRuns is how often a kind of softirq ran.
+type softirqRuns struct {
 	Name string
 	Runs uint64
 }
@@ -65,7 +65,7 @@ func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
 		for i := range min(len(before.Others), len(after.Others)) {
 			b, a := before.Others[i], after.Others[i]
 			if b.Name == a.Name && c < len(b.Runs) && c < len(a.Runs) {
-				d.Others = append(d.Others, SoftirqRuns{a.Name, wrap32(b.Runs[c], a.Runs[c])})
+				d.Others = append(d.Others, softirqRuns{a.Name, wrap32(b.Runs[c], a.Runs[c])})
 			}
 		}
 		out = append(out, d)

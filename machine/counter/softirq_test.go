@@ -19,7 +19,7 @@ func TestSoftirqsBetween(t *testing.T) {
 	}
 	want := []SoftirqDelta{{CPU: 0, NetRX: 100, NetTX: 5}, {CPU: 1, NetRX: 10}, {CPU: 2}, {CPU: 3}}
 	got := SoftirqsBetween(before, after)
-	for i, kinds := range [][]SoftirqRuns{{{"hi", 0}, {"timer", 1000}, {"block", 0}, {"irq_poll", 0}, {"tasklet", 0},
+	for i, kinds := range [][]softirqRuns{{{"hi", 0}, {"timer", 1000}, {"block", 0}, {"irq_poll", 0}, {"tasklet", 0},
 		{"sched", 0}, {"hrtimer", 0}, {"rcu", 0}}} {
 		if diff := cmp.Diff(kinds, got[i].Others); diff != "" {
 			t.Errorf("CPU %d (-want +got):\n%s", i, diff)

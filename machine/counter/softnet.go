@@ -26,15 +26,15 @@ func ReadSoftnet(fs FS) ([]procfs.SoftnetStat, error) {
 	return rows, nil
 }
 
-// SoftnetColumn is a figure of a row.
-type SoftnetColumn struct {
+// softnetColumn is a figure of a row.
+type softnetColumn struct {
 	Name, Unit string
 	Level      bool // it rises and falls; else it counts in 32 bits
 	Of         func(*procfs.SoftnetStat) uint32
 }
 
 // SoftnetColumns are those that are told, in packets except where said.
-var SoftnetColumns = []SoftnetColumn{
+var SoftnetColumns = []softnetColumn{
 	{"processed", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Processed }},
 	// the backlog queue was full (net.core.netdev_max_backlog)
 	{"dropped", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Dropped }},
@@ -110,11 +110,11 @@ func (r *rows) softnet(grown []procfs.SoftnetStat, cpus []int) {
 // netRXShare is how much of the packets the CPUs of NetRXCPUs processed.
 const netRXShare = 0.9
 
-// NetRXCPUs names the fewest CPUs that together processed at least 90 % of the
+// netRXCPUs names the fewest CPUs that together processed at least 90 % of the
 // packets between two snapshots: where receive softirq, threaded NAPI or busy
 // polling ran. The list has the kernel's format, "0,2-3"; "" is no packets or
 // not measured. It counts the whole host, not one flow.
-func NetRXCPUs(before, after Snapshot) string {
+func netRXCPUs(before, after Snapshot) string {
 	rows := SoftnetBetween(before.Softnet, after.Softnet)
 	slices.SortStableFunc(rows, func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
 	var total, have uint64

@@ -29,7 +29,7 @@ func TestSoftnetBetween(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got := NetRXCPUs(Snapshot{Softnet: before}, Snapshot{Softnet: after}); got != "1" {
+	if got := netRXCPUs(Snapshot{Softnet: before}, Snapshot{Softnet: after}); got != "1" {
 		t.Errorf("NetRXCPUs = %q, want CPU 1", got)
 	}
 }
@@ -47,7 +47,7 @@ func TestNetRXCPUs(t *testing.T) {
 			b.Softnet = append(b.Softnet, procfs.SoftnetStat{Index: uint32(c), Processed: 7})
 			a.Softnet = append(a.Softnet, procfs.SoftnetStat{Index: uint32(c), Processed: 7 + n})
 		}
-		if got := NetRXCPUs(b, a); got != tt.want {
+		if got := netRXCPUs(b, a); got != tt.want {
 			t.Errorf("%v: %q, want %q", tt.packets, got, tt.want)
 		}
 	}

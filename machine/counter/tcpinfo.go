@@ -165,10 +165,10 @@ func (d *decoder) accurateECN() {
 	d.add("received_ce_bytes", "bytes", counted, &t.ReceivedCEBytes)
 }
 
-// TCPInfoBetween turns two answers of one socket into the second one, with the
+// tcpInfoBetween turns two answers of one socket into the second one, with the
 // growth instead of the total in every counter. The kernel's narrower counters
 // may wrap once. A field that only one answer has is left out.
-func TCPInfoBetween(before, after TCPInfo) TCPInfo {
+func tcpInfoBetween(before, after TCPInfo) TCPInfo {
 	out := TCPInfo{Congestion: after.Congestion}
 	for _, f := range after.Fields {
 		if f.Counter {

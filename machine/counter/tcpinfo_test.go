@@ -63,7 +63,7 @@ func TestReadTCPInfo(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := TCPInfoBetween(before, after)
+	d := tcpInfoBetween(before, after)
 	if v, _ := d.Get("bytes_received"); v != 5000 {
 		t.Errorf("bytes_received grew by %d, want 5000", v)
 	}
@@ -123,11 +123,11 @@ func TestTCPInfoBetweenWraps(t *testing.T) {
 		bits          int
 		want          uint64
 	}{{5, 9, 32, 4}, {1<<32 - 1, 4, 32, 5}, {1<<16 - 1, 1, 16, 2}, {1<<64 - 1, 1, 64, 2}} {
-		if v, _ := TCPInfoBetween(f(tt.before, tt.bits), f(tt.after, tt.bits)).Get("x"); v != tt.want {
+		if v, _ := tcpInfoBetween(f(tt.before, tt.bits), f(tt.after, tt.bits)).Get("x"); v != tt.want {
 			t.Errorf("%d to %d in %d bits: %d, want %d", tt.before, tt.after, tt.bits, v, tt.want)
 		}
 	}
-	if d := TCPInfoBetween(TCPInfo{}, f(5, 32)); len(d.Fields) != 0 {
+	if d := tcpInfoBetween(TCPInfo{}, f(5, 32)); len(d.Fields) != 0 {
 		t.Errorf("a counter without a beginning: %+v", d.Fields)
 	}
 }

@@ -40,10 +40,10 @@ type ThreadTimes struct {
 	Involuntary uint64
 }
 
-// ReadThreads lists the living threads of process pid, 0 for this process,
+// readThreads lists the living threads of process pid, 0 for this process,
 // ascending by TID. A thread that ends while it is read is left out. It fails
 // when the process does not exist.
-func ReadThreads(fs FS, pid int) ([]ThreadTimes, error) {
+func readThreads(fs FS, pid int) ([]ThreadTimes, error) {
 	if pid == 0 {
 		pid = os.Getpid()
 	}
@@ -129,9 +129,9 @@ type ThreadDelta struct {
 	New                    bool // began in between: its whole life is counted
 }
 
-// ThreadsBetween matches two readings by PID and TID. Threads that ended in
+// threadsBetween matches two readings by PID and TID. Threads that ended in
 // between are not in it: what they used is only in the process' [Rusage].
-func ThreadsBetween(before, after []ThreadTimes) []ThreadDelta {
+func threadsBetween(before, after []ThreadTimes) []ThreadDelta {
 	type id struct{ pid, tid int }
 	old := make(map[id]ThreadTimes, len(before))
 	for _, t := range before {

@@ -17,7 +17,7 @@ import (
 )
 
 func TestReadThreads(t *testing.T) {
-	before, err := ReadThreads(fixture(t, "before"), 4711)
+	before, err := readThreads(fixture(t, "before"), 4711)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestReadThreads(t *testing.T) {
 	if diff := cmp.Diff(want, before); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	after, err := ReadThreads(fixture(t, "after"), 4711)
+	after, err := readThreads(fixture(t, "after"), 4711)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,10 +37,10 @@ func TestReadThreads(t *testing.T) {
 			HasWait: true, Voluntary: 20, Involuntary: 1, CPU: -1},
 		{PID: 4711, TID: 4712, Name: "worker", RunNs: 5e7, UserNs: 3e7, SysNs: 2e7, Voluntary: 1, CPU: -1, New: true},
 	}
-	if diff := cmp.Diff(deltas, ThreadsBetween(before, after)); diff != "" {
+	if diff := cmp.Diff(deltas, threadsBetween(before, after)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if _, err := ReadThreads(fixture(t, "before"), 1); err == nil {
+	if _, err := readThreads(fixture(t, "before"), 1); err == nil {
 		t.Error("a process that is not there did not fail")
 	}
 	// What a kernel without it does not know is no row of 0.
@@ -87,17 +87,17 @@ func TestThreadClock(t *testing.T) {
 	cpu := lastAllowedCPU(t)
 	burner, burn := startWorker(t, cpu)
 	clock := mustClock(t, burner)
-	before, err := ReadThreads(FS{}, 0)
+	before, err := readThreads(FS{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	burn(50 * time.Millisecond)
-	after, err := ReadThreads(FS{}, 0)
+	after, err := readThreads(FS{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	clock = mustClock(t, burner) - clock
-	for _, d := range ThreadsBetween(before, after) {
+	for _, d := range threadsBetween(before, after) {
 		if d.TID != burner {
 			continue
 		}
@@ -121,7 +121,7 @@ func TestReadRusage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts, err := ReadThreads(FS{}, os.Getpid())
+	ts, err := readThreads(FS{}, os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,12 +27,12 @@ type Class struct {
 // (arch/x86/events/intel/core.c: intel_hybrid_pmu_type_map).
 var pmus = []string{"cpu_core", "cpu_atom", "cpu_lowpower"}
 
-// Gap is how far apart two neighbours in the order of speed are, of two classes: the slower has
+// gap is how far apart two neighbours in the order of speed are, of two classes: the slower has
 // less than this share of the faster one. CPUs of one kind differ by less: those that Intel's
 // Turbo Boost Max 3.0 or AMD's preferred cores favour are up to 8 % faster than others of their
 // kind; of two kinds by more: the P and E-cores that are nearest to each other by 16 %
 // (Core Ultra 9 285K: 5.5 and 4.6 GHz).
-const Gap = .88
+const gap = .88
 
 // Read reads the classes of the CPUs that are online, the fastest first; nil: all are alike, as
 // far as is known. sys is a fixture's /sys; "" is the running host's. What each kind of counters
@@ -149,7 +149,7 @@ func parted(cpus []int, values map[int]int, name func(int) string) (all []Class)
 	order := slices.Clone(cpus)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
 	for i, c := range order {
-		if i == 0 || float64(values[c]) < Gap*float64(values[order[i-1]]) {
+		if i == 0 || float64(values[c]) < gap*float64(values[order[i-1]]) {
 			all = append(all, Class{Name: name(values[c])})
 		}
 		last := &all[len(all)-1]

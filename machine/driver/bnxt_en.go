@@ -85,7 +85,7 @@ const (
 
 // bnxtPayload sizes the aggregation ring, which is there from the moment when headers are split,
 // with fewer, longer buffers in it (bnxt_rx_agg_ring_fill_level).
-func bnxtPayload(r Sizes, _, bufLen int) (Payload, bool) {
+func bnxtPayload(r Sizes, _, bufLen int) (payload, bool) {
 	split := min(bnxtAggFactor*min(r.RX, bnxtMaxRX), bnxtMaxAgg)
-	return Payload{max(r.RXJumbo, split) / max(bufLen/PageBytes, 1), "rx", r.RX}, true
+	return payload{max(r.RXJumbo, split) / max(bufLen/PageBytes, 1), "rx", r.RX}, true
 }

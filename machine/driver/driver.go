@@ -104,16 +104,16 @@ type Rings struct {
 	// CutRX is a length that the RX ring is cut to without an error, and CutRXWhy why; 0: none.
 	CutRX    int
 	CutRXWhy string
-	// Payload follows how the driver fills the ring that payload goes to, at an MTU, with buffers
+	// payload follows how the driver fills the ring that payload goes to, at an MTU, with buffers
 	// of bufLen bytes; ok is false where the ring is as long as it is told to be. nil: so it is.
-	Payload func(r Sizes, mtu, bufLen int) (p Payload, ok bool)
+	Payload func(r Sizes, mtu, bufLen int) (p payload, ok bool)
 }
 
 // Sizes are what ethtool -g shows: descriptors, and the bytes of receive buffers.
 type Sizes struct{ RX, RXJumbo, RXBufLen int }
 
-// Payload is the ring of an RX queue whose buffers payload is written into.
-type Payload struct {
+// payload is the ring of an RX queue whose buffers payload is written into.
+type payload struct {
 	Buffers int    // of the length asked for
 	Param   string // by which it is sized: rx, rx-jumbo
 	Entries int    // of that
@@ -191,16 +191,16 @@ func (d Driver) WhyNotRestarted(s Setup) Told {
 
 // PayloadRing returns the ring of an RX queue that payload goes to. A ring of jumbo buffers, where
 // one is told, is it, unless the driver says otherwise.
-func (d Driver) PayloadRing(r Sizes, mtu, bufLen int) Payload {
+func (d Driver) PayloadRing(r Sizes, mtu, bufLen int) payload {
 	if d.Payload != nil {
 		if p, ok := d.Payload(r, mtu, bufLen); ok {
 			return p
 		}
 	}
 	if r.RXJumbo > 0 {
-		return Payload{r.RXJumbo, "rx-jumbo", r.RXJumbo}
+		return payload{r.RXJumbo, "rx-jumbo", r.RXJumbo}
 	}
-	return Payload{r.RX, "rx", r.RX}
+	return payload{r.RX, "rx", r.RX}
 }
 
 // Known reports whether a file of this package is about the driver.

@@ -33,18 +33,18 @@ func TestTakes(t *testing.T) {
 	for _, x := range []struct {
 		driver, release string
 		foreign         bool
-		want            Answer
+		want            answer
 	}{
 		{"gve", "6.18.0", false, Can}, {"gve", "6.17.12", false, NotYet}, {"gve", "6.15.0-rc3", false, NotYet},
 		{"gve", "6.16.9", false, NotYet},
 		{"bnxt_en", "6.16.0", false, Can}, {"bnxt_en", "6.15.11", false, NotYet},
 		{"mlx5_core", "6.16.0", false, NotYet}, {"fbnic", "6.17.0", false, NotYet},
 		{"softnic(gve-old)", "7.2.0", false, Can}, {"gve", "6.17.0", true, Perhaps}, {"gve", "6.18.0", true, Perhaps},
-		{"mlx5_core", "7.2.0", true, Perhaps}, {"idpf", "7.2.0", true, Unknown},
+		{"mlx5_core", "7.2.0", true, Perhaps}, {"idpf", "7.2.0", true, unknown},
 		{"gve", "6.17.0-1004-gcp", false, Perhaps},
 		{"mlx5_core", "5.14.0-503.11.1.el9_5.x86_64", false, Perhaps}, {"mlx5_core", "6.12.0-124.8.1.el10_1.x86_64",
 			false, Perhaps},
-		{"idpf", "7.3.4", false, Unknown}, {"new", "7.3.4", false, Unknown}, {"gve", "weird", false, Can},
+		{"idpf", "7.3.4", false, unknown}, {"new", "7.3.4", false, unknown}, {"gve", "weird", false, Can},
 	} {
 		if got := Of(x.driver).Takes(Kernel{x.release, x.foreign}); got != x.want {
 			t.Errorf("%s of %s, foreign %v: %v, want %v", x.driver, x.release, x.foreign, got, x.want)

@@ -16,12 +16,12 @@ var gve = Driver{
 		NotQueue0: "gve refuses to stop queue 0 (gve_rx_queue_stop)",
 	},
 	Splitting: Splitting{Split: "yes"},
-	Rings: Rings{Payload: func(r Sizes, _, bufLen int) (Payload, bool) {
+	Rings: Rings{Payload: func(r Sizes, _, bufLen int) (payload, bool) {
 		if r.RXBufLen <= 0 {
-			return Payload{}, false
+			return payload{}, false
 		}
 		// gve_alloc_from_page_pool of gve_buffer_mgmt_dqo.c: two of 2048 bytes share a page
-		return Payload{(r.RX*r.RXBufLen + bufLen - 1) / bufLen, "rx", r.RX}, true
+		return payload{(r.RX*r.RXBufLen + bufLen - 1) / bufLen, "rx", r.RX}, true
 	}},
 	Steering: Steering{
 		// gve_generate_flow_rule; gve_get_rxfh_indir_size is 0 without the device's option of RSS

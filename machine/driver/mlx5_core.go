@@ -87,7 +87,7 @@ var mlx5 = Driver{
 // power of two above headroom, frame and the kernel's end of it (mlx5e_rx_get_linear_stride_sz of
 // en/params.c), and the ring has 4 entries of 256 KiB at least
 // (MLX5E_PARAMS_MINIMUM_LOG_RQ_SIZE_MPW).
-func mlx5Payload(r Sizes, mtu, bufLen int) (Payload, bool) {
+func mlx5Payload(r Sizes, mtu, bufLen int) (payload, bool) {
 	const (
 		headroom, hard = 64, 22 // NET_SKB_PAD; Ethernet, VLAN and checksum
 		shared         = 320    // struct skb_shared_info
@@ -95,5 +95,5 @@ func mlx5Payload(r Sizes, mtu, bufLen int) (Payload, bool) {
 	)
 	frame := (headroom+mtu+hard+63)&^63 + shared
 	bytes := max(r.RX<<mathbits.Len(uint(frame-1)), least)
-	return Payload{(bytes + bufLen - 1) / bufLen, "rx", r.RX}, true
+	return payload{(bytes + bufLen - 1) / bufLen, "rx", r.RX}, true
 }

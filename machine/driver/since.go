@@ -13,21 +13,21 @@ type Kernel struct {
 	Foreign bool   // the driver's module did not come with the kernel (taint O)
 }
 
-// Answer is what is known beforehand of whether a driver's queues take memory of others.
-type Answer int
+// answer is what is known beforehand of whether a driver's queues take memory of others.
+type answer int
 
 const (
-	Unknown Answer = iota // nothing: it is in no file, or could not as of [ReadIn]
+	unknown answer = iota // nothing: it is in no file, or could not as of [ReadIn]
 	Can                   // they do
 	NotYet                // they do not: the kernel is older than the driver's part of it
 	Perhaps               // they do not upstream, but this kernel, or this driver, is not upstream's
 )
 
 // Takes answers whether the driver takes memory of others in a kernel, as far as is known.
-func (d Driver) Takes(k Kernel) Answer {
+func (d Driver) Takes(k Kernel) answer {
 	switch {
 	case d.Receives == "":
-		return Unknown
+		return unknown
 	case k.Foreign:
 		return Perhaps
 	case !Before(k.Release, d.Receives):

@@ -34,7 +34,7 @@ type Crossing struct {
 	// the beginning and at the end: by so many the two may differ, and none was lost.
 	Skew uint64
 	// Begin and End are the packets that waited between the two.
-	Begin, End Queue
+	Begin, End queue
 	// LostLeast and LostMost bound what was lost by the skew and by what waited. Untold is what is
 	// left of it when all that is told and seen is taken away.
 	LostLeast, LostMost     int64
@@ -131,12 +131,12 @@ func (p *Path) ownDrops(all []Traffic) []Traffic {
 	return own
 }
 
-func (r Relation) mirror() Relation {
+func (r relation) mirror() relation {
 	switch r {
-	case Up:
-		return Down
-	case Down:
-		return Up
+	case up:
+		return down
+	case down:
+		return up
 	}
 	return r
 }
@@ -152,14 +152,14 @@ func (d *Diff) accounted(hop int, sends bool) bool {
 }
 
 // cross compares the counters of two neighbours in one direction.
-func (d *Diff) cross(p *Path, x, y int, r Relation, drops DropsOf) Crossing {
+func (d *Diff) cross(p *Path, x, y int, r relation, drops DropsOf) Crossing {
 	c := Crossing{From: x, To: y, Left: "rx", Came: "tx"}
 	switch r {
 	case Wire:
 		c.Left, c.Came = "tx", "rx"
-	case Up:
+	case up:
 		c.Came = "rx"
-	case Down:
+	case down:
 		c.Left = "tx"
 	}
 	a, b := &d.own[x], &d.own[y]

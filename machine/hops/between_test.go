@@ -34,11 +34,11 @@ func TestRelate(t *testing.T) {
 		in(a, Hop{Index: 8, Kind: "veth", Peer: 7, PeerNetns: -1})
 	for name, x := range map[string]struct {
 		x, y Hop
-		want Relation
+		want relation
 		sure bool
 	}{
-		"a VLAN on its port": {eth, vlan, Up, true}, "down again": {vlan, eth, Down, true},
-		"a port of a bridge": {port, bridge, Up, true}, "from a bridge": {bridge, other, Down, true},
+		"a VLAN on its port": {eth, vlan, up, true}, "down again": {vlan, eth, down, true},
+		"a port of a bridge": {port, bridge, up, true}, "from a bridge": {bridge, other, down, true},
 		"two ports": {port, other, Across, true}, "routed": {eth, other, Across, false},
 		"a veth to elsewhere": {port, there, Wire, true}, "the same index elsewhere": {port, stranger, Wire, false},
 		"a veth here": {one, two, Wire, true}, "a cable": {eth, far, Wire, false},
@@ -51,7 +51,7 @@ func TestRelate(t *testing.T) {
 	if len(l) != 2 || l[0] != (Link{0, 2, Across, true}) || l[1].From != 2 || l[1].Relation != Across {
 		t.Errorf("a bridge between its ports: %+v", l)
 	}
-	if l := links([]Hop{port, bridge, eth}); len(l) != 2 || l[0].Relation != Up {
+	if l := links([]Hop{port, bridge, eth}); len(l) != 2 || l[0].Relation != up {
 		t.Errorf("a bridge's own traffic: %+v", l)
 	}
 }

@@ -24,8 +24,8 @@ func (s Seen) orNone() Seen {
 	return s
 }
 
-// Queue is how many packets waited between two counters, when it was read.
-type Queue struct {
+// queue is how many packets waited between two counters, when it was read.
+type queue struct {
 	Qdisc   uint64 // in the queueing disciplines of the one that sends
 	Backlog uint64 // in those of the CPUs, of this path or not
 	InHand  uint64 // at most: what CPUs were just taking from the one to the other
@@ -47,7 +47,7 @@ func (s span) width() int64 { return s.most - s.least }
 
 // bound finds between which numbers of packets the crossing lost. No rate is assumed: what passed
 // while the counters were read is known from the counters themselves.
-func (c *Crossing) bound(p *Path, r Relation, sure bool, from, to *Reading, seen Seen) {
+func (c *Crossing) bound(p *Path, r relation, sure bool, from, to *Reading, seen Seen) {
 	apart := p.apart(c.From, c.To)
 	left := grown(from.of(c.From, apart), to.of(c.From, apart), packetsOf(c.Left))
 	came := grown(from.of(c.To, apart), to.of(c.To, apart), packetsOf(c.Came))
@@ -112,7 +112,7 @@ const pollWeight = 64
 // __netif_receive_skb), or a poll's, which some drivers count as they come and some at its end. Of
 // packets sent on to a lower interface any CPU may hold one, and which of the two counts it first
 // depends on the driver (net/8021q/vlan_dev.c: vlan_dev_hard_start_xmit counts last).
-func (p *Path) inHand(c *Crossing, r Relation, from, to *Reading) uint64 {
+func (p *Path) inHand(c *Crossing, r relation, from, to *Reading) uint64 {
 	begin, end := p.stack(c, from).Processed, p.stack(c, to).Processed
 	switch {
 	case r == Wire: // both count it in one place, or a ring is between them, which is told
@@ -139,7 +139,7 @@ func packetsOf(way string) func(*rtnl.Stats) uint64 {
 	return func(s *rtnl.Stats) uint64 { return s.TxPackets }
 }
 
-func (p *Path) queue(c *Crossing, r *Reading) (q Queue) {
+func (p *Path) queue(c *Crossing, r *Reading) (q queue) {
 	if c.Came == "tx" {
 		q.Qdisc = r.Hops[c.To].QLen
 	}
@@ -180,7 +180,7 @@ func total(drops []ledger.Drop) (n int64) {
 // unknown names what is between two counters, and how much of it waits the kernel does not tell.
 // The ends of a veth have nothing between them: both count a packet in one place
 // (drivers/net/veth.c: veth_get_stats64).
-func (p *Path) unknown(c *Crossing, r Relation, sure, backlog bool) (out []string) {
+func (p *Path) unknown(c *Crossing, r relation, sure, backlog bool) (out []string) {
 	from, to := &p.Hops[c.From], &p.Hops[c.To]
 	switch {
 	case r == Wire && to.Kind == "veth" && !sure:

@@ -139,10 +139,10 @@ func TestInHand(t *testing.T) {
 	to := Reading{Stack: Stack{Processed: map[uint32]uint32{0: 5, 1: 9, 2: 5, 3: 5}}}
 	for _, x := range []struct {
 		kind, left string
-		r          Relation
+		r          relation
 		want       uint64
 	}{
-		{"veth", "rx", Across, 1}, {"veth", "rx", Up, 1}, {"", "rx", Across, pollWeight}, {"vlan", "tx", Down, 4},
+		{"veth", "rx", Across, 1}, {"veth", "rx", up, 1}, {"", "rx", Across, pollWeight}, {"vlan", "tx", down, 4},
 		{"", "tx", Wire, 0}, {"veth", "tx", Wire, 0},
 	} {
 		p := &Path{Hops: []Hop{{Kind: x.kind}, {}}}

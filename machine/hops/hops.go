@@ -6,7 +6,7 @@
 // it.
 //
 // Nobody tells the path: it is as the caller names it, from one end to the other. Between two
-// neighbours the counters are compared that the same packets pass ([Relation]), in both
+// neighbours the counters are compared that the same packets pass ([relation]), in both
 // directions.
 package hops
 

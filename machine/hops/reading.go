@@ -130,8 +130,8 @@ func (p *Path) stats(i int) (s rtnl.Stats, err error) {
 func (p *Path) queued() []bool {
 	out := make([]bool, len(p.Hops))
 	for _, l := range p.Links {
-		out[l.From] = out[l.From] || l.Relation == Across || l.Relation == Up
-		out[l.To] = out[l.To] || l.Relation == Across || l.Relation == Down
+		out[l.From] = out[l.From] || l.Relation == Across || l.Relation == up
+		out[l.To] = out[l.To] || l.Relation == Across || l.Relation == down
 	}
 	return out
 }

@@ -2,15 +2,15 @@
 
 package hops
 
-// Relation is how packets come from an interface of the path to the next one.
-type Relation string
+// relation is how packets come from an interface of the path to the next one.
+type relation string
 
 // The relations. What is said of a direction is of that of the list; the other one is its mirror.
 const (
-	Wire   Relation = "wire"   // what one sends the other receives: a veth link, or a cable
-	Up     Relation = "up"     // the next stands on it: a VLAN, a bond, a bridge on its port
-	Down   Relation = "down"   // it stands on the next
-	Across Relation = "across" // what one receives the other sends: bridged or routed
+	Wire   relation = "wire"   // what one sends the other receives: a veth link, or a cable
+	up     relation = "up"     // the next stands on it: a VLAN, a bond, a bridge on its port
+	down   relation = "down"   // it stands on the next
+	Across relation = "across" // what one receives the other sends: bridged or routed
 )
 
 // Link is two neighbours of the path whose packets are compared: those beside each other, but for
@@ -18,7 +18,7 @@ const (
 // (net/bridge/br_input.c: br_handle_frame, Linux 7.3.4).
 type Link struct {
 	From, To int // numbers of the hops
-	Relation Relation
+	Relation relation
 	Sure     bool // the kernel says that the two are related so
 }
 
@@ -49,15 +49,15 @@ func together(x, y *Hop) bool { return x.reader == y.reader && x.Inode == y.Inod
 // relate finds how two interfaces are related. Of two that stand in no relation that the kernel
 // knows, those of one namespace are taken for a host's that forwards, and those of two for the
 // ends of a cable.
-func relate(x, y *Hop) (r Relation, sure bool) {
+func relate(x, y *Hop) (r relation, sure bool) {
 	here := together(x, y)
 	switch {
 	case paired(x, y) && paired(y, x):
 		return Wire, true
 	case here && (x.Master == y.Index || y.Lower == x.Index):
-		return Up, true
+		return up, true
 	case here && (y.Master == x.Index || x.Lower == y.Index):
-		return Down, true
+		return down, true
 	case here:
 		return Across, x.Master != 0 && x.Master == y.Master
 	}

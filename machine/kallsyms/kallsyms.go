@@ -38,15 +38,15 @@ const maxSize = 1 << 20
 // ErrHidden is that the kernel shows no addresses to this process.
 var ErrHidden = errors.New("the kernel hides its addresses")
 
-// Symbol is one function.
-type Symbol struct {
+// symbol is one function.
+type symbol struct {
 	Addr   uint64
 	Name   string
 	Module string // "bpf" of an eBPF program; empty: of the kernel itself
 }
 
 // String returns the name, with the module in brackets as the kernel writes it.
-func (s Symbol) String() string {
+func (s symbol) String() string {
 	if s.Module == "" {
 		return s.Name
 	}
@@ -197,20 +197,20 @@ func clip(s string) string { return s[:min(len(s), 80)] }
 // Len returns how many symbols there are.
 func (t *Table) Len() int { return len(t.addrs) }
 
-// Symbol returns the one at an index, in the order of addresses.
-func (t *Table) Symbol(i int) Symbol {
-	return Symbol{t.addrs[i], string(t.names[t.at[i]:t.at[i+1]]), t.modules[t.module[i]]}
+// symbol returns the one at an index, in the order of addresses.
+func (t *Table) Symbol(i int) symbol {
+	return symbol{t.addrs[i], string(t.names[t.at[i]:t.at[i+1]]), t.modules[t.module[i]]}
 }
 
 // Find names the function that an address is in, and how far in. The address that a call
 // returns to may be the next function's first: look it up with [Table.Return].
-func (t *Table) Find(addr uint64) (s Symbol, offset uint64, ok bool) {
+func (t *Table) Find(addr uint64) (s symbol, offset uint64, ok bool) {
 	i, exact := slices.BinarySearch(t.addrs, addr)
 	if !exact {
 		i--
 	}
 	if i < 0 || addr-t.addrs[i] >= maxSize {
-		return Symbol{}, 0, false
+		return symbol{}, 0, false
 	}
 	s = t.Symbol(i)
 	return s, addr - s.Addr, s.Name != "_etext" && s.Name != "_einittext"
@@ -218,9 +218,9 @@ func (t *Table) Find(addr uint64) (s Symbol, offset uint64, ok bool) {
 
 // Return names the function that a return address is in. The call is the instruction before
 // it; where the function it calls never returns, there may be none behind it.
-func (t *Table) Return(addr uint64) (s Symbol, offset uint64, ok bool) {
+func (t *Table) Return(addr uint64) (s symbol, offset uint64, ok bool) {
 	if addr == 0 {
-		return Symbol{}, 0, false
+		return symbol{}, 0, false
 	}
 	s, offset, ok = t.Find(addr - 1)
 	return s, offset + 1, ok

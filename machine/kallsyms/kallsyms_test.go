@@ -119,14 +119,14 @@ func TestReadRunning(t *testing.T) {
 }
 
 // named finds a function, whatever the compiler has added to its name.
-func named(table *Table, name string) (Symbol, bool) {
+func named(table *Table, name string) (symbol, bool) {
 	for i := range table.Len() {
 		s := table.Symbol(i)
 		if base, _, _ := strings.Cut(s.Name, "."); base == name {
 			return s, true
 		}
 	}
-	return Symbol{}, false
+	return symbol{}, false
 }
 
 func FuzzParse(f *testing.F) {

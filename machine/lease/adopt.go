@@ -18,7 +18,7 @@ const damagedExt = ".damaged"
 // adopt writes what could be read of a journal anew, with checksums, in the place
 // of the old one, whose lock is held. Of a damaged one the file is kept; kept is
 // its new name.
-func (j *Journal) adopt(damaged bool, boot string) (f *file, kept string, err error) {
+func (j *journal) adopt(damaged bool, boot string) (f *file, kept string, err error) {
 	if j.noHead { // the folder is emptied by a reboot; where it is not, what is set says whether it was us
 		j.BootID = boot
 	}
@@ -58,7 +58,7 @@ func keep(path, kept string) error {
 }
 
 // rewrite writes all that a journal says.
-func (f *file) rewrite(j *Journal) error {
+func (f *file) rewrite(j *journal) error {
 	if err := f.write(line{Kind: journalKind, Version: Version, Tool: j.Tool, BootID: j.BootID,
 		Owner: &j.Owner}); err != nil {
 		return err

@@ -22,7 +22,7 @@ func (e *Moved) Error() string {
 func (l *Lease) Verify() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_, err := l.verify(func(Step, string) bool { return false })
+	_, err := l.verify(func(step, string) bool { return false })
 	return err
 }
 
@@ -34,7 +34,7 @@ func (l *Lease) standing() []int {
 }
 
 // verify reports whether something is not as it was set that may be so.
-func (l *Lease) verify(may func(s Step, now string) bool) (lost bool, err error) {
+func (l *Lease) verify(may func(s step, now string) bool) (lost bool, err error) {
 	for _, i := range l.standing() {
 		s := l.journal.Steps[i]
 		set, err := l.setting(i)
@@ -57,7 +57,7 @@ func (l *Lease) verify(may func(s Step, now string) bool) (lost bool, err error)
 
 // forgotten reports whether a setting of a queue is as it was found: some drivers
 // forget it when the queue restarts, as it does for a path that takes it over.
-func forgotten(s Step, now string) bool { return now == s.Before && ofQueue(s.Name) }
+func forgotten(s step, now string) bool { return now == s.Before && ofQueue(s.Name) }
 
 // Become brings the lease to what is wanted and nothing else, by as few changes as
 // that takes: what is set already stays, what has another value now gets it at
@@ -96,15 +96,15 @@ func (l *Lease) Become(wants ...Want) error {
 type difference struct {
 	drop  []int          // steps to be restored
 	reset map[int]string // steps to be set to something else
-	add   []Step         // to be set anew
+	add   []step         // to be set anew
 }
 
 // differ compares what is set with what is wanted. What depends on something that
 // changes is restored before and set again after it.
-func (l *Lease) differ(wanted []Step) difference {
+func (l *Lease) differ(wanted []step) difference {
 	d := difference{reset: map[int]string{}}
 	standing := l.standing()
-	stay := map[int]Step{}
+	stay := map[int]step{}
 	for _, w := range wanted {
 		at := slices.IndexFunc(standing, func(i int) bool { return l.journal.Steps[i].same(w) })
 		switch {
@@ -124,7 +124,7 @@ func (l *Lease) differ(wanted []Step) difference {
 	}
 	changes := d.names(l.journal.Steps)
 	for i, w := range stay {
-		if slices.ContainsFunc(changes, func(c Step) bool { return c.Dev == w.Dev && dependsOn(w.Name, c.Name) }) {
+		if slices.ContainsFunc(changes, func(c step) bool { return c.Dev == w.Dev && dependsOn(w.Name, c.Name) }) {
 			d.drop, d.add = append(d.drop, i), append(d.add, w)
 			delete(d.reset, i)
 		}
@@ -134,7 +134,7 @@ func (l *Lease) differ(wanted []Step) difference {
 }
 
 // names collects the steps that change.
-func (d difference) names(all []Step) []Step {
+func (d difference) names(all []step) []step {
 	out := slices.Clone(d.add)
 	for _, i := range d.drop {
 		out = append(out, all[i])
@@ -146,8 +146,8 @@ func (d difference) names(all []Step) []Step {
 }
 
 // restarts reports whether queues are restarted by what changes.
-func (d difference) restarts(all []Step) bool {
-	return slices.ContainsFunc(d.names(all), func(s Step) bool { return restarts(s.Name) })
+func (d difference) restarts(all []step) bool {
+	return slices.ContainsFunc(d.names(all), func(s step) bool { return restarts(s.Name) })
 }
 
 // move makes a difference.

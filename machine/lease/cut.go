@@ -49,7 +49,7 @@ func (l *Lease) shrinker(first int) string {
 
 // asked reports whether another lease of this process has set s to what it was before s. One
 // that is busy looks at what it has set itself.
-func (r *registry) asked(except *Lease, s Step) bool {
+func (r *registry) asked(except *Lease, s step) bool {
 	r.mu.Lock()
 	all := slices.Clone(r.all)
 	r.mu.Unlock()

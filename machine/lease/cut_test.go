@@ -21,7 +21,7 @@ func TestRingAskedForIsNotCut(t *testing.T) {
 				m.values["ring rx"] = "2047"
 			}
 		}
-		why := func(s Step) (setting.Setting, error) {
+		why := func(s step) (setting.Setting, error) {
 			set, err := m.setting(s)
 			set.Why = func(want, now string) (string, string) { return "of " + want, "ask for " + now }
 			return set, err

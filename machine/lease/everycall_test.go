@@ -82,7 +82,7 @@ func (h *host) call(what string, do func() error) error {
 	return err
 }
 
-func (h *host) setting(s Step) (setting.Setting, error) {
+func (h *host) setting(s step) (setting.Setting, error) {
 	name := s.Name
 	get := func(do func() string) func() (string, error) {
 		return func() (now string, err error) {
@@ -406,7 +406,7 @@ func TestEveryCallDiskFull(t *testing.T) {
 			h := newHost()
 			l := hostLease(t, h, dir)
 			fake := l.where.fake
-			l.where.fake = func(s Step) (setting.Setting, error) {
+			l.where.fake = func(s step) (setting.Setting, error) {
 				if h.calls >= at && l.file != nil {
 					if st, err := l.file.f.Stat(); err == nil {
 						_ = unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(st.Size()) + 7, Max: was.Max})

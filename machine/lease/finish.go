@@ -60,7 +60,7 @@ func (r Report) Lines() []string {
 	out := []string{fmt.Sprintf("the lease of %v, which has ended:", r.Owner)}
 	for _, s := range r.Steps {
 		out = append(out, "  "+s.String())
-		if s.Result == Failure && s.Fix != "" {
+		if s.Result == failure && s.Fix != "" {
 			out = append(out, "    fix: "+cmdline.Printable(s.Fix))
 		}
 	}
@@ -99,7 +99,7 @@ func (r Report) refusal() []string {
 // Failed reports whether something could not be restored.
 func (r Report) Failed() bool {
 	return r.State == Broken || r.State == Refused ||
-		slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure })
+		slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == failure })
 }
 
 // FinishOptions say how thorough [Finish] is.
@@ -285,7 +285,7 @@ func finishOne(path, boot string, o FinishOptions) *Report {
 	return j.finish(r, to, o)
 }
 
-func (j *Journal) finish(r *Report, f *file, o FinishOptions) *Report {
+func (j *journal) finish(r *Report, f *file, o FinishOptions) *Report {
 	todo := j.owed(o.All || o.Force)
 	if len(todo) == 0 && len(j.owed(true)) > 0 {
 		return nil // it was said before
@@ -296,7 +296,7 @@ func (j *Journal) finish(r *Report, f *file, o FinishOptions) *Report {
 	r.Steps = j.restore(todo, f, o)
 	r.State = Finished
 	if slices.ContainsFunc(r.Steps, func(s StepReport) bool {
-		return s.Result == Failure || s.Result == Changed ||
+		return s.Result == failure || s.Result == Changed ||
 			s.Result == Would
 	}) {
 		r.State = Owing
@@ -314,7 +314,7 @@ var (
 )
 
 // restore restores steps, namespace by namespace.
-func (j *Journal) restore(todo []int, f *file, o FinishOptions) []StepReport {
+func (j *journal) restore(todo []int, f *file, o FinishOptions) []StepReport {
 	var spaces []uint64
 	for _, i := range slices.Backward(todo) {
 		if ns := j.Steps[i].Netns; !slices.Contains(spaces, ns) {
@@ -338,7 +338,7 @@ func (j *Journal) restore(todo []int, f *file, o FinishOptions) []StepReport {
 
 // unreachable reports steps whose namespace cannot be entered. One that is no
 // more has taken its settings with it.
-func (j *Journal) unreachable(in func(int) bool, f *file, err error, dry bool) []StepReport {
+func (j *journal) unreachable(in func(int) bool, f *file, err error, dry bool) []StepReport {
 	var out []StepReport
 	var l line
 	for i, s := range j.Steps {
@@ -347,7 +347,7 @@ func (j *Journal) unreachable(in func(int) bool, f *file, err error, dry bool) [
 		}
 		r := StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set}
 		if r.fail(err); errors.Is(err, errNoNetns) {
-			r = StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Gone}
+			r = StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: gone}
 			j.Steps[i].state = undone
 			l.Undone = append(l.Undone, i)
 		}

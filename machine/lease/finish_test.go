@@ -23,7 +23,7 @@ func finishFake(t *testing.T, path, boot string, m *machine, o FinishOptions) *R
 }
 
 // finishWith is the same on other settings.
-func finishWith(t *testing.T, path, boot string, fake func(Step) (setting.Setting, error), o FinishOptions) *Report {
+func finishWith(t *testing.T, path, boot string, fake func(step) (setting.Setting, error), o FinishOptions) *Report {
 	t.Helper()
 	defer func(f func() *places) { newPlaces = f }(newPlaces)
 	newPlaces = func() *places { return &places{opened: map[string]*nic.Device{}, fake: fake} }

@@ -31,8 +31,8 @@ const (
 	maxJournal = 16 << 20
 )
 
-// Step is one setting: what was found, and what was set.
-type Step struct {
+// step is one setting: what was found, and what was set.
+type step struct {
 	Dev    string `json:"dev,omitempty"`     // interface; "": of the host
 	Index  int    `json:"ifindex,omitempty"` // of the interface
 	Netns  uint64 `json:"netns,omitempty"`   // cookie of the namespace that has it; 0: the machine
@@ -49,24 +49,24 @@ type Step struct {
 	note   string // where what was made is, see [setting.Setting].Noted
 }
 
-func (s Step) where() string {
+func (s step) where() string {
 	if s.Dev == "" {
 		return "this host"
 	}
 	return s.Dev
 }
 
-func (s Step) String() string { return fmt.Sprintf("%s of %s", s.Name, s.where()) }
+func (s step) String() string { return fmt.Sprintf("%s of %s", s.Name, s.where()) }
 
 // reset notes that the step is about to be set to something else. Until it is,
 // what was set reads back.
-func (s *Step) reset(v string) { s.was, s.Set = s.Set, v }
+func (s *step) reset(v string) { s.was, s.Set = s.Set, v }
 
 // onlyRead reports whether the setting was found as it was wanted.
-func (s Step) onlyRead() bool { return !s.Keep && s.Set == s.Before && s.was == "" }
+func (s step) onlyRead() bool { return !s.Keep && s.Set == s.Before && s.was == "" }
 
 // same reports whether both set the same thing.
-func (s Step) same(t Step) bool {
+func (s step) same(t step) bool {
 	return s.Dev == t.Dev && s.Index == t.Index && s.Netns == t.Netns && s.Name == t.Name
 }
 
@@ -79,7 +79,7 @@ type line struct {
 	BootID  string `json:"boot_id,omitempty"`
 	Owner   *Owner `json:"owner,omitempty"`
 
-	Steps  []Step         `json:"steps,omitempty"`  // are about to be set; numbered from 0 through the file
+	Steps  []step         `json:"steps,omitempty"`  // are about to be set; numbered from 0 through the file
 	Reset  map[int]string `json:"reset,omitempty"`  // steps that are about to be set to something else
 	Where  map[int]string `json:"where,omitempty"`  // where a step is about to make something, or has
 	Became map[int]string `json:"became,omitempty"` // what was to be kept, after all was set
@@ -89,14 +89,14 @@ type line struct {
 	Sum string `json:"sum,omitempty"` // see chain; written by it
 }
 
-// Journal is what was read of one.
-type Journal struct {
+// journal is what was read of one.
+type journal struct {
 	Path    string
 	Version int
 	Tool    string
 	BootID  string
 	Owner   Owner
-	Steps   []Step
+	Steps   []step
 	Torn    bool // the last line was cut off: its writer had not set anything of it yet
 
 	sum     chain // up to the last line that was read
@@ -105,7 +105,7 @@ type Journal struct {
 }
 
 // owed lists the numbers of the steps that are not undone; left ones only with all.
-func (j *Journal) owed(all bool) []int {
+func (j *journal) owed(all bool) []int {
 	var out []int
 	for i, s := range j.Steps {
 		if s.state == "" || all && s.state == left {
@@ -127,9 +127,9 @@ var errEmpty = errors.New("it has no first line")
 
 // parse reads a journal. A last line without its end is torn; anything else that
 // does not fit is an error, with what could be read all the same: for people to
-// look at, and see [Journal.salvage].
-func parse(b []byte) (*Journal, error) {
-	j := &Journal{}
+// look at, and see [journal.salvage].
+func parse(b []byte) (*journal, error) {
+	j := &journal{}
 	rest := b
 	for number := 1; len(rest) > 0; number++ {
 		raw, after, whole := bytes.Cut(rest, []byte{'\n'})
@@ -154,7 +154,7 @@ func parse(b []byte) (*Journal, error) {
 
 // salvage reads what follows a first line that cannot be used, up to the first
 // line that is none.
-func (j *Journal) salvage(b []byte) {
+func (j *journal) salvage(b []byte) {
 	j.noHead = true
 	for {
 		raw, rest, whole := bytes.Cut(b, []byte{'\n'})
@@ -178,7 +178,7 @@ func decodeLine(raw []byte, strict bool) (l line, err error) {
 }
 
 // line takes one line of the file.
-func (j *Journal) line(raw []byte, whole bool) error {
+func (j *journal) line(raw []byte, whole bool) error {
 	first := j.Version == 0
 	next, bad := j.sum.check(raw)
 	if !whole || j.Version >= 3 && bad != nil {
@@ -199,7 +199,7 @@ func (j *Journal) line(raw []byte, whole bool) error {
 	return err
 }
 
-func (j *Journal) head(l line) error {
+func (j *journal) head(l line) error {
 	switch {
 	case l.Kind != journalKind:
 		return fmt.Errorf("kind %q is not %q: not a lease's journal", l.Kind, journalKind)
@@ -215,7 +215,7 @@ func (j *Journal) head(l line) error {
 }
 
 // add takes what a line says, or nothing of it.
-func (j *Journal) add(l line) error {
+func (j *journal) add(l line) error {
 	if err := j.fits(l); err != nil {
 		return err
 	}
@@ -244,7 +244,7 @@ func (j *Journal) add(l line) error {
 }
 
 // fits holds a line against those before it.
-func (j *Journal) fits(l line) error {
+func (j *journal) fits(l line) error {
 	if l.Kind != "" {
 		return errors.New("a second first line")
 	}
@@ -266,7 +266,7 @@ func (j *Journal) fits(l line) error {
 }
 
 // setting reaches the setting of a step, and writes down what is noted of it; f nil: nowhere.
-func (j *Journal) setting(p *places, f *file, i int) (setting.Setting, error) {
+func (j *journal) setting(p *places, f *file, i int) (setting.Setting, error) {
 	set, err := p.setting(j.Steps[i])
 	if err != nil || set.Noted == nil {
 		return set, err

@@ -94,11 +94,11 @@ func fillJournal(dir string) error {
 		return err
 	}
 	defer f.f.Close()
-	long := line{Steps: []Step{{Name: "sysctl long", Set: strings.Repeat("x", 9000)}}}
+	long := line{Steps: []step{{Name: "sysctl long", Set: strings.Repeat("x", 9000)}}}
 	if err := f.write(long); !errors.Is(err, unix.ENOSPC) {
 		return fmt.Errorf("a line without room: %w", err)
 	}
-	if err := f.write(line{Steps: []Step{{Name: "mtu", Before: "1", Set: "2"}}}); err != nil {
+	if err := f.write(line{Steps: []step{{Name: "mtu", Before: "1", Set: "2"}}}); err != nil {
 		return err
 	}
 	j, err := read(f.f)

@@ -55,7 +55,7 @@ type Lease struct {
 	mu      sync.Mutex
 	owner   Owner
 	file    *file // nil until something is to be changed
-	journal Journal
+	journal journal
 	where   places
 	release map[string]func() // of the locks
 }
@@ -168,7 +168,7 @@ func (l *Lease) start() (err error) {
 
 // locate finds where what is wanted is set, each once, with the values as they will read back, and
 // locks it. It first refuses a value that no host could have.
-func (l *Lease) locate(wants []Want) (steps []Step, err error) {
+func (l *Lease) locate(wants []Want) (steps []step, err error) {
 	for _, w := range wants {
 		s, err := l.where.step(w.Dev, w.Name)
 		if err != nil {
@@ -197,7 +197,7 @@ func (l *Lease) locate(wants []Want) (steps []Step, err error) {
 }
 
 // found reads how a setting was before this lease set it.
-func (l *Lease) found(s Step, set setting.Setting) func() (string, error) {
+func (l *Lease) found(s step, set setting.Setting) func() (string, error) {
 	for _, i := range l.journal.owed(false) {
 		if was := l.journal.Steps[i]; was.same(s) {
 			return func() (string, error) { return was.Before, nil }
@@ -207,13 +207,13 @@ func (l *Lease) found(s Step, set setting.Setting) func() (string, error) {
 }
 
 // plan finds out how what the steps are to set is now.
-func (l *Lease) plan(steps []Step) ([]Step, error) {
+func (l *Lease) plan(steps []step) ([]step, error) {
 	for i := range steps {
 		if err := l.find(&steps[i]); err != nil {
 			return nil, err
 		}
 	}
-	steps = slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return l.enough(s, steps) })
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s step) bool { return l.enough(s, steps) })
 	slices.SortStableFunc(steps, inOrder)
 	keeps, err := l.keeps(steps)
 	return append(keeps, steps...), err
@@ -221,7 +221,7 @@ func (l *Lease) plan(steps []Step) ([]Step, error) {
 
 // enough reports whether a step, of those that are to be set, changes nothing for this lease: each
 // setting of the rings resets all queues of many drivers.
-func (l *Lease) enough(s Step, steps []Step) bool {
+func (l *Lease) enough(s step, steps []step) bool {
 	if l.opt.Bind || s.Before != s.Set {
 		return false
 	}
@@ -229,13 +229,13 @@ func (l *Lease) enough(s Step, steps []Step) bool {
 	if err != nil || set.Enough == nil || !set.Enough(s.Set) {
 		return false
 	}
-	return !slices.ContainsFunc(steps, func(o Step) bool {
+	return !slices.ContainsFunc(steps, func(o step) bool {
 		return o.Dev == s.Dev && o.Before != o.Set && (restarts(o.Name) || dependsOn(s.Name, o.Name))
 	})
 }
 
 // find reads what a setting is before it is set.
-func (l *Lease) find(s *Step) error {
+func (l *Lease) find(s *step) error {
 	set, err := l.where.setting(*s)
 	if err == nil {
 		s.Before, err = patientGet(set)
@@ -260,12 +260,12 @@ func (l *Lease) lock(s scope) error {
 }
 
 // keeps reads the settings that the steps may change as a side effect.
-func (l *Lease) keeps(steps []Step) (out []Step, err error) {
-	var has []Step
+func (l *Lease) keeps(steps []step) (out []step, err error) {
+	var has []step
 	for _, i := range l.journal.owed(false) { // what the lease has found, it restores
 		has = append(has, l.journal.Steps[i])
 	}
-	keep := func(s Step, names ...string) {
+	keep := func(s step, names ...string) {
 		for _, name := range names {
 			k := s
 			k.Name, k.Set, k.Keep = name, "", true
@@ -294,7 +294,7 @@ func (l *Lease) keeps(steps []Step) (out []Step, err error) {
 }
 
 // record writes the steps down, and makes them the last ones of the lease.
-func (l *Lease) record(steps []Step) (err error) {
+func (l *Lease) record(steps []step) (err error) {
 	if l.file == nil {
 		if l.file, err = create(l.opt.Dir, line{Kind: journalKind, Version: Version, Tool: version.Tool(),
 			BootID: l.journal.BootID, Owner: &l.owner}); err != nil {
@@ -336,7 +336,7 @@ func (l *Lease) set(which []int) error {
 
 // setOne sets a step. One that turns out, when it is set for the first time, to have been
 // asked for before by somebody else owes nothing.
-func (l *Lease) setOne(i int, s Step) error {
+func (l *Lease) setOne(i int, s step) error {
 	l.journal.Steps[i].fresh = false
 	set, err := l.setting(i)
 	if err != nil {

@@ -36,7 +36,7 @@ func newMachine() *machine {
 		after: map[string]func(*machine){}}
 }
 
-func (m *machine) setting(s Step) (setting.Setting, error) {
+func (m *machine) setting(s step) (setting.Setting, error) {
 	if _, ok := m.values[s.Name]; !ok {
 		return setting.Setting{}, fmt.Errorf("unknown setting %q", s.Name)
 	}
@@ -89,7 +89,7 @@ func TestApplyAndRestoreInOrder(t *testing.T) {
 	m := newMachine()
 	before := clone(m.values)
 	l := m.lease(t)
-	var onDisk *Journal
+	var onDisk *journal
 	m.after["irqbalance"] = func(*machine) { // the first to be set
 		f := journals(t, l.opt.Dir)
 		b, err := os.ReadFile(f[0])
@@ -330,7 +330,7 @@ func TestSecondLeaseIsRefusedAndNamesTheFirst(t *testing.T) {
 	// Its lock died with it; its journal is for who can reach what it names: here
 	// a namespace that does not exist.
 	r, err = Finish(FinishOptions{Dir: dir})
-	if err != nil || len(r) != 1 || r[0].State != Finished || len(r[0].Steps) != 1 || r[0].Steps[0].Result != Gone {
+	if err != nil || len(r) != 1 || r[0].State != Finished || len(r[0].Steps) != 1 || r[0].Steps[0].Result != gone {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if err := second(Want{"eth0", "mtu", "9000"}); err != nil {
@@ -351,7 +351,7 @@ func TestServeSession(t *testing.T) {
 	}
 	const says = "session 20260102-030405678 of: zcbench run --sut ssh:a) since"
 	if has := ownerIn(filepath.Join(dir,
-		Step{Dev: "eth0", Index: 1, Netns: 1}.scope().file)); has.PID != os.Getpid() ||
+		step{Dev: "eth0", Index: 1, Netns: 1}.scope().file)); has.PID != os.Getpid() ||
 		!strings.Contains(has.String(), says) {
 		t.Errorf("the lock says %v", has)
 	}

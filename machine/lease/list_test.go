@@ -29,10 +29,10 @@ func TestRestoreKeepsToTheList(t *testing.T) {
 		"sysctl kernel/core_pattern", "governor 0/../../x", "file x"} {
 		for _, force := range []bool{false, true} {
 			for _, keep := range []bool{false, true} {
-				j := &Journal{Steps: []Step{{Name: name, Before: "|/x %p", Set: "core", Keep: keep}}}
+				j := &journal{Steps: []step{{Name: name, Before: "|/x %p", Set: "core", Keep: keep}}}
 				u := undoing{journal: j, where: newPlaces(), force: force}
 				for _, r := range u.run(func(int) bool { return true }) {
-					if r.Result != Failure || r.Error == "" || r.Before != "|/x %p" {
+					if r.Result != failure || r.Error == "" || r.Before != "|/x %p" {
 						t.Errorf("%s, force %v, keep %v: %+v", name, force, keep, r)
 					}
 				}
@@ -57,10 +57,10 @@ func TestRestoreOfWhatFilesMayNotSet(t *testing.T) {
 			0o600)); err != nil {
 			t.Fatal(err)
 		}
-		u := undoing{journal: &Journal{Steps: []Step{{Name: "sysctl " + name, Before: "1", Set: value}}},
+		u := undoing{journal: &journal{Steps: []step{{Name: "sysctl " + name, Before: "1", Set: value}}},
 			where: newPlaces()}
 		for _, r := range u.run(func(int) bool { return true }) {
-			if r.Result != Restored {
+			if r.Result != restored {
 				t.Errorf("%+v", r)
 			}
 		}

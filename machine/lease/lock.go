@@ -61,7 +61,7 @@ type scope struct {
 	what string // for people
 }
 
-func (s Step) scope() scope {
+func (s step) scope() scope {
 	switch {
 	case s.Dev != "":
 		return scope{fmt.Sprintf("dev-%d-%d.lock", s.Netns, s.Index), "interface " + s.Dev}

@@ -29,7 +29,7 @@ type blind struct {
 
 func newBlind() *blind { return &blind{machine: newMachine()} }
 
-func (b *blind) setting(s Step) (setting.Setting, error) {
+func (b *blind) setting(s step) (setting.Setting, error) {
 	if !strings.HasPrefix(s.Name, "rule ") {
 		return b.machine.setting(s)
 	}
@@ -190,7 +190,7 @@ func TestUnreadStaysOwed(t *testing.T) {
 				t.Fatalf("%s, %v: journals %q", when, errno, left)
 			}
 			if r := finishFake(t, left[0], boot, m, FinishOptions{}); r == nil || r.State != Owing ||
-				r.Steps[0].Result != Failure {
+				r.Steps[0].Result != failure {
 				t.Errorf("%s, %v: %+v", when, errno, r)
 			}
 			clear(m.unread)
@@ -208,7 +208,7 @@ func TestBusyForAMoment(t *testing.T) {
 	m := newMachine()
 	before := clone(m.values)
 	l := m.lease(t)
-	l.where.fake = func(s Step) (setting.Setting, error) {
+	l.where.fake = func(s step) (setting.Setting, error) {
 		set, err := m.setting(s)
 		get, put := set.Get, set.Set
 		set.Get = func() (string, error) {
@@ -226,7 +226,7 @@ func TestBusyForAMoment(t *testing.T) {
 		}
 		return set, err
 	}
-	steps := []Step{{Dev: "eth0", Index: 1, Netns: 1, Name: "mtu"}}
+	steps := []step{{Dev: "eth0", Index: 1, Netns: 1, Name: "mtu"}}
 	if _, err := l.plan(steps); err != nil || steps[0].Before != "1500" {
 		t.Errorf("planned: %+v, %v", steps, err)
 	}
@@ -267,17 +267,17 @@ func TestGone(t *testing.T) {
 	p := places{}
 	none := &fault.Error{Op: "read", Err: unix.ENODEV}
 	for name, c := range map[string]struct {
-		s    Step
+		s    step
 		err  error
 		gone bool
 	}{
-		"an interface in a reset": {Step{Dev: "lo", Index: lo.Index}, none, false},
-		"an interface":            {Step{Dev: "lo", Index: 1 << 30}, none, true},
-		"another error":           {Step{Dev: "lo", Index: 1 << 30}, unix.EIO, false},
-		"a replaced interface":    {Step{Dev: "lo", Index: lo.Index}, errGone, true},
-		"what had it":             {Step{Dev: "lo", Index: lo.Index}, &setting.Gone{Err: none}, true},
-		"of the host":             {Step{Name: "governor 1"}, none, false},
-		"nothing":                 {Step{Dev: "lo", Index: lo.Index}, nil, false},
+		"an interface in a reset": {step{Dev: "lo", Index: lo.Index}, none, false},
+		"an interface":            {step{Dev: "lo", Index: 1 << 30}, none, true},
+		"another error":           {step{Dev: "lo", Index: 1 << 30}, unix.EIO, false},
+		"a replaced interface":    {step{Dev: "lo", Index: lo.Index}, errGone, true},
+		"what had it":             {step{Dev: "lo", Index: lo.Index}, &setting.Gone{Err: none}, true},
+		"of the host":             {step{Name: "governor 1"}, none, false},
+		"nothing":                 {step{Dev: "lo", Index: lo.Index}, nil, false},
 	} {
 		if got := p.gone(c.s, c.err); got != c.gone {
 			t.Errorf("%s: gone %v", name, got)

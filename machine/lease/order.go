@@ -29,7 +29,7 @@ func rank(name string) int {
 // inOrder compares steps by when they are set. Parameters of coalescing go by their names: ice
 // takes no rx-usecs while adaptive-rx is on, and ionic no tx-usecs but what rx-usecs is
 // (ice_set_rc_coalesce, ionic_set_coalesce, Linux 7.2).
-func inOrder(a, b Step) int {
+func inOrder(a, b step) int {
 	byRank := cmp.Compare(rank(a.Name), rank(b.Name))
 	if byRank == 0 && strings.HasPrefix(a.Name, "coalesce ") && strings.HasPrefix(b.Name, "coalesce ") {
 		return cmp.Compare(a.Name, b.Name)

@@ -13,8 +13,8 @@ import (
 )
 
 // refusing is the machine with a driver that takes a value only where may says so.
-func (m *machine) refusing(may func(name, v string) error) func(Step) (setting.Setting, error) {
-	return func(s Step) (setting.Setting, error) {
+func (m *machine) refusing(may func(name, v string) error) func(step) (setting.Setting, error) {
+	return func(s step) (setting.Setting, error) {
 		set, err := m.setting(s)
 		if err != nil {
 			return set, err
@@ -86,7 +86,7 @@ func TestIceChannels(t *testing.T) {
 func TestSplitEnough(t *testing.T) {
 	asked := func(m *machine, bind bool, wants ...Want) int {
 		l := New(Options{Dir: t.TempDir(), Bind: bind})
-		l.where.fake = func(s Step) (setting.Setting, error) {
+		l.where.fake = func(s step) (setting.Setting, error) {
 			set, err := m.setting(s)
 			if s.Name == "header-split" {
 				set.Ask = func(v string) (bool, error) { return true, set.Set(v) }

@@ -23,7 +23,7 @@ type places struct {
 	opened map[string]*nic.Device
 	lent   map[string]bool // opened by somebody else, who closes it
 	dark   map[string]bool // had no carrier when it was waited for
-	fake   func(Step) (setting.Setting, error)
+	fake   func(step) (setting.Setting, error)
 }
 
 func (p *places) lend(d *nic.Device) {
@@ -49,8 +49,8 @@ func (p *places) device(name string) (*nic.Device, error) {
 }
 
 // step resolves which setting of which interface, namespace or machine is meant.
-func (p *places) step(dev, name string) (Step, error) {
-	s := Step{Dev: dev, Name: name}
+func (p *places) step(dev, name string) (step, error) {
+	s := step{Dev: dev, Name: name}
 	if p.fake != nil {
 		if dev != "" {
 			s.Index, s.Netns = 1, 1
@@ -76,7 +76,7 @@ func (p *places) step(dev, name string) (Step, error) {
 
 // setting reaches the setting of a step. An interface that was there and is no
 // more, or another one by the same name, is errGone.
-func (p *places) setting(s Step) (setting.Setting, error) {
+func (p *places) setting(s step) (setting.Setting, error) {
 	if p.fake != nil {
 		return p.fake(s)
 	}
@@ -114,7 +114,7 @@ func nameOf(index int) (string, error) {
 
 // gone reports whether an error of a step's setting says that what had it is no more. Drivers
 // answer ENODEV also while they reset their NIC (net/ethtool/netlink.c: ethnl_ops_begin).
-func (p *places) gone(s Step, err error) bool {
+func (p *places) gone(s step, err error) bool {
 	if past := (*setting.Gone)(nil); errors.Is(err, errGone) || errors.As(err, &past) {
 		return true
 	}
@@ -126,7 +126,7 @@ func (p *places) gone(s Step, err error) bool {
 }
 
 // queueSettings lists the names of what a restart of the queues may disturb.
-func (p *places) queueSettings(s Step) []string {
+func (p *places) queueSettings(s step) []string {
 	if p.fake != nil {
 		return []string{"rss"}
 	}
@@ -170,7 +170,7 @@ func (p *places) awaitCarrier(dev string) error {
 }
 
 // bound reports whether a queue of the step's interface still has foreign memory.
-func (p *places) bound(s Step) bool {
+func (p *places) bound(s step) bool {
 	d := p.opened[s.Dev]
 	if d == nil {
 		return false

@@ -91,7 +91,7 @@ func makeOurs(path string, why error) string {
 }
 
 // peek reads a file that may be anybody's; nil, if it is no journal.
-func peek(path string) *Journal {
+func peek(path string) *journal {
 	if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() {
 		return nil
 	}
@@ -139,7 +139,7 @@ func refusedOurs(dir string, why error) []Report {
 
 // distrust reports a journal of ours that cannot be believed: damaged, or written
 // by an older zcbench, which made no checksums. Nil: it can.
-func (j *Journal) distrust(path string, err error) *Report {
+func (j *journal) distrust(path string, err error) *Report {
 	r := &Report{Journal: path, Owner: j.Owner, Steps: j.told()}
 	switch {
 	case err != nil:
@@ -159,24 +159,24 @@ func (j *Journal) distrust(path string, err error) *Report {
 }
 
 // told reports the steps that a journal says are owed, the last first.
-func (j *Journal) told() []StepReport {
+func (j *journal) told() []StepReport {
 	var out []StepReport
 	for _, i := range slices.Backward(j.owed(true)) {
 		if s := j.Steps[i]; !s.Keep && (!s.onlyRead() || asked(s.Name)) {
-			out = append(out, StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Told})
+			out = append(out, StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: told})
 		}
 	}
 	return out
 }
 
 // read reads a journal from its file.
-func read(f *os.File) (*Journal, error) {
+func read(f *os.File) (*journal, error) {
 	b, err := io.ReadAll(io.NewSectionReader(f, 0, maxJournal+1))
 	if err != nil {
-		return &Journal{}, err
+		return &journal{}, err
 	}
 	if len(b) > maxJournal {
-		return &Journal{}, fmt.Errorf("longer than %d bytes", maxJournal)
+		return &journal{}, fmt.Errorf("longer than %d bytes", maxJournal)
 	}
 	return parse(b)
 }

@@ -300,7 +300,7 @@ func TestNoJournal(t *testing.T) {
 func TestReportIsPrintable(t *testing.T) {
 	r := Report{Journal: "/x/\x1b]0;a\a1.lease", State: Refused, Error: "b\x1b[2J", Fix: "c\u009b",
 		Owner: Owner{PID: 7, Command: "d"},
-		Steps: []StepReport{{Dev: "e\x1b", Setting: "f\n", Before: "g\u202e", Set: "h\x00", Result: Told}}}
+		Steps: []StepReport{{Dev: "e\x1b", Setting: "f\n", Before: "g\u202e", Set: "h\x00", Result: told}}}
 	for _, l := range r.Lines() {
 		if strings.ContainsAny(l, "\x1b\a\x00\n\u009b\u202e") {
 			t.Errorf("%q", l)
@@ -321,7 +321,7 @@ func TestFixesAreSafeInAShell(t *testing.T) {
 	for name, fix := range map[string]string{
 		"no file":     openFix(t, dir, bad),
 		"far above":   refused(path, up).Fix,
-		"has version": (&Journal{Version: 2}).distrust(path, errors.New("x")).Fix,
+		"has version": (&journal{Version: 2}).distrust(path, errors.New("x")).Fix,
 		"a lock":      (&Busy{Lock: path, idle: true}).Fix(),
 	} {
 		if !strings.Contains(fix, "'"+path+"'") {

@@ -15,7 +15,7 @@ import (
 
 // forgotten lists the names of what such a step makes the driver forget, also where what it sets
 // reads so already: it may not have been asked for.
-func (p *places) forgotten(s Step) (names []string) {
+func (p *places) forgotten(s step) (names []string) {
 	if p.fake != nil || !reopens(s.Name) {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (u *undoing) settle(which []int, reports map[int]*StepReport) {
 	seen := map[string]bool{}
 	for _, i := range which {
 		s := u.journal.Steps[i]
-		if s.Dev == "" || seen[s.Dev] || reports[i].Result != Restored || !disturbs(s.Name) {
+		if s.Dev == "" || seen[s.Dev] || reports[i].Result != restored || !disturbs(s.Name) {
 			continue
 		}
 		seen[s.Dev] = true

@@ -22,7 +22,7 @@ func needsTable(name string) bool { return name == "rss" || restarts(name) }
 // withTables adds rx-hashing to steps that need to know a table that is hidden, or was until this
 // lease turned rx-hashing on. Who wants rx-hashing one way or the other has the last word, also
 // who said so before.
-func (l *Lease) withTables(steps []Step) ([]Step, error) {
+func (l *Lease) withTables(steps []step) ([]step, error) {
 	out := slices.Clone(steps)
 	for _, s := range steps {
 		if s.Dev == "" || !needsTable(s.Name) {
@@ -56,7 +56,7 @@ func (l *Lease) withTables(steps []Step) ([]Step, error) {
 
 // wantedOff reports whether rx-hashing is off because this lease, or another of this process, was
 // to set it so.
-func (l *Lease) wantedOff(show Step) bool {
+func (l *Lease) wantedOff(show step) bool {
 	show.Before = "off"
 	return live.asked(l, show) || slices.ContainsFunc(l.standing(), func(i int) bool {
 		return l.journal.Steps[i].same(show) && l.journal.Steps[i].Set == show.Before
@@ -87,7 +87,7 @@ func (l *Lease) unhide(dev string) error {
 
 // tableHidden reports whether the RSS table of a step's interface does not show. Its error is one
 // that may pass: who goes on without knowing may lose the table.
-func (p *places) tableHidden(s Step) (bool, error) {
+func (p *places) tableHidden(s step) (bool, error) {
 	s.Name = "rss"
 	set, err := p.setting(s)
 	if err == nil {
@@ -102,10 +102,10 @@ func (p *places) tableHidden(s Step) (bool, error) {
 
 // reveal turns rx-hashing on before the steps that need to know the table are planned, and
 // returns what is left to be set.
-func (l *Lease) reveal(steps []Step) (rest []Step, err error) {
-	var first []Step
+func (l *Lease) reveal(steps []step) (rest []step, err error) {
+	var first []step
 	for _, s := range steps {
-		if s.Name == hashing && slices.ContainsFunc(steps, func(o Step) bool {
+		if s.Name == hashing && slices.ContainsFunc(steps, func(o step) bool {
 			return o.Dev == s.Dev &&
 				needsTable(o.Name)
 		}) {
@@ -139,7 +139,7 @@ func (u *undoing) reveals(which []int) (out []int) {
 }
 
 // tables selects the steps of the RSS table of the interface of s.
-func (u *undoing) tables(s Step, which []int) []int {
+func (u *undoing) tables(s step, which []int) []int {
 	return slices.DeleteFunc(slices.Clone(which), func(i int) bool {
 		return u.journal.Steps[i].Dev != s.Dev || u.journal.Steps[i].Name != "rss"
 	})
@@ -173,7 +173,7 @@ func (u *undoing) hide(shows, which []int, reports map[int]*StepReport) {
 				*table = StepReport{Dev: table.Dev, Setting: table.Setting, Before: table.Before, Set: table.Set,
 					Now: "hidden", Result: Would}
 			}
-			if reports[t].Result == Failure && (r.Result == Already || r.Result == Restored) {
+			if reports[t].Result == failure && (r.Result == already || r.Result == restored) {
 				r.fail(&fault.Error{Op: "it stays on until the RSS table of " + s.Dev + " is restored",
 					How: reports[t].Fix})
 			}

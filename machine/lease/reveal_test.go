@@ -206,7 +206,7 @@ func TestHiddenTableKilled(t *testing.T) {
 		}
 		m.values = clone(x.values)
 		if r := finishFake(t, path, boot, m, FinishOptions{DryRun: true}); r == nil ||
-			slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == Failure }) ||
+			slices.ContainsFunc(r.Steps, func(s StepReport) bool { return s.Result == failure }) ||
 			!cmp.Equal(x.values, m.values) {
 			t.Errorf("moment %d, dry: %+v, %v", i, r, m.values)
 		}

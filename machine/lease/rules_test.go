@@ -31,7 +31,7 @@ func TestJournalSetsOnlyWhatARunMay(t *testing.T) {
 	f, err := create(dir, line{Kind: journalKind, Version: Version, BootID: boot, Owner: &owner})
 	if err == nil {
 		err = errors.Join(
-			f.write(line{Steps: []Step{{Name: "sysctl kernel.core_pattern", Before: "|/x %p", Set: "core"}}}),
+			f.write(line{Steps: []step{{Name: "sysctl kernel.core_pattern", Before: "|/x %p", Set: "core"}}}),
 			f.f.Close())
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func TestJournalSetsOnlyWhatARunMay(t *testing.T) {
 	}
 	for _, o := range []FinishOptions{{}, {All: true, Force: true}, {All: true, Force: true, Adopt: true}} {
 		o.Dir = dir
-		if r := finishDir(t, o); r.State != Owing || r.Steps[0].Result != Failure ||
+		if r := finishDir(t, o); r.State != Owing || r.Steps[0].Result != failure ||
 			!strings.Contains(r.Lines()[2], "by hand; then") {
 			t.Errorf("%+v", r)
 		}

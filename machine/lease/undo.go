@@ -18,18 +18,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Result is what became of a step.
-type Result string
+// result is what became of a step.
+type result string
 
 // The results.
 const (
-	Restored Result = "restored"
-	Already  Result = "already as before"
-	Changed  Result = "changed by somebody else: left"
-	Gone     Result = "gone"
-	Failure  Result = "failed"
-	Would    Result = "would be restored" // dry run
-	Told     Result = "told by a journal that is refused"
+	restored result = "restored"
+	already  result = "already as before"
+	Changed  result = "changed by somebody else: left"
+	gone     result = "gone"
+	failure  result = "failed"
+	Would    result = "would be restored" // dry run
+	told     result = "told by a journal that is refused"
 )
 
 // StepReport is what became of one step, for people and programs.
@@ -39,7 +39,7 @@ type StepReport struct {
 	Before  string `json:"before"`
 	Set     string `json:"set,omitempty"`
 	Now     string `json:"now,omitempty"` // when it was looked at, before anything was done
-	Result  Result `json:"result"`
+	Result  result `json:"result"`
 	Error   string `json:"error,omitempty"`
 	Fix     string `json:"fix,omitempty"`
 
@@ -47,13 +47,13 @@ type StepReport struct {
 	left  bool // what was asked for was taken back, and nothing looked at yet
 }
 
-func (r StepReport) where() string { return Step{Dev: r.Dev}.where() }
+func (r StepReport) where() string { return step{Dev: r.Dev}.where() }
 
 func (r StepReport) String() string {
 	// a file may say anything
 	r.Setting, r.Dev, r.Error = cmdline.Printable(r.Setting), cmdline.Printable(r.Dev), cmdline.Printable(r.Error)
 	switch r.Result {
-	case Restored:
+	case restored:
 		return fmt.Sprintf("%s of %s: restored to %s (was set to %s)", r.Setting, r.where(), short(r.Before),
 			short(r.Now))
 	case Would:
@@ -62,11 +62,11 @@ func (r StepReport) String() string {
 	case Changed:
 		return fmt.Sprintf("%s of %s: left at %s, which something else has set since (found %s, set %s)", r.Setting,
 			r.where(), short(r.Now), short(r.Before), short(r.Set))
-	case Failure:
+	case failure:
 		return fmt.Sprintf("%s of %s: not restored to %s: %s", r.Setting, r.where(), short(r.Before), r.Error)
-	case Gone:
+	case gone:
 		return fmt.Sprintf("%s of %s: gone together with its device", r.Setting, r.where())
-	case Told:
+	case told:
 		return fmt.Sprintf("%s of %s: recorded as found %s, set %s", r.Setting, r.where(), short(r.Before),
 			short(r.Set))
 	}
@@ -78,7 +78,7 @@ func (r StepReport) err() error {
 	switch r.Result {
 	case Changed:
 		return &fault.Error{Op: "restore: " + r.String(), How: "to restore it anyway: zcbench restore --force"}
-	case Failure:
+	case failure:
 		return &fault.Error{Op: fmt.Sprintf("restore: %s of %s to %s", r.Setting, r.where(), short(r.Before)),
 			Err: r.cause, How: fault.Fix(r.cause)}
 	}
@@ -87,7 +87,7 @@ func (r StepReport) err() error {
 
 // undoing restores steps of one network namespace.
 type undoing struct {
-	journal *Journal
+	journal *journal
 	file    *file // nil: nothing is written down
 	where   *places
 	force   bool // also what somebody else changed
@@ -130,7 +130,7 @@ func (u *undoing) run(chosen func(int) bool) []StepReport {
 	u.settle(which, reports)
 	var out []StepReport
 	for _, i := range slices.Backward(which) {
-		if s := u.journal.Steps[i]; reports[i].Result != Already || !s.Keep && s.Before != s.Set {
+		if s := u.journal.Steps[i]; reports[i].Result != already || !s.Keep && s.Before != s.Set {
 			out = append(out, *reports[i])
 		}
 	}
@@ -142,7 +142,7 @@ func (u *undoing) afterwards(which []int, reports map[int]*StepReport) {
 	for rank := range ranks {
 		for _, i := range which {
 			s, r := u.journal.Steps[i], reports[i]
-			if r != nil && s.rank() == rank && (r.Result == Already || r.Result == Restored) {
+			if r != nil && s.rank() == rank && (r.Result == already || r.Result == restored) {
 				u.back(i, r)
 			}
 		}
@@ -155,7 +155,7 @@ func (u *undoing) afterwards(which []int, reports map[int]*StepReport) {
 // of ice_ethtool.c, Linux 7.2).
 func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 	for _, i := range slices.Backward(which) {
-		if reports[i] == nil || reports[i].Result != Failure || u.dry {
+		if reports[i] == nil || reports[i].Result != failure || u.dry {
 			continue
 		}
 		r := u.look(i)
@@ -163,8 +163,8 @@ func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 			u.leave(i, r)
 		}
 		u.back(i, r)
-		if r.Result == Already || r.Result == Restored {
-			r.Result, r.Now = Restored, reports[i].Now
+		if r.Result == already || r.Result == restored {
+			r.Result, r.Now = restored, reports[i].Now
 			reports[i], some = r, true
 		}
 	}
@@ -177,7 +177,7 @@ func (u *undoing) again(which []int, reports map[int]*StepReport) (some bool) {
 func (u *undoing) begin(which []int, reports map[int]*StepReport) {
 	l := line{Became: map[int]string{}}
 	for _, i := range which {
-		if s := &u.journal.Steps[i]; s.Keep && s.became != "" && reports[i].Result == Already {
+		if s := &u.journal.Steps[i]; s.Keep && s.became != "" && reports[i].Result == already {
 			s.became, l.Became[i] = "", ""
 		}
 	}
@@ -191,7 +191,7 @@ const ranks = 3
 
 // rank orders when steps are looked at again: what others disturb after these, and what even a
 // ring's length makes gve forget after all (see reopen.go).
-func (s Step) rank() int {
+func (s step) rank() int {
 	switch {
 	case !s.Keep:
 		return 0
@@ -204,7 +204,7 @@ func (s Step) rank() int {
 // look finds out what there is to do about a step.
 func (u *undoing) look(i int) *StepReport {
 	s := u.journal.Steps[i]
-	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: Already}
+	r := &StepReport{Dev: s.Dev, Setting: s.Name, Before: s.Before, Set: s.Set, Result: already}
 	set, err := u.setting(i)
 	if err == nil {
 		r.Now, err = u.get(set)
@@ -215,7 +215,7 @@ func (u *undoing) look(i int) *StepReport {
 	}
 	switch {
 	case errors.Is(err, errGone):
-		r.Result = Gone
+		r.Result = gone
 	case err != nil && s.Keep:
 		// A queue that comes back when the number of them does: back sees to it.
 	case err != nil && s.Dev == "" && set.Get == nil:
@@ -236,7 +236,7 @@ var simple = lazy.Regexp(`^[A-Za-z0-9_.][A-Za-z0-9_. -]*$`)
 
 // byHand advises what a user can do about a setting of the host that is not restored because
 // zcbench does not set such: an older version may have.
-func (u *undoing) byHand(s Step) string {
+func (u *undoing) byHand(s step) string {
 	command := ""
 	if name, ok := strings.CutPrefix(s.Name, "sysctl "); ok && simple().MatchString(name) &&
 		simple().MatchString(s.Before) {
@@ -252,9 +252,9 @@ func (u *undoing) setting(i int) (setting.Setting, error) {
 }
 
 // fail notes an error, unless what had the setting is gone.
-func (u *undoing) fail(s Step, r *StepReport, err error) {
+func (u *undoing) fail(s step, r *StepReport, err error) {
 	if u.where.gone(s, err) {
-		r.Result = Gone
+		r.Result = gone
 		return
 	}
 	r.fail(err)
@@ -262,7 +262,7 @@ func (u *undoing) fail(s Step, r *StepReport, err error) {
 
 // fail notes an error. What was not restored for it stays owed.
 func (r *StepReport) fail(err error) {
-	r.Result, r.cause, r.Error, r.Fix = Failure, err, err.Error(), fault.Fix(err)
+	r.Result, r.cause, r.Error, r.Fix = failure, err, err.Error(), fault.Fix(err)
 }
 
 // freeWithin is how long a queue may take to lose the memory of a process that
@@ -322,7 +322,7 @@ func (u *undoing) get(set setting.Setting) (now string, err error) {
 // leave takes back what was asked for, where reading does not tell it. What then reads is
 // looked at when all else is restored, on which it may depend.
 func (u *undoing) leave(i int, r *StepReport) {
-	if r.Result != Already && r.Result != Restored {
+	if r.Result != already && r.Result != restored {
 		return
 	}
 	s := u.journal.Steps[i]
@@ -341,12 +341,12 @@ func (u *undoing) leave(i int, r *StepReport) {
 		u.fail(s, r, err)
 		return
 	}
-	r.Result, r.left = Restored, true
+	r.Result, r.left = restored, true
 }
 
 // patiently tries again while the setting is busy, and while a queue has memory of a process that
 // has died.
-func (u *undoing) patiently(s Step, f func() error) (err error) {
+func (u *undoing) patiently(s step, f func() error) (err error) {
 	u.wait(func(most time.Duration) {
 		for end := time.Now().Add(most); ; time.Sleep(again) {
 			err = f()
@@ -361,7 +361,7 @@ func (u *undoing) patiently(s Step, f func() error) (err error) {
 
 // back restores a step that may be, and must not be left.
 func (u *undoing) back(i int, r *StepReport) {
-	if r.Result != Already && r.Result != Restored || r.left {
+	if r.Result != already && r.Result != restored || r.left {
 		r.left = false // the first time only
 		return
 	}
@@ -397,7 +397,7 @@ func (u *undoing) back(i int, r *StepReport) {
 		u.fail(s, r, err)
 		return
 	}
-	r.Result = Restored
+	r.Result = restored
 }
 
 // note writes down what is done. A failure to write only means that it will be
@@ -410,9 +410,9 @@ func (u *undoing) note(which []int, reports map[int]*StepReport) {
 	for _, i := range which {
 		s := &u.journal.Steps[i]
 		switch r := reports[i].Result; {
-		case s.Keep && (r == Restored || r == Already) && u.owesDisturber(*s, which, reports):
+		case s.Keep && (r == restored || r == already) && u.owesDisturber(*s, which, reports):
 			s.became, l.Became[i] = s.Before, s.Before
-		case r == Restored, r == Already, r == Gone:
+		case r == restored, r == already, r == gone:
 			s.state = undone
 			l.Undone = append(l.Undone, i)
 		case r == Changed:
@@ -427,9 +427,9 @@ func (u *undoing) note(which []int, reports map[int]*StepReport) {
 
 // owesDisturber reports whether something is still to be undone that may then disturb a setting
 // that is kept: this is owed as long.
-func (u *undoing) owesDisturber(kept Step, which []int, reports map[int]*StepReport) bool {
+func (u *undoing) owesDisturber(kept step, which []int, reports map[int]*StepReport) bool {
 	return slices.ContainsFunc(which, func(i int) bool {
 		s := u.journal.Steps[i]
-		return !s.Keep && s.Dev == kept.Dev && disturbs(s.Name) && reports[i].Result == Failure
+		return !s.Keep && s.Dev == kept.Dev && disturbs(s.Name) && reports[i].Result == failure
 	})
 }

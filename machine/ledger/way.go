@@ -16,9 +16,9 @@ type Way struct {
 	Refused      uint64 // see [Refused]
 }
 
-// Lost are segments of a flow's data that were dropped at one end: at least those that were seen,
+// lost are segments of a flow's data that were dropped at one end: at least those that were seen,
 // and at most all that counters tell of and nobody saw besides.
-type Lost struct {
+type lost struct {
 	Least, Most uint64
 	// Refused packets, RefusedMost segments at most, are in Most, and the other end's backlog may
 	// be what dropped them, which counts them too: Backlog is what an end's own has dropped.
@@ -43,9 +43,9 @@ var (
 		"PKT_TOO_SMALL", "UNHANDLED_PROTO"}
 )
 
-// Lost bounds how much of the flow's data was dropped at this end. The counters are of all packets;
+// lost bounds how much of the flow's data was dropped at this end. The counters are of all packets;
 // whose a packet was follows from those that were seen.
-func (w *Way) Lost() (l Lost) {
+func (w *Way) Lost() (l lost) {
 	lines, sure := inLines, inReasons
 	if w.Sends {
 		lines, sure = outLines, outReasons

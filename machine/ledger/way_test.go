@@ -53,7 +53,7 @@ func TestWayRefused(t *testing.T) {
 	w := Way{Sends: true, MaxSegments: 44, Refused: 10,
 		Counted: []Counted{{Name: "tx_dropped", Count: 12, Reasons: []string{"*@veth_xmit", "FULL_RING"}}},
 		Flow:    []Drop{{"NOT_SPECIFIED", "veth_xmit", 20, 5}}}
-	if l := w.Lost(); l != (Lost{Least: 20, Most: 20 + 7*44, Refused: 7, RefusedMost: 7 * 44}) {
+	if l := w.Lost(); l != (lost{Least: 20, Most: 20 + 7*44, Refused: 7, RefusedMost: 7 * 44}) {
 		t.Errorf("%+v", l)
 	}
 	if w.Refused = 3; w.Lost().Refused != 3 || w.Lost().RefusedMost != 3*44 {
@@ -62,7 +62,7 @@ func TestWayRefused(t *testing.T) {
 	r := Way{MaxSegments: 44, Refused: 10,
 		Counted: []Counted{{Name: "softnet_dropped", Count: 9, Reasons: []string{"CPU_BACKLOG"}}},
 		Flow:    []Drop{{"CPU_BACKLOG", "enqueue_to_backlog", 30, 8}}}
-	if l := r.Lost(); l != (Lost{Least: 30, Most: 30 + 44, Backlog: 9}) {
+	if l := r.Lost(); l != (lost{Least: 30, Most: 30 + 44, Backlog: 9}) {
 		t.Errorf("%+v", l)
 	}
 }

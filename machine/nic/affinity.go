@@ -34,9 +34,9 @@ func IRQAffinity(irq int) (string, error) {
 	return strings.TrimSpace(string(b)), nil
 }
 
-// SetIRQAffinity sets them. The kernel refuses with EIO where it or the driver
+// setIRQAffinity sets them. The kernel refuses with EIO where it or the driver
 // manages the interrupt.
-func SetIRQAffinity(irq int, cpus string) error {
+func setIRQAffinity(irq int, cpus string) error {
 	return writeFile(remedy.FileIRQ, irqPath(irq), cpus, "")
 }
 

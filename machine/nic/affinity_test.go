@@ -26,7 +26,7 @@ func TestIRQAffinity(t *testing.T) {
 	if got, err := IRQAffinity(55); err != nil || got != "0-3" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if err := SetIRQAffinity(55, "2"); err != nil {
+	if err := setIRQAffinity(55, "2"); err != nil {
 		t.Error(err)
 	}
 	if got, err := IRQAffinity(55); err != nil || got[:1] != "2" {

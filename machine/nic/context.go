@@ -17,17 +17,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Context is an RSS context beside the default one: an indirection table of its
+// context is an RSS context beside the default one: an indirection table of its
 // own, for flows that a rule sends there.
-type Context struct {
+type context struct {
 	ID    uint32
 	Table []uint32
 }
 
 // Contexts lists the interface's RSS contexts (ETHTOOL_MSG_RSS_GET as a dump, 6.12).
-func (d *Device) Contexts() ([]Context, error) {
+func (d *Device) Contexts() ([]context, error) {
 	msgs, err := d.ask(d.ethtool, unix.ETHTOOL_MSG_RSS_GET, netlink.Dump, d.header)
-	var out []Context
+	var out []context
 	for _, m := range msgs {
 		c, derr := decodeContext(m.Data)
 		if derr != nil {
@@ -43,7 +43,7 @@ func (d *Device) Contexts() ([]Context, error) {
 	return out, nil
 }
 
-func decodeContext(b []byte) (c Context, err error) {
+func decodeContext(b []byte) (c context, err error) {
 	ad, err := netlink.NewAttributeDecoder(b)
 	if err != nil {
 		return c, err
@@ -167,7 +167,7 @@ func (c *placedContext) look(but []uint32) (l placeLook, err error) {
 
 func (c *placedContext) holds(at uint32) (bool, error) {
 	all, err := c.d.Contexts()
-	return slices.ContainsFunc(all, func(x Context) bool {
+	return slices.ContainsFunc(all, func(x context) bool {
 		return x.ID == at && (len(x.Table) == 0 || isOver(x.Table, c.queues))
 	}), err
 }
@@ -181,7 +181,7 @@ func (c *placedContext) remove(at uint32) error {
 	if lerr != nil {
 		return lerr
 	}
-	if slices.ContainsFunc(all, func(x Context) bool { return x.ID == at }) {
+	if slices.ContainsFunc(all, func(x context) bool { return x.ID == at }) {
 		return err
 	}
 	return nil

@@ -114,8 +114,8 @@ func parsePktgenThread(b []byte) (devs []string, err error) {
 	return devs, nil
 }
 
-// PktgenDevices lists the devices of a CPU's thread.
-func PktgenDevices(cpu int) ([]string, error) {
+// pktgenDevices lists the devices of a CPU's thread.
+func pktgenDevices(cpu int) ([]string, error) {
 	b, err := ReadPktgen(pktgenThread(cpu))
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func PktgenBusy(ours ...string) error {
 		if !ok || err != nil {
 			continue
 		}
-		devs, err := PktgenDevices(cpu)
+		devs, err := pktgenDevices(cpu)
 		if err != nil {
 			return err
 		}
@@ -162,7 +162,7 @@ func takeFromPktgen(cpu int, name string) error {
 		return pktgenFailed("open", pktgenThread(cpu), err)
 	}
 	defer f.Close()
-	devs, err := PktgenDevices(cpu)
+	devs, err := pktgenDevices(cpu)
 	switch {
 	case err != nil:
 		return err
@@ -187,7 +187,7 @@ func (d *Device) pktgenSetting(s *setting.Setting, arg string) error {
 	}
 	name := PktgenName(d.Name, cpu)
 	s.Get = func() (string, error) {
-		devs, err := PktgenDevices(cpu)
+		devs, err := pktgenDevices(cpu)
 		if slices.Contains(devs, name) {
 			return present, err
 		}

@@ -257,7 +257,7 @@ func TestRefusedFiles(t *testing.T) {
 		object string
 		do     func() error
 	}{
-		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { return SetIRQAffinity(1, "0") }},
+		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { return setIRQAffinity(1, "0") }},
 		{remedy.FileIRQ, "/proc/irq/1/smp_affinity_list", func() error { _, err := IRQAffinity(1); return err }},
 		{remedy.FileQueue, "rx-0/rps_cpus", func() error { return d.writeQueueFile("rx-0/rps_cpus", "1") }},
 		{remedy.FileQueue, "rx-0/rps_cpus of lo",

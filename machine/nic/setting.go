@@ -210,7 +210,7 @@ func (d *Device) queueSetting(s *setting.Setting, word, arg string) error {
 			if err != nil {
 				return err
 			}
-			return SetIRQAffinity(irq, v)
+			return setIRQAffinity(irq, v)
 		}
 		s.Canon = canonicalCPUs
 	default:
@@ -237,7 +237,7 @@ func (d *Device) interruptSetting(s *setting.Setting, arg string) error {
 		if err := d.checkIRQ(irq); err != nil {
 			return err
 		}
-		return SetIRQAffinity(irq, v)
+		return setIRQAffinity(irq, v)
 	}
 	s.Canon = canonicalCPUs
 	return nil

@@ -23,7 +23,7 @@ func (d *Device) Unsplit() (Unsplit, error) {
 	if err != nil {
 		return nil, err
 	}
-	return UnsplitOf(all), nil
+	return unsplitOf(all), nil
 }
 
 var (
@@ -32,9 +32,9 @@ var (
 	splits  = regexp.MustCompile(`hsplit|hdr_?split|header_?split|(^|[^a-z])hds([^a-z]|$)`)
 )
 
-// UnsplitOf finds them among all counters. Those of single queues are left out where there is one
+// unsplitOf finds them among all counters. Those of single queues are left out where there is one
 // of the interface, and are added up where there is none.
-func UnsplitOf(all []Stat) Unsplit {
+func unsplitOf(all []Stat) Unsplit {
 	out, whole := Unsplit{}, map[string]bool{}
 	key := func(name string) (of string, queues bool) { // rx3_x, rx_x[3] and rx_x count the same
 		of = digits.ReplaceAllString(name, "")

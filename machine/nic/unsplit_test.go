@@ -36,11 +36,11 @@ func TestUnsplit(t *testing.T) {
 // Counters of queues are left out beside the interface's, or added up; what has grown is named.
 func TestUnsplitGrown(t *testing.T) {
 	mlx5 := func(n uint64) Unsplit {
-		return UnsplitOf([]Stat{{"rx_packets", 9}, {"rx_hds_nosplit_packets", n}, {"rx0_hds_nosplit_packets", 1},
+		return unsplitOf([]Stat{{"rx_packets", 9}, {"rx_hds_nosplit_packets", n}, {"rx0_hds_nosplit_packets", 1},
 			{"rx1_hds_nosplit_packets", n - 1}})
 	}
 	queues := func(n uint64) Unsplit {
-		return UnsplitOf([]Stat{{"rx_unsplit_pkt[0]", n}, {"rx_unsplit_pkt[11]", 2 * n}, {"rx-hsplit_hbo", 5 * n},
+		return unsplitOf([]Stat{{"rx_unsplit_pkt[0]", n}, {"rx_unsplit_pkt[11]", 2 * n}, {"rx-hsplit_hbo", 5 * n},
 			{"rx-hsplit", n}})
 	}
 	for _, x := range []struct {

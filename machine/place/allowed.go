@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Allowed are the CPUs that this process may use.
-type Allowed struct {
+// allowed are the CPUs that this process may use.
+type allowed struct {
 	// Pin are those that a thread can be bound to: all that the control group's cpuset
 	// leaves. For another one sched_setaffinity fails with EINVAL, and of several the kernel
 	// takes those that it may, without a word (kernel/sched/syscalls.c: __sched_setaffinity,
@@ -28,7 +28,7 @@ type Allowed struct {
 // bound to one.
 var AllowedCPUs = sync.OnceValues(allowedCPUs)
 
-func allowedCPUs() (a Allowed, err error) {
+func allowedCPUs() (a allowed, err error) {
 	var own unix.CPUSet
 	if err := unix.SchedGetaffinity(os.Getpid(), &own); err != nil {
 		return a, fmt.Errorf("read the CPUs of this process: sched_getaffinity: %w", err)
@@ -82,4 +82,4 @@ func cpusOf(set *unix.CPUSet) (cpus []int) {
 }
 
 // CanPin reports whether a thread of this process can be bound to a CPU; unknown is yes.
-func (a Allowed) CanPin(cpu int) bool { return len(a.Pin) == 0 || slices.Contains(a.Pin, cpu) }
+func (a allowed) CanPin(cpu int) bool { return len(a.Pin) == 0 || slices.Contains(a.Pin, cpu) }

@@ -43,7 +43,7 @@ func ask(how, what string) int {
 }
 
 // allowedIn starts this program and has it say what it is allowed.
-func allowedIn(t *testing.T, how string, mask *unix.CPUSet) (a Allowed) {
+func allowedIn(t *testing.T, how string, mask *unix.CPUSet) (a allowed) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), askEnv+"="+how)

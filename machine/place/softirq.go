@@ -20,7 +20,7 @@ type Placement struct {
 	Dev    string
 	CPUs   []int       // on which it is to run, in order
 	Queues map[int]int // the CPU of an RX queue, where it has one of its own
-	By     string      // "irq", "rps" or [ByThread]
+	By     string      // "irq", "rps" or [byThread]
 
 	dev     *nic.Device
 	lease   *lease.Lease
@@ -175,7 +175,7 @@ func (p *Placement) String() string {
 	switch p.By {
 	case "irq":
 		return fmt.Sprintf("the interrupts of %s go to %s", p.Dev, p.cpus())
-	case ByThread:
+	case byThread:
 		return fmt.Sprintf("a kernel thread polls each queue of %s, bound to %s", p.Dev, p.cpus())
 	}
 	return fmt.Sprintf("RPS sends the packets of %s, which has no interrupts, to %s", p.Dev, p.cpus())

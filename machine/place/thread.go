@@ -16,8 +16,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ByThread is the way of [Threads].
-const ByThread = "napi-thread"
+// byThread is the way of [Threads].
+const byThread = "napi-thread"
 
 // Threads makes kernel threads poll interface dev, bound to the CPUs that are wanted: for frames
 // that a program takes from the driver, which RPS never sees, of interfaces without interrupts. A
@@ -32,7 +32,7 @@ func Threads(dev string, want Want) (*Placement, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, By: ByThread, dev: d, lease: lease.New(lease.Options{})}
+	p := &Placement{Dev: dev, CPUs: cpus, Queues: want.Queues, By: byThread, dev: d, lease: lease.New(lease.Options{})}
 	if err := p.thread(); err != nil {
 		return nil, errors.Join(err, p.Undo())
 	}

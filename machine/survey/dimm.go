@@ -11,7 +11,7 @@ import (
 
 // dimms adds the memory modules that the firmware lists in its tables, for root.
 func (f *facts) dimms() {
-	for i, d := range Modules(read(f.fs.sys("firmware/dmi/tables/DMI"), mostTable)) {
+	for i, d := range modules(read(f.fs.sys("firmware/dmi/tables/DMI"), mostTable)) {
 		f.add(fmt.Sprintf("dimm/%02d", i), d)
 	}
 }
@@ -30,9 +30,9 @@ const mostModules = 256
 var memoryKinds = map[byte]string{0x18: "DDR3", 0x1a: "DDR4", 0x1e: "LPDDR4", 0x20: "HBM", 0x21: "HBM2", 0x22: "DDR5",
 	0x23: "LPDDR5", 0x24: "HBM3", 0x07: "RAM"}
 
-// Modules describes the memory modules of a host, from the firmware's tables: place, size,
+// modules describes the memory modules of a host, from the firmware's tables: place, size,
 // kind, speeds, ranks, maker and part. Their serial numbers and asset tags are not looked at.
-func Modules(table []byte) (out []string) {
+func modules(table []byte) (out []string) {
 	for len(table) >= 4 && len(out) < mostModules {
 		kind, length := table[0], int(table[1])
 		if length < 4 || length > len(table) || kind == endOfTable {

@@ -31,7 +31,7 @@ func table() []byte {
 }
 
 func TestModules(t *testing.T) {
-	got := Modules(table())
+	got := modules(table())
 	want := []string{"P0_A1 BANK 0, 16384 MB, DDR5, 5600 MT/s, runs at 4800 MT/s, rank 2, Micron MTC20F",
 		"P0_A1 BANK 0, 65536 MB, DDR5, 5600 MT/s, runs at 4800 MT/s, rank 2, Micron MTC20F"}
 	if !slices.Equal(got, want) {
@@ -41,7 +41,7 @@ func TestModules(t *testing.T) {
 		t.Error("a serial number is in it")
 	}
 	for n := range table() {
-		Modules(table()[:n]) // cut anywhere: no panic
+		modules(table()[:n]) // cut anywhere: no panic
 	}
 }
 
@@ -50,7 +50,7 @@ func FuzzModules(f *testing.F) {
 	f.Add(table())
 	f.Add([]byte{memoryDevice, 4, 0, 0, 0, 0})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if n := len(Modules(b)); n > mostModules {
+		if n := len(modules(b)); n > mostModules {
 			t.Fatal(n)
 		}
 	})

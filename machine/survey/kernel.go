@@ -33,7 +33,7 @@ func (f *facts) kernel() {
 	}
 	f.file("kernel/release", fs.proc("sys/kernel/osrelease"))
 	f.file("kernel/version", fs.proc("sys/kernel/version"))
-	f.add("kernel/command line", CommandLine(text(fs.proc("cmdline")), fs.sys("module")))
+	f.add("kernel/command line", commandLine(text(fs.proc("cmdline")), fs.sys("module")))
 	f.file("kernel/tainted", fs.proc("sys/kernel/tainted"))
 	f.file("kernel/security modules", fs.sys("kernel/security/lsm"))
 	f.file("kernel/lockdown", fs.sys("kernel/security/lockdown"))
@@ -84,13 +84,13 @@ var dotted = lazy.Regexp(`\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}`)
 var moduleNumber = lazy.Regexp(
 	`^(-?(0x)?[0-9a-f]{1,10}([,-](0x)?[0-9a-f]{1,10})*|on|off|[ynYN]|auto|force|true|false)$`)
 
-// CommandLine redacts the kernel's command line so that anybody may read it. modules is the folder
+// commandLine redacts the kernel's command line so that anybody may read it. modules is the folder
 // of the modules that the kernel has: parameters of these that are numbers are shown.
-func CommandLine(line, modules string) string {
+func commandLine(line, modules string) string {
 	var out []string
 	for _, w := range words(line) {
 		if w == "--" { // the rest is for init
-			out = append(out, w, Hidden)
+			out = append(out, w, hidden)
 			break
 		}
 		name, value, has := strings.Cut(w, "=")
@@ -101,11 +101,11 @@ func CommandLine(line, modules string) string {
 			slices.Contains(shownParameters, w):
 			out = append(out, w)
 		case bare || !parameterName().MatchString(name) || digits().FindString(name) != "":
-			out = append(out, Hidden)
+			out = append(out, hidden)
 		case shown(name, value, modules):
 			out = append(out, w)
 		default:
-			out = append(out, name+"="+Hidden)
+			out = append(out, name+"="+hidden)
 		}
 	}
 	return strings.Join(out, " ")

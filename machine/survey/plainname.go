@@ -30,7 +30,7 @@ func plainName(name string, interfaces []string) string {
 	if at := strings.IndexAny(name, "/:@"); at >= 0 {
 		name = name[:at]
 	}
-	name = numberedName().ReplaceAllString(Anonymous(name), "")
+	name = numberedName().ReplaceAllString(anonymous(name), "")
 	for _, prefix := range goingOn {
 		if rest, ok := strings.CutPrefix(name, prefix); ok && !letter(rest) {
 			return prefix

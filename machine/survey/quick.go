@@ -42,7 +42,7 @@ func quick(text string) *Snapshot {
 			}
 		}
 		f, ok := quickFact(one)
-		if !ok || !named(f.Name) || f.Name <= before || len(f.Value) > MaxValue || len(s.Facts) == MaxFacts {
+		if !ok || !named(f.Name) || f.Name <= before || len(f.Value) > maxValue || len(s.Facts) == maxFacts {
 			return nil
 		}
 		before = f.Name

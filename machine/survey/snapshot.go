@@ -27,9 +27,9 @@ const (
 // most facts are sysctls and options of the kernel's build.
 const (
 	MaxBytes  = 1 << 20 // of a file
-	MaxFacts  = 12_000
-	MaxName   = 160
-	MaxValue  = 4096
+	maxFacts  = 12_000
+	maxName   = 160
+	maxValue  = 4096
 	separator = "/" // between an area and the rest of a name
 )
 
@@ -68,10 +68,10 @@ func New(facts []Fact) *Snapshot {
 	facts = slices.Clone(facts)
 	slices.SortStableFunc(facts, func(a, b Fact) int { return cmp.Compare(a.Name, b.Name) })
 	for _, f := range facts {
-		f.Name, f.Value = plaintext.Line(f.Name), cut(plaintext.Line(f.Value), MaxValue)
+		f.Name, f.Value = plaintext.Line(f.Name), cut(plaintext.Line(f.Value), maxValue)
 		n := len(s.Facts)
 		long := 2*(len(f.Name)+len(f.Value)) + 32 // of plain text, JSON makes two bytes of one at the most
-		if !named(f.Name) || n == MaxFacts || size+long > MaxBytes-4096 || n > 0 && s.Facts[n-1].Name >= f.Name {
+		if !named(f.Name) || n == maxFacts || size+long > MaxBytes-4096 || n > 0 && s.Facts[n-1].Name >= f.Name {
 			continue
 		}
 		size += long
@@ -92,7 +92,7 @@ func cut(s string, n int) string {
 // named reports whether a fact can have that name.
 func named(name string) bool {
 	area, rest, ok := strings.Cut(name, separator)
-	return ok && area != "" && rest != "" && len(name) <= MaxName &&
+	return ok && area != "" && rest != "" && len(name) <= maxName &&
 		strings.Trim(area, "abcdefghijklmnopqrstuvwxyz") == ""
 }
 
@@ -133,20 +133,20 @@ func (s *Snapshot) Hash() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// SyntaxError is a text that is no snapshot, with the place.
-type SyntaxError struct {
+// syntaxError is a text that is no snapshot, with the place.
+type syntaxError struct {
 	Line, Column int // from 1
 	Err          error
 }
 
-func (e *SyntaxError) Error() string { return fmt.Sprintf("%d:%d: %v", e.Line, e.Column, e.Err) }
-func (e *SyntaxError) Unwrap() error { return e.Err }
+func (e *syntaxError) Error() string { return fmt.Sprintf("%d:%d: %v", e.Line, e.Column, e.Err) }
+func (e *syntaxError) Unwrap() error { return e.Err }
 
 // Parse reads a snapshot strictly. All words of one that it takes are plain text of one line.
 func Parse(text []byte) (*Snapshot, error) {
 	at := func(offset int, err error) error {
 		before := text[:max(0, min(offset, len(text)))]
-		return &SyntaxError{bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n'), err}
+		return &syntaxError{bytes.Count(before, []byte("\n")) + 1, len(before) - bytes.LastIndexByte(before, '\n'), err}
 	}
 	if len(text) > MaxBytes {
 		return nil, at(MaxBytes, fmt.Errorf("longer than %d bytes", MaxBytes))
@@ -199,8 +199,8 @@ func (s *Snapshot) Check() error {
 		return fmt.Errorf("not a snapshot of a host: format %.40q, want %q", s.Format, format)
 	case s.Version != version:
 		return fmt.Errorf("the snapshot has version %d, but this zcbench reads version %d", s.Version, version)
-	case len(s.Facts) > MaxFacts || len(s.Gone) > MaxFacts:
-		return fmt.Errorf("it has %d facts, more than %d", max(len(s.Facts), len(s.Gone)), MaxFacts)
+	case len(s.Facts) > maxFacts || len(s.Gone) > maxFacts:
+		return fmt.Errorf("it has %d facts, more than %d", max(len(s.Facts), len(s.Gone)), maxFacts)
 	case s.Base != "" && !IsHash(s.Base):
 		return errors.New("its base is not a hash")
 	case s.Base == "" && len(s.Gone) > 0:
@@ -213,7 +213,7 @@ func (s *Snapshot) Check() error {
 			return fmt.Errorf("fact %d: %.80q is not a name", i+1, f.Name)
 		case f.Name <= before:
 			return fmt.Errorf("fact %d: %.80q does not come after %.80q", i+1, f.Name, before)
-		case len(f.Value) > MaxValue || !oneLine(f.Value):
+		case len(f.Value) > maxValue || !oneLine(f.Value):
 			return fmt.Errorf("fact %d: the value of %.80q is too long, or not one line of plain text", i+1, f.Name)
 		}
 		before = f.Name

@@ -50,7 +50,7 @@ func TestNewBounds(t *testing.T) {
 		many = append(many, Fact{"sysctl/" + strings.Repeat("x", i), strings.Repeat("\"", 11*i)})
 		many = append(many, Fact{fmt.Sprintf("config/%04d", i), "\x1b[2J\nnext \u202e" + strings.Repeat("\\", 11*i)})
 	}
-	for i := range MaxFacts + 100 {
+	for i := range maxFacts + 100 {
 		many = append(many, Fact{fmt.Sprintf("a/%d", i), "x"})
 	}
 	many = append(many, Fact{"", "x"}, Fact{"no area", "x"}, Fact{"UPPER/x", "x"}, Fact{"area/", "x"})
@@ -84,13 +84,13 @@ func TestParseRefuses(t *testing.T) {
 		"gone, no base": {strings.Replace(good, "]}", `],"gone":["boot/id"]}`, 1), "no base"},
 		"base, a path": {strings.Replace(good, `"version":1`, `"version":1,"base":"../../etc/passwd"`, 1),
 			"not a hash"},
-		"a long value":   {strings.Replace(good, `"a"`, `"`+strings.Repeat("x", MaxValue+1)+`"`, 1), "too long"},
+		"a long value":   {strings.Replace(good, `"a"`, `"`+strings.Repeat("x", maxValue+1)+`"`, 1), "too long"},
 		"a huge file":    {good + strings.Repeat(" ", MaxBytes), "longer than"},
 		"facts: a word":  {`{"format":"` + format + `","version":1,"facts":"x"}`, "1:"},
 		"version: words": {`{"format":"` + format + `","version":"1","facts":[]}`, "1:"},
 	} {
 		_, err := Parse([]byte(x.text))
-		if err == nil || !strings.Contains(err.Error(), x.want) || !errors.As(err, new(*SyntaxError)) {
+		if err == nil || !strings.Contains(err.Error(), x.want) || !errors.As(err, new(*syntaxError)) {
 			t.Errorf("%s: %v, want %q", name, err, x.want)
 		}
 	}

@@ -76,7 +76,7 @@ type facts struct {
 
 // add notes a fact unless nothing is known.
 func (f *facts) add(name, value string) {
-	if value = Anonymous(strings.Join(strings.Fields(value), " ")); value != "" {
+	if value = anonymous(strings.Join(strings.Fields(value), " ")); value != "" {
 		f.all = append(f.all, Fact{Name: name, Value: value})
 	}
 }
@@ -132,8 +132,8 @@ func readAt(dir int, name, path string, most int) []byte {
 	return b
 }
 
-// Hidden stands for what is not shown.
-const Hidden = "…"
+// hidden stands for what is not shown.
+const hidden = "…"
 
 // personal is what tells whose host it is: hardware addresses, and what is unique by its form.
 var personal = lazy.Regexp(
@@ -142,12 +142,12 @@ var personal = lazy.Regexp(
 // separators are those of the shortest of these: a UUID.
 const separators = 4
 
-// Anonymous hides the hardware addresses and UUIDs in a text.
-func Anonymous(s string) string {
+// anonymous hides the hardware addresses and UUIDs in a text.
+func anonymous(s string) string {
 	if strings.Count(s, ":")+strings.Count(s, "-") < separators {
 		return s // nearly all: the expression takes its time
 	}
-	return personal().ReplaceAllString(s, Hidden)
+	return personal().ReplaceAllString(s, hidden)
 }
 
 // distinct joins the values that there are, each once, in order. A host of many CPUs has the

@@ -167,7 +167,7 @@ func TestCommandLine(t *testing.T) {
 		"a1b2c3d4e5f6a7b8=x kasan quiet":                        "… … quiet",
 		"9b1deb4d quiet":                                        "… quiet",
 	} {
-		if got := CommandLine(in, modules); got != want {
+		if got := commandLine(in, modules); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
 		}
 	}

@@ -81,7 +81,7 @@ func grown(before, after uint64) float64 {
 func changeOf(c Count, before uint64) Change {
 	out := Change{Count: c}
 	switch c.Kind {
-	case Counter32:
+	case counter32:
 		out.Delta = counter.Grew32(before, c.Value)
 	case Gauge:
 		out.Delta = int64(c.Value - before)

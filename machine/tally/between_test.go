@@ -31,11 +31,11 @@ func TestBetween(t *testing.T) {
 	count := func(name string, k Kind, v uint64) Count {
 		return Count{Area: Ethtool, Metric: name, Kind: k, Value: v}
 	}
-	from := reading(1e9, count("grew", Counter, 10), count("wrapped", Counter32, math.MaxUint32-1),
+	from := reading(1e9, count("grew", Counter, 10), count("wrapped", counter32, math.MaxUint32-1),
 		count("idle", Counter, 7), count("level", Gauge, 10),
 		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("jumped", Counter, 1),
 		count("gone", Counter, 3))
-	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", Counter32, 3), count("idle", Counter, 7),
+	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", counter32, 3), count("idle", Counter, 7),
 		count("level", Gauge, 4),
 		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("jumped", Counter, math.MaxUint64),
 		count("new", Counter, 3),

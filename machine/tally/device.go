@@ -43,7 +43,7 @@ func (r *Reader) readLink(x *Reading) {
 	}
 	qs, err := r.route.QdiscStats(l.Index)
 	if err != nil {
-		x.gap(Qdisc, fmt.Errorf("read the queueing disciplines of %s: %w", l.Name, err))
+		x.gap(qdisc, fmt.Errorf("read the queueing disciplines of %s: %w", l.Name, err))
 	}
 	x.addQdiscs(qs)
 }
@@ -53,7 +53,7 @@ const mostQdiscs = 1024
 
 func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
 	if len(qs) > mostQdiscs {
-		x.gap(Qdisc, fmt.Errorf("the interface has %d queueing disciplines: the first %d are read", len(qs),
+		x.gap(qdisc, fmt.Errorf("the interface has %d queueing disciplines: the first %d are read", len(qs),
 			mostQdiscs))
 		qs = qs[:mostQdiscs]
 	}
@@ -70,10 +70,10 @@ func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
 			kind       Kind
 			v          uint64
 		}{{"bytes", "bytes", Counter, q.Bytes}, {"packets", "packets", Counter, q.Packets},
-			{"drops", "packets", Counter32, uint64(q.Drops)},
-			{"overlimits", "1", Counter32, uint64(q.Overlimits)}, {"requeues", "1", Counter32, uint64(q.Requeues)},
+			{"drops", "packets", counter32, uint64(q.Drops)},
+			{"overlimits", "1", counter32, uint64(q.Overlimits)}, {"requeues", "1", counter32, uint64(q.Requeues)},
 			{"backlog", "bytes", Gauge, uint64(q.Backlog)}, {"qlen", "packets", Gauge, uint64(q.QLen)}} {
-			x.add(Count{Area: Qdisc, Name: at + " " + kind + " " + f.name, Metric: "qdisc_" + word(at) + "_" +
+			x.add(Count{Area: qdisc, Name: at + " " + kind + " " + f.name, Metric: "qdisc_" + word(at) + "_" +
 				word(kind) + "_" + f.name,
 				Unit: f.unit, Source: sourceRoute, Kind: f.kind, Value: f.v})
 		}
@@ -136,7 +136,7 @@ func (r *Reader) readIRQs(x *Reading) {
 		}
 		// Each CPU's count has 32 bits; so the sum's last 32 bits are right.
 		x.add(Count{Area: Interrupt, Name: name, Metric: "interrupts_" + name, Unit: "1", Source: sourceIRQ,
-			Kind: Counter32, Value: n})
+			Kind: counter32, Value: n})
 	}
 }
 

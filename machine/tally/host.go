@@ -19,29 +19,29 @@ func (r *Reader) readHost(x *Reading) {
 	r.readNetstat(x)
 	cpus, err := counter.ReadSoftnet(r.cfg.FS)
 	if err != nil {
-		x.gap(Softnet, err)
+		x.gap(softnet, err)
 	}
 	for _, c := range cpus {
 		for _, f := range counter.SoftnetColumns {
-			kind := Counter32
+			kind := counter32
 			if f.Level {
 				kind = Gauge
 			}
-			x.add(Count{Area: Softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.Name),
+			x.add(Count{Area: softnet, Name: fmt.Sprintf("cpu%d %s", c.Index, f.Name),
 				Metric: counter.SoftnetMetric(c.Index, f.Name), Unit: f.Unit, Source: counter.SoftnetSource,
 				Kind: kind, Value: uint64(f.Of(&c))})
 		}
 	}
 	s, err := counter.ReadSoftirqs(r.cfg.FS)
 	if err != nil {
-		x.gap(Softirq, err)
+		x.gap(softirq, err)
 	}
 	for _, k := range append([]counter.SoftirqKind{{Name: "net_rx", Runs: s.NetRX}, {Name: "net_tx", Runs: s.NetTX}},
 		s.Others...) {
 		for cpu, n := range k.Runs {
-			x.add(Count{Area: Softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
+			x.add(Count{Area: softirq, Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
 				Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name),
-				Unit:   "1", Source: "/proc/softirqs", Kind: Counter32, Value: n})
+				Unit:   "1", Source: "/proc/softirqs", Kind: counter32, Value: n})
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (r *Reader) readSockets(x *Reading, sockets []int) {
 	for _, fd := range sockets {
 		m, err := counter.ReadMemInfo(fd)
 		if err != nil {
-			x.gap(Socket, err)
+			x.gap(socket, err)
 			return
 		}
 		for i, v := range [...]uint32{m.RmemAlloc, m.RcvBuf, m.WmemAlloc, m.SndBuf, m.FwdAlloc, m.WmemQueued, m.OptMem,
@@ -100,10 +100,10 @@ func (r *Reader) readSockets(x *Reading, sockets []int) {
 	}
 	for i, name := range [...]string{"rmem_alloc", "rcvbuf", "wmem_alloc", "sndbuf", "fwd_alloc", "wmem_queued",
 		"optmem", "backlog", "drops"} {
-		c := Count{Area: Socket, Name: name, Metric: "socket_" + name, Unit: "bytes", Source: "SO_MEMINFO", Kind: Gauge,
+		c := Count{Area: socket, Name: name, Metric: "socket_" + name, Unit: "bytes", Source: "SO_MEMINFO", Kind: Gauge,
 			Value: sum[i]}
 		if name == "drops" {
-			c.Unit, c.Kind = "packets", Counter32
+			c.Unit, c.Kind = "packets", counter32
 		}
 		x.add(c)
 	}

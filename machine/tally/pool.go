@@ -26,12 +26,12 @@ type Pool struct {
 func (r *Reader) readPools(x *Reading) {
 	pools, err := r.dev.PagePools()
 	if err != nil {
-		x.gap(PagePool, err)
+		x.gap(pagePool, err)
 		return
 	}
 	stats, err := r.dev.PoolStats()
 	if err != nil {
-		x.gap(PagePool, err)
+		x.gap(pagePool, err)
 	}
 	queues, _ := r.dev.Queues() // without them no pool's is known
 	for _, p := range pools {
@@ -151,7 +151,7 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 		if kind == Gauge {
 			source = "netdev page-pool-get"
 		}
-		out = append(out, Change{Count: Count{Area: PagePool, Name: shown, Metric: metric, Unit: unit, Source: source,
+		out = append(out, Change{Count: Count{Area: pagePool, Name: shown, Metric: metric, Unit: unit, Source: source,
 			Kind: kind, Value: v}, Delta: d, Flag: flag})
 	}
 	for i, c := range poolCounts {
@@ -170,7 +170,7 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 // page_pool_ethtool_stats_get (net/core/page_pool.c) or mlx5's: rx_pp_alloc_fast, ...
 func (d *Diff) RecycleRate() (measure.Metric, bool) {
 	m := measure.Metric{Name: measure.MetricRecycleRate, Unit: "1", Source: sourcePool}
-	s, flag, ok := d.poolStats(PagePool, "page_pool_")
+	s, flag, ok := d.poolStats(pagePool, "page_pool_")
 	if !ok {
 		m.Source = sourceStats
 		if s, flag, ok = d.poolStats(Ethtool, "ethtool_rx_pp_"); !ok {

@@ -30,13 +30,13 @@ type Area string
 // The areas, in the order in which they are shown.
 const (
 	Netstat   Area = "netstat"   // protocols, of the namespace
-	Softnet   Area = "softnet"   // the backlog of each CPU
-	Softirq   Area = "softirq"   // of each CPU
+	softnet   Area = "softnet"   // the backlog of each CPU
+	softirq   Area = "softirq"   // of each CPU
 	Sockets   Area = "sockets"   // how many there are, and their memory
-	Socket    Area = "socket"    // memory of the flows' own
+	socket    Area = "socket"    // memory of the flows' own
 	Link      Area = "link"      // the interface
-	Qdisc     Area = "qdisc"     // its queueing disciplines
-	PagePool  Area = "page-pool" // where its receive buffers come from
+	qdisc     Area = "qdisc"     // its queueing disciplines
+	pagePool  Area = "page-pool" // where its receive buffers come from
 	Interrupt Area = "interrupt" // of its queues
 	Queue     Area = "queue"     // its queues, by netlink
 	Ethtool   Area = "ethtool"   // whatever the driver calls them
@@ -48,7 +48,7 @@ type Kind int
 // The kinds.
 const (
 	Counter   Kind = iota // it grows
-	Counter32             // it grows and begins anew at 2^32
+	counter32             // it grows and begins anew at 2^32
 	Gauge                 // a level: it rises and falls
 )
 
@@ -124,7 +124,7 @@ func Open(cfg Config) (*Reader, error) {
 		return nil, err
 	}
 	if r.dev, err = nic.Open(cfg.Dev); err != nil { // a kernel before 6.3: the rest is to be had
-		r.gaps = append(r.gaps, Gap{Queue, err}, Gap{PagePool, err}, Gap{Ethtool, err}, Gap{Interrupt, err})
+		r.gaps = append(r.gaps, Gap{Queue, err}, Gap{pagePool, err}, Gap{Ethtool, err}, Gap{Interrupt, err})
 		return r, nil
 	}
 	if r.irqs, err = r.dev.QueueIRQs(); err != nil {

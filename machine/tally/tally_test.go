@@ -39,7 +39,7 @@ func TestReadHere(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, a := range []Area{Netstat, Softnet, Softirq, Sockets, Link} {
+	for _, a := range []Area{Netstat, softnet, softirq, Sockets, Link} {
 		if areas[a] == 0 {
 			t.Errorf("nothing of %s in %v", a, areas)
 		}
@@ -126,8 +126,8 @@ func TestIntegrationTally(t *testing.T) {
 		for _, c := range first[e].Counts {
 			areas[c.Area]++
 		}
-		for _, a := range []Area{Link, Ethtool, Qdisc} { // a veth has these of its own
-			if areas[a] == 0 && (a != Qdisc || e == &pair.TG) {
+		for _, a := range []Area{Link, Ethtool, qdisc} { // a veth has these of its own
+			if areas[a] == 0 && (a != qdisc || e == &pair.TG) {
 				t.Errorf("%s: nothing of %s in %v", e.Dev, a, areas)
 			}
 		}

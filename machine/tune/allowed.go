@@ -50,8 +50,8 @@ func beyondNet() (names []string) {
 	return names
 }
 
-// SysctlRule words which sysctls may be set.
-func SysctlRule() string {
+// sysctlRule words which sysctls may be set.
+func sysctlRule() string {
 	return "net.* except what protects, leaks or cannot be restored, and " + strings.Join(beyondNet(), ", ")
 }
 
@@ -64,7 +64,7 @@ func (e *Refused) Error() string {
 
 // Fix advises what the user can do about it.
 func (e *Refused) Fix() string {
-	return "leave it out, or set it by hand; zcbench sets " + SysctlRule()
+	return "leave it out, or set it by hand; zcbench sets " + sysctlRule()
 }
 
 // sysctlName is a name as of sysctl(8): a slash stands for a dot in the name of an

@@ -15,9 +15,9 @@ import (
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
-// Manager is a daemon that manages an interface: it may put back what a run sets, or take
+// manager is a daemon that manages an interface: it may put back what a run sets, or take
 // addresses off when the link is away for some seconds.
-type Manager struct {
+type manager struct {
 	Name string // NetworkManager, systemd-networkd
 	File string // what it goes by: a .network file; "": not told
 }
@@ -42,7 +42,7 @@ var managers = []struct {
 
 // Managers lists the daemons that run in this network namespace and manage the interface with an
 // index.
-func (fs FS) Managers(index int) (out []Manager) {
+func (fs FS) Managers(index int) (out []manager) {
 	for _, m := range managers {
 		uid, ok := fs.daemon(m.comm)
 		if !ok {
@@ -53,7 +53,7 @@ func (fs FS) Managers(index int) (out []Manager) {
 			continue // it knows no such interface
 		}
 		if file, ok := m.read(values); ok {
-			out = append(out, Manager{m.name, file})
+			out = append(out, manager{m.name, file})
 		}
 	}
 	return out

@@ -16,8 +16,8 @@ import (
 	"github.com/zcbench/zcbench/machine/setting"
 )
 
-// Profile is a named set of sysctls.
-type Profile struct {
+// profile is a named set of sysctls.
+type profile struct {
 	Name    string
 	Sysctls [][2]string // name and value, in order
 }
@@ -25,7 +25,7 @@ type Profile struct {
 // Reference are the sysctls of the experiment that this suite reproduces: socket
 // buffers of half a gigabyte. It also asks for 16384 huge pages, which are 32 GiB
 // and therefore a choice of their own.
-var Reference = Profile{"reference", [][2]string{
+var Reference = profile{"reference", [][2]string{
 	{"net.core.rmem_max", "536870912"},
 	{"net.core.wmem_max", "536870912"},
 	{"net.core.rmem_default", "16777216"},
@@ -37,7 +37,7 @@ var Reference = Profile{"reference", [][2]string{
 }}
 
 // Profiles are all, by name.
-var Profiles = map[string]Profile{Reference.Name: Reference}
+var Profiles = map[string]profile{Reference.Name: Reference}
 
 // OfNetns reports whether a sysctl belongs to a network namespace; the others
 // belong to the machine. net.core's socket buffers do, although every namespace

@@ -65,7 +65,7 @@ func (a *account) take(p []byte, m *stream.Meter) bool {
 	}
 	if a.touch != nil {
 		wrong := m.Mismatched()
-		a.touch.At(placeOf(seq, a.slots, a.size)+HeaderBytes, p[HeaderBytes:], m)
+		a.touch.At(placeOf(seq, a.slots, a.size)+headerBytes, p[headerBytes:], m)
 		if m.Mismatched() != wrong {
 			m.Corrupted()
 			return false

@@ -131,13 +131,13 @@ func TestCorrupted(t *testing.T) {
 	}
 	wrong := []func() []byte{
 		func() []byte { return nil },
-		func() []byte { return fresh(3000)[:HeaderBytes-1] },
+		func() []byte { return fresh(3000)[:headerBytes-1] },
 		func() []byte { return fresh(3000)[:size-1] },
 		func() []byte { return append(fresh(3000), 0) },
 		func() []byte { b := fresh(3000); b[0] ^= 1; return b },           // the number
 		func() []byte { b := fresh(3000); b[7] ^= 1; return b },           // the number
 		func() []byte { b := fresh(3000); b[11] ^= 0x80; return b },       // the tag
-		func() []byte { b := fresh(3000); b[HeaderBytes] ^= 1; return b }, // the payload
+		func() []byte { b := fresh(3000); b[headerBytes] ^= 1; return b }, // the payload
 		func() []byte { b := fresh(3000); b[size-1] ^= 1; return b },
 		func() []byte { b := fresh(3000); put(b, testKey, 3001); return b },         // of another place
 		func() []byte { b := fresh(3000); put(b, testKey+1, 3000); return b },       // of another flow
@@ -170,7 +170,7 @@ func TestTags(t *testing.T) {
 }
 
 func TestSlots(t *testing.T) {
-	for _, size := range []int{MinBytes, 64, 100, 1472, 9000, MaxBytes} {
+	for _, size := range []int{minBytes, 64, 100, 1472, 9000, maxBytes} {
 		n := slotsFor(size)
 		if n < stream.MaxBatch || n > maxSlots || n&(n-1) != 0 || n > minSlots && n*size > slotBytes {
 			t.Errorf("%d bytes: %d slots", size, n)

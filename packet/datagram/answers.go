@@ -37,8 +37,8 @@ func newAnswers(c *stream.Conn, h stream.Hello) (*answers, error) {
 	switch {
 	case size == 0:
 		return nil, nil
-	case size < MinBytes || size > MaxBytes:
-		return nil, fmt.Errorf("the sender wishes answers of %d bytes: datagrams have %d..%d", size, MinBytes, MaxBytes)
+	case size < minBytes || size > maxBytes:
+		return nil, fmt.Errorf("the sender wishes answers of %d bytes: datagrams have %d..%d", size, minBytes, maxBytes)
 	}
 	most := max(min(stream.MaxBatch, answersBytes/size), 1)
 	buf, err := stream.NewBuffer(most * size)
@@ -59,7 +59,7 @@ func (a *answers) add(c *stream.Conn, seq uint64, request []byte, m *stream.Mete
 	}
 	p := a.buf.Bytes()[a.n*a.size:][:a.size:a.size]
 	put(p, a.key, seq)
-	for to, from := p[HeaderBytes:], request[HeaderBytes:]; len(to) > 0; {
+	for to, from := p[headerBytes:], request[headerBytes:]; len(to) > 0; {
 		to = to[copy(to, from):]
 	}
 	a.batch.Set(a.n, p)

@@ -10,26 +10,26 @@ import (
 
 // Sizes of a datagram's payload, bytes.
 const (
-	// MinBytes is that of the shortest frame of Ethernet: 60 bytes with the headers of Ethernet,
+	// minBytes is that of the shortest frame of Ethernet: 60 bytes with the headers of Ethernet,
 	// IPv4 and UDP. Sequence number and tag have room in it.
-	MinBytes = stream.MinDatagramBytes
-	// MaxBytes is what IPv4 has room for.
-	MaxBytes = stream.MaxDatagramBytes
+	minBytes = stream.MinDatagramBytes
+	// maxBytes is what IPv4 has room for.
+	maxBytes = stream.MaxDatagramBytes
 
-	// HeaderBytes are the sequence number, 8, and the tag, 4, big-endian both.
-	HeaderBytes = 12
+	// headerBytes are the sequence number, 8, and the tag, 4, big-endian both.
+	headerBytes = 12
 )
 
 // put writes number and tag into a datagram's beginning.
 func put(b []byte, key, seq uint64) {
-	_ = b[HeaderBytes-1]
+	_ = b[headerBytes-1]
 	binary.BigEndian.PutUint64(b, seq)
 	binary.BigEndian.PutUint32(b[8:], tagOf(key, seq))
 }
 
 // parse reads the number; false where the tag is not that of the number.
 func parse(b []byte, key uint64) (seq uint64, ok bool) {
-	if len(b) < HeaderBytes {
+	if len(b) < headerBytes {
 		return 0, false
 	}
 	seq = binary.BigEndian.Uint64(b)

@@ -130,7 +130,7 @@ func TestEveryPairOfModes(t *testing.T) {
 	if len(rx) < 3 || len(tx) < 3 {
 		t.Skipf("this kernel has %d modes to receive and %d to send", len(rx), len(tx))
 	}
-	sizes := []int{MinBytes, 64, 1400}
+	sizes := []int{minBytes, 64, 1400}
 	for i, r := range rx {
 		for k, s := range tx {
 			addr := []string{"127.0.0.1:0", "[::1]:0"}[(i+k)%2]
@@ -156,7 +156,7 @@ func TestLongestDatagrams(t *testing.T) {
 		if r.Support("") != nil {
 			continue
 		}
-		got, sent, _, dropped := play(t, "127.0.0.1:0", r, TX, stream.Options{}, stream.Options{}, MaxBytes, 2000,
+		got, sent, _, dropped := play(t, "127.0.0.1:0", r, TX, stream.Options{}, stream.Options{}, maxBytes, 2000,
 			50*time.Millisecond)
 		if sent.Packets < 10 || got.Packets > sent.Packets || got.Packets+dropped < sent.Packets || got.Corrupted != 0 {
 			t.Errorf("%s: received %+v, sent %+v", r.Name, got, sent)

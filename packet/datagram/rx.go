@@ -14,13 +14,13 @@ import (
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// DefaultBatch is how many datagrams a call moves at most unless told otherwise: as many as one of
+// defaultBatch is how many datagrams a call moves at most unless told otherwise: as many as one of
 // UDP_SEGMENT can.
-const DefaultBatch = stream.MaxBatch
+const defaultBatch = stream.MaxBatch
 
-// Receiver is the mode udp: recvmmsg(2) into a buffer for each datagram, or recv(2) of one after
+// receiver is the mode udp: recvmmsg(2) into a buffer for each datagram, or recv(2) of one after
 // another where a call is to bring no more.
-type Receiver struct {
+type receiver struct {
 	account
 	ending
 	opt   stream.Options
@@ -32,25 +32,25 @@ type Receiver struct {
 }
 
 // NewReceiver allocates the buffers.
-func NewReceiver(o stream.Options) (*Receiver, error) {
-	return newReceiver(o, cmp.Or(o.Batch, DefaultBatch), o.MessageBytes+1, false) // one that is too long shows
+func NewReceiver(o stream.Options) (*receiver, error) {
+	return newReceiver(o, cmp.Or(o.Batch, defaultBatch), o.MessageBytes+1, false) // one that is too long shows
 }
 
 // groBuffers are the buffers of udp-gro at most: of 64 KiB each, they should stay in the cache.
 const groBuffers = 16
 
-// NewGROReceiver does the same with UDP_GRO: what the kernel has put together comes in one piece,
+// newGROReceiver does the same with UDP_GRO: what the kernel has put together comes in one piece,
 // of up to 64 KiB.
-func NewGROReceiver(o stream.Options) (*Receiver, error) {
-	return newReceiver(o, min(cmp.Or(o.Batch, DefaultBatch), groBuffers), 64<<10, true)
+func newGROReceiver(o stream.Options) (*receiver, error) {
+	return newReceiver(o, min(cmp.Or(o.Batch, defaultBatch), groBuffers), 64<<10, true)
 }
 
-func newReceiver(o stream.Options, n, each int, gro bool) (*Receiver, error) {
+func newReceiver(o stream.Options, n, each int, gro bool) (*receiver, error) {
 	buf, err := stream.NewBuffer(n * each)
 	if err != nil {
 		return nil, err
 	}
-	r := &Receiver{opt: o, each: each, buf: buf, batch: sock.NewBatch(n, gro), n: n, gro: gro}
+	r := &receiver{opt: o, each: each, buf: buf, batch: sock.NewBatch(n, gro), n: n, gro: gro}
 	for i := range n {
 		r.batch.Set(i, r.at(i))
 	}
@@ -58,10 +58,10 @@ func newReceiver(o stream.Options, n, each int, gro bool) (*Receiver, error) {
 }
 
 // at returns the buffer of message i of a batch.
-func (r *Receiver) at(i int) []byte { return r.buf.Bytes()[i*r.each:][:r.each:r.each] }
+func (r *receiver) at(i int) []byte { return r.buf.Bytes()[i*r.each:][:r.each:r.each] }
 
 // Attach begins the account.
-func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
+func (r *receiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if err := r.open(c, h, r.opt); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (r *Receiver) Attach(c *stream.Conn, h stream.Hello) error {
 }
 
 // Receive reads until the sender ends the flow.
-func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
+func (r *receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	if err := sock.Blocking(c.FD, waitMs*time.Millisecond); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (r *Receiver) Receive(c *stream.Conn, m *stream.Meter) error {
 }
 
 // readOne takes one datagram.
-func (r *Receiver) readOne(c *stream.Conn, m *stream.Meter) unix.Errno {
+func (r *receiver) readOne(c *stream.Conn, m *stream.Meter) unix.Errno {
 	p := r.at(0)
 	n, errno := sock.Recv(c.FD, p, 0)
 	if errno == 0 && c.Aborted() == nil && r.take(p[:n], m) {
@@ -116,7 +116,7 @@ func (r *Receiver) readOne(c *stream.Conn, m *stream.Meter) unix.Errno {
 }
 
 // readBatch takes as many as are there.
-func (r *Receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
+func (r *receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
 	n, errno := r.batch.Recv(c.FD, r.n, unix.MSG_WAITFORONE)
 	if errno != 0 || c.Aborted() != nil {
 		return errno
@@ -143,7 +143,7 @@ func (r *Receiver) readBatch(c *stream.Conn, m *stream.Meter) unix.Errno {
 }
 
 // Evidence reports how much a call could bring.
-func (r *Receiver) Evidence() stream.Evidence {
+func (r *receiver) Evidence() stream.Evidence {
 	e := stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(r.n)}}}
 	if r.gro {
 		e.MostInOne = mostInOne(r.size)
@@ -159,7 +159,7 @@ func mostInOne(size int) uint64 {
 }
 
 // Close frees the buffers.
-func (r *Receiver) Close() error { return errors.Join(r.account.close(), r.buf.Close()) }
+func (r *receiver) Close() error { return errors.Join(r.account.close(), r.buf.Close()) }
 
 // BatchMetrics describe how many datagrams a call could move.
 var BatchMetrics = []measure.MetricDoc{

@@ -34,7 +34,7 @@ func tripping(t *testing.T, size int, o stream.TripOptions) (rx, tx *stream.Conn
 	h.ResponseBytes = uint32(o.ResponseBytes)
 	m.TripPackets(stream.NewPacketTrips(size, o))
 	sent = onThread(func() error {
-		s, err := NewTripSender(stream.Options{MessageBytes: size, Trips: o})
+		s, err := newTripSender(stream.Options{MessageBytes: size, Trips: o})
 		if err != nil {
 			return err
 		}
@@ -132,7 +132,7 @@ func TestTripsWithALiar(t *testing.T) {
 		func(p []byte) []byte { return append(p, 0) },
 		func(p []byte) []byte { p[3] ^= 1; return p },
 		func(p []byte) []byte { p[9] ^= 1; return p },
-		func(p []byte) []byte { p[HeaderBytes] ^= 1; return p },
+		func(p []byte) []byte { p[headerBytes] ^= 1; return p },
 		func(p []byte) []byte { p[len(p)-1] ^= 1; return p },
 	}
 	rx, tx, h, m, sent := tripping(t, 64, stream.TripOptions{ResponseBytes: 200, InFlight: 1,

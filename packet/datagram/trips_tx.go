@@ -16,13 +16,13 @@ import (
 	"github.com/zcbench/zcbench/internal/fault"
 )
 
-// TripSender is the send mode udp-rr: requests by datagrams, and the receiver's answers to them, a
+// tripSender is the send mode udp-rr: requests by datagrams, and the receiver's answers to them, a
 // datagram each. With one in flight that is a send and a recv per transaction; else requests that
 // are due together leave by one sendmmsg, and one recvmmsg takes what has come.
 //
 // A request is sent once. One whose answer does not come in time is lost, and the next one has
 // another number: see [stream.PacketTrips].
-type TripSender struct {
+type tripSender struct {
 	*slots
 	opt   stream.Options
 	buf   *stream.Buffer // of answers
@@ -37,19 +37,19 @@ type TripSender struct {
 	plain   time.Duration // a recv without a poll before it is over within this time
 }
 
-// NewTripSender allocates the memory of requests and answers.
-func NewTripSender(o stream.Options) (*TripSender, error) {
+// newTripSender allocates the memory of requests and answers.
+func newTripSender(o stream.Options) (*tripSender, error) {
 	s, err := newSlots(o.MessageBytes)
 	if err != nil {
 		return nil, err
 	}
-	n := min(cmp.Or(o.Batch, DefaultBatch), max(o.Trips.InFlight, 1))
+	n := min(cmp.Or(o.Batch, defaultBatch), max(o.Trips.InFlight, 1))
 	each := o.Trips.ResponseBytes + 1 // one that is too long shows
 	buf, err := stream.NewBuffer(n * each)
 	if err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	t := &TripSender{slots: s, opt: o, buf: buf, n: n, out: sock.NewBatch(n, false), in: sock.NewBatch(n, false)}
+	t := &tripSender{slots: s, opt: o, buf: buf, n: n, out: sock.NewBatch(n, false), in: sock.NewBatch(n, false)}
 	for i := range n {
 		t.in.Set(i, t.at(i))
 	}
@@ -57,13 +57,13 @@ func NewTripSender(o stream.Options) (*TripSender, error) {
 }
 
 // at returns the buffer of an answer of a batch.
-func (s *TripSender) at(i int) []byte {
+func (s *tripSender) at(i int) []byte {
 	each := s.opt.Trips.ResponseBytes + 1
 	return s.buf.Bytes()[i*each:][:each:each]
 }
 
 // Send makes round trips until c.Stopping, and returns when each has ended, or was given up.
-func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *tripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	t := m.PacketTrips()
 	if t == nil {
 		return errors.New("udp-rr: nobody keeps the account of the round trips")
@@ -97,7 +97,7 @@ func (s *TripSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) er
 
 // late takes answers that are late, so that none is taken for lost: until none has come for a
 // while.
-func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+func (s *tripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	came := ^uint64(0)
 	for end := time.Now().Add(time.Second); m.Snapshot().TripsLost > 0 && came != m.Snapshot().AnswersLate &&
 		time.Now().Before(end); {
@@ -111,7 +111,7 @@ func (s *TripSender) late(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 }
 
 // ask sends the requests that are due, as far as there is room.
-func (s *TripSender) ask(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+func (s *tripSender) ask(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	s.blocked = false
 	for n, _ := t.Due(); n > 0; {
 		t.Now()
@@ -143,7 +143,7 @@ func (s *TripSender) ask(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter)
 }
 
 // call sends the next n requests.
-func (s *TripSender) call(c *stream.Conn, n int) (sent int, errno unix.Errno) {
+func (s *tripSender) call(c *stream.Conn, n int) (sent int, errno unix.Errno) {
 	const flags = unix.MSG_DONTWAIT | unix.MSG_NOSIGNAL
 	if n == 1 {
 		_, errno = sock.Send(c.FD, s.put(c.Sent), flags)
@@ -159,7 +159,7 @@ func (s *TripSender) call(c *stream.Conn, n int) (sent int, errno unix.Errno) {
 // has come. It waits no longer than until the oldest request is to be given up. A recv alone is the
 // cheapest way to wait, but has one time limit for all of its calls, in the kernel's ticks: near
 // the end of that time a poll comes before it.
-func (s *TripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
+func (s *tripSender) hear(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter) error {
 	more := time.Duration(-1) // until another request is due that there is room for
 	if !c.Stopping() && !s.blocked {
 		n := 0
@@ -203,7 +203,7 @@ func tick() time.Duration {
 }
 
 // take takes the answers that are there.
-func (s *TripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter, flags int) error {
+func (s *tripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter, flags int) error {
 	one := s.n == 1
 	got, length, errno := 1, 0, unix.Errno(0)
 	if one {
@@ -240,14 +240,14 @@ func (s *TripSender) take(c *stream.Conn, t *stream.PacketTrips, m *stream.Meter
 
 // right checks that an answer is one: it has the number of a request that was sent, and that one's
 // bytes.
-func (s *TripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool) {
+func (s *tripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool) {
 	seq, ok = parse(p, s.key)
 	if !ok || len(p) != s.opt.Trips.ResponseBytes || seq >= t.Sent() {
 		return 0, false
 	}
-	at := int(seq%s.slots.n)*s.slots.size + HeaderBytes
-	rest := s.slots.buf.Bytes()[at:][:s.slots.size-HeaderBytes]
-	for p = p[HeaderBytes:]; len(p) > 0; {
+	at := int(seq%s.slots.n)*s.slots.size + headerBytes
+	rest := s.slots.buf.Bytes()[at:][:s.slots.size-headerBytes]
+	for p = p[headerBytes:]; len(p) > 0; {
 		n := min(len(p), len(rest))
 		if !bytes.Equal(p[:n], rest[:n]) {
 			return 0, false
@@ -258,9 +258,9 @@ func (s *TripSender) right(p []byte, t *stream.PacketTrips) (seq uint64, ok bool
 }
 
 // Evidence reports how much a call could move.
-func (s *TripSender) Evidence() stream.Evidence {
+func (s *tripSender) Evidence() stream.Evidence {
 	return stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(s.n)}}}
 }
 
 // Close frees the memory.
-func (s *TripSender) Close() error { return errors.Join(s.slots.Close(), s.buf.Close()) }
+func (s *tripSender) Close() error { return errors.Join(s.slots.Close(), s.buf.Close()) }

@@ -15,10 +15,10 @@ import (
 	"github.com/zcbench/zcbench/flow/stream"
 )
 
-// Sender is the mode udp: sendmmsg(2) of datagram after datagram, or send(2) of one after another
+// sender is the mode udp: sendmmsg(2) of datagram after datagram, or send(2) of one after another
 // where a call is to take no more. As udp-gso it hands over as much in one piece, of which
 // UDP_SEGMENT has the kernel, or the NIC, make datagrams.
-type Sender struct {
+type sender struct {
 	*slots
 	wait  sock.Waiter
 	batch *sock.Batch
@@ -27,25 +27,25 @@ type Sender struct {
 }
 
 // NewSender allocates the datagrams' memory.
-func NewSender(o stream.Options) (*Sender, error) {
-	return newSender(o, cmp.Or(o.Batch, DefaultBatch), false)
+func NewSender(o stream.Options) (*sender, error) {
+	return newSender(o, cmp.Or(o.Batch, defaultBatch), false)
 }
 
-// NewGSOSender does the same with UDP_SEGMENT.
-func NewGSOSender(o stream.Options) (*Sender, error) {
-	return newSender(o, min(cmp.Or(o.Batch, DefaultBatch), int(mostInOne(o.MessageBytes))), true)
+// newGSOSender does the same with UDP_SEGMENT.
+func newGSOSender(o stream.Options) (*sender, error) {
+	return newSender(o, min(cmp.Or(o.Batch, defaultBatch), int(mostInOne(o.MessageBytes))), true)
 }
 
-func newSender(o stream.Options, n int, gso bool) (*Sender, error) {
+func newSender(o stream.Options, n int, gso bool) (*sender, error) {
 	s, err := newSlots(o.MessageBytes)
 	if err != nil {
 		return nil, err
 	}
-	return &Sender{slots: s, batch: sock.NewBatch(n, false), n: n, gso: gso}, nil
+	return &sender{slots: s, batch: sock.NewBatch(n, false), n: n, gso: gso}, nil
 }
 
 // Send sends until c.Stopping.
-func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	s.fill(c, p)
 	call := s.sendBatch
 	switch {
@@ -82,12 +82,12 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 	}
 }
 
-func (s *Sender) sendOne(c *stream.Conn, _ int) (int, unix.Errno) {
+func (s *sender) sendOne(c *stream.Conn, _ int) (int, unix.Errno) {
 	_, errno := sock.Send(c.FD, s.put(c.Sent), unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return 1, errno
 }
 
-func (s *Sender) sendBatch(c *stream.Conn, n int) (int, unix.Errno) {
+func (s *sender) sendBatch(c *stream.Conn, n int) (int, unix.Errno) {
 	for i := range n {
 		s.batch.Set(i, s.put(c.Sent+uint64(i)))
 	}
@@ -95,14 +95,14 @@ func (s *Sender) sendBatch(c *stream.Conn, n int) (int, unix.Errno) {
 }
 
 // sendRun sends all or nothing: a datagram of UDP_SEGMENT is one to the socket.
-func (s *Sender) sendRun(c *stream.Conn, n int) (int, unix.Errno) {
+func (s *sender) sendRun(c *stream.Conn, n int) (int, unix.Errno) {
 	p, n := s.run(c.Sent, n)
 	_, errno := sock.Send(c.FD, p, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 	return n, errno
 }
 
 // refused explains what the kernel did not take.
-func (s *Sender) refused(c *stream.Conn, errno unix.Errno) error {
+func (s *sender) refused(c *stream.Conn, errno unix.Errno) error {
 	op := fmt.Sprintf("send datagrams of %d bytes", s.size)
 	switch {
 	case s.gso && (errno == unix.EINVAL || errno == unix.EMSGSIZE):
@@ -120,7 +120,7 @@ func (s *Sender) refused(c *stream.Conn, errno unix.Errno) error {
 }
 
 // Evidence reports how much a call could take.
-func (s *Sender) Evidence() stream.Evidence {
+func (s *sender) Evidence() stream.Evidence {
 	e := stream.Evidence{Figures: []stream.Figure{{Name: "udp_batch", Unit: "packets", Value: float64(s.n)}}}
 	if s.gso {
 		e.MostInOne = uint64(s.n)
@@ -129,4 +129,4 @@ func (s *Sender) Evidence() stream.Evidence {
 }
 
 // Close frees the memory.
-func (s *Sender) Close() error { return s.slots.Close() }
+func (s *sender) Close() error { return s.slots.Close() }

@@ -16,13 +16,13 @@ import (
 // here: no run failed. What is too long for any datagram is an error.
 func TestGSOThatCannotBe(t *testing.T) {
 	for _, errno := range []unix.Errno{unix.EMSGSIZE, unix.EINVAL, unix.EIO} {
-		err := (&Sender{slots: &slots{size: 4000}, gso: true}).refused(&stream.Conn{}, errno)
+		err := (&sender{slots: &slots{size: 4000}, gso: true}).refused(&stream.Conn{}, errno)
 		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != "udp-gso" || u.How == "" ||
 			!errors.Is(err, errno) {
 			t.Errorf("%v: %v", errno, err)
 		}
 	}
-	err := (&Sender{slots: &slots{size: 65507}}).refused(&stream.Conn{}, unix.EMSGSIZE)
+	err := (&sender{slots: &slots{size: 65507}}).refused(&stream.Conn{}, unix.EMSGSIZE)
 	if u := (*fault.Unsupported)(nil); errors.As(err, &u) || fault.Fix(err) == "" {
 		t.Errorf("without GSO: %v", err)
 	}

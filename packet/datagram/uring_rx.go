@@ -14,9 +14,9 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 )
 
-// UringReceiver is the receive mode udp-uring: one multishot recvmsg, for which the kernel takes a
+// uringReceiver is the receive mode udp-uring: one multishot recvmsg, for which the kernel takes a
 // provided buffer for each datagram.
-type UringReceiver struct {
+type uringReceiver struct {
 	account
 	ending
 	opt  stream.Options
@@ -43,8 +43,8 @@ func ringBuffers(each int) int {
 	return n
 }
 
-// NewUringReceiver makes the ring, owned by the calling thread, and its buffers.
-func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
+// newUringReceiver makes the ring, owned by the calling thread, and its buffers.
+func newUringReceiver(o stream.Options) (*uringReceiver, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: cqEntries,
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
@@ -62,16 +62,16 @@ func NewUringReceiver(o stream.Options) (*UringReceiver, error) {
 		return nil, &fault.Unsupported{Mode: "udp-uring", Op: "register provided buffers", Err: err,
 			How: fault.Fix(err)}
 	}
-	return &UringReceiver{opt: o, ring: ring, bufs: bufs, hdr: &unix.Msghdr{}}, nil
+	return &uringReceiver{opt: o, ring: ring, bufs: bufs, hdr: &unix.Msghdr{}}, nil
 }
 
 // Attach begins the account.
-func (r *UringReceiver) Attach(c *stream.Conn, h stream.Hello) error {
+func (r *uringReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	return r.open(c, h, r.opt)
 }
 
 // Receive takes completions until the sender ends the flow.
-func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+func (r *uringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	r.arm(c)
 	for {
 		if r.ring.CQReady() == 0 {
@@ -98,12 +98,12 @@ func (r *UringReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	}
 }
 
-func (r *UringReceiver) arm(c *stream.Conn) {
+func (r *uringReceiver) arm(c *stream.Conn) {
 	r.ring.GetSQE().RecvMsgMultishot(c.FD, r.hdr, datagramGroup, 0)
 }
 
 // read takes the completions that are there.
-func (r *UringReceiver) read(c *stream.Conn, m *stream.Meter) error {
+func (r *uringReceiver) read(c *stream.Conn, m *stream.Meter) error {
 	n, right, again := r.ring.CQReady(), 0, false
 	for i := range n {
 		cqe := r.ring.CQEAt(i)
@@ -136,11 +136,11 @@ func (r *UringReceiver) read(c *stream.Conn, m *stream.Meter) error {
 }
 
 // Evidence reports how the ring was made, and its buffers.
-func (r *UringReceiver) Evidence() stream.Evidence {
+func (r *uringReceiver) Evidence() stream.Evidence {
 	return stream.Evidence{UringEngine: string(r.ring.Engine()), Figures: append(stream.RingFigures(r.ring),
 		stream.Figure{Name: "uring_buffers", Unit: "1", Value: float64(r.bufs.Entries())},
 		stream.Figure{Name: "uring_buffer_bytes", Unit: "bytes", Value: float64(r.bufs.Size())})}
 }
 
 // Close closes the ring and frees the buffers.
-func (r *UringReceiver) Close() error { return errors.Join(r.account.close(), r.ring.Close()) }
+func (r *uringReceiver) Close() error { return errors.Join(r.account.close(), r.ring.Close()) }

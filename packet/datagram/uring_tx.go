@@ -15,21 +15,21 @@ import (
 	"github.com/zcbench/zcbench/flow/uring"
 )
 
-// UringSender is the send mode udp-uring: a request for each datagram, a batch of them submitted by
+// uringSender is the send mode udp-uring: a request for each datagram, a batch of them submitted by
 // one call. The next batch begins when all have completed.
 //
 // Datagrams keep their order: the requests are linked, and none waits in the kernel. Where the
 // socket has no room for one, those behind it are cancelled, and the next batch begins with it.
-type UringSender struct {
+type uringSender struct {
 	*slots
 	wait sock.Waiter
 	ring *uring.Ring
 	n    int
 }
 
-// NewUringSender makes the ring, owned by the calling thread, and the datagrams' memory.
-func NewUringSender(o stream.Options) (*UringSender, error) {
-	n := cmp.Or(o.Batch, DefaultBatch)
+// newUringSender makes the ring, owned by the calling thread, and the datagrams' memory.
+func newUringSender(o stream.Options) (*uringSender, error) {
+	n := cmp.Or(o.Batch, defaultBatch)
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: uint32(max(n, 8)),
 		CQEntries:    uint32(2 * max(n, 8)),
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
@@ -41,11 +41,11 @@ func NewUringSender(o stream.Options) (*UringSender, error) {
 		ring.Close()
 		return nil, err
 	}
-	return &UringSender{slots: s, ring: ring, n: n}, nil
+	return &uringSender{slots: s, ring: ring, n: n}, nil
 }
 
 // Send sends until c.Stopping.
-func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *uringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	s.fill(c, p)
 	for {
 		if c.Stopping() {
@@ -63,7 +63,7 @@ func (s *UringSender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) e
 
 // sendBatch sends n datagrams, or the first of them: from one that the kernel did not take on, the
 // next batch sends them again.
-func (s *UringSender) sendBatch(c *stream.Conn, n int, m *stream.Meter) error {
+func (s *uringSender) sendBatch(c *stream.Conn, n int, m *stream.Meter) error {
 	for i := range n {
 		e := s.ring.GetSQE().Send(c.FD, s.put(c.Sent+uint64(i)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, uint64(i))
 		if i < n-1 {
@@ -103,7 +103,7 @@ func (s *UringSender) sendBatch(c *stream.Conn, n int, m *stream.Meter) error {
 }
 
 // enter brings completions, without sleeping where all can be had so.
-func (s *UringSender) enter(want int, m *stream.Meter) error {
+func (s *uringSender) enter(want int, m *stream.Meter) error {
 	if s.ring.CQReady() > 0 {
 		return nil
 	}
@@ -117,14 +117,14 @@ func (s *UringSender) enter(want int, m *stream.Meter) error {
 }
 
 // Evidence reports how the ring was made.
-func (s *UringSender) Evidence() stream.Evidence {
+func (s *uringSender) Evidence() stream.Evidence {
 	return stream.Evidence{UringEngine: string(s.ring.Engine()),
 		Figures: append(stream.RingFigures(s.ring), stream.Figure{Name: "udp_batch", Unit: "packets",
 			Value: float64(s.n)})}
 }
 
 // Close closes the ring and frees the memory.
-func (s *UringSender) Close() error {
+func (s *uringSender) Close() error {
 	err := s.ring.Close()
 	if e := s.slots.Close(); err == nil {
 		err = e

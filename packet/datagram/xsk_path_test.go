@@ -84,7 +84,7 @@ func TestIntegrationXSKReceiver(t *testing.T) {
 	}
 	defer p.Close()
 	rx, tx, h := over(t, p)
-	r, err := NewXSKReceiver(stream.Options{MessageBytes: 64, NIC: stream.NICQueue{Dev: p.SUT.Dev}})
+	r, err := newXSKReceiver(stream.Options{MessageBytes: 64, NIC: stream.NICQueue{Dev: p.SUT.Dev}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,10 +17,10 @@ import (
 	"github.com/zcbench/zcbench/packet/xsk"
 )
 
-// XSKReceiver is the modes udp-xsk and udp-xsk-zc: an XDP program redirects the flow's datagrams to
+// xskReceiver is the modes udp-xsk and udp-xsk-zc: an XDP program redirects the flow's datagrams to
 // sockets of AF_XDP, one for each RX queue of the interface, and all else goes to the stack. The
 // flow's socket of UDP stays open, so that its port is nobody else's; nothing comes to it.
-type XSKReceiver struct {
+type xskReceiver struct {
 	account
 	ending
 	opt     stream.Options
@@ -40,14 +40,14 @@ func xskMode(zero bool) string {
 	return "udp-xsk"
 }
 
-// NewXSKReceiver reads the choices. The kernel copies frames into the application's memory.
-func NewXSKReceiver(o stream.Options) (*XSKReceiver, error) { return newXSK(o, false) }
+// newXSKReceiver reads the choices. The kernel copies frames into the application's memory.
+func newXSKReceiver(o stream.Options) (*xskReceiver, error) { return newXSK(o, false) }
 
-// NewXSKZeroCopyReceiver does the same where the NIC writes them there.
-func NewXSKZeroCopyReceiver(o stream.Options) (*XSKReceiver, error) { return newXSK(o, true) }
+// newXSKZeroCopyReceiver does the same where the NIC writes them there.
+func newXSKZeroCopyReceiver(o stream.Options) (*xskReceiver, error) { return newXSK(o, true) }
 
-func newXSK(o stream.Options, zero bool) (_ *XSKReceiver, err error) {
-	r := &XSKReceiver{opt: o, zero: zero}
+func newXSK(o stream.Options, zero bool) (_ *xskReceiver, err error) {
+	r := &xskReceiver{opt: o, zero: zero}
 	if o.Frames.Attach != "" {
 		if r.at, err = xdp.ParseAttach(o.Frames.Attach); err != nil {
 			return nil, err
@@ -65,7 +65,7 @@ func newXSK(o stream.Options, zero bool) (_ *XSKReceiver, err error) {
 }
 
 // Attach attaches the program for this flow's datagrams, and opens the sockets.
-func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
+func (r *xskReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 	if err := r.open(c, h, r.opt); err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (r *XSKReceiver) Attach(c *stream.Conn, h stream.Hello) error {
 
 // fits refuses datagrams that would come in fragments: those have no ports, so they go to the
 // stack.
-func (r *XSKReceiver) fits() error {
+func (r *xskReceiver) fits() error {
 	dev, err := rtnl.LinkNamed(r.opt.NIC.Dev)
 	if err != nil {
 		return err
@@ -116,7 +116,7 @@ const (
 )
 
 // Receive takes frames until the sender ends the flow.
-func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
+func (r *xskReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 	for {
 		some := false
 		for _, s := range r.sockets.Sockets {
@@ -149,7 +149,7 @@ func (r *XSKReceiver) Receive(c *stream.Conn, m *stream.Meter) error {
 }
 
 // waits reports whether a frame waits.
-func (r *XSKReceiver) waits() bool {
+func (r *xskReceiver) waits() bool {
 	for _, s := range r.sockets.Sockets {
 		if s.Ready() > 0 {
 			return true
@@ -159,7 +159,7 @@ func (r *XSKReceiver) waits() bool {
 }
 
 // frames takes the first n that wait in a socket.
-func (r *XSKReceiver) frames(s *xsk.Socket, n int, m *stream.Meter) {
+func (r *xskReceiver) frames(s *xsk.Socket, n int, m *stream.Meter) {
 	right := 0
 	for i := range n {
 		if r.frame(s.Frame(i), m) {
@@ -177,7 +177,7 @@ func (r *XSKReceiver) frames(s *xsk.Socket, n int, m *stream.Meter) {
 }
 
 // frame books one; false where it is not as it was sent.
-func (r *XSKReceiver) frame(b []byte, m *stream.Meter) bool {
+func (r *xskReceiver) frame(b []byte, m *stream.Meter) bool {
 	p, ok := r.payload(b)
 	if !ok {
 		m.Corrupted()
@@ -188,7 +188,7 @@ func (r *XSKReceiver) frame(b []byte, m *stream.Meter) bool {
 
 // payload cuts out that of a datagram; false where the headers do not say so. A frame may be longer
 // than the datagram: the shortest have padding.
-func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
+func (r *xskReceiver) payload(frame []byte) ([]byte, bool) {
 	if len(frame) < r.headers || binary.BigEndian.Uint16(frame[12:]) != r.family {
 		return nil, false
 	}
@@ -200,7 +200,7 @@ func (r *XSKReceiver) payload(frame []byte) ([]byte, bool) {
 }
 
 // Memory returns what frames come into, of the first queue.
-func (r *XSKReceiver) Memory() []byte {
+func (r *xskReceiver) Memory() []byte {
 	if r.sockets == nil || len(r.sockets.Sockets) == 0 {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (r *XSKReceiver) Memory() []byte {
 }
 
 // Evidence reports how the sockets were made, and what they lost.
-func (r *XSKReceiver) Evidence() (e stream.Evidence) {
+func (r *xskReceiver) Evidence() (e stream.Evidence) {
 	if r.rung == nil || r.sockets == nil {
 		return e
 	}
@@ -231,7 +231,7 @@ func (r *XSKReceiver) Evidence() (e stream.Evidence) {
 
 // Close detaches the program, and then frees the memory that frames were sent to, and that of
 // answers.
-func (r *XSKReceiver) Close() (err error) {
+func (r *xskReceiver) Close() (err error) {
 	if r.rung != nil {
 		err = r.rung.Close()
 		r.rung = nil

@@ -17,8 +17,8 @@ import (
 )
 
 // framed is a receiver of frames of IPv4 or IPv6, without sockets of AF_XDP.
-func framed(size int, v6 bool) *XSKReceiver {
-	r := &XSKReceiver{account: *newAccount(size), headers: xdp.HeaderBytes, family: 0x0800, sockets: &xsk.Set{}}
+func framed(size int, v6 bool) *xskReceiver {
+	r := &xskReceiver{account: *newAccount(size), headers: xdp.HeaderBytes, family: 0x0800, sockets: &xsk.Set{}}
 	if v6 {
 		r.headers, r.family = xdp.Header6Bytes, 0x86dd
 	}
@@ -26,7 +26,7 @@ func framed(size int, v6 bool) *XSKReceiver {
 }
 
 // frameOf is a frame with the headers' fields that the receiver reads, and padding as Ethernet has.
-func (r *XSKReceiver) frameOf(payload []byte) []byte {
+func (r *xskReceiver) frameOf(payload []byte) []byte {
 	b := make([]byte, r.headers, max(r.headers+len(payload), xdp.MinFrameBytes))
 	binary.BigEndian.PutUint16(b[12:], r.family)
 	binary.BigEndian.PutUint16(b[r.headers-4:], uint16(udpBytes+len(payload)))

@@ -30,7 +30,7 @@ type after struct {
 // the interface's tx_packets say what left, and its tx_dropped what did not, or its driver's own
 // counters of redirected frames, if it has any.
 func (a *after) open(r *Rung) error {
-	if !r.sendsBack() && r.Action != ToDev {
+	if !r.sendsBack() && r.Action != toDev {
 		return nil
 	}
 	l, err := rtnl.LinkNamed(cmp.Or(r.OutDev, r.Dev))
@@ -121,9 +121,9 @@ func (a *after) came(r *Rung, sentBy, now Counts) (uint64, error) {
 	switch {
 	case r == nil:
 		return now.Frames, nil
-	case r.Action == ToCPU:
+	case r.Action == toCPU:
 		return Sum(r.Behind()).Frames, nil
-	case !r.sendsBack() && r.Action != ToDev:
+	case !r.sendsBack() && r.Action != toDev:
 		return now.Frames, nil
 	case a.looks():
 		if err := a.look(); err != nil {

@@ -12,10 +12,10 @@ func TestMoreMissedThanFrames(t *testing.T) {
 		name   string
 		action Action
 		out    string
-	}{{"to a CPU", ToCPU, ""}, {"back", TX, ""}, {"out by another", ToDev, "eth1"}} {
+	}{{"to a CPU", toCPU, ""}, {"back", TX, ""}, {"out by another", toDev, "eth1"}} {
 		rung := &Rung{Options: Options{Dev: "eth0", Action: x.action, OutDev: x.out}}
 		a := after{left: 1000}
-		if x.action != ToCPU { // whose counts are in the kernel
+		if x.action != toCPU { // whose counts are in the kernel
 			if n, err := a.came(rung, seen, seen); n != 0 || err != nil {
 				t.Errorf("%s: %d came, %v", x.name, n, err)
 			}

@@ -53,7 +53,7 @@ func TestLineOfUnknownKernels(t *testing.T) {
 // Frames that begin at a line of the cache are those that would begin elsewhere: of the same
 // length, and with the tag where it belongs.
 func TestIntegrationAtLine(t *testing.T) {
-	for _, n := range []int{MinFrameBytes, MaxFrameBytes} {
+	for _, n := range []int{MinFrameBytes, maxFrameBytes} {
 		l := newLadder(t)
 		s := in(t, l.pair.SUT.Netns,
 			func() (*Socket, error) { return OpenSocket(l.Tuples, n, 1<<20, Tagged(0x7a6362)) })
@@ -64,7 +64,7 @@ func TestIntegrationAtLine(t *testing.T) {
 		before := l.stats(l.pair.SUT)
 		g := l.generator(GeneratorOptions{Frames: 64, FrameBytes: n, AtLine: true})
 		in(t, l.pair.TG.Netns, func() (any, error) { return nil, g.Run() })
-		var got Received
+		var got received
 		waitFor(t, "datagrams", func() bool {
 			if err := s.Drain(&got); err != nil {
 				t.Fatal(err)

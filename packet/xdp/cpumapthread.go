@@ -56,7 +56,7 @@ func threadNamed(proc, name string) (int, error) {
 
 // Threads lists the kernel threads that work for this path, beside NAPI's.
 func (r *receiver) Threads() []int {
-	if r.rung == nil || r.action != ToCPU {
+	if r.rung == nil || r.action != toCPU {
 		return nil
 	}
 	pid, err := r.rung.thread()

@@ -49,7 +49,7 @@ func TestIntegrationThreadOfCPUMap(t *testing.T) {
 	if comm, _ := os.ReadFile("/proc/2/comm"); string(comm) != "kthreadd\n" {
 		t.Skip("kernel threads are in another PID namespace")
 	}
-	r := newLadder(t).rung(Options{Action: ToCPU, Touch: TouchRead})
+	r := newLadder(t).rung(Options{Action: toCPU, Touch: TouchRead})
 	if pid, err := r.thread(); pid <= 0 || err != nil {
 		t.Errorf("%d, %v", pid, err)
 	}

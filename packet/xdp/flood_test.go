@@ -65,7 +65,7 @@ func flood(paths []string) error {
 }
 
 func floodByKernel(o GeneratorOptions) error {
-	g, err := NewKernelGenerator(o)
+	g, err := newKernelGenerator(o)
 	if err != nil {
 		return err
 	}

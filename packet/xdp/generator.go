@@ -31,7 +31,7 @@ type GeneratorOptions struct {
 	CPUs       []int         // that make frames, each by itself; one at least
 	Rate       float64       // frames per second of all; 0: as fast as it goes
 	Burst      int           // frames that leave together at a rate; 0: one
-	Batch      int           // frames that the kernel makes at a time; 0: [DefaultBatch]
+	Batch      int           // frames that the kernel makes at a time; 0: [defaultBatch]
 	Limit      time.Duration // after which nothing is sent any more, unless [Generator.Extend] puts it off
 	Frames     uint64        // to be sent by each CPU; 0: no end before Limit
 	Tag        uint32        // stands in each frame, behind its number
@@ -42,11 +42,11 @@ type GeneratorOptions struct {
 
 // Limits of [GeneratorOptions].
 const (
-	// DefaultBatch is good for veth, whose queue has 256 frames: one at a time costs three times
+	// defaultBatch is good for veth, whose queue has 256 frames: one at a time costs three times
 	// as much, and 256 overflow it.
-	DefaultBatch = 64
-	MaxBatch     = 256 // net/bpf/test_run.c: TEST_XDP_MAX_BATCH, 6.18
-	MaxLimit     = 24 * time.Hour
+	defaultBatch = 64
+	maxBatch     = 256 // net/bpf/test_run.c: TEST_XDP_MAX_BATCH, 6.18
+	maxLimit     = 24 * time.Hour
 )
 
 // most is how many frames one call of the kernel makes: each costs it some 25 ms to prepare.
@@ -75,8 +75,8 @@ type lineState struct {
 	Left, Port                  uint32
 }
 
-// Generated is what a generator has done.
-type Generated struct {
+// generated is what a generator has done.
+type generated struct {
 	Sent    uint64        // frames handed to the interface
 	Refused uint64        // that the kernel would not redirect
 	Late    time.Duration // of the pace, given up: the CPUs' sum
@@ -101,7 +101,7 @@ func (o *GeneratorOptions) check() error {
 		return err
 	}
 	if o.Batch == 0 {
-		o.Batch = DefaultBatch
+		o.Batch = defaultBatch
 	}
 	if o.Burst == 0 {
 		o.Burst = 1
@@ -115,14 +115,14 @@ func (o *GeneratorOptions) check() error {
 	case len(o.CPUs) == 0 || o.CPUs[0] < 0 || o.CPUs[len(o.CPUs)-1] >= cpus ||
 		len(slices.Compact(slices.Clone(o.CPUs))) != len(o.CPUs):
 		return fmt.Errorf("CPUs %v to generate frames: want one or more of 0 to %d, each once", o.CPUs, cpus-1)
-	case o.Batch < 1 || o.Batch > MaxBatch:
-		return fmt.Errorf("batches of %d frames: want 1 to %d", o.Batch, MaxBatch)
+	case o.Batch < 1 || o.Batch > maxBatch:
+		return fmt.Errorf("batches of %d frames: want 1 to %d", o.Batch, maxBatch)
 	case o.Burst < 1 || o.Burst > stream.MaxBurst:
 		return fmt.Errorf("bursts of %d frames: want 1 to %d", o.Burst, stream.MaxBurst)
 	case !(o.Rate >= 0 && o.Rate <= 1e9) || o.Rate > 0 && o.Rate < 1:
 		return fmt.Errorf("%v frames a second: want 1 to 1e9, or 0 for as many as possible", o.Rate)
-	case o.Limit <= 0 || o.Limit > MaxLimit:
-		return fmt.Errorf("frames for %v: must be above 0 and at most %v", o.Limit, MaxLimit)
+	case o.Limit <= 0 || o.Limit > maxLimit:
+		return fmt.Errorf("frames for %v: must be above 0 and at most %v", o.Limit, maxLimit)
 	}
 	return nil
 }
@@ -334,7 +334,7 @@ func (g *Generator) Peer() net.HardwareAddr { return g.peer }
 func (g *Generator) link() linkCounts { return redirected(g.Dev) }
 
 // Read adds up what was done so far.
-func (g *Generator) Read() (all Generated, err error) {
+func (g *Generator) Read() (all generated, err error) {
 	states, err := g.states()
 	if err != nil {
 		return all, err

@@ -25,7 +25,7 @@ func frame6(n int) []byte {
 
 // A frame of IPv6 has a checksum that is right, also of a payload of an odd length.
 func TestFrameOfIPv6(t *testing.T) {
-	for _, n := range []int{80, 81, 1514, MaxFrameBytes} {
+	for _, n := range []int{80, 81, 1514, maxFrameBytes} {
 		b := frame6(n)
 		udp := b[Header6Bytes-udpBytes:]
 		if sum := tuples6().udpSum(udp); sum != 0xffff || len(b) != n ||
@@ -150,7 +150,7 @@ func TestIntegrationFramesOfIPv6(t *testing.T) {
 		const frames, rounds = 2000, 20
 		before, _ := inSender(l)
 		refused, dropped, sent := uint64(0), uint64(0), uint64(0)
-		var got Received
+		var got received
 		// A busy machine's link may refuse many of one round.
 		for got.Packets < frames/2 && got.Corrupted == 0 && sent < rounds*frames {
 			g := l.generator(GeneratorOptions{Frames: frames, FrameBytes: n, Rate: 100_000, Burst: 8})
@@ -206,8 +206,8 @@ func TestIntegrationLedgerOfIPv6(t *testing.T) {
 			error) {
 			return openRung6(l, Options{Action: TX, Touch: TouchSwapMACs})
 		},
-		"ingress":    func(l *ladder) (opened, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
-		"prerouting": func(l *ladder) (opened, error) { return OpenPrerouting(l.Tuples) },
+		"ingress":    func(l *ladder) (opened, error) { return openIngress(l.pair.SUT.Dev, l.Tuples) },
+		"prerouting": func(l *ladder) (opened, error) { return openPrerouting(l.Tuples) },
 	} {
 		t.Run(what, func(t *testing.T) {
 			l := newLadder6(t)

@@ -23,14 +23,14 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// KernelGenerator is the kernel's own generator, pktgen (Documentation/networking/pktgen.rst): a
+// kernelGenerator is the kernel's own generator, pktgen (Documentation/networking/pktgen.rst): a
 // kernel thread on each CPU, which makes packets and hands them to the interface's driver. Its
 // packets go through neither sockets nor queueing disciplines.
 //
 // It runs as long as a write to its control file lasts, which any signal to the writing thread
 // ends: what is killed or stopped sends nothing more. What it was given of an interface is under a
 // lease. It is for one network namespace: the calling thread's.
-type KernelGenerator struct {
+type kernelGenerator struct {
 	GeneratorOptions
 	peer  net.HardwareAddr
 	lease *lease.Lease
@@ -52,24 +52,24 @@ var kernelMaker = maker{kernelPktgen, func(o GeneratorOptions, cpus []int) (gene
 		}
 		o.CPUs = []int{cpu}
 	}
-	g, err := NewKernelGenerator(o)
+	g, err := newKernelGenerator(o)
 	return g, func() error { return g.Run() }, err
 }}
 
-// NewKernelGenerator finds the peer, and tells the generator what to make. One that somebody else
+// newKernelGenerator finds the peer, and tells the generator what to make. One that somebody else
 // uses is refused.
-func NewKernelGenerator(o GeneratorOptions) (_ *KernelGenerator, err error) {
+func newKernelGenerator(o GeneratorOptions) (_ *kernelGenerator, err error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	g := &KernelGenerator{GeneratorOptions: o}
+	g := &kernelGenerator{GeneratorOptions: o}
 	if err := g.open(); err != nil {
 		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
 
-func (g *KernelGenerator) open() error {
+func (g *kernelGenerator) open() error {
 	dev, err := rtnl.LinkNamed(g.Dev)
 	if err != nil {
 		return err
@@ -114,7 +114,7 @@ func (g *KernelGenerator) open() error {
 }
 
 // checkRate refuses a rate that a thread would keep by sending less often than it is looked at.
-func (g *KernelGenerator) checkRate() error {
+func (g *kernelGenerator) checkRate() error {
 	if g.Rate > 0 && g.delay() > mostDelay {
 		return &fault.Error{Op: fmt.Sprintf(
 			"pktgen at %g packets a second, by %d CPUs and in bursts of %d: each would send every %.0f s", g.Rate,
@@ -132,7 +132,7 @@ func pktgenRefused(err error, command string) error {
 }
 
 // commands lists the commands for one of its devices.
-func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
+func (g *kernelGenerator) commands(source net.HardwareAddr) []string {
 	t, last := g.Tuples, int(g.Tuples.FirstPort)
 	if t.ports() > 1 {
 		last += t.ports() // the first port that is not used (mod_cur_headers)
@@ -160,7 +160,7 @@ func (g *KernelGenerator) commands(source net.HardwareAddr) []string {
 // delay computes how long a thread waits after a packet, ns: not after each, but after a burst
 // (pktgen_xmit: spin is before xmit_more). As a rate (ratep) the kernel would take whole packets a
 // second, and round the time down.
-func (g *KernelGenerator) delay() uint64 {
+func (g *kernelGenerator) delay() uint64 {
 	return max(uint64(math.Round(float64(max(g.Burst, 1))*1e9*float64(len(g.CPUs))/g.Rate)), 1)
 }
 
@@ -168,11 +168,11 @@ func (g *KernelGenerator) delay() uint64 {
 const mostDelay = 2e9
 
 // Peer returns the receiver's address on the link.
-func (g *KernelGenerator) Peer() net.HardwareAddr { return g.peer }
+func (g *kernelGenerator) Peer() net.HardwareAddr { return g.peer }
 
 // Run sends until Stop, Limit, or each CPU has sent Frames. The calling thread must stay in the
 // network namespace. It may be called once.
-func (g *KernelGenerator) Run() error {
+func (g *kernelGenerator) Run() error {
 	runtime.LockOSThread() // the signal that ends it is for this thread
 	defer runtime.UnlockOSThread()
 	f, err := os.OpenFile(nic.PktgenFile("pgctrl"), os.O_WRONLY, 0)
@@ -207,7 +207,7 @@ func (g *KernelGenerator) Run() error {
 }
 
 // Stop ends Run. It may be called at any time, and does not wait.
-func (g *KernelGenerator) Stop() {
+func (g *kernelGenerator) Stop() {
 	if g.stopping.Swap(true) {
 		return
 	}
@@ -220,7 +220,7 @@ func (g *KernelGenerator) Stop() {
 
 // interrupt signals the thread that writes, and reports whether there is any: with a signal that
 // the Go runtime makes nothing of.
-func (g *KernelGenerator) interrupt() bool {
+func (g *kernelGenerator) interrupt() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.tid != 0 {
@@ -230,7 +230,7 @@ func (g *KernelGenerator) interrupt() bool {
 }
 
 // Extend lets it go on for so long from now.
-func (g *KernelGenerator) Extend(d time.Duration) error {
+func (g *kernelGenerator) Extend(d time.Duration) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.end != nil {
@@ -240,7 +240,7 @@ func (g *KernelGenerator) Extend(d time.Duration) error {
 }
 
 // Read adds up what was done so far: packets that the driver took, and that it did not.
-func (g *KernelGenerator) Read() (all Generated, err error) {
+func (g *kernelGenerator) Read() (all generated, err error) {
 	for _, file := range g.files {
 		b, err := nic.ReadPktgen(file)
 		if err != nil {
@@ -257,7 +257,7 @@ func (g *KernelGenerator) Read() (all Generated, err error) {
 
 // link reads how many of the sent the interface dropped, by its tx_dropped. Which of its tx_packets
 // are the generator's no driver tells.
-func (g *KernelGenerator) link() linkCounts {
+func (g *kernelGenerator) link() linkCounts {
 	l, err := rtnl.LinkNamed(g.Dev)
 	if err != nil || l.Stats == nil {
 		return linkCounts{}
@@ -289,7 +289,7 @@ func droppedOfSent(name string, dropped, refused uint64) uint64 {
 }
 
 // Close takes the interface away from the generator. Run must have ended. It may be called twice.
-func (g *KernelGenerator) Close() (err error) {
+func (g *kernelGenerator) Close() (err error) {
 	if g.end != nil {
 		g.end.Stop()
 	}

@@ -85,14 +85,14 @@ func (l *ladder) onEach(t *testing.T, at Attach) {
 			Attach: at}
 	}
 	for _, o := range []Options{o(Drop, TouchRead), o(Drop, TouchParse), o(Pass, TouchRead), o(TX, TouchSwapMACs),
-		o(ToCPU, TouchRead)} {
+		o(toCPU, TouchRead)} {
 		t.Run(fmt.Sprintf("%v %v", o.Action, o.Touch), func(t *testing.T) {
 			r := in(t, l.pair.SUT.Netns, func() (*Rung, error) { return OpenRung(o) })
 			defer r.Close()
 			l.again()
 			l.datagrams(labFrames, framesOf(r.Read))
 			waitFor(t, "all datagrams", func() bool { return framesOf(r.Read)() == labFrames })
-			if o.Action == ToCPU {
+			if o.Action == toCPU {
 				waitFor(t, "them on the other CPU", func() bool { return framesOf(r.Behind)() == labFrames })
 			}
 			if all := Sum(r.Read()); all.Missed != 0 || all.Bytes != labFrames*MinFrameBytes {
@@ -105,7 +105,7 @@ func (l *ladder) onEach(t *testing.T, at Attach) {
 
 // bySockets has sockets of AF_XDP take them. It reports whether they could be had.
 func (l *ladder) bySockets(t *testing.T, at Attach, redirect string) bool {
-	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{
+	r, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{
 		MessageBytes: stream.MinDatagramBytes, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev},
 		Frames: stream.Frames{Redirect: redirect, Attach: at.String()}})
 	if err != nil {
@@ -170,9 +170,9 @@ func TestLabXDPGeneric(t *testing.T) {
 		t.Errorf("native on a driver without XDP: %v (%s)", err, fault.Fix(err))
 	}
 	l.onEach(t, Generic)
-	for name, open := range map[string]func() (*Filter, error){
-		"ingress":    func() (*Filter, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
-		"prerouting": func() (*Filter, error) { return OpenPrerouting(l.Tuples) }} {
+	for name, open := range map[string]func() (*filter, error){
+		"ingress":    func() (*filter, error) { return openIngress(l.pair.SUT.Dev, l.Tuples) },
+		"prerouting": func() (*filter, error) { return openPrerouting(l.Tuples) }} {
 		t.Run(name, func(t *testing.T) {
 			f := in(t, l.pair.SUT.Netns, open)
 			defer f.Close()
@@ -186,7 +186,7 @@ func TestLabXDPGeneric(t *testing.T) {
 				Tagged(0x7a6362))
 		})
 		defer s.Close()
-		var got Received
+		var got received
 		l.datagrams(labFrames, func() uint64 { _ = s.Drain(&got); return got.Packets })
 		waitFor(t, "all datagrams", func() bool { _ = s.Drain(&got); return got.Packets == labFrames })
 		if got.Corrupted != 0 {

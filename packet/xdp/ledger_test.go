@@ -27,7 +27,7 @@ func TestIntegrationLedgerOfXDP(t *testing.T) {
 		{"native drop, parse", Options{Touch: TouchParse, FrameBytes: 1514}},
 		{"generic drop", Options{Attach: Generic, Touch: TouchRead}},
 		{"native pass", Options{Action: Pass, Touch: TouchRead}},
-		{"redirect to a CPU", Options{Action: ToCPU, Touch: TouchRead}},
+		{"redirect to a CPU", Options{Action: toCPU, Touch: TouchRead}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			l := newLadder(t)
@@ -50,7 +50,7 @@ func TestIntegrationLedgerOfXDP(t *testing.T) {
 			if all := Sum(c); all.Bytes != all.Frames*uint64(max(x.FrameBytes, MinFrameBytes)) || all.Missed != 0 {
 				t.Errorf("%+v", all)
 			}
-			if x.Action == ToCPU {
+			if x.Action == toCPU {
 				waitFor(t, "some behind the map", func() bool { return framesOf(r.Behind)() > 0 })
 				behind := r.Behind()
 				if n := Sum(behind).Frames; n == 0 || n > Sum(c).Frames || n != behind[0].Frames {
@@ -140,7 +140,7 @@ func (l *ladder) redirected() linkCounts {
 
 // Frames that are sent back come back: the generator's host drops and counts them.
 func TestIntegrationFramesComeBack(t *testing.T) {
-	for _, a := range []Action{TX, ToDev} {
+	for _, a := range []Action{TX, toDev} {
 		t.Run(a.String(), func(t *testing.T) {
 			l := newLadder(t)
 			r := l.rung(Options{Action: a, Touch: TouchSwapMACs})
@@ -171,14 +171,14 @@ func TestIntegrationFramesComeBack(t *testing.T) {
 
 // The stack's own rungs drop all of them, and nothing else.
 func TestIntegrationStackDrops(t *testing.T) {
-	for name, open := range map[string]func(l *ladder) (*Filter, error){
-		"ingress":    func(l *ladder) (*Filter, error) { return OpenIngress(l.pair.SUT.Dev, l.Tuples) },
-		"prerouting": func(l *ladder) (*Filter, error) { return OpenPrerouting(l.Tuples) },
+	for name, open := range map[string]func(l *ladder) (*filter, error){
+		"ingress":    func(l *ladder) (*filter, error) { return openIngress(l.pair.SUT.Dev, l.Tuples) },
+		"prerouting": func(l *ladder) (*filter, error) { return openPrerouting(l.Tuples) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := newLadder(t)
 			l.Ports = 3
-			f := in(t, l.pair.SUT.Netns, func() (*Filter, error) { return open(l) })
+			f := in(t, l.pair.SUT.Netns, func() (*filter, error) { return open(l) })
 			defer f.Close()
 			l.talk()
 			g := l.generator(GeneratorOptions{Frames: someFrames})
@@ -220,7 +220,7 @@ func TestIntegrationSockets(t *testing.T) {
 			defer s.Close()
 			g := l.generator(GeneratorOptions{Frames: someFrames})
 			before, beforeRX := l.stats(l.pair.TG), l.stats(l.pair.SUT).RxPackets
-			var got Received
+			var got received
 			done, ended := make(chan struct{}), make(chan error, 1)
 			go func() {
 				for read {

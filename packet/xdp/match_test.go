@@ -192,7 +192,7 @@ func loadRung(t *testing.T, a Action, touch Touch) *ebpf.Collection {
 func TestActionsThatCannotBe(t *testing.T) {
 	for _, x := range []Options{
 		{Tuples: tuples(), Action: TX, Touch: TouchRead},
-		{Tuples: tuples(), Action: ToDev, Touch: TouchNone},
+		{Tuples: tuples(), Action: toDev, Touch: TouchNone},
 		{Tuples: tuples(), Action: Pass, Touch: TouchSwapMACs},
 		{Action: Drop},
 	} {
@@ -200,7 +200,7 @@ func TestActionsThatCannotBe(t *testing.T) {
 			t.Errorf("%v with touch %v is taken", x.Action, x.Touch)
 		}
 	}
-	if err := (Options{Tuples: tuples(), Action: ToDev, Dev: "a", OutDev: "b"}).check(); err != nil {
+	if err := (Options{Tuples: tuples(), Action: toDev, Dev: "a", OutDev: "b"}).check(); err != nil {
 		t.Error(err)
 	}
 }

@@ -41,7 +41,7 @@ var (
 	TXMode = rx("xdp-tx", "xdp-drop", "an XDP program sends the frames back through the queue they came by",
 		"5.18", stream.XDP|stream.SendsBack, way{xdp: true, action: TX})
 	RedirectMode = rx("xdp-redirect", "xdp-drop", "an XDP program redirects the frames to another CPU, or back out",
-		"5.18", stream.XDP|stream.Redirects, way{xdp: true, action: ToCPU})
+		"5.18", stream.XDP|stream.Redirects, way{xdp: true, action: toCPU})
 	PassMode = rx("xdp-pass", "udp-sink",
 		"an XDP program passes the frames to the stack, to a socket that nobody reads", "5.18",
 		stream.XDP, way{xdp: true, action: Pass, socket: true})

@@ -151,7 +151,7 @@ func TestIntegrationStrangersAtASocket(t *testing.T) {
 				}
 				return nil, nil
 			})
-			var got Received
+			var got received
 			waitFor(t, "datagrams", func() bool {
 				if err := s.Drain(&got); err != nil {
 					t.Fatal(err)
@@ -171,7 +171,7 @@ func TestIntegrationLostBehindARung(t *testing.T) {
 	for _, f := range []stream.Frames{{}, {Redirect: "dev"}, {Redirect: "xsk"}, {Redirect: "xsk", Attach: "generic"}} {
 		t.Run(f.Redirect+f.Attach, func(t *testing.T) {
 			l := newLadder(t)
-			r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+			r, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{MessageBytes: 18,
 				Frames: f, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 			if err != nil {
 				t.Fatal(err)

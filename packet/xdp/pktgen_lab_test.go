@@ -39,12 +39,12 @@ func TestPktgenInLab(t *testing.T) {
 			r := l.rung(Options{Touch: TouchParse})
 			const frames = 3000
 			in(t, l.pair.TG.Netns, func() (any, error) {
-				g, err := NewKernelGenerator(l.kernelOptions(frames))
+				g, err := newKernelGenerator(l.kernelOptions(frames))
 				if err != nil {
 					return nil, err
 				}
 				defer g.Close()
-				if _, err := NewKernelGenerator(l.kernelOptions(frames)); err == nil ||
+				if _, err := newKernelGenerator(l.kernelOptions(frames)); err == nil ||
 					!strings.Contains(err.Error(), "somebody's") || fault.Fix(err) == "" {
 					t.Errorf("a second one beside it: %v", err)
 				}
@@ -78,14 +78,14 @@ func TestPktgenInLab(t *testing.T) {
 			in(t, l.pair.TG.Netns, func() (any, error) {
 				o := l.kernelOptions(200)
 				o.CPUs, o.Rate = []int{0}, 2000
-				g, err := NewKernelGenerator(o)
+				g, err := newKernelGenerator(o)
 				if err != nil {
 					return nil, err
 				}
 				defer g.Close()
 				return nil, g.Run()
 			})
-			var got Received
+			var got received
 			waitFor(t, "datagrams", func() bool { _ = s.Drain(&got); return got.Packets > 100 })
 			if got.Corrupted != 0 {
 				t.Errorf("%+v", got)

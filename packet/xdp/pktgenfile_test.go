@@ -46,7 +46,7 @@ func FuzzParsePktgen(f *testing.F) {
 // What pktgen is told makes the frames that rungs know.
 func TestPktgenCommands(t *testing.T) {
 	mac := net.HardwareAddr{2, 0, 0, 0, 0, 1}
-	g := &KernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "eth0", Tuples: tuples(), FrameBytes: 60,
+	g := &kernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "eth0", Tuples: tuples(), FrameBytes: 60,
 		CPUs: []int{1, 3}, Rate: 5000, Burst: 1}, peer: mac}
 	for _, want := range []string{"count 0", "pkt_size 60", "udp_src_min 40000", "udp_src_max 40004",
 		"udp_dst_min 7719", "udp_dst_max 7719", "dst 10.77.0.1", "src_min 10.77.0.2", "delay 400000",
@@ -71,7 +71,7 @@ func TestPktgenCommands(t *testing.T) {
 	}
 	last := tuples()
 	last.FirstPort, last.Ports = 65535, 1
-	if err := (&KernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "lo", Tuples: last,
+	if err := (&kernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "lo", Tuples: last,
 		FrameBytes: 60}}).open(); err == nil {
 		t.Error("loopback is taken")
 	}
@@ -86,7 +86,7 @@ func TestPktgenPace(t *testing.T) {
 		want        uint64
 	}{{1e6, 1, 1, 1000}, {1e6, 1, 0, 1000}, {1e6, 1, 8, 8000}, {1e6, 4, 8, 32000}, {3e6, 1, 1, 333}, {7e6, 1, 1, 143},
 		{6e8, 1, 1, 2}, {1e9, 1, 1, 1}, {1, 2, 1, 2e9}, {1, 1, 3, 0}, {1, 64, 1, 0}} {
-		g := &KernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "eth0", Tuples: tuples(), FrameBytes: 60,
+		g := &kernelGenerator{GeneratorOptions: GeneratorOptions{Dev: "eth0", Tuples: tuples(), FrameBytes: 60,
 			CPUs: make([]int, x.cpus), Rate: x.rate, Burst: x.burst}}
 		if err := g.checkRate(); (err != nil) != (x.want == 0) || err != nil && fault.Fix(err) == "" {
 			t.Errorf("%+v: %v", x, err)
@@ -95,7 +95,7 @@ func TestPktgenPace(t *testing.T) {
 			t.Errorf("%+v: every %d ns", x, g.delay())
 		}
 	}
-	g := &KernelGenerator{GeneratorOptions: GeneratorOptions{CPUs: []int{0}}}
+	g := &kernelGenerator{GeneratorOptions: GeneratorOptions{CPUs: []int{0}}}
 	if g.checkRate() != nil || slices.ContainsFunc(g.commands(nil),
 		func(s string) bool { return strings.HasPrefix(s, "delay") && s != "delay 0" }) {
 		t.Error("without a pace it waits")

@@ -18,7 +18,7 @@ import (
 // programsOf lists the programs of a way.
 func programsOf(w way) []string {
 	switch {
-	case w.xdp && w.action == ToCPU:
+	case w.xdp && w.action == toCPU:
 		return []string{framesProgRung, framesProgOnCpu}
 	case w.xdp:
 		return []string{framesProgRung}

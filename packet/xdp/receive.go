@@ -25,14 +25,14 @@ import (
 type way struct {
 	xdp     bool // an XDP program has them, which does
 	action  Action
-	filter  func(dev string, t Tuples) (*Filter, error) // a program of the stack has them
+	filter  func(dev string, t Tuples) (*filter, error) // a program of the stack has them
 	program string                                      // that one
 	socket  bool                                        // a socket has those that come so far
 	read    bool                                        // and is read
 }
 
-func atIngress(dev string, t Tuples) (*Filter, error)  { return OpenIngress(dev, t) }
-func inPrerouting(_ string, t Tuples) (*Filter, error) { return OpenPrerouting(t) }
+func atIngress(dev string, t Tuples) (*filter, error)  { return openIngress(dev, t) }
+func inPrerouting(_ string, t Tuples) (*filter, error) { return openPrerouting(t) }
 
 // counting is a program that counts frames.
 type counting interface {
@@ -73,7 +73,7 @@ type receiver struct {
 	counted Counts   // by the program so far
 	came    uint64   // of these, that got where the rung sends them
 	after   after    // what became of them
-	got     Received // by the socket
+	got     received // by the socket
 	dropped uint64   // by it
 }
 
@@ -90,7 +90,7 @@ func newReceiver(mode string, w way) func(stream.Options) (*receiver, error) {
 
 func (r *receiver) choose() (err error) {
 	f := r.o.Frames
-	if r.action == ToCPU {
+	if r.action == toCPU {
 		r.action, r.zero = redirectTo(f.Redirect)
 		r.out, _ = stream.RedirectDev(f.Redirect)
 	}
@@ -113,7 +113,7 @@ func (r *receiver) choose() (err error) {
 		err = checkTouch(r.action, r.touch, back)
 	}
 	if err == nil {
-		err = Tuples{}.checkFrameBytes(r.o.MessageBytes+HeaderBytes, MaxFrameBytes)
+		err = Tuples{}.checkFrameBytes(r.o.MessageBytes+HeaderBytes, maxFrameBytes)
 	}
 	if err == nil && r.zero && r.at == Generic {
 		err = &fault.Error{Op: "zero copy behind generic XDP: the NIC's driver has to do it",
@@ -131,7 +131,7 @@ func (r *receiver) choose() (err error) {
 // copy.
 func redirectTo(word string) (a Action, zero bool) {
 	if _, to := stream.RedirectDev(word); to {
-		return ToDev, false
+		return toDev, false
 	}
 	switch word {
 	case "xsk":
@@ -139,7 +139,7 @@ func redirectTo(word string) (a Action, zero bool) {
 	case "xsk-zc":
 		return ToSocket, true
 	}
-	return ToCPU, false
+	return toCPU, false
 }
 
 // Attach puts the rung where it belongs, for this flow's frames.
@@ -390,7 +390,7 @@ func (r *receiver) Evidence() (e stream.Evidence) {
 	lost("frames_not_redirected", r.counted.Missed)
 	sent := r.counted.Redirected()
 	switch {
-	case r.action == ToCPU:
+	case r.action == toCPU:
 		add("frames_behind_cpumap", r.came)
 		add("frames_lost_in_cpumap", sent-min(r.came, sent))
 		lost("frames_lost_in_cpumap", sent-min(r.came, sent))

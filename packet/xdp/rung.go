@@ -25,8 +25,8 @@ type Options struct {
 	Action     Action
 	Touch      Touch
 	Attach     Attach
-	CPU        int    // of [ToCPU]
-	OutDev     string // of [ToDev]; "": Dev, which sends the frames back
+	CPU        int    // of [toCPU]
+	OutDev     string // of [toDev]; "": Dev, which sends the frames back
 }
 
 // queueOfCPU is how many frames wait for the CPU that they are redirected to, at most.
@@ -55,7 +55,7 @@ func (o Options) check() error {
 // sendsBack reports whether frames leave again by the interface by which they came: their addresses
 // must be swapped, or a NIC or a switch may not take them back.
 func (o Options) sendsBack() bool {
-	return o.Action == TX || o.Action == ToDev && (o.OutDev == "" || o.OutDev == o.Dev)
+	return o.Action == TX || o.Action == toDev && (o.OutDev == "" || o.OutDev == o.Dev)
 }
 
 func checkTouch(a Action, t Touch, back bool) error {
@@ -96,7 +96,7 @@ func OpenRung(o Options) (_ *Rung, err error) {
 
 func (r *Rung) open(dev int) (err error) {
 	programs, mend := []string{framesProgRung}, (func(*ebpf.CollectionSpec))(nil)
-	if r.Action == ToCPU {
+	if r.Action == toCPU {
 		cpus, err := ebpf.PossibleCPU()
 		if err != nil {
 			return fmt.Errorf("redirect to a CPU: %w", err)
@@ -136,11 +136,11 @@ func (r *Rung) flags() link.XDPAttachFlags {
 // aim fills the map that frames are redirected by.
 func (r *Rung) aim(dev int) (err error) {
 	switch r.Action {
-	case ToCPU:
+	case toCPU:
 		v := binary.NativeEndian.AppendUint32(nil, queueOfCPU)
 		v = binary.NativeEndian.AppendUint32(v, uint32(r.c.Programs[framesProgOnCpu].FD()))
 		err = r.c.Maps[framesMapCpus].Put(uint32(r.CPU), v)
-	case ToDev:
+	case toDev:
 		if r.OutDev != "" && r.OutDev != r.Dev {
 			if dev, err = wayOut(r.OutDev); err != nil {
 				return err

@@ -17,10 +17,10 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// generates is what makes frames: a [Generator], or a [KernelGenerator].
+// generates is what makes frames: a [Generator], or a [kernelGenerator].
 type generates interface {
 	Peer() net.HardwareAddr
-	Read() (Generated, error)
+	Read() (generated, error)
 	Extend(time.Duration) error
 	Stop()
 	link() linkCounts
@@ -54,13 +54,13 @@ type sender struct {
 	back *Rung // takes frames that come back
 	g    generates
 
-	done   Generated
+	done   generated
 	before linkCounts
 }
 
 func newSender(by maker) func(stream.Options) (*sender, error) {
 	return func(o stream.Options) (*sender, error) {
-		if err := (Tuples{}).checkFrameBytes(o.MessageBytes+HeaderBytes, MaxFrameBytes); err != nil {
+		if err := (Tuples{}).checkFrameBytes(o.MessageBytes+HeaderBytes, maxFrameBytes); err != nil {
 			return nil, err
 		}
 		return &sender{maker: by, o: o}, nil

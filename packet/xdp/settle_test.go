@@ -28,7 +28,7 @@ func TestSettleWaitsForWhatIsOnItsWay(t *testing.T) {
 	const sent = 7
 	// A thread that is held up at its first look has waited long enough by then: not each time.
 	for range 10 {
-		r, m := &receiver{way: way{action: ToCPU}, counter: &late{frames: sent}}, new(stream.Meter)
+		r, m := &receiver{way: way{action: toCPU}, counter: &late{frames: sent}}, new(stream.Meter)
 		if err := r.settle(&stream.Conn{FD: -1, Sent: sent}, m); err != nil {
 			t.Fatal(err)
 		}

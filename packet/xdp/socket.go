@@ -36,8 +36,8 @@ type Payload struct {
 // Tagged describes the payload of [Generator].
 func Tagged(tag uint32) Payload { return Payload{At: 8, Mark: tag} }
 
-// Received is what came to a socket.
-type Received struct {
+// received is what came to a socket.
+type received struct {
 	Packets, Bytes uint64 // the generator's, read
 	Corrupted      uint64 // that are not as they were sent
 }
@@ -57,7 +57,7 @@ func OpenSocket(t Tuples, frameBytes, rcvBuf int, is Payload) (*Socket, error) {
 	if err != nil {
 		return nil, &fault.Error{Op: "open a UDP socket", Err: err}
 	}
-	s := &Socket{FD: fd, is: is, bytes: frameBytes - t.HeaderBytes(), buf: make([]byte, MaxFrameBytes)}
+	s := &Socket{FD: fd, is: is, bytes: frameBytes - t.HeaderBytes(), buf: make([]byte, maxFrameBytes)}
 	if err := s.open(t, rcvBuf); err != nil {
 		s.Close()
 		return nil, err
@@ -115,7 +115,7 @@ func (s *Socket) Dropped() (uint64, error) {
 }
 
 // Take reads one datagram; false: none came. flags are those of recvfrom(2).
-func (s *Socket) Take(r *Received, flags int) (bool, error) {
+func (s *Socket) Take(r *received, flags int) (bool, error) {
 	n, errno := sock.Recv(s.FD, s.buf, flags|unix.MSG_TRUNC)
 	switch errno {
 	case 0:
@@ -134,7 +134,7 @@ func (s *Socket) Take(r *Received, flags int) (bool, error) {
 }
 
 // Drain reads what waits, but no more than a full socket has.
-func (s *Socket) Drain(r *Received) error {
+func (s *Socket) Drain(r *received) error {
 	for range 1 << 20 {
 		if more, err := s.Take(r, unix.MSG_DONTWAIT); !more || err != nil {
 			return err

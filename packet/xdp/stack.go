@@ -13,17 +13,17 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// Filter is a program of the stack that drops the generator's frames: at tcx ingress, or in
+// filter is a program of the stack that drops the generator's frames: at tcx ingress, or in
 // netfilter. All else goes on.
-type Filter struct {
+type filter struct {
 	c      *ebpf.Collection
 	counts *countMap
 	link   link.Link
 }
 
-// OpenIngress drops them where an interface hands them to the stack, behind generic XDP. Other
+// openIngress drops them where an interface hands them to the stack, behind generic XDP. Other
 // programs there keep their places; this one comes first.
-func OpenIngress(dev string, t Tuples) (*Filter, error) {
+func openIngress(dev string, t Tuples) (*filter, error) {
 	l, err := rtnl.LinkNamed(dev)
 	if err != nil {
 		return nil, err
@@ -35,9 +35,9 @@ func OpenIngress(dev string, t Tuples) (*Filter, error) {
 		})
 }
 
-// OpenPrerouting drops them in netfilter's prerouting hook of the calling thread's network
+// openPrerouting drops them in netfilter's prerouting hook of the calling thread's network
 // namespace, before connection tracking and all tables.
-func OpenPrerouting(t Tuples) (*Filter, error) {
+func openPrerouting(t Tuples) (*filter, error) {
 	family := link.NetfilterProtoIPv4
 	if t.v6() {
 		family = link.NetfilterProtoIPv6
@@ -51,7 +51,7 @@ func OpenPrerouting(t Tuples) (*Filter, error) {
 		})
 }
 
-func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (link.Link, error)) (*Filter, error) {
+func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (link.Link, error)) (*filter, error) {
 	if err := t.check(); err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (l
 	if err != nil {
 		return nil, err
 	}
-	f := &Filter{c: c}
+	f := &filter{c: c}
 	if f.counts, err = mapCounts(c.Maps[framesMapCounts]); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -70,10 +70,10 @@ func openFilter(t Tuples, program, op, how string, attach func(*ebpf.Program) (l
 }
 
 // Read does what [Rung.Read] does.
-func (f *Filter) Read() []Counts { return f.counts.read(atRung) }
+func (f *filter) Read() []Counts { return f.counts.read(atRung) }
 
 // Close detaches the program. It may be called twice.
-func (f *Filter) Close() (err error) {
+func (f *filter) Close() (err error) {
 	if f.link != nil {
 		err = f.link.Close()
 	}

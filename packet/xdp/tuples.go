@@ -17,7 +17,7 @@ const (
 	HeaderBytes   = 42 // Ethernet, IPv4, UDP
 	Header6Bytes  = 62 // the same with IPv6
 	MinFrameBytes = 60 // the shortest of Ethernet; number and tag fit
-	MaxFrameBytes = stream.MaxFramePayload + HeaderBytes
+	maxFrameBytes = stream.MaxFramePayload + HeaderBytes
 
 	ethernetBytes = 14
 	udpBytes      = 8
@@ -112,8 +112,8 @@ func (t Tuples) checkFrameBytes(n, mtu int) error {
 		least = Header6Bytes + stream.MinDatagramBytes
 	}
 	switch {
-	case n < least || n > MaxFrameBytes:
-		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: want %d to %d", n, least, MaxFrameBytes),
+	case n < least || n > maxFrameBytes:
+		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: want %d to %d", n, least, maxFrameBytes),
 			How: "take another --message-size: the headers come to it"}
 	case n-ethernetBytes > mtu:
 		return &fault.Error{Op: fmt.Sprintf("frames of %d bytes: the interface's MTU %d carries %d", n, mtu,

@@ -56,7 +56,7 @@ func TestTuplesAreChecked(t *testing.T) {
 
 func TestFrame(t *testing.T) {
 	source, dest := net.HardwareAddr{2, 0, 0, 0, 0, 2}, net.HardwareAddr{2, 0, 0, 0, 0, 1}
-	for _, n := range []int{MinFrameBytes, 61, 1514, MaxFrameBytes} {
+	for _, n := range []int{MinFrameBytes, 61, 1514, maxFrameBytes} {
 		b := tuples().frame(source, dest, n, 0xdeadbeef)
 		if len(b) != n || string(b[:6]) != string(dest) || string(b[6:12]) != string(source) {
 			t.Errorf("%d bytes: % x", n, b[:14])

@@ -68,7 +68,7 @@ func (x third) up(t testing.TB, ns *veth.Netns, dev string) {
 func TestIntegrationFramesLeaveByAnother(t *testing.T) {
 	l := newLadder(t)
 	x := newThird(l)
-	r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+	r, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{MessageBytes: 18,
 		Frames: stream.Frames{Redirect: "dev:" + x.out}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestIntegrationOthersLeaveByTheSame(t *testing.T) {
 			return OpenRung(Options{Dev: x.far, Tuples: l.Tuples, FrameBytes: MinFrameBytes, Touch: TouchRead})
 		})
 		defer far.Close()
-		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+		r, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{MessageBytes: 18,
 			Frames: stream.Frames{Redirect: "dev:" + x.out, Attach: attach}, NIC: stream.NICQueue{Dev: l.pair.SUT.Dev}})
 		if err != nil {
 			t.Fatal(err)
@@ -196,7 +196,7 @@ func TestWayOutRefused(t *testing.T) {
 			t.Errorf("%s: %v (%s)", name, err, fault.Fix(err))
 		}
 	}
-	_, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+	_, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{MessageBytes: 18,
 		Frames: stream.Frames{Redirect: "dev:eth0"}, NIC: stream.NICQueue{Dev: "eth0"}})
 	if err == nil || !strings.Contains(fault.Fix(err), "xdp_redirect dev") {
 		t.Errorf("the one by which they come: %v (%s)", err, fault.Fix(err))
@@ -206,7 +206,7 @@ func TestWayOutRefused(t *testing.T) {
 		want       Touch
 	}{{"dev", "", TouchSwapMACs}, {"dev:eth1", "", TouchRead}, {"dev:eth1", "swap-macs", TouchSwapMACs},
 		{"dev:eth1", "none", TouchNone}} {
-		r, err := newReceiver("xdp-redirect", way{xdp: true, action: ToCPU})(stream.Options{MessageBytes: 18,
+		r, err := newReceiver("xdp-redirect", way{xdp: true, action: toCPU})(stream.Options{MessageBytes: 18,
 			Frames: stream.Frames{Redirect: x.out, Touch: x.touch}, NIC: stream.NICQueue{Dev: "eth0"}})
 		if err != nil || r.touch != x.want {
 			t.Errorf("%s, touch %q: %v, want %v (%v)", x.out, x.touch, r, x.want, err)

@@ -18,8 +18,8 @@ const (
 	Drop       Action = iota
 	Pass              // to the stack
 	TX                // back, by the queue that they came by
-	ToCPU             // to another CPU, which drops them
-	ToDev             // to an interface, see [Options].OutDev
+	toCPU             // to another CPU, which drops them
+	toDev             // to an interface, see [Options].OutDev
 	ToSocket          // to AF_XDP sockets, see [Rung.Socket]
 	numActions = iota
 )

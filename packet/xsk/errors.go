@@ -31,7 +31,7 @@ func (s *Socket) failed(call remedy.Call, what string, err error) error {
 		return f
 	}
 	return remedy.Error(call, fmt.Sprintf("AF_XDP on queue %d of %s: %s", s.Queue, s.Dev, what), err,
-		remedy.On{Dev: s.Dev, FD: s.FD, Bytes: int64(Frames * s.chunk), Facts: s.fact})
+		remedy.On{Dev: s.Dev, FD: s.FD, Bytes: int64(frames * s.chunk), Facts: s.fact})
 }
 
 // fact looks at the interface, when the kernel has refused something.

@@ -17,8 +17,8 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// MaxQueues is how many RX queues can have a socket: as many as the program's map has entries.
-const MaxQueues = 64
+// maxQueues is how many RX queues can have a socket: as many as the program's map has entries.
+const maxQueues = 64
 
 // Set is a socket for each RX queue of an interface: whichever queue a frame comes by, it comes
 // to one of them.
@@ -38,7 +38,7 @@ func OpenSet(o Options, queues int, program redirects) (_ *Set, err error) {
 	}
 	s := &Set{}
 	for o.Queue = range queues {
-		x, err := Open(o)
+		x, err := open(o)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
@@ -66,9 +66,9 @@ func Queues(dev string) (int, error) {
 		return 0, err
 	}
 	n := len(all)
-	if n > MaxQueues {
+	if n > maxQueues {
 		return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP sockets for %d RX queues of %s: %d can have one", n, dev,
-			MaxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
+			maxQueues), Err: unix.E2BIG, How: "set fewer: --channels, or ethtool -L " + dev}
 	}
 	return n, nil
 }
@@ -159,7 +159,7 @@ func (s *Set) Figures(l Lost) []stream.Figure {
 	}
 	return []stream.Figure{{Name: "xsk_zero_copy", Unit: "1", Value: zero},
 		{Name: "xsk_queues", Unit: "1", Value: float64(len(s.Sockets))},
-		{Name: "xsk_frames", Unit: "1", Value: float64(Frames * len(s.Sockets))},
+		{Name: "xsk_frames", Unit: "1", Value: float64(frames * len(s.Sockets))},
 		{Name: "xsk_frame_bytes", Unit: "bytes", Value: float64(chunk)},
 		{Name: "xsk_rx_ring_full", Unit: "packets", Value: float64(l.RingFull)},
 		{Name: "xsk_fill_ring_empty", Unit: "packets", Value: float64(l.FillEmpty)},

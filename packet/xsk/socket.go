@@ -17,20 +17,20 @@ import (
 // Sizes of a socket's memory. All frames of the UMEM are in one of the rings, or in the
 // application's hands: the fill ring has room for all of them.
 const (
-	Frames  = 4096 // of the UMEM
+	frames  = 4096 // of the UMEM
 	rxRing  = 2048 // descriptors
 	cqRing  = 64   // of what was sent, which is nothing
-	Batch   = 64   // frames that are taken at a time
+	batch   = 64   // frames that are taken at a time
 	headers = unix.XDP_PACKET_HEADROOM
 )
 
 // chunks are the sizes of a frame's memory, bytes.
 var chunks = [2]int{2048, 4096}
 
-// MaxFrameBytes is the longest frame that comes in one piece.
-var MaxFrameBytes = chunks[1] - headers
+// maxFrameBytes is the longest frame that comes in one piece.
+var maxFrameBytes = chunks[1] - headers
 
-// Options of [Open].
+// Options of [open].
 type Options struct {
 	Dev      string // in the calling thread's network namespace
 	Queue    int    // RX queue that frames come by
@@ -49,9 +49,9 @@ type Socket struct {
 	rx    ring
 }
 
-// Open makes the socket and gives the kernel all its memory. Where zero copy is asked for the XDP
+// open makes the socket and gives the kernel all its memory. Where zero copy is asked for the XDP
 // program that redirects has to be there before: drivers want it.
-func Open(o Options) (_ *Socket, err error) {
+func open(o Options) (_ *Socket, err error) {
 	dev, err := rtnl.LinkNamed(o.Dev)
 	if err != nil {
 		return nil, err
@@ -84,11 +84,11 @@ func chunkFor(o Options, mtu int) (int, error) {
 	if o.ZeroCopy {
 		return 0, &fault.Error{Op: fmt.Sprintf(
 			"AF_XDP zero copy on %s: frames of %d bytes, as its MTU allows, do not fit into %d", o.Dev, longest,
-			MaxFrameBytes), Err: unix.EMSGSIZE,
-			How: fmt.Sprintf("set a smaller MTU (--mtu %d), or use udp-xsk, which copies", MaxFrameBytes-18)}
+			maxFrameBytes), Err: unix.EMSGSIZE,
+			How: fmt.Sprintf("set a smaller MTU (--mtu %d), or use udp-xsk, which copies", maxFrameBytes-18)}
 	}
 	return 0, &fault.Error{Op: fmt.Sprintf("AF_XDP on %s: frames of %d bytes do not fit into %d", o.Dev, longest,
-		MaxFrameBytes), Err: unix.EMSGSIZE,
+		maxFrameBytes), Err: unix.EMSGSIZE,
 		How: "use a smaller message"}
 }
 
@@ -97,7 +97,7 @@ func (s *Socket) open(dev int) (err error) {
 		s.FD = -1
 		return socketError(err)
 	}
-	if s.umem, err = stream.NewBuffer(Frames * s.chunk); err != nil {
+	if s.umem, err = stream.NewBuffer(frames * s.chunk); err != nil {
 		return err
 	}
 	if err := setUMEM(s.FD, s.umem.Bytes(), s.chunk); err != nil {
@@ -109,17 +109,17 @@ func (s *Socket) open(dev int) (err error) {
 	if err := s.mapRings(); err != nil {
 		return err
 	}
-	for i := range uint32(Frames) {
+	for i := range uint32(frames) {
 		s.fill.set(i, uint64(i)*uint64(s.chunk))
 	}
-	s.fill.produced(Frames)
+	s.fill.produced(frames)
 	return s.bind(dev)
 }
 
 func (s *Socket) makeRings() error {
 	for _, r := range []struct {
 		option, entries int
-	}{{unix.XDP_UMEM_FILL_RING, Frames}, {unix.XDP_UMEM_COMPLETION_RING, cqRing}, {unix.XDP_RX_RING, rxRing}} {
+	}{{unix.XDP_UMEM_FILL_RING, frames}, {unix.XDP_UMEM_COMPLETION_RING, cqRing}, {unix.XDP_RX_RING, rxRing}} {
 		if err := unix.SetsockoptInt(s.FD, unix.SOL_XDP, r.option, r.entries); err != nil {
 			return s.failed(remedy.XSKRing, fmt.Sprintf("make a ring of %d entries", r.entries), err)
 		}
@@ -132,7 +132,7 @@ func (s *Socket) mapRings() error {
 	if err != nil {
 		return s.failed(remedy.XSKAsk, "ask where its rings are (XDP_MMAP_OFFSETS)", err)
 	}
-	if s.fill, err = mapRing(s.FD, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, Frames, 8); err != nil {
+	if s.fill, err = mapRing(s.FD, unix.XDP_UMEM_PGOFF_FILL_RING, off.Fr, frames, 8); err != nil {
 		return err
 	}
 	s.rx, err = mapRing(s.FD, unix.XDP_PGOFF_RX_RING, off.Rx, rxRing, 16)
@@ -175,8 +175,8 @@ func copyWord(zero bool) string {
 	return "copy mode"
 }
 
-// Ready returns how many frames wait, but no more than [Batch].
-func (s *Socket) Ready() int { return int(min(s.rx.ready(), Batch)) }
+// Ready returns how many frames wait, but no more than [batch].
+func (s *Socket) Ready() int { return int(min(s.rx.ready(), batch)) }
 
 // Frame returns frame i of those that wait, until Give. It is nil where the kernel says that it
 // lies outside the UMEM, which it never does.

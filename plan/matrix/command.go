@@ -23,7 +23,7 @@ func (s *Spec) UntrustedHost() error {
 		if x.end.RunsProgram() {
 			return &Error{File: s.fileName, Line: x.end.HostAt.Line, Column: x.end.HostAt.Column,
 				Msg: fmt.Sprintf("%s.host runs a program that the file names: %s (--dry-run shows what)", x.name,
-					Trusting)}
+					trusting)}
 		}
 	}
 	return nil

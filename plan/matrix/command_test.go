@@ -17,7 +17,7 @@ func TestUntrustedHost(t *testing.T) {
 	hosts := func(sut, tg string) *Spec { return mustParse(t, plain+"sut: {host: "+sut+"}\ntg: {host: "+tg+"}\n") }
 	for _, x := range []struct{ sut, tg, want string }{
 		{"local", "ssh:a", ""},
-		{"exec:srun -w n1", "local", "x.yaml:3:13: sut.host runs a program that the file names: " + Trusting},
+		{"exec:srun -w n1", "local", "x.yaml:3:13: sut.host runs a program that the file names: " + trusting},
 		{"netns:a", "exec:x", "x.yaml:4:12: tg.host runs a program"},
 	} {
 		s := hosts(x.sut, x.tg)

@@ -50,8 +50,8 @@ func (x *expansion) checkAbout() error {
 
 func (x *expansion) primary(n ast.Node) error {
 	items := list(n)
-	if len(items) == 0 || len(items) > MaxExcludes {
-		return at(n, "primary: want 1 to %d items, each factors that cells have", MaxExcludes)
+	if len(items) == 0 || len(items) > maxExcludes {
+		return at(n, "primary: want 1 to %d items, each factors that cells have", maxExcludes)
 	}
 	for _, item := range items {
 		p, err := readProduct(item, "primary")
@@ -108,14 +108,14 @@ func (s *Spec) PrimaryModes(base plan.Cell) {
 
 // Purposes of an experiment.
 const (
-	Measure = "measure" // its comparisons are to give verdicts
+	measure = "measure" // its comparisons are to give verdicts
 	Check   = "check"   // that paths work
 )
 
 func parsePurpose(s string) (string, error) {
-	if s != Measure && s != Check {
+	if s != measure && s != Check {
 		return "", fmt.Errorf(
-			"%.40q is not a purpose: want %s (comparisons should give verdicts) or %s (paths should work)", s, Measure,
+			"%.40q is not a purpose: want %s (comparisons should give verdicts) or %s (paths should work)", s, measure,
 			Check)
 	}
 	return s, nil

@@ -61,8 +61,8 @@ func (x *expansion) include(n ast.Node) error {
 
 func (x *expansion) exclude(n ast.Node) error {
 	items := list(n)
-	if len(items) > MaxExcludes {
-		return at(items[MaxExcludes], "more than %d excludes", MaxExcludes)
+	if len(items) > maxExcludes {
+		return at(items[maxExcludes], "more than %d excludes", maxExcludes)
 	}
 	for _, item := range items {
 		p, err := readProduct(item, "exclude")
@@ -113,8 +113,8 @@ func optionNames() (names []string) {
 func readAxis(o *plan.Option, kv pair) (axis, error) {
 	a := axis{node: kv.node, option: o, at: slices.Index(optionNames(), o.Name), has: map[string]bool{}}
 	values := list(kv.value)
-	if len(values) > MaxCells {
-		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", o.Name, len(values), MaxCells)
+	if len(values) > maxCells {
+		return a, at(kv.node, "%s has %d values: there can be no more than %d cells", o.Name, len(values), maxCells)
 	}
 	for _, n := range values {
 		var c plan.Cell
@@ -183,11 +183,11 @@ func (x *expansion) expand(root ast.Node) error {
 
 func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) error {
 	n := p.count()
-	if n > MaxCells || n+len(x.spec.Cells) > MaxCells {
-		return at(p.node, "more than %d cells", MaxCells)
+	if n > maxCells || n+len(x.spec.Cells) > maxCells {
+		return at(p.node, "more than %d cells", maxCells)
 	}
-	if x.tried += n; x.tried > MaxCombinations {
-		return at(p.node, "more than %d combinations of factors", MaxCombinations)
+	if x.tried += n; x.tried > maxCombinations {
+		return at(p.node, "more than %d combinations of factors", maxCombinations)
 	}
 	for _, need := range []string{"rx", "tx"} {
 		if !slices.ContainsFunc(p.axes, func(a axis) bool { return a.option.Name == need }) {
@@ -280,7 +280,7 @@ func (p product) values(name string) []string {
 func (p product) count() int {
 	n := 1
 	for _, a := range p.axes {
-		if n *= len(a.values); n > MaxCells {
+		if n *= len(a.values); n > maxCells {
 			return n
 		}
 	}

@@ -35,7 +35,7 @@ var Keys = []Key{
 		set:  parsed(func(s *Spec) *bool { return &s.SharedWithSSH }, parseBool),
 		get:  func(s *Spec) string { return strconv.FormatBool(s.SharedWithSSH) }},
 	{Name: "repetitions", Flag: "repetitions", Type: "int", Help: "measured runs per cell",
-		set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, MaxRepetitions)),
+		set: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, maxRepetitions)),
 		say: parsed(func(s *Spec) *int { return &s.Repetitions }, within(1, 1_000_000)),
 		get: func(s *Spec) string { return strconv.Itoa(s.Repetitions) }},
 	replayKey(),

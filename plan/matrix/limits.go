@@ -11,16 +11,16 @@ import (
 // Limits of an experiment's text. What the parser needs grows with the square of the
 // depth and of the number of keys: both are counted before it begins.
 const (
-	MaxDepth  = 32     // lists and mappings inside each other; an experiment has 4
-	MaxKeys   = 5_000  // keys of mappings
-	MaxTokens = 30_000 // keys, values and signs
+	maxDepth  = 32     // lists and mappings inside each other; an experiment has 4
+	maxKeys   = 5_000  // keys of mappings
+	maxTokens = 30_000 // keys, values and signs
 )
 
 // checkTokens refuses a text that is too deep or too long, and what experiment files
 // do not use, some of which means much in few words.
 func checkTokens(tokens token.Tokens) error {
-	if len(tokens) > MaxTokens {
-		return tooMuch(tokens[MaxTokens], "more than %d keys, values and signs", MaxTokens)
+	if len(tokens) > maxTokens {
+		return tooMuch(tokens[maxTokens], "more than %d keys, values and signs", maxTokens)
 	}
 	var n nesting
 	keys := 0
@@ -31,12 +31,12 @@ func checkTokens(tokens token.Tokens) error {
 		case token.TagType:
 			return tooMuch(t, "a tag, which experiment files must not use")
 		case token.MappingKeyType, token.MappingValueType:
-			if keys++; keys > MaxKeys {
-				return tooMuch(t, "more than %d keys", MaxKeys)
+			if keys++; keys > maxKeys {
+				return tooMuch(t, "more than %d keys", maxKeys)
 			}
 		}
-		if n.add(t); n.depth() > MaxDepth {
-			return tooMuch(t, "lists and mappings nested more than %d deep", MaxDepth)
+		if n.add(t); n.depth() > maxDepth {
+			return tooMuch(t, "lists and mappings nested more than %d deep", maxDepth)
 		}
 	}
 	return nil

@@ -91,7 +91,7 @@ func TestTooMuch(t *testing.T) {
 		"empty lines": {"name: x\ndescription: |\n" + strings.Repeat("\n", 120_000),
 			"x.yaml:6002:1: more than 6000 lines"},
 		"empty lines, CRLF": {"name: x\ndescription: |\n" + strings.Repeat("\r\n", 60_000), "more than 6000 lines"},
-		"empty lines, few":  {"name: x\ndescription: |\n" + strings.Repeat("\n", MaxLines-4), "empty"},
+		"empty lines, few":  {"name: x\ndescription: |\n" + strings.Repeat("\n", maxLines-4), "empty"},
 		"empty lines, CR":   {"name: x\ndescription: |\n" + strings.Repeat("\r", 120_000), "more than 6000 lines"},
 		"braces":            {strings.Repeat("{", 20_000), "x.yaml:1:33: lists and mappings nested more than 32 deep"},
 		"braces with keys":  {strings.Repeat("{a: ", 10_000), "lists and mappings nested more than 32 deep"},
@@ -158,8 +158,8 @@ func TestJustNotTooMuch(t *testing.T) {
 	}
 	full := "name: x\nfactors: {rx: devmem, tx: tcp, mtu: [" + numbers(1500, 100) + "], token_batch: [" +
 		numbers(1, 100) + "]}\nrepetitions: 9\n"
-	if s, err = frugally(t, "a full plan", []byte(full)); err != nil || len(s.Cells) != MaxCells ||
-		len(s.Runs()) != MaxRuns {
+	if s, err = frugally(t, "a full plan", []byte(full)); err != nil || len(s.Cells) != maxCells ||
+		len(s.Runs()) != maxRuns {
 		t.Errorf("a full plan: %v", err)
 	}
 }
@@ -273,7 +273,7 @@ func TestReadFile(t *testing.T) {
 		t.Error(err)
 	}
 	text := "name: x\nfactors: {rx: tcp, tx: tcp}\n"
-	text += "#" + strings.Repeat("x", MaxFile-len(text)-1)
+	text += "#" + strings.Repeat("x", maxFile-len(text)-1)
 	for more, ok := range map[string]bool{"": true, "x": false} {
 		if err := os.WriteFile(path, []byte(text+more), 0o644); err != nil {
 			t.Fatal(err)

@@ -24,11 +24,11 @@ import (
 
 // Limits of an experiment, so that a slip of a finger is told and not planned.
 const (
-	MaxCells        = 10_000
-	MaxRepetitions  = 1_000
-	MaxCombinations = 100_000 // before those that are the same, or excluded, are left out
-	MaxExcludes     = 1_000
-	MaxRuns         = 100_000 // at 10 s each, 12 days
+	maxCells        = 10_000
+	maxRepetitions  = 1_000
+	maxCombinations = 100_000 // before those that are the same, or excluded, are left out
+	maxExcludes     = 1_000
+	maxRuns         = 100_000 // at 10 s each, 12 days
 	mostCPU         = 65535
 )
 
@@ -39,7 +39,7 @@ func New() *Spec {
 		Plan: Plan{Repetitions: 10, Warmup: true, Seed: 1, Duration: 10 * time.Second, RampUp: time.Second,
 			RampDown: 200 * time.Millisecond},
 		Gates:  plan.DefaultGates(),
-		Common: Common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
+		Common: common{SampleInterval: 100 * time.Millisecond, Stall: 10 * time.Second},
 	}
 }
 
@@ -133,14 +133,14 @@ func (s *Spec) runsFit() error {
 	}
 	blocks *= s.Replays()
 	runs := int64(blocks) * int64(len(s.Cells))
-	if runs > MaxRuns {
+	if runs > maxRuns {
 		return fmt.Errorf("%d cells, %d times each, make %d runs, more than the %d that a plan may have", len(s.Cells),
-			blocks, runs, MaxRuns)
+			blocks, runs, maxRuns)
 	}
-	if more := s.searches() * int64(s.Search().Trials); runs+more > MaxRuns {
+	if more := s.searches() * int64(s.Search().Trials); runs+more > maxRuns {
 		return fmt.Errorf("%d searches for a rate without loss of up to %d trials each, with %d runs, are more "+
 			"than the %d runs that a plan may have: lower loss_free.trials", s.searches(), s.Search().Trials, runs,
-			MaxRuns)
+			maxRuns)
 	}
 	return nil
 }
@@ -319,7 +319,7 @@ func refusal(err error) string {
 func (s *Spec) adaptive(n ast.Node) error {
 	s.Adaptive = &Adaptive{Min: 6}
 	err := readMap(n, "adaptive", []field{
-		{"min", read(&s.Adaptive.Min, within(1, MaxRepetitions))},
+		{"min", read(&s.Adaptive.Min, within(1, maxRepetitions))},
 		{"interval", read(&s.Adaptive.Interval, parseFraction)},
 	})
 	if err != nil {

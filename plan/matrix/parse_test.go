@@ -279,7 +279,7 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		if len(s.Cells) == 0 || len(s.Cells) > MaxCells || len(s.Cells)*(s.Repetitions) > MaxRuns ||
+		if len(s.Cells) == 0 || len(s.Cells) > maxCells || len(s.Cells)*(s.Repetitions) > maxRuns ||
 			s.Repetitions < 1 || s.Name == "" {
 			t.Fatalf("%+v", s)
 		}

@@ -118,12 +118,12 @@ func powerOf(plan *plan.PowerPlan) (p Power, err error) {
 	if plan == nil || len(plan.Sources) == 0 && plan.IntervalS == 0 {
 		return p, nil
 	}
-	if len(plan.Sources) > MaxPower {
-		return p, fmt.Errorf("more than %d power sources", MaxPower)
+	if len(plan.Sources) > maxPower {
+		return p, fmt.Errorf("more than %d power sources", maxPower)
 	}
 	var specs []power.Spec
 	for _, text := range plan.Sources {
-		s := PowerSource{Text: text, Line: 1, Column: 1}
+		s := powerSource{Text: text, Line: 1, Column: 1}
 		if text != power.Auto && text != power.Later {
 			if s.Spec, err = parsePower(text, specs); err == nil && s.Spec.Name == "command" {
 				// See power.Spec.Public: none is on record whole, and NAME#HASH is none to run.

@@ -38,7 +38,7 @@ func (s *Spec) checkNames() error {
 	if (s.SUT.Host == "") != (s.TG.Host == "") {
 		return errors.New("only one end has a host")
 	}
-	if len(s.Description) > MaxFile || strings.ContainsFunc(s.Description, isControl) {
+	if len(s.Description) > maxFile || strings.ContainsFunc(s.Description, isControl) {
 		return errors.New("the description is too long, or has a control character")
 	}
 	return plainLine("name", s.Name)
@@ -111,10 +111,10 @@ func (s *Spec) checkKeys(fit bool) error {
 
 // checkCells refuses cells that are twice there, and ids that are not of their cells.
 func (s *Spec) checkCells() error {
-	if n := len(s.Cells); n < 1 || n > MaxCells {
+	if n := len(s.Cells); n < 1 || n > maxCells {
 		return fmt.Errorf("%d cells", n)
 	}
-	if s.Folded < 0 || s.Folded > MaxCombinations {
+	if s.Folded < 0 || s.Folded > maxCombinations {
 		return fmt.Errorf("%d identical cells", s.Folded)
 	}
 	known := map[string]bool{}
@@ -237,7 +237,7 @@ func (s *Spec) checkQuestions() error {
 			return fmt.Errorf("the comparisons that count are of %.80q, which is none of the cells", id)
 		}
 	}
-	if len(s.About) > MaxExcludes {
+	if len(s.About) > maxExcludes {
 		return fmt.Errorf("comparisons are about %d factors", len(s.About))
 	}
 	for _, name := range s.About {

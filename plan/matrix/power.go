@@ -13,20 +13,20 @@ import (
 	"github.com/zcbench/zcbench/power"
 )
 
-// MaxPower is the most power sources that a file may name.
-const MaxPower = 100
+// maxPower is the most power sources that a file may name.
+const maxPower = 100
 
 // Power is how power is measured beside the runs, as far as the file says. It is no
 // part of the plan's hash: journals compare what power was really measured with, which
 // flags have a word in.
 type Power struct {
-	Sources []PowerSource
+	Sources []powerSource
 	// Nil: the file does not say.
 	Interval, Idle, Guard *time.Duration
 }
 
-// PowerSource is a source that the file names.
-type PowerSource struct {
+// powerSource is a source that the file names.
+type powerSource struct {
 	Text string     // as --power takes it
 	Spec power.Spec // zero for [power.Auto] and [power.Later]
 
@@ -34,7 +34,7 @@ type PowerSource struct {
 }
 
 // Reaches lists what the words of the source lead to (see [power.Spec.Reaches]).
-func (s PowerSource) Reaches() []power.Reach {
+func (s powerSource) Reaches() []power.Reach {
 	if s.Text == power.Auto || s.Text == power.Later {
 		return nil
 	}
@@ -42,12 +42,12 @@ func (s PowerSource) Reaches() []power.Reach {
 }
 
 // Place formats where in the file the source stands.
-func (s *Spec) Place(p PowerSource) string {
+func (s *Spec) Place(p powerSource) string {
 	return fmt.Sprintf("%s:%d:%d", s.fileName, p.Line, p.Column)
 }
 
-// Trusting is the fix of [Spec.Untrusted].
-const Trusting = "read the file, then allow it with --trust-file"
+// trusting is the fix of [Spec.Untrusted].
+const trusting = "read the file, then allow it with --trust-file"
 
 // Untrusted refuses the first host or power source of the file that leads elsewhere than to
 // zcbench's agents and the sensors of the hosts: to a program, which would run as whoever runs the
@@ -67,7 +67,7 @@ func (s *Spec) Untrusted() error {
 		if r := p.Reaches(); len(r) > 0 {
 			return &Error{File: s.fileName, Line: p.Line, Column: p.Column,
 				Msg: fmt.Sprintf("power source %s %s named by the file: %s (--dry-run shows which)", p.Spec.Name,
-					what[r[0].Does], Trusting)}
+					what[r[0].Does], trusting)}
 		}
 	}
 	return nil
@@ -90,8 +90,8 @@ func (p *Power) fields() []field {
 
 func (p *Power) sources(n ast.Node) error {
 	nodes := list(n)
-	if len(nodes) > MaxPower {
-		return at(nodes[MaxPower], "more than %d power sources", MaxPower)
+	if len(nodes) > maxPower {
+		return at(nodes[maxPower], "more than %d power sources", maxPower)
 	}
 	var specs []power.Spec
 	for _, n := range nodes {
@@ -99,7 +99,7 @@ func (p *Power) sources(n ast.Node) error {
 		if err != nil {
 			return err
 		}
-		s := PowerSource{Text: text}
+		s := powerSource{Text: text}
 		s.Line, s.Column = position(n.GetToken())
 		if text != power.Auto && text != power.Later {
 			if s.Spec, err = parsePower(text, specs); err != nil {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// MaxReplays is how often a file may have its plan played.
-const MaxReplays = 100
+// maxReplays is how often a file may have its plan played.
+const maxReplays = 100
 
 // Replays returns how often the plan is played: each time with agents, ports and memory of its own,
 // and in an order of its own. What they leave as it was, such as where memory happened to lie, is
@@ -43,7 +43,7 @@ func replayKey() Key {
 		Help: "times to play the whole plan, each with fresh agents, ports and memory",
 		get:  func(s *Spec) string { return strconv.Itoa(s.Replays()) },
 		set: func(s *Spec, text string) error {
-			n, err := within(1, MaxReplays)(text)
+			n, err := within(1, maxReplays)(text)
 			if err == nil {
 				s.Again = n - 1
 			}

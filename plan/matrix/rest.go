@@ -4,19 +4,19 @@ package matrix
 
 import "time"
 
-// AutoRest as a rest leaves its length to the window.
-const AutoRest = "auto"
+// autoRest as a rest leaves its length to the window.
+const autoRest = "auto"
 
 var restKey = Key{Name: "rest", Flag: "rest", Type: "duration",
 	Help: "idle time between runs, used to measure background load; auto: a tenth of the window, at most 1s",
 	get: func(s *Spec) string {
 		if s.Rest == nil {
-			return AutoRest
+			return autoRest
 		}
 		return s.Rest.String()
 	},
 	set: func(s *Spec, text string) error {
-		if text == AutoRest {
+		if text == autoRest {
 			s.Rest = nil
 			return nil
 		}

@@ -9,7 +9,7 @@ import "testing"
 func TestRest(t *testing.T) {
 	const plain = "name: x\nfactors: {rx: tcp, tx: tcp}\n"
 	said := func(more string) string { return LookupKey("rest").Get(mustParse(t, plain+more)) }
-	for more, want := range map[string]string{"": AutoRest, "rest: auto\n": AutoRest, "rest: 0\n": "0s",
+	for more, want := range map[string]string{"": autoRest, "rest: auto\n": autoRest, "rest: 0\n": "0s",
 		"rest: 2s\n": "2s", "rest: 100ms\n": "100ms"} {
 		if got := said(more); got != want {
 			t.Errorf("%q: %s, want %s", more, got, want)

@@ -38,10 +38,10 @@ type Spec struct {
 	// BetweenBoots is the spread of figures between boots of the hosts that the file
 	// declares, 0.01 = 1 %; 0: none.
 	BetweenBoots float64 `json:",omitempty"`
-	Purpose      string  `json:"-"` // [Measure] or [Check]; "": the first
+	Purpose      string  `json:"-"` // [measure] or [Check]; "": the first
 	Plan
 	Gates  plan.Gates
-	Common Common
+	Common common
 	// LossFree is how cells with that pace look for their rate; nil: as [DefaultLossFree] says.
 	LossFree *LossFree `json:",omitempty"`
 
@@ -117,8 +117,8 @@ type Adaptive struct {
 	Interval float64 // half the width of the median's interval over the median, 0.01 = +-1 %
 }
 
-// Common are what is the same in every run.
-type Common struct {
+// common are what is the same in every run.
+type common struct {
 	SampleInterval time.Duration
 	Stall          time.Duration
 }

@@ -12,13 +12,13 @@ import (
 	"unicode/utf8"
 )
 
-// MaxFile is the longest experiment file, bytes: thirty times what a long one
+// maxFile is the longest experiment file, bytes: thirty times what a long one
 // has.
-const MaxFile = 128 << 10
+const maxFile = 128 << 10
 
-// MaxLines bounds what the parser's scanner does with empty lines of a text block,
+// maxLines bounds what the parser's scanner does with empty lines of a text block,
 // which grows with the square of their number.
-const MaxLines = 6_000
+const maxLines = 6_000
 
 // ReadFile reads and parses an experiment file. No more of it is read than one may
 // have. Errors of its text are *[Error].
@@ -28,7 +28,7 @@ func ReadFile(name string) (*Spec, error) {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, MaxFile+1))
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	if err != nil {
 		return nil, err
 	}
@@ -38,9 +38,9 @@ func ReadFile(name string) (*Spec, error) {
 // clean strips a file's text of a byte order mark. It refuses what is no text, before a parser sees
 // it.
 func clean(data []byte) (string, error) {
-	if len(data) > MaxFile {
+	if len(data) > maxFile {
 		return "", &Error{Line: 1, Column: 1, Msg: fmt.Sprintf("the file exceeds %d KiB, the limit for an experiment",
-			MaxFile>>10)}
+			maxFile>>10)}
 	}
 	for _, mark := range []string{"\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(data, []byte(mark)) {
@@ -61,8 +61,8 @@ func clean(data []byte) (string, error) {
 		if column++; r == '\r' && !strings.HasPrefix(text[i+1:], "\n") {
 			ends++ // to YAML this ends a line, too
 		}
-		if ends > MaxLines {
-			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("more than %d lines", MaxLines)}
+		if ends > maxLines {
+			return "", &Error{Line: line, Column: column, Msg: fmt.Sprintf("more than %d lines", maxLines)}
 		}
 	}
 	return text, nil

@@ -40,7 +40,7 @@ func (s *Spec) untrustedSysctl() error {
 			if err := x.of.Unneeded(name); err != nil {
 				at := x.of.sysctlAt[name]
 				return &Error{File: s.fileName, Line: at.Line, Column: at.Column,
-					Msg: fmt.Sprintf("%s.settings: %v: %s", x.end, err, Trusting)}
+					Msg: fmt.Sprintf("%s.settings: %v: %s", x.end, err, trusting)}
 			}
 		}
 	}

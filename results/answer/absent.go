@@ -19,7 +19,7 @@ import (
 // Commands that show what did not run here.
 const (
 	LabDemo = "zcbench lab demo"       // the modes that take a NIC of their own kind: zcrx, devmem, tcp-mmap
-	LabAll  = "zcbench lab demo --all" // every TCP mode, on the lab's kernels
+	labAll  = "zcbench lab demo --all" // every TCP mode, on the lab's kernels
 )
 
 // LabEnv is the variable that the lab's guest has (lab/guest.Env, which is not for this package).
@@ -54,7 +54,7 @@ func (w *writer) proofs() {
 		untold[name] = max(untold[name], p.Untold)
 		s[k].Cells = append(s[k].Cells, p.Cell.ID)
 		s[k].StandsOn = append(s[k].StandsOn,
-			Verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
+			verdict{Cell: p.Cell.ID, Verdict: fmt.Sprintf("%s: %s of the payload copied", name, shareText(p.Copied))})
 	}
 	for i, k := range []Kind{Proved, Copied} {
 		if names[i] == nil {
@@ -128,7 +128,7 @@ func (w *writer) absent() {
 	for _, k := range []struct {
 		verdict results.Verdict
 		kind    Kind
-	}{{results.Invalid, Invalid}, {results.Failed, Failed}} {
+	}{{results.Invalid, invalid}, {results.Failed, failed}} {
 		for _, stop := range stops {
 			if stop.Verdict != k.verdict || !slices.ContainsFunc(stop.Cells,
 				func(id string) bool { return !told[id] }) {
@@ -150,7 +150,7 @@ func (w *writer) never(silent map[string]bool, stops []Stop) {
 		id := w.Set.Cells[i].Cell.ID
 		if silent[id] && !slices.ContainsFunc(stops, func(s Stop) bool { return slices.Contains(s.Cells, id) }) {
 			s.Cells = append(s.Cells, id)
-			s.StandsOn = append(s.StandsOn, Verdict{Cell: id, Verdict: "no run but warm-ups"})
+			s.StandsOn = append(s.StandsOn, verdict{Cell: id, Verdict: "no run but warm-ups"})
 		}
 	}
 	if s.Cells == nil {
@@ -170,7 +170,7 @@ func (w *writer) gone(stop Stop, kind Kind, gave map[end]bool) {
 	}
 	is := "is"
 	switch {
-	case kind == Failed:
+	case kind == failed:
 		is = ""
 	case mode == "" && len(stop.Cells) > 1:
 		is = "are"
@@ -231,7 +231,7 @@ func (w *writer) nothing(stops []Stop) {
 		c := &w.Set.Cells[i]
 		s.Cells = append(s.Cells, c.Cell.ID)
 		if !told[c.Cell.ID] {
-			s.StandsOn = append(s.StandsOn, Verdict{Cell: c.Cell.ID, Verdict: "no run that counts"})
+			s.StandsOn = append(s.StandsOn, verdict{Cell: c.Cell.ID, Verdict: "no run that counts"})
 		}
 	}
 	w.say(s)
@@ -283,7 +283,7 @@ func (w *writer) unsupported(stops []Stop) {
 		g.stops = append(g.stops, stop)
 	}
 	for _, g := range groups {
-		s := Sentence{Section: Absent, Kind: Unsupported, Command: g.command}
+		s := Sentence{Section: Absent, Kind: unsupported, Command: g.command}
 		for _, stop := range g.stops {
 			s.Cells, s.StandsOn = append(s.Cells, stop.Cells...), append(s.StandsOn, ofStop(stop)...)
 		}
@@ -295,8 +295,8 @@ func (w *writer) unsupported(stops []Stop) {
 		switch {
 		case g.command == LabDemo:
 			s.Text += " " + LabDemo + " shows " + them + ", with proof, on this machine, without a special NIC."
-		case g.command == LabAll:
-			s.Text += " " + LabAll + " runs " + them + " on a newer kernel, on this machine."
+		case g.command == labAll:
+			s.Text += " " + labAll + " runs " + them + " on a newer kernel, on this machine."
 		default:
 			if g.stops[0].Blocked {
 				s.Text = fmt.Sprintf("Cannot run as things stand: %s.", few(g.names))
@@ -387,14 +387,14 @@ func ShownBy(role stream.Role, mode string) string {
 	case m.Has(stream.NeedsDev), m.Has(stream.SplitsHeaders): // a queue of a NIC, or how it lays payload
 		return LabDemo
 	case m.Has(stream.UsesNICQueue): // a kernel that is new enough
-		return LabAll
+		return labAll
 	}
 	return ""
 }
 
-func ofStop(s Stop) (out []Verdict) {
+func ofStop(s Stop) (out []verdict) {
 	for _, id := range s.Cells {
-		v := Verdict{Cell: id, Verdict: string(s.Verdict), Stop: s.Number}
+		v := verdict{Cell: id, Verdict: string(s.Verdict), Stop: s.Number}
 		if s.Reason != "" {
 			v.Verdict += ": " + s.Reason
 		}

@@ -37,7 +37,7 @@ type Kind string
 const (
 	Leads    Kind = "leads"     // one cell is better than every other, beyond doubt
 	Ahead    Kind = "ahead"     // of those whose place is known
-	Tied     Kind = "tied"      // the best cannot be told apart
+	tied     Kind = "tied"      // the best cannot be told apart
 	Unranked Kind = "unranked"  // one is better, and something else may be why
 	Alone    Kind = "alone"     // there is nothing to compare with
 	Better   Kind = "better"    // comparisons: faster, cheaper
@@ -50,13 +50,13 @@ const (
 	Needs    Kind = "more runs"    // what it takes to tell a tie
 	Unsure   Kind = "cannot tell"  // comparisons without a verdict
 	Limited  Kind = "limit"        // something else than the receiver held runs up
-	Unequal  Kind = "unequal work" // costs of different rates
+	unequal  Kind = "unequal work" // costs of different rates
 	NoFigure Kind = "not measured"
 
 	Nothing     Kind = "nothing" // no run counts
-	Unsupported Kind = "unsupported"
-	Invalid     Kind = "invalid"
-	Failed      Kind = "failed"
+	unsupported Kind = "unsupported"
+	invalid     Kind = "invalid"
+	failed      Kind = "failed"
 	NotRun      Kind = "not run" // it was planned
 )
 
@@ -79,11 +79,11 @@ type Sentence struct {
 	RunsNeeded int    `json:"runs_needed,omitempty"`
 	Command    string `json:"command,omitempty"` // that would show it
 	// StandsOn are the verdicts behind it: there is one at least.
-	StandsOn []Verdict `json:"stands_on"`
+	StandsOn []verdict `json:"stands_on"`
 }
 
-// Verdict is something that was found out about a cell, mostly beside another.
-type Verdict struct {
+// verdict is something that was found out about a cell, mostly beside another.
+type verdict struct {
 	Cell     string      `json:"cell,omitempty"`
 	Beside   string      `json:"beside,omitempty"`
 	Figure   string      `json:"figure,omitempty"`

@@ -69,7 +69,7 @@ func (w *writer) figure(rows []compare.Row) {
 	w.differ(by[Better], Better)
 	w.differ(by[Worse], Worse)
 	w.equal(by[Equal])
-	w.unequal(by[Unequal], len(rows))
+	w.unequal(by[unequal], len(rows))
 	if !slices.ContainsFunc(by[Unsure], func(r *compare.Row) bool { return !w.open(r) }) {
 		return
 	}
@@ -99,7 +99,7 @@ func kindOf(r *compare.Row) Kind {
 	case r.Equal.Holds():
 		return Equal
 	case r.Work == compare.AtSaturation || r.Work == compare.AtTwoPaces:
-		return Unequal
+		return unequal
 	}
 	return Unsure
 }
@@ -186,7 +186,7 @@ func (w *writer) unequal(rows []*compare.Row, of int) {
 	if len(rows) == 0 {
 		return
 	}
-	s := Sentence{Section: Open, Kind: Unequal, Figure: rows[0].Metric}
+	s := Sentence{Section: Open, Kind: unequal, Figure: rows[0].Metric}
 	for _, r := range rows {
 		s.Cells, s.StandsOn = append(s.Cells, r.B.ID), append(s.StandsOn, ofRow(r))
 	}
@@ -337,8 +337,8 @@ func (w *writer) resolution(rows []*compare.Row, all []compare.Row) (text string
 }
 
 // ofRow makes the verdict of a comparison.
-func ofRow(r *compare.Row) Verdict {
-	v := Verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio,
+func ofRow(r *compare.Row) verdict {
+	v := verdict{Cell: r.B.ID, Beside: r.A.ID, Figure: r.Metric, Verdict: r.VerdictText(), Ratio: r.Diff.Ratio,
 		Runs: r.Runs()}
 	if r.Diff.Testable() {
 		v.Adjusted = &r.Diff.Adjusted

@@ -54,7 +54,7 @@ func (w *writer) alone(groups [][]*compare.Cell) {
 		}
 		if sum := stat.Summarize(figuresOf(m[0], c.Runs)); sum != nil {
 			w.say(Sentence{Section: Shown, Kind: Alone, Figure: name, Cells: []string{c.Cell.ID},
-				StandsOn: []Verdict{w.ofCell(c, name)},
+				StandsOn: []verdict{w.ofCell(c, name)},
 				Text: fmt.Sprintf("%s: %s by %s, which is not ranked: %s%s.", head(name), figure(sum, m[0]), c.Cell.ID,
 					outside(c), w.heldUp(c))})
 			return
@@ -144,7 +144,7 @@ func (w *writer) ranking(c *compare.Ranking) {
 	p := placesOf(c)
 	s := Sentence{Section: Shown, Figure: c.Metric.Name, Flows: w.flows, Cells: []string{c.First.Cell.ID}}
 	if len(c.Rivals) == 0 {
-		s.StandsOn = []Verdict{w.ofCell(c.First, c.Metric.Name)}
+		s.StandsOn = []verdict{w.ofCell(c.First, c.Metric.Name)}
 	}
 	for i := range c.Rivals {
 		s.StandsOn = append(s.StandsOn, ofRival(c, &c.Rivals[i]))
@@ -229,7 +229,7 @@ func (w *writer) lead(c *compare.Ranking, lower []*compare.Rival, verb string) s
 
 // tied writes that the best cannot be told apart, and what would tell them apart.
 func (w *writer) tied(c *compare.Ranking, p places, s Sentence) {
-	s.Kind, s.Cells = Tied, append(s.Cells, idsOf(p.open)...)
+	s.Kind, s.Cells = tied, append(s.Cells, idsOf(p.open)...)
 	var names []string
 	for _, r := range p.open {
 		text := r.Cell.Cell.ID

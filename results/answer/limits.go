@@ -25,7 +25,7 @@ func heldBy(c *compare.Ranking, r *compare.Rival) string {
 // discarded writes which cells were left out of the ranking because they discard the payload.
 func (w *writer) discarded() {
 	var ids []string
-	var on []Verdict
+	var on []verdict
 	for i := range w.Set.Cells {
 		if c := &w.Set.Cells[i]; len(c.Runs) > 0 && c.Discards() && kindOfFlow(&c.Cell) != stream.Frame {
 			ids = append(ids, c.Cell.ID)

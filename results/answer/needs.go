@@ -52,7 +52,7 @@ func (w *writer) needs(c *compare.Ranking, p places) {
 			continue
 		}
 		s := Sentence{Section: Open, Kind: Needs, Figure: c.Metric.Name, Flows: w.flows,
-			Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []Verdict{ofRival(c, r)}}
+			Cells: []string{c.First.Cell.ID, r.Cell.Cell.ID}, StandsOn: []verdict{ofRival(c, r)}}
 		s.Text = fmt.Sprintf("%s, %s beside %s: %s", w.brief(c), r.Cell.Cell.ID, c.First.Cell.ID,
 			above(share))
 		runs := w.wanted(c, p)

@@ -10,8 +10,8 @@ import (
 )
 
 // ofCell makes the verdict of a cell's runs.
-func (w *writer) ofCell(c *compare.Cell, figure string) Verdict {
-	v := Verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok",
+func (w *writer) ofCell(c *compare.Cell, figure string) verdict {
+	v := verdict{Cell: c.Cell.ID, Figure: figure, Verdict: plural(len(c.Runs), "run") + " ok",
 		Runs: fmt.Sprint(len(c.Runs))}
 	if c.Other > 0 {
 		v.Verdict += fmt.Sprintf(", %d not", c.Other)
@@ -34,8 +34,8 @@ func lacking(r *compare.Rival) string {
 }
 
 // ofRival makes the verdict on a rival compared with the first.
-func ofRival(c *compare.Ranking, r *compare.Rival) Verdict {
-	v := Verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio,
+func ofRival(c *compare.Ranking, r *compare.Rival) verdict {
+	v := verdict{Cell: r.Cell.Cell.ID, Beside: c.First.Cell.ID, Figure: c.Metric.Name, Ratio: r.Diff.Ratio,
 		Runs: fmt.Sprintf("%d+%d", r.Diff.NB, r.Diff.NA)}
 	switch why := lacking(r); {
 	case c.Below(r) && r.Why() == "":

@@ -29,7 +29,7 @@ func (w *writer) watts() {
 			}
 			without.add(r)
 		}
-		s.StandsOn = append(s.StandsOn, Verdict{Cell: c.Cell.ID, Figure: "power_w", Verdict: "not measured"})
+		s.StandsOn = append(s.StandsOn, verdict{Cell: c.Cell.ID, Figure: "power_w", Verdict: "not measured"})
 	}
 	if without.sources != nil {
 		s.Text = "Per watt: power was asked for, and no run has a figure. " + without.text()

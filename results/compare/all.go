@@ -12,15 +12,15 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// AllRuns is a comparison as it would be with the runs that gates left out, of an environment
+// allRuns is a comparison as it would be with the runs that gates left out, of an environment
 // or an outcome: who sees another verdict should ask why.
-type AllRuns struct {
+type allRuns struct {
 	NA      int         `json:"n_a"`
 	NB      int         `json:"n_b"`
 	Ratio   *stat.Ratio `json:"ratio,omitempty"`
 	Verdict string      `json:"verdict"` // as [Row.VerdictText]
-	// Equal is whether the two are no more than a margin apart, where that was asked.
-	Equal *Equal `json:"equal,omitempty"`
+	// equal is whether the two are no more than a margin apart, where that was asked.
+	Equal *equal `json:"equal,omitempty"`
 
 	row *Row // of all runs
 }
@@ -97,14 +97,14 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between fl
 	for i := range rows {
 		k := key{rows[i].A.Key(), rows[i].B.Key()}
 		if w := all[k]; w != nil && left[k] {
-			rows[i].All = &AllRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText(), row: w}
+			rows[i].All = &allRuns{NA: w.Diff.NA, NB: w.Diff.NB, Ratio: w.Diff.Ratio, Verdict: w.VerdictText(), row: w}
 		}
 	}
 	return them
 }
 
 // settle takes over what the row of all runs says now.
-func (a *AllRuns) settle() {
+func (a *allRuns) settle() {
 	if a != nil && a.row != nil {
 		a.Verdict, a.Equal = a.row.VerdictText(), a.row.Equal
 	}

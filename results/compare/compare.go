@@ -152,8 +152,8 @@ type Row struct {
 	Others []string `json:"others,omitempty"`
 	// Whole is a comparison of two cells as they are, which the user chose.
 	Whole bool `json:"whole,omitempty"`
-	// Forced is what the hardware left no choice of in B.
-	Forced []Forced `json:"forced,omitempty"`
+	// forced is what the hardware left no choice of in B.
+	Forced []forced `json:"forced,omitempty"`
 
 	// Published is the source of a figure that is not of own runs.
 	Published []string `json:"published,omitempty"`
@@ -192,7 +192,7 @@ type Row struct {
 	// what the comparison would be with the runs that gates left out; nil: they left none.
 	OfA int      `json:"of_a,omitempty"`
 	OfB int      `json:"of_b,omitempty"`
-	All *AllRuns `json:"all_runs,omitempty"`
+	All *allRuns `json:"all_runs,omitempty"`
 	// Unconsumed says where nobody looked at the payload that was received: "" is nowhere.
 	Unconsumed string `json:"unconsumed,omitempty"`
 	// Means is what else is said of runs that changes what their figure means, and of which of the
@@ -208,8 +208,8 @@ type Row struct {
 	ClockUs   float64 `json:"clock_us,omitempty"`
 	OffClocks bool    `json:"off_clocks,omitempty"`
 
-	// Equal is whether the two are no more than a margin apart, where that was asked.
-	Equal *Equal `json:"equal,omitempty"`
+	// equal is whether the two are no more than a margin apart, where that was asked.
+	Equal *equal `json:"equal,omitempty"`
 
 	higherWins   bool
 	unresolved   float64 // by how much the ratio may be off whatever the runs say

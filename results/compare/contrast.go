@@ -145,8 +145,8 @@ func differing(a, b *plan.Cell) (names []string) {
 	return names
 }
 
-// Forced is a value of a factor that a cell has because with the baseline's it cannot run.
-type Forced struct {
+// forced is a value of a factor that a cell has because with the baseline's it cannot run.
+type forced struct {
 	Factor string `json:"factor"`
 	Value  string `json:"value"`
 	Cell   string `json:"cell"`   // that with the baseline's value, which cannot run
@@ -155,7 +155,7 @@ type Forced struct {
 
 // forced finds what the hardware left no choice of in a cell, beside the factor that is asked
 // about.
-func (x *contraster) forced(c *plan.Cell, asked string, set []Cell) (out []Forced) {
+func (x *contraster) forced(c *plan.Cell, asked string, set []Cell) (out []forced) {
 	for k, o := range x.varied {
 		if o.Name == asked || !concerns(o, c) || o.Raw(c) == x.reference[k] {
 			continue
@@ -166,7 +166,7 @@ func (x *contraster) forced(c *plan.Cell, asked string, set []Cell) (out []Force
 			continue
 		}
 		if i, ok := x.unable[key]; ok {
-			out = append(out, Forced{Factor: o.Name, Value: o.Value(c), Cell: set[i].Cell.ID,
+			out = append(out, forced{Factor: o.Name, Value: o.Value(c), Cell: set[i].Cell.ID,
 				Reason: set[i].Unsupported})
 		}
 	}

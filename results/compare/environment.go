@@ -17,9 +17,9 @@ import (
 	"github.com/zcbench/zcbench/results/environment"
 )
 
-// Differs is a fact in which the hosts of two sources differ, or those of cells. No values are:
+// differs is a fact in which the hosts of two sources differ, or those of cells. No values are:
 // it is not known.
-type Differs struct {
+type differs struct {
 	Role ends.Role `json:"role"`
 	Fact string    `json:"fact"`
 	A    []string  `json:"a"`
@@ -141,7 +141,7 @@ func (s *surroundings) find(folder *environment.Folder, hashes []string, role en
 }
 
 // apart lists the facts in which two differ, and counts those that both have.
-func apart(role ends.Role, a, b *surroundings) (out []Differs, both int) {
+func apart(role ends.Role, a, b *surroundings) (out []differs, both int) {
 	names := slices.Clone(a.order)
 	for _, n := range b.order {
 		if _, ok := a.values[n]; !ok {
@@ -158,7 +158,7 @@ func apart(role ends.Role, a, b *surroundings) (out []Differs, both int) {
 		snapshot := strings.Contains(n, "/")
 		silent := snapshot && (!a.snapshots || !b.snapshots) || !snapshot && (!a.records || !b.records)
 		if !silent && !slices.Equal(va, vb) {
-			out = append(out, Differs{role, n, va, vb})
+			out = append(out, differs{role, n, va, vb})
 		}
 	}
 	return out, both
@@ -166,7 +166,7 @@ func apart(role ends.Role, a, b *surroundings) (out []Differs, both int) {
 
 // Surroundings say in what the hosts of two sources differ.
 type Surroundings struct {
-	Differ   []Differs `json:"differ,omitempty"`
+	Differ   []differs `json:"differ,omitempty"`
 	Facts    int       `json:"facts"` // that both have
 	Problems []string  `json:"problems,omitempty"`
 }
@@ -236,7 +236,7 @@ func (s *Surroundings) Table(w io.Writer) error {
 }
 
 // String formats the difference as "FACT: VALUE in A, VALUE in B".
-func (d *Differs) String() string {
+func (d *differs) String() string {
 	return fmt.Sprintf("%s: %s in A, %s in B", d.Fact, joined(d.A), joined(d.B))
 }
 

@@ -4,8 +4,8 @@ package compare
 
 import "github.com/zcbench/zcbench/results/stat"
 
-// Equal is the answer to whether two cells are the same for whom a margin does not matter.
-type Equal struct {
+// equal is the answer to whether two cells are the same for whom a margin does not matter.
+type equal struct {
 	Margin   float64 `json:"margin"` // fraction
 	P        float64 `json:"p"`
 	Adjusted float64 `json:"p_adjusted"`
@@ -15,7 +15,7 @@ type Equal struct {
 
 // Holds reports whether they are equal beyond doubt. As with a difference, this takes both the test
 // and the interval: ranks alone call a mode equal that is much slower in every fourth run.
-func (e *Equal) Holds() bool { return e != nil && e.Inside && e.Adjusted < stat.Alpha }
+func (e *equal) Holds() bool { return e != nil && e.Inside && e.Adjusted < stat.Alpha }
 
 func inside(q *stat.Ratio, margin float64) bool {
 	return q != nil && q.Lo != nil && *q.Lo >= 1-margin && *q.Hi <= 1+margin
@@ -29,7 +29,7 @@ func inside(q *stat.Ratio, margin float64) bool {
 func (r *Result) Within(margin float64) { WithinAll([]*Result{r}, margin) }
 
 func within(rows []*Row, margin float64) {
-	var asked []*Equal
+	var asked []*equal
 	var ps []float64
 	for _, row := range rows {
 		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherCPUs() != "" || row.Mixed() ||
@@ -44,7 +44,7 @@ func within(rows []*Row, margin float64) {
 		if !ok {
 			continue
 		}
-		row.Equal = &Equal{Margin: margin, P: p, Inside: inside(row.Diff.Ratio, most)}
+		row.Equal = &equal{Margin: margin, P: p, Inside: inside(row.Diff.Ratio, most)}
 		asked, ps = append(asked, row.Equal), append(ps, p)
 	}
 	for i, p := range stat.Holm(ps) {

@@ -10,7 +10,7 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// Equal is a verdict where it is asked for, with its correction, and not of what was held
+// equal is a verdict where it is asked for, with its correction, and not of what was held
 // up by something else.
 func TestEqual(t *testing.T) {
 	a := []float64{100, 101, 99, 100.5, 99.5, 100.2}

@@ -18,7 +18,7 @@ type pairing struct {
 	others []string // in which they differ
 	// whole: no one factor was asked about, the cells as they are were chosen by the user.
 	whole  bool
-	forced []Forced
+	forced []forced
 }
 
 // match pairs the cells of two sets that are alike. onlyA and onlyB found nothing. Cells of which

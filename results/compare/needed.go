@@ -10,16 +10,16 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// DefaultEffect is how large a difference matters where nobody says so by a margin: 5 %.
-const DefaultEffect = .05
+// defaultEffect is how large a difference matters where nobody says so by a margin: 5 %.
+const defaultEffect = .05
 
 // Effect returns how large a difference matters: the margin that was asked for ([WithinAll]), or
-// [DefaultEffect].
+// [defaultEffect].
 func (r *Result) Effect() float64 {
 	if r != nil && r.margin > 0 {
 		return r.margin
 	}
-	return DefaultEffect
+	return defaultEffect
 }
 
 // RunsToFind estimates how many runs of each a new experiment takes to find a difference of the

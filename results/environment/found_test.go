@@ -138,14 +138,14 @@ func TestFolderIsBounded(t *testing.T) {
 		survey.New([]survey.Fact{{Name: "boot/id", Value: "b"}}))
 	folder := Open(dir)
 	folder.files = 2
-	for i, want := range []error{nil, nil, ErrMany} {
+	for i, want := range []error{nil, nil, errMany} {
 		if _, err := folder.Find(hashes[i]); !errors.Is(err, want) {
 			t.Errorf("file %d: %v, want %v", i, err, want)
 		}
 	}
 	folder = Open(dir)
 	folder.bytes = len(base.Encode()) // a file that was begun is read
-	for i, want := range []error{nil, ErrMany, ErrMany} {
+	for i, want := range []error{nil, errMany, errMany} {
 		if _, err := folder.Find(hashes[i]); !errors.Is(err, want) {
 			t.Errorf("file %d: %v, want %v", i, err, want)
 		}

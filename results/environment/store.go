@@ -76,8 +76,8 @@ func Check(in *results.Folder) error {
 	return in.Subfolder(Dir)
 }
 
-// ErrMany is what is left of a folder that has more than anybody looks at.
-var ErrMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles,
+// errMany is what is left of a folder that has more than anybody looks at.
+var errMany = fmt.Errorf("the folder has more than %d snapshots or %d MiB of them: this one is not read", mostFiles,
 	mostBytes>>20)
 
 // Find looks up the snapshot that a hash names, as a record has it.
@@ -114,7 +114,7 @@ func (f *Folder) file(hash string) (*survey.Snapshot, error) {
 		return nil, f.err
 	}
 	if f.files <= 0 || f.bytes <= 0 {
-		return nil, ErrMany
+		return nil, errMany
 	}
 	s, n, err := readFile(f.in, hash)
 	f.files, f.bytes = f.files-1, f.bytes-n

@@ -37,8 +37,8 @@ func (j *judge) explain() {
 	}
 }
 
-// Off reports whether the pair, or a cell of it, is off beyond doubt.
-func (p *Pair) Off() bool {
+// off reports whether the pair, or a cell of it, is off beyond doubt.
+func (p *pair) Off() bool {
 	return p.Overall.Sure() || slices.ContainsFunc(p.Figures, func(c Figure) bool { return c.Off.Sure() })
 }
 
@@ -86,7 +86,7 @@ func count(n int, what string) string {
 }
 
 // Says formats what is named, as a sentence without its full stop.
-func (c *Common) Says(f *Fleet) string {
+func (c *common) Says(f *Fleet) string {
 	names := strings.Join(c.Names, " or ")
 	if c.Hosts > 0 {
 		names = strings.Join(c.Names, "; ")
@@ -102,7 +102,7 @@ func (c *Common) Says(f *Fleet) string {
 }
 
 // Word names a verdict in terms of the fleet's figure.
-func (f *Fleet) Word(v Verdict) string {
+func (f *Fleet) Word(v verdict) string {
 	words := [2]string{string(compare.Costlier), string(compare.Cheaper)}
 	switch {
 	case strings.HasPrefix(f.Metric, "roi_"):

@@ -14,7 +14,7 @@ func TestWordsOfVerdicts(t *testing.T) {
 		{"ns_per_kb", false, "costlier", "cheaper"}} {
 		f := &Fleet{Metric: x.metric, HigherWins: x.higher}
 		if worse, better := f.Word(Worse), f.Word(Better); worse != x.worse || better != x.better ||
-			f.Word(TooFewRuns) != string(TooFewRuns) {
+			f.Word(tooFewRuns) != string(tooFewRuns) {
 			t.Errorf("%s: %s, %s", x.metric, worse, better)
 		}
 	}

@@ -39,7 +39,7 @@ func (cs *cells) find(c *plan.Cell, keys *plan.Keys, at place) *shared {
 	defer cs.mu.Unlock()
 	s := cs.known[k]
 	switch {
-	case s == nil && len(cs.known) == MaxCells:
+	case s == nil && len(cs.known) == maxCells:
 		return nil
 	case s == nil:
 		if cs.known == nil {
@@ -59,7 +59,7 @@ func (cs *cells) room() bool {
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	cs.figures++
-	return cs.figures <= MaxFigures
+	return cs.figures <= maxFigures
 }
 
 // inOrder numbers the cells.

@@ -33,7 +33,7 @@ func (f *Fleet) CSV(w io.Writer) error {
 	}
 	for _, p := range f.Pairs {
 		whole := Figure{Runs: p.Runs, Off: p.Overall, Reason: p.Problem}
-		if err := c.Write(f.fields(p, &Column{}, &whole)); err != nil {
+		if err := c.Write(f.fields(p, &column{}, &whole)); err != nil {
 			return err
 		}
 		for i := range p.Figures {
@@ -46,7 +46,7 @@ func (f *Fleet) CSV(w io.Writer) error {
 	return c.Error()
 }
 
-func (f *Fleet) fields(p *Pair, of *Column, c *Figure) []string {
+func (f *Fleet) fields(p *pair, of *column, c *Figure) []string {
 	out := []string{results.CSVText(p.Dir), results.CSVText(p.SUT.Host), results.CSVText(p.SUT.Dev),
 		results.CSVText(p.TG.Host), results.CSVText(p.TG.Dev),
 		string(p.State), results.CSVText(of.ID), results.CSVText(of.RX), results.CSVText(of.TX), f.Metric, f.Unit,

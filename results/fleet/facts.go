@@ -41,9 +41,9 @@ type factOfRole struct {
 func (f *Fleet) surveys(role int) (out []factOfRole, hosts []string, of []int) {
 	at := map[string]int{}
 	of = make([]int, len(f.Pairs))
-	var first []*Pair // of each host
+	var first []*pair // of each host
 	for i, p := range f.Pairs {
-		name := [2]End{p.SUT, p.TG}[role].Host
+		name := [2]end{p.SUT, p.TG}[role].Host
 		n, ok := at[name]
 		if of[i] = n; name == "" || len(p.facts[role]) == 0 {
 			of[i] = -1
@@ -290,8 +290,8 @@ func (x *fact) clearer(o *fact) bool {
 		-math.Abs(o.effect)*math.Sqrt(float64(len(o.have))))) < 0
 }
 
-func (j *judge) commonFact(x *fact) Common {
-	c := Common{Names: x.names, Usual: x.usual, Hosts: len(x.have), Share: math.Expm1(x.effect),
+func (j *judge) commonFact(x *fact) common {
+	c := common{Names: x.names, Usual: x.usual, Hosts: len(x.have), Share: math.Expm1(x.effect),
 		From: math.Expm1(x.from), To: math.Expm1(x.to),
 		P: x.p, Adjust: min(1, x.p*float64(len(j.tests)))}
 	c.Verdict = j.verdict(c.Share)

@@ -14,10 +14,10 @@ import (
 // Limits of what is read. A journal of the largest plan has 10,000 cells; memory is for the figures
 // of the cells, and not for the records, of which two folders' are held at a time.
 const (
-	MaxFolders = 20_000
-	MaxRuns    = 50_000    // of a journal
-	MaxCells   = 2_000     // different ones, over all folders
-	MaxFigures = 2_000_000 // cells with figures, over all folders
+	maxFolders = 20_000
+	maxRuns    = 50_000    // of a journal
+	maxCells   = 2_000     // different ones, over all folders
+	maxFigures = 2_000_000 // cells with figures, over all folders
 )
 
 // Place is where a results folder is.
@@ -74,8 +74,8 @@ func Find(args []string) ([]Place, error) {
 		for _, dir := range below {
 			add(dir, true)
 		}
-		if len(out) > MaxFolders {
-			return nil, fmt.Errorf("more than %d folders", MaxFolders)
+		if len(out) > maxFolders {
+			return nil, fmt.Errorf("more than %d folders", maxFolders)
 		}
 	}
 	return out, nil
@@ -97,8 +97,8 @@ func foldersOf(dir string) ([]string, error) {
 		if !e.IsDir() {
 			continue
 		}
-		if len(out) == MaxFolders {
-			return nil, fmt.Errorf("%s has more than %d folders", dir, MaxFolders)
+		if len(out) == maxFolders {
+			return nil, fmt.Errorf("%s has more than %d folders", dir, maxFolders)
 		}
 		path := filepath.Join(dir, e.Name())
 		out, any = append(out, path), any || hasJournal(path)

@@ -18,12 +18,12 @@ type Fleet struct {
 	Metric     string   `json:"metric"`
 	Unit       string   `json:"unit"`
 	HigherWins bool     `json:"higher_wins"`
-	Cells      []Column `json:"cells"`
-	Pairs      []*Pair  `json:"pairs"` // in the order of their folders
+	Cells      []column `json:"cells"`
+	Pairs      []*pair  `json:"pairs"` // in the order of their folders
 	Tests      int      `json:"tests"` // figures, hosts and facts that were tested together
 
-	Hosts   []Common `json:"hosts"`   // hosts and ports that are off in all their pairs
-	Factors []Common `json:"factors"` // facts that hosts which are off have in common
+	Hosts   []common `json:"hosts"`   // hosts and ports that are off in all their pairs
+	Factors []common `json:"factors"` // facts that hosts which are off have in common
 	Notes   []string `json:"notes,omitempty"`
 
 	metric compare.Metric
@@ -31,8 +31,8 @@ type Fleet struct {
 	cells  cells
 }
 
-// Column is a cell over all pairs.
-type Column struct {
+// column is a cell over all pairs.
+type column struct {
 	ID     string   `json:"id"`
 	RX     string   `json:"rx_mode"`
 	TX     string   `json:"tx_mode"`
@@ -46,9 +46,9 @@ type Column struct {
 // Read reads results folders and sums them up by a figure. Which runs of a journal count is
 // decided by judge.
 func Read(at []Place, m compare.Metric, judge func(*results.Journal)) *Fleet {
-	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []Common{},
-		Factors: []Common{}}
-	f.Pairs = make([]*Pair, len(at))
+	f := &Fleet{Metric: m.Name, Unit: m.Unit, HigherWins: m.HigherWins, metric: m, Hosts: []common{},
+		Factors: []common{}}
+	f.Pairs = make([]*pair, len(at))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(at)) {
@@ -69,9 +69,9 @@ func Read(at []Place, m compare.Metric, judge func(*results.Journal)) *Fleet {
 
 // sum makes of the pairs what they say together.
 func (f *Fleet) sum() {
-	f.Cells = make([]Column, 0, len(f.cells.known))
+	f.Cells = make([]column, 0, len(f.cells.known))
 	for _, s := range f.cells.inOrder() {
-		f.Cells = append(f.Cells, Column{ID: s.cell.ID, RX: s.cell.RX, TX: s.cell.TX})
+		f.Cells = append(f.Cells, column{ID: s.cell.ID, RX: s.cell.RX, TX: s.cell.TX})
 	}
 	for _, p := range f.Pairs {
 		for i := range p.Figures {
@@ -92,13 +92,13 @@ func (f *Fleet) sum() {
 
 // Readable reports whether any folder has a journal.
 func (f *Fleet) Readable() bool {
-	return slices.ContainsFunc(f.Pairs, func(p *Pair) bool { return p.State != Unreadable })
+	return slices.ContainsFunc(f.Pairs, func(p *pair) bool { return p.State != unreadable })
 }
 
 // Beyond counts the pairs that are off by more than a share beyond doubt, as a whole or in a cell.
 func (f *Fleet) Beyond(share float64) (n int) {
 	for _, p := range f.Pairs {
-		if slices.ContainsFunc(p.offs(), func(o *Off) bool { return o.Beyond(share) }) {
+		if slices.ContainsFunc(p.offs(), func(o *off) bool { return o.Beyond(share) }) {
 			n++
 		}
 	}

@@ -124,8 +124,8 @@ func TestGolden(t *testing.T) {
 // Each journal is shown as what it is.
 func TestStates(t *testing.T) {
 	f := sampleFleet(t)
-	for i, want := range map[int]State{0: Complete, 3: Complete, 5: Complete, 7: Killed, 8: Torn, 9: NoRuns, 10: Live,
-		12: Unreadable, 13: Unreadable} {
+	for i, want := range map[int]state{0: complete, 3: complete, 5: complete, 7: killed, 8: Torn, 9: noRuns, 10: Live,
+		12: unreadable, 13: unreadable} {
 		if got := f.Pairs[i].State; got != want {
 			t.Errorf("%s: %s, want %s", f.Pairs[i].Dir, got, want)
 		}
@@ -146,7 +146,7 @@ func TestStates(t *testing.T) {
 	if f.Pairs[3].worst() != Worse || f.Beyond(.03) != 1 || f.Beyond(.2) != 0 {
 		t.Errorf("%+v", f.Pairs[3].Overall)
 	}
-	if o := f.Pairs[7].Overall; o.Verdict != TooFewRuns {
+	if o := f.Pairs[7].Overall; o.Verdict != tooFewRuns {
 		t.Errorf("two runs of each cell: %+v", o)
 	}
 }
@@ -162,7 +162,7 @@ func TestRefusedHasAFix(t *testing.T) {
 	if err := f.Table(&table, false); err != nil {
 		t.Fatal(err)
 	}
-	if p := f.Pairs[0]; p.State != Unreadable || !strings.Contains(p.Problem, "symbolic link") ||
+	if p := f.Pairs[0]; p.State != unreadable || !strings.Contains(p.Problem, "symbolic link") ||
 		!strings.Contains(p.Fix, "readlink -f") {
 		t.Errorf("%q, fix %q", p.Problem, p.Fix)
 	}
@@ -201,7 +201,7 @@ func TestImpossibleFigures(t *testing.T) {
 		r.Cell.ID, r.SUT.ThroughputGbps = "a", &v
 		j.Records = append(j.Records, r)
 	}
-	p := &Pair{}
+	p := &pair{}
 	f.sumUp(p, 0, &j)
 	if c := p.Figures[0]; c.N != 1 || *c.Median != 5 || c.Runs.OK != 5 {
 		t.Errorf("%+v", c)

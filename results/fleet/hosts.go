@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Common is what pairs that are off have in common.
-type Common struct {
+// common is what pairs that are off have in common.
+type common struct {
 	// Names are hosts, ports or facts that the same pairs have: they cannot be told apart.
 	Names []string `json:"names"`
 	Pairs []string `json:"pairs"` // their folders
@@ -25,7 +25,7 @@ type Common struct {
 
 	P       float64 `json:"p"`
 	Adjust  float64 `json:"p_adjusted"`
-	Verdict Verdict `json:"verdict"`
+	Verdict verdict `json:"verdict"`
 }
 
 // unit is a host or a port, or several that the same pairs have.
@@ -70,7 +70,7 @@ func unitsOf(points []point) []unit {
 		}
 	}
 	for i := range points {
-		for _, e := range []End{points[i].pair.SUT, points[i].pair.TG} {
+		for _, e := range []end{points[i].pair.SUT, points[i].pair.TG} {
 			if e.Host != "" {
 				add("host "+e.Host, i, true)
 			}
@@ -222,9 +222,9 @@ func together(y []float64, u *unit) bool {
 	return !slices.ContainsFunc(u.pairs, func(n int) bool { return (y[n]-center)/u.effect < .5 })
 }
 
-func (j *judge) common(u *unit, y []float64) Common {
+func (j *judge) common(u *unit, y []float64) common {
 	center := medianAt(y, u.pairs) - u.effect
-	c := Common{Names: u.names, Share: math.Expm1(u.effect), P: u.p, Adjust: min(1, u.p*float64(len(j.tests)))}
+	c := common{Names: u.names, Share: math.Expm1(u.effect), P: u.p, Adjust: min(1, u.p*float64(len(j.tests)))}
 	c.Verdict = j.verdict(c.Share)
 	for i, n := range u.pairs {
 		c.Pairs = append(c.Pairs, j.pairs[n].pair.Dir)

@@ -80,7 +80,7 @@ func newView(f *Fleet) view {
 	v.Policy = csp.Policy([]string{string(v.Style)}, []string{string(v.Script)})
 	for _, x := range []struct {
 		title string
-		all   []Common
+		all   []common
 	}{{"Hosts that are off in all their pairs", f.Hosts}, {"What hosts that are off have in common", f.Factors}} {
 		n := namedView{Title: x.title}
 		for i := range x.all {
@@ -113,12 +113,12 @@ func newView(f *Fleet) view {
 
 func stamp(ns int64) string { return time.Unix(0, ns).UTC().Format("2006-01-02 15:04 UTC") }
 
-func (f *Fleet) rowView(p *Pair, columns int) rowView {
+func (f *Fleet) rowView(p *pair, columns int) rowView {
 	r := rowView{Name: p.Name, Dir: p.Dir, SUT: p.SUT.String(), TG: p.TG.String(),
 		Runs: fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All()),
 		Off:  "-", Interval: p.Overall.Interval(), P: p.Overall.Chance(), Verdict: "no figure", Problem: p.Problem,
 		Fix: p.Fix, Because: p.Because, Cells: make([]cellView, columns)}
-	if p.State != Complete {
+	if p.State != complete {
 		r.State = string(p.State) + ": " + p.State.says()
 	}
 	if p.StartUTCNs > 0 {
@@ -150,14 +150,14 @@ func (f *Fleet) rowView(p *Pair, columns int) rowView {
 	return r
 }
 
-func (p *Pair) overallVerdict() Verdict {
+func (p *pair) overallVerdict() verdict {
 	if p.Overall == nil {
-		return Unsure
+		return unsure
 	}
 	return p.Overall.Verdict
 }
 
-func class(v Verdict) string {
+func class(v verdict) string {
 	switch v {
 	case Worse:
 		return "bad"
@@ -175,7 +175,7 @@ func (f *Fleet) cellView(c *Figure) cellView {
 	}
 	if c.Off != nil {
 		v.Off, v.Interval, v.Class = percent(c.Off.Share), c.Off.Interval(), class(c.Off.Verdict)
-		if !slices.Contains([]Verdict{Better, Worse, Unsure}, c.Off.Verdict) {
+		if !slices.Contains([]verdict{Better, Worse, unsure}, c.Off.Verdict) {
 			v.Interval = c.Off.Words(f)
 		}
 	}

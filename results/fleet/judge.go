@@ -16,7 +16,7 @@ type judge struct {
 	tests []test
 
 	pairs []point // the pairs by all their cells; only those with figures of enough runs
-	at    map[*Pair]int
+	at    map[*pair]int
 	units []unit
 
 	hostsOf [2][][]int // pairs of the hosts of each role, see [Fleet.surveys]
@@ -31,17 +31,17 @@ type test struct {
 
 // point is a figure that is held against those of the others.
 type point struct {
-	pair  *Pair
-	to    **Off
+	pair  *pair
+	to    **off
 	parts []stat.Part // what it is made of
 	y     float64     // its logarithm
 	se2   float64     // variance that its runs leave it
 	runs  int         // of the part that has fewest
 }
 
-func newJudge(f *Fleet) *judge { return &judge{f: f, at: map[*Pair]int{}} }
+func newJudge(f *Fleet) *judge { return &judge{f: f, at: map[*pair]int{}} }
 
-func newPoint(p *Pair, to **Off, parts []stat.Part) point {
+func newPoint(p *pair, to **off, parts []stat.Part) point {
 	x := point{pair: p, to: to, parts: parts, y: stat.MedianOf(parts), runs: math.MaxInt}
 	weights := 0.0
 	for _, part := range parts {
@@ -70,7 +70,7 @@ func deviation(v []float64) float64 {
 
 // columns holds each cell of each pair, and each pair as a whole, against the other pairs.
 func (j *judge) columns() {
-	whole := make(map[*Pair][]stat.Part)
+	whole := make(map[*pair][]stat.Part)
 	spreads := make([]float64, len(j.f.Cells))
 	points := make([][]point, len(j.f.Cells))
 	for _, p := range j.f.Pairs {
@@ -113,7 +113,7 @@ func (j *judge) columns() {
 
 // column sums up a cell, and returns the middle of the pairs' logarithms and how far they are
 // apart.
-func (j *judge) column(c *Column, points []point) (middle, spread float64) {
+func (j *judge) column(c *column, points []point) (middle, spread float64) {
 	c.Pairs = len(points)
 	if c.Pairs == 0 {
 		return 0, 0
@@ -219,15 +219,15 @@ func compareFloat(a, b float64) int {
 
 // off writes down how far a point is from the others.
 func (j *judge) off(x *point, o stat.Others, variance float64, sorted []float64) {
-	off := &Off{Share: math.Expm1(x.y - o.Center), Others: o.N, Runs: x.runs, Verdict: Unsure}
+	off := &off{Share: math.Expm1(x.y - o.Center), Others: o.N, Runs: x.runs, Verdict: unsure}
 	*x.to = off
 	lo, hi, ok := stat.Apart(x.parts, sorted)
 	switch {
 	case x.runs < stat.MinRuns:
-		off.Verdict = TooFewRuns
+		off.Verdict = tooFewRuns
 		return
 	case !ok:
-		off.Verdict = TooFewPairs
+		off.Verdict = tooFewPairs
 		return
 	}
 	off.Lo, off.Hi, off.P = new(math.Expm1(lo)), new(math.Expm1(hi)), new(o.P(x.y, variance))
@@ -239,7 +239,7 @@ func (j *judge) off(x *point, o stat.Others, variance float64, sorted []float64)
 	}})
 }
 
-func (j *judge) verdict(share float64) Verdict {
+func (j *judge) verdict(share float64) verdict {
 	if share > 0 == j.f.HigherWins {
 		return Better
 	}

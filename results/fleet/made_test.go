@@ -46,7 +46,7 @@ func throughput(t testing.TB) compare.Metric {
 
 // make draws one.
 func (m madeFleet) make(t testing.TB, rng *rand.Rand) *Fleet {
-	f := &Fleet{HigherWins: true, metric: throughput(t), Hosts: []Common{}, Factors: []Common{}}
+	f := &Fleet{HigherWins: true, metric: throughput(t), Hosts: []common{}, Factors: []common{}}
 	all := make([]*shared, m.cells)
 	f.cells.known = map[plan.CellKey]*shared{}
 	for c := range all {
@@ -54,7 +54,7 @@ func (m madeFleet) make(t testing.TB, rng *rand.Rand) *Fleet {
 		f.cells.known[plan.CellKey(fmt.Sprint(c))] = all[c]
 	}
 	for i := range m.pairs {
-		p := &Pair{Dir: fmt.Sprint("pair", i), Name: fmt.Sprint("pair", i), State: Complete}
+		p := &pair{Dir: fmt.Sprint("pair", i), Name: fmt.Sprint("pair", i), State: complete}
 		p.SUT.Host, p.TG.Host = m.hosts(i)
 		off := m.between * rng.NormFloat64()
 		for c := range all {
@@ -69,7 +69,7 @@ func (m madeFleet) make(t testing.TB, rng *rand.Rand) *Fleet {
 					values[k] *= 1 - m.slow(i, c)
 				}
 			}
-			x := Figure{of: all[c], Runs: Counts{OK: m.runs}}
+			x := Figure{of: all[c], Runs: counts{OK: m.runs}}
 			x.take(values)
 			p.Figures = append(p.Figures, x)
 			p.Runs.OK += m.runs

@@ -25,18 +25,18 @@ import (
 )
 
 // read makes a pair of a results folder, that of this number. What cannot be read is a pair too.
-func (f *Fleet) read(number int, at Place, judge func(*results.Journal)) *Pair {
-	p := &Pair{Dir: at.Dir, Name: short(filepath.Base(filepath.Clean(at.Dir)), 80), State: Complete}
+func (f *Fleet) read(number int, at Place, judge func(*results.Journal)) *pair {
+	p := &pair{Dir: at.Dir, Name: short(filepath.Base(filepath.Clean(at.Dir)), 80), State: complete}
 	in, err := at.open()
 	var j results.Journal
 	live := false
 	if err == nil {
 		defer in.Close()
 		live = in.Live() // asked before it is read: a run that ends meanwhile is whole
-		j, err = in.ReadFiguresUpTo(MaxRuns)
+		j, err = in.ReadFiguresUpTo(maxRuns)
 	}
 	if err != nil {
-		p.State, p.Problem, p.Fix = Unreadable, short(err.Error(), 300), short(fault.Fix(err), 300)
+		p.State, p.Problem, p.Fix = unreadable, short(err.Error(), 300), short(fault.Fix(err), 300)
 		if errors.Is(err, fs.ErrNotExist) {
 			p.Problem = "there is no journal: no run was begun, or it is elsewhere"
 		}
@@ -53,10 +53,10 @@ func (f *Fleet) read(number int, at Place, judge func(*results.Journal)) *Pair {
 }
 
 // ends names the hosts, by what they say of themselves, or else as they were asked for.
-func (p *Pair) ends(j *results.Journal) {
+func (p *pair) ends(j *results.Journal) {
 	var names [2]string // as they were asked for
 	for i, role := range ends.Roles {
-		e := [2]*End{&p.SUT, &p.TG}[i]
+		e := [2]*end{&p.SUT, &p.TG}[i]
 		take := func(env measure.Env, name string) {
 			e.Host, e.Dev, names[i] = cmp.Or(e.Host, env.Hostname), cmp.Or(e.Dev, env.Dev), cmp.Or(names[i], name)
 		}
@@ -72,7 +72,7 @@ func (p *Pair) ends(j *results.Journal) {
 		}
 	}
 	same := p.SUT.Host == p.TG.Host // two namespaces of one machine
-	for i, e := range []*End{&p.SUT, &p.TG} {
+	for i, e := range []*end{&p.SUT, &p.TG} {
 		switch {
 		case e.Host == "":
 			e.Host = names[i]
@@ -88,7 +88,7 @@ func (p *Pair) ends(j *results.Journal) {
 const leastFigure = 1e-100
 
 // sumUp makes figures of the runs of each cell.
-func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
+func (f *Fleet) sumUp(p *pair, number int, j *results.Journal) {
 	at := map[*shared]int{}
 	values := [][]float64{}
 	var keys plan.Keys
@@ -97,8 +97,8 @@ func (f *Fleet) sumUp(p *Pair, number int, j *results.Journal) {
 		n, ok := at[of]
 		if of == nil || !ok && !f.cells.room() {
 			p.Problem = fmt.Sprintf(
-				"some of its cells are left out: a fleet has at most %d different ones, and %d figures", MaxCells,
-				MaxFigures)
+				"some of its cells are left out: a fleet has at most %d different ones, and %d figures", maxCells,
+				maxFigures)
 			return -1
 		}
 		if !ok {
@@ -163,7 +163,7 @@ type played struct {
 }
 
 // state sets whether the journal reached the end of its plan.
-func (p *Pair) state(j *results.Journal, live bool) {
+func (p *pair) state(j *results.Journal, live bool) {
 	torn := slices.ContainsFunc(j.Skipped, results.Problem.Torn)
 	unfinished := p.plan(j)
 	switch {
@@ -172,18 +172,18 @@ func (p *Pair) state(j *results.Journal, live bool) {
 	case torn:
 		p.State = Torn
 	case len(j.Records) == 0:
-		p.State = NoRuns
+		p.State = noRuns
 	case unfinished:
-		p.State = Killed
+		p.State = killed
 	}
-	if p.State == NoRuns && p.Problem == "" {
+	if p.State == noRuns && p.Problem == "" {
 		p.Problem = "the journal has no run: it ended before the first one did"
 	}
 }
 
 // plan counts the runs that were planned, and tells whether some are missing. A cell that cannot
 // run is not tried again, and one of an adaptive plan may end early.
-func (p *Pair) plan(j *results.Journal) (unfinished bool) {
+func (p *pair) plan(j *results.Journal) (unfinished bool) {
 	if j.Header.Plan == nil || j.Header.Plan.Repetitions < 1 || len(j.Header.Cells) == 0 {
 		return false
 	}
@@ -238,7 +238,7 @@ var said = map[string]bool{"kernel/release": true, "nic/driver": true, "nic/firm
 	"cpufreq/governor": true}
 
 // facts collects what the journal says of the hosts.
-func (f *Fleet) facts(p *Pair, in *results.Folder, j *results.Journal) {
+func (f *Fleet) facts(p *pair, in *results.Folder, j *results.Journal) {
 	folder := environment.Of(in)
 	for i, role := range ends.Roles {
 		values := map[string][]string{}

@@ -61,13 +61,13 @@ func (f *Fleet) Summary() string {
 }
 
 // Failed reports whether the pair has no figure at all.
-func (p *Pair) Failed() bool {
+func (p *pair) Failed() bool {
 	return !slices.ContainsFunc(p.Figures, func(c Figure) bool { return c.N > 0 })
 }
 
 // worst returns the verdict of the pair: worse if anything of it is.
-func (p *Pair) worst() Verdict {
-	v := Unsure
+func (p *pair) worst() verdict {
+	v := unsure
 	if p.Overall != nil {
 		v = p.Overall.Verdict
 	}
@@ -82,11 +82,11 @@ func (p *Pair) worst() Verdict {
 
 func (f *Fleet) head(b *bufio.Writer) {
 	fmt.Fprintf(b, "%s, %s in %s\n", f.Summary(), f.Metric, f.Unit)
-	states := map[State]int{}
+	states := map[state]int{}
 	for _, p := range f.Pairs {
 		states[p.State]++
 	}
-	for _, s := range []State{Live, Killed, Torn, NoRuns, Unreadable} {
+	for _, s := range []state{Live, killed, Torn, noRuns, unreadable} {
 		if states[s] > 0 {
 			fmt.Fprintf(b, "%s: %s\n", count(states[s], "journal"), s.says())
 		}
@@ -94,23 +94,23 @@ func (f *Fleet) head(b *bufio.Writer) {
 }
 
 // says describes the state in words.
-func (s State) says() string {
+func (s state) says() string {
 	switch s {
 	case Live:
 		return "being written; the runs so far count"
-	case Killed:
+	case killed:
 		return "ended before the plan did; the runs that are there count"
 	case Torn:
 		return "cut off in the middle of a run; the runs before it count"
-	case NoRuns:
+	case noRuns:
 		return "without a run"
-	case Unreadable:
+	case unreadable:
 		return "missing, or cannot be read"
 	}
 	return string(s)
 }
 
-func (f *Fleet) named(b *bufio.Writer, title string, all []Common) {
+func (f *Fleet) named(b *bufio.Writer, title string, all []common) {
 	if len(all) == 0 {
 		return
 	}
@@ -145,8 +145,8 @@ func (f *Fleet) columns(b *bufio.Writer) {
 
 // inOrder sorts the pairs: those that are off first, the worst on top, then those that failed, then
 // the others.
-func (f *Fleet) inOrder() []*Pair {
-	rank := func(p *Pair) int {
+func (f *Fleet) inOrder() []*pair {
+	rank := func(p *pair) int {
 		switch {
 		case p.Failed():
 			return 1
@@ -156,7 +156,7 @@ func (f *Fleet) inOrder() []*Pair {
 		return 2
 	}
 	out := slices.Clone(f.Pairs)
-	slices.SortStableFunc(out, func(a, b *Pair) int {
+	slices.SortStableFunc(out, func(a, b *pair) int {
 		if c := cmp.Compare(rank(a), rank(b)); c != 0 || rank(a) != 0 {
 			return c
 		}
@@ -166,7 +166,7 @@ func (f *Fleet) inOrder() []*Pair {
 }
 
 // loss returns by how much a pair is worse than the others, by its worst verdict.
-func (f *Fleet) loss(p *Pair) float64 {
+func (f *Fleet) loss(p *pair) float64 {
 	sign := -1.0
 	if !f.HigherWins {
 		sign = 1
@@ -181,7 +181,7 @@ func (f *Fleet) loss(p *Pair) float64 {
 }
 
 // offs collects all deviations of the pair.
-func (p *Pair) offs() (out []*Off) {
+func (p *pair) offs() (out []*off) {
 	if p.Overall != nil {
 		out = append(out, p.Overall)
 	}
@@ -197,7 +197,7 @@ func (f *Fleet) rows(b *bufio.Writer, all bool) {
 	fmt.Fprintf(b, "\n%-24s %-9s %8s  %-18s %7s  %s\n", "pair", "runs ok", "off", "95 % interval", "p", "verdict")
 	shown := 0
 	for _, p := range f.inOrder() {
-		notable := p.Off() || p.Failed() || p.State != Complete
+		notable := p.Off() || p.Failed() || p.State != complete
 		if !all && shown >= mostRows && !notable {
 			fmt.Fprintf(b, "and %d more pairs (--all shows them)\n", len(f.Pairs)-shown)
 			break
@@ -211,7 +211,7 @@ func (f *Fleet) rows(b *bufio.Writer, all bool) {
 	}
 }
 
-func (f *Fleet) row(b *bufio.Writer, p *Pair) {
+func (f *Fleet) row(b *bufio.Writer, p *pair) {
 	runs := fmt.Sprintf("%d of %d", p.Runs.OK, p.Runs.All())
 	share, interval, chance, verdict := "-", "-", "-", "no figure"
 	if o := p.Overall; o != nil {
@@ -219,7 +219,7 @@ func (f *Fleet) row(b *bufio.Writer, p *Pair) {
 	} else if !p.Failed() {
 		verdict = "nothing to hold it against"
 	}
-	if p.State != Complete {
+	if p.State != complete {
 		verdict += "; " + string(p.State)
 	}
 	fmt.Fprintf(b, "%-24s %-9s %8s  %-18s %7s  %s\n", cut(plaintext.Line(p.Name), 24), runs, share, interval, chance,
@@ -257,7 +257,7 @@ func (f *Fleet) row(b *bufio.Writer, p *Pair) {
 }
 
 // String formats the end as "HOST DEV".
-func (e End) String() string { return strings.TrimSpace(e.Host + " " + e.Dev) }
+func (e end) String() string { return strings.TrimSpace(e.Host + " " + e.Dev) }
 
 // String formats the fact as "SUT firmware: 22.31; 998 of 1000 hosts have 22.36".
 func (d Fact) String() string {
@@ -266,7 +266,7 @@ func (d Fact) String() string {
 }
 
 // Interval formats the interval: "-5.4 to -4.6 %".
-func (o *Off) Interval() string {
+func (o *off) Interval() string {
 	if o == nil || o.Lo == nil {
 		return "-"
 	}
@@ -274,7 +274,7 @@ func (o *Off) Interval() string {
 }
 
 // Chance formats the corrected p.
-func (o *Off) Chance() string {
+func (o *off) Chance() string {
 	switch {
 	case o == nil || o.Adjust == nil:
 		return "-"
@@ -285,13 +285,13 @@ func (o *Off) Chance() string {
 }
 
 // Words formats the verdict, or why there is none.
-func (o *Off) Words(f *Fleet) string {
+func (o *off) Words(f *Fleet) string {
 	switch {
 	case o == nil:
 		return "-"
-	case o.Verdict == TooFewRuns:
+	case o.Verdict == tooFewRuns:
 		return fmt.Sprintf("too few runs (%d < 6)", o.Runs)
-	case o.Verdict == TooFewPairs:
+	case o.Verdict == tooFewPairs:
 		return fmt.Sprintf("too few pairs (%d < 7)", o.Others+1)
 	}
 	return f.Word(o.Verdict)

@@ -16,34 +16,34 @@ import (
 //go:embed along.html.tmpl
 var alongText string
 
-// AlongCell is what passed along the path of a cell's runs.
-type AlongCell struct {
+// alongCell is what passed along the path of a cell's runs.
+type alongCell struct {
 	Cell  string      `json:"cell"`
-	Steps []AlongStep `json:"between"`
+	Steps []alongStep `json:"between"`
 }
 
-// AlongStep is one direction between two neighbours, or an end of the path, which has no packets
+// alongStep is one direction between two neighbours, or an end of the path, which has no packets
 // that are compared. Packets are those of a run's window.
-type AlongStep struct {
+type alongStep struct {
 	Where   string        `json:"where"` // "tg:eth0 tx -> vif1 rx"
 	Sent    *stat.Summary `json:"sent_packets,omitempty"`
 	Lost    *stat.Summary `json:"lost_packets,omitempty"`
 	Least   *stat.Summary `json:"lost_least_packets,omitempty"`
 	Most    *stat.Summary `json:"lost_most_packets,omitempty"`
 	Untold  *stat.Summary `json:"untold_least_packets,omitempty"`
-	Told    []AlongLoss   `json:"told,omitempty"`
+	Told    []alongLoss   `json:"told,omitempty"`
 	Unknown []string      `json:"waiting_unknown,omitempty"`
 	Assumed bool          `json:"assumed,omitempty"`
 }
 
-// AlongLoss is a counter that tells of a loss.
-type AlongLoss struct {
+// alongLoss is a counter that tells of a loss.
+type alongLoss struct {
 	Counter string        `json:"counter"`
 	Packets *stat.Summary `json:"packets"` // of the runs in which it moved
 }
 
 // alongOf collects the cells whose packets were followed along a path.
-func alongOf(groups []*cellRuns, cells []Cell) (out []AlongCell) {
+func alongOf(groups []*cellRuns, cells []Cell) (out []alongCell) {
 	about := settings(cells)
 	for i, g := range groups {
 		var all []*results.AlongPath
@@ -53,7 +53,7 @@ func alongOf(groups []*cellRuns, cells []Cell) (out []AlongCell) {
 			}
 		}
 		if len(all) > 0 {
-			out = append(out, AlongCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i]), Steps: alongSteps(all)})
+			out = append(out, alongCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i]), Steps: alongSteps(all)})
 		}
 	}
 	return out
@@ -61,7 +61,7 @@ func alongOf(groups []*cellRuns, cells []Cell) (out []AlongCell) {
 
 // alongRows gathers the figures of one step.
 type alongRows struct {
-	step                           AlongStep
+	step                           alongStep
 	sent, lost, least, most, never []float64
 	told                           map[string][]float64
 	names                          []string
@@ -77,12 +77,12 @@ func (a *alongRows) tell(all []results.PathLoss) {
 }
 
 // alongSteps summarizes the steps of all runs together, in the order of the path.
-func alongSteps(all []*results.AlongPath) (out []AlongStep) {
+func alongSteps(all []*results.AlongPath) (out []alongStep) {
 	var order []string
 	rows := map[string]*alongRows{}
 	row := func(where string) *alongRows {
 		if rows[where] == nil {
-			rows[where] = &alongRows{step: AlongStep{Where: where}, told: map[string][]float64{}}
+			rows[where] = &alongRows{step: alongStep{Where: where}, told: map[string][]float64{}}
 			order = append(order, where)
 		}
 		return rows[where]
@@ -113,7 +113,7 @@ func alongSteps(all []*results.AlongPath) (out []AlongStep) {
 		a.step.Least, a.step.Most, a.step.Untold = stat.Summarize(a.least), stat.Summarize(a.most),
 			stat.Summarize(a.never)
 		for _, name := range a.names {
-			a.step.Told = append(a.step.Told, AlongLoss{name, stat.Summarize(a.told[name])})
+			a.step.Told = append(a.step.Told, alongLoss{name, stat.Summarize(a.told[name])})
 		}
 		out = append(out, a.step)
 	}
@@ -121,14 +121,14 @@ func alongSteps(all []*results.AlongPath) (out []AlongStep) {
 }
 
 // Figures formats the medians, in the order of the table.
-func (s AlongStep) Figures() []string {
+func (s alongStep) Figures() []string {
 	return []string{median(s.Sent, whole), median(s.Lost, whole), median(s.Least, whole), median(s.Most, whole)}
 }
 
 func whole(v float64) string { return fmt.Sprintf("%.0f", v) }
 
 // Why names the counters that account for the loss, and how much of it no counter does.
-func (s AlongStep) Why() string {
+func (s alongStep) Why() string {
 	var words []string
 	for _, l := range s.Told {
 		words = append(words, plaintext.Line(l.Counter)+" "+median(l.Packets, whole))
@@ -148,7 +148,7 @@ func (s AlongStep) Why() string {
 	return strings.Join(words, "; ")
 }
 
-func writeAlong(b *bufio.Writer, all []AlongCell) {
+func writeAlong(b *bufio.Writer, all []alongCell) {
 	if len(all) == 0 {
 		return
 	}

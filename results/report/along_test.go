@@ -33,7 +33,7 @@ func TestAlongThePath(t *testing.T) {
 	}
 	var b strings.Builder
 	w := bufio.NewWriter(&b)
-	writeAlong(w, []AlongCell{{Cell: "udp/udp", Steps: steps}})
+	writeAlong(w, []alongCell{{Cell: "udp/udp", Steps: steps}})
 	w.Flush()
 	for _, want := range []string{"Along the path", "udp/udp", "1000         20         19         21",
 		"sut:eth0 qdisc drops 11; at least 9 that no counter tells"} {

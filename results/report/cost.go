@@ -24,25 +24,25 @@ type Costs struct {
 	Cell string    `json:"cell"`
 	Role ends.Role `json:"role"`
 
-	Busy    Uncertain `json:"cpu_busy_cores"`
-	Idle    Uncertain `json:"cpu_idle_cores"`
-	Net     Uncertain `json:"cpu_net_cores"`
-	Joule   Uncertain `json:"joule_per_gb"`
-	NetJ    Uncertain `json:"net_joule_per_gb"`
-	Pollers Uncertain `json:"cpu_poller_cores"`
+	Busy    uncertain `json:"cpu_busy_cores"`
+	Idle    uncertain `json:"cpu_idle_cores"`
+	Net     uncertain `json:"cpu_net_cores"`
+	Joule   uncertain `json:"joule_per_gb"`
+	NetJ    uncertain `json:"net_joule_per_gb"`
+	Pollers uncertain `json:"cpu_poller_cores"`
 	// Means is what is said of the runs that changes what these figures mean.
 	Means []string `json:"caveats,omitempty"`
 }
 
-// Uncertain is the median of a figure over a cell's runs, and of its standard uncertainty
+// uncertain is the median of a figure over a cell's runs, and of its standard uncertainty
 // in one run. Nil was not measured.
-type Uncertain struct {
+type uncertain struct {
 	Median *float64 `json:"median,omitempty"`
 	U      *float64 `json:"uncertainty,omitempty"`
 }
 
 // String formats the figure as "1.02 ± 0.01".
-func (u Uncertain) String() string {
+func (u uncertain) String() string {
 	switch {
 	case u.Median == nil:
 		return none
@@ -76,8 +76,8 @@ func costsOf(groups []*cellRuns) (out []Costs) {
 }
 
 func (g *cellRuns) costs(role ends.Role) Costs {
-	of := func(value, u func(*results.Host) *float64) Uncertain {
-		return Uncertain{g.medianOf(role, value), g.medianOf(role, u)}
+	of := func(value, u func(*results.Host) *float64) uncertain {
+		return uncertain{g.medianOf(role, value), g.medianOf(role, u)}
 	}
 	unknown := func(*results.Host) *float64 { return nil }
 	on := results.OfSUTCPU

@@ -39,7 +39,7 @@ func TestCostsGrossAndNet(t *testing.T) {
 		}
 	}
 	for _, line := range strings.Split(table, "\n") {
-		if len([]rune(line)) > WidestTable {
+		if len([]rune(line)) > widestTable {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}
@@ -85,7 +85,7 @@ func TestUncertainText(t *testing.T) {
 		want string
 	}{{nil, new(1.), "-"}, {new(1.234), nil, "1.23"}, {new(123.4), new(12.3), "123 ± 12"},
 		{new(1.2345), new(.0004), "1.2345 ± 0.0004"}, {new(-.5), new(.25), "-0.50 ± 0.25"}} {
-		if got := (Uncertain{x.v, x.u}).String(); got != x.want {
+		if got := (uncertain{x.v, x.u}).String(); got != x.want {
 			t.Errorf("%q, want %q", got, x.want)
 		}
 	}

@@ -20,8 +20,8 @@ import (
 //go:embed flows.html.tmpl
 var flowsText string
 
-// FlowCurve is cells that differ in how many flows they have alone, by that number.
-type FlowCurve struct {
+// flowCurve is cells that differ in how many flows they have alone, by that number.
+type flowCurve struct {
 	Name  string      `json:"name"`
 	Cells []FlowsCell `json:"cells"`
 }
@@ -49,7 +49,7 @@ type FlowsCell struct {
 
 // flowCurves builds the curves of the cells with several flows, each led by its cell of one flow;
 // nil: there are none. groups are the runs of cells, one by one.
-func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []FlowCurve) {
+func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []flowCurve) {
 	one, curve := map[plan.CellKey]int{}, map[string]int{}
 	for i, g := range groups {
 		k := g.cell.OneFlow().Key()
@@ -68,7 +68,7 @@ func flowCurves(groups []*cellRuns, cells []Cell, between float64) (out []FlowCu
 		n, ok := curve[key]
 		if !ok {
 			n, curve[key] = len(out), len(out)
-			out = append(out, FlowCurve{Name: joinWords(g.cell.RX+"/"+g.cell.TX, about[i], queuesOf(&g.cell))})
+			out = append(out, flowCurve{Name: joinWords(g.cell.RX+"/"+g.cell.TX, about[i], queuesOf(&g.cell))})
 			if has {
 				out[n].Cells = append(out[n].Cells, flowsCell(groups[base], &cells[base]))
 			}
@@ -176,7 +176,7 @@ func (c FlowsCell) Interval() string { return interval(c.sum.SUT.ThroughputGbps,
 // maxFlowRows is how many rows a terminal shows; JSON and HTML have all.
 const maxFlowRows = 48
 
-func writeFlows(b *bufio.Writer, all []FlowCurve) {
+func writeFlows(b *bufio.Writer, all []flowCurve) {
 	if len(all) == 0 {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 
 // flowFigures plots the sums of cells with several flows, and how well they scale, over the number
 // of flows.
-func flowFigures(all []FlowCurve) (out []Figure, err error) {
+func flowFigures(all []flowCurve) (out []Figure, err error) {
 	most := 1
 	for _, c := range all {
 		for _, x := range c.Cells {
@@ -45,7 +45,7 @@ func flowFigures(all []FlowCurve) (out []Figure, err error) {
 }
 
 // curvesOfFlows builds the curves that have at least two points.
-func curvesOfFlows(all []FlowCurve, y func(*FlowsCell) *float64) (out []curve) {
+func curvesOfFlows(all []flowCurve, y func(*FlowsCell) *float64) (out []curve) {
 	for _, c := range all {
 		line := curve{name: plaintext.Line(c.Name)}
 		for i := range c.Cells {

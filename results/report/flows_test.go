@@ -117,7 +117,7 @@ func TestFlowsAreShown(t *testing.T) {
 	text := table(t, s)
 	golden(t, "flows.golden", text)
 	for i, l := range strings.Split(string(text), "\n") {
-		if n := utf8.RuneCountInString(l); n > WidestTable {
+		if n := utf8.RuneCountInString(l); n > widestTable {
 			t.Errorf("line %d has %d columns", i+1, n)
 		}
 	}

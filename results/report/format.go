@@ -70,7 +70,7 @@ func copied(p *Proof) string {
 }
 
 // Said formats the verdict of a stop; where nothing but its fix is lacking, "as things stand".
-func (s Stop) Said() string {
+func (s stop) Said() string {
 	if s.Blocked {
 		return string(s.Verdict) + " as things stand"
 	}

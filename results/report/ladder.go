@@ -22,9 +22,9 @@ import (
 //go:embed ladder.html.tmpl
 var ladderText string
 
-// Rung is a step of the ladder from the driver to the socket: what a frame costs that ends there,
+// rung is a step of the ladder from the driver to the socket: what a frame costs that ends there,
 // and how much more than one that ends a step above.
-type Rung struct {
+type rung struct {
 	Cell  string `json:"cell"`
 	Name  string `json:"rung"`            // mode, and where and how an XDP program has the frames
 	Above string `json:"above,omitempty"` // the name of the rung above; "": there is none
@@ -50,18 +50,18 @@ type Rung struct {
 	cell     plan.Cell
 }
 
-// What [Rung].MoreOf says.
+// What [rung].MoreOf says.
 const (
 	ofThreads = "threads"
 	ofBusy    = "busy"
 )
 
-// Ladder is the rungs of cells that differ in nothing else, those above first.
-type Ladder []*Rung
+// ladder is the rungs of cells that differ in nothing else, those above first.
+type ladder []*rung
 
 // ladders builds the ladders of the cells that move frames; none where no two rungs are of one
 // ladder.
-func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
+func ladders(groups []*cellRuns, cells []Cell) (out []ladder) {
 	byRest := map[plan.CellKey]int{}
 	for i, g := range groups {
 		m, err := modes.Find(stream.RX, g.cell.RX)
@@ -77,15 +77,15 @@ func ladders(groups []*cellRuns, cells []Cell) (out []Ladder) {
 		}
 		out[at] = append(out[at], g.rung(m, &cells[i]))
 	}
-	out = slices.DeleteFunc(out, func(l Ladder) bool { return len(l) < 2 })
+	out = slices.DeleteFunc(out, func(l ladder) bool { return len(l) < 2 })
 	for _, l := range out {
 		l.climb()
 	}
 	return out
 }
 
-func (g *cellRuns) rung(m stream.Mode, c *Cell) *Rung {
-	r := &Rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores,
+func (g *cellRuns) rung(m stream.Mode, c *Cell) *rung {
+	r := &rung{Cell: g.cell.ID, Name: rungName(m, &g.cell), PacketsPerS: c.SUT.PacketsPerS, Busy: c.SUT.BusyCores,
 		HeldBy: c.HeldBy, Slack: c.Slack, mode: m, cell: g.cell}
 	var rates, cores, own, busy []float64
 	threads := true // of all runs, or it says nothing of the cell
@@ -130,8 +130,8 @@ func rungName(m stream.Mode, c *plan.Cell) string {
 func attachOf(c *plan.Cell) string { return cmp.Or(c.XDPAttach, stream.XDPAttaches[0]) }
 
 // climb puts the rungs in order, and says how much more each costs than the one above.
-func (l Ladder) climb() {
-	slices.SortStableFunc(l, func(a, b *Rung) int {
+func (l ladder) climb() {
+	slices.SortStableFunc(l, func(a, b *rung) int {
 		return cmp.Or(cmp.Compare(a.level(), b.level()), cmp.Compare(a.place(), b.place()))
 	})
 	for _, r := range l {
@@ -149,7 +149,7 @@ func (l Ladder) climb() {
 }
 
 // level returns 0 in the driver, 1 where the stack begins, and 2 within it.
-func (r *Rung) level() int {
+func (r *rung) level() int {
 	below, _ := modes.Find(stream.RX, r.mode.Above)
 	switch {
 	case !r.mode.Has(stream.XDP) || r.mode.Above != "" && !below.Has(stream.XDP):
@@ -161,7 +161,7 @@ func (r *Rung) level() int {
 }
 
 // place returns the index of the rung's mode in the list of modes.
-func (r *Rung) place() int {
+func (r *rung) place() int {
 	return slices.IndexFunc(modes.All, func(m stream.Mode) bool {
 		return m.Role == stream.RX &&
 			m.Name == r.mode.Name
@@ -169,7 +169,7 @@ func (r *Rung) place() int {
 }
 
 // above finds the rung above one, if there is any: with the same touch where possible.
-func (l Ladder) above(r *Rung) *Rung {
+func (l ladder) above(r *rung) *rung {
 	if r.mode.Above == "" && r.level() == 1 {
 		return l.find(r, r.mode.Name, 0)
 	}
@@ -188,7 +188,7 @@ func (l Ladder) above(r *Rung) *Rung {
 	return nil
 }
 
-func (l Ladder) find(r *Rung, name string, level int) (found *Rung) {
+func (l ladder) find(r *rung, name string, level int) (found *rung) {
 	for _, x := range l {
 		if x == r || x.mode.Name != name || x.level() != level {
 			continue
@@ -202,7 +202,7 @@ func (l Ladder) find(r *Rung, name string, level int) (found *Rung) {
 }
 
 // Words formats the columns of the table.
-func (r *Rung) Words() []string {
+func (r *rung) Words() []string {
 	more := none
 	if s := r.More; s != nil {
 		more = signed(s.Diff)
@@ -219,7 +219,7 @@ func (r *Rung) Words() []string {
 }
 
 // busy marks a CPU that had time left, or was others' too.
-func (r *Rung) busy() string {
+func (r *rung) busy() string {
 	used := r.Own
 	if used == nil {
 		used = r.Busy
@@ -250,7 +250,7 @@ var ladderHead = []heading{
 	{"above", "", "<"},
 }
 
-func writeLadders(b *bufio.Writer, all []Ladder) {
+func writeLadders(b *bufio.Writer, all []ladder) {
 	for _, l := range all {
 		b.WriteString("\n")
 		wrap(b, "", "", "The ladder: what a frame that ends at each rung costs the receiver's CPUs, and how much "+

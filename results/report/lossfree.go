@@ -16,8 +16,8 @@ import (
 //go:embed lossfree.html.tmpl
 var lossFreeText string
 
-// LossFreeCell is what the searches of a cell have come to, each of which is a run.
-type LossFreeCell struct {
+// lossFreeCell is what the searches of a cell have come to, each of which is a run.
+type lossFreeCell struct {
 	Cell        string        `json:"cell"`
 	PacketsPerS *stat.Summary `json:"packets_per_s"`       // that passed
 	FailedAt    *stat.Summary `json:"failed_at,omitempty"` // the lowest that did not
@@ -31,13 +31,13 @@ type LossFreeCell struct {
 }
 
 // lossFreeOf collects the cells that searched for a loss-free rate; groups are the runs of cells.
-func lossFreeOf(groups []*cellRuns, cells []Cell) (out []LossFreeCell) {
+func lossFreeOf(groups []*cellRuns, cells []Cell) (out []lossFreeCell) {
 	about := settings(cells, "pace")
 	for i, g := range groups {
 		if !g.cell.LossFree {
 			continue
 		}
-		c := LossFreeCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i])}
+		c := lossFreeCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i])}
 		var rates, failed []float64
 		for _, r := range g.runs {
 			if r.Warmup || r.LossFree == nil {
@@ -69,7 +69,7 @@ func lossFreeOf(groups []*cellRuns, cells []Cell) (out []LossFreeCell) {
 }
 
 // Figures formats the figures in the order of the table.
-func (c LossFreeCell) Figures() []string {
+func (c lossFreeCell) Figures() []string {
 	searches := strconv.Itoa(c.Searches)
 	if c.Unfinished > 0 {
 		searches = fmt.Sprintf("%d of %d", c.Searches, c.Searches+c.Unfinished)
@@ -87,7 +87,7 @@ func (c LossFreeCell) Figures() []string {
 		searches, strconv.Itoa(c.Trials), sure, sender}
 }
 
-func writeLossFree(b *bufio.Writer, all []LossFreeCell) {
+func writeLossFree(b *bufio.Writer, all []lossFreeCell) {
 	if len(all) == 0 {
 		return
 	}

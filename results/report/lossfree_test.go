@@ -63,7 +63,7 @@ func TestTableOfLossFree(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(table.String()) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > WidestTable {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > widestTable {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

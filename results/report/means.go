@@ -87,7 +87,7 @@ func (s *Summary) mean(groups []*cellRuns) {
 }
 
 // mean gives the returns by each cost what changes their meaning.
-func (r *ROI) mean(groups []*cellRuns) {
+func (r *roi) mean(groups []*cellRuns) {
 	known := make(map[string]*compare.Cell, len(groups))
 	for _, g := range slices.Backward(groups) { // the first of a name
 		known[g.cell.ID] = g.set
@@ -121,10 +121,10 @@ func (r *ROI) mean(groups []*cellRuns) {
 }
 
 // meansOf joins the caveats of all returns on a cost.
-func (r *ROI) meansOf(cost results.Cost) string { return strings.Join(r.Means[cost], "; ") }
+func (r *roi) meansOf(cost results.Cost) string { return strings.Join(r.Means[cost], "; ") }
 
 // Said joins what stands beside a cell's returns: about its place, and what changes their meaning.
-func (c ROICell) Said() string {
+func (c roiCell) Said() string {
 	var words []string
 	if c.Caveat != "" {
 		words = append(words, c.Caveat)
@@ -140,7 +140,7 @@ func (c ROICell) Said() string {
 }
 
 // Said joins what stands beside all returns.
-func (r *ROI) Said() string {
+func (r *roi) Said() string {
 	var words []string
 	for _, cost := range costs {
 		for _, text := range r.Means[cost] {

@@ -16,12 +16,12 @@ import (
 
 // Exponents are the n and m for which the order of cells is shown.
 var (
-	SensitivityN = []float64{1, 1.5, 2, 2.5, 3}
-	SensitivityM = []float64{0.5, 1, 1.5, 2}
+	sensitivityN = []float64{1, 1.5, 2, 2.5, 3}
+	sensitivityM = []float64{0.5, 1, 1.5, 2}
 )
 
-// Ranked is the order of some cells by throughput^n / cost^m.
-type Ranked struct {
+// ranked is the order of some cells by throughput^n / cost^m.
+type ranked struct {
 	N     float64 `json:"n"`
 	M     float64 `json:"m"`
 	Order []int   `json:"order"` // indices of the cells, the highest median first
@@ -41,7 +41,7 @@ type Ranked struct {
 }
 
 // Leaders returns the cells that no other is better than, beyond doubt.
-func (r Ranked) Leaders() []int {
+func (r ranked) Leaders() []int {
 	tested := r.Order
 	if r.Tested > 0 {
 		tested = r.Order[:r.Tested]
@@ -50,7 +50,7 @@ func (r Ranked) Leaders() []int {
 }
 
 // Unranked returns the cells whose place is not known.
-func (r Ranked) Unranked() []int {
+func (r ranked) Unranked() []int {
 	return slices.DeleteFunc(slices.Clone(r.Order), func(i int) bool { return r.Rank[i] != 0 })
 }
 
@@ -114,11 +114,11 @@ func (c *candidate) to(which int, exponent float64) []float64 {
 // rankings orders candidates for all exponents. Two cells are told apart by paired blocks, as
 // in comparisons, corrected for the number of cells; at n = 2, m = 1 so many, else of the best
 // alone.
-func rankings(all []*candidate, between float64, atBase int) []Ranked {
+func rankings(all []*candidate, between float64, atBase int) []ranked {
 	base := rank(all, 2, 1, between, atBase)
-	var out []Ranked
-	for _, n := range SensitivityN {
-		for _, m := range SensitivityM {
+	var out []ranked
+	for _, n := range sensitivityN {
+		for _, m := range sensitivityM {
 			r := base
 			if n != 2 || m != 1 {
 				r = rank(all, n, m, between, mostRanked)
@@ -130,8 +130,8 @@ func rankings(all []*candidate, between float64, atBase int) []Ranked {
 	return out
 }
 
-func rank(all []*candidate, n, m, between float64, most int) Ranked {
-	r := Ranked{N: n, M: m, Order: make([]int, len(all)), Rank: make([]int, len(all)), Holds: true}
+func rank(all []*candidate, n, m, between float64, most int) ranked {
+	r := ranked{N: n, M: m, Order: make([]int, len(all)), Rank: make([]int, len(all)), Holds: true}
 	var v []float64
 	for i, c := range all {
 		r.Order[i] = i
@@ -162,7 +162,7 @@ func rank(all []*candidate, n, m, between float64, most int) Ranked {
 }
 
 // rank gives the cells in order their ranks, each held against the first of the rank before it.
-func (r *Ranked) rank(all []*candidate, between float64, most int) {
+func (r *ranked) rank(all []*candidate, between float64, most int) {
 	said := caveats{}
 	first, place, ranked := 0, 1, 0 // of the rank: its first, its number; cells that have one
 	held := 0                       // runs beside those of another cell
@@ -222,7 +222,7 @@ func (c caveats) cpus(i int, why string) {
 
 // apart reports whether a cell is below another beyond doubt, as one of so many comparisons; by a
 // price, by more than the rates may make of it.
-func (r *Ranked) apart(c, than *candidate, tests int, between float64) bool {
+func (r *ranked) apart(c, than *candidate, tests int, between float64) bool {
 	d := stat.Contrast(than.values, c.values, between)
 	d.Adjusted = min(1, d.P*float64(tests))
 	if r.N <= r.M && c.of != nil && than.of != nil && compare.RatesOf(than.of, c.of, r.N, r.M).Explain(d.Ratio) {

@@ -53,7 +53,7 @@ func TestTableOfPackets(t *testing.T) {
 		t.Error("the page has no table of packets")
 	}
 	for _, line := range strings.Split(table.String(), "\n") {
-		if len([]rune(line)) > Width {
+		if len([]rune(line)) > width {
 			t.Errorf("%d columns: %s", len([]rune(line)), line)
 		}
 	}

@@ -16,11 +16,11 @@ type Probed struct {
 	Stages   []results.Stage   `json:"stages,omitempty"` // in the order of a packet's way
 	T0       string            `json:"t0,omitempty"`     // where the stages' times begin
 	Calls    []results.Syscall `json:"syscalls,omitempty"`
-	Counters []Counter         `json:"counters,omitempty"`
+	Counters []counter         `json:"counters,omitempty"`
 	Drops    []results.Drop    `json:"drops,omitempty"` // most packets first
 	Lost     *Lost             `json:"lost_segments,omitempty"`
 	Flow     []measure.Series  `json:"flow,omitempty"` // of one run, thinned
-	Profile  *Profile          `json:"profile,omitempty"`
+	Profile  *profile          `json:"profile,omitempty"`
 }
 
 // Lost are the segments of its flow that a sender sent and that did not come, medians over the
@@ -48,14 +48,14 @@ func lostOf(runs []*results.Record, host func(*results.Record) *results.Host) *L
 	return &Lost{*medianOf(lost), *medianOf(left)}
 }
 
-// Counter is one counter of the receive path.
-type Counter struct {
+// counter is one counter of the receive path.
+type counter struct {
 	results.Counter
 	PerMB *float64 `json:"per_mb"`
 }
 
 // Figures returns the figures of the counter.
-func (c *Counter) Figures() []results.ProbeFigure {
+func (c *counter) Figures() []results.ProbeFigure {
 	return []results.ProbeFigure{{Value: &c.Value}, {Value: &c.PerMB}}
 }
 
@@ -77,7 +77,7 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 		}
 		p.Stages, p.Calls = append(p.Stages, h.Probes.Stages...), append(p.Calls, h.Probes.Calls...)
 		for _, c := range h.Probes.Counters {
-			p.Counters = append(p.Counters, Counter{c, perMB(c.Value, h.Bytes)})
+			p.Counters = append(p.Counters, counter{c, perMB(c.Value, h.Bytes)})
 		}
 		if p.Flow == nil {
 			p.Flow = h.Probes.Flow
@@ -96,7 +96,7 @@ func probed(runs []*results.Record, host func(*results.Record) *results.Host) *P
 	for i := range p.Calls {
 		bounded(&p.Calls[i])
 	}
-	p.Counters = medians(p.Counters, func(c Counter) string { return c.Name })
+	p.Counters = medians(p.Counters, func(c counter) string { return c.Name })
 	slices.SortStableFunc(p.Calls, func(a, b results.Syscall) int { // the data path's first
 		switch {
 		case a.OfRuntime() == b.OfRuntime():

@@ -10,19 +10,19 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// Profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per kB of
+// profile is where an end's busy time went in a cell (docs/profile.md): nanoseconds per kB of
 // payload, per packet after GRO and per packet of the wire, over its ok runs, with intervals.
-type Profile struct {
+type profile struct {
 	Event     string        `json:"event"`
 	Busy      *stat.Summary `json:"busy_ns_per_kb"`
-	Classes   []ProfilePart `json:"classes"`   // the largest first
-	Functions []ProfilePart `json:"functions"` // likewise
+	Classes   []profilePart `json:"classes"`   // the largest first
+	Functions []profilePart `json:"functions"` // likewise
 
 	runs []string // that have one, by their ids
 }
 
-// ProfilePart is one class's, or one function's, part of it. A run in which it was not met has 0.
-type ProfilePart struct {
+// profilePart is one class's, or one function's, part of it. A run in which it was not met has 0.
+type profilePart struct {
 	Name      string        `json:"name"`
 	Where     string        `json:"where,omitempty"`
 	Class     string        `json:"class,omitempty"`
@@ -33,7 +33,7 @@ type ProfilePart struct {
 }
 
 // profileOf joins the profiles of one end; nil: there are none.
-func profileOf(runs []*results.Record, host func(*results.Record) *results.Host) *Profile {
+func profileOf(runs []*results.Record, host func(*results.Record) *results.Host) *profile {
 	var all []*results.Profiled
 	var ids []string
 	for _, r := range runs {
@@ -44,7 +44,7 @@ func profileOf(runs []*results.Record, host func(*results.Record) *results.Host)
 	if len(all) == 0 {
 		return nil
 	}
-	out := &Profile{Event: all[0].Event, runs: ids}
+	out := &profile{Event: all[0].Event, runs: ids}
 	out.Busy = stat.Summarize(each(all, func(p *results.Profiled) *float64 { return p.Busy.SelfPerKB }))
 	out.Classes = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Classes })
 	out.Functions = parts(all, func(p *results.Profiled) []results.ProfiledPart { return p.Functions })
@@ -64,7 +64,7 @@ func each(all []*results.Profiled, figure func(*results.Profiled) *float64) (v [
 }
 
 // parts joins the parts of the same name and account.
-func parts(all []*results.Profiled, of func(*results.Profiled) []results.ProfiledPart) (out []ProfilePart) {
+func parts(all []*results.Profiled, of func(*results.Profiled) []results.ProfiledPart) (out []profilePart) {
 	type key struct{ name, where string }
 	seen := map[key]bool{}
 	onWire := !slices.ContainsFunc(all, func(p *results.Profiled) bool { return p.WirePackets == nil })
@@ -84,7 +84,7 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 					return f(&of(p)[i])
 				}))
 			}
-			one := ProfilePart{Name: part.Name, Where: part.Where, Class: part.Class,
+			one := profilePart{Name: part.Name, Where: part.Where, Class: part.Class,
 				PerKB: figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerKB })}
 			if part.SelfPerPacket != nil {
 				one.PerPacket = figure(func(x *results.ProfiledPart) *float64 { return x.SelfPerPacket })
@@ -98,7 +98,7 @@ func parts(all []*results.Profiled, of func(*results.Profiled) []results.Profile
 			out = append(out, one)
 		}
 	}
-	slices.SortFunc(out, func(a, b ProfilePart) int {
+	slices.SortFunc(out, func(a, b profilePart) int {
 		return cmp.Or(cmp.Compare(b.PerKB.Median, a.PerKB.Median), cmp.Compare(a.Name, b.Name),
 			cmp.Compare(a.Where, b.Where))
 	})

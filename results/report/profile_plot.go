@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// ClassColor is how a class of profiles is drawn.
-type ClassColor struct {
+// classColor is how a class of profiles is drawn.
+type classColor struct {
 	Class, Name string
 	color       color.NRGBA
 }
 
 // ClassColors are those of all classes, in the order in which they are drawn (docs/profile.md).
 // TestClassColors of package bench holds it to be all.
-var ClassColors = []ClassColor{
+var ClassColors = []classColor{
 	{"driver", "blue", color.NRGBA{0x4e, 0x79, 0xa7, 0xff}},
 	{"page-pool", "light blue", color.NRGBA{0xa0, 0xcb, 0xe8, 0xff}},
 	{"gro", "yellow", color.NRGBA{0xed, 0xc9, 0x48, 0xff}},
@@ -69,7 +69,7 @@ func (c *chart) classes() {
 	c.p.Add(b)
 }
 
-func profileIn(e *End) *Profile {
+func profileIn(e *End) *profile {
 	if e.Probed == nil {
 		return nil
 	}

@@ -42,7 +42,7 @@ func profiledRuns() results.Journal {
 // Medians with intervals over the runs; a class that a run did not meet was 0 there.
 func TestProfiles(t *testing.T) {
 	s := Summarize(profiledRuns())
-	var p *Profile
+	var p *profile
 	for i := range s.Cells {
 		if x := profileIn(&s.Cells[i].SUT); x != nil {
 			p = x

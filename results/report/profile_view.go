@@ -7,7 +7,7 @@ package report
 const maxFunctions = 15
 
 // addProfile adds the rows of an end's profile, if there is one.
-func (v *probeView) addProfile(p *Profile, most int, row func(name, dim string, fields ...string) probeRow) {
+func (v *probeView) addProfile(p *profile, most int, row func(name, dim string, fields ...string) probeRow) {
 	if p == nil {
 		return
 	}
@@ -24,7 +24,7 @@ func (v *probeView) addProfile(p *Profile, most int, row func(name, dim string, 
 
 // partFields formats a part's time, its interval, its share of the busy time, and its time per
 // packet, after GRO and on the wire.
-func partFields(p *Profile, x *ProfilePart) []string {
+func partFields(p *profile, x *profilePart) []string {
 	var share *float64
 	if p.Busy != nil && p.Busy.Median > 0 {
 		share = new(100 * x.PerKB.Median / p.Busy.Median)

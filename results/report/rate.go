@@ -11,22 +11,22 @@ import (
 	"github.com/zcbench/zcbench/results/compare"
 )
 
-// Pace is the rate that a cell's runs were to keep to, and whether they did.
-type Pace struct {
+// pace is the rate that a cell's runs were to keep to, and whether they did.
+type pace struct {
 	BitsPS []int `json:"bits_ps"` // of payload; of runs with several calibrations several
 	Runs   int   `json:"runs"`    // that were paced
 	Missed int   `json:"missed"`  // of those, by more than 1 %
 }
 
 // paceOf looks at the ok runs of a cell; nil: none was paced.
-func paceOf(runs []*results.Record) *Pace {
-	var p *Pace
+func paceOf(runs []*results.Record) *pace {
+	var p *pace
 	for _, r := range runs {
 		if r.Cell.PaceBitsPS == 0 {
 			continue
 		}
 		if p == nil {
-			p = &Pace{}
+			p = &pace{}
 		}
 		if p.Runs++; r.OffPace() {
 			p.Missed++
@@ -90,7 +90,7 @@ func deliveryP99(h *results.Host) *float64 {
 }
 
 // offPace counts, for a cell's verdict, the runs that missed their pace; "" where none did.
-func (p *Pace) offPace() string {
+func (p *pace) offPace() string {
 	if p == nil || p.Missed == 0 {
 		return ""
 	}

@@ -129,7 +129,7 @@ func TestTable(t *testing.T) {
 	got := table(t, Summarize(demo()))
 	golden(t, "demo.golden", got)
 	for i, l := range strings.Split(string(got), "\n") {
-		if n := utf8.RuneCountInString(l); n > Width {
+		if n := utf8.RuneCountInString(l); n > width {
 			t.Errorf("line %d has %d columns", i+1, n)
 		}
 	}

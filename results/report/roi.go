@@ -18,11 +18,11 @@ import (
 //go:embed roi.html.tmpl
 var roiText string
 
-// ROI is the return on what the cells cost: throughput^2 / cost, medians over
+// roi is the return on what the cells cost: throughput^2 / cost, medians over
 // the runs of a cell, and whether the order of the cells depends on the
 // exponents.
-type ROI struct {
-	Cells []ROICell `json:"cells"`
+type roi struct {
+	Cells []roiCell `json:"cells"`
 	// Means is what is said of all runs that changes what returns on a cost mean.
 	Means map[results.Cost][]string `json:"caveats,omitempty"`
 	// Sensitivity has a table for each side and cost by which at least two cells
@@ -30,12 +30,12 @@ type ROI struct {
 	Sensitivity []Sensitivity `json:"sensitivity,omitempty"`
 }
 
-// ROICell is a cell's returns by side; a missing one was not measured.
-type ROICell struct {
+// roiCell is a cell's returns by side; a missing one was not measured.
+type roiCell struct {
 	Cell  string                     `json:"cell"`
-	CPU   map[results.Side]ROIFigure `json:"cpu,omitempty"`       // (Gbit/s)^2 per core
-	Power map[results.Side]ROIFigure `json:"power,omitempty"`     // (Gbit/s)^2 per watt, gross
-	Net   map[results.Side]ROIFigure `json:"net_power,omitempty"` // beyond those of the idle hosts
+	CPU   map[results.Side]roiFigure `json:"cpu,omitempty"`       // (Gbit/s)^2 per core
+	Power map[results.Side]roiFigure `json:"power,omitempty"`     // (Gbit/s)^2 per watt, gross
+	Net   map[results.Side]roiFigure `json:"net_power,omitempty"` // beyond those of the idle hosts
 	// Rank is the cell's by the total of CPU, 1 the best; Tied: others have it, too. 0: none.
 	Rank int  `json:"rank,omitempty"`
 	Tied bool `json:"tied,omitempty"`
@@ -47,8 +47,8 @@ type ROICell struct {
 	Means map[results.Cost][]string `json:"caveats,omitempty"`
 }
 
-// ROIFigure is a median and its 95 % interval.
-type ROIFigure struct {
+// roiFigure is a median and its 95 % interval.
+type roiFigure struct {
 	Median float64  `json:"median"`
 	Lo     *float64 `json:"lo"` // nil below 6 runs
 	Hi     *float64 `json:"hi"`
@@ -59,7 +59,7 @@ type Sensitivity struct {
 	Side     results.Side `json:"side"`
 	Cost     results.Cost `json:"cost"`
 	Cells    []string     `json:"cells"`
-	Rankings []Ranked     `json:"rankings"`
+	Rankings []ranked     `json:"rankings"`
 }
 
 var (
@@ -68,7 +68,7 @@ var (
 )
 
 // of selects the cell's figures by cost.
-func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
+func (c *roiCell) of(cost results.Cost) *map[results.Side]roiFigure {
 	switch cost {
 	case results.CostPower:
 		return &c.Power
@@ -80,16 +80,16 @@ func (c *ROICell) of(cost results.Cost) *map[results.Side]ROIFigure {
 
 // roiOf sums up the ok runs of cells that are no warm-ups; nil if nothing has a
 // return. between is the spread between boots that the plan declares.
-func roiOf(groups []*cellRuns, between float64) *ROI {
-	out := &ROI{}
+func roiOf(groups []*cellRuns, between float64) *roi {
+	out := &roi{}
 	for _, g := range groups {
-		c := ROICell{Cell: g.cell.ID}
+		c := roiCell{Cell: g.cell.ID}
 		for _, cost := range costs {
 			for _, side := range sides {
 				if f := g.roi(side, cost); f != nil {
 					to := c.of(cost)
 					if *to == nil {
-						*to = map[results.Side]ROIFigure{}
+						*to = map[results.Side]roiFigure{}
 					}
 					(*to)[side] = *f
 				}
@@ -117,7 +117,7 @@ func roiOf(groups []*cellRuns, between float64) *ROI {
 }
 
 // takeRanks notes the ranks at n = 2, m = 1.
-func (r *ROI) takeRanks(s *Sensitivity) {
+func (r *roi) takeRanks(s *Sensitivity) {
 	base, n := s.base(), map[int]int{}
 	for _, k := range base.Rank {
 		n[k]++
@@ -139,8 +139,8 @@ func (r *ROI) takeRanks(s *Sensitivity) {
 }
 
 // base returns the ranking with the reference experiment's exponents.
-func (s *Sensitivity) base() Ranked {
-	return s.Rankings[slices.IndexFunc(s.Rankings, func(r Ranked) bool { return r.N == 2 && r.M == 1 })]
+func (s *Sensitivity) base() ranked {
+	return s.Rankings[slices.IndexFunc(s.Rankings, func(r ranked) bool { return r.N == 2 && r.M == 1 })]
 }
 
 // counted selects the runs that count in the figures.
@@ -154,7 +154,7 @@ func (g *cellRuns) counted() (out []*results.Record) {
 }
 
 // roi computes the median return over the runs of a cell.
-func (g *cellRuns) roi(side results.Side, cost results.Cost) *ROIFigure {
+func (g *cellRuns) roi(side results.Side, cost results.Cost) *roiFigure {
 	var v []float64
 	for _, r := range g.counted() {
 		if x := r.ROI(side, cost, 2, 1); x != nil {
@@ -162,7 +162,7 @@ func (g *cellRuns) roi(side results.Side, cost results.Cost) *ROIFigure {
 		}
 	}
 	if s := stat.Summarize(v); s != nil {
-		return &ROIFigure{s.Median, s.Lo, s.Hi}
+		return &roiFigure{s.Median, s.Lo, s.Hi}
 	}
 	return nil
 }
@@ -210,7 +210,7 @@ func oneInstrument(groups []*cellRuns, side results.Side) bool {
 }
 
 // Leaders names the cells that lead a ranking, several if they are tied.
-func (s Sensitivity) Leaders(r Ranked) []string { return s.named(r.Leaders()) }
+func (s Sensitivity) Leaders(r ranked) []string { return s.named(r.Leaders()) }
 
 func (s Sensitivity) named(cells []int) (names []string) {
 	for _, i := range cells {
@@ -220,7 +220,7 @@ func (s Sensitivity) named(cells []int) (names []string) {
 }
 
 // lead returns the one cell that leads a ranking; "" if some are tied.
-func (s Sensitivity) lead(r Ranked) string {
+func (s Sensitivity) lead(r ranked) string {
 	if l := s.Leaders(r); len(l) == 1 {
 		return l[0]
 	}
@@ -295,7 +295,7 @@ func (s Sensitivity) Line() string {
 
 // alone reports whether no ranking has a place for more than one cell: such a cell leads nobody.
 func (s Sensitivity) alone() bool {
-	return !slices.ContainsFunc(s.Rankings, func(r Ranked) bool { return len(r.Order)-len(r.Unranked()) > 1 })
+	return !slices.ContainsFunc(s.Rankings, func(r ranked) bool { return len(r.Order)-len(r.Unranked()) > 1 })
 }
 
 // tested returns how many of the best cells some ranking compared; 0: all.
@@ -320,10 +320,10 @@ func few(names []string) string {
 // Grid lays out the leading cell for each n (rows) and m (columns).
 func (s Sensitivity) Grid() [][]string {
 	var out [][]string
-	for i, n := range SensitivityN {
+	for i, n := range sensitivityN {
 		row := []string{digits3(n)}
-		for k := range SensitivityM {
-			r := s.Rankings[i*len(SensitivityM)+k]
+		for k := range sensitivityM {
+			r := s.Rankings[i*len(sensitivityM)+k]
 			text := s.lead(r)
 			if r.Work != "" {
 				row = append(row, "none: "+string(r.Work))
@@ -345,7 +345,7 @@ func (s Sensitivity) Grid() [][]string {
 // Columns returns the heads of Grid.
 func (Sensitivity) Columns() []string {
 	out := []string{"n \\ m"}
-	for _, m := range SensitivityM {
+	for _, m := range sensitivityM {
 		out = append(out, digits3(m))
 	}
 	return out
@@ -353,7 +353,7 @@ func (Sensitivity) Columns() []string {
 
 // Figures formats a cell's returns on a cost: receiver, sender, total, and the interval of the
 // total.
-func (c ROICell) Figures(cost results.Cost) []string {
+func (c roiCell) Figures(cost results.Cost) []string {
 	var out []string
 	m := *c.of(cost)
 	for _, s := range sides {
@@ -370,7 +370,7 @@ func (c ROICell) Figures(cost results.Cost) []string {
 }
 
 // RankText formats the rank: "1", or "1=" where several have it.
-func (c ROICell) RankText() string {
+func (c roiCell) RankText() string {
 	switch {
 	case c.Rank == 0:
 		return none
@@ -381,22 +381,22 @@ func (c ROICell) RankText() string {
 }
 
 // CPUFigures, PowerFigures and NetFigures are those by one cost, for the page.
-func (c ROICell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
-func (c ROICell) PowerFigures() []string { return c.Figures(results.CostPower) }
-func (c ROICell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
+func (c roiCell) CPUFigures() []string   { return c.Figures(results.CostCPU) }
+func (c roiCell) PowerFigures() []string { return c.Figures(results.CostPower) }
+func (c roiCell) NetFigures() []string   { return c.Figures(results.CostNetPower) }
 
 // PowerKinds names the kinds of watts, for the page.
-func (*ROI) PowerKinds() []string { return []string{"gross", "net"} }
+func (*roi) PowerKinds() []string { return []string{"gross", "net"} }
 
 // Power reports whether any cell has a return on power.
-func (r *ROI) Power() bool {
-	return slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(c.Power)+len(c.Net) > 0 })
+func (r *roi) Power() bool {
+	return slices.ContainsFunc(r.Cells, func(c roiCell) bool { return len(c.Power)+len(c.Net) > 0 })
 }
 
 // maxROICells is how many cells a terminal shows; JSON and HTML have all.
 const maxROICells = 24
 
-func writeROI(b *bufio.Writer, r *ROI) {
+func writeROI(b *bufio.Writer, r *roi) {
 	if r == nil {
 		return
 	}
@@ -413,8 +413,8 @@ func writeROI(b *bufio.Writer, r *ROI) {
 var perUnit = map[results.Cost]string{results.CostCPU: "busy core", results.CostPower: "watt, gross",
 	results.CostNetPower: "watt beyond idle"}
 
-func writeROITable(b *bufio.Writer, r *ROI, cost results.Cost) {
-	if !slices.ContainsFunc(r.Cells, func(c ROICell) bool { return len(*c.of(cost)) > 0 }) {
+func writeROITable(b *bufio.Writer, r *roi, cost results.Cost) {
+	if !slices.ContainsFunc(r.Cells, func(c roiCell) bool { return len(*c.of(cost)) > 0 }) {
 		return
 	}
 	rank := ""

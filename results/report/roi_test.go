@@ -137,8 +137,8 @@ func TestPricesHaveNoOrder(t *testing.T) {
 	}{{100, "none: at saturation"}, {50.2, "frugal ="}} {
 		s := Summarize(roiPlan(1, 8, map[string][2]float64{"frugal": {50, .25}, "fast": {x.fast, 2}}))
 		of := total(t, s)
-		for i, n := range SensitivityN {
-			for k, m := range SensitivityM {
+		for i, n := range sensitivityN {
+			for k, m := range sensitivityM {
 				got, none := of.Grid()[i][k+1], n <= m && x.fast == 100
 				if (got == "none: at saturation") != none || n <= m && got != x.want {
 					t.Errorf("%g Gbit/s, n = %g, m = %g: %s", x.fast, n, m, got)

@@ -73,7 +73,7 @@ func TestRowless(t *testing.T) {
 		}
 	}
 	for line := range strings.Lines(got) {
-		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > Width {
+		if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -29,8 +29,8 @@ type Summary struct {
 	Cells []Cell `json:"cells"`
 	// Means is what is said of all runs that changes what their figures mean.
 	Means []string `json:"caveats,omitempty"`
-	Stops []Stop   `json:"stops,omitempty"` // why runs gave no number, each reason once
-	Notes []Note   `json:"notes,omitempty"` // flags and warnings, each once
+	Stops []stop   `json:"stops,omitempty"` // why runs gave no number, each reason once
+	Notes []note   `json:"notes,omitempty"` // flags and warnings, each once
 
 	// Compared is every cell beside the baseline; nil without a second cell.
 	Compared *compare.Result `json:"compared,omitempty"`
@@ -44,14 +44,14 @@ type Summary struct {
 	SUT Machine `json:"sut"` // the receivers' host
 	TG  Machine `json:"tg"`  // the senders' host
 
-	ROI *ROI `json:"roi,omitempty"`
+	ROI *roi `json:"roi,omitempty"`
 	// Flows are how cells with several flows do by their number; nil: none has.
-	Flows []FlowCurve `json:"flows,omitempty"`
-	Trips []TripsCell `json:"round_trips,omitempty"`
+	Flows []flowCurve `json:"flows,omitempty"`
+	Trips []tripsCell `json:"round_trips,omitempty"`
 	// LossFree are the cells whose runs are searches for the highest rate without loss.
-	LossFree []LossFreeCell `json:"loss_free,omitempty"`
+	LossFree []lossFreeCell `json:"loss_free,omitempty"`
 	// Along are the cells with a path of interfaces.
-	Along []AlongCell `json:"along_path,omitempty"`
+	Along []alongCell `json:"along_path,omitempty"`
 
 	// Environment is in what the hosts differed between cells, a fact a line.
 	Environment []string `json:"environment,omitempty"`
@@ -60,7 +60,7 @@ type Summary struct {
 	// gross and net; none where only busy cores were measured
 	Costs []Costs `json:"costs,omitempty"`
 
-	Ladders []Ladder `json:"ladders,omitempty"` // of cells that move frames
+	Ladders []ladder `json:"ladders,omitempty"` // of cells that move frames
 
 	Skipped []results.Problem `json:"skipped,omitempty"` // journal lines not used
 
@@ -105,7 +105,7 @@ type Cell struct {
 
 	Stops []int `json:"stops,omitempty"` // numbers of Summary.Stops
 
-	Pace *Pace `json:"pace,omitempty"` // nil: its runs were as fast as they could be
+	Pace *pace `json:"pace,omitempty"` // nil: its runs were as fast as they could be
 
 	SUT End `json:"sut"`
 	TG  End `json:"tg"`
@@ -136,8 +136,8 @@ type End struct {
 	trips bool // its throughput is that of requests
 }
 
-// Stop is a reason why runs gave no number, and what to do about it.
-type Stop struct {
+// stop is a reason why runs gave no number, and what to do about it.
+type stop struct {
 	Number  int             `json:"number"` // from 1, as the table cites it
 	Verdict results.Verdict `json:"verdict"`
 	Reason  string          `json:"reason"`
@@ -147,8 +147,8 @@ type Stop struct {
 	Runs    int             `json:"runs"` // warm-ups included
 }
 
-// Note is a flag or a warning and the number of runs or cells it is about.
-type Note struct {
+// note is a flag or a warning and the number of runs or cells it is about.
+type note struct {
 	Text  string `json:"text"`
 	Count int    `json:"count"`
 	Unit  string `json:"unit"` // "run", "cell", or "warm-up": no run that counts had it
@@ -271,7 +271,7 @@ type stopKey struct {
 }
 
 type stopList struct {
-	list    []Stop
+	list    []stop
 	reasons []*blend
 	numbers map[stopKey]int
 	named   map[stopCell]bool
@@ -336,7 +336,7 @@ func (l *stopList) add(c *Cell, r *results.Record) {
 	if n == 0 {
 		n = len(l.list) + 1
 		l.numbers[k] = n
-		l.list = append(l.list, Stop{Number: n, Verdict: r.Verdict, Fix: r.Fix, Blocked: r.Blocked})
+		l.list = append(l.list, stop{Number: n, Verdict: r.Verdict, Fix: r.Fix, Blocked: r.Blocked})
 		l.reasons = append(l.reasons, newBlend(r.Reason))
 	}
 	s := &l.list[n-1]
@@ -353,7 +353,7 @@ func (l *stopList) add(c *Cell, r *results.Record) {
 }
 
 // all returns the stops, their reasons with the ranges of their figures.
-func (l *stopList) all() []Stop {
+func (l *stopList) all() []stop {
 	for i := range l.list {
 		l.list[i].Reason = l.reasons[i].String()
 	}
@@ -401,12 +401,12 @@ func end(runs []*results.Record, host func(*results.Record) *results.Host) End {
 // notes lists flags and warnings in the order they came up, then what the
 // statistics have to say about the throughput, which leads the table. It counts runs as the rows
 // do: a warm-up is none.
-func notes(recs []results.Record, cells []Cell) []Note {
-	var out []Note
+func notes(recs []results.Record, cells []Cell) []note {
+	var out []note
 	var blends []*blend
-	at := map[Note]int{}
+	at := map[note]int{}
 	add := func(text, unit string) {
-		k := Note{Text: mask(text), Unit: unit}
+		k := note{Text: mask(text), Unit: unit}
 		if _, ok := at[k]; !ok {
 			at[k] = len(out)
 			out = append(out, k)
@@ -421,7 +421,7 @@ func notes(recs []results.Record, cells []Cell) []Note {
 				continue
 			}
 			for _, text := range distinct(slices.Concat(recs[i].Flags, recs[i].Warnings)) {
-				if _, counted := at[Note{Text: mask(text), Unit: "run"}]; unit == "run" || !counted {
+				if _, counted := at[note{Text: mask(text), Unit: "run"}]; unit == "run" || !counted {
 					add(text, unit)
 				}
 			}

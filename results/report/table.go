@@ -15,9 +15,9 @@ import (
 	"github.com/zcbench/zcbench/results/answer"
 )
 
-// Width is the number of columns that cells, reasons and notes keep to; the tables of flows and of
+// width is the number of columns that cells, reasons and notes keep to; the tables of flows and of
 // costs, which few results have, keep to WidestTable.
-const Width, WidestTable = 80, 100
+const width, widestTable = 80, 100
 
 // Most that a terminal shows; the JSON and the HTML have everything.
 const (
@@ -174,13 +174,13 @@ func layout(head []heading, rows [][]string) (widths []int, gap int) {
 	total -= max(widths[len(widths)-1]-longVerdict, 0)
 	gap = 2
 	columns := len(head)
-	if total+gap*(columns-1) > Width && unmeasured(head, rows) {
+	if total+gap*(columns-1) > width && unmeasured(head, rows) {
 		for _, i := range shares(head) {
 			total, columns = total-widths[i], columns-1
 			widths[i] = 0
 		}
 	}
-	if total+gap*(columns-1) > Width {
+	if total+gap*(columns-1) > width {
 		gap = 1
 	}
 	return widths, gap
@@ -230,7 +230,7 @@ func writeRow(b *bufio.Writer, head []heading, fields []string, widths []int, ga
 		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
 		return
 	}
-	if utf8.RuneCountInString(line.String()+fields[last]) <= Width {
+	if utf8.RuneCountInString(line.String()+fields[last]) <= width {
 		b.WriteString(line.String() + fields[last] + "\n")
 		return
 	}
@@ -255,7 +255,7 @@ func limitLegend(s *Summary) string {
 		"whose own limit is not known."
 }
 
-func writeStops(b *bufio.Writer, stops []Stop) {
+func writeStops(b *bufio.Writer, stops []stop) {
 	for i, s := range stops {
 		if i == maxStops {
 			fmt.Fprintf(b, "\n... and %s: see the HTML report or the journal\n", plural(len(stops)-i, "more reason"))

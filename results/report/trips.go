@@ -15,8 +15,8 @@ import (
 //go:embed trips.html.tmpl
 var tripsText string
 
-// TripsCell is the round trips of a cell's runs.
-type TripsCell struct {
+// tripsCell is the round trips of a cell's runs.
+type tripsCell struct {
 	Cell      string        `json:"cell"`
 	PerSecond *stat.Summary `json:"transactions_per_s"`
 	P50Us     *stat.Summary `json:"rtt_p50_us,omitempty"`
@@ -29,7 +29,7 @@ type TripsCell struct {
 }
 
 // tripsOf collects the cells that made round trips; groups are the runs of cells, one by one.
-func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
+func tripsOf(groups []*cellRuns, cells []Cell) (out []tripsCell) {
 	about := settings(cells)
 	for i, g := range groups {
 		of := func(f func(*results.Record) *float64) *stat.Summary {
@@ -49,7 +49,7 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 				return at(r.TG.RoundTrip)
 			})
 		}
-		c := TripsCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i]),
+		c := tripsCell{Cell: joinWords(g.cell.RX+"/"+g.cell.TX, about[i]),
 			PerSecond: of(func(r *results.Record) *float64 { return r.TG.TransactionsPerS() }),
 			SUTCPUUs:  of(func(r *results.Record) *float64 { return r.SUT.CPUUsPerTransaction() }),
 			TGCPUUs:   of(func(r *results.Record) *float64 { return r.TG.CPUUsPerTransaction() }),
@@ -66,13 +66,13 @@ func tripsOf(groups []*cellRuns, cells []Cell) (out []TripsCell) {
 }
 
 // Figures formats the medians, in the order of the table.
-func (c TripsCell) Figures() []string {
+func (c tripsCell) Figures() []string {
 	return []string{median(c.PerSecond, digits3), interval(c.PerSecond, digits3), median(c.P50Us, digits3),
 		median(c.P90Us, digits3), median(c.P99Us, digits3),
 		median(c.P999Us, digits3), median(c.MaxUs, digits3), median(c.SUTCPUUs, digits3), median(c.TGCPUUs, digits3)}
 }
 
-func writeTrips(b *bufio.Writer, all []TripsCell) {
+func writeTrips(b *bufio.Writer, all []tripsCell) {
 	if len(all) == 0 {
 		return
 	}

@@ -53,7 +53,7 @@ func TestRoundTripTable(t *testing.T) {
 		t.Errorf("%s", &table)
 	}
 	for line := range strings.Lines(table.String()) {
-		if len([]rune(line)) > WidestTable {
+		if len([]rune(line)) > widestTable {
 			t.Errorf("%d columns: %s", len(line), line)
 		}
 	}

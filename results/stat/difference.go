@@ -49,7 +49,7 @@ const (
 // U test, exact up to 50 values (25 with ties). A correction over several comparisons is left
 // to [Family].
 func Diff(a, b []float64) Difference {
-	d := Difference{NA: len(a), NB: len(b), Ratio: MedianRatio(a, b), P: 1, Least: 1}
+	d := Difference{NA: len(a), NB: len(b), Ratio: medianRatio(a, b), P: 1, Least: 1}
 	if len(a) > 0 && len(b) > 0 {
 		d.P, d.Least = rankSum(a, b)
 	}

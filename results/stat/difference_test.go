@@ -51,12 +51,12 @@ func TestDiffFewRuns(t *testing.T) {
 func TestMedianRatio(t *testing.T) {
 	a := []float64{10, 10, 10, 10, 10, 10}
 	b := []float64{12, 12, 12, 12, 12, 12}
-	if r := MedianRatio(a, b); r.Value != 1.2 || *r.Lo != 1.2 || *r.Hi != 1.2 {
+	if r := medianRatio(a, b); r.Value != 1.2 || *r.Lo != 1.2 || *r.Hi != 1.2 {
 		t.Errorf("%+v", r)
 	}
 	x := []float64{9, 10, 11, 10, 9.5, 10.5, 10.2}
 	y := []float64{12, 13, 11, 12.5, 11.5, 12.2, 12.1}
-	r, again := MedianRatio(x, y), MedianRatio(x, y)
+	r, again := medianRatio(x, y), medianRatio(x, y)
 	if *r.Lo != *again.Lo || *r.Hi != *again.Hi {
 		t.Error("equal data, different intervals")
 	}
@@ -67,7 +67,7 @@ func TestMedianRatio(t *testing.T) {
 	if *r.Lo < 11/11. || *r.Hi > 13/9. {
 		t.Errorf("%v..%v", *r.Lo, *r.Hi)
 	}
-	if MedianRatio(nil, x) != nil || MedianRatio([]float64{0, 0}, x) != nil {
+	if medianRatio(nil, x) != nil || medianRatio([]float64{0, 0}, x) != nil {
 		t.Error("a ratio to nothing")
 	}
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/aclements/go-moremath/stats"
 )
 
-// Equivalence computes the p for two samples being no more than a margin apart, 0.02 = 2 %: the
+// equivalence computes the p for two samples being no more than a margin apart, 0.02 = 2 %: the
 // larger of two one-sided Mann-Whitney U tests (TOST, Schuirmann 1987), of B against A less the
 // margin and A more the margin. Below [Alpha] the two are equal to anyone to whom the margin does
 // not matter. ok is false if it cannot be tested: too few values, or any not above 0. A NaN is not,
 // either: with one the test would never end.
-func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
+func equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	if min(len(a), len(b)) < MinRuns || margin <= 0 || margin >= 1 {
 		return 1, false
 	}
@@ -35,7 +35,7 @@ func Equivalence(a, b []float64, margin float64) (p float64, ok bool) {
 	return p, true
 }
 
-// EquivalentRuns tests [Equivalence] of runs at the level at which [Contrast] compares them: of
+// EquivalentRuns tests [equivalence] of runs at the level at which [Contrast] compares them: of
 // runs of the same boots, of the medians of six boots or more a side, or with the spread between
 // boots that was declared.
 func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
@@ -43,7 +43,7 @@ func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
 	case TooFewBoots:
 		return 1, false
 	case AcrossBoots:
-		return Equivalence(bootMedians(a), bootMedians(b), margin)
+		return equivalence(bootMedians(a), bootMedians(b), margin)
 	case DeclaredBoots:
 		if margin <= 0 || margin >= 1 {
 			return 1, false
@@ -62,7 +62,7 @@ func EquivalentRuns(a, b []Run, margin, between float64) (p float64, ok bool) {
 		}
 		return p, true
 	}
-	return Equivalence(valuesOf(a), valuesOf(b), margin)
+	return equivalence(valuesOf(a), valuesOf(b), margin)
 }
 
 func scaled(v []float64, by float64) []float64 {

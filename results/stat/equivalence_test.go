@@ -25,7 +25,7 @@ func TestEquivalence(t *testing.T) {
 		{"nothing", []float64{0, 1, 1, 1, 1, 1}, .05, 1, false},
 		{"no margin", a, 0, 1, false},
 	} {
-		p, ok := Equivalence(a, c.b, c.margin)
+		p, ok := equivalence(a, c.b, c.margin)
 		if ok != c.ok || math.Abs(p-c.want) > .1*c.want {
 			t.Errorf("%s: p %.4f, %v; want %.4f", c.name, p, ok, c.want)
 		}
@@ -42,7 +42,7 @@ func TestEquivalenceHolds(t *testing.T) {
 			for i := range a {
 				a[i], b[i] = 100*(1+.01*rng.NormFloat64()), ratio*100*(1+.01*rng.NormFloat64())
 			}
-			if p, _ := Equivalence(a, b, .02); p < Alpha {
+			if p, _ := equivalence(a, b, .02); p < Alpha {
 				n++
 			}
 		}
@@ -70,7 +70,7 @@ func TestDifferenceOfNoNumbers(t *testing.T) {
 func TestEquivalenceOfNoNumbers(t *testing.T) {
 	good := []float64{1, 2, 3, 4, 5, 6}
 	for _, v := range []float64{math.NaN(), math.Inf(1), -1, 0} {
-		if p, ok := Equivalence(good, append([]float64{v}, good...), .02); ok || p != 1 {
+		if p, ok := equivalence(good, append([]float64{v}, good...), .02); ok || p != 1 {
 			t.Errorf("%v: %v, %v", v, p, ok)
 		}
 	}

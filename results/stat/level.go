@@ -291,7 +291,7 @@ func declared(a, b []Run, between float64) Difference {
 	dist := stats.TDist{V: float64(max(df, 1))}
 	shift := means[1] - means[0]
 	d.P = min(1, 2*(1-dist.CDF(math.Abs(shift)/se)))
-	far := quantileT(dist, 1-(1-Confidence)/2) * se
+	far := quantileT(dist, 1-(1-confidence)/2) * se
 	lo, hi := math.Exp(shift-far), math.Exp(shift+far)
 	d.Ratio = &Ratio{Value: math.Exp(shift), Lo: &lo, Hi: &hi}
 	d.Adjusted, d.Between = d.P, spread

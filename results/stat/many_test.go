@@ -46,7 +46,7 @@ func TestAveragesOfMany(t *testing.T) {
 func TestSignedRankOfMany(t *testing.T) {
 	k, conf := countSignedRank(mostListed)
 	near, nearly := normalSignedRank(mostListed)
-	if k-near < 0 || k-near > 1 || math.Abs(conf-nearly) > 1e-4 || conf < Confidence || nearly < Confidence {
+	if k-near < 0 || k-near > 1 || math.Abs(conf-nearly) > 1e-4 || conf < confidence || nearly < confidence {
 		t.Errorf("%d at %v, and %d at %v", near, nearly, k, conf)
 	}
 }

@@ -47,13 +47,13 @@ func (s Spread) Most() float64 {
 // what the spread may be in truth (Browne, 1995): by that of a pilot itself, too many plans were
 // too small. ok is false if even 500 do not find it.
 func RunsToFind(tests int, effect float64, s Spread) (n int, ok bool) {
-	return RunsAbout(tests, math.Log1p(effect)/s.Most())
+	return runsAbout(tests, math.Log1p(effect)/s.Most())
 }
 
-// RunsAbout approximates [RunsFor] by the normal approximation alone: about how many runs of each
+// runsAbout approximates [RunsFor] by the normal approximation alone: about how many runs of each
 // cell find a difference of sd standard deviations in a family of so many comparisons. It takes no
 // time.
-func RunsAbout(tests int, sd float64) (n int, ok bool) {
+func runsAbout(tests int, sd float64) (n int, ok bool) {
 	for n = MinRuns; n <= mostRuns; n += 2 {
 		if NewReach(n, tests).Attainable() && farFindable(n, Alpha/float64(tests)) <= sd {
 			return n, true

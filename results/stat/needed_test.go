@@ -38,7 +38,7 @@ func TestSpread(t *testing.T) {
 func TestRunsAbout(t *testing.T) {
 	for _, tests := range []int{1, 5, 23} {
 		for _, sd := range []float64{1, 2, 4} {
-			quick, ok := RunsAbout(tests, sd)
+			quick, ok := runsAbout(tests, sd)
 			want, _ := RunsFor(tests, sd)
 			least, _ := RunsFor(tests, 0)
 			if !ok || quick < least || math.Abs(float64(quick-want)) > max(2, .3*float64(want)) {
@@ -46,10 +46,10 @@ func TestRunsAbout(t *testing.T) {
 			}
 		}
 	}
-	if n, ok := RunsAbout(1, .01); ok {
+	if n, ok := runsAbout(1, .01); ok {
 		t.Errorf("%d runs find a hundredth of their scatter", n)
 	}
-	if n, ok := RunsAbout(3, math.Inf(1)); !ok || n != 6 {
+	if n, ok := runsAbout(3, math.Inf(1)); !ok || n != 6 {
 		t.Errorf("runs that do not vary: %d, %v", n, ok)
 	}
 }
@@ -126,7 +126,7 @@ func TestSeenDifferenceMisleads(t *testing.T) {
 			continue
 		}
 		open++
-		if n, ok := RunsAbout(1, math.Abs(math.Log(d.Ratio.Value))/SpreadOf(a, b).SD); ok {
+		if n, ok := runsAbout(1, math.Abs(math.Log(d.Ratio.Value))/SpreadOf(a, b).SD); ok {
 			a, b = draw(max(n, pilot+2), effect)
 			if d := Contrast(a, b, 0); d.Sign() == Greater {
 				found++

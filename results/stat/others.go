@@ -148,7 +148,7 @@ func MedianOf(parts []Part) float64 {
 	return sum / weights
 }
 
-// Apart computes the bootstrap interval, at [Confidence], of how far the weighted mean of the
+// Apart computes the bootstrap interval, at [confidence], of how far the weighted mean of the
 // parts' medians is from the median of others, which are sorted: runs and others are resampled from
 // themselves. ok is false below [MinRuns] of any. Equal data gives equal intervals.
 func Apart(parts []Part, others []float64) (lo, hi float64, ok bool) {
@@ -168,7 +168,7 @@ func Apart(parts []Part, others []float64) (lo, hi float64, ok bool) {
 	for k, d := range medianDraws(len(others), 999) {
 		sums[k] = sums[k]/weights - d.of(others)
 	}
-	tail := (1 - Confidence) / 2
+	tail := (1 - confidence) / 2
 	return quantile(sums, tail), quantile(sums, 1-tail), true
 }
 

@@ -152,7 +152,7 @@ func countSignedRank(n int) (k int, conf float64) {
 			}
 		}
 	}
-	for tail := ways[0]; 1-2*tail >= Confidence; tail += ways[k] {
+	for tail := ways[0]; 1-2*tail >= confidence; tail += ways[k] {
 		k++
 		conf = 1 - 2*tail
 	}
@@ -162,7 +162,7 @@ func countSignedRank(n int) (k int, conf float64) {
 // normalSignedRank takes the distribution for normal, corrected for its steps.
 func normalSignedRank(n float64) (k int, conf float64) {
 	mean, sd := n*(n+1)/4, math.Sqrt(n*(n+1)*(2*n+1)/24)
-	k = int(mean - math.Sqrt2*math.Erfinv(Confidence)*sd + .5)
+	k = int(mean - math.Sqrt2*math.Erfinv(confidence)*sd + .5)
 	return k, math.Erf((mean - float64(k) + .5) / (math.Sqrt2 * sd))
 }
 

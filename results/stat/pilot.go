@@ -24,7 +24,7 @@ func RunsAfterPilot(pilot []float64, share float64) int {
 		}
 		logs = append(logs, math.Log(v))
 	}
-	t := quantileT(stats.TDist{V: float64(n - 1)}, 1-(1-Confidence)/2)
+	t := quantileT(stats.TDist{V: float64(n - 1)}, 1-(1-confidence)/2)
 	half := t * deviation(logs) * math.Sqrt(math.Pi/2) / share
 	need := int(math.Ceil(min(half*half, 1e6)))
 	return need + need%2

@@ -12,7 +12,7 @@ import (
 // Ratio is B over A, of their medians.
 type Ratio struct {
 	Value float64 `json:"value"`
-	// Lo and Hi are a bootstrap interval at [Confidence]: both samples are drawn
+	// Lo and Hi are a bootstrap interval at [confidence]: both samples are drawn
 	// anew from themselves, and 2.5 % of the ratios so found lie outside at each
 	// end. Nil below MinRuns values on either side.
 	Lo *float64 `json:"lo"`
@@ -28,10 +28,10 @@ const MinRuns = 6
 // resamples each.
 const resamples = 2000
 
-// MedianRatio compares the medians of two samples. It is nil if one is empty or
+// medianRatio compares the medians of two samples. It is nil if one is empty or
 // the median of a is not above 0. The resamples are drawn from a fixed seed:
 // equal data gives equal intervals.
-func MedianRatio(a, b []float64) *Ratio {
+func medianRatio(a, b []float64) *Ratio {
 	if len(a) == 0 || len(b) == 0 {
 		return nil
 	}
@@ -51,7 +51,7 @@ func MedianRatio(a, b []float64) *Ratio {
 			ratios = append(ratios, drawsB[i].of(b)/d)
 		}
 	}
-	tail := (1 - Confidence) / 2
+	tail := (1 - confidence) / 2
 	lo, hi := quantile(ratios, tail), quantile(ratios, 1-tail)
 	r.Lo, r.Hi = &lo, &hi
 	return r

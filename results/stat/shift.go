@@ -146,7 +146,7 @@ func shiftApart(a, b []float64) Shift {
 
 // interval sets the interval by Student's distribution.
 func (s *Shift) interval(se, df float64) {
-	far := quantileT(stats.TDist{V: df}, 1-(1-Confidence)/2) * se
+	far := quantileT(stats.TDist{V: df}, 1-(1-confidence)/2) * se
 	lo, hi := s.Diff-far, s.Diff+far
 	s.Lo, s.Hi = &lo, &hi
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/perf/benchmath"
 )
 
-// Confidence is the least confidence of the intervals of medians. Intervals
+// confidence is the least confidence of the intervals of medians. Intervals
 // end at order statistics, so the real one is a little higher: 0.969 at n = 6.
-const Confidence = 0.95
+const confidence = 0.95
 
 // Summary sums up one figure over the runs of a cell. Its fields have the unit of
 // the figure, except CV and Confidence.
@@ -30,7 +30,7 @@ type Summary struct {
 	Min  float64  `json:"min"`
 	Max  float64  `json:"max"`
 
-	// SeedTrimMean is the reference experiment's estimator: the first and the
+	// seedTrimMean is the reference experiment's estimator: the first and the
 	// last run in time left out, mean of the rest. It is here for comparison
 	// with published numbers; outliers move it. Nil below 3 runs.
 	SeedTrimMean *float64 `json:"seed_trim_mean"`
@@ -46,7 +46,7 @@ func Summarize(values []float64) *Summary {
 		return nil
 	}
 	sample := benchmath.NewSample(slices.Clone(values), &benchmath.DefaultThresholds)
-	sum := benchmath.AssumeNothing.Summary(sample, Confidence)
+	sum := benchmath.AssumeNothing.Summary(sample, confidence)
 	s := &Summary{
 		N: len(values), Median: median(values, sum.Center),
 		Mean: mean(values), Min: slices.Min(values), Max: slices.Max(values),
@@ -55,7 +55,7 @@ func Summarize(values []float64) *Summary {
 	if !math.IsInf(sum.Lo, 0) && !math.IsInf(sum.Hi, 0) {
 		s.Lo, s.Hi, s.Confidence = &sum.Lo, &sum.Hi, &sum.Confidence
 	}
-	s.SeedTrimMean = SeedTrimMean(values)
+	s.SeedTrimMean = seedTrimMean(values)
 	s.CV = CV(values)
 	for _, w := range slices.Concat(sample.Warnings, sum.Warnings) {
 		s.Warnings = append(s.Warnings, w.Error())
@@ -63,9 +63,9 @@ func Summarize(values []float64) *Summary {
 	return s
 }
 
-// SeedTrimMean leaves out the first and the last value, in the order of the
+// seedTrimMean leaves out the first and the last value, in the order of the
 // runs, and returns the mean of the rest; nil below 3 values.
-func SeedTrimMean(values []float64) *float64 {
+func seedTrimMean(values []float64) *float64 {
 	if len(values) < 3 {
 		return nil
 	}

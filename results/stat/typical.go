@@ -9,14 +9,14 @@ import (
 
 // typicalValues computes the interval of the centre of differences by their typical values
 // (Hartigan 1969): it picks, of the means of all their subsets, those between which the centre lies
-// with [Confidence]. It is exact for any differences that are as likely above their centre as below
+// with [confidence]. It is exact for any differences that are as likely above their centre as below
 // it, and the mean of all lies in the middle of it. ok is false below MinRuns.
 func typicalValues(d []float64) (lo, hi float64, ok bool) {
 	if len(d) < MinRuns {
 		return 0, 0, false
 	}
 	means := subsetMeans(d)
-	k := int(float64(len(means)+1) * (1 - Confidence) / 2)
+	k := int(float64(len(means)+1) * (1 - confidence) / 2)
 	return at(means, k-1), at(means, len(means)-k), true
 }
 

@@ -13,10 +13,10 @@ var (
 		Kernel: "6.12", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedLongBuffers},
 			stream.NeedsOfQueue...),
 		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
-		ProbeQueue: ProbeQueue}
+		ProbeQueue: probeQueue}
 	TX = stream.Mode{Name: Mode, Role: stream.TX, Summary: "devmem TCP send from a dmabuf",
 		Traits: stream.ZeroCopy | stream.NeedsDev | stream.ZeroCopySocket,
 		Kernel: "6.16", Needs: []stream.Need{stream.NeedCapability, stream.NeedUdmabuf, stream.NeedInterface,
 			stream.NeedDriver, stream.NeedScatterGather},
-		NewSender: stream.MakesSender(NewSender), Probe: ProbeSend, ProbeDevice: ProbeSendDevice}
+		NewSender: stream.MakesSender(NewSender), Probe: probeSend, ProbeDevice: ProbeSendDevice}
 )

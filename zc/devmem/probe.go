@@ -29,8 +29,8 @@ func Probe() error {
 	})
 }
 
-// ProbeSend tries what sending needs of the kernel.
-func ProbeSend() error {
+// probeSend tries what sending needs of the kernel.
+func probeSend() error {
 	return tape.Try("kernel for tx "+Mode, func() error { return probe(true) })
 }
 
@@ -78,9 +78,9 @@ func ProbeProvider(dev string) error {
 	return nicqueue.On(Mode, dev, bindNothing)
 }
 
-// ProbeQueue checks that the last queue is free, which the mode takes by default: a part of
+// probeQueue checks that the last queue is free, which the mode takes by default: a part of
 // [ProbeDevice].
-func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
+func probeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
 
 // bindNothing asks the kernel to bind a page of memory where it says no, see
 // [nicqueue.ProbeProvider].
@@ -99,7 +99,7 @@ func bindNothing(d *nic.Device) error {
 // ProbeSendDevice tries sending from memory by interface dev: it binds a page of
 // memory and lets it go.
 func ProbeSendDevice(dev string) error {
-	if err := ProbeSend(); err != nil {
+	if err := probeSend(); err != nil {
 		return err
 	}
 	d, err := nic.Open(dev)

@@ -13,7 +13,7 @@ import (
 
 // Each probe is either a yes, or says what is missing and what to do.
 func TestProbes(t *testing.T) {
-	for name, err := range map[string]error{"receive": Probe(), "send": ProbeSend(), "lo": ProbeDevice("lo"),
+	for name, err := range map[string]error{"receive": Probe(), "send": probeSend(), "lo": ProbeDevice("lo"),
 		"nothing":    ProbeDevice("no-such-if"),
 		"send by lo": ProbeSendDevice("lo"), "send by nothing": ProbeSendDevice("no-such-if")} {
 		var u *fault.Unsupported

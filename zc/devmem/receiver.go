@@ -22,9 +22,9 @@ import (
 // Mode is the name of both modes.
 const Mode = "devmem"
 
-// DefaultReadBytes is what one recvmsg asks for: short reads leave payload in the
+// defaultReadBytes is what one recvmsg asks for: short reads leave payload in the
 // socket and its memory away from the NIC.
-const DefaultReadBytes = 64 << 20
+const defaultReadBytes = 64 << 20
 
 // Receiver receives one flow into a dmabuf, or several that share its queue.
 type Receiver struct {
@@ -90,7 +90,7 @@ func readBytes(o stream.Options) int {
 	if o.ReadBytes > 0 {
 		return o.ReadBytes
 	}
-	return min(DefaultReadBytes, o.MessageBytes)
+	return min(defaultReadBytes, o.MessageBytes)
 }
 
 // Attach steers the flow to the queue, and makes room for what its reads may

@@ -8,16 +8,16 @@ package held
 // places are made beforehand: nothing is allocated per piece.
 const Max = 1 << 16
 
-// Piece is payload that the application has: what it is given back by, a place in
+// piece is payload that the application has: what it is given back by, a place in
 // the area or a token, and its length.
-type Piece struct {
+type piece struct {
 	ID  uint64
 	Len uint32
 }
 
 // Queue are the pieces that the application has, oldest first.
 type Queue struct {
-	pieces [Max]Piece
+	pieces [Max]piece
 	first  uint32 // runs over
 	next   uint32
 	bytes  int
@@ -34,16 +34,16 @@ func (q *Queue) Full() bool { return q.Count() == Max }
 
 // Push adds a piece; the queue must not be full.
 func (q *Queue) Push(id uint64, n uint32) {
-	q.pieces[q.next%Max] = Piece{id, n}
+	q.pieces[q.next%Max] = piece{id, n}
 	q.next++
 	q.bytes += int(n)
 }
 
 // Oldest returns the piece that Pop removes; there must be one.
-func (q *Queue) Oldest() Piece { return q.pieces[q.first%Max] }
+func (q *Queue) Oldest() piece { return q.pieces[q.first%Max] }
 
 // At returns the i-th oldest piece, counted from 0; there must be so many.
-func (q *Queue) At(i int) Piece { return q.pieces[(q.first+uint32(i))%Max] }
+func (q *Queue) At(i int) piece { return q.pieces[(q.first+uint32(i))%Max] }
 
 // Pop removes the oldest piece.
 func (q *Queue) Pop() {

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PrivateFlag calls f with one of the driver's own switches on, of the receiver's interface.
-func PrivateFlag(t *testing.T, name string, f func()) {
+// privateFlag calls f with one of the driver's own switches on, of the receiver's interface.
+func privateFlag(t *testing.T, name string, f func()) {
 	t.Helper()
 	if err := setPrivateFlag(name, true); err != nil {
 		t.Fatal(err)

@@ -34,10 +34,10 @@ func (f Flows) Run(t *testing.T, check func(x Transfer, o Outcome)) {
 	t.Helper()
 	splits(t)
 	f.few(t)
-	Channels(t, f.N+2, func() {
+	channels(t, f.N+2, func() {
 		before := DeviceState(t)
 		all := f.transfers(t)
-		outcomes, errs := Together(all)
+		outcomes, errs := together(all)
 		for i, x := range all {
 			t.Run(fmt.Sprint("queue ", *x.NIC.Queue), func(t *testing.T) {
 				if err := errors.Join(errs[i], outcomes[i].Err); err != nil {
@@ -70,10 +70,10 @@ func (f Flows) transfers(t *testing.T) (all []Transfer) {
 	return all
 }
 
-// Together makes transfers at the same time. None takes its sender's hello before all have what
+// together makes transfers at the same time. None takes its sender's hello before all have what
 // they need, nor lets it begin before all have theirs: on a busy machine that emulates, a flow
 // leaves no time to others that are to be opened.
-func Together(all []Transfer) ([]Outcome, []error) {
+func together(all []Transfer) ([]Outcome, []error) {
 	outcomes, errs := make([]Outcome, len(all)), make([]error, len(all))
 	payload, err := stream.NewPayload(messageBytes) // one for all: many megabytes, made before any waits
 	if err != nil {
@@ -138,7 +138,7 @@ func (f Flows) Flow(t *testing.T) {
 		begun.Wait()
 		fmt.Println("flowing")
 	}()
-	_, errs := Together(f.transfers(t))
+	_, errs := together(f.transfers(t))
 	t.Errorf("it was not killed: %v", errs)
 }
 
@@ -156,7 +156,7 @@ func (f *Flows) few(t *testing.T) {
 func (f Flows) Killed(t *testing.T, name, env string, next Transfer) {
 	t.Helper()
 	splits(t)
-	Channels(t, f.N+2, func() {
+	channels(t, f.N+2, func() {
 		before := DeviceState(t)
 		queues := []int{}
 		for _, x := range f.transfers(t) {
@@ -174,9 +174,9 @@ func (f Flows) Killed(t *testing.T, name, env string, next Transfer) {
 	})
 }
 
-// Channels gives the receiving device a number of queues while f runs: channels, or as many that
+// channels gives the receiving device a number of queues while f runs: channels, or as many that
 // receive and that send where the driver counts them apart, as gve's.
-func Channels(t *testing.T, n int, f func()) {
+func channels(t *testing.T, n int, f func()) {
 	t.Helper()
 	was, err := OnDevice((*nic.Device).Channels)
 	if err != nil {

@@ -95,8 +95,8 @@ func DeviceState(t *testing.T) string {
 	return s
 }
 
-// AwaitLine reads what a process says until it says want.
-func AwaitLine(t *testing.T, r interface{ Read([]byte) (int, error) }, want string) {
+// awaitLine reads what a process says until it says want.
+func awaitLine(t *testing.T, r interface{ Read([]byte) (int, error) }, want string) {
 	t.Helper()
 	var all []byte
 	b := make([]byte, 4096)
@@ -224,7 +224,7 @@ func kill(t *testing.T, name, env string, queues ...int) {
 		t.Fatal(err)
 	}
 	start := received(t)
-	AwaitLine(t, out, "flowing")
+	awaitLine(t, out, "flowing")
 	for _, queue := range queues {
 		await.Until(t, fmt.Sprintf("a MiB flows by queue %d", queue), func() bool {
 			return received(t)[queue].Bytes >= start[queue].Bytes+1<<20

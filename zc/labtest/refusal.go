@@ -24,7 +24,7 @@ func RulesOffAtFirst(t *testing.T, open Open, check func(Transfer)) {
 		t.Log("it takes no queue over, or has no rules")
 		return
 	}
-	check(RulesOff(t, Transfer{Family: "ipv4", Bytes: 2 << 20, Open: open}))
+	check(rulesOff(t, Transfer{Family: "ipv4", Bytes: 2 << 20, Open: open}))
 }
 
 // NotRestarted sees that a driver which does not restart its queues as things stand is not
@@ -37,7 +37,7 @@ func NotRestarted(t *testing.T, open Open, queues ...stream.NICQueue) {
 		t.Log("mlx5 alone")
 		return
 	}
-	PrivateFlag(t, "tx_port_ts", func() {
+	privateFlag(t, "tx_port_ts", func() {
 		for _, q := range queues {
 			_, err := Transfer{Family: "ipv4", Bytes: 1 << 20, NIC: q, Setup: HWGRO(t, true), Open: open}.Run(t)
 			MustSay(t, err, unix.EOPNOTSUPP, "tx_port_ts", "ethtool --set-priv-flags "+RXDev+" tx_port_ts off")

@@ -10,10 +10,10 @@ import (
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
-// RulesOff makes a transfer for which ntuple rules are off at first: it switches them on and back.
+// rulesOff makes a transfer for which ntuple rules are off at first: it switches them on and back.
 // Some drivers open all queues anew for that (bnxt), so once a queue has its memory it must not
 // happen any more.
-func RulesOff(t *testing.T, x Transfer) Transfer {
+func rulesOff(t *testing.T, x Transfer) Transfer {
 	t.Helper()
 	var bound uint64
 	open, setup := x.Open, HWGRO(t, true)

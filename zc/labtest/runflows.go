@@ -47,7 +47,7 @@ func RunFlows(t *testing.T, rx string, short ...string) {
 		{"one of a queue astray", func(t *testing.T) { oneAstray(t, rx, n, one...) }},
 	} {
 		if long.Wanted() || slices.Contains(short, part.name) {
-			t.Run(part.name, func(t *testing.T) { Channels(t, n+2, func() { part.run(t) }) })
+			t.Run(part.name, func(t *testing.T) { channels(t, n+2, func() { part.run(t) }) })
 		}
 	}
 }
@@ -182,7 +182,7 @@ func checkFlows(t *testing.T, r results.Record, n, queues int) {
 func SentFlows(t *testing.T, rx, tx string) {
 	Need(t)
 	n := long.Rounds(2, 4)
-	Channels(t, n+2, func() {
+	channels(t, n+2, func() {
 		r := measured(t, rx, append(flowArgs(n), "--tx", tx)...)
 		if len(r.TG.Flows) != n || len(r.SUT.Flows) != n || r.SUT.Mismatches == nil || *r.SUT.Mismatches != 0 {
 			t.Fatalf("%d flows sent, %d received, mismatches %s", len(r.TG.Flows), len(r.SUT.Flows),

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe tries whether TCP sockets take SO_ZEROCOPY.
-func Probe() error {
+// probe tries whether TCP sockets take SO_ZEROCOPY.
+func probe() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a TCP socket: %w", err)

@@ -66,11 +66,11 @@ func awaitSleeps(t *testing.T, m *stream.Meter, n uint64, done <-chan error) {
 // The probe says yes where a socket takes the option, which is anywhere since Linux
 // 4.14. Where it does not, it says no, why, and what to do.
 func TestProbe(t *testing.T) {
-	if err := Probe(); err != nil {
+	if err := probe(); err != nil {
 		t.Error(err)
 	}
 	refused := func(errno unix.Errno) error {
-		err := remedytest.Denied(unix.SYS_SETSOCKOPT, Probe)(errno)
+		err := remedytest.Denied(unix.SYS_SETSOCKOPT, probe)(errno)
 		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != "msg-zerocopy" {
 			t.Errorf("%v", err)
 		}
@@ -85,7 +85,7 @@ func TestProbe(t *testing.T) {
 		}
 	}
 	var err error
-	if derr := denied.Run(unix.SYS_SOCKET, unix.EMFILE, func() { err = Probe() }); derr != nil {
+	if derr := denied.Run(unix.SYS_SOCKET, unix.EMFILE, func() { err = probe() }); derr != nil {
 		t.Fatal(derr)
 	}
 	if !errors.Is(err, unix.EMFILE) {

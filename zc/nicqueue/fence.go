@@ -34,12 +34,12 @@ func (q *Queue) Notes() []string {
 	if !q.unfenced {
 		return nil
 	}
-	return []string{Unfenced(q.Dev.Name, q.ID, q.bound)}
+	return []string{unfenced(q.Dev.Name, q.ID, q.bound)}
 }
 
-// Unfenced explains what follows where a queue cannot be kept free of other flows; bound: its
+// unfenced explains what follows where a queue cannot be kept free of other flows; bound: its
 // memory is not the driver's.
-func Unfenced(dev string, queue int, bound bool) string {
+func unfenced(dev string, queue int, bound bool) string {
 	s := fmt.Sprintf(
 		"RX queue %d was not kept free of other flows: %s has no RSS table; counters of the queue may be of others",
 		queue, dev)

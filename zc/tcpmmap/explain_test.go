@@ -62,12 +62,12 @@ func TestPages(t *testing.T) {
 // The probe says yes where the kernel maps payload, which is anywhere since Linux
 // 4.18. Where a call is refused it says no, which call that was, and what to do.
 func TestProbe(t *testing.T) {
-	if err := Probe(); err != nil {
+	if err := probe(); err != nil {
 		t.Error(err)
 	}
 	refused := func(errno unix.Errno) error {
-		err := remedytest.Denied(unix.SYS_GETSOCKOPT, Probe)(errno)
-		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != Mode {
+		err := remedytest.Denied(unix.SYS_GETSOCKOPT, probe)(errno)
+		if u := (*fault.Unsupported)(nil); !errors.As(err, &u) || u.Mode != mode {
 			t.Errorf("%v", err)
 		}
 		return err
@@ -77,5 +77,5 @@ func TestProbe(t *testing.T) {
 		t.Error(fix)
 	}
 	remedytest.Try(t, remedy.MapTCP, "mmap of a TCP socket", remedytest.DeniedIf(unix.SYS_MMAP, 1, uint32(pageBytes),
-		Probe), unix.EINTR)
+		probe), unix.EINTR)
 }

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Probe maps a window on a TCP socket and asks for payload.
-func Probe() error {
+// probe maps a window on a TCP socket and asks for payload.
+func probe() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("make a TCP socket: %w", err)
 	}
 	defer unix.Close(fd)
 	lacking := func(call remedy.Call, op string, err error) error {
-		return &fault.Unsupported{Mode: Mode, Op: op, Err: err, How: remedy.Error(call, op, err, remedy.On{FD: fd}).How}
+		return &fault.Unsupported{Mode: mode, Op: op, Err: err, How: remedy.Error(call, op, err, remedy.On{FD: fd}).How}
 	}
 	window, err := sock.MapWindow(fd, pageBytes)
 	if err != nil {

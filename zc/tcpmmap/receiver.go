@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Mode is the name of the mode.
-const Mode = "tcp-mmap"
+// mode is the name of the mode.
+const mode = "tcp-mmap"
 
 const (
-	// DefaultReadBytes is how much one call may map unless told otherwise. It had
+	// defaultReadBytes is how much one call may map unless told otherwise. It had
 	// better be more than is there: a call that fills it ends inside a packet.
-	DefaultReadBytes = 2 << 20
+	defaultReadBytes = 2 << 20
 	// copyBytes is how much one call may copy of what cannot be mapped.
 	copyBytes = 256 << 10
 	// waitMs bounds one sleep, so that an aborted run is noticed.
@@ -65,7 +65,7 @@ type figures struct {
 func New(o stream.Options) (*Receiver, error) {
 	r := &Receiver{opt: o, read: o.ReadBytes, gather: stream.NewGathering(o)}
 	if r.read == 0 {
-		r.read = DefaultReadBytes
+		r.read = defaultReadBytes
 	}
 	r.read = pages(min(r.read, o.MessageBytes))
 	var err error

@@ -33,9 +33,9 @@ const (
 	drainTime = 10 * time.Second
 )
 
-// Sender sends with SEND_ZC, one request in flight and up to window
+// sender sends with SEND_ZC, one request in flight and up to window
 // notifications owed.
-type Sender struct {
+type sender struct {
 	ring  *uring.Ring
 	chunk int // bytes of each registered buffer
 
@@ -51,13 +51,13 @@ type Sender struct {
 }
 
 // New makes the ring, owned by the calling thread.
-func New(o stream.Options) (*Sender, error) {
+func New(o stream.Options) (*sender, error) {
 	ring, err := uring.NewBest(uring.Options{Engine: uring.Engine(o.UringEngine), SQEntries: 8, CQEntries: 4 * window,
 		SingleIssuer: true, DeferTaskrun: true, SubmitAll: true, RegisterFD: true})
 	if err != nil {
 		return nil, &fault.Unsupported{Mode: "uring-zc", Op: "make a ring", Err: err, How: fault.Fix(err)}
 	}
-	s := &Sender{ring: ring, chunk: maxRegister, nfree: window}
+	s := &sender{ring: ring, chunk: maxRegister, nfree: window}
 	for i := range s.free {
 		s.free[i] = uint16(i)
 	}
@@ -65,7 +65,7 @@ func New(o stream.Options) (*Sender, error) {
 }
 
 // Send sends until c.Stopping, then waits for all notifications.
-func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	if err := s.ring.RegisterBuffers(slices.Collect(slices.Chunk(p.Memory(), s.chunk))); err != nil {
 		return &fault.Unsupported{Mode: "uring-zc", Op: fmt.Sprintf("register %d bytes of payload", len(p.Memory())),
 			Err: err, How: fault.Fix(err)}
@@ -74,7 +74,7 @@ func (s *Sender) Send(c *stream.Conn, p *stream.Payload, m *stream.Meter) error 
 	return errors.Join(err, s.drain(c, m, err != nil))
 }
 
-func (s *Sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
+func (s *sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) error {
 	mem := p.Memory()
 	for k := uint64(0); ; k++ {
 		for off, end := p.Offset(k), p.Offset(k)+p.MessageBytes(); off < end; {
@@ -97,7 +97,7 @@ func (s *Sender) sendAll(c *stream.Conn, p *stream.Payload, m *stream.Meter) err
 
 // sendOne sends as much of p, which lies in registered buffer index, as the
 // socket takes at once. It returns 0 when a slot had to be waited for.
-func (s *Sender) sendOne(c *stream.Conn, index int, p []byte, m *stream.Meter) (int, error) {
+func (s *sender) sendOne(c *stream.Conn, index int, p []byte, m *stream.Meter) (int, error) {
 	if s.nfree == 0 {
 		return 0, s.take(m)
 	}
@@ -120,7 +120,7 @@ func (s *Sender) sendOne(c *stream.Conn, index int, p []byte, m *stream.Meter) (
 }
 
 // take waits for completions if there are none and handles all that are there.
-func (s *Sender) take(m *stream.Meter) error {
+func (s *sender) take(m *stream.Meter) error {
 	if s.ring.CQReady() == 0 {
 		m.Call()
 		if _, err := s.ring.SubmitAndGetEvents(); err != nil {
@@ -142,7 +142,7 @@ func (s *Sender) take(m *stream.Meter) error {
 }
 
 // handle books one completion: the request's own, or its notification.
-func (s *Sender) handle(cqe uring.CQE, m *stream.Meter) {
+func (s *sender) handle(cqe uring.CQE, m *stream.Meter) {
 	slot := uint16(cqe.UserData)
 	if !cqe.Notif() {
 		s.flying = false
@@ -168,7 +168,7 @@ func (s *Sender) handle(cqe uring.CQE, m *stream.Meter) {
 }
 
 // drain waits for the notifications still owed, unless the flow is broken.
-func (s *Sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
+func (s *sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
 	last, left := time.Now(), s.pending
 	for s.pending > 0 && !broken && c.Aborted() == nil {
 		if err := s.take(m); err != nil {
@@ -185,10 +185,10 @@ func (s *Sender) drain(c *stream.Conn, m *stream.Meter, broken bool) error {
 }
 
 // Close closes the ring, which unpins the memory.
-func (s *Sender) Close() error { return s.ring.Close() }
+func (s *sender) Close() error { return s.ring.Close() }
 
 // Evidence returns how the ring was made, and what is untold of the payload.
-func (s *Sender) Evidence() stream.Evidence {
+func (s *sender) Evidence() stream.Evidence {
 	figures := append(stream.RingFigures(s.ring), stream.Figure{Name: "uring_zc_untold_bytes", Unit: "bytes",
 		Value: float64(s.fate.untoldBytes)})
 	return stream.Evidence{Figures: figures, Notes: s.fate.notes(), UringEngine: string(s.ring.Engine())}

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func newSender(t *testing.T, engine string) *Sender {
+func newSender(t *testing.T, engine string) *sender {
 	t.Helper()
-	if err := Probe(); err != nil {
+	if err := probe(); err != nil {
 		t.Skip(err)
 	}
 	runtime.LockOSThread()

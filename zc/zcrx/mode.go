@@ -13,8 +13,8 @@ var (
 		Traits:  stream.ZeroCopy | stream.UsesRing | stream.UsesNICQueue | stream.NeedsDev | stream.SplitsHeaders,
 		Kernel:  "6.15", Needs: append([]stream.Need{stream.NeedCapability, stream.NeedMemlock, stream.NeedHugePages,
 			stream.NeedRing, stream.NeedZcrx, stream.NeedLongBuffers}, stream.NeedsOfQueue...),
-		NewReceiver: stream.MakesReceiver(New), Probe: Probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
-		ProbeQueue: ProbeQueue}
+		NewReceiver: stream.MakesReceiver(New), Probe: probe, ProbeDevice: ProbeDevice, ProbeProvider: ProbeProvider,
+		ProbeQueue: probeQueue}
 	NoDevice = stream.Mode{Name: ModeNoDevice, Role: stream.RX,
 		Summary: "io_uring zcrx without a device queue: same interface, all payload copied",
 		Traits:  stream.UsesRing | stream.UsesNICQueue,

@@ -13,9 +13,9 @@ import (
 
 var features = sync.OnceValue(uring.Probe)
 
-// Probe tries what the mode zcrx needs of the kernel; ProbeDevice says whether a
+// probe tries what the mode zcrx needs of the kernel; ProbeDevice says whether a
 // NIC can.
-func Probe() error {
+func probe() error {
 	return tape.Try("kernel for rx "+Mode, func() error {
 		f := features()
 		return uring.Lacking(Mode, f.Ring, f.SingleIssuer, f.DeferTaskrun, f.CQE32, f.Zcrx)
@@ -34,7 +34,7 @@ func ProbeNoDevice() error {
 // a run would meet it. It cannot tell what a driver does with a setting until it
 // is set.
 func ProbeDevice(dev string) error {
-	if err := Probe(); err != nil {
+	if err := probe(); err != nil {
 		return err
 	}
 	return nicqueue.Probe(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
@@ -43,12 +43,12 @@ func ProbeDevice(dev string) error {
 // ProbeProvider asks the driver whether its queues take memory of io_uring: a part of
 // [ProbeDevice].
 func ProbeProvider(dev string) error {
-	if err := Probe(); err != nil {
+	if err := probe(); err != nil {
 		return err
 	}
 	return nicqueue.On(Mode, dev, func(d *nic.Device) error { return nicqueue.ProbeRegister(Mode, d) })
 }
 
-// ProbeQueue checks that the last queue is free, which the mode takes by default: a part of
+// probeQueue checks that the last queue is free, which the mode takes by default: a part of
 // [ProbeDevice].
-func ProbeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }
+func probeQueue(dev string) error { return nicqueue.ProbeQueue(Mode, dev) }

@@ -14,7 +14,7 @@ import (
 
 // Each probe is either a yes, or says what is missing and what to do.
 func TestProbes(t *testing.T) {
-	for name, err := range map[string]error{"zcrx": Probe(), "zcrx-nodev": ProbeNoDevice(), "lo": ProbeDevice("lo"),
+	for name, err := range map[string]error{"zcrx": probe(), "zcrx-nodev": ProbeNoDevice(), "lo": ProbeDevice("lo"),
 		"nothing": ProbeDevice("no-such-if")} {
 		var u *fault.Unsupported
 		if err == nil {
@@ -94,7 +94,7 @@ func TestUnseen(t *testing.T) {
 // The error of a step keeps its errno for errors.Is.
 func TestUnsupportedUnwraps(t *testing.T) {
 	err := ProbeDevice("no-such-if")
-	if Probe() == nil && !errors.Is(err, unix.ENODEV) {
+	if probe() == nil && !errors.Is(err, unix.ENODEV) {
 		t.Errorf("%v", err)
 	}
 }

@@ -29,11 +29,11 @@ func Has(pid int, state State) bool {
 			}
 		}
 	}
-	return slices.ContainsFunc(Files(pid), func(f string) bool { return there[f] })
+	return slices.ContainsFunc(files(pid), func(f string) bool { return there[f] })
 }
 
-// Files lists what a process has open.
-func Files(pid int) (out []string) {
+// files lists what a process has open.
+func files(pid int) (out []string) {
 	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
 	for _, l := range links {
 		if to, err := os.Readlink(l); err == nil {

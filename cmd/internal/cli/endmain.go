@@ -39,7 +39,7 @@ func OpenEnd(cmd *cobra.Command, spec wire.EndSpec, asJSON bool) (*endpoint.End,
 		r.Verdict = results.Unsupported
 	}
 	if asJSON {
-		return nil, NewEndReport(cmd.Name(), spec, r, false).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), true)
+		return nil, newEndReport(cmd.Name(), spec, r, false).Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), true)
 	}
 	return nil, err
 }
@@ -72,7 +72,7 @@ func RunEnd(cmd *cobra.Command, end *endpoint.End, spec wire.EndSpec, sch wire.S
 		r.Reason = "interrupted: " + r.Reason
 	}
 	mode, _ := modes.Find(spec.Role, spec.Mode())
-	rep := NewEndReport(cmd.Name(), spec, r, mode.SortsBytes())
+	rep := newEndReport(cmd.Name(), spec, r, mode.SortsBytes())
 	err = rep.Print(cmd.OutOrStdout(), cmd.ErrOrStderr(), o.JSON)
 	if o.Verbose && !o.JSON {
 		DataPath(cmd.OutOrStdout(), string(spec.Role), rep.Metrics)

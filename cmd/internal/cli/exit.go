@@ -21,7 +21,7 @@ import (
 
 // The exit statuses of all commands.
 const (
-	Done   = 0 // did what was asked
+	done   = 0 // did what was asked
 	Failed = 1 // a run failed or is invalid
 	Usage  = 2 // wrong usage or input
 )
@@ -72,7 +72,7 @@ func run(cmd *cobra.Command, args []string, stdout, stderr *os.File) int {
 	cmd.SetErr(errs)
 	cmd.SilenceErrors, cmd.SilenceUsage = true, true
 	cmd.SetArgs(args)
-	SetHelp(cmd)
+	setHelp(cmd)
 	cmd.InitDefaultCompletionCmd() // else it comes when the commands are watched already
 	var began bool
 	watch(cmd, &began)
@@ -128,7 +128,7 @@ type wrongInput interface {
 // report prints what went wrong in the program name, and returns the exit status.
 func report(err error, name string, stderr io.Writer) int {
 	if err == nil {
-		return Done
+		return done
 	}
 	status := Failed
 	if w := (wrongInput)(nil); errors.As(err, &w) && w.WrongInput() {

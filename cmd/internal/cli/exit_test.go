@@ -69,7 +69,7 @@ func TestStatusOfRefusals(t *testing.T) {
 		status int
 		text   string
 	}{
-		"sub --need x f":     {Done, ""},
+		"sub --need x f":     {done, ""},
 		"sub --need x fails": {Failed, "prog: accepts nothing\n"},
 		"sub --need x wrong": {Usage, "prog: wrong is wrong\n"},
 		"sbu":                {Usage, "unknown command"},
@@ -80,8 +80,8 @@ func TestStatusOfRefusals(t *testing.T) {
 		"sub --colour f":         {Usage, "unknown flag: --colour\nsee: prog sub --help\n"},
 		"odd":                    {Usage, "in words of no known beginning\nusage: prog odd [flags]\n"},
 		"completion bash x":      {Usage, "usage: prog completion bash"},
-		"completion bash":        {Done, ""},
-		"sub --help":             {Done, ""},
+		"completion bash":        {done, ""},
+		"sub --help":             {done, ""},
 	} {
 		file, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
 		if err != nil {

@@ -38,7 +38,7 @@ const StandaloneBuffer = 256 << 10
 // AddFlags defines the flags.
 func (e *End) AddFlags(cmd *cobra.Command) {
 	mode := plan.LookupOption(string(e.Role))
-	AddOptions(cmd, &e.Cell, PathOptions(e.Role))
+	AddOptions(cmd, &e.Cell, pathOptions(e.Role))
 	f := cmd.Flags()
 	f.Var(&optionFlag{option: mode, cell: &e.Cell, flags: f, text: mode.Default}, "mode",
 		"data path: "+strings.Join(mode.Choices(), ", "))

@@ -13,22 +13,22 @@ import (
 // What is watched live is read for at most MostWatched, and at least every MostInterval: more is
 // mistyped, and clocks of nanoseconds overflow.
 const (
-	MostWatched  = 10_000 * time.Hour
-	MostInterval = 24 * time.Hour
+	mostWatched  = 10_000 * time.Hour
+	mostInterval = 24 * time.Hour
 )
 
 // CheckWatched refuses a --duration that is no time to watch for. 0 is until somebody interrupts.
 func CheckWatched(d time.Duration) error {
-	if d < 0 || d > MostWatched {
-		return fmt.Errorf("--duration %v: must be 0 (until Ctrl-C) to %v", d, MostWatched)
+	if d < 0 || d > mostWatched {
+		return fmt.Errorf("--duration %v: must be 0 (until Ctrl-C) to %v", d, mostWatched)
 	}
 	return nil
 }
 
 // CheckInterval refuses a time between two readings, or two tables, that is too short or too long.
 func CheckInterval(flag string, d, least time.Duration) error {
-	if d < least || d > MostInterval {
-		return fmt.Errorf("--%s %v: must be %v to %v", flag, d, least, MostInterval)
+	if d < least || d > mostInterval {
+		return fmt.Errorf("--%s %v: must be %v to %v", flag, d, least, mostInterval)
 	}
 	return nil
 }

@@ -10,14 +10,14 @@ import (
 )
 
 func TestCheckSpans(t *testing.T) {
-	for d, ok := range map[time.Duration]bool{0: true, 1: true, MostWatched: true, -1: false, MostWatched + 1: false,
+	for d, ok := range map[time.Duration]bool{0: true, 1: true, mostWatched: true, -1: false, mostWatched + 1: false,
 		1<<63 - 1: false, -1 << 63: false} {
 		if err := CheckWatched(d); (err == nil) != ok {
 			t.Errorf("--duration %v: %v", d, err)
 		}
 	}
-	for d, ok := range map[time.Duration]bool{time.Second: true, MostInterval: true, 0: false, -time.Second: false,
-		time.Second - 1: false, MostInterval + 1: false, 1<<63 - 1: false} {
+	for d, ok := range map[time.Duration]bool{time.Second: true, mostInterval: true, 0: false, -time.Second: false,
+		time.Second - 1: false, mostInterval + 1: false, 1<<63 - 1: false} {
 		if err := CheckInterval("interval", d, time.Second); (err == nil) != ok {
 			t.Errorf("--interval %v: %v", d, err)
 		}

@@ -16,36 +16,36 @@ type Group string
 
 // The groups, in their order.
 const (
-	GroupFlow      Group = "Flow"
-	GroupHosts     Group = "Hosts"
-	GroupSettings  Group = "NIC and host settings (restored after the run)"
-	GroupPlacement Group = "Placement"
-	GroupPower     Group = "Power"
-	GroupProbes    Group = "Probes"
-	GroupRuns      Group = "Runs"
-	GroupOutput    Group = "Output"
+	groupFlow      Group = "Flow"
+	groupHosts     Group = "Hosts"
+	groupSettings  Group = "NIC and host settings (restored after the run)"
+	groupPlacement Group = "Placement"
+	groupPower     Group = "Power"
+	groupProbes    Group = "Probes"
+	groupRuns      Group = "Runs"
+	groupOutput    Group = "Output"
 )
 
-// Groups are all groups.
-var Groups = []Group{GroupFlow, GroupHosts, GroupSettings, GroupPlacement, GroupPower, GroupProbes, GroupRuns,
-	GroupOutput}
+// groups are all groups.
+var groups = []Group{groupFlow, groupHosts, groupSettings, groupPlacement, groupPower, groupProbes, groupRuns,
+	groupOutput}
 
 // members are the flags of each group that are no options of a run: those follow from their kind.
 var members = map[Group]string{
-	GroupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
-	GroupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
-	GroupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
-	GroupPower:     "power power-idle power-guard power-interval",
-	GroupProbes:    "probe probe-sample path sample-interval",
-	GroupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
+	groupFlow:      "mode listen duration accept-timeout connect-timeout cookie stall max-copied",
+	groupHosts:     "sut tg dev tg-dev addr port ipv6 ipv4 veth netns dir shared-with-ssh",
+	groupPlacement: "sut-cpu tg-cpu cpu cpus tg-cpus node tg-node layout tg-layout",
+	groupPower:     "power power-idle power-guard power-interval",
+	groupProbes:    "probe probe-sample path sample-interval",
+	groupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
 		"dry-run resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs " +
 		"timeout",
-	GroupOutput: "out json verbose help help-all version",
+	groupOutput: "out json verbose help help-all version",
 }
 
 // GroupsOf finds the groups of a flag; one, unless a list is wrong.
 func GroupsOf(name string) (out []Group) {
-	for _, g := range Groups {
+	for _, g := range groups {
 		for word := range strings.FieldsSeq(members[g]) {
 			if word == name {
 				out = append(out, g)
@@ -59,9 +59,9 @@ func GroupsOf(name string) (out []Group) {
 		}
 		switch o.Kind { // of those that say how a run is made the lists above tell
 		case plan.OfModes, plan.OfPath:
-			out = append(out, GroupFlow)
+			out = append(out, groupFlow)
 		case plan.OfHost:
-			out = append(out, GroupSettings)
+			out = append(out, groupSettings)
 		}
 	}
 	return out

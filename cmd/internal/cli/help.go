@@ -15,13 +15,13 @@ import (
 // helpWidth is the number of columns that help keeps to.
 const helpWidth = 80
 
-// SetHelp makes a tree of commands print help as this package lays it out.
-func SetHelp(root *cobra.Command) {
+// setHelp makes a tree of commands print help as this package lays it out.
+func setHelp(root *cobra.Command) {
 	addManFlag(root)
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) {
 		text := Help(cmd, given(cmd, helpAllFlag))
 		if given(cmd, manFlag) {
-			text = Man(cmd)
+			text = man(cmd)
 		}
 		fmt.Fprint(cmd.OutOrStdout(), text)
 	})
@@ -41,7 +41,7 @@ func Help(cmd *cobra.Command, all bool) string {
 	if about == "" {
 		about = cmd.Short + "."
 	}
-	b.WriteString(Reflow(about, helpWidth))
+	b.WriteString(reflow(about, helpWidth))
 	b.WriteString("\nUsage:\n")
 	if doesItself(cmd) {
 		fold(&b, "  ", "      ", strings.TrimSpace(cmd.UseLine()))
@@ -126,7 +126,7 @@ func flags(b *strings.Builder, cmd *cobra.Command, all bool) {
 	case len(first) == 0:
 		list(b, "Flags", have)
 	case all:
-		for _, g := range Groups {
+		for _, g := range groups {
 			list(b, string(g), slices.DeleteFunc(slices.Clone(have),
 				func(f *pflag.Flag) bool { return !slices.Contains(GroupsOf(f.Name), g) }))
 		}
@@ -190,8 +190,8 @@ func flagText(f *pflag.Flag) string {
 	return fmt.Sprintf("%s (default %s)", text, strings.Trim(f.DefValue, "[]"))
 }
 
-// Reflow fills the paragraphs of a text anew; those with an indented line stay as they are.
-func Reflow(text string, width int) string {
+// reflow fills the paragraphs of a text anew; those with an indented line stay as they are.
+func reflow(text string, width int) string {
 	var b strings.Builder
 	for i, para := range strings.Split(strings.Trim(text, "\n"), "\n\n") {
 		if i > 0 {

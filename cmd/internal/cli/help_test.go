@@ -27,7 +27,7 @@ func helped() *cobra.Command {
 	c.MarkFlagRequired("sut")
 	First(c, "sut", "rx")
 	root.AddCommand(c)
-	SetHelp(root)
+	setHelp(root)
 	return root
 }
 
@@ -52,7 +52,7 @@ func said(t *testing.T, root *cobra.Command, args ...string) (status int, text s
 
 func TestHelpShowsTheFirst(t *testing.T) {
 	status, short := said(t, helped(), "sub", "--help")
-	if status != Done || !strings.Contains(short, "--sut HOST") || strings.Contains(short, "--mtu") ||
+	if status != done || !strings.Contains(short, "--sut HOST") || strings.Contains(short, "--mtu") ||
 		!strings.Contains(short, "prog sub --help-all shows all") {
 		t.Errorf("exit status %d:\n%s", status, short)
 	}
@@ -62,7 +62,7 @@ func TestHelpShowsTheFirst(t *testing.T) {
 	}
 	// Neither the argument nor the flag that are missing keep it from helping.
 	status, all := said(t, helped(), "sub", "--help-all")
-	if status != Done || !strings.Contains(all, "\nFlow:\n  --rx MODE") ||
+	if status != done || !strings.Contains(all, "\nFlow:\n  --rx MODE") ||
 		!strings.Contains(all, "(default tcp)") || !strings.Contains(all, "\nHosts:\n") ||
 		strings.Count(all, "--mtu") != 1 {
 		t.Errorf("exit status %d:\n%s", status, all)
@@ -78,7 +78,7 @@ func TestHelpShowsTheFirst(t *testing.T) {
 
 func TestManPage(t *testing.T) {
 	root := helped()
-	page := Man(root.Commands()[0])
+	page := man(root.Commands()[0])
 	for _, want := range []string{".TH PROG\\-SUB 1", ".SH NAME\nprog\\-sub \\- Do it\n", ".SS Flow\n",
 		".TP\n.B \\-\\-mtu N\nbytes\n", ".nf\n  a table    as it is\n.fi\n"} {
 		if !strings.Contains(page, want) {
@@ -90,7 +90,7 @@ func TestManPage(t *testing.T) {
 	}
 	alone := &cobra.Command{Use: "alone ADDR", Args: cobra.ExactArgs(1),
 		RunE: func(*cobra.Command, []string) error { return nil }}
-	if status, text := said(t, alone, "--man"); status != Done || !strings.HasPrefix(text, ".TH ALONE 1") {
+	if status, text := said(t, alone, "--man"); status != done || !strings.HasPrefix(text, ".TH ALONE 1") {
 		t.Errorf("exit status %d: %s", status, text)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // WriteManPages writes the manual pages of a tree of commands into a folder: zcbench.1,
 // zcbench-run.1 and so on.
 func WriteManPages(cmd *cobra.Command, dir string) error {
-	err := os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(Man(cmd)), 0o644)
+	err := os.WriteFile(filepath.Join(dir, pageName(cmd)+".1"), []byte(man(cmd)), 0o644)
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() && !ofCobra(c) {
 			err = errors.Join(err, WriteManPages(c, dir))
@@ -33,9 +33,9 @@ func pageName(cmd *cobra.Command) string { return strings.ReplaceAll(cmd.Command
 // themselves.
 func ofCobra(c *cobra.Command) bool { return c.Name() == "help" || c.Name() == "completion" }
 
-// Man writes the manual page of a command, in the macros of man(7). It has no date: the same
+// man writes the manual page of a command, in the macros of man(7). It has no date: the same
 // program always writes the same page.
-func Man(cmd *cobra.Command) string {
+func man(cmd *cobra.Command) string {
 	cmd.InitDefaultHelpFlag()
 	cmd.InitDefaultVersionFlag()
 	var b strings.Builder
@@ -92,7 +92,7 @@ func manFlags(b *strings.Builder, cmd *cobra.Command) {
 		write(have)
 		return
 	}
-	for _, g := range Groups {
+	for _, g := range groups {
 		of := slices.DeleteFunc(slices.Clone(have), func(f *pflag.Flag) bool {
 			return !slices.Contains(GroupsOf(f.Name),
 				g)

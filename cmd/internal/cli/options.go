@@ -42,8 +42,8 @@ func AddOptions(cmd *cobra.Command, c *plan.Cell, wanted func(*plan.Option) bool
 	}
 }
 
-// PathOptions selects the options of the data path of one end.
-func PathOptions(role stream.Role) func(*plan.Option) bool {
+// pathOptions selects the options of the data path of one end.
+func pathOptions(role stream.Role) func(*plan.Option) bool {
 	return func(o *plan.Option) bool { return o.Kind == plan.OfPath && (o.Role == "" || o.Role == role) }
 }
 

@@ -20,7 +20,7 @@ import (
 // output is standard output or standard error as all commands write to it. Text goes
 // through the filter: names, reasons and readings come from other machines.
 type output struct {
-	mu   sync.Mutex        // a command that was left may still write ([Leave])
+	mu   sync.Mutex        // a command that was left may still write ([leave])
 	text *plaintext.Writer // to raw
 	raw  *descriptor
 }

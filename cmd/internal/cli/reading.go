@@ -23,13 +23,13 @@ var errInterrupted = errors.New("interrupted: no file is half written")
 // whole, or not at all.
 func Reading(run func(*cobra.Command, []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
-		return Leave(cmd.Context(), func() error { return run(cmd, args) })
+		return leave(cmd.Context(), func() error { return run(cmd, args) })
 	}
 }
 
-// Leave does something that reads what others wrote, until it is done or the context has ended:
+// leave does something that reads what others wrote, until it is done or the context has ended:
 // see [Reading].
-func Leave(ctx context.Context, do func() error) error {
+func leave(ctx context.Context, do func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- do() }()
 	select {

@@ -37,7 +37,7 @@ func TestLeave(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				start := time.Now()
 				cancel()
-				err := Leave(ctx, func() error { time.Sleep(x.after); return x.err })
+				err := leave(ctx, func() error { time.Sleep(x.after); return x.err })
 				if !errors.Is(err, x.want) || x.want == nil && err != nil || time.Since(start) != x.waits {
 					t.Errorf("%v after %v", err, time.Since(start))
 				}
@@ -45,7 +45,7 @@ func TestLeave(t *testing.T) {
 			})
 		})
 	}
-	if err := Leave(t.Context(), func() error { return own }); !errors.Is(err, own) {
+	if err := leave(t.Context(), func() error { return own }); !errors.Is(err, own) {
 		t.Error(err)
 	}
 }

@@ -53,19 +53,19 @@ type EndReport struct {
 	Strangers      uint64           `json:"strangers"`
 	Warnings       []string         `json:"warnings,omitempty"`
 	Threads        int              `json:"threads,omitempty"` // that moved the flows
-	Flows          []EndFlow        `json:"flows,omitempty"`
+	Flows          []endFlow        `json:"flows,omitempty"`
 	Metrics        []measure.Metric `json:"metrics,omitempty"`
 }
 
-// EndFlow is one flow of an end that ran on its own.
-type EndFlow struct {
+// endFlow is one flow of an end that ran on its own.
+type endFlow struct {
 	N int `json:"flow"` // its number
 	results.Flow
 }
 
-// NewEndReport makes the report of one end that ran on its own; sorted: its bytes are
+// newEndReport makes the report of one end that ran on its own; sorted: its bytes are
 // sorted into copied and not copied.
-func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
+func newEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) EndReport {
 	rep := EndReport{Tool: tool, Version: version.Tool(), Role: s.Role, Mode: s.Mode(), Verdict: r.Verdict,
 		Reason: r.Reason, Fix: r.Fix,
 		MessageBytes: s.Cell.MessageBytes, Bytes: r.Total.Bytes, PeerBytes: r.PeerBytes,
@@ -76,7 +76,7 @@ func NewEndReport(tool string, s wire.EndSpec, r wire.EndResult, sorted bool) En
 		rep.RXBufferBytes = cmp.Or(provided(rep.Metrics), s.Cell.RXBuffer, s.Cell.MessageBytes)
 	}
 	for n, f := range r.Host.Flows {
-		rep.Flows = append(rep.Flows, EndFlow{n, f})
+		rep.Flows = append(rep.Flows, endFlow{n, f})
 	}
 	if r.FlowNs == 0 {
 		return rep // there was no flow
@@ -182,7 +182,7 @@ func (r EndReport) text(out io.Writer) {
 	}
 }
 
-func (f EndFlow) text(out io.Writer) {
+func (f endFlow) text(out io.Writer) {
 	fmt.Fprintf(out, "  flow %-5d ", f.N)
 	if f.ThroughputGbps != nil {
 		fmt.Fprintf(out, "%8.2f Gbit/s", *f.ThroughputGbps)

@@ -19,7 +19,7 @@ import (
 func TestReportWithoutFlow(t *testing.T) {
 	spec := wire.EndSpec{Role: stream.RX, Cell: plan.Cell{RX: "zcrx", Touch: "verify"}}
 	read := func(r wire.EndResult) map[string]any {
-		b, err := json.Marshal(NewEndReport("zcrecv", spec, r, true))
+		b, err := json.Marshal(newEndReport("zcrecv", spec, r, true))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestReportWithoutFlow(t *testing.T) {
 		}
 	}
 	var out, stderr bytes.Buffer
-	NewEndReport("zcrecv", spec, none, true).Print(&out, &stderr, false)
+	newEndReport("zcrecv", spec, none, true).Print(&out, &stderr, false)
 	if !strings.Contains(out.String(), "- Gbit/s  no flow  unsupported") {
 		t.Errorf("%q", out.String())
 	}

@@ -12,7 +12,7 @@ import (
 // Book answers what words mean.
 type Book struct {
 	Entries  []Entry
-	passages []Passage
+	passages []passage
 }
 
 // New makes a book of pages, flags of commands, and the program's own lists.
@@ -25,7 +25,7 @@ func New(pages fs.FS, flags []Flag) (*Book, error) {
 // docs alone know.
 type Answer struct {
 	Entry
-	Passages []Passage
+	Passages []passage
 	More     int // passages that are left out
 }
 
@@ -83,7 +83,7 @@ func fits(form, name string) bool {
 // are none, those that mention it. Its own pages come first.
 func (b *Book) answer(e Entry) Answer {
 	a := Answer{Entry: e}
-	about := func(p Passage) bool {
+	about := func(p passage) bool {
 		return slices.ContainsFunc(p.defines, func(w string) bool { return same(w, e.Name) }) || same(p.Section, e.Name)
 	}
 	found, limit := b.find(e, about), most
@@ -92,16 +92,16 @@ func (b *Book) answer(e Entry) Answer {
 	}
 	if len(found) == 0 {
 		limit = mostMentions
-		found = b.find(e, func(p Passage) bool { return strings.Contains(p.Text, "`"+e.Name+"`") })
+		found = b.find(e, func(p passage) bool { return strings.Contains(p.Text, "`"+e.Name+"`") })
 	}
 	if len(found) == 0 {
-		found = b.find(e, func(p Passage) bool { return mentions(p.Text, e.Name) })
+		found = b.find(e, func(p passage) bool { return mentions(p.Text, e.Name) })
 	}
 	if own := e.own(found); len(own) > 0 && (e.Kind == "rx" || e.Kind == "tx") {
 		found = own // on other pages, the word means a probe, a class of functions or a row of a table
 	}
 	if e.Kind == "errno" { // what the other pages say is not to drown in the table's rows
-		n := slices.IndexFunc(found, func(p Passage) bool { return p.Page != errorsPage })
+		n := slices.IndexFunc(found, func(p passage) bool { return p.Page != errorsPage })
 		if n > limit {
 			a.More, found = n-limit, slices.Concat(found[:limit], found[n:])
 		}
@@ -115,7 +115,7 @@ func (b *Book) answer(e Entry) Answer {
 }
 
 // own selects the passages of the entry's own pages, and of the glossary.
-func (e Entry) own(passages []Passage) (out []Passage) {
+func (e Entry) own(passages []passage) (out []passage) {
 	for _, p := range passages {
 		if p.Page == glossary || slices.Contains(e.pages, p.Page) {
 			out = append(out, p)
@@ -127,8 +127,8 @@ func (e Entry) own(passages []Passage) (out []Passage) {
 // glossary is the page that says what words mean, which comes first.
 const glossary = "glossary.md"
 
-func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
-	rank := func(p Passage) int {
+func (b *Book) find(e Entry, want func(passage) bool) (out []passage) {
+	rank := func(p passage) int {
 		if p.Page == glossary {
 			return -1
 		}
@@ -144,7 +144,7 @@ func (b *Book) find(e Entry, want func(Passage) bool) (out []Passage) {
 			out = append(out, p)
 		}
 	}
-	slices.SortStableFunc(out, func(x, y Passage) int { return rank(x) - rank(y) })
+	slices.SortStableFunc(out, func(x, y passage) int { return rank(x) - rank(y) })
 	return out
 }
 
@@ -179,7 +179,7 @@ func (b *Book) Named(kind string) (out []string) {
 }
 
 // String formats the place of the passage: "docs/zcrx.md, The proof".
-func (p Passage) String() string {
+func (p passage) String() string {
 	if p.Section == "" {
 		return "docs/" + p.Page
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/internal/lazy"
 )
 
-// Passage is a piece of a page that is about something.
-type Passage struct {
+// passage is a piece of a page that is about something.
+type passage struct {
 	Page    string // zcrx.md
 	Section string // its heading; "": before the first
 	Text    string // a paragraph, an entry of a list, or a row of a table with its heads
@@ -21,7 +21,7 @@ type Passage struct {
 }
 
 // read takes the pages apart.
-func read(pages fs.FS) (out []Passage, err error) {
+func read(pages fs.FS) (out []passage, err error) {
 	names, err := fs.Glob(pages, "*.md")
 	if err != nil {
 		return nil, err
@@ -42,10 +42,10 @@ type parser struct {
 	block         []string // lines of the passage under way
 	head          []string // of the table under way; nil: none
 	first         string   // the first cell of a row above, for rows that leave it out
-	out           []Passage
+	out           []passage
 }
 
-func parse(page, text string) []Passage {
+func parse(page, text string) []passage {
 	p := &parser{page: page}
 	fenced := false
 	for line := range strings.Lines(text) {
@@ -88,7 +88,7 @@ func (p *parser) line(line string) {
 func (p *parser) end() {
 	if len(p.block) > 0 {
 		text := strings.Join(p.block, " ")
-		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: text, defines: beginning(text)})
+		p.out = append(p.out, passage{Page: p.page, Section: p.section, Text: text, defines: beginning(text)})
 	}
 	p.block, p.head, p.first = nil, nil, ""
 }
@@ -125,7 +125,7 @@ func (p *parser) row(line string) {
 		parts = append(parts, c)
 	}
 	if len(parts) > 0 {
-		p.out = append(p.out, Passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "),
+		p.out = append(p.out, passage{Page: p.page, Section: p.section, Text: strings.Join(parts, "; "),
 			defines: defines})
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Errnos lists those that the table has for a call and for what it is one of, ascending.
-func Errnos(call remedy.Call) (all []unix.Errno) {
+// errnos lists those that the table has for a call and for what it is one of, ascending.
+func errnos(call remedy.Call) (all []unix.Errno) {
 	for _, r := range remedy.Rows(call) {
 		if r.Errno != 0 && !slices.Contains(all, r.Errno) {
 			all = append(all, r.Errno)
@@ -35,10 +35,10 @@ func Errnos(call remedy.Call) (all []unix.Errno) {
 // the fix of one of the errno's rows.
 func Try(t *testing.T, call remedy.Call, object string, fail func(unix.Errno) error, but ...unix.Errno) {
 	t.Helper()
-	if len(Errnos(call)) == 0 {
+	if len(errnos(call)) == 0 {
 		t.Fatalf("the table has no row of %s", call)
 	}
-	for _, errno := range Errnos(call) {
+	for _, errno := range errnos(call) {
 		if slices.Contains(but, errno) {
 			continue
 		}

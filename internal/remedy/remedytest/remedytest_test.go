@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 
 // Every errno that a call is said to give comes, and none twice.
 func TestErrnos(t *testing.T) {
-	all := Errnos(remedy.RingSet)
+	all := errnos(remedy.RingSet)
 	for i, e := range all {
 		if i > 0 && all[i-1] >= e {
 			t.Errorf("%v", all)

@@ -20,7 +20,7 @@ import (
 func Open[S io.Closer](t testing.TB, open func() (S, error)) S {
 	t.Helper()
 	s, err := open()
-	SkipRefused(t, err)
+	skipRefused(t, err)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,9 +32,9 @@ func Open[S io.Closer](t testing.TB, open func() (S, error)) S {
 	return s
 }
 
-// SkipRefused skips the test where an error of opening a sampler is one that this kernel, or what
+// skipRefused skips the test where an error of opening a sampler is one that this kernel, or what
 // this process may not do, is the cause of.
-func SkipRefused(t testing.TB, err error) {
+func skipRefused(t testing.TB, err error) {
 	t.Helper()
 	if errors.Is(err, unix.ENOSYS) {
 		t.Skipf("this kernel has no perf events: %v", err)

@@ -25,7 +25,7 @@ const jsonDepth = "10,000 (encoding/json)"
 
 // readers are all that read files of others, or words of another host.
 var readers = []bounds{
-	{"journal of a results folder", "a line `results.MaxLine`, to the end of a longer one `results.mostSkipped`; " +
+	{"journal of a results folder", "a line `results.maxLine`, to the end of a longer one `results.mostSkipped`; " +
 		"in memory `results.roomPerByte` for each that was " +
 		"read, besides `results.leastRoom`",
 		"the plan's lists `results.headerBounds.Elements`, cells `results.mostHeaderCells`; a run's lists " +
@@ -36,7 +36,7 @@ var readers = []bounds{
 		"by the bytes", "one look at each byte", "0"},
 	{"snapshots of hosts (environment)",
 		"a file `machine/survey.MaxBytes`, of a folder `results/environment.mostBytes`",
-		"facts `machine/survey.MaxFacts`, files of a folder `results/environment.mostFiles`",
+		"facts `machine/survey.maxFacts`, files of a folder `results/environment.mostFiles`",
 		"one look at each byte", "0"},
 	{"a profile", "packed `profile.MaxPacked`, unpacked `profile.maxUnpacked`", "parts `profile.mostParts`",
 		"functions in its stacks `profile.mostSteps`", "by the parts"},
@@ -45,19 +45,19 @@ var readers = []bounds{
 	{"a flame graph", "names `profile.mostNames`",
 		"call sites `profile.mostNodes`; of a report `bench.mostGraphs` graphs, `bench.mostBoxes` boxes",
 		"n log n of the sites", "by the sites"},
-	{"folders of a fleet", "facts `results/fleet.maxKnown`", "folders `results/fleet.MaxFolders`, runs of each " +
-		"`results/fleet.MaxRuns`, different cells `results/fleet.MaxCells`, cells with figures " +
-		"`results/fleet.MaxFigures`", "n log n of the cells", "as a journal"},
+	{"folders of a fleet", "facts `results/fleet.maxKnown`", "folders `results/fleet.maxFolders`, runs of each " +
+		"`results/fleet.maxRuns`, different cells `results/fleet.maxCells`, cells with figures " +
+		"`results/fleet.maxFigures`", "n log n of the cells", "as a journal"},
 	{"two folders that are compared", "as a journal", "pairs of cells `results/compare.mostPairs`",
 		"cells looked at one by one `results/compare.mostHeld`, runs beside others `results/compare.mostBeside`",
 		"as a journal"},
 	{"what a report draws", "as a journal", "pairs of cells `results/report.mostCompared`, cells of a plot " +
 		"`results/report.mostDrawn` and of a table of the page `results/report.mostShown`",
 		"runs beside those of another cell, for a ranking, `results/report.mostHeld`", "as a journal"},
-	{"an experiment file", "`plan/matrix.MaxFile`, lines `plan/matrix.MaxLines`",
-		"keys `plan/matrix.MaxKeys`, keys, values and signs `plan/matrix.MaxTokens`",
-		"cells `plan/matrix.MaxCells`, combinations `plan/matrix.MaxCombinations`, runs `plan/matrix.MaxRuns`",
-		"`plan/matrix.MaxDepth`"},
+	{"an experiment file", "`plan/matrix.maxFile`, lines `plan/matrix.maxLines`",
+		"keys `plan/matrix.maxKeys`, keys, values and signs `plan/matrix.maxTokens`",
+		"cells `plan/matrix.maxCells`, combinations `plan/matrix.maxCombinations`, runs `plan/matrix.maxRuns`",
+		"`plan/matrix.maxDepth`"},
 	{"an agent's answer", "`bench/wire.MaxLine`, a text `bench/wire.mostText`",
 		"elements of lists `bench/wire.mostRead`, metrics `bench/wire.mostMetrics`, warnings `bench/wire.mostWarnings`",
 		"one look at each byte", jsonDepth},

@@ -138,7 +138,7 @@ func rank(all []*candidate, n, m, between float64, most int) ranked {
 		c.values, v = append(c.values[:0], c.runs...), v[:0]
 		t, cost := c.to(0, n), c.to(1, m)
 		for k := range c.values {
-			c.values[k].Value = t[k] / cost[k] // [results.ROI]
+			c.values[k].Value = t[k] / cost[k] // [results.ROI] of a run
 			v = append(v, c.values[k].Value)
 		}
 		slices.Sort(v)

@@ -29,9 +29,9 @@ const (
 	Total    Side = "total"
 )
 
-// roi computes [roi] of a run: n and m are the exponents of throughput and cost. Nil if a figure
-// was not measured. The total of power counts a figure that both ends share once; there is none of
-// figures that have no sum ([Record.MixedScopes]).
+// roi computes the return on cost of a run: n and m are the exponents of throughput and cost. Nil
+// if a figure was not measured. The total of power counts a figure that both ends share once; there
+// is none of figures that have no sum ([Record.MixedScopes]).
 func (r *Record) ROI(side Side, cost Cost, n, m float64) *float64 {
 	t, c := r.SUT.ThroughputGbps, r.SUT.cost(cost)
 	switch side {

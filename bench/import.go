@@ -97,6 +97,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 	if rec.StartUTCNs == 0 {
 		return false, nil
 	}
+	var told []string                  // flags of these figures
 	led := map[ends.Role]*power.Spec{} // the one whose figure became the host's
 	for _, role := range ends.Roles {
 		h := rec.Host(role)
@@ -125,6 +126,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 			if free {
 				leadPower(h, &f)
 				flag(rec, f.Flags...)
+				told = append(told, f.Flags...)
 				free, led[role] = false, &p.Logs[k]
 			}
 		}
@@ -136,6 +138,7 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 		})
 		markMixed(rec)
 	}
+	forgetSlow(rec, led, told)
 	if sut, tg := led[ends.SUT], led[ends.TG]; sut != nil && tg != nil && sut.SameInstrument(*tg) &&
 		rec.SUT.PowerW != nil && rec.TG.PowerW != nil {
 		flag(rec, results.FlagSharedPower)
@@ -145,6 +148,19 @@ func (p PowerImport) join(rec *results.Record, logs []power.Trace, mostDrift *fl
 		rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool { return f == power.FlagMissing })
 	}
 	return joined, nil
+}
+
+// forgetSlow takes the marks of slow meters off a run whose power is now that of logs alone, unless
+// they tell the same of these. led are the logs by role, told their flags.
+func forgetSlow(rec *results.Record, led map[ends.Role]*power.Spec, told []string) {
+	for _, role := range ends.Roles {
+		if led[role] == nil && rec.Host(role).PowerSource != "" {
+			return
+		}
+	}
+	rec.Flags = slices.DeleteFunc(rec.Flags, func(f string) bool {
+		return (f == power.FlagSlow || f == power.FlagResponse) && !slices.Contains(told, f)
+	})
 }
 
 // apart returns an error that shows when the runs were and when the logs.

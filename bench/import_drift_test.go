@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -111,6 +112,27 @@ func TestDriftGateGoesWithRuns(t *testing.T) {
 	for _, limit := range []*float64{nil, new(.05)} {
 		if got := options(&matrix.Spec{Gates: plan.Gates{IdleDrift: limit}}).IdleDrift; got != limit {
 			t.Errorf("limit %v: runs have %v", deref(limit), deref(got))
+		}
+	}
+}
+
+// What was marked because of a slow meter is not said of a log that takes its place, but stays where
+// an end has the meter's figure still, or the log is as slow.
+func TestImportForgetsSlowMeters(t *testing.T) {
+	log := &power.Spec{}
+	for name, x := range map[string]struct {
+		led  map[ends.Role]*power.Spec
+		told []string
+		want int
+	}{
+		"both ends": {map[ends.Role]*power.Spec{ends.SUT: log, ends.TG: log}, nil, 1},
+		"one end":   {map[ends.Role]*power.Spec{ends.SUT: log}, nil, 3},
+		"as slow":   {map[ends.Role]*power.Spec{ends.SUT: log, ends.TG: log}, []string{power.FlagSlow}, 2},
+	} {
+		rec := results.Record{Flags: []string{power.FlagSlow, power.FlagResponse, power.FlagShortGuard}}
+		rec.SUT.PowerSource, rec.TG.PowerSource = "a", "b"
+		if forgetSlow(&rec, x.led, x.told); len(rec.Flags) != x.want {
+			t.Errorf("%s: %q", name, rec.Flags)
 		}
 	}
 }

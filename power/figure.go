@@ -120,7 +120,7 @@ func Measure(t Trace, at Times) Figure {
 	}
 	idle, r := f.idle(t, at, load)
 	if r.slow {
-		f.Why, f.Slow, f.IdleW = r.why, r.why, nil
+		f.Why, f.Slow, f.IdleW, f.Drift = r.why, r.why, nil, nil
 		f.Flags = append(f.Flags, FlagMissing, FlagSlow)
 		return f
 	}

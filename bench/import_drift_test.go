@@ -116,8 +116,8 @@ func TestDriftGateGoesWithRuns(t *testing.T) {
 	}
 }
 
-// What was marked because of a slow meter is not said of a log that takes its place, but stays where
-// an end has the meter's figure still, or the log is as slow.
+// What was marked because of a slow meter is not said of a log that takes its place, but stays
+// where an end has the meter's figure still, or the log is as slow.
 func TestImportForgetsSlowMeters(t *testing.T) {
 	log := &power.Spec{}
 	for name, x := range map[string]struct {

@@ -382,8 +382,6 @@ func ShownBy(role stream.Role, mode string) string {
 		return ""
 	case err != nil, m.Kind != stream.Stream: // the demos of the lab are of TCP
 		return ""
-	case m.Kind != stream.Stream: // the lab's demo is about streams
-		return ""
 	case m.Has(stream.NeedsDev), m.Has(stream.SplitsHeaders): // a queue of a NIC, or how it lays payload
 		return LabDemo
 	case m.Has(stream.UsesNICQueue): // a kernel that is new enough

@@ -90,8 +90,9 @@ func allCPUNs() (sum uint64) {
 // parent reads the fourth field of /proc/PID/stat.
 func parent(stat string) int {
 	b, _ := kernelfile.ReadFile(stat)
-	_, rest, _ := strings.Cut(string(b), ") ")
-	if f := strings.Fields(rest); len(f) > 1 {
+	s := string(b)
+	// The second is the program's name, which may have brackets and blanks in it.
+	if f := strings.Fields(s[strings.LastIndexByte(s, ')')+1:]); len(f) > 1 {
 		n, _ := strconv.Atoi(f[1])
 		return n
 	}

@@ -38,6 +38,9 @@ func (e *Experiment) DryRun(ctx context.Context, w io.Writer) (err error) {
 		p.stage, p.found, p.oneMachine = st, st.opt.found, st.SUT.SameMachine(st.TG)
 	}
 	fmt.Fprintf(w, "experiment %s, plan %.12s, seed %d\n", plaintext.Line(e.Spec.Name), e.Spec.Hash(), e.Spec.Seed)
+	if e.Spec.Short {
+		fmt.Fprintln(w, "this is the file's short version; all of it: --whole")
+	}
 	if hostErr != nil {
 		fmt.Fprintf(w, "could not ask the hosts what they can run: %v\n", hostErr)
 	} else {

@@ -34,7 +34,7 @@ func foretellProfile(s *matrix.Spec, window time.Duration, missing func(plan.Cel
 	if s.Base != nil {
 		base = *s.Base
 	}
-	pairs := compare.Contrasts(s.Cells, base, s.About, func(i int) bool { return profiled(&s.Cells[i]) })
+	pairs := compare.Contrasts(s.Cells, base, asked(s), func(i int) bool { return profiled(&s.Cells[i]) })
 	if slices.ContainsFunc(pairs, func(p compare.Pair) bool { return p.Factor != "" }) {
 		switch tests := stat.MaxTests(runs); {
 		case runs < stat.MinRuns:

@@ -22,15 +22,16 @@ type comparisons struct {
 
 // reaches works out what the comparisons of a plan can show, family by family, those that count
 // first. Unmatched cells cannot be compared in what is asked about, because no cell that can run
-// differs in that alone.
-func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparisons, unmatched []string) {
+// differs in that alone. Of uncounted cells the plan declares that they count, and no comparison
+// that can be made does.
+func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparisons, unmatched, uncounted []string) {
 	can := make([]bool, len(s.Cells))
 	for i, c := range s.Cells {
 		can[i] = missing(c) == nil
 	}
 	first := slices.Index(can, true)
 	if first < 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
 	base := s.Cells[first]
 	if s.Base != nil {
@@ -41,17 +42,24 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 		exploratory bool
 	}
 	n, order := map[family]int{}, [2][]family{} // what counts, and what is exploratory
-	for _, p := range compare.Contrasts(s.Cells, base, s.About, func(i int) bool { return can[i] }) {
+	counted := map[string]bool{}
+	for _, p := range compare.Contrasts(s.Cells, base, asked(s), func(i int) bool { return can[i] }) {
 		id := s.Cells[p.B].ID
 		if p.Factor == "" {
 			unmatched = append(unmatched, id)
 			continue
 		}
-		f := family{p.Factor, len(s.Primary) > 0 && !slices.Contains(s.Primary, id)}
+		counted[id] = counted[id] || !p.Exploratory
+		f := family{p.Factor, p.Exploratory}
 		if n[f]++; n[f] == 1 && f.exploratory {
 			order[1] = append(order[1], f)
 		} else if n[f] == 1 {
 			order[0] = append(order[0], f)
+		}
+	}
+	for i, c := range s.Cells {
+		if can[i] && slices.Contains(s.Primary, c.ID) && !counted[c.ID] && !slices.Contains(unmatched, c.ID) {
+			uncounted = append(uncounted, c.ID)
 		}
 	}
 	for _, f := range slices.Concat(order[0], order[1]) {
@@ -61,7 +69,12 @@ func reaches(s *matrix.Spec, missing func(plan.Cell) *Missing) (out []comparison
 		}
 		out = append(out, comparisons{name, f.factor, stat.NewReach(leastRuns(s), n[f])})
 	}
-	return out, unmatched
+	return out, unmatched, uncounted
+}
+
+// asked is what a plan declares of its comparisons.
+func asked(s *matrix.Spec) compare.Asked {
+	return compare.Asked{About: s.About, Primary: s.Primary, Against: s.Against}
 }
 
 // leastRuns returns how many runs of a cell count at the least.
@@ -138,10 +151,14 @@ func (e *Experiment) foretell(missing func(plan.Cell) *Missing, say func(string)
 	if e.Spec.Purpose == matrix.Check {
 		return nil
 	}
-	all, unmatched := reaches(e.Spec, missing)
+	all, unmatched, uncounted := reaches(e.Spec, missing)
 	if len(unmatched) > 0 {
 		say(warns + fmt.Sprintf("%s without any comparison: no cell that can run differs in just one factor: %s",
 			counted(len(unmatched), "cell", "cells"), shortList(unmatched)))
+	}
+	if len(uncounted) > 0 {
+		say(warns + fmt.Sprintf("%s without a comparison that counts: nothing that can run is what the plan declares "+
+			"as its partner: %s", counted(len(uncounted), "primary cell", "primary cells"), shortList(uncounted)))
 	}
 	if len(all) == 0 && e.RequireVerdict {
 		return inputErrorf("%s: no verdict is possible: no two cells that can run differ in just one factor",

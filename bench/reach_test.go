@@ -58,12 +58,13 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 			continue
 		}
 		mustForetell(t, s)
-		all, unmatched := reaches(s, able)
-		if len(all) == 0 || len(unmatched) > 0 {
-			t.Errorf("%s: %v, without a partner %q", f, all, unmatched)
+		all, unmatched, uncounted := reaches(s, able)
+		if len(all) == 0 || len(unmatched)+len(uncounted) > 0 {
+			t.Errorf("%s: %v, without a partner %q, nor one that counts %q", f, all, unmatched, uncounted)
 			continue
 		}
-		plan := plan.Origin{Baseline: s.Base, Primary: s.Primary, About: s.About, BetweenBoots: s.BetweenBoots}
+		plan := plan.Origin{Baseline: s.Base, Primary: s.Primary, Against: s.Against, About: s.About,
+			BetweenBoots: s.BetweenBoots}
 		set := compare.NewSet(f, results.Journal{Header: results.Header{Plan: &plan}, Records: measured(s)})
 		r, err := compare.Within(&set, *s.Base, metrics)
 		if err != nil {

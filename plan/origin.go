@@ -28,6 +28,9 @@ type Origin struct {
 	// Primary are the ids of the cells whose comparisons with the baseline were declared to
 	// count before there were any figures. None: all do.
 	Primary []string `json:"primary,omitempty"`
+	// Against are what the partners of these are to have of the options that concern them alone: of
+	// each, one by name, as runs.csv has it. None: what the baseline has.
+	Against []map[string]string `json:"against,omitempty"`
 	// About are the factors that comparisons were declared to be about. None: all.
 	About []string `json:"about,omitempty"`
 	// BetweenBoots is the spread of a figure between boots of the hosts that was declared,

@@ -56,6 +56,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.BoolVar(&f.force, "resume-changed", false, "resume even if the plan, zcbench or a host has changed since")
 	fs.BoolVar(&f.verdict, "require-verdict", false,
 		"refuse a plan whose comparisons cannot reach a verdict with any data (unless the file says purpose: check)")
+	fs.BoolVar(&f.whole, "whole", false, "run all of the file, not its short version (docs/matrix.md)")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the file's")
@@ -73,6 +74,7 @@ type matrixFlags struct {
 	out, sut, tg, dev        string
 	dry, resume, force, json bool
 	trust, shared, verdict   bool
+	whole                    bool
 	chosen                   plan.Cell // the probes
 	probe                    *pflag.Flag
 	power                    powerflag.Flags
@@ -111,18 +113,26 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	}
 	recs, err := e.play(cmd)
 	if err != nil && len(recs) == 0 {
-		return f.refused(err)
+		return f.refused(err, spec.Short || f.whole)
 	}
 	err = finish(cmd, e.Experiment, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
 		// to be copied: in one line
-		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s --out %s --resume\n", path, f.out)
+		whole := ""
+		if f.whole {
+			whole = " --whole"
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s%s --out %s --resume\n", path, whole, f.out)
 	}
 	return err
 }
 
 func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
-	spec, err := matrix.ReadFile(path)
+	read := matrix.ReadFile
+	if f.whole {
+		read = matrix.ReadWhole
+	}
+	spec, err := read(path)
 	if err != nil {
 		return nil, cli.UsageError(err)
 	}
@@ -147,11 +157,15 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 	return spec, nil
 }
 
-// refused adds what to do about an experiment that did not begin.
-func (f *matrixFlags) refused(err error) error {
+// refused adds what to do about an experiment that did not begin. short: its file has a short version.
+func (f *matrixFlags) refused(err error, short bool) error {
 	switch {
 	case errors.Is(err, bench.ErrChanged):
-		return cli.Usagef("%w: start over in another --out, or continue anyway with --resume-changed", err)
+		again := ""
+		if short {
+			again = "; --whole must be given as it was when it began, or not"
+		}
+		return cli.Usagef("%w: start over in another --out, or continue anyway with --resume-changed%s", err, again)
 	case f.resume && errors.Is(err, os.ErrNotExist):
 		return cli.Usagef("--resume: %s has no journal: %w", f.out, err)
 	case errors.As(err, new(*host.SpecError)):

@@ -4,6 +4,7 @@ package matrix
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -14,8 +15,8 @@ import (
 
 // compare reads what the file says of the comparisons that reports make.
 func (x *expansion) compare(n ast.Node) error {
-	return readMap(n, "compare", []field{{"primary", x.primary}, {"about", x.about},
-		{"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
+	return readMap(n, "compare", []field{{"primary", x.primary}, {"against", x.readAgainst},
+		{"about", x.about}, {"between_boots", read(&x.spec.BetweenBoots, parseFraction)}})
 }
 
 // about reads the factors that comparisons are about.
@@ -93,6 +94,117 @@ func (x *expansion) choosePrimary() error {
 		return at(x.primaries[i].node, "this item of primary matches no cell besides the baseline")
 	}
 	return nil
+}
+
+// readAgainst reads what the partners of primary cells have: every combination is one.
+func (x *expansion) readAgainst(n ast.Node) error {
+	x.againstAt = n
+	for _, item := range list(n) {
+		p, err := readProduct(item, "against")
+		if err != nil {
+			return err
+		}
+		if x.partners += p.count(); x.partners > plan.MaxAgainst {
+			return at(item, "against: more than %d partners of a cell", plan.MaxAgainst)
+		}
+		x.against = append(x.against, p)
+	}
+	if x.against == nil {
+		return at(n, "against: want what partners of primary cells have, such as {header_split: true}")
+	}
+	return nil
+}
+
+// chooseAgainst finds what the partners of primary cells have, and refuses what gives none of them a
+// partner.
+func (x *expansion) chooseAgainst() error {
+	if x.against == nil {
+		return nil
+	}
+	if x.spec.Primary == nil {
+		return at(x.againstAt, "compare.against says what primary cells are compared with, but the file has no "+
+			"compare.primary")
+	}
+	var primary []plan.Cell
+	cells := map[plan.CellKey]bool{}
+	for _, c := range x.spec.Cells {
+		cells[c.Key()] = true
+		if slices.Contains(x.spec.Primary, c.ID) {
+			primary = append(primary, c)
+		}
+	}
+	for _, p := range x.against {
+		for _, a := range p.axes {
+			if !slices.ContainsFunc(primary, func(c plan.Cell) bool { return !a.option.Concerns(&c) }) {
+				return at(a.node, "%s applies to every primary cell: its partner has the same as the cell itself",
+					a.option.Name)
+			}
+		}
+		for _, has := range p.raws() {
+			if !slices.ContainsFunc(primary, func(c plan.Cell) bool { return x.hasPartner(c, has, cells) }) {
+				return at(p.node, "no primary cell has a partner with %s", saidOf(has))
+			}
+			x.spec.Against = append(x.spec.Against, has)
+		}
+	}
+	return nil
+}
+
+// hasPartner reports whether a cell has one with all these options in the plan, which differs in a
+// mode that is asked about.
+func (x *expansion) hasPartner(c plan.Cell, has map[string]string, cells map[plan.CellKey]bool) bool {
+	for _, mode := range []string{"rx", "tx"} {
+		o := plan.LookupOption(mode)
+		if x.spec.About != nil && !slices.Contains(x.spec.About, mode) || o.Raw(&c) == o.Raw(x.spec.Base) {
+			continue
+		}
+		brought := 0
+		with := c.With(o, o.Raw(x.spec.Base), func(p *plan.Option) (string, bool) {
+			if v, ok := has[p.Name]; ok {
+				return v, true
+			}
+			return p.Raw(x.spec.Base), true
+		})
+		for name, v := range has {
+			if p := plan.LookupOption(name); !p.Concerns(&c) && p.Raw(&with) == v {
+				brought++
+			}
+		}
+		if brought == len(has) && cells[with.Key()] {
+			return true
+		}
+	}
+	return false
+}
+
+// raws lists the combinations of a product's values, as [plan.Option.Raw] tells them.
+func (p product) raws() []map[string]string {
+	all := []map[string]string{{}}
+	for _, a := range p.axes {
+		var next []map[string]string
+		for _, has := range all {
+			for _, v := range a.values {
+				var c plan.Cell
+				_ = a.option.Set(&c, v) // was tried when it was read
+				more := maps.Clone(has)
+				more[a.option.Name] = a.option.Raw(&c)
+				next = append(next, more)
+			}
+		}
+		all = next
+	}
+	return all
+}
+
+// saidOf formats options of a partner, in the order of all options.
+func saidOf(has map[string]string) string {
+	var said []string
+	for i := range plan.Options {
+		if v, ok := has[plan.Options[i].Name]; ok {
+			said = append(said, plan.Options[i].Name+"="+v)
+		}
+	}
+	return strings.Join(said, ", ")
 }
 
 // PrimaryModes declares the comparisons of plans without a file: of each mode beside the

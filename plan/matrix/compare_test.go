@@ -4,7 +4,10 @@ package matrix
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zcbench/zcbench/plan"
@@ -54,6 +57,71 @@ func TestPrimary(t *testing.T) {
 			t.Errorf("%q: %v, want an error at %d:%d", c.text[len(c.text)-40:], err, c.line, c.column)
 		}
 	}
+}
+
+// What primary cells are compared with may have what does not concern them. What makes no partner
+// of one is refused in its place.
+func TestAgainst(t *testing.T) {
+	const factors = "name: x\nfactors: {rx: [tcp, uring, zcrx], tx: [tcp, sendfile], header_split: [false, true], " +
+		"rx_buffer: [hot, cold]}\n"
+	const text = factors + "baseline: {rx: tcp, tx: tcp, header_split: false, rx_buffer: cold}\n"
+	s := mustParse(t, text+"compare: {primary: [{rx: zcrx, tx: tcp}], against: [{header_split: true, rx_buffer: "+
+		"[hot, cold]}, {rx_buffer: 1M}]}\nexclude: [{rx: uring}]\ninclude: [{rx: tcp, tx: tcp, header_split: "+
+		"false, rx_buffer: 1M}]\n")
+	want := []map[string]string{{"header_split": "true", "rx_buffer": "262144"}, {"header_split": "true",
+		"rx_buffer": "67108864"}, {"rx_buffer": "1048576"}}
+	if !reflect.DeepEqual(s.Against, want) || !slices.Equal(s.Primary, []string{"zcrx/tcp"}) {
+		t.Errorf("against %v, primary %q", s.Against, s.Primary)
+	}
+	p, err := Replay("j", recorded(t, s))
+	if err != nil || !reflect.DeepEqual(p.Spec.Against, want) || p.Spec.Hash() != s.Hash() {
+		t.Errorf("%v, %v", p, err)
+	}
+	if s.Hash() == mustParse(t, strings.Replace(s.File, ", {rx_buffer: 1M}]", "]", 1)).Hash() {
+		t.Error("a journal goes on although other comparisons count")
+	}
+	const declared = text + "compare: {primary: [{rx: zcrx}], "
+	for _, c := range []struct {
+		text, want   string
+		line, column int
+	}{
+		{declared + "against: [{header_split: true}, {color: red}]}\n", "unknown factor", 4, 67},
+		{declared + "against: []}\n", "want what partners", 4, 43},
+		{declared + "against: hot}\n", "must be a mapping", 4, 43},
+		{declared + "against: {header_split: maybe}}\n", "maybe", 4, 58},
+		{declared + "against: {rx_buffer: 1M}}\n", "no primary cell has a partner with rx_buffer=1048576", 4, 43},
+		{declared + "against: {tx: tcp}}\n", "tx applies to every primary cell", 4, 44},
+		{declared + "against: {rx: tcp}}\n", "rx applies to every primary cell", 4, 44},
+		{text + "compare: {primary: [{rx: uring}], against: {header_split: true}}\n",
+			"header_split applies to every primary cell", 4, 45},
+		// By what senders do, no receiver's options are brought.
+		{declared + "about: [tx], against: {header_split: true}}\n", "no primary cell has a partner", 4, 56},
+		{text + "compare: {against: {header_split: true}}\n", "no compare.primary", 4, 20},
+		{declared + "against: {rx_buffer: [" + strings.Join(sizes(21), ", ") + "]}}\n", "more than 20 partners", 4, 43},
+		// zcrx comes to tcp, and the plan has no such tcp.
+		{declared + "against: {header_split: true, rx_buffer: hot}}\nexclude: [{header_split: true, rx_buffer: hot}]\n",
+			"no primary cell has a partner with header_split=true, rx_buffer=262144", 4, 43},
+	} {
+		_, err := Parse("x", []byte(c.text))
+		e := (*Error)(nil)
+		if !errors.As(err, &e) || e.Line != c.line || e.Column != c.column || !strings.Contains(e.Msg, c.want) {
+			t.Errorf("%q: %v, want %q at %d:%d", c.text[len(text):], err, c.want, c.line, c.column)
+		}
+	}
+	for name, against := range map[string][]map[string]string{"no factor": {{"color": "red"}}, "no value": {{"rx_buffer": "1"}},
+		"two lines": {{"congestion": "a\nb"}}, "too many": make([]map[string]string, plan.MaxAgainst+1)} {
+		forged := *s
+		if forged.Against = against; forged.checkPlayed(false) == nil {
+			t.Errorf("%s: a journal with partners %v is played", name, against)
+		}
+	}
+}
+
+func sizes(n int) (all []string) {
+	for i := range n {
+		all = append(all, fmt.Sprint(1<<20+i<<12))
+	}
+	return all
 }
 
 // A plan without a file compares each mode beside the baseline's mode of the other end.

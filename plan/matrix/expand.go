@@ -17,8 +17,12 @@ type expansion struct {
 	spec      *Spec
 	products  []product // of factors, then of include, which no exclude takes away
 	excludes  []product
+	short     *shorter // nil: the file has no short version
 	base      *product
 	primaries []product  // of the comparisons that count
+	against   []product  // what those are compared with has
+	againstAt ast.Node   // where the file says so
+	partners  int        // that against makes
 	abouts    []ast.Node // of the factors that comparisons are about
 	tried     int        // combinations
 
@@ -178,7 +182,10 @@ func (x *expansion) expand(root ast.Node) error {
 	if err := x.checkAbout(); err != nil {
 		return err
 	}
-	return x.choosePrimary()
+	if err := x.choosePrimary(); err != nil {
+		return err
+	}
+	return x.chooseAgainst()
 }
 
 func (x *expansion) add(p product, known map[plan.CellKey]bool, used []bool) error {

@@ -45,8 +45,14 @@ func New() *Spec {
 
 // Parse reads an experiment file. Its errors are *[Error] with line and column;
 // name is what they call the file.
-func Parse(name string, data []byte) (*Spec, error) {
-	s, err := parse(data)
+func Parse(name string, data []byte) (*Spec, error) { return parseNamed(name, data, false) }
+
+// ParseWhole reads a file as [Parse] does, without what its `short` leaves out. A file that has no
+// short version is an error.
+func ParseWhole(name string, data []byte) (*Spec, error) { return parseNamed(name, data, true) }
+
+func parseNamed(name string, data []byte, whole bool) (*Spec, error) {
+	s, err := parse(data, whole)
 	if e := (*Error)(nil); errors.As(err, &e) {
 		e.File = name
 	}
@@ -57,7 +63,7 @@ func Parse(name string, data []byte) (*Spec, error) {
 	return s, nil
 }
 
-func parse(data []byte) (*Spec, error) {
+func parse(data []byte, whole bool) (*Spec, error) {
 	root, err := parseYAML(data)
 	if err != nil {
 		return nil, err
@@ -65,6 +71,9 @@ func parse(data []byte) (*Spec, error) {
 	s := New()
 	x := expansion{spec: s}
 	if err := readMap(root, "the experiment", s.fields(&x)); err != nil {
+		return nil, err
+	}
+	if err := x.shorten(root, whole); err != nil {
 		return nil, err
 	}
 	if s.Name == "" {
@@ -173,6 +182,7 @@ func (s *Spec) fields(x *expansion) []field {
 		{"factors", x.factors},
 		{"include", x.include},
 		{"exclude", x.exclude},
+		{"short", x.readShort},
 		{"baseline", x.baseline},
 		{"compare", x.compare},
 		{"purpose", read(&s.Purpose, parsePurpose)},

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -36,8 +37,11 @@ func ids(s *Spec) []string {
 // The reference experiment has no fewer cells than the slides, and what it has more is asked
 // where the sender copies and nothing is BIG TCP.
 func TestBattle(t *testing.T) {
-	s := mustParse(t, file(t, "battle-of-the-zcs"))
-	if s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 ||
+	s, err := ParseWhole("x.yaml", []byte(file(t, "battle-of-the-zcs")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Short || s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 ||
 		len(s.Power.Sources) == 0 {
 		t.Errorf("%+v, %+v, %+v", s.Plan, s.All, s.Power)
 	}
@@ -65,13 +69,19 @@ func TestBattle(t *testing.T) {
 		want) {
 		t.Errorf("of theirs there are %v, want %v", theirs, want)
 	}
+	declared := map[bool]int{}
 	for _, id := range s.Primary {
-		if !strings.Contains(id, "touch=read") {
+		ofReceivers := strings.Contains(id, "/tcp ")
+		if declared[ofReceivers]++; ofReceivers && !strings.Contains(id, "touch=read") {
 			t.Errorf("%s counts, and nobody reads its payload", id)
 		}
 	}
-	if len(s.Primary) != 4 {
+	if declared[true] != 4 || declared[false] != 4 {
 		t.Errorf("what counts are %q", s.Primary)
+	}
+	if want := []map[string]string{{"header_split": "true", "rx_buffer": "262144"}, {"header_split": "true",
+		"rx_buffer": "67108864"}}; !reflect.DeepEqual(s.Against, want) {
+		t.Errorf("against %v", s.Against)
 	}
 	for _, e := range []End{s.SUT, s.TG} {
 		if e.Settings.Host.RXRing != 4096 || e.Settings.Host.TXRing != 4096 ||
@@ -247,6 +257,10 @@ func FuzzParse(f *testing.F) {
 		keys(200),
 		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, " +
 			"ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
+		"name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, header_split: [false, true], rx_buffer: [hot, cold]}\n" +
+			"baseline: {rx: tcp, header_split: false, rx_buffer: hot}\ncompare: {primary: [{rx: zcrx}], against: " +
+			"[{header_split: true, rx_buffer: [hot, cold]}]}\nshort: {duration: 1s, exclude: [{header_split: true, " +
+			"rx_buffer: cold}]}\n",
 		plain + "power: nvml?helper=/x\npower_interval: 20ms\npower_guard: 0s\n", plain + "power: {a: b}\n"} {
 		f.Add([]byte(s))
 	}
@@ -292,6 +306,12 @@ func FuzzParse(f *testing.F) {
 		}
 		if again, err := Parse("y", data); err != nil || again.Hash() != s.Hash() {
 			t.Fatalf("one text, two plans (%v)", err)
+		}
+		if whole, err := ParseWhole("y", data); s.Short && err == nil && len(whole.Cells) < len(s.Cells) {
+			t.Fatalf("the short version has %d cells, the whole %d", len(s.Cells), len(whole.Cells))
+		}
+		if p, err := Replay("y", recorded(t, s)); err == nil && !reflect.DeepEqual(p.Spec.Against, s.Against) {
+			t.Fatalf("against %v, by the journal %v", s.Against, p.Spec.Against)
 		}
 	})
 }

@@ -237,6 +237,23 @@ func (s *Spec) checkQuestions() error {
 			return fmt.Errorf("the comparisons that count are of %.80q, which is none of the cells", id)
 		}
 	}
+	if len(s.Against) > plan.MaxAgainst || len(s.Against) > 0 && s.Primary == nil {
+		return fmt.Errorf("%d partners, and %d comparisons that count", len(s.Against), len(s.Primary))
+	}
+	for _, has := range s.Against {
+		for name, v := range has {
+			o := plan.LookupOption(name)
+			if o == nil {
+				return fmt.Errorf("partners have %.40q, which is not a factor", name)
+			}
+			if err := plainLine(name, v); err != nil {
+				return err
+			}
+			if err := o.Set(new(plan.Cell), v); v != "" && err != nil {
+				return &plan.OptionError{Option: o, Value: v, Err: err}
+			}
+		}
+	}
 	if len(s.About) > maxExcludes {
 		return fmt.Errorf("comparisons are about %d factors", len(s.About))
 	}

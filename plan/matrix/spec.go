@@ -34,10 +34,14 @@ type Spec struct {
 	// ids of the cells whose comparisons with the baseline count, the others are exploratory;
 	// none: all count
 	Primary []string `json:",omitempty"`
-	About   []string `json:",omitempty"` // factors that comparisons are about; none: all that vary
+	// Against are what the partners of primary cells have where it does not concern these, one a
+	// partner: options by name, as [plan.Option.Raw] tells them; none: what the baseline has
+	Against []map[string]string `json:",omitempty"`
+	About   []string            `json:",omitempty"` // factors that comparisons are about; none: all that vary
 	// BetweenBoots is the spread of figures between boots of the hosts that the file
 	// declares, 0.01 = 1 %; 0: none.
 	BetweenBoots float64 `json:",omitempty"`
+	Short        bool    `json:"-"` // the file has more, which its short version leaves out
 	Purpose      string  `json:"-"` // [measure] or [Check]; "": the first
 	Plan
 	Gates  plan.Gates

@@ -22,7 +22,12 @@ const maxLines = 6_000
 
 // ReadFile reads and parses an experiment file. No more of it is read than one may
 // have. Errors of its text are *[Error].
-func ReadFile(name string) (*Spec, error) {
+func ReadFile(name string) (*Spec, error) { return readFile(name, Parse) }
+
+// ReadWhole reads an experiment file as [ReadFile] does, without what its short version leaves out.
+func ReadWhole(name string) (*Spec, error) { return readFile(name, ParseWhole) }
+
+func readFile(name string, parse func(string, []byte) (*Spec, error)) (*Spec, error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -32,7 +37,7 @@ func ReadFile(name string) (*Spec, error) {
 	if err != nil {
 		return nil, err
 	}
-	return Parse(name, data)
+	return parse(name, data)
 }
 
 // clean strips a file's text of a byte order mark. It refuses what is no text, before a parser sees

@@ -74,7 +74,7 @@ func made(runs []*results.Record) int {
 
 // withAll adds to the rows of a figure what they would say with all runs. It returns the rows of
 // all runs; nil: gates left none out.
-func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between float64) []Row {
+func withAll(rows []Row, pairs []pairing, m Metric, between float64) []Row {
 	whole, any := make([]pairing, len(pairs)), false
 	for i, p := range pairs {
 		whole[i] = p
@@ -86,7 +86,7 @@ func withAll(rows []Row, pairs []pairing, m Metric, primary []string, between fl
 	}
 	type key struct{ a, b plan.CellKey }
 	all := map[key]*Row{}
-	them := judged(whole, m, primary, between)
+	them := judged(whole, m, between)
 	for i := range them {
 		all[key{them[i].A.Key(), them[i].B.Key()}] = &them[i]
 	}

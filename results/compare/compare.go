@@ -150,6 +150,9 @@ type Row struct {
 	// Others are the factors in which they differ, where they are several. Which of them makes
 	// the difference is not known, and without Whole there is no verdict.
 	Others []string `json:"others,omitempty"`
+	// Beside are options of A alone, which Factor's value at A brings, and by which the plan
+	// declared what counts: "header_split=on".
+	Beside []string `json:"beside,omitempty"`
 	// Whole is a comparison of two cells as they are, which the user chose.
 	Whole bool `json:"whole,omitempty"`
 	// forced is what the hardware left no choice of in B.
@@ -267,7 +270,8 @@ func Compare(a, b *Set, metrics []Metric) (*Result, error) {
 	if err := checkWork(pairs); err != nil {
 		return nil, fmt.Errorf("%s and %s: %w", a.Name, b.Name, err)
 	}
-	r := result(a.Name, b.Name, pairs, metrics, slices.Concat(a.Primary, b.Primary), max(a.Between, b.Between))
+	declaredBy(pairs, a, b)
+	r := result(a.Name, b.Name, pairs, metrics, max(a.Between, b.Between))
 	r.couples = couples(pairs, a, b)
 	if a.place != "" && a.place == b.place && sameRuns(pairs) {
 		from := cmp.Or(a.Dir, a.Name)
@@ -295,6 +299,10 @@ func Within(s *Set, base plan.Cell, metrics []Metric) (*Result, error) {
 
 // WithinUpTo does what [Within] does, but fails with a *[ManyError] beyond that many pairs.
 func WithinUpTo(s *Set, base plan.Cell, metrics []Metric, most int) (*Result, error) {
+	if len(s.Against) > plan.MaxAgainst {
+		return nil, fmt.Errorf("%s declares %d partners of its primary comparisons, more than the %d that a plan may "+
+			"have", s.Name, len(s.Against), plan.MaxAgainst)
+	}
 	pairs := against(s, base)
 	if len(pairs) == 0 {
 		return nil, fmt.Errorf("%s: no cell to compare with %s", s.Name, base.ID)
@@ -305,16 +313,16 @@ func WithinUpTo(s *Set, base plan.Cell, metrics []Metric, most int) (*Result, er
 	if err := checkWork(pairs); err != nil {
 		return nil, err
 	}
-	r := result(base.ID, s.Name, pairs, metrics, s.Primary, s.Between)
+	r := result(base.ID, s.Name, pairs, metrics, s.Between)
 	r.couples, r.within = couples(pairs, s, s), true
 	return r, nil
 }
 
-func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []string, between float64) *Result {
+func result(nameA, nameB string, pairs []pairing, metrics []Metric, between float64) *Result {
 	r := &Result{NameA: nameA, NameB: nameB}
 	for _, m := range metrics {
-		rows := judged(pairs, m, primary, between)
-		if whole := withAll(rows, pairs, m, primary, between); whole != nil {
+		rows := judged(pairs, m, between)
+		if whole := withAll(rows, pairs, m, between); whole != nil {
 			r.whole = append(r.whole, whole)
 		}
 		r.Rows = append(r.Rows, rows...)
@@ -322,15 +330,8 @@ func result(nameA, nameB string, pairs []pairing, metrics []Metric, primary []st
 	return r
 }
 
-func judged(pairs []pairing, m Metric, primary []string, between float64) []Row {
+func judged(pairs []pairing, m Metric, between float64) []Row {
 	rows := rowsOf(pairs, m, between)
-	declared := make(map[string]bool, len(primary))
-	for _, id := range primary {
-		declared[id] = true
-	}
-	for i := range rows {
-		rows[i].Exploratory = len(primary) > 0 && !declared[rows[i].B.ID]
-	}
 	for _, family := range families(pointers(rows)) {
 		judge(family, m)
 	}
@@ -371,7 +372,7 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		a, b := sums.cell(p.a), sums.cell(p.b)
 		row := Row{A: p.a.Cell, B: p.b.Cell, Metric: m.Name, Unit: m.Unit, higherWins: m.HigherWins,
 			unresolved: m.unresolved(), hidden: hidden(p, m), cells: p, Factor: p.factor, Others: p.others,
-			Whole: p.whole, Forced: p.forced,
+			Whole: p.whole, Forced: p.forced, Beside: p.beside, Exploratory: p.exploratory,
 			SumA: a.sum, SumB: b.sum, LimitA: a.limit, LimitB: b.limit, Unconsumed: unconsumed(&p.a.Cell, &p.b.Cell),
 			runsA: a.runs, runsB: b.runs, between: between}
 		row.Diff = stat.Contrast(row.runsA, row.runsB, between)

@@ -151,7 +151,7 @@ func TestContrasts(t *testing.T) {
 		{"one cell", []plan.Cell{tcp}, nil, ""},
 	} {
 		var got []string
-		for _, p := range Contrasts(c.cells, c.cells[0], c.about, func(int) bool { return true }) {
+		for _, p := range Contrasts(c.cells, c.cells[0], Asked{About: c.about}, func(int) bool { return true }) {
 			name := p.Factor
 			if name == "" {
 				name = fmt.Sprint(p.Others)
@@ -177,7 +177,7 @@ func TestContrastsOfRateAndShare(t *testing.T) {
 		for _, share := range []int{0, 5e9} {
 			cells := slices.Clone(planned)
 			cells[1].PaceBitsPS = share
-			if got := Contrasts(cells, cells[base], []string{"pace"},
+			if got := Contrasts(cells, cells[base], Asked{About: []string{"pace"}},
 				func(int) bool { return true }); !reflect.DeepEqual(got, want) {
 				t.Errorf("from %s, a share of %d: %+v, want %+v", cells[base].ID, share, got, want)
 			}

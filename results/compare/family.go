@@ -20,8 +20,7 @@ func Family(cells []plan.Cell, about []string) func(plan.Cell) plan.CellKey {
 		o := &plan.Options[i]
 		ofSome := func() bool {
 			return slices.ContainsFunc(cells, func(c plan.Cell) bool {
-				return c.PacePercent != 0 &&
-					!concerns(o, &c)
+				return c.PacePercent != 0 && !o.MayConcern(&c)
 			})
 		}
 		if len(about) == 0 || o.Name == "pace" || o.Name == "control" || slices.Contains(about, o.Name) || modes &&

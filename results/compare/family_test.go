@@ -48,7 +48,7 @@ func TestFamily(t *testing.T) {
 			t.Errorf("about %v: families %v, want %v", x.about, got, x.want)
 		}
 		// Whoever is compared at one share is of one family.
-		for _, p := range Contrasts(cells[:5], cells[0], x.about, func(int) bool { return true }) {
+		for _, p := range Contrasts(cells[:5], cells[0], Asked{About: x.about}, func(int) bool { return true }) {
 			if p.Factor != "" && family(cells[p.A]) != family(cells[p.B]) {
 				t.Errorf("about %v: %s and %s are compared by %s, and not of one family", x.about, cells[p.A].ID,
 					cells[p.B].ID, p.Factor)

@@ -19,6 +19,22 @@ type pairing struct {
 	// whole: no one factor was asked about, the cells as they are were chosen by the user.
 	whole  bool
 	forced []forced
+	beside []string // [Pair.Beside]
+
+	exploratory bool
+}
+
+// declaredBy notes of the pairs of two sources which of them count.
+func declaredBy(pairs []pairing, a, b *Set) {
+	asked := Asked{Primary: slices.Concat(a.Primary, b.Primary), Against: slices.Concat(a.Against, b.Against)}
+	d := asked.declared()
+	for i := range pairs {
+		p := &pairs[i]
+		p.exploratory = !d.count(&p.a.Cell, &p.b.Cell)
+		if p.factor != "" {
+			p.beside = d.beside(&p.a.Cell, &p.b.Cell)
+		}
+	}
 }
 
 // match pairs the cells of two sets that are alike. onlyA and onlyB found nothing. Cells of which
@@ -180,12 +196,14 @@ func against(s *Set, base plan.Cell) (pairs []pairing) {
 			x.unable[c.Cell.Key()] = i
 		}
 	}
-	for _, p := range Contrasts(cells, base, s.About, func(i int) bool { return len(s.Cells[i].All) > 0 }) {
+	for _, p := range Contrasts(cells, base, s.asked(), func(i int) bool { return len(s.Cells[i].All) > 0 }) {
 		pairs = append(pairs, pairing{a: &s.Cells[p.A], b: &s.Cells[p.B], factor: p.Factor, others: p.Others,
-			forced: x.forced(&cells[p.B], p.Factor, s.Cells)})
+			forced: x.forced(&cells[p.B], p.Factor, s.Cells), beside: p.Beside, exploratory: p.Exploratory})
 	}
 	return pairs
 }
+
+func (s *Set) asked() Asked { return Asked{About: s.About, Primary: s.Primary, Against: s.Against} }
 
 // Like finds the cell of s that is like a cell of another set, apart from the chosen factors; nil:
 // there is none.

@@ -30,6 +30,8 @@ type Set struct {
 	Base   *plan.Cell // the baseline of the experiment; nil: none
 	// Primary are the ids of the cells whose comparisons count. None: all do.
 	Primary []string
+	// Against are the options by which the plan declares what primary cells are compared with.
+	Against []map[string]string
 	// About are the factors that comparisons within the set are about. None: all.
 	About []string
 	// Between is the spread between boots that the plan declares, 0.01 = 1 %; 0: none.
@@ -71,6 +73,7 @@ func NewSet(name string, j results.Journal) Set {
 	if j.Header.Plan != nil {
 		p := j.Header.Plan
 		s.Base, s.Primary, s.About, s.Between = p.Baseline, p.Primary, p.About, p.BetweenBoots
+		s.Against = p.Against
 	}
 	at := map[plan.CellKey]int{}
 	var keys plan.Keys

@@ -95,7 +95,12 @@ func (r *Result) Method() (lines []string) {
 		return slices.ContainsFunc(r.Rows, func(row Row) bool { return is(&row) })
 	}
 	if !has(func(row *Row) bool { return row.Whole }) {
-		lines = append(lines, "The two cells of a row differ only in the factor by which they are compared.")
+		line := "The two cells of a row differ only in the factor by which they are compared"
+		if has(func(row *Row) bool { return row.Beside != nil }) {
+			line += ", and in options that only one of the two modes has: \"beside ... with\" names those that the " +
+				"plan declares"
+		}
+		lines = append(lines, line+".")
 	}
 	blocked := has(func(row *Row) bool { return row.Diff.Pairs > 0 })
 	if blocked {
@@ -347,6 +352,9 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 
 // levels say what an answer holds for, and of which factors.
 func (r *Row) levels() (words []string) {
+	if r.Beside != nil {
+		words = append(words, "beside "+factorOf(&r.A, r.Factor)+" with "+strings.Join(r.Beside, ", "))
+	}
 	// what else differs between them counts as a difference of the cells
 	if r.Diff.Level == stat.WithinBoot && r.sessionsApart() {
 		words = append(words, "within this boot, of two sessions")

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: MIT
+
+package plan
+
+import (
+	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/plan/modes"
+)
+
+// MaxAgainst is how many partners `compare.against` may name.
+const MaxAgainst = 20
+
+// With returns the cell with another value of an option, as [Option.Raw] tells it. A mode brings the
+// options that concern it, and did not concern the cell before, with the values that brings knows.
+func (c Cell) With(o *Option, raw string, brings func(*Option) (raw string, ok bool)) Cell {
+	was := c
+	give(&c, o, raw)
+	for i := range Options {
+		p := &Options[i]
+		if v, ok := brings(p); ok && !p.MayConcern(&was) && p.MayConcern(&c) {
+			give(&c, p, v)
+		}
+	}
+	if knownModes(&c) {
+		c.Drop()
+	}
+	return c
+}
+
+// MayConcern reports whether an option means anything to a cell. With a mode that this zcbench does
+// not know, any option may.
+func (o *Option) MayConcern(c *Cell) bool { return !knownModes(c) || o.Concerns(c) }
+
+func knownModes(c *Cell) bool {
+	for _, role := range []stream.Role{stream.RX, stream.TX} {
+		if _, err := modes.Find(role, c.Mode(role)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// give sets an option of a cell to what another cell has.
+func give(c *Cell, o *Option, raw string) {
+	o.Clear(c) // a pace is a rate or a share, and Load sets one of the two
+	if raw != "" {
+		_ = o.Load(c, raw) // a cell has it
+	}
+}

@@ -46,14 +46,28 @@ func TestShippedExperimentsGiveVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	var all []*matrix.Spec
 	for _, f := range files {
 		s, err := matrix.ReadFile(f)
 		if err != nil {
 			t.Fatal(err)
 		}
+		if all = append(all, s); s.Short {
+			whole, err := matrix.ReadWhole(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, whole)
+		}
+	}
+	for _, s := range all {
+		f := s.Name
+		if s.Short {
+			f += ", short"
+		}
 		if s.Purpose == matrix.Check {
-			if name := filepath.Base(f); name != "lab.yaml" {
-				t.Errorf("%s asks for no verdicts: a new file that is a check belongs in this test", name)
+			if s.Name != "lab" {
+				t.Errorf("%s asks for no verdicts: a new file that is a check belongs in this test", f)
 			}
 			continue
 		}
@@ -193,5 +207,35 @@ func TestForetell(t *testing.T) {
 	if err := e.DryRun(context.Background(), &out); err == nil ||
 		!strings.Contains(err.Error(), "no data can give a verdict: the smallest possible corrected p is") {
 		t.Errorf("%v\n%s", err, out.String())
+	}
+}
+
+// Where a NIC does not split headers for tcp, zero copy has nothing to be held against: that is
+// said, and no other comparison takes the place of those that were to count.
+func TestPartnersThatCannotRun(t *testing.T) {
+	s, err := matrix.ReadFile("../experiments/battle-of-the-zcs.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	noSplit := func(c plan.Cell) *Missing {
+		if c.HeaderSplit != nil && *c.HeaderSplit {
+			return &Missing{Reason: "no", Fix: "yes"}
+		}
+		return nil
+	}
+	var lines []string
+	e := &Experiment{Spec: s}
+	if err := e.foretell(noSplit, func(l string) { lines = append(lines, l) }); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"warning: 4 primary cells without a comparison that counts: nothing that can run is " +
+		"what the plan declares as its partner: devmem/tcp hw_gro=off", "4 primary comparisons by tx",
+		"exploratory comparisons by rx"} {
+		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
+			t.Errorf("no %q in %q", want, lines)
+		}
+	}
+	if slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, " primary comparisons by rx") }) {
+		t.Errorf("others count: %q", lines)
 	}
 }

@@ -35,7 +35,8 @@ Flags override the keys of the file; --power '' measures no power. A file from
 somebody else is not trusted blindly: hosts in it that are commands (exec:), power
 sources that run a program, contact an address or open a path, and sysctls that
 measuring does not need (docs/settings.md) need --trust-file. --dry-run prints them and
-everything that would be set, and runs nothing.
+everything that would be set, and runs nothing. A file that has a short version is run
+in that, unless you say --whole.
 
 Ctrl-C stops after the current run; --resume continues later, even after kill -9.
 
@@ -56,7 +57,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 	fs.BoolVar(&f.force, "resume-changed", false, "resume even if the plan, zcbench or a host has changed since")
 	fs.BoolVar(&f.verdict, "require-verdict", false,
 		"refuse a plan whose comparisons cannot reach a verdict with any data (unless the file says purpose: check)")
-	fs.BoolVar(&f.whole, "whole", false, "run all of the file, not its short version (docs/matrix.md)")
+	fs.BoolVar(&f.whole, "whole", false, "run all of the file, not its short version (the key short of docs/matrix.md)")
 	fs.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	fs.StringVar(&f.sut, "sut", "", "host that receives, instead of the file's")
 	fs.StringVar(&f.tg, "tg", "", "host that sends, instead of the file's")
@@ -66,7 +67,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 		"contact an address or open a path, and all its sysctls: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
-	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
+	cli.First(cmd, "dry-run", "whole", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
 }
 
@@ -117,14 +118,18 @@ func (f *matrixFlags) run(cmd *cobra.Command, path string) error {
 	}
 	err = finish(cmd, e.Experiment, recs, err, f.json, false)
 	if cmd.Context().Err() != nil {
-		// to be copied: in one line
-		whole := ""
-		if f.whole {
-			whole = " --whole"
-		}
-		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: zcbench matrix %s%s --out %s --resume\n", path, whole, f.out)
+		fmt.Fprintf(cmd.ErrOrStderr(), "to continue: %s\n", f.again(path)) // to be copied: in one line
 	}
 	return err
+}
+
+// again is the command that goes on.
+func (f *matrixFlags) again(path string) string {
+	whole := ""
+	if f.whole {
+		whole = " --whole"
+	}
+	return "zcbench matrix " + path + whole + " --out " + f.out + " --resume"
 }
 
 func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {

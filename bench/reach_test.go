@@ -228,8 +228,9 @@ func TestPartnersThatCannotRun(t *testing.T) {
 	if err := e.foretell(noSplit, func(l string) { lines = append(lines, l) }); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"warning: 4 primary cells without a comparison that counts: nothing that can run is " +
-		"what the plan declares as its partner: devmem/tcp hw_gro=off", "4 primary comparisons by tx",
+	for _, want := range []string{
+		"warning: 4 primary cells without a comparison that counts: nothing that can run is " +
+			"what the plan declares as its partner: devmem/tcp hw_gro=off", "4 primary comparisons by tx",
 		"exploratory comparisons by rx"} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
 			t.Errorf("no %q in %q", want, lines)

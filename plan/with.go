@@ -10,8 +10,9 @@ import (
 // MaxAgainst is how many partners `compare.against` may name.
 const MaxAgainst = 20
 
-// With returns the cell with another value of an option, as [Option.Raw] tells it. A mode brings the
-// options that concern it, and did not concern the cell before, with the values that brings knows.
+// With returns the cell with another value of an option, as [Option.Raw] tells it. A mode brings
+// the options that concern it, and did not concern the cell before, with the values that brings
+// knows.
 func (c Cell) With(o *Option, raw string, brings func(*Option) (raw string, ok bool)) Cell {
 	was := c
 	give(&c, o, raw)

@@ -67,7 +67,7 @@ invalid (warm-ups do not count, nor cells that cannot run, unless none can),
 		"contact an address or open a path, and all its sysctls: read the file first")
 	cli.AddOptions(cmd, &f.chosen, func(o *plan.Option) bool { return o.Name == "probe" })
 	f.probe = fs.Lookup("probe")
-	cli.First(cmd, "dry-run", "whole", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
+	cli.First(cmd, "dry-run", "resume", "out", "sut", "tg", "dev", "power", "probe", "trust-file", "json")
 	return cmd
 }
 
@@ -162,7 +162,8 @@ func (f *matrixFlags) spec(path string) (*matrix.Spec, error) {
 	return spec, nil
 }
 
-// refused adds what to do about an experiment that did not begin. short: its file has a short version.
+// refused adds what to do about an experiment that did not begin. short: its file has a short
+// version.
 func (f *matrixFlags) refused(err error, short bool) error {
 	switch {
 	case errors.Is(err, bench.ErrChanged):

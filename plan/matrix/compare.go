@@ -115,8 +115,8 @@ func (x *expansion) readAgainst(n ast.Node) error {
 	return nil
 }
 
-// chooseAgainst finds what the partners of primary cells have, and refuses what gives none of them a
-// partner.
+// chooseAgainst finds what the partners of primary cells have, and refuses what gives none of them
+// a partner.
 func (x *expansion) chooseAgainst() error {
 	if x.against == nil {
 		return nil

@@ -108,7 +108,8 @@ func TestAgainst(t *testing.T) {
 			t.Errorf("%q: %v, want %q at %d:%d", c.text[len(text):], err, c.want, c.line, c.column)
 		}
 	}
-	for name, against := range map[string][]map[string]string{"no factor": {{"color": "red"}}, "no value": {{"rx_buffer": "1"}},
+	for name, against := range map[string][]map[string]string{"no factor": {{"color": "red"}},
+		"no value":  {{"rx_buffer": "1"}},
 		"two lines": {{"congestion": "a\nb"}}, "too many": make([]map[string]string, plan.MaxAgainst+1)} {
 		forged := *s
 		if forged.Against = against; forged.checkPlayed(false) == nil {

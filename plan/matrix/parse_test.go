@@ -41,7 +41,8 @@ func TestBattle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.Short || s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 || *s.All.Queue != 0 ||
+	if s.Short || s.Duration != 100*time.Second || s.Repetitions != 10 || s.All.AreaBytes != 64<<20 ||
+		*s.All.Queue != 0 ||
 		len(s.Power.Sources) == 0 {
 		t.Errorf("%+v, %+v, %+v", s.Plan, s.All, s.Power)
 	}

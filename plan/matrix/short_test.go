@@ -50,7 +50,8 @@ func TestShort(t *testing.T) {
 			t.Errorf("%q: %v, want %+v", more, err, want)
 		}
 	}
-	if _, err := ParseWhole("x", []byte(text[:i]+text[k:])); err == nil || !strings.Contains(err.Error(), "leave out --whole") {
+	if _, err := ParseWhole("x", []byte(text[:i]+text[k:])); err == nil ||
+		!strings.Contains(err.Error(), "leave out --whole") {
 		t.Errorf("the whole of a file without a short version: %v", err)
 	}
 }

@@ -104,7 +104,8 @@ func kindOf(r *compare.Row) Kind {
 	return Unsure
 }
 
-// differ writes what is faster or cheaper, or the other way round, the largest differences first.
+// differ writes what is faster or cheaper, or the other way round, what was declared to count and
+// then the largest differences first.
 func (w *writer) differ(rows []*compare.Row, kind Kind) {
 	if len(rows) == 0 {
 		return
@@ -112,6 +113,9 @@ func (w *writer) differ(rows []*compare.Row, kind Kind) {
 	slices.SortStableFunc(rows, func(a, b *compare.Row) int {
 		if x, y := w.bound(a), w.bound(b); x != y {
 			return map[bool]int{true: 1, false: -1}[x]
+		}
+		if a.Exploratory != b.Exploratory {
+			return map[bool]int{true: 1, false: -1}[a.Exploratory]
 		}
 		return compareFar(b, a)
 	})

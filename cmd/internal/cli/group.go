@@ -38,7 +38,8 @@ var members = map[Group]string{
 	groupPower:     "power power-idle power-guard power-interval",
 	groupProbes:    "probe probe-sample path sample-interval",
 	groupRuns: "repetitions warmup warmup-duration ramp-up ramp-down rest seed gate control " +
-		"dry-run whole resume resume-changed require-verdict trust-file loss resolution confirm trials modes min-runs " +
+		"dry-run whole resume resume-changed require-verdict trust-file loss resolution confirm trials modes " +
+		"min-runs " +
 		"timeout",
 	groupOutput: "out json verbose help help-all version",
 }

@@ -2,10 +2,7 @@
 
 package plan
 
-import (
-	"github.com/zcbench/zcbench/flow/stream"
-	"github.com/zcbench/zcbench/plan/modes"
-)
+import "github.com/zcbench/zcbench/flow/stream"
 
 // MaxAgainst is how many partners `compare.against` may name.
 const MaxAgainst = 20
@@ -14,15 +11,19 @@ const MaxAgainst = 20
 // the options that concern it, and did not concern the cell before, with the values that brings
 // knows.
 func (c Cell) With(o *Option, raw string, brings func(*Option) (raw string, ok bool)) Cell {
-	was := c
+	before := c.modes()
 	give(&c, o, raw)
+	after := c.modes()
 	for i := range Options {
 		p := &Options[i]
-		if v, ok := brings(p); ok && !p.MayConcern(&was) && p.MayConcern(&c) {
+		if p.mayConcern(before) || !p.mayConcern(after) {
+			continue
+		}
+		if v, ok := brings(p); ok {
 			give(&c, p, v)
 		}
 	}
-	if knownModes(&c) {
+	if len(after) == 2 {
 		c.Drop()
 	}
 	return c
@@ -30,15 +31,10 @@ func (c Cell) With(o *Option, raw string, brings func(*Option) (raw string, ok b
 
 // MayConcern reports whether an option means anything to a cell. With a mode that this zcbench does
 // not know, any option may.
-func (o *Option) MayConcern(c *Cell) bool { return !knownModes(c) || o.Concerns(c) }
+func (o *Option) MayConcern(c *Cell) bool { return o.mayConcern(c.modes()) }
 
-func knownModes(c *Cell) bool {
-	for _, role := range []stream.Role{stream.RX, stream.TX} {
-		if _, err := modes.Find(role, c.Mode(role)); err != nil {
-			return false
-		}
-	}
-	return true
+func (o *Option) mayConcern(known []stream.Mode) bool {
+	return len(known) < 2 || o.concernsAny(known)
 }
 
 // give sets an option of a cell to what another cell has.

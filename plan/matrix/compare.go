@@ -87,7 +87,7 @@ func (x *expansion) choosePrimary() error {
 			}
 		}
 		if hit {
-			x.spec.Primary = append(x.spec.Primary, c.ID)
+			x.spec.Primary, x.counting = append(x.spec.Primary, c.ID), append(x.counting, *c)
 		}
 	}
 	if i := slices.Index(used, false); i >= 0 {
@@ -125,23 +125,19 @@ func (x *expansion) chooseAgainst() error {
 		return at(x.againstAt, "compare.against says what primary cells are compared with, but the file has no "+
 			"compare.primary")
 	}
-	var primary []plan.Cell
 	cells := map[plan.CellKey]bool{}
 	for _, c := range x.spec.Cells {
 		cells[c.Key()] = true
-		if slices.Contains(x.spec.Primary, c.ID) {
-			primary = append(primary, c)
-		}
 	}
 	for _, p := range x.against {
 		for _, a := range p.axes {
-			if !slices.ContainsFunc(primary, func(c plan.Cell) bool { return !a.option.Concerns(&c) }) {
+			if !slices.ContainsFunc(x.counting, func(c plan.Cell) bool { return !a.option.Concerns(&c) }) {
 				return at(a.node, "%s applies to every primary cell: its partner has the same as the cell itself",
 					a.option.Name)
 			}
 		}
 		for _, has := range p.raws() {
-			if !slices.ContainsFunc(primary, func(c plan.Cell) bool { return x.hasPartner(c, has, cells) }) {
+			if !slices.ContainsFunc(x.counting, func(c plan.Cell) bool { return x.hasPartner(c, has, cells) }) {
 				return at(p.node, "no primary cell has a partner with %s", saidOf(has))
 			}
 			x.spec.Against = append(x.spec.Against, has)

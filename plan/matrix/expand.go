@@ -19,12 +19,13 @@ type expansion struct {
 	excludes  []product
 	short     *shorter // nil: the file has no short version
 	base      *product
-	primaries []product  // of the comparisons that count
-	against   []product  // what those are compared with has
-	againstAt ast.Node   // where the file says so
-	partners  int        // that against makes
-	abouts    []ast.Node // of the factors that comparisons are about
-	tried     int        // combinations
+	primaries []product   // of the comparisons that count
+	counting  []plan.Cell // the cells that they are of
+	against   []product   // what those are compared with has
+	againstAt ast.Node    // where the file says so
+	partners  int         // that against makes
+	abouts    []ast.Node  // of the factors that comparisons are about
+	tried     int         // combinations
 
 	all    map[string]ast.Node // where the file says an option for all cells
 	ofHost []string            // those of them that it says of the SUT

@@ -243,6 +243,12 @@ func TestHash(t *testing.T) {
 	}
 }
 
+// partners is a file with a short version, and with partners of what counts.
+const partners = "name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, header_split: [false, true], rx_buffer: [hot, cold]}\n" +
+	"baseline: {rx: tcp, header_split: false, rx_buffer: hot}\ncompare: {primary: [{rx: zcrx}], against: " +
+	"[{header_split: true, rx_buffer: cold}, {rx_buffer: cold}]}\nshort: {duration: 1s, exclude: " +
+	"[{header_split: true, rx_buffer: hot}]}\nduration: 2s\n"
+
 func FuzzParse(f *testing.F) {
 	for _, name := range []string{"battle-of-the-zcs", "quick", "lab", "probe-cost", "probe-cost-lab"} {
 		b, err := os.ReadFile(filepath.Join("..", "..", "experiments", name+".yaml"))
@@ -258,10 +264,7 @@ func FuzzParse(f *testing.F) {
 		keys(200),
 		plain + "power: [auto, sut:rapl, 'command=touch /x?name=a', redfish=https://evil, " +
 			"ipmi?device=/dev/watchdog]\npower_idle: 1s\n",
-		"name: x\nfactors: {rx: [tcp, zcrx], tx: tcp, header_split: [false, true], rx_buffer: [hot, cold]}\n" +
-			"baseline: {rx: tcp, header_split: false, rx_buffer: hot}\ncompare: {primary: [{rx: zcrx}], against: " +
-			"[{header_split: true, rx_buffer: [hot, cold]}]}\nshort: {duration: 1s, exclude: [{header_split: true, " +
-			"rx_buffer: cold}]}\n",
+		partners,
 		plain + "power: nvml?helper=/x\npower_interval: 20ms\npower_guard: 0s\n", plain + "power: {a: b}\n"} {
 		f.Add([]byte(s))
 	}
@@ -308,11 +311,10 @@ func FuzzParse(f *testing.F) {
 		if again, err := Parse("y", data); err != nil || again.Hash() != s.Hash() {
 			t.Fatalf("one text, two plans (%v)", err)
 		}
-		if whole, err := ParseWhole("y", data); s.Short && err == nil && len(whole.Cells) < len(s.Cells) {
-			t.Fatalf("the short version has %d cells, the whole %d", len(s.Cells), len(whole.Cells))
-		}
-		if p, err := Replay("y", recorded(t, s)); err == nil && !reflect.DeepEqual(p.Spec.Against, s.Against) {
-			t.Fatalf("against %v, by the journal %v", s.Against, p.Spec.Against)
+		if s.Short {
+			if whole, err := ParseWhole("y", data); err == nil && len(whole.Cells) < len(s.Cells) {
+				t.Fatalf("the short version has %d cells, the whole %d", len(s.Cells), len(whole.Cells))
+			}
 		}
 	})
 }

@@ -255,15 +255,17 @@ func FuzzReplay(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	s, err := Parse("quick.yaml", text)
-	if err != nil {
-		f.Fatal(err)
+	for _, text := range []string{string(text), partners} {
+		s, err := Parse("a text", []byte(text))
+		if err != nil {
+			f.Fatal(err)
+		}
+		b, err := (&Played{Spec: s}).Encode()
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(b))
 	}
-	b, err := (&Played{Spec: s}).Encode()
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add([]byte(b))
 	f.Add([]byte(`{"spec":{"Cells":[{}]}}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		frugal.Do(t, func() {

@@ -41,14 +41,17 @@ func FindLimit(r *results.Record) plan.LimitedBy {
 		return plan.ByLink
 	case heldByCgroup(r):
 		return plan.ByCgroup
-	case all == plan.BySender:
-		return plan.BySender
+	case all == plan.BySender || all == plan.ByOneCPU:
+		return all
 	case all == plan.ByReceiver || anyCPU(r, &r.SUT) && cpuFull(&r.SUT) || anyPoller(r, &r.SUT) && pollerFull(&r.SUT):
 		return plan.ByReceiver
 	case all == plan.ByWindow:
 		return plan.ByWindow
-	case anyCPU(r, &r.TG) && cpuFull(&r.TG) || agreed(r, limitOfSeveral) == plan.BySender:
+	case anyCPU(r, &r.TG) && cpuFull(&r.TG):
 		return plan.BySender
+	}
+	if l := agreed(r, limitOfSeveral); l == plan.BySender || l == plan.ByPath {
+		return l
 	}
 	return ""
 }

@@ -46,7 +46,8 @@ func fullFor(r *results.Record, role ends.Role, n int) (full []int, own bool) {
 // forBoth reports whether all that was full at a flow's end worked for the other end, too.
 func forBoth(r *results.Record, role ends.Role, n int) bool {
 	full, own := fullFor(r, role, n)
-	return !own && len(full) > 0 && !slices.ContainsFunc(full, func(cpu int) bool { return !alsoFor(r, other(role), cpu) })
+	return !own && len(full) > 0 &&
+		!slices.ContainsFunc(full, func(cpu int) bool { return !alsoFor(r, other(role), cpu) })
 }
 
 // orOneCPU returns a limit that a full thread or CPU of an end shows, or that what was full worked

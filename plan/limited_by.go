@@ -20,10 +20,18 @@ const (
 // Limits of runs in the order of docs.
 var LimitedBys = []LimitedBy{ByReceiver, BySender, ByOneCPU, ByWindow, ByPath, ByLink, ByPace, ByCgroup}
 
-// At formats the limit for sentences: "at the sender's limit".
+// Name words the limit for sentences: "the sender".
+func (l LimitedBy) Name() string {
+	if l == ByOneCPU {
+		return "one CPU for both ends"
+	}
+	return "the " + string(l)
+}
+
+// At says that something was at the limit: "at the sender's limit".
 func (l LimitedBy) At() string {
 	if l == ByOneCPU {
-		return "at the limit of one CPU for both ends"
+		return "at the limit of " + l.Name()
 	}
-	return "at the " + string(l) + "'s limit"
+	return "at " + l.Name() + "'s limit"
 }

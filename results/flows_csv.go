@@ -67,7 +67,8 @@ var flowColumns = []flowColumn{
 	{"poller_cores", "cores", "load of the kernel thread that polls the flow's queue (threaded NAPI); 1 = no " +
 		"time left; empty = there is none, or it busy-polls and never rests, or the driver does not report it",
 		func(r *flowRow) string { return formatFloat(r.flow.PollerCores) }},
-	{"softirq_cpus", "", "CPUs on each of which at least 10 % of the looks at its socket found the flow's softirq, such " +
+	{"softirq_cpus", "", "CPUs on each of which at least 10 % of the looks at its socket found the flow's " +
+		"softirq, such " +
 		"as 0-1; empty = unknown", func(r *flowRow) string { return cpulist.Format(r.flow.SoftirqCPUs) }},
 	{"tcp_busy", "1", "of a sender: share of the window in which it had data to send, or not acknowledged yet",
 		func(r *flowRow) string { return formatFloat(r.flow.TCPBusy) }},

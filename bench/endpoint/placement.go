@@ -129,9 +129,9 @@ func (r *run) evidence(f *flow) place.Evidence {
 	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
 }
 
-// softirqOf finds the CPU on which a flow's softirq ran, nil: not known, or several; and all on which
-// it ran. Where it was to run does not tell: of several flows the packets of each may have come to
-// the CPU of another.
+// softirqOf finds the CPU on which a flow's softirq ran, nil: not known, or several; and all on
+// which it ran. Where it was to run does not tell: of several flows the packets of each may have
+// come to the CPU of another.
 func (r *run) softirqOf(f *flow, c counter.Change) (one *int, all []int) {
 	seen := place.Evidence{Looks: f.looks}
 	switch {

@@ -132,8 +132,11 @@ func (f *demoFlags) begin(cmd *cobra.Command, layout string) {
 	if f.Spec.SUT.Host == "" {
 		where = "between two network namespaces of this machine"
 	}
+	if layout != "" {
+		layout = cli.Indented("", "", layout)
+	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\n%sChecking what this kernel can run ...\n", where,
-		cli.Indented("", "", layout))
+		layout)
 }
 
 // comparable reports whether runs of more than one cell count.

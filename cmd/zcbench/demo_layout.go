@@ -26,7 +26,8 @@ func (f *demoFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
 	}
 	var cells []int
 	for i := range spec.Cells {
-		// RPS never sees frames; flows that share queues may ask for what a layout cannot give them.
+		// RPS never sees frames; flows that share queues may ask for what a layout cannot give
+		// them.
 		if c := &spec.Cells[i]; !c.MovesPackets() && c.Queues == 0 {
 			cells = append(cells, i)
 		}
@@ -35,16 +36,17 @@ func (f *demoFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
 		return ""
 	}
 	if err := canPlace(); err != nil {
-		line = "The receiver's softirq is left on the sender's CPU, which then works for both ends: " + fault.Reason(err)
+		line = "The receiver's softirq is left on the sender's CPU, which then works for both ends: " +
+			fault.Reason(err)
 		if fix := fault.Fix(err); fix != "" {
 			line += "; fix: " + fix
 		}
-		return line + "\n"
+		return line
 	}
 	for _, i := range cells {
 		spec.Cells[i].CPULayout = string(place.OneCPU)
 	}
-	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found).\n"
+	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found)."
 }
 
 // canPlace tries whether the softirq of a link of ours can be put on a CPU.

@@ -255,7 +255,8 @@ func limitLegend(s *Summary) string {
 	legend := " \"at the sender's limit\" (window's, path's, link's): that limited most runs of the cell, not the " +
 		"receiver, whose own limit is not known."
 	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy == plan.ByOneCPU }) {
-		legend += " \"At the limit of one CPU for both ends\": a CPU without time left worked for the receiver and the " +
+		legend += " \"At the limit of one CPU for both ends\": a CPU without time left worked for the receiver " +
+			"and the " +
 			"sender, so it is neither's limit."
 	}
 	return legend

@@ -20,8 +20,8 @@ func busy(cpus map[string][2]float64) (ms []measure.Metric) {
 	return ms
 }
 
-// A veth has the receiver's softirq on the CPU of whoever sends. A full CPU that works for both ends
-// is neither end's limit; one that does not, or hardly, is its own end's, as it was before.
+// A veth has the receiver's softirq on the CPU of whoever sends. A full CPU that works for both
+// ends is neither end's limit; one that does not, or hardly, is its own end's, as it was before.
 func TestOneCPUForBothEnds(t *testing.T) {
 	const rx, tx = 1, 0 // the CPUs of the threads
 	idle, full, held := side{thread: .5}, side{thread: .97}, side{thread: .6, rwnd: .3}

@@ -11,8 +11,8 @@ import (
 	"github.com/zcbench/zcbench/results"
 )
 
-// slowPath is a run of flows behind a slow path: TCP had data all the time, and all threads and CPUs
-// had time left. The threads are on CPUs 2, 3, ..., the softirqs on 12, 13, ...
+// slowPath is a run of flows behind a slow path: TCP had data all the time, and all threads and
+// CPUs had time left. The threads are on CPUs 2, 3, ..., the softirqs on 12, 13, ...
 func slowPath(flows int) results.Record {
 	sides := slices.Repeat([]side{{thread: .3}}, flows)
 	r := limitedRun(sides, sides, nil)

@@ -24,7 +24,7 @@ const (
 // whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
 // several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
 // flow ([flowLimit]); the link and the pace are there for all of them, and so is a CPU
-// where no flow says which are its own.
+// where no flow says which are its own. A CPU that works for both ends is the limit of neither.
 func FindLimit(r *results.Record) plan.LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {

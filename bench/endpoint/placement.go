@@ -77,11 +77,10 @@ func (e *End) noLayout(err error) error {
 // watchSoftirq looks where the flows' softirq runs, until unwatch: where it was placed, and that of
 // TCP flows also as found.
 func (r *run) watchSoftirq() {
-	fds := r.end.streams()
-	if r.end.place != nil {
-		fds = r.end.sockets()
-	}
-	if len(fds) > 0 {
+	switch fds := r.end.streams(); {
+	case r.end.place != nil:
+		r.watch = place.StartWatch(r.end.sockets()...)
+	case len(fds) > 0 && r.sch.ToNs > 0: // there is a window
 		r.watch = place.StartWatch(fds...)
 	}
 }

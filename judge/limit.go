@@ -24,7 +24,7 @@ const (
 // whatever the receiver could take (tcp_chrono_start in net/ipv4/tcp.c counts the times). Of
 // several flows a thread, its CPUs, or a window, is the limit of the sum where it is that of each
 // flow ([flowLimit]); the link and the pace are there for all of them, and so is a CPU
-// where no flow says which are its own.
+// where no flow says which are its own. A CPU that works for both ends is the limit of neither.
 func FindLimit(r *results.Record) plan.LimitedBy {
 	gbps := r.SUT.ThroughputGbps
 	if gbps == nil || *gbps <= 0 {
@@ -41,14 +41,17 @@ func FindLimit(r *results.Record) plan.LimitedBy {
 		return plan.ByLink
 	case heldByCgroup(r):
 		return plan.ByCgroup
-	case all == plan.BySender:
-		return plan.BySender
+	case all == plan.BySender || all == plan.ByOneCPU:
+		return all
 	case all == plan.ByReceiver || anyCPU(r, &r.SUT) && cpuFull(&r.SUT) || anyPoller(r, &r.SUT) && pollerFull(&r.SUT):
 		return plan.ByReceiver
 	case all == plan.ByWindow:
 		return plan.ByWindow
-	case anyCPU(r, &r.TG) && cpuFull(&r.TG) || agreed(r, limitOfSeveral) == plan.BySender:
+	case anyCPU(r, &r.TG) && cpuFull(&r.TG):
 		return plan.BySender
+	}
+	if l := agreed(r, limitOfSeveral); l == plan.BySender || l == plan.ByPath {
+		return l
 	}
 	return ""
 }

@@ -15,12 +15,20 @@ import (
 func fullCPUs(h *results.Host) (cpus []string) {
 	for i := range h.Metrics {
 		m := &h.Metrics[i]
-		n, ok := strings.CutSuffix(m.Name, "_busy_cores")
-		if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu && n != "" && m.Value >= fullCPU && !fullByPolling(h, n) {
+		if n := busyCPU(m.Name); n != "" && m.Value >= fullCPU && !fullByPolling(h, n) {
 			cpus = append(cpus, n)
 		}
 	}
 	return cpus
+}
+
+// busyCPU returns of which CPU a metric says how busy it was; "": of none.
+func busyCPU(metric string) string {
+	n, ok := strings.CutSuffix(metric, "_busy_cores")
+	if n, cpu := strings.CutPrefix(n, "cpu"); ok && cpu {
+		return n
+	}
+	return ""
 }
 
 // cpuFull reports whether one of an end's measured CPUs was never idle.

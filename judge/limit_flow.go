@@ -5,6 +5,7 @@ package judge
 import (
 	"math"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
 )
@@ -28,8 +29,11 @@ func limitOfSeveral(r *results.Record, n int) plan.LimitedBy {
 	if l := limitBeforeSendersCPU(r, n); l != "" {
 		return l
 	}
-	if flowCPUFull(&r.TG, n) {
+	switch {
+	case flowCPUFull(&r.TG, n):
 		return plan.BySender
+	case pathHeld(r, n):
+		return plan.ByPath
 	}
 	return ""
 }
@@ -39,9 +43,11 @@ func limitBeforeSendersCPU(r *results.Record, n int) plan.LimitedBy {
 	rwnd, sndbuf := flowHeldUp(r, n)
 	switch {
 	case flowFull(&r.TG, n) && rwnd < heldUp:
-		return plan.BySender
+		return orOneCPU(plan.BySender, r, ends.TG, n)
 	case flowFull(&r.SUT, n) || flowCPUFull(&r.SUT, n) || flowPollerFull(&r.SUT, n):
-		return plan.ByReceiver
+		return orOneCPU(plan.ByReceiver, r, ends.SUT, n)
+	case flowCPUFull(&r.TG, n) && forBoth(r, ends.TG, n):
+		return plan.ByOneCPU // also where the window was closed meanwhile: the receiver's softirq had no time
 	case max(rwnd, sndbuf) >= heldUp:
 		return plan.ByWindow
 	}

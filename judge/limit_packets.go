@@ -5,6 +5,7 @@ package judge
 import (
 	"slices"
 
+	"github.com/zcbench/zcbench/internal/ends"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -30,13 +31,16 @@ func packetLimit(r *results.Record) plan.LimitedBy {
 	}
 	sending := func(_ *results.Record, n int) plan.LimitedBy {
 		if flowFull(&r.TG, n) || flowCPUFull(&r.TG, n) {
-			return plan.BySender
+			return orOneCPU(plan.BySender, r, ends.TG, n)
 		}
 		return ""
 	}
+	all := agreed(r, sending)
 	switch {
-	case agreed(r, sending) == plan.BySender, anyCPU(r, &r.TG) && cpuFull(&r.TG):
-		return plan.BySender // and nearly all came
+	case all != "": // and nearly all came
+		return all
+	case anyCPU(r, &r.TG) && cpuFull(&r.TG):
+		return plan.BySender
 	case anyCPU(r, &r.SUT) && cpuFull(&r.SUT):
 		return plan.ByReceiver
 	}

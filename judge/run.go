@@ -101,11 +101,16 @@ func limit(g plan.Gates, r *results.Record) *failure {
 	if g.Limit == "" || r.Limit == g.Limit || kept || trips(r) {
 		return nil
 	}
-	f := &failure{plan.LimitGate, fmt.Sprintf("limited by the %s, but the limit must be the %s", r.Limit, g.Limit),
+	f := &failure{plan.LimitGate, fmt.Sprintf("limited by %s, but the limit must be %s", r.Limit.Name(),
+		g.Limit.Name()),
 		"relieve the other end: another send mode, larger messages (--message-size), hardware GSO, BIG TCP, a " +
 			"layout with two CPUs; or gates.limit: off"}
-	if r.Limit == "" {
-		f.reason, f.fix = "unknown what limited it, but the limit must be "+string(g.Limit),
+	switch r.Limit {
+	case plan.ByOneCPU:
+		f.fix = "give the receiver's softirq its thread's CPU (cpu_layout: 1cpu), or one of its own (2cpu), and each " +
+			"thread a CPU; or gates.limit: off"
+	case "":
+		f.reason, f.fix = "unknown what limited it, but the limit must be "+g.Limit.Name(),
 			"measure longer, with both ends pinned; or gates.limit: off"
 	}
 	return f

@@ -19,6 +19,7 @@ const (
 	mostShare    = 10
 	mostCPUTime  = 1e7 // seconds
 	mostFlowGbps = 1e6
+	mostSoftirqs = 10 // CPUs, each with a tenth of the flow's softirq
 )
 
 // Check refuses figures that no flow has.
@@ -31,6 +32,14 @@ func (f *Flow) Check() error {
 			return fmt.Errorf("%s: %d", x.what, *x.n)
 		}
 	}
+	if len(f.SoftirqCPUs) > mostSoftirqs {
+		return fmt.Errorf("softirq_cpus: %d of them", len(f.SoftirqCPUs))
+	}
+	for _, cpu := range f.SoftirqCPUs {
+		if cpu < 0 || cpu >= mostNumber {
+			return fmt.Errorf("softirq_cpus: %d", cpu)
+		}
+	}
 	for _, x := range []struct {
 		what string
 		v    *float64
@@ -39,6 +48,7 @@ func (f *Flow) Check() error {
 		{"throughput_gbps", f.ThroughputGbps, mostFlowGbps}, {"cpu_s", f.CPUS, mostCPUTime},
 		{"thread_cores", f.ThreadCores, mostShare}, {"poller_cores", f.PollerCores, mostShare},
 		{"rwnd_limited", f.RwndLimited, mostShare}, {"sndbuf_limited", f.SndbufLimited, mostShare},
+		{"tcp_busy", f.TCPBusy, mostShare},
 	} {
 		if x.v != nil && !(*x.v >= 0 && *x.v <= x.most) {
 			return fmt.Errorf("%s: %g", x.what, *x.v)

@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"io"
 	"strconv"
+
+	"github.com/zcbench/zcbench/internal/cpulist"
 )
 
 // flowRow is one line of flows.csv: one flow's part of one host's figures.
@@ -50,7 +52,7 @@ var flowColumns = []flowColumn{
 	{"reason", "", "why the verdict is not ok", func(r *flowRow) string { return CSVText(r.flow.Reason) }},
 
 	{"limit", "", "in the receiver's row: what limited this flow (docs/statistics.md): `receiver`, `sender`, " +
-		"`window`, `cgroup`, of a run's only flow also `link`, `pace`; empty = not known",
+		"`one-cpu`, `window`, `path`, `cgroup`, of a run's only flow also `link`, `pace`; empty = not known",
 		func(r *flowRow) string { return string(r.flow.Limit) }},
 	{"landed_queue", "", "RX queue that it came by, where the driver reports it: of modes that take queues over, " +
 		"and of flows that were steered", func(r *flowRow) string { return formatInt(r.flow.Landed) }},
@@ -65,6 +67,13 @@ var flowColumns = []flowColumn{
 	{"poller_cores", "cores", "load of the kernel thread that polls the flow's queue (threaded NAPI); 1 = no " +
 		"time left; empty = there is none, or it busy-polls and never rests, or the driver does not report it",
 		func(r *flowRow) string { return formatFloat(r.flow.PollerCores) }},
+	{"softirq_cpus", "", "CPUs on each of which at least 10 % of the looks at its socket found the flow's " +
+		"softirq, such " +
+		"as 0-1; empty = unknown", func(r *flowRow) string { return cpulist.Format(r.flow.SoftirqCPUs) }},
+	{"tcp_busy", "1", "of a sender: share of the window in which it had data to send, or not acknowledged yet",
+		func(r *flowRow) string { return formatFloat(r.flow.TCPBusy) }},
+	{"app_limited", "", "of a sender: whether the application had given TCP too little to send when the window ended",
+		func(r *flowRow) string { return formatBool(r.flow.AppLimited) }},
 }
 
 // WriteFlows writes flows.csv: a header and a row for every flow of every run and host, also
@@ -100,6 +109,13 @@ func formatInt(v *int) string {
 		return ""
 	}
 	return strconv.Itoa(*v)
+}
+
+func formatBool(v *bool) string {
+	if v == nil {
+		return ""
+	}
+	return strconv.FormatBool(*v)
 }
 
 func formatCount(v *uint64) string {

@@ -159,10 +159,15 @@ type Flow struct {
 
 	// What the limit is found by: how much of the window its thread ran or wanted to, of one
 	// CPU; and of a sender, the shares in which the receiver's window and its own buffer held
-	// it up.
+	// it up, that in which it had data under way, and whether the application had given it too
+	// little to send when the window ended.
 	ThreadCores *float64 `json:"thread_cores,omitempty"`
 	// of the NAPI thread of its queue; nil: none, or one that busy-polls
 	PollerCores   *float64 `json:"poller_cores,omitempty"`
 	RwndLimited   *float64 `json:"rwnd_limited,omitempty"`
 	SndbufLimited *float64 `json:"sndbuf_limited,omitempty"`
+	TCPBusy       *float64 `json:"tcp_busy,omitempty"`
+	AppLimited    *bool    `json:"app_limited,omitempty"`
+	// on which at least a tenth of the looks found the flow's softirq, in order; nil: not known
+	SoftirqCPUs []int `json:"softirq_cpus,omitempty"`
 }

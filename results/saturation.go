@@ -42,6 +42,8 @@ func (r *Record) Slack() Slack {
 	switch {
 	case r.Limit == plan.BySender:
 		return SlackSender
+	case r.Limit == plan.ByOneCPU:
+		return SlackShared
 	case used == nil || *used >= Saturated:
 		return ""
 	case busy != nil && *busy >= Saturated:

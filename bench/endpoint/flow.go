@@ -261,7 +261,7 @@ func (r *run) fillEach(h *results.Host, c counter.Change, seconds float64) {
 		if i < len(c.TCP) {
 			r.fillTCP(&out, c.TCP[i], seconds)
 		}
-		out.SoftirqCPU = r.softirqOf(f, c)
+		out.SoftirqCPU, out.SoftirqCPUs = r.softirqOf(f, c)
 		h.Flows = append(h.Flows, out)
 	}
 	if len(h.Flows) == 1 {
@@ -293,6 +293,10 @@ func (r *run) fillTCP(out *results.Flow, t counter.TCPInfo, seconds float64) {
 		return share(float64(us) / 1e6 / seconds)
 	}
 	out.RwndLimited, out.SndbufLimited = held("rwnd_limited_us"), held("sndbuf_limited_us")
+	out.TCPBusy = held("busy_time_us")
+	if n, ok := t.Get("delivery_rate_app_limited"); ok {
+		out.AppLimited = new(n == 1)
+	}
 	if n, ok := t.Get("total_retrans"); ok {
 		out.Retrans = &n
 	}

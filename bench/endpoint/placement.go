@@ -74,10 +74,14 @@ func (e *End) noLayout(err error) error {
 		How: fault.Fix(err)}
 }
 
-// watchSoftirq looks where the flows' softirq runs, until unwatch.
+// watchSoftirq looks where the flows' softirq runs, until unwatch: where it was placed, and that of
+// TCP flows also as found.
 func (r *run) watchSoftirq() {
-	if r.end.place != nil {
+	switch fds := r.end.streams(); {
+	case r.end.place != nil:
 		r.watch = place.StartWatch(r.end.sockets()...)
+	case len(fds) > 0 && r.sch.ToNs > 0: // there is a window
+		r.watch = place.StartWatch(fds...)
 	}
 }
 
@@ -124,22 +128,27 @@ func (r *run) evidence(f *flow) place.Evidence {
 	return place.Evidence{CPUs: r.end.place.CPUsOf(f.Queue), Looks: f.looks, Softnet: r.softnet}
 }
 
-// softirqOf finds the CPU on which a flow's softirq ran; nil: not known. Where it was to run does
-// not tell: of several flows the packets of each may have come to the CPU of another.
-func (r *run) softirqOf(f *flow, c counter.Change) *int {
+// softirqOf finds the CPU on which a flow's softirq ran, nil: not known, or several; and all on
+// which it ran. Where it was to run does not tell: of several flows the packets of each may have
+// come to the CPU of another.
+func (r *run) softirqOf(f *flow, c counter.Change) (one *int, all []int) {
+	seen := place.Evidence{Looks: f.looks}
 	switch {
 	case r.end.place != nil:
-		if cpu, ok := r.evidence(f).Ran(); ok {
-			return &cpu
-		}
-		return nil
+		seen = r.evidence(f)
 	case r.end.spec.Flows[f.N].SoftirqCPU != nil:
-		return nil // nothing was placed, since nothing comes to this end
+		return nil, nil // nothing was placed, since nothing comes to this end
+	}
+	if cpu, ok := seen.Ran(); ok {
+		one = &cpu
+	}
+	if all = seen.On(); all != nil || r.end.place != nil {
+		return one, all
 	}
 	if cpus, err := counter.ParseCPUList(c.NetRXCPUs); err == nil && len(cpus) == 1 {
-		return &cpus[0] // the packets of the host were processed there
+		return &cpus[0], cpus // the packets of the host were processed there
 	}
-	return nil
+	return nil, nil
 }
 
 // misplaced explains that the flows' softirq ran elsewhere; "" where it did not.

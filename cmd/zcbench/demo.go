@@ -42,6 +42,9 @@ receive mode of TCP with each send mode of TCP that this kernel supports; --rx a
 up first, and the results go to --out. It needs root (CAP_SYS_ADMIN and
 CAP_NET_ADMIN, for the namespaces) and leaves nothing else behind.
 
+Each end's softirq runs on the CPU of its thread, by RPS on that link (--layout 1cpu,
+unless another one is named): else the sender's CPU has the receiver's, too.
+
 veth has no hardware, and it copies payload that was sent without a copy when it
 delivers it. Modes that promise zero copy and cannot keep it here are run once, and
 reported as copied; with --max-copied 100 they are run like all others.
@@ -65,6 +68,8 @@ changes the limits (docs/matrix.md).`,
 	f.power.AddFlags(cmd, 2*time.Second, time.Second)
 	fs := cmd.Flags()
 	fs.Lookup("duration").DefValue = ""
+	fs.Lookup("layout").Usage = "1cpu: softirq and application share a CPU; 2cpu: one CPU each (default: 1cpu " +
+		"in namespaces, where an end's softirq would be on the other one's CPU; as found between hosts)"
 	fs.Lookup("congestion").Usage = "congestion control of the flow (default: cubic)"
 	fs.Lookup("duration").Usage =
 		"length of the measured window (default: at most 800ms, less so that the demo takes at most 100 s)"
@@ -95,6 +100,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	layout := f.apart(cmd, spec)
 	if i := slices.IndexFunc(spec.Cells, func(c plan.Cell) bool { return c.RX == "tcp" && c.TX == "tcp" }); i >= 0 {
 		spec.PrimaryModes(spec.Cells[i])
 	}
@@ -106,7 +112,7 @@ func (f *demoFlags) run(cmd *cobra.Command) error {
 	if cmd.Flags().Changed("rx") || cmd.Flags().Changed("tx") { // they named their modes
 		e.LeftOut = func(line string) { e.Note("%s", line) }
 	}
-	f.begin(cmd)
+	f.begin(cmd, layout)
 	recs, err := e.Run(cmd.Context())
 	err = finish(cmd, e, recs, err, f.json, true)
 	if len(recs) > 0 && f.Spec.SUT.Host == "" {
@@ -120,13 +126,17 @@ func demoPolicy() bench.Policy {
 	return bench.Policy{Shape: matrix.Shape{Fit: true, Fold: true, FoldCopied: true, NoteMTU: true}}
 }
 
-// begin announces what comes, before anything that takes time.
-func (f *demoFlags) begin(cmd *cobra.Command) {
+// begin announces what comes, before anything that takes long.
+func (f *demoFlags) begin(cmd *cobra.Command, layout string) {
 	where := "between " + f.Spec.SUT.Host + " and " + f.Spec.TG.Host
 	if f.Spec.SUT.Host == "" {
 		where = "between two network namespaces of this machine"
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\nChecking what this kernel can run ...\n", where)
+	if layout != "" {
+		layout = cli.Indented("", "", layout)
+	}
+	fmt.Fprintf(cmd.ErrOrStderr(), "TCP flows %s, one after another.\n%sChecking what this kernel can run ...\n", where,
+		layout)
 }
 
 // comparable reports whether runs of more than one cell count.

@@ -24,6 +24,7 @@ import (
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/internal/long"
 	"github.com/zcbench/zcbench/internal/pinned"
+	"github.com/zcbench/zcbench/machine/place"
 	"github.com/zcbench/zcbench/machine/veth"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -198,11 +199,66 @@ func TestIntegrationDemo(t *testing.T) {
 		t.Errorf("journal: %d records, %d cells, skipped %v", len(j.Records), len(j.Header.Cells), j.Skipped)
 	}
 	inSeedOrder(t, journal(t, out), 2)
+	apart(t, out, p.Err.String())
 	if html, err := os.ReadFile(filepath.Join(out, results.ReportFile)); err != nil ||
 		!strings.Contains(string(html), "</html>") {
 		t.Errorf("report.html: %d bytes, %v", len(html), err)
 	}
 	again(t, out)
+}
+
+// apart holds that each end's softirq was put on the CPU of its thread, and that the demo said so.
+func apart(t *testing.T, out, said string) {
+	t.Helper()
+	if all, err := place.AllowedCPUs(); err != nil || len(all.Own) < 2 {
+		t.Logf("one CPU for both ends: %+v, %v", all, err)
+		return
+	}
+	if !strings.Contains(said, "Each end's softirq runs on the CPU of its thread") {
+		t.Errorf("nothing of softirqs: %s", said)
+	}
+	for _, r := range journal(t, out).Records {
+		if r.Cell.CPULayout != "1cpu" {
+			t.Errorf("%s: layout %q", r.Cell.ID, r.Cell.CPULayout)
+		}
+		if r.Verdict != results.OK {
+			continue // such as one that was spoilt before a packet came
+		}
+		for _, h := range []*results.Host{&r.SUT, &r.TG} {
+			if f := h.Flows[0]; f.CPU == nil || f.SoftirqCPU == nil || *f.SoftirqCPU != *f.CPU {
+				t.Errorf("%s: %s: thread on CPU %v, softirq on %v", r.Cell.ID, h.Name, f.CPU, f.SoftirqCPUs)
+			}
+		}
+	}
+}
+
+// What the user says of layouts counts, and where they say nothing, so do cells that a layout is
+// nothing for, and CPUs that are not named.
+func TestIntegrationDemoAsAsked(t *testing.T) {
+	needRoot(t)
+	for name, x := range map[string]struct {
+		flags []string
+		want  string // layout of the cells that run
+	}{
+		"as found":    {[]string{"--layout=", "--rx", "tcp", "--tx", "tcp"}, ""},
+		"two CPUs":    {[]string{"--layout", "2cpu", "--rx", "tcp", "--tx", "tcp"}, "2cpu"},
+		"not pinned":  {[]string{"--sut-cpu=-1", "--rx", "tcp", "--tx", "tcp"}, ""},
+		"of packets":  {[]string{"--rx", "udp", "--tx", "udp"}, ""},
+		"by the demo": {[]string{"--rx", "tcp", "--tx", "tcp"}, "1cpu"},
+	} {
+		out := filepath.Join(t.TempDir(), "out")
+		p := built.Start(t, "zcbench", append([]string{"demo", "--out", out, "--duration", "100ms", "--repetitions", "1"},
+			x.flags...)...)
+		p.Wait(await.Hang) // a run may have been spoilt
+		for _, r := range journal(t, out).Records {
+			if r.Cell.CPULayout != x.want {
+				t.Errorf("%s: layout %q, want %q", name, r.Cell.CPULayout, x.want)
+			}
+		}
+		if said := strings.Contains(p.Err.String(), "Each end's softirq"); said != (name == "by the demo") {
+			t.Errorf("%s: %s", name, &p.Err)
+		}
+	}
 }
 
 // mustHaveFigures holds that rows of good runs have all that is measured.

@@ -4,6 +4,7 @@ package place
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/zcbench/zcbench/internal/rounds"
@@ -98,6 +99,29 @@ func (e Evidence) Ran() (cpu int, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// onShare is how much of what was seen must have been on a CPU for it to count as one of the
+// softirq's.
+const onShare = 0.1
+
+// On lists the CPUs on which a good part of the softirq ran, in order; nil: it is not known. Where
+// too few looks tell, that is the only one that was asked for.
+func (e Evidence) On() (cpus []int) {
+	n := e.looks()
+	if n < minLooks {
+		if len(e.CPUs) == 1 {
+			cpus = append(cpus, e.CPUs[0])
+		}
+		return cpus
+	}
+	for cpu, here := range e.Looks {
+		if float64(here) >= onShare*float64(n) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	slices.Sort(cpus)
+	return cpus
 }
 
 // HostShare computes what share of the host's packets the CPUs processed.

@@ -4,6 +4,7 @@ package place
 
 import (
 	"runtime"
+	"slices"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -58,5 +59,24 @@ func TestWatchTakesTurns(t *testing.T) {
 	}
 	if total != 3*mostLooks {
 		t.Errorf("%d looks in three rounds", total)
+	}
+}
+
+// All CPUs that had a good part of a flow's softirq are known, not those that had a packet now and
+// then.
+func TestSoftirqOn(t *testing.T) {
+	for name, x := range map[string]struct {
+		e    Evidence
+		want []int
+	}{
+		"one":                 {Evidence{Looks: map[int]int{3: 97, 1: 3}}, []int{3}},
+		"two":                 {Evidence{CPUs: []int{3}, Looks: map[int]int{3: 60, 1: 35, 2: 5}}, []int{1, 3}},
+		"too few looks":       {Evidence{Looks: map[int]int{3: 9}}, nil},
+		"where it was put":    {Evidence{CPUs: []int{2}, Looks: map[int]int{3: 9}}, []int{2}},
+		"on one of two, none": {Evidence{CPUs: []int{2, 3}}, nil},
+	} {
+		if got := x.e.On(); !slices.Equal(got, x.want) {
+			t.Errorf("%s: %v, want %v", name, got, x.want)
+		}
 	}
 }

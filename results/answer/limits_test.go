@@ -44,6 +44,35 @@ func TestNothingOfHeldReceivers(t *testing.T) {
 	}
 }
 
+// What limits runs that are neither end's to be faster is said, with what it means and what to do.
+func TestLimitsOfNeitherEnd(t *testing.T) {
+	for l, want := range map[plan.LimitedBy][]string{
+		plan.ByOneCPU: {"At the limit of one CPU for both ends: tcp/tcp and uring/tcp. How fast they could " +
+			"receive was " +
+			"not measured", "Nor was how fast the sender can send", "--layout 1cpu"},
+		plan.ByPath: {"At the path's limit: tcp/tcp and uring/tcp. How fast they could receive was not measured",
+			"TCP always had data to send, and both ends had time left", "--congestion"},
+	} {
+		held := func(rx string, gbps float64) plantest.Cell {
+			c := made(rx, "tcp", gbps, 1)
+			c.Limit = l
+			return c
+		}
+		a := of(8, held("tcp", 20), held("uring", 30))
+		for _, s := range a.Sentences {
+			switch s.Kind {
+			case answer.Leads, answer.Ahead, answer.Better, answer.Worse, answer.Equal:
+				t.Errorf("%s: %s", s.Kind, s.Text)
+			}
+		}
+		s := sentence(t, a, answer.Limited, "")
+		wants(t, string(l), s.Text, want...)
+		if s.StandsOn[0].Verdict != l.At() {
+			t.Errorf("%+v", s)
+		}
+	}
+}
+
 // counted gives cells, by their names, packets per second and round trips per second.
 func counted(j results.Journal, packets, trips map[string]float64) results.Journal {
 	rng := rand.New(rand.NewPCG(1, 2))

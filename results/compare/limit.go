@@ -52,8 +52,13 @@ func subjects(a, b *plan.Cell) (ends []plan.LimitedBy) {
 
 // HeldBy returns what held most runs of the cell up, other than what a comparison is about: several
 // such things count together, and the most frequent one gives the name. "" where at least half of
-// the runs show what it is about, or what limited them is not known.
+// the runs show what it is about, or what limited them is not known. One CPU that worked for both
+// ends, and the path between them, show nothing of either end; a comparison of both, such as of two
+// MTUs or kernels, is about these, too.
 func (c *Cell) HeldBy(about ...plan.LimitedBy) (by plan.LimitedBy) {
+	if slices.Contains(about, plan.ByReceiver) && slices.Contains(about, plan.BySender) {
+		about = append(slices.Clone(about), plan.ByOneCPU, plan.ByPath)
+	}
 	n, all := map[plan.LimitedBy]int{}, 0
 	for _, r := range c.Runs {
 		if r.Limit != "" && !slices.Contains(about, r.Limit) {

@@ -16,6 +16,8 @@ func TestUnderLimit(t *testing.T) {
 		plan.Cell{ID: "tcp/sendfile", RX: "tcp", TX: "sendfile", Touch: "read"}
 	mtu := tcp
 	mtu.ID, mtu.MTU = "mtu", 9000
+	bbr := tcp
+	bbr.ID, bbr.Congestion = "bbr", "bbr"
 	const sender, receiver, link = plan.BySender, plan.ByReceiver, plan.ByLink
 	for _, c := range []struct {
 		name           string
@@ -34,6 +36,11 @@ func TestUnderLimit(t *testing.T) {
 		{"senders at their limits", sendfile, sender, sender, fast, "faster"},
 		{"senders at the receiver's", sendfile, receiver, receiver, fast, "at the receiver's limit"},
 		{"of both ends", mtu, sender, receiver, fast, "faster"},
+		{"receivers at one CPU", uring, plan.ByOneCPU, plan.ByOneCPU, fast, "at the limit of one CPU for both ends"},
+		{"senders at one CPU", sendfile, plan.ByOneCPU, plan.ByOneCPU, fast, "at the limit of one CPU for both ends"},
+		{"the work of both ends", mtu, plan.ByOneCPU, plan.ByOneCPU, fast, "faster"},
+		{"receivers at the path's", uring, plan.ByPath, plan.ByPath, fast, "at the path's limit"},
+		{"congestion controls", bbr, plan.ByPath, plan.ByPath, fast, "faster"},
 		{"both at the link's", mtu, link, link, fast, "at the link's limit"},
 	} {
 		s := set("s", map[plan.Cell][]float64{tcp: slow, c.b: c.gbps})

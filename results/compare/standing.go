@@ -37,7 +37,7 @@ func (c *Cell) Standing(above *Cell) (s Standing) {
 }
 
 // AtLimit formats what held a cell up.
-func AtLimit(l plan.LimitedBy) string { return "at " + l.Whose() + " limit" }
+func AtLimit(l plan.LimitedBy) string { return l.At() }
 
 // didNotAct formats that options made no difference.
 func didNotAct(names []string) string { return strings.Join(names, ", ") + " had no effect" }

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results/answer"
 )
 
@@ -251,8 +252,14 @@ func limitLegend(s *Summary) string {
 	if !slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy != "" }) {
 		return ""
 	}
-	return " \"at the sender's limit\" (window's, link's): that limited most runs of the cell, not the receiver, " +
-		"whose own limit is not known."
+	legend := " \"at the sender's limit\" (window's, path's, link's): that limited most runs of the cell, not the " +
+		"receiver, whose own limit is not known."
+	if slices.ContainsFunc(s.Cells, func(c Cell) bool { return c.HeldBy == plan.ByOneCPU }) {
+		legend += " \"At the limit of one CPU for both ends\": a CPU without time left worked for the receiver " +
+			"and the " +
+			"sender, so it is neither's limit."
+	}
+	return legend
 }
 
 func writeStops(b *bufio.Writer, stops []stop) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zcbench/zcbench/internal/fault"
+	"github.com/zcbench/zcbench/machine/place"
+	"github.com/zcbench/zcbench/machine/veth"
+	"github.com/zcbench/zcbench/plan/matrix"
+)
+
+// apart gives each end of the demo's own link its softirq on the CPU of its thread, where the user
+// says nothing of layouts. A veth has the receiver's softirq on the CPU of whoever sends: that CPU
+// would work for both ends, and be the limit of neither. It returns a line on what the runs are, ""
+// where there is nothing to say.
+func (f *demoFlags) apart(cmd *cobra.Command, spec *matrix.Spec) (line string) {
+	if spec.SUT.Host != "" || cmd.Flags().Changed("layout") || cmd.Flags().Changed("tg-layout") ||
+		slices.Contains(spec.SUT.ThreadCPUs(), -1) || slices.Contains(spec.TG.ThreadCPUs(), -1) {
+		return ""
+	}
+	var cells []int
+	for i := range spec.Cells {
+		// RPS never sees frames; flows that share queues may ask for what a layout cannot give
+		// them.
+		if c := &spec.Cells[i]; !c.MovesPackets() && c.Queues == 0 {
+			cells = append(cells, i)
+		}
+	}
+	if len(cells) == 0 {
+		return ""
+	}
+	if err := canPlace(); err != nil {
+		line = "The receiver's softirq is left on the sender's CPU, which then works for both ends: " +
+			fault.Reason(err)
+		if fix := fault.Fix(err); fix != "" {
+			line += "; fix: " + fix
+		}
+		return line
+	}
+	for _, i := range cells {
+		spec.Cells[i].CPULayout = string(place.OneCPU)
+	}
+	return "Each end's softirq runs on the CPU of its thread (RPS on this link; --layout= leaves it as found)."
+}
+
+// canPlace tries whether the softirq of a link of ours can be put on a CPU.
+func canPlace() (err error) {
+	all, err := place.AllowedCPUs()
+	if err != nil {
+		return err
+	}
+	if len(all.Own) < 2 {
+		return errors.New("there is one CPU")
+	}
+	pair, err := veth.New(veth.Options{})
+	if err != nil {
+		return fmt.Errorf("make a link: %w", err)
+	}
+	defer func() { err = errors.Join(err, pair.Close()) }()
+	return pair.SUT.Netns.Do(func() error {
+		p, err := place.Softirq(pair.SUT.Dev, place.On(all.Own[0]))
+		if err != nil {
+			return err
+		}
+		return p.Undo()
+	})
+}

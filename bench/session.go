@@ -55,9 +55,8 @@ type Session struct {
 	// search, which then is given up. Zero: whenever.
 	Until time.Time
 
-	course *judge.Course
-	ran    map[plan.CellKey]bool
-	rates  rates // what shares of a pace come to
+	ran   map[plan.CellKey]bool
+	rates rates // what shares of a pace come to
 
 	longest time.Duration // that a run took so far
 	unmade  int           // runs for which there was no time
@@ -212,10 +211,7 @@ func (s *Session) missing(c plan.Cell) *Missing {
 // judge judges a run by the gates.
 func (s *Session) judge(rec *results.Record) {
 	s.sees(rec)
-	if s.course == nil {
-		s.course = judge.NewCourse(s.Gates)
-	}
-	s.course.Judge(rec)
+	judge.Run(s.Gates, rec)
 }
 
 // sees takes note of a cell that ran, well or not. What a run of such a cell is refused later is
@@ -263,10 +259,8 @@ func outline(rec *results.Record) {
 
 // know takes note of the runs that a journal has.
 func (s *Session) know(recs []results.Record) {
-	s.course = judge.NewCourse(s.Gates)
 	for i := range recs {
 		s.sees(&recs[i])
-		s.course.Know(&recs[i])
 		s.Again.spoils(&recs[i], s.Gates.Replacements())
 	}
 }

@@ -175,7 +175,7 @@ func (k *ksft) run(cmd *cobra.Command) error {
 // policy plays the cells in the order in which the subtests are told.
 func (k *ksft) policy() bench.Policy {
 	p := runPolicy()
-	p.Order, p.TGAddr = inTurn, k.remote
+	p.Order, p.TGAddr, p.Alone = inTurn, k.remote, true
 	return p
 }
 

@@ -150,7 +150,8 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 		}
 	}
 	given := func(p matrix.Run) bool { return !p.Warmup && tries[p.Rep] > replace+1 } // up: what is left counts no more
-	type played struct {                                                              // a cell of a replay: each warms up for itself
+	// a cell of a replay: each warms up for itself
+	type played struct {
 		cell   plan.CellKey
 		replay int
 	}

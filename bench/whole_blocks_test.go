@@ -17,8 +17,8 @@ import (
 )
 
 // busyHost is a host on which something else works at times, about as long as a block lasts: it is
-// over, or not, when runs are made again. Then all runs are 15 % slower, and it is seen in a quarter
-// of those of the first cell, and in three quarters of the second's, whose runs are longer.
+// over, or not, when runs are made again. Then all runs are 15 % slower, and it is seen in a
+// quarter of those of the first cell, and in three quarters of the second's, whose runs are longer.
 type busyHost struct {
 	rng  *rand.Rand
 	busy bool

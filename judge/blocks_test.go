@@ -63,8 +63,8 @@ func counted(recs []results.Record) string {
 }
 
 // Where something else spoilt a run, its block does not count, and is made again; a cell that is
-// spoilt time after time among others that are not goes alone. Runs of older journals, which have no
-// tries, are judged as they were written, and so are warm-ups.
+// spoilt time after time among others that are not goes alone. Runs of older journals, which have
+// no tries, are judged as they were written, and so are warm-ups.
 func TestBlocks(t *testing.T) {
 	for _, x := range []struct{ tries, want string }{
 		{"0.1:ooo 1.1:ooo", "0.1:abc 1.1:abc"},

@@ -19,11 +19,11 @@ const (
 	minForDrift = stat.MinRuns
 )
 
-// Apply judges the cells of a journal by the gates of its plan. Where the runs of a cell vary, drift
-// or warm up by more than a limit, they are flagged, and count; where the limit was asked for, they
-// become invalid. A run at another CPU frequency than the others of its cell is flagged. The records
-// are changed in place; the file is not. A journal without a plan has no such gates. Runs of whose
-// block something else spoilt another run do not count, whoever planned them.
+// Apply judges the cells of a journal by the gates of its plan. Where the runs of a cell vary,
+// drift or warm up by more than a limit, they are flagged, and count; where the limit was asked
+// for, they become invalid. A run at another CPU frequency than the others of its cell is flagged.
+// The records are changed in place; the file is not. A journal without a plan has no such gates.
+// Runs of whose block something else spoilt another run do not count, whoever planned them.
 func Apply(j *results.Journal) {
 	Settle(j.Records)
 	if j.Header.Plan == nil {

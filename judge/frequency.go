@@ -32,9 +32,10 @@ func frequency(g plan.Gates, runs []*results.Record) {
 			if mhz == nil || math.Abs(*mhz-median) <= *g.Frequency*median {
 				continue
 			}
-			r.Mark(plan.FrequencyGate, fmt.Sprintf("%s: the CPU frequency is %.0f MHz, %+.1f %% from that of the cell's "+
-				"runs, %.0f MHz (median; limit %g %%)", role.Label(), *mhz, 100*(*mhz/median-1), median,
-				100**g.Frequency))
+			r.Mark(plan.FrequencyGate,
+				fmt.Sprintf("%s: the CPU frequency is %.0f MHz, %+.1f %% from that of the cell's "+
+					"runs, %.0f MHz (median; limit %g %%)", role.Label(), *mhz, 100*(*mhz/median-1), median,
+					100**g.Frequency))
 		}
 	}
 }

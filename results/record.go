@@ -90,7 +90,8 @@ type Host struct {
 	CPUPollerCores *float64 `json:"cpu_poller_cores,omitempty"`
 	StatCoverage   *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
 
-	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs that were busy, at the end of the window, mean
+	// of the measured CPUs that were busy, at the end of the window, mean
+	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
 
 	FlowMHz       *float64 `json:"flow_mhz,omitempty"`        // of the flow's CPUs over the window, while not idle

@@ -14,21 +14,21 @@ import (
 )
 
 // ClockEffect is how a figure may go with the clock of the CPUs of each end: with its power from Lo
-// to Hi, 0 among them. What the kernel and the modes do takes as many cycles at any clock, or, where
-// memory or the link is slow, fewer at a lower one: so a rate goes with the clock to the power of 0
-// to 1. Power grows with clock and voltage squared, and so with no more than its cube; at a pace,
-// where a higher clock is the sooner at rest, it may fall as much as the clock grows.
+// to Hi, 0 among them. What the kernel and the modes do takes as many cycles at any clock, or,
+// where memory or the link is slow, fewer at a lower one: so a rate goes with the clock to the
+// power of 0 to 1. Power grows with clock and voltage squared, and so with no more than its cube;
+// at a pace, where a higher clock is the sooner at rest, it may fall as much as the clock grows.
 type ClockEffect struct {
 	sut, tg span
-	// joint: the two ends do not add up. The slower one is that which counts, or the figure is a sum
-	// over both.
+	// joint: the two ends do not add up. The slower one is that which counts, or the figure is a
+	// sum over both.
 	joint bool
 }
 
 type span struct{ lo, hi float64 }
 
-// What a clock does, by the figure: to those of an end itself, and, by the rate that comes of it, to
-// those of the other end.
+// What a clock does, by the figure: to those of an end itself, and, by the rate that comes of it,
+// to those of the other end.
 var (
 	ofRate  = span{0, 1}
 	ofTime  = span{-1, 0}
@@ -139,8 +139,8 @@ func (c Clocks) Explain(q *stat.Ratio, e ClockEffect) bool {
 	return (lo < 0 || hi > 0) && q != nil && q.Lo != nil && math.Log(*q.Lo) <= hi && math.Log(*q.Hi) >= lo
 }
 
-// Words say how fast the CPUs of two cells ran, and what of their ratio that may be; "": as fast, as
-// far as anybody asks, or it is not known.
+// Words say how fast the CPUs of two cells ran, and what of their ratio that may be; "": as fast,
+// as far as anybody asks, or it is not known.
 func (c Clocks) Words(q *stat.Ratio, e ClockEffect) string {
 	lo, hi := c.Most(e)
 	differ := q != nil && q.Lo != nil && (*q.Lo > 1 || *q.Hi < 1)
@@ -162,8 +162,8 @@ func (c Clocks) Words(q *stat.Ratio, e ClockEffect) string {
 	return fmt.Sprintf("%s, which explains at most %.1f %%", c.text, 100*most)
 }
 
-// clocks holds a row to the clocks of its two: a verdict that these may explain is none, and else it
-// is said how fast they ran.
+// clocks holds a row to the clocks of its two: a verdict that these may explain is none, and else
+// it is said how fast they ran.
 func (r *Row) clocks(m Metric) {
 	c, e := ClocksOf(r.cells.a, r.cells.b), m.effect(&r.A, &r.B)
 	r.OtherClock = c.Words(r.Diff.Ratio, e)
@@ -182,7 +182,8 @@ func clockLimit(planned *plan.Origin) *float64 {
 }
 
 // clock computes the median frequency of the flow's CPUs at one end, by APERF and MPERF alone: what
-// scaling_cur_freq reads at one time, of other CPUs among them, is no ground to take a verdict back.
+// scaling_cur_freq reads at one time, of other CPUs among them, is no ground to take a verdict
+// back.
 func (c *Cell) clock(role ends.Role) *float64 {
 	var v []float64
 	for _, r := range c.Runs {

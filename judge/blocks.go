@@ -44,9 +44,6 @@ type blockRun struct {
 // that was not, until it no longer takes its blocks with it.
 const hopeless = 3
 
-// notCounted begins the reason of a run that does not count for another one of its block.
-const notCounted = "its block does not count, because something else spoilt another run of it: "
-
 // Add takes a run into account. Those of no block, as warm-ups are, and those of older journals, in
 // which runs were made again alone, are left out.
 func (b *Blocks) Add(r *results.Record) {
@@ -62,7 +59,7 @@ func (b *Blocks) Add(r *results.Record) {
 		t = &try{place: p}
 		b.at[p], b.tries = t, append(b.tries, t)
 	}
-	left := strings.HasPrefix(r.Reason, notCounted)
+	left := strings.HasPrefix(r.Reason, results.BlockSpoilt)
 	x := blockRun{cell: r.Cell.Key(), spoilt: r.Spoilt() && !left, well: r.Verdict == results.OK || left}
 	if x.spoilt {
 		x.says, x.fix = fmt.Sprintf("run %s, %s: %s", r.RunID, r.Cell.ID, r.Reason), r.Fix
@@ -127,7 +124,7 @@ func Settle(recs []results.Record) {
 			continue
 		}
 		if by := b.at[place{r.Rep, r.Try}].by; by != nil {
-			r.Fail(plan.ByEnvironment, notCounted+by.says, by.fix)
+			r.Fail(plan.ByEnvironment, results.BlockSpoilt+": "+by.says, by.fix)
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
+	"github.com/zcbench/zcbench/results/report"
 )
 
 // tried writes the tries of blocks of the cells a, b, c...: one word each, "1.2:oxo" is repetition
@@ -53,7 +54,7 @@ func counted(recs []results.Record) string {
 			b.WriteString(r.Cell.ID)
 		case r.FailedGate() == plan.ByProof:
 			b.WriteString("p")
-		case strings.HasPrefix(r.Reason, notCounted):
+		case strings.HasPrefix(r.Reason, results.BlockSpoilt):
 			b.WriteString("-")
 		default:
 			b.WriteString("x")
@@ -88,8 +89,24 @@ func TestBlocks(t *testing.T) {
 	}
 	recs := tried("0.1:oxo")
 	Settle(recs)
-	if r := &recs[0]; r.Reason != notCounted+"run r1, b: foreign load" || r.Fix != "end it" || !r.Spoilt() {
+	if r := &recs[0]; r.Reason != results.BlockSpoilt+": run r1, b: foreign load" || r.Fix != "end it" || !r.Spoilt() {
 		t.Errorf("%q, %q, %s", r.Reason, r.Fix, r.Gate)
+	}
+}
+
+// A report counts what was made again, and has one line for all that does not count for others.
+func TestBlocksInReport(t *testing.T) {
+	j := results.Journal{Records: tried("0.1:oxo 0.2:xoo 0.3:ooo 1.1:oox 1.2:ooo")}
+	Apply(&j)
+	s := report.Summarize(j)
+	for _, c := range s.Cells {
+		if c.OK != 2 || c.Made != 2 || c.Replaced != 3 || c.Invalid != 3 {
+			t.Errorf("%s: %d ok, %d made, %d replaced, %d invalid", c.Cell.ID, c.OK, c.Made, c.Replaced, c.Invalid)
+		}
+	}
+	if len(s.Stops) != 2 || s.Stops[0].Reason != results.BlockSpoilt+" (which one: runs.csv, reason)" ||
+		s.Stops[0].Runs != 6 || s.Stops[1].Reason != "foreign load" || s.Stops[1].Runs != 3 {
+		t.Errorf("%+v", s.Stops)
 	}
 }
 

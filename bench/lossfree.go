@@ -32,7 +32,7 @@ func (e *Experiment) FindLossFree(ctx context.Context, s *LossSearch) (recs []re
 	if err := e.start(p); err != nil {
 		return nil, err
 	}
-	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: &again{},
+	play := &Session{Runner: p.runner, Gates: e.Spec.Gates, AbortOnCancel: e.AbortOnCancel, Again: &again{Alone: true},
 		Missing: p.missing}
 	if _, err := e.openJournal(play, p, nil); err != nil {
 		return nil, err

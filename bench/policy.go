@@ -28,6 +28,9 @@ type Policy struct {
 	// TrustFile is the user's word that they have read the file. Without it a file
 	// whose hosts or power sources lead to a program, an address or a path is not run.
 	TrustFile bool
+	// Alone: its runs are of no comparison. One that something else spoilt is made again alone, and
+	// at once, not with its block.
+	Alone bool
 	// RequireVerdict refuses a plan whose comparisons no data could give a verdict.
 	RequireVerdict bool
 	// TGAddr is an address that the TG must have on the interface by which it reaches the SUT; "":
@@ -68,13 +71,14 @@ func (e *Experiment) shape(st *stage) {
 	}
 }
 
-// again chooses how many spoilt runs of a plan are made again, and for how long: of one that fits
-// into a time no more than a quarter of its runs.
+// again chooses how many runs of a plan's spoilt blocks are made again, and for how long: of one
+// that fits into a time no more than a quarter of its runs, or one block.
 func (e *Experiment) again(s *Session, plan []matrix.Run) *again {
-	if !e.Fit {
-		return &again{}
+	a := &again{Plan: plan, Alone: e.Alone}
+	if e.Fit {
+		a.Most, a.For = max(len(plan)/4+3, len(e.Spec.Cells)), againFor(e.Spec.Duration, s.estimate(plan))
 	}
-	return &again{Most: len(plan)/4 + 3, For: againFor(e.Spec.Duration, s.estimate(plan))}
+	return a
 }
 
 // foretold notes what the runs can show; of a plan that fits into a time only what is wrong with

@@ -5,17 +5,23 @@ package bench
 import (
 	"time"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/matrix"
 	"github.com/zcbench/zcbench/results"
 )
 
-// again makes runs again, in their place, that something else on the hosts has spoilt. Nil makes
-// none again.
+// again makes blocks of a plan again, in their place, of which something else on the hosts has
+// spoilt a run: which runs count must not depend on their cells ([judge.Blocks]). Runs of no block,
+// those of a calibration, are made again alone. Nil makes none again.
 type again struct {
-	Most int           // of the plan's runs; 0: as many as there are
-	For  time.Duration // since the plan's beginning; 0: as long as it takes
+	Most  int           // of the plan's runs; 0: as many as there are
+	For   time.Duration // since the plan's beginning; 0: as long as it takes
+	Alone bool          // the runs are of no comparison, and each is made again alone
+	Plan  []matrix.Run  // whole, for a block of which some runs were made before; nil: none was
 
-	spoilt map[slot]int // tries that something else spoilt
+	blocks judge.Blocks
+	spoilt map[slot]int // tries of runs of no block that something else spoilt
 	begun  time.Time
 	made   int // again, since then
 }
@@ -33,19 +39,103 @@ func (a *again) begin() {
 	}
 }
 
-// wants reports whether to make a run again in its place, because something else spoilt it, at most
-// so many times. It counts these.
-func (a *again) wants(rec *results.Record, replace int) bool {
-	if !a.spoils(rec, replace) || a.Most > 0 && a.made >= a.Most || a.For > 0 && time.Since(a.begun) >= a.For {
+// ofBlock reports whether a run is of a block that is made again as a whole.
+func (a *again) ofBlock(p matrix.Run) bool {
+	return a != nil && !a.Alone && !p.Warmup && !p.Calibrates
+}
+
+// block returns the runs at the beginning of a plan that are made together: one, or a block.
+func (a *again) block(left []matrix.Run) []matrix.Run {
+	n := 1
+	for a.ofBlock(left[0]) && n < len(left) && a.ofBlock(left[n]) && left[n].Rep == left[0].Rep {
+		n++
+	}
+	return left[:n]
+}
+
+// play makes what [again.block] returned, each run as turn does, which reports whether to make one
+// of no block again. A block is made again as a whole, at most so many times; repeat hears of each
+// of its runs before. It returns the runs of a block that counts.
+func (a *again) play(runs []matrix.Run, replace int, repeat func(matrix.Run),
+	turn func(matrix.Run) (rec *results.Record, again bool, err error)) (count []results.Record, err error) {
+	if !a.ofBlock(runs[0]) {
+		for more := true; more; {
+			if _, more, err = turn(runs[0]); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	}
+	rep := runs[0].Rep
+	number, _ := a.blocks.Next(rep)
+	for {
+		count = nil
+		for _, p := range runs {
+			p.Try = number
+			rec, _, err := turn(p)
+			if err != nil {
+				return nil, err
+			}
+			if rec != nil {
+				a.blocks.Add(rec)
+				count = append(count, *rec)
+			}
+		}
+		next, again := a.blocks.Next(rep)
+		if !again {
+			return count, nil
+		}
+		whole := a.whole(runs)
+		if next > replace+1 || !a.may(len(whole)) {
+			return nil, nil
+		}
+		number, runs = next, whole
+		for _, p := range runs {
+			repeat(p)
+		}
+	}
+}
+
+// whole returns all runs of a block, also those that an earlier session made.
+func (a *again) whole(runs []matrix.Run) (all []matrix.Run) {
+	for _, p := range a.Plan {
+		if a.ofBlock(p) && p.Rep == runs[0].Rep {
+			all = append(all, p)
+		}
+	}
+	if all == nil {
+		return runs
+	}
+	return all
+}
+
+// may reports whether so many runs may be made again, and counts them.
+func (a *again) may(runs int) bool {
+	if a.Most > 0 && a.made+runs > a.Most || a.For > 0 && time.Since(a.begun) >= a.For {
 		return false
 	}
-	a.made++
+	a.made += runs
 	return true
 }
 
-// spoils counts a run that something else spoilt, and reports whether it may be made once more.
+// wants reports whether to make a run of no block again in its place, because something else spoilt
+// it, at most so many times. It counts these.
+func (a *again) wants(rec *results.Record, replace int) bool {
+	return a.spoils(rec, replace) && a.may(1)
+}
+
+// know takes note of a run that a journal has.
+func (a *again) know(rec *results.Record, replace int) {
+	if a != nil {
+		a.blocks.Add(rec)
+		a.spoils(rec, replace)
+	}
+}
+
+// spoils counts a run of no block that something else spoilt, and reports whether it may be made
+// once more.
 func (a *again) spoils(rec *results.Record, replace int) bool {
-	if a == nil || !rec.Spoilt() {
+	if a == nil || rec.Try > 0 || !rec.Spoilt() {
 		return false
 	}
 	if a.spoilt == nil {

@@ -5,8 +5,10 @@ package bench
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -116,23 +118,29 @@ func changes(was results.Header, now *plan.Origin) []string {
 
 // remaining leaves out of the plan what the journal has, and the spared runs of
 // cells that it shows to be known well enough; enough hears of its records. A run
-// that failed is made again, unless its cell is known without it, and one that was spoilt
-// until it has been replaced so often. So are, of cells that have runs left, the warm-ups,
-// because the hosts have been idle since, and what was unsupported, because it seems not to
-// be any more.
+// that failed is made again, unless its cell is known without it, and a block of which
+// something else spoilt a run, until it has been replaced so often. So are, of cells that
+// have runs left, the warm-ups, because the hosts have been idle since, and what was
+// unsupported, because it seems not to be any more.
 func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, replace int) (left []matrix.Run,
 	spared int) {
 	made, refused, spoilt := map[slot]bool{}, map[slot]bool{}, map[slot]int{}
 	next := map[plan.CellKey]int{} // repetition after the last one that was tried
-	for _, r := range have {
+	tries := triesOf(have)
+	counts := slices.Clone(have)
+	judge.Settle(counts)
+	for _, r := range counts {
 		enough.Add(r)
 		if r.Warmup {
 			continue
 		}
 		k := r.Cell.Key()
 		next[k] = max(next[k], r.Rep+1)
-		if r.Spoilt() {
-			if spoilt[slot{k, r.Rep}]++; spoilt[slot{k, r.Rep}] <= replace {
+		switch at := (slot{k, r.Rep}); {
+		case r.Try > 0 && r.Try < tries[r.Rep]: // its block was made again, or will be
+			continue
+		case r.Try == 0 && r.Spoilt():
+			if spoilt[at]++; spoilt[at] <= replace {
 				continue
 			}
 		}
@@ -141,7 +149,9 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 			refused[slot{k, r.Rep}] = r.Verdict == results.Unsupported
 		}
 	}
-	type played struct { // a cell of a replay: each warms up for itself
+	given := func(p matrix.Run) bool { return !p.Warmup && tries[p.Rep] > replace+1 } // up: what is left counts no more
+	// a cell of a replay: each warms up for itself
+	type played struct {
 		cell   plan.CellKey
 		replay int
 	}
@@ -149,7 +159,7 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		switch {
-		case p.Warmup || made[slot{k, p.Rep}]:
+		case p.Warmup || given(p) || made[slot{k, p.Rep}]:
 		case enough.ended(k, next[k]):
 			spared++
 		default:
@@ -159,9 +169,24 @@ func remaining(planned []matrix.Run, have []results.Record, enough *adaptive, re
 	for _, p := range planned {
 		k := p.Cell.Key()
 		at := slot{k, p.Rep}
-		if open[played{k, p.Replay}] && (p.Warmup || !made[at] || refused[at]) {
+		if open[played{k, p.Replay}] && !given(p) && (p.Warmup || !made[at] || refused[at]) {
 			left = append(left, p)
 		}
 	}
 	return left, spared
+}
+
+// triesOf finds which try of its block each repetition is to be made as, or was.
+func triesOf(have []results.Record) map[int]int {
+	var blocks judge.Blocks
+	tries := map[int]int{}
+	for i := range have {
+		if blocks.Add(&have[i]); !have[i].Warmup && have[i].Try > 0 {
+			tries[have[i].Rep] = 0
+		}
+	}
+	for rep := range tries {
+		tries[rep], _ = blocks.Next(rep)
+	}
+	return tries
 }

@@ -5,6 +5,7 @@ package bench
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -73,6 +74,54 @@ func TestRemainingSpoilt(t *testing.T) {
 	s := Session{Again: &again{}}
 	if s.know([]results.Record{spoilt, spoilt}); s.Again.wants(&spoilt, s.Gates.Replacements()) {
 		t.Error("replaced three times")
+	}
+}
+
+// A block of which something else spoilt a run is made again whole, also where the session ended in
+// between, until it has been replaced twice: then what is left of it would not count either. A try
+// that the session's end cut short goes on.
+func TestRemainingBlocks(t *testing.T) {
+	cells := []plan.Cell{cell("tcp", "tcp"), cell("uring", "tcp"), cell("tcp", "sendfile")}
+	planned := matrix.Interleave(cells, 2, false, 1)
+	for tries, want := range map[string]string{
+		"":            "0.1 0.1 0.1 1.1 1.1 1.1",
+		"ooo":         "1.1 1.1 1.1",
+		"oo":          "0.1 1.1 1.1 1.1",
+		"x":           "0.2 0.2 0.2 1.1 1.1 1.1",
+		"oxo":         "0.2 0.2 0.2 1.1 1.1 1.1",
+		"oxo o":       "0.2 0.2 1.1 1.1 1.1",
+		"oxo xoo":     "0.3 0.3 0.3 1.1 1.1 1.1",
+		"oxo xoo oox": "1.1 1.1 1.1",
+		"oxo xoo x":   "1.1 1.1 1.1",
+		"oxo oxo oxo": "1.1 1.1 1.1", // a cell that is always spoilt goes alone, and the others count
+	} {
+		var have []results.Record
+		for i, try := range strings.Fields(tries) {
+			for k, verdict := range try {
+				r := results.Record{Cell: planned[k].Cell, Try: i + 1, Verdict: results.OK}
+				if verdict == 'x' {
+					r.Fail(plan.ByEnvironment, "foreign load", "")
+				}
+				have = append(have, r)
+			}
+		}
+		s := Session{Again: &again{Plan: planned}}
+		s.know(have)
+		left, _ := remaining(planned, have, nil, 2)
+		var got []string
+		for len(left) > 0 {
+			block := s.Again.block(left)
+			left = left[len(block):]
+			if _, err := s.Again.play(block, 2, nil, func(p matrix.Run) (*results.Record, bool, error) {
+				got = append(got, fmt.Sprint(p.Rep, ".", p.Try))
+				return &results.Record{Cell: p.Cell, Rep: p.Rep, Try: p.Try, Verdict: results.OK}, false, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %s, want %s", tries, got, want)
+		}
 	}
 }
 

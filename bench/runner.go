@@ -88,7 +88,7 @@ func (r *Runner) optionsOf(c plan.Cell) Options {
 func (r *Runner) record(p matrix.Run) results.Record {
 	rec := results.Record{Schema: results.SchemaVersion, RunID: fmt.Sprintf("%s-%05d", r.Session, r.seq),
 		SessionID: r.Session,
-		Cell:      r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup}
+		Cell:      r.Opt.noted(p.Cell), Block: p.Block, Seq: r.seq, Rep: p.Rep, Warmup: p.Warmup, Try: p.Try}
 	r.seq++
 	rec.SUT = results.Host{Name: r.SUT.Spec.Name, Env: r.SUT.Info.Env}
 	rec.TG = results.Host{Name: r.TG.Spec.Name, Env: r.TG.Info.Env}

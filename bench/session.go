@@ -26,7 +26,8 @@ type Progress interface {
 	Done(rec results.Record)
 	// Skip is called instead of both for a run whose cell is known well enough.
 	Skip(p matrix.Run)
-	// again is called after a run that was spoilt, and is made once more.
+	// again is called for each run that is made once more, because it or another one of its block
+	// was spoilt: before Done of a run of no block, else when the block has ended.
 	Again(p matrix.Run)
 	// End is called once.
 	End()
@@ -44,8 +45,8 @@ type Session struct {
 	Missing func(plan.Cell) *Missing
 	// Enough ends the repetitions of cells early; nil makes them all.
 	Enough *adaptive
-	// again makes runs again, in their place, that something else on the hosts has spoilt, as
-	// often as Gates say; nil: it makes none.
+	// again makes blocks again, in their place, of which something else on the hosts has spoilt a
+	// run, as often as Gates say; nil: it makes none.
 	Again *again
 	// LossFree is how cells that look for their rate do so.
 	LossFree matrix.LossFree
@@ -55,9 +56,8 @@ type Session struct {
 	// search, which then is given up. Zero: whenever.
 	Until time.Time
 
-	course *judge.Course
-	ran    map[plan.CellKey]bool
-	rates  rates // what shares of a pace come to
+	ran   map[plan.CellKey]bool
+	rates rates // what shares of a pace come to
 
 	longest time.Duration // that a run took so far
 	unmade  int           // runs for which there was no time
@@ -84,27 +84,46 @@ func (s *Session) Play(ctx context.Context, plan []matrix.Run) (recs []results.R
 	s.rates.want(plan)
 	s.applyCommon(ctx, plan)
 	s.Again.begin()
-	for i := 0; i < len(plan); i++ {
+	turn := func(p matrix.Run) (rec *results.Record, again bool, err error) {
 		if err := context.Cause(ctx); err != nil {
-			return recs, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
+			return nil, false, fmt.Errorf("stopped after %d of %d runs: %w", len(recs), len(plan), err)
 		}
-		if s.leavesOut(plan[i]) {
-			continue
+		if s.leavesOut(p) {
+			return nil, false, nil
 		}
-		made, again, err := s.turn(ctx, plan[i])
+		made, again, err := s.turn(ctx, p)
 		if recs = append(recs, made...); err != nil {
+			return nil, false, err
+		}
+		return &recs[len(recs)-1], again, nil
+	}
+	for left := plan; len(left) > 0; {
+		block := s.Again.block(left)
+		left = left[len(block):]
+		count, err := s.Again.play(block, s.Gates.Replacements(), s.repeat, turn)
+		if err != nil {
 			return recs, err
 		}
-		if again {
-			i--
+		for _, rec := range count {
+			s.Enough.Add(rec)
 		}
 	}
 	return recs, errors.Join(s.Runner.SUT.Err(), s.Runner.TG.Err(), s.outOfTime())
 }
 
+// repeat tells that a run is made once more.
+func (s *Session) repeat(p matrix.Run) {
+	if s.Progress != nil {
+		s.Progress.Again(p)
+	}
+}
+
 // leavesOut reports whether a run of the plan is not made: its cell is known well enough, or there
-// is no time for it.
+// is no time for it; or its block is made again, and its cell, on record already, cannot run.
 func (s *Session) leavesOut(p matrix.Run) bool {
+	if p.Try > 1 && s.missing(p.Cell) != nil {
+		return true
+	}
 	if s.Enough.done(p) {
 		if s.Progress != nil {
 			s.Progress.Skip(p)
@@ -141,10 +160,12 @@ func (s *Session) turn(ctx context.Context, p matrix.Run) (made []results.Record
 		return append(made, rec), false, err
 	}
 	again = s.Again.wants(&rec, s.Gates.Replacements())
-	if again && s.Progress != nil {
-		s.Progress.Again(p)
+	if again {
+		s.repeat(p)
 	}
-	s.Enough.Add(rec)
+	if !s.Again.ofBlock(p) { // else whether it counts is known at the block's end
+		s.Enough.Add(rec)
+	}
 	s.rates.add(rec)
 	if s.Progress != nil {
 		s.Progress.Done(rec)
@@ -212,10 +233,7 @@ func (s *Session) missing(c plan.Cell) *Missing {
 // judge judges a run by the gates.
 func (s *Session) judge(rec *results.Record) {
 	s.sees(rec)
-	if s.course == nil {
-		s.course = judge.NewCourse(s.Gates)
-	}
-	s.course.Judge(rec)
+	judge.Run(s.Gates, rec)
 }
 
 // sees takes note of a cell that ran, well or not. What a run of such a cell is refused later is
@@ -263,10 +281,8 @@ func outline(rec *results.Record) {
 
 // know takes note of the runs that a journal has.
 func (s *Session) know(recs []results.Record) {
-	s.course = judge.NewCourse(s.Gates)
 	for i := range recs {
 		s.sees(&recs[i])
-		s.course.Know(&recs[i])
-		s.Again.spoils(&recs[i], s.Gates.Replacements())
+		s.Again.know(&recs[i], s.Gates.Replacements())
 	}
 }

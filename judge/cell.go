@@ -19,34 +19,32 @@ const (
 	minForDrift = stat.MinRuns
 )
 
-// Apply judges the cells of a journal by the gates of its plan. A run at another CPU frequency
-// than the others of its cell becomes invalid. Where the runs of a cell vary, drift or warm up
-// by more than a limit, they are flagged, and count; where the limit was asked for, they become
-// invalid. The records are changed in place; the file is not. A journal without a plan has no
-// such gates.
+// Apply judges the cells of a journal by the gates of its plan. Where the runs of a cell vary,
+// drift or warm up by more than a limit, they are flagged, and count; where the limit was asked
+// for, they become invalid. A run at another CPU frequency than the others of its cell is flagged.
+// The records are changed in place; the file is not. A journal without a plan has no such gates.
+// Runs of whose block something else spoilt another run do not count, whoever planned them.
 func Apply(j *results.Journal) {
+	Settle(j.Records)
 	if j.Header.Plan == nil {
 		return
 	}
 	g := j.Header.Plan.Gates
-	c := NewCourse(g)
-	for i := range j.Records {
-		c.Know(&j.Records[i])
-	}
-	cells := map[plan.CellKey][]*results.Record{}
+	cells, keys := map[plan.CellKey][]*results.Record{}, plan.Keys{}
 	for i := range j.Records {
 		r := &j.Records[i]
 		if r.Verdict != results.OK || r.Warmup {
 			continue
 		}
-		if f := c.of(r).apart(g, r); f != nil {
-			r.Fail(plan.ByEnvironment, f.reason, f.fix)
-			continue
-		}
-		k := c.keys.Of(&r.Cell)
+		k := keys.Of(&r.Cell)
 		cells[k] = append(cells[k], r)
 	}
 	for _, runs := range cells {
+		for _, rule := range rules {
+			if rule.each != nil {
+				rule.each(g, runs)
+			}
+		}
 		for _, f := range cell(g, runs) {
 			outcome(g, f, runs...)
 		}

@@ -12,34 +12,30 @@ import (
 	"github.com/zcbench/zcbench/results/stat"
 )
 
-// frequencies are those of a cell's runs, by host, whichever of the runs count.
-type frequencies [2][]float64
-
-func (f *frequencies) add(r *results.Record) {
-	for i, role := range ends.Roles {
-		if v := r.Host(role).MHz(); v != nil && (!r.Warmup || r.Calibrates()) {
-			f[i] = append(f[i], *v)
-		}
-	}
-}
-
-// apart finds out whether a run was, on either host, at another frequency than most of its cell.
-func (f *frequencies) apart(g plan.Gates, r *results.Record) *failure {
+// frequency flags each of a cell's runs whose CPUs were, on either host, at another frequency than
+// most of the cell. How fast a CPU ran is what the run made of it, as its throughput is: such a run
+// counts, whatever was asked for. What it means for a comparison, that of the two cells' clocks
+// says.
+func frequency(g plan.Gates, runs []*results.Record) {
 	if g.Frequency == nil {
-		return nil
+		return
 	}
-	for i, role := range ends.Roles {
-		v := r.Host(role).MHz()
-		if v == nil || len(f[i]) < minForCV {
+	for _, role := range ends.Roles {
+		clock := func(r *results.Record) *float64 { return r.Host(role).FlowMHz }
+		v := values(runs, clock)
+		if len(v) < minForCV {
 			continue
 		}
-		median := stat.Median(f[i])
-		if math.Abs(*v-median) > *g.Frequency*median {
-			return &failure{"frequency",
-				fmt.Sprintf("%s: the CPU frequency is %.0f MHz, that of the cell's runs %.0f MHz (median; limit %g %%)",
-					role.Label(), *v, median, 100**g.Frequency),
-				"fix it: governor performance, no turbo, enough cooling"}
+		median := stat.Median(v)
+		for _, r := range runs {
+			mhz := clock(r)
+			if mhz == nil || math.Abs(*mhz-median) <= *g.Frequency*median {
+				continue
+			}
+			r.Mark(plan.FrequencyGate,
+				fmt.Sprintf("%s: the CPU frequency is %.0f MHz, %+.1f %% from that of the cell's "+
+					"runs, %.0f MHz (median; limit %g %%)", role.Label(), *mhz, 100*(*mhz/median-1), median,
+					100**g.Frequency))
 		}
 	}
-	return nil
 }

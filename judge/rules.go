@@ -18,11 +18,11 @@ type rule struct {
 	run  func(plan.Gates, *results.Record) *failure   // a gate of one run
 	mark func(plan.Gates, *results.Record)            // of a run that its gates let count
 	cell func(plan.Gates, []*results.Record) *failure // a gate of all runs of a cell
+	each func(plan.Gates, []*results.Record)          // of each of a cell's runs, beside the others
 }
 
 // rules are in the order in which they are asked. Before, each end has asked its own ([end.Rules]).
-// That of the frequency is in [Course], because it asks the runs before; [Conclude] says what
-// limited a run.
+// [Conclude] says what limited a run.
 var rules = []rule{
 	{Name: results.FlagDropsUnattributed, Looks: "segments that were lost, and counters and reasons of drops",
 		Test: "TestMarkDrops", both: func(_ *Both, r *results.Record) { markDrops(r) }},
@@ -43,8 +43,8 @@ var rules = []rule{
 	{Name: "throttled", Looks: "limits of cgroups", Class: plan.ByEnvironment, Test: "TestThrottled", run: throttled},
 	{Name: "foreign_cores", Looks: "load on measured CPUs that is others'", Class: plan.ByEnvironment,
 		Test: "TestRun", run: foreign},
-	{Name: plan.IdleDriftGate, Looks: "idle power before and after", Class: plan.ByEnvironment,
-		Test: "TestIdleDrift", run: idleDrift},
+	{Name: plan.IdleDriftGate, Looks: "idle power before and after", Class: plan.ByOutcome, Test: "TestIdleDrift",
+		run: idleDrift},
 	{Name: "retrans_per_gb", Looks: "retransmitted segments", Class: plan.ByOutcome, Test: "TestRun", run: retrans},
 	{Name: "drops_per_gb", Looks: "packets that the receiver dropped", Class: plan.ByOutcome, Test: "TestRun",
 		run: drops},
@@ -70,5 +70,7 @@ var rules = []rule{
 	{Name: "cpu_cv", Looks: "spread of the TG's busy cores", Class: plan.ByOutcome, Test: "TestApply", cell: tgCPUCV},
 	{Name: "drift", Looks: "throughput in the order of the runs", Class: plan.ByOutcome, Test: "TestApply",
 		cell: drift},
+	{Name: plan.FrequencyGate, Looks: "the flow's CPU frequency beside that of the cell's runs", Class: plan.ByOutcome,
+		Test: "TestFrequency", each: frequency},
 	{Name: "temperature_c", Looks: "CPU temperature", Class: plan.ByOutcome, Test: "TestApply", cell: temperature},
 }

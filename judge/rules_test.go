@@ -43,7 +43,7 @@ func TestRules(t *testing.T) {
 	for _, r := range rules {
 		names = append(names, r.Name)
 		if r.Looks == "" || r.both == nil && r.run == nil && r.mark == nil &&
-			r.cell == nil {
+			r.cell == nil && r.each == nil {
 			t.Errorf("%s: looks at %q, and is not asked", r.Name, r.Looks)
 		}
 		if !strings.Contains(tests, "\nfunc "+r.Test+"(t *testing.T)") {
@@ -57,7 +57,7 @@ func TestRules(t *testing.T) {
 		}
 	}
 	for _, l := range plan.Limits {
-		if of := l.Flags(); l.Key != "frequency" && !slices.Contains(names, l.Key) &&
+		if of := l.Flags(); !slices.Contains(names, l.Key) &&
 			!slices.Contains(names, of[0]) {
 			t.Errorf("no rule is %s", l.Key)
 		}

@@ -26,8 +26,9 @@ type GateClass string
 const (
 	// ByProof: the run was not what its cell says. It is invalid, and made no further.
 	ByProof GateClass = "proof"
-	// ByEnvironment: something else on the hosts spoilt it. It is invalid, and made again
-	// in its place.
+	// ByEnvironment: something else on the hosts spoilt it. It is invalid, as is all of its
+	// block, which is made again. What a run itself does, such as how fast its CPUs ran, is never
+	// that.
 	ByEnvironment GateClass = "environment"
 	// ByOutcome: what was measured is not as one may wish. To leave such runs out would be
 	// to choose the results: they are flagged and count, unless somebody asked for a gate.
@@ -37,10 +38,10 @@ const (
 // GateClasses are all of them, in the order of docs.
 var GateClasses = []GateClass{ByProof, ByEnvironment, ByOutcome}
 
-// DefaultReplace is how often a run is made again in its place that something else spoilt.
+// DefaultReplace is how often a block is made again of which something else spoilt a run.
 const DefaultReplace = 2
 
-// Replacements returns how often a run is repeated in its place.
+// Replacements returns how often a block is repeated.
 func (g *Gates) Replacements() int {
 	if g.Replace == nil {
 		return DefaultReplace
@@ -49,14 +50,20 @@ func (g *Gates) Replacements() int {
 }
 
 // Asks reports whether a limit was asked for by name, so that a run beyond it is left out although
-// it is an outcome. The gate of what limits runs always counts as asked for.
-func (g *Gates) Asks(key string) bool { return key == LimitGate || slices.Contains(g.Asked, key) }
+// it is an outcome. The gate of what limits runs always counts as asked for, and that of the CPUs'
+// frequency never: whose slow runs are left out seems fast.
+func (g *Gates) Asks(key string) bool {
+	return key != FrequencyGate && (key == LimitGate || slices.Contains(g.Asked, key))
+}
 
 // Keys of gates without a number: of what limits runs, and of options that did not act.
 const (
 	LimitGate = "limit"
 	ActedGate = "acted"
 )
+
+// FrequencyGate is the key of the limit for the CPUs' frequency, which only flags.
+const FrequencyGate = "frequency"
 
 // IdleDriftGate is the key of the limit for idle power before and after a run. A run beyond it
 // counts, with the mark [power.FlagIdleDrift].
@@ -102,8 +109,8 @@ type Gates struct {
 	Limit LimitedBy `json:"limit,omitempty"`
 
 	// Asked are the keys of the limits that somebody named: of outcomes, only these leave
-	// runs out. Replace is how often a run that something else spoilt is made again; nil:
-	// [DefaultReplace].
+	// runs out. Replace is how often a block is made again of which something else spoilt a run;
+	// nil: [DefaultReplace].
 	Asked []string `json:"asked,omitempty"`
 	// IgnoreInert: nobody wants to know which options did not act.
 	IgnoreInert bool `json:"ignore_inert,omitempty"`

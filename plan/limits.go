@@ -23,7 +23,7 @@ type Limit struct {
 
 // Marks reports whether the limit only flags the runs beyond it, which then count, unless it was
 // asked for by name.
-func (l Limit) Marks() bool { return l.Class == ByOutcome || l.Key == IdleDriftGate }
+func (l Limit) Marks() bool { return l.Class == ByOutcome }
 
 // Limits are those of all gates.
 var Limits = []Limit{
@@ -35,9 +35,10 @@ var Limits = []Limit{
 		"with run order is significant (p < 0.05), and the medians of the first and the second half differ by " +
 		"more than this",
 		func(g *Gates) **float64 { return &g.Drift }},
-	{"frequency", ByEnvironment, "distance of the CPU frequency from the cell's median", .02, true, "",
-		"run, from 3 runs of the cell: distance of the flow's CPU frequency from the cell's median, where it can " +
-			"be read; comparison: distance between the two cells' medians, at either end",
+	{FrequencyGate, ByOutcome, "distance of the CPU frequency from the cell's median", .02, true, "",
+		"run, from 3 runs of the cell: distance of the flow's CPU frequency from the cell's median, where it is " +
+			"measured; such a run is flagged and counts, also where the limit is named; comparison: off asks " +
+			"nothing of the two cells' frequencies (docs/statistics.md)",
 		func(g *Gates) **float64 { return &g.Frequency }},
 	{"temperature_c", ByOutcome, "spread of the CPU temperature", 10, false, " K",
 		"cell: range of the CPU temperature in kelvin, where it can be read",
@@ -60,9 +61,8 @@ var Limits = []Limit{
 		"memory, and where the kernel does not count that (PSI), any; where cgroups above a container are not " +
 		"seen, share of the window in which a thread could run and its CPU was idle (`cgroup_unseen_held_share`)",
 		func(g *Gates) **float64 { return &g.Throttled }},
-	{IdleDriftGate, ByEnvironment, "drift of the idle power", .02, true, "", "run: difference of idle power " +
-		"before and after the run, relative to their mean (docs/power.md); a run beyond it is flagged; if the " +
-		"limit is set explicitly, the run is invalid and repeated",
+	{IdleDriftGate, ByOutcome, "drift of the idle power", .02, true, "", "run: difference of idle power " +
+		"before and after the run, relative to their mean (docs/power.md)",
 		func(g *Gates) **float64 { return &g.IdleDrift }},
 	{"counters", ByOutcome, "cost of zcbench's own counters", .01, true, "",
 		"run: CPU time of the sampler in the window, relative to that of the measured CPUs",

@@ -113,7 +113,8 @@ var ColumnDocs = withOptionDocs([]columnDoc{
 			"none"},
 	{"tg_big_tcp_bytes", "bytes", "like big_tcp_bytes, for the TG's interface"},
 	{"token_batch", "fragments", "devmem: fragments kept until they are returned in one call"},
-	{"cpu_mhz", "MHz", "of the measured CPUs at the end of the window, mean of scaling_cur_freq"},
+	{"cpu_mhz", "MHz", "of the measured CPUs that were busy for half of the window or more, at its end, mean of " +
+		"scaling_cur_freq; empty where none was"},
 	{"cpu_temp_c", "degrees Celsius", "of the hottest CPU package, then"},
 	{"source", "", "where a published figure comes from; empty for your own runs"},
 	{"roi_cpu_total roi_power_total", "(Gbit/s)²/core, /W",

@@ -14,6 +14,10 @@ import (
 // what was measured.
 const FlagDisturbed = "disturbed"
 
+// BlockSpoilt begins the reason of a run that does not count because something else on the hosts
+// spoilt another one of its block, which the reason goes on to name.
+const BlockSpoilt = "its block does not count, because something else spoilt another run of it"
+
 // Marks of a run that counts, and of which an end cannot tell whether others used its CPUs.
 const (
 	FlagCPUMissing     = "cpu-missing"     // its CPU time is not known at all, or not surely

@@ -35,7 +35,7 @@ func Check(r Record) error {
 // Without returns r as a failed run, without its figures, which no journal takes because of why.
 func (r Record) Without(why error) Record {
 	bare := Record{Schema: SchemaVersion, RunID: r.RunID, SessionID: r.SessionID, Cell: r.Cell, Block: r.Block,
-		Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup,
+		Seq: r.Seq, Rep: r.Rep, Warmup: r.Warmup, Try: r.Try,
 		StartUTCNs: r.StartUTCNs, SUT: Host{Name: r.SUT.Name}, TG: Host{Name: r.TG.Name}, Verdict: Failed,
 		Reason: "its figures cannot be stored: " + why.Error()}
 	if r.Reason != "" {
@@ -66,6 +66,8 @@ func (r *Record) validate() error {
 		return errors.New("no cell id")
 	case r.Seq < 0:
 		return fmt.Errorf("negative seq %d", r.Seq)
+	case r.Try < 0:
+		return fmt.Errorf("negative try %d", r.Try)
 	}
 	if err := r.Verdict.validate(); err != nil {
 		return err

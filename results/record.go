@@ -33,6 +33,10 @@ type Record struct {
 	Seq       int       `json:"seq"`   // position in the session, from 0
 	Rep       int       `json:"rep"`   // repetition of the cell, from 0; a warm-up counts apart
 	Warmup    bool      `json:"warmup"`
+	// Try is which try of its block the run is of, from 1: where something else on the hosts spoilt
+	// a run, the whole block is made again. 0: it is of no block, or of an older journal, in which
+	// a run was made again alone.
+	Try int `json:"try,omitempty"`
 
 	StartUTCNs int64 `json:"start_utc_ns,omitempty"` // beginning of the steady window, wall clock of the controller
 
@@ -86,7 +90,8 @@ type Host struct {
 	CPUPollerCores *float64 `json:"cpu_poller_cores,omitempty"`
 	StatCoverage   *float64 `json:"stat_coverage,omitempty"` // sum of the /proc/stat columns / wall; 1.0 is right
 
-	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`    // of the measured CPUs at the end of the window, mean
+	// of the measured CPUs that were busy, at the end of the window, mean
+	CPUMHz   *float64 `json:"cpu_mhz,omitempty"`
 	CPUTempC *float64 `json:"cpu_temp_c,omitempty"` // of the hottest CPU package, then
 
 	FlowMHz       *float64 `json:"flow_mhz,omitempty"`        // of the flow's CPUs over the window, while not idle

@@ -112,7 +112,8 @@ func (k *ksft) define(cmd *cobra.Command) {
 	fs.StringVar(&k.out, "out", "",
 		"folder for the results, for zcbench compare --ktap; must not hold any yet (default: none are kept)")
 	for i := range plan.Limits { // whether a mode works does not depend on what else runs here
-		if l := &plan.Limits[i]; l.Class == plan.ByEnvironment {
+		if l := &plan.Limits[i]; l.Class == plan.ByEnvironment || l.Key == plan.FrequencyGate ||
+			l.Key == plan.IdleDriftGate {
 			*l.At(&k.spec.Gates) = nil
 		}
 	}
@@ -175,7 +176,7 @@ func (k *ksft) run(cmd *cobra.Command) error {
 // policy plays the cells in the order in which the subtests are told.
 func (k *ksft) policy() bench.Policy {
 	p := runPolicy()
-	p.Order, p.TGAddr = inTurn, k.remote
+	p.Order, p.TGAddr, p.Alone = inTurn, k.remote, true
 	return p
 }
 

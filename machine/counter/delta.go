@@ -180,7 +180,7 @@ type Figures struct {
 func (c Change) Figures() Figures {
 	f := Figures{CPUBusyCores: c.CPU.BusyCores, CPUAppCores: c.CPU.AppCores, CPUSysCores: c.CPU.SysCores,
 		CPUSoftCores: c.CPU.SoftCores, IOWaitCores: c.CPU.IOWaitCores, StatCoverage: c.CPU.Coverage,
-		CPUMHz: c.heat.MHz, CPUTempC: c.heat.TempC, RXDrops: c.rxDrops, IRQCPU: c.NetRXCPUs}
+		CPUMHz: c.busyMHz(), CPUTempC: c.heat.TempC, RXDrops: c.rxDrops, IRQCPU: c.NetRXCPUs}
 	c.chargePollers(&f)
 	var cpus []int
 	for _, u := range c.CPU.PerCPU {

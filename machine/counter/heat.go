@@ -12,8 +12,8 @@ import (
 // heat is how fast and how hot the CPUs are. Nil is not readable here, as in most
 // virtual machines.
 type heat struct {
-	MHz   *float64 // mean of scaling_cur_freq over the CPUs
-	TempC *float64 // of the hottest CPU package, degrees Celsius
+	MHz   map[int]float64 // scaling_cur_freq of the CPUs that have it
+	TempC *float64        // of the hottest CPU package, degrees Celsius
 }
 
 // cpuSensors are the names of hwmon devices that are CPUs, whose temp1 is the
@@ -28,16 +28,12 @@ func readHeat(fs FS, cpus []int) heat {
 	if cpus == nil {
 		cpus, _ = OnlineCPUs(fs)
 	}
-	var h heat
-	var sum, n float64
+	h := heat{MHz: map[int]float64{}}
 	for _, c := range cpus {
 		if khz, err := strconv.ParseFloat(line(fs.sysPath("devices/system/cpu", fmt.Sprintf("cpu%d", c),
 			"cpufreq/scaling_cur_freq")), 64); err == nil && khz > 0 {
-			sum, n = sum+khz/1000, n+1
+			h.MHz[c] = khz / 1000
 		}
-	}
-	if n > 0 {
-		h.MHz = ptr(sum / n)
 	}
 	devices, _ := filepath.Glob(fs.sysPath("class/hwmon/hwmon*"))
 	for _, d := range devices {
@@ -55,4 +51,28 @@ func readHeat(fs FS, cpus []int) heat {
 		}
 	}
 	return h
+}
+
+// mostlyBusy is from which share of the window that a CPU was busy its frequency is that of work:
+// what one that idled reads is what its last wake-up or its governor left there.
+const mostlyBusy = .5
+
+// busyMHz computes the mean frequency of the measured CPUs that were busy; nil: none was, or it is
+// not known of one that was.
+func (c Change) busyMHz() *float64 {
+	var sum, n float64
+	for _, u := range c.CPU.PerCPU {
+		if u.BusyCores == nil || *u.BusyCores < mostlyBusy {
+			continue
+		}
+		mhz, ok := c.heat.MHz[u.CPU]
+		if !ok {
+			return nil
+		}
+		sum, n = sum+mhz, n+1
+	}
+	if n == 0 {
+		return nil
+	}
+	return new(sum / n)
 }

@@ -14,6 +14,7 @@ type Run struct {
 	Block      int // 0 is the warm-up block where there is one
 	Rep        int // repetition, from 0
 	Warmup     bool
+	Try        int  // of its block, from 1; 0: it is of none
 	Replay     int  // of the plan, from 0
 	Calibrates bool // a run without a pace, before all others, that tells what shares of it are of
 	Trial      bool // of a search for the highest rate without loss

@@ -252,7 +252,7 @@ func reason(r *compare.Row) string {
 		return byFactors
 	case r.OtherClass != "":
 		return "CPUs of other classes"
-	case r.OtherClock != "":
+	case r.ByClocks:
 		return "other CPU frequencies"
 	case len(r.Published) > 0:
 		return "published figures, which have no runs"

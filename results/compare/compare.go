@@ -165,9 +165,10 @@ type Row struct {
 	// they measured is not comparable.
 	Other string `json:"other_instrument,omitempty"`
 
-	// OtherClock says how fast the CPUs of A and B ran, where that is not alike: what took
-	// time is then not comparable.
+	// OtherClock says how fast the CPUs of A and B ran, where that is not alike, and what of the
+	// difference that may be. ByClocks: it may be all of it, so that there is no verdict.
 	OtherClock string `json:"other_frequency,omitempty"`
+	ByClocks   bool   `json:"by_frequency,omitempty"`
 
 	// OtherClass says of which classes of a hybrid processor the CPUs of A and B were, where
 	// these differ: nothing of them is comparable.
@@ -352,7 +353,8 @@ func judge(rows []*Row, m Metric) {
 		}
 		r.rates(m)
 		r.withinClocks()
-		if r.OtherCPUs() != "" {
+		r.clocks(m)
+		if r.OtherClass != "" {
 			r.Verdict, r.AtLimit = Unsure, ""
 		}
 		if r.Diff.Testable() {
@@ -389,9 +391,6 @@ func rowsOf(pairs []pairing, m Metric, between float64) []Row {
 		row.Other = otherInstrument(p, m)
 		if row.Other != "" || row.Mixed() {
 			row.Diff.Ratio = nil // of two instruments or several factors: nor is it tested
-		}
-		if !slices.Contains(setsClock, p.factor) {
-			row.OtherClock = otherClock(p, m)
 		}
 		row.OtherClass = otherClass(p)
 		rows = append(rows, row)

@@ -65,10 +65,8 @@ func (c *Couple) Remarks() (lines []string) {
 		lines = append(lines, fmt.Sprintf("A carried %.2f %s and B %.2f, %s: a cost per kB depends on the rate, "+
 			"so nothing is named; measure at one pace (--pace)", *c.A.rate(), unit, *c.B.rate(), w))
 	}
-	if !slices.Contains(setsClock, c.Factor) {
-		if clock := otherClock(c.pair, Metric{}); clock != "" {
-			lines = append(lines, "the CPUs ran at different frequencies ("+clock+"): times compare the clocks, too")
-		}
+	if clocks := ClocksOf(c.A, c.B); clocks.far {
+		lines = append(lines, "the CPUs ran at different frequencies ("+clocks.text+"): times compare the clocks, too")
 	}
 	if class := otherClass(c.pair); class != "" {
 		lines = append(lines, otherCPUs(class, "")+": what work costs on one says nothing of the other")

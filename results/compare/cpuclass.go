@@ -48,7 +48,12 @@ func otherCPUs(class, clock string) string {
 
 // OtherCPUs describes the difference between the CPUs of A and B that takes the verdict back; "":
 // none.
-func (r *Row) OtherCPUs() string { return otherCPUs(r.OtherClass, r.OtherClock) }
+func (r *Row) OtherCPUs() string {
+	if r.OtherClass == "" && !r.ByClocks {
+		return ""
+	}
+	return otherCPUs(r.OtherClass, r.OtherClock)
+}
 
 // OtherCPUs describes in what the CPUs of the two differ; "": in nothing.
 func (s Standing) OtherCPUs() string { return otherCPUs(s.OtherClass, s.OtherClock) }

@@ -24,7 +24,8 @@ func inside(q *stat.Ratio, margin float64) bool {
 // Within asks of every row whether its two are within margin (0.02 = 2 %) of each other.
 // Families are corrected apart, as verdicts are. Of what was held up by something else, or
 // measured by two instruments, it is not known, nor across boots that are too few, nor of the
-// costs of unequal work, nor of times between hosts whose clocks are not known so well. It is
+// costs of unequal work, nor of times between hosts whose clocks are not known so well. What the
+// CPUs' frequencies may hide is taken off. It is
 // asked of all runs, too, where gates left some out.
 func (r *Result) Within(margin float64) { WithinAll([]*Result{r}, margin) }
 
@@ -32,7 +33,7 @@ func within(rows []*Row, margin float64) {
 	var asked []*equal
 	var ps []float64
 	for _, row := range rows {
-		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherCPUs() != "" || row.Mixed() ||
+		if row.AtLimit != "" || row.Work != "" || row.Other != "" || row.OtherClass != "" || row.Mixed() ||
 			row.SumA == nil || row.SumB == nil {
 			continue
 		}

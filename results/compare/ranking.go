@@ -98,6 +98,11 @@ func (c *Ranking) rival(cell *Cell, sum *stat.Summary, ofFirst []stat.Run, betwe
 	if r.Standing = cell.Standing(c.First); !c.Metric.capacity {
 		r.Standing.Limit, r.Standing.AboveLimit = "", ""
 	}
+	e := c.Metric.effect(&c.First.Cell, &cell.Cell)
+	r.Standing = r.Standing.Beside(r.Diff.Ratio, e)
+	if words := r.Standing.Clocks.Words(r.Diff.Ratio, e); words != "" && r.Standing.OtherClock == "" {
+		r.Caveats = append(r.Caveats, otherCPUs("", words))
+	}
 	if level := LevelText(&r.Diff); level != "" && r.Diff.Testable() {
 		r.Caveats = append(r.Caveats, level)
 	}

@@ -19,7 +19,8 @@ func (m Metric) unresolved() float64 {
 }
 
 // hidden computes by how much two cells may differ while all their figures are the same: what is
-// not resolved, for a cost also what the rates make of it, and for an instrument its step. Figures
+// not resolved, what the clocks of the CPUs may make of it, for a cost also what the rates make of
+// it, and for an instrument its step. Figures
 // of power carry that in their own uncertainty, beside what the instrument has in common with
 // itself; the best known run has the least else in it.
 func hidden(p pairing, m Metric) float64 {
@@ -28,6 +29,8 @@ func hidden(p pairing, m Metric) float64 {
 		n, cost := m.powers()
 		known += RatesOf(p.a, p.b, n, cost).Most
 	}
+	lo, hi := ClocksOf(p.a, p.b).Most(m.effect(&p.a.Cell, &p.b.Cell))
+	known += max(-lo, hi)
 	if m.measured == nil {
 		return known
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/results/stat"
 )
 
 // Standing is what a comparison of two cells would say against it that one is worse than the
@@ -15,7 +16,9 @@ type Standing struct {
 	// Limit and AboveLimit are what held the lower and the higher one up, where that is not
 	// what they differ in: how good such a cell can be was not measured.
 	Limit, AboveLimit plan.LimitedBy
-	// OtherClock says how fast the CPUs of the two ran, where that is not alike.
+	// Clocks is how fast the CPUs of the two ran; OtherClock says it where that may be why one is
+	// lower ([Standing.Beside]).
+	Clocks     Clocks
 	OtherClock string
 	// OtherClass says of which classes of a hybrid processor they were, where that is not alike.
 	OtherClass string
@@ -28,11 +31,16 @@ func (s Standing) Borne() bool { return s.Limit == "" && s.OtherCPUs() == "" }
 func (c *Cell) Standing(above *Cell) (s Standing) {
 	about := subjects(&above.Cell, &c.Cell)
 	s.Limit, s.AboveLimit = c.HeldBy(about...), above.HeldBy(about...)
-	ofClock := func(name string) bool { return slices.Contains(setsClock, name) }
-	if !slices.ContainsFunc(differing(&above.Cell, &c.Cell), ofClock) { // else it is what they are about
-		s.OtherClock = otherClock(pairing{a: above, b: c}, Metric{})
-	}
+	s.Clocks = ClocksOf(above, c)
 	s.OtherClass = otherClass(pairing{a: above, b: c})
+	return s
+}
+
+// Beside holds a standing to the ratio of the two by a figure.
+func (s Standing) Beside(q *stat.Ratio, e ClockEffect) Standing {
+	if s.OtherClock = ""; s.Clocks.Explain(q, e) {
+		s.OtherClock = s.Clocks.Words(q, e)
+	}
 	return s
 }
 

@@ -329,6 +329,9 @@ func (r *Row) verdict(nameA, nameB string) (v string, beside []string) {
 	if v != string(Unsure) && r.AtLimit == "" || r.Verdict != Unsure {
 		beside = append(beside, r.levels()...)
 	}
+	if r.OtherClock != "" {
+		beside = append(beside, otherCPUs("", r.OtherClock))
+	}
 	if r.ByRates && r.Verdict != Unsure {
 		beside = append(beside, byRates)
 	}

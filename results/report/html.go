@@ -192,7 +192,7 @@ func consequence(g *plan.Gates, l plan.Limit) string {
 	case l.Marks() && !g.Asks(l.Key):
 		return "flagged"
 	case l.Class == plan.ByEnvironment:
-		return fmt.Sprintf("repeated, at most %d times", g.Replacements())
+		return fmt.Sprintf("repeated with its block, at most %d times", g.Replacements())
 	}
 	return "invalid"
 }

@@ -72,6 +72,7 @@ type candidate struct {
 	// Powers are costly, and each is asked for by several rankings.
 	powers map[[2]float64][]float64 // by 0 or 1, for throughput or cost, and exponent
 
+	power bool          // the cost is watts
 	of    *compare.Cell // nil: what held its runs up is not known
 	inert string        // which of its options did not act
 	under map[*candidate]compare.Standing
@@ -178,7 +179,9 @@ func (r *ranked) rank(all []*candidate, between float64, most int) {
 			s := all[i].standing(all[top])
 			said.limit(top, s.AboveLimit)
 			said.limit(i, s.Limit)
-			if below := r.apart(all[i], all[top], len(all)-1, between); below && !s.Borne() {
+			d := r.held(all[i], all[top], len(all)-1, between)
+			s = s.Beside(d.Ratio, compare.ReturnEffect(r.N, r.M, all[i].power))
+			if below := r.apart(all[i], all[top], d); below && !s.Borne() {
 				said.cpus(i, s.OtherCPUs())
 				continue
 			} else if below {
@@ -220,11 +223,16 @@ func (c caveats) cpus(i int, why string) {
 	}
 }
 
-// apart reports whether a cell is below another beyond doubt, as one of so many comparisons; by a
-// price, by more than the rates may make of it.
-func (r *ranked) apart(c, than *candidate, tests int, between float64) bool {
+// held compares a cell with another, as one of so many comparisons.
+func (r *ranked) held(c, than *candidate, tests int, between float64) stat.Difference {
 	d := stat.Contrast(than.values, c.values, between)
 	d.Adjusted = min(1, d.P*float64(tests))
+	return d
+}
+
+// apart reports whether a cell is below another beyond doubt; by a price, by more than the rates
+// may make of it.
+func (r *ranked) apart(c, than *candidate, d stat.Difference) bool {
 	if r.N <= r.M && c.of != nil && than.of != nil && compare.RatesOf(than.of, c.of, r.N, r.M).Explain(d.Ratio) {
 		return false
 	}
@@ -257,7 +265,7 @@ func agree(a, b []int) bool {
 // candidates selects the cells that have what an order by a cost needs.
 func candidates(groups []*cellRuns, side results.Side, cost results.Cost) (out []*candidate) {
 	for _, g := range groups {
-		c := &candidate{cell: g.cell.ID, of: g.set}
+		c := &candidate{cell: g.cell.ID, of: g.set, power: cost != results.CostCPU}
 		for _, r := range g.counted() {
 			t, per := r.ROI(side, cost, 1, 0), r.ROI(side, cost, 0, 1)
 			if t == nil || per == nil || *per <= 0 {

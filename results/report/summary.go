@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/results"
@@ -331,16 +332,20 @@ func (c *Cell) count(r *results.Record) {
 }
 
 func (l *stopList) add(c *Cell, r *results.Record) {
-	k := stopKey{r.Verdict, mask(r.Reason), r.Fix, r.Blocked}
+	reason, fix := r.Reason, r.Fix
+	if strings.HasPrefix(reason, results.BlockSpoilt) { // of each block another: what to do stands with that run
+		reason, fix = results.BlockSpoilt+" (which one: runs.csv, reason)", ""
+	}
+	k := stopKey{r.Verdict, mask(reason), fix, r.Blocked}
 	n := l.numbers[k]
 	if n == 0 {
 		n = len(l.list) + 1
 		l.numbers[k] = n
-		l.list = append(l.list, stop{Number: n, Verdict: r.Verdict, Fix: r.Fix, Blocked: r.Blocked})
-		l.reasons = append(l.reasons, newBlend(r.Reason))
+		l.list = append(l.list, stop{Number: n, Verdict: r.Verdict, Fix: fix, Blocked: r.Blocked})
+		l.reasons = append(l.reasons, newBlend(reason))
 	}
 	s := &l.list[n-1]
-	l.reasons[n-1].add(r.Reason)
+	l.reasons[n-1].add(reason)
 	s.Runs++
 	if !l.own[n] {
 		l.own[n] = true

@@ -27,20 +27,29 @@ const (
 
 // Qdiscs lists the queueing disciplines of an interface.
 func (c *Conn) Qdiscs(index int) ([]Qdisc, error) {
+	return listQdiscs(c, index, nil, decodeQdisc, func(of int, _ *Qdisc) bool { return of == index })
+}
+
+// listQdiscs lists the queueing disciplines that are wanted. A dump is of all interfaces where the
+// index is 0, and before Linux 4.6 or so.
+func listQdiscs[T any](c *Conn, index int, fill func(*netlink.AttributeEncoder),
+	decode func([]byte) (of int, q T, err error), want func(of int, q *T) bool) (out []T, err error) {
 	h := make([]byte, tcmsgLen)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))
-	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h, nil)
+	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h, fill)
 	if err != nil {
-		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d",
-			index), err, remedy.On{})
+		what := "all interfaces"
+		if index != 0 {
+			what = fmt.Sprintf("interface number %d", index)
+		}
+		return nil, remedy.Error(remedy.QdiscGet, "list the queueing disciplines of "+what, err, remedy.On{})
 	}
-	var out []Qdisc
 	for _, m := range msgs {
-		of, q, err := decodeQdisc(m.Data)
+		of, q, err := decode(m.Data)
 		if err != nil {
 			return nil, err
 		}
-		if of == index { // a dump is of all, before Linux 4.6 or so
+		if want(of, &q) {
 			out = append(out, q)
 		}
 	}

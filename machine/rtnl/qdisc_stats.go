@@ -4,11 +4,8 @@ package rtnl
 
 import (
 	"encoding/binary"
-	"fmt"
 
 	"github.com/mdlayher/netlink"
-	"github.com/zcbench/zcbench/internal/remedy"
-	"golang.org/x/sys/unix"
 )
 
 // QdiscStats is what a queueing discipline counts (include/uapi/linux/gen_stats.h; net/core/
@@ -45,25 +42,23 @@ const (
 // QdiscStats reads the counters of the queueing disciplines of an interface, also of those that
 // the kernel has put there by itself. noqueue counts nothing, and is not there.
 func (c *Conn) QdiscStats(index int) ([]QdiscStats, error) {
-	h := make([]byte, tcmsgLen)
-	binary.NativeEndian.PutUint32(h[4:], uint32(index))
-	msgs, err := c.ask(unix.RTM_GETQDISC, netlink.Dump, h,
-		func(ae *netlink.AttributeEncoder) { ae.Flag(tcaDumpInvisible, true) })
-	if err != nil {
-		return nil, remedy.Error(remedy.QdiscGet, fmt.Sprintf("list the queueing disciplines of interface number %d",
-			index), err, remedy.On{})
-	}
-	var out []QdiscStats
-	for _, m := range msgs {
-		of, q, err := decodeQdiscStats(m.Data)
-		if err != nil {
-			return nil, err
-		}
-		if of == index && q.Kind != "noqueue" {
-			out = append(out, q)
-		}
-	}
-	return out, nil
+	return listQdiscs(c, index, func(ae *netlink.AttributeEncoder) { ae.Flag(tcaDumpInvisible, true) },
+		decodeQdiscStats, func(of int, q *QdiscStats) bool { return of == index && q.Kind != "noqueue" })
+}
+
+// RootQdiscs reads the counters of the outermost queueing discipline of each interface, by the
+// interface's number. Those of the ones below it are in its count. noqueue is there.
+func RootQdiscs() (map[int]QdiscStats, error) {
+	return once(func(c *Conn) (map[int]QdiscStats, error) {
+		out := map[int]QdiscStats{}
+		_, err := listQdiscs(c, 0, nil, decodeQdiscStats, func(of int, q *QdiscStats) bool {
+			if q.Parent == QdiscRoot {
+				out[of] = *q
+			}
+			return false
+		})
+		return out, err
+	})
 }
 
 func decodeQdiscStats(b []byte) (index int, q QdiscStats, err error) {

@@ -4,6 +4,7 @@ package rtnl
 
 import (
 	"encoding/binary"
+	"net"
 	"testing"
 
 	"github.com/mdlayher/netlink"
@@ -50,6 +51,23 @@ func TestDecodeQdiscStats(t *testing.T) {
 	}
 	if _, _, err := decodeQdiscStats(make([]byte, tcmsgLen-1)); err == nil {
 		t.Error("a message without a header was taken")
+	}
+}
+
+// Of each interface that is up the outermost is there, noqueue too.
+func TestRootQdiscs(t *testing.T) {
+	lo, err := net.InterfaceByName("lo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := RootQdiscs()
+	if err != nil || lo.Flags&net.FlagUp != 0 && all[lo.Index].Kind != "noqueue" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	for index, q := range all {
+		if q.Parent != QdiscRoot {
+			t.Errorf("of interface %d: %+v", index, q)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ package counter
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/machine/measure"
 )
@@ -13,11 +14,11 @@ import (
 // NET_RX counts softirq runs, not packets, and misses threaded NAPI and busy polling.
 type Softirqs struct {
 	NetRX, NetTX []uint64
-	Others       []SoftirqKind // what else ran
+	Others       []softirqKind // what else ran
 }
 
-// SoftirqKind is one of the other lines, such as TIMER, whose name here is timer.
-type SoftirqKind struct {
+// softirqKind is one of the other lines, such as TIMER, whose name here is timer.
+type softirqKind struct {
 	Name string
 	Runs []uint64
 }
@@ -35,7 +36,7 @@ func ReadSoftirqs(fs FS) (Softirqs, error) {
 	if len(s.NetRx) == 0 {
 		return Softirqs{}, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no networking")
 	}
-	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx, Others: []SoftirqKind{
+	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx, Others: []softirqKind{
 		{"hi", s.Hi}, {"timer", s.Timer}, {"block", s.Block}, {"irq_poll", s.IRQPoll},
 		{"tasklet", s.Tasklet}, {"sched", s.Sched}, {"hrtimer", s.HRTimer}, {"rcu", s.RCU}}}, nil
 }
@@ -73,8 +74,39 @@ func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
 	return out
 }
 
+// SoftirqCounts reads them as counters, by kind and CPU.
+func SoftirqCounts(fs FS) (out []measure.Count, err error) {
+	s, err := ReadSoftirqs(fs)
+	for _, k := range append([]softirqKind{{"net_rx", s.NetRX}, {"net_tx", s.NetTX}}, s.Others...) {
+		for cpu, n := range k.Runs {
+			out = append(out, measure.Count{Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
+				Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name), Unit: "1", Source: softirqSource,
+				Kind: measure.Counter32, Value: n})
+		}
+	}
+	return out, err
+}
+
+const softirqSource = "/proc/softirqs"
+
 // wrap32 computes the growth of a counter that the kernel keeps in 32 bits.
-func wrap32(before, after uint64) uint64 { return uint64(uint32(after) - uint32(before)) }
+func wrap32(before, after uint64) uint64 { return uint64(measure.Grew32(before, after)) }
+
+// softirqs reports the CPUs of the list and those that received or sent.
+func (r *rows) softirqs(ds []SoftirqDelta, cpus []int) {
+	for _, d := range ds {
+		prefix := fmt.Sprintf("softirq_cpu%d_", d.CPU)
+		if d.NetRX+d.NetTX == 0 && !slices.Contains(cpus, d.CPU) {
+			r.idle = append(r.idle, prefix+"net_rx", prefix+"net_tx")
+			continue
+		}
+		r.count(prefix+"net_rx", "1", float64(d.NetRX), softirqSource, "")
+		r.count(prefix+"net_tx", "1", float64(d.NetTX), softirqSource, "")
+		for _, o := range d.Others {
+			r.moved(prefix+o.Name, "1", float64(o.Runs), softirqSource)
+		}
+	}
+}
 
 // SoftirqMetrics describe runs of softirqs.
 var SoftirqMetrics = []measure.MetricDoc{

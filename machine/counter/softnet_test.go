@@ -22,7 +22,7 @@ func TestSoftnetBetween(t *testing.T) {
 	want := map[uint32][]uint32{0: {16, 0, 0, 0, 0, 0}, 1: {1000, 2, 5, 7, 1, 9}}
 	got := map[uint32][]uint32{}
 	for _, g := range SoftnetBetween(before, after) {
-		for _, c := range SoftnetColumns {
+		for _, c := range softnetColumns {
 			got[g.Index] = append(got[g.Index], c.Of(&g))
 		}
 	}

@@ -24,7 +24,6 @@ type Change struct {
 	// "": it is known.
 	Unjudged string
 	Threads  []ThreadDelta
-	Softirq  []SoftirqDelta
 	Softnet  []procfs.SoftnetStat // counters are what they grew by
 	TCP      []TCPInfo            // of each flow; one without fields was not read
 	// netRXCPUs is where received packets were processed, as [netRXCPUs] says.
@@ -50,8 +49,9 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: netRXCPUs(before, after), dev: cfg.Dev,
-		heat: after.Heat}
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), Softnet: SoftnetBetween(before.Softnet, after.Softnet),
+		dev: cfg.Dev, heat: after.Heat}
+	c.NetRXCPUs = netRXCPUs(c.Softnet)
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
 	rows := rows{seconds: c.CPU.WallS, packets: Packets(before.Link, after.Link, cfg.Sends)}
 	rows.idleStates(idleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
@@ -73,9 +73,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
 	}
-	c.Softirq = SoftirqsBetween(before.Softirq, after.Softirq)
-	c.Softnet = SoftnetBetween(before.Softnet, after.Softnet)
-	rows.softirqs(c.Softirq, cfg.CPUs)
+	rows.softirqs(SoftirqsBetween(before.Softirq, after.Softirq), cfg.CPUs)
 	rows.softnet(c.Softnet, cfg.CPUs)
 	c.addLink(&rows, before.Link, after.Link)
 	for i := range min(len(before.TCP), len(after.TCP)) {

@@ -128,12 +128,11 @@ func (r *rows) softnet(grown []procfs.SoftnetStat, cpus []int) {
 const netRXShare = 0.9
 
 // netRXCPUs names the fewest CPUs that together processed at least 90 % of the
-// packets between two snapshots: where receive softirq, threaded NAPI or busy
+// packets of the window: where receive softirq, threaded NAPI or busy
 // polling ran. The list has the kernel's format, "0,2-3"; "" is no packets or
 // not measured. It counts the whole host, not one flow.
-func netRXCPUs(before, after Snapshot) string {
-	rows := SoftnetBetween(before.Softnet, after.Softnet)
-	slices.SortStableFunc(rows, func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
+func netRXCPUs(grown []procfs.SoftnetStat) string {
+	rows := slices.SortedStableFunc(slices.Values(grown), func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
 	var total, have uint64
 	for _, r := range rows {
 		total += uint64(r.Processed)

@@ -21,7 +21,7 @@ type Counters struct {
 	protocols counter.Netstat
 	links     []rtnl.Link
 	softnet   []procfs.SoftnetStat
-	qdiscs    map[int]rtnl.QdiscStats // the outermost, by interface
+	qdiscs    map[int]rtnl.Qdisc // the outermost, by interface
 }
 
 // Read reads them in the calling thread's network namespace.
@@ -30,7 +30,13 @@ func Read() (c Counters, err error) {
 	c.protocols, errs[0] = counter.ReadNetstat(counter.FS{})
 	c.links, errs[1] = rtnl.Links()
 	c.softnet, errs[2] = counter.ReadSoftnet(counter.FS{})
-	c.qdiscs, errs[3] = rtnl.RootQdiscs()
+	all, err := rtnl.Qdiscs()
+	c.qdiscs, errs[3] = map[int]rtnl.Qdisc{}, err
+	for _, q := range all {
+		if q.Parent == rtnl.QdiscRoot {
+			c.qdiscs[q.Index] = q // those below it are in its count
+		}
+	}
 	return c, errors.Join(errs[:]...)
 }
 
@@ -104,7 +110,7 @@ func sending(before, after Counters) []Counted {
 	for _, index := range slices.Sorted(maps.Keys(after.qdiscs)) {
 		a, b := after.qdiscs[index], before.qdiscs[index]
 		if b.Handle != a.Handle || b.Kind != a.Kind {
-			b = rtnl.QdiscStats{} // it is a new one
+			b = rtnl.Qdisc{} // it is a new one
 		}
 		n := uint64(a.Drops - b.Drops) // 32 bits wide
 		if n > 0 {

@@ -19,8 +19,8 @@ func protocols(all map[string]uint64) counter.Netstat {
 	return n
 }
 
-func outermost(kind string, handle, drops uint32) map[int]rtnl.QdiscStats {
-	return map[int]rtnl.QdiscStats{2: {Kind: kind, Handle: handle, Drops: drops}}
+func outermost(kind string, handle, drops uint32) map[int]rtnl.Qdisc {
+	return map[int]rtnl.Qdisc{2: {Kind: kind, Handle: handle, Drops: drops}}
 }
 
 func counts(lines []Counted) map[string]uint64 {

@@ -19,7 +19,7 @@ import (
 
 func (x *Reading) addStats(stats []nic.Stat) { x.take(ethtool, statCounts(stats), nil) }
 
-func (x *Reading) addQdiscs(qs []rtnl.QdiscStats) {
+func (x *Reading) addQdiscs(qs []rtnl.Qdisc) {
 	counts, err := qdiscCounts(qs)
 	x.take("qdisc", counts, err)
 }
@@ -193,7 +193,7 @@ func TestHostileNames(t *testing.T) {
 	x.addStats([]nic.Stat{{Name: "\x1b]0;rx\x07bytes"}, {Name: "[0]: rx_ucast_packets"}, {Name: "rx-0.packets"},
 		{Name: "rx_0_packets"}, {Name: "rx 0 packets"}, {Name: ""},
 		{Name: "\xff\xfe"}, {Name: strings.Repeat("é", 40)}, {Name: strings.Repeat("A", 200)}, {Name: "tx_pkts_0"}})
-	x.addQdiscs([]rtnl.QdiscStats{{Kind: "fq\n\x1b[2J", Parent: rtnl.QdiscRoot}, {Kind: "", Parent: rtnl.QdiscRoot}})
+	x.addQdiscs([]rtnl.Qdisc{{Kind: "fq\n\x1b[2J", Parent: rtnl.QdiscRoot}, {Kind: "", Parent: rtnl.QdiscRoot}})
 	seen := map[string]bool{}
 	for _, c := range x.Counts {
 		if !safe.MatchString(c.Metric) || seen[c.Metric] || len(c.Metric) > 120 {
@@ -246,7 +246,7 @@ func TestQueuesAndQdiscs(t *testing.T) {
 		{Name: "tx-bytes", Value: 2}}},
 		{Queue: 3, RX: true, Values: []nic.QValue{{Name: "rx-hw-drops", Value: 3}, {Name: "rx-alloc-fail", Value: 4}}},
 		{Queue: 0, Values: []nic.QValue{{Name: "tx-stop", Value: 5}}}}), nil)
-	x.addQdiscs([]rtnl.QdiscStats{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6},
+	x.addQdiscs([]rtnl.Qdisc{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6},
 		{Kind: "fq", Handle: 0x80020000, Parent: 0x8001000a, Requeues: 7},
 		{Kind: "netem", Handle: 0x80030000, Parent: 0x00110001, Backlog: 8}, {Kind: "clsact", Handle: 0xffff0000,
 			Parent: rtnl.QdiscIngress, Overlimits: 9}})
@@ -268,8 +268,12 @@ func TestQueuesAndQdiscs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	none := reading(0)
+	if none.addQdiscs([]rtnl.Qdisc{{Kind: "noqueue", Parent: rtnl.QdiscRoot}}); len(none.Counts) != 0 {
+		t.Errorf("noqueue counts %v", none.Counts)
+	}
 	many := reading(0)
-	many.addQdiscs(make([]rtnl.QdiscStats, mostQdiscs+1))
+	many.addQdiscs(make([]rtnl.Qdisc, mostQdiscs+1))
 	if len(many.Gaps) != 1 || many.Gaps[0].Lacking() || len(many.Counts) != 7*mostQdiscs {
 		t.Errorf("%d counts, %v", len(many.Counts), many.Gaps)
 	}

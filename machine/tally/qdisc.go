@@ -13,7 +13,7 @@ func readQdiscs(r *Reader, x *Reading) ([]measure.Count, error) {
 	if x.Link == nil {
 		return nil, nil // which is told
 	}
-	qs, err := r.route.QdiscStats(x.Link.Index)
+	qs, err := r.route.Qdiscs(x.Link.Index, true)
 	if err != nil {
 		return nil, fmt.Errorf("read the queueing disciplines of %s: %w", x.Link.Name, err)
 	}
@@ -23,7 +23,7 @@ func readQdiscs(r *Reader, x *Reading) ([]measure.Count, error) {
 // mostQdiscs is how many queueing disciplines are read: mq has one for each TX queue.
 const mostQdiscs = 1024
 
-func qdiscCounts(qs []rtnl.QdiscStats) (out []measure.Count, err error) {
+func qdiscCounts(qs []rtnl.Qdisc) (out []measure.Count, err error) {
 	if len(qs) > mostQdiscs {
 		err = fmt.Errorf("the interface has %d queueing disciplines: the first %d are read", len(qs), mostQdiscs)
 		qs = qs[:mostQdiscs]
@@ -36,6 +36,9 @@ func qdiscCounts(qs []rtnl.QdiscStats) (out []measure.Count, err error) {
 	}
 	for _, q := range qs {
 		at, kind := place(q.Parent, root), q.Kind
+		if kind == "noqueue" {
+			continue // it counts nothing
+		}
 		for _, f := range []struct {
 			name, unit string
 			kind       measure.Kind

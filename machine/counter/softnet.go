@@ -132,7 +132,8 @@ const netRXShare = 0.9
 // polling ran. The list has the kernel's format, "0,2-3"; "" is no packets or
 // not measured. It counts the whole host, not one flow.
 func netRXCPUs(grown []procfs.SoftnetStat) string {
-	rows := slices.SortedStableFunc(slices.Values(grown), func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
+	rows := slices.SortedStableFunc(slices.Values(grown),
+		func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
 	var total, have uint64
 	for _, r := range rows {
 		total += uint64(r.Processed)

@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Qdisc is a queueing discipline of an interface (include/uapi/linux/rtnetlink.h), and what it counts
-// (include/uapi/linux/gen_stats.h; net/core/gen_stats.c: gnet_stats_copy_basic,
-// gnet_stats_copy_queue, Linux 7.3.4). Those of one that has others below it, such as mq, have theirs
-// in them; noqueue counts nothing.
+// Qdisc is a queueing discipline of an interface (include/uapi/linux/rtnetlink.h), and what it
+// counts (include/uapi/linux/gen_stats.h; net/core/gen_stats.c: gnet_stats_copy_basic,
+// gnet_stats_copy_queue, Linux 7.3.4). Those of one that has others below it, such as mq, have
+// theirs in them; noqueue counts nothing.
 type Qdisc struct {
 	Index          int // of the interface
 	Kind           string
@@ -53,8 +53,8 @@ func Qdiscs() ([]Qdisc, error) {
 	return once(func(c *Conn) ([]Qdisc, error) { return c.Qdiscs(0, false) })
 }
 
-// Qdiscs lists the queueing disciplines of an interface, with invisible also those that the kernel has
-// put there by itself. 0 is all interfaces.
+// Qdiscs lists the queueing disciplines of an interface, with invisible also those that the kernel
+// has put there by itself. 0 is all interfaces.
 func (c *Conn) Qdiscs(index int, invisible bool) (out []Qdisc, err error) {
 	h := make([]byte, tcmsgLen)
 	binary.NativeEndian.PutUint32(h[4:], uint32(index))

@@ -57,7 +57,8 @@ func TestQdiscs(t *testing.T) {
 	}
 	defer c.Close()
 	all, err := c.Qdiscs(lo.Index, false)
-	if err != nil || lo.Flags&net.FlagUp != 0 && (len(all) != 1 || all[0] != (Qdisc{Index: lo.Index, Kind: "noqueue", Parent: QdiscRoot})) {
+	if err != nil || lo.Flags&net.FlagUp != 0 &&
+		(len(all) != 1 || all[0] != (Qdisc{Index: lo.Index, Kind: "noqueue", Parent: QdiscRoot})) {
 		t.Errorf("%+v, %v", all, err)
 	}
 	if all, err := c.Qdiscs(1<<31-1, false); len(all) != 0 || err != nil {

@@ -5,7 +5,6 @@ package bench
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/zcbench/zcbench/bench/host"
 	"github.com/zcbench/zcbench/machine/measure"
@@ -75,16 +74,16 @@ func (w *nicWitness) observe() func(*results.Record) {
 			rec.Warnings = append(rec.Warnings, fmt.Sprintf("the NIC's own counters: %v", err))
 			return
 		}
-		add := func(h *results.Host, dev, name, prefix, suffix string, from, to map[string]uint64) {
-			n, ok := grown(from, to, prefix, suffix)
+		add := func(h *results.Host, dev, name, called string, from, to map[string]uint64) {
+			n, ok := grown(from, to, called)
 			if ok {
 				h.Metrics = append(h.Metrics, measure.Metric{Name: name, Unit: "bytes", Value: float64(n),
 					Source: "ethtool -S " + dev + ", whole run"})
 			}
 		}
-		add(&rec.SUT, w.sut.Name, nicProviderBytes, "rx", "_provider_bytes", rx, rx2)
-		add(&rec.SUT, w.sut.Name, nicKernelBytes, "rx", "_kernel_bytes", rx, rx2)
-		add(&rec.TG, w.tg.Name, nicNetmemBytes, "tx", "_netmem_bytes", tx, tx2)
+		add(&rec.SUT, w.sut.Name, nicProviderBytes, "rx*_provider_bytes", rx, rx2)
+		add(&rec.SUT, w.sut.Name, nicKernelBytes, "rx*_kernel_bytes", rx, rx2)
+		add(&rec.TG, w.tg.Name, nicNetmemBytes, "tx*_netmem_bytes", tx, tx2)
 	}
 }
 
@@ -94,13 +93,11 @@ func (w *nicWitness) read() (rx, tx map[string]uint64, err error) {
 	return rx, tx, errors.Join(err, err2)
 }
 
-// grown sums by how much the counters prefixNsuffix of all queues N grew; ok is false where there
-// is none, and where one was set back meanwhile.
-func grown(from, to map[string]uint64, prefix, suffix string) (n uint64, ok bool) {
+// grown sums by how much the counters of a name grew, see [nic.Called]; ok is false where there is
+// none, and where one was set back meanwhile.
+func grown(from, to map[string]uint64, called string) (n uint64, ok bool) {
 	for name, v := range to {
-		queue, is := strings.CutPrefix(name, prefix)
-		if queue, is2 := strings.CutSuffix(queue, suffix); is && is2 && queue != "" &&
-			strings.Trim(queue, "0123456789") == "" {
+		if nic.Called(name, called) {
 			if v < from[name] {
 				return 0, false
 			}

@@ -183,7 +183,7 @@ func netRX(t *testing.T) (n uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, runs := range s.NetRX {
+	for _, runs := range s.NetRX() {
 		n += runs
 	}
 	return n

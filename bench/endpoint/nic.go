@@ -72,13 +72,9 @@ func (w *nicWatch) of(t *tally.Reading) (r nicReading) {
 // summed adds up the counters of each name, of all queues.
 func summed(all map[string]uint64, names []string) (out []uint64) {
 	for _, name := range names {
-		prefix, suffix, perQueue := strings.Cut(name, "*")
 		sum := uint64(0)
-		for k, v := range all {
-			queue, ok := strings.CutPrefix(k, prefix)
-			queue, ok2 := strings.CutSuffix(queue, suffix)
-			_, err := strconv.ParseUint(queue, 10, 16)
-			if !perQueue && k == name || perQueue && ok && ok2 && err == nil {
+		for counter, v := range all {
+			if nic.Called(counter, name) {
 				sum += v
 			}
 		}

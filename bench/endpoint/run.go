@@ -54,7 +54,6 @@ type edge struct {
 	times *stream.Times // of all flows; nil: they are not timed
 	host  counter.Snapshot
 	probe probeReading
-	nic   nicReading
 	napis []uint32 // at the window's end, see napis
 	tally *tally.Reading
 	timed bpf.Timed // eBPF programs
@@ -253,7 +252,7 @@ func (r *run) take(e *edge, end bool) error {
 	} else {
 		e.flows, e.times, e.atNs = r.end.counters(), r.end.times(), monotonic()
 	}
-	e.nic, e.taken = r.nic.of(e.tally), err == nil
+	e.taken = err == nil
 	return err
 }
 
@@ -275,7 +274,8 @@ func (r *run) host() results.Host {
 	}
 	rows, change := counter.Delta(r.from.host, r.to.host)
 	h.Metrics = slices.Concat(rows, linkSpeed(r.end.spec.Dev), results.PacketSizes(rows), fragments(),
-		r.nic.figures(r.from.nic, r.to.nic, float64(r.to.atNs-r.from.atNs)/1e9), r.tallied(&h, change.Idle), h.Metrics)
+		r.nic.figures(r.nic.of(r.from.tally), r.nic.of(r.to.tally), float64(r.to.atNs-r.from.atNs)/1e9),
+		r.tallied(&h, change.Idle), h.Metrics)
 	r.warnings = append(r.warnings, change.Warnings...)
 	enterCounters(&h, change.Figures())
 	r.change = change

@@ -6,59 +6,33 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/zcbench/zcbench/results/metrics"
-
 	"github.com/zcbench/zcbench/bench/wire"
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/results"
 )
 
-// A run has the counters of both ends, with rates, each under a documented name; what did not
-// move is named, and in no row.
-func TestRunHasCounters(t *testing.T) {
-	rx, tx := rxSpec("tcp", mib), txSpec("tcp", mib)
-	rx.Dev, tx.Dev = "lo", "lo"
-	r, s := flowUntil(t, rx, tx, moved(64*mib))
-	checkMoved(t, r, s, "tcp")
-	for name, end := range map[string]wire.EndResult{"receiver": r, "sender": s} {
-		h := end.Host
-		by := map[string]measure.Metric{}
-		for _, m := range h.Metrics {
-			by[m.Named()] = m
-			if err := metrics.CheckRow(m.Named(), m.Unit, m.Source); err != nil {
-				t.Errorf("%s: %v", name, err)
-			}
-		}
-		for _, level := range []string{"socket_rcvbuf", "sockstat_tcp_inuse", "counter_tally_cpu_ns",
-			"counter_tally_wall_ns"} {
-			if m, ok := by[level]; !ok || m.Value <= 0 || m.PerSecond != nil {
-				t.Errorf("%s: %s: %+v", name, level, m)
-			}
-		}
-		for _, moved := range []string{"netstat_tcp_in_segs", "link_rx_bytes"} {
-			m := by[moved]
-			if m.Value <= 0 || m.PerSecond == nil || m.PerPacket == nil {
-				t.Errorf("%s: %s: %+v", name, moved, m)
-				continue
-			}
-			seconds, packets := by["cpu_window_s"].Value, by["link_rx_packets"].Value
-			if name == "sender" {
-				packets = by["link_tx_packets"].Value
-			}
-			if d := *m.PerSecond*seconds/m.Value - 1; d > 1e-9 || d < -1e-9 {
-				t.Errorf("%s: %s is %v in %v s, %v per second", name, moved, m.Value, seconds, *m.PerSecond)
-			}
-			if d := *m.PerPacket*packets/m.Value - 1; d > 1e-9 || d < -1e-9 {
-				t.Errorf("%s: %s is %v in %v packets, %v per packet", name, moved, m.Value, packets, *m.PerPacket)
-			}
-		}
-		if !slices.Contains(h.Idle, "netstat_ip_in_hdr_errors") { // of the namespace's loopback
-			t.Errorf("%s: a counter that does not move is none of %d idle ones", name, len(h.Idle))
-		}
-		for _, idle := range h.Idle {
-			if _, ok := by[idle]; ok || results.CheckFolded(idle) != nil {
-				t.Errorf("%s: %s is idle, and has a row: %v", name, idle, ok)
-			}
-		}
+// A source that is in the list is read at the edges of a run's window, and has its row.
+func TestOneLineAddsACounter(t *testing.T) {
+	defer func(all []tally.Source) { tally.Sources = all }(tally.Sources)
+	n := uint64(0)
+	tally.Sources = append(slices.Clip(tally.Sources), tally.Source{Area: "moon",
+		Read: func(*tally.Reader, *tally.Reading) ([]measure.Count, error) {
+			n += 7
+			return []measure.Count{{Metric: "moon_rises", Unit: "1", Source: "the sky", Value: n},
+				{Metric: "moon_falls", Value: 3}}, nil
+		}})
+	var m meters
+	m.openTally(wire.EndSpec{Dev: "lo"})
+	defer m.close()
+	r := run{end: &End{}, from: edge{tally: m.tally.Read()}, to: edge{tally: m.tally.Read()}}
+	var h results.Host
+	rows := r.tallied(&h, nil)
+	i := slices.IndexFunc(rows, func(m measure.Metric) bool { return m.Name == "moon_rises" })
+	if i < 0 || rows[i].Value != 7 || rows[i].Source != "the sky" || rows[i].PerSecond == nil {
+		t.Errorf("%+v", rows)
+	}
+	if !slices.Contains(h.Idle, "moon_falls") {
+		t.Errorf("idle: %q", h.Idle)
 	}
 }

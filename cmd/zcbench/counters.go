@@ -16,12 +16,14 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
 	"github.com/zcbench/zcbench/cmd/internal/cli"
 	"github.com/zcbench/zcbench/internal/ifpath"
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 	"github.com/zcbench/zcbench/machine/veth"
-	"golang.org/x/sys/unix"
 )
 
 // countersFlags are the flags of `zcbench counters`.
@@ -172,8 +174,8 @@ func (c *counters) watch(ctx context.Context, stderr io.Writer) error {
 // missing lists the areas that are not counted, each once.
 func missing(x *tally.Reading) (areas []string) {
 	for _, g := range x.Gaps {
-		if !slices.Contains(areas, string(g.Area)) {
-			areas = append(areas, string(g.Area))
+		if !slices.Contains(areas, g.Area) {
+			areas = append(areas, g.Area)
 		}
 	}
 	return areas
@@ -218,7 +220,7 @@ func (c *counters) table(d *tally.Diff, shown []tally.Change) error {
 		if x.Unit != "1" { // a plain number
 			tail = append(tail, x.Unit)
 		}
-		if x.Kind == tally.Gauge {
+		if x.Kind == measure.Gauge {
 			rate, tail = "", append(tail, fmt.Sprintf("now %d", x.Value))
 		}
 		if x.Flag != "" {

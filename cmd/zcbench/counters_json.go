@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/zcbench/zcbench/internal/plaintext"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 )
 
@@ -33,20 +34,20 @@ type readingCost struct {
 }
 
 type counterOutput struct {
-	Area      tally.Area `json:"area"`
-	Counter   string     `json:"counter"` // as it is called where it is kept
-	Metric    string     `json:"metric"`  // its row in metrics.csv
-	Unit      string     `json:"unit"`
-	Delta     int64      `json:"delta"`
-	PerSecond *float64   `json:"per_second,omitempty"` // not of levels, nor of what fell
-	Level     bool       `json:"level,omitempty"`      // it rises and falls
-	Value     uint64     `json:"value"`
-	Doubt     string     `json:"doubt,omitempty"` // why not to trust the delta
+	Area      string   `json:"area"`
+	Counter   string   `json:"counter"` // as it is called where it is kept
+	Metric    string   `json:"metric"`  // its row in metrics.csv
+	Unit      string   `json:"unit"`
+	Delta     int64    `json:"delta"`
+	PerSecond *float64 `json:"per_second,omitempty"` // not of levels, nor of what fell
+	Level     bool     `json:"level,omitempty"`      // it rises and falls
+	Value     uint64   `json:"value"`
+	Doubt     string   `json:"doubt,omitempty"` // why not to trust the delta
 }
 
 type missingOutput struct {
-	Area tally.Area `json:"area"`
-	Why  string     `json:"why"`
+	Area string `json:"area"`
+	Why  string `json:"why"`
 }
 
 func countersReport(f *countersFlags, d *tally.Diff, now *tally.Reading, shown []tally.Change) countersOutput {
@@ -59,7 +60,7 @@ func countersReport(f *countersFlags, d *tally.Diff, now *tally.Reading, shown [
 	for _, x := range shown {
 		c := counterOutput{Area: x.Area, Counter: plaintext.Line(x.Name), Metric: x.Metric, Unit: x.Unit,
 			Delta: x.Delta,
-			Level: x.Kind == tally.Gauge, Value: x.Value, Doubt: x.Flag}
+			Level: x.Kind == measure.Gauge, Value: x.Value, Doubt: x.Flag}
 		if !c.Level && c.Doubt == "" && d.Seconds > 0 {
 			c.PerSecond = new(float64(x.Delta) / d.Seconds)
 		}

@@ -7,33 +7,36 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 
 	"github.com/zcbench/zcbench/cmd/internal/built"
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/tally"
 )
 
 // someChanges are of all kinds, with what a driver that means ill calls its counters.
 func someChanges() tally.Diff {
-	change := func(a tally.Area, name, metric, unit string, k tally.Kind, v uint64, d int64, flag string) tally.Change {
-		return tally.Change{Count: tally.Count{Area: a, Name: name, Metric: metric, Unit: unit, Kind: k, Value: v},
+	change := func(a string, name, metric, unit string, k measure.Kind, v uint64, d int64, flag string) tally.Change {
+		return tally.Change{Count: measure.Count{Area: a, Name: name, Metric: metric, Unit: unit, Kind: k, Value: v},
 			Delta: d, Flag: flag}
 	}
 	return tally.Diff{Seconds: 2, New: 3, Gone: 1, Changes: []tally.Change{
-		change(tally.Netstat, "TcpInSegs", "netstat_tcp_in_segs", "1", tally.Counter, 5001, 5000, ""),
-		change(tally.Netstat, "TcpExtTCPAbortOnData", "netstat_tcp_ext_tcp_abort_on_data", "1", tally.Counter, 7, 0,
+		change(tally.Netstat, "TcpInSegs", "netstat_tcp_in_segs", "1", measure.Counter, 5001, 5000, ""),
+		change(tally.Netstat, "TcpExtTCPAbortOnData", "netstat_tcp_ext_tcp_abort_on_data", "1", measure.Counter, 7, 0,
 			""),
-		change(tally.Sockets, "sockstat tcp_mem", "sockstat_tcp_mem", "pages", tally.Gauge, 237, -12, ""),
-		change(tally.Ethtool, "\x1b[2J\x1b]0;rx\x07 bytes\n"+strings.Repeat("é", 60), "ethtool_2j_0_rx_bytes", "bytes",
-			tally.Counter, 1, 1, ""),
-		change(tally.Ethtool, "rx_reset", "ethtool_rx_reset", "1", tally.Counter, 1, -5,
+		change("sockets", "sockstat tcp_mem", "sockstat_tcp_mem", "pages", measure.Gauge, 237, -12, ""),
+		change("ethtool", "\x1b[2J\x1b]0;rx\x07 bytes\n"+strings.Repeat("é", 60), "ethtool_2j_0_rx_bytes", "bytes",
+			measure.Counter, 1, 1, ""),
+		change("ethtool", "rx_reset", "ethtool_rx_reset", "1", measure.Counter, 1, -5,
 			"the counter fell: it was reset in the window")}}
 }
 
@@ -57,7 +60,7 @@ func TestCountersTable(t *testing.T) {
 func TestCountersBounded(t *testing.T) {
 	d := tally.Diff{Seconds: 1}
 	for i := range mostLines + 5 {
-		d.Changes = append(d.Changes, tally.Change{Count: tally.Count{Name: fmt.Sprint(i)}, Delta: 1})
+		d.Changes = append(d.Changes, tally.Change{Count: measure.Count{Name: fmt.Sprint(i)}, Delta: 1})
 	}
 	for _, js := range []bool{false, true} {
 		var b bytes.Buffer
@@ -81,7 +84,7 @@ func TestCountersBounded(t *testing.T) {
 func TestCountersJSON(t *testing.T) {
 	var b bytes.Buffer
 	d := someChanges()
-	x := &tally.Reading{TookNs: 5, CostNs: 4, Gaps: []tally.Gap{{Area: tally.Queue, Err: fmt.Errorf("none")}}}
+	x := &tally.Reading{TookNs: 5, CostNs: 4, Gaps: []tally.Gap{{Area: "queue", Err: fmt.Errorf("none")}}}
 	if err := (&counters{flags: &countersFlags{dev: "eth0", json: true}, out: &b}).show(&d, x); err != nil {
 		t.Fatal(err)
 	}
@@ -101,6 +104,34 @@ func TestCountersJSON(t *testing.T) {
 	if !level.Level || level.PerSecond != nil || level.Value != 237 || level.Delta != -12 ||
 		fell.PerSecond != nil || fell.Doubt == "" {
 		t.Errorf("%+v %+v", level, fell)
+	}
+}
+
+// A source that is in the list is shown, as a table and as JSON.
+func TestOneLineAddsACounter(t *testing.T) {
+	defer func(all []tally.Source) { tally.Sources = all }(tally.Sources)
+	n := uint64(0)
+	tally.Sources = append(slices.Clip(tally.Sources), tally.Source{Area: "moon",
+		Read: func(*tally.Reader, *tally.Reading) ([]measure.Count, error) {
+			n += 7
+			return []measure.Count{{Name: "Moonrises", Metric: "moon_rises", Unit: "1", Value: n}}, nil
+		}})
+	for _, arg := range []string{"--all", "--json"} {
+		var out bytes.Buffer
+		cmd := countersCommand()
+		cmd.SetArgs([]string{"--dev", "lo", "--interval", "100ms", "--count", "1", arg})
+		cmd.SetOut(&out)
+		cmd.SetErr(io.Discard)
+		if err := cmd.ExecuteContext(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		row := regexp.MustCompile(`(?m)^moon +Moonrises +7 +\d+\.\d$`)
+		if arg == "--json" {
+			row = regexp.MustCompile(`{"area":"moon","counter":"Moonrises","metric":"moon_rises","unit":"1","delta":7,`)
+		}
+		if !row.Match(out.Bytes()) {
+			t.Errorf("%s: no %s in\n%s", arg, row, &out)
+		}
 	}
 }
 

@@ -24,7 +24,9 @@ func attached(t *testing.T, e veth.End) (xdp bool, sent uint64) {
 			return err
 		}
 		s, err := counter.ReadLink(e.Dev)
-		xdp, sent = l.XDP, s.Counters.TxPackets
+		if err == nil {
+			xdp, sent = l.XDP, s.Stats.TxPackets
+		}
 		return err
 	})
 	if err != nil {

@@ -17,7 +17,7 @@ func Monotonic() int64 {
 }
 
 // ThreadClock returns the CPU time, user and system, that thread tid of this
-// process has used, in nanoseconds. Unlike schedstat it is exact while the
+// process has used, in nanoseconds; 0 is the calling one. Unlike schedstat it is exact while the
 // thread runs (posix-cpu-timers, task_sched_runtime). It fails with EINVAL when
 // tid is not a living thread of this process.
 //

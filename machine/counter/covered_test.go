@@ -69,7 +69,7 @@ func TestNothingOfACoveredFile(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-		if len(s.Softirq.NetRX) != 0 || s.Softnet == nil || s.CPU.CPUs == nil {
+		if len(s.Softirq.NetRX()) != 0 || s.Softnet == nil || s.CPU.CPUs == nil {
 			t.Errorf("softirqs %v, %d rows of softnet, %d CPUs", s.Softirq, len(s.Softnet), len(s.CPU.CPUs))
 		}
 		if !strings.Contains(strings.Join(s.Warnings, "\n"), "/proc/softirqs is not the kernel's") {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/prometheus/procfs"
+
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
@@ -23,10 +24,8 @@ type Change struct {
 	// "": it is known.
 	Unjudged string
 	Threads  []ThreadDelta
-	Softirq  []SoftirqDelta
 	Softnet  []procfs.SoftnetStat // counters are what they grew by
-	Netstat  []netstatDelta
-	TCP      []TCPInfo // of each flow; one without fields was not read
+	TCP      []TCPInfo            // of each flow; one without fields was not read
 	// netRXCPUs is where received packets were processed, as [netRXCPUs] says.
 	NetRXCPUs string
 	// Polled is what kernel threads that poll for the flow used; nil: there are none.
@@ -40,6 +39,7 @@ type Change struct {
 	dev     string // of the configuration
 	clocks  []cpuClock
 	rxDrops *uint64
+	doubts  []string // of protocol counters
 	heat    heat
 }
 
@@ -49,10 +49,11 @@ type Change struct {
 // the protocols and rarely counting ones have a row only when they changed.
 func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 	cfg := after.Config
-	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), NetRXCPUs: netRXCPUs(before, after), dev: cfg.Dev,
-		heat: after.Heat}
+	c := Change{CPU: Usage(before.CPU, after.CPU, cfg.CPUs), Softnet: SoftnetBetween(before.Softnet, after.Softnet),
+		dev: cfg.Dev, heat: after.Heat}
+	c.NetRXCPUs = netRXCPUs(c.Softnet)
 	c.Warnings = append(slices.Clone(before.Warnings), after.Warnings...)
-	rows := rows{seconds: c.CPU.WallS, packets: packets(cfg, before.Link, after.Link)}
+	rows := rows{seconds: c.CPU.WallS, packets: Packets(before.Link, after.Link, cfg.Sends)}
 	rows.idleStates(idleStatesBetween(before.IdleStates, after.IdleStates), c.CPU.WallS)
 	if w := rows.throttle(before.Throttle, after.Throttle); w != "" {
 		c.Warnings = append(c.Warnings, w)
@@ -72,9 +73,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		rows.foreign(c.Foreign)
 		rows.process(before.Rusage, after.Rusage, c.CPU.WallS)
 	}
-	c.Softirq = SoftirqsBetween(before.Softirq, after.Softirq)
-	c.Softnet = SoftnetBetween(before.Softnet, after.Softnet)
-	rows.softirqs(c.Softirq, cfg.CPUs)
+	rows.softirqs(SoftirqsBetween(before.Softirq, after.Softirq), cfg.CPUs)
 	rows.softnet(c.Softnet, cfg.CPUs)
 	c.addLink(&rows, before.Link, after.Link)
 	for i := range min(len(before.TCP), len(after.TCP)) {
@@ -88,8 +87,7 @@ func Delta(before, after Snapshot) ([]measure.Metric, Change) {
 		rows.tcp(c.TCP[0])
 	}
 	if before.Netstat != nil && after.Netstat != nil {
-		c.Netstat = netstatBetween(before.Netstat, after.Netstat)
-		rows.netstat(c.Netstat, before.Netstat, after.Netstat)
+		c.doubts = rows.netstat(before.Netstat, after.Netstat)
 	}
 	c.cgroups(&rows, before.Groups, after.Groups)
 	if cfg.Groups.UnseenCPU() {
@@ -127,11 +125,7 @@ func (c *Change) warn() {
 			c.Warnings = append(c.Warnings, f.Quality)
 		}
 	}
-	for _, n := range c.Netstat {
-		if n.Flag != "" {
-			c.Warnings = append(c.Warnings, n.Name+": "+n.Flag)
-		}
-	}
+	c.Warnings = append(c.Warnings, c.doubts...)
 	var once []string
 	for _, w := range c.Warnings {
 		if !slices.Contains(once, w) {
@@ -217,20 +211,6 @@ type rows struct {
 	idle    []string // names of counters that did not move and have no row
 	seconds float64  // of the window
 	packets float64  // that rates per packet are of; 0: not known
-}
-
-// packets counts what the interface received in the window, or sent where the flow's sender is
-// here.
-func packets(cfg Config, before, after *LinkStats) float64 {
-	if before == nil || after == nil || before.Index != after.Index {
-		return 0
-	}
-	b, a := before.Counters.RxPackets, after.Counters.RxPackets
-	if cfg.Sends {
-		b, a = before.Counters.TxPackets, after.Counters.TxPackets
-	}
-	d, _ := since(b, a)
-	return float64(d)
 }
 
 // count adds what a counter grew by, with its rates.
@@ -346,110 +326,11 @@ func (r *rows) process(b, a Rusage, wall float64) {
 	r.add("process_major_faults", "1", float64(a.MajorFaults-b.MajorFaults), "getrusage", "")
 }
 
-func (r *rows) softirqs(ds []SoftirqDelta, cpus []int) {
-	const source = "/proc/softirqs"
-	for _, d := range ds {
-		prefix := fmt.Sprintf("softirq_cpu%d_", d.CPU)
-		if d.NetRX+d.NetTX == 0 && !slices.Contains(cpus, d.CPU) {
-			r.idle = append(r.idle, prefix+"net_rx", prefix+"net_tx")
-			continue
-		}
-		r.count(prefix+"net_rx", "1", float64(d.NetRX), source, "")
-		r.count(prefix+"net_tx", "1", float64(d.NetTX), source, "")
-		for _, o := range d.Others {
-			r.moved(prefix+o.Name, "1", float64(o.Runs), source)
-		}
-	}
-}
-
-// addLink reports the interface's counters and the settings at the end of the
-// window; a setting that changed in it is a warning.
-func (c *Change) addLink(r *rows, b, a *LinkStats) {
-	if b == nil || a == nil {
-		return
-	}
-	const source = "rtnetlink"
-	if b.Index != a.Index {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: interface %s was replaced in the window", a.Name))
-		return
-	}
-	for _, k := range countersOf(&a.Counters) {
-		switch d, fell := since(k.of(&b.Counters), k.of(&a.Counters)); {
-		case fell:
-			c.Warnings = append(c.Warnings,
-				fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
-		case k.always:
-			r.count("link_"+k.name, k.unit, float64(d), source, "")
-		default:
-			r.moved("link_"+k.name, k.unit, float64(d), source)
-		}
-	}
-	r.add("link_mtu", "bytes", float64(a.MTU), source, "")
-	for _, s := range a.settings() {
-		if s.value != 0 {
-			r.add("link_"+s.name, "bytes", float64(s.value), source, "")
-		}
-	}
-	if b.MTU != a.MTU || b.settings() != a.settings() {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("settings of interface %s changed in the window", a.Name))
-	}
-	dropped, fell := since(b.Counters.RxDropped, a.Counters.RxDropped)
-	missed, missedFell := since(b.Counters.RxMissedErrors, a.Counters.RxMissedErrors)
-	if !fell && !missedFell {
-		c.rxDrops = ptr(dropped + missed)
-	}
-}
-
-type linkSetting struct {
-	name  string
-	value uint32
-}
-
-func (l *LinkStats) settings() [5]linkSetting {
-	return [...]linkSetting{
-		{"gso_max_size", l.GSOMaxSize}, {"gro_max_size", l.GROMaxSize},
-		{"gso_ipv4_max_size", l.GSOIPv4MaxSize}, {"gro_ipv4_max_size", l.GROIPv4MaxSize},
-		{"tso_max_size", l.TSOMaxSize},
-	}
-}
-
 func (r *rows) tcp(t TCPInfo) {
 	for _, f := range t.Fields {
 		r.add("tcp_info_"+f.Name, f.Unit, float64(f.Value), "TCP_INFO", "")
 	}
 }
-
-func (r *rows) netstat(ds []netstatDelta, before, after Netstat) {
-	moved := map[string]bool{}
-	for _, d := range ds {
-		moved[d.Name] = true
-		m := measure.Metric{Name: NetstatMetric(d.Name), Unit: NetstatUnit(d.Name), Value: float64(d.Delta),
-			Source: d.Source, Quality: d.Flag}
-		if !netstatGauges[d.Name] {
-			m = m.Over(r.seconds, r.packets)
-		}
-		r.out = append(r.out, m)
-	}
-	for _, name := range slices.Sorted(maps.Keys(after)) {
-		if _, both := before[name]; both && !moved[name] {
-			r.idle = append(r.idle, NetstatMetric(name))
-		}
-	}
-}
-
-// NetstatUnit derives a counter's unit from its name.
-func NetstatUnit(name string) string {
-	if strings.HasSuffix(name, "Octets") {
-		return "bytes"
-	}
-	return "1"
-}
-
-// NetstatGauge reports whether a value may fall without anything being wrong.
-func NetstatGauge(name string) bool { return netstatGauges[name] }
-
-// NetstatMetric returns the name of a counter's row in metrics.csv.
-func NetstatMetric(name string) string { return "netstat_" + snake(name) }
 
 // cost reports what both snapshots cost. Neither lies in the window of the CPU
 // columns when the second was taken with Config.End.

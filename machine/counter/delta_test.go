@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/procfs"
 
 	"github.com/zcbench/zcbench/internal/await"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 func TestSnake(t *testing.T) {
@@ -124,8 +125,7 @@ func TestDeltaMissingParts(t *testing.T) {
 // and those of its backlog do not stand in for them.
 func TestDropsReset(t *testing.T) {
 	snapshot := func(dev string, dropped, missed uint64, softnet uint32) Snapshot {
-		l := &LinkStats{Index: 2, Name: dev}
-		l.Counters.RxDropped, l.Counters.RxMissedErrors = dropped, missed
+		l := &rtnl.Link{Index: 2, Name: dev, Stats: &rtnl.Stats{RxDropped: dropped, RxMissedErrors: missed}}
 		s := Snapshot{Config: Config{Dev: dev}, Link: l, Softnet: []procfs.SoftnetStat{{Dropped: softnet}}}
 		if dev == "" {
 			s.Link = nil

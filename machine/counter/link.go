@@ -10,50 +10,41 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// LinkStats is one network interface: its counters since it was made and the
-// settings that bear on a run.
-type LinkStats struct {
-	Name  string
-	Index int
-	MTU   int // bytes
-
-	GSOMaxSize, GROMaxSize         uint32 // bytes; 0 is not reported
-	GSOIPv4MaxSize, GROIPv4MaxSize uint32 // bytes; 0 is not reported
-	TSOMaxSize                     uint32 // bytes
-
-	Counters rtnl.Stats
-}
-
-// ReadLink reads an interface of the calling thread's network namespace by
+// ReadLink reads an interface of the calling thread's network namespace, with its counters, by
 // rtnetlink (IFLA_STATS64; net/core/rtnetlink.c, rtnl_fill_ifinfo).
-func ReadLink(name string) (LinkStats, error) {
+func ReadLink(name string) (*rtnl.Link, error) {
 	l, err := rtnl.LinkNamed(name)
 	if err != nil {
-		return LinkStats{}, fmt.Errorf("read interface %s: %w: name one that `ip link` shows here", name, err)
+		return nil, fmt.Errorf("read interface %s: %w: name one that `ip link` shows here", name, err)
 	}
 	if l.Stats == nil {
-		return LinkStats{}, fmt.Errorf("read interface %s: the kernel sent no statistics", name)
+		return nil, fmt.Errorf("read interface %s: the kernel sent no statistics", name)
 	}
-	return LinkStats{
-		Name: l.Name, Index: l.Index, MTU: l.MTU,
-		GSOMaxSize: uint32(l.GSOMaxSize), GROMaxSize: uint32(l.GROMaxSize),
-		GSOIPv4MaxSize: uint32(l.GSOIPv4MaxSize), GROIPv4MaxSize: uint32(l.GROIPv4MaxSize),
-		TSOMaxSize: uint32(l.TSOMaxSize), Counters: *l.Stats,
-	}, nil
+	return &l, nil
 }
 
-// linkCount is one counter of an interface.
-type linkCount struct {
-	Name, Unit string
-	Value      uint64
-}
+const linkSource = "rtnetlink"
 
-// Counts lists the counters by name.
-func (l *LinkStats) Counts() (out []linkCount) {
-	for _, k := range countersOf(&l.Counters) {
-		out = append(out, linkCount{k.name, k.unit, k.of(&l.Counters)})
+// LinkCounts lists the counters of an interface.
+func LinkCounts(l *rtnl.Link) (out []measure.Count) {
+	for _, k := range countersOf(l.Stats) {
+		out = append(out, measure.Count{Name: k.name, Metric: "link_" + k.name, Unit: k.unit, Source: linkSource,
+			Value: k.of(l.Stats)})
 	}
 	return out
+}
+
+// Packets counts what an interface received, or sent, between two readings; 0: it is not known.
+func Packets(before, after *rtnl.Link, sent bool) float64 {
+	if before == nil || after == nil || before.Index != after.Index {
+		return 0
+	}
+	b, a := before.Stats.RxPackets, after.Stats.RxPackets
+	if sent {
+		b, a = before.Stats.TxPackets, after.Stats.TxPackets
+	}
+	d, _ := since(b, a)
+	return float64(d)
 }
 
 // countersOf selects the counters that this kernel has: all, or all but the last.
@@ -97,6 +88,56 @@ var linkCounters = []linkCounter{
 	{"tx_compressed", "packets", func(s *rtnl.Stats) uint64 { return s.TxCompressed }, false},
 	{"rx_nohandler", "packets", func(s *rtnl.Stats) uint64 { return s.RxNohandler }, false},
 	{"rx_otherhost_dropped", "packets", func(s *rtnl.Stats) uint64 { return s.RxOtherhostDropped }, false},
+}
+
+// addLink reports the interface's counters and the settings at the end of the
+// window; a setting that changed in it is a warning.
+func (c *Change) addLink(r *rows, b, a *rtnl.Link) {
+	if b == nil || a == nil {
+		return
+	}
+	if b.Index != a.Index {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("not measured: interface %s was replaced in the window", a.Name))
+		return
+	}
+	for _, k := range countersOf(a.Stats) {
+		switch d, fell := since(k.of(b.Stats), k.of(a.Stats)); {
+		case fell:
+			c.Warnings = append(c.Warnings,
+				fmt.Sprintf("not measured: %s of interface %s fell: it was reset in the window", k.name, a.Name))
+		case k.always:
+			r.count("link_"+k.name, k.unit, float64(d), linkSource, "")
+		default:
+			r.moved("link_"+k.name, k.unit, float64(d), linkSource)
+		}
+	}
+	r.add("link_mtu", "bytes", float64(a.MTU), linkSource, "")
+	for _, s := range settings(a) {
+		if s.value != 0 {
+			r.add("link_"+s.name, "bytes", float64(s.value), linkSource, "")
+		}
+	}
+	if b.MTU != a.MTU || settings(b) != settings(a) {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("settings of interface %s changed in the window", a.Name))
+	}
+	dropped, fell := since(b.Stats.RxDropped, a.Stats.RxDropped)
+	missed, missedFell := since(b.Stats.RxMissedErrors, a.Stats.RxMissedErrors)
+	if !fell && !missedFell {
+		c.rxDrops = ptr(dropped + missed)
+	}
+}
+
+type linkSetting struct {
+	name  string
+	value int
+}
+
+func settings(l *rtnl.Link) [5]linkSetting {
+	return [...]linkSetting{
+		{"gso_max_size", l.GSOMaxSize}, {"gro_max_size", l.GROMaxSize},
+		{"gso_ipv4_max_size", l.GSOIPv4MaxSize}, {"gro_ipv4_max_size", l.GROIPv4MaxSize},
+		{"tso_max_size", l.TSOMaxSize},
+	}
 }
 
 // LinkMetrics describe the counters of an interface.

@@ -62,7 +62,7 @@ func TestReadLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := after.Counters.RxBytes - before.Counters.RxBytes; d < n {
+	if d := after.Stats.RxBytes - before.Stats.RxBytes; d < n {
 		t.Errorf("lo received %d bytes of %d", d, n)
 	}
 	if after.MTU < 1500 || after.GSOMaxSize == 0 || after.Index == 0 {

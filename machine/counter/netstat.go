@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -121,61 +122,47 @@ func (n Netstat) set(name, value, source string) error {
 	return nil
 }
 
-// netstatDelta is a counter that changed between two readings.
-type netstatDelta struct {
-	Name, Source string
-	Delta        int64
-	Flag         string // why to doubt it; empty is good
-}
-
 // netstatGauges are the values that may fall without anything being wrong.
 var netstatGauges = map[string]bool{
 	"IpForwarding": true, "IpDefaultTTL": true, "TcpCurrEstab": true, "TcpMaxConn": true,
 	"TcpRtoAlgorithm": true, "TcpRtoMin": true, "TcpRtoMax": true,
 }
 
-// netstatBetween returns the counters that changed, by name. One that fell
-// although it counts is flagged; where a wrap of a 32-bit counter explains the
-// fall, Delta is what it then grew by.
-func netstatBetween(before, after Netstat) []netstatDelta {
-	var out []netstatDelta
-	for name, a := range after {
-		b, ok := before[name]
-		if !ok || a.Value == b.Value {
-			continue
+// Counts lists the counters by name.
+func (n Netstat) Counts() (out []measure.Count) {
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		c := measure.Count{Name: name, Metric: "netstat_" + snake(name), Unit: "1", Source: n[name].Source,
+			Value: n[name].Value}
+		if netstatGauges[name] {
+			c.Kind = measure.Gauge
 		}
-		d := netstatDelta{Name: name, Source: a.Source, Delta: int64(a.Value - b.Value)}
-		if d.Delta < 0 && !netstatGauges[name] {
-			d.Delta, d.Flag = fallen(b.Value, a.Value)
+		if strings.HasSuffix(name, "Octets") {
+			c.Unit = "bytes"
 		}
-		out = append(out, d)
+		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b netstatDelta) int { return strings.Compare(a.Name, b.Name) })
 	return out
 }
 
-// Grew computes by how much a counter grew that is read as 64 bits; flag says why to doubt it.
-func Grew(before, after uint64) (delta int64, flag string) {
-	if after < before {
-		return fallen(before, after)
+// netstat reports the counters that changed, and returns why to doubt some.
+func (r *rows) netstat(before, after Netstat) (doubts []string) {
+	for _, c := range after.Counts() {
+		b, both := before[c.Name]
+		delta, flag := c.Since(b.Value)
+		switch {
+		case !both:
+		case delta == 0:
+			r.idle = append(r.idle, c.Metric)
+		case c.Kind == measure.Gauge:
+			r.add(c.Metric, c.Unit, float64(delta), c.Source, "")
+		default:
+			r.count(c.Metric, c.Unit, float64(delta), c.Source, flag)
+		}
+		if both && flag != "" {
+			doubts = append(doubts, c.Name+": "+flag)
+		}
 	}
-	if delta = int64(after - before); delta < 0 {
-		flag = "the counter jumped: not used"
-	}
-	return delta, flag
-}
-
-// Grew32 computes by how much a counter grew that the kernel keeps in 32 bits.
-func Grew32(before, after uint64) int64 { return int64(wrap32(before, after)) }
-
-// fallen explains a counter that is lower than before. Only a fall from the top
-// quarter of 32 bits to the bottom one is taken for a wrap.
-func fallen(before, after uint64) (int64, string) {
-	const quarter = 1 << 30
-	if before < 1<<32 && before >= 3*quarter && after < quarter {
-		return int64(wrap32(before, after)), "wrapped at 32 bits"
-	}
-	return int64(after - before), "the counter fell: it was reset in the window"
+	return doubts
 }
 
 // NetstatMetrics describe the counters of the protocols.

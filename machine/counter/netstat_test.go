@@ -4,9 +4,12 @@ package counter
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestNetstatBetween(t *testing.T) {
@@ -18,19 +21,33 @@ func TestNetstatBetween(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []netstatDelta{
-		{"Ip6InOctets", "/proc/net/snmp6", 250, ""},
-		{"IpExtInOctets", "/proc/net/netstat", 1600, ""},
-		{"TcpCurrEstab", "/proc/net/snmp", -1, ""}, // a gauge
-		{"TcpExtTCPFromTheFuture", "/proc/net/netstat", 2, ""},
-		{"TcpExtTCPRcvCoalesce", "/proc/net/netstat", 5000, ""},
-		{"TcpInErrs", "/proc/net/snmp", -5, "the counter fell: it was reset in the window"},
-		{"TcpInSegs", "/proc/net/snmp", 1000, ""},
-		{"TcpOutSegs", "/proc/net/snmp", 200, "wrapped at 32 bits"},
-		{"TcpRetransSegs", "/proc/net/snmp", 5, ""},
+	const fell, wrapped = "the counter fell: it was reset in the window", "wrapped at 32 bits"
+	row := func(name, unit, source string, v float64, quality string) measure.Metric {
+		return measure.Metric{Name: "netstat_" + name, Unit: unit, Source: "/proc/net/" + source, Value: v,
+			Quality: quality, PerSecond: new(v / 2)}
 	}
-	if diff := cmp.Diff(want, netstatBetween(before, after)); diff != "" {
+	want := []measure.Metric{
+		row("ip6_in_octets", "bytes", "snmp6", 250, ""),
+		row("ip_ext_in_octets", "bytes", "netstat", 1600, ""),
+		row("tcp_curr_estab", "1", "snmp", -1, ""), // a gauge
+		row("tcp_ext_tcp_from_the_future", "1", "netstat", 2, ""),
+		row("tcp_ext_tcp_rcv_coalesce", "1", "netstat", 5000, ""),
+		row("tcp_in_errs", "1", "snmp", -5, fell),
+		row("tcp_in_segs", "1", "snmp", 1000, ""),
+		row("tcp_out_segs", "1", "snmp", 200, wrapped),
+		row("tcp_retrans_segs", "1", "snmp", 5, ""),
+	}
+	want[2].PerSecond = nil
+	got := rows{seconds: 2}
+	doubts := got.netstat(before, after)
+	if diff := cmp.Diff(want, got.out); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"TcpInErrs: " + fell, "TcpOutSegs: " + wrapped}, doubts); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if !slices.Contains(got.idle, "netstat_tcp_max_conn") || len(got.idle)+len(want) > len(after) {
+		t.Errorf("idle: %q", got.idle)
 	}
 	if got := int64(before["TcpMaxConn"].Value); got != -1 {
 		t.Errorf("TcpMaxConn = %d, want -1", got)

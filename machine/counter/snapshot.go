@@ -11,6 +11,7 @@ import (
 
 	"github.com/zcbench/zcbench/internal/kernelfile"
 	"github.com/zcbench/zcbench/machine/cgroup"
+	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
 // Config says what a snapshot reads. The zero value is everything that needs no
@@ -56,7 +57,7 @@ type Snapshot struct {
 	Threads []ThreadTimes // of this process
 	Rusage  Rusage
 	TCP     []TCPInfo // of each socket
-	Link    *LinkStats
+	Link    *rtnl.Link
 	Softnet []procfs.SoftnetStat
 	Softirq Softirqs
 	Netstat Netstat
@@ -133,13 +134,7 @@ func (s *Snapshot) parts() []part {
 		part{read: func() (err error) { s.Throttle, err = ReadThrottle(fs, s.Config.CPUs); return }},
 		part{read: func() (err error) { s.IdleStates, err = ReadIdleStates(fs, s.Config.CPUs); return }})
 	if dev := s.Config.Dev; dev != "" {
-		parts = append(parts, part{read: func() error {
-			l, err := ReadLink(dev)
-			if err == nil {
-				s.Link = &l
-			}
-			return err
-		}})
+		parts = append(parts, part{read: func() (err error) { s.Link, err = ReadLink(dev); return }})
 	}
 	s.TCP = make([]TCPInfo, len(s.Config.Sockets))
 	for i, fd := range s.Config.Sockets {

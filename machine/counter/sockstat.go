@@ -16,14 +16,6 @@ import (
 	"github.com/zcbench/zcbench/internal/kernelfile"
 )
 
-// Level is how much there is of something now: it rises and falls.
-type Level struct {
-	Name   string // in lower_snake_case: tcp_inuse
-	Unit   string
-	Value  uint64
-	Source string
-}
-
 // The files of ReadSockstat, below /proc/thread-self as those of ReadNetstat are.
 const (
 	sockstatFile  = "net/sockstat"
@@ -38,7 +30,7 @@ const mostLevels = 256
 // and what memory those of the whole host have: pages of TCP and UDP, bytes of fragments
 // (net/ipv4/proc.c: sockstat_seq_show, net/ipv6/proc.c: sockstat6_seq_show, Linux 7.3.4). A host
 // without IPv6 has the first file alone; that is no error.
-func ReadSockstat(fs FS) (out []Level, err error) {
+func ReadSockstat(fs FS) (out []measure.Count, err error) {
 	for _, name := range []string{sockstatFile, sockstat6File} {
 		f, err := kernelfile.Open(fs.procPath("thread-self", name))
 		if name == sockstat6File && errors.Is(err, os.ErrNotExist) {
@@ -58,7 +50,7 @@ func ReadSockstat(fs FS) (out []Level, err error) {
 }
 
 // parseSockstat reads lines of a word with a colon and of pairs of a name and a number.
-func parseSockstat(r io.Reader, source string) (out []Level, err error) {
+func parseSockstat(r io.Reader, source string) (out []measure.Count, err error) {
 	sc := bufio.NewScanner(r)
 	for sc.Scan() {
 		f := strings.Fields(sc.Text())
@@ -77,10 +69,16 @@ func parseSockstat(r io.Reader, source string) (out []Level, err error) {
 			if err != nil || !isWord(f[i]) || len(out) == mostLevels {
 				return nil, fmt.Errorf("parse %s: %.60q: %.40q is not a name with a number", source, sc.Text(), f[i+1])
 			}
-			out = append(out, Level{strings.ToLower(area + "_" + f[i]), unitOfLevel(f[i]), v, source})
+			out = append(out, level("sockstat", strings.ToLower(area+"_"+f[i]), unitOfLevel(f[i]), source, v))
 		}
 	}
 	return out, sc.Err()
+}
+
+// level is how much there is of something now.
+func level(of, name, unit, source string, v uint64) measure.Count {
+	return measure.Count{Name: of + " " + name, Metric: of + "_" + name, Unit: unit, Source: source,
+		Kind: measure.Gauge, Value: v}
 }
 
 // unitOfLevel: mem are pages (include/net/sock.h: sk_mem_pages), memory of fragments is bytes.
@@ -106,16 +104,19 @@ func isWord(s string) bool {
 
 // ReadTCPMem reads from how many pages of all TCP sockets on the kernel presses for memory, and
 // refuses more (tcp_mem of ip-sysctl). Only the first network namespace shows it
-// (net/ipv4/sysctl_net_ipv4.c: ipv4_table); elsewhere the error is os.ErrNotExist.
-func ReadTCPMem(fs FS) ([]Level, error) {
+// (net/ipv4/sysctl_net_ipv4.c: ipv4_table); elsewhere there are none.
+func ReadTCPMem(fs FS) ([]measure.Count, error) {
 	b, err := kernelfile.ReadFile(fs.procPath("sys", tcpMemFile))
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the limits of TCP's memory: %w", err)
 	}
 	return parseTCPMem(string(b))
 }
 
-func parseTCPMem(text string) (out []Level, err error) {
+func parseTCPMem(text string) (out []measure.Count, err error) {
 	f := strings.Fields(text)
 	if len(f) != 3 {
 		return nil, fmt.Errorf("parse tcp_mem: %.60q is not three numbers", text)
@@ -125,7 +126,7 @@ func parseTCPMem(text string) (out []Level, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("parse tcp_mem: %.60q is not three numbers", text)
 		}
-		out = append(out, Level{name, "pages", v, "/proc/sys/" + tcpMemFile})
+		out = append(out, level("tcp_mem", name, "pages", "/proc/sys/"+tcpMemFile, v))
 	}
 	return out, nil
 }
@@ -135,6 +136,10 @@ var SockstatMetrics = []measure.MetricDoc{
 	{Names: "sockstat_NAME", Units: "*", Source: "/proc/net/sockstat",
 		Meaning: "sockets of the namespace, and pages and bytes that those of the whole host " +
 			"hold, at the window's end"},
+}
+
+// TCPMemMetrics describe the limits of the memory of TCP's sockets.
+var TCPMemMetrics = []measure.MetricDoc{
 	{Names: "tcp_mem_low tcp_mem_pressure tcp_mem_high", Units: "pages",
 		Source: "/proc/sys/net/ipv4/tcp_mem",
 		Meaning: "pages of all TCP sockets up to which the kernel does not intervene; from " +

@@ -4,12 +4,12 @@ package counter
 
 import (
 	"bytes"
-	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/zcbench/zcbench/machine/measure"
 )
 
 func TestReadSockstat(t *testing.T) {
@@ -17,24 +17,35 @@ func TestReadSockstat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const four, six = "/proc/net/sockstat", "/proc/net/sockstat6"
-	want := []Level{{"sockets_used", "1", 290, four},
-		{"tcp_inuse", "1", 5, four}, {"tcp_orphan", "1", 0, four}, {"tcp_tw", "1", 3, four},
-		{"tcp_alloc", "1", 9, four}, {"tcp_mem", "pages", 5000000000, four},
-		{"udp_inuse", "1", 2, four}, {"udp_mem", "pages", 1, four}, {"frag_inuse", "1", 0, four},
-		{"frag_memory", "bytes", 4096, four},
-		{"tcp6_inuse", "1", 7, six}, {"frag6_memory", "bytes", 0, six}}
+	four := func(name, unit string, v uint64) measure.Count {
+		return level("sockstat", name, unit, "/proc/net/sockstat", v)
+	}
+	six := func(name, unit string, v uint64) measure.Count {
+		return level("sockstat", name, unit, "/proc/net/sockstat6", v)
+	}
+	want := []measure.Count{four("sockets_used", "1", 290),
+		four("tcp_inuse", "1", 5), four("tcp_orphan", "1", 0), four("tcp_tw", "1", 3),
+		four("tcp_alloc", "1", 9), four("tcp_mem", "pages", 5000000000),
+		four("udp_inuse", "1", 2), four("udp_mem", "pages", 1), four("frag_inuse", "1", 0),
+		four("frag_memory", "bytes", 4096),
+		six("tcp6_inuse", "1", 7), six("frag6_memory", "bytes", 0)}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+	if c := want[0]; c.Name != "sockstat sockets_used" || c.Metric != "sockstat_sockets_used" ||
+		c.Kind != measure.Gauge {
+		t.Errorf("%+v", c)
+	}
 	mem, err := ReadTCPMem(fixture(t, "after"))
-	const file = "/proc/sys/net/ipv4/tcp_mem"
-	if d := cmp.Diff([]Level{{"low", "pages", 287901, file}, {"pressure", "pages", 383868, file},
-		{"high", "pages", 575802, file}}, mem); err != nil || d != "" {
+	limit := func(name string, v uint64) measure.Count {
+		return level("tcp_mem", name, "pages", "/proc/sys/net/ipv4/tcp_mem", v)
+	}
+	if d := cmp.Diff([]measure.Count{limit("low", 287901), limit("pressure", 383868), limit("high", 575802)},
+		mem); err != nil || d != "" {
 		t.Errorf("%v %s", err, d)
 	}
-	if _, err := ReadTCPMem(fixture(t, "before")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a namespace that does not show it: %v", err)
+	if mem, err := ReadTCPMem(fixture(t, "before")); mem != nil || err != nil {
+		t.Errorf("a namespace that does not show it: %v, %v", mem, err)
 	}
 }
 
@@ -46,7 +57,7 @@ func TestReadSockstatHere(t *testing.T) {
 	for _, want := range []string{"sockets_used", "tcp_inuse", "tcp_mem"} {
 		found := false
 		for _, l := range all {
-			found = found || l.Name == want
+			found = found || l.Metric == "sockstat_"+want
 		}
 		if !found {
 			t.Errorf("no %s in %+v", want, all)
@@ -81,9 +92,9 @@ func FuzzParseSockstat(f *testing.F) {
 			t.Error("more levels than there may be")
 		}
 		for _, l := range all {
-			for _, c := range []byte(l.Name) {
+			for _, c := range []byte(l.Metric) {
 				if c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') {
-					t.Fatalf("the name %q", l.Name)
+					t.Fatalf("the name %q", l.Metric)
 				}
 			}
 		}

@@ -4,77 +4,98 @@ package counter
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zcbench/zcbench/machine/measure"
 )
 
-// Softirqs holds /proc/softirqs since boot, by position among the possible CPUs,
-// which is the CPU's number on every machine whose CPUs are numbered without gaps.
-// NET_RX counts softirq runs, not packets, and misses threaded NAPI and busy polling.
-type Softirqs struct {
-	NetRX, NetTX []uint64
-	Others       []SoftirqKind // what else ran
+// Softirqs holds how often each kind ran since boot, or between two readings: NET_RX, NET_TX, then
+// the others (/proc/softirqs). NET_RX counts softirq runs, not packets, and misses threaded NAPI
+// and busy polling.
+type Softirqs []softirqKind
+
+// softirqKind is a line of the file, such as TIMER, whose name here is timer.
+type softirqKind struct {
+	Name string
+	// Runs is by position among the possible CPUs, which is the CPU's number on every machine whose
+	// CPUs are numbered without gaps.
+	Runs []uint64
 }
 
-// SoftirqKind is one of the other lines, such as TIMER, whose name here is timer.
-type SoftirqKind struct {
-	Name string
-	Runs []uint64
+// NetRX returns the runs of NET_RX by CPU.
+func (s Softirqs) NetRX() []uint64 {
+	if len(s) == 0 {
+		return nil // not read
+	}
+	return s[0].Runs
 }
 
 // ReadSoftirqs reads /proc/softirqs (fs/proc/softirqs.c).
 func ReadSoftirqs(fs FS) (Softirqs, error) {
 	p, err := fs.procfs("softirqs")
 	if err != nil {
-		return Softirqs{}, fmt.Errorf("read softirqs: %w", mounted(err))
+		return nil, fmt.Errorf("read softirqs: %w", mounted(err))
 	}
 	s, err := p.Softirqs()
 	if err != nil {
-		return Softirqs{}, fmt.Errorf("read softirqs: %w", err)
+		return nil, fmt.Errorf("read softirqs: %w", err)
 	}
 	if len(s.NetRx) == 0 {
-		return Softirqs{}, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no networking")
+		return nil, fmt.Errorf("read softirqs: no NET_RX line: the kernel has no networking")
 	}
-	return Softirqs{NetRX: s.NetRx, NetTX: s.NetTx, Others: []SoftirqKind{
+	return Softirqs{{"net_rx", s.NetRx}, {"net_tx", s.NetTx},
 		{"hi", s.Hi}, {"timer", s.Timer}, {"block", s.Block}, {"irq_poll", s.IRQPoll},
-		{"tasklet", s.Tasklet}, {"sched", s.Sched}, {"hrtimer", s.HRTimer}, {"rcu", s.RCU}}}, nil
+		{"tasklet", s.Tasklet}, {"sched", s.Sched}, {"hrtimer", s.HRTimer}, {"rcu", s.RCU}}, nil
 }
 
-// SoftirqDelta is one CPU's softirq runs between two readings.
-type SoftirqDelta struct {
-	CPU          int
-	NetRX, NetTX uint64
-	Others       []softirqRuns // by name, also those that did not run
-}
-
-// softirqRuns is how often a kind of softirq ran.
-type softirqRuns struct {
-	Name string
-	Runs uint64
-}
-
-// SoftirqsBetween compares two readings. The kernel's counters are 32 bits wide
-// and may wrap once.
-func SoftirqsBetween(before, after Softirqs) []SoftirqDelta {
-	var out []SoftirqDelta
-	for c := range min(len(before.NetRX), len(after.NetRX)) {
-		d := SoftirqDelta{CPU: c, NetRX: wrap32(before.NetRX[c], after.NetRX[c])}
-		if c < len(before.NetTX) && c < len(after.NetTX) {
-			d.NetTX = wrap32(before.NetTX[c], after.NetTX[c])
+// SoftirqsBetween computes how often each kind ran between two readings. The kernel's counters are
+// 32 bits wide and may wrap once.
+func SoftirqsBetween(before, after Softirqs) (grown Softirqs) {
+	for i := range min(len(before), len(after)) {
+		b, a := before[i].Runs, after[i].Runs
+		k := softirqKind{Name: after[i].Name}
+		for c := range min(len(b), len(a)) {
+			k.Runs = append(k.Runs, uint64(measure.Grew32(b[c], a[c])))
 		}
-		for i := range min(len(before.Others), len(after.Others)) {
-			b, a := before.Others[i], after.Others[i]
-			if b.Name == a.Name && c < len(b.Runs) && c < len(a.Runs) {
-				d.Others = append(d.Others, softirqRuns{a.Name, wrap32(b.Runs[c], a.Runs[c])})
+		grown = append(grown, k)
+	}
+	return grown
+}
+
+// SoftirqCounts reads them as counters, by kind and CPU.
+func SoftirqCounts(fs FS) (out []measure.Count, err error) {
+	s, err := ReadSoftirqs(fs)
+	for _, k := range s {
+		for cpu, n := range k.Runs {
+			out = append(out, measure.Count{Name: fmt.Sprintf("cpu%d %s", cpu, k.Name),
+				Metric: fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name), Unit: "1", Source: softirqSource,
+				Kind: measure.Counter32, Value: n})
+		}
+	}
+	return out, err
+}
+
+const softirqSource = "/proc/softirqs"
+
+// softirqs reports the CPUs of the list and those that received or sent.
+func (r *rows) softirqs(grown Softirqs, cpus []int) {
+	const net = 2 // kinds
+	for cpu := range grown.NetRX() {
+		worked := slices.Contains(cpus, cpu) || slices.ContainsFunc(grown[:net],
+			func(k softirqKind) bool { return cpu < len(k.Runs) && k.Runs[cpu] > 0 })
+		for i, k := range grown {
+			if cpu >= len(k.Runs) || i >= net && !worked {
+				continue
+			}
+			name, v := fmt.Sprintf("softirq_cpu%d_%s", cpu, k.Name), float64(k.Runs[cpu])
+			if i < net && worked {
+				r.count(name, "1", v, softirqSource, "")
+			} else {
+				r.moved(name, "1", v, softirqSource)
 			}
 		}
-		out = append(out, d)
 	}
-	return out
 }
-
-// wrap32 computes the growth of a counter that the kernel keeps in 32 bits.
-func wrap32(before, after uint64) uint64 { return uint64(uint32(after) - uint32(before)) }
 
 // SoftirqMetrics describe runs of softirqs.
 var SoftirqMetrics = []measure.MetricDoc{

@@ -33,8 +33,8 @@ type softnetColumn struct {
 	Of         func(*procfs.SoftnetStat) uint32
 }
 
-// SoftnetColumns are those that are told, in packets except where said.
-var SoftnetColumns = []softnetColumn{
+// softnetColumns are those that are told, in packets except where said.
+var softnetColumns = []softnetColumn{
 	{"processed", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Processed }},
 	// the backlog queue was full (net.core.netdev_max_backlog)
 	{"dropped", "packets", false, func(s *procfs.SoftnetStat) uint32 { return s.Dropped }},
@@ -46,13 +46,30 @@ var SoftnetColumns = []softnetColumn{
 	{"backlog", "packets", true, func(s *procfs.SoftnetStat) uint32 { return s.SoftnetBacklogLen }},
 }
 
-// SoftnetMetric returns the name of a CPU's row in metrics.csv.
-func SoftnetMetric(cpu uint32, column string) string {
+// softnetMetric returns the name of a CPU's row in metrics.csv.
+func softnetMetric(cpu uint32, column string) string {
 	return fmt.Sprintf("softnet_cpu%d_%s", cpu, column)
 }
 
 // SoftnetSource is where the figures are from.
 const SoftnetSource = "/proc/net/softnet_stat"
+
+// SoftnetCounts reads them as counters, by CPU.
+func SoftnetCounts(fs FS) (out []measure.Count, err error) {
+	all, err := ReadSoftnet(fs)
+	for i := range all {
+		for _, col := range softnetColumns {
+			c := measure.Count{Name: fmt.Sprintf("cpu%d %s", all[i].Index, col.Name),
+				Metric: softnetMetric(all[i].Index, col.Name), Unit: col.Unit, Source: SoftnetSource,
+				Kind: measure.Counter32, Value: uint64(col.Of(&all[i]))}
+			if col.Level {
+				c.Kind = measure.Gauge
+			}
+			out = append(out, c)
+		}
+	}
+	return out, err
+}
 
 // backlogFields is how many columns the file has where it tells the backlog's length: it is
 // the last but one, before the CPU's number.
@@ -94,8 +111,8 @@ func SoftnetBetween(before, after []procfs.SoftnetStat) (out []procfs.SoftnetSta
 func (r *rows) softnet(grown []procfs.SoftnetStat, cpus []int) {
 	for _, g := range grown {
 		worked := uint64(g.Processed)+uint64(g.Dropped) > 0 || slices.Contains(cpus, int(g.Index))
-		for _, c := range SoftnetColumns {
-			switch name, v := SoftnetMetric(g.Index, c.Name), float64(c.Of(&g)); {
+		for _, c := range softnetColumns {
+			switch name, v := softnetMetric(g.Index, c.Name), float64(c.Of(&g)); {
 			case !worked && !c.Level:
 				r.moved(name, c.Unit, v, SoftnetSource)
 			case worked && c.Level:
@@ -111,12 +128,12 @@ func (r *rows) softnet(grown []procfs.SoftnetStat, cpus []int) {
 const netRXShare = 0.9
 
 // netRXCPUs names the fewest CPUs that together processed at least 90 % of the
-// packets between two snapshots: where receive softirq, threaded NAPI or busy
+// packets of the window: where receive softirq, threaded NAPI or busy
 // polling ran. The list has the kernel's format, "0,2-3"; "" is no packets or
 // not measured. It counts the whole host, not one flow.
-func netRXCPUs(before, after Snapshot) string {
-	rows := SoftnetBetween(before.Softnet, after.Softnet)
-	slices.SortStableFunc(rows, func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
+func netRXCPUs(grown []procfs.SoftnetStat) string {
+	rows := slices.SortedStableFunc(slices.Values(grown),
+		func(a, b procfs.SoftnetStat) int { return cmp.Compare(b.Processed, a.Processed) })
 	var total, have uint64
 	for _, r := range rows {
 		total += uint64(r.Processed)

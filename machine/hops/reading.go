@@ -138,7 +138,7 @@ func (p *Path) queued() []bool {
 
 func (p *Path) qdisc(i int, c *Counts) error {
 	h := &p.Hops[i]
-	qs, err := h.space.conn.QdiscStats(h.Index)
+	qs, err := h.space.conn.Qdiscs(h.Index, true)
 	if err != nil {
 		return &PlaceError{h.Place, fmt.Errorf("read its queueing disciplines: %w", err)}
 	}

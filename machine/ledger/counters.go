@@ -21,7 +21,7 @@ type Counters struct {
 	protocols counter.Netstat
 	links     []rtnl.Link
 	softnet   []procfs.SoftnetStat
-	qdiscs    qdiscDrops
+	qdiscs    map[int]rtnl.Qdisc // the outermost, by interface
 }
 
 // Read reads them in the calling thread's network namespace.
@@ -30,7 +30,13 @@ func Read() (c Counters, err error) {
 	c.protocols, errs[0] = counter.ReadNetstat(counter.FS{})
 	c.links, errs[1] = rtnl.Links()
 	c.softnet, errs[2] = counter.ReadSoftnet(counter.FS{})
-	c.qdiscs, errs[3] = readQdiscs()
+	all, err := rtnl.Qdiscs()
+	c.qdiscs, errs[3] = map[int]rtnl.Qdisc{}, err
+	for _, q := range all {
+		if q.Parent == rtnl.QdiscRoot {
+			c.qdiscs[q.Index] = q // those below it are in its count
+		}
+	}
 	return c, errors.Join(errs[:]...)
 }
 
@@ -103,12 +109,12 @@ func sending(before, after Counters) []Counted {
 	var kinds []string
 	for _, index := range slices.Sorted(maps.Keys(after.qdiscs)) {
 		a, b := after.qdiscs[index], before.qdiscs[index]
-		if b.handle != a.handle || b.kind != a.kind {
-			b = qdiscDrop{} // it is a new one
+		if b.Handle != a.Handle || b.Kind != a.Kind {
+			b = rtnl.Qdisc{} // it is a new one
 		}
-		n := uint64(uint32(a.drops - b.drops)) // 32 bits wide
+		n := uint64(a.Drops - b.Drops) // 32 bits wide
 		if n > 0 {
-			kinds = append(kinds, fmt.Sprintf("%s %d", a.kind, n))
+			kinds = append(kinds, fmt.Sprintf("%s %d", a.Kind, n))
 		}
 		drops += n
 	}
@@ -131,7 +137,7 @@ func txLost(s *rtnl.Stats) uint64 { return s.TxDropped + s.TxErrors }
 // withoutQueue selects the interfaces whose packets go out by the call that sends them.
 func withoutQueue(c Counters) (out []rtnl.Link) {
 	for _, l := range c.links {
-		if q, ok := c.qdiscs[l.Index]; !ok || q.kind == "noqueue" {
+		if q, ok := c.qdiscs[l.Index]; !ok || q.Kind == "noqueue" {
 			out = append(out, l)
 		}
 	}

@@ -3,11 +3,10 @@
 package ledger
 
 import (
-	"encoding/binary"
 	"testing"
 
-	"github.com/mdlayher/netlink"
 	"github.com/prometheus/procfs"
+
 	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
@@ -18,6 +17,10 @@ func protocols(all map[string]uint64) counter.Netstat {
 		n[name] = counter.NetstatValue{Value: v}
 	}
 	return n
+}
+
+func outermost(kind string, handle, drops uint32) map[int]rtnl.Qdisc {
+	return map[int]rtnl.Qdisc{2: {Kind: kind, Handle: handle, Drops: drops}}
 }
 
 func counts(lines []Counted) map[string]uint64 {
@@ -48,30 +51,30 @@ func TestBetween(t *testing.T) {
 			Counters{protocols: protocols(map[string]uint64{"UdpNoPorts": 3, "Udp6NoPorts": 4})},
 			map[string]uint64{"udp_no_ports": 7}},
 		{"the socket is told what the qdisc drops",
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 150}},
+			Counters{qdiscs: outermost("tbf", 1, 50)},
+			Counters{qdiscs: outermost("tbf", 1, 150),
 				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 100})},
 			map[string]uint64{"qdisc_drops": 100}},
 		{"and what is dropped at tc egress",
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 60}},
+			Counters{qdiscs: outermost("tbf", 1, 50)},
+			Counters{qdiscs: outermost("tbf", 1, 60),
 				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 25})},
 			map[string]uint64{"qdisc_drops": 10, "udp_sndbuf_errors": 15}},
 		{"and what an interface without a queue refuses",
 			Counters{links: link(rtnl.Stats{TxDropped: 1})},
-			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"noqueue", 0, 0}},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: outermost("noqueue", 0, 0),
 				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 30})},
 			map[string]uint64{"tx_dropped": 30}},
 		{"but not what one behind a queue does",
-			Counters{links: link(rtnl.Stats{TxDropped: 1}), qdiscs: qdiscDrops{2: {"fq", 1, 0}}},
-			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: qdiscDrops{2: {"fq", 1, 0}},
+			Counters{links: link(rtnl.Stats{TxDropped: 1}), qdiscs: outermost("fq", 1, 0)},
+			Counters{links: link(rtnl.Stats{TxDropped: 31}), qdiscs: outermost("fq", 1, 0),
 				protocols: protocols(map[string]uint64{"UdpSndbufErrors": 5})},
 			map[string]uint64{"tx_dropped": 30, "udp_sndbuf_errors": 5}},
-		{"a qdisc that took another's place", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 50}}},
-			Counters{qdiscs: qdiscDrops{2: {"fq", 2, 7}}},
+		{"a qdisc that took another's place", Counters{qdiscs: outermost("tbf", 1, 50)},
+			Counters{qdiscs: outermost("fq", 2, 7)},
 			map[string]uint64{"qdisc_drops": 7}},
-		{"its counter has 32 bits", Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 1<<32 - 1}}},
-			Counters{qdiscs: qdiscDrops{2: {"tbf", 1, 4}}},
+		{"its counter has 32 bits", Counters{qdiscs: outermost("tbf", 1, 1<<32-1)},
+			Counters{qdiscs: outermost("tbf", 1, 4)},
 			map[string]uint64{"qdisc_drops": 5}},
 		{"the backlog is the interface's, too",
 			Counters{links: link(rtnl.Stats{RxDropped: 1}), softnet: []procfs.SoftnetStat{{Index: 1, Dropped: 9}}},
@@ -131,58 +134,6 @@ func TestIngress(t *testing.T) {
 	if c := Ingress(at(0, 0, 0, 0), at(10, 0, 900, 0)); c.Count != 0 {
 		t.Errorf("more at IP than came: %+v", c)
 	}
-}
-
-// qdiscMessage is the body of an RTM_NEWQDISC message.
-func qdiscMessage(index, parent uint32, kind string, drops uint32) []byte {
-	ae := netlink.NewAttributeEncoder()
-	ae.String(tcaKind, kind)
-	ae.Nested(tcaStats2, func(in *netlink.AttributeEncoder) error {
-		queue := make([]byte, 20)
-		binary.NativeEndian.PutUint32(queue[8:], drops)
-		in.Bytes(1, make([]byte, 16)) // TCA_STATS_BASIC
-		in.Bytes(tcaStatsQueue, queue)
-		return nil
-	})
-	attrs, err := ae.Encode()
-	if err != nil {
-		panic(err)
-	}
-	h := make([]byte, tcmsgLen)
-	binary.NativeEndian.PutUint32(h[4:], index)
-	binary.NativeEndian.PutUint32(h[8:], 0x10000)
-	binary.NativeEndian.PutUint32(h[12:], parent)
-	return append(h, attrs...)
-}
-
-// Only the root is taken: it has what those below it drop.
-func TestDecodeQdisc(t *testing.T) {
-	q := qdiscDrops{}
-	for _, m := range [][]byte{qdiscMessage(3, tcRoot, "tbf", 77), qdiscMessage(3, 0x10001, "bfifo", 77),
-		qdiscMessage(4, tcRoot, "noqueue", 0)} {
-		if err := q.decode(m); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if len(q) != 2 || q[3] != (qdiscDrop{"tbf", 0x10000, 77}) || q[4].kind != "noqueue" {
-		t.Errorf("%+v", q)
-	}
-	for _, bad := range [][]byte{nil, make([]byte, 19), append(make([]byte, 20), 0xff, 0xff, 1, 0)} {
-		if err := q.decode(bad); err == nil {
-			t.Errorf("%v is taken for a qdisc", bad)
-		}
-	}
-}
-
-func FuzzDecodeQdisc(f *testing.F) {
-	f.Add(qdiscMessage(3, tcRoot, "tbf", 77))
-	f.Add([]byte{})
-	f.Fuzz(func(t *testing.T, b []byte) {
-		q := qdiscDrops{}
-		if err := q.decode(b); err == nil && len(q) > 1 {
-			t.Errorf("one message has %d qdiscs", len(q))
-		}
-	})
 }
 
 // The running kernel's counters are there, and nothing has two lines of a name.

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/zcbench/zcbench/internal/fault"
 	"github.com/zcbench/zcbench/internal/remedy"
@@ -17,6 +19,16 @@ import (
 type Stat struct {
 	Name  string
 	Value uint64
+}
+
+// Called reports whether the counter has a name, in which * stands for the number of a queue:
+// rx*_bytes.
+func Called(counter, name string) bool {
+	prefix, suffix, perQueue := strings.Cut(name, "*")
+	queue, ok := strings.CutPrefix(counter, prefix)
+	queue, ok2 := strings.CutSuffix(queue, suffix)
+	_, err := strconv.ParseUint(queue, 10, 16)
+	return !perQueue && counter == name || perQueue && ok && ok2 && err == nil
 }
 
 // mostStats is how many counters a driver may have. mlx5 with 128 channels has some 8,000.

@@ -32,7 +32,7 @@ func (d *Device) circumstances() (c circumstances) {
 	if h, err := d.HeaderSplit(); err == nil {
 		c.split = h.State
 	}
-	if all, err := d.route.Qdiscs(d.Index); err == nil {
+	if all, err := d.route.Qdiscs(d.Index, false); err == nil {
 		c.htb = slices.ContainsFunc(all, func(q rtnl.Qdisc) bool { return q.Kind == "htb" && q.Offloaded })
 	}
 	if n, err := d.Channels(); err == nil {

@@ -40,8 +40,9 @@ func TestRefused(t *testing.T) {
 		{remedy.Route, "192.0.2.7", func(c *Conn) error { _, err := c.Route(addr); return err }},
 		{remedy.NeighGet, "192.0.2.7", func(c *Conn) error { _, err := c.Neighbour(1, addr); return err }},
 		{remedy.NetnsIDGet, "network namespace", func(c *Conn) error { _, err := c.NetnsID(1); return err }},
-		{remedy.QdiscGet, "interface number 1", func(c *Conn) error { _, err := c.Qdiscs(1); return err }},
-		{remedy.QdiscGet, "interface number 1", func(c *Conn) error { _, err := c.QdiscStats(1); return err }},
+		{remedy.QdiscGet, "interface number 1", func(c *Conn) error { _, err := c.Qdiscs(1, false); return err }},
+		{remedy.QdiscGet, "interface number 1", func(c *Conn) error { _, err := c.Qdiscs(1, true); return err }},
+		{remedy.QdiscGet, "all interfaces", func(c *Conn) error { _, err := c.Qdiscs(0, false); return err }},
 	} {
 		remedytest.Try(t, x.call, x.object, func(errno unix.Errno) error { return x.ask(refusing(errno)) })
 	}

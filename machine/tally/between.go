@@ -11,9 +11,9 @@ import (
 
 // Change is a counter and what became of it between two readings.
 type Change struct {
-	Count        // as it was at last
-	Delta int64  // 0: it did not move
-	Flag  string // why to doubt that; empty is good
+	measure.Count        // as it was at last
+	Delta         int64  // 0: it did not move
+	Flag          string // why to doubt that; empty is good
 }
 
 // Diff is all that two readings have in common.
@@ -41,54 +41,30 @@ func Between(from, to *Reading) (d Diff) {
 	for _, c := range from.Counts {
 		before[c.Metric] = c.Value
 	}
-	pooled := false
-	for _, c := range to.Counts {
-		if !pooled && (c.Area == Interrupt || c.Area == Queue || c.Area == Ethtool) { // in the order of areas
-			d.Changes, pooled = append(d.Changes, poolChanges(from.Pools, to.Pools)...), true
-		}
-		if v, ok := before[c.Metric]; ok {
-			delete(before, c.Metric)
-			d.Changes = append(d.Changes, changeOf(c, v))
-		} else if c.Area == Netstat {
-			// Messages of ICMP are counted by type, and a type is shown from its first message on
-			// (net/ipv6/proc.c: snmp6_seq_show_icmpv6msg; net/ipv4/proc.c: icmpmsg_put).
-			d.Changes = append(d.Changes, changeOf(c, 0))
-		} else {
+	compare := func(c measure.Count) {
+		v, ok := before[c.Metric]
+		if delete(before, c.Metric); !ok && c.Area != Netstat {
 			if d.New++; d.New == 1 {
 				d.came = c.Metric
 			}
+			return
 		}
+		// Messages of ICMP are counted by type, and a type is shown from its first message on
+		// (net/ipv6/proc.c: snmp6_seq_show_icmpv6msg; net/ipv4/proc.c: icmpmsg_put).
+		delta, flag := c.Since(v)
+		d.Changes = append(d.Changes, Change{c, delta, flag})
 	}
-	if !pooled {
-		d.Changes = append(d.Changes, poolChanges(from.Pools, to.Pools)...)
+	for _, c := range to.Counts[:to.poolsAt] {
+		compare(c)
+	}
+	d.Changes = append(d.Changes, poolChanges(from.Pools, to.Pools)...)
+	for _, c := range to.Counts[to.poolsAt:] {
+		compare(c)
 	}
 	d.Gone = len(before)
-	if b, a := from.Link, to.Link; b != nil && a != nil && b.Index == a.Index {
-		d.linked = true
-		d.rx, d.tx = grown(b.Counters.RxPackets, a.Counters.RxPackets),
-			grown(b.Counters.TxPackets, a.Counters.TxPackets)
-	}
+	d.linked = from.Link != nil && to.Link != nil && from.Link.Index == to.Link.Index
+	d.rx, d.tx = counter.Packets(from.Link, to.Link, false), counter.Packets(from.Link, to.Link, true)
 	return d
-}
-
-func grown(before, after uint64) float64 {
-	if after < before {
-		return 0
-	}
-	return float64(after - before)
-}
-
-func changeOf(c Count, before uint64) Change {
-	out := Change{Count: c}
-	switch c.Kind {
-	case counter32:
-		out.Delta = counter.Grew32(before, c.Value)
-	case Gauge:
-		out.Delta = int64(c.Value - before)
-	default:
-		out.Delta, out.Flag = counter.Grew(before, c.Value)
-	}
-	return out
 }
 
 // mostRows is how many rows of a reading metrics.csv gets of an end and run. A NIC of 64 queues
@@ -105,7 +81,7 @@ func (d *Diff) Rows(sends bool) (rows []measure.Metric, idle, warnings []string)
 	}
 	for _, c := range d.Changes {
 		m := measure.Metric{Name: c.Metric, Unit: c.Unit, Value: float64(c.Delta), Source: c.Source, Quality: c.Flag}
-		if c.Kind == Gauge {
+		if c.Kind == measure.Gauge {
 			m.Value = float64(c.Value)
 		} else {
 			m = m.Over(d.Seconds, packets)

@@ -12,14 +12,20 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/zcbench/zcbench/machine/counter"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
+func (x *Reading) addStats(stats []nic.Stat) { x.take(ethtool, statCounts(stats), nil) }
+
+func (x *Reading) addQdiscs(qs []rtnl.Qdisc) {
+	counts, err := qdiscCounts(qs)
+	x.take("qdisc", counts, err)
+}
+
 // reading makes one of counters in the order of their names.
-func reading(atNs int64, counts ...Count) *Reading {
+func reading(atNs int64, counts ...measure.Count) *Reading {
 	x := &Reading{AtNs: atNs, names: map[string]bool{}}
 	for _, c := range counts {
 		x.add(c)
@@ -28,18 +34,21 @@ func reading(atNs int64, counts ...Count) *Reading {
 }
 
 func TestBetween(t *testing.T) {
-	count := func(name string, k Kind, v uint64) Count {
-		return Count{Area: Ethtool, Metric: name, Kind: k, Value: v}
+	count := func(name string, k measure.Kind, v uint64) measure.Count {
+		return measure.Count{Area: ethtool, Metric: name, Kind: k, Value: v}
 	}
-	from := reading(1e9, count("grew", Counter, 10), count("wrapped", counter32, math.MaxUint32-1),
-		count("idle", Counter, 7), count("level", Gauge, 10),
-		count("reset", Counter, 1000), count("wrapped64", Counter, math.MaxUint32-4), count("jumped", Counter, 1),
-		count("gone", Counter, 3))
-	to := reading(3e9, count("grew", Counter, 1<<40), count("wrapped", counter32, 3), count("idle", Counter, 7),
-		count("level", Gauge, 4),
-		count("reset", Counter, 1), count("wrapped64", Counter, 5), count("jumped", Counter, math.MaxUint64),
-		count("new", Counter, 3),
-		Count{Area: Netstat, Metric: "first", Value: 2})
+	from := reading(1e9, count("grew", measure.Counter, 10), count("wrapped", measure.Counter32, math.MaxUint32-1),
+		count("idle", measure.Counter, 7), count("level", measure.Gauge, 10),
+		count("reset", measure.Counter, 1000), count("wrapped64", measure.Counter, math.MaxUint32-4),
+		count("jumped", measure.Counter, 1),
+		count("gone", measure.Counter, 3))
+	to := reading(3e9, count("grew", measure.Counter, 1<<40), count("wrapped", measure.Counter32, 3),
+		count("idle", measure.Counter, 7),
+		count("level", measure.Gauge, 4),
+		count("reset", measure.Counter, 1), count("wrapped64", measure.Counter, 5), count("jumped", measure.Counter,
+			math.MaxUint64),
+		count("new", measure.Counter, 3),
+		measure.Count{Area: Netstat, Metric: "first", Value: 2})
 	d := Between(from, to)
 	type got struct {
 		Delta int64
@@ -67,12 +76,12 @@ func TestBetween(t *testing.T) {
 // A counter that did not move is named and has no row; rates are of the interval and of the
 // packets of the end's way; a level is what it is at the end.
 func TestRows(t *testing.T) {
-	link := func(rx, tx uint64) *counter.LinkStats {
-		return &counter.LinkStats{Index: 3, Counters: rtnl.Stats{RxPackets: rx, TxPackets: tx}}
+	link := func(rx, tx uint64) *rtnl.Link {
+		return &rtnl.Link{Index: 3, Stats: &rtnl.Stats{RxPackets: rx, TxPackets: tx}}
 	}
-	counts := func(moved, level uint64) []Count {
-		return []Count{{Metric: "moved", Unit: "1", Source: "s", Value: moved}, {Metric: "still", Value: 5},
-			{Metric: "level", Kind: Gauge, Value: level}, {Metric: "nothing", Kind: Gauge}}
+	counts := func(moved, level uint64) []measure.Count {
+		return []measure.Count{{Metric: "moved", Unit: "1", Source: "s", Value: moved}, {Metric: "still", Value: 5},
+			{Metric: "level", Kind: measure.Gauge, Value: level}, {Metric: "nothing", Kind: measure.Gauge}}
 	}
 	from, to := reading(0, counts(10, 7)...), reading(5e8, counts(110, 7)...)
 	from.Link, to.Link = link(1000, 0), link(1000+200, 50)
@@ -99,8 +108,8 @@ func TestRows(t *testing.T) {
 func TestRowsAreBounded(t *testing.T) {
 	from, to := reading(0), reading(1e9)
 	for i := range mostRows + 100 {
-		from.add(Count{Metric: fmt.Sprint("m", i)})
-		to.add(Count{Metric: fmt.Sprint("m", i), Value: 1})
+		from.add(measure.Count{Metric: fmt.Sprint("m", i)})
+		to.add(measure.Count{Metric: fmt.Sprint("m", i), Value: 1})
 	}
 	d := Between(from, to)
 	rows, idle, warnings := d.Rows(false)
@@ -130,7 +139,7 @@ func TestPools(t *testing.T) {
 		if c.Delta != 0 {
 			deltas[c.Metric] = c.Delta
 		}
-		if ended := strings.Contains(c.Flag, "1 page pools"); ended != (c.Kind == Counter) {
+		if ended := strings.Contains(c.Flag, "1 page pools"); ended != (c.Kind == measure.Counter) {
 			t.Errorf("%s: flag %q", c.Metric, c.Flag)
 		}
 	}
@@ -167,8 +176,9 @@ func TestRecycleRateOfDriver(t *testing.T) {
 	if m, ok := d.RecycleRate(); !ok || m.Value != .99 || m.Source != sourceStats || m.Quality != "" {
 		t.Errorf("%+v, %v", m, ok)
 	}
-	for _, none := range []Diff{{}, Between(stats(100, 0), stats(100, 0)), Between(reading(0, Count{Metric: "x"}),
-		reading(1, Count{Metric: "x"}))} {
+	for _, none := range []Diff{{}, Between(stats(100, 0), stats(100, 0)),
+		Between(reading(0, measure.Count{Metric: "x"}),
+			reading(1, measure.Count{Metric: "x"}))} {
 		if m, ok := none.RecycleRate(); ok {
 			t.Errorf("%+v", m)
 		}
@@ -183,7 +193,7 @@ func TestHostileNames(t *testing.T) {
 	x.addStats([]nic.Stat{{Name: "\x1b]0;rx\x07bytes"}, {Name: "[0]: rx_ucast_packets"}, {Name: "rx-0.packets"},
 		{Name: "rx_0_packets"}, {Name: "rx 0 packets"}, {Name: ""},
 		{Name: "\xff\xfe"}, {Name: strings.Repeat("é", 40)}, {Name: strings.Repeat("A", 200)}, {Name: "tx_pkts_0"}})
-	x.addQdiscs([]rtnl.QdiscStats{{Kind: "fq\n\x1b[2J", Parent: rtnl.QdiscRoot}, {Kind: "", Parent: rtnl.QdiscRoot}})
+	x.addQdiscs([]rtnl.Qdisc{{Kind: "fq\n\x1b[2J", Parent: rtnl.QdiscRoot}, {Kind: "", Parent: rtnl.QdiscRoot}})
 	seen := map[string]bool{}
 	for _, c := range x.Counts {
 		if !safe.MatchString(c.Metric) || seen[c.Metric] || len(c.Metric) > 120 {
@@ -201,7 +211,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	for name, unit := range map[string]string{"ethtool_0_rx_bytes": "bytes", "ethtool_tx_pkts_0": "packets",
 		"ethtool_unnamed": "1"} {
-		if i := slices.IndexFunc(x.Counts, func(c Count) bool { return c.Metric == name }); i < 0 ||
+		if i := slices.IndexFunc(x.Counts, func(c measure.Count) bool { return c.Metric == name }); i < 0 ||
 			x.Counts[i].Unit != unit {
 			t.Errorf("%s is not in %s", name, unit)
 		}
@@ -232,11 +242,11 @@ func FuzzNames(f *testing.F) {
 
 func TestQueuesAndQdiscs(t *testing.T) {
 	x := reading(0)
-	x.addQueues([]nic.QStat{{Queue: -1, Values: []nic.QValue{{Name: "rx-packets", Value: 1},
+	x.take(queue, queueCounts([]nic.QStat{{Queue: -1, Values: []nic.QValue{{Name: "rx-packets", Value: 1},
 		{Name: "tx-bytes", Value: 2}}},
 		{Queue: 3, RX: true, Values: []nic.QValue{{Name: "rx-hw-drops", Value: 3}, {Name: "rx-alloc-fail", Value: 4}}},
-		{Queue: 0, Values: []nic.QValue{{Name: "tx-stop", Value: 5}}}})
-	x.addQdiscs([]rtnl.QdiscStats{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6},
+		{Queue: 0, Values: []nic.QValue{{Name: "tx-stop", Value: 5}}}}), nil)
+	x.addQdiscs([]rtnl.Qdisc{{Kind: "mq", Handle: 0x80010000, Parent: rtnl.QdiscRoot, Drops: 6},
 		{Kind: "fq", Handle: 0x80020000, Parent: 0x8001000a, Requeues: 7},
 		{Kind: "netem", Handle: 0x80030000, Parent: 0x00110001, Backlog: 8}, {Kind: "clsact", Handle: 0xffff0000,
 			Parent: rtnl.QdiscIngress, Overlimits: 9}})
@@ -258,8 +268,12 @@ func TestQueuesAndQdiscs(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	none := reading(0)
+	if none.addQdiscs([]rtnl.Qdisc{{Kind: "noqueue", Parent: rtnl.QdiscRoot}}); len(none.Counts) != 0 {
+		t.Errorf("noqueue counts %v", none.Counts)
+	}
 	many := reading(0)
-	many.addQdiscs(make([]rtnl.QdiscStats, mostQdiscs+1))
+	many.addQdiscs(make([]rtnl.Qdisc, mostQdiscs+1))
 	if len(many.Gaps) != 1 || many.Gaps[0].Lacking() || len(many.Counts) != 7*mostQdiscs {
 		t.Errorf("%d counts, %v", len(many.Counts), many.Gaps)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/machine/nic"
 )
 
@@ -46,7 +47,7 @@ func TestFamilies(t *testing.T) {
 		from[c.Metric] = c.Source
 	}
 	for _, f := range []struct {
-		area    Area
+		area    string
 		file    string // without which this kernel or namespace has none
 		source  string
 		metrics string
@@ -54,13 +55,13 @@ func TestFamilies(t *testing.T) {
 		{Netstat, "/proc/net/snmp", "/proc/net/snmp", "netstat_tcp_in_segs netstat_udp_no_ports netstat_icmp_in_msgs"},
 		{Netstat, "/proc/net/snmp6", "/proc/net/snmp6", "netstat_ip6_in_receives netstat_udp6_in_datagrams"},
 		{Netstat, "/proc/net/netstat", "/proc/net/netstat", "netstat_tcp_ext_listen_drops netstat_ip_ext_in_octets"},
-		{softnet, "/proc/net/softnet_stat", "/proc/net/softnet_stat",
+		{"softnet", "/proc/net/softnet_stat", "/proc/net/softnet_stat",
 			"softnet_cpu0_processed softnet_cpu0_dropped softnet_cpu0_time_squeeze"},
-		{softirq, "/proc/softirqs", "/proc/softirqs", "softirq_cpu0_net_rx softirq_cpu0_net_tx softirq_cpu0_timer"},
-		{Sockets, "/proc/net/sockstat", "/proc/net/sockstat", "sockstat_tcp_inuse sockstat_tcp_mem"},
-		{Sockets, "/proc/sys/net/ipv4/tcp_mem", "/proc/sys/net/ipv4/tcp_mem",
+		{"softirq", "/proc/softirqs", "/proc/softirqs", "softirq_cpu0_net_rx softirq_cpu0_net_tx softirq_cpu0_timer"},
+		{"sockets", "/proc/net/sockstat", "/proc/net/sockstat", "sockstat_tcp_inuse sockstat_tcp_mem"},
+		{"sockets", "/proc/sys/net/ipv4/tcp_mem", "/proc/sys/net/ipv4/tcp_mem",
 			"tcp_mem_low tcp_mem_pressure tcp_mem_high"},
-		{socket, "/proc/self", "SO_MEMINFO", "socket_rmem_alloc socket_rcvbuf socket_wmem_alloc socket_sndbuf " +
+		{"socket", "/proc/self", "SO_MEMINFO", "socket_rmem_alloc socket_rcvbuf socket_wmem_alloc socket_sndbuf " +
 			"socket_fwd_alloc socket_wmem_queued socket_optmem socket_backlog socket_drops"},
 		{Link, "/proc/self", "rtnetlink", "link_rx_packets link_tx_bytes"},
 	} {
@@ -93,13 +94,14 @@ func TestInterrupts(t *testing.T) {
 	a, b := number(all[0]), number(all[1])
 	r := &Reader{irqs: []nic.QueueIRQ{{Queue: 3, IRQ: a}, {Queue: -1, IRQ: b}, {Queue: 4, IRQ: 1 << 24}}}
 	x := &Reading{names: map[string]bool{}}
-	r.readIRQs(x)
+	counts, err := readIRQs(r, x)
+	x.take(interrupt, counts, err)
 	if len(x.Gaps) > 0 || len(x.Counts) != 2 || x.Counts[0].Metric != "interrupts_rx3" ||
 		x.Counts[1].Metric != fmt.Sprintf("interrupts_irq%d", b) {
 		t.Errorf("%+v, %v", x.Counts, x.Gaps)
 	}
 	for _, c := range x.Counts {
-		if c.Area != Interrupt || c.Kind != counter32 || c.Source != sourceIRQ {
+		if c.Area != interrupt || c.Kind != measure.Counter32 || c.Source != sourceIRQ {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -111,10 +113,9 @@ func TestDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, a := range []Area{Netstat, softnet, softirq, Sockets, socket, Link, qdisc, pagePool, Interrupt, Queue,
-		Ethtool} {
-		if !strings.Contains(string(page), "\n| "+string(a)+" | ") {
-			t.Errorf("docs/counters.md has no row of %s", a)
+	for _, s := range Sources {
+		if !strings.Contains(string(page), "\n| "+s.Area+" | ") {
+			t.Errorf("docs/counters.md has no row of %s", s.Area)
 		}
 	}
 }

@@ -23,16 +23,13 @@ type Pool struct {
 
 // readPools reads the interface's page pools. They are no counts of the reading: a queue that is
 // opened anew has another pool, which begins at 0.
-func (r *Reader) readPools(x *Reading) {
+func readPools(r *Reader, x *Reading) ([]measure.Count, error) {
+	x.poolsAt = len(x.Counts)
 	pools, err := r.dev.PagePools()
 	if err != nil {
-		x.gap(pagePool, err)
-		return
+		return nil, err
 	}
 	stats, err := r.dev.PoolStats()
-	if err != nil {
-		x.gap(pagePool, err)
-	}
 	queues, _ := r.dev.Queues() // without them no pool's is known
 	for _, p := range pools {
 		out := Pool{ID: p.ID, Queue: -1, Inflight: p.Inflight, InflightBytes: p.InflightBytes}
@@ -42,6 +39,7 @@ func (r *Reader) readPools(x *Reading) {
 		out.Stats, out.Counted = stats[p.ID]
 		x.Pools = append(x.Pools, out)
 	}
+	return nil, err
 }
 
 // poolCounts are the counters of a pool, as Documentation/netlink/specs/netdev.yaml calls them.
@@ -145,22 +143,22 @@ func (s *poolSum) changes(of, flag string, counted bool) (out []Change) {
 		}
 		return of + " " + n, "page_pool_" + of + "_" + word(n)
 	}
-	change := func(n, unit string, kind Kind, v uint64, d int64, flag string) {
+	change := func(n, unit string, kind measure.Kind, v uint64, d int64, flag string) {
 		shown, metric := name(n)
 		source := sourcePool
-		if kind == Gauge {
+		if kind == measure.Gauge {
 			source = "netdev page-pool-get"
 		}
-		out = append(out, Change{Count: Count{Area: pagePool, Name: shown, Metric: metric, Unit: unit, Source: source,
-			Kind: kind, Value: v}, Delta: d, Flag: flag})
+		out = append(out, Change{Count: measure.Count{Area: pagePool, Name: shown, Metric: metric, Unit: unit,
+			Source: source, Kind: kind, Value: v}, Delta: d, Flag: flag})
 	}
 	for i, c := range poolCounts {
 		if counted {
-			change(c.name, "1", Counter, s.now[i], int64(s.grown[i]), flag)
+			change(c.name, "1", measure.Counter, s.now[i], int64(s.grown[i]), flag)
 		}
 	}
-	change("inflight", "1", Gauge, s.inflight[1], int64(s.inflight[1]-s.inflight[0]), "")
-	change("inflight-mem", "bytes", Gauge, s.inflightBytes[1], int64(s.inflightBytes[1]-s.inflightBytes[0]), "")
+	change("inflight", "1", measure.Gauge, s.inflight[1], int64(s.inflight[1]-s.inflight[0]), "")
+	change("inflight-mem", "bytes", measure.Gauge, s.inflightBytes[1], int64(s.inflightBytes[1]-s.inflightBytes[0]), "")
 	return out
 }
 
@@ -173,7 +171,7 @@ func (d *Diff) RecycleRate() (measure.Metric, bool) {
 	s, flag, ok := d.poolStats(pagePool, "page_pool_")
 	if !ok {
 		m.Source = sourceStats
-		if s, flag, ok = d.poolStats(Ethtool, "ethtool_rx_pp_"); !ok {
+		if s, flag, ok = d.poolStats(ethtool, "ethtool_rx_pp_"); !ok {
 			return m, false
 		}
 	}
@@ -185,14 +183,14 @@ func (d *Diff) RecycleRate() (measure.Metric, bool) {
 }
 
 // poolStats collects the counters of all pools, by the names of an area's rows.
-func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, ok bool) {
+func (d *Diff) poolStats(area, prefix string) (s nic.PoolStats, flag string, ok bool) {
 	to := map[string]*uint64{"alloc_fast": &s.Fast, "alloc_slow": &s.Slow, "alloc_slow_high_order": &s.HighOrder,
 		"alloc_slow_ho": &s.HighOrder, "alloc_empty": &s.Empty, "alloc_refill": &s.Refill,
 		"recycle_cached": &s.Cached, "recycle_ring": &s.Ring}
 	found := map[string]bool{}
 	for _, c := range d.Changes {
 		name, is := strings.CutPrefix(c.Metric, prefix)
-		if c.Area != a || !is || to[name] == nil || c.Delta < 0 {
+		if c.Area != area || !is || to[name] == nil || c.Delta < 0 {
 			continue
 		}
 		*to[name], found[name] = uint64(c.Delta), true
@@ -201,8 +199,7 @@ func (d *Diff) poolStats(a Area, prefix string) (s nic.PoolStats, flag string, o
 	return s, flag, found["alloc_fast"] && found["recycle_ring"] && found["recycle_cached"]
 }
 
-// PoolMetrics describe page pools.
-var PoolMetrics = []measure.MetricDoc{
+var poolMetrics = []measure.MetricDoc{
 	{Names: "page_pool_NAME page_pool_rxN_NAME", Units: "*",
 		Source: "netdev page-pool-stats-get; netdev page-pool-get",
 		Meaning: "buffers that the interface's page pools, and those of an RX queue, handed " +

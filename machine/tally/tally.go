@@ -24,48 +24,9 @@ import (
 	"github.com/zcbench/zcbench/machine/rtnl"
 )
 
-// Area is where a counter is kept.
-type Area string
-
-// The areas, in the order in which they are shown.
-const (
-	Netstat   Area = "netstat"   // protocols, of the namespace
-	softnet   Area = "softnet"   // the backlog of each CPU
-	softirq   Area = "softirq"   // of each CPU
-	Sockets   Area = "sockets"   // how many there are, and their memory
-	socket    Area = "socket"    // memory of the flows' own
-	Link      Area = "link"      // the interface
-	qdisc     Area = "qdisc"     // its queueing disciplines
-	pagePool  Area = "page-pool" // where its receive buffers come from
-	Interrupt Area = "interrupt" // of its queues
-	Queue     Area = "queue"     // its queues, by netlink
-	Ethtool   Area = "ethtool"   // whatever the driver calls them
-)
-
-// Kind is how two values of a counter are compared.
-type Kind int
-
-// The kinds.
-const (
-	Counter   Kind = iota // it grows
-	counter32             // it grows and begins anew at 2^32
-	Gauge                 // a level: it rises and falls
-)
-
-// Count is one counter.
-type Count struct {
-	Area   Area
-	Name   string // as whoever keeps it calls it
-	Metric string // its row in metrics.csv
-	Unit   string
-	Source string
-	Kind   Kind
-	Value  uint64
-}
-
 // Gap is an area, or a part of it, that could not be read.
 type Gap struct {
-	Area Area
+	Area string
 	Err  error
 }
 
@@ -79,17 +40,19 @@ type Reading struct {
 	AtNs   int64 // CLOCK_MONOTONIC, as it began
 	TookNs int64 // how long it took
 	CostNs int64 // CPU time of the thread that read
-	Counts []Count
+	Counts []measure.Count
 	Pools  []Pool
 	Gaps   []Gap
 
 	// What the counts are made of, for those who look for one of them.
-	Link   *counter.LinkStats // nil: not read
+	Link   *rtnl.Link // nil: not read
 	Stats  []nic.Stat
 	QStats []nic.QStat
 	IRQs   map[int]uint64 // by number
 
-	names map[string]bool
+	names   map[string]bool
+	sockets []int // the flows' own
+	poolsAt int   // how many counts there are of the areas before that of the pools
 }
 
 // Config says what is read.
@@ -124,11 +87,11 @@ func Open(cfg Config) (*Reader, error) {
 		return nil, err
 	}
 	if r.dev, err = nic.Open(cfg.Dev); err != nil { // a kernel before 6.3: the rest is to be had
-		r.gaps = append(r.gaps, Gap{Queue, err}, Gap{pagePool, err}, Gap{Ethtool, err}, Gap{Interrupt, err})
+		r.gaps = append(r.gaps, Gap{queue, err}, Gap{pagePool, err}, Gap{ethtool, err}, Gap{interrupt, err})
 		return r, nil
 	}
 	if r.irqs, err = r.dev.QueueIRQs(); err != nil {
-		r.gaps = append(r.gaps, Gap{Interrupt, err})
+		r.gaps = append(r.gaps, Gap{interrupt, err})
 	}
 	return r, nil
 }
@@ -162,32 +125,34 @@ func (r *Reader) Read(sockets ...int) *Reading {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	x := &Reading{AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}}
-	cpu := threadClock()
-	if r.cfg.Host {
-		r.readHost(x)
+	x := &Reading{AtNs: counter.Monotonic(), Gaps: slices.Clone(r.gaps), names: map[string]bool{}, sockets: sockets}
+	cpu, _ := counter.ThreadClock(0) // there always is one
+	for _, s := range Sources {
+		if s.Of == Snapshots && !r.cfg.Host || s.Of == Interface && r.cfg.Dev == "" || s.Of == Device && r.dev == nil {
+			continue
+		}
+		counts, err := s.Read(r, x)
+		x.take(s.Area, counts, err)
 	}
-	r.readMemory(x, sockets)
-	r.readLink(x)
-	r.readDevice(x)
-	x.TookNs, x.CostNs = counter.Monotonic()-x.AtNs, threadClock()-cpu
+	now, _ := counter.ThreadClock(0)
+	x.TookNs, x.CostNs = counter.Monotonic()-x.AtNs, now-cpu
 	return x
 }
 
-func threadClock() int64 {
-	var ts unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
-		return 0 // there always is one
+// take takes what a source has read, and what it could not read.
+func (x *Reading) take(area string, counts []measure.Count, err error) {
+	for _, c := range counts {
+		c.Area = area
+		x.add(c)
 	}
-	return ts.Nano()
+	if err != nil {
+		x.Gaps = append(x.Gaps, Gap{area, err})
+	}
 }
-
-// gap notes what could not be read.
-func (x *Reading) gap(a Area, err error) { x.Gaps = append(x.Gaps, Gap{a, err}) }
 
 // add takes a counter, whose metric nobody else has: a second one of a name is told from the
 // first by a number.
-func (x *Reading) add(c Count) {
+func (x *Reading) add(c measure.Count) {
 	name := c.Metric
 	for n := 2; x.names[name]; n++ {
 		name = fmt.Sprintf("%s_%d", c.Metric, n)

@@ -166,7 +166,10 @@ func (l *ladder) stats(e veth.End) rtnl.Stats {
 	l.t.Helper()
 	return in(l.t, e.Netns, func() (rtnl.Stats, error) {
 		s, err := counter.ReadLink(e.Dev)
-		return s.Counters, err
+		if err != nil {
+			return rtnl.Stats{}, err
+		}
+		return *s.Stats, nil
 	})
 }
 

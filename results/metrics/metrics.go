@@ -5,6 +5,7 @@
 package metrics
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
@@ -67,15 +68,7 @@ var Sections = []measure.MetricSection{
 		)},
 	{Title: "Network",
 		Metrics: slices.Concat(
-			counter.SoftirqMetrics,
-			counter.SoftnetMetrics,
-			counter.NetstatMetrics,
-			counter.LinkMetrics,
-			tally.DeviceMetrics,
-			tally.PoolMetrics,
-			tally.InterruptMetrics,
-			counter.SockstatMetrics,
-			tally.SocketMetrics,
+			counted(tally.Sources),
 			speed,
 			counter.LinkSettingMetrics,
 			network,
@@ -102,6 +95,21 @@ var Sections = []measure.MetricSection{
 			counter.FlowSamplerSeries,
 			power.Series,
 		)},
+}
+
+// areas are those of the sources in the order of the page, on which any others come last.
+var areas = []string{"softirq", "softnet", "netstat", "link", "qdisc", "queue", "ethtool", "page-pool", "interrupt",
+	"sockets", "socket"}
+
+// counted describes what sources count.
+func counted(sources []tally.Source) (out []measure.MetricDoc) {
+	place := func(s tally.Source) uint { return uint(slices.Index(areas, s.Area)) } // -1 is the most
+	for _, s := range slices.SortedStableFunc(slices.Values(sources), func(a, b tally.Source) int {
+		return cmp.Compare(place(a), place(b))
+	}) {
+		out = append(out, s.Doc...)
+	}
+	return out
 }
 
 var index = sync.OnceValue(func() measure.Index {

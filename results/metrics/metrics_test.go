@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/zcbench/zcbench/machine/measure"
+	"github.com/zcbench/zcbench/machine/tally"
 )
 
 // A name stands in one place, with as many units as names or one.
@@ -31,6 +32,25 @@ func TestSections(t *testing.T) {
 		measure.MetricForeignCores} {
 		if !slices.ContainsFunc(Sections, func(s measure.MetricSection) bool { return seen[s.Title+name] }) {
 			t.Errorf("%s is not described", name)
+		}
+	}
+}
+
+// A source that is in the list is on the page, behind those that have a place there; each area has
+// one.
+func TestOneLineAddsASource(t *testing.T) {
+	doc := measure.MetricDoc{Names: "moon_phase", Units: "1", Source: "the sky", Meaning: "full at 1"}
+	all := counted(append([]tally.Source{{Area: "moon", Doc: []measure.MetricDoc{doc}}}, tally.Sources...))
+	last := all[len(all)-1]
+	if len(all) != len(counted(tally.Sources))+1 || last != doc {
+		t.Errorf("%d, the last %+v", len(all), last)
+	}
+	if err := measure.NewIndex(all).CheckRow("moon_phase", "1", "the sky"); err != nil {
+		t.Error(err)
+	}
+	for _, s := range tally.Sources {
+		if !slices.Contains(areas, s.Area) {
+			t.Errorf("%s has no place", s.Area)
 		}
 	}
 }

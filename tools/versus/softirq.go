@@ -14,9 +14,9 @@ import (
 type softirqs map[int]uint64
 
 // add returns s with what happened between two readings.
-func (s softirqs) add(ds []counter.SoftirqDelta) softirqs {
-	for _, d := range ds {
-		s[d.CPU] += d.NetRX
+func (s softirqs) add(grown counter.Softirqs) softirqs {
+	for cpu, n := range grown.NetRX() {
+		s[cpu] += n
 	}
 	return s
 }

@@ -21,7 +21,9 @@ const headerBytes = 14 + 20 + 32
 func readLink(e veth.End) (s rtnl.Stats, err error) {
 	err = e.Netns.Do(func() error {
 		l, err := counter.ReadLink(e.Dev)
-		s = l.Counters
+		if err == nil {
+			s = *l.Stats
+		}
 		return err
 	})
 	return s, err

@@ -65,18 +65,9 @@ func (w *writer) limits() {
 			whose = "it"
 		}
 		s.Text = fmt.Sprintf("%s: %s. How fast %s could receive was not measured: throughput says nothing about "+
-			"the receiver here. %s", upper(compare.AtLimit(l)), few(s.Cells), whose, lift[l])
+			"the receiver here. That takes %s.", upper(compare.AtLimit(l)), few(s.Cells), whose, l.Lift())
 		w.say(s)
 	}
-}
-
-// lift is what takes a limit away.
-var lift = map[plan.LimitedBy]string{
-	plan.BySender: "That takes a faster sender, or a comparison of costs at one pace (--pace).",
-	plan.ByWindow: "That takes larger buffers (--rcvbuf, --sndbuf), or a comparison of costs at one pace (--pace).",
-	plan.ByCgroup: "That takes a run outside of the cgroup, or without its limit (cpu.max, memory.high); the " +
-		"runs' warnings name it.",
-	plan.ByLink: "That takes a faster link, or a comparison of costs at one pace (--pace).",
 }
 
 // lacks names rivals with what is lacking to tell them from the first.

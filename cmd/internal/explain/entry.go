@@ -23,7 +23,7 @@ import (
 
 // Entry is one thing that has a name.
 type Entry struct {
-	Kind  string // rx, tx, flag, metric, column, gate, verdict, errno
+	Kind  string // one of [Kinds]
 	Name  string
 	Lines []string // what the program's own lists say
 	// pages are those that are looked at first for what the docs say of it; nil: all.
@@ -37,7 +37,7 @@ func (e *Entry) Title() string { return e.Kind + ":" + e.Name }
 type Flag struct{ Name, Command, Usage string }
 
 // Kinds are the kinds of entries, in their order.
-var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "verdict", "errno"}
+var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "mark", "limit", "verdict", "errno"}
 
 // entries makes an entry of everything that has a name, from the lists that define them.
 func entries(flags []Flag) (out []Entry) {
@@ -59,8 +59,18 @@ func entries(flags []Flag) (out []Entry) {
 		}
 	}
 	for _, l := range plan.Limits {
-		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, "limit", limitText(l)),
-			[]string{"matrix.md"}})
+		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, append([]string{"limit", limitText(l)},
+			asMark(l.Key)...)...), []string{"matrix.md"}})
+	}
+	for _, m := range results.Marks {
+		if !m.OfGate() { // else the gate's entry says it
+			out = append(out, Entry{"mark", m.Flag, lines("flag of a run: "+m.Means, "what to do", m.Do, "page",
+				"docs/"+m.Page), []string{m.Page, marksPage}})
+		}
+	}
+	for _, l := range plan.Limiters {
+		out = append(out, Entry{"limit", string(l.By), lines("limit of a run: "+l.Means, "what takes it away", l.Do),
+			[]string{"statistics.md", marksPage}})
 	}
 	out = append(out, verdicts...)
 	for n := 1; n < 200; n++ {
@@ -70,6 +80,17 @@ func entries(flags []Flag) (out []Entry) {
 		}
 	}
 	return out
+}
+
+// marksPage has tables of marks and limits, which say what the entries do.
+const marksPage = "read-a-report.md"
+
+// asMark lists what a gate's flag means on runs that count, and what to do; nil: it marks none.
+func asMark(key string) []string {
+	if m := results.MarkOf(key); m != nil {
+		return []string{"as a flag of a run", m.Means, "what to do", m.Do}
+	}
+	return nil
 }
 
 // errorsPage has what each error number means, by call.

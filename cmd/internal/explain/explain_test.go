@@ -45,7 +45,8 @@ func TestLookup(t *testing.T) {
 		"rx_buf_len": {"flag:rx-buf-len", "column:rx_buf_len"},
 		"EINVAL":     {"errno:EINVAL"}, "einval": {"errno:EINVAL"}, "invalid": {"verdict:invalid"},
 		"cannot tell": {"verdict:cannot tell"}, "throughput_cv": {"gate:throughput_cv"},
-		"flow_waits": {"metric:flow_waits"}, "cell": {":cell"}, "zzz": nil, "tx:zcrx": nil, "": nil,
+		"flow_waits": {"metric:flow_waits"}, "cell": {":cell"}, "busy-sibling": {"mark:busy-sibling"},
+		"over-vlan": {"mark:over-vlan"}, "sender": {"limit:sender"}, "zzz": nil, "tx:zcrx": nil, "": nil,
 	} {
 		if got := titles(b.Lookup(word)); !slices.Equal(got, want) {
 			t.Errorf("%q: %q, want %q", word, got, want)
@@ -95,20 +96,21 @@ func TestFlagsOfSeveralCommands(t *testing.T) {
 	}
 }
 
-// The real pages say something about every mode, gate and verdict.
+// The real pages say something about every mode, gate, limit and verdict. A mark names a page.
 func TestRealPages(t *testing.T) {
 	b, err := New(docs.Pages, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, kind := range []string{"rx", "tx", "gate", "verdict"} {
+	for _, kind := range []string{"rx", "tx", "gate", "mark", "limit", "verdict"} {
 		names := b.Named(kind)
 		if len(names) == 0 {
 			t.Errorf("no %s", kind)
 		}
 		for _, name := range names {
 			a := b.Lookup(kind + ":" + name)
-			if len(a) != 1 || len(a[0].Lines) == 0 || len(a[0].Passages) == 0 && !strings.Contains(name, " ") {
+			if len(a) != 1 || len(a[0].Lines) == 0 || len(a[0].Passages) == 0 &&
+				kind != "mark" && !strings.Contains(name, " ") {
 				t.Errorf("%s:%s: %+v", kind, name, a)
 			}
 		}

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/zcbench/zcbench/flow/stream"
+	"github.com/zcbench/zcbench/judge"
 	"github.com/zcbench/zcbench/machine/measure"
 	"github.com/zcbench/zcbench/plan"
 	"github.com/zcbench/zcbench/plan/matrix"
@@ -37,7 +38,7 @@ func (e *Entry) Title() string { return e.Kind + ":" + e.Name }
 type Flag struct{ Name, Command, Usage string }
 
 // Kinds are the kinds of entries, in their order.
-var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "mark", "limit", "verdict", "errno"}
+var Kinds = []string{"rx", "tx", "flag", "metric", "column", "gate", "rule", "mark", "limit", "verdict", "errno"}
 
 // entries makes an entry of everything that has a name, from the lists that define them.
 func entries(flags []Flag) (out []Entry) {
@@ -62,10 +63,11 @@ func entries(flags []Flag) (out []Entry) {
 		out = append(out, Entry{"gate", l.Key, lines(l.Name+"; "+l.Judged, append([]string{"limit", limitText(l)},
 			asMark(l.Key)...)...), []string{"matrix.md"}})
 	}
+	out = append(out, ruleEntries()...)
 	for _, m := range results.Marks {
 		if !m.OfGate() { // else the gate's entry says it
-			out = append(out, Entry{"mark", m.Flag, lines("flag of a run: "+m.Means, "what to do", m.Do, "page",
-				"docs/"+m.Page), []string{m.Page, marksPage}})
+			out = append(out, Entry{"mark", m.Flag, lines("flag of a run: "+m.Means, "what to do", m.Do, "looks at",
+				looksAt(m.Flag), "page", "docs/"+m.Page), []string{m.Page, marksPage}})
 		}
 	}
 	for _, l := range plan.Limiters {
@@ -80,6 +82,37 @@ func entries(flags []Flag) (out []Entry) {
 		}
 	}
 	return out
+}
+
+// ruleEntries makes an entry of each rule that runs are judged by and that is neither a gate nor a
+// mark, whose entries say it.
+func ruleEntries() (out []Entry) {
+	for _, r := range judge.Rules() {
+		if slices.ContainsFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == r.Name }) || results.MarkOf(r.Name) != nil {
+			continue
+		}
+		asks := "the controller, of what both ends said"
+		if r.AtEnd {
+			asks = "each end, of its part of the run"
+		}
+		class := ""
+		if r.Class != "" {
+			class = fmt.Sprintf("invalid, by a gate of the class %s (docs/matrix.md)", r.Class)
+		}
+		out = append(out, Entry{"rule", r.Name, lines("rule that runs are judged by: it looks at "+r.Looks,
+			"asked by", asks, "a run that breaks it", class), []string{"matrix.md", marksPage}})
+	}
+	return out
+}
+
+// looksAt returns what the rule that sets a mark looks at; "": no rule does.
+func looksAt(flag string) string {
+	for _, r := range judge.Rules() {
+		if r.Name == flag && !r.AtEnd {
+			return r.Looks
+		}
+	}
+	return ""
 }
 
 // marksPage has tables of marks and limits, which say what the entries do.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zcbench/zcbench/docs"
 	"github.com/zcbench/zcbench/internal/kind"
+	"github.com/zcbench/zcbench/judge"
 	_ "github.com/zcbench/zcbench/plan/modes"
 )
 
@@ -123,6 +124,18 @@ func TestRealPages(t *testing.T) {
 	for _, p := range b.passages {
 		if strings.Contains(p.Text, "```") || strings.TrimSpace(p.Text) == "" {
 			t.Errorf("%s: %q", p, p.Text)
+		}
+	}
+}
+
+// Every rule that runs are judged by is explained, as a gate, a mark or a rule.
+func TestEveryRule(t *testing.T) {
+	b := book(t)
+	for _, r := range judge.Rules() {
+		if !slices.ContainsFunc(b.Lookup(r.Name), func(a Answer) bool {
+			return slices.Contains([]string{"gate", "mark", "rule"}, a.Kind)
+		}) {
+			t.Errorf("nothing of the rule %s", r.Name)
 		}
 	}
 }

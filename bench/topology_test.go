@@ -122,7 +122,8 @@ func TestMarkSiblings(t *testing.T) {
 			TGFlows: []place.CPUs{x.tg}}}
 		rec := results.Record{Cell: plan.Cell{CPULayout: x.layout}}
 		r.markSiblings(&rec)
-		if got := slices.Contains(rec.Flags, results.FlagSiblings); got != x.marked || (len(rec.Warnings) > 0) != x.marked {
+		if got := slices.Contains(rec.Flags, results.FlagSiblings); got != x.marked ||
+			(len(rec.Warnings) > 0) != x.marked {
 			t.Errorf("%s: flags %v, warnings %v", name, rec.Flags, rec.Warnings)
 		}
 	}

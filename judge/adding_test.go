@@ -47,7 +47,8 @@ func TestOneLineAddsARule(t *testing.T) {
 			want.Fail(plan.ByEnvironment, reason, fix)
 		}
 		if r.Verdict != want.Verdict || r.Gate != want.Gate || r.Reason != want.Reason || r.Fix != want.Fix {
-			t.Errorf("%s at %g: %s by %q, %q (%q)", r.Cell.ID, *r.SUT.ThroughputGbps, r.Verdict, r.Gate, r.Reason, r.Fix)
+			t.Errorf("%s at %g: %s by %q, %q (%q)", r.Cell.ID, *r.SUT.ThroughputGbps, r.Verdict, r.Gate, r.Reason,
+				r.Fix)
 		}
 	}
 	stops := report.Summarize(j).Stops

@@ -22,7 +22,8 @@ func TestOneLineAddsADriver(t *testing.T) {
 		Labs: []string{"fast"}, Memory: driver.Memory{Receives: "7.2", Buffers: "16 KiB"},
 		Steering: driver.Steering{Rules: "TCP, since 7.1"}})
 
-	if c := find(t, good(name), "zcrx", "driver"); c.Status != "ok" || !strings.Contains(c.Needed, "netkit or fastnic") {
+	if c := find(t, good(name), "zcrx", "driver"); c.Status != "ok" ||
+		!strings.Contains(c.Needed, "netkit or fastnic") {
 		t.Errorf("of a kernel that has it: %+v", c)
 	}
 	old := good(name)

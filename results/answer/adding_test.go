@@ -41,7 +41,8 @@ func TestOneLineAddsALine(t *testing.T) {
 	if err := report.HTML(&page, s, nil); err != nil || !strings.Contains(page.String(), text) {
 		t.Errorf("the page does not have it: %v", err)
 	}
-	if one := report.Summarize(plantest.Journal(7, 8, made("tcp", "tcp", 20, 1))); one.Answer.Sentences[0].Text == text {
+	if one := report.Summarize(plantest.Journal(7, 8,
+		made("tcp", "tcp", 20, 1))); one.Answer.Sentences[0].Text == text {
 		t.Error("it speaks where it has nothing to say")
 	}
 }

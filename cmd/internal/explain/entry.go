@@ -88,7 +88,8 @@ func entries(flags []Flag) (out []Entry) {
 // mark, whose entries say it.
 func ruleEntries() (out []Entry) {
 	for _, r := range judge.Rules() {
-		if slices.ContainsFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == r.Name }) || results.MarkOf(r.Name) != nil {
+		if slices.ContainsFunc(plan.Limits, func(l plan.Limit) bool { return l.Key == r.Name }) ||
+			results.MarkOf(r.Name) != nil {
 			continue
 		}
 		asks := "the controller, of what both ends said"

@@ -8,10 +8,12 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/zcbench/zcbench/baseline"
 	"github.com/zcbench/zcbench/docs"
 	"github.com/zcbench/zcbench/internal/kind"
 	"github.com/zcbench/zcbench/judge"
-	_ "github.com/zcbench/zcbench/plan/modes"
+	"github.com/zcbench/zcbench/plan"
+	"github.com/zcbench/zcbench/plan/modes"
 )
 
 const _ = kind.Pure
@@ -125,6 +127,25 @@ func TestRealPages(t *testing.T) {
 		if strings.Contains(p.Text, "```") || strings.TrimSpace(p.Text) == "" {
 			t.Errorf("%s: %q", p, p.Text)
 		}
+	}
+}
+
+// One entry of modes.All adds a mode here: it is explained by what it declares, and an option of
+// its kind names it.
+func TestOneLineAddsAMode(t *testing.T) {
+	before := modes.All
+	defer func() { modes.All = before }()
+	fake := baseline.TCP
+	fake.Name, fake.Summary, fake.Kernel = "borrowed", "recv, by another name", "4.9"
+	modes.All = append(before[:len(before):len(before)], fake)
+	b := book(t)
+	a := b.Lookup("borrowed")
+	if len(a) != 1 || !slices.Equal(a[0].Lines, []string{"receive mode: recv, by another name",
+		"promise: none: the kernel may copy the payload", "kernel: from Linux 4.9 on"}) {
+		t.Errorf("%+v", a)
+	}
+	if !slices.Contains(b.Words(), "borrowed") || !slices.Contains(plan.LookupOption("rx_buffer").Modes(), "borrowed") {
+		t.Errorf("words: %q; modes of rx_buffer: %q", b.Words(), plan.LookupOption("rx_buffer").Modes())
 	}
 }
 
